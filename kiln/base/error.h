@@ -1,0 +1,72 @@
+// Diagnostics: what is wrong, where, which rule says so, and what to do about it. A Diagnostic is data; it prints like
+// rustc (`to_text`) and as JSON (`to_json`). An Error carries one or more of them through an exception.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace kiln {
+
+// Why something is refused. `invalid`: a documented rule is broken. `undefined`: the manual promises nothing.
+// `unsupported`: never planned. `not_yet`: planned. `untested`: written, not proven. `config`: the caller's options or
+// files. `internal`: our bug.
+enum class Category : unsigned char { invalid, undefined, unsupported, not_yet, untested, config, internal };
+const char* name(Category category);
+
+enum class Severity : unsigned char { error, warning };
+const char* name(Severity severity);
+
+// A place in the user's source. `line` 0 means unknown. `stack` holds outer calls, innermost first, as "file:line".
+struct SourceLoc {
+  std::string file;
+  int line = 0;
+  std::vector<std::string> stack;
+  bool known() const { return line > 0 || !file.empty(); }
+  bool operator==(const SourceLoc&) const = default;
+};
+std::string to_string(const SourceLoc& loc);
+
+// A second place that helps to understand the first one ("declared here").
+struct Note {
+  std::string text;
+  SourceLoc loc;
+};
+
+struct Diagnostic {
+  Severity severity = Severity::error;
+  Category category = Category::invalid;
+  std::string code;     // stable label, e.g. "nc_matmul.R3"; `kiln explain CODE` tells more
+  std::string rule;     // the rule as a sentence
+  SourceLoc loc;        // where
+  std::string context;  // the instruction as text, or the object concerned
+  std::string found;    // what was found
+  std::string allowed;  // what is allowed, and on which generation
+  std::string help;     // the remedy
+  std::vector<Note> notes;
+};
+
+std::string to_text(const Diagnostic& diagnostic);
+std::string to_json(const Diagnostic& diagnostic, int indent = -1);
+std::string to_text(const std::vector<Diagnostic>& diagnostics);
+std::string to_json(const std::vector<Diagnostic>& diagnostics, int indent = -1);
+
+class Error : public std::exception {
+ public:
+  explicit Error(Diagnostic diagnostic);
+  explicit Error(std::vector<Diagnostic> diagnostics);
+  const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+  const Diagnostic& first() const { return diagnostics_.front(); }
+  const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  std::vector<Diagnostic> diagnostics_;
+  std::string text_;
+};
+
+// Throws category `internal`: an assumption of this library does not hold, whatever the user did.
+[[noreturn]] void internal_error(const char* file, int line, const std::string& what);
+#define KILN_ASSERT(cond) \
+  do { if (!(cond)) ::kiln::internal_error(__FILE__, __LINE__, "assumption failed: " #cond); } while (false)
+
+}  // namespace kiln
