@@ -1,0 +1,116 @@
+// The instruction table at run time: what instructions.def says, plus each instruction's meaning. Printer, parser, Python
+// functions, manual pages, listings and completeness tests walk this; nothing types it again.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kiln/arch/arch.h"
+#include "kiln/base/dtype.h"
+#include "kiln/isa/opcode.h"
+
+namespace kiln::isa {
+
+enum class ParamKind : std::uint8_t {
+  out, inout, opt_out, in, ins, opt_in, scalar_or_in, opt_scalar_or_in, attribute
+};
+
+// Types of attributes. The enumerations carry their members in `enum_members`.
+enum class AttrType : std::uint8_t {
+  AluOp, ActFn, Engine, ReduceCmd, DgeMode, OobMode, MatmulPerfMode, DmaEngine,
+  Bool, Int, Float, Number, OptBool, OptAlu, OptInt, Ints, Floats, Pattern, Reg, IntOrReg
+};
+std::span<const std::string_view> enum_members(AttrType type);  // empty when the type is no enumeration
+
+struct ParamInfo {
+  std::string_view name;
+  ParamKind kind;
+  AttrType type{};              // attributes
+  std::uint8_t memories = 0;    // bit per Memory; tiles
+  std::uint32_t dtypes = 0;     // bit per DType; tiles
+  bool indirect = false;        // may be a gathered or scattered view
+  bool sink = false;            // values decide which elements are touched
+  bool required = true;
+  std::string_view memories_text, dtypes_text, default_text, type_text;
+
+  bool is_tile() const { return kind != ParamKind::attribute; }
+  bool is_output() const {
+    return kind == ParamKind::out || kind == ParamKind::inout || kind == ParamKind::opt_out;
+  }
+  bool is_input() const { return is_tile() && kind != ParamKind::out && kind != ParamKind::opt_out; }
+  bool allows(Memory m) const { return memories >> static_cast<int>(m) & 1; }
+  bool allows(DType t) const { return dtypes >> static_cast<int>(t) & 1; }
+};
+
+// How well a rule is founded: the documentation says it; only an older release said it; another public source says it;
+// the documentation is silent and we chose.
+enum class Mark : std::uint8_t { documented, historical, external, undocumented };
+const char* name(Mark mark);
+
+// One numbered rule. Its label is <instruction>.R<position, from 1>.
+struct Rule {
+  const char* text;
+  const char* help;
+  Mark mark = Mark::documented;
+};
+
+class Check;
+class Run;
+class Track;
+class CostQuery;
+class InstView;
+struct Cost;
+
+// The meaning of an instruction: one of these per file isa/<name>.cpp.
+struct Semantics {
+  std::span<const Rule> rules;
+  const char* description;                    // semantics for the manual, in formulas
+  Engine (*engine)(const InstView&, const Arch&);  // null: the attribute `engine`, else the row's first engine
+  void (*check)(Check&);
+  void (*run)(Run&);
+  Cost (*cost)(const CostQuery&);
+  void (*track)(Track&);                      // which outputs depend on which inputs, for bytes never written
+  const char* cost_text;                      // the formula for the manual
+};
+
+struct InstructionInfo {
+  std::string_view name;
+  std::string_view group;
+  std::vector<Engine> engines;
+  int first_generation;
+  std::string_view summary;
+  std::vector<ParamInfo> params;
+  const Semantics* semantics;                 // null for queries
+
+  bool is_query() const { return group == "query"; }
+  int find_param(std::string_view param) const;  // -1 when there is none
+};
+
+const InstructionInfo& info(Opcode opcode);
+std::span<const InstructionInfo> all_instructions();
+bool parse_opcode(std::string_view name, Opcode& out);
+
+// The vendor's signature, e.g. "tensor_copy(dst, src, engine=engine.unknown, name=None)".
+std::string signature(const InstructionInfo& instruction);
+
+// Parameter positions by name: args::nc_matmul::dst and so on, in step with the table.
+namespace args {
+#define KILN_INSTRUCTION(name, ...) namespace name { enum : int {
+#define KILN_OUT(param, ...) param,
+#define KILN_INOUT(param, ...) param,
+#define KILN_OPT_OUT(param, ...) param,
+#define KILN_IN(param, ...) param,
+#define KILN_INS(param, ...) param,
+#define KILN_OPT_IN(param, ...) param,
+#define KILN_SCALAR_OR_IN(param, ...) param,
+#define KILN_OPT_SCALAR_OR_IN(param, ...) param,
+#define KILN_ARG(param, ...) param,
+#define KILN_DEFAULT(param, ...) param,
+#define KILN_END(name) kCount }; }
+#include "kiln/isa/instructions.def"
+#include "kiln/isa/undef_instruction_macros.h"
+}  // namespace args
+
+}  // namespace kiln::isa
