@@ -1,0 +1,54 @@
+# The front door: short names for long commands. Everything here is one or two lines around scripts/bootstrap, the
+# presets of CMakePresets.json and the programs they build.
+PRESET ?= release
+SECONDS ?= 60
+SOURCES = git ls-files -z -- '*.cpp' '*.h'
+
+help:                ## show this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+
+bootstrap:           ## install the packages and the Python environment that are missing
+	@scripts/bootstrap
+
+configure: bootstrap
+	@cmake --preset $(PRESET)
+
+build: configure     ## build everything (PRESET=release; see cmake --list-presets)
+	@cmake --build --preset $(PRESET)
+
+test: build          ## build and run all tests (PRESET=release)
+	@ctest --preset $(PRESET)
+
+demo: configure      ## build and run the attention example
+	@cmake --build --preset $(PRESET) --target attention
+	@build/$(PRESET)/examples/cpp/attention --demo
+
+bench: build         ## measure; the numbers go to build/bench.json
+	@bench/run
+
+sanitize: bootstrap  ## C++ tests under AddressSanitizer with UndefinedBehaviorSanitizer, then ThreadSanitizer
+	@scripts/tsan_tbb build/tsan-tbb
+	@set -e; for preset in asan tsan; do \
+	  echo "== $$preset: build in build/$$preset, then all tests that Python does not drive"; \
+	  cmake --preset $$preset; cmake --build --preset $$preset; ctest --preset $$preset; \
+	done
+
+fuzz:                ## run each fuzzer for SECONDS=60
+	@scripts/bootstrap clang-14 libclang-rt-14-dev
+	@cmake --preset fuzz
+	@cmake --build --preset fuzz --target fuzzers
+	@scripts/fuzz build/fuzz/fuzzers $(SECONDS)
+
+format:              ## lay out all C++ files
+	@scripts/bootstrap clang-format
+	@$(SOURCES) | xargs -0 clang-format -i
+
+lint:                ## what make format would change, and lists that are not sorted
+	@scripts/bootstrap clang-format
+	@$(SOURCES) | xargs -0 clang-format --dry-run -Werror
+	@python3 scripts/check_sources.py
+
+clean:               ## remove build/
+	rm -rf build
+
+.PHONY: help bootstrap configure build test demo bench sanitize fuzz format lint clean
