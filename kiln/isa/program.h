@@ -150,6 +150,7 @@ struct Register {
 struct Program {
   std::string name = "kernel";
   Target target = Target::trn2;
+  int lnc = 1;                     // 2: one of the two programs of a logical core pair
   bool fragment = false;           // inputs and outputs may live on chip: pieces of kernels, for tests and experiments
   std::vector<Tensor> tensors;
   std::vector<Instruction> instructions;
