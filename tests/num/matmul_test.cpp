@@ -1,0 +1,209 @@
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kiln/num/fast/fast.h"
+#include "kiln/num/plain/plain.h"
+
+namespace kiln {
+namespace {
+
+using Random = std::mt19937;
+using Kernel = decltype(Kernels::matmul);
+
+// A new seed for each run, or the one in the environment variable KILN_SEED, to run a failure again.
+Random make_random() {
+  const char* const given = std::getenv("KILN_SEED");
+  const auto seed = given ? static_cast<unsigned>(std::stoul(given)) : std::random_device{}();
+  std::printf("KILN_SEED=%u\n", seed);
+  return Random(seed);
+}
+
+std::size_t between(Random& random, std::size_t low, std::size_t high) {
+  return std::uniform_int_distribution<std::size_t>(low, high)(random);
+}
+
+enum class Values { ordinary, tiny, special };
+
+float random_special(Random& random) {
+  using Limits = std::numeric_limits<float>;
+  static constexpr float kSpecials[] = {0.0f,
+                                        1.0f,
+                                        Limits::denorm_min(),
+                                        Limits::min(),
+                                        Limits::max(),
+                                        Limits::infinity(),
+                                        Limits::quiet_NaN()};
+  const float magnitude = kSpecials[between(random, 0, std::size(kSpecials) - 1)];
+  return between(random, 0, 1) ? magnitude : -magnitude;
+}
+
+float random_value(Random& random, Values values) {
+  if (values == Values::special && between(random, 0, 199) == 0) return random_special(random);
+  const float ordinary = std::normal_distribution<float>()(random);
+  // Products of two such values are near the smallest normal number, so the sums pass through subnormals.
+  return values == Values::tiny ? ordinary * 0x1p-64f : ordinary;
+}
+
+struct Matrix {
+  Matrix(std::size_t rows, std::size_t columns, std::vector<float> data)
+      : rows(rows), columns(columns), stride(columns), data(std::move(data)) {}
+  Matrix(Random& random, std::size_t rows, std::size_t columns, Values values)
+      : rows(rows), columns(columns), stride(columns + between(random, 0, 1) * between(random, 0, 40)) {
+    data.resize(rows * stride);
+    for (float& value : data) value = random_value(random, values);
+  }
+  float at(std::size_t row, std::size_t column) const { return data[row * stride + column]; }
+
+  std::size_t rows, columns, stride;
+  std::vector<float> data;
+};
+
+Matrix matmul(Kernel kernel, const Matrix& a, const Matrix& b, Matrix out, bool accumulate) {
+  const auto stride = [](const Matrix& matrix) { return static_cast<std::ptrdiff_t>(matrix.stride); };
+  kernel(a.data.data(), stride(a), b.data.data(), stride(b), out.data.data(), stride(out), a.rows, a.columns,
+         b.columns, accumulate);
+  return out;
+}
+
+bool same(float x, float y) {
+  return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y) ||
+         (std::isnan(x) && std::isnan(y));
+}
+
+// Compares also what lies between the rows, which the kernel may not touch.
+void expect_same(const Matrix& plain, const Matrix& fast) {
+  for (std::size_t i = 0; i < plain.data.size(); ++i) {
+    ASSERT_TRUE(same(plain.data[i], fast.data[i]))
+        << "row " << i / plain.stride << " column " << i % plain.stride << ": plain has " << plain.data[i]
+        << ", fast has " << fast.data[i];
+  }
+}
+
+void expect_fast_is_plain(Random& random, std::size_t k, std::size_t m, std::size_t n) {
+  const auto values = static_cast<Values>(between(random, 0, 2));
+  const bool accumulate = between(random, 0, 1) == 1;
+  const Matrix a(random, k, m, values);
+  const Matrix b(random, k, n, values);
+  const Matrix out(random, m, n, values);
+  SCOPED_TRACE(testing::Message() << "k " << k << " m " << m << " n " << n << " values "
+                                  << static_cast<int>(values) << " accumulate " << accumulate);
+  expect_same(matmul(plain::matmul, a, b, out, accumulate), matmul(fast::matmul, a, b, out, accumulate));
+}
+
+// The instruction set given by the parameter is the best that the fast kernel sees.
+class FastMatmul : public testing::TestWithParam<std::int64_t> {
+ protected:
+  void SetUp() override { limit_to(GetParam()); }
+  void TearDown() override { limit_to(0); }
+
+  Random random_ = make_random();
+
+ private:
+  static void limit_to(std::int64_t targets) {
+    hwy::SetSupportedTargetsForTest(targets);
+    hwy::GetChosenTarget().DeInit();
+  }
+};
+
+std::vector<std::int64_t> targets_of_this_cpu() {
+  std::vector<std::int64_t> targets;
+  for (const std::int64_t target : {HWY_AVX2, HWY_AVX3}) {
+    if (hwy::SupportedTargets() & target) targets.push_back(target);
+  }
+  return targets;
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, FastMatmul, testing::ValuesIn(targets_of_this_cpu()),
+                         [](const auto& info) { return std::string(hwy::TargetName(info.param)); });
+
+TEST_P(FastMatmul, EqualsPlainAtRandomSizes) {
+  for (int i = 0; i < 60 && !HasFatalFailure(); ++i) {
+    expect_fast_is_plain(random_, between(random_, 1, 140), between(random_, 1, 140),
+                         between(random_, 1, 530));
+  }
+}
+
+TEST_P(FastMatmul, EqualsPlainForEveryBlockShape) {
+  for (std::size_t m = 1; m <= 30; ++m) {
+    for (std::size_t n = 1; n <= 66 && !HasFatalFailure(); ++n) {
+      expect_fast_is_plain(random_, between(random_, 0, 5), m, n);
+    }
+  }
+}
+
+TEST_P(FastMatmul, EqualsPlainForATile) { expect_fast_is_plain(random_, 128, 128, 512); }
+
+TEST(PlainMatmul, IsTheProductUpToRounding) {
+  Random random = make_random();
+  const std::size_t k = 128, m = 37, n = 53;
+  const Matrix a(random, k, m, Values::ordinary);
+  const Matrix b(random, k, n, Values::ordinary);
+  const Matrix out = matmul(plain::matmul, a, b, Matrix(random, m, n, Values::ordinary), false);
+  for (std::size_t row = 0; row < m; ++row) {
+    for (std::size_t column = 0; column < n; ++column) {
+      double sum = 0, magnitude = 0;
+      for (std::size_t i = 0; i < k; ++i) {
+        const double product = static_cast<double>(a.at(i, row)) * b.at(i, column);
+        sum += product;
+        magnitude += std::abs(product);
+      }
+      // Each of the k roundings is off by at most half a unit of a partial sum.
+      ASSERT_NEAR(out.at(row, column), sum, k * 0x1p-24 * magnitude);
+    }
+  }
+}
+
+TEST(PlainMatmul, IsExactForSmallIntegers) {
+  Random random = make_random();
+  const std::size_t k = 128, m = 19, n = 45;
+  Matrix a(random, k, m, Values::ordinary);
+  Matrix b(random, k, n, Values::ordinary);
+  Matrix before(random, m, n, Values::ordinary);
+  for (Matrix* matrix : {&a, &b, &before}) {
+    for (float& value : matrix->data) value = static_cast<float>(between(random, 0, 200)) - 100.0f;
+  }
+  const Matrix replaced = matmul(plain::matmul, a, b, before, false);
+  const Matrix added = matmul(plain::matmul, a, b, before, true);
+  for (std::size_t row = 0; row < m; ++row) {
+    for (std::size_t column = 0; column < n; ++column) {
+      int sum = 0;
+      for (std::size_t i = 0; i < k; ++i)
+        sum += static_cast<int>(a.at(i, row)) * static_cast<int>(b.at(i, column));
+      ASSERT_EQ(replaced.at(row, column), static_cast<float>(sum));
+      ASSERT_EQ(added.at(row, column), static_cast<float>(sum + static_cast<int>(before.at(row, column))));
+    }
+  }
+}
+
+// One output, with the products of `a` and `b` and what was there before.
+float one_output(std::vector<float> a, std::vector<float> b, float before, bool accumulate) {
+  const std::size_t k = a.size();
+  return matmul(plain::matmul, {k, 1, std::move(a)}, {k, 1, std::move(b)}, {1, 1, {before}}, accumulate)
+      .at(0, 0);
+}
+
+TEST(PlainMatmul, RoundsOncePerStepInOrder) {
+  // Unfused, the product would lose its last bit: (1 + 2^-12)^2 - 1 = 2^-11 + 2^-24.
+  EXPECT_EQ(one_output({-1, 0x1.001p0f}, {1, 0x1.001p0f}, 0, false), 0x1p-11f + 0x1p-24f);
+  // 2^24 + 1 rounds to 2^24, so the order decides.
+  EXPECT_EQ(one_output({0x1p24f, 1, -0x1p24f}, {1, 1, 1}, 0, false), 0.0f);
+  EXPECT_EQ(one_output({0x1p24f, -0x1p24f, 1}, {1, 1, 1}, 0, false), 1.0f);
+  // The finished sum is added once: 2^24 + (1 + 1), not (2^24 + 1) + 1.
+  EXPECT_EQ(one_output({1, 1}, {1, 1}, 0x1p24f, true), 0x1p24f + 2);
+  // The sum starts at +0, so the only product -0 leaves +0.
+  EXPECT_FALSE(std::signbit(one_output({-0.0f}, {1}, -0.0f, false)));
+  EXPECT_FALSE(std::signbit(one_output({-0.0f}, {1}, -0.0f, true)));
+}
+
+}  // namespace
+}  // namespace kiln
