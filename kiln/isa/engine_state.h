@@ -1,0 +1,27 @@
+// Hidden state of a core's engines that outlives an instruction.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace kiln::isa {
+
+// Marsaglia's xorwow: five words and a counter. One generator per partition (and, on the vector engine, per slot).
+struct Xorwow {
+  std::array<std::uint32_t, 6> s{};  // x, y, z, w, v, d
+  std::uint32_t next();
+  static Xorwow seeded(std::uint64_t seed);
+};
+
+struct EngineState {
+  std::array<float, 128> act_registers{};        // scalar engine: reduction registers
+  std::array<float, 128> vector_accumulators{};  // vector engine
+  std::array<std::array<Xorwow, 4>, 128> vector_random;
+  std::array<Xorwow, 128> gpsimd_random;
+  EngineState();
+};
+
+// What an instruction touches of it, as bits: instructions that share a bit keep program order.
+enum StateBit : unsigned { kActRegisters = 1, kVectorAccumulators = 2, kVectorRandom = 4, kGpsimdRandom = 8 };
+
+}  // namespace kiln::isa

@@ -1,0 +1,89 @@
+// Run: what an instruction's `run` sees: its operands as tiles, its attributes, the row kernels and the engine's hidden
+// state. `run` defines the values; it reads all inputs of an element before it writes that element.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "kiln/base/function_ref.h"
+#include "kiln/isa/engine_state.h"
+#include "kiln/isa/inst_view.h"
+#include "kiln/isa/tile.h"
+#include "kiln/num/kernels.h"
+
+namespace kiln::isa {
+
+// How a matmul treats what PSUM holds: decided per element by the tracker before values are computed.
+enum class PsumMode : std::uint8_t { overwrite, accumulate, per_element };
+
+class Run : public InstView {
+ public:
+  Run(const Program& program, const Instruction& inst, const Arch& arch, Engine engine, const Kernels& kernels,
+      EngineState& state)
+      : InstView(program, inst), k(kernels), arch_(&arch), engine_(engine), state_(&state) {}
+
+  const Kernels& k;
+  const Arch& arch() const { return *arch_; }
+  Engine engine() const { return engine_; }
+  EngineState& state() const { return *state_; }
+
+  // Operands. A scalar-or-tile parameter has a tile only when is_tile(param).
+  const Tile& tile(int param) const { return tiles_[slot_[param]]; }
+  std::span<const Tile> tiles(int param) const { return {tiles_.data() + slot_[param], arg(param).count}; }
+
+  // One value per partition: element 0 of row p of a (P, 1) tile, or the number, or `otherwise` when not given.
+  float column(int param, std::int64_t row, float otherwise = 0.0f) const;
+  // An IntOrReg attribute: the integer, or what the register held when the instruction was issued.
+  std::int64_t integer_or_register(int param) const { return is_register(param) ? register_value : integer(param); }
+
+  // A rule that only values can break.
+  [[noreturn]] void fail(int number, std::string found) const;
+
+  // Set by the issuer.
+  std::int64_t register_value = 0;
+  PsumMode psum_mode = PsumMode::overwrite;
+  const std::uint8_t* psum_add = nullptr;   // per_element: row-major (rows x free), 1 = add
+  std::uint32_t* registers = nullptr;       // register file; register_* instructions only
+  void add_tile(int param, Tile tile);      // in parameter order
+
+ private:
+  const Arch* arch_;
+  Engine engine_;
+  EngineState* state_;
+  std::array<std::uint8_t, 16> slot_{};
+  std::vector<Tile> tiles_;
+};
+
+// A piece of a row as float32: `in[i]` from the i-th input tile, `out` where results go.
+struct RowChunk {
+  std::int64_t row, first;
+  std::size_t n;
+  const float* in[3];
+  float* out;
+};
+
+// Walks dst and inputs of the same shape in pieces: converts inputs to float32 (or points straight at them), calls body,
+// converts `out` to dst's dtype. With `by_row` a piece never spans rows; without, dense tiles are walked as one long row
+// and `row`/`first` of the chunk mean nothing.
+void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, bool by_row,
+              FunctionRef<void(const RowChunk&)> body);
+
+// Free elements [first, first + n) of row r as float32: a pointer into the tile when it is contiguous float32, else
+// `scratch` filled.
+const float* load_row(const Run& r, const Tile& tile, std::int64_t row, std::int64_t first, std::size_t n,
+                      float* scratch);
+void store_row(const Run& r, const Tile& tile, std::int64_t row, std::int64_t first, std::size_t n, const float* values);
+// The same with raw bits, zero-extended.
+void load_row_bits(const Run& r, const Tile& tile, std::int64_t row, std::int64_t first, std::size_t n,
+                   std::uint32_t* out);
+void store_row_bits(const Run& r, const Tile& tile, std::int64_t row, std::int64_t first, std::size_t n,
+                    const std::uint32_t* bits);
+
+// Copies every element bit for bit (equal dtypes) or through float32, walking both tiles in row-major order; shapes may
+// differ, element counts may not. Skipped rows of either side are left alone.
+void copy_elements(const Run& r, const Tile& dst, const Tile& src);
+
+inline constexpr std::size_t kChunk = 2048;  // floats of a piece: two inputs and an output stay in the first cache
+
+}  // namespace kiln::isa

@@ -1,0 +1,55 @@
+// Track: follows bytes that were never written, and PSUM accumulation, through an instruction without knowing values. It
+// runs in program order before the instruction's values are computed, and only when something in sight is not clean.
+//
+// Shadow: one byte per byte of memory, 0 = written, else the number of the place it came from. A shadow that reaches an
+// output, an index, a predicate or a register is an error; in between it travels.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kiln/arch/arch.h"
+#include "kiln/isa/inst_view.h"
+
+namespace kiln::isa {
+
+using Shadow = std::uint8_t;
+
+class Track : public InstView {
+ public:
+  Track(const Program& program, const Instruction& inst, const Arch& arch) : InstView(program, inst), arch_(arch) {}
+  virtual ~Track() = default;
+  const Arch& arch() const { return arch_; }
+
+  // True when every byte the tile reads has been written (numbers and absent operands are clean).
+  virtual bool is_clean(int param) = 0;
+  // The shadow of each element of a tile (rows x free size, row-major): the first nonzero shadow of its bytes.
+  virtual std::vector<Shadow> read(int param) = 0;
+  // Gives each element of an output tile its shadow; `write_clean` is the same with all zero, and cheap.
+  virtual void write(int param, const std::vector<Shadow>& shadow) = 0;
+  virtual void write_clean(int param) = 0;
+
+  // PSUM accumulation of matmuls, per element: 0 never written, 1 written by another instruction, 2 by a matmul.
+  virtual std::vector<std::uint8_t> psum_state(int param) = 0;
+
+  // Engine accumulators: whether their value is defined. All lanes together.
+  virtual bool accumulator_defined(unsigned state_bit) = 0;
+  virtual void set_accumulator(unsigned state_bit, bool defined) = 0;
+
+  [[noreturn]] virtual void fail(int number, std::string found) = 0;
+  virtual void warn(int number, std::string found) = 0;
+
+ private:
+  const Arch& arch_;
+};
+
+// Ready-made flows. Inputs that are (P, 1) columns spread over their row.
+void track_elementwise(Track& t);  // out[p, f] from in[p, f]; every output, every input of the same shape
+void track_rows(Track& t);         // out[p, *] from in[p, *]
+void track_prefix(Track& t);       // out[p, f] from in[p, 0 … f]
+void track_all(Track& t);          // every output element from every input element
+void track_flat(Track& t);         // out.flat[i] from in.flat[i], shapes may differ (copies)
+void track_none(Track& t);         // outputs are clean whatever the inputs
+
+}  // namespace kiln::isa
