@@ -167,12 +167,15 @@ Error::Error(std::vector<Diagnostic> diagnostics) : diagnostics_(std::move(diagn
 }
 
 void internal_error(const char* file, int line, const std::string& what) {
-  throw Error(Diagnostic{.category = Category::internal,
-                         .code = "internal",
-                         .rule = "the library's own assumptions hold for every input",
-                         .loc = {.file = file, .line = line},
-                         .found = what,
-                         .help = "this is a bug in Kiln: report it together with the input that led here"});
+  Diagnostic d;
+  d.category = Category::internal;
+  d.code = "internal";
+  d.rule = "the library's own assumptions hold for every input";
+  d.loc.file = file;
+  d.loc.line = line;
+  d.found = what;
+  d.help = "this is a bug in Kiln: report it together with the input that led here";
+  throw Error(std::move(d));
 }
 
 }  // namespace kiln

@@ -13,8 +13,6 @@
 #include <new>
 #include <stdexcept>
 
-#include "kiln/base/error.h"
-
 namespace kiln {
 namespace {
 
@@ -26,14 +24,8 @@ constexpr RuleText kRules[] = {
 };
 
 [[noreturn]] void fail(FileRule rule, const std::string& path, const std::string& reason) {
-  const RuleText& r = kRules[rule];
-  throw Error(Diagnostic{
-      .category = Category::config,
-      .code = std::string(r.code),
-      .rule = std::string(r.text),
-      .loc = {.file = path},
-      .found = fmt::format("cannot {} `{}`: {}", rule == kReadable ? "read" : "write", path, reason),
-      .help = std::string(r.help)});
+  const char* verb = rule == kReadable ? "read" : "write";
+  throw_config_error(kRules[rule], path, fmt::format("cannot {} `{}`: {}", verb, path, reason));
 }
 
 [[noreturn]] void fail_errno(FileRule rule, const std::string& path) {

@@ -199,13 +199,7 @@ std::span<const RuleText> npy_rules() { return kRules; }
 void npy_fail(std::string_view code, const std::string& name, const std::string& found,
               const std::string& help) {
   for (const RuleText& rule : kRules) {
-    if (rule.code != code) continue;
-    throw Error(Diagnostic{.category = Category::config,
-                           .code = std::string(code),
-                           .rule = std::string(rule.text),
-                           .loc = {.file = name},
-                           .found = found,
-                           .help = help.empty() ? std::string(rule.help) : help});
+    if (rule.code == code) throw_config_error(rule, name, found, help);
   }
   internal_error(__FILE__, __LINE__, fmt::format("no rule {}", code));
 }

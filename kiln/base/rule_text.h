@@ -3,6 +3,7 @@
 // explained.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace kiln {
@@ -12,5 +13,10 @@ struct RuleText {
   std::string_view text;
   std::string_view help;
 };
+
+// Throws the Error of category `config` for a broken rule about `file` (may be empty). An empty `help` means
+// the rule's.
+[[noreturn]] void throw_config_error(const RuleText& rule, const std::string& file, const std::string& found,
+                                     const std::string& help = {});
 
 }  // namespace kiln

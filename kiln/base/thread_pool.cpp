@@ -9,8 +9,6 @@
 
 #include <optional>
 
-#include "kiln/base/error.h"
-
 namespace kiln {
 namespace {
 
@@ -19,13 +17,7 @@ constexpr RuleText kRules[] = {
 };
 
 int checked_thread_count(int threads) {
-  if (threads < 0) {
-    throw Error(Diagnostic{.category = Category::config,
-                           .code = std::string(kRules[0].code),
-                           .rule = std::string(kRules[0].text),
-                           .found = fmt::format("{} threads", threads),
-                           .help = std::string(kRules[0].help)});
-  }
+  if (threads < 0) throw_config_error(kRules[0], "", fmt::format("{} threads", threads));
   return threads == 0 ? tbb::info::default_concurrency() : threads;
 }
 
