@@ -1,0 +1,87 @@
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "kiln/num/activation_coefficients.h"
+#include "kiln/num/plain/plain.h"
+
+namespace kiln::plain {
+namespace {
+
+using F = float;
+using V = double;
+using U = std::uint64_t;
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+V set(double c) { return c; }
+F set_f(float c) { return c; }
+V fma(V a, V b, V c) { return std::fma(a, b, c); }
+V min(V c, V x) { return c < x ? c : x; }
+V max(V c, V x) { return c > x ? c : x; }
+V copy_sign(V magnitude, V sign) { return std::copysign(magnitude, sign); }
+template <class T>
+T abs_of(T x) {
+  return std::fabs(x);
+}
+template <class T>
+T sqrt_of(T x) {
+  return std::sqrt(x);
+}
+template <class T>
+T select(bool condition, T yes, T no) {
+  return condition ? yes : no;
+}
+U bits(V x) { return std::bit_cast<U>(x); }
+V from_bits(U x) { return std::bit_cast<V>(x); }
+U shift_left_52(U x) { return x << 52; }
+U shift_right_52(U x) { return x >> 52; }
+
+#define KILN_INLINE inline
+#include "kiln/num/activation_math.inc"
+#undef KILN_INLINE
+
+struct Row {
+  const float* x;
+  float scale, bias, param;
+  float* out;
+  std::size_t n;
+};
+
+template <F (*kFn)(F, F)>
+void map(const Row& row) {
+  for (std::size_t i = 0; i < row.n; ++i) row.out[i] = kFn(row.x[i] * row.scale + row.bias, row.param);
+}
+
+template <V (*kFn)(V)>
+void map(const Row& row) {
+  for (std::size_t i = 0; i < row.n; ++i) {
+    const float scaled = row.x[i] * row.scale + row.bias;
+    row.out[i] = static_cast<float>(kFn(scaled));
+  }
+}
+
+}  // namespace
+
+void scaled_activation(ActFn fn, const float* x, float scale, float bias, float param, float* out,
+                       std::size_t n) {
+  const Row row{x, scale, bias, param, out, n};
+  switch (fn) {
+#define KILN_ACTIVATION(name, ...) \
+  case ActFn::name: return map<act::name>(row);
+#include "kiln/num/activations.def"
+#undef KILN_ACTIVATION
+  }
+}
+
+void activation(ActFn fn, const float* x, float param, float* out, std::size_t n) {
+  if (fn == ActFn::copy) {
+    if (n > 0) std::memmove(out, x, n * sizeof(float));
+    return;
+  }
+  // x * 1 + -0 is x for every x, zeros included.
+  scaled_activation(fn, x, 1.0f, -0.0f, param, out, n);
+}
+
+}  // namespace kiln::plain
