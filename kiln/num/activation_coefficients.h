@@ -1,14 +1,15 @@
-// Minimax polynomials behind the activation functions, constant term first. Each comment names the function, the
-// interval and the largest relative error after the coefficients were rounded to double.
+// Minimax polynomials behind the activation functions, constant term first. Each comment names the function,
+// the interval and the largest relative error after the coefficients were rounded to double.
 #pragma once
 
 namespace kiln {
 
-// (e^r - 1) / r, |r| <= ln 2 / 2, 2^-49.4
+// (e^r - 1) / r, |r| <= ln 2 / 2, 2^-43.6; e^r itself, 1 + r times this, 2^-45.1. One degree more would give
+// 2^-49.4 and cost exp a seventh of its speed.
 inline constexpr double kExpm1[] = {
-    0x1.0000000000005p+0,  0x1.fffffffffffafp-2,  0x1.5555555550e27p-3,  0x1.5555555565badp-5,
-    0x1.11111123a5a26p-7,  0x1.6c16c1356c0c3p-10, 0x1.a019951b7b5e0p-13, 0x1.a01a737f1d429p-16,
-    0x1.72e0b2d5b798ep-19, 0x1.27e4f1a33cdc8p-22,
+    0x1.fffffffffff9dp-1,  0x1.fffffffff734ep-2,  0x1.555555556d780p-3,
+    0x1.55555573f7fb1p-5,  0x1.111110d92a65fp-7,  0x1.6c164e58101abp-10,
+    0x1.a01a8d6147b8ap-13, 0x1.a159db359e396p-16, 0x1.71de2a410dbbbp-19,
 };
 
 // ln((1 + s) / (1 - s)) / s in z = s^2, |s| <= 3 - 2 sqrt 2, 2^-52.0
@@ -19,8 +20,9 @@ inline constexpr double kLog[] = {
 
 // The same function, 0 <= s <= 1/3, 2^-49.0
 inline constexpr double kLog1p[] = {
-    0x1.0000000000008p+1, 0x1.555555554a64cp-1, 0x1.999999adeefeap-2, 0x1.249241e1a5145p-2, 0x1.c71f08e02cb13p-3,
-    0x1.741afb02dd34bp-3, 0x1.3eea5acd368a1p-3, 0x1.e0c5494ae4f2bp-4, 0x1.8081a06331036p-3,
+    0x1.0000000000008p+1, 0x1.555555554a64cp-1, 0x1.999999adeefeap-2,
+    0x1.249241e1a5145p-2, 0x1.c71f08e02cb13p-3, 0x1.741afb02dd34bp-3,
+    0x1.3eea5acd368a1p-3, 0x1.e0c5494ae4f2bp-4, 0x1.8081a06331036p-3,
 };
 
 // sin(t) / t in z = t^2, |t| <= pi / 2, 2^-51.9

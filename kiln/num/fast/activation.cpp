@@ -19,35 +19,57 @@ using DF = hn::ScalableTag<float>;
 using DV = hn::ScalableTag<double>;
 using DU = hn::RebindToUnsigned<DV>;
 using DHalf = hn::Rebind<float, DV>;  // as many float32 as there are doubles in a vector
-using F = hn::VFromD<DF>;
-using V = hn::VFromD<DV>;
-using U = hn::VFromD<DU>;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 #define KILN_INLINE HWY_INLINE
-KILN_INLINE V set(double c) { return hn::Set(DV(), c); }
+
+// Two vectors in step, so that the chain of dependent operations of one fills the gaps of the other.
+template <class T>
+struct Pair {
+  T a, b;
+};
+#define KILN_PAIRWISE(op)                                      \
+  template <class T>                                           \
+  KILN_INLINE auto operator op(Pair<T> x, Pair<T> y) {         \
+    return Pair<decltype(x.a op y.a)>{x.a op y.a, x.b op y.b}; \
+  }
+KILN_PAIRWISE(+)
+KILN_PAIRWISE(-)
+KILN_PAIRWISE(*)
+KILN_PAIRWISE(/)
+KILN_PAIRWISE(|)
+KILN_PAIRWISE(<)
+KILN_PAIRWISE(>)
+KILN_PAIRWISE(==)
+#undef KILN_PAIRWISE
+
+using F = hn::VFromD<DF>;
+using V = Pair<hn::VFromD<DV>>;
+using U = Pair<hn::VFromD<DU>>;
+
 KILN_INLINE F set_f(float c) { return hn::Set(DF(), c); }
-KILN_INLINE V fma(V a, V b, V c) { return hn::MulAdd(a, b, c); }
-KILN_INLINE V min(V c, V x) { return hn::Min(c, x); }
-KILN_INLINE V max(V c, V x) { return hn::Max(c, x); }
-KILN_INLINE V copy_sign(V magnitude, V sign) { return hn::CopySign(magnitude, sign); }
-template <class T>
-KILN_INLINE T abs_of(T x) {
-  return hn::Abs(x);
-}
-template <class T>
-KILN_INLINE T sqrt_of(T x) {
-  return hn::Sqrt(x);
-}
-template <class M, class T>
-KILN_INLINE T select(M condition, T yes, T no) {
+KILN_INLINE F abs_of(F x) { return hn::Abs(x); }
+KILN_INLINE F sqrt_of(F x) { return hn::Sqrt(x); }
+template <class M>
+KILN_INLINE F select(M condition, F yes, F no) {
   return hn::IfThenElse(condition, yes, no);
 }
-KILN_INLINE U bits(V x) { return hn::BitCast(DU(), x); }
-KILN_INLINE V from_bits(U x) { return hn::BitCast(DV(), x); }
-KILN_INLINE U shift_left_52(U x) { return hn::ShiftLeft<52>(x); }
-KILN_INLINE U shift_right_52(U x) { return hn::ShiftRight<52>(x); }
+
+KILN_INLINE V set(double c) { return {hn::Set(DV(), c), hn::Set(DV(), c)}; }
+KILN_INLINE V abs_of(V x) { return {hn::Abs(x.a), hn::Abs(x.b)}; }
+KILN_INLINE V sqrt_of(V x) { return {hn::Sqrt(x.a), hn::Sqrt(x.b)}; }
+KILN_INLINE V fma(V x, V y, V z) { return {hn::MulAdd(x.a, y.a, z.a), hn::MulAdd(x.b, y.b, z.b)}; }
+KILN_INLINE V min(V c, V x) { return {hn::Min(c.a, x.a), hn::Min(c.b, x.b)}; }
+KILN_INLINE V max(V c, V x) { return {hn::Max(c.a, x.a), hn::Max(c.b, x.b)}; }
+KILN_INLINE V copy_sign(V x, V sign) { return {hn::CopySign(x.a, sign.a), hn::CopySign(x.b, sign.b)}; }
+template <class M>
+KILN_INLINE V select(Pair<M> condition, V yes, V no) {
+  return {hn::IfThenElse(condition.a, yes.a, no.a), hn::IfThenElse(condition.b, yes.b, no.b)};
+}
+KILN_INLINE U bits(V x) { return {hn::BitCast(DU(), x.a), hn::BitCast(DU(), x.b)}; }
+KILN_INLINE V from_bits(U x) { return {hn::BitCast(DV(), x.a), hn::BitCast(DV(), x.b)}; }
+KILN_INLINE U shift_left_52(U x) { return {hn::ShiftLeft<52>(x.a), hn::ShiftLeft<52>(x.b)}; }
+KILN_INLINE U shift_right_52(U x) { return {hn::ShiftRight<52>(x.a), hn::ShiftRight<52>(x.b)}; }
 
 #include "kiln/num/activation_math.inc"
 
@@ -58,45 +80,49 @@ struct Row {
   std::size_t n;
 };
 
-// step(x, out) for each block of kBlock elements; the last one goes through a buffer.
-template <std::size_t kBlock, class Step>
-KILN_INLINE void for_blocks(const Row& row, Step step) {
-  std::size_t i = 0;
-  for (; i + kBlock <= row.n; i += kBlock) step(row.x + i, row.out + i);
-  if (i == row.n) return;
+// The elements after the last whole block go through a buffer, as one more block.
+template <std::size_t kBlock>
+void finish(const Row& row, void (*map)(const Row&), std::size_t done) {
+  if (done == row.n) return;
   float buffer[kBlock] = {};
-  std::memcpy(buffer, row.x + i, (row.n - i) * sizeof(float));
-  step(buffer, buffer);
-  std::memcpy(row.out + i, buffer, (row.n - i) * sizeof(float));
+  std::memcpy(buffer, row.x + done, (row.n - done) * sizeof(float));
+  map(Row{buffer, row.scale, row.bias, row.param, buffer, kBlock});
+  std::memcpy(row.out + done, buffer, (row.n - done) * sizeof(float));
 }
 
 template <F (*kFn)(F, F)>
-void map(const Row& row) {
-  const DF d;
+HWY_NOINLINE void map(const Row& row) {
+  constexpr DF d;
+  constexpr std::size_t kBlock = hn::MaxLanes(d);
   const F scale = set_f(row.scale), bias = set_f(row.bias), param = set_f(row.param);
-  for_blocks<hn::MaxLanes(d)>(row, [=](const float* x, float* out) HWY_ATTR {
-    hn::StoreU(kFn(hn::LoadU(d, x) * scale + bias, param), d, out);
-  });
+  std::size_t i = 0;
+  for (; i + kBlock <= row.n; i += kBlock) {
+    hn::StoreU(kFn(hn::LoadU(d, row.x + i) * scale + bias, param), d, row.out + i);
+  }
+  finish<kBlock>(row, map<kFn>, i);
 }
 
-// Two vectors at a time, so that the chains of one fill the gaps of the other.
 template <V (*kFn)(V)>
-void map(const Row& row) {
+HWY_NOINLINE void map(const Row& row) {
   constexpr DHalf d;
   constexpr std::size_t kLanes = hn::MaxLanes(d);
   const auto scale = hn::Set(d, row.scale), bias = hn::Set(d, row.bias);
-  for_blocks<2 * kLanes>(row, [=](const float* x, float* out) HWY_ATTR {
-    const V a = kFn(hn::PromoteTo(DV(), hn::LoadU(d, x) * scale + bias));
-    const V b = kFn(hn::PromoteTo(DV(), hn::LoadU(d, x + kLanes) * scale + bias));
-    hn::StoreU(hn::DemoteTo(d, a), d, out);
-    hn::StoreU(hn::DemoteTo(d, b), d, out + kLanes);
-  });
+  std::size_t i = 0;
+  for (; i + 2 * kLanes <= row.n; i += 2 * kLanes) {
+    const auto low = hn::LoadU(d, row.x + i) * scale + bias;
+    const auto high = hn::LoadU(d, row.x + i + kLanes) * scale + bias;
+    const V y = kFn(V{hn::PromoteTo(DV(), low), hn::PromoteTo(DV(), high)});
+    hn::StoreU(hn::DemoteTo(d, y.a), d, row.out + i);
+    hn::StoreU(hn::DemoteTo(d, y.b), d, row.out + i + kLanes);
+  }
+  finish<2 * kLanes>(row, map<kFn>, i);
 }
 
 void run(ActFn fn, const Row& row) {
   switch (fn) {
 #define KILN_ACTIVATION(name, ...) \
-  case ActFn::name: return map<act::name>(row);
+  case ActFn::name:                \
+    return map<act::name>(row);
 #include "kiln/num/activations.def"
 #undef KILN_ACTIVATION
   }

@@ -69,7 +69,8 @@ void scaled_activation(ActFn fn, const float* x, float scale, float bias, float 
   const Row row{x, scale, bias, param, out, n};
   switch (fn) {
 #define KILN_ACTIVATION(name, ...) \
-  case ActFn::name: return map<act::name>(row);
+  case ActFn::name:                \
+    return map<act::name>(row);
 #include "kiln/num/activations.def"
 #undef KILN_ACTIVATION
   }
