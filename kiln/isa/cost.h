@@ -1,5 +1,5 @@
-// Cost: what an instruction takes on its engine, in the engine's cycles, from the numbers of arch/. For DMA, what has to
-// move; the timing model turns both into nanoseconds.
+// Cost: what an instruction takes on its engine, in the engine's cycles, from the numbers of arch/. For DMA,
+// what has to move; the timing model turns both into nanoseconds.
 #pragma once
 
 #include "kiln/arch/arch.h"
@@ -8,10 +8,10 @@
 namespace kiln::isa {
 
 struct Cost {
-  double cycles = 0;        // occupancy: interval to the next instruction of the same engine
+  double cycles = 0;  // occupancy: interval to the next instruction of the same engine
   double dma_bytes = 0;
   double dma_descriptors = 0;  // contiguous runs
-  double dma_rate = 1;      // share of the copy rate
+  double dma_rate = 1;         // share of the copy rate
 };
 
 class CostQuery : public InstView {
@@ -22,9 +22,11 @@ class CostQuery : public InstView {
   Engine engine() const { return engine_; }
   const EngineSpec& spec() const { return arch_.engine[static_cast<int>(engine_)]; }
 
-  // max(min interval, elements / rate), plus the engine's start; dynamic addresses cost at least dynamic_address_cycles.
+  // max(min interval, elements / rate), plus the engine's start; dynamic addresses cost at least
+  // dynamic_address_cycles.
   double stream(double elements, double rate = 1) const;
-  // Elements per lane and cycle of the vector engine's fast modes for a one-input instruction from `src` to `dst`.
+  // Elements per lane and cycle of the vector engine's fast modes for a one-input instruction from `src` to
+  // `dst`.
   double copy_rate(int dst, int src) const;
   // The same for an instruction with two tile inputs.
   double two_input_rate(int dst, int a, int b) const;

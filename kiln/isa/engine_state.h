@@ -6,7 +6,8 @@
 
 namespace kiln::isa {
 
-// Marsaglia's xorwow: five words and a counter. One generator per partition (and, on the vector engine, per slot).
+// Marsaglia's xorwow: five words and a counter. One generator per partition (and, on the vector engine, per
+// slot).
 struct Xorwow {
   std::array<std::uint32_t, 6> s{};  // x, y, z, w, v, d
   std::uint32_t next();

@@ -1,5 +1,5 @@
-// InstView: an instruction of a program with its arguments by parameter position (args::<instruction>::<param>). Check,
-// Run, Track and CostQuery are InstViews with something added.
+// InstView: an instruction of a program with its arguments by parameter position
+// (args::<instruction>::<param>). Check, Run, Track and CostQuery are InstViews with something added.
 #pragma once
 
 #include <string>
@@ -82,8 +82,8 @@ class InstView {
   const Instruction& inst_;
 };
 
-// The engine that executes the instruction on a generation: the `engine` argument when given, else the instruction's own
-// choice, else the row's first engine.
+// The engine that executes the instruction on a generation: the `engine` argument when given, else the
+// instruction's own choice, else the row's first engine.
 Engine resolve_engine(const InstView& inst, const Arch& arch);
 
 }  // namespace kiln::isa

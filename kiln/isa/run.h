@@ -1,5 +1,6 @@
-// Run: what an instruction's `run` sees: its operands as tiles, its attributes, the row kernels and the engine's hidden
-// state. `run` defines the values; it reads all inputs of an element before it writes that element.
+// Run: what an instruction's `run` sees: its operands as tiles, its attributes, the row kernels and the
+// engine's hidden state. `run` defines the values; it reads all inputs of an element before it writes that
+// element.
 #pragma once
 
 #include <array>
@@ -19,8 +20,8 @@ enum class PsumMode : std::uint8_t { overwrite, accumulate, per_element };
 
 class Run : public InstView {
  public:
-  Run(const Program& program, const Instruction& inst, const Arch& arch, Engine engine, const Kernels& kernels,
-      EngineState& state)
+  Run(const Program& program, const Instruction& inst, const Arch& arch, Engine engine,
+      const Kernels& kernels, EngineState& state)
       : InstView(program, inst), k(kernels), arch_(&arch), engine_(engine), state_(&state) {}
 
   const Kernels& k;
@@ -32,10 +33,13 @@ class Run : public InstView {
   const Tile& tile(int param) const { return tiles_[slot_[param]]; }
   std::span<const Tile> tiles(int param) const { return {tiles_.data() + slot_[param], arg(param).count}; }
 
-  // One value per partition: element 0 of row p of a (P, 1) tile, or the number, or `otherwise` when not given.
+  // One value per partition: element 0 of row p of a (P, 1) tile, or the number, or `otherwise` when not
+  // given.
   float column(int param, std::int64_t row, float otherwise = 0.0f) const;
   // An IntOrReg attribute: the integer, or what the register held when the instruction was issued.
-  std::int64_t integer_or_register(int param) const { return is_register(param) ? register_value : integer(param); }
+  std::int64_t integer_or_register(int param) const {
+    return is_register(param) ? register_value : integer(param);
+  }
 
   // A rule that only values can break.
   [[noreturn]] void fail(int number, std::string found) const;
@@ -43,9 +47,9 @@ class Run : public InstView {
   // Set by the issuer.
   std::int64_t register_value = 0;
   PsumMode psum_mode = PsumMode::overwrite;
-  const std::uint8_t* psum_add = nullptr;   // per_element: row-major (rows x free), 1 = add
-  std::uint32_t* registers = nullptr;       // register file; register_* instructions only
-  void add_tile(int param, Tile tile);      // in parameter order
+  const std::uint8_t* psum_add = nullptr;  // per_element: row-major (rows x free), 1 = add
+  std::uint32_t* registers = nullptr;      // register file; register_* instructions only
+  void add_tile(int param, Tile tile);     // in parameter order
 
  private:
   const Arch* arch_;
@@ -63,27 +67,29 @@ struct RowChunk {
   float* out;
 };
 
-// Walks dst and inputs of the same shape in pieces: converts inputs to float32 (or points straight at them), calls body,
-// converts `out` to dst's dtype. With `by_row` a piece never spans rows; without, dense tiles are walked as one long row
-// and `row`/`first` of the chunk mean nothing.
+// Walks dst and inputs of the same shape in pieces: converts inputs to float32 (or points straight at them),
+// calls body, converts `out` to dst's dtype. With `by_row` a piece never spans rows; without, dense tiles are
+// walked as one long row and `row`/`first` of the chunk mean nothing.
 void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, bool by_row,
               FunctionRef<void(const RowChunk&)> body);
 
-// Free elements [first, first + n) of row r as float32: a pointer into the tile when it is contiguous float32, else
-// `scratch` filled.
+// Free elements [first, first + n) of row r as float32: a pointer into the tile when it is contiguous
+// float32, else `scratch` filled.
 const float* load_row(const Run& r, const Tile& tile, std::int64_t row, std::int64_t first, std::size_t n,
                       float* scratch);
-void store_row(const Run& r, const Tile& tile, std::int64_t row, std::int64_t first, std::size_t n, const float* values);
+void store_row(const Run& r, const Tile& tile, std::int64_t row, std::int64_t first, std::size_t n,
+               const float* values);
 // The same with raw bits, zero-extended.
 void load_row_bits(const Run& r, const Tile& tile, std::int64_t row, std::int64_t first, std::size_t n,
                    std::uint32_t* out);
 void store_row_bits(const Run& r, const Tile& tile, std::int64_t row, std::int64_t first, std::size_t n,
                     const std::uint32_t* bits);
 
-// Copies every element bit for bit (equal dtypes) or through float32, walking both tiles in row-major order; shapes may
-// differ, element counts may not. Skipped rows of either side are left alone.
+// Copies every element bit for bit (equal dtypes) or through float32, walking both tiles in row-major order;
+// shapes may differ, element counts may not. Skipped rows of either side are left alone.
 void copy_elements(const Run& r, const Tile& dst, const Tile& src);
 
-inline constexpr std::size_t kChunk = 2048;  // floats of a piece: two inputs and an output stay in the first cache
+inline constexpr std::size_t kChunk =
+    2048;  // floats of a piece: two inputs and an output stay in the first cache
 
 }  // namespace kiln::isa

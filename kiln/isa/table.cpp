@@ -120,7 +120,7 @@ std::vector<InstructionInfo> build_table() {
   std::vector<InstructionInfo> table;
   table.reserve(kOpcodeCount);
 #define KILN_INSTRUCTION(name, group, engines, generation, summary) \
-  table.push_back({#name, #group, engine_list(engines), generation, summary, {}, &semantics_##name});
+  table.push_back({#name, #group, engine_list(engines), generation, summary, {}, &semantics_##name, -1});
 #define KILN_PARAMS table.back().params
 #define KILN_OUT(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::out, m, d));
 #define KILN_INOUT(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::inout, m, d));
@@ -129,12 +129,14 @@ std::vector<InstructionInfo> build_table() {
 #define KILN_INS(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::ins, m, d));
 #define KILN_OPT_IN(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::opt_in, m, d));
 #define KILN_SCALAR_OR_IN(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::scalar_or_in, m, d));
-#define KILN_OPT_SCALAR_OR_IN(n, m, d, v) KILN_PARAMS.push_back(tile(#n, ParamKind::opt_scalar_or_in, m, d, v));
+#define KILN_OPT_SCALAR_OR_IN(n, m, d, v) \
+  KILN_PARAMS.push_back(tile(#n, ParamKind::opt_scalar_or_in, m, d, v));
 #define KILN_ARG(n, t) KILN_PARAMS.push_back(attribute(#n, KILN_ATTR(t), #t, true, ""));
 #define KILN_DEFAULT(n, t, v) KILN_PARAMS.push_back(attribute(#n, KILN_ATTR(t), #t, false, #v));
 #define KILN_END(name)
 #include "kiln/isa/instructions.def"
 #include "kiln/isa/undef_instruction_macros.h"
+  for (auto& row : table) row.engine_param = row.find_param("engine");
   return table;
 }
 
@@ -199,8 +201,8 @@ std::span<const std::string_view> enum_members(AttrType type) {
 }
 
 const char* name(Mark mark) {
-  constexpr const char* kNames[] = {"documented", "documented in an older release", "from another public source",
-                                    "undocumented, our choice"};
+  constexpr const char* kNames[] = {"documented", "documented in an older release",
+                                    "from another public source", "undocumented, our choice"};
   return kNames[static_cast<int>(mark)];
 }
 

@@ -82,7 +82,8 @@ struct InstructionInfo {
   int first_generation;
   std::string_view summary;
   std::vector<ParamInfo> params;
-  const Semantics* semantics;                 // null for queries
+  const Semantics* semantics;
+  int engine_param = -1;                      // position of the attribute `engine`
 
   bool is_query() const { return group == "query"; }
   int find_param(std::string_view param) const;  // -1 when there is none

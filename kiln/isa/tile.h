@@ -12,20 +12,22 @@ namespace kiln::isa {
 inline constexpr std::int64_t kSkipRow = INT64_MIN;
 
 struct Tile {
-  std::byte* data = nullptr;           // row 0, free element 0
+  std::byte* data = nullptr;  // row 0, free element 0
   DType dtype = DType::float32;
-  std::uint8_t free_rank = 0;          // merged free dims: a contiguous row has one
+  std::uint8_t free_rank = 0;  // merged free dims: a contiguous row has one
   std::int64_t rows = 1;
-  std::int64_t row_bytes = 0;          // distance between rows
-  std::int64_t free_size = 1;          // elements per row
-  Dim free[kMaxRank - 1] = {};         // strides in elements
-  const std::int64_t* row_offset = nullptr;   // vector offset: byte offset of row w from `data`, or kSkipRow
-  const std::int32_t* column = nullptr;       // indirect: element offset of free element i in group g of rows,
-  std::int32_t group_rows = 0;                //   column[g * free_size + i], g = row / group_rows
+  std::int64_t row_bytes = 0;                // distance between rows
+  std::int64_t free_size = 1;                // elements per row
+  Dim free[kMaxRank - 1] = {};               // strides in elements
+  const std::int64_t* row_offset = nullptr;  // vector offset: byte offset of row w from `data`, or kSkipRow
+  const std::int32_t* column = nullptr;      // indirect: element offset of free element i in group g of rows,
+  std::int32_t group_rows = 0;               //   column[g * free_size + i], g = row / group_rows
 
   std::int64_t element_bytes() const { return size_bytes(dtype); }
   std::byte* row(std::int64_t r) const { return data + (row_offset ? row_offset[r] : r * row_bytes); }
-  bool row_is_contiguous() const { return !column && (free_rank == 0 || (free_rank == 1 && free[0].stride == 1)); }
+  bool row_is_contiguous() const {
+    return !column && (free_rank == 0 || (free_rank == 1 && free[0].stride == 1));
+  }
   // All elements follow each other without a gap.
   bool is_dense() const {
     return row_is_contiguous() && !row_offset && (rows == 1 || row_bytes == free_size * element_bytes());
@@ -33,8 +35,8 @@ struct Tile {
   std::int64_t count() const { return rows * free_size; }
 };
 
-// Calls fn(address, stride in elements, count, position) for runs of equally spaced elements that cover free elements
-// first … first + n of row r. `position` counts from 0.
+// Calls fn(address, stride in elements, count, position) for runs of equally spaced elements that cover free
+// elements first … first + n of row r. `position` counts from 0.
 template <class Fn>
 void for_runs(const Tile& t, std::int64_t r, std::int64_t first, std::int64_t n, Fn&& fn) {
   std::byte* base = t.row(r);

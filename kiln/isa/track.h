@@ -1,8 +1,9 @@
-// Track: follows bytes that were never written, and PSUM accumulation, through an instruction without knowing values. It
-// runs in program order before the instruction's values are computed, and only when something in sight is not clean.
+// Track: follows bytes that were never written, and PSUM accumulation, through an instruction without knowing
+// values. It runs in program order before the instruction's values are computed, and only when something in
+// sight is not clean.
 //
-// Shadow: one byte per byte of memory, 0 = written, else the number of the place it came from. A shadow that reaches an
-// output, an index, a predicate or a register is an error; in between it travels.
+// Shadow: one byte per byte of memory, 0 = written, else the number of the place it came from. A shadow that
+// reaches an output, an index, a predicate or a register is an error; in between it travels.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +19,22 @@ using Shadow = std::uint8_t;
 
 class Track : public InstView {
  public:
-  Track(const Program& program, const Instruction& inst, const Arch& arch) : InstView(program, inst), arch_(arch) {}
+  Track(const Program& program, const Instruction& inst, const Arch& arch)
+      : InstView(program, inst), arch_(arch) {}
   virtual ~Track() = default;
   const Arch& arch() const { return arch_; }
 
   // True when every byte the tile reads has been written (numbers and absent operands are clean).
   virtual bool is_clean(int param) = 0;
-  // The shadow of each element of a tile (rows x free size, row-major): the first nonzero shadow of its bytes.
+  // The shadow of each element of a tile (rows x free size, row-major): the first nonzero shadow of its
+  // bytes.
   virtual std::vector<Shadow> read(int param) = 0;
   // Gives each element of an output tile its shadow; `write_clean` is the same with all zero, and cheap.
   virtual void write(int param, const std::vector<Shadow>& shadow) = 0;
   virtual void write_clean(int param) = 0;
 
-  // PSUM accumulation of matmuls, per element: 0 never written, 1 written by another instruction, 2 by a matmul.
+  // PSUM accumulation of matmuls, per element: 0 never written, 1 written by another instruction, 2 by a
+  // matmul.
   virtual std::vector<std::uint8_t> psum_state(int param) = 0;
 
   // Engine accumulators: whether their value is defined. All lanes together.

@@ -1,0 +1,17 @@
+// Rules that hold for the operands of every instruction, walked from the table: memories, dtypes, partitions,
+// access patterns, engines, generations. Labels operand.R1 and so on.
+#pragma once
+
+#include <span>
+
+#include "kiln/isa/check.h"
+
+namespace kiln::isa {
+
+std::span<const Rule> operand_rules();
+void check_operands(const Check& c, std::vector<Diagnostic>& out);
+
+// Drops unit dims and merges neighbours that chain, innermost last. Returns the new rank.
+int merge_dims(const Dim* dims, int rank, Dim* merged);
+
+}  // namespace kiln::isa
