@@ -1,0 +1,181 @@
+// Vectors of each dtype to and from float32; included once for each target.
+#if defined(KILN_NUM_FAST_CODECS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KILN_NUM_FAST_CODECS_INL_H_
+#undef KILN_NUM_FAST_CODECS_INL_H_
+#else
+#define KILN_NUM_FAST_CODECS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include "kiln/base/dtype.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::fast {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr std::uint32_t kQuiet = 0x00400000;
+
+struct FromBfloat16 {
+  template <class D, class V>
+  HWY_INLINE hn::Vec<D> operator()(D d, V raw) const {
+    const hn::Rebind<std::uint32_t, D> du;
+    const auto value = hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, raw)));
+    return hn::IfThenElse(hn::IsNaN(value), hn::Or(value, hn::BitCast(d, hn::Set(du, kQuiet))), value);
+  }
+};
+
+struct FromFloat16 {
+  template <class D, class V>
+  HWY_INLINE hn::Vec<D> operator()(D d, V raw) const {
+    return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), raw));
+  }
+};
+
+// Integers narrower than 32 bits, and int32.
+struct FromInt {
+  template <class D, class V>
+  HWY_INLINE hn::Vec<D> operator()(D d, V raw) const {
+    const hn::Rebind<std::int32_t, D> di;
+    if constexpr (sizeof(hn::TFromV<V>) == 4) {
+      return hn::ConvertTo(d, raw);
+    } else {
+      return hn::ConvertTo(d, hn::PromoteTo(di, raw));
+    }
+  }
+};
+
+// Both halves are exact and so is the product: the sum is the only rounding.
+struct FromUint32 {
+  template <class D, class V>
+  HWY_INLINE hn::Vec<D> operator()(D d, V raw) const {
+    const hn::Rebind<std::int32_t, D> di;
+    const hn::Rebind<std::uint32_t, D> du;
+    const auto high = hn::ConvertTo(d, hn::BitCast(di, hn::ShiftRight<16>(raw)));
+    const auto low = hn::ConvertTo(d, hn::BitCast(di, hn::And(raw, hn::Set(du, 0xffffu))));
+    return hn::Add(hn::Mul(high, hn::Set(d, 65536.0f)), low);
+  }
+};
+
+// Rounds float32 bits to nearest even at bit kDrop; a NaN loses its low bits and becomes quiet.
+template <int kDrop, class D, class V>
+HWY_INLINE V round_bits(D du, V bits) {
+  const hn::Rebind<float, D> d;
+  const auto odd = hn::And(hn::ShiftRight<kDrop>(bits), hn::Set(du, 1u));
+  const auto rounded = hn::Add(hn::Add(bits, hn::Set(du, (1u << (kDrop - 1)) - 1)), odd);
+  return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(hn::BitCast(d, bits))),
+                        hn::Or(bits, hn::Set(du, kQuiet)), rounded);
+}
+
+struct ToBfloat16 {
+  template <class D, class V>
+  HWY_INLINE hn::Vec<D> operator()(D d_raw, V value) const {
+    const hn::Rebind<std::uint32_t, D> du;
+    const hn::Rebind<std::int32_t, D> di;
+    return hn::DemoteTo(d_raw,
+                        hn::BitCast(di, hn::ShiftRight<16>(round_bits<16>(du, hn::BitCast(du, value)))));
+  }
+};
+
+struct ToTfloat32 {
+  template <class D, class V>
+  HWY_INLINE hn::Vec<D> operator()(D du, V value) const {
+    return hn::And(round_bits<13>(du, hn::BitCast(du, value)), hn::Set(du, ~0x1fffu));
+  }
+};
+
+struct ToFloat16 {
+  template <class D, class V>
+  HWY_INLINE hn::Vec<D> operator()(D d_raw, V value) const {
+    return hn::BitCast(d_raw, hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), value));
+  }
+};
+
+template <class V>
+HWY_INLINE hn::Vec<hn::RebindToSigned<hn::DFromV<V>>> round_to_int32(V value) {
+  const hn::RebindToSigned<hn::DFromV<V>> di;
+  return hn::IfThenZeroElse(hn::RebindMask(di, hn::IsNaN(value)), hn::NearestInt(value));
+}
+
+// NearestInt saturates at 32 bits and DemoteTo at the width of Raw.
+struct ToInt {
+  template <class D, class V>
+  HWY_INLINE hn::Vec<D> operator()(D d_raw, V value) const {
+    if constexpr (sizeof(hn::TFromD<D>) == 4) {
+      return round_to_int32(value);
+    } else {
+      return hn::DemoteTo(d_raw, round_to_int32(value));
+    }
+  }
+};
+
+// Values from 2^31 are whole numbers, so taking 2^31 off first changes nothing but the range.
+struct ToUint32 {
+  template <class D, class V>
+  HWY_INLINE hn::Vec<D> operator()(D du, V value) const {
+    const hn::Rebind<float, D> d;
+    const auto half = hn::Set(d, 0x1p31f);
+    const auto is_high = hn::Ge(value, half);
+    const auto positive = hn::IfThenElseZero(hn::Gt(value, hn::Zero(d)), value);
+    const auto low = hn::IfThenElse(is_high, hn::Sub(value, half), positive);
+    const auto top = hn::IfThenElseZero(hn::RebindMask(du, is_high), hn::Set(du, 0x80000000u));
+    return hn::Add(hn::BitCast(du, hn::NearestInt(low)), top);
+  }
+};
+
+struct ToBool {
+  template <class D, class V>
+  HWY_INLINE hn::Vec<D> operator()(D d_raw, V value) const {
+    const hn::Rebind<float, D> d;
+    const hn::Rebind<std::int32_t, D> di;
+    const auto is_zero = hn::RebindMask(di, hn::Eq(value, hn::Zero(d)));
+    return hn::DemoteTo(d_raw, hn::IfThenZeroElse(is_zero, hn::Set(di, 1)));
+  }
+};
+
+// A float8 from its format. The magnitude is rounded twice over and one result is kept: normal values by
+// integer rounding of the float32 bits, subnormal ones by adding a power of two whose last place is the
+// smallest subnormal.
+struct ToFloat8 {
+  explicit ToFloat8(const DTypeInfo& row)
+      : drop(23 - row.mantissa_bits),
+        rebias(static_cast<std::uint32_t>(127 - row.bias) << row.mantissa_bits),
+        infinity((0x7fu >> row.mantissa_bits) << row.mantissa_bits),
+        finite_end(row.has_infinity ? infinity : 0x7f),
+        nan_bits(row.has_infinity ? 0 : 0x7f),
+        first_normal(static_cast<std::uint32_t>(128 - row.bias) << 23),
+        magic(static_cast<std::uint32_t>(127 + 24 - row.bias - row.mantissa_bits) << 23) {}
+
+  template <class D, class V>
+  HWY_INLINE hn::Vec<D> operator()(D d_raw, V value) const {
+    const hn::Rebind<float, D> d;
+    const hn::Rebind<std::uint32_t, D> du;
+    const hn::Rebind<std::int32_t, D> di;
+    const auto bits = hn::BitCast(du, value);
+    const auto magnitude = hn::BitCast(du, hn::Abs(value));
+    const auto odd = hn::And(hn::ShiftRightSame(magnitude, drop), hn::Set(du, 1u));
+    const auto half = hn::Set(du, (1u << (drop - 1)) - 1);
+    const auto normal =
+        hn::Sub(hn::ShiftRightSame(hn::Add(hn::Add(magnitude, half), odd), drop), hn::Set(du, rebias));
+    const auto shifted = hn::Add(hn::BitCast(d, magnitude), hn::BitCast(d, hn::Set(du, magic)));
+    const auto subnormal = hn::Sub(hn::BitCast(du, shifted), hn::Set(du, magic));
+    auto code = hn::IfThenElse(hn::Lt(magnitude, hn::Set(du, first_normal)), subnormal, normal);
+    code = hn::Min(code, hn::Set(du, finite_end));  // what follows the last finite code stands for overflow
+    const auto payload =
+        hn::ShiftRightSame(hn::Or(hn::And(bits, hn::Set(du, 0x7fffffu)), hn::Set(du, kQuiet)), drop);
+    const auto nan = hn::Or(hn::Or(payload, hn::Set(du, infinity)), hn::Set(du, nan_bits));
+    code = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), nan, code);
+    const auto sign = hn::And(hn::ShiftRight<24>(bits), hn::Set(du, 0x80u));
+    return hn::DemoteTo(d_raw, hn::BitCast(di, hn::Or(code, sign)));
+  }
+
+  int drop;
+  std::uint32_t rebias, infinity, finite_end, nan_bits, first_normal, magic;
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::fast
+HWY_AFTER_NAMESPACE();
+
+#endif

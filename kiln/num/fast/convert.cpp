@@ -1,0 +1,249 @@
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "kiln/num/fast/fast.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/num/fast/convert.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kiln/num/fast/codecs-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::fast {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// A contiguous row of Raw elements through fn, a vector at a time; the tail passes through a full vector of
+// zeros.
+template <class Raw, class Fn>
+void load_each(const Fn fn, const void* src, std::size_t n, float* dst) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<Raw, decltype(d)> d_raw;
+  const std::size_t lanes = hn::Lanes(d);
+  const Raw* from = static_cast<const Raw*>(src);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(fn(d, hn::LoadU(d_raw, from + i)), d, dst + i);
+  if (i == n) return;
+  Raw raw[hn::MaxLanes(d)] = {};
+  float part[hn::MaxLanes(d)];
+  std::memcpy(raw, static_cast<const std::byte*>(src) + i * sizeof(Raw), (n - i) * sizeof(Raw));
+  hn::StoreU(fn(d, hn::LoadU(d_raw, raw)), d, part);
+  std::memcpy(dst + i, part, (n - i) * sizeof(float));
+}
+
+template <class Raw, class Fn>
+void store_each(const Fn fn, const float* src, std::size_t n, void* dst) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<Raw, decltype(d)> d_raw;
+  const std::size_t lanes = hn::Lanes(d);
+  Raw* to = static_cast<Raw*>(dst);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(fn(d_raw, hn::LoadU(d, src + i)), d_raw, to + i);
+  if (i == n) return;
+  float part[hn::MaxLanes(d)] = {};
+  Raw raw[hn::MaxLanes(d)];
+  std::memcpy(part, src + i, (n - i) * sizeof(float));
+  hn::StoreU(fn(d_raw, hn::LoadU(d, part)), d_raw, raw);
+  std::memcpy(static_cast<std::byte*>(dst) + i * sizeof(Raw), raw, (n - i) * sizeof(Raw));
+}
+
+// False for dtypes that are converted through a table.
+bool load_row(DType t, const void* src, std::size_t n, float* dst) {
+  switch (t) {
+    case DType::float32:
+    case DType::tfloat32:
+      if (n != 0) std::memcpy(dst, src, n * sizeof(float));
+      return true;
+    case DType::bfloat16:
+      load_each<std::uint16_t>(FromBfloat16{}, src, n, dst);
+      return true;
+    case DType::float16:
+      load_each<std::uint16_t>(FromFloat16{}, src, n, dst);
+      return true;
+    case DType::int8:
+      load_each<std::int8_t>(FromInt{}, src, n, dst);
+      return true;
+    case DType::int16:
+      load_each<std::int16_t>(FromInt{}, src, n, dst);
+      return true;
+    case DType::int32:
+      load_each<std::int32_t>(FromInt{}, src, n, dst);
+      return true;
+    case DType::uint8:
+      load_each<std::uint8_t>(FromInt{}, src, n, dst);
+      return true;
+    case DType::uint16:
+      load_each<std::uint16_t>(FromInt{}, src, n, dst);
+      return true;
+    case DType::uint32:
+      load_each<std::uint32_t>(FromUint32{}, src, n, dst);
+      return true;
+    default:
+      return false;
+  }
+}
+
+// False for dtypes that are converted one by one.
+bool store_row(DType t, const float* src, std::size_t n, void* dst) {
+  switch (t) {
+    case DType::float32:
+      if (n != 0) std::memcpy(dst, src, n * sizeof(float));
+      return true;
+    case DType::tfloat32:
+      store_each<std::uint32_t>(ToTfloat32{}, src, n, dst);
+      return true;
+    case DType::bfloat16:
+      store_each<std::uint16_t>(ToBfloat16{}, src, n, dst);
+      return true;
+    case DType::float16:
+      store_each<std::uint16_t>(ToFloat16{}, src, n, dst);
+      return true;
+    case DType::int8:
+      store_each<std::int8_t>(ToInt{}, src, n, dst);
+      return true;
+    case DType::int16:
+      store_each<std::int16_t>(ToInt{}, src, n, dst);
+      return true;
+    case DType::int32:
+      store_each<std::int32_t>(ToInt{}, src, n, dst);
+      return true;
+    case DType::uint8:
+      store_each<std::uint8_t>(ToInt{}, src, n, dst);
+      return true;
+    case DType::uint16:
+      store_each<std::uint16_t>(ToInt{}, src, n, dst);
+      return true;
+    case DType::uint32:
+      store_each<std::uint32_t>(ToUint32{}, src, n, dst);
+      return true;
+    case DType::bool_:
+      store_each<std::uint8_t>(ToBool{}, src, n, dst);
+      return true;
+    case DType::float8_e4m3:
+    case DType::float8_e4m3fn:
+    case DType::float8_e5m2:
+    case DType::float8_e3m4:
+      store_each<std::uint8_t>(ToFloat8(info(t)), src, n, dst);
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::fast
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::fast {
+
+HWY_EXPORT(load_row);
+HWY_EXPORT(store_row);
+
+namespace {
+
+// The value of every byte for every dtype of one byte.
+class ByteTables {
+ public:
+  ByteTables() {
+    for (int t = 0; t < kDTypeCount; ++t) {
+      const auto dtype = static_cast<DType>(t);
+      if (size_bytes(dtype) != 1) continue;
+      for (std::uint32_t bits = 0; bits < 256; ++bits) values_[t][bits] = to_float(dtype, bits);
+    }
+  }
+  const float* of(DType t) const { return values_[static_cast<int>(t)]; }
+
+ private:
+  float values_[kDTypeCount][256] = {};
+};
+
+void load_contiguous(DType t, const void* src, std::size_t n, float* dst) {
+  if (HWY_DYNAMIC_DISPATCH(load_row)(t, src, n, dst)) return;
+  static const ByteTables tables;
+  const float* table = tables.of(t);
+  const auto* bytes = static_cast<const std::uint8_t*>(src);
+  for (std::size_t i = 0; i < n; ++i) dst[i] = table[bytes[i]];
+}
+
+void store_contiguous(DType t, const float* src, std::size_t n, void* dst) {
+  if (HWY_DYNAMIC_DISPATCH(store_row)(t, src, n, dst)) return;
+  auto* bytes = static_cast<std::uint8_t*>(dst);
+  for (std::size_t i = 0; i < n; ++i) bytes[i] = static_cast<std::uint8_t>(from_float(t, src[i]));
+}
+
+// Moves n elements of Raw between rows of any stride and alignment, converting From to To on the way.
+template <class From, class To>
+void move_each(const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride,
+               std::size_t n) {
+  const auto* from = static_cast<const std::byte*>(src);
+  auto* to = static_cast<std::byte*>(dst);
+  const auto count = static_cast<std::ptrdiff_t>(n);
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    From value;
+    std::memcpy(&value, from + i * src_stride * static_cast<std::ptrdiff_t>(sizeof(From)), sizeof(From));
+    const To result = static_cast<To>(value);
+    std::memcpy(to + i * dst_stride * static_cast<std::ptrdiff_t>(sizeof(To)), &result, sizeof(To));
+  }
+}
+
+void move_raw(int size, const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride,
+              std::size_t n) {
+  if (size == 1) return move_each<std::uint8_t, std::uint8_t>(src, src_stride, dst, dst_stride, n);
+  if (size == 2) return move_each<std::uint16_t, std::uint16_t>(src, src_stride, dst, dst_stride, n);
+  move_each<std::uint32_t, std::uint32_t>(src, src_stride, dst, dst_stride, n);
+}
+
+template <class From, class To>
+void widen(const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride, std::size_t n) {
+  // The constant strides let the compiler vectorise the common case.
+  if (src_stride == 1 && dst_stride == 1) return move_each<From, To>(src, 1, dst, 1, n);
+  move_each<From, To>(src, src_stride, dst, dst_stride, n);
+}
+
+// Elements that pass through a buffer at a time when a row is strided.
+constexpr std::size_t kBlock = 512;
+
+}  // namespace
+
+void load(DType t, const void* src, std::ptrdiff_t stride, std::size_t n, float* dst) {
+  if (stride == 1) return load_contiguous(t, src, n, dst);
+  alignas(64) std::byte block[kBlock * 4];
+  const auto* from = static_cast<const std::byte*>(src);
+  for (std::size_t i = 0; i < n; i += kBlock) {
+    const std::size_t count = std::min(kBlock, n - i);
+    move_raw(size_bytes(t), from + static_cast<std::ptrdiff_t>(i) * stride * size_bytes(t), stride, block, 1,
+             count);
+    load_contiguous(t, block, count, dst + i);
+  }
+}
+
+void store(DType t, const float* src, std::size_t n, void* dst, std::ptrdiff_t stride) {
+  if (stride == 1) return store_contiguous(t, src, n, dst);
+  alignas(64) std::byte block[kBlock * 4];
+  auto* to = static_cast<std::byte*>(dst);
+  for (std::size_t i = 0; i < n; i += kBlock) {
+    const std::size_t count = std::min(kBlock, n - i);
+    store_contiguous(t, src + i, count, block);
+    move_raw(size_bytes(t), block, 1, to + static_cast<std::ptrdiff_t>(i) * stride * size_bytes(t), stride,
+             count);
+  }
+}
+
+void load_bits(int size_bytes, const void* src, std::ptrdiff_t stride, std::size_t n, std::uint32_t* dst) {
+  if (size_bytes == 1) return widen<std::uint8_t, std::uint32_t>(src, stride, dst, 1, n);
+  if (size_bytes == 2) return widen<std::uint16_t, std::uint32_t>(src, stride, dst, 1, n);
+  widen<std::uint32_t, std::uint32_t>(src, stride, dst, 1, n);
+}
+
+void store_bits(int size_bytes, const std::uint32_t* src, std::size_t n, void* dst, std::ptrdiff_t stride) {
+  if (size_bytes == 1) return widen<std::uint32_t, std::uint8_t>(src, 1, dst, stride, n);
+  if (size_bytes == 2) return widen<std::uint32_t, std::uint16_t>(src, 1, dst, stride, n);
+  widen<std::uint32_t, std::uint32_t>(src, 1, dst, stride, n);
+}
+
+}  // namespace kiln::fast
+#endif
