@@ -1,0 +1,314 @@
+// The fast row kernels against the plain ones, bit for bit, on every vector width that this CPU has.
+#include "kiln/num/kernels.h"
+
+#include <gtest/gtest.h>
+#include <hwy/highway.h>
+
+#include <cstring>
+
+#include "kiln/base/error.h"
+#include "random_rows.h"
+
+namespace kiln {
+namespace {
+
+using test::RandomRows;
+
+constexpr std::ptrdiff_t kStrides[] = {1, -3, 0, 2, 7};
+
+std::vector<std::size_t> lengths() {
+  std::vector<std::size_t> all = {127, 511, 513, 1031};
+  for (std::size_t n = 0; n <= 70; ++n) all.push_back(n);
+  return all;
+}
+
+std::vector<DType> single_dtypes() {
+  std::vector<DType> all;
+  for (int t = 0; t < kDTypeCount; ++t)
+    if (!is_packed(static_cast<DType>(t))) all.push_back(static_cast<DType>(t));
+  return all;
+}
+
+std::vector<AluOp> ops(bool (*wanted)(AluOp)) {
+  std::vector<AluOp> all;
+  for (int op = 0; op < kAluOpCount; ++op)
+    if (wanted(static_cast<AluOp>(op))) all.push_back(static_cast<AluOp>(op));
+  return all;
+}
+bool is_float_op(AluOp op) { return !is_bitvec(op) && op != AluOp::average; }
+bool is_bits_op(AluOp op) { return is_bitvec(op) || op == AluOp::bypass; }
+bool is_int_op(AluOp op) { return (op >= AluOp::add && op <= AluOp::minimum) || is_comparison(op); }
+bool is_fold_op(AluOp op) { return info(op).cls == AluClass::arith && op != AluOp::average; }
+
+// Arithmetic results: any NaN equals any NaN.
+::testing::AssertionResult same(const std::vector<float>& a, const std::vector<float>& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const auto x = std::bit_cast<std::uint32_t>(a[i]), y = std::bit_cast<std::uint32_t>(b[i]);
+    if (x != y && !(std::isnan(a[i]) && std::isnan(b[i])))
+      return ::testing::AssertionFailure()
+             << "element " << i << std::hex << ": plain 0x" << x << " fast 0x" << y;
+  }
+  return ::testing::AssertionSuccess();
+}
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+
+// A byte buffer for n elements `stride` apart, with room on both sides; `first` is one byte off every
+// alignment.
+struct Strided {
+  Strided(int size, std::ptrdiff_t stride, std::size_t n)
+      : reach(static_cast<std::ptrdiff_t>(n) * std::abs(stride) * size + 64), bytes(2 * reach + 1) {}
+  std::uint8_t* first() { return bytes.data() + reach + 1; }
+  std::ptrdiff_t reach;
+  std::vector<std::uint8_t> bytes;
+};
+
+// Each test runs once for each vector width.
+class FastKernels : public ::testing::TestWithParam<std::int64_t> {
+ protected:
+  void SetUp() override { choose(GetParam()); }
+  void TearDown() override { choose(0); }
+  static void choose(std::int64_t target) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+  const Kernels& plain = plain_kernels();
+  const Kernels& fast = fast_kernels();
+  RandomRows rng{static_cast<std::uint64_t>(GetParam())};
+};
+
+std::vector<std::int64_t> targets() {
+  std::vector<std::int64_t> all;
+  for (std::int64_t target : {HWY_AVX2, HWY_AVX3})
+    if (hwy::SupportedTargets() & target) all.push_back(target);
+  if (all.empty()) all.push_back(hwy::SupportedTargets());
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, FastKernels, ::testing::ValuesIn(targets()),
+                         [](const auto& param) { return std::string(hwy::TargetName(param.param)); });
+
+TEST_P(FastKernels, Load) {
+  for (DType t : single_dtypes())
+    for (std::ptrdiff_t stride : kStrides)
+      for (std::size_t n : lengths()) {
+        Strided src(size_bytes(t), stride, n);
+        src.bytes = rng.bytes(src.bytes.size());
+        std::vector<float> a(n + 1, 7.0f), b(n + 1, 7.0f);
+        plain.load(t, src.first(), stride, n, a.data());
+        fast.load(t, src.first(), stride, n, b.data());
+        ASSERT_TRUE(same_bits(a, b)) << name(t) << " stride " << stride << " n " << n;
+      }
+}
+
+TEST_P(FastKernels, LoadEveryShortCode) {
+  for (DType t : single_dtypes()) {
+    if (size_bytes(t) > 2) continue;
+    const std::size_t count = std::size_t{1} << (8 * size_bytes(t));
+    std::vector<std::uint8_t> codes(count * size_bytes(t));
+    for (std::uint32_t i = 0; i < count; ++i) store_bits(t, i, codes.data() + i * size_bytes(t));
+    std::vector<float> a(count), b(count);
+    plain.load(t, codes.data(), 1, count, a.data());
+    fast.load(t, codes.data(), 1, count, b.data());
+    ASSERT_TRUE(same_bits(a, b)) << name(t);
+  }
+}
+
+TEST_P(FastKernels, Store) {
+  for (DType t : single_dtypes())
+    for (std::ptrdiff_t stride : kStrides)
+      for (std::size_t n : lengths()) {
+        const std::vector<float> src = rng.floats(n);
+        Strided a(size_bytes(t), stride, n), b(size_bytes(t), stride, n);
+        plain.store(t, src.data(), n, a.first(), stride);
+        fast.store(t, src.data(), n, b.first(), stride);
+        ASSERT_EQ(a.bytes, b.bytes) << name(t) << " stride " << stride << " n " << n;
+      }
+}
+
+// Every value of every short float, the midpoint to the next one, and the float32 on each side of both.
+TEST_P(FastKernels, StoreAroundEveryTie) {
+  std::vector<float> src;
+  for (std::uint32_t high = 0; high < 0x10000; ++high)
+    for (std::uint32_t low :
+         {0x0000u, 0x0001u, 0x0fffu, 0x1000u, 0x1001u, 0x2fffu, 0x3000u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu})
+      src.push_back(std::bit_cast<float>(high << 16 | low));
+  const std::vector<float> more = rng.floats(200000);
+  src.insert(src.end(), more.begin(), more.end());
+  for (DType t : single_dtypes()) {
+    std::vector<std::uint8_t> a(src.size() * size_bytes(t)), b(a.size());
+    plain.store(t, src.data(), src.size(), a.data(), 1);
+    fast.store(t, src.data(), src.size(), b.data(), 1);
+    for (std::size_t i = 0; i < src.size(); ++i) {
+      const auto x = load_bits(t, &a[i * size_bytes(t)]), y = load_bits(t, &b[i * size_bytes(t)]);
+      ASSERT_EQ(x, y) << name(t) << " of " << std::hexfloat << src[i];
+    }
+  }
+}
+
+TEST_P(FastKernels, Bits) {
+  for (int size : {1, 2, 4})
+    for (std::ptrdiff_t stride : kStrides)
+      for (std::size_t n : lengths()) {
+        Strided src(size, stride, n);
+        src.bytes = rng.bytes(src.bytes.size());
+        std::vector<std::uint32_t> a(n + 1, 7), b(n + 1, 7);
+        plain.load_bits(size, src.first(), stride, n, a.data());
+        fast.load_bits(size, src.first(), stride, n, b.data());
+        ASSERT_EQ(a, b) << size << " stride " << stride << " n " << n;
+        const auto words = rng.words(n);
+        Strided to_a(size, stride, n), to_b(size, stride, n);
+        plain.store_bits(size, words.data(), n, to_a.first(), stride);
+        fast.store_bits(size, words.data(), n, to_b.first(), stride);
+        ASSERT_EQ(to_a.bytes, to_b.bytes) << size << " stride " << stride << " n " << n;
+      }
+}
+
+TEST_P(FastKernels, FloatOperators) {
+  for (AluOp op : ops(is_float_op))
+    for (std::size_t n : lengths()) {
+      const std::vector<float> x = rng.floats(n + 1), y = rng.floats(n + 1);
+      const float s = rng.value();
+      std::vector<float> a(n + 2, 7.0f), b(n + 2, 7.0f);
+      plain.alu_vv(op, x.data() + 1, y.data() + 1, a.data() + 1, n);
+      fast.alu_vv(op, x.data() + 1, y.data() + 1, b.data() + 1, n);
+      ASSERT_TRUE(same(a, b)) << name(op) << " n " << n;
+      plain.alu_vs(op, x.data() + 1, s, a.data() + 1, n);
+      fast.alu_vs(op, x.data() + 1, s, b.data() + 1, n);
+      ASSERT_TRUE(same(a, b)) << name(op) << " n " << n << " y " << s;
+      plain.alu_sv(op, s, y.data() + 1, a.data() + 1, n);
+      fast.alu_sv(op, s, y.data() + 1, b.data() + 1, n);
+      ASSERT_TRUE(same(a, b)) << name(op) << " n " << n << " x " << s;
+    }
+}
+
+TEST_P(FastKernels, FloatOperatorsOnEveryPairOfSpecials) {
+  std::vector<float> x, y;
+  for (int i = 0; i < 20000; ++i) {
+    x.push_back(rng.special());
+    y.push_back(rng.special());
+  }
+  for (AluOp op : ops(is_float_op)) {
+    std::vector<float> a(x.size()), b(x.size());
+    plain.alu_vv(op, x.data(), y.data(), a.data(), x.size());
+    fast.alu_vv(op, x.data(), y.data(), b.data(), x.size());
+    ASSERT_TRUE(same(a, b)) << name(op);
+  }
+}
+
+TEST_P(FastKernels, OperatorsInPlace) {
+  for (AluOp op : ops(is_float_op)) {
+    const std::vector<float> x = rng.floats(133), y = rng.floats(133);
+    std::vector<float> expected(133), over_x = x, over_y = y;
+    plain.alu_vv(op, x.data(), y.data(), expected.data(), 133);
+    fast.alu_vv(op, over_x.data(), y.data(), over_x.data(), 133);
+    fast.alu_vv(op, x.data(), over_y.data(), over_y.data(), 133);
+    ASSERT_TRUE(same(expected, over_x) && same(expected, over_y)) << name(op);
+  }
+}
+
+TEST_P(FastKernels, UnaryOperatorsDoNotReadTheOtherOperand) {
+  const std::vector<float> x = rng.floats(40);
+  for (AluOp op : ops([](AluOp op) { return info(op).cls == AluClass::unary; })) {
+    std::vector<float> a(40), b(40);
+    plain.alu_vv(op, x.data(), nullptr, a.data(), 40);
+    fast.alu_vv(op, x.data(), nullptr, b.data(), 40);
+    ASSERT_TRUE(same(a, b)) << name(op);
+  }
+}
+
+TEST_P(FastKernels, BypassKeepsEveryBit) {
+  const std::vector<float> x = rng.floats(1000);
+  std::vector<float> out(1000);
+  fast.alu_vv(AluOp::bypass, x.data(), nullptr, out.data(), 1000);
+  EXPECT_TRUE(same_bits(x, out));
+}
+
+TEST_P(FastKernels, BitOperators) {
+  for (AluOp op : ops(is_bits_op))
+    for (int width : {8, 16, 32})
+      for (std::size_t n : lengths()) {
+        const auto x = rng.words(n, width), y = rng.words(n, width);
+        const auto s = rng.words(1, width)[0];
+        std::vector<std::uint32_t> a(n + 1, 7), b(n + 1, 7);
+        plain.bits_vv(op, width, x.data(), y.data(), a.data(), n);
+        fast.bits_vv(op, width, x.data(), y.data(), b.data(), n);
+        ASSERT_EQ(a, b) << name(op) << " width " << width << " n " << n;
+        for (bool swapped : {false, true}) {
+          plain.bits_vs(op, width, x.data(), s, swapped, a.data(), n);
+          fast.bits_vs(op, width, x.data(), s, swapped, b.data(), n);
+          ASSERT_EQ(a, b) << name(op) << " width " << width << " n " << n << " scalar " << s << " swapped "
+                          << swapped;
+        }
+      }
+}
+
+TEST_P(FastKernels, IntegerOperators) {
+  for (AluOp op : ops(is_int_op))
+    for (bool is_signed : {false, true})
+      for (std::size_t n : lengths()) {
+        auto x = rng.words(n), y = rng.words(n);
+        for (std::size_t i = 0; i < n; i += 5) y[i] = x[i];
+        std::vector<std::uint32_t> a(n + 1, 7), b(n + 1, 7);
+        plain.int_vv(op, is_signed, x.data(), y.data(), a.data(), n);
+        fast.int_vv(op, is_signed, x.data(), y.data(), b.data(), n);
+        ASSERT_EQ(a, b) << name(op) << " signed " << is_signed << " n " << n;
+      }
+}
+
+TEST_P(FastKernels, Folds) {
+  for (AluOp op : ops(is_fold_op))
+    for (std::size_t rows : {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 33})
+      for (std::size_t n : lengths())
+        for (std::ptrdiff_t gap : {0, 5}) {
+          const std::size_t stride = n + gap;
+          const bool tame = rng.below(4) != 0;
+          const auto x = tame ? rng.tame_floats(rows * stride + 1) : rng.floats(rows * stride + 1);
+          std::vector<float> a = tame ? rng.tame_floats(rows + 1) : rng.floats(rows + 1), b = a;
+          plain.fold_rows(op, x.data() + 1, stride, rows, n, a.data());
+          fast.fold_rows(op, x.data() + 1, stride, rows, n, b.data());
+          ASSERT_TRUE(same(a, b)) << name(op) << " rows " << rows << " n " << n << " stride " << stride;
+        }
+}
+
+TEST_P(FastKernels, FoldsOfOddRows) {
+  const auto x = rng.tame_floats(40 * 1000);
+  for (AluOp op : ops(is_fold_op))
+    for (std::ptrdiff_t stride : {-1000, 0, 1, 3}) {
+      std::vector<float> a = rng.tame_floats(37), b = a;
+      plain.fold_rows(op, x.data() + 38 * 1000, stride, 37, 777, a.data());
+      fast.fold_rows(op, x.data() + 38 * 1000, stride, 37, 777, b.data());
+      ASSERT_TRUE(same(a, b)) << name(op) << " stride " << stride;
+    }
+}
+
+TEST_P(FastKernels, Transposes) {
+  const std::size_t sides[] = {0, 1, 3, 4, 8, 15, 16, 17, 31, 32, 64, 65, 130};
+  for (int size : {1, 2, 4})
+    for (std::size_t rows : sides)
+      for (std::size_t cols : sides) {
+        const std::size_t src_stride = cols + rng.below(4), dst_stride = rows + rng.below(4);
+        const auto src = rng.bytes(rows * src_stride * size + 1);
+        std::vector<std::uint8_t> a(cols * dst_stride * size + 1), b(a.size());
+        plain.transpose(size, src.data() + 1, src_stride, a.data() + 1, dst_stride, rows, cols);
+        fast.transpose(size, src.data() + 1, src_stride, b.data() + 1, dst_stride, rows, cols);
+        ASSERT_EQ(a, b) << size << " bytes, " << rows << " x " << cols;
+      }
+}
+
+TEST_P(FastKernels, RefuseOperatorsOfAnotherKind) {
+  float f[4] = {};
+  std::uint32_t w[4] = {};
+  for (const Kernels* table : {&plain, &fast}) {
+    EXPECT_THROW(table->alu_vv(AluOp::average, f, f, f, 4), Error);
+    EXPECT_THROW(table->alu_vs(AluOp::bitwise_and, f, 0, f, 4), Error);
+    EXPECT_THROW(table->bits_vv(AluOp::add, 32, w, w, w, 4), Error);
+    EXPECT_THROW(table->int_vv(AluOp::power, true, w, w, w, 4), Error);
+    EXPECT_THROW(table->fold_rows(AluOp::left_shift, f, 2, 2, 2, f), Error);
+  }
+}
+
+}  // namespace
+}  // namespace kiln
