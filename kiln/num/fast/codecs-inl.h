@@ -98,14 +98,18 @@ HWY_INLINE hn::Vec<hn::RebindToSigned<hn::DFromV<V>>> round_to_int32(V value) {
   return hn::IfThenZeroElse(hn::RebindMask(di, hn::IsNaN(value)), hn::NearestInt(value));
 }
 
-// NearestInt saturates at 32 bits and DemoteTo at the width of Raw.
+// NearestInt saturates at 32 bits. The clamp is for uint8, which DemoteTo reaches through signed 16 bits.
 struct ToInt {
   template <class D, class V>
   HWY_INLINE hn::Vec<D> operator()(D d_raw, V value) const {
-    if constexpr (sizeof(hn::TFromD<D>) == 4) {
-      return round_to_int32(value);
+    using T = hn::TFromD<D>;
+    const auto whole = round_to_int32(value);
+    if constexpr (sizeof(T) == 4) {
+      return whole;
     } else {
-      return hn::DemoteTo(d_raw, round_to_int32(value));
+      const hn::Rebind<std::int32_t, D> di;
+      const auto lowest = hn::Set(di, hwy::LimitsMin<T>()), highest = hn::Set(di, hwy::LimitsMax<T>());
+      return hn::DemoteTo(d_raw, hn::Min(hn::Max(whole, lowest), highest));
     }
   }
 };
