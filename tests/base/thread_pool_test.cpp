@@ -105,13 +105,17 @@ TEST(ThreadPool, NestsWithoutMixingOuterWork) {
   ThreadPool pool(4);
   std::atomic<int> count{0}, mixed{0};
   thread_local int depth = 0;
-  pool.parallel_for(50, [&](std::size_t) {
+  pool.parallel_for(400, [&](std::size_t) {
     mixed += depth != 0;  // this thread already is inside a body of the outer loop
     ++depth;
-    pool.parallel_for(50, [&](std::size_t) { ++count; });
+    pool.parallel_for(8, [&](std::size_t i) {
+      // Uneven, so that some thread waits for the last of its inner bodies while outer ones are left.
+      std::this_thread::sleep_for(std::chrono::microseconds(i * 100));
+      ++count;
+    });
     --depth;
   });
-  EXPECT_EQ(count, 2500);
+  EXPECT_EQ(count, 3200);
   EXPECT_EQ(mixed, 0);
 }
 
