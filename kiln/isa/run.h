@@ -57,6 +57,7 @@ class Run : public InstView {
   EngineState* state_;
   std::array<std::uint8_t, 16> slot_{};
   std::vector<Tile> tiles_;
+  int last_param_ = -1;
 };
 
 // A piece of a row as float32: `in[i]` from the i-th input tile, `out` where results go.

@@ -73,6 +73,7 @@ struct Semantics {
   Cost (*cost)(const CostQuery&);
   void (*track)(Track&);                      // which outputs depend on which inputs, for bytes never written
   const char* cost_text;                      // the formula for the manual
+  unsigned (*state)(const InstView&) = nullptr;  // hidden engine state it touches (StateBit); null: none
 };
 
 struct InstructionInfo {

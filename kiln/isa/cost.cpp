@@ -1,0 +1,68 @@
+#include "kiln/isa/cost.h"
+
+#include <algorithm>
+
+namespace kiln::isa {
+namespace {
+
+bool is_16bit_float(DType t) { return t == DType::bfloat16 || t == DType::float16; }
+bool is_8bit_float(DType t) { return is_float(t) && size_bytes(t) == 1; }
+
+// Elements per cycle that the fast modes allow for this dtype, 1 when none.
+double fast_rate(const EngineSpec& spec, DType t) {
+  if (is_16bit_float(t)) return spec.elements_16bit;
+  if (is_8bit_float(t)) return spec.elements_8bit;
+  return spec.elements_wide;
+}
+
+bool innermost_is_contiguous(const Access& a) {
+  for (int i = a.rank - 1; i > 0; --i) {
+    if (a.dims[i].count > 1) return a.dims[i].stride == 1;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool CostQuery::has_dynamic_address() const {
+  for (std::size_t i = 0; i < row().params.size(); ++i) {
+    if (is_tile(static_cast<int>(i)) && dynamic(static_cast<int>(i))) return true;
+  }
+  return false;
+}
+
+double CostQuery::stream(double elements, double rate) const {
+  const double cycles = std::max<double>(spec().min_interval_cycles, elements / rate) + spec().start_cycles;
+  return has_dynamic_address() ? std::max<double>(cycles, arch_.dynamic_address_cycles) : cycles;
+}
+
+double CostQuery::copy_rate(int dst, int src) const {
+  if (!arch_.features.vector_fast_modes) return spec().elements_wide;
+  const double rate = std::min(fast_rate(spec(), dtype(dst)), fast_rate(spec(), dtype(src)));
+  if (rate <= 1) return spec().elements_wide;
+  const bool contiguous = innermost_is_contiguous(access(dst)) && innermost_is_contiguous(access(src));
+  const int in_psum = this->in_psum(dst) + this->in_psum(src);
+  if (in_psum == 0 && contiguous) return rate;
+  return in_psum == 0 || (in_psum == 1 && contiguous) ? std::min(rate, 2.0) : spec().elements_wide;
+}
+
+double CostQuery::two_input_rate(int dst, int a, int b) const {
+  const bool psum = in_psum(a) || in_psum(b);
+  if (!arch_.features.vector_fast_modes) return psum ? 1.0 : 0.5;
+  const double rate =
+      std::min({fast_rate(spec(), dtype(dst)), fast_rate(spec(), dtype(a)), fast_rate(spec(), dtype(b))});
+  return !psum && rate > 1 ? std::min(rate, 2.0) : 1.0;
+}
+
+Cost cost_of(const Program& program, const Instruction& inst, const Arch& arch) {
+  const CostQuery query(program, inst, arch);
+  return query.row().semantics->cost(query);
+}
+
+double nanoseconds(const Cost& cost, Engine engine, const Arch& arch) {
+  if (engine == Engine::dma)
+    return arch.dma.start_ns + cost.dma_bytes / (arch.dma.engines * arch.dma.bytes_per_ns * cost.dma_rate);
+  return cost.cycles / arch.engine[static_cast<int>(engine)].clock_ghz;
+}
+
+}  // namespace kiln::isa

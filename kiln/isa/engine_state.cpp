@@ -1,0 +1,35 @@
+#include "kiln/isa/engine_state.h"
+
+namespace kiln::isa {
+
+std::uint32_t Xorwow::next() {
+  std::uint32_t t = s[0] ^ (s[0] >> 2);
+  s[0] = s[1];
+  s[1] = s[2];
+  s[2] = s[3];
+  s[3] = s[4];
+  s[4] = (s[4] ^ (s[4] << 4)) ^ (t ^ (t << 1));
+  s[5] += 362437;
+  return s[5] + s[4];
+}
+
+Xorwow Xorwow::seeded(std::uint64_t seed) {
+  Xorwow g;
+  // splitmix64: neighbouring seeds give unrelated states, and never the all-zero one.
+  for (std::size_t i = 0; i < g.s.size(); ++i) {
+    std::uint64_t z = (seed += 0x9e3779b97f4a7c15ull);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    g.s[i] = static_cast<std::uint32_t>((z ^ (z >> 31)) >> 16) | (i == 0);
+  }
+  return g;
+}
+
+EngineState::EngineState() {
+  for (std::uint64_t p = 0; p < 128; ++p) {
+    for (std::uint64_t slot = 0; slot < 4; ++slot) vector_random[p][slot] = Xorwow::seeded(p * 4 + slot);
+    gpsimd_random[p] = Xorwow::seeded(4096 + p);
+  }
+}
+
+}  // namespace kiln::isa

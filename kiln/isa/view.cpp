@@ -1,0 +1,251 @@
+// Views: arithmetic on offsets and strides, nothing else.
+#include <fmt/format.h>
+
+#include "kiln/isa/builder.h"
+
+namespace kiln::isa {
+namespace {
+
+[[noreturn]] void refuse(const std::string& found, const std::string& help) {
+  throw Error(Diagnostic{.category = Category::invalid,
+                         .code = "builder.R2",
+                         .rule = "a view stays inside its tensor and keeps the partition dimension in place",
+                         .found = found,
+                         .help = help});
+}
+
+void add_terms(std::vector<Term>& terms, const std::vector<Term>& more, std::int64_t factor) {
+  for (const Term& m : more) {
+    bool merged = false;
+    for (Term& t : terms) {
+      if (t.loop == m.loop) t.coefficient += m.coefficient * factor, merged = true;
+    }
+    if (!merged) terms.push_back({m.loop, m.coefficient * factor});
+  }
+  std::erase_if(terms, [](const Term& t) { return t.coefficient == 0; });
+}
+
+}  // namespace
+
+Index Index::variable(LoopId loop) {
+  Index i;
+  i.terms_.push_back({loop, 1});
+  return i;
+}
+
+Index& Index::operator+=(const Index& other) {
+  constant_ += other.constant_;
+  add_terms(terms_, other.terms_, 1);
+  return *this;
+}
+
+Index operator*(Index a, std::int64_t factor) {
+  a.constant_ *= factor;
+  for (Term& t : a.terms_) t.coefficient *= factor;
+  return a;
+}
+
+Shape View::shape() const {
+  Shape s;
+  for (int i = 0; i < rank(); ++i) s.push_back(dim(i));
+  return s;
+}
+
+// Moves the view's first element along a dimension.
+void View::move(int d, const Index& start) {
+  const bool partition = on_chip() && d == 0;
+  Affine& to = partition ? access_.partition : access_.offset;
+  const std::int64_t stride = partition ? 1 : access_.dims[d].stride;
+  to.constant += start.constant() * stride;
+  add_terms(partition ? partition_terms_ : offset_terms_, start.terms(), stride);
+}
+
+View View::slice(int d, const Index& start, std::int64_t size, std::int64_t step) const {
+  if (d < 0 || d >= rank() || size < 1 || step < 1 || (on_chip() && d == 0 && step != 1))
+    refuse(fmt::format("slice of dimension {} with size {} and step {}", d, size, step),
+           "sizes and steps are positive; the partition dimension has no step");
+  if (start.is_constant() && (start.constant() < 0 || start.constant() + (size - 1) * step >= dim(d)))
+    refuse(fmt::format("slice {} + {} of a dimension of {}", start.constant(), size, dim(d)),
+           "keep the slice inside the dimension");
+  View v = *this;
+  v.move(d, start);
+  v.access_.dims[d] = {access_.dims[d].stride * step, size};
+  return v;
+}
+
+View View::select(int d, const Index& index) const {
+  View v = slice(d, index, 1);
+  if (rank() == (on_chip() ? 2 : 1) || (on_chip() && d == 0)) return v;
+  for (int i = d; i + 1 < rank(); ++i) v.access_.dims[i] = v.access_.dims[i + 1];
+  v.access_.rank--;
+  return v;
+}
+
+View View::index(std::initializer_list<Slice> slices) const {
+  if (static_cast<int>(slices.size()) > rank())
+    refuse(fmt::format("{} indices for {} dimensions", slices.size(), rank()), "one index per dimension");
+  View v = *this;
+  bool drop[kMaxRank] = {};
+  int d = 0;
+  for (const Slice& s : slices) {
+    if (s.kind != Slice::Kind::whole) v = v.slice(d, s.start, s.size, s.step);
+    drop[d] = s.kind == Slice::Kind::index && !(on_chip() && d == 0);
+    ++d;
+  }
+  int kept = 0;
+  const int least = on_chip() ? 2 : 1;
+  int remaining = rank();
+  for (int i = 0; i < rank(); ++i) {
+    if (drop[i] && remaining > least) {
+      --remaining;
+      continue;
+    }
+    v.access_.dims[kept++] = v.access_.dims[i];
+  }
+  v.access_.rank = static_cast<std::uint8_t>(kept);
+  return v;
+}
+
+View View::permute(std::initializer_list<int> dims) const {
+  View v = *this;
+  int i = 0, seen = 0;
+  for (int d : dims) {
+    if (d < 0 || d >= rank() || (on_chip() && (i == 0) != (d == 0)))
+      refuse("permutation", "keep dimension 0 first on chip");
+    seen |= 1 << d;
+    v.access_.dims[i++] = access_.dims[d];
+  }
+  if (i != rank() || seen != (1 << rank()) - 1)
+    refuse("permutation of other dimensions", "name every dimension once");
+  return v;
+}
+
+View View::broadcast(int d, std::int64_t size) const {
+  if (d < (on_chip() ? 1 : 0) || d >= rank() || dim(d) != 1)
+    refuse(fmt::format("broadcast of dimension {}", d), "broadcast a free dimension of size 1");
+  View v = *this;
+  v.access_.dims[d] = {0, size};
+  return v;
+}
+
+View View::expand_dim(int d) const {
+  if (d < (on_chip() ? 1 : 0) || d > rank() || rank() == kMaxRank)
+    refuse(fmt::format("new dimension at {}", d), "at most 5 dimensions, the partition dimension first");
+  View v = *this;
+  for (int i = rank(); i > d; --i) v.access_.dims[i] = v.access_.dims[i - 1];
+  v.access_.dims[d] = {1, 1};
+  v.access_.rank++;
+  return v;
+}
+
+View View::reshape_dim(int d, std::initializer_list<std::int64_t> sizes) const {
+  std::int64_t product = 1;
+  for (auto s : sizes) product *= s;
+  const int extra = static_cast<int>(sizes.size()) - 1;
+  if (d < (on_chip() ? 1 : 0) || d >= rank() || product != dim(d) || rank() + extra > kMaxRank)
+    refuse(fmt::format("dimension {} split into sizes of product {}", d, product),
+           "the product is the dimension's size");
+  View v = *this;
+  for (int i = rank() - 1; i > d; --i) v.access_.dims[i + extra] = access_.dims[i];
+  std::int64_t stride = access_.dims[d].stride;
+  for (int i = extra; i >= 0; --i) {
+    v.access_.dims[d + i] = {stride, sizes.begin()[i]};
+    stride *= sizes.begin()[i];
+  }
+  v.access_.rank = static_cast<std::uint8_t>(rank() + extra);
+  return v;
+}
+
+View View::flatten_dims(int first, int last) const {
+  if (first < (on_chip() ? 1 : 0) || last >= rank() || first > last)
+    refuse("flatten_dims", "name free dimensions in order");
+  std::int64_t count = dim(last);
+  for (int i = last - 1; i >= first; --i) {
+    if (access_.dims[i].stride != access_.dims[i + 1].stride * dim(i + 1))
+      refuse("dimensions that do not follow each other in memory", "copy the tile first");
+    count *= dim(i);
+  }
+  View v = *this;
+  v.access_.dims[first] = {access_.dims[last].stride, count};
+  for (int i = last + 1; i < rank(); ++i) v.access_.dims[first + i - last] = access_.dims[i];
+  v.access_.rank = static_cast<std::uint8_t>(rank() - (last - first));
+  return v;
+}
+
+View View::view(DType to) const {
+  const std::int64_t from_size = size_bytes(dtype()), to_size = size_bytes(to);
+  View v = *this;
+  v.access_.dtype = to;
+  if (from_size == to_size) return v;
+  const auto scale = [&](std::int64_t x) {
+    if (x * from_size % to_size) refuse("a view that cuts elements", "the byte sizes must divide");
+    return x * from_size / to_size;
+  };
+  if (access_.dims[rank() - 1].stride != 1)
+    refuse("a view of a strided last dimension", "the last dimension is contiguous");
+  for (int i = on_chip() ? 1 : 0; i < rank() - 1; ++i)
+    v.access_.dims[i].stride = scale(access_.dims[i].stride);
+  v.access_.dims[rank() - 1].count = scale(dim(rank() - 1));
+  v.access_.offset.constant = scale(access_.offset.constant);
+  for (Term& t : v.offset_terms_) t.coefficient = scale(t.coefficient);
+  return v;
+}
+
+View View::ap(std::initializer_list<Dim> pattern, const Index& offset) const {
+  View v = *this;
+  v.offset_terms_.clear();
+  v.partition_terms_.clear();
+  v.access_.partition = {};
+  v.access_.offset = {offset.constant(), 0, 0};
+  add_terms(v.offset_terms_, offset.terms(), 1);
+  v.access_.rank = static_cast<std::uint8_t>(pattern.size());
+  if (pattern.size() > kMaxRank || pattern.size() < (on_chip() ? 2u : 1u))
+    refuse(fmt::format("a pattern of {} pairs", pattern.size()), "1 to 5 pairs, on chip at least 2");
+  std::copy(pattern.begin(), pattern.end(), v.access_.dims);
+  if (on_chip()) {
+    const Tensor& t = kernel_->program_.tensors[tensor()];
+    if (pattern.begin()->stride != t.free_size())
+      refuse("a partition step that is not the tensor's free size", "partitions are contiguous");
+    v.access_.dims[0].stride = 1;
+    v.access_.partition.constant = v.access_.offset.constant / t.free_size();
+    v.access_.offset.constant %= t.free_size();
+  }
+  return v;
+}
+
+View View::scalar_offset(Reg reg, std::int64_t scale) const {
+  View v = *this;
+  auto& dynamics = kernel_->program_.dynamics;
+  v.access_.dynamic = static_cast<std::uint32_t>(dynamics.size());
+  dynamics.push_back({Dynamic::Kind::scalar_register, reg.id, scale});
+  return v;
+}
+
+View View::scalar_offset(const View& value, std::int64_t scale) const {
+  View v = *this;
+  const std::uint32_t source = kernel_->add_access(value);
+  v.access_.dynamic = static_cast<std::uint32_t>(kernel_->program_.dynamics.size());
+  kernel_->program_.dynamics.push_back({Dynamic::Kind::scalar_tile, source, scale});
+  return v;
+}
+
+View View::vector_offset(const View& indices) const {
+  View v = *this;
+  const std::uint32_t source = kernel_->add_access(indices);
+  v.access_.dynamic = static_cast<std::uint32_t>(kernel_->program_.dynamics.size());
+  kernel_->program_.dynamics.push_back({Dynamic::Kind::vector, source, access_.dims[0].stride});
+  v.access_.dims[0].count = indices.dim(0);
+  return v;
+}
+
+View View::indirect(const View& indices, std::int64_t count) const {
+  View v = *this;
+  const std::uint32_t source = kernel_->add_access(indices);
+  v.access_.dynamic = static_cast<std::uint32_t>(kernel_->program_.dynamics.size());
+  kernel_->program_.dynamics.push_back({Dynamic::Kind::indirect, source, 1});
+  v.access_.rank = 2;
+  v.access_.dims[1] = {1, count};
+  return v;
+}
+
+}  // namespace kiln::isa
