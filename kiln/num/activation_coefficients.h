@@ -44,9 +44,11 @@ inline constexpr double kErf[] = {
     0x1.565b8b94e384cp-8, -0x1.c01c32a1199c9p-11, 0x1.f70864afb9a88p-14, -0x1.c0a07f848723ap-17,
 };
 
-// (a + 5) e^(a^2/2) erfc(a / sqrt 2) / 2 in v = 1/(a + 5) - 1/8, 0 <= a <= 15, 2^-50.4
+// (a + 5) e^(a^2/2) erfc(a / sqrt 2) / 2 in v = 1/(a + 5) - 1/8, 0 <= a <= 15, 2^-50.0;
+// the first coefficient is moved by 2^-51 so that the value at a = 0 is exactly 1/2 and gelu of a tiny x
+// exactly x/2
 inline constexpr double kNormalTail[] = {
-    0x1.f1b89c231e9bdp-1,   0x1.3ac1941d37b8dp+3,   0x1.41c3b1b496569p+6,  0x1.084d79af9b004p+9,
+    0x1.f1b89c231e9c5p-1,   0x1.3ac1941d37b8dp+3,   0x1.41c3b1b496569p+6,  0x1.084d79af9b004p+9,
     0x1.5454728316df9p+11,  0x1.42b45774437ebp+13,  0x1.756bfe24fe096p+14, 0x1.51d80cea6acf3p+10,
     -0x1.8de1e9d6831fbp+17, -0x1.d5836ac305818p+18, 0x1.2380b4ecad341p+20, 0x1.9f4ff144c31c0p+22,
     -0x1.ac6dcb732f6b8p+22, -0x1.447d5bd0daf88p+26, 0x1.d639f3ea06a26p+25, 0x1.fa501a982c02cp+29,
