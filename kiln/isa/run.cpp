@@ -7,10 +7,11 @@
 
 namespace kiln::isa {
 
-void Run::add_tile(int param, Tile tile) {
-  if (last_param_ != param) slot_[param] = static_cast<std::uint8_t>(tiles_.size());
+Tile& Run::add_tile(int param) {
+  KILN_ASSERT(tile_count_ < kMaxTiles);
+  if (last_param_ != param) slot_[param] = static_cast<std::uint8_t>(tile_count_);
   last_param_ = param;
-  tiles_.push_back(tile);
+  return tiles_[tile_count_++];
 }
 
 float Run::column(int param, std::int64_t row, float otherwise) const {

@@ -11,12 +11,12 @@
 #include "kiln/isa/engine_state.h"
 #include "kiln/isa/inst_view.h"
 #include "kiln/isa/tile.h"
+#include "kiln/isa/track.h"
 #include "kiln/num/kernels.h"
 
 namespace kiln::isa {
 
-// How a matmul treats what PSUM holds: decided per element by the tracker before values are computed.
-enum class PsumMode : std::uint8_t { overwrite, accumulate, per_element };
+inline constexpr int kMaxTiles = 18;  // dma_compute: a destination and 16 sources
 
 class Run : public InstView {
  public:
@@ -31,7 +31,7 @@ class Run : public InstView {
 
   // Operands. A scalar-or-tile parameter has a tile only when is_tile(param).
   const Tile& tile(int param) const { return tiles_[slot_[param]]; }
-  std::span<const Tile> tiles(int param) const { return {tiles_.data() + slot_[param], arg(param).count}; }
+  std::span<const Tile> tiles(int param) const { return {tiles_ + slot_[param], arg(param).count}; }
 
   // One value per partition: element 0 of row p of a (P, 1) tile, or the number, or `otherwise` when not
   // given.
@@ -49,15 +49,15 @@ class Run : public InstView {
   PsumMode psum_mode = PsumMode::overwrite;
   const std::uint8_t* psum_add = nullptr;  // per_element: row-major (rows x free), 1 = add
   std::uint32_t* registers = nullptr;      // register file; register_* instructions only
-  void add_tile(int param, Tile tile);     // in parameter order
+  Tile& add_tile(int param);  // in parameter order; the caller fills it
 
  private:
   const Arch* arch_;
   Engine engine_;
   EngineState* state_;
-  std::array<std::uint8_t, 16> slot_{};
-  std::vector<Tile> tiles_;
-  int last_param_ = -1;
+  std::array<std::uint8_t, 16> slot_;
+  Tile tiles_[kMaxTiles];
+  int tile_count_ = 0, last_param_ = -1;
 };
 
 // A piece of a row as float32: `in[i]` from the i-th input tile, `out` where results go.

@@ -1,6 +1,7 @@
 // Tile: an access with its address known. Rows are partitions on chip; in HBM they are the leading dimension.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -11,17 +12,18 @@ namespace kiln::isa {
 
 inline constexpr std::int64_t kSkipRow = INT64_MIN;
 
+// Trivial on purpose: the resolver fills every field, and instructions are issued by the million.
 struct Tile {
-  std::byte* data = nullptr;  // row 0, free element 0
-  DType dtype = DType::float32;
-  std::uint8_t free_rank = 0;  // merged free dims: a contiguous row has one
-  std::int64_t rows = 1;
-  std::int64_t row_bytes = 0;                // distance between rows
-  std::int64_t free_size = 1;                // elements per row
-  Dim free[kMaxRank - 1] = {};               // strides in elements
-  const std::int64_t* row_offset = nullptr;  // vector offset: byte offset of row w from `data`, or kSkipRow
-  const std::int32_t* column = nullptr;      // indirect: element offset of free element i in group g of rows,
-  std::int32_t group_rows = 0;               //   column[g * free_size + i], g = row / group_rows
+  std::byte* data;  // row 0, free element 0
+  DType dtype;
+  std::uint8_t free_rank;  // merged free dims: a contiguous row has one
+  std::int64_t rows;
+  std::int64_t row_bytes;                // distance between rows
+  std::int64_t free_size;                // elements per row
+  Dim free[kMaxRank];               // strides in elements
+  const std::int64_t* row_offset;  // vector offset: byte offset of row w from `data`, or kSkipRow
+  const std::int32_t* column;      // indirect: element offset of free element i in group g of rows,
+  std::int32_t group_rows;               //   column[g * free_size + i], g = row / group_rows
 
   std::int64_t element_bytes() const { return size_bytes(dtype); }
   std::byte* row(std::int64_t r) const { return data + (row_offset ? row_offset[r] : r * row_bytes); }

@@ -17,6 +17,9 @@ namespace kiln::isa {
 
 using Shadow = std::uint8_t;
 
+// How a matmul treats what PSUM holds: decided per element before values are computed.
+enum class PsumMode : std::uint8_t { overwrite, accumulate, per_element };
+
 class Track : public InstView {
  public:
   Track(const Program& program, const Instruction& inst, const Arch& arch)
@@ -36,6 +39,9 @@ class Track : public InstView {
   // PSUM accumulation of matmuls, per element: 0 never written, 1 written by another instruction, 2 by a
   // matmul.
   virtual std::vector<std::uint8_t> psum_state(int param) = 0;
+  virtual int uniform_psum_state(int param) = 0;  // the state when all elements agree, else -1
+  virtual void mark_matmul(int param) = 0;        // the elements now come from a matmul
+  virtual void set_psum_mode(PsumMode mode, std::vector<std::uint8_t> add) = 0;  // hands the decision to `run`
 
   // Engine accumulators: whether their value is defined. All lanes together.
   virtual bool accumulator_defined(unsigned state_bit) = 0;

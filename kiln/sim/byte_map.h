@@ -1,0 +1,43 @@
+// ByteMap: one small number per byte of a memory, cheap while large parts agree. Whole maps and pages of 4 KiB that hold
+// one value cost nothing; only pages with mixed values are stored byte by byte.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace kiln::sim {
+
+class ByteMap {
+ public:
+  explicit ByteMap(std::int64_t size = 0, std::uint8_t value = 0) { reset(size, value); }
+  void reset(std::int64_t size, std::uint8_t value);
+
+  // True when every byte of the map has this value, in constant time.
+  bool is_uniform(std::uint8_t value) const { return uniform_ && value_ == value; }
+
+  void fill(std::int64_t begin, std::int64_t end, std::uint8_t value);
+  bool all(std::int64_t begin, std::int64_t end, std::uint8_t value) const;
+  std::uint8_t at(std::int64_t i) const;
+  // The first nonzero value in the range, 0 when there is none.
+  std::uint8_t first_nonzero(std::int64_t begin, std::int64_t end) const;
+
+ private:
+  static constexpr std::int64_t kPage = 4096;
+  struct Page {
+    std::uint8_t value = 0;
+    std::int32_t nonzero = 0;  // of a stored page
+    std::unique_ptr<std::uint8_t[]> bytes;
+  };
+  void spread();
+  void fill_page(Page& page, std::int64_t page_size, std::int64_t begin, std::int64_t end, std::uint8_t value);
+  std::int64_t page_size(std::size_t i) const;
+
+  std::int64_t size_ = 0;
+  bool uniform_ = true;
+  std::uint8_t value_ = 0;
+  std::vector<Page> pages_;
+  std::size_t clean_pages_ = 0;  // pages that are all 0
+};
+
+}  // namespace kiln::sim

@@ -1,0 +1,42 @@
+#include "kiln/sim/rules.h"
+
+#include "kiln/sim/machine.h"
+
+namespace kiln::sim {
+namespace {
+
+constexpr RuleText kRules[] = {
+    {"run.R1", "a value that reaches an output depends only on bytes that were written",
+     "write the whole tile before using it (memset, or a full load), or store only the valid part"},
+    {"run.R2", "an index, a predicate, a bound or a register depends only on bytes that were written",
+     "initialise the index tile completely, also the lanes you do not need"},
+    {"run.R3", "a run-time index stays inside its tensor (oob_mode error)",
+     "check the index values, or pass oob_mode=oob_mode.skip to leave such rows alone"},
+    {"run.R4", "a register is written before it is read", "give register_alloc a value, or register_load it first"},
+    {"run.R5", "a dynamic loop ends", "check the condition register, or raise max_dynamic_iterations"},
+    {"run.R6", "every input, output and inout tensor has a buffer of its exact size",
+     "pass one array per tensor, with the shape and dtype that the program declares"},
+    {"run.R7", "the cores of a pair meet: every sendrecv and core_barrier has its counterpart",
+     "make both cores issue the same sequence of sendrecv (per pipe_id) and core_barrier calls"},
+    {"run.R8", "a source and a destination whose addresses are known only at run time do not overlap in part",
+     "copy through another tile"},
+};
+
+}  // namespace
+
+std::span<const RuleText> run_rules() { return kRules; }
+
+Diagnostic run_diagnostic(std::string_view code, std::string found) {
+  for (const RuleText& r : kRules) {
+    if (r.code != code) continue;
+    Diagnostic d;
+    d.code = r.code;
+    d.rule = r.text;
+    d.help = r.help;
+    d.found = std::move(found);
+    return d;
+  }
+  internal_error(__FILE__, __LINE__, "no rule " + std::string(code));
+}
+
+}  // namespace kiln::sim

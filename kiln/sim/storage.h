@@ -1,0 +1,51 @@
+// Storage: the bytes behind one or more tensors, what is known about them, and who is still using them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kiln/sim/byte_map.h"
+#include "kiln/sim/task.h"
+
+namespace kiln::sim {
+
+// A rectangle of a storage: rows [row, row_end) and bytes [begin, end) of each row.
+struct Region {
+  std::int64_t row, row_end, begin, end;
+  bool overlaps(const Region& o) const { return row < o.row_end && o.row < row_end && begin < o.end && o.begin < end; }
+};
+
+struct Storage {
+  Storage(std::int64_t rows, std::int64_t row_bytes, std::byte* external = nullptr);
+
+  std::int64_t rows, row_bytes;  // HBM: one row
+  std::byte* data;
+  ByteMap shadow;                // 0 written, else where the missing value comes from
+  ByteMap psum;                  // PSUM only: 0 never written, 1 by another instruction, 2 by a matmul
+
+  // Unfinished users, oldest first; touched by the issuing thread only.
+  struct Use {
+    TaskRef task;
+    Region region;
+    bool writes;
+  };
+  std::vector<Use> uses;
+  void drop_finished();
+  bool is_idle() { return drop_finished(), uses.empty(); }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const;
+  };
+  std::unique_ptr<std::byte, Free> owned_;
+};
+
+// Where a tensor lives now.
+struct Binding {
+  std::shared_ptr<Storage> storage;
+  std::int64_t row = 0, byte = 0;  // of the tensor's first element
+};
+
+}  // namespace kiln::sim

@@ -1,0 +1,70 @@
+// Tasks: instructions whose values are still to be computed, ordered by the memory they touch. The issuing thread makes
+// tasks in program order; any thread may run one whose predecessors are done. The result is the same for any number of
+// threads because conflicting tasks keep program order.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "kiln/isa/run.h"
+
+namespace kiln::sim {
+
+struct Task;
+using TaskRef = std::shared_ptr<Task>;
+
+struct Task {
+  Task(std::int64_t sequence, isa::Run run) : sequence(sequence), run(std::move(run)) {}
+  bool finished() const { return done.load(std::memory_order_acquire); }
+
+  std::int64_t sequence;
+  isa::Run run;
+  std::vector<std::shared_ptr<void>> keep;      // storages, offset tables: alive until the values are there
+  std::atomic<bool> done{false};
+  std::atomic<int> waiting{1};                  // predecessors not done, plus one while being issued
+  std::mutex mutex;                             // guards successors against `done`
+  std::vector<TaskRef> successors;
+};
+
+// Runs tasks on the calling thread and on threads of its own.
+class TaskQueue {
+ public:
+  explicit TaskQueue(int threads);
+  ~TaskQueue();
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // `after` must finish first. Call before `submit`.
+  static void order(const TaskRef& after, const TaskRef& task);
+  void submit(const TaskRef& task);
+  // Helps until every submitted task is done; throws the error of the earliest task that failed.
+  void wait();
+  // Helps until at most `limit` tasks are open.
+  void wait_until(std::int64_t limit);
+  // The earliest failure so far: tasks after it are not run.
+  bool failed() const { return failed_at_.load(std::memory_order_acquire) != INT64_MAX; }
+  void rethrow();
+
+ private:
+  void work();
+  void execute(const TaskRef& task);
+  TaskRef pop(std::unique_lock<std::mutex>& lock);
+  void make_ready(const TaskRef& task);
+
+  std::mutex mutex_;
+  std::condition_variable ready_, progress_;
+  std::deque<TaskRef> queue_;
+  std::int64_t open_ = 0;
+  bool stop_ = false;
+  std::atomic<std::int64_t> failed_at_{INT64_MAX};
+  std::exception_ptr failure_;
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace kiln::sim

@@ -1,0 +1,191 @@
+#include "kiln/sim/tracker.h"
+
+#include <fmt/format.h>
+
+#include "kiln/isa/check.h"
+#include "kiln/isa/print.h"
+#include "kiln/sim/rules.h"
+
+namespace kiln::sim {
+using isa::Shadow;
+using isa::Tile;
+
+namespace {
+
+// Calls fn(first byte, bytes, first element, elements) for contiguous runs of an operand, as offsets into the storage.
+template <class Fn>
+void for_spans(const TrackedOperand& o, Fn&& fn) {
+  const Tile& t = o.tile;
+  const std::int64_t size = t.element_bytes();
+  if (t.is_dense()) {
+    fn(t.data - o.storage->data, t.count() * size, std::int64_t{0}, t.count());
+    return;
+  }
+  for (std::int64_t row = 0; row < t.rows; ++row) {
+    if (t.row_offset && t.row_offset[row] == isa::kSkipRow) continue;
+    isa::for_runs(t, row, 0, t.free_size, [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t position) {
+      const std::int64_t first = row * t.free_size + position;
+      const std::int64_t byte = at - o.storage->data;
+      if (stride == 1 || n == 1) return fn(byte, n * size, first, n);
+      for (std::int64_t i = 0; i < n; ++i) fn(byte + i * stride * size, size, first + i, std::int64_t{1});
+    });
+  }
+}
+
+void fill(ByteMap& map, const TrackedOperand& o, std::uint8_t value) {
+  if (map.is_uniform(value)) return;
+  for_spans(o, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
+    map.fill(byte, byte + bytes, value);
+  });
+}
+
+// The index of an element in the view, as text.
+std::string index_text(const isa::Access& a, std::int64_t element) {
+  std::int64_t index[isa::kMaxRank];
+  for (int d = a.rank - 1; d >= 0; --d) {
+    index[d] = element % a.dims[d].count;
+    element /= a.dims[d].count;
+  }
+  std::string text = "[";
+  for (int d = 0; d < a.rank; ++d) text += fmt::format("{}{}", d ? ", " : "", index[d]);
+  return text + "]";
+}
+
+}  // namespace
+
+Shadow Origins::add(isa::TensorId tensor) {
+  if (tensors_.size() < 255) tensors_.push_back(tensor);
+  return static_cast<Shadow>(tensors_.size());
+}
+
+TrackedOperand& Tracker::operand(int param) {
+  for (TrackedOperand& o : operands_) {
+    if (o.param == param) return o;
+  }
+  KILN_ASSERT(!"operand of the instruction");
+  return operands_.front();
+}
+
+bool Tracker::is_clean(int param) {
+  for (const TrackedOperand& o : operands_) {
+    if (o.param != param || o.storage->shadow.is_uniform(0)) continue;
+    bool clean = true;
+    for_spans(o, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
+      clean = clean && o.storage->shadow.all(byte, byte + bytes, 0);
+    });
+    if (!clean) return false;
+  }
+  return true;
+}
+
+std::vector<Shadow> Tracker::read(int param) {
+  std::vector<Shadow> out;
+  for (const TrackedOperand& o : operands_) {
+    if (o.param != param) continue;
+    const std::size_t base = out.size();
+    out.resize(base + o.tile.count());
+    if (o.storage->shadow.is_uniform(0)) continue;
+    const std::int64_t size = o.tile.element_bytes();
+    for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
+      for (std::int64_t i = 0; i < n; ++i)
+        out[base + first + i] = o.storage->shadow.first_nonzero(byte + i * size, byte + (i + 1) * size);
+    });
+  }
+  return out;
+}
+
+void Tracker::write(int param, const std::vector<Shadow>& shadow) {
+  TrackedOperand& o = operand(param);
+  const isa::Tensor& t = program().tensors[o.access->tensor];
+  if (t.role != isa::Role::internal) {
+    for (std::size_t i = 0; i < shadow.size(); ++i) {
+      if (shadow[i]) report(o, shadow[i], static_cast<std::int64_t>(i), "run.R1", "output");
+    }
+  }
+  const std::int64_t size = o.tile.element_bytes();
+  for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i)
+      o.storage->shadow.fill(byte + i * size, byte + (i + 1) * size, shadow[first + i]);
+  });
+  if (t.memory == Memory::psum) fill(o.storage->psum, o, 1);
+}
+
+void Tracker::write_clean(int param) {
+  TrackedOperand& o = operand(param);
+  fill(o.storage->shadow, o, 0);
+  if (program().tensors[o.access->tensor].memory == Memory::psum) fill(o.storage->psum, o, 1);
+}
+
+std::vector<std::uint8_t> Tracker::psum_state(int param) {
+  TrackedOperand& o = operand(param);
+  std::vector<std::uint8_t> out(o.tile.count());
+  const std::int64_t size = o.tile.element_bytes();
+  for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) out[first + i] = o.storage->psum.at(byte + i * size);
+  });
+  return out;
+}
+
+int Tracker::uniform_psum_state(int param) {
+  TrackedOperand& o = operand(param);
+  const std::uint8_t first = o.storage->psum.at(o.tile.row(0) - o.storage->data);
+  if (o.storage->psum.is_uniform(first)) return first;
+  bool same = true;
+  for_spans(o, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
+    same = same && o.storage->psum.all(byte, byte + bytes, first);
+  });
+  return same ? first : -1;
+}
+
+void Tracker::mark_matmul(int param) { fill(operand(param).storage->psum, operand(param), 2); }
+
+void Tracker::set_psum_mode(isa::PsumMode mode, std::vector<std::uint8_t> add) {
+  psum_mode = mode;
+  if (mode == isa::PsumMode::per_element) psum_add = std::make_shared<std::vector<std::uint8_t>>(std::move(add));
+}
+
+void Tracker::set_accumulator(unsigned state_bit, bool defined) {
+  state_.defined = defined ? state_.defined | state_bit : state_.defined & ~state_bit;
+}
+
+void Tracker::fail(int number, std::string found) {
+  throw Error(isa::rule_diagnostic(*this, arch(), number, Severity::error, std::move(found), {}));
+}
+
+void Tracker::warn(int number, std::string found) {
+  warnings_.push_back(isa::rule_diagnostic(*this, arch(), number, Severity::warning, std::move(found), {}));
+}
+
+void Tracker::report(const TrackedOperand& o, Shadow shadow, std::int64_t element, const char* code, const char* what) {
+  const isa::Tensor& origin = program().tensors[origins_.tensor(shadow)];
+  const isa::Tensor& reached = program().tensors[o.access->tensor];
+  Diagnostic d = run_diagnostic(code, fmt::format("element {} of `{}` depends on bytes of `{}` that were never written",
+                                                  index_text(*o.access, element), reached.name, origin.name));
+  d.category = Category::undefined;
+  d.loc = loc();
+  d.context = isa::print(program(), inst());
+  d.notes.push_back({fmt::format("`{}` ({} in {}) was declared here", origin.name, name(origin.dtype), name(origin.memory)),
+                     program().locs[origin.loc]});
+  d.allowed = fmt::format("an {} that depends on written bytes only", what);
+  throw Error(std::move(d));
+}
+
+void Tracker::check_sink(const TrackedOperand& o, const char* what) {
+  if (o.storage->shadow.is_uniform(0)) return;
+  const std::int64_t size = o.tile.element_bytes();
+  for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (const Shadow s = o.storage->shadow.first_nonzero(byte + i * size, byte + (i + 1) * size))
+        report(o, s, first + i, "run.R2", what);
+    }
+  });
+}
+
+void Tracker::check_sinks() {
+  for (const TrackedOperand& o : operands_) {
+    if (o.param >= 0 && row().params[o.param].sink) check_sink(o, "index, predicate or register");
+    if (o.param < 0) check_sink(o, "index");
+  }
+}
+
+}  // namespace kiln::sim

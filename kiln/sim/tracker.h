@@ -1,0 +1,72 @@
+// The tracker: isa::Track over the storages of a core. Runs in program order on the issuing thread.
+#pragma once
+
+#include <vector>
+
+#include "kiln/isa/track.h"
+#include "kiln/sim/storage.h"
+
+namespace kiln::sim {
+
+// Where bytes that were never written come from: shadow value 1 … 255 is origins[value - 1]; the last one stands for
+// every later origin.
+class Origins {
+ public:
+  isa::Shadow add(isa::TensorId tensor);
+  isa::TensorId tensor(isa::Shadow shadow) const { return tensors_[shadow - 1]; }
+
+ private:
+  std::vector<isa::TensorId> tensors_;
+};
+
+// What engines hold between instructions, as far as the tracker cares.
+struct TrackedState {
+  unsigned defined = 0;  // StateBit of accumulators whose value is defined
+};
+
+// A resolved operand as the tracker sees it.
+struct TrackedOperand {
+  int param;
+  const isa::Access* access;
+  Storage* storage;
+  isa::Tile tile;          // addresses relative to the storage's data
+};
+
+class Tracker final : public isa::Track {
+ public:
+  Tracker(const isa::Program& program, const isa::Instruction& inst, const Arch& arch, const Origins& origins,
+          TrackedState& state, std::vector<TrackedOperand>& operands, std::vector<Diagnostic>& warnings)
+      : Track(program, inst, arch), origins_(origins), state_(state), operands_(operands), warnings_(warnings) {}
+
+  bool is_clean(int param) override;
+  std::vector<isa::Shadow> read(int param) override;
+  void write(int param, const std::vector<isa::Shadow>& shadow) override;
+  void write_clean(int param) override;
+  std::vector<std::uint8_t> psum_state(int param) override;
+  int uniform_psum_state(int param) override;
+  void mark_matmul(int param) override;
+  void set_psum_mode(isa::PsumMode mode, std::vector<std::uint8_t> add) override;
+  bool accumulator_defined(unsigned state_bit) override { return state_.defined & state_bit; }
+  void set_accumulator(unsigned state_bit, bool defined) override;
+  [[noreturn]] void fail(int number, std::string found) override;
+  void warn(int number, std::string found) override;
+
+  // An index, predicate or register source must not hold bytes that were never written.
+  void check_sinks();
+  void check_sink(const TrackedOperand& operand, const char* what);
+
+  isa::PsumMode psum_mode = isa::PsumMode::overwrite;
+  std::shared_ptr<std::vector<std::uint8_t>> psum_add;
+
+ private:
+  TrackedOperand& operand(int param);
+  [[noreturn]] void report(const TrackedOperand& o, isa::Shadow shadow, std::int64_t element, const char* rule,
+                           const char* what);
+
+  const Origins& origins_;
+  TrackedState& state_;
+  std::vector<TrackedOperand>& operands_;
+  std::vector<Diagnostic>& warnings_;
+};
+
+}  // namespace kiln::sim
