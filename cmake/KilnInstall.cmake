@@ -33,7 +33,9 @@ endforeach()
 set(kiln_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kiln)
 install(TARGETS kiln_all ${kiln_folders} EXPORT kiln_targets)
 install(EXPORT kiln_targets NAMESPACE kiln:: FILE kiln-targets.cmake DESTINATION ${kiln_package_dir})
-install(DIRECTORY kiln DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h PATTERN *.def)
+# A *-inl.h is the inside of a source that Highway compiles once per instruction set; nobody else can include it.
+install(DIRECTORY kiln DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN *.h PATTERN *.def PATTERN *-inl.h EXCLUDE)
 if(TARGET kiln_cli)
   install(TARGETS kiln_cli)
 endif()
