@@ -18,32 +18,60 @@ namespace kiln::fast {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Folds kSide rows at once, one row per lane: each square of the input is transposed in registers and its
-// columns are applied one after the other, so every row keeps its ascending order.
-template <AluOp kOp>
-HWY_INLINE void fold_group(const float* const* rows, std::size_t n, float* acc) {
-  const Square d;
-  const Arith<kOp> fn;
-  auto sum = hn::LoadU(d, acc);
-  hn::Vec<Square> v[kSide];
-  std::size_t i = 0;
-  for (; i + kSide <= n; i += kSide) {
-#pragma GCC unroll 16
-    for (std::size_t r = 0; r < kSide; ++r) v[r] = hn::LoadU(d, rows[r] + i);
-    transpose_square(v);
-#pragma GCC unroll 16
-    for (std::size_t c = 0; c < kSide; ++c) sum = fn(d, sum, v[c]);
+constexpr std::size_t kLine = 64 / sizeof(float);
+
+// Brings the rows of the next group near while this one is folded. Memory likes to be read row after row; the
+// fold reads kSide rows side by side.
+class NextRows {
+ public:
+  NextRows(const float* first, std::ptrdiff_t row_stride, std::size_t rows, std::size_t n)
+      : row_(first), row_stride_(row_stride), rows_left_(rows), n_(n) {}
+
+  // Asks for as many lines as one step of the fold reads.
+  HWY_INLINE void fetch() {
+    if (rows_left_ == 0) return;
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < kSide; ++k) __builtin_prefetch(row_ + column_ + k * kLine, 0, 2);
+    column_ += kSide * kLine;
+    if (column_ < n_) return;
+    column_ = 0;
+    row_ += row_stride_;
+    --rows_left_;
   }
-  if (i < n) {
-    for (std::size_t r = 0; r < kSide; ++r) {
-      float part[kSide] = {};
-      std::memcpy(part, rows[r] + i, (n - i) * sizeof(float));
-      v[r] = hn::LoadU(d, part);
-    }
-    transpose_square(v);
-    for (std::size_t c = 0; i + c < n; ++c) sum = fn(d, sum, v[c]);
+
+ private:
+  const float* row_;
+  std::ptrdiff_t row_stride_;
+  std::size_t rows_left_, n_, column_ = 0;
+};
+
+// One square from kSide rows: transposed in registers, then its columns applied one after the other.
+template <AluOp kOp>
+HWY_INLINE hn::Vec<Square> fold_square(const float* const* rows, std::size_t i, hn::Vec<Square> sum) {
+  const Square d;
+  hn::Vec<Square> v[kSide];
+#pragma GCC unroll 8
+  for (std::size_t r = 0; r < kSide; ++r) v[r] = hn::LoadU(d, rows[r] + i);
+  transpose_square(v);
+#pragma GCC unroll 8
+  for (std::size_t c = 0; c < kSide; ++c) sum = Arith<kOp>()(d, sum, v[c]);
+  return sum;
+}
+
+// Folds kSide rows at once, one row per lane, so every row keeps its ascending order.
+template <AluOp kOp>
+HWY_INLINE void fold_group(const float* const* rows, std::size_t n, NextRows next, float* acc) {
+  const Square d;
+  auto sum = hn::LoadU(d, acc);
+  std::size_t i = 0;
+  for (; i + kLine <= n; i += kLine) {
+    next.fetch();
+#pragma GCC unroll 4
+    for (std::size_t part = i; part < i + kLine; part += kSide) sum = fold_square<kOp>(rows, part, sum);
   }
   hn::StoreU(sum, d, acc);
+  for (; i < n; ++i)
+    for (std::size_t r = 0; r < kSide; ++r) acc[r] = plain::arith(kOp, acc[r], rows[r][i]);
 }
 
 // The last group may be short: its missing rows repeat the first one and their results are dropped.
@@ -51,40 +79,54 @@ template <AluOp kOp>
 void fold_ordered(const float* x, std::ptrdiff_t row_stride, std::size_t rows, std::size_t n, float* acc) {
   for (std::size_t r = 0; r < rows; r += kSide) {
     const std::size_t count = std::min(kSide, rows - r);
+    const float* group = x + static_cast<std::ptrdiff_t>(r) * row_stride;
     const float* row[kSide];
     float sum[kSide];
     for (std::size_t k = 0; k < kSide; ++k) {
-      const std::size_t used = k < count ? r + k : r;
-      row[k] = x + static_cast<std::ptrdiff_t>(used) * row_stride;
-      sum[k] = acc[used];
+      const std::size_t used = k < count ? k : 0;
+      row[k] = group + static_cast<std::ptrdiff_t>(used) * row_stride;
+      sum[k] = acc[r + used];
     }
-    fold_group<kOp>(row, n, sum);
+    const std::size_t rows_after = std::min(kSide, rows - r - count);
+    const float* after = rows_after == 0 ? group : group + static_cast<std::ptrdiff_t>(kSide) * row_stride;
+    fold_group<kOp>(row, n, NextRows(after, row_stride, rows_after, n), sum);
     std::memcpy(acc + r, sum, count * sizeof(float));
   }
 }
 
-// maximum and minimum give the same value in any order, so they run along the row in independent lanes.
+// maximum and minimum give the same value in any order and however often an element takes part, so they run
+// along the row in independent lanes and the last vector may overlap the one before.
 template <AluOp kOp>
-void fold_unordered(const float* x, std::ptrdiff_t row_stride, std::size_t rows, std::size_t n, float* acc) {
+float fold_any_order(const float* row, std::size_t n, float start) {
   const hn::ScalableTag<float> d;
   const std::size_t lanes = hn::Lanes(d);
   const Arith<kOp> fn;
-  for (std::size_t r = 0; r < rows; ++r) {
-    const float* row = x + static_cast<std::ptrdiff_t>(r) * row_stride;
-    auto v0 = hn::Set(d, acc[r]), v1 = v0, v2 = v0, v3 = v0;
-    std::size_t i = 0;
-    for (; i + 4 * lanes <= n; i += 4 * lanes) {
-      v0 = fn(d, v0, hn::LoadU(d, row + i));
-      v1 = fn(d, v1, hn::LoadU(d, row + i + lanes));
-      v2 = fn(d, v2, hn::LoadU(d, row + i + 2 * lanes));
-      v3 = fn(d, v3, hn::LoadU(d, row + i + 3 * lanes));
-    }
-    for (; i + lanes <= n; i += lanes) v0 = fn(d, v0, hn::LoadU(d, row + i));
-    float part[hn::MaxLanes(d)];
-    hn::StoreU(fn(d, fn(d, v0, v1), fn(d, v2, v3)), d, part);
-    for (std::size_t k = 0; k < lanes && n >= lanes; ++k) acc[r] = plain::arith(kOp, acc[r], part[k]);
-    for (; i < n; ++i) acc[r] = plain::arith(kOp, acc[r], row[i]);
+  if (n < lanes) {
+    for (std::size_t i = 0; i < n; ++i) start = plain::arith(kOp, start, row[i]);
+    return start;
   }
+  auto v0 = hn::LoadU(d, row + n - lanes), v1 = v0, v2 = v0, v3 = v0;
+  std::size_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    v0 = fn(d, v0, hn::LoadU(d, row + i));
+    v1 = fn(d, v1, hn::LoadU(d, row + i + lanes));
+    v2 = fn(d, v2, hn::LoadU(d, row + i + 2 * lanes));
+    v3 = fn(d, v3, hn::LoadU(d, row + i + 3 * lanes));
+  }
+  for (; i + lanes <= n; i += lanes) v0 = fn(d, v0, hn::LoadU(d, row + i));
+  v0 = fn(d, fn(d, v0, v1), fn(d, v2, v3));
+  // Each reversal halves the number of lanes that differ.
+  v0 = fn(d, v0, hn::Reverse(d, v0));
+  if constexpr (hn::MaxLanes(d) >= 8) v0 = fn(d, v0, hn::Reverse8(d, v0));
+  v0 = fn(d, v0, hn::Reverse4(d, v0));
+  v0 = fn(d, v0, hn::Reverse2(d, v0));
+  return plain::arith(kOp, start, hn::GetLane(v0));
+}
+
+template <AluOp kOp>
+void fold_unordered(const float* x, std::ptrdiff_t row_stride, std::size_t rows, std::size_t n, float* acc) {
+  for (std::size_t r = 0; r < rows; ++r)
+    acc[r] = fold_any_order<kOp>(x + static_cast<std::ptrdiff_t>(r) * row_stride, n, acc[r]);
 }
 
 // False for an operator that is left to the plain kernel.

@@ -13,10 +13,11 @@ namespace kiln::fast {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A full vector for 128, 256 and 512 bits, the sizes that the block moves below know.
-using Square = hn::CappedTag<float, 16>;
+// At most eight rows: rows that lie a power of two apart share their place in the first-level cache, which
+// holds eight.
+using Square = hn::CappedTag<float, 8>;
 inline constexpr std::size_t kSide = hn::MaxLanes(Square());
-static_assert(kSide == 4 || kSide == 8 || kSide == 16);
+static_assert(kSide == 4 || kSide == 8);
 
 // Four rows: afterwards v[k] holds, in its 128-bit block b, the column 4b + k.
 template <class V>
@@ -34,26 +35,15 @@ HWY_INLINE void transpose_blocks(V* v) {
 // v[r] lane c becomes v[c] lane r.
 template <class V>
 HWY_INLINE void transpose_square(V* v) {
-  const Square d;
+  [[maybe_unused]] const Square d;
+  transpose_blocks(v);
+  if constexpr (kSide == 8) {
+    transpose_blocks(v + 4);
 #pragma GCC unroll 4
-  for (std::size_t r = 0; r < kSide; r += 4) transpose_blocks(v + r);
-#pragma GCC unroll 4
-  for (std::size_t k = 0; k < 4; ++k) {
-    if constexpr (kSide == 8) {
+    for (std::size_t k = 0; k < 4; ++k) {
       const V a = v[k], b = v[4 + k];
       v[k] = hn::ConcatLowerLower(d, b, a);
       v[4 + k] = hn::ConcatUpperUpper(d, b, a);
-    }
-    if constexpr (kSide == 16) {
-      const V a = v[k], b = v[4 + k], c = v[8 + k], e = v[12 + k];
-      const V even_ab = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a);
-      const V odd_ab = hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a));
-      const V even_ce = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(e), c);
-      const V odd_ce = hn::OddEvenBlocks(e, hn::SwapAdjacentBlocks(c));
-      v[k] = hn::ConcatLowerLower(d, even_ce, even_ab);
-      v[4 + k] = hn::ConcatLowerLower(d, odd_ce, odd_ab);
-      v[8 + k] = hn::ConcatUpperUpper(d, even_ce, even_ab);
-      v[12 + k] = hn::ConcatUpperUpper(d, odd_ce, odd_ab);
     }
   }
 }

@@ -22,11 +22,11 @@ struct WideSquare {
   static HWY_INLINE void run(const T* src, std::ptrdiff_t src_stride, T* dst, std::ptrdiff_t dst_stride) {
     const Square d;
     hn::Vec<Square> v[kSide];
-#pragma GCC unroll 16
+#pragma GCC unroll 8
     for (std::size_t r = 0; r < kSide; ++r)
       v[r] = hn::LoadU(d, src + static_cast<std::ptrdiff_t>(r) * src_stride);
     transpose_square(v);
-#pragma GCC unroll 16
+#pragma GCC unroll 8
     for (std::size_t c = 0; c < kSide; ++c)
       hn::StoreU(v[c], d, dst + static_cast<std::ptrdiff_t>(c) * dst_stride);
   }
@@ -46,7 +46,7 @@ struct NarrowSquare {
       v[r] = hn::LoadU(d, src + static_cast<std::ptrdiff_t>(r) * src_stride);
 #pragma GCC unroll 4
     for (std::size_t step = 1; step < kElements; step *= 2) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (std::size_t k = 0; k < kElements / 2; ++k) {
         w[2 * k] = hn::InterleaveLower(d, v[k], v[k + kElements / 2]);
         w[2 * k + 1] = hn::InterleaveUpper(d, v[k], v[k + kElements / 2]);
