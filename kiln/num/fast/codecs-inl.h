@@ -33,6 +33,54 @@ struct FromFloat16 {
   }
 };
 
+struct FromBool {
+  template <class D, class V>
+  HWY_INLINE hn::Vec<D> operator()(D d, V raw) const {
+    const hn::Rebind<std::uint32_t, D> du;
+    const hn::Rebind<std::int32_t, D> di;
+    return hn::ConvertTo(d, hn::BitCast(di, hn::Min(hn::PromoteTo(du, raw), hn::Set(du, 1u))));
+  }
+};
+
+// A float8 put in place as a float32 has the right value but for the bias, which an exact product puts right.
+struct FromFloat8 {
+  explicit FromFloat8(const DTypeInfo& row)
+      : shift(23 - row.mantissa_bits),
+        rebias(static_cast<std::uint32_t>(2 * 127 - row.bias) << 23),
+        infinity((0x7fu >> row.mantissa_bits) << row.mantissa_bits),
+        finite_end(row.has_infinity ? infinity : 0x7f) {}
+
+  template <class D, class V>
+  HWY_INLINE hn::Vec<D> operator()(D d, V raw) const {
+    const hn::Rebind<std::uint32_t, D> du;
+    const auto bits = hn::PromoteTo(du, raw);
+    const auto code = hn::And(bits, hn::Set(du, 0x7fu));
+    const auto aligned = hn::ShiftLeftSame(code, shift);
+    const auto finite = hn::Mul(hn::BitCast(d, aligned), hn::BitCast(d, hn::Set(du, rebias)));
+    const auto nan = hn::Or(aligned, hn::Set(du, 0x7f800000u | kQuiet));
+    const auto is_infinity = hn::Eq(code, hn::Set(du, infinity));
+    const auto other = hn::IfThenElse(is_infinity, hn::Set(du, 0x7f800000u), nan);
+    const auto magnitude =
+        hn::IfThenElse(hn::Lt(code, hn::Set(du, finite_end)), hn::BitCast(du, finite), other);
+    return hn::BitCast(d, hn::Or(magnitude, hn::ShiftLeft<24>(hn::And(bits, hn::Set(du, 0x80u)))));
+  }
+
+  int shift;
+  std::uint32_t rebias, infinity, finite_end;
+};
+
+// A scale is the exponent of a float32, but for code 0, which is 2^-127, and code 255, NaN: both have the bit
+// below.
+struct FromScale {
+  template <class D, class V>
+  HWY_INLINE hn::Vec<D> operator()(D d, V raw) const {
+    const hn::Rebind<std::uint32_t, D> du;
+    const auto code = hn::PromoteTo(du, raw);
+    const auto is_end = hn::Or(hn::Eq(code, hn::Zero(du)), hn::Eq(code, hn::Set(du, 255u)));
+    return hn::BitCast(d, hn::Or(hn::ShiftLeft<23>(code), hn::IfThenElseZero(is_end, hn::Set(du, kQuiet))));
+  }
+};
+
 // Integers narrower than 32 bits, and int32.
 struct FromInt {
   template <class D, class V>
@@ -176,6 +224,22 @@ struct ToFloat8 {
 
   int drop;
   std::uint32_t rebias, infinity, finite_end, nan_bits, first_normal, magic;
+};
+
+// The nearest power of two; what has none (zero, negative values, NaN) is NaN. A tie goes to the even
+// significand, and since a power of two has none but 1, that is up, or down to the smallest scale.
+struct ToScale {
+  template <class D, class V>
+  HWY_INLINE hn::Vec<D> operator()(D d_raw, V value) const {
+    const hn::Rebind<float, D> d;
+    const hn::Rebind<std::uint32_t, D> du;
+    const hn::Rebind<std::int32_t, D> di;
+    const auto bits = hn::BitCast(du, value);
+    const auto odd = hn::Min(hn::ShiftRight<23>(bits), hn::Set(du, 1u));
+    const auto code = hn::ShiftRight<23>(hn::Add(hn::Add(bits, hn::Set(du, 0x3fffffu)), odd));
+    const auto has_code = hn::RebindMask(du, hn::Gt(value, hn::Zero(d)));
+    return hn::DemoteTo(d_raw, hn::BitCast(di, hn::IfThenElse(has_code, code, hn::Set(du, 255u))));
+  }
 };
 
 }  // namespace HWY_NAMESPACE

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
+#include "kiln/base/error.h"
 #include "kiln/num/fast/fast.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -15,6 +15,10 @@ HWY_BEFORE_NAMESPACE();
 namespace kiln::fast {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+void copy_row(const void* src, std::size_t n, void* dst) {
+  if (n != 0) std::memcpy(dst, src, n * sizeof(float));
+}
 
 // A contiguous row of Raw elements through fn, a vector at a time; the tail passes through a full vector of
 // zeros.
@@ -50,86 +54,74 @@ void store_each(const Fn fn, const float* src, std::size_t n, void* dst) {
   std::memcpy(static_cast<std::byte*>(dst) + i * sizeof(Raw), raw, (n - i) * sizeof(Raw));
 }
 
-// False for dtypes that are converted through a table.
-bool load_row(DType t, const void* src, std::size_t n, float* dst) {
+void load_row(DType t, const void* src, std::size_t n, float* dst) {
   switch (t) {
     case DType::float32:
     case DType::tfloat32:
-      if (n != 0) std::memcpy(dst, src, n * sizeof(float));
-      return true;
+      return copy_row(src, n, dst);
     case DType::bfloat16:
-      load_each<std::uint16_t>(FromBfloat16{}, src, n, dst);
-      return true;
+      return load_each<std::uint16_t>(FromBfloat16{}, src, n, dst);
     case DType::float16:
-      load_each<std::uint16_t>(FromFloat16{}, src, n, dst);
-      return true;
+      return load_each<std::uint16_t>(FromFloat16{}, src, n, dst);
     case DType::int8:
-      load_each<std::int8_t>(FromInt{}, src, n, dst);
-      return true;
+      return load_each<std::int8_t>(FromInt{}, src, n, dst);
     case DType::int16:
-      load_each<std::int16_t>(FromInt{}, src, n, dst);
-      return true;
+      return load_each<std::int16_t>(FromInt{}, src, n, dst);
     case DType::int32:
-      load_each<std::int32_t>(FromInt{}, src, n, dst);
-      return true;
+      return load_each<std::int32_t>(FromInt{}, src, n, dst);
     case DType::uint8:
-      load_each<std::uint8_t>(FromInt{}, src, n, dst);
-      return true;
+      return load_each<std::uint8_t>(FromInt{}, src, n, dst);
     case DType::uint16:
-      load_each<std::uint16_t>(FromInt{}, src, n, dst);
-      return true;
+      return load_each<std::uint16_t>(FromInt{}, src, n, dst);
     case DType::uint32:
-      load_each<std::uint32_t>(FromUint32{}, src, n, dst);
-      return true;
-    default:
-      return false;
-  }
-}
-
-// False for dtypes that are converted one by one.
-bool store_row(DType t, const float* src, std::size_t n, void* dst) {
-  switch (t) {
-    case DType::float32:
-      if (n != 0) std::memcpy(dst, src, n * sizeof(float));
-      return true;
-    case DType::tfloat32:
-      store_each<std::uint32_t>(ToTfloat32{}, src, n, dst);
-      return true;
-    case DType::bfloat16:
-      store_each<std::uint16_t>(ToBfloat16{}, src, n, dst);
-      return true;
-    case DType::float16:
-      store_each<std::uint16_t>(ToFloat16{}, src, n, dst);
-      return true;
-    case DType::int8:
-      store_each<std::int8_t>(ToInt{}, src, n, dst);
-      return true;
-    case DType::int16:
-      store_each<std::int16_t>(ToInt{}, src, n, dst);
-      return true;
-    case DType::int32:
-      store_each<std::int32_t>(ToInt{}, src, n, dst);
-      return true;
-    case DType::uint8:
-      store_each<std::uint8_t>(ToInt{}, src, n, dst);
-      return true;
-    case DType::uint16:
-      store_each<std::uint16_t>(ToInt{}, src, n, dst);
-      return true;
-    case DType::uint32:
-      store_each<std::uint32_t>(ToUint32{}, src, n, dst);
-      return true;
+      return load_each<std::uint32_t>(FromUint32{}, src, n, dst);
     case DType::bool_:
-      store_each<std::uint8_t>(ToBool{}, src, n, dst);
-      return true;
+      return load_each<std::uint8_t>(FromBool{}, src, n, dst);
     case DType::float8_e4m3:
     case DType::float8_e4m3fn:
     case DType::float8_e5m2:
     case DType::float8_e3m4:
-      store_each<std::uint8_t>(ToFloat8(info(t)), src, n, dst);
-      return true;
+      return load_each<std::uint8_t>(FromFloat8(info(t)), src, n, dst);
+    case DType::float8_e8m0fnu:
+      return load_each<std::uint8_t>(FromScale{}, src, n, dst);
     default:
-      return false;
+      KILN_ASSERT(!is_packed(t));
+  }
+}
+
+void store_row(DType t, const float* src, std::size_t n, void* dst) {
+  switch (t) {
+    case DType::float32:
+      return copy_row(src, n, dst);
+    case DType::tfloat32:
+      return store_each<std::uint32_t>(ToTfloat32{}, src, n, dst);
+    case DType::bfloat16:
+      return store_each<std::uint16_t>(ToBfloat16{}, src, n, dst);
+    case DType::float16:
+      return store_each<std::uint16_t>(ToFloat16{}, src, n, dst);
+    case DType::int8:
+      return store_each<std::int8_t>(ToInt{}, src, n, dst);
+    case DType::int16:
+      return store_each<std::int16_t>(ToInt{}, src, n, dst);
+    case DType::int32:
+      return store_each<std::int32_t>(ToInt{}, src, n, dst);
+    case DType::uint8:
+      return store_each<std::uint8_t>(ToInt{}, src, n, dst);
+    case DType::uint16:
+      return store_each<std::uint16_t>(ToInt{}, src, n, dst);
+    case DType::uint32:
+      return store_each<std::uint32_t>(ToUint32{}, src, n, dst);
+    case DType::bool_:
+      return store_each<std::uint8_t>(ToBool{}, src, n, dst);
+    case DType::float8_e4m3:
+    case DType::float8_e4m3fn:
+    case DType::float8_e5m2:
+    case DType::float8_e3m4:
+      return store_each<std::uint8_t>(ToFloat8(info(t)), src, n, dst);
+    case DType::float8_e8m0fnu:
+      return store_each<std::uint8_t>(ToScale{}, src, n, dst);
+    default:
+      KILN_ASSERT(!is_packed(t));
   }
 }
 
@@ -145,37 +137,7 @@ HWY_EXPORT(store_row);
 
 namespace {
 
-// The value of every byte for every dtype of one byte.
-class ByteTables {
- public:
-  ByteTables() {
-    for (int t = 0; t < kDTypeCount; ++t) {
-      const auto dtype = static_cast<DType>(t);
-      if (size_bytes(dtype) != 1) continue;
-      for (std::uint32_t bits = 0; bits < 256; ++bits) values_[t][bits] = to_float(dtype, bits);
-    }
-  }
-  const float* of(DType t) const { return values_[static_cast<int>(t)]; }
-
- private:
-  float values_[kDTypeCount][256] = {};
-};
-
-void load_contiguous(DType t, const void* src, std::size_t n, float* dst) {
-  if (HWY_DYNAMIC_DISPATCH(load_row)(t, src, n, dst)) return;
-  static const ByteTables tables;
-  const float* table = tables.of(t);
-  const auto* bytes = static_cast<const std::uint8_t*>(src);
-  for (std::size_t i = 0; i < n; ++i) dst[i] = table[bytes[i]];
-}
-
-void store_contiguous(DType t, const float* src, std::size_t n, void* dst) {
-  if (HWY_DYNAMIC_DISPATCH(store_row)(t, src, n, dst)) return;
-  auto* bytes = static_cast<std::uint8_t*>(dst);
-  for (std::size_t i = 0; i < n; ++i) bytes[i] = static_cast<std::uint8_t>(from_float(t, src[i]));
-}
-
-// Moves n elements of Raw between rows of any stride and alignment, converting From to To on the way.
+// Moves n elements between rows of any stride and alignment; an unsigned From widens or narrows to To.
 template <class From, class To>
 void move_each(const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride,
                std::size_t n) {
@@ -197,9 +159,10 @@ void move_raw(int size, const void* src, std::ptrdiff_t src_stride, void* dst, s
   move_each<std::uint32_t, std::uint32_t>(src, src_stride, dst, dst_stride, n);
 }
 
+// The constant strides let the compiler vectorise the common case.
 template <class From, class To>
-void widen(const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride, std::size_t n) {
-  // The constant strides let the compiler vectorise the common case.
+void resize_each(const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride,
+                 std::size_t n) {
   if (src_stride == 1 && dst_stride == 1) return move_each<From, To>(src, 1, dst, 1, n);
   move_each<From, To>(src, src_stride, dst, dst_stride, n);
 }
@@ -210,39 +173,39 @@ constexpr std::size_t kBlock = 512;
 }  // namespace
 
 void load(DType t, const void* src, std::ptrdiff_t stride, std::size_t n, float* dst) {
-  if (stride == 1) return load_contiguous(t, src, n, dst);
+  if (stride == 1) return HWY_DYNAMIC_DISPATCH(load_row)(t, src, n, dst);
   alignas(64) std::byte block[kBlock * 4];
   const auto* from = static_cast<const std::byte*>(src);
   for (std::size_t i = 0; i < n; i += kBlock) {
     const std::size_t count = std::min(kBlock, n - i);
     move_raw(size_bytes(t), from + static_cast<std::ptrdiff_t>(i) * stride * size_bytes(t), stride, block, 1,
              count);
-    load_contiguous(t, block, count, dst + i);
+    HWY_DYNAMIC_DISPATCH(load_row)(t, block, count, dst + i);
   }
 }
 
 void store(DType t, const float* src, std::size_t n, void* dst, std::ptrdiff_t stride) {
-  if (stride == 1) return store_contiguous(t, src, n, dst);
+  if (stride == 1) return HWY_DYNAMIC_DISPATCH(store_row)(t, src, n, dst);
   alignas(64) std::byte block[kBlock * 4];
   auto* to = static_cast<std::byte*>(dst);
   for (std::size_t i = 0; i < n; i += kBlock) {
     const std::size_t count = std::min(kBlock, n - i);
-    store_contiguous(t, src + i, count, block);
+    HWY_DYNAMIC_DISPATCH(store_row)(t, src + i, count, block);
     move_raw(size_bytes(t), block, 1, to + static_cast<std::ptrdiff_t>(i) * stride * size_bytes(t), stride,
              count);
   }
 }
 
 void load_bits(int size_bytes, const void* src, std::ptrdiff_t stride, std::size_t n, std::uint32_t* dst) {
-  if (size_bytes == 1) return widen<std::uint8_t, std::uint32_t>(src, stride, dst, 1, n);
-  if (size_bytes == 2) return widen<std::uint16_t, std::uint32_t>(src, stride, dst, 1, n);
-  widen<std::uint32_t, std::uint32_t>(src, stride, dst, 1, n);
+  if (size_bytes == 1) return resize_each<std::uint8_t, std::uint32_t>(src, stride, dst, 1, n);
+  if (size_bytes == 2) return resize_each<std::uint16_t, std::uint32_t>(src, stride, dst, 1, n);
+  resize_each<std::uint32_t, std::uint32_t>(src, stride, dst, 1, n);
 }
 
 void store_bits(int size_bytes, const std::uint32_t* src, std::size_t n, void* dst, std::ptrdiff_t stride) {
-  if (size_bytes == 1) return widen<std::uint32_t, std::uint8_t>(src, 1, dst, stride, n);
-  if (size_bytes == 2) return widen<std::uint32_t, std::uint16_t>(src, 1, dst, stride, n);
-  widen<std::uint32_t, std::uint32_t>(src, 1, dst, stride, n);
+  if (size_bytes == 1) return resize_each<std::uint32_t, std::uint8_t>(src, 1, dst, stride, n);
+  if (size_bytes == 2) return resize_each<std::uint32_t, std::uint16_t>(src, 1, dst, stride, n);
+  resize_each<std::uint32_t, std::uint32_t>(src, 1, dst, stride, n);
 }
 
 }  // namespace kiln::fast
