@@ -68,8 +68,26 @@ KILN_INLINE V select(Pair<M> condition, V yes, V no) {
 }
 KILN_INLINE U bits(V x) { return {hn::BitCast(DU(), x.a), hn::BitCast(DU(), x.b)}; }
 KILN_INLINE V from_bits(U x) { return {hn::BitCast(DV(), x.a), hn::BitCast(DV(), x.b)}; }
-KILN_INLINE U shift_left_52(U x) { return {hn::ShiftLeft<52>(x.a), hn::ShiftLeft<52>(x.b)}; }
-KILN_INLINE U shift_right_52(U x) { return {hn::ShiftRight<52>(x.a), hn::ShiftRight<52>(x.b)}; }
+template <int kBits>
+KILN_INLINE U shift_left(U x) {
+  return {hn::ShiftLeft<kBits>(x.a), hn::ShiftLeft<kBits>(x.b)};
+}
+template <int kBits>
+KILN_INLINE U shift_right(U x) {
+  return {hn::ShiftRight<kBits>(x.a), hn::ShiftRight<kBits>(x.b)};
+}
+
+// The entries of kEighthPowers chosen by the low three bits.
+KILN_INLINE hn::VFromD<DU> eighth_power(hn::VFromD<DU> index) {
+  constexpr DU d;
+  const auto entry = index & hn::Set(d, 7);
+  if constexpr (hn::MaxLanes(d) == 8) {
+    return hn::TableLookupLanes(hn::LoadU(d, kEighthPowers), hn::IndicesFromVec(d, entry));
+  } else {
+    return hn::GatherIndex(d, kEighthPowers, hn::BitCast(hn::RebindToSigned<DU>(), entry));
+  }
+}
+KILN_INLINE U eighth_power(U index) { return {eighth_power(index.a), eighth_power(index.b)}; }
 
 #include "kiln/num/activation_math.inc"
 

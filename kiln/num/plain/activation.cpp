@@ -35,8 +35,15 @@ T select(bool condition, T yes, T no) {
 }
 U bits(V x) { return std::bit_cast<U>(x); }
 V from_bits(U x) { return std::bit_cast<V>(x); }
-U shift_left_52(U x) { return x << 52; }
-U shift_right_52(U x) { return x >> 52; }
+template <int kBits>
+U shift_left(U x) {
+  return x << kBits;
+}
+template <int kBits>
+U shift_right(U x) {
+  return x >> kBits;
+}
+U eighth_power(U index) { return kEighthPowers[index & 7]; }
 
 #define KILN_INLINE inline
 #include "kiln/num/activation_math.inc"
