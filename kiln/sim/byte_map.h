@@ -1,5 +1,5 @@
-// ByteMap: one small number per byte of a memory, cheap while large parts agree. Whole maps and pages of 4 KiB that hold
-// one value cost nothing; only pages with mixed values are stored byte by byte.
+// ByteMap: one small number per byte of a memory, cheap while large parts agree. Whole maps and pages of 4
+// KiB that hold one value cost nothing; only pages with mixed values are stored byte by byte.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,8 @@ class ByteMap {
     std::unique_ptr<std::uint8_t[]> bytes;
   };
   void spread();
-  void fill_page(Page& page, std::int64_t page_size, std::int64_t begin, std::int64_t end, std::uint8_t value);
+  void fill_page(Page& page, std::int64_t page_size, std::int64_t begin, std::int64_t end,
+                 std::uint8_t value);
   std::int64_t page_size(std::size_t i) const;
 
   std::int64_t size_ = 0;

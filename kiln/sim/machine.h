@@ -1,5 +1,5 @@
-// The machine: runs a Program on arrays. Values are defined by each instruction's `run`; results do not depend on the
-// number of threads. Run-time rules (labels run.R1 …) are always on.
+// The machine: runs a Program on arrays. Values are defined by each instruction's `run`; results do not
+// depend on the number of threads. Run-time rules (labels run.R1 …) are always on.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 namespace kiln::sim {
 
 struct RunOptions {
-  int threads = 0;               // 0: one per processor
-  bool plain = false;            // the plain row kernels instead of their fast twins: same values, slowly
+  int threads = 0;     // 0: one per processor
+  bool plain = false;  // the plain row kernels instead of their fast twins: same values, slowly
   std::int64_t max_dynamic_iterations = 100'000'000;  // a dynamic loop that goes on longer is reported
 };
 
@@ -30,16 +30,17 @@ using Buffers = std::map<std::string, Buffer, std::less<>>;
 
 struct RunReport {
   std::vector<Diagnostic> warnings;
-  std::int64_t instructions = 0;                       // executed
+  std::int64_t instructions = 0;  // executed
   std::int64_t instructions_by_engine[kEngineCount] = {};
 };
 
-// Runs a program that passed check::check_program on one core. Every input, output and inout tensor needs a buffer of its
-// exact size. Throws Error when a run-time rule is broken; outputs are then unspecified.
-RunReport run(const isa::Program& program, const Arch& arch, const Buffers& buffers, const RunOptions& options = {});
+// Runs a program that passed check::check_program on one core. Every input, output and inout tensor needs a
+// buffer of its exact size. Throws Error when a run-time rule is broken; outputs are then unspecified.
+RunReport run(const isa::Program& program, const Arch& arch, const Buffers& buffers,
+              const RunOptions& options = {});
 
-// Runs the programs of the cores of a logical core together: `shared_hbm` tensors of the same name are one tensor; inputs
-// and outputs are shared likewise. The cores meet in sendrecv and core_barrier.
+// Runs the programs of the cores of a logical core together: `shared_hbm` tensors of the same name are one
+// tensor; inputs and outputs are shared likewise. The cores meet in sendrecv and core_barrier.
 RunReport run(std::span<const isa::Program* const> cores, const Arch& arch, const Buffers& buffers,
               const RunOptions& options = {});
 

@@ -14,7 +14,9 @@ namespace kiln::sim {
 // A rectangle of a storage: rows [row, row_end) and bytes [begin, end) of each row.
 struct Region {
   std::int64_t row, row_end, begin, end;
-  bool overlaps(const Region& o) const { return row < o.row_end && o.row < row_end && begin < o.end && o.begin < end; }
+  bool overlaps(const Region& o) const {
+    return row < o.row_end && o.row < row_end && begin < o.end && o.begin < end;
+  }
 };
 
 struct Storage {
@@ -22,8 +24,8 @@ struct Storage {
 
   std::int64_t rows, row_bytes;  // HBM: one row
   std::byte* data;
-  ByteMap shadow;                // 0 written, else where the missing value comes from
-  ByteMap psum;                  // PSUM only: 0 never written, 1 by another instruction, 2 by a matmul
+  ByteMap shadow;  // 0 written, else where the missing value comes from
+  ByteMap psum;    // PSUM only: 0 never written, 1 by another instruction, 2 by a matmul
 
   // Unfinished users, oldest first; touched by the issuing thread only.
   struct Use {

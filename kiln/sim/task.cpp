@@ -47,7 +47,8 @@ TaskRef TaskQueue::pop(std::unique_lock<std::mutex>&) {
 }
 
 void TaskQueue::execute(const TaskRef& task) {
-  // A task after a failure would work on unspecified values; one before it must still run, because it may fail earlier.
+  // A task after a failure would work on unspecified values; one before it must still run, because it may
+  // fail earlier.
   if (task->sequence < failed_at_.load(std::memory_order_acquire)) {
     try {
       task->run.row().semantics->run(task->run);

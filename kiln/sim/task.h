@@ -1,6 +1,6 @@
-// Tasks: instructions whose values are still to be computed, ordered by the memory they touch. The issuing thread makes
-// tasks in program order; any thread may run one whose predecessors are done. The result is the same for any number of
-// threads because conflicting tasks keep program order.
+// Tasks: instructions whose values are still to be computed, ordered by the memory they touch. The issuing
+// thread makes tasks in program order; any thread may run one whose predecessors are done. The result is the
+// same for any number of threads because conflicting tasks keep program order.
 #pragma once
 
 #include <atomic>
@@ -26,10 +26,10 @@ struct Task {
 
   std::int64_t sequence;
   isa::Run run;
-  std::vector<std::shared_ptr<void>> keep;      // storages, offset tables: alive until the values are there
+  std::vector<std::shared_ptr<void>> keep;  // storages, offset tables: alive until the values are there
   std::atomic<bool> done{false};
-  std::atomic<int> waiting{1};                  // predecessors not done, plus one while being issued
-  std::mutex mutex;                             // guards successors against `done`
+  std::atomic<int> waiting{1};  // predecessors not done, plus one while being issued
+  std::mutex mutex;             // guards successors against `done`
   std::vector<TaskRef> successors;
 };
 

@@ -12,7 +12,8 @@ using isa::Tile;
 
 namespace {
 
-// Calls fn(first byte, bytes, first element, elements) for contiguous runs of an operand, as offsets into the storage.
+// Calls fn(first byte, bytes, first element, elements) for contiguous runs of an operand, as offsets into the
+// storage.
 template <class Fn>
 void for_spans(const TrackedOperand& o, Fn&& fn) {
   const Tile& t = o.tile;
@@ -23,12 +24,14 @@ void for_spans(const TrackedOperand& o, Fn&& fn) {
   }
   for (std::int64_t row = 0; row < t.rows; ++row) {
     if (t.row_offset && t.row_offset[row] == isa::kSkipRow) continue;
-    isa::for_runs(t, row, 0, t.free_size, [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t position) {
-      const std::int64_t first = row * t.free_size + position;
-      const std::int64_t byte = at - o.storage->data;
-      if (stride == 1 || n == 1) return fn(byte, n * size, first, n);
-      for (std::int64_t i = 0; i < n; ++i) fn(byte + i * stride * size, size, first + i, std::int64_t{1});
-    });
+    isa::for_runs(t, row, 0, t.free_size,
+                  [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t position) {
+                    const std::int64_t first = row * t.free_size + position;
+                    const std::int64_t byte = at - o.storage->data;
+                    if (stride == 1 || n == 1) return fn(byte, n * size, first, n);
+                    for (std::int64_t i = 0; i < n; ++i)
+                      fn(byte + i * stride * size, size, first + i, std::int64_t{1});
+                  });
   }
 }
 
@@ -141,7 +144,8 @@ void Tracker::mark_matmul(int param) { fill(operand(param).storage->psum, operan
 
 void Tracker::set_psum_mode(isa::PsumMode mode, std::vector<std::uint8_t> add) {
   psum_mode = mode;
-  if (mode == isa::PsumMode::per_element) psum_add = std::make_shared<std::vector<std::uint8_t>>(std::move(add));
+  if (mode == isa::PsumMode::per_element)
+    psum_add = std::make_shared<std::vector<std::uint8_t>>(std::move(add));
 }
 
 void Tracker::set_accumulator(unsigned state_bit, bool defined) {
@@ -156,16 +160,19 @@ void Tracker::warn(int number, std::string found) {
   warnings_.push_back(isa::rule_diagnostic(*this, arch(), number, Severity::warning, std::move(found), {}));
 }
 
-void Tracker::report(const TrackedOperand& o, Shadow shadow, std::int64_t element, const char* code, const char* what) {
+void Tracker::report(const TrackedOperand& o, Shadow shadow, std::int64_t element, const char* code,
+                     const char* what) {
   const isa::Tensor& origin = program().tensors[origins_.tensor(shadow)];
   const isa::Tensor& reached = program().tensors[o.access->tensor];
-  Diagnostic d = run_diagnostic(code, fmt::format("element {} of `{}` depends on bytes of `{}` that were never written",
-                                                  index_text(*o.access, element), reached.name, origin.name));
+  Diagnostic d =
+      run_diagnostic(code, fmt::format("element {} of `{}` depends on bytes of `{}` that were never written",
+                                       index_text(*o.access, element), reached.name, origin.name));
   d.category = Category::undefined;
   d.loc = loc();
   d.context = isa::print(program(), inst());
-  d.notes.push_back({fmt::format("`{}` ({} in {}) was declared here", origin.name, name(origin.dtype), name(origin.memory)),
-                     program().locs[origin.loc]});
+  d.notes.push_back(
+      {fmt::format("`{}` ({} in {}) was declared here", origin.name, name(origin.dtype), name(origin.memory)),
+       program().locs[origin.loc]});
   d.allowed = fmt::format("an {} that depends on written bytes only", what);
   throw Error(std::move(d));
 }

@@ -8,8 +8,8 @@
 
 namespace kiln::sim {
 
-// Where bytes that were never written come from: shadow value 1 … 255 is origins[value - 1]; the last one stands for
-// every later origin.
+// Where bytes that were never written come from: shadow value 1 … 255 is origins[value - 1]; the last one
+// stands for every later origin.
 class Origins {
  public:
   isa::Shadow add(isa::TensorId tensor);
@@ -29,14 +29,18 @@ struct TrackedOperand {
   int param;
   const isa::Access* access;
   Storage* storage;
-  isa::Tile tile;          // addresses relative to the storage's data
+  isa::Tile tile;  // addresses relative to the storage's data
 };
 
 class Tracker final : public isa::Track {
  public:
   Tracker(const isa::Program& program, const isa::Instruction& inst, const Arch& arch, const Origins& origins,
           TrackedState& state, std::vector<TrackedOperand>& operands, std::vector<Diagnostic>& warnings)
-      : Track(program, inst, arch), origins_(origins), state_(state), operands_(operands), warnings_(warnings) {}
+      : Track(program, inst, arch),
+        origins_(origins),
+        state_(state),
+        operands_(operands),
+        warnings_(warnings) {}
 
   bool is_clean(int param) override;
   std::vector<isa::Shadow> read(int param) override;
@@ -60,8 +64,8 @@ class Tracker final : public isa::Track {
 
  private:
   TrackedOperand& operand(int param);
-  [[noreturn]] void report(const TrackedOperand& o, isa::Shadow shadow, std::int64_t element, const char* rule,
-                           const char* what);
+  [[noreturn]] void report(const TrackedOperand& o, isa::Shadow shadow, std::int64_t element,
+                           const char* rule, const char* what);
 
   const Origins& origins_;
   TrackedState& state_;

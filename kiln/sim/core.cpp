@@ -1,0 +1,331 @@
+#include "kiln/sim/core.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kiln/isa/print.h"
+#include "kiln/sim/rules.h"
+
+namespace kiln::sim {
+using namespace isa;
+
+namespace {
+constexpr std::int64_t kOpenTasks = 256;         // how far issuing may run ahead of values
+constexpr std::int64_t kInlineWork = 16 * 1024;  // below this a task costs more than it wins
+constexpr int kCopies = 4;                       // storages of a tensor that is declared in a loop
+constexpr std::int64_t kRowSkew = 192;           // keeps rows of a whole memory off the same cache sets
+
+bool is_multicore(Opcode op) { return op == Opcode::sendrecv || op == Opcode::core_barrier; }
+bool is_register_instruction(const Instruction& inst) { return info(inst.opcode).group == "register"; }
+}  // namespace
+
+Core::Core(const Program& program, const Arch& arch, const RunOptions& options, SharedTensors& shared,
+           TaskQueue& queue, RunReport& report)
+    : program_(program),
+      arch_(arch),
+      options_(options),
+      queue_(queue),
+      report_(report),
+      kernels_(options.plain ? plain_kernels() : fast_kernels()),
+      loop_value_(program.loops.size()),
+      registers_(program.registers.size()),
+      register_defined_(program.registers.size()),
+      bindings_(program.tensors.size()),
+      pool_(program.tensors.size()),
+      origin_(program.tensors.size()) {
+  bind_placed(shared);
+  frames_.push_back({&program.body});
+}
+
+// Tensors that exist from the start: shared ones, and those with an address, which are windows into a whole
+// memory.
+void Core::bind_placed(SharedTensors& shared) {
+  for (TensorId id = 0; id < program_.tensors.size(); ++id) {
+    const Tensor& t = program_.tensors[id];
+    if (t.role != Role::internal || t.memory == Memory::shared_hbm) {
+      Binding& b = shared[t.name];
+      if (!b.storage) b.storage = std::make_shared<Storage>(t.partitions(), t.bytes_per_partition());
+      if (t.role == Role::output || t.role == Role::internal) {
+        origin_[id] = origins_.add(id);
+        b.storage->shadow.reset(b.storage->rows * b.storage->row_bytes, origin_[id]);
+      }
+      if (t.memory == Memory::psum) b.storage->psum.reset(b.storage->rows * b.storage->row_bytes, 0);
+      bindings_[id] = b;
+    } else if (t.address && is_on_chip(t.memory)) {
+      auto& memory = placed_[t.memory == Memory::psum];
+      if (!memory) {
+        const std::int64_t bytes =
+            t.memory == Memory::psum ? arch_.psum_partition_bytes : arch_.sbuf_partition_bytes;
+        memory = std::make_shared<Storage>(arch_.partitions, bytes + kRowSkew);
+        memory->shadow.reset(memory->rows * memory->row_bytes, origins_.add(id));
+        memory->psum.reset(memory->rows * memory->row_bytes, 0);
+      }
+      bindings_[id] = {memory, t.address->partition, t.address->byte_offset};
+    }
+  }
+}
+
+// A tensor comes to life: its content is undefined. In a loop it gets another storage while the previous one
+// is in use, so iterations overlap.
+void Core::declare(TensorId id) {
+  const Tensor& t = program_.tensors[id];
+  if (t.role != Role::internal || t.memory == Memory::shared_hbm || (t.address && is_on_chip(t.memory)))
+    return;
+  auto& pool = pool_[id];
+  std::shared_ptr<Storage> storage;
+  for (auto& s : pool) {
+    if (!storage && s->is_idle()) storage = s;
+  }
+  if (!storage && pool.size() == kCopies) {
+    queue_.wait_until(0);
+    storage = pool.front();
+    storage->drop_finished();
+  }
+  if (!storage) {
+    storage = std::make_shared<Storage>(t.partitions(), t.bytes_per_partition());
+    pool.push_back(storage);
+  }
+  if (!origin_[id]) origin_[id] = origins_.add(id);
+  storage->shadow.reset(storage->rows * storage->row_bytes, origin_[id]);
+  if (t.memory == Memory::psum) storage->psum.reset(storage->rows * storage->row_bytes, 0);
+  bindings_[id] = {storage, 0, 0};
+}
+
+std::uint32_t Core::read_register(RegisterId id, LocId loc) const {
+  if (register_defined_[id]) return registers_[id];
+  Diagnostic d = run_diagnostic(
+      "run.R4", fmt::format("register `{}` is read before it is written", program_.registers[id].name));
+  d.loc = program_.locs[loc];
+  throw Error(std::move(d));
+}
+
+std::int64_t Core::bound(const Bound& b) const {
+  return b.is_register ? static_cast<std::int32_t>(read_register(static_cast<RegisterId>(b.value), 0))
+                       : b.value;
+}
+
+void Core::enter(LoopId id) {
+  const Loop& loop = program_.loops[id];
+  Frame frame{&loop.body, 0, id, 0};
+  if (loop.kind == Loop::Kind::dynamic_while) {
+    if (read_register(loop.reg, loop.loc) == 0) return;
+  } else {
+    loop_value_[id] = bound(loop.lower);
+    if (loop_value_[id] >= bound(loop.upper)) return;
+    if (loop.kind == Loop::Kind::dynamic_for) {
+      registers_[loop.reg] = static_cast<std::uint32_t>(loop_value_[id]);
+      register_defined_[loop.reg] = true;
+    }
+  }
+  frames_.push_back(frame);
+}
+
+// Starts the next iteration of the loop whose body just ended; false when there is none.
+bool Core::repeat(Frame& frame) {
+  const Loop& loop = program_.loops[frame.loop];
+  if (loop.kind != Loop::Kind::static_for && ++frame.iterations >= options_.max_dynamic_iterations) {
+    Diagnostic d = run_diagnostic("run.R5", fmt::format("{} iterations and no end", frame.iterations));
+    d.loc = program_.locs[loop.loc];
+    throw Error(std::move(d));
+  }
+  frame.next = 0;
+  if (loop.kind == Loop::Kind::dynamic_while) return read_register(loop.reg, loop.loc) != 0;
+  loop_value_[frame.loop] += loop.step;
+  if (loop.kind == Loop::Kind::dynamic_for)
+    registers_[loop.reg] = static_cast<std::uint32_t>(loop_value_[frame.loop]);
+  return loop_value_[frame.loop] < bound(loop.upper);
+}
+
+bool Core::advance() {
+  while (!frames_.empty()) {
+    Frame& frame = frames_.back();
+    if (frame.next == frame.block->size()) {
+      if (frame.loop == kNone || !repeat(frame)) frames_.pop_back();
+      continue;
+    }
+    const Node node = (*frame.block)[frame.next++];
+    switch (node.kind) {
+      case Node::Kind::declare:
+        declare(node.index);
+        break;
+      case Node::Kind::loop:
+        enter(node.index);
+        break;
+      case Node::Kind::instruction:
+        execute(program_.instructions[node.index]);
+        break;
+    }
+    if (waiting_) return false;
+    if (queue_.failed()) [[unlikely]]
+      queue_.wait();
+  }
+  return true;
+}
+
+std::int64_t Core::evaluate(const Affine& affine) const {
+  std::int64_t value = affine.constant;
+  for (const Term& term : program_.terms_of(affine)) value += term.coefficient * loop_value_[term.loop];
+  return value;
+}
+
+void Core::add_operand(Run& run, int param, const Access& access) {
+  Tile& tile = run.add_tile(param);
+  resolve(tile, access, run);
+  operands_.push_back({param, &access, bindings_[access.tensor].storage.get(), tile});
+}
+
+void Core::add_operands(Run& run, const Instruction& inst) {
+  const auto& params = info(inst.opcode).params;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    const int param = static_cast<int>(i);
+    const Arg& arg = run.arg(param);
+    if (arg.kind == Arg::Kind::access) add_operand(run, param, run.access(param));
+    if (arg.kind == Arg::Kind::accesses) {
+      for (const Access& a : run.accesses(param)) add_operand(run, param, a);
+    }
+  }
+}
+
+Tracker Core::tracker(const Instruction& inst) {
+  return {program_, inst, arch_, origins_, tracked_, operands_, report_.warnings};
+}
+
+// Shadows are checks; what PSUM holds is part of a matmul's meaning.
+bool Core::needs_tracking() const {
+#ifdef KILN_NO_CHECKS
+  for (const TrackedOperand& o : operands_) {
+    if (program_.tensors[o.access->tensor].memory == Memory::psum) return true;
+  }
+  return false;
+#else
+  return true;
+#endif
+}
+
+void Core::execute(const Instruction& inst) {
+  const InstView view(program_, inst);
+  const Engine engine = resolve_engine(view, arch_);
+  ++report_.instructions;
+  ++report_.instructions_by_engine[static_cast<int>(engine)];
+  operands_.clear();
+  keep_.clear();
+  Run run(program_, inst, arch_, engine, kernels_, state_);
+  add_operands(run, inst);
+  if (is_multicore(inst.opcode)) {
+    queue_.wait();
+    waiting_ = &inst;
+    return;
+  }
+  const Semantics& semantics = *view.row().semantics;
+  Tracker track = tracker(inst);
+  if (needs_tracking()) {
+    track.check_sinks();
+    semantics.track(track);
+  }
+  run.psum_mode = track.psum_mode;
+  if (track.psum_add) {
+    run.psum_add = track.psum_add->data();
+    keep_.push_back(track.psum_add);
+  }
+  if (is_register_instruction(inst)) return run_register_instruction(run, inst);
+  for (int i = 0; i < static_cast<int>(view.row().params.size()); ++i) {
+    if (view.is_register(i))
+      run.register_value = static_cast<std::int32_t>(read_register(view.reg(i), inst.loc));
+  }
+  issue(run, inst, semantics.state ? semantics.state(view) : 0);
+}
+
+void Core::run_register_instruction(Run& run, const Instruction& inst) {
+  queue_.wait();
+  run.registers = registers_.data();
+  const bool writes = inst.opcode != Opcode::register_store;
+  const auto& params = info(inst.opcode).params;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    const int param = static_cast<int>(i);
+    if (run.is_register(param) && !(writes && param == 0)) read_register(run.reg(param), inst.loc);
+  }
+  info(inst.opcode).semantics->run(run);
+  if (writes) {
+    const bool defined = inst.opcode != Opcode::register_alloc || run.has(args::register_alloc::x);
+    register_defined_[run.reg(0)] = defined;
+  }
+}
+
+namespace {
+
+Region region_of(const TrackedOperand& o) {
+  const Tile& t = o.tile;
+  const std::int64_t row_bytes = o.storage->row_bytes;
+  if (t.row_offset || t.column || o.storage->rows == 1) {
+    if (t.row_offset || t.column) return {0, o.storage->rows, 0, row_bytes};
+  }
+  std::int64_t begin = t.data - o.storage->data, end = begin + t.element_bytes();
+  for (int d = 0; d < t.free_rank; ++d) {
+    const std::int64_t reach = t.free[d].stride * (t.free[d].count - 1) * t.element_bytes();
+    (reach < 0 ? begin : end) += reach;
+  }
+  if (o.storage->rows == 1) {  // HBM: rows of the tile are strides too
+    const std::int64_t reach = t.row_bytes * (t.rows - 1);
+    (reach < 0 ? begin : end) += reach;
+    return {0, 1, begin, end};
+  }
+  const std::int64_t row = begin / row_bytes;
+  return {row, row + t.rows, begin - row * row_bytes, end - row * row_bytes};
+}
+
+}  // namespace
+
+// Whether an unfinished task stands before this instruction.
+bool Core::must_wait(const Run& run, unsigned state) {
+  for (const TrackedOperand& o : operands_) {
+    if (!o.storage->is_idle()) return true;
+  }
+  for (int bit = 0; bit < 4; ++bit) {
+    if ((state >> bit & 1) && last_user_[bit] && !last_user_[bit]->finished()) return true;
+  }
+  (void)run;
+  return false;
+}
+
+void Core::add_uses(const TaskRef& task, unsigned state) {
+  for (const TrackedOperand& o : operands_) {
+    const bool writes = o.param >= 0 && task->run.row().params[o.param].is_output();
+    const Region region = region_of(o);
+    for (const Storage::Use& use : o.storage->uses) {
+      if ((writes || use.writes) && use.task != task && region.overlaps(use.region))
+        TaskQueue::order(use.task, task);
+    }
+    o.storage->uses.push_back({task, region, writes});
+  }
+  for (int bit = 0; bit < 4; ++bit) {
+    if (!(state >> bit & 1)) continue;
+    if (last_user_[bit]) TaskQueue::order(last_user_[bit], task);
+    last_user_[bit] = task;
+  }
+}
+
+void Core::issue(Run& run, const Instruction& inst, unsigned state) {
+  ++sequence_;
+  const bool one_thread = queue_.threads() == 1;
+  std::int64_t work = 0;
+  if (!one_thread) {
+    for (const TrackedOperand& o : operands_) work += o.tile.count();
+    if (run.engine() == Engine::tensor) work *= 32;
+  }
+  if (one_thread || (work < kInlineWork && !must_wait(run, state))) {
+    info(inst.opcode).semantics->run(run);
+    return;
+  }
+  auto task = std::make_shared<Task>(sequence_, run);
+  task->keep = keep_;
+  for (const TrackedOperand& o : operands_) {
+    o.storage->drop_finished();
+    task->keep.push_back(bindings_[o.access->tensor].storage);
+  }
+  add_uses(task, state);
+  queue_.submit(task);
+  queue_.wait_until(kOpenTasks);
+}
+
+}  // namespace kiln::sim

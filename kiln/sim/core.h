@@ -1,0 +1,99 @@
+// Core: one NeuronCore that walks a program, resolves addresses, follows shadows in program order, and hands
+// values to the task queue. It stops where it has to wait for the other core of a pair, and can be resumed.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kiln/isa/engine_state.h"
+#include "kiln/isa/run.h"
+#include "kiln/sim/machine.h"
+#include "kiln/sim/storage.h"
+#include "kiln/sim/task.h"
+#include "kiln/sim/tracker.h"
+
+namespace kiln::sim {
+
+// Tensors that several cores see: inputs, outputs and shared_hbm, by name.
+using SharedTensors = std::map<std::string, Binding, std::less<>>;
+
+class Core {
+ public:
+  Core(const isa::Program& program, const Arch& arch, const RunOptions& options, SharedTensors& shared,
+       TaskQueue& queue, RunReport& report);
+
+  // Goes on until the program ends (true) or the core waits for its peer (false).
+  bool advance();
+
+  // The sendrecv or core_barrier that the core waits at, with its operands; null when it does not wait.
+  const isa::Instruction* waiting_at() const { return waiting_; }
+  std::vector<TrackedOperand>& operands() { return operands_; }
+  void resume() { waiting_ = nullptr; }
+  const isa::Program& program() const { return program_; }
+  Tracker tracker(const isa::Instruction& inst);
+
+ private:
+  struct Frame {
+    const isa::Block* block;
+    std::size_t next = 0;
+    isa::LoopId loop = isa::kNone;
+    std::int64_t iterations = 0;
+  };
+
+  void bind_placed(SharedTensors& shared);
+  void declare(isa::TensorId id);
+  void enter(isa::LoopId id);
+  bool repeat(Frame& frame);
+  std::int64_t bound(const isa::Bound& b) const;
+  std::uint32_t read_register(isa::RegisterId id, isa::LocId loc) const;
+
+  bool needs_tracking() const;
+  void execute(const isa::Instruction& inst);
+  void add_operands(isa::Run& run, const isa::Instruction& inst);
+  void add_operand(isa::Run& run, int param, const isa::Access& access);
+  void issue(isa::Run& run, const isa::Instruction& inst, unsigned state);
+  void run_register_instruction(isa::Run& run, const isa::Instruction& inst);
+  bool must_wait(const isa::Run& run, unsigned state);
+  void add_uses(const TaskRef& task, unsigned state);
+
+  std::int64_t evaluate(const isa::Affine& affine) const;
+  void resolve(isa::Tile& tile, const isa::Access& access, const isa::Run& run);
+  void resolve_scalar(isa::Tile& tile, const isa::Access& access, std::int64_t value, const isa::Run& run);
+  void resolve_vector(isa::Tile& tile, const isa::Access& access, const isa::Access& index,
+                      const isa::Run& run);
+  void resolve_indirect(isa::Tile& tile, const isa::Access& access, const isa::Access& index,
+                        const isa::Run& run);
+  std::vector<std::int64_t> read_indices(const isa::Access& index, const isa::Run& run, bool by_column);
+  bool skips_out_of_bounds(const isa::Run& run) const;
+  [[noreturn]] void out_of_bounds(const isa::Run& run, const isa::Access& access,
+                                  const std::string& what) const;
+
+  const isa::Program& program_;
+  const Arch& arch_;
+  const RunOptions& options_;
+  TaskQueue& queue_;
+  RunReport& report_;
+  const Kernels& kernels_;
+
+  std::vector<Frame> frames_;
+  std::vector<std::int64_t> loop_value_;
+  std::vector<std::uint32_t> registers_;
+  std::vector<bool> register_defined_;
+  std::vector<Binding> bindings_;
+  std::vector<std::vector<std::shared_ptr<Storage>>>
+      pool_;                            // storages of tensors that are declared again and again
+  std::shared_ptr<Storage> placed_[2];  // SBUF and PSUM of tensors with an address
+  std::vector<isa::Shadow> origin_;
+  Origins origins_;
+  TrackedState tracked_;
+  isa::EngineState state_;
+  TaskRef last_user_[4];  // of each StateBit
+  std::vector<TrackedOperand> operands_;
+  std::vector<std::shared_ptr<void>> keep_;  // offset tables of the instruction being issued
+  std::int64_t sequence_ = 0;
+  const isa::Instruction* waiting_ = nullptr;
+};
+
+}  // namespace kiln::sim

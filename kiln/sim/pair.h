@@ -1,0 +1,14 @@
+// Cores that run together and meet in sendrecv and core_barrier.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kiln/sim/core.h"
+
+namespace kiln::sim {
+
+// Runs all cores to their end. A core that waits for nobody is reported as a deadlock, with the reason.
+void run_together(const std::vector<std::unique_ptr<Core>>& cores);
+
+}  // namespace kiln::sim

@@ -1,0 +1,160 @@
+// Addresses: from an access of the program to a tile in memory.
+#include <fmt/format.h>
+
+#include "kiln/isa/operand_rules.h"
+#include "kiln/isa/print.h"
+#include "kiln/sim/core.h"
+#include "kiln/sim/rules.h"
+
+namespace kiln::sim {
+using namespace isa;
+
+bool Core::skips_out_of_bounds(const Run& run) const {
+  const int param = run.row().find_param("oob_mode");
+  return param >= 0 && run.get<OobMode>(param) == OobMode::skip;
+}
+
+void Core::out_of_bounds(const Run& run, const Access& access, const std::string& what) const {
+  const Tensor& t = program_.tensors[access.tensor];
+  Diagnostic d = run_diagnostic("run.R3", fmt::format("{} of `{}`", what, t.name));
+  d.loc = run.loc();
+  d.context = print(program_, run.inst());
+  d.allowed = fmt::format("`{}` is {} {}", t.name, name(t.dtype), shape_text(whole(program_, access.tensor)));
+  d.notes.push_back({fmt::format("`{}` was declared here", t.name), program_.locs[t.loc]});
+  throw Error(std::move(d));
+}
+
+void Core::resolve(Tile& tile, const Access& a, const Run& run) {
+  const Binding& b = bindings_[a.tensor];
+  const Tensor& t = program_.tensors[a.tensor];
+  Storage& s = *b.storage;
+  const std::int64_t size = size_bytes(a.dtype);
+  const std::int64_t offset = evaluate(a.offset) * size + b.byte;
+  tile.dtype = a.dtype;
+  tile.row_offset = nullptr;
+  tile.column = nullptr;
+  tile.group_rows = 0;
+  tile.rows = a.rows();
+  tile.free_size = a.row_size();
+  tile.free_rank = static_cast<std::uint8_t>(merge_dims(a.dims + 1, a.rank - 1, tile.free));
+  if (is_on_chip(t.memory)) {
+    tile.data = s.data + (b.row + evaluate(a.partition)) * s.row_bytes + offset;
+    tile.row_bytes = s.row_bytes;
+  } else {
+    tile.data = s.data + offset;
+    tile.row_bytes = a.dims[0].stride * size;
+  }
+  if (a.dynamic == kNone) return;
+  const Dynamic& d = program_.dynamics[a.dynamic];
+  switch (d.kind) {
+    case Dynamic::Kind::scalar_register:
+      return resolve_scalar(tile, a, static_cast<std::int32_t>(read_register(d.source, run.inst().loc)), run);
+    case Dynamic::Kind::scalar_tile:
+      return resolve_scalar(tile, a, read_indices(program_.accesses[d.source], run, false).at(0), run);
+    case Dynamic::Kind::vector:
+      return resolve_vector(tile, a, program_.accesses[d.source], run);
+    case Dynamic::Kind::indirect:
+      return resolve_indirect(tile, a, program_.accesses[d.source], run);
+  }
+}
+
+// Values of an index tile, which must be there by now. `by_column`: columns one after the other.
+std::vector<std::int64_t> Core::read_indices(const Access& index, const Run& run, bool by_column) {
+  Tile tile;
+  resolve(tile, index, run);
+  Storage& s = *bindings_[index.tensor].storage;
+  if (!s.is_idle()) queue_.wait();
+#ifndef KILN_NO_CHECKS
+  std::vector<TrackedOperand> operands{{-1, &index, &s, tile}};
+  Tracker(program_, run.inst(), arch_, origins_, tracked_, operands, report_.warnings).check_sinks();
+#endif
+  std::vector<std::int64_t> values(tile.count());
+  for (std::int64_t r = 0; r < tile.rows; ++r) {
+    for_runs(tile, r, 0, tile.free_size,
+             [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t position) {
+               for (std::int64_t i = 0; i < n; ++i) {
+                 const std::int64_t column = position + i;
+                 values[by_column ? column * tile.rows + r : r * tile.free_size + column] =
+                     to_int(tile.dtype, load_bits(tile.dtype, at + i * stride * tile.element_bytes()));
+               }
+             });
+  }
+  return values;
+}
+
+// The whole access moves by value * scale elements. On chip a scale of whole partitions moves the first
+// partition.
+void Core::resolve_scalar(Tile& tile, const Access& a, std::int64_t value, const Run& run) {
+  const Tensor& t = program_.tensors[a.tensor];
+  const std::int64_t scale = program_.dynamics[a.dynamic].scale;
+  const std::int64_t per_partition = t.bytes_per_partition() / size_bytes(a.dtype);
+  const bool by_partition = is_on_chip(t.memory) && scale % per_partition == 0;
+  const std::int64_t elements = by_partition ? 0 : value * scale;
+  const std::int64_t partitions = by_partition ? value * (scale / per_partition) : 0;
+  Range free{evaluate(a.offset) + elements, evaluate(a.offset) + elements};
+  for (int d = is_on_chip(t.memory) ? 1 : 0; d < a.rank; ++d) {
+    const std::int64_t reach = a.dims[d].stride * (a.dims[d].count - 1);
+    (reach < 0 ? free.min : free.max) += reach;
+  }
+  const std::int64_t first = evaluate(a.partition) + partitions;
+  const bool inside = free.min >= 0 && free.max < per_partition &&
+                      (!is_on_chip(t.memory) || (first >= 0 && first + a.rows() <= t.partitions()));
+  if (!inside) {
+    if (!skips_out_of_bounds(run)) out_of_bounds(run, a, fmt::format("offset {} leads outside", value));
+    auto offsets = std::make_shared<std::vector<std::int64_t>>(tile.rows, kSkipRow);
+    tile.row_offset = offsets->data();
+    keep_.push_back(std::move(offsets));
+    return;
+  }
+  tile.data += elements * tile.element_bytes() + partitions * tile.row_bytes;
+}
+
+// Row w starts at index[w] * scale. A negative index counts as a huge one, hence out of bounds.
+void Core::resolve_vector(Tile& tile, const Access& a, const Access& index, const Run& run) {
+  const Tensor& t = program_.tensors[a.tensor];
+  const std::int64_t scale = program_.dynamics[a.dynamic].scale;
+  const std::int64_t total = t.size() * size_bytes(t.dtype) / size_bytes(a.dtype);
+  const std::vector<std::int64_t> values = read_indices(index, run, true);
+  Range row{evaluate(a.offset), evaluate(a.offset)};
+  for (int d = 1; d < a.rank; ++d) {
+    const std::int64_t reach = a.dims[d].stride * (a.dims[d].count - 1);
+    (reach < 0 ? row.min : row.max) += reach;
+  }
+  auto offsets = std::make_shared<std::vector<std::int64_t>>(tile.rows);
+  for (std::int64_t w = 0; w < tile.rows; ++w) {
+    const std::int64_t v = values.at(w);
+    const bool inside = v >= 0 && v <= total && v * scale + row.min >= 0 && v * scale + row.max < total;
+    if (!inside && !skips_out_of_bounds(run))
+      out_of_bounds(run, a, fmt::format("index {} in row {} leads outside", v, w));
+    (*offsets)[w] = inside ? v * scale * tile.element_bytes() : kSkipRow;
+  }
+  tile.row_offset = offsets->data();
+  keep_.push_back(std::move(offsets));
+}
+
+// Free element i of the partitions of group g is element index[g * G + i mod G, i div G] of the tensor.
+void Core::resolve_indirect(Tile& tile, const Access& a, const Access& index, const Run& run) {
+  const Tensor& t = program_.tensors[a.tensor];
+  const std::int64_t group = run.engine() == Engine::tensor ? 32 : 16;
+  const std::int64_t groups = (tile.rows + group - 1) / group;
+  const std::int64_t per_partition = t.bytes_per_partition() / size_bytes(a.dtype) - evaluate(a.offset);
+  const std::vector<std::int64_t> values = read_indices(index, run, false);
+  const std::int64_t columns = index.row_size();
+  auto table = std::make_shared<std::vector<std::int32_t>>(groups * tile.free_size);
+  for (std::int64_t g = 0; g < groups; ++g) {
+    for (std::int64_t i = 0; i < tile.free_size; ++i) {
+      const std::int64_t r = g * group + i % group, c = i / group;
+      if (r >= index.rows() || c >= columns)
+        out_of_bounds(run, index, fmt::format("offset {} is missing", i));
+      const std::int64_t v = values[r * columns + c];
+      if (v < 0 || v >= per_partition)
+        out_of_bounds(run, a, fmt::format("offset {} at position {} leads outside", v, i));
+      (*table)[g * tile.free_size + i] = static_cast<std::int32_t>(v);
+    }
+  }
+  tile.column = table->data();
+  tile.group_rows = static_cast<std::int32_t>(group);
+  keep_.push_back(std::move(table));
+}
+
+}  // namespace kiln::sim
