@@ -25,6 +25,24 @@ void Run::fail(int number, std::string found) const {
   throw Error(rule_diagnostic(*this, arch(), number, Severity::error, std::move(found), {}));
 }
 
+void Run::warn(int number, const std::string& found) const {
+  if (warnings)
+    warnings->add(&inst_, number, rule_diagnostic(*this, arch(), number, Severity::warning, found, {}));
+}
+
+void WarningSink::add(const Instruction* inst, int number, Diagnostic diagnostic) {
+  std::lock_guard lock(mutex_);
+  found_.try_emplace({inst, number}, std::move(diagnostic));
+}
+
+std::vector<Diagnostic> WarningSink::take() {
+  std::lock_guard lock(mutex_);
+  std::vector<Diagnostic> out;
+  for (auto& [key, diagnostic] : found_) out.push_back(std::move(diagnostic));
+  found_.clear();
+  return out;
+}
+
 const float* load_row(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::size_t n,
                       float* scratch) {
   if (t.dtype == DType::float32 && t.row_is_contiguous())
@@ -89,6 +107,28 @@ void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> 
       if (direct) chunk.out = reinterpret_cast<float*>(flat_dst.row(row)) + first;
       body(chunk);
       if (!direct) store_row(r, flat_dst, row, first, chunk.n, result);
+    }
+  }
+}
+
+void map_and_fold(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, AluOp op,
+                  float* acc, FunctionRef<void(const RowChunk&)> body) {
+  constexpr std::size_t kRows = 16, kColumns = 256;  // folded together: folds are fast across rows
+  alignas(64) float scratch[3][kColumns];
+  alignas(64) float results[kRows][kColumns];
+  for (std::int64_t block = 0; block < dst.rows; block += kRows) {
+    const std::size_t rows = std::min<std::size_t>(kRows, dst.rows - block);
+    for (std::int64_t first = 0; first < dst.free_size; first += kColumns) {
+      const std::size_t n = std::min<std::size_t>(kColumns, dst.free_size - first);
+      for (std::size_t i = 0; i < rows; ++i) {
+        const std::int64_t row = block + static_cast<std::int64_t>(i);
+        RowChunk chunk{row, first, n, {}, results[i]};
+        int k = 0;
+        for (const Tile* t : inputs) chunk.in[k] = load_row(r, *t, row, first, n, scratch[k]), ++k;
+        body(chunk);
+        store_row(r, dst, row, first, n, results[i]);
+      }
+      r.k.fold_rows(op, results[0], kColumns, rows, n, acc + block);
     }
   }
 }

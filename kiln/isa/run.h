@@ -4,6 +4,8 @@
 #pragma once
 
 #include <array>
+#include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,17 @@
 #include "kiln/num/kernels.h"
 
 namespace kiln::isa {
+
+// Warnings of instructions that run on any thread, one per rule and instruction, in program order.
+class WarningSink {
+ public:
+  void add(const Instruction* inst, int number, Diagnostic diagnostic);
+  std::vector<Diagnostic> take();
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<const Instruction*, int>, Diagnostic> found_;
+};
 
 inline constexpr int kMaxTiles = 18;  // dma_compute: a destination and 16 sources
 
@@ -43,13 +56,16 @@ class Run : public InstView {
 
   // A rule that only values can break.
   [[noreturn]] void fail(int number, std::string found) const;
+  // The same where the manual leaves the result open: reported once per instruction, never in the way.
+  void warn(int number, const std::string& found) const;
 
   // Set by the issuer.
   std::int64_t register_value = 0;
+  WarningSink* warnings = nullptr;
   PsumMode psum_mode = PsumMode::overwrite;
   const std::uint8_t* psum_add = nullptr;  // per_element: row-major (rows x free), 1 = add
   std::uint32_t* registers = nullptr;      // register file; register_* instructions only
-  Tile& add_tile(int param);  // in parameter order; the caller fills it
+  Tile& add_tile(int param);               // in parameter order; the caller fills it
 
  private:
   const Arch* arch_;
@@ -73,6 +89,10 @@ struct RowChunk {
 // walked as one long row and `row`/`first` of the chunk mean nothing.
 void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, bool by_row,
               FunctionRef<void(const RowChunk&)> body);
+
+// Like map_rows by row, and folds each row's float32 results into acc[row] in ascending order.
+void map_and_fold(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, AluOp op,
+                  float* acc, FunctionRef<void(const RowChunk&)> body);
 
 // Free elements [first, first + n) of row r as float32: a pointer into the tile when it is contiguous
 // float32, else `scratch` filled.

@@ -18,12 +18,13 @@ struct Tile {
   DType dtype;
   std::uint8_t free_rank;  // merged free dims: a contiguous row has one
   std::int64_t rows;
-  std::int64_t row_bytes;                // distance between rows
-  std::int64_t free_size;                // elements per row
-  Dim free[kMaxRank];               // strides in elements
+  std::int64_t row_bytes;          // distance between rows
+  std::int64_t free_size;          // elements per row
+  Dim free[kMaxRank];              // strides in elements
   const std::int64_t* row_offset;  // vector offset: byte offset of row w from `data`, or kSkipRow
   const std::int32_t* column;      // indirect: element offset of free element i in group g of rows,
-  std::int32_t group_rows;               //   column[g * free_size + i], g = row / group_rows
+  std::int32_t group_rows;         //   column[g * free_size + i], g = row / group_rows
+  std::int32_t lane;               // on chip: the partition of row 0
 
   std::int64_t element_bytes() const { return size_bytes(dtype); }
   std::byte* row(std::int64_t r) const { return data + (row_offset ? row_offset[r] : r * row_bytes); }

@@ -27,6 +27,7 @@ Core::Core(const Program& program, const Arch& arch, const RunOptions& options, 
       options_(options),
       queue_(queue),
       report_(report),
+      warnings_(warnings),
       kernels_(options.plain ? plain_kernels() : fast_kernels()),
       loop_value_(program.loops.size()),
       registers_(program.registers.size()),
@@ -211,6 +212,7 @@ void Core::execute(const Instruction& inst) {
   operands_.clear();
   keep_.clear();
   Run run(program_, inst, arch_, engine, kernels_, state_);
+  run.warnings = &warnings_;
   add_operands(run, inst);
   if (is_multicore(inst.opcode)) {
     queue_.wait();

@@ -75,6 +75,7 @@ class Core {
   const RunOptions& options_;
   TaskQueue& queue_;
   RunReport& report_;
+  isa::WarningSink& warnings_;
   const Kernels& kernels_;
 
   std::vector<Frame> frames_;

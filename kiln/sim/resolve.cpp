@@ -38,11 +38,14 @@ void Core::resolve(Tile& tile, const Access& a, const Run& run) {
   tile.free_size = a.row_size();
   tile.free_rank = static_cast<std::uint8_t>(merge_dims(a.dims + 1, a.rank - 1, tile.free));
   if (is_on_chip(t.memory)) {
-    tile.data = s.data + (b.row + evaluate(a.partition)) * s.row_bytes + offset;
+    const std::int64_t partition = b.row + evaluate(a.partition);
+    tile.data = s.data + partition * s.row_bytes + offset;
+    tile.lane = static_cast<std::int32_t>(partition);
     tile.row_bytes = s.row_bytes;
   } else {
     tile.data = s.data + offset;
     tile.row_bytes = a.dims[0].stride * size;
+    tile.lane = 0;
   }
   if (a.dynamic == kNone) return;
   const Dynamic& d = program_.dynamics[a.dynamic];
@@ -107,6 +110,7 @@ void Core::resolve_scalar(Tile& tile, const Access& a, std::int64_t value, const
     return;
   }
   tile.data += elements * tile.element_bytes() + partitions * tile.row_bytes;
+  tile.lane += static_cast<std::int32_t>(partitions);
 }
 
 // Row w starts at index[w] * scale. A negative index counts as a huge one, hence out of bounds.
