@@ -67,7 +67,7 @@ unsigned state(const InstView& v) {
 
 void run(Run& r) {
   const ActFn fn = r.act(op);
-  run_activation(r, {.dst = dst, .data = data, .reduce_res = r.has(reduce_res) ? reduce_res : -1},
+  run_activation(r, {.dst = dst, .data = data, .reduce_res = r.has(reduce_res) ? int{reduce_res} : -1},
                  r.get<ReduceCmd>(reduce_cmd), AluOp::add, [&](const RowChunk& c) {
                    const float s = r.column(scale, c.row, 1.0f), b = r.column(bias, c.row, 0.0f);
                    warn_out_of_range(r, 13, fn, c, s, b);

@@ -21,7 +21,7 @@ bool is_register_instruction(const Instruction& inst) { return info(inst.opcode)
 }  // namespace
 
 Core::Core(const Program& program, const Arch& arch, const RunOptions& options, SharedTensors& shared,
-           TaskQueue& queue, RunReport& report)
+           TaskQueue& queue, RunReport& report, WarningSink& warnings)
     : program_(program),
       arch_(arch),
       options_(options),

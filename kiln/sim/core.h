@@ -22,7 +22,7 @@ using SharedTensors = std::map<std::string, Binding, std::less<>>;
 class Core {
  public:
   Core(const isa::Program& program, const Arch& arch, const RunOptions& options, SharedTensors& shared,
-       TaskQueue& queue, RunReport& report);
+       TaskQueue& queue, RunReport& report, isa::WarningSink& warnings);
 
   // Goes on until the program ends (true) or the core waits for its peer (false).
   bool advance();
