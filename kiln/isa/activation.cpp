@@ -62,7 +62,7 @@ void check(Check& c) {
 }
 
 unsigned state(const InstView& v) {
-  return v.get<ReduceCmd>(reduce_cmd) != ReduceCmd::idle || v.has(reduce_res) ? kActRegisters : 0;
+  return v.get<ReduceCmd>(reduce_cmd) != ReduceCmd::idle || v.has(reduce_res) ? unsigned{kActRegisters} : 0u;
 }
 
 void run(Run& r) {
