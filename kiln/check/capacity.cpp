@@ -1,0 +1,94 @@
+#include "kiln/check/capacity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kiln/check/rules.h"
+#include "kiln/isa/table.h"
+
+namespace kiln::check {
+namespace {
+
+using isa::Program;
+using isa::Tensor;
+using isa::TensorId;
+
+constexpr std::size_t kMaxNotes = 12;
+
+// Largest first.
+std::vector<TensorId> alive_at(const Program& program, const Liveness& liveness, Memory memory, Position at) {
+  std::vector<TensorId> alive;
+  for (TensorId id = 0; id < program.tensors.size(); ++id) {
+    if (program.tensors[id].memory == memory && liveness.tensors[id].contains(at)) alive.push_back(id);
+  }
+  std::stable_sort(alive.begin(), alive.end(), [&](TensorId a, TensorId b) {
+    return program.tensors[a].bytes_per_partition() > program.tensors[b].bytes_per_partition();
+  });
+  return alive;
+}
+
+std::string statement_text(const Program& program, const isa::Node& node) {
+  switch (node.kind) {
+    case isa::Node::Kind::instruction:
+      return std::string(info(program.instructions[node.index].opcode).name);
+    case isa::Node::Kind::loop:
+      return fmt::format("loop over {}", program.loops[node.index].variable);
+    case isa::Node::Kind::declare:
+      break;
+  }
+  return title(program.tensors[node.index]);
+}
+
+void add_notes(const Program& program, const std::vector<TensorId>& alive, Diagnostic& d) {
+  const std::size_t shown = std::min(alive.size(), kMaxNotes);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Tensor& t = program.tensors[alive[i]];
+    d.notes.push_back({fmt::format("`{}` {}, {} bytes per partition{}", t.name, type_text(t),
+                                   t.bytes_per_partition(), t.address ? ", placed by hand" : ""),
+                       program.locs[t.loc]});
+  }
+  if (alive.size() == shown) return;
+  std::int64_t rest = 0;
+  for (std::size_t i = shown; i < alive.size(); ++i) rest += program.tensors[alive[i]].bytes_per_partition();
+  d.notes.push_back({fmt::format("and {} more with {} bytes per partition", alive.size() - shown, rest), {}});
+}
+
+std::string available_text(const Arch& arch, Memory memory, std::int64_t available) {
+  if (memory == Memory::psum) {
+    return fmt::format("{} bytes per partition, {} banks of {} ({})", available, arch.psum_banks,
+                       arch.psum_bank_bytes, arch.name);
+  }
+  const std::int64_t reserved = arch.sbuf_partition_bytes - available;
+  return fmt::format("{} bytes per partition ({}{})", available, arch.name,
+                     reserved ? fmt::format(", {} reserved", reserved) : "");
+}
+
+}  // namespace
+
+void report_overflows(const Program& program, const Arch& arch, const Liveness& liveness,
+                      const Allocation& allocation, std::vector<Diagnostic>& out) {
+  for (const Overflow& overflow : allocation.overflows) {
+    const isa::Node& node = liveness.nodes[overflow.at];
+    const MemoryUse& use = allocation.use(overflow.memory);
+    const auto alive = alive_at(program, liveness, overflow.memory, overflow.at);
+    Diagnostic d =
+        broken_rule(memory_rules(), overflow.too_much ? memory_rule::capacity : memory_rule::pieces,
+                    loc_of(program, node));
+    d.context = statement_text(program, node);
+    if (overflow.too_much) {
+      d.found = fmt::format("{} {} tensors alive here need {} bytes per partition, {} more than there are",
+                            alive.size(), name(overflow.memory), use.peak_bytes,
+                            use.peak_bytes - use.available_bytes);
+    } else {
+      const Tensor& stuck = program.tensors[overflow.tensor];
+      d.found = fmt::format("no gap of {} bytes per partition for `{}` among {} {} tensors alive here",
+                            stuck.bytes_per_partition(), stuck.name, alive.size(), name(overflow.memory));
+    }
+    d.allowed = available_text(arch, overflow.memory, use.available_bytes);
+    add_notes(program, alive, d);
+    out.push_back(std::move(d));
+  }
+}
+
+}  // namespace kiln::check

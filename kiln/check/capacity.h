@@ -1,0 +1,13 @@
+// What to say when the on-chip tensors of a program do not fit.
+#pragma once
+
+#include "kiln/arch/arch.h"
+#include "kiln/check/allocate.h"
+
+namespace kiln::check {
+
+// memory.R8 or memory.R9 for every memory that overflowed: by how much, where, and who is alive there.
+void report_overflows(const isa::Program& program, const Arch& arch, const Liveness& liveness,
+                      const Allocation& allocation, std::vector<Diagnostic>& out);
+
+}  // namespace kiln::check

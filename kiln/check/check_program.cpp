@@ -1,0 +1,52 @@
+#include "kiln/check/check_program.h"
+
+#include <algorithm>
+
+#include "kiln/check/capacity.h"
+#include "kiln/check/clobber.h"
+#include "kiln/check/io.h"
+#include "kiln/check/placement.h"
+#include "kiln/isa/check.h"
+#include "kiln/isa/verify.h"
+
+namespace kiln::check {
+namespace {
+
+bool is_error(const Diagnostic& d) { return d.severity == Severity::error; }
+bool has_error(const std::vector<Diagnostic>& all) { return std::any_of(all.begin(), all.end(), is_error); }
+
+void check_layers(const isa::Program& program, const Arch& arch, Report& report) {
+  auto& found = report.diagnostics;
+  found = isa::verify(program);
+  if (has_error(found)) return;  // the other layers rely on the structure
+  isa::check_instructions(program, arch, found);
+  const Liveness liveness = live_intervals(program);
+  std::vector<Diagnostic> misplaced;
+  check_placement(program, arch, misplaced);
+  const bool placeable = misplaced.empty();
+  std::move(misplaced.begin(), misplaced.end(), std::back_inserter(found));
+  if (placeable) {
+    check_clobbered(program, liveness, found);
+    report.allocation = allocate(program, arch, liveness);
+    report_overflows(program, arch, liveness, report.allocation, found);
+  }
+  check_io(program, arch, liveness, found);
+}
+
+}  // namespace
+
+bool Report::ok() const { return !has_error(diagnostics); }
+
+Report check_program(const isa::Program& program, const Arch& arch) {
+  Report report;
+  check_layers(program, arch, report);
+  auto& all = report.diagnostics;
+  if (all.size() > kMaxDiagnostics) {
+    std::stable_partition(all.begin(), all.end(), is_error);  // no error may hide behind warnings
+    report.left_out = all.size() - kMaxDiagnostics;
+    all.resize(kMaxDiagnostics);
+  }
+  return report;
+}
+
+}  // namespace kiln::check

@@ -1,0 +1,13 @@
+// Tensors placed by hand at the same bytes: values that are overwritten through another name and then read.
+#pragma once
+
+#include "kiln/check/liveness.h"
+
+namespace kiln::check {
+
+// memory.R7. Sharing bytes is legal: one after the other (ring buffers), and as views of each other (one
+// tensor writes, the other reads). Reported is only what is certain: A wrote some bytes, B wrote them, A
+// reads them, and nothing wrote A in between. The first two passes of every loop are followed.
+void check_clobbered(const isa::Program& program, const Liveness& liveness, std::vector<Diagnostic>& out);
+
+}  // namespace kiln::check

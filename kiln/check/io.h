@@ -1,0 +1,13 @@
+// Rules about a kernel's inputs and outputs, its registers and its device loops.
+#pragma once
+
+#include "kiln/arch/arch.h"
+#include "kiln/check/liveness.h"
+
+namespace kiln::check {
+
+// io.R1 to io.R3.
+void check_io(const isa::Program& program, const Arch& arch, const Liveness& liveness,
+              std::vector<Diagnostic>& out);
+
+}  // namespace kiln::check

@@ -1,0 +1,82 @@
+#include "kiln/check/placement.h"
+
+#include <fmt/format.h>
+
+#include "kiln/check/allocate.h"
+#include "kiln/check/rules.h"
+
+namespace kiln::check {
+namespace {
+
+class TensorCheck {
+ public:
+  TensorCheck(const isa::Program& program, const isa::Tensor& tensor, const Arch& arch,
+              std::vector<Diagnostic>& out)
+      : program_(program), tensor_(tensor), arch_(arch), out_(out) {}
+
+  void size() {
+    const std::int64_t available = available_bytes(arch_, tensor_.memory);
+    if (tensor_.partitions() > arch_.partitions) {
+      report(memory_rule::partitions, fmt::format("{} partitions", tensor_.partitions()),
+             fmt::format("at most {} ({})", arch_.partitions, arch_.name));
+    }
+    // What is placed by hand answers to memory.R3 instead.
+    if (!tensor_.address && tensor_.bytes_per_partition() > available) {
+      report(memory_rule::size, fmt::format("{} bytes per partition", tensor_.bytes_per_partition()),
+             fmt::format("at most {} ({})", available, arch_.name));
+    }
+  }
+
+  void address() {
+    if (!tensor_.address) return;
+    const auto [partition, offset] = *tensor_.address;
+    const std::int64_t physical = psum() ? arch_.psum_partition_bytes : arch_.sbuf_partition_bytes;
+    const std::int64_t bytes = tensor_.bytes_per_partition();
+    const std::int64_t count = tensor_.partitions();
+    if (partition < 0 || partition + count > arch_.partitions) {
+      report(memory_rule::inside, fmt::format("partitions {} to {}", partition, partition + count - 1),
+             fmt::format("0 to {} ({})", arch_.partitions - 1, arch_.name));
+    } else if (!is_start_partition(partition, count)) {
+      report(memory_rule::start_partition, fmt::format("{} partitions from {} on", count, partition), {});
+    }
+    if (offset < 0 || offset + bytes > physical) {
+      report(memory_rule::inside, fmt::format("bytes {} to {} of each partition", offset, offset + bytes - 1),
+             fmt::format("0 to {} ({})", physical - 1, arch_.name));
+    } else if (psum() && offset % arch_.psum_bank_bytes != 0) {
+      report(memory_rule::bank, fmt::format("byte offset {}", offset),
+             fmt::format("a multiple of {}", arch_.psum_bank_bytes));
+    } else if (offset % size_bytes(tensor_.dtype) != 0) {
+      report(memory_rule::alignment, fmt::format("byte offset {}", offset),
+             fmt::format("a multiple of {}", size_bytes(tensor_.dtype)));
+    }
+  }
+
+ private:
+  bool psum() const { return tensor_.memory == Memory::psum; }
+
+  void report(int rule, std::string found, std::string allowed) {
+    Diagnostic d = broken_rule(memory_rules(), rule, program_.locs[tensor_.loc]);
+    d.context = fmt::format("{}, {}", title(tensor_), type_text(tensor_));
+    d.found = std::move(found);
+    d.allowed = std::move(allowed);
+    out_.push_back(std::move(d));
+  }
+
+  const isa::Program& program_;
+  const isa::Tensor& tensor_;
+  const Arch& arch_;
+  std::vector<Diagnostic>& out_;
+};
+
+}  // namespace
+
+void check_placement(const isa::Program& program, const Arch& arch, std::vector<Diagnostic>& out) {
+  for (const isa::Tensor& tensor : program.tensors) {
+    if (!is_on_chip(tensor.memory)) continue;
+    TensorCheck check(program, tensor, arch, out);
+    check.size();
+    check.address();
+  }
+}
+
+}  // namespace kiln::check
