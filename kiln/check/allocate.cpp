@@ -1,7 +1,6 @@
 #include "kiln/check/allocate.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "kiln/check/peak.h"
 #include "kiln/check/time_index.h"
@@ -161,40 +160,49 @@ class Placer {
 };
 
 // The orders to try: as the program runs; large ones first; those that block most bytes for longest first.
-std::vector<std::vector<std::uint32_t>> orders_of(const std::vector<Item>& items) {
-  std::vector<std::uint32_t> free;
+constexpr int kOrders = 3;
+constexpr std::size_t kMaxRepairWork = 50000;  // items placed again, before giving up
+std::vector<std::uint32_t> order_of(const std::vector<Item>& items, int which) {
+  std::vector<std::uint32_t> order;
   for (std::uint32_t i = 0; i < items.size(); ++i) {
-    if (!items[i].placed) free.push_back(i);
+    if (!items[i].placed) order.push_back(i);
   }
   const auto size = [&](std::uint32_t i) { return items[i].bytes * items[i].quadrants; };
   const auto length = [&](std::uint32_t i) {
     return std::int64_t{items[i].live.end} - items[i].live.begin + 1;
   };
-  std::vector<std::vector<std::uint32_t>> orders(3, free);
-  std::stable_sort(orders[0].begin(), orders[0].end(), [&](auto a, auto b) {
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) {
     const auto x = items[a].live.begin, y = items[b].live.begin;
-    return x != y ? x < y : size(a) > size(b);
+    if (which == 0 && x != y) return x < y;
+    return which == 2 ? size(a) * length(a) > size(b) * length(b) : size(a) > size(b);
   });
-  std::stable_sort(orders[1].begin(), orders[1].end(), [&](auto a, auto b) { return size(a) > size(b); });
-  std::stable_sort(orders[2].begin(), orders[2].end(),
-                   [&](auto a, auto b) { return size(a) * length(a) > size(b) * length(b); });
-  return orders;
+  return order;
 }
 
 // Gives all items a place. Otherwise returns the item at which the most natural try failed.
 std::uint32_t place_all(std::vector<Item>& items, const Layout& layout) {
-  const auto orders = orders_of(items);
-  if (orders[0].empty()) return isa::kNone;
+  if (std::all_of(items.begin(), items.end(), [](const Item& i) { return i.placed; })) return isa::kNone;
   Placer placer(items, layout);
-  std::uint32_t failed = isa::kNone;
+  std::uint32_t failed = isa::kNone, stuck = isa::kNone;
+  std::vector<std::uint32_t> order;
+  const auto fits = [&] {
+    stuck = placer.place(order);
+    if (failed == isa::kNone) failed = stuck;
+    return stuck == isa::kNone;
+  };
   for (const std::int64_t align : {layout.align, kLeastAlign}) {
     placer.set_align(align);
-    for (const auto& order : orders) {
-      const std::uint32_t stuck = placer.place(order);
-      if (stuck == isa::kNone) return isa::kNone;
-      if (failed == isa::kNone) failed = stuck;
+    for (int which = 0; which < kOrders; ++which) {
+      order = order_of(items, which);
+      if (fits()) return isa::kNone;
     }
     if (align == kLeastAlign) break;
+  }
+  // Whoever found no place goes first the next time.
+  for (std::size_t work = 0; work < kMaxRepairWork; work += items.size()) {
+    const auto it = std::find(order.begin(), order.end(), stuck);
+    std::rotate(order.begin(), it, it + 1);
+    if (fits()) return isa::kNone;
   }
   return failed;
 }
