@@ -15,6 +15,8 @@ using isa::Access;
 using isa::Program;
 using isa::TensorId;
 
+constexpr std::size_t kMaxDoubledLoops =
+    6;  // deeper loops are followed once, or the work would double with each
 constexpr std::size_t kMaxRegions = 256;  // per tensor; more are forgotten, which can only hide an error
 
 // Another tensor at the same bytes, alive at the same time. A view: one of the two has read what the other
@@ -89,11 +91,14 @@ class Follow {
   void loop(isa::LoopId id) {
     const isa::Loop& loop = program_.loops[id];
     const bool counted = loop.kind == isa::Loop::Kind::static_for;
-    const std::int64_t passes = counted ? std::min<std::int64_t>(loop.trip_count(), 2) : 2;
+    const std::int64_t most = depth_ < kMaxDoubledLoops ? 2 : 1;
+    const std::int64_t passes = counted ? std::min(loop.trip_count(), most) : most;
+    ++depth_;
     for (std::int64_t pass = 0; pass < passes; ++pass) {
       loop_values_[id] = loop.lower.value + pass * loop.step;
       block(loop.body);
     }
+    --depth_;
   }
 
   void instruction(const isa::Instruction& inst) {
@@ -177,6 +182,7 @@ class Follow {
   const Program& program_;
   std::vector<State> states_;  // by tensor
   std::vector<std::int64_t> loop_values_;
+  std::size_t depth_ = 0;
   std::vector<Diagnostic>& out_;
 };
 

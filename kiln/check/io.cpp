@@ -11,9 +11,8 @@ namespace {
 using isa::Program;
 
 void check_memories(const Program& program, std::vector<Diagnostic>& out) {
-  if (program.fragment) return;
   for (const isa::Tensor& t : program.tensors) {
-    if (t.role == isa::Role::internal || t.memory == Memory::hbm || t.memory == Memory::shared_hbm) continue;
+    if (t.role == isa::Role::internal || t.memory != Memory::private_hbm) continue;
     Diagnostic d = broken_rule(io_rules(), io_rule::memory, program.locs[t.loc]);
     d.context = fmt::format("{} `{}`, {}", name(t.role), t.name, type_text(t));
     d.found = fmt::format("memory {}", name(t.memory));
@@ -39,26 +38,12 @@ void check_registers(const Program& program, const Arch& arch, const Liveness& l
   out.push_back(std::move(d));
 }
 
-void check_steps(const Program& program, const Liveness& liveness, std::vector<Diagnostic>& out) {
-  for (const isa::Node& node : liveness.nodes) {
-    if (node.kind != isa::Node::Kind::loop) continue;
-    const isa::Loop& loop = program.loops[node.index];
-    if (loop.kind != isa::Loop::Kind::dynamic_for || loop.step > 0) continue;
-    Diagnostic d = broken_rule(io_rules(), io_rule::step, program.locs[loop.loc]);
-    d.context = fmt::format("loop over {}", loop.variable);
-    d.found = fmt::format("step {}", loop.step);
-    d.allowed = "1 or more";
-    out.push_back(std::move(d));
-  }
-}
-
 }  // namespace
 
 void check_io(const Program& program, const Arch& arch, const Liveness& liveness,
               std::vector<Diagnostic>& out) {
   check_memories(program, out);
   check_registers(program, arch, liveness, out);
-  check_steps(program, liveness, out);
 }
 
 }  // namespace kiln::check

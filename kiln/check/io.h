@@ -1,4 +1,5 @@
-// Rules about a kernel's inputs and outputs, its registers and its device loops.
+// Rules about a kernel's inputs and outputs and its registers. That they lie in HBM at all is the verifier's
+// business.
 #pragma once
 
 #include "kiln/arch/arch.h"
@@ -6,7 +7,7 @@
 
 namespace kiln::check {
 
-// io.R1 to io.R3.
+// io.R1 and io.R2.
 void check_io(const isa::Program& program, const Arch& arch, const Liveness& liveness,
               std::vector<Diagnostic>& out);
 

@@ -33,15 +33,15 @@ class TensorCheck {
     const std::int64_t physical = psum() ? arch_.psum_partition_bytes : arch_.sbuf_partition_bytes;
     const std::int64_t bytes = tensor_.bytes_per_partition();
     const std::int64_t count = tensor_.partitions();
-    if (partition < 0 || partition + count > arch_.partitions) {
-      report(memory_rule::inside, fmt::format("partitions {} to {}", partition, partition + count - 1),
-             fmt::format("0 to {} ({})", arch_.partitions - 1, arch_.name));
+    if (partition < 0 || partition > arch_.partitions - count) {
+      report(memory_rule::inside, fmt::format("{} partitions from {} on", count, partition),
+             fmt::format("partitions 0 to {} ({})", arch_.partitions - 1, arch_.name));
     } else if (!is_start_partition(partition, count)) {
       report(memory_rule::start_partition, fmt::format("{} partitions from {} on", count, partition), {});
     }
-    if (offset < 0 || offset + bytes > physical) {
-      report(memory_rule::inside, fmt::format("bytes {} to {} of each partition", offset, offset + bytes - 1),
-             fmt::format("0 to {} ({})", physical - 1, arch_.name));
+    if (offset < 0 || offset > physical - bytes) {
+      report(memory_rule::inside, fmt::format("{} bytes from byte {} of each partition on", bytes, offset),
+             fmt::format("bytes 0 to {} ({})", physical - 1, arch_.name));
     } else if (psum() && offset % arch_.psum_bank_bytes != 0) {
       report(memory_rule::bank, fmt::format("byte offset {}", offset),
              fmt::format("a multiple of {}", arch_.psum_bank_bytes));

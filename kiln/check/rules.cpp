@@ -36,12 +36,10 @@ constexpr RuleText kMemoryRules[] = {
 };
 
 constexpr RuleText kIoRules[] = {
-    {"io.R1", "inputs and outputs of a kernel live in hbm or shared_hbm",
+    {"io.R1", "inputs and outputs of a kernel are not private to one core: they live in hbm or shared_hbm",
      "declare the output with buffer=nl.shared_hbm and copy the result into it with dma_copy"},
     {"io.R2", "no more registers are alive at the same time than a sequencer has",
      "reuse registers, or keep values in SBUF and load them where they are needed"},
-    {"io.R3", "a device loop counts up by a positive step",
-     "count up, and compute the descending index in the body"},
 };
 
 }  // namespace

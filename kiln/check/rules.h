@@ -15,10 +15,10 @@ namespace memory_rule {
 enum : int { partitions = 1, size, inside, start_partition, bank, alignment, clobbered, capacity, pieces };
 }
 
-// io.R1 and so on: the memories of inputs and outputs, registers, loops.
+// io.R1 and so on: the memories of inputs and outputs, registers.
 std::span<const RuleText> io_rules();
 namespace io_rule {
-enum : int { memory = 1, registers, step };
+enum : int { memory = 1, registers };
 }
 
 // A diagnostic for rule `number` of a table; `found`, `allowed` and notes are the caller's.

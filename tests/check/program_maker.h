@@ -39,6 +39,13 @@ class ProgramMaker {
     const auto args = instruction(isa::Opcode::memset, isa::args::memset::kCount);
     set(args + isa::args::memset::dst, dst);
   }
+  // The same with all arguments that memset needs.
+  void fill(isa::TensorId dst) {
+    write(dst);
+    isa::Arg& value = program.args[program.instructions.back().first_arg + isa::args::memset::value];
+    value.kind = isa::Arg::Kind::real;
+    value.real = 1;
+  }
   void copy(isa::TensorId dst, isa::TensorId src) { copy(whole(program, dst), whole(program, src)); }
   void copy(const isa::Access& dst, const isa::Access& src) {
     const auto args = instruction(isa::Opcode::tensor_copy, isa::args::tensor_copy::kCount);

@@ -1,0 +1,70 @@
+#include "kiln/check/check_program.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/check/program_maker.h"
+
+namespace kiln::check {
+namespace {
+
+Report check(ProgramMaker& m) { return check_program(m.finish(), arch(Target::trn2)); }
+
+// A memset of a tile that is copied into `copies` others; all of it passes every rule.
+ProgramMaker legal(int copies = 1) {
+  ProgramMaker m;
+  const auto a = m.tensor("a", Memory::sbuf, {128, 64});
+  m.fill(a);
+  for (int i = 0; i < copies; ++i) m.copy(m.tensor("b" + std::to_string(i), Memory::sbuf, {128, 64}), a);
+  return m;
+}
+
+TEST(CheckProgram, Legal) {
+  ProgramMaker m = legal();
+  const Report report = check(m);
+  EXPECT_TRUE(report.ok()) << to_text(report.diagnostics);
+  EXPECT_TRUE(report.allocation.complete());
+  EXPECT_EQ(report.allocation.address[0], (isa::Address{0, 0}));
+  EXPECT_EQ(report.left_out, 0u);
+}
+
+TEST(CheckProgram, BrokenStructureStopsTheRest) {
+  ProgramMaker m = legal();
+  m.program.tensors[1].name = "a";
+  m.program.tensors[0].address = isa::Address{0, 3};
+  const Report report = check(m);
+  EXPECT_FALSE(report.ok());
+  ASSERT_EQ(report.diagnostics.size(), 1u);
+  EXPECT_TRUE(report.diagnostics[0].code.starts_with("program."));
+}
+
+TEST(CheckProgram, MisplacedTensorsAreNotAllocated) {
+  ProgramMaker m = legal();
+  m.program.tensors[0].address = isa::Address{0, 3};
+  const Report report = check(m);
+  EXPECT_EQ(codes(report.diagnostics), Codes{"memory.R6"});
+  EXPECT_TRUE(report.allocation.address.empty());
+}
+
+TEST(CheckProgram, AllLayersReport) {
+  ProgramMaker m = legal();
+  m.copy(m.tensor("c", Memory::sbuf, {128, 63}), 0);     // other shape than its source
+  m.fill(m.tensor("huge", Memory::sbuf, {128, 53000}));  // with the others, too much
+  m.copy(m.tensor("d", Memory::sbuf, {128, 64}), 0);
+  const auto found = codes(check(m).diagnostics);
+  EXPECT_TRUE(std::any_of(found.begin(), found.end(), [](auto& c) { return c.starts_with("tensor_copy."); }));
+  EXPECT_EQ(found.back(), "memory.R8");
+}
+
+TEST(CheckProgram, ManyDiagnosticsAreCut) {
+  ProgramMaker m = legal(150);
+  for (auto& t : m.program.tensors) t.address = isa::Address{0, 3};
+  const Report report = check(m);
+  EXPECT_EQ(report.diagnostics.size(), kMaxDiagnostics);
+  EXPECT_EQ(report.left_out, 51u);
+  EXPECT_FALSE(report.ok());
+}
+
+}  // namespace
+}  // namespace kiln::check
