@@ -38,19 +38,15 @@ class ProgramMaker {
   void write(const isa::Access& dst) {
     const auto args = instruction(isa::Opcode::memset, isa::args::memset::kCount);
     set(args + isa::args::memset::dst, dst);
-  }
-  // The same with all arguments that memset needs.
-  void fill(isa::TensorId dst) {
-    write(dst);
-    isa::Arg& value = program.args[program.instructions.back().first_arg + isa::args::memset::value];
-    value.kind = isa::Arg::Kind::real;
-    value.real = 1;
+    program.args[args + isa::args::memset::value].kind = isa::Arg::Kind::integer;
+    program.args[args + isa::args::memset::engine].kind = isa::Arg::Kind::enumerator;
   }
   void copy(isa::TensorId dst, isa::TensorId src) { copy(whole(program, dst), whole(program, src)); }
   void copy(const isa::Access& dst, const isa::Access& src) {
     const auto args = instruction(isa::Opcode::tensor_copy, isa::args::tensor_copy::kCount);
     set(args + isa::args::tensor_copy::dst, dst);
     set(args + isa::args::tensor_copy::src, src);
+    program.args[args + isa::args::tensor_copy::engine].kind = isa::Arg::Kind::enumerator;
   }
   // Reads a tensor into one that nothing else uses.
   void read(const isa::Access& src) {
