@@ -32,7 +32,8 @@ Arg default_arg(const ParamInfo& param) {
   if (param.is_tile() || param.required || text == "{}") return {};
   if (text == "true" || text == "false") return scalar(Arg::Kind::boolean, text == "true");
   if (text.find("::") != std::string::npos) return enumerator(param);
-  if (param.type != AttrType::Float) return scalar(Arg::Kind::integer, std::strtoll(text.c_str(), nullptr, 10));
+  if (param.type != AttrType::Float)
+    return scalar(Arg::Kind::integer, std::strtoll(text.c_str(), nullptr, 10));
   Arg a;
   a.kind = Arg::Kind::real;
   a.real = std::strtod(text.c_str(), nullptr);  // takes hexadecimal floats, as C++ does
@@ -54,12 +55,16 @@ std::span<const Arg> default_args(Opcode opcode) {
 bool same_scalar(const Arg& a, const Arg& b) {
   if (a.kind != b.kind) return false;
   switch (a.kind) {
-    case Arg::Kind::none: return true;
+    case Arg::Kind::none:
+      return true;
     case Arg::Kind::integer:
     case Arg::Kind::boolean:
-    case Arg::Kind::enumerator: return a.integer == b.integer;
-    case Arg::Kind::real: return std::bit_cast<std::uint64_t>(a.real) == std::bit_cast<std::uint64_t>(b.real);
-    default: return false;
+    case Arg::Kind::enumerator:
+      return a.integer == b.integer;
+    case Arg::Kind::real:
+      return std::bit_cast<std::uint64_t>(a.real) == std::bit_cast<std::uint64_t>(b.real);
+    default:
+      return false;
   }
 }
 

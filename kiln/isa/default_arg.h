@@ -1,4 +1,5 @@
-// What a parameter is when the kernel leaves it out, as an argument. Builder and parser fill arguments from here.
+// What a parameter is when the kernel leaves it out, as an argument. Builder and parser fill arguments from
+// here.
 #pragma once
 
 #include <span>
@@ -8,8 +9,8 @@
 
 namespace kiln::isa {
 
-// Kind none for required parameters, for tiles, and where the default is None or empty. Defaults are never lists, so
-// none of them needs a pool of a Program.
+// Kind none for required parameters, for tiles, and where the default is None or empty. Defaults are never
+// lists, so none of them needs a pool of a Program.
 Arg default_arg(const ParamInfo& param);
 
 // The defaults of all parameters of an instruction, computed once.

@@ -50,7 +50,9 @@ void append_utf8(std::string& out, unsigned code) {
 
 }  // namespace
 
-Lexer::Lexer(std::string_view text, std::string file_name) : text_(text), file_name_(std::move(file_name)) { next(); }
+Lexer::Lexer(std::string_view text, std::string file_name) : text_(text), file_name_(std::move(file_name)) {
+  next();
+}
 
 Token Lexer::take() {
   Token taken = std::move(token_);
@@ -62,7 +64,8 @@ void Lexer::fail(TextRule rule, std::string found, std::string allowed, std::str
   fail_at(token_, rule, std::move(found), std::move(allowed), std::move(help));
 }
 
-void Lexer::fail_at(const Token& token, TextRule rule, std::string found, std::string allowed, std::string help) const {
+void Lexer::fail_at(const Token& token, TextRule rule, std::string found, std::string allowed,
+                    std::string help) const {
   const auto place = place_of(text_, static_cast<std::size_t>(token.text.data() - text_.data()));
   const RuleText& text = rule_text(rule);
   Diagnostic d;
@@ -148,9 +151,11 @@ void Lexer::lex_number() {
   const char* first = text_.data() + position_;
   const char* last = text_.data() + end;
   cut(real ? Token::Kind::real : Token::Kind::integer, end);
-  const auto status = real ? std::from_chars(first, last, token_.real).ec : std::from_chars(first, last, token_.magnitude).ec;
+  const auto status =
+      real ? std::from_chars(first, last, token_.real).ec : std::from_chars(first, last, token_.magnitude).ec;
   const bool too_large = !real && token_.magnitude > std::uint64_t{1} << 63;
-  if (status != std::errc{} || too_large) fail(TextRule::number, fmt::format("{}", token_.text.substr(0, 40)));
+  if (status != std::errc{} || too_large)
+    fail(TextRule::number, fmt::format("{}", token_.text.substr(0, 40)));
 }
 
 void Lexer::lex_quoted(char quote) {

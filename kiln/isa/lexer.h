@@ -13,9 +13,9 @@ namespace kiln::isa {
 struct Token {
   enum class Kind : std::uint8_t { end, name, integer, real, string, punctuation };
   Kind kind = Kind::end;
-  bool quoted = false;     // a name in backticks: never a keyword
-  std::string_view text;   // as written
-  std::string value;       // of strings and of quoted names
+  bool quoted = false;          // a name in backticks: never a keyword
+  std::string_view text;        // as written
+  std::string value;            // of strings and of quoted names
   std::uint64_t magnitude = 0;  // integers have no sign of their own; at most 2^63
   double real = 0;
   int line = 1;
@@ -33,7 +33,8 @@ class Lexer {
   Token take();  // the current token; moves on
 
   // Throws a diagnostic about `rule` at the current token.
-  [[noreturn]] void fail(TextRule rule, std::string found, std::string allowed = "", std::string help = "") const;
+  [[noreturn]] void fail(TextRule rule, std::string found, std::string allowed = "",
+                         std::string help = "") const;
   [[noreturn]] void fail_at(const Token& token, TextRule rule, std::string found, std::string allowed = "",
                             std::string help = "") const;
   const std::string& file_name() const { return file_name_; }

@@ -43,7 +43,8 @@ void Parser::header() {
   if (accept_word("lnc")) {
     const Token lnc = lexer_.peek();
     program_.lnc = static_cast<int>(unsigned_integer(std::numeric_limits<int>::max(), "1 or 2"));
-    if (program_.lnc < 1 || program_.lnc > 2) lexer_.fail_at(lnc, TextRule::word, describe(lnc), "lnc 1, lnc 2");
+    if (program_.lnc < 1 || program_.lnc > 2)
+      lexer_.fail_at(lnc, TextRule::word, describe(lnc), "lnc 1, lnc 2");
   }
   program_.fragment = accept_word("fragment");
 }
@@ -69,17 +70,16 @@ Node Parser::statement(int depth) {
   unexpected("a statement");
 }
 
-// Tensors and registers share one set of names, so that `scalar_offset=x` means one thing.
-void Parser::declare(const Token& name, std::unordered_map<std::string, std::uint32_t>& scope, std::uint32_t id) {
-  const std::string key(name.name());
-  if (tensors_.contains(key) || registers_.contains(key) || !scope.emplace(key, id).second) {
+void Parser::declare(const Token& name, std::unordered_map<std::string, std::uint32_t>& names,
+                     std::size_t id) {
+  if (!names.emplace(name.name(), static_cast<std::uint32_t>(id)).second) {
     lexer_.fail_at(name, TextRule::redeclared, fmt::format("a second declaration of {}", describe(name)));
   }
 }
 
 void Parser::register_declaration() {
   const Token name = expect_name("a register's name");
-  declare(name, registers_, static_cast<std::uint32_t>(program_.registers.size()));
+  declare(name, registers_, program_.registers.size());
   program_.registers.push_back({std::string(name.name()), accept_word("frozen")});
 }
 
@@ -135,18 +135,20 @@ std::vector<std::int64_t> Parser::shape() {
       lexer_.fail_at(start, TextRule::size, fmt::format("shape [{}]", fmt::join(dims, ", ")));
     }
   });
+  if (dims.empty()) lexer_.fail_at(start, TextRule::length, "a shape without dimensions");
   return dims;
 }
 
 InstructionId Parser::labelled_instruction() {
   lexer_.take();
-  Token label = lexer_.peek();
+  const Token label = lexer_.peek();
   const auto number = unsigned_integer(std::numeric_limits<std::uint32_t>::max(), "a label's number");
-  const auto key = fmt::format("{}", number);
-  if (labels_.contains(key)) lexer_.fail_at(label, TextRule::redeclared, fmt::format("a second label %{}", key));
+  if (labels_.contains(number)) {
+    lexer_.fail_at(label, TextRule::redeclared, fmt::format("a second label %{}", number));
+  }
   expect(":");
   const InstructionId id = instruction();
-  labels_.emplace(key, id);
+  labels_.emplace(number, id);
   return id;
 }
 
@@ -180,8 +182,8 @@ void Parser::arguments(const InstructionInfo& row, Instruction& inst) {
     if (p < 0) {
       Suggest nearest(name.name());
       for (const auto& param : row.params) nearest.consider(param.name);
-      lexer_.fail_at(name, TextRule::parameter, fmt::format("{} of {}", describe(name), row.name), signature(row),
-                     did_you_mean(nearest.best()));
+      lexer_.fail_at(name, TextRule::parameter, fmt::format("{} of {}", describe(name), row.name),
+                     signature(row), did_you_mean(nearest.best()));
     }
     if (given[p]) lexer_.fail_at(name, TextRule::repeated, fmt::format("{} twice", describe(name)));
     given[p] = true;
@@ -199,7 +201,7 @@ void Parser::dependencies(Instruction& inst) {
     expect("%");
     const Token label = lexer_.peek();
     const auto number = unsigned_integer(std::numeric_limits<std::uint32_t>::max(), "a label's number");
-    const auto it = labels_.find(fmt::format("{}", number));
+    const auto it = labels_.find(number);
     if (it == labels_.end()) lexer_.fail_at(label, TextRule::label, fmt::format("%{}", number));
     program_.deps.push_back(it->second);
     ++inst.dep_count;
@@ -217,7 +219,8 @@ LoopId Parser::loop(int depth) {
     expect_name("a loop variable");
     loop.variable = name.name();
     if (variables_.contains(loop.variable)) {
-      lexer_.fail_at(name, TextRule::redeclared, fmt::format("variable {} of an enclosing loop", describe(name)));
+      lexer_.fail_at(name, TextRule::redeclared,
+                     fmt::format("variable {} of an enclosing loop", describe(name)));
     }
     static_range(loop);
     variables_.emplace(loop.variable, id);

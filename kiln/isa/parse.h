@@ -15,8 +15,8 @@ struct ParseOptions {
   bool text_locations = true;
 };
 
-// Throws Error (category config, code text.R*) with line and column when the text is malformed. The result is well
-// formed but not verified: see verify.h.
+// Throws Error (category config, code text.R*) with line and column when the text is malformed. The result is
+// well formed but not verified: see verify.h.
 Program parse(std::string_view text, std::string file_name, const ParseOptions& options = {});
 
 }  // namespace kiln::isa

@@ -76,7 +76,8 @@ void Parser::access_dims(Access& a, int first) {
 }
 
 void Parser::access_option(Access& a, std::vector<std::string>& seen, int depth) {
-  constexpr std::string_view kOptions[] = {"offset", "dtype", "scalar_offset", "vector_offset", "indirect", "scale"};
+  constexpr std::string_view kOptions[] = {"offset",        "dtype",    "scalar_offset",
+                                           "vector_offset", "indirect", "scale"};
   const Token option = expect_name("an option of the pattern");
   const std::string word(option.name());
   if (std::find(seen.begin(), seen.end(), word) != seen.end()) {
@@ -102,10 +103,11 @@ void Parser::access_option(Access& a, std::vector<std::string>& seen, int depth)
     program_.dynamics.push_back(d);
   } else {
     const bool known = std::find(std::begin(kOptions), std::end(kOptions), word) != std::end(kOptions);
-    lexer_.fail_at(option, TextRule::parameter,
-                   known ? fmt::format("{} in this place", describe(option)) : fmt::format("{} of ap", describe(option)),
-                   "offset, dtype, and one of scalar_offset, vector_offset and indirect, then scale",
-                   did_you_mean(known ? "" : suggest(word, kOptions)));
+    lexer_.fail_at(
+        option, TextRule::parameter,
+        known ? fmt::format("{} in this place", describe(option)) : fmt::format("{} of ap", describe(option)),
+        "offset, dtype, and one of scalar_offset, vector_offset and indirect, then scale",
+        did_you_mean(known ? "" : suggest(word, kOptions)));
   }
 }
 

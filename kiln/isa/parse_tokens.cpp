@@ -11,7 +11,8 @@ std::string did_you_mean(std::string_view best) {
 std::string describe(const Token& token) {
   if (token.kind == Token::Kind::end) return "the end of the text";
   constexpr std::size_t kMost = 60;
-  return token.text.size() > kMost ? fmt::format("'{}…'", token.text.substr(0, kMost)) : fmt::format("'{}'", token.text);
+  return token.text.size() > kMost ? fmt::format("'{}…'", token.text.substr(0, kMost))
+                                   : fmt::format("'{}'", token.text);
 }
 
 bool Parser::accept(std::string_view punctuation) {
@@ -53,7 +54,7 @@ std::uint64_t Parser::unsigned_integer(std::uint64_t most, const char* what) {
 }
 
 // open [item {, item}] close
-void Parser::list(std::string_view open, std::string_view close, const std::function<void(std::size_t)>& item) {
+void Parser::list(std::string_view open, std::string_view close, FunctionRef<void(std::size_t)> item) {
   expect(open);
   if (accept(close)) return;
   std::size_t count = 0;

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 #include <limits>
 
 #include "kiln/isa/parser.h"
@@ -10,9 +10,11 @@
 namespace kiln::isa {
 namespace {
 
+// An empty list of numbers is no value, as in the builder.
 template <class T>
 Arg list_arg(Arg::Kind kind, std::vector<T>& pool, const std::vector<T>& items) {
   Arg a;
+  if (items.empty() && kind != Arg::Kind::accesses) return a;
   a.kind = kind;
   a.count = static_cast<std::uint32_t>(items.size());
   a.index = static_cast<std::uint32_t>(pool.size());
@@ -23,8 +25,10 @@ Arg list_arg(Arg::Kind kind, std::vector<T>& pool, const std::vector<T>& items) 
 }  // namespace
 
 Arg Parser::value(const ParamInfo& param) {
-  const bool has_none = !param.is_tile() && suggest("none", enum_members(param.type)) == "none";
-  if (!has_none && accept_word("none")) return {};
+  // Some enumerations have a member `none`, which is not the absence of a value.
+  const auto members = param.is_tile() ? std::span<const std::string_view>{} : enum_members(param.type);
+  const bool member = std::find(members.begin(), members.end(), "none") != members.end();
+  if (!member && accept_word("none")) return {};
   return param.is_tile() ? tile(param) : attribute(param);
 }
 
@@ -58,23 +62,24 @@ Arg Parser::attribute(const ParamInfo& param) {
       return a;
     }
     case AttrType::Float:
-    case AttrType::Number: return number(param);
+    case AttrType::Number:
+      return number(param);
     case AttrType::Ints:
     case AttrType::Floats:
     case AttrType::Pattern:
       if (!t.is("[")) wrong_value(param, "a list");
-      return param.type == AttrType::Ints ? integer_list() : param.type == AttrType::Floats ? real_list() : pattern();
+      return param.type == AttrType::Ints     ? integer_list()
+             : param.type == AttrType::Floats ? real_list()
+                                              : pattern();
     case AttrType::Reg:
       if (t.kind != Token::Kind::name) wrong_value(param, "a register");
       return register_arg();
     case AttrType::IntOrReg:
       if (t.kind == Token::Kind::name) return register_arg();
-      if (!at_number() || t.kind == Token::Kind::real) wrong_value(param, "an integer or a register");
+      if (t.kind != Token::Kind::integer && !t.is("-")) wrong_value(param, "an integer or a register");
       return integer_arg();
     default:
-      if (!at_number() || t.kind != Token::Kind::integer) {
-        if (!t.is("-")) wrong_value(param, "an integer");
-      }
+      if (t.kind != Token::Kind::integer && !t.is("-")) wrong_value(param, "an integer");
       return integer_arg();
   }
 }
@@ -128,7 +133,8 @@ double Parser::real() {
   const Token t = lexer_.peek();
   if (t.is_word("inf") || t.is_word("nan")) {
     lexer_.take();
-    return t.text == "inf" ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+    return t.text == "inf" ? std::numeric_limits<double>::infinity()
+                           : std::numeric_limits<double>::quiet_NaN();
   }
   if (t.kind != Token::Kind::integer && t.kind != Token::Kind::real) unexpected("a number");
   lexer_.take();

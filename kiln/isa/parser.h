@@ -1,23 +1,19 @@
 // The parser behind parse(): recursive descent, one token ahead.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "kiln/base/function_ref.h"
 #include "kiln/isa/lexer.h"
 #include "kiln/isa/parse.h"
 #include "kiln/isa/program.h"
 #include "kiln/isa/table.h"
+#include "kiln/isa/text_limits.h"
 
 namespace kiln::isa {
-
-inline constexpr int kMaxDepth = 64;
-inline constexpr std::size_t kMaxListLength = 65536;
-inline constexpr std::size_t kMaxTerms = 64;
-inline constexpr std::int64_t kMaxTensorSize = std::int64_t{1} << 48;
 
 class Parser {
  public:
@@ -42,7 +38,7 @@ class Parser {
   void static_range(Loop& loop);
   void dynamic_range(Loop& loop);
   LocId location(int line);
-  void declare(const Token& name, std::unordered_map<std::string, std::uint32_t>& scope, std::uint32_t id);
+  void declare(const Token& name, std::unordered_map<std::string, std::uint32_t>& names, std::size_t id);
 
   // parse_values.cpp: values
   Arg value(const ParamInfo& param);
@@ -67,7 +63,6 @@ class Parser {
   void access_dims(Access& a, int first);
   void access_partition(Access& a);
   void access_option(Access& a, std::vector<std::string>& seen, int depth);
-  void access_scale(Access& a, std::int64_t scale);
   std::uint32_t scalar_source(Dynamic& d, int depth);
   Affine affine();
   TensorId tensor_id();
@@ -81,7 +76,7 @@ class Parser {
   Token expect_string(const char* what);
   void expect_word(std::string_view word);
   std::uint64_t unsigned_integer(std::uint64_t most, const char* what);
-  void list(std::string_view open, std::string_view close, const std::function<void(std::size_t)>& item);
+  void list(std::string_view open, std::string_view close, FunctionRef<void(std::size_t)> item);
   [[noreturn]] void unexpected(const std::string& expected);
   [[noreturn]] void wrong_value(const ParamInfo& param, const std::string& allowed);
   void check_depth(int depth);
@@ -89,7 +84,8 @@ class Parser {
   Lexer lexer_;
   const ParseOptions options_;
   Program program_;
-  std::unordered_map<std::string, std::uint32_t> tensors_, registers_, variables_, labels_;
+  std::unordered_map<std::string, std::uint32_t> tensors_, registers_, variables_;
+  std::unordered_map<std::uint64_t, InstructionId> labels_;
 };
 
 // "did you mean x?", or nothing.

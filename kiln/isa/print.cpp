@@ -86,9 +86,15 @@ class Printer {
     for (const Node& node : body) {
       out_.append(2 * depth, ' ');
       switch (node.kind) {
-        case Node::Kind::declare: tensor(program_.tensors[node.index]); break;
-        case Node::Kind::instruction: instruction(node.index); break;
-        case Node::Kind::loop: loop(node.index, depth); break;
+        case Node::Kind::declare:
+          tensor(program_.tensors[node.index]);
+          break;
+        case Node::Kind::instruction:
+          instruction(node.index);
+          break;
+        case Node::Kind::loop:
+          loop(node.index, depth);
+          break;
       }
       out_ += '\n';
     }
@@ -116,9 +122,15 @@ class Printer {
   void loop(LoopId id, int depth) {
     const Loop& loop = program_.loops[id];
     switch (loop.kind) {
-      case Loop::Kind::static_for: append(out_, "loop {}", values_.loop_name(id)); break;
-      case Loop::Kind::dynamic_for: append(out_, "for {}", values_.register_name(loop.reg)); break;
-      case Loop::Kind::dynamic_while: append(out_, "while {}", values_.register_name(loop.reg)); break;
+      case Loop::Kind::static_for:
+        append(out_, "loop {}", values_.loop_name(id));
+        break;
+      case Loop::Kind::dynamic_for:
+        append(out_, "for {}", values_.register_name(loop.reg));
+        break;
+      case Loop::Kind::dynamic_while:
+        append(out_, "while {}", values_.register_name(loop.reg));
+        break;
     }
     if (loop.kind != Loop::Kind::dynamic_while) {
       append(out_, " = {} .. {}", bound(loop.lower), bound(loop.upper));
@@ -139,7 +151,8 @@ class Printer {
     const SourceLoc& loc = program_.locs[id];
     if (!options_.locations || !loc.known()) return;
     append(out_, " @ {}:{}", string_text(loc.file), loc.line);
-    for (std::size_t i = 0; i < loc.stack.size(); ++i) append(out_, "{}{}", i ? ", " : " from ", string_text(loc.stack[i]));
+    for (std::size_t i = 0; i < loc.stack.size(); ++i)
+      append(out_, "{}{}", i ? ", " : " from ", string_text(loc.stack[i]));
   }
 
   const Program& program_;
@@ -151,7 +164,9 @@ class Printer {
 
 }  // namespace
 
-std::string print(const Program& program, const PrintOptions& options) { return Printer(program, options).run(); }
+std::string print(const Program& program, const PrintOptions& options) {
+  return Printer(program, options).run();
+}
 
 std::string print(const Program& program, const Instruction& instruction) {
   std::string out;

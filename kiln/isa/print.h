@@ -1,5 +1,6 @@
-// The text form of a Program; docs/text-form.md describes it. What print writes, parse reads back exactly. A whole
-// program must be well formed (program.R1 and R2); single instructions and accesses print whatever they hold.
+// The text form of a Program; docs/text-form.md describes it. What print writes, parse reads back exactly. A
+// whole program must be well formed (program.R1 and R2); single instructions and accesses print whatever they
+// hold.
 #pragma once
 
 #include <string>

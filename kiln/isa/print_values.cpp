@@ -4,18 +4,18 @@
 
 #include "kiln/isa/append.h"
 #include "kiln/isa/default_arg.h"
+#include "kiln/isa/text_limits.h"
 #include "kiln/isa/text_words.h"
 
 namespace kiln::isa {
 namespace {
 
-constexpr int kMaxDepth = 64;  // of accesses inside accesses; what the parser takes
-
 // Like comparing with whole(), but safe for tensors whose size overflows.
 bool is_whole(const Program& program, const Access& a) {
   const Tensor& t = program.tensors[a.tensor];
   if (a.dynamic != kNone || a.dtype != t.dtype || a.rank != t.shape.size()) return false;
-  if (a.offset.constant || a.offset.term_count || a.partition.constant || a.partition.term_count) return false;
+  if (a.offset.constant || a.offset.term_count || a.partition.constant || a.partition.term_count)
+    return false;
   std::int64_t stride = 1;
   for (int i = a.rank - 1; i >= 0; --i) {
     if (a.dims[i] != Dim{i == 0 && is_on_chip(t.memory) ? 1 : stride, t.shape[i]}) return false;
@@ -32,11 +32,13 @@ std::uint64_t magnitude(std::int64_t value) {
 
 std::string ValuePrinter::loop_name(LoopId loop) const {
   if (loop < loop_names_.size()) return name_text(loop_names_[loop]);
-  return loop < program_.loops.size() ? name_text(program_.loops[loop].variable) : fmt::format("?loop{}", loop);
+  return loop < program_.loops.size() ? name_text(program_.loops[loop].variable)
+                                      : fmt::format("?loop{}", loop);
 }
 
 std::string ValuePrinter::tensor_name(TensorId tensor) const {
-  return tensor < program_.tensors.size() ? name_text(program_.tensors[tensor].name) : fmt::format("?tensor{}", tensor);
+  return tensor < program_.tensors.size() ? name_text(program_.tensors[tensor].name)
+                                          : fmt::format("?tensor{}", tensor);
 }
 
 std::string ValuePrinter::register_name(std::int64_t reg) const {
@@ -75,16 +77,16 @@ void ValuePrinter::dynamic(std::string& out, const Access& a, int depth) const {
   if (d.kind == Dynamic::Kind::scalar_register) {
     out += register_name(d.source);
   } else if (d.source < program_.accesses.size() && depth < kMaxDepth) {
-    access(out, program_.accesses[d.source], depth + 1);
+    access(out, program_.accesses[d.source], depth + 1, d.kind == Dynamic::Kind::scalar_tile);
   } else {
     append(out, "?access{}", d.source);
   }
   if (d.scale != 1) append(out, ", scale={}", d.scale);
 }
 
-void ValuePrinter::access(std::string& out, const Access& a, int depth) const {
+void ValuePrinter::access(std::string& out, const Access& a, int depth, bool spell_out) const {
   out += tensor_name(a.tensor);
-  if (a.tensor >= program_.tensors.size() || is_whole(program_, a)) return;
+  if (a.tensor >= program_.tensors.size() || (!spell_out && is_whole(program_, a))) return;
   const Tensor& t = program_.tensors[a.tensor];
   out += ".ap(";
   const bool on_chip = is_on_chip(t.memory) && a.rank > 0;
@@ -115,7 +117,8 @@ void ValuePrinter::accesses(std::string& out, const Arg& a) const {
 
 void ValuePrinter::integers(std::string& out, const Arg& a) const {
   out += '[';
-  for (std::uint32_t i = 0; i < a.count; ++i) append(out, "{}{}", i ? ", " : "", program_.integers[a.index + i]);
+  for (std::uint32_t i = 0; i < a.count; ++i)
+    append(out, "{}{}", i ? ", " : "", program_.integers[a.index + i]);
   out += ']';
 }
 
@@ -140,12 +143,24 @@ void ValuePrinter::reals(std::string& out, const Arg& a) const {
 void ValuePrinter::arg(std::string& out, const ParamInfo& param, const Arg& a) const {
   const auto members = param.is_tile() ? std::span<const std::string_view>{} : enum_members(param.type);
   switch (a.kind) {
-    case Arg::Kind::none: out += "none"; break;
-    case Arg::Kind::access: access(out, program_.accesses[a.index]); break;
-    case Arg::Kind::accesses: accesses(out, a); break;
-    case Arg::Kind::integer: append(out, "{}", a.integer); break;
-    case Arg::Kind::real: out += real_text(a.real); break;
-    case Arg::Kind::boolean: out += a.integer ? "true" : "false"; break;
+    case Arg::Kind::none:
+      out += "none";
+      break;
+    case Arg::Kind::access:
+      access(out, program_.accesses[a.index]);
+      break;
+    case Arg::Kind::accesses:
+      accesses(out, a);
+      break;
+    case Arg::Kind::integer:
+      append(out, "{}", a.integer);
+      break;
+    case Arg::Kind::real:
+      out += real_text(a.real);
+      break;
+    case Arg::Kind::boolean:
+      out += a.integer ? "true" : "false";
+      break;
     case Arg::Kind::enumerator:
       if (a.integer >= 0 && a.integer < static_cast<std::int64_t>(members.size())) {
         out += members[a.integer];
@@ -160,8 +175,12 @@ void ValuePrinter::arg(std::string& out, const ParamInfo& param, const Arg& a) c
         integers(out, a);
       }
       break;
-    case Arg::Kind::reals: reals(out, a); break;
-    case Arg::Kind::reg: out += register_name(a.index); break;
+    case Arg::Kind::reals:
+      reals(out, a);
+      break;
+    case Arg::Kind::reg:
+      out += register_name(a.index);
+      break;
   }
 }
 
@@ -172,7 +191,8 @@ void ValuePrinter::call(std::string& out, const Instruction& instruction) const 
   bool first = true;
   for (std::size_t i = 0; i < row.params.size(); ++i) {
     const Arg& a = program_.arg(instruction, static_cast<int>(i));
-    if (same_scalar(a, defaults[i])) continue;
+    const bool empty = (a.kind == Arg::Kind::integers || a.kind == Arg::Kind::reals) && a.count == 0;
+    if (empty || same_scalar(a, defaults[i])) continue;
     append(out, "{}{}=", first ? "" : ", ", row.params[i].name);
     first = false;
     arg(out, row.params[i], a);

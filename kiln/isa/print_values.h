@@ -20,7 +20,8 @@ class ValuePrinter {
   void rename_loops(std::vector<std::string> names) { loop_names_ = std::move(names); }
 
   void affine(std::string& out, const Affine& a) const;
-  void access(std::string& out, const Access& a, int depth = 0) const;
+  // `spell_out`: with its pattern even when that is the whole tensor.
+  void access(std::string& out, const Access& a, int depth = 0, bool spell_out = false) const;
   void arg(std::string& out, const ParamInfo& param, const Arg& a) const;
   void call(std::string& out, const Instruction& instruction) const;  // op(param=value, …) name="…"
 

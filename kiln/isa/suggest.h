@@ -5,7 +5,8 @@
 
 namespace kiln::isa {
 
-// Collects candidates and keeps the one that takes the fewest single-character edits, if they are few for its length.
+// Collects candidates and keeps the one that takes the fewest single-character edits, if they are few for its
+// length.
 class Suggest {
  public:
   explicit Suggest(std::string_view word) : word_(word) {}
