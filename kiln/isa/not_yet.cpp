@@ -22,154 +22,154 @@ namespace {
                                                 .track = [](Track& t) { refuse(t); },
                                                 .cost_text = ""};
 }  // namespace
-#if !__has_include("kiln/isa/dma_copy.cpp")
+#ifndef KILN_HAS_dma_copy
 extern const Semantics semantics_dma_copy = kNotYet;
 #endif
-#if !__has_include("kiln/isa/dma_transpose.cpp")
+#ifndef KILN_HAS_dma_transpose
 extern const Semantics semantics_dma_transpose = kNotYet;
 #endif
-#if !__has_include("kiln/isa/dma_compute.cpp")
+#ifndef KILN_HAS_dma_compute
 extern const Semantics semantics_dma_compute = kNotYet;
 #endif
-#if !__has_include("kiln/isa/nc_matmul.cpp")
+#ifndef KILN_HAS_nc_matmul
 extern const Semantics semantics_nc_matmul = kNotYet;
 #endif
-#if !__has_include("kiln/isa/nc_matmul_mx.cpp")
+#ifndef KILN_HAS_nc_matmul_mx
 extern const Semantics semantics_nc_matmul_mx = kNotYet;
 #endif
-#if !__has_include("kiln/isa/nc_transpose.cpp")
+#ifndef KILN_HAS_nc_transpose
 extern const Semantics semantics_nc_transpose = kNotYet;
 #endif
-#if !__has_include("kiln/isa/tensor_copy.cpp")
+#ifndef KILN_HAS_tensor_copy
 extern const Semantics semantics_tensor_copy = kNotYet;
 #endif
-#if !__has_include("kiln/isa/tensor_copy_predicated.cpp")
+#ifndef KILN_HAS_tensor_copy_predicated
 extern const Semantics semantics_tensor_copy_predicated = kNotYet;
 #endif
-#if !__has_include("kiln/isa/memset.cpp")
+#ifndef KILN_HAS_memset
 extern const Semantics semantics_memset = kNotYet;
 #endif
-#if !__has_include("kiln/isa/iota.cpp")
+#ifndef KILN_HAS_iota
 extern const Semantics semantics_iota = kNotYet;
 #endif
-#if !__has_include("kiln/isa/tensor_tensor.cpp")
+#ifndef KILN_HAS_tensor_tensor
 extern const Semantics semantics_tensor_tensor = kNotYet;
 #endif
-#if !__has_include("kiln/isa/tensor_scalar.cpp")
+#ifndef KILN_HAS_tensor_scalar
 extern const Semantics semantics_tensor_scalar = kNotYet;
 #endif
-#if !__has_include("kiln/isa/scalar_tensor_tensor.cpp")
+#ifndef KILN_HAS_scalar_tensor_tensor
 extern const Semantics semantics_scalar_tensor_tensor = kNotYet;
 #endif
-#if !__has_include("kiln/isa/reciprocal.cpp")
+#ifndef KILN_HAS_reciprocal
 extern const Semantics semantics_reciprocal = kNotYet;
 #endif
-#if !__has_include("kiln/isa/exponential.cpp")
+#ifndef KILN_HAS_exponential
 extern const Semantics semantics_exponential = kNotYet;
 #endif
-#if !__has_include("kiln/isa/activation.cpp")
+#ifndef KILN_HAS_activation
 extern const Semantics semantics_activation = kNotYet;
 #endif
-#if !__has_include("kiln/isa/activation_reduce.cpp")
+#ifndef KILN_HAS_activation_reduce
 extern const Semantics semantics_activation_reduce = kNotYet;
 #endif
-#if !__has_include("kiln/isa/activate2.cpp")
+#ifndef KILN_HAS_activate2
 extern const Semantics semantics_activate2 = kNotYet;
 #endif
-#if !__has_include("kiln/isa/quantize_mx.cpp")
+#ifndef KILN_HAS_quantize_mx
 extern const Semantics semantics_quantize_mx = kNotYet;
 #endif
-#if !__has_include("kiln/isa/dropout.cpp")
+#ifndef KILN_HAS_dropout
 extern const Semantics semantics_dropout = kNotYet;
 #endif
-#if !__has_include("kiln/isa/tensor_reduce.cpp")
+#ifndef KILN_HAS_tensor_reduce
 extern const Semantics semantics_tensor_reduce = kNotYet;
 #endif
-#if !__has_include("kiln/isa/tensor_partition_reduce.cpp")
+#ifndef KILN_HAS_tensor_partition_reduce
 extern const Semantics semantics_tensor_partition_reduce = kNotYet;
 #endif
-#if !__has_include("kiln/isa/tensor_scalar_reduce.cpp")
+#ifndef KILN_HAS_tensor_scalar_reduce
 extern const Semantics semantics_tensor_scalar_reduce = kNotYet;
 #endif
-#if !__has_include("kiln/isa/tensor_scalar_cumulative.cpp")
+#ifndef KILN_HAS_tensor_scalar_cumulative
 extern const Semantics semantics_tensor_scalar_cumulative = kNotYet;
 #endif
-#if !__has_include("kiln/isa/tensor_tensor_scan.cpp")
+#ifndef KILN_HAS_tensor_tensor_scan
 extern const Semantics semantics_tensor_tensor_scan = kNotYet;
 #endif
-#if !__has_include("kiln/isa/bn_stats.cpp")
+#ifndef KILN_HAS_bn_stats
 extern const Semantics semantics_bn_stats = kNotYet;
 #endif
-#if !__has_include("kiln/isa/bn_aggr.cpp")
+#ifndef KILN_HAS_bn_aggr
 extern const Semantics semantics_bn_aggr = kNotYet;
 #endif
-#if !__has_include("kiln/isa/affine_select.cpp")
+#ifndef KILN_HAS_affine_select
 extern const Semantics semantics_affine_select = kNotYet;
 #endif
-#if !__has_include("kiln/isa/range_select.cpp")
+#ifndef KILN_HAS_range_select
 extern const Semantics semantics_range_select = kNotYet;
 #endif
-#if !__has_include("kiln/isa/select_reduce.cpp")
+#ifndef KILN_HAS_select_reduce
 extern const Semantics semantics_select_reduce = kNotYet;
 #endif
-#if !__has_include("kiln/isa/sequence_bounds.cpp")
+#ifndef KILN_HAS_sequence_bounds
 extern const Semantics semantics_sequence_bounds = kNotYet;
 #endif
-#if !__has_include("kiln/isa/max8.cpp")
+#ifndef KILN_HAS_max8
 extern const Semantics semantics_max8 = kNotYet;
 #endif
-#if !__has_include("kiln/isa/nc_find_index8.cpp")
+#ifndef KILN_HAS_nc_find_index8
 extern const Semantics semantics_nc_find_index8 = kNotYet;
 #endif
-#if !__has_include("kiln/isa/nc_match_replace8.cpp")
+#ifndef KILN_HAS_nc_match_replace8
 extern const Semantics semantics_nc_match_replace8 = kNotYet;
 #endif
-#if !__has_include("kiln/isa/topk.cpp")
+#ifndef KILN_HAS_topk
 extern const Semantics semantics_topk = kNotYet;
 #endif
-#if !__has_include("kiln/isa/nonzero_with_count.cpp")
+#ifndef KILN_HAS_nonzero_with_count
 extern const Semantics semantics_nonzero_with_count = kNotYet;
 #endif
-#if !__has_include("kiln/isa/local_gather.cpp")
+#ifndef KILN_HAS_local_gather
 extern const Semantics semantics_local_gather = kNotYet;
 #endif
-#if !__has_include("kiln/isa/nc_n_gather.cpp")
+#ifndef KILN_HAS_nc_n_gather
 extern const Semantics semantics_nc_n_gather = kNotYet;
 #endif
-#if !__has_include("kiln/isa/nc_stream_shuffle.cpp")
+#ifndef KILN_HAS_nc_stream_shuffle
 extern const Semantics semantics_nc_stream_shuffle = kNotYet;
 #endif
-#if !__has_include("kiln/isa/rng.cpp")
+#ifndef KILN_HAS_rng
 extern const Semantics semantics_rng = kNotYet;
 #endif
-#if !__has_include("kiln/isa/rand2.cpp")
+#ifndef KILN_HAS_rand2
 extern const Semantics semantics_rand2 = kNotYet;
 #endif
-#if !__has_include("kiln/isa/set_rng_seed.cpp")
+#ifndef KILN_HAS_set_rng_seed
 extern const Semantics semantics_set_rng_seed = kNotYet;
 #endif
-#if !__has_include("kiln/isa/rand_set_state.cpp")
+#ifndef KILN_HAS_rand_set_state
 extern const Semantics semantics_rand_set_state = kNotYet;
 #endif
-#if !__has_include("kiln/isa/rand_get_state.cpp")
+#ifndef KILN_HAS_rand_get_state
 extern const Semantics semantics_rand_get_state = kNotYet;
 #endif
-#if !__has_include("kiln/isa/register_alloc.cpp")
+#ifndef KILN_HAS_register_alloc
 extern const Semantics semantics_register_alloc = kNotYet;
 #endif
-#if !__has_include("kiln/isa/register_move.cpp")
+#ifndef KILN_HAS_register_move
 extern const Semantics semantics_register_move = kNotYet;
 #endif
-#if !__has_include("kiln/isa/register_load.cpp")
+#ifndef KILN_HAS_register_load
 extern const Semantics semantics_register_load = kNotYet;
 #endif
-#if !__has_include("kiln/isa/register_store.cpp")
+#ifndef KILN_HAS_register_store
 extern const Semantics semantics_register_store = kNotYet;
 #endif
-#if !__has_include("kiln/isa/core_barrier.cpp")
+#ifndef KILN_HAS_core_barrier
 extern const Semantics semantics_core_barrier = kNotYet;
 #endif
-#if !__has_include("kiln/isa/sendrecv.cpp")
+#ifndef KILN_HAS_sendrecv
 extern const Semantics semantics_sendrecv = kNotYet;
 #endif
 }  // namespace kiln::isa
