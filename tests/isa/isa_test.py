@@ -26,5 +26,6 @@ CASES = [pytest.param(case, id=f"{path.stem}::{case.title}") for path in TEST_FI
 @pytest.mark.parametrize("case", CASES)
 def test_case(case):
     problem = runner.judge(results(case.path)[case.title])
-    where = f"{case.path.name}:{case.line}: {case.kind} {case.title} (KILN_SEED={runner.SEED})"
-    assert problem is None, f"{where}\n{problem}\n\n{case.text()}"
+    if problem:
+        where = f"{case.path.name}:{case.line}: {case.kind} {case.title} (KILN_SEED={runner.SEED})"
+        pytest.fail(f"{where}\n{problem}\n\n{case.text()}", pytrace=False)
