@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "kiln/isa/parser.h"
 #include "kiln/isa/suggest.h"
@@ -122,43 +121,47 @@ std::uint32_t Parser::scalar_source(Dynamic& d, int depth) {
   return pooled_access(depth + 1);
 }
 
-// [-] part { (+|-) part }, a part being an integer, a loop variable, or integer * loop variable
+// [-] part { (+|-) part }
 Affine Parser::affine() {
   Affine a;
   std::vector<Term> terms;
   bool negative = accept("-");
   do {
-    const Token part = lexer_.peek();
-    std::uint64_t magnitude = 1;
-    bool variable = part.kind == Token::Kind::name;
-    if (!variable) {
-      if (part.kind != Token::Kind::integer) unexpected("an integer or a loop variable");
-      magnitude = lexer_.take().magnitude;
-      variable = accept("*");
-    }
-    if (!negative && magnitude > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-      lexer_.fail_at(part, TextRule::number, describe(part));
-    }
-    const auto value = static_cast<std::int64_t>(negative ? 0 - magnitude : magnitude);
-    if (variable) {
-      const Token name = expect_name("a loop variable");
-      const auto it = variables_.find(std::string(name.name()));
-      if (it == variables_.end()) {
-        Suggest nearest(name.name());
-        for (const auto& v : variables_) nearest.consider(v.first);
-        lexer_.fail_at(name, TextRule::variable, describe(name), "", did_you_mean(nearest.best()));
-      }
-      if (terms.size() == kMaxTerms) lexer_.fail_at(name, TextRule::length, "a 65th term");
-      terms.push_back({it->second, value});
-    } else if (__builtin_add_overflow(a.constant, value, &a.constant)) {
-      lexer_.fail_at(part, TextRule::number, "a sum that does not fit");
-    }
+    affine_part(negative, a.constant, terms);
     negative = lexer_.peek().is("-");
   } while (accept("+") || accept("-"));
   a.first_term = static_cast<std::uint32_t>(program_.terms.size());
   a.term_count = static_cast<std::uint32_t>(terms.size());
   program_.terms.insert(program_.terms.end(), terms.begin(), terms.end());
   return a;
+}
+
+// An integer, a loop variable, or integer * loop variable.
+void Parser::affine_part(bool negative, std::int64_t& constant, std::vector<Term>& terms) {
+  const Token part = lexer_.peek();
+  std::int64_t value = negative ? -1 : 1;
+  if (part.kind == Token::Kind::integer) {
+    value = with_sign(lexer_.take(), negative);
+    if (!accept("*")) {
+      if (!__builtin_add_overflow(constant, value, &constant)) return;
+      lexer_.fail_at(part, TextRule::number, "a sum that does not fit");
+    }
+  } else if (part.kind != Token::Kind::name) {
+    unexpected("an integer or a loop variable");
+  }
+  const Token name = lexer_.peek();
+  const LoopId loop = variable();
+  if (terms.size() == kMaxTerms) lexer_.fail_at(name, TextRule::length, "a 65th term");
+  terms.push_back({loop, value});
+}
+
+LoopId Parser::variable() {
+  const Token name = expect_name("a loop variable");
+  const auto it = variables_.find(std::string(name.name()));
+  if (it != variables_.end()) return it->second;
+  Suggest nearest(name.name());
+  for (const auto& v : variables_) nearest.consider(v.first);
+  lexer_.fail_at(name, TextRule::variable, describe(name), "", did_you_mean(nearest.best()));
 }
 
 }  // namespace kiln::isa

@@ -114,12 +114,8 @@ Arg Parser::number(const ParamInfo& param) {
   Arg a;
   const bool wants_real = !param.is_tile() && param.type == AttrType::Float;
   if (t.kind == Token::Kind::integer && !wants_real) {
-    if (!negative && t.magnitude > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-      lexer_.fail(TextRule::number, describe(t));
-    }
     a.kind = Arg::Kind::integer;
-    const std::uint64_t magnitude = lexer_.take().magnitude;
-    a.integer = static_cast<std::int64_t>(negative ? 0 - magnitude : magnitude);
+    a.integer = with_sign(lexer_.take(), negative);
     return a;
   }
   a.kind = Arg::Kind::real;
@@ -143,13 +139,15 @@ double Parser::real() {
 
 std::int64_t Parser::integer() {
   const bool negative = accept("-");
-  const Token& t = lexer_.peek();
-  if (t.kind != Token::Kind::integer) unexpected("an integer");
-  if (!negative && t.magnitude > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-    lexer_.fail(TextRule::number, describe(t));
-  }
-  const std::uint64_t magnitude = lexer_.take().magnitude;
-  return static_cast<std::int64_t>(negative ? 0 - magnitude : magnitude);
+  if (lexer_.peek().kind != Token::Kind::integer) unexpected("an integer");
+  return with_sign(lexer_.take(), negative);
+}
+
+// -2^63 has no positive counterpart.
+std::int64_t Parser::with_sign(const Token& t, bool negative) const {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (!negative && t.magnitude > kMost) lexer_.fail_at(t, TextRule::number, describe(t));
+  return static_cast<std::int64_t>(negative ? 0 - t.magnitude : t.magnitude);
 }
 
 Arg Parser::integer_arg() {

@@ -53,6 +53,7 @@ class Parser {
   bool at_number() const;
   double real();
   std::int64_t integer();
+  std::int64_t with_sign(const Token& integer, bool negative) const;
   Arg integer_arg();
   Arg register_arg();
   RegisterId register_id();
@@ -65,6 +66,8 @@ class Parser {
   void access_option(Access& a, std::vector<std::string>& seen, int depth);
   std::uint32_t scalar_source(Dynamic& d, int depth);
   Affine affine();
+  void affine_part(bool negative, std::int64_t& constant, std::vector<Term>& terms);
+  LoopId variable();
   TensorId tensor_id();
   DType dtype();
 

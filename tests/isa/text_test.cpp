@@ -339,6 +339,12 @@ std::string nested_access(int depth) {
   return text + "h" + std::string(depth, ')') + ")";
 }
 
+std::string many_terms(int count) {
+  std::string text = "loop i = 0 .. 2 { max8(dst=s, src=s.ap(0:1, [[1, 1]], offset=i";
+  for (int i = 1; i < count; ++i) text += " - 2*i";
+  return text + ")) }";
+}
+
 std::string long_list(std::size_t length) {
   std::string text = "tensor_reduce(dst=s, op=add, data=s, axis=[0";
   for (std::size_t i = 1; i < length; ++i) text += ",0";
@@ -356,6 +362,8 @@ TEST(Text, LimitsAreExact) {
   EXPECT_EQ(error_of(with_header("tensor x: hbm uint8 [1, 1, 1, 1, 281474976710656]")).code, "");
   EXPECT_EQ(error_of(with_header("tensor x: hbm uint8 [1, 1, 1, 1, 281474976710657]")).code, "text.R19");
   EXPECT_EQ(error_of(with_header("tensor x: hbm uint8 [1, 1, 1, 1, 1, 1]")).code, "text.R18");
+  EXPECT_EQ(error_of(with_header(many_terms(64))).code, "");
+  EXPECT_EQ(error_of(with_header(many_terms(65))).code, "text.R18");
 }
 
 TEST(Text, EveryRuleRefusesSomething) {
