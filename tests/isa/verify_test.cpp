@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <random>
@@ -29,7 +30,10 @@ Program changed(std::string_view statements, const std::function<void(Program&)>
 
 std::string codes(const Program& p) {
   std::string all;
-  for (const Diagnostic& d : verify(p)) all += (all.empty() ? "" : " ") + d.code;
+  for (const Diagnostic& d : verify(p)) {
+    if (!all.empty()) all += ' ';
+    all += d.code;
+  }
   return all;
 }
 
