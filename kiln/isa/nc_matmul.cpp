@@ -296,9 +296,10 @@ Cost cost(const CostQuery& q) {
 
 // dst[m, n] depends on column m of stationary, column n of moving, and on itself when it is added to.
 void track(Track& t) {
-  track_accumulate(t, dst, t.arg(accumulate), 20, 21);
+  const PsumMode mode = track_accumulate(t, dst, t.arg(accumulate), 20, 21);
   const bool clean = t.is_clean(stationary) && t.is_clean(moving);
-  const std::vector<Shadow> before = t.is_clean(dst) ? std::vector<Shadow>{} : t.read(dst);
+  const bool keeps = mode != PsumMode::overwrite && !t.is_clean(dst);
+  const std::vector<Shadow> before = keeps ? t.read(dst) : std::vector<Shadow>{};
   const std::vector<std::uint8_t> state = before.empty() ? std::vector<std::uint8_t>{} : t.psum_state(dst);
   if (clean && before.empty()) {
     t.write_clean(dst);

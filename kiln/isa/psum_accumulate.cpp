@@ -17,22 +17,25 @@ void refuse_or_warn(Track& t, int state, int never_rule, int other_rule) {
 }
 }  // namespace
 
-void track_accumulate(Track& t, int dst, const Arg& accumulate, int never_rule, int other_rule) {
-  if (accumulate.kind != Arg::Kind::none && accumulate.integer == 0)
-    return t.set_psum_mode(PsumMode::overwrite, {});
-  const bool forced = accumulate.kind != Arg::Kind::none;
+PsumMode track_accumulate(Track& t, int dst, const Arg& accumulate, int never_rule, int other_rule) {
+  const auto decide = [&](PsumMode mode, std::vector<std::uint8_t> add = {}) {
+    t.set_psum_mode(mode, std::move(add));
+    return mode;
+  };
+  const bool given = accumulate.kind != Arg::Kind::none;
+  if (given && accumulate.integer == 0) return decide(PsumMode::overwrite);
   const int state = t.uniform_psum_state(dst);
   if (state >= 0) {
-    if (forced) refuse_or_warn(t, state, never_rule, other_rule);
-    return t.set_psum_mode(forced || state == kMatmul ? PsumMode::accumulate : PsumMode::overwrite, {});
+    if (given) refuse_or_warn(t, state, never_rule, other_rule);
+    return decide(given || state == kMatmul ? PsumMode::accumulate : PsumMode::overwrite);
   }
   std::vector<std::uint8_t> add = t.psum_state(dst);
-  if (forced) {
+  if (given) {
     refuse_or_warn(t, *std::min_element(add.begin(), add.end()), never_rule, other_rule);
-    return t.set_psum_mode(PsumMode::accumulate, {});
+    return decide(PsumMode::accumulate);
   }
   for (auto& a : add) a = a == kMatmul;
-  t.set_psum_mode(PsumMode::per_element, std::move(add));
+  return decide(PsumMode::per_element, std::move(add));
 }
 
 void store_sum(const Run& r, const Tile& dst, const float* sum) {

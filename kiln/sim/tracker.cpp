@@ -107,8 +107,10 @@ void Tracker::write(int param, const std::vector<Shadow>& shadow) {
   }
   const std::int64_t size = o.tile.element_bytes();
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i)
-      o.storage->shadow.fill(byte + i * size, byte + (i + 1) * size, shadow[first + i]);
+    for (std::int64_t i = 0, end; i < n; i = end) {  // neighbours mostly agree
+      for (end = i + 1; end < n && shadow[first + end] == shadow[first + i];) ++end;
+      o.storage->shadow.fill(byte + i * size, byte + end * size, shadow[first + i]);
+    }
   });
   if (t.memory == Memory::psum) fill(o.storage->psum, o, 1);
 }
