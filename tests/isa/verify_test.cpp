@@ -67,9 +67,9 @@ TEST(Verify, EveryRuleRefusesSomething) {
                              [](Program& p) {
                                p.loops[0].body.push_back({Node::Kind::loop, 0});
                              })},
-      {"program.R3", changed(kOne, [](Program& p) { p.tensors[0].name = "s"; })},
-      {"program.R3", changed(kOne, [](Program& p) { p.tensors[0].name = ""; })},
-      {"program.R3", changed(kOne, [](Program& p) { p.registers[0].name = "i"; })},
+      {"program.R3", changed(kOne, [](Program& p) { p.tensors[0].name = std::string("s"); })},
+      {"program.R3", changed(kOne, [](Program& p) { p.tensors[0].name.clear(); })},
+      {"program.R3", changed(kOne, [](Program& p) { p.registers[0].name = std::string("i"); })},
       {"program.R4",
        changed("max8(dst=h, src=s)",
                [](Program& p) { std::rotate(p.body.begin() + 1, p.body.begin() + 2, p.body.end()); })},
