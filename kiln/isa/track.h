@@ -35,6 +35,16 @@ class Track : public InstView {
   // Gives each element of an output tile its shadow; `write_clean` is the same with all zero, and cheap.
   virtual void write(int param, const std::vector<Shadow>& shadow) = 0;
   virtual void write_clean(int param) = 0;
+  // The same for the elements where `where` is nonzero; the others stay as they are.
+  virtual void write_where(int param, const std::vector<Shadow>& shadow,
+                           const std::vector<std::uint8_t>& where) = 0;
+  // The raw bits of each element, for flows that depend on values: waits for the instructions that make them.
+  virtual std::vector<std::uint32_t> bits(int param) = 0;
+  // An IntOrReg attribute: the integer, or what the register holds.
+  std::int64_t integer_or_register(int param) const {
+    return is_register(param) ? register_value : integer(param);
+  }
+  std::int64_t register_value = 0;  // set by the issuer
 
   // PSUM accumulation of matmuls, per element: 0 never written, 1 written by another instruction, 2 by a
   // matmul.

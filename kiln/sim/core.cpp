@@ -189,7 +189,9 @@ void Core::add_operands(Run& run, const Instruction& inst) {
 }
 
 Tracker Core::tracker(const Instruction& inst) {
-  return {program_, inst, arch_, origins_, tracked_, operands_, report_.warnings};
+  Tracker tracker{program_, inst, arch_, origins_, tracked_, operands_, report_.warnings};
+  tracker.queue = &queue_;
+  return tracker;
 }
 
 // Shadows are checks; what PSUM holds is part of a matmul's meaning.
@@ -220,7 +222,14 @@ void Core::execute(const Instruction& inst) {
     return;
   }
   const Semantics& semantics = *view.row().semantics;
+  if (!is_register_instruction(inst)) {
+    for (int i = 0; i < static_cast<int>(view.row().params.size()); ++i) {
+      if (view.is_register(i))
+        run.register_value = static_cast<std::int32_t>(read_register(view.reg(i), inst.loc));
+    }
+  }
   Tracker track = tracker(inst);
+  track.register_value = run.register_value;
   if (needs_tracking()) {
     track.check_sinks();
     semantics.track(track);
@@ -231,10 +240,6 @@ void Core::execute(const Instruction& inst) {
     keep_.push_back(track.psum_add);
   }
   if (is_register_instruction(inst)) return run_register_instruction(run, inst);
-  for (int i = 0; i < static_cast<int>(view.row().params.size()); ++i) {
-    if (view.is_register(i))
-      run.register_value = static_cast<std::int32_t>(read_register(view.reg(i), inst.loc));
-  }
   issue(run, inst, semantics.state ? semantics.state(view) : 0);
 }
 

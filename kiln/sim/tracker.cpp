@@ -121,6 +121,35 @@ void Tracker::write_clean(int param) {
   if (program().tensors[o.access->tensor].memory == Memory::psum) fill(o.storage->psum, o, 1);
 }
 
+void Tracker::write_where(int param, const std::vector<Shadow>& shadow,
+                          const std::vector<std::uint8_t>& where) {
+  TrackedOperand& o = operand(param);
+  const isa::Tensor& t = program().tensors[o.access->tensor];
+  const std::int64_t size = o.tile.element_bytes();
+  for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (!where[first + i]) continue;
+      if (shadow[first + i] && t.role != isa::Role::internal)
+        report(o, shadow[first + i], first + i, "run.R1", "output");
+      const std::int64_t at = byte + i * size;
+      o.storage->shadow.fill(at, at + size, shadow[first + i]);
+      if (t.memory == Memory::psum) o.storage->psum.fill(at, at + size, 1);
+    }
+  });
+}
+
+std::vector<std::uint32_t> Tracker::bits(int param) {
+  const TrackedOperand& o = operand(param);
+  if (queue && !o.storage->is_idle()) queue->wait();
+  std::vector<std::uint32_t> out(o.tile.count());
+  const std::int64_t size = o.tile.element_bytes();
+  for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i)
+      out[first + i] = load_bits(o.tile.dtype, o.storage->data + byte + i * size);
+  });
+  return out;
+}
+
 std::vector<std::uint8_t> Tracker::psum_state(int param) {
   TrackedOperand& o = operand(param);
   std::vector<std::uint8_t> out(o.tile.count());

@@ -46,6 +46,9 @@ class Tracker final : public isa::Track {
   std::vector<isa::Shadow> read(int param) override;
   void write(int param, const std::vector<isa::Shadow>& shadow) override;
   void write_clean(int param) override;
+  void write_where(int param, const std::vector<isa::Shadow>& shadow,
+                   const std::vector<std::uint8_t>& where) override;
+  std::vector<std::uint32_t> bits(int param) override;
   std::vector<std::uint8_t> psum_state(int param) override;
   int uniform_psum_state(int param) override;
   void mark_matmul(int param) override;
@@ -59,6 +62,7 @@ class Tracker final : public isa::Track {
   void check_sinks();
   void check_sink(const TrackedOperand& operand, const char* what);
 
+  TaskQueue* queue = nullptr;  // whose tasks `bits` waits for
   isa::PsumMode psum_mode = isa::PsumMode::overwrite;
   std::shared_ptr<std::vector<std::uint8_t>> psum_add;
 
