@@ -1,0 +1,157 @@
+#include "cli/bindings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
+#include "cli/rules.h"
+#include "kiln/isa/suggest.h"
+
+namespace kiln::cli {
+namespace {
+
+std::string type_text(const isa::Tensor& t) {
+  return fmt::format("{} {}", name(t.dtype), shape_text(t.shape));
+}
+
+class Binder {
+ public:
+  void declare(const isa::Tensor& tensor) {
+    Port& port = ports_[tensor.name];
+    if (!port.tensor) port.tensor = &tensor;
+    port.is_input |= tensor.role != isa::Role::output;
+    port.is_output |= tensor.role != isa::Role::input;
+    if (port.tensor->dtype != tensor.dtype || port.tensor->shape != tensor.shape) {
+      report(CliRule::pair, fmt::format("tensor `{}` is {} in one program and {} in the other", tensor.name,
+                                        type_text(*port.tensor), type_text(tensor)));
+    }
+  }
+
+  void bind(const std::vector<std::string>& options, bool input) {
+    for (const std::string& option : options) bind_one(option, input);
+  }
+
+  void require_complete(bool print) {
+    for (const auto& [name, port] : ports_) {
+      if (port.is_input && port.in_file.empty()) {
+        report(CliRule::input_missing,
+               fmt::format("input `{}` ({}) has no file", name, type_text(*port.tensor)),
+               fmt::format("add --in {}=FILE", name));
+      }
+      if (port.is_output && port.out_file.empty() && !print) {
+        report(CliRule::output_missing,
+               fmt::format("output `{}` ({}) has no file", name, type_text(*port.tensor)),
+               fmt::format("add --out {}=FILE, or --print", name));
+      }
+    }
+  }
+
+  // Devices and pipes may take several arrays.
+  void require_own_files() {
+    std::map<std::filesystem::path, std::string> owners;
+    for (const auto& [name, port] : ports_) {
+      std::error_code ignored;
+      if (port.out_file.empty() || std::filesystem::is_other(port.out_file, ignored) ||
+          std::filesystem::is_character_file(port.out_file, ignored))
+        continue;
+      const auto [owner, is_new] =
+          owners.emplace(std::filesystem::weakly_canonical(port.out_file, ignored), name);
+      if (!is_new)
+        report(CliRule::output_shared,
+               fmt::format("outputs `{}` and `{}` both go to `{}`", owner->second, name, port.out_file));
+    }
+  }
+
+  Ports finish() {
+    if (!diagnostics_.empty()) throw Error(std::move(diagnostics_));
+    return std::move(ports_);
+  }
+
+ private:
+  void report(CliRule rule, std::string found, std::string help = {}) {
+    diagnostics_.push_back(broken(rule, std::move(found), std::move(help)));
+  }
+
+  void bind_one(const std::string& option, bool input) {
+    const char* flag = input ? "--in" : "--out";
+    const auto equals = option.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == option.size())
+      return report(CliRule::binding, fmt::format("{} {}", flag, option));
+    const std::string tensor = option.substr(0, equals);
+    const auto found = ports_.find(tensor);
+    if (found == ports_.end() || !(input ? found->second.is_input : found->second.is_output))
+      return report_unknown(tensor, input);
+    std::string& file = input ? found->second.in_file : found->second.out_file;
+    if (!file.empty())
+      return report(CliRule::given_once, fmt::format("{} {} is given twice: `{}` and `{}`", flag, tensor,
+                                                     file, option.substr(equals + 1)));
+    file = option.substr(equals + 1);
+  }
+
+  void report_unknown(const std::string& tensor, bool input) {
+    std::vector<std::string_view> names;
+    for (const auto& [name, port] : ports_) {
+      if (input ? port.is_input : port.is_output) names.push_back(name);
+    }
+    const char* word = input ? "input" : "output";
+    const std::string list = names.empty()
+                                 ? fmt::format("the program has no {}", word)
+                                 : fmt::format("the {}s of the program: {}", word, fmt::join(names, ", "));
+    report(input ? CliRule::known_input : CliRule::known_output,
+           fmt::format("the program has no {} named `{}`", word, tensor),
+           did_you_mean(isa::suggest(tensor, names), list));
+  }
+
+  Ports ports_;
+  std::vector<Diagnostic> diagnostics_;
+};
+
+NpyArray load(const std::string& tensor_name, const Port& port) {
+  NpyArray array = read_npy(port.in_file, port.tensor->dtype);
+  if (array.shape == port.tensor->shape) return array;
+  Diagnostic d =
+      broken(CliRule::shape, fmt::format("`{}` has shape {}, tensor `{}` is {}", port.in_file,
+                                         shape_text(array.shape), tensor_name, type_text(*port.tensor)));
+  d.loc.file = port.in_file;
+  throw Error(std::move(d));
+}
+
+}  // namespace
+
+Ports bind_ports(std::span<const isa::Program* const> programs, const Bindings& bindings) {
+  Binder binder;
+  for (const isa::Program* program : programs) {
+    for (const isa::Tensor& tensor : program->tensors) {
+      if (tensor.role != isa::Role::internal) binder.declare(tensor);
+    }
+  }
+  binder.bind(bindings.in, true);
+  binder.bind(bindings.out, false);
+  binder.require_complete(bindings.print);
+  binder.require_own_files();
+  return binder.finish();
+}
+
+Arrays load_arrays(const Ports& ports) {
+  Arrays arrays;
+  std::vector<Diagnostic> diagnostics;
+  for (const auto& [tensor_name, port] : ports) {
+    const isa::Tensor& t = *port.tensor;
+    try {
+      arrays[tensor_name] =
+          port.is_input ? load(tensor_name, port)
+                        : NpyArray{t.dtype, t.shape, std::vector<std::byte>(t.size() * size_bytes(t.dtype))};
+    } catch (const Error& e) {
+      diagnostics.insert(diagnostics.end(), e.diagnostics().begin(), e.diagnostics().end());
+    }
+  }
+  if (!diagnostics.empty()) throw Error(std::move(diagnostics));
+  return arrays;
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,36 @@
+#include "cli/options.h"
+
+#include <fmt/format.h>
+
+namespace kiln::cli {
+
+std::vector<const CLI::App*> all_commands(const CLI::App& root) {
+  return root.get_subcommands([](const CLI::App*) { return true; });
+}
+
+void add_target(CLI::App& app, std::optional<Target>& target) {
+  std::string names;
+  for (const Arch* a : all_archs()) names += fmt::format("{}{}", names.empty() ? "" : "|", a->name);
+  app.add_option_function<std::string>(
+         "--target",
+         [&target, names](const std::string& text) {
+           Target parsed;
+           if (!parse_target(text, parsed))
+             throw CLI::ValidationError("--target", fmt::format("`{}` is none of {}", text, names));
+           target = parsed;
+         },
+         "the chip, instead of the one that the program names")
+      ->type_name(names);
+}
+
+void add_json(CLI::App& app, bool& json) {
+  app.add_flag(kJsonOption, json, "print JSON, diagnostics included, to stdout");
+}
+
+std::string examples(std::initializer_list<const char*> lines) {
+  std::string text = "Examples:";
+  for (const char* line : lines) text += fmt::format("\n  {}", line);
+  return text;
+}
+
+}  // namespace kiln::cli

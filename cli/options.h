@@ -1,0 +1,37 @@
+// What subcommands share: how they are declared, and the options that mean the same everywhere.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cli/outcome.h"
+#include "kiln/arch/arch.h"
+
+namespace kiln::cli {
+
+// A subcommand and what it does once its options are known.
+struct Command {
+  CLI::App* app;
+  std::function<Outcome()> run;
+};
+
+Command add_check(CLI::App& root);
+Command add_run(CLI::App& root);
+Command add_isa(CLI::App& root);
+Command add_explain(CLI::App& root);
+
+// All subcommands, in the order of the help text.
+std::vector<const CLI::App*> all_commands(const CLI::App& root);
+
+// --target trn1|trn2|trn3.
+void add_target(CLI::App& app, std::optional<Target>& target);
+// --json: the outcome as JSON on stdout, diagnostics included.
+void add_json(CLI::App& app, bool& json);
+inline constexpr const char* kJsonOption = "--json";
+
+// The example lines below a subcommand's options.
+std::string examples(std::initializer_list<const char*> lines);
+
+}  // namespace kiln::cli

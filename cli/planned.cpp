@@ -1,0 +1,39 @@
+#include "cli/planned.h"
+
+#include <fmt/format.h>
+
+#include "cli/rules.h"
+
+namespace kiln::cli {
+namespace {
+
+struct Planned {
+  const char* name;
+  const char* what;
+};
+constexpr Planned kPlanned[] = {
+    {"time", "cycles of a program, engine by engine, and what it waits for"},
+    {"compile", "from a tensor program to instructions"},
+    {"emit", "a program as NKI source"},
+    {"opt", "passes over a tensor program, one by one"},
+};
+
+Outcome not_yet(const Planned& planned) {
+  Diagnostic d = broken(CliRule::planned, fmt::format("not yet: `kiln {}` ({})", planned.name, planned.what));
+  d.category = Category::not_yet;
+  return {.diagnostics = {std::move(d)}};
+}
+
+}  // namespace
+
+std::vector<Command> add_planned(CLI::App& root) {
+  std::vector<Command> commands;
+  for (const Planned& planned : kPlanned) {
+    CLI::App* app = root.add_subcommand(planned.name, fmt::format("not yet: {}", planned.what));
+    app->group(kPlannedGroup)->allow_extras();
+    commands.push_back({app, [&planned] { return not_yet(planned); }});
+  }
+  return commands;
+}
+
+}  // namespace kiln::cli

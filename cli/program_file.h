@@ -1,0 +1,25 @@
+// Programs from files: read, parsed, and checked for the chip that the command line or the program names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kiln/arch/arch.h"
+#include "kiln/check/check_program.h"
+#include "kiln/isa/program.h"
+
+namespace kiln::cli {
+
+struct CheckedProgram {
+  isa::Program program;
+  check::Report report;
+};
+
+// `path` "-" means standard input. Throws Error when the file cannot be read or parsed.
+CheckedProgram check_file(const std::string& path, std::optional<Target> target);
+
+// Throws Error when standard input is named more than once.
+void require_one_stdin(const std::vector<std::string>& paths);
+
+}  // namespace kiln::cli

@@ -1,0 +1,190 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "cli/bindings.h"
+#include "cli/options.h"
+#include "cli/output_files.h"
+#include "cli/program_file.h"
+#include "cli/progress.h"
+#include "cli/rules.h"
+#include "kiln/sim/machine.h"
+
+namespace kiln::cli {
+namespace {
+
+constexpr std::int64_t kShownValues = 8;
+
+struct RunCommand {
+  std::vector<std::string> files;
+  Bindings bindings;
+  std::optional<Target> target;
+  sim::RunOptions options;
+  bool json = false;
+};
+
+// The programs, all legal; throws Error with the diagnostics of all otherwise. Warnings go to `warnings`.
+std::vector<CheckedProgram> load_programs(const RunCommand& command, std::vector<Diagnostic>& warnings) {
+  require_one_stdin(command.files);
+  std::vector<CheckedProgram> programs;
+  for (const std::string& file : command.files) programs.push_back(check_file(file, command.target));
+  for (const CheckedProgram& p : programs) {
+    warnings.insert(warnings.end(), p.report.diagnostics.begin(), p.report.diagnostics.end());
+  }
+  if (exit_code(warnings) != kExitOk) throw Error(warnings);
+  return programs;
+}
+
+void require_pair(const std::vector<const isa::Program*>& cores) {
+  if (cores.size() == 1) return;
+  for (const isa::Program* core : cores) {
+    if (core->lnc != 2)
+      throw Error(broken(CliRule::pair, fmt::format("program `{}` says lnc {}", core->name, core->lnc)));
+  }
+  if (cores[0]->target != cores[1]->target) {
+    throw Error(broken(CliRule::pair, fmt::format("the targets are {} and {}", arch(cores[0]->target).name,
+                                                  arch(cores[1]->target).name)));
+  }
+}
+
+// Element `i` as text; packed elements as their four values.
+std::string value_text(const NpyArray& array, std::int64_t i) {
+  const std::uint32_t bits = load_bits(array.dtype, array.data.data() + i * size_bytes(array.dtype));
+  if (is_packed(array.dtype)) {
+    return fmt::format("[{} {} {} {}]", unpack(array.dtype, bits, 0), unpack(array.dtype, bits, 1),
+                       unpack(array.dtype, bits, 2), unpack(array.dtype, bits, 3));
+  }
+  const bool whole = is_integer(array.dtype) || array.dtype == DType::bool_;
+  return whole ? fmt::format("{}", to_int(array.dtype, bits))
+               : fmt::format("{}", to_float(array.dtype, bits));
+}
+
+std::vector<std::string> first_values(const NpyArray& array) {
+  const std::int64_t count = static_cast<std::int64_t>(array.data.size()) / size_bytes(array.dtype);
+  std::vector<std::string> values;
+  for (std::int64_t i = 0; i < std::min(count, kShownValues); ++i) values.push_back(value_text(array, i));
+  if (count > kShownValues) values.push_back("...");
+  return values;
+}
+
+struct Result {
+  const RunCommand& command;
+  std::string title;
+  const Ports& ports;
+  const Arrays& arrays;
+  sim::RunReport report;
+  double seconds;
+};
+
+std::string text_of(const Result& r) {
+  std::string text =
+      fmt::format("{}: {} instructions in {:.3f} s\n", r.title, r.report.instructions, r.seconds);
+  for (const auto& [tensor, port] : r.ports) {
+    if (!port.is_output) continue;
+    const NpyArray& array = r.arrays.at(tensor);
+    text += fmt::format("  {}: {} {}", tensor, name(array.dtype), shape_text(array.shape));
+    if (r.command.bindings.print) text += fmt::format(": {}", fmt::join(first_values(array), " "));
+    if (!port.out_file.empty()) text += fmt::format(" -> {}", port.out_file);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string json_text_of(const Result& r, const std::vector<Diagnostic>& warnings) {
+  nlohmann::ordered_json engines = nlohmann::ordered_json::object();
+  for (int e = 0; e < kEngineCount; ++e) {
+    if (const auto n = r.report.instructions_by_engine[e])
+      engines[std::string(name(static_cast<Engine>(e)))] = n;
+  }
+  nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
+  for (const auto& [tensor, port] : r.ports) {
+    if (!port.is_output) continue;
+    const NpyArray& array = r.arrays.at(tensor);
+    outputs.push_back({{"name", tensor}, {"dtype", name(array.dtype)}, {"shape", array.shape}});
+    if (!port.out_file.empty()) outputs.back()["file"] = port.out_file;
+    if (r.command.bindings.print) outputs.back()["first_values"] = first_values(array);
+  }
+  return dump({{"ok", true},
+               {"program", r.title},
+               {"seconds", r.seconds},
+               {"instructions", r.report.instructions},
+               {"instructions_by_engine", std::move(engines)},
+               {"outputs", std::move(outputs)},
+               {"diagnostics", json_of(warnings)}});
+}
+
+sim::RunReport simulate(const std::vector<const isa::Program*>& cores, Arrays& arrays,
+                        const RunCommand& command) {
+  sim::Buffers buffers;
+  for (auto& [tensor, array] : arrays) buffers[tensor] = {array.data.data(), array.data.size()};
+  const Progress progress("running");
+  const Arch& chip = arch(cores[0]->target);
+  return cores.size() == 1 ? sim::run(*cores[0], chip, buffers, command.options)
+                           : sim::run(cores, chip, buffers, command.options);
+}
+
+Outcome run(const RunCommand& command) {
+  Outcome outcome;
+  const std::vector<CheckedProgram> programs = load_programs(command, outcome.diagnostics);
+  std::vector<const isa::Program*> cores;
+  for (const CheckedProgram& p : programs) cores.push_back(&p.program);
+  require_pair(cores);
+
+  const Ports ports = bind_ports(cores, command.bindings);
+  std::vector<std::string> paths;
+  for (const auto& [tensor, port] : ports) {
+    if (!port.out_file.empty()) paths.push_back(port.out_file);
+  }
+  require_writable(paths);
+  Arrays arrays = load_arrays(ports);
+
+  const auto start = std::chrono::steady_clock::now();
+  sim::RunReport report = simulate(cores, arrays, command);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+
+  std::vector<OutputFile> files;
+  for (const auto& [tensor, port] : ports) {
+    if (!port.out_file.empty()) files.push_back({port.out_file, &arrays.at(tensor)});
+  }
+  write_all_or_none(files);
+  outcome.diagnostics.insert(outcome.diagnostics.end(), report.warnings.begin(), report.warnings.end());
+  std::string title = cores[0]->name;
+  if (cores.size() == 2) title += " + " + cores[1]->name;
+  const Result result{command, std::move(title), ports, arrays, std::move(report), elapsed.count()};
+  outcome.out = command.json ? json_text_of(result, outcome.diagnostics) : text_of(result);
+  return outcome;
+}
+
+}  // namespace
+
+Command add_run(CLI::App& root) {
+  auto command = std::make_shared<RunCommand>();
+  CLI::App* app = root.add_subcommand("run", "check a program, then run it on arrays");
+  app->add_option("FILE", command->files, "the program; two for a pair of cores (lnc 2); - is standard input")
+      ->required()
+      ->expected(1, 2);
+  app->add_option("--in", command->bindings.in, "values of an input or inout tensor, an .npy file")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  app->add_option("--out", command->bindings.out, "where an output or inout tensor goes, an .npy file")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  app->add_flag("--print", command->bindings.print,
+                "show the first values of each output; --out may be left out");
+  add_target(*app, command->target);
+  app->add_option("--threads", command->options.threads,
+                  "0: one per processor; the result is the same for any number")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("N");
+  app->add_flag("--plain", command->options.plain,
+                "the plain arithmetic instead of its fast twin: same values, slowly");
+  add_json(*app, command->json);
+  app->footer(
+      examples({"kiln run scale.kiln --in x=x.npy --out y=y.npy", "kiln run scale.kiln --in x=x.npy --print",
+                "kiln run core0.kiln core1.kiln --in x=x.npy --out y=y.npy"}));
+  return {app, [command] { return run(*command); }};
+}
+
+}  // namespace kiln::cli
