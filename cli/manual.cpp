@@ -79,7 +79,8 @@ std::string generations_text(const isa::InstructionInfo& row) {
 }
 
 bool is_complete(const isa::InstructionInfo& row) {
-  return row.is_query() || (row.semantics->check && row.semantics->run && row.semantics->cost);
+  const isa::Semantics& s = *row.semantics;
+  return !or_empty(s.description).empty() && (row.is_query() || (s.check && s.run && s.cost));
 }
 
 Page manual_page(const isa::InstructionInfo& row) {
