@@ -55,8 +55,9 @@ class Binder {
       if (port.out_file.empty() || std::filesystem::is_other(port.out_file, ignored) ||
           std::filesystem::is_character_file(port.out_file, ignored))
         continue;
-      const auto [owner, is_new] =
-          owners.emplace(std::filesystem::weakly_canonical(port.out_file, ignored), name);
+      const auto [owner, is_new] = owners.emplace(
+          std::filesystem::weakly_canonical(std::filesystem::absolute(port.out_file, ignored), ignored),
+          name);
       if (!is_new)
         report(CliRule::output_shared,
                fmt::format("outputs `{}` and `{}` both go to `{}`", owner->second, name, port.out_file));

@@ -27,10 +27,11 @@ Command add_help(CLI::App& root) {
   auto name = std::make_shared<std::string>();
   CLI::App* app = root.add_subcommand("help", "show this, or the help of a command");
   app->add_option("COMMAND", *name, "a command");
-  return {app, [name, &root]() -> Outcome {
-            if (name->empty()) return {.out = root.help()};
+  // Once a command is parsed, CLI11 shows its help for the root's.
+  return {app, [name, &root, overview = root.help()]() -> Outcome {
+            if (name->empty()) return {.out = overview};
             for (const CLI::App* command : all_commands(root)) {
-              if (command->get_name() == *name) return {.out = command->help()};
+              if (command->get_name() == *name) return {.out = command->help("kiln")};
             }
             throw Error(broken(CliRule::usage, fmt::format("there is no command `{}`", *name)));
           }};
@@ -45,7 +46,8 @@ Diagnostic usage_error(const CLI::App& root, const CLI::ParseError& error, int a
       return broken(CliRule::usage, error.what(), fmt::format("see kiln {} --help", first));
     suggest.consider(command->get_name());
   }
-  if (first.starts_with('-')) return broken(CliRule::usage, error.what());
+  if (first.starts_with('-'))
+    return broken(CliRule::usage, fmt::format("`{}` stands before the command", first));
   return broken(CliRule::usage, fmt::format("there is no command `{}`", first), did_you_mean(suggest.best()));
 }
 

@@ -57,7 +57,8 @@ std::string columns_text(const Table& table) {
     for (std::size_t c = 0; c < row.size(); ++c) line += fmt::format("  {:{}}", row[c], widths[c]);
     out += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
   };
-  add(table.header);
+  const auto has_text = [](const std::string& cell) { return !cell.empty(); };
+  if (std::any_of(table.header.begin(), table.header.end(), has_text)) add(table.header);
   for (const auto& row : table.rows) add(row);
   return out;
 }

@@ -81,11 +81,18 @@ def test_full_standard_output(kiln):
 # kiln check
 
 
-def test_check_legal_program(kiln):
-    done = kiln("check", "add.kiln")
+@pytest.fixture
+def wide(tmp_path):
+    """add.kiln on all 128 partitions: two float32 tiles of 8 elements per partition."""
+    path = tmp_path / "wide.kiln"
+    path.write_text((PROGRAMS / "add.kiln").read_text().replace("[4, 8]", "[128, 8]"))
+    return path
+
+
+def test_check_legal_program(kiln, wide):
+    done = kiln("check", wide)
     assert done.returncode == 0 and done.stderr == ""
     assert "add for trn2: ok" in done.stdout
-    # two float32 tiles of 8 elements per partition
     assert re.search(r"SBUF: at most 64 of \d+ bytes", done.stdout)
     assert "PSUM: at most 0 of" in done.stdout
     assert "4 instructions: dma 3, vector 1" in done.stdout
@@ -138,8 +145,8 @@ def test_check_goes_on_after_a_bad_file(kiln):
     assert "add for trn2: ok" in done.stdout
 
 
-def test_check_json(kiln):
-    done = kiln("check", "add.kiln", "wrong_shape.kiln", "no_such.kiln", "--json")
+def test_check_json(kiln, wide):
+    done = kiln("check", wide, "wrong_shape.kiln", "no_such.kiln", "--json")
     assert done.returncode == 2 and done.stderr == ""
     answer = json.loads(done.stdout)
     assert answer["ok"] is False
@@ -243,7 +250,7 @@ def test_run_time_rule(kiln, tmp_path):
         (["--in", "x=x.npy", "--in", "y=x.npy"], "cli.R10", ["`z`", "--out z=FILE"]),
         (["--in", "x=x.npy", "--in", "x=y.npy"], "cli.R5", ["x.npy", "y.npy"]),
         (["--in", "xx=x.npy"], "cli.R6", ["`xx`", "did you mean `x`?"]),
-        (["--in", "a=x.npy"], "cli.R6", ["`a`", "inputs of the program: x, y"]),
+        (["--in", "weights=x.npy"], "cli.R6", ["`weights`", "inputs of the program: x, y"]),
         (["--in", "z=x.npy"], "cli.R6", ["no input named `z`"]),
         (["--out", "x=x.npy"], "cli.R9", ["no output named `x`"]),
         (["--in", "x"], "cli.R4", ["NAME=FILE"]),
@@ -302,8 +309,8 @@ def test_run_on_a_full_disk(kiln, tmp_path, x):
     assert files(tmp_path) == ["x.npy"]
 
 
-def test_run_out_of_memory(kiln, tmp_path):
-    done = kiln("run", "large.kiln", "--print", limits={resource.RLIMIT_AS: 4 << 30})
+def test_run_out_of_memory(kiln, x):
+    done = kiln("run", "large.kiln", "--in", "x=x.npy", "--print", limits={resource.RLIMIT_AS: 4 << 30})
     refused(done, "cli.R3")
 
 
