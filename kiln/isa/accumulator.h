@@ -1,5 +1,9 @@
-// The accumulators of the vector engine and the reduction registers of the scalar engine, shared by the
-// instructions that reduce along a row while they compute.
+// The accumulators of the vector engine and the reduction registers of the scalar engine, one per lane,
+// shared by the instructions that reduce along a row while they compute. The values reduced are the float32
+// results before they are converted to dst's dtype, in ascending order.
+//   scalar engine (kActRegisters): reset sets the operator's identity, reset_reduce starts from it, reduce
+//   goes on, idle changes nothing. vector engine (kVectorAccumulators): reset_reduce starts from the
+//   identity, load_reduce from a given value, reduce goes on, idle leaves them undefined.
 #pragma once
 
 #include "kiln/isa/engine_state.h"
@@ -8,25 +12,39 @@
 
 namespace kiln::isa {
 
-// Which commands touch the accumulators, and what is left in them.
-//   scalar engine (kActRegisters): idle keeps them, reset sets the identity, reduce goes on, reset_reduce
-//   starts anew. vector engine (kVectorAccumulators): idle leaves them undefined, reset_reduce and
-//   load_reduce start anew, reduce goes on.
-// Going on from, or reading out, accumulators that hold nothing defined breaks rule `undefined_rule`.
-void track_accumulator(Track& t, StateBit bit, ReduceCmd cmd, bool reads_out, int undefined_rule);
+// What an instruction asks for, with parameter positions.
+struct Reduction {
+  StateBit bit;
+  ReduceCmd cmd;
+  AluOp op;
+  int dst;              // its rows decide the lanes
+  int reduce_res;       // written last, so it wins over a dst that it aliases
+  int init = -1;        // start values for load_reduce
+  bool negate = false;  // reduce_res gets the negated value
+};
 
-// Whether the command adds this instruction's results.
-inline bool accumulates(ReduceCmd cmd) {
-  return cmd == ReduceCmd::reduce || cmd == ReduceCmd::reset_reduce || cmd == ReduceCmd::load_reduce;
-}
+// Hidden state that the reduction touches, for Semantics::state.
+unsigned state_of(const InstView& v, StateBit bit, ReduceCmd cmd, int reduce_res);
 
-// One accumulator per row of `tile`: copies of the lanes, started as the command says (`init` gives the start
-// value of a row for load_reduce). Give them back with `put_back`.
-std::vector<float> start_accumulators(Run& r, StateBit bit, ReduceCmd cmd, AluOp op, const Tile& tile,
-                                      FunctionRef<float(std::int64_t)> init);
-void put_back(Run& r, StateBit bit, const Tile& tile, const std::vector<float>& acc);
+// Computes dst row by row with `body` (see map_rows), reduces and writes reduce_res.
+void map_and_reduce(Run& r, const Reduction& reduction, std::initializer_list<const Tile*> inputs,
+                    FunctionRef<void(const RowChunk&)> body);
 
-// Writes one value per row to a (P, 1) tile.
-void store_column(Run& r, const Tile& column, const std::vector<float>& values);
+// One accumulator per row of dst, started as the command says; put_back stores them in their lanes again.
+std::vector<float> start_accumulators(Run& r, const Reduction& reduction);
+void put_back(Run& r, const Reduction& reduction, const std::vector<float>& acc);
+
+// Numbers of the rules that the state can break: going on from (or reading out) what no instruction started;
+// going on with another operator (a warning).
+struct ReductionRules {
+  int undefined, mixed;
+};
+
+// Shadows of dst (element by element from `inputs`), of the accumulators and of reduce_res.
+void track_reduction(Track& t, const Reduction& reduction, ReductionRules rules,
+                     std::initializer_list<int> inputs);
+
+// The lanes after the command, before results go in.
+TrackedLane* track_start(Track& t, const Reduction& reduction, ReductionRules rules);
 
 }  // namespace kiln::isa

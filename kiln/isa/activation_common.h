@@ -1,22 +1,27 @@
 // What activation, activation_reduce and activate2 share.
 #pragma once
 
-#include "kiln/isa/enums.h"
+#include "kiln/isa/accumulator.h"
+#include "kiln/isa/check.h"
+#include "kiln/isa/cost.h"
 #include "kiln/isa/run.h"
 
 namespace kiln::isa {
 
-struct ActivationOperands {
-  int dst, data, reduce_res;  // parameter positions; reduce_res -1 when absent
+// Parameter positions of activation and activation_reduce. Both number the rules of these parameters alike,
+// R1 to R12.
+struct ActivationParams {
+  int dst, op, data, bias, scale, reduce_op, reduce_res;
+
+  Reduction reduction(ReduceCmd cmd) const {
+    return {.bit = kActRegisters, .cmd = cmd, .op = AluOp::add, .dst = dst, .reduce_res = reduce_res};
+  }
 };
+void check_activation(Check& c, const ActivationParams& p);
+void run_activation(Run& r, const ActivationParams& p, ReduceCmd cmd);
+Cost cost_activation(const CostQuery& q, const ActivationParams& p);
 
-// Computes dst row by row with `body`, reduces the float32 results as the command says, and writes reduce_res
-// last.
-void run_activation(Run& r, const ActivationOperands& operands, ReduceCmd cmd, AluOp reduce_op,
-                    FunctionRef<void(const RowChunk&)> body);
-
-// Warns (rule `number`) when an input of fn, after scale and bias, lies outside the range where the hardware
-// is valid.
-void warn_out_of_range(const Run& r, int number, ActFn fn, const RowChunk& c, float scale, float bias);
+// x[i] = fn(x[i]); warns (rule `number`) of an input outside the range where the hardware's result is valid.
+void apply_activation(const Run& r, int number, ActFn fn, float param, const RowChunk& c, float* x);
 
 }  // namespace kiln::isa

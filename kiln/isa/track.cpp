@@ -53,6 +53,16 @@ std::vector<Shadow> row_shadow(Track& t, std::int64_t rows) {
 
 }  // namespace
 
+std::vector<Shadow> overlay(Track& t, int tile, std::initializer_list<int> inputs) {
+  std::vector<Shadow> grid;
+  for (int in : inputs) {
+    if (!t.is_tile(in) || t.is_clean(in)) continue;
+    grid.resize(t.access(tile).count());
+    merge(grid, t.partitions(tile), t.free_size(tile), t.read(in));
+  }
+  return grid;
+}
+
 void track_none(Track& t) {
   for_outputs(t, [&](int p) { t.write_clean(p); });
 }

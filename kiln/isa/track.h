@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,13 @@
 namespace kiln::isa {
 
 using Shadow = std::uint8_t;
+
+// One lane of an engine's accumulators (accumulator.h).
+struct TrackedLane {
+  bool defined = false;  // a reduction was started
+  AluOp op{};            // with this operator
+  Shadow shadow = 0;     // of what went into it
+};
 
 // How a matmul treats what PSUM holds: decided per element before values are computed.
 enum class PsumMode : std::uint8_t { overwrite, accumulate, per_element };
@@ -51,11 +59,11 @@ class Track : public InstView {
   virtual std::vector<std::uint8_t> psum_state(int param) = 0;
   virtual int uniform_psum_state(int param) = 0;  // the state when all elements agree, else -1
   virtual void mark_matmul(int param) = 0;        // the elements now come from a matmul
-  virtual void set_psum_mode(PsumMode mode, std::vector<std::uint8_t> add) = 0;  // hands the decision to `run`
+  virtual void set_psum_mode(PsumMode mode,
+                             std::vector<std::uint8_t> add) = 0;  // hands the decision to `run`
 
-  // Engine accumulators: whether their value is defined. All lanes together.
-  virtual bool accumulator_defined(unsigned state_bit) = 0;
-  virtual void set_accumulator(unsigned state_bit, bool defined) = 0;
+  // The accumulators (a StateBit) of the lanes that a tile's rows lie on, row 0 first.
+  virtual TrackedLane* lanes(unsigned state_bit, int param) = 0;
 
   [[noreturn]] virtual void fail(int number, std::string found) = 0;
   virtual void warn(int number, std::string found) = 0;
@@ -63,6 +71,10 @@ class Track : public InstView {
  private:
   const Arch& arch_;
 };
+
+// The shadows of inputs laid over the elements of a tile: same shape, or a (P, 1) column spread over its row.
+// Empty when all of them are clean. Numbers and absent operands are clean.
+std::vector<Shadow> overlay(Track& t, int tile, std::initializer_list<int> inputs);
 
 // Ready-made flows. Inputs that are (P, 1) columns spread over their row.
 void track_elementwise(Track& t);  // out[p, f] from in[p, f]; every output, every input of the same shape

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "kiln/isa/check.h"
+#include "kiln/isa/engine_state.h"
 #include "kiln/isa/print.h"
 #include "kiln/sim/rules.h"
 
@@ -179,8 +180,9 @@ void Tracker::set_psum_mode(isa::PsumMode mode, std::vector<std::uint8_t> add) {
     psum_add = std::make_shared<std::vector<std::uint8_t>>(std::move(add));
 }
 
-void Tracker::set_accumulator(unsigned state_bit, bool defined) {
-  state_.defined = defined ? state_.defined | state_bit : state_.defined & ~state_bit;
+isa::TrackedLane* Tracker::lanes(unsigned state_bit, int param) {
+  auto& all = state_bit == isa::kActRegisters ? state_.act_registers : state_.vector_accumulators;
+  return all.data() + operand(param).tile.lane;
 }
 
 void Tracker::fail(int number, std::string found) {

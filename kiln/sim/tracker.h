@@ -1,6 +1,7 @@
 // The tracker: isa::Track over the storages of a core. Runs in program order on the issuing thread.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "kiln/isa/track.h"
@@ -21,7 +22,7 @@ class Origins {
 
 // What engines hold between instructions, as far as the tracker cares.
 struct TrackedState {
-  unsigned defined = 0;  // StateBit of accumulators whose value is defined
+  std::array<isa::TrackedLane, 128> act_registers, vector_accumulators;
 };
 
 // A resolved operand as the tracker sees it.
@@ -53,8 +54,7 @@ class Tracker final : public isa::Track {
   int uniform_psum_state(int param) override;
   void mark_matmul(int param) override;
   void set_psum_mode(isa::PsumMode mode, std::vector<std::uint8_t> add) override;
-  bool accumulator_defined(unsigned state_bit) override { return state_.defined & state_bit; }
-  void set_accumulator(unsigned state_bit, bool defined) override;
+  isa::TrackedLane* lanes(unsigned state_bit, int param) override;
   [[noreturn]] void fail(int number, std::string found) override;
   void warn(int number, std::string found) override;
 
