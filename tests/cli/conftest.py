@@ -23,14 +23,14 @@ def kiln(tmp_path):
         for what, limit in limits.items():
             resource.setrlimit(what, (limit, limit))
 
-    def run(*words, input=None, stdout=subprocess.PIPE, limits=None):
+    def run(*words, input=None, stdout=subprocess.PIPE, stderr=subprocess.PIPE, limits=None):
         words = [str(PROGRAMS / word) if (PROGRAMS / str(word)).is_file() else str(word) for word in words]
         return subprocess.run(
             [KILN, *words],
             cwd=tmp_path,
             input="" if input is None else input,
             stdout=stdout,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             text=True,
             timeout=120,
             preexec_fn=limits and (lambda: set_limits(limits)),

@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import pty
 import re
 import resource
 
@@ -321,6 +322,19 @@ def test_run_keeps_links_and_permissions(kiln, tmp_path, x):
     assert (tmp_path / "link.npy").is_symlink()
     assert (tmp_path / "real.npy").stat().st_mode & 0o777 == 0o600
     np.testing.assert_array_equal(np.load(tmp_path / "real.npy"), x + x)
+
+
+def test_slow_run_shows_progress_on_a_terminal_only(kiln, x):
+    words = ["run", "long.kiln", "--in", "x=x.npy", "--print"]
+    master, terminal = pty.openpty()
+    on_terminal = kiln(*words, stderr=terminal)
+    os.close(terminal)
+    shown = os.read(master, 1 << 16).decode()
+    os.close(master)
+    assert on_terminal.returncode == 0
+    assert re.search(r"running 1\.\d s", shown)
+    assert shown.endswith("\r\x1b[K"), "the line is removed at the end"
+    assert kiln(*words).stderr == ""
 
 
 # kiln isa
