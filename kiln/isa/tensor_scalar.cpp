@@ -197,11 +197,13 @@ void run(Run& r) {
   if (is_bitvec(r.alu(op0)) || is_exact(r)) return run_bits(r);
   const bool by_row = r.is_tile(operand0) || r.is_tile(operand1);
   map_rows(r, r.tile(dst), {&r.tile(data)}, by_row, [&](const RowChunk& c) {
+    // Both operands before the first store: dst may be one of them.
+    const float operands[] = {r.column(operand0, c.row), r.column(operand1, c.row)};
     const float* x = c.in[0];
-    for (const Step& s : steps(r)) {
-      const float operand = r.column(s.operand, c.row);
-      r.boolean(s.reverse) ? r.k.alu_sv(r.alu(s.op), operand, x, c.out, c.n)
-                           : r.k.alu_vs(r.alu(s.op), x, operand, c.out, c.n);
+    for (std::size_t i = 0; i < steps(r).size(); ++i) {
+      const AluOp op = r.alu(kSteps[i].op);
+      r.boolean(kSteps[i].reverse) ? r.k.alu_sv(op, operands[i], x, c.out, c.n)
+                                   : r.k.alu_vs(op, x, operands[i], c.out, c.n);
       x = c.out;
     }
   });
