@@ -43,6 +43,7 @@ void for_each_use(const isa::Program& program, const isa::Instruction& inst, Fn&
 // Calls fn(register) for every register of an instruction.
 template <class Fn>
 void for_each_register(const isa::Program& program, const isa::Instruction& inst, Fn&& fn) {
+  if (program.registers.empty()) return;
   const auto& params = isa::info(inst.opcode).params;
   for (std::size_t i = 0; i < params.size(); ++i) {
     const isa::Arg& arg = program.arg(inst, static_cast<int>(i));

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace kiln::isa {
 
 Kernel::Kernel(std::string name, Target target) {
@@ -180,11 +182,27 @@ std::uint32_t Kernel::add_access(const View& view) {
   return static_cast<std::uint32_t>(program_.accesses.size() - 1);
 }
 
+// A tile is mostly used the same way several times in a row: such uses share one access.
+std::uint32_t Kernel::share_access(const View& view) {
+  if (!view.partition_terms_.empty() || !view.offset_terms_.empty()) return add_access(view);
+  last_access_.resize(program_.tensors.size(), kNone);
+  std::uint32_t& last = last_access_[view.tensor()];
+  if (last != kNone) {
+    const Access &a = view.access_, &b = program_.accesses[last];
+    const bool same = a.dtype == b.dtype && a.dynamic == b.dynamic &&
+                      a.offset.constant == b.offset.constant &&
+                      a.partition.constant == b.partition.constant && a.rank == b.rank &&
+                      std::equal(a.dims, a.dims + a.rank, b.dims);
+    if (same) return last;
+  }
+  return last = add_access(view);
+}
+
 void Kernel::push(const View& view) {
   Arg arg;
   if (view.access_.tensor != kNone) {
     arg.kind = Arg::Kind::access;
-    arg.index = add_access(view);
+    arg.index = share_access(view);
   }
   program_.args.push_back(arg);
 }

@@ -270,6 +270,7 @@ class Kernel {
   void push_enum(std::int64_t value);
 
   std::uint32_t add_access(const View& view);
+  std::uint32_t share_access(const View& view);
   Affine add_affine(std::int64_t constant, const std::vector<Term>& terms);
   LocId locate(const Where& at);
   Block& block();
@@ -278,6 +279,7 @@ class Kernel {
   Program program_;
   Instruction current_;
   std::vector<LoopId> open_loops_;
+  std::vector<std::uint32_t> last_access_;  // of each tensor
   const char* last_file_ = nullptr;
   int last_line_ = 0;
   LocId last_loc_ = 0;

@@ -27,8 +27,7 @@ enum : int {
   kIndirect,
   kIndirectGeneration,
   kIndirectIndex,
-  kOverlap,
-  kRank
+  kOverlap
 };
 
 constexpr Rule kRules[] = {
@@ -80,9 +79,6 @@ constexpr Rule kRules[] = {
     {"a source and a destination are the same elements or share none",
      "copy through another tile; the order of reads and writes inside an instruction is not defined",
      Mark::undocumented},
-    /* R17 */
-    {"an on-chip operand has a partition dimension and at most four free dimensions",
-     "merge contiguous dimensions or split the access"},
 };
 
 bool is_dma(const Check& c) { return c.row().engines[0] == Engine::dma; }

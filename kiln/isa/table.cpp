@@ -213,7 +213,8 @@ int InstructionInfo::find_param(std::string_view param) const {
   return -1;
 }
 
-const InstructionInfo& info(Opcode opcode) { return table()[static_cast<int>(opcode)]; }
+// A plain pointer: rows are looked up a dozen times for every instruction of a program.
+const InstructionInfo* const kInstructionRows = table().data();
 std::span<const InstructionInfo> all_instructions() { return table(); }
 
 bool parse_opcode(std::string_view name, Opcode& out) {

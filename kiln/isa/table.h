@@ -1,5 +1,5 @@
-// The instruction table at run time: what instructions.def says, plus each instruction's meaning. Printer, parser, Python
-// functions, manual pages, listings and completeness tests walk this; nothing types it again.
+// The instruction table at run time: what instructions.def says, plus each instruction's meaning. Printer,
+// parser, Python functions, manual pages, listings and completeness tests walk this; nothing types it again.
 #pragma once
 
 #include <span>
@@ -14,24 +14,50 @@
 namespace kiln::isa {
 
 enum class ParamKind : std::uint8_t {
-  out, inout, opt_out, in, ins, opt_in, scalar_or_in, opt_scalar_or_in, attribute
+  out,
+  inout,
+  opt_out,
+  in,
+  ins,
+  opt_in,
+  scalar_or_in,
+  opt_scalar_or_in,
+  attribute
 };
 
 // Types of attributes. The enumerations carry their members in `enum_members`.
 enum class AttrType : std::uint8_t {
-  AluOp, ActFn, Engine, ReduceCmd, DgeMode, OobMode, MatmulPerfMode, DmaEngine,
-  Bool, Int, Float, Number, OptBool, OptAlu, OptInt, Ints, Floats, Pattern, Reg, IntOrReg
+  AluOp,
+  ActFn,
+  Engine,
+  ReduceCmd,
+  DgeMode,
+  OobMode,
+  MatmulPerfMode,
+  DmaEngine,
+  Bool,
+  Int,
+  Float,
+  Number,
+  OptBool,
+  OptAlu,
+  OptInt,
+  Ints,
+  Floats,
+  Pattern,
+  Reg,
+  IntOrReg
 };
 std::span<const std::string_view> enum_members(AttrType type);  // empty when the type is no enumeration
 
 struct ParamInfo {
   std::string_view name;
   ParamKind kind;
-  AttrType type{};              // attributes
-  std::uint8_t memories = 0;    // bit per Memory; tiles
-  std::uint32_t dtypes = 0;     // bit per DType; tiles
-  bool indirect = false;        // may be a gathered or scattered view
-  bool sink = false;            // values decide which elements are touched
+  AttrType type{};            // attributes
+  std::uint8_t memories = 0;  // bit per Memory; tiles
+  std::uint32_t dtypes = 0;   // bit per DType; tiles
+  bool indirect = false;      // may be a gathered or scattered view
+  bool sink = false;          // values decide which elements are touched
   bool required = true;
   std::string_view memories_text, dtypes_text, default_text, type_text;
 
@@ -44,8 +70,8 @@ struct ParamInfo {
   bool allows(DType t) const { return dtypes >> static_cast<int>(t) & 1; }
 };
 
-// How well a rule is founded: the documentation says it; only an older release said it; another public source says it;
-// the documentation is silent and we chose.
+// How well a rule is founded: the documentation says it; only an older release said it; another public source
+// says it; the documentation is silent and we chose.
 enum class Mark : std::uint8_t { documented, historical, external, undocumented };
 const char* name(Mark mark);
 
@@ -66,13 +92,14 @@ struct Cost;
 // The meaning of an instruction: one of these per file isa/<name>.cpp.
 struct Semantics {
   std::span<const Rule> rules;
-  const char* description;                    // semantics for the manual, in formulas
-  Engine (*engine)(const InstView&, const Arch&);  // null: the attribute `engine`, else the row's first engine
+  const char* description;  // semantics for the manual, in formulas
+  Engine (*engine)(const InstView&,
+                   const Arch&);  // null: the attribute `engine`, else the row's first engine
   void (*check)(Check&);
   void (*run)(Run&);
   Cost (*cost)(const CostQuery&);
-  void (*track)(Track&);                      // which outputs depend on which inputs, for bytes never written
-  const char* cost_text;                      // the formula for the manual
+  void (*track)(Track&);  // which outputs depend on which inputs, for bytes never written
+  const char* cost_text;  // the formula for the manual
   unsigned (*state)(const InstView&) = nullptr;  // hidden engine state it touches (StateBit); null: none
 };
 
@@ -84,13 +111,14 @@ struct InstructionInfo {
   std::string_view summary;
   std::vector<ParamInfo> params;
   const Semantics* semantics;
-  int engine_param = -1;                      // position of the attribute `engine`
+  int engine_param = -1;  // position of the attribute `engine`
 
   bool is_query() const { return group == "query"; }
   int find_param(std::string_view param) const;  // -1 when there is none
 };
 
-const InstructionInfo& info(Opcode opcode);
+extern const InstructionInfo* const kInstructionRows;
+inline const InstructionInfo& info(Opcode opcode) { return kInstructionRows[static_cast<int>(opcode)]; }
 std::span<const InstructionInfo> all_instructions();
 bool parse_opcode(std::string_view name, Opcode& out);
 
@@ -99,7 +127,9 @@ std::string signature(const InstructionInfo& instruction);
 
 // Parameter positions by name: args::nc_matmul::dst and so on, in step with the table.
 namespace args {
-#define KILN_INSTRUCTION(name, ...) namespace name { enum : int {
+#define KILN_INSTRUCTION(name, ...) \
+  namespace name {                  \
+  enum : int {
 #define KILN_OUT(param, ...) param,
 #define KILN_INOUT(param, ...) param,
 #define KILN_OPT_OUT(param, ...) param,
@@ -110,7 +140,11 @@ namespace args {
 #define KILN_OPT_SCALAR_OR_IN(param, ...) param,
 #define KILN_ARG(param, ...) param,
 #define KILN_DEFAULT(param, ...) param,
-#define KILN_END(name) kCount }; }
+#define KILN_END(name) \
+  kCount               \
+  }                    \
+  ;                    \
+  }
 #include "kiln/isa/instructions.def"
 #include "kiln/isa/undef_instruction_macros.h"
 }  // namespace args

@@ -16,6 +16,8 @@ enum class ProgramRule : int {
 #undef KILN_PROGRAM_RULE
 };
 
+inline constexpr LoopId kUnseen = kNone - 1;  // no loop has this number
+
 // Where something stands: its place in program order and the innermost loop around it.
 struct Site {
   std::uint32_t order = kNone;
@@ -54,6 +56,7 @@ class Verifier {
 
   // verify_access.cpp: accesses
   void access(const Access& a, bool written);
+  void access_shape(const Access& a);
   void access_scope(const Access& a);
   bool access_pattern(const Access& a);
   bool access_terms(const Affine& affine);
@@ -71,6 +74,7 @@ class Verifier {
   std::vector<Diagnostic> out_;
   std::vector<Site> instructions_, tensors_, loops_;
   std::vector<bool> written_;
+  std::vector<LoopId> sound_in_;  // accesses found sound, and in which loop; kUnseen before
   std::uint32_t order_ = 0;
   const Instruction* inst_ = nullptr;
   InstructionId inst_id_ = kNone;

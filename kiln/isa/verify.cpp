@@ -118,6 +118,7 @@ void Verifier::report_here(ProgramRule rule, std::string found, std::string allo
 std::vector<Diagnostic> Verifier::run() {
   if (!indices() || !lay_out()) return std::move(out_);
   written_.assign(program_.tensors.size(), false);
+  sound_in_.assign(program_.accesses.size(), kUnseen);
   if (program_.lnc < 1 || program_.lnc > 2) {
     report(ProgramRule::lnc, 0, program_.name, fmt::format("lnc {}", program_.lnc));
   }

@@ -27,6 +27,16 @@ void Verifier::access(const Access& a, bool written) {
     written_[a.tensor] = true;
     if (t.role == Role::input) report_here(ProgramRule::input, fmt::format("{} is an input", t.name));
   }
+  // Instructions share accesses: what was sound in this loop still is.
+  LoopId& sound_in = sound_in_[&a - program_.accesses.data()];
+  const LoopId loop = instructions_[inst_id_].loop;
+  if (sound_in == loop) return;
+  const std::size_t before = out_.size();
+  access_shape(a);
+  if (out_.size() == before) sound_in = loop;
+}
+
+void Verifier::access_shape(const Access& a) {
   const bool sound = access_pattern(a);
   const bool terms = access_terms(a.partition) && access_terms(a.offset);
   if (a.dynamic != kNone) access_dynamic(a);
