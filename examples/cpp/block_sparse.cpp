@@ -3,8 +3,8 @@
 namespace kiln::examples {
 using namespace isa;
 
-Program block_sparse(std::int64_t row_blocks, std::int64_t column_blocks, std::int64_t block_count, std::int64_t N,
-                     Target target) {
+Program block_sparse(std::int64_t row_blocks, std::int64_t column_blocks, std::int64_t block_count,
+                     std::int64_t N, Target target) {
   constexpr DType f32 = DType::float32;
   constexpr std::int64_t kBlock = 128;
   Kernel k("block_sparse", target);
@@ -18,18 +18,20 @@ Program block_sparse(std::int64_t row_blocks, std::int64_t column_blocks, std::i
     k.register_load({.dst = first, .src = row_start(ds(row, 1))});
     k.register_load({.dst = last, .src = row_start(ds(row + 1, 1))});
     k.tiles(N, 512, [&](Index n0, std::int64_t n) {
-      const View sum = k.psum({kBlock, n}, f32);
-      k.memset({.dst = sum, .value = 0.0});  // what a row without blocks holds; the first product overwrites it
+      const View sum = k.sbuf({kBlock, n}, f32);
+      k.memset({.dst = sum, .value = 0.0});  // what a row without blocks holds
       k.fori_loop(first, last, [&](Reg e) {
         const View stationary = k.sbuf({kBlock, kBlock}, f32), moving = k.sbuf({kBlock, n}, f32);
         k.register_load({.dst = at, .src = column(ds(0, 1)).scalar_offset(e, 1)});
         k.dma_copy({.dst = stationary, .src = blocks(0).scalar_offset(e, kBlock * kBlock)});
         k.dma_copy({.dst = moving, .src = b(ds(0, kBlock), ds(n0, n)).scalar_offset(at, kBlock * N)});
-        k.nc_matmul({.dst = sum, .stationary = stationary, .moving = moving});
+        // Summed in SBUF: which product is the first is known only at run time, so PSUM cannot be told to
+        // overwrite.
+        const View product = k.psum({kBlock, n}, f32);
+        k.nc_matmul({.dst = product, .stationary = stationary, .moving = moving, .accumulate = false});
+        k.tensor_tensor({.dst = sum, .data1 = sum, .data2 = product, .op = AluOp::add});
       });
-      const View t = k.sbuf({kBlock, n}, f32);
-      k.tensor_copy({.dst = t, .src = sum});
-      k.dma_copy({.dst = c(ds(row * kBlock, kBlock), ds(n0, n)), .src = t});
+      k.dma_copy({.dst = c(ds(row * kBlock, kBlock), ds(n0, n)), .src = sum});
     });
   });
   return k.finish();

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cmath>
-#include <cstring>
 #include <random>
 
-#include "kiln/check/check_program.h"
 #include "kiln/isa/print.h"
-#include "kiln/sim/machine.h"
 
 namespace kiln::examples {
 namespace {
@@ -36,7 +34,6 @@ sim::Buffers buffers(Arrays& arrays) {
   return b;
 }
 
-// Largest difference of the outputs, relative to the largest value of the reference.
 double difference(const isa::Program& program, const Arrays& got, const Arrays& want) {
   double worst = 0;
   for (const isa::Tensor& t : program.tensors) {
@@ -52,58 +49,90 @@ double difference(const isa::Program& program, const Arrays& got, const Arrays& 
   return worst;
 }
 
+// Seconds that a call takes.
+template <class Fn>
+double seconds(Fn&& call) {
+  const auto start = std::chrono::steady_clock::now();
+  call();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 std::string sizes_text(const Example& e, const Sizes& sizes) {
   std::string text;
-  for (std::size_t i = 0; i < sizes.size(); ++i) text += fmt::format("{}{}={}", i ? " " : "", e.size_names[i], sizes[i]);
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    text += fmt::format("{}{}={}", i ? " " : "", e.size_names[i], sizes[i]);
   return text;
 }
 
-int check_and_run(const Example& e, const Sizes& sizes, Target target, int threads, unsigned seed) {
-  const isa::Program program = e.build(sizes, target);
-  const check::Report report = check::check_program(program, arch(target));
-  if (!report.diagnostics.empty()) fmt::print("{}\n", to_text(report.diagnostics));
-  if (!report.ok()) return 1;
-  Arrays got = make_arrays(program, seed);
-  if (e.prepare) e.prepare(sizes, got);
-  Arrays want = got;
-  const sim::RunReport run = sim::run(program, arch(target), buffers(got), {.threads = threads});
-  e.reference(sizes, want);
-  const double diff = difference(program, got, want);
-  const bool ok = diff <= e.tolerance;
-  fmt::print("{} {}: legal on {}, {} instructions, largest relative difference {:.2e} ({} {:.0e}), seed {}\n", e.name,
-             sizes_text(e, sizes), arch(target).name, run.instructions, diff, ok ? "within" : "EXCEEDS", e.tolerance, seed);
-  return ok ? 0 : 1;
+int check_and_run(const Example& e, const Sizes& sizes, const TrialOptions& options) {
+  const Trial trial = try_example(e, sizes, options);
+  const auto& found = trial.report.diagnostics;
+  if (!found.empty()) fmt::print(stderr, "{}\n", to_text(found));
+  if (!trial.report.ok()) return 1;
+  fmt::print("{} {}: legal on {}, {} instructions, largest relative difference {:.1e} ({} {:.0e}), seed {}\n",
+             e.name, sizes_text(e, sizes), arch(options.target).name, trial.run.instructions,
+             trial.difference, trial.ok ? "within" : "EXCEEDS", e.tolerance, options.seed);
+  return trial.ok ? 0 : 1;
+}
+
+struct CommandLine {
+  Sizes sizes;
+  TrialOptions trial;
+  bool text = false, demo = false;
+};
+
+void describe(CLI::App& app, const Example& e, CommandLine& line) {
+  std::string names;
+  for (const char* n : e.size_names) names += fmt::format(" {}", n);
+  app.add_option("--sizes", line.sizes, "sizes:" + names)
+      ->expected(static_cast<int>(e.size_names.size()))
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--target",
+         [&](const std::string& name) {
+           if (!parse_target(name, line.trial.target))
+             throw CLI::ValidationError("--target", "no target " + name);
+         },
+         "trn1, trn2 or trn3")
+      ->default_str("trn2");
+  app.add_option("--threads", line.trial.threads, "threads, 0 for all")->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", line.trial.seed, "seed of the random inputs")->capture_default_str();
+  app.add_flag("--text", line.text, "print the program instead of running it");
+  if (e.demo) app.add_flag("--demo", line.demo, "tell what Kiln finds out about this kernel");
 }
 
 }  // namespace
 
+Trial try_example(const Example& e, const Sizes& sizes, const TrialOptions& options) {
+  const Arch& chip = arch(options.target);
+  Trial trial{.program = e.build(sizes, options.target)};
+  trial.check_seconds = seconds([&] { trial.report = check::check_program(trial.program, chip); });
+  if (!trial.report.ok()) return trial;
+  Arrays got = make_arrays(trial.program, options.seed);
+  if (e.prepare) e.prepare(sizes, got);
+  Arrays want = got;
+  trial.run_seconds =
+      seconds([&] { trial.run = sim::run(trial.program, chip, buffers(got), {.threads = options.threads}); });
+  e.reference(sizes, want);
+  trial.difference = difference(trial.program, got, want);
+  trial.ok = trial.difference <= e.tolerance;
+  return trial;
+}
+
 int run_example(const Example& e, int argc, char** argv) {
   CLI::App app{e.summary, e.name};
-  Sizes sizes = e.default_sizes;
-  std::string target_name = "trn2";
-  int threads = 0;
-  unsigned seed = 1;
-  bool text = false;
-  std::string names;
-  for (const char* n : e.size_names) names += fmt::format("{}{}", names.empty() ? "" : " ", n);
-  app.add_option("--sizes", sizes, "sizes: " + names)->expected(static_cast<int>(sizes.size()))->check(CLI::PositiveNumber);
-  app.add_option("--target", target_name, "trn1, trn2 or trn3");
-  app.add_option("--threads", threads, "threads, 0 for all");
-  app.add_option("--seed", seed, "seed of the random inputs");
-  app.add_flag("--text", text, "print the program instead of running it");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line{.sizes = e.default_sizes};
+  describe(app, e, line);
   try {
-    Target target;
-    if (!parse_target(target_name, target)) {
-      fmt::print(stderr, "unknown target {}: trn1, trn2 or trn3\n", target_name);
-      return 2;
-    }
-    if (text) {
-      fmt::print("{}", isa::print(e.build(sizes, target)));
-      return 0;
-    }
-    return check_and_run(e, sizes, target, threads, seed);
-  } catch (const Error& error) {
+    app.parse(argc, argv);
+    if (line.demo) return e.demo(e);
+    if (!line.text) return check_and_run(e, line.sizes, line.trial);
+    fmt::print("{}", isa::print(e.build(line.sizes, line.trial.target)));
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) ? 2 : 0;
+  } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;
   }

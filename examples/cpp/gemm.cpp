@@ -1,4 +1,5 @@
-// Tiled matrix product: c[M, N] = a_t[K, M]ᵀ · b[K, N], any M, K, N. One PSUM tile per block of c, accumulated over K.
+// Tiled matrix product: c[M, N] = a_t[K, M]ᵀ · b[K, N], any M, K, N. One PSUM tile per block of c,
+// accumulated over K.
 #include "programs.h"
 
 namespace kiln::examples {
