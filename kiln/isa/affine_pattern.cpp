@@ -42,7 +42,12 @@ std::vector<std::uint32_t> free_part(std::span<const std::int64_t> pattern) {
     const auto step = static_cast<std::uint32_t>(pattern[pair - 2]);
     const std::size_t inner = values.size(), count = static_cast<std::size_t>(pattern[pair - 1]);
     values.resize(inner * count);
-    for (std::size_t i = inner; i < values.size(); ++i) values[i] = values[i - inner] + step;
+    std::uint32_t* all = values.data();
+    if (inner == 1) {
+      for (std::size_t i = 0; i < count; ++i) all[i] = static_cast<std::uint32_t>(i) * step;
+    } else {
+      for (std::size_t i = inner; i < values.size(); ++i) all[i] = all[i - inner] + step;
+    }
   }
   return values;
 }

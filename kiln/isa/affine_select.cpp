@@ -64,8 +64,10 @@ template <class T>
 void select(AluOp op, std::uint32_t base, const std::uint32_t* free, const T* yes, T no, T* out,
             std::size_t n) {
   with_comparison(op, [&](auto holds) {
-    for (std::size_t i = 0; i < n; ++i)
-      out[i] = holds(static_cast<std::int32_t>(base + free[i]), 0) ? yes[i] : no;
+    for (std::size_t i = 0; i < n; ++i) {
+      const T value = yes[i];  // loaded in any case: no branch
+      out[i] = holds(static_cast<std::int32_t>(base + free[i]), 0) ? value : no;
+    }
   });
 }
 

@@ -34,8 +34,8 @@ void check(Check& c) {
 
 void run(Run& r) {
   const Tile &d = r.tile(dst), &p = r.tile(predicate);
-  const bool copies_zero = r.boolean(reverse_pred);
-  std::uint32_t old[kChunk], now[kChunk], truth[kChunk];
+  const std::uint32_t keep_false = r.boolean(reverse_pred) ? 0u : ~0u;
+  alignas(64) std::uint32_t old[kChunk], now[kChunk], truth[kChunk];
   if (!r.is_tile(src)) std::fill_n(now, kChunk, from_float(d.dtype, static_cast<float>(r.real(src))));
   for (std::int64_t row = 0; row < d.rows; ++row) {
     for (std::int64_t first = 0; first < d.free_size; first += kChunk) {
@@ -43,7 +43,10 @@ void run(Run& r) {
       load_row_bits(r, p, row, first, n, truth);
       load_row_bits(r, d, row, first, n, old);
       if (r.is_tile(src)) load_row_bits(r, r.tile(src), row, first, n, now);
-      for (std::size_t i = 0; i < n; ++i) old[i] = (truth[i] == 0) == copies_zero ? now[i] : old[i];
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::uint32_t keep = truth[i] == 0 ? keep_false : ~keep_false;  // a mask: no branch
+        old[i] = (old[i] & keep) | (now[i] & ~keep);
+      }
       store_row_bits(r, d, row, first, n, old);
     }
   }

@@ -170,42 +170,60 @@ std::uint32_t operand_bits(Run& r, int operand, std::int64_t row) {
   return bits;
 }
 
-// Bit operators and exact integers work on raw elements.
+// Bit operators work on raw elements.
 void run_bits(Run& r) {
   const Tile &d = r.tile(dst), &in = r.tile(data);
   const int width = 8 * size_bytes(in.dtype);
   const std::uint32_t mask = 0xffffffffu >> (32 - width);
-  std::uint32_t x[kChunk], y[kChunk];
-  const auto apply = [&](Step s, std::uint32_t operand, std::size_t n) {
-    const AluOp op = r.alu(s.op);
-    if (is_bitvec(op)) return r.k.bits_vs(op, width, x, operand & mask, r.boolean(s.reverse), x, n);
-    std::fill_n(y, n, operand);
-    const bool is_signed = in.dtype == DType::int32;
-    r.boolean(s.reverse) ? r.k.int_vv(op, is_signed, y, x, x, n) : r.k.int_vv(op, is_signed, x, y, x, n);
-  };
+  alignas(64) std::uint32_t x[kChunk];
   for (std::int64_t row = 0; row < d.rows; ++row) {
     for (std::int64_t first = 0; first < d.free_size; first += kChunk) {
       const std::size_t n = std::min<std::size_t>(kChunk, d.free_size - first);
       load_row_bits(r, in, row, first, n, x);
-      for (const Step& s : steps(r)) apply(s, operand_bits(r, s.operand, row), n);
+      for (const Step& s : steps(r))
+        r.k.bits_vs(r.alu(s.op), width, x, operand_bits(r, s.operand, row) & mask, r.boolean(s.reverse), x,
+                    n);
+      store_row_bits(r, d, row, first, n, x);
+    }
+  }
+}
+
+// Exact 32-bit integers with numbers.
+void run_exact(Run& r) {
+  const Tile &d = r.tile(dst), &in = r.tile(data);
+  const bool is_signed = in.dtype == DType::int32;
+  alignas(64) std::uint32_t x[kChunk], numbers[2][kChunk];
+  for (std::size_t i = 0; i < steps(r).size(); ++i)
+    std::fill_n(numbers[i], std::min<std::size_t>(kChunk, d.free_size),
+                static_cast<std::uint32_t>(r.integer(kSteps[i].operand)));
+  for (std::int64_t row = 0; row < d.rows; ++row) {
+    for (std::int64_t first = 0; first < d.free_size; first += kChunk) {
+      const std::size_t n = std::min<std::size_t>(kChunk, d.free_size - first);
+      load_row_bits(r, in, row, first, n, x);
+      for (std::size_t i = 0; i < steps(r).size(); ++i) {
+        const std::uint32_t *left = x, *right = numbers[i];
+        if (r.boolean(kSteps[i].reverse)) std::swap(left, right);
+        r.k.int_vv(r.alu(kSteps[i].op), is_signed, left, right, x, n);
+      }
       store_row_bits(r, d, row, first, n, x);
     }
   }
 }
 
 void run(Run& r) {
-  if (is_bitvec(r.alu(op0)) || is_exact(r)) return run_bits(r);
+  if (is_bitvec(r.alu(op0))) return run_bits(r);
+  if (is_exact(r)) return run_exact(r);
   const bool by_row = r.is_tile(operand0) || r.is_tile(operand1);
+  const auto apply = [&](const Step& s, float operand, const float* x, float* out, std::size_t n) {
+    r.boolean(s.reverse) ? r.k.alu_sv(r.alu(s.op), operand, x, out, n)
+                         : r.k.alu_vs(r.alu(s.op), x, operand, out, n);
+  };
+  alignas(64) float between[kChunk];  // stays in the first cache, and dst may be an operand
   map_rows(r, r.tile(dst), {&r.tile(data)}, by_row, [&](const RowChunk& c) {
-    // Both operands before the first store: dst may be one of them.
-    const float operands[] = {r.column(operand0, c.row), r.column(operand1, c.row)};
-    const float* x = c.in[0];
-    for (std::size_t i = 0; i < steps(r).size(); ++i) {
-      const AluOp op = r.alu(kSteps[i].op);
-      r.boolean(kSteps[i].reverse) ? r.k.alu_sv(op, operands[i], x, c.out, c.n)
-                                   : r.k.alu_vs(op, x, operands[i], c.out, c.n);
-      x = c.out;
-    }
+    const float first = r.column(operand0, c.row), second = r.column(operand1, c.row);
+    if (!r.has(op1)) return apply(kSteps[0], first, c.in[0], c.out, c.n);
+    apply(kSteps[0], first, c.in[0], between, c.n);
+    apply(kSteps[1], second, between, c.out, c.n);
   });
 }
 
