@@ -34,6 +34,7 @@ Core::Core(const Program& program, const Arch& arch, const RunOptions& options, 
       register_defined_(program.registers.size()),
       bindings_(program.tensors.size()),
       pool_(program.tensors.size()),
+      lifetimes_(program),
       origin_(program.tensors.size()) {
   bind_placed(shared);
   frames_.push_back({&program.body});
@@ -84,13 +85,32 @@ void Core::declare(TensorId id) {
     storage->drop_finished();
   }
   if (!storage) {
-    storage = std::make_shared<Storage>(t.partitions(), t.bytes_per_partition());
+    storage = make_storage(t.partitions(), t.bytes_per_partition());
     pool.push_back(storage);
   }
   if (!origin_[id]) origin_[id] = origins_.add(id);
   storage->shadow.reset(storage->rows * storage->row_bytes, origin_[id]);
   if (t.memory == Memory::psum) storage->psum.reset(storage->rows * storage->row_bytes, 0);
   bindings_[id] = {storage, 0, 0};
+}
+
+std::shared_ptr<Storage> Core::make_storage(std::int64_t rows, std::int64_t row_bytes) {
+  auto& spare = spare_[{rows, row_bytes}];
+  for (auto& s : spare) {
+    if (!s->is_idle()) continue;
+    std::swap(s, spare.back());
+    const std::shared_ptr<Storage> storage = std::move(spare.back());
+    spare.pop_back();
+    return storage;
+  }
+  return std::make_shared<Storage>(rows, row_bytes);
+}
+
+// A tensor that nothing uses any more gives its storages to the next ones of its size.
+void Core::release(TensorId id) {
+  for (auto& s : pool_[id]) spare_[{s->rows, s->row_bytes}].push_back(std::move(s));
+  pool_[id].clear();
+  bindings_[id] = {};
 }
 
 std::uint32_t Core::read_register(RegisterId id, LocId loc) const {
@@ -145,6 +165,11 @@ bool Core::advance() {
       if (frame.loop == kNone || !repeat(frame)) frames_.pop_back();
       continue;
     }
+    if (frame.next > 0 && !lifetimes_.empty()) {
+      if (const auto* dying = lifetimes_.after(frame.block, frame.next - 1)) {
+        for (TensorId id : *dying) release(id);
+      }
+    }
     const Node node = (*frame.block)[frame.next++];
     switch (node.kind) {
       case Node::Kind::declare:
@@ -171,6 +196,7 @@ std::int64_t Core::evaluate(const Affine& affine) const {
 }
 
 void Core::add_operand(Run& run, int param, const Access& access) {
+  moves_ |= access.dynamic != kNone || access.offset.term_count || access.partition.term_count;
   Tile& tile = run.add_tile(param);
   resolve(tile, access, run);
   operands_.push_back({param, &access, bindings_[access.tensor].storage.get(), tile});
@@ -213,9 +239,11 @@ void Core::execute(const Instruction& inst) {
   ++report_.instructions_by_engine[static_cast<int>(engine)];
   operands_.clear();
   keep_.clear();
+  moves_ = false;
   Run run(program_, inst, arch_, engine, kernels_, state_);
   run.warnings = &warnings_;
   add_operands(run, inst);
+  if (moves_) check_overlaps(run);
   if (is_multicore(inst.opcode)) {
     queue_.wait();
     waiting_ = &inst;

@@ -9,6 +9,7 @@
 
 #include "kiln/isa/engine_state.h"
 #include "kiln/isa/run.h"
+#include "kiln/sim/lifetime.h"
 #include "kiln/sim/machine.h"
 #include "kiln/sim/storage.h"
 #include "kiln/sim/task.h"
@@ -44,12 +45,15 @@ class Core {
 
   void bind_placed(SharedTensors& shared);
   void declare(isa::TensorId id);
+  void release(isa::TensorId id);
+  std::shared_ptr<Storage> make_storage(std::int64_t rows, std::int64_t row_bytes);
   void enter(isa::LoopId id);
   bool repeat(Frame& frame);
   std::int64_t bound(const isa::Bound& b) const;
   std::uint32_t read_register(isa::RegisterId id, isa::LocId loc) const;
 
   bool needs_tracking() const;
+  void check_overlaps(const isa::Run& run) const;
   void execute(const isa::Instruction& inst);
   void add_operands(isa::Run& run, const isa::Instruction& inst);
   void add_operand(isa::Run& run, int param, const isa::Access& access);
@@ -86,6 +90,9 @@ class Core {
   std::vector<std::vector<std::shared_ptr<Storage>>>
       pool_;                            // storages of tensors that are declared again and again
   std::shared_ptr<Storage> placed_[2];  // SBUF and PSUM of tensors with an address
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::shared_ptr<Storage>>>
+      spare_;  // given back
+  Lifetimes lifetimes_;
   std::vector<isa::Shadow> origin_;
   Origins origins_;
   TrackedState tracked_;
@@ -93,6 +100,7 @@ class Core {
   TaskRef last_user_[4];  // of each StateBit
   std::vector<TrackedOperand> operands_;
   std::vector<std::shared_ptr<void>> keep_;  // offset tables of the instruction being issued
+  bool moves_ = false;                       // some operand of it moves with a loop or at run time
   std::int64_t sequence_ = 0;
   const isa::Instruction* waiting_ = nullptr;
 };

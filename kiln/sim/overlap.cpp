@@ -1,0 +1,75 @@
+// Sources and destinations whose addresses move: what the checker could not compare is compared here.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kiln/isa/print.h"
+#include "kiln/sim/core.h"
+#include "kiln/sim/rules.h"
+
+namespace kiln::sim {
+using namespace isa;
+namespace {
+
+struct Bytes {
+  std::int64_t begin, end;
+};
+
+std::vector<Bytes> bytes_of(const TrackedOperand& o) {
+  std::vector<Bytes> out;
+  const std::int64_t size = o.tile.element_bytes();
+  for (std::int64_t row = 0; row < o.tile.rows; ++row) {
+    for_runs(o.tile, row, 0, o.tile.free_size,
+             [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t) {
+               const std::int64_t first = at - o.storage->data;
+               if (stride == 1) return out.push_back({first, first + n * size});
+               for (std::int64_t i = 0; i < n; ++i)
+                 out.push_back({first + i * stride * size, first + (i * stride + 1) * size});
+             });
+  }
+  std::sort(out.begin(), out.end(), [](Bytes a, Bytes b) { return a.begin < b.begin; });
+  return out;
+}
+
+bool same_tile(const Tile& a, const Tile& b) {
+  return a.data == b.data && a.dtype == b.dtype && a.rows == b.rows && a.row_bytes == b.row_bytes &&
+         a.free_rank == b.free_rank && std::equal(a.free, a.free + a.free_rank, b.free);
+}
+
+bool share_bytes(const TrackedOperand& a, const TrackedOperand& b) {
+  const auto x = bytes_of(a), y = bytes_of(b);
+  for (std::size_t i = 0, j = 0; i < x.size() && j < y.size();) {
+    if (x[i].begin < y[j].end && y[j].begin < x[i].end) return true;
+    x[i].end < y[j].end ? ++i : ++j;
+  }
+  return false;
+}
+
+// Rows and columns that values choose are the instruction's own business.
+bool is_scattered(const Tile& t) { return t.row_offset || t.column; }
+
+}  // namespace
+
+void Core::check_overlaps(const Run& run) const {
+#ifndef KILN_NO_CHECKS
+  const auto& params = run.row().params;
+  for (const TrackedOperand& out : operands_) {
+    if (!params[out.param].is_output() || is_scattered(out.tile)) continue;
+    for (const TrackedOperand& in : operands_) {
+      if (&in == &out || in.storage != out.storage || is_scattered(in.tile) || same_tile(in.tile, out.tile))
+        continue;
+      if (!share_bytes(in, out)) continue;
+      Diagnostic d = run_diagnostic("run.R8", fmt::format("`{}` and `{}` overlap in part",
+                                                          params[out.param].name, params[in.param].name));
+      d.category = Category::undefined;
+      d.loc = run.loc();
+      d.context = print(program_, run.inst());
+      throw Error(std::move(d));
+    }
+  }
+#else
+  (void)run;
+#endif
+}
+
+}  // namespace kiln::sim
