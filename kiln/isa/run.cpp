@@ -26,7 +26,7 @@ void Run::fail(int number, std::string found) const {
 }
 
 void Run::warn(int number, const std::string& found) const {
-  if (warnings)
+  if (warnings && inputs_written)
     warnings->add(&inst_, number, rule_diagnostic(*this, arch(), number, Severity::warning, found, {}));
 }
 

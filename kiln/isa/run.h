@@ -62,6 +62,7 @@ class Run : public InstView {
   // Set by the issuer.
   std::int64_t register_value = 0;
   WarningSink* warnings = nullptr;
+  bool inputs_written = true;  // false: some inputs hold garbage, so rules about values say nothing
   PsumMode psum_mode = PsumMode::overwrite;
   const std::uint8_t* psum_add = nullptr;  // per_element: row-major (rows x free), 1 = add
   std::uint32_t* registers = nullptr;      // register file; register_* instructions only

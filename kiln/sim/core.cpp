@@ -262,6 +262,7 @@ void Core::execute(const Instruction& inst) {
     track.check_sinks();
     semantics.track(track);
   }
+  run.inputs_written = !track.saw_unwritten;
   run.psum_mode = track.psum_mode;
   if (track.psum_add) {
     run.psum_add = track.psum_add->data();

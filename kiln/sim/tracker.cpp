@@ -77,7 +77,9 @@ bool Tracker::is_clean(int param) {
     for_spans(o, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
       clean = clean && o.storage->shadow.all(byte, byte + bytes, 0);
     });
-    if (!clean) return false;
+    if (clean) continue;
+    saw_unwritten = true;
+    return false;
   }
   return true;
 }

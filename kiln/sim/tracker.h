@@ -63,6 +63,7 @@ class Tracker final : public isa::Track {
   void check_sink(const TrackedOperand& operand, const char* what);
 
   TaskQueue* queue = nullptr;  // whose tasks `bits` waits for
+  bool saw_unwritten = false;  // an operand that `is_clean` was asked about is not
   isa::PsumMode psum_mode = isa::PsumMode::overwrite;
   std::shared_ptr<std::vector<std::uint8_t>> psum_add;
 
