@@ -78,7 +78,7 @@ void run(Run& r) {
     const float* values = load_row(r, x, row, 0, scratch.size(), scratch.data());
     int nans = 0;
     for (std::int64_t i = 0; i < x.free_size; ++i) nans += std::isnan(values[i]);
-    if (nans) r.fail(4, fmt::format("partition {} holds {} NaN", row, nans));
+    if (nans && r.inputs_written) r.fail(4, fmt::format("partition {} holds {} NaN", row, nans));
     eight_largest(values, x.free_size, out);
     store_row(r, r.tile(dst), row, 0, kSearched, out);
   }
