@@ -1,0 +1,87 @@
+// The library that bench/run.py loads, so that NumPy and Kiln work in one process on the same arrays.
+// Functions return null or false after an error; kiln_bench_error has its text.
+#include <chrono>
+#include <string>
+
+#include "bench/programs.h"
+#include "kiln/check/check_program.h"
+#include "kiln/sim/machine.h"
+
+#define KILN_BENCH_API extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+using kiln::isa::Program;
+using Clock = std::chrono::steady_clock;
+
+std::string last_error;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void check(const Program& program) {
+  kiln::check::Report report = kiln::check::check_program(program, kiln::arch(program.target));
+  if (!report.ok()) throw kiln::Error(std::move(report.diagnostics));
+}
+
+// `arrays`: one per input and output, in the order of their declaration.
+void run(const Program& program, void* const* arrays, int threads) {
+  kiln::sim::Buffers buffers;
+  for (const kiln::isa::Tensor& t : program.tensors) {
+    if (t.role == kiln::isa::Role::internal) continue;
+    buffers[t.name] = {*arrays++, static_cast<std::size_t>(t.size() * size_bytes(t.dtype))};
+  }
+  kiln::sim::run(program, kiln::arch(program.target), buffers, {.threads = threads});
+}
+
+template <class Body>
+bool guarded(Body&& body) {
+  try {
+    body();
+    return true;
+  } catch (const std::exception& e) {
+    last_error = e.what();
+    return false;
+  }
+}
+
+}  // namespace
+
+KILN_BENCH_API const char* kiln_bench_error() { return last_error.c_str(); }
+
+// A program of bench/programs.h that passed all checks; `check_seconds` is how long they took.
+KILN_BENCH_API Program* kiln_bench_program(const char* name, std::int64_t rows, std::int64_t columns,
+                                           double* check_seconds) {
+  Program* made = nullptr;
+  guarded([&] {
+    Program program = kiln::bench::program(name, rows, columns);
+    const auto start = Clock::now();
+    check(program);
+    *check_seconds = seconds_since(start);
+    made = new Program(std::move(program));
+  });
+  return made;
+}
+
+KILN_BENCH_API void kiln_bench_free(Program* program) { delete program; }
+
+KILN_BENCH_API bool kiln_bench_run(const Program* program, void* const* arrays, int threads) {
+  return guarded([&] { run(*program, arrays, threads); });
+}
+
+// Builds, checks and runs small_instructions on one thread; seconds[0 … 2] are the times of the three.
+KILN_BENCH_API bool kiln_bench_small_instructions(std::int64_t instructions, void* const* arrays,
+                                                  double* seconds) {
+  return guarded([&] {
+    auto start = Clock::now();
+    const Program program = kiln::bench::small_instructions(instructions);
+    seconds[0] = seconds_since(start);
+    start = Clock::now();
+    check(program);
+    seconds[1] = seconds_since(start);
+    start = Clock::now();
+    run(program, arrays, 1);
+    seconds[2] = seconds_since(start);
+  });
+}

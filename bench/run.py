@@ -1,0 +1,172 @@
+"""Measures Kiln beside its peers in one process, prints a table and writes build/bench.json.
+
+Rounds are interleaved: in each, the peer, Kiln, and Kiln with its checks compiled out work on the same arrays. A figure
+is the median of the rounds' ratios, so what slows the machine down for a while slows all of them down alike.
+docs/benchmarks.md says what the figures mean.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+THREADS = len(os.sched_getaffinity(0))
+os.environ["OPENBLAS_NUM_THREADS"] = str(THREADS)  # read when NumPy is imported
+
+import numpy as np  # noqa: E402
+
+import cases  # noqa: E402
+from library import Library  # noqa: E402
+
+CHECKS_LIMIT = 2.0  # time with checks, in times of the run without
+SMALL_LIMIT = 1_000_000  # instructions per second
+LIBRARY = pathlib.Path("bench", "libkiln_bench.so")
+
+
+def options():
+    parser = argparse.ArgumentParser(prog="bench/run", description="Measures Kiln beside NumPy and OpenBLAS.")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release", help="build to measure")
+    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build" / "bench.json", help="where figures go")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds of each program")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="programs to measure")
+    parser.add_argument("--quick", action="store_true", help="small arrays, one round, no build without checks")
+    parser.add_argument("--strict", action="store_true", help="exit 1 when a limit is missed")
+    return parser.parse_args()
+
+
+def build_without_checks():
+    """The same library with the run-time checks compiled out."""
+    build = ROOT / "build" / "bench-nochecks"
+    configure = ["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
+    switches = ["-DKILN_CHECKS=OFF", "-DKILN_TESTS=OFF", "-DKILN_EXAMPLES=OFF"]
+    for command in [configure + switches, ["cmake", "--build", build, "--target", "kiln_bench"]]:
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return build / LIBRARY
+
+
+def seconds_of(call, *arguments):
+    start = time.perf_counter()
+    result = call(*arguments)
+    return time.perf_counter() - start, result
+
+
+class Figures:
+    """Rows of the table, printed as they come."""
+
+    def __init__(self):
+        self.rows = []
+        print(f"{'name':26} {'value':>12} {'limit':>14}  {'':6}  median times")
+
+    def add(self, name, value, limit, unit, note):
+        at_least = unit != "ratio"
+        meets = value is not None and (value >= limit if at_least else value <= limit)
+        self.rows.append({"name": name, "value": value, "limit": limit, "unit": unit, "meets": meets})
+        shown = "-" if value is None else f"{value:,.0f}" if at_least else f"{value:.2f}"
+        bound = f"at least {limit:,}" if at_least else f"at most {limit}"
+        print(f"{name:26} {shown:>12} {bound:>18}  {'' if meets else 'MISSES':6}  {note}", flush=True)
+
+    def missed(self):
+        return [row["name"] for row in self.rows if not row["meets"]]
+
+
+def milliseconds(times):
+    return f"{statistics.median(times) * 1e3:.1f} ms"
+
+
+def ratio(ours, theirs):
+    return statistics.median(a / b for a, b in zip(ours, theirs))
+
+
+def measure(case, with_checks, without_checks, size, rounds, figures):
+    rng = np.random.default_rng(1)
+    rows, columns = size
+    inputs = [rng.standard_normal((rows, columns), dtype=np.float32) for _ in range(case.inputs)]
+    ours_inputs = [np.ascontiguousarray(x.astype(case.dtype)) for x in inputs]
+    result_shape = (rows, case.columns or columns)
+    libraries = [library for library in (with_checks, without_checks) if library]
+    try:
+        programs = [library.program(case.name, rows, columns) for library in libraries]
+    except RuntimeError as error:
+        figures.add(case.name, None, case.limit, "ratio", str(error).splitlines()[0])
+        return
+
+    def ours(program):  # makes its result, as the peer does
+        out = np.empty(result_shape, np.float32)
+        program([*ours_inputs, out], THREADS)
+        return out
+
+    expected = case.peer(*inputs)
+    for program in programs:
+        difference = np.abs(ours(program) - expected).max() / np.abs(expected).max()
+        assert difference <= case.tolerance, f"{case.name} differs by {difference:.1e}"
+    calls = [lambda: case.peer(*inputs), *(lambda p=program: ours(p) for program in programs)]
+    times = [[] for _ in calls]
+    for _ in range(rounds):
+        for call, list_of_times in zip(calls, times):
+            list_of_times.append(seconds_of(call)[0])
+    peer, checked, *unchecked = times
+    note = f"Kiln {milliseconds(checked)}, {case.peer_name} {milliseconds(peer)}"
+    figures.add(case.name, ratio(checked, peer), case.limit, "ratio",
+                f"{note}, check {programs[0].check_seconds * 1e3:.2f} ms")
+    for plain in unchecked:
+        whole = [t + programs[0].check_seconds for t in checked]
+        figures.add(f"checks_cost.{case.name}", ratio(whole, plain), CHECKS_LIMIT, "ratio",
+                    f"with {milliseconds(whole)}, without {milliseconds(plain)}")
+    for program in programs:
+        program.close()
+
+
+def measure_small(with_checks, without_checks, count, rounds, figures):
+    checked, unchecked = [], []
+    for library in filter(None, (with_checks, without_checks)):
+        library.small_instructions(count // 10)
+    for _ in range(rounds):
+        checked.append(with_checks.small_instructions(count))
+        if without_checks:
+            unchecked.append(without_checks.small_instructions(count))
+    parts = [statistics.median(part) / count * 1e9 for part in zip(*checked)]
+    figures.add("small_instructions", statistics.median(count / sum(t) for t in checked), SMALL_LIMIT,
+                "instructions/s", "build {:.0f}, check {:.0f}, run {:.0f} ns each, one thread".format(*parts))
+    if unchecked:
+        whole = [sum(t) for t in checked]
+        plain = [build + run for build, _, run in unchecked]
+        figures.add("checks_cost.small_instructions", ratio(whole, plain), CHECKS_LIMIT, "ratio",
+                    f"with {milliseconds(whole)}, without {milliseconds(plain)}")
+
+
+def write(path, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(path.name + ".part")
+    kept = ("name", "value", "limit", "unit")
+    aside.write_text(json.dumps([{key: row[key] for key in kept} for row in rows], indent=1) + "\n")
+    aside.replace(path)
+
+
+def main():
+    chosen = options()
+    if chosen.quick:
+        chosen.rounds = 1
+    with_checks = Library(chosen.build / LIBRARY)
+    without_checks = None if chosen.quick else Library(build_without_checks())
+    print(f"{THREADS} threads, NumPy {np.__version__}, {chosen.rounds} rounds")
+    figures = Figures()
+    for case in cases.CASES:
+        if chosen.only and case.name not in chosen.only:
+            continue
+        side = 256 if chosen.quick else 1024 if case.square else 4096
+        measure(case, with_checks, without_checks, (side, side), chosen.rounds, figures)
+    if not chosen.only or "small_instructions" in chosen.only:
+        measure_small(with_checks, without_checks, 2_000 if chosen.quick else 200_000, chosen.rounds, figures)
+    write(chosen.output, figures.rows)
+    missed = figures.missed()
+    print(f"misses: {', '.join(missed)}" if missed else "meets every limit")
+    return 1 if chosen.strict and missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
