@@ -186,8 +186,15 @@ class OperandCheck {
     return first % unit == 0;
   }
 
+  // Shuffles, and the scales of microscaled tiles, which lie in a few rows of every quadrant.
+  bool has_own_start_rule(const ParamInfo& p) const {
+    const Opcode op = c_.inst().opcode;
+    return op == Opcode::nc_stream_shuffle ||
+           ((op == Opcode::nc_matmul_mx || op == Opcode::quantize_mx) && p.allows(DType::float8_e8m0fnu));
+  }
+
   void start_partition(const ParamInfo& p, const Access& a, const Tensor& t) {
-    if (c_.inst().opcode == Opcode::nc_stream_shuffle) return;  // has start rules of its own
+    if (has_own_start_rule(p)) return;
     const std::int64_t base = t.address ? t.address->partition : 0;
     const std::int64_t n = a.rows();
     const std::int64_t unit = n > 64 ? c_.arch().partitions : n > 32 ? 64 : 32;

@@ -141,6 +141,22 @@ void Tracker::write_where(int param, const std::vector<Shadow>& shadow,
   });
 }
 
+std::vector<std::uint8_t> Tracker::skipped_rows(int param) {
+  std::vector<std::uint8_t> out;
+  bool any = false;
+  for (const TrackedOperand& o : operands_) any = any || (o.param == param && o.tile.row_offset);
+  if (!any) return out;
+  any = false;
+  for (const TrackedOperand& o : operands_) {
+    if (o.param != param) continue;
+    for (std::int64_t row = 0; row < o.tile.rows; ++row) {
+      out.push_back(o.tile.row_offset && o.tile.row_offset[row] == isa::kSkipRow);
+      any = any || out.back();
+    }
+  }
+  return any ? out : std::vector<std::uint8_t>{};
+}
+
 std::vector<std::uint32_t> Tracker::bits(int param) {
   const TrackedOperand& o = operand(param);
   if (queue && !o.storage->is_idle()) queue->wait();

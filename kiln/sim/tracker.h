@@ -49,6 +49,7 @@ class Tracker final : public isa::Track {
   void write_clean(int param) override;
   void write_where(int param, const std::vector<isa::Shadow>& shadow,
                    const std::vector<std::uint8_t>& where) override;
+  std::vector<std::uint8_t> skipped_rows(int param) override;
   std::vector<std::uint32_t> bits(int param) override;
   std::vector<std::uint8_t> psum_state(int param) override;
   int uniform_psum_state(int param) override;
