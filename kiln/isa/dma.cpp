@@ -1,8 +1,10 @@
 #include "kiln/isa/dma.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "kiln/isa/operand_rules.h"
+#include "kiln/isa/tile.h"
 
 namespace kiln::isa {
 namespace {
@@ -29,6 +31,43 @@ Cost dma_cost(const CostQuery& q, const Access& dst, std::span<const Access> src
   }
   c.dma_bytes = std::max(c.dma_bytes, read);
   return c;
+}
+
+void track_transfer(Track& t, int dst, int srcs) {
+  const std::vector<std::uint8_t> skipped = t.skipped_rows(srcs);
+  if (skipped.empty() && t.is_clean(srcs)) return t.write_clean(dst);
+  const std::size_t n = t.access(dst).count();
+  const std::vector<Shadow> in = t.read(srcs);
+  std::vector<Shadow> shadow(n);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (shadow[i % n] == 0) shadow[i % n] = in[i];
+  }
+  if (skipped.empty() && t.skipped_rows(dst).empty()) return t.write(dst, shadow);
+  std::vector<std::uint8_t> moved(n, 1);
+  std::size_t row = 0;
+  const auto mark = [&](const Access& source) {
+    const std::size_t width = source.row_size();
+    for (std::size_t r = 0; row < skipped.size() && r < static_cast<std::size_t>(source.rows()); ++r, ++row) {
+      if (skipped[row]) std::fill_n(moved.begin() + r * width, width, 0);
+    }
+  };
+  if (t.is_tile(srcs)) {
+    mark(t.access(srcs));
+  } else {
+    for (const Access& source : t.accesses(srcs)) mark(source);
+  }
+  t.write_where(dst, shadow, moved);
+}
+
+RowPair find_duplicate_row(const Tile& scattered) {
+  if (!scattered.row_offset) return {-1, -1};
+  std::unordered_map<std::int64_t, std::int64_t> seen;
+  for (std::int64_t row = 0; row < scattered.rows; ++row) {
+    if (scattered.row_offset[row] == kSkipRow) continue;
+    const auto [it, is_new] = seen.try_emplace(scattered.row_offset[row], row);
+    if (!is_new) return {it->second, row};
+  }
+  return {-1, -1};
 }
 
 }  // namespace kiln::isa

@@ -2,10 +2,21 @@
 #pragma once
 
 #include "kiln/isa/cost.h"
+#include "kiln/isa/track.h"
 
 namespace kiln::isa {
 
 // Bytes and descriptors of a transfer: the larger side decides both. `rate` is the share of the copy rate.
 Cost dma_cost(const CostQuery& q, const Access& dst, std::span<const Access> srcs, double rate = 1);
+
+// dst.flat[i] from flat[i] of every source; elements whose row any side leaves out stay as they are.
+void track_transfer(Track& t, int dst, int srcs);
+
+// Two rows of a scattered tile that are the same row, or {-1, -1}. Rows left out do not count.
+struct Tile;
+struct RowPair {
+  std::int64_t first, second;
+};
+RowPair find_duplicate_row(const Tile& scattered);
 
 }  // namespace kiln::isa

@@ -28,6 +28,9 @@ constexpr Rule kRules[] = {
     /* R10 */
     {"oob_mode skip belongs to copies with a run-time address", "drop oob_mode, or use a dynamic offset",
      Mark::undocumented},
+    /* R11 */
+    {"a scatter writes every row once; of equal indices the last one wins here", "make the indices unique",
+     Mark::undocumented},
 };
 
 void check(Check& c) {
@@ -61,7 +64,16 @@ void check(Check& c) {
            [&] { return "oob_mode is skip and every address is static"; });
 }
 
-void run(Run& r) { copy_elements(r, r.tile(dst), r.tile(src)); }
+void run(Run& r) {
+  if (r.is_vector_offset(dst)) {
+    const RowPair twice = find_duplicate_row(r.tile(dst));
+    if (twice.first >= 0)
+      r.warn(11, fmt::format("rows {} and {} have the same index", twice.first, twice.second));
+  }
+  copy_elements(r, r.tile(dst), r.tile(src));
+}
+
+void track(Track& t) { track_transfer(t, dst, src); }
 
 Cost cost(const CostQuery& q) { return dma_cost(q, q.access(dst), std::span(&q.access(src), 1)); }
 
@@ -78,7 +90,7 @@ extern const Semantics semantics_dma_copy = {
     .check = check,
     .run = run,
     .cost = cost,
-    .track = track_flat,
+    .track = track,
     .cost_text = "bytes / (16 engines x rate) after a fixed start; one descriptor per contiguous run",
 };
 

@@ -48,10 +48,10 @@ constexpr Rule kRules[] = {
     {"the stride of the double_row dimension is a multiple of 16 elements",
      "pad M and N of the two halves to a multiple of 16", Mark::external},
     /* R17 */
-    {"with is_transpose dst has the dtype of stationary (fp8: every second element, from gen3 on)",
+    {"with is_transpose dst has the dtype of stationary; on gen2, where the flag is only a label, or float32",
      "allocate dst with stationary's dtype"},
     /* R18 */
-    {"with is_transpose moving is an identity matrix", "pass an identity of the input dtype as moving",
+    {"with is_transpose moving is a K x K identity matrix", "pass an identity of the input dtype as moving",
      Mark::undocumented},
     /* R19 */
     {"with is_transpose the result overwrites dst", "leave accumulate out, or pass False",
@@ -72,6 +72,10 @@ constexpr Rule kRules[] = {
     {"operands placed by hand start at the tile's first row, dst at its first column",
      "give stationary and moving the start partition tile_position[0], dst tile_position[1]",
      Mark::undocumented},
+    /* R25 */
+    {"a transposed fp8 result takes every second element of PSUM: the results are 16 bits wide (from gen3 "
+     "on)",
+     "allocate dst twice as wide and pass every second element of it", Mark::external},
 };
 
 bool is_fp32(DType t) { return t == DType::float32 || t == DType::tfloat32; }
@@ -108,6 +112,26 @@ void check_shape(Check& c) {
   });
 }
 
+// Where in its bank an access can begin, as its loops move it: one flag per byte of the bank.
+std::vector<bool> bank_positions(const Check& c, const Access& a, std::int64_t first) {
+  const std::int64_t size = size_bytes(a.dtype), bank = c.arch().psum_bank_bytes;
+  std::vector<bool> at(bank);
+  at[first % bank] = true;
+  for (const Term& term : c.program().terms_of(a.offset)) {
+    const Loop& loop = c.program().loops[term.loop];
+    const std::int64_t step = std::abs(term.coefficient * loop.step) * size % bank;
+    if (step == 0) continue;
+    std::vector<bool> reached = at;
+    for (std::int64_t i = 1; i < std::min(loop.trip_count(), bank); ++i) {
+      for (std::int64_t p = 0; p < bank; ++p) {
+        if (at[p]) reached[(p + i * step) % bank] = true;
+      }
+    }
+    at = std::move(reached);
+  }
+  return at;
+}
+
 // On gen2 and gen3 the bytes between dst's first and last element lie in one bank, wherever the loops move
 // it.
 void check_bank(Check& c) {
@@ -116,20 +140,16 @@ void check_bank(Check& c) {
   const std::int64_t size = size_bytes(a.dtype), bank = c.arch().psum_bank_bytes;
   const std::int64_t base = c.tensor(dst).address ? c.tensor(dst).address->byte_offset : 0;
   const Range r = element_range(c.program(), a), moves = range_of(c.program(), a.offset);
-  const std::int64_t reach = (r.max - moves.max) - (r.min - moves.min);
-  const auto in_one = [&](std::int64_t first) {
-    const std::int64_t begin = base + first * size;
-    return begin / bank == (begin + (reach + 1) * size - 1) / bank;
-  };
-  bool ok = in_one(r.min);
-  for (const Term& term : c.program().terms_of(a.offset)) {
-    const Loop& loop = c.program().loops[term.loop];
-    for (std::int64_t i = 0; ok && i < std::min<std::int64_t>(loop.trip_count(), 64); ++i)
-      ok = in_one(r.min + std::abs(term.coefficient * loop.step) * i);
+  const std::int64_t first = base + r.min * size,
+                     bytes = ((r.max - moves.max) - (r.min - moves.min) + 1) * size;
+  bool ok = first % bank + bytes <= bank;
+  if (ok && a.offset.term_count) {
+    const std::vector<bool> at = bank_positions(c, a, first);
+    for (std::int64_t p = std::max<std::int64_t>(0, bank - bytes + 1); p < bank; ++p) ok = ok && !at[p];
   }
   c.require(9, ok, [&] {
-    return fmt::format("dst covers bytes {} to {} of its partitions", base + r.min * size,
-                       base + (r.min + reach + 1) * size);
+    return fmt::format("dst covers bytes {} to {} of its partitions{}", first, first + bytes,
+                       a.offset.term_count ? ", moving with a loop" : "");
   });
 }
 
@@ -190,6 +210,25 @@ void check_indirect(Check& c) {
             [&] { return fmt::format("{}; {}", c.describe(stationary), c.describe(moving)); });
 }
 
+void check_dst_dtype(Check& c) {
+  c.require(
+      8,
+      c.dtype(dst) == DType::float32 || (c.dtype(dst) == DType::bfloat16 && c.arch().features.psum_bfloat16),
+      [&] { return fmt::format("dst is {}", name(c.dtype(dst))); });
+}
+
+void check_transpose(Check& c) {
+  const bool exact = c.arch().features.tensor_transpose_mode;
+  const DType to = c.dtype(dst), from = c.dtype(stationary);
+  c.require(17, to == from || (!exact && to == DType::float32),
+            [&] { return fmt::format("dst is {}, stationary is {}", name(to), name(from)); });
+  c.require(18, c.free_size(moving) == c.partitions(moving), [&] { return c.describe(moving); });
+  c.require(19, !c.has(accumulate) || !c.boolean(accumulate), [&] { return "accumulate is True"; });
+  const Dim last = c.access(dst).dims[c.rank(dst) - 1];
+  c.require(25, !exact || size_bytes(to) > 1 || last.count == 1 || last.stride == 2,
+            [&] { return fmt::format("dst is {} with stride {}", name(to), last.stride); });
+}
+
 void check(Check& c) {
   check_input_dtypes(c);
   check_shape(c);
@@ -197,17 +236,7 @@ void check(Check& c) {
   check_tiling(c);
   check_double_row(c);
   check_indirect(c);
-  if (c.boolean(is_transpose)) {
-    c.require(17, c.dtype(dst) == c.dtype(stationary), [&] {
-      return fmt::format("dst is {}, stationary is {}", name(c.dtype(dst)), name(c.dtype(stationary)));
-    });
-    c.require(19, !c.has(accumulate) || !c.boolean(accumulate), [&] { return "accumulate is True"; });
-  } else {
-    c.require(8,
-              c.dtype(dst) == DType::float32 ||
-                  (c.dtype(dst) == DType::bfloat16 && c.arch().features.psum_bfloat16),
-              [&] { return fmt::format("dst is {}", name(c.dtype(dst))); });
-  }
+  c.boolean(is_transpose) ? check_transpose(c) : check_dst_dtype(c);
 }
 
 // An operand as float32 rows: in place when it is float32 already, else converted into `buffer`.
@@ -235,16 +264,17 @@ void require_onezero(const Run& r, int param, const float* x, std::ptrdiff_t str
   }
 }
 
+void require_identity(const Run& r, const float* x, std::ptrdiff_t stride) {
+  const std::int64_t n = r.tile(moving).rows;
+  for (std::int64_t i = 0; i < n * n; ++i) {
+    const float v = x[i / n * stride + i % n];
+    if (v != (i / n == i % n ? 1.0f : 0.0f)) r.fail(18, fmt::format("moving[{}, {}] is {}", i / n, i % n, v));
+  }
+}
+
 // dst[m, n] = stationary[n, m], bit for bit.
 void run_transpose(Run& r) {
-  const Tile &d = r.tile(dst), &s = r.tile(stationary), &m = r.tile(moving);
-  std::vector<float> identity(m.free_size);
-  for (std::int64_t row = 0; row < m.rows; ++row) {
-    const float* x = load_row(r, m, row, 0, m.free_size, identity.data());
-    for (std::int64_t i = 0; i < m.free_size; ++i) {
-      if (x[i] != (i == row ? 1.0f : 0.0f)) r.fail(18, fmt::format("moving[{}, {}] is {}", row, i, x[i]));
-    }
-  }
+  const Tile &d = r.tile(dst), &s = r.tile(stationary);
   std::vector<std::uint32_t> bits(s.rows * s.free_size), column(s.rows);
   for (std::int64_t k = 0; k < s.rows; ++k)
     load_row_bits(r, s, k, 0, s.free_size, bits.data() + k * s.free_size);
@@ -254,76 +284,52 @@ void run_transpose(Run& r) {
   }
 }
 
-// The sum itself. double_row is a contraction over 2K rows: the halves of a row lie side by side.
-void multiply(const Run& r, const float* a, std::ptrdiff_t a_stride, const float* b, std::ptrdiff_t b_stride,
-              float* out, std::ptrdiff_t out_stride, bool add) {
-  const std::int64_t k = r.tile(stationary).rows, m = columns(r, stationary), n = columns(r, moving);
-  if (!is_double_row(r)) return r.k.matmul(a, a_stride, b, b_stride, out, out_stride, k, m, n, add);
-  std::vector<float> s(2 * k * m), v(2 * k * n);
-  for (std::int64_t row = 0; row < k; ++row) {
-    std::copy_n(a + row * a_stride, 2 * m, s.data() + 2 * row * m);
-    std::copy_n(b + row * b_stride, 2 * n, v.data() + 2 * row * n);
-  }
-  r.k.matmul(s.data(), m, v.data(), n, out, out_stride, 2 * k, m, n, add);
-}
-
 void run(Run& r) {
-  if (r.boolean(is_transpose) && r.arch().features.tensor_transpose_mode) return run_transpose(r);
-  const Tile& d = r.tile(dst);
-  thread_local std::vector<float> a_buffer, b_buffer, sum;
+  const Tile &s = r.tile(stationary), &m = r.tile(moving);
+  thread_local std::vector<float> a_buffer, b_buffer;
   std::ptrdiff_t a_stride, b_stride;
-  const float* a = as_rows(r, r.tile(stationary), a_buffer, a_stride);
-  const float* b = as_rows(r, r.tile(moving), b_buffer, b_stride);
+  const float* a = as_rows(r, s, a_buffer, a_stride);
+  const float* b = as_rows(r, m, b_buffer, b_stride);
   if (r.boolean(is_stationary_onezero)) require_onezero(r, stationary, a, a_stride);
   if (r.boolean(is_moving_onezero)) require_onezero(r, moving, b, b_stride);
-  const bool direct =
-      d.dtype == DType::float32 && d.row_is_contiguous() && r.psum_mode != PsumMode::per_element;
-  if (direct)
-    return multiply(r, a, a_stride, b, b_stride, reinterpret_cast<float*>(d.data), d.row_bytes / 4,
-                    r.psum_mode == PsumMode::accumulate);
-  sum.resize(d.count());
-  multiply(r, a, a_stride, b, b_stride, sum.data(), d.free_size, false);
-  store_sum(r, d, sum.data());
+  if (r.boolean(is_transpose)) {
+    require_identity(r, b, b_stride);
+    if (r.arch().features.tensor_transpose_mode) return run_transpose(r);
+  }
+  if (!is_double_row(r)) return multiply_into(r, r.tile(dst), a, a_stride, b, b_stride, s.rows);
+  // A contraction over 2K rows: fp8 operands are in the buffers now, where the halves of a row follow each
+  // other.
+  multiply_into(r, r.tile(dst), a, a_stride / 2, b, b_stride / 2, 2 * s.rows);
 }
 
 Cost cost(const CostQuery& q) {
   const double m = static_cast<double>(columns(q, stationary)), n = static_cast<double>(columns(q, moving));
-  double passes = is_fp32(q.dtype(moving)) ? q.arch().matmul_fp32_passes : 1;
+  const bool wide = q.dtype(stationary) == DType::float32 || q.dtype(moving) == DType::float32;
+  double passes = wide ? q.arch().matmul_fp32_passes : 1;
   if (passes > 1 && q.boolean(is_transpose) && q.arch().features.tensor_transpose_mode) passes /= 2;
   if (passes > 1 && (q.boolean(is_stationary_onezero) || q.boolean(is_moving_onezero))) passes /= 2;
   return {.cycles = passes * std::max(std::min<double>(q.arch().matmul_init_cycles, m), n)};
 }
 
-// dst[m, n] depends on column m of stationary, column n of moving, and on itself when it is added to.
-void track(Track& t) {
-  const PsumMode mode = track_accumulate(t, dst, t.arg(accumulate), 20, 21);
-  const bool clean = t.is_clean(stationary) && t.is_clean(moving);
-  const bool keeps = mode != PsumMode::overwrite && !t.is_clean(dst);
-  const std::vector<Shadow> before = keeps ? t.read(dst) : std::vector<Shadow>{};
-  const std::vector<std::uint8_t> state = before.empty() ? std::vector<std::uint8_t>{} : t.psum_state(dst);
-  if (clean && before.empty()) {
-    t.write_clean(dst);
-    return t.mark_matmul(dst);
-  }
-  const std::int64_t m = t.partitions(dst), n = t.free_size(dst);
-  const auto column_shadow = [&](int param, std::int64_t count) {
-    const std::vector<Shadow> in = t.read(param);
-    std::vector<Shadow> out(count);
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      Shadow& s = out[i % static_cast<std::size_t>(count)];
-      if (s == 0) s = in[i];
-    }
-    return out;
-  };
-  const auto a = column_shadow(stationary, m), b = column_shadow(moving, n);
+// A transpose overwrites: dst[m, n] from stationary[n, m] and from the identity's column n.
+void track_transpose(Track& t) {
+  t.set_psum_mode(PsumMode::overwrite, {});
+  const std::vector<Shadow> in = t.read(stationary), identity = t.read(moving);
+  const std::int64_t n = t.partitions(stationary), m = t.free_size(stationary);
   std::vector<Shadow> out(m * n);
-  for (std::int64_t i = 0; i < m * n; ++i) {
-    out[i] = a[i / n] ? a[i / n] : b[i % n];
-    const bool adds = !state.empty() && state[i] == 2 && !(t.has(accumulate) && !t.boolean(accumulate));
-    if (out[i] == 0 && adds) out[i] = before[i];
+  for (std::int64_t i = 0; i < m * n; ++i) out[i] = in[i % n * m + i / n];
+  for (std::int64_t i = 0; i < n * n; ++i) {
+    for (std::int64_t row = 0; identity[i] && row < m; ++row) out[row * n + i % n] = identity[i];
   }
   t.write(dst, out);
   t.mark_matmul(dst);
+}
+
+void track(Track& t) {
+  if (t.boolean(is_transpose) && t.arch().features.tensor_transpose_mode) return track_transpose(t);
+  const Arg overwrite{.kind = Arg::Kind::boolean};
+  track_product(t, dst, t.boolean(is_transpose) ? overwrite : t.arg(accumulate), 20, 21,
+                column_shadow(t, stationary, t.partitions(dst)), column_shadow(t, moving, t.free_size(dst)));
 }
 
 }  // namespace

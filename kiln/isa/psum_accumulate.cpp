@@ -15,27 +15,29 @@ void refuse_or_warn(Track& t, int state, int never_rule, int other_rule) {
   const std::string found = "accumulate=True into PSUM that a non-matmul instruction wrote last";
   t.arch().features.psum_bfloat16 ? t.warn(other_rule, found) : t.fail(other_rule, found);
 }
-}  // namespace
 
-PsumMode track_accumulate(Track& t, int dst, const Arg& accumulate, int never_rule, int other_rule) {
-  const auto decide = [&](PsumMode mode, std::vector<std::uint8_t> add = {}) {
-    t.set_psum_mode(mode, std::move(add));
-    return mode;
-  };
-  const bool given = accumulate.kind != Arg::Kind::none;
-  if (given && accumulate.integer == 0) return decide(PsumMode::overwrite);
-  const int state = t.uniform_psum_state(dst);
-  if (state >= 0) {
-    if (given) refuse_or_warn(t, state, never_rule, other_rule);
-    return decide(given || state == kMatmul ? PsumMode::accumulate : PsumMode::overwrite);
+// What the elements of dst do with the product: all take it, all add it, or as `add` says.
+struct Decision {
+  PsumMode mode;
+  std::vector<std::uint8_t> add;
+  bool adds(std::size_t i) const {
+    return mode == PsumMode::accumulate || (mode == PsumMode::per_element && add[i]);
   }
-  std::vector<std::uint8_t> add = t.psum_state(dst);
-  if (given) {
-    refuse_or_warn(t, *std::min_element(add.begin(), add.end()), never_rule, other_rule);
-    return decide(PsumMode::accumulate);
+};
+
+Decision decide(Track& t, int dst, const Arg& accumulate, int never_rule, int other_rule) {
+  const bool forced = accumulate.kind != Arg::Kind::none;
+  if (forced && accumulate.integer == 0) return {PsumMode::overwrite, {}};
+  const int uniform = t.uniform_psum_state(dst);
+  if (!forced && uniform >= 0) return {uniform == kMatmul ? PsumMode::accumulate : PsumMode::overwrite, {}};
+  std::vector<std::uint8_t> add = uniform < 0 ? t.psum_state(dst) : std::vector<std::uint8_t>{};
+  if (forced) {
+    const int worst = uniform < 0 ? *std::min_element(add.begin(), add.end()) : uniform;
+    refuse_or_warn(t, worst, never_rule, other_rule);
+    return {PsumMode::accumulate, {}};
   }
   for (auto& a : add) a = a == kMatmul;
-  return decide(PsumMode::per_element, std::move(add));
+  return {PsumMode::per_element, std::move(add)};
 }
 
 void store_sum(const Run& r, const Tile& dst, const float* sum) {
@@ -54,6 +56,53 @@ void store_sum(const Run& r, const Tile& dst, const float* sum) {
     }
     store_row(r, dst, row, 0, n, out.data());
   }
+}
+
+}  // namespace
+
+std::vector<Shadow> column_shadow(Track& t, int param, std::int64_t columns) {
+  if (t.is_clean(param)) return {};
+  const std::vector<Shadow> in = t.read(param);
+  std::vector<Shadow> out(columns);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    Shadow& s = out[i % static_cast<std::size_t>(columns)];
+    if (s == 0) s = in[i];
+  }
+  return out;
+}
+
+void track_product(Track& t, int dst, const Arg& accumulate, int never_rule, int other_rule,
+                   const std::vector<Shadow>& by_row, const std::vector<Shadow>& by_column) {
+  const Decision decision = decide(t, dst, accumulate, never_rule, other_rule);
+  t.set_psum_mode(decision.mode, decision.add);
+  const bool keeps = decision.mode != PsumMode::overwrite && !t.is_clean(dst);
+  if (by_row.empty() && by_column.empty() && !keeps) {
+    t.write_clean(dst);
+    return t.mark_matmul(dst);
+  }
+  const std::int64_t n = t.free_size(dst);
+  const std::vector<Shadow> before = keeps ? t.read(dst) : std::vector<Shadow>{};
+  std::vector<Shadow> out(t.access(dst).count());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!by_row.empty()) out[i] = by_row[i / n];
+    if (out[i] == 0 && !by_column.empty()) out[i] = by_column[i % n];
+    if (out[i] == 0 && keeps && decision.adds(i)) out[i] = before[i];
+  }
+  t.write(dst, out);
+  t.mark_matmul(dst);
+}
+
+void multiply_into(const Run& r, const Tile& dst, const float* a, std::ptrdiff_t a_stride, const float* b,
+                   std::ptrdiff_t b_stride, std::int64_t k) {
+  const bool direct =
+      dst.dtype == DType::float32 && dst.row_is_contiguous() && r.psum_mode != PsumMode::per_element;
+  if (direct)
+    return r.k.matmul(a, a_stride, b, b_stride, reinterpret_cast<float*>(dst.data), dst.row_bytes / 4, k,
+                      dst.rows, dst.free_size, r.psum_mode == PsumMode::accumulate);
+  thread_local std::vector<float> sum;
+  sum.resize(dst.count());
+  r.k.matmul(a, a_stride, b, b_stride, sum.data(), dst.free_size, k, dst.rows, dst.free_size, false);
+  store_sum(r, dst, sum.data());
 }
 
 }  // namespace kiln::isa

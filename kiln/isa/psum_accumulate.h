@@ -6,13 +6,20 @@
 
 namespace kiln::isa {
 
-// Decides, per element of dst, whether the result overwrites or adds. accumulate None: the first matmul
-// overwrites, later ones add. True on memory that no matmul wrote breaks `never_rule` (never written) or
-// `other_rule` (written by another instruction: an error on gen2 and gen3, a warning from gen4 on).
-PsumMode track_accumulate(Track& t, int dst, const Arg& accumulate, int never_rule, int other_rule);
+// A product enters PSUM. Decides, per element of dst, whether it overwrites or adds. accumulate None: the
+// first matmul overwrites, later ones add. True on memory that no matmul wrote breaks `never_rule` (never
+// written) or `other_rule` (written by another instruction: an error on gen2 and gen3, a warning from gen4
+// on). dst[m, n] depends on by_row[m], by_column[n] (empty: clean), and on itself where it is added to.
+void track_product(Track& t, int dst, const Arg& accumulate, int never_rule, int other_rule,
+                   const std::vector<Shadow>& by_row, const std::vector<Shadow>& by_column);
 
-// Stores a finished sum (rows x n, row-major) into dst as run.psum_mode says. The sum is added once, in
-// float32.
-void store_sum(const Run& r, const Tile& dst, const float* sum);
+// The first shadow of each column of a tile whose rows hold `columns` elements one or several times; empty
+// when clean.
+std::vector<Shadow> column_shadow(Track& t, int param, std::int64_t columns);
+
+// dst (m x n) becomes, or is increased by, the product of a (k x m) and b (k x n), as run.psum_mode says. The
+// finished float32 sum is added once.
+void multiply_into(const Run& r, const Tile& dst, const float* a, std::ptrdiff_t a_stride, const float* b,
+                   std::ptrdiff_t b_stride, std::int64_t k);
 
 }  // namespace kiln::isa
