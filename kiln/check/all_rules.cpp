@@ -6,6 +6,7 @@
 #include "kiln/base/npy.h"
 #include "kiln/base/thread_pool.h"
 #include "kiln/check/rules.h"
+#include "kiln/isa/builder_rules.h"
 #include "kiln/isa/operand_rules.h"
 #include "kiln/isa/text_rules.h"
 #include "kiln/isa/verify.h"
@@ -39,6 +40,7 @@ std::vector<RuleInfo> all_rules() {
   append_rules(out, isa::verify_rules(), "the structure of a program");
   append_rules(out, memory_rules(), "on-chip memory");
   append_rules(out, io_rules(), "inputs, outputs and registers of a program");
+  append_rules(out, isa::builder_rules(), "kernels in the C++ builder");
   append_rules(out, isa::text_rules(), "the text form of a program");
   append_rules(out, npy_rules(), ".npy files");
   append_rules(out, file_rules(), "files");

@@ -4,7 +4,14 @@
 
 #include <algorithm>
 
+#include "kiln/isa/builder_rules.h"
+
 namespace kiln::isa {
+namespace {
+SourceLoc source_loc(const std::source_location& at) {
+  return {at.file_name(), static_cast<int>(at.line()), {}};
+}
+}  // namespace
 
 Kernel::Kernel(std::string name, Target target) {
   program_.name = std::move(name);
@@ -30,12 +37,7 @@ Block& Kernel::block() {
 
 View Kernel::tensor(Memory memory, Role role, Shape shape, DType dtype, TensorOptions options, Where at) {
   if (shape.size() > kMaxRank || shape.size() < (is_on_chip(memory) ? 2u : 1u))
-    throw Error(Diagnostic{.category = Category::invalid,
-                           .code = "builder.R1",
-                           .rule = "a tensor has 1 to 5 dimensions, on chip at least 2",
-                           .loc = {at.file_name(), static_cast<int>(at.line()), {}},
-                           .found = fmt::format("{} dimensions", shape.size()),
-                           .help = "reshape it"});
+    throw_builder_error(builder_rule::rank, fmt::format("{} dimensions", shape.size()), {}, source_loc(at));
   Tensor t{.name = options.name.empty() ? fmt::format("t{}", next_name_++) : std::move(options.name),
            .memory = memory,
            .dtype = dtype,
@@ -97,6 +99,9 @@ void Kernel::loop(std::int64_t count, const std::function<void(Index)>& body, Wh
 
 void Kernel::tiles(std::int64_t total, std::int64_t tile,
                    const std::function<void(Index, std::int64_t)>& body, Where at) {
+  if (total < 0 || tile < 1)
+    throw_builder_error(builder_rule::tiles, fmt::format("{} in tiles of {}", total, tile), {},
+                        source_loc(at));
   const std::int64_t whole_tiles = total / tile;
   if (whole_tiles == 1) body(0, tile);
   if (whole_tiles > 1)

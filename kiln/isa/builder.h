@@ -101,7 +101,7 @@ class View {
   View view(DType dtype) const;  // reinterprets the bytes; the last dimension scales
 
   // Explicit pattern over the tensor's storage, outermost first; on chip the first pair is the partition
-  // dimension.
+  // dimension, its step the tensor's free size.
   View ap(std::initializer_list<Dim> pattern, const Index& offset = 0) const;
   // Run-time addresses. `scale` elements per unit of the value.
   View scalar_offset(Reg reg, std::int64_t scale) const;
@@ -116,6 +116,8 @@ class View {
   Access access_;
   std::vector<Term> partition_terms_, offset_terms_;
   void move(int dim, const Index& start);
+  bool is_gathered(int dim) const;
+  int first_free() const;
 };
 
 // A number, or a tile with one value per partition.

@@ -2,16 +2,13 @@
 #include <fmt/format.h>
 
 #include "kiln/isa/builder.h"
+#include "kiln/isa/builder_rules.h"
 
 namespace kiln::isa {
 namespace {
 
 [[noreturn]] void refuse(const std::string& found, const std::string& help) {
-  throw Error(Diagnostic{.category = Category::invalid,
-                         .code = "builder.R2",
-                         .rule = "a view stays inside its tensor and keeps the partition dimension in place",
-                         .found = found,
-                         .help = help});
+  throw_builder_error(builder_rule::view, found, help);
 }
 
 void add_terms(std::vector<Term>& terms, const std::vector<Term>& more, std::int64_t factor) {
@@ -51,6 +48,15 @@ Shape View::shape() const {
   return s;
 }
 
+bool View::is_gathered(int d) const {
+  if (access_.dynamic == kNone) return false;
+  return kernel_->program_.dynamics[access_.dynamic].kind ==
+         (d == 0 ? Dynamic::Kind::vector : Dynamic::Kind::indirect);
+}
+
+// Dimensions before this one cannot be moved or split: partitions, and rows that indices address.
+int View::first_free() const { return on_chip() || is_gathered(0) ? 1 : 0; }
+
 // Moves the view's first element along a dimension.
 void View::move(int d, const Index& start) {
   const bool partition = on_chip() && d == 0;
@@ -64,6 +70,9 @@ View View::slice(int d, const Index& start, std::int64_t size, std::int64_t step
   if (d < 0 || d >= rank() || size < 1 || step < 1 || (on_chip() && d == 0 && step != 1))
     refuse(fmt::format("slice of dimension {} with size {} and step {}", d, size, step),
            "sizes and steps are positive; the partition dimension has no step");
+  if (is_gathered(d))
+    refuse("slice of a dimension that indices address",
+           "slice the indices, or slice before vector_offset or indirect");
   if (start.is_constant() && (start.constant() < 0 || start.constant() + (size - 1) * step >= dim(d)))
     refuse(fmt::format("slice {} + {} of a dimension of {}", start.constant(), size, dim(d)),
            "keep the slice inside the dimension");
@@ -107,29 +116,32 @@ View View::index(std::initializer_list<Slice> slices) const {
 }
 
 View View::permute(std::initializer_list<int> dims) const {
+  if (static_cast<int>(dims.size()) != rank())
+    refuse(fmt::format("permutation of {} dimensions by {} numbers", rank(), dims.size()),
+           "name every dimension once");
   View v = *this;
   int i = 0, seen = 0;
   for (int d : dims) {
-    if (d < 0 || d >= rank() || (on_chip() && (i == 0) != (d == 0)))
-      refuse("permutation", "keep dimension 0 first on chip");
+    if (d < 0 || d >= rank() || (seen >> d & 1))
+      refuse(fmt::format("dimension {} in a permutation", d), "name every dimension once");
+    if (i < first_free() && i != d)
+      refuse(fmt::format("dimension {} first", d), "dimension 0 stays first on chip and in gathered rows");
     seen |= 1 << d;
     v.access_.dims[i++] = access_.dims[d];
   }
-  if (i != rank() || seen != (1 << rank()) - 1)
-    refuse("permutation of other dimensions", "name every dimension once");
   return v;
 }
 
 View View::broadcast(int d, std::int64_t size) const {
-  if (d < (on_chip() ? 1 : 0) || d >= rank() || dim(d) != 1)
-    refuse(fmt::format("broadcast of dimension {}", d), "broadcast a free dimension of size 1");
+  if (d < first_free() || d >= rank() || dim(d) != 1 || size < 1)
+    refuse(fmt::format("broadcast of dimension {} to {}", d, size), "broadcast a free dimension of size 1");
   View v = *this;
   v.access_.dims[d] = {0, size};
   return v;
 }
 
 View View::expand_dim(int d) const {
-  if (d < (on_chip() ? 1 : 0) || d > rank() || rank() == kMaxRank)
+  if (d < first_free() || d > rank() || rank() == kMaxRank)
     refuse(fmt::format("new dimension at {}", d), "at most 5 dimensions, the partition dimension first");
   View v = *this;
   for (int i = rank(); i > d; --i) v.access_.dims[i] = v.access_.dims[i - 1];
@@ -139,10 +151,10 @@ View View::expand_dim(int d) const {
 }
 
 View View::reshape_dim(int d, std::initializer_list<std::int64_t> sizes) const {
-  std::int64_t product = 1;
-  for (auto s : sizes) product *= s;
+  std::int64_t product = sizes.size() ? 1 : 0;
+  for (auto s : sizes) product = s < 1 ? 0 : product * s;
   const int extra = static_cast<int>(sizes.size()) - 1;
-  if (d < (on_chip() ? 1 : 0) || d >= rank() || product != dim(d) || rank() + extra > kMaxRank)
+  if (d < first_free() || d >= rank() || product != dim(d) || rank() + extra > kMaxRank)
     refuse(fmt::format("dimension {} split into sizes of product {}", d, product),
            "the product is the dimension's size");
   View v = *this;
@@ -157,16 +169,18 @@ View View::reshape_dim(int d, std::initializer_list<std::int64_t> sizes) const {
 }
 
 View View::flatten_dims(int first, int last) const {
-  if (first < (on_chip() ? 1 : 0) || last >= rank() || first > last)
-    refuse("flatten_dims", "name free dimensions in order");
-  std::int64_t count = dim(last);
+  if (first < first_free() || last >= rank() || first > last)
+    refuse(fmt::format("dimensions {} to {}", first, last), "name free dimensions in order");
+  Dim merged = access_.dims[last];
   for (int i = last - 1; i >= first; --i) {
-    if (access_.dims[i].stride != access_.dims[i + 1].stride * dim(i + 1))
+    const Dim& outer = access_.dims[i];
+    if (outer.count == 1) continue;  // its stride is never taken
+    if (merged.count != 1 && outer.stride != merged.stride * merged.count)
       refuse("dimensions that do not follow each other in memory", "copy the tile first");
-    count *= dim(i);
+    merged = {merged.count == 1 ? outer.stride : merged.stride, merged.count * outer.count};
   }
   View v = *this;
-  v.access_.dims[first] = {access_.dims[last].stride, count};
+  v.access_.dims[first] = merged;
   for (int i = last + 1; i < rank(); ++i) v.access_.dims[first + i - last] = access_.dims[i];
   v.access_.rank = static_cast<std::uint8_t>(rank() - (last - first));
   return v;
@@ -177,6 +191,8 @@ View View::view(DType to) const {
   View v = *this;
   v.access_.dtype = to;
   if (from_size == to_size) return v;
+  if (access_.dynamic != kNone)
+    refuse("a view of a run-time address", "reinterpret the bytes first, then give the address");
   const auto scale = [&](std::int64_t x) {
     if (x * from_size % to_size) refuse("a view that cuts elements", "the byte sizes must divide");
     return x * from_size / to_size;
@@ -192,24 +208,29 @@ View View::view(DType to) const {
 }
 
 View View::ap(std::initializer_list<Dim> pattern, const Index& offset) const {
+  if (pattern.size() > kMaxRank || pattern.size() < (on_chip() ? 2u : 1u))
+    refuse(fmt::format("a pattern of {} pairs", pattern.size()), "1 to 5 pairs, on chip at least 2");
   View v = *this;
-  v.offset_terms_.clear();
+  v.offset_terms_ = offset.terms();
   v.partition_terms_.clear();
   v.access_.partition = {};
   v.access_.offset = {offset.constant(), 0, 0};
-  add_terms(v.offset_terms_, offset.terms(), 1);
   v.access_.rank = static_cast<std::uint8_t>(pattern.size());
-  if (pattern.size() > kMaxRank || pattern.size() < (on_chip() ? 2u : 1u))
-    refuse(fmt::format("a pattern of {} pairs", pattern.size()), "1 to 5 pairs, on chip at least 2");
   std::copy(pattern.begin(), pattern.end(), v.access_.dims);
-  if (on_chip()) {
-    const Tensor& t = kernel_->program_.tensors[tensor()];
-    if (pattern.begin()->stride != t.free_size())
-      refuse("a partition step that is not the tensor's free size", "partitions are contiguous");
-    v.access_.dims[0].stride = 1;
-    v.access_.partition.constant = v.access_.offset.constant / t.free_size();
-    v.access_.offset.constant %= t.free_size();
-  }
+  if (!on_chip()) return v;
+  const std::int64_t row = kernel_->program_.tensors[tensor()].bytes_per_partition() / size_bytes(dtype());
+  if (pattern.begin()->stride != row)
+    refuse(fmt::format("a partition step of {} elements", pattern.begin()->stride),
+           fmt::format("partitions follow each other: the step is the tensor's free size, {}", row));
+  // The offset counts elements of the whole tensor: whole rows of it are partitions.
+  v.access_.dims[0].stride = 1;
+  v.access_.partition.constant = offset.constant() / row;
+  v.access_.offset.constant = offset.constant() % row;
+  std::erase_if(v.offset_terms_, [&](const Term& t) {
+    if (t.coefficient % row) return false;
+    v.partition_terms_.push_back({t.loop, t.coefficient / row});
+    return true;
+  });
   return v;
 }
 
