@@ -27,12 +27,13 @@ void Run::fail(int number, std::string found) const {
 
 void Run::warn(int number, const std::string& found) const {
   if (warnings && inputs_written)
-    warnings->add(&inst_, number, rule_diagnostic(*this, arch(), number, Severity::warning, found, {}));
+    warnings->add(&inst_, number,
+                  [&] { return rule_diagnostic(*this, arch(), number, Severity::warning, found, {}); });
 }
 
-void WarningSink::add(const Instruction* inst, int number, Diagnostic diagnostic) {
+void WarningSink::add(const Instruction* inst, int number, FunctionRef<Diagnostic()> make) {
   std::lock_guard lock(mutex_);
-  found_.try_emplace({inst, number}, std::move(diagnostic));
+  if (!found_.contains({inst, number})) found_.emplace(std::pair{inst, number}, make());
 }
 
 std::vector<Diagnostic> WarningSink::take() {

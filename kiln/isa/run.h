@@ -21,7 +21,8 @@ namespace kiln::isa {
 // Warnings of instructions that run on any thread, one per rule and instruction, in program order.
 class WarningSink {
  public:
-  void add(const Instruction* inst, int number, Diagnostic diagnostic);
+  // Adds what make() returns, unless the instruction has this warning already.
+  void add(const Instruction* inst, int number, FunctionRef<Diagnostic()> make);
   std::vector<Diagnostic> take();
 
  private:

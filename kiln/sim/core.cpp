@@ -215,7 +215,7 @@ void Core::add_operands(Run& run, const Instruction& inst) {
 }
 
 Tracker Core::tracker(const Instruction& inst) {
-  Tracker tracker{program_, inst, arch_, origins_, tracked_, operands_, report_.warnings};
+  Tracker tracker{program_, inst, arch_, origins_, tracked_, operands_, warnings_};
   tracker.queue = &queue_;
   return tracker;
 }

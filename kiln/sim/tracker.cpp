@@ -208,7 +208,8 @@ void Tracker::fail(int number, std::string found) {
 }
 
 void Tracker::warn(int number, std::string found) {
-  warnings_.push_back(isa::rule_diagnostic(*this, arch(), number, Severity::warning, std::move(found), {}));
+  warnings_.add(&inst_, number,
+                [&] { return isa::rule_diagnostic(*this, arch(), number, Severity::warning, found, {}); });
 }
 
 void Tracker::report(const TrackedOperand& o, Shadow shadow, std::int64_t element, const char* code,

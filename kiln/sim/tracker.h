@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "kiln/isa/run.h"
 #include "kiln/isa/track.h"
 #include "kiln/sim/storage.h"
 
@@ -36,7 +37,7 @@ struct TrackedOperand {
 class Tracker final : public isa::Track {
  public:
   Tracker(const isa::Program& program, const isa::Instruction& inst, const Arch& arch, const Origins& origins,
-          TrackedState& state, std::vector<TrackedOperand>& operands, std::vector<Diagnostic>& warnings)
+          TrackedState& state, std::vector<TrackedOperand>& operands, isa::WarningSink& warnings)
       : Track(program, inst, arch),
         origins_(origins),
         state_(state),
@@ -76,7 +77,7 @@ class Tracker final : public isa::Track {
   const Origins& origins_;
   TrackedState& state_;
   std::vector<TrackedOperand>& operands_;
-  std::vector<Diagnostic>& warnings_;
+  isa::WarningSink& warnings_;
 };
 
 }  // namespace kiln::sim
