@@ -84,8 +84,7 @@ TrackedLane* track_start(Track& t, const Reduction& d, ReductionRules rules) {
   return lane;
 }
 
-void track_reduction(Track& t, const Reduction& d, ReductionRules rules, std::initializer_list<int> inputs) {
-  const std::vector<Shadow> grid = overlay(t, d.dst, inputs);
+void track_reduction(Track& t, const Reduction& d, ReductionRules rules, const std::vector<Shadow>& grid) {
   TrackedLane* lane = track_start(t, d, rules);
   write_shadow(t, d.dst, grid);
   const std::int64_t rows = t.partitions(d.dst), columns = t.free_size(d.dst);

@@ -40,9 +40,9 @@ struct ReductionRules {
   int undefined, mixed;
 };
 
-// Shadows of dst (element by element from `inputs`), of the accumulators and of reduce_res.
+// Gives dst its shadows (empty: clean), and with them the accumulators and reduce_res theirs.
 void track_reduction(Track& t, const Reduction& reduction, ReductionRules rules,
-                     std::initializer_list<int> inputs);
+                     const std::vector<Shadow>& dst_shadow);
 
 // The lanes after the command, before results go in.
 TrackedLane* track_start(Track& t, const Reduction& reduction, ReductionRules rules);

@@ -114,7 +114,8 @@ void track(Track& t) {
   const int first = t.alu(op0) == AluOp::bypass ? int{data} : int{imm0};
   const int second = t.alu(op1) == AluOp::bypass ? int{data} : int{imm1};
   const int param = t.act(op) == ActFn::prelu ? int{relu_param} : int{data};
-  track_reduction(t, reduction(t), {.undefined = 12, .mixed = 13}, {data, first, second, param});
+  track_reduction(t, reduction(t), {.undefined = 12, .mixed = 13},
+                  overlay(t, dst, {data, first, second, param}));
 }
 
 unsigned state(const InstView& v) {

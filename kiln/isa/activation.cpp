@@ -52,7 +52,8 @@ void run(Run& r) { run_activation(r, kParams, command(r)); }
 Cost cost(const CostQuery& q) { return cost_activation(q, kParams); }
 
 void track(Track& t) {
-  track_reduction(t, kParams.reduction(command(t)), {.undefined = 15, .mixed = 16}, {data, bias, scale});
+  track_reduction(t, kParams.reduction(command(t)), {.undefined = 15, .mixed = 16},
+                  overlay(t, dst, {data, bias, scale}));
 }
 
 unsigned state(const InstView& v) { return state_of(v, kActRegisters, command(v), reduce_res); }

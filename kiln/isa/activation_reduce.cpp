@@ -37,7 +37,7 @@ Cost cost(const CostQuery& q) { return cost_activation(q, kParams); }
 
 void track(Track& t) {
   // reset_reduce depends on nothing that came before, so no rule of the state can break.
-  track_reduction(t, kParams.reduction(ReduceCmd::reset_reduce), {}, {data, bias, scale});
+  track_reduction(t, kParams.reduction(ReduceCmd::reset_reduce), {}, overlay(t, dst, {data, bias, scale}));
 }
 
 unsigned state(const InstView&) { return kActRegisters; }

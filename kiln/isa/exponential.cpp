@@ -68,7 +68,9 @@ Cost cost(const CostQuery& q) {
   return {.cycles = q.stream(static_cast<double>(q.free_size(src)), kElementsPerCycle)};
 }
 
-void track(Track& t) { track_reduction(t, reduction(t), {.undefined = 8, .mixed = 9}, {src, max_value}); }
+void track(Track& t) {
+  track_reduction(t, reduction(t), {.undefined = 8, .mixed = 9}, overlay(t, dst, {src, max_value}));
+}
 
 unsigned state(const InstView& v) {
   return state_of(v, kVectorAccumulators, v.get<ReduceCmd>(reduce_cmd), reduce_res);

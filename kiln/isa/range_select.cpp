@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <bit>
 #include <cfloat>
 
 #include "kiln/isa/accumulator.h"
@@ -82,23 +83,42 @@ void check(Check& c) {
     c.require(7, c.is_column(reduce_res, c.partitions(dst)), [&] { return c.describe(reduce_res); });
 }
 
+// kept[i]: 1 when element first + i of a row with these bounds is kept, else 0.
+void compare(const InstView& v, const Kernels& k, std::int64_t first, std::size_t n, float bound_0,
+             float bound_1, float* kept) {
+  alignas(64) float index[kChunk];
+  const auto start = static_cast<std::int32_t>(v.integer(range_start) + first);
+  for (std::size_t i = 0; i < n; ++i) index[i] = static_cast<float>(start + static_cast<std::int32_t>(i));
+  k.alu_vs(v.alu(comp_op0), index, bound_0, kept, n);
+  k.alu_vs(v.alu(comp_op1), index, bound_1, index, n);
+  k.alu_vv(AluOp::multiply, kept, index, kept, n);
+}
+
 void run(Run& r) {
-  const std::int64_t start = r.integer(range_start);
   map_and_reduce(r, reduction(r), {&r.tile(on_true_tile)}, [&](const RowChunk& c) {
-    alignas(64) float index[kChunk], above[kChunk], below[kChunk];
-    const auto first = static_cast<std::int32_t>(start + c.first);
-    for (std::size_t i = 0; i < c.n; ++i) index[i] = static_cast<float>(first + static_cast<std::int32_t>(i));
-    r.k.alu_vs(r.alu(comp_op0), index, r.column(bound0, c.row), above, c.n);
-    r.k.alu_vs(r.alu(comp_op1), index, r.column(bound1, c.row), below, c.n);
-    for (std::size_t i = 0; i < c.n; ++i)
-      c.out[i] = (above[i] != 0) & (below[i] != 0) ? c.in[0][i] : -FLT_MAX;
+    alignas(64) float kept[kChunk];
+    compare(r, r.k, c.first, c.n, r.column(bound0, c.row), r.column(bound1, c.row), kept);
+    for (std::size_t i = 0; i < c.n; ++i) c.out[i] = kept[i] != 0 ? c.in[0][i] : -FLT_MAX;
   });
 }
 
 Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q.free_size(dst)))}; }
 
-// The bounds are sinks: they have been written.
-void track(Track& t) { track_reduction(t, reduction(t), {.undefined = 10, .mixed = 11}, {on_true_tile}); }
+// An element that is not kept depends on nothing; the bounds are sinks, so they have been written.
+void track(Track& t) {
+  std::vector<Shadow> grid = overlay(t, dst, {on_true_tile});
+  if (!grid.empty()) {
+    const std::vector<std::uint32_t> b0 = t.bits(bound0), b1 = t.bits(bound1);
+    const std::int64_t n = t.free_size(dst);
+    for (std::size_t i = 0; i < grid.size(); ++i) {
+      const std::int64_t row = static_cast<std::int64_t>(i) / n, f = static_cast<std::int64_t>(i) % n;
+      float kept;
+      compare(t, plain_kernels(), f, 1, std::bit_cast<float>(b0[row]), std::bit_cast<float>(b1[row]), &kept);
+      if (kept == 0) grid[i] = 0;
+    }
+  }
+  track_reduction(t, reduction(t), {.undefined = 10, .mixed = 11}, grid);
+}
 
 unsigned state(const InstView& v) {
   return state_of(v, kVectorAccumulators, v.get<ReduceCmd>(reduce_cmd), reduce_res);

@@ -81,8 +81,19 @@ Cost cost(const CostQuery& q) {
   return {.cycles = q.stream(static_cast<double>(q.free_size(dst)), psum ? 1.0 : 0.5)};
 }
 
-// The predicate is a sink: it has been written.
-void track(Track& t) { track_reduction(t, reduction(t), {.undefined = 9, .mixed = 10}, {on_true, on_false}); }
+// An element depends on the side that the predicate chooses; the predicate is a sink, so it has been written.
+void track(Track& t) {
+  std::vector<Shadow> chosen = overlay(t, dst, {on_true}), other = overlay(t, dst, {on_false});
+  if (!chosen.empty() || !other.empty()) {
+    const std::vector<std::uint32_t> truth = t.bits(predicate);
+    chosen.resize(truth.size());
+    other.resize(truth.size());
+    for (std::size_t i = 0; i < truth.size(); ++i) {
+      if ((truth[i] != 0) == t.boolean(reverse_pred)) chosen[i] = other[i];
+    }
+  }
+  track_reduction(t, reduction(t), {.undefined = 9, .mixed = 10}, chosen);
+}
 
 unsigned state(const InstView& v) {
   return state_of(v, kVectorAccumulators, v.get<ReduceCmd>(reduce_cmd), reduce_res);

@@ -86,7 +86,9 @@ Cost cost(const CostQuery& q) {
   return {.cycles = q.stream(static_cast<double>(q.free_size(data))) + q.spec().min_interval_cycles};
 }
 
-void track(Track& t) { track_reduction(t, reduction(t), {.undefined = 13, .mixed = 14}, {data, operand0}); }
+void track(Track& t) {
+  track_reduction(t, reduction(t), {.undefined = 13, .mixed = 14}, overlay(t, dst, {data, operand0}));
+}
 
 unsigned state(const InstView&) { return kVectorAccumulators; }
 
