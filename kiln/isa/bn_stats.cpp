@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <array>
+
 #include "kiln/isa/check.h"
 #include "kiln/isa/cost.h"
 #include "kiln/isa/run.h"
@@ -25,26 +27,36 @@ void check(Check& c) {
   });
 }
 
-// Count, mean and sum of squared deviations of every second element, in double; three zeros when there is
-// none.
-void triple(const float* x, std::int64_t n, float* out) {
-  const std::int64_t count = (n + 1) / 2;
-  double sum = 0, squares = 0;
-  for (std::int64_t i = 0; i < n; i += 2) sum += x[i];
-  const double mean = count ? sum / static_cast<double>(count) : 0;
-  for (std::int64_t i = 0; i < n; i += 2) squares += (x[i] - mean) * (x[i] - mean);
-  out[0] = static_cast<float>(count);
-  out[1] = static_cast<float>(mean);
-  out[2] = static_cast<float>(squares);
+// Sums of term(x, 0) over the even and of term(x, 1) over the odd elements, in ascending order.
+template <class Term>
+std::array<double, 2> even_and_odd(const float* x, std::int64_t n, Term&& term) {
+  double even = 0, odd = 0;
+  for (std::int64_t i = 0; i + 1 < n; i += 2) {
+    even += term(x[i], 0);
+    odd += term(x[i + 1], 1);
+  }
+  if (n % 2) even += term(x[n - 1], 0);
+  return {even, odd};
+}
+
+// Both triples, in double. Without odd elements theirs is three zeros.
+void statistics(const float* x, std::int64_t n, float* out) {
+  const std::int64_t count[2] = {(n + 1) / 2, n / 2};
+  auto mean = even_and_odd(x, n, [](double v, int) { return v; });
+  for (int k : {0, 1}) mean[k] = count[k] ? mean[k] / static_cast<double>(count[k]) : 0;
+  const auto squares = even_and_odd(x, n, [&](double v, int k) { return (v - mean[k]) * (v - mean[k]); });
+  for (int k : {0, 1}) {
+    out[3 * k] = static_cast<float>(count[k]);
+    out[3 * k + 1] = static_cast<float>(mean[k]);
+    out[3 * k + 2] = static_cast<float>(squares[k]);
+  }
 }
 
 void run(Run& r) {
   const Tile& x = r.tile(data);
   float scratch[kMaxElements], out[kResults];
   for (std::int64_t row = 0; row < x.rows; ++row) {
-    const float* values = load_row(r, x, row, 0, x.free_size, scratch);
-    triple(values, x.free_size, out);
-    triple(values + 1, x.free_size - 1, out + 3);
+    statistics(load_row(r, x, row, 0, x.free_size, scratch), x.free_size, out);
     store_row(r, r.tile(dst), row, 0, kResults, out);
   }
 }

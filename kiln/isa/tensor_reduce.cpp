@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <numeric>
 
@@ -95,21 +96,56 @@ void store_results(Run& r, std::int64_t row, std::int64_t first, std::size_t n, 
   store_row(r, r.tile(dst), row, first, n, values);
 }
 
-// acc[i] = fold of row i, `stride` floats apart: from its first element on, not from an identity.
+// acc[i] = fold of row i, `stride` floats apart, from its first element on. Where a start value leaves the
+// first element as it is, sign of zero included, the fold takes whole rows; else it takes the rest of them.
 void fold(const Run& r, const float* x, std::ptrdiff_t stride, std::size_t rows, std::size_t n, float* acc) {
+  const AluOp o = r.alu(op);
+  if (o == AluOp::add || o == AluOp::multiply) {
+    std::fill_n(acc, rows, o == AluOp::add ? -0.0f : 1.0f);
+    return r.k.fold_rows(o, x, stride, rows, n, acc);
+  }
   for (std::size_t i = 0; i < rows; ++i) acc[i] = x[static_cast<std::ptrdiff_t>(i) * stride];
-  r.k.fold_rows(r.alu(op), x + 1, stride, rows, n - 1, acc);
+  r.k.fold_rows(o, x + 1, stride, rows, n - 1, acc);
 }
 
-// Many short groups in a row: as many as fit into a piece are folded side by side.
+// Many short groups in a row: element j of many groups at once.
 void run_short_groups(Run& r, std::int64_t size) {
   const Tile& x = r.tile(data);
-  alignas(64) float scratch[kChunk], acc[kChunk];
+  alignas(64) float scratch[kChunk], columns[kChunk];
   const std::int64_t groups = x.free_size / size, piece = static_cast<std::int64_t>(kChunk) / size;
   for (std::int64_t row = 0; row < x.rows; ++row) {
     for (std::int64_t g = 0; g < groups; g += piece) {
-      const std::size_t n = std::min(piece, groups - g);
-      fold(r, load_row(r, x, row, g * size, n * size, scratch), size, n, size, acc);
+      const std::int64_t n = std::min(piece, groups - g);
+      r.k.transpose(4, load_row(r, x, row, g * size, n * size, scratch), size, columns, n, n, size);
+      for (std::int64_t j = 1; j < size; ++j) r.k.alu_vv(r.alu(op), columns, columns + j * n, columns, n);
+      store_results(r, row, g, n, columns);
+    }
+  }
+}
+
+// A view whose groups lie across the memory: neighbours belong to different groups, so element j of all
+// groups is read in one piece.
+bool lies_across(const Tile& x, std::int64_t size) {
+  return !x.column && x.free_rank == 2 && x.free[1].count == size &&
+         std::abs(x.free[0].stride) < std::abs(x.free[1].stride);
+}
+
+void run_across(Run& r, std::int64_t size) {
+  Tile x = r.tile(data);
+  const std::int64_t groups = x.free[0].count, step = x.free[1].stride * x.element_bytes();
+  std::byte* const start = x.data;
+  x.free_rank = 1;
+  x.free_size = groups;
+  alignas(64) float acc[kChunk], scratch[kChunk];
+  for (std::int64_t row = 0; row < x.rows; ++row) {
+    for (std::int64_t g = 0; g < groups; g += kChunk) {
+      const std::size_t n = std::min<std::size_t>(kChunk, groups - g);
+      x.data = start;
+      std::copy_n(load_row(r, x, row, g, n, scratch), n, acc);
+      for (std::int64_t j = 1; j < size; ++j) {
+        x.data = start + j * step;
+        r.k.alu_vv(r.alu(op), acc, load_row(r, x, row, g, n, scratch), acc, n);
+      }
       store_results(r, row, g, n, acc);
     }
   }
@@ -158,7 +194,8 @@ void run_long_groups(Run& r, std::int64_t size) {
 void run(Run& r) {
   if (is_bitvec(r.alu(op))) return run_bits(r);
   const std::int64_t size = group_size(r), groups = r.tile(data).free_size / size;
-  constexpr std::int64_t kSideBySide = 8;  // fewer groups than this leave lanes of the fold idle
+  constexpr std::int64_t kSideBySide = 16;  // fewer groups than this are not worth a piece of their own
+  if (groups >= kSideBySide && lies_across(r.tile(data), size)) return run_across(r, size);
   if (groups >= kSideBySide && size * kSideBySide <= static_cast<std::int64_t>(kChunk))
     return run_short_groups(r, size);
   run_long_groups(r, size);

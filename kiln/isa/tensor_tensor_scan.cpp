@@ -40,47 +40,57 @@ void check(Check& c) {
   }
 }
 
-constexpr std::size_t kColumns = 64;  // of all rows at a time, column by column
+// Pieces of this shape are turned round, so that a step of the recurrence takes one element of each row.
+constexpr std::int64_t kRows = 128, kColumns = 128;
+// No power of two, so that rows do not compete for the same cache lines.
+constexpr std::int64_t kRowStride = kColumns + 16, kColumnStride = kRows + 16;
 
-// out[f * rows + p] = free element first + f of row p.
-void load_columns(const Run& r, const Tile& t, std::int64_t first, std::size_t n, float* out) {
-  if (t.dtype == DType::float32 && t.row_is_contiguous())
-    return r.k.transpose(4, reinterpret_cast<const float*>(t.row(0)) + first, t.row_bytes / 4, out, t.rows,
-                         t.rows, n);
-  std::vector<float> rows(t.rows * n);
-  for (std::int64_t p = 0; p < t.rows; ++p) load_row(r, t, p, first, n, &rows[p * n]);
-  r.k.transpose(4, rows.data(), n, out, t.rows, t.rows, n);
-}
+class Piece {
+ public:
+  explicit Piece(const Run& r) : r_(r), by_row_(kRows * kRowStride), by_column_(kColumns * kColumnStride) {}
+  float* column(std::int64_t f) { return &by_column_[f * kColumnStride]; }
 
-void store_columns(const Run& r, const Tile& t, std::int64_t first, std::size_t n, const float* values) {
-  if (t.dtype == DType::float32 && t.row_is_contiguous())
-    return r.k.transpose(4, values, t.rows, reinterpret_cast<float*>(t.row(0)) + first, t.row_bytes / 4, n,
-                         t.rows);
-  std::vector<float> rows(t.rows * n);
-  r.k.transpose(4, values, t.rows, rows.data(), n, n, t.rows);
-  for (std::int64_t p = 0; p < t.rows; ++p) store_row(r, t, p, first, n, &rows[p * n]);
-}
+  void load(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t rows, std::int64_t n) {
+    for (std::int64_t p = 0; p < rows; ++p) {
+      float* to = &by_row_[p * kRowStride];
+      const float* from = load_row(r_, t, row + p, first, n, to);
+      if (from != to) std::copy_n(from, n, to);
+    }
+    r_.k.transpose(4, by_row_.data(), kRowStride, by_column_.data(), kColumnStride, rows, n);
+  }
+  void store(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t rows, std::int64_t n) {
+    r_.k.transpose(4, by_column_.data(), kColumnStride, by_row_.data(), kRowStride, n, rows);
+    for (std::int64_t p = 0; p < rows; ++p) store_row(r_, t, row + p, first, n, &by_row_[p * kRowStride]);
+  }
 
-// A row is sequential, the rows are not: each step takes one column, all rows at once.
+ private:
+  const Run& r_;
+  std::vector<float> by_row_, by_column_;
+};
+
 void run(Run& r) {
   const Tile& d = r.tile(dst);
-  const std::size_t rows = d.rows;
-  std::vector<float> x(rows * kColumns), y(rows * kColumns), state(rows);
-  for (std::size_t p = 0; p < rows; ++p) state[p] = r.column(initial, p);
-  const auto apply = [&](int op, bool reversed, const float* a, const float* b, float* out) {
-    r.k.alu_vv(r.alu(op), reversed ? b : a, reversed ? a : b, out, rows);
-  };
-  for (std::int64_t first = 0; first < d.free_size; first += kColumns) {
-    const std::size_t n = std::min<std::size_t>(kColumns, d.free_size - first);
-    load_columns(r, r.tile(data0), first, n, x.data());
-    load_columns(r, r.tile(data1), first, n, y.data());
-    for (std::size_t f = 0; f < n; ++f) {
-      float *x_f = &x[f * rows], *y_f = &y[f * rows];
-      apply(op0, r.boolean(reverse0), x_f, state.data(), x_f);
-      apply(op1, r.boolean(reverse1), x_f, y_f, y_f);
-      std::copy_n(y_f, rows, state.data());
+  Piece x(r), y(r);
+  float start[kRows];
+  for (std::int64_t row = 0; row < d.rows; row += kRows) {
+    const std::int64_t rows = std::min(kRows, d.rows - row);
+    const auto apply = [&](int op, bool reversed, const float* a, const float* b, float* out) {
+      r.k.alu_vv(r.alu(op), reversed ? b : a, reversed ? a : b, out, rows);
+    };
+    for (std::int64_t p = 0; p < rows; ++p) start[p] = r.column(initial, row + p);
+    for (std::int64_t first = 0; first < d.free_size; first += kColumns) {
+      const std::int64_t n = std::min(kColumns, d.free_size - first);
+      x.load(r.tile(data0), row, first, rows, n);
+      y.load(r.tile(data1), row, first, rows, n);
+      const float* state = start;
+      for (std::int64_t f = 0; f < n; ++f) {
+        apply(op0, r.boolean(reverse0), x.column(f), state, x.column(f));
+        apply(op1, r.boolean(reverse1), x.column(f), y.column(f), y.column(f));
+        state = y.column(f);
+      }
+      std::copy_n(state, rows, start);
+      y.store(d, row, first, rows, n);
     }
-    store_columns(r, d, first, n, y.data());
   }
 }
 
