@@ -41,7 +41,7 @@ const Arch kGen3 = {
         /* vector  */ {0.96, 128, 1, 4, 1, 64, 0, 64},
         /* sync    */ {1.2, 0, 0, 0, 0, 0, 0, 64},
     },
-    .dma = {16, 23, 27.2, 1300, 545, 350, 8, 0.9, 0.5, 0.5},
+    .dma = {16, 23, 27.2, 1300, 545, 350, 8, 0.9, 0.5, 0.5, 153},
     .features = {.hwdge = true,
                  .dma_indirect_transpose = true,
                  .tensor_transpose_mode = true,

@@ -41,7 +41,7 @@ const Arch kGen4 = {
         /* vector  */ {1.2, 128, 1, 4, 4, 64, 0, 64},
         /* sync    */ {1.2, 0, 0, 0, 0, 0, 0, 64},
     },
-    .dma = {16, 33, 38.4, 1300, 545, 350, 8, 0.9, 0.5, 1},
+    .dma = {16, 33, 38.4, 1300, 545, 350, 8, 0.9, 0.5, 1, 153},
     .features = {.hwdge = true,
                  .dma_priority = true,
                  .dma_indirect_transpose = true,

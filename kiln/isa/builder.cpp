@@ -23,6 +23,11 @@ Kernel& Kernel::fragment() {
   return *this;
 }
 
+Kernel& Kernel::pair() {
+  program_.lnc = 2;
+  return *this;
+}
+
 LocId Kernel::locate(const Where& at) {
   const int line = static_cast<int>(at.line());
   if (at.file_name() == last_file_ && line == last_line_) return last_loc_;

@@ -187,6 +187,8 @@ class Kernel {
 
   // A piece of a kernel whose inputs and outputs may live on chip.
   Kernel& fragment();
+  // One of the two programs of a logical core pair.
+  Kernel& pair();
 
   using Where = std::source_location;
   View input(std::string name, Shape shape, DType dtype, Memory memory = Memory::hbm,

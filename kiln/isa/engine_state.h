@@ -20,6 +20,8 @@ struct EngineState {
   std::array<std::array<Xorwow, 4>, 128> vector_random;
   std::array<Xorwow, 128> gpsimd_random;
   EngineState();
+  // Starts every state of the vector engine anew; a core begins with seed 0.
+  void seed_vector_random(std::uint32_t seed);
 };
 
 // What an instruction touches of it, as bits: instructions that share a bit keep program order.

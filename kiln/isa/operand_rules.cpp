@@ -175,17 +175,6 @@ class OperandCheck {
     }
   }
 
-  // Every value that the first partition takes over the loops is a multiple of the unit.
-  bool starts_at_multiple(const Affine& start, std::int64_t base, std::int64_t unit) const {
-    std::int64_t first = start.constant + base;
-    for (const Term& term : c_.program().terms_of(start)) {
-      const Loop& loop = c_.program().loops[term.loop];
-      first += term.coefficient * loop.lower.value;
-      if (loop.trip_count() > 1 && term.coefficient * loop.step % unit != 0) return false;
-    }
-    return first % unit == 0;
-  }
-
   // Shuffles, and the scales of microscaled tiles, which lie in a few rows of every quadrant.
   bool has_own_start_rule(const ParamInfo& p) const {
     const Opcode op = c_.inst().opcode;
@@ -195,14 +184,12 @@ class OperandCheck {
 
   void start_partition(const ParamInfo& p, const Access& a, const Tensor& t) {
     if (has_own_start_rule(p)) return;
-    const std::int64_t base = t.address ? t.address->partition : 0;
     const std::int64_t n = a.rows();
     const std::int64_t unit = n > 64 ? c_.arch().partitions : n > 32 ? 64 : 32;
-    if (a.partition.term_count == 0 && (a.partition.constant + base) % unit == 0) return;
-    if (!starts_at_multiple(a.partition, base, unit))
-      report(kStartPartition,
-             fmt::format("`{}` has {} partitions from partition {}{}", p.name, n, a.partition.constant + base,
-                         a.partition.term_count ? " on, moving with a loop" : ""));
+    if (!starts_at_multiple(c_.program(), a, unit))
+      report(kStartPartition, fmt::format("`{}` has {} partitions from partition {}{}", p.name, n,
+                                          a.partition.constant + (t.address ? t.address->partition : 0),
+                                          a.partition.term_count ? " on, moving with a loop" : ""));
   }
 
   void destination(const ParamInfo& p, const Access& a) {
@@ -266,6 +253,17 @@ class OperandCheck {
 
 std::span<const Rule> operand_rules() { return kRules; }
 void check_operands(const Check& c, std::vector<Diagnostic>& out) { OperandCheck(c, out).all(); }
+
+bool starts_at_multiple(const Program& program, const Access& a, std::int64_t unit) {
+  const auto& address = program.tensors[a.tensor].address;
+  std::int64_t first = a.partition.constant + (address ? address->partition : 0);
+  for (const Term& term : program.terms_of(a.partition)) {
+    const Loop& loop = program.loops[term.loop];
+    first += term.coefficient * loop.lower.value;
+    if (loop.trip_count() > 1 && term.coefficient * loop.step % unit != 0) return false;
+  }
+  return first % unit == 0;
+}
 
 int merge_dims(const Dim* dims, int rank, Dim* merged) {
   int n = 0;

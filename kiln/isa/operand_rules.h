@@ -11,6 +11,9 @@ namespace kiln::isa {
 std::span<const Rule> operand_rules();
 void check_operands(const Check& c, std::vector<Diagnostic>& out);
 
+// Every first partition that an on-chip access takes over the loops is a multiple of `unit`.
+bool starts_at_multiple(const Program& program, const Access& access, std::int64_t unit);
+
 // Drops unit dims and merges neighbours that chain, innermost last. Returns the new rank.
 int merge_dims(const Dim* dims, int rank, Dim* merged);
 

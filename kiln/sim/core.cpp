@@ -18,10 +18,18 @@ constexpr std::int64_t kRowSkew = 192;           // keeps rows of a whole memory
 
 bool is_multicore(Opcode op) { return op == Opcode::sendrecv || op == Opcode::core_barrier; }
 bool is_register_instruction(const Instruction& inst) { return info(inst.opcode).group == "register"; }
+
+[[noreturn]] void different_sizes(const Program& program, const Tensor& t, const Storage& other) {
+  Diagnostic d = run_diagnostic(
+      "run.R9", fmt::format("`{}` has {} x {} bytes on one core, {} x {} on the other", t.name, other.rows,
+                            other.row_bytes, t.partitions(), t.bytes_per_partition()));
+  d.loc = program.locs[t.loc];
+  throw Error(std::move(d));
+}
 }  // namespace
 
 Core::Core(const Program& program, const Arch& arch, const RunOptions& options, SharedTensors& shared,
-           TaskQueue& queue, RunReport& report, WarningSink& warnings)
+           Origins& origins, TaskQueue& queue, RunReport& report, WarningSink& warnings)
     : program_(program),
       arch_(arch),
       options_(options),
@@ -35,7 +43,8 @@ Core::Core(const Program& program, const Arch& arch, const RunOptions& options, 
       bindings_(program.tensors.size()),
       pool_(program.tensors.size()),
       lifetimes_(program),
-      origin_(program.tensors.size()) {
+      origin_(program.tensors.size()),
+      origins_(origins) {
   bind_placed(shared);
   frames_.push_back({&program.body});
 }
@@ -48,8 +57,10 @@ void Core::bind_placed(SharedTensors& shared) {
     if (t.role != Role::internal || t.memory == Memory::shared_hbm) {
       Binding& b = shared[t.name];
       if (!b.storage) b.storage = std::make_shared<Storage>(t.partitions(), t.bytes_per_partition());
+      if (b.storage->rows != t.partitions() || b.storage->row_bytes != t.bytes_per_partition())
+        different_sizes(program_, t, *b.storage);
       if (t.role == Role::output || t.role == Role::internal) {
-        origin_[id] = origins_.add(id);
+        origin_[id] = origins_.add({&program_, id});
         b.storage->shadow.reset(b.storage->rows * b.storage->row_bytes, origin_[id]);
       }
       if (t.memory == Memory::psum) b.storage->psum.reset(b.storage->rows * b.storage->row_bytes, 0);
@@ -60,7 +71,7 @@ void Core::bind_placed(SharedTensors& shared) {
         const std::int64_t bytes =
             t.memory == Memory::psum ? arch_.psum_partition_bytes : arch_.sbuf_partition_bytes;
         memory = std::make_shared<Storage>(arch_.partitions, bytes + kRowSkew);
-        memory->shadow.reset(memory->rows * memory->row_bytes, origins_.add(id));
+        memory->shadow.reset(memory->rows * memory->row_bytes, origins_.add({&program_, id}));
         memory->psum.reset(memory->rows * memory->row_bytes, 0);
       }
       bindings_[id] = {memory, t.address->partition, t.address->byte_offset};
@@ -88,7 +99,7 @@ void Core::declare(TensorId id) {
     storage = make_storage(t.partitions(), t.bytes_per_partition());
     pool.push_back(storage);
   }
-  if (!origin_[id]) origin_[id] = origins_.add(id);
+  if (!origin_[id]) origin_[id] = origins_.add({&program_, id});
   storage->shadow.reset(storage->rows * storage->row_bytes, origin_[id]);
   if (t.memory == Memory::psum) storage->psum.reset(storage->rows * storage->row_bytes, 0);
   bindings_[id] = {storage, 0, 0};
@@ -121,41 +132,40 @@ std::uint32_t Core::read_register(RegisterId id, LocId loc) const {
   throw Error(std::move(d));
 }
 
-std::int64_t Core::bound(const Bound& b) const {
-  return b.is_register ? static_cast<std::int32_t>(read_register(static_cast<RegisterId>(b.value), 0))
+std::int64_t Core::bound(const Bound& b, LocId loc) const {
+  return b.is_register ? static_cast<std::int32_t>(read_register(static_cast<RegisterId>(b.value), loc))
                        : b.value;
 }
 
 void Core::enter(LoopId id) {
   const Loop& loop = program_.loops[id];
-  Frame frame{&loop.body, 0, id, 0};
-  if (loop.kind == Loop::Kind::dynamic_while) {
-    if (read_register(loop.reg, loop.loc) == 0) return;
-  } else {
-    loop_value_[id] = bound(loop.lower);
-    if (loop_value_[id] >= bound(loop.upper)) return;
-    if (loop.kind == Loop::Kind::dynamic_for) {
-      registers_[loop.reg] = static_cast<std::uint32_t>(loop_value_[id]);
-      register_defined_[loop.reg] = true;
-    }
+  if (loop.kind != Loop::Kind::dynamic_while) loop_value_[id] = bound(loop.lower, loop.loc);
+  if (goes_on(loop, id)) frames_.push_back({&loop.body, 0, id, 0});
+}
+
+// Whether another iteration follows; hands a dynamic loop's register its value.
+bool Core::goes_on(const Loop& loop, LoopId id) {
+  if (loop.kind == Loop::Kind::dynamic_while) return read_register(loop.reg, loop.loc) != 0;
+  if (loop_value_[id] >= bound(loop.upper, loop.loc)) return false;
+  if (loop.kind == Loop::Kind::dynamic_for) {
+    registers_[loop.reg] = static_cast<std::uint32_t>(loop_value_[id]);
+    register_defined_[loop.reg] = true;
   }
-  frames_.push_back(frame);
+  return true;
 }
 
 // Starts the next iteration of the loop whose body just ended; false when there is none.
 bool Core::repeat(Frame& frame) {
   const Loop& loop = program_.loops[frame.loop];
+  frame.next = 0;
+  loop_value_[frame.loop] += loop.step;
+  if (!goes_on(loop, frame.loop)) return false;
   if (loop.kind != Loop::Kind::static_for && ++frame.iterations >= options_.max_dynamic_iterations) {
     Diagnostic d = run_diagnostic("run.R5", fmt::format("{} iterations and no end", frame.iterations));
     d.loc = program_.locs[loop.loc];
     throw Error(std::move(d));
   }
-  frame.next = 0;
-  if (loop.kind == Loop::Kind::dynamic_while) return read_register(loop.reg, loop.loc) != 0;
-  loop_value_[frame.loop] += loop.step;
-  if (loop.kind == Loop::Kind::dynamic_for)
-    registers_[loop.reg] = static_cast<std::uint32_t>(loop_value_[frame.loop]);
-  return loop_value_[frame.loop] < bound(loop.upper);
+  return true;
 }
 
 bool Core::advance() {

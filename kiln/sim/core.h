@@ -23,7 +23,7 @@ using SharedTensors = std::map<std::string, Binding, std::less<>>;
 class Core {
  public:
   Core(const isa::Program& program, const Arch& arch, const RunOptions& options, SharedTensors& shared,
-       TaskQueue& queue, RunReport& report, isa::WarningSink& warnings);
+       Origins& origins, TaskQueue& queue, RunReport& report, isa::WarningSink& warnings);
 
   // Goes on until the program ends (true) or the core waits for its peer (false).
   bool advance();
@@ -49,7 +49,8 @@ class Core {
   std::shared_ptr<Storage> make_storage(std::int64_t rows, std::int64_t row_bytes);
   void enter(isa::LoopId id);
   bool repeat(Frame& frame);
-  std::int64_t bound(const isa::Bound& b) const;
+  bool goes_on(const isa::Loop& loop, isa::LoopId id);
+  std::int64_t bound(const isa::Bound& b, isa::LocId loc) const;
   std::uint32_t read_register(isa::RegisterId id, isa::LocId loc) const;
 
   bool needs_tracking() const;
@@ -94,7 +95,7 @@ class Core {
       spare_;  // given back
   Lifetimes lifetimes_;
   std::vector<isa::Shadow> origin_;
-  Origins origins_;
+  Origins& origins_;
   TrackedState tracked_;
   isa::EngineState state_;
   TaskRef last_user_[4];  // of each StateBit

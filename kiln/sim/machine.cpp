@@ -46,11 +46,12 @@ RunReport run(std::span<const isa::Program* const> programs, const Arch& arch, c
   const int processors = static_cast<int>(std::thread::hardware_concurrency());
   TaskQueue queue(options.threads > 0 ? options.threads : std::max(processors, 1));
   SharedTensors shared;
+  Origins origins;
   for (const isa::Program* p : programs) bind_buffers(*p, buffers, shared);
   std::vector<std::unique_ptr<Core>> cores;
   for (const isa::Program* p : programs)
-    cores.push_back(std::make_unique<Core>(*p, arch, options, shared, queue, report, warnings));
-  run_together(cores);
+    cores.push_back(std::make_unique<Core>(*p, arch, options, shared, origins, queue, report, warnings));
+  run_together(cores, arch);
   queue.wait();
   for (Diagnostic& d : warnings.take()) report.warnings.push_back(std::move(d));
   return report;

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
+#include "kiln/isa/check.h"
 #include "kiln/isa/print.h"
+#include "kiln/isa/sendrecv.h"
 #include "kiln/sim/rules.h"
 
 namespace kiln::sim {
@@ -37,25 +41,67 @@ bool same_meeting(const Core& a, const Core& b) {
   return InstView(a.program(), x).integer(pipe_id) == InstView(b.program(), y).integer(pipe_id);
 }
 
-// `from` sends its src into the dst of `to`.
-void transfer(Core& from, Core& to) {
-  const TrackedOperand& src = from.operands()[0];
-  const TrackedOperand& dst = to.operands()[1];
-  EngineState state;
-  const Run run(to.program(), *to.waiting_at(), arch(Target::trn2), Engine::dma, plain_kernels(), state);
-  copy_elements(run, dst.tile, src.tile);
-  Tracker reads = from.tracker(*from.waiting_at()), writes = to.tracker(*to.waiting_at());
-  if (reads.is_clean(src.param)) {
-    writes.write_clean(dst.param);
-  } else {
-    writes.write(dst.param, reads.read(src.param));
+// What travels: bytes and shadows in row-major order.
+struct Parcel {
+  std::vector<std::byte> bytes;
+  std::vector<Shadow> shadow;
+};
+
+// Calls fn(address, position in the parcel) for every element.
+template <class Fn>
+void for_elements(const Tile& t, Fn&& fn) {
+  const std::int64_t size = t.element_bytes();
+  for (std::int64_t row = 0; row < t.rows; ++row) {
+    for_runs(t, row, 0, t.free_size,
+             [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t position) {
+               for (std::int64_t i = 0; i < n; ++i)
+                 fn(at + i * stride * size, (row * t.free_size + position + i) * size);
+             });
   }
 }
 
-void meet(Core& a, Core& b) {
+Parcel pick_up(Core& from) {
+  const TrackedOperand& src = from.operands()[0];
+  Parcel parcel{std::vector<std::byte>(src.tile.count() * src.tile.element_bytes()), {}};
+  for_elements(src.tile, [&](std::byte* at, std::int64_t position) {
+    std::memcpy(parcel.bytes.data() + position, at, src.tile.element_bytes());
+  });
+  parcel.shadow = from.tracker(*from.waiting_at()).read(src.param);
+  return parcel;
+}
+
+void deliver(const Parcel& parcel, Core& to) {
+  const TrackedOperand& dst = to.operands()[1];
+  for_elements(dst.tile, [&](std::byte* at, std::int64_t position) {
+    std::memcpy(at, parcel.bytes.data() + position, dst.tile.element_bytes());
+  });
+  to.tracker(*to.waiting_at()).write(dst.param, parcel.shadow);
+}
+
+// What neither core can see alone: that each names the other one, and that tiles fit.
+void check_exchange(Core& core, int rank, Core& peer, const Arch& arch) {
+  const InstView view(core.program(), *core.waiting_at());
+  const auto fail = [&](int number, std::string found) {
+    throw Error(rule_diagnostic(view, arch, number, Severity::error, std::move(found), {}));
+  };
+  if (view.integer(args::sendrecv::send_to_rank) != 1 - rank)
+    fail(kSendrecvRanks,
+         fmt::format("core {} has send_to_rank {}", rank, view.integer(args::sendrecv::send_to_rank)));
+  const Access &sent = view.access(args::sendrecv::src), &received = *peer.operands()[1].access;
+  if (sent.dtype != received.dtype || shape_text(sent) != shape_text(received))
+    fail(kSendrecvPeerTile,
+         fmt::format("core {} sends {} {}, core {} receives {} {}", rank, name(sent.dtype), shape_text(sent),
+                     1 - rank, name(received.dtype), shape_text(received)));
+}
+
+void meet(Core& a, Core& b, const Arch& arch) {
   if (a.waiting_at()->opcode == Opcode::sendrecv) {
-    transfer(a, b);
-    transfer(b, a);
+    check_exchange(a, 0, b, arch);
+    check_exchange(b, 1, a, arch);
+    // src and dst of a core may be the same elements: both are read before either is written.
+    const Parcel from_a = pick_up(a), from_b = pick_up(b);
+    deliver(from_a, b);
+    deliver(from_b, a);
   }
   a.resume();
   b.resume();
@@ -63,7 +109,7 @@ void meet(Core& a, Core& b) {
 
 }  // namespace
 
-void run_together(const std::vector<std::unique_ptr<Core>>& cores) {
+void run_together(const std::vector<std::unique_ptr<Core>>& cores, const Arch& arch) {
   std::vector<bool> ended(cores.size());
   while (true) {
     bool all_ended = true;
@@ -74,7 +120,7 @@ void run_together(const std::vector<std::unique_ptr<Core>>& cores) {
     if (all_ended) return;
     const bool pair = cores.size() == 2 && !ended[0] && !ended[1];
     if (!pair || !same_meeting(*cores[0], *cores[1])) deadlock(cores);
-    meet(*cores[0], *cores[1]);
+    meet(*cores[0], *cores[1], arch);
   }
 }
 

@@ -9,6 +9,6 @@
 namespace kiln::sim {
 
 // Runs all cores to their end. A core that waits for nobody is reported as a deadlock, with the reason.
-void run_together(const std::vector<std::unique_ptr<Core>>& cores);
+void run_together(const std::vector<std::unique_ptr<Core>>& cores, const Arch& arch);
 
 }  // namespace kiln::sim

@@ -21,6 +21,8 @@ constexpr RuleText kRules[] = {
      "make both cores issue the same sequence of sendrecv (per pipe_id) and core_barrier calls"},
     {"run.R8", "a source and a destination whose addresses are known only at run time do not overlap in part",
      "copy through another tile"},
+    {"run.R9", "a tensor that both cores of a pair see has the same size on both",
+     "declare the tensor with the same shape and dtype in both programs, or rename one"},
 };
 
 }  // namespace

@@ -57,9 +57,9 @@ std::string index_text(const isa::Access& a, std::int64_t element) {
 
 }  // namespace
 
-Shadow Origins::add(isa::TensorId tensor) {
-  if (tensors_.size() < 255) tensors_.push_back(tensor);
-  return static_cast<Shadow>(tensors_.size());
+Shadow Origins::add(const Origin& origin) {
+  if (origins_.size() < 255) origins_.push_back(origin);
+  return static_cast<Shadow>(origins_.size());
 }
 
 TrackedOperand& Tracker::operand(int param) {
@@ -214,7 +214,8 @@ void Tracker::warn(int number, std::string found) {
 
 void Tracker::report(const TrackedOperand& o, Shadow shadow, std::int64_t element, const char* code,
                      const char* what) {
-  const isa::Tensor& origin = program().tensors[origins_.tensor(shadow)];
+  const isa::Program& maker = *origins_[shadow].program;
+  const isa::Tensor& origin = maker.tensors[origins_[shadow].tensor];
   const isa::Tensor& reached = program().tensors[o.access->tensor];
   Diagnostic d =
       run_diagnostic(code, fmt::format("element {} of `{}` depends on bytes of `{}` that were never written",
@@ -224,7 +225,7 @@ void Tracker::report(const TrackedOperand& o, Shadow shadow, std::int64_t elemen
   d.context = isa::print(program(), inst());
   d.notes.push_back(
       {fmt::format("`{}` ({} in {}) was declared here", origin.name, name(origin.dtype), name(origin.memory)),
-       program().locs[origin.loc]});
+       maker.locs[origin.loc]});
   d.allowed = fmt::format("an {} that depends on written bytes only", what);
   throw Error(std::move(d));
 }

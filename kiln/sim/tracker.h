@@ -11,14 +11,18 @@
 namespace kiln::sim {
 
 // Where bytes that were never written come from: shadow value 1 … 255 is origins[value - 1]; the last one
-// stands for every later origin.
+// stands for every later origin. The cores of a pair have one list, because shadows travel between them.
+struct Origin {
+  const isa::Program* program;
+  isa::TensorId tensor;
+};
 class Origins {
  public:
-  isa::Shadow add(isa::TensorId tensor);
-  isa::TensorId tensor(isa::Shadow shadow) const { return tensors_[shadow - 1]; }
+  isa::Shadow add(const Origin& origin);
+  const Origin& operator[](isa::Shadow shadow) const { return origins_[shadow - 1]; }
 
  private:
-  std::vector<isa::TensorId> tensors_;
+  std::vector<Origin> origins_;
 };
 
 // What engines hold between instructions, as far as the tracker cares.

@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+
+#include "kiln/isa/check.h"
+#include "kiln/isa/cost.h"
+#include "kiln/isa/run.h"
+#include "kiln/isa/track.h"
+
+namespace kiln::isa {
+namespace {
+using namespace args::core_barrier;
+
+constexpr Rule kRules[] = {
+    /* R1 */ {"the kernel runs on a pair of cores (lnc 2)",
+              "build the kernel for lnc 2, or drop the barrier"},
+    /* R2 */ {"cores is (0, 1)", "pass cores=(0, 1)"},
+};
+
+void check(Check& c) {
+  c.require(1, c.program().lnc == 2, [&] { return fmt::format("lnc is {}", c.program().lnc); });
+  const auto ids = c.integers(cores);
+  c.require(2, ids.size() == 2 && ids[0] == 0 && ids[1] == 1, [&] {
+    std::string list;
+    for (std::int64_t id : ids) list += fmt::format("{}{}", list.empty() ? "" : ", ", id);
+    return fmt::format("cores is ({})", list);
+  });
+}
+
+// The machine makes the cores meet (sim/pair.h); no core does it alone.
+void run(Run&) { internal_error(__FILE__, __LINE__, "core_barrier runs on a pair of cores"); }
+
+Cost cost(const CostQuery& q) { return {.cycles = q.stream(0)}; }
+
+}  // namespace
+
+extern const Semantics semantics_core_barrier = {
+    .rules = kRules,
+    .description =
+        "Each core signals the other one and waits for its signal. What either core wrote to data before its "
+        "barrier, both see after it.",
+    .engine = nullptr,
+    .check = check,
+    .run = run,
+    .cost = cost,
+    .track = track_none,
+    .cost_text = "the engine's shortest interval, and the wait for the other core (not documented)",
+};
+
+}  // namespace kiln::isa
