@@ -50,6 +50,7 @@ class Case:
     target: str = "trn2"
     header: str = "fragment"
     program: str = ""
+    peer: str = ""  # of the second core of a pair
     values: list = dataclasses.field(default_factory=list)  # (keyword, name, expression) of in and def, in order
     expectations: list = dataclasses.field(default_factory=list)
     expects_nothing: bool = False
@@ -57,7 +58,13 @@ class Case:
     tensors: dict = dataclasses.field(default_factory=dict)
 
     def text(self):
-        return f'kiln 1\nprogram "{self.path.stem}" target {self.target} {self.header}\n{self.program}'.replace(" \n", "\n")
+        return self.complete(self.program)
+
+    def peer_text(self):
+        return self.complete(self.peer)
+
+    def complete(self, program):
+        return f'kiln 1\nprogram "{self.path.stem}" target {self.target} {self.header}\n{program}'.replace(" \n", "\n")
 
     def named(self, *roles):
         return [t for t in self.tensors.values() if t.role in roles]
@@ -180,10 +187,13 @@ class Reader:
         case, targets = Case(self.path, self.number, kind, labels, rest.strip()), ["trn2"]
         if not case.title:
             self.error("the case has no title")
+        in_peer = False
         for self.number, line in lines:
             word, _, rest = line.partition(" ")
             if word == "":
-                self.program_line(case, line)
+                self.program_line(case, line, in_peer)
+            elif word == "peer":
+                in_peer, case.header = True, "lnc 2 fragment"
             elif word == "target":
                 targets = rest.split()
             elif word == "header":
@@ -200,8 +210,11 @@ class Reader:
         self.validate(case)
         return case, targets
 
-    def program_line(self, case, line):
-        case.program += line + "\n"
+    def program_line(self, case, line, in_peer):
+        if in_peer:
+            case.peer += line + "\n"
+        else:
+            case.program += line + "\n"
         match = TENSOR.match(line)
         if match:
             name, role, _, dtype, shape = match.groups()

@@ -5,6 +5,8 @@ import numpy as np
 import scipy
 import scipy.special
 
+import xorwow
+
 PACKED = {"float8_e5m2_x4": (np.uint32, "float8_e5m2"), "float8_e4m3fn_x4": (np.uint32, "float8_e4m3fn"),
           "float4_e2m1fn_x4": (np.uint16, "float4_e2m1fn")}
 SPECIAL_FLOATS = [
@@ -181,4 +183,5 @@ def minimum(x, y):
 
 
 NAMES = {"np": np, "ml_dtypes": ml_dtypes, "scipy": scipy, "f32": f32, "f64": f64, "bf16": bf16, "fp16": fp16,
-         "cast": cast, "view": view, "pack": pack, "unpack": unpack, "maximum": maximum, "minimum": minimum}
+         "cast": cast, "view": view, "pack": pack, "unpack": unpack, "maximum": maximum, "minimum": minimum,
+         "xorwow": xorwow}

@@ -44,10 +44,25 @@ struct Outcome {
 // Outputs start as bytes that no case expects, so that one which is never written shows.
 constexpr std::byte kUnwritten{0xA5};
 
-Arrays read_arrays(const Program& program, const fs::path& folder) {
+// A program, or the two programs of a pair of cores, which share inputs and outputs by name.
+using Programs = std::vector<Program>;
+
+// Inputs and outputs of all programs.
+std::vector<Tensor> border(const Programs& programs) {
+  std::map<std::string, Tensor> found;
+  for (const Program& p : programs) {
+    for (const Tensor& t : p.tensors) {
+      if (t.role != Role::internal) found.emplace(t.name, t);
+    }
+  }
+  std::vector<Tensor> tensors;
+  for (const auto& [name, t] : found) tensors.push_back(t);
+  return tensors;
+}
+
+Arrays read_arrays(const Programs& programs, const fs::path& folder) {
   Arrays arrays;
-  for (const Tensor& t : program.tensors) {
-    if (t.role == Role::internal) continue;
+  for (const Tensor& t : border(programs)) {
     if (t.role == Role::output) {
       arrays[t.name].assign(static_cast<std::size_t>(t.size() * size_bytes(t.dtype)), kUnwritten);
     } else {
@@ -57,13 +72,15 @@ Arrays read_arrays(const Program& program, const fs::path& folder) {
   return arrays;
 }
 
-Outcome run_variant(const Program& program, const Arrays& inputs, const sim::RunOptions& options) {
+Outcome run_variant(const Programs& programs, const Arrays& inputs, const sim::RunOptions& options) {
   Outcome outcome;
   outcome.arrays = inputs;
   sim::Buffers buffers;
   for (auto& [name, bytes] : outcome.arrays) buffers[name] = {bytes.data(), bytes.size()};
+  std::vector<const Program*> cores;
+  for (const Program& p : programs) cores.push_back(&p);
   try {
-    outcome.diagnostics = sim::run(program, arch(program.target), buffers, options).warnings;
+    outcome.diagnostics = sim::run(cores, arch(programs[0].target), buffers, options).warnings;
     outcome.ok = true;
   } catch (const Error& error) {
     outcome.diagnostics = error.diagnostics();
@@ -76,12 +93,11 @@ bool is_nan(DType t, std::uint32_t bits) {
 }
 
 // Where two runs differ, or nothing. A NaN equals every NaN.
-std::string difference(const Program& program, const Outcome& a, const Outcome& b) {
+std::string difference(const Programs& programs, const Outcome& a, const Outcome& b) {
   if (a.ok != b.ok) return a.ok ? "only the second one fails" : "only the first one fails";
   if (to_text(a.diagnostics) != to_text(b.diagnostics)) return "the diagnostics";
   if (!a.ok) return "";
-  for (const Tensor& t : program.tensors) {
-    if (t.role == Role::internal) continue;
+  for (const Tensor& t : border(programs)) {
     const std::byte *x = a.arrays.at(t.name).data(), *y = b.arrays.at(t.name).data();
     const int size = size_bytes(t.dtype);
     for (std::int64_t i = 0; i < t.size(); ++i) {
@@ -93,9 +109,9 @@ std::string difference(const Program& program, const Outcome& a, const Outcome& 
   return "";
 }
 
-void write_outputs(const Program& program, const Arrays& arrays, const fs::path& folder) {
-  for (const Tensor& t : program.tensors) {
-    if (t.role != Role::output && t.role != Role::inout) continue;
+void write_outputs(const Programs& programs, const Arrays& arrays, const fs::path& folder) {
+  for (const Tensor& t : border(programs)) {
+    if (t.role == Role::input) continue;
     write_npy(folder / fmt::format("out_{}.npy", t.name), {t.dtype, t.shape, arrays.at(t.name)});
   }
 }
@@ -107,25 +123,29 @@ struct Verdict {
 };
 
 Verdict run_case(const fs::path& folder) {
-  Program program;
+  Programs programs;
   try {
-    program = isa::parse(read_file(folder / "program.kiln"), "program.kiln");
+    for (const char* name : {"program.kiln", "peer.kiln"}) {
+      if (fs::exists(folder / name)) programs.push_back(isa::parse(read_file(folder / name), name));
+    }
   } catch (const Error& error) {
     return {"rejected", error.diagnostics(), ""};
   }
   Verdict verdict;
-  check::Report report = check::check_program(program, arch(program.target));
-  if (!report.ok()) return {"rejected", std::move(report.diagnostics), ""};
-  const Arrays inputs = read_arrays(program, folder);
-  const Outcome first = run_variant(program, inputs, kVariants[0].options);
+  for (Program& program : programs) {
+    check::Report report = check::check_program(program, arch(program.target));
+    if (!report.ok()) return {"rejected", std::move(report.diagnostics), ""};
+    for (Diagnostic& d : report.diagnostics) verdict.diagnostics.push_back(std::move(d));
+  }
+  const Arrays inputs = read_arrays(programs, folder);
+  const Outcome first = run_variant(programs, inputs, kVariants[0].options);
   for (const Variant& variant : std::span(kVariants).subspan(1)) {
-    const std::string what = difference(program, first, run_variant(program, inputs, variant.options));
+    const std::string what = difference(programs, first, run_variant(programs, inputs, variant.options));
     if (!what.empty() && verdict.differs.empty())
       verdict.differs = fmt::format("{}, then {}: {}", kVariants[0].name, variant.name, what);
   }
-  if (first.ok) write_outputs(program, first.arrays, folder);
+  if (first.ok) write_outputs(programs, first.arrays, folder);
   verdict.status = first.ok ? "ok" : "failed";
-  verdict.diagnostics = std::move(report.diagnostics);
   verdict.diagnostics.insert(verdict.diagnostics.end(), first.diagnostics.begin(), first.diagnostics.end());
   return verdict;
 }

@@ -57,6 +57,8 @@ class Prepared:
     def write(self, folder):
         folder.mkdir()
         (folder / "program.kiln").write_text(self.case.text())
+        if self.case.peer:
+            (folder / "peer.kiln").write_text(self.case.peer_text())
         for name, value in self.inputs.items():
             raw = value if value.dtype.kind in "biuf" else value.view(f"V{value.dtype.itemsize}")
             np.save(folder / f"in_{name}.npy", raw)
