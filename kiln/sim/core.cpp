@@ -169,6 +169,15 @@ bool Core::repeat(Frame& frame) {
 }
 
 bool Core::advance() {
+  try {
+    return walk();
+  } catch (...) {
+    queue_.wait();  // an instruction before this place may fail yet, and the first failure is reported
+    throw;
+  }
+}
+
+bool Core::walk() {
   while (!frames_.empty()) {
     Frame& frame = frames_.back();
     if (frame.next == frame.block->size()) {
@@ -352,7 +361,6 @@ void Core::add_uses(const TaskRef& task, unsigned state) {
 }
 
 void Core::issue(Run& run, const Instruction& inst, unsigned state) {
-  ++sequence_;
   const bool one_thread = queue_.threads() == 1;
   std::int64_t work = 0;
   if (!one_thread) {
@@ -363,7 +371,7 @@ void Core::issue(Run& run, const Instruction& inst, unsigned state) {
     info(inst.opcode).semantics->run(run);
     return;
   }
-  auto task = std::make_shared<Task>(sequence_, run);
+  auto task = std::make_shared<Task>(queue_.next_sequence(), run);
   task->keep = keep_;
   for (const TrackedOperand& o : operands_) {
     o.storage->drop_finished();

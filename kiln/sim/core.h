@@ -43,6 +43,7 @@ class Core {
     std::int64_t iterations = 0;
   };
 
+  bool walk();
   void bind_placed(SharedTensors& shared);
   void declare(isa::TensorId id);
   void release(isa::TensorId id);
@@ -102,7 +103,6 @@ class Core {
   std::vector<TrackedOperand> operands_;
   std::vector<std::shared_ptr<void>> keep_;  // offset tables of the instruction being issued
   bool moves_ = false;                       // some operand of it moves with a loop or at run time
-  std::int64_t sequence_ = 0;
   const isa::Instruction* waiting_ = nullptr;
 };
 

@@ -40,6 +40,8 @@ class TaskQueue {
   ~TaskQueue();
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
+  // Numbers tasks in the order of issue, over all cores.
+  std::int64_t next_sequence() { return ++sequence_; }
   // `after` must finish first. Call before `submit`.
   static void order(const TaskRef& after, const TaskRef& task);
   void submit(const TaskRef& task);
@@ -61,6 +63,7 @@ class TaskQueue {
   std::condition_variable ready_, progress_;
   std::deque<TaskRef> queue_;
   std::int64_t open_ = 0;
+  std::int64_t sequence_ = 0;  // touched by the issuing thread only
   bool stop_ = false;
   std::atomic<std::int64_t> failed_at_{INT64_MAX};
   std::exception_ptr failure_;
