@@ -16,9 +16,6 @@ if(KILN_SANITIZE)
                                                 -fno-sanitize-recover=all)
   target_link_options(kiln_options INTERFACE -fsanitize=${KILN_SANITIZE})
 endif()
-if(NOT KILN_CHECKS)
-  target_compile_definitions(kiln_options INTERFACE KILN_NO_CHECKS)
-endif()
 
 # kiln_folder(name SOURCES ... DEPENDS ...): the target kiln_<name> for the folder kiln/<name>. A folder sees only the
 # folders named in DEPENDS, so a wrong dependency does not link.

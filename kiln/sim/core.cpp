@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kiln/isa/print.h"
+#include "kiln/sim/checks.h"
 #include "kiln/sim/rules.h"
 
 namespace kiln::sim {
@@ -241,14 +242,11 @@ Tracker Core::tracker(const Instruction& inst) {
 
 // Shadows are checks; what PSUM holds is part of a matmul's meaning.
 bool Core::needs_tracking() const {
-#ifdef KILN_NO_CHECKS
+  if (kChecks) return true;
   for (const TrackedOperand& o : operands_) {
     if (program_.tensors[o.access->tensor].memory == Memory::psum) return true;
   }
   return false;
-#else
-  return true;
-#endif
 }
 
 void Core::execute(const Instruction& inst) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kiln/isa/print.h"
+#include "kiln/sim/checks.h"
 #include "kiln/sim/core.h"
 #include "kiln/sim/rules.h"
 
@@ -51,7 +52,7 @@ bool is_scattered(const Tile& t) { return t.row_offset || t.column; }
 }  // namespace
 
 void Core::check_overlaps(const Run& run) const {
-#ifndef KILN_NO_CHECKS
+  if (!kChecks) return;
   const auto& params = run.row().params;
   for (const TrackedOperand& out : operands_) {
     if (!params[out.param].is_output() || is_scattered(out.tile)) continue;
@@ -67,9 +68,6 @@ void Core::check_overlaps(const Run& run) const {
       throw Error(std::move(d));
     }
   }
-#else
-  (void)run;
-#endif
 }
 
 }  // namespace kiln::sim

@@ -3,6 +3,7 @@
 
 #include "kiln/isa/operand_rules.h"
 #include "kiln/isa/print.h"
+#include "kiln/sim/checks.h"
 #include "kiln/sim/core.h"
 #include "kiln/sim/rules.h"
 
@@ -67,10 +68,10 @@ std::vector<std::int64_t> Core::read_indices(const Access& index, const Run& run
   resolve(tile, index, run);
   Storage& s = *bindings_[index.tensor].storage;
   if (!s.is_idle()) queue_.wait();
-#ifndef KILN_NO_CHECKS
-  std::vector<TrackedOperand> operands{{-1, &index, &s, tile}};
-  Tracker(program_, run.inst(), arch_, origins_, tracked_, operands, warnings_).check_sinks();
-#endif
+  if (kChecks) {
+    std::vector<TrackedOperand> operands{{-1, &index, &s, tile}};
+    Tracker(program_, run.inst(), arch_, origins_, tracked_, operands, warnings_).check_sinks();
+  }
   std::vector<std::int64_t> values(tile.count());
   for (std::int64_t r = 0; r < tile.rows; ++r) {
     for_runs(tile, r, 0, tile.free_size,
