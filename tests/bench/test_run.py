@@ -1,0 +1,24 @@
+"""bench/run works and its figures have the promised form. How fast things are is not a question for a test."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+SOURCE = pathlib.Path(os.environ["KILN_SOURCE_DIR"])
+BUILD = pathlib.Path(os.environ["KILN_BUILD_DIR"])
+
+
+def test_quick_run_writes_every_figure(tmp_path):
+    output = tmp_path / "bench.json"
+    command = [sys.executable, SOURCE / "bench" / "run.py", "--quick", "--build", BUILD, "--output", output]
+    subprocess.run(command, check=True)
+    figures = json.loads(output.read_text())
+    names = [figure["name"] for figure in figures]
+    assert len(set(names)) == len(names)
+    assert {"gemm_f32", "softmax", "small_instructions"} <= set(names)
+    for figure in figures:
+        assert set(figure) == {"name", "value", "limit", "unit"}
+        assert figure["value"] > 0 and figure["limit"] > 0 and figure["unit"] in ("ratio", "instructions/s")
+    assert os.listdir(tmp_path) == ["bench.json"]
