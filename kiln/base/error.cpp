@@ -57,7 +57,8 @@ void add_place(std::string& out, int gutter, const Diagnostic& d, const std::str
   if (d.loc.known()) out += fmt::format("\n{:{}}--> {}", "", gutter, to_string(d.loc));
   if (!source.empty()) out += fmt::format("\n{:>{}} | {}", d.loc.line, gutter, source);
   const std::string bar = fmt::format("{:{}} | ", "", gutter);
-  if (!d.context.empty()) add_lines(out, bar, bar, d.context);
+  const bool told = source.find(d.context) != std::string::npos;  // a program in text form is its own context
+  if (!d.context.empty() && !told) add_lines(out, bar, bar, d.context);
   const auto& stack = d.loc.stack;
   const std::size_t shown = std::min(stack.size(), kMaxShownCalls);
   for (std::size_t i = 0; i < shown; ++i) add_field(out, gutter, "called from", stack[i]);
