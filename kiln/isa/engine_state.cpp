@@ -2,17 +2,6 @@
 
 namespace kiln::isa {
 
-std::uint32_t Xorwow::next() {
-  std::uint32_t t = s[0] ^ (s[0] >> 2);
-  s[0] = s[1];
-  s[1] = s[2];
-  s[2] = s[3];
-  s[3] = s[4];
-  s[4] = (s[4] ^ (s[4] << 4)) ^ (t ^ (t << 1));
-  s[5] += 362437;
-  return s[5] + s[4];
-}
-
 Xorwow Xorwow::seeded(std::uint64_t seed) {
   Xorwow g;
   // splitmix64: neighbouring seeds give unrelated states, and never the all-zero one.

@@ -10,7 +10,11 @@ namespace kiln::isa {
 // slot).
 struct Xorwow {
   std::array<std::uint32_t, 6> s{};  // x, y, z, w, v, d
-  std::uint32_t next();
+  std::uint32_t next() {
+    const std::uint32_t t = s[0] ^ (s[0] >> 2);
+    s = {s[1], s[2], s[3], s[4], (s[4] ^ (s[4] << 4)) ^ (t ^ (t << 1)), s[5] + 362437};
+    return s[5] + s[4];
+  }
   static Xorwow seeded(std::uint64_t seed);
 };
 

@@ -98,7 +98,10 @@ void run(Run& r) {
   map_and_reduce(r, reduction(r), {&r.tile(on_true_tile)}, [&](const RowChunk& c) {
     alignas(64) float kept[kChunk];
     compare(r, r.k, c.first, c.n, r.column(bound0, c.row), r.column(bound1, c.row), kept);
-    for (std::size_t i = 0; i < c.n; ++i) c.out[i] = kept[i] != 0 ? c.in[0][i] : -FLT_MAX;
+    for (std::size_t i = 0; i < c.n; ++i) {
+      const float value = c.in[0][i];  // read in any case, so that the loop has no branch
+      c.out[i] = kept[i] != 0 ? value : -FLT_MAX;
+    }
   });
 }
 
