@@ -1,0 +1,121 @@
+// Any bytes steer a random program. What passes check runs to its end or to a run-time rule, and ends alike
+// with the plain kernels, with the fast ones and on two threads: same error, or same values (any NaN equals
+// any NaN).
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+#include "kiln/check/check_program.h"
+#include "kiln/isa/print.h"
+#include "kiln/sim/machine.h"
+#include "tests/fuzz/legal_program.h"
+
+namespace {
+
+using namespace kiln;
+using Bytes = std::map<std::string, std::vector<std::byte>>;
+
+struct Counts {
+  long programs = 0, passed = 0, ran = 0;
+  Counts() {
+    std::atexit([] {
+      std::printf("%ld programs, %ld passed check, %ld ran to the end\n", counts().programs, counts().passed,
+                  counts().ran);
+    });
+  }
+  static Counts& counts() {
+    static Counts all;
+    return all;
+  }
+};
+
+void require(bool ok, const isa::Program& program, const char* what) {
+  if (ok) return;
+  std::printf("%s\n%s", what, isa::print(program).c_str());
+  std::fflush(stdout);
+  std::abort();
+}
+
+// Small numbers, so that indices hit and floats stay finite; now and then any bits.
+Bytes make_arrays(const isa::Program& program, Choices& choices) {
+  Bytes arrays;
+  for (const isa::Tensor& t : program.tensors) {
+    if (t.role == isa::Role::internal) continue;
+    auto& bytes = arrays[t.name];
+    const int size = size_bytes(t.dtype);
+    bytes.resize(static_cast<std::size_t>(t.size() * size));
+    const bool any_bits = is_packed(t.dtype) || choices.bits() % 4 == 0;
+    for (std::int64_t i = 0; i < t.size(); ++i) {
+      const std::uint64_t bits = choices.bits();
+      const float value = static_cast<float>(bits % 64) * (is_float(t.dtype) ? 0.25f : 0.125f);
+      store_bits(t.dtype, any_bits ? static_cast<std::uint32_t>(bits >> 32) : from_float(t.dtype, value),
+                 bytes.data() + i * size);
+    }
+  }
+  return arrays;
+}
+
+struct Outcome {
+  std::string error;  // code, empty after a run to the end
+  std::vector<std::string> warnings;
+  Bytes arrays;
+};
+
+Outcome run(const isa::Program& program, Bytes arrays, const sim::RunOptions& options) {
+  Outcome outcome;
+  sim::Buffers buffers;
+  for (auto& [name, bytes] : arrays) buffers[name] = {bytes.data(), bytes.size()};
+  try {
+    for (const Diagnostic& d : sim::run(program, arch(program.target), buffers, options).warnings)
+      outcome.warnings.push_back(d.code);
+  } catch (const Error& e) {
+    require(e.first().category != Category::internal, program, e.what());
+    outcome.error = e.first().code;
+  }
+  outcome.arrays = std::move(arrays);
+  return outcome;
+}
+
+bool is_nan(DType t, std::uint32_t bits) { return !is_packed(t) && std::isnan(to_float(t, bits)); }
+
+bool same_values(const isa::Program& program, const Bytes& a, const Bytes& b) {
+  for (const isa::Tensor& t : program.tensors) {
+    if (t.role == isa::Role::internal) continue;
+    const auto &x = a.at(t.name), &y = b.at(t.name);
+    for (std::size_t i = 0; i < x.size(); i += size_bytes(t.dtype)) {
+      const std::uint32_t p = load_bits(t.dtype, &x[i]), q = load_bits(t.dtype, &y[i]);
+      if (p != q && !(is_nan(t.dtype, p) && is_nan(t.dtype, q))) return false;
+    }
+  }
+  return true;
+}
+
+void require_same(const isa::Program& program, const Outcome& a, const Outcome& b, const char* what) {
+  if (a.error != b.error) std::printf("%s: `%s` and `%s`\n", what, a.error.c_str(), b.error.c_str());
+  require(a.error == b.error, program, what);
+  if (!a.error.empty()) return;
+  require(a.warnings == b.warnings, program, what);
+  require(same_values(program, a.arrays, b.arrays), program, what);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Counts& counts = Counts::counts();
+  Choices choices(data, size);
+  const isa::Program program = isa::legal_program(choices);
+  ++counts.programs;
+  if (!check::check_program(program, arch(program.target)).ok()) return 0;
+  ++counts.passed;
+  constexpr std::int64_t kIterations = 1000;
+  const Bytes arrays = make_arrays(program, choices);
+  const Outcome plain =
+      run(program, arrays, {.threads = 1, .plain = true, .max_dynamic_iterations = kIterations});
+  const Outcome fast = run(program, arrays, {.threads = 1, .max_dynamic_iterations = kIterations});
+  require_same(program, plain, fast, "plain and fast kernels differ");
+  const Outcome two = run(program, arrays, {.threads = 2, .max_dynamic_iterations = kIterations});
+  require_same(program, fast, two, "one and two threads differ");
+  counts.ran += plain.error.empty();
+  return 0;
+}
