@@ -290,10 +290,10 @@ void run(Run& r) {
   std::ptrdiff_t a_stride, b_stride;
   const float* a = as_rows(r, s, a_buffer, a_stride);
   const float* b = as_rows(r, m, b_buffer, b_stride);
-  if (r.boolean(is_stationary_onezero)) require_onezero(r, stationary, a, a_stride);
-  if (r.boolean(is_moving_onezero)) require_onezero(r, moving, b, b_stride);
+  if (r.inputs_written && r.boolean(is_stationary_onezero)) require_onezero(r, stationary, a, a_stride);
+  if (r.inputs_written && r.boolean(is_moving_onezero)) require_onezero(r, moving, b, b_stride);
   if (r.boolean(is_transpose)) {
-    require_identity(r, b, b_stride);
+    if (r.inputs_written) require_identity(r, b, b_stride);
     if (r.arch().features.tensor_transpose_mode) return run_transpose(r);
   }
   if (!is_double_row(r)) return multiply_into(r, r.tile(dst), a, a_stride, b, b_stride, s.rows);

@@ -95,8 +95,11 @@ std::vector<Shadow> Tracker::read(int param) {
     if (o.storage->shadow.is_uniform(0)) continue;
     const std::int64_t size = o.tile.element_bytes();
     for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
-      for (std::int64_t i = 0; i < n; ++i)
-        out[base + first + i] = o.storage->shadow.first_nonzero(byte + i * size, byte + (i + 1) * size);
+      for (std::int64_t i = 0; i < n; ++i) {
+        const Shadow s = o.storage->shadow.first_nonzero(byte + i * size, byte + (i + 1) * size);
+        saw_unwritten |= s != 0;
+        out[base + first + i] = s;
+      }
     });
   }
   return out;

@@ -69,7 +69,7 @@ class Tracker final : public isa::Track {
   void check_sink(const TrackedOperand& operand, const char* what);
 
   TaskQueue* queue = nullptr;  // whose tasks `bits` waits for
-  bool saw_unwritten = false;  // an operand that `is_clean` was asked about is not
+  bool saw_unwritten = false;  // an operand that was asked about has bytes that were never written
   isa::PsumMode psum_mode = isa::PsumMode::overwrite;
   std::shared_ptr<std::vector<std::uint8_t>> psum_add;
 
