@@ -12,8 +12,8 @@ namespace kiln::isa {
 namespace {
 
 constexpr std::int64_t kPartitions[] = {1, 4, 16, 32, 64, 128};
-constexpr std::int64_t kFree[] = {1, 2, 5, 8, 16, 33, 64};
-constexpr int kTries = 12;
+constexpr std::int64_t kFree[] = {1, 2, 5, 8, 16, 33, 64, 256};
+constexpr int kTries = 30;
 
 class Generator {
  public:
@@ -24,7 +24,7 @@ class Generator {
     p_.fragment = true;
     for (int i = 0; i < 3; ++i) p_.registers.push_back({fmt::format("r{}", i), false});
     partitions_ = c_.any(kPartitions);
-    free_ = c_.any(kFree);
+    free_ = c_.chance(3) ? partitions_ : c_.any(kFree);  // squares suit nc_matmul and transposes
     for (const Memory memory : {Memory::hbm, Memory::sbuf, Memory::sbuf, Memory::sbuf, Memory::psum}) {
       tensor(p_.body, memory, Role::inout);
       tensor(p_.body, memory, memory == Memory::hbm ? Role::input : Role::internal);
@@ -49,6 +49,20 @@ class Generator {
     p_.tensors.push_back(std::move(t));
     body.push_back({Node::Kind::declare, id});
     visible_.push_back(id);
+    if (role == Role::internal && is_on_chip(memory) && !c_.chance(4)) clear(body, id);
+  }
+
+  void clear(Block& body, TensorId id) {
+    const auto defaults = default_args(Opcode::memset);
+    std::vector<Arg> args(defaults.begin(), defaults.end());
+    args[args::memset::dst].kind = Arg::Kind::access;
+    args[args::memset::dst].index = static_cast<std::uint32_t>(p_.accesses.size());
+    p_.accesses.push_back(whole(p_, id));
+    args[args::memset::value] = integer(c_.below(3));
+    append(body, Opcode::memset, args);
+    if (accepted(p_.instructions.back())) return;
+    body.pop_back();
+    p_.instructions.pop_back();
   }
 
   void block(Block& body, int statements, int depth) {
@@ -115,17 +129,24 @@ class Generator {
         args.push_back(leave_out ? defaults[k] : value(row.params[k]));
       }
       append(body, opcode, args);
-      if (accepted(p_.instructions.back()) || c_.chance(200)) return;
+      if (is_complete(p_.instructions.back()) && (accepted(p_.instructions.back()) || c_.chance(2000)))
+        return;
       body.pop_back();
       restore(before);
     }
   }
 
-  bool accepted(const Instruction& inst) {
+  // False when no tensor in sight suited one of its operands.
+  bool is_complete(const Instruction& inst) const {
     for (std::uint32_t i = 0; i < info(inst.opcode).params.size(); ++i) {
       const Arg& a = p_.args[inst.first_arg + i];
-      if (a.kind == Arg::Kind::access && p_.accesses[a.index].tensor == kNone) return false;  // nothing suits
+      const bool tiles = a.kind == Arg::Kind::access || a.kind == Arg::Kind::accesses;
+      if (tiles && p_.accesses[a.index].tensor == kNone) return false;
     }
+    return true;
+  }
+
+  bool accepted(const Instruction& inst) const {
     std::vector<Diagnostic> found;
     try {
       check_instruction(p_, inst, arch(p_.target), found);
