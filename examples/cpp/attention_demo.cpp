@@ -25,9 +25,9 @@ std::size_t count_rules(const isa::Program& program) {
 }
 
 void print_memory(const char* name, const check::MemoryUse& use) {
-  fmt::print("     {}   {:>6} of {:>6} bytes per partition ({:.1f} %)\n", name, use.peak_bytes,
-             use.available_bytes,
-             100.0 * static_cast<double>(use.peak_bytes) / static_cast<double>(use.available_bytes));
+  const double share = static_cast<double>(use.peak_bytes) / static_cast<double>(use.available_bytes);
+  fmt::print("     {}  {:>6} of {:>6} bytes per partition ({:.1f} %)\n", name, use.peak_bytes,
+             use.available_bytes, 100 * share);
 }
 
 void print_engines(const sim::RunReport& run) {
@@ -37,14 +37,14 @@ void print_engines(const sim::RunReport& run) {
   }
 }
 
-// A tempting shortcut: the scores of all 640 keys in one product.
+// A tempting shortcut: the scores of 640 keys in one product.
 isa::Program wide_scores(Target target) {
+  constexpr DType f32 = DType::float32;
   isa::Kernel k("wide_scores", target);
-  const isa::View q_t = k.input("q_t", {64, 128}, DType::float32),
-                  k_t = k.input("k_t", {64, 640}, DType::float32);
-  const isa::View out = k.output("out", {128, 640}, DType::float32);
-  const isa::View q = k.sbuf({64, 128}, DType::float32), keys = k.sbuf({64, 640}, DType::float32);
-  const isa::View scores = k.psum({128, 640}, DType::float32), copy = k.sbuf({128, 640}, DType::float32);
+  const isa::View q_t = k.input("q_t", {64, 128}, f32), k_t = k.input("k_t", {64, 640}, f32);
+  const isa::View out = k.output("out", {128, 640}, f32);
+  const isa::View q = k.sbuf({64, 128}, f32, {"q"}), keys = k.sbuf({64, 640}, f32, {"keys"});
+  const isa::View scores = k.psum({128, 640}, f32, {"scores"}), copy = k.sbuf({128, 640}, f32, {"copy"});
   k.dma_copy({.dst = q, .src = q_t});
   k.dma_copy({.dst = keys, .src = k_t});
   k.nc_matmul({.dst = scores, .stationary = q, .moving = keys});
@@ -53,57 +53,59 @@ isa::Program wide_scores(Target target) {
   return k.finish();
 }
 
-void print_mistake() {
-  const auto on = [](Target target) { return check::check_program(wide_scores(target), arch(target)); };
+void print_kernel(const Sizes& s, const isa::Program& program) {
+  heading(1, "The kernel (examples/cpp/attention.cpp)");
+  fmt::print("   out = softmax(q kᵀ / √D) v for {} heads, {} queries and keys, depth {}, in float32.\n", s[0],
+             s[1], s[2]);
+  fmt::print("   {} instructions in {} nested loops. The softmax is updated block by block of keys, so the\n",
+             program.instructions.size(), program.loops.size());
+  fmt::print("   {} x {} scores are never in memory at once.\n", s[1], s[1]);
+}
+
+void print_legality(const Trial& trial, const Arch& chip) {
+  heading(2, "Is it legal?");
+  fmt::print("   Yes, on {} ({}). {} numbered rules apply and none is broken; that took {:.1f} ms.\n",
+             chip.name, chip.core_name, count_rules(trial.program), trial.check_seconds * 1e3);
+  fmt::print("   Every tile has found its place in on-chip memory. The most in use at one moment:\n\n");
+  print_memory("SBUF", trial.report.allocation.sbuf);
+  print_memory("PSUM", trial.report.allocation.psum);
+}
+
+void print_values(const Trial& trial, double tolerance) {
+  heading(3, "What does it compute?");
+  fmt::print("   The simulator ran {} instructions in {:.3f} s. By engine:\n\n", trial.run.instructions,
+             trial.run_seconds);
+  print_engines(trial.run);
   fmt::print(
-      "   The scores of 640 keys in one product instead of five (wide_scores in attention_demo.cpp). On "
-      "trn2:\n\n");
-  fmt::print("{}\n", to_text(on(Target::trn2).diagnostics));
-  const std::size_t newer = on(Target::trn3).diagnostics.size();
-  fmt::print("   The same program on trn3, whose limits are wider: {}.\n",
-             newer == 0 ? "legal" : fmt::format("{} diagnostics", newer));
+      "\n   Plain loops in double precision give the same up to {:.1e} of the largest value; {} {:.0e}.\n",
+      trial.difference, trial.ok ? "allowed is" : "THAT IS MORE THAN", tolerance);
+}
+
+void print_mistake() {
+  const auto on = [](Target target) {
+    return check::check_program(wide_scores(target), arch(target)).diagnostics;
+  };
+  heading(4, "And if it were wrong?");
+  fmt::print("   Someone computes the scores of 640 keys in one matrix product, to save four. On trn2:\n\n");
+  fmt::print("{}\n\n", to_text(on(Target::trn2)));
+  fmt::print("   The same program for trn3, which has wider limits: {}.\n",
+             on(Target::trn3).empty() ? "legal" : "not legal either");
 }
 
 }  // namespace
 
 int attention_demo(const Example& attention) {
-  const Sizes& s = attention.default_sizes;
-  const TrialOptions options;
-  const Arch& chip = arch(options.target);
   fmt::print("Kiln: an attention kernel for AWS Trainium, checked and run without the chip\n");
-
-  heading(1, "The kernel (examples/cpp/attention.cpp)");
-  const Trial trial = try_example(attention, s, options);
-  fmt::print("     out = softmax(q kᵀ / √D) v     {} heads, {} queries and keys, depth {}, float32\n", s[0],
-             s[1], s[2]);
-  fmt::print(
-      "     {} instructions are written, in {} nested loops; the running softmax needs no {} x {} matrix.\n",
-      trial.program.instructions.size(), trial.program.loops.size(), s[1], s[1]);
-
-  heading(2, "Is it legal?");
-  if (!trial.report.diagnostics.empty()) fmt::print("{}\n", to_text(trial.report.diagnostics));
-  if (!trial.report.ok()) return 1;
-  fmt::print("     Yes, on {} ({}): {} numbered rules of the manual, {:.1f} ms.\n", chip.name, chip.core_name,
-             count_rules(trial.program), trial.check_seconds * 1e3);
-  fmt::print("     Every tile has its place in on-chip memory. At most in use at one time:\n");
-  print_memory("SBUF", trial.report.allocation.sbuf);
-  print_memory("PSUM", trial.report.allocation.psum);
-
-  heading(3, "What does it compute?");
-  fmt::print("     {} instructions ran in {:.3f} s, by engine:\n", trial.run.instructions, trial.run_seconds);
-  print_engines(trial.run);
-  fmt::print(
-      "     Largest difference from plain loops in double precision: {:.1e} of the largest value; {} "
-      "{:.0e}.\n",
-      trial.difference, trial.ok ? "allowed is" : "THAT EXCEEDS", attention.tolerance);
-
-  heading(4, "And a mistake?");
+  const TrialOptions options;
+  const Trial trial = try_example(attention, attention.default_sizes, options);
+  print_kernel(attention.default_sizes, trial.program);
+  if (!trial.report.ok()) throw Error(trial.report.diagnostics);
+  print_legality(trial, arch(options.target));
+  print_values(trial, attention.tolerance);
   print_mistake();
-
   fmt::print(
-      "\nNext: attention --text prints the program, attention --help what else it does; docs/builder.md "
-      "tells how\n"
-      "to write one.\n");
+      "\nMore: --text instead of --demo prints the program, --help lists what else there is, and\n"
+      "docs/builder.md tells how to write a kernel.\n");
   return trial.ok ? 0 : 1;
 }
 
