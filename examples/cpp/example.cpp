@@ -75,6 +75,8 @@ int check_and_run(const Example& e, const Sizes& sizes, const TrialOptions& opti
   return trial.ok ? 0 : 1;
 }
 
+constexpr std::int64_t kMaxSize = std::int64_t{1} << 24;
+
 struct CommandLine {
   Sizes sizes;
   TrialOptions trial;
@@ -86,7 +88,7 @@ void describe(CLI::App& app, const Example& e, CommandLine& line) {
   for (const char* n : e.size_names) names += fmt::format(" {}", n);
   app.add_option("--sizes", line.sizes, "sizes:" + names)
       ->expected(static_cast<int>(e.size_names.size()))
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(std::int64_t{1}, kMaxSize))
       ->capture_default_str();
   app.add_option_function<std::string>(
          "--target",
@@ -132,6 +134,9 @@ int run_example(const Example& e, int argc, char** argv) {
     return 0;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) ? 2 : 0;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "arrays of these sizes do not fit into the memory of this computer\n");
+    return 1;
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;
