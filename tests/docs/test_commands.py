@@ -113,7 +113,8 @@ def test_shell_blocks_say_sh(document):
 
 @pytest.mark.parametrize("document", documents(), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_links_lead_somewhere(document):
-    for target in re.findall(r"\]\(([^)#\s]+)", document.read_text()):
+    prose = re.sub(r"`[^`\n]*`", "", FENCE.sub("", document.read_text()))  # C++ lambdas look like links
+    for target in re.findall(r"\]\(([^)#\s]+)", prose):
         if not re.match(r"[a-z]+:", target):
             assert (document.parent / target).exists(), target
 
