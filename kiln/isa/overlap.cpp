@@ -52,20 +52,23 @@ bool intersect(const std::vector<Bytes>& x, const std::vector<Bytes>& y) {
   return false;
 }
 
-bool same_elements(const Access& a, const Access& b) {
+bool same_elements(const Access& a, const Access& b, bool on_chip) {
+  const int free = on_chip ? 1 : 0;  // partitions are no elements: they do not merge with the free dimensions
   Dim x[kMaxRank], y[kMaxRank];
-  const int n = merge_dims(a.dims, a.rank, x), m = merge_dims(b.dims, b.rank, y);
+  const int n = merge_dims(a.dims + free, a.rank - free, x), m = merge_dims(b.dims + free, b.rank - free, y);
   return a.dtype == b.dtype && a.offset.constant == b.offset.constant &&
-         a.partition.constant == b.partition.constant && n == m && std::equal(x, x + n, y);
+         a.partition.constant == b.partition.constant && (!on_chip || a.rows() == b.rows()) && n == m &&
+         std::equal(x, x + n, y);
 }
 
 }  // namespace
 
 bool overlaps_partially(const Program& p, const Access& a, const Access& b) {
   if (a.tensor != b.tensor || a.dynamic != kNone || b.dynamic != kNone) return false;
-  if (same_elements(a, b) || !same_terms(p, a.offset, b.offset) || !same_terms(p, a.partition, b.partition))
-    return false;
   const bool on_chip = is_on_chip(p.tensors[a.tensor].memory);
+  if (same_elements(a, b, on_chip) || !same_terms(p, a.offset, b.offset) ||
+      !same_terms(p, a.partition, b.partition))
+    return false;
   if (on_chip && (a.partition.constant + a.rows() <= b.partition.constant ||
                   b.partition.constant + b.rows() <= a.partition.constant))
     return false;

@@ -27,20 +27,28 @@ void Run::fail(int number, std::string found) const {
 
 void Run::warn(int number, const std::string& found) const {
   if (warnings && inputs_written)
-    warnings->add(&inst_, number,
+    warnings->add(sequence, &inst_, number,
                   [&] { return rule_diagnostic(*this, arch(), number, Severity::warning, found, {}); });
 }
 
-void WarningSink::add(const Instruction* inst, int number, FunctionRef<Diagnostic()> make) {
+void WarningSink::add(std::int64_t sequence, const Instruction* inst, int number,
+                      FunctionRef<Diagnostic()> make) {
   std::lock_guard lock(mutex_);
-  if (!found_.contains({inst, number})) found_.emplace(std::pair{inst, number}, make());
+  const auto it = found_.find({inst, number});
+  if (it != found_.end() && it->second.sequence <= sequence) return;
+  found_.insert_or_assign({inst, number}, Entry{sequence, number, make()});
 }
 
 std::vector<Diagnostic> WarningSink::take() {
   std::lock_guard lock(mutex_);
-  std::vector<Diagnostic> out;
-  for (auto& [key, diagnostic] : found_) out.push_back(std::move(diagnostic));
+  std::vector<Entry> entries;
+  for (auto& [key, entry] : found_) entries.push_back(std::move(entry));
   found_.clear();
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::pair(a.sequence, a.number) < std::pair(b.sequence, b.number);
+  });
+  std::vector<Diagnostic> out;
+  for (Entry& entry : entries) out.push_back(std::move(entry.diagnostic));
   return out;
 }
 
@@ -188,16 +196,16 @@ void copy_run(const Run& r, const Tile& dst, std::byte* to, std::int64_t to_stri
     std::memmove(to, from, n * size);
     return;
   }
-  alignas(64) std::uint32_t buffer[kChunk];
+  alignas(64) std::uint32_t bits[kChunk];
+  alignas(64) float values[kChunk];
   for (std::int64_t done = 0; done < n; done += kChunk) {
     const std::int64_t m = std::min<std::int64_t>(kChunk, n - done);
     const std::byte* source = from + done * from_stride * size_bytes(src.dtype);
     std::byte* target = to + done * to_stride * size;
     if (dst.dtype == src.dtype) {
-      r.k.load_bits(size, source, from_stride, m, buffer);
-      r.k.store_bits(size, buffer, m, target, to_stride);
+      r.k.load_bits(size, source, from_stride, m, bits);
+      r.k.store_bits(size, bits, m, target, to_stride);
     } else {
-      float* values = reinterpret_cast<float*>(buffer);
       r.k.load(src.dtype, source, from_stride, m, values);
       r.k.store(dst.dtype, values, m, target, to_stride);
     }

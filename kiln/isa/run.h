@@ -18,16 +18,22 @@
 
 namespace kiln::isa {
 
-// Warnings of instructions that run on any thread, one per rule and instruction, in program order.
+// Warnings of instructions that run on any thread, one per rule and instruction: the one that program order
+// meets first, in program order. `sequence` counts executed instructions.
 class WarningSink {
  public:
-  // Adds what make() returns, unless the instruction has this warning already.
-  void add(const Instruction* inst, int number, FunctionRef<Diagnostic()> make);
+  // Adds what make() returns, unless the instruction has this warning from an earlier execution.
+  void add(std::int64_t sequence, const Instruction* inst, int number, FunctionRef<Diagnostic()> make);
   std::vector<Diagnostic> take();
 
  private:
+  struct Entry {
+    std::int64_t sequence;
+    int number;
+    Diagnostic diagnostic;
+  };
   std::mutex mutex_;
-  std::map<std::pair<const Instruction*, int>, Diagnostic> found_;
+  std::map<std::pair<const Instruction*, int>, Entry> found_;
 };
 
 inline constexpr int kMaxTiles = 18;  // dma_compute: a destination and 16 sources
@@ -61,6 +67,7 @@ class Run : public InstView {
   void warn(int number, const std::string& found) const;
 
   // Set by the issuer.
+  std::int64_t sequence = 0;  // position among the executed instructions
   std::int64_t register_value = 0;
   WarningSink* warnings = nullptr;
   bool inputs_written = true;  // false: some inputs hold garbage, so rules about values say nothing

@@ -96,4 +96,25 @@ std::uint8_t ByteMap::first_nonzero(std::int64_t begin, std::int64_t end) const 
   return 0;
 }
 
+std::int64_t ByteMap::count_nonzero() const {
+  if (uniform_) return value_ ? size_ : 0;
+  std::int64_t n = 0;
+  for (std::size_t i = 0; i < pages_.size(); ++i) {
+    const Page& page = pages_[i];
+    n += page.bytes ? page.nonzero : page.value ? page_size(i) : 0;
+  }
+  return n;
+}
+
+std::int64_t ByteMap::find_nonzero() const {
+  if (uniform_) return value_ ? 0 : size_;
+  for (std::size_t i = 0; i < pages_.size(); ++i) {
+    if (is_clean(pages_[i])) continue;
+    std::int64_t found = static_cast<std::int64_t>(i) * kPage;
+    while (at(found) == 0) ++found;  // a page that is not clean has one
+    return found;
+  }
+  return size_;
+}
+
 }  // namespace kiln::sim

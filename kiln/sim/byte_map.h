@@ -21,6 +21,9 @@ class ByteMap {
   std::uint8_t at(std::int64_t i) const;
   // The first nonzero value in the range, 0 when there is none.
   std::uint8_t first_nonzero(std::int64_t begin, std::int64_t end) const;
+  // Over the whole map: how many bytes are not 0, and the first of them (the size of the map when none).
+  std::int64_t count_nonzero() const;
+  std::int64_t find_nonzero() const;
 
  private:
   static constexpr std::int64_t kPage = 4096;

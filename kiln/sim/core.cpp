@@ -16,27 +16,18 @@ constexpr std::int64_t kOpenTasks = 256;         // how far issuing may run ahea
 constexpr std::int64_t kInlineWork = 16 * 1024;  // below this a task costs more than it wins
 constexpr int kCopies = 4;                       // storages of a tensor that is declared in a loop
 constexpr std::int64_t kRowSkew = 192;           // keeps rows of a whole memory off the same cache sets
+constexpr std::int64_t kSpareBytes = 256 << 20;  // storages that wait for a next tensor
 
 bool is_multicore(Opcode op) { return op == Opcode::sendrecv || op == Opcode::core_barrier; }
 bool is_register_instruction(const Instruction& inst) { return info(inst.opcode).group == "register"; }
-
-[[noreturn]] void different_sizes(const Program& program, const Tensor& t, const Storage& other) {
-  Diagnostic d = run_diagnostic(
-      "run.R9", fmt::format("`{}` has {} x {} bytes on one core, {} x {} on the other", t.name, other.rows,
-                            other.row_bytes, t.partitions(), t.bytes_per_partition()));
-  d.loc = program.locs[t.loc];
-  throw Error(std::move(d));
-}
 }  // namespace
 
-Core::Core(const Program& program, const Arch& arch, const RunOptions& options, SharedTensors& shared,
-           Origins& origins, TaskQueue& queue, RunReport& report, WarningSink& warnings)
+Core::Core(const Program& program, const Arch& arch, const RunOptions& options, Common& common)
     : program_(program),
       arch_(arch),
       options_(options),
-      queue_(queue),
-      report_(report),
-      warnings_(warnings),
+      common_(common),
+      queue_(common.queue),
       kernels_(options.plain ? plain_kernels() : fast_kernels()),
       loop_value_(program.loops.size()),
       registers_(program.registers.size()),
@@ -44,39 +35,54 @@ Core::Core(const Program& program, const Arch& arch, const RunOptions& options, 
       bindings_(program.tensors.size()),
       pool_(program.tensors.size()),
       lifetimes_(program),
-      origin_(program.tensors.size()),
-      origins_(origins) {
-  bind_placed(shared);
+      origin_(program.tensors.size()) {
+  for (TensorId id = 0; id < program.tensors.size(); ++id) {
+    const Tensor& t = program.tensors[id];
+    if (t.role != Role::internal || t.memory == Memory::shared_hbm) {
+      bind_shared(id);
+    } else if (t.address && is_on_chip(t.memory)) {
+      bind_placed(id);
+    }
+  }
   frames_.push_back({&program.body});
 }
 
-// Tensors that exist from the start: shared ones, and those with an address, which are windows into a whole
-// memory.
-void Core::bind_placed(SharedTensors& shared) {
-  for (TensorId id = 0; id < program_.tensors.size(); ++id) {
-    const Tensor& t = program_.tensors[id];
-    if (t.role != Role::internal || t.memory == Memory::shared_hbm) {
-      Binding& b = shared[t.name];
-      if (!b.storage) b.storage = std::make_shared<Storage>(t.partitions(), t.bytes_per_partition());
-      if (b.storage->rows != t.partitions() || b.storage->row_bytes != t.bytes_per_partition())
-        different_sizes(program_, t, *b.storage);
-      if (t.role == Role::output || t.role == Role::internal) {
-        origin_[id] = origins_.add({&program_, id});
-        b.storage->shadow.reset(b.storage->rows * b.storage->row_bytes, origin_[id]);
-      }
-      if (t.memory == Memory::psum) b.storage->psum.reset(b.storage->rows * b.storage->row_bytes, 0);
-      bindings_[id] = b;
-    } else if (t.address && is_on_chip(t.memory)) {
-      auto& memory = placed_[t.memory == Memory::psum];
-      if (!memory) {
-        const std::int64_t bytes =
-            t.memory == Memory::psum ? arch_.psum_partition_bytes : arch_.sbuf_partition_bytes;
-        memory = std::make_shared<Storage>(arch_.partitions, bytes + kRowSkew);
-        memory->shadow.reset(memory->rows * memory->row_bytes, origins_.add({&program_, id}));
-        memory->psum.reset(memory->rows * memory->row_bytes, 0);
-      }
-      bindings_[id] = {memory, t.address->partition, t.address->byte_offset};
-    }
+// A tensor that other cores or the caller see.
+void Core::bind_shared(TensorId id) {
+  const Tensor& t = program_.tensors[id];
+  Binding& b = common_.tensors[t.name];
+  if (!b.storage) b.storage = std::make_shared<Storage>(t.partitions(), t.bytes_per_partition());
+  Storage& s = *b.storage;
+  if (s.rows != t.partitions() || s.row_bytes != t.bytes_per_partition()) {
+    Diagnostic d = run_diagnostic(
+        "run.R10", fmt::format("`{}` has {} x {} bytes here and {} x {} bytes on another core", t.name,
+                               t.partitions(), t.bytes_per_partition(), s.rows, s.row_bytes));
+    d.loc = program_.locs[t.loc];
+    throw Error(std::move(d));
+  }
+  if (t.role == Role::output || t.role == Role::internal) {
+    origin_[id] = common_.origins.add(program_, id);
+    s.shadow.reset(s.rows * s.row_bytes, origin_[id]);
+  }
+  if (t.memory == Memory::psum) s.psum.reset(s.rows * s.row_bytes, 0);
+  bindings_[id] = b;
+}
+
+// A tensor with an address is a window into the whole memory; windows may lie over each other.
+void Core::bind_placed(TensorId id) {
+  const Tensor& t = program_.tensors[id];
+  auto& memory = placed_[t.memory == Memory::psum];
+  if (!memory) {
+    const std::int64_t bytes =
+        t.memory == Memory::psum ? arch_.psum_partition_bytes : arch_.sbuf_partition_bytes;
+    memory = std::make_shared<Storage>(arch_.partitions, bytes + kRowSkew);
+    memory->psum.reset(memory->rows * memory->row_bytes, 0);
+  }
+  bindings_[id] = {memory, t.address->partition, t.address->byte_offset};
+  origin_[id] = common_.origins.add(program_, id);
+  for (std::int64_t row = 0; row < t.partitions(); ++row) {
+    const std::int64_t begin = (t.address->partition + row) * memory->row_bytes + t.address->byte_offset;
+    memory->shadow.fill(begin, begin + t.bytes_per_partition(), origin_[id]);
   }
 }
 
@@ -84,8 +90,7 @@ void Core::bind_placed(SharedTensors& shared) {
 // is in use, so iterations overlap.
 void Core::declare(TensorId id) {
   const Tensor& t = program_.tensors[id];
-  if (t.role != Role::internal || t.memory == Memory::shared_hbm || (t.address && is_on_chip(t.memory)))
-    return;
+  if (!is_declared_storage(t)) return;
   auto& pool = pool_[id];
   std::shared_ptr<Storage> storage;
   for (auto& s : pool) {
@@ -100,29 +105,49 @@ void Core::declare(TensorId id) {
     storage = make_storage(t.partitions(), t.bytes_per_partition());
     pool.push_back(storage);
   }
-  if (!origin_[id]) origin_[id] = origins_.add({&program_, id});
+  if (!origin_[id]) origin_[id] = common_.origins.add(program_, id);
   storage->shadow.reset(storage->rows * storage->row_bytes, origin_[id]);
   if (t.memory == Memory::psum) storage->psum.reset(storage->rows * storage->row_bytes, 0);
   bindings_[id] = {storage, 0, 0};
 }
 
 std::shared_ptr<Storage> Core::make_storage(std::int64_t rows, std::int64_t row_bytes) {
-  auto& spare = spare_[{rows, row_bytes}];
-  for (auto& s : spare) {
-    if (!s->is_idle()) continue;
-    std::swap(s, spare.back());
-    const std::shared_ptr<Storage> storage = std::move(spare.back());
-    spare.pop_back();
-    return storage;
+  const auto take = [&]() -> std::shared_ptr<Storage> {
+    auto& spare = spare_[{rows, row_bytes}];
+    for (auto& s : spare) {
+      if (!s->is_idle()) continue;
+      std::swap(s, spare.back());
+      const std::shared_ptr<Storage> storage = std::move(spare.back());
+      spare.pop_back();
+      spare_bytes_ -= rows * row_bytes;
+      return storage;
+    }
+    return nullptr;
+  };
+  if (auto storage = take()) return storage;
+  if (spare_bytes_ > kSpareBytes) {  // too far ahead of the values, or too many sizes
+    queue_.wait_until(0);
+    if (auto storage = take()) return storage;
+    spare_.clear();
+    spare_bytes_ = 0;
   }
   return std::make_shared<Storage>(rows, row_bytes);
 }
 
 // A tensor that nothing uses any more gives its storages to the next ones of its size.
 void Core::release(TensorId id) {
-  for (auto& s : pool_[id]) spare_[{s->rows, s->row_bytes}].push_back(std::move(s));
+  for (auto& s : pool_[id]) {
+    spare_bytes_ += s->rows * s->row_bytes;
+    spare_[{s->rows, s->row_bytes}].push_back(std::move(s));
+  }
   pool_[id].clear();
   bindings_[id] = {};
+}
+
+void Core::release_after(const Block* block, std::size_t position) {
+  if (const auto* dying = lifetimes_.after(block, position)) {
+    for (TensorId id : *dying) release(id);
+  }
 }
 
 std::uint32_t Core::read_register(RegisterId id, LocId loc) const {
@@ -170,26 +195,16 @@ bool Core::repeat(Frame& frame) {
 }
 
 bool Core::advance() {
-  try {
-    return walk();
-  } catch (...) {
-    queue_.wait();  // an instruction before this place may fail yet, and the first failure is reported
-    throw;
-  }
-}
-
-bool Core::walk() {
   while (!frames_.empty()) {
     Frame& frame = frames_.back();
     if (frame.next == frame.block->size()) {
-      if (frame.loop == kNone || !repeat(frame)) frames_.pop_back();
+      const Block* block = frame.block;
+      if (frame.loop != kNone && repeat(frame)) continue;
+      frames_.pop_back();
+      if (!block->empty() && !lifetimes_.empty()) release_after(block, block->size() - 1);
       continue;
     }
-    if (frame.next > 0 && !lifetimes_.empty()) {
-      if (const auto* dying = lifetimes_.after(frame.block, frame.next - 1)) {
-        for (TensorId id : *dying) release(id);
-      }
-    }
+    if (frame.next > 0 && !lifetimes_.empty()) release_after(frame.block, frame.next - 1);
     const Node node = (*frame.block)[frame.next++];
     switch (node.kind) {
       case Node::Kind::declare:
@@ -235,7 +250,8 @@ void Core::add_operands(Run& run, const Instruction& inst) {
 }
 
 Tracker Core::tracker(const Instruction& inst) {
-  Tracker tracker{program_, inst, arch_, origins_, tracked_, operands_, warnings_};
+  Tracker tracker{program_, inst, arch_, common_.origins, tracked_, operands_, common_.warnings};
+  tracker.sequence = common_.sequence;
   tracker.queue = &queue_;
   return tracker;
 }
@@ -252,13 +268,15 @@ bool Core::needs_tracking() const {
 void Core::execute(const Instruction& inst) {
   const InstView view(program_, inst);
   const Engine engine = resolve_engine(view, arch_);
-  ++report_.instructions;
-  ++report_.instructions_by_engine[static_cast<int>(engine)];
+  ++common_.sequence;
+  ++common_.report.instructions;
+  ++common_.report.instructions_by_engine[static_cast<int>(engine)];
   operands_.clear();
   keep_.clear();
   moves_ = false;
   Run run(program_, inst, arch_, engine, kernels_, state_);
-  run.warnings = &warnings_;
+  run.sequence = common_.sequence;
+  run.warnings = &common_.warnings;
   add_operands(run, inst);
   if (moves_) check_overlaps(run);
   if (is_multicore(inst.opcode)) {
@@ -310,9 +328,7 @@ namespace {
 Region region_of(const TrackedOperand& o) {
   const Tile& t = o.tile;
   const std::int64_t row_bytes = o.storage->row_bytes;
-  if (t.row_offset || t.column || o.storage->rows == 1) {
-    if (t.row_offset || t.column) return {0, o.storage->rows, 0, row_bytes};
-  }
+  if (t.row_offset || t.column) return {0, o.storage->rows, 0, row_bytes};
   std::int64_t begin = t.data - o.storage->data, end = begin + t.element_bytes();
   for (int d = 0; d < t.free_rank; ++d) {
     const std::int64_t reach = t.free[d].stride * (t.free[d].count - 1) * t.element_bytes();
@@ -330,14 +346,13 @@ Region region_of(const TrackedOperand& o) {
 }  // namespace
 
 // Whether an unfinished task stands before this instruction.
-bool Core::must_wait(const Run& run, unsigned state) {
+bool Core::must_wait(unsigned state) {
   for (const TrackedOperand& o : operands_) {
     if (!o.storage->is_idle()) return true;
   }
   for (int bit = 0; bit < 4; ++bit) {
     if ((state >> bit & 1) && last_user_[bit] && !last_user_[bit]->finished()) return true;
   }
-  (void)run;
   return false;
 }
 
@@ -365,11 +380,11 @@ void Core::issue(Run& run, const Instruction& inst, unsigned state) {
     for (const TrackedOperand& o : operands_) work += o.tile.count();
     if (run.engine() == Engine::tensor) work *= 32;
   }
-  if (one_thread || (work < kInlineWork && !must_wait(run, state))) {
+  if (one_thread || (work < kInlineWork && !must_wait(state))) {
     info(inst.opcode).semantics->run(run);
     return;
   }
-  auto task = std::make_shared<Task>(queue_.next_sequence(), run);
+  auto task = std::make_shared<Task>(run);
   task->keep = keep_;
   for (const TrackedOperand& o : operands_) {
     o.storage->drop_finished();

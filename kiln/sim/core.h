@@ -20,10 +20,19 @@ namespace kiln::sim {
 // Tensors that several cores see: inputs, outputs and shared_hbm, by name.
 using SharedTensors = std::map<std::string, Binding, std::less<>>;
 
+// What the cores of a run have in common.
+struct Common {
+  TaskQueue& queue;
+  RunReport& report;
+  SharedTensors tensors = {};
+  Origins origins = {};
+  isa::WarningSink warnings = {};
+  std::int64_t sequence = 0;  // instructions issued so far
+};
+
 class Core {
  public:
-  Core(const isa::Program& program, const Arch& arch, const RunOptions& options, SharedTensors& shared,
-       Origins& origins, TaskQueue& queue, RunReport& report, isa::WarningSink& warnings);
+  Core(const isa::Program& program, const Arch& arch, const RunOptions& options, Common& common);
 
   // Goes on until the program ends (true) or the core waits for its peer (false).
   bool advance();
@@ -43,10 +52,11 @@ class Core {
     std::int64_t iterations = 0;
   };
 
-  bool walk();
-  void bind_placed(SharedTensors& shared);
+  void bind_shared(isa::TensorId id);
+  void bind_placed(isa::TensorId id);
   void declare(isa::TensorId id);
   void release(isa::TensorId id);
+  void release_after(const isa::Block* block, std::size_t position);
   std::shared_ptr<Storage> make_storage(std::int64_t rows, std::int64_t row_bytes);
   void enter(isa::LoopId id);
   bool repeat(Frame& frame);
@@ -61,7 +71,7 @@ class Core {
   void add_operand(isa::Run& run, int param, const isa::Access& access);
   void issue(isa::Run& run, const isa::Instruction& inst, unsigned state);
   void run_register_instruction(isa::Run& run, const isa::Instruction& inst);
-  bool must_wait(const isa::Run& run, unsigned state);
+  bool must_wait(unsigned state);
   void add_uses(const TaskRef& task, unsigned state);
 
   std::int64_t evaluate(const isa::Affine& affine) const;
@@ -79,9 +89,8 @@ class Core {
   const isa::Program& program_;
   const Arch& arch_;
   const RunOptions& options_;
+  Common& common_;
   TaskQueue& queue_;
-  RunReport& report_;
-  isa::WarningSink& warnings_;
   const Kernels& kernels_;
 
   std::vector<Frame> frames_;
@@ -93,10 +102,10 @@ class Core {
       pool_;                            // storages of tensors that are declared again and again
   std::shared_ptr<Storage> placed_[2];  // SBUF and PSUM of tensors with an address
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::shared_ptr<Storage>>>
-      spare_;  // given back
+      spare_;  // given back, by size
+  std::int64_t spare_bytes_ = 0;
   Lifetimes lifetimes_;
   std::vector<isa::Shadow> origin_;
-  Origins& origins_;
   TrackedState tracked_;
   isa::EngineState state_;
   TaskRef last_user_[4];  // of each StateBit

@@ -8,10 +8,10 @@ namespace {
 
 constexpr std::int64_t kKeepAllBytes = 256 << 20;  // below this nothing is gained by giving storages back
 
-std::int64_t internal_bytes(const Program& program) {
+std::int64_t declared_bytes(const Program& program) {
   std::int64_t bytes = 0;
   for (const Tensor& t : program.tensors) {
-    if (t.role == Role::internal && !t.address) bytes += t.partitions() * t.bytes_per_partition();
+    if (is_declared_storage(t)) bytes += t.partitions() * t.bytes_per_partition();
   }
   return bytes;
 }
@@ -79,12 +79,16 @@ class Walk {
 
 }  // namespace
 
+bool is_declared_storage(const Tensor& t) {
+  return t.role == Role::internal && t.memory != Memory::shared_hbm && !(t.address && is_on_chip(t.memory));
+}
+
 Lifetimes::Lifetimes(const Program& program) {
-  if (internal_bytes(program) <= kKeepAllBytes) return;
+  if (declared_bytes(program) <= kKeepAllBytes) return;
   const Walk walk(program);
   for (TensorId id = 0; id < program.tensors.size(); ++id) {
     const Walk::Last& last = walk.last()[id];
-    if (program.tensors[id].role == Role::internal && last.block)
+    if (is_declared_storage(program.tensors[id]) && last.block)
       dying_[{last.block, last.position}].push_back(id);
   }
 }

@@ -8,6 +8,10 @@
 
 namespace kiln::sim {
 
+// Whether a tensor gets its storage when it is declared. Others live as long as the run: those that the
+// caller or other cores see, and those with an address.
+bool is_declared_storage(const isa::Tensor& tensor);
+
 class Lifetimes {
  public:
   // Empty for programs whose tensors fit into memory together anyway.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <thread>
 
 #include "kiln/isa/print.h"
@@ -37,23 +38,57 @@ void bind_buffers(const isa::Program& program, const Buffers& buffers, SharedTen
   }
 }
 
+// The index of an element of a tensor that lies in C order, as text.
+std::string index_text(const isa::Tensor& t, std::int64_t element) {
+  std::string text;
+  for (std::size_t d = t.shape.size(); d-- > 0;) {
+    text = fmt::format("{}{}{}", element % t.shape[d], text.empty() ? "" : ", ", text);
+    element /= t.shape[d];
+  }
+  return fmt::format("[{}]", text);
+}
+
+// Outputs that the program left with bytes of the caller.
+void warn_unwritten(std::span<const isa::Program* const> programs, const SharedTensors& shared,
+                    RunReport& report) {
+  std::set<std::string, std::less<>> seen;
+  for (const isa::Program* p : programs) {
+    for (const isa::Tensor& t : p->tensors) {
+      if (t.role != isa::Role::output || !seen.insert(t.name).second) continue;
+      const Storage& s = *shared.at(t.name).storage;
+      if (s.shadow.is_uniform(0)) continue;
+      Diagnostic d = run_diagnostic(
+          "run.R9", fmt::format("{} of the {} bytes of `{}` are never written, first those of element {}",
+                                s.shadow.count_nonzero(), s.rows * s.row_bytes, t.name,
+                                index_text(t, s.shadow.find_nonzero() / size_bytes(t.dtype))));
+      d.severity = Severity::warning;
+      d.category = Category::undefined;
+      d.loc = p->locs[t.loc];
+      report.warnings.push_back(std::move(d));
+    }
+  }
+}
+
 }  // namespace
 
 RunReport run(std::span<const isa::Program* const> programs, const Arch& arch, const Buffers& buffers,
               const RunOptions& options) {
   RunReport report;
-  isa::WarningSink warnings;
   const int processors = static_cast<int>(std::thread::hardware_concurrency());
   TaskQueue queue(options.threads > 0 ? options.threads : std::max(processors, 1));
-  SharedTensors shared;
-  Origins origins;
-  for (const isa::Program* p : programs) bind_buffers(*p, buffers, shared);
+  Common common{queue, report};
+  for (const isa::Program* p : programs) bind_buffers(*p, buffers, common.tensors);
   std::vector<std::unique_ptr<Core>> cores;
-  for (const isa::Program* p : programs)
-    cores.push_back(std::make_unique<Core>(*p, arch, options, shared, origins, queue, report, warnings));
-  run_together(cores, arch);
+  for (const isa::Program* p : programs) cores.push_back(std::make_unique<Core>(*p, arch, options, common));
+  try {
+    run_together(cores, arch);
+  } catch (...) {
+    queue.wait();  // what was issued before may fail too, and then that is the first failure
+    throw;
+  }
   queue.wait();
-  for (Diagnostic& d : warnings.take()) report.warnings.push_back(std::move(d));
+  report.warnings = common.warnings.take();
+  warn_unwritten(programs, common.tensors, report);
   return report;
 }
 

@@ -70,7 +70,7 @@ std::vector<std::int64_t> Core::read_indices(const Access& index, const Run& run
   if (!s.is_idle()) queue_.wait();
   if (kChecks) {
     std::vector<TrackedOperand> operands{{-1, &index, &s, tile}};
-    Tracker(program_, run.inst(), arch_, origins_, tracked_, operands, warnings_).check_sinks();
+    Tracker(program_, run.inst(), arch_, common_.origins, tracked_, operands, common_.warnings).check_sinks();
   }
   std::vector<std::int64_t> values(tile.count());
   for (std::int64_t r = 0; r < tile.rows; ++r) {

@@ -21,8 +21,11 @@ constexpr RuleText kRules[] = {
      "make both cores issue the same sequence of sendrecv (per pipe_id) and core_barrier calls"},
     {"run.R8", "a source and a destination whose addresses are known only at run time do not overlap in part",
      "copy through another tile"},
-    {"run.R9", "a tensor that both cores of a pair see has the same size on both",
-     "declare the tensor with the same shape and dtype in both programs, or rename one"},
+    {"run.R9", "an output is written completely",
+     "write every element, make the output smaller, or declare it inout when the caller's values are to "
+     "stay"},
+    {"run.R10", "a tensor that the cores of a pair share by name has the same partitions and bytes on each",
+     "declare it alike in both programs, or give it another name in one of them"},
 };
 
 }  // namespace

@@ -39,7 +39,7 @@ void TaskQueue::make_ready(const TaskRef& task) {
   progress_.notify_one();
 }
 
-TaskRef TaskQueue::pop(std::unique_lock<std::mutex>&) {
+TaskRef TaskQueue::pop() {
   if (queue_.empty()) return nullptr;
   TaskRef task = std::move(queue_.front());
   queue_.pop_front();
@@ -49,13 +49,13 @@ TaskRef TaskQueue::pop(std::unique_lock<std::mutex>&) {
 void TaskQueue::execute(const TaskRef& task) {
   // A task after a failure would work on unspecified values; one before it must still run, because it may
   // fail earlier.
-  if (task->sequence < failed_at_.load(std::memory_order_acquire)) {
+  if (task->run.sequence < failed_at_.load(std::memory_order_acquire)) {
     try {
       task->run.row().semantics->run(task->run);
     } catch (...) {
       std::lock_guard lock(mutex_);
-      if (task->sequence < failed_at_.load(std::memory_order_relaxed)) {
-        failed_at_.store(task->sequence, std::memory_order_release);
+      if (task->run.sequence < failed_at_.load(std::memory_order_relaxed)) {
+        failed_at_.store(task->run.sequence, std::memory_order_release);
         failure_ = std::current_exception();
       }
     }
@@ -82,7 +82,7 @@ void TaskQueue::work() {
   while (true) {
     ready_.wait(lock, [this] { return stop_ || !queue_.empty(); });
     if (stop_) return;
-    const TaskRef task = pop(lock);
+    const TaskRef task = pop();
     lock.unlock();
     execute(task);
     lock.lock();
@@ -92,7 +92,7 @@ void TaskQueue::work() {
 void TaskQueue::wait_until(std::int64_t limit) {
   std::unique_lock lock(mutex_);
   while (open_ > limit) {
-    if (const TaskRef task = pop(lock)) {
+    if (const TaskRef task = pop()) {
       lock.unlock();
       execute(task);
       lock.lock();

@@ -21,11 +21,10 @@ struct Task;
 using TaskRef = std::shared_ptr<Task>;
 
 struct Task {
-  Task(std::int64_t sequence, isa::Run run) : sequence(sequence), run(std::move(run)) {}
+  explicit Task(isa::Run run) : run(std::move(run)) {}
   bool finished() const { return done.load(std::memory_order_acquire); }
 
-  std::int64_t sequence;
-  isa::Run run;
+  isa::Run run;                             // its sequence is the place in program order
   std::vector<std::shared_ptr<void>> keep;  // storages, offset tables: alive until the values are there
   std::atomic<bool> done{false};
   std::atomic<int> waiting{1};  // predecessors not done, plus one while being issued
@@ -37,11 +36,10 @@ struct Task {
 class TaskQueue {
  public:
   explicit TaskQueue(int threads);
+  // Tasks that have not started are dropped; those that run are waited for.
   ~TaskQueue();
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Numbers tasks in the order of issue, over all cores.
-  std::int64_t next_sequence() { return ++sequence_; }
   // `after` must finish first. Call before `submit`.
   static void order(const TaskRef& after, const TaskRef& task);
   void submit(const TaskRef& task);
@@ -56,14 +54,13 @@ class TaskQueue {
  private:
   void work();
   void execute(const TaskRef& task);
-  TaskRef pop(std::unique_lock<std::mutex>& lock);
+  TaskRef pop();
   void make_ready(const TaskRef& task);
 
   std::mutex mutex_;
   std::condition_variable ready_, progress_;
   std::deque<TaskRef> queue_;
   std::int64_t open_ = 0;
-  std::int64_t sequence_ = 0;  // touched by the issuing thread only
   bool stop_ = false;
   std::atomic<std::int64_t> failed_at_{INT64_MAX};
   std::exception_ptr failure_;

@@ -58,10 +58,12 @@ std::string index_text(const isa::Access& a, std::int64_t element) {
 
 }  // namespace
 
-Shadow Origins::add(const Origin& origin) {
+Shadow Origins::add(const isa::Program& program, isa::TensorId tensor) {
   if (!kChecks) return 0;  // nobody follows shadows, so every byte counts as written
-  if (origins_.size() < 255) origins_.push_back(origin);
-  return static_cast<Shadow>(origins_.size());
+  constexpr Shadow kMany = 255;
+  if (known_.size() + 1 >= kMany) return kMany;
+  known_.push_back({&program, tensor});
+  return static_cast<Shadow>(known_.size());
 }
 
 TrackedOperand& Tracker::operand(int param) {
@@ -108,15 +110,12 @@ std::vector<Shadow> Tracker::read(int param) {
 void Tracker::write(int param, const std::vector<Shadow>& shadow) {
   TrackedOperand& o = operand(param);
   const isa::Tensor& t = program().tensors[o.access->tensor];
-  if (t.role != isa::Role::internal) {
-    for (std::size_t i = 0; i < shadow.size(); ++i) {
-      if (shadow[i]) report(o, shadow[i], static_cast<std::int64_t>(i), "run.R1", "output");
-    }
-  }
   const std::int64_t size = o.tile.element_bytes();
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
     for (std::int64_t i = 0, end; i < n; i = end) {  // neighbours mostly agree
       for (end = i + 1; end < n && shadow[first + end] == shadow[first + i];) ++end;
+      if (shadow[first + i] && t.role != isa::Role::internal)
+        report(o, shadow[first + i], first + i, "run.R1", "output");
       o.storage->shadow.fill(byte + i * size, byte + end * size, shadow[first + i]);
     }
   });
@@ -213,24 +212,26 @@ void Tracker::fail(int number, std::string found) {
 }
 
 void Tracker::warn(int number, std::string found) {
-  warnings_.add(&inst_, number,
+  warnings_.add(sequence, &inst_, number,
                 [&] { return isa::rule_diagnostic(*this, arch(), number, Severity::warning, found, {}); });
 }
 
 void Tracker::report(const TrackedOperand& o, Shadow shadow, std::int64_t element, const char* code,
                      const char* what) {
-  const isa::Program& maker = *origins_[shadow].program;
-  const isa::Tensor& origin = maker.tensors[origins_[shadow].tensor];
+  const Origins::Origin* origin = origins_.find(shadow);
+  const isa::Tensor* from = origin ? &origin->program->tensors[origin->tensor] : nullptr;
   const isa::Tensor& reached = program().tensors[o.access->tensor];
-  Diagnostic d =
-      run_diagnostic(code, fmt::format("element {} of `{}` depends on bytes of `{}` that were never written",
-                                       index_text(*o.access, element), reached.name, origin.name));
+  Diagnostic d = run_diagnostic(
+      code, fmt::format("element {} of `{}` depends on bytes of {} that were never written",
+                        index_text(*o.access, element), reached.name,
+                        from ? fmt::format("`{}`", from->name) : std::string("a tensor declared late")));
   d.category = Category::undefined;
   d.loc = loc();
   d.context = isa::print(program(), inst());
-  d.notes.push_back(
-      {fmt::format("`{}` ({} in {}) was declared here", origin.name, name(origin.dtype), name(origin.memory)),
-       maker.locs[origin.loc]});
+  if (from)
+    d.notes.push_back(
+        {fmt::format("`{}` ({} in {}) was declared here", from->name, name(from->dtype), name(from->memory)),
+         origin->program->locs[from->loc]});
   d.allowed = fmt::format("an {} that depends on written bytes only", what);
   throw Error(std::move(d));
 }

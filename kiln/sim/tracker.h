@@ -10,19 +10,22 @@
 
 namespace kiln::sim {
 
-// Where bytes that were never written come from: shadow value 1 … 255 is origins[value - 1]; the last one
-// stands for every later origin. The cores of a pair have one list, because shadows travel between them.
-struct Origin {
-  const isa::Program* program;
-  isa::TensorId tensor;
-};
+// Where bytes that were never written come from, on all cores of a run. The last number stands for every
+// origin that has none of its own.
 class Origins {
  public:
-  isa::Shadow add(const Origin& origin);
-  const Origin& operator[](isa::Shadow shadow) const { return origins_[shadow - 1]; }
+  isa::Shadow add(const isa::Program& program, isa::TensorId tensor);
+  // The tensor, or null when it is one of many.
+  struct Origin {
+    const isa::Program* program;
+    isa::TensorId tensor;
+  };
+  const Origin* find(isa::Shadow shadow) const {
+    return shadow <= known_.size() ? &known_[shadow - 1] : nullptr;
+  }
 
  private:
-  std::vector<Origin> origins_;
+  std::vector<Origin> known_;
 };
 
 // What engines hold between instructions, as far as the tracker cares.
@@ -68,6 +71,7 @@ class Tracker final : public isa::Track {
   void check_sinks();
   void check_sink(const TrackedOperand& operand, const char* what);
 
+  std::int64_t sequence = 0;   // of the instruction
   TaskQueue* queue = nullptr;  // whose tasks `bits` waits for
   bool saw_unwritten = false;  // an operand that was asked about has bytes that were never written
   isa::PsumMode psum_mode = isa::PsumMode::overwrite;

@@ -160,7 +160,7 @@ TEST(Pair, SharedTensorOfTwoSizes) {
     k.core_barrier({.data = s, .cores = {0, 1}});
     return k.finish();
   };
-  EXPECT_EQ(error_of([&] { run_pair(core(8), core(9), {}); }).code, "run.R9");
+  EXPECT_EQ(error_of([&] { run_pair(core(8), core(9), {}); }).code, "run.R10");
 }
 
 // Counts a register down in a loop that goes on while it is not zero.

@@ -1,0 +1,100 @@
+// ByteMap against a plain array of bytes.
+#include "kiln/sim/byte_map.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/num/random_rows.h"
+
+namespace kiln::sim {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+class Pair {
+ public:
+  explicit Pair(std::int64_t size, std::uint8_t value = 0) : map_(size, value), bytes_(size, value) {}
+  std::int64_t size() const { return static_cast<std::int64_t>(bytes_.size()); }
+
+  void fill(std::int64_t begin, std::int64_t end, std::uint8_t value) {
+    map_.fill(begin, end, value);
+    if (begin < end) std::fill(bytes_.begin() + begin, bytes_.begin() + end, value);
+  }
+
+  void expect_range(std::int64_t begin, std::int64_t end) const {
+    const auto first = bytes_.begin() + begin, last = bytes_.begin() + std::max(begin, end);
+    for (const std::uint8_t v : {0, 1, 2, 255})
+      ASSERT_EQ(map_.all(begin, end, v), std::all_of(first, last, [&](auto b) { return b == v; }))
+          << begin << " to " << end << ", value " << int{v};
+    const auto nonzero = std::find_if(first, last, [](auto b) { return b != 0; });
+    ASSERT_EQ(map_.first_nonzero(begin, end), nonzero == last ? 0 : *nonzero) << begin << " to " << end;
+  }
+
+  void expect_all() const {
+    for (std::int64_t i = 0; i < size(); ++i) ASSERT_EQ(map_.at(i), bytes_[i]) << "byte " << i;
+    ASSERT_EQ(map_.count_nonzero(), size() - std::count(bytes_.begin(), bytes_.end(), 0));
+    const auto nonzero = std::find_if(bytes_.begin(), bytes_.end(), [](auto b) { return b != 0; });
+    ASSERT_EQ(map_.find_nonzero(), nonzero - bytes_.begin());
+    // What is_uniform claims is true; that all bytes are 0 is always noticed.
+    for (const std::uint8_t v : {0, 1, 2, 255}) {
+      const bool uniform = std::count(bytes_.begin(), bytes_.end(), v) == size();
+      if (map_.is_uniform(v)) ASSERT_TRUE(uniform) << int{v};
+      if (v == 0 && uniform) ASSERT_TRUE(map_.is_uniform(0));
+    }
+  }
+
+ private:
+  ByteMap map_;
+  Bytes bytes_;
+};
+
+constexpr std::int64_t kPage = 4096;
+
+TEST(ByteMap, StartsUniform) {
+  for (const std::uint8_t v : {0, 7}) {
+    const ByteMap map(3 * kPage, v);
+    EXPECT_TRUE(map.is_uniform(v));
+    EXPECT_FALSE(map.is_uniform(9));
+    EXPECT_EQ(map.count_nonzero(), v ? 3 * kPage : 0);
+  }
+}
+
+TEST(ByteMap, RandomFillsAndReads) {
+  test::RandomRows random;
+  for (const std::int64_t size : {std::int64_t{1}, std::int64_t{17}, kPage - 1, kPage, kPage + 1, 2 * kPage,
+                                  3 * kPage - 1, 5 * kPage + 13}) {
+    Pair pair(size, static_cast<std::uint8_t>(random.below(3)));
+    // Half of the ends lie within two bytes of a page border.
+    const auto position = [&] {
+      const std::int64_t anywhere = random.below(static_cast<std::uint32_t>(size + 1));
+      const std::int64_t border = anywhere / kPage * kPage + random.below(5) - 2;
+      return std::clamp<std::int64_t>(random.below(2) ? anywhere : border, 0, size);
+    };
+    for (int step = 0; step < 300; ++step) {
+      const std::uint8_t values[] = {0, 0, 1, 2, 255};
+      pair.fill(position(), position(), values[random.below(5)]);  // also empty and reversed ranges
+      ASSERT_NO_FATAL_FAILURE(pair.expect_range(position(), position())) << "size " << size;
+      if (step % 50 == 0) ASSERT_NO_FATAL_FAILURE(pair.expect_all()) << "size " << size;
+    }
+    ASSERT_NO_FATAL_FAILURE(pair.expect_all()) << "size " << size;
+  }
+}
+
+TEST(ByteMap, PiecesThatClearEverythingMakeItUniformAgain) {
+  ByteMap map(4 * kPage + 5, 3);
+  for (std::int64_t i = 0; i < 4 * kPage + 5; i += 7) map.fill(i, std::min(i + 7, 4 * kPage + 5), 0);
+  EXPECT_TRUE(map.is_uniform(0));
+}
+
+TEST(ByteMap, ResetChangesTheSize) {
+  ByteMap map(10, 1);
+  map.fill(2, 4, 0);
+  map.reset(2 * kPage, 5);
+  EXPECT_TRUE(map.is_uniform(5));
+  EXPECT_EQ(map.at(2 * kPage - 1), 5);
+  EXPECT_EQ(map.count_nonzero(), 2 * kPage);
+}
+
+}  // namespace
+}  // namespace kiln::sim

@@ -1,0 +1,153 @@
+// Random programs give the same bits on any number of threads, with plain and with fast kernels.
+#include "tests/num/random_rows.h"
+#include "tests/sim/run_kernel.h"
+
+namespace kiln::sim {
+namespace {
+
+using isa::all;
+using isa::ds;
+using isa::Index;
+using isa::Kernel;
+using isa::View;
+
+constexpr std::int64_t kColumns = 256;  // 128 x 256 elements: enough for a task of its own
+constexpr DType kDTypes[] = {DType::float32, DType::bfloat16, DType::float16};
+
+// Tiles that all start written, and instructions between random parts of them.
+class RandomKernel {
+ public:
+  RandomKernel(Kernel& k, test::RandomRows& random) : k_(k), random_(random) {
+    const View x = k.input("x", {128, kColumns}, DType::float32);
+    for (int i = 0; i < 6; ++i) {
+      // Some tiles lie in one memory side by side, so that their users meet in one storage.
+      isa::TensorOptions options;
+      if (i >= 4) options.address = isa::Address{0, (i - 4) * kColumns * 4};
+      tiles_.push_back(k.sbuf({128, kColumns}, kDTypes[random.below(3)], options));
+      k.dma_copy({.dst = tiles_.back(), .src = x});
+    }
+    for (int i = 0; i < 2; ++i) {
+      far_.push_back(k.hbm({128, kColumns}, kDTypes[random.below(3)]));
+      k.dma_copy({.dst = far_.back(), .src = x});
+    }
+    sum_ = k.psum({128, kColumns}, DType::float32);
+    matmul();
+  }
+
+  void instructions(int count, bool loops) {
+    for (int i = 0; i < count; ++i) {
+      if (loops && random_.below(8) == 0) {
+        k_.loop(2 + random_.below(4), [&](Index) {
+          tiles_.push_back(k_.sbuf({128, kColumns}, kDTypes[random_.below(3)]));
+          k_.tensor_copy({.dst = tiles_.back(), .src = tiles_[random_.below(4)]});
+          instructions(5, false);
+          tiles_.pop_back();
+        });
+      } else {
+        one();
+      }
+    }
+  }
+
+  void store() {
+    for (std::size_t i = 0; i < tiles_.size(); ++i)
+      k_.dma_copy(
+          {.dst = k_.output("y" + std::to_string(i), {128, kColumns}, tiles_[i].dtype()), .src = tiles_[i]});
+  }
+
+ private:
+  const View& tile() { return tiles_[random_.below(static_cast<std::uint32_t>(tiles_.size()))]; }
+  // A source that is not `dst`, whole or in the same columns.
+  View other(const View& dst) {
+    while (true) {
+      const View& t = tile();
+      if (t.tensor() != dst.tensor()) return t;
+    }
+  }
+  AluOp op() {
+    constexpr AluOp kOps[] = {AluOp::add, AluOp::subtract, AluOp::multiply, AluOp::maximum, AluOp::minimum};
+    return kOps[random_.below(5)];
+  }
+
+  void matmul() {
+    const View s = k_.sbuf({128, 128}, DType::float32), m = k_.sbuf({128, kColumns}, DType::float32);
+    k_.tensor_copy({.dst = s, .src = tile()(all, ds(0, 128))});
+    k_.tensor_scalar({.dst = m, .data = tile(), .op0 = AluOp::multiply, .operand0 = 0.01});
+    k_.nc_matmul({.dst = sum_, .stationary = s, .moving = m});
+  }
+
+  void one() {
+    const View dst = tile();
+    const std::int64_t start = random_.below(4) * 32, size = 32 * (1 + random_.below(4));
+    const auto columns = [&](const View& v) { return v(all, ds(start, size)); };
+    switch (random_.below(8)) {
+      case 0:
+        return void(k_.tensor_tensor({.dst = dst, .data1 = other(dst), .data2 = dst, .op = op()}));
+      case 1:
+        return void(k_.tensor_tensor(
+            {.dst = columns(dst), .data1 = columns(other(dst)), .data2 = columns(dst), .op = op()}));
+      case 2:
+        return void(k_.tensor_scalar({.dst = dst,
+                                      .data = other(dst),
+                                      .op0 = AluOp::multiply,
+                                      .operand0 = 0.3,
+                                      .op1 = AluOp::add,
+                                      .operand1 = 0.7}));
+      case 3:
+        return void(k_.tensor_copy({.dst = columns(dst), .src = columns(other(dst))}));
+      case 4:
+        return void(k_.dma_copy({.dst = far_[random_.below(2)], .src = dst}));
+      case 5:
+        return void(k_.dma_copy({.dst = columns(dst), .src = columns(far_[random_.below(2)])}));
+      case 6:
+        return matmul();
+      default:
+        return void(k_.tensor_copy({.dst = dst, .src = sum_}));
+    }
+  }
+
+  Kernel& k_;
+  test::RandomRows& random_;
+  std::vector<View> tiles_, far_;
+  View sum_;
+};
+
+// Bits of the outputs, all NaNs alike.
+std::vector<std::uint32_t> outputs(const KernelRun& run) {
+  std::vector<std::uint32_t> bits;
+  for (const isa::Tensor& t : run.program.tensors) {
+    if (t.role != isa::Role::output) continue;
+    const std::byte* data = run.arrays.at(t.name).data();
+    for (std::int64_t i = 0; i < t.size(); ++i) {
+      const std::uint32_t b = load_bits(t.dtype, data + i * size_bytes(t.dtype));
+      bits.push_back(std::isnan(to_float(t.dtype, b)) ? 0x7fc00000 : b);
+    }
+  }
+  return bits;
+}
+
+TEST(Determinism, ThreadsAndKernelsDoNotChangeABit) {
+  test::RandomRows random;
+  for (int round = 0; round < 12; ++round) {
+    SCOPED_TRACE(round);
+    Kernel k("random");
+    RandomKernel maker(k, random);
+    maker.instructions(30, true);
+    maker.store();
+    KernelRun run(k);
+    Floats in(128 * kColumns);
+    for (float& v : in) v = static_cast<float>(static_cast<std::int32_t>(random.word())) * 0x1p-31f;
+    run.set("x", in);
+    run.run({.threads = 1});
+    const std::vector<std::uint32_t> wanted = outputs(run);
+    for (const bool plain : {false, true}) {
+      for (const int threads : {1, 2, 4}) {
+        run.run({.threads = threads, .plain = plain});
+        ASSERT_TRUE(outputs(run) == wanted) << threads << (plain ? " threads, plain" : " threads, fast");
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kiln::sim
