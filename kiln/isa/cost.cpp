@@ -15,14 +15,15 @@ double fast_rate(const EngineSpec& spec, DType t) {
   return spec.elements_wide;
 }
 
-bool innermost_is_contiguous(const Access& a) {
+}  // namespace
+
+bool CostQuery::has_unit_stride(int param) const {
+  const Access& a = access(param);
   for (int i = a.rank - 1; i > 0; --i) {
     if (a.dims[i].count > 1) return a.dims[i].stride == 1;
   }
   return true;
 }
-
-}  // namespace
 
 bool CostQuery::has_dynamic_address() const {
   for (std::size_t i = 0; i < row().params.size(); ++i) {
@@ -40,7 +41,7 @@ double CostQuery::copy_rate(int dst, int src) const {
   if (!arch_.features.vector_fast_modes) return spec().elements_wide;
   const double rate = std::min(fast_rate(spec(), dtype(dst)), fast_rate(spec(), dtype(src)));
   if (rate <= 1) return spec().elements_wide;
-  const bool contiguous = innermost_is_contiguous(access(dst)) && innermost_is_contiguous(access(src));
+  const bool contiguous = has_unit_stride(dst) && has_unit_stride(src);
   const int in_psum = this->in_psum(dst) + this->in_psum(src);
   if (in_psum == 0 && contiguous) return rate;
   return in_psum == 0 || (in_psum == 1 && contiguous) ? std::min(rate, 2.0) : spec().elements_wide;

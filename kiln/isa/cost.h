@@ -30,6 +30,8 @@ class CostQuery : public InstView {
   double copy_rate(int dst, int src) const;
   // The same for an instruction with two tile inputs.
   double two_input_rate(int dst, int a, int b) const;
+  // Whether the innermost dimension of a tile has stride 1.
+  bool has_unit_stride(int param) const;
 
  private:
   bool has_dynamic_address() const;

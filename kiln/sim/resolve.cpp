@@ -1,6 +1,8 @@
 // Addresses: from an access of the program to a tile in memory.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kiln/isa/operand_rules.h"
 #include "kiln/isa/print.h"
 #include "kiln/sim/checks.h"
@@ -9,6 +11,18 @@
 
 namespace kiln::sim {
 using namespace isa;
+
+namespace {
+
+// value * scale. A product beyond every tensor is held at a number that is outside too and can be added to.
+std::int64_t distance(std::int64_t value, std::int64_t scale) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 60;
+  std::int64_t product;
+  if (__builtin_mul_overflow(value, scale, &product)) return (value < 0) == (scale < 0) ? kFar : -kFar;
+  return std::clamp(product, -kFar, kFar);
+}
+
+}  // namespace
 
 bool Core::skips_out_of_bounds(const Run& run) const {
   const int param = run.row().find_param("oob_mode");
@@ -93,8 +107,8 @@ void Core::resolve_scalar(Tile& tile, const Access& a, std::int64_t value, const
   const std::int64_t scale = program_.dynamics[a.dynamic].scale;
   const std::int64_t per_partition = t.bytes_per_partition() / size_bytes(a.dtype);
   const bool by_partition = is_on_chip(t.memory) && scale % per_partition == 0;
-  const std::int64_t elements = by_partition ? 0 : value * scale;
-  const std::int64_t partitions = by_partition ? value * (scale / per_partition) : 0;
+  const std::int64_t elements = by_partition ? 0 : distance(value, scale);
+  const std::int64_t partitions = by_partition ? distance(value, scale / per_partition) : 0;
   Range free{evaluate(a.offset) + elements, evaluate(a.offset) + elements};
   for (int d = is_on_chip(t.memory) ? 1 : 0; d < a.rank; ++d) {
     const std::int64_t reach = a.dims[d].stride * (a.dims[d].count - 1);
@@ -128,10 +142,11 @@ void Core::resolve_vector(Tile& tile, const Access& a, const Access& index, cons
   auto offsets = std::make_shared<std::vector<std::int64_t>>(tile.rows);
   for (std::int64_t w = 0; w < tile.rows; ++w) {
     const std::int64_t v = values.at(w);
-    const bool inside = v >= 0 && v <= total && v * scale + row.min >= 0 && v * scale + row.max < total;
+    const std::int64_t moved = distance(v, scale);
+    const bool inside = v >= 0 && moved + row.min >= 0 && moved + row.max < total;
     if (!inside && !skips_out_of_bounds(run))
       out_of_bounds(run, a, fmt::format("index {} in row {} leads outside", v, w));
-    (*offsets)[w] = inside ? v * scale * tile.element_bytes() : kSkipRow;
+    (*offsets)[w] = inside ? moved * tile.element_bytes() : kSkipRow;
   }
   tile.row_offset = offsets->data();
   keep_.push_back(std::move(offsets));
