@@ -55,8 +55,8 @@ void Core::bind_shared(TensorId id) {
   Storage& s = *b.storage;
   if (s.rows != t.partitions() || s.row_bytes != t.bytes_per_partition()) {
     Diagnostic d = run_diagnostic(
-        "run.R10", fmt::format("`{}` has {} x {} bytes here and {} x {} bytes on another core", t.name,
-                               t.partitions(), t.bytes_per_partition(), s.rows, s.row_bytes));
+        "run.R10", fmt::format("`{}` has {} x {} bytes on one core, {} x {} on the other", t.name, s.rows,
+                               s.row_bytes, t.partitions(), t.bytes_per_partition()));
     d.loc = program_.locs[t.loc];
     throw Error(std::move(d));
   }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "kiln/isa/print.h"
+#include "kiln/isa/check.h"
 #include "tests/num/random_rows.h"
 
 namespace kiln::isa {
