@@ -231,7 +231,8 @@ std::int64_t Core::evaluate(const Affine& affine) const {
 }
 
 void Core::add_operand(Run& run, int param, const Access& access) {
-  moves_ |= access.dynamic != kNone || access.offset.term_count || access.partition.term_count;
+  compare_ |= access.dynamic != kNone || access.offset.term_count || access.partition.term_count ||
+              program_.tensors[access.tensor].address;
   Tile& tile = run.add_tile(param);
   resolve(tile, access, run);
   operands_.push_back({param, &access, bindings_[access.tensor].storage.get(), tile});
@@ -273,12 +274,12 @@ void Core::execute(const Instruction& inst) {
   ++common_.report.instructions_by_engine[static_cast<int>(engine)];
   operands_.clear();
   keep_.clear();
-  moves_ = false;
+  compare_ = false;
   Run run(program_, inst, arch_, engine, kernels_, state_);
   run.sequence = common_.sequence;
   run.warnings = &common_.warnings;
   add_operands(run, inst);
-  if (moves_) check_overlaps(run);
+  if (compare_) check_overlaps(run);
   if (is_multicore(inst.opcode)) {
     queue_.wait();
     waiting_ = &inst;
@@ -322,28 +323,6 @@ void Core::run_register_instruction(Run& run, const Instruction& inst) {
     register_defined_[run.reg(0)] = defined;
   }
 }
-
-namespace {
-
-Region region_of(const TrackedOperand& o) {
-  const Tile& t = o.tile;
-  const std::int64_t row_bytes = o.storage->row_bytes;
-  if (t.row_offset || t.column) return {0, o.storage->rows, 0, row_bytes};
-  std::int64_t begin = t.data - o.storage->data, end = begin + t.element_bytes();
-  for (int d = 0; d < t.free_rank; ++d) {
-    const std::int64_t reach = t.free[d].stride * (t.free[d].count - 1) * t.element_bytes();
-    (reach < 0 ? begin : end) += reach;
-  }
-  if (o.storage->rows == 1) {  // HBM: rows of the tile are strides too
-    const std::int64_t reach = t.row_bytes * (t.rows - 1);
-    (reach < 0 ? begin : end) += reach;
-    return {0, 1, begin, end};
-  }
-  const std::int64_t row = begin / row_bytes;
-  return {row, row + t.rows, begin - row * row_bytes, end - row * row_bytes};
-}
-
-}  // namespace
 
 // Whether an unfinished task stands before this instruction.
 bool Core::must_wait(unsigned state) {

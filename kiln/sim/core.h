@@ -111,7 +111,8 @@ class Core {
   TaskRef last_user_[4];  // of each StateBit
   std::vector<TrackedOperand> operands_;
   std::vector<std::shared_ptr<void>> keep_;  // offset tables of the instruction being issued
-  bool moves_ = false;                       // some operand of it moves with a loop or at run time
+  bool compare_ =
+      false;  // an operand of it moves, or lies where another tensor may: overlaps are compared now
   const isa::Instruction* waiting_ = nullptr;
 };
 

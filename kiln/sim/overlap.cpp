@@ -1,4 +1,5 @@
-// Sources and destinations whose addresses move: what the checker could not compare is compared here.
+// Sources and destinations whose addresses move, and tensors placed over each other: what the checker could
+// not compare is compared here.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,7 +60,7 @@ void Core::check_overlaps(const Run& run) const {
     for (const TrackedOperand& in : operands_) {
       if (&in == &out || in.storage != out.storage || is_scattered(in.tile) || same_tile(in.tile, out.tile))
         continue;
-      if (!share_bytes(in, out)) continue;
+      if (!region_of(in).overlaps(region_of(out)) || !share_bytes(in, out)) continue;
       Diagnostic d = run_diagnostic("run.R8", fmt::format("`{}` and `{}` overlap in part",
                                                           params[out.param].name, params[in.param].name));
       d.category = Category::undefined;

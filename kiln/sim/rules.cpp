@@ -19,11 +19,11 @@ constexpr RuleText kRules[] = {
      "pass one array per tensor, with the shape and dtype that the program declares"},
     {"run.R7", "the cores of a pair meet: every sendrecv and core_barrier has its counterpart",
      "make both cores issue the same sequence of sendrecv (per pipe_id) and core_barrier calls"},
-    {"run.R8", "a source and a destination whose addresses are known only at run time do not overlap in part",
+    {"run.R8",
+     "a source and a destination do not overlap in part, at run-time addresses and on placed tensors",
      "copy through another tile"},
     {"run.R9", "an output is written completely",
-     "write every element, make the output smaller, or declare it inout when the caller's values are to "
-     "stay"},
+     "write every element, make it smaller, or declare it inout when values of the caller are to stay"},
     {"run.R10", "a tensor that the cores of a pair share by name has the same partitions and bytes on each",
      "declare it alike in both programs, or give it another name in one of them"},
 };

@@ -41,6 +41,9 @@ struct TrackedOperand {
   isa::Tile tile;  // addresses relative to the storage's data
 };
 
+// The rectangle of its storage that an operand lies in.
+Region region_of(const TrackedOperand& operand);
+
 class Tracker final : public isa::Track {
  public:
   Tracker(const isa::Program& program, const isa::Instruction& inst, const Arch& arch, const Origins& origins,

@@ -50,9 +50,11 @@ class RandomKernel {
   }
 
   void store() {
-    for (std::size_t i = 0; i < tiles_.size(); ++i)
-      k_.dma_copy(
-          {.dst = k_.output("y" + std::to_string(i), {128, kColumns}, tiles_[i].dtype()), .src = tiles_[i]});
+    std::string name = "y";
+    for (const View& t : tiles_) {
+      name += 'y';
+      k_.dma_copy({.dst = k_.output(name, {128, kColumns}, t.dtype()), .src = t});
+    }
   }
 
  private:

@@ -243,6 +243,20 @@ TEST(Machine, AnAddressKnownLateMayNotOverlapInPart) {
   }
 }
 
+TEST(Machine, TensorsPlacedOverEachOtherMayNotOverlapInPart) {
+  for (const std::int64_t offset : {0, 32, 64, 128}) {
+    Kernel k("placed");
+    const View a = k.inout("a", {128, 32}, DType::float32);
+    const View x = k.sbuf({128, 16}, DType::float32, {.address = isa::Address{0, 0}});
+    const View y = k.sbuf({128, 32}, DType::float32, {.address = isa::Address{0, offset}});
+    k.dma_copy({.dst = x, .src = a(all, ds(0, 16))});
+    k.dma_copy({.dst = y, .src = a});
+    k.tensor_scalar({.dst = x, .data = y(all, ds(0, 16)), .op0 = AluOp::add, .operand0 = 1});
+    const bool overlaps = offset > 0 && offset < 64;
+    EXPECT_EQ(KernelRun(k).error().code, overlaps ? "run.R8" : "") << offset;
+  }
+}
+
 TEST(Machine, ALoopMayNotMoveASourceIntoItsDestination) {
   for (const bool overlaps : {true, false}) {
     Kernel k("moving");
