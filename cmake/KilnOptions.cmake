@@ -11,6 +11,8 @@ target_compile_options(kiln_options INTERFACE -Wall -Wextra -Werror -Wno-missing
 target_compile_options(kiln_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 # Results are part of the definition: the compiler may neither fuse nor reorder floating-point operations.
 target_compile_options(kiln_options INTERFACE -ffp-contract=off -fno-math-errno)
+# Places in kernels that the builder makes are told from the project's root, wherever it was built.
+target_compile_options(kiln_options INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(KILN_SANITIZE)
   target_compile_options(kiln_options INTERFACE -fsanitize=${KILN_SANITIZE} -fno-omit-frame-pointer
                                                 -fno-sanitize-recover=all)

@@ -13,6 +13,10 @@ constexpr Rule kRules[] = {
     /* R1 */ {"the kernel runs on a pair of cores (lnc 2)",
               "build the kernel for lnc 2, or drop the barrier"},
     /* R2 */ {"cores is (0, 1)", "pass cores=(0, 1)"},
+    /* R3 */ {"data is in shared HBM", "allocate data with buffer=nl.shared_hbm"},
+    /* R4 */
+    {"data in SBUF, which the documents do not mention, orders nothing but this core's tile",
+     "pass the shared tensor that the cores exchange", Mark::external},
 };
 
 void check(Check& c) {
@@ -23,6 +27,9 @@ void check(Check& c) {
     for (std::int64_t id : ids) list += fmt::format("{}{}", list.empty() ? "" : ", ", id);
     return fmt::format("cores is ({})", list);
   });
+  c.require(3, c.memory(data) == Memory::shared_hbm || c.memory(data) == Memory::sbuf,
+            [&] { return c.describe(data); });
+  c.advise(4, c.memory(data) != Memory::sbuf, [&] { return c.describe(data); });
 }
 
 // The machine makes the cores meet (sim/pair.h); no core does it alone.
