@@ -25,6 +25,7 @@ from library import Library  # noqa: E402
 
 CHECKS_LIMIT = 2.0  # time with checks, in times of the run without
 SMALL_LIMIT = 1_000_000  # instructions per second
+PAUSE = 0.05  # seconds; threads of OpenBLAS go on spinning for a while after their work is done
 LIBRARY = pathlib.Path("bench", "libkiln_bench.so")
 
 
@@ -49,10 +50,10 @@ def build_without_checks():
     return build / LIBRARY
 
 
-def seconds_of(call, *arguments):
+def seconds_of(call):
     start = time.perf_counter()
-    result = call(*arguments)
-    return time.perf_counter() - start, result
+    call()
+    return time.perf_counter() - start
 
 
 class Figures:
@@ -106,9 +107,11 @@ def measure(case, with_checks, without_checks, size, rounds, figures):
         assert difference <= case.tolerance, f"{case.name} differs by {difference:.1e}"
     calls = [lambda: case.peer(*inputs), *(lambda p=program: ours(p) for program in programs)]
     times = [[] for _ in calls]
-    for _ in range(rounds):
-        for call, list_of_times in zip(calls, times):
-            list_of_times.append(seconds_of(call)[0])
+    for round_number in range(rounds):
+        for k in range(len(calls)):  # nobody always follows the same neighbour
+            which = (round_number + k) % len(calls)
+            time.sleep(PAUSE)
+            times[which].append(seconds_of(calls[which]))
     peer, checked, *unchecked = times
     note = f"Kiln {milliseconds(checked)}, {case.peer_name} {milliseconds(peer)}"
     figures.add(case.name, ratio(checked, peer), case.limit, "ratio",
