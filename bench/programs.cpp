@@ -10,8 +10,7 @@ namespace {
 
 constexpr Target kTarget = Target::trn2;
 constexpr DType f32 = DType::float32;
-constexpr std::int64_t kTileColumns =
-    512;  // 256 KiB of a tile: a load, an operation and a store stay in a core's cache
+constexpr std::int64_t kTileColumns = 2048;  // whole pages of the shadow
 
 // Loads tiles of x (and y), applies body(tile, other tile) in place, stores.
 template <class Body>
