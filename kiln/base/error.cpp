@@ -57,7 +57,8 @@ void add_place(std::string& out, int gutter, const Diagnostic& d, const std::str
   if (d.loc.known()) out += fmt::format("\n{:{}}--> {}", "", gutter, to_string(d.loc));
   if (!source.empty()) out += fmt::format("\n{:>{}} | {}", d.loc.line, gutter, source);
   const std::string bar = fmt::format("{:{}} | ", "", gutter);
-  const bool told = source.find(d.context) != std::string::npos;  // a program in text form is its own context
+  const auto first = source.find_first_not_of(" \t");
+  const bool told = first != std::string::npos && source.substr(first) == d.context;  // a program in text form
   if (!d.context.empty() && !told) add_lines(out, bar, bar, d.context);
   const auto& stack = d.loc.stack;
   const std::size_t shown = std::min(stack.size(), kMaxShownCalls);

@@ -67,6 +67,8 @@ TEST(ErrorText, ShowsTheSourceLine) {
   EXPECT_EQ(to_text(d), "error: odd\n  --> " + source.path() +
                             ":2\n 2 |   nisa.nc_matmul(a)\n"
                             "   | nc_matmul");
+  d.context = "nisa.nc_matmul(a)";  // said by the source line already
+  EXPECT_EQ(to_text(d), "error: odd\n  --> " + source.path() + ":2\n 2 |   nisa.nc_matmul(a)");
   d.loc.line = 3;
   EXPECT_NE(to_text(d).find(" 3 | ?[31mred\n"), std::string::npos) << to_text(d);
 }
