@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "kiln/isa/indirect_rules.h"
 #include "kiln/isa/overlap.h"
 #include "kiln/isa/print.h"
 
@@ -27,8 +28,14 @@ enum : int {
   kIndirect,
   kIndirectGeneration,
   kIndirectIndex,
-  kOverlap
+  kOverlap,
+  kIndirectPlacement,
+  kIndexCapacity,
+  kFreeSize
 };
+
+// Free elements of one operand in SBUF, as the architecture guide has it.
+constexpr std::int64_t kMaxFreeElements = 65536;
 
 constexpr Rule kRules[] = {
     /* R1 */ {"an operand lives in one of the memories that the instruction's page lists",
@@ -56,7 +63,7 @@ constexpr Rule kRules[] = {
      "ones",
      "split the access into several instructions", Mark::documented},
     /* R9 */
-    {"a destination does not write one element several times (stride 0)",
+    {"a destination does not write one element several times (stride 0, or strides that meet)",
      "give the destination its own elements; broadcast views are for inputs", Mark::undocumented},
     /* R10 */
     {"packed dtypes, float8_e8m0fnu and float8_e4m3fn exist from gen4 on",
@@ -79,6 +86,18 @@ constexpr Rule kRules[] = {
     {"a source and a destination are the same elements or share none",
      "copy through another tile; the order of reads and writes inside an instruction is not defined",
      Mark::undocumented},
+    /* R17 */
+    {"the index of an indirect operand starts at a multiple of 32 partitions: where the gathered operand "
+     "starts, "
+     "or, for a scattered destination, where the source (in PSUM: its index) starts",
+     "place the index tile beside the operand it belongs to"},
+    /* R18 */
+    {"an index holds an offset for every element of its indirect operand: 16 (tensor engine: 32) per column",
+     "give the index more columns, or gather fewer elements"},
+    /* R19 */
+    {"an operand has at most 65536 free elements in SBUF and 16 KiB (4096 float32) in PSUM, repeated ones "
+     "included",
+     "split the access into several instructions"},
 };
 
 bool is_dma(const Check& c) { return c.row().engines[0] == Engine::dma; }
@@ -92,6 +111,7 @@ class OperandCheck {
     engine();
     for (std::size_t i = 0; i < c_.row().params.size(); ++i) param(static_cast<int>(i));
     overlaps();
+    if (has_indirect_) placement();
   }
 
  private:
@@ -173,6 +193,16 @@ class OperandCheck {
         report(kDimSize, fmt::format("`{}` has a free dimension of {} elements with stride {}", p.name,
                                      merged[d].count, merged[d].stride));
     }
+    free_size(p, a, t);
+  }
+
+  void free_size(const ParamInfo& p, const Access& a, const Tensor& t) {
+    const std::int64_t n = a.row_size();
+    const bool fits = t.memory == Memory::psum ? n * size_bytes(a.dtype) <= c_.arch().psum_partition_bytes
+                                               : n <= kMaxFreeElements;
+    if (!fits)
+      report(kFreeSize, fmt::format("`{}` has {} {} elements per partition in {}", p.name, n, name(a.dtype),
+                                    name(t.memory)));
   }
 
   // Shuffles, and the scales of microscaled tiles, which lie in a few rows of every quadrant.
@@ -192,12 +222,20 @@ class OperandCheck {
                                           a.partition.term_count ? " on, moving with a loop" : ""));
   }
 
+  // The stride between rows that a vector offset places is not used.
   void destination(const ParamInfo& p, const Access& a) {
-    for (int d = 0; d < a.rank; ++d) {
-      if (a.dims[d].stride == 0 && a.dims[d].count > 1)
-        report(kZeroStride,
-               fmt::format("dimension {} of `{}` has {} elements and stride 0", d, p.name, a.dims[d].count));
+    const Dynamic* dynamic = c_.dynamic(a);
+    const int first = dynamic && dynamic->kind == Dynamic::Kind::vector ? 1 : 0;
+    bool repeats = false;
+    for (int d = first; d < a.rank; ++d) {
+      if (a.dims[d].stride != 0 || a.dims[d].count == 1) continue;
+      repeats = true;
+      report(kZeroStride,
+             fmt::format("dimension {} of `{}` has {} elements and stride 0", d, p.name, a.dims[d].count));
     }
+    const int free = is_on_chip(c_.program().tensors[a.tensor].memory) ? 1 : first;
+    if (!repeats && meets_itself(a, free))
+      report(kZeroStride, fmt::format("`{}` reaches the same element in several ways", p.name));
   }
 
   static bool is_index_dtype(DType t) { return is_integer(t) && size_bytes(t) == 4; }
@@ -225,20 +263,30 @@ class OperandCheck {
 
   void indirect(const ParamInfo& p, const Access& a, const Access& index, Memory index_memory,
                 const std::string& what) {
+    has_indirect_ = true;
     if (!c_.arch().features.indirect) report(kIndirectGeneration, fmt::format("`{}` is indirect", p.name));
     if (!p.indirect) report(kIndirect, fmt::format("`{}` of {} is indirect", p.name, c_.row().name));
     if (index_memory != Memory::sbuf || index.rows() != a.rows() ||
         !(index.dtype == DType::uint16 || is_index_dtype(index.dtype)))
-      report(kIndirectIndex, what);
+      return report(kIndirectIndex, what);
+    if (a.row_size() > index_capacity(c_, index))
+      report(kIndexCapacity, fmt::format("`{}` has {} elements, its index {} offsets", p.name, a.row_size(),
+                                         index_capacity(c_, index)));
   }
 
+  void placement() {
+    if (std::string found = misplaced_indirect(c_); !found.empty())
+      report(kIndirectPlacement, std::move(found));
+  }
+
+  // The scalar engine reads its sums out after it has written the result, so they may lie in it.
   void overlaps() {
     const auto& params = c_.row().params;
     for (std::size_t o = 0; o < params.size(); ++o) {
       if (!params[o].is_output() || !c_.is_tile(static_cast<int>(o))) continue;
       for (std::size_t i = 0; i < params.size(); ++i) {
         if (i == o || !params[i].is_tile() || !c_.is_tile(static_cast<int>(i))) continue;
-        if (params[i].is_output() && i < o) continue;
+        if (params[i].is_output() && (i < o || c_.engine() == Engine::scalar)) continue;
         if (overlaps_partially(c_.program(), c_.access(static_cast<int>(o)), c_.access(static_cast<int>(i))))
           report(kOverlap, fmt::format("`{}` and `{}` overlap in part", params[o].name, params[i].name));
       }
@@ -247,6 +295,7 @@ class OperandCheck {
 
   const Check& c_;
   std::vector<Diagnostic>& out_;
+  bool has_indirect_ = false;
 };
 
 }  // namespace

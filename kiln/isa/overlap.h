@@ -5,9 +5,12 @@
 
 namespace kiln::isa {
 
-// True when two accesses of one tensor share some bytes without being the same elements in the same order.
-// Accesses whose offsets move differently with the loops, or at run time, are compared when their addresses
-// are known (by the simulator).
+// True when two accesses share some bytes without being the same elements in the same order. Two tensors can
+// share bytes when both are placed by hand. Accesses whose offsets move differently with the loops, or at run
+// time, are compared when their addresses are known (by the simulator).
 bool overlaps_partially(const Program& program, const Access& a, const Access& b);
+
+// Whether an access reaches an element in more than one way through its dimensions from `first_dim` on.
+bool meets_itself(const Access& access, int first_dim);
 
 }  // namespace kiln::isa
