@@ -21,6 +21,17 @@ void check_memories(const Program& program, std::vector<Diagnostic>& out) {
   }
 }
 
+void check_outputs(const Program& program, std::vector<Diagnostic>& out) {
+  for (const isa::Tensor& t : program.tensors) {
+    if (program.fragment || t.role != isa::Role::output || t.memory != Memory::hbm) continue;
+    Diagnostic d = broken_rule(io_rules(), io_rule::output, program.locs[t.loc]);
+    d.context = fmt::format("output `{}`, {}", t.name, type_text(t));
+    d.found = fmt::format("memory {}", name(t.memory));
+    d.allowed = name(Memory::shared_hbm);
+    out.push_back(std::move(d));
+  }
+}
+
 void check_registers(const Program& program, const Arch& arch, const Liveness& liveness,
                      std::vector<Diagnostic>& out) {
   // A register counts as a tensor of one byte; the loops' registers are on every sequencer.
@@ -43,6 +54,7 @@ void check_registers(const Program& program, const Arch& arch, const Liveness& l
 void check_io(const Program& program, const Arch& arch, const Liveness& liveness,
               std::vector<Diagnostic>& out) {
   check_memories(program, out);
+  check_outputs(program, out);
   check_registers(program, arch, liveness, out);
 }
 

@@ -40,6 +40,8 @@ constexpr RuleText kIoRules[] = {
      "declare the output with buffer=nl.shared_hbm and copy the result into it with dma_copy"},
     {"io.R2", "no more registers are alive at the same time than a sequencer has",
      "reuse registers, or keep values in SBUF and load them where they are needed"},
+    {"io.R3", "an output of a kernel lives in shared_hbm; hbm is private to one core",
+     "declare the output with buffer=nl.shared_hbm"},
 };
 
 }  // namespace

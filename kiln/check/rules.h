@@ -18,7 +18,7 @@ enum : int { partitions = 1, size, inside, start_partition, bank, alignment, clo
 // io.R1 and so on: the memories of inputs and outputs, registers.
 std::span<const RuleText> io_rules();
 namespace io_rule {
-enum : int { memory = 1, registers };
+enum : int { memory = 1, registers, output };
 }
 
 // A diagnostic for rule `number` of a table; `found`, `allowed` and notes are the caller's.

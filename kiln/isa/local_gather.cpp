@@ -99,6 +99,7 @@ Cost cost(const CostQuery& q) {
 
 // dst[p, j E + e] comes from src_buffer[p, I[j] + e]; which one, only the indices know.
 void track(Track& t) {
+  t.check_offsets(index, kGroup, valid_count(t));
   if (t.is_clean(src_buffer)) return t.write_clean(dst);
   const std::vector<Shadow> in = t.read(src_buffer);
   const std::vector<std::uint32_t> at = t.bits(index);

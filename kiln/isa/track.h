@@ -49,6 +49,9 @@ class Track : public InstView {
   // Per row of a tile (of a list: tile after tile): 1 where an address out of bounds makes the instruction
   // leave the row out (oob_mode skip). Empty when every row takes part.
   virtual std::vector<std::uint8_t> skipped_rows(int param) = 0;
+  // An index tile of which only the first `count` offsets are used, laid out down each group of `group`
+  // partitions and then column by column: those must have been written.
+  virtual void check_offsets(int param, std::int64_t group, std::int64_t count) = 0;
   // The raw bits of each element, for flows that depend on values: waits for the instructions that make them.
   virtual std::vector<std::uint32_t> bits(int param) = 0;
   // An IntOrReg attribute: the integer, or what the register holds.

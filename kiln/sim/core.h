@@ -81,7 +81,8 @@ class Core {
                       const isa::Run& run);
   void resolve_indirect(isa::Tile& tile, const isa::Access& access, const isa::Access& index,
                         const isa::Run& run);
-  std::vector<std::int64_t> read_indices(const isa::Access& index, const isa::Run& run, bool by_column);
+  std::vector<std::int64_t> read_indices(const isa::Access& index, const isa::Run& run, std::int64_t group,
+                                         std::int64_t count);
   bool skips_out_of_bounds(const isa::Run& run) const;
   [[noreturn]] void out_of_bounds(const isa::Run& run, const isa::Access& access,
                                   const std::string& what) const;

@@ -68,7 +68,7 @@ void Core::resolve(Tile& tile, const Access& a, const Run& run) {
     case Dynamic::Kind::scalar_register:
       return resolve_scalar(tile, a, static_cast<std::int32_t>(read_register(d.source, run.inst().loc)), run);
     case Dynamic::Kind::scalar_tile:
-      return resolve_scalar(tile, a, read_indices(program_.accesses[d.source], run, false).at(0), run);
+      return resolve_scalar(tile, a, read_indices(program_.accesses[d.source], run, 1, 1).at(0), run);
     case Dynamic::Kind::vector:
       return resolve_vector(tile, a, program_.accesses[d.source], run);
     case Dynamic::Kind::indirect:
@@ -76,15 +76,18 @@ void Core::resolve(Tile& tile, const Access& a, const Run& run) {
   }
 }
 
-// Values of an index tile, which must be there by now. `by_column`: columns one after the other.
-std::vector<std::int64_t> Core::read_indices(const Access& index, const Run& run, bool by_column) {
+// Values of an index tile, row by row. The first `count` of each group of partitions, column by column, must
+// be there by now.
+std::vector<std::int64_t> Core::read_indices(const Access& index, const Run& run, std::int64_t group,
+                                             std::int64_t count) {
   Tile tile;
   resolve(tile, index, run);
   Storage& s = *bindings_[index.tensor].storage;
   if (!s.is_idle()) queue_.wait();
   if (kChecks) {
     std::vector<TrackedOperand> operands{{-1, &index, &s, tile}};
-    Tracker(program_, run.inst(), arch_, common_.origins, tracked_, operands, common_.warnings).check_sinks();
+    Tracker(program_, run.inst(), arch_, common_.origins, tracked_, operands, common_.warnings)
+        .check_offsets(operands[0], group, count);
   }
   std::vector<std::int64_t> values(tile.count());
   for (std::int64_t r = 0; r < tile.rows; ++r) {
@@ -92,7 +95,7 @@ std::vector<std::int64_t> Core::read_indices(const Access& index, const Run& run
              [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t position) {
                for (std::int64_t i = 0; i < n; ++i) {
                  const std::int64_t column = position + i;
-                 values[by_column ? column * tile.rows + r : r * tile.free_size + column] =
+                 values[r * tile.free_size + column] =
                      to_int(tile.dtype, load_bits(tile.dtype, at + i * stride * tile.element_bytes()));
                }
              });
@@ -133,7 +136,7 @@ void Core::resolve_vector(Tile& tile, const Access& a, const Access& index, cons
   const Tensor& t = program_.tensors[a.tensor];
   const std::int64_t scale = program_.dynamics[a.dynamic].scale;
   const std::int64_t total = t.size() * size_bytes(t.dtype) / size_bytes(a.dtype);
-  const std::vector<std::int64_t> values = read_indices(index, run, true);
+  const std::vector<std::int64_t> values = read_indices(index, run, index.rows(), tile.rows);
   Range row{evaluate(a.offset), evaluate(a.offset)};
   for (int d = 1; d < a.rank; ++d) {
     const std::int64_t reach = a.dims[d].stride * (a.dims[d].count - 1);
@@ -141,7 +144,7 @@ void Core::resolve_vector(Tile& tile, const Access& a, const Access& index, cons
   }
   auto offsets = std::make_shared<std::vector<std::int64_t>>(tile.rows);
   for (std::int64_t w = 0; w < tile.rows; ++w) {
-    const std::int64_t v = values.at(w);
+    const std::int64_t v = values.at(w % index.rows() * index.row_size() + w / index.rows());
     const std::int64_t moved = distance(v, scale);
     const bool inside = v >= 0 && moved + row.min >= 0 && moved + row.max < total;
     if (!inside && !skips_out_of_bounds(run))
@@ -158,7 +161,7 @@ void Core::resolve_indirect(Tile& tile, const Access& a, const Access& index, co
   const std::int64_t group = run.engine() == Engine::tensor ? 32 : 16;
   const std::int64_t groups = (tile.rows + group - 1) / group;
   const std::int64_t per_partition = t.bytes_per_partition() / size_bytes(a.dtype) - evaluate(a.offset);
-  const std::vector<std::int64_t> values = read_indices(index, run, false);
+  const std::vector<std::int64_t> values = read_indices(index, run, group, tile.free_size);
   const std::int64_t columns = index.row_size();
   auto table = std::make_shared<std::vector<std::int32_t>>(groups * tile.free_size);
   for (std::int64_t g = 0; g < groups; ++g) {

@@ -265,10 +265,26 @@ void Tracker::check_sink(const TrackedOperand& o, const char* what) {
   });
 }
 
+void Tracker::check_offsets(int param, std::int64_t group, std::int64_t count) {
+  check_offsets(operand(param), group, count);
+}
+
+void Tracker::check_offsets(const TrackedOperand& o, std::int64_t group, std::int64_t count) {
+  if (o.storage->shadow.is_uniform(0)) return;
+  const std::int64_t size = o.tile.element_bytes(), columns = o.tile.free_size;
+  for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t row = (first + i) / columns, column = (first + i) % columns;
+      if (column * group + row % group >= count) continue;
+      if (const Shadow s = o.storage->shadow.first_nonzero(byte + i * size, byte + (i + 1) * size))
+        report(o, s, first + i, "run.R2", "index");
+    }
+  });
+}
+
 void Tracker::check_sinks() {
   for (const TrackedOperand& o : operands_) {
     if (o.param >= 0 && row().params[o.param].sink) check_sink(o, "index, predicate or register");
-    if (o.param < 0) check_sink(o, "index");
   }
 }
 

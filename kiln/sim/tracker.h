@@ -61,6 +61,7 @@ class Tracker final : public isa::Track {
   void write_where(int param, const std::vector<isa::Shadow>& shadow,
                    const std::vector<std::uint8_t>& where) override;
   std::vector<std::uint8_t> skipped_rows(int param) override;
+  void check_offsets(int param, std::int64_t group, std::int64_t count) override;
   std::vector<std::uint32_t> bits(int param) override;
   std::vector<std::uint8_t> psum_state(int param) override;
   int uniform_psum_state(int param) override;
@@ -73,6 +74,7 @@ class Tracker final : public isa::Track {
   // An index, predicate or register source must not hold bytes that were never written.
   void check_sinks();
   void check_sink(const TrackedOperand& operand, const char* what);
+  void check_offsets(const TrackedOperand& operand, std::int64_t group, std::int64_t count);
 
   std::int64_t sequence = 0;   // of the instruction
   TaskQueue* queue = nullptr;  // whose tasks `bits` waits for
