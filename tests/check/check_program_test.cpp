@@ -16,7 +16,8 @@ ProgramMaker legal(int copies = 1) {
   ProgramMaker m;
   const auto a = m.tensor("a", Memory::sbuf, {128, 64});
   m.write(a);
-  for (int i = 0; i < copies; ++i) m.copy(m.tensor("b" + std::to_string(i), Memory::sbuf, {128, 64}), a);
+  for (int i = 0; i < copies; ++i)
+    m.copy(m.tensor(std::string("b").append(std::to_string(i)), Memory::sbuf, {128, 64}), a);
   return m;
 }
 
@@ -31,7 +32,7 @@ TEST(CheckProgram, Legal) {
 
 TEST(CheckProgram, BrokenStructureStopsTheRest) {
   ProgramMaker m = legal();
-  m.program.tensors[1].name = "a";
+  m.program.tensors[1].name = m.program.tensors[0].name;
   m.program.tensors[0].address = isa::Address{0, 3};
   const Report report = check(m);
   EXPECT_FALSE(report.ok());
