@@ -1,15 +1,16 @@
 // The dtypes of NKI and the exact meaning of converting between them.
 //
-// Contract: every value of a dtype of at most 16 bits is exactly a float32. Converting from float32 rounds to nearest,
-// ties to even; integers then saturate (NaN gives 0); floats overflow to infinity where the format has one and to NaN
-// where it has not (float8_e4m3fn); bool_ is 0 for zero and 1 otherwise; tfloat32 is a float32 whose low 13 mantissa bits
-// are zero after a store, and a load uses all 32 bits. Subnormals are kept. Every NaN that a conversion makes is quiet
-// and keeps sign and upper payload bits where the format has them; float32 to float32 keeps all bits.
+// Contract: every value of a dtype of at most 16 bits is exactly a float32. Converting from float32 rounds to
+// nearest, ties to even; integers then saturate (NaN gives 0); floats overflow to infinity where the format
+// has one and to NaN where it has not (float8_e4m3fn); bool_ is 0 for zero and 1 otherwise; tfloat32 is a
+// float32 whose low 13 mantissa bits are zero after a store, and a load uses all 32 bits. Subnormals are
+// kept. Every NaN that a conversion makes is quiet and keeps sign and upper payload bits where the format has
+// them; float32 to float32 keeps all bits.
 //
-// Two formats lack what these rules need; both follow ml_dtypes. float8_e8m0fnu holds powers of two only: zero,
-// negative values and overflow give NaN (0xFF), a tie goes to the larger power, positive values up to 2^-127 give
-// 2^-127, and all between 2^-127 and 1.5 * 2^-126 give 2^-126. The four-bit e2m1 has neither infinity nor NaN: it
-// saturates at +-6, and NaN gives the zero of opposite sign.
+// Two formats lack what these rules need; both follow ml_dtypes. float8_e8m0fnu holds powers of two only:
+// zero, negative values and overflow give NaN (0xFF), a tie goes to the larger power, positive values up to
+// 2^-127 give 2^-127, and all between 2^-127 and 1.5 * 2^-126 give 2^-126. The four-bit e2m1 has neither
+// infinity nor NaN: it saturates at +-6, and NaN gives the zero of opposite sign.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +69,8 @@ std::uint32_t from_float(DType t, float value);
 std::int64_t to_int(DType t, std::uint32_t bits);
 std::uint32_t from_int(DType t, std::int64_t value);
 
-// Sub-element q (0..3) of a packed element; 0 is the least significant byte or nibble. `pack` converts four floats.
+// Sub-element q (0..3) of a packed element; 0 is the least significant byte or nibble. `pack` converts four
+// floats.
 float unpack(DType t, std::uint32_t bits, int q);
 std::uint32_t pack(DType t, const float values[4]);
 

@@ -1,5 +1,6 @@
-// Diagnostics: what is wrong, where, which rule says so, and what to do about it. A Diagnostic is data; it prints like
-// rustc (`to_text`) and as JSON (`to_json`). An Error carries one or more of them through an exception.
+// Diagnostics: what is wrong, where, which rule says so, and what to do about it. A Diagnostic is data; it
+// prints like rustc (`to_text`) and as JSON (`to_json`). An Error carries one or more of them through an
+// exception.
 #pragma once
 
 #include <exception>
@@ -9,15 +10,16 @@
 namespace kiln {
 
 // Why something is refused. `invalid`: a documented rule is broken. `undefined`: the manual promises nothing.
-// `unsupported`: never planned. `not_yet`: planned. `untested`: written, not proven. `config`: the caller's options or
-// files. `internal`: our bug.
+// `unsupported`: never planned. `not_yet`: planned. `untested`: written, not proven. `config`: the caller's
+// options or files. `internal`: our bug.
 enum class Category : unsigned char { invalid, undefined, unsupported, not_yet, untested, config, internal };
 const char* name(Category category);
 
 enum class Severity : unsigned char { error, warning };
 const char* name(Severity severity);
 
-// A place in the user's source. `line` 0 means unknown. `stack` holds outer calls, innermost first, as "file:line".
+// A place in the user's source. `line` 0 means unknown. `stack` holds outer calls, innermost first, as
+// "file:line".
 struct SourceLoc {
   std::string file;
   int line = 0;
@@ -66,7 +68,9 @@ class Error : public std::exception {
 
 // Throws category `internal`: an assumption of this library does not hold, whatever the user did.
 [[noreturn]] void internal_error(const char* file, int line, const std::string& what);
-#define KILN_ASSERT(cond) \
-  do { if (!(cond)) ::kiln::internal_error(__FILE__, __LINE__, "assumption failed: " #cond); } while (false)
+#define KILN_ASSERT(cond)                                                                 \
+  do {                                                                                    \
+    if (!(cond)) ::kiln::internal_error(__FILE__, __LINE__, "assumption failed: " #cond); \
+  } while (false)
 
 }  // namespace kiln

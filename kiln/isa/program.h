@@ -1,9 +1,9 @@
-// Program: the waist of the hourglass. Tensors, instructions, loops. Whatever checks, runs, times, prints or emits a
-// kernel does it from here; nothing here knows values, cycles, Python or the tensor compiler.
+// Program: the waist of the hourglass. Tensors, instructions, loops. Whatever checks, runs, times, prints or
+// emits a kernel does it from here; nothing here knows values, cycles, Python or the tensor compiler.
 //
-// A Program is flat: instructions, arguments, accesses and affine terms live in pools and refer to each other by index,
-// so building a million of them allocates next to nothing. Static loops stay rolled: an access that moves with a loop
-// has an offset that is affine in the loop's variable.
+// A Program is flat: instructions, arguments, accesses and affine terms live in pools and refer to each other
+// by index, so building a million of them allocates next to nothing. Static loops stay rolled: an access that
+// moves with a loop has an offset that is affine in the loop's variable.
 #pragma once
 
 #include <cstdint>
@@ -46,9 +46,9 @@ struct Tensor {
   LocId loc = 0;
   bool operator==(const Tensor&) const = default;
 
-  std::int64_t size() const;             // elements
-  std::int64_t partitions() const;       // shape[0] on chip, 1 in HBM
-  std::int64_t free_size() const;        // elements of one partition; all of them in HBM
+  std::int64_t size() const;        // elements
+  std::int64_t partitions() const;  // shape[0] on chip, 1 in HBM
+  std::int64_t free_size() const;   // elements of one partition; all of them in HBM
   std::int64_t bytes_per_partition() const { return free_size() * size_bytes(dtype); }
 };
 
@@ -75,12 +75,12 @@ struct Dim {
 struct Dynamic {
   enum class Kind : std::uint8_t { scalar_register, scalar_tile, vector, indirect };
   Kind kind;
-  std::uint32_t source;      // RegisterId, or index of the Access that holds the values
+  std::uint32_t source;  // RegisterId, or index of the Access that holds the values
   std::int64_t scale = 1;
 };
 
-// A tensor seen through a pattern. Dim 0 is the partition dimension on chip (stride 1, in partitions); all other strides
-// and the offset count elements of `dtype` (which may reinterpret the tensor's bytes).
+// A tensor seen through a pattern. Dim 0 is the partition dimension on chip (stride 1, in partitions); all
+// other strides and the offset count elements of `dtype` (which may reinterpret the tensor's bytes).
 struct Access {
   TensorId tensor = kNone;
   DType dtype = DType::float32;
@@ -90,28 +90,39 @@ struct Access {
   Affine offset;
   Dim dims[kMaxRank] = {};
 
-  std::int64_t count() const;      // elements
-  std::int64_t rows() const { return rank ? dims[0].count : 1; }   // partitions on chip
-  std::int64_t row_size() const;   // elements per row
+  std::int64_t count() const;                                     // elements
+  std::int64_t rows() const { return rank ? dims[0].count : 1; }  // partitions on chip
+  std::int64_t row_size() const;                                  // elements per row
 };
 
 // One argument of an instruction, in the order of the table's parameters.
 struct Arg {
-  enum class Kind : std::uint8_t { none, access, accesses, integer, real, boolean, enumerator, integers, reals, reg };
+  enum class Kind : std::uint8_t {
+    none,
+    access,
+    accesses,
+    integer,
+    real,
+    boolean,
+    enumerator,
+    integers,
+    reals,
+    reg
+  };
   Kind kind = Kind::none;
-  std::uint32_t count = 0;         // of accesses, integers, reals
+  std::uint32_t count = 0;  // of accesses, integers, reals
   union {
-    std::int64_t integer = 0;      // also boolean and enumerator
+    std::int64_t integer = 0;  // also boolean and enumerator
     double real;
-    std::uint32_t index;           // first access, integer or real in its pool; register
+    std::uint32_t index;  // first access, integer or real in its pool; register
   };
 };
 
 struct Instruction {
   Opcode opcode;
   LocId loc = 0;
-  std::uint32_t first_arg = 0;     // as many args as the table has parameters
-  std::uint32_t name = kNone;      // index into Program::strings
+  std::uint32_t first_arg = 0;                 // as many args as the table has parameters
+  std::uint32_t name = kNone;                  // index into Program::strings
   std::uint32_t first_dep = 0, dep_count = 0;  // InstructionIds in Program::deps that must run before
 };
 
@@ -119,39 +130,39 @@ struct Instruction {
 struct Node {
   enum class Kind : std::uint8_t { instruction, loop, declare };
   Kind kind;
-  std::uint32_t index;             // InstructionId, LoopId, TensorId
+  std::uint32_t index;  // InstructionId, LoopId, TensorId
   bool operator==(const Node&) const = default;
 };
 using Block = std::vector<Node>;
 
-// static_for: variable takes lower, lower+step, … below upper, known now. dynamic_for: the same on a register, bounds are
-// integers or registers. dynamic_while: repeats while the register is nonzero.
+// static_for: variable takes lower, lower+step, … below upper, known now. dynamic_for: the same on a
+// register, bounds are integers or registers. dynamic_while: repeats while the register is nonzero.
 struct Bound {
   bool is_register = false;
-  std::int64_t value = 0;          // the integer or the RegisterId
+  std::int64_t value = 0;  // the integer or the RegisterId
 };
 struct Loop {
   enum class Kind : std::uint8_t { static_for, dynamic_for, dynamic_while };
   Kind kind = Kind::static_for;
   std::string variable;
-  RegisterId reg = kNone;          // dynamic loops: the induction or condition register
+  RegisterId reg = kNone;  // dynamic loops: the induction or condition register
   Bound lower, upper;
   std::int64_t step = 1;
   Block body;
   LocId loc = 0;
-  std::int64_t trip_count() const; // static loops
+  std::int64_t trip_count() const;  // static loops
 };
 
 struct Register {
   std::string name;
-  bool frozen = false;             // induction registers may not be written
+  bool frozen = false;  // induction registers may not be written
 };
 
 struct Program {
   std::string name = "kernel";
   Target target = Target::trn2;
-  int lnc = 1;                     // 2: one of the two programs of a logical core pair
-  bool fragment = false;           // inputs and outputs may live on chip: pieces of kernels, for tests and experiments
+  int lnc = 1;            // 2: one of the two programs of a logical core pair
+  bool fragment = false;  // inputs and outputs may live on chip: pieces of kernels, for tests and experiments
   std::vector<Tensor> tensors;
   std::vector<Instruction> instructions;
   std::vector<Loop> loops;
@@ -169,7 +180,9 @@ struct Program {
   std::vector<SourceLoc> locs{SourceLoc{}};
 
   const Arg& arg(const Instruction& inst, int param) const { return args[inst.first_arg + param]; }
-  std::span<const Term> terms_of(const Affine& a) const { return {terms.data() + a.first_term, a.term_count}; }
+  std::span<const Term> terms_of(const Affine& a) const {
+    return {terms.data() + a.first_term, a.term_count};
+  }
   LocId add_loc(const SourceLoc& loc);  // reuses the last one when equal
 };
 
@@ -182,7 +195,8 @@ struct Range {
 };
 Range range_of(const Program& program, const Affine& affine);
 
-// The largest and smallest element offset (row-relative on chip) that an access touches, without its dynamic part.
+// The largest and smallest element offset (row-relative on chip) that an access touches, without its dynamic
+// part.
 Range element_range(const Program& program, const Access& access);
 
 }  // namespace kiln::isa

@@ -121,7 +121,8 @@ extern const Semantics semantics_tensor_tensor = {
     .cost = cost,
     .track = track_elementwise,
     .cost_text =
-        "vector: max(64, 2N), N with one input in PSUM and for bfloat16 without gaps; fast modes up to 2 elements per cycle from gen3 on; "
+        "vector: max(64, 2N), N with one input in PSUM and for bfloat16 without gaps; fast modes up to 2 "
+        "elements per cycle from gen3 on; "
         "gpsimd: 150 + N",
 };
 
