@@ -14,9 +14,7 @@ using namespace isa;
 namespace {
 constexpr std::int64_t kOpenTasks = 256;         // how far issuing may run ahead of values
 constexpr std::int64_t kInlineWork = 16 * 1024;  // below this a task costs more than it wins
-constexpr std::int64_t kCopyBytes = 4
-                                    << 20;  // storages of a tensor that is declared in a loop, all together,
-constexpr std::int64_t kMinCopies = 4, kMaxCopies = 32;  // and how many there are at least and at most
+constexpr int kCopies = 4;                       // storages of a tensor that is declared in a loop
 constexpr std::int64_t kRowSkew = 192;           // keeps rows of a whole memory off the same cache sets
 constexpr std::int64_t kSpareBytes = 256 << 20;  // storages that wait for a next tensor
 
@@ -95,17 +93,13 @@ void Core::declare(TensorId id) {
   if (!is_declared_storage(t)) return;
   auto& pool = pool_[id];
   std::shared_ptr<Storage> storage;
-  const auto find_idle = [&] {
-    for (auto& s : pool) {
-      if (!storage && s->is_idle()) storage = s;
-    }
-  };
-  const std::int64_t bytes = std::max<std::int64_t>(t.partitions() * t.bytes_per_partition(), 1);
-  const auto copies = static_cast<std::size_t>(std::clamp(kCopyBytes / bytes, kMinCopies, kMaxCopies));
-  find_idle();
-  while (!storage && pool.size() >= copies) {
-    queue_.help();
-    find_idle();
+  for (auto& s : pool) {
+    if (!storage && s->is_idle()) storage = s;
+  }
+  if (!storage && pool.size() == kCopies) {
+    queue_.wait_until(0);
+    storage = pool.front();
+    storage->drop_finished();
   }
   if (!storage) {
     storage = make_storage(t.partitions(), t.bytes_per_partition());

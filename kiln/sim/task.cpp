@@ -27,13 +27,13 @@ void TaskQueue::submit(const TaskRef& task) {
     std::lock_guard lock(mutex_);
     ++open_;
   }
-  if (task->waiting.fetch_sub(1, std::memory_order_acq_rel) == 1) make_ready(task, false);
+  if (task->waiting.fetch_sub(1, std::memory_order_acq_rel) == 1) make_ready(task);
 }
 
-void TaskQueue::make_ready(const TaskRef& task, bool next) {
+void TaskQueue::make_ready(const TaskRef& task) {
   {
     std::lock_guard lock(mutex_);
-    next ? queue_.push_front(task) : queue_.push_back(task);
+    queue_.push_back(task);
   }
   ready_.notify_one();
   progress_.notify_one();
@@ -68,8 +68,7 @@ void TaskQueue::execute(const TaskRef& task) {
   }
   task->keep.clear();
   for (const TaskRef& s : successors) {
-    if (s->waiting.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      make_ready(s, true);  // its data is still in the cache
+    if (s->waiting.fetch_sub(1, std::memory_order_acq_rel) == 1) make_ready(s);
   }
   {
     std::lock_guard lock(mutex_);
@@ -87,17 +86,6 @@ void TaskQueue::work() {
     lock.unlock();
     execute(task);
     lock.lock();
-  }
-}
-
-void TaskQueue::help() {
-  std::unique_lock lock(mutex_);
-  const std::int64_t before = open_;
-  if (const TaskRef task = pop()) {
-    lock.unlock();
-    execute(task);
-  } else {
-    progress_.wait(lock, [&] { return open_ < before || open_ == 0 || !queue_.empty(); });
   }
 }
 

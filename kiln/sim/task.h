@@ -45,8 +45,6 @@ class TaskQueue {
   void submit(const TaskRef& task);
   // Helps until every submitted task is done; throws the error of the earliest task that failed.
   void wait();
-  // Runs one task, or waits until something changes.
-  void help();
   // Helps until at most `limit` tasks are open.
   void wait_until(std::int64_t limit);
   // The earliest failure so far: tasks after it are not run.
@@ -57,7 +55,7 @@ class TaskQueue {
   void work();
   void execute(const TaskRef& task);
   TaskRef pop();
-  void make_ready(const TaskRef& task, bool next);
+  void make_ready(const TaskRef& task);
 
   std::mutex mutex_;
   std::condition_variable ready_, progress_;
