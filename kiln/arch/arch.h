@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "kiln/arch/timing_spec.h"
+
 namespace kiln {
 
 enum class Target : std::uint8_t { trn1, trn2, trn3 };
@@ -32,6 +34,7 @@ struct EngineSpec {
   int min_interval_cycles;  // shortest distance between two instructions
   int start_cycles;         // fixed cost of an instruction that starts a program on the engine (gpsimd)
   int registers;            // 32-bit registers of the sequencer
+  double elements_32bit;    // elements per lane and cycle of 32-bit copies inside SBUF; 0: elements_wide
 };
 
 struct DmaSpec {
@@ -91,6 +94,7 @@ struct Arch {
   std::int64_t max_free_size, max_dim_count, max_dim_stride;
   EngineSpec engine[kEngineCount];
   DmaSpec dma;
+  TimingSpec timing;
   Features features;
 };
 

@@ -1,0 +1,34 @@
+// The timing model: a Program and an Arch in, a Timeline out. Deterministic, knows no values.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <span>
+#include <string>
+
+#include "kiln/arch/arch.h"
+#include "kiln/timing/timeline.h"
+#include "kiln/timing/what_if.h"
+
+namespace kiln::timing {
+
+struct TimingOptions {
+  // Trip counts of dynamic loops, by the loop's variable (or its condition register). A dynamic loop whose
+  // bounds are integers needs none; any other without an entry here is an error.
+  std::map<std::string, std::int64_t> trip_counts;
+  bool reorder = false;  // list-schedule each engine's stream, as the vendor's compiler may
+  std::vector<WhatIf> what_if;
+  std::size_t keep_events = 1'000'000;        // later events count in the totals but are not kept
+  bool extrapolate = true;                    // false: every iteration is simulated; same result, slower
+  const std::atomic<bool>* cancel = nullptr;  // set to true by another thread: simulate throws
+};
+
+// Times a program that passed check::check_program. Throws Error (category config) when a trip count is
+// missing or a what-if name is unknown.
+Timeline simulate(const isa::Program& program, const Arch& arch, const TimingOptions& options = {});
+
+// The two programs of a logical core pair, which share HBM bandwidth and meet in sendrecv and core_barrier.
+Timeline simulate(std::span<const isa::Program* const> cores, const Arch& arch,
+                  const TimingOptions& options = {});
+
+}  // namespace kiln::timing

@@ -1,0 +1,133 @@
+// Timeline: when each instruction of a program starts and ends on its engine, what it waited for, and what
+// follows from that: totals, an error band, the critical path, memory over time. Views read this; nothing
+// here formats anything.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kiln/isa/program.h"
+
+namespace kiln::timing {
+
+using Time = std::int64_t;  // picoseconds since the kernel's first instruction could issue
+inline constexpr Time kPicoseconds = 1000;
+constexpr double to_ns(Time t) { return static_cast<double>(t) / kPicoseconds; }
+
+using EventId = std::uint32_t;  // index into Timeline::events; isa::kNone when there is none
+using LaneId = std::uint16_t;   // index into Timeline::lanes
+
+// Why an event did not start earlier.
+enum class Wait : std::uint8_t {
+  none,        // the first of its lane
+  engine,      // the previous instruction of the lane occupied it
+  read,        // data it reads was not yet written (read after write)
+  overwrite,   // what it overwrites was still being read (write after read)
+  rewrite,     // what it overwrites was still being written (write after write)
+  memory,      // its tensor's memory was still held by another tensor
+  dependency,  // an explicit dependency
+  state,       // a register or hidden engine state was not ready
+  port,        // a memory port or PSUM bank was taken by another engine
+  start,       // the fixed start delay of a DMA transfer after its trigger
+  queue,       // the DMA queue was full or served an earlier transfer
+  peer,        // the other core of the pair had not arrived
+  loop         // the sequencer evaluated a dynamic loop's condition
+};
+inline constexpr int kWaitCount = 13;
+const char* name(Wait wait);
+
+// execute: an engine works. trigger: a sequencer starts a DMA. transfer: a DMA queue moves bytes.
+enum class Kind : std::uint8_t { execute, trigger, transfer };
+const char* name(Kind kind);
+
+// One stay of an instruction on a lane. A DMA has two: its trigger and its transfer.
+struct Event {
+  isa::InstructionId inst;
+  EventId because = isa::kNone;  // the event whose end (or, for Wait::engine, start) let this one start
+  LaneId lane;
+  Kind kind = Kind::execute;
+  Wait wait = Wait::none;
+  Time issue = 0;            // when its lane was free for it; start - issue is the time lost waiting
+  Time start = 0, end = 0;   // end: results visible
+  Time occupied = 0;         // from start: how long the lane takes nothing else
+  std::int64_t repeats = 1;  // executions it stands for: extrapolated iterations show one of them
+  double bytes = 0;          // moved by a transfer
+  double hbm_bytes = 0;      // of these, read from or written to HBM (both when HBM to HBM)
+  double macs = 0;           // multiply-accumulates of the tensor engine
+  double flops = 0;          // floating-point operations: 2 x macs, or elements of another engine
+};
+
+// An engine's instruction stream or a DMA queue of one core.
+struct Lane {
+  std::string name;  // "tensor", "dma 3"; with "core 1 " in front for the second core of a pair
+  Engine engine = Engine::unknown;
+  int core = 0;
+  int queue = -1;                 // DMA queues count from 0
+  std::int64_t executions = 0;    // with all repeats
+  Time busy = 0;                  // union of occupied spans, with all repeats
+  Time active = 0;                // union of start … end, with all repeats: the profiler's "active time"
+  Time waiting[kWaitCount] = {};  // idle time before instructions, by what they waited for
+};
+
+// Iterations that were not simulated: the loop was steady, so its last period is taken `iterations` times
+// more. The events of the period carry `repeats`; later events start after the gap.
+struct Gap {
+  isa::LoopId loop;
+  int core;
+  Time begin, end;                  // where the left-out iterations lie on the time axis
+  std::int64_t iterations;          // left out
+  EventId first_event, last_event;  // of the period that repeats
+};
+
+// A step of the chain of events that decides the total. The times of all steps add up to the total.
+struct CriticalStep {
+  EventId event;
+  Time time;  // its part of the total, with all repeats; waiting that nothing else explains included
+  std::int64_t repeats;  // how often the chain passes here
+};
+
+// Bytes per partition alive from `at` on.
+struct MemorySample {
+  Time at;
+  int core;
+  std::int64_t sbuf_bytes, psum_bytes;
+};
+
+// Where the measured value is expected in four of five cases, from how far like rows were off.
+struct Band {
+  Time low = 0, high = 0;
+  std::string basis;              // "trn2 kernels bound by the tensor engine"
+  std::vector<std::string> rows;  // ids of the calibration rows it derives from
+};
+
+struct TripCount {
+  int core;
+  isa::LoopId loop;
+  std::int64_t count;
+};
+
+struct Timeline {
+  Target target = Target::trn2;
+  std::vector<Event> events;  // in issue order; at most TimingOptions::keep_events
+  std::vector<Lane> lanes;    // engines first, then queues; by core
+  std::vector<Gap> gaps;
+  std::vector<CriticalStep> critical_path;  // first to last
+  std::vector<MemorySample> memory;
+  std::vector<TripCount> trip_counts;  // of the dynamic loops, as used
+  Time total = 0;                      // first trigger to last byte or last result
+  Time profiler_total = 0;             // with what the vendor's profiler shows around it
+  Time benchmark_latency = 0;          // as the vendor's benchmark interface reports it
+  Band band;
+  LaneId bottleneck = 0;             // the lane that is busy longest; DMA queues count as one (the first)
+  Time dma_busy = 0;                 // time in which any queue moves bytes
+  std::int64_t instructions = 0;     // executed, with all repeats
+  std::int64_t events_left_out = 0;  // beyond keep_events
+  double hbm_bytes_read = 0, hbm_bytes_written = 0;
+  double compulsory_bytes = 0;  // every input byte read once, every output byte written once
+  double macs = 0, flops = 0;
+  double tensor_peak_macs_per_ns = 0;  // of all cores, dense bfloat16
+  double hbm_bytes_per_ns = 0;         // what the DMA engines and HBM of all cores can sustain
+};
+
+}  // namespace kiln::timing
