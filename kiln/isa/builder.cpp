@@ -29,6 +29,7 @@ Kernel& Kernel::pair() {
 }
 
 LocId Kernel::locate(const Where& at) {
+  if (fixed_loc_) return *fixed_loc_;
   const int line = static_cast<int>(at.line());
   if (at.file_name() == last_file_ && line == last_line_) return last_loc_;
   last_file_ = at.file_name();
@@ -79,11 +80,9 @@ View Kernel::hbm(Shape shape, DType dtype, TensorOptions options, Where at) {
   return tensor(Memory::hbm, Role::internal, std::move(shape), dtype, std::move(options), at);
 }
 
-void Kernel::run_body(LoopId id, const std::function<void()>& body) {
+void Kernel::open_loop(LoopId id) {
   block().push_back({Node::Kind::loop, id});
   open_loops_.push_back(id);
-  body();
-  open_loops_.pop_back();
 }
 
 void Kernel::loop(std::int64_t lower, std::int64_t upper, std::int64_t step,
@@ -95,7 +94,9 @@ void Kernel::loop(std::int64_t lower, std::int64_t upper, std::int64_t step,
                             .upper = {false, upper},
                             .step = step,
                             .loc = locate(at)});
-  run_body(id, [&] { body(Index::variable(id)); });
+  open_loop(id);
+  body(Index::variable(id));
+  close_loop();
 }
 
 void Kernel::loop(std::int64_t count, const std::function<void(Index)>& body, Where at) {
@@ -122,8 +123,7 @@ Reg Kernel::reg(OptInt value, Where at) {
   return r;
 }
 
-void Kernel::fori_loop(IntOrReg lower, IntOrReg upper, const std::function<void(Reg)>& body,
-                       std::int64_t step, Where at) {
+Reg Kernel::open_fori_loop(IntOrReg lower, IntOrReg upper, std::int64_t step, const Where& at) {
   const auto bound = [](const IntOrReg& b) {
     return b.reg ? Bound{true, static_cast<std::int64_t>(b.reg->id)} : Bound{false, b.value};
   };
@@ -137,13 +137,26 @@ void Kernel::fori_loop(IntOrReg lower, IntOrReg upper, const std::function<void(
                             .upper = bound(upper),
                             .step = step,
                             .loc = locate(at)});
-  run_body(id, [&] { body(r); });
+  open_loop(id);
+  return r;
+}
+
+void Kernel::fori_loop(IntOrReg lower, IntOrReg upper, const std::function<void(Reg)>& body,
+                       std::int64_t step, Where at) {
+  body(open_fori_loop(lower, upper, step, at));
+  close_loop();
+}
+
+void Kernel::open_while_loop(Reg condition, const Where& at) {
+  const auto id = static_cast<LoopId>(program_.loops.size());
+  program_.loops.push_back({.kind = Loop::Kind::dynamic_while, .reg = condition.id, .loc = locate(at)});
+  open_loop(id);
 }
 
 void Kernel::while_loop(Reg condition, const std::function<void()>& body, Where at) {
-  const auto id = static_cast<LoopId>(program_.loops.size());
-  program_.loops.push_back({.kind = Loop::Kind::dynamic_while, .reg = condition.id, .loc = locate(at)});
-  run_body(id, body);
+  open_while_loop(condition, at);
+  body();
+  close_loop();
 }
 
 Kernel::Handle& Kernel::Handle::named(std::string name) {
@@ -175,6 +188,12 @@ Kernel::Handle Kernel::end() {
   program_.instructions.push_back(current_);
   block().push_back({Node::Kind::instruction, id});
   return {this, id};
+}
+
+void Kernel::abandon() {
+  program_.args.resize(program_.instructions.back().first_arg);
+  program_.instructions.pop_back();
+  block().pop_back();
 }
 
 Affine Kernel::add_affine(std::int64_t constant, const std::vector<Term>& terms) {

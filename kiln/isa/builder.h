@@ -84,30 +84,37 @@ class View {
   std::int64_t dim(int i) const { return access_.dims[i].count; }
   Shape shape() const;
   const Access& access() const { return access_; }
+  // As nki counts them: elements of the whole tensor, so that partitions are a row of elements apart.
+  std::int64_t stride(int i) const;
+  std::int64_t offset() const;  // without loop variables and run-time parts
 
   // t(ds(i * 128, 128), all, 3): missing trailing dimensions are whole.
   template <class... Slices>
   View operator()(const Slices&... slices) const {
-    return index({Slice(slices)...});
+    return index(std::vector<Slice>{Slice(slices)...});
   }
-  View index(std::initializer_list<Slice> slices) const;
+  View index(const std::vector<Slice>& slices) const;
   View slice(int dim, const Index& start, std::int64_t size, std::int64_t step = 1) const;
   View select(int dim, const Index& index) const;
-  View permute(std::initializer_list<int> dims) const;
+  View permute(const std::vector<int>& dims) const;
   View broadcast(int dim, std::int64_t size) const;
   View expand_dim(int dim) const;
-  View reshape_dim(int dim, std::initializer_list<std::int64_t> sizes) const;
+  View squeeze_dim(int dim) const;
+  View reshape_dim(int dim, const Shape& sizes) const;
   View flatten_dims(int first, int last) const;
-  View view(DType dtype) const;  // reinterprets the bytes; the last dimension scales
+  View reshape(const Shape& shape) const;  // any shape that needs no copy
+  View view(DType dtype) const;            // reinterprets the bytes; the last dimension scales
 
   // Explicit pattern over the tensor's storage, outermost first; on chip the first pair is the partition
-  // dimension, its step the tensor's free size.
-  View ap(std::initializer_list<Dim> pattern, const Index& offset = 0) const;
+  // dimension, its step the tensor's free size. Steps and offset count elements of `dtype` (the view's when
+  // not given).
+  View ap(const std::vector<Dim>& pattern, const Index& offset = 0, std::optional<DType> dtype = {}) const;
   // Run-time addresses. `scale` elements per unit of the value.
   View scalar_offset(Reg reg, std::int64_t scale) const;
   View scalar_offset(const View& value, std::int64_t scale) const;
-  View vector_offset(const View& indices) const;                 // rows of dim 0 by index; HBM
-  View indirect(const View& indices, std::int64_t count) const;  // free elements by index; on chip, gen4
+  View vector_offset(const View& indices) const;                      // rows of dim 0 by index; HBM
+  View vector_offset(const View& indices, std::int64_t scale) const;  // row w starts at indices[w] * scale
+  View indirect(const View& indices, std::int64_t count) const;       // free elements by index; on chip, gen4
 
  private:
   friend class Kernel;
@@ -118,6 +125,7 @@ class View {
   void move(int dim, const Index& start);
   bool is_gathered(int dim) const;
   int first_free() const;
+  std::int64_t row_elements() const;
 };
 
 // A number, or a tile with one value per partition.
@@ -247,12 +255,20 @@ class Kernel {
 #include "kiln/isa/undef_instruction_macros.h"
 
   const Program& program() const { return program_; }
+  Program& program() { return program_; }
   Program finish() { return std::move(program_); }
 
- private:
-  friend class View;
-  void begin(Opcode opcode, const Where& at);
+  // For front ends that walk the table: places are given by `at`, an instruction is begin, one push per
+  // parameter, end; a device loop is open_…, statements, close_loop.
+  void at(LocId loc) { fixed_loc_ = loc; }
+  void begin(Opcode opcode, const Where& at = Where::current());
   Handle end();
+  void abandon();  // takes the last instruction back
+  Reg open_fori_loop(IntOrReg lower, IntOrReg upper, std::int64_t step, const Where& at = Where::current());
+  void open_while_loop(Reg condition, const Where& at = Where::current());
+  void close_loop() { open_loops_.pop_back(); }
+  std::size_t open_loops() const { return open_loops_.size(); }
+  void push_none() { program_.args.push_back({}); }
   void push(const View& view);
   void push(const std::vector<View>& views);
   void push(const std::optional<View>& view);
@@ -273,17 +289,20 @@ class Kernel {
   void push(E value) { push_enum(static_cast<std::int64_t>(value)); }
   void push_enum(std::int64_t value);
 
+ private:
+  friend class View;
   std::uint32_t add_access(const View& view);
   std::uint32_t share_access(const View& view);
   Affine add_affine(std::int64_t constant, const std::vector<Term>& terms);
   LocId locate(const Where& at);
   Block& block();
-  void run_body(LoopId id, const std::function<void()>& body);
+  void open_loop(LoopId id);
 
   Program program_;
   Instruction current_;
   std::vector<LoopId> open_loops_;
   std::vector<std::uint32_t> last_access_;  // of each tensor
+  std::optional<LocId> fixed_loc_;
   const char* last_file_ = nullptr;
   int last_line_ = 0;
   LocId last_loc_ = 0;

@@ -57,6 +57,19 @@ bool View::is_gathered(int d) const {
 // Dimensions before this one cannot be moved or split: partitions, and rows that indices address.
 int View::first_free() const { return on_chip() || is_gathered(0) ? 1 : 0; }
 
+// Elements of this dtype in one partition; all of them in HBM.
+std::int64_t View::row_elements() const {
+  return kernel_->program_.tensors[tensor()].bytes_per_partition() / size_bytes(dtype());
+}
+
+std::int64_t View::stride(int i) const {
+  return on_chip() && i == 0 ? row_elements() : access_.dims[i].stride;
+}
+
+std::int64_t View::offset() const {
+  return access_.offset.constant + (on_chip() ? access_.partition.constant * row_elements() : 0);
+}
+
 // Moves the view's first element along a dimension.
 void View::move(int d, const Index& start) {
   const bool partition = on_chip() && d == 0;
@@ -90,7 +103,7 @@ View View::select(int d, const Index& index) const {
   return v;
 }
 
-View View::index(std::initializer_list<Slice> slices) const {
+View View::index(const std::vector<Slice>& slices) const {
   if (static_cast<int>(slices.size()) > rank())
     refuse(fmt::format("{} indices for {} dimensions", slices.size(), rank()), "one index per dimension");
   View v = *this;
@@ -115,7 +128,7 @@ View View::index(std::initializer_list<Slice> slices) const {
   return v;
 }
 
-View View::permute(std::initializer_list<int> dims) const {
+View View::permute(const std::vector<int>& dims) const {
   if (static_cast<int>(dims.size()) != rank())
     refuse(fmt::format("permutation of {} dimensions by {} numbers", rank(), dims.size()),
            "name every dimension once");
@@ -150,7 +163,7 @@ View View::expand_dim(int d) const {
   return v;
 }
 
-View View::reshape_dim(int d, std::initializer_list<std::int64_t> sizes) const {
+View View::reshape_dim(int d, const Shape& sizes) const {
   std::int64_t product = sizes.size() ? 1 : 0;
   for (auto s : sizes) product = s < 1 ? 0 : product * s;
   const int extra = static_cast<int>(sizes.size()) - 1;
@@ -161,8 +174,8 @@ View View::reshape_dim(int d, std::initializer_list<std::int64_t> sizes) const {
   for (int i = rank() - 1; i > d; --i) v.access_.dims[i + extra] = access_.dims[i];
   std::int64_t stride = access_.dims[d].stride;
   for (int i = extra; i >= 0; --i) {
-    v.access_.dims[d + i] = {stride, sizes.begin()[i]};
-    stride *= sizes.begin()[i];
+    v.access_.dims[d + i] = {stride, sizes[i]};
+    stride *= sizes[i];
   }
   v.access_.rank = static_cast<std::uint8_t>(rank() + extra);
   return v;
@@ -183,6 +196,55 @@ View View::flatten_dims(int first, int last) const {
   v.access_.dims[first] = merged;
   for (int i = last + 1; i < rank(); ++i) v.access_.dims[first + i - last] = access_.dims[i];
   v.access_.rank = static_cast<std::uint8_t>(rank() - (last - first));
+  return v;
+}
+
+View View::squeeze_dim(int d) const {
+  if (d < first_free() || d >= rank() || dim(d) != 1)
+    refuse(fmt::format("dimension {} of {}", d, rank()), "squeeze a free dimension of size 1");
+  if (rank() == (on_chip() ? 2 : 1))
+    refuse(fmt::format("the only free dimension of {}", rank()), "a view keeps at least one free dimension");
+  View v = *this;
+  for (int i = d; i + 1 < rank(); ++i) v.access_.dims[i] = v.access_.dims[i + 1];
+  v.access_.rank--;
+  return v;
+}
+
+// Blocks of dimensions that follow each other in memory are cut anew, from the innermost outward; a new
+// dimension must divide what is left of its block.
+View View::reshape(const Shape& to) const {
+  const int first = first_free();
+  std::int64_t product = 1, count = 1;
+  for (std::size_t i = 0; i < to.size(); ++i) product = to[i] < 1 ? 0 : product * to[i];
+  for (int i = 0; i < rank(); ++i) count *= dim(i);
+  if (product != count || to.size() > kMaxRank || to.size() < (on_chip() ? 2u : 1u) ||
+      (first && to[0] != dim(0)))
+    refuse(fmt::format("shape ({}) as ({})", fmt::join(shape(), ", "), fmt::join(to, ", ")),
+           on_chip() ? "the number of elements and the partitions stay" : "the number of elements stays");
+  std::vector<Dim> blocks;  // outermost first, no unit dimensions
+  for (int i = first; i < rank(); ++i) {
+    const Dim d = access_.dims[i];
+    if (d.count == 1) continue;
+    if (!blocks.empty() && blocks.back().stride == d.stride * d.count)
+      blocks.back() = {d.stride, blocks.back().count * d.count};
+    else
+      blocks.push_back(d);
+  }
+  View v = *this;
+  v.access_.rank = static_cast<std::uint8_t>(to.size());
+  for (int i = static_cast<int>(to.size()) - 1; i >= first; --i) {
+    while (!blocks.empty() && blocks.back().count == 1) blocks.pop_back();
+    if (to[i] == 1 || blocks.empty()) {
+      v.access_.dims[i] = {1, to[i]};
+      continue;
+    }
+    Dim& block = blocks.back();
+    if (block.count % to[i])
+      refuse(fmt::format("shape ({}) as ({})", fmt::join(shape(), ", "), fmt::join(to, ", ")),
+             "these strides cannot take that shape without a copy: copy the tile first");
+    v.access_.dims[i] = {block.stride, to[i]};
+    block = {block.stride * to[i], block.count / to[i]};
+  }
   return v;
 }
 
@@ -207,10 +269,11 @@ View View::view(DType to) const {
   return v;
 }
 
-View View::ap(std::initializer_list<Dim> pattern, const Index& offset) const {
+View View::ap(const std::vector<Dim>& pattern, const Index& offset, std::optional<DType> as) const {
   if (pattern.size() > kMaxRank || pattern.size() < (on_chip() ? 2u : 1u))
     refuse(fmt::format("a pattern of {} pairs", pattern.size()), "1 to 5 pairs, on chip at least 2");
   View v = *this;
+  v.access_.dtype = as.value_or(dtype());
   v.offset_terms_ = offset.terms();
   v.partition_terms_.clear();
   v.access_.partition = {};
@@ -218,9 +281,9 @@ View View::ap(std::initializer_list<Dim> pattern, const Index& offset) const {
   v.access_.rank = static_cast<std::uint8_t>(pattern.size());
   std::copy(pattern.begin(), pattern.end(), v.access_.dims);
   if (!on_chip()) return v;
-  const std::int64_t row = kernel_->program_.tensors[tensor()].bytes_per_partition() / size_bytes(dtype());
-  if (pattern.begin()->stride != row)
-    refuse(fmt::format("a partition step of {} elements", pattern.begin()->stride),
+  const std::int64_t row = v.row_elements();
+  if (pattern[0].stride != row && pattern[0].count != 1)  // a single partition takes no step
+    refuse(fmt::format("a partition step of {} elements", pattern[0].stride),
            fmt::format("partitions follow each other: the step is the tensor's free size, {}", row));
   // The offset counts elements of the whole tensor: whole rows of it are partitions.
   v.access_.dims[0].stride = 1;
@@ -251,11 +314,16 @@ View View::scalar_offset(const View& value, std::int64_t scale) const {
 }
 
 View View::vector_offset(const View& indices) const {
+  View v = vector_offset(indices, access_.dims[0].stride);
+  v.access_.dims[0].count = indices.dim(0);
+  return v;
+}
+
+View View::vector_offset(const View& indices, std::int64_t scale) const {
   View v = *this;
   const std::uint32_t source = kernel_->add_access(indices);
   v.access_.dynamic = static_cast<std::uint32_t>(kernel_->program_.dynamics.size());
-  kernel_->program_.dynamics.push_back({Dynamic::Kind::vector, source, access_.dims[0].stride});
-  v.access_.dims[0].count = indices.dim(0);
+  kernel_->program_.dynamics.push_back({Dynamic::Kind::vector, source, scale});
   return v;
 }
 

@@ -16,6 +16,7 @@ constexpr std::int64_t kOpenTasks = 256;         // how far issuing may run ahea
 constexpr std::int64_t kInlineWork = 16 * 1024;  // below this a task costs more than it wins
 constexpr int kCopies = 4;                       // storages of a tensor that is declared in a loop
 constexpr std::int64_t kRowSkew = 192;           // keeps rows of a whole memory off the same cache sets
+constexpr std::int64_t kPollEvery = 256;         // instructions
 constexpr std::int64_t kSpareBytes = 256 << 20;  // storages that wait for a next tensor
 
 bool is_multicore(Opcode op) { return op == Opcode::sendrecv || op == Opcode::core_barrier; }
@@ -270,6 +271,7 @@ void Core::execute(const Instruction& inst) {
   const InstView view(program_, inst);
   const Engine engine = resolve_engine(view, arch_);
   ++common_.sequence;
+  if (options_.poll && common_.sequence % kPollEvery == 0) options_.poll();
   ++common_.report.instructions;
   ++common_.report.instructions_by_engine[static_cast<int>(engine)];
   operands_.clear();

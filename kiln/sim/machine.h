@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -19,6 +20,8 @@ struct RunOptions {
   int threads = 0;     // 0: one per processor
   bool plain = false;  // the plain row kernels instead of their fast twins: same values, slowly
   std::int64_t max_dynamic_iterations = 100'000'000;  // a dynamic loop that goes on longer is reported
+  std::function<void()> poll =
+      {};  // called now and then by the thread that issues; may throw to stop the run
 };
 
 // Memory of the caller for one input or output tensor: C order, `bytes` long. Inputs are only read.

@@ -1,0 +1,32 @@
+"""Kiln: whether a Trainium kernel is legal, what it computes, how long it takes and why, without a Trainium.
+
+``kiln.nki`` is the ``nki`` package; ``kiln.activate()`` makes it importable under that name.
+"""
+
+import importlib
+
+__version__ = "0.1.0"
+
+# Where each public name lives; modules are loaded when a name is first used.
+_PUBLIC = {
+    "NkiValidationError": "kiln._errors",
+    "activate": "kiln._activate",
+    "deactivate": "kiln._activate",
+    "nki": "kiln.nki",
+    "program": "kiln._program",
+}
+
+__all__ = sorted(_PUBLIC)
+
+
+def __getattr__(name):
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'kiln' has no attribute {name!r}")
+    module = importlib.import_module(_PUBLIC[name])
+    value = module if _PUBLIC[name] == f"kiln.{name}" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(set(globals()) | set(_PUBLIC))

@@ -1,0 +1,114 @@
+"""Arrays of the caller as bytes of the machine, and back: NumPy, torch, anything with DLPack."""
+
+import ml_dtypes
+import numpy as np
+
+from kiln._errors import refuse
+from kiln.nki import _dtypes
+
+# NKI dtype -> NumPy dtype. Packed types have none: their bits travel as unsigned integers.
+_NUMPY = {
+    "bool_": np.dtype(np.bool_),
+    "tfloat32": np.dtype(np.float32),
+    "float8_e4m3fn_x4": np.dtype(np.uint32),
+    "float8_e5m2_x4": np.dtype(np.uint32),
+    "float4_e2m1fn_x4": np.dtype(np.uint16),
+}
+
+
+def numpy_dtype(dtype):
+    """The NumPy dtype that holds elements of an NKI dtype."""
+    name = str(dtype)
+    if name in _NUMPY:
+        return _NUMPY[name]
+    try:
+        return np.dtype(name)
+    except TypeError:
+        return np.dtype(getattr(ml_dtypes, name))
+
+
+def nki_dtype(dtype):
+    """The NKI dtype of a NumPy dtype; refuses 64-bit types and the like."""
+    name = np.dtype(dtype).name
+    name = {"bool": "bool_"}.get(name, name)
+    if name not in _dtypes.ALL:
+        hint = {"float64": "float32", "int64": "int32", "uint64": "uint32"}.get(name, "float32")
+        refuse("nki.R15", "kernel arguments have a dtype of NKI", f"an array of {name}",
+               f"convert it, e.g. array.astype(np.{hint}); NKI has no 64-bit types", category="config")
+    return _dtypes.ALL[name]
+
+
+def is_torch(value):
+    return type(value).__module__.split(".")[0] == "torch" and hasattr(value, "detach")
+
+
+def is_array(value):
+    return isinstance(value, np.ndarray) or is_torch(value) or (
+        hasattr(value, "__dlpack__") and not np.isscalar(value) and hasattr(value, "shape"))
+
+
+_TORCH_BITS = {"bfloat16": "int16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
+
+
+def _from_torch(tensor):
+    """A NumPy array over the tensor's memory; a copy when it is not on the CPU or not contiguous."""
+    import torch
+
+    tensor = tensor.detach().cpu()
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name in _TORCH_BITS:
+        bits = tensor.contiguous().view(getattr(torch, _TORCH_BITS[name])).numpy()
+        return bits.view(numpy_dtype(name))
+    return tensor.numpy()
+
+
+def to_torch(array):
+    """A torch tensor with the array's values."""
+    import torch
+
+    name = array.dtype.name
+    if name in _TORCH_BITS:
+        bits = torch.from_numpy(np.ascontiguousarray(array).view(_TORCH_BITS[name]))
+        return bits.view(getattr(torch, name))
+    return torch.from_numpy(np.ascontiguousarray(array))
+
+
+class Argument:
+    """An array argument: the caller's object, a C-ordered array of its values, and how to give changes back."""
+
+    def __init__(self, value):
+        self.value = value
+        self.original = _from_torch(value) if is_torch(value) else (
+            value if isinstance(value, np.ndarray) else np.from_dlpack(value))
+        array = self.original
+        if array.ndim == 0:
+            refuse("nki.R15", "array arguments have at least one dimension", "an array of shape ()",
+                   "pass a Python number, or reshape it to (1,)", category="config")
+        if array.size == 0:
+            refuse("nki.R15", "array arguments have elements", f"an array of shape {array.shape}",
+                   "leave the kernel out for empty inputs", category="config")
+        self.dtype = nki_dtype(array.dtype)
+        self.array = array if array.flags.c_contiguous and array.dtype.isnative else np.ascontiguousarray(array)
+
+    def write_back(self):
+        """Hands the caller's object what the kernel wrote."""
+        if self.array is not self.original:
+            self.original[...] = self.array
+        if is_torch(self.value):
+            if not np.shares_memory(self.original, _from_torch(self.value)):
+                self.value.copy_(to_torch(self.original))
+
+
+def bytes_of(array):
+    """A C-ordered array as its bytes."""
+    return array.reshape(-1).view(np.uint8)
+
+
+def empty(shape, dtype):
+    """An array for an output, filled with what cannot be mistaken for a result: NaN, or 4 for integers."""
+    array = np.empty(shape, numpy_dtype(dtype))
+    if array.dtype.kind in "iub":
+        array.fill(min(4, 1 if array.dtype.kind == "b" else 4))
+    else:
+        array.fill(np.nan)
+    return array

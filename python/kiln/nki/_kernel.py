@@ -1,0 +1,71 @@
+"""nki.jit and Kernel."""
+
+import dataclasses
+import functools
+import warnings
+
+from kiln import _kiln
+from kiln._errors import refuse
+from kiln.nki import _simulate
+
+_LEGACY = ("mode", "debug_kernel", "show_compiler_tb", "experimental_flags")
+
+
+@dataclasses.dataclass(eq=False)
+class Kernel:
+    """A kernel function with its launch options. Calling it runs it on Kiln's machine."""
+
+    func: object
+    lnc: int = 1
+    schedule: tuple = ()
+    address_rotation: object = None
+
+    def __post_init__(self):
+        functools.update_wrapper(self, self.func, updated=())
+
+    def __getitem__(self, lnc):
+        if isinstance(lnc, bool) or not isinstance(lnc, int):
+            refuse("nki.R18", "kernel[n] takes one int", f"kernel[{lnc!r}]", "write kernel[2](...)", category="config")
+        if lnc not in (1, 2):
+            refuse("nki.R18", "a logical core has 1 or 2 physical cores", f"kernel[{lnc}]", "write kernel[1] or kernel[2]",
+                   category="config")
+        return dataclasses.replace(self, lnc=lnc)
+
+    def __call__(self, *args, **kwargs):
+        if _kiln.active_trace() is not None:
+            return self.func(*args, **kwargs)
+        return _simulate.run(self.func, self.lnc, args, kwargs, self.schedule)
+
+    def with_schedule(self, edges):
+        """A kernel whose instructions, named by name=, follow each other: (consumer, producer) or (consumer, [producer, ...])."""
+        schedule = []
+        for edge in edges:
+            if not isinstance(edge, (tuple, list)) or len(edge) != 2:
+                refuse("nki.R19", "an edge is (consumer, producer)", f"{edge!r}", "pass pairs of names")
+            consumer, producers = edge
+            producers = [producers] if isinstance(producers, str) else list(producers)
+            if not all(isinstance(n, str) for n in [consumer, *producers]):
+                refuse("nki.R19", "an edge is (consumer, producer)", f"{edge!r}", "names are strings, as in name=")
+            schedule.append((consumer, tuple(producers)))
+        return dataclasses.replace(self, schedule=tuple(schedule))
+
+
+def jit(fn=None, **kwargs):
+    """Makes a Kernel of a function: @nki.jit, @nki.jit() or nki.jit(f)."""
+    if "platform_target" in kwargs:
+        refuse("nki.R20", "nki.jit takes no platform_target since NKI 0.3.0", f"platform_target={kwargs['platform_target']!r}",
+               "remove it and set NEURON_PLATFORM_TARGET_OVERRIDE=trn1|trn2|trn3 in the environment")
+    for name in kwargs:
+        if name not in _LEGACY:
+            raise TypeError(f"nki.jit() got an unexpected keyword argument {name!r}")
+        warnings.warn(f"nki.jit ignores {name}=", _simulate.NkiWarning, stacklevel=2)
+    if fn is None:
+        return jit
+    return fn if isinstance(fn, Kernel) else Kernel(fn)
+
+
+def simulate(kernel):
+    """A callable that runs a kernel (or a plain function) on Kiln's machine with NumPy or torch arrays."""
+    if not callable(kernel):
+        raise TypeError(f"nki.simulate takes a kernel or a function, not {type(kernel).__name__}")
+    return kernel if isinstance(kernel, Kernel) else Kernel(kernel)

@@ -1,0 +1,106 @@
+"""nki.simulate: trace, check, run; arrays in, arrays out."""
+
+import warnings
+
+import numpy as np
+
+from kiln import _kiln
+from kiln._errors import refuse
+from kiln.nki import _arrays, _env
+from kiln.nki._trace import NkiTensor, TracedKernel, leaves
+
+
+class NkiWarning(UserWarning):
+    """Something that runs, and that the manual advises against or leaves open."""
+
+
+def trace_cores(function, lnc, args, kwargs):
+    """One TracedKernel per core of the logical core."""
+    target = _env.target()
+    return [TracedKernel(function, args, kwargs, target, lnc, core) for core in range(lnc)]
+
+
+def check_all(programs):
+    """Raises for the first program that breaks a rule; warns what the check warns."""
+    for program in programs:
+        report = program.check()
+        report.raise_if_failed()
+        warn(report.diagnostics)
+
+
+def warn(diagnostics):
+    for d in diagnostics:
+        warnings.warn_explicit(str(d).rstrip(), NkiWarning, d.loc.file or "<kernel>", max(d.loc.line, 1))
+
+
+def run(function, lnc, args, kwargs, schedule=()):
+    """Runs a kernel on the machine and returns what it returns, as arrays."""
+    cores = trace_cores(function, lnc, args, kwargs)
+    programs = [core.program() for core in cores]
+    _require_effect(cores, programs)
+    check_all(programs)
+    arrays, fresh = _buffers(cores, programs)
+    report = _kiln.run(programs, {n: _arrays.bytes_of(a) for n, a in arrays.items()}, _env.threads())
+    warn(report.warnings)
+    written = {t["name"] for p in programs for t in p.tensors if t["role"] == "inout"}
+    for name in written:
+        cores[0].arguments[name][0].write_back()
+    as_torch = any(_arrays.is_torch(a.value) for a, _ in cores[0].arguments.values())
+    return _give_back(cores[0].result, cores[0], arrays, as_torch)
+
+
+def _require_effect(cores, programs):
+    if any(core.outputs for core in cores):
+        return
+    if any(t["role"] == "inout" for p in programs for t in p.tensors):
+        return
+    refuse("nki.R17", "a kernel returns a tensor or writes one of its arguments",
+           "it returns nothing and writes none of its arguments",
+           "return the tensor in nl.shared_hbm that holds the result", category="config")
+
+
+def _buffers(cores, programs):
+    """The memory of every tensor that crosses the border, by name."""
+    arrays, fresh = {}, []
+    for core, program in zip(cores, programs):
+        for tensor in program.tensors:
+            name = tensor["name"]
+            if tensor["role"] == "internal" or name in arrays:
+                continue
+            if name in core.arguments:
+                arrays[name] = cores[0].arguments[name][0].array
+                if tensor["role"] == "inout" and not arrays[name].flags.writeable:
+                    refuse("nki.R15", "an argument that the kernel writes is writable",
+                           f"`{name}` is a read-only array", "pass a copy", category="config")
+            else:
+                arrays[name] = _arrays.empty(tensor["shape"], tensor["dtype"])
+                fresh.append(name)
+    return arrays, fresh
+
+
+def _give_back(value, core, arrays, as_torch):
+    """The kernel's return value with arrays in place of tensors."""
+    if isinstance(value, NkiTensor):
+        return _array_of(value, core, arrays, as_torch)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_give_back(v, core, arrays, as_torch) for v in value))
+    if isinstance(value, (tuple, list)):
+        return type(value)(_give_back(v, core, arrays, as_torch) for v in value)
+    if isinstance(value, dict):
+        return {k: _give_back(v, core, arrays, as_torch) for k, v in value.items()}
+    return value
+
+
+def _array_of(tensor, core, arrays, as_torch):
+    base = arrays[tensor.name]
+    if tensor.name in core.arguments:
+        argument = core.arguments[tensor.name][0]
+        if tensor.shape == base.shape and tensor.is_contiguous() and tensor.offset == 0:
+            return argument.value
+    flat = base.reshape(-1).view(_arrays.numpy_dtype(tensor.dtype))
+    size = flat.dtype.itemsize
+    view = np.lib.stride_tricks.as_strided(flat[tensor.offset:], tensor.shape, [s * size for s in tensor.strides])
+    array = view if view.base is base and view.shape == base.shape else np.ascontiguousarray(view)
+    if tensor.shape == base.shape and tensor.is_contiguous() and tensor.offset == 0 and flat.dtype == base.dtype:
+        array = base
+    return _arrays.to_torch(array) if as_torch else array

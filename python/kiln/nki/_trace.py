@@ -1,0 +1,88 @@
+"""One traced run of a kernel's Python: the Program it issues, its arguments and what it returns."""
+
+from kiln import _kiln, _names  # noqa: F401  (registers the namer)
+from kiln._errors import refuse
+from kiln.nki import _arrays, _env, _memory
+
+NkiTensor = _kiln.NkiTensor
+
+
+def call_kernel(function, args, kwargs):
+    """Where the user's stack begins."""
+    return function(*args, **kwargs)
+
+
+_kiln.set_root_code(call_kernel.__code__)
+
+
+class TracedKernel:
+    """A kernel that ran once with arguments: `trace`, `arguments` (name -> Argument) and `result` (its return value)."""
+
+    def __init__(self, function, args, kwargs, target, lnc=1, program_id=0):
+        self.trace = _kiln.Trace(getattr(function, "__name__", "kernel"), target, lnc, program_id, _env.max_instructions())
+        self.arguments = {}
+        self._buffer = _memory.shared_hbm if lnc > 1 else _memory.hbm
+        outer = _kiln.active_trace()
+        _kiln.activate(self.trace)
+        try:
+            names = _parameter_names(function, len(args))
+            args = [self._convert(value, name) for value, name in zip(args, names)]
+            kwargs = {name: self._convert(value, name) for name, value in kwargs.items()}
+            self.result = call_kernel(function, args, kwargs)
+        finally:
+            _kiln.activate(outer)
+        self.outputs = [t for t in leaves(self.result) if isinstance(t, NkiTensor)]
+        self._check_outputs()
+
+    def _convert(self, value, name):
+        """An argument as the kernel sees it: arrays become tensors in HBM, also inside containers."""
+        if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
+            return type(value)(self._convert(v, f"{name}_{i}") for i, v in enumerate(value))
+        if isinstance(value, dict) and type(value) is dict:
+            return {k: self._convert(v, f"{name}_{k}") for k, v in value.items()}
+        if not _arrays.is_array(value):
+            return value
+        for known, (argument, tensor) in self.arguments.items():
+            if argument.value is value:
+                return tensor
+        argument = _arrays.Argument(value)
+        tensor = _kiln.new_tensor(argument.array.shape, argument.dtype, self._buffer, name, None, "inout")
+        self.arguments[tensor.name] = (argument, tensor)
+        return tensor
+
+    def _check_outputs(self):
+        for tensor in self.outputs:
+            if tensor.trace is not self.trace and tensor.trace != self.trace:
+                refuse("nki.R3", "a kernel uses its own tensors and registers", "a returned tensor of another run",
+                       "return tensors that this call made")
+            if _memory.is_on_chip(tensor.buffer):
+                refuse("nki.R16", "a kernel returns tensors in shared_hbm",
+                       f"`{tensor.name}` is returned from {tensor.buffer.name}",
+                       "copy it with nisa.dma_copy into nl.ndarray(..., buffer=nl.shared_hbm) and return that")
+            if tensor.is_indirect():
+                refuse("nki.R16", "a kernel returns tensors in shared_hbm", "a view with a run-time address is returned",
+                       "return the tensor itself")
+
+    def program(self):
+        """The Program with its inputs and outputs drawn."""
+        return _kiln.finish(self.trace, [t.tensor_id for t in self.outputs])
+
+
+def leaves(value):
+    """The values inside nested tuples, lists and dicts, in order."""
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            yield from leaves(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from leaves(item)
+    else:
+        yield value
+
+
+def _parameter_names(function, count):
+    code = getattr(function, "__code__", None)
+    names = list(code.co_varnames[: code.co_argcount]) if code else []
+    if getattr(function, "__self__", None) is not None:
+        names = names[1:]
+    return [names[i] if i < len(names) else f"arg{i}" for i in range(count)]

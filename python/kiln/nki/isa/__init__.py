@@ -1,0 +1,69 @@
+"""nki.isa: one function per instruction, walked from Kiln's instruction table."""
+
+import enum
+
+from kiln import _kiln
+from kiln._errors import NkiValidationError  # noqa: F401
+from kiln.nki import _env
+
+NkiInstruction = _kiln.NkiInstruction
+VirtualRegister = _kiln.VirtualRegister
+
+
+def _make_enum(name, members):
+    cls = enum.IntEnum(name, {m: i for i, m in enumerate(members)}, module=__name__)
+    _kiln.set_enum(name, cls)
+    return cls
+
+
+for _name, _members in _kiln.enums().items():
+    globals()[_name] = _make_enum(_name, _members)
+
+unknown_engine = engine.unknown  # noqa: F821
+tensor_engine = engine.tensor  # noqa: F821
+vector_engine = engine.vector  # noqa: F821
+scalar_engine = engine.scalar  # noqa: F821
+gpsimd_engine = engine.gpsimd  # noqa: F821
+dma_engine_unknown = engine.dma  # noqa: F821
+
+
+class nc_version(enum.IntEnum):
+    """NeuronCore generations."""
+
+    gen2 = 2
+    gen3 = 3
+    gen4 = 4
+
+
+def get_nc_version():
+    """The generation that the kernel is built for."""
+    trace = _kiln.active_trace()
+    return nc_version(trace.generation if trace is not None else _env.generation())
+
+
+def get_nc_sub_version():
+    """The silicon revision of the generation."""
+    return 0
+
+
+globals().update(_kiln.isa_functions)
+
+_register_alloc = _kiln.isa_functions["register_alloc"]
+_register_load = _kiln.isa_functions["register_load"]
+
+
+def register_alloc(x=None):
+    """A new register, holding x when it is an int; a one-element tensor is loaded into it."""
+    trace = _kiln.active_trace()
+    if trace is None:
+        _register_alloc()  # raises: outside a kernel
+    register = trace.new_register()
+    if isinstance(x, _kiln.NkiTensor):
+        _register_alloc(dst=register)
+        _register_load(register, x)
+    else:
+        _register_alloc(dst=register, x=x)
+    return register
+
+
+from kiln.nki.isa import constants  # noqa: E402,F401

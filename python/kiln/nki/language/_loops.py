@@ -1,0 +1,132 @@
+"""Ranges, device loops, ids."""
+
+import contextlib
+import warnings
+
+from kiln import _kiln
+from kiln._errors import refuse
+
+__all__ = ["affine_range", "ds", "dynamic_range", "fori_loop", "no_reorder", "num_programs", "program_id", "program_ndim",
+           "range", "sequential_range", "static_range", "while_loop"]
+
+range = range  # noqa: A001  (kernels write nl.range)
+
+
+def affine_range(start, stop=None, step=1):
+    """range, under its old name."""
+    return range(start) if stop is None else range(start, stop, step)
+
+
+sequential_range = static_range = affine_range
+
+
+def ds(start, size):
+    """The slice start : start + size."""
+    if isinstance(start, (_kiln.VirtualRegister, _kiln.NkiTensor)):
+        return _kiln.DynamicSlice(start, size)
+    return slice(start, start + size)
+
+
+def _trace(what):
+    trace = _kiln.active_trace()
+    if trace is None:
+        refuse("nki.R2", "nki functions work inside a running kernel", f"`{what}` called outside a kernel",
+               "call it from a function that runs under nki.simulate(kernel)(...) or kernel(...)")
+    return trace
+
+
+def _open_loop(trace, lower, upper, step):
+    if trace.in_no_reorder:
+        refuse("nki.R21", "device loops do not stand inside nl.no_reorder()", "a device loop in a no_reorder block",
+               "put the no_reorder block into the loop's body")
+    if isinstance(step, bool) or not isinstance(step, int) or step < 1:
+        refuse("nki.R22", "the step of a device loop is a positive int known while the kernel is traced", f"step {step!r}",
+               "count up with a constant step")
+    return trace.open_fori_loop(lower, upper, step)
+
+
+def dynamic_range(start, stop=None, step=1):
+    """A loop on the device: for i in nl.dynamic_range(n). The body is traced once; i is a register."""
+    trace = _trace("nl.dynamic_range")
+    lower, upper = (0, start) if stop is None else (start, stop)
+    depth = trace.open_loops
+    register = _open_loop(trace, lower, upper, step)
+    try:
+        yield register
+    except GeneratorExit:
+        refuse("nki.R23", "a device loop's body runs to its end", "break or return inside nl.dynamic_range",
+               "bound the loop with a register instead")
+    if trace.open_loops != depth + 1:
+        refuse("nki.R23", "a device loop's body runs to its end", "a loop inside it is still open", "end the inner loop first")
+    trace.close_loop()
+
+
+def fori_loop(lower, upper, body_fun, step=1):
+    """A loop on the device: body_fun(i) is traced once, with i a register."""
+    trace = _trace("nl.fori_loop")
+    register = _open_loop(trace, lower, upper, step)
+    result = body_fun(register)
+    trace.close_loop()
+    if result is not None:
+        refuse("nki.R24", "the body of nl.fori_loop returns nothing", f"it returns a {type(result).__name__}",
+               "keep state in SBUF or HBM tensors and update them in place")
+
+
+def while_loop(init, body_fun):
+    """A loop on the device that goes on while a register is not 0; body_fun returns the next condition."""
+    trace = _trace("nl.while_loop")
+    if not isinstance(init, _kiln.VirtualRegister):
+        refuse("nki.R25", "the condition of nl.while_loop is a register", f"a {type(init).__name__}",
+               "load it with nisa.register_load, or nisa.register_alloc(1)")
+    if trace.in_no_reorder:
+        refuse("nki.R21", "device loops do not stand inside nl.no_reorder()", "a device loop in a no_reorder block",
+               "put the no_reorder block into the loop's body")
+    from kiln.nki import isa
+
+    condition = isa.register_alloc()
+    isa.register_move(condition, init)
+    trace.open_while_loop(condition)
+    following = body_fun(condition) if _takes_argument(body_fun) else body_fun()
+    if not isinstance(following, _kiln.VirtualRegister):
+        refuse("nki.R25", "the body of nl.while_loop returns the next condition, a register",
+               f"it returns a {type(following).__name__}", "return the register that decides about the next pass")
+    isa.register_move(condition, following)
+    trace.close_loop()
+
+
+def _takes_argument(function):
+    code = getattr(function, "__code__", None)
+    return code is None or code.co_argcount - (getattr(function, "__self__", None) is not None) > 0
+
+
+@contextlib.contextmanager
+def no_reorder():
+    """Instructions issued inside keep their order."""
+    trace = _trace("nl.no_reorder")
+    trace.enter_no_reorder()
+    try:
+        yield
+    finally:
+        trace.leave_no_reorder()
+
+
+def _axis(axis):
+    if axis not in (0, [0], (0,)):
+        refuse("nki.R26", "a launch grid has one axis", f"axis {axis}", "use axis 0")
+
+
+def program_id(axis=0):
+    """The number of this core in its logical core; 0 without a grid."""
+    _axis(axis)
+    return _trace("nl.program_id").program_id
+
+
+def num_programs(axes=0):
+    """The number of cores that run the kernel."""
+    _axis(axes)
+    return _trace("nl.num_programs").lnc
+
+
+def program_ndim():
+    """1 with a launch grid, else 0."""
+    return 1 if _trace("nl.program_ndim").lnc > 1 else 0

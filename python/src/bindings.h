@@ -1,0 +1,18 @@
+// What the binding files share: one function per file that adds its part to the module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace kiln::python {
+
+namespace nb = nanobind;
+
+void bind_errors(nb::module_& m);
+void bind_locations(nb::module_& m);
+void bind_ops(nb::module_& m);
+void bind_trace(nb::module_& m);
+void bind_tensor(nb::module_& m);
+void bind_isa(nb::module_& m);
+void bind_program(nb::module_& m);
+
+}  // namespace kiln::python

@@ -1,0 +1,178 @@
+#include "python/src/convert.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+
+#include <map>
+
+#include "python/src/error.h"
+
+namespace kiln::python {
+namespace {
+// Registered by the package; never given back.
+PyObject* dtypes[kDTypeCount];
+PyObject* memories[kMemoryCount];
+std::map<std::string, PyObject*, std::less<>> enum_classes;
+}  // namespace
+
+std::string kind_of(nb::handle value) { return nb::cast<std::string>(nb::str(nb::type_name(value.type()))); }
+
+DType to_dtype(nb::handle value) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (value.ptr() == dtypes[i]) return static_cast<DType>(i);
+  }
+  std::string text;
+  if (nb::isinstance<nb::str>(value)) {
+    text = nb::cast<std::string>(value);
+  } else if (nb::hasattr(value, "name") && nb::isinstance<nb::str>(value.attr("name"))) {
+    text = nb::cast<std::string>(value.attr("name"));  // np.dtype
+  } else if (nb::hasattr(value, "__name__")) {
+    text = nb::cast<std::string>(nb::str(value.attr("__name__")));  // np.float32
+  }
+  if (text == "bool") text = "bool_";
+  DType dtype;
+  if (parse_dtype(text, dtype)) return dtype;
+  refuse("nki.R7", "a dtype is one of nki.language",
+         fmt::format("`{}` as a dtype", text.empty() ? kind_of(value) : text),
+         "use nl.float32, nl.bfloat16, nl.int32, ...; NKI has no 64-bit types");
+}
+
+nb::object dtype_object(DType dtype) { return nb::borrow(dtypes[static_cast<int>(dtype)]); }
+
+Memory to_memory(nb::handle value) {
+  for (int i = kMemoryCount - 1; i >= 0; --i) {
+    if (value.ptr() == memories[i]) return static_cast<Memory>(i);
+  }
+  refuse("nki.R8", "a buffer is nl.sbuf, nl.psum, nl.hbm, nl.private_hbm or nl.shared_hbm",
+         fmt::format("{} as a buffer", nb::isinstance<nb::str>(value)
+                                           ? "the string `" + nb::cast<std::string>(value) + "`"
+                                           : "a " + kind_of(value)),
+         "write buffer=nl.sbuf; strings are refused since NKI 0.3.0");
+}
+
+nb::object memory_object(Memory memory) { return nb::borrow(memories[static_cast<int>(memory)]); }
+
+std::optional<std::int64_t> as_int(nb::handle value) {
+  PyObject* p = value.ptr();
+  if (PyLong_Check(p)) {
+    if (PyBool_Check(p)) return std::nullopt;
+    const std::int64_t v = PyLong_AsLongLong(p);
+    if (v == -1 && PyErr_Occurred()) throw nb::python_error();
+    return v;
+  }
+  if (PyFloat_Check(p) || !PyIndex_Check(p)) return std::nullopt;
+  nb::object index = nb::steal(PyNumber_Index(p));
+  if (!index) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  return as_int(index);
+}
+
+std::optional<double> as_real(nb::handle value) {
+  PyObject* p = value.ptr();
+  if (PyFloat_Check(p)) return PyFloat_AS_DOUBLE(p);
+  if (nb::isinstance<Tensor>(value) || nb::isinstance<nb::str>(value) || !PyNumber_Check(p))
+    return std::nullopt;
+  if (nb::hasattr(value, "shape") && nb::len(nb::object(value.attr("shape"))) != 0) return std::nullopt;
+  nb::object real = nb::steal(PyNumber_Float(p));
+  if (!real) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  return PyFloat_AS_DOUBLE(real.ptr());
+}
+
+std::int64_t to_int(nb::handle value, const char* what) {
+  if (const auto i = as_int(value)) return *i;
+  refuse("nki.R9", "sizes, steps and indices are integers known while the kernel is traced",
+         fmt::format("{} is a {}", what, kind_of(value)),
+         nb::isinstance<Register>(value) || nb::isinstance<Tensor>(value)
+             ? "a value on the device cannot size a tile: use .ap(scalar_offset=...) or .select(dim, reg)"
+             : "pass an int");
+}
+
+isa::Shape to_shape(nb::handle value, const char* what) {
+  isa::Shape shape;
+  if (const auto one = as_int(value)) return {*one};
+  if (!nb::isinstance<nb::sequence>(value) || nb::isinstance<nb::str>(value))
+    refuse("nki.R9", "sizes, steps and indices are integers known while the kernel is traced",
+           fmt::format("{} is a {}", what, kind_of(value)), "pass a tuple of ints");
+  for (nb::handle item : value) shape.push_back(to_int(item, what));
+  return shape;
+}
+
+isa::IntOrReg to_int_or_reg(Trace& trace, nb::handle value) {
+  if (nb::isinstance<Register>(value)) {
+    const auto& reg = nb::cast<const Register&>(value);
+    check_owner(trace, reg.trace.get(), "register");
+    return isa::Reg{reg.id};
+  }
+  return to_int(value, "an integer or register");
+}
+
+PyObject* enum_class(isa::AttrType type) {
+  static const auto name_of = [](isa::AttrType t) -> std::string_view {
+    switch (t) {
+#define KILN_ENUM(type, vendor, ...) \
+  case isa::AttrType::type:          \
+    return #vendor;
+#include "kiln/isa/enums.def"
+#undef KILN_ENUM
+      case isa::AttrType::Engine:
+        return "engine";
+      default:
+        return "";
+    }
+  };
+  const auto it = enum_classes.find(name_of(type));
+  return it == enum_classes.end() ? nullptr : it->second;
+}
+
+void bind_convert(nb::module_& m) {
+  m.def("dtype_names", [] {
+    nb::list names;
+    for (const DTypeInfo& i : kDTypes) names.append(nb::str(i.name.data(), i.name.size()));
+    return names;
+  });
+  // Bytes per partition: all, and what kernels may use.
+  m.def("sbuf_bytes", [](const std::string& target) {
+    Target t;
+    if (!parse_target(target, t)) throw nb::value_error(target.c_str());
+    const Arch& a = kiln::arch(t);
+    return nb::make_tuple(a.sbuf_partition_bytes, a.sbuf_partition_bytes - a.sbuf_reserved_bytes);
+  });
+  m.def("dtype_size", [](nb::handle dtype) { return size_bytes(to_dtype(dtype)); });
+  m.def("set_dtypes", [](nb::sequence objects) {
+    int i = 0;
+    for (nb::handle o : objects) dtypes[i++] = nb::borrow(o).release().ptr();
+  });
+  // By the names of Memory: hbm, shared_hbm, private_hbm, sbuf, psum.
+  m.def("set_memories", [](nb::dict objects) {
+    for (auto [key, value] : objects) {
+      Memory memory;
+      if (parse_memory(nb::cast<std::string>(key), memory))
+        memories[static_cast<int>(memory)] = nb::borrow(value).release().ptr();
+    }
+  });
+  m.def("set_enum", [](std::string name, nb::object cls) { enum_classes[name] = cls.release().ptr(); });
+  m.def("enums", [] {
+    nb::dict out;
+#define KILN_ENUM(type, vendor, ...)                                       \
+  {                                                                        \
+    nb::list members;                                                      \
+    for (std::string_view member : isa::enum_members(isa::AttrType::type)) \
+      members.append(nb::str(member.data(), member.size()));               \
+    out[#vendor] = members;                                                \
+  }
+#include "kiln/isa/enums.def"
+#undef KILN_ENUM
+    nb::list engines;
+    for (std::string_view member : isa::enum_members(isa::AttrType::Engine))
+      engines.append(nb::str(member.data(), member.size()));
+    out["engine"] = engines;
+    return out;
+  });
+}
+
+}  // namespace kiln::python

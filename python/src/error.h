@@ -1,0 +1,21 @@
+// kiln::Error as Python exceptions, and small ways to raise one.
+#pragma once
+
+#include <string>
+
+#include "kiln/base/error.h"
+#include "python/src/bindings.h"
+
+namespace kiln::python {
+
+// A diagnostic of the Python layer: what was passed where it does not belong.
+[[noreturn]] void refuse(const char* code, std::string rule, std::string found, std::string help,
+                         Category category = Category::invalid);
+
+// Gives a diagnostic that has no place the user's line that is running now.
+void locate_here(Diagnostic& diagnostic);
+
+// Sets the Python error for an Error: the class that the package registered, with the diagnostics.
+void set_python_error(std::vector<Diagnostic> diagnostics);
+
+}  // namespace kiln::python

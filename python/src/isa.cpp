@@ -1,0 +1,312 @@
+// The functions of nki.isa, walked from the instruction table: one C function serves them all. Arguments are
+// bound by position or name, converted by the kind that the table gives them, and pushed in the table's
+// order.
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+
+#include <deque>
+
+#include "kiln/isa/default_arg.h"
+#include "kiln/isa/print.h"
+#include "kiln/isa/table.h"
+#include "python/src/convert.h"
+#include "python/src/error.h"
+#include "python/src/op.h"
+#include "python/src/trace.h"
+
+namespace kiln::python {
+namespace {
+
+using isa::AttrType;
+using isa::ParamInfo;
+using isa::ParamKind;
+constexpr int kMaxParams = 24;
+
+// One function: the row and the interned names of its parameters.
+struct Function {
+  isa::Opcode opcode;
+  std::string name, doc;
+  std::vector<PyObject*> names;
+  PyMethodDef def;
+};
+std::deque<Function> functions;
+PyObject* name_keyword = nullptr;  // "name"
+PyObject* keyword_hint = nullptr;  // (function, keyword) -> help text or None
+
+[[noreturn]] void bad_call(const Function& f, std::string found, std::string help) {
+  refuse("nki.R10", fmt::format("the call fits the signature {}", signature(info(f.opcode))),
+         std::move(found), std::move(help));
+}
+
+[[noreturn]] void bad_argument(const Function& f, const ParamInfo& param, nb::handle value,
+                               std::string help) {
+  bad_call(f,
+           fmt::format("`{}` of nisa.{} is {} `{}`", param.name, f.name,
+                       nb::isinstance<nb::str>(value) ? "the string" : "a",
+                       nb::isinstance<nb::str>(value) ? nb::cast<std::string>(value) : kind_of(value)),
+           std::move(help));
+}
+
+const Tensor& tile_of(const Function& f, const ParamInfo& param, Trace& trace, nb::handle value) {
+  if (!nb::isinstance<Tensor>(value))
+    bad_argument(f, param, value,
+                 nb::hasattr(value, "dtype") && !nb::isinstance<Op>(value)
+                     ? "pass arrays as arguments of the kernel; inside it they are tensors"
+                     : "pass a tensor, e.g. from nl.ndarray, or a view of one");
+  const auto& tensor = nb::cast<const Tensor&>(value);
+  check_owner(trace, tensor.trace.get(), "tensor");
+  return tensor;
+}
+
+bool push_number(isa::Kernel& k, nb::handle value) {
+  if (const auto i = as_int(value)) return k.push(*i), true;
+  if (PyBool_Check(value.ptr())) return k.push(std::int64_t{value.is(Py_True)}), true;
+  if (const auto r = as_real(value)) return k.push(*r), true;
+  return false;
+}
+
+void push_tile(const Function& f, const ParamInfo& param, Trace& trace, nb::handle value) {
+  isa::Kernel& k = trace.kernel;
+  const bool scalar = param.kind == ParamKind::scalar_or_in || param.kind == ParamKind::opt_scalar_or_in;
+  if (scalar && !nb::isinstance<Tensor>(value)) {
+    if (push_number(k, value)) return;
+    bad_argument(f, param, value, "pass a number or a (P, 1) tile");
+  }
+  if (param.kind == ParamKind::ins) {
+    std::vector<isa::View> views;
+    if (nb::isinstance<Tensor>(value) || !nb::isinstance<nb::sequence>(value))
+      bad_argument(f, param, value, "pass a list of tensors");
+    for (nb::handle item : value) views.push_back(tile_of(f, param, trace, item).view);
+    return k.push(views);
+  }
+  k.push(tile_of(f, param, trace, value).view);
+}
+
+void push_enum(const Function& f, const ParamInfo& param, isa::Kernel& k, nb::handle value) {
+  PyObject* cls = enum_class(param.type);
+  if (cls && reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())) == cls) return k.push_enum(*as_int(value));
+  if (nb::isinstance<nb::str>(value) && param.type == AttrType::MatmulPerfMode) {
+    const auto members = isa::enum_members(param.type);
+    const auto text = nb::cast<std::string>(value);
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (members[i] == text) return k.push_enum(static_cast<std::int64_t>(i));
+    }
+  }
+  const auto members = isa::enum_members(param.type);
+  std::string cls_name = cls ? nb::cast<std::string>(nb::borrow(cls).attr("__name__")) : std::string();
+  bad_argument(f, param, value,
+               fmt::format("pass a member of nisa.{}: {}", cls_name, fmt::join(members, ", ")));
+}
+
+void push_op(const Function& f, const ParamInfo& param, isa::Kernel& k, nb::handle value) {
+  const bool activation = param.type == AttrType::ActFn;
+  if (!nb::isinstance<Op>(value))
+    bad_argument(f, param, value,
+                 activation ? "pass an activation such as nl.exp" : "pass an operator such as nl.add");
+  const Op& op = nb::cast<const Op&>(value);
+  const int number = activation ? op.act : op.alu;
+  if (number < 0)
+    bad_call(f, fmt::format("`{}` of nisa.{} is nl.{}", param.name, f.name, op.name),
+             activation ? "nl." + op.name +
+                              " is no activation function; the scalar engine has exp, relu, gelu, rsqrt, ..."
+                        : "nl." + op.name + " is no ALU operator; those are add, multiply, maximum, ...");
+  k.push_enum(number);
+}
+
+std::vector<std::int64_t> to_ints(const Function& f, const ParamInfo& param, nb::handle value) {
+  std::vector<std::int64_t> out;
+  if (const auto one = as_int(value)) return {*one};
+  if (!nb::isinstance<nb::sequence>(value)) bad_argument(f, param, value, "pass ints");
+  for (nb::handle item : value) {
+    const auto i = as_int(item);
+    if (!i) bad_argument(f, param, item, "pass ints");
+    out.push_back(*i);
+  }
+  return out;
+}
+
+void push_pattern(const Function& f, const ParamInfo& param, isa::Kernel& k, nb::handle value) {
+  isa::Pattern pattern;
+  if (!nb::isinstance<nb::sequence>(value)) bad_argument(f, param, value, "pass [[step, num], ...]");
+  for (nb::handle pair : value) {
+    const auto two = to_ints(f, param, pair);
+    if (two.size() != 2) bad_argument(f, param, pair, "pass [[step, num], ...]");
+    pattern.push_back({two[0], two[1]});
+  }
+  k.push(pattern);
+}
+
+void push_attribute(const Function& f, const ParamInfo& param, Trace& trace, nb::handle value) {
+  isa::Kernel& k = trace.kernel;
+  switch (param.type) {
+    case AttrType::AluOp:
+    case AttrType::OptAlu:
+    case AttrType::ActFn:
+      return push_op(f, param, k, value);
+    case AttrType::Engine:
+    case AttrType::ReduceCmd:
+    case AttrType::DgeMode:
+    case AttrType::OobMode:
+    case AttrType::MatmulPerfMode:
+    case AttrType::DmaEngine:
+      return push_enum(f, param, k, value);
+    case AttrType::Bool:
+    case AttrType::OptBool:
+      if (PyBool_Check(value.ptr())) return k.push(value.is(Py_True));
+      if (const auto i = as_int(value); i && (*i == 0 || *i == 1)) return k.push(*i == 1);
+      return bad_argument(f, param, value, "pass True or False");
+    case AttrType::Int:
+    case AttrType::OptInt:
+      if (const auto i = as_int(value)) return k.push(*i);
+      return bad_argument(f, param, value, "pass an int");
+    case AttrType::Float:
+      if (const auto i = as_int(value)) return k.push(static_cast<double>(*i));
+      if (const auto r = as_real(value)) return k.push(*r);
+      return bad_argument(f, param, value, "pass a number");
+    case AttrType::Number:
+      if (push_number(k, value)) return;
+      return bad_argument(f, param, value, "pass a number");
+    case AttrType::Ints:
+      return k.push(to_ints(f, param, value));
+    case AttrType::Floats: {
+      std::vector<double> reals;
+      for (nb::handle item : value) {
+        const auto r = as_real(item);
+        if (!r) bad_argument(f, param, item, "pass numbers");
+        reals.push_back(*r);
+      }
+      return k.push(reals);
+    }
+    case AttrType::Pattern:
+      return push_pattern(f, param, k, value);
+    case AttrType::Reg:
+      if (!nb::isinstance<Register>(value))
+        bad_argument(f, param, value, "pass a register of nisa.register_alloc");
+      check_owner(trace, nb::cast<const Register&>(value).trace.get(), "register");
+      return k.push(isa::Reg{nb::cast<const Register&>(value).id});
+    case AttrType::IntOrReg:
+      if (nb::isinstance<Register>(value) || as_int(value)) return k.push(to_int_or_reg(trace, value));
+      return bad_argument(f, param, value, "pass an int or a register");
+  }
+}
+
+void push_default(isa::Kernel& k, const isa::Arg& arg) { k.program().args.push_back(arg); }
+
+// Binds positional and keyword arguments to parameters, as Python would.
+void bind(const Function& f, PyObject* const* args, Py_ssize_t count, PyObject* keywords, PyObject** bound,
+          PyObject*& name) {
+  const auto params = static_cast<Py_ssize_t>(f.names.size());
+  if (count > params + 1)
+    bad_call(f, fmt::format("{} positional arguments of nisa.{}, at most {} fit", count, f.name, params + 1),
+             "pass attributes by name");
+  for (Py_ssize_t i = 0; i < count; ++i) (i < params ? bound[i] : name) = args[i];
+  const Py_ssize_t given = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+  for (Py_ssize_t i = 0; i < given; ++i) {
+    PyObject* key = PyTuple_GET_ITEM(keywords, i);
+    PyObject** slot = nullptr;
+    for (Py_ssize_t p = 0; p < params && !slot; ++p) {
+      if (f.names[p] == key) slot = &bound[p];
+    }
+    if (!slot && key == name_keyword) slot = &name;
+    for (Py_ssize_t p = 0; p < params && !slot; ++p) {
+      if (PyUnicode_Compare(f.names[p], key) == 0) slot = &bound[p];
+    }
+    if (!slot) {
+      std::string word = nb::cast<std::string>(nb::borrow(key)), help = "see the signature";
+      if (keyword_hint) {
+        nb::object hint = nb::borrow(keyword_hint)(f.name, word);
+        if (!hint.is_none()) help = nb::cast<std::string>(hint);
+      }
+      bad_call(f, fmt::format("nisa.{} has no parameter `{}`", f.name, word), help);
+    }
+    if (*slot)
+      bad_call(f,
+               fmt::format("`{}` of nisa.{} is given twice", nb::cast<std::string>(nb::borrow(key)), f.name),
+               "pass it once");
+    *slot = args[count + i];
+  }
+}
+
+nb::object issue(const Function& f, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  Trace& trace = current_trace(f.name.c_str());
+  PyObject* bound[kMaxParams] = {};
+  PyObject* name = nullptr;
+  bind(f, args, count, keywords, bound, name);
+  const auto& params = info(f.opcode).params;
+  const auto defaults = isa::default_args(f.opcode);
+  trace.here();
+  trace.kernel.begin(f.opcode);
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    const ParamInfo& param = params[i];
+    const bool none = !bound[i] || bound[i] == Py_None;
+    if (none && param.required)
+      bad_call(f, fmt::format("nisa.{} without `{}`{}", f.name, param.name, bound[i] ? " (None)" : ""),
+               fmt::format("pass {}=", param.name));
+    if (none) {
+      push_default(trace.kernel, defaults[i]);
+    } else if (param.is_tile()) {
+      push_tile(f, param, trace, bound[i]);
+    } else {
+      push_attribute(f, param, trace, bound[i]);
+    }
+  }
+  std::string label;
+  if (name && name != Py_None) {
+    if (!PyUnicode_Check(name))
+      bad_call(f, fmt::format("`name` of nisa.{} is a {}", f.name, kind_of(name)), "pass a string");
+    label = nb::cast<std::string>(nb::borrow(name));
+  }
+  return nb::cast(trace.issue(std::move(label)));
+}
+
+PyObject* entry(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  const auto& f = functions[PyLong_AsSize_t(self)];
+  try {
+    return issue(f, args, count, keywords).release().ptr();
+  } catch (const Error& e) {
+    set_python_error(e.diagnostics());
+  } catch (nb::python_error& e) {
+    e.restore();
+  } catch (const std::exception& e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+// A module-level dict: name -> function.
+void bind_isa(nb::module_& m) {
+  bind_convert(m);
+  name_keyword = PyUnicode_InternFromString("name");
+  nb::dict table;
+  int opcode = 0;
+  for (const isa::InstructionInfo& row : isa::all_instructions()) {
+    Function& f = functions.emplace_back();
+    f.opcode = static_cast<isa::Opcode>(opcode++);
+    f.name = row.name;
+    if (row.is_query()) continue;
+    for (const ParamInfo& p : row.params)
+      f.names.push_back(PyUnicode_InternFromString(std::string(p.name).c_str()));
+    f.doc = fmt::format("nisa.{}\n\n{}\n", signature(row), row.summary);
+    f.def = {f.name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry)),
+             METH_FASTCALL | METH_KEYWORDS, f.doc.c_str()};
+    nb::object self = nb::steal(PyLong_FromSize_t(functions.size() - 1));
+    nb::object module_name = nb::str("nki.isa");
+    table[f.name.c_str()] = nb::steal(PyCFunction_NewEx(&f.def, self.ptr(), module_name.ptr()));
+  }
+  m.attr("isa_functions") = table;
+  m.def("set_keyword_hint", [](nb::object fn) { keyword_hint = fn.release().ptr(); });
+  m.def("isa_signature", [](const std::string& name) {
+    isa::Opcode op;
+    if (!isa::parse_opcode(name, op)) throw nb::key_error(name.c_str());
+    return signature(isa::info(op));
+  });
+  m.def("isa_summary", [](const std::string& name) {
+    isa::Opcode op;
+    if (!isa::parse_opcode(name, op)) throw nb::key_error(name.c_str());
+    return std::string(isa::info(op).summary);
+  });
+}
+
+}  // namespace kiln::python

@@ -1,0 +1,122 @@
+#include "python/src/location.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+
+#include <map>
+
+#include "python/src/bindings.h"
+#include "python/src/error.h"
+
+namespace kiln::python {
+namespace {
+
+std::string package_folder;            // frames of files below it are ours
+PyObject* root_code = nullptr;         // the function that calls kernels: the user's stack ends there
+PyObject* assigned_name_of = nullptr;  // (code, lasti) -> variable; a function of the package
+
+int instruction_of(PyFrameObject* frame) {
+#if PY_VERSION_HEX >= 0x030B0000
+  return PyFrame_GetLasti(frame);
+#else
+  return frame->f_lasti;
+#endif
+}
+
+// Whether a code object belongs to this package. Code objects that were asked about are kept for good: their
+// addresses are keys.
+bool is_ours(PyCodeObject* code) {
+  static std::unordered_map<PyCodeObject*, bool> known;
+  const auto it = known.find(code);
+  if (it != known.end()) return it->second;
+  const char* file = PyUnicode_AsUTF8(code->co_filename);
+  const bool ours = file && !package_folder.empty() &&
+                    std::string_view(file).substr(0, package_folder.size()) == package_folder;
+  PyErr_Clear();
+  Py_INCREF(code);
+  return known[code] = ours;
+}
+
+// Calls fn(frame, code) for the user's frames, innermost first, up to the kernel; fn returns whether to go
+// on.
+template <class Fn>
+void for_user_frames(Fn&& fn) {
+  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
+  while (frame) {
+    PyCodeObject* code = PyFrame_GetCode(frame);
+    const bool root = reinterpret_cast<PyObject*>(code) == root_code;
+    const bool go_on = !root && (is_ours(code) || fn(frame, code));
+    Py_DECREF(code);
+    PyFrameObject* back = go_on ? PyFrame_GetBack(frame) : nullptr;
+    Py_DECREF(frame);
+    frame = back;
+  }
+}
+
+SourceLoc make_location() {
+  SourceLoc loc;
+  for_user_frames([&](PyFrameObject* frame, PyCodeObject* code) {
+    const char* file = PyUnicode_AsUTF8(code->co_filename);
+    const int line = PyFrame_GetLineNumber(frame);
+    if (!loc.known()) {
+      loc.file = file ? file : "?";
+      loc.line = line;
+    } else {
+      loc.stack.push_back(fmt::format("{}:{}", file ? file : "?", line));
+    }
+    return loc.stack.size() < 50;
+  });
+  return loc;
+}
+
+}  // namespace
+
+SourceLoc current_location() {
+  if (!Py_IsInitialized() || !PyGILState_Check()) return {};
+  return make_location();
+}
+
+isa::LocId Locator::locate(isa::Program& program) {
+  chain_.clear();
+  std::uint64_t hash = 14695981039346656037ull;
+  for_user_frames([&](PyFrameObject* frame, PyCodeObject* code) {
+    for (const std::uintptr_t part :
+         {reinterpret_cast<std::uintptr_t>(code), static_cast<std::uintptr_t>(instruction_of(frame))}) {
+      chain_.push_back(part);
+      hash = (hash ^ part) * 1099511628211ull;
+    }
+    return true;
+  });
+  std::vector<Entry>& entries = places_[hash];
+  for (const Entry& e : entries) {
+    if (e.chain == chain_) return e.loc;
+  }
+  const isa::LocId loc = program.add_loc(make_location());
+  entries.push_back({chain_, loc});
+  return loc;
+}
+
+std::string Locator::assigned_name() {
+  static std::map<std::pair<PyCodeObject*, int>, std::string> known;
+  std::string name;
+  for_user_frames([&](PyFrameObject* frame, PyCodeObject* code) {
+    const auto [it, is_new] = known.try_emplace({code, instruction_of(frame)});
+    if (is_new && assigned_name_of) {
+      nb::object found =
+          nb::borrow(assigned_name_of)(nb::borrow(reinterpret_cast<PyObject*>(code)), instruction_of(frame));
+      it->second = nb::cast<std::string>(found);
+    }
+    name = it->second;
+    return false;
+  });
+  return name;
+}
+
+void bind_locations(nb::module_& m) {
+  m.def("set_package_folder", [](std::string folder) { package_folder = std::move(folder); });
+  m.def("set_root_code", [](nb::object code) { root_code = code.release().ptr(); });
+  m.def("set_assigned_name", [](nb::object fn) { assigned_name_of = fn.release().ptr(); });
+  m.def("current_location", [] { return current_location(); });
+}
+
+}  // namespace kiln::python

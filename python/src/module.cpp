@@ -1,0 +1,14 @@
+#include "python/src/bindings.h"
+
+// The native half of the package `kiln`. Everything here is private: users see it through kiln and kiln.nki.
+NB_MODULE(_kiln, m) {
+  using namespace kiln::python;
+  nanobind::set_leak_warnings(false);  // tokens and dtypes live as long as the interpreter
+  bind_errors(m);
+  bind_locations(m);
+  bind_ops(m);
+  bind_trace(m);
+  bind_tensor(m);
+  bind_isa(m);
+  bind_program(m);
+}

@@ -1,0 +1,148 @@
+// Programs of Python: finished traces and text files; checking, running, printing.
+#include "kiln/isa/program.h"
+
+#include <fmt/format.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "kiln/check/check_program.h"
+#include "kiln/check/uses.h"
+#include "kiln/isa/parse.h"
+#include "kiln/isa/print.h"
+#include "kiln/sim/machine.h"
+#include "python/src/convert.h"
+#include "python/src/error.h"
+#include "python/src/trace.h"
+
+namespace kiln::python {
+namespace {
+
+using Bytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ProgramRef = std::shared_ptr<isa::Program>;
+
+std::vector<bool> written_tensors(const isa::Program& program) {
+  std::vector<bool> written(program.tensors.size());
+  for (const isa::Instruction& inst : program.instructions) {
+    check::for_each_use(program, inst, [&](const isa::Access& access, check::Use use) {
+      if (use != check::Use::read) written[access.tensor] = true;
+    });
+  }
+  return written;
+}
+
+// The traced program with its border drawn: returned tensors are outputs, arguments that nothing writes are
+// inputs.
+ProgramRef finish(const Trace& trace, const std::vector<isa::TensorId>& outputs) {
+  auto program = std::make_shared<isa::Program>(trace.kernel.program());
+  const std::vector<bool> written = written_tensors(*program);
+  for (std::size_t i = 0; i < program->tensors.size(); ++i) {
+    isa::Tensor& t = program->tensors[i];
+    if (t.role == isa::Role::inout && !written[i]) t.role = isa::Role::input;
+  }
+  for (const isa::TensorId id : outputs) {
+    isa::Tensor& t = program->tensors[id];
+    if (t.role == isa::Role::internal) t.role = isa::Role::output;
+  }
+  return program;
+}
+
+// Lets Ctrl-C through while the machine runs without the interpreter.
+void poll_signals() {
+  nb::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+sim::RunReport run_programs(const std::vector<ProgramRef>& programs, std::map<std::string, Bytes> arrays,
+                            int threads, bool plain) {
+  sim::Buffers buffers;
+  for (auto& [name, bytes] : arrays) buffers[name] = {bytes.data(), bytes.size()};
+  std::vector<const isa::Program*> cores;
+  for (const ProgramRef& p : programs) cores.push_back(p.get());
+  sim::RunOptions options;
+  options.threads = threads;
+  options.plain = plain;
+  options.poll = poll_signals;
+  nb::gil_scoped_release released;
+  return sim::run(cores, kiln::arch(cores.front()->target), buffers, options);
+}
+
+nb::dict describe(const isa::Tensor& t) {
+  nb::dict out;
+  out["name"] = t.name;
+  out["memory"] = std::string(name(t.memory));
+  out["dtype"] = std::string(name(t.dtype));
+  out["role"] = std::string(name(t.role));
+  out["shape"] = nb::tuple(nb::cast(t.shape));
+  return out;
+}
+
+nb::dict memory_use(const check::MemoryUse& use) {
+  nb::dict out;
+  out["available_bytes"] = use.available_bytes;
+  out["peak_bytes"] = use.peak_bytes;
+  return out;
+}
+
+}  // namespace
+
+void bind_program(nb::module_& m) {
+  nb::class_<sim::RunReport>(m, "RunReport")
+      .def_ro("warnings", &sim::RunReport::warnings)
+      .def_ro("instructions", &sim::RunReport::instructions)
+      .def_prop_ro("instructions_by_engine", [](const sim::RunReport& r) {
+        nb::dict out;
+        for (int i = 0; i < kEngineCount; ++i) {
+          const std::string_view engine = name(static_cast<Engine>(i));
+          if (r.instructions_by_engine[i])
+            out[nb::str(engine.data(), engine.size())] = r.instructions_by_engine[i];
+        }
+        return out;
+      });
+  nb::class_<check::Report>(m, "CheckReport")
+      .def_ro("diagnostics", &check::Report::diagnostics)
+      .def_ro("left_out", &check::Report::left_out)
+      .def_prop_ro("ok", &check::Report::ok)
+      .def_prop_ro("sbuf", [](const check::Report& r) { return memory_use(r.allocation.sbuf); })
+      .def_prop_ro("psum", [](const check::Report& r) { return memory_use(r.allocation.psum); })
+      .def("raise_if_failed", [](const check::Report& r) {
+        std::vector<Diagnostic> errors;
+        for (const Diagnostic& d : r.diagnostics) {
+          if (d.severity == Severity::error) errors.push_back(d);
+        }
+        if (!errors.empty()) throw Error(std::move(errors));
+      });
+  nb::class_<isa::Program>(m, "Program",
+                           "Tensors, instructions and loops of one core: what Kiln checks, runs and times.")
+      .def_ro("name", &isa::Program::name)
+      .def_prop_ro("target", [](const isa::Program& p) { return std::string(kiln::arch(p.target).name); })
+      .def_ro("lnc", &isa::Program::lnc)
+      .def_prop_ro("tensors",
+                   [](const isa::Program& p) {
+                     nb::list out;
+                     for (const isa::Tensor& t : p.tensors) out.append(describe(t));
+                     return out;
+                   })
+      .def_prop_ro("instruction_count", [](const isa::Program& p) { return p.instructions.size(); })
+      .def("check",
+           [](const isa::Program& p) {
+             nb::gil_scoped_release released;
+             return check::check_program(p, kiln::arch(p.target));
+           })
+      .def(
+          "text", [](const isa::Program& p, bool locations) { return print(p, {.locations = locations}); },
+          nb::arg("locations") = true)
+      .def("__str__", [](const isa::Program& p) { return print(p, {.locations = false}); });
+  m.def("finish", &finish, nb::arg("trace"), nb::arg("outputs"));
+  m.def("parse_program", [](const std::string& text, const std::string& file) {
+    return std::make_shared<isa::Program>(isa::parse(text, file));
+  });
+  m.def("run", &run_programs, nb::arg("programs"), nb::arg("arrays"), nb::arg("threads") = 0,
+        nb::arg("plain") = false);
+}
+
+}  // namespace kiln::python

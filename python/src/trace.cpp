@@ -1,0 +1,164 @@
+#include "python/src/trace.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "kiln/isa/check.h"
+#include "python/src/convert.h"
+#include "python/src/error.h"
+
+namespace kiln::python {
+namespace {
+thread_local TraceRef active;
+}
+
+Trace* current_trace_or_null() { return active.get(); }
+
+Trace& current_trace(const char* what) {
+  if (!active)
+    refuse("nki.R2", "nki functions work inside a running kernel",
+           fmt::format("`{}` called outside a kernel", what),
+           "call it from a function that runs under nki.simulate(kernel)(...) or kernel(...)");
+  return *active;
+}
+
+void check_owner(const Trace& trace, const Trace* owner, const char* what) {
+  if (owner != &trace)
+    refuse("nki.R3", "a kernel uses its own tensors and registers",
+           fmt::format("a {} of another kernel run", what),
+           "pass arrays into the kernel; do not keep tensors between runs");
+}
+
+Trace::Trace(std::string name, Target target, int lnc, int program_id, std::int64_t max_instructions)
+    : kernel(std::move(name), target),
+      arch(kiln::arch(target)),
+      lnc(lnc),
+      program_id(program_id),
+      max_instructions_(max_instructions) {
+  if (lnc == 2) kernel.pair();
+}
+
+isa::LocId Trace::here() {
+  const isa::LocId loc = locator_.locate(kernel.program());
+  kernel.at(loc);
+  return loc;
+}
+
+std::string Trace::unique_name(const std::string& base) {
+  int& count = names_[base];
+  if (!count++) return base;
+  std::string name;
+  do {
+    name = fmt::format("{}_{}", base, count++);
+  } while (names_.contains(name));
+  names_[name] = 1;
+  return name;
+}
+
+Tensor Trace::tensor(Memory memory, isa::Role role, isa::Shape shape, DType dtype, std::string name,
+                     std::optional<isa::Address> address) {
+  here();
+  if (name.empty()) name = locator_.assigned_name();
+  if (name.empty()) name = is_hbm(memory) ? "hbm" : std::string(kiln::name(memory));
+  return {shared_from_this(),
+          kernel.tensor(memory, role, std::move(shape), dtype, {unique_name(name), address})};
+}
+
+Instruction Trace::issue(std::string name) {
+  isa::Kernel::Handle handle = kernel.end();
+  isa::Program& program = kernel.program();
+  found_.clear();
+  check_instruction(program, program.instructions.back(), arch, found_);
+  bool failed = false;
+  for (const Diagnostic& d : found_) failed |= d.severity == Severity::error;
+  if (failed) {
+    kernel.abandon();
+    std::erase_if(found_, [](const Diagnostic& d) { return d.severity != Severity::error; });
+    throw Error(found_);
+  }
+  if (static_cast<std::int64_t>(program.instructions.size()) > max_instructions_)
+    refuse("nki.R4", "a kernel issues a bounded number of instructions",
+           fmt::format("{} instructions and no end", max_instructions_),
+           "look for a Python loop that does not stop; KILN_MAX_INSTRUCTIONS raises the limit");
+  if (!name.empty()) handle.named(std::move(name));
+  if (no_reorder_) {
+    if (last_ordered_) handle.depends_on({{&kernel, *last_ordered_}});
+    last_ordered_ = handle.id();
+  }
+  return {shared_from_this(), handle.id()};
+}
+
+void bind_trace(nb::module_& m) {
+  nb::class_<Instruction>(m, "NkiInstruction", "An issued instruction.")
+      .def_ro("id", &Instruction::id)
+      .def(
+          "depends_on",
+          [](nb::handle self, nb::args producers) {
+            auto& me = nb::cast<Instruction&>(self);
+            for (nb::handle p : producers) {
+              if (!nb::isinstance<Instruction>(p))
+                refuse("nki.R5", "instructions depend on instructions", fmt::format("a {}", kind_of(p)),
+                       "pass what nki.isa functions return");
+              const auto& producer = nb::cast<const Instruction&>(p);
+              check_owner(*me.trace, producer.trace.get(), "instruction");
+              isa::Kernel::Handle(&me.trace->kernel, me.id).depends_on({{&me.trace->kernel, producer.id}});
+            }
+            return nb::borrow(self);
+          },
+          "This instruction runs after each of the producers; returns itself.")
+      .def("__repr__", [](const Instruction& i) { return fmt::format("<NkiInstruction {}>", i.id); });
+
+  nb::class_<Trace>(m, "Trace")
+      .def("__init__",
+           [](Trace* t, std::string name, std::string target, int lnc, int program_id,
+              std::int64_t max_instructions) {
+             Target parsed;
+             if (!parse_target(target, parsed))
+               refuse("nki.R6", "the target is trn1, trn2 or trn3", fmt::format("`{}`", target),
+                      "set NEURON_PLATFORM_TARGET_OVERRIDE to trn1, trn2 or trn3", Category::config);
+             new (t) Trace(std::move(name), parsed, lnc, program_id, max_instructions);
+           })
+      .def_ro("lnc", &Trace::lnc)
+      .def_ro("program_id", &Trace::program_id)
+      .def_prop_ro("generation", [](const Trace& t) { return t.arch.generation; })
+      .def_prop_ro("instructions", [](const Trace& t) { return t.kernel.program().instructions.size(); })
+      .def_prop_ro("open_loops", [](const Trace& t) { return t.kernel.open_loops(); })
+      .def("open_fori_loop",
+           [](Trace& t, nb::handle lower, nb::handle upper, std::int64_t step) {
+             t.here();
+             const isa::Reg r =
+                 t.kernel.open_fori_loop(to_int_or_reg(t, lower), to_int_or_reg(t, upper), step);
+             return Register{t.shared_from_this(), r.id};
+           })
+      .def("open_while_loop",
+           [](Trace& t, const Register& condition) {
+             check_owner(t, condition.trace.get(), "register");
+             t.here();
+             t.kernel.open_while_loop({condition.id});
+           })
+      .def("close_loop", [](Trace& t) { t.kernel.close_loop(); })
+      .def("new_register",
+           [](Trace& t) {
+             auto& registers = t.kernel.program().registers;
+             registers.push_back({fmt::format("r{}", registers.size())});
+             return Register{t.shared_from_this(), static_cast<isa::RegisterId>(registers.size() - 1)};
+           })
+      .def("enter_no_reorder", &Trace::enter_no_reorder)
+      .def("leave_no_reorder", &Trace::leave_no_reorder)
+      .def_prop_ro("in_no_reorder", &Trace::in_no_reorder);
+  nb::class_<Register>(m, "VirtualRegister", "A 32-bit register of an engine's sequencer.")
+      .def_ro("id", &Register::id)
+      .def_prop_ro("name", [](const Register& r) { return r.trace->kernel.program().registers[r.id].name; })
+      .def("__repr__", [](const Register& r) {
+        return fmt::format("<VirtualRegister {}>", r.trace->kernel.program().registers[r.id].name);
+      });
+  m.def(
+      "activate", [](std::shared_ptr<Trace> trace) { active = std::move(trace); }, nb::arg().none());
+  m.def("active_trace", [] { return active; });
+}
+
+}  // namespace kiln::python

@@ -1,0 +1,77 @@
+// Trace: one run of a kernel's Python, as the Program it issues. Tensors and registers of Python are views
+// and numbers of this program.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kiln/arch/arch.h"
+#include "kiln/isa/builder.h"
+#include "python/src/location.h"
+
+namespace kiln::python {
+
+class Trace;
+using TraceRef = std::shared_ptr<Trace>;
+
+// NkiTensor of Python: a view, and the trace it belongs to.
+struct Tensor {
+  TraceRef trace;
+  isa::View view;
+};
+
+// VirtualRegister of Python.
+struct Register {
+  TraceRef trace;
+  isa::RegisterId id;
+};
+
+// NkiInstruction of Python.
+struct Instruction {
+  TraceRef trace;
+  isa::InstructionId id;
+};
+
+class Trace : public std::enable_shared_from_this<Trace> {
+ public:
+  Trace(std::string name, Target target, int lnc, int program_id, std::int64_t max_instructions);
+
+  isa::Kernel kernel;
+  const Arch& arch;
+  const int lnc, program_id;
+
+  Tensor tensor(Memory memory, isa::Role role, isa::Shape shape, DType dtype, std::string name,
+                std::optional<isa::Address> address);
+  // The place that is running now; statements that follow stand there.
+  isa::LocId here();
+  // What stands between the last begin() of the kernel and here is an instruction: checks its rules and keeps
+  // it, or throws and takes it back.
+  Instruction issue(std::string name);
+  std::string unique_name(const std::string& base);
+
+  // Instructions issued inside nl.no_reorder() are ordered one after the other.
+  void enter_no_reorder() { ++no_reorder_; }
+  void leave_no_reorder() {
+    if (--no_reorder_ == 0) last_ordered_.reset();
+  }
+  bool in_no_reorder() const { return no_reorder_ > 0; }
+
+ private:
+  Locator locator_;
+  std::map<std::string, int, std::less<>> names_;
+  int no_reorder_ = 0;
+  std::optional<isa::InstructionId> last_ordered_;
+  std::int64_t max_instructions_;
+  std::vector<Diagnostic> found_;
+};
+
+// The trace that runs on this thread; throws when there is none.
+Trace& current_trace(const char* what);
+Trace* current_trace_or_null();
+
+// Throws when a tensor or register belongs to another kernel run.
+void check_owner(const Trace& trace, const Trace* owner, const char* what);
+
+}  // namespace kiln::python
