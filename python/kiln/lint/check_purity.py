@@ -1,0 +1,133 @@
+"""What makes a cached kernel stale, and what kernels are called with."""
+
+import ast
+
+from .check_calls import is_host
+from .reach import ENTRY_CALLS
+from .registry import check, hit, module_check
+from .syntax import code, target_names, text, walk
+
+STATEFUL = ("os.environ", "os.getenv", "random", "numpy.random", "secrets", "time", "uuid", "os.urandom", "datetime")
+CHANGING_METHODS = frozenset(
+    "append extend insert remove pop clear sort reverse update setdefault popitem add discard".split()
+)
+NUMPY_DTYPES = {
+    "float32": "nl.float32", "float16": "nl.float16", "int8": "nl.int8", "int16": "nl.int16", "int32": "nl.int32",
+    "uint8": "nl.uint8", "uint16": "nl.uint16", "uint32": "nl.uint32", "bool_": "nl.bool_", "bool": "nl.bool_",
+    "float64": "nl.float32", "int64": "nl.int32", "uint64": "nl.uint32", "single": "nl.float32", "half": "nl.float16",
+}  # fmt: skip
+DTYPE_PACKAGES = ("numpy", "ml_dtypes", "jax.numpy")
+ML_DTYPES = {
+    "bfloat16": "nl.bfloat16", "float8_e5m2": "nl.float8_e5m2", "float8_e4m3": "nl.float8_e4m3",
+    "float8_e4m3fn": "nl.float8_e4m3fn", "float8_e8m0fnu": "nl.float8_e8m0fnu",
+}  # fmt: skip
+
+
+@check("mutable_global", ast.Name)
+def mutable_global(scope, node):
+    if node.id in scope.locals or node.id not in scope.module.values or not isinstance(node.ctx, ast.Load):
+        return
+    line = changes(scope.module).get(node.id)
+    if line is not None:
+        yield hit(node, name=node.id, line=line)
+
+
+def changes(module):
+    """module variable -> the line of a function that changes it; kept with the module."""
+    if not hasattr(module, "changed_lines"):
+        module.changed_lines = {}
+        for function in module.outer_functions:
+            for name, line in changes_in(function):
+                module.changed_lines.setdefault(name, line)
+    return module.changed_lines
+
+
+def changes_in(function):
+    declared = {name for node in walk(function, into_functions=False) if isinstance(node, ast.Global)
+                for name in node.names}  # fmt: skip
+    bound = {name for node in walk(function, into_functions=False) if isinstance(node, ast.Name)
+             and isinstance(node.ctx, ast.Store) for name in [node.id]} | {
+                 arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)}  # fmt: skip
+    for node in walk(function, into_functions=False):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
+        for target in targets:
+            for name in target_names(target):
+                if name in declared:
+                    yield name, node.lineno
+            if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id not in bound:
+                yield target.value.id, node.lineno
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING_METHODS:
+            if isinstance(node.func.value, ast.Name) and node.func.value.id not in bound - declared:
+                yield node.func.value.id, node.lineno
+
+
+@check("outside_state", ast.Call, ast.Attribute)
+def outside_state(scope, node):
+    name = scope.called(node) if isinstance(node, ast.Call) else scope.dotted(node)
+    if isinstance(node, ast.Attribute) and name != "os.environ":
+        return
+    if name and is_host(name) and any(name == one or name.startswith(one + ".") for one in STATEFUL):
+        if name == "os.environ" or not name.startswith("os.environ"):  # os.environ.get(…) is found at os.environ
+            yield hit(node, text=text(node))
+
+
+def nki_dtype(name):
+    """The NKI dtype for a NumPy one, by full name."""
+    package, _, last = (name or "").rpartition(".")
+    if package not in DTYPE_PACKAGES:
+        return None
+    return NUMPY_DTYPES.get(last) or ML_DTYPES.get(last)
+
+
+@check("numpy_dtype", ast.Attribute, ast.Name)
+def numpy_dtype(scope, node):
+    rewrite = nki_dtype(scope.dotted(node))
+    parent = scope.parents.get(node)
+    called = isinstance(parent, ast.Call) and parent.func is node
+    if rewrite and not called and not isinstance(parent, ast.Attribute):
+        yield hit(node, text=text(node), rewrite=rewrite)
+
+
+@module_check("list_argument")
+def list_argument(module, reach):
+    for name, call in kernel_calls(module, reach):
+        for arg in [*call.args, *(keyword.value for keyword in call.keywords)]:
+            if isinstance(arg, (ast.List, ast.ListComp)):
+                inner = code(arg)[1:-1]
+                comma = "," if isinstance(arg, ast.List) and len(arg.elts) == 1 else ""
+                rewrite = f"tuple({code(arg)})" if isinstance(arg, ast.ListComp) else f"({inner}{comma})"
+                yield hit(arg, kernel=name, rewrite=rewrite)
+
+
+@module_check("numpy_dtype")
+def numpy_dtype_argument(module, reach):
+    for _, call in kernel_calls(module, reach):
+        for arg in [*call.args, *(keyword.value for keyword in call.keywords)]:
+            rewrite = nki_dtype(module.dotted(arg, imports_at(module, call)))
+            if rewrite:
+                yield hit(arg, text=text(arg), rewrite=rewrite)
+
+
+def imports_at(module, node):
+    for function in module.outer_functions:
+        if any(inner is node for inner in ast.walk(function)):
+            return module.imports_of(function)
+    return module.imports
+
+
+def kernel_calls(module, reach):
+    """(kernel, call) in host code: `kernel(…)`, `kernel[2](…)`, `nki.simulate(kernel)(…)`."""
+    kernels = {unit.function.name for unit in reach.units.values() if unit.entry and unit.module is module}
+    inside = {id(node) for unit in reach.units.values() if unit.module is module for node in ast.walk(unit.function)}
+    for node in ast.walk(module.tree):
+        if not isinstance(node, ast.Call) or id(node) in inside:
+            continue
+        called = node.func
+        while isinstance(called, (ast.Subscript, ast.Call)):
+            if isinstance(called, ast.Call):
+                name = module.dotted(called.func)
+                called = called.args[0] if called.args and name in ENTRY_CALLS else None
+            else:
+                called = called.value
+        if isinstance(called, ast.Name) and called.id in kernels:
+            yield called.id, node

@@ -1,0 +1,80 @@
+"""A finding of the lint, as data, as text and as JSON; the text looks like every other diagnostic of Kiln."""
+
+import json
+import unicodedata
+from dataclasses import dataclass, field
+
+from .rules import BY_LABEL
+
+MAX_COLUMNS = 200
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    file: str
+    line: int  # from 1; 0 when the file as a whole is meant
+    column: int  # from 1
+    end_column: int  # the first column after it; columns count characters
+    rule: str  # the label
+    message: str = field(compare=False)
+    help: str = field(compare=False)
+    severity: str = field(compare=False)
+    profiles: tuple = field(compare=False)  # the front ends that refuse it
+    source: str = field(compare=False, default="")  # the line
+
+    @property
+    def profile(self):
+        return "+".join(self.profiles)
+
+    @property
+    def title(self):
+        return BY_LABEL[self.rule].title
+
+    def __str__(self):
+        gutter = max(2, len(str(self.line)))
+        lines = [f"{self.severity}[{self.rule}]: {self.message}"]
+        place = f":{self.line}:{self.column}" if self.line else ""
+        lines.append(f"{' ' * gutter}--> {self.file}{place}")
+        if self.line and self.source.strip():
+            lines.append(f"{self.line:>{gutter}} | {printable(self.source)}")
+            lines.append(f"{' ' * gutter} | {self.carets()}")
+        allowed = BY_LABEL[self.rule].allowed
+        notes = [("rule", self.title), ("allowed", allowed.replace("{{", "{").replace("}}", "}")), ("help", self.help),
+                 ("profile", " and ".join(self.profiles))]
+        lines += [f"{' ' * gutter} = {label}: {text}" for label, text in notes if text]
+        return "\n".join(lines)
+
+    def carets(self):
+        before, marked = self.source[: self.column - 1], self.source[self.column - 1 : self.end_column - 1]
+        lead = "".join("\t" if c == "\t" else " " * width(c) for c in before[:MAX_COLUMNS])
+        return lead + "^" * max(1, sum(map(width, marked[:MAX_COLUMNS])))
+
+    def as_dict(self):
+        return {
+            "severity": self.severity, "category": "language", "code": self.rule, "rule": self.title,
+            "file": self.file, "line": self.line, "column": self.column, "end_column": self.end_column, "stack": [],
+            "context": self.source.strip(), "found": self.message, "allowed": BY_LABEL[self.rule].allowed,
+            "help": self.help, "notes": [], "profiles": list(self.profiles),
+        }  # fmt: skip
+
+
+def width(character):
+    """Columns of a terminal."""
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def printable(source):
+    """The text may go to a terminal: no control characters from a file, no endless line."""
+    line = "".join(c if c == "\t" or c.isprintable() else "?" for c in source.rstrip())
+    return line if len(line) <= MAX_COLUMNS else line[:MAX_COLUMNS] + "..."
+
+
+def as_text(findings):
+    return "\n\n".join(map(str, findings)) + ("\n" if findings else "")
+
+
+def as_json(findings):
+    errors = any(finding.severity == "error" for finding in findings)
+    return json.dumps({"ok": not errors, "diagnostics": [finding.as_dict() for finding in findings]}, indent=2)
