@@ -165,7 +165,7 @@ def is_bound_before(scope, loop, name):
         return False
     if name in {arg.arg for arg in parameters(scope.function)} and loop is not scope.function:
         return True
-    for node in walk(scope.function):
+    for node in scope.nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name:
             if id(node) not in inside and node.lineno < loop.lineno:
                 return not made_in_body(loop, name)

@@ -6,7 +6,7 @@ from .kinds import INSTRUCTION
 from .module import ISA, LANGUAGE, LEGACY
 from .old_forms import DST_INSTRUCTIONS, ENUM_KEYWORDS, OLD_KEYWORDS, OLD_NAMES, PSUM_INSTRUCTIONS
 from .registry import check, hit, module_check
-from .syntax import call_code, code, parameters, text, walk
+from .syntax import call_code, code, parameters, text
 
 NKI_PACKAGES = ("nki.", f"{LANGUAGE}.", f"{ISA}.")
 TESTED_RESULTS = ("depends_on", "name")
@@ -28,7 +28,7 @@ def old_names(dotted, nodes, parents, rule):
 
 def host_parents(module):
     if not hasattr(module, "parents"):
-        module.parents = {child: node for node in ast.walk(module.tree) for child in ast.iter_child_nodes(node)}
+        module.parents = {child: node for node in module.all_nodes for child in ast.iter_child_nodes(node)}
     return module.parents
 
 
@@ -54,7 +54,7 @@ def deprecated_annotation(module, reach):
 @module_check("removed_name")
 def removed_host_name(module, reach):
     """Entry points that exist no more, in host code."""
-    for node in ast.walk(module.tree):
+    for node in module.all_nodes:
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
             imports = imports_near(module, node)
             if (module.dotted(node, imports) or "").count(".") == 1:
@@ -102,7 +102,7 @@ def deprecated_keyword(scope, node):
 
 
 def jit_keywords(module, rule):
-    for node in ast.walk(module.tree):
+    for node in module.all_nodes:
         if isinstance(node, ast.Call) and module.dotted(node.func) == "nki.jit":
             yield from old_keywords(module.dotted, node, rule)
 
@@ -124,7 +124,7 @@ def neuronxcc(module, reach):
     for unit in reach.units.values():
         if unit.module is module:
             decorators = [name for given in unit.function.decorator_list for name in ast.walk(given)]
-            used |= {name.id for name in [*decorators, *walk(unit.function)] if isinstance(name, ast.Name)}
+            used |= {name.id for name in [*decorators, *module.nodes(unit.function)] if isinstance(name, ast.Name)}
     statements = {}
     for local, node in module.import_nodes.items():
         if local in used and (module.imports[local] + ".").startswith(LEGACY.split(".")[0] + "."):
@@ -133,7 +133,7 @@ def neuronxcc(module, reach):
         yield hit(node, text=text(node), rewrite=text(node).replace("neuronxcc.", "").replace(
             "from neuronxcc import nki", "import nki"))  # fmt: skip
     for unit in reach.units.values():
-        for node in walk(unit.function) if unit.module is module else ():
+        for node in module.nodes(unit.function) if unit.module is module else ():
             if isinstance(node, (ast.Import, ast.ImportFrom)) and "neuronxcc" in text(node):
                 yield hit(node, text=text(node), rewrite=text(node).replace("neuronxcc.", ""))
 
@@ -207,7 +207,7 @@ def is_used_as_tile(scope, node):
     name = assigned_name(scope, node)
     if name is None or scope.kinds.names.get(name) != INSTRUCTION:
         return False
-    for use in walk(scope.function):
+    for use in scope.nodes:
         if isinstance(use, ast.Name) and use.id == name and isinstance(use.ctx, ast.Load) and tile_use(scope, use):
             return True
     return False

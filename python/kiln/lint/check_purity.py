@@ -119,7 +119,7 @@ def kernel_calls(module, reach):
     """(kernel, call) in host code: `kernel(…)`, `kernel[2](…)`, `nki.simulate(kernel)(…)`."""
     kernels = {unit.function.name for unit in reach.units.values() if unit.entry and unit.module is module}
     inside = {id(node) for unit in reach.units.values() if unit.module is module for node in ast.walk(unit.function)}
-    for node in ast.walk(module.tree):
+    for node in module.all_nodes:
         if not isinstance(node, ast.Call) or id(node) in inside:
             continue
         called = node.func

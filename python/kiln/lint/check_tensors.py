@@ -2,7 +2,7 @@
 
 import ast
 
-from .kinds import TENSOR, TENSOR_VIEWS, is_none
+from .kinds import TENSOR, TENSOR_ATTRIBUTES, is_none
 from .module import ISA, LANGUAGE
 from .old_forms import METHODS
 from .registry import check, hit
@@ -14,9 +14,6 @@ FUNCTION_OF_OPERATOR = {
     ast.RShift: "right_shift", ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal",
     ast.Eq: "equal", ast.NotEq: "not_equal", ast.USub: "negative", ast.Invert: "invert",
 }  # fmt: skip
-ATTRIBUTES = TENSOR_VIEWS | frozenset(
-    "shape strides offset dtype buffer name ndim size address get_pattern is_contiguous is_indirect".split()
-)
 OLD_ATTRIBUTES = frozenset("dtype shape address offset pattern reshape ap buffer view name address_name".split())
 MATMULS = (f"{ISA}.nc_matmul", f"{LANGUAGE}.matmul")
 PRIVATE_BUFFERS = (f"{LANGUAGE}.hbm", f"{LANGUAGE}.private_hbm")
@@ -116,14 +113,14 @@ def tensor_truth(scope, node):
 
 @check("tensor_attribute", ast.Attribute)
 def tensor_attribute(scope, node):
-    if scope.kind(node.value) == TENSOR and node.attr not in ATTRIBUTES | OLD_ATTRIBUTES:
+    if scope.kind(node.value) == TENSOR and node.attr not in TENSOR_ATTRIBUTES:
         rewrite = METHODS.get(node.attr, "see the attributes and views of nki.language.NkiTensor")
         yield hit(node, name=node.attr, rewrite=rewrite.format(tensor=text(node.value)))
 
 
 @check("new_attribute", ast.Attribute)
 def new_attribute(scope, node):
-    if scope.kind(node.value) == TENSOR and node.attr in ATTRIBUTES - OLD_ATTRIBUTES:
+    if scope.kind(node.value) == TENSOR and node.attr in TENSOR_ATTRIBUTES - OLD_ATTRIBUTES:
         yield hit(node, name=node.attr)
 
 
@@ -163,7 +160,7 @@ def output_buffer(scope, node):
 
 def private_buffer(scope, name):
     """The buffer of a tensor that is allocated once, in private HBM."""
-    made = [node.value for node in ast.walk(scope.function) if isinstance(node, ast.Assign)
+    made = [node.value for node in scope.nodes if isinstance(node, ast.Assign)
             for target in node.targets if isinstance(target, ast.Name) and target.id == name]  # fmt: skip
     if len(made) != 1 or not isinstance(made[0], ast.Call) or scope.kind(made[0]) != TENSOR:
         return None

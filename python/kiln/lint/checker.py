@@ -15,7 +15,6 @@ from .reach import Reach, find_kernels
 from .registry import CHECKS, MODULE_CHECKS, REACHED_CHECKS
 from .rules import BY_NAME, NEWEST, PROFILES
 from .scope import Scope
-from .syntax import walk
 
 CHECK_FILES = (check_calls, check_containers, check_definitions, check_device_loops, check_expressions, check_old_forms,
                check_purity, check_statements, check_tensors)  # fmt: skip
@@ -89,8 +88,8 @@ class _Run:
                 plain = name[0] if isinstance(name, tuple) else name
                 found.append(self.whole_file("no_kernel", module.filename, kernel=plain))
         reach = Reach(module, kernels)
-        for unit in reach.units.values():
-            found += self.unit(Scope(unit, reach))
+        for scope in [Scope(unit, reach) for unit in reach.units.values()]:
+            found += self.unit(scope)
         homes = [module, *(unit.module for unit in reach.units.values()), *reach.classes.values()]
         runs = [(home, REACHED_CHECKS) for home in dict.fromkeys(homes)] + [(module, MODULE_CHECKS)]
         for home, checks in runs:
@@ -100,7 +99,7 @@ class _Run:
         return sorted(dict.fromkeys(found))
 
     def unit(self, scope):
-        for node in walk(scope.function):
+        for node in scope.nodes:
             for name, function in self.by_type.get(type(node), ()):
                 for one in function(scope, node):
                     yield self.finding(name, scope.module, one)

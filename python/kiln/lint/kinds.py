@@ -7,7 +7,8 @@ on a kind is no guess.
 import ast
 
 from .module import COLLECTIVES, ISA, LANGUAGE
-from .syntax import parameters, target_names, walk
+from .old_forms import METHODS
+from .syntax import FUNCTIONS, parameters, target_names
 
 TENSOR, REGISTER, INSTRUCTION = "tensor", "register", "instruction"
 LIST, DICT, STR, TUPLE = "list", "dict", "str", "tuple"
@@ -27,6 +28,10 @@ REGISTER_SOURCES = frozenset([
 TENSOR_VIEWS = frozenset(
     "slice select vector_select permute broadcast expand_dim squeeze_dim reshape_dim flatten_dims reshape rearrange view "
     "reinterpret_cast ap indirect".split()
+)
+TENSOR_ATTRIBUTES = TENSOR_VIEWS | frozenset(
+    "shape strides offset dtype buffer name ndim size address get_pattern is_contiguous is_indirect pattern "
+    "address_name".split()
 )
 TENSOR_ANNOTATIONS = frozenset([f"{LANGUAGE}.ndarray", f"{LANGUAGE}.NkiTensor", f"{LANGUAGE}.tensor"])
 TENSOR_EVIDENCE = frozenset("dtype shape buffer ap".split())
@@ -57,10 +62,15 @@ class Kinds:
     def _bindings(self, unit):
         """name -> expressions (or kinds) that are bound to it."""
         found = {}
-        for function in [node for node in walk(unit.function) if hasattr(node, "args") and hasattr(node, "body")]:
+        nodes = unit.module.nodes(unit.function)
+        self.attributes = {}  # name -> attributes that are read off it
+        for node in nodes:
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                self.attributes.setdefault(node.value.id, set()).add(node.attr)
+        for function in [node for node in nodes if isinstance(node, (*FUNCTIONS, ast.Lambda))]:
             for arg in parameters(function):
                 found.setdefault(arg.arg, []).append(self._parameter(unit, function, arg))
-        for node in walk(unit.function):
+        for node in nodes:
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     bind(found, target, node.value)
@@ -80,10 +90,11 @@ class Kinds:
     def _parameter(self, unit, function, arg):
         if not unit.entry or function is not unit.function:  # helpers get views of their own kinds as "tensors"
             return ""
+        seen = self.attributes.get(arg.arg, set())
+        if not seen <= TENSOR_ATTRIBUTES | set(METHODS):
+            return ""  # an object of the author's that looks like a tensor
         if arg.annotation is not None:
             return TENSOR if self.dotted(arg.annotation) in TENSOR_ANNOTATIONS else ""
-        seen = {node.attr for node in walk(unit.function) if isinstance(node, ast.Attribute)
-                and isinstance(node.value, ast.Name) and node.value.id == arg.arg}  # fmt: skip
         return TENSOR if seen & TENSOR_EVIDENCE else ""
 
     def of(self, node):

@@ -3,7 +3,7 @@
 import ast
 import os
 
-from .syntax import FUNCTIONS, target_names
+from .syntax import FUNCTIONS, target_names, walk
 
 MAX_SOURCE_BYTES = 16 << 20
 LEGACY = "neuronxcc.nki"
@@ -47,6 +47,9 @@ class Module:
         self.values = {}  # module variables -> expressions assigned to them
         self.outer_functions = {}  # function -> enclosing functions, innermost first
         self._imports_of = {}
+        self._nodes = {}
+        self._inner_imports = {}  # function -> imports inside
+        self.all_nodes = []
         self._collect(self.tree.body)
         self._nest()
 
@@ -78,19 +81,28 @@ class Module:
         stack = [(self.tree, ())]
         while stack:
             node, outer = stack.pop()
+            self.all_nodes.append(node)
             if isinstance(node, FUNCTIONS):
                 self.outer_functions[node] = outer
                 outer = (node, *outer)
+            elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                for function in outer:
+                    self._inner_imports.setdefault(function, []).append(node)
             stack.extend((child, outer) for child in ast.iter_child_nodes(node))
+
+    def nodes(self, function):
+        """All nodes of kernel code of a function."""
+        if function not in self._nodes:
+            self._nodes[function] = list(walk(function))
+        return self._nodes[function]
 
     def imports_of(self, function):
         """Imports in sight of a function: the module's, then those in enclosing functions."""
         if function not in self._imports_of:
             inner = {}
             for scope in reversed((function, *self.outer_functions.get(function, ()))):
-                for node in ast.walk(scope):
-                    if isinstance(node, (ast.Import, ast.ImportFrom)):
-                        inner.update(import_names(node))
+                for node in self._inner_imports.get(scope, ()):
+                    inner.update(import_names(node))
             self._imports_of[function] = {**self.imports, **inner} if inner else self.imports
         return self._imports_of[function]
 

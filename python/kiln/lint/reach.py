@@ -74,6 +74,7 @@ class Reach:
         self.units = {}  # function -> Unit
         self.called = set()  # functions that kernel code refers to
         self.classes = {}  # class -> Module
+        self.loop_bodies = {}  # function -> the nl function whose loop body it is; scopes fill it in
         self._work = []
         for kernel in find_kernels(module, names):
             self._add(Unit(module, kernel, entry=True))
@@ -89,7 +90,7 @@ class Reach:
         module = unit.module
         imports = module.imports_of(unit.function)
         hidden = bound_names(unit.function) - set(imports)
-        for node in walk(unit.function):
+        for node in module.nodes(unit.function):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in hidden:
                 self._refer(module, node.id, imports)
             elif isinstance(node, ast.Attribute):

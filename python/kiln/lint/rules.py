@@ -48,7 +48,10 @@ class Rule:
 
 
 def version_key(version):
-    return tuple(int(part) for part in version.split("."))
+    try:
+        return tuple(int(part) for part in version.split("."))
+    except (ValueError, AttributeError):
+        raise ValueError(f"not a version of NKI: {version!r}; write it like {NEWEST}") from None
 
 
 BOTH = {"parser": "error", "tracer": "error"}

@@ -4,7 +4,7 @@ import ast
 
 from .kinds import DYNAMIC_RANGE, REGISTER, Kinds
 from .module import LANGUAGE
-from .syntax import FUNCTIONS, bound_names, kernel_children, walk
+from .syntax import FUNCTIONS, bound_names, kernel_children
 
 LOOP_FUNCTIONS = {f"{LANGUAGE}.fori_loop": "fori_loop", f"{LANGUAGE}.while_loop": "while_loop"}
 NO_REORDER = f"{LANGUAGE}.no_reorder"
@@ -17,13 +17,15 @@ class Scope:
         self.function = unit.function
         self.reach = reach
         self.imports = unit.module.imports_of(unit.function)
-        inner = [node for node in walk(unit.function) if isinstance(node, FUNCTIONS)]
+        self.nodes = unit.module.nodes(unit.function)
+        inner = [node for node in self.nodes if isinstance(node, FUNCTIONS)]
         self.locals = set().union(*map(bound_names, inner))
         self.hidden = self.locals - set(self.imports)
         self.kinds = Kinds(unit, self.locals, self.dotted)
         self.kind = self.kinds.of
-        self.parents = {child: node for node in walk(unit.function) for child in kernel_children(node)}
-        self.loop_bodies = dict(self._loop_bodies())
+        self.parents = {child: node for node in self.nodes for child in kernel_children(node)}
+        self.loop_bodies = reach.loop_bodies  # complete once all functions have a scope
+        self.loop_bodies.update(self._loop_bodies())
 
     def dotted(self, node):
         return self.module.dotted(node, self.imports, self.hidden)
@@ -45,8 +47,8 @@ class Scope:
 
     def _loop_bodies(self):
         """function -> "fori_loop" or "while_loop", for functions that are passed as the body of one."""
-        inner = {node.name: node for node in walk(self.function) if isinstance(node, FUNCTIONS)}
-        for node in walk(self.function):
+        inner = {node.name: node for node in self.nodes if isinstance(node, FUNCTIONS)}
+        for node in self.nodes:
             loop = LOOP_FUNCTIONS.get(self.called(node))
             if loop is None:
                 continue

@@ -1,0 +1,5 @@
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "python"))
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
