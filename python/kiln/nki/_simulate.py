@@ -68,7 +68,7 @@ def _buffers(cores, programs):
             if tensor["role"] == "internal" or name in arrays:
                 continue
             if name in core.arguments:
-                arrays[name] = cores[0].arguments[name][0].array
+                arrays[name] = core.arguments[name][0].array
                 if tensor["role"] == "inout" and not arrays[name].flags.writeable:
                     refuse("nki.R15", "an argument that the kernel writes is writable",
                            f"`{name}` is a read-only array", "pass a copy", category="config")
@@ -98,9 +98,11 @@ def _array_of(tensor, core, arrays, as_torch):
         if tensor.shape == base.shape and tensor.is_contiguous() and tensor.offset == 0:
             return argument.value
     flat = base.reshape(-1).view(_arrays.numpy_dtype(tensor.dtype))
-    size = flat.dtype.itemsize
-    view = np.lib.stride_tricks.as_strided(flat[tensor.offset:], tensor.shape, [s * size for s in tensor.strides])
-    array = view if view.base is base and view.shape == base.shape else np.ascontiguousarray(view)
     if tensor.shape == base.shape and tensor.is_contiguous() and tensor.offset == 0 and flat.dtype == base.dtype:
         array = base
+    else:
+        size = flat.dtype.itemsize
+        bits = flat.view(f"u{size}")[tensor.offset:]  # as_strided does not know the names of 8-bit floats
+        array = np.lib.stride_tricks.as_strided(bits, tensor.shape, [s * size for s in tensor.strides])
+        array = np.ascontiguousarray(array).view(flat.dtype)
     return _arrays.to_torch(array) if as_torch else array

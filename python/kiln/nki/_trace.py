@@ -1,5 +1,10 @@
 """One traced run of a kernel's Python: the Program it issues, its arguments and what it returns."""
 
+import hashlib
+import threading
+
+import numpy as np
+
 from kiln import _kiln, _names  # noqa: F401  (registers the namer)
 from kiln._errors import refuse
 from kiln.nki import _arrays, _env, _memory
@@ -13,6 +18,16 @@ def call_kernel(function, args, kwargs):
 
 
 _kiln.set_root_code(call_kernel.__code__)
+_this_thread = threading.local()  # .running: the TracedKernel whose Python runs
+
+
+def running(what):
+    """The kernel that is being traced; refuses when there is none."""
+    kernel = getattr(_this_thread, "running", None)
+    if kernel is None:
+        refuse("nki.R2", "nki functions work inside a running kernel", f"`{what}` called outside a kernel",
+               "call it from a function that runs under nki.simulate(kernel)(...) or kernel(...)")
+    return kernel
 
 
 class TracedKernel:
@@ -21,9 +36,11 @@ class TracedKernel:
     def __init__(self, function, args, kwargs, target, lnc=1, program_id=0):
         self.trace = _kiln.Trace(getattr(function, "__name__", "kernel"), target, lnc, program_id, _env.max_instructions())
         self.arguments = {}
+        self._constants = {}
         self._buffer = _memory.shared_hbm if lnc > 1 else _memory.hbm
-        outer = _kiln.active_trace()
+        outer, outer_kernel = _kiln.active_trace(), getattr(_this_thread, "running", None)
         _kiln.activate(self.trace)
+        _this_thread.running = self
         try:
             names = _parameter_names(function, len(args))
             args = [self._convert(value, name) for value, name in zip(args, names)]
@@ -31,6 +48,7 @@ class TracedKernel:
             self.result = call_kernel(function, args, kwargs)
         finally:
             _kiln.activate(outer)
+            _this_thread.running = outer_kernel
         self.outputs = [t for t in leaves(self.result) if isinstance(t, NkiTensor)]
         self._check_outputs()
 
@@ -50,6 +68,27 @@ class TracedKernel:
         self.arguments[tensor.name] = (argument, tensor)
         return tensor
 
+    def constant(self, array):
+        """A tensor in shared HBM with the array's content; equal constants are one tensor, on all cores."""
+        array = np.array(array, order="C")
+        key = hashlib.sha256(f"{array.dtype} {array.shape}".encode() + array.tobytes()).hexdigest()[:16]
+        if key not in self._constants:
+            argument = _arrays.Argument(array)
+            tensor = _kiln.new_tensor(array.shape, argument.dtype, _memory.shared_hbm, f"constant_{key}", None, "inout")
+            self.arguments[tensor.name] = (argument, tensor)
+            self._constants[key] = tensor
+        return self._constants[key]
+
+    def is_argument(self, tensor):
+        return tensor.name in self.arguments
+
+    def _check_constants(self, program):
+        names = {t.name for t in self._constants.values()}
+        for tensor in program.tensors:
+            if tensor["name"] in names and tensor["role"] != "input":
+                refuse("nki.R35", "a shared constant is read only", f"the kernel writes `{tensor['name']}`",
+                       "copy it into a tensor of nl.ndarray first")
+
     def _check_outputs(self):
         for tensor in self.outputs:
             if tensor.trace is not self.trace and tensor.trace != self.trace:
@@ -65,7 +104,9 @@ class TracedKernel:
 
     def program(self):
         """The Program with its inputs and outputs drawn."""
-        return _kiln.finish(self.trace, [t.tensor_id for t in self.outputs])
+        program = _kiln.finish(self.trace, [t.tensor_id for t in self.outputs])
+        self._check_constants(program)
+        return program
 
 
 def leaves(value):

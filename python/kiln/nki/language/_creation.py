@@ -1,9 +1,15 @@
-"""Making tensors."""
+"""Making tensors: empty, filled, constant."""
 
 from kiln import _kiln
-from kiln.nki import _memory
+from kiln.nki import _arrays, _memory, _trace, isa as nisa
+from kiln.nki.language import _rules, _tiles
 
-__all__ = ["ndarray"]
+import numpy as np
+
+__all__ = ["empty_like", "full", "ndarray", "ones", "shared_constant", "shared_identity_matrix", "tensor", "zeros",
+           "zeros_like"]
+
+_STAGING_BYTES = 8192  # per partition, of the tile that fills HBM
 
 
 class _NdarrayType(type):
@@ -18,3 +24,87 @@ class ndarray(metaclass=_NdarrayType):
         if kwargs:
             raise TypeError(f"nl.ndarray() got an unexpected keyword argument {next(iter(kwargs))!r}")
         return _kiln.new_tensor(shape, dtype, buffer, name or "", address)
+
+
+tensor = ndarray
+
+
+def full(shape, fill_value, dtype, buffer=_memory.sbuf, name=""):
+    """A tensor filled with one number; tensors in HBM are filled by DMA from a tile in SBUF."""
+    result = _kiln.new_tensor(shape, dtype, buffer, name or "")
+    value = _value_for(result.dtype, fill_value)
+    if _memory.is_on_chip(result.buffer):
+        nisa.memset(result, value)
+    else:
+        fill_hbm(result, lambda tile: nisa.memset(tile, value))
+    return result
+
+
+def zeros(shape, dtype, buffer=_memory.sbuf, name=""):
+    """A tensor filled with 0."""
+    return full(shape, 0, dtype, buffer, name)
+
+
+def ones(shape, dtype, buffer=_memory.sbuf, name=""):
+    """A tensor filled with 1."""
+    return full(shape, 1, dtype, buffer, name)
+
+
+def zeros_like(x, dtype=None, buffer=None, name=""):
+    """Zeros in x's shape and dtype, in SBUF unless another buffer is named."""
+    return full(x.shape, 0, dtype or x.dtype, buffer or _memory.sbuf, name)
+
+
+def empty_like(x, dtype=None, buffer=None, name=""):
+    """An uninitialised tensor in x's shape, dtype and buffer."""
+    return _kiln.new_tensor(x.shape, dtype or x.dtype, buffer or x.buffer, name or "")
+
+
+def _value_for(dtype, value):
+    """Integer tensors take integers: 2.0 means 2 there."""
+    if isinstance(value, _tiles.Tile):
+        _rules.refuse(*_rules.NUMBER, "fill_value is a tensor", "pass a number, or copy the tile with nl.broadcast_to")
+    if not _tiles.is_float(dtype) and not isinstance(value, int) and float(value).is_integer():
+        return int(value)
+    return value
+
+
+def fill_hbm(dst, fill):
+    """Has `fill` write a tile in SBUF, and copies it all over dst."""
+    flat = dst.reshape((dst.size,))
+    columns = min(-(-dst.size // 128), _STAGING_BYTES // dst.dtype.itemsize)
+    tile = _tiles.scratch((min(128, -(-dst.size // columns)), columns), dst.dtype)
+    fill(tile)
+    at = 0
+    for rows in _row_counts(dst.size, tile.shape):
+        nisa.dma_copy(flat[at:at + rows * columns], tile[0:rows])
+        at += rows * columns
+    if at < dst.size:
+        nisa.dma_copy(flat[at:], tile[0:1, 0:dst.size - at])
+
+
+def _row_counts(size, shape):
+    """How many whole rows of a tile each copy takes to cover `size` elements; less than a row may be left."""
+    rows, columns = shape
+    left = size // columns
+    return [rows] * (left // rows) + ([left % rows] if left % rows else [])
+
+
+def shared_constant(constant):
+    """A NumPy array, or the .npy file at a path, as a tensor in shared HBM. Kernels read it, never write it."""
+    if isinstance(constant, str) or hasattr(constant, "__fspath__"):
+        constant = np.load(constant, allow_pickle=False)
+    if not isinstance(constant, np.ndarray):
+        _rules.refuse(*_rules.NUMBER, f"nl.shared_constant of a {type(constant).__name__}",
+                      "pass a NumPy array or the path of a .npy file")
+    return _trace.running("nl.shared_constant").constant(constant)
+
+
+def shared_identity_matrix(n, dtype="uint8", dst=None):
+    """The n x n identity in SBUF, loaded from a constant into dst or a new tile."""
+    if dst is None:
+        dst = _tiles.new((n, n), dtype)
+    elif dst.shape != (n, n):
+        _rules.refuse(*_rules.LAYOUT, f"dst of nl.shared_identity_matrix({n}) has shape {dst.shape}", f"pass a ({n}, {n}) tile")
+    nisa.dma_copy(dst, shared_constant(np.eye(n, dtype=_arrays.numpy_dtype(dst.dtype))))
+    return dst

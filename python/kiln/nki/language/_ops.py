@@ -1,9 +1,24 @@
-"""Op tokens: one object per name, passed to instructions and called as a function."""
+"""The functions under their names; those that are also operators are called through their token."""
 
-from kiln import _kiln
+from kiln.nki.language import _activations, _elementwise, _movement, _reductions
+from kiln.nki.language._tokens import instruction_tokens, token
 
-_NAMES = sorted(set(_kiln.alu_ops()) | set(_kiln.activations()) | {"max", "min"})
-for _name in _NAMES:
-    globals()[_name] = _kiln.op(_name)
-    globals()[_name].__name__ = _name
-__all__ = _NAMES
+_ELEMENTWISE = {**_elementwise.FUNCTIONS, **_activations.FUNCTIONS}
+_FUNCTIONS = {**_ELEMENTWISE, **_reductions.FUNCTIONS, **{name: getattr(_movement, name) for name in _movement.__all__}}
+
+
+def _public(name):
+    """The token of an operator with its function, or the plain function."""
+    function = _FUNCTIONS.get(name)
+    if name not in _TOKENS:
+        return function
+    op = token(name)
+    if function is not None:
+        op.function = op.__wrapped__ = function
+        op.__doc__ = function.__doc__
+    return op
+
+
+_TOKENS = {*instruction_tokens(), *_ELEMENTWISE}
+__all__ = sorted({*_TOKENS, *_FUNCTIONS})
+globals().update({name: _public(name) for name in __all__})

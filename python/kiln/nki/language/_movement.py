@@ -1,0 +1,222 @@
+"""Moving tiles between HBM and SBUF, and laying them out anew."""
+
+from kiln.nki import _memory, _trace, isa as nisa
+from kiln.nki.language import _rules, _tiles
+
+__all__ = ["broadcast_to", "copy", "expand_dims", "gather_flattened", "load", "load_transpose2d", "matmul", "store",
+           "transpose", "where"]
+
+
+def _require_hbm(function, tensor, role, help):
+    if not _tiles.is_tile(tensor):
+        _rules.refuse(*_rules.HBM, f"{role} of nl.{function} is a {type(tensor).__name__}", "pass a tensor in HBM")
+    if not _memory.is_hbm(tensor.buffer):
+        _rules.refuse(*_rules.HBM, f"{role} of nl.{function}, `{tensor.name}`, is in {tensor.buffer.name}", help)
+
+
+def _require_tile_shape(function, shape, source):
+    if len(shape) < 2:
+        _rules.refuse(*_rules.LAYOUT, f"nl.{function} of shape {shape}",
+                      f"tiles have two dimensions or more: pass {source}.reshape(({shape[0]}, 1)) or .reshape((1, {shape[0]}))")
+    if shape[0] > 128:
+        _rules.refuse(*_rules.LAYOUT, f"nl.{function} makes a tile of {shape[0]} partitions",
+                      "a tile has at most 128 partitions: take slices of 128 in a loop")
+
+
+def load(src, dtype=None):
+    """A new SBUF tile with the elements of a tensor in HBM."""
+    _require_hbm("load", src, "src", "a tile on chip is copied with nl.copy")
+    _require_tile_shape("load", src.shape, "src")
+    dst = _tiles.like(src, dtype)
+    nisa.dma_copy(dst, src)
+    return dst
+
+
+def store(dst, value):
+    """Writes a tile in SBUF to a tensor in HBM, converting to its dtype."""
+    _require_hbm("store", dst, "dst", "write tiles on chip with nisa.tensor_copy")
+    if not _tiles.is_tile(value) or not _memory.is_on_chip(value.buffer):
+        found = f"in {value.buffer.name}" if _tiles.is_tile(value) else f"a {type(value).__name__}"
+        _rules.refuse(*_rules.HBM, f"value of nl.store is {found}",
+                      "pass a tile in SBUF; HBM to HBM is nisa.dma_copy, numbers are nl.full")
+    if _memory.is_psum(value.buffer):
+        _rules.refuse(*_rules.HBM, f"value of nl.store, `{value.name}`, is in psum",
+                      "DMA does not read PSUM: nl.store(dst, nl.copy(value))")
+    if _tiles.without_ones(dst.shape) != _tiles.without_ones(value.shape):
+        _rules.refuse(*_rules.LAYOUT, f"nl.store of {value.shape} into {dst.shape}", "slice dst to the shape of value")
+    nisa.dma_copy(dst, value)
+
+
+def load_transpose2d(src, dtype=None):
+    """The transpose of a 2-D tensor in HBM as a new SBUF tile."""
+    _require_hbm("load_transpose2d", src, "src", "transpose tiles on chip with nl.transpose")
+    if len(src.shape) != 2:
+        _rules.refuse(*_rules.LAYOUT, f"nl.load_transpose2d of shape {src.shape}", "slice or reshape src to two dimensions")
+    shape = (src.shape[1], src.shape[0])
+    _require_tile_shape("load_transpose2d", shape, "src")
+    if nisa.get_nc_version() == nisa.nc_version.gen2 and not _trace.running("nl.load_transpose2d").is_argument(src):
+        _rules.warn_not_portable(f"nl.load_transpose2d of `{src.name}`, which is no argument of the kernel",
+                                 "on trn1 pass the tensor in, or nl.load it and use nl.transpose")
+    dst = _tiles.new(shape, src.dtype)
+    nisa.dma_transpose(dst, src)
+    return cast(dst, dtype)
+
+
+def cast(x, dtype):
+    """x itself, or a copy in another dtype."""
+    if dtype is None or _tiles.dtype_name(dtype) == x.dtype:
+        return x
+    dst = _tiles.new(x.shape, dtype)
+    nisa.tensor_copy(dst, x)
+    return dst
+
+
+def copy(x, dtype=None):
+    """A new SBUF tile with x's elements: bit for bit unless dtype differs."""
+    _tiles.require_tile("copy", x)
+    dst = _tiles.like(x, dtype)
+    nisa.tensor_copy(dst, x, engine=nisa.engine.vector)
+    return dst
+
+
+def transpose(x, dtype=None):
+    """The transpose of a 2-D tile, in PSUM."""
+    _tiles.require_tile("transpose", x)
+    if len(x.shape) != 2:
+        _rules.refuse(*_rules.LAYOUT, f"nl.transpose of shape {x.shape}", "reshape x to (P, F)")
+    dst = _transposed(x, _memory.psum)
+    if dtype is None or _tiles.dtype_name(dtype) == x.dtype:
+        return dst
+    result = _tiles.new(dst.shape, dtype, _memory.psum)
+    nisa.tensor_copy(result, dst)
+    return result
+
+
+def _transposed(x, buffer):
+    rows, columns = x.shape[1], x.shape[0]
+    if x.dtype.itemsize == 1 and nisa.get_nc_version() > nisa.nc_version.gen2:
+        # The tensor engine writes 1-byte results 16 bits apart.
+        dst = _tiles.new((rows, columns, 2), x.dtype, buffer)[:, :, 0]
+    else:
+        dst = _tiles.new((rows, columns), x.dtype, buffer)
+    nisa.nc_transpose(dst, x)
+    return dst
+
+
+def matmul(x, y, transpose_x=False):
+    """x @ y, or x.T @ y with transpose_x, as a float32 tile in PSUM."""
+    for operand in (x, y):
+        _tiles.require_tile("matmul", operand)
+        if len(operand.shape) != 2:
+            _rules.refuse(*_rules.LAYOUT, f"nl.matmul of shape {operand.shape}", "reshape the operands to two dimensions")
+    inner = x.shape[0] if transpose_x else x.shape[1]
+    if inner != y.shape[0]:
+        _rules.refuse(*_rules.LAYOUT, f"nl.matmul of {x.shape} and {y.shape}, transpose_x={transpose_x}",
+                      "x is (K, M) with transpose_x=True, (M, K) without; y is (K, N)")
+    stationary = x
+    if not transpose_x:
+        in_psum = _transposed(x, _memory.psum)
+        stationary = _tiles.scratch(in_psum.shape, x.dtype)
+        nisa.tensor_copy(stationary, in_psum)
+    dst = _tiles.new((stationary.shape[1], y.shape[1]), "float32", _memory.psum)
+    nisa.nc_matmul(dst, stationary, y)
+    return dst
+
+
+def expand_dims(x, axis):
+    """A view of x with a dimension of size 1 at axis."""
+    if not _tiles.is_tile(x):
+        _tiles.require_tile("expand_dims", x)
+    return x.expand_dim(axis)
+
+
+def broadcast_to(x, shape, dtype=None):
+    """x with its dimensions of size 1 expanded, as a new SBUF tile; x itself when nothing changes."""
+    _tiles.require_tile("broadcast_to", x)
+    shape = tuple(shape)
+    if len(shape) != len(x.shape) or not _expands(x.shape, shape):
+        _rules.refuse(*_rules.LAYOUT, f"nl.broadcast_to of {x.shape} to {shape}",
+                      "both have the same rank, and dimensions that change have size 1 in x")
+    if shape == x.shape:
+        return cast(x, dtype)
+    _require_tile_shape("broadcast_to", shape, "x")
+    wide = x
+    for dim in range(1, len(shape)):
+        if wide.shape[dim] != shape[dim]:
+            wide = wide.broadcast(dim, shape[dim])
+    dst = _tiles.new(shape, dtype or x.dtype)
+    if shape[0] == x.shape[0]:
+        nisa.tensor_copy(dst, wide)
+    else:
+        _to_all_partitions(dst, wide)
+    return dst
+
+
+def _expands(old, new):
+    return all(o == n or o == 1 for o, n in zip(old, new))
+
+
+def _to_all_partitions(dst, row):
+    """Copies a (1, ...) view into every partition of dst, 32 at a time."""
+    source = _tiles.scratch((32, *dst.shape[1:]), dst.dtype)
+    nisa.tensor_copy(source[0:1], row)
+    for first in range(0, dst.shape[0], 32):
+        nisa.nc_stream_shuffle(dst[first:min(first + 32, dst.shape[0])], source, [0] * 32)
+
+
+def where(condition, x, y, dtype=None):
+    """x where condition is 1, y where it is 0. x and y are tiles or numbers."""
+    _tiles.require_tile("where", condition)
+    for operand in (x, y):
+        _tiles.require_number_or_tile("where", operand)
+    dst = _tiles.new(condition.shape, dtype or _where_dtype(condition, x, y))
+    on_true, on_false = _fitted("where", x, dst), _fitted("where", y, dst)
+    if _tiles.is_tile(on_false):
+        nisa.tensor_copy(dst, on_false)
+    else:
+        nisa.memset(dst, on_false if _tiles.is_float(dst.dtype) else int(on_false))
+    if _tiles.is_tile(on_true) and on_true.dtype != dst.dtype:
+        converted = _tiles.scratch(dst.shape, dst.dtype)
+        nisa.tensor_copy(converted, on_true)
+        on_true = converted
+    nisa.tensor_copy_predicated(dst, on_true, _predicate(condition))
+    return dst
+
+
+def _where_dtype(condition, x, y):
+    dtypes = sorted({t.dtype for t in (x, y) if _tiles.is_tile(t)})
+    if len(dtypes) > 1:
+        _rules.refuse(*_rules.DTYPES, f"nl.where of {' and '.join(dtypes)}", "pass dtype=, e.g. dtype=nl.float32")
+    return dtypes[0] if dtypes else condition.dtype
+
+
+def _fitted(function, operand, dst):
+    """A number, or a tile seen in the size of dst."""
+    if not _tiles.is_tile(operand) or operand.shape == dst.shape:
+        return operand
+    if operand.shape[0] == dst.shape[0] and _tiles.is_column(operand):
+        return _tiles.spread(operand, _tiles.free_size(dst))
+    _rules.refuse(*_rules.SHAPES, f"nl.{function} of {operand.shape} with {dst.shape}", "expand it with nl.broadcast_to")
+
+
+def _predicate(condition):
+    if condition.dtype in ("uint8", "uint16", "uint32"):
+        return condition
+    predicate = _tiles.scratch(condition.shape, "uint8")
+    nisa.tensor_copy(predicate, condition)
+    return predicate
+
+
+def gather_flattened(data, indices, axis=0, dtype=None):
+    """Per partition, the elements of data's flattened free dimensions that indices name."""
+    _tiles.require_tile("gather_flattened", data)
+    _tiles.require_tile("gather_flattened", indices)
+    if axis != 0:
+        _rules.refuse(*_rules.LAYOUT, f"nl.gather_flattened along axis {axis}", "leave axis out; the free dimensions are flattened")
+    if indices.dtype != "uint32":
+        unsigned = _tiles.scratch(indices.shape, "uint32")
+        nisa.tensor_copy(unsigned, indices)
+        indices = unsigned
+    dst = _tiles.new(indices.shape, data.dtype)
+    nisa.nc_n_gather(dst, data, indices)
+    return cast(dst, dtype)

@@ -1,0 +1,27 @@
+"""The rules that nki.language itself has; those of the instructions are checked where they are issued."""
+
+import warnings
+
+from kiln import _kiln
+from kiln._errors import refuse
+from kiln.nki._simulate import NkiWarning
+
+TILE = ("nki.R27", "operands of nl functions are tiles in SBUF or PSUM")
+SHAPES = ("nki.R28", "operands have equal shapes, or one of them is a number or a (P, 1) tile")
+DTYPES = ("nki.R29", "operands of two dtypes need dtype=")
+AXES = ("nki.R30", "reductions take the last free dimensions, never the partition dimension")
+HBM = ("nki.R31", "nl.load, nl.store and nl.load_transpose2d move between HBM and SBUF")
+LAYOUT = ("nki.R32", "the shape fits the function")
+NUMBER = ("nki.R33", "the argument has the kind that the function documents")
+PORTABLE = ("nki.R34", "the device's compiler takes it too")
+
+
+def warn_not_portable(found, help):
+    """Warns at the user's line about something that runs here and that the device's compiler refuses."""
+    code, rule = PORTABLE
+    loc = _kiln.current_location()
+    text = f"[{code}] {rule}\n  found: {found}\n  help: {help}"
+    warnings.warn_explicit(text, NkiWarning, loc.file or "<kernel>", max(loc.line, 1))
+
+
+__all__ = ["AXES", "DTYPES", "HBM", "LAYOUT", "NUMBER", "PORTABLE", "SHAPES", "TILE", "refuse", "warn_not_portable"]

@@ -1,0 +1,77 @@
+"""What the functions of nki.language share: operands, results and the views that broadcast."""
+
+import numpy as np
+
+from kiln import _kiln
+from kiln.nki import _memory
+from kiln.nki.language import _rules
+
+Tile = _kiln.NkiTensor
+
+
+def is_tile(value):
+    return isinstance(value, Tile)
+
+
+def require_tile(function, value):
+    """Refuses what is no tile in SBUF or PSUM."""
+    if not is_tile(value):
+        _rules.refuse(*_rules.TILE, f"an operand of nl.{function} is a {type(value).__name__}",
+                      "pass a tile, e.g. from nl.load")
+    if not _memory.is_on_chip(value.buffer):
+        _rules.refuse(*_rules.TILE, f"`{value.name}`, an operand of nl.{function}, is in {value.buffer.name}",
+                      "bring it into SBUF with nl.load first")
+
+
+def require_number_or_tile(function, value):
+    if isinstance(value, Tile):
+        return require_tile(function, value)
+    if not hasattr(value, "__float__") or getattr(value, "shape", ()) != ():
+        _rules.refuse(*_rules.TILE, f"an operand of nl.{function} is a {type(value).__name__}",
+                      "pass a tile or a Python number")
+
+
+def new(shape, dtype, buffer=_memory.sbuf, name=""):
+    """A tensor, named after the variable that the user's call is assigned to."""
+    return _kiln.new_tensor(shape, dtype, buffer, name)
+
+
+def scratch(shape, dtype, buffer=_memory.sbuf):
+    """A tile that the user does not see."""
+    return _kiln.new_tensor(shape, dtype, buffer, "scratch")
+
+
+def like(x, dtype=None):
+    """A new SBUF tile of x's shape, of x's dtype unless another is asked for."""
+    return new(x.shape, dtype or x.dtype)
+
+
+def dtype_name(dtype):
+    """The name of a dtype of NKI or NumPy."""
+    return str(dtype) if isinstance(dtype, str) else np.dtype(dtype).name
+
+
+def is_float(dtype):
+    return "float" in dtype
+
+
+def is_int32(dtype):
+    return dtype in ("int32", "uint32")
+
+
+def is_column(x):
+    """Whether x has one element per partition."""
+    return x.size == x.shape[0]
+
+
+def spread(column, count):
+    """A column seen as `count` equal elements per partition."""
+    return column.reshape((column.shape[0], 1)).broadcast(1, count)
+
+
+def free_size(x):
+    return x.size // x.shape[0]
+
+
+def without_ones(shape):
+    return tuple(n for n in shape if n != 1)
