@@ -70,6 +70,8 @@ struct Features {
   bool indirect;  // gathered and scattered free dimension
   bool lnc2;      // two cores as one logical core
   bool range_select, nonzero_with_count, gpsimd_rng;
+  bool background_transpose;  // a transpose on the tensor engine beside another matmul
+  bool separate_ports;        // vector and gpsimd on SBUF, vector and scalar on PSUM at the same time
 };
 
 struct Arch {

@@ -19,11 +19,11 @@ struct EngineTiming {
 };
 
 struct TensorTiming {
-  double load_ns;           // loading the stationary operand, beyond its columns
-  double load_rate;         // columns per cycle
-  double load_interval_ns;  // switching to the new stationary operand
-  double cold_rate;         // share of the clock after idling
-  double warm_up_ns;        // activity until the full clock; as much idling takes it away again
+  double load_ns;          // loading the stationary operand, beyond its columns
+  double load_rate;        // columns per cycle
+  double cold_latency_ns;  // more latency after idling
+  double cold_rate;        // share of the clock after idling
+  double warm_up_ns;       // activity until the full clock; as much idling takes it away again
 };
 
 struct DmaTiming {
@@ -33,10 +33,11 @@ struct DmaTiming {
   double packet_bytes_per_ns;        // inside a packet, one engine
   double hbm_write_packet_ns;  // more for a packet written to HBM that is shorter than small_write_bytes
   double small_write_bytes;
-  double element_ns;  // per element of less than element_bytes
-  double element_bytes;
-  double spread_ns;  // engines of one transfer do not begin together: first to last
-  int outstanding;   // transfers that a queue holds before its triggers wait
+  double loaded_bytes_per_ns;  // inside a packet, when all engines are at work
+  int partitions_per_engine;
+  int trigger_units;  // sequencers that share the triggers of a stream whose engine is left open
+  double spread_ns;   // engines of one transfer do not begin together: first to last
+  int outstanding;    // transfers that a queue holds before its triggers wait
 };
 
 struct TimingSpec {

@@ -12,12 +12,16 @@ struct Cost {
   double dma_bytes = 0;
   double dma_descriptors = 0;  // contiguous runs
   double dma_rate = 1;         // share of the copy rate
+  double load_cycles = 0;   // tensor engine: loading the stationary operand; hides behind the matmul before
+  int parts = 1;            // tensor engine: matmuls on the device that it is made of
+  bool background = false;  // tensor engine: may run beside another matmul (transposes, gen4)
 };
 
 class CostQuery : public InstView {
  public:
-  CostQuery(const Program& program, const Instruction& inst, const Arch& arch)
-      : InstView(program, inst), arch_(arch), engine_(resolve_engine(*this, arch)) {}
+  // `bare`: without the shortest interval that stream() keeps, which is how long data take to pass.
+  CostQuery(const Program& program, const Instruction& inst, const Arch& arch, bool bare = false)
+      : InstView(program, inst), arch_(arch), engine_(resolve_engine(*this, arch)), bare_(bare) {}
   const Arch& arch() const { return arch_; }
   Engine engine() const { return engine_; }
   const EngineSpec& spec() const { return arch_.engine[static_cast<int>(engine_)]; }
@@ -37,9 +41,14 @@ class CostQuery : public InstView {
   bool has_dynamic_address() const;
   const Arch& arch_;
   Engine engine_;
+  bool bare_;
 };
 
-Cost cost_of(const Program& program, const Instruction& inst, const Arch& arch);
+// A product on the tensor engine: `columns` of the stationary operand, `cycles` for one pass of the moving
+// one. A float32 operand takes several passes; the device shows two of them as one matmul.
+Cost matmul_cost(const CostQuery& q, double passes, double columns, double cycles, bool transpose);
+
+Cost cost_of(const Program& program, const Instruction& inst, const Arch& arch, bool bare = false);
 // Time of a Cost on its engine in nanoseconds, alone on the machine.
 double nanoseconds(const Cost& cost, Engine engine, const Arch& arch);
 

@@ -308,7 +308,8 @@ Cost cost(const CostQuery& q) {
   double passes = wide ? q.arch().matmul_fp32_passes : 1;
   if (passes > 1 && q.boolean(is_transpose) && q.arch().features.tensor_transpose_mode) passes /= 2;
   if (passes > 1 && (q.boolean(is_stationary_onezero) || q.boolean(is_moving_onezero))) passes /= 2;
-  return {.cycles = passes * std::max(std::min<double>(q.arch().matmul_init_cycles, m), n)};
+  return matmul_cost(q, passes, m, std::max(std::min<double>(q.arch().matmul_init_cycles, m), n),
+                     q.boolean(is_transpose));
 }
 
 // A transpose overwrites: dst[m, n] from stationary[n, m] and from the identity's column n.

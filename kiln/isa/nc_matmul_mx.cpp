@@ -196,7 +196,7 @@ void run(Run& r) {
 
 Cost cost(const CostQuery& q) {
   const double m = static_cast<double>(q.free_size(stationary)), n = static_cast<double>(q.free_size(moving));
-  return {.cycles = std::max(std::min<double>(q.arch().matmul_init_cycles, m), n)};
+  return matmul_cost(q, 1, m, std::max(std::min<double>(q.arch().matmul_init_cycles, m), n), false);
 }
 
 // Per column of an operand: the first shadow in its data, or in the scales that belong to it.

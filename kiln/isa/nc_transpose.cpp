@@ -114,7 +114,10 @@ void track(Track& t) {
 Cost cost(const CostQuery& q) {
   const double p = static_cast<double>(q.partitions(data)), f = static_cast<double>(q.free_size(data));
   if (q.engine() == Engine::vector) return {.cycles = q.stream(f)};
-  return {.cycles = std::max(p, std::min<double>(q.arch().matmul_init_cycles, f))};
+  const bool wide = size_bytes(q.dtype(data)) == 4;
+  const double passes =
+      !wide ? 1 : q.arch().matmul_fp32_passes / (q.arch().features.tensor_transpose_mode ? 2 : 1);
+  return matmul_cost(q, passes, f, std::max(p, std::min<double>(q.arch().matmul_init_cycles, f)), true);
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ extern const Semantics semantics_tensor_copy = {
     .cost = cost,
     .track = track_flat,
     .cost_text =
-        "max(64, N / rate), rate up to 4 for 16-bit floats from gen3 on; at least 600 with a dynamic address",
+        "max(64, N / rate), rate up to 4 for 16-bit floats and 2 for float32 in SBUF from gen3 on; at least "
+        "600 with a dynamic address",
 };
 
 }  // namespace kiln::isa

@@ -249,7 +249,8 @@ extern const Semantics semantics_tensor_scalar = {
     .cost = cost,
     .track = track_elementwise,
     .cost_text =
-        "max(64, N / rate), one or two operators alike; rate up to 4 for 16-bit floats from gen3 on; gpsimd: "
+        "max(64, N / rate), one or two operators alike; rate up to 4 for 16-bit floats and 2 for float32 in "
+        "SBUF from gen3 on; gpsimd: "
         "150 + 4N",
 };
 

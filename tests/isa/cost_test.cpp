@@ -35,8 +35,10 @@ struct Case {
 };
 
 const Case kCases[] = {
-    // One input: max(64, N), from gen3 on 4 or 2 elements per cycle for 16-bit floats.
-    {"copy", [](Kernel& k) { copy(k, tile(k, 512), tile(k, 512)); }, {512, 512, 512}},
+    // One input: max(64, N), from gen3 on 4 or 2 elements per cycle for 16-bit floats, and 2 for float32
+    // inside SBUF.
+    {"copy", [](Kernel& k) { copy(k, tile(k, 512), tile(k, 512)); }, {512, 256, 256}},
+    {"copy from PSUM", [](Kernel& k) { copy(k, tile(k, 512), bank(k, 512)); }, {512, 512, 512}},
     {"copy few", [](Kernel& k) { copy(k, tile(k, 16), tile(k, 16)); }, {64, 64, 64}},
     {"copy bf16", [](Kernel& k) { copy(k, tile(k, 512, kBf16), tile(k, 512, kBf16)); }, {512, 128, 128}},
     {"copy bf16 to fp16",
@@ -64,9 +66,9 @@ const Case kCases[] = {
      {600, 600, 600}},
     {"copy much from an address known late",
      [](Kernel& k) {
-       copy(k, tile(k, 900), tile(k, 1000)(all, ds(0, 900)).scalar_offset(k.sbuf({1, 1}, DType::int32), 1));
+       copy(k, tile(k, 1800), tile(k, 2000)(all, ds(0, 1800)).scalar_offset(k.sbuf({1, 1}, DType::int32), 1));
      },
-     {900, 900, 900}},
+     {1800, 900, 900}},
     {"tensor_scalar bf16",
      [](Kernel& k) {
        k.tensor_scalar({.dst = tile(k, 1024, kBf16),

@@ -1,0 +1,266 @@
+// What an instruction has to wait for: memory, registers, hidden state, explicit dependencies.
+#include "kiln/timing/core.h"
+
+#include <algorithm>
+
+#include "kiln/isa/cost.h"
+
+namespace kiln::timing {
+using namespace isa;
+
+namespace {
+
+constexpr std::size_t kWindow = 512;  // instructions that the list scheduler chooses from
+constexpr int kStates = 4;            // StateBits
+
+std::int64_t capacity(const Arch& arch, bool psum) {
+  return psum ? arch.psum_partition_bytes : arch.sbuf_partition_bytes - arch.sbuf_reserved_bytes;
+}
+
+Lane make_lane(const char* name, Engine engine, int core, int queue) {
+  Lane lane;
+  lane.name = core == 0 ? name : "core " + std::to_string(core) + " " + name;
+  lane.engine = engine;
+  lane.core = core;
+  lane.queue = queue;
+  return lane;
+}
+
+}  // namespace
+
+Core::Core(const Program& program, const Arch& arch, const TimingOptions& options, SharedHbm& hbm, int number)
+    : program_(program),
+      arch_(arch),
+      options_(options),
+      hbm_(hbm),
+      number_(number),
+      plan_(make_plan(program, arch)),
+      loop_value_(program.loops.size()),
+      region_of_(program.tensors.size()),
+      instances_(program.tensors.size()),
+      register_writer_(program.registers.size(), kNoOp),
+      register_readers_(program.registers.size()),
+      warm_(arch.timing.matmul.warm_up_ns <= 0),
+      reorder_(options.reorder) {
+  std::int64_t free[2] = {capacity(arch, false), capacity(arch, true)};
+  regions_.resize(program.tensors.size() + 2);
+  for (TensorId id = 0; id < program.tensors.size(); ++id) {
+    const Tensor& t = program.tensors[id];
+    const bool placed = t.address && is_on_chip(t.memory);
+    const bool psum = t.memory == Memory::psum;
+    region_of_[id] = static_cast<std::uint32_t>(placed ? program.tensors.size() + psum : id);
+    if (placed) free[psum] -= t.bytes_per_partition();
+  }
+  for (int m = 0; m < 2; ++m) pools_[m] = Pool(std::max<std::int64_t>(0, free[m]));
+  if (!program.deps.empty()) last_op_of_.assign(program.instructions.size(), kNoOp);
+  const char* names[kStreamCount] = {"tensor", "vector", "scalar", "gpsimd", "sync", "sync stores"};
+  const Engine engines[kStreamCount] = {Engine::tensor, Engine::vector, Engine::scalar,
+                                        Engine::gpsimd, Engine::sync,   Engine::sync};
+  for (int s = 0; s < kStreamCount; ++s) {
+    lanes.push_back(make_lane(names[s], engines[s], number_, -1));
+    streams_[s].in_flight.assign(static_cast<std::size_t>(arch.timing.dma.outstanding), 0);
+  }
+  active_until_.assign(lanes.size(), 0);
+}
+
+std::int64_t Core::evaluate(const Affine& affine) const {
+  std::int64_t value = affine.constant;
+  for (const Term& term : program_.terms_of(affine)) value += term.coefficient * loop_value_[term.loop];
+  return value;
+}
+
+Box Core::box_of(const Use& use) const {
+  const BoxShape& shape = plan_.shapes[use.shape];
+  if (use.uncertain) return shape.everything();
+  const Access& a = *use.access;
+  std::int64_t offset = evaluate(a.offset);
+  if (a.dynamic != kNone) {
+    const Dynamic& d = program_.dynamics[a.dynamic];
+    offset += d.scale * loop_value_[plan_.loop_of_register[d.source]];
+  }
+  return shape.at(a.partition.term_count ? evaluate(a.partition) : a.partition.constant,
+                  offset * size_bytes(a.dtype));
+}
+
+// A tensor of few partitions leaves the others to its neighbours.
+std::int64_t Core::pool_bytes(TensorId id) const {
+  constexpr std::int64_t kQuadrant = 32;
+  const Tensor& t = program_.tensors[id];
+  const std::int64_t quadrants = (t.partitions() + kQuadrant - 1) / kQuadrant;
+  return std::max<std::int64_t>(1, t.bytes_per_partition() * quadrants * kQuadrant / arch_.partitions);
+}
+
+void Core::declare(TensorId id) {
+  const Tensor& t = program_.tensors[id];
+  if (t.role != Role::internal || t.address || t.memory == Memory::shared_hbm) return;
+  Instance& instance = instances_[id];
+  instance.users = kNoUsers;
+  instance.first = kNoOp;
+  instance.before.clear();
+  regions(id).clear();
+  if (is_on_chip(t.memory)) pool(id).take(pool_bytes(id), instance.before);
+}
+
+void Core::release(TensorId id) {
+  const Tensor& t = program_.tensors[id];
+  if (t.role != Role::internal || !is_on_chip(t.memory)) return;
+  const Instance& instance = instances_[id];
+  if (!t.address) pool(id).give_back(pool_bytes(id), instance.users);
+  if (instance.first != kNoOp && !replay_.on)
+    lives.push_back({t.bytes_per_partition(), t.memory == Memory::psum, instance.first, instance.users});
+}
+
+void Core::touch(Issue& issue, const Op& op, const Use& use) {
+  Instance& instance = instances_[use.tensor];
+  std::vector<Dependency>& out = use.stationary ? issue.early : issue.deps;
+  const int stream = static_cast<int>(op.stream);
+  const std::size_t before = out.size();
+  const Box box = box_of(use);
+  regions(use.tensor).touch(box, issue.op, stream, use.reads, use.writes, !reorder_, out);
+  if (replay_.on && replay_.ramp_loop != kNone && replay_.outside[use.tensor]) add_ramp(use, box, issue.op);
+  if (use.writes && out.size() == before) {
+    for (OpId user : instance.before) out.push_back({user, Wait::memory});
+  }
+  if (instance.first == kNoOp) instance.first = issue.op;
+  instance.users[stream] = issue.op;
+}
+
+void Core::add_ramp(const Use& use, const Box& box, OpId op) {
+  std::int64_t& variable = loop_value_[replay_.ramp_loop];
+  variable -= replay_.ramp_stride;
+  const Box before = box_of(use);
+  variable += replay_.ramp_stride;
+  Ramp ramp{box, {}, replay_.ramp_count, op, replay_.ramp_period, use.writes};
+  bool moves = false;
+  for (int d = 0; d < box.rank; ++d) {
+    ramp.step[d] = before.lo[d] - box.lo[d];
+    if (before.hi[d] - box.hi[d] != ramp.step[d]) return;
+    moves |= ramp.step[d] != 0;
+  }
+  if (moves) regions(use.tensor).add_ramp(ramp);
+}
+
+void Core::add_state(Issue& issue, const Op& op) {
+  for (std::uint32_t r = 0; r < op.register_count; ++r) {
+    const RegisterId id = plan_.registers[op.first_register + r];
+    if (register_writer_[id] != kNoOp) issue.deps.push_back({register_writer_[id], Wait::state});
+    if (reorder_) register_readers_[id].push_back(issue.op);
+  }
+  if (op.writes_register != kNone) {
+    for (OpId reader : register_readers_[op.writes_register]) issue.deps.push_back({reader, Wait::state});
+    register_readers_[op.writes_register].clear();
+    if (register_writer_[op.writes_register] != kNoOp)
+      issue.deps.push_back({register_writer_[op.writes_register], Wait::state});
+    register_writer_[op.writes_register] = issue.op;
+  }
+  for (int bit = 0; bit < kStates; ++bit) {
+    if (!(op.state >> bit & 1)) continue;
+    if (state_user_[bit] != kNoOp) issue.deps.push_back({state_user_[bit], Wait::state});
+    state_user_[bit] = issue.op;
+  }
+}
+
+void Core::note_oldest(const Issue& issue) {
+  for (const auto* deps : {&issue.deps, &issue.early}) {
+    for (const Dependency& d : *deps) {
+      if (d.op >= loop_begin_) {
+        oldest_ = std::min(oldest_, d.op);
+      } else if (d.wait == Wait::memory) {
+        stale_ = true;
+      }
+    }
+  }
+}
+
+void Core::find_dependencies(Issue& issue, const Op& op) {
+  issue.deps.clear();
+  issue.early.clear();
+  for (std::uint32_t u = 0; u < op.use_count; ++u) touch(issue, op, plan_.uses[op.first_use + u]);
+  if (op.state || op.register_count || op.writes_register != kNone) add_state(issue, op);
+  if (!last_op_of_.empty()) {
+    const Instruction& inst = program_.instructions[issue.inst];
+    for (std::uint32_t d = 0; d < inst.dep_count; ++d) {
+      const OpId op_id = last_op_of_[program_.deps[inst.first_dep + d]];
+      if (op_id != kNoOp) issue.deps.push_back({op_id, Wait::dependency});
+    }
+    last_op_of_[issue.inst] = issue.op;
+  }
+  if (loop_begin_ != kNoOp) note_oldest(issue);
+}
+
+void Core::execute(InstructionId id) {
+  const Op& op = plan_.ops[id];
+  scratch_.inst = id;
+  scratch_.op = static_cast<OpId>(times_.size());
+  times_.push_back({.stream = static_cast<std::uint8_t>(op.stream), .transfer = op.kind == Kind::transfer});
+  find_dependencies(scratch_, op);
+  if (replay_.on) return replay(scratch_, op);
+  if (!reorder_) return commit(scratch_);
+  window_.push_back(std::move(scratch_));
+  scratch_ = {};
+  if (window_.size() >= kWindow) commit_best();
+}
+
+// When the instruction could start; negative when something before it has no time yet.
+Time Core::estimate(const Issue& issue) const {
+  const Op& op = plan_.ops[issue.inst];
+  for (const auto* deps : {&issue.deps, &issue.early}) {
+    for (const Dependency& d : *deps) {
+      if (d.op != issue.op && times_[d.op].end < 0) return -1;
+    }
+  }
+  const int s = static_cast<int>(op.stream);
+  const Ready from{streams_[s].free, Wait::engine, kNone};
+  return std::max(ready(from, issue.deps, s).at, ready(from, issue.early, s).at);
+}
+
+// The vendor's compiler may reorder; this one takes the instruction that can start first, in program order
+// among equals.
+void Core::commit_best() {
+  std::size_t best = 0;
+  Time earliest = -1;
+  for (std::size_t i = 0; i < window_.size(); ++i) {
+    const Time t = estimate(window_[i]);
+    if (t >= 0 && (earliest < 0 || t < earliest)) best = i, earliest = t;
+  }
+  commit(window_[best]);
+  window_.erase(window_.begin() + static_cast<std::ptrdiff_t>(best));
+}
+
+void Core::finish() {
+  while (!window_.empty()) commit_best();
+}
+
+Time Core::arrive(InstructionId id) {
+  finish();
+  const Op& op = plan_.ops[id];
+  meeting_.inst = id;
+  meeting_.op = static_cast<OpId>(times_.size());
+  times_.push_back({.stream = static_cast<std::uint8_t>(op.stream), .transfer = op.kind == Kind::transfer});
+  find_dependencies(meeting_, op);
+  // A barrier orders everything before it.
+  const int s = static_cast<int>(op.stream);
+  Time at = ready({streams_[s].free, Wait::engine, kNone}, meeting_.deps, s).at;
+  if (op.kind != Kind::transfer) at = std::max(at, last_end);
+  return at;
+}
+
+void Core::meet(Time at) {
+  const Op& op = plan_.ops[meeting_.inst];
+  StreamState& stream = streams_[static_cast<int>(op.stream)];
+  Ready r{at, Wait::peer, stream.last};
+  if (op.kind == Kind::transfer) return run_dma(meeting_, op, r);
+  run_compute(meeting_, op, r);
+  for (StreamState& s : streams_) s.free = std::max(s.free, at);
+}
+
+void Core::turn(const Loop& loop) {
+  Time condition = 0;
+  if (loop.reg != kNone && register_writer_[loop.reg] != kNoOp) {
+    finish();
+    condition = times_[register_writer_[loop.reg]].end;
+  }
+  for (StreamState& s : streams_) s.free = std::max(s.free, condition) + from_ns(arch_.timing.loop_ns);
+}
+
+}  // namespace kiln::timing

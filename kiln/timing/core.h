@@ -1,0 +1,181 @@
+// Core: one NeuronCore as the model sees it. It takes executed instructions in program order, finds what each
+// has to wait for, and gives it a place on its lane.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "kiln/timing/lifetimes.h"
+#include "kiln/timing/plan.h"
+#include "kiln/timing/pool.h"
+#include "kiln/timing/regions.h"
+#include "kiln/timing/server.h"
+#include "kiln/timing/simulate.h"
+
+namespace kiln::timing {
+
+// When an executed instruction begins and when its results are there.
+struct OpTimes {
+  Time start = 0, end = -1;
+  EventId event = isa::kNone;
+  std::uint8_t stream = 0;
+  bool transfer = false;
+};
+
+// What is counted while events are made.
+struct Totals {
+  std::int64_t instructions = 0;
+  double hbm_read = 0, hbm_written = 0, macs = 0, flops = 0;
+};
+
+// A tensor's stay in memory, for the picture of memory over time.
+struct Life {
+  std::int64_t bytes;
+  bool psum;
+  OpId first;
+  Users users;
+};
+
+// The HBM stack that the cores of a pair share.
+struct SharedHbm {
+  Server server;
+  bool shared = false;
+};
+
+class Core {
+ public:
+  Core(const isa::Program& program, const Arch& arch, const TimingOptions& options, SharedHbm& hbm,
+       int number);
+
+  const isa::Program& program() const { return program_; }
+  std::vector<std::int64_t>& loop_values() { return loop_value_; }
+
+  void declare(isa::TensorId id);
+  void release(isa::TensorId id);
+  void execute(isa::InstructionId id);
+  void finish();  // issues what the list scheduler still holds back
+  // One turn of a dynamic loop: every sequencer evaluates the condition.
+  void turn(const isa::Loop& loop);
+
+  // A sendrecv or core_barrier: when this core is ready for it, and what follows once both are.
+  bool meets(isa::InstructionId id) const { return plan_.ops[id].meets; }
+  Time arrive(isa::InstructionId id);
+  void meet(Time at);
+
+  // Everything that later instructions can see of the past, for steady loops.
+  std::size_t op_count() const { return times_.size(); }
+  const OpTimes& times(OpId op) const { return times_[op]; }
+
+  std::vector<Event> events;
+  std::vector<Lane> lanes;
+  std::vector<Life> lives;
+  Totals totals;
+  Coverage transfers;
+  Time last_end = 0;
+
+ private:
+  friend class Steady;
+  struct StreamState {
+    Time free = 0;
+    EventId last = isa::kNone;
+    std::vector<Time> in_flight;  // ends of DMAs, as a ring
+    std::size_t next = 0;
+  };
+  struct Issue {
+    isa::InstructionId inst;
+    OpId op;
+    std::vector<Dependency> deps;   // of everything but
+    std::vector<Dependency> early;  // the stationary operand
+  };
+  struct Ready {
+    Time at;
+    Wait wait;
+    EventId because;
+    void later(Time t, Wait w, EventId b) {
+      if (t > at) *this = {t, w, b};
+    }
+  };
+  struct Instance {
+    Users users = kNoUsers;
+    OpId first = kNoOp;
+    std::vector<OpId> before;  // users of its memory before it
+  };
+
+  Regions& regions(isa::TensorId id) { return regions_[region_of_[id]]; }
+  Box box_of(const Use& use) const;
+  std::int64_t evaluate(const isa::Affine& affine) const;
+  std::int64_t pool_bytes(isa::TensorId id) const;
+  Pool& pool(isa::TensorId id) { return pools_[program_.tensors[id].memory == Memory::psum]; }
+  void find_dependencies(Issue& issue, const Op& op);
+  void touch(Issue& issue, const Op& op, const Use& use);
+  void add_state(Issue& issue, const Op& op);
+  void note_oldest(const Issue& issue);
+  void add_ramp(const Use& use, const Box& box, OpId op);
+
+  void commit(const Issue& issue);
+  void commit_best();
+  Time estimate(const Issue& issue) const;
+  Ready ready(const Ready& from, const std::vector<Dependency>& deps, int stream) const;
+  void replay(const Issue& issue, const Op& op);
+  void run_compute(const Issue& issue, const Op& op, Ready r);
+  void run_tensor(const Issue& issue, const Op& op, Ready r);
+  void run_dma(const Issue& issue, const Op& op, Ready r);
+  EventId emit(const Event& event);
+  LaneId queue_lane(Time start);
+  void done(const Issue& issue, const Op& op, Time start, Time end, EventId event);
+  void forget();
+  void shift(Time by);
+
+  const isa::Program& program_;
+  const Arch& arch_;
+  const TimingOptions& options_;
+  SharedHbm& hbm_;
+  int number_;
+  Plan plan_;
+  std::vector<std::int64_t> loop_value_;
+
+  std::vector<Regions> regions_;          // one per tensor; tensors with an address share one per memory
+  std::vector<std::uint32_t> region_of_;  // by tensor
+  std::vector<Instance> instances_;       // by tensor
+  Pool pools_[2];                         // SBUF, PSUM
+
+  std::vector<OpTimes> times_;
+  std::vector<OpId> last_op_of_;  // by instruction, when the program has explicit dependencies
+  std::vector<OpId> register_writer_;
+  std::vector<std::vector<OpId>> register_readers_;
+  OpId state_user_[4] = {kNoOp, kNoOp, kNoOp, kNoOp};
+
+  StreamState streams_[kStreamCount];
+  Server dma_, ports_[2];
+  Time array_free_[16] = {};  // tensor engine: quadrants
+  Time array_start_ = 0;      // of the last matmul
+  Time heat_ = 0, cooled_at_ = 0;
+  bool warm_;
+  int table_ = -1;
+  std::vector<Time> queue_free_;
+  std::vector<LaneId> queue_lanes_;
+  std::vector<Time> active_until_;  // by lane
+
+  bool reorder_;
+  std::vector<Issue> window_;
+  Issue scratch_, meeting_;
+
+  // Steady loops: ops whose times are those of earlier ones, moved.
+  struct Replay {
+    bool on = false;
+    OpId ops = 0;             // distance to the op that it repeats
+    EventId events = 0;       // distance to its event
+    EventId first_event = 0;  // earlier ones are not repeated
+    Time by = 0;
+    // For those who come after the loop: its left-out iterations, one every `period`.
+    isa::LoopId ramp_loop = isa::kNone;
+    std::int64_t ramp_stride = 0, ramp_count = 0;  // of the loop variable between two of them
+    Time ramp_period = 0;
+    std::vector<bool> outside;  // tensors that are used outside the loop
+  } replay_;
+  OpId oldest_ = kNoOp;      // that a dependency since the last mark went back to
+  OpId loop_begin_ = kNoOp;  // dependencies on earlier ops do not count for it
+  bool stale_ = false;       // memory from before the loop was taken since the last mark
+};
+
+}  // namespace kiln::timing

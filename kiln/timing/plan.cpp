@@ -1,0 +1,356 @@
+#include "kiln/timing/plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kiln/isa/cost.h"
+
+namespace kiln::timing {
+using namespace isa;
+
+namespace {
+
+constexpr int kQuadrant = 32;  // rows and columns of the smallest tile of the tensor engine's array
+
+const EngineTiming& timing_of(const Arch& arch, Engine engine) {
+  switch (engine) {
+    case Engine::tensor:
+      return arch.timing.tensor;
+    case Engine::vector:
+      return arch.timing.vector;
+    case Engine::scalar:
+      return arch.timing.scalar;
+    case Engine::gpsimd:
+      return arch.timing.gpsimd;
+    default:
+      return arch.timing.sync;
+  }
+}
+
+Stream stream_of(Engine engine) {
+  switch (engine) {
+    case Engine::tensor:
+      return Stream::tensor;
+    case Engine::vector:
+      return Stream::vector;
+    case Engine::scalar:
+      return Stream::scalar;
+    case Engine::gpsimd:
+      return Stream::gpsimd;
+    default:
+      return Stream::sync;
+  }
+}
+
+bool is_plain_function(ActFn fn) {
+  return fn == ActFn::copy || fn == ActFn::square || fn == ActFn::relu || fn == ActFn::prelu ||
+         fn == ActFn::abs || fn == ActFn::sign;
+}
+
+class Planner {
+ public:
+  Planner(const Program& program, const Arch& arch) : program_(program), arch_(arch) {}
+  Plan make();
+
+ private:
+  void find_written();
+  Op plan(const Instruction& inst);
+  void add_uses(Op& op, const Instruction& inst);
+  void add_use(const Access& access, bool reads, bool writes, bool stationary);
+  std::uint32_t shape_of(const Access& access);
+  void plan_compute(Op& op, const CostQuery& q);
+  void plan_tensor(Op& op, const CostQuery& q);
+  void plan_dma(Op& op, const CostQuery& q);
+  void plan_transfer(Op& op, const CostQuery& q, const Cost& cost);
+  std::uint16_t quadrants(const InstView& v) const;
+  int dge_mode(const InstView& v) const;
+  void share_ports();
+
+  struct LastShape {
+    const Access* access = nullptr;
+    std::uint32_t shape = 0;
+  };
+  const Program& program_;
+  const Arch& arch_;
+  std::vector<LastShape> last_shape_;  // by tensor
+  Plan plan_;
+};
+
+void Planner::find_written() {
+  plan_.tracked.assign(program_.tensors.size(), false);
+  for (const Instruction& inst : program_.instructions) {
+    const auto& params = info(inst.opcode).params;
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      const Arg& arg = program_.arg(inst, static_cast<int>(i));
+      if (params[i].is_output() && arg.kind == Arg::Kind::access)
+        plan_.tracked[program_.accesses[arg.index].tensor] = true;
+    }
+  }
+}
+
+void Planner::add_use(const Access& access, bool reads, bool writes, bool stationary) {
+  bool uncertain = false;
+  bool moves = access.partition.term_count || access.offset.term_count;
+  if (access.dynamic != kNone) {
+    const Dynamic& d = program_.dynamics[access.dynamic];
+    if (d.kind == Dynamic::Kind::scalar_register) {
+      plan_.registers.push_back(d.source);
+      uncertain = plan_.loop_of_register[d.source] == kNone;
+      moves = true;
+    } else {
+      add_use(program_.accesses[d.source], true, false, false);
+      uncertain = true;
+    }
+  }
+  if (!plan_.tracked[access.tensor]) return;
+  plan_.uses.push_back(
+      {&access, access.tensor, shape_of(access), reads, writes, !moves && !uncertain, uncertain, stationary});
+}
+
+// Accesses of a tensor mostly come in one shape.
+std::uint32_t Planner::shape_of(const Access& access) {
+  LastShape& last = last_shape_[access.tensor];
+  const Access* a = last.access;
+  if (!a || a->dtype != access.dtype || a->rank != access.rank ||
+      !std::equal(a->dims, a->dims + a->rank, access.dims)) {
+    const Tensor& t = program_.tensors[access.tensor];
+    last = {&access, static_cast<std::uint32_t>(plan_.shapes.size())};
+    plan_.shapes.emplace_back(program_, access, t.address && is_on_chip(t.memory));
+  }
+  return last.shape;
+}
+
+void Planner::add_uses(Op& op, const Instruction& inst) {
+  op.first_use = static_cast<std::uint32_t>(plan_.uses.size());
+  op.first_register = static_cast<std::uint32_t>(plan_.registers.size());
+  const auto& params = info(inst.opcode).params;
+  const bool is_register_op = info(inst.opcode).group == "register";
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    const int param = static_cast<int>(i);
+    const Arg& arg = program_.arg(inst, param);
+    if (arg.kind == Arg::Kind::reg) {
+      const bool written = is_register_op && param == 0 && inst.opcode != Opcode::register_store;
+      if (written) {
+        op.writes_register = arg.index;
+      } else {
+        plan_.registers.push_back(arg.index);
+      }
+      continue;
+    }
+    const bool one = arg.kind == Arg::Kind::access;
+    if (!one && arg.kind != Arg::Kind::accesses) continue;
+    const bool stationary =
+        op.engine == Engine::tensor && (params[i].name == "stationary" || params[i].name == "data");
+    for (std::uint32_t k = 0; k < (one ? 1 : arg.count); ++k)
+      add_use(program_.accesses[arg.index + k], params[i].is_input(), params[i].is_output(), stationary);
+  }
+  op.use_count = static_cast<std::uint32_t>(plan_.uses.size()) - op.first_use;
+  op.register_count = static_cast<std::uint32_t>(plan_.registers.size()) - op.first_register;
+}
+
+double elements(const InstView& v) {
+  double most = 0;
+  for (std::size_t i = 0; i < v.row().params.size(); ++i) {
+    const int param = static_cast<int>(i);
+    if (v.is_tile(param)) most = std::max(most, static_cast<double>(v.access(param).count()));
+  }
+  return most;
+}
+
+void Planner::plan_compute(Op& op, const CostQuery& q) {
+  const Cost cost = q.row().semantics->cost(q);
+  const Cost bare = cost_of(program_, q.inst(), arch_, true);
+  const EngineTiming& t = timing_of(arch_, op.engine);
+  const double clock = q.spec().clock_ghz;
+  double latency = t.latency_ns, interval = t.interval_ns;
+  bool touches_psum = false, touches_sbuf = false, column = false;
+  for (std::size_t i = 0; i < q.row().params.size(); ++i) {
+    const int param = static_cast<int>(i);
+    if (!q.is_tile(param)) continue;
+    (q.in_psum(param) ? touches_psum : touches_sbuf) = true;
+    const ParamKind kind = q.row().params[i].kind;
+    column |=
+        (kind == ParamKind::scalar_or_in || kind == ParamKind::opt_scalar_or_in) && q.free_size(param) == 1;
+  }
+  if (column) latency += t.column_ns, interval += t.column_ns;
+  const int fn = q.row().find_param("op");
+  if (op.engine == Engine::scalar && fn >= 0 && q.row().params[fn].type == AttrType::ActFn) {
+    latency += t.function_ns;
+    interval += t.function_interval_ns;
+    if (!is_plain_function(q.act(fn))) op.table = static_cast<int>(q.act(fn));
+    const int data = q.row().find_param("data");
+    if (data >= 0 && q.is_tile(data) && !q.in_psum(data)) {
+      latency += t.sbuf_ns;
+      interval += t.sbuf_interval_ns;
+    }
+  }
+  if (q.inst().opcode == Opcode::register_load && q.in_hbm(args::register_load::src))
+    latency = arch_.timing.register_load_ns;
+  op.latency = from_ns(bare.cycles / clock + latency);
+  op.interval = std::max(from_ns(cost.cycles / clock), from_ns(bare.cycles / clock + interval));
+  op.flops = elements(q);
+  const bool fast = op.engine == Engine::vector && q.row().find_param("dst") >= 0 &&
+                    bare.cycles < static_cast<double>(q.free_size(q.row().find_param("dst")));
+  const bool whole_ports = !arch_.features.separate_ports;
+  if (touches_sbuf && (op.engine == Engine::gpsimd || (op.engine == Engine::vector && (whole_ports || fast))))
+    op.ports |= kSbufPort;
+  if (touches_psum && whole_ports && (op.engine == Engine::vector || op.engine == Engine::scalar))
+    op.ports |= kPsumPort;
+}
+
+// Row and column tiles let small products run side by side.
+std::uint16_t Planner::quadrants(const InstView& v) const {
+  const int position = v.row().find_param("tile_position"), size = v.row().find_param("tile_size");
+  if (position < 0 || v.integers(position).size() != 2 || v.integers(size).size() != 2) return 0xffff;
+  std::uint16_t mask = 0;
+  const auto at = v.integers(position), extent = v.integers(size);
+  for (std::int64_t r = at[0] / kQuadrant; r * kQuadrant < at[0] + extent[0] && r < 4; ++r) {
+    for (std::int64_t c = at[1] / kQuadrant; c * kQuadrant < at[1] + extent[1] && c < 4; ++c)
+      mask |= static_cast<std::uint16_t>(1u << (r * 4 + c));
+  }
+  return mask;
+}
+
+void Planner::plan_tensor(Op& op, const CostQuery& q) {
+  const Cost cost = q.row().semantics->cost(q);
+  const double clock = q.spec().clock_ghz;
+  const TensorTiming& t = arch_.timing.matmul;
+  op.parts = cost.parts;
+  op.pass = from_ns(cost.cycles / cost.parts / clock);
+  const double share = cost.background ? 0.5 : 1.0;
+  op.interval = from_ns(cost.cycles / clock * share + cost.parts * arch_.timing.tensor.interval_ns);
+  op.latency = from_ns(arch_.timing.tensor.latency_ns);
+  op.load = from_ns(t.load_ns + cost.load_cycles / clock);
+  op.quadrants = quadrants(q);
+  const int moving = q.row().find_param("moving");
+  if (moving >= 0) {
+    const int stationary = q.row().find_param("stationary");
+    const double k = static_cast<double>(q.partitions(moving)), n = static_cast<double>(q.free_size(moving));
+    const bool packed = size_bytes(q.dtype(stationary)) == 4 && q.inst().opcode == Opcode::nc_matmul_mx;
+    op.macs = k * n * static_cast<double>(q.access(q.row().find_param("dst")).rows()) * (packed ? 4 : 1);
+    op.flops = 2 * op.macs;
+  }
+}
+
+int Planner::dge_mode(const InstView& v) const {
+  const int param = v.row().find_param("dge_mode");
+  DgeMode mode = param >= 0 ? v.get<DgeMode>(param) : DgeMode::unknown;
+  if (mode != DgeMode::unknown) return static_cast<int>(mode);
+  for (std::size_t i = 0; i < v.row().params.size(); ++i) {
+    if (v.is_vector_offset(static_cast<int>(i))) return static_cast<int>(DgeMode::swdge);
+  }
+  return static_cast<int>(arch_.features.hwdge ? DgeMode::hwdge : DgeMode::none);
+}
+
+void Planner::plan_dma(Op& op, const CostQuery& q) {
+  const Cost cost = q.row().semantics->cost(q);
+  op.kind = Kind::transfer;
+  op.dge = static_cast<std::uint8_t>(dge_mode(q));
+  const int engine = q.row().find_param("engine");
+  const Engine chosen = engine >= 0 ? q.get<Engine>(engine) : Engine::unknown;
+  const int dst = q.row().find_param("dst");
+  const bool reads_chip = [&] {
+    for (std::size_t i = 0; i < q.row().params.size(); ++i) {
+      const Arg& a = q.arg(static_cast<int>(i));
+      if (!q.row().params[i].is_input() || (a.kind != Arg::Kind::access && a.kind != Arg::Kind::accesses))
+        continue;
+      if (is_on_chip(program_.tensors[program_.accesses[a.index].tensor].memory)) return true;
+    }
+    return false;
+  }();
+  const DmaTiming& t = arch_.timing.dma;
+  double units = 1;
+  if (static_cast<DgeMode>(op.dge) == DgeMode::swdge) {
+    op.stream = Stream::gpsimd;
+  } else if (chosen != Engine::unknown) {
+    op.stream = stream_of(chosen);
+  } else {
+    op.stream = reads_chip ? Stream::store : Stream::sync;
+    units = t.trigger_units;
+  }
+  op.interval = from_ns(t.trigger_ns[op.dge] / units);
+  op.latency = from_ns(t.start_ns[op.dge]);
+  const bool to_hbm = is_hbm(program_.tensors[q.access(dst).tensor].memory);
+  if (to_hbm) op.hbm_written = static_cast<double>(q.access(dst).count()) * size_bytes(q.dtype(dst));
+  if (!reads_chip) op.hbm_read = cost.dma_bytes;
+  plan_transfer(op, q, cost);
+}
+
+void Planner::plan_transfer(Op& op, const CostQuery& q, const Cost& cost) {
+  const DmaTiming& t = arch_.timing.dma;
+  std::int64_t rows = 0;  // partitions on the chip decide which engines take part
+  for (std::size_t i = 0; i < q.row().params.size(); ++i) {
+    const int param = static_cast<int>(i);
+    if (q.is_tile(param) && is_on_chip(q.memory(param))) rows = std::max(rows, q.partitions(param));
+  }
+  const double all = arch_.dma.engines;
+  const double engines =
+      rows == 0 ? all : std::min(all, std::ceil(static_cast<double>(rows) / t.partitions_per_engine));
+  const double packets = std::max(1.0, cost.dma_descriptors), size = cost.dma_bytes / packets;
+  double fixed = t.packet_ns;
+  if (op.hbm_written > 0 && size < t.small_write_bytes) fixed += t.hbm_write_packet_ns;
+  const double each = packets / engines / cost.dma_rate;
+  op.transfer = from_ns(each * (fixed + size / t.packet_bytes_per_ns));
+  op.share = from_ns(each * (fixed + size / t.loaded_bytes_per_ns) * engines / all);
+  op.hbm_share = from_ns((op.hbm_read + op.hbm_written) / arch_.hbm_bytes_per_ns);
+  op.spread = engines > 1 ? from_ns(t.spread_ns) : 0;
+  op.bytes = cost.dma_bytes;
+}
+
+Op Planner::plan(const Instruction& inst) {
+  const CostQuery q(program_, inst, arch_);
+  Op op;
+  op.engine = q.engine();
+  op.stream = stream_of(op.engine);
+  op.meets = info(inst.opcode).group == "multicore";
+  if (op.engine == Engine::dma) {
+    plan_dma(op, q);
+  } else if (op.engine == Engine::tensor && !op.meets) {
+    plan_tensor(op, q);
+  } else {
+    plan_compute(op, q);
+  }
+  const Semantics& semantics = *q.row().semantics;
+  if (semantics.state) op.state = semantics.state(q);
+  add_uses(op, inst);
+  return op;
+}
+
+// A port that only one of its engines uses is no port to wait for.
+void Planner::share_ports() {
+  for (const Port port : {kSbufPort, kPsumPort}) {
+    unsigned users = 0;
+    for (const Op& op : plan_.ops) {
+      if (op.ports & port) users |= 1u << static_cast<int>(op.engine);
+    }
+    if (users & (users - 1)) continue;
+    for (Op& op : plan_.ops) op.ports &= static_cast<std::uint8_t>(~port);
+  }
+}
+
+Plan Planner::make() {
+  plan_.loop_of_register.assign(program_.registers.size(), kNone);
+  for (LoopId id = 0; id < program_.loops.size(); ++id) {
+    if (program_.loops[id].kind == Loop::Kind::dynamic_for)
+      plan_.loop_of_register[program_.loops[id].reg] = id;
+  }
+  find_written();
+  last_shape_.resize(program_.tensors.size());
+  plan_.ops.reserve(program_.instructions.size());
+  plan_.uses.reserve(program_.instructions.size() * 3);
+  for (const Instruction& inst : program_.instructions) plan_.ops.push_back(plan(inst));
+  share_ports();
+  for (const Op& op : plan_.ops) plan_.uses_stream[static_cast<int>(op.stream)] = true;
+  const Engine engines[kStreamCount] = {Engine::tensor, Engine::vector, Engine::scalar,
+                                        Engine::gpsimd, Engine::sync,   Engine::sync};
+  for (int s = 0; s < kStreamCount; ++s)
+    plan_.semaphore[s] = from_ns(timing_of(arch_, engines[s]).semaphore_ns);
+  plan_.dma_done = from_ns(arch_.dma.completion_ns);
+  return std::move(plan_);
+}
+
+}  // namespace
+
+Plan make_plan(const Program& program, const Arch& arch) { return Planner(program, arch).make(); }
+
+}  // namespace kiln::timing

@@ -1,0 +1,70 @@
+// Plan: what the model needs to know about each instruction of a program, worked out once: its stream, its
+// times at full speed, and the memory it touches.
+#pragma once
+
+#include <vector>
+
+#include "kiln/isa/program.h"
+#include "kiln/timing/box.h"
+#include "kiln/timing/timeline.h"
+
+namespace kiln::timing {
+
+// In-order instruction streams of a core. Triggers of DMAs that write what was computed have one of their own
+// when the kernel leaves the engine open, so that loads do not queue behind them.
+enum class Stream : std::uint8_t { tensor, vector, scalar, gpsimd, sync, store };
+inline constexpr int kStreamCount = 6;
+
+struct Use {
+  const isa::Access* access;
+  isa::TensorId tensor;
+  std::uint32_t shape;  // index into Plan::shapes
+  bool reads, writes;
+  bool fixed;       // no loop moves it
+  bool uncertain;   // a run-time address: any byte of the tensor
+  bool stationary;  // operand that a matmul loads before it begins
+};
+
+// Ports that engines share.
+enum Port : std::uint8_t { kNoPort, kSbufPort, kPsumPort };
+
+struct Op {
+  Stream stream;
+  Engine engine;
+  Kind kind = Kind::execute;
+  Time latency = 0, interval = 0;    // start to results; start to next start
+  Time load = 0;                     // tensor: stationary operand
+  Time pass = 0;                     // tensor: streaming time of the last of its parts
+  int parts = 1;                     // tensor
+  std::uint16_t quadrants = 0xffff;  // tensor: 32 x 32 pieces of the array that it occupies
+  int table = -1;                    // scalar: set of functions, -1 when any will do
+  std::uint8_t ports = kNoPort;
+  std::uint8_t dge = 0;          // DMA
+  Time transfer = 0, share = 0;  // DMA: alone on the machine; of all engines' time
+  Time hbm_share = 0;            // of the HBM stack's time
+  Time spread = 0;
+  bool meets = false;  // sendrecv, core_barrier
+  double bytes = 0, hbm_read = 0, hbm_written = 0, macs = 0, flops = 0;
+  unsigned state = 0;  // isa::StateBit
+  std::uint32_t first_use = 0, use_count = 0;
+  std::uint32_t first_register = 0, register_count = 0;  // read
+  isa::RegisterId writes_register = isa::kNone;
+};
+
+struct Plan {
+  std::vector<Op> ops;  // by InstructionId
+  std::vector<Use> uses;
+  std::vector<BoxShape> shapes;
+  std::vector<isa::RegisterId> registers;
+  std::vector<bool> tracked;                  // by tensor: accesses can depend on each other
+  std::vector<isa::LoopId> loop_of_register;  // of induction registers; isa::kNone
+  bool uses_stream[kStreamCount] = {};
+  Time semaphore[kStreamCount];
+  Time dma_done;
+};
+
+Plan make_plan(const isa::Program& program, const Arch& arch);
+
+constexpr Time from_ns(double ns) { return static_cast<Time>(ns * kPicoseconds + 0.5); }
+
+}  // namespace kiln::timing

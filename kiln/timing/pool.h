@@ -1,0 +1,36 @@
+// Pool: the bytes of SBUF or PSUM that tensors without an address share. A tensor takes what was never used,
+// then what was given back longest ago; the model's allocator never fragments.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <vector>
+
+#include "kiln/timing/plan.h"
+#include "kiln/timing/regions.h"
+
+namespace kiln::timing {
+
+// The last ops of each stream that used a tensor.
+using Users = std::array<OpId, kStreamCount>;
+inline constexpr Users kNoUsers = {kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp};
+
+class Pool {
+ public:
+  explicit Pool(std::int64_t bytes = 0) : unused_(bytes) {}
+  // Adds to `before` who must be done before the bytes may be written.
+  void take(std::int64_t bytes, std::vector<OpId>& before);
+  void give_back(std::int64_t bytes, const Users& users) { returned_.push_back({bytes, users}); }
+  std::int64_t unused() const { return unused_; }
+  std::size_t returned() const { return returned_.size(); }
+
+ private:
+  struct Chunk {
+    std::int64_t bytes;
+    Users users;
+  };
+  std::int64_t unused_;
+  std::deque<Chunk> returned_;
+};
+
+}  // namespace kiln::timing

@@ -1,0 +1,118 @@
+#include "kiln/timing/regions.h"
+
+#include <algorithm>
+
+namespace kiln::timing {
+
+namespace {
+constexpr std::size_t kFew = 8;  // slots that are searched one by one
+}
+
+std::int64_t Ramp::latest_overlap(const Box& other) const {
+  std::int64_t first = 1, last = count;
+  for (int d = 0; d < box.rank; ++d) {
+    // lo + j * step < other.hi and hi + j * step > other.lo
+    const std::int64_t below = other.hi[d] - 1 - box.lo[d], above = other.lo[d] + 1 - box.hi[d];
+    const std::int64_t s = step[d];
+    if (s == 0) {
+      if (below < 0 || above > 0) return 0;
+      continue;
+    }
+    const auto floor_div = [](std::int64_t a, std::int64_t b) {
+      return a / b - (a % b != 0 && (a < 0) != (b < 0));
+    };
+    last = std::min(last, s > 0 ? floor_div(below, s) : floor_div(above, s));
+    first = std::max(first, s > 0 ? -floor_div(-above, s) : -floor_div(-below, s));
+  }
+  return first <= last ? first : 0;
+}
+
+bool Regions::fits_grid(const Box& box) {
+  if (!grid_) return false;
+  for (int d = 0; d < box.rank; ++d) {
+    const std::int64_t extent = box.hi[d] - box.lo[d];
+    if (extent <= 0 || box.lo[d] % extent != 0) return grid_ = false;
+    if (used_ > 0 && extent != slots_[0].box.hi[d] - slots_[0].box.lo[d]) return grid_ = false;
+  }
+  if (box.step != 1) return grid_ = false;
+  return true;
+}
+
+std::uint32_t Regions::find(const Box& box) {
+  if (last_ < used_ && slots_[last_].box == box) return last_;
+  if (used_ <= kFew) {
+    for (std::uint32_t i = 0; i < used_; ++i) {
+      if (slots_[i].box == box) return last_ = i;
+    }
+  } else {
+    const auto [begin, end] = index_.equal_range(box.hash());
+    for (auto i = begin; i != end; ++i) {
+      if (slots_[i->second].box == box) return last_ = i->second;
+    }
+  }
+  const bool apart = fits_grid(box);
+  const auto made = static_cast<std::uint32_t>(used_);
+  if (used_ == slots_.size()) slots_.emplace_back();
+  Slot& slot = slots_[used_++];
+  slot.box = box;
+  slot.writer = kNoOp;
+  slot.readers.clear();
+  slot.neighbours.clear();
+  for (std::uint32_t i = 0; i < made && !apart; ++i) {
+    if (!slots_[i].box.overlaps(box)) continue;
+    slot.neighbours.push_back(i);
+    slots_[i].neighbours.push_back(made);
+  }
+  if (used_ == kFew + 1) {
+    for (std::uint32_t i = 0; i < used_; ++i) index_.emplace(slots_[i].box.hash(), i);
+  } else if (used_ > kFew) {
+    index_.emplace(box.hash(), made);
+  }
+  return last_ = made;
+}
+
+void Regions::wait_for(const Slot& slot, bool reads, bool writes, std::vector<Dependency>& out) {
+  if (slot.writer != kNoOp) out.push_back({slot.writer, reads ? Wait::read : Wait::rewrite});
+  if (!writes) return;
+  for (const Reader& r : slot.readers) out.push_back({r.op, Wait::overwrite});
+}
+
+void Regions::touch(const Box& box, OpId op, int stream, bool reads, bool writes, bool ordered,
+                    std::vector<Dependency>& out) {
+  const std::uint32_t id = find(box);
+  wait_for(slots_[id], reads, writes, out);
+  for (std::uint32_t n : slots_[id].neighbours) wait_for(slots_[n], reads, writes, out);
+  for (const Ramp& ramp : ramps_) {
+    if (!writes && !ramp.writes) continue;
+    if (const std::int64_t j = ramp.latest_overlap(box); j > 0)
+      out.push_back({ramp.op,
+                     !ramp.writes ? Wait::overwrite
+                     : reads      ? Wait::read
+                                  : Wait::rewrite,
+                     -j * ramp.period});
+  }
+  Slot& slot = slots_[id];
+  if (writes) {
+    slot.writer = op;
+    slot.readers.clear();
+  }
+  if (!reads) return;
+  if (ordered) {
+    for (Reader& r : slot.readers) {
+      if (r.stream != stream) continue;
+      r.op = op;
+      return;
+    }
+  }
+  slot.readers.push_back({op, stream});
+}
+
+void Regions::clear() {
+  used_ = 0;
+  last_ = 0;
+  grid_ = true;
+  if (!index_.empty()) index_.clear();
+  ramps_.clear();
+}
+
+}  // namespace kiln::timing

@@ -1,0 +1,67 @@
+// Regions: who wrote and read which bytes of a tensor last, so that the next access knows what it has to wait
+// for.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "kiln/timing/box.h"
+#include "kiln/timing/timeline.h"
+
+namespace kiln::timing {
+
+using OpId = std::uint32_t;  // executed instructions, counted from 0
+inline constexpr OpId kNoOp = isa::kNone;
+
+// What an op waits for. `later`: the op stands for one that came so much later.
+struct Dependency {
+  OpId op;
+  Wait wait;
+  Time later = 0;
+};
+
+// The left-out iterations of a loop that was extrapolated, as seen from one access of its body: for j = 1 …
+// count, `box` moved by j * step was touched j * period before `op`.
+struct Ramp {
+  Box box;
+  std::array<std::int64_t, kBoxRank> step{};
+  std::int64_t count;
+  OpId op;
+  Time period;
+  bool writes;
+  std::int64_t latest_overlap(const Box& other) const;  // the smallest such j; 0 when there is none
+};
+
+class Regions {
+ public:
+  // Adds what an access has to wait for, and becomes part of what later ones wait for. `ordered`: ops of one
+  // stream come one after the other, so the last reader of a stream stands for all.
+  void touch(const Box& box, OpId op, int stream, bool reads, bool writes, bool ordered,
+             std::vector<Dependency>& out);
+  void clear();
+  void add_ramp(const Ramp& ramp) { ramps_.push_back(ramp); }
+
+ private:
+  struct Reader {
+    OpId op;
+    int stream;
+  };
+  struct Slot {
+    Box box;
+    OpId writer = kNoOp;
+    std::vector<Reader> readers;            // since the last write
+    std::vector<std::uint32_t> neighbours;  // other slots that share bytes
+  };
+  std::uint32_t find(const Box& box);
+  bool fits_grid(const Box& box);
+  static void wait_for(const Slot& slot, bool reads, bool writes, std::vector<Dependency>& out);
+
+  std::vector<Slot> slots_;
+  std::size_t used_ = 0;
+  std::unordered_multimap<std::size_t, std::uint32_t> index_;  // once there are many slots
+  std::uint32_t last_ = 0;
+  bool grid_ = true;  // all slots are tiles of one size on its own grid, so no two of them share bytes
+  std::vector<Ramp> ramps_;
+};
+
+}  // namespace kiln::timing

@@ -1,0 +1,130 @@
+#include "kiln/timing/report.h"
+
+#include <algorithm>
+
+#include "kiln/timing/band.h"
+#include "kiln/timing/critical_path.h"
+
+namespace kiln::timing {
+using namespace isa;
+
+namespace {
+
+void add_core(Timeline& t, CoreRun& run) {
+  Core& core = *run.core;
+  const auto lane0 = static_cast<LaneId>(t.lanes.size());
+  const auto event0 = static_cast<EventId>(t.events.size());
+  for (Event& e : core.events) {
+    e.lane = static_cast<LaneId>(e.lane + lane0);
+    if (e.because != kNone) e.because += event0;
+  }
+  if (t.events.empty()) {
+    t.events = std::move(core.events);
+  } else {
+    t.events.insert(t.events.end(), core.events.begin(), core.events.end());
+  }
+  t.lanes.insert(t.lanes.end(), core.lanes.begin(), core.lanes.end());
+  for (Gap g : run.walk->gaps) {
+    g.first_event += event0;
+    g.last_event += event0;
+    t.gaps.push_back(g);
+  }
+  t.trip_counts.insert(t.trip_counts.end(), run.walk->trip_counts.begin(), run.walk->trip_counts.end());
+  t.total = std::max(t.total, core.last_end);
+  t.instructions += core.totals.instructions;
+  t.hbm_bytes_read += core.totals.hbm_read;
+  t.hbm_bytes_written += core.totals.hbm_written;
+  t.macs += core.totals.macs;
+  t.flops += core.totals.flops;
+  t.dma_busy = std::max(t.dma_busy, core.transfers.total());
+}
+
+void add_memory(Timeline& t, const Core& core, int number) {
+  struct Change {
+    Time at;
+    std::int64_t sbuf, psum;
+  };
+  std::vector<Change> changes;
+  changes.reserve(core.lives.size() * 2);
+  for (const Life& life : core.lives) {
+    const Time begin = core.times(life.first).start;
+    Time end = begin;
+    for (OpId op : life.users) {
+      if (op != kNoOp) end = std::max(end, core.times(op).end);
+    }
+    const std::int64_t sbuf = life.psum ? 0 : life.bytes, psum = life.psum ? life.bytes : 0;
+    changes.push_back({begin, sbuf, psum});
+    changes.push_back({end, -sbuf, -psum});
+  }
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const Change& a, const Change& b) { return a.at < b.at; });
+  std::int64_t sbuf = 0, psum = 0;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    sbuf += changes[i].sbuf;
+    psum += changes[i].psum;
+    if (i + 1 < changes.size() && changes[i + 1].at == changes[i].at) continue;
+    t.memory.push_back({changes[i].at, number, sbuf, psum});
+  }
+}
+
+double compulsory_bytes(const std::vector<CoreRun>& runs) {
+  double bytes = 0;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    for (const Tensor& tensor : runs[r].core->program().tensors) {
+      if (tensor.role == Role::internal) continue;
+      const bool seen =
+          r > 0 && std::any_of(runs[0].core->program().tensors.begin(), runs[0].core->program().tensors.end(),
+                               [&](const Tensor& other) { return other.name == tensor.name; });
+      if (seen) continue;  // the cores of a pair share inputs and outputs
+      const double once = static_cast<double>(tensor.size()) * size_bytes(tensor.dtype);
+      bytes += tensor.role == Role::inout ? 2 * once : once;
+    }
+  }
+  return bytes;
+}
+
+// The lane that is busy longest; DMA queues together are busy while any of them moves bytes.
+LaneId bottleneck(const Timeline& t) {
+  LaneId best = 0;
+  Time most = -1;
+  for (LaneId i = 0; i < t.lanes.size(); ++i) {
+    if (t.lanes[i].engine == Engine::dma || t.lanes[i].engine == Engine::sync) continue;
+    if (t.lanes[i].busy > most) best = i, most = t.lanes[i].busy;
+  }
+  for (LaneId i = 0; i < t.lanes.size(); ++i) {
+    if (t.lanes[i].engine == Engine::dma && t.dma_busy > most) return i;
+  }
+  return best;
+}
+
+}  // namespace
+
+Timeline make_timeline(std::vector<CoreRun>& runs, const Arch& arch, const TimingOptions& options) {
+  Timeline t;
+  t.target = arch.target;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    add_memory(t, *runs[i].core, static_cast<int>(i));
+    add_core(t, runs[i]);
+  }
+  t.profiler_total = t.total + from_ns(arch.timing.profiler_ns);
+  t.benchmark_latency = t.total + from_ns(arch.timing.benchmark_ns);
+  t.compulsory_bytes = compulsory_bytes(runs);
+  const double cores = static_cast<double>(runs.size());
+  t.tensor_peak_macs_per_ns = cores * arch.matmul_rows * arch.matmul_columns *
+                              arch.engine[static_cast<int>(Engine::tensor)].clock_ghz;
+  t.hbm_bytes_per_ns = std::min(arch.hbm_bytes_per_ns, cores * arch.dma.engines * arch.dma.bytes_per_ns);
+  t.bottleneck = bottleneck(t);
+  t.critical_path = critical_path(t);
+  t.band = band_of(t, arch);
+  if (t.events.size() > options.keep_events) {
+    t.events_left_out = static_cast<std::int64_t>(t.events.size() - options.keep_events);
+    t.events.resize(options.keep_events);
+    std::erase_if(t.critical_path, [&](const CriticalStep& s) { return s.event >= options.keep_events; });
+    for (Event& e : t.events) {
+      if (e.because >= options.keep_events) e.because = kNone;
+    }
+  }
+  return t;
+}
+
+}  // namespace kiln::timing

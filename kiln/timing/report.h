@@ -1,0 +1,18 @@
+// From what the cores did to a Timeline.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kiln/timing/walk.h"
+
+namespace kiln::timing {
+
+struct CoreRun {
+  std::unique_ptr<Core> core;
+  std::unique_ptr<Walk> walk;
+};
+
+Timeline make_timeline(std::vector<CoreRun>& runs, const Arch& arch, const TimingOptions& options);
+
+}  // namespace kiln::timing

@@ -1,0 +1,62 @@
+#include "kiln/timing/simulate.h"
+
+#include <algorithm>
+
+#include "kiln/timing/report.h"
+
+namespace kiln::timing {
+using namespace isa;
+
+namespace {
+
+[[noreturn]] void deadlock(const std::vector<CoreRun>& runs, const std::vector<bool>& ended) {
+  const std::size_t waiting = ended[0] ? 1 : 0;
+  const Program& program = runs[waiting].core->program();
+  Diagnostic d;
+  d.code = "timing.deadlock";
+  d.rule = "both cores of a pair reach the same sendrecv and core_barrier instructions";
+  d.loc = program.locs[program.instructions[runs[waiting].walk->meeting].loc];
+  d.found = "one core waits here and the other has ended";
+  throw Error(std::move(d));
+}
+
+// Each core goes on until it meets the other; then both know when.
+void run_pair(std::vector<CoreRun>& runs, const Arch& arch) {
+  std::vector<bool> ended(runs.size());
+  while (true) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (!ended[i]) ended[i] = runs[i].walk->advance();
+    }
+    if (std::all_of(ended.begin(), ended.end(), [](bool e) { return e; })) return;
+    if (std::any_of(ended.begin(), ended.end(), [](bool e) { return e; })) deadlock(runs, ended);
+    Time at = 0;
+    for (const CoreRun& r : runs) at = std::max(at, r.walk->arrival);
+    for (CoreRun& r : runs) r.core->meet(at + from_ns(arch.timing.pair_ns));
+  }
+}
+
+}  // namespace
+
+Timeline simulate(const Program& program, const Arch& arch, const TimingOptions& options) {
+  const Program* cores[] = {&program};
+  return simulate(cores, arch, options);
+}
+
+Timeline simulate(std::span<const Program* const> cores, const Arch& arch, const TimingOptions& options) {
+  const Arch changed = timing::apply(arch, options.what_if);
+  SharedHbm hbm;
+  hbm.shared = cores.size() > 1;
+  std::vector<CoreRun> runs(cores.size());
+  for (std::size_t i = 0; i < cores.size(); ++i) {
+    runs[i].core = std::make_unique<Core>(*cores[i], changed, options, hbm, static_cast<int>(i));
+    runs[i].walk = std::make_unique<Walk>(*runs[i].core, options, static_cast<int>(i), cores.size() > 1);
+  }
+  if (cores.size() == 1) {
+    runs[0].walk->advance();
+  } else {
+    run_pair(runs, changed);
+  }
+  return make_timeline(runs, changed, options);
+}
+
+}  // namespace kiln::timing

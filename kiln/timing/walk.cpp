@@ -1,0 +1,165 @@
+#include "kiln/timing/walk.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kiln::timing {
+using namespace isa;
+
+namespace {
+
+constexpr double kAllAtOnce = 100'000;  // executed instructions that are simulated one by one
+constexpr double kMinIterations = 24;   // fewer are not worth extrapolating
+constexpr double kUntilSteady = 16;     // iterations that becoming steady takes, about
+
+[[noreturn]] void fail(const Program& program, const Loop& loop, std::string found, std::string help) {
+  Diagnostic d;
+  d.category = Category::config;
+  d.code = "timing.trip_count";
+  d.rule = "the trip count of a loop on registers is known only at run time and must be given";
+  d.loc = program.locs[loop.loc];
+  d.found = std::move(found);
+  d.help = std::move(help);
+  throw Error(std::move(d));
+}
+
+std::string name_of(const Program& program, const Loop& loop) {
+  return loop.kind == Loop::Kind::dynamic_while || loop.variable.empty() ? program.registers[loop.reg].name
+                                                                         : loop.variable;
+}
+
+}  // namespace
+
+Walk::Walk(Core& core, const TimingOptions& options, int number, bool pair)
+    : core_(core),
+      program_(core.program()),
+      options_(options),
+      number_(number),
+      pair_(pair),
+      lifetimes_(program_),
+      may_be_steady_(program_.loops.size(), false) {
+  for (LoopId id = 0; id < program_.loops.size(); ++id) {
+    const Loop& loop = program_.loops[id];
+    if (loop.kind != Loop::Kind::static_for) trip_counts.push_back({number, id, trips(id)});
+  }
+  if (options.extrapolate && !options.reorder && !pair && instructions(program_.body) > kAllAtOnce)
+    choose_steady(program_.body);
+  frames_.push_back({&program_.body, kNone});
+}
+
+std::int64_t Walk::given_trips(const Loop& loop) const {
+  for (const std::string& name :
+       {loop.variable, loop.reg == kNone ? std::string() : program_.registers[loop.reg].name}) {
+    const auto given = options_.trip_counts.find(name);
+    if (!name.empty() && given != options_.trip_counts.end()) return given->second;
+  }
+  return -1;
+}
+
+std::int64_t Walk::trips(LoopId id) {
+  const Loop& loop = program_.loops[id];
+  if (loop.kind == Loop::Kind::static_for) return loop.trip_count();
+  if (const std::int64_t given = given_trips(loop); given >= 0) return given;
+  const bool known = loop.kind == Loop::Kind::dynamic_for && !loop.lower.is_register &&
+                     !loop.upper.is_register && loop.step > 0;
+  if (known)
+    return std::max<std::int64_t>(0, (loop.upper.value - loop.lower.value + loop.step - 1) / loop.step);
+  const std::string name = name_of(program_, loop);
+  fail(program_, loop, fmt::format("the loop on `{}` has no trip count", name),
+       fmt::format("give one: --trip-count {}=N, or TimingOptions::trip_counts[\"{}\"]", name, name));
+}
+
+double Walk::instructions(const Block& block) {
+  double sum = 0;
+  for (const Node& node : block) {
+    if (node.kind == Node::Kind::instruction) sum += 1;
+    if (node.kind == Node::Kind::loop)
+      sum += instructions(program_.loops[node.index].body) * static_cast<double>(trips(node.index));
+  }
+  return sum;
+}
+
+// Marks the outermost loops that are long, but whose iterations are short enough to simulate some of them.
+void Walk::choose_steady(const Block& block) {
+  for (const Node& node : block) {
+    if (node.kind != Node::Kind::loop) continue;
+    const Block& body = program_.loops[node.index].body;
+    const double each = instructions(body), count = static_cast<double>(trips(node.index));
+    if (each * count <= kAllAtOnce / kUntilSteady) continue;
+    if (count >= kMinIterations && each * kUntilSteady <= kAllAtOnce) {
+      may_be_steady_[node.index] = true;
+    } else {
+      choose_steady(body);
+    }
+  }
+}
+
+void Walk::enter(LoopId id) {
+  const std::int64_t count = trips(id);
+  if (count <= 0) return;
+  frames_.push_back({&program_.loops[id].body, id, 0, 0, count});
+  Frame& frame = frames_.back();
+  if (may_be_steady_[id]) frame.steady = std::make_unique<Steady>(core_, id);
+  set_variable(frame);
+}
+
+void Walk::set_variable(const Frame& frame) {
+  const Loop& loop = program_.loops[frame.loop];
+  const std::int64_t lower = loop.lower.is_register ? 0 : loop.lower.value;
+  core_.loop_values()[frame.loop] = lower + frame.iteration * loop.step;
+}
+
+// Starts the next iteration of the loop whose body just ended; false when there is none.
+bool Walk::repeat(Frame& frame) {
+  if (frame.loop == kNone) return false;
+  const Loop& loop = program_.loops[frame.loop];
+  if (loop.kind != Loop::Kind::static_for) core_.turn(loop);
+  if (frame.steady) {
+    const std::int64_t left = frame.count - frame.iteration - 1;
+    frame.iteration += frame.steady->after_iteration(left, number_, gaps);
+  }
+  if (++frame.iteration >= frame.count) return false;
+  frame.next = 0;
+  set_variable(frame);
+  return true;
+}
+
+bool Walk::advance() {
+  while (!frames_.empty()) {
+    Frame& frame = frames_.back();
+    if (frame.next == frame.block->size()) {
+      if (!repeat(frame)) {
+        const LoopId loop = frame.loop;
+        frames_.pop_back();
+        if (loop == kNone) break;
+        Frame& outer = frames_.back();
+        for (TensorId id : lifetimes_.after(outer.loop, outer.next - 1)) core_.release(id);
+      }
+      continue;
+    }
+    const std::size_t position = frame.next++;
+    const Node node = (*frame.block)[position];
+    const LoopId here = frame.loop;
+    bool waits = false;
+    if (node.kind == Node::Kind::loop) {
+      const std::size_t depth = frames_.size();
+      enter(node.index);
+      if (frames_.size() > depth) continue;  // released when it ends
+    } else if (node.kind == Node::Kind::declare) {
+      core_.declare(node.index);
+    } else if (pair_ && core_.meets(node.index)) {
+      arrival = core_.arrive(node.index);
+      meeting = node.index;
+      waits = true;
+    } else {
+      core_.execute(node.index);
+    }
+    for (TensorId id : lifetimes_.after(here, position)) core_.release(id);
+    if (waits) return false;
+  }
+  core_.finish();
+  return true;
+}
+
+}  // namespace kiln::timing

@@ -1,0 +1,50 @@
+// Walk: executes a program's statements in order on a Core, loops and all, and can stop where two cores meet.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kiln/timing/core.h"
+#include "kiln/timing/steady.h"
+
+namespace kiln::timing {
+
+class Walk {
+ public:
+  Walk(Core& core, const TimingOptions& options, int number, bool pair);
+
+  // Goes on until the program ends (true) or a sendrecv or core_barrier is reached (false).
+  bool advance();
+
+  isa::InstructionId meeting = isa::kNone;  // where it stopped
+  Time arrival = 0;                         // and when the core is ready for it
+  std::vector<TripCount> trip_counts;
+  std::vector<Gap> gaps;
+
+ private:
+  struct Frame {
+    const isa::Block* block;
+    isa::LoopId loop;
+    std::size_t next = 0;
+    std::int64_t iteration = 0, count = 1;
+    std::unique_ptr<Steady> steady = {};
+  };
+  std::int64_t trips(isa::LoopId id);
+  std::int64_t given_trips(const isa::Loop& loop) const;
+  double instructions(const isa::Block& block);
+  void choose_steady(const isa::Block& block);
+  void enter(isa::LoopId id);
+  bool repeat(Frame& frame);
+  void set_variable(const Frame& frame);
+
+  Core& core_;
+  const isa::Program& program_;
+  const TimingOptions& options_;
+  int number_;
+  bool pair_;
+  Lifetimes lifetimes_;
+  std::vector<bool> may_be_steady_;  // by loop
+  std::vector<Frame> frames_;
+};
+
+}  // namespace kiln::timing
