@@ -23,7 +23,7 @@ bool is_multicore(Opcode op) { return op == Opcode::sendrecv || op == Opcode::co
 bool is_register_instruction(const Instruction& inst) { return info(inst.opcode).group == "register"; }
 }  // namespace
 
-Core::Core(const Program& program, const Arch& arch, const RunOptions& options, Common& common)
+Core::Core(const Program& program, const Arch& arch, const RunOptions& options, Common& common, int rank)
     : program_(program),
       arch_(arch),
       options_(options),
@@ -36,7 +36,8 @@ Core::Core(const Program& program, const Arch& arch, const RunOptions& options, 
       bindings_(program.tensors.size()),
       pool_(program.tensors.size()),
       lifetimes_(program),
-      origin_(program.tensors.size()) {
+      origin_(program.tensors.size()),
+      rank_(rank) {
   for (TensorId id = 0; id < program.tensors.size(); ++id) {
     const Tensor& t = program.tensors[id];
     if (t.role != Role::internal || t.memory == Memory::shared_hbm) {
@@ -282,6 +283,7 @@ void Core::execute(const Instruction& inst) {
   run.warnings = &common_.warnings;
   add_operands(run, inst);
   if (compare_) check_overlaps(run);
+  if (kChecks && common_.cores == 2 && !is_multicore(inst.opcode)) check_races(inst);
   if (is_multicore(inst.opcode)) {
     queue_.wait();
     waiting_ = &inst;
@@ -308,6 +310,7 @@ void Core::execute(const Instruction& inst) {
   }
   if (is_register_instruction(inst)) return run_register_instruction(run, inst);
   issue(run, inst, semantics.state ? semantics.state(view) : 0);
+  if (rewrite_) check_agreement(inst);
 }
 
 void Core::run_register_instruction(Run& run, const Instruction& inst) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "kiln/isa/run.h"
 #include "kiln/sim/lifetime.h"
 #include "kiln/sim/machine.h"
+#include "kiln/sim/race.h"
 #include "kiln/sim/storage.h"
 #include "kiln/sim/task.h"
 #include "kiln/sim/tracker.h"
@@ -28,11 +30,15 @@ struct Common {
   Origins origins = {};
   isa::WarningSink warnings = {};
   std::int64_t sequence = 0;  // instructions issued so far
+  int cores = 1;
+  Races races = {};
 };
 
 class Core {
  public:
-  Core(const isa::Program& program, const Arch& arch, const RunOptions& options, Common& common);
+  // `rank`: its number among the cores of the run.
+  Core(const isa::Program& program, const Arch& arch, const RunOptions& options, Common& common,
+       int rank = 0);
 
   // Goes on until the program ends (true) or the core waits for its peer (false).
   bool advance();
@@ -41,6 +47,7 @@ class Core {
   const isa::Instruction* waiting_at() const { return waiting_; }
   std::vector<TrackedOperand>& operands() { return operands_; }
   void resume() { waiting_ = nullptr; }
+  void met() { common_.races.meet(); }  // the cores stand at the same point now
   const isa::Program& program() const { return program_; }
   Tracker tracker(const isa::Instruction& inst);
 
@@ -66,6 +73,12 @@ class Core {
 
   bool needs_tracking() const;
   void check_overlaps(const isa::Run& run) const;
+  // Accesses that the other core does not expect; those where both cores write, which is fine when the values
+  // agree, are kept for check_agreement.
+  void check_races(const isa::Instruction& inst);
+  void check_agreement(const isa::Instruction& inst);
+  [[noreturn]] void report_race(const isa::Instruction& inst, const TrackedOperand& operand,
+                                const Races::Clash& clash) const;
   void execute(const isa::Instruction& inst);
   void add_operands(isa::Run& run, const isa::Instruction& inst);
   void add_operand(isa::Run& run, int param, const isa::Access& access);
@@ -115,6 +128,14 @@ class Core {
   bool compare_ =
       false;  // an operand of it moves, or lies where another tensor may: overlaps are compared now
   const isa::Instruction* waiting_ = nullptr;
+  const int rank_;
+  // The operand of the instruction being issued that the other core wrote too, and the bytes it wrote.
+  struct Rewrite {
+    TrackedOperand operand;
+    Races::Clash clash;
+    std::vector<std::byte> before;
+  };
+  std::optional<Rewrite> rewrite_;
 };
 
 }  // namespace kiln::sim

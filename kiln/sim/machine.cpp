@@ -79,7 +79,9 @@ RunReport run(std::span<const isa::Program* const> programs, const Arch& arch, c
   Common common{queue, report};
   for (const isa::Program* p : programs) bind_buffers(*p, buffers, common.tensors);
   std::vector<std::unique_ptr<Core>> cores;
-  for (const isa::Program* p : programs) cores.push_back(std::make_unique<Core>(*p, arch, options, common));
+  common.cores = static_cast<int>(programs.size());
+  for (const isa::Program* p : programs)
+    cores.push_back(std::make_unique<Core>(*p, arch, options, common, static_cast<int>(cores.size())));
   try {
     run_together(cores, arch);
   } catch (...) {

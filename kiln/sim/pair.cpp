@@ -105,6 +105,7 @@ void meet(Core& a, Core& b, const Arch& arch) {
   }
   a.resume();
   b.resume();
+  a.met();
 }
 
 }  // namespace

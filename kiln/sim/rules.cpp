@@ -26,6 +26,8 @@ constexpr RuleText kRules[] = {
      "write every element, make it smaller, or declare it inout when values of the caller are to stay"},
     {"run.R10", "a tensor that the cores of a pair share by name has the same partitions and bytes on each",
      "declare it alike in both programs, or give it another name in one of them"},
+    {"run.R11", "accesses of the two cores of a pair to the same bytes are ordered when one of them writes",
+     "put a core_barrier on the tensor between them, or let each core write its own part"},
 };
 
 }  // namespace

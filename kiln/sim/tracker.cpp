@@ -7,35 +7,13 @@
 #include "kiln/isa/print.h"
 #include "kiln/sim/checks.h"
 #include "kiln/sim/rules.h"
+#include "kiln/sim/spans.h"
 
 namespace kiln::sim {
 using isa::Shadow;
 using isa::Tile;
 
 namespace {
-
-// Calls fn(first byte, bytes, first element, elements) for contiguous runs of an operand, as offsets into the
-// storage.
-template <class Fn>
-void for_spans(const TrackedOperand& o, Fn&& fn) {
-  const Tile& t = o.tile;
-  const std::int64_t size = t.element_bytes();
-  if (t.is_dense()) {
-    fn(t.data - o.storage->data, t.count() * size, std::int64_t{0}, t.count());
-    return;
-  }
-  for (std::int64_t row = 0; row < t.rows; ++row) {
-    if (t.row_offset && t.row_offset[row] == isa::kSkipRow) continue;
-    isa::for_runs(t, row, 0, t.free_size,
-                  [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t position) {
-                    const std::int64_t first = row * t.free_size + position;
-                    const std::int64_t byte = at - o.storage->data;
-                    if (stride == 1 || n == 1) return fn(byte, n * size, first, n);
-                    for (std::int64_t i = 0; i < n; ++i)
-                      fn(byte + i * stride * size, size, first + i, std::int64_t{1});
-                  });
-  }
-}
 
 void fill(ByteMap& map, const TrackedOperand& o, std::uint8_t value) {
   if (map.is_uniform(value)) return;

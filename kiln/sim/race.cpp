@@ -1,0 +1,51 @@
+#include "kiln/sim/race.h"
+
+#include "kiln/sim/spans.h"
+
+namespace kiln::sim {
+namespace {
+constexpr std::uint8_t kMany = 255;  // a site that has no number of its own
+}
+
+std::uint8_t Races::site(const isa::Program& program, const isa::Instruction& inst) {
+  if (!sites_.empty() && sites_.back().inst == &inst) return static_cast<std::uint8_t>(sites_.size());
+  if (sites_.size() + 1 >= kMany) return kMany;
+  sites_.push_back({&program, &inst});
+  return static_cast<std::uint8_t>(sites_.size());
+}
+
+Races::Maps& Races::maps(const Storage& storage) {
+  Maps& m = maps_[&storage];
+  if (m.phase == phase_) return m;
+  m.phase = phase_;
+  for (int core : {0, 1}) {
+    m.read[core].reset(storage.rows * storage.row_bytes, 0);
+    m.write[core].reset(storage.rows * storage.row_bytes, 0);
+  }
+  return m;
+}
+
+Races::Clash Races::access(int core, const isa::Program& program, const isa::Instruction& inst,
+                           const TrackedOperand& operand, bool writes) {
+  Maps& m = maps(*operand.storage);
+  const std::uint8_t own = site(program, inst);
+  ByteMap &mine = (writes ? m.write : m.read)[core], &their_writes = m.write[1 - core],
+          &their_reads = m.read[1 - core];
+  std::uint8_t wrote = 0, read = 0;
+  for_spans(operand, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
+    if (!wrote) wrote = their_writes.first_nonzero(byte, byte + bytes);
+    if (writes && !read) read = their_reads.first_nonzero(byte, byte + bytes);
+    mine.fill(byte, byte + bytes, own);
+  });
+  Clash clash;
+  const std::uint8_t other = read ? read : wrote;
+  clash.found = other != 0;
+  clash.both_write = writes && !read;
+  if (other && other != kMany) {
+    clash.program = sites_[other - 1].program;
+    clash.inst = sites_[other - 1].inst;
+  }
+  return clash;
+}
+
+}  // namespace kiln::sim

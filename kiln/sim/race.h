@@ -1,0 +1,48 @@
+// Races: accesses of the two cores of a pair to the same bytes that nothing orders. The cores meet in
+// sendrecv and core_barrier; with two cores a vector clock is one number, the count of meetings, and two
+// accesses are ordered exactly when meetings lie between them.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "kiln/sim/byte_map.h"
+#include "kiln/sim/tracker.h"
+
+namespace kiln::sim {
+
+class Races {
+ public:
+  // The cores met: what was done before is ordered before what comes.
+  void meet() { ++phase_, sites_.clear(); }
+
+  // An access of another core to the same bytes since the last meeting; null instruction when it is one of
+  // many.
+  struct Clash {
+    bool found = false;
+    bool both_write = false;
+    const isa::Program* program = nullptr;
+    const isa::Instruction* inst = nullptr;
+  };
+  // Records an access of `core` (0 or 1) and tells what it clashes with.
+  Clash access(int core, const isa::Program& program, const isa::Instruction& inst,
+               const TrackedOperand& operand, bool writes);
+
+ private:
+  struct Maps {
+    std::int64_t phase = -1;
+    ByteMap read[2], write[2];  // 0: not since the last meeting; else the site
+  };
+  struct Site {
+    const isa::Program* program;
+    const isa::Instruction* inst;
+  };
+  std::uint8_t site(const isa::Program& program, const isa::Instruction& inst);
+  Maps& maps(const Storage& storage);
+
+  std::int64_t phase_ = 0;
+  std::vector<Site> sites_;
+  std::unordered_map<const Storage*, Maps> maps_;
+};
+
+}  // namespace kiln::sim
