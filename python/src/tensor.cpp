@@ -93,7 +93,7 @@ void add_index(Indexing& out, const View& v, nb::handle item) {
   const int dim = static_cast<int>(out.slices.size());
   if (dim >= v.rank()) bad_index(fmt::format("more than {} indices", v.rank()), "one index per dimension");
   const std::int64_t size = v.dim(dim);
-  if (PySlice_Check(item.ptr())) {
+  if (PySlice_Check(item.ptr()) || PyRange_Check(item.ptr())) {
     out.slices.push_back(to_slice(item, size, dim));
   } else if (nb::isinstance<DynamicSlice>(item) || nb::isinstance<Register>(item) ||
              nb::isinstance<Tensor>(item)) {

@@ -1,0 +1,151 @@
+"""Matrix product in five versions, each faster on the chip than the one before.
+
+C = A B with A given transposed (K, M), because the tensor engine adds up along partitions: both its operands have K there.
+One instruction multiplies a stationary tile of at most 128 x 128 by a moving tile of at most 128 x 512 into PSUM, and adds
+to what earlier products of the same tile left there.
+
+basic          one tile
+tiled          any size: for every tile of C, load and multiply the tiles along K
+hoisted        the tiles of A are loaded once for a whole row of C
+blocked_free   a block of several tiles of C per load, in both free dimensions
+blocked        K is blocked as well; partial sums wait in SBUF, so any K fits
+"""
+
+import numpy as np
+
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+TILE_K, TILE_M, TILE_N = 128, 128, 512
+
+
+def pieces(start, stop, size):
+    """start:stop cut into slices of `size`; the last one may be shorter."""
+    return [slice(i, min(i + size, stop)) for i in range(start, stop, size)]
+
+
+def load(matrix, rows, columns):
+    tile = nl.ndarray((rows.stop - rows.start, columns.stop - columns.start), dtype=matrix.dtype)
+    nisa.dma_copy(dst=tile, src=matrix[rows, columns])
+    return tile
+
+
+def load_columns(matrix, columns):
+    """The tiles of some columns, one per piece of K."""
+    return [load(matrix, k, columns) for k in pieces(0, matrix.shape[0], TILE_K)]
+
+
+def product(a_tiles, b_tiles):
+    """Sum over K of products of tiles, in PSUM."""
+    result = nl.ndarray((a_tiles[0].shape[1], b_tiles[0].shape[1]), dtype=nl.float32, buffer=nl.psum)
+    for a, b in zip(a_tiles, b_tiles):
+        nisa.nc_matmul(dst=result, stationary=a, moving=b)
+    return result
+
+
+def store(matrix, rows, columns, tile):
+    """A tile in PSUM goes to HBM through SBUF."""
+    copy = nl.ndarray(tile.shape, dtype=matrix.dtype)
+    nisa.tensor_copy(dst=copy, src=tile)
+    nisa.dma_copy(dst=matrix[rows, columns], src=copy)
+
+
+def make_result(a_transposed, b):
+    assert a_transposed.shape[0] == b.shape[0], f"K differs: {a_transposed.shape[0]} and {b.shape[0]}"
+    return nl.ndarray((a_transposed.shape[1], b.shape[1]), dtype=a_transposed.dtype, buffer=nl.shared_hbm)
+
+
+@nki.jit
+def basic(a_transposed, b):
+    c = make_result(a_transposed, b)
+    k, m, n = slice(0, b.shape[0]), slice(0, c.shape[0]), slice(0, c.shape[1])
+    store(c, m, n, product([load(a_transposed, k, m)], [load(b, k, n)]))
+    return c
+
+
+@nki.jit
+def tiled(a_transposed, b):
+    c = make_result(a_transposed, b)
+    for m in pieces(0, c.shape[0], TILE_M):
+        for n in pieces(0, c.shape[1], TILE_N):
+            store(c, m, n, product(load_columns(a_transposed, m), load_columns(b, n)))
+    return c
+
+
+@nki.jit
+def hoisted(a_transposed, b):
+    c = make_result(a_transposed, b)
+    for m in pieces(0, c.shape[0], TILE_M):
+        a_tiles = load_columns(a_transposed, m)
+        for n in pieces(0, c.shape[1], TILE_N):
+            store(c, m, n, product(a_tiles, load_columns(b, n)))
+    return c
+
+
+@nki.jit
+def blocked_free(a_transposed, b, block_m=2, block_n=2):
+    c = make_result(a_transposed, b)
+    for wide_m in pieces(0, c.shape[0], block_m * TILE_M):
+        a_tiles = {m.start: load_columns(a_transposed, m) for m in pieces(wide_m.start, wide_m.stop, TILE_M)}
+        for wide_n in pieces(0, c.shape[1], block_n * TILE_N):
+            b_tiles = {n.start: load_columns(b, n) for n in pieces(wide_n.start, wide_n.stop, TILE_N)}
+            for m in pieces(wide_m.start, wide_m.stop, TILE_M):
+                for n in pieces(wide_n.start, wide_n.stop, TILE_N):
+                    store(c, m, n, product(a_tiles[m.start], b_tiles[n.start]))
+    return c
+
+
+@nki.jit
+def blocked(a_transposed, b, block_m=16, block_n=2, block_k=8):
+    c = make_result(a_transposed, b)
+    for wide_n in pieces(0, c.shape[1], block_n * TILE_N):
+        for wide_m in pieces(0, c.shape[0], block_m * TILE_M):
+            _blocked_part(c, a_transposed, b, wide_m, wide_n, block_k * TILE_K)
+    return c
+
+
+def _blocked_part(c, a_transposed, b, wide_m, wide_n, wide_k):
+    """One block of C: wide rows of A and B are loaded at once, so that a DMA moves long lines."""
+    sums = {}
+    for k_block in pieces(0, b.shape[0], wide_k):
+        ks = pieces(k_block.start, k_block.stop, TILE_K)
+        a_rows = [load(a_transposed, k, wide_m) for k in ks]
+        b_rows = [load(b, k, wide_n) for k in ks]
+        for m in pieces(0, wide_m.stop - wide_m.start, TILE_M):
+            for n in pieces(0, wide_n.stop - wide_n.start, TILE_N):
+                partial = product([a[:, m] for a in a_rows], [row[:, n] for row in b_rows])
+                _add(sums, (m.start, n.start), partial)
+    for (m, n), tile in sums.items():
+        rows, columns = tile.shape
+        out = nl.ndarray(tile.shape, dtype=c.dtype)
+        nisa.tensor_copy(dst=out, src=tile)
+        m, n = m + wide_m.start, n + wide_n.start
+        nisa.dma_copy(dst=c[m:m + rows, n:n + columns], src=out)
+
+
+def _add(sums, key, partial):
+    if key in sums:
+        nisa.tensor_tensor(dst=sums[key], data1=sums[key], data2=partial, op=nl.add)
+    else:
+        sums[key] = nl.ndarray(partial.shape, dtype=nl.float32)
+        nisa.tensor_copy(dst=sums[key], src=partial)
+
+
+VERSIONS = (tiled, hoisted, blocked_free, blocked)
+
+
+def reference(a_transposed, b):
+    return a_transposed.astype(np.float32).T @ b.astype(np.float32)
+
+
+def main():
+    rng = np.random.default_rng(0)
+    a_transposed, b = rng.standard_normal((300, 200), dtype=np.float32), rng.standard_normal((300, 700), dtype=np.float32)
+    want = reference(a_transposed, b)
+    for kernel in VERSIONS:
+        print(f"{kernel.func.__name__:14} largest error {np.abs(kernel(a_transposed, b) - want).max():.1e}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""Root-mean-square norm of every row, scaled by one weight per column.
+
+rms_norm(x)_j = w_j * x_j / sqrt(mean_k x_k^2 + eps)
+
+The squares are added up by the instruction that computes them. The weights are needed in every partition, so they are read
+from HBM once with a row stride of 0.
+"""
+
+import numpy as np
+
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+def load_row_everywhere(row, partitions):
+    """A vector in HBM as a tile whose partitions all hold it."""
+    columns = row.shape[0]
+    tile = nl.ndarray((partitions, columns), dtype=row.dtype)
+    nisa.dma_copy(dst=tile, src=row.ap(pattern=[[0, partitions], [1, columns]]))
+    return tile
+
+
+def inverse_rms(tile, eps):
+    """1 / sqrt(mean of squares + eps) of every partition."""
+    size, columns = tile.shape
+    squares = nl.ndarray((size, columns), dtype=nl.bfloat16)  # only their sum is used
+    result = nl.ndarray((size, 1), dtype=nl.float32)
+    nisa.activation_reduce(dst=squares, op=nl.square, data=tile, reduce_op=nl.add, reduce_res=result)
+    nisa.tensor_scalar(dst=result, data=result, op0=nl.multiply, operand0=1.0 / columns, op1=nl.add, operand1=eps)
+    nisa.activation(dst=result, op=nl.rsqrt, data=result)
+    return result
+
+
+@nki.jit
+def rms_norm(x, weight, eps=1e-6):
+    rows, columns = x.shape
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    weights = load_row_everywhere(weight, nl.tile_size.pmax)
+    for start in nl.affine_range(0, rows, nl.tile_size.pmax):
+        size = min(nl.tile_size.pmax, rows - start)
+        tile = nl.ndarray((size, columns), dtype=x.dtype)
+        nisa.dma_copy(dst=tile, src=x[start:start + size])
+        inverse = inverse_rms(tile, eps)
+        nisa.scalar_tensor_tensor(dst=tile, data=tile, op0=nl.multiply, operand0=inverse,
+                                  op1=nl.multiply, operand1=weights[0:size])
+        nisa.dma_copy(dst=out[start:start + size], src=tile)
+    return out
+
+
+def reference(x, weight, eps=1e-6):
+    return x / np.sqrt(np.mean(x * x, axis=1, keepdims=True) + np.float32(eps)) * weight
+
+
+def main():
+    rng = np.random.default_rng(0)
+    x, weight = rng.standard_normal((300, 1000), dtype=np.float32), rng.standard_normal(1000, dtype=np.float32)
+    print("rms_norm of", x.shape, "- largest error", np.abs(rms_norm(x, weight) - reference(x, weight)).max())
+
+
+if __name__ == "__main__":
+    main()
