@@ -7,13 +7,15 @@
 
 namespace kiln::isa {
 namespace {
-enum : int { kNever = 0, kOther = 1, kMatmul = 2 };
+enum : int { kNever = 0, kOther = 1, kMatmul = 2, kZeroed = 3 };
 
-void refuse_or_warn(Track& t, int state, int never_rule, int other_rule) {
-  if (state == kNever) t.fail(never_rule, "accumulate=True into PSUM that nothing has written");
-  if (state != kOther) return;
+// Zeros are only warned about: whether the chip adds to them or overwrites them, the sum is the same.
+void refuse_or_warn(Track& t, bool any_never, bool any_other, bool any_zeroed, int never_rule,
+                    int other_rule) {
+  if (any_never) t.fail(never_rule, "accumulate=True into PSUM that nothing has written");
   const std::string found = "accumulate=True into PSUM that a non-matmul instruction wrote last";
-  t.arch().features.psum_bfloat16 ? t.warn(other_rule, found) : t.fail(other_rule, found);
+  if (any_other && !t.arch().features.psum_bfloat16) t.fail(other_rule, found);
+  if (any_other || any_zeroed) t.warn(other_rule, found);
 }
 
 // What the elements of dst do with the product: all take it, all add it, or as `add` says.
@@ -32,8 +34,10 @@ Decision decide(Track& t, int dst, const Arg& accumulate, int never_rule, int ot
   if (!forced && uniform >= 0) return {uniform == kMatmul ? PsumMode::accumulate : PsumMode::overwrite, {}};
   std::vector<std::uint8_t> add = uniform < 0 ? t.psum_state(dst) : std::vector<std::uint8_t>{};
   if (forced) {
-    const int worst = uniform < 0 ? *std::min_element(add.begin(), add.end()) : uniform;
-    refuse_or_warn(t, worst, never_rule, other_rule);
+    const auto any = [&](int state) {
+      return uniform < 0 ? std::find(add.begin(), add.end(), state) != add.end() : uniform == state;
+    };
+    refuse_or_warn(t, any(kNever), any(kOther), any(kZeroed), never_rule, other_rule);
     return {PsumMode::accumulate, {}};
   }
   for (auto& a : add) a = a == kMatmul;

@@ -25,7 +25,7 @@ struct Storage {
   std::int64_t rows, row_bytes;  // HBM: one row
   std::byte* data;
   ByteMap shadow;  // 0 written, else where the missing value comes from
-  ByteMap psum;    // PSUM only: 0 never written, 1 by another instruction, 2 by a matmul
+  ByteMap psum;    // PSUM only: 0 never written, 1 by another instruction, 2 by a matmul, 3 by memset with 0
 
   // Unfinished users, oldest first; touched by the issuing thread only.
   struct Use {

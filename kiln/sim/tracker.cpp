@@ -22,6 +22,12 @@ void fill(ByteMap& map, const TrackedOperand& o, std::uint8_t value) {
   });
 }
 
+// Whether an instruction fills its dst with 0.
+bool zeroes(const isa::Program& program, const isa::Instruction& inst) {
+  return inst.opcode == isa::Opcode::memset &&
+         isa::InstView(program, inst).real(isa::args::memset::value) == 0;
+}
+
 // The index of an element in the view, as text.
 std::string index_text(const isa::Access& a, std::int64_t element) {
   std::int64_t index[isa::kMaxRank];
@@ -121,7 +127,8 @@ void Tracker::write(int param, const std::vector<Shadow>& shadow) {
 void Tracker::write_clean(int param) {
   TrackedOperand& o = operand(param);
   fill(o.storage->shadow, o, 0);
-  if (program().tensors[o.access->tensor].memory == Memory::psum) fill(o.storage->psum, o, 1);
+  if (program().tensors[o.access->tensor].memory == Memory::psum)
+    fill(o.storage->psum, o, zeroes(program(), inst()) ? 3 : 1);
 }
 
 void Tracker::write_where(int param, const std::vector<Shadow>& shadow,
