@@ -7,6 +7,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "kiln/isa/check.h"
 #include "python/src/convert.h"
 #include "python/src/error.h"
@@ -92,6 +94,33 @@ Instruction Trace::issue(std::string name) {
   return {shared_from_this(), handle.id()};
 }
 
+std::vector<isa::InstructionId> Trace::named(const std::string& name) const {
+  std::vector<isa::InstructionId> found;
+  const isa::Program& p = kernel.program();
+  for (std::size_t i = 0; i < p.instructions.size(); ++i) {
+    const std::uint32_t label = p.instructions[i].name;
+    if (label != isa::kNone && p.strings[label] == name) found.push_back(static_cast<isa::InstructionId>(i));
+  }
+  if (found.empty())
+    refuse("nki.R27", "with_schedule names instructions of the kernel", fmt::format("no instruction `{}`", name),
+           "give the instruction name=");
+  return found;
+}
+
+// A name may stand in a loop: each consumer then waits for the latest producer before it.
+void Trace::schedule(const std::string& consumer, const std::vector<std::string>& producers) {
+  for (const std::string& producer : producers) {
+    const auto sources = named(producer);
+    for (const isa::InstructionId id : named(consumer)) {
+      const auto after = std::lower_bound(sources.begin(), sources.end(), id);
+      if (after == sources.begin())
+        refuse("nki.R27", "a consumer follows its producer in the kernel",
+               fmt::format("`{}` comes before `{}`", consumer, producer), "issue the producer first");
+      isa::Kernel::Handle(&kernel, id).depends_on({{&kernel, *(after - 1)}});
+    }
+  }
+}
+
 void bind_trace(nb::module_& m) {
   nb::class_<Instruction>(m, "NkiInstruction", "An issued instruction.")
       .def_ro("id", &Instruction::id)
@@ -112,7 +141,7 @@ void bind_trace(nb::module_& m) {
           "This instruction runs after each of the producers; returns itself.")
       .def("__repr__", [](const Instruction& i) { return fmt::format("<NkiInstruction {}>", i.id); });
 
-  nb::class_<Trace>(m, "Trace")
+  nb::class_<Trace>(m, "Trace", nb::dynamic_attr())
       .def("__init__",
            [](Trace* t, std::string name, std::string target, int lnc, int program_id,
               std::int64_t max_instructions) {
@@ -149,9 +178,11 @@ void bind_trace(nb::module_& m) {
            })
       .def("enter_no_reorder", &Trace::enter_no_reorder)
       .def("leave_no_reorder", &Trace::leave_no_reorder)
-      .def_prop_ro("in_no_reorder", &Trace::in_no_reorder);
+      .def_prop_ro("in_no_reorder", &Trace::in_no_reorder)
+      .def("schedule", &Trace::schedule, "Instructions named `consumer` run after those named in `producers`.");
   nb::class_<Register>(m, "VirtualRegister", "A 32-bit register of an engine's sequencer.")
       .def_ro("id", &Register::id)
+      .def_prop_ro("trace", [](const Register& r) { return r.trace; })
       .def_prop_ro("name", [](const Register& r) { return r.trace->kernel.program().registers[r.id].name; })
       .def("__repr__", [](const Register& r) {
         return fmt::format("<VirtualRegister {}>", r.trace->kernel.program().registers[r.id].name);

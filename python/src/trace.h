@@ -50,6 +50,8 @@ class Trace : public std::enable_shared_from_this<Trace> {
   // it, or throws and takes it back.
   Instruction issue(std::string name);
   std::string unique_name(const std::string& base);
+  // Kernel.with_schedule: instructions named `consumer` run after those named in `producers`.
+  void schedule(const std::string& consumer, const std::vector<std::string>& producers);
 
   // Instructions issued inside nl.no_reorder() are ordered one after the other.
   void enter_no_reorder() { ++no_reorder_; }
@@ -59,6 +61,8 @@ class Trace : public std::enable_shared_from_this<Trace> {
   bool in_no_reorder() const { return no_reorder_ > 0; }
 
  private:
+  std::vector<isa::InstructionId> named(const std::string& name) const;
+
   Locator locator_;
   std::map<std::string, int, std::less<>> names_;
   int no_reorder_ = 0;

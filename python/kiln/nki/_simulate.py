@@ -14,10 +14,10 @@ class NkiWarning(UserWarning):
     """Something that runs, and that the manual advises against or leaves open."""
 
 
-def trace_cores(function, lnc, args, kwargs):
+def trace_cores(function, lnc, args, kwargs, schedule=()):
     """One TracedKernel per core of the logical core."""
     target = _env.target()
-    return [TracedKernel(function, args, kwargs, target, lnc, core) for core in range(lnc)]
+    return [TracedKernel(function, args, kwargs, target, lnc, core, schedule) for core in range(lnc)]
 
 
 def check_all(programs):
@@ -35,7 +35,7 @@ def warn(diagnostics):
 
 def run(function, lnc, args, kwargs, schedule=()):
     """Runs a kernel on the machine and returns what it returns, as arrays."""
-    cores = trace_cores(function, lnc, args, kwargs)
+    cores = trace_cores(function, lnc, args, kwargs, schedule)
     programs = [core.program() for core in cores]
     _require_effect(cores, programs)
     check_all(programs)

@@ -7,7 +7,7 @@ import numpy as np
 
 from kiln import _kiln, _names  # noqa: F401  (registers the namer)
 from kiln._errors import refuse
-from kiln.nki import _arrays, _env, _memory
+from kiln.nki import _arrays, _env, _memory, _registers  # noqa: F401  (gives registers their meaning in Python)
 
 NkiTensor = _kiln.NkiTensor
 
@@ -33,7 +33,7 @@ def running(what):
 class TracedKernel:
     """A kernel that ran once with arguments: `trace`, `arguments` (name -> Argument) and `result` (its return value)."""
 
-    def __init__(self, function, args, kwargs, target, lnc=1, program_id=0):
+    def __init__(self, function, args, kwargs, target, lnc=1, program_id=0, schedule=()):
         self.trace = _kiln.Trace(getattr(function, "__name__", "kernel"), target, lnc, program_id, _env.max_instructions())
         self.arguments = {}
         self._constants = {}
@@ -46,6 +46,11 @@ class TracedKernel:
             args = [self._convert(value, name) for value, name in zip(args, names)]
             kwargs = {name: self._convert(value, name) for name, value in kwargs.items()}
             self.result = call_kernel(function, args, kwargs)
+            if self.trace.open_loops:
+                refuse("nki.R23", "a device loop's body runs to its end", "break or return inside a device loop",
+                       "bound the loop with a register, or make its condition register 0")
+            for consumer, producers in schedule:
+                self.trace.schedule(consumer, producers)
         finally:
             _kiln.activate(outer)
             _this_thread.running = outer_kernel

@@ -51,11 +51,7 @@ def dynamic_range(start, stop=None, step=1):
     lower, upper = (0, start) if stop is None else (start, stop)
     depth = trace.open_loops
     register = _open_loop(trace, lower, upper, step)
-    try:
-        yield register
-    except GeneratorExit:
-        refuse("nki.R23", "a device loop's body runs to its end", "break or return inside nl.dynamic_range",
-               "bound the loop with a register instead")
+    yield register  # a break or return leaves the loop open, which the end of the enclosing one reports
     if trace.open_loops != depth + 1:
         refuse("nki.R23", "a device loop's body runs to its end", "a loop inside it is still open", "end the inner loop first")
     trace.close_loop()

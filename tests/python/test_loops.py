@@ -1,0 +1,146 @@
+"""Device loops and registers from Python: traced once, run as often as the registers say."""
+
+import numpy as np
+import pytest
+
+from kiln import nki
+from kiln.nki import isa as nisa
+from kiln.nki import language as nl
+
+
+def load_register(value):
+    register = nisa.register_alloc()
+    nisa.register_load(register, value)
+    return register
+
+
+def counted(form):
+    """A kernel that adds 1 to a tile n[0, 0] times with the given form of loop."""
+
+    def kernel(n):
+        count = nl.ndarray((1, 1), dtype=n.dtype)
+        nisa.dma_copy(count, n)
+        total = nl.ndarray((4, 3), dtype=nl.float32)
+        nisa.memset(total, 0.0)
+        form(count, lambda: nisa.tensor_scalar(total, total, nl.add, 1.0))
+        out = nl.ndarray((4, 3), dtype=nl.float32, buffer=nl.shared_hbm)
+        nisa.dma_copy(out, total)
+        return out
+
+    return kernel
+
+
+def with_dynamic_range(count, body):
+    for _ in nl.dynamic_range(load_register(count)):
+        body()
+
+
+def with_fori_loop(count, body):
+    nl.fori_loop(0, load_register(count), lambda i: body() and None)
+
+
+def decrement(count, register):
+    nisa.tensor_scalar(count, count, nl.subtract, 1)
+    nisa.register_load(register, count)
+    return register
+
+
+def with_while_loop(count, body):
+    def step(register):
+        body()
+        return decrement(count, register)
+
+    nl.while_loop(load_register(count), step)
+
+
+def with_while_statement(count, body):
+    register = load_register(count)
+    while register:
+        body()
+        decrement(count, register)
+
+
+@pytest.mark.parametrize("trips", [0, 1, 7])
+@pytest.mark.parametrize("form", [with_dynamic_range, with_fori_loop, with_while_loop, with_while_statement])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_device_loop_runs_as_often_as_its_register_says(form, trips):
+    got = nki.simulate(counted(form))(np.array([[trips]], np.int32))
+    np.testing.assert_array_equal(got, np.full((4, 3), trips, np.float32))
+
+
+def test_the_index_addresses_memory():
+    def kernel(x, n):
+        count = nl.ndarray((1, 1), dtype=n.dtype)
+        nisa.dma_copy(count, n)
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        for i in nl.dynamic_range(load_register(count)):
+            row = nl.ndarray((1, x.shape[1]), dtype=x.dtype)
+            nisa.dma_copy(row, x.ap([[x.shape[1], 1], [1, x.shape[1]]], scalar_offset=i, indirect_dim=0))
+            nisa.tensor_scalar(row, row, nl.multiply, 2.0)
+            nisa.dma_copy(out[nl.ds(i, 1), :], row)
+        return out
+
+    x = np.arange(20, dtype=np.float32).reshape(5, 4)
+    np.testing.assert_array_equal(nki.simulate(kernel)(x, np.array([[5]], np.int32)), 2 * x)
+
+
+def breaks_out(n):
+    for _ in nl.dynamic_range(4):
+        break
+
+
+def not_a_loop(n):
+    register = nisa.register_alloc(1)
+    if register:
+        pass
+
+
+@pytest.mark.parametrize("use", [
+    lambda r: r + 1, lambda r: 2 * r, lambda r: int(r), lambda r: range(r), lambda r: r < 3, lambda r: [0, 1][r]])
+def test_python_arithmetic_on_registers_is_a_type_error(use):
+    with pytest.raises(TypeError, match="register"):
+        nki.simulate(lambda x: use(nisa.register_alloc(1)))(np.zeros((1, 1), np.float32))
+
+
+def test_a_register_in_an_if_is_a_type_error():
+    with pytest.raises(TypeError, match="truth of a register"):
+        nki.simulate(not_a_loop)(np.zeros((1, 1), np.float32))
+
+
+def test_break_out_of_a_device_loop_is_refused():
+    with pytest.raises(nisa.NkiValidationError, match="break or return"):
+        nki.simulate(breaks_out)(np.zeros((1, 1), np.float32))
+
+
+def test_device_loops_do_not_stand_in_no_reorder():
+    def kernel(x):
+        with nl.no_reorder():
+            for _ in nl.dynamic_range(2):
+                pass
+
+    with pytest.raises(nisa.NkiValidationError, match="no_reorder"):
+        nki.simulate(kernel)(np.zeros((1, 1), np.float32))
+
+
+@nki.jit
+def scheduled(x):
+    a, b = nl.ndarray(x.shape, x.dtype), nl.ndarray(x.shape, x.dtype)
+    nisa.dma_copy(a, x, name="first")
+    nisa.memset(b, 0.0, name="second")
+    nisa.tensor_tensor(a, a, b, op=nl.add, name="third")
+    out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(out, a)
+    return out
+
+
+def test_with_schedule_adds_edges():
+    x = np.ones((2, 2), np.float32)
+    np.testing.assert_array_equal(scheduled.with_schedule([("second", "first"), ("third", ["first", "second"])])(x), x)
+
+
+@pytest.mark.parametrize("edges, match", [
+    ([("second", "nobody")], "no instruction `nobody`"), ([("first", "second")], "comes before"),
+    ([("first",)], "edge"), ([(1, "first")], "edge")])
+def test_bad_schedules_are_refused(edges, match):
+    with pytest.raises(nisa.NkiValidationError, match=match):
+        scheduled.with_schedule(edges)(np.ones((2, 2), np.float32))
