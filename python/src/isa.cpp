@@ -82,9 +82,15 @@ void push_tile(const Function& f, const ParamInfo& param, Trace& trace, nb::hand
   k.push(tile_of(f, param, trace, value).view);
 }
 
+std::int64_t member_count(AttrType type) { return static_cast<std::int64_t>(isa::enum_members(type).size()); }
+
 void push_enum(const Function& f, const ParamInfo& param, isa::Kernel& k, nb::handle value) {
   PyObject* cls = enum_class(param.type);
   if (cls && reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())) == cls) return k.push_enum(*as_int(value));
+  // Kernels of the 0.2 days keep the vendor's numbers (dge_mode=3) in constants.
+  if (const auto number = as_int(value);
+      number && *number >= 0 && *number < member_count(param.type) && PyLong_CheckExact(value.ptr()))
+    return k.push_enum(*number);
   if (nb::isinstance<nb::str>(value) && param.type == AttrType::MatmulPerfMode) {
     const auto members = isa::enum_members(param.type);
     const auto text = nb::cast<std::string>(value);

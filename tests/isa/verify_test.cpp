@@ -174,6 +174,9 @@ TEST(Verify, AcceptsWhatIsJustInside) {
   };
   for (const char* text : kAccepted) EXPECT_EQ(to_text(verify(program(text))), "") << text;
   EXPECT_EQ(codes(program("tensor t: input sbuf float32 [1, 1]", "fragment")), "");
+  // The other core of a pair may write it.
+  EXPECT_EQ(codes(program("tensor t: output shared_hbm float32 [1]", "lnc 2")), "");
+  EXPECT_EQ(codes(program("tensor t: output hbm float32 [1]", "lnc 2")), "program.R22");
 }
 
 TEST(Verify, FindingsNameTheInstructionAndTheLimit) {
