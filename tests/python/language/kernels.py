@@ -9,7 +9,7 @@ from kiln import nki
 from kiln.nki import _env, _trace
 from kiln.nki import language as nl
 
-TARGETS = ("trn2", "trn3")
+TARGETS = ("trn1", "trn2", "trn3")
 
 
 def _kernel(function):

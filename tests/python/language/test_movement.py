@@ -109,6 +109,8 @@ def test_load_transpose2d_of_a_local_tensor_warns_on_trn1(monkeypatch, rng):
 @pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16, np.uint8])
 def test_transpose(target, rng, dtype):
     x = sample(rng, (int(rng.integers(1, 129)), int(rng.integers(1, 129))), dtype)
+    if target == "trn1" and x.dtype.kind != "u":  # it multiplies with an identity, which spreads NaN and inf
+        x.flat[:3] = 1
     got = run(nl.transpose, x)
     same(got, np.ascontiguousarray(x.T))
     assert lowering(nl.transpose, x) == ["nc_transpose", "tensor_copy"]

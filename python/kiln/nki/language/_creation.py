@@ -69,25 +69,27 @@ def _value_for(dtype, value):
     return value
 
 
-def fill_hbm(dst, fill):
-    """Has `fill` write a tile in SBUF, and copies it all over dst."""
+def fill_hbm(dst, fill, again=False):
+    """Has `fill` write a tile in SBUF, once or again for every copy, and copies it all over dst."""
     flat = dst.reshape((dst.size,))
     columns = min(-(-dst.size // 128), _STAGING_BYTES // dst.dtype.itemsize)
     tile = _tiles.scratch((min(128, -(-dst.size // columns)), columns), dst.dtype)
-    fill(tile)
-    at = 0
-    for rows in _row_counts(dst.size, tile.shape):
-        nisa.dma_copy(flat[at:at + rows * columns], tile[0:rows])
-        at += rows * columns
-    if at < dst.size:
-        nisa.dma_copy(flat[at:], tile[0:1, 0:dst.size - at])
+    for first, part in _pieces(dst.size, tile):
+        if again or first == 0:
+            fill(tile)
+        nisa.dma_copy(flat[first:first + part.size], part)
 
 
-def _row_counts(size, shape):
-    """How many whole rows of a tile each copy takes to cover `size` elements; less than a row may be left."""
-    rows, columns = shape
-    left = size // columns
-    return [rows] * (left // rows) + ([left % rows] if left % rows else [])
+def _pieces(size, tile):
+    """(first element, part of the tile) of the copies that cover `size` elements: whole rows, then a part of one."""
+    rows, columns = tile.shape
+    first = 0
+    while size - first >= columns:
+        part = tile[0:min(rows, (size - first) // columns)]
+        yield first, part
+        first += part.size
+    if first < size:
+        yield first, tile[0:1, 0:size - first]
 
 
 def shared_constant(constant):

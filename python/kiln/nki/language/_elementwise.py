@@ -24,7 +24,7 @@ OPERATORS = {
 
 def binary(name, x, y, dtype=None):
     """A new SBUF tile with the operator applied to tiles, numbers or columns."""
-    _require_operands(name, x, y)
+    require_operands(name, x, y)
     op = token(name)
     if not _tiles.is_tile(y):
         dst = _tiles.like(x, dtype)
@@ -33,7 +33,7 @@ def binary(name, x, y, dtype=None):
         dst = _tiles.like(y, dtype)
         nisa.tensor_scalar(dst, y, op, x, reverse0=True)
     else:
-        dst = _tiles.new(_joint_shape(name, x, y), dtype or _joint_dtype(name, x, y))
+        dst = _tiles.new(joint_shape(name, x, y), dtype or joint_dtype(name, x, y))
         _with_tile(dst, name, x, y)
     return dst
 
@@ -53,7 +53,7 @@ def _with_tile(dst, name, x, y):
     nisa.tensor_tensor(dst, *((wide, data) if swapped else (data, wide)), op)
 
 
-def _require_operands(name, x, y):
+def require_operands(name, x, y):
     for operand in (x, y):
         _tiles.require_number_or_tile(name, operand)
     if not _tiles.is_tile(x) and not _tiles.is_tile(y):
@@ -63,7 +63,7 @@ def _require_operands(name, x, y):
                       "fill a tile: nl.full(x.shape, 2.0, x.dtype); or nisa.tensor_scalar(op0=nl.power), or nl.square")
 
 
-def _joint_shape(name, x, y):
+def joint_shape(name, x, y):
     if x.shape == y.shape:
         return x.shape
     for wide, narrow in ((x, y), (y, x)):
@@ -74,7 +74,7 @@ def _joint_shape(name, x, y):
     _rules.refuse(*_rules.SHAPES, f"nl.{name} of {x.shape} and {y.shape}", f"expand one of them with nl.broadcast_to(tile, {shape})")
 
 
-def _joint_dtype(name, x, y):
+def joint_dtype(name, x, y):
     if x.dtype != y.dtype:
         _rules.refuse(*_rules.DTYPES, f"nl.{name} of {x.dtype} and {y.dtype}", f"pass dtype=, e.g. dtype=nl.{x.dtype}")
     return x.dtype

@@ -170,7 +170,7 @@ def where(condition, x, y, dtype=None):
     for operand in (x, y):
         _tiles.require_number_or_tile("where", operand)
     dst = _tiles.new(condition.shape, dtype or _where_dtype(condition, x, y))
-    on_true, on_false = _fitted("where", x, dst), _fitted("where", y, dst)
+    on_true, on_false = fitted("where", x, dst), fitted("where", y, dst)
     if _tiles.is_tile(on_false):
         nisa.tensor_copy(dst, on_false)
     else:
@@ -190,7 +190,7 @@ def _where_dtype(condition, x, y):
     return dtypes[0] if dtypes else condition.dtype
 
 
-def _fitted(function, operand, dst):
+def fitted(function, operand, dst):
     """A number, or a tile seen in the size of dst."""
     if not _tiles.is_tile(operand) or operand.shape == dst.shape:
         return operand

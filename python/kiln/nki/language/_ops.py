@@ -1,10 +1,13 @@
 """The functions under their names; those that are also operators are called through their token."""
 
-from kiln.nki.language import _activations, _elementwise, _movement, _reductions
+from kiln.nki.language import (
+    _activations, _composite, _division, _elementwise, _movement, _reductions, _rounding, _trigonometry)
 from kiln.nki.language._tokens import instruction_tokens, token
 
-_ELEMENTWISE = {**_elementwise.FUNCTIONS, **_activations.FUNCTIONS}
-_FUNCTIONS = {**_ELEMENTWISE, **_reductions.FUNCTIONS, **{name: getattr(_movement, name) for name in _movement.__all__}}
+_ELEMENTWISE = {name: function for module in (_elementwise, _activations, _trigonometry, _rounding, _division)
+                for name, function in module.FUNCTIONS.items()}
+_FUNCTIONS = {**_ELEMENTWISE, **_reductions.FUNCTIONS,
+              **{name: getattr(module, name) for module in (_movement, _composite) for name in module.__all__}}
 
 
 def _public(name):

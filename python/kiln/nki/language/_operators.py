@@ -1,0 +1,65 @@
+"""Python's operators on tensors: NKI has none, so each names its function; t[...] = value copies."""
+
+from kiln import _kiln
+from kiln.nki import _memory, _removed, isa as nisa
+from kiln.nki.language import _rules, _tiles
+
+OPERATORS = ("nki.R37", "tensors have no operators")
+
+# Operator -> the function to call.
+REWRITES = {
+    "__add__": "nl.add(x, y)", "__sub__": "nl.subtract(x, y)", "__mul__": "nl.multiply(x, y)",
+    "__truediv__": "nl.multiply(x, nl.reciprocal(y))", "__floordiv__": "nl.floor(nl.multiply(x, nl.reciprocal(y)))",
+    "__mod__": "nl.subtract(x, nl.multiply(nl.floor(nl.multiply(x, nl.reciprocal(y))), y))", "__pow__": "nl.power(x, y)",
+    "__matmul__": "nl.matmul(x, y)", "__and__": "nl.bitwise_and(x, y)", "__or__": "nl.bitwise_or(x, y)",
+    "__xor__": "nl.bitwise_xor(x, y)", "__lshift__": "nl.left_shift(x, y)", "__rshift__": "nl.right_shift(x, y)",
+    "__lt__": "nl.less(x, y)", "__le__": "nl.less_equal(x, y)", "__gt__": "nl.greater(x, y)", "__ge__": "nl.greater_equal(x, y)",
+    "__neg__": "nl.negative(x)", "__abs__": "nl.abs(x)", "__invert__": "nl.invert(x)",
+}
+_REFLECTED = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+
+
+def _refuser(name, rewrite):
+    def operator(*operands):
+        _rules.refuse(*OPERATORS, f"`{name}` on a tensor", f"write {rewrite}")
+
+    operator.__name__ = name
+    return operator
+
+
+def assign(tensor, key, value):
+    """tensor[key] = value: copies, and warns that the device's compiler may not take it."""
+    dst = tensor[key]
+    _rules.warn_not_portable("an assignment to a part of a tensor, which is not documented",
+                             "write nisa.tensor_copy, nisa.dma_copy, nisa.memset or nl.store")
+    if not _tiles.is_tile(value):
+        return _assign_number(dst, value)
+    if _tiles.without_ones(dst.shape) != _tiles.without_ones(value.shape):
+        _rules.refuse(*_rules.LAYOUT, f"an assignment of {value.shape} to {dst.shape}", "slice both to one shape")
+    on_chip = [_memory.is_on_chip(t.buffer) for t in (dst, value)]
+    if all(on_chip):
+        return nisa.tensor_copy(dst, value)
+    if _memory.is_psum(value.buffer):  # DMA does not read PSUM
+        staged = _tiles.scratch(value.shape, value.dtype)
+        nisa.tensor_copy(staged, value)
+        value = staged
+    return nisa.dma_copy(dst, value)
+
+
+def _assign_number(dst, value):
+    _tiles.require_number_or_tile("store", value)
+    if not _memory.is_on_chip(dst.buffer):
+        _rules.refuse(*_rules.HBM, f"a number is assigned to `{dst.name}` in HBM", "fill a tile with nl.full and nl.store it")
+    return nisa.memset(dst, value)
+
+
+def _missing(tensor, name):
+    raise _removed.missing(_removed.TENSOR, name, f"tensor.{name}", "a tensor")
+
+
+for _name, _rewrite in REWRITES.items():
+    setattr(_kiln.NkiTensor, _name, _refuser(_name, _rewrite))
+for _name in _REFLECTED:
+    setattr(_kiln.NkiTensor, f"__r{_name}__", _refuser(f"__r{_name}__", REWRITES[f"__{_name}__"]))
+_kiln.NkiTensor.__setitem__ = assign
+_kiln.NkiTensor.__getattr__ = _missing

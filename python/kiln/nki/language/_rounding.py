@@ -1,0 +1,48 @@
+"""floor, ceil and trunc, from the conversion to integers, which rounds to the nearest."""
+
+from kiln.nki import isa as nisa
+from kiln.nki.language import _tiles
+from kiln.nki.language._tokens import token
+
+_INTEGRAL = 2.0**23  # float32 from here on are integers
+
+
+def floor_into(dst, x, up=False):
+    """dst = the integer below x, or above it; for magnitudes under 2^23."""
+    nearest, off = _tiles.scratch(x.shape, "int32"), _tiles.scratch(x.shape, "float32")
+    nisa.tensor_copy(nearest, x)
+    nisa.tensor_tensor(off, nearest, x, token("less" if up else "greater"))
+    nisa.tensor_tensor(dst, nearest, off, token("add" if up else "subtract"))
+
+
+def _rounding(name, rounded):
+    """A function that rounds where x has a fraction, and copies large x, infinities and NaN."""
+    def function(x, dtype=None):
+        _tiles.require_tile(name, x)
+        dst = _tiles.like(x, dtype)
+        nisa.tensor_copy(dst, x)
+        if _tiles.is_float(x.dtype):
+            result, has_fraction = _tiles.scratch(x.shape, dst.dtype), _tiles.scratch(x.shape, "uint8")
+            rounded(result, x)
+            nisa.tensor_scalar(has_fraction, x, token("abs"), op1=token("less"), operand1=_INTEGRAL)
+            nisa.tensor_copy_predicated(dst, result, has_fraction)
+        return dst
+
+    function.__doc__ = f"{name}(x), elementwise."
+    return function
+
+
+def _trunc_into(dst, x):
+    magnitude, sign = _tiles.scratch(x.shape, "float32"), _tiles.scratch(x.shape, "float32")
+    nisa.tensor_scalar(magnitude, x, token("abs"))
+    floor_into(magnitude, magnitude)
+    nisa.activation(sign, token("sign"), x)
+    nisa.tensor_tensor(dst, magnitude, sign, token("multiply"))
+
+
+FUNCTIONS = {
+    "floor": _rounding("floor", floor_into), "trunc": _rounding("trunc", _trunc_into),
+    "ceil": _rounding("ceil", lambda dst, x: floor_into(dst, x, up=True)),
+}
+for _name, _function in FUNCTIONS.items():
+    _function.__name__ = _function.__qualname__ = _name
