@@ -49,9 +49,13 @@ def dict_iteration(scope, node):
         yield hit(node.iter, text=text(node.iter))
 
 
-@check("dict_key", ast.Dict)
+@check("dict_key", ast.Dict, ast.Subscript)
 def dict_key(scope, node):
-    for key in node.keys:
+    if isinstance(node, ast.Subscript):
+        keys = [node.slice] if scope.kind(node.value) == DICT else []
+    else:
+        keys = node.keys
+    for key in keys:
         constant = isinstance(key, ast.Constant) and not isinstance(key.value, str)
         if constant or isinstance(key, ast.Tuple):
             yield hit(key, text=text(key))

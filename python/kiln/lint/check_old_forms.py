@@ -1,11 +1,14 @@
 """Forms of older NKI versions, each with what to write today."""
 
 import ast
+import difflib
 
 from .kinds import INSTRUCTION
 from .module import ISA, LANGUAGE, LEGACY
-from .old_forms import DST_INSTRUCTIONS, ENUM_KEYWORDS, OLD_KEYWORDS, OLD_NAMES, PSUM_INSTRUCTIONS
+from .old_forms import ENUM_KEYWORDS, NEW_NAMES, OLD_KEYWORDS, OLD_NAMES, PSUM_INSTRUCTIONS
 from .registry import check, hit, module_check
+from .rules import version_key
+from .signatures import DST_INSTRUCTIONS, SIGNATURES
 from .syntax import call_code, code, parameters, text
 
 NKI_PACKAGES = ("nki.", f"{LANGUAGE}.", f"{ISA}.")
@@ -99,6 +102,26 @@ def removed_keyword(scope, node):
 @check("deprecated_keyword", ast.Call)
 def deprecated_keyword(scope, node):
     yield from old_keywords(scope.dotted, node, "deprecated_keyword")
+
+
+@check("unknown_keyword", ast.Call)
+def unknown_keyword(scope, node):
+    name = scope.called(node)
+    known = SIGNATURES.get(name)
+    for keyword in node.keywords if known is not None else ():
+        old = {(name, keyword.arg), (name.rpartition(".")[0] + ".*", keyword.arg)} & set(OLD_KEYWORDS)
+        if keyword.arg is not None and keyword.arg not in known and not old:
+            close = difflib.get_close_matches(keyword.arg, known, 1)
+            meant = f"did you mean `{close[0]}=`?" if close else f"it has {', '.join(known) or 'no parameters'}"
+            yield hit(keyword, name=text(node.func), keyword=keyword.arg, rewrite=meant)
+
+
+@check("new_name", ast.Attribute, ast.Name)
+def new_name(scope, node):
+    name = scope.dotted(node)
+    since = NEW_NAMES.get(name)
+    if since and version_key(scope.api_version) < version_key(since):
+        yield hit(node, text=text(node), since=since)
 
 
 def jit_keywords(module, rule):

@@ -118,6 +118,12 @@ def with_as(scope, node):
             yield hit(item.optional_vars, name=text(item.optional_vars))
 
 
+@check("bare_annotation", ast.AnnAssign)
+def bare_annotation(scope, node):
+    if node.value is None and not isinstance(node.target, ast.Name):
+        yield hit(node, text=text(node), target=code(node.target))
+
+
 @check("assert_message", ast.Assert)
 def assert_message(scope, node):
     message = node.msg

@@ -88,7 +88,7 @@ class _Run:
                 plain = name[0] if isinstance(name, tuple) else name
                 found.append(self.whole_file("no_kernel", module.filename, kernel=plain))
         reach = Reach(module, kernels)
-        for scope in [Scope(unit, reach) for unit in reach.units.values()]:
+        for scope in [Scope(unit, reach, self.api_version) for unit in reach.units.values()]:
             found += self.unit(scope)
         homes = [module, *(unit.module for unit in reach.units.values()), *reach.classes.values()]
         runs = [(home, REACHED_CHECKS) for home in dict.fromkeys(homes)] + [(module, MODULE_CHECKS)]

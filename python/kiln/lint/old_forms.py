@@ -5,7 +5,7 @@
 
 from dataclasses import dataclass
 
-from .module import ISA, LANGUAGE
+from .module import COLLECTIVES, ISA, LANGUAGE
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,19 @@ OLD_FORMS = (
     OldForm(f"{ISA}.sendrecv(use_gpsimd_dma=)", "was renamed",
             "write `dma_engine=nisa.dma_engine.gpsimd_dma` for True, `nisa.dma_engine.dma` for False", "0.3.0"),
     OldForm(f"{ISA}.register_move(imm=)", "was renamed", "write `src=`", "0.3.0"),
-    OldForm("nki.collectives.*(num_channels=)", "was renamed", "write `channel_ids=`", "0.3.0"),
+    OldForm(f"{COLLECTIVES}.*(num_channels=)", "was renamed", "write `channel_ids=`", "0.3.0"),
 )  # fmt: skip
 
 OLD_NAMES = {form.name: form for form in OLD_FORMS if not form.name.endswith("=)")}
 OLD_KEYWORDS = {tuple(form.name[:-2].split("(")): form for form in OLD_FORMS if form.name.endswith("=)")}
+
+# Names that came later than 0.2.0.
+NEW_NAMES = {
+    f"{LANGUAGE}.fori_loop": "0.6.0", f"{LANGUAGE}.while_loop": "0.6.0", f"{LANGUAGE}.float8_e8m0fnu": "0.5.0",
+    f"{LANGUAGE}.abs_max": "0.4.0", f"{LANGUAGE}.abs_min": "0.4.0", f"{ISA}.activate2": "0.4.0",
+    f"{ISA}.get_nc_sub_version": "0.5.0", f"{ISA}.topk": "0.6.0", "nki.simulate": "0.3.0",
+    f"{COLLECTIVES}.all_gather_v": "0.6.0",
+}  # fmt: skip
 
 # Attributes of tiles that are gone.
 METHODS = {
@@ -114,12 +122,5 @@ ENUM_KEYWORDS = {
     "reduce_cmd": "nisa.reduce_cmd.{value}", "dma_engine": "nisa.dma_engine.{value}",
 }  # fmt: skip
 
-# Instructions that write `dst`.
-DST_INSTRUCTIONS = frozenset(
-    "dma_copy tensor_copy memset tensor_copy_predicated nc_matmul nc_matmul_mx nc_transpose dma_transpose tensor_tensor "
-    "tensor_scalar tensor_reduce tensor_partition_reduce tensor_scalar_cumulative activation activation_reduce activate2 "
-    "iota affine_select local_gather nc_n_gather bn_stats bn_aggr tensor_tensor_scan nc_stream_shuffle rng dropout "
-    "rand_get_state rand2 exponential reciprocal max8 sequence_bounds scalar_tensor_tensor tensor_scalar_reduce "
-    "dma_compute quantize_mx range_select select_reduce nc_find_index8 nc_match_replace8 nonzero_with_count".split()
-)
+# Instructions whose dst is in PSUM.
 PSUM_INSTRUCTIONS = frozenset("nc_matmul nc_matmul_mx".split())

@@ -135,6 +135,8 @@ RULES = (
          "`as {name}`", "write `with nl.no_reorder():`"),
     Rule(45, "assert_message", "the message of an `assert` is a string",
          "the message is {what}", "write it as an f-string"),
+    Rule(46, "bare_annotation", "an annotation without a value stands on a name",
+         "`{text}`", "assign a value: `{target} = None`"),
 
     # Expressions.
     Rule(50, "comprehension", "kernel code has no comprehensions and no generator expressions",
@@ -227,7 +229,7 @@ RULES = (
          parser="", tracer="error", evidence=DOCUMENTED),
     Rule(112, "loop_statement", "device loops are nl.fori_loop and nl.while_loop",
          "`{text}` is a device loop: deprecated since 0.6.0, and not possible while tracing", "{rewrite}",
-         parser="", tracer="error", evidence=DOCUMENTED),
+         parser="warning", tracer="error", since="0.6.0", evidence=DOCUMENTED),
     Rule(113, "dynamic_step", "the step of a device loop is a positive integer that is known beforehand",
          "step `{text}`", "give a positive integer", **BOTH, evidence=DOCUMENTED),
     Rule(114, "loop_variable", "the variable of a device loop is not written",
@@ -284,6 +286,11 @@ RULES = (
          "`{text}`: {why}", "write `{rewrite}`", **BOTH, evidence=DOCUMENTED),
     Rule(160, "string_mode", "modes and engines are enum members",
          "`{text}`", "write `{rewrite}`", **DOUBT, since="0.3.0", evidence=DOCUMENTED),
+    Rule(161, "unknown_keyword", "calls of nki use keywords that the function has",
+         "`{name}` has no parameter `{keyword}`", "{rewrite}", **BOTH, evidence=DOCUMENTED),
+    Rule(162, "new_name", "kernels use names that their version of NKI has",
+         "`{text}` came with {since}", "write it with the names of the older version, or ask for {since}", **BOTH,
+         until=NEWEST, evidence=DOCUMENTED),
 )
 
 BY_NAME = {rule.name: rule for rule in RULES}

@@ -11,11 +11,12 @@ NO_REORDER = f"{LANGUAGE}.no_reorder"
 
 
 class Scope:
-    def __init__(self, unit, reach):
+    def __init__(self, unit, reach, api_version):
         self.unit = unit
         self.module = unit.module
         self.function = unit.function
         self.reach = reach
+        self.api_version = api_version
         self.imports = unit.module.imports_of(unit.function)
         self.nodes = unit.module.nodes(unit.function)
         inner = [node for node in self.nodes if isinstance(node, FUNCTIONS)]

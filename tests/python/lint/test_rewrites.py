@@ -6,7 +6,8 @@ import re
 import pytest
 
 from kiln import lint
-from kiln.lint.old_forms import DST_INSTRUCTIONS, METHODS, OLD_FORMS
+from kiln.lint.old_forms import METHODS, OLD_FORMS
+from kiln.lint.signatures import DST_INSTRUCTIONS
 
 HEAD = "import nki, nki.language as nl, nki.isa as nisa, numpy as np\n@nki.jit\ndef kernel(x, y, n):\n    a = nl.load(x)\n" \
        "    b = nl.load(y)\n    out = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.shared_hbm)\n"  # fmt: skip
@@ -89,5 +90,5 @@ def test_every_old_method_is_found(name):
 
 @pytest.mark.parametrize("name", sorted(DST_INSTRUCTIONS))
 def test_every_instruction_needs_dst(name):
-    findings = lint.check_source(f"{HEAD}    c = nisa.{name}(data=a)\n    return out\n")
+    findings = lint.check_source(f"{HEAD}    c = nisa.{name}(name='c')\n    return out\n")
     assert [finding.rule for finding in findings] == ["language.R157"]
