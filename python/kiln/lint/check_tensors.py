@@ -113,7 +113,9 @@ def tensor_truth(scope, node):
 
 @check("tensor_attribute", ast.Attribute)
 def tensor_attribute(scope, node):
-    if scope.kind(node.value) == TENSOR and node.attr not in TENSOR_ATTRIBUTES:
+    if scope.kind(node.value) != TENSOR or node.attr in TENSOR_ATTRIBUTES:
+        return
+    if node.attr in METHODS or scope.kinds.is_tile(node.value):
         rewrite = METHODS.get(node.attr, "see the attributes and views of nki.language.NkiTensor")
         yield hit(node, name=node.attr, rewrite=rewrite.format(tensor=text(node.value)))
 

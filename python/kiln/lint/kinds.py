@@ -55,6 +55,19 @@ class Kinds:
                 if (kind := self._common([value for value in values if not is_view_of(value, name)]))
             }
 
+        self._tiles = {
+            name
+            for name, values in bindings.items()
+            if all(self._is_tile_call(value) for value in values if not is_view_of(value, name))
+        }
+
+    def is_tile(self, node):
+        """Is it surely a tensor of nki, not an object of the author's with the same methods?"""
+        return node.id in self._tiles if isinstance(node, ast.Name) else self._is_tile_call(node)
+
+    def _is_tile_call(self, node):
+        return isinstance(node, ast.Call) and (self.dotted(node.func) or "").startswith(f"{LANGUAGE}.")
+
     def _common(self, values):
         kinds = {value if isinstance(value, str) else self.of(value) for value in values if not is_none(value)}
         return kinds.pop() if len(kinds) == 1 else None

@@ -112,7 +112,12 @@ METHODS = {
     "sum": "write `nl.sum({tensor}, axis=…)`",
     "max": "write `nl.max({tensor}, axis=…)`",
     "min": "write `nl.min({tensor}, axis=…)`",
-    "itemsize": "see nl.tile_size and the dtype",
+    "mean": "write `nl.mean({tensor}, axis=…)`",
+    "flatten": "write `{tensor}.flatten_dims(start, end)`, or `{tensor}.reshape(shape)`",
+    "squeeze": "write `{tensor}.squeeze_dim(dim)`",
+    "unsqueeze": "write `{tensor}.expand_dim(dim)`",
+    "item": "a tensor has no value while it is compiled; load it with nisa.register_load",
+    "to": "write `nl.copy({tensor}, dtype=…)`",
 }
 
 # Keywords whose values are enum members, and where the members live.
