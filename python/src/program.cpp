@@ -58,7 +58,7 @@ void poll_signals() {
 }
 
 sim::RunReport run_programs(const std::vector<ProgramRef>& programs, std::map<std::string, Bytes> arrays,
-                            int threads, bool plain) {
+                            int threads, bool plain, std::int64_t max_iterations) {
   sim::Buffers buffers;
   for (auto& [name, bytes] : arrays) buffers[name] = {bytes.data(), bytes.size()};
   std::vector<const isa::Program*> cores;
@@ -66,6 +66,7 @@ sim::RunReport run_programs(const std::vector<ProgramRef>& programs, std::map<st
   sim::RunOptions options;
   options.threads = threads;
   options.plain = plain;
+  options.max_dynamic_iterations = max_iterations;
   options.poll = poll_signals;
   nb::gil_scoped_release released;
   return sim::run(cores, kiln::arch(cores.front()->target), buffers, options);
@@ -142,7 +143,7 @@ void bind_program(nb::module_& m) {
     return std::make_shared<isa::Program>(isa::parse(text, file));
   });
   m.def("run", &run_programs, nb::arg("programs"), nb::arg("arrays"), nb::arg("threads") = 0,
-        nb::arg("plain") = false);
+        nb::arg("plain") = false, nb::arg("max_iterations") = sim::RunOptions().max_dynamic_iterations);
 }
 
 }  // namespace kiln::python

@@ -10,7 +10,6 @@ _TARGETS = {
     "trn3": "trn3", "gen4": "trn3",
 }
 DEFAULT_TARGET = "trn3"
-DEFAULT_MAX_INSTRUCTIONS = 50_000_000
 
 
 def target():
@@ -28,21 +27,27 @@ def generation():
     return {"trn1": 2, "trn2": 3, "trn3": 4}[target()]
 
 
-def max_instructions():
-    """How many instructions a kernel may issue before it counts as one that never ends."""
-    word = os.environ.get("KILN_MAX_INSTRUCTIONS", "")
+def _positive(variable, default):
+    """A positive integer of the environment."""
+    word = os.environ.get(variable, "")
     if not word:
-        return DEFAULT_MAX_INSTRUCTIONS
+        return default
     if not word.isdigit() or int(word) == 0:
-        refuse("nki.R14", "KILN_MAX_INSTRUCTIONS is a positive integer", f"`{word}`", "e.g. 1000000", category="config")
+        refuse("nki.R14", "limits in the environment are positive integers", f"{variable}={word}", "e.g. 1000",
+               category="config")
     return int(word)
+
+
+def max_instructions():
+    """KILN_MAX_INSTRUCTIONS: how many instructions a kernel may issue before it counts as one that never ends."""
+    return _positive("KILN_MAX_INSTRUCTIONS", 50_000_000)
+
+
+def max_iterations():
+    """KILN_MAX_ITERATIONS: how often a device loop may go round before it counts as one that never ends."""
+    return _positive("KILN_MAX_ITERATIONS", 100_000_000)
 
 
 def threads():
-    """Worker threads of the simulator: KILN_THREADS, else one per processor (0)."""
-    word = os.environ.get("KILN_THREADS", "")
-    if not word:
-        return 0
-    if not word.isdigit():
-        refuse("nki.R14", "KILN_THREADS is a positive integer", f"`{word}`", "e.g. 2", category="config")
-    return int(word)
+    """KILN_THREADS: threads of the simulator; 0, the default, is one per processor."""
+    return _positive("KILN_THREADS", 0)

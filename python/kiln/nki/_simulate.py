@@ -40,7 +40,8 @@ def run(function, lnc, args, kwargs, schedule=()):
     _require_effect(cores, programs)
     check_all(programs)
     arrays, fresh = _buffers(cores, programs)
-    report = _kiln.run(programs, {n: _arrays.bytes_of(a) for n, a in arrays.items()}, _env.threads())
+    report = _kiln.run(programs, {n: _arrays.bytes_of(a) for n, a in arrays.items()}, _env.threads(),
+                       max_iterations=_env.max_iterations())
     warn(report.warnings)
     written = {t["name"] for p in programs for t in p.tensors if t["role"] == "inout"}
     for name in written:
