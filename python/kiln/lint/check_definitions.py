@@ -2,14 +2,13 @@
 
 import ast
 
+from .old_forms import OLD_NAMES
+from .reach import ENTRY_DECORATORS
 from .registry import check, hit, module_check
 from .syntax import FUNCTIONS, bound_names, free_names, text
 
-DECORATORS = ("nki.jit", "dataclasses.dataclass")
-PLAIN_DECORATORS = ("staticmethod",)
-# Old entry points mark a kernel too; removed_name speaks of them.
-OLD_ENTRIES = ("nki.baremetal", "nki.benchmark", "nki.profile", "nki.compiler.skip_middle_end_transformations")
-BASES = ("NKIObject", "Enum", "IntEnum", "NamedTuple")
+DECORATORS = ("dataclasses.dataclass", "dataclass", "staticmethod", *ENTRY_DECORATORS)
+BASES = ("NKIObject", "Enum", "NamedTuple")
 
 
 @check("inner_def", ast.FunctionDef)
@@ -70,7 +69,7 @@ def bad_decorators(node, dotted):
     for given in node.decorator_list:
         called = given.func if isinstance(given, ast.Call) else given
         name = dotted(called) or text(called)
-        if name not in DECORATORS + OLD_ENTRIES + PLAIN_DECORATORS and not name.endswith(".dataclass"):
+        if name not in DECORATORS and name not in OLD_NAMES:  # removed_name speaks of the latter
             yield hit(given, name=text(called))
 
 

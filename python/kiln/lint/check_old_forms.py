@@ -29,12 +29,6 @@ def old_names(dotted, nodes, parents, rule):
         yield hit(node, text=text(node), what=f"{form.what} in {form.since}", rewrite=form.rewrite.format(**words))
 
 
-def host_parents(module):
-    if not hasattr(module, "parents"):
-        module.parents = {child: node for node in module.all_nodes for child in ast.iter_child_nodes(node)}
-    return module.parents
-
-
 @check("deprecated_name", ast.Attribute, ast.Name)
 def deprecated_name(scope, node):
     yield from old_names(scope.dotted, [node], scope.parents, "deprecated_name")
@@ -59,24 +53,9 @@ def removed_host_name(module, reach):
     """Entry points that exist no more, in host code."""
     for node in module.all_nodes:
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
-            imports = imports_near(module, node)
-            if (module.dotted(node, imports) or "").count(".") == 1:
-                yield from old_names(lambda name: module.dotted(name, imports), [node], host_parents(module),
-                                     "removed_name")  # fmt: skip
-
-
-def imports_near(module, node):
-    """The imports in sight of a node."""
-    parents = host_parents(module)
-    while node is not None and node not in module.outer_functions:
-        node = parents.get(node)
-    if node is None:
-        return module.imports
-    if not hasattr(module, "imports_cache"):
-        module.imports_cache = {}
-    if node not in module.imports_cache:
-        module.imports_cache[node] = module.imports_of(node)
-    return module.imports_cache[node]
+            name = module.dotted(node, module.imports_near(node)) or ""
+            if name.count(".") == 1:  # nki.baremetal
+                yield from old_names(lambda _: name, [node], module.parents, "removed_name")
 
 
 def old_keywords(dotted, node, rule):
@@ -126,8 +105,8 @@ def new_name(scope, node):
 
 def jit_keywords(module, rule):
     for node in module.all_nodes:
-        if isinstance(node, ast.Call) and module.dotted(node.func) == "nki.jit":
-            yield from old_keywords(module.dotted, node, rule)
+        if isinstance(node, ast.Call) and module.dotted(node.func, module.imports_near(node)) == "nki.jit":
+            yield from old_keywords(lambda _: "nki.jit", node, rule)
 
 
 @module_check("removed_keyword")

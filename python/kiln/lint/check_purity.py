@@ -5,12 +5,9 @@ import ast
 from .check_calls import is_host
 from .reach import ENTRY_CALLS
 from .registry import check, hit, module_check
-from .syntax import code, target_names, text, walk
+from .syntax import code, text
 
 STATEFUL = ("os.environ", "os.getenv", "random", "numpy.random", "secrets", "time", "uuid", "os.urandom", "datetime")
-CHANGING_METHODS = frozenset(
-    "append extend insert remove pop clear sort reverse update setdefault popitem add discard".split()
-)
 NUMPY_DTYPES = {
     "float32": "nl.float32", "float16": "nl.float16", "int8": "nl.int8", "int16": "nl.int16", "int32": "nl.int32",
     "uint8": "nl.uint8", "uint16": "nl.uint16", "uint32": "nl.uint32", "bool_": "nl.bool_", "bool": "nl.bool_",
@@ -25,40 +22,11 @@ ML_DTYPES = {
 
 @check("mutable_global", ast.Name)
 def mutable_global(scope, node):
-    if node.id in scope.locals or node.id not in scope.module.values or not isinstance(node.ctx, ast.Load):
+    if node.id in scope.locals or node.id in scope.imports or not isinstance(node.ctx, ast.Load):
         return
-    line = changes(scope.module).get(node.id)
+    line = scope.module.changed_variables().get(node.id)
     if line is not None:
         yield hit(node, name=node.id, line=line)
-
-
-def changes(module):
-    """module variable -> the line of a function that changes it; kept with the module."""
-    if not hasattr(module, "changed_lines"):
-        module.changed_lines = {}
-        for function in module.outer_functions:
-            for name, line in changes_in(function):
-                module.changed_lines.setdefault(name, line)
-    return module.changed_lines
-
-
-def changes_in(function):
-    declared = {name for node in walk(function, into_functions=False) if isinstance(node, ast.Global)
-                for name in node.names}  # fmt: skip
-    bound = {name for node in walk(function, into_functions=False) if isinstance(node, ast.Name)
-             and isinstance(node.ctx, ast.Store) for name in [node.id]} | {
-                 arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)}  # fmt: skip
-    for node in walk(function, into_functions=False):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
-        for target in targets:
-            for name in target_names(target):
-                if name in declared:
-                    yield name, node.lineno
-            if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id not in bound:
-                yield target.value.id, node.lineno
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING_METHODS:
-            if isinstance(node.func.value, ast.Name) and node.func.value.id not in bound - declared:
-                yield node.func.value.id, node.lineno
 
 
 @check("outside_state", ast.Call, ast.Attribute)
@@ -103,16 +71,9 @@ def list_argument(module, reach):
 def numpy_dtype_argument(module, reach):
     for _, call in kernel_calls(module, reach):
         for arg in [*call.args, *(keyword.value for keyword in call.keywords)]:
-            rewrite = nki_dtype(module.dotted(arg, imports_at(module, call)))
+            rewrite = nki_dtype(module.dotted(arg, module.imports_near(call)))
             if rewrite:
                 yield hit(arg, text=text(arg), rewrite=rewrite)
-
-
-def imports_at(module, node):
-    for function in module.outer_functions:
-        if any(inner is node for inner in ast.walk(function)):
-            return module.imports_of(function)
-    return module.imports
 
 
 def kernel_calls(module, reach):
@@ -125,7 +86,7 @@ def kernel_calls(module, reach):
         called = node.func
         while isinstance(called, (ast.Subscript, ast.Call)):
             if isinstance(called, ast.Call):
-                name = module.dotted(called.func)
+                name = module.dotted(called.func, module.imports_near(node))
                 called = called.args[0] if called.args and name in ENTRY_CALLS else None
             else:
                 called = called.value

@@ -5,7 +5,7 @@ import inspect
 import os
 import textwrap
 
-from . import (
+from . import (  # they register their checks
     check_calls, check_containers, check_definitions, check_device_loops, check_expressions, check_old_forms,
     check_purity, check_statements, check_tensors,
 )  # fmt: skip
@@ -15,9 +15,6 @@ from .reach import Reach, find_kernels
 from .registry import CHECKS, MODULE_CHECKS, REACHED_CHECKS
 from .rules import BY_NAME, NEWEST, PROFILES
 from .scope import Scope
-
-CHECK_FILES = (check_calls, check_containers, check_definitions, check_device_loops, check_expressions, check_old_forms,
-               check_purity, check_statements, check_tensors)  # fmt: skip
 
 
 def check_source(text, filename="<kernel>", kernels=None, profiles=PROFILES, api_version=NEWEST):

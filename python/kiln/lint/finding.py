@@ -40,9 +40,17 @@ class Finding:
             lines.append(f"{' ' * gutter} | {self.carets()}")
         allowed = BY_LABEL[self.rule].allowed
         notes = [("rule", self.title), ("allowed", allowed.replace("{{", "{").replace("}}", "}")), ("help", self.help),
-                 ("profile", " and ".join(self.profiles))]
+                 ("profile", " and ".join(self.profile_text(profile) for profile in self.profiles))]
         lines += [f"{' ' * gutter} = {label}: {text}" for label, text in notes if text]
         return "\n".join(lines)
+
+    def severity_in(self, profile):
+        return getattr(BY_LABEL[self.rule], profile)
+
+    def profile_text(self, profile):
+        """The front end, and its own severity when the finding's is another."""
+        own = self.severity_in(profile)
+        return profile if own == self.severity else f"{profile} ({own})"
 
     def carets(self):
         before, marked = self.source[: self.column - 1], self.source[self.column - 1 : self.end_column - 1]
@@ -54,7 +62,8 @@ class Finding:
             "severity": self.severity, "category": "language", "code": self.rule, "rule": self.title,
             "file": self.file, "line": self.line, "column": self.column, "end_column": self.end_column, "stack": [],
             "context": self.source.strip(), "found": self.message, "allowed": BY_LABEL[self.rule].allowed,
-            "help": self.help, "notes": [], "profiles": list(self.profiles),
+            "help": self.help, "notes": [], 
+            "profiles": {profile: self.severity_in(profile) for profile in self.profiles},
         }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 import ast
 import os
 
+from .changes import changed_variables
 from .syntax import FUNCTIONS, target_names, walk
 
 MAX_SOURCE_BYTES = 16 << 20
@@ -48,8 +49,10 @@ class Module:
         self.outer_functions = {}  # function -> enclosing functions, innermost first
         self._imports_of = {}
         self._nodes = {}
+        self._changed = None
         self._inner_imports = {}  # function -> imports inside
         self.all_nodes = []
+        self.parents = {}
         self._collect(self.tree.body)
         self._nest()
 
@@ -88,7 +91,15 @@ class Module:
             elif isinstance(node, (ast.Import, ast.ImportFrom)):
                 for function in outer:
                     self._inner_imports.setdefault(function, []).append(node)
-            stack.extend((child, outer) for child in ast.iter_child_nodes(node))
+            for child in ast.iter_child_nodes(node):
+                self.parents[child] = node
+                stack.append((child, outer))
+
+    def changed_variables(self):
+        """Module variables that functions change, and the line of a change."""
+        if self._changed is None:
+            self._changed = changed_variables(self.outer_functions, self.values)
+        return self._changed
 
     def nodes(self, function):
         """All nodes of kernel code of a function."""
@@ -105,6 +116,12 @@ class Module:
                     inner.update(import_names(node))
             self._imports_of[function] = {**self.imports, **inner} if inner else self.imports
         return self._imports_of[function]
+
+    def imports_near(self, node):
+        """Imports in sight of any node."""
+        while node is not None and node not in self.outer_functions:
+            node = self.parents.get(node)
+        return self.imports if node is None else self.imports_of(node)
 
     def dotted(self, node, imports=None, hidden=()):
         """The full name of `a.b.c`, with `neuronxcc.nki` read as `nki`; None when it is no imported name."""

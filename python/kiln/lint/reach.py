@@ -110,7 +110,7 @@ class Reach:
         elif name in imports:
             self._import(module, imports[name], depth)
         for value in module.values.get(name, []):
-            for used in names_of_value(value):
+            for used in names_of_value(module, value):
                 self._refer(module, used, module.imports, depth + 1)
 
     def _import(self, module, dotted, depth=0):
@@ -132,10 +132,13 @@ class Reach:
                 self._add(Unit(module, member, owner=node))
 
 
-def names_of_value(value):
-    """Names that a module variable hands on: `x = f`, `x = Class(…)`, and functions kept in a container."""
+def names_of_value(module, value):
+    """Names that a module variable hands on: `x = f`, `x = Class(…)`, and functions kept in a container.
+
+    A function that made the value ran when the file was imported: it is host code."""
     if isinstance(value, ast.Call):
-        value = value.func
+        made_by = value.func
+        return [made_by.id] if isinstance(made_by, ast.Name) and made_by.id in module.classes else []
     parts = [value]
     if isinstance(value, (ast.Tuple, ast.List)):
         parts = value.elts

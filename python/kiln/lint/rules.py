@@ -97,7 +97,8 @@ RULES = (
     Rule(19, "decorator", "functions of the call tree are decorated with nki.jit, dataclass or staticmethod only",
          "decorator `{name}`", "drop the decorator, or call the undecorated function"),
     Rule(20, "class_base", "classes of kernel code derive directly from NKIObject or Enum (NamedTuple is tolerated)",
-         "class `{name}` {bases}", "write `class {name}(nl.NKIObject):`", evidence=DOCUMENTED),
+         "class `{name}` {bases}", "write `class {name}(nl.NKIObject):`, or `class {name}(Enum):` for an enumeration",
+         evidence=DOCUMENTED),
     Rule(21, "class_statement", "the body of a class has fields, methods and a docstring only",
          "{what} in the body of class `{name}`", "move it out of the class body"),
 

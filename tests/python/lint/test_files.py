@@ -250,6 +250,14 @@ def test_text():
     ]
 
 
+def test_text_tells_the_front_ends_apart():
+    text = "import nki\nimport nki.language as nl\n@nki.jit\ndef kernel(x):\n    a = nl.load(x)\n    a[0:1] = 0\n    return x\n"
+    [finding] = lint.check_source(text, "kernel.py")
+    assert str(finding).splitlines()[-1] == "   = profile: parser and tracer (warning)"
+    [finding] = lint.check_source(text, "kernel.py", profiles=["tracer"])
+    assert (finding.severity, str(finding).splitlines()[-1]) == ("warning", "   = profile: tracer")
+
+
 def test_carets_below_wide_characters_and_tabs():
     text = "import nki\n@nki.jit\ndef f(x):\n\ts = '日本' + str({1})\n"
     [finding] = lint.check_source(text, "k.py")
@@ -270,7 +278,7 @@ def test_json():
     [one] = shown["diagnostics"]
     assert {key: one[key] for key in ("severity", "code", "file", "line", "column", "end_column", "profiles")} == {
         "severity": "error", "code": "language.R50", "file": "kernel.py", "line": 6, "column": 9, "end_column": 30,
-        "profiles": ["parser"]}  # fmt: skip
+        "profiles": {"parser": "error"}}  # fmt: skip
     assert json.loads(lint.as_json([])) == {"ok": True, "diagnostics": []}
 
 
