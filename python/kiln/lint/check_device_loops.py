@@ -77,8 +77,8 @@ def loop_statement(scope, node):
     given = [code(arg) for arg in node.iter.args]
     lower, upper = ("0", given[0]) if len(given) == 1 else (*given, "0", "…")[:2]
     step = f", step={given[2]}" if len(given) > 2 else ""
-    yield hit(node.iter, text=text(node.iter),
-              rewrite=f"nl.fori_loop({lower}, {upper}, body{step}), where `body({text(node.target)})` is the loop body")  # fmt: skip
+    body = f"where `body({text(node.target)})` is the loop body"
+    yield hit(node.iter, text=text(node.iter), rewrite=f"nl.fori_loop({lower}, {upper}, body{step}), {body}")
 
 
 @check("dynamic_step", ast.Call)

@@ -76,8 +76,8 @@ def large_int(scope, node):
         if negative and node.value == INT32_MAX + 1:
             yield hit(parent, value=-node.value, rewrite="write `-2147483647 - 1`")
         elif not negative and node.value < 2**32:
-            yield hit(node, value=node.value,
-                      rewrite=f"for a bit pattern write the int32 with the same bits, {int32_text(node.value)}")  # fmt: skip
+            same_bits = f"for a bit pattern write the int32 with the same bits, {int32_text(node.value)}"
+            yield hit(node, value=node.value, rewrite=same_bits)
         else:
             value = -node.value if negative else node.value
             yield hit(parent if negative else node, value=value, rewrite="pass a float, or split the number")

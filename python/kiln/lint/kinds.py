@@ -15,8 +15,8 @@ LIST, DICT, STR, TUPLE = "list", "dict", "str", "tuple"
 
 # Functions of nki.language that return no tile.
 NO_TILE = frozenset(
-    "affine_range sequential_range static_range dynamic_range range fori_loop while_loop no_reorder ds store program_id "
-    "num_programs program_ndim is_hbm is_on_chip is_psum is_sbuf device_print random_seed par_dim nc spmd_dim "
+    "affine_range sequential_range static_range dynamic_range range fori_loop while_loop no_reorder ds store "
+    "program_id num_programs program_ndim is_hbm is_on_chip is_psum is_sbuf device_print random_seed par_dim nc spmd_dim "
     "arange mgrid NKIObject MemoryRegion".split()
 )
 # Functions of nki.isa that write no dst, or whose result is a value.
@@ -26,8 +26,8 @@ REGISTER_SOURCES = frozenset([
     f"{COLLECTIVES}.collective_permute_implicit_current_processing_rank_id",
 ])  # fmt: skip
 TENSOR_VIEWS = frozenset(
-    "slice select vector_select permute broadcast expand_dim squeeze_dim reshape_dim flatten_dims reshape rearrange view "
-    "reinterpret_cast ap indirect".split()
+    "slice select vector_select permute broadcast expand_dim squeeze_dim reshape_dim flatten_dims reshape rearrange "
+    "view reinterpret_cast ap indirect".split()
 )
 TENSOR_ATTRIBUTES = TENSOR_VIEWS | frozenset(
     "shape strides offset dtype buffer name ndim size address get_pattern is_contiguous is_indirect pattern "

@@ -28,10 +28,11 @@ def names(package, rows, removed=True):
 
 OLD_FORMS = (
     *names(LANGUAGE, [
-        ("arange", "was removed", "index with slices: `t[0:n]`; a strided or shifted pattern with `t.ap(...)`", "0.2.0"),
+        ("arange", "was removed", "index with slices: `t[0:n]`; a strided or shifted pattern with `t.ap(...)`",
+         "0.2.0"),
         ("mgrid", "was removed", "index with slices: `t[0:p, 0:f]`", "0.2.0"),
-        ("par_dim", "was removed", "write `{arg}`: the first dimension is the partition dimension; put block dimensions "
-         "into a list of tiles", "0.2.0"),
+        ("par_dim", "was removed", "write `{arg}`: the first dimension is the partition dimension; put block "
+         "dimensions into a list of tiles", "0.2.0"),
         ("nc", "was removed", "launch with `kernel[2]`", "0.2.0"),
         ("spmd_dim", "was removed", "launch with `kernel[2]`", "0.2.0"),
         ("cast", "does not exist", "write `nl.copy({arg}, dtype=…)`", "0.2.0"),
@@ -45,8 +46,10 @@ OLD_FORMS = (
         ("psum_fmax", "is deprecated", "use the byte constants of nl.tile_size", "0.4.0"),
     ], removed=False),
     *names(ISA, [
-        ("tensor_copy_dynamic_src", "was removed", "nisa.tensor_copy(dst=…, src=view.ap(..., scalar_offset=…))", "0.4.0"),
-        ("tensor_copy_dynamic_dst", "was removed", "nisa.tensor_copy(dst=view.ap(..., scalar_offset=…), src=…)", "0.4.0"),
+        ("tensor_copy_dynamic_src", "was removed", "nisa.tensor_copy(dst=…, src=view.ap(..., scalar_offset=…))",
+         "0.4.0"),
+        ("tensor_copy_dynamic_dst", "was removed", "nisa.tensor_copy(dst=view.ap(..., scalar_offset=…), src=…)",
+         "0.4.0"),
         ("builtin_custom_op", "was removed", "write it with instructions", "0.2.0"),
         ("fp32", "was removed", "write the number: fp32.min is -3.4028235e38", "0.2.0"),
     ]),

@@ -30,7 +30,7 @@ def check(rule, *types):
 
 
 def module_check(rule, reached=False):
-    """Registers a check of a whole file; `reached`: of all files with kernel code, not only of the one that is given."""
+    """Registers a check of a whole file; `reached`: of all files with kernel code, not only the one that is given."""
     checks = REACHED_CHECKS if reached else MODULE_CHECKS
 
     def register(function):
