@@ -1,4 +1,4 @@
-"""Names that older NKI had and 0.6.0 has not, with what to write instead. The tables are walked by the documentation too."""
+"""Names that older NKI had and 0.6.0 has not, with what to write instead. The documentation walks the tables too."""
 
 from kiln import _kiln
 from kiln._errors import NkiValidationError
@@ -10,11 +10,12 @@ LANGUAGE = {
     "atomic_rmw": "nisa.dma_compute(dst, [dst, src], reduce_op=nl.add)",
     "cast": "nl.copy(x, dtype=nl.float32)",
     "fp32": "the number: -3.4028235e38 for nl.fp32.min",
-    "loop_reduce": "nisa.nc_matmul(..., accumulate=True) over one PSUM tile, or nl.add into a tile that lives outside the loop",
+    "loop_reduce": "nisa.nc_matmul(..., accumulate=True) over one PSUM tile, or nl.add into a tile that lives outside "
+                   "the loop",
     "mgrid": "slices, t[0:128, 4:8], or an explicit pattern, t.ap(pattern=[[step, num], ...])",
     "nc": "kernel[2](...): the launch grid is one int, the number of cores",
-    "par_dim": "the size alone, (128, 512): dimension 0 of a tile is the partition dimension; fold blocks into the free "
-               "dimensions, (128, blocks, 512), or keep a list of tiles",
+    "par_dim": "the size alone, (128, 512): dimension 0 of a tile is the partition dimension; fold blocks into the "
+               "free dimensions, (128, blocks, 512), or keep a list of tiles",
     "simulate_kernel": "nki.simulate(kernel)(...)",
     "spmd_dim": "kernel[2](...): the launch grid is one int, the number of cores",
     "static_cast": "nl.copy(x, dtype=nl.float32); for the same bits x.view(nl.float32)",

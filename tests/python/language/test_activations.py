@@ -43,7 +43,8 @@ REFERENCES = {
     "abs": (np.abs, -100, 100),
     "negative": (np.negative, -100, 100),
 }
-OTHER_INSTRUCTION = {"rsqrt": "tensor_scalar", "reciprocal": "reciprocal", "abs": "tensor_scalar", "negative": "tensor_scalar"}
+OTHER_INSTRUCTION = {"rsqrt": "tensor_scalar", "reciprocal": "reciprocal", "abs": "tensor_scalar",
+                     "negative": "tensor_scalar"}
 
 
 @pytest.mark.parametrize("name", REFERENCES)

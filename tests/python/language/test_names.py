@@ -15,17 +15,19 @@ from kiln.nki import language as nl
 
 CREATION = "ndarray zeros ones full zeros_like empty_like shared_constant shared_identity_matrix rand random_seed"
 MOVEMENT = "load store load_transpose2d copy transpose matmul broadcast_to expand_dims where gather_flattened ds"
-BINARY = ("add subtract multiply maximum minimum divide power mod fmod abs_max abs_min equal not_equal less less_equal greater "
-          "greater_equal bitwise_and bitwise_or bitwise_xor left_shift right_shift logical_and logical_or logical_xor")
-UNARY = ("abs square negative sign invert logical_not exp log sqrt rsqrt reciprocal sin cos tan arctan tanh sigmoid relu gelu "
-         "softplus mish erf silu gelu_apprx_tanh gelu_apprx_sigmoid gelu_dx silu_dx erf_dx gelu_apprx_sigmoid_dx ceil floor trunc")
+BINARY = ("add subtract multiply maximum minimum divide power mod fmod abs_max abs_min equal not_equal less "
+          "less_equal greater greater_equal bitwise_and bitwise_or bitwise_xor left_shift right_shift "
+          "logical_and logical_or logical_xor")
+UNARY = ("abs square negative sign invert logical_not exp log sqrt rsqrt reciprocal sin cos tan arctan tanh sigmoid "
+         "relu gelu softplus mish erf silu gelu_apprx_tanh gelu_apprx_sigmoid gelu_dx silu_dx erf_dx "
+         "gelu_apprx_sigmoid_dx ceil floor trunc")
 REDUCTIONS = "sum max min mean prod var all softmax rms_norm dropout"
-CONTROL = ("affine_range sequential_range static_range dynamic_range fori_loop while_loop no_reorder program_id num_programs "
-           "program_ndim is_hbm is_on_chip is_psum is_sbuf")
+CONTROL = ("affine_range sequential_range static_range dynamic_range fori_loop while_loop no_reorder program_id "
+           "num_programs program_ndim is_hbm is_on_chip is_psum is_sbuf")
 TOKENS = "prelu bypass average"
 VALUES = "sbuf psum hbm private_hbm shared_hbm tile_size NKIObject MemoryRegion"
-DTYPES = ("bool_ int8 int16 int32 uint8 uint16 uint32 float16 bfloat16 float32 tfloat32 float8_e4m3 float8_e4m3fn float8_e5m2 "
-          "float8_e8m0fnu float8_e4m3fn_x4 float8_e5m2_x4 float4_e2m1fn_x4")
+DTYPES = ("bool_ int8 int16 int32 uint8 uint16 uint32 float16 bfloat16 float32 tfloat32 float8_e4m3 float8_e4m3fn "
+          "float8_e5m2 float8_e8m0fnu float8_e4m3fn_x4 float8_e5m2_x4 float4_e2m1fn_x4")
 
 
 def names(*groups):
@@ -55,7 +57,8 @@ def test_values_are_there(name):
 def test_functions_and_tokens_are_the_same_object(rng):
     x = rng.standard_normal((4, 5)).astype(np.float32)
     table = {nl.add: "add", nl.exp: "exp"}
-    assert table[nl.add] == "add" and nl.add == nl.add and nl.add != nl.subtract and (nl.max, nl.copy) == (nl.max, nl.copy)
+    assert table[nl.add] == "add" and nl.add == nl.add and nl.add != nl.subtract
+    assert (nl.max, nl.copy) == (nl.max, nl.copy)
 
     def both(t, op):
         dst = nl.ndarray(t.shape, t.dtype)

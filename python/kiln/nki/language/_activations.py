@@ -5,8 +5,9 @@ from kiln.nki.language import _tiles
 from kiln.nki.language._tokens import token
 
 # Functions that are one activation of the scalar engine.
-ACTIVATIONS = ("arctan", "erf", "erf_dx", "exp", "gelu", "gelu_apprx_sigmoid", "gelu_apprx_sigmoid_dx", "gelu_apprx_tanh",
-               "gelu_dx", "log", "mish", "relu", "sigmoid", "sign", "silu", "silu_dx", "softplus", "sqrt", "square", "tanh")
+ACTIVATIONS = (
+    "arctan", "erf", "erf_dx", "exp", "gelu", "gelu_apprx_sigmoid", "gelu_apprx_sigmoid_dx", "gelu_apprx_tanh",
+    "gelu_dx", "log", "mish", "relu", "sigmoid", "sign", "silu", "silu_dx", "softplus", "sqrt", "square", "tanh")
 
 
 def _activation(name):
@@ -72,6 +73,7 @@ def rsqrt(x, dtype=None):
 
 
 FUNCTIONS = {name: _activation(name) for name in ACTIVATIONS}
-FUNCTIONS.update(abs=absolute, negative=negative, invert=invert, logical_not=logical_not, reciprocal=reciprocal, rsqrt=rsqrt)
+FUNCTIONS.update(abs=absolute, negative=negative, invert=invert, logical_not=logical_not, reciprocal=reciprocal,
+                 rsqrt=rsqrt)
 for _name, _function in FUNCTIONS.items():
     _function.__name__ = _function.__qualname__ = _name

@@ -107,6 +107,7 @@ def shared_identity_matrix(n, dtype="uint8", dst=None):
     if dst is None:
         dst = _tiles.new((n, n), dtype)
     elif dst.shape != (n, n):
-        _rules.refuse(*_rules.LAYOUT, f"dst of nl.shared_identity_matrix({n}) has shape {dst.shape}", f"pass a ({n}, {n}) tile")
+        _rules.refuse(*_rules.LAYOUT, f"dst of nl.shared_identity_matrix({n}) has shape {dst.shape}",
+                      f"pass a ({n}, {n}) tile")
     nisa.dma_copy(dst, shared_constant(np.eye(n, dtype=_arrays.numpy_dtype(dst.dtype))))
     return dst

@@ -82,7 +82,8 @@ def _modulus(name, sign_of_divisor):
         nisa.tensor_copy(dst, result)
         return dst
 
-    function.__doc__ = f"The remainder of x / y with the sign of {'y' if sign_of_divisor else 'x'}. The device has none: this warns."
+    sign = "y" if sign_of_divisor else "x"
+    function.__doc__ = f"The remainder of x / y with the sign of {sign}. The device has none: this warns."
     return function
 
 

@@ -11,7 +11,8 @@ OPERATORS = {
     "add": "x + y", "subtract": "x - y", "multiply": "x * y",
     "maximum": "the larger of x and y", "minimum": "the smaller of x and y",
     "power": "x to the power y, on gpsimd; both are tiles in SBUF",
-    "abs_max": "the one with the larger magnitude, y when they tie", "abs_min": "the one with the smaller magnitude, y when they tie",
+    "abs_max": "the one with the larger magnitude, y when they tie",
+    "abs_min": "the one with the smaller magnitude, y when they tie",
     "equal": "1 where x == y, else 0", "not_equal": "1 where x != y, else 0",
     "less": "1 where x < y, else 0", "less_equal": "1 where x <= y, else 0",
     "greater": "1 where x > y, else 0", "greater_equal": "1 where x >= y, else 0",
@@ -57,7 +58,8 @@ def require_operands(name, x, y):
     for operand in (x, y):
         _tiles.require_number_or_tile(name, operand)
     if not _tiles.is_tile(x) and not _tiles.is_tile(y):
-        _rules.refuse(*_rules.TILE, f"nl.{name} of two numbers", "compute with Python's operators while the kernel is traced")
+        _rules.refuse(*_rules.TILE, f"nl.{name} of two numbers",
+                      "compute with Python's operators while the kernel is traced")
     if name == "power" and not (_tiles.is_tile(x) and _tiles.is_tile(y)):
         _rules.refuse(*_rules.TILE, "nl.power with a number",
                       "fill a tile: nl.full(x.shape, 2.0, x.dtype); or nisa.tensor_scalar(op0=nl.power), or nl.square")
@@ -71,7 +73,8 @@ def joint_shape(name, x, y):
             return wide.shape
     rank = max(len(x.shape), len(y.shape))
     shape = tuple(max(t.shape[i] if i < len(t.shape) else 1 for t in (x, y)) for i in range(rank))
-    _rules.refuse(*_rules.SHAPES, f"nl.{name} of {x.shape} and {y.shape}", f"expand one of them with nl.broadcast_to(tile, {shape})")
+    _rules.refuse(*_rules.SHAPES, f"nl.{name} of {x.shape} and {y.shape}",
+                  f"expand one of them with nl.broadcast_to(tile, {shape})")
 
 
 def joint_dtype(name, x, y):

@@ -16,8 +16,9 @@ def _require_hbm(function, tensor, role, help):
 
 def _require_tile_shape(function, shape, source):
     if len(shape) < 2:
+        n = shape[0]
         _rules.refuse(*_rules.LAYOUT, f"nl.{function} of shape {shape}",
-                      f"tiles have two dimensions or more: pass {source}.reshape(({shape[0]}, 1)) or .reshape((1, {shape[0]}))")
+                      f"tiles have two dimensions or more: pass {source}.reshape(({n}, 1)) or .reshape((1, {n}))")
     if shape[0] > 128:
         _rules.refuse(*_rules.LAYOUT, f"nl.{function} makes a tile of {shape[0]} partitions",
                       "a tile has at most 128 partitions: take slices of 128 in a loop")
@@ -51,7 +52,8 @@ def load_transpose2d(src, dtype=None):
     """The transpose of a 2-D tensor in HBM as a new SBUF tile."""
     _require_hbm("load_transpose2d", src, "src", "transpose tiles on chip with nl.transpose")
     if len(src.shape) != 2:
-        _rules.refuse(*_rules.LAYOUT, f"nl.load_transpose2d of shape {src.shape}", "slice or reshape src to two dimensions")
+        _rules.refuse(*_rules.LAYOUT, f"nl.load_transpose2d of shape {src.shape}",
+                      "slice or reshape src to two dimensions")
     shape = (src.shape[1], src.shape[0])
     _require_tile_shape("load_transpose2d", shape, "src")
     if nisa.get_nc_version() == nisa.nc_version.gen2 and not _trace.running("nl.load_transpose2d").is_argument(src):
@@ -108,7 +110,8 @@ def matmul(x, y, transpose_x=False):
     for operand in (x, y):
         _tiles.require_tile("matmul", operand)
         if len(operand.shape) != 2:
-            _rules.refuse(*_rules.LAYOUT, f"nl.matmul of shape {operand.shape}", "reshape the operands to two dimensions")
+            _rules.refuse(*_rules.LAYOUT, f"nl.matmul of shape {operand.shape}",
+                          "reshape the operands to two dimensions")
     inner = x.shape[0] if transpose_x else x.shape[1]
     if inner != y.shape[0]:
         _rules.refuse(*_rules.LAYOUT, f"nl.matmul of {x.shape} and {y.shape}, transpose_x={transpose_x}",
@@ -196,7 +199,8 @@ def fitted(function, operand, dst):
         return operand
     if operand.shape[0] == dst.shape[0] and _tiles.is_column(operand):
         return _tiles.spread(operand, _tiles.free_size(dst))
-    _rules.refuse(*_rules.SHAPES, f"nl.{function} of {operand.shape} with {dst.shape}", "expand it with nl.broadcast_to")
+    _rules.refuse(*_rules.SHAPES, f"nl.{function} of {operand.shape} with {dst.shape}",
+                  "expand it with nl.broadcast_to")
 
 
 def _predicate(condition):
@@ -212,7 +216,8 @@ def gather_flattened(data, indices, axis=0, dtype=None):
     _tiles.require_tile("gather_flattened", data)
     _tiles.require_tile("gather_flattened", indices)
     if axis != 0:
-        _rules.refuse(*_rules.LAYOUT, f"nl.gather_flattened along axis {axis}", "leave axis out; the free dimensions are flattened")
+        _rules.refuse(*_rules.LAYOUT, f"nl.gather_flattened along axis {axis}",
+                      "leave axis out; the free dimensions are flattened")
     if indices.dtype != "uint32":
         unsigned = _tiles.scratch(indices.shape, "uint32")
         nisa.tensor_copy(unsigned, indices)

@@ -9,14 +9,17 @@ OPERATORS = ("nki.R37", "tensors have no operators")
 # Operator -> the function to call.
 REWRITES = {
     "__add__": "nl.add(x, y)", "__sub__": "nl.subtract(x, y)", "__mul__": "nl.multiply(x, y)",
-    "__truediv__": "nl.multiply(x, nl.reciprocal(y))", "__floordiv__": "nl.floor(nl.multiply(x, nl.reciprocal(y)))",
-    "__mod__": "nl.subtract(x, nl.multiply(nl.floor(nl.multiply(x, nl.reciprocal(y))), y))", "__pow__": "nl.power(x, y)",
-    "__matmul__": "nl.matmul(x, y)", "__and__": "nl.bitwise_and(x, y)", "__or__": "nl.bitwise_or(x, y)",
+    "__truediv__": "nl.multiply(x, nl.reciprocal(y))",
+    "__floordiv__": "nl.floor(nl.multiply(x, nl.reciprocal(y)))",
+    "__mod__": "nl.subtract(x, nl.multiply(nl.floor(nl.multiply(x, nl.reciprocal(y))), y))",
+    "__pow__": "nl.power(x, y)", "__matmul__": "nl.matmul(x, y)",
+    "__and__": "nl.bitwise_and(x, y)", "__or__": "nl.bitwise_or(x, y)",
     "__xor__": "nl.bitwise_xor(x, y)", "__lshift__": "nl.left_shift(x, y)", "__rshift__": "nl.right_shift(x, y)",
-    "__lt__": "nl.less(x, y)", "__le__": "nl.less_equal(x, y)", "__gt__": "nl.greater(x, y)", "__ge__": "nl.greater_equal(x, y)",
+    "__lt__": "nl.less(x, y)", "__le__": "nl.less_equal(x, y)",
+    "__gt__": "nl.greater(x, y)", "__ge__": "nl.greater_equal(x, y)",
     "__neg__": "nl.negative(x)", "__abs__": "nl.abs(x)", "__invert__": "nl.invert(x)",
 }
-_REFLECTED = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+_NOT_REFLECTED = ("__lt__", "__le__", "__gt__", "__ge__", "__neg__", "__abs__", "__invert__")
 
 
 def _refuser(name, rewrite):
@@ -49,7 +52,8 @@ def assign(tensor, key, value):
 def _assign_number(dst, value):
     _tiles.require_number_or_tile("store", value)
     if not _memory.is_on_chip(dst.buffer):
-        _rules.refuse(*_rules.HBM, f"a number is assigned to `{dst.name}` in HBM", "fill a tile with nl.full and nl.store it")
+        _rules.refuse(*_rules.HBM, f"a number is assigned to `{dst.name}` in HBM",
+                      "fill a tile with nl.full and nl.store it")
     return nisa.memset(dst, value)
 
 
@@ -59,7 +63,8 @@ def _missing(tensor, name):
 
 for _name, _rewrite in REWRITES.items():
     setattr(_kiln.NkiTensor, _name, _refuser(_name, _rewrite))
-for _name in _REFLECTED:
-    setattr(_kiln.NkiTensor, f"__r{_name}__", _refuser(f"__r{_name}__", REWRITES[f"__{_name}__"]))
+    if _name not in _NOT_REFLECTED:  # 2 + t is __radd__
+        _reflected = f"__r{_name[2:]}"
+        setattr(_kiln.NkiTensor, _reflected, _refuser(_reflected, _rewrite))
 _kiln.NkiTensor.__setitem__ = assign
 _kiln.NkiTensor.__getattr__ = _missing

@@ -8,7 +8,8 @@ from kiln.nki.language._tokens import token
 __all__ = ["rand", "random_seed"]
 
 # Bits that a float of each dtype holds. Numbers are drawn so that rounding to them never makes a 1.
-_BITS = {"float32": 24, "tfloat32": 11, "float16": 11, "bfloat16": 8, "float8_e4m3": 4, "float8_e4m3fn": 4, "float8_e5m2": 3}
+_BITS = {"float32": 24, "tfloat32": 11, "float16": 11, "bfloat16": 8,
+         "float8_e4m3": 4, "float8_e4m3fn": 4, "float8_e5m2": 3}
 
 
 def rand(shape, dtype, buffer=_memory.sbuf, name=""):

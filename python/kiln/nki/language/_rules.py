@@ -13,14 +13,14 @@ AXES = ("nki.R30", "reductions take the last free dimensions, never the partitio
 HBM = ("nki.R31", "nl.load, nl.store and nl.load_transpose2d move between HBM and SBUF")
 LAYOUT = ("nki.R32", "the shape fits the function")
 NUMBER = ("nki.R33", "the argument has the kind that the function documents")
-PORTABLE = ("nki.R34", "the device's compiler takes it too")
+PORTABLE = ("nki.R34", "kernels use what compiles for the device")
 
 
 def warn_not_portable(found, help):
     """Warns at the user's line about something that runs here and that the device's compiler refuses."""
     code, rule = PORTABLE
     loc = _kiln.current_location()
-    text = f"[{code}] {rule}\n  found: {found}\n  help: {help}"
+    text = f"warning[{code}]: {found}\n  = rule: {rule}\n  = help: {help}"
     warnings.warn_explicit(text, NkiWarning, loc.file or "<kernel>", max(loc.line, 1))
 
 
