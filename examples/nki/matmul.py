@@ -16,24 +16,14 @@ import numpy as np
 import nki
 import nki.isa as nisa
 import nki.language as nl
+from tiles import load, pieces, to_sbuf
 
 TILE_K, TILE_M, TILE_N = 128, 128, 512
 
 
-def pieces(start, stop, size):
-    """start:stop cut into slices of `size`; the last one may be shorter."""
-    return [slice(i, min(i + size, stop)) for i in range(start, stop, size)]
-
-
-def load(matrix, rows, columns):
-    tile = nl.ndarray((rows.stop - rows.start, columns.stop - columns.start), dtype=matrix.dtype)
-    nisa.dma_copy(dst=tile, src=matrix[rows, columns])
-    return tile
-
-
 def load_columns(matrix, columns):
     """The tiles of some columns, one per piece of K."""
-    return [load(matrix, k, columns) for k in pieces(0, matrix.shape[0], TILE_K)]
+    return [load(matrix[k, columns]) for k in pieces(0, matrix.shape[0], TILE_K)]
 
 
 def product(a_tiles, b_tiles):
@@ -46,9 +36,7 @@ def product(a_tiles, b_tiles):
 
 def store(matrix, rows, columns, tile):
     """A tile in PSUM goes to HBM through SBUF."""
-    copy = nl.ndarray(tile.shape, dtype=matrix.dtype)
-    nisa.tensor_copy(dst=copy, src=tile)
-    nisa.dma_copy(dst=matrix[rows, columns], src=copy)
+    nisa.dma_copy(dst=matrix[rows, columns], src=to_sbuf(tile, matrix.dtype))
 
 
 def make_result(a_transposed, b):
@@ -59,8 +47,7 @@ def make_result(a_transposed, b):
 @nki.jit
 def basic(a_transposed, b):
     c = make_result(a_transposed, b)
-    k, m, n = slice(0, b.shape[0]), slice(0, c.shape[0]), slice(0, c.shape[1])
-    store(c, m, n, product([load(a_transposed, k, m)], [load(b, k, n)]))
+    store(c, slice(0, c.shape[0]), slice(0, c.shape[1]), product([load(a_transposed)], [load(b)]))
     return c
 
 
@@ -110,26 +97,21 @@ def _blocked_part(c, a_transposed, b, wide_m, wide_n, wide_k):
     sums = {}
     for k_block in pieces(0, b.shape[0], wide_k):
         ks = pieces(k_block.start, k_block.stop, TILE_K)
-        a_rows = [load(a_transposed, k, wide_m) for k in ks]
-        b_rows = [load(b, k, wide_n) for k in ks]
+        a_rows = [load(a_transposed[k, wide_m]) for k in ks]
+        b_rows = [load(b[k, wide_n]) for k in ks]
         for m in pieces(0, wide_m.stop - wide_m.start, TILE_M):
             for n in pieces(0, wide_n.stop - wide_n.start, TILE_N):
                 partial = product([a[:, m] for a in a_rows], [row[:, n] for row in b_rows])
                 _add(sums, (m.start, n.start), partial)
     for (m, n), tile in sums.items():
-        rows, columns = tile.shape
-        out = nl.ndarray(tile.shape, dtype=c.dtype)
-        nisa.tensor_copy(dst=out, src=tile)
-        m, n = m + wide_m.start, n + wide_n.start
-        nisa.dma_copy(dst=c[m:m + rows, n:n + columns], src=out)
+        store(c, nl.ds(wide_m.start + m, tile.shape[0]), nl.ds(wide_n.start + n, tile.shape[1]), tile)
 
 
 def _add(sums, key, partial):
     if key in sums:
         nisa.tensor_tensor(dst=sums[key], data1=sums[key], data2=partial, op=nl.add)
     else:
-        sums[key] = nl.ndarray(partial.shape, dtype=nl.float32)
-        nisa.tensor_copy(dst=sums[key], src=partial)
+        sums[key] = to_sbuf(partial)
 
 
 VERSIONS = (tiled, hoisted, blocked_free, blocked)

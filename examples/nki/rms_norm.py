@@ -11,14 +11,7 @@ import numpy as np
 import nki
 import nki.isa as nisa
 import nki.language as nl
-
-
-def load_row_everywhere(row, partitions):
-    """A vector in HBM as a tile whose partitions all hold it."""
-    columns = row.shape[0]
-    tile = nl.ndarray((partitions, columns), dtype=row.dtype)
-    nisa.dma_copy(dst=tile, src=row.ap(pattern=[[0, partitions], [1, columns]]))
-    return tile
+from tiles import load, load_row_everywhere, pieces, width
 
 
 def inverse_rms(tile, eps):
@@ -32,19 +25,21 @@ def inverse_rms(tile, eps):
     return result
 
 
+def normalise(tile, weights, eps):
+    """Replaces the rows of a tile by their norm."""
+    nisa.scalar_tensor_tensor(dst=tile, data=tile, op0=nl.multiply, operand0=inverse_rms(tile, eps),
+                              op1=nl.multiply, operand1=weights)
+
+
 @nki.jit
 def rms_norm(x, weight, eps=1e-6):
-    rows, columns = x.shape
+    rows, _ = x.shape
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     weights = load_row_everywhere(weight, nl.tile_size.pmax)
-    for start in nl.affine_range(0, rows, nl.tile_size.pmax):
-        size = min(nl.tile_size.pmax, rows - start)
-        tile = nl.ndarray((size, columns), dtype=x.dtype)
-        nisa.dma_copy(dst=tile, src=x[start:start + size])
-        inverse = inverse_rms(tile, eps)
-        nisa.scalar_tensor_tensor(dst=tile, data=tile, op0=nl.multiply, operand0=inverse,
-                                  op1=nl.multiply, operand1=weights[0:size])
-        nisa.dma_copy(dst=out[start:start + size], src=tile)
+    for part in pieces(0, rows, nl.tile_size.pmax):
+        tile = load(x[part])
+        normalise(tile, weights[0:width(part)], eps)
+        nisa.dma_copy(dst=out[part], src=tile)
     return out
 
 

@@ -11,17 +11,15 @@ import numpy as np
 import nki
 import nki.isa as nisa
 import nki.language as nl
+from tiles import load, pieces, width
 
 
 @nki.jit
 def softmax(x):
     rows, columns = x.shape
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    for start in nl.affine_range(0, rows, nl.tile_size.pmax):
-        size = min(nl.tile_size.pmax, rows - start)
-        tile = nl.ndarray((size, columns), dtype=x.dtype)
-        nisa.dma_copy(dst=tile, src=x[start:start + size])
-
+    for part in pieces(0, rows, nl.tile_size.pmax):
+        size, tile = width(part), load(x[part])
         negative_max = nl.ndarray((size, 1), dtype=nl.float32)
         nisa.tensor_reduce(dst=negative_max, op=nl.maximum, data=tile, axis=1, negate=True)
         powers = tile if x.dtype == nl.float32 else nl.ndarray((size, columns), dtype=nl.float32)
@@ -29,7 +27,7 @@ def softmax(x):
         nisa.activation_reduce(dst=powers, op=nl.exp, data=tile, bias=negative_max, reduce_op=nl.add, reduce_res=total)
         nisa.reciprocal(dst=total, data=total)
         nisa.tensor_scalar(dst=tile, data=powers, op0=nl.multiply, operand0=total)
-        nisa.dma_copy(dst=out[start:start + size], src=tile)
+        nisa.dma_copy(dst=out[part], src=tile)
     return out
 
 
