@@ -29,7 +29,8 @@ def check_all(programs):
 
 
 def warn(diagnostics):
-    for d in diagnostics:
+    """Warns of each rule once per line: a loop in Python makes an instruction of every pass."""
+    for d in {(d.code, d.loc.file, d.loc.line): d for d in reversed(diagnostics)}.values():
         warnings.warn_explicit(str(d).rstrip(), NkiWarning, d.loc.file or "<kernel>", max(d.loc.line, 1))
 
 

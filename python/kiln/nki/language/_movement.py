@@ -49,8 +49,10 @@ def store(dst, value):
 
 
 def load_transpose2d(src, dtype=None):
-    """The transpose of a 2-D tensor in HBM as a new SBUF tile."""
+    """The transpose of a 2-D tensor in HBM as a new SBUF tile; dimensions of size 1 after these two do not count."""
     _require_hbm("load_transpose2d", src, "src", "transpose tiles on chip with nl.transpose")
+    while len(src.shape) > 2 and src.shape[-1] == 1:
+        src = src.squeeze_dim(len(src.shape) - 1)
     if len(src.shape) != 2:
         _rules.refuse(*_rules.LAYOUT, f"nl.load_transpose2d of shape {src.shape}",
                       "slice or reshape src to two dimensions")
