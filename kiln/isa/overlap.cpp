@@ -104,6 +104,13 @@ bool overlaps_partially(const Program& p, const Access& a, const Access& b) {
   return intersect(runs(a, on_chip, x.at.byte_offset), runs(b, on_chip, y.at.byte_offset));
 }
 
+bool reads_all_first(const Program& p, const Instruction& inst) {
+  if (inst.opcode == Opcode::nc_stream_shuffle) return true;
+  if (inst.opcode != Opcode::tensor_reduce) return false;
+  const Access& dst = p.accesses[p.arg(inst, args::tensor_reduce::dst).index];
+  return dst.count() == dst.rows();
+}
+
 bool meets_itself(const Access& a, int first_dim) {
   constexpr std::int64_t kMost = 1 << 20;  // beyond it only the plain case is decided
   Dim dims[kMaxRank];                      // by stride

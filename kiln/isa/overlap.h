@@ -10,6 +10,10 @@ namespace kiln::isa {
 // time, are compared when their addresses are known (by the simulator).
 bool overlaps_partially(const Program& program, const Access& a, const Access& b);
 
+// Instructions all of whose reads come before their writes: those that the manual lets work in place on any
+// rows, and reductions of a partition to one value.
+bool reads_all_first(const Program& program, const Instruction& inst);
+
 // Whether an access reaches an element in more than one way through its dimensions from `first_dim` on.
 bool meets_itself(const Access& access, int first_dim);
 

@@ -7,9 +7,10 @@
 namespace kiln::isa {
 
 // A product enters PSUM. Decides, per element of dst, whether it overwrites or adds. accumulate None: the
-// first matmul overwrites, later ones add. True on memory that no matmul wrote breaks `never_rule` (never
-// written) or `other_rule` (written by another instruction: an error on gen2 and gen3, a warning from gen4
-// on). dst[m, n] depends on by_row[m], by_column[n] (empty: clean), and on itself where it is added to.
+// first matmul into a tensor overwrites, later ones add. True on memory that no matmul wrote breaks
+// `never_rule` (never written) or `other_rule` (written by another instruction: an error on gen2 and gen3, a
+// warning from gen4 on). dst[m, n] depends on by_row[m], by_column[n] (empty: clean), and on itself where it
+// is added to.
 void track_product(Track& t, int dst, const Arg& accumulate, int never_rule, int other_rule,
                    const std::vector<Shadow>& by_row, const std::vector<Shadow>& by_column);
 

@@ -61,7 +61,7 @@ class Track : public InstView {
   std::int64_t register_value = 0;  // set by the issuer
 
   // PSUM accumulation of matmuls, per element: 0 never written, 1 written by another instruction, 2 by a
-  // matmul, 3 by a memset with 0.
+  // matmul, 3 by a memset with 0, 4 by a matmul through another tensor that was placed there.
   virtual std::vector<std::uint8_t> psum_state(int param) = 0;
   virtual int uniform_psum_state(int param) = 0;  // the state when all elements agree, else -1
   virtual void mark_matmul(int param) = 0;        // the elements now come from a matmul

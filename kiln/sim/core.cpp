@@ -79,6 +79,7 @@ void Core::bind_placed(TensorId id) {
         t.memory == Memory::psum ? arch_.psum_partition_bytes : arch_.sbuf_partition_bytes;
     memory = std::make_shared<Storage>(arch_.partitions, bytes + kRowSkew);
     memory->psum.reset(memory->rows * memory->row_bytes, 0);
+    if (t.memory == Memory::psum) memory->owners = std::make_unique<Owners>(memory->rows * memory->row_bytes);
   }
   bindings_[id] = {memory, t.address->partition, t.address->byte_offset};
   origin_[id] = common_.origins.add(program_, id);

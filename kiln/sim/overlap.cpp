@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kiln/isa/overlap.h"
 #include "kiln/isa/print.h"
 #include "kiln/sim/checks.h"
 #include "kiln/sim/core.h"
@@ -53,7 +54,7 @@ bool is_scattered(const Tile& t) { return t.row_offset || t.column; }
 }  // namespace
 
 void Core::check_overlaps(const Run& run) const {
-  if (!kChecks) return;
+  if (!kChecks || reads_all_first(program_, run.inst())) return;
   const auto& params = run.row().params;
   for (const TrackedOperand& out : operands_) {
     if (!params[out.param].is_output() || is_scattered(out.tile)) continue;

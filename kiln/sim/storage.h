@@ -19,6 +19,25 @@ struct Region {
   }
 };
 
+// Which tensor's matmul wrote each byte last. Numbers beyond 65535 are cut: no kernel has so many
+// accumulators.
+class Owners {
+ public:
+  explicit Owners(std::int64_t size) : low_(size), high_(size) {}
+  void fill(std::int64_t begin, std::int64_t end, std::uint32_t tensor) {
+    low_.fill(begin, end, static_cast<std::uint8_t>(tensor));
+    high_.fill(begin, end, static_cast<std::uint8_t>(tensor >> 8));
+  }
+  std::uint32_t at(std::int64_t i) const { return low_.at(i) | std::uint32_t{high_.at(i)} << 8; }
+  bool all(std::int64_t begin, std::int64_t end, std::uint32_t tensor) const {
+    return low_.all(begin, end, static_cast<std::uint8_t>(tensor)) &&
+           high_.all(begin, end, static_cast<std::uint8_t>(tensor >> 8));
+  }
+
+ private:
+  ByteMap low_, high_;
+};
+
 struct Storage {
   Storage(std::int64_t rows, std::int64_t row_bytes, std::byte* external = nullptr);
 
@@ -26,6 +45,7 @@ struct Storage {
   std::byte* data;
   ByteMap shadow;  // 0 written, else where the missing value comes from
   ByteMap psum;    // PSUM only: 0 never written, 1 by another instruction, 2 by a matmul, 3 by memset with 0
+  std::unique_ptr<Owners> owners;  // PSUM with tensors placed over each other only
 
   // Unfinished users, oldest first; touched by the issuing thread only.
   struct Use {

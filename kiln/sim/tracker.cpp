@@ -28,6 +28,13 @@ bool zeroes(const isa::Program& program, const isa::Instruction& inst) {
          isa::InstView(program, inst).real(isa::args::memset::value) == 0;
 }
 
+// States of PSUM; the last one only as an answer: a matmul wrote through another tensor at the same place.
+constexpr std::uint8_t kMatmul = 2, kOtherMatmul = 4;
+
+bool owns(const TrackedOperand& o, std::int64_t begin, std::int64_t end) {
+  return !o.storage->owners || o.storage->owners->all(begin, end, o.access->tensor);
+}
+
 // The index of an element in the view, as text.
 std::string index_text(const isa::Access& a, std::int64_t element) {
   std::int64_t index[isa::kMaxRank];
@@ -181,23 +188,39 @@ std::vector<std::uint8_t> Tracker::psum_state(int param) {
   std::vector<std::uint8_t> out(o.tile.count());
   const std::int64_t size = o.tile.element_bytes();
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) out[first + i] = o.storage->psum.at(byte + i * size);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t at = byte + i * size;
+      const std::uint8_t state = o.storage->psum.at(at);
+      out[first + i] = state == kMatmul && !owns(o, at, at + size) ? kOtherMatmul : state;
+    }
   });
   return out;
 }
 
 int Tracker::uniform_psum_state(int param) {
   TrackedOperand& o = operand(param);
-  const std::uint8_t first = o.storage->psum.at(o.tile.row(0) - o.storage->data);
-  if (o.storage->psum.is_uniform(first)) return first;
+  const std::int64_t at = o.tile.row(0) - o.storage->data;
+  const std::uint8_t first = o.storage->psum.at(at);
+  const Owners* owners = first == kMatmul ? o.storage->owners.get() : nullptr;
+  if (o.storage->psum.is_uniform(first) && !owners) return first;
+  const std::uint32_t owner = owners ? owners->at(at) : 0;
   bool same = true;
   for_spans(o, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
-    same = same && o.storage->psum.all(byte, byte + bytes, first);
+    same = same && o.storage->psum.all(byte, byte + bytes, first) &&
+           (!owners || owners->all(byte, byte + bytes, owner));
   });
-  return same ? first : -1;
+  if (!same) return -1;
+  return owners && !owns(o, at, at + 1) ? kOtherMatmul : first;
 }
 
-void Tracker::mark_matmul(int param) { fill(operand(param).storage->psum, operand(param), 2); }
+void Tracker::mark_matmul(int param) {
+  TrackedOperand& o = operand(param);
+  fill(o.storage->psum, o, kMatmul);
+  if (!o.storage->owners) return;
+  for_spans(o, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
+    o.storage->owners->fill(byte, byte + bytes, o.access->tensor);
+  });
+}
 
 void Tracker::set_psum_mode(isa::PsumMode mode, std::vector<std::uint8_t> add) {
   psum_mode = mode;

@@ -42,3 +42,52 @@ def test_one_core_of_a_pair_writes_an_output():
 
     x = np.arange(30, dtype=np.int32).reshape(5, 6)
     np.testing.assert_array_equal(nki.simulate(kernel[2])(x), x)
+
+
+def test_psum_tensors_placed_over_each_other_start_their_own_sums():
+    """accumulate=None: the first matmul into a tensor overwrites, whatever lay at its address before."""
+
+    def kernel(a, b):
+        out = nl.ndarray((3, 128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+        x = nl.ndarray(a.shape, dtype=a.dtype)
+        y = nl.ndarray(b.shape, dtype=b.dtype)
+        nisa.dma_copy(x, a)
+        nisa.dma_copy(y, b)
+        for i in range(3):
+            bank = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.psum, address=(0, 2048))
+            for _ in range(i + 1):
+                nisa.nc_matmul(bank, x, y)
+            t = nl.ndarray((128, 64), dtype=nl.float32)
+            nisa.tensor_copy(t, bank)
+            nisa.dma_copy(out[i], t)
+        return out
+
+    rng = np.random.default_rng(3)
+    a = rng.integers(-3, 4, (32, 128)).astype(np.float32)
+    b = rng.integers(-3, 4, (32, 64)).astype(np.float32)
+    product = a.T @ b
+    np.testing.assert_array_equal(nki.simulate(kernel)(a, b), np.stack([product, 2 * product, 3 * product]))
+
+
+def test_half_of_a_placed_psum_tensor_is_another_tensors():
+    def kernel(a, b):
+        out = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+        x = nl.ndarray(a.shape, dtype=a.dtype)
+        y = nl.ndarray(b.shape, dtype=b.dtype)
+        nisa.dma_copy(x, a)
+        nisa.dma_copy(y, b)
+        left = nl.ndarray((128, 32), dtype=nl.float32, buffer=nl.psum, address=(0, 0))
+        whole = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.psum, address=(0, 0))
+        nisa.nc_matmul(whole[:, 32:], x, y[:, 32:])
+        nisa.nc_matmul(left, x, y[:, :32])
+        nisa.nc_matmul(whole, x, y)  # takes the left half over, adds to the right half
+        t = nl.ndarray((128, 64), dtype=nl.float32)
+        nisa.tensor_copy(t, whole)
+        nisa.dma_copy(out, t)
+        return out
+
+    rng = np.random.default_rng(4)
+    a = rng.integers(-3, 4, (16, 128)).astype(np.float32)
+    b = rng.integers(-3, 4, (16, 64)).astype(np.float32)
+    want = a.T @ b * np.repeat([1.0, 2.0], 32)
+    np.testing.assert_array_equal(nki.simulate(kernel)(a, b), want)
