@@ -12,12 +12,19 @@ namespace kiln::sim {
 using namespace isa;
 
 namespace {
-constexpr std::int64_t kOpenTasks = 256;         // how far issuing may run ahead of values
-constexpr std::int64_t kInlineWork = 16 * 1024;  // below this a task costs more than it wins
-constexpr int kCopies = 4;                       // storages of a tensor that is declared in a loop
+constexpr std::int64_t kOpenTasks = 256;                 // how far issuing may run ahead of values
+constexpr std::int64_t kInlineWork = 16 * 1024;          // below this a task costs more than it wins
+constexpr std::int64_t kCopyBytes = 2 << 20;             // storages of a tensor that is declared in a loop,
+constexpr std::int64_t kMinCopies = 4, kMaxCopies = 32;  // at least and at most so many
 constexpr std::int64_t kRowSkew = 192;           // keeps rows of a whole memory off the same cache sets
 constexpr std::int64_t kPollEvery = 256;         // instructions
 constexpr std::int64_t kSpareBytes = 256 << 20;  // storages that wait for a next tensor
+
+// The first is the one used most lately, so few are used when few are enough.
+std::shared_ptr<Storage> first_idle(const std::vector<std::shared_ptr<Storage>>& pool) {
+  const auto it = std::ranges::find_if(pool, [](const auto& s) { return s->is_idle(); });
+  return it == pool.end() ? nullptr : *it;
+}
 
 bool is_multicore(Opcode op) { return op == Opcode::sendrecv || op == Opcode::core_barrier; }
 bool is_register_instruction(const Instruction& inst) { return info(inst.opcode).group == "register"; }
@@ -94,15 +101,14 @@ void Core::bind_placed(TensorId id) {
 void Core::declare(TensorId id) {
   const Tensor& t = program_.tensors[id];
   if (!is_declared_storage(t)) return;
+  loans_.erase(id);
   auto& pool = pool_[id];
-  std::shared_ptr<Storage> storage;
-  for (auto& s : pool) {
-    if (!storage && s->is_idle()) storage = s;
-  }
-  if (!storage && pool.size() == kCopies) {
-    queue_.wait_until(0);
-    storage = pool.front();
-    storage->drop_finished();
+  const std::int64_t bytes = std::max<std::int64_t>(t.partitions() * t.bytes_per_partition(), 1);
+  const std::int64_t copies = std::clamp(kCopyBytes / bytes, kMinCopies, kMaxCopies);
+  std::shared_ptr<Storage> storage = first_idle(pool);
+  while (!storage && std::ssize(pool) >= copies) {
+    queue_.help();
+    storage = first_idle(pool);
   }
   if (!storage) {
     storage = make_storage(t.partitions(), t.bytes_per_partition());
@@ -144,6 +150,7 @@ void Core::release(TensorId id) {
     spare_[{s->rows, s->row_bytes}].push_back(std::move(s));
   }
   pool_[id].clear();
+  loans_.erase(id);
   bindings_[id] = {};
 }
 
@@ -279,6 +286,7 @@ void Core::execute(const Instruction& inst) {
   operands_.clear();
   keep_.clear();
   compare_ = false;
+  if (!loans_.empty()) settle_written(inst);
   Run run(program_, inst, arch_, engine, kernels_, state_);
   run.sequence = common_.sequence;
   run.warnings = &common_.warnings;
@@ -310,6 +318,7 @@ void Core::execute(const Instruction& inst) {
     keep_.push_back(track.psum_add);
   }
   if (is_register_instruction(inst)) return run_register_instruction(run, inst);
+  if (inst.opcode == Opcode::dma_copy && borrow(run)) return;
   issue(run, inst, semantics.state ? semantics.state(view) : 0);
   if (rewrite_) check_agreement(inst);
 }

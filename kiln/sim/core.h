@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "kiln/isa/engine_state.h"
@@ -32,6 +33,7 @@ struct Common {
   std::int64_t sequence = 0;  // instructions issued so far
   int cores = 1;
   Races races = {};
+  bool may_borrow = false;    // no buffer that is written lies over an input
 };
 
 class Core {
@@ -59,6 +61,14 @@ class Core {
     std::int64_t iterations = 0;
   };
 
+  // A load that was left out: the tensor is read where the input lies.
+  struct Loan {
+    const isa::Instruction* load = nullptr;
+    std::int64_t sequence = 0;
+    Binding own = {};
+    isa::Tile to, from;
+  };
+
   void bind_shared(isa::TensorId id);
   void bind_placed(isa::TensorId id);
   void declare(isa::TensorId id);
@@ -71,6 +81,9 @@ class Core {
   std::int64_t bound(const isa::Bound& b, isa::LocId loc) const;
   std::uint32_t read_register(isa::RegisterId id, isa::LocId loc) const;
 
+  bool borrow(const isa::Run& run);
+  void settle_written(const isa::Instruction& inst);
+  void settle(isa::TensorId id);
   bool needs_tracking() const;
   void check_overlaps(const isa::Run& run) const;
   // Accesses that the other core does not expect; those where both cores write, which is fine when the values
@@ -112,6 +125,7 @@ class Core {
   std::vector<std::uint32_t> registers_;
   std::vector<bool> register_defined_;
   std::vector<Binding> bindings_;
+  std::unordered_map<isa::TensorId, Loan> loans_;
   std::vector<std::vector<std::shared_ptr<Storage>>>
       pool_;                            // storages of tensors that are declared again and again
   std::shared_ptr<Storage> placed_[2];  // SBUF and PSUM of tensors with an address

@@ -38,6 +38,24 @@ void bind_buffers(const isa::Program& program, const Buffers& buffers, SharedTen
   }
 }
 
+// Whether everything that is written lies apart from the inputs, in memory too.
+bool inputs_stay(std::span<const isa::Program* const> programs, const Buffers& buffers) {
+  std::vector<const Buffer*> read, written;
+  for (const isa::Program* p : programs) {
+    for (const isa::Tensor& t : p->tensors) {
+      if (t.role == isa::Role::internal) continue;
+      (t.role == isa::Role::input ? read : written).push_back(&buffers.find(t.name)->second);
+    }
+  }
+  const auto begin = [](const Buffer* b) { return reinterpret_cast<std::uintptr_t>(b->data); };
+  for (const Buffer* r : read) {
+    for (const Buffer* w : written) {
+      if (begin(r) < begin(w) + w->bytes && begin(w) < begin(r) + r->bytes) return false;
+    }
+  }
+  return true;
+}
+
 // The index of an element of a tensor that lies in C order, as text.
 std::string index_text(const isa::Tensor& t, std::int64_t element) {
   std::string text;
@@ -78,6 +96,7 @@ RunReport run(std::span<const isa::Program* const> programs, const Arch& arch, c
   TaskQueue queue(options.threads > 0 ? options.threads : std::max(processors, 1));
   Common common{queue, report};
   for (const isa::Program* p : programs) bind_buffers(*p, buffers, common.tensors);
+  common.may_borrow = inputs_stay(programs, buffers);
   std::vector<std::unique_ptr<Core>> cores;
   common.cores = static_cast<int>(programs.size());
   for (const isa::Program* p : programs)

@@ -1,5 +1,7 @@
 #include "kiln/sim/task.h"
 
+#include <hwy/cache_control.h>
+
 namespace kiln::sim {
 
 TaskQueue::TaskQueue(int threads) {
@@ -26,17 +28,10 @@ void TaskQueue::submit(const TaskRef& task) {
   {
     std::lock_guard lock(mutex_);
     ++open_;
-  }
-  if (task->waiting.fetch_sub(1, std::memory_order_acq_rel) == 1) make_ready(task);
-}
-
-void TaskQueue::make_ready(const TaskRef& task) {
-  {
-    std::lock_guard lock(mutex_);
+    if (task->waiting.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     queue_.push_back(task);
   }
   ready_.notify_one();
-  progress_.notify_one();
 }
 
 TaskRef TaskQueue::pop() {
@@ -60,6 +55,10 @@ void TaskQueue::execute(const TaskRef& task) {
       }
     }
   }
+  finish(task);
+}
+
+void TaskQueue::finish(const TaskRef& task) {
   std::vector<TaskRef> successors;
   {
     std::lock_guard lock(task->mutex);
@@ -67,25 +66,53 @@ void TaskQueue::execute(const TaskRef& task) {
     successors.swap(task->successors);
   }
   task->keep.clear();
-  for (const TaskRef& s : successors) {
-    if (s->waiting.fetch_sub(1, std::memory_order_acq_rel) == 1) make_ready(s);
-  }
+  bool any_ready = false;
   {
     std::lock_guard lock(mutex_);
+    for (const TaskRef& s : successors) {
+      if (s->waiting.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
+      queue_.push_front(s);  // runs next: what it reads is still in the cache
+      any_ready = true;
+    }
     --open_;
   }
-  progress_.notify_all();
+  if (any_ready) ready_.notify_one();
+  progress_.notify_one();
+}
+
+// Most gaps between tasks are shorter than it takes to wake a thread up, so it looks around for a while
+// first.
+template <class Condition>
+void TaskQueue::sleep(std::unique_lock<std::mutex>& lock, std::condition_variable& signal, Condition until) {
+  constexpr int kLooks = 50, kPauses = 16;
+  for (int look = 0; look < kLooks && !until(); ++look) {
+    lock.unlock();
+    for (int i = 0; i < kPauses; ++i) hwy::Pause();
+    lock.lock();
+  }
+  signal.wait(lock, until);
 }
 
 void TaskQueue::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    ready_.wait(lock, [this] { return stop_ || !queue_.empty(); });
+    sleep(lock, ready_, [this] { return stop_ || !queue_.empty(); });
     if (stop_) return;
     const TaskRef task = pop();
     lock.unlock();
     execute(task);
     lock.lock();
+  }
+}
+
+void TaskQueue::help() {
+  std::unique_lock lock(mutex_);
+  const std::int64_t before = open_;
+  if (const TaskRef task = pop()) {
+    lock.unlock();
+    execute(task);
+  } else {
+    sleep(lock, progress_, [&] { return open_ < before || !queue_.empty(); });
   }
 }
 
@@ -97,7 +124,7 @@ void TaskQueue::wait_until(std::int64_t limit) {
       execute(task);
       lock.lock();
     } else {
-      progress_.wait(lock, [&] { return open_ <= limit || !queue_.empty(); });
+      sleep(lock, progress_, [&] { return open_ <= limit || !queue_.empty(); });
     }
   }
 }

@@ -45,6 +45,8 @@ class TaskQueue {
   void submit(const TaskRef& task);
   // Helps until every submitted task is done; throws the error of the earliest task that failed.
   void wait();
+  // Runs one task, or waits until one that others run is done.
+  void help();
   // Helps until at most `limit` tasks are open.
   void wait_until(std::int64_t limit);
   // The earliest failure so far: tasks after it are not run.
@@ -55,7 +57,9 @@ class TaskQueue {
   void work();
   void execute(const TaskRef& task);
   TaskRef pop();
-  void make_ready(const TaskRef& task);
+  void finish(const TaskRef& task);
+  template <class Condition>
+  void sleep(std::unique_lock<std::mutex>& lock, std::condition_variable& signal, Condition until);
 
   std::mutex mutex_;
   std::condition_variable ready_, progress_;
