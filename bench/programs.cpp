@@ -10,9 +10,9 @@ namespace {
 
 constexpr Target kTarget = Target::trn2;
 constexpr DType f32 = DType::float32;
-constexpr std::int64_t kTileColumns = 2048;  // whole pages of the shadow
+constexpr std::int64_t kTileColumns = 4096;  // whole rows: memory is read and written in order
 
-// Loads tiles of x (and y), applies body(tile, other tile) in place, stores.
+// Loads tiles of x (and y), applies body(result, tiles), stores.
 template <class Body>
 Program elementwise(std::string_view name, int inputs, std::int64_t rows, std::int64_t columns, Body&& body) {
   Kernel k(std::string(name), kTarget);
@@ -26,24 +26,26 @@ Program elementwise(std::string_view name, int inputs, std::int64_t rows, std::i
         tiles.push_back(k.sbuf({m, n}, f32));
         k.dma_copy({.dst = tiles.back(), .src = source(ds(r, m), ds(c, n))});
       }
-      body(k, tiles);
-      k.dma_copy({.dst = out(ds(r, m), ds(c, n)), .src = tiles[0]});
+      const View result = k.sbuf({m, n}, f32);
+      body(k, result, tiles);
+      k.dma_copy({.dst = out(ds(r, m), ds(c, n)), .src = result});
     });
   });
   return k.finish();
 }
 
 Program add(std::int64_t rows, std::int64_t columns) {
-  return elementwise("add", 2, rows, columns, [](Kernel& k, const std::vector<View>& t) {
-    k.tensor_tensor({.dst = t[0], .data1 = t[0], .data2 = t[1], .op = AluOp::add});
+  return elementwise("add", 2, rows, columns, [](Kernel& k, const View& result, const std::vector<View>& t) {
+    k.tensor_tensor({.dst = result, .data1 = t[0], .data2 = t[1], .op = AluOp::add});
   });
 }
 
 template <ActFn fn>
 Program activation(std::int64_t rows, std::int64_t columns) {
-  return elementwise(name(fn), 1, rows, columns, [](Kernel& k, const std::vector<View>& t) {
-    k.activation({.dst = t[0], .op = fn, .data = t[0]});
-  });
+  return elementwise(name(fn), 1, rows, columns,
+                     [](Kernel& k, const View& result, const std::vector<View>& t) {
+                       k.activation({.dst = result, .op = fn, .data = t[0]});
+                     });
 }
 
 Program row_sum(std::int64_t rows, std::int64_t columns) {

@@ -1,9 +1,25 @@
 #include "kiln/sim/storage.h"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <new>
 
 namespace kiln::sim {
+namespace {
+
+constexpr std::size_t kHugePage = 2 << 20;
+
+// Touching a large storage for the first time takes as long as working with it; with huge pages much less.
+std::byte* allocate(std::size_t size) {
+  const bool is_large = size >= kHugePage;
+  auto* p = static_cast<std::byte*>(std::aligned_alloc(is_large ? kHugePage : 64, size));
+  if (!p) throw std::bad_alloc();
+  if (is_large) madvise(p, size / kHugePage * kHugePage, MADV_HUGEPAGE);  // advice: it may be refused
+  return p;
+}
+
+}  // namespace
 
 void Storage::Free::operator()(std::byte* p) const { std::free(p); }
 
@@ -11,8 +27,7 @@ Storage::Storage(std::int64_t rows, std::int64_t row_bytes, std::byte* external)
     : rows(rows), row_bytes(row_bytes), data(external), shadow(rows * row_bytes), psum(0) {
   if (external) return;
   const std::size_t size = (static_cast<std::size_t>(rows * row_bytes) + 127) / 64 * 64;
-  owned_.reset(static_cast<std::byte*>(std::aligned_alloc(64, size)));
-  if (!owned_) throw std::bad_alloc();
+  owned_.reset(allocate(size));
   data = owned_.get();
 }
 
