@@ -6,6 +6,19 @@
 namespace kiln::sim {
 namespace {
 bool is_clean(const auto& page) { return !page.bytes && page.value == 0; }
+
+// In short pieces, whose counts fit into the bytes of a vector.
+std::int32_t count_set(const std::uint8_t* b, std::int64_t n) {
+  constexpr std::int64_t kPiece = 128;
+  std::int32_t count = 0;
+  for (std::int64_t i = 0; i < n; i += kPiece) {
+    const std::int64_t end = std::min(i + kPiece, n);
+    std::uint8_t in_piece = 0;
+    for (std::int64_t j = i; j < end; ++j) in_piece += b[j] != 0;
+    count += in_piece;
+  }
+  return count;
+}
 }  // namespace
 
 void ByteMap::reset(std::int64_t size, std::uint8_t value) {
@@ -40,7 +53,7 @@ void ByteMap::fill_page(Page& page, std::int64_t size, std::int64_t begin, std::
     page.nonzero = page.value ? static_cast<std::int32_t>(size) : 0;
   }
   std::uint8_t* b = page.bytes.get();
-  page.nonzero -= static_cast<std::int32_t>(end - begin - std::count(b + begin, b + end, 0));
+  page.nonzero -= count_set(b + begin, end - begin);
   std::memset(b + begin, value, end - begin);
   if (value) page.nonzero += static_cast<std::int32_t>(end - begin);
   if (page.nonzero == 0) {

@@ -120,6 +120,16 @@ void pack(Matrix from, std::size_t width, std::size_t step, std::size_t k, float
   }
 }
 
+// Asks for the first `width` columns of rows [first, end): they come near while something else is computed.
+// Rows lie so far apart that the processor does not guess the next one.
+HWY_INLINE void prefetch(Matrix from, std::size_t width, std::size_t first, std::size_t end) {
+  constexpr std::size_t kLine = 64 / sizeof(float);
+  for (std::size_t i = first; i < end; ++i) {
+    const float* row = from.data + static_cast<std::ptrdiff_t>(i) * from.stride;
+    for (std::size_t j = 0; j < width; j += kLine) __builtin_prefetch(row + j, 0, 2);
+  }
+}
+
 struct alignas(64) CacheLine {
   float values[16];
 };
@@ -135,6 +145,8 @@ float* scratch(std::size_t n) {
 void multiply(Matrix a, Matrix b, Output out, std::size_t k, std::size_t m, std::size_t n) {
   float* const packed_b = scratch(k * (kPanelWidth + m) + kLanes);
   float* const packed_a = packed_b + k * kPanelWidth;
+  prefetch(a, m, 0, k);
+  prefetch(b, std::min(n, kPanelWidth), 0, k);
   for (std::size_t row = 0, rows; row < m; row += rows) {
     rows = block_rows(m - row);
     pack(a.from_column(row), rows, rows, k, packed_a + row * k);
@@ -142,6 +154,7 @@ void multiply(Matrix a, Matrix b, Output out, std::size_t k, std::size_t m, std:
   for (std::size_t column = 0; column < n; column += kPanelWidth) {
     const std::size_t width = std::min(n - column, kPanelWidth);
     const std::size_t vectors = divide_up(width, kLanes);
+    const std::size_t next_width = std::min(n - column - width, kPanelWidth);
     Matrix panel = b.from_column(column);
     // A whole panel that is read only once is not worth the copy.
     if (m > kMaxRows || width < kPanelWidth) {
@@ -150,6 +163,7 @@ void multiply(Matrix a, Matrix b, Output out, std::size_t k, std::size_t m, std:
     }
     for (std::size_t row = 0, rows; row < m; row += rows) {
       rows = block_rows(m - row);
+      prefetch(b.from_column(column + width), next_width, k * row / m, k * (row + rows) / m);
       block_of(rows, vectors)(packed_a + row * k, panel, out.from(row, column), k, width);
     }
   }
