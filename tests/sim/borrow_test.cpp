@@ -11,7 +11,7 @@ using isa::Kernel;
 using isa::View;
 
 constexpr std::int64_t kColumns = 512;
-constexpr RunOptions kWays[] = {{.threads = 1}, {.threads = 4}, {.threads = 1, .plain = true}};
+const RunOptions kWays[] = {{.threads = 1}, {.threads = 4}, {.threads = 1, .plain = true}};
 
 // A run that must leave its input alone.
 Floats result(KernelRun& run, const RunOptions& options) {
