@@ -95,8 +95,7 @@ constexpr Rule kRules[] = {
     {"an index holds an offset for every element of its indirect operand: 16 (tensor engine: 32) per column",
      "give the index more columns, or gather fewer elements"},
     /* R19 */
-    {"an operand has at most 65536 free elements in SBUF and 16 KiB (4096 float32) in PSUM, repeated ones "
-     "included",
+    {"an operand has at most 65536 free elements, repeated ones included",
      "split the access into several instructions"},
 };
 
@@ -198,9 +197,7 @@ class OperandCheck {
 
   void free_size(const ParamInfo& p, const Access& a, const Tensor& t) {
     const std::int64_t n = a.row_size();
-    const bool fits = t.memory == Memory::psum ? n * size_bytes(a.dtype) <= c_.arch().psum_partition_bytes
-                                               : n <= kMaxFreeElements;
-    if (!fits)
+    if (n > kMaxFreeElements)
       report(kFreeSize, fmt::format("`{}` has {} {} elements per partition in {}", p.name, n, name(a.dtype),
                                     name(t.memory)));
   }
