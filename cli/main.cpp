@@ -17,7 +17,8 @@ namespace kiln::cli {
 namespace {
 
 std::vector<Command> add_commands(CLI::App& root) {
-  std::vector<Command> commands{add_check(root), add_run(root), add_isa(root), add_explain(root)};
+  std::vector<Command> commands{add_check(root), add_run(root), add_time(root), add_isa(root),
+                                add_explain(root)};
   for (Command& planned : add_planned(root)) commands.push_back(std::move(planned));
   return commands;
 }
@@ -31,7 +32,7 @@ Command add_help(CLI::App& root) {
   return {app, [name, &root, overview = root.help()]() -> Outcome {
             if (name->empty()) return {.out = overview};
             for (const CLI::App* command : all_commands(root)) {
-              if (command->get_name() == *name) return {.out = command->help("kiln")};
+              if (command->check_name(*name)) return {.out = command->help("kiln")};
             }
             throw Error(broken(CliRule::usage, fmt::format("there is no command `{}`", *name)));
           }};
@@ -42,7 +43,7 @@ Diagnostic usage_error(const CLI::App& root, const CLI::ParseError& error, int a
   if (argc < 2) return broken(CliRule::usage, "no command is given");
   isa::Suggest suggest(first);
   for (const CLI::App* command : all_commands(root)) {
-    if (command->get_name() == first)
+    if (command->check_name(first))
       return broken(CliRule::usage, error.what(), fmt::format("see kiln {} --help", first));
     suggest.consider(command->get_name());
   }
@@ -87,12 +88,13 @@ bool wants_json(const CLI::App& app) {
 }
 
 int main(int argc, char** argv) {
-  CLI::App root("kiln: checks and runs kernels for AWS Trainium", "kiln");
+  CLI::App root("kiln: checks, runs and times kernels for AWS Trainium", "kiln");
   root.set_version_flag("--version", "kiln " KILN_VERSION);
   root.require_subcommand(1);
   root.footer("kiln COMMAND --help tells more about a command.\n" +
               examples({"kiln check softmax.kiln", "kiln run softmax.kiln --in x=x.npy --out y=y.npy",
-                        "kiln isa nc_matmul", "kiln explain nc_matmul.R3"}) +
+                        "kiln time softmax.kiln --html softmax.html", "kiln isa nc_matmul",
+                        "kiln explain nc_matmul.R3"}) +
               "\nExit code: 0 fine, 1 the program breaks a rule, 2 wrong usage or file, 3 a bug of kiln.");
   std::vector<Command> commands = add_commands(root);
   commands.push_back(add_help(root));

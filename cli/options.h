@@ -19,6 +19,7 @@ struct Command {
 
 Command add_check(CLI::App& root);
 Command add_run(CLI::App& root);
+Command add_time(CLI::App& root);
 Command add_isa(CLI::App& root);
 Command add_explain(CLI::App& root);
 

@@ -12,7 +12,6 @@ struct Planned {
   const char* what;
 };
 constexpr Planned kPlanned[] = {
-    {"time", "cycles of a program, engine by engine, and what it waits for"},
     {"compile", "from a tensor program to instructions"},
     {"emit", "a program as NKI source"},
     {"opt", "passes over a tensor program, one by one"},

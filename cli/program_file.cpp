@@ -1,5 +1,7 @@
 #include "cli/program_file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "cli/rules.h"
@@ -15,6 +17,18 @@ CheckedProgram check_file(const std::string& path, std::optional<Target> target)
   if (target) program.target = *target;
   check::Report report = check::check_program(program, arch(program.target));
   return {std::move(program), std::move(report)};
+}
+
+void require_pair(const std::vector<const isa::Program*>& cores) {
+  if (cores.size() == 1) return;
+  for (const isa::Program* core : cores) {
+    if (core->lnc != 2)
+      throw Error(broken(CliRule::pair, fmt::format("program `{}` says lnc {}", core->name, core->lnc)));
+  }
+  if (cores[0]->target != cores[1]->target) {
+    throw Error(broken(CliRule::pair, fmt::format("the targets are {} and {}", arch(cores[0]->target).name,
+                                                  arch(cores[1]->target).name)));
+  }
 }
 
 void require_one_stdin(const std::vector<std::string>& paths) {

@@ -19,6 +19,9 @@ struct CheckedProgram {
 // `path` "-" means standard input. Throws Error when the file cannot be read or parsed.
 CheckedProgram check_file(const std::string& path, std::optional<Target> target);
 
+// Throws Error when two programs are not the two of a pair of cores (lnc 2) on one target.
+void require_pair(const std::vector<const isa::Program*>& cores);
+
 // Throws Error when standard input is named more than once.
 void require_one_stdin(const std::vector<std::string>& paths);
 

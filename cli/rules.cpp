@@ -29,6 +29,11 @@ constexpr RuleText kRules[] = {
     {"cli.R13", "standard input is read once", "write one of the programs to a file"},
     {"cli.R14", "a manual page exists for every instruction of the table", "kiln isa lists all instructions"},
     {"cli.R15", "a code is the label of a rule", "kiln explain lists all codes"},
+    {"cli.R16", "--what-if takes NAME=VALUE with the name of a constant of the timing model",
+     "write --what-if dma_bandwidth=2x; kiln time --what-if list shows all names"},
+    {"cli.R17", "--trip-count takes REGISTER=N with a whole number of iterations", "write --trip-count n=16"},
+    {"cli.R18", "a trace or a page shows one run, and a comparison one target",
+     "run kiln time once for each"},
 };
 
 }  // namespace

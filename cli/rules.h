@@ -27,6 +27,9 @@ enum class CliRule : int {
   standard_input,
   instruction,
   code,
+  what_if,
+  trip_count,
+  one_run,
 };
 
 std::span<const RuleText> cli_rules();

@@ -37,18 +37,6 @@ std::vector<CheckedProgram> load_programs(const RunCommand& command, std::vector
   return programs;
 }
 
-void require_pair(const std::vector<const isa::Program*>& cores) {
-  if (cores.size() == 1) return;
-  for (const isa::Program* core : cores) {
-    if (core->lnc != 2)
-      throw Error(broken(CliRule::pair, fmt::format("program `{}` says lnc {}", core->name, core->lnc)));
-  }
-  if (cores[0]->target != cores[1]->target) {
-    throw Error(broken(CliRule::pair, fmt::format("the targets are {} and {}", arch(cores[0]->target).name,
-                                                  arch(cores[1]->target).name)));
-  }
-}
-
 // Element `i` as text; packed elements as their four values.
 std::string value_text(const NpyArray& array, std::int64_t i) {
   const std::uint32_t bits = load_bits(array.dtype, array.data.data() + i * size_bytes(array.dtype));

@@ -1,0 +1,279 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "cli/options.h"
+#include "cli/output_files.h"
+#include "cli/program_file.h"
+#include "cli/progress.h"
+#include "cli/rules.h"
+#include "kiln/base/file.h"
+#include "kiln/isa/suggest.h"
+#include "kiln/views/compare.h"
+#include "kiln/views/html.h"
+#include "kiln/views/json.h"
+#include "kiln/views/perfetto.h"
+#include "kiln/views/picture_of.h"
+#include "kiln/views/text.h"
+#include "kiln/views/what_if_engine.h"
+
+namespace kiln::cli {
+namespace {
+
+constexpr std::string_view kAllTargets = "all";
+
+struct TimeCommand {
+  std::vector<std::string> files;
+  std::string compare;  // another program; empty: none
+  std::string target;   // a chip, or all; empty: the program's
+  std::vector<std::string> what_if, trip_counts;
+  std::string trace, html;  // files to write; empty: none
+  std::size_t lines = 10;
+  bool reorder = false, no_advice = false, json = false;
+};
+
+// What was timed, with what it refers to.
+struct Timed {
+  std::string title;
+  std::vector<isa::Program> programs;
+  views::TimedRun run;
+  views::Report report;
+};
+
+// NAME=VALUE split at the sign.
+std::pair<std::string, std::string> split(const std::string& text, CliRule rule) {
+  const std::size_t sign = text.find('=');
+  if (sign == 0 || sign == std::string::npos || sign + 1 == text.size())
+    throw Error(broken(rule, fmt::format("`{}` is not of the form NAME=VALUE", text)));
+  return {text.substr(0, sign), text.substr(sign + 1)};
+}
+
+void require_constant(const std::string& name) {
+  isa::Suggest suggest(name);
+  suggest.consider(views::kEngineWhatIf);
+  for (const timing::Constant& constant : timing::constants()) {
+    if (constant.name == name) return;
+    suggest.consider(constant.name);
+  }
+  throw Error(broken(CliRule::what_if, fmt::format("the model has no constant `{}`", name),
+                     did_you_mean(suggest.best(), "kiln time --what-if list shows all names")));
+}
+
+timing::TimingOptions options_of(const TimeCommand& command) {
+  timing::TimingOptions options;
+  options.reorder = command.reorder;
+  for (const std::string& text : command.what_if) {
+    const std::string name = split(text, CliRule::what_if).first;
+    if (name == views::kEngineWhatIf) continue;
+    require_constant(name);
+    options.what_if.push_back(timing::parse_what_if(text));
+  }
+  for (const std::string& text : command.trip_counts) {
+    const auto [name, value] = split(text, CliRule::trip_count);
+    std::int64_t count = -1;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), count);
+    if (error != std::errc{} || end != value.data() + value.size() || count < 0)
+      throw Error(broken(CliRule::trip_count, fmt::format("`{}` is no number of iterations", value)));
+    options.trip_counts[name] = count;
+  }
+  return options;
+}
+
+void move_engines(const TimeCommand& command, std::vector<isa::Program>& programs) {
+  for (const std::string& text : command.what_if) {
+    const auto [name, value] = split(text, CliRule::what_if);
+    if (name == views::kEngineWhatIf) views::apply_engine_what_if(value, programs);
+  }
+}
+
+// The programs of the files, all legal; throws Error with the diagnostics otherwise.
+std::vector<isa::Program> load(const std::vector<std::string>& files, std::optional<Target> target,
+                               std::vector<Diagnostic>& warnings) {
+  std::vector<isa::Program> programs;
+  for (const std::string& file : files) {
+    CheckedProgram checked = check_file(file, target);
+    const std::vector<Diagnostic>& found = checked.report.diagnostics;
+    warnings.insert(warnings.end(), found.begin(), found.end());
+    programs.push_back(std::move(checked.program));
+  }
+  if (exit_code(warnings) != kExitOk) throw Error(warnings);
+  return programs;
+}
+
+std::unique_ptr<Timed> time_programs(const TimeCommand& command, std::string title,
+                                     std::vector<isa::Program> programs) {
+  auto timed = std::make_unique<Timed>(Timed{std::move(title), std::move(programs), {}, {}});
+  move_engines(command, timed->programs);
+  std::vector<const isa::Program*> cores;
+  for (const isa::Program& program : timed->programs) cores.push_back(&program);
+  require_pair(cores);
+  const Progress progress("timing");
+  const bool draws = !command.trace.empty() || !command.html.empty();
+  timed->run = draws ? views::time_in_full(cores, options_of(command))
+                     : views::time_program(cores, options_of(command));
+  timed->report = views::report_of(timed->run, !command.no_advice);
+  return timed;
+}
+
+// The source files that the lines of a report stand in, as far as they can be read.
+views::Sources sources_of(const views::Report& report) {
+  views::Sources sources;
+  for (const views::LineTime& line : report.lines) {
+    const std::string& file = line.place.file;
+    if (file.empty() || file.starts_with('<') || sources.contains(file)) continue;
+    try {
+      sources[file] = read_file(file);
+    } catch (const Error&) {  // the page then shows the lines without their text
+    }
+  }
+  return sources;
+}
+
+void write_pictures(const TimeCommand& command, const Timed& timed) {
+  if (command.trace.empty() && command.html.empty()) return;
+  const views::Picture picture = views::picture_of(timed.run);
+  if (!command.trace.empty()) write_atomically(command.trace, views::to_perfetto(picture));
+  if (!command.html.empty())
+    write_atomically(command.html, views::to_html(timed.report, picture, sources_of(timed.report)));
+}
+
+using AllTimed = std::vector<std::unique_ptr<Timed>>;
+
+std::string show(const TimeCommand& command, const AllTimed& all, const std::vector<std::string>& notes,
+                 const std::vector<Diagnostic>& warnings) {
+  std::vector<views::Column> columns;
+  for (const auto& timed : all) columns.push_back({timed->title, &timed->report});
+  if (!command.json) {
+    std::string text = columns.size() == 1 ? views::to_text(*columns[0].report, {.lines = command.lines})
+                                           : views::compare_text(columns);
+    for (const std::string& note : notes) text += note + '\n';
+    return text;
+  }
+  nlohmann::ordered_json reports = nlohmann::ordered_json::array();
+  for (const views::Column& column : columns) reports.push_back(views::to_json(*column.report));
+  nlohmann::ordered_json json{{"ok", true}, {"reports", std::move(reports)}};
+  if (columns.size() > 1) json["comparison"] = views::compare_json(columns);
+  json["notes"] = notes;
+  json["diagnostics"] = json_of(warnings);
+  return dump(json);
+}
+
+// Every generation on which the program is legal; a note for each on which it is not.
+AllTimed time_on_all_targets(const TimeCommand& command, std::vector<std::string>& notes) {
+  AllTimed all;
+  std::vector<Diagnostic> unused;
+  load(command.files, {}, unused);  // the program's own target must do
+  for (const Arch* chip : all_archs()) {
+    try {
+      std::vector<Diagnostic> warnings;
+      all.push_back(
+          time_programs(command, std::string(chip->name), load(command.files, chip->target, warnings)));
+    } catch (const Error& e) {
+      if (exit_code(e.diagnostics()) != kExitBroken) throw;
+      notes.push_back(
+          fmt::format("not legal on {}: kiln check --target {} tells why", chip->name, chip->name));
+    }
+  }
+  return all;
+}
+
+void require_fitting_options(const TimeCommand& command) {
+  const bool draws = !command.trace.empty() || !command.html.empty();
+  const bool all = command.target == kAllTargets;
+  if (all && (draws || !command.compare.empty()))
+    throw Error(broken(CliRule::one_run, "--target all goes with none of --trace, --html and --compare"));
+  if (draws && command.trace == command.html)
+    throw Error(
+        broken(CliRule::output_shared, fmt::format("`{}` is to hold the trace and the page", command.html)));
+  std::vector<std::string> inputs = command.files, outputs;
+  if (!command.compare.empty()) inputs.push_back(command.compare);
+  if (all && std::find(inputs.begin(), inputs.end(), "-") != inputs.end())
+    throw Error(broken(CliRule::standard_input, "--target all reads the program once for each chip"));
+  require_one_stdin(inputs);
+  for (const std::string& path : {command.trace, command.html}) {
+    if (!path.empty()) outputs.push_back(path);
+  }
+  require_writable(outputs);
+}
+
+std::string list_what_if() {
+  std::string text;
+  for (const timing::Constant& c : timing::constants()) {
+    text += fmt::format("{:<20} {} ({})\n", c.name, c.text, c.unit.empty() ? "a number" : c.unit);
+  }
+  return text + fmt::format("{:<20} {}\n", views::kEngineWhatIf,
+                            "INSTRUCTION:ENGINE, these instructions on that engine");
+}
+
+Outcome time(const TimeCommand& command) {
+  if (command.what_if == std::vector<std::string>{"list"}) return {.out = list_what_if()};
+  if (command.files.empty()) throw Error(broken(CliRule::usage, "FILE is required", "see kiln time --help"));
+  require_fitting_options(command);
+  options_of(command);  // wrong options before wrong programs
+  Outcome outcome;
+  AllTimed all;
+  std::vector<std::string> notes;
+  std::optional<Target> target;
+  Target parsed;
+  if (parse_target(command.target, parsed)) target = parsed;
+  if (command.target == kAllTargets) {
+    all = time_on_all_targets(command, notes);
+  } else {
+    all.push_back(time_programs(command, command.files[0], load(command.files, target, outcome.diagnostics)));
+  }
+  if (!command.compare.empty())
+    all.push_back(
+        time_programs(command, command.compare, load({command.compare}, target, outcome.diagnostics)));
+  write_pictures(command, *all.front());
+  outcome.out = show(command, all, notes, outcome.diagnostics);
+  return outcome;
+}
+
+void add_time_target(CLI::App& app, std::string& target) {
+  std::vector<std::string> names;
+  for (const Arch* chip : all_archs()) {
+    names.emplace_back(chip->name);
+    names.emplace_back(chip->generation_name);
+  }
+  names.emplace_back(kAllTargets);
+  app.add_option("--target", target, "the chip, instead of the one that the program names; all: side by side")
+      ->check(CLI::IsMember(names))
+      ->type_name("trn1|trn2|trn3|all");
+}
+
+}  // namespace
+
+Command add_time(CLI::App& root) {
+  auto command = std::make_shared<TimeCommand>();
+  CLI::App* app = root.add_subcommand("time", "tell how long a program takes on the chip, and why");
+  app->alias("profile");
+  app->add_option("FILE", command->files, "the program; two for a pair of cores (lnc 2); - is standard input")
+      ->expected(0, 2);
+  add_time_target(*app, command->target);
+  app->add_option("--compare", command->compare, "another program, side by side with the first")
+      ->type_name("FILE");
+  app->add_option("--what-if", command->what_if,
+                  "a constant of the model changed, as in dma_bandwidth=2x; list: all names")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  app->add_option("--trip-count", command->trip_counts, "how often a loop on a register runs")
+      ->type_name("REGISTER=N")
+      ->allow_extra_args(false);
+  app->add_flag("--reorder", command->reorder,
+                "reorder each engine's instructions as the vendor's compiler may");
+  app->add_option("--trace", command->trace, "write a Perfetto trace, for ui.perfetto.dev")
+      ->type_name("FILE");
+  app->add_option("--html", command->html, "write a page with the timeline, for any browser")
+      ->type_name("FILE");
+  app->add_option("--lines", command->lines, "rows of the tables by line")->type_name("N");
+  app->add_flag("--no-advice", command->no_advice,
+                "leave the advice out, which runs the model several times");
+  add_json(*app, command->json);
+  app->footer(examples({"kiln time softmax.kiln", "kiln time softmax.kiln --html softmax.html",
+                        "kiln time softmax.kiln --what-if dma_bandwidth=2x",
+                        "kiln time old.kiln --compare new.kiln", "kiln time softmax.kiln --target all"}));
+  return {app, [command] { return time(*command); }};
+}
+
+}  // namespace kiln::cli

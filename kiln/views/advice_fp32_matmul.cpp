@@ -1,0 +1,31 @@
+#include <fmt/format.h>
+
+#include "kiln/views/advice_rules.h"
+
+namespace kiln::views {
+
+std::optional<Advice> fp32_matmul(const Evidence& e) {
+  using namespace isa::args::nc_matmul;
+  Places places;
+  std::int64_t matmuls = 0;
+  for (std::size_t core = 0; core < e.run.cores.size(); ++core) {
+    const isa::Program& program = *e.run.cores[core];
+    for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+      const isa::InstView inst(program, program.instructions[i]);
+      if (inst.inst().opcode != isa::Opcode::nc_matmul || inst.boolean(is_transpose)) continue;
+      if (inst.dtype(stationary) != DType::float32 && inst.dtype(moving) != DType::float32) continue;
+      places.add(inst);
+      matmuls += e.executions[core][i];
+    }
+  }
+  if (matmuls == 0) return {};
+  return Advice{
+      .found =
+          fmt::format("{} matmuls read float32, at {} passes each", matmuls, e.run.arch.matmul_fp32_passes),
+      .remedy = "give nc_matmul bfloat16 operands where the precision is enough; PSUM still adds in float32",
+      .places = std::move(places).take(),
+      .gain_ns = e.gain_with({{"fp32_passes", 1, false}}),
+      .estimate = kRerun};
+}
+
+}  // namespace kiln::views

@@ -1,0 +1,44 @@
+#include <fmt/format.h>
+
+#include "kiln/isa/cost.h"
+#include "kiln/views/advice_rules.h"
+#include "kiln/views/format.h"
+
+namespace kiln::views {
+namespace {
+constexpr double kGoodRunBytes = 2048;  // the vendor's bandwidth guide: at least 2 KiB per contiguous run
+}
+
+std::optional<Advice> small_dma(const Evidence& e) {
+  Places places;
+  double bytes = 0, runs = 0;
+  std::int64_t transfers = 0;
+  for (std::size_t core = 0; core < e.run.cores.size(); ++core) {
+    const isa::Program& program = *e.run.cores[core];
+    for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+      const isa::InstView inst(program, program.instructions[i]);
+      const std::int64_t times = e.executions[core][i];
+      if (times < 2 || resolve_engine(inst, e.run.arch) != Engine::dma) continue;  // one cannot be merged
+      const isa::Cost cost = cost_of(program, inst.inst(), e.run.arch);
+      if (cost.dma_bytes >= kGoodRunBytes * cost.dma_descriptors) continue;
+      places.add(inst);
+      transfers += times;
+      bytes += cost.dma_bytes * static_cast<double>(times);
+      runs += cost.dma_descriptors * static_cast<double>(times);
+    }
+  }
+  if (transfers == 0) return {};
+  const double mean = bytes / runs, factor = mean / kGoodRunBytes;
+  return Advice{.found = fmt::format("{} DMA transfers move {} per contiguous run, {} in all", transfers,
+                                     bytes_text(mean), bytes_text(bytes)),
+                .remedy = "load or store several tiles with one dma_copy, with at least 2 KiB per partition",
+                .places = std::move(places).take(),
+                .gain_ns = e.gain_with({{"dma_packet", factor},
+                                        {"dma_trigger_hwdge", factor},
+                                        {"dma_start_hwdge", factor},
+                                        {"dma_start_swdge", factor},
+                                        {"dma_start_none", factor}}),
+                .estimate = kRerun};
+}
+
+}  // namespace kiln::views

@@ -1,0 +1,163 @@
+#include "kiln/views/html.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "kiln/views/json.h"
+#include "kiln/views/page.h"
+#include "kiln/views/wait_words.h"
+
+namespace kiln::views {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// Inside a script element nothing may look like its end.
+std::string script_data(const char* id, std::string json) {
+  std::string safe;
+  safe.reserve(json.size());
+  for (const char c : json) {
+    if (c == '<') {
+      safe += "\\u003c";
+    } else {
+      safe += c;
+    }
+  }
+  return fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id, safe);
+}
+
+// A JSON array of what `number` makes of each slice. Pages hold many of them, so they do not become Json
+// first.
+template <class Number>
+void append_array(std::string& out, const char* key, std::size_t count, Number&& number) {
+  fmt::format_to(std::back_inserter(out), "\"{}\":[", key);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i) out += ',';
+    fmt::format_to(std::back_inserter(out), "{}", number(i));
+  }
+  out += "]";
+}
+
+void append_critical(std::string& out, const Row& row) {
+  out += "\"critical\":[";
+  const char* separator = "";
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (!row[i].critical) continue;
+    fmt::format_to(std::back_inserter(out), "{}{}", separator, i);
+    separator = ",";
+  }
+  out += "]";
+}
+
+// `because`: by slice, the number of the slice it waited for, or -1.
+void append_row(std::string& out, const Row& row, const std::int64_t* because) {
+  timing::Time end = 0;
+  out += "{";
+  append_array(out, "gap", row.size(), [&](std::size_t i) {
+    const timing::Time gap = row[i].start - end;
+    end = row[i].start + row[i].duration;
+    return gap;
+  });
+  out += ",";
+  append_array(out, "duration", row.size(), [&](std::size_t i) { return row[i].duration; });
+  out += ",";
+  append_array(out, "label", row.size(), [&](std::size_t i) { return row[i].label; });
+  out += ",";
+  append_array(out, "wait", row.size(), [&](std::size_t i) { return row[i].wait; });
+  out += ",";
+  append_array(out, "cause", row.size(), [&](std::size_t i) { return row[i].cause; });
+  out += ",";
+  append_array(out, "because", row.size(), [&](std::size_t i) { return because[i]; });
+  out += ",";
+  append_critical(out, row);
+  out += "}";
+}
+
+// Slices count through all rows of all tracks.
+class Numbering {
+ public:
+  explicit Numbering(const Picture& picture) : because_(picture.slice_count(), -1) {
+    std::size_t next = 0;
+    for (const Track& track : picture.tracks) {
+      first_.emplace_back();
+      for (const Row& row : track.rows) {
+        first_.back().push_back(next);
+        next += row.size();
+      }
+    }
+    for (const Flow& flow : picture.flows) because_[at(flow.to)] = static_cast<std::int64_t>(at(flow.from));
+  }
+  const std::int64_t* because(std::size_t track, std::size_t row) const {
+    return because_.data() + first_[track][row];
+  }
+
+ private:
+  std::size_t at(const SliceRef& s) const { return first_[s.track][s.row] + s.slice; }
+
+  std::vector<std::vector<std::size_t>> first_;  // by track and row
+  std::vector<std::int64_t> because_;
+};
+
+void append_tracks(std::string& out, const Picture& picture) {
+  const Numbering numbering(picture);
+  out += "\"tracks\":[";
+  for (std::size_t t = 0; t < picture.tracks.size(); ++t) {
+    out += fmt::format("{}{{\"name\":{},\"rows\":[", t ? "," : "", dump(picture.tracks[t].name));
+    for (std::size_t r = 0; r < picture.tracks[t].rows.size(); ++r) {
+      if (r) out += ",";
+      append_row(out, picture.tracks[t].rows[r], numbering.because(t, r));
+    }
+    out += "]}";
+  }
+  out += "]";
+}
+
+std::string picture_json(const Picture& picture) {
+  Json labels = Json::array(), curves = Json::array();
+  for (const Label& l : picture.labels)
+    labels.push_back({{"name", l.name}, {"detail", l.detail}, {"file", l.file}, {"line", l.line}});
+  for (const Curve& c : picture.curves) {
+    Json points = Json::array();
+    for (const Point& p : c.points) points.push_back({timing::to_ns(p.at), p.value});
+    curves.push_back({{"name", c.name}, {"unit", c.unit}, {"limit", c.limit}, {"points", std::move(points)}});
+  }
+  std::string out =
+      fmt::format("{{\"total_ns\":{},\"slices_left_out\":{},\"causes\":{},\"labels\":{},\"curves\":{},",
+                  timing::to_ns(picture.total), picture.slices_left_out, dump(picture.causes), dump(labels),
+                  dump(curves));
+  append_tracks(out, picture);
+  return out + "}";
+}
+
+Json report_json(const Report& report) {
+  Json json = to_json(report);
+  for (int w = 0; w < timing::kWaitCount; ++w)
+    json["wait_words"][timing::name(static_cast<timing::Wait>(w))] = words(static_cast<timing::Wait>(w));
+  return json;
+}
+
+}  // namespace
+
+std::string to_html(const Report& report, const Picture& picture, const Sources& sources) {
+  std::string page =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" "
+      "href=\"data:,\">\n"
+      "<title>Kiln</title>\n<style>\n";
+  page += kPageStyle;
+  page += "</style>\n</head>\n<body>\n";
+  page += kPageBody;
+  page += script_data("report-data", dump(report_json(report)));
+  page += script_data("picture-data", picture_json(picture));
+  page += script_data("sources-data", dump(Json(sources)));
+  page += "<script>\n\"use strict\";\n";
+  page += kPageScript;
+  page += "</script>\n</body>\n</html>\n";
+  return page;
+}
+
+}  // namespace kiln::views

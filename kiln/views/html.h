@@ -1,0 +1,18 @@
+// A report and its picture as one HTML page that needs nothing else: no network, no other file.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "kiln/views/picture.h"
+#include "kiln/views/report.h"
+
+namespace kiln::views {
+
+using Sources =
+    std::map<std::string, std::string, std::less<>>;  // text of a source file by its name in places
+
+// Lines of files that `sources` lacks are shown without their text.
+std::string to_html(const Report& report, const Picture& picture, const Sources& sources = {});
+
+}  // namespace kiln::views

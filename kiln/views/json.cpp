@@ -1,0 +1,110 @@
+#include "kiln/views/json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "kiln/views/figures.h"
+
+namespace kiln::views {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMaxSteps = 1000;  // of the critical path; the rest is counted
+
+Json json_of(const Place& place) { return {{"file", place.file}, {"line", place.line}}; }
+
+Json json_of(const LaneUse& lane) {
+  Json waiting = Json::object();
+  for (int w = 0; w < timing::kWaitCount; ++w) {
+    if (lane.waiting_ns[w] > 0) waiting[timing::name(static_cast<timing::Wait>(w))] = lane.waiting_ns[w];
+  }
+  Json json{{"name", lane.name},
+            {"instruction_count", lane.instructions},
+            {"busy_ns", lane.busy_ns},
+            {"active_ns", lane.active_ns},
+            {"waiting_ns", std::move(waiting)}};
+  if (lane.queues) json["queues"] = lane.queues;
+  return json;
+}
+
+Json json_of(const LineTime& line) {
+  Json json = json_of(line.place);
+  json["instructions"] = line.instructions;
+  json["executions"] = line.executions;
+  json["busy_ns"] = line.busy_ns;
+  json["waiting_ns"] = line.waiting_ns;
+  json["waits_for"] = timing::name(line.waits_for);
+  json["critical_ns"] = line.critical_ns;
+  return json;
+}
+
+Json json_of(const PathStep& step) {
+  Json json = json_of(step.place);
+  json["lane"] = step.lane;
+  json["instruction"] = step.instruction;
+  json["wait"] = timing::name(step.wait);
+  json["time_ns"] = step.time_ns;
+  json["repeats"] = step.repeats;
+  return json;
+}
+
+Json json_of(const Roofline& roof) {
+  Json ceilings = Json::array();
+  for (const Ceiling& c : roof.ceilings) {
+    ceilings.push_back({{"name", c.name},
+                        {"unit", c.is_bytes ? "bytes" : "flops"},
+                        {"work", c.work},
+                        {"peak_per_ns", c.peak_per_ns},
+                        {"least_ns", c.least_ns()}});
+  }
+  return {{"flops", roof.flops},
+          {"hbm_bytes", roof.hbm_bytes},
+          {"intensity", roof.intensity()},
+          {"ridge", roof.ridge()},
+          {"achieved_flops_per_ns", roof.achieved_flops_per_ns},
+          {"peak_flops_per_ns", roof.peak_flops_per_ns},
+          {"peak_bytes_per_ns", roof.peak_bytes_per_ns},
+          {"lowest", roof.lowest().name},
+          {"ceilings", std::move(ceilings)}};
+}
+
+Json json_of(const Advice& advice) {
+  Json places = Json::array();
+  for (const Place& place : advice.places) places.push_back(json_of(place));
+  return {{"rule", advice.rule},        {"found", advice.found},     {"remedy", advice.remedy},
+          {"lines", std::move(places)}, {"gain_ns", advice.gain_ns}, {"estimate", advice.estimate}};
+}
+
+template <class Items>
+Json list(const Items& items, std::size_t limit = ~std::size_t{0}) {
+  Json json = Json::array();
+  for (const auto& item : items) {
+    if (json.size() == limit) break;
+    json.push_back(json_of(item));
+  }
+  return json;
+}
+
+}  // namespace
+
+Json to_json(const Report& r) {
+  Json summary = Json::object();
+  for (const Figure& figure : figures()) summary[std::string(figure.key)] = figure.get(r);
+  const std::size_t steps = r.critical_path.size();
+  return {{"program", r.program},
+          {"target", r.target},
+          {"what_if", r.what_if},
+          {"total_ns", r.total_ns},
+          {"band",
+           {{"low_ns", r.low_ns}, {"high_ns", r.high_ns}, {"basis", r.band_basis}, {"rows", r.band_rows}}},
+          {"bottleneck", r.lanes[r.bottleneck].name},
+          {"summary", std::move(summary)},
+          {"engines", list(r.lanes)},
+          {"lines", list(r.lines)},
+          {"critical_path", list(r.critical_path, kMaxSteps)},
+          {"critical_path_left_out", steps > kMaxSteps ? steps - kMaxSteps : 0},
+          {"roofline", json_of(r.roofline)},
+          {"advice", list(r.advice)}};
+}
+
+}  // namespace kiln::views

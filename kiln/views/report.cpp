@@ -1,0 +1,117 @@
+#include "kiln/views/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace kiln::views {
+namespace {
+
+using timing::Timeline;
+using timing::to_ns;
+
+std::string text_of(const timing::WhatIf& change) {
+  return fmt::format("{}={}{}", change.name, change.value, change.relative ? "x" : "");
+}
+
+void add_lane(LaneUse& use, const timing::Lane& lane) {
+  use.instructions += lane.executions;
+  use.active_ns += to_ns(lane.active);
+  for (int w = 0; w < timing::kWaitCount; ++w) use.waiting_ns[w] += to_ns(lane.waiting[w]);
+}
+
+// Engines as they are; all queues become one entry, since work spreads over them and over both cores.
+std::vector<LaneUse> lanes_of(const Timeline& t, std::size_t& bottleneck) {
+  std::vector<LaneUse> lanes;
+  LaneUse dma{.name = "dma", .engine = Engine::dma, .busy_ns = to_ns(t.dma_busy)};
+  bool dma_binds = false;
+  for (std::size_t i = 0; i < t.lanes.size(); ++i) {
+    const timing::Lane& lane = t.lanes[i];
+    if (lane.queue >= 0) {
+      dma.queues += lane.executions > 0;
+      add_lane(dma, lane);
+      dma_binds |= i == t.bottleneck;
+      continue;
+    }
+    if (i == t.bottleneck) bottleneck = lanes.size();
+    lanes.push_back({.name = lane.name, .engine = lane.engine, .busy_ns = to_ns(lane.busy)});
+    add_lane(lanes.back(), lane);
+  }
+  dma.active_ns = dma.busy_ns;
+  if (dma_binds) bottleneck = lanes.size();
+  lanes.push_back(dma);
+  return lanes;
+}
+
+// Steps of one line on one lane in a row become one.
+std::vector<PathStep> path_of(const TimedRun& run) {
+  std::vector<PathStep> path;
+  for (const timing::CriticalStep& step : run.timeline.critical_path) {
+    const timing::Event& event = run.timeline.events[step.event];
+    const std::string& lane = run.timeline.lanes[event.lane].name;
+    const Place place = place_of(run, event);
+    if (path.empty() || path.back().place != place || path.back().lane != lane) {
+      path.push_back({place, lane, std::string(run.instruction_of(event).row().name), event.wait, 0, 0});
+    }
+    path.back().time_ns += to_ns(step.time);
+    path.back().repeats += step.repeats;
+  }
+  return path;
+}
+
+}  // namespace
+
+double LaneUse::waiting_total_ns() const {
+  return std::accumulate(waiting_ns.begin(), waiting_ns.end(), 0.0);
+}
+
+timing::Wait LaneUse::waits_most_for() const {
+  return static_cast<timing::Wait>(std::max_element(waiting_ns.begin(), waiting_ns.end()) -
+                                   waiting_ns.begin());
+}
+
+double Report::active_ns(Engine engine) const {
+  double sum = 0;
+  for (const LaneUse& lane : lanes) sum += lane.engine == engine ? lane.active_ns : 0;
+  return sum;
+}
+
+std::int64_t Report::instructions_of(Engine engine) const {
+  std::int64_t sum = 0;
+  for (const LaneUse& lane : lanes) sum += lane.engine == engine ? lane.instructions : 0;
+  return sum;
+}
+
+Report report_of(const TimedRun& run, bool with_advice) {
+  const Timeline& t = run.timeline;
+  Report r;
+  for (const isa::Program* core : run.cores) r.program += (r.program.empty() ? "" : " + ") + core->name;
+  r.target = run.arch.name;
+  for (const timing::WhatIf& change : run.options.what_if) r.what_if.push_back(text_of(change));
+  r.total_ns = to_ns(t.total);
+  r.low_ns = to_ns(t.band.low);
+  r.high_ns = to_ns(t.band.high);
+  r.band_basis = t.band.basis;
+  r.band_rows = t.band.rows;
+  r.profiler_total_ns = to_ns(t.profiler_total);
+  r.benchmark_latency_ns = to_ns(t.benchmark_latency);
+  r.instructions = t.instructions;
+  r.events_left_out = t.events_left_out;
+  r.lanes = lanes_of(t, r.bottleneck);
+  r.lines = time_by_line(run);
+  r.critical_path = path_of(run);
+  r.work = work_of(run);
+  r.roofline = roofline_of(run, r.work);
+  r.hbm_bytes_read = t.hbm_bytes_read;
+  r.hbm_bytes_written = t.hbm_bytes_written;
+  r.compulsory_bytes = t.compulsory_bytes;
+  for (const timing::MemorySample& sample : t.memory) {
+    r.sbuf_peak_bytes = std::max(r.sbuf_peak_bytes, static_cast<double>(sample.sbuf_bytes));
+    r.psum_peak_bytes = std::max(r.psum_peak_bytes, static_cast<double>(sample.psum_bytes));
+  }
+  if (with_advice) r.advice = advise(run);
+  return r;
+}
+
+}  // namespace kiln::views

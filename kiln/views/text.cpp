@@ -1,0 +1,133 @@
+#include "kiln/views/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kiln/views/format.h"
+#include "kiln/views/text_table.h"
+#include "kiln/views/wait_words.h"
+
+namespace kiln::views {
+namespace {
+
+constexpr Align L = Align::left, R = Align::right;
+
+std::string share_text(double part, const Report& r) {
+  return percent_text(r.total_ns > 0 ? part / r.total_ns : 0);
+}
+
+std::string head(const Report& r) {
+  std::string text = fmt::format("{} for {}: {}", r.program, r.target, time_text(r.total_ns));
+  if (r.high_ns > 0) text += fmt::format(", between {} and {}", time_text(r.low_ns), time_text(r.high_ns));
+  text += '\n';
+  if (!r.band_basis.empty())
+    text +=
+        fmt::format("  band: four of five measurements of {} ({} rows)\n", r.band_basis, r.band_rows.size());
+  for (const std::string& change : r.what_if) text += fmt::format("  what if: {}\n", change);
+  if (r.profiler_total_ns > 0) {
+    text += fmt::format("  the vendor's profiler would show {}, its benchmark {}\n",
+                        time_text(r.profiler_total_ns), time_text(r.benchmark_latency_ns));
+  }
+  const LaneUse& b = r.lanes[r.bottleneck];
+  text += fmt::format("  bottleneck: {}, busy for {} of the time\n", b.name, share_text(b.busy_ns, r));
+  return text;
+}
+
+// The three longest waits: "data 12.1 us, its turn 3.00 us".
+std::string waits_text(const LaneUse& lane) {
+  std::vector<int> order;
+  for (int w = 0; w < timing::kWaitCount; ++w) {
+    if (lane.waiting_ns[w] > 0) order.push_back(w);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return lane.waiting_ns[a] > lane.waiting_ns[b]; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(order.size(), 3); ++i) {
+    text += fmt::format("{}{} {}", i ? ", " : "", words(static_cast<timing::Wait>(order[i])),
+                        time_text(lane.waiting_ns[order[i]]));
+  }
+  return text;
+}
+
+std::string engines(const Report& r) {
+  TextTable table({L, R, R, R, R, L});
+  table.add({"engine", "instructions", "busy", "", "waiting", "for"});
+  for (const LaneUse& lane : r.lanes) {
+    if (lane.instructions == 0) continue;
+    const std::string name = lane.queues ? fmt::format("{} ({} queues)", lane.name, lane.queues) : lane.name;
+    table.add({name, std::to_string(lane.instructions), time_text(lane.busy_ns), share_text(lane.busy_ns, r),
+               time_text(lane.waiting_total_ns()), waits_text(lane)});
+  }
+  return "\nEngines\n" + table.to_text();
+}
+
+// The first lines in an order, and how many there are beyond.
+std::string lines_table(const Report& r, const char* title, std::size_t limit, double LineTime::*time,
+                        const char* time_name) {
+  std::vector<const LineTime*> lines;
+  for (const LineTime& line : r.lines) {
+    if (line.*time > 0) lines.push_back(&line);
+  }
+  if (lines.empty()) return {};
+  std::stable_sort(lines.begin(), lines.end(), [&](auto* a, auto* b) { return a->*time > b->*time; });
+  TextTable table({L, R, R, R, L, L});
+  table.add({"line", time_name, "", "executed", "instruction", "waits mostly for"});
+  for (std::size_t i = 0; i < std::min(limit, lines.size()); ++i) {
+    const LineTime& line = *lines[i];
+    const bool waits = line.waiting_ns > 0;
+    table.add({to_string(line.place), time_text(line.*time), share_text(line.*time, r),
+               std::to_string(line.executions), line.instructions,
+               waits ? fmt::format("{} ({})", words(line.waits_for), time_text(line.waiting_ns)) : ""});
+  }
+  std::string text = fmt::format("\n{}\n{}", title, table.to_text());
+  if (lines.size() > limit) text += fmt::format("  and {} more lines\n", lines.size() - limit);
+  return text;
+}
+
+std::string roofline_text(const Report& r) {
+  const Roofline& roof = r.roofline;
+  TextTable table({L, R, R, R});
+  table.add({"part", "work", "least time", "of the total"});
+  for (const Ceiling& c : roof.ceilings) {
+    table.add({c.name, c.is_bytes ? bytes_text(c.work) : fmt::format("{:.3g} flop", c.work),
+               time_text(c.least_ns()), share_text(c.least_ns(), r)});
+  }
+  std::string text = "\nRoofline\n" + table.to_text();
+  if (roof.flops > 0 && roof.hbm_bytes > 0) {
+    text += fmt::format("  arithmetic intensity {:.3g} flop/B, ridge at {:.3g}: on the {} side\n",
+                        roof.intensity(), roof.ridge(),
+                        roof.intensity() < roof.ridge() ? "HBM" : "tensor engine");
+    text += fmt::format("  tensor engine: {} of {}\n", per_second_text(roof.achieved_flops_per_ns, "flop/s"),
+                        per_second_text(roof.peak_flops_per_ns, "flop/s"));
+  }
+  const double moved = r.hbm_bytes_read + r.hbm_bytes_written;
+  text += fmt::format("  HBM: {} moved", bytes_text(moved));
+  if (r.compulsory_bytes > 0)
+    text += fmt::format(", {} compulsory ({:.2f} times)", bytes_text(r.compulsory_bytes),
+                        moved / r.compulsory_bytes);
+  return text + fmt::format("\n  memory per partition: at most {} of SBUF, {} of PSUM\n",
+                            bytes_text(r.sbuf_peak_bytes), bytes_text(r.psum_peak_bytes));
+}
+
+std::string advice_text(const Report& r) {
+  if (r.advice.empty()) return {};
+  std::string text = "\nAdvice\n";
+  for (const Advice& a : r.advice) {
+    text += fmt::format("  {}: {}\n    {}\n    lines: {}\n    gain: about {} ({}; {})\n", a.rule, a.found,
+                        a.remedy, to_string(a.places), time_text(a.gain_ns), share_text(a.gain_ns, r),
+                        a.estimate);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const Report& r, const TextOptions& options) {
+  return head(r) + engines(r) +
+         lines_table(r, "Critical path, by line", options.lines, &LineTime::critical_ns, "time") +
+         lines_table(r, "Hottest lines", options.lines, &LineTime::busy_ns, "busy") + roofline_text(r) +
+         advice_text(r);
+}
+
+}  // namespace kiln::views

@@ -1,0 +1,17 @@
+// A report for the terminal.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "kiln/views/report.h"
+
+namespace kiln::views {
+
+struct TextOptions {
+  std::size_t lines = 10;  // of the critical path and of the hottest lines; the rest is counted
+};
+
+std::string to_text(const Report& report, const TextOptions& options = {});
+
+}  // namespace kiln::views

@@ -1,0 +1,20 @@
+#include "kiln/views/timed_run.h"
+
+namespace kiln::views {
+
+TimedRun time_program(std::vector<const isa::Program*> cores, timing::TimingOptions options) {
+  const Arch& chip = arch(cores.at(0)->target);
+  timing::Timeline timeline =
+      cores.size() == 1 ? timing::simulate(*cores[0], chip, options) : timing::simulate(cores, chip, options);
+  return {std::move(cores), timing::apply(chip, options.what_if), std::move(options), std::move(timeline)};
+}
+
+TimedRun time_in_full(std::vector<const isa::Program*> cores, timing::TimingOptions options,
+                      std::int64_t max_instructions) {
+  TimedRun run = time_program(std::move(cores), std::move(options));
+  if (run.timeline.gaps.empty() || run.timeline.instructions > max_instructions) return run;
+  run.options.extrapolate = false;
+  return time_program(std::move(run.cores), std::move(run.options));
+}
+
+}  // namespace kiln::views

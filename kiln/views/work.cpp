@@ -1,0 +1,115 @@
+#include "kiln/views/work.h"
+
+#include "kiln/isa/cost.h"
+
+namespace kiln::views {
+namespace {
+using namespace isa;
+
+class Counter {
+ public:
+  Counter(const TimedRun& run, int core) : program_(*run.cores[core]), counts_(program_.instructions.size()) {
+    trips_.reserve(program_.loops.size());
+    for (const Loop& loop : program_.loops)
+      trips_.push_back(loop.kind == Loop::Kind::static_for ? loop.trip_count() : 0);
+    for (const timing::TripCount& t : run.timeline.trip_counts) {
+      if (t.core == core) trips_[t.loop] = t.count;
+    }
+    visit(program_.body, 1);
+  }
+  std::vector<std::int64_t> counts() && { return std::move(counts_); }
+
+ private:
+  void visit(const Block& block, std::int64_t times) {
+    for (const Node& node : block) {
+      if (node.kind == Node::Kind::instruction) counts_[node.index] += times;
+      if (node.kind == Node::Kind::loop) visit(program_.loops[node.index].body, times * trips_[node.index]);
+    }
+  }
+
+  const Program& program_;
+  std::vector<std::int64_t> counts_, trips_;
+};
+
+double bytes_of(const Access& access) {
+  return static_cast<double>(access.count()) * static_cast<double>(size_bytes(access.dtype));
+}
+
+void add_access(Work& work, Memory memory, bool written, double bytes) {
+  if (memory == Memory::sbuf) (written ? work.sbuf_bytes_written : work.sbuf_bytes_read) += bytes;
+  if (memory == Memory::psum) (written ? work.psum_bytes_written : work.psum_bytes_read) += bytes;
+}
+
+void add_traffic(Work& work, const InstView& inst, double times) {
+  const std::vector<ParamInfo>& params = inst.row().params;
+  for (int p = 0; p < static_cast<int>(params.size()); ++p) {
+    const Arg::Kind kind = inst.arg(p).kind;
+    if (!params[p].is_tile() || (kind != Arg::Kind::access && kind != Arg::Kind::accesses)) continue;
+    const auto accesses = kind == Arg::Kind::access ? std::span(&inst.access(p), 1) : inst.accesses(p);
+    for (const Access& a : accesses) {
+      const Memory memory = inst.program().tensors[a.tensor].memory;
+      if (params[p].is_input()) add_access(work, memory, false, times * bytes_of(a));
+      if (params[p].is_output()) add_access(work, memory, true, times * bytes_of(a));
+    }
+  }
+}
+
+// Operations of a product of K x M with K x N, in bfloat16 passes.
+double flops(const InstView& inst, int stationary, int moving, const Arch& arch) {
+  const bool wide = inst.dtype(stationary) == DType::float32 || inst.dtype(moving) == DType::float32;
+  return 2.0 * static_cast<double>(inst.partitions(moving)) *
+         static_cast<double>(inst.free_size(stationary)) * static_cast<double>(inst.free_size(moving)) *
+         (wide ? arch.matmul_fp32_passes : 1);
+}
+
+void add_tensor_engine(Work& work, const InstView& inst, double times, const Arch& arch) {
+  switch (inst.inst().opcode) {
+    case Opcode::nc_matmul: {
+      using namespace args::nc_matmul;
+      const double each = flops(inst, stationary, moving, arch);
+      (inst.boolean(is_transpose) ? work.transpose_flops : work.matmul_flops) += times * each;
+      work.matmuls += static_cast<std::int64_t>(times);
+      break;
+    }
+    case Opcode::nc_matmul_mx: {
+      using namespace args::nc_matmul_mx;
+      work.matmul_flops += times * flops(inst, stationary, moving, arch);
+      work.matmuls += static_cast<std::int64_t>(times);
+      break;
+    }
+    case Opcode::nc_transpose: {  // data, stationary, times an identity
+      const double rows = static_cast<double>(inst.partitions(args::nc_transpose::data));
+      const double columns = static_cast<double>(inst.free_size(args::nc_transpose::data));
+      work.transpose_flops += times * 2 * rows * rows * columns;
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> executions(const TimedRun& run, int core) { return Counter(run, core).counts(); }
+
+Work work_of(const TimedRun& run) {
+  Work work;
+  for (int core = 0; core < static_cast<int>(run.cores.size()); ++core) {
+    const Program& program = *run.cores[core];
+    const std::vector<std::int64_t> counts = executions(run, core);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const InstView inst(program, program.instructions[i]);
+      const double times = static_cast<double>(counts[i]);
+      add_traffic(work, inst, times);
+      const Engine engine = resolve_engine(inst, run.arch);
+      if (engine == Engine::tensor) add_tensor_engine(work, inst, times, run.arch);
+      if (engine == Engine::dma) {
+        work.dma_transfers += counts[i];
+        work.dma_bytes += times * cost_of(program, inst.inst(), run.arch).dma_bytes;
+      }
+    }
+  }
+  return work;
+}
+
+}  // namespace kiln::views

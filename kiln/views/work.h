@@ -1,0 +1,27 @@
+// Work: what a program moves and computes, whatever the time it takes. Counted from the instructions and the
+// trip counts of their loops.
+#pragma once
+
+#include <vector>
+
+#include "kiln/views/timed_run.h"
+
+namespace kiln::views {
+
+struct Work {
+  double sbuf_bytes_read = 0, sbuf_bytes_written = 0;
+  double psum_bytes_read = 0, psum_bytes_written = 0;
+  std::int64_t matmuls = 0;  // nc_matmul and nc_matmul_mx executed
+  std::int64_t dma_transfers = 0;
+  double dma_bytes = 0;
+  // Floating-point operations of the tensor engine at its cost in bfloat16 operations: a float32 one counts
+  // matmul_fp32_passes times, as in the vendor's profiler.
+  double matmul_flops = 0;
+  double transpose_flops = 0;
+};
+Work work_of(const TimedRun& run);
+
+// How often each instruction of a core's program is executed.
+std::vector<std::int64_t> executions(const TimedRun& run, int core);
+
+}  // namespace kiln::views

@@ -1,0 +1,130 @@
+"""The Perfetto trace, read with Perfetto's own message definitions (package `perfetto`), against the events it was made
+from."""
+
+import json
+import os
+import pathlib
+import random
+import subprocess
+
+import pytest
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
+
+WRITE_VIEWS = pathlib.Path(os.environ["KILN_BUILD_DIR"]) / "tests" / "views" / "write_views"
+Event = protos.TrackEvent
+
+
+class Decoded:
+    """Slices, flows and counters of a trace, with interned data resolved."""
+
+    def __init__(self, trace):
+        self.tracks, self.parents, self.counters, self.slices = {}, {}, {}, []
+        names, places, texts, keys = {}, {}, {}, {}
+        self.process = None
+        open_slices = {}
+        for packet in trace.packet:
+            assert packet.trusted_packet_sequence_id == 1
+            for entry in packet.interned_data.event_names:
+                names[entry.iid] = entry.name
+            for entry in packet.interned_data.source_locations:
+                places[entry.iid] = (entry.file_name, entry.line_number)
+            for entry in packet.interned_data.debug_annotation_string_values:
+                texts[entry.iid] = entry.str.decode()
+            for entry in packet.interned_data.debug_annotation_names:
+                keys[entry.iid] = entry.name
+            if packet.HasField("track_descriptor"):
+                track = packet.track_descriptor
+                if track.HasField("process"):
+                    self.process = track.process.process_name
+                else:
+                    self.tracks[track.uuid] = track.name
+                    self.parents[track.uuid] = track.parent_uuid
+                    if track.HasField("counter"):
+                        self.counters[track.uuid] = (track.counter.unit_name, [])
+            if not packet.HasField("track_event"):
+                continue
+            event = packet.track_event
+            stack = open_slices.setdefault(event.track_uuid, [])
+            if event.type == Event.TYPE_SLICE_BEGIN:
+                assert not stack, "rows do not overlap"
+                arguments = {}
+                for a in event.debug_annotations:
+                    arguments[keys[a.name_iid]] = texts[a.string_value_iid] if a.string_value_iid else a.double_value
+                stack.append({"track": event.track_uuid, "name": names[event.name_iid],
+                              "place": places[event.source_location_iid], "begin": packet.timestamp,
+                              "arguments": arguments, "starts": list(event.flow_ids),
+                              "ends": list(event.terminating_flow_ids)})
+            elif event.type == Event.TYPE_SLICE_END:
+                self.slices.append({**stack.pop(), "end": packet.timestamp})
+            else:
+                assert event.type == Event.TYPE_COUNTER
+                self.counters[event.track_uuid][1].append((packet.timestamp, event.double_counter_value))
+        assert not any(open_slices.values())
+
+    def lane(self, uuid):
+        """The name of the engine or queue: rows beyond the first hang below it."""
+        parent = self.parents[uuid]
+        return self.tracks.get(parent, self.tracks[uuid])
+
+
+@pytest.fixture(scope="module", params=[0, 1, 200, 3000])
+def run(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trace")
+    seed = random.SystemRandom().randrange(2**31)
+    print(f"seed {seed}")
+    subprocess.run([WRITE_VIEWS, str(request.param), str(seed), folder], check=True)
+    trace = protos.Trace()
+    trace.ParseFromString((folder / "made.perfetto-trace").read_bytes())
+    return Decoded(trace), json.loads((folder / "expected.json").read_text())
+
+
+def ns(picoseconds):
+    """Whole ns, halves away from zero as llround does."""
+    return (picoseconds + 500) // 1000
+
+
+def test_every_event_is_a_slice(run):
+    decoded, expected = run
+    shown = sorted((decoded.lane(s["track"]), s["begin"], s["end"], s["name"], s["place"]) for s in decoded.slices)
+    made = sorted((e["lane"], ns(e["start_ps"]), ns(e["start_ps"] + e["occupied_ps"]), e["name"],
+                   ("made.kiln", e["line"])) for e in expected["events"])
+    assert shown == made
+
+
+def test_exact_times_and_instruction_stand_in_the_arguments(run):
+    decoded, expected = run
+    shown = sorted((round(s["arguments"]["start_ns"] * 1000), round(s["arguments"]["duration_ns"] * 1000))
+                   for s in decoded.slices)
+    assert shown == sorted((e["start_ps"], e["occupied_ps"]) for e in expected["events"])
+    for s in decoded.slices:
+        assert s["arguments"]["instruction"].startswith(s["name"] + "(")
+
+
+def test_flows_are_the_dependencies(run):
+    decoded, expected = run
+    sources, targets = {}, {}
+    for s in decoded.slices:
+        for flow in s["starts"]:
+            sources[flow] = s
+        for flow in s["ends"]:
+            targets[flow] = s
+    assert sources.keys() == targets.keys()
+    key = lambda s: round(s["arguments"]["start_ns"] * 1000)
+    shown = sorted((key(sources[flow]), key(targets[flow])) for flow in sources)
+    events = expected["events"]
+    made = sorted((events[e["because"]]["start_ps"], e["start_ps"]) for e in events
+                  if e["because"] >= 0 and e["wait"] != "engine")
+    assert shown == made
+
+
+def test_counters(run):
+    decoded, expected = run
+    counters = {decoded.tracks[uuid]: values for uuid, (_, values) in decoded.counters.items()}
+    assert set(counters) == {"SBUF", "PSUM", "HBM"}
+    for name in ["SBUF", "PSUM"]:
+        assert counters[name] == [(ns(m["at_ps"]), m[name.lower()]) for m in expected["memory"]]
+    assert all(value >= 0 for _, value in counters["HBM"]) and counters["HBM"][-1][1] == 0
+
+
+def test_process_names_the_program(run):
+    assert run[0].process == "made </script> on trn2"
