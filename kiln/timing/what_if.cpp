@@ -21,6 +21,7 @@ namespace {
 
 void set_dma_bandwidth(Arch& a, double v) {
   a.timing.dma.packet_bytes_per_ns *= v / a.dma.bytes_per_ns;
+  a.timing.dma.loaded_bytes_per_ns *= v / a.dma.bytes_per_ns;
   a.dma.bytes_per_ns = v;
 }
 

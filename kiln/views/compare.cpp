@@ -27,7 +27,9 @@ std::string change_text(double before, double after) {
 
 std::string compare_text(std::span<const Column> columns) {
   const bool pair = columns.size() == 2;
-  TextTable table(std::vector<Align>(columns.size() + 2, Align::right));
+  std::vector<Align> aligns(columns.size() + 2, Align::right);
+  aligns[0] = Align::left;
+  TextTable table(std::move(aligns));
   std::vector<std::string> head{""}, bottlenecks{"bottleneck"};
   for (const Column& column : columns) {
     head.push_back(column.title);

@@ -1,5 +1,6 @@
 #include "kiln/views/json.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "kiln/views/figures.h"
@@ -12,6 +13,12 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMaxSteps = 1000;  // of the critical path; the rest is counted
 
 Json json_of(const Place& place) { return {{"file", place.file}, {"line", place.line}}; }
+
+// Counts and bytes are whole numbers unless they are means.
+Json json_of(const Figure& figure, double value) {
+  const bool whole = (figure.unit == Unit::count || figure.unit == Unit::bytes) && value == std::floor(value);
+  return whole ? Json(static_cast<std::int64_t>(value)) : Json(value);
+}
 
 Json json_of(const LaneUse& lane) {
   Json waiting = Json::object();
@@ -89,7 +96,7 @@ Json list(const Items& items, std::size_t limit = ~std::size_t{0}) {
 
 Json to_json(const Report& r) {
   Json summary = Json::object();
-  for (const Figure& figure : figures()) summary[std::string(figure.key)] = figure.get(r);
+  for (const Figure& figure : figures()) summary[std::string(figure.key)] = json_of(figure, figure.get(r));
   const std::size_t steps = r.critical_path.size();
   return {{"program", r.program},
           {"target", r.target},

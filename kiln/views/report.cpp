@@ -39,6 +39,8 @@ std::vector<LaneUse> lanes_of(const Timeline& t, std::size_t& bottleneck) {
     add_lane(lanes.back(), lane);
   }
   dma.active_ns = dma.busy_ns;
+  // Transfers wait in a queue all at once, and the queue is not idle meanwhile.
+  dma.waiting_ns[static_cast<int>(timing::Wait::queue)] = 0;
   if (dma_binds) bottleneck = lanes.size();
   lanes.push_back(dma);
   return lanes;

@@ -21,9 +21,7 @@ std::string head(const Report& r) {
   std::string text = fmt::format("{} for {}: {}", r.program, r.target, time_text(r.total_ns));
   if (r.high_ns > 0) text += fmt::format(", between {} and {}", time_text(r.low_ns), time_text(r.high_ns));
   text += '\n';
-  if (!r.band_basis.empty())
-    text +=
-        fmt::format("  band: four of five measurements of {} ({} rows)\n", r.band_basis, r.band_rows.size());
+  if (!r.band_basis.empty()) text += fmt::format("  band: {} ({} rows)\n", r.band_basis, r.band_rows.size());
   for (const std::string& change : r.what_if) text += fmt::format("  what if: {}\n", change);
   if (r.profiler_total_ns > 0) {
     text += fmt::format("  the vendor's profiler would show {}, its benchmark {}\n",
@@ -75,10 +73,13 @@ std::string lines_table(const Report& r, const char* title, std::size_t limit, d
   table.add({"line", time_name, "", "executed", "instruction", "waits mostly for"});
   for (std::size_t i = 0; i < std::min(limit, lines.size()); ++i) {
     const LineTime& line = *lines[i];
-    const bool waits = line.waiting_ns > 0;
+    std::string waits;
+    if (line.waiting_ns > 0) {
+      const double each = line.waiting_ns / static_cast<double>(std::max<std::int64_t>(line.executions, 1));
+      waits = fmt::format("{} ({} each)", words(line.waits_for), time_text(each));
+    }
     table.add({to_string(line.place), time_text(line.*time), share_text(line.*time, r),
-               std::to_string(line.executions), line.instructions,
-               waits ? fmt::format("{} ({})", words(line.waits_for), time_text(line.waiting_ns)) : ""});
+               std::to_string(line.executions), line.instructions, std::move(waits)});
   }
   std::string text = fmt::format("\n{}\n{}", title, table.to_text());
   if (lines.size() > limit) text += fmt::format("  and {} more lines\n", lines.size() - limit);

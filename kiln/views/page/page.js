@@ -27,7 +27,7 @@ function showHead() {
   byId("total").textContent = timeText(report.total_ns) +
       (high_ns ? `, between ${timeText(low_ns)} and ${timeText(high_ns)}` : "");
   const facts = [`bottleneck: ${report.bottleneck}`];
-  if (basis) facts.push(`band from ${rows.length} measurements of ${basis}`);
+  if (basis) facts.push(`band: ${basis} (${rows.length} measurements)`);
   if (report.what_if.length) facts.push(`what if ${report.what_if.join(", ")}`);
   byId("facts").textContent = facts.join(" · ");
 }

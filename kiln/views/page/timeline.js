@@ -140,7 +140,9 @@ class Timeline {
       c.fillStyle = this.colour("text");
       c.fillText(curve.name, 8, y + 14, GUTTER - 16);
       c.fillStyle = this.colour("soft");
-      c.fillText(curve.unit, 8, y + 29, GUTTER - 16);
+      const text = curve.unit === "GB/s" ? (value) => value.toFixed(0) : bytesText;
+      c.fillText(`peak ${text(this.largest(curve))} of ${text(curve.limit)}`, 8, y + 27, GUTTER - 16);
+      c.fillText(curve.unit, 8, y + 40, GUTTER - 16);
     });
   }
 
@@ -182,7 +184,7 @@ class Timeline {
   // One bar per pixel: the largest value that the curve has there.
   drawCurve(c, curve, top) {
     const base = top + CURVE - 6, room = CURVE - 12;
-    const most = Math.max(curve.limit, this.largest(curve)) || 1;
+    const most = this.largest(curve) || 1;
     const points = curve.points, end = this.x(this.total);
     let next = this.firstPointAfter(points, this.view[0]);
     let value = next > 0 ? points[next - 1][1] : 0;
@@ -198,7 +200,7 @@ class Timeline {
       if (largest > 0) c.fillRect(x, base - largest / most * room, 1, largest / most * room);
     }
     c.globalAlpha = 1;
-    if (curve.limit) {
+    if (curve.limit && curve.limit <= most) {
       const limit = base - curve.limit / most * room;
       c.strokeStyle = this.colour("strong");
       c.setLineDash([4, 4]);

@@ -1,0 +1,151 @@
+// Advice on small programs: each rule speaks up where it should, on the right lines, is silent once its
+// advice is followed, and does not promise more than following it brings.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "kiln/isa/parse.h"
+#include "kiln/views/report.h"
+
+namespace kiln::views {
+namespace {
+
+// A program whose statements are `body`; the first of them stands on line 11.
+isa::Program program(const std::string& body) {
+  return isa::parse(R"(kiln 1
+program "p" target trn2
+tensor x: input hbm float32 [128, 65536]
+tensor y: output shared_hbm float32 [128, 65536]
+tensor f: sbuf float32 [128, 4096]
+tensor g: sbuf float32 [128, 4096]
+tensor h: sbuf bfloat16 [128, 4096]
+tensor k: sbuf bfloat16 [128, 4096]
+tensor p: psum float32 [128, 2048]
+tensor q: psum float32 [128, 512]
+)" + body,
+                    "p.kiln");
+}
+
+struct Judged {
+  isa::Program program;
+  double total_ns;
+  std::vector<Advice> advice;
+
+  const Advice* find(std::string_view rule) const {
+    for (const Advice& a : advice) {
+      if (a.rule == rule) return &a;
+    }
+    return nullptr;
+  }
+};
+
+Judged judge(const std::string& body) {
+  Judged judged{program(body), 0, {}};
+  const TimedRun run = time_program({&judged.program});
+  judged.total_ns = timing::to_ns(run.timeline.total);
+  judged.advice = advise(run);
+  return judged;
+}
+
+// `rule` speaks about `bad` on `lines` and not about `good`, which does the same work as the advice says. The
+// promised gain is between half of and twice what that brought.
+void expect_advice(std::string_view rule, const std::string& bad, const std::string& good,
+                   const char* lines) {
+  const Judged before = judge(bad), after = judge(good);
+  const Advice* advice = before.find(rule);
+  ASSERT_NE(advice, nullptr) << "total " << before.total_ns << " ns";
+  EXPECT_EQ(to_string(advice->places), lines);
+  EXPECT_EQ(after.find(rule), nullptr) << "total " << after.total_ns << " ns";
+  const double gained = before.total_ns - after.total_ns;
+  EXPECT_GT(advice->gain_ns, 0.5 * gained) << before.total_ns << " ns, then " << after.total_ns;
+  EXPECT_LT(advice->gain_ns, 2 * gained) << before.total_ns << " ns, then " << after.total_ns;
+}
+
+std::string repeated(int times, const std::string& body) {
+  return "loop i = 0 .. " + std::to_string(times) + " {\n" + body + "}\n";
+}
+
+TEST(Advice, SmallDma) {
+  expect_advice(
+      "small_dma",
+      repeated(64,
+               "dma_copy(dst=f.ap(0:128, [[1, 64]], offset=64*i), src=x.ap([[65536, 128], [1, 64]], "
+               "offset=64*i))\n"),
+      "dma_copy(dst=f, src=x.ap([[65536, 128], [1, 4096]]))\n", "p.kiln:12");
+}
+
+TEST(Advice, Fp32Matmul) {
+  const auto matmuls = [](const char* tile) {
+    return repeated(64, "nc_matmul(dst=q, stationary=" + std::string(tile) +
+                            ".ap(0:128, [[1, 128]]), moving=" + tile + ".ap(0:128, [[1, 512]]))\n");
+  };
+  expect_advice("fp32_matmul", matmuls("g"), matmuls("h"), "p.kiln:12");
+}
+
+TEST(Advice, PsumEvacuation) {
+  const auto step = [](int bank) {
+    const std::string tile = "p.ap(0:128, [[1, 512]], offset=" + std::to_string(512 * bank) + ")";
+    return "nc_matmul(dst=" + tile +
+           ", stationary=h.ap(0:128, [[1, 128]]), moving=h.ap(0:128, [[1, 512]]), accumulate=false)\n"
+           "tensor_copy(dst=f.ap(0:128, [[1, 512]]), src=" +
+           tile + ")\n";
+  };
+  expect_advice("psum_evacuation", repeated(512, step(0)),
+                repeated(128, step(0) + step(1) + step(2) + step(3)), "p.kiln:12, 13");
+}
+
+TEST(Advice, DoubleBuffering) {
+  const auto step = [](const char* tile, const char* offset) {
+    return "dma_copy(dst=" + std::string(tile) + ", src=x.ap([[65536, 128], [1, 4096]], offset=" + offset +
+           "))\nactivation(dst=" + tile + ", op=exp, data=" + tile +
+           ")\ndma_copy(dst=y.ap([[65536, 128], [1, 4096]], offset=" + offset + "), src=" + tile + ")\n";
+  };
+  expect_advice("double_buffering", repeated(16, step("f", "4096*i")),
+                repeated(8, step("f", "8192*i") + step("g", "8192*i+4096")), "p.kiln:12, 14");
+}
+
+TEST(Advice, EngineImbalance) {
+  const std::string vector = "tensor_scalar(dst=f, data=f, op0=multiply, operand0=2.0)\n";
+  const std::string movable = "tensor_scalar(dst=g, data=g, op0=multiply, operand0=2.0";
+  expect_advice("engine_imbalance", repeated(16, movable + ")\n" + vector),
+                repeated(16, movable + ", engine=scalar)\n" + vector), "p.kiln:12");
+}
+
+TEST(Advice, VectorFastMode) {
+  const auto add = [](const char* a, const char* b) {
+    return repeated(32,
+                    "tensor_tensor(dst=" + std::string(a) + ", data1=" + a + ", data2=" + b + ", op=add)\n");
+  };
+  expect_advice("vector_fast_mode", add("f", "g"), add("h", "k"), "p.kiln:12");
+}
+
+// The whole of x and y is compulsory, so x has to be read over and over.
+TEST(Advice, Reload) {
+  const auto pass = [](int times) {
+    return "loop j = 0 .. " + std::to_string(times) + " {\nloop i = 0 .. 16 {\n" +
+           "dma_copy(dst=f, src=x.ap([[65536, 128], [1, 4096]], offset=4096*i))\n}\n}\n" +
+           repeated(16, "dma_copy(dst=y.ap([[65536, 128], [1, 4096]], offset=4096*i), src=f)\n");
+  };
+  expect_advice("reload", pass(4), pass(1), "p.kiln:13, 17");
+}
+
+TEST(Advice, RulesHaveNamesOfTheirOwn) {
+  std::set<std::string_view> names;
+  for (const AdviceRule& rule : advice_rules()) EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
+  EXPECT_EQ(names.size(), 7u);
+}
+
+TEST(Advice, LargestGainFirst) {
+  const Judged judged =
+      judge(repeated(16,
+                     "dma_copy(dst=f, src=x.ap([[65536, 128], [1, 4096]], offset=4096*i))\n"
+                     "tensor_tensor(dst=f, data1=f, data2=f, op=add)\n"
+                     "tensor_scalar(dst=f, data=f, op0=multiply, operand0=2.0)\n"
+                     "dma_copy(dst=y.ap([[65536, 128], [1, 4096]], offset=4096*i), src=f)\n"));
+  ASSERT_GE(judged.advice.size(), 2u);
+  for (std::size_t i = 1; i < judged.advice.size(); ++i)
+    EXPECT_GE(judged.advice[i - 1].gain_ns, judged.advice[i].gain_ns);
+}
+
+}  // namespace
+}  // namespace kiln::views
