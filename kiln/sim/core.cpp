@@ -176,14 +176,25 @@ std::int64_t Core::bound(const Bound& b, LocId loc) const {
 void Core::enter(LoopId id) {
   const Loop& loop = program_.loops[id];
   if (loop.kind != Loop::Kind::dynamic_while) loop_value_[id] = bound(loop.lower, loop.loc);
+  if (loop.kind != Loop::Kind::static_for) ++count_of(loop).entries;
   if (goes_on(loop, id)) frames_.push_back({&loop.body, 0, id, 0});
+}
+
+LoopCount& Core::count_of(const Loop& loop) {
+  return common_.report
+      .loops[loop.kind == Loop::Kind::dynamic_for ? loop.variable : program_.registers[loop.reg].name];
 }
 
 // Whether another iteration follows; hands a dynamic loop's register its value.
 bool Core::goes_on(const Loop& loop, LoopId id) {
-  if (loop.kind == Loop::Kind::dynamic_while) return read_register(loop.reg, loop.loc) != 0;
+  if (loop.kind == Loop::Kind::dynamic_while) {
+    if (read_register(loop.reg, loop.loc) == 0) return false;
+    ++count_of(loop).iterations;
+    return true;
+  }
   if (loop_value_[id] >= bound(loop.upper, loop.loc)) return false;
   if (loop.kind == Loop::Kind::dynamic_for) {
+    ++count_of(loop).iterations;
     registers_[loop.reg] = static_cast<std::uint32_t>(loop_value_[id]);
     register_defined_[loop.reg] = true;
   }

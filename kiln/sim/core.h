@@ -33,7 +33,7 @@ struct Common {
   std::int64_t sequence = 0;  // instructions issued so far
   int cores = 1;
   Races races = {};
-  bool may_borrow = false;    // no buffer that is written lies over an input
+  bool may_borrow = false;  // no buffer that is written lies over an input
 };
 
 class Core {
@@ -78,6 +78,7 @@ class Core {
   void enter(isa::LoopId id);
   bool repeat(Frame& frame);
   bool goes_on(const isa::Loop& loop, isa::LoopId id);
+  LoopCount& count_of(const isa::Loop& loop);
   std::int64_t bound(const isa::Bound& b, isa::LocId loc) const;
   std::uint32_t read_register(isa::RegisterId id, isa::LocId loc) const;
 

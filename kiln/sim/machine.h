@@ -31,10 +31,17 @@ struct Buffer {
 };
 using Buffers = std::map<std::string, Buffer, std::less<>>;
 
+// How often a dynamic loop was entered, and how many times its body ran in all.
+struct LoopCount {
+  std::int64_t entries = 0, iterations = 0;
+};
+
 struct RunReport {
   std::vector<Diagnostic> warnings;
   std::int64_t instructions = 0;  // executed
   std::int64_t instructions_by_engine[kEngineCount] = {};
+  // Dynamic loops by their variable, or by the register that is their condition; of all cores.
+  std::map<std::string, LoopCount, std::less<>> loops;
 };
 
 // Runs a program that passed check::check_program on one core. Every input, output and inout tensor needs a

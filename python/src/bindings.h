@@ -14,5 +14,6 @@ void bind_trace(nb::module_& m);
 void bind_tensor(nb::module_& m);
 void bind_isa(nb::module_& m);
 void bind_program(nb::module_& m);
+void bind_timing(nb::module_& m);
 
 }  // namespace kiln::python

@@ -11,4 +11,5 @@ NB_MODULE(_kiln, m) {
   bind_tensor(m);
   bind_isa(m);
   bind_program(m);
+  bind_timing(m);
 }

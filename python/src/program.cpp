@@ -10,6 +10,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "kiln/check/check_program.h"
 #include "kiln/check/uses.h"
 #include "kiln/isa/parse.h"
@@ -95,6 +97,13 @@ void bind_program(nb::module_& m) {
   nb::class_<sim::RunReport>(m, "RunReport")
       .def_ro("warnings", &sim::RunReport::warnings)
       .def_ro("instructions", &sim::RunReport::instructions)
+      .def_prop_ro("loops",
+                   [](const sim::RunReport& r) {
+                     nb::dict out;
+                     for (const auto& [name, count] : r.loops)
+                       out[name.c_str()] = nb::make_tuple(count.entries, count.iterations);
+                     return out;
+                   })
       .def_prop_ro("instructions_by_engine", [](const sim::RunReport& r) {
         nb::dict out;
         for (int i = 0; i < kEngineCount; ++i) {
@@ -127,6 +136,12 @@ void bind_program(nb::module_& m) {
                      nb::list out;
                      for (const isa::Tensor& t : p.tensors) out.append(describe(t));
                      return out;
+                   })
+      .def_prop_ro("has_dynamic_loops",
+                   [](const isa::Program& p) {
+                     return std::any_of(p.loops.begin(), p.loops.end(), [](const isa::Loop& l) {
+                       return l.kind != isa::Loop::Kind::static_for;
+                     });
                    })
       .def_prop_ro("instruction_count", [](const isa::Program& p) { return p.instructions.size(); })
       .def("check",

@@ -102,8 +102,8 @@ std::vector<isa::InstructionId> Trace::named(const std::string& name) const {
     if (label != isa::kNone && p.strings[label] == name) found.push_back(static_cast<isa::InstructionId>(i));
   }
   if (found.empty())
-    refuse("nki.R27", "with_schedule names instructions of the kernel", fmt::format("no instruction `{}`", name),
-           "give the instruction name=");
+    refuse("nki.R27", "with_schedule names instructions of the kernel",
+           fmt::format("no instruction `{}`", name), "give the instruction name=");
   return found;
 }
 
@@ -179,7 +179,8 @@ void bind_trace(nb::module_& m) {
       .def("enter_no_reorder", &Trace::enter_no_reorder)
       .def("leave_no_reorder", &Trace::leave_no_reorder)
       .def_prop_ro("in_no_reorder", &Trace::in_no_reorder)
-      .def("schedule", &Trace::schedule, "Instructions named `consumer` run after those named in `producers`.");
+      .def("schedule", &Trace::schedule,
+           "Instructions named `consumer` run after those named in `producers`.");
   nb::class_<Register>(m, "VirtualRegister", "A 32-bit register of an engine's sequencer.")
       .def_ro("id", &Register::id)
       .def_prop_ro("trace", [](const Register& r) { return r.trace; })

@@ -1,0 +1,107 @@
+// Timing of Python: programs in, a report out, as text, JSON, page and trace.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <nlohmann/json.hpp>
+
+#include "kiln/views/compare.h"
+#include "kiln/views/html.h"
+#include "kiln/views/json.h"
+#include "kiln/views/perfetto.h"
+#include "kiln/views/picture_of.h"
+#include "kiln/views/text.h"
+#include "kiln/views/what_if_engine.h"
+#include "python/src/bindings.h"
+
+namespace kiln::python {
+namespace {
+
+using ProgramRef = std::shared_ptr<isa::Program>;
+
+// A timed kernel. The programs are copies, because a what-if may move instructions to other engines.
+struct Timing {
+  std::vector<isa::Program> programs;
+  timing::TimingOptions options;
+  views::TimedRun run;
+  views::Report report;
+
+  std::vector<const isa::Program*> cores() const {
+    std::vector<const isa::Program*> out;
+    for (const isa::Program& p : programs) out.push_back(&p);
+    return out;
+  }
+  // Pictures show every iteration of loops where that is affordable.
+  views::Picture picture() const { return views::picture_of(views::time_in_full(cores(), options)); }
+};
+using TimingRef = std::shared_ptr<Timing>;
+
+TimingRef time_programs(const std::vector<ProgramRef>& programs,
+                        std::map<std::string, std::int64_t> trip_counts,
+                        const std::vector<std::string>& what_if, bool reorder, bool advice) {
+  auto timing = std::make_shared<Timing>();
+  for (const ProgramRef& p : programs) timing->programs.push_back(*p);
+  timing->options.trip_counts = std::move(trip_counts);
+  timing->options.reorder = reorder;
+  const std::string engine = std::string(views::kEngineWhatIf) + "=";
+  for (const std::string& text : what_if) {
+    if (text.starts_with(engine))
+      views::apply_engine_what_if(text.substr(engine.size()), timing->programs);
+    else
+      timing->options.what_if.push_back(timing::parse_what_if(text));
+  }
+  nb::gil_scoped_release released;
+  timing->run = views::time_program(timing->cores(), timing->options);
+  timing->report = views::report_of(timing->run, advice);
+  return timing;
+}
+
+std::string compare(const std::vector<std::pair<std::string, TimingRef>>& timings) {
+  std::vector<views::Column> columns;
+  for (const auto& [title, timing] : timings) columns.push_back({title, &timing->report});
+  return views::compare_text(columns);
+}
+
+}  // namespace
+
+void bind_timing(nb::module_& m) {
+  nb::class_<Timing>(m, "Timing")
+      .def_prop_ro("total_ns", [](const Timing& t) { return t.report.total_ns; })
+      .def_prop_ro("low_ns", [](const Timing& t) { return t.report.low_ns; })
+      .def_prop_ro("high_ns", [](const Timing& t) { return t.report.high_ns; })
+      .def_prop_ro("benchmark_latency_ns", [](const Timing& t) { return t.report.benchmark_latency_ns; })
+      .def_prop_ro("band_basis", [](const Timing& t) { return t.report.band_basis; })
+      .def_prop_ro("bottleneck", [](const Timing& t) { return t.report.lanes[t.report.bottleneck].name; })
+      .def_prop_ro("target", [](const Timing& t) { return std::string(t.report.target); })
+      .def("text",
+           [](const Timing& t, std::size_t lines) { return views::to_text(t.report, {.lines = lines}); })
+      .def("json", [](const Timing& t) { return views::to_json(t.report).dump(2); })
+      .def("html",
+           [](const Timing& t, const std::map<std::string, std::string>& sources) {
+             views::Sources texts(sources.begin(), sources.end());
+             return views::to_html(t.report, t.picture(), texts);
+           })
+      .def("perfetto",
+           [](const Timing& t) {
+             const std::string bytes = views::to_perfetto(t.picture());
+             return nb::bytes(bytes.data(), bytes.size());
+           })
+      .def_prop_ro("files", [](const Timing& t) {
+        std::vector<std::string> files;
+        for (const views::LineTime& line : t.report.lines) files.push_back(line.place.file);
+        return files;
+      });
+  m.def("time_programs", &time_programs, nb::arg("programs"), nb::arg("trip_counts"), nb::arg("what_if"),
+        nb::arg("reorder"), nb::arg("advice"));
+  m.def("compare_timings", &compare);
+  m.def("timing_constants", [] {
+    nb::dict out;
+    for (const timing::Constant& c : timing::constants())
+      out[nb::str(c.name.data(), c.name.size())] = nb::str(c.text.data(), c.text.size());
+    return out;
+  });
+}
+
+}  // namespace kiln::python
