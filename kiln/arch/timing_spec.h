@@ -27,7 +27,8 @@ struct TensorTiming {
 };
 
 struct DmaTiming {
-  double trigger_ns[kDgeModeCount];  // occupancy of the triggering sequencer
+  double trigger_ns[kDgeModeCount];  // a trigger instruction
+  double trigger_gap_ns;             // from its end to the next one of the same unit
   double start_ns[kDgeModeCount];    // trigger start to first byte
   double packet_ns;                  // per packet
   double packet_bytes_per_ns;        // inside a packet, one engine
@@ -35,9 +36,8 @@ struct DmaTiming {
   double small_write_bytes;
   double loaded_bytes_per_ns;  // inside a packet, when all engines are at work
   int partitions_per_engine;
-  int trigger_units;  // sequencers that share the triggers of a stream whose engine is left open
-  double spread_ns;   // engines of one transfer do not begin together: first to last
-  int outstanding;    // transfers that a queue holds before its triggers wait
+  double spread_ns;  // engines of one transfer do not begin together: first to last
+  int outstanding;   // transfers that a queue holds before its triggers wait
 };
 
 struct TimingSpec {

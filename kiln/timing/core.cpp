@@ -51,7 +51,10 @@ Core::Core(const Program& program, const Arch& arch, const TimingOptions& option
     region_of_[id] = static_cast<std::uint32_t>(placed ? program.tensors.size() + psum : id);
     if (placed) free[psum] -= t.bytes_per_partition();
   }
-  for (int m = 0; m < 2; ++m) pools_[m] = Pool(std::max<std::int64_t>(0, free[m]));
+  for (int m = 0; m < 2; ++m) {
+    pools_[m] = Pool(std::max<std::int64_t>(0, free[m]));
+    timed_[m] = TimedPool(std::max<std::int64_t>(0, free[m]));
+  }
   if (!program.deps.empty()) last_op_of_.assign(program.instructions.size(), kNoOp);
   const char* names[kStreamCount] = {"tensor", "vector", "scalar", "gpsimd", "sync", "sync stores"};
   const Engine engines[kStreamCount] = {Engine::tensor, Engine::vector, Engine::scalar,
@@ -98,14 +101,25 @@ void Core::declare(TensorId id) {
   instance.first = kNoOp;
   instance.before.clear();
   regions(id).clear();
-  if (is_on_chip(t.memory)) pool(id).take(pool_bytes(id), instance.before);
+  if (!is_on_chip(t.memory)) return;
+  if (reorder_) {
+    instance.stay = static_cast<std::uint32_t>(stays_.size());
+    stays_.push_back({pool_bytes(id), t.memory == Memory::psum});
+  } else {
+    pool(id).take(pool_bytes(id), instance.before);
+  }
 }
 
 void Core::release(TensorId id) {
   const Tensor& t = program_.tensors[id];
   if (t.role != Role::internal || !is_on_chip(t.memory)) return;
   const Instance& instance = instances_[id];
-  if (!t.address) pool(id).give_back(pool_bytes(id), instance.users);
+  if (instance.stay != kNone) {
+    stays_[instance.stay].closed = true;
+    leave(stays_[instance.stay]);
+  } else if (!t.address) {
+    pool(id).give_back(pool_bytes(id), instance.users);
+  }
   if (instance.first != kNoOp && !replay_.on)
     lives.push_back({t.bytes_per_partition(), t.memory == Memory::psum, instance.first, instance.users});
 }
@@ -120,6 +134,11 @@ void Core::touch(Issue& issue, const Op& op, const Use& use) {
   if (replay_.on && replay_.ramp_loop != kNone && replay_.outside[use.tensor]) add_ramp(use, box, issue.op);
   if (use.writes && out.size() == before) {
     for (OpId user : instance.before) out.push_back({user, Wait::memory});
+  }
+  if (instance.stay != kNone &&
+      std::find(issue.stays.begin(), issue.stays.end(), instance.stay) == issue.stays.end()) {
+    issue.stays.push_back(instance.stay);
+    ++stays_[instance.stay].waiting;
   }
   if (instance.first == kNoOp) instance.first = issue.op;
   instance.users[stream] = issue.op;
@@ -175,6 +194,7 @@ void Core::note_oldest(const Issue& issue) {
 void Core::find_dependencies(Issue& issue, const Op& op) {
   issue.deps.clear();
   issue.early.clear();
+  issue.stays.clear();
   for (std::uint32_t u = 0; u < op.use_count; ++u) touch(issue, op, plan_.uses[op.first_use + u]);
   if (op.state || op.register_count || op.writes_register != kNone) add_state(issue, op);
   if (!last_op_of_.empty()) {
@@ -196,35 +216,100 @@ void Core::execute(InstructionId id) {
   find_dependencies(scratch_, op);
   if (replay_.on) return replay(scratch_, op);
   if (!reorder_) return commit(scratch_);
-  window_.push_back(std::move(scratch_));
-  scratch_ = {};
+  hold_back();
   if (window_.size() >= kWindow) commit_best();
 }
 
-// When the instruction could start; negative when something before it has no time yet.
-Time Core::estimate(const Issue& issue) const {
-  const Op& op = plan_.ops[issue.inst];
+void Core::hold_back() {
+  if (spare_.empty()) {
+    spare_.push_back(static_cast<std::uint32_t>(issues_.size()));
+    issues_.emplace_back();
+  }
+  const std::uint32_t place = spare_.back();
+  spare_.pop_back();
+  std::swap(issues_[place], scratch_);
+  issues_[place].known = -1;
+  issues_[place].blocked_by = kNoOp;
+  window_.push_back(place);
+}
+
+// Whether everything before the instruction has its time; then `known` is when all of it is done.
+bool Core::resolve(Issue& issue) const {
+  if (issue.known >= 0) return true;
+  if (issue.blocked_by != kNoOp && times_[issue.blocked_by].end < 0) return false;
   for (const auto* deps : {&issue.deps, &issue.early}) {
     for (const Dependency& d : *deps) {
-      if (d.op != issue.op && times_[d.op].end < 0) return -1;
+      if (d.op == issue.op || times_[d.op].end >= 0) continue;
+      issue.blocked_by = d.op;
+      return false;
     }
   }
-  const int s = static_cast<int>(op.stream);
-  const Ready from{streams_[s].free, Wait::engine, kNone};
-  return std::max(ready(from, issue.deps, s).at, ready(from, issue.early, s).at);
+  const int s = static_cast<int>(plan_.ops[issue.inst].stream);
+  const Ready none{0, Wait::none, kNone};
+  issue.known = std::max(ready(none, issue.deps, s).at, ready(none, issue.early, s).at);
+  return true;
+}
+
+// When the instruction could start; negative when something before it has no time yet, or there is no memory.
+Time Core::estimate(Issue& issue, bool oldest) const {
+  if (!resolve(issue)) return -1;
+  for (std::uint32_t stay : issue.stays) {
+    if (!oldest && !stays_[stay].taken && timed_[stays_[stay].psum].look(stays_[stay].bytes).at < 0)
+      return -1;
+  }
+  const StreamState& stream = streams_[static_cast<int>(plan_.ops[issue.inst].stream)];
+  return with_memory({std::max(issue.known, stream.free), Wait::engine, kNone}, issue).at;
 }
 
 // The vendor's compiler may reorder; this one takes the instruction that can start first, in program order
-// among equals.
+// among equals. Memory is given out in that order, except that the oldest instruction never waits for what
+// was not given back.
 void Core::commit_best() {
   std::size_t best = 0;
   Time earliest = -1;
   for (std::size_t i = 0; i < window_.size(); ++i) {
-    const Time t = estimate(window_[i]);
+    const Time t = estimate(issues_[window_[i]], i == 0);
     if (t >= 0 && (earliest < 0 || t < earliest)) best = i, earliest = t;
   }
-  commit(window_[best]);
+  commit(issues_[window_[best]]);
+  spare_.push_back(window_[best]);
   window_.erase(window_.begin() + static_cast<std::ptrdiff_t>(best));
+}
+
+Core::Ready Core::with_memory(Ready r, const Issue& issue) const {
+  for (std::uint32_t id : issue.stays) {
+    const Stay& stay = stays_[id];
+    if (stay.taken) continue;
+    const TimedPool::Given given = timed_[stay.psum].look(stay.bytes);
+    if (given.at > 0)
+      r.later(given.at + plan_.semaphore[static_cast<int>(plan_.ops[issue.inst].stream)], Wait::memory,
+              given.event);
+  }
+  return r;
+}
+
+void Core::take_memory(const Issue& issue) {
+  for (std::uint32_t id : issue.stays) {
+    Stay& stay = stays_[id];
+    if (stay.taken) continue;
+    timed_[stay.psum].take(stay.bytes);
+    stay.taken = true;
+  }
+}
+
+void Core::give_memory(const Issue& issue) {
+  const OpTimes& t = times_[issue.op];
+  for (std::uint32_t id : issue.stays) {
+    Stay& stay = stays_[id];
+    --stay.waiting;
+    if (t.end >= stay.end) stay.end = t.end, stay.last = t.event;
+    leave(stay);
+  }
+}
+
+void Core::leave(Stay& stay) {
+  if (stay.closed && stay.waiting == 0 && stay.taken)
+    timed_[stay.psum].give_back(stay.bytes, stay.end, stay.last);
 }
 
 void Core::finish() {

@@ -84,8 +84,11 @@ class Core {
   struct Issue {
     isa::InstructionId inst;
     OpId op;
-    std::vector<Dependency> deps;   // of everything but
-    std::vector<Dependency> early;  // the stationary operand
+    std::vector<Dependency> deps;      // of everything but
+    std::vector<Dependency> early;     // the stationary operand
+    std::vector<std::uint32_t> stays;  // list scheduler: tensors in memory that it uses
+    OpId blocked_by = kNoOp;           // list scheduler: a dependency that had no time yet
+    Time known = -1;                   // list scheduler: when its dependencies are done, once they have times
   };
   struct Ready {
     Time at;
@@ -95,10 +98,20 @@ class Core {
       if (t > at) *this = {t, w, b};
     }
   };
+  // List scheduler: a tensor's stay in memory, from the first instruction that is started to the last.
+  struct Stay {
+    std::int64_t bytes;
+    bool psum;
+    bool taken = false, closed = false;
+    std::uint32_t waiting = 0;  // instructions that use it and have not started
+    Time end = 0;
+    EventId last = isa::kNone;
+  };
   struct Instance {
     Users users = kNoUsers;
     OpId first = kNoOp;
-    std::vector<OpId> before;  // users of its memory before it
+    std::vector<OpId> before;         // users of its memory before it
+    std::uint32_t stay = isa::kNone;  // index into stays_
   };
 
   Regions& regions(isa::TensorId id) { return regions_[region_of_[id]]; }
@@ -113,8 +126,14 @@ class Core {
   void add_ramp(const Use& use, const Box& box, OpId op);
 
   void commit(const Issue& issue);
+  void hold_back();
   void commit_best();
-  Time estimate(const Issue& issue) const;
+  Time estimate(Issue& issue, bool oldest) const;
+  bool resolve(Issue& issue) const;
+  Ready with_memory(Ready r, const Issue& issue) const;
+  void take_memory(const Issue& issue);
+  void give_memory(const Issue& issue);
+  void leave(Stay& stay);
   Ready ready(const Ready& from, const std::vector<Dependency>& deps, int stream) const;
   void replay(const Issue& issue, const Op& op);
   void run_compute(const Issue& issue, const Op& op, Ready r);
@@ -146,7 +165,7 @@ class Core {
   OpId state_user_[4] = {kNoOp, kNoOp, kNoOp, kNoOp};
 
   StreamState streams_[kStreamCount];
-  Server dma_, ports_[2];
+  Server dma_, ports_[2], units_[kUnitCount];
   Time array_free_[16] = {};  // tensor engine: quadrants
   Time array_start_ = 0;      // of the last matmul
   Time heat_ = 0, cooled_at_ = 0;
@@ -157,7 +176,11 @@ class Core {
   std::vector<Time> active_until_;  // by lane
 
   bool reorder_;
-  std::vector<Issue> window_;
+  std::vector<Issue> issues_;          // list scheduler: those that wait, in places that are used again
+  std::vector<std::uint32_t> window_;  // their places, in program order
+  std::vector<std::uint32_t> spare_;   // free places
+  std::vector<Stay> stays_;
+  TimedPool timed_[2];
   Issue scratch_, meeting_;
 
   // Steady loops: ops whose times are those of earlier ones, moved.

@@ -42,6 +42,7 @@ void Core::commit(const Issue& issue) {
   } else {
     run_compute(issue, op, r);
   }
+  if (!issue.stays.empty()) give_memory(issue);
 }
 
 EventId Core::emit(const Event& event) {
@@ -170,6 +171,7 @@ void Core::run_dma(const Issue& issue, const Op& op, Ready r) {
   Time& slot = stream.in_flight[stream.next];
   stream.next = (stream.next + 1) % stream.in_flight.size();
   r.later(slot, Wait::queue, r.because);
+  r.later(units_[op.unit].take(r.at, op.trigger + plan_.trigger_gap), Wait::queue, stream.last);
   Event trigger{.inst = issue.inst,
                 .because = r.because,
                 .lane = static_cast<LaneId>(op.stream),
@@ -177,9 +179,9 @@ void Core::run_dma(const Issue& issue, const Op& op, Ready r) {
                 .wait = r.wait};
   trigger.issue = stream.free;
   trigger.start = r.at;
-  trigger.end = r.at + op.interval;
-  trigger.occupied = op.interval;
-  stream.free = trigger.end;
+  trigger.end = r.at + op.trigger;
+  trigger.occupied = op.trigger;
+  stream.free = r.at + op.interval;
   stream.last = emit(trigger);
 
   const Time first = r.at + op.latency;
@@ -227,6 +229,7 @@ void Core::forget() {
   dma_.forget_before(floor);
   transfers.forget_before(floor);
   for (Server& p : ports_) p.forget_before(floor);
+  for (Server& u : units_) u.forget_before(floor);
   if (options_.cancel && options_.cancel->load(std::memory_order_relaxed)) {
     Diagnostic d;
     d.category = Category::config;
@@ -244,6 +247,7 @@ void Core::shift(Time by) {
   }
   dma_.shift(by);
   for (Server& p : ports_) p.shift(by);
+  for (Server& u : units_) u.shift(by);
   for (Time& t : array_free_) t += by;
   array_start_ += by;
   cooled_at_ += by;

@@ -259,16 +259,17 @@ void Planner::plan_dma(Op& op, const CostQuery& q) {
     return false;
   }();
   const DmaTiming& t = arch_.timing.dma;
-  double units = 1;
   if (static_cast<DgeMode>(op.dge) == DgeMode::swdge) {
     op.stream = Stream::gpsimd;
+    op.unit = kGpsimdUnit;
   } else if (chosen != Engine::unknown) {
     op.stream = stream_of(chosen);
+    op.unit = chosen == Engine::scalar ? kScalarUnit : kSyncUnit;
   } else {
     op.stream = reads_chip ? Stream::store : Stream::sync;
-    units = t.trigger_units;
   }
-  op.interval = from_ns(t.trigger_ns[op.dge] / units);
+  op.interval = from_ns(arch_.timing.sync.interval_ns);
+  op.trigger = from_ns(t.trigger_ns[op.dge]);
   op.latency = from_ns(t.start_ns[op.dge]);
   const bool to_hbm = is_hbm(program_.tensors[q.access(dst).tensor].memory);
   if (to_hbm) op.hbm_written = static_cast<double>(q.access(dst).count()) * size_bytes(q.dtype(dst));
@@ -346,6 +347,7 @@ Plan Planner::make() {
   for (int s = 0; s < kStreamCount; ++s)
     plan_.semaphore[s] = from_ns(timing_of(arch_, engines[s]).semaphore_ns);
   plan_.dma_done = from_ns(arch_.dma.completion_ns);
+  plan_.trigger_gap = from_ns(arch_.timing.dma.trigger_gap_ns);
   return std::move(plan_);
 }
 

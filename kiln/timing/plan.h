@@ -25,6 +25,11 @@ struct Use {
   bool stationary;  // operand that a matmul loads before it begins
 };
 
+// What starts DMAs: the sync and the scalar engine's hardware, and the gpsimd engine's software. DMAs whose
+// engine the kernel leaves open go through the first.
+enum Unit : std::uint8_t { kSyncUnit, kScalarUnit, kGpsimdUnit };
+inline constexpr int kUnitCount = 3;
+
 // Ports that engines share.
 enum Port : std::uint8_t { kNoPort, kSbufPort, kPsumPort };
 
@@ -40,6 +45,8 @@ struct Op {
   int table = -1;                    // scalar: set of functions, -1 when any will do
   std::uint8_t ports = kNoPort;
   std::uint8_t dge = 0;          // DMA
+  std::uint8_t unit = 0;         // DMA: its Unit
+  Time trigger = 0;              // DMA: how long that takes
   Time transfer = 0, share = 0;  // DMA: alone on the machine; of all engines' time
   Time hbm_share = 0;            // of the HBM stack's time
   Time spread = 0;
@@ -60,7 +67,7 @@ struct Plan {
   std::vector<isa::LoopId> loop_of_register;  // of induction registers; isa::kNone
   bool uses_stream[kStreamCount] = {};
   Time semaphore[kStreamCount];
-  Time dma_done;
+  Time dma_done, trigger_gap;
 };
 
 Plan make_plan(const isa::Program& program, const Arch& arch);

@@ -23,4 +23,41 @@ void Pool::take(std::int64_t bytes, std::vector<OpId>& before) {
   }
 }
 
+TimedPool::Given TimedPool::look(std::int64_t bytes) const {
+  bytes -= unused_;
+  Given given{0, isa::kNone};
+  for (const Chunk& chunk : returned_) {
+    if (bytes <= 0) return given;
+    bytes -= chunk.bytes;
+    given = {chunk.at, chunk.event};
+  }
+  return bytes <= 0 ? given : Given{-1, isa::kNone};
+}
+
+void TimedPool::take(std::int64_t bytes) {
+  const std::int64_t fresh = std::min(bytes, unused_);
+  unused_ -= fresh;
+  bytes -= fresh;
+  while (bytes > 0 && !returned_.empty()) {
+    Chunk& chunk = returned_.front();
+    const std::int64_t part = std::min(bytes, chunk.bytes);
+    bytes -= part;
+    chunk.bytes -= part;
+    if (chunk.bytes == 0) returned_.pop_front();
+  }
+  unused_ -= bytes;  // more than there is: paid back by what comes next
+}
+
+void TimedPool::give_back(std::int64_t bytes, Time at, EventId event) {
+  if (unused_ < 0) {
+    const std::int64_t owed = std::min(-unused_, bytes);
+    unused_ += owed;
+    bytes -= owed;
+  }
+  if (bytes == 0) return;
+  auto next = std::upper_bound(returned_.begin(), returned_.end(), at,
+                               [](Time t, const Chunk& c) { return t < c.at; });
+  returned_.insert(next, {bytes, at, event});
+}
+
 }  // namespace kiln::timing

@@ -33,4 +33,26 @@ class Pool {
   std::deque<Chunk> returned_;
 };
 
+// The same for the list scheduler, which gives out bytes in the order in which it starts instructions.
+class TimedPool {
+ public:
+  explicit TimedPool(std::int64_t bytes = 0) : unused_(bytes) {}
+  struct Given {
+    Time at;        // when the bytes are free; negative: there are not enough
+    EventId event;  // who gave them back
+  };
+  Given look(std::int64_t bytes) const;
+  void take(std::int64_t bytes);
+  void give_back(std::int64_t bytes, Time at, EventId event);
+
+ private:
+  struct Chunk {
+    std::int64_t bytes;
+    Time at;
+    EventId event;
+  };
+  std::int64_t unused_;
+  std::deque<Chunk> returned_;  // the earliest first
+};
+
 }  // namespace kiln::timing
