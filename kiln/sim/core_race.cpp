@@ -40,14 +40,15 @@ void Core::check_races(const Instruction& inst) {
       if (write ? !writes : !reads) continue;
       const Races::Clash clash = common_.races.access(rank_, program_, inst, o, write);
       if (!clash.found) continue;
-      if (!clash.both_write) report_race(inst, o, clash);
+      if (!write) report_race(inst, o, clash);
       queue_.wait();  // the other core's values must be there to be compared with
       rewrite_ = Rewrite{o, clash, bytes_of(o)};
     }
   }
 }
 
-// Both cores wrote the same bytes. Kernels do that with values that both have; then no order matters.
+// A core wrote bytes that the other one wrote or read. Kernels do that with values that both have; when
+// nothing changes, no order matters.
 void Core::check_agreement(const Instruction& inst) {
   queue_.wait();
   const Rewrite rewrite = std::move(*rewrite_);
@@ -64,9 +65,9 @@ void Core::report_race(const Instruction& inst, const TrackedOperand& operand,
       fmt::format("core {} {} elements of `{}` that core {} {}, and no core_barrier or sendrecv stands "
                   "between them",
                   rank_, writes ? "writes" : "reads", tensor.name, 1 - rank_,
-                  clash.both_write ? "writes with other values"
-                  : writes         ? "reads"
-                                   : "writes"));
+                  !writes            ? "writes"
+                  : clash.they_write ? "writes with other values"
+                                     : "reads"));
   d.category = Category::undefined;
   d.loc = program_.locs[inst.loc];
   d.context = print(program_, inst);

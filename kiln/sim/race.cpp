@@ -5,7 +5,16 @@
 namespace kiln::sim {
 namespace {
 constexpr std::uint8_t kMany = 255;  // a site that has no number of its own
+
+// The first byte that is written in `theirs` and not in `mine`.
+std::uint8_t first_foreign(const ByteMap& theirs, const ByteMap& mine, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    if (mine.at(i) == 0 && theirs.at(i) != 0) return theirs.at(i);
+  }
+  return 0;
 }
+
+}  // namespace
 
 std::uint8_t Races::site(const isa::Program& program, const isa::Instruction& inst) {
   if (!sites_.empty() && sites_.back().inst == &inst) return static_cast<std::uint8_t>(sites_.size());
@@ -31,16 +40,18 @@ Races::Clash Races::access(int core, const isa::Program& program, const isa::Ins
   const std::uint8_t own = site(program, inst);
   ByteMap &mine = (writes ? m.write : m.read)[core], &their_writes = m.write[1 - core],
           &their_reads = m.read[1 - core];
+  const ByteMap& my_writes = m.write[core];
   std::uint8_t wrote = 0, read = 0;
   for_spans(operand, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
     if (!wrote) wrote = their_writes.first_nonzero(byte, byte + bytes);
+    if (wrote && !writes) wrote = first_foreign(their_writes, my_writes, byte, byte + bytes);
     if (writes && !read) read = their_reads.first_nonzero(byte, byte + bytes);
     mine.fill(byte, byte + bytes, own);
   });
   Clash clash;
   const std::uint8_t other = read ? read : wrote;
   clash.found = other != 0;
-  clash.both_write = writes && !read;
+  clash.they_write = !read;
   if (other && other != kMany) {
     clash.program = sites_[other - 1].program;
     clash.inst = sites_[other - 1].inst;

@@ -20,11 +20,12 @@ class Races {
   // many.
   struct Clash {
     bool found = false;
-    bool both_write = false;
+    bool they_write = false;  // else they read only
     const isa::Program* program = nullptr;
     const isa::Instruction* inst = nullptr;
   };
-  // Records an access of `core` (0 or 1) and tells what it clashes with.
+  // Records an access of `core` (0 or 1) and tells what it clashes with. Bytes that both cores wrote are each
+  // core's own: that the values agree has been checked.
   Clash access(int core, const isa::Program& program, const isa::Instruction& inst,
                const TrackedOperand& operand, bool writes);
 

@@ -55,6 +55,7 @@ const Tensor& tile_of(const Function& f, const ParamInfo& param, Trace& trace, n
                      : "pass a tensor, e.g. from nl.ndarray, or a view of one");
   const auto& tensor = nb::cast<const Tensor&>(value);
   check_owner(trace, tensor.trace.get(), "tensor");
+  check_inside(tensor);
   return tensor;
 }
 

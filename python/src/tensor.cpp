@@ -31,7 +31,22 @@ nb::tuple shape_of(const View& v) {
   return tuple_of(v.rank(), [&](int i) { return v.dim(i); });
 }
 
-Tensor with(const Tensor& t, View view) { return {t.trace, std::move(view)}; }
+bool reaches_outside(const Tensor& t, const View& v) {
+  const isa::Program& program = t.trace->kernel.program();
+  const isa::Access& a = v.access();
+  const isa::Tensor& base = program.tensors[a.tensor];
+  const isa::Range range = element_range(program, a);
+  const bool inside =
+      range.min >= 0 && range.max < base.bytes_per_partition() / size_bytes(a.dtype) &&
+      (!v.on_chip() || (a.partition.constant >= 0 && a.partition.constant + a.rows() <= base.partitions()));
+  return !inside;
+}
+
+Tensor with(const Tensor& t, View view) {
+  Tensor out{t.trace, std::move(view)};
+  out.outside = t.outside && reaches_outside(t, out.view);
+  return out;
+}
 
 [[noreturn]] void bad_index(std::string found, std::string help) {
   refuse("nki.R11", "a tensor is indexed by ints, slices, nl.ds and one ellipsis", std::move(found),
@@ -188,28 +203,18 @@ std::vector<isa::Dim> to_pattern(nb::handle pattern) {
   return out;
 }
 
-void check_inside(const Tensor& t, const View& v) {
-  const isa::Program& program = t.trace->kernel.program();
-  const isa::Access& a = v.access();
-  const isa::Tensor& base = program.tensors[a.tensor];
-  const std::int64_t row = base.bytes_per_partition() / size_bytes(a.dtype);
-  const isa::Range range = element_range(program, a);
-  const bool inside =
-      range.min >= 0 && range.max < row &&
-      (!v.on_chip() || (a.partition.constant >= 0 && a.partition.constant + a.rows() <= base.partitions()));
-  if (!inside)
-    refuse("nki.R12", "an access pattern stays inside its tensor",
-           fmt::format("elements {} to {} of `{}`, which has {}{}", range.min, range.max, base.name, row,
-                       v.on_chip()
-                           ? fmt::format(" per partition, partitions {} to {} of {}", a.partition.constant,
-                                         a.partition.constant + a.rows() - 1, base.partitions())
-                           : ""),
-           "the last element is offset + sum of step * (num - 1)");
+// A pattern over a view of a tile may step through partitions by the view's own free size. Makes it step by
+// the storage's, and gives back the offset in those steps.
+std::int64_t on_rows_of_storage(const View& v, std::vector<isa::Dim>& pattern, std::int64_t offset,
+                                DType as) {
+  const std::int64_t storage = v.stride(0) * size_bytes(v.dtype()) / size_bytes(as);
+  std::int64_t own = size_bytes(v.dtype());
+  for (int i = 1; i < v.rank(); ++i) own *= v.dim(i);
+  own /= size_bytes(as);
+  if (pattern.empty() || own == storage || own < 1 || pattern[0].stride != own) return offset;
+  pattern[0].stride = storage;
+  return offset / own * storage + offset % own;
 }
-
-struct ApArgs {
-  nb::handle scalar_offset, vector_offset, dtype;
-};
 
 Tensor ap(const Tensor& t, nb::handle pattern, nb::handle offset, nb::handle scalar_offset,
           nb::handle vector_offset, std::int64_t indirect_dim, nb::handle dtype) {
@@ -218,14 +223,17 @@ Tensor ap(const Tensor& t, nb::handle pattern, nb::handle offset, nb::handle sca
   const std::int64_t from = size_bytes(v.dtype()), to = size_bytes(as);
   const std::int64_t base = v.offset() * from;
   if (base % to) bad_index("an offset inside an element of the new dtype", "align the view first");
-  const std::int64_t start = base / to + (offset.is_none() ? 0 : to_int(offset, "offset"));
+  std::int64_t start = base / to + (offset.is_none() ? 0 : to_int(offset, "offset"));
   if (start < 0) bad_index(fmt::format("offset {}", start), "offsets are not negative");
-  View w = v.ap(to_pattern(pattern), start, as);
+  std::vector<isa::Dim> pairs = to_pattern(pattern);
+  if (v.on_chip()) start = on_rows_of_storage(v, pairs, start - base / to, as) + base / to;
+  View w = v.ap(pairs, start, as);
   if (!scalar_offset.is_none() && !vector_offset.is_none())
     bad_index("scalar_offset and vector_offset together", "pass at most one of them");
   if (scalar_offset.is_none() && vector_offset.is_none()) {
-    check_inside(t, w);
-    return with(t, w);
+    Tensor out = with(t, w);
+    out.outside = reaches_outside(t, w);
+    return out;
   }
   const int d = to_dim(t, indirect_dim);
   std::int64_t scale = from;
@@ -395,6 +403,22 @@ void bind_views(nb::class_<Tensor>& cls) {
 }
 
 }  // namespace
+
+void check_inside(const Tensor& t) {
+  if (!t.outside) return;
+  const isa::Program& program = t.trace->kernel.program();
+  const isa::Access& a = t.view.access();
+  const isa::Tensor& base = program.tensors[a.tensor];
+  const isa::Range range = element_range(program, a);
+  refuse("nki.R12", "an access pattern stays inside its tensor",
+         fmt::format("elements {} to {} of `{}`, which has {}{}", range.min, range.max, base.name,
+                     base.bytes_per_partition() / size_bytes(a.dtype),
+                     t.view.on_chip()
+                         ? fmt::format(" per partition, partitions {} to {} of {}", a.partition.constant,
+                                       a.partition.constant + a.rows() - 1, base.partitions())
+                         : ""),
+         "the last element is offset + sum of step * (num - 1)");
+}
 
 void bind_tensor(nb::module_& m) {
   nb::class_<DynamicSlice>(m, "DynamicSlice")

@@ -20,6 +20,7 @@ using TraceRef = std::shared_ptr<Trace>;
 struct Tensor {
   TraceRef trace;
   isa::View view;
+  bool outside = false;  // reaches beyond its storage: may be made, not used
 };
 
 // VirtualRegister of Python.
@@ -74,6 +75,9 @@ class Trace : public std::enable_shared_from_this<Trace> {
 // The trace that runs on this thread; throws when there is none.
 Trace& current_trace(const char* what);
 Trace* current_trace_or_null();
+
+// Throws when a view reaches beyond its storage.
+void check_inside(const Tensor& tensor);
 
 // Throws when a tensor or register belongs to another kernel run.
 void check_owner(const Trace& trace, const Trace* owner, const char* what);

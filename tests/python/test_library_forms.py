@@ -91,3 +91,36 @@ def test_half_of_a_placed_psum_tensor_is_another_tensors():
     b = rng.integers(-3, 4, (16, 64)).astype(np.float32)
     want = a.T @ b * np.repeat([1.0, 2.0], 32)
     np.testing.assert_array_equal(nki.simulate(kernel)(a, b), want)
+
+
+def test_a_pattern_may_reach_outside_until_it_is_used():
+    def kernel(x, use):
+        out = nl.ndarray((8, 4), dtype=x.dtype, buffer=nl.shared_hbm)
+        t = nl.ndarray(x.shape, dtype=x.dtype)
+        nisa.dma_copy(t, x)
+        for column in range(4):
+            quarter = t.ap([[12, 8], [3, 4]], offset=column)  # columns 3 and on run over the end
+            if column < 3 or use:
+                nisa.dma_copy(out, quarter)
+        return out
+
+    x = np.arange(96, dtype=np.float32).reshape(8, 12)
+    np.testing.assert_array_equal(nki.simulate(kernel)(x, False), x[:, 2::3])
+    with pytest.raises(nisa.NkiValidationError, match="elements 3 to 12"):
+        nki.simulate(kernel)(x, True)
+
+
+@pytest.mark.parametrize("start", [0, 5])
+def test_patterns_over_a_view_of_a_tile_step_by_the_views_rows(start):
+    """A helper that knows only the view's shape writes [[free size of the view, partitions], ...]."""
+
+    def kernel(x):
+        out = nl.ndarray((32, 3), dtype=x.dtype, buffer=nl.shared_hbm)
+        t = nl.ndarray(x.shape, dtype=x.dtype)
+        nisa.dma_copy(t, x)
+        half = t.ap([[16, 64], [1, 6]], offset=start)
+        nisa.dma_copy(out, half.ap([[6, 32], [2, 3]], offset=32 * 6 + 1))
+        return out
+
+    x = np.arange(64 * 16, dtype=np.float32).reshape(64, 16)
+    np.testing.assert_array_equal(nki.simulate(kernel)(x), x[32:, start + 1:start + 6:2])
