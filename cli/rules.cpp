@@ -31,7 +31,8 @@ constexpr RuleText kRules[] = {
     {"cli.R15", "a code is the label of a rule", "kiln explain lists all codes"},
     {"cli.R16", "--what-if takes NAME=VALUE with the name of a constant of the timing model",
      "write --what-if dma_bandwidth=2x; kiln time --what-if list shows all names"},
-    {"cli.R17", "--trip-count takes REGISTER=N with a whole number of iterations", "write --trip-count n=16"},
+    {"cli.R17", "--trip-count takes REGISTER=N with the register of a loop and a whole number of iterations",
+     "write --trip-count n=16"},
     {"cli.R18", "a trace or a page shows one run, and a comparison one target",
      "run kiln time once for each"},
 };

@@ -80,6 +80,26 @@ timing::TimingOptions options_of(const TimeCommand& command) {
   return options;
 }
 
+// Every trip count belongs to a loop.
+void require_loops(const timing::TimingOptions& options, const std::vector<isa::Program>& programs) {
+  for (const auto& [name, count] : options.trip_counts) {
+    isa::Suggest suggest(name);
+    bool found = false;
+    for (const isa::Program& program : programs) {
+      for (const isa::Loop& loop : program.loops) {
+        if (loop.kind == isa::Loop::Kind::static_for) continue;
+        found |= program.registers[loop.reg].name == name;
+        suggest.consider(program.registers[loop.reg].name);
+      }
+    }
+    if (!found) {
+      throw Error(
+          broken(CliRule::trip_count, fmt::format("no loop runs on a register `{}`", name),
+                 did_you_mean(suggest.best(), "use the name of the register that counts or is tested")));
+    }
+  }
+}
+
 void move_engines(const TimeCommand& command, std::vector<isa::Program>& programs) {
   for (const std::string& text : command.what_if) {
     const auto [name, value] = split(text, CliRule::what_if);
@@ -163,7 +183,7 @@ std::string show(const TimeCommand& command, const AllTimed& all, const std::vec
 AllTimed time_on_all_targets(const TimeCommand& command, std::vector<std::string>& notes) {
   AllTimed all;
   std::vector<Diagnostic> unused;
-  load(command.files, {}, unused);  // the program's own target must do
+  require_loops(options_of(command), load(command.files, {}, unused));  // the program's own target must do
   for (const Arch* chip : all_archs()) {
     try {
       std::vector<Diagnostic> warnings;
@@ -210,7 +230,7 @@ Outcome time(const TimeCommand& command) {
   if (command.what_if == std::vector<std::string>{"list"}) return {.out = list_what_if()};
   if (command.files.empty()) throw Error(broken(CliRule::usage, "FILE is required", "see kiln time --help"));
   require_fitting_options(command);
-  options_of(command);  // wrong options before wrong programs
+  const timing::TimingOptions options = options_of(command);  // wrong options before wrong programs
   Outcome outcome;
   AllTimed all;
   std::vector<std::string> notes;
@@ -220,7 +240,9 @@ Outcome time(const TimeCommand& command) {
   if (command.target == kAllTargets) {
     all = time_on_all_targets(command, notes);
   } else {
-    all.push_back(time_programs(command, command.files[0], load(command.files, target, outcome.diagnostics)));
+    std::vector<isa::Program> programs = load(command.files, target, outcome.diagnostics);
+    require_loops(options, programs);
+    all.push_back(time_programs(command, command.files[0], std::move(programs)));
   }
   if (!command.compare.empty())
     all.push_back(

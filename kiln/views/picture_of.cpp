@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kiln/isa/print.h"
+#include "kiln/views/format.h"
 #include "kiln/views/wait_words.h"
 
 namespace kiln::views {
@@ -13,6 +14,8 @@ namespace {
 using timing::to_ns;
 
 constexpr std::uint32_t kNoTrack = 0xffffffffu;
+constexpr timing::Time kWindow = 1000 * timing::kPicoseconds;  // of the bandwidth curve, at least
+constexpr timing::Time kMaxWindows = 5000;
 
 class Painter {
  public:
@@ -136,28 +139,39 @@ class Painter {
     }
   }
 
-  // The sum of the rates of the transfers under way, each at its mean rate.
+  // Means over windows: transfers share the bandwidth in turns, and how they do within a window is not told.
   void add_bandwidth() {
-    std::vector<std::pair<timing::Time, double>> changes;
-    for (const timing::Event& event : t_.events) {
-      const timing::Time end = event.start + event.occupied;
-      if (event.hbm_bytes <= 0 || end <= event.start) continue;
-      const double rate = event.hbm_bytes / to_ns(end - event.start);
-      changes.emplace_back(event.start, rate);
-      changes.emplace_back(end, -rate);
+    const timing::Time window = std::max(kWindow, t_.total / kMaxWindows + 1);
+    std::vector<double> bytes(static_cast<std::size_t>(t_.total / window) + 1);
+    for (const timing::Event& event : t_.events)
+      spread(bytes, window, event.start, event.end, event.hbm_bytes);
+    for (const timing::Gap& gap : t_.gaps) {
+      double period = 0;
+      for (timing::EventId id = gap.first_event; id <= gap.last_event && id < t_.events.size(); ++id)
+        period += t_.events[id].hbm_bytes;
+      spread(bytes, window, gap.begin, gap.end, period * static_cast<double>(gap.iterations));
     }
-    std::stable_sort(changes.begin(), changes.end(), [](auto& a, auto& b) { return a.first < b.first; });
-    Curve curve{"HBM", "GB/s", t_.hbm_bytes_per_ns, {{0, 0}}};
-    double rate = 0;
-    std::size_t under_way = 0;
-    for (std::size_t i = 0; i < changes.size(); ++i) {
-      rate += changes[i].second;
-      under_way += changes[i].second > 0 ? 1 : -1;
-      if (under_way == 0) rate = 0;  // what rounding left over
-      if (i + 1 == changes.size() || changes[i + 1].first != changes[i].first)
-        curve.points.push_back({changes[i].first, std::max(rate, 0.0)});
+    Curve curve{"HBM", fmt::format("GB/s, mean over {}", time_text(to_ns(window))), t_.hbm_bytes_per_ns, {}};
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      const timing::Time begin = static_cast<timing::Time>(i) * window;
+      const timing::Time length = std::min(window, t_.total - begin);
+      const double rate = length > 0 ? bytes[i] / to_ns(length) : 0;
+      if (curve.points.empty() || curve.points.back().value != rate) curve.points.push_back({begin, rate});
     }
     picture_.curves.push_back(std::move(curve));
+  }
+
+  // Adds `amount` evenly to the windows between `begin` and `end`.
+  static void spread(std::vector<double>& windows, timing::Time window, timing::Time begin, timing::Time end,
+                     double amount) {
+    if (amount <= 0 || end <= begin) return;
+    const double per_time = amount / static_cast<double>(end - begin);
+    for (timing::Time at = begin; at < end;) {
+      const auto i = static_cast<std::size_t>(at / window);
+      const timing::Time next = std::min(end, static_cast<timing::Time>(i + 1) * window);
+      if (i < windows.size()) windows[i] += per_time * static_cast<double>(next - at);
+      at = next;
+    }
   }
 
   const TimedRun& run_;

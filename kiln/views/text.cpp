@@ -99,8 +99,10 @@ std::string roofline_text(const Report& r) {
     text += fmt::format("  arithmetic intensity {:.3g} flop/B, ridge at {:.3g}: on the {} side\n",
                         roof.intensity(), roof.ridge(),
                         roof.intensity() < roof.ridge() ? "HBM" : "tensor engine");
-    text += fmt::format("  tensor engine: {} of {}\n", per_second_text(roof.achieved_flops_per_ns, "flop/s"),
-                        per_second_text(roof.peak_flops_per_ns, "flop/s"));
+    text +=
+        fmt::format("  tensor engine: {} of {} ({})\n", per_second_text(roof.achieved_flops_per_ns, "flop/s"),
+                    per_second_text(roof.peak_flops_per_ns, "flop/s"),
+                    percent_text(roof.achieved_flops_per_ns / roof.peak_flops_per_ns));
   }
   const double moved = r.hbm_bytes_read + r.hbm_bytes_written;
   text += fmt::format("  HBM: {} moved", bytes_text(moved));

@@ -174,6 +174,7 @@ def test_trip_counts(kiln, dynamic):
     assert many - few > 100 * 512 / 0.96 / 2  # each iteration takes 512 columns, at most two per cycle
     for text in ["k", "k=", "k=x", "k=-1"]:
         refused(kiln("time", dynamic, "--trip-count", text), "cli.R17")
+    refused(kiln("time", dynamic, "--trip-count", "k=1", "--trip-count", "kk=1"), "cli.R17", "did you mean `k`?")
 
 
 def test_compare(kiln, matmul, tmp_path):

@@ -123,7 +123,10 @@ def test_counters(run):
     assert set(counters) == {"SBUF", "PSUM", "HBM"}
     for name in ["SBUF", "PSUM"]:
         assert counters[name] == [(ns(m["at_ps"]), m[name.lower()]) for m in expected["memory"]]
-    assert all(value >= 0 for _, value in counters["HBM"]) and counters["HBM"][-1][1] == 0
+    total = expected["total_ps"] / 1000
+    starts = [at for at, _ in counters["HBM"]]
+    moved = sum(value * (end - at) for (at, value), end in zip(counters["HBM"], [*starts[1:], total]))
+    assert moved == pytest.approx(sum(e["hbm_bytes"] for e in expected["events"]), rel=1e-3, abs=1)
 
 
 def test_process_names_the_program(run):

@@ -149,15 +149,34 @@ TEST(Picture, LimitIsCounted) {
   EXPECT_EQ(picture.flows.size(), 10u);
 }
 
-TEST(Picture, BandwidthIsTheSumOfTransfersUnderWay) {
+TEST(Picture, BandwidthIsTheMeanOfEachMicrosecond) {
   MadeRun made = small_run();
-  made.run.timeline.events[0].hbm_bytes = 131072;  // 0 to 1000 ns
-  made.run.timeline.events[1].hbm_bytes = 32768;   // 0 to 400 ns
+  made.run.timeline.events[0].hbm_bytes = 131'072;  // 0 to 1000 ns
+  made.run.timeline.events[1].hbm_bytes = 32'768;   // 0 to 400 ns
+  made.run.timeline.events[6].hbm_bytes = 262'144;  // 2400 to 3400 ns
   const Curve hbm = picture_of(made.run).curves.back();
   ASSERT_EQ(hbm.points.size(), 4u);
-  EXPECT_DOUBLE_EQ(hbm.points[1].value, 131.072 + 81.92);
-  EXPECT_DOUBLE_EQ(hbm.points[2].value, 131.072);
-  EXPECT_EQ(hbm.points[3].value, 0);
+  EXPECT_EQ(hbm.unit, "GB/s, mean over 1.00 us");
+  EXPECT_DOUBLE_EQ(hbm.points[0].value, 131.072 + 32.768);
+  EXPECT_EQ(hbm.points[1].value, 0);
+  EXPECT_DOUBLE_EQ(hbm.points[2].value, 262.144 * 0.6);
+  EXPECT_DOUBLE_EQ(hbm.points[3].value, 262.144);  // the last window has 400 ns
+  EXPECT_EQ(hbm.points[3].at, 3'000'000);
+}
+
+TEST(Picture, BandwidthOfLeftOutIterations) {
+  MadeRun made = small_run();
+  made.run.timeline.events[2].hbm_bytes = 1000;  // 1000 to 1200 ns
+  made.run.timeline.gaps = {{.loop = 0,
+                             .core = 0,
+                             .begin = 2'000'000,
+                             .end = 3'000'000,
+                             .iterations = 7,
+                             .first_event = 2,
+                             .last_event = 3}};
+  const Curve hbm = picture_of(made.run).curves.back();
+  EXPECT_DOUBLE_EQ(hbm.points[1].value, 1);
+  EXPECT_DOUBLE_EQ(hbm.points[2].value, 7);
 }
 
 TEST(Picture, LeftOutIterationsAreShown) {

@@ -24,6 +24,7 @@ nlohmann::json expected(const views::TimedRun& run) {
                       {"start_ps", e.start},
                       {"occupied_ps", e.occupied},
                       {"because", e.because == isa::kNone ? -1 : static_cast<std::int64_t>(e.because)},
+                      {"hbm_bytes", e.hbm_bytes},
                       {"wait", timing::name(e.wait)}});
   }
   nlohmann::json memory = nlohmann::json::array();

@@ -140,7 +140,7 @@ class Timeline {
       c.fillStyle = this.colour("text");
       c.fillText(curve.name, 8, y + 14, GUTTER - 16);
       c.fillStyle = this.colour("soft");
-      const text = curve.unit === "GB/s" ? (value) => value.toFixed(0) : bytesText;
+      const text = curve.unit.startsWith("GB/s") ? (value) => value.toFixed(0) : bytesText;
       c.fillText(`peak ${text(this.largest(curve))} of ${text(curve.limit)}`, 8, y + 27, GUTTER - 16);
       c.fillText(curve.unit, 8, y + 40, GUTTER - 16);
     });
@@ -170,7 +170,7 @@ class Timeline {
       c.fillStyle = this.colour("strong");
       c.fillRect(x, y + ROW - 4, width, 3);
     }
-    if (width > 40) {
+    if (width > 58) {
       c.fillStyle = this.colour("back");
       c.fillText(name, Math.max(x, GUTTER) + 3, y + ROW / 2, width - 6);
     }
