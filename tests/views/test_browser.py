@@ -156,6 +156,11 @@ def test_click_brings_out_the_line(page):
     page.click(*page.middle_of(event))
     chosen = page.evaluate("[...timeline.chosen].map((i) => picture.labels[i].line)")
     assert chosen == [event["line"]]
+    assert page.evaluate("document.querySelectorAll('tr.chosen').length") == 1
+    assert page.evaluate("window.scrollY") == 0, "the timeline stays in sight"
+    left, top = page.canvas()
+    page.click(left + 300, top + 5)  # the axis: no slice
+    assert page.evaluate("timeline.chosen === null && !document.querySelector('tr.chosen')")
 
 
 def test_screenshots_of_light_and_dark(page):

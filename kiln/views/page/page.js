@@ -5,16 +5,19 @@ const sources = JSON.parse(document.getElementById("sources-data").textContent);
 const byId = (id) => document.getElementById(id);
 
 const lineRows = new Map();  // "file:line" to its row in the source
-let chosenRow = null;
+let chosenRow = null, chosenPlace = null;
 
-function chooseLine(place, scroll) {
+// Marks a line and brings out its slices; choosing it again takes that back unless `keep`.
+function chooseLine(place, keep) {
   const row = lineRows.get(placeText(place));
   if (chosenRow) chosenRow.classList.remove("chosen");
-  chosenRow = row === chosenRow && scroll !== "always" ? null : row;
+  chosenRow = row === chosenRow && !keep ? null : row;
+  chosenPlace = place;
   const labels = new Set();
   if (chosenRow) {
     chosenRow.classList.add("chosen");
-    if (scroll) chosenRow.scrollIntoView({block: "nearest"});
+    const box = chosenRow.closest(".file");  // scrolls, while the page stays where the user looks
+    if (keep) box.scrollTop = chosenRow.offsetTop - box.clientHeight / 2;
     picture.labels.forEach((label, i) => { if (label.file === place.file && label.line === place.line) labels.add(i); });
   }
   timeline.choose(labels);
@@ -63,7 +66,10 @@ function showAdvice() {
     const lines = element("div", {}, "lines: ");
     advice.lines.forEach((place, i) => {
       const link = element("a", {class: "place"}, placeText(place));
-      link.addEventListener("click", () => chooseLine(place, "always"));
+      link.addEventListener("click", () => {
+        chooseLine(place, true);
+        byId("source-section").scrollIntoView();
+      });
       lines.append(i ? ", " : "", link);
     });
     holder.append(element("div", {class: "advice"},
@@ -143,7 +149,8 @@ function showTooltip(found, event) {
 }
 
 const timeline = new Timeline(byId("timeline"), picture, (found) => {
-  if (found) chooseLine(picture.labels[found.row.label[found.index]], "always");
+  if (found) chooseLine(picture.labels[found.row.label[found.index]], true);
+  else if (chosenRow) chooseLine(chosenPlace, false);
 });
 timeline.onHover = showTooltip;
 byId("only-critical").addEventListener("change", (event) => {
