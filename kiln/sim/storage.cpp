@@ -13,10 +13,10 @@ constexpr std::size_t kHugePage = 2 << 20;
 // Touching a large storage for the first time takes as long as working with it; with huge pages much less.
 std::byte* allocate(std::size_t size) {
   const bool is_large = size >= kHugePage;
-  auto* p = static_cast<std::byte*>(std::aligned_alloc(is_large ? kHugePage : 64, size));
-  if (!p) throw std::bad_alloc();
+  void* p = nullptr;
+  if (posix_memalign(&p, is_large ? kHugePage : 64, size)) throw std::bad_alloc();
   if (is_large) madvise(p, size / kHugePage * kHugePage, MADV_HUGEPAGE);  // advice: it may be refused
-  return p;
+  return static_cast<std::byte*>(p);
 }
 
 }  // namespace
