@@ -48,7 +48,7 @@ const Arch kGen3 = {
                .gpsimd = {30, 0, 0, 0, 0, 0, 0, 35},
                .sync = {32, 32, 0, 0, 0, 0, 0, 32},
                .matmul = {84, 4, 41, 0.5, 5120},
-               .dma = {.trigger_ns = {0, 100, 545, 263},
+               .dma = {.trigger_ns = {0, 100, 545, 275},
                        .trigger_gap_ns = 55,
                        .start_ns = {0, 740, 1331, 1006},
                        .packet_ns = 8,

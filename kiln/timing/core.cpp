@@ -217,7 +217,7 @@ void Core::execute(InstructionId id) {
   if (replay_.on) return replay(scratch_, op);
   if (!reorder_) return commit(scratch_);
   hold_back();
-  if (window_.size() >= kWindow) commit_best();
+  if (held_ >= kWindow) commit_best();
 }
 
 void Core::hold_back() {
@@ -228,31 +228,32 @@ void Core::hold_back() {
   const std::uint32_t place = spare_.back();
   spare_.pop_back();
   std::swap(issues_[place], scratch_);
-  issues_[place].known = -1;
-  issues_[place].blocked_by = kNoOp;
-  window_.push_back(place);
-}
-
-// Whether everything before the instruction has its time; then `known` is when all of it is done.
-bool Core::resolve(Issue& issue) const {
-  if (issue.known >= 0) return true;
-  if (issue.blocked_by != kNoOp && times_[issue.blocked_by].end < 0) return false;
+  Issue& issue = issues_[place];
+  issue.waiters.clear();
+  issue.missing = 0;
+  place_of_.resize(times_.size(), kNone);
+  place_of_[issue.op] = place;
+  ++held_;
   for (const auto* deps : {&issue.deps, &issue.early}) {
     for (const Dependency& d : *deps) {
       if (d.op == issue.op || times_[d.op].end >= 0) continue;
-      issue.blocked_by = d.op;
-      return false;
+      issues_[place_of_[d.op]].waiters.push_back(place);
+      ++issue.missing;
     }
   }
+  if (issue.missing == 0) make_ready(place);
+}
+
+void Core::make_ready(std::uint32_t place) {
+  Issue& issue = issues_[place];
   const int s = static_cast<int>(plan_.ops[issue.inst].stream);
   const Ready none{0, Wait::none, kNone};
   issue.known = std::max(ready(none, issue.deps, s).at, ready(none, issue.early, s).at);
-  return true;
+  ready_[s].push_back(place);
 }
 
-// When the instruction could start; negative when something before it has no time yet, or there is no memory.
-Time Core::estimate(Issue& issue, bool oldest) const {
-  if (!resolve(issue)) return -1;
+// When an instruction whose dependencies have times could start; negative when there is no memory for it.
+Time Core::estimate(const Issue& issue, bool oldest) const {
   for (std::uint32_t stay : issue.stays) {
     if (!oldest && !stays_[stay].taken && timed_[stays_[stay].psum].look(stays_[stay].bytes).at < 0)
       return -1;
@@ -265,15 +266,28 @@ Time Core::estimate(Issue& issue, bool oldest) const {
 // among equals. Memory is given out in that order, except that the oldest instruction never waits for what
 // was not given back.
 void Core::commit_best() {
-  std::size_t best = 0;
+  while (times_[oldest_op_].end >= 0) ++oldest_op_;
+  std::uint32_t best = kNone;
   Time earliest = -1;
-  for (std::size_t i = 0; i < window_.size(); ++i) {
-    const Time t = estimate(issues_[window_[i]], i == 0);
-    if (t >= 0 && (earliest < 0 || t < earliest)) best = i, earliest = t;
+  for (const auto& places : ready_) {
+    for (std::uint32_t place : places) {
+      const Issue& issue = issues_[place];
+      const Time t = estimate(issue, issue.op == oldest_op_);
+      if (t < 0) continue;
+      if (earliest < 0 || t < earliest || (t == earliest && issue.op < issues_[best].op))
+        best = place, earliest = t;
+    }
   }
-  commit(issues_[window_[best]]);
-  spare_.push_back(window_[best]);
-  window_.erase(window_.begin() + static_cast<std::ptrdiff_t>(best));
+  Issue& issue = issues_[best];
+  commit(issue);
+  auto& places = ready_[static_cast<int>(plan_.ops[issue.inst].stream)];
+  std::swap(*std::find(places.begin(), places.end(), best), places.back());
+  places.pop_back();
+  for (std::uint32_t waiter : issue.waiters) {
+    if (--issues_[waiter].missing == 0) make_ready(waiter);
+  }
+  spare_.push_back(best);
+  --held_;
 }
 
 Core::Ready Core::with_memory(Ready r, const Issue& issue) const {
@@ -313,7 +327,7 @@ void Core::leave(Stay& stay) {
 }
 
 void Core::finish() {
-  while (!window_.empty()) commit_best();
+  while (held_ > 0) commit_best();
 }
 
 Time Core::arrive(InstructionId id) {

@@ -84,11 +84,12 @@ class Core {
   struct Issue {
     isa::InstructionId inst;
     OpId op;
-    std::vector<Dependency> deps;      // of everything but
-    std::vector<Dependency> early;     // the stationary operand
-    std::vector<std::uint32_t> stays;  // list scheduler: tensors in memory that it uses
-    OpId blocked_by = kNoOp;           // list scheduler: a dependency that had no time yet
-    Time known = -1;                   // list scheduler: when its dependencies are done, once they have times
+    std::vector<Dependency> deps;        // of everything but
+    std::vector<Dependency> early;       // the stationary operand
+    std::vector<std::uint32_t> stays;    // list scheduler: tensors in memory that it uses
+    std::vector<std::uint32_t> waiters;  // list scheduler: places of those that wait for it
+    std::uint32_t missing = 0;           // list scheduler: dependencies that have no time yet
+    Time known = 0;                      // list scheduler: when all of them are done
   };
   struct Ready {
     Time at;
@@ -128,8 +129,8 @@ class Core {
   void commit(const Issue& issue);
   void hold_back();
   void commit_best();
-  Time estimate(Issue& issue, bool oldest) const;
-  bool resolve(Issue& issue) const;
+  Time estimate(const Issue& issue, bool oldest) const;
+  void make_ready(std::uint32_t place);
   Ready with_memory(Ready r, const Issue& issue) const;
   void take_memory(const Issue& issue);
   void give_memory(const Issue& issue);
@@ -176,9 +177,12 @@ class Core {
   std::vector<Time> active_until_;  // by lane
 
   bool reorder_;
-  std::vector<Issue> issues_;          // list scheduler: those that wait, in places that are used again
-  std::vector<std::uint32_t> window_;  // their places, in program order
-  std::vector<std::uint32_t> spare_;   // free places
+  std::vector<Issue> issues_;            // list scheduler: those that wait, in places that are used again
+  std::vector<std::uint32_t> spare_;     // free places
+  std::vector<std::uint32_t> place_of_;  // by op
+  std::vector<std::uint32_t> ready_[kStreamCount];  // places of those that only wait for their turn
+  OpId oldest_op_ = 0;                              // that waits
+  std::size_t held_ = 0;
   std::vector<Stay> stays_;
   TimedPool timed_[2];
   Issue scratch_, meeting_;

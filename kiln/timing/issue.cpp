@@ -171,7 +171,12 @@ void Core::run_dma(const Issue& issue, const Op& op, Ready r) {
   Time& slot = stream.in_flight[stream.next];
   stream.next = (stream.next + 1) % stream.in_flight.size();
   r.later(slot, Wait::queue, r.because);
-  r.later(units_[op.unit].take(r.at, op.trigger + plan_.trigger_gap), Wait::queue, stream.last);
+  const Time turn = units_[op.unit].take(r.at, op.trigger + plan_.trigger_gap);
+  if (turn - r.at > r.at - stream.free) {
+    r.later(turn, Wait::queue, stream.last);
+  } else {
+    r.at = turn;  // what it waited for before was longer
+  }
   Event trigger{.inst = issue.inst,
                 .because = r.because,
                 .lane = static_cast<LaneId>(op.stream),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "kiln/isa/cost.h"
 
@@ -66,13 +67,10 @@ class Planner {
   int dge_mode(const InstView& v) const;
   void share_ports();
 
-  struct LastShape {
-    const Access* access = nullptr;
-    std::uint32_t shape = 0;
-  };
   const Program& program_;
   const Arch& arch_;
-  std::vector<LastShape> last_shape_;  // by tensor
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> known_shapes_;
+  std::vector<const Access*> shape_access_;  // the first one of a shape
   Plan plan_;
 };
 
@@ -107,17 +105,34 @@ void Planner::add_use(const Access& access, bool reads, bool writes, bool statio
       {&access, access.tensor, shape_of(access), reads, writes, !moves && !uncertain, uncertain, stationary});
 }
 
-// Accesses of a tensor mostly come in one shape.
+// Accesses of the same shape to tensors of the same shape share what they have in common.
 std::uint32_t Planner::shape_of(const Access& access) {
-  LastShape& last = last_shape_[access.tensor];
-  const Access* a = last.access;
-  if (!a || a->dtype != access.dtype || a->rank != access.rank ||
-      !std::equal(a->dims, a->dims + a->rank, access.dims)) {
-    const Tensor& t = program_.tensors[access.tensor];
-    last = {&access, static_cast<std::uint32_t>(plan_.shapes.size())};
-    plan_.shapes.emplace_back(program_, access, t.address && is_on_chip(t.memory));
+  const Tensor& t = program_.tensors[access.tensor];
+  if (t.address && is_on_chip(t.memory)) {
+    plan_.shapes.emplace_back(program_, access, true);
+    return static_cast<std::uint32_t>(plan_.shapes.size() - 1);
   }
-  return last.shape;
+  std::uint64_t hash = static_cast<std::uint64_t>(is_on_chip(t.memory));
+  const auto mix = [&](std::int64_t v) {
+    hash = (hash ^ static_cast<std::uint64_t>(v)) * 0x9E3779B97F4A7C15ull >> 1;
+  };
+  for (std::int64_t size : t.shape) mix(size);
+  mix(size_bytes(t.dtype) * 64 + size_bytes(access.dtype));
+  for (int d = 0; d < access.rank; ++d) mix(access.dims[d].stride), mix(access.dims[d].count);
+  for (std::uint32_t shape : known_shapes_[hash]) {
+    const Access& other = *shape_access_[shape];
+    const Tensor& o = program_.tensors[other.tensor];
+    if (is_on_chip(o.memory) == is_on_chip(t.memory) && o.shape == t.shape &&
+        size_bytes(o.dtype) == size_bytes(t.dtype) && size_bytes(other.dtype) == size_bytes(access.dtype) &&
+        other.rank == access.rank && std::equal(other.dims, other.dims + other.rank, access.dims))
+      return shape;
+  }
+  const auto made = static_cast<std::uint32_t>(plan_.shapes.size());
+  plan_.shapes.emplace_back(program_, access, false);
+  shape_access_.resize(plan_.shapes.size());
+  shape_access_[made] = &access;
+  known_shapes_[hash].push_back(made);
+  return made;
 }
 
 void Planner::add_uses(Op& op, const Instruction& inst) {
@@ -336,7 +351,6 @@ Plan Planner::make() {
       plan_.loop_of_register[program_.loops[id].reg] = id;
   }
   find_written();
-  last_shape_.resize(program_.tensors.size());
   plan_.ops.reserve(program_.instructions.size());
   plan_.uses.reserve(program_.instructions.size() * 3);
   for (const Instruction& inst : program_.instructions) plan_.ops.push_back(plan(inst));

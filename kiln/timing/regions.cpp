@@ -45,7 +45,7 @@ std::uint32_t Regions::find(const Box& box) {
       if (slots_[i].box == box) return last_ = i;
     }
   } else {
-    const auto [begin, end] = index_.equal_range(box.hash());
+    const auto [begin, end] = index_->equal_range(box.hash());
     for (auto i = begin; i != end; ++i) {
       if (slots_[i->second].box == box) return last_ = i->second;
     }
@@ -64,9 +64,10 @@ std::uint32_t Regions::find(const Box& box) {
     slots_[i].neighbours.push_back(made);
   }
   if (used_ == kFew + 1) {
-    for (std::uint32_t i = 0; i < used_; ++i) index_.emplace(slots_[i].box.hash(), i);
+    if (!index_) index_ = std::make_unique<std::unordered_multimap<std::size_t, std::uint32_t>>();
+    for (std::uint32_t i = 0; i < used_; ++i) index_->emplace(slots_[i].box.hash(), i);
   } else if (used_ > kFew) {
-    index_.emplace(box.hash(), made);
+    index_->emplace(box.hash(), made);
   }
   return last_ = made;
 }
@@ -111,7 +112,7 @@ void Regions::clear() {
   used_ = 0;
   last_ = 0;
   grid_ = true;
-  if (!index_.empty()) index_.clear();
+  if (index_) index_->clear();
   ramps_.clear();
 }
 

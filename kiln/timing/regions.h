@@ -2,6 +2,7 @@
 // for.
 #pragma once
 
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -58,7 +59,7 @@ class Regions {
 
   std::vector<Slot> slots_;
   std::size_t used_ = 0;
-  std::unordered_multimap<std::size_t, std::uint32_t> index_;  // once there are many slots
+  std::unique_ptr<std::unordered_multimap<std::size_t, std::uint32_t>> index_;  // once there are many slots
   std::uint32_t last_ = 0;
   bool grid_ = true;  // all slots are tiles of one size on its own grid, so no two of them share bytes
   std::vector<Ramp> ramps_;

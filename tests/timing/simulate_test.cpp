@@ -1,0 +1,232 @@
+// The model as a whole: determinism, trip counts, what-if, memory, pairs, ports, the list scheduler.
+#include "kiln/timing/simulate.h"
+
+#include <gtest/gtest.h>
+
+#include "kiln/isa/builder.h"
+
+namespace kiln::timing {
+namespace {
+using namespace isa;
+
+constexpr DType kF32 = DType::float32, kBf16 = DType::bfloat16;
+
+// x -> exp(x) by tiles of `columns`, `count` of them.
+Program tiles(std::int64_t count, std::int64_t columns, Target target = Target::trn2) {
+  Kernel k("tiles", target);
+  const View in = k.input("in", {128, count * columns}, kF32),
+             out = k.output("out", {128, count * columns}, kF32);
+  k.loop(count, [&](Index i) {
+    const View x = k.sbuf({128, columns}, kF32), y = k.sbuf({128, columns}, kF32);
+    k.dma_copy({.dst = x, .src = in(all, ds(i * columns, columns))});
+    k.activation({.dst = y, .op = ActFn::exp, .data = x});
+    k.dma_copy({.dst = out(all, ds(i * columns, columns)), .src = y});
+  });
+  return k.finish();
+}
+
+template <class Fn>
+Diagnostic error_of(Fn&& fn) {
+  try {
+    fn();
+  } catch (const Error& e) {
+    return e.first();
+  }
+  return {};
+}
+
+TEST(Simulate, SameInputSameAnswer) {
+  const Program p = tiles(40, 512);
+  for (const bool reorder : {false, true}) {
+    const Timeline a = simulate(p, arch(Target::trn2), {.reorder = reorder});
+    const Timeline b = simulate(p, arch(Target::trn2), {.reorder = reorder});
+    ASSERT_EQ(a.events.size(), b.events.size());
+    for (std::size_t i = 0; i < a.events.size(); ++i) {
+      EXPECT_EQ(a.events[i].start, b.events[i].start);
+      EXPECT_EQ(a.events[i].end, b.events[i].end);
+      EXPECT_EQ(a.events[i].lane, b.events[i].lane);
+    }
+  }
+}
+
+TEST(Simulate, CountsWhatMoves) {
+  const Timeline t = simulate(tiles(8, 512), arch(Target::trn2));
+  const double bytes = 8 * 128 * 512 * 4;
+  EXPECT_EQ(t.hbm_bytes_read, bytes);
+  EXPECT_EQ(t.hbm_bytes_written, bytes);
+  EXPECT_EQ(t.compulsory_bytes, 2 * bytes);
+  EXPECT_EQ(t.instructions, 24);
+  EXPECT_LE(t.band.low, t.total);
+  EXPECT_GE(t.band.high, t.total);
+}
+
+TEST(Simulate, CriticalPathAddsUpToTheTotal) {
+  for (const std::int64_t count : {1, 3, 40}) {
+    const Timeline t = simulate(tiles(count, 512), arch(Target::trn2));
+    Time sum = 0;
+    for (const CriticalStep& s : t.critical_path) sum += s.time;
+    EXPECT_EQ(sum, t.total) << count;
+    EXPECT_EQ(t.events[t.critical_path.back().event].end, t.total) << count;
+  }
+}
+
+// Two tiles of 100 KiB per partition do not fit twice, so the second load waits for the first tile's last
+// reader.
+TEST(Simulate, MemoryThatIsTakenHasToBeGivenBack) {
+  const Timeline small = simulate(tiles(4, 512), arch(Target::trn2)),
+                 large = simulate(tiles(4, 24 * 1024), arch(Target::trn2));
+  const auto waits = [](const Timeline& t) {
+    return std::count_if(t.events.begin(), t.events.end(),
+                         [](const Event& e) { return e.wait == Wait::memory; });
+  };
+  EXPECT_EQ(waits(small), 0);
+  EXPECT_GT(waits(large), 0);
+  std::int64_t peak = 0;
+  for (const MemorySample& s : large.memory) peak = std::max(peak, s.sbuf_bytes);
+  EXPECT_LE(peak, arch(Target::trn2).sbuf_partition_bytes);
+}
+
+TEST(Simulate, DynamicLoopsNeedTheirTripCount) {
+  Kernel k("dynamic");
+  const View in = k.input("in", {1, 1}, DType::int32), x = k.input("x", {128, 64}, kF32);
+  const View out = k.output("out", {128, 64}, kF32), tile = k.sbuf({128, 64}, kF32);
+  const Reg n = k.reg();
+  k.register_load({.dst = n, .src = in});
+  k.dma_copy({.dst = tile, .src = x});
+  k.fori_loop(0, n,
+              [&](Reg) { k.tensor_scalar({.dst = tile, .data = tile, .op0 = AluOp::add, .operand0 = 1.0}); });
+  k.dma_copy({.dst = out, .src = tile});
+  const Program p = k.finish();
+  const Diagnostic d = error_of([&] { simulate(p, arch(Target::trn2)); });
+  EXPECT_EQ(d.code, "timing.trip_count");
+  EXPECT_EQ(d.category, Category::config);
+  std::string name = p.loops[0].variable.empty() ? p.registers[p.loops[0].reg].name : p.loops[0].variable;
+  const Timeline five = simulate(p, arch(Target::trn2), {.trip_counts = {{name, 5}}});
+  const Timeline six = simulate(p, arch(Target::trn2), {.trip_counts = {{name, 6}}});
+  EXPECT_EQ(six.instructions, five.instructions + 1);
+  EXPECT_GT(six.total, five.total);
+  ASSERT_EQ(five.trip_counts.size(), 1u);
+  EXPECT_EQ(five.trip_counts[0].count, 5);
+}
+
+TEST(Simulate, WhatIf) {
+  const Program p = tiles(64, 2048);
+  const Timeline as_is = simulate(p, arch(Target::trn2));
+  const Timeline twice = simulate(p, arch(Target::trn2), {.what_if = {parse_what_if("dma_bandwidth=2x")}});
+  EXPECT_LT(twice.total, as_is.total);
+  EXPECT_EQ(simulate(p, arch(Target::trn2), {.what_if = {parse_what_if("gpsimd_clock=2x")}}).total,
+            as_is.total);
+  EXPECT_EQ(error_of([] { parse_what_if("dma_speed=2x"); }).code, "timing.what_if");
+  EXPECT_EQ(error_of([] { parse_what_if("dma_bandwidth=fast"); }).code, "timing.what_if");
+  EXPECT_EQ(error_of([] { parse_what_if("dma_bandwidth=0"); }).code, "timing.what_if");
+  EXPECT_EQ(error_of([] { parse_what_if("dma_bandwidth"); }).code, "timing.what_if");
+}
+
+TEST(WhatIf, EveryConstantIsReadAndSet) {
+  for (const Constant& c : constants()) {
+    Arch a = arch(Target::trn2);
+    const double before = c.get(a);
+    c.set(a, before * 2);
+    EXPECT_DOUBLE_EQ(c.get(a), before * 2) << c.name;
+    EXPECT_FALSE(c.text.empty());
+  }
+}
+
+TEST(Simulate, GivesUpWhenCancelled) {
+  const std::atomic<bool> cancel = true;
+  EXPECT_EQ(error_of([&] { simulate(tiles(2000, 64), arch(Target::trn2), {.cancel = &cancel}); }).code,
+            "timing.cancelled");
+}
+
+TEST(Simulate, KeepsNoMoreEventsThanAsked) {
+  const Program p = tiles(40, 512);
+  const Timeline all_events = simulate(p, arch(Target::trn2)),
+                 few = simulate(p, arch(Target::trn2), {.keep_events = 10});
+  EXPECT_EQ(few.events.size(), 10u);
+  EXPECT_EQ(few.events_left_out, static_cast<std::int64_t>(all_events.events.size()) - 10);
+  EXPECT_EQ(few.total, all_events.total);
+}
+
+// On gen2 the vector engine and gpsimd take turns at SBUF; from gen3 on only fast modes do.
+TEST(Simulate, SharedPortOfVectorAndGpsimd) {
+  const auto total = [](Target target) {
+    Kernel k("port", target);
+    k.fragment();
+    const View x = k.input("x", {128, 2048}, kF32, Memory::sbuf),
+               y = k.output("y", {128, 2048}, kF32, Memory::sbuf);
+    const View z = k.output("z", {128, 2048}, kF32, Memory::sbuf);
+    k.tensor_tensor({.dst = y, .data1 = x, .data2 = x, .op = AluOp::add, .engine = Engine::vector});
+    k.tensor_tensor({.dst = z, .data1 = x, .data2 = x, .op = AluOp::add, .engine = Engine::gpsimd});
+    const Timeline t = simulate(k.program(), arch(target));
+    return std::pair(t.events[1].start, t.events[1].wait);
+  };
+  EXPECT_EQ(total(Target::trn2), std::pair(Time{0}, Wait::none));
+  EXPECT_GT(total(Target::trn1).first, 0);
+  EXPECT_EQ(total(Target::trn1).second, Wait::port);
+}
+
+// The scheduler may start the second product while the first one's results are still being worked on.
+TEST(Simulate, ListSchedulerFillsGaps) {
+  Kernel k("chains");
+  k.fragment();
+  const View a = k.input("a", {128, 128}, kBf16, Memory::sbuf),
+             b = k.input("b", {128, 512}, kBf16, Memory::sbuf);
+  const View out = k.output("out", {128, 512}, kF32, Memory::psum);
+  k.loop(8, [&](Index) {
+    const View sum = k.psum({128, 512}, kF32), e = k.sbuf({128, 512}, kBf16);
+    k.nc_matmul({.dst = sum, .stationary = a, .moving = b});
+    k.activation({.dst = e, .op = ActFn::exp, .data = sum});
+    k.nc_matmul({.dst = out, .stationary = a, .moving = e});
+  });
+  const Program p = k.finish();
+  const Timeline in_order = simulate(p, arch(Target::trn2)),
+                 reordered = simulate(p, arch(Target::trn2), {.reorder = true});
+  EXPECT_LT(reordered.total, in_order.total);
+  EXPECT_EQ(reordered.instructions, in_order.instructions);
+  EXPECT_EQ(reordered.macs, in_order.macs);
+}
+
+Program half_of_pair(int rank, std::int64_t columns) {
+  Kernel k("half");
+  k.pair();
+  const std::string suffix = std::to_string(rank);
+  const View in = k.input("in" + suffix, {128, columns}, kF32),
+             out = k.output("out" + suffix, {128, columns}, kF32);
+  const View x = k.sbuf({128, columns}, kF32), y = k.sbuf({128, columns}, kF32);
+  k.dma_copy({.dst = x, .src = in});
+  k.sendrecv({.src = x, .dst = y, .send_to_rank = 1 - rank, .recv_from_rank = 1 - rank, .pipe_id = 0});
+  k.dma_copy({.dst = out, .src = y});
+  return k.finish();
+}
+
+TEST(Simulate, CoresOfAPairMeet) {
+  const Program quick = half_of_pair(0, 256), slow = half_of_pair(1, 256);
+  const Program* cores[] = {&quick, &slow};
+  const Timeline t = simulate(cores, arch(Target::trn2));
+  std::vector<Time> met;
+  for (const Event& e : t.events) {
+    if (e.wait == Wait::peer) met.push_back(e.start);
+  }
+  ASSERT_EQ(met.size(), 2u);
+  EXPECT_EQ(met[0], met[1]);
+  EXPECT_EQ(t.lanes.front().core, 0);
+  EXPECT_EQ(t.lanes.back().core, 1);
+  EXPECT_GT(t.total, simulate(tiles(1, 256), arch(Target::trn2)).total);
+}
+
+TEST(Simulate, ACoreThatMissesTheMeetingIsToldOf) {
+  const Program first = half_of_pair(0, 256), other = tiles(1, 256);
+  const Program* cores[] = {&first, &other};
+  EXPECT_EQ(error_of([&] { simulate(cores, arch(Target::trn2)); }).code, "timing.deadlock");
+}
+
+// Two cores that stream share one HBM stack, which is slower than both their DMA engines together.
+TEST(Simulate, PairsShareHbm) {
+  const Program a = tiles(64, 4096);
+  const Program* one[] = {&a};
+  const Program* two[] = {&a, &a};
+  EXPECT_GT(simulate(two, arch(Target::trn2)).total, simulate(one, arch(Target::trn2)).total);
+}
+
+}  // namespace
+}  // namespace kiln::timing
