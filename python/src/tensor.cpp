@@ -27,8 +27,8 @@ nb::tuple tuple_of(int count, auto&& item) {
   return nb::tuple(out);
 }
 
-nb::tuple shape_of(const View& v) {
-  return tuple_of(v.rank(), [&](int i) { return v.dim(i); });
+nb::tuple shape_of(const Tensor& t) {
+  return tuple_of(t.view.rank(), [&](int i) { return i == t.empty_dim ? 0 : t.view.dim(i); });
 }
 
 bool reaches_outside(const Tensor& t, const View& v) {
@@ -45,6 +45,7 @@ bool reaches_outside(const Tensor& t, const View& v) {
 Tensor with(const Tensor& t, View view) {
   Tensor out{t.trace, std::move(view)};
   out.outside = t.outside && reaches_outside(t, out.view);
+  out.empty_dim = std::min(t.empty_dim, out.view.rank() - 1);
   return out;
 }
 
@@ -80,7 +81,7 @@ View select_dynamic(const Tensor& t, int dim, nb::handle index) {
   return w.scalar_offset(tile.view, stride);
 }
 
-// start:stop:step of a dimension of `size`, without clipping.
+// start:stop:step of a dimension of `size`, without clipping. The size is 0 for start == stop.
 isa::Slice to_slice(nb::handle slice, std::int64_t size, int dim) {
   const auto part = [&](const char* name, std::int64_t missing) {
     nb::object value = slice.attr(name);
@@ -91,6 +92,7 @@ isa::Slice to_slice(nb::handle slice, std::int64_t size, int dim) {
   const std::int64_t step = part("step", 1);
   const std::int64_t start = part("start", 0), stop = part("stop", size);
   if (step < 1) bad_index(fmt::format("a step of {}", step), "steps are positive");
+  if (start == stop && start >= 0 && stop < size) return {start, 0, step};
   if (start < 0 || start >= stop || stop > size)
     bad_index(fmt::format("slice {}:{} of dimension {}, which has {} elements", start, stop, dim, size),
               "slices are not empty and stay inside the dimension; there is no clipping as in NumPy");
@@ -99,6 +101,7 @@ isa::Slice to_slice(nb::handle slice, std::int64_t size, int dim) {
 
 struct Indexing {
   std::vector<isa::Slice> slices;
+  int empty_dim = -1;  // of the slices
   int dynamic_dim = -1;
   nb::handle dynamic;
   std::optional<std::int64_t> dynamic_size;
@@ -110,6 +113,10 @@ void add_index(Indexing& out, const View& v, nb::handle item) {
   const std::int64_t size = v.dim(dim);
   if (PySlice_Check(item.ptr()) || PyRange_Check(item.ptr())) {
     out.slices.push_back(to_slice(item, size, dim));
+    if (out.slices.back().size == 0) {
+      out.empty_dim = dim;
+      out.slices.back().size = 1;
+    }
   } else if (nb::isinstance<DynamicSlice>(item) || nb::isinstance<Register>(item) ||
              nb::isinstance<Tensor>(item)) {
     if (out.dynamic_dim >= 0)
@@ -154,9 +161,21 @@ Indexing parse_index(const View& v, nb::handle key) {
   return out;
 }
 
+// Dimensions may go away; counts those in front of one that stay.
+int kept_before(const View& v, const Indexing& index, int end) {
+  int dim = 0;
+  for (int i = 0; i < end; ++i)
+    dim += index.slices[i].kind != isa::Slice::Kind::index || (v.on_chip() && i == 0);
+  return dim;
+}
+
 Tensor get_item(const Tensor& t, nb::handle key) {
   Indexing index = parse_index(t.view, key);
-  if (index.dynamic_dim < 0) return with(t, t.view.index(index.slices));
+  if (index.dynamic_dim < 0) {
+    Tensor out = with(t, t.view.index(index.slices));
+    if (index.empty_dim >= 0) out.empty_dim = kept_before(t.view, index, index.empty_dim);
+    return out;
+  }
   if (index.dynamic_size) {
     const std::int64_t stride = t.view.access().dims[index.dynamic_dim].stride;
     if (t.view.on_chip() && index.dynamic_dim == 0)
@@ -167,10 +186,7 @@ Tensor get_item(const Tensor& t, nb::handle key) {
       return with(t, v.scalar_offset(isa::Reg{nb::cast<const Register&>(index.dynamic).id}, stride));
     return with(t, v.scalar_offset(nb::cast<const Tensor&>(index.dynamic).view, stride));
   }
-  // Other dimensions may go away; count those in front of the dynamic one that stay.
-  int dim = 0;
-  for (int i = 0; i < index.dynamic_dim; ++i)
-    dim += index.slices[i].kind != isa::Slice::Kind::index || (t.view.on_chip() && i == 0);
+  const int dim = kept_before(t.view, index, index.dynamic_dim);
   const Tensor narrowed = with(t, t.view.index(index.slices));
   return with(t, select_dynamic(narrowed, dim, index.dynamic));
 }
@@ -277,7 +293,7 @@ bool is_contiguous(const View& v) {
 }
 
 void bind_attributes(nb::class_<Tensor>& cls) {
-  cls.def_prop_ro("shape", [](const Tensor& t) { return shape_of(t.view); })
+  cls.def_prop_ro("shape", [](const Tensor& t) { return shape_of(t); })
       .def_prop_ro(
           "strides",
           [](const Tensor& t) { return tuple_of(t.view.rank(), [&](int i) { return t.view.stride(i); }); })
@@ -286,7 +302,7 @@ void bind_attributes(nb::class_<Tensor>& cls) {
       .def_prop_ro("buffer", [](const Tensor& t) { return memory_object(t.view.memory()); })
       .def_prop_ro("name", [](const Tensor& t) { return base_of(t).name; })
       .def_prop_ro("ndim", [](const Tensor& t) { return t.view.rank(); })
-      .def_prop_ro("size", [](const Tensor& t) { return t.view.access().count(); })
+      .def_prop_ro("size", [](const Tensor& t) { return t.empty_dim < 0 ? t.view.access().count() : 0; })
       .def_prop_ro("address",
                    [](const Tensor& t) -> nb::object {
                      const auto& address = base_of(t).address;
@@ -405,6 +421,9 @@ void bind_views(nb::class_<Tensor>& cls) {
 }  // namespace
 
 void check_inside(const Tensor& t) {
+  if (t.empty_dim >= 0)
+    bad_index(fmt::format("a view of `{}` without elements", base_of(t).name),
+              "an operand has elements: leave the instruction out when there is nothing to do");
   if (!t.outside) return;
   const isa::Program& program = t.trace->kernel.program();
   const isa::Access& a = t.view.access();

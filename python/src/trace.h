@@ -21,6 +21,7 @@ struct Tensor {
   TraceRef trace;
   isa::View view;
   bool outside = false;  // reaches beyond its storage: may be made, not used
+  int empty_dim = -1;    // sliced to nothing: may be made, not used; `view` has one element there
 };
 
 // VirtualRegister of Python.
@@ -76,7 +77,7 @@ class Trace : public std::enable_shared_from_this<Trace> {
 Trace& current_trace(const char* what);
 Trace* current_trace_or_null();
 
-// Throws when a view reaches beyond its storage.
+// Throws when a view reaches beyond its storage, or has no elements.
 void check_inside(const Tensor& tensor);
 
 // Throws when a tensor or register belongs to another kernel run.

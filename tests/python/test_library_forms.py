@@ -124,3 +124,25 @@ def test_patterns_over_a_view_of_a_tile_step_by_the_views_rows(start):
 
     x = np.arange(64 * 16, dtype=np.float32).reshape(64, 16)
     np.testing.assert_array_equal(nki.simulate(kernel)(x), x[32:, start + 1:start + 6:2])
+
+
+def test_an_empty_slice_may_be_made_and_not_used():
+    """A core whose share is empty slices its tensors all the same."""
+
+    def kernel(x, rows, use):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        t = nl.ndarray(x.shape, dtype=x.dtype)
+        nisa.dma_copy(t, x)
+        mine = x[0, nl.ds(1, rows)]
+        assert mine.shape == (rows, x.shape[2]) and mine.size == rows * x.shape[2]
+        if use:
+            nisa.dma_copy(t[0, nl.ds(1, rows)], mine)
+        nisa.dma_copy(out, t)
+        return out
+
+    x = np.arange(24, dtype=np.float32).reshape(2, 4, 3)
+    for rows in (0, 2):
+        np.testing.assert_array_equal(nki.simulate(kernel)(x, rows, False), x)
+    np.testing.assert_array_equal(nki.simulate(kernel)(x, 2, True), x)
+    with pytest.raises(nisa.NkiValidationError, match="without elements"):
+        nki.simulate(kernel)(x, 0, True)
