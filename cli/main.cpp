@@ -1,5 +1,5 @@
-// The program `kiln`: picks the subcommand, and is the one place that prints its outcome and ends the
-// process.
+#include "cli/main.h"
+
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -87,7 +87,7 @@ bool wants_json(const CLI::App& app) {
   return option && option->count() > 0;
 }
 
-int main(int argc, char** argv) {
+int run_command(int argc, char** argv) {
   CLI::App root("kiln: checks, runs and times kernels for AWS Trainium", "kiln");
   root.set_version_flag("--version", "kiln " KILN_VERSION);
   root.require_subcommand(1);
@@ -112,13 +112,16 @@ int main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace kiln::cli
 
 int main(int argc, char** argv) {
+  int code = kExitInternal;
   try {
-    return kiln::cli::main(argc, argv);
+    code = run_command(argc, argv);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "error: %s\n", e.what());
-    return kiln::cli::kExitInternal;
   }
+  std::fflush(stdout);  // what CLI11 printed, before a host such as Python prints
+  return code;
 }
+
+}  // namespace kiln::cli

@@ -5,18 +5,21 @@
 
 import importlib
 
-__version__ = "0.1.0"
-
 # Where each public name lives; modules are loaded when a name is first used.
 _PUBLIC = {
     "NkiValidationError": "kiln._errors",
+    "Spec": "kiln._specs",
+    "__version__": "kiln._kiln",
     "activate": "kiln._activate",
+    "check": "kiln._check",
     "deactivate": "kiln._activate",
     "nki": "kiln.nki",
     "program": "kiln._program",
+    # With `pytest -p kiln` this module itself is the plugin.
+    "pytest_load_initial_conftests": "kiln._pytest",
 }
 
-__all__ = sorted(_PUBLIC)
+__all__ = [name for name in sorted(_PUBLIC) if not name.startswith(("_", "pytest_"))]
 
 
 def __getattr__(name):

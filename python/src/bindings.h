@@ -15,5 +15,8 @@ void bind_tensor(nb::module_& m);
 void bind_isa(nb::module_& m);
 void bind_program(nb::module_& m);
 void bind_timing(nb::module_& m);
+void bind_cli(nb::module_& m);
+void bind_fragments(nb::module_& m);
+void bind_user_call(nb::module_& m);
 
 }  // namespace kiln::python

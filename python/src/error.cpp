@@ -8,7 +8,21 @@
 namespace kiln::python {
 namespace {
 PyObject* error_factory = nullptr;  // makes the exception from a list of Diagnostics; never given back
+
+Diagnostic make_diagnostic(const std::string& category, std::string code, std::string rule, std::string found,
+                           std::string help) {
+  Diagnostic d;
+  for (int c = 0; c <= static_cast<int>(Category::internal); ++c) {
+    if (category == name(static_cast<Category>(c))) d.category = static_cast<Category>(c);
+  }
+  d.code = std::move(code);
+  d.rule = std::move(rule);
+  d.found = std::move(found);
+  d.help = std::move(help);
+  return d;
 }
+
+}  // namespace
 
 void refuse(const char* code, std::string rule, std::string found, std::string help, Category category) {
   Diagnostic d;
@@ -58,18 +72,19 @@ void bind_errors(nb::module_& m) {
       .def_ro("notes", &Diagnostic::notes)
       .def("to_json", [](const Diagnostic& d) { return to_json(d); })
       .def("__str__", [](const Diagnostic& d) { return to_text(d); });
+  m.def("diagnostic_at", [](std::string category, std::string code, std::string rule, std::string found,
+                            std::string help, std::string file, int line) {
+    Diagnostic d =
+        make_diagnostic(category, std::move(code), std::move(rule), std::move(found), std::move(help));
+    d.loc = {std::move(file), line, {}};
+    return d;
+  });
   m.def("set_error_factory", [](nb::object factory) { error_factory = factory.release().ptr(); });
   m.def(
       "diagnostic",
       [](std::string category, std::string code, std::string rule, std::string found, std::string help) {
-        Diagnostic d;
-        for (int c = 0; c <= static_cast<int>(Category::internal); ++c) {
-          if (category == name(static_cast<Category>(c))) d.category = static_cast<Category>(c);
-        }
-        d.code = std::move(code);
-        d.rule = std::move(rule);
-        d.found = std::move(found);
-        d.help = std::move(help);
+        Diagnostic d =
+            make_diagnostic(category, std::move(code), std::move(rule), std::move(found), std::move(help));
         locate_here(d);
         return d;
       },

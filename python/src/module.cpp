@@ -4,6 +4,7 @@
 NB_MODULE(_kiln, m) {
   using namespace kiln::python;
   nanobind::set_leak_warnings(false);  // tokens and dtypes live as long as the interpreter
+  m.attr("__version__") = KILN_VERSION;
   bind_errors(m);
   bind_locations(m);
   bind_ops(m);
@@ -12,4 +13,7 @@ NB_MODULE(_kiln, m) {
   bind_isa(m);
   bind_program(m);
   bind_timing(m);
+  bind_cli(m);
+  bind_fragments(m);
+  bind_user_call(m);
 }

@@ -12,8 +12,10 @@
 
 #include <algorithm>
 
+#include "kiln/base/file.h"
 #include "kiln/check/check_program.h"
 #include "kiln/check/uses.h"
+#include "kiln/isa/inst_view.h"
 #include "kiln/isa/parse.h"
 #include "kiln/isa/print.h"
 #include "kiln/sim/machine.h"
@@ -91,6 +93,24 @@ nb::dict memory_use(const check::MemoryUse& use) {
   return out;
 }
 
+// Instructions as written, a loop's body once. Only a legal program has an engine for each; {} otherwise.
+nb::dict instructions_by_engine(const isa::Program& program) {
+  std::int64_t counts[kEngineCount] = {};
+  for (const isa::Instruction& inst : program.instructions) {
+    try {
+      ++counts[static_cast<int>(resolve_engine(isa::InstView(program, inst), kiln::arch(program.target)))];
+    } catch (const Error&) {
+      return {};
+    }
+  }
+  nb::dict out;
+  for (int i = 0; i < kEngineCount; ++i) {
+    const std::string_view engine = name(static_cast<Engine>(i));
+    if (counts[i]) out[nb::str(engine.data(), engine.size())] = counts[i];
+  }
+  return out;
+}
+
 }  // namespace
 
 void bind_program(nb::module_& m) {
@@ -144,6 +164,15 @@ void bind_program(nb::module_& m) {
                      });
                    })
       .def_prop_ro("instruction_count", [](const isa::Program& p) { return p.instructions.size(); })
+      .def_prop_ro("instructions_by_engine", &instructions_by_engine)
+      .def(
+          "save",
+          [](const isa::Program& p, nb::handle path) {
+            const auto name = nb::cast<std::string>(nb::str(nb::module_::import_("os").attr("fspath")(path)));
+            write_atomically(name, print(p, {.locations = true}));
+          },
+          nb::arg("path"),
+          "Writes the program as text; `kiln check`, `kiln run` and `kiln time` take the file.")
       .def("check",
            [](const isa::Program& p) {
              nb::gil_scoped_release released;

@@ -13,14 +13,15 @@ DEFAULT_TARGET = "trn3"
 
 
 def target():
-    """The chip that kernels are built for: NEURON_PLATFORM_TARGET_OVERRIDE, else trn3 as in the vendor's simulator."""
-    word = os.environ.get("NEURON_PLATFORM_TARGET_OVERRIDE", "").strip().lower()
-    if not word:
-        return DEFAULT_TARGET
-    if word not in _TARGETS:
-        refuse("nki.R6", "the target is trn1, trn2 or trn3", f"NEURON_PLATFORM_TARGET_OVERRIDE={word}",
-               f"set it to one of {', '.join(_TARGETS)}", category="config")
-    return _TARGETS[word]
+    """The chip that kernels are built for, else trn3 as in the vendor's simulator. nki-library's tests say NKI_NC_VERSION."""
+    for variable in ("NEURON_PLATFORM_TARGET_OVERRIDE", "NKI_NC_VERSION"):
+        word = os.environ.get(variable, "").strip().lower()
+        if word and word not in _TARGETS:
+            refuse("nki.R6", "the target is trn1, trn2 or trn3", f"{variable}={word}",
+                   f"set it to one of {', '.join(_TARGETS)}", category="config")
+        if word:
+            return _TARGETS[word]
+    return DEFAULT_TARGET
 
 
 def generation():

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import warnings
 
-from kiln import _kiln
+from kiln import _kiln, _traceback
 from kiln._errors import refuse
 from kiln.nki import _simulate
 
@@ -31,10 +31,12 @@ class Kernel:
                    category="config")
         return dataclasses.replace(self, lnc=lnc)
 
-    def __call__(self, *args, **kwargs):
+    def _call(self, *args, **kwargs):
         if _kiln.active_trace() is not None:
             return self.func(*args, **kwargs)
         return _simulate.run(self.func, self.lnc, args, kwargs, self.schedule)
+
+    __call__ = _kiln.user_call(_call, _traceback.to_show)
 
     def with_schedule(self, edges):
         """A kernel whose instructions, named by name=, follow each other: (consumer, producer) or (consumer, [producer, ...])."""
@@ -69,3 +71,8 @@ def simulate(kernel):
     if not callable(kernel):
         raise TypeError(f"nki.simulate takes a kernel or a function, not {type(kernel).__name__}")
     return kernel if isinstance(kernel, Kernel) else Kernel(kernel)
+
+
+def cpu_simulate(kernel):
+    """nki.simulate under the name that nki-library's tests use: cpu_simulate(kernel)[lnc](**inputs)."""
+    return simulate(kernel)

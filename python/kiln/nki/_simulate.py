@@ -1,5 +1,6 @@
 """nki.simulate: trace, check, run; arrays in, arrays out."""
 
+import os
 import warnings
 
 import numpy as np
@@ -36,6 +37,10 @@ def warn(diagnostics):
 
 def run(function, lnc, args, kwargs, schedule=()):
     """Runs a kernel on the machine and returns what it returns, as arrays."""
+    if "KILN_RECORD" in os.environ:
+        from kiln import _record
+
+        _record.note(function, lnc, args, kwargs)
     cores = trace_cores(function, lnc, args, kwargs, schedule)
     programs = [core.program() for core in cores]
     _require_effect(cores, programs)

@@ -1,0 +1,13 @@
+// Kernels in Python: the program `kiln` hands them to the Python package of the same name.
+#pragma once
+
+namespace kiln::cli {
+
+// Whether the command is one that takes a kernel, and a .py file is among its words.
+bool names_python_file(int argc, char** argv);
+
+// Becomes `python3 -m kiln ...` (KILN_PYTHON names another interpreter); returns an exit code only when there
+// is no Python that can import kiln, after saying how to install it.
+int hand_to_python(int argc, char** argv);
+
+}  // namespace kiln::cli

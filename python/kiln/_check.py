@@ -1,0 +1,105 @@
+"""kiln.check: whether a kernel is legal, from shapes alone."""
+
+import json
+import traceback
+
+from kiln import _excerpt, _kiln, _specs, _traceback
+from kiln._errors import NkiValidationError
+from kiln._program import plain
+from kiln.nki import _simulate
+
+# Exit codes as for text programs; every other category is 1.
+_EXIT = {"internal": 3, "config": 2, "not_yet": 2}
+
+
+class Report:
+    """What a check found: `diagnostics`, and whether there is no error among them. True when the kernel is legal."""
+
+    def __init__(self, name, diagnostics, programs=(), reports=()):
+        self.name, self.diagnostics = name, list(diagnostics)
+        self.programs, self._reports = list(programs), list(reports)
+
+    @property
+    def errors(self):
+        return [d for d in self.diagnostics if d.severity == "error"]
+
+    @property
+    def ok(self):
+        return not self.errors
+
+    @property
+    def exit_code(self):
+        return max((_EXIT.get(d.category, 1) for d in self.errors), default=0)
+
+    def __bool__(self):
+        return self.ok
+
+    def __str__(self):
+        return "".join(f"{_excerpt.text(d)}\n\n" for d in self.diagnostics) + self.summary()
+
+    __repr__ = __str__
+
+    def summary(self):
+        """The verdict and, for a legal kernel, what it uses; as the native check prints it."""
+        target = f" for {self.programs[0].target}" if self.programs else ""
+        warnings = len(self.diagnostics) - len(self.errors)
+        text = f"{self.name}{target}: " + ("ok" if self.ok else _plural(len(self.errors), "error"))
+        text += f", {_plural(warnings, 'warning')}" if warnings else ""
+        if not self.ok:
+            return text + "\n"
+        for core, (program, report) in enumerate(zip(self.programs, self._reports)):
+            text += f"\n  core {core}:" if len(self.programs) > 1 else ""
+            for memory in ("sbuf", "psum"):
+                use = getattr(report, memory)
+                text += (f"\n  {memory.upper()}: at most {use['peak_bytes']} of {use['available_bytes']} "
+                         "bytes per partition")
+            engines = ", ".join(f"{name} {n}" for name, n in program.instructions_by_engine.items())
+            text += f"\n  {_plural(program.instruction_count, 'instruction')}" + (f": {engines}" if engines else "")
+        return text + "\n"
+
+    def as_dict(self):
+        """The report as JSON has it."""
+        out = {"kernel": self.name, "ok": self.ok}
+        if self.programs:
+            out["target"] = self.programs[0].target
+        if self.ok and self._reports:
+            out["memory"] = [{m: getattr(r, m) for m in ("sbuf", "psum")} for r in self._reports]
+            out["instructions"] = [p.instructions_by_engine for p in self.programs]
+        out["diagnostics"] = [json.loads(d.to_json()) for d in self.diagnostics]
+        return out
+
+
+def _plural(n, word):
+    return f"{n} {word}{'' if n == 1 else 's'}"
+
+
+def _stopped(error):
+    """The diagnostic for a kernel whose Python ends with an exception of its own."""
+    frames = traceback.extract_tb(_traceback.without_our_frames(error.__traceback__))
+    place = (frames[-1].filename, frames[-1].lineno) if frames else ("", 0)
+    text = "".join(traceback.format_exception_only(type(error), error)).strip()
+    return _kiln.diagnostic_at("invalid", "nki.R29", "the kernel's Python runs to its end for these arguments", text,
+                               "the line above raises it; wrong shapes in --arg or in an annotation also lead here", *place)
+
+
+def check(kernel, *specs, **named):
+    """Checks a kernel without values. Arguments are shapes ("float32[128,512]", kiln.Spec, arrays) and plain values;
+    parameters annotated with nt.tensor[...] may be left out. Returns a Report."""
+    function, lnc = plain(kernel)
+    name = getattr(function, "__name__", "kernel")
+    given = {k: _specs.of_value(v) for k, v in named.items()}
+    code = getattr(function, "__code__", None)
+    positional = code.co_varnames[:len(specs)] if code else ()
+    for parameter, spec in _specs.from_annotations(function).items():
+        if parameter not in positional:
+            given.setdefault(parameter, spec)
+    args = [_specs.with_arrays(_specs.of_value(s)) for s in specs]
+    try:
+        cores = _simulate.trace_cores(function, lnc, args, {k: _specs.with_arrays(v) for k, v in given.items()})
+        programs = [core.program() for core in cores]
+        reports = [program.check() for program in programs]
+    except NkiValidationError as error:
+        return Report(name, error.diagnostics)
+    except Exception as error:
+        return Report(name, [_stopped(error)])
+    return Report(name, [d for r in reports for d in r.diagnostics], programs, reports)

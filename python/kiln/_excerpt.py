@@ -1,0 +1,90 @@
+"""Diagnostics with the operand marked: the argument that the diagnostic names, in the line that issued it."""
+
+import ast
+import functools
+import linecache
+import re
+
+from kiln import _kiln
+
+_WORD = re.compile(r"`([A-Za-z_]\w*)[^`]*`")
+_BARE_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+@functools.lru_cache(maxsize=64)
+def _calls(file):
+    """The calls of a file, inner ones first."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return ()
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    return tuple(sorted(found, key=lambda n: (n.end_lineno - n.lineno, n.end_col_offset - n.col_offset)))
+
+
+def _name_of(call):
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+
+
+@functools.lru_cache(maxsize=None)
+def _parameters(function):
+    try:
+        signature = _kiln.isa_signature(function)
+    except KeyError:
+        return ()
+    inside = signature[signature.index("(") + 1 : signature.rindex(")")]
+    return tuple(re.findall(r"(?:^|, )\*?(\w+)", re.sub(r"[\[(][^\[\]()]*[\])]", "", inside)))
+
+
+def _argument(call, word):
+    """The argument of a call that a word of a diagnostic means: by keyword, by position, or by the tensor's name."""
+    for keyword in call.keywords:
+        if keyword.arg == word:
+            return keyword
+    parameters = _parameters(_name_of(call))
+    if word in parameters and parameters.index(word) < len(call.args):
+        return call.args[parameters.index(word)]
+    for argument in [*call.args, *(k.value for k in call.keywords)]:
+        if any(isinstance(n, ast.Name) and n.id == word for n in ast.walk(argument)):
+            return argument
+    return None
+
+
+def operand(diagnostic):
+    """The syntax of the operand that a diagnostic is about, or None."""
+    loc = diagnostic.loc
+    if loc.line < 1 or not loc.file.endswith(".py"):
+        return None
+    here = [c for c in _calls(loc.file) if c.lineno <= loc.line <= c.end_lineno]
+    opcode = diagnostic.code.partition(".")[0]
+    here.sort(key=lambda c: _name_of(c) != opcode)
+    parameters = {p for call in here for p in _parameters(_name_of(call))}
+    named = [w for w in _BARE_WORD.findall(diagnostic.found) if w in parameters]
+    for words in (_WORD.findall(diagnostic.found), named):
+        for word in words:
+            for call in here:
+                argument = _argument(call, word)
+                if argument is not None and argument.lineno == loc.line:
+                    return argument
+    return None
+
+
+def text(diagnostic):
+    """The diagnostic as text, with ^^^ below the operand."""
+    plain = str(diagnostic).rstrip()
+    marked = operand(diagnostic)
+    source = linecache.getline(diagnostic.loc.file, diagnostic.loc.line).rstrip("\n") if marked else ""
+    lines = plain.split("\n")
+    number = str(diagnostic.loc.line)
+    for i, line in enumerate(lines):
+        head, bar, shown = line.partition(" | ")
+        if not (marked and bar and head.strip() == number and shown.strip()):
+            continue
+        shift = source.find(shown.strip()) - (len(shown) - len(shown.lstrip()))
+        start = len(source.encode()[: marked.col_offset].decode()) - shift
+        one_line = marked.end_lineno == marked.lineno
+        end = len(source.encode()[: marked.end_col_offset].decode()) - shift if one_line else len(shown.rstrip())
+        if 0 <= start < end <= len(shown):
+            lines.insert(i + 1, " " * len(head) + bar + " " * start + "^" * (end - start))
+        break
+    return "\n".join(lines)

@@ -1,0 +1,36 @@
+"""kiln.program: what a kernel issues, as a Program to print, save and run."""
+
+from kiln import _specs
+from kiln.nki import _simulate
+from kiln.nki._kernel import Kernel
+
+
+def plain(kernel):
+    """The function of a kernel and its number of cores."""
+    return (kernel.func, kernel.lnc) if isinstance(kernel, Kernel) else (kernel, 1)
+
+
+class Pair(tuple):
+    """The programs of the two cores of a logical core."""
+
+    __slots__ = ()
+
+    def __str__(self):
+        return "\n".join(map(str, self))
+
+    def save(self, *paths):
+        """Writes one file per core: save("core0.kiln", "core1.kiln")."""
+        if len(paths) != len(self):
+            raise TypeError(f"save() takes {len(self)} paths, one per core; {len(paths)} were given")
+        for program, path in zip(self, paths):
+            program.save(path)
+
+
+def program(kernel, *args, **kwargs):
+    """The Program that the kernel issues for these arguments; for kernel[2] a pair of them. Arguments are arrays, or
+    shapes such as "float32[128,512]": no value is read. The program is not checked: `.check()` does that."""
+    function, lnc = plain(kernel)
+    args = [_specs.with_arrays(_specs.of_value(v)) for v in args]
+    kwargs = {name: _specs.with_arrays(_specs.of_value(v)) for name, v in kwargs.items()}
+    programs = [core.program() for core in _simulate.trace_cores(function, lnc, args, kwargs)]
+    return programs[0] if lnc == 1 else Pair(programs)

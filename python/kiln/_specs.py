@@ -1,0 +1,93 @@
+"""Arguments of a kernel without values: `float32[128,512]` for a tensor, Python literals for the rest."""
+
+import ast
+import inspect
+import re
+
+import numpy as np
+
+from kiln._errors import refuse
+from kiln.nki import _arrays, _dtypes, typing
+
+_TENSOR = re.compile(r"(\w+)\s*\[([\d,\s]*)\]")
+
+
+class Spec:
+    """Shape and dtype of a tensor argument."""
+
+    def __init__(self, shape, dtype="float32"):
+        name = {"bool": "bool_"}.get(str(dtype), str(dtype))
+        if name not in _dtypes.ALL:
+            refuse("nki.R28", "a tensor's dtype is one of NKI", f"`{name}`", f"the dtypes are {', '.join(_dtypes.ALL)}",
+                   category="config")
+        self.shape, self.dtype = tuple(int(n) for n in shape), _dtypes.ALL[name]
+        if not self.shape or min(self.shape) < 1:
+            refuse("nki.R28", "a tensor has at least one dimension and elements", f"{self}",
+                   "write e.g. float32[128,512]", category="config")
+
+    def __repr__(self):
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
+    def __eq__(self, other):
+        return isinstance(other, Spec) and (self.shape, self.dtype) == (other.shape, other.dtype)
+
+    def __hash__(self):
+        return hash((self.shape, self.dtype))
+
+    def array(self):
+        """Memory of that shape; nothing touches it, so it costs address space only."""
+        return np.empty(self.shape, _arrays.numpy_dtype(self.dtype))
+
+
+def parse(text):
+    """`float32[128,512]` as a Spec; a Python literal or the name of a dtype as itself; anything else as the string it is."""
+    match = _TENSOR.fullmatch(text.strip())
+    if match:
+        return Spec([n for n in match[2].replace(" ", "").split(",") if n], match[1])
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return _dtypes.ALL.get(text.removeprefix("nl."), text)
+
+
+def of_value(value):
+    """The Spec of an array; strings of the form float32[128,512] as well; other values as they are."""
+    if isinstance(value, str) and _TENSOR.fullmatch(value.strip()):
+        return parse(value)
+    if isinstance(value, typing._Annotation) and value.shape:
+        return Spec(value.shape)
+    if _arrays.is_array(value):
+        dtype = value.dtype
+        return Spec(value.shape, str(dtype).removeprefix("torch.") if _arrays.is_torch(value) else np.dtype(dtype).name)
+    return value
+
+
+def from_annotations(function, dtype="float32"):
+    """Parameter -> Spec, for those annotated with nt.tensor[shape]."""
+    try:
+        parameters = inspect.signature(function, eval_str=True).parameters
+    except (NameError, TypeError, ValueError):
+        return {}
+    return {name: Spec(p.annotation.shape, dtype) for name, p in parameters.items()
+            if isinstance(p.annotation, typing._Annotation) and p.annotation.shape}
+
+
+def with_arrays(value):
+    """The value with untouched memory in place of Specs, also inside containers."""
+    if isinstance(value, Spec):
+        return value.array()
+    if type(value) in (tuple, list):
+        return type(value)(with_arrays(v) for v in value)
+    if type(value) is dict:
+        return {k: with_arrays(v) for k, v in value.items()}
+    return value
+
+
+def missing(function, given):
+    """Parameters that have neither a value nor a default."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.default is p.empty and p.name not in given
+            and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]

@@ -1,0 +1,94 @@
+"""Tracebacks that show the user's frames: not ours, not those of the modules that run scripts. An error that is found
+after the kernel's Python has run gets the frames that issued the instruction."""
+
+import ast
+import functools
+import importlib
+import linecache
+import os
+import runpy
+import types
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_MACHINERY = (runpy.__file__, "<frozen runpy>", importlib.__file__)
+
+
+class _Stop(Exception):
+    """Raised by code that is made up to have a frame."""
+
+
+def is_ours(filename):
+    """Whether a frame of this file is none of the user's business."""
+    return filename.startswith(_PACKAGE) or filename in _MACHINERY
+
+
+def _chain(tb):
+    while tb is not None:
+        yield tb
+        tb = tb.tb_next
+
+
+def without_our_frames(tb):
+    """The traceback with our frames taken out; None when nothing else is in it."""
+    out = None
+    for t in reversed([t for t in _chain(tb) if not is_ours(t.tb_frame.f_code.co_filename)]):
+        out = types.TracebackType(out, t.tb_frame, t.tb_lasti, t.tb_lineno)
+    return out
+
+
+@functools.lru_cache(maxsize=64)
+def _functions(file):
+    """(first line, last line, name) of the functions of a file, outer ones first."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return ()
+    found = [n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    return tuple((n.lineno, n.end_lineno, n.name) for n in found)
+
+
+def _function_at(file, line):
+    around = [f for f in _functions(file) if f[0] <= line <= f[1]]
+    return min(around, key=lambda f: f[1] - f[0])[2] if around else "<module>"
+
+
+def _made_up(file, line, rest):
+    """A traceback entry for a line that is not running any more."""
+    source = linecache.getline(file, line).rstrip()
+    tree = ast.parse("raise stop")
+    for node in ast.walk(tree):
+        if hasattr(node, "lineno"):  # the whole line, so that Python marks no part of it
+            node.lineno = node.end_lineno = line
+            node.col_offset, node.end_col_offset = len(source) - len(source.lstrip()), max(1, len(source))
+    code = compile(tree, file, "exec").replace(co_name=_function_at(file, line))
+    try:
+        exec(code, {"stop": _Stop(), "__file__": file})
+    except _Stop as stop:
+        made = stop.__traceback__.tb_next
+    return types.TracebackType(rest, made.tb_frame, made.tb_lasti, line)
+
+
+def of_location(loc):
+    """The traceback of the calls that led to a place of a program."""
+    out = _made_up(loc.file, loc.line, None)
+    for call in loc.stack:
+        file, _, line = call.rpartition(":")
+        out = _made_up(file, int(line), out)
+    return out
+
+
+def to_show(error):
+    """The traceback that the user sees for an exception that leaves a kernel call."""
+    from kiln._errors import NkiValidationError
+
+    tb = error.__traceback__
+    if os.environ.get("KILN_FULL_TRACEBACK"):
+        return tb
+    kept = without_our_frames(tb)
+    if not isinstance(error, NkiValidationError):
+        *_, last = _chain(tb)
+        return tb if is_ours(last.tb_frame.f_code.co_filename) else kept
+    loc = error.diagnostics[0].loc if error.diagnostics else None
+    if kept is None and loc is not None and loc.line > 0:
+        return of_location(loc)
+    return kept

@@ -1,0 +1,1 @@
+"""nki.builtin: older simulators put what the language needs beside Python's builtins here; Kiln needs nothing there."""

@@ -1,0 +1,3 @@
+"""nki.framework.kernel."""
+
+from kiln.nki._kernel import Kernel  # noqa: F401
