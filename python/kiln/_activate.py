@@ -124,7 +124,7 @@ def activate(force=False):
     vendor = _vendor_modules()
     if vendor and not force:
         where = getattr(sys.modules.get("nki"), "__file__", None) or "?"
-        refuse("nki.R27", "kiln.activate() does not take the name `nki` from a package that is in use",
+        refuse("nki.R40", "kiln.activate() does not take the name `nki` from a package that is in use",
                f"another `nki` is imported already, from {where}",
                "call kiln.activate() before the first `import nki`, or kiln.activate(force=True) to set that one aside",
                category="config")

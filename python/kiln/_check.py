@@ -78,7 +78,7 @@ def _stopped(error):
     frames = traceback.extract_tb(_traceback.without_our_frames(error.__traceback__))
     place = (frames[-1].filename, frames[-1].lineno) if frames else ("", 0)
     text = "".join(traceback.format_exception_only(type(error), error)).strip()
-    return _kiln.diagnostic_at("invalid", "nki.R29", "the kernel's Python runs to its end for these arguments", text,
+    return _kiln.diagnostic_at("invalid", "nki.R42", "the kernel's Python runs to its end for these arguments", text,
                                "the line above raises it; wrong shapes in --arg or in an annotation also lead here", *place)
 
 

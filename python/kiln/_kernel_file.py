@@ -38,7 +38,7 @@ def load(path):
     from kiln.nki._kernel import Kernel
 
     if not os.path.isfile(path):
-        refuse("nki.R31", "a kernel file exists", f"there is no file {path}", "check the path", category="config")
+        refuse("nki.R44", "a kernel file exists", f"there is no file {path}", "check the path", category="config")
     _activate.activate()
     name = os.path.splitext(os.path.basename(path))[0]
     folder = os.path.dirname(os.path.abspath(path))
@@ -59,7 +59,7 @@ def _choose(module, kernels, options, path):
         return kernels
     found = getattr(module, options.kernel, None)
     if not callable(found):
-        refuse("nki.R31", "--kernel names a function of the file", f"`{options.kernel}` of {path}",
+        refuse("nki.R44", "--kernel names a function of the file", f"`{options.kernel}` of {path}",
                f"the kernels of the file are {', '.join(kernels) or 'none'}", category="config")
     return {options.kernel: found}
 
@@ -69,7 +69,7 @@ def _options_as_arguments(options):
     for text in options.arg:
         name, sign, value = text.partition("=")
         if not sign or not name.isidentifier():
-            refuse("nki.R31", "--arg takes NAME=VALUE", f"`{text}`", "e.g. --arg x=float32[128,512] --arg n=4",
+            refuse("nki.R44", "--arg takes NAME=VALUE", f"`{text}`", "e.g. --arg x=float32[128,512] --arg n=4",
                    category="config")
         given[name] = _specs.parse(value)
     return given

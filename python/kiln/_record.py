@@ -70,7 +70,7 @@ def decode(value):
         for name, field in value["fields"].items():
             object.__setattr__(made, name, decode(field))
         return made
-    refuse("nki.R30", "a recorded call can be made again", f"an argument that is {content}",
+    refuse("nki.R43", "a recorded call can be made again", f"an argument that is {content}",
            "give it with --arg, or record a call without it", category="config")
 
 
@@ -89,7 +89,7 @@ def read(path):
         assert content["kiln_calls"] == 1
         return content["calls"]
     except (OSError, ValueError, KeyError, TypeError, AssertionError) as problem:
-        refuse("nki.R30", "a file of calls is one that KILN_RECORD wrote", f"{path}: {problem}",
+        refuse("nki.R43", "a file of calls is one that KILN_RECORD wrote", f"{path}: {problem}",
                "run the kernel with KILN_RECORD=calls.json in the environment", category="config")
 
 

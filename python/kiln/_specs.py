@@ -18,11 +18,11 @@ class Spec:
     def __init__(self, shape, dtype="float32"):
         name = {"bool": "bool_"}.get(str(dtype), str(dtype))
         if name not in _dtypes.ALL:
-            refuse("nki.R28", "a tensor's dtype is one of NKI", f"`{name}`", f"the dtypes are {', '.join(_dtypes.ALL)}",
+            refuse("nki.R41", "a tensor's dtype is one of NKI", f"`{name}`", f"the dtypes are {', '.join(_dtypes.ALL)}",
                    category="config")
         self.shape, self.dtype = tuple(int(n) for n in shape), _dtypes.ALL[name]
         if not self.shape or min(self.shape) < 1:
-            refuse("nki.R28", "a tensor has at least one dimension and elements", f"{self}",
+            refuse("nki.R41", "a tensor has at least one dimension and elements", f"{self}",
                    "write e.g. float32[128,512]", category="config")
 
     def __repr__(self):
