@@ -12,20 +12,20 @@ import pathlib
 import statistics
 import subprocess
 import sys
-import time
+
+from figures import THREADS, Figures, milliseconds, ratio, take_turns
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-THREADS = len(os.sched_getaffinity(0))
 os.environ["OPENBLAS_NUM_THREADS"] = str(THREADS)  # read when NumPy is imported
 
 import numpy as np  # noqa: E402
 
 import cases  # noqa: E402
+import python_bars  # noqa: E402
 from library import Library  # noqa: E402
 
 CHECKS_LIMIT = 2.0  # time with checks, in times of the run without
 SMALL_LIMIT = 1_000_000  # instructions per second
-PAUSE = 0.05  # seconds; threads of OpenBLAS go on spinning for a while after their work is done
 LIBRARY = pathlib.Path("bench", "libkiln_bench.so")
 
 
@@ -48,39 +48,6 @@ def build_without_checks():
     for command in [configure + switches, ["cmake", "--build", build, "--target", "kiln_bench"]]:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return build / LIBRARY
-
-
-def seconds_of(call):
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
-class Figures:
-    """Rows of the table, printed as they come."""
-
-    def __init__(self):
-        self.rows = []
-        print(f"{'name':26} {'value':>12} {'limit':>14}  {'':6}  median (best) times")
-
-    def add(self, name, value, limit, unit, note):
-        at_least = unit != "ratio"
-        meets = value is not None and (value >= limit if at_least else value <= limit)
-        self.rows.append({"name": name, "value": value, "limit": limit, "unit": unit, "meets": meets})
-        shown = "-" if value is None else f"{value:,.0f}" if at_least else f"{value:.2f}"
-        bound = f"at least {limit:,}" if at_least else f"at most {limit}"
-        print(f"{name:26} {shown:>12} {bound:>18}  {'' if meets else 'MISSES':6}  {note}", flush=True)
-
-    def missed(self):
-        return [row["name"] for row in self.rows if not row["meets"]]
-
-
-def milliseconds(times):
-    return f"{statistics.median(times) * 1e3:.1f} ({min(times) * 1e3:.1f}) ms"
-
-
-def ratio(ours, theirs):
-    return statistics.median(a / b for a, b in zip(ours, theirs))
 
 
 def measure(case, with_checks, without_checks, size, rounds, figures):
@@ -106,13 +73,7 @@ def measure(case, with_checks, without_checks, size, rounds, figures):
         difference = np.abs(ours(program) - expected).max() / np.abs(expected).max()
         assert difference <= case.tolerance, f"{case.name} differs by {difference:.1e}"
     calls = [lambda: case.peer(*inputs), *(lambda p=program: ours(p) for program in programs)]
-    times = [[] for _ in calls]
-    for round_number in range(rounds):
-        for k in range(len(calls)):  # nobody always follows the same neighbour
-            which = (round_number + k) % len(calls)
-            time.sleep(PAUSE)
-            times[which].append(seconds_of(calls[which]))
-    peer, checked, *unchecked = times
+    peer, checked, *unchecked = take_turns(calls, rounds)
     note = f"Kiln {milliseconds(checked)}, {case.peer_name} {milliseconds(peer)}"
     figures.add(case.name, ratio(checked, peer), case.limit, "ratio",
                 f"{note}, check {programs[0].check_seconds * 1e3:.2f} ms")
@@ -165,6 +126,7 @@ def main():
         measure(case, with_checks, without_checks, (side, side), chosen.rounds, figures)
     if not chosen.only or "small_instructions" in chosen.only:
         measure_small(with_checks, without_checks, 2_000 if chosen.quick else 200_000, chosen.rounds, figures)
+    python_bars.measure_all(chosen, figures)
     write(chosen.output, figures.rows)
     missed = figures.missed()
     print(f"misses: {', '.join(missed)}" if missed else "meets every limit")

@@ -13,7 +13,17 @@ import nki.isa as nisa
 import nki.language as nl
 from tiles import pieces, to_sbuf, width
 
-TILE_K, TILE_M, TILE_N = 512, 128, 512
+TILE_M, TILE_N = 128, 512
+
+
+def parts_of_k(k):
+    """K cut into 512s and, for the rest, 256 and 128: tiles of 128, 64 and 32 partitions."""
+    parts, start = [], 0
+    for size in (512, 256, 128):
+        while k - start >= size:
+            parts.append(slice(start, start + size))
+            start += size
+    return parts
 
 
 @nki.jit
@@ -23,10 +33,10 @@ def mx_matmul(a, b):
     assert k % 128 == 0 and m % 2 == 0, f"K = {k} is a multiple of 128 and M = {m} is even"
     out = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.shared_hbm)
     for rows in pieces(0, m, TILE_M):
-        stationary = [quantize(a[part, rows]) for part in pieces(0, k, TILE_K)]
+        stationary = [quantize(a[part, rows]) for part in parts_of_k(k)]
         for columns in pieces(0, n, TILE_N):
             sums = nl.ndarray((width(rows), width(columns)), dtype=nl.float32, buffer=nl.psum)
-            for left, part in zip(stationary, pieces(0, k, TILE_K)):
+            for left, part in zip(stationary, parts_of_k(k)):
                 right = quantize(b[part, columns])
                 nisa.nc_matmul_mx(dst=sums, stationary=left[0], moving=right[0],
                                   stationary_scale=left[1], moving_scale=right[1])

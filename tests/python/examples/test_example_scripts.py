@@ -1,0 +1,18 @@
+"""Every example has a main that runs it and prints how far it is from NumPy."""
+
+import importlib
+import pathlib
+
+import pytest
+
+FOLDER = pathlib.Path(__file__).resolve().parents[3] / "examples" / "nki"
+SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "tiles")
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_main(monkeypatch, capsys, name):
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", "trn3")
+    module = importlib.import_module(name)
+    assert module.__doc__
+    module.main()
+    assert capsys.readouterr().out.count("\n") >= 1
