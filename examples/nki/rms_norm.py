@@ -2,8 +2,8 @@
 
 rms_norm(x)_j = w_j * x_j / sqrt(mean_k x_k^2 + eps)
 
-The squares are added up by the instruction that computes them. The weights are needed in every partition, so they are read
-from HBM once with a row stride of 0.
+The weights are needed in every partition, so they are read from HBM once with a row stride of 0. The squares, of which only
+the sums are used, lie where the result goes later.
 """
 
 import numpy as np
@@ -11,24 +11,26 @@ import numpy as np
 import nki
 import nki.isa as nisa
 import nki.language as nl
-from tiles import load, load_row_everywhere, pieces, width
+from tiles import load, load_row_everywhere, pieces, to_sbuf, width
 
 
-def inverse_rms(tile, eps):
-    """1 / sqrt(mean of squares + eps) of every partition."""
+def inverse_rms(tile, eps, squares):
+    """1 / sqrt(mean of squares + eps) of every partition; `squares` is room for a product of the tile's shape."""
     size, columns = tile.shape
-    squares = nl.ndarray((size, columns), dtype=nl.bfloat16)  # only their sum is used
     result = nl.ndarray((size, 1), dtype=nl.float32)
-    nisa.activation_reduce(dst=squares, op=nl.square, data=tile, reduce_op=nl.add, reduce_res=result)
+    nisa.tensor_tensor(dst=squares, data1=tile, data2=tile, op=nl.multiply)
+    nisa.tensor_reduce(dst=result, op=nl.add, data=squares, axis=1)
     nisa.tensor_scalar(dst=result, data=result, op0=nl.multiply, operand0=1.0 / columns, op1=nl.add, operand1=eps)
     nisa.activation(dst=result, op=nl.rsqrt, data=result)
     return result
 
 
 def normalise(tile, weights, eps):
-    """Replaces the rows of a tile by their norm."""
-    nisa.scalar_tensor_tensor(dst=tile, data=tile, op0=nl.multiply, operand0=inverse_rms(tile, eps),
-                              op1=nl.multiply, operand1=weights)
+    """The norm of a tile's rows, in float32."""
+    result = nl.ndarray(tile.shape, dtype=nl.float32)
+    inverse = inverse_rms(tile, eps, squares=result)
+    nisa.scalar_tensor_tensor(dst=result, data=tile, op0=nl.multiply, operand0=inverse, op1=nl.multiply, operand1=weights)
+    return result
 
 
 @nki.jit
@@ -37,9 +39,8 @@ def rms_norm(x, weight, eps=1e-6):
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     weights = load_row_everywhere(weight, nl.tile_size.pmax)
     for part in pieces(0, rows, nl.tile_size.pmax):
-        tile = load(x[part])
-        normalise(tile, weights[0:width(part)], eps)
-        nisa.dma_copy(dst=out[part], src=tile)
+        result = normalise(load(x[part]), weights[0:width(part)], eps)
+        nisa.dma_copy(dst=out[part], src=result if x.dtype == nl.float32 else to_sbuf(result, x.dtype))
     return out
 
 

@@ -24,9 +24,7 @@ def rms_norm_quantize(x, weight, eps=1e-6):
     scales = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.shared_hbm)
     weights = load_row_everywhere(weight, nl.tile_size.pmax)
     for part in pieces(0, rows, nl.tile_size.pmax):
-        tile = load(x[part], nl.float32)
-        rms_norm.normalise(tile, weights[0:width(part)], eps)
-        scale, quantized = quantize(tile)
+        scale, quantized = quantize(rms_norm.normalise(load(x[part]), weights[0:width(part)], eps))
         nisa.dma_copy(dst=scales[part], src=scale)
         nisa.dma_copy(dst=out[part], src=quantized)
     return out, scales

@@ -22,12 +22,13 @@ def softmax(x):
         size, tile = width(part), load(x[part])
         negative_max = nl.ndarray((size, 1), dtype=nl.float32)
         nisa.tensor_reduce(dst=negative_max, op=nl.maximum, data=tile, axis=1, negate=True)
-        powers = tile if x.dtype == nl.float32 else nl.ndarray((size, columns), dtype=nl.float32)
+        powers = nl.ndarray((size, columns), dtype=nl.float32)
         total = nl.ndarray((size, 1), dtype=nl.float32)
         nisa.activation_reduce(dst=powers, op=nl.exp, data=tile, bias=negative_max, reduce_op=nl.add, reduce_res=total)
         nisa.reciprocal(dst=total, data=total)
-        nisa.tensor_scalar(dst=tile, data=powers, op0=nl.multiply, operand0=total)
-        nisa.dma_copy(dst=out[part], src=tile)
+        result = powers if x.dtype == nl.float32 else tile
+        nisa.tensor_scalar(dst=result, data=powers, op0=nl.multiply, operand0=total)
+        nisa.dma_copy(dst=out[part], src=result)
     return out
 
 
