@@ -1,5 +1,6 @@
 """The example kernels import `nki`, and each other."""
 
+import importlib
 import pathlib
 import sys
 
@@ -7,9 +8,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import kiln
-
-kiln.activate()
+for name in ("nki", "nki.isa", "nki.language"):
+    sys.modules[name] = importlib.import_module(f"kiln.{name}")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "examples" / "nki"))
 
 
