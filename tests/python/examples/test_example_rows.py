@@ -63,7 +63,9 @@ def test_cross_entropy(target, rng, dtype, shape):
     labels = rng.integers(0, shape[1], (shape[0], 1), dtype=np.int32)
     wide = logits.astype(np.float64)
     want = scipy.special.logsumexp(wide, axis=1, keepdims=True) - np.take_along_axis(wide, labels.astype(np.int64), 1)
-    assert_close(run(cross_entropy.cross_entropy, logits, labels), want)
+    got = run(cross_entropy.cross_entropy, logits, labels)
+    assert got.shape == want.shape
+    assert np.abs(got - want).max() <= 1e-6 * (1 + np.abs(wide).max())  # a difference of numbers of that size
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 2), (300, 3, 64), (129, 8, 128)])
