@@ -52,7 +52,8 @@ class Mover {
   std::int64_t loads_ = 0;
 };
 
-// A row spread over all partitions by a product with ones, as the older compiler does it. Lands in PSUM.
+// A row spread over all partitions by a product with ones, as the older compiler does it. It stays in PSUM
+// when it fits into a bank, else the scalar engine moves it to SBUF.
 isa::View spread_row(isa::Kernel& k, const isa::View& ones, const isa::View& row);
 
 }  // namespace kiln::bench

@@ -58,5 +58,89 @@ TEST(Steady, Matmul) {
   }
 }
 
+// One loop writes tiles to HBM, the next reads them: what the second waits for lies in iterations that were
+// left out.
+Program two_phases(std::int64_t count, std::int64_t columns, bool slow_producer) {
+  Kernel k("phases");
+  const View in = k.input("in", {128, columns}, kF32), out = k.output("out", {count, 128, columns}, kF32);
+  const View scratch = k.hbm({count, 128, columns}, kF32);
+  k.loop(count, [&](Index i) {
+    const View x = k.sbuf({128, columns}, kF32), y = k.sbuf({128, columns}, kF32);
+    k.dma_copy({.dst = x, .src = in});
+    k.activation({.dst = y, .op = ActFn::exp, .data = x});
+    if (slow_producer) k.reciprocal({.dst = y, .data = y});
+    k.dma_copy({.dst = scratch(i, all, all), .src = y});
+  });
+  k.loop(count, [&](Index i) {
+    const View x = k.sbuf({128, columns}, kF32), y = k.sbuf({128, columns}, kF32);
+    k.dma_copy({.dst = x, .src = scratch(i, all, all)});
+    k.activation({.dst = y, .op = ActFn::exp, .data = x});
+    k.dma_copy({.dst = out(i, all, all), .src = y});
+  });
+  return k.finish();
+}
+
+TEST(Steady, ALoopThatReadsWhatAnotherWrote) {
+  for (const bool slow : {false, true}) expect_same(two_phases(20000, 512, slow), arch(Target::trn2));
+}
+
+// Nested loops where only the inner one is long, and a tail that reads its last results.
+TEST(Steady, InnerLoops) {
+  Kernel k("inner");
+  const View in = k.input("in", {128, 64}, kF32), out = k.output("out", {128, 64}, kF32);
+  const View sum = k.sbuf({128, 64}, kF32);
+  k.memset({.dst = sum, .value = 0.0});
+  k.loop(3, [&](Index) {
+    k.loop(50000, [&](Index) {
+      const View x = k.sbuf({128, 64}, kF32);
+      k.dma_copy({.dst = x, .src = in});
+      k.tensor_tensor({.dst = sum, .data1 = sum, .data2 = x, .op = AluOp::add});
+    });
+    k.activation({.dst = sum, .op = ActFn::exp, .data = sum});
+  });
+  k.dma_copy({.dst = out, .src = sum});
+  const Program p = k.finish();
+  for (const Arch* a : all_archs()) {
+    SCOPED_TRACE(a->name);
+    expect_same(p, *a);
+  }
+}
+
+// The same statements with a loop and written out one by one.
+TEST(Steady, RolledEqualsWrittenOut) {
+  const auto make = [](bool rolled) {
+    Kernel k("rows");
+    constexpr std::int64_t kCount = 60;
+    const View in = k.input("in", {kCount * 128, 512}, kBf16),
+               out = k.output("out", {kCount * 128, 512}, kBf16);
+    const View w = k.sbuf({128, 128}, kBf16);
+    k.dma_copy({.dst = w, .src = in(ds(0, 128), ds(0, 128))});
+    const auto body = [&](const Index& i) {
+      const View x = k.sbuf({128, 512}, kBf16), y = k.sbuf({128, 512}, kBf16), sum = k.psum({128, 512}, kF32);
+      k.dma_copy({.dst = x, .src = in(ds(i * 128, 128), all)});
+      k.nc_matmul({.dst = sum, .stationary = w, .moving = x});
+      k.activation({.dst = y, .op = ActFn::gelu, .data = sum});
+      k.tensor_tensor({.dst = y, .data1 = y, .data2 = x, .op = AluOp::add});
+      k.dma_copy({.dst = out(ds(i * 128, 128), all), .src = y});
+    };
+    if (rolled) {
+      k.loop(kCount, body);
+    } else {
+      for (std::int64_t i = 0; i < kCount; ++i) body(Index(i));
+    }
+    return k.finish();
+  };
+  for (const Arch* a : all_archs()) {
+    for (const bool reorder : {false, true}) {
+      const Timeline rolled = simulate(make(true), *a, {.reorder = reorder});
+      const Timeline written = simulate(make(false), *a, {.reorder = reorder});
+      EXPECT_EQ(rolled.total, written.total) << a->name;
+      ASSERT_EQ(rolled.events.size(), written.events.size());
+      for (std::size_t i = 0; i < rolled.events.size(); ++i)
+        EXPECT_EQ(rolled.events[i].start, written.events[i].start);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kiln::timing
