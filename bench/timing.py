@@ -155,6 +155,7 @@ def bars(results):
     median("trn2 small kernel bodies, median", [r for r in trn2 if r["metric"] == "body" and r["measured_ns"] < 120e3], 0.10)
     median("trn2 kernels bound by DMA, median", [r for r in trn2 if r["predicted_bottleneck"] == "dma"], 0.15)
     median("trn1 kernels, median", [r for r in totals if r["target"] == "trn1"], 0.20)
+    median("trn3 rows, median", pick(target="trn3"), 0.25)
     everything = [r for r in ok if r["group"] == "kernel" and r["metric"] in ("body", "profiler", "benchmark")]
     bar(f"class A kernels, mean ({len(everything)} rows)", statistics.mean(off(everything)), 0.12, out)
     bar("class A kernels, worst", max(off(everything)), 0.35, out)

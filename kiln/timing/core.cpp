@@ -10,7 +10,7 @@ using namespace isa;
 
 namespace {
 
-constexpr std::size_t kWindow = 512;  // instructions that the list scheduler chooses from
+constexpr std::size_t kWindow = 192;  // instructions that the list scheduler chooses from
 constexpr int kStates = 4;            // StateBits
 
 std::int64_t capacity(const Arch& arch, bool psum) {
