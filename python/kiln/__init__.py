@@ -12,6 +12,7 @@ _PUBLIC = {
     "__version__": "kiln._kiln",
     "activate": "kiln._activate",
     "check": "kiln._check",
+    "compare": "kiln._compare",
     "deactivate": "kiln._activate",
     "nki": "kiln.nki",
     "program": "kiln._program",

@@ -31,10 +31,10 @@ void cut_behind(isa::Program& program, isa::InstructionId last) {
   });
 }
 
-// The program up to and including instruction `last`, whose outputs are these tensors. `filled`: they begin
-// with what the caller's buffer holds, so that bytes nobody writes can be told.
+// The program up to and including instruction `last`, whose outputs are these tensors. They begin with what
+// the caller's buffer holds, so that bytes nobody writes can be told.
 std::shared_ptr<isa::Program> fragment(const isa::Program& whole, const std::vector<isa::TensorId>& outputs,
-                                       bool filled, std::optional<isa::InstructionId> last) {
+                                       std::optional<isa::InstructionId> last) {
   auto program = std::make_shared<isa::Program>(whole);
   program->fragment = true;
   program->lnc = 1;
@@ -43,7 +43,7 @@ std::shared_ptr<isa::Program> fragment(const isa::Program& whole, const std::vec
   }
   for (const isa::TensorId id : outputs) {
     isa::Tensor& t = program->tensors.at(id);
-    if (t.role == isa::Role::internal) t.role = filled ? isa::Role::inout : isa::Role::output;
+    if (t.role == isa::Role::internal) t.role = isa::Role::inout;
   }
   if (last) cut_behind(*program, *last);
   return program;
@@ -64,8 +64,7 @@ std::vector<isa::InstructionId> writers(const isa::Program& program, isa::Tensor
 }  // namespace
 
 void bind_fragments(nb::module_& m) {
-  m.def("fragment", &fragment, nb::arg("program"), nb::arg("outputs"), nb::arg("filled") = false,
-        nb::arg("last") = nb::none());
+  m.def("fragment", &fragment, nb::arg("program"), nb::arg("outputs"), nb::arg("last") = nb::none());
   m.def("writers", &writers, nb::arg("program"), nb::arg("tensor"));
   m.def("instruction_text", [](const isa::Program& program, isa::InstructionId id) {
     return print(program, program.instructions.at(id));

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-from kiln import _kiln
+from kiln import _inside, _kiln
 from kiln._errors import refuse
 from kiln.nki import _arrays, _env
 from kiln.nki._trace import NkiTensor, TracedKernel, leaves
@@ -41,7 +41,8 @@ def run(function, lnc, args, kwargs, schedule=()):
         from kiln import _record
 
         _record.note(function, lnc, args, kwargs)
-    cores = trace_cores(function, lnc, args, kwargs, schedule)
+    with _inside.with_values():
+        cores = trace_cores(function, lnc, args, kwargs, schedule)
     programs = [core.program() for core in cores]
     _require_effect(cores, programs)
     check_all(programs)

@@ -9,6 +9,7 @@ from kiln.nki._tile_size import tile_size  # noqa: F401
 from kiln.nki.language import _operators  # noqa: F401  (what tensors do with Python's operators)
 from kiln.nki.language._loops import *  # noqa: F401,F403
 from kiln.nki.language._creation import *  # noqa: F401,F403
+from kiln.nki.language._print import *  # noqa: F401,F403
 from kiln.nki.language._random import *  # noqa: F401,F403
 from kiln.nki.language._ops import *  # noqa: F401,F403
 
