@@ -4,7 +4,7 @@ import importlib.util
 import json
 import sys
 
-from kiln import _check, _excerpt, _kernel_file
+from kiln import _check, _excerpt, _kernel_file, nki
 from kiln._errors import NkiValidationError
 
 
@@ -22,7 +22,7 @@ def lint(path):
         return []
     from kiln import lint as checker
 
-    return checker.check_file(path)
+    return checker.check_file(path, api_version=nki.api_version())
 
 
 def _reports(path, options):

@@ -203,3 +203,13 @@ def test_kiln_check_in_python(monkeypatch):
     assert kiln.check(halves, np.zeros((4, 4), np.float32)).ok
     with pytest.raises(kiln.NkiValidationError, match="at least one dimension"):
         kiln.check(halves, "float32[]")
+
+
+def test_check_includes_the_language_lint(script, tmp_path):
+    (tmp_path / "lambda.py").write_text(
+        "import nki\nimport nki.language as nl\n\n\n@nki.jit\ndef kernel(x):\n"
+        "    f = lambda n: n + 1  # refused by the parser\n    return nl.ndarray((f(1), 2), nl.float32, nl.shared_hbm)\n")
+    done = script("check", "lambda.py")
+    assert "# refused by the parser" in done.stderr and "lambda.py: language: " in done.stdout, done.stdout
+    report = json.loads(script("check", "lambda.py", "--json").stdout)
+    assert report["lint"][0]["line"] == 7 and report["not_traced"] == [{"kernel": "kernel", "parameters": ["x"]}]

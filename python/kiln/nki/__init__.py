@@ -12,10 +12,14 @@ from kiln.nki import dtype  # noqa: E402
 from kiln.nki._kernel import Kernel, cpu_simulate, jit, simulate  # noqa: E402
 from kiln.nki._simulate import NkiWarning  # noqa: E402
 from kiln.nki import collectives, isa, language, typing  # noqa: E402
+from kiln.nki._version import api_version, use_environment  # noqa: E402
 
 NkiTensor = _kiln.NkiTensor
 __version__ = "0.6.0"
-__all__ = ["Kernel", "NkiTensor", "NkiWarning", "collectives", "dtype", "isa", "jit", "language", "simulate", "typing"]
+__all__ = ["Kernel", "NkiTensor", "NkiWarning", "api_version", "collectives", "dtype", "isa", "jit", "language",
+           "simulate", "typing"]
+
+use_environment()
 
 # Modules that harnesses name after a plain `import nki`.
 _SUBMODULES = ("builtin", "compiler", "experimental", "framework", "tensor")

@@ -1,6 +1,7 @@
 """What the environment decides: target, precision, limits."""
 
 import os
+import warnings
 
 from kiln._errors import refuse
 
@@ -26,6 +27,26 @@ def target():
 
 def generation():
     return {"trn1": 2, "trn2": 3, "trn3": 4}[target()]
+
+
+def transposes_by_matmul():
+    """NKI_DMA_TRANSPOSE_AS_PE_TRANSPOSE: dma_transpose goes through the tensor engine, which keeps PSUM bank 7."""
+    return os.environ.get("NKI_DMA_TRANSPOSE_AS_PE_TRANSPOSE", "").strip().lower() in ("1", "true") and generation() > 2
+
+
+def check_lnc(lnc):
+    """Refuses a launch that NEURON_LOGICAL_NC_CONFIG, when it is set, does not fit."""
+    word = os.environ.get("NEURON_LOGICAL_NC_CONFIG", "").strip()
+    if word and word != str(lnc):
+        refuse("nki.R45", "the launch grid equals NEURON_LOGICAL_NC_CONFIG", f"kernel[{lnc}] and NEURON_LOGICAL_NC_CONFIG={word}",
+               f"launch with kernel[{word}](...), or set NEURON_LOGICAL_NC_CONFIG={lnc}", category="config")
+
+
+def warn_of_precision(warning):
+    """NKI_PRECISE_FP=0 asks for float32 in place of every low-precision dtype; Kiln keeps the real formats."""
+    if os.environ.get("NKI_PRECISE_FP", "").strip() == "0":
+        warnings.warn("NKI_PRECISE_FP=0 has no effect: Kiln stores every dtype in its real format; to see what rounding "
+                      "does, pass float32 arrays", warning, stacklevel=3)
 
 
 def _positive(variable, default):

@@ -37,6 +37,8 @@ def warn(diagnostics):
 
 def run(function, lnc, args, kwargs, schedule=()):
     """Runs a kernel on the machine and returns what it returns, as arrays."""
+    _env.check_lnc(lnc)
+    _env.warn_of_precision(NkiWarning)
     if "KILN_RECORD" in os.environ:
         from kiln import _record
 

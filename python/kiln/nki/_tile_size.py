@@ -10,12 +10,15 @@ class _TileSize:
     pmax = 128
     psum_fmax = psum_bank_fmax = 512
     psum_bank_fmax_bytes = 2048
-    psum_num_banks = 8
     gemm_stationary_fmax = 128
     gemm_moving_fmax = 512
     bn_stats_fmax = 512
     psum_min_align = 4
     sbuf_min_align = 1
+
+    @property
+    def psum_num_banks(self):
+        return 7 if _env.transposes_by_matmul() else 8
 
     @property
     def _memory(self):

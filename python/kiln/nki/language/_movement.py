@@ -1,7 +1,8 @@
 """Moving tiles between HBM and SBUF, and laying them out anew."""
 
-from kiln.nki import _memory, _trace, isa as nisa
+from kiln.nki import _memory, _trace, _version, isa as nisa
 from kiln.nki.language import _rules, _tiles
+from kiln.nki.language._tokens import token
 
 __all__ = ["broadcast_to", "copy", "expand_dims", "gather_flattened", "load", "load_transpose2d", "matmul", "store",
            "transpose", "where"]
@@ -76,9 +77,14 @@ def cast(x, dtype):
 
 
 def copy(x, dtype=None):
-    """A new SBUF tile with x's elements: bit for bit unless dtype differs."""
+    """A new SBUF tile with x's elements: bit for bit unless dtype differs. Before NKI 0.6.0 through float32."""
     _tiles.require_tile("copy", x)
     dst = _tiles.like(x, dtype)
+    if not _version.at_least("0.6.0"):
+        if _memory.is_psum(x.buffer):
+            _rules.refuse(*_rules.LAYOUT, "nl.copy of a tile in PSUM", "before NKI 0.6.0 use nisa.tensor_copy")
+        nisa.activation(dst, token("copy"), x)
+        return dst
     nisa.tensor_copy(dst, x, engine=nisa.engine.vector)
     return dst
 
