@@ -1,7 +1,6 @@
 """The kernels of examples/nki beside NumPy, called as a user calls them: traced, checked and run each time."""
 
 import contextlib
-import importlib
 import os
 import pathlib
 import statistics
@@ -25,8 +24,9 @@ def measure_all(chosen, figures):
     if not any((package / "kiln").glob("_kiln*")):
         return print(f"python_*: no package in {package}")
     sys.path[:0] = [str(package), str(EXAMPLES)]
-    for name in ("nki", "nki.isa", "nki.language"):
-        sys.modules[name] = importlib.import_module(f"kiln.{name}")
+    import kiln
+
+    kiln.activate()
     for name, measure in FIGURES.items():
         if not chosen.only or name in chosen.only:
             measure(name, chosen, figures)
@@ -123,7 +123,8 @@ def one_processor():
 
 def measure_import(name, chosen, figures):
     """Seconds of the import in a fresh process, NumPy included."""
-    code = "import time; start = time.perf_counter(); import kiln.nki; print(time.perf_counter() - start)"
+    code = ("import time; start = time.perf_counter(); import kiln; kiln.activate(); import nki; "
+            "print(time.perf_counter() - start)")
     environment = {**os.environ, "PYTHONPATH": str(chosen.build / "python")}
     times = [float(subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True).stdout)
              for _ in range(min(5, chosen.rounds))]

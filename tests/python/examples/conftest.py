@@ -1,6 +1,5 @@
 """The example kernels import `nki`, and each other."""
 
-import importlib
 import pathlib
 import sys
 
@@ -8,8 +7,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-for name in ("nki", "nki.isa", "nki.language"):
-    sys.modules[name] = importlib.import_module(f"kiln.{name}")
+import kiln
+
+kiln.activate()
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "examples" / "nki"))
 
 
