@@ -75,7 +75,8 @@ def measure_rms_norm(name, chosen, figures):
 
     x, = random_arrays(1, (256, 256) if chosen.quick else (4096, 4096))
     weight = x[0].copy()
-    beside_numpy(name, chosen, figures, 1.0, lambda: rms_norm.rms_norm(x, weight), lambda: rms_norm.reference(x, weight), 9)
+    ours, peer = rms_norm.rms_norm, rms_norm.reference
+    beside_numpy(name, chosen, figures, 1.0, lambda: ours(x, weight), lambda: peer(x, weight), 9)
 
 
 def random_arrays(count, shape):
@@ -104,7 +105,8 @@ def measure_small(name, chosen, figures):
     with one_processor():
         assert (count_up(np.zeros((128, 8), np.float32)) == count).all()
         times, = take_turns([lambda: count_up(np.zeros((128, 8), np.float32))], min(5, chosen.rounds))
-    figures.add(name, count / statistics.median(times), SMALL_LIMIT, "instructions/s", f"{milliseconds(times)} for {count:,}")
+    rate = count / statistics.median(times)
+    figures.add(name, rate, SMALL_LIMIT, "instructions/s", f"{milliseconds(times)} for {count:,}")
 
 
 @contextlib.contextmanager
@@ -126,7 +128,8 @@ def measure_import(name, chosen, figures):
     code = ("import time; start = time.perf_counter(); import kiln; kiln.activate(); import nki; "
             "print(time.perf_counter() - start)")
     environment = {**os.environ, "PYTHONPATH": str(chosen.build / "python")}
-    times = [float(subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True).stdout)
+    command = [sys.executable, "-c", code]
+    times = [float(subprocess.run(command, env=environment, check=True, capture_output=True).stdout)
              for _ in range(min(5, chosen.rounds))]
     figures.add(name, statistics.median(times), IMPORT_LIMIT, "s", milliseconds(times))
 

@@ -14,7 +14,7 @@ import nki
 import nki.isa as nisa
 import nki.language as nl
 from attention import attention, reference as forward
-from tiles import load, load_transposed, pieces, to_sbuf, transposed, width
+from tiles import column, load, load_transposed, pieces, transposed
 
 TILE = 128
 
@@ -22,30 +22,37 @@ TILE = 128
 @nki.jit
 def attention_backward(q, k, v, result, log_sums, gradient):
     """All (heads, length, d) with d up to 128, but log_sums (heads, length, 1). Returns the gradients of q, k and v."""
-    dq, dk, dv = (nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm) for x in (q, k, v))
+    dq, dk, dv = like(q), like(k), like(v)
     scale = 1 / q.shape[2]**0.5
     for head in range(q.shape[0]):
-        tiles = [Queries(q[head, part], result[head, part], log_sums[head, part], gradient[head, part])
-                 for part in pieces(0, q.shape[1], TILE)]
+        parts, tiles = pieces(0, q.shape[1], TILE), []
+        for part in parts:
+            tiles.append(Queries(q[head, part], result[head, part], log_sums[head, part], gradient[head, part]))
         for part in pieces(0, k.shape[1], TILE):
             key_sum, value_sum = against_keys(tiles, k[head, part], v[head, part], scale)
             store(dk[head, part], key_sum, scale)
             store(dv[head, part], value_sum, 1.0)
-        for tile, part in zip(tiles, pieces(0, q.shape[1], TILE)):
-            store(dq[head, part], tile.sum, scale)
+        for i in range(len(parts)):
+            store(dq[head, parts[i]], tiles[i].sum, scale)
     return dq, dk, dv
+
+
+def like(x):
+    return nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
 
 
 class Queries(nl.NKIObject):
     """What a tile of queries needs: rows and transposes of q and of the gradient, D, -log_sums, and the sum for dq."""
 
     def __init__(self, q, result, log_sums, gradient):
-        self.rows, self.columns = load(q), load_transposed(q)
-        self.gradient, self.gradient_columns = load(gradient), load_transposed(gradient)
+        self.rows = load(q)
+        self.columns = load_transposed(q)
+        self.gradient = load(gradient)
+        self.gradient_columns = load_transposed(gradient)
         n, d = q.shape
         product = nl.ndarray((n, d), dtype=nl.float32)
         nisa.tensor_tensor(dst=product, data1=self.gradient, data2=load(result), op=nl.multiply)
-        self.dot = nl.ndarray((n, 1), dtype=nl.float32)
+        self.dot = column(n)
         nisa.tensor_reduce(dst=self.dot, op=nl.add, data=product, axis=1)
         self.bias = load(log_sums)
         nisa.tensor_scalar(dst=self.bias, data=self.bias, op0=nl.multiply, operand0=-1.0)
@@ -57,7 +64,8 @@ def against_keys(tiles, k, v, scale):
     """A tile of keys and values against all queries: the sums for dk and dv; the tiles' own sums grow."""
     n, d = k.shape
     rows, columns, value_columns = load(k), load_transposed(k), load_transposed(v)
-    key_sum, value_sum = (nl.ndarray((n, d), dtype=nl.float32, buffer=nl.psum) for _ in range(2))
+    key_sum = nl.ndarray((n, d), dtype=nl.float32, buffer=nl.psum)
+    value_sum = nl.ndarray((n, d), dtype=nl.float32, buffer=nl.psum)
     for tile in tiles:
         weights = nl.ndarray((tile.rows.shape[0], n), dtype=k.dtype)
         nisa.activation(dst=weights, op=nl.exp, data=product(tile.columns, columns), bias=tile.bias, scale=scale)

@@ -2,8 +2,8 @@
 
 out[o, t] = bias[o] + sum_(i, j) w[o, i, j] x[i, t + j]
 
-Each tap j is a matrix product over the input channels, and all of them add up in PSUM. Their moving operand is one tile of
-the input, looked at j columns further to the right.
+Each tap j is a matrix product over the input channels, and all of them add up in PSUM. Their moving operand is one tile
+of the input, looked at j columns further to the right.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 import nki
 import nki.isa as nisa
 import nki.language as nl
-from tiles import load, pieces, width
+from tiles import load, load_rows, pieces, width
 
 TILE_IN, TILE_OUT, TILE_TIME = 128, 128, 512
 
@@ -24,10 +24,12 @@ def conv1d(x, w, bias):
     out = nl.ndarray((batch, outputs, length - taps + 1), dtype=x.dtype, buffer=nl.shared_hbm)
     for o in pieces(0, outputs, TILE_OUT):
         offset = load(bias[o], nl.float32)
-        weights = [[load(w[o, i, j].permute((1, 0))) for j in range(taps)] for i in pieces(0, inputs, TILE_IN)]
+        weights = []  # a list of taps for every tile of input channels
+        for i in pieces(0, inputs, TILE_IN):
+            weights.append(load_taps(w[o, i]))
         for b in range(batch):
             for t in pieces(0, length - taps + 1, TILE_TIME):
-                tiles = [load(x[b, i, t.start:t.stop + taps - 1]) for i in pieces(0, inputs, TILE_IN)]
+                tiles = load_rows(x[b, :, t.start:t.stop + taps - 1], TILE_IN)
                 sums = add_taps(weights, tiles, width(o), width(t))
                 result = nl.ndarray(sums.shape, dtype=x.dtype)
                 nisa.tensor_scalar(dst=result, data=sums, op0=nl.add, operand0=offset)
@@ -35,11 +37,19 @@ def conv1d(x, w, bias):
     return out
 
 
+def load_taps(w):
+    """w (outputs, inputs, taps) as one (inputs, outputs) tile per tap."""
+    taps = []
+    for j in range(w.shape[2]):
+        taps.append(load(w[:, :, j].permute((1, 0))))
+    return taps
+
+
 def add_taps(weights, tiles, outputs, columns):
     sums = nl.ndarray((outputs, columns), dtype=nl.float32, buffer=nl.psum)
-    for taps, tile in zip(weights, tiles):
-        for j, tap in enumerate(taps):
-            nisa.nc_matmul(dst=sums, stationary=tap, moving=tile[:, j:j + columns])
+    for i in range(len(tiles)):
+        for j in range(len(weights[i])):
+            nisa.nc_matmul(dst=sums, stationary=weights[i][j], moving=tiles[i][:, j:j + columns])
     return sums
 
 

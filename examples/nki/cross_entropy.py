@@ -9,7 +9,7 @@ import numpy as np
 import nki
 import nki.isa as nisa
 import nki.language as nl
-from tiles import load, pieces, width
+from tiles import column, load, pieces, width
 
 COLUMNS = 4096
 
@@ -24,16 +24,17 @@ def cross_entropy(logits, labels):
     for part in pieces(0, rows, nl.tile_size.pmax):
         label, state = load(labels[part], nl.float32), None
         for span in pieces(0, classes, COLUMNS):
-            shifted = nl.ndarray(label.shape, dtype=nl.float32)
+            shifted = column(width(part))
             nisa.tensor_scalar(dst=shifted, data=label, op0=nl.subtract, operand0=float(span.start))
             state = add_part(state, load(logits[part, span]), shifted, numbers[0:width(part), 0:width(span)])
-        nisa.dma_copy(dst=out[part], src=loss(*state))
+        nisa.dma_copy(dst=out[part], src=loss(state))
     return out
 
 
 def add_part(state, tile, label, numbers):
     """Takes some columns into (largest logit, sum of exponentials, the label's logit)."""
-    largest, bias, total, picked = (nl.ndarray(label.shape, dtype=nl.float32) for _ in range(4))
+    rows = label.shape[0]
+    largest, bias, total, picked = column(rows), column(rows), column(rows), column(rows)
     nisa.tensor_reduce(dst=largest, op=nl.maximum, data=tile, axis=1)
     if state:
         nisa.tensor_tensor(dst=largest, data1=largest, data2=state[0], op=nl.maximum)
@@ -44,15 +45,17 @@ def add_part(state, tile, label, numbers):
     nisa.activation_reduce(dst=values, op=nl.exp, data=tile, bias=bias, reduce_op=nl.add, reduce_res=total)
     if state:
         before, old_total, old_picked = state
-        factor = nl.ndarray(label.shape, dtype=nl.float32)
+        factor = column(rows)
         nisa.activation(dst=factor, op=nl.exp, data=before, bias=bias)
-        nisa.scalar_tensor_tensor(dst=total, data=old_total, op0=nl.multiply, operand0=factor, op1=nl.add, operand1=total)
+        nisa.scalar_tensor_tensor(dst=total, data=old_total, op0=nl.multiply, operand0=factor,
+                                  op1=nl.add, operand1=total)
         nisa.tensor_tensor(dst=picked, data1=picked, data2=old_picked, op=nl.add)
     return largest, total, picked
 
 
-def loss(largest, total, picked):
-    result = nl.ndarray(total.shape, dtype=nl.float32)
+def loss(state):
+    largest, total, picked = state
+    result = column(total.shape[0])
     nisa.activation(dst=result, op=nl.log, data=total)
     nisa.tensor_tensor(dst=result, data1=result, data2=largest, op=nl.add)
     nisa.tensor_tensor(dst=result, data1=result, data2=picked, op=nl.subtract)
@@ -68,7 +71,8 @@ def reference(logits, labels):
 
 def main():
     rng = np.random.default_rng(0)
-    logits, labels = 3 * rng.standard_normal((200, 9000), dtype=np.float32), rng.integers(0, 9000, (200, 1), dtype=np.int32)
+    logits = 3 * rng.standard_normal((200, 9000), dtype=np.float32)
+    labels = rng.integers(0, 9000, (200, 1), dtype=np.int32)
     error = np.abs(cross_entropy(logits, labels) - reference(logits, labels)).max()
     print("cross_entropy of", logits.shape, "- largest error", error)
 

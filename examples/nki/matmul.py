@@ -1,8 +1,8 @@
 """Matrix product in five versions, each faster on the chip than the one before.
 
-C = A B with A given transposed (K, M), because the tensor engine adds up along partitions: both its operands have K there.
-One instruction multiplies a stationary tile of at most 128 x 128 by a moving tile of at most 128 x 512 into PSUM, and adds
-to what earlier products of the same tile left there.
+C = A B with A given transposed (K, M), because the tensor engine adds up along partitions: both its operands have K
+there. One instruction multiplies a stationary tile of at most 128 x 128 by a moving tile of at most 128 x 512 into PSUM,
+and adds to what earlier products of the same tile left there.
 
 basic          one tile
 tiled          any size: for every tile of C, load and multiply the tiles along K
@@ -16,21 +16,21 @@ import numpy as np
 import nki
 import nki.isa as nisa
 import nki.language as nl
-from tiles import load, pieces, to_sbuf
+from tiles import load, load_rows, pieces, to_sbuf, width
 
 TILE_K, TILE_M, TILE_N = 128, 128, 512
 
 
 def load_columns(matrix, columns):
     """The tiles of some columns, one per piece of K."""
-    return [load(matrix[k, columns]) for k in pieces(0, matrix.shape[0], TILE_K)]
+    return load_rows(matrix[:, columns], TILE_K)
 
 
 def product(a_tiles, b_tiles):
     """Sum over K of products of tiles, in PSUM."""
     result = nl.ndarray((a_tiles[0].shape[1], b_tiles[0].shape[1]), dtype=nl.float32, buffer=nl.psum)
-    for a, b in zip(a_tiles, b_tiles):
-        nisa.nc_matmul(dst=result, stationary=a, moving=b)
+    for k in range(len(a_tiles)):
+        nisa.nc_matmul(dst=result, stationary=a_tiles[k], moving=b_tiles[k])
     return result
 
 
@@ -74,13 +74,23 @@ def hoisted(a_transposed, b):
 def blocked_free(a_transposed, b, block_m=2, block_n=2):
     c = make_result(a_transposed, b)
     for wide_m in pieces(0, c.shape[0], block_m * TILE_M):
-        a_tiles = {m.start: load_columns(a_transposed, m) for m in pieces(wide_m.start, wide_m.stop, TILE_M)}
+        rows = pieces(wide_m.start, wide_m.stop, TILE_M)
+        a_tiles = load_block(a_transposed, rows)
         for wide_n in pieces(0, c.shape[1], block_n * TILE_N):
-            b_tiles = {n.start: load_columns(b, n) for n in pieces(wide_n.start, wide_n.stop, TILE_N)}
-            for m in pieces(wide_m.start, wide_m.stop, TILE_M):
-                for n in pieces(wide_n.start, wide_n.stop, TILE_N):
-                    store(c, m, n, product(a_tiles[m.start], b_tiles[n.start]))
+            columns = pieces(wide_n.start, wide_n.stop, TILE_N)
+            b_tiles = load_block(b, columns)
+            for i in range(len(rows)):
+                for j in range(len(columns)):
+                    store(c, rows[i], columns[j], product(a_tiles[i], b_tiles[j]))
     return c
+
+
+def load_block(matrix, columns):
+    """A list of tiles along K for each of several groups of columns."""
+    block = []
+    for part in columns:
+        block.append(load_columns(matrix, part))
+    return block
 
 
 @nki.jit
@@ -94,24 +104,29 @@ def blocked(a_transposed, b, block_m=16, block_n=2, block_k=8):
 
 def _blocked_part(c, a_transposed, b, wide_m, wide_n, wide_k):
     """One block of C: wide rows of A and B are loaded at once, so that a DMA moves long lines."""
-    sums = {}
-    for k_block in pieces(0, b.shape[0], wide_k):
-        ks = pieces(k_block.start, k_block.stop, TILE_K)
-        a_rows = [load(a_transposed[k, wide_m]) for k in ks]
-        b_rows = [load(b[k, wide_n]) for k in ks]
-        for m in pieces(0, wide_m.stop - wide_m.start, TILE_M):
-            for n in pieces(0, wide_n.stop - wide_n.start, TILE_N):
-                partial = product([a[:, m] for a in a_rows], [row[:, n] for row in b_rows])
-                _add(sums, (m.start, n.start), partial)
-    for (m, n), tile in sums.items():
-        store(c, nl.ds(wide_m.start + m, tile.shape[0]), nl.ds(wide_n.start + n, tile.shape[1]), tile)
+    rows, columns = pieces(wide_m.start, wide_m.stop, TILE_M), pieces(wide_n.start, wide_n.stop, TILE_N)
+    sums = []
+    for k in pieces(0, b.shape[0], wide_k):
+        a_rows, b_rows = load_rows(a_transposed[k, wide_m], TILE_K), load_rows(b[k, wide_n], TILE_K)
+        for i in range(len(rows)):
+            for j in range(len(columns)):
+                partial = product(_cut(a_rows, i * TILE_M, rows[i]), _cut(b_rows, j * TILE_N, columns[j]))
+                if k.start == 0:
+                    sums.append(to_sbuf(partial))
+                else:
+                    total = sums[i * len(columns) + j]
+                    nisa.tensor_tensor(dst=total, data1=total, data2=partial, op=nl.add)
+    for i in range(len(rows)):
+        for j in range(len(columns)):
+            store(c, rows[i], columns[j], sums[i * len(columns) + j])
 
 
-def _add(sums, key, partial):
-    if key in sums:
-        nisa.tensor_tensor(dst=sums[key], data1=sums[key], data2=partial, op=nl.add)
-    else:
-        sums[key] = to_sbuf(partial)
+def _cut(wide_tiles, start, piece):
+    """The columns of wide tiles that belong to a piece of C, `start` columns from their left."""
+    tiles = []
+    for tile in wide_tiles:
+        tiles.append(tile[:, nl.ds(start, width(piece))])
+    return tiles
 
 
 VERSIONS = (tiled, hoisted, blocked_free, blocked)
@@ -123,7 +138,8 @@ def reference(a_transposed, b):
 
 def main():
     rng = np.random.default_rng(0)
-    a_transposed, b = rng.standard_normal((300, 200), dtype=np.float32), rng.standard_normal((300, 700), dtype=np.float32)
+    a_transposed = rng.standard_normal((300, 200), dtype=np.float32)
+    b = rng.standard_normal((300, 700), dtype=np.float32)
     want = reference(a_transposed, b)
     for kernel in VERSIONS:
         print(f"{kernel.func.__name__:14} largest error {np.abs(kernel(a_transposed, b) - want).max():.1e}")

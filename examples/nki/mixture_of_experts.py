@@ -2,9 +2,9 @@
 
 y = sum over the chosen experts e of share_e * (silu(x G_e) * (x U_e)) D_e
 
-The shares come from the router (router_topk.py). Every expert works on every tile of tokens; the share of an expert that a
-token did not choose is 0. The hidden values are computed transposed, with the hidden dimension in partitions, where the
-last product needs it.
+The shares come from the router (router_topk.py). Every expert works on every tile of tokens; the share of an expert that
+a token did not choose is 0. The hidden values are computed transposed, with the hidden dimension in partitions, where
+the last product needs it.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ import nki
 import nki.isa as nisa
 import nki.language as nl
 from router_topk import normalised, reference as route_reference, route
-from tiles import load, load_transposed, pieces, to_sbuf, width
+from tiles import load, load_rows, load_transposed, pieces, to_sbuf, width
 
 P = 128
 
@@ -23,10 +23,13 @@ def mixture_of_experts(x, router, gate, up, down, k):
     """x: (tokens, d); router: (d, experts); gate, up: (experts, d, hidden); down: (experts, hidden, d); d up to 512."""
     tokens, d = x.shape
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    columns = [load(router[part]) for part in pieces(0, d, P)]
+    columns = load_rows(router, P)
     for part in pieces(0, tokens, P):
-        shares = chosen_shares(*route(x[part], columns), k)
-        inputs = [load_transposed(x[part, i]) for i in pieces(0, d, P)]
+        powers, largest = route(x[part], columns)
+        shares = chosen_shares(powers, largest, k)
+        inputs = []
+        for i in pieces(0, d, P):
+            inputs.append(load_transposed(x[part, i]))
         total = nl.ndarray((width(part), d), dtype=nl.float32)
         nisa.memset(dst=total, value=0.0)
         for e in range(gate.shape[0]):
@@ -61,8 +64,9 @@ def expert(inputs, gate, up, down):
 def project(inputs, weight):
     """(x weight)^T in PSUM, at most 128 columns of the weight."""
     sums = nl.ndarray((weight.shape[1], inputs[0].shape[1]), dtype=nl.float32, buffer=nl.psum)
-    for tile, part in zip(inputs, pieces(0, weight.shape[0], P)):
-        nisa.nc_matmul(dst=sums, stationary=load(weight[part]), moving=tile)
+    for i in range(len(inputs)):
+        part = slice(i * P, i * P + inputs[i].shape[0])
+        nisa.nc_matmul(dst=sums, stationary=load(weight[part]), moving=inputs[i])
     return sums
 
 
@@ -86,7 +90,8 @@ def inputs(rng, tokens, d, hidden, experts, dtype=np.float32):
 def main():
     arrays = inputs(np.random.default_rng(0), 150, 200, 300, 8)
     want = reference(*arrays, k=2)
-    print("mixture of experts for", want.shape, "- largest error", np.abs(mixture_of_experts(*arrays, k=2) - want).max())
+    error = np.abs(mixture_of_experts(*arrays, k=2) - want).max()
+    print("mixture of experts for", want.shape, "- largest error", error)
 
 
 if __name__ == "__main__":

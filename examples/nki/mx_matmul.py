@@ -1,4 +1,4 @@
-"""Matrix product of microscaled numbers (trn3): both operands are quantised on the chip to 8 bits with shared exponents.
+"""Matrix product of microscaled numbers (trn3): the chip quantises both operands to 8 bits with shared exponents.
 
 C = A^T B with A (K, M), B (K, N). A group of 32 numbers along K shares one power of two. quantize_mx wants a group as 8
 partitions x 4 neighbours, so row 4 p + i of the matrix goes to partition p, place i: K = 512 fills a tile, and one
@@ -32,14 +32,18 @@ def mx_matmul(a, b):
     (k, m), (_, n) = a.shape, b.shape
     assert k % 128 == 0 and m % 2 == 0, f"K = {k} is a multiple of 128 and M = {m} is even"
     out = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.shared_hbm)
+    parts = parts_of_k(k)
     for rows in pieces(0, m, TILE_M):
-        stationary = [quantize(a[part, rows]) for part in parts_of_k(k)]
+        stationary = []
+        for part in parts:
+            stationary.append(quantize(a[part, rows]))
         for columns in pieces(0, n, TILE_N):
             sums = nl.ndarray((width(rows), width(columns)), dtype=nl.float32, buffer=nl.psum)
-            for left, part in zip(stationary, parts_of_k(k)):
-                right = quantize(b[part, columns])
-                nisa.nc_matmul_mx(dst=sums, stationary=left[0], moving=right[0],
-                                  stationary_scale=left[1], moving_scale=right[1])
+            for i in range(len(parts)):
+                left, left_scale = stationary[i]
+                right, right_scale = quantize(b[parts[i], columns])
+                nisa.nc_matmul_mx(dst=sums, stationary=left, moving=right, stationary_scale=left_scale,
+                                  moving_scale=right_scale)
             nisa.dma_copy(dst=out[rows, columns], src=to_sbuf(sums))
     return out
 
@@ -56,7 +60,7 @@ def quantize(matrix):
 
 
 def rounded(matrix):
-    """What quantising leaves of a (K, F) matrix: groups of 32 rows are scaled so that their largest lies in [128, 256)."""
+    """What quantising leaves of a (K, F) matrix: 32 rows share a scale that brings their largest into [128, 256)."""
     groups = matrix.astype(np.float32).reshape(-1, 32, matrix.shape[1])
     _, exponent = np.frexp(np.abs(groups).max(axis=1, keepdims=True))
     scale = np.ldexp(np.float32(1), exponent - 8)

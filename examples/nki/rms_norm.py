@@ -2,8 +2,8 @@
 
 rms_norm(x)_j = w_j * x_j / sqrt(mean_k x_k^2 + eps)
 
-The weights are needed in every partition, so they are read from HBM once with a row stride of 0. The squares, of which only
-the sums are used, lie where the result goes later.
+The weights are needed in every partition, so they are read from HBM once with a row stride of 0. The squares, of which
+only the sums are used, lie where the result goes later.
 """
 
 import numpy as np
@@ -11,13 +11,13 @@ import numpy as np
 import nki
 import nki.isa as nisa
 import nki.language as nl
-from tiles import load, load_row_everywhere, pieces, to_sbuf, width
+from tiles import column, load, load_row_everywhere, pieces, to_sbuf, width
 
 
 def inverse_rms(tile, eps, squares):
     """1 / sqrt(mean of squares + eps) of every partition; `squares` is room for a product of the tile's shape."""
     size, columns = tile.shape
-    result = nl.ndarray((size, 1), dtype=nl.float32)
+    result = column(size)
     nisa.tensor_tensor(dst=squares, data1=tile, data2=tile, op=nl.multiply)
     nisa.tensor_reduce(dst=result, op=nl.add, data=squares, axis=1)
     nisa.tensor_scalar(dst=result, data=result, op0=nl.multiply, operand0=1.0 / columns, op1=nl.add, operand1=eps)
@@ -29,7 +29,8 @@ def normalise(tile, weights, eps):
     """The norm of a tile's rows, in float32."""
     result = nl.ndarray(tile.shape, dtype=nl.float32)
     inverse = inverse_rms(tile, eps, squares=result)
-    nisa.scalar_tensor_tensor(dst=result, data=tile, op0=nl.multiply, operand0=inverse, op1=nl.multiply, operand1=weights)
+    nisa.scalar_tensor_tensor(dst=result, data=tile, op0=nl.multiply, operand0=inverse,
+                              op1=nl.multiply, operand1=weights)
     return result
 
 

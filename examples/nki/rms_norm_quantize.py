@@ -12,7 +12,7 @@ import nki
 import nki.isa as nisa
 import nki.language as nl
 import rms_norm
-from tiles import load, load_row_everywhere, pieces, width
+from tiles import column, load, load_row_everywhere, pieces, width
 
 LARGEST, SMALLEST_SCALE = 240.0, 1e-8
 
@@ -35,9 +35,10 @@ def quantize(tile):
     size, columns = tile.shape
     magnitudes = nl.ndarray((size, columns), dtype=nl.float32)
     nisa.activation(dst=magnitudes, op=nl.abs, data=tile)
-    scale, inverse = (nl.ndarray((size, 1), dtype=nl.float32) for _ in range(2))
+    scale, inverse = column(size), column(size)
     nisa.tensor_reduce(dst=scale, op=nl.maximum, data=magnitudes, axis=1)
-    nisa.tensor_scalar(dst=scale, data=scale, op0=nl.multiply, operand0=1 / LARGEST, op1=nl.maximum, operand1=SMALLEST_SCALE)
+    nisa.tensor_scalar(dst=scale, data=scale, op0=nl.multiply, operand0=1 / LARGEST,
+                       op1=nl.maximum, operand1=SMALLEST_SCALE)
     nisa.reciprocal(dst=inverse, data=scale)
     nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=inverse, op1=nl.minimum, operand1=LARGEST)
     quantized = nl.ndarray((size, columns), dtype=nl.float8_e4m3)

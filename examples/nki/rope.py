@@ -22,8 +22,9 @@ def rope(x, cosines, sines):
     half = d // 2
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     for part in pieces(0, positions, nl.tile_size.pmax):
-        tile, cosine, sine = load(x[part]), load(cosines[part]), load(sines[part])
-        cosine, sine = (t.expand_dim(1).broadcast(1, heads) for t in (cosine, sine))
+        tile = load(x[part])
+        cosine = load(cosines[part]).expand_dim(1).broadcast(1, heads)
+        sine = load(sines[part]).expand_dim(1).broadcast(1, heads)
         turned = nl.ndarray(tile.shape, dtype=x.dtype)
         rotate(turned[:, :, :half], tile[:, :, :half], tile[:, :, half:], cosine, sine, nl.subtract)
         rotate(turned[:, :, half:], tile[:, :, half:], tile[:, :, :half], cosine, sine, nl.add)
@@ -33,7 +34,8 @@ def rope(x, cosines, sines):
 
 def rotate(dst, first, second, cosine, sine, op):
     """first * cosine - second * sine, or + for the other half."""
-    kept, crossed = (nl.ndarray(first.shape, dtype=nl.float32) for _ in range(2))
+    kept = nl.ndarray(first.shape, dtype=nl.float32)
+    crossed = nl.ndarray(first.shape, dtype=nl.float32)
     nisa.tensor_tensor(dst=kept, data1=first, data2=cosine, op=nl.multiply)
     nisa.tensor_tensor(dst=crossed, data1=second, data2=sine, op=nl.multiply)
     nisa.tensor_tensor(dst=dst, data1=kept, data2=crossed, op=op)

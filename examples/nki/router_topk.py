@@ -10,18 +10,18 @@ import numpy as np
 import nki
 import nki.isa as nisa
 import nki.language as nl
-from tiles import load, load_transposed, pieces, width
+from tiles import column, load_rows, load_transposed, pieces, width
 
 LARGEST_K = 8
 
 
 @nki.jit
 def router_topk(x, weight, k):
-    """x: (tokens, d); weight: (d, experts) with 8 to 512 experts. Returns weights (tokens, k) and experts (tokens, k)."""
+    """x: (tokens, d); weight: (d, experts), 8 to 512 experts. Returns weights (tokens, k) and experts (tokens, k)."""
     tokens, _ = x.shape
     shares = nl.ndarray((tokens, k), dtype=nl.float32, buffer=nl.shared_hbm)
     experts = nl.ndarray((tokens, k), dtype=nl.uint32, buffer=nl.shared_hbm)
-    columns = [load(weight[part]) for part in pieces(0, x.shape[1], nl.tile_size.pmax)]
+    columns = load_rows(weight, nl.tile_size.pmax)
     for part in pieces(0, tokens, nl.tile_size.pmax):
         probabilities, largest = route(x[part], columns)
         found = nl.ndarray((width(part), LARGEST_K), dtype=nl.uint32)
@@ -35,9 +35,10 @@ def route(x, columns):
     """exp(logits - largest logit) of some tokens for every expert, and the eight largest of them."""
     tokens, experts = x.shape[0], columns[0].shape[1]
     logits = nl.ndarray((tokens, experts), dtype=nl.float32, buffer=nl.psum)
-    for part, column in zip(pieces(0, x.shape[1], nl.tile_size.pmax), columns):
-        nisa.nc_matmul(dst=logits, stationary=load_transposed(x[:, part]), moving=column)
-    bias = nl.ndarray((tokens, 1), dtype=nl.float32)
+    parts = pieces(0, x.shape[1], nl.tile_size.pmax)
+    for i in range(len(parts)):
+        nisa.nc_matmul(dst=logits, stationary=load_transposed(x[:, parts[i]]), moving=columns[i])
+    bias = column(tokens)
     nisa.tensor_reduce(dst=bias, op=nl.maximum, data=logits, axis=1, negate=True)
     powers = nl.ndarray((tokens, experts), dtype=nl.float32)
     nisa.activation(dst=powers, op=nl.exp, data=logits, bias=bias)
@@ -48,7 +49,7 @@ def route(x, columns):
 
 def normalised(tile):
     """Rows divided by their sums. What softmax would have divided by cancels out."""
-    total, result = nl.ndarray((tile.shape[0], 1), dtype=nl.float32), nl.ndarray(tile.shape, dtype=nl.float32)
+    total, result = column(tile.shape[0]), nl.ndarray(tile.shape, dtype=nl.float32)
     nisa.tensor_reduce(dst=total, op=nl.add, data=tile, axis=1)
     nisa.reciprocal(dst=total, data=total)
     nisa.tensor_scalar(dst=result, data=tile, op0=nl.multiply, operand0=total)

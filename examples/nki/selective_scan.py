@@ -11,7 +11,7 @@ import numpy as np
 import nki
 import nki.isa as nisa
 import nki.language as nl
-from tiles import load, load_row_everywhere, pieces
+from tiles import load, load_row_everywhere, pieces, to_sbuf
 
 TIME = 512
 
@@ -27,7 +27,8 @@ def selective_scan(delta, u, a, b, c):
             state = nl.ndarray(rates.shape, dtype=nl.float32)
             nisa.memset(dst=state, value=0.0)
             for span in pieces(0, time, TIME):
-                y = scan_part(load(delta[i, part, span]), load(u[i, part, span]), rates, b[i, :, span], c[i, :, span], state)
+                steps, values = load(delta[i, part, span]), load(u[i, part, span])
+                y = scan_part(steps, values, rates, b[i, :, span], c[i, :, span], state)
                 nisa.dma_copy(dst=out[i, part, span], src=y)
     return out
 
@@ -35,20 +36,20 @@ def selective_scan(delta, u, a, b, c):
 def scan_part(delta, u, rates, b, c, state):
     """The result for some steps; `state` (channels, states) goes from their start to their end."""
     size = delta.shape[0]
-    driven, y = (nl.ndarray(delta.shape, dtype=dtype) for dtype in (nl.float32, u.dtype))
+    driven = nl.ndarray(delta.shape, dtype=nl.float32)
     nisa.tensor_tensor(dst=driven, data1=delta, data2=u, op=nl.multiply)
     total = nl.ndarray(delta.shape, dtype=nl.float32)
     nisa.memset(dst=total, value=0.0)
     for s in range(rates.shape[1]):
-        decay, h = (nl.ndarray(delta.shape, dtype=nl.float32) for _ in range(2))
+        decay = nl.ndarray(delta.shape, dtype=nl.float32)
+        h = nl.ndarray(delta.shape, dtype=nl.float32)
         nisa.activation(dst=decay, op=nl.exp, data=delta, scale=rates[:, s:s + 1])
         nisa.tensor_tensor(dst=h, data1=driven, data2=load_row_everywhere(b[s], size), op=nl.multiply)
         nisa.tensor_tensor_scan(dst=h, data0=decay, data1=h, initial=state[:, s:s + 1], op0=nl.multiply, op1=nl.add)
         nisa.tensor_copy(dst=state[:, s:s + 1], src=h[:, delta.shape[1] - 1:])
         nisa.tensor_tensor(dst=h, data1=h, data2=load_row_everywhere(c[s], size), op=nl.multiply)
         nisa.tensor_tensor(dst=total, data1=total, data2=h, op=nl.add)
-    nisa.tensor_copy(dst=y, src=total)
-    return y
+    return to_sbuf(total, u.dtype)
 
 
 def reference(delta, u, a, b, c):

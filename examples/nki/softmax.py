@@ -2,8 +2,8 @@
 
 softmax(x)_j = exp(x_j - m) / sum_k exp(x_k - m), m = max_k x_k
 
-A tile holds 128 rows. One instruction finds the rows' maxima (negated, ready to be a bias), one computes the exponentials
-and adds them up on the way, one multiplies by the reciprocal of the sums.
+A tile holds 128 rows. One instruction finds the rows' maxima (negated, ready to be a bias), one computes the
+exponentials and adds them up on the way, one multiplies by the reciprocal of the sums.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 import nki
 import nki.isa as nisa
 import nki.language as nl
-from tiles import load, pieces, width
+from tiles import column, load, pieces, width
 
 
 @nki.jit
@@ -20,10 +20,9 @@ def softmax(x):
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     for part in pieces(0, rows, nl.tile_size.pmax):
         size, tile = width(part), load(x[part])
-        negative_max = nl.ndarray((size, 1), dtype=nl.float32)
+        negative_max, total = column(size), column(size)
         nisa.tensor_reduce(dst=negative_max, op=nl.maximum, data=tile, axis=1, negate=True)
         powers = nl.ndarray((size, columns), dtype=nl.float32)
-        total = nl.ndarray((size, 1), dtype=nl.float32)
         nisa.activation_reduce(dst=powers, op=nl.exp, data=tile, bias=negative_max, reduce_op=nl.add, reduce_res=total)
         nisa.reciprocal(dst=total, data=total)
         result = powers if x.dtype == nl.float32 else tile

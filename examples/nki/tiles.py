@@ -1,4 +1,7 @@
-"""What the example kernels share: cutting dimensions into tiles, and moving tiles."""
+"""What the example kernels share: cutting dimensions into tiles, and moving tiles.
+
+Kernels use plain loops and lists: the parser of the device's compiler knows no comprehensions.
+"""
 
 import nki.isa as nisa
 import nki.language as nl
@@ -6,7 +9,10 @@ import nki.language as nl
 
 def pieces(start, stop, size):
     """start:stop cut into slices of `size`; the last one may be shorter."""
-    return [slice(i, min(i + size, stop)) for i in range(start, stop, size)]
+    parts = []
+    for i in range(start, stop, size):
+        parts.append(slice(i, min(i + size, stop)))
+    return parts
 
 
 def width(piece):
@@ -18,6 +24,19 @@ def load(source, dtype=None):
     tile = nl.ndarray(source.shape, dtype=dtype or source.dtype)
     nisa.dma_copy(dst=tile, src=source)
     return tile
+
+
+def load_rows(source, size):
+    """The rows of a matrix in HBM as tiles of `size` rows."""
+    tiles = []
+    for part in pieces(0, source.shape[0], size):
+        tiles.append(load(source[part]))
+    return tiles
+
+
+def column(partitions):
+    """Room for a number per partition."""
+    return nl.ndarray((partitions, 1), dtype=nl.float32)
 
 
 def load_transposed(source):

@@ -44,7 +44,8 @@ def reference_rows(x, shape):
 def main():
     x = np.random.default_rng(0).standard_normal((300, 20 * 35), dtype=np.float32)
     print("transpose of", x.shape, "- equal:", np.array_equal(transpose(x), x.T))
-    print("transpose_rows of", x.shape, "- equal:", np.array_equal(transpose_rows(x, (20, 35)), reference_rows(x, (20, 35))))
+    equal = np.array_equal(transpose_rows(x, (20, 35)), reference_rows(x, (20, 35)))
+    print("transpose_rows of", x.shape, "- equal:", equal)
 
 
 if __name__ == "__main__":

@@ -83,8 +83,10 @@ def test_router(target, rng, tokens, d, experts, k):
     assert_close(picked, logits[:, :k])
 
 
-@pytest.mark.parametrize("tokens, d, hidden, experts, k", [(1, 8, 8, 8, 1), (150, 200, 300, 8, 2), (130, 64, 129, 12, 3)])
+@pytest.mark.parametrize("tokens, d, hidden, experts, k", [
+    (1, 8, 8, 8, 1), (150, 200, 300, 8, 2), (130, 64, 129, 12, 3)])
 @pytest.mark.parametrize("kind", [np.float32, ml_dtypes.bfloat16])
 def test_mixture_of_experts(target, rng, tokens, d, hidden, experts, k, kind):
     arrays = mixture_of_experts.inputs(rng, tokens, d, hidden, experts, kind)
-    assert_close(run(mixture_of_experts.mixture_of_experts, *arrays, k=k), mixture_of_experts.reference(*arrays, k=k), kind)
+    got = run(mixture_of_experts.mixture_of_experts, *arrays, k=k)
+    assert_close(got, mixture_of_experts.reference(*arrays, k=k), kind)

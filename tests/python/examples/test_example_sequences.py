@@ -1,5 +1,6 @@
 """Example kernels over sequences and images: attention, its gradients, the selective scan, pooling."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 import scipy.special
@@ -52,11 +53,10 @@ def test_attention_backward_is_the_slope(target, rng):
         assert abs((ends[0] - ends[1]) / 2e-4 - (slope * step).sum()) <= 1e-4 * np.abs(slope * step).sum()
 
 
-@pytest.mark.parametrize("batch, channels, states, time", [(1, 1, 1, 1), (2, 150, 4, 600), (1, 128, 3, 512), (1, 5, 2, 1025)])
+@pytest.mark.parametrize("batch, channels, states, time", [
+    (1, 1, 1, 1), (2, 150, 4, 600), (1, 128, 3, 512), (1, 5, 2, 1025)])
 @pytest.mark.parametrize("kind", ["float32", "bfloat16"])
 def test_selective_scan(target, rng, batch, channels, states, time, kind):
-    import ml_dtypes
-
     dtype = np.dtype(getattr(ml_dtypes, kind, kind))
     arrays = selective_scan.inputs(rng, batch, channels, states, time, dtype)
     assert_close(run(selective_scan.selective_scan, *arrays), selective_scan.reference(*arrays), dtype)
