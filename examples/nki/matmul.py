@@ -1,8 +1,8 @@
 """Matrix product in five versions, each faster on the chip than the one before.
 
 C = A B with A given transposed (K, M), because the tensor engine adds up along partitions: both its operands have K
-there. One instruction multiplies a stationary tile of at most 128 x 128 by a moving tile of at most 128 x 512 into PSUM,
-and adds to what earlier products of the same tile left there.
+there. One instruction multiplies a stationary tile of at most 128 x 128 by a moving tile of at most 128 x 512 into
+PSUM, and adds to what earlier products of the same tile left there.
 
 basic          one tile
 tiled          any size: for every tile of C, load and multiply the tiles along K

@@ -2,9 +2,9 @@
 
 y = sum over the chosen experts e of share_e * (silu(x G_e) * (x U_e)) D_e
 
-The shares come from the router (router_topk.py). Every expert works on every tile of tokens; the share of an expert that
-a token did not choose is 0. The hidden values are computed transposed, with the hidden dimension in partitions, where
-the last product needs it.
+The shares come from the router (router_topk.py). Every expert works on every tile of tokens; the share of an expert
+that a token did not choose is 0. The hidden values are computed transposed, with the hidden dimension in partitions,
+where the last product needs it.
 """
 
 import numpy as np
