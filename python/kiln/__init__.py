@@ -11,13 +11,16 @@ _PUBLIC = {
     "Spec": "kiln._specs",
     "__version__": "kiln._kiln",
     "activate": "kiln._activate",
+    "benchmark": "kiln._time",
     "check": "kiln._check",
     "compare": "kiln._compare",
     "deactivate": "kiln._activate",
     "nki": "kiln.nki",
+    "profile": "kiln._time",
     "program": "kiln._program",
     # With `pytest -p kiln` this module itself is the plugin.
     "pytest_load_initial_conftests": "kiln._pytest",
+    "time": "kiln._time",
 }
 
 __all__ = [name for name in sorted(_PUBLIC) if not name.startswith(("_", "pytest_"))]

@@ -48,15 +48,23 @@ def run(function, lnc, args, kwargs, schedule=()):
     programs = [core.program() for core in cores]
     _require_effect(cores, programs)
     check_all(programs)
-    arrays, fresh = _buffers(cores, programs)
-    report = _kiln.run(programs, {n: _arrays.bytes_of(a) for n, a in arrays.items()}, _env.threads(),
-                       max_iterations=_env.max_iterations())
-    warn(report.warnings)
+    arrays = _buffers(cores, programs)
+    warn(_run_on(programs, arrays).warnings)
     written = {t["name"] for p in programs for t in p.tensors if t["role"] == "inout"}
     for name in written:
         cores[0].arguments[name][0].write_back()
     as_torch = any(_arrays.is_torch(a.value) for a, _ in cores[0].arguments.values())
     return _give_back(cores[0].result, cores[0], arrays, as_torch)
+
+
+def measure(cores, programs):
+    """Runs checked programs on copies of their arguments, for what the run itself tells: a RunReport."""
+    return _run_on(programs, {name: array.copy() for name, array in _buffers(cores, programs).items()})
+
+
+def _run_on(programs, arrays):
+    return _kiln.run(programs, {n: _arrays.bytes_of(a) for n, a in arrays.items()}, _env.threads(),
+                     max_iterations=_env.max_iterations())
 
 
 def _require_effect(cores, programs):
@@ -71,7 +79,7 @@ def _require_effect(cores, programs):
 
 def _buffers(cores, programs):
     """The memory of every tensor that crosses the border, by name."""
-    arrays, fresh = {}, []
+    arrays = {}
     for core, program in zip(cores, programs):
         for tensor in program.tensors:
             name = tensor["name"]
@@ -84,8 +92,7 @@ def _buffers(cores, programs):
                            f"`{name}` is a read-only array", "pass a copy", category="config")
             else:
                 arrays[name] = _arrays.empty(tensor["shape"], tensor["dtype"])
-                fresh.append(name)
-    return arrays, fresh
+    return arrays
 
 
 def _give_back(value, core, arrays, as_torch):

@@ -1,0 +1,156 @@
+"""kiln.time: how long a kernel takes on the chip, and why."""
+
+import html
+import json
+import os
+import tempfile
+
+from kiln import _kiln
+from kiln._program import plain
+from kiln.nki import _simulate
+
+
+def write_aside(path, data):
+    """Writes a file completely or not at all."""
+    folder = os.path.dirname(os.path.abspath(path))
+    handle, aside = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(path)}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data if isinstance(data, bytes) else data.encode())
+        os.replace(aside, path)
+    except BaseException:
+        os.unlink(aside)
+        raise
+
+
+def _us(ns):
+    return f"{ns / 1000:.2f} us"
+
+
+class Timing:
+    """The predicted time of a kernel with its error band. `print` shows the report; in a notebook it shows the page."""
+
+    def __init__(self, native):
+        self._native = native
+
+    @property
+    def latency_us(self):
+        """The prediction, in microseconds."""
+        return self._native.total_ns / 1000
+
+    @property
+    def band_us(self):
+        """(low, high): where the measured value is expected in four of five cases."""
+        return self._native.low_ns / 1000, self._native.high_ns / 1000
+
+    @property
+    def bottleneck(self):
+        """The engine that is busy longest."""
+        return self._native.bottleneck
+
+    @property
+    def target(self):
+        return self._native.target
+
+    def report(self, lines=10):
+        """The report as text, with so many lines of the critical path and of the source."""
+        return self._native.text(lines)
+
+    def as_dict(self):
+        """The report as JSON has it; docs/time-command.md lists the keys."""
+        return json.loads(self._native.json())
+
+    def html(self):
+        """One page that needs no network: timeline, source with time per line, memory, roofline, advice."""
+        sources = {}
+        for name in set(self._native.files):
+            if os.path.isfile(name):
+                with open(name, errors="replace") as file:
+                    sources[name] = file.read()
+        return self._native.html(sources)
+
+    def save_html(self, path):
+        write_aside(path, self.html())
+
+    def save_trace(self, path):
+        """A trace that ui.perfetto.dev opens."""
+        write_aside(path, self._native.perfetto())
+
+    def compare(self, other, titles=("this", "other")):
+        """Both reports side by side, as text."""
+        return _kiln.compare_timings([(titles[0], self._native), (titles[1], other._native)])
+
+    def __str__(self):
+        return self.report()
+
+    def __repr__(self):
+        low, high = self.band_us
+        return f"<Timing {self.latency_us:.2f} us ({low:.2f} to {high:.2f}) on {self.target}, bound by {self.bottleneck}>"
+
+    def _repr_html_(self):
+        return f'<iframe srcdoc="{html.escape(self.html())}" style="width:100%;height:700px;border:0"></iframe>'
+
+
+class Latency:
+    """What a benchmark would measure: the predicted latency and its band, in microseconds."""
+
+    def __init__(self, timing):
+        native = timing._native
+        scale = native.benchmark_latency_ns / native.total_ns if native.total_ns else 1
+        self.timing = timing
+        self.latency_us = native.benchmark_latency_ns / 1000
+        self.low_us, self.high_us = (t * scale for t in timing.band_us)
+
+    def get_latency_percentile(self, percentile):
+        """The model has no jitter: 50 is the prediction, 0 and 100 are the ends of the band, linear in between."""
+        if not 0 <= percentile <= 100:
+            raise ValueError(f"a percentile is between 0 and 100, not {percentile}")
+        side = (self.latency_us - self.low_us if percentile < 50 else self.high_us - self.latency_us)
+        return self.latency_us + side * (percentile - 50) / 50
+
+    def __float__(self):
+        return self.latency_us
+
+    def __repr__(self):
+        return f"<Latency {self.latency_us:.2f} us ({self.low_us:.2f} to {self.high_us:.2f}), predicted>"
+
+
+def _average_trips(cores, programs):
+    """How often the dynamic loops run, measured by running the kernel on copies of its arguments."""
+    report = _simulate.measure(cores, programs)
+    return {name: round(total / entries) if entries else 0 for name, (entries, total) in report.loops.items()}
+
+
+def time(kernel, *, trip_counts=None, what_if=(), reorder=False, advice=True):
+    """A callable that times a kernel: kiln.time(kernel)(*args) returns a Timing. Arguments are arrays or shapes such as
+    "float32[128,512]". Loops on registers take their trip counts from `trip_counts` ({name: n}); with arrays they are
+    measured by running the kernel. what_if: ("dma_bandwidth=2x", ...)."""
+    function, lnc = plain(kernel)
+    what_if = [what_if] if isinstance(what_if, str) else list(what_if)
+
+    def timed(*args, **kwargs):
+        from kiln import _specs
+
+        by_shape = [isinstance(_specs.of_value(v), _specs.Spec) and isinstance(v, (str, _specs.Spec))
+                    for v in [*args, *kwargs.values()]]
+        args = [_specs.with_arrays(_specs.of_value(v)) if isinstance(v, (str, _specs.Spec)) else v for v in args]
+        kwargs = {k: _specs.with_arrays(_specs.of_value(v)) if isinstance(v, (str, _specs.Spec)) else v
+                  for k, v in kwargs.items()}
+        cores = _simulate.trace_cores(function, lnc, args, kwargs, getattr(kernel, "schedule", ()))
+        programs = [core.program() for core in cores]
+        _simulate.check_all(programs)
+        trips = dict(trip_counts or {})
+        if not trips and not any(by_shape) and any(p.has_dynamic_loops for p in programs):
+            trips = _average_trips(cores, programs)
+        return Timing(_kiln.time_programs(programs, trips, what_if, reorder, advice))
+
+    return timed
+
+
+profile = time
+
+
+def benchmark(kernel, **options):
+    """A callable like the vendor's benchmark: kiln.benchmark(kernel)(*args) returns the predicted Latency with its band."""
+    timed = time(kernel, advice=False, **options)
+    return lambda *args, **kwargs: Latency(timed(*args, **kwargs))

@@ -1,0 +1,53 @@
+"""`kiln time kernel.py`: traces the kernel and hands its programs to the native command."""
+
+import os
+import sys
+import tempfile
+
+from kiln import _check, _excerpt, _kernel_file, _kiln, _specs
+from kiln._errors import NkiValidationError, refuse
+from kiln._program import plain
+from kiln.nki import _simulate
+
+
+def _parser():
+    parser = _kernel_file.parser("time", "tell how long a kernel in Python takes on the chip, and why; all other options "
+                                         "of kiln time (--html, --trace, --json, --what-if, --trip-count, ...) work as for "
+                                         "text programs")
+    parser.add_argument("file", help="a .py file")
+    _kernel_file.add_options(parser)
+    return parser
+
+
+def _one_call(path, options):
+    calls, unknown = _kernel_file.calls(path, options)
+    if len(calls) == 1:
+        return calls[0]
+    names = ", ".join([c.name for c in calls] + [n for n, _ in unknown]) or "none"
+    help = "choose one with --kernel NAME" if calls else "give its arguments, e.g. --arg x=float32[128,512]"
+    refuse("nki.R47", "kiln time takes one kernel with known arguments", f"kernels of {path}: {names}", help, category="config")
+
+
+def main(words):
+    """Times the kernel and returns the exit code."""
+    options, rest = _parser().parse_known_args(words)
+    _kernel_file.use_target(options)
+    try:
+        return _time(_one_call(options.file, options), rest)
+    except NkiValidationError as error:
+        print("\n\n".join(_excerpt.text(d).rstrip() for d in error.diagnostics), file=sys.stderr)
+        return _check.Report(options.file, error.diagnostics).exit_code
+
+
+def _time(call, rest):
+    function, lnc = plain(call.kernel)
+    args = [_specs.with_arrays(a) for a in call.args]
+    kwargs = {k: _specs.with_arrays(v) for k, v in call.kwargs.items()}
+    programs = [core.program() for core in _simulate.trace_cores(function, lnc, args, kwargs)]
+    with tempfile.TemporaryDirectory() as folder:
+        files = [os.path.join(folder, f"{programs[0].name}{'' if lnc == 1 else f'.core{i}'}.kiln") for i in range(lnc)]
+        for program, file in zip(programs, files):
+            with open(file, "w") as out:
+                out.write(program.text())
+        sys.stdout.flush()
+        return _kiln.cli(["time", *files, *rest])

@@ -1,0 +1,133 @@
+"""kiln.time: predictions of Python kernels, with bands, lines of the user's source, pages and traces."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import kiln
+from kiln import nki
+from kiln.nki import isa as nisa
+from kiln.nki import language as nl
+
+
+@nki.jit
+def scale(x, factor=2.0):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for start in range(0, x.shape[0], 128):
+        t = nl.ndarray((128, x.shape[1]), dtype=x.dtype)
+        nisa.dma_copy(t, x[start:start + 128])  # load
+        nisa.tensor_scalar(t, t, nl.multiply, factor)
+        nisa.dma_copy(out[start:start + 128], t)
+    return out
+
+
+@nki.jit
+def repeat(x, n):
+    t, count = nl.ndarray(x.shape, dtype=x.dtype), nl.ndarray((1, 1), dtype=n.dtype)
+    nisa.dma_copy(t, x)
+    nisa.dma_copy(count, n)
+    register = nisa.register_alloc()
+    nisa.register_load(register, count)
+
+    def body(i):
+        nisa.tensor_scalar(t, t, nl.multiply, 1.0)
+
+    nl.fori_loop(0, register, body)
+    nisa.dma_copy(x, t)
+
+
+def test_a_prediction_has_a_band_and_a_bottleneck():
+    timing = kiln.time(scale)("float32[512,1024]")
+    low, high = timing.band_us
+    assert 0 < low <= timing.latency_us <= high
+    # 2 MiB in and 2 MiB out cannot take less than HBM allows, and not a hundred times more.
+    assert 4 * 2**20 / 2e6 < timing.latency_us < 100 * 4 * 2**20 / 1e5
+    assert timing.bottleneck and timing.target == "trn3"
+    assert "us" in repr(timing) and "bound by" in repr(timing)
+
+
+def test_arrays_and_shapes_give_the_same_time():
+    by_array = kiln.time(scale)(np.ones((512, 1024), np.float32))
+    assert by_array.latency_us == kiln.time(scale)("float32[512,1024]").latency_us
+    assert kiln.profile(scale)("float32[512,1024]").as_dict() == by_array.as_dict()
+
+
+def test_lines_are_those_of_the_kernel():
+    text = json.dumps(kiln.time(scale)("float32[512,1024]").as_dict())
+    line = next(i for i, l in enumerate(open(__file__), 1) if l.rstrip().endswith("# load"))
+    assert os.path.basename(__file__) in text and f'"line": {line}' in text
+
+
+def test_more_work_takes_longer_and_what_if_answers():
+    small, large = (kiln.time(scale)(f"float32[{n},1024]") for n in (512, 2048))
+    assert large.latency_us > 2 * small.latency_us
+    faster = kiln.time(scale, what_if="dma_bandwidth=4x")("float32[2048,1024]")
+    assert faster.latency_us < large.latency_us
+    assert "this" in large.compare(faster)
+    with pytest.raises(nisa.NkiValidationError, match="dma_bandwith"):
+        kiln.time(scale, what_if="dma_bandwith=4x")("float32[512,1024]")
+
+
+def test_trip_counts_are_measured_or_given():
+    x = np.ones((128, 512), np.float32)
+    few, many = (kiln.time(repeat)(x, np.array([[n]], np.int32)) for n in (2, 200))
+    assert many.latency_us > few.latency_us
+    np.testing.assert_array_equal(x, 1)
+    given = kiln.time(repeat, trip_counts={"r1": 200})("float32[128,512]", "int32[1,1]")
+    assert given.latency_us == many.latency_us
+    with pytest.raises(nisa.NkiValidationError, match="trip"):
+        kiln.time(repeat)("float32[128,512]", "int32[1,1]")
+
+
+def test_a_kernel_that_breaks_a_rule_is_not_timed():
+    def too_large(x):
+        tiles = [nl.ndarray((128, 30_000), dtype=nl.float32) for _ in range(3)]
+        for t in tiles:
+            nisa.memset(t, 0.0)
+        for t in tiles:
+            nisa.dma_copy(x, t[:, 0:4])
+
+    with pytest.raises(nisa.NkiValidationError) as caught:
+        kiln.time(too_large)("float32[128,4]")
+    assert caught.value.code.startswith("memory.")
+
+
+def test_pages_and_traces_are_written_whole(tmp_path):
+    timing = kiln.time(scale)("float32[512,1024]")
+    timing.save_html(tmp_path / "page.html")
+    timing.save_trace(tmp_path / "trace.perfetto-trace")
+    page = (tmp_path / "page.html").read_text()
+    assert page.startswith("<!") and "tensor_scalar" in page and "# load" in page
+    assert (tmp_path / "trace.perfetto-trace").stat().st_size > 1000
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["page.html", "trace.perfetto-trace"]
+    with pytest.raises(OSError):
+        timing.save_html(tmp_path / "nowhere" / "page.html")
+    assert "<iframe" in timing._repr_html_()
+
+
+def test_benchmark_gives_a_latency():
+    latency = kiln.benchmark(scale)("float32[512,1024]")
+    assert latency.low_us <= latency.get_latency_percentile(50) == float(latency) <= latency.high_us
+    with pytest.raises(ValueError):
+        latency.get_latency_percentile(101)
+
+
+def run_kiln(*words):
+    return subprocess.run([sys.executable, "-m", "kiln", *words], capture_output=True, text=True, timeout=120)
+
+
+def test_the_command_times_a_file(tmp_path):
+    file = tmp_path / "kernel.py"
+    file.write_text("import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n@nki.jit\ndef copy(x):\n"
+                    "    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n    nisa.dma_copy(out, x)\n"
+                    "    return out\n")
+    done = run_kiln("time", str(file), "--arg", "x=float32[512,512]", "--json", "--html", str(tmp_path / "p.html"))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["ok"] and (tmp_path / "p.html").exists()
+    assert "kernel.py" in done.stdout
+    lacking = run_kiln("time", str(file))
+    assert lacking.returncode == 2 and "--arg" in lacking.stderr
