@@ -130,7 +130,12 @@ void Core::touch(Issue& issue, const Op& op, const Use& use) {
   const int stream = static_cast<int>(op.stream);
   const std::size_t before = out.size();
   const Box box = box_of(use);
-  regions(use.tensor).touch(box, issue.op, stream, use.reads, use.writes, !reorder_, out);
+  Regions& all = regions(use.tensor);
+  all.touch(box, issue.op, stream, use.reads, use.writes, !reorder_, out);
+  if (all.is_crowded()) {
+    const Time floor = earliest_start() - plan_.dma_done;
+    all.forget([&](OpId op) { return times_[op].end >= 0 && times_[op].end < floor; });
+  }
   if (replay_.on && replay_.ramp_loop != kNone && replay_.outside[use.tensor]) add_ramp(use, box, issue.op);
   if (use.writes && out.size() == before) {
     for (OpId user : instance.before) out.push_back({user, Wait::memory});
@@ -142,6 +147,15 @@ void Core::touch(Issue& issue, const Op& op, const Use& use) {
   }
   if (instance.first == kNoOp) instance.first = issue.op;
   instance.users[stream] = issue.op;
+}
+
+// No instruction to come starts before.
+Time Core::earliest_start() const {
+  Time earliest = last_end;
+  for (int s = 0; s < kStreamCount; ++s) {
+    if (plan_.uses_stream[s] && !retired_[s]) earliest = std::min(earliest, streams_[s].free);
+  }
+  return earliest;
 }
 
 void Core::add_ramp(const Use& use, const Box& box, OpId op) {

@@ -57,6 +57,10 @@ class Core {
   // One turn of a dynamic loop: every sequencer evaluates the condition.
   void turn(const isa::Loop& loop);
 
+  // No instruction to come belongs to this stream. The list scheduler may still hold some back.
+  void retire(Stream stream) { retired_[static_cast<int>(stream)] = !reorder_; }
+  Stream stream_of(isa::InstructionId id) const { return plan_.ops[id].stream; }
+
   // A sendrecv or core_barrier: when this core is ready for it, and what follows once both are.
   bool meets(isa::InstructionId id) const { return plan_.ops[id].meets; }
   Time arrive(isa::InstructionId id);
@@ -144,6 +148,7 @@ class Core {
   LaneId queue_lane(Time start);
   void done(const Issue& issue, const Op& op, Time start, Time end, EventId event);
   void forget();
+  Time earliest_start() const;
   void shift(Time by);
 
   const isa::Program& program_;
@@ -166,6 +171,7 @@ class Core {
   OpId state_user_[4] = {kNoOp, kNoOp, kNoOp, kNoOp};
 
   StreamState streams_[kStreamCount];
+  bool retired_[kStreamCount] = {};
   Server dma_, ports_[2], units_[kUnitCount];
   Time array_free_[16] = {};  // tensor engine: quadrants
   Time array_start_ = 0;      // of the last matmul

@@ -227,10 +227,7 @@ void Core::replay(const Issue& issue, const Op& op) {
 }
 
 void Core::forget() {
-  Time floor = last_end;
-  for (int s = 0; s < kStreamCount; ++s) {
-    if (plan_.uses_stream[s]) floor = std::min(floor, streams_[s].free);
-  }
+  const Time floor = earliest_start();
   dma_.forget_before(floor);
   transfers.forget_before(floor);
   for (Server& p : ports_) p.forget_before(floor);

@@ -108,6 +108,28 @@ void Regions::touch(const Box& box, OpId op, int stream, bool reads, bool writes
   slot.readers.push_back({op, stream});
 }
 
+void Regions::forget(FunctionRef<bool(OpId)> is_over) {
+  std::vector<Slot> kept;
+  for (std::size_t i = 0; i < used_; ++i) {
+    Slot& slot = slots_[i];
+    const bool over =
+        (slot.writer == kNoOp || is_over(slot.writer)) &&
+        std::all_of(slot.readers.begin(), slot.readers.end(), [&](const Reader& r) { return is_over(r.op); });
+    if (!over) kept.push_back(std::move(slot));
+  }
+  used_ = 0;
+  last_ = 0;
+  grid_ = true;
+  if (index_) index_->clear();
+  slots_.clear();
+  for (Slot& slot : kept) {
+    Slot& again = slots_[find(slot.box)];
+    again.writer = slot.writer;
+    again.readers = std::move(slot.readers);
+  }
+  limit_ = std::max(kMany, 2 * used_);
+}
+
 void Regions::clear() {
   used_ = 0;
   last_ = 0;

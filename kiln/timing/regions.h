@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kiln/base/function_ref.h"
 #include "kiln/timing/box.h"
 #include "kiln/timing/timeline.h"
 
@@ -40,9 +41,13 @@ class Regions {
   void touch(const Box& box, OpId op, int stream, bool reads, bool writes, bool ordered,
              std::vector<Dependency>& out);
   void clear();
+  bool is_crowded() const { return used_ > limit_; }
+  // Forgets what nothing can wait for any more: everything whose ops are over.
+  void forget(FunctionRef<bool(OpId)> is_over);
   void add_ramp(const Ramp& ramp) { ramps_.push_back(ramp); }
 
  private:
+  static constexpr std::size_t kMany = 4096;
   struct Reader {
     OpId op;
     int stream;
@@ -61,6 +66,7 @@ class Regions {
   std::size_t used_ = 0;
   std::unique_ptr<std::unordered_multimap<std::size_t, std::uint32_t>> index_;  // once there are many slots
   std::uint32_t last_ = 0;
+  std::size_t limit_ = kMany;
   bool grid_ = true;  // all slots are tiles of one size on its own grid, so no two of them share bytes
   std::vector<Ramp> ramps_;
 };

@@ -45,7 +45,15 @@ Walk::Walk(Core& core, const TimingOptions& options, int number, bool pair)
   }
   if (options.extrapolate && !options.reorder && !pair && instructions(program_.body) > kAllAtOnce)
     choose_steady(program_.body);
+  for (std::size_t i = 0; i < program_.body.size(); ++i) find_last_uses(program_.body[i], i);
   frames_.push_back({&program_.body, kNone});
+}
+
+void Walk::find_last_uses(const Node& node, std::size_t statement) {
+  if (node.kind == Node::Kind::instruction)
+    last_use_[static_cast<int>(core_.stream_of(node.index))] = statement;
+  if (node.kind != Node::Kind::loop) return;
+  for (const Node& inner : program_.loops[node.index].body) find_last_uses(inner, statement);
 }
 
 std::int64_t Walk::given_trips(const Loop& loop) const {
@@ -125,6 +133,15 @@ bool Walk::repeat(Frame& frame) {
   return true;
 }
 
+// A statement is done: tensors die, streams end.
+void Walk::after(LoopId loop, std::size_t position) {
+  for (TensorId id : lifetimes_.after(loop, position)) core_.release(id);
+  if (loop != kNone) return;
+  for (int s = 0; s < kStreamCount; ++s) {
+    if (last_use_[s] == position) core_.retire(static_cast<Stream>(s));
+  }
+}
+
 bool Walk::advance() {
   while (!frames_.empty()) {
     Frame& frame = frames_.back();
@@ -134,7 +151,7 @@ bool Walk::advance() {
         frames_.pop_back();
         if (loop == kNone) break;
         Frame& outer = frames_.back();
-        for (TensorId id : lifetimes_.after(outer.loop, outer.next - 1)) core_.release(id);
+        after(outer.loop, outer.next - 1);
       }
       continue;
     }
@@ -155,7 +172,7 @@ bool Walk::advance() {
     } else {
       core_.execute(node.index);
     }
-    for (TensorId id : lifetimes_.after(here, position)) core_.release(id);
+    after(here, position);
     if (waits) return false;
   }
   core_.finish();

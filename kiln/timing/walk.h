@@ -33,8 +33,10 @@ class Walk {
   std::int64_t given_trips(const isa::Loop& loop) const;
   double instructions(const isa::Block& block);
   void choose_steady(const isa::Block& block);
+  void find_last_uses(const isa::Node& node, std::size_t statement);
   void enter(isa::LoopId id);
   bool repeat(Frame& frame);
+  void after(isa::LoopId loop, std::size_t position);
   void set_variable(const Frame& frame);
 
   Core& core_;
@@ -44,6 +46,8 @@ class Walk {
   bool pair_;
   Lifetimes lifetimes_;
   std::vector<bool> may_be_steady_;  // by loop
+  std::size_t last_use_[kStreamCount] =
+      {};  // by stream: the last statement of the program's body that needs it
   std::vector<Frame> frames_;
 };
 
