@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import sys
 
 from kiln import _kiln
 
@@ -15,6 +16,7 @@ from kiln.nki import collectives, isa, language, typing  # noqa: E402
 from kiln.nki._version import api_version, use_environment  # noqa: E402
 
 NkiTensor = _kiln.NkiTensor
+sys.modules[f"{__name__}.dtype"] = dtype
 __version__ = "0.6.0"
 __all__ = ["Kernel", "NkiTensor", "NkiWarning", "api_version", "collectives", "dtype", "isa", "jit", "language",
            "simulate", "typing"]
