@@ -5,7 +5,6 @@ import csv
 import json
 import math
 import pathlib
-import re
 import statistics
 import subprocess
 import sys
@@ -14,18 +13,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 
 
-def known_rows():
-    """Ids that kiln/timing/residuals.def holds."""
-    text = (ROOT / "kiln" / "timing" / "residuals.def").read_text()
-    return set(re.findall(r'KILN_RESIDUAL\("([^"]+)"', text))
-
-
-def predict(program, kernels, rows):
-    """What the model says about each kernel, by its text. A kernel's band comes from the other kernels' rows."""
-    known = known_rows()
-    own = {r["kernel"]: r["id"] for r in rows if r["id"] in known}
-    lines = "".join(f"{k} without={own.get(k, '-')}\n" for k in kernels)
-    answers = subprocess.run([program], input=lines, capture_output=True, text=True, check=True)
+def predict(program, kernels):
+    """What the model says about each kernel, by its text."""
+    answers = subprocess.run([program], input="\n".join(kernels) + "\n", capture_output=True, text=True, check=True)
     return dict(zip(kernels, (json.loads(line) for line in answers.stdout.splitlines())))
 
 
@@ -243,7 +233,7 @@ def main():
     with open(HERE / "timing_rows.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     kernels = list(dict.fromkeys(k.strip() for r in rows for k in r["kernel"].split(" + ")))
-    answers = predict(program, kernels, rows)
+    answers = predict(program, kernels)
     results = compare(rows, answers)
     for r in results:
         r["total_ns"] = sum(answers[k.strip()].get("total_ns", 0) for k in r["kernel"].split(" + "))

@@ -9,7 +9,6 @@
 #include "bench/timing_kernels.h"
 #include "kiln/check/check_program.h"
 #include "kiln/isa/cost.h"
-#include "kiln/timing/band.h"
 #include "kiln/timing/simulate.h"
 
 namespace {
@@ -84,9 +83,8 @@ json answer(const std::string& line) {
     options.what_if.push_back(parse_what_if(word));
   }
   const auto start = std::chrono::steady_clock::now();
-  Timeline t = simulate(program, kiln::arch(program.target), options);
+  const Timeline t = simulate(program, kiln::arch(program.target), options);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  t.band = band_of(t, kiln::arch(program.target), params.text("without"));
   return tell(t, program, seconds);
 }
 

@@ -63,8 +63,7 @@ constexpr Rule kRules[] = {
      "ones",
      "split the access into several instructions", Mark::documented},
     /* R9 */
-    {"the only destination of an instruction does not write one element several times (stride 0, or strides "
-     "that meet)",
+    {"a destination does not write one element several times (stride 0, or strides that meet)",
      "give the destination its own elements; broadcast views are for inputs", Mark::undocumented},
     /* R10 */
     {"packed dtypes, float8_e8m0fnu and float8_e4m3fn exist from gen4 on",
@@ -220,18 +219,8 @@ class OperandCheck {
                                           a.partition.term_count ? " on, moving with a loop" : ""));
   }
 
-  // An instruction with a second result may write the first one over and over into an element nobody reads.
-  bool has_other_output(const ParamInfo& p) const {
-    const auto& params = c_.row().params;
-    for (std::size_t i = 0; i < params.size(); ++i) {
-      if (&params[i] != &p && params[i].is_output() && c_.is_tile(static_cast<int>(i))) return true;
-    }
-    return false;
-  }
-
   // The stride between rows that a vector offset places is not used.
   void destination(const ParamInfo& p, const Access& a) {
-    if (has_other_output(p)) return;
     const Dynamic* dynamic = c_.dynamic(a);
     const int first = dynamic && dynamic->kind == Dynamic::Kind::vector ? 1 : 0;
     bool repeats = false;

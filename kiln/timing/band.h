@@ -17,7 +17,6 @@ struct Residual {
 };
 std::span<const Residual> residuals();
 
-// `without`: leaves out one row, to ask what the others say about it.
-Band band_of(const Timeline& timeline, const Arch& arch, std::string_view without = {});
+Band band_of(const Timeline& timeline, const Arch& arch);
 
 }  // namespace kiln::timing

@@ -110,10 +110,9 @@ void Core::declare(TensorId id) {
   }
 }
 
-void Core::release(TensorId id, bool for_good) {
+void Core::release(TensorId id) {
   const Tensor& t = program_.tensors[id];
   if (t.role != Role::internal || !is_on_chip(t.memory)) return;
-  if (for_good && !t.address) regions(id) = {};
   const Instance& instance = instances_[id];
   if (instance.stay != kNone) {
     stays_[instance.stay].closed = true;

@@ -51,8 +51,7 @@ class Core {
   std::vector<std::int64_t>& loop_values() { return loop_value_; }
 
   void declare(isa::TensorId id);
-  // `for_good`: it is not declared again.
-  void release(isa::TensorId id, bool for_good);
+  void release(isa::TensorId id);
   void execute(isa::InstructionId id);
   void finish();  // issues what the list scheduler still holds back
   // One turn of a dynamic loop: every sequencer evaluates the condition.

@@ -135,7 +135,7 @@ bool Walk::repeat(Frame& frame) {
 
 // A statement is done: tensors die, streams end.
 void Walk::after(LoopId loop, std::size_t position) {
-  for (TensorId id : lifetimes_.after(loop, position)) core_.release(id, loop == kNone);
+  for (TensorId id : lifetimes_.after(loop, position)) core_.release(id);
   if (loop != kNone) return;
   for (int s = 0; s < kStreamCount; ++s) {
     if (last_use_[s] == position) core_.retire(static_cast<Stream>(s));

@@ -7,6 +7,9 @@ import importlib
 
 # Where each public name lives; modules are loaded when a name is first used.
 _PUBLIC = {
+    "NkiConfigError": "kiln._errors",
+    "NkiNotYetError": "kiln._errors",
+    "NkiUndefinedError": "kiln._errors",
     "NkiValidationError": "kiln._errors",
     "Spec": "kiln._specs",
     "__version__": "kiln._kiln",

@@ -36,6 +36,9 @@ class NkiConfigError(NkiValidationError, ValueError):
     """Options, environment or arrays that do not fit the kernel."""
 
 
+for _class in (NkiValidationError, NkiUndefinedError, NkiNotYetError, NkiConfigError):
+    _class.__module__ = "kiln"  # where users find them
+
 _CLASSES = {"undefined": NkiUndefinedError, "not_yet": NkiNotYetError, "config": NkiConfigError}
 
 

@@ -1,6 +1,10 @@
-"""Old import names and what is written now; docs/migration.md is walked from this table."""
+"""What older NKI code is told: import names here, other old forms in the lint's table. `python -m kiln._migration
+docs/migration.md` puts the tables into the page."""
 
-# (old name, NKI version that removed it, what to write now)
+import re
+import sys
+
+# (old import name, NKI version that ended it, what to write now)
 IMPORTS = (
     ("neuronxcc.nki", "0.2.0", "import nki"),
     ("neuronxcc.nki.language", "0.2.0", "import nki.language as nl"),
@@ -13,15 +17,7 @@ IMPORTS = (
     ("neuronxcc.nki.profile", "0.3.0", "kiln time kernel.py"),
     ("neuronxcc.nki.simulate_kernel", "0.3.0", "nki.simulate(kernel)(*args)"),
     ("neuronxcc.nki.jit", "0.2.0", "import nki, then @nki.jit"),
-)
-# The same for names of the package itself.
-NAMES = (
-    ("nki.baremetal", "0.3.0", "call the kernel with NumPy arrays: kernel(x)"),
-    ("nki.benchmark", "0.3.0", "kiln time kernel.py"),
-    ("nki.profile", "0.3.0", "kiln time kernel.py"),
-    ("nki.simulate_kernel", "0.3.0", "nki.simulate(kernel)(*args)"),
-)
-_PREFIX_HELP = "remove `neuronxcc.` and see docs/migration.md"
+)  # fmt: skip
 
 
 def import_hint(name):
@@ -29,13 +25,68 @@ def import_hint(name):
     best = max((row for row in IMPORTS if name == row[0] or name.startswith(row[0] + ".")),
                key=lambda row: len(row[0]), default=None)
     if best is None:
-        return f"No module named {name!r}: Kiln has no neuronxcc; kernels of NKI 0.6.0 import `nki` ({_PREFIX_HELP})"
+        return (f"No module named {name!r}: Kiln has no neuronxcc; kernels of NKI 0.6.0 import `nki` "
+                "(remove `neuronxcc.` and see docs/migration.md)")
     return f"No module named {name!r}: {best[0]} is gone since NKI {best[1]}; write `{best[2]}`"
 
 
+def _told(form):
+    """A row of the lint's table as a sentence; places that are filled from code stay open."""
+    return f"it {form.what} in NKI {form.since}: " + re.sub(r"\{\w+\}", "…", form.rewrite)
+
+
 def name_hint(name):
-    """What is written for a name of nki that is gone, or None."""
-    for old, version, new in NAMES:
-        if old == name:
-            return f"it is gone since NKI {version}; write `{new}`"
+    """What became of a name such as nki.baremetal, or None."""
+    from kiln.lint.old_forms import OLD_NAMES
+
+    return _told(OLD_NAMES[name]) if name in OLD_NAMES else None
+
+
+def keyword_hint(function, keyword):
+    """What became of a keyword of an nki.isa function, or None."""
+    from kiln.lint.old_forms import OLD_KEYWORDS
+
+    for name in (function, "*"):
+        form = OLD_KEYWORDS.get((f"nki.isa.{name}", keyword))
+        if form:
+            return _told(form)
     return None
+
+
+def _cell(text):
+    """Text for a table: a[0](b) in prose is no link."""
+    return text.replace("|", "\\|") if text.startswith("`") else text.replace("|", "\\|").replace("](", "]\\(")
+
+
+def _table(*rows):
+    head, *body = ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
+    return "\n".join([head, "|" + "---|" * len(rows[0]), *body]) + "\n"
+
+
+def tables():
+    """mark -> table, for the page."""
+    from kiln.lint.docs import old_form_table
+    from kiln.nki import _removed, _version
+
+    names = [(f"`nl.{n}`", new) for n, new in _removed.LANGUAGE.items()]
+    names += [(f"`tensor.{n}`", new) for n, new in _removed.TENSOR.items()]
+    return {
+        "imports": _table(("old import", "until", "write"), *((f"`{o}`", v, f"`{n}`") for o, v, n in IMPORTS)),
+        "names": _table(("old name", "write"), *names),
+        "forms": old_form_table(),
+        "versions": _table(("since", "what", "before", "from then on"), *_version.CHANGES),
+    }
+
+
+def refresh(page):
+    """The page's text with the tables as they are now."""
+    for mark, table in tables().items():
+        page = re.sub(rf"(<!-- {mark} -->\n).*?(<!-- end -->)", lambda m: m[1] + table + m[2], page, flags=re.S)
+    return page
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1]) as _file:
+        _text = refresh(_file.read())
+    with open(sys.argv[1], "w") as _file:
+        _file.write(_text)

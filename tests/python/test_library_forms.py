@@ -146,15 +146,3 @@ def test_an_empty_slice_may_be_made_and_not_used():
     np.testing.assert_array_equal(nki.simulate(kernel)(x, 2, True), x)
     with pytest.raises(nisa.NkiValidationError, match="without elements"):
         nki.simulate(kernel)(x, 0, True)
-
-
-def test_dtypes_are_reached_through_nki_dtype():
-    import kiln
-
-    kiln.activate()
-    try:
-        import nki.dtype as nt
-
-        assert nt.bfloat16 == nl.bfloat16 and nt is nki.dtype and isinstance(nl.float8_e4m3, nt)
-    finally:
-        kiln.deactivate()

@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import sys
 
 from kiln import _kiln
 
@@ -16,12 +15,12 @@ from kiln.nki import collectives, isa, language, typing  # noqa: E402
 from kiln.nki._version import api_version, use_environment  # noqa: E402
 
 NkiTensor = _kiln.NkiTensor
-sys.modules[f"{__name__}.dtype"] = dtype
 __version__ = "0.6.0"
 __all__ = ["Kernel", "NkiTensor", "NkiWarning", "api_version", "collectives", "dtype", "isa", "jit", "language",
            "simulate", "typing"]
 
 use_environment()
+_kiln.set_keyword_hint(_migration.keyword_hint)
 
 # Modules that harnesses name after a plain `import nki`.
 _SUBMODULES = ("builtin", "compiler", "experimental", "framework", "tensor")

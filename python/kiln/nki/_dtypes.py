@@ -23,9 +23,5 @@ class DType(str):
         return str.__hash__(self)
 
 
-# Kernels also write nki.dtype.float32, after `import nki.dtype`.
-DType.__spec__ = None
 ALL = {name: DType(name) for name in _kiln.dtype_names()}
 _kiln.set_dtypes(list(ALL.values()))
-for _name, _dtype in ALL.items():
-    setattr(DType, _name, _dtype)
