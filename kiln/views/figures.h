@@ -16,7 +16,6 @@ enum class Unit : std::uint8_t { seconds, share, bytes, count, flops, flops_per_
 struct Figure {
   std::string_view key, label;
   Unit unit;
-  bool vendor;  // the vendor's name and meaning
   double (*get)(const Report&);
 };
 std::span<const Figure> figures();

@@ -22,7 +22,7 @@ namespace process {
 enum { pid = 1, name = 6 };
 }
 namespace counter {
-enum { unit = 3, unit_name = 6 };
+enum { unit_name = 6 };
 }
 namespace event {
 enum { annotation = 4, type = 9, name_iid = 10, track_uuid = 11, category = 22, source_iid = 34 };

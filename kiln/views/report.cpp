@@ -68,11 +68,6 @@ double LaneUse::waiting_total_ns() const {
   return std::accumulate(waiting_ns.begin(), waiting_ns.end(), 0.0);
 }
 
-timing::Wait LaneUse::waits_most_for() const {
-  return static_cast<timing::Wait>(std::max_element(waiting_ns.begin(), waiting_ns.end()) -
-                                   waiting_ns.begin());
-}
-
 double Report::active_ns(Engine engine) const {
   double sum = 0;
   for (const LaneUse& lane : lanes) sum += lane.engine == engine ? lane.active_ns : 0;

@@ -24,7 +24,6 @@ struct LaneUse {
   double active_ns = 0;                                 // something is in flight
   std::array<double, timing::kWaitCount> waiting_ns{};  // idle in front of an instruction, by cause
   double waiting_total_ns() const;
-  timing::Wait waits_most_for() const;
 };
 
 // A stretch of the critical path on one source line and lane.

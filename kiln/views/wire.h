@@ -11,7 +11,6 @@ namespace kiln::views {
 class Message {
  public:
   const std::string& bytes() const { return bytes_; }
-  void clear() { bytes_.clear(); }
 
   void varint(int field, std::uint64_t value) {
     key(field, kVarint);

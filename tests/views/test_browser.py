@@ -174,6 +174,26 @@ def test_screenshots_of_light_and_dark(page):
     page.send("Emulation.setEmulatedMedia", features=[])
 
 
+PROGRAMS = pathlib.Path(__file__).parent.parent / "cli" / "programs"
+
+
+@pytest.mark.parametrize("names", [["add.kiln"], ["core0.kiln", "core1.kiln"], ["long.kiln"]], ids="+".join)
+def test_pages_of_kernels(names, tmp_path):
+    page, files = tmp_path / "page.html", [PROGRAMS / name for name in names]
+    subprocess.run([BUILD / "cli" / "kiln", "time", *files, "--html", page], check=True, stdout=subprocess.DEVNULL)
+    browser = Browser(tmp_path)
+    try:
+        browser.open(page)
+        browser.frame()
+        assert browser.console == []
+        assert browser.evaluate("timeline.drawnSlices") > 0
+        text = browser.evaluate("document.getElementById('source').innerText")
+        for path in files:
+            assert path.read_text().splitlines()[-1].strip() in text
+    finally:
+        browser.close()
+
+
 def test_a_hundred_thousand_slices(tmp_path):
     large = Shown(tmp_path, 100_000)
     try:

@@ -51,7 +51,7 @@ TEST(Report, TimesPerEngineAndLine) {
   ASSERT_EQ(r.lanes.size(), 4u);  // the queues are one
   EXPECT_EQ(r.lanes[0].busy_ns, 400);
   EXPECT_EQ(r.lanes[0].waiting_total_ns(), 1500);
-  EXPECT_EQ(r.lanes[0].waits_most_for(), timing::Wait::read);
+  EXPECT_EQ(r.lanes[0].waiting_ns[static_cast<int>(timing::Wait::read)], 1000);
   EXPECT_EQ(r.lanes[3].queues, 2);
 
   double critical = 0;
