@@ -76,6 +76,8 @@ void report_overflows(const Program& program, const Arch& arch, const Liveness& 
         broken_rule(memory_rules(), overflow.too_much ? memory_rule::capacity : memory_rule::pieces,
                     loc_of(program, node));
     d.context = statement_text(program, node);
+    // Banks leave little choice; in SBUF the compiler may find another arrangement, or spill.
+    if (!overflow.too_much && overflow.memory == Memory::sbuf) d.severity = Severity::warning;
     if (overflow.too_much) {
       d.found = fmt::format("{} {} tensors alive here need {} bytes per partition, {} more than there are",
                             alive.size(), name(overflow.memory), use.peak_bytes,

@@ -67,5 +67,32 @@ TEST(CheckProgram, ManyDiagnosticsAreCut) {
   EXPECT_FALSE(report.ok());
 }
 
+// Twelve full banks are filled before the first one is read; there are eight.
+ProgramMaker twelve_banks(bool reads_wait) {
+  ProgramMaker m;
+  const auto out = m.sbuf("out", 128, 2048), late = m.psum("late", 128, 64);
+  std::vector<isa::TensorId> banks;
+  m.write(out);
+  for (int i = 0; i < 12; ++i) banks.push_back(m.psum("p" + std::to_string(i), 128, 2048));
+  for (auto bank : banks) m.write(bank);
+  if (reads_wait) {  // what stands in `out` is needed until here
+    auto part = whole(m.program, out);
+    part.dims[1].count = 64;
+    m.copy(whole(m.program, late), part);
+  }
+  for (auto bank : banks) m.copy(out, bank);
+  return m;
+}
+
+TEST(CheckProgram, ReadsOfPsumMoveUp) {
+  ProgramMaker free = twelve_banks(false), bound = twelve_banks(true);
+  const Report fits = check_program(free.finish(), arch(Target::trn2));
+  EXPECT_TRUE(fits.ok()) << to_text(fits.diagnostics);
+  EXPECT_LE(fits.allocation.psum.peak_bytes, 16384);
+  const Report full = check_program(bound.finish(), arch(Target::trn2));
+  ASSERT_FALSE(full.ok());
+  EXPECT_EQ(full.diagnostics[0].code, "memory.R8");
+}
+
 }  // namespace
 }  // namespace kiln::check
