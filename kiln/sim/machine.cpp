@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+#include <limits>
 #include <set>
 #include <thread>
 
@@ -66,8 +68,19 @@ std::string index_text(const isa::Tensor& t, std::int64_t element) {
   return fmt::format("[{}]", text);
 }
 
-// Outputs that the program left with bytes of the caller.
-void warn_unwritten(std::span<const isa::Program* const> programs, const SharedTensors& shared,
+// What cannot be mistaken for a result, in the elements with unwritten bytes.
+void fill_unwritten(const isa::Tensor& t, const Storage& s) {
+  const int size = size_bytes(t.dtype);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const bool is_number = is_float(t.dtype);
+  const std::uint32_t bits = is_number ? from_float(t.dtype, nan) : t.dtype == DType::bool_ ? 1 : 4;
+  for (std::int64_t at = 0; at < s.rows * s.row_bytes; at += size) {
+    if (s.shadow.first_nonzero(at, at + size)) std::memcpy(s.data + at, &bits, size);
+  }
+}
+
+// Outputs that the program did not write whole.
+void warn_unwritten(std::span<const isa::Program* const> programs, const SharedTensors& shared, bool fill,
                     RunReport& report) {
   std::set<std::string, std::less<>> seen;
   for (const isa::Program* p : programs) {
@@ -83,6 +96,7 @@ void warn_unwritten(std::span<const isa::Program* const> programs, const SharedT
       d.category = Category::undefined;
       d.loc = p->locs[t.loc];
       report.warnings.push_back(std::move(d));
+      if (fill) fill_unwritten(t, s);
     }
   }
 }
@@ -109,7 +123,7 @@ RunReport run(std::span<const isa::Program* const> programs, const Arch& arch, c
   }
   queue.wait();
   report.warnings = common.warnings.take();
-  warn_unwritten(programs, common.tensors, report);
+  warn_unwritten(programs, common.tensors, options.fill_unwritten, report);
   return report;
 }
 

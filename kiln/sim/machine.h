@@ -17,8 +17,9 @@
 namespace kiln::sim {
 
 struct RunOptions {
-  int threads = 0;     // 0: one per processor
-  bool plain = false;  // the plain row kernels instead of their fast twins: same values, slowly
+  int threads = 0;              // 0: one per processor
+  bool plain = false;           // the plain row kernels instead of their fast twins: same values, slowly
+  bool fill_unwritten = false;  // elements of outputs that nothing wrote become NaN, or 4 in integers
   std::int64_t max_dynamic_iterations = 100'000'000;  // a dynamic loop that goes on longer is reported
   std::function<void()> poll =
       {};  // called now and then by the thread that issues; may throw to stop the run

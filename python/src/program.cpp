@@ -70,6 +70,7 @@ sim::RunReport run_programs(const std::vector<ProgramRef>& programs, std::map<st
   sim::RunOptions options;
   options.threads = threads;
   options.plain = plain;
+  options.fill_unwritten = true;
   options.max_dynamic_iterations = max_iterations;
   options.poll = poll_signals;
   nb::gil_scoped_release released;

@@ -105,10 +105,5 @@ def bytes_of(array):
 
 
 def empty(shape, dtype):
-    """An array for an output, filled with what cannot be mistaken for a result: NaN, or 4 for integers."""
-    array = np.empty(shape, numpy_dtype(dtype))
-    if array.dtype.kind in "iub":
-        array.fill(min(4, 1 if array.dtype.kind == "b" else 4))
-    else:
-        array.fill(np.nan)
-    return array
+    """An array for an output. The machine fills what the kernel leaves unwritten: NaN, or 4 for integers."""
+    return np.empty(shape, numpy_dtype(dtype))
