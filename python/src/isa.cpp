@@ -309,6 +309,21 @@ void bind_isa(nb::module_& m) {
     if (!isa::parse_opcode(name, op)) throw nb::key_error(name.c_str());
     return signature(isa::info(op));
   });
+  m.def("isa_parameters", [](const std::string& name) {
+    isa::Opcode op;
+    if (!isa::parse_opcode(name, op)) throw nb::key_error(name.c_str());
+    nb::list out;
+    for (const ParamInfo& p : isa::info(op).params) {
+      const char* kind = p.kind == ParamKind::ins ? "tiles"
+                         : p.kind == ParamKind::scalar_or_in || p.kind == ParamKind::opt_scalar_or_in
+                             ? "scalar or tile"
+                         : p.is_tile() ? "tile"
+                                       : "";
+      out.append(nb::make_tuple(std::string(p.name), *kind ? std::string(kind) : std::string(p.type_text),
+                                p.required, std::string(p.default_text)));
+    }
+    return out;
+  });
   m.def("isa_summary", [](const std::string& name) {
     isa::Opcode op;
     if (!isa::parse_opcode(name, op)) throw nb::key_error(name.c_str());

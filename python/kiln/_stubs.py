@@ -1,0 +1,77 @@
+"""Type stubs of what is made at run time: `python -m kiln._stubs python/kiln` writes them; a test compares them."""
+
+import pathlib
+import re
+import sys
+
+from kiln import _kiln
+
+# Types of the instruction table as types of Python; enumerations are found by their own names.
+_TYPES = {
+    "ActFn": "Op", "AluOp": "Op", "OptAlu": "Op | None", "Float": "float", "Floats": "Sequence[float]", "Int": "int",
+    "IntOrReg": "int | VirtualRegister", "Ints": "Sequence[int]", "Number": "int | float", "OptBool": "bool | None",
+    "OptInt": "int | None", "Pattern": "Sequence[Sequence[int]]", "Reg": "VirtualRegister", "bool": "bool",
+    "scalar or tile": "int | float | NkiTensor", "tile": "NkiTensor", "tiles": "Sequence[NkiTensor]",
+}  # fmt: skip
+_HEAD = '''"""nki.isa: one function per instruction. Made by `python -m kiln._stubs` from the instruction table."""
+
+import enum
+from collections.abc import Sequence
+
+from kiln import NkiValidationError as NkiValidationError
+from kiln._kiln import NkiInstruction as NkiInstruction, NkiTensor, Op, VirtualRegister as VirtualRegister
+from kiln.nki.isa import constants as constants
+'''
+
+
+def _type_of(name):
+    return _TYPES.get(name) or re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower()
+
+
+def _parameter(name, kind, required):
+    text = _type_of(kind)
+    if required:
+        return f"{name}: {text}"
+    return f"{name}: {text if text.endswith('None') else text + ' | None'} = ..."
+
+
+def _function(name):
+    if name == "register_alloc":
+        return "def register_alloc(x: int | NkiTensor | None = ...) -> VirtualRegister: ...\n"
+    parameters, required = [], True
+    for parameter, kind, needed, _ in _kiln.isa_parameters(name):
+        required = required and needed  # Python wants no required parameter behind an optional one
+        parameters.append(_parameter(parameter, kind, required))
+    lines = ",\n".join(f"    {p}" for p in [*parameters, "name: str | None = ..."])
+    return f'def {name}(\n{lines},\n) -> NkiInstruction:\n    """{_kiln.isa_summary(name)}"""\n'
+
+
+def _enum(name, members):
+    return f"class {name}(enum.IntEnum):\n" + "".join(f"    {m} = {i}\n" for m, i in members)
+
+
+def isa_stub():
+    """The stub of nki.isa."""
+    from kiln.nki import isa
+
+    parts = [_HEAD, *(_enum(n, [(m, i) for i, m in enumerate(ms)]) for n, ms in sorted(_kiln.enums().items()))]
+    parts.append(_enum("nc_version", [(m.name, m.value) for m in isa.nc_version]))
+    parts.append("".join(f"{n}: engine\n" for n, v in sorted(vars(isa).items()) if isinstance(v, isa.engine)))
+    parts.append("def get_nc_version() -> nc_version: ...\ndef get_nc_sub_version() -> int: ...\n")
+    return "\n".join([*parts, *map(_function, sorted(_kiln.isa_functions))])
+
+
+def native_stub():
+    """The stub of the native module, by nanobind; before kiln.nki gives its classes methods in Python."""
+    from nanobind.stubgen import StubGen
+
+    generator = StubGen(_kiln)
+    generator.put(_kiln)
+    return generator.get()
+
+
+FILES = {"_kiln.pyi": native_stub, "nki/isa/__init__.pyi": isa_stub}
+
+if __name__ == "__main__":
+    for _path, _make in FILES.items():
+        (pathlib.Path(sys.argv[1]) / _path).write_text(_make())
