@@ -15,6 +15,7 @@ using KernelTable = std::map<std::string, MakeKernel>;
 const KernelTable& instruction_kernels();
 const KernelTable& matmul_kernels();
 const KernelTable& attention_kernels();
+const KernelTable& attention_trace_kernels();
 const KernelTable& other_kernels();
 
 inline DType dtype_of(const Params& p) {

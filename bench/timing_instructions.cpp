@@ -142,6 +142,21 @@ void transfer(Kernel& k, const Params& p) {
   }
 }
 
+// `count` times five instructions, written out: what a traced kernel looks like.
+void written_out(Kernel& k, const Params& p) {
+  constexpr std::int64_t kRows = 1000;
+  const DType bf16 = DType::bfloat16;
+  const View in = k.input("in", {kRows * 128, 512}, bf16), out = k.output("out", {kRows * 128, 512}, bf16);
+  for (std::int64_t i = 0; i < p.number("count"); ++i) {
+    const View x = k.sbuf({128, 512}, bf16), y = k.sbuf({128, 512}, bf16), sum = k.psum({128, 512}, kF32);
+    k.dma_copy({.dst = x, .src = in(ds(i % kRows * 128, 128), all)});
+    k.nc_matmul({.dst = sum, .stationary = x(all, ds(0, 128)), .moving = x});
+    k.activation({.dst = y, .op = ActFn::exp, .data = sum});
+    k.tensor_scalar({.dst = y, .data = y, .op0 = AluOp::multiply, .operand0 = 2.0});
+    k.dma_copy({.dst = out(ds(i % kRows * 128, 128), all), .src = y});
+  }
+}
+
 void register_from_hbm(Kernel& k, const Params&) {
   const View in = k.input("in", {1, 1}, DType::int32);
   const Reg r = k.reg();
@@ -165,6 +180,7 @@ const KernelTable& instruction_kernels() {
       {"hand_over", hand_over},
       {"transfer", transfer},
       {"register_from_hbm", register_from_hbm},
+      {"written_out", written_out},
   };
   return table;
 }

@@ -24,13 +24,14 @@ constexpr double kUnknownFactor = 1.5;  // where no row is like this kernel
 std::span<const Residual> residuals() { return std::span(kResiduals).first(std::size(kResiduals) - 1); }
 
 // Rows of the same generation and bottleneck; when there are too few, of the same generation; else a factor.
-Band band_of(const Timeline& t, const Arch& arch) {
+Band band_of(const Timeline& t, const Arch& arch, std::string_view without) {
   const Engine engine = t.lanes.empty() ? Engine::unknown : t.lanes[t.bottleneck].engine;
   Band band;
   for (int step = 0; step < 3; ++step) {
     std::vector<double> off;
     band.rows.clear();
     for (const Residual& r : residuals()) {
+      if (r.id == without) continue;
       if (step < 2 && r.target != arch.target) continue;
       if (step < 1 && r.bottleneck != engine) continue;
       off.push_back(std::abs(std::log(r.ratio)));

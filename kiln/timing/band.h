@@ -17,6 +17,7 @@ struct Residual {
 };
 std::span<const Residual> residuals();
 
-Band band_of(const Timeline& timeline, const Arch& arch);
+// `without`: leaves out one row, to ask what the others say about it.
+Band band_of(const Timeline& timeline, const Arch& arch, std::string_view without = {});
 
 }  // namespace kiln::timing

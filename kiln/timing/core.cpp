@@ -66,6 +66,13 @@ Core::Core(const Program& program, const Arch& arch, const TimingOptions& option
   active_until_.assign(lanes.size(), 0);
 }
 
+void Core::expect(double instructions) {
+  constexpr double kMost = 4e6;
+  const auto count = static_cast<std::size_t>(std::min(instructions, kMost));
+  times_.reserve(count);
+  events.reserve(count + count / 2);  // DMAs have two
+}
+
 std::int64_t Core::evaluate(const Affine& affine) const {
   std::int64_t value = affine.constant;
   for (const Term& term : program_.terms_of(affine)) value += term.coefficient * loop_value_[term.loop];
@@ -110,9 +117,10 @@ void Core::declare(TensorId id) {
   }
 }
 
-void Core::release(TensorId id) {
+void Core::release(TensorId id, bool for_good) {
   const Tensor& t = program_.tensors[id];
   if (t.role != Role::internal || !is_on_chip(t.memory)) return;
+  if (for_good && !t.address) regions(id) = {};
   const Instance& instance = instances_[id];
   if (instance.stay != kNone) {
     stays_[instance.stay].closed = true;

@@ -50,8 +50,10 @@ class Core {
   const isa::Program& program() const { return program_; }
   std::vector<std::int64_t>& loop_values() { return loop_value_; }
 
+  void expect(double instructions);  // about so many will be executed
   void declare(isa::TensorId id);
-  void release(isa::TensorId id);
+  // `for_good`: it is not declared again.
+  void release(isa::TensorId id, bool for_good);
   void execute(isa::InstructionId id);
   void finish();  // issues what the list scheduler still holds back
   // One turn of a dynamic loop: every sequencer evaluates the condition.

@@ -13,10 +13,16 @@ Lifetimes::Lifetimes(const Program& program) : places_(program.tensors.size()) {
     base_.push_back(statements);
     statements += loop.body.size();
   }
-  dying_.resize(statements);
+  first_.assign(statements + 1, 0);
+  for (const Place& p : places_) {
+    if (p.declared) ++first_[base_[p.block] + p.last + 1];
+  }
+  for (std::size_t i = 0; i < statements; ++i) first_[i + 1] += first_[i];
+  dying_.resize(first_.back());
+  std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
   for (TensorId id = 0; id < places_.size(); ++id) {
     const Place& p = places_[id];
-    if (p.declared) dying_[base_[p.block] + p.last].push_back(id);
+    if (p.declared) dying_[next[base_[p.block] + p.last]++] = id;
   }
 }
 
@@ -58,7 +64,8 @@ void Lifetimes::walk(const Program& program, const Block& block) {
 }
 
 std::span<const TensorId> Lifetimes::after(LoopId loop, std::size_t position) const {
-  return dying_[base_[loop == kNone ? 0 : loop + 1] + position];
+  const std::size_t statement = base_[loop == kNone ? 0 : loop + 1] + position;
+  return {dying_.data() + first_[statement], first_[statement + 1] - first_[statement]};
 }
 
 }  // namespace kiln::timing

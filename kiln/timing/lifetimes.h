@@ -22,11 +22,13 @@ class Lifetimes {
     std::size_t depth = 0, block = 0, last = 0;
     bool declared = false;
   };
-  std::vector<Place> places_;                      // by tensor
-  std::vector<std::size_t> path_;                  // positions of the statements that are open
-  std::size_t block_ = 0;                          // 0: the program's body, else loop + 1
-  std::vector<std::vector<isa::TensorId>> dying_;  // by statement
-  std::vector<std::size_t> base_;                  // by block: its first statement
+  std::vector<Place> places_;         // by tensor
+  std::vector<std::size_t> path_;     // positions of the statements that are open
+  std::size_t block_ = 0;             // 0: the program's body, else loop + 1
+  std::vector<isa::TensorId> dying_;  // in order of the statement after which they die
+  std::vector<std::uint32_t>
+      first_;                      // by statement: its first one in dying_, and one past the last statement
+  std::vector<std::size_t> base_;  // by block: its first statement
 };
 
 }  // namespace kiln::timing

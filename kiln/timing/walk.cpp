@@ -43,8 +43,10 @@ Walk::Walk(Core& core, const TimingOptions& options, int number, bool pair)
     const Loop& loop = program_.loops[id];
     if (loop.kind != Loop::Kind::static_for) trip_counts.push_back({number, id, trips(id)});
   }
-  if (options.extrapolate && !options.reorder && !pair && instructions(program_.body) > kAllAtOnce)
-    choose_steady(program_.body);
+  const double executed = instructions(program_.body);
+  const bool long_loops = options.extrapolate && !options.reorder && !pair && executed > kAllAtOnce;
+  if (long_loops) choose_steady(program_.body);
+  core_.expect(long_loops ? static_cast<double>(program_.instructions.size()) : executed);
   for (std::size_t i = 0; i < program_.body.size(); ++i) find_last_uses(program_.body[i], i);
   frames_.push_back({&program_.body, kNone});
 }
@@ -135,7 +137,7 @@ bool Walk::repeat(Frame& frame) {
 
 // A statement is done: tensors die, streams end.
 void Walk::after(LoopId loop, std::size_t position) {
-  for (TensorId id : lifetimes_.after(loop, position)) core_.release(id);
+  for (TensorId id : lifetimes_.after(loop, position)) core_.release(id, loop == kNone);
   if (loop != kNone) return;
   for (int s = 0; s < kStreamCount; ++s) {
     if (last_use_[s] == position) core_.retire(static_cast<Stream>(s));
