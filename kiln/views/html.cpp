@@ -106,7 +106,8 @@ void append_tracks(std::string& out, const Picture& picture) {
   const Numbering numbering(picture);
   out += "\"tracks\":[";
   for (std::size_t t = 0; t < picture.tracks.size(); ++t) {
-    out += fmt::format("{}{{\"name\":{},\"rows\":[", t ? "," : "", dump(picture.tracks[t].name));
+    out += fmt::format("{}{{\"name\":{},\"left_out\":{},\"rows\":[", t ? "," : "",
+                       dump(picture.tracks[t].name), picture.tracks[t].left_out);
     for (std::size_t r = 0; r < picture.tracks[t].rows.size(); ++r) {
       if (r) out += ",";
       append_row(out, picture.tracks[t].rows[r], numbering.because(t, r));

@@ -26,6 +26,7 @@ using Row = std::vector<Slice>;
 struct Track {
   std::string name;
   std::vector<Row> rows;
+  bool left_out = false;  // its slices stand for iterations that are not drawn
 };
 
 // Where a slice stands in the picture.

@@ -101,7 +101,7 @@ class Painter {
   void add_gaps() {
     if (t_.gaps.empty()) return;
     const auto track = static_cast<std::uint32_t>(picture_.tracks.size());
-    picture_.tracks.push_back({"iterations not drawn", {}});
+    picture_.tracks.push_back({"iterations not drawn", {}, true});
     std::vector<const timing::Gap*> gaps;
     for (const timing::Gap& gap : t_.gaps) gaps.push_back(&gap);
     std::stable_sort(gaps.begin(), gaps.end(), [](auto* a, auto* b) { return a->begin < b->begin; });

@@ -194,6 +194,38 @@ def test_pages_of_kernels(names, tmp_path):
         browser.close()
 
 
+LOOP = """kiln 1
+program "loop" target trn2
+tensor y: output shared_hbm float32 [128, 512]
+tensor t: sbuf float32 [128, 512]
+memset(dst=t, value=1.0)
+loop i = 0 .. 1000000 {
+  tensor_scalar(dst=t, data=t, op0=multiply, operand0=2.0)
+}
+dma_copy(dst=y, src=t)
+"""
+
+
+def test_iterations_that_are_not_drawn(tmp_path):
+    (tmp_path / "loop.kiln").write_text(LOOP)
+    subprocess.run([BUILD / "cli" / "kiln", "time", "loop.kiln", "--html", "loop.html"], cwd=tmp_path, check=True,
+                   stdout=subprocess.DEVNULL)
+    browser = Browser(tmp_path)
+    try:
+        browser.open(tmp_path / "loop.html")
+        browser.frame()
+        assert browser.console == []
+        track = browser.evaluate("timeline.tracks.filter((track) => track.leftOut).map((track) => track.name)")
+        assert track == ["iterations not drawn"]
+        assert browser.evaluate("timeline.view[1]") < 0.01 * browser.evaluate("timeline.total"), "the drawn part"
+        assert browser.evaluate("timeline.drawnSlices") > 3
+        browser.evaluate("timeline.showAll()")
+        browser.frame()
+        assert browser.evaluate("timeline.view[1] === timeline.total")
+    finally:
+        browser.close()
+
+
 def test_a_hundred_thousand_slices(tmp_path):
     large = Shown(tmp_path, 100_000)
     try:

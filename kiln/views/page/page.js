@@ -117,7 +117,7 @@ function showFigures() {
 function showLegend() {
   for (const [name, index] of timeline.colours) {
     if (index > 7) {
-      byId("legend").append(element("span", {}, swatch(8), "others"));
+      byId("legend").append(element("span", {}, swatch(8), "others, or not drawn"));
       break;
     }
     byId("legend").append(element("span", {}, swatch(index), name));

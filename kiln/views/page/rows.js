@@ -40,6 +40,7 @@ function readTracks(picture) {
   let first = 0;
   return picture.tracks.map((track) => ({
     name: track.name,
+    leftOut: track.left_out,
     rows: track.rows.map((data) => {
       const row = new Row(data, first);
       first += row.count;

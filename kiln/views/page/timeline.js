@@ -7,7 +7,7 @@ class Timeline {
     this.picture = picture;
     this.tracks = readTracks(picture);
     this.total = Math.max(picture.total_ns, 1e-3);
-    this.view = [0, this.total];
+    this.view = this.firstView();
     this.onChoose = onChoose;
     this.onHover = () => {};
     this.hovered = null;    // {track, row, index}
@@ -22,8 +22,12 @@ class Timeline {
 
   // The names that take most time get a colour of their own.
   chooseColours() {
-    const time = new Map();
+    const time = new Map(), leftOut = [];
     for (const track of this.tracks) {
+      if (track.leftOut) {
+        for (const row of track.rows) leftOut.push(...row.label.map((label) => [this.picture.labels[label].name, 8]));
+        continue;
+      }
       for (const row of track.rows) {
         for (let i = 0; i < row.count; ++i) {
           const name = this.picture.labels[row.label[i]].name;
@@ -32,7 +36,18 @@ class Timeline {
       }
     }
     const names = [...time.keys()].sort((a, b) => time.get(b) - time.get(a));
-    return new Map(names.map((name, i) => [name, Math.min(i, 8)]));
+    return new Map([...names.map((name, i) => [name, Math.min(i, 8)]), ...leftOut]);
+  }
+
+  // All, unless iterations that are not drawn take most of it: then what comes before them.
+  firstView() {
+    const gaps = this.tracks.filter((track) => track.leftOut).flatMap((track) => track.rows);
+    for (const row of gaps) {
+      for (let i = 0; i < row.count; ++i) {
+        if (row.end[i] - row.start[i] > this.total / 2 && row.start[i] > 0) return [0, 1.1 * row.start[i]];
+      }
+    }
+    return [0, this.total];
   }
 
   layOut() {
