@@ -174,7 +174,7 @@ class Core {
 
   StreamState streams_[kStreamCount];
   bool retired_[kStreamCount] = {};
-  Server dma_, ports_[2], units_[kUnitCount];
+  Server dma_, ports_[kPortCount], units_[kUnitCount];
   Time array_free_[16] = {};  // tensor engine: quadrants
   Time array_start_ = 0;      // of the last matmul
   Time heat_ = 0, cooled_at_ = 0;

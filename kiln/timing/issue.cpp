@@ -79,7 +79,7 @@ void Core::run_compute(const Issue& issue, const Op& op, Ready r) {
     table_ = op.table;
     r.later(stream.free + from_ns(arch_.timing.table_load_ns), Wait::engine, stream.last);
   }
-  for (int p = 0; p < 2; ++p) {
+  for (int p = 0; op.ports >> p; ++p) {
     if (op.ports >> p & 1) r.later(ports_[p].take(r.at, op.interval), Wait::port, r.because);
   }
   Event e{.inst = issue.inst, .because = r.because, .lane = static_cast<LaneId>(op.stream), .wait = r.wait};

@@ -64,6 +64,7 @@ class Planner {
   void plan_dma(Op& op, const CostQuery& q);
   void plan_transfer(Op& op, const CostQuery& q, const Cost& cost);
   std::uint16_t quadrants(const InstView& v) const;
+  std::uint16_t bank_ports(const InstView& v) const;
   int dge_mode(const InstView& v) const;
   void share_ports();
 
@@ -172,6 +173,22 @@ double elements(const InstView& v) {
   return most;
 }
 
+// Banks of PSUM that an instruction touches, where the kernel says which.
+std::uint16_t Planner::bank_ports(const InstView& v) const {
+  std::uint16_t ports = 0;
+  for (std::size_t i = 0; i < v.row().params.size(); ++i) {
+    const int param = static_cast<int>(i);
+    if (!v.is_tile(param) || !v.in_psum(param) || !v.tensor(param).address) continue;
+    const Range range = element_range(program_, v.access(param));
+    const std::int64_t size = size_bytes(v.dtype(param)), base = v.tensor(param).address->byte_offset;
+    const std::int64_t last =
+        std::min<std::int64_t>((base + range.max * size) / arch_.psum_bank_bytes, arch_.psum_banks - 1);
+    for (std::int64_t bank = (base + range.min * size) / arch_.psum_bank_bytes; bank <= last; ++bank)
+      ports |= static_cast<std::uint16_t>(kFirstBankPort << bank);
+  }
+  return ports;
+}
+
 void Planner::plan_compute(Op& op, const CostQuery& q) {
   const Cost cost = q.row().semantics->cost(q);
   const Cost bare = cost_of(program_, q.inst(), arch_, true);
@@ -209,6 +226,7 @@ void Planner::plan_compute(Op& op, const CostQuery& q) {
   const bool whole_ports = !arch_.features.separate_ports;
   if (touches_sbuf && (op.engine == Engine::gpsimd || (op.engine == Engine::vector && (whole_ports || fast))))
     op.ports |= kSbufPort;
+  if (!whole_ports && (op.engine == Engine::vector || op.engine == Engine::scalar)) op.ports |= bank_ports(q);
   if (touches_psum && whole_ports && (op.engine == Engine::vector || op.engine == Engine::scalar))
     op.ports |= kPsumPort;
 }
@@ -334,13 +352,13 @@ Op Planner::plan(const Instruction& inst) {
 
 // A port that only one of its engines uses is no port to wait for.
 void Planner::share_ports() {
-  for (const Port port : {kSbufPort, kPsumPort}) {
+  for (int p = 0; p < kPortCount; ++p) {
     unsigned users = 0;
     for (const Op& op : plan_.ops) {
-      if (op.ports & port) users |= 1u << static_cast<int>(op.engine);
+      if (op.ports >> p & 1) users |= 1u << static_cast<int>(op.engine);
     }
     if (users & (users - 1)) continue;
-    for (Op& op : plan_.ops) op.ports &= static_cast<std::uint8_t>(~port);
+    for (Op& op : plan_.ops) op.ports &= static_cast<std::uint16_t>(~(1u << p));
   }
 }
 

@@ -30,8 +30,9 @@ struct Use {
 enum Unit : std::uint8_t { kSyncUnit, kScalarUnit, kGpsimdUnit };
 inline constexpr int kUnitCount = 3;
 
-// Ports that engines share.
-enum Port : std::uint8_t { kNoPort, kSbufPort, kPsumPort };
+// Ports that engines share, as bits: SBUF, PSUM, and the banks of PSUM one by one.
+enum Port : std::uint16_t { kNoPort = 0, kSbufPort = 1, kPsumPort = 2, kFirstBankPort = 4 };
+inline constexpr int kPortCount = 2 + 8;
 
 struct Op {
   Stream stream;
@@ -43,7 +44,7 @@ struct Op {
   int parts = 1;                     // tensor
   std::uint16_t quadrants = 0xffff;  // tensor: 32 x 32 pieces of the array that it occupies
   int table = -1;                    // scalar: set of functions, -1 when any will do
-  std::uint8_t ports = kNoPort;
+  std::uint16_t ports = kNoPort;
   std::uint8_t dge = 0;          // DMA
   std::uint8_t unit = 0;         // DMA: its Unit
   Time trigger = 0;              // DMA: how long that takes

@@ -11,7 +11,7 @@ BUILD = pathlib.Path(os.environ["KILN_BUILD_DIR"])
 
 
 def run(path):
-    command = [sys.executable, str(ROOT / "bench" / "timing.py"), "--build", str(BUILD), "--json", str(path)]
+    command = [sys.executable, str(ROOT / "bench" / "timing.py"), "--build", str(BUILD), "--json", str(path), "--rows-only"]
     subprocess.run(command, check=True, capture_output=True)
     return json.loads(path.read_text())
 

@@ -165,6 +165,24 @@ TEST(Simulate, SharedPortOfVectorAndGpsimd) {
   EXPECT_EQ(total(Target::trn1).second, Wait::port);
 }
 
+// From gen3 on the vector and the scalar engine get in each other's way only in the same bank of PSUM.
+TEST(Simulate, BanksOfPsum) {
+  const auto second = [](std::int64_t byte) {
+    Kernel k("banks");
+    k.fragment();
+    const View x = k.psum({128, 256}, kF32, {.address = Address{0, 0}});
+    const View y = k.psum({128, 256}, kF32, {.address = Address{0, byte}});
+    const View a = k.output("a", {128, 256}, kF32, Memory::sbuf),
+               b = k.output("b", {128, 256}, kF32, Memory::sbuf);
+    k.tensor_copy({.dst = a, .src = x});
+    k.tensor_copy({.dst = b, .src = y, .engine = Engine::scalar});
+    return simulate(k.program(), arch(Target::trn2)).events[1];
+  };
+  EXPECT_EQ(second(1024).wait, Wait::port);
+  EXPECT_GT(second(1024).start, 0);
+  EXPECT_EQ(second(2048).start, 0);
+}
+
 // The scheduler may start the second product while the first one's results are still being worked on.
 TEST(Simulate, ListSchedulerFillsGaps) {
   Kernel k("chains");
