@@ -15,5 +15,6 @@ NB_MODULE(_kiln, m) {
   bind_timing(m);
   bind_cli(m);
   bind_fragments(m);
+  bind_precision(m);
   bind_user_call(m);
 }

@@ -3,8 +3,8 @@
 import os
 import subprocess
 import sys
-import warnings
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -68,15 +68,80 @@ def test_simulator_variable_changes_nothing(monkeypatch):
     np.testing.assert_array_equal(copy_kernel(x), x)
 
 
-def test_imprecise_arithmetic_is_not_given_silently(monkeypatch):
-    x = np.ones((2, 2), np.float32)
+@nki.jit
+def three_steps(x):
+    """((x + 1) * 3) - 1 with a tile of x's dtype between the steps."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.ndarray(x.shape, dtype=x.dtype)
+    nisa.dma_copy(t, x)
+    for op, operand in ((nl.add, 1.0), (nl.multiply, 3.0), (nl.subtract, 1.0)):
+        nisa.tensor_scalar(t, t, op, operand)
+    nisa.dma_copy(out, t)
+    nisa.dma_copy(x, t)
+    return out
+
+
+def test_low_precision_as_float32(monkeypatch):
+    bfloat16 = ml_dtypes.bfloat16
+    x = np.random.default_rng(11).standard_normal((4, 64)).astype(bfloat16)
+    rounded, exact = x.copy(), ((x.astype(np.float32) + 1) * 3 - 1).astype(bfloat16)
+    for step in (lambda v: v + np.float32(1), lambda v: v * np.float32(3), lambda v: v - np.float32(1)):
+        rounded = step(rounded.astype(np.float32)).astype(bfloat16)
+    assert (rounded != exact).any()
+    for word, want in (("0", exact), ("1", rounded), ("", rounded)):
+        monkeypatch.setenv("NKI_PRECISE_FP", word)
+        given = x.copy()
+        got = three_steps(given)
+        assert got.dtype == bfloat16 == given.dtype
+        np.testing.assert_array_equal(got.astype(np.float32), want.astype(np.float32))
+        np.testing.assert_array_equal(given.astype(np.float32), want.astype(np.float32))
+    monkeypatch.setenv("NKI_PRECISE_FP", "yes")
+    with pytest.raises(kiln.NkiValidationError, match="NKI_PRECISE_FP=yes"):
+        three_steps(x.copy())
+
+
+def test_low_precision_as_float32_was_the_default_before_0_4(version):
+    x = np.full((1, 1), 1 / 3, ml_dtypes.bfloat16)
+    version("0.3.0")
+    want = ((x.astype(np.float32) + 1) * 3 - 1).astype(ml_dtypes.bfloat16)
+    np.testing.assert_array_equal(three_steps(x.copy()), want)
+
+
+def test_bits_stay_bits_without_precision(monkeypatch):
+    """A tensor that is seen through another dtype keeps its format, and so does what meets it."""
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=nl.uint16, buffer=nl.shared_hbm)
+        t = nl.ndarray(x.shape, dtype=x.dtype)
+        nisa.dma_copy(t, x)
+        nisa.dma_copy(out, t.view(nl.uint16))
+        return out
+
     monkeypatch.setenv("NKI_PRECISE_FP", "0")
-    with pytest.warns(nki.NkiWarning, match="NKI_PRECISE_FP=0 has no effect"):
-        copy_kernel(x)
-    monkeypatch.setenv("NKI_PRECISE_FP", "1")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        copy_kernel(x)
+    x = np.random.default_rng(12).standard_normal((2, 8)).astype(ml_dtypes.bfloat16)
+    np.testing.assert_array_equal(nki.simulate(kernel)(x), x.view(np.uint16))
+
+
+@pytest.mark.parametrize("lnc", [1, 2])
+def test_matmul_without_precision(monkeypatch, lnc):
+    @nki.jit
+    def kernel(a, b):
+        out = nl.ndarray((a.shape[1], b.shape[1]), dtype=a.dtype, buffer=nl.shared_hbm)
+        x, y = nl.load(a), nl.load(b)
+        p = nl.ndarray(out.shape, dtype=nl.float32, buffer=nl.psum)
+        nisa.nc_matmul(p, x, y)
+        t = nl.ndarray(out.shape, dtype=a.dtype)
+        nisa.tensor_copy(t, p)
+        half = out.shape[0] // nl.num_programs()
+        rows = nl.ds(nl.program_id() * half, half)
+        nisa.dma_copy(out[rows], t[rows])
+        return out
+
+    monkeypatch.setenv("NKI_PRECISE_FP", "0")
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", "trn2")
+    rng = np.random.default_rng(13)
+    a, b = (rng.standard_normal((64, 64)).astype(ml_dtypes.bfloat16) for _ in range(2))
+    want = a.astype(np.float64).T @ b.astype(np.float64)
+    np.testing.assert_allclose(kernel[lnc](a, b).astype(np.float64), want, rtol=2**-8, atol=1e-4)
 
 
 def test_names_come_with_their_version(version):

@@ -1,9 +1,9 @@
 """What the environment decides: target, precision, limits."""
 
 import os
-import warnings
 
 from kiln._errors import refuse
+from kiln.nki import _version
 
 _TARGETS = {
     "trn1": "trn1", "inf2": "trn1", "gen2": "trn1",
@@ -42,11 +42,14 @@ def check_lnc(lnc):
                f"launch with kernel[{word}](...), or set NEURON_LOGICAL_NC_CONFIG={lnc}", category="config")
 
 
-def warn_of_precision(warning):
-    """NKI_PRECISE_FP=0 asks for float32 in place of every low-precision dtype; Kiln keeps the real formats."""
-    if os.environ.get("NKI_PRECISE_FP", "").strip() == "0":
-        warnings.warn("NKI_PRECISE_FP=0 has no effect: Kiln stores every dtype in its real format; to see what rounding "
-                      "does, pass float32 arrays", warning, stacklevel=3)
+def precise():
+    """NKI_PRECISE_FP: low-precision dtypes are stored in their real formats; 0 stores them as float32. Before NKI 0.4.0
+    that was the default."""
+    word = os.environ.get("NKI_PRECISE_FP", "").strip()
+    if word not in ("", "0", "1"):
+        refuse("nki.R48", "NKI_PRECISE_FP is 0 or 1", f"NKI_PRECISE_FP={word}", "unset it for the real formats",
+               category="config")
+    return word != "0" if word else _version.at_least("0.4.0")
 
 
 def _positive(variable, default):

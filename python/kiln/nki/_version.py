@@ -9,6 +9,7 @@ KNOWN = ("0.3.0", "0.4.0", "0.5.0", "0.6.0")
 
 # What changed: (version that changed it, what, before, since). docs/migration.md shows the table.
 CHANGES = (
+    ("0.4.0", "NKI_PRECISE_FP", "0 by default: low-precision tensors are stored as float32", "1 by default"),
     ("0.4.0", "nki.isa.activate2, nl.abs_max, nl.abs_min", "do not exist", "exist"),
     ("0.5.0", "nl.float8_e8m0fnu", "does not exist: MX scales are uint8", "exists"),
     ("0.5.0", "nl.rsqrt", "an activation on the scalar engine; takes PSUM", "on gpsimd, more precise; SBUF only"),
