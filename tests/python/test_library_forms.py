@@ -146,3 +146,35 @@ def test_an_empty_slice_may_be_made_and_not_used():
     np.testing.assert_array_equal(nki.simulate(kernel)(x, 2, True), x)
     with pytest.raises(nisa.NkiValidationError, match="without elements"):
         nki.simulate(kernel)(x, 0, True)
+
+
+class Scaling(nl.NKIObject):
+    def __init__(self, by, limits):
+        self.by, self.limits = by, limits
+
+
+class Problem(nl.NKIObject):
+    def __init__(self, x, scaling):
+        self.x, self.scaling = x, scaling
+
+
+def test_arrays_in_the_fields_of_objects_become_tensors():
+    def kernel(problem, plain):
+        assert plain is settings
+        x, scaling = problem.x, problem.scaling
+        assert scaling.limits == (0.0, 9.0)
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        t = nl.ndarray(x.shape, dtype=x.dtype)
+        by = nl.ndarray(scaling.by.shape, dtype=x.dtype)
+        nisa.dma_copy(t, x)
+        nisa.dma_copy(by, scaling.by)
+        nisa.tensor_scalar(t, t, nl.multiply, by, op1=nl.minimum, operand1=scaling.limits[1])
+        nisa.dma_copy(out, t)
+        return out
+
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    by = np.array([[1], [2], [3], [0]], dtype=np.float32)
+    settings = Scaling(None, (1, 2))
+    problem = Problem(x, Scaling(by, (0.0, 9.0)))
+    np.testing.assert_array_equal(nki.simulate(kernel)(problem, settings), np.minimum(x * by, 9))
+    assert problem.x is x and problem.scaling.by is by

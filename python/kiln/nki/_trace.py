@@ -1,5 +1,6 @@
 """One traced run of a kernel's Python: the Program it issues, its arguments and what it returns."""
 
+import copy
 import hashlib
 import threading
 
@@ -8,6 +9,7 @@ import numpy as np
 from kiln import _kiln, _names  # noqa: F401  (registers the namer)
 from kiln._errors import refuse
 from kiln.nki import _arrays, _env, _memory, _registers  # noqa: F401  (gives registers their meaning in Python)
+from kiln.nki._object import NKIObject
 
 NkiTensor = _kiln.NkiTensor
 
@@ -63,6 +65,8 @@ class TracedKernel:
             return type(value)(self._convert(v, f"{name}_{i}") for i, v in enumerate(value))
         if isinstance(value, dict) and type(value) is dict:
             return {k: self._convert(v, f"{name}_{k}") for k, v in value.items()}
+        if isinstance(value, NKIObject):
+            return self._convert_object(value, name)
         if not _arrays.is_array(value):
             return value
         for known, (argument, tensor) in self.arguments.items():
@@ -72,6 +76,15 @@ class TracedKernel:
         tensor = _kiln.new_tensor(argument.array.shape, argument.dtype, self._buffer, name, None, "inout")
         self.arguments[tensor.name] = (argument, tensor)
         return tensor
+
+    def _convert_object(self, value, name):
+        """An NKIObject whose fields hold arrays is seen as a copy with tensors; any other is passed as it is."""
+        if not _holds_array(value):
+            return value
+        seen = copy.copy(value)
+        for field, content in vars(value).items():
+            object.__setattr__(seen, field, self._convert(content, f"{name}_{field}"))
+        return seen
 
     def constant(self, array):
         """A tensor in shared HBM with the array's content; equal constants are one tensor, on all cores."""
@@ -112,6 +125,12 @@ class TracedKernel:
         program = _kiln.finish(self.trace, [t.tensor_id for t in self.outputs])
         self._check_constants(program)
         return program
+
+
+def _holds_array(value):
+    """Whether an NKIObject has an array in its fields, also in containers and in objects of its own."""
+    return any(_arrays.is_array(leaf) or (isinstance(leaf, NKIObject) and _holds_array(leaf))
+               for leaf in leaves(list(vars(value).values())))
 
 
 def leaves(value):
