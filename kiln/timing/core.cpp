@@ -381,7 +381,11 @@ void Core::turn(const Loop& loop) {
     finish();
     condition = times_[register_writer_[loop.reg]].end;
   }
-  for (StreamState& s : streams_) s.free = std::max(s.free, condition) + from_ns(arch_.timing.loop_ns);
+  for (StreamState& s : streams_) {
+    const Time free = std::max(s.free, condition) + from_ns(arch_.timing.loop_ns);
+    s.turn += free - s.free;
+    s.free = free;
+  }
 }
 
 }  // namespace kiln::timing

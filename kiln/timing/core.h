@@ -83,6 +83,7 @@ class Core {
   friend class Steady;
   struct StreamState {
     Time free = 0;
+    Time turn = 0;  // of that, spent on the condition of a dynamic loop
     EventId last = isa::kNone;
     std::vector<Time> in_flight;  // ends of DMAs, as a ring
     std::size_t next = 0;

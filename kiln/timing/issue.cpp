@@ -1,5 +1,6 @@
 // An instruction takes its place on a lane: when it starts, when it ends, how long it keeps others out.
 #include <algorithm>
+#include <utility>
 
 #include "kiln/timing/core.h"
 
@@ -33,8 +34,12 @@ Core::Ready Core::ready(const Ready& from, const std::vector<Dependency>& deps, 
 void Core::commit(const Issue& issue) {
   const Op& op = plan_.ops[issue.inst];
   const StreamState& stream = streams_[static_cast<int>(op.stream)];
-  const Ready r = ready({stream.free, stream.last == kNone ? Wait::none : Wait::engine, stream.last},
-                        issue.deps, static_cast<int>(op.stream));
+  const Wait first = stream.turn > 0 ? Wait::loop : stream.last == kNone ? Wait::none : Wait::engine;
+  Ready r = ready({stream.free, first, stream.last}, issue.deps, static_cast<int>(op.stream));
+  if (!issue.stays.empty()) {
+    r = with_memory(r, issue);
+    take_memory(issue);
+  }
   if (op.kind == Kind::transfer) {
     run_dma(issue, op, r);
   } else if (op.engine == Engine::tensor && op.load > 0) {
@@ -83,7 +88,7 @@ void Core::run_compute(const Issue& issue, const Op& op, Ready r) {
     if (op.ports >> p & 1) r.later(ports_[p].take(r.at, op.interval), Wait::port, r.because);
   }
   Event e{.inst = issue.inst, .because = r.because, .lane = static_cast<LaneId>(op.stream), .wait = r.wait};
-  e.issue = stream.free;
+  e.issue = stream.free - std::exchange(stream.turn, 0);
   e.start = r.at;
   e.end = r.at + op.latency;
   e.occupied = op.interval;
@@ -126,7 +131,7 @@ void Core::run_tensor(const Issue& issue, const Op& op, Ready r) {
   }
   Event e{
       .inst = issue.inst, .because = r.because, .lane = static_cast<LaneId>(Stream::tensor), .wait = r.wait};
-  e.issue = stream.free;
+  e.issue = stream.free - std::exchange(stream.turn, 0);
   e.start = r.at;
   e.end = last_part + stretch(op.pass) + op.latency + cold;
   e.occupied = occupied;
@@ -182,7 +187,7 @@ void Core::run_dma(const Issue& issue, const Op& op, Ready r) {
                 .lane = static_cast<LaneId>(op.stream),
                 .kind = Kind::trigger,
                 .wait = r.wait};
-  trigger.issue = stream.free;
+  trigger.issue = stream.free - std::exchange(stream.turn, 0);
   trigger.start = r.at;
   trigger.end = r.at + op.trigger;
   trigger.occupied = op.trigger;

@@ -81,6 +81,7 @@ TEST(Simulate, MemoryThatIsTakenHasToBeGivenBack) {
   };
   EXPECT_EQ(waits(small), 0);
   EXPECT_GT(waits(large), 0);
+  EXPECT_GT(waits(simulate(tiles(4, 24 * 1024), arch(Target::trn2), {.reorder = true})), 0);
   std::int64_t peak = 0;
   for (const MemorySample& s : large.memory) peak = std::max(peak, s.sbuf_bytes);
   EXPECT_LE(peak, arch(Target::trn2).sbuf_partition_bytes);
@@ -107,6 +108,8 @@ TEST(Simulate, DynamicLoopsNeedTheirTripCount) {
   EXPECT_GT(six.total, five.total);
   ASSERT_EQ(five.trip_counts.size(), 1u);
   EXPECT_EQ(five.trip_counts[0].count, 5);
+  EXPECT_TRUE(std::any_of(five.events.begin(), five.events.end(),
+                          [](const Event& e) { return e.wait == Wait::loop; }));
 }
 
 TEST(Simulate, WhatIf) {
