@@ -213,3 +213,9 @@ def test_check_includes_the_language_lint(script, tmp_path):
     assert "# refused by the parser" in done.stderr and "lambda.py: language: " in done.stdout, done.stdout
     report = json.loads(script("check", "lambda.py", "--json").stdout)
     assert report["lint"][0]["line"] == 7 and report["not_traced"] == [{"kernel": "kernel", "parameters": ["x"]}]
+
+
+def test_check_reports_a_file_that_cannot_be_imported(script, tmp_path):
+    (tmp_path / "needs.py").write_text("import nki\nimport no_such_package\n")
+    done = script("check", "needs.py")
+    assert done.returncode == 1 and "No module named 'no_such_package'" in done.stderr and "needs.py:2" in done.stderr
