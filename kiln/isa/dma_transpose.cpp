@@ -60,7 +60,7 @@ constexpr Rule kRules[] = {
     /* R22 */ {"priority is 0 to 3", "0 is the highest priority, 3 the lowest"},
     /* R23 */ {"priority exists from gen4 on", "leave priority out below trn3"},
     /* R24 */
-    {"from gen3 on the SBUF side of a transpose starts at a multiple of 32 bytes",
+    {"from gen3 on the destination of a transpose starts at a multiple of 32 bytes",
      "start the slice at a multiple of 32 bytes", Mark::external},
 };
 
@@ -135,13 +135,9 @@ void check_modes(Check& c) {
 
 void check_alignment(Check& c) {
   if (!c.arch().features.dma_indirect_transpose) return;  // no crossbar
-  for (int p : {int{dst}, int{src}}) {
-    if (c.memory(p) != Memory::sbuf) continue;
-    const std::int64_t base = c.tensor(p).address ? c.tensor(p).address->byte_offset : 0;
-    const std::int64_t first = base + c.access(p).offset.constant * size_bytes(c.dtype(p));
-    c.advise(24, first % 32 == 0,
-             [&] { return fmt::format("`{}` starts at byte {}", c.row().params[p].name, first); });
-  }
+  const std::int64_t base = c.tensor(dst).address ? c.tensor(dst).address->byte_offset : 0;
+  const std::int64_t first = base + c.access(dst).offset.constant * size_bytes(c.dtype(dst));
+  c.advise(24, first % 32 == 0, [&] { return fmt::format("`dst` starts at byte {}", first); });
 }
 
 void check(Check& c) {
