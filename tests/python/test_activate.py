@@ -174,9 +174,9 @@ def test_an_installed_vendor_package_is_found_until_asked(tmp_path):
 
 
 def test_import_is_quick():
-    """The vendor's package takes seconds; ours is to stay below 0.3 s beyond NumPy's own time."""
-    script = ("import numpy, ml_dtypes, time; t = time.perf_counter(); import kiln; kiln.activate(); import nki\n"
-              "print(time.perf_counter() - t)")
+    """The vendor's package takes seconds; ours is to stay below 0.3 s of work beyond NumPy's own."""
+    script = ("import numpy, ml_dtypes, time; t = time.process_time(); import kiln; kiln.activate(); import nki\n"
+              "print(time.process_time() - t)")
     times = [float(subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout)
              for _ in range(3)]
     assert min(times) < 0.3, times
