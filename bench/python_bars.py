@@ -124,9 +124,9 @@ def one_processor():
 
 
 def measure_import(name, chosen, figures):
-    """Seconds of the import in a fresh process, NumPy included; the first run leaves the byte code behind."""
-    code = ("import time; start = time.perf_counter(); import kiln; kiln.activate(); import nki; "
-            "print(time.perf_counter() - start)")
+    """Seconds of work for the import in a fresh process, NumPy included; the first run leaves the byte code behind."""
+    code = ("import time; start = time.process_time(); import kiln; kiln.activate(); import nki; "
+            "print(time.process_time() - start)")
     cache = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(chosen.build / "pycache")}
     environment = {**os.environ, **cache, "PYTHONPATH": str(chosen.build / "python")}
     command = [sys.executable, "-c", code]
