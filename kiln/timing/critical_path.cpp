@@ -6,13 +6,64 @@ namespace kiln::timing {
 
 namespace {
 
-// The gap that lies between two moments of a core, if any.
-const Gap* gap_between(const Timeline& t, int core, Time earlier, Time later) {
-  for (const Gap& g : t.gaps) {
-    if (g.core == core && later - earlier >= g.end - g.begin && earlier < g.end && later > g.begin) return &g;
+// Iterations that were left out look like the period before them. Time in that period counts `extra` times
+// more: once for each period left out, in all executions of the loop itself.
+struct Period {
+  Time begin, end;
+  std::int64_t extra;
+};
+
+class Walk {
+ public:
+  explicit Walk(const Timeline& t) : t_(t), crossed_(t.gaps.size()) {}
+
+  // The part of the total that is due to event `id`, which the next step of the path ends at `until`.
+  CriticalStep step(EventId id, Time until) {
+    const Gap* gap = cross_gap(t_.lanes[t_.events[id].lane].core, t_.events[id].start, until);
+    if (gap) id = last_alike(*gap, id);
+    const Event& e = t_.events[id];
+    const Time left_out = gap ? gap->end - gap->begin : 0;
+    CriticalStep step{id, until - e.start - left_out, 1};
+    for (const Period& p : periods_) {
+      const Time overlap = std::min(until - left_out, p.end) - std::max(e.start, p.begin);
+      if (overlap <= 0) continue;
+      step.time += overlap * p.extra;
+      step.repeats += p.extra;
+    }
+    if (gap) periods_.push_back(period_before(*gap, e.start, step.repeats));
+    return step;
   }
-  return nullptr;
-}
+
+ private:
+  // The gap that lies between two moments of a core, if any; each is crossed once.
+  const Gap* cross_gap(int core, Time earlier, Time later) {
+    for (std::size_t i = 0; i < t_.gaps.size(); ++i) {
+      const Gap& g = t_.gaps[i];
+      if (crossed_[i] || g.core != core || later - earlier < g.end - g.begin) continue;
+      if (earlier >= g.end || later <= g.begin) continue;
+      crossed_[i] = true;
+      return &g;
+    }
+    return nullptr;
+  }
+
+  // What comes after a gap waits for the last iteration in it, which looks like the period before the gap.
+  EventId last_alike(const Gap& gap, EventId id) const {
+    for (EventId i = gap.last_event + 1; i-- > gap.first_event;) {
+      if (t_.events[i].inst == t_.events[id].inst && t_.events[i].lane == t_.events[id].lane) return i;
+    }
+    return id;
+  }
+
+  Period period_before(const Gap& gap, Time at, std::int64_t times) const {
+    const std::int64_t periods = std::max<std::int64_t>(1, t_.events[gap.first_event].repeats - 1);
+    return {at - (gap.end - gap.begin) / periods, at, periods * times};
+  }
+
+  const Timeline& t_;
+  std::vector<bool> crossed_;
+  std::vector<Period> periods_;
+};
 
 }  // namespace
 
@@ -23,33 +74,17 @@ std::vector<CriticalStep> critical_path(const Timeline& t) {
                                      [](const Event& a, const Event& b) { return a.end < b.end; });
   EventId at = static_cast<EventId>(last - t.events.begin());
   Time until = t.total;
-  // A step inside the last period before a gap stands for the same step of every iteration in the gap.
-  const Gap* inside = nullptr;
-  Time period_begin = 0;
+  Walk walk(t);
   while (at != isa::kNone) {
-    const Event& e = t.events[at];
-    Time time = until - e.start;
-    std::int64_t repeats = 1;
-    const Gap* gap = gap_between(t, t.lanes[e.lane].core, e.start, until);
-    if (gap && gap != inside) {
-      time -= gap->end - gap->begin;
-      inside = gap;
-      const Event& first = t.events[gap->first_event];
-      period_begin = until - (gap->end - gap->begin) -
-                     (gap->end - gap->begin) / std::max<std::int64_t>(1, first.repeats - 1);
-    }
-    if (inside && e.start >= period_begin && e.repeats > 1) {
-      repeats = e.repeats;
-      time *= repeats;
-    }
-    if (time != 0 || path.empty()) path.push_back({at, time, repeats});
-    until = e.start;
-    at = e.because;
+    const CriticalStep step = walk.step(at, until);
+    if (step.time != 0 || path.empty()) path.push_back(step);
+    until = t.events[step.event].start;
+    at = t.events[step.event].because;
   }
   if (until > 0 && !path.empty()) path.back().time += until;
   std::reverse(path.begin(), path.end());
-  // Where a period does not begin with a step, its parts do not add up exactly; the difference goes to the
-  // longest.
+  // When the path leaves a loop before a whole period, its parts do not add up exactly; the difference goes
+  // to the longest.
   Time sum = 0;
   for (const CriticalStep& s : path) sum += s.time;
   if (!path.empty() && sum != t.total) {

@@ -73,6 +73,37 @@ TEST(Report, CriticalPathIsInOrderOfTime) {
   EXPECT_EQ(lines, (std::vector<int>{10, 13, 14, 13, 14, 16}));
 }
 
+// Iterations that were left out count for the lines of the period that they look like.
+TEST(Report, LinesOfAnExtrapolatedRun) {
+  const isa::Program program = isa::parse(R"(kiln 1
+program "loop" target trn2
+tensor y: output shared_hbm float32 [128, 512]
+tensor t: sbuf float32 [128, 512]
+tensor u: sbuf float32 [128, 512]
+memset(dst=t, value=1.0)
+loop i = 0 .. 200000 {
+  tensor_scalar(dst=u, data=t, op0=multiply, operand0=0.5)
+  activation(dst=t, op=exp, data=u)
+}
+dma_copy(dst=y, src=t)
+)",
+                                          "loop.kiln");
+  const TimedRun fast = time_program({&program});
+  const TimedRun full = time_program({&program}, {.extrapolate = false});
+  ASSERT_FALSE(fast.timeline.gaps.empty());
+  ASSERT_EQ(full.timeline.events_left_out, 0);
+  ASSERT_EQ(fast.timeline.total, full.timeline.total);
+  const std::vector<LineTime> few = time_by_line(fast), all = time_by_line(full);
+  ASSERT_EQ(few.size(), all.size());
+  const double slack = 1e-3 * timing::to_ns(full.timeline.total);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(few[i].place, all[i].place);
+    EXPECT_EQ(few[i].executions, all[i].executions) << all[i].place.line;
+    EXPECT_NEAR(few[i].busy_ns, all[i].busy_ns, slack) << all[i].place.line;
+    EXPECT_NEAR(few[i].critical_ns, all[i].critical_ns, slack) << all[i].place.line;
+  }
+}
+
 TEST(Report, WorkAndRoofline) {
   const MadeRun made = small_run();
   const Report r = report_of(made.run, false);
