@@ -152,7 +152,8 @@ class Core {
   void done(const Issue& issue, const Op& op, Time start, Time end, EventId event);
   void forget();
   Time earliest_start() const;
-  void shift(Time by);
+  // The streams in `used` go on `count` periods later; everything before `complete` is known.
+  void jump(unsigned used, Time complete, Time period, std::int64_t count);
 
   const isa::Program& program_;
   const Arch& arch_;

@@ -246,19 +246,21 @@ void Core::forget() {
   }
 }
 
-void Core::shift(Time by) {
-  for (StreamState& s : streams_) {
-    if (s.last == kNone) continue;
-    s.free += by;
-    for (Time& t : s.in_flight) t += by;
+void Core::jump(unsigned used, Time complete, Time period, std::int64_t count) {
+  const Time by = period * count;
+  for (int s = 0; s < kStreamCount; ++s) {
+    if (!(used >> s & 1)) continue;
+    streams_[s].free += by;
+    for (Time& t : streams_[s].in_flight) t += by;
   }
-  dma_.shift(by);
-  for (Server& p : ports_) p.shift(by);
-  for (Server& u : units_) u.shift(by);
+  dma_.repeat(complete, period, count);
+  for (Server& p : ports_) p.repeat(complete, period, count);
+  for (Server& u : units_) u.repeat(complete, period, count);
+  for (Time& t : queue_free_) t += by;
+  if (!(used >> static_cast<int>(Stream::tensor) & 1)) return;
   for (Time& t : array_free_) t += by;
   array_start_ += by;
   cooled_at_ += by;
-  for (Time& t : queue_free_) t += by;
 }
 
 }  // namespace kiln::timing

@@ -45,8 +45,36 @@ void Server::forget_before(Time floor) {
   }
 }
 
-void Server::shift(Time by) {
-  for (Span& s : busy_) s.begin += by, s.end += by;
+void Server::repeat(Time complete, Time period, std::int64_t count) {
+  constexpr std::int64_t kMost = 1'000'000;  // spans that are written down one by one
+  const Time by = period * count;
+  std::vector<Span> window, rest;
+  while (busy_.size() > first_ && busy_.back().end > complete - period) {
+    const Span s = busy_.back();
+    busy_.pop_back();
+    if (s.end > complete) rest.push_back({std::max(s.begin, complete) + by, s.end + by});
+    const Time from = std::max(s.begin, complete - period), to = std::min(s.end, complete);
+    if (from < to) window.push_back({from, to});
+    if (s.begin < complete - period) busy_.push_back({s.begin, complete - period});
+    if (s.begin <= complete - period) break;
+  }
+  const auto add = [&](Span s) {
+    if (busy_.size() > first_ && busy_.back().end == s.begin) {
+      busy_.back().end = s.end;
+    } else {
+      busy_.push_back(s);
+    }
+  };
+  if (static_cast<std::int64_t>(window.size()) * count > kMost) {
+    for (auto s = window.rbegin(); s != window.rend(); ++s) add(*s);
+    add({complete, complete + by});
+  } else {
+    for (std::int64_t k = 0; k <= count; ++k) {
+      for (auto s = window.rbegin(); s != window.rend(); ++s)
+        add({s->begin + k * period, s->end + k * period});
+    }
+  }
+  for (auto s = rest.rbegin(); s != rest.rend(); ++s) add(*s);
 }
 
 void Coverage::add(Time begin, Time end) {

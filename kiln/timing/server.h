@@ -19,7 +19,9 @@ class Server {
   Time take(Time earliest, Time length);
   // Nothing will ask for time before `floor`.
   void forget_before(Time floor);
-  void shift(Time by);
+  // Up to `complete` everything is known and repeats every `period`: repeats it `count` times more, and moves
+  // the rest.
+  void repeat(Time complete, Time period, std::int64_t count);
 
  private:
   std::vector<Span> busy_;  // in order, apart

@@ -107,8 +107,19 @@ std::int64_t Steady::leave_out(std::int64_t period, std::int64_t replayed, std::
   core_.replay_.first_event = from.first_event;
   core_.replay_.by = (skipped + replayed) / period * each;
   find_outside();
-  core_.shift(core_.replay_.by);
-  for (Time& t : core_.active_until_) t += skipped / period * each;
+  unsigned used = 0;
+  Time complete = core_.times(steady.first_op).start;
+  for (OpId op = steady.first_op; op < core_.op_count(); ++op) {
+    used |= 1u << core_.times(op).stream;
+    complete = std::min(complete, core_.times(op).start);
+  }
+  core_.jump(used, complete + each, each, (skipped + replayed) / period);
+  std::vector<bool> lane_used(core_.lanes.size());
+  for (std::size_t e = steady.first_event; e < core_.events.size(); ++e)
+    lane_used[core_.events[e].lane] = true;
+  for (std::size_t i = 0; i < lane_used.size(); ++i) {
+    if (lane_used[i]) core_.active_until_[i] += skipped / period * each;
+  }
   const Time begin = core_.times(steady.first_op).start + each;
   gaps.push_back({loop_, number, begin, begin + skipped / period * each, skipped, steady.first_event,
                   static_cast<EventId>(core_.events.size() - 1)});

@@ -84,6 +84,33 @@ TEST(Steady, ALoopThatReadsWhatAnotherWrote) {
   for (const bool slow : {false, true}) expect_same(two_phases(20000, 512, slow), arch(Target::trn2));
 }
 
+// What comes after the loop needs a tile of an iteration that was left out, on engines that had nothing to do
+// before.
+TEST(Steady, WhatFollowsWaitsForIterationsThatWereLeftOut) {
+  for (const auto& [tile, dge] : std::vector<std::pair<std::int64_t, DgeMode>>{{10, DgeMode::unknown},
+                                                                               {30000, DgeMode::unknown},
+                                                                               {10, DgeMode::swdge},
+                                                                               {30000, DgeMode::swdge},
+                                                                               {59990, DgeMode::swdge}}) {
+    Kernel k("tail");
+    constexpr std::int64_t kCount = 60000, kColumns = 512;
+    const View out = k.output("out", {128, kColumns}, kF32), scratch = k.hbm({kCount, 128, kColumns}, kF32);
+    const View zero = k.sbuf({128, kColumns}, kF32), last = k.sbuf({128, kColumns}, kF32);
+    k.activation({.dst = zero, .op = ActFn::copy, .data = k.psum({128, kColumns}, kF32)});
+    k.loop(kCount, [&](Index i) {
+      const View x = k.sbuf({128, kColumns}, kF32);
+      k.activation({.dst = x, .op = ActFn::exp, .data = zero});
+      k.dma_copy({.dst = scratch(i, all, all), .src = x});
+    });
+    // Through gpsimd it need not queue behind the loop's stores.
+    k.dma_copy({.dst = last, .src = scratch(tile, all, all), .dge_mode = dge});
+    k.loop(20000, [&](Index) { k.reciprocal({.dst = last, .data = last}); });
+    k.dma_copy({.dst = out, .src = last});
+    SCOPED_TRACE(tile);
+    expect_same(k.finish(), arch(Target::trn2));
+  }
+}
+
 // Nested loops where only the inner one is long, and a tail that reads its last results.
 TEST(Steady, InnerLoops) {
   Kernel k("inner");
