@@ -13,7 +13,7 @@ namespace {
 using namespace args::memset;
 
 constexpr Rule kRules[] = {
-    /* R1 */ {"an integer dst takes an integer value", "write 2 instead of 2.0"},
+    /* R1 */ {"an integer dst takes an integer value, or 0.0", "write 2 instead of 2.0"},
     /* R2 */ {"a packed dst takes the value 0", "fill an unpacked tile and quantise it with quantize_mx"},
     /* R3 */
     {"an integer value lies in the range of dst's dtype", "choose a value that dst's dtype can hold",
@@ -25,13 +25,13 @@ void check(Check& c) {
   const auto found = [&] { return fmt::format("value is {}, dst is {}", c.real(value), name(t)); };
   if (is_packed(t)) c.require(2, c.real(value) == 0, found);
   if (!is_integer(t)) return;
-  c.require(1, c.is_integer(value), found);
+  c.require(1, c.is_integer(value) || c.real(value) == 0, found);
   if (c.is_integer(value)) c.require(3, to_int(t, from_int(t, c.integer(value))) == c.integer(value), found);
 }
 
 std::uint32_t element(const Run& r, DType t) {
   if (is_packed(t)) return 0;
-  if (is_integer(t)) return from_int(t, r.integer(value));
+  if (is_integer(t)) return r.is_integer(value) ? from_int(t, r.integer(value)) : 0;  // 0.0
   return from_float(t, static_cast<float>(r.real(value)));
 }
 

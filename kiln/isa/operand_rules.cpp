@@ -63,7 +63,7 @@ constexpr Rule kRules[] = {
      "ones",
      "split the access into several instructions", Mark::documented},
     /* R9 */
-    {"a destination does not write one element several times (stride 0, or strides that meet)",
+    {"an only destination does not write one element several times (stride 0, or strides that meet)",
      "give the destination its own elements; broadcast views are for inputs", Mark::undocumented},
     /* R10 */
     {"packed dtypes, float8_e8m0fnu and float8_e4m3fn exist from gen4 on",
