@@ -3,6 +3,6 @@
 #include "cli/python_file.h"
 
 int main(int argc, char** argv) {
-  if (kiln::cli::names_python_file(argc, argv)) return kiln::cli::hand_to_python(argc, argv);
+  if (kiln::cli::is_for_python(argc, argv)) return kiln::cli::hand_to_python(argc, argv);
   return kiln::cli::main(argc, argv);
 }

@@ -43,10 +43,12 @@ bool can_import_kiln(const char* python) {
 
 }  // namespace
 
-bool names_python_file(int argc, char** argv) {
+bool is_for_python(int argc, char** argv) {
   if (argc < 3) return false;
+  const std::string_view command = argv[1], word = argv[2];
+  if (command == "explain") return word.starts_with("language.") || word.starts_with("nki.");
   bool takes = false;
-  for (const std::string_view command : kTakesKernels) takes |= argv[1] == command;
+  for (const std::string_view name : kTakesKernels) takes |= command == name;
   for (int i = 2; takes && i < argc; ++i) {
     if (std::string_view(argv[i]).ends_with(".py")) return true;
   }
@@ -61,10 +63,10 @@ int hand_to_python(int argc, char** argv) {
     words.push_back(nullptr);
     execvp(python, words.data());
   }
-  const Diagnostic d =
-      broken(CliRule::usage, fmt::format("a kernel in Python, and `{}` cannot import kiln", python),
-             "install the Python package with `pip install .` in the source tree, or set KILN_PYTHON to an "
-             "interpreter that has it");
+  const Diagnostic d = broken(
+      CliRule::usage, fmt::format("a matter for the Python package, and `{}` cannot import kiln", python),
+      "install the Python package with `pip install .` in the source tree, or set KILN_PYTHON to an "
+      "interpreter that has it");
   fmt::print(stderr, "{}\n", to_text(d));
   return exit_code({d});
 }

@@ -3,8 +3,9 @@
 
 namespace kiln::cli {
 
-// Whether the command is one that takes a kernel, and a .py file is among its words.
-bool names_python_file(int argc, char** argv);
+// Whether a .py file is among the words of a command that takes a kernel, or the label to explain is one that
+// only the package knows.
+bool is_for_python(int argc, char** argv);
 
 // Becomes `python3 -m kiln ...` (KILN_PYTHON names another interpreter); returns an exit code only when there
 // is no Python that can import kiln, after saying how to install it.

@@ -7,6 +7,8 @@ import sys
 # Commands that take a kernel in Python, and the module that has `main(words)` for each.
 _FOR_PYTHON = {"check": "kiln._check_command", "run": "kiln._run_command", "time": "kiln._time_command"}
 
+_OUR_LABELS = ("language.", "nki.")  # rules that only the package knows
+
 
 def _is_script(word):
     return word.endswith(".py")
@@ -25,11 +27,11 @@ def _native(words):
         signal.signal(signal.SIGINT, before)
 
 
-def _python(words):
+def _python(module, words):
     import importlib
 
     try:
-        code = importlib.import_module(_FOR_PYTHON[words[0]]).main(words[1:])
+        code = importlib.import_module(module).main(words)
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # `| head` has seen enough
@@ -43,7 +45,9 @@ def main(words=None):
     if words and (_is_script(words[0]) or words[0] == "-m"):
         words.insert(0, "run")
     if words and words[0] in _FOR_PYTHON and any(_is_script(w) or w == "-m" for w in words[1:]):
-        return _python(words)
+        return _python(_FOR_PYTHON[words[0]], words[1:])
+    if len(words) == 2 and words[0] == "explain" and words[1].startswith(_OUR_LABELS):
+        return _python("kiln._explain_command", words[1:])
     return _native(words)
 
 

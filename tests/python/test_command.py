@@ -219,3 +219,12 @@ def test_check_reports_a_file_that_cannot_be_imported(script, tmp_path):
     (tmp_path / "needs.py").write_text("import nki\nimport no_such_package\n")
     done = script("check", "needs.py")
     assert done.returncode == 1 and "No module named 'no_such_package'" in done.stderr and "needs.py:2" in done.stderr
+
+
+@pytest.mark.parametrize("command", [(sys.executable, "-m", "kiln"), (NATIVE,)], ids=["module", "program"])
+def test_labels_of_the_package_are_explained(script, command):
+    assert script("explain", "language.R1", command=command).stdout.startswith("language.R1: ")
+    assert "kernel returns tensors in shared_hbm" in script("explain", "nki.R16", command=command).stdout
+    assert script("explain", "nki.R1", command=command).returncode == 0
+    assert script("explain", "language.R9999", command=command).returncode == 2
+    assert script("explain", "run.R1", command=command).stdout.startswith("run.R1")
