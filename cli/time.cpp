@@ -22,6 +22,7 @@ namespace kiln::cli {
 namespace {
 
 constexpr std::string_view kAllTargets = "all";
+constexpr std::size_t kMaxPageSlices = 500'000;  // more make pages that browsers open slowly
 
 struct TimeCommand {
   std::vector<std::string> files;
@@ -151,11 +152,12 @@ views::Sources sources_of(const views::Report& report) {
 }
 
 void write_pictures(const TimeCommand& command, const Timed& timed) {
-  if (command.trace.empty() && command.html.empty()) return;
-  const views::Picture picture = views::picture_of(timed.run);
-  if (!command.trace.empty()) write_atomically(command.trace, views::to_perfetto(picture));
-  if (!command.html.empty())
+  if (!command.trace.empty())
+    write_atomically(command.trace, views::to_perfetto(views::picture_of(timed.run)));
+  if (!command.html.empty()) {
+    const views::Picture picture = views::picture_of(timed.run, {.max_slices = kMaxPageSlices});
     write_atomically(command.html, views::to_html(timed.report, picture, sources_of(timed.report)));
+  }
 }
 
 using AllTimed = std::vector<std::unique_ptr<Timed>>;

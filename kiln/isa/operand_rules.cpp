@@ -219,8 +219,18 @@ class OperandCheck {
                                           a.partition.term_count ? " on, moving with a loop" : ""));
   }
 
+  // An instruction with a second result may write the first one over and over into an element nobody reads.
+  bool has_other_output(const ParamInfo& p) const {
+    const auto& params = c_.row().params;
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      if (&params[i] != &p && params[i].is_output() && c_.is_tile(static_cast<int>(i))) return true;
+    }
+    return false;
+  }
+
   // The stride between rows that a vector offset places is not used.
   void destination(const ParamInfo& p, const Access& a) {
+    if (has_other_output(p)) return;
     const Dynamic* dynamic = c_.dynamic(a);
     const int first = dynamic && dynamic->kind == Dynamic::Kind::vector ? 1 : 0;
     bool repeats = false;

@@ -123,7 +123,8 @@ void Tracker::write(int param, const std::vector<Shadow>& shadow) {
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
     for (std::int64_t i = 0, end; i < n; i = end) {  // neighbours mostly agree
       for (end = i + 1; end < n && shadow[first + end] == shadow[first + i];) ++end;
-      if (shadow[first + i] && t.role != isa::Role::internal)
+      const bool fresh = !o.storage->shadow.all(byte + i * size, byte + end * size, shadow[first + i]);
+      if (shadow[first + i] && t.role != isa::Role::internal && fresh)  // copied onto itself: nothing changes
         report(o, shadow[first + i], first + i, "run.R1", "output");
       o.storage->shadow.fill(byte + i * size, byte + end * size, shadow[first + i]);
     }

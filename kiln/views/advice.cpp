@@ -51,9 +51,13 @@ double Evidence::gain_with(const std::vector<isa::Program>& cores) const {
   return timing::to_ns(run.timeline.total - total_of(pointers, run.arch, run.options));
 }
 
-void Places::add(const isa::InstView& inst) {
-  const Place place{inst.loc().file, inst.loc().line};
-  if (std::find(places_.begin(), places_.end(), place) == places_.end()) places_.push_back(place);
+void Places::add(const Place& place) {
+  if (!seen_.insert(place).second) return;
+  if (list_.first.size() < kMaxPlaces) {
+    list_.first.push_back(place);
+  } else {
+    ++list_.left_out;
+  }
 }
 
 std::span<const AdviceRule> advice_rules() { return kRules; }

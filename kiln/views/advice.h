@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,11 +12,28 @@
 
 namespace kiln::views {
 
+// Lines without repetition, in the order they came; those past the first kMaxPlaces are only counted.
+inline constexpr std::size_t kMaxPlaces = 100;
+struct PlaceList {
+  std::vector<Place> first;
+  std::size_t left_out = 0;
+};
+class Places {
+ public:
+  void add(const Place& place);
+  void add(const isa::InstView& inst) { add(Place{inst.loc().file, inst.loc().line}); }
+  PlaceList take() && { return std::move(list_); }
+
+ private:
+  std::set<Place> seen_;
+  PlaceList list_;
+};
+
 struct Advice {
   std::string_view rule;  // stable name of the rule
   std::string found;      // what was found, with figures
   std::string remedy;     // what to change
-  std::vector<Place> places;
+  PlaceList places;
   double gain_ns = 0;         // estimated saving of the total
   std::string_view estimate;  // how gain_ns came about
 };
@@ -34,16 +52,6 @@ class Evidence {
   // What the total would shrink by with constants changed (as in --what-if), or with other programs.
   double gain_with(const std::vector<timing::WhatIf>& changes) const;
   double gain_with(const std::vector<isa::Program>& cores) const;
-};
-
-// Collects the lines of instructions without repetition.
-class Places {
- public:
-  void add(const isa::InstView& inst);
-  std::vector<Place> take() && { return std::move(places_); }
-
- private:
-  std::vector<Place> places_;
 };
 
 struct AdviceRule {

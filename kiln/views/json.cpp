@@ -77,9 +77,14 @@ Json json_of(const Roofline& roof) {
 
 Json json_of(const Advice& advice) {
   Json places = Json::array();
-  for (const Place& place : advice.places) places.push_back(json_of(place));
-  return {{"rule", advice.rule},        {"found", advice.found},     {"remedy", advice.remedy},
-          {"lines", std::move(places)}, {"gain_ns", advice.gain_ns}, {"estimate", advice.estimate}};
+  for (const Place& place : advice.places.first) places.push_back(json_of(place));
+  return {{"rule", advice.rule},
+          {"found", advice.found},
+          {"remedy", advice.remedy},
+          {"lines", std::move(places)},
+          {"lines_left_out", advice.places.left_out},
+          {"gain_ns", advice.gain_ns},
+          {"estimate", advice.estimate}};
 }
 
 template <class Items>

@@ -13,7 +13,7 @@ namespace {
 
 using timing::to_ns;
 
-constexpr std::uint32_t kNoTrack = 0xffffffffu;
+constexpr std::uint32_t kNoTrack = 0xffffffffu, kNoLabel = 0xffffffffu;
 constexpr timing::Time kWindow = 1000 * timing::kPicoseconds;  // of the bandwidth curve, at least
 constexpr timing::Time kMaxWindows = 5000;
 
@@ -29,7 +29,7 @@ class Painter {
     picture_.total = t_.total;
     for (int w = 1; w < timing::kWaitCount; ++w)
       picture_.causes.push_back(words(static_cast<timing::Wait>(w)));
-    add_labels();
+    for (const isa::Program* core : run_.cores) label_of_.emplace_back(core->instructions.size(), kNoLabel);
     add_tracks();
     add_slices();
     add_flows();
@@ -40,16 +40,17 @@ class Painter {
   }
 
  private:
-  // One label per instruction of the program, one program after the other.
-  void add_labels() {
-    for (const isa::Program* program : run_.cores) {
-      first_label_.push_back(static_cast<std::uint32_t>(picture_.labels.size()));
-      for (const isa::Instruction& inst : program->instructions) {
-        const SourceLoc& loc = program->locs[inst.loc];
-        picture_.labels.push_back(
-            {std::string(info(inst.opcode).name), isa::print(*program, inst), loc.file, loc.line});
-      }
-    }
+  // One label per instruction that is drawn.
+  std::uint32_t label_of(int core, isa::InstructionId id) {
+    std::uint32_t& label = label_of_[core][id];
+    if (label != kNoLabel) return label;
+    const isa::Program& program = *run_.cores[core];
+    const isa::Instruction& inst = program.instructions[id];
+    const SourceLoc& loc = program.locs[inst.loc];
+    label = static_cast<std::uint32_t>(picture_.labels.size());
+    picture_.labels.push_back(
+        {std::string(info(inst.opcode).name), isa::print(program, inst), loc.file, loc.line});
+    return label;
   }
 
   void add_tracks() {
@@ -59,11 +60,11 @@ class Painter {
     }
   }
 
-  Slice slice_of(const timing::Event& event) const {
+  Slice slice_of(const timing::Event& event) {
     Slice slice;
     slice.start = event.start;
     slice.duration = event.occupied;
-    slice.label = first_label_[t_.lanes[event.lane].core] + event.inst;
+    slice.label = label_of(t_.lanes[event.lane].core, event.inst);
     if (event.start > event.issue) {
       slice.wait = event.start - event.issue;
       slice.cause = static_cast<std::uint32_t>(event.wait);
@@ -178,9 +179,9 @@ class Painter {
   const timing::Timeline& t_;
   const PictureOptions& options_;
   Picture picture_;
-  std::vector<std::uint32_t> first_label_;  // by core
-  std::vector<std::uint32_t> track_of_;     // by lane
-  std::vector<SliceRef> place_;             // by event
+  std::vector<std::vector<std::uint32_t>> label_of_;  // by core and instruction
+  std::vector<std::uint32_t> track_of_;               // by lane
+  std::vector<SliceRef> place_;                       // by event
 };
 
 }  // namespace

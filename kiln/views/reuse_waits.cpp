@@ -1,6 +1,7 @@
 #include "kiln/views/reuse_waits.h"
 
 #include <algorithm>
+#include <map>
 
 namespace kiln::views {
 namespace {
@@ -23,23 +24,21 @@ double idle_of_busiest(const timing::Timeline& t) {
 class Losses {
  public:
   void add(const Place& place, double ns) {
-    const auto found =
-        std::find_if(losses_.begin(), losses_.end(), [&](auto& l) { return l.first == place; });
-    if (found == losses_.end()) {
-      losses_.emplace_back(place, ns);
-    } else {
-      found->second += ns;
-    }
+    const auto [found, is_new] = index_.emplace(place, losses_.size());
+    if (is_new) losses_.emplace_back(place, 0);
+    losses_[found->second].second += ns;
   }
-  void append_to(std::vector<Place>& places, double least_ns) const {
+  // Lines that matter: of very many small ones, all.
+  void append_to(Places& places, double total_ns) const {
+    const double least = std::min(kLeastShare, 0.5 / static_cast<double>(losses_.size())) * total_ns;
     for (const auto& [place, ns] : losses_) {
-      if (ns >= least_ns && std::find(places.begin(), places.end(), place) == places.end())
-        places.push_back(place);
+      if (ns >= least) places.add(place);
     }
   }
 
  private:
   std::vector<std::pair<Place, double>> losses_;
+  std::map<Place, std::size_t> index_;
 };
 
 }  // namespace
@@ -66,8 +65,10 @@ ReuseWaits find_reuse_waits(const TimedRun& run, FunctionRef<bool(const timing::
     part += timing::to_ns(step.time);
   }
   found.idle_ns = idle_of_busiest(run.timeline);
-  waiting.append_to(found.places, kLeastShare * found.lost_ns);
-  in_the_way.append_to(found.places, kLeastShare * found.lost_ns);
+  Places places;
+  waiting.append_to(places, found.lost_ns);
+  in_the_way.append_to(places, found.lost_ns);
+  found.places = std::move(places).take();
   return found;
 }
 

@@ -13,7 +13,7 @@ struct ReuseWaits {
   double writer_critical_ns = 0;  // their part of the critical path
   double other_critical_ns = 0;   // the rest of it
   double idle_ns = 0;             // of the busiest engine, or of DMA: no buffer makes it faster than that
-  std::vector<Place> places;      // of those who wait, then of those in the way
+  PlaceList places;               // of those who wait, then of those in the way
 
   // A second buffer lets both parts of the critical path run at once, and wins back no more than was lost.
   double gain_ns() const;

@@ -11,6 +11,7 @@
 namespace kiln::views {
 namespace {
 
+constexpr std::size_t kShownPlaces = 10;  // of an advice
 constexpr Align L = Align::left, R = Align::right;
 
 std::string share_text(double part, const Report& r) {
@@ -113,12 +114,20 @@ std::string roofline_text(const Report& r) {
                             bytes_text(r.sbuf_peak_bytes), bytes_text(r.psum_peak_bytes));
 }
 
+std::string places_text(const PlaceList& places) {
+  const std::size_t shown = std::min(places.first.size(), kShownPlaces);
+  const std::size_t more = places.first.size() - shown + places.left_out;
+  const std::string text =
+      to_string({places.first.begin(), places.first.begin() + static_cast<std::ptrdiff_t>(shown)});
+  return more ? fmt::format("{} and {} more", text, more) : text;
+}
+
 std::string advice_text(const Report& r) {
   if (r.advice.empty()) return {};
   std::string text = "\nAdvice\n";
   for (const Advice& a : r.advice) {
     text += fmt::format("  {}: {}\n    {}\n    lines: {}\n    gain: about {} ({}; {})\n", a.rule, a.found,
-                        a.remedy, to_string(a.places), time_text(a.gain_ns), share_text(a.gain_ns, r),
+                        a.remedy, places_text(a.places), time_text(a.gain_ns), share_text(a.gain_ns, r),
                         a.estimate);
   }
   return text;

@@ -178,3 +178,15 @@ def test_arrays_in_the_fields_of_objects_become_tensors():
     problem = Problem(x, Scaling(by, (0.0, 9.0)))
     np.testing.assert_array_equal(nki.simulate(kernel)(problem, settings), np.minimum(x * by, 9))
     assert problem.x is x and problem.scaling.by is by
+
+
+def test_dtypes_are_reached_through_nki_dtype():
+    import kiln
+
+    kiln.activate()
+    try:
+        import nki.dtype as nt
+
+        assert nt.bfloat16 == nl.bfloat16 and nt is nki.dtype and isinstance(nl.float8_e4m3, nt)
+    finally:
+        kiln.deactivate()

@@ -54,7 +54,7 @@ void expect_advice(std::string_view rule, const std::string& bad, const std::str
   const Judged before = judge(bad), after = judge(good);
   const Advice* advice = before.find(rule);
   ASSERT_NE(advice, nullptr) << "total " << before.total_ns << " ns";
-  EXPECT_EQ(to_string(advice->places), lines);
+  EXPECT_EQ(to_string(advice->places.first), lines);
   EXPECT_EQ(after.find(rule), nullptr) << "total " << after.total_ns << " ns";
   const double gained = before.total_ns - after.total_ns;
   EXPECT_GT(advice->gain_ns, 0.5 * gained) << before.total_ns << " ns, then " << after.total_ns;
@@ -133,6 +133,16 @@ TEST(Advice, RulesHaveNamesOfTheirOwn) {
   std::set<std::string_view> names;
   for (const AdviceRule& rule : advice_rules()) EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
   EXPECT_EQ(names.size(), 7u);
+}
+
+TEST(Advice, LinesBeyondAHundredAreCounted) {
+  std::string body;
+  for (int i = 0; i < 250; ++i) body += "tensor_scalar(dst=f, data=f, op0=multiply, operand0=2.0)\n";
+  const Judged judged = judge(body);
+  const Advice* advice = judged.find("vector_fast_mode");
+  ASSERT_NE(advice, nullptr);
+  EXPECT_EQ(advice->places.first.size(), 100u);
+  EXPECT_EQ(advice->places.left_out, 150u);
 }
 
 TEST(Advice, LargestGainFirst) {

@@ -228,7 +228,7 @@ TEST(ReuseWaits, GainIsNoMoreThanWasLost) {
   EXPECT_EQ(waits.writer_critical_ns, 400);
   EXPECT_EQ(waits.other_critical_ns, 3000);
   EXPECT_EQ(waits.gain_ns(), 400);
-  EXPECT_EQ(to_string(waits.places), "made.kiln:13, 14");
+  EXPECT_EQ(to_string(waits.places.first), "made.kiln:13, 14");
 }
 
 TEST(MoveEngine, OnlyWhereAllowed) {

@@ -72,6 +72,7 @@ function showAdvice() {
       });
       lines.append(i ? ", " : "", link);
     });
+    if (advice.lines_left_out) lines.append(` and ${advice.lines_left_out} more`);
     holder.append(element("div", {class: "advice"},
         element("span", {class: "gain", title: advice.estimate}, `about ${timeText(advice.gain_ns)} (${percentText(advice.gain_ns / report.total_ns)})`),
         element("b", {}, `${advice.rule}: ${advice.found}`), element("div", {}, advice.remedy), lines));
