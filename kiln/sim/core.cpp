@@ -331,7 +331,6 @@ void Core::execute(const Instruction& inst) {
   if (is_register_instruction(inst)) return run_register_instruction(run, inst);
   if (inst.opcode == Opcode::dma_copy && borrow(run)) return;
   issue(run, inst, semantics.state ? semantics.state(view) : 0);
-  if (rewrite_) check_agreement(inst);
 }
 
 void Core::run_register_instruction(Run& run, const Instruction& inst) {

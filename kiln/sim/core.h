@@ -50,6 +50,8 @@ class Core {
   std::vector<TrackedOperand>& operands() { return operands_; }
   void resume() { waiting_ = nullptr; }
   void met() { common_.races.meet(); }  // the cores stand at the same point now
+  // Bytes that both cores wrote since the last meeting hold the same values.
+  void check_agreement();
   const isa::Program& program() const { return program_; }
   Tracker tracker(const isa::Instruction& inst);
 
@@ -87,10 +89,9 @@ class Core {
   void settle(isa::TensorId id);
   bool needs_tracking() const;
   void check_overlaps(const isa::Run& run) const;
-  // Accesses that the other core does not expect; those where both cores write, which is fine when the values
+  // Accesses that the other core does not expect; writes, which are fine when the values
   // agree, are kept for check_agreement.
   void check_races(const isa::Instruction& inst);
-  void check_agreement(const isa::Instruction& inst);
   [[noreturn]] void report_race(const isa::Instruction& inst, const TrackedOperand& operand,
                                 const Races::Clash& clash) const;
   void execute(const isa::Instruction& inst);
@@ -144,13 +145,14 @@ class Core {
       false;  // an operand of it moves, or lies where another tensor may: overlaps are compared now
   const isa::Instruction* waiting_ = nullptr;
   const int rank_;
-  // The operand of the instruction being issued that the other core wrote too, and the bytes it wrote.
+  // A write to bytes that the other core touched since the last meeting, and what those bytes held.
   struct Rewrite {
+    const isa::Instruction* inst;
     TrackedOperand operand;
     Races::Clash clash;
     std::vector<std::byte> before;
   };
-  std::optional<Rewrite> rewrite_;
+  std::vector<Rewrite> rewrites_;
 };
 
 }  // namespace kiln::sim

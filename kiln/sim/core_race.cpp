@@ -19,18 +19,16 @@ bool is_raced_for(const Tensor& t) {
          (t.role == Role::internal && t.memory == Memory::shared_hbm);
 }
 
-std::vector<std::byte> bytes_of(const TrackedOperand& o) {
+std::vector<std::byte> bytes_of(const Storage& storage, const Races::Clash& clash) {
   std::vector<std::byte> out;
-  for_spans(o, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
-    out.insert(out.end(), o.storage->data + byte, o.storage->data + byte + bytes);
-  });
+  for (const auto& [begin, end] : clash.ranges)
+    out.insert(out.end(), storage.data + begin, storage.data + end);
   return out;
 }
 
 }  // namespace
 
 void Core::check_races(const Instruction& inst) {
-  rewrite_.reset();
   for (const TrackedOperand& o : operands_) {
     if (!is_raced_for(program_.tensors[o.access->tensor])) continue;
     const ParamInfo* param = o.param >= 0 ? &info(inst.opcode).params[o.param] : nullptr;
@@ -41,19 +39,22 @@ void Core::check_races(const Instruction& inst) {
       const Races::Clash clash = common_.races.access(rank_, program_, inst, o, write);
       if (!clash.found) continue;
       if (!write) report_race(inst, o, clash);
+      if (clash.ranges.empty()) continue;
       queue_.wait();  // the other core's values must be there to be compared with
-      rewrite_ = Rewrite{o, clash, bytes_of(o)};
+      rewrites_.push_back({&inst, o, clash, bytes_of(*o.storage, clash)});
     }
   }
 }
 
-// A core wrote bytes that the other one wrote or read. Kernels do that with values that both have; when
-// nothing changes, no order matters.
-void Core::check_agreement(const Instruction& inst) {
+// A core wrote bytes that the other one wrote or read. Kernels do that with values that both have, step by
+// step; when they end with the same ones, no order matters.
+void Core::check_agreement() {
+  if (rewrites_.empty()) return;
   queue_.wait();
-  const Rewrite rewrite = std::move(*rewrite_);
-  rewrite_.reset();
-  if (bytes_of(rewrite.operand) != rewrite.before) report_race(inst, rewrite.operand, rewrite.clash);
+  for (const Rewrite& r : rewrites_) {
+    if (bytes_of(*r.operand.storage, r.clash) != r.before) report_race(*r.inst, r.operand, r.clash);
+  }
+  rewrites_.clear();
 }
 
 void Core::report_race(const Instruction& inst, const TrackedOperand& operand,

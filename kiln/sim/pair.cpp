@@ -95,6 +95,8 @@ void check_exchange(Core& core, int rank, Core& peer, const Arch& arch) {
 }
 
 void meet(Core& a, Core& b, const Arch& arch) {
+  a.check_agreement();
+  b.check_agreement();
   if (a.waiting_at()->opcode == Opcode::sendrecv) {
     check_exchange(a, 0, b, arch);
     check_exchange(b, 1, a, arch);
@@ -118,7 +120,10 @@ void run_together(const std::vector<std::unique_ptr<Core>>& cores, const Arch& a
       if (!ended[i]) ended[i] = cores[i]->advance();
       all_ended = all_ended && ended[i];
     }
-    if (all_ended) return;
+    if (all_ended) {
+      for (const auto& core : cores) core->check_agreement();
+      return;
+    }
     const bool pair = cores.size() == 2 && !ended[0] && !ended[1];
     if (!pair || !same_meeting(*cores[0], *cores[1])) deadlock(cores);
     meet(*cores[0], *cores[1], arch);

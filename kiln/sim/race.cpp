@@ -16,6 +16,19 @@ std::uint8_t first_foreign(const ByteMap& theirs, const ByteMap& mine, std::int6
 
 }  // namespace
 
+void Races::add_ranges(const Maps& m, int core, std::int64_t begin, std::int64_t end,
+                       std::vector<std::pair<std::int64_t, std::int64_t>>& out) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const bool theirs = m.write[1 - core].at(i) || m.read[1 - core].at(i);
+    if (!theirs || m.write[core].at(i)) continue;
+    if (!out.empty() && out.back().second == i) {
+      out.back().second = i + 1;
+    } else {
+      out.push_back({i, i + 1});
+    }
+  }
+}
+
 std::uint8_t Races::site(const isa::Program& program, const isa::Instruction& inst) {
   if (!sites_.empty() && sites_.back().inst == &inst) return static_cast<std::uint8_t>(sites_.size());
   if (sites_.size() + 1 >= kMany) return kMany;
@@ -42,13 +55,14 @@ Races::Clash Races::access(int core, const isa::Program& program, const isa::Ins
           &their_reads = m.read[1 - core];
   const ByteMap& my_writes = m.write[core];
   std::uint8_t wrote = 0, read = 0;
+  Clash clash;
   for_spans(operand, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
     if (!wrote) wrote = their_writes.first_nonzero(byte, byte + bytes);
     if (wrote && !writes) wrote = first_foreign(their_writes, my_writes, byte, byte + bytes);
     if (writes && !read) read = their_reads.first_nonzero(byte, byte + bytes);
+    if (writes && (read || wrote)) add_ranges(m, core, byte, byte + bytes, clash.ranges);
     mine.fill(byte, byte + bytes, own);
   });
-  Clash clash;
   const std::uint8_t other = read ? read : wrote;
   clash.found = other != 0;
   clash.they_write = !read;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "kiln/sim/byte_map.h"
@@ -23,9 +24,11 @@ class Races {
     bool they_write = false;  // else they read only
     const isa::Program* program = nullptr;
     const isa::Instruction* inst = nullptr;
+    // Of a write: the bytes that they touched and this core writes for the first time since the meeting.
+    std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
   };
-  // Records an access of `core` (0 or 1) and tells what it clashes with. Bytes that both cores wrote are each
-  // core's own: that the values agree has been checked.
+  // Records an access of `core` (0 or 1) and tells what it clashes with. Bytes that both cores write are each
+  // core's own: that the values agree is checked when they meet.
   Clash access(int core, const isa::Program& program, const isa::Instruction& inst,
                const TrackedOperand& operand, bool writes);
 
@@ -40,6 +43,8 @@ class Races {
   };
   std::uint8_t site(const isa::Program& program, const isa::Instruction& inst);
   Maps& maps(const Storage& storage);
+  static void add_ranges(const Maps& m, int core, std::int64_t begin, std::int64_t end,
+                         std::vector<std::pair<std::int64_t, std::int64_t>>& out);
 
   std::int64_t phase_ = 0;
   std::vector<Site> sites_;
