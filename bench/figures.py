@@ -32,7 +32,8 @@ def milliseconds(times):
 
 
 def ratio(ours, theirs):
-    return statistics.median(a / b for a, b in zip(ours, theirs))
+    """Of the best times: what else the machine does only ever adds, and adds more to work on two threads."""
+    return min(ours) / min(theirs)
 
 
 def seconds_of(call):

@@ -1,8 +1,8 @@
 """Measures Kiln beside its peers in one process, prints a table and writes build/bench.json.
 
 Rounds are interleaved: in each, the peer, Kiln, and Kiln with its checks compiled out work on the same arrays. A figure
-is the median of the rounds' ratios, so what slows the machine down for a while slows all of them down alike.
-docs/benchmarks.md says what the figures mean.
+is the ratio of the best times, because what else a machine does only ever adds to a time. docs/benchmarks.md says what
+the figures mean.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def options():
     parser = argparse.ArgumentParser(prog="bench/run", description="Measures Kiln beside NumPy and OpenBLAS.")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release", help="build to measure")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build" / "bench.json", help="where figures go")
-    parser.add_argument("--rounds", type=int, default=9, help="rounds of each program")
+    parser.add_argument("--rounds", type=int, default=15, help="rounds of each program")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="programs to measure")
     parser.add_argument("--quick", action="store_true", help="small arrays, one round, no build without checks")
     parser.add_argument("--strict", action="store_true", help="exit 1 when a limit is missed")

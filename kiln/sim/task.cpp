@@ -14,7 +14,7 @@ TaskQueue::~TaskQueue() {
     stop_ = true;
   }
   ready_.notify_all();
-  for (auto& w : workers_) w.join();
+  workers_.clear();
 }
 
 void TaskQueue::order(const TaskRef& after, const TaskRef& task) {
@@ -84,7 +84,7 @@ void TaskQueue::finish(const TaskRef& task) {
 // first.
 template <class Condition>
 void TaskQueue::sleep(std::unique_lock<std::mutex>& lock, std::condition_variable& signal, Condition until) {
-  constexpr int kLooks = 50, kPauses = 16;
+  constexpr int kLooks = 400, kPauses = 64;
   for (int look = 0; look < kLooks && !until(); ++look) {
     lock.unlock();
     for (int i = 0; i < kPauses; ++i) hwy::Pause();

@@ -10,10 +10,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include "kiln/isa/run.h"
+#include "kiln/sim/workers.h"
 
 namespace kiln::sim {
 
@@ -68,7 +68,7 @@ class TaskQueue {
   bool stop_ = false;
   std::atomic<std::int64_t> failed_at_{INT64_MAX};
   std::exception_ptr failure_;
-  std::vector<std::thread> workers_;
+  std::vector<Worker> workers_;
 };
 
 }  // namespace kiln::sim
