@@ -5,10 +5,10 @@ import importlib
 import inspect
 import json
 import os
-import tempfile
 
 from kiln import _specs
 from kiln._errors import refuse
+from kiln._files import write_aside
 from kiln.nki import _dtypes
 
 _calls = {}  # path -> the calls that are in the file
@@ -75,10 +75,7 @@ def decode(value):
 
 
 def _write(path, calls):
-    folder = os.path.dirname(os.path.abspath(path))
-    with tempfile.NamedTemporaryFile("w", dir=folder, prefix=os.path.basename(path), suffix=".part", delete=False) as file:
-        json.dump({"kiln_calls": 1, "calls": calls}, file, indent=1)
-    os.replace(file.name, path)
+    write_aside(path, json.dumps({"kiln_calls": 1, "calls": calls}, indent=1))
 
 
 def read(path):

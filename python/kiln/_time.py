@@ -3,28 +3,11 @@
 import html
 import json
 import os
-import tempfile
 
-from kiln import _kiln
+from kiln import _kiln, _specs
+from kiln._files import write_aside
 from kiln._program import plain
 from kiln.nki import _simulate
-
-
-def write_aside(path, data):
-    """Writes a file completely or not at all."""
-    folder = os.path.dirname(os.path.abspath(path))
-    handle, aside = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(path)}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data if isinstance(data, bytes) else data.encode())
-        os.replace(aside, path)
-    except BaseException:
-        os.unlink(aside)
-        raise
-
-
-def _us(ns):
-    return f"{ns / 1000:.2f} us"
 
 
 class Timing:
@@ -121,6 +104,11 @@ def _average_trips(cores, programs):
     return {name: round(total / entries) if entries else 0 for name, (entries, total) in report.loops.items()}
 
 
+def _shape(value):
+    """A Spec for a shape; arrays stay, because their values may decide how often loops run."""
+    return _specs.of_value(value) if isinstance(value, str) else value
+
+
 def time(kernel, *, trip_counts=None, what_if=(), reorder=False, advice=True):
     """A callable that times a kernel: kiln.time(kernel)(*args) returns a Timing. Arguments are arrays or shapes such as
     "float32[128,512]". Loops on registers take their trip counts from `trip_counts` ({name: n}); with arrays they are
@@ -129,18 +117,14 @@ def time(kernel, *, trip_counts=None, what_if=(), reorder=False, advice=True):
     what_if = [what_if] if isinstance(what_if, str) else list(what_if)
 
     def timed(*args, **kwargs):
-        from kiln import _specs
-
-        by_shape = [isinstance(_specs.of_value(v), _specs.Spec) and isinstance(v, (str, _specs.Spec))
-                    for v in [*args, *kwargs.values()]]
-        args = [_specs.with_arrays(_specs.of_value(v)) if isinstance(v, (str, _specs.Spec)) else v for v in args]
-        kwargs = {k: _specs.with_arrays(_specs.of_value(v)) if isinstance(v, (str, _specs.Spec)) else v
-                  for k, v in kwargs.items()}
+        by_shape = any(isinstance(_shape(v), _specs.Spec) for v in [*args, *kwargs.values()])
+        args = [_specs.with_arrays(_shape(v)) for v in args]
+        kwargs = {k: _specs.with_arrays(_shape(v)) for k, v in kwargs.items()}
         cores = _simulate.trace_cores(function, lnc, args, kwargs, getattr(kernel, "schedule", ()))
         programs = [core.program() for core in cores]
         _simulate.check_all(programs)
         trips = dict(trip_counts or {})
-        if not trips and not any(by_shape) and any(p.has_dynamic_loops for p in programs):
+        if not trips and not by_shape and any(p.has_dynamic_loops for p in programs):
             trips = _average_trips(cores, programs)
         return Timing(_kiln.time_programs(programs, trips, what_if, reorder, advice))
 

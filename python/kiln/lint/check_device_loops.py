@@ -5,7 +5,7 @@ import ast
 from .kinds import DYNAMIC_RANGE, LIST, REGISTER
 from .registry import check, hit
 from .scope import LOOP_FUNCTIONS, NO_REORDER
-from .syntax import FUNCTIONS, code, parameters, target_names, text, walk
+from .syntax import FUNCTIONS, code, conditions, parameters, target_names, text, walk
 
 CONVERSIONS = ("int", "float", "bool", "range", "abs", "min", "max", "divmod")
 CHANGING_METHODS = ("append", "extend", "pop", "clear")
@@ -55,13 +55,7 @@ def register_arithmetic(scope, node):
 
 @check("register_condition", ast.If, ast.IfExp, ast.BoolOp, ast.UnaryOp, ast.Assert)
 def register_condition(scope, node):
-    if isinstance(node, ast.BoolOp):
-        tests = node.values
-    elif isinstance(node, ast.UnaryOp):
-        tests = [node.operand] if isinstance(node.op, ast.Not) else []
-    else:
-        tests = [node.test]
-    for test in tests:
+    for test in conditions(node):
         if register_name(scope, [test]):
             yield hit(test, text=text(test))
 

@@ -6,7 +6,7 @@ from .kinds import TENSOR, TENSOR_ATTRIBUTES, is_none
 from .module import ISA, LANGUAGE
 from .old_forms import METHODS
 from .registry import check, hit
-from .syntax import FUNCTIONS, call_code, code, text
+from .syntax import FUNCTIONS, call_code, code, conditions, text
 
 FUNCTION_OF_OPERATOR = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Pow: "power", ast.Mod: "mod",
@@ -100,13 +100,7 @@ def as_call(scope, node):
 
 @check("tensor_truth", ast.If, ast.While, ast.IfExp, ast.BoolOp, ast.UnaryOp, ast.Assert)
 def tensor_truth(scope, node):
-    if isinstance(node, ast.BoolOp):
-        tests = node.values
-    elif isinstance(node, ast.UnaryOp):
-        tests = [node.operand] if isinstance(node.op, ast.Not) else []
-    else:
-        tests = [node.test]
-    for test in tests:
+    for test in conditions(node):
         if isinstance(test, (ast.Name, ast.Subscript)) and scope.kind(test) == TENSOR:
             yield hit(test, text=text(test))
 

@@ -10,7 +10,7 @@ from . import (  # they register their checks
     check_purity, check_statements, check_tensors,
 )  # fmt: skip
 from .finding import Finding
-from .module import Library, Module, Unreadable, read_source
+from .module import Importer, Module, Unreadable, read_source
 from .reach import Reach, find_kernels
 from .registry import CHECKS, MODULE_CHECKS, REACHED_CHECKS
 from .rules import BY_NAME, NEWEST, PROFILES
@@ -29,7 +29,7 @@ def check_file(path, kernels=None, profiles=PROFILES, api_version=NEWEST):
         text = read_source(os.fspath(path))
     except Unreadable as problem:
         return [run.whole_file("unreadable", os.fspath(path), str(problem))]
-    return run.source(text, os.fspath(path), kernels, Library())
+    return run.source(text, os.fspath(path), kernels, Importer())
 
 
 def check_function(function, profiles=PROFILES, api_version=NEWEST):
@@ -65,11 +65,11 @@ class _Run:
     def active(self, name):
         return BY_NAME[name].holds_for(self.profiles, self.api_version)
 
-    def source(self, text, filename, kernels, library):
+    def source(self, text, filename, kernels, importer):
         try:
-            module = Module(text, filename, library)
-            if library is not None:
-                library.adopt(module)
+            module = Module(text, filename, importer)
+            if importer is not None:
+                importer.adopt(module)
             return self.module(module, kernels)
         except SyntaxError as error:
             return [self.syntax_error(error, filename, text)]

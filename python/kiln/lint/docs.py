@@ -1,8 +1,9 @@
 """The tables of docs/language-lint.md; `python -m kiln.lint.docs PAGE` puts them into the page."""
 
-import os
 import re
 import sys
+
+from kiln._files import write_aside
 
 from .old_forms import OLD_FORMS
 from .rules import RULES
@@ -47,9 +48,7 @@ def refresh(page):
 def main(path):
     with open(path, encoding="utf-8") as file:
         page = refresh(file.read())
-    with open(path + ".new", "w", encoding="utf-8") as file:
-        file.write(page)
-    os.replace(path + ".new", path)
+    write_aside(path, page)
 
 
 if __name__ == "__main__":

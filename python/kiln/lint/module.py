@@ -34,11 +34,11 @@ def read_source(path):
 
 
 class Module:
-    """`library` finds the modules that this one imports; None means that imports are not followed."""
+    """`importer` finds the modules that this one imports; None means that imports are not followed."""
 
-    def __init__(self, source, filename, library=None):
+    def __init__(self, source, filename, importer=None):
         self.filename = filename
-        self.library = library
+        self.importer = importer
         self.tree = ast.parse(source, filename)
         self.lines = source.splitlines()
         self.imports = {}  # local name -> dotted name
@@ -157,7 +157,7 @@ def import_names(node):
     return {alias.asname or alias.name: f"{base}{joint}{alias.name}" for alias in node.names if alias.name != "*"}
 
 
-class Library:
+class Importer:
     """Finds the sources of imported modules: beside the file, and from the root of its package.
 
     Paths are shown as the first file was given, relative or absolute."""

@@ -114,9 +114,9 @@ class Reach:
                 self._refer(module, used, module.imports, depth + 1)
 
     def _import(self, module, dotted, depth=0):
-        if module.library is None or dotted.split(".")[0] in ("nki", "neuronxcc"):
+        if module.importer is None or dotted.split(".")[0] in ("nki", "neuronxcc"):
             return
-        found, rest = module.library.find(module, dotted)
+        found, rest = module.importer.find(module, dotted)
         if found is not None and len(rest) == 1 and found is not module:
             self._refer(found, rest[0], found.imports, depth + 1)
 

@@ -1,0 +1,19 @@
+"""Files that are written completely or not at all."""
+
+import contextlib
+import os
+import secrets
+
+
+def write_aside(path, data):
+    """Writes text or bytes beside the file, then puts it in its place."""
+    folder, name = os.path.split(os.path.abspath(path))
+    aside = os.path.join(folder, f".{name}.{secrets.token_hex(4)}")
+    try:
+        with open(aside, "xb") as file:
+            file.write(data if isinstance(data, bytes) else data.encode())
+        os.replace(aside, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(aside)
+        raise
