@@ -132,7 +132,9 @@ Outcome check(const CheckOptions& options) {
 Command add_check(CLI::App& root) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* app = root.add_subcommand("check", "tell whether programs are legal");
-  app->add_option("FILE", options->files, "programs as text, or one kernel in Python (.py); - is standard input")->required();
+  app->add_option("FILE", options->files,
+                  "programs as text, or one kernel in Python (.py); - is standard input")
+      ->required();
   add_target(*app, options->target);
   add_json(*app, options->json);
   app->footer(examples(

@@ -1,6 +1,7 @@
 // NeuronCore-v3 (trn2). Sources: aws-neuron/aws-neuron-sdk nki/guides/architecture,
 // nki/deep-dives/nki-dma-bandwidth-guide.rst; cost constants from the API notes up to release 2.26 and
 // published traces.
+#include "kiln/arch/gen3_timing.h"
 #include "kiln/arch/generations.h"
 
 namespace kiln {
@@ -42,29 +43,7 @@ const Arch kGen3 = {
         /* sync    */ {1.2, 0, 0, 0, 0, 0, 0, 64},
     },
     .dma = {16, 23, 27.2, 1300, 545, 350, 8, 0.9, 0.5, 0.5, 153},
-    .timing = {.tensor = {164, 2.3, 0, 0, 0, 0, 0, 52},
-               .vector = {154, 69, 60, 0, 0, 0, 0, 34},
-               .scalar = {158, 53, 0, 100, 90, 25, 42, 35},
-               .gpsimd = {30, 0, 0, 0, 0, 0, 0, 35},
-               .sync = {32, 32, 0, 0, 0, 0, 0, 32},
-               .matmul = {84, 4, 41, 0.5, 5120},
-               .dma = {.trigger_ns = {0, 100, 545, 275},
-                       .trigger_gap_ns = 55,
-                       .start_ns = {0, 740, 1331, 1006},
-                       .packet_ns = 8,
-                       .packet_bytes_per_ns = 27.3,
-                       .hbm_write_packet_ns = 24,
-                       .small_write_bytes = 512,
-                       .loaded_bytes_per_ns = 24.2,
-                       .partitions_per_engine = 8,
-                       .spread_ns = 300,
-                       .outstanding = 64},
-               .table_load_ns = 1283,
-               .register_load_ns = 650,
-               .loop_ns = 60,
-               .pair_ns = 1300,
-               .profiler_ns = 15600,
-               .benchmark_ns = 8000},
+    .timing = kGen3Timing,
     .features = {.hwdge = true,
                  .dma_indirect_transpose = true,
                  .tensor_transpose_mode = true,

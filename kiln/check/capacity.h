@@ -6,7 +6,8 @@
 
 namespace kiln::check {
 
-// memory.R8 or memory.R9 (a warning in SBUF) for every memory that overflowed: by how much, where, and who is alive there.
+// memory.R8 or memory.R9 (a warning in SBUF) for every memory that overflowed: by how much, where, and who is
+// alive there.
 void report_overflows(const isa::Program& program, const Arch& arch, const Liveness& liveness,
                       const Allocation& allocation, std::vector<Diagnostic>& out);
 

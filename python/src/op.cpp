@@ -44,8 +44,6 @@ PyType_Slot op_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(op_traverse)}
 void bind_ops(nb::module_& m) {
   nb::class_<Op>(m, "Op", nb::type_slots(op_slots), nb::dynamic_attr())
       .def_ro("name", &Op::name)
-      .def_prop_ro("is_alu", [](const Op& op) { return op.alu >= 0; })
-      .def_prop_ro("is_activation", [](const Op& op) { return op.act >= 0; })
       .def_rw("function", &Op::function, nb::arg().none())
       .def("__call__", &call)
       .def("__repr__", [](const Op& op) { return fmt::format("nl.{}", op.name); })

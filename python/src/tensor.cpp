@@ -323,8 +323,7 @@ void bind_attributes(nb::class_<Tensor>& cls) {
              return out;
            })
       .def("is_contiguous", [](const Tensor& t) { return is_contiguous(t.view); })
-      .def("is_indirect", [](const Tensor& t) { return t.view.access().dynamic != isa::kNone; })
-      .def("__text__", [](const Tensor& t) { return print(t.trace->kernel.program(), t.view.access()); });
+      .def("is_indirect", [](const Tensor& t) { return t.view.access().dynamic != isa::kNone; });
 }
 
 void bind_views(nb::class_<Tensor>& cls) {

@@ -72,7 +72,6 @@ void bind_timing(nb::module_& m) {
       .def_prop_ro("low_ns", [](const Timing& t) { return t.report.low_ns; })
       .def_prop_ro("high_ns", [](const Timing& t) { return t.report.high_ns; })
       .def_prop_ro("benchmark_latency_ns", [](const Timing& t) { return t.report.benchmark_latency_ns; })
-      .def_prop_ro("band_basis", [](const Timing& t) { return t.report.band_basis; })
       .def_prop_ro("bottleneck", [](const Timing& t) { return t.report.lanes[t.report.bottleneck].name; })
       .def_prop_ro("target", [](const Timing& t) { return std::string(t.report.target); })
       .def("text",
@@ -96,12 +95,6 @@ void bind_timing(nb::module_& m) {
   m.def("time_programs", &time_programs, nb::arg("programs"), nb::arg("trip_counts"), nb::arg("what_if"),
         nb::arg("reorder"), nb::arg("advice"));
   m.def("compare_timings", &compare);
-  m.def("timing_constants", [] {
-    nb::dict out;
-    for (const timing::Constant& c : timing::constants())
-      out[nb::str(c.name.data(), c.name.size())] = nb::str(c.text.data(), c.text.size());
-    return out;
-  });
 }
 
 }  // namespace kiln::python
