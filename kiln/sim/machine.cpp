@@ -79,26 +79,72 @@ void fill_unwritten(const isa::Tensor& t, const Storage& s) {
   }
 }
 
-// Outputs that the program did not write whole.
-void warn_unwritten(std::span<const isa::Program* const> programs, const SharedTensors& shared, bool fill,
-                    RunReport& report) {
+// A tensor that the caller gets back, once.
+template <class Fn>
+void for_results(std::span<const isa::Program* const> programs, Fn&& fn) {
   std::set<std::string, std::less<>> seen;
   for (const isa::Program* p : programs) {
     for (const isa::Tensor& t : p->tensors) {
-      if (t.role != isa::Role::output || !seen.insert(t.name).second) continue;
-      const Storage& s = *shared.at(t.name).storage;
-      if (s.shadow.is_uniform(0)) continue;
-      Diagnostic d = run_diagnostic(
-          "run.R9", fmt::format("{} of the {} bytes of `{}` are never written, first those of element {}",
-                                s.shadow.count_nonzero(), s.rows * s.row_bytes, t.name,
-                                index_text(t, s.shadow.find_nonzero() / size_bytes(t.dtype))));
-      d.severity = Severity::warning;
-      d.category = Category::undefined;
-      d.loc = p->locs[t.loc];
-      report.warnings.push_back(std::move(d));
-      if (fill) fill_unwritten(t, s);
+      const bool is_result = t.role == isa::Role::output || t.role == isa::Role::inout;
+      if (is_result && seen.insert(t.name).second) fn(*p, t);
     }
   }
+}
+
+// Outputs that the program did not write whole.
+void warn_unwritten(std::span<const isa::Program* const> programs, const SharedTensors& shared, bool fill,
+                    RunReport& report) {
+  for_results(programs, [&](const isa::Program& p, const isa::Tensor& t) {
+    const Storage& s = *shared.at(t.name).storage;
+    if (t.role != isa::Role::output || s.shadow.is_uniform(0)) return;
+    Diagnostic d = run_diagnostic(
+        "run.R9", fmt::format("{} of the {} bytes of `{}` are never written, first those of element {}",
+                              s.shadow.count_nonzero(), s.rows * s.row_bytes, t.name,
+                              index_text(t, s.shadow.find_nonzero() / size_bytes(t.dtype))));
+    d.severity = Severity::warning;
+    d.category = Category::undefined;
+    d.loc = p.locs[t.loc];
+    report.warnings.push_back(std::move(d));
+    if (fill) fill_unwritten(t, s);
+  });
+}
+
+// Padding of scale tiles that was copied out: 0, and a warning, for the chip leaves there what it finds.
+void settle_padding(const isa::Tensor& t, Storage& s, const Origins& origins, std::int64_t first,
+                    RunReport& report) {
+  const auto* arrival = origins.arrival(&s, s.shadow.at(first));
+  Diagnostic d = run_diagnostic("run.R12", fmt::format("element {} of `{}` is no scale",
+                                                       index_text(t, first / size_bytes(t.dtype)), t.name));
+  d.severity = Severity::warning;
+  d.category = Category::undefined;
+  if (arrival) d.loc = arrival->program->locs[arrival->inst->loc];
+  report.warnings.push_back(std::move(d));
+  for (std::int64_t at = first; at < s.rows * s.row_bytes; ++at) {
+    if (!origins.is_padding(s.shadow.at(at))) continue;
+    s.data[at] = std::byte{0};
+    s.shadow.fill(at, at + 1, 0);
+  }
+}
+
+// What depends on bytes that were never written and still lies in an output.
+void check_arrivals(std::span<const isa::Program* const> programs, const SharedTensors& shared,
+                    const Origins& origins, RunReport& report) {
+  if (!origins.any_arrivals()) return;
+  for_results(programs, [&](const isa::Program&, const isa::Tensor& t) {
+    Storage& s = *shared.at(t.name).storage;
+    for (std::int64_t at = s.shadow.find_nonzero(); at < s.rows * s.row_bytes; ++at) {
+      const isa::Shadow shadow = s.shadow.at(at);
+      if (shadow == 0) continue;
+      const auto* arrival = origins.arrival(&s, shadow);
+      if (!arrival) continue;  // nothing wrote there
+      if (origins.is_padding(shadow)) {
+        settle_padding(t, s, origins, at, report);
+        continue;
+      }
+      throw Error(unwritten_diagnostic(origins, shadow, "run.R1", index_text(t, at / size_bytes(t.dtype)), t,
+                                       isa::InstView(*arrival->program, *arrival->inst), "output"));
+    }
+  });
 }
 
 }  // namespace
@@ -123,6 +169,7 @@ RunReport run(std::span<const isa::Program* const> programs, const Arch& arch, c
   }
   queue.wait();
   report.warnings = common.warnings.take();
+  check_arrivals(programs, common.tensors, common.origins, report);
   warn_unwritten(programs, common.tensors, options.fill_unwritten, report);
   return report;
 }

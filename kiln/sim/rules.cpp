@@ -28,6 +28,10 @@ constexpr RuleText kRules[] = {
      "declare it alike in both programs, or give it another name in one of them"},
     {"run.R11", "accesses of the two cores of a pair to the same bytes are ordered when one of them writes",
      "put a core_barrier on the tensor between them, or let each core write its own part"},
+    {"run.R12",
+     "of a scale tile only the rows that hold scales reach an output: the rows between them are whatever the "
+     "memory held, 0 in this run",
+     "memset the scale tile before quantize_mx, or copy the 4 rows of scales of each quadrant"},
 };
 
 }  // namespace

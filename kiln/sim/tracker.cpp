@@ -4,6 +4,7 @@
 
 #include "kiln/isa/check.h"
 #include "kiln/isa/engine_state.h"
+#include "kiln/isa/mx.h"
 #include "kiln/isa/print.h"
 #include "kiln/sim/checks.h"
 #include "kiln/sim/rules.h"
@@ -57,6 +58,18 @@ Shadow Origins::add(const isa::Program& program, isa::TensorId tensor) {
   return static_cast<Shadow>(known_.size());
 }
 
+Shadow Origins::padding_of(Shadow shadow) {
+  const Origin* origin = find(shadow);
+  if (!origin || origin->plain) return shadow;
+  for (std::size_t i = 0; i < known_.size(); ++i) {
+    if (known_[i].plain == shadow) return static_cast<Shadow>(i + 1);
+  }
+  const Shadow padding = add(*origin->program, origin->tensor);
+  if (padding > known_.size()) return shadow;
+  known_.back().plain = shadow;
+  return padding;
+}
+
 Region region_of(const TrackedOperand& o) {
   const Tile& t = o.tile;
   const std::int64_t row_bytes = o.storage->row_bytes;
@@ -99,6 +112,7 @@ bool Tracker::is_clean(int param) {
 
 std::vector<Shadow> Tracker::read(int param) {
   std::vector<Shadow> out;
+  const bool copies = inst().opcode == isa::Opcode::dma_copy || inst().opcode == isa::Opcode::tensor_copy;
   for (const TrackedOperand& o : operands_) {
     if (o.param != param) continue;
     const std::size_t base = out.size();
@@ -107,8 +121,9 @@ std::vector<Shadow> Tracker::read(int param) {
     const std::int64_t size = o.tile.element_bytes();
     for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
       for (std::int64_t i = 0; i < n; ++i) {
-        const Shadow s = o.storage->shadow.first_nonzero(byte + i * size, byte + (i + 1) * size);
+        Shadow s = o.storage->shadow.first_nonzero(byte + i * size, byte + (i + 1) * size);
         saw_unwritten |= s != 0;
+        if (!copies && origins_.is_padding(s)) s = origins_.find(s)->plain;
         out[base + first + i] = s;
       }
     });
@@ -125,7 +140,7 @@ void Tracker::write(int param, const std::vector<Shadow>& shadow) {
       for (end = i + 1; end < n && shadow[first + end] == shadow[first + i];) ++end;
       const bool fresh = !o.storage->shadow.all(byte + i * size, byte + end * size, shadow[first + i]);
       if (shadow[first + i] && t.role != isa::Role::internal && fresh)  // copied onto itself: nothing changes
-        report(o, shadow[first + i], first + i, "run.R1", "output");
+        origins_.arrive(o.storage, shadow[first + i], {&program(), &inst()});
       o.storage->shadow.fill(byte + i * size, byte + end * size, shadow[first + i]);
     }
   });
@@ -148,7 +163,7 @@ void Tracker::write_where(int param, const std::vector<Shadow>& shadow,
     for (std::int64_t i = 0; i < n; ++i) {
       if (!where[first + i]) continue;
       if (shadow[first + i] && t.role != isa::Role::internal)
-        report(o, shadow[first + i], first + i, "run.R1", "output");
+        origins_.arrive(o.storage, shadow[first + i], {&program(), &inst()});
       const std::int64_t at = byte + i * size;
       o.storage->shadow.fill(at, at + size, shadow[first + i]);
       if (t.memory == Memory::psum) o.storage->psum.fill(at, at + size, 1);
@@ -243,24 +258,46 @@ void Tracker::warn(int number, std::string found) {
                 [&] { return isa::rule_diagnostic(*this, arch(), number, Severity::warning, found, {}); });
 }
 
-void Tracker::report(const TrackedOperand& o, Shadow shadow, std::int64_t element, const char* code,
-                     const char* what) {
-  const Origins::Origin* origin = origins_.find(shadow);
+void Tracker::mark_padding() {
+  using namespace isa::args::quantize_mx;
+  if (inst().opcode != isa::Opcode::quantize_mx) return;
+  const TrackedOperand& o = operand(dst_scale);
+  if (o.storage->shadow.is_uniform(0)) return;
+  const std::int64_t data_rows = partitions(src), columns = o.tile.free_size, size = o.tile.element_bytes();
+  for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t row = (first + i) / columns, at = byte + i * size;
+      if (isa::is_scale_row(row, data_rows)) continue;
+      if (const Shadow s = o.storage->shadow.at(at))
+        o.storage->shadow.fill(at, at + size, origins_.padding_of(s));
+    }
+  });
+}
+
+Diagnostic unwritten_diagnostic(const Origins& origins, Shadow shadow, const char* code,
+                                const std::string& element, const isa::Tensor& reached,
+                                const isa::InstView& inst, const char* what) {
+  const Origins::Origin* origin = origins.find(shadow);
   const isa::Tensor* from = origin ? &origin->program->tensors[origin->tensor] : nullptr;
-  const isa::Tensor& reached = program().tensors[o.access->tensor];
   Diagnostic d = run_diagnostic(
-      code, fmt::format("element {} of `{}` depends on bytes of {} that were never written",
-                        index_text(*o.access, element), reached.name,
-                        from ? fmt::format("`{}`", from->name) : std::string("a tensor declared late")));
+      code,
+      fmt::format("element {} of `{}` depends on bytes of {} that were never written", element, reached.name,
+                  from ? fmt::format("`{}`", from->name) : std::string("a tensor declared late")));
   d.category = Category::undefined;
-  d.loc = loc();
-  d.context = isa::print(program(), inst());
+  d.loc = inst.loc();
+  d.context = isa::print(inst.program(), inst.inst());
   if (from)
     d.notes.push_back(
         {fmt::format("`{}` ({} in {}) was declared here", from->name, name(from->dtype), name(from->memory)),
          origin->program->locs[from->loc]});
   d.allowed = fmt::format("an {} that depends on written bytes only", what);
-  throw Error(std::move(d));
+  return d;
+}
+
+void Tracker::report(const TrackedOperand& o, Shadow shadow, std::int64_t element, const char* code,
+                     const char* what) {
+  throw Error(unwritten_diagnostic(origins_, shadow, code, index_text(*o.access, element),
+                                   program().tensors[o.access->tensor], *this, what));
 }
 
 void Tracker::check_sink(const TrackedOperand& o, const char* what) {

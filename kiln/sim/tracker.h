@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <vector>
 
 #include "kiln/isa/run.h"
@@ -10,8 +11,8 @@
 
 namespace kiln::sim {
 
-// Where bytes that were never written come from, on all cores of a run. The last number stands for every
-// origin that has none of its own.
+// Where bytes that were never written come from, on all cores of a run, and which instruction brought what
+// depends on them into an output. The last number stands for every origin that has none of its own.
 class Origins {
  public:
   isa::Shadow add(const isa::Program& program, isa::TensorId tensor);
@@ -19,14 +20,43 @@ class Origins {
   struct Origin {
     const isa::Program* program;
     isa::TensorId tensor;
+    isa::Shadow plain = 0;  // of a scale tile's padding: the shadow that the tensor has elsewhere
   };
   const Origin* find(isa::Shadow shadow) const {
     return shadow <= known_.size() ? &known_[shadow - 1] : nullptr;
   }
 
+  // The rows of a scale tile that hold no scale may be carried along by copies; any other use is like that of
+  // every unwritten byte.
+  isa::Shadow padding_of(isa::Shadow shadow);
+  bool is_padding(isa::Shadow shadow) const {
+    return shadow != 0 && shadow <= known_.size() && known_[shadow - 1].plain != 0;
+  }
+
+  // The last instruction that stored values of an origin into an output. What matters is whether they are
+  // still there at the end.
+  struct Arrival {
+    const isa::Program* program;
+    const isa::Instruction* inst;
+  };
+  void arrive(const Storage* output, isa::Shadow shadow, Arrival arrival) {
+    arrivals_[{output, shadow}] = arrival;
+  }
+  const Arrival* arrival(const Storage* output, isa::Shadow shadow) const {
+    const auto it = arrivals_.find({output, shadow});
+    return it == arrivals_.end() ? nullptr : &it->second;
+  }
+  bool any_arrivals() const { return !arrivals_.empty(); }
+
  private:
   std::vector<Origin> known_;
+  std::map<std::pair<const Storage*, isa::Shadow>, Arrival> arrivals_;
 };
+
+// The diagnostic for an element that depends on bytes that were never written.
+Diagnostic unwritten_diagnostic(const Origins& origins, isa::Shadow shadow, const char* code,
+                                const std::string& element, const isa::Tensor& reached,
+                                const isa::InstView& inst, const char* what);
 
 // What engines hold between instructions, as far as the tracker cares.
 struct TrackedState {
@@ -46,7 +76,7 @@ Region region_of(const TrackedOperand& operand);
 
 class Tracker final : public isa::Track {
  public:
-  Tracker(const isa::Program& program, const isa::Instruction& inst, const Arch& arch, const Origins& origins,
+  Tracker(const isa::Program& program, const isa::Instruction& inst, const Arch& arch, Origins& origins,
           TrackedState& state, std::vector<TrackedOperand>& operands, isa::WarningSink& warnings)
       : Track(program, inst, arch),
         origins_(origins),
@@ -71,6 +101,9 @@ class Tracker final : public isa::Track {
   [[noreturn]] void fail(int number, std::string found) override;
   void warn(int number, std::string found) override;
 
+  // Unwritten rows of a scale tile that hold no scale are padding now.
+  void mark_padding();
+
   // An index, predicate or register source must not hold bytes that were never written.
   void check_sinks();
   void check_sink(const TrackedOperand& operand, const char* what);
@@ -87,7 +120,7 @@ class Tracker final : public isa::Track {
   [[noreturn]] void report(const TrackedOperand& o, isa::Shadow shadow, std::int64_t element,
                            const char* rule, const char* what);
 
-  const Origins& origins_;
+  Origins& origins_;
   TrackedState& state_;
   std::vector<TrackedOperand>& operands_;
   isa::WarningSink& warnings_;

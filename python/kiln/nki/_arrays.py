@@ -6,14 +6,19 @@ import numpy as np
 from kiln._errors import refuse
 from kiln.nki import _dtypes
 
-# NKI dtype -> NumPy dtype. Packed types have none: their bits travel as unsigned integers.
-_NUMPY = {
-    "bool_": np.dtype(np.bool_),
-    "tfloat32": np.dtype(np.float32),
+# Packed types have no NumPy dtype of their own: their bits come back as unsigned integers.
+_PACKED = {
     "float8_e4m3fn_x4": np.dtype(np.uint32),
     "float8_e5m2_x4": np.dtype(np.uint32),
     "float4_e2m1fn_x4": np.dtype(np.uint16),
 }
+# NKI dtype -> NumPy dtype.
+_NUMPY = {"bool_": np.dtype(np.bool_), "tfloat32": np.dtype(np.float32), **_PACKED}
+# An argument says that its integers are packed by a dtype of one field with the packed type's name. NumPy
+# finds it by that name, as it finds ml_dtypes' names: bits.view(nl.float8_e4m3fn_x4).
+_NUMPY_PACKED = {name: np.dtype([(name, bits)]) for name, bits in _PACKED.items()}
+for _name, _dtype in _NUMPY_PACKED.items():
+    np.sctypeDict.setdefault(_name, _dtype)
 
 
 def numpy_dtype(dtype):
@@ -29,8 +34,8 @@ def numpy_dtype(dtype):
 
 def nki_dtype(dtype):
     """The NKI dtype of a NumPy dtype; refuses 64-bit types and the like."""
-    name = np.dtype(dtype).name
-    name = {"bool": "bool_"}.get(name, name)
+    dtype = np.dtype(dtype)
+    name = dtype.names[0] if dtype in _NUMPY_PACKED.values() else {"bool": "bool_"}.get(dtype.name, dtype.name)
     if name not in _dtypes.ALL:
         hint = {"float64": "float32", "int64": "int32", "uint64": "uint32"}.get(name, "float32")
         refuse("nki.R15", "kernel arguments have a dtype of NKI", f"an array of {name}",
