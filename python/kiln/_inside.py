@@ -29,34 +29,46 @@ def with_values():
         _this_thread.values = before
 
 
-def run_fragment(fragment, arguments, fill):
-    """Runs a fragment on copies of the arguments; name -> array of every tensor that enters or leaves it."""
+def _run(fragments, arguments, fill):
+    """Runs fragments on copies of the arguments; name -> array of every tensor that enters or leaves them."""
     arrays = {}
-    for tensor in fragment.tensors:
+    for tensor in (t for f in fragments for t in f.tensors):
         name = tensor["name"]
-        if tensor["role"] == "internal":
+        if tensor["role"] == "internal" or name in arrays:
             continue
         if name in arguments:
             arrays[name] = arguments[name][0].array.copy()
         else:
             arrays[name] = np.empty(tensor["shape"], _arrays.numpy_dtype(tensor["dtype"]))
             _arrays.bytes_of(arrays[name])[:] = fill
-    _kiln.run([fragment], {n: _arrays.bytes_of(a) for n, a in arrays.items()})
+    _kiln.run(fragments, {n: _arrays.bytes_of(a) for n, a in arrays.items()})
     return arrays
 
 
-def tensor_values(program, arguments, ids, last=None):
-    """id -> (array, mask of what nobody has written) of whole tensors, after instruction `last` or at the end."""
-    names = {i: program.tensors[i]["name"] for i in ids}
+def tensor_values(programs, arguments, wanted):
+    """(core, id) -> (array, mask of what nobody has written) of whole tensors at the end of the programs."""
+    fragments = [_kiln.fragment(p, [i for c, i in wanted if c == core], f"core {core}: ", len(programs))
+                 for core, p in enumerate(programs)]
     # What nobody wrote still holds what the buffer held: it differs between two fillings.
-    fragment = _kiln.fragment(program, ids, last)
-    first, second = (run_fragment(fragment, arguments, fill) for fill in (0x00, 0xA5))
+    first, second = (_run(fragments, arguments, fill) for fill in (0x00, 0xA5))
     out = {}
-    for i, n in names.items():
+    for core, i in wanted:
+        n = fragments[core].tensors[i]["name"]
         same = _arrays.bytes_of(first[n]) == _arrays.bytes_of(second[n])
         unwritten = ~same.reshape(first[n].size, -1).all(axis=1).reshape(first[n].shape)
-        out[i] = (first[n], unwritten)
+        out[core, i] = (first[n], unwritten)
     return out
+
+
+def _so_far(kernel):
+    """The programs that tell what the core whose Python runs has done until now, that core's last."""
+    mine = _kiln.first_pass(_kiln.finish(kernel.trace, []), kernel.trace.open_loops)
+    met = _kiln.meetings(mine)
+    if kernel.trace.lnc == 1 or not met:
+        return [mine]
+    if kernel.trace.program_id == 0:
+        raise NotReady("core 0 has met core 1, whose Python runs later; core 1 can show its tensors")
+    return [_kiln.cut_at_meeting(kernel.peer.program(), met), mine]
 
 
 def _view(base, tensor):
@@ -75,15 +87,12 @@ def values(tensor):
         raise NotReady("its kernel is not running")
     if not getattr(_this_thread, "values", False):
         raise NotReady("the kernel runs on shapes only")
-    if kernel.trace.lnc > 1:
-        raise NotReady("one of two cores")
-    if kernel.trace.open_loops:
-        raise NotReady("inside a loop on the device")
     if tensor.is_indirect():
         raise NotReady("a run-time address")
-    program = _kiln.finish(kernel.trace, [])
+    programs = _so_far(kernel)
+    key = (len(programs) - 1, tensor.tensor_id)
     try:
-        base, unwritten = tensor_values(program, kernel.arguments, [tensor.tensor_id])[tensor.tensor_id]
+        base, unwritten = tensor_values(programs, kernel.arguments, [key])[key]
     except NkiValidationError as error:
         raise NotReady(error.diagnostics[0].found) from None
     wide = np.broadcast_to(unwritten[..., None], (*unwritten.shape, base.dtype.itemsize))
@@ -116,7 +125,8 @@ def _text_of_values(tensor):
     except NotReady as why:
         return f"(no values: {why})"
     plain = shown.astype(np.float32) if shown.dtype.kind == "V" else shown  # ml_dtypes print as their values
-    return str(np.ma.masked_array(plain.data, plain.mask))
+    text = str(np.ma.masked_array(plain.data, plain.mask))
+    return f"(in the first pass of the loop)\n{text}" if tensor.trace.open_loops else text
 
 
 def text(tensor):

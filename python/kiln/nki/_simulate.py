@@ -17,8 +17,10 @@ class NkiWarning(UserWarning):
 
 def trace_cores(function, lnc, args, kwargs, schedule=()):
     """One TracedKernel per core of the logical core."""
-    target = _env.target()
-    return [TracedKernel(function, args, kwargs, target, lnc, core, schedule) for core in range(lnc)]
+    target, cores = _env.target(), []
+    for core in range(lnc):
+        cores.append(TracedKernel(function, args, kwargs, target, lnc, core, schedule, cores[-1] if cores else None))
+    return cores
 
 
 def check_all(programs):

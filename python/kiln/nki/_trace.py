@@ -33,9 +33,11 @@ def running(what):
 
 
 class TracedKernel:
-    """A kernel that ran once with arguments: `trace`, `arguments` (name -> Argument) and `result` (its return value)."""
+    """A kernel that ran once with arguments: `trace`, `arguments` (name -> Argument), `result` (its return value) and
+    `peer`, the core of the pair that ran before."""
 
-    def __init__(self, function, args, kwargs, target, lnc=1, program_id=0, schedule=()):
+    def __init__(self, function, args, kwargs, target, lnc=1, program_id=0, schedule=(), peer=None):
+        self.peer = peer
         self.trace = _kiln.Trace(getattr(function, "__name__", "kernel"), target, lnc, program_id, _env.max_instructions())
         self.arguments = {}
         self._constants = {}
