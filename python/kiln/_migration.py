@@ -32,7 +32,8 @@ def import_hint(name):
 
 def _told(form):
     """A row of the lint's table as a sentence; places that are filled from code stay open."""
-    return f"it {form.what} in NKI {form.since}: " + re.sub(r"\{\w+\}", "…", form.rewrite)
+    word = "in" if form.what.startswith(("was", "moved")) else "since"
+    return f"it {form.what} {word} NKI {form.since}: " + re.sub(r"\{\w+\}", "…", form.rewrite)
 
 
 def name_hint(name):
@@ -42,12 +43,12 @@ def name_hint(name):
     return _told(OLD_NAMES[name]) if name in OLD_NAMES else None
 
 
-def keyword_hint(function, keyword):
-    """What became of a keyword of an nki.isa function, or None."""
+def keyword_hint(package, function, keyword):
+    """What became of a keyword of a function of nki.isa or nki.language, or None."""
     from kiln.lint.old_forms import OLD_KEYWORDS
 
     for name in (function, "*"):
-        form = OLD_KEYWORDS.get((f"nki.isa.{name}", keyword))
+        form = OLD_KEYWORDS.get((f"{package}.{name}", keyword))
         if form:
             return _told(form)
     return None
@@ -66,7 +67,7 @@ def _table(*rows):
 def tables():
     """mark -> table, for the page."""
     from kiln.lint.docs import old_form_table
-    from kiln.nki import _removed, _version
+    from kiln.nki import _changes, _removed
 
     names = [(f"`nl.{n}`", new) for n, new in _removed.LANGUAGE.items()]
     names += [(f"`tensor.{n}`", new) for n, new in _removed.TENSOR.items()]
@@ -74,7 +75,9 @@ def tables():
         "imports": _table(("old import", "until", "write"), *((f"`{o}`", v, f"`{n}`") for o, v, n in IMPORTS)),
         "names": _table(("old name", "write"), *names),
         "forms": old_form_table(),
-        "versions": _table(("since", "what", "before", "from then on"), *_version.CHANGES),
+        "versions": _table(("since", "what", "before", "from then on"),
+                           *((c.since, c.what, c.before, c.after) for c in _changes.CHANGES)),
+        "kept": _table(("since", "what", "Kiln, in every version"), *_changes.KEPT),
     }
 
 

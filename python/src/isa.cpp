@@ -31,7 +31,15 @@ struct Function {
 };
 std::deque<Function> functions;
 PyObject* name_keyword = nullptr;  // "name"
-PyObject* keyword_hint = nullptr;  // (function, keyword) -> help text or None
+PyObject* call_hint = nullptr;     // (kind of mistake, function, parameter, value) -> help text or None
+
+// What to tell about a call in the form of an older NKI, or `otherwise`.
+std::string hint(const char* kind, const Function& f, std::string_view parameter, nb::handle value,
+                 std::string otherwise) {
+  if (!call_hint) return otherwise;
+  nb::object text = nb::borrow(call_hint)(kind, f.name, std::string(parameter), value);
+  return text.is_none() ? otherwise : nb::cast<std::string>(text);
+}
 
 [[noreturn]] void bad_call(const Function& f, std::string found, std::string help) {
   refuse("nki.R10", fmt::format("the call fits the signature {}", signature(info(f.opcode))),
@@ -44,7 +52,7 @@ PyObject* keyword_hint = nullptr;  // (function, keyword) -> help text or None
            fmt::format("`{}` of nisa.{} is {} `{}`", param.name, f.name,
                        nb::isinstance<nb::str>(value) ? "the string" : "a",
                        nb::isinstance<nb::str>(value) ? nb::cast<std::string>(value) : kind_of(value)),
-           std::move(help));
+           hint("argument", f, param.name, value, std::move(help)));
 }
 
 const Tensor& tile_of(const Function& f, const ParamInfo& param, Trace& trace, nb::handle value) {
@@ -113,11 +121,18 @@ void push_op(const Function& f, const ParamInfo& param, isa::Kernel& k, nb::hand
   const Op& op = nb::cast<const Op&>(value);
   const int number = activation ? op.act : op.alu;
   if (number < 0)
-    bad_call(f, fmt::format("`{}` of nisa.{} is nl.{}", param.name, f.name, op.name),
+    bad_call(
+        f, fmt::format("`{}` of nisa.{} is nl.{}", param.name, f.name, op.name),
+        hint("argument", f, param.name, value,
              activation ? "nl." + op.name +
                               " is no activation function; the scalar engine has exp, relu, gelu, rsqrt, ..."
-                        : "nl." + op.name + " is no ALU operator; those are add, multiply, maximum, ...");
+                        : "nl." + op.name + " is no ALU operator; those are add, multiply, maximum, ..."));
   k.push_enum(number);
+}
+
+// Members of our enums are ints to Python; as a number each is a slip.
+bool is_enum_member(nb::handle value) {
+  return !PyLong_CheckExact(value.ptr()) && nb::isinstance(value, nb::module_::import_("enum").attr("Enum"));
 }
 
 std::vector<std::int64_t> to_ints(const Function& f, const ParamInfo& param, nb::handle value) {
@@ -164,7 +179,7 @@ void push_attribute(const Function& f, const ParamInfo& param, Trace& trace, nb:
       return bad_argument(f, param, value, "pass True or False");
     case AttrType::Int:
     case AttrType::OptInt:
-      if (const auto i = as_int(value)) return k.push(*i);
+      if (const auto i = as_int(value); i && !is_enum_member(value)) return k.push(*i);
       return bad_argument(f, param, value, "pass an int");
     case AttrType::Float:
       if (const auto i = as_int(value)) return k.push(static_cast<double>(*i));
@@ -219,12 +234,9 @@ void bind(const Function& f, PyObject* const* args, Py_ssize_t count, PyObject* 
       if (PyUnicode_Compare(f.names[p], key) == 0) slot = &bound[p];
     }
     if (!slot) {
-      std::string word = nb::cast<std::string>(nb::borrow(key)), help = "see the signature";
-      if (keyword_hint) {
-        nb::object hint = nb::borrow(keyword_hint)(f.name, word);
-        if (!hint.is_none()) help = nb::cast<std::string>(hint);
-      }
-      bad_call(f, fmt::format("nisa.{} has no parameter `{}`", f.name, word), help);
+      const auto word = nb::cast<std::string>(nb::borrow(key));
+      bad_call(f, fmt::format("nisa.{} has no parameter `{}`", f.name, word),
+               hint("keyword", f, word, nb::none(), "see the signature"));
     }
     if (*slot)
       bad_call(f,
@@ -248,7 +260,7 @@ nb::object issue(const Function& f, PyObject* const* args, Py_ssize_t count, PyO
     const bool none = !bound[i] || bound[i] == Py_None;
     if (none && param.required)
       bad_call(f, fmt::format("nisa.{} without `{}`{}", f.name, param.name, bound[i] ? " (None)" : ""),
-               fmt::format("pass {}=", param.name));
+               hint("missing", f, param.name, nb::none(), fmt::format("pass {}=", param.name)));
     if (none) {
       push_default(trace.kernel, defaults[i]);
     } else if (param.is_tile()) {
@@ -303,7 +315,7 @@ void bind_isa(nb::module_& m) {
     table[f.name.c_str()] = nb::steal(PyCFunction_NewEx(&f.def, self.ptr(), module_name.ptr()));
   }
   m.attr("isa_functions") = table;
-  m.def("set_keyword_hint", [](nb::object fn) { keyword_hint = fn.release().ptr(); });
+  m.def("set_call_hint", [](nb::object fn) { call_hint = fn.release().ptr(); });
   m.def("isa_signature", [](const std::string& name) {
     isa::Opcode op;
     if (!isa::parse_opcode(name, op)) throw nb::key_error(name.c_str());

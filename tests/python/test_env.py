@@ -100,13 +100,6 @@ def test_low_precision_as_float32(monkeypatch):
         three_steps(x.copy())
 
 
-def test_low_precision_as_float32_was_the_default_before_0_4(version):
-    x = np.full((1, 1), 1 / 3, ml_dtypes.bfloat16)
-    version("0.3.0")
-    want = ((x.astype(np.float32) + 1) * 3 - 1).astype(ml_dtypes.bfloat16)
-    np.testing.assert_array_equal(three_steps(x.copy()), want)
-
-
 def test_bits_stay_bits_without_precision(monkeypatch):
     """A tensor that is seen through another dtype keeps its format, and so does what meets it."""
     def kernel(x):
@@ -142,35 +135,6 @@ def test_matmul_without_precision(monkeypatch, lnc):
     a, b = (rng.standard_normal((64, 64)).astype(ml_dtypes.bfloat16) for _ in range(2))
     want = a.astype(np.float64).T @ b.astype(np.float64)
     np.testing.assert_allclose(kernel[lnc](a, b).astype(np.float64), want, rtol=2**-8, atol=1e-4)
-
-
-def test_names_come_with_their_version(version):
-    for chosen in _version.KNOWN:
-        version(chosen)
-        for since, module, name in _version._NEW:
-            assert hasattr(getattr(nki, module), name) == (since <= chosen), (chosen, name)
-
-
-def test_copy_was_rounded_before_0_6(version):
-    x = np.array([[2**24 + 1, 5]], np.int32)
-    np.testing.assert_array_equal(copy_kernel(x), x)
-    version("0.5.0")
-    np.testing.assert_array_equal(copy_kernel(x), [[2**24, 5]])
-
-
-def test_rsqrt_took_psum_before_0_5(version):
-    def kernel(x):
-        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-        p = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.psum)
-        nisa.tensor_copy(p, nl.load(x))
-        nl.store(out, nl.rsqrt(p))
-        return out
-
-    x = np.full((2, 4), 4.0, np.float32)
-    with pytest.raises(kiln.NkiValidationError):
-        nki.simulate(kernel)(x)
-    version("0.4.0")
-    np.testing.assert_allclose(nki.simulate(kernel)(x), 0.5, rtol=1e-3)
 
 
 def test_unknown_versions_are_refused(version):

@@ -99,7 +99,8 @@ OLD_KEYWORDS = {tuple(form.name[:-2].split("(")): form for form in OLD_FORMS if 
 # Names that came later than 0.2.0.
 NEW_NAMES = {
     f"{LANGUAGE}.fori_loop": "0.6.0", f"{LANGUAGE}.while_loop": "0.6.0", f"{LANGUAGE}.float8_e8m0fnu": "0.5.0",
-    f"{LANGUAGE}.abs_max": "0.4.0", f"{LANGUAGE}.abs_min": "0.4.0", f"{ISA}.activate2": "0.4.0",
+    f"{LANGUAGE}.average": "0.5.0", f"{LANGUAGE}.bypass": "0.4.0", f"{LANGUAGE}.prelu": "0.4.0",
+    f"{ISA}.NkiInstruction": "0.6.0", f"{LANGUAGE}.abs_max": "0.4.0", f"{LANGUAGE}.abs_min": "0.4.0", f"{ISA}.activate2": "0.4.0",
     f"{ISA}.get_nc_sub_version": "0.5.0", f"{ISA}.topk": "0.6.0", "nki.simulate": "0.3.0",
     f"{COLLECTIVES}.all_gather_v": "0.6.0",
 }  # fmt: skip

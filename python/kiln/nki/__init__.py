@@ -7,11 +7,11 @@ from kiln import _kiln
 
 _kiln.set_package_folder(os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep)
 
-from kiln import _errors, _migration  # noqa: E402,F401
+from kiln import _errors  # noqa: E402,F401
 from kiln.nki import dtype  # noqa: E402
 from kiln.nki._kernel import Kernel, cpu_simulate, jit, simulate  # noqa: E402
 from kiln.nki._simulate import NkiWarning  # noqa: E402
-from kiln.nki import collectives, isa, language, typing  # noqa: E402
+from kiln.nki import _old_calls, _removed, collectives, isa, language, typing  # noqa: E402
 from kiln.nki._version import api_version, use_environment  # noqa: E402
 
 NkiTensor = _kiln.NkiTensor
@@ -20,7 +20,7 @@ __all__ = ["Kernel", "NkiTensor", "NkiWarning", "api_version", "collectives", "d
            "simulate", "typing"]
 
 use_environment()
-_kiln.set_keyword_hint(_migration.keyword_hint)
+_kiln.set_call_hint(_old_calls.hint)
 
 # Modules that harnesses name after a plain `import nki`.
 _SUBMODULES = ("builtin", "compiler", "experimental", "framework", "tensor")
@@ -29,5 +29,4 @@ _SUBMODULES = ("builtin", "compiler", "experimental", "framework", "tensor")
 def __getattr__(name):
     if name in _SUBMODULES:
         return importlib.import_module(f"kiln.nki.{name}")
-    hint = _migration.name_hint(f"nki.{name}")
-    raise AttributeError(f"module 'nki' has no attribute {name!r}" + (f": {hint}" if hint else ""))
+    raise _removed.absent("nki", name)

@@ -1,7 +1,11 @@
 """Names that older NKI had and 0.6.0 has not, with what to write instead. The documentation walks the tables too."""
 
-from kiln import _kiln
+import dis
+import sys
+
+from kiln import _kiln, _migration
 from kiln._errors import NkiValidationError
+from kiln.nki import _changes, _version
 
 # nki.language: name -> rewrite.
 LANGUAGE = {
@@ -39,3 +43,28 @@ def missing(table, name, spelled, owner):
         return AttributeError(f"{owner} has no attribute {name!r}")
     return NkiRemovedError([_kiln.diagnostic(
         "invalid", "nki.R36", "names of older NKI are gone in 0.6.0", f"`{spelled}`", f"write {table[name]}")])
+
+
+def _hint(module, name):
+    """What became of a name of a module, or None."""
+    since = next((c.since for c in _changes.CHANGES if (module[4:], name) in c.names), None)
+    if since is not None:
+        return f"it came with NKI {since}; the version in use is {_version.api_version()}"
+    if module == "nki.language" and name in LANGUAGE:
+        return f"NKI has it no more: write {LANGUAGE[name]}"
+    return _migration.name_hint(f"{module}.{name}")
+
+
+def _is_import(frame):
+    """Whether a frame is in the middle of `from module import name`."""
+    return frame.f_code.co_code[frame.f_lasti] == dis.opmap["IMPORT_FROM"]
+
+
+def absent(module, name):
+    """The exception for a name that a module of nki lacks: what became of it, also for `from module import name`."""
+    hint = _hint(module, name)
+    if hint is not None and _is_import(sys._getframe(2)):  # Python itself drops what an AttributeError says
+        return ImportError(f"cannot import name {name!r} from {module!r}: {hint}", name=module)
+    if module == "nki.language" and name in LANGUAGE:
+        return missing(LANGUAGE, name, f"nl.{name}", "module 'nki.language'")
+    return AttributeError(f"module {module!r} has no attribute {name!r}" + (f": {hint}" if hint else ""))

@@ -1,7 +1,7 @@
 """nl.tile_size: limits of tiles on the target at hand."""
 
 from kiln import _kiln
-from kiln.nki import _env
+from kiln.nki import _env, _older
 
 
 class _TileSize:
@@ -43,3 +43,11 @@ class _TileSize:
 
 
 tile_size = _TileSize()
+
+
+def hide(since):
+    """Takes sizes away that came with a version: name -> version."""
+    def absent(name):
+        return property(lambda self: _older.missing(f"nl.tile_size.{name}", since[name]))
+
+    tile_size.__class__ = type("_TileSize", (_TileSize,), {name: absent(name) for name in since}) if since else _TileSize

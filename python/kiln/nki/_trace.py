@@ -8,7 +8,7 @@ import numpy as np
 
 from kiln import _kiln, _names  # noqa: F401  (registers the namer)
 from kiln._errors import refuse
-from kiln.nki import _arrays, _env, _memory, _registers  # noqa: F401  (gives registers their meaning in Python)
+from kiln.nki import _arrays, _env, _memory, _old_calls, _registers  # noqa: F401  (gives registers their meaning in Python)
 from kiln.nki._object import NKIObject
 
 NkiTensor = _kiln.NkiTensor
@@ -49,7 +49,11 @@ class TracedKernel:
             names = _parameter_names(function, len(args))
             args = [self._convert(value, name) for value, name in zip(args, names)]
             kwargs = {name: self._convert(value, name) for name, value in kwargs.items()}
-            self.result = call_kernel(function, args, kwargs)
+            try:
+                self.result = call_kernel(function, args, kwargs)
+            except TypeError as error:
+                _old_calls.explain(error)
+                raise
             if self.trace.open_loops:
                 refuse("nki.R23", "a device loop's body runs to its end", "break or return inside a device loop",
                        "bound the loop with a register, or make its condition register 0")

@@ -4,7 +4,7 @@ import enum
 
 from kiln import _kiln
 from kiln._errors import NkiValidationError  # noqa: F401
-from kiln.nki import _env
+from kiln.nki import _env, _removed
 
 NkiInstruction = _kiln.NkiInstruction
 VirtualRegister = _kiln.VirtualRegister
@@ -64,6 +64,10 @@ def register_alloc(x=None):
     else:
         _register_alloc(dst=register, x=x)
     return register
+
+
+def __getattr__(name):
+    raise _removed.absent("nki.isa", name)
 
 
 from kiln.nki.isa import constants  # noqa: E402,F401

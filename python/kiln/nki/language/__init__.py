@@ -18,4 +18,4 @@ bool = _DTYPES["bool_"]  # noqa: A001
 
 
 def __getattr__(name):
-    raise _removed.missing(_removed.LANGUAGE, name, f"nl.{name}", "module 'nki.language'")
+    raise _removed.absent("nki.language", name)

@@ -1,6 +1,6 @@
 """Moving tiles between HBM and SBUF, and laying them out anew."""
 
-from kiln.nki import _memory, _trace, _version, isa as nisa
+from kiln.nki import _memory, _older, _trace, _version, isa as nisa
 from kiln.nki.language import _rules, _tiles
 from kiln.nki.language._tokens import token
 
@@ -126,6 +126,8 @@ def matmul(x, y, transpose_x=False):
                       "x is (K, M) with transpose_x=True, (M, K) without; y is (K, N)")
     stationary = x
     if not transpose_x:
+        if not _version.at_least("0.5.0"):
+            _older.missing("nl.matmul with transpose_x=False", "0.5.0")
         in_psum = _transposed(x, _memory.psum)
         stationary = _tiles.scratch(in_psum.shape, x.dtype)
         nisa.tensor_copy(stationary, in_psum)

@@ -24,6 +24,9 @@ _NOT_REFLECTED = ("__lt__", "__le__", "__gt__", "__ge__", "__neg__", "__abs__", 
 
 def _refuser(name, rewrite):
     def operator(*operands):
+        if isinstance(operands[-1], _kiln.NkiInstruction):
+            _rules.refuse(*OPERATORS, "a tensor and an instruction, which returns no tile",
+                          "since NKI 0.2.0 instructions write into `dst`: nisa.nc_matmul(dst=psum, ..., accumulate=i > 0)")
         _rules.refuse(*OPERATORS, f"`{name}` on a tensor", f"write {rewrite}")
 
     operator.__name__ = name

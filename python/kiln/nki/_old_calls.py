@@ -1,0 +1,77 @@
+"""What a call in the form of an older NKI is told: functions of nki.isa by their arguments, of nki.language by keyword."""
+
+import re
+
+from kiln import _kiln, _migration
+
+# Operators that the engines do not have, as `op` of an instruction.
+OPERATORS = {
+    "divide": "the engines do not divide: nisa.reciprocal(r, y), then multiply with op=nl.multiply; by a number, "
+              "operand0=1.0 / number with op0=nl.multiply",
+    "mod": "the engines have no remainder: nl.mod(x, y) works it out with several instructions in the simulator; by a power "
+           "of two use op=nl.bitwise_and with number - 1 on integers",
+    "fmod": "the engines have no remainder: nl.fmod(x, y) works it out with several instructions in the simulator; by a "
+            "power of two use op=nl.bitwise_and with number - 1 on integers",
+    "logical_not": "compare with 0: op0=nl.equal, operand0=0.0",
+}  # fmt: skip
+
+# (function, parameter) -> [(type of what was passed, what to write)]: arguments that stood elsewhere.
+MOVED = {
+    ("affine_select", "on_true_tile"): [((int, float), "`offset` is a keyword since NKI 0.3.0: nisa.affine_select(dst, "
+                                         "pattern, channel_multiplier, on_true_tile, on_false_value, offset=…)")],
+    ("dma_compute", "reduce_op"): [((list, tuple), "`reduce_op` comes before `scales` since NKI 0.3.0: "
+                                    "nisa.dma_compute(dst, srcs, nl.add, scales=[…])")],
+    ("dma_copy", "priority"): [(int, "the third argument is `priority` since NKI 0.4.0: write oob_mode=…")],
+    ("dma_transpose", "priority"): [(int, "the fourth argument is `priority` since NKI 0.4.0: write dge_mode=…")],
+    ("nc_matmul", "perf_mode"): [(str, "write perf_mode=nisa.matmul_perf_mode.double_row: names are enum members since "
+                                  "NKI 0.2.0")],
+    ("nc_stream_shuffle", "src"): [((list, tuple), "the order is nisa.nc_stream_shuffle(dst, src, shuffle_mask) since "
+                                    "NKI 0.2.0")],
+}  # fmt: skip
+
+_NEEDS_DST = ("since NKI 0.2.0 every instruction writes into `dst`, its first argument: allocate it with "
+              "nl.ndarray(shape, dtype=…, buffer=nl.sbuf) and pass it first")
+
+
+def _tiles(function):
+    return [name for name, kind, required, _ in _kiln.isa_parameters(function) if "tile" in kind and required]
+
+
+def _argument(function, parameter, value):
+    if isinstance(value, _kiln.Op):
+        return OPERATORS.get(value.name)
+    for kinds, help in MOVED.get((function, parameter), ()):
+        if isinstance(value, kinds):
+            return help
+    if type(value).__name__ == "ufunc":
+        return _numpy_function(value.__name__)
+    return None
+
+
+def _numpy_function(name):
+    from kiln.nki import language
+
+    return f"write nl.{name}: NumPy functions are no operators since NKI 0.2.0" if hasattr(language, name) else None
+
+
+def _missing(function, parameter):
+    """A call of 0.1.0 returned its tile: everything stands one place further left."""
+    tiles = _tiles(function)
+    if "dst" not in tiles or parameter not in tiles:
+        return None
+    return f"pass {parameter}=; {_NEEDS_DST}"
+
+
+def hint(kind, function, parameter, value):
+    """The help for a mistake in a call of nki.isa, or None: kind is "keyword", "missing" or "argument"."""
+    if kind == "keyword":
+        return _migration.keyword_hint("nki.isa", function, parameter)
+    return _missing(function, parameter) if kind == "missing" else _argument(function, parameter, value)
+
+
+def explain(error):
+    """Adds to Python's own error about an unknown keyword what became of that keyword of nki.language."""
+    found = re.match(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'$", str(error))
+    help = found and _migration.keyword_hint("nki.language", *found.groups())
+    if help:
+        error.args = (f"nl.{error}: {help}",)
