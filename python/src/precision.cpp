@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -19,14 +20,43 @@ using ProgramRef = std::shared_ptr<isa::Program>;
 
 bool is_low(DType dtype) { return is_float(dtype) && size_bytes(dtype) < 4; }
 
-// Tensors by name that keep their format: placed by hand, or seen through another dtype. What meets one of
-// them in an instruction keeps its own too, so that moves of bits stay moves of bits.
+bool share_bytes(const isa::Tensor& a, const isa::Tensor& b) {
+  const auto overlap = [](std::int64_t first, std::int64_t size, std::int64_t other,
+                          std::int64_t other_size) {
+    return first < other + other_size && other < first + size;
+  };
+  return a.memory == b.memory &&
+         overlap(a.address->partition, a.partitions(), b.address->partition, b.partitions()) &&
+         overlap(a.address->byte_offset, a.bytes_per_partition(), b.address->byte_offset,
+                 b.bytes_per_partition());
+}
+
+// Tensors that lie over another one by their addresses: those mean bytes.
+void insert_overlapping(const isa::Program& program, std::set<std::string>& names) {
+  std::vector<const isa::Tensor*> placed;
+  for (const isa::Tensor& t : program.tensors) {
+    if (t.address && is_on_chip(t.memory)) placed.push_back(&t);
+  }
+  std::ranges::sort(placed, {}, [](const isa::Tensor* t) { return t->address->byte_offset; });
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    const std::int64_t end = placed[i]->address->byte_offset + placed[i]->bytes_per_partition();
+    for (std::size_t j = i + 1; j < placed.size() && placed[j]->address->byte_offset < end; ++j) {
+      if (!share_bytes(*placed[i], *placed[j])) continue;
+      names.insert(placed[i]->name);
+      names.insert(placed[j]->name);
+    }
+  }
+}
+
+// Tensors by name that keep their format: over each other by hand, or seen through another dtype. What meets
+// one of them in an instruction keeps its own too, so that moves of bits stay moves of bits.
 std::set<std::string> kept_names(const std::vector<ProgramRef>& programs) {
   std::set<std::string> kept;
   for (const ProgramRef& p : programs) {
     for (const isa::Tensor& t : p->tensors) {
-      if (!is_low(t.dtype) || t.address) kept.insert(t.name);
+      if (!is_low(t.dtype)) kept.insert(t.name);
     }
+    insert_overlapping(*p, kept);
     for (const isa::Access& a : p->accesses) {
       if (a.tensor != isa::kNone && a.dtype != p->tensors[a.tensor].dtype)
         kept.insert(p->tensors[a.tensor].name);
@@ -63,6 +93,7 @@ std::pair<std::vector<ProgramRef>, std::set<std::string>> widen(const std::vecto
     for (isa::Tensor& t : copy->tensors) {
       if (kept.contains(t.name)) continue;
       t.dtype = DType::float32;
+      t.address.reset();  // twice as wide, it has no room there
       widened.insert(t.name);
     }
     out.push_back(std::move(copy));

@@ -114,6 +114,31 @@ def test_bits_stay_bits_without_precision(monkeypatch):
     np.testing.assert_array_equal(nki.simulate(kernel)(x), x.view(np.uint16))
 
 
+@pytest.mark.parametrize("second", [4, 0], ids=["apart", "over each other"])
+def test_placed_tensors_without_precision(monkeypatch, second):
+    """What lies apart is stored as float32; what lies over another tensor means its bytes."""
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.shared_hbm)
+        t = nl.ndarray(x.shape, dtype=x.dtype, address=(0, 0))
+        u = nl.ndarray(x.shape, dtype=x.dtype, address=(0, second))
+        nisa.dma_copy(t, x)
+        nisa.tensor_scalar(u, t, nl.multiply, 1 / 3)
+        nisa.tensor_scalar(u, u, nl.multiply, 3.0)
+        nl.store(out, nl.add(u, 0.0, dtype=nl.float32))
+        return out
+
+    monkeypatch.setenv("NKI_PRECISE_FP", "0")
+    x = np.array([[1.0, 7.0]], ml_dtypes.bfloat16)
+    third = (x.astype(np.float32) * np.float32(1 / 3)).astype(ml_dtypes.bfloat16).astype(np.float32)
+    rounded = (third * 3).astype(ml_dtypes.bfloat16).astype(np.float32)
+    got = nki.simulate(kernel)(x)
+    if second == 4:
+        np.testing.assert_allclose(got, [[1.0, 7.0]], rtol=1e-6)
+        assert not np.array_equal(got, rounded)
+    else:
+        np.testing.assert_array_equal(got, rounded)
+
+
 @pytest.mark.parametrize("lnc", [1, 2])
 def test_matmul_without_precision(monkeypatch, lnc):
     @nki.jit
