@@ -99,7 +99,13 @@ constexpr Rule kRules[] = {
      "split the access into several instructions"},
 };
 
-bool is_dma(const Check& c) { return c.row().engines[0] == Engine::dma; }
+bool is_dma(const InstView& c) { return c.row().engines[0] == Engine::dma; }
+
+// Shuffles, and the scales of microscaled tiles, which lie in a few rows of every quadrant.
+bool has_own_start_rule(Opcode op, const ParamInfo& p) {
+  return op == Opcode::nc_stream_shuffle ||
+         ((op == Opcode::nc_matmul_mx || op == Opcode::quantize_mx) && p.allows(DType::float8_e8m0fnu));
+}
 
 class OperandCheck {
  public:
@@ -202,19 +208,9 @@ class OperandCheck {
                                     name(t.memory)));
   }
 
-  // Shuffles, and the scales of microscaled tiles, which lie in a few rows of every quadrant.
-  bool has_own_start_rule(const ParamInfo& p) const {
-    const Opcode op = c_.inst().opcode;
-    return op == Opcode::nc_stream_shuffle ||
-           ((op == Opcode::nc_matmul_mx || op == Opcode::quantize_mx) && p.allows(DType::float8_e8m0fnu));
-  }
-
   void start_partition(const ParamInfo& p, const Access& a, const Tensor& t) {
-    if (has_own_start_rule(p)) return;
-    const std::int64_t n = a.rows();
-    const std::int64_t unit = n > 64 ? c_.arch().partitions : n > 32 ? 64 : 32;
-    if (!starts_at_multiple(c_.program(), a, unit))
-      report(kStartPartition, fmt::format("`{}` has {} partitions from partition {}{}", p.name, n,
+    if (!starts_at_multiple(c_.program(), a, start_unit(c_, c_.arch(), p, a.rows())))
+      report(kStartPartition, fmt::format("`{}` has {} partitions from partition {}{}", p.name, a.rows(),
                                           a.partition.constant + (t.address ? t.address->partition : 0),
                                           a.partition.term_count ? " on, moving with a loop" : ""));
   }
@@ -310,6 +306,11 @@ class OperandCheck {
 
 std::span<const Rule> operand_rules() { return kRules; }
 void check_operands(const Check& c, std::vector<Diagnostic>& out) { OperandCheck(c, out).all(); }
+
+std::int64_t start_unit(const InstView& inst, const Arch& arch, const ParamInfo& param, std::int64_t rows) {
+  if (is_dma(inst) || has_own_start_rule(inst.inst().opcode, param)) return 1;
+  return rows > 64 ? arch.partitions : rows > 32 ? 64 : 32;
+}
 
 bool starts_at_multiple(const Program& program, const Access& a, std::int64_t unit) {
   const auto& address = program.tensors[a.tensor].address;

@@ -11,6 +11,10 @@ namespace kiln::isa {
 std::span<const Rule> operand_rules();
 void check_operands(const Check& c, std::vector<Diagnostic>& out);
 
+// The first partition of this operand, on chip, of `rows` partitions is a multiple of this (operand.R7); 1
+// when the rule leaves it alone.
+std::int64_t start_unit(const InstView& inst, const Arch& arch, const ParamInfo& param, std::int64_t rows);
+
 // Every first partition that an on-chip access takes over the loops is a multiple of `unit`.
 bool starts_at_multiple(const Program& program, const Access& access, std::int64_t unit);
 

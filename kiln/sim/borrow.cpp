@@ -73,7 +73,7 @@ void Core::settle(TensorId id) {
     operands_.push_back(
         {param, &view.access(param), bindings_[view.access(param).tensor].storage.get(), run.tile(param)});
   }
-  issue(run, *loan.load, 0);
+  issue(run, 0);
   operands_.clear();
 }
 

@@ -6,6 +6,7 @@
 
 #include "kiln/isa/print.h"
 #include "kiln/sim/checks.h"
+#include "kiln/sim/rounded_integers.h"
 #include "kiln/sim/rules.h"
 
 namespace kiln::sim {
@@ -256,6 +257,7 @@ void Core::add_operand(Run& run, int param, const Access& access) {
               program_.tensors[access.tensor].address;
   Tile& tile = run.add_tile(param);
   resolve(tile, access, run);
+  if (kChecks && access.dynamic != kNone) check_start(tile, param, access, run);
   operands_.push_back({param, &access, bindings_[access.tensor].storage.get(), tile});
 }
 
@@ -298,7 +300,8 @@ void Core::execute(const Instruction& inst) {
   keep_.clear();
   compare_ = false;
   if (!loans_.empty()) settle_written(inst);
-  Run run(program_, inst, arch_, engine, kernels_, state_);
+  const bool looks = kChecks && may_round_integers(view);
+  Run run(program_, inst, arch_, engine, looks ? looking(kernels_) : kernels_, state_);
   run.sequence = common_.sequence;
   run.warnings = &common_.warnings;
   add_operands(run, inst);
@@ -331,7 +334,7 @@ void Core::execute(const Instruction& inst) {
   }
   if (is_register_instruction(inst)) return run_register_instruction(run, inst);
   if (inst.opcode == Opcode::dma_copy && borrow(run)) return;
-  issue(run, inst, semantics.state ? semantics.state(view) : 0);
+  issue(run, semantics.state ? semantics.state(view) : 0);
 }
 
 void Core::run_register_instruction(Run& run, const Instruction& inst) {
@@ -378,7 +381,7 @@ void Core::add_uses(const TaskRef& task, unsigned state) {
   }
 }
 
-void Core::issue(Run& run, const Instruction& inst, unsigned state) {
+void Core::issue(Run& run, unsigned state) {
   const bool one_thread = queue_.threads() == 1;
   std::int64_t work = 0;
   if (!one_thread) {
@@ -386,7 +389,7 @@ void Core::issue(Run& run, const Instruction& inst, unsigned state) {
     if (run.engine() == Engine::tensor) work *= 32;
   }
   if (one_thread || (work < kInlineWork && !must_wait(state))) {
-    info(inst.opcode).semantics->run(run);
+    compute(run);
     return;
   }
   auto task = std::make_shared<Task>(run);

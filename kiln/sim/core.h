@@ -97,7 +97,7 @@ class Core {
   void execute(const isa::Instruction& inst);
   void add_operands(isa::Run& run, const isa::Instruction& inst);
   void add_operand(isa::Run& run, int param, const isa::Access& access);
-  void issue(isa::Run& run, const isa::Instruction& inst, unsigned state);
+  void issue(isa::Run& run, unsigned state);
   void run_register_instruction(isa::Run& run, const isa::Instruction& inst);
   bool must_wait(unsigned state);
   void add_uses(const TaskRef& task, unsigned state);
@@ -105,6 +105,7 @@ class Core {
   std::int64_t evaluate(const isa::Affine& affine) const;
   void resolve(isa::Tile& tile, const isa::Access& access, const isa::Run& run);
   void resolve_scalar(isa::Tile& tile, const isa::Access& access, std::int64_t value, const isa::Run& run);
+  void check_start(const isa::Tile& tile, int param, const isa::Access& access, const isa::Run& run) const;
   void resolve_vector(isa::Tile& tile, const isa::Access& access, const isa::Access& index,
                       const isa::Run& run);
   void resolve_indirect(isa::Tile& tile, const isa::Access& access, const isa::Access& index,

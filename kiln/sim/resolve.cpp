@@ -131,6 +131,21 @@ void Core::resolve_scalar(Tile& tile, const Access& a, std::int64_t value, const
   tile.lane += static_cast<std::int32_t>(partitions);
 }
 
+// Before the run, operand.R7 holds the partition that the offset starts from; this is the one it leads to.
+void Core::check_start(const Tile& tile, int param, const Access& a, const Run& run) const {
+  const Tensor& t = program_.tensors[a.tensor];
+  const std::int64_t unit = start_unit(run, arch_, run.row().params[param], tile.rows);
+  if (!is_on_chip(t.memory) || tile.lane % unit == 0) return;
+  Diagnostic d =
+      run_diagnostic("run.R14", fmt::format("`{}` has {} partitions of `{}` from partition {}",
+                                            run.row().params[param].name, tile.rows, t.name, tile.lane));
+  d.loc = run.loc();
+  d.context = print(program_, run.inst());
+  d.allowed = unit < arch_.partitions ? fmt::format("multiples of {}", unit) : "partition 0";
+  d.notes.push_back({fmt::format("`{}` was declared here", t.name), program_.locs[t.loc]});
+  throw Error(std::move(d));
+}
+
 // Row w starts at index[w] * scale. A negative index counts as a huge one, hence out of bounds.
 void Core::resolve_vector(Tile& tile, const Access& a, const Access& index, const Run& run) {
   const Tensor& t = program_.tensors[a.tensor];

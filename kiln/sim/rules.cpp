@@ -32,6 +32,11 @@ constexpr RuleText kRules[] = {
      "of a scale tile only the rows that hold scales reach an output: the rows between them are whatever the "
      "memory held, 0 in this run",
      "memset the scale tile before quantize_mx, or copy the 4 rows of scales of each quadrant"},
+    {"run.R13", "a 32-bit integer that is computed with in float32 is one that float32 holds",
+     "use bit operators and shifts, which keep all bits, or add, subtract and multiply on gpsimd with every "
+     "tile a 32-bit integer; or split the value into halves of 16 bits, and of 12 bits for products"},
+    {"run.R14", "an operand that a run-time offset moves starts at a partition that operand.R7 allows",
+     "make the offset a multiple of 32 (64) partitions, or move the rows with a DMA"},
 };
 
 }  // namespace

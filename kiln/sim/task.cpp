@@ -2,6 +2,8 @@
 
 #include <hwy/cache_control.h>
 
+#include "kiln/sim/rounded_integers.h"
+
 namespace kiln::sim {
 
 TaskQueue::TaskQueue(int threads) {
@@ -46,7 +48,7 @@ void TaskQueue::execute(const TaskRef& task) {
   // fail earlier.
   if (task->run.sequence < failed_at_.load(std::memory_order_acquire)) {
     try {
-      task->run.row().semantics->run(task->run);
+      compute(task->run);
     } catch (...) {
       std::lock_guard lock(mutex_);
       if (task->run.sequence < failed_at_.load(std::memory_order_relaxed)) {

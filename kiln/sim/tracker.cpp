@@ -36,7 +36,8 @@ bool owns(const TrackedOperand& o, std::int64_t begin, std::int64_t end) {
   return !o.storage->owners || o.storage->owners->all(begin, end, o.access->tensor);
 }
 
-// The index of an element in the view, as text.
+}  // namespace
+
 std::string index_text(const isa::Access& a, std::int64_t element) {
   std::int64_t index[isa::kMaxRank];
   for (int d = a.rank - 1; d >= 0; --d) {
@@ -47,8 +48,6 @@ std::string index_text(const isa::Access& a, std::int64_t element) {
   for (int d = 0; d < a.rank; ++d) text += fmt::format("{}{}", d ? ", " : "", index[d]);
   return text + "]";
 }
-
-}  // namespace
 
 Shadow Origins::add(const isa::Program& program, isa::TensorId tensor) {
   if (!kChecks) return 0;  // nobody follows shadows, so every byte counts as written

@@ -74,6 +74,9 @@ struct TrackedOperand {
 // The rectangle of its storage that an operand lies in.
 Region region_of(const TrackedOperand& operand);
 
+// The index of an element in the view, as text; elements count in row-major order.
+std::string index_text(const isa::Access& access, std::int64_t element);
+
 class Tracker final : public isa::Track {
  public:
   Tracker(const isa::Program& program, const isa::Instruction& inst, const Arch& arch, Origins& origins,

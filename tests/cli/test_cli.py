@@ -199,6 +199,20 @@ def test_run_json(kiln, x):
     assert {d["code"] for d in json.loads(failed.stdout)["diagnostics"]} == {"cli.R7", "cli.R10"}
 
 
+def test_run_warns_of_integers_that_float32_rounds(kiln, tmp_path):
+    text = (PROGRAMS / "add.kiln").read_text().replace("float32", "int32").replace("op=add", "op=add, engine=vector")
+    x = np.full((4, 8), 1, np.int32)
+    x[2, 3] = 2**24 + 1
+    np.save(tmp_path / "x.npy", x)
+    arguments = ["run", "-", *ADD[2:], "--out", "z=z.npy"]
+    done = kiln(*arguments, input=text)
+    assert done.returncode == 0
+    assert "run.R13" in done.stderr and "element [2, 3] of `a` is 16777217" in done.stderr
+    (warning,) = json.loads(kiln(*arguments, "--json", input=text).stdout)["diagnostics"]
+    assert warning["code"] == "run.R13" and warning["severity"] == "warning" and warning["help"]
+    assert warning["line"] == 1 + text.splitlines().index(warning["context"])
+
+
 def test_run_bfloat16(kiln, tmp_path):
     x = np.arange(32, dtype=np.float32).reshape(4, 8).astype(ml_dtypes.bfloat16)
     np.save(tmp_path / "x.npy", x)

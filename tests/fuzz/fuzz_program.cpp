@@ -15,6 +15,7 @@ namespace {
 
 using namespace kiln;
 using Bytes = std::map<std::string, std::vector<std::byte>>;
+using Programs = std::vector<isa::Program>;  // one per core
 
 struct Counts {
   long programs = 0, passed = 0, ran = 0;
@@ -30,18 +31,28 @@ struct Counts {
   }
 };
 
-void require(bool ok, const isa::Program& program, const char* what) {
+void require(bool ok, const Programs& programs, const char* what) {
   if (ok) return;
-  std::printf("%s\n%s", what, isa::print(program).c_str());
+  std::printf("%s\n", what);
+  for (const isa::Program& p : programs) std::printf("%s", isa::print(p).c_str());
   std::fflush(stdout);
   std::abort();
 }
 
+// Calls fn(tensor) for every tensor that the caller passes an array for.
+template <class Fn>
+void for_tensors(const Programs& programs, Fn&& fn) {
+  for (const isa::Program& p : programs) {
+    for (const isa::Tensor& t : p.tensors) {
+      if (t.role != isa::Role::internal) fn(t);
+    }
+  }
+}
+
 // Small numbers, so that indices hit and floats stay finite; now and then any bits.
-Bytes make_arrays(const isa::Program& program, Choices& choices) {
+Bytes make_arrays(const Programs& programs, Choices& choices) {
   Bytes arrays;
-  for (const isa::Tensor& t : program.tensors) {
-    if (t.role == isa::Role::internal) continue;
+  for_tensors(programs, [&](const isa::Tensor& t) {
     auto& bytes = arrays[t.name];
     const int size = size_bytes(t.dtype);
     bytes.resize(static_cast<std::size_t>(t.size() * size));
@@ -52,7 +63,7 @@ Bytes make_arrays(const isa::Program& program, Choices& choices) {
       store_bits(t.dtype, any_bits ? static_cast<std::uint32_t>(bits >> 32) : from_float(t.dtype, value),
                  bytes.data() + i * size);
     }
-  }
+  });
   return arrays;
 }
 
@@ -62,15 +73,17 @@ struct Outcome {
   Bytes arrays;
 };
 
-Outcome run(const isa::Program& program, Bytes arrays, const sim::RunOptions& options) {
+Outcome run(const Programs& programs, Bytes arrays, const sim::RunOptions& options) {
   Outcome outcome;
+  std::vector<const isa::Program*> cores;
+  for (const isa::Program& p : programs) cores.push_back(&p);
   sim::Buffers buffers;
   for (auto& [name, bytes] : arrays) buffers[name] = {bytes.data(), bytes.size()};
   try {
-    for (const Diagnostic& d : sim::run(program, arch(program.target), buffers, options).warnings)
+    for (const Diagnostic& d : sim::run(cores, arch(programs[0].target), buffers, options).warnings)
       outcome.warnings.push_back(d.code);
   } catch (const Error& e) {
-    require(e.first().category != Category::internal, program, e.what());
+    require(e.first().category != Category::internal, programs, e.what());
     outcome.error = e.first().code;
   }
   outcome.arrays = std::move(arrays);
@@ -79,24 +92,24 @@ Outcome run(const isa::Program& program, Bytes arrays, const sim::RunOptions& op
 
 bool is_nan(DType t, std::uint32_t bits) { return !is_packed(t) && std::isnan(to_float(t, bits)); }
 
-bool same_values(const isa::Program& program, const Bytes& a, const Bytes& b) {
-  for (const isa::Tensor& t : program.tensors) {
-    if (t.role == isa::Role::internal) continue;
+bool same_values(const Programs& programs, const Bytes& a, const Bytes& b) {
+  bool same = true;
+  for_tensors(programs, [&](const isa::Tensor& t) {
     const auto &x = a.at(t.name), &y = b.at(t.name);
     for (std::size_t i = 0; i < x.size(); i += size_bytes(t.dtype)) {
       const std::uint32_t p = load_bits(t.dtype, &x[i]), q = load_bits(t.dtype, &y[i]);
-      if (p != q && !(is_nan(t.dtype, p) && is_nan(t.dtype, q))) return false;
+      same = same && (p == q || (is_nan(t.dtype, p) && is_nan(t.dtype, q)));
     }
-  }
-  return true;
+  });
+  return same;
 }
 
-void require_same(const isa::Program& program, const Outcome& a, const Outcome& b, const char* what) {
+void require_same(const Programs& programs, const Outcome& a, const Outcome& b, const char* what) {
   if (a.error != b.error) std::printf("%s: `%s` and `%s`\n", what, a.error.c_str(), b.error.c_str());
-  require(a.error == b.error, program, what);
+  require(a.error == b.error, programs, what);
   if (!a.error.empty()) return;
-  require(a.warnings == b.warnings, program, what);
-  require(same_values(program, a.arrays, b.arrays), program, what);
+  require(a.warnings == b.warnings, programs, what);
+  require(same_values(programs, a.arrays, b.arrays), programs, what);
 }
 
 }  // namespace
@@ -104,18 +117,20 @@ void require_same(const isa::Program& program, const Outcome& a, const Outcome& 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Counts& counts = Counts::counts();
   Choices choices(data, size);
-  const isa::Program program = isa::legal_program(choices);
+  const Programs programs = isa::legal_programs(choices);
   ++counts.programs;
-  if (!check::check_program(program, arch(program.target)).ok()) return 0;
+  for (const isa::Program& p : programs) {
+    if (!check::check_program(p, arch(p.target)).ok()) return 0;
+  }
   ++counts.passed;
   constexpr std::int64_t kIterations = 1000;
-  const Bytes arrays = make_arrays(program, choices);
+  const Bytes arrays = make_arrays(programs, choices);
   const Outcome plain =
-      run(program, arrays, {.threads = 1, .plain = true, .max_dynamic_iterations = kIterations});
-  const Outcome fast = run(program, arrays, {.threads = 1, .max_dynamic_iterations = kIterations});
-  require_same(program, plain, fast, "plain and fast kernels differ");
-  const Outcome two = run(program, arrays, {.threads = 2, .max_dynamic_iterations = kIterations});
-  require_same(program, fast, two, "one and two threads differ");
+      run(programs, arrays, {.threads = 1, .plain = true, .max_dynamic_iterations = kIterations});
+  const Outcome fast = run(programs, arrays, {.threads = 1, .max_dynamic_iterations = kIterations});
+  require_same(programs, plain, fast, "plain and fast kernels differ");
+  const Outcome two = run(programs, arrays, {.threads = 2, .max_dynamic_iterations = kIterations});
+  require_same(programs, fast, two, "one and two threads differ");
   counts.ran += plain.error.empty();
   return 0;
 }

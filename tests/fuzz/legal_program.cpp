@@ -22,6 +22,7 @@ class Generator {
   Program run() {
     p_.target = static_cast<Target>(c_.below(3));
     p_.fragment = true;
+    p_.lnc = arch(p_.target).generation >= info(Opcode::sendrecv).first_generation && c_.chance(3) ? 2 : 1;
     for (int i = 0; i < 3; ++i) p_.registers.push_back({fmt::format("r{}", i), false});
     partitions_ = c_.any(kPartitions);
     free_ = c_.chance(3) ? partitions_ : c_.any(kFree);  // squares suit nc_matmul and transposes
@@ -29,12 +30,17 @@ class Generator {
       tensor(p_.body, memory, Role::inout);
       tensor(p_.body, memory, memory == Memory::hbm ? Role::input : Role::internal);
     }
-    for (RegisterId r = 0; r < p_.registers.size(); ++r) set_register(r);
+    if (p_.lnc == 2) tensor(p_.body, Memory::shared_hbm, Role::inout);
+    for (RegisterId r = 0; r < p_.registers.size(); ++r) set_register(p_.body, r, integer(c_.below(4)));
     block(p_.body, 12, 0);
     return std::move(p_);
   }
 
  private:
+  struct Sizes {
+    std::size_t args, accesses, dynamics, terms, integers, reals, instructions;
+  };
+
   void tensor(Block& body, Memory memory, Role role) {
     Tensor t{};
     t.name = fmt::format("t{}", p_.tensors.size());
@@ -55,9 +61,7 @@ class Generator {
   void clear(Block& body, TensorId id) {
     const auto defaults = default_args(Opcode::memset);
     std::vector<Arg> args(defaults.begin(), defaults.end());
-    args[args::memset::dst].kind = Arg::Kind::access;
-    args[args::memset::dst].index = static_cast<std::uint32_t>(p_.accesses.size());
-    p_.accesses.push_back(whole(p_, id));
+    args[args::memset::dst] = tile(whole(p_, id));
     args[args::memset::value] = integer(c_.below(3));
     append(body, Opcode::memset, args);
     if (accepted(p_.instructions.back())) return;
@@ -71,7 +75,9 @@ class Generator {
       if (c_.chance(8)) {
         tensor(body, c_.chance(3) ? Memory::psum : Memory::sbuf, Role::internal);
       } else if (depth < 2 && c_.chance(6)) {
-        loop(body, depth);
+        c_.chance(4) ? while_loop(body, depth) : for_loop(body, depth);
+      } else if (p_.lnc == 2 && c_.chance(4)) {
+        c_.chance(2) ? barrier(body) : exchange(body);
       } else {
         instruction(body);
       }
@@ -79,7 +85,7 @@ class Generator {
     visible_.resize(outer);
   }
 
-  void loop(Block& body, int depth) {
+  void for_loop(Block& body, int depth) {
     const auto id = static_cast<LoopId>(p_.loops.size());
     Loop l;
     l.lower.value = c_.below(2);
@@ -104,13 +110,75 @@ class Generator {
     if (!dynamic) variables_.pop_back();
   }
 
-  void set_register(RegisterId r) {
+  // Goes on while a chain of registers has something to pass on; now and then for ever.
+  void while_loop(Block& body, int depth) {
+    const auto id = static_cast<LoopId>(p_.loops.size());
+    RegisterId chain[3];
+    for (RegisterId& r : chain) {
+      r = static_cast<RegisterId>(p_.registers.size());
+      p_.registers.push_back({fmt::format("r{}", r), false});
+      set_register(body, r, integer(c_.below(2)));
+    }
+    p_.loops.push_back({.kind = Loop::Kind::dynamic_while, .reg = chain[0]});
+    body.push_back({Node::Kind::loop, id});
+    Block inner;
+    block(inner, static_cast<int>(c_.between(1, 3)), depth + 1);
+    set_register(inner, chain[0], of_register(chain[1]));
+    set_register(inner, chain[1], of_register(chain[2]));
+    if (!c_.chance(50)) set_register(inner, chain[2], integer(0));
+    p_.loops[id].body = std::move(inner);
+  }
+
+  void set_register(Block& body, RegisterId r, const Arg& to) {
     std::vector<Arg> args(default_args(Opcode::register_move).begin(),
                           default_args(Opcode::register_move).end());
-    args[args::register_move::dst].kind = Arg::Kind::reg;
-    args[args::register_move::dst].index = r;
-    args[args::register_move::src] = integer(c_.below(4));
-    append(p_.body, Opcode::register_move, args);
+    args[args::register_move::dst] = of_register(r);
+    args[args::register_move::src] = to;
+    append(body, Opcode::register_move, args);
+  }
+
+  // Where the cores of a pair meet.
+  void barrier(Block& body) {
+    const Sizes before = sizes();
+    const auto defaults = default_args(Opcode::core_barrier);
+    std::vector<Arg> args(defaults.begin(), defaults.end());
+    args[args::core_barrier::data] = value(info(Opcode::core_barrier).params[args::core_barrier::data]);
+    args[args::core_barrier::cores] = integers({0, 1});
+    keep_if_legal(body, Opcode::core_barrier, args, before);
+  }
+
+  void exchange(Block& body) {
+    using namespace args::sendrecv;
+    const Sizes before = sizes();
+    const InstructionInfo& row = info(Opcode::sendrecv);
+    const auto defaults = default_args(Opcode::sendrecv);
+    std::vector<Arg> args(defaults.begin(), defaults.end());
+    args[src] = value(row.params[src]);
+    args[dst] = args[src];
+    if (p_.accesses[args[src].index].tensor != kNone) args[dst] = tile(twin(p_.accesses[args[src].index]));
+    args[send_to_rank] = args[recv_from_rank] = integer(1);
+    args[pipe_id] = integer(c_.below(2));
+    if (c_.chance(4)) args[dma_engine] = attribute(row.params[dma_engine]);
+    keep_if_legal(body, Opcode::sendrecv, args, before);
+  }
+
+  // The same view of a tensor that looks alike.
+  Access twin(Access a) {
+    std::vector<TensorId> fits;
+    for (const TensorId id : visible_) {
+      const Tensor &x = p_.tensors[a.tensor], &y = p_.tensors[id];
+      if (x.memory == y.memory && x.shape == y.shape && x.dtype == y.dtype && y.role != Role::input)
+        fits.push_back(id);
+    }
+    if (!fits.empty()) a.tensor = c_.any(fits);
+    return a;
+  }
+
+  void keep_if_legal(Block& body, Opcode opcode, const std::vector<Arg>& args, const Sizes& before) {
+    append(body, opcode, args);
+    if (is_complete(p_.instructions.back()) && accepted(p_.instructions.back())) return;
+    body.pop_back();
+    restore(before);
   }
 
   // Tries instructions until the rules of one accept it.
@@ -158,9 +226,6 @@ class Generator {
                         [](const Diagnostic& d) { return d.severity == Severity::error; });
   }
 
-  struct Sizes {
-    std::size_t args, accesses, dynamics, terms, integers, reals, instructions;
-  };
   Sizes sizes() const {
     return {p_.args.size(),     p_.accesses.size(), p_.dynamics.size(),    p_.terms.size(),
             p_.integers.size(), p_.reals.size(),    p_.instructions.size()};
@@ -248,10 +313,18 @@ class Generator {
     a.real = c_.any(kValues);
     return a;
   }
-  Arg reg() {
+  Arg reg() { return of_register(static_cast<RegisterId>(c_.below(3))); }
+  Arg of_register(RegisterId r) {
     Arg a;
     a.kind = Arg::Kind::reg;
-    a.index = static_cast<std::uint32_t>(c_.below(3));
+    a.index = r;
+    return a;
+  }
+  Arg tile(const Access& access) {
+    Arg a;
+    a.kind = Arg::Kind::access;
+    a.index = static_cast<std::uint32_t>(p_.accesses.size());
+    p_.accesses.push_back(access);
     return a;
   }
   Arg integers(const std::vector<std::int64_t>& values) {
@@ -271,24 +344,42 @@ class Generator {
   // A view of a tensor that the parameter allows; tensor kNone when there is none.
   Access access(const ParamInfo& param, bool column = false, bool may_move = true) {
     std::vector<TensorId> fits;
+    const bool as_it_is = !c_.chance(6);
     for (const TensorId id : visible_) {
       const Tensor& t = p_.tensors[id];
-      if (param.allows(t.memory) && param.allows(t.dtype) && !(param.is_output() && t.role == Role::input))
+      if (param.allows(t.memory) && (!as_it_is || param.allows(t.dtype)) &&
+          !(param.is_output() && t.role == Role::input))
         fits.push_back(id);
     }
     if (fits.empty()) return {};
     const TensorId id = c_.any(fits);
-    if (c_.chance(4)) return whole(p_, id);
-    return view(id, column ? 1 : columns_, may_move);
+    if (as_it_is && c_.chance(4)) return whole(p_, id);
+    return view(id, as_it_is ? p_.tensors[id].dtype : other_dtype(param, id), column ? 1 : columns_,
+                may_move);
   }
 
-  Access view(TensorId id, std::int64_t columns, bool may_move) {
+  std::int64_t row_bytes(TensorId id) const {
+    const Tensor& t = p_.tensors[id];
+    return t.size() / t.shape[0] * size_bytes(t.dtype);
+  }
+
+  // A dtype that the parameter allows and that divides a row of the tensor.
+  DType other_dtype(const ParamInfo& param, TensorId id) {
+    std::vector<DType> fits;
+    for (int i = 0; i < kDTypeCount; ++i) {
+      const auto dtype = static_cast<DType>(i);
+      if (param.allows(dtype) && row_bytes(id) % size_bytes(dtype) == 0) fits.push_back(dtype);
+    }
+    return fits.empty() ? p_.tensors[id].dtype : c_.any(fits);
+  }
+
+  Access view(TensorId id, DType dtype, std::int64_t columns, bool may_move) {
     const Tensor& t = p_.tensors[id];
     const bool on_chip = is_on_chip(t.memory);
     Access a;
     a.tensor = id;
-    a.dtype = t.dtype;
-    const std::int64_t row_elements = t.size() / t.shape[0];
+    a.dtype = dtype;
+    const std::int64_t row_elements = row_bytes(id) / size_bytes(dtype);
     const std::int64_t rows = std::min(rows_, t.shape[0]), count = std::min(columns, row_elements);
     std::int64_t room = row_elements - count;
     const std::int64_t stride =
@@ -304,7 +395,7 @@ class Generator {
     }
     a.offset = affine(room);
     if (on_chip && rows + 32 <= t.shape[0] && c_.chance(3)) a.partition.constant = 32;
-    if (may_move && c_.chance(12)) a.dynamic = dynamic(on_chip);
+    if (may_move && c_.chance(12)) a.dynamic = dynamic(on_chip, row_elements);
     return a;
   }
 
@@ -322,13 +413,14 @@ class Generator {
     return a;
   }
 
-  std::uint32_t dynamic(bool on_chip) {
+  std::uint32_t dynamic(bool on_chip, std::int64_t row_elements) {
     Dynamic d{};
     static const ParamInfo& index = info(Opcode::nc_n_gather).params[args::nc_n_gather::indices];
     const Access source = access(index, false, false);
     const bool by_register = source.tensor == kNone || c_.chance(2);
     if (by_register) {
-      d = {Dynamic::Kind::scalar_register, static_cast<std::uint32_t>(c_.below(3)), 1};
+      const std::int64_t scale = c_.chance(3) ? 32 * row_elements : 1;
+      d = {Dynamic::Kind::scalar_register, static_cast<std::uint32_t>(c_.below(3)), scale};
     } else {
       p_.accesses.push_back(source);
       d = {on_chip ? Dynamic::Kind::indirect : Dynamic::Kind::vector,
@@ -346,8 +438,31 @@ class Generator {
   std::vector<LoopId> variables_;
 };
 
+// The program of the other core: it does the same on tiles of its own, or nearly so.
+Program peer_of(const Program& program, Choices& choices) {
+  Program peer = program;
+  for (Tensor& t : peer.tensors) {
+    if (is_on_chip(t.memory)) t.name = "peer_" + t.name;
+  }
+  for (const Instruction& inst : peer.instructions) {
+    if (inst.opcode != Opcode::sendrecv) continue;
+    for (const int rank : {args::sendrecv::send_to_rank, args::sendrecv::recv_from_rank})
+      peer.args[inst.first_arg + static_cast<std::uint32_t>(rank)].integer = 0;
+  }
+  if (choices.chance(4)) peer.body.pop_back();
+  if (choices.chance(3)) {
+    Arg& arg = peer.args[choices.below(std::ssize(peer.args))];
+    if (arg.kind == Arg::Kind::integer) arg.integer ^= 1;
+  }
+  return peer;
+}
+
 }  // namespace
 
-Program legal_program(Choices& choices) { return Generator(choices).run(); }
+std::vector<Program> legal_programs(Choices& choices) {
+  std::vector<Program> cores{Generator(choices).run()};
+  if (cores[0].lnc == 2) cores.push_back(peer_of(cores[0], choices));
+  return cores;
+}
 
 }  // namespace kiln::isa

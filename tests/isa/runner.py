@@ -16,6 +16,7 @@ import oracle
 SEED = int(os.environ.get("KILN_SEED", random.randrange(2**32)))
 DRIVER = pathlib.Path(os.environ["KILN_BUILD_DIR"]) / "tests" / "isa" / "isa_driver"
 TIMEOUT_SECONDS = 600
+ROUNDED = "run.R13"  # comes of values, and cases feed every value that a dtype has: run.test proves when it is given
 
 
 class Prepared:
@@ -114,7 +115,7 @@ def judge(prepared):
     if prepared.error:
         return f"an expression of the case fails: {prepared.error!r}"
     case, result = prepared.case, prepared.result
-    found = result["diagnostics"]
+    found = [d for d in result["diagnostics"] if d["code"] != ROUNDED or ROUNDED in case.labels or case.path.stem == "run"]
     wanted = {"accept": "ok", "warn": "ok", "reject": "rejected", "fail": "failed"}[case.kind]
     severity = "warning" if case.kind == "warn" else "error"
     if result["status"] != wanted:

@@ -1,0 +1,232 @@
+#include "kiln/sim/rounded_integers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+
+#include "kiln/isa/print.h"
+#include "kiln/sim/rules.h"
+#include "kiln/sim/tracker.h"
+
+namespace kiln::sim {
+using namespace isa;
+
+namespace {
+
+constexpr const char* kLabel = "run.R13";
+constexpr int kNumber = 0;         // among the warnings of an instruction: its own rules count from 1
+constexpr float kExact = 0x1p24f;  // up to here float32 holds every integer
+
+bool is_wide_integer(DType t) { return is_integer(t) && size_bytes(t) == 4; }
+
+// An integer that was rounded, with its place: where it was read, or the number that became a result.
+struct Rounded {
+  double value = 0;
+  float became = 0;
+  const std::byte* at = nullptr;
+  const float* result = nullptr;
+};
+
+// What the kernels of the instruction that this thread computes have seen.
+struct Look {
+  const Kernels& kernels;
+  const bool at_results;  // integers come of integers, so no result has a fraction to lose
+  std::optional<Rounded> found = {};
+};
+thread_local Look* look = nullptr;
+
+template <class Integer>
+void look_at(const Integer* x, std::ptrdiff_t stride, std::size_t n, const float* became) {
+  bool any = false;
+  for (std::size_t i = 0; i < n; ++i) any |= std::abs(became[i]) >= kExact;
+  for (std::size_t i = 0; any && i < n; ++i) {
+    const Integer& from = x[static_cast<std::ptrdiff_t>(i) * stride];
+    if (static_cast<double>(from) == static_cast<double>(became[i])) continue;
+    look->found = {static_cast<double>(from), became[i], reinterpret_cast<const std::byte*>(&from)};
+    return;
+  }
+}
+
+void load(DType dtype, const void* src, std::ptrdiff_t stride, std::size_t n, float* dst) {
+  look->kernels.load(dtype, src, stride, n, dst);
+  if (look->found || !is_wide_integer(dtype)) return;
+  dtype == DType::int32 ? look_at(static_cast<const std::int32_t*>(src), stride, n, dst)
+                        : look_at(static_cast<const std::uint32_t*>(src), stride, n, dst);
+}
+
+// Gives a rounded result its place.
+void store(DType dtype, const float* src, std::size_t n, void* dst, std::ptrdiff_t stride) {
+  look->kernels.store(dtype, src, n, dst, stride);
+  if (!look->found || look->found->at || !look->found->result) return;
+  const std::ptrdiff_t i = look->found->result - src;
+  if (i >= 0 && i < static_cast<std::ptrdiff_t>(n))
+    look->found->at = static_cast<const std::byte*>(dst) + i * stride * size_bytes(dtype);
+}
+
+// Double holds these results of float32 integers without rounding.
+bool can_round(AluOp op) { return op == AluOp::add || op == AluOp::subtract || op == AluOp::multiply; }
+double exact(AluOp op, double a, double b) {
+  return op == AluOp::add ? a + b : op == AluOp::subtract ? a - b : a * b;
+}
+bool is_whole(double x) { return std::trunc(x) == x; }
+
+// The results of an operator, before it computes them: its output may lie over its inputs.
+template <class Left, class Right>
+void look_at_results(AluOp op, Left left, Right right, const float* out, std::size_t n) {
+  if (look->found || !look->at_results || !can_round(op)) return;
+  const auto is_rounded = [&](std::size_t i) {
+    const double value = exact(op, left(i), right(i));
+    return static_cast<double>(static_cast<float>(value)) != value;
+  };
+  bool any = false;
+  for (std::size_t i = 0; i < n; ++i) any |= is_rounded(i);
+  for (std::size_t i = 0; any && i < n; ++i) {
+    if (!is_rounded(i) || !is_whole(left(i)) || !is_whole(right(i))) continue;
+    const double value = exact(op, left(i), right(i));
+    look->found = {value, static_cast<float>(value), nullptr, out + i};
+    return;
+  }
+}
+
+auto element_of(const float* x) {
+  return [x](std::size_t i) { return static_cast<double>(x[i]); };
+}
+auto number(float x) {
+  return [x](std::size_t) { return static_cast<double>(x); };
+}
+
+void alu_vv(AluOp op, const float* a, const float* b, float* out, std::size_t n) {
+  look_at_results(op, element_of(a), element_of(b), out, n);
+  look->kernels.alu_vv(op, a, b, out, n);
+}
+void alu_vs(AluOp op, const float* a, float b, float* out, std::size_t n) {
+  look_at_results(op, element_of(a), number(b), out, n);
+  look->kernels.alu_vs(op, a, b, out, n);
+}
+void alu_sv(AluOp op, float a, const float* b, float* out, std::size_t n) {
+  look_at_results(op, number(a), element_of(b), out, n);
+  look->kernels.alu_sv(op, a, b, out, n);
+}
+
+// Whether a sum of so many numbers may pass the integers that float32 holds.
+bool may_pass(const float* x, std::size_t n, float start) {
+  std::uint32_t largest = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    largest = std::max(largest, std::bit_cast<std::uint32_t>(x[i]) & 0x7fffffffu);
+  return std::abs(start) + static_cast<double>(std::bit_cast<float>(largest)) * static_cast<double>(n) >
+         kExact;
+}
+
+void fold_rows(AluOp op, const float* x, std::ptrdiff_t stride, std::size_t rows, std::size_t n, float* acc) {
+  for (std::size_t row = 0; row < rows && look->at_results && can_round(op); ++row) {
+    const float* from = x + static_cast<std::ptrdiff_t>(row) * stride;
+    if (op != AluOp::multiply && !may_pass(from, n, acc[row])) continue;
+    float sum = acc[row];
+    for (std::size_t i = 0; i < n && !look->found; ++i) {
+      look_at_results(op, number(sum), number(from[i]), acc + row, 1);
+      sum = static_cast<float>(exact(op, sum, from[i]));
+    }
+  }
+  look->kernels.fold_rows(op, x, stride, rows, n, acc);
+}
+
+Kernels with_looks(Kernels kernels) {
+  kernels.load = load;
+  kernels.store = store;
+  kernels.alu_vv = alu_vv;
+  kernels.alu_vs = alu_vs;
+  kernels.alu_sv = alu_sv;
+  kernels.fold_rows = fold_rows;
+  return kernels;
+}
+
+// The tiles of a parameter; none when it is a number or left out.
+std::span<const Access> accesses_of(const InstView& inst, int param) {
+  if (inst.is_tile(param)) return {&inst.access(param), 1};
+  return inst.arg(param).kind == Arg::Kind::accesses ? inst.accesses(param) : std::span<const Access>{};
+}
+
+bool makes_integers_of_integers(const InstView& inst) {
+  const auto& params = inst.row().params;
+  bool makes = false;
+  for (int p = 0; p < static_cast<int>(params.size()); ++p) {
+    for (const Access& a : accesses_of(inst, p)) {
+      if (params[p].is_input() && !is_integer(a.dtype)) return false;
+      makes |= params[p].is_output() && is_wide_integer(a.dtype);
+    }
+  }
+  return makes;
+}
+
+// The number of the element that lies there, in row-major order.
+std::optional<std::int64_t> find(const Tile& t, const std::byte* at) {
+  std::optional<std::int64_t> found;
+  for (std::int64_t row = 0; row < t.rows && !found; ++row) {
+    if (t.row_offset && t.row_offset[row] == kSkipRow) continue;
+    for_runs(t, row, 0, t.free_size,
+             [&](const std::byte* first, std::int64_t stride, std::int64_t n, std::int64_t position) {
+               for (std::int64_t i = 0; i < n && !found; ++i) {
+                 if (first + i * stride * t.element_bytes() == at) found = row * t.free_size + position + i;
+               }
+             });
+  }
+  return found;
+}
+
+std::string place_of(const Run& run, const Rounded& rounded) {
+  const auto& params = run.row().params;
+  for (int p = 0; p < static_cast<int>(params.size()); ++p) {
+    const std::span<const Access> accesses = accesses_of(run, p);
+    for (std::size_t i = 0; i < accesses.size(); ++i) {
+      if (params[p].is_output() != (rounded.result != nullptr)) continue;
+      const std::string& tensor = run.program().tensors[accesses[i].tensor].name;
+      if (rounded.result && !rounded.at) return fmt::format("a result for `{}`", tensor);
+      if (const auto element = find(run.tiles(p)[i], rounded.at))
+        return fmt::format("element {} of `{}`", index_text(accesses[i], *element), tensor);
+    }
+  }
+  return "an integer";
+}
+
+Diagnostic warning(const Run& run, const Rounded& rounded) {
+  Diagnostic d = run_diagnostic(kLabel, fmt::format("{} is {:.0f}, which float32 rounds to {:.0f}",
+                                                    place_of(run, rounded), rounded.value, rounded.became));
+  d.severity = Severity::warning;
+  d.loc = run.loc();
+  d.context = print(run.program(), run.inst());
+  d.allowed = "integers up to 2^24, and larger ones that float32 holds";
+  return d;
+}
+
+}  // namespace
+
+bool may_round_integers(const InstView& inst) {
+  for (int p = 0; p < static_cast<int>(inst.row().params.size()); ++p) {
+    if (!inst.row().params[p].is_input()) continue;
+    for (const Access& a : accesses_of(inst, p)) {
+      if (is_wide_integer(a.dtype)) return true;
+    }
+  }
+  return makes_integers_of_integers(inst);
+}
+
+const Kernels& looking(const Kernels& kernels) {
+  static const Kernels plain = with_looks(plain_kernels()), fast = with_looks(fast_kernels());
+  return &kernels == &plain_kernels() ? plain : fast;
+}
+
+void compute(Run& run) {
+  const auto values = run.row().semantics->run;
+  const bool plain = &run.k == &looking(plain_kernels());
+  if (!plain && &run.k != &looking(fast_kernels())) return values(run);
+  Look here{plain ? plain_kernels() : fast_kernels(), makes_integers_of_integers(run)};
+  look = &here;
+  values(run);
+  if (here.found && run.inputs_written && run.warnings)
+    run.warnings->add(run.sequence, &run.inst(), kNumber, [&] { return warning(run, *here.found); });
+}
+
+}  // namespace kiln::sim
