@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 namespace kiln::isa {
 namespace {
 
@@ -34,6 +36,16 @@ void check_pattern(Check& c, int pattern, int tile, int pairs_rule, int count_ru
     return fmt::format("pattern is {}, {} is {}", text(p), c.row().params[tile].name,
                        shape_text(c.access(tile)));
   });
+}
+
+void check_int32(Check& c, int pattern, int channel_multiplier, int offset, int rule) {
+  const auto require = [&](std::string_view what, std::int64_t x) {
+    c.require(rule, x == static_cast<std::int32_t>(x), [&] { return fmt::format("{} is {}", what, x); });
+  };
+  const auto p = c.integers(pattern);
+  for (std::size_t i = 0; i < p.size(); i += 2) require("a step", p[i]);
+  require("channel_multiplier", c.integer(channel_multiplier));
+  if (!c.is_register(offset)) require("offset", c.integer(offset));
 }
 
 std::vector<std::uint32_t> free_part(std::span<const std::int64_t> pattern) {

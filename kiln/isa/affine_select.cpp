@@ -27,6 +27,8 @@ constexpr Rule kRules[] = {
     /* R5 */
     {"cmp_op is equal, not_equal, greater or greater_equal; the hardware has no other comparison",
      "negate pattern, channel_multiplier and offset, and use greater or greater_equal", Mark::external},
+    /* R6 */
+    {"offset, channel_multiplier and the steps of pattern are int32", "use numbers from -2^31 to 2^31 - 1"},
 };
 
 void check(Check& c) {
@@ -35,6 +37,7 @@ void check(Check& c) {
                        shape_text(c.access(on_true_tile)));
   });
   check_pattern(c, pattern, dst, 2, 3);
+  check_int32(c, pattern, channel_multiplier, offset, 6);
   const AluOp op = c.alu(cmp_op);
   const auto found = [&] { return fmt::format("cmp_op is {}", name(op)); };
   c.require(4, is_comparison(op), found);

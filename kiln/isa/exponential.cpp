@@ -26,6 +26,7 @@ constexpr Rule kRules[] = {
     /* R9 */
     {"a reduction goes on with the operator that it was started with, here add",
      "start with reduce_cmd=reset_reduce", Mark::undocumented},
+    /* R10 */ {"a reduce_init tile has one value per partition", "slice reduce_init to (P, 1)"},
 };
 
 constexpr double kElementsPerCycle = 4;  // four times the scalar engine's exp
@@ -51,8 +52,13 @@ void check(Check& c) {
   if (c.has(reduce_res)) c.require(4, c.is_column(reduce_res, rows), [&] { return c.describe(reduce_res); });
   const ReduceCmd cmd = c.get<ReduceCmd>(reduce_cmd);
   c.require(5, cmd != ReduceCmd::reset, [&] { return "reduce_cmd is reset"; });
-  c.require(6, cmd == ReduceCmd::load_reduce || c.real(reduce_init) == 0,
-            [&] { return fmt::format("reduce_init is {}", c.real(reduce_init)); });
+  if (c.is_tile(reduce_init))
+    c.require(10, c.is_column(reduce_init, rows), [&] { return c.describe(reduce_init); });
+  const bool starts_at_zero = !c.is_tile(reduce_init) && c.real(reduce_init) == 0;
+  c.require(6, cmd == ReduceCmd::load_reduce || starts_at_zero, [&] {
+    return c.is_tile(reduce_init) ? c.describe(reduce_init)
+                                  : fmt::format("reduce_init is {}", c.real(reduce_init));
+  });
   c.require(7, cmd != ReduceCmd::idle || !c.has(reduce_res),
             [&] { return "reduce_res is given and reduce_cmd is idle"; });
 }

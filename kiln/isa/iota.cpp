@@ -16,9 +16,14 @@ constexpr Rule kRules[] = {
     /* R2 */
     {"the product of the pattern's counts is the number of free elements of dst",
      "match the counts to dst's free dimensions"},
+    /* R3 */
+    {"offset, channel_multiplier and the steps of pattern are int32", "use numbers from -2^31 to 2^31 - 1"},
 };
 
-void check(Check& c) { check_pattern(c, pattern, dst, 1, 2); }
+void check(Check& c) {
+  check_pattern(c, pattern, dst, 1, 2);
+  check_int32(c, pattern, channel_multiplier, offset, 3);
+}
 
 void run(Run& r) {
   const Tile& d = r.tile(dst);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cmath>
 
 #include "kiln/isa/check.h"
 #include "kiln/isa/cost.h"
@@ -16,8 +17,7 @@ constexpr Rule kRules[] = {
     /* R2 */
     {"dst is (1, 2, n): the first indices, then the ends, for n segment ids", "allocate dst as (1, 2, n)"},
     /* R3 */
-    {"segment ids are not negative, and not NaN", "number the segments from 1 on; 0 is padding",
-     Mark::undocumented},
+    {"segment ids are integers that are not negative", "number the segments from 1 on; 0 is padding"},
 };
 
 void check(Check& c) {
@@ -47,12 +47,14 @@ std::vector<double> read_ids(const Run& r) {
   return ids;
 }
 
+bool is_segment_id(double id) { return id >= 0 && std::isfinite(id) && std::trunc(id) == id; }
+
 void run(Run& r) {
   const std::vector<double> ids = read_ids(r);
   const std::size_t n = ids.size();
   std::vector<float> bounds(2 * n);
   for (std::size_t first = 0, end; first < n; first = end) {
-    if (!(ids[first] >= 0) && r.inputs_written)
+    if (!is_segment_id(ids[first]) && r.inputs_written)
       r.fail(3, fmt::format("segment id {} at position {}", ids[first], first));
     for (end = first + 1; end < n && ids[end] == ids[first];) ++end;
     const bool padding = ids[first] == 0;

@@ -180,7 +180,7 @@ def exponential(
     max_value: int | float | NkiTensor | None = ...,
     reduce_res: NkiTensor | None = ...,
     reduce_cmd: reduce_cmd | None = ...,
-    reduce_init: float | None = ...,
+    reduce_init: int | float | NkiTensor | None = ...,
     name: str | None = ...,
 ) -> NkiInstruction:
     """e^(x - max_value) on the vector engine, with an optional row sum."""
