@@ -1,6 +1,7 @@
 // A line on the terminal that shows that something long is still going on.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace kiln::cli {
 
-// From the first second on shows `text` and the time since construction on stderr, until destroyed. Nothing
-// when stderr is no terminal.
+// From the first second on shows `text` and the time since construction on stderr, until destroyed, and a bar
+// once something is done. Nothing when stderr is no terminal.
 class Progress {
  public:
   explicit Progress(std::string text);
@@ -17,9 +18,14 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
- private:
-  void show(const std::string& text);
+  std::atomic<double>& done() { return done_part_; }  // 0 to 1; 0: not known
+  void next(std::string text);                        // the next piece of work begins
 
+ private:
+  void show();
+
+  std::string text_;
+  std::atomic<double> done_part_ = 0;
   std::mutex mutex_;
   std::condition_variable done_changed_;
   bool done_ = false;

@@ -111,6 +111,7 @@ void move_engines(const TimeCommand& command, std::vector<isa::Program>& program
 // The programs of the files, all legal; throws Error with the diagnostics otherwise.
 std::vector<isa::Program> load(const std::vector<std::string>& files, std::optional<Target> target,
                                std::vector<Diagnostic>& warnings) {
+  const Progress progress("reading and checking");
   std::vector<isa::Program> programs;
   for (const std::string& file : files) {
     CheckedProgram checked = check_file(file, target);
@@ -129,11 +130,14 @@ std::unique_ptr<Timed> time_programs(const TimeCommand& command, std::string tit
   std::vector<const isa::Program*> cores;
   for (const isa::Program& program : timed->programs) cores.push_back(&program);
   require_pair(cores);
-  const Progress progress("timing");
+  Progress progress("timing");
+  timing::TimingOptions options = options_of(command);
+  options.done = &progress.done();
   const bool draws = !command.trace.empty() || !command.html.empty();
-  timed->run = draws ? views::time_in_full(cores, options_of(command))
-                     : views::time_program(cores, options_of(command));
+  timed->run = draws ? views::time_in_full(cores, options) : views::time_program(cores, options);
+  progress.next(command.no_advice ? "counting" : "looking for advice");
   timed->report = views::report_of(timed->run, !command.no_advice);
+  timed->run.options.done = nullptr;
   return timed;
 }
 

@@ -34,7 +34,8 @@ Core::Core(const Program& program, const Arch& arch, const TimingOptions& option
       options_(options),
       hbm_(hbm),
       number_(number),
-      plan_(make_plan(program, arch)),
+      plan_(options.changes.empty() ? make_plan(program, arch)
+                                    : make_plan(program, arch, options.changes[number])),
       loop_value_(program.loops.size()),
       region_of_(program.tensors.size()),
       instances_(program.tensors.size()),
@@ -55,6 +56,13 @@ Core::Core(const Program& program, const Arch& arch, const TimingOptions& option
     pools_[m] = Pool(std::max<std::int64_t>(0, free[m]));
     timed_[m] = TimedPool(std::max<std::int64_t>(0, free[m]));
   }
+  if (!options.changes.empty() && !options.changes[number].in_turn.empty()) {
+    turns_of_.assign(program.tensors.size(), kNone);
+    for (TensorId id : options.changes[number].in_turn) {
+      turns_of_[id] = static_cast<std::uint32_t>(turns_.size());
+      turns_.emplace_back(options.changes[number].buffers);
+    }
+  }
   if (!program.deps.empty()) last_op_of_.assign(program.instructions.size(), kNoOp);
   const char* names[kStreamCount] = {"tensor", "vector", "scalar", "gpsimd", "sync", "sync stores"};
   const Engine engines[kStreamCount] = {Engine::tensor, Engine::vector, Engine::scalar,
@@ -68,6 +76,7 @@ Core::Core(const Program& program, const Arch& arch, const TimingOptions& option
 
 void Core::expect(double instructions) {
   constexpr double kMost = 4e6;
+  expected_ = instructions;
   const auto count = static_cast<std::size_t>(std::min(instructions, kMost));
   times_.reserve(count);
   events.reserve(count + count / 2);  // DMAs have two
@@ -139,7 +148,15 @@ void Core::touch(Issue& issue, const Op& op, const Use& use) {
   const std::size_t before = out.size();
   const Box box = box_of(use);
   Regions& all = regions(use.tensor);
+  Turns* turns =
+      turns_of_.empty() || turns_of_[use.tensor] == kNone ? nullptr : &turns_[turns_of_[use.tensor]];
+  if (turns && use.writes) turns->write(box, issue.op, updates(op, use));
   all.touch(box, issue.op, stream, use.reads, use.writes, !reorder_, out);
+  if (turns) {
+    if (use.writes) turns->correct(out, before);
+    if (use.reads && !use.writes) turns->read();
+    turns->use(issue.op, stream);
+  }
   if (all.is_crowded()) {
     const Time floor = earliest_start() - plan_.dma_done;
     all.forget([&](OpId op) { return times_[op].end >= 0 && times_[op].end < floor; });
@@ -155,6 +172,14 @@ void Core::touch(Issue& issue, const Op& op, const Use& use) {
   }
   if (instance.first == kNoOp) instance.first = issue.op;
   instance.users[stream] = issue.op;
+}
+
+// The tensor engine adds to what it wrote itself; once that was read, it begins anew.
+bool Core::updates(const Op& op, const Use& use) const {
+  if (use.reads) return op.stream != Stream::tensor;
+  const Use* uses = &plan_.uses[op.first_use];
+  return std::any_of(uses, uses + op.use_count,
+                     [&](const Use& other) { return other.tensor == use.tensor && other.reads; });
 }
 
 // No instruction to come starts before.

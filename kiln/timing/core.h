@@ -11,6 +11,7 @@
 #include "kiln/timing/regions.h"
 #include "kiln/timing/server.h"
 #include "kiln/timing/simulate.h"
+#include "kiln/timing/turns.h"
 
 namespace kiln::timing {
 
@@ -129,6 +130,7 @@ class Core {
   Pool& pool(isa::TensorId id) { return pools_[program_.tensors[id].memory == Memory::psum]; }
   void find_dependencies(Issue& issue, const Op& op);
   void touch(Issue& issue, const Op& op, const Use& use);
+  bool updates(const Op& op, const Use& use) const;
   void add_state(Issue& issue, const Op& op);
   void note_oldest(const Issue& issue);
   void add_ramp(const Use& use, const Box& box, OpId op);
@@ -166,8 +168,11 @@ class Core {
   std::vector<Regions> regions_;          // one per tensor; tensors with an address share one per memory
   std::vector<std::uint32_t> region_of_;  // by tensor
   std::vector<Instance> instances_;       // by tensor
-  Pool pools_[2];                         // SBUF, PSUM
+  std::vector<Turns> turns_;
+  std::vector<std::uint32_t> turns_of_;  // by tensor, into turns_; empty: no tensor has any
+  Pool pools_[2];                        // SBUF, PSUM
 
+  double expected_ = 0;  // executed instructions
   std::vector<OpTimes> times_;
   std::vector<OpId> last_op_of_;  // by instruction, when the program has explicit dependencies
   std::vector<OpId> register_writer_;

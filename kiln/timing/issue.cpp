@@ -237,6 +237,9 @@ void Core::forget() {
   transfers.forget_before(floor);
   for (Server& p : ports_) p.forget_before(floor);
   for (Server& u : units_) u.forget_before(floor);
+  if (options_.done && number_ == 0)
+    options_.done->store(std::min(1.0, static_cast<double>(times_.size()) / expected_),
+                         std::memory_order_relaxed);
   if (options_.cancel && options_.cancel->load(std::memory_order_relaxed)) {
     Diagnostic d;
     d.category = Category::config;

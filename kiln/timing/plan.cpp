@@ -50,12 +50,13 @@ bool is_plain_function(ActFn fn) {
 
 class Planner {
  public:
-  Planner(const Program& program, const Arch& arch) : program_(program), arch_(arch) {}
+  Planner(const Program& program, const Arch& arch, const ProgramChange& change)
+      : program_(program), arch_(arch), change_(change) {}
   Plan make();
 
  private:
   void find_written();
-  Op plan(const Instruction& inst);
+  Op plan(InstructionId id);
   void add_uses(Op& op, const Instruction& inst);
   void add_use(const Access& access, bool reads, bool writes, bool stationary);
   std::uint32_t shape_of(const Access& access);
@@ -70,6 +71,10 @@ class Planner {
 
   const Program& program_;
   const Arch& arch_;
+  const ProgramChange& change_;
+  std::vector<bool> merged_;  // by instruction; empty: none
+  double merge_ = 1;          // of the current instruction: DMAs that become one
+  double once_ = 1;           // and that all load the same
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> known_shapes_;
   std::vector<const Access*> shape_access_;  // the first one of a shape
   Plan plan_;
@@ -179,7 +184,7 @@ std::uint16_t Planner::bank_ports(const InstView& v) const {
   for (std::size_t i = 0; i < v.row().params.size(); ++i) {
     const int param = static_cast<int>(i);
     if (!v.is_tile(param) || !v.in_psum(param) || !v.tensor(param).address) continue;
-    const Range range = element_range(program_, v.access(param));
+    const Range range = element_range(v.program(), v.access(param));
     const std::int64_t size = size_bytes(v.dtype(param)), base = v.tensor(param).address->byte_offset;
     const std::int64_t last =
         std::min<std::int64_t>((base + range.max * size) / arch_.psum_bank_bytes, arch_.psum_banks - 1);
@@ -191,7 +196,7 @@ std::uint16_t Planner::bank_ports(const InstView& v) const {
 
 void Planner::plan_compute(Op& op, const CostQuery& q) {
   const Cost cost = q.row().semantics->cost(q);
-  const Cost bare = cost_of(program_, q.inst(), arch_, true);
+  const Cost bare = cost_of(q.program(), q.inst(), arch_, true);
   const EngineTiming& t = timing_of(arch_, op.engine);
   const double clock = q.spec().clock_ghz;
   double latency = t.latency_ns, interval = t.interval_ns;
@@ -301,9 +306,10 @@ void Planner::plan_dma(Op& op, const CostQuery& q) {
   } else {
     op.stream = reads_chip ? Stream::store : Stream::sync;
   }
-  op.interval = from_ns(arch_.timing.sync.interval_ns);
-  op.trigger = from_ns(t.trigger_ns[op.dge]);
-  op.latency = from_ns(t.start_ns[op.dge]);
+  // DMAs that become one share what does not grow with their bytes; each still starts, unless it goes.
+  op.interval = from_ns(arch_.timing.sync.interval_ns / merge_);
+  op.trigger = from_ns(std::max(0.0, (t.trigger_ns[op.dge] + t.trigger_gap_ns) / merge_ - t.trigger_gap_ns));
+  op.latency = from_ns(t.start_ns[op.dge] / once_);
   const bool to_hbm = is_hbm(program_.tensors[q.access(dst).tensor].memory);
   if (to_hbm) op.hbm_written = static_cast<double>(q.access(dst).count()) * size_bytes(q.dtype(dst));
   if (!reads_chip) op.hbm_read = cost.dma_bytes;
@@ -321,18 +327,22 @@ void Planner::plan_transfer(Op& op, const CostQuery& q, const Cost& cost) {
   const double engines =
       rows == 0 ? all : std::min(all, std::ceil(static_cast<double>(rows) / t.partitions_per_engine));
   const double packets = std::max(1.0, cost.dma_descriptors), size = cost.dma_bytes / packets;
-  double fixed = t.packet_ns;
-  if (op.hbm_written > 0 && size < t.small_write_bytes) fixed += t.hbm_write_packet_ns;
+  double fixed = t.packet_ns / merge_;
+  if (op.hbm_written > 0 && size * merge_ < t.small_write_bytes) fixed += t.hbm_write_packet_ns / merge_;
   const double each = packets / engines / cost.dma_rate;
-  op.transfer = from_ns(each * (fixed + size / t.packet_bytes_per_ns));
-  op.share = from_ns(each * (fixed + size / t.loaded_bytes_per_ns) * engines / all);
-  op.hbm_share = from_ns((op.hbm_read + op.hbm_written) / arch_.hbm_bytes_per_ns);
-  op.spread = engines > 1 ? from_ns(t.spread_ns) : 0;
+  op.transfer = from_ns(each * (fixed + size / once_ / t.packet_bytes_per_ns));
+  op.share = from_ns(each * (fixed + size / once_ / t.loaded_bytes_per_ns) * engines / all);
+  op.hbm_share = from_ns((op.hbm_read + op.hbm_written) / once_ / arch_.hbm_bytes_per_ns);
+  op.spread = engines > 1 ? from_ns(t.spread_ns / once_) : 0;
   op.bytes = cost.dma_bytes;
 }
 
-Op Planner::plan(const Instruction& inst) {
-  const CostQuery q(program_, inst, arch_);
+Op Planner::plan(InstructionId id) {
+  const Instruction& inst = program_.instructions[id];
+  const Program& costs = change_.costs ? *change_.costs : program_;
+  const CostQuery q(costs, costs.instructions[id], arch_);
+  merge_ = !merged_.empty() && merged_[id] ? change_.merge : 1;
+  once_ = change_.same_bytes ? merge_ : 1;
   Op op;
   op.engine = q.engine();
   op.stream = stream_of(op.engine);
@@ -369,9 +379,11 @@ Plan Planner::make() {
       plan_.loop_of_register[program_.loops[id].reg] = id;
   }
   find_written();
+  if (!change_.merged.empty()) merged_.resize(program_.instructions.size());
+  for (InstructionId id : change_.merged) merged_[id] = true;
   plan_.ops.reserve(program_.instructions.size());
   plan_.uses.reserve(program_.instructions.size() * 3);
-  for (const Instruction& inst : program_.instructions) plan_.ops.push_back(plan(inst));
+  for (InstructionId id = 0; id < program_.instructions.size(); ++id) plan_.ops.push_back(plan(id));
   share_ports();
   for (const Op& op : plan_.ops) plan_.uses_stream[static_cast<int>(op.stream)] = true;
   const Engine engines[kStreamCount] = {Engine::tensor, Engine::vector, Engine::scalar,
@@ -385,6 +397,8 @@ Plan Planner::make() {
 
 }  // namespace
 
-Plan make_plan(const Program& program, const Arch& arch) { return Planner(program, arch).make(); }
+Plan make_plan(const Program& program, const Arch& arch, const ProgramChange& change) {
+  return Planner(program, arch, change).make();
+}
 
 }  // namespace kiln::timing

@@ -6,6 +6,7 @@
 
 #include "kiln/isa/program.h"
 #include "kiln/timing/box.h"
+#include "kiln/timing/program_change.h"
 #include "kiln/timing/timeline.h"
 
 namespace kiln::timing {
@@ -71,7 +72,7 @@ struct Plan {
   Time dma_done, trigger_gap;
 };
 
-Plan make_plan(const isa::Program& program, const Arch& arch);
+Plan make_plan(const isa::Program& program, const Arch& arch, const ProgramChange& change = {});
 
 constexpr Time from_ns(double ns) { return static_cast<Time>(ns * kPicoseconds + 0.5); }
 

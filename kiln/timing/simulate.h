@@ -7,6 +7,7 @@
 #include <string>
 
 #include "kiln/arch/arch.h"
+#include "kiln/timing/program_change.h"
 #include "kiln/timing/timeline.h"
 #include "kiln/timing/what_if.h"
 
@@ -18,9 +19,11 @@ struct TimingOptions {
   std::map<std::string, std::int64_t> trip_counts;
   bool reorder = false;  // list-schedule each engine's stream, as the vendor's compiler may
   std::vector<WhatIf> what_if;
-  std::size_t keep_events = 1'000'000;        // later events count in the totals but are not kept
+  std::vector<ProgramChange> changes;         // by core; empty: the programs as they are
+  std::size_t keep_events = 10'000'000;       // later events count in the totals but are not kept
   bool extrapolate = true;                    // false: every iteration is simulated; same result, slower
   const std::atomic<bool>* cancel = nullptr;  // set to true by another thread: simulate throws
+  std::atomic<double>* done = nullptr;        // where to say which part of the work is done, 0 to 1
 };
 
 // Times a program that passed check::check_program. Throws Error (category config) when a trip count is

@@ -3,12 +3,9 @@
 #include <algorithm>
 
 #include "kiln/views/advice_rules.h"
-#include "kiln/views/work.h"
 
 namespace kiln::views {
 namespace {
-
-constexpr double kLeastShare = 0.01;
 
 constexpr AdviceRule kRules[] = {
     {"small_dma", "a DMA moves at least 2 KiB per contiguous run", small_dma},
@@ -20,41 +17,13 @@ constexpr AdviceRule kRules[] = {
     {"reload", "an input is read from HBM once", reload},
 };
 
-std::vector<std::vector<std::int64_t>> all_executions(const TimedRun& run) {
-  std::vector<std::vector<std::int64_t>> all;
-  for (int core = 0; core < static_cast<int>(run.cores.size()); ++core) all.push_back(executions(run, core));
-  return all;
-}
-
-timing::Time total_of(const std::vector<const isa::Program*>& cores, const Arch& arch,
-                      timing::TimingOptions options) {
-  options.what_if.clear();  // `arch` has them already
-  options.extrapolate = true;
-  options.keep_events = 0;
-  return (cores.size() == 1 ? timing::simulate(*cores[0], arch, options)
-                            : timing::simulate(cores, arch, options))
-      .total;
-}
-
 }  // namespace
 
-Evidence::Evidence(const TimedRun& run) : run(run), executions(all_executions(run)) {}
-
-double Evidence::gain_with(const std::vector<timing::WhatIf>& changes) const {
-  const timing::Time total = total_of(run.cores, timing::apply(run.arch, changes), run.options);
-  return timing::to_ns(run.timeline.total - total);
-}
-
-double Evidence::gain_with(const std::vector<isa::Program>& cores) const {
-  std::vector<const isa::Program*> pointers;
-  for (const isa::Program& core : cores) pointers.push_back(&core);
-  return timing::to_ns(run.timeline.total - total_of(pointers, run.arch, run.options));
-}
-
-void Places::add(const Place& place) {
-  if (!seen_.insert(place).second) return;
+void Places::add(const std::string& file, int line) {
+  const std::size_t known = seen_.size();
+  if (seen_(file, line) < known) return;
   if (list_.first.size() < kMaxPlaces) {
-    list_.first.push_back(place);
+    list_.first.push_back({file, line});
   } else {
     ++list_.left_out;
   }
@@ -66,8 +35,11 @@ std::vector<Advice> advise(const TimedRun& run) {
   const Evidence evidence(run);
   std::vector<Advice> advice;
   for (const AdviceRule& rule : kRules) {
+    if (run.options.done)
+      run.options.done->store(static_cast<double>(&rule - kRules) / std::size(kRules),
+                              std::memory_order_relaxed);
     std::optional<Advice> found = rule.look(evidence);
-    if (!found || found->gain_ns < kLeastShare * evidence.total_ns()) continue;
+    if (!found || found->gain_ns < kLeastAdvice * evidence.total_ns()) continue;
     found->rule = rule.name;
     advice.push_back(std::move(*found));
   }

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "kiln/views/evidence.h"
 #include "kiln/views/lines.h"
+#include "kiln/views/place_index.h"
 
 namespace kiln::views {
 
@@ -20,12 +21,13 @@ struct PlaceList {
 };
 class Places {
  public:
-  void add(const Place& place);
-  void add(const isa::InstView& inst) { add(Place{inst.loc().file, inst.loc().line}); }
+  void add(const std::string& file, int line);
+  void add(const Place& place) { add(place.file, place.line); }
+  void add(const isa::InstView& inst) { add(inst.loc().file, inst.loc().line); }
   PlaceList take() && { return std::move(list_); }
 
  private:
-  std::set<Place> seen_;
+  PlaceIndex seen_;
   PlaceList list_;
 };
 
@@ -34,25 +36,11 @@ struct Advice {
   std::string found;      // what was found, with figures
   std::string remedy;     // what to change
   PlaceList places;
-  double gain_ns = 0;         // estimated saving of the total
-  std::string_view estimate;  // how gain_ns came about
+  double gain_ns = 0;    // estimated saving of the total
+  std::string estimate;  // how gain_ns came about, and what it assumes
 };
 
-inline constexpr std::string_view kRerun = "model re-run with the change";
-inline constexpr std::string_view kFromPath = "bound from the critical path";
-
-// What a rule looks at, and how it asks the model.
-class Evidence {
- public:
-  explicit Evidence(const TimedRun& run);
-
-  const TimedRun& run;
-  const std::vector<std::vector<std::int64_t>> executions;  // by core and instruction
-  double total_ns() const { return timing::to_ns(run.timeline.total); }
-  // What the total would shrink by with constants changed (as in --what-if), or with other programs.
-  double gain_with(const std::vector<timing::WhatIf>& changes) const;
-  double gain_with(const std::vector<isa::Program>& cores) const;
-};
+inline constexpr double kLeastAdvice = 0.01;  // of the total, to be said
 
 struct AdviceRule {
   std::string_view name, text;

@@ -49,7 +49,8 @@ std::vector<isa::InstructionId> choose(const std::vector<double>& busy, double s
 }
 
 std::optional<Advice> try_move(const Evidence& e, Engine from, Engine to, const BusyByEngine& busy) {
-  std::vector<isa::Program> programs;
+  Change change;
+  change.engine = to;
   Places places;
   std::size_t count = 0;
   const double half = (busy[static_cast<int>(from)] - busy[static_cast<int>(to)]) / 2;
@@ -60,11 +61,12 @@ std::optional<Advice> try_move(const Evidence& e, Engine from, Engine to, const 
       const auto& engines = info(program.instructions[i].opcode).engines;
       if (std::find(engines.begin(), engines.end(), to) == engines.end()) times[i] = 0;
     }
-    Moved moved = move_to_engine(program, choose(times, half / static_cast<double>(e.run.cores.size())), to,
-                                 e.run.arch);
-    for (const isa::InstructionId id : moved.instructions) places.add({program, program.instructions[id]});
-    count += moved.instructions.size();
-    programs.push_back(std::move(moved.program));
+    std::vector<isa::InstructionId> moved = movable(
+        e.scratch(core), choose(times, half / static_cast<double>(e.run.cores.size())), to, e.run.arch);
+    for (const isa::InstructionId id : moved) places.add({program, program.instructions[id]});
+    count += moved.size();
+    std::sort(moved.begin(), moved.end());
+    change.cores.push_back({.moved = std::move(moved)});
   }
   if (count == 0) return {};
   return Advice{.found = fmt::format("the {} engine is busy for {}, the {} engine for {}", name(from),
@@ -72,8 +74,8 @@ std::optional<Advice> try_move(const Evidence& e, Engine from, Engine to, const 
                                      time_text(busy[static_cast<int>(to)])),
                 .remedy = fmt::format("run these with engine={}", name(to)),
                 .places = std::move(places).take(),
-                .gain_ns = e.gain_with(programs),
-                .estimate = kRerun};
+                .gain_ns = e.gain_with(change),
+                .estimate = e.estimate(fmt::format("these instructions on the {} engine", name(to)))};
 }
 
 }  // namespace

@@ -8,6 +8,8 @@ std::optional<Advice> fp32_matmul(const Evidence& e) {
   using namespace isa::args::nc_matmul;
   Places places;
   std::int64_t matmuls = 0;
+  Change change;
+  change.cores.resize(e.run.cores.size());
   for (std::size_t core = 0; core < e.run.cores.size(); ++core) {
     const isa::Program& program = *e.run.cores[core];
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
@@ -15,6 +17,7 @@ std::optional<Advice> fp32_matmul(const Evidence& e) {
       if (inst.inst().opcode != isa::Opcode::nc_matmul || inst.boolean(is_transpose)) continue;
       if (inst.dtype(stationary) != DType::float32 && inst.dtype(moving) != DType::float32) continue;
       places.add(inst);
+      change.cores[core].narrowed.push_back(static_cast<isa::InstructionId>(i));
       matmuls += e.executions[core][i];
     }
   }
@@ -24,8 +27,8 @@ std::optional<Advice> fp32_matmul(const Evidence& e) {
           fmt::format("{} matmuls read float32, at {} passes each", matmuls, e.run.arch.matmul_fp32_passes),
       .remedy = "give nc_matmul bfloat16 operands where the precision is enough; PSUM still adds in float32",
       .places = std::move(places).take(),
-      .gain_ns = e.gain_with({{"fp32_passes", 1, false}}),
-      .estimate = kRerun};
+      .gain_ns = e.gain_with(change),
+      .estimate = e.estimate("bfloat16 operands in these matmuls, conversions not counted")};
 }
 
 }  // namespace kiln::views

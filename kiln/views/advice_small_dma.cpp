@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kiln/isa/cost.h"
 #include "kiln/views/advice_rules.h"
 #include "kiln/views/format.h"
@@ -13,6 +15,8 @@ std::optional<Advice> small_dma(const Evidence& e) {
   Places places;
   double bytes = 0, runs = 0;
   std::int64_t transfers = 0;
+  Change change;
+  change.cores.resize(e.run.cores.size());
   for (std::size_t core = 0; core < e.run.cores.size(); ++core) {
     const isa::Program& program = *e.run.cores[core];
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
@@ -22,23 +26,22 @@ std::optional<Advice> small_dma(const Evidence& e) {
       const isa::Cost cost = cost_of(program, inst.inst(), e.run.arch);
       if (cost.dma_bytes >= kGoodRunBytes * cost.dma_descriptors) continue;
       places.add(inst);
+      change.cores[core].merged.push_back(static_cast<isa::InstructionId>(i));
       transfers += times;
       bytes += cost.dma_bytes * static_cast<double>(times);
       runs += cost.dma_descriptors * static_cast<double>(times);
     }
   }
   if (transfers == 0) return {};
-  const double mean = bytes / runs, factor = mean / kGoodRunBytes;
+  const double mean = bytes / runs;
+  change.merge = std::min(kGoodRunBytes / mean, static_cast<double>(transfers));
   return Advice{.found = fmt::format("{} DMA transfers move {} per contiguous run, {} in all", transfers,
                                      bytes_text(mean), bytes_text(bytes)),
                 .remedy = "load or store several tiles with one dma_copy, with at least 2 KiB per partition",
                 .places = std::move(places).take(),
-                .gain_ns = e.gain_with({{"dma_packet", factor},
-                                        {"dma_trigger_hwdge", factor},
-                                        {"dma_start_hwdge", factor},
-                                        {"dma_start_swdge", factor},
-                                        {"dma_start_none", factor}}),
-                .estimate = kRerun};
+                .gain_ns = e.gain_with(change),
+                .estimate = e.estimate(
+                    fmt::format("triggers and packets of {:.1f} of these DMAs made one", change.merge))};
 }
 
 }  // namespace kiln::views

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "kiln/isa/cost.h"
 #include "kiln/views/advice_rules.h"
 #include "kiln/views/format.h"
@@ -7,15 +9,10 @@
 namespace kiln::views {
 namespace {
 
-// Cycles of the instruction were its float32 tiles bfloat16. `scratch` is a copy of the program.
+// Cycles of the instruction were its float32 tiles bfloat16.
 double cycles_in_16_bit(isa::Program& scratch, const isa::Instruction& inst, const Arch& arch) {
-  std::vector<isa::Access*> changed;
-  for (int p = 0; p < static_cast<int>(info(inst.opcode).params.size()); ++p) {
-    const isa::Arg& arg = scratch.arg(inst, p);
-    if (arg.kind != isa::Arg::Kind::access || scratch.accesses[arg.index].dtype != DType::float32) continue;
-    changed.push_back(&scratch.accesses[arg.index]);
-    changed.back()->dtype = DType::bfloat16;
-  }
+  const std::vector<isa::Access*> changed = narrow(scratch, inst);
+  if (changed.empty()) return std::numeric_limits<double>::infinity();
   const double cycles = cost_of(scratch, inst, arch).cycles;
   for (isa::Access* access : changed) access->dtype = DType::float32;
   return cycles;
@@ -26,21 +23,22 @@ double cycles_in_16_bit(isa::Program& scratch, const isa::Instruction& inst, con
 std::optional<Advice> vector_fast_mode(const Evidence& e) {
   if (!e.run.arch.features.vector_fast_modes) return {};
   Places places;
-  double cycles = 0, saved = 0;
+  double saved = 0;
   std::int64_t count = 0;
+  Change change;
+  change.cores.resize(e.run.cores.size());
   for (std::size_t core = 0; core < e.run.cores.size(); ++core) {
-    isa::Program scratch = *e.run.cores[core];
+    isa::Program& scratch = e.scratch(core);
     for (std::size_t i = 0; i < scratch.instructions.size(); ++i) {
       const isa::InstView inst(scratch, scratch.instructions[i]);
       if (resolve_engine(inst, e.run.arch) != Engine::vector) continue;
-      const double times = static_cast<double>(e.executions[core][i]);
-      const double now = cost_of(scratch, inst.inst(), e.run.arch).cycles;
       const double then = cycles_in_16_bit(scratch, inst.inst(), e.run.arch);
-      cycles += times * now;
+      const double now = cost_of(scratch, inst.inst(), e.run.arch).cycles;
       if (then >= now) continue;
-      saved += times * (now - then);
+      saved += static_cast<double>(e.executions[core][i]) * (now - then);
       count += e.executions[core][i];
       places.add(inst);
+      change.cores[core].narrowed.push_back(static_cast<isa::InstructionId>(i));
     }
   }
   if (count == 0) return {};
@@ -50,8 +48,8 @@ std::optional<Advice> vector_fast_mode(const Evidence& e) {
                     count, time_text(saved / e.run.arch.engine[static_cast<int>(Engine::vector)].clock_ghz)),
                 .remedy = "keep these tiles in bfloat16 or float16, in SBUF and with unit stride",
                 .places = std::move(places).take(),
-                .gain_ns = e.gain_with({{"vector_clock", cycles / (cycles - saved)}}),
-                .estimate = kRerun};
+                .gain_ns = e.gain_with(change),
+                .estimate = e.estimate("bfloat16 tiles in these instructions, others as they are")};
 }
 
 }  // namespace kiln::views

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+
+#include "kiln/views/place_index.h"
 
 namespace kiln::views {
 namespace {
@@ -48,10 +49,10 @@ class Lines {
     const int core = run_.timeline.lanes[event.lane].core;
     std::size_t& at = by_loc_[core][run_.instruction_of(event).inst().loc];
     if (at != kUnknown) return at;
-    const Place place = place_of(run_, event);
-    at = by_place_.emplace(place, lines_.size()).first->second;
+    const SourceLoc& loc = run_.instruction_of(event).loc();
+    at = by_place_(loc.file, loc.line);
     if (at == lines_.size()) {
-      lines_.push_back({.place = place, .engine = run_.timeline.lanes[event.lane].engine});
+      lines_.push_back({.place = {loc.file, loc.line}, .engine = run_.timeline.lanes[event.lane].engine});
       waits_.emplace_back();
     }
     return at;
@@ -68,7 +69,7 @@ class Lines {
   std::vector<LineTime> lines_;
   std::vector<std::array<double, timing::kWaitCount>> waits_;
   std::vector<std::vector<std::size_t>> by_loc_;  // by core
-  std::map<Place, std::size_t> by_place_;
+  PlaceIndex by_place_;
 };
 
 }  // namespace

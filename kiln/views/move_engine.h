@@ -1,4 +1,4 @@
-// The same program with instructions on another engine, where the instruction leaves the choice open.
+// Instructions on another engine, where the instruction leaves the choice open.
 #pragma once
 
 #include <span>
@@ -8,13 +8,12 @@
 
 namespace kiln::views {
 
-struct Moved {
-  isa::Program program;
-  std::vector<isa::InstructionId> instructions;  // those that moved
-};
+// Those of the given instructions that can run on `engine` of this chip. The program is the same afterwards.
+std::vector<isa::InstructionId> movable(isa::Program& program,
+                                        std::span<const isa::InstructionId> instructions, Engine engine,
+                                        const Arch& arch);
 
-// Asks for `engine` in the given instructions. Those that cannot run there on this chip stay where they are.
-Moved move_to_engine(const isa::Program& program, std::span<const isa::InstructionId> instructions,
-                     Engine engine, const Arch& arch);
+// Asks for `engine` in all of the given instructions, which are movable.
+void move_to_engine(isa::Program& program, std::span<const isa::InstructionId> instructions, Engine engine);
 
 }  // namespace kiln::views

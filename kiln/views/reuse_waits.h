@@ -1,24 +1,20 @@
-// Time lost because memory is used again too soon: an instruction stands ready, and what it overwrites is
-// still in use.
+// Time lost because a tile is used again too soon: an instruction stands ready, and what it overwrites is
+// still in use. Tiles that are declared in a loop have as many buffers as memory holds and are no part of it.
 #pragma once
 
-#include "kiln/base/function_ref.h"
 #include "kiln/views/advice.h"
 
 namespace kiln::views {
 
-struct ReuseWaits {
-  double lost_ns = 0;             // that writers stood ready for
-  std::int64_t count = 0;         // writers that did
-  double writer_critical_ns = 0;  // their part of the critical path
-  double other_critical_ns = 0;   // the rest of it
-  double idle_ns = 0;             // of the busiest engine, or of DMA: no buffer makes it faster than that
-  PlaceList places;               // of those who wait, then of those in the way
-
-  // A second buffer lets both parts of the critical path run at once, and wins back no more than was lost.
-  double gain_ns() const;
+// What the two rules about it call the tiles and who waits for them.
+struct ReuseWords {
+  std::string_view who;   // "DMA waits"
+  std::string_view what;  // "an SBUF tile that is still in use"
+  std::string_view tile;  // "SBUF tile"
 };
 
-ReuseWaits find_reuse_waits(const TimedRun& run, FunctionRef<bool(const timing::Event&)> is_writer);
+// The advice to use several tiles of `memory` in turn; nothing when nobody waits for one, or when memory has
+// no room for more.
+std::optional<Advice> advise_more_buffers(const Evidence& evidence, Memory memory, const ReuseWords& words);
 
 }  // namespace kiln::views

@@ -69,10 +69,12 @@ std::string lines_table(const Report& r, const char* title, std::size_t limit, d
     if (line.*time > 0) lines.push_back(&line);
   }
   if (lines.empty()) return {};
-  std::stable_sort(lines.begin(), lines.end(), [&](auto* a, auto* b) { return a->*time > b->*time; });
+  const std::size_t shown = std::min(limit, lines.size());
+  std::partial_sort(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(shown), lines.end(),
+                    [&](auto* a, auto* b) { return a->*time > b->*time || (a->*time == b->*time && a < b); });
   TextTable table({L, R, R, R, L, L});
   table.add({"line", time_name, "", "executed", "instruction", "waits mostly for"});
-  for (std::size_t i = 0; i < std::min(limit, lines.size()); ++i) {
+  for (std::size_t i = 0; i < shown; ++i) {
     const LineTime& line = *lines[i];
     std::string waits;
     if (line.waiting_ns > 0) {

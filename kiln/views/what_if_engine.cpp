@@ -47,9 +47,9 @@ void apply_engine_what_if(std::string_view text, std::vector<isa::Program>& prog
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
       if (program.instructions[i].opcode == opcode) chosen.push_back(static_cast<isa::InstructionId>(i));
     }
-    Moved moved = move_to_engine(program, chosen, engine, arch(program.target));
-    moved_count += moved.instructions.size();
-    program = std::move(moved.program);
+    chosen = movable(program, chosen, engine, arch(program.target));
+    move_to_engine(program, chosen, engine);
+    moved_count += chosen.size();
   }
   if (moved_count == 0) {
     fail(fmt::format("no {} of the program can run on the {} engine of {}", info(opcode).name, name(engine),

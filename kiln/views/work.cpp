@@ -8,13 +8,8 @@ using namespace isa;
 
 class Counter {
  public:
-  Counter(const TimedRun& run, int core) : program_(*run.cores[core]), counts_(program_.instructions.size()) {
-    trips_.reserve(program_.loops.size());
-    for (const Loop& loop : program_.loops)
-      trips_.push_back(loop.kind == Loop::Kind::static_for ? loop.trip_count() : 0);
-    for (const timing::TripCount& t : run.timeline.trip_counts) {
-      if (t.core == core) trips_[t.loop] = t.count;
-    }
+  Counter(const TimedRun& run, int core)
+      : program_(*run.cores[core]), counts_(program_.instructions.size()), trips_(trip_counts(run, core)) {
     visit(program_.body, 1);
   }
   std::vector<std::int64_t> counts() && { return std::move(counts_); }
@@ -89,6 +84,16 @@ void add_tensor_engine(Work& work, const InstView& inst, double times, const Arc
 }
 
 }  // namespace
+
+std::vector<std::int64_t> trip_counts(const TimedRun& run, int core) {
+  std::vector<std::int64_t> trips;
+  for (const Loop& loop : run.cores[core]->loops)
+    trips.push_back(loop.kind == Loop::Kind::static_for ? loop.trip_count() : 0);
+  for (const timing::TripCount& t : run.timeline.trip_counts) {
+    if (t.core == core) trips[t.loop] = t.count;
+  }
+  return trips;
+}
 
 std::vector<std::int64_t> executions(const TimedRun& run, int core) { return Counter(run, core).counts(); }
 

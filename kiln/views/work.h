@@ -21,6 +21,8 @@ struct Work {
 };
 Work work_of(const TimedRun& run);
 
+// How often each loop of a core's program runs.
+std::vector<std::int64_t> trip_counts(const TimedRun& run, int core);
 // How often each instruction of a core's program is executed.
 std::vector<std::int64_t> executions(const TimedRun& run, int core);
 

@@ -12,7 +12,6 @@
 #include "kiln/views/json.h"
 #include "kiln/views/move_engine.h"
 #include "kiln/views/picture_of.h"
-#include "kiln/views/reuse_waits.h"
 #include "kiln/views/text.h"
 #include "kiln/views/text_table.h"
 #include "kiln/views/what_if_engine.h"
@@ -219,27 +218,17 @@ TEST(Picture, LeftOutIterationsAreShown) {
   EXPECT_EQ(picture.labels.back().line, 12);
 }
 
-TEST(ReuseWaits, GainIsNoMoreThanWasLost) {
-  const MadeRun made = small_run();
-  const ReuseWaits waits =
-      find_reuse_waits(made.run, [](const timing::Event& event) { return event.lane == 0; });
-  EXPECT_EQ(waits.count, 1);
-  EXPECT_EQ(waits.lost_ns, 500);
-  EXPECT_EQ(waits.writer_critical_ns, 400);
-  EXPECT_EQ(waits.other_critical_ns, 3000);
-  EXPECT_EQ(waits.gain_ns(), 400);
-  EXPECT_EQ(to_string(waits.places.first), "made.kiln:13, 14");
-}
-
 TEST(MoveEngine, OnlyWhereAllowed) {
   const MadeRun made = small_run();
+  isa::Program program = *made.program;
   const Arch& chip = arch(Target::trn2);
   const isa::InstructionId all[] = {0, 2, 3};  // dma_copy, nc_matmul, tensor_copy
-  const Moved moved = move_to_engine(*made.program, all, Engine::scalar, chip);
-  EXPECT_EQ(moved.instructions, std::vector<isa::InstructionId>{3});
-  EXPECT_EQ(isa::resolve_engine({moved.program, moved.program.instructions[3]}, chip), Engine::scalar);
-  EXPECT_TRUE(move_to_engine(*made.program, all, Engine::gpsimd, chip).instructions.empty())
-      << "gpsimd has no PSUM";
+  const std::vector<isa::InstructionId> can = movable(program, all, Engine::scalar, chip);
+  EXPECT_EQ(can, std::vector<isa::InstructionId>{3});
+  EXPECT_EQ(isa::resolve_engine({program, program.instructions[3]}, chip), Engine::vector);
+  move_to_engine(program, can, Engine::scalar);
+  EXPECT_EQ(isa::resolve_engine({program, program.instructions[3]}, chip), Engine::scalar);
+  EXPECT_TRUE(movable(program, all, Engine::gpsimd, chip).empty()) << "gpsimd has no PSUM";
 }
 
 TEST(WhatIfEngine, BadTextsAreRefused) {

@@ -1,0 +1,33 @@
+// Change: what advice would have done to the programs, so that the model can be asked what it brings.
+#pragma once
+
+#include <vector>
+
+#include "kiln/timing/simulate.h"
+
+namespace kiln::views {
+
+// Of one core's program. Ids ascend.
+struct CoreChange {
+  std::vector<isa::InstructionId> narrowed;  // their float32 tiles become bfloat16
+  std::vector<isa::InstructionId> moved;     // they run on Change::engine
+  std::vector<isa::InstructionId> merged;    // DMAs: Change::merge of them become one
+  std::vector<isa::TensorId> in_turn;        // have Change::buffers buffers in turn
+};
+
+struct Change {
+  std::vector<CoreChange> cores;  // empty: none of that
+  Engine engine = Engine::unknown;
+  double merge = 1;
+  bool same_bytes = false;  // the DMAs that become one load the same
+  int buffers = 1;
+  std::vector<timing::WhatIf> constants;
+};
+
+// Its instructions with other tiles and engines: for how long they take only.
+isa::Program costs_after(const isa::Program& program, const CoreChange& change, Engine engine);
+
+// Gives an instruction bfloat16 tiles where it has float32, and returns which ones.
+std::vector<isa::Access*> narrow(isa::Program& program, const isa::Instruction& inst);
+
+}  // namespace kiln::views

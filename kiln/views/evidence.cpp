@@ -1,0 +1,132 @@
+#include "kiln/views/evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <list>
+
+#include "kiln/views/work.h"
+
+namespace kiln::views {
+namespace {
+
+constexpr double kRunInFull = 200'000;  // executed instructions, simulated one by one
+constexpr std::size_t kParts = 4;
+constexpr double kPartInstructions = 25'000;
+
+std::vector<std::vector<std::int64_t>> all_executions(const TimedRun& run) {
+  std::vector<std::vector<std::int64_t>> all;
+  for (int core = 0; core < static_cast<int>(run.cores.size()); ++core) all.push_back(executions(run, core));
+  return all;
+}
+
+// Instructions that the model took one by one: those of left-out iterations are not among them.
+double simulated(const timing::Timeline& t) {
+  double sum = static_cast<double>(t.instructions);
+  for (const timing::Gap& gap : t.gaps) {
+    for (timing::EventId id = gap.first_event; id <= gap.last_event && id < t.events.size(); ++id) {
+      const timing::Event& e = t.events[id];
+      if (e.kind != timing::Kind::trigger) sum -= static_cast<double>(e.repeats - 1);
+    }
+  }
+  return sum;
+}
+
+// Statements of the body at a quarter, a half … of what it executes.
+std::vector<std::size_t> beginnings(const isa::Program& program, const std::vector<std::int64_t>& executed) {
+  std::vector<double> until;  // by statement
+  double sum = 0;
+  const auto count = [&](const auto& self, const isa::Node& node) -> void {
+    if (node.kind == isa::Node::Kind::instruction) sum += static_cast<double>(executed[node.index]);
+    if (node.kind != isa::Node::Kind::loop) return;
+    for (const isa::Node& inner : program.loops[node.index].body) self(self, inner);
+  };
+  for (const isa::Node& node : program.body) {
+    count(count, node);
+    until.push_back(sum);
+  }
+  std::vector<std::size_t> first;
+  for (std::size_t k = 0; k < kParts; ++k) {
+    const double at = sum * static_cast<double>(k) / kParts;
+    const auto i = static_cast<std::size_t>(std::upper_bound(until.begin(), until.end(), at) - until.begin());
+    if (first.empty() || first.back() != i) first.push_back(i);
+  }
+  return first;
+}
+
+CoreChange translated(const CoreChange& change, const Excerpt& part) {
+  return {Excerpt::translate(change.narrowed, part.instructions),
+          Excerpt::translate(change.moved, part.instructions),
+          Excerpt::translate(change.merged, part.instructions),
+          Excerpt::translate(change.in_turn, part.tensors)};
+}
+
+}  // namespace
+
+Evidence::Evidence(const TimedRun& run) : run(run), executions(all_executions(run)) {
+  scratch_.resize(run.cores.size());
+  // The two programs of a pair meet, so they are run from beginning to end.
+  if (run.cores.size() == 1) take_parts(simulated(run.timeline));
+}
+
+void Evidence::take_parts(double simulated) {
+  if (simulated <= kRunInFull) return;
+  const std::vector<std::size_t> first = beginnings(*run.cores[0], executions[0]);
+  const double each = kParts * kPartInstructions / static_cast<double>(first.size());
+  const std::vector<std::int64_t> trips = trip_counts(run, 0);
+  for (const std::size_t statement : first) {
+    parts_.push_back(excerpt_of(*run.cores[0], trips, statement, each));
+    parts_executed_ += parts_.back().executed;
+    parts_total_ += total_with({&parts_.back().program}, {});
+  }
+}
+
+timing::Time Evidence::total_with(const std::vector<const isa::Program*>& cores, const Change& change) const {
+  timing::TimingOptions options = run.options;
+  options.what_if.clear();  // run.arch has them already
+  options.extrapolate = true;
+  options.keep_events = 0;
+  options.done = nullptr;
+  std::list<isa::Program> costs;
+  for (std::size_t core = 0; core < change.cores.size(); ++core) {
+    const CoreChange& c = change.cores[core];
+    timing::ProgramChange& to = options.changes.emplace_back();
+    if (!c.narrowed.empty() || !c.moved.empty()) {
+      costs.push_back(costs_after(*cores[core], c, change.engine));
+      to.costs = &costs.back();
+    }
+    to.in_turn = c.in_turn;
+    to.buffers = change.buffers;
+    to.merged = c.merged;
+    to.merge = change.merge;
+    to.same_bytes = change.same_bytes;
+  }
+  return timing::simulate(cores, timing::apply(run.arch, change.constants), options).total;
+}
+
+double Evidence::gain_with(const Change& change) const {
+  if (parts_.empty()) return timing::to_ns(run.timeline.total - total_with(run.cores, change));
+  timing::Time changed = 0;
+  for (const Excerpt& part : parts_) {
+    Change here = change;
+    for (CoreChange& core : here.cores) core = translated(core, part);
+    changed += total_with({&part.program}, here);
+  }
+  return total_ns() *
+         (1 - static_cast<double>(changed) / static_cast<double>(std::max<timing::Time>(1, parts_total_)));
+}
+
+std::string Evidence::estimate(const std::string& change) const {
+  std::string text = "model re-run with " + change;
+  if (!parts_.empty())
+    text += fmt::format(", on {} of {} instructions", static_cast<std::int64_t>(parts_executed_),
+                        run.timeline.instructions);
+  return text;
+}
+
+isa::Program& Evidence::scratch(std::size_t core) const {
+  if (!scratch_[core]) scratch_[core] = std::make_unique<isa::Program>(*run.cores[core]);
+  return *scratch_[core];
+}
+
+}  // namespace kiln::views
