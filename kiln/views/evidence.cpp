@@ -112,8 +112,24 @@ double Evidence::gain_with(const Change& change) const {
     for (CoreChange& core : here.cores) core = translated(core, part);
     changed += total_with({&part.program}, here);
   }
-  return total_ns() *
-         (1 - static_cast<double>(changed) / static_cast<double>(std::max<timing::Time>(1, parts_total_)));
+  const auto before = static_cast<double>(std::max<timing::Time>(1, parts_total_));
+  return std::min(total_ns() * (1 - static_cast<double>(changed) / before), most_to_gain(change));
+}
+
+// Instructions that get faster win back no more than what of the critical path is theirs: parts of a program
+// may be bound by what hides behind something else in the whole.
+double Evidence::most_to_gain(const Change& change) const {
+  const CoreChange& core = change.cores.at(0);
+  if (!core.in_turn.empty()) return total_ns();
+  std::vector<bool> faster(run.cores[0]->instructions.size());
+  for (const auto* ids : {&core.narrowed, &core.moved, &core.merged}) {
+    for (const isa::InstructionId id : *ids) faster[id] = true;
+  }
+  timing::Time most = 0;
+  for (const timing::CriticalStep& step : run.timeline.critical_path) {
+    if (faster[run.timeline.events[step.event].inst]) most += step.time;
+  }
+  return timing::to_ns(most);
 }
 
 std::string Evidence::estimate(const std::string& change) const {

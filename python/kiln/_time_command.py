@@ -43,7 +43,8 @@ def _time(call, rest):
     function, lnc = plain(call.kernel)
     args = [_specs.with_arrays(a) for a in call.args]
     kwargs = {k: _specs.with_arrays(v) for k, v in call.kwargs.items()}
-    programs = [core.program() for core in _simulate.trace_cores(function, lnc, args, kwargs)]
+    schedule = getattr(call.kernel, "schedule", ())
+    programs = [core.program() for core in _simulate.trace_cores(function, lnc, args, kwargs, schedule)]
     with tempfile.TemporaryDirectory() as folder:
         files = [os.path.join(folder, f"{programs[0].name}{'' if lnc == 1 else f'.core{i}'}.kiln") for i in range(lnc)]
         for program, file in zip(programs, files):
