@@ -52,6 +52,10 @@ constexpr Rule kRules[] = {
     /* R14 */
     {"operands have 32, 64 or 128 partitions", "pad K, or split it into 64 and 32 partitions",
      Mark::external},
+    /* R15 */
+    {"rows that were never written are not multiplied, not even by zeros: NaN or infinity in them would "
+     "spoil the product",
+     "memset the tile before it is filled in part", Mark::undocumented},
 };
 
 struct Operand {
@@ -199,24 +203,60 @@ Cost cost(const CostQuery& q) {
   return matmul_cost(q, 1, m, std::max(std::min<double>(q.arch().matmul_init_cycles, m), n), false);
 }
 
-// Per column of an operand: the first shadow in its data, or in the scales that belong to it.
-std::vector<Shadow> operand_shadow(Track& t, Operand o) {
-  const std::int64_t columns = t.free_size(o.data);
-  std::vector<Shadow> out = column_shadow(t, o.data, columns);
-  if (t.is_clean(o.scale)) return out;
-  out.resize(columns);
-  const std::vector<Shadow> scale = t.read(o.scale);
-  for (std::int64_t k = 0; k < t.partitions(o.data); k += kScaleRows) {
-    for (std::int64_t c = 0; c < columns; ++c) {
-      if (out[c] == 0) out[c] = scale[scale_row(k) * t.free_size(o.scale) + c];
+// Per column of an operand: the first shadow in its data, or in the scales that belong to it. Rows where
+// `ignored` is set do not count.
+std::vector<Shadow> operand_shadow(Track& t, Operand o, const std::vector<std::uint8_t>& ignored = {}) {
+  if (t.is_clean(o.data) && t.is_clean(o.scale)) return {};
+  const std::int64_t columns = t.free_size(o.data), scale_columns = t.free_size(o.scale);
+  std::vector<Shadow> out(columns);
+  const auto add_rows = [&](const std::vector<Shadow>& in, std::int64_t step, auto&& first) {
+    for (std::int64_t k = 0; k < t.partitions(o.data); k += step) {
+      if (!ignored.empty() && ignored[k]) continue;
+      for (std::int64_t c = 0; c < columns; ++c) {
+        if (out[c] == 0) out[c] = in[first(k) + c];
+      }
     }
-  }
+  };
+  if (!t.is_clean(o.data)) add_rows(t.read(o.data), 1, [&](std::int64_t k) { return k * columns; });
+  if (!t.is_clean(o.scale))
+    add_rows(t.read(o.scale), ignored.empty() ? kScaleRows : 1,
+             [&](std::int64_t k) { return scale_row(k) * scale_columns; });
   return out;
 }
 
+bool any(const std::vector<Shadow>& shadow) {
+  return std::any_of(shadow.begin(), shadow.end(), [](Shadow s) { return s != 0; });
+}
+
+// The rows of an operand that hold nothing but zeros, in all columns.
+std::vector<std::uint8_t> zero_rows(Track& t, Operand o) {
+  const std::uint32_t magnitude = t.dtype(o.data) == DType::float4_e2m1fn_x4 ? 0x7777 : 0x7f7f7f7f;
+  const std::int64_t columns = t.free_size(o.data), scale_columns = t.free_size(o.scale);
+  const std::vector<Shadow> data_shadow = t.read(o.data), scale_shadow = t.read(o.scale);
+  const std::vector<std::uint32_t> data = t.bits(o.data), scale = t.bits(o.scale);
+  std::vector<std::uint8_t> zero(t.partitions(o.data), 1);
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const std::int64_t k = i / columns, s = scale_row(k) * scale_columns + i % columns;
+    const bool written = data_shadow[i] == 0 && scale_shadow[s] == 0;
+    if (!written || (data[i] & magnitude) != 0 || scale[s] == 0xff) zero[k] = 0;
+  }
+  return zero;
+}
+
 void track(Track& t) {
-  track_product(t, dst, t.arg(accumulate), 10, 11, operand_shadow(t, kOperands[0]),
-                operand_shadow(t, kOperands[1]));
+  std::vector<Shadow> shadow[2] = {operand_shadow(t, kOperands[0]), operand_shadow(t, kOperands[1])};
+  for (const int i : {0, 1}) {
+    if (!any(shadow[i])) continue;
+    const std::vector<std::uint8_t> ignored = zero_rows(t, kOperands[1 - i]);
+    shadow[i] = operand_shadow(t, kOperands[i], ignored);
+    if (any(shadow[i])) continue;
+    t.bits(kOperands[i].data), t.bits(kOperands[i].scale);  // settles what is not written
+    const std::int64_t row = std::find(ignored.begin(), ignored.end(), 1) - ignored.begin();
+    t.warn(15, fmt::format("{} was not written where {} is 0, first in row {}",
+                           t.row().params[kOperands[i].data].name, t.row().params[kOperands[1 - i].data].name,
+                           row));
+  }
+  track_product(t, dst, t.arg(accumulate), 10, 11, shadow[0], shadow[1]);
 }
 
 }  // namespace

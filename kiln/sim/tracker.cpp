@@ -191,6 +191,14 @@ std::vector<std::uint32_t> Tracker::bits(int param) {
   if (queue && !o.storage->is_idle()) queue->wait();
   std::vector<std::uint32_t> out(o.tile.count());
   const std::int64_t size = o.tile.element_bytes();
+  // What is not written becomes 0: what is decided from the bits holds when the values are computed.
+  if (!o.storage->shadow.is_uniform(0)) {
+    for_spans(o, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
+      for (std::int64_t at = byte; at < byte + bytes; ++at) {
+        if (o.storage->shadow.at(at)) o.storage->data[at] = std::byte{0};
+      }
+    });
+  }
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i)
       out[first + i] = load_bits(o.tile.dtype, o.storage->data + byte + i * size);
