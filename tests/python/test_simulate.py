@@ -113,6 +113,17 @@ def test_a_kernel_without_effect_is_refused():
         nki.simulate(lambda x: None)(np.zeros((2, 2), np.float32))
 
 
+def test_outputs_in_memory_of_one_core_are_refused():
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.hbm)
+        nisa.dma_copy(dst=out, src=x)
+        return out
+
+    with pytest.raises(nisa.NkiValidationError, match=r"(?s)`out` is returned from nl\.hbm.*buffer=nl\.shared_hbm") as e:
+        nki.simulate(kernel)(np.zeros((2, 3), np.float32))
+    assert e.value.code == "nki.R16"
+
+
 def test_lnc2_cores_share_the_output():
     @nki.jit
     def kernel(x):

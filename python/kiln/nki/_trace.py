@@ -122,6 +122,9 @@ class TracedKernel:
                 refuse("nki.R16", "a kernel returns tensors in shared_hbm",
                        f"`{tensor.name}` is returned from {tensor.buffer.name}",
                        "copy it with nisa.dma_copy into nl.ndarray(..., buffer=nl.shared_hbm) and return that")
+            if tensor.buffer is _memory.private_hbm and not self.is_argument(tensor):
+                refuse("nki.R16", "a kernel returns tensors in shared_hbm", f"`{tensor.name}` is returned from nl.hbm",
+                       "allocate it with buffer=nl.shared_hbm: since NKI 0.3.0 nl.hbm is private to one core")
             if tensor.is_indirect():
                 refuse("nki.R16", "a kernel returns tensors in shared_hbm", "a view with a run-time address is returned",
                        "return the tensor itself")
