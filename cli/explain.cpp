@@ -7,6 +7,7 @@
 #include "kiln/check/all_rules.h"
 #include "kiln/isa/suggest.h"
 #include "kiln/sim/machine.h"
+#include "kiln/timing/rules.h"
 #include "kiln/views/rules.h"
 
 namespace kiln::cli {
@@ -20,6 +21,7 @@ struct ExplainOptions {
 std::vector<check::RuleInfo> every_rule() {
   std::vector<check::RuleInfo> rules = check::all_rules();
   check::append_rules(rules, sim::run_rules(), "a program while it runs");
+  check::append_rules(rules, timing::timing_rules(), "the timing model");
   check::append_rules(rules, views::view_rules(), "a what-if of the timing model");
   check::append_rules(rules, cli_rules(), "the command line");
   return rules;

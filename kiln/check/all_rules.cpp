@@ -14,6 +14,11 @@
 namespace kiln::check {
 namespace {
 
+constexpr RuleText kOwnRules[] = {
+    {"internal", "what kiln takes for granted about itself holds, whatever the program does",
+     "report it, with the program and the message"},
+};
+
 void append(std::vector<RuleInfo>& out, std::span<const isa::Rule> rules, std::string_view prefix,
             const std::string& origin) {
   for (std::size_t i = 0; i < rules.size(); ++i) {
@@ -45,6 +50,7 @@ std::vector<RuleInfo> all_rules() {
   append_rules(out, npy_rules(), ".npy files");
   append_rules(out, file_rules(), "files");
   append_rules(out, thread_pool_rules(), "threads");
+  append_rules(out, kOwnRules, "kiln itself");
   return out;
 }
 

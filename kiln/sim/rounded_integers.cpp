@@ -20,7 +20,7 @@ constexpr const char* kLabel = "run.R13";
 constexpr int kNumber = 0;         // among the warnings of an instruction: its own rules count from 1
 constexpr float kExact = 0x1p24f;  // up to here float32 holds every integer
 
-bool is_wide_integer(DType t) { return is_integer(t) && size_bytes(t) == 4; }
+bool is_wide_integer(DType t) { return t == DType::int32 || t == DType::uint32; }
 
 // An integer that was rounded, with its place: where it was read, or the number that became a result.
 struct Rounded {
@@ -149,16 +149,39 @@ std::span<const Access> accesses_of(const InstView& inst, int param) {
   return inst.arg(param).kind == Arg::Kind::accesses ? inst.accesses(param) : std::span<const Access>{};
 }
 
-bool makes_integers_of_integers(const InstView& inst) {
+// Most instructions have none, and are through here in no time.
+bool has_wide_integers(const InstView& inst) {
+  const auto count = static_cast<int>(inst.row().params.size());
+  for (int p = 0; p < count; ++p) {
+    const Arg& arg = inst.arg(p);
+    const bool tile = arg.kind == Arg::Kind::access;
+    if (tile && is_wide_integer(inst.program().accesses[arg.index].dtype)) return true;
+    if (arg.kind == Arg::Kind::accesses &&
+        std::ranges::any_of(inst.accesses(p), is_wide_integer, &Access::dtype))
+      return true;
+  }
+  return false;
+}
+
+// What an instruction has to do with integers.
+struct Integers {
+  bool reads_wide = false, reads_others = false, writes_wide = false;
+  bool come_of_integers() const { return writes_wide && !reads_others; }
+};
+
+Integers integers_of(const InstView& inst) {
+  Integers found;
   const auto& params = inst.row().params;
-  bool makes = false;
   for (int p = 0; p < static_cast<int>(params.size()); ++p) {
     for (const Access& a : accesses_of(inst, p)) {
-      if (params[p].is_input() && !is_integer(a.dtype)) return false;
-      makes |= params[p].is_output() && is_wide_integer(a.dtype);
+      const bool wide = is_wide_integer(a.dtype);
+      found.writes_wide |= wide && params[p].is_output();
+      if (!params[p].is_input()) continue;
+      found.reads_wide |= wide;
+      found.reads_others |= !is_integer(a.dtype);
     }
   }
-  return makes;
+  return found;
 }
 
 // The number of the element that lies there, in row-major order.
@@ -204,13 +227,9 @@ Diagnostic warning(const Run& run, const Rounded& rounded) {
 }  // namespace
 
 bool may_round_integers(const InstView& inst) {
-  for (int p = 0; p < static_cast<int>(inst.row().params.size()); ++p) {
-    if (!inst.row().params[p].is_input()) continue;
-    for (const Access& a : accesses_of(inst, p)) {
-      if (is_wide_integer(a.dtype)) return true;
-    }
-  }
-  return makes_integers_of_integers(inst);
+  if (!has_wide_integers(inst)) return false;
+  const Integers integers = integers_of(inst);
+  return integers.reads_wide || integers.come_of_integers();
 }
 
 const Kernels& looking(const Kernels& kernels) {
@@ -220,9 +239,9 @@ const Kernels& looking(const Kernels& kernels) {
 
 void compute(Run& run) {
   const auto values = run.row().semantics->run;
+  if (run.k.load != load) return values(run);
   const bool plain = &run.k == &looking(plain_kernels());
-  if (!plain && &run.k != &looking(fast_kernels())) return values(run);
-  Look here{plain ? plain_kernels() : fast_kernels(), makes_integers_of_integers(run)};
+  Look here{plain ? plain_kernels() : fast_kernels(), integers_of(run).come_of_integers()};
   look = &here;
   values(run);
   if (here.found && run.inputs_written && run.warnings)

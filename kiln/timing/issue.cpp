@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kiln/timing/core.h"
+#include "kiln/timing/rules.h"
 
 namespace kiln::timing {
 using namespace isa;
@@ -240,13 +241,8 @@ void Core::forget() {
   if (options_.done && number_ == 0)
     options_.done->store(std::min(1.0, static_cast<double>(times_.size()) / expected_),
                          std::memory_order_relaxed);
-  if (options_.cancel && options_.cancel->load(std::memory_order_relaxed)) {
-    Diagnostic d;
-    d.category = Category::config;
-    d.code = "timing.cancelled";
-    d.rule = "the caller cancelled the timing";
-    throw Error(std::move(d));
-  }
+  if (options_.cancel && options_.cancel->load(std::memory_order_relaxed))
+    throw Error(timing_diagnostic("timing.cancelled"));
 }
 
 void Core::jump(unsigned used, Time complete, Time period, std::int64_t count) {

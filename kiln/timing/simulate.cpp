@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/timing/report.h"
+#include "kiln/timing/rules.h"
 
 namespace kiln::timing {
 using namespace isa;
@@ -12,9 +13,7 @@ namespace {
 [[noreturn]] void deadlock(const std::vector<CoreRun>& runs, const std::vector<bool>& ended) {
   const std::size_t waiting = ended[0] ? 1 : 0;
   const Program& program = runs[waiting].core->program();
-  Diagnostic d;
-  d.code = "timing.deadlock";
-  d.rule = "both cores of a pair reach the same sendrecv and core_barrier instructions";
+  Diagnostic d = timing_diagnostic("timing.deadlock", Category::invalid);
   d.loc = program.locs[program.instructions[runs[waiting].walk->meeting].loc];
   d.found = "one core waits here and the other has ended";
   throw Error(std::move(d));

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "kiln/timing/rules.h"
+
 namespace kiln::timing {
 using namespace isa;
 
@@ -14,10 +16,7 @@ constexpr double kMinIterations = 24;   // fewer are not worth extrapolating
 constexpr double kUntilSteady = 16;     // iterations that becoming steady takes, about
 
 [[noreturn]] void fail(const Program& program, const Loop& loop, std::string found, std::string help) {
-  Diagnostic d;
-  d.category = Category::config;
-  d.code = "timing.trip_count";
-  d.rule = "the trip count of a loop on registers is known only at run time and must be given";
+  Diagnostic d = timing_diagnostic("timing.trip_count");
   d.loc = program.locs[loop.loc];
   d.found = std::move(found);
   d.help = std::move(help);

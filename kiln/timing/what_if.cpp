@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "kiln/base/error.h"
+#include "kiln/timing/rules.h"
 
 namespace kiln::timing {
 namespace {
@@ -52,10 +53,7 @@ const Constant kConstants[] = {
 };
 
 [[noreturn]] void fail(std::string found, std::string help) {
-  Diagnostic d;
-  d.category = Category::config;
-  d.code = "timing.what_if";
-  d.rule = "a what-if is NAME=FACTORx or NAME=VALUE with a positive number";
+  Diagnostic d = timing_diagnostic("timing.what_if");
   d.found = std::move(found);
   d.help = std::move(help);
   throw Error(std::move(d));

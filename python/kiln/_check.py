@@ -73,13 +73,16 @@ def _plural(n, word):
     return f"{n} {word}{'' if n == 1 else 's'}"
 
 
-def stopped(error, rule="the kernel's Python runs to its end for these arguments",
+_STOPPED = ("nki.R42", "the kernel's Python runs to its end for these arguments")
+
+
+def stopped(error, rule=_STOPPED[1],
             help="the line above raises it; wrong shapes in --arg or in an annotation also lead here"):
     """The diagnostic for Python of the user that ends with an exception of its own."""
     frames = traceback.extract_tb(_traceback.without_our_frames(error.__traceback__))
     place = (frames[-1].filename, frames[-1].lineno) if frames else ("", 0)
     text = "".join(traceback.format_exception_only(type(error), error)).strip()
-    return _kiln.diagnostic_at("invalid", "nki.R42", rule, text, help, *place)
+    return _kiln.diagnostic_at("invalid", _STOPPED[0], rule, text, help, *place)
 
 
 def check(kernel, *specs, **named):

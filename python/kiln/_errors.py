@@ -47,6 +47,9 @@ def make_error(diagnostics):
     return _CLASSES.get(diagnostics[0].category, NkiValidationError)(diagnostics)
 
 
+RULES = _kiln.rules()  # that both halves raise, by label; the others stand where they are raised
+
+
 def refuse(code, rule, found, help, category="invalid"):
     """Raises the exception for a broken rule of the Python layer, at the user's line."""
     raise make_error([_kiln.diagnostic(category, code, rule, found, help)])

@@ -5,13 +5,14 @@ import re
 import sys
 
 from kiln import lint
+from kiln._errors import RULES
 
 _RULE = re.compile(r'"(nki\.R\d+)",\s*"([^"]+)"')
 
 
 def _nki_rules():
-    """label -> rule sentences, read where they are raised."""
-    found = {}
+    """label -> rule sentences, of the native half and where the other half raises them."""
+    found = {label: {rule: None} for label, rule in RULES.items()}
     for file in sorted(pathlib.Path(__file__).resolve().parent.rglob("*.py")):
         for label, rule in _RULE.findall(file.read_text()):
             found.setdefault(label, {})[rule] = None
@@ -25,8 +26,6 @@ def explain(label):
     rules = _nki_rules()
     if label in rules:
         return f"{label}: {'; '.join(rules[label])}\n  a rule of kiln.nki: the message itself says what was found and the remedy"
-    if re.fullmatch(r"nki\.R\d+", label):
-        return f"{label}: a rule of kiln.nki; the message itself says the rule, what was found and the remedy"
     return None
 
 

@@ -61,6 +61,9 @@ class Diagnostic:
 
 def diagnostic_at(arg0: str, arg1: str, arg2: str, arg3: str, arg4: str, arg5: str, arg6: int, /) -> Diagnostic: ...
 
+def rules() -> dict:
+    """The rules that native code raises, by label."""
+
 def set_error_factory(arg: object, /) -> None: ...
 
 def diagnostic(category: str, code: str, rule: str, found: str, help: str) -> Diagnostic: ...

@@ -32,8 +32,7 @@ DType to_dtype(nb::handle value) {
   if (text == "bool") text = "bool_";
   DType dtype;
   if (parse_dtype(text, dtype)) return dtype;
-  refuse("nki.R7", "a dtype is one of nki.language",
-         fmt::format("`{}` as a dtype", text.empty() ? kind_of(value) : text),
+  refuse("nki.R7", fmt::format("`{}` as a dtype", text.empty() ? kind_of(value) : text),
          "use nl.float32, nl.bfloat16, nl.int32, ...; NKI has no 64-bit types");
 }
 
@@ -43,7 +42,7 @@ Memory to_memory(nb::handle value) {
   for (int i = kMemoryCount - 1; i >= 0; --i) {
     if (value.ptr() == memories[i]) return static_cast<Memory>(i);
   }
-  refuse("nki.R8", "a buffer is nl.sbuf, nl.psum, nl.hbm, nl.private_hbm or nl.shared_hbm",
+  refuse("nki.R8",
          fmt::format("{} as a buffer", nb::isinstance<nb::str>(value)
                                            ? "the string `" + nb::cast<std::string>(value) + "`"
                                            : "a " + kind_of(value)),
@@ -85,8 +84,7 @@ std::optional<double> as_real(nb::handle value) {
 
 std::int64_t to_int(nb::handle value, const char* what) {
   if (const auto i = as_int(value)) return *i;
-  refuse("nki.R9", "sizes, steps and indices are integers known while the kernel is traced",
-         fmt::format("{} is a {}", what, kind_of(value)),
+  refuse("nki.R9", fmt::format("{} is a {}", what, kind_of(value)),
          nb::isinstance<Register>(value) || nb::isinstance<Tensor>(value)
              ? "a value on the device cannot size a tile: use .ap(scalar_offset=...) or .select(dim, reg)"
              : "pass an int");
@@ -96,8 +94,7 @@ isa::Shape to_shape(nb::handle value, const char* what) {
   isa::Shape shape;
   if (const auto one = as_int(value)) return {*one};
   if (!nb::isinstance<nb::sequence>(value) || nb::isinstance<nb::str>(value))
-    refuse("nki.R9", "sizes, steps and indices are integers known while the kernel is traced",
-           fmt::format("{} is a {}", what, kind_of(value)), "pass a tuple of ints");
+    refuse("nki.R9", fmt::format("{} is a {}", what, kind_of(value)), "pass a tuple of ints");
   for (nb::handle item : value) shape.push_back(to_int(item, what));
   return shape;
 }

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "python/src/location.h"
+#include "python/src/rules.h"
 
 namespace kiln::python {
 namespace {
@@ -24,7 +25,11 @@ Diagnostic make_diagnostic(const std::string& category, std::string code, std::s
 
 }  // namespace
 
-void refuse(const char* code, std::string rule, std::string found, std::string help, Category category) {
+void refuse(const char* code, std::string found, std::string help, Category category) {
+  refuse_by(code, std::string(nki_rule(code)), std::move(found), std::move(help), category);
+}
+
+void refuse_by(const char* code, std::string rule, std::string found, std::string help, Category category) {
   Diagnostic d;
   d.category = category;
   d.code = code;
@@ -79,6 +84,15 @@ void bind_errors(nb::module_& m) {
     d.loc = {std::move(file), line, {}};
     return d;
   });
+  m.def(
+      "rules",
+      [] {
+        nb::dict rules;
+        for (const NkiRule& rule : nki_rules())
+          rules[nb::str(rule.code.data(), rule.code.size())] = nb::str(rule.text.data(), rule.text.size());
+        return rules;
+      },
+      "The rules that native code raises, by label.");
   m.def("set_error_factory", [](nb::object factory) { error_factory = factory.release().ptr(); });
   m.def(
       "diagnostic",

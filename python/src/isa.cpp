@@ -42,8 +42,8 @@ std::string hint(const char* kind, const Function& f, std::string_view parameter
 }
 
 [[noreturn]] void bad_call(const Function& f, std::string found, std::string help) {
-  refuse("nki.R10", fmt::format("the call fits the signature {}", signature(info(f.opcode))),
-         std::move(found), std::move(help));
+  refuse_by("nki.R10", fmt::format("the call fits the signature {}", signature(info(f.opcode))),
+            std::move(found), std::move(help));
 }
 
 [[noreturn]] void bad_argument(const Function& f, const ParamInfo& param, nb::handle value,

@@ -21,8 +21,7 @@ Op make_op(std::string name) {
 
 nb::object call(const Op& op, nb::args args, nb::kwargs kwargs) {
   if (op.function.is_none())
-    refuse("nki.R1", "a token that is no function is only passed as an argument",
-           fmt::format("a call of `nl.{}`", op.name), "pass it as `op=` of an nki.isa function");
+    refuse("nki.R1", fmt::format("a call of `nl.{}`", op.name), "pass it as `op=` of an nki.isa function");
   return op.function(*args, **kwargs);
 }
 

@@ -50,8 +50,7 @@ Tensor with(const Tensor& t, View view) {
 }
 
 [[noreturn]] void bad_index(std::string found, std::string help) {
-  refuse("nki.R11", "a tensor is indexed by ints, slices, nl.ds and one ellipsis", std::move(found),
-         std::move(help));
+  refuse("nki.R11", std::move(found), std::move(help));
 }
 
 int to_dim(const Tensor& t, std::int64_t dim) {
@@ -428,7 +427,7 @@ void check_inside(const Tensor& t) {
   const isa::Access& a = t.view.access();
   const isa::Tensor& base = program.tensors[a.tensor];
   const isa::Range range = element_range(program, a);
-  refuse("nki.R12", "an access pattern stays inside its tensor",
+  refuse("nki.R12",
          fmt::format("elements {} to {} of `{}`, which has {}{}", range.min, range.max, base.name,
                      base.bytes_per_partition() / size_bytes(a.dtype),
                      t.view.on_chip()

@@ -22,16 +22,14 @@ Trace* current_trace_or_null() { return active.get(); }
 
 Trace& current_trace(const char* what) {
   if (!active)
-    refuse("nki.R2", "nki functions work inside a running kernel",
-           fmt::format("`{}` called outside a kernel", what),
+    refuse("nki.R2", fmt::format("`{}` called outside a kernel", what),
            "call it from a function that runs under nki.simulate(kernel)(...) or kernel(...)");
   return *active;
 }
 
 void check_owner(const Trace& trace, const Trace* owner, const char* what) {
   if (owner != &trace)
-    refuse("nki.R3", "a kernel uses its own tensors and registers",
-           fmt::format("a {} of another kernel run", what),
+    refuse("nki.R3", fmt::format("a {} of another kernel run", what),
            "pass arrays into the kernel; do not keep tensors between runs");
 }
 
@@ -83,8 +81,7 @@ Instruction Trace::issue(std::string name) {
     throw Error(found_);
   }
   if (static_cast<std::int64_t>(program.instructions.size()) > max_instructions_)
-    refuse("nki.R4", "a kernel issues a bounded number of instructions",
-           fmt::format("{} instructions and no end", max_instructions_),
+    refuse("nki.R4", fmt::format("{} instructions and no end", max_instructions_),
            "look for a Python loop that does not stop; KILN_MAX_INSTRUCTIONS raises the limit");
   if (!name.empty()) handle.named(std::move(name));
   if (no_reorder_) {
@@ -102,8 +99,7 @@ std::vector<isa::InstructionId> Trace::named(const std::string& name) const {
     if (label != isa::kNone && p.strings[label] == name) found.push_back(static_cast<isa::InstructionId>(i));
   }
   if (found.empty())
-    refuse("nki.R27", "with_schedule names instructions of the kernel",
-           fmt::format("no instruction `{}`", name), "give the instruction name=");
+    refuse("nki.R38", fmt::format("no instruction `{}`", name), "give the instruction name=");
   return found;
 }
 
@@ -114,8 +110,8 @@ void Trace::schedule(const std::string& consumer, const std::vector<std::string>
     for (const isa::InstructionId id : named(consumer)) {
       const auto after = std::lower_bound(sources.begin(), sources.end(), id);
       if (after == sources.begin())
-        refuse("nki.R27", "a consumer follows its producer in the kernel",
-               fmt::format("`{}` comes before `{}`", consumer, producer), "issue the producer first");
+        refuse("nki.R38", fmt::format("`{}` comes before `{}`", consumer, producer),
+               "issue the producer first");
       isa::Kernel::Handle(&kernel, id).depends_on({{&kernel, *(after - 1)}});
     }
   }
@@ -130,8 +126,7 @@ void bind_trace(nb::module_& m) {
             auto& me = nb::cast<Instruction&>(self);
             for (nb::handle p : producers) {
               if (!nb::isinstance<Instruction>(p))
-                refuse("nki.R5", "instructions depend on instructions", fmt::format("a {}", kind_of(p)),
-                       "pass what nki.isa functions return");
+                refuse("nki.R5", fmt::format("a {}", kind_of(p)), "pass what nki.isa functions return");
               const auto& producer = nb::cast<const Instruction&>(p);
               check_owner(*me.trace, producer.trace.get(), "instruction");
               isa::Kernel::Handle(&me.trace->kernel, me.id).depends_on({{&me.trace->kernel, producer.id}});
@@ -147,7 +142,7 @@ void bind_trace(nb::module_& m) {
               std::int64_t max_instructions) {
              Target parsed;
              if (!parse_target(target, parsed))
-               refuse("nki.R6", "the target is trn1, trn2 or trn3", fmt::format("`{}`", target),
+               refuse("nki.R6", fmt::format("`{}`", target),
                       "set NEURON_PLATFORM_TARGET_OVERRIDE to trn1, trn2 or trn3", Category::config);
              new (t) Trace(std::move(name), parsed, lnc, program_id, max_instructions);
            })

@@ -2,7 +2,7 @@
 
 import os
 
-from kiln._errors import refuse
+from kiln._errors import RULES, refuse
 from kiln.nki import _version
 
 _TARGETS = {
@@ -18,7 +18,7 @@ def target():
     for variable in ("NEURON_PLATFORM_TARGET_OVERRIDE", "NKI_NC_VERSION"):
         word = os.environ.get(variable, "").strip().lower()
         if word and word not in _TARGETS:
-            refuse("nki.R6", "the target is trn1, trn2 or trn3", f"{variable}={word}",
+            refuse("nki.R6", RULES["nki.R6"], f"{variable}={word}",
                    f"set it to one of {', '.join(_TARGETS)}", category="config")
         if word:
             return _TARGETS[word]

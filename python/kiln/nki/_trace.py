@@ -7,7 +7,7 @@ import threading
 import numpy as np
 
 from kiln import _kiln, _names  # noqa: F401  (registers the namer)
-from kiln._errors import refuse
+from kiln._errors import RULES, refuse
 from kiln.nki import _arrays, _env, _memory, _old_calls, _registers  # noqa: F401  (gives registers their meaning in Python)
 from kiln.nki._object import NKIObject
 
@@ -27,7 +27,7 @@ def running(what):
     """The kernel that is being traced; refuses when there is none."""
     kernel = getattr(_this_thread, "running", None)
     if kernel is None:
-        refuse("nki.R2", "nki functions work inside a running kernel", f"`{what}` called outside a kernel",
+        refuse("nki.R2", RULES["nki.R2"], f"`{what}` called outside a kernel",
                "call it from a function that runs under nki.simulate(kernel)(...) or kernel(...)")
     return kernel
 
@@ -116,7 +116,7 @@ class TracedKernel:
     def _check_outputs(self):
         for tensor in self.outputs:
             if tensor.trace is not self.trace and tensor.trace != self.trace:
-                refuse("nki.R3", "a kernel uses its own tensors and registers", "a returned tensor of another run",
+                refuse("nki.R3", RULES["nki.R3"], "a returned tensor of another run",
                        "return tensors that this call made")
             if _memory.is_on_chip(tensor.buffer):
                 refuse("nki.R16", "a kernel returns tensors in shared_hbm",

@@ -4,7 +4,7 @@ import contextlib
 import warnings
 
 from kiln import _kiln
-from kiln._errors import refuse
+from kiln._errors import RULES, refuse
 from kiln.nki import _older, _version
 
 __all__ = ["affine_range", "ds", "dynamic_range", "fori_loop", "no_reorder", "num_programs", "program_id", "program_ndim",
@@ -33,7 +33,7 @@ def ds(start, size):
 def _trace(what):
     trace = _kiln.active_trace()
     if trace is None:
-        refuse("nki.R2", "nki functions work inside a running kernel", f"`{what}` called outside a kernel",
+        refuse("nki.R2", RULES["nki.R2"], f"`{what}` called outside a kernel",
                "call it from a function that runs under nki.simulate(kernel)(...) or kernel(...)")
     return trace
 
