@@ -18,7 +18,6 @@ constexpr std::int64_t kInlineWork = 16 * 1024;          // below this a task co
 constexpr std::int64_t kCopyBytes = 2 << 20;             // storages of a tensor that is declared in a loop,
 constexpr std::int64_t kMinCopies = 4, kMaxCopies = 32;  // at least and at most so many
 constexpr std::int64_t kRowSkew = 192;           // keeps rows of a whole memory off the same cache sets
-constexpr std::int64_t kPollEvery = 256;         // instructions
 constexpr std::int64_t kSpareBytes = 256 << 20;  // storages that wait for a next tensor
 
 // The first is the one used most lately, so few are used when few are enough.
@@ -293,7 +292,7 @@ void Core::execute(const Instruction& inst) {
   const InstView view(program_, inst);
   const Engine engine = resolve_engine(view, arch_);
   ++common_.sequence;
-  if (options_.poll && common_.sequence % kPollEvery == 0) options_.poll();
+  queue_.poll();
   ++common_.report.instructions;
   ++common_.report.instructions_by_engine[static_cast<int>(engine)];
   operands_.clear();

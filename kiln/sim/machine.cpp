@@ -153,7 +153,7 @@ RunReport run(std::span<const isa::Program* const> programs, const Arch& arch, c
               const RunOptions& options) {
   RunReport report;
   const int processors = static_cast<int>(std::thread::hardware_concurrency());
-  TaskQueue queue(options.threads > 0 ? options.threads : std::max(processors, 1));
+  TaskQueue queue(options.threads > 0 ? options.threads : std::max(processors, 1), options.poll);
   Common common{queue, report};
   for (const isa::Program* p : programs) bind_buffers(*p, buffers, common.tensors);
   common.may_borrow = inputs_stay(programs, buffers);
@@ -164,7 +164,7 @@ RunReport run(std::span<const isa::Program* const> programs, const Arch& arch, c
   try {
     run_together(cores, arch);
   } catch (...) {
-    queue.wait();  // what was issued before may fail too, and then that is the first failure
+    if (!queue.stopped()) queue.wait();  // what was issued before may fail too: that is the first failure
     throw;
   }
   queue.wait();

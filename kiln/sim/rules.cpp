@@ -14,7 +14,7 @@ constexpr RuleText kRules[] = {
      "check the index values, or pass oob_mode=oob_mode.skip to leave such rows alone"},
     {"run.R4", "a register is written before it is read",
      "give register_alloc a value, or register_load it first"},
-    {"run.R5", "a dynamic loop ends", "check the condition register, or raise max_dynamic_iterations"},
+    {"run.R5", "a dynamic loop ends", "check the condition register, or raise the limit: KILN_MAX_ITERATIONS, in C++ max_dynamic_iterations"},
     {"run.R6", "every input, output and inout tensor has a buffer of its exact size",
      "pass one array per tensor, with the shape and dtype that the program declares"},
     {"run.R7", "the cores of a pair meet: every sendrecv and core_barrier has its counterpart",

@@ -1,12 +1,25 @@
 #include "kiln/sim/task.h"
 
 #include <hwy/cache_control.h>
+#include <time.h>
 
 #include "kiln/sim/rounded_integers.h"
 
 namespace kiln::sim {
 
-TaskQueue::TaskQueue(int threads) {
+namespace {
+constexpr std::int64_t kPollEvery = 20;  // milliseconds
+
+// A clock that is read without a system call and ticks every few milliseconds.
+std::int64_t coarse_milliseconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
+}  // namespace
+
+TaskQueue::TaskQueue(int threads, std::function<void()> poll)
+    : poll_(std::move(poll)), polled_at_(coarse_milliseconds()) {
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
 }
 
@@ -118,9 +131,27 @@ void TaskQueue::help() {
   }
 }
 
+void TaskQueue::poll() {
+  if (!poll_) return;
+  const std::int64_t now = coarse_milliseconds();
+  if (now - polled_at_ < kPollEvery) return;
+  polled_at_ = now;
+  try {
+    poll_();
+  } catch (...) {
+    stopped_ = true;
+    throw;
+  }
+}
+
 void TaskQueue::wait_until(std::int64_t limit) {
   std::unique_lock lock(mutex_);
   while (open_ > limit) {
+    if (poll_) {
+      lock.unlock();
+      poll();
+      lock.lock();
+    }
     if (const TaskRef task = pop()) {
       lock.unlock();
       execute(task);

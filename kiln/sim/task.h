@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -35,7 +36,8 @@ struct Task {
 // Runs tasks on the calling thread and on threads of its own.
 class TaskQueue {
  public:
-  explicit TaskQueue(int threads);
+  // `poll` is called now and then by the thread that issues; it may throw to stop the run.
+  explicit TaskQueue(int threads, std::function<void()> poll = {});
   // Tasks that have not started are dropped; those that run are waited for.
   ~TaskQueue();
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
@@ -52,6 +54,9 @@ class TaskQueue {
   // The earliest failure so far: tasks after it are not run.
   bool failed() const { return failed_at_.load(std::memory_order_acquire) != INT64_MAX; }
   void rethrow();
+  // Calls `poll` when the last time is a while ago. Cheap: it may stand at every instruction.
+  void poll();
+  bool stopped() const { return stopped_; }  // by `poll`
 
  private:
   void work();
@@ -66,6 +71,9 @@ class TaskQueue {
   std::deque<TaskRef> queue_;
   std::int64_t open_ = 0;
   bool stop_ = false;
+  std::function<void()> poll_;
+  std::int64_t polled_at_ = 0;  // milliseconds
+  bool stopped_ = false;
   std::atomic<std::int64_t> failed_at_{INT64_MAX};
   std::exception_ptr failure_;
   std::vector<Worker> workers_;

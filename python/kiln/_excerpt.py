@@ -7,7 +7,7 @@ import re
 
 from kiln import _kiln
 
-_WORD = re.compile(r"`([A-Za-z_]\w*)[^`]*`")
+_WORD = re.compile(r"`(?!nl\.|nisa\.|nki\.)([A-Za-z_]\w*)[^`]*`")
 _BARE_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -57,6 +57,9 @@ def operand(diagnostic):
         return None
     here = [c for c in _calls(loc.file) if c.lineno <= loc.line <= c.end_lineno]
     opcode = diagnostic.code.partition(".")[0]
+    issued = _BARE_WORD.match(diagnostic.context)
+    if issued and any(_name_of(c) == issued[0] for c in here):  # a line with several calls
+        here = [c for c in here if _name_of(c) == issued[0]]
     here.sort(key=lambda c: _name_of(c) != opcode)
     parameters = {p for call in here for p in _parameters(_name_of(call))}
     named = [w for w in _BARE_WORD.findall(diagnostic.found) if w in parameters]

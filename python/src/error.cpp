@@ -39,8 +39,9 @@ void refuse_by(const char* code, std::string rule, std::string found, std::strin
   throw Error(std::move(d));
 }
 
+// The builder names the C++ line that called it, which is ours: the user's line is the Python one.
 void locate_here(Diagnostic& diagnostic) {
-  if (!diagnostic.loc.known()) diagnostic.loc = current_location();
+  if (!diagnostic.loc.known() || diagnostic.loc.file.ends_with(".cpp")) diagnostic.loc = current_location();
 }
 
 void set_python_error(std::vector<Diagnostic> diagnostics) {

@@ -62,6 +62,13 @@ std::string Trace::unique_name(const std::string& base) {
 Tensor Trace::tensor(Memory memory, isa::Role role, isa::Shape shape, DType dtype, std::string name,
                      std::optional<isa::Address> address) {
   here();
+  const std::size_t least = is_on_chip(memory) ? 2 : 1;
+  if (shape.size() < least || shape.size() > isa::kMaxRank ||
+      std::ranges::any_of(shape, [](std::int64_t n) { return n < 1; }))
+    refuse("nki.R50", fmt::format("shape ({}) in {}", fmt::join(shape, ", "), kiln::name(memory)),
+           is_on_chip(memory) && shape.size() == 1
+               ? fmt::format("the first dimension is the partition dimension: (1, {0}) or ({0}, 1)", shape[0])
+               : "reshape it, or leave the code out for empty shapes");
   if (name.empty()) name = locator_.assigned_name();
   if (name.empty()) name = is_hbm(memory) ? "hbm" : std::string(kiln::name(memory));
   return {shared_from_this(),

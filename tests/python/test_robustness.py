@@ -127,6 +127,31 @@ def test_ctrl_c_stops_a_long_simulation():
     assert "interrupted" in out and "usable" in out, err
 
 
+def test_a_signal_stops_few_long_instructions():
+    """A handler runs between two instructions, however few there are, and nothing that waits is finished first."""
+    class Stop(Exception):
+        pass
+
+    def stop(number, frame):
+        raise Stop
+
+    def kernel(x):
+        t = nl.ndarray((128, 32768), dtype=nl.float32)
+        nisa.memset(t, 1.0)
+        nl.fori_loop(0, 250, lambda i: nisa.activation(t, nl.exp, t) and None)
+        nisa.dma_copy(x, t[:, 0:4])
+        signal.setitimer(signal.ITIMER_REAL, 0.1)  # while the machine runs
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        with pytest.raises(Stop):
+            nki.simulate(kernel)(np.ones((128, 4), np.float32))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    np.testing.assert_array_equal(double(np.ones((2, 2), np.float32)), np.full((2, 2), 2.0))
+
+
 def test_a_device_loop_without_end_is_reported(monkeypatch):
     def kernel(x):
         condition = nisa.register_alloc(1)

@@ -84,7 +84,7 @@ class Argument:
     def __init__(self, value):
         self.value = value
         self.original = _from_torch(value) if is_torch(value) else (
-            value if isinstance(value, np.ndarray) else np.from_dlpack(value))
+            np.asarray(value) if isinstance(value, np.ndarray) else np.from_dlpack(value))
         array = self.original
         if array.ndim == 0:
             refuse("nki.R15", "array arguments have at least one dimension", "an array of shape ()",
@@ -93,7 +93,9 @@ class Argument:
             refuse("nki.R15", "array arguments have elements", f"an array of shape {array.shape}",
                    "leave the kernel out for empty inputs", category="config")
         self.dtype = nki_dtype(array.dtype)
-        self.array = array if array.flags.c_contiguous and array.dtype.isnative else np.ascontiguousarray(array)
+        if not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
+        self.array = np.ascontiguousarray(array)
 
     def write_back(self):
         """Hands the caller's object what the kernel wrote."""

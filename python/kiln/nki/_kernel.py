@@ -31,6 +31,10 @@ class Kernel:
                    category="config")
         return dataclasses.replace(self, lnc=lnc)
 
+    def __get__(self, owner, cls=None):
+        """A kernel that is a method gets its object."""
+        return self if owner is None else dataclasses.replace(self, func=self.func.__get__(owner, cls))
+
     def _call(self, *args, **kwargs):
         if _kiln.active_trace() is not None:
             return self.func(*args, **kwargs)
@@ -63,6 +67,8 @@ def jit(fn=None, **kwargs):
         warnings.warn(f"nki.jit ignores {name}=", _simulate.NkiWarning, stacklevel=2)
     if fn is None:
         return jit
+    if not callable(fn):
+        raise TypeError(f"nki.jit takes a function, not {type(fn).__name__}")
     return fn if isinstance(fn, Kernel) else Kernel(fn)
 
 

@@ -69,9 +69,19 @@ def hint(kind, function, parameter, value):
     return _missing(function, parameter) if kind == "missing" else _argument(function, parameter, value)
 
 
-def explain(error):
-    """Adds to Python's own error about an unknown keyword what became of that keyword of nki.language."""
-    found = re.match(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'$", str(error))
-    help = found and _migration.keyword_hint("nki.language", *found.groups())
-    if help:
-        error.args = (f"nl.{error}: {help}",)
+def explain(error, arguments):
+    """Adds to one of Python's own errors what it means for a kernel: what became of a keyword of nki.language, or which
+    argument is no array. `arguments` are (name, value) of the kernel's call."""
+    keyword = re.match(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'$", str(error))
+    if keyword:
+        help = _migration.keyword_hint("nki.language", *keyword.groups())
+        if help:
+            error.args = (f"nl.{error}: {help}",)
+        return
+    attribute = re.match(r"'(\w+)' object has no attribute '(\w+)'$", str(error))
+    if attribute is None or not hasattr(_kiln.NkiTensor, attribute[2]):
+        return
+    named = [name for name, value in arguments if type(value).__name__ == attribute[1]]
+    if named:
+        error.args = (f"{error}: the argument `{named[0]}` of the kernel is a {attribute[1]}; tensors are made of arrays, "
+                      "e.g. np.array(..., np.float32)",)

@@ -81,8 +81,10 @@ def _require_effect(cores, programs):
         return
     if any(t["role"] == "inout" for p in programs for t in p.tensors):
         return
+    result = cores[0].result
+    returned = "nothing" if result is None else f"a {type(result).__name__}"
     refuse("nki.R17", "a kernel returns a tensor or writes one of its arguments",
-           "it returns nothing and writes none of its arguments",
+           f"it returns {returned} and writes none of its arguments",
            "return the tensor in nl.shared_hbm that holds the result", category="config")
 
 

@@ -51,8 +51,8 @@ class TracedKernel:
             kwargs = {name: self._convert(value, name) for name, value in kwargs.items()}
             try:
                 self.result = call_kernel(function, args, kwargs)
-            except TypeError as error:
-                _old_calls.explain(error)
+            except (TypeError, AttributeError) as error:
+                _old_calls.explain(error, [*zip(names, args), *kwargs.items()])
                 raise
             if self.trace.open_loops:
                 refuse("nki.R23", "a device loop's body runs to its end", "break or return inside a device loop",

@@ -33,6 +33,22 @@ def _refuser(name, rewrite):
     return operator
 
 
+def _no_value(what, help):
+    def method(self, *args, **kwargs):
+        raise TypeError(f"{what} of a tensor: it has no value while the kernel is traced; {help}")
+
+    return method
+
+
+# What Python may ask a tensor for -> what to do instead.
+VALUES = {
+    "__int__": ("the int", "load it into a register: nisa.register_load(nisa.register_alloc(), tensor)"),
+    "__float__": ("the float", "pass a (P, 1) tile where an instruction takes a number"),
+    "__iter__": ("iteration", "write `for i in range(t.shape[0]):` and t[i:i + 1]"),
+    "__array__": ("the array", "print(tensor) and nl.device_print show its values"),
+}
+
+
 def assign(tensor, key, value):
     """tensor[key] = value: copies, and warns that the device's compiler may not take it."""
     dst = tensor[key]
@@ -69,5 +85,7 @@ for _name, _rewrite in REWRITES.items():
     if _name not in _NOT_REFLECTED:  # 2 + t is __radd__
         _reflected = f"__r{_name[2:]}"
         setattr(_kiln.NkiTensor, _reflected, _refuser(_reflected, _rewrite))
+for _name, _told in VALUES.items():
+    setattr(_kiln.NkiTensor, _name, _no_value(*_told))
 _kiln.NkiTensor.__setitem__ = assign
 _kiln.NkiTensor.__getattr__ = _missing
