@@ -1,5 +1,8 @@
 """Forms of older NKI raise with what to write today: calls, keywords, names and imports."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -110,3 +113,8 @@ def test_an_unknown_keyword_of_the_users_own_function_is_left_alone():
 
     with pytest.raises(TypeError, match="load\\(\\) got an unexpected keyword argument 'other'$"):
         nki.simulate(lambda x: load(x, other=1))(np.zeros((1, 1), np.float32))
+
+
+def test_importing_nki_does_not_import_the_lint():
+    code = "import sys, kiln.nki, kiln.nki.isa.constants\nprint([m for m in sys.modules if m.startswith('kiln.lint')])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -155,10 +155,11 @@ def output_buffer(scope, node):
 
 
 def private_buffer(scope, name):
-    """The buffer of a tensor that is allocated once, in private HBM."""
+    """The buffer of a tensor that is allocated once, in private HBM. What is returned on chip may be for a kernel of
+    another file that calls this one."""
     made = [node.value for node in scope.nodes if isinstance(node, ast.Assign)
             for target in node.targets if isinstance(target, ast.Name) and target.id == name]  # fmt: skip
     if len(made) != 1 or not isinstance(made[0], ast.Call) or scope.kind(made[0]) != TENSOR:
         return None
-    given = [keyword.value for keyword in made[0].keywords if keyword.arg == "buffer"]
+    given = [keyword.value for keyword in made[0].keywords if keyword.arg == "buffer"] or made[0].args[2:3]
     return text(given[0]) if given and scope.dotted(given[0]) in PRIVATE_BUFFERS else None

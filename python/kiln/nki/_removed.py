@@ -47,6 +47,8 @@ def missing(table, name, spelled, owner):
 
 def _hint(module, name):
     """What became of a name of a module, or None."""
+    if name.startswith("_"):  # a question of Python's own, while modules are imported
+        return None
     since = next((c.since for c in _changes.CHANGES if (module[4:], name) in c.names), None)
     if since is not None:
         return f"it came with NKI {since}; the version in use is {_version.api_version()}"

@@ -66,8 +66,8 @@ def register_alloc(x=None):
     return register
 
 
+from kiln.nki.isa import constants  # noqa: E402,F401
+
+
 def __getattr__(name):
     raise _removed.absent("nki.isa", name)
-
-
-from kiln.nki.isa import constants  # noqa: E402,F401
