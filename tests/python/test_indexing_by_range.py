@@ -10,7 +10,7 @@ from kiln.nki import language as nl
 
 
 def copy_part(x, rows, columns):
-    out = nl.ndarray((len(rows), len(columns)), dtype=x.dtype, buffer=nl.shared_hbm)
+    out = nl.ndarray((max(len(rows), 1), len(columns)), dtype=x.dtype, buffer=nl.shared_hbm)
     nisa.dma_copy(dst=out, src=x[rows, columns])
     return out
 
