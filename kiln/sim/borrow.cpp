@@ -32,6 +32,7 @@ bool Core::borrow(const Run& run) {
     return false;
   const Tile &d = run.tile(dst), &s = run.tile(src);
   Storage& own = *bindings_[id].storage;
+  if (own.is_external()) return false;  // it lies in an output already: this copy is the only one
   if (!is_plain(d) || !is_plain(s) || !is_whole(d, own) || d.dtype != s.dtype || d.rows != s.rows)
     return false;
   if (reinterpret_cast<std::uintptr_t>(s.data) % kAlignment || s.row_bytes % kAlignment) return false;

@@ -43,6 +43,7 @@ Core::Core(const Program& program, const Arch& arch, const RunOptions& options, 
       bindings_(program.tensors.size()),
       pool_(program.tensors.size()),
       lifetimes_(program),
+      deposits_(program),
       origin_(program.tensors.size()),
       rank_(rank) {
   for (TensorId id = 0; id < program.tensors.size(); ++id) {
@@ -102,6 +103,15 @@ void Core::declare(TensorId id) {
   const Tensor& t = program_.tensors[id];
   if (!is_declared_storage(t)) return;
   loans_.erase(id);
+  if (!deposit(id)) bindings_[id] = {free_storage(id), 0, 0};
+  Storage& storage = *bindings_[id].storage;
+  if (!origin_[id]) origin_[id] = common_.origins.add(program_, id);
+  storage.shadow.reset(storage.rows * storage.row_bytes, origin_[id]);
+  if (t.memory == Memory::psum) storage.psum.reset(storage.rows * storage.row_bytes, 0);
+}
+
+std::shared_ptr<Storage> Core::free_storage(TensorId id) {
+  const Tensor& t = program_.tensors[id];
   auto& pool = pool_[id];
   const std::int64_t bytes = std::max<std::int64_t>(t.partitions() * t.bytes_per_partition(), 1);
   const std::int64_t copies = std::clamp(kCopyBytes / bytes, kMinCopies, kMaxCopies);
@@ -114,10 +124,7 @@ void Core::declare(TensorId id) {
     storage = make_storage(t.partitions(), t.bytes_per_partition());
     pool.push_back(storage);
   }
-  if (!origin_[id]) origin_[id] = common_.origins.add(program_, id);
-  storage->shadow.reset(storage->rows * storage->row_bytes, origin_[id]);
-  if (t.memory == Memory::psum) storage->psum.reset(storage->rows * storage->row_bytes, 0);
-  bindings_[id] = {storage, 0, 0};
+  return storage;
 }
 
 std::shared_ptr<Storage> Core::make_storage(std::int64_t rows, std::int64_t row_bytes) {
@@ -333,6 +340,7 @@ void Core::execute(const Instruction& inst) {
   }
   if (is_register_instruction(inst)) return run_register_instruction(run, inst);
   if (inst.opcode == Opcode::dma_copy && borrow(run)) return;
+  if (inst.opcode == Opcode::dma_copy && is_deposited(run)) return;
   issue(run, semantics.state ? semantics.state(view) : 0);
 }
 

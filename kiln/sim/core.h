@@ -11,6 +11,7 @@
 
 #include "kiln/isa/engine_state.h"
 #include "kiln/isa/run.h"
+#include "kiln/sim/deposit.h"
 #include "kiln/sim/lifetime.h"
 #include "kiln/sim/machine.h"
 #include "kiln/sim/race.h"
@@ -76,6 +77,7 @@ class Core {
   void declare(isa::TensorId id);
   void release(isa::TensorId id);
   void release_after(const isa::Block* block, std::size_t position);
+  std::shared_ptr<Storage> free_storage(isa::TensorId id);
   std::shared_ptr<Storage> make_storage(std::int64_t rows, std::int64_t row_bytes);
   void enter(isa::LoopId id);
   bool repeat(Frame& frame);
@@ -87,6 +89,8 @@ class Core {
   bool borrow(const isa::Run& run);
   void settle_written(const isa::Instruction& inst);
   void settle(isa::TensorId id);
+  bool deposit(isa::TensorId id);
+  bool is_deposited(const isa::Run& run);
   bool needs_tracking() const;
   void check_overlaps(const isa::Run& run) const;
   // Accesses that the other core does not expect; writes, which are fine when the values
@@ -136,6 +140,7 @@ class Core {
       spare_;  // given back, by size
   std::int64_t spare_bytes_ = 0;
   Lifetimes lifetimes_;
+  Deposits deposits_;
   std::vector<isa::Shadow> origin_;
   TrackedState tracked_;
   isa::EngineState state_;

@@ -54,6 +54,7 @@ struct Storage {
     bool writes;
   };
   std::vector<Use> uses;
+  bool is_external() const { return !owned_; }
   void drop_finished();
   bool is_idle() { return drop_finished(), uses.empty(); }
 

@@ -1,0 +1,141 @@
+#include "kiln/sim/deposit.h"
+
+#include <algorithm>
+
+#include "kiln/isa/operand_rules.h"
+#include "kiln/isa/table.h"
+#include "kiln/sim/core.h"
+#include "kiln/sim/lifetime.h"
+
+namespace kiln::sim {
+using namespace isa;
+namespace {
+
+constexpr std::int64_t kMinBytes = 64 << 10;  // smaller copies are not worth the looking
+
+// What a view of any dtype of the tile may count on.
+constexpr std::int64_t kAlignment = 4;
+
+// The elements follow each other without a gap.
+bool is_dense(const Dim* dims, int rank) {
+  Dim merged[kMaxRank];
+  const int n = merge_dims(dims, rank, merged);
+  return n == 0 || (n == 1 && merged[0].stride == 1);
+}
+
+bool covers(const Access& a, const Tensor& t) {
+  return a.offset.constant == 0 && !a.offset.term_count && a.partition.constant == 0 &&
+         !a.partition.term_count && a.rows() == t.partitions() && is_dense(a.dims + 1, a.rank - 1) &&
+         a.row_size() * size_bytes(a.dtype) == t.bytes_per_partition();
+}
+
+// A store of a whole tile to neighbouring bytes, which are known before it.
+bool is_candidate(const Program& program, const Instruction& inst) {
+  if (inst.opcode != Opcode::dma_copy) return false;
+  const InstView view(program, inst);
+  const Access &to = view.access(args::dma_copy::dst), &from = view.access(args::dma_copy::src);
+  const Tensor &output = program.tensors[to.tensor], &tile = program.tensors[from.tensor];
+  return output.role == Role::output && !is_on_chip(output.memory) && tile.memory == Memory::sbuf &&
+         is_declared_storage(tile) && to.dtype == from.dtype && to.dynamic == kNone &&
+         from.dynamic == kNone && tile.partitions() * tile.bytes_per_partition() >= kMinBytes &&
+         to.count() == from.count() && is_dense(to.dims, to.rank) && covers(from, tile);
+}
+
+// Walks the program in its written order. The store lies in the block that declares the tile, so what stands
+// between the two is all that happens between them.
+class Search {
+ public:
+  using Stores = std::unordered_map<TensorId, const Instruction*>;
+  Search(const Program& program, Stores& stores)
+      : program_(program), stores_(stores), seen_(program.tensors.size()) {
+    block(program.body);
+  }
+
+ private:
+  struct Seen {
+    const Block* declared_in = nullptr;
+    std::int64_t declared = 0, touched = 0;
+  };
+
+  void block(const Block& b) {
+    for (const Node& node : b) {
+      ++now_;
+      if (node.kind == Node::Kind::declare) seen_[node.index] = {&b, now_, now_};
+      if (node.kind == Node::Kind::loop) block(program_.loops[node.index].body);
+      if (node.kind == Node::Kind::instruction) instruction(b, program_.instructions[node.index]);
+    }
+  }
+
+  void instruction(const Block& b, const Instruction& inst) {
+    const bool ends = is_candidate(program_, inst) && is_alone(b, inst);
+    for (std::size_t p = 0; p < info(inst.opcode).params.size(); ++p) {
+      const Arg& arg = program_.arg(inst, static_cast<int>(p));
+      if (arg.kind == Arg::Kind::access) touch(program_.accesses[arg.index]);
+      for (std::uint32_t i = 0; arg.kind == Arg::Kind::accesses && i < arg.count; ++i)
+        touch(program_.accesses[arg.index + i]);
+    }
+    if (ends) stores_[InstView(program_, inst).access(args::dma_copy::src).tensor] = &inst;
+  }
+
+  bool is_alone(const Block& b, const Instruction& store) const {
+    const InstView view(program_, store);
+    const Seen& tile = seen_[view.access(args::dma_copy::src).tensor];
+    return tile.declared_in == &b && seen_[view.access(args::dma_copy::dst).tensor].touched < tile.declared;
+  }
+
+  void touch(const Access& a) {
+    if (a.dynamic != kNone && program_.dynamics[a.dynamic].kind != Dynamic::Kind::scalar_register)
+      touch(program_.accesses[program_.dynamics[a.dynamic].source]);
+    seen_[a.tensor].touched = now_;
+    stores_.erase(a.tensor);  // it lives on after its store
+  }
+
+  const Program& program_;
+  Stores& stores_;
+  std::vector<Seen> seen_;
+  std::int64_t now_ = 0;
+};
+
+}  // namespace
+
+Deposits::Deposits(const Program& program) {
+  if (std::ranges::any_of(program.instructions,
+                          [&](const Instruction& i) { return is_candidate(program, i); }))
+    Search(program, stores_);
+}
+
+// Binds a tensor that comes to life to the bytes that its store will write. Whoever still uses those stands
+// before every user of the tensor. The row-by-row definition of values is left with its copies, and so are
+// pairs, whose cores watch each other's outputs.
+bool Core::deposit(TensorId id) {
+  const Instruction* store = deposits_.store_of(id);
+  if (!store || options_.plain || !common_.may_borrow || common_.cores > 1) return false;
+  const Tensor& t = program_.tensors[id];
+  const Access& to = InstView(program_, *store).access(args::dma_copy::dst);
+  const Binding& output = bindings_[to.tensor];
+  const std::int64_t begin = evaluate(to.offset) * size_bytes(to.dtype) + output.byte;
+  std::byte* data = output.storage->data + begin;
+  if (reinterpret_cast<std::uintptr_t>(data) % kAlignment) return false;
+  const std::int64_t rows = t.partitions(), row_bytes = t.bytes_per_partition();
+  auto storage = std::make_shared<Storage>(rows, row_bytes, data);
+  const Region target = {0, 1, begin, begin + rows * row_bytes};
+  output.storage->drop_finished();
+  for (const Storage::Use& use : output.storage->uses) {
+    if (use.region.overlaps(target)) storage->uses.push_back({use.task, {0, rows, 0, row_bytes}, use.writes});
+  }
+  bindings_[id] = {std::move(storage), 0, 0};
+  return true;
+}
+
+// A store whose bytes are there already hands the users of its tile on to the output.
+bool Core::is_deposited(const Run& run) {
+  using namespace args::dma_copy;
+  if (run.tile(dst).data != run.tile(src).data) return false;
+  const Storage& tile = *bindings_[run.access(src).tensor].storage;
+  const auto to = std::ranges::find(operands_, dst, &TrackedOperand::param);
+  for (const Storage::Use& use : tile.uses)
+    to->storage->uses.push_back({use.task, region_of(*to), use.writes});
+  return true;
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,128 @@
+// Tiles that are computed where the output lies that they are stored to: nobody can tell.
+#include "tests/sim/run_kernel.h"
+
+namespace kiln::sim {
+namespace {
+
+using isa::all;
+using isa::ds;
+using isa::Index;
+using isa::Kernel;
+using isa::View;
+
+constexpr std::int64_t kColumns = 512, kTile = 128 * kColumns;
+const RunOptions kWays[] = {{.threads = 1}, {.threads = 4}, {.threads = 1, .plain = true}};
+
+View tile(Kernel& k) { return k.sbuf({128, kColumns}, DType::float32); }
+
+void add(Kernel& k, const View& to, const View& from, double number) {
+  k.tensor_scalar({.dst = to, .data = from, .op0 = AluOp::add, .operand0 = number});
+}
+
+// Tiles follow each other in y; each is written twice before it is stored.
+TEST(Deposit, ALoopStoresItsTiles) {
+  constexpr std::int64_t kSteps = 12;
+  Kernel k("loop");
+  const View x = k.input("x", {kSteps, 128, kColumns}, DType::float32),
+             y = k.output("y", {kSteps, 128, kColumns}, DType::float32);
+  k.loop(kSteps, [&](Index i) {
+    const View in = tile(k), out = tile(k);
+    k.dma_copy({.dst = in, .src = x(i)});
+    add(k, out, in, 1);
+    add(k, out, out, 2);
+    k.dma_copy({.dst = y(i), .src = out});
+  });
+  KernelRun run(k);
+  Floats wanted = counting(kSteps * kTile);
+  run.set("x", wanted);
+  for (float& v : wanted) v += 3;
+  for (const RunOptions& way : kWays) {
+    run.run(way);
+    ASSERT_EQ(run.get("y"), wanted) << way.threads;
+  }
+}
+
+TEST(Deposit, WhatATileBecomesAfterItsStoreStaysInTheTile) {
+  Kernel k("after");
+  const View x = k.input("x", {128, kColumns}, DType::float32),
+             y = k.output("y", {2, 128, kColumns}, DType::float32);
+  const View in = tile(k), out = tile(k);
+  k.dma_copy({.dst = in, .src = x});
+  add(k, out, in, 1);
+  k.dma_copy({.dst = y(0), .src = out});
+  add(k, out, out, 1);
+  k.dma_copy({.dst = y(1), .src = out});
+  KernelRun run(k);
+  const Floats in_values = counting(kTile);
+  run.set("x", in_values);
+  for (const RunOptions& way : kWays) {
+    run.run(way);
+    const Floats got = run.get("y");
+    for (std::int64_t i = 0; i < kTile; ++i) {
+      ASSERT_EQ(got[i], in_values[i] + 1) << i;
+      ASSERT_EQ(got[kTile + i], in_values[i] + 2) << i;
+    }
+  }
+}
+
+// The second tile is alive while the first is stored to the same place, and a third reads the place between.
+TEST(Deposit, StoresToOnePlaceKeepTheirOrder) {
+  Kernel k("order");
+  const View x = k.input("x", {128, kColumns}, DType::float32),
+             y = k.output("y", {128, kColumns}, DType::float32),
+             z = k.output("z", {128, kColumns}, DType::float32);
+  const View in = tile(k), first = tile(k), second = tile(k);
+  k.dma_copy({.dst = in, .src = x});
+  add(k, first, in, 1);
+  add(k, second, in, 2);
+  k.dma_copy({.dst = y, .src = first});
+  const View between = tile(k), third = tile(k);
+  k.dma_copy({.dst = between, .src = y});
+  k.dma_copy({.dst = y, .src = second});
+  add(k, third, between, 10);
+  k.dma_copy({.dst = z, .src = third});
+  const View last = tile(k);
+  add(k, last, in, 5);
+  k.dma_copy({.dst = y, .src = last});
+  KernelRun run(k);
+  const Floats in_values = counting(kTile);
+  run.set("x", in_values);
+  for (const RunOptions& way : kWays) {
+    run.run(way);
+    const Floats y_values = run.get("y"), z_values = run.get("z");
+    for (std::int64_t i = 0; i < kTile; ++i) {
+      ASSERT_EQ(y_values[i], in_values[i] + 5) << i;
+      ASSERT_EQ(z_values[i], in_values[i] + 11) << i;
+    }
+  }
+}
+
+TEST(Deposit, ATileThatIsOnlyLoadedIsStored) {
+  Kernel k("copy");
+  const View x = k.input("x", {128, kColumns}, DType::float32),
+             y = k.output("y", {128, kColumns}, DType::float32);
+  const View t = tile(k);
+  k.memset({.dst = t, .value = 7});
+  k.dma_copy({.dst = t, .src = x});
+  k.dma_copy({.dst = y, .src = t});
+  KernelRun run(k);
+  const Floats in = counting(kTile);
+  run.set("x", in);
+  for (const RunOptions& way : kWays) {
+    run.run(way);
+    ASSERT_EQ(run.get("y"), in) << way.threads;
+  }
+}
+
+TEST(Deposit, BytesThatWereNeverWrittenAreFound) {
+  Kernel k("half");
+  const View y = k.output("y", {128, kColumns}, DType::float32);
+  const View t = tile(k);
+  k.memset({.dst = t(all, ds(0, kColumns - 1)), .value = 1});
+  k.dma_copy({.dst = y, .src = t});
+  KernelRun run(k);
+  for (const RunOptions& way : kWays) EXPECT_EQ(run.error(way).code, "run.R1") << way.threads;
+}
+
+}  // namespace
+}  // namespace kiln::sim
