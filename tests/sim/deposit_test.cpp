@@ -1,4 +1,6 @@
 // Tiles that are computed where the output lies that they are stored to: nobody can tell.
+#include <random>
+
 #include "tests/sim/run_kernel.h"
 
 namespace kiln::sim {
@@ -122,6 +124,64 @@ TEST(Deposit, BytesThatWereNeverWrittenAreFound) {
   k.dma_copy({.dst = y, .src = t});
   KernelRun run(k);
   for (const RunOptions& way : kWays) EXPECT_EQ(run.error(way).code, "run.R1") << way.threads;
+}
+
+// Tiles are computed, changed, stored to places that others were stored to, loaded from there and stored
+// again.
+isa::Program random_program(std::mt19937& random) {
+  const auto below = [&](int n) { return static_cast<int>(random() % n); };
+  Kernel k("random");
+  const View x = k.input("x", {4, 128, kColumns}, DType::float32);
+  const View outputs[] = {k.output("y", {4, 128, kColumns}, DType::float32),
+                          k.output("z", {4, 128, kColumns}, DType::float32)};
+  for (const View& out : outputs) {
+    const View zero = tile(k);
+    k.memset({.dst = zero, .value = 0});
+    for (int i = 0; i < 4; ++i) k.dma_copy({.dst = out(i), .src = zero});
+  }
+  std::vector<View> tiles;
+  for (int step = 0; step < 40; ++step) {
+    if (tiles.size() < 2 || below(3) == 0) {
+      tiles.push_back(tile(k));
+      const View& from = below(2) ? x : outputs[below(2)];
+      k.dma_copy({.dst = tiles.back(), .src = from(below(4))});
+      continue;
+    }
+    const View &a = tiles[below(tiles.size())], &b = tiles[below(tiles.size())];
+    switch (below(4)) {
+      case 0:
+        add(k, a, b, below(9));
+        break;
+      case 1:
+        tiles.push_back(tile(k));
+        add(k, tiles.back(), tiles[below(tiles.size() - 1)], below(9));
+        break;
+      default:
+        k.dma_copy({.dst = outputs[below(2)](below(4)), .src = a});
+        if (below(2)) tiles.erase(tiles.begin() + below(tiles.size()));
+    }
+  }
+  return k.finish();
+}
+
+TEST(Deposit, RandomProgramsGiveWhatTheDefinitionGives) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  const Floats in = counting(4 * kTile);
+  for (int round = 0; round < 40; ++round) {
+    const isa::Program program = random_program(random);
+    std::map<std::string, Floats> wanted;
+    for (const RunOptions& way : {kWays[2], kWays[0], kWays[1]}) {
+      std::map<std::string, Floats> arrays = {
+          {"x", in}, {"y", Floats(4 * kTile, -1)}, {"z", Floats(4 * kTile, -1)}};
+      Buffers buffers;
+      for (auto& [name, values] : arrays) buffers[name] = {values.data(), values.size() * sizeof(float)};
+      run(program, arch(program.target), buffers, way);
+      if (way.plain) wanted = arrays;
+      for (const auto& [name, values] : arrays) ASSERT_EQ(values, wanted[name]) << name << " round " << round;
+    }
+  }
 }
 
 }  // namespace
