@@ -46,16 +46,16 @@ def _function(name):
     return f'def {name}(\n{lines},\n) -> NkiInstruction:\n    """{_kiln.isa_summary(name)}"""\n'
 
 
-def _enum(name, members):
-    return f"class {name}(enum.IntEnum):\n" + "".join(f"    {m} = {i}\n" for m, i in members)
+def _enum(name, base, members):
+    return f"class {name}(enum.{base}):\n" + "".join(f"    {m.name} = {m.value!r}\n" for m in members)
 
 
 def isa_stub():
     """The stub of nki.isa."""
     from kiln.nki import isa
 
-    parts = [_HEAD, *(_enum(n, [(m, i) for i, m in enumerate(ms)]) for n, ms in sorted(_kiln.enums().items()))]
-    parts.append(_enum("nc_version", [(m.name, m.value) for m in isa.nc_version]))
+    parts = [_HEAD, *(_enum(name, "Enum", getattr(isa, name)) for name in sorted(_kiln.enums()))]
+    parts.append(_enum("nc_version", "IntEnum", isa.nc_version))
     parts.append("".join(f"{n}: engine\n" for n, v in sorted(vars(isa).items()) if isinstance(v, isa.engine)))
     parts.append("def get_nc_version() -> nc_version: ...\ndef get_nc_sub_version() -> int: ...\n")
     return "\n".join([*parts, *map(_function, sorted(_kiln.isa_functions))])

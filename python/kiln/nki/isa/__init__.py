@@ -10,8 +10,41 @@ NkiInstruction = _kiln.NkiInstruction
 VirtualRegister = _kiln.VirtualRegister
 
 
+class _Member(enum.IntEnum):
+    """A member is the int that Kiln counts it by. For kernels it is a plain enum's: its value and text are those of the
+    documents, it is true, and equal to itself only."""
+
+    def __new__(cls, number, value):
+        member = int.__new__(cls, number)
+        member._value_ = value
+        return member
+
+    def __bool__(self):
+        return True
+
+    def __eq__(self, other):
+        return self is other
+
+    def __ne__(self, other):
+        return self is not other
+
+    __hash__ = enum.Enum.__hash__
+
+    def __str__(self):
+        return f"{type(self).__name__}.{self.name}"
+
+    def __format__(self, spec):
+        return format(str(self), spec)
+
+
+def _values(name, members):
+    """The documented values: numbers from 0 on, but for two enumerations."""
+    return {"dma_engine": range(1, 1 + len(members)), "matmul_perf_mode": members}.get(name, range(len(members)))
+
+
 def _make_enum(name, members):
-    cls = enum.IntEnum(name, {m: i for i, m in enumerate(members)}, module=__name__)
+    rows = zip(members, enumerate(_values(name, members)))
+    cls = _Member(name, list(rows), module=__name__)
     _kiln.set_enum(name, cls)
     return cls
 

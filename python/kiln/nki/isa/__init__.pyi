@@ -7,17 +7,17 @@ from kiln import NkiValidationError as NkiValidationError
 from kiln._kiln import NkiInstruction as NkiInstruction, NkiTensor, Op, VirtualRegister as VirtualRegister
 from kiln.nki.isa import constants as constants
 
-class dge_mode(enum.IntEnum):
+class dge_mode(enum.Enum):
     unknown = 0
     swdge = 1
     hwdge = 2
     none = 3
 
-class dma_engine(enum.IntEnum):
-    dma = 0
-    gpsimd_dma = 1
+class dma_engine(enum.Enum):
+    dma = 1
+    gpsimd_dma = 2
 
-class engine(enum.IntEnum):
+class engine(enum.Enum):
     unknown = 0
     tensor = 1
     scalar = 2
@@ -26,15 +26,15 @@ class engine(enum.IntEnum):
     vector = 5
     sync = 6
 
-class matmul_perf_mode(enum.IntEnum):
-    none = 0
-    double_row = 1
+class matmul_perf_mode(enum.Enum):
+    none = 'none'
+    double_row = 'double_row'
 
-class oob_mode(enum.IntEnum):
+class oob_mode(enum.Enum):
     error = 0
     skip = 1
 
-class reduce_cmd(enum.IntEnum):
+class reduce_cmd(enum.Enum):
     idle = 0
     reset = 1
     reduce = 2
