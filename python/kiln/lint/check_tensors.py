@@ -86,7 +86,7 @@ def as_call(scope, node):
     if isinstance(node, ast.UnaryOp) and scope.kind(node) == TENSOR:
         name = FUNCTION_OF_OPERATOR.get(type(node.op))
         return f"nl.{name}({as_call(scope, node.operand)})" if name else as_call(scope, node.operand)
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in FUNCTION_OF_OPERATOR:
         name = FUNCTION_OF_OPERATOR[type(node.ops[0])]
         return f"nl.{name}({as_call(scope, node.left)}, {as_call(scope, node.comparators[0])})"
     if isinstance(node, ast.BinOp) and scope.kind(node) == TENSOR:

@@ -6,7 +6,7 @@ import random
 import sysconfig
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from case_file import cases
@@ -82,6 +82,7 @@ EXPRESSIONS = st.recursive(ATOMS, lambda inner: st.one_of(
 
 
 @settings(max_examples=300, deadline=None)
+@example(["(nl.load() + (a is a))"])
 @given(st.lists(EXPRESSIONS, min_size=1, max_size=6))
 def test_random_expressions(expressions):
     body = "".join(f"    v{number} = {code}\n    a = v{number}\n" for number, code in enumerate(expressions))
