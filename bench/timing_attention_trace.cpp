@@ -1,5 +1,5 @@
 // Steps of a public optimisation trace of attention on trn1: three passes that compute the scores anew (steps
-// 3 and 5), and scores kept in SBUF (step 8).
+// 3, 5 and 6), scores kept in SBUF (step 8), and scores computed twice (step 9).
 #include "bench/timing_common.h"
 
 namespace kiln::bench {
@@ -135,23 +135,25 @@ class Passes {
   }
 
   void cached_tile(const View& turned, const Index& i) {
-    const View cache = k_.sbuf({kTile, wide_, kWide}, kBf16), maxima = k_.sbuf({kTile, wide_}, kF32);
+    const bool keeps = step_ == 8;
+    const View cache = keeps ? k_.sbuf({kTile, wide_, kWide}, kBf16) : View();
+    const View maxima = k_.sbuf({kTile, wide_}, kF32);
     const View sums = k_.sbuf({kTile, tiles_}, kF32), maximum = column(), total = column(),
                inverse = column();
     const View sum = k_.psum({kTile, kTile}, kF32), result = k_.sbuf({kTile, kTile}, kBf16);
     k_.loop(wide_, [&](Index j) {
       const View s = scores(i, j);
       k_.tensor_reduce({.dst = maxima(all, ds(j, 1)), .op = AluOp::maximum, .data = s, .axis = {1}});
-      k_.tensor_copy({.dst = cache(all, j, all), .src = s});
+      if (keeps) k_.tensor_copy({.dst = cache(all, j, all), .src = s});
     });
     k_.tensor_reduce({.dst = maximum, .op = AluOp::maximum, .data = maxima, .axis = {1}});
     const View bias = negative(maximum);
     k_.loop(wide_, [&](Index j) {
+      const View row = keeps ? cache(all, j, all) : scores(i, j);
       for (std::int64_t s = 0; s < kGroup; ++s) {
         const View e = k_.sbuf({kTile, kTile}, kBf16), left = k_.sbuf({kTile, kTile}, kBf16);
         const Index at = j * kGroup + s;
-        k_.activation(
-            {.dst = e, .op = ActFn::exp, .data = cache(all, j, ds(s * kTile, kTile)), .bias = bias});
+        k_.activation({.dst = e, .op = ActFn::exp, .data = row(all, ds(s * kTile, kTile)), .bias = bias});
         k_.tensor_reduce({.dst = sums(all, ds(at, 1)), .op = AluOp::add, .data = e, .axis = {1}});
         transpose(left, e, s % 2 == 0);
         k_.nc_matmul({.dst = sum, .stationary = left, .moving = turned(all, at, all)});

@@ -17,6 +17,12 @@ const KernelTable& matmul_kernels();
 const KernelTable& attention_kernels();
 const KernelTable& attention_trace_kernels();
 const KernelTable& other_kernels();
+const KernelTable& suite_kernels();
+const KernelTable& spill_kernels();
+const KernelTable& small_head_kernels();
+const KernelTable& convolution_kernels();
+const KernelTable& spilled_attention_kernels();
+const KernelTable& scan_kernels();
 
 inline DType dtype_of(const Params& p) {
   return p.text("dtype", "bf16") == "fp32" ? DType::float32 : DType::bfloat16;

@@ -181,6 +181,46 @@ void library(Kernel& k, const Params& p) {
   }
 }
 
+// Found by a search: all loads, all products in one bank of PSUM, all stores. Operands that come the other
+// way round (turn=right, both) are transposed by DMA.
+void searched(Kernel& k, const Params& p) {
+  const Product x(k, p);
+  const std::int64_t steps = x.depth / kTile, rows = x.m / kTile, columns = x.n / kWide;
+  const std::string turn = p.text("turn");
+  const View left = k.sbuf({kTile, steps, x.m}, x.dtype), right = k.sbuf({kTile, steps, x.n}, x.dtype);
+  const View result = k.sbuf({kTile, rows, x.n}, x.dtype), sum = k.psum({kTile, kWide}, kF32);
+  const auto load = [&](const View& to, const View& from, std::int64_t width, bool turned) {
+    for (std::int64_t i = 0; i < steps; ++i) {
+      for (std::int64_t c = 0; c < to.dim(2) / width; ++c) {
+        const View tile = to(all, i, ds(c * width, width));
+        if (turned) {
+          k.dma_transpose(
+              {.dst = tile, .src = from(ds(c * width, width), ds(i * kTile, kTile)), .dge_mode = dge_of(p)});
+        } else {
+          x.move.load(tile, from(ds(i * kTile, kTile), ds(c * width, width)));
+        }
+      }
+    }
+  };
+  load(left, x.lhs, kTile, turn == "both");
+  load(right, x.rhs, kWide, turn == "both" || turn == "right");
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      k.memset({.dst = sum, .value = 0.0});
+      for (std::int64_t i = 0; i < steps; ++i)
+        k.nc_matmul({.dst = sum,
+                     .stationary = left(all, i, ds(r * kTile, kTile)),
+                     .moving = right(all, i, ds(c * kWide, kWide)),
+                     .accumulate = true});
+      k.tensor_copy({.dst = result(all, r, ds(c * kWide, kWide)), .src = sum});
+    }
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c)
+      x.move.store(x.out_tile(r, c), result(all, r, ds(c * kWide, kWide)));
+  }
+}
+
 // GELU by its tanh formula, as the kernel's elementwise statements.
 void taylor_gelu(Kernel& k, const View& dst, const View& v, DType dtype) {
   const auto tile = [&] { return k.sbuf({kTile, kWide}, dtype); };
@@ -286,8 +326,9 @@ void gelu(Kernel& k, const Params& p) {
 }  // namespace
 
 const KernelTable& matmul_kernels() {
-  static const KernelTable table = {{"grouped", grouped}, {"hoisted", hoisted}, {"blocked", blocked},
-                                    {"library", library}, {"layer", layer},     {"gelu", gelu}};
+  static const KernelTable table = {{"grouped", grouped}, {"hoisted", hoisted},   {"blocked", blocked},
+                                    {"library", library}, {"searched", searched}, {"layer", layer},
+                                    {"gelu", gelu}};
   return table;
 }
 

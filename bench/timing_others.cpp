@@ -1,4 +1,4 @@
-// Vector addition, matrix transposition, and a state-space layer.
+// Vector addition and matrix transposition.
 #include "bench/timing_common.h"
 
 namespace kiln::bench {
@@ -43,100 +43,12 @@ void transpose(Kernel& k, const Params& p) {
   });
 }
 
-// The layer's three published versions: 1 loads delta and u for every state, 2 once per channel tile, 3 also
-// cuts the sequence into tiles. Rows of B and C are spread over the partitions by DMA.
-class Mamba {
- public:
-  Mamba(Kernel& k, const Params& p)
-      : k_(k),
-        move_(k, p),
-        version_(p.number("version", 2)),
-        seq_(p.number("seq")),
-        channels_(p.number("channels")),
-        states_(p.number("states", 16)),
-        piece_(version_ == 3 ? p.number("piece", 512) : seq_) {
-    delta_ = k.input("delta", {channels_, seq_}, kF32);
-    u_ = k.input("u", {channels_, seq_}, kF32);
-    a_ = k.input("A", {channels_, states_}, kF32);
-    b_ = k.input("B", {states_, seq_}, kF32);
-    c_ = k.input("C", {states_, seq_}, kF32);
-    out_ = k.output("output", {channels_, seq_}, kF32);
-  }
-
-  void make() {
-    ones_ = k_.sbuf({1, kTile}, kF32);
-    k_.memset({.dst = ones_, .value = 1.0});
-    k_.loop(channels_ / kTile, [&](Index t) {
-      const View sum = row();
-      k_.memset({.dst = sum, .value = 0.0});
-      View delta, u;
-      if (version_ > 1) {
-        delta = load_rows(delta_, t);
-        u = row();
-        k_.tensor_tensor({.dst = u, .data1 = delta, .data2 = load_rows(u_, t), .op = AluOp::multiply});
-      }
-      k_.loop(states_, [&](Index s) {
-        const View d = version_ > 1 ? delta : load_rows(delta_, t);
-        const View a = k_.sbuf({kTile, 1}, kF32);
-        move_.load(a, a_(ds(t * kTile, kTile), ds(s, 1)));
-        const View v = version_ > 1 ? u : load_rows(u_, t);
-        state(d, a, v, sum, s);
-      });
-      move_.store(out_(ds(t * kTile, kTile), all), sum);
-    });
-  }
-
- private:
-  View row() { return k_.sbuf({kTile, seq_}, kF32); }
-  View load_rows(const View& from, const Index& t) {
-    const View tile = row();
-    move_.load(tile, from(ds(t * kTile, kTile), all));
-    return tile;
-  }
-  View spread(const View& from, const Index& s, std::int64_t begin) {
-    const View tile = k_.sbuf({1, piece_}, kF32);
-    move_.load(tile, from(ds(s, 1), ds(begin, piece_)));
-    return spread_row(k_, ones_, tile);
-  }
-  View multiply(const View& x, const View& y) {
-    const View r = k_.sbuf({kTile, piece_}, kF32);
-    k_.tensor_tensor({.dst = r, .data1 = x, .data2 = y, .op = AluOp::multiply});
-    return r;
-  }
-  void state(const View& delta, const View& a, const View& u, const View& sum, const Index& s) {
-    const View carry = k_.sbuf({kTile, 1}, kF32);
-    if (version_ == 3) k_.memset({.dst = carry, .value = 0.0});
-    for (std::int64_t begin = 0; begin < seq_; begin += piece_) {
-      const Slice part = ds(begin, piece_);
-      const View decay = k_.sbuf({kTile, piece_}, kF32), scan = k_.sbuf({kTile, piece_}, kF32);
-      k_.activation({.dst = decay, .op = ActFn::exp, .data = delta(all, part), .scale = a});
-      const View product = version_ > 1 ? u(all, part) : multiply(delta(all, part), u(all, part));
-      const View input = multiply(product, spread(b_, s, begin));
-      k_.tensor_tensor_scan({.dst = scan,
-                             .data0 = decay,
-                             .data1 = input,
-                             .initial = version_ == 3 ? Operand(carry) : Operand(0.0),
-                             .op0 = AluOp::multiply,
-                             .op1 = AluOp::add});
-      if (version_ == 3) k_.tensor_copy({.dst = carry, .src = scan(all, ds(piece_ - 1, 1))});
-      const View weighted = multiply(scan, spread(c_, s, begin));
-      k_.tensor_tensor({.dst = sum(all, part), .data1 = sum(all, part), .data2 = weighted, .op = AluOp::add});
-    }
-  }
-
-  Kernel& k_;
-  Mover move_;
-  std::int64_t version_, seq_, channels_, states_, piece_;
-  View delta_, u_, a_, b_, c_, out_, ones_;
-};
-
 }  // namespace
 
 const KernelTable& other_kernels() {
   static const KernelTable table = {
       {"vector_add", vector_add},
       {"transpose", transpose},
-      {"mamba", [](Kernel& k, const Params& p) { Mamba(k, p).make(); }},
   };
   return table;
 }

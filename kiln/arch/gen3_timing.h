@@ -12,7 +12,7 @@ inline constexpr TimingSpec kGen3Timing = {.tensor = {164, 2.3, 0, 0, 0, 0, 0, 5
                                            .gpsimd = {30, 0, 0, 0, 0, 0, 0, 35},
                                            .sync = {32, 32, 0, 0, 0, 0, 0, 32},
                                            .matmul = {84, 4, 41, 0.5, 5120},
-                                           .dma = {.trigger_ns = {0, 100, 545, 275},
+                                           .dma = {.trigger_ns = {0, 100, 545, 100},
                                                    .trigger_gap_ns = 55,
                                                    .start_ns = {0, 740, 1331, 1006},
                                                    .packet_ns = 8,

@@ -116,6 +116,8 @@ void Core::declare(TensorId id) {
   instance.users = kNoUsers;
   instance.first = kNoOp;
   instance.before.clear();
+  instance.writers.clear();
+  instance.earlier_writers.clear();
   regions(id).clear();
   if (!is_on_chip(t.memory)) return;
   if (reorder_) {
@@ -141,6 +143,29 @@ void Core::release(TensorId id, bool for_good) {
     lives.push_back({t.bytes_per_partition(), t.memory == Memory::psum, instance.first, instance.users});
 }
 
+// The compiler that reorders knows of a loop's results in HBM as a whole: the loops after it wait for all of
+// them, while iterations of one loop do not wait for each other.
+void Core::wait_for_loops(Instance& instance, const Issue& issue, const Use& use,
+                          std::vector<Dependency>& out) {
+  std::vector<OpId>&now = instance.writers, &earlier = instance.earlier_writers;
+  if (instance.loop != top_loop) {
+    instance.loop = top_loop;
+    earlier.insert(earlier.end(), now.begin(), now.end());
+    now.clear();
+  }
+  if (use.writes) now.push_back(issue.op);
+  if (!use.reads || earlier.empty()) return;
+  // Of those that have a time, the last one stands for all.
+  const auto known =
+      std::partition(earlier.begin(), earlier.end(), [&](OpId op) { return times_[op].end < 0; });
+  if (earlier.end() - known > 1) {
+    *known = *std::max_element(known, earlier.end(),
+                               [&](OpId a, OpId b) { return times_[a].end < times_[b].end; });
+    earlier.erase(known + 1, earlier.end());
+  }
+  for (OpId op : earlier) out.push_back({op, Wait::read});
+}
+
 void Core::touch(Issue& issue, const Op& op, const Use& use) {
   Instance& instance = instances_[use.tensor];
   std::vector<Dependency>& out = use.stationary ? issue.early : issue.deps;
@@ -157,6 +182,9 @@ void Core::touch(Issue& issue, const Op& op, const Use& use) {
     if (use.reads && !use.writes) turns->read();
     turns->use(issue.op, stream);
   }
+  const Tensor& tensor = program_.tensors[use.tensor];
+  if (reorder_ && is_hbm(tensor.memory) && tensor.role == Role::internal)
+    wait_for_loops(instance, issue, use, out);
   if (all.is_crowded()) {
     const Time floor = earliest_start() - plan_.dma_done;
     all.forget([&](OpId op) { return times_[op].end >= 0 && times_[op].end < floor; });
@@ -316,9 +344,12 @@ void Core::commit_best() {
   while (times_[oldest_op_].end >= 0) ++oldest_op_;
   std::uint32_t best = kNone;
   Time earliest = -1;
-  for (const auto& places : ready_) {
-    for (std::uint32_t place : places) {
+  for (int s = 0; s < kStreamCount; ++s) {
+    for (std::uint32_t place : ready_[s]) {
       const Issue& issue = issues_[place];
+      const Time soonest = std::max(issue.known, streams_[s].free);
+      if (earliest >= 0 && (soonest > earliest || (soonest == earliest && issue.op > issues_[best].op)))
+        continue;  // memory can only make it later
       const Time t = estimate(issue, issue.op == oldest_op_);
       if (t < 0) continue;
       if (earliest < 0 || t < earliest || (t == earliest && issue.op < issues_[best].op))

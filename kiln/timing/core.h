@@ -79,6 +79,7 @@ class Core {
   Totals totals;
   Coverage transfers;
   Time last_end = 0;
+  std::uint32_t top_loop = 0;  // loops outside all others that were begun
 
  private:
   friend class Steady;
@@ -121,6 +122,9 @@ class Core {
     OpId first = kNoOp;
     std::vector<OpId> before;         // users of its memory before it
     std::uint32_t stay = isa::kNone;  // index into stays_
+    // List scheduler, HBM: who writes it in the loop of now, and wrote it in loops before.
+    std::vector<OpId> writers, earlier_writers;
+    std::uint32_t loop = 0;
   };
 
   Regions& regions(isa::TensorId id) { return regions_[region_of_[id]]; }
@@ -131,6 +135,7 @@ class Core {
   void find_dependencies(Issue& issue, const Op& op);
   void touch(Issue& issue, const Op& op, const Use& use);
   bool updates(const Op& op, const Use& use) const;
+  void wait_for_loops(Instance& instance, const Issue& issue, const Use& use, std::vector<Dependency>& out);
   void add_state(Issue& issue, const Op& op);
   void note_oldest(const Issue& issue);
   void add_ramp(const Use& use, const Box& box, OpId op);

@@ -107,6 +107,7 @@ void Walk::choose_steady(const Block& block) {
 void Walk::enter(LoopId id) {
   const std::int64_t count = trips(id);
   if (count <= 0) return;
+  if (frames_.size() == 1) ++core_.top_loop;
   frames_.push_back({&program_.loops[id].body, id, 0, 0, count});
   Frame& frame = frames_.back();
   if (may_be_steady_[id]) frame.steady = std::make_unique<Steady>(core_, id);

@@ -33,7 +33,9 @@ def test_rows_and_bars(tmp_path):
         "trn1 kernels, median",
         "trn3 rows, median",
         "class A kernels, mean",
-        "class A kernels, worst, without those of the older compiler",
+        "class A kernels, worst, without old and spilling ones",
+        "trn2 small kernel bodies, median",
+        "Kendall tau, mean",
         "bottleneck right",
         "measurement inside the band",
     ):

@@ -186,6 +186,34 @@ TEST(Simulate, BanksOfPsum) {
   EXPECT_EQ(second(2048).start, 0);
 }
 
+// Two loops through HBM: the first stores four tiles, the second loads them.
+TEST(Simulate, TheListSchedulerWaitsForLoopsThroughHbm) {
+  Kernel k("two_loops");
+  const View in = k.input("in", {4, 128, 512}, DType::float32),
+             out = k.output("out", {4, 128, 512}, DType::float32);
+  const View between = k.hbm({4, 128, 512}, DType::float32);
+  for (const auto& [to, from] : {std::pair(between, in), std::pair(out, between)}) {
+    k.loop(4, [&, to = to, from = from](Index i) {
+      const View tile = k.sbuf({128, 512}, DType::float32);
+      k.dma_copy({.dst = tile, .src = from(i, all, all)});
+      k.dma_copy({.dst = to(i, all, all), .src = tile});
+    });
+  }
+  const auto loads_after = [&](bool reorder) {
+    TimingOptions options;
+    options.reorder = reorder;
+    const Timeline t = simulate(k.program(), arch(Target::trn2), options);
+    Time last_store = 0, first_load = t.total;
+    for (const Event& e : t.events) {
+      if (e.inst == 1 && e.kind == Kind::transfer) last_store = std::max(last_store, e.end);
+      if (e.inst == 2 && e.kind == Kind::trigger) first_load = std::min(first_load, e.start);
+    }
+    return first_load >= last_store;
+  };
+  EXPECT_TRUE(loads_after(true));
+  EXPECT_FALSE(loads_after(false));  // in order, a tile waits for its own bytes only
+}
+
 // The scheduler may start the second product while the first one's results are still being worked on.
 TEST(Simulate, ListSchedulerFillsGaps) {
   Kernel k("chains");
