@@ -19,9 +19,10 @@ build: configure     ## build everything (PRESET=release; see cmake --list-prese
 test: build          ## build and run all tests (PRESET=release)
 	@ctest --preset $(PRESET)
 
-demo: configure      ## build and run the attention example
+demo: configure      ## build, run and time the attention example; its timeline goes to build/demo
 	@cmake --build --preset $(PRESET) --target attention
-	@build/$(PRESET)/examples/cpp/attention --demo
+	@mkdir -p build/demo
+	@build/$(PRESET)/examples/cpp/attention --demo --page build/demo/attention.html
 
 bench: build         ## measure; the numbers go to build/bench.json
 	@bench/run

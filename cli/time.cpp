@@ -8,6 +8,7 @@
 #include "cli/program_file.h"
 #include "cli/progress.h"
 #include "cli/rules.h"
+#include "cli/terminal_width.h"
 #include "kiln/base/file.h"
 #include "kiln/isa/suggest.h"
 #include "kiln/views/compare.h"
@@ -141,26 +142,12 @@ std::unique_ptr<Timed> time_programs(const TimeCommand& command, std::string tit
   return timed;
 }
 
-// The source files that the lines of a report stand in, as far as they can be read.
-views::Sources sources_of(const views::Report& report) {
-  views::Sources sources;
-  for (const views::LineTime& line : report.lines) {
-    const std::string& file = line.place.file;
-    if (file.empty() || file.starts_with('<') || sources.contains(file)) continue;
-    try {
-      sources[file] = read_file(file);
-    } catch (const Error&) {  // the page then shows the lines without their text
-    }
-  }
-  return sources;
-}
-
 void write_pictures(const TimeCommand& command, const Timed& timed) {
   if (!command.trace.empty())
     write_atomically(command.trace, views::to_perfetto(views::picture_of(timed.run)));
   if (!command.html.empty()) {
     const views::Picture picture = views::picture_of(timed.run, {.max_slices = kMaxPageSlices});
-    write_atomically(command.html, views::to_html(timed.report, picture, sources_of(timed.report)));
+    write_atomically(command.html, views::to_html(timed.report, picture, views::read_sources(timed.report)));
   }
 }
 
@@ -171,8 +158,10 @@ std::string show(const TimeCommand& command, const AllTimed& all, const std::vec
   std::vector<views::Column> columns;
   for (const auto& timed : all) columns.push_back({timed->title, &timed->report});
   if (!command.json) {
-    std::string text = columns.size() == 1 ? views::to_text(*columns[0].report, {.lines = command.lines})
-                                           : views::compare_text(columns);
+    std::string text =
+        columns.size() == 1
+            ? views::to_text(*columns[0].report, {.lines = command.lines, .width = terminal_width()})
+            : views::compare_text(columns);
     for (const std::string& note : notes) text += note + '\n';
     return text;
   }

@@ -4,10 +4,14 @@
 
 #include <set>
 
+#include "kiln/base/file.h"
 #include "kiln/check/rules.h"
 #include "kiln/isa/operand_rules.h"
 #include "kiln/isa/table.h"
 #include "kiln/isa/verify.h"
+#include "kiln/views/format.h"
+#include "kiln/views/html.h"
+#include "kiln/views/picture_of.h"
 
 namespace kiln::examples {
 namespace {
@@ -81,11 +85,29 @@ void print_values(const Trial& trial, double tolerance) {
       trial.difference, trial.ok ? "allowed is" : "THAT IS MORE THAN", tolerance);
 }
 
+void print_time(const isa::Program& program, const std::string& page) {
+  const views::TimedRun run = views::time_in_full({&program});
+  const views::Report report = views::report_of(run);
+  heading(4, "How long would it take?");
+  fmt::print("   {} on {}; a measurement is expected between {} and {}.\n", views::time_text(report.total_ns),
+             report.target, views::time_text(report.low_ns), views::time_text(report.high_ns));
+  const views::LaneUse& busiest = report.lanes[report.bottleneck];
+  fmt::print("   The bottleneck is {}, busy for {} of the time.\n", busiest.name,
+             views::percent_text(busiest.busy_ns / report.total_ns));
+  if (!report.advice.empty()) {
+    const views::Advice& best = report.advice.front();
+    fmt::print("   Advice: {}.\n   That would gain about {}.\n", best.remedy, views::time_text(best.gain_ns));
+  }
+  if (page.empty()) return;
+  write_atomically(page, views::to_html(report, views::picture_of(run), views::read_sources(report)));
+  fmt::print("   The timeline, for any browser: {}\n", page);
+}
+
 void print_mistake() {
   const auto on = [](Target target) {
     return check::check_program(wide_scores(target), arch(target)).diagnostics;
   };
-  heading(4, "And if it were wrong?");
+  heading(5, "And if it were wrong?");
   fmt::print("   Someone computes the scores of 640 keys in one matrix product, to save four. On trn2:\n\n");
   fmt::print("{}\n\n", to_text(on(Target::trn2)));
   fmt::print("   The same program for trn3, which has wider limits: {}.\n",
@@ -94,14 +116,15 @@ void print_mistake() {
 
 }  // namespace
 
-int attention_demo(const Example& attention) {
-  fmt::print("Kiln: an attention kernel for AWS Trainium, checked and run without the chip\n");
+int attention_demo(const Example& attention, const std::string& page) {
+  fmt::print("Kiln: an attention kernel for AWS Trainium, checked, run and timed without the chip\n");
   const TrialOptions options;
   const Trial trial = try_example(attention, attention.default_sizes, options);
   print_kernel(attention.default_sizes, trial.program);
   if (!trial.report.ok()) throw Error(trial.report.diagnostics);
   print_legality(trial, arch(options.target));
   print_values(trial, attention.tolerance);
+  print_time(trial.program, page);
   print_mistake();
   fmt::print(
       "\nMore: --text instead of --demo prints the program, --help lists what else there is, and\n"

@@ -5,6 +5,6 @@
 
 namespace kiln::examples {
 
-int attention_demo(const Example& attention);
+int attention_demo(const Example& attention, const std::string& page);
 
 }  // namespace kiln::examples

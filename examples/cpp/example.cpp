@@ -81,6 +81,7 @@ struct CommandLine {
   Sizes sizes;
   TrialOptions trial;
   bool text = false, demo = false;
+  std::string page;
 };
 
 void describe(CLI::App& app, const Example& e, CommandLine& line) {
@@ -101,7 +102,11 @@ void describe(CLI::App& app, const Example& e, CommandLine& line) {
   app.add_option("--threads", line.trial.threads, "threads, 0 for all")->check(CLI::NonNegativeNumber);
   app.add_option("--seed", line.trial.seed, "seed of the random inputs")->capture_default_str();
   app.add_flag("--text", line.text, "print the program instead of running it");
-  if (e.demo) app.add_flag("--demo", line.demo, "tell what Kiln finds out about this kernel");
+  if (!e.demo) return;
+  CLI::Option* demo = app.add_flag("--demo", line.demo, "tell what Kiln finds out about this kernel");
+  app.add_option("--page", line.page, "with --demo: write its timeline, for any browser")
+      ->type_name("FILE")
+      ->needs(demo);
 }
 
 }  // namespace
@@ -128,7 +133,7 @@ int run_example(const Example& e, int argc, char** argv) {
   describe(app, e, line);
   try {
     app.parse(argc, argv);
-    if (line.demo) return e.demo(e);
+    if (line.demo) return e.demo(e, line.page);
     if (!line.text) return check_and_run(e, line.sizes, line.trial);
     fmt::print("{}", isa::print(e.build(line.sizes, line.trial.target)));
     return 0;

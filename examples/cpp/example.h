@@ -26,8 +26,9 @@ struct Example {
   // Replaces random inputs where they need structure (indices); null when any numbers do.
   void (*prepare)(const Sizes& sizes, Arrays& arrays) = nullptr;
   double tolerance = 1e-5;  // largest difference, relative to the largest reference value
-  // What the flag --demo does; null when there is none. Returns the exit code.
-  int (*demo)(const Example& example) = nullptr;
+  // What the flag --demo does; null when there is none. `page`: a file for the timeline; empty: none. Returns
+  // the exit code.
+  int (*demo)(const Example& example, const std::string& page) = nullptr;
 };
 
 struct TrialOptions {

@@ -105,7 +105,9 @@ class Core {
     Wait wait;
     EventId because;
     void later(Time t, Wait w, EventId b) {
-      if (t > at) *this = {t, w, b};
+      // What it reads counts before what it overwrites, when both come at once.
+      const bool overwrites = wait == Wait::rewrite || wait == Wait::overwrite;
+      if (t > at || (t == at && w == Wait::read && overwrites)) *this = {t, w, b};
     }
   };
   // List scheduler: a tensor's stay in memory, from the first instruction that is started to the last.

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "kiln/base/file.h"
 #include "kiln/views/json.h"
 #include "kiln/views/page.h"
 #include "kiln/views/wait_words.h"
@@ -142,6 +143,19 @@ Json report_json(const Report& report) {
 }
 
 }  // namespace
+
+Sources read_sources(const Report& report) {
+  Sources sources;
+  for (const LineTime& line : report.lines) {
+    const std::string& file = line.place.file;
+    if (file.empty() || file.starts_with('<') || sources.contains(file)) continue;
+    try {
+      sources[file] = read_file(file);
+    } catch (const Error&) {  // the page then shows the lines without their text
+    }
+  }
+  return sources;
+}
 
 std::string to_html(const Report& report, const Picture& picture, const Sources& sources) {
   std::string page =

@@ -12,6 +12,9 @@ namespace kiln::views {
 using Sources =
     std::map<std::string, std::string, std::less<>>;  // text of a source file by its name in places
 
+// The source files that the lines of a report stand in, as far as they can be read.
+Sources read_sources(const Report& report);
+
 // Lines of files that `sources` lacks are shown without their text.
 std::string to_html(const Report& report, const Picture& picture, const Sources& sources = {});
 

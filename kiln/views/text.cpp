@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kiln/views/fit_width.h"
 #include "kiln/views/format.h"
 #include "kiln/views/text_table.h"
 #include "kiln/views/wait_words.h"
@@ -12,6 +13,7 @@ namespace kiln::views {
 namespace {
 
 constexpr std::size_t kShownPlaces = 10;  // of an advice
+constexpr std::size_t kWide = 110;        // terminals that show whole names of files
 constexpr Align L = Align::left, R = Align::right;
 
 std::string share_text(double part, const Report& r) {
@@ -61,9 +63,13 @@ std::string engines(const Report& r) {
   return "\nEngines\n" + table.to_text();
 }
 
+std::string without_folder(const Place& place) {
+  return to_string(Place{place.file.substr(place.file.rfind('/') + 1), place.line});
+}
+
 // The first lines in an order, and how many there are beyond.
 std::string lines_table(const Report& r, const char* title, std::size_t limit, double LineTime::*time,
-                        const char* time_name) {
+                        const char* time_name, bool narrow) {
   std::vector<const LineTime*> lines;
   for (const LineTime& line : r.lines) {
     if (line.*time > 0) lines.push_back(&line);
@@ -81,8 +87,9 @@ std::string lines_table(const Report& r, const char* title, std::size_t limit, d
       const double each = line.waiting_ns / static_cast<double>(std::max<std::int64_t>(line.executions, 1));
       waits = fmt::format("{} ({} each)", words(line.waits_for), time_text(each));
     }
-    table.add({to_string(line.place), time_text(line.*time), share_text(line.*time, r),
-               std::to_string(line.executions), line.instructions, std::move(waits)});
+    table.add({narrow ? without_folder(line.place) : to_string(line.place), time_text(line.*time),
+               share_text(line.*time, r), std::to_string(line.executions), line.instructions,
+               std::move(waits)});
   }
   std::string text = fmt::format("\n{}\n{}", title, table.to_text());
   if (lines.size() > limit) text += fmt::format("  and {} more lines\n", lines.size() - limit);
@@ -138,10 +145,13 @@ std::string advice_text(const Report& r) {
 }  // namespace
 
 std::string to_text(const Report& r, const TextOptions& options) {
-  return head(r) + engines(r) +
-         lines_table(r, "Critical path, by line", options.lines, &LineTime::critical_ns, "time") +
-         lines_table(r, "Hottest lines", options.lines, &LineTime::busy_ns, "busy") + roofline_text(r) +
-         advice_text(r);
+  const bool narrow = options.width > 0 && options.width < kWide;
+  return fit_width(
+      head(r) + engines(r) +
+          lines_table(r, "Critical path, by line", options.lines, &LineTime::critical_ns, "time", narrow) +
+          lines_table(r, "Hottest lines", options.lines, &LineTime::busy_ns, "busy", narrow) +
+          roofline_text(r) + advice_text(r),
+      options.width);
 }
 
 }  // namespace kiln::views

@@ -10,6 +10,7 @@ namespace kiln::views {
 
 struct TextOptions {
   std::size_t lines = 10;  // of the critical path and of the hottest lines; the rest is counted
+  std::size_t width = 0;   // characters of the terminal; 0: lines are as long as they are
 };
 
 std::string to_text(const Report& report, const TextOptions& options = {});

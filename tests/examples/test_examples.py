@@ -186,9 +186,12 @@ def test_threads_do_not_change_the_result():
     assert outs[0] == outs[1] != ""
 
 
-def test_demo():
-    done = call(program("attention"), "--demo")
+def test_demo(tmp_path):
+    done = call(program("attention"), "--demo", "--page", tmp_path / "attention.html")
     assert (done.returncode, done.stderr) == (0, "")
     assert "allowed is" in done.stdout and done.stdout.count("error[") == 2
-    for words in ["Is it legal?", "SBUF", "PSUM", "tensor", "nc_matmul.R3", "for trn3"]:
+    for words in ["Is it legal?", "SBUF", "PSUM", "tensor", "nc_matmul.R3", "for trn3", "expected between",
+                  str(tmp_path / "attention.html")]:
         assert words in done.stdout
+    page = (tmp_path / "attention.html").read_text()
+    assert "examples/cpp/attention.cpp" in page and "nc_matmul" in page

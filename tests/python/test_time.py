@@ -1,5 +1,7 @@
 """kiln.time: predictions of Python kernels, with bands, lines of the user's source, pages and traces."""
 
+import contextlib
+import inspect
 import json
 import os
 import subprocess
@@ -131,3 +133,46 @@ def test_the_command_times_a_file(tmp_path):
     assert "kernel.py" in done.stdout
     lacking = run_kiln("time", str(file))
     assert lacking.returncode == 2 and "--arg" in lacking.stderr
+
+
+@nki.jit
+def two_chains(x, order):
+    """On the vector engine: a copy that waits for a load, then one that waits for nothing."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    a, b, c, d = [nl.ndarray(x.shape, dtype=x.dtype) for _ in range(4)]
+    nisa.dma_copy(a, x)
+    nisa.memset(c, 1.0, engine=nisa.gpsimd_engine)
+    with nl.no_reorder() if order == "no_reorder" else contextlib.nullcontext():
+        first = nisa.tensor_copy(b, a, engine=nisa.vector_engine, name="waits")
+        second = nisa.tensor_copy(d, c, engine=nisa.vector_engine, name="waits for nothing")
+    if order == "depends_on":
+        second.depends_on(first)
+    nisa.tensor_tensor(b, b, d, nl.add)
+    nisa.dma_copy(out, b)
+    return out
+
+
+def time_of(kernel, order, **options):
+    return kiln.time(kernel, **options)("float32[128,4096]", order).latency_us
+
+
+def test_only_order_that_the_kernel_leaves_open_is_changed():
+    in_order = time_of(two_chains, "none")
+    assert time_of(two_chains, "none", reorder=True) < in_order
+    scheduled = two_chains.with_schedule([("waits for nothing", "waits")])
+    assert time_of(two_chains, "no_reorder", reorder=True) == time_of(two_chains, "no_reorder") == in_order
+    assert time_of(two_chains, "depends_on", reorder=True) == time_of(two_chains, "depends_on") == in_order
+    assert time_of(scheduled, "none", reorder=True) == time_of(scheduled, "none") == in_order
+
+
+def test_the_command_keeps_the_schedule(tmp_path):
+    (tmp_path / "pinned.py").write_text("import contextlib\nfrom kiln import nki\nfrom kiln.nki import isa as nisa, language as nl\n"
+                                        + inspect.getsource(two_chains.func)
+                                        + '\nfree = two_chains\npinned = two_chains.with_schedule([("waits for nothing", "waits")])\n')
+    times = []
+    for name in ["free", "pinned"]:
+        done = subprocess.run([sys.executable, "-m", "kiln", "time", "pinned.py", "--kernel", name, "--arg", "x=float32[128,4096]",
+                               "--arg", "order='none'", "--reorder", "--json"], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        times.append(json.loads(done.stdout)["reports"][0]["summary"]["kernel_time"])
+    assert times[0] < times[1]

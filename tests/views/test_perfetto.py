@@ -67,14 +67,21 @@ class Decoded:
         return self.tracks.get(parent, self.tracks[uuid])
 
 
+def parse(data):
+    trace = protos.Trace()
+    trace.ParseFromString(data)
+    trace.DiscardUnknownFields()
+    assert trace.ByteSize() == len(data), "every field is one that Perfetto knows, written the shortest way"
+    return trace
+
+
 @pytest.fixture(scope="module", params=[0, 1, 200, 3000])
 def run(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("trace")
     seed = random.SystemRandom().randrange(2**31)
     print(f"seed {seed}")
     subprocess.run([WRITE_VIEWS, str(request.param), str(seed), folder], check=True)
-    trace = protos.Trace()
-    trace.ParseFromString((folder / "made.perfetto-trace").read_bytes())
+    trace = parse((folder / "made.perfetto-trace").read_bytes())
     return Decoded(trace), json.loads((folder / "expected.json").read_text())
 
 
@@ -131,3 +138,87 @@ def test_counters(run):
 
 def test_process_names_the_program(run):
     assert run[0].process == "made </script> on trn2"
+
+
+PROGRAM = """kiln 1
+program "p" target trn2
+tensor x: input hbm float32 [128, 16384]
+tensor y: output shared_hbm float32 [128, 16384]
+loop i = 0 .. {} {{
+  tensor t: sbuf float32 [128, 64]
+  dma_copy(dst=t, src=x.ap([[16384, 128], [1, 64]], offset=64*i))
+  activation(dst=t, op=exp, data=t)
+  dma_copy(dst=y.ap([[16384, 128], [1, 64]], offset=64*i), src=t)
+}}
+"""
+
+
+@pytest.fixture(scope="module", params=[1, 256])
+def packets(request, tmp_path_factory):
+    """The packets of a trace that `kiln time` wrote."""
+    folder = tmp_path_factory.mktemp("timed")
+    (folder / "p.kiln").write_text(PROGRAM.format(request.param))
+    kiln = pathlib.Path(os.environ["KILN_BUILD_DIR"]) / "cli" / "kiln"
+    subprocess.run([kiln, "time", "p.kiln", "--no-advice", "--trace", "p.perfetto-trace"], cwd=folder, check=True,
+                   stdout=subprocess.DEVNULL)
+    return parse((folder / "p.perfetto-trace").read_bytes()).packet
+
+
+def test_interned_data_come_before_their_use_and_are_declared_needed(packets):
+    cleared, known = False, {"name": set(), "place": set(), "key": set(), "text": set()}
+    for packet in packets:
+        if packet.sequence_flags & protos.TracePacket.SEQ_INCREMENTAL_STATE_CLEARED:
+            assert not cleared, "the state is cleared once, at the beginning"
+            cleared = True
+        data = packet.interned_data
+        for table, entries in [("name", data.event_names), ("place", data.source_locations),
+                               ("key", data.debug_annotation_names), ("text", data.debug_annotation_string_values)]:
+            iids = [entry.iid for entry in entries]
+            assert 0 not in iids and len(set(iids)) == len(iids) and not known[table].intersection(iids)
+            known[table].update(iids)
+        event = packet.track_event
+        used = [("name", event.name_iid), ("place", event.source_location_iid)]
+        for a in event.debug_annotations:
+            used += [("key", a.name_iid), ("text", a.string_value_iid)]
+        used = [(table, iid) for table, iid in used if iid]
+        if used:
+            assert cleared and packet.sequence_flags & protos.TracePacket.SEQ_NEEDS_INCREMENTAL_STATE
+        for table, iid in used:
+            assert iid in known[table]
+
+
+def test_tracks_are_described_before_their_events_and_below_their_parents(packets):
+    described, ranks = {}, set()
+    for packet in packets:
+        if packet.HasField("track_descriptor"):
+            track = packet.track_descriptor
+            assert track.uuid and track.uuid not in described
+            if not track.HasField("process"):
+                assert track.parent_uuid in described
+                assert (track.parent_uuid, track.sibling_order_rank) not in ranks
+                ranks.add((track.parent_uuid, track.sibling_order_rank))
+            described[track.uuid] = track
+        if packet.HasField("track_event"):
+            track = described[packet.track_event.track_uuid]
+            assert track.HasField("counter") == (packet.track_event.type == Event.TYPE_COUNTER)
+
+
+def test_times_of_a_track_do_not_go_back(packets):
+    last = {}
+    for packet in packets:
+        assert not packet.HasField("timestamp_clock_id"), "the default clock, in ns"
+        if packet.HasField("track_event"):
+            assert packet.timestamp >= last.get(packet.track_event.track_uuid, 0)
+            last[packet.track_event.track_uuid] = packet.timestamp
+    assert len(last) > 4
+
+
+def test_flows_begin_once_end_once_and_go_forward(packets):
+    begin, end = {}, {}
+    for packet in packets:
+        for ids, times in [(packet.track_event.flow_ids, begin), (packet.track_event.terminating_flow_ids, end)]:
+            for flow in ids:
+                assert flow and flow not in times
+                times[flow] = packet.timestamp
+    assert begin.keys() == end.keys() != set()
+    assert all(begin[flow] <= end[flow] for flow in begin)

@@ -8,6 +8,7 @@
 #include "kiln/isa/parse.h"
 #include "kiln/views/compare.h"
 #include "kiln/views/figures.h"
+#include "kiln/views/fit_width.h"
 #include "kiln/views/format.h"
 #include "kiln/views/json.h"
 #include "kiln/views/move_engine.h"
@@ -216,6 +217,15 @@ TEST(Picture, LeftOutIterationsAreShown) {
   EXPECT_EQ(picture.tracks.back().name, "iterations not drawn");
   EXPECT_EQ(picture.labels.back().name, "7 more of loop i");
   EXPECT_EQ(picture.labels.back().line, 12);
+}
+
+TEST(FitWidth, BreaksBetweenWordsBelowTheLastColumn) {
+  EXPECT_EQ(fit_width("  one two three four\n", 0), "  one two three four\n");
+  EXPECT_EQ(fit_width("  one two three four\nfive\n", 12), "  one two\n    three\n    four\nfive\n");
+  EXPECT_EQ(fit_width("  a    1  waits for something long", 27),
+            "  a    1  waits for\n          something long");
+  EXPECT_EQ(fit_width("averylongwordthatdoesnotfit in", 10), "averylongwordthatdoesnotfit\n  in");
+  EXPECT_EQ(fit_width("längeres größeres", 17), "längeres größeres") << "characters, not bytes";
 }
 
 TEST(MoveEngine, OnlyWhereAllowed) {

@@ -37,7 +37,7 @@ function showHead() {
 
 function showEngines() {
   const table = byId("engines");
-  headings(table, "engine", "instructions", "busy", "waiting", "mostly for");
+  headings(table, "engine", ">instructions", "busy", ">waiting", "mostly for");
   for (const engine of report.engines) {
     if (!engine.instruction_count) continue;
     const waits = Object.entries(engine.waiting_ns).sort((a, b) => b[1] - a[1]);
@@ -51,7 +51,7 @@ function showEngines() {
 
 function showCeilings() {
   const table = byId("ceilings");
-  headings(table, "part", "work", "least time", "of the total");
+  headings(table, "part", ">work", ">least time", "of the total");
   for (const ceiling of report.roofline.ceilings) {
     const work = ceiling.unit === "bytes" ? bytesText(ceiling.work) : `${ceiling.work.toPrecision(3)} flop`;
     addRow(table, [ceiling.name, number(work), number(timeText(ceiling.least_ns)),
@@ -65,7 +65,8 @@ function showAdvice() {
   for (const advice of report.advice) {
     const lines = element("div", {}, "lines: ");
     advice.lines.forEach((place, i) => {
-      const link = element("a", {class: "place"}, placeText(place));
+      const follows = i && place.line && place.file === advice.lines[i - 1].file;
+      const link = element("a", {class: "place"}, follows ? String(place.line) : placeText(place));
       link.addEventListener("click", () => {
         chooseLine(place, true);
         byId("source-section").scrollIntoView();
@@ -74,9 +75,23 @@ function showAdvice() {
     });
     if (advice.lines_left_out) lines.append(` and ${advice.lines_left_out} more`);
     holder.append(element("div", {class: "advice"},
-        element("span", {class: "gain", title: advice.estimate}, `about ${timeText(advice.gain_ns)} (${percentText(advice.gain_ns / report.total_ns)})`),
-        element("b", {}, `${advice.rule}: ${advice.found}`), element("div", {}, advice.remedy), lines));
+        element("span", {class: "gain"}, `about ${timeText(advice.gain_ns)} (${percentText(advice.gain_ns / report.total_ns)})`),
+        element("b", {}, `${advice.rule}: ${advice.found}`), element("div", {}, advice.remedy), lines,
+        element("div", {class: "estimate"}, `gain: ${advice.estimate}`)));
   }
+}
+
+const MAX_ROWS = 5000;  // of a file
+
+// The lines to show of a file: all of a short one, else those on which most of the time hangs.
+function chooseNumbers(text, timed) {
+  const known = text ? text.map((_, i) => i + 1) : [];
+  let numbers = [...new Set([...known, ...timed.keys()])];
+  if (numbers.length > MAX_ROWS) {
+    const weight = ([, line]) => line.critical_ns || line.busy_ns * 1e-6;
+    numbers = [...timed].sort((a, b) => weight(b) - weight(a)).slice(0, MAX_ROWS).map(([n]) => n);
+  }
+  return numbers.sort((a, b) => a - b);
 }
 
 // Every file with a timed line: its text when it is known, else only those lines.
@@ -89,8 +104,7 @@ function showSource() {
   for (const [file, timed] of files) {
     const text = sources[file] === undefined ? null : sources[file].split("\n");
     const table = element("table");
-    const known = text ? text.map((_, i) => i + 1) : [];
-    const numbers = [...new Set([...known, ...timed.keys()])].sort((a, b) => a - b);
+    const numbers = chooseNumbers(text, timed);
     for (const n of numbers) {
       const time = timed.get(n);
       const row = addRow(table, [
@@ -105,7 +119,9 @@ function showSource() {
       row.addEventListener("click", () => chooseLine(time, false));
       lineRows.set(placeText(time), row);
     }
-    byId("source").append(element("div", {class: "file"}, element("h3", {}, file || "(unknown file)"), table));
+    const left = timed.size - numbers.filter((n) => timed.has(n)).length;
+    const title = (file || "(unknown file)") + (left ? `, without ${left} lines that matter less` : "");
+    byId("source").append(element("div", {class: "file"}, element("h3", {}, title), table));
   }
 }
 

@@ -39,4 +39,6 @@ function addRow(table, cells) {
   return row;
 }
 const number = (text) => element("td", {class: "number"}, text);
-const headings = (table, ...names) => addRow(table, names.map((name) => element("th", {}, name)));
+// Names that begin with > stand above numbers.
+const headings = (table, ...names) => addRow(table, names.map(
+    (name) => name[0] === ">" ? element("th", {class: "number"}, name.slice(1)) : element("th", {}, name)));

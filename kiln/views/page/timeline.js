@@ -1,5 +1,6 @@
 // The timeline: tracks of slices, then curves, over one time axis that zooms and moves.
 const GUTTER = 150, AXIS = 24, ROW = 17, TRACK_GAP = 7, CURVE = 46, MIN_SPAN_NS = 0.5;
+const LABEL = 70;  // room for a word of the axis
 
 class Timeline {
   constructor(canvas, picture, onChoose) {
@@ -131,8 +132,10 @@ class Timeline {
 
   drawAxis(c) {
     const span = this.view[1] - this.view[0];
-    let step = 10 ** Math.floor(Math.log10(span / 4));
-    if (span / step > 20) step *= 5; else if (span / step > 8) step *= 2;
+    // The shortest of 1, 2, 5, 10 … that leaves room for the words.
+    const least = span * LABEL / Math.max(LABEL, this.width - GUTTER);
+    const power = 10 ** Math.floor(Math.log10(least));
+    const step = power * [1, 2, 5, 10].find((factor) => factor * power >= least * 0.999);
     c.textAlign = "left";
     for (let t = Math.ceil(this.view[0] / step) * step; t <= this.view[1]; t += step) {
       const x = Math.round(this.x(t)) + 0.5;
@@ -142,7 +145,7 @@ class Timeline {
       c.lineTo(x, this.height);
       c.stroke();
       c.fillStyle = this.colour("soft");
-      c.fillText(timeText(Math.round(t * 1000) / 1000), x + 3, AXIS / 2);
+      if (x + LABEL <= this.width + 20) c.fillText(timeText(Math.round(t * 1000) / 1000), x + 3, AXIS / 2);
     }
   }
 
