@@ -248,8 +248,9 @@ void track(Track& t) {
   for (const int i : {0, 1}) {
     if (!any(shadow[i])) continue;
     const std::vector<std::uint8_t> ignored = zero_rows(t, kOperands[1 - i]);
-    shadow[i] = operand_shadow(t, kOperands[i], ignored);
-    if (any(shadow[i])) continue;
+    std::vector<Shadow> rest = operand_shadow(t, kOperands[i], ignored);
+    if (rest == shadow[i]) continue;
+    shadow[i] = std::move(rest);
     t.bits(kOperands[i].data), t.bits(kOperands[i].scale);  // settles what is not written
     const std::int64_t row = std::find(ignored.begin(), ignored.end(), 1) - ignored.begin();
     t.warn(15, fmt::format("{} was not written where {} is 0, first in row {}",
