@@ -119,8 +119,9 @@ std::vector<Diagnostic> Verifier::run() {
   if (!indices() || !lay_out()) return std::move(out_);
   written_.assign(program_.tensors.size(), false);
   sound_in_.assign(program_.accesses.size(), kUnseen);
-  if (program_.lnc < 1 || program_.lnc > 2) {
-    report(ProgramRule::lnc, 0, program_.name, fmt::format("lnc {}", program_.lnc));
+  const Arch& target = arch(program_.target);
+  if (program_.lnc < 1 || program_.lnc > (target.features.lnc2 ? 2 : 1)) {
+    report(ProgramRule::lnc, 0, program_.name, fmt::format("lnc {} on {}", program_.lnc, target.name));
   }
   names();
   for (TensorId i = 0; i < program_.tensors.size(); ++i) tensor(i);

@@ -146,6 +146,7 @@ TEST(Verify, EveryRuleRefusesSomething) {
       {"program.R23",
        program("dma_copy(dst=s, src=h.ap([[1, 8]], vector_offset=s.ap(0:1, [[1, 1]], indirect=s)))")},
       {"program.R24", changed(kOne, [](Program& p) { p.lnc = 3; })},
+      {"program.R24", changed(kOne, [](Program& p) { p.lnc = 2, p.target = Target::trn1; })},
   };
   std::map<std::string, int> tried;
   for (const auto& [code, p] : kRefused) {
