@@ -1,5 +1,7 @@
 #include "kiln/timing/simulate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "kiln/timing/report.h"
@@ -19,6 +21,23 @@ namespace {
   throw Error(std::move(d));
 }
 
+// A count that no loop takes is a mistake.
+void require_loops(std::span<const Program* const> cores, const TimingOptions& options) {
+  for (const auto& [name, count] : options.trip_counts) {
+    const bool known =
+        std::any_of(cores.begin(), cores.end(), [&](const Program* p) { return takes_trip_count(*p, name); });
+    if (known && count >= 0) continue;
+    Diagnostic d;
+    d.category = Category::config;
+    d.code = "timing.trip_count";
+    d.rule = "a trip count names a loop on a register and is not negative";
+    d.found = known ? fmt::format("`{}` runs {} times", name, count)
+                    : fmt::format("no loop runs on a register `{}`", name);
+    d.help = "use the name of the register that counts or is tested";
+    throw Error(std::move(d));
+  }
+}
+
 // Each core goes on until it meets the other; then both know when.
 void run_pair(std::vector<CoreRun>& runs, const Arch& arch) {
   std::vector<bool> ended(runs.size());
@@ -36,12 +55,20 @@ void run_pair(std::vector<CoreRun>& runs, const Arch& arch) {
 
 }  // namespace
 
+bool takes_trip_count(const Program& program, const std::string& name) {
+  return std::any_of(program.loops.begin(), program.loops.end(), [&](const Loop& loop) {
+    return loop.kind != Loop::Kind::static_for &&
+           (loop.variable == name || program.registers[loop.reg].name == name);
+  });
+}
+
 Timeline simulate(const Program& program, const Arch& arch, const TimingOptions& options) {
   const Program* cores[] = {&program};
   return simulate(cores, arch, options);
 }
 
 Timeline simulate(std::span<const Program* const> cores, const Arch& arch, const TimingOptions& options) {
+  require_loops(cores, options);
   const Arch changed = timing::apply(arch, options.what_if);
   SharedHbm hbm;
   hbm.shared = cores.size() > 1;

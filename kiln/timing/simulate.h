@@ -15,7 +15,8 @@ namespace kiln::timing {
 
 struct TimingOptions {
   // Trip counts of dynamic loops, by the loop's variable (or its condition register). A dynamic loop whose
-  // bounds are integers needs none; any other without an entry here is an error.
+  // bounds are integers needs none; any other without an entry here is an error, and so is an entry that no
+  // loop takes.
   std::map<std::string, std::int64_t> trip_counts;
   bool reorder = false;  // list-schedule each engine's stream, as the vendor's compiler may
   std::vector<WhatIf> what_if;
@@ -25,6 +26,9 @@ struct TimingOptions {
   const std::atomic<bool>* cancel = nullptr;  // set to true by another thread: simulate throws
   std::atomic<double>* done = nullptr;        // where to say which part of the work is done, 0 to 1
 };
+
+// Whether a loop of the program takes its trip count from an entry of this name.
+bool takes_trip_count(const isa::Program& program, const std::string& name);
 
 // Times a program that passed check::check_program. Throws Error (category config) when a trip count is
 // missing or a what-if name is unknown.

@@ -75,8 +75,9 @@ std::optional<Advice> reload(const Evidence& e) {
       .remedy = "keep tiles that are used again in SBUF, or loop so that they are used while they are there",
       .places = std::move(reloads.places).take(),
       .gain_ns = e.gain_with(reloads.change),
-      .estimate = e.estimate(fmt::format(
-          "these loads at 1/{:.3g} of their cost, as if each tile were loaded once", reloads.change.merge))};
+      .estimate =
+          e.estimate(fmt::format("these loads at 1/{:.{}f} of their cost, as if each tile were loaded once",
+                                 reloads.change.merge, reloads.change.merge < 10 ? 1 : 0))};
 }
 
 }  // namespace kiln::views

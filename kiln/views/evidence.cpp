@@ -87,6 +87,10 @@ timing::Time Evidence::total_with(const std::vector<const isa::Program*>& cores,
   options.extrapolate = true;
   options.keep_events = 0;
   options.done = nullptr;
+  std::erase_if(options.trip_counts, [&](const auto& given) {  // of loops that a part does not have
+    return std::none_of(cores.begin(), cores.end(),
+                        [&](const isa::Program* p) { return timing::takes_trip_count(*p, given.first); });
+  });
   std::list<isa::Program> costs;
   for (std::size_t core = 0; core < change.cores.size(); ++core) {
     const CoreChange& c = change.cores[core];

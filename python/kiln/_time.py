@@ -61,6 +61,8 @@ class Timing:
 
     def compare(self, other, titles=("this", "other")):
         """Both reports side by side, as text."""
+        if not isinstance(other, Timing):
+            raise TypeError(f"a Timing is compared with a Timing, not with {other!r}")
         return _kiln.compare_timings([(titles[0], self._native), (titles[1], other._native)])
 
     def __str__(self):
@@ -115,6 +117,8 @@ def time(kernel, *, trip_counts=None, what_if=(), reorder=False, advice=True):
     measured by running the kernel. what_if: ("dma_bandwidth=2x", ...)."""
     function, lnc = plain(kernel)
     what_if = [what_if] if isinstance(what_if, str) else list(what_if)
+    if not all(isinstance(text, str) for text in what_if):
+        raise TypeError(f"what_if is a text such as 'dma_bandwidth=2x' or several, not {what_if!r}")
 
     def timed(*args, **kwargs):
         by_shape = any(isinstance(_shape(v), _specs.Spec) for v in [*args, *kwargs.values()])

@@ -135,6 +135,27 @@ def test_the_command_times_a_file(tmp_path):
     assert lacking.returncode == 2 and "--arg" in lacking.stderr
 
 
+@pytest.mark.parametrize("options, match", [
+    ({"trip_counts": {"nobody": 4}}, "no loop runs on a register `nobody`"),
+    ({"trip_counts": {"r1": -4}}, "`r1` runs -4 times"),
+    ({"what_if": ["dma_bandwith=2x"]}, "dma_bandwith"),
+    ({"what_if": "dma_bandwidth"}, "dma_bandwidth")])
+def test_bad_options_are_refused(options, match):
+    with pytest.raises(kiln.NkiConfigError, match=match):
+        kiln.time(repeat, **options)("float32[128,512]", "int32[1,1]")
+
+
+def test_arguments_of_the_wrong_type_are_refused(tmp_path):
+    with pytest.raises(TypeError, match="dma_bandwidth=2x"):
+        kiln.time(scale, what_if=[2])
+    timing = kiln.time(scale)("float32[128,128]")
+    with pytest.raises(TypeError, match="compared with a Timing"):
+        timing.compare(3)
+    with pytest.raises(OSError):
+        timing.save_html(tmp_path / "missing" / "page.html")
+    assert list(tmp_path.iterdir()) == []
+
+
 @nki.jit
 def two_chains(x, order):
     """On the vector engine: a copy that waits for a load, then one that waits for nothing."""
