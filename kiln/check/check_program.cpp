@@ -1,6 +1,7 @@
 #include "kiln/check/check_program.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "kiln/check/capacity.h"
 #include "kiln/check/clobber.h"
@@ -16,14 +17,22 @@ namespace {
 bool is_error(const Diagnostic& d) { return d.severity == Severity::error; }
 bool has_error(const std::vector<Diagnostic>& all) { return std::any_of(all.begin(), all.end(), is_error); }
 
-// PSUM that is too small in the order written may be large enough in the order a scheduler makes of it. Its
-// tensors then have no addresses of their own: those belong to that order.
+// PSUM that is too small in the order written may be large enough in the order a scheduler makes of it: a
+// warning. Its tensors then have no addresses of their own: those belong to that order.
 void forgive_psum(const isa::Program& program, const Arch& arch, const Liveness& liveness,
-                  Allocation& allocation) {
+                  Allocation& allocation, std::vector<Diagnostic>& out) {
   const auto is_psum = [](const Overflow& o) { return o.memory == Memory::psum; };
   if (std::none_of(allocation.overflows.begin(), allocation.overflows.end(), is_psum)) return;
   const Allocation moved = allocate(program, arch, read_early(program, liveness));
   if (std::any_of(moved.overflows.begin(), moved.overflows.end(), is_psum)) return;
+  Allocation written = allocation;
+  std::erase_if(written.overflows, std::not_fn(is_psum));
+  const std::size_t first = out.size();
+  report_overflows(program, arch, liveness, written, out);
+  for (std::size_t i = first; i < out.size(); ++i) {
+    out[i].severity = Severity::warning;
+    out[i].found += "; they fit when each is read as soon as it is complete";
+  }
   std::erase_if(allocation.overflows, is_psum);
   allocation.psum = moved.psum;
 }
@@ -41,7 +50,7 @@ void check_layers(const isa::Program& program, const Arch& arch, Report& report)
   if (placeable) {
     check_clobbered(program, liveness, found);
     report.allocation = allocate(program, arch, liveness);
-    forgive_psum(program, arch, liveness, report.allocation);
+    forgive_psum(program, arch, liveness, report.allocation, found);
     report_overflows(program, arch, liveness, report.allocation, found);
   }
   check_io(program, arch, liveness, found);

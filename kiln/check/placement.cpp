@@ -70,13 +70,16 @@ class TensorCheck {
 
 }  // namespace
 
+void check_tensor(const isa::Program& program, const isa::Tensor& tensor, const Arch& arch,
+                  std::vector<Diagnostic>& out) {
+  if (!is_on_chip(tensor.memory)) return;
+  TensorCheck check(program, tensor, arch, out);
+  check.size();
+  check.address();
+}
+
 void check_placement(const isa::Program& program, const Arch& arch, std::vector<Diagnostic>& out) {
-  for (const isa::Tensor& tensor : program.tensors) {
-    if (!is_on_chip(tensor.memory)) continue;
-    TensorCheck check(program, tensor, arch, out);
-    check.size();
-    check.address();
-  }
+  for (const isa::Tensor& tensor : program.tensors) check_tensor(program, tensor, arch, out);
 }
 
 }  // namespace kiln::check

@@ -7,7 +7,9 @@
 
 namespace kiln::check {
 
-// memory.R1 to memory.R6, in the order of declaration.
+// memory.R1 to memory.R6: for one tensor, and for all that are on chip in the order of declaration.
+void check_tensor(const isa::Program& program, const isa::Tensor& tensor, const Arch& arch,
+                  std::vector<Diagnostic>& out);
 void check_placement(const isa::Program& program, const Arch& arch, std::vector<Diagnostic>& out);
 
 }  // namespace kiln::check

@@ -11,7 +11,7 @@ namespace kiln::isa {
 
 std::span<const RuleText> builder_rules();
 namespace builder_rule {
-enum : int { rank = 1, view, tiles };
+enum : int { rank = 1, view, tiles, run_time };
 }
 
 // An empty `help` means the rule's.

@@ -6,6 +6,7 @@
 #include "kiln/isa/check.h"
 #include "kiln/isa/cost.h"
 #include "kiln/isa/psum_accumulate.h"
+#include "kiln/isa/psum_bank.h"
 #include "kiln/isa/run.h"
 #include "kiln/isa/track.h"
 
@@ -20,7 +21,7 @@ constexpr Rule kRules[] = {
     /* R3 */
     {"moving has at most 512 free elements on gen2 and gen3; on gen4 4096 into float32 and 8192 into "
      "bfloat16",
-     "split the free dimension of moving into tiles of at most 512"},
+     "split the free dimension of moving into several matmuls"},
     /* R4 */
     {"dst has M partitions and N free elements", "allocate dst as (stationary free size, moving free size)"},
     /* R5 */
@@ -112,45 +113,9 @@ void check_shape(Check& c) {
   });
 }
 
-// Where in its bank an access can begin, as its loops move it: one flag per byte of the bank.
-std::vector<bool> bank_positions(const Check& c, const Access& a, std::int64_t first) {
-  const std::int64_t size = size_bytes(a.dtype), bank = c.arch().psum_bank_bytes;
-  std::vector<bool> at(bank);
-  at[first % bank] = true;
-  for (const Term& term : c.program().terms_of(a.offset)) {
-    const Loop& loop = c.program().loops[term.loop];
-    const std::int64_t step = std::abs(term.coefficient * loop.step) * size % bank;
-    if (step == 0) continue;
-    std::vector<bool> reached = at;
-    for (std::int64_t i = 1; i < std::min(loop.trip_count(), bank); ++i) {
-      for (std::int64_t p = 0; p < bank; ++p) {
-        if (at[p]) reached[(p + i * step) % bank] = true;
-      }
-    }
-    at = std::move(reached);
-  }
-  return at;
-}
-
-// On gen2 and gen3 the bytes between dst's first and last element lie in one bank, wherever the loops move
-// it.
 void check_bank(Check& c) {
-  if (c.arch().features.psum_bfloat16) return;
-  const Access& a = c.access(dst);
-  const std::int64_t size = size_bytes(a.dtype), bank = c.arch().psum_bank_bytes;
-  const std::int64_t base = c.tensor(dst).address ? c.tensor(dst).address->byte_offset : 0;
-  const Range r = element_range(c.program(), a), moves = range_of(c.program(), a.offset);
-  const std::int64_t first = base + r.min * size,
-                     bytes = ((r.max - moves.max) - (r.min - moves.min) + 1) * size;
-  bool ok = first % bank + bytes <= bank;
-  if (ok && a.offset.term_count) {
-    const std::vector<bool> at = bank_positions(c, a, first);
-    for (std::int64_t p = std::max<std::int64_t>(0, bank - bytes + 1); p < bank; ++p) ok = ok && !at[p];
-  }
-  c.require(9, ok, [&] {
-    return fmt::format("dst covers bytes {} to {} of its partitions{}", first, first + bytes,
-                       a.offset.term_count ? ", moving with a loop" : "");
-  });
+  c.require(9, c.arch().features.psum_bfloat16 || lies_in_one_bank(c, dst),
+            [&] { return bank_text(c, dst); });
 }
 
 void check_tiling(Check& c) {

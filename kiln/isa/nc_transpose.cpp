@@ -2,6 +2,7 @@
 
 #include "kiln/isa/check.h"
 #include "kiln/isa/cost.h"
+#include "kiln/isa/psum_bank.h"
 #include "kiln/isa/run.h"
 #include "kiln/isa/track.h"
 
@@ -29,6 +30,9 @@ constexpr Rule kRules[] = {
     /* R7 */
     {"on gen2 the tensor engine, which adds in float32, does not transpose 32-bit integers",
      "use the vector engine, or view the integers as two 16-bit halves", Mark::undocumented},
+    /* R8 */
+    {"the tensor engine writes into one 2 KiB PSUM bank on gen2 and gen3",
+     "start dst where it ends before the next multiple of 2048 bytes"},
 };
 
 Engine choose_engine(const InstView& v, const Arch&) {
@@ -45,6 +49,8 @@ void check_tensor(Check& c) {
             [&] { return fmt::format("dst is {} with stride {}", name(c.dtype(dst)), last.stride); });
   c.require(7, exact || !is_integer(c.dtype(data)) || size_bytes(c.dtype(data)) < 4,
             [&] { return fmt::format("data is {}", name(c.dtype(data))); });
+  c.require(8, c.arch().features.psum_bfloat16 || lies_in_one_bank(c, dst),
+            [&] { return bank_text(c, dst); });
 }
 
 void check(Check& c) {

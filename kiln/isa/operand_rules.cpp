@@ -31,7 +31,8 @@ enum : int {
   kOverlap,
   kIndirectPlacement,
   kIndexCapacity,
-  kFreeSize
+  kFreeSize,
+  kAlignment
 };
 
 // Free elements of one operand in SBUF, as the architecture guide has it.
@@ -97,7 +98,13 @@ constexpr Rule kRules[] = {
     /* R19 */
     {"an operand has at most 65536 free elements, repeated ones included",
      "split the access into several instructions"},
+    /* R20 */
+    {"an operand placed by hand starts at a multiple of its element size, also when its bytes are "
+     "reinterpreted",
+     "choose an address that is a multiple of the larger element size", Mark::undocumented},
 };
+
+std::string label(int number) { return fmt::format("operand.R{}", number); }
 
 bool is_dma(const InstView& c) { return c.row().engines[0] == Engine::dma; }
 
@@ -124,7 +131,7 @@ class OperandCheck {
     const Rule& rule = kRules[number - 1];
     Diagnostic d;
     d.category = rule.mark == Mark::undocumented ? Category::undefined : Category::invalid;
-    d.code = fmt::format("operand.R{}", number);
+    d.code = label(number);
     d.rule = rule.mark == Mark::documented ? rule.text : fmt::format("{} ({})", rule.text, name(rule.mark));
     d.loc = c_.loc();
     d.context = print(c_.program(), c_.inst());
@@ -189,6 +196,9 @@ class OperandCheck {
       report(kEngineMemory, fmt::format("`{}` is in PSUM and {} runs on {}", p.name, c_.row().name, name(e)));
     if (a.rows() > c_.arch().partitions)
       report(kPartitions, fmt::format("`{}` has {} partitions", p.name, a.rows()));
+    if (t.address && is_cut(t.address->byte_offset, a.dtype) && !is_cut(t.address->byte_offset, t.dtype))
+      report(kAlignment,
+             fmt::format("`{}` holds {} from byte {} on", p.name, name(a.dtype), t.address->byte_offset));
     if (is_dma(c_)) return;
     start_partition(p, a, t);
     Dim merged[kMaxRank];
@@ -200,6 +210,9 @@ class OperandCheck {
     }
     free_size(p, a, t);
   }
+
+  // Tensors that do not suit their own dtype answer to memory.R6.
+  static bool is_cut(std::int64_t byte, DType dtype) { return byte % size_bytes(dtype) != 0; }
 
   void free_size(const ParamInfo& p, const Access& a, const Tensor& t) {
     const std::int64_t n = a.row_size();
@@ -306,6 +319,7 @@ class OperandCheck {
 
 std::span<const Rule> operand_rules() { return kRules; }
 void check_operands(const Check& c, std::vector<Diagnostic>& out) { OperandCheck(c, out).all(); }
+bool is_partition_count(const Diagnostic& d) { return d.code == label(kPartitions); }
 
 std::int64_t start_unit(const InstView& inst, const Arch& arch, const ParamInfo& param, std::int64_t rows) {
   if (is_dma(inst) || has_own_start_rule(inst.inst().opcode, param)) return 1;

@@ -10,6 +10,7 @@ namespace kiln::isa {
 
 std::span<const Rule> operand_rules();
 void check_operands(const Check& c, std::vector<Diagnostic>& out);
+bool is_partition_count(const Diagnostic& d);  // operand.R6
 
 // The first partition of this operand, on chip, of `rows` partitions is a multiple of this (operand.R7); 1
 // when the rule leaves it alone.

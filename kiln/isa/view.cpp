@@ -3,12 +3,18 @@
 
 #include "kiln/isa/builder.h"
 #include "kiln/isa/builder_rules.h"
+#include "kiln/isa/operand_rules.h"
 
 namespace kiln::isa {
 namespace {
 
 [[noreturn]] void refuse(const std::string& found, const std::string& help) {
   throw_builder_error(builder_rule::view, found, help);
+}
+
+void require_static(const Access& a) {
+  if (a.dynamic != kNone)
+    throw_builder_error(builder_rule::run_time, "a second run-time address of one view");
 }
 
 void add_terms(std::vector<Term>& terms, const std::vector<Term>& more, std::int64_t factor) {
@@ -83,7 +89,7 @@ View View::slice(int d, const Index& start, std::int64_t size, std::int64_t step
   if (d < 0 || d >= rank() || size < 1 || step < 1 || (on_chip() && d == 0 && step != 1))
     refuse(fmt::format("slice of dimension {} with size {} and step {}", d, size, step),
            "sizes and steps are positive; the partition dimension has no step");
-  if (is_gathered(d))
+  if (is_gathered(d) && !(start.is_constant() && start.constant() == 0 && size == dim(d) && step == 1))
     refuse("slice of a dimension that indices address",
            "slice the indices, or slice before vector_offset or indirect");
   if (start.is_constant() && (start.constant() < 0 || start.constant() + (size - 1) * step >= dim(d)))
@@ -272,6 +278,7 @@ View View::view(DType to) const {
 View View::ap(const std::vector<Dim>& pattern, const Index& offset, std::optional<DType> as) const {
   if (pattern.size() > kMaxRank || pattern.size() < (on_chip() ? 2u : 1u))
     refuse(fmt::format("a pattern of {} pairs", pattern.size()), "1 to 5 pairs, on chip at least 2");
+  if (is_gathered(0) || is_gathered(1)) require_static(access_);
   View v = *this;
   v.access_.dtype = as.value_or(dtype());
   v.offset_terms_ = offset.terms();
@@ -298,6 +305,7 @@ View View::ap(const std::vector<Dim>& pattern, const Index& offset, std::optiona
 }
 
 View View::scalar_offset(Reg reg, std::int64_t scale) const {
+  require_static(access_);
   View v = *this;
   auto& dynamics = kernel_->program_.dynamics;
   v.access_.dynamic = static_cast<std::uint32_t>(dynamics.size());
@@ -306,6 +314,7 @@ View View::scalar_offset(Reg reg, std::int64_t scale) const {
 }
 
 View View::scalar_offset(const View& value, std::int64_t scale) const {
+  require_static(access_);
   View v = *this;
   const std::uint32_t source = kernel_->add_access(value);
   v.access_.dynamic = static_cast<std::uint32_t>(kernel_->program_.dynamics.size());
@@ -320,6 +329,7 @@ View View::vector_offset(const View& indices) const {
 }
 
 View View::vector_offset(const View& indices, std::int64_t scale) const {
+  require_static(access_);
   View v = *this;
   const std::uint32_t source = kernel_->add_access(indices);
   v.access_.dynamic = static_cast<std::uint32_t>(kernel_->program_.dynamics.size());
@@ -327,7 +337,13 @@ View View::vector_offset(const View& indices, std::int64_t scale) const {
   return v;
 }
 
+// Offsets count the elements that follow each other from the view's first one on.
 View View::indirect(const View& indices, std::int64_t count) const {
+  require_static(access_);
+  Dim merged[kMaxRank];
+  const int runs = merge_dims(access_.dims + 1, rank() - 1, merged);
+  if (runs > 1 || (runs == 1 && merged[0].stride != 1))
+    refuse("indirect on a view with gaps", "take elements that follow each other, and choose by the index");
   View v = *this;
   const std::uint32_t source = kernel_->add_access(indices);
   v.access_.dynamic = static_cast<std::uint32_t>(kernel_->program_.dynamics.size());

@@ -6,7 +6,7 @@ import traceback
 from kiln import _excerpt, _kiln, _specs, _traceback
 from kiln._errors import NkiValidationError
 from kiln._program import plain
-from kiln.nki import _simulate
+from kiln.nki import _env, _simulate
 
 # Exit codes as for text programs; every other category is 1.
 _EXIT = {"internal": 3, "config": 2, "not_yet": 2}
@@ -100,7 +100,7 @@ def check(kernel, *specs, **named):
     try:
         cores = _simulate.trace_cores(function, lnc, args, {k: _specs.with_arrays(v) for k, v in given.items()})
         programs = [core.program() for core in cores]
-        reports = [program.check() for program in programs]
+        reports = [program.check(_env.reserved_psum_banks()) for program in programs]
     except NkiValidationError as error:
         return Report(name, error.diagnostics)
     except Exception as error:

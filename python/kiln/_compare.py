@@ -4,7 +4,7 @@ import numpy as np
 
 from kiln import _inside, _kiln
 from kiln._program import plain
-from kiln.nki import _arrays, _simulate
+from kiln.nki import _arrays, _env, _simulate
 from kiln.nki._kernel import Kernel
 
 
@@ -47,7 +47,7 @@ class _Run:
         self.arguments = self.cores[0].arguments
         self.ids, self.shapes = {}, {}  # key -> [(core, id of the tensor)], key -> shape
         for core, program in enumerate(self.programs):
-            program.check().raise_if_failed()
+            program.check(_env.reserved_psum_banks()).raise_if_failed()
             for i, t in enumerate(program.tensors):
                 shared = lnc == 1 or t["memory"] == "shared_hbm" or t["role"] != "internal"
                 key = t["name"] if shared else (core, t["name"])

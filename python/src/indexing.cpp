@@ -33,8 +33,6 @@ View select_dynamic(const Tensor& t, int dim, nb::handle index) {
   if (v.on_chip() && dim == 0)
     bad_index("a run-time index of the partition dimension",
               "partitions are chosen while the kernel is traced");
-  if (v.access().dynamic != isa::kNone)
-    bad_index("a second run-time index", "a view has one run-time address: compute the sum first");
   const std::int64_t stride = v.access().dims[dim].stride;
   return moved(t, v.select(dim, 0), index, stride);
 }

@@ -91,15 +91,19 @@ void push_tile(const Function& f, const ParamInfo& param, Trace& trace, nb::hand
   k.push(tile_of(f, param, trace, value).view);
 }
 
-std::int64_t member_count(AttrType type) { return static_cast<std::int64_t>(isa::enum_members(type).size()); }
+// Numbers are no enum members since NKI 0.3.0. Public kernels still keep two of dge_mode's in constants:
+// those that leave the choice to the compiler (0) and that prebuild the descriptors (3).
+bool is_old_number(AttrType type, nb::handle value) {
+  if (type != AttrType::DgeMode || !PyLong_CheckExact(value.ptr())) return false;
+  const auto number = as_int(value);
+  return number == static_cast<std::int64_t>(isa::DgeMode::unknown) ||
+         number == static_cast<std::int64_t>(isa::DgeMode::none);
+}
 
 void push_enum(const Function& f, const ParamInfo& param, isa::Kernel& k, nb::handle value) {
   PyObject* cls = enum_class(param.type);
   if (cls && reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())) == cls) return k.push_enum(*as_int(value));
-  // Kernels of the 0.2 days keep the vendor's numbers (dge_mode=3) in constants.
-  if (const auto number = as_int(value);
-      number && *number >= 0 && *number < member_count(param.type) && PyLong_CheckExact(value.ptr()))
-    return k.push_enum(*number);
+  if (is_old_number(param.type, value)) return k.push_enum(*as_int(value));
   if (nb::isinstance<nb::str>(value) && param.type == AttrType::MatmulPerfMode) {
     const auto members = isa::enum_members(param.type);
     const auto text = nb::cast<std::string>(value);
@@ -192,6 +196,7 @@ void push_attribute(const Function& f, const ParamInfo& param, Trace& trace, nb:
       return k.push(to_ints(f, param, value));
     case AttrType::Floats: {
       std::vector<double> reals;
+      if (!nb::isinstance<nb::sequence>(value)) bad_argument(f, param, value, "pass a list of numbers");
       for (nb::handle item : value) {
         const auto r = as_real(item);
         if (!r) bad_argument(f, param, item, "pass numbers");

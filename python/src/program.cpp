@@ -174,11 +174,16 @@ void bind_program(nb::module_& m) {
           },
           nb::arg("path"),
           "Writes the program as text; `kiln check`, `kiln run` and `kiln time` take the file.")
-      .def("check",
-           [](const isa::Program& p) {
-             nb::gil_scoped_release released;
-             return check::check_program(p, kiln::arch(p.target));
-           })
+      .def(
+          "check",
+          [](const isa::Program& p, int reserved_psum_banks) {
+            nb::gil_scoped_release released;
+            Arch arch = kiln::arch(p.target);
+            arch.psum_banks -= reserved_psum_banks;
+            arch.psum_partition_bytes -= reserved_psum_banks * arch.psum_bank_bytes;
+            return check::check_program(p, arch);
+          },
+          nb::arg("reserved_psum_banks") = 0)
       .def(
           "text", [](const isa::Program& p, bool locations) { return print(p, {.locations = locations}); },
           nb::arg("locations") = true)

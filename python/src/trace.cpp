@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "kiln/check/placement.h"
 #include "kiln/isa/check.h"
 #include "python/src/convert.h"
 #include "python/src/error.h"
@@ -61,7 +62,7 @@ std::string Trace::unique_name(const std::string& base) {
 
 Tensor Trace::tensor(Memory memory, isa::Role role, isa::Shape shape, DType dtype, std::string name,
                      std::optional<isa::Address> address) {
-  here();
+  const isa::LocId loc = here();
   const std::size_t least = is_on_chip(memory) ? 2 : 1;
   if (shape.size() < least || shape.size() > isa::kMaxRank ||
       std::ranges::any_of(shape, [](std::int64_t n) { return n < 1; }))
@@ -71,8 +72,22 @@ Tensor Trace::tensor(Memory memory, isa::Role role, isa::Shape shape, DType dtyp
                : "reshape it, or leave the code out for empty shapes");
   if (name.empty()) name = locator_.assigned_name();
   if (name.empty()) name = is_hbm(memory) ? "hbm" : std::string(kiln::name(memory));
-  return {shared_from_this(),
-          kernel.tensor(memory, role, std::move(shape), dtype, {unique_name(name), address})};
+  name = unique_name(name);
+  // Here, so that the line of the tensor is told and not that of its use.
+  if (address) {
+    found_.clear();
+    check::check_tensor(kernel.program(),
+                        {.name = name,
+                         .memory = memory,
+                         .dtype = dtype,
+                         .role = role,
+                         .shape = shape,
+                         .address = address,
+                         .loc = loc},
+                        arch, found_);
+    if (!found_.empty()) throw Error(found_);
+  }
+  return {shared_from_this(), kernel.tensor(memory, role, std::move(shape), dtype, {name, address})};
 }
 
 Instruction Trace::issue(std::string name) {

@@ -18,8 +18,12 @@ void bind_views(nb::class_<Tensor>& cls) {
               bad_index(
                   fmt::format("vector_select of dimension {}{}", dim, t.view.on_chip() ? " on chip" : ""),
                   "vector_select takes rows of dimension 0 of a tensor in HBM");
-            if (t.view.access().dynamic != isa::kNone)
-              bad_index("a second run-time index", "a view has one run-time address");
+            for (int i = 1; i < t.view.rank(); ++i) {
+              if (t.view.dim(i) > 1 && t.view.stride(i) > t.view.stride(0))
+                bad_index(fmt::format("vector_select of dimension 0 with stride {}, dimension {} has {}",
+                                      t.view.stride(0), i, t.view.stride(i)),
+                          "rows have the largest stride: select them before permute");
+            }
             check_owner(*t.trace, index.trace.get(), "tensor");
             return with(t, t.view.vector_offset(index.view));
           },

@@ -10,7 +10,7 @@ namespace kiln::isa {
 namespace {
 
 using Dims = std::vector<Dim>;
-constexpr DType f32 = DType::float32;
+constexpr DType f32 = DType::float32, i32 = DType::int32;
 
 // What an access holds, to compare with numbers.
 struct Seen {
@@ -254,6 +254,41 @@ TEST(Builder, TensorsOfTooFewOrTooManyDimensions) {
   EXPECT_EQ(refused([&] { k.hbm({}, f32); }).first, "builder.R1");
   EXPECT_EQ(refused([&] { k.hbm({1, 1, 1, 1, 1, 1}, f32); }).first, "builder.R1");
   k.hbm({1, 1, 1, 1, 1}, f32);
+}
+
+TEST(Builder, TensorsWithoutElements) {
+  Kernel k("empty");
+  EXPECT_EQ(refused([&] { k.sbuf({128, 0}, f32); }).first, "builder.R1");
+  EXPECT_EQ(refused([&] { k.hbm({0}, f32); }).first, "builder.R1");
+}
+
+TEST(BuilderView, OneRunTimeAddress) {
+  Kernel k("dynamic");
+  const View x = k.hbm({64, 32}, f32), t = k.sbuf({32, 64}, f32), row = k.sbuf({1, 1}, i32),
+             rows = k.sbuf({64, 1}, i32), columns = k.sbuf({32, 2}, i32);
+  for (const View& v : {x.scalar_offset(row, 32), x.vector_offset(rows)}) {
+    EXPECT_EQ(refused([&] { v.scalar_offset(row, 1); }).first, "builder.R4");
+    EXPECT_EQ(refused([&] { v.vector_offset(rows); }).first, "builder.R4");
+  }
+  const View gathered = t.indirect(columns, 20);
+  EXPECT_EQ(refused([&] { gathered.indirect(columns, 20); }).first, "builder.R4");
+  EXPECT_EQ(refused([&] { gathered.ap({{64, 32}, {1, 20}}); }).first, "builder.R4");
+}
+
+TEST(BuilderView, AllOfAGatheredDimensionIsNoSlice) {
+  Kernel k("gathered");
+  const View x = k.hbm({64, 32}, f32), rows = k.sbuf({16, 1}, i32);
+  const View v = x.vector_offset(rows);
+  EXPECT_EQ(v(ds(0, 16), ds(4, 8)).shape(), (Shape{16, 8}));
+  EXPECT_EQ(refused([&] { v(ds(0, 8), ds(4, 8)); }).first, "builder.R2");
+}
+
+TEST(BuilderView, IndirectTakesElementsWithoutGaps) {
+  Kernel k("gaps");
+  const View t = k.sbuf({32, 8, 8}, f32), columns = k.sbuf({32, 1}, i32);
+  EXPECT_EQ(t.indirect(columns, 32).shape(), (Shape{32, 32}));
+  EXPECT_EQ(refused([&] { t.slice(2, 0, 4).indirect(columns, 32); }).first, "builder.R2");
+  EXPECT_EQ(refused([&] { t.slice(2, 0, 4, 2).indirect(columns, 32); }).first, "builder.R2");
 }
 
 // Statements of a built program, without places in the source.

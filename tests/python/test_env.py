@@ -61,6 +61,22 @@ def test_transposes_by_the_tensor_engine_keep_a_bank(monkeypatch, word, target, 
     monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", target)
     assert nl.tile_size.psum_num_banks == banks
 
+    def last_bank(x):
+        tile = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum, address=(0, 7 * 2048))
+        nisa.memset(tile, 1.0)
+        row = nl.ndarray((1, 2), dtype=nl.float32)
+        nisa.tensor_copy(row, tile[0:1, 0:2])
+        nisa.dma_copy(x, row)
+
+    x = np.zeros((1, 2), np.float32)
+    if banks == 8:
+        nki.simulate(last_bank)(x)
+        assert x.tolist() == [[1, 1]]
+    else:
+        with pytest.raises(kiln.NkiValidationError) as caught:
+            nki.simulate(last_bank)(x)
+        assert caught.value.code == "memory.R3"
+
 
 def test_simulator_variable_changes_nothing(monkeypatch):
     monkeypatch.setenv("NKI_SIMULATOR", "1")

@@ -29,9 +29,10 @@ def generation():
     return {"trn1": 2, "trn2": 3, "trn3": 4}[target()]
 
 
-def transposes_by_matmul():
+def reserved_psum_banks():
     """NKI_DMA_TRANSPOSE_AS_PE_TRANSPOSE: dma_transpose goes through the tensor engine, which keeps PSUM bank 7."""
-    return os.environ.get("NKI_DMA_TRANSPOSE_AS_PE_TRANSPOSE", "").strip().lower() in ("1", "true") and generation() > 2
+    word = os.environ.get("NKI_DMA_TRANSPOSE_AS_PE_TRANSPOSE", "").strip().lower()
+    return 1 if word in ("1", "true") and generation() > 2 else 0
 
 
 def check_lnc(lnc):

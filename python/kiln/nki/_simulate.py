@@ -26,7 +26,7 @@ def trace_cores(function, lnc, args, kwargs, schedule=()):
 def check_all(programs):
     """Raises for the first program that breaks a rule; warns what the check warns."""
     for program in programs:
-        report = program.check()
+        report = program.check(_env.reserved_psum_banks())
         report.raise_if_failed()
         warn(report.diagnostics)
 

@@ -18,7 +18,7 @@ class _TileSize:
 
     @property
     def psum_num_banks(self):
-        return 7 if _env.transposes_by_matmul() else 8
+        return 8 - _env.reserved_psum_banks()
 
     @property
     def _memory(self):

@@ -1,0 +1,122 @@
+"""Views and tensors that no hardware has are refused where they are made."""
+
+import numpy as np
+import pytest
+
+import kiln
+from kiln import nki
+from kiln.nki import isa as nisa
+from kiln.nki import language as nl
+
+
+def refused(kernel, *arrays):
+    with pytest.raises(kiln.NkiValidationError) as caught:
+        nki.simulate(kernel)(*arrays)
+    return caught.value.code
+
+
+X = np.arange(16 * 32, dtype=np.float32).reshape(16, 32)
+ROWS = np.arange(16, dtype=np.int32)[::-1].reshape(16, 1).copy()
+
+
+def loaded(x):
+    tile = nl.ndarray(x.shape, dtype=x.dtype)
+    nisa.dma_copy(tile, x)
+    return tile
+
+
+def stored(tile):
+    out = nl.ndarray(tile.shape, dtype=tile.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(out, tile)
+    return out
+
+
+def columns_of_selected_rows(x, rows):
+    tile = nl.ndarray((16, 8), dtype=x.dtype)
+    nisa.dma_copy(tile, x.vector_select(0, loaded(rows))[:, 8:16])
+    return stored(tile)
+
+
+def test_selected_rows_can_be_sliced_by_column():
+    assert np.array_equal(nki.simulate(columns_of_selected_rows)(X, ROWS), X[ROWS[:, 0], 8:16])
+
+
+def select_after_permute(x, rows):
+    tile = nl.ndarray((16, 16), dtype=x.dtype)
+    nisa.dma_copy(tile, x.permute((1, 0)).vector_select(0, loaded(rows)))
+    return stored(tile)
+
+
+def test_rows_are_selected_along_the_largest_stride():
+    assert refused(select_after_permute, X, ROWS) == "nki.R11"
+
+
+SECOND = {
+    "select": lambda v, r: v.select(0, r),
+    "ds": lambda v, r: v[nl.ds(r, 2)],
+    "ap": lambda v, r: v.ap([[32, 2], [1, 32]], scalar_offset=r),
+}
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_a_view_has_one_run_time_address(name):
+    def kernel(x):
+        r = nisa.register_alloc(1)
+        v = SECOND[name](x.reshape((4, 4, 32)).select(0, r), r)
+        tile = nl.ndarray((2, 32), dtype=x.dtype)
+        nisa.dma_copy(tile, v)
+        return stored(tile)
+
+    assert refused(kernel, X) == "builder.R4"
+
+
+@pytest.mark.parametrize("view", [lambda t, i: t.indirect(i).indirect(i), lambda t, i: t.indirect(i).ap([[32, 16], [1, 16]])],
+                         ids=["indirect", "ap"])
+def test_gathered_elements_are_not_gathered_again(view):
+    def kernel(x, rows):
+        tile = nl.ndarray((16, 16), dtype=x.dtype)
+        nisa.tensor_copy(tile, view(loaded(x), loaded(rows)))
+        return stored(tile)
+
+    assert refused(kernel, X, ROWS) == "builder.R4"
+
+
+def strided(x, rows):
+    tile = nl.ndarray((16, 16), dtype=x.dtype)
+    nisa.tensor_copy(tile, loaded(x)[:, 0:32:2].indirect(loaded(rows)))
+    return stored(tile)
+
+
+def test_gathered_elements_follow_each_other():
+    assert refused(strided, X, ROWS) == "builder.R2"
+
+
+@pytest.mark.parametrize("shape", [(4, 0), (0, 4)])
+@pytest.mark.parametrize("buffer", [nl.sbuf, nl.psum, nl.shared_hbm], ids=str)
+def test_a_tensor_has_elements(shape, buffer):
+    assert refused(lambda x: nl.ndarray(shape, dtype=nl.float32, buffer=buffer), X) == "builder.R1"
+
+
+@pytest.mark.parametrize("address, code", [((16, 0), "memory.R4"), ((0, 2), "memory.R6"), ((0, -4), "memory.R3")])
+def test_an_address_is_checked_where_it_is_given(address, code):
+    def kernel(x):
+        tile = nl.ndarray((32, 8), dtype=nl.float32, address=address)
+        nisa.memset(tile, 0.0)
+        return stored(tile)
+
+    with pytest.raises(kiln.NkiValidationError) as caught:
+        nki.simulate(kernel)(X)
+    assert caught.value.code == code
+    assert caught.value.diagnostics[0].loc.line == kernel.__code__.co_firstlineno + 1
+
+
+def test_too_many_partitions_do_not_hide_the_rule_of_the_instruction():
+    def kernel(x):
+        tile = nl.ndarray((16, 129), dtype=nl.bfloat16)
+        nisa.memset(tile, 0.0)
+        nisa.nc_matmul(nl.ndarray((129, 8), dtype=nl.float32, buffer=nl.psum), tile, tile[:, 0:8])
+        return x
+
+    with pytest.raises(kiln.NkiValidationError) as caught:
+        nki.simulate(kernel)(X)
+    assert [d.code for d in caught.value.diagnostics] == ["operand.R6", "nc_matmul.R2"]
