@@ -93,4 +93,19 @@ void report_overflows(const Program& program, const Arch& arch, const Liveness& 
   }
 }
 
+void check_hbm(const Program& program, const Arch& arch, std::vector<Diagnostic>& out) {
+  std::int64_t total = 0;
+  for (const Tensor& t : program.tensors) {
+    if (!is_hbm(t.memory)) continue;
+    total += t.size() * size_bytes(t.dtype);
+    if (total <= arch.hbm_bytes) continue;
+    Diagnostic d = broken_rule(memory_rules(), memory_rule::hbm, program.locs[t.loc]);
+    d.context = fmt::format("{}, {}", title(t), type_text(t));
+    d.found = fmt::format("{} bytes with this tensor", total);
+    d.allowed = fmt::format("at most {} ({})", arch.hbm_bytes, arch.name);
+    out.push_back(std::move(d));
+    return;
+  }
+}
+
 }  // namespace kiln::check

@@ -11,4 +11,7 @@ namespace kiln::check {
 void report_overflows(const isa::Program& program, const Arch& arch, const Liveness& liveness,
                       const Allocation& allocation, std::vector<Diagnostic>& out);
 
+// memory.R10, for the first tensor that finds no room in HBM.
+void check_hbm(const isa::Program& program, const Arch& arch, std::vector<Diagnostic>& out);
+
 }  // namespace kiln::check

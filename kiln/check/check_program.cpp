@@ -53,6 +53,7 @@ void check_layers(const isa::Program& program, const Arch& arch, Report& report)
     forgive_psum(program, arch, liveness, report.allocation, found);
     report_overflows(program, arch, liveness, report.allocation, found);
   }
+  check_hbm(program, arch, found);
   check_io(program, arch, liveness, found);
 }
 

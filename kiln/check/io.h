@@ -7,7 +7,7 @@
 
 namespace kiln::check {
 
-// io.R1 and io.R2.
+// io.R1 to io.R3.
 void check_io(const isa::Program& program, const Arch& arch, const Liveness& liveness,
               std::vector<Diagnostic>& out);
 

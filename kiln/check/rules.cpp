@@ -33,6 +33,8 @@ constexpr RuleText kMemoryRules[] = {
      "spill to HBM"},
     {"memory.R9", "the tensors that are alive at the same time find room next to each other",
      "use tiles of equal size, put several small tensors into one, or place tensors by hand with address="},
+    {"memory.R10", "the tensors of a program fit into the HBM of its device",
+     "use smaller tensors, or split the work over devices"},
 };
 
 constexpr RuleText kIoRules[] = {

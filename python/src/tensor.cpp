@@ -142,7 +142,7 @@ void bind_tensor(nb::module_& m) {
           memory = Memory::hbm;  // one word in Python
         return trace.tensor(memory, r, to_shape(shape, "a shape"), to_dtype(dtype), std::move(name), place);
       },
-      nb::arg("shape"), nb::arg("dtype").none(), nb::arg("buffer"), nb::arg("name") = "",
+      nb::arg("shape").none(), nb::arg("dtype").none(), nb::arg("buffer").none(), nb::arg("name") = "",
       nb::arg("address") = nb::none(), nb::arg("role") = "internal");
 }
 

@@ -8,7 +8,7 @@
 namespace kiln::python {
 
 void bind_views(nb::class_<Tensor>& cls) {
-  cls.def("__getitem__", &get_item)
+  cls.def("__getitem__", &get_item, nb::arg("key").none())
       .def("slice", &slice, nb::arg("dim"), nb::arg("start"), nb::arg("end"), nb::arg("step") = 1)
       .def("select", &select, nb::arg("dim"), nb::arg("index"))
       .def(

@@ -43,7 +43,7 @@ TEST(Rules, NumbersFollowTheTable) {
   }
   for (std::size_t i = 0; i < io_rules().size(); ++i)
     EXPECT_EQ(io_rules()[i].code, "io.R" + std::to_string(i + 1));
-  EXPECT_EQ(memory_rules().size(), static_cast<std::size_t>(memory_rule::pieces));
+  EXPECT_EQ(memory_rules().size(), static_cast<std::size_t>(memory_rule::hbm));
   EXPECT_EQ(io_rules().size(), static_cast<std::size_t>(io_rule::output));
 }
 
@@ -253,6 +253,18 @@ TEST(Rules, InterfaceMemories) {
       if (role == isa::Role::output && memory == Memory::hbm) expected = {"io.R3"};
       EXPECT_EQ(check_io_codes(m), expected) << name(memory) << ' ' << name(role);
     }
+  }
+}
+
+TEST(Rules, HbmHoldsAllTensors) {
+  for (const std::int64_t gigabytes : {48, 49}) {
+    ProgramMaker m;
+    for (const char* name : {"a", "b"}) m.tensor(name, Memory::hbm, {gigabytes << 10, 1 << 18});
+    m.tensor("c", Memory::sbuf, {128, 4});
+    std::vector<Diagnostic> out;
+    check_hbm(m.finish(), trn2(), out);  // 96 GiB
+    EXPECT_EQ(codes(out), gigabytes == 48 ? Codes{} : Codes{"memory.R10"});
+    for (const Diagnostic& d : out) EXPECT_NE(d.context.find("`b`"), std::string::npos) << d.context;
   }
 }
 

@@ -97,6 +97,25 @@ def test_a_tensor_has_elements(shape, buffer):
     assert refused(lambda x: nl.ndarray(shape, dtype=nl.float32, buffer=buffer), X) == "builder.R1"
 
 
+@pytest.mark.parametrize("name, code", [("shape", "nki.R9"), ("dtype", "nki.R7"), ("buffer", "nki.R8")])
+def test_none_is_no_argument_of_a_tensor(name, code):
+    arguments = {"shape": (4, 4), "dtype": nl.float32, "buffer": nl.sbuf, name: None}
+    assert refused(lambda x: nl.ndarray(**arguments), X) == code
+
+
+def test_none_is_no_index():
+    assert refused(lambda x: x[None], X) == "nki.R11"
+
+
+def test_hbm_has_an_end():
+    def kernel(x):
+        huge = nl.ndarray((1 << 20, 1 << 20), dtype=nl.float32, buffer=nl.private_hbm)
+        nisa.dma_copy(huge[0:16, 0:32], x)
+        return stored(loaded(x))
+
+    assert refused(kernel, X) == "memory.R10"
+
+
 @pytest.mark.parametrize("address, code", [((16, 0), "memory.R4"), ((0, 2), "memory.R6"), ((0, -4), "memory.R3")])
 def test_an_address_is_checked_where_it_is_given(address, code):
     def kernel(x):
