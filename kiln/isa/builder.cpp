@@ -44,10 +44,12 @@ Block& Kernel::block() {
 
 View Kernel::tensor(Memory memory, Role role, Shape shape, DType dtype, TensorOptions options, Where at) {
   if (shape.size() > kMaxRank || shape.size() < (is_on_chip(memory) ? 2u : 1u))
-    throw_builder_error(builder_rule::rank, fmt::format("{} dimensions", shape.size()), {}, source_loc(at));
+    throw_builder_error(builder_rule::rank, fmt::format("{} dimensions", shape.size()), {},
+                        program_.locs[locate(at)]);
   if (std::any_of(shape.begin(), shape.end(), [](std::int64_t n) { return n < 1; }))
     throw_builder_error(builder_rule::rank, fmt::format("shape ({})", fmt::join(shape, ", ")),
-                        "a tensor has elements: leave it out when there is nothing to hold", source_loc(at));
+                        "a tensor has elements: leave it out when there is nothing to hold",
+                        program_.locs[locate(at)]);
   Tensor t{.name = options.name.empty() ? fmt::format("t{}", next_name_++) : std::move(options.name),
            .memory = memory,
            .dtype = dtype,

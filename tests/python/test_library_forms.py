@@ -15,12 +15,12 @@ def trn2(monkeypatch):
     monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", "trn2")
 
 
-def test_enums_by_the_vendors_number():
+def test_dge_mode_none_by_the_vendors_number():
     def kernel(x, mode):
         out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
         t = nl.ndarray(x.shape, dtype=x.dtype)
         nisa.dma_copy(dst=t, src=x, dge_mode=mode)
-        nisa.dma_copy(dst=out, src=t, oob_mode=0)
+        nisa.dma_copy(dst=out, src=t)
         return out
 
     x = np.arange(24, dtype=np.float32).reshape(4, 6)
