@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
-#include <algorithm>
 #include <map>
 
 #include "python/src/error.h"
@@ -107,12 +106,6 @@ isa::IntOrReg to_int_or_reg(Trace& trace, nb::handle value) {
     return isa::Reg{reg.id};
   }
   return to_int(value, "an integer or register");
-}
-
-bool is_enum_member(nb::handle value) {
-  const auto type = reinterpret_cast<PyObject*>(Py_TYPE(value.ptr()));
-  return std::any_of(enum_classes.begin(), enum_classes.end(),
-                     [&](const auto& c) { return c.second == type; });
 }
 
 PyObject* enum_class(isa::AttrType type) {

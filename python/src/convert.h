@@ -32,7 +32,6 @@ isa::IntOrReg to_int_or_reg(Trace& trace, nb::handle value);
 
 // The Python class of an enumeration of nki.isa by its vendor name; null when it has not been registered.
 PyObject* enum_class(isa::AttrType type);
-bool is_enum_member(nb::handle value);
 
 void bind_convert(nb::module_& m);
 

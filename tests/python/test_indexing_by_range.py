@@ -22,8 +22,8 @@ def test_range_is_a_slice(rows, columns):
     np.testing.assert_array_equal(got, x[np.ix_(rows, columns)])
 
 
-@pytest.mark.parametrize("rows, code", [(range(8), "nki.R11"), (range(3, 3), "builder.R1"), (range(5, 0, -1), "nki.R11")])
-def test_range_outside_the_dimension(rows, code):
+@pytest.mark.parametrize("rows", [range(8), range(3, 3), range(5, 0, -1)])
+def test_range_outside_the_dimension(rows):
     x = np.zeros((7, 9), np.float32)
-    with pytest.raises(NkiValidationError, match=code):
+    with pytest.raises(NkiValidationError, match="nki.R11"):
         nki.simulate(copy_part)(x, rows, range(9))

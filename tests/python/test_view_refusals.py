@@ -96,7 +96,7 @@ def test_gathered_elements_follow_each_other():
 def test_a_tensor_has_elements(shape, buffer):
     with pytest.raises(kiln.NkiValidationError) as caught:
         nki.simulate(lambda x: nl.ndarray(shape, dtype=nl.float32, buffer=buffer))(X)
-    assert caught.value.code == "builder.R1"
+    assert caught.value.code == "nki.R50"
     assert caught.value.diagnostics[0].loc.file == __file__
 
 
