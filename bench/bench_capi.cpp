@@ -14,6 +14,8 @@ namespace {
 using kiln::isa::Program;
 using Clock = std::chrono::steady_clock;
 
+constexpr int kCheckRounds = 5;  // the best counts, as with the other times
+
 std::string last_error;
 
 double seconds_since(Clock::time_point start) {
@@ -56,9 +58,12 @@ KILN_BENCH_API Program* kiln_bench_program(const char* name, std::int64_t rows, 
   Program* made = nullptr;
   guarded([&] {
     Program program = kiln::bench::program(name, rows, columns);
-    const auto start = Clock::now();
-    check(program);
-    *check_seconds = seconds_since(start);
+    for (int round = 0; round < kCheckRounds; ++round) {
+      const auto start = Clock::now();
+      check(program);
+      const double seconds = seconds_since(start);
+      if (round == 0 || seconds < *check_seconds) *check_seconds = seconds;
+    }
     made = new Program(std::move(program));
   });
   return made;
