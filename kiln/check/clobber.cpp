@@ -6,7 +6,7 @@
 
 #include "kiln/check/region.h"
 #include "kiln/check/rules.h"
-#include "kiln/check/uses.h"
+#include "kiln/isa/uses.h"
 
 namespace kiln::check {
 namespace {
@@ -102,10 +102,10 @@ class Follow {
   }
 
   void instruction(const isa::Instruction& inst) {
-    for_each_use(program_, inst, [&](const Access& access, Use use) {
+    isa::for_each_use(program_, inst, [&](const Access& access, isa::Use use) {
       if (states_[access.tensor].neighbours.empty()) return;
       const auto regions = certain_regions(program_, access, loop_values_);
-      if (use == Use::read) {
+      if (use == isa::Use::read) {
         for (const Region& region : regions) read(inst, access.tensor, region);
         return;
       }

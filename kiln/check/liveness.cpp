@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kiln/check/uses.h"
+#include "kiln/isa/uses.h"
 
 namespace kiln::check {
 namespace {
@@ -80,15 +80,15 @@ class Walk {
 
  private:
   void instruction(const isa::Instruction& inst, Position now) {
-    for_each_use(program_, inst, [&](const isa::Access& access, Use use) {
+    isa::for_each_use(program_, inst, [&](const isa::Access& access, isa::Use use) {
       if (!is_on_chip(program_.tensors[access.tensor].memory)) return;
-      if (out_.tensors[access.tensor].empty()) out_.read_first[access.tensor] = use == Use::read;
+      if (out_.tensors[access.tensor].empty()) out_.read_first[access.tensor] = use == isa::Use::read;
       tensors_.touch(access.tensor, now);
     });
     if (inst.opcode == isa::Opcode::register_alloc) {
       registers_.declare(program_.arg(inst, isa::args::register_alloc::dst).index);
     }
-    for_each_register(program_, inst, [&](isa::RegisterId reg) { registers_.touch(reg, now); });
+    isa::for_each_register(program_, inst, [&](isa::RegisterId reg) { registers_.touch(reg, now); });
   }
 
   void loop(const isa::Loop& loop, Position now) {

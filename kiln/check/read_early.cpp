@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kiln/check/uses.h"
+#include "kiln/isa/uses.h"
 
 namespace kiln::check {
 namespace {
@@ -26,16 +26,16 @@ Liveness read_early(const isa::Program& program, const Liveness& liveness) {
     const isa::Instruction& inst = program.instructions[node.index];
     Position ready = 0;
     bool fills_psum = false;
-    for_each_use(program, inst, [&](const isa::Access& access, Use use) {
+    isa::for_each_use(program, inst, [&](const isa::Access& access, isa::Use use) {
       const Last& l = last[access.tensor];
-      ready = std::max({ready, l.write, use == Use::read ? 0 : l.read});
-      fills_psum = fills_psum || (use != Use::read && is_psum(access.tensor));
+      ready = std::max({ready, l.write, use == isa::Use::read ? 0 : l.read});
+      fills_psum = fills_psum || (use != isa::Use::read && is_psum(access.tensor));
     });
     const Position at = fills_psum ? now : ready;  // only what frees PSUM moves
-    for_each_use(program, inst, [&](const isa::Access& access, Use use) {
+    isa::for_each_use(program, inst, [&](const isa::Access& access, isa::Use use) {
       Last& l = last[access.tensor];
-      if (use != Use::write) l.read = std::max(l.read, at);
-      if (use != Use::read) l.write = std::max(l.write, at);
+      if (use != isa::Use::write) l.read = std::max(l.read, at);
+      if (use != isa::Use::read) l.write = std::max(l.write, at);
       end[access.tensor] = std::max(end[access.tensor], at);
     });
   }

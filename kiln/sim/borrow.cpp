@@ -9,9 +9,6 @@ namespace {
 // Shorter pieces far apart are gathered better once than at each use.
 constexpr std::int64_t kMinRowBytes = 256;
 
-// What a view of any dtype of the tile may count on.
-constexpr std::int64_t kAlignment = 4;
-
 // Rows without gaps inside and with addresses that do not depend on values.
 bool is_plain(const Tile& t) { return t.row_is_contiguous() && !t.row_offset; }
 
@@ -35,7 +32,7 @@ bool Core::borrow(const Run& run) {
   if (own.is_external()) return false;  // it lies in an output already: this copy is the only one
   if (!is_plain(d) || !is_plain(s) || !is_whole(d, own) || d.dtype != s.dtype || d.rows != s.rows)
     return false;
-  if (reinterpret_cast<std::uintptr_t>(s.data) % kAlignment || s.row_bytes % kAlignment) return false;
+  if (reinterpret_cast<std::uintptr_t>(s.data) % kTileAlignment || s.row_bytes % kTileAlignment) return false;
   if (s.row_bytes < own.row_bytes || (own.row_bytes < kMinRowBytes && !s.is_dense())) return false;
   Loan& loan = loans_[id];
   loan = {&run.inst(), run.sequence, bindings_[id], d, s};

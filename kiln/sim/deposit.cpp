@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kiln/isa/operand_rules.h"
-#include "kiln/isa/table.h"
+#include "kiln/isa/uses.h"
 #include "kiln/sim/core.h"
 #include "kiln/sim/lifetime.h"
 
@@ -12,9 +12,6 @@ using namespace isa;
 namespace {
 
 constexpr std::int64_t kMinBytes = 64 << 10;  // smaller copies are not worth the looking
-
-// What a view of any dtype of the tile may count on.
-constexpr std::int64_t kAlignment = 4;
 
 // The elements follow each other without a gap.
 bool is_dense(const Dim* dims, int rank) {
@@ -68,12 +65,10 @@ class Search {
 
   void instruction(const Block& b, const Instruction& inst) {
     const bool ends = is_candidate(program_, inst) && is_alone(b, inst);
-    for (std::size_t p = 0; p < info(inst.opcode).params.size(); ++p) {
-      const Arg& arg = program_.arg(inst, static_cast<int>(p));
-      if (arg.kind == Arg::Kind::access) touch(program_.accesses[arg.index]);
-      for (std::uint32_t i = 0; arg.kind == Arg::Kind::accesses && i < arg.count; ++i)
-        touch(program_.accesses[arg.index + i]);
-    }
+    for_each_use(program_, inst, [&](const Access& a, Use) {
+      seen_[a.tensor].touched = now_;
+      stores_.erase(a.tensor);  // it lives on after its store
+    });
     if (ends) stores_[InstView(program_, inst).access(args::dma_copy::src).tensor] = &inst;
   }
 
@@ -81,13 +76,6 @@ class Search {
     const InstView view(program_, store);
     const Seen& tile = seen_[view.access(args::dma_copy::src).tensor];
     return tile.declared_in == &b && seen_[view.access(args::dma_copy::dst).tensor].touched < tile.declared;
-  }
-
-  void touch(const Access& a) {
-    if (a.dynamic != kNone && program_.dynamics[a.dynamic].kind != Dynamic::Kind::scalar_register)
-      touch(program_.accesses[program_.dynamics[a.dynamic].source]);
-    seen_[a.tensor].touched = now_;
-    stores_.erase(a.tensor);  // it lives on after its store
   }
 
   const Program& program_;
@@ -115,7 +103,7 @@ bool Core::deposit(TensorId id) {
   const Binding& output = bindings_[to.tensor];
   const std::int64_t begin = evaluate(to.offset) * size_bytes(to.dtype) + output.byte;
   std::byte* data = output.storage->data + begin;
-  if (reinterpret_cast<std::uintptr_t>(data) % kAlignment) return false;
+  if (reinterpret_cast<std::uintptr_t>(data) % kTileAlignment) return false;
   const std::int64_t rows = t.partitions(), row_bytes = t.bytes_per_partition();
   auto storage = std::make_shared<Storage>(rows, row_bytes, data);
   const Region target = {0, 1, begin, begin + rows * row_bytes};

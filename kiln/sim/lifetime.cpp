@@ -1,6 +1,6 @@
 #include "kiln/sim/lifetime.h"
 
-#include "kiln/isa/table.h"
+#include "kiln/isa/uses.h"
 
 namespace kiln::sim {
 using namespace isa;
@@ -55,21 +55,12 @@ class Walk {
   }
 
   void instruction(const Instruction& inst) {
-    for (std::size_t p = 0; p < info(inst.opcode).params.size(); ++p) {
-      const Arg& arg = program_.arg(inst, static_cast<int>(p));
-      if (arg.kind == Arg::Kind::access) touch(program_.accesses[arg.index]);
-      for (std::uint32_t i = 0; arg.kind == Arg::Kind::accesses && i < arg.count; ++i)
-        touch(program_.accesses[arg.index + i]);
-    }
-  }
-
-  void touch(const Access& a) {
-    if (a.dynamic != kNone && program_.dynamics[a.dynamic].kind != Dynamic::Kind::scalar_register)
-      touch(program_.accesses[program_.dynamics[a.dynamic].source]);
-    Last& last = last_[a.tensor];
-    for (const Open& o : open_) {
-      if (o.block == last.block) last.position = o.position;
-    }
+    for_each_use(program_, inst, [&](const Access& a, Use) {
+      Last& last = last_[a.tensor];
+      for (const Open& o : open_) {
+        if (o.block == last.block) last.position = o.position;
+      }
+    });
   }
 
   const Program& program_;

@@ -11,6 +11,9 @@
 
 namespace kiln::sim {
 
+// What a view of any dtype of a tile may count on, where the tile lies in memory of the caller.
+inline constexpr std::int64_t kTileAlignment = 4;
+
 // A rectangle of a storage: rows [row, row_end) and bytes [begin, end) of each row.
 struct Region {
   std::int64_t row, row_end, begin, end;

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "kiln/check/uses.h"
 #include "kiln/isa/print.h"
+#include "kiln/isa/uses.h"
 #include "python/src/bindings.h"
 
 namespace kiln::python {
@@ -108,8 +108,8 @@ std::vector<InstructionId> writers(const Program& program, isa::TensorId tensor)
   std::vector<InstructionId> out;
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
     bool writes = false;
-    check::for_each_use(program, program.instructions[i], [&](const isa::Access& access, check::Use use) {
-      writes |= use != check::Use::read && access.tensor == tensor;
+    isa::for_each_use(program, program.instructions[i], [&](const isa::Access& access, isa::Use use) {
+      writes |= use != isa::Use::read && access.tensor == tensor;
     });
     if (writes) out.push_back(static_cast<InstructionId>(i));
   }

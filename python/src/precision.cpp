@@ -10,7 +10,7 @@
 #include <memory>
 #include <set>
 
-#include "kiln/check/uses.h"
+#include "kiln/isa/uses.h"
 #include "python/src/bindings.h"
 
 namespace kiln::python {
@@ -68,7 +68,7 @@ std::set<std::string> kept_names(const std::vector<ProgramRef>& programs) {
       for (const isa::Instruction& inst : p->instructions) {
         bool meets = false;
         const auto low_tiles = [&](auto&& fn) {
-          check::for_each_use(*p, inst, [&](const isa::Access& a, check::Use) {
+          isa::for_each_use(*p, inst, [&](const isa::Access& a, isa::Use) {
             if (is_low(a.dtype)) fn(p->tensors[a.tensor].name);
           });
         };

@@ -14,10 +14,10 @@
 
 #include "kiln/base/file.h"
 #include "kiln/check/check_program.h"
-#include "kiln/check/uses.h"
 #include "kiln/isa/inst_view.h"
 #include "kiln/isa/parse.h"
 #include "kiln/isa/print.h"
+#include "kiln/isa/uses.h"
 #include "kiln/sim/machine.h"
 #include "python/src/convert.h"
 #include "python/src/error.h"
@@ -32,8 +32,8 @@ using ProgramRef = std::shared_ptr<isa::Program>;
 std::vector<bool> written_tensors(const isa::Program& program) {
   std::vector<bool> written(program.tensors.size());
   for (const isa::Instruction& inst : program.instructions) {
-    check::for_each_use(program, inst, [&](const isa::Access& access, check::Use use) {
-      if (use != check::Use::read) written[access.tensor] = true;
+    isa::for_each_use(program, inst, [&](const isa::Access& access, isa::Use use) {
+      if (use != isa::Use::read) written[access.tensor] = true;
     });
   }
   return written;
