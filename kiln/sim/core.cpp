@@ -243,6 +243,7 @@ bool Core::advance() {
         break;
       case Node::Kind::instruction:
         execute(program_.instructions[node.index]);
+        if (!scattered_.empty()) restore_scattered();
         break;
     }
     if (waiting_) return false;

@@ -1,7 +1,7 @@
 // The part of a Core that watches what it shares with the other core of its pair.
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
 
 #include "kiln/isa/print.h"
 #include "kiln/sim/core.h"
@@ -12,6 +12,7 @@ namespace kiln::sim {
 using namespace isa;
 
 namespace {
+constexpr int kRaceNumber = -11;  // among the warnings of an instruction: its own rules count from 1
 
 // Tensors that no program writes cannot be raced for.
 bool is_raced_for(const Tensor& t) {
@@ -38,7 +39,55 @@ bool same_values(const Storage& storage, const Races::Clash& clash, const std::v
   return true;
 }
 
+bool is_zero(const Tile& t) {
+  bool zero = true;
+  const std::int64_t size = t.element_bytes();
+  for (std::int64_t row = 0; zero && row < t.rows; ++row) {
+    for_runs(t, row, 0, t.free_size, [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t) {
+      for (std::int64_t i = 0; i < n; ++i)
+        zero = zero && std::all_of(at + i * stride * size, at + (i * stride + 1) * size,
+                                   [](std::byte b) { return b == std::byte{0}; });
+    });
+  }
+  return zero;
+}
+
 }  // namespace
+
+// Kernels fill a tensor with zeros, each core its part, and then scatter rows into all of it with nothing in
+// between: the zeros are long there when the first indices are. That is warned of, and the zeros come first.
+Core::Fill Core::fill_of(const Instruction& inst, const TrackedOperand& written,
+                         const Races::Clash& clash) const {
+  if (inst.opcode != Opcode::dma_copy || !clash.they_write) return Fill::none;
+  if (is_scattered(program_, *written.access)) {
+    const std::vector<std::byte> bytes = bytes_of(*written.storage, clash);
+    const bool zero = std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
+    return clash.none_scattered && zero ? Fill::theirs : Fill::none;
+  }
+  const auto src = std::ranges::find(operands_, args::dma_copy::src, &TrackedOperand::param);
+  return clash.all_scattered && is_zero(src->tile) ? Fill::ours : Fill::none;
+}
+
+void Core::keep_scattered(const TrackedOperand& operand, const Races::Clash& clash) {
+  Scattered s{operand.storage, clash.ranges, bytes_of(*operand.storage, clash), {}};
+  for (const auto& [begin, end] : clash.ranges)
+    for (std::int64_t at = begin; at < end; ++at) s.shadow.push_back(operand.storage->shadow.at(at));
+  scattered_.push_back(std::move(s));
+}
+
+void Core::restore_scattered() {
+  queue_.wait();
+  for (const Scattered& s : scattered_) {
+    std::size_t i = 0;
+    for (const auto& [begin, end] : s.ranges) {
+      for (std::int64_t at = begin; at < end; ++at, ++i) {
+        s.storage->data[at] = s.bytes[i];
+        s.storage->shadow.fill(at, at + 1, s.shadow[i]);
+      }
+    }
+  }
+  scattered_.clear();
+}
 
 void Core::check_races(const Instruction& inst) {
   for (const TrackedOperand& o : operands_) {
@@ -53,6 +102,12 @@ void Core::check_races(const Instruction& inst) {
       if (!write) report_race(inst, o, clash);
       if (clash.ranges.empty()) continue;
       queue_.wait();  // the other core's values must be there to be compared with
+      if (const Fill fill = fill_of(inst, o, clash); fill != Fill::none) {
+        common_.warnings.add(common_.sequence, &inst, kRaceNumber,
+                             [&] { return fill_warning(inst, o, clash, fill); });
+        if (fill == Fill::ours) keep_scattered(o, clash);
+        continue;
+      }
       rewrites_.push_back({&inst, o, clash, bytes_of(*o.storage, clash)});
     }
   }
@@ -69,25 +124,44 @@ void Core::check_agreement() {
   rewrites_.clear();
 }
 
-void Core::report_race(const Instruction& inst, const TrackedOperand& operand,
-                       const Races::Clash& clash) const {
-  const bool writes = operand.param >= 0 && info(inst.opcode).params[operand.param].is_output();
-  const Tensor& tensor = program_.tensors[operand.access->tensor];
-  Diagnostic d = run_diagnostic(
-      "run.R11",
-      fmt::format("core {} {} elements of `{}` that core {} {}, and no core_barrier or sendrecv stands "
-                  "between them",
-                  rank_, writes ? "writes" : "reads", tensor.name, 1 - rank_,
-                  !writes            ? "writes"
-                  : clash.they_write ? "writes with other values"
-                                     : "reads"));
+Diagnostic Core::race_diagnostic(const Instruction& inst, const Races::Clash& clash,
+                                 std::string found) const {
+  Diagnostic d = run_diagnostic("run.R11", std::move(found));
   d.category = Category::undefined;
   d.loc = program_.locs[inst.loc];
   d.context = print(program_, inst);
   if (clash.inst)
     d.notes.push_back({fmt::format("core {} does it here: {}", 1 - rank_, print(*clash.program, *clash.inst)),
                        clash.program->locs[clash.inst->loc]});
-  throw Error(std::move(d));
+  return d;
+}
+
+Diagnostic Core::fill_warning(const Instruction& inst, const TrackedOperand& operand,
+                              const Races::Clash& clash, Fill fill) const {
+  const std::string& tensor = program_.tensors[operand.access->tensor].name;
+  const int filler = fill == Fill::ours ? rank_ : 1 - rank_;
+  Diagnostic d = race_diagnostic(
+      inst, clash,
+      fmt::format("core {} fills elements of `{}` with zeros and core {} writes them at the rows of an index "
+                  "tile, and no core_barrier or sendrecv stands between them: the zeros were taken to come "
+                  "first",
+                  filler, tensor, 1 - filler));
+  d.severity = Severity::warning;
+  return d;
+}
+
+void Core::report_race(const Instruction& inst, const TrackedOperand& operand,
+                       const Races::Clash& clash) const {
+  const bool writes = operand.param >= 0 && info(inst.opcode).params[operand.param].is_output();
+  throw Error(race_diagnostic(
+      inst, clash,
+      fmt::format("core {} {} elements of `{}` that core {} {}, and no core_barrier or sendrecv stands "
+                  "between them",
+                  rank_, writes ? "writes" : "reads", program_.tensors[operand.access->tensor].name,
+                  1 - rank_,
+                  !writes            ? "writes"
+                  : clash.they_write ? "writes with other values"
+                                     : "reads")));
 }
 
 }  // namespace kiln::sim

@@ -4,7 +4,8 @@
 
 namespace kiln::sim {
 namespace {
-constexpr std::uint8_t kMany = 255;  // a site that has no number of its own
+constexpr std::uint8_t kMany = 127;     // a site that has no number of its own
+constexpr std::uint8_t kScatter = 128;  // added to the site of a write through addresses of the run
 
 // The first byte that is written in `theirs` and not in `mine`.
 std::uint8_t first_foreign(const ByteMap& theirs, const ByteMap& mine, std::int64_t begin, std::int64_t end) {
@@ -16,11 +17,18 @@ std::uint8_t first_foreign(const ByteMap& theirs, const ByteMap& mine, std::int6
 
 }  // namespace
 
-void Races::add_ranges(const Maps& m, int core, std::int64_t begin, std::int64_t end,
-                       std::vector<std::pair<std::int64_t, std::int64_t>>& out) {
+bool is_scattered(const isa::Program& program, const isa::Access& access) {
+  if (access.dynamic == isa::kNone) return false;
+  const auto kind = program.dynamics[access.dynamic].kind;
+  return kind == isa::Dynamic::Kind::vector || kind == isa::Dynamic::Kind::indirect;
+}
+
+void Races::add_ranges(const Maps& m, int core, std::int64_t begin, std::int64_t end, Clash& clash) {
+  auto& out = clash.ranges;
   for (std::int64_t i = begin; i < end; ++i) {
-    const bool theirs = m.write[1 - core].at(i) || m.read[1 - core].at(i);
-    if (!theirs || m.write[core].at(i)) continue;
+    const std::uint8_t wrote = m.write[1 - core].at(i), read = m.read[1 - core].at(i);
+    if (!(wrote || read) || m.write[core].at(i)) continue;
+    (wrote & kScatter ? clash.none_scattered : clash.all_scattered) = false;
     if (!out.empty() && out.back().second == i) {
       out.back().second = i + 1;
     } else {
@@ -50,7 +58,8 @@ Races::Maps& Races::maps(const Storage& storage) {
 Races::Clash Races::access(int core, const isa::Program& program, const isa::Instruction& inst,
                            const TrackedOperand& operand, bool writes) {
   Maps& m = maps(*operand.storage);
-  const std::uint8_t own = site(program, inst);
+  const std::uint8_t own =
+      site(program, inst) | (writes && is_scattered(program, *operand.access) ? kScatter : 0);
   ByteMap &mine = (writes ? m.write : m.read)[core], &their_writes = m.write[1 - core],
           &their_reads = m.read[1 - core];
   const ByteMap& my_writes = m.write[core];
@@ -60,10 +69,10 @@ Races::Clash Races::access(int core, const isa::Program& program, const isa::Ins
     if (!wrote) wrote = their_writes.first_nonzero(byte, byte + bytes);
     if (wrote && !writes) wrote = first_foreign(their_writes, my_writes, byte, byte + bytes);
     if (writes && !read) read = their_reads.first_nonzero(byte, byte + bytes);
-    if (writes && (read || wrote)) add_ranges(m, core, byte, byte + bytes, clash.ranges);
+    if (writes && (read || wrote)) add_ranges(m, core, byte, byte + bytes, clash);
     mine.fill(byte, byte + bytes, own);
   });
-  const std::uint8_t other = read ? read : wrote;
+  const std::uint8_t other = (read ? read : wrote) & ~kScatter;
   clash.found = other != 0;
   clash.they_write = !read;
   if (other && other != kMany) {

@@ -12,6 +12,9 @@
 
 namespace kiln::sim {
 
+// Whether an access reaches rows that a tile of indices names.
+bool is_scattered(const isa::Program& program, const isa::Access& access);
+
 class Races {
  public:
   // The cores met: what was done before is ordered before what comes.
@@ -22,6 +25,8 @@ class Races {
   struct Clash {
     bool found = false;
     bool they_write = false;  // else they read only
+    // Of `ranges`: whether they wrote all, or none, at the rows of an index tile.
+    bool all_scattered = true, none_scattered = true;
     const isa::Program* program = nullptr;
     const isa::Instruction* inst = nullptr;
     // Of a write: the bytes that they touched and this core writes for the first time since the meeting.
@@ -35,7 +40,7 @@ class Races {
  private:
   struct Maps {
     std::int64_t phase = -1;
-    ByteMap read[2], write[2];  // 0: not since the last meeting; else the site
+    ByteMap read[2], write[2];  // 0: not since the last meeting; else the site, with kScatter
   };
   struct Site {
     const isa::Program* program;
@@ -43,8 +48,7 @@ class Races {
   };
   std::uint8_t site(const isa::Program& program, const isa::Instruction& inst);
   Maps& maps(const Storage& storage);
-  static void add_ranges(const Maps& m, int core, std::int64_t begin, std::int64_t end,
-                         std::vector<std::pair<std::int64_t, std::int64_t>>& out);
+  static void add_ranges(const Maps& m, int core, std::int64_t begin, std::int64_t end, Clash& clash);
 
   std::int64_t phase_ = 0;
   std::vector<Site> sites_;
