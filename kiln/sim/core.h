@@ -96,8 +96,8 @@ class Core {
   // Accesses that the other core does not expect; writes, which are fine when the values
   // agree, are kept for check_agreement.
   void check_races(const isa::Instruction& inst);
-  // Of two writes that nothing orders: which one fills with zeros what the other one scatters over.
-  enum class Fill { none, ours, theirs };
+  // Of two writes that nothing orders: which one fills with zeros what the other one may scatter over.
+  enum class Fill { none, ours, theirs, both };
   Fill fill_of(const isa::Instruction& inst, const TrackedOperand& written, const Races::Clash& clash) const;
   void keep_scattered(const TrackedOperand& operand, const Races::Clash& clash);
   void restore_scattered();
@@ -105,8 +105,8 @@ class Core {
                                 const Races::Clash& clash) const;
   Diagnostic race_diagnostic(const isa::Instruction& inst, const Races::Clash& clash,
                              std::string found) const;
-  Diagnostic fill_warning(const isa::Instruction& inst, const TrackedOperand& operand,
-                          const Races::Clash& clash, Fill fill) const;
+  void warn_of_fill(const isa::Instruction& inst, const TrackedOperand& operand, const Races::Clash& clash,
+                    Fill fill);
   void execute(const isa::Instruction& inst);
   void add_operands(isa::Run& run, const isa::Instruction& inst);
   void add_operand(isa::Run& run, int param, const isa::Access& access);
@@ -166,12 +166,13 @@ class Core {
     TrackedOperand operand;
     Races::Clash clash;
     std::vector<std::byte> before;
+    bool both_fill;  // with zeros
   };
   std::vector<Rewrite> rewrites_;
   // What the other core scattered and the instruction being executed fills with zeros: it came later.
   struct Scattered {
     Storage* storage;
-    std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+    ByteRanges ranges;
     std::vector<std::byte> bytes;
     std::vector<isa::Shadow> shadow;
   };

@@ -20,23 +20,28 @@ bool is_raced_for(const Tensor& t) {
          (t.role == Role::internal && t.memory == Memory::shared_hbm);
 }
 
-std::vector<std::byte> bytes_of(const Storage& storage, const Races::Clash& clash) {
+std::vector<std::byte> bytes_of(const Storage& storage, const ByteRanges& ranges) {
   std::vector<std::byte> out;
-  for (const auto& [begin, end] : clash.ranges)
-    out.insert(out.end(), storage.data + begin, storage.data + end);
+  for (const auto& [begin, end] : ranges) out.insert(out.end(), storage.data + begin, storage.data + end);
   return out;
 }
 
-// Whether the bytes hold what they held. Those that hold no value count as the same: where they go is what
-// matters, and that is checked elsewhere.
-bool same_values(const Storage& storage, const Races::Clash& clash, const std::vector<std::byte>& before) {
+std::int64_t nonzero_bytes(const Storage& storage, const ByteRanges& ranges) {
+  const std::vector<std::byte> bytes = bytes_of(storage, ranges);
+  return std::ranges::count_if(bytes, [](std::byte b) { return b != std::byte{0}; });
+}
+
+// Calls fn(byte) for those that do not hold what they held. Bytes that hold no value count as the same: where
+// they go is what matters, and that is checked elsewhere.
+template <class Fn>
+void for_changed(const Storage& storage, const ByteRanges& ranges, const std::vector<std::byte>& before,
+                 Fn&& fn) {
   const std::byte* old = before.data();
-  for (const auto& [begin, end] : clash.ranges) {
+  for (const auto& [begin, end] : ranges) {
     for (std::int64_t at = begin; at < end; ++at, ++old) {
-      if (storage.data[at] != *old && storage.shadow.at(at) == 0) return false;
+      if (storage.data[at] != *old && storage.shadow.at(at) == 0) fn(at);
     }
   }
-  return true;
 }
 
 bool is_zero(const Tile& t) {
@@ -58,19 +63,18 @@ bool is_zero(const Tile& t) {
 // between: the zeros are long there when the first indices are. That is warned of, and the zeros come first.
 Core::Fill Core::fill_of(const Instruction& inst, const TrackedOperand& written,
                          const Races::Clash& clash) const {
+  const Storage& storage = *written.storage;
   if (inst.opcode != Opcode::dma_copy || !clash.they_write) return Fill::none;
-  if (is_scattered(program_, *written.access)) {
-    const std::vector<std::byte> bytes = bytes_of(*written.storage, clash);
-    const bool zero = std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
-    return clash.none_scattered && zero ? Fill::theirs : Fill::none;
-  }
+  if (nonzero_bytes(storage, clash.ranges) > nonzero_bytes(storage, clash.scattered)) return Fill::none;
+  if (is_scattered(program_, *written.access)) return clash.scattered.empty() ? Fill::theirs : Fill::none;
   const auto src = std::ranges::find(operands_, args::dma_copy::src, &TrackedOperand::param);
-  return clash.all_scattered && is_zero(src->tile) ? Fill::ours : Fill::none;
+  if (!is_zero(src->tile)) return Fill::none;
+  return clash.scattered.empty() ? Fill::both : Fill::ours;
 }
 
 void Core::keep_scattered(const TrackedOperand& operand, const Races::Clash& clash) {
-  Scattered s{operand.storage, clash.ranges, bytes_of(*operand.storage, clash), {}};
-  for (const auto& [begin, end] : clash.ranges)
+  Scattered s{operand.storage, clash.scattered, bytes_of(*operand.storage, clash.scattered), {}};
+  for (const auto& [begin, end] : clash.scattered)
     for (std::int64_t at = begin; at < end; ++at) s.shadow.push_back(operand.storage->shadow.at(at));
   scattered_.push_back(std::move(s));
 }
@@ -102,13 +106,13 @@ void Core::check_races(const Instruction& inst) {
       if (!write) report_race(inst, o, clash);
       if (clash.ranges.empty()) continue;
       queue_.wait();  // the other core's values must be there to be compared with
-      if (const Fill fill = fill_of(inst, o, clash); fill != Fill::none) {
-        common_.warnings.add(common_.sequence, &inst, kRaceNumber,
-                             [&] { return fill_warning(inst, o, clash, fill); });
+      const Fill fill = fill_of(inst, o, clash);
+      if (fill == Fill::ours || fill == Fill::theirs) {
+        warn_of_fill(inst, o, clash, fill);
         if (fill == Fill::ours) keep_scattered(o, clash);
         continue;
       }
-      rewrites_.push_back({&inst, o, clash, bytes_of(*o.storage, clash)});
+      rewrites_.push_back({&inst, o, clash, bytes_of(*o.storage, clash.ranges), fill == Fill::both});
     }
   }
 }
@@ -119,7 +123,14 @@ void Core::check_agreement() {
   if (rewrites_.empty()) return;
   queue_.wait();
   for (const Rewrite& r : rewrites_) {
-    if (!same_values(*r.operand.storage, r.clash, r.before)) report_race(*r.inst, r.operand, r.clash);
+    bool same = true, scattered = r.both_fill;
+    for_changed(*r.operand.storage, r.clash.ranges, r.before, [&](std::int64_t at) {
+      same = false;
+      scattered = scattered && common_.races.is_scattered(rank_, *r.operand.storage, at);
+    });
+    if (same) continue;
+    if (!scattered) report_race(*r.inst, r.operand, r.clash);
+    warn_of_fill(*r.inst, r.operand, r.clash, Fill::theirs);
   }
   rewrites_.clear();
 }
@@ -136,18 +147,20 @@ Diagnostic Core::race_diagnostic(const Instruction& inst, const Races::Clash& cl
   return d;
 }
 
-Diagnostic Core::fill_warning(const Instruction& inst, const TrackedOperand& operand,
-                              const Races::Clash& clash, Fill fill) const {
+void Core::warn_of_fill(const Instruction& inst, const TrackedOperand& operand, const Races::Clash& clash,
+                        Fill fill) {
   const std::string& tensor = program_.tensors[operand.access->tensor].name;
   const int filler = fill == Fill::ours ? rank_ : 1 - rank_;
-  Diagnostic d = race_diagnostic(
-      inst, clash,
-      fmt::format("core {} fills elements of `{}` with zeros and core {} writes them at the rows of an index "
-                  "tile, and no core_barrier or sendrecv stands between them: the zeros were taken to come "
-                  "first",
-                  filler, tensor, 1 - filler));
-  d.severity = Severity::warning;
-  return d;
+  common_.warnings.add(common_.sequence, &inst, kRaceNumber, [&] {
+    Diagnostic d = race_diagnostic(
+        inst, clash,
+        fmt::format("core {} fills elements of `{}` with zeros and core {} writes them at the rows of an "
+                    "index tile, and no core_barrier or sendrecv stands between them: the zeros were taken "
+                    "to come first",
+                    filler, tensor, 1 - filler));
+    d.severity = Severity::warning;
+    return d;
+  });
 }
 
 void Core::report_race(const Instruction& inst, const TrackedOperand& operand,

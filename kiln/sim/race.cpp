@@ -15,6 +15,14 @@ std::uint8_t first_foreign(const ByteMap& theirs, const ByteMap& mine, std::int6
   return 0;
 }
 
+void add_byte(ByteRanges& ranges, std::int64_t i) {
+  if (!ranges.empty() && ranges.back().second == i) {
+    ++ranges.back().second;
+  } else {
+    ranges.push_back({i, i + 1});
+  }
+}
+
 }  // namespace
 
 bool is_scattered(const isa::Program& program, const isa::Access& access) {
@@ -24,16 +32,11 @@ bool is_scattered(const isa::Program& program, const isa::Access& access) {
 }
 
 void Races::add_ranges(const Maps& m, int core, std::int64_t begin, std::int64_t end, Clash& clash) {
-  auto& out = clash.ranges;
   for (std::int64_t i = begin; i < end; ++i) {
-    const std::uint8_t wrote = m.write[1 - core].at(i), read = m.read[1 - core].at(i);
-    if (!(wrote || read) || m.write[core].at(i)) continue;
-    (wrote & kScatter ? clash.none_scattered : clash.all_scattered) = false;
-    if (!out.empty() && out.back().second == i) {
-      out.back().second = i + 1;
-    } else {
-      out.push_back({i, i + 1});
-    }
+    const std::uint8_t wrote = m.write[1 - core].at(i);
+    if (!(wrote || m.read[1 - core].at(i)) || m.write[core].at(i)) continue;
+    add_byte(clash.ranges, i);
+    if (wrote & kScatter) add_byte(clash.scattered, i);
   }
 }
 
@@ -55,11 +58,15 @@ Races::Maps& Races::maps(const Storage& storage) {
   return m;
 }
 
+bool Races::is_scattered(int core, const Storage& storage, std::int64_t byte) {
+  return maps(storage).write[core].at(byte) & kScatter;
+}
+
 Races::Clash Races::access(int core, const isa::Program& program, const isa::Instruction& inst,
                            const TrackedOperand& operand, bool writes) {
   Maps& m = maps(*operand.storage);
   const std::uint8_t own =
-      site(program, inst) | (writes && is_scattered(program, *operand.access) ? kScatter : 0);
+      site(program, inst) | (writes && kiln::sim::is_scattered(program, *operand.access) ? kScatter : 0);
   ByteMap &mine = (writes ? m.write : m.read)[core], &their_writes = m.write[1 - core],
           &their_reads = m.read[1 - core];
   const ByteMap& my_writes = m.write[core];

@@ -12,6 +12,8 @@
 
 namespace kiln::sim {
 
+using ByteRanges = std::vector<std::pair<std::int64_t, std::int64_t>>;  // [begin, end) of a storage
+
 // Whether an access reaches rows that a tile of indices names.
 bool is_scattered(const isa::Program& program, const isa::Access& access);
 
@@ -25,13 +27,14 @@ class Races {
   struct Clash {
     bool found = false;
     bool they_write = false;  // else they read only
-    // Of `ranges`: whether they wrote all, or none, at the rows of an index tile.
-    bool all_scattered = true, none_scattered = true;
     const isa::Program* program = nullptr;
     const isa::Instruction* inst = nullptr;
-    // Of a write: the bytes that they touched and this core writes for the first time since the meeting.
-    std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+    // Of a write: the bytes that they touched and this core writes for the first time since the meeting, and
+    // those of them that they wrote at the rows of an index tile.
+    ByteRanges ranges, scattered;
   };
+  // Whether the last write of `core` to a byte since the meeting was at the rows of an index tile.
+  bool is_scattered(int core, const Storage& storage, std::int64_t byte);
   // Records an access of `core` (0 or 1) and tells what it clashes with. Bytes that both cores write are each
   // core's own: that the values agree is checked when they meet.
   Clash access(int core, const isa::Program& program, const isa::Instruction& inst,
