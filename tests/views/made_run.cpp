@@ -83,8 +83,10 @@ MadeRun make_run(std::size_t events, unsigned seed) {
     e.start = e.issue + below(3) * below(400'000);
     e.occupied = 20'000 + below(900'000);
     e.end = e.start + e.occupied + below(100'000);
-    if (i > 0 && e.start > e.issue) {
-      e.because = static_cast<timing::EventId>(below(static_cast<std::uint32_t>(i)));
+    const std::uint32_t cause = i > 0 ? below(static_cast<std::uint32_t>(i)) : 0;
+    // As in a run, what another event waits for begins earlier, by a ns of the trace at least.
+    if (i > 0 && e.start > e.issue && t.events[cause].start + 1000 <= e.start) {
+      e.because = static_cast<timing::EventId>(cause);
       e.wait = static_cast<Wait>(1 + below(timing::kWaitCount - 1));
     }
     if (e.kind == Kind::transfer) e.bytes = e.hbm_bytes = static_cast<double>(below(1 << 20));
