@@ -6,9 +6,6 @@ using namespace isa;
 
 namespace {
 
-constexpr DType kF32 = DType::float32;
-constexpr std::int64_t kTile = 128, kWide = 512, kGroup = kWide / kTile;
-
 class Attention {
  public:
   Attention(Kernel& k, const Params& p)

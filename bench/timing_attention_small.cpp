@@ -7,8 +7,7 @@ using namespace isa;
 
 namespace {
 
-constexpr DType kF32 = DType::float32, kBf16 = DType::bfloat16;
-constexpr std::int64_t kTile = 128, kHead = 64, kQuarter = 32;
+constexpr std::int64_t kHead = 64, kQuarter = 32;
 
 class SmallHead {
  public:

@@ -1,24 +1,18 @@
 // The first steps of the same optimisation trace of attention on trn1. PSUM cannot hold the scores, so they
 // go to HBM: step 0 also keeps every intermediate result there, step 2 only the scores.
-#include "bench/timing_common.h"
+#include "bench/timing_attention_step.h"
 
 namespace kiln::bench {
 using namespace isa;
 
 namespace {
 
-constexpr DType kF32 = DType::float32, kBf16 = DType::bfloat16;
-constexpr std::int64_t kTile = 128, kWide = 512, kGroup = kWide / kTile;
-
-class Spilled {
+class Spilled : AttentionStep {
  public:
-  Spilled(Kernel& k, const Params& p)
-      : k_(k), move_(k, p), n_(p.number("seq")), wide_(n_ / kWide), tiles_(n_ / kTile) {
-    for (const char* name : {"q", "k", "v"}) {
-      tile_.push_back(k.sbuf({kTile, n_}, kBf16));
-      move_.load(tile_.back(), k.input(name, {kTile, n_}, kBf16));
-    }
-    out_ = k.output("out", {n_, kTile}, kBf16);
+  Spilled(Kernel& k, const Params& p) : AttentionStep(k, p) {
+    q_tile_ = load(q_);
+    key_tile_ = load(key_);
+    v_tile_ = load(v_);
     scores_ = k.hbm({tiles_, kTile, n_}, kF32);
     maxima_ = k.sbuf({kTile, tiles_}, kF32);
     sums_ = k.sbuf({kTile, tiles_}, kF32);
@@ -57,7 +51,7 @@ class Spilled {
     product();
     k_.memset({.dst = sums_, .value = 0.0});
     k_.loop(tiles_, [&](Index i) {
-      const View bias = negative(i), row = load_row(scores_, i);
+      const View bias = negative(maxima_(all, ds(i, 1))), row = load_row(scores_, i);
       k_.loop(wide_, [&](Index j) {
         const View e = k_.sbuf({kTile, kWide}, kF32), part = k_.sbuf({kTile, 1}, kF32);
         const View total = sums_(all, ds(i, 1));
@@ -76,11 +70,6 @@ class Spilled {
     move_.load(row, from(i, all, all));
     return row;
   }
-  View negative(const Index& i) {
-    const View r = k_.sbuf({kTile, 1}, kF32);
-    k_.tensor_scalar({.dst = r, .data = maxima_(all, ds(i, 1)), .op0 = AluOp::multiply, .operand0 = -1.0});
-    return r;
-  }
 
   void product() {
     k_.loop(tiles_, [&](Index i) {
@@ -88,8 +77,8 @@ class Spilled {
       k_.loop(wide_, [&](Index j) {
         const View sum = k_.psum({kTile, kWide}, kF32);
         k_.nc_matmul({.dst = sum,
-                      .stationary = tile_[0](all, ds(i * kTile, kTile)),
-                      .moving = tile_[1](all, ds(j * kWide, kWide))});
+                      .stationary = q_tile_(all, ds(i * kTile, kTile)),
+                      .moving = key_tile_(all, ds(j * kWide, kWide))});
         k_.tensor_reduce({.dst = best(all, ds(j, 1)), .op = AluOp::maximum, .data = sum, .axis = {1}});
         k_.activation({.dst = row(all, ds(j * kWide, kWide)), .op = ActFn::copy, .data = sum});
       });
@@ -117,7 +106,7 @@ class Spilled {
   // Weights and values are transposed through HBM, tile by tile.
   void turned_product(const View& weights) {
     const View v = k_.hbm({tiles_, kTile, kTile}, kF32), w = k_.hbm({tiles_, tiles_, kTile, kTile}, kF32);
-    k_.loop(tiles_, [&](Index j) { move_.store(v(j, all, all), turn(tile_[2](all, ds(j * kTile, kTile)))); });
+    k_.loop(tiles_, [&](Index j) { move_.store(v(j, all, all), turn(v_tile_(all, ds(j * kTile, kTile)))); });
     k_.loop(tiles_, [&](Index i) {
       k_.loop(tiles_, [&](Index j) {
         const View tile = k_.sbuf({kTile, kTile}, kF32);
@@ -138,7 +127,8 @@ class Spilled {
   }
 
   void weigh(const Index& i) {
-    const View sum = k_.psum({kTile, kTile}, kF32), bias = negative(i), row = load_row(scores_, i);
+    const View sum = k_.psum({kTile, kTile}, kF32), bias = negative(maxima_(all, ds(i, 1))),
+               row = load_row(scores_, i);
     k_.loop(wide_, [&](Index j) {
       const View e = k_.sbuf({kTile, kWide}, kF32), scaled = k_.sbuf({kTile, kWide}, kF32);
       k_.activation({.dst = e, .op = ActFn::exp, .data = row(all, ds(j * kWide, kWide)), .bias = bias});
@@ -146,24 +136,14 @@ class Spilled {
           {.dst = scaled, .data = e, .op0 = AluOp::multiply, .operand0 = inverse_(all, ds(i, 1))});
       for (std::int64_t s = 0; s < kGroup; ++s) {
         const View left = turn(scaled(all, ds(s * kTile, kTile)));
-        const View right = turn(tile_[2](all, ds((j * kGroup + s) * kTile, kTile)));
+        const View right = turn(v_tile_(all, ds((j * kGroup + s) * kTile, kTile)));
         k_.nc_matmul({.dst = sum, .stationary = left, .moving = right});
       }
     });
     store(sum, i);
   }
 
-  void store(const View& sum, const Index& i) {
-    const View result = k_.sbuf({kTile, kTile}, kBf16);
-    k_.tensor_copy({.dst = result, .src = sum});
-    move_.store(out_(ds(i * kTile, kTile), all), result);
-  }
-
-  Kernel& k_;
-  Mover move_;
-  std::int64_t n_, wide_, tiles_;
-  std::vector<View> tile_;
-  View out_, scores_, maxima_, sums_, inverse_;
+  View q_tile_, key_tile_, v_tile_, scores_, maxima_, sums_, inverse_;
 };
 
 }  // namespace

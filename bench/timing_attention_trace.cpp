@@ -1,28 +1,15 @@
 // Steps of a public optimisation trace of attention on trn1: three passes that compute the scores anew (steps
 // 3, 5 and 6), scores kept in SBUF (step 8), and scores computed twice (step 9).
-#include "bench/timing_common.h"
+#include "bench/timing_attention_step.h"
 
 namespace kiln::bench {
 using namespace isa;
 
 namespace {
 
-constexpr DType kF32 = DType::float32, kBf16 = DType::bfloat16;
-constexpr std::int64_t kTile = 128, kWide = 512, kGroup = kWide / kTile;
-
-class Passes {
+class Passes : AttentionStep {
  public:
-  Passes(Kernel& k, const Params& p)
-      : k_(k),
-        move_(k, p),
-        step_(p.number("step")),
-        n_(p.number("seq")),
-        wide_(n_ / kWide),
-        tiles_(n_ / kTile) {
-    q_ = k.input("q", {kTile, n_}, kBf16);
-    key_ = k.input("k", {kTile, n_}, kBf16);
-    v_ = k.input("v", {kTile, n_}, kBf16);
-    out_ = k.output("out", {n_, kTile}, kBf16);
+  Passes(Kernel& k, const Params& p) : AttentionStep(k, p), step_(p.number("step")) {
     q_tile_ = load(q_);
     key_tile_ = load(key_);
   }
@@ -48,11 +35,6 @@ class Passes {
   }
 
  private:
-  View load(const View& from) {
-    const View tile = k_.sbuf({kTile, n_}, kBf16);
-    move_.load(tile, from);
-    return tile;
-  }
   View column() { return k_.sbuf({kTile, 1}, kF32); }
   View scores(const Index& i, const Index& j) {
     const View sum = k_.psum({kTile, kWide}, kF32);
@@ -60,11 +42,6 @@ class Passes {
                   .stationary = q_tile_(all, ds(i * kTile, kTile)),
                   .moving = key_tile_(all, ds(j * kWide, kWide))});
     return sum;
-  }
-  View negative(const View& x) {
-    const View r = column();
-    k_.tensor_scalar({.dst = r, .data = x, .op0 = AluOp::multiply, .operand0 = -1.0});
-    return r;
   }
   void copy(const View& dst, const View& src, bool on_scalar) {
     if (on_scalar) {
@@ -128,12 +105,6 @@ class Passes {
     store(sum, i);
   }
 
-  void store(const View& sum, const Index& i) {
-    const View result = k_.sbuf({kTile, kTile}, kBf16);
-    k_.tensor_copy({.dst = result, .src = sum});
-    move_.store(out_(ds(i * kTile, kTile), all), result);
-  }
-
   void cached_tile(const View& turned, const Index& i) {
     const bool keeps = step_ == 8;
     const View cache = keeps ? k_.sbuf({kTile, wide_, kWide}, kBf16) : View();
@@ -165,10 +136,8 @@ class Passes {
     move_.store(out_(ds(i * kTile, kTile), all), result);
   }
 
-  Kernel& k_;
-  Mover move_;
-  std::int64_t step_, n_, wide_, tiles_;
-  View q_, key_, v_, out_, q_tile_, key_tile_;
+  std::int64_t step_;
+  View q_tile_, key_tile_;
 };
 
 }  // namespace

@@ -24,6 +24,10 @@ const KernelTable& convolution_kernels();
 const KernelTable& spilled_attention_kernels();
 const KernelTable& scan_kernels();
 
+inline constexpr DType kF32 = DType::float32, kBf16 = DType::bfloat16;
+// Partitions of a tile, float32 in a row of a PSUM bank, and tiles that lie side by side in one.
+inline constexpr std::int64_t kTile = 128, kWide = 512, kGroup = kWide / kTile;
+
 inline DType dtype_of(const Params& p) {
   return p.text("dtype", "bf16") == "fp32" ? DType::float32 : DType::bfloat16;
 }

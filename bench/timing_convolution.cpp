@@ -7,8 +7,7 @@ using namespace isa;
 
 namespace {
 
-constexpr DType kF32 = DType::float32;
-constexpr std::int64_t kTile = 128, kFilter = 3;
+constexpr std::int64_t kFilter = 3;
 
 // Filters of 3 x 3 as 9 products. rows=1: filters are transposed once, one row of the result at a time, its
 // input row loaded for each row of the filter. rows=2: two rows at a time, from a strip of four rows in SBUF,

@@ -6,8 +6,6 @@ using namespace isa;
 
 namespace {
 
-constexpr DType kF32 = DType::float32;
-
 // `count` instructions on different tiles; independent, or each reading what the one before wrote.
 struct Tiles {
   Tiles(Kernel& k, const Params& p)

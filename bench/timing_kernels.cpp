@@ -25,17 +25,16 @@ isa::Program timing_kernel(const std::string& name, const Params& params) {
 
 isa::View spread_row(isa::Kernel& k, const isa::View& ones, const isa::View& row) {
   using isa::all, isa::ds;
-  constexpr std::int64_t kBank = 512;
   const std::int64_t n = row.dim(1), rows = ones.dim(1);
   const auto spread = [&](std::int64_t at, std::int64_t part) {
     const isa::View bank = k.psum({rows, part}, DType::float32);
     k.nc_matmul({.dst = bank, .stationary = ones, .moving = row(all, ds(at, part))});
     return bank;
   };
-  if (n <= kBank) return spread(0, n);
+  if (n <= kWide) return spread(0, n);
   const isa::View out = k.sbuf({rows, n}, DType::float32);
-  for (std::int64_t at = 0; at < n; at += kBank) {
-    const std::int64_t part = std::min(kBank, n - at);
+  for (std::int64_t at = 0; at < n; at += kWide) {
+    const std::int64_t part = std::min(kWide, n - at);
     k.activation({.dst = out(all, ds(at, part)), .op = ActFn::copy, .data = spread(at, part)});
   }
   return out;

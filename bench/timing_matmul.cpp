@@ -9,9 +9,6 @@ using namespace isa;
 
 namespace {
 
-constexpr DType kF32 = DType::float32;
-constexpr std::int64_t kTile = 128, kWide = 512;
-
 struct Product {
   Product(Kernel& k, const Params& p)
       : m(p.number("m")), n(p.number("n")), depth(p.number("k")), dtype(dtype_of(p)), move(k, p) {

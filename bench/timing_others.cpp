@@ -6,9 +6,6 @@ using namespace isa;
 
 namespace {
 
-constexpr DType kF32 = DType::float32;
-constexpr std::int64_t kTile = 128;
-
 // `count` tiles of rows x columns: two loads, an addition, a store.
 void vector_add(Kernel& k, const Params& p) {
   const std::int64_t rows = p.number("rows", kTile), columns = p.number("columns", 1),

@@ -7,46 +7,84 @@ using namespace isa;
 
 namespace {
 
-constexpr DType kF32 = DType::float32;
-constexpr std::int64_t kTile = 128, kBank = 512;
-
-// The layer's three published versions: 1 loads delta and u for every state, 2 once per channel tile, 3 also
-// cuts the sequence into tiles. Rows of B and C are spread over the partitions by DMA.
-class Mamba {
- public:
-  Mamba(Kernel& k, const Params& p)
+// The layer's tensors, and the statements that all its versions consist of.
+class Layer {
+ protected:
+  Layer(Kernel& k, const Params& p)
       : k_(k),
         move_(k, p),
-        version_(p.number("version", 2)),
         seq_(p.number("seq")),
         channels_(p.number("channels")),
         states_(p.number("states", 16)),
-        piece_(version_ == 3 ? p.number("piece", 512) : seq_) {
-    delta_ = k.input("delta", {channels_, seq_}, kF32);
-    u_ = k.input("u", {channels_, seq_}, kF32);
-    a_ = k.input("A", {channels_, states_}, kF32);
-    b_ = k.input("B", {states_, seq_}, kF32);
-    c_ = k.input("C", {states_, seq_}, kF32);
-    out_ = k.output("output", {channels_, seq_}, kF32);
+        delta_(k.input("delta", {channels_, seq_}, kF32)),
+        u_(k.input("u", {channels_, seq_}, kF32)),
+        a_(k.input("A", {channels_, states_}, kF32)),
+        b_(k.input("B", {states_, seq_}, kF32)),
+        c_(k.input("C", {states_, seq_}, kF32)),
+        out_(k.output("output", {channels_, seq_}, kF32)),
+        ones_(k.sbuf({1, kTile}, kF32)) {
+    k.memset({.dst = ones_, .value = 1.0});
   }
 
+  View tile(std::int64_t columns) { return k_.sbuf({kTile, columns}, kF32); }
+  View load(const View& from, const Index& t) {
+    const View rows = tile(from.dim(1));
+    move_.load(rows, from(ds(t * kTile, kTile), all));
+    return rows;
+  }
+  // A row of B or C over all partitions.
+  View spread(const View& from, const Index& s, const Slice& part, std::int64_t columns) {
+    const View row = k_.sbuf({1, columns}, kF32);
+    move_.load(row, from(ds(s, 1), part));
+    return spread_row(k_, ones_, row);
+  }
+  View multiply(const View& x, const View& y) {
+    const View r = tile(x.dim(1));
+    k_.tensor_tensor({.dst = r, .data1 = x, .data2 = y, .op = AluOp::multiply});
+    return r;
+  }
+  void add(const View& sum, const View& x) {
+    k_.tensor_tensor({.dst = sum, .data1 = sum, .data2 = x, .op = AluOp::add});
+  }
+  void scan(const View& dst, const View& decay, const View& input, const Operand& initial) {
+    k_.tensor_tensor_scan({.dst = dst,
+                           .data0 = decay,
+                           .data1 = input,
+                           .initial = initial,
+                           .op0 = AluOp::multiply,
+                           .op1 = AluOp::add});
+  }
+
+  Kernel& k_;
+  Mover move_;
+  std::int64_t seq_, channels_, states_;
+  View delta_, u_, a_, b_, c_, out_, ones_;
+};
+
+// The three published versions: 1 loads delta and u for every state, 2 once per channel tile, 3 also cuts the
+// sequence into tiles. Rows of B and C are spread over the partitions by DMA.
+class Mamba : Layer {
+ public:
+  Mamba(Kernel& k, const Params& p)
+      : Layer(k, p),
+        version_(p.number("version", 2)),
+        piece_(version_ == 3 ? p.number("piece", 512) : seq_) {}
+
   void make() {
-    ones_ = k_.sbuf({1, kTile}, kF32);
-    k_.memset({.dst = ones_, .value = 1.0});
     k_.loop(channels_ / kTile, [&](Index t) {
-      const View sum = row();
+      const View sum = tile(seq_);
       k_.memset({.dst = sum, .value = 0.0});
       View delta, u;
       if (version_ > 1) {
-        delta = load_rows(delta_, t);
-        u = row();
-        k_.tensor_tensor({.dst = u, .data1 = delta, .data2 = load_rows(u_, t), .op = AluOp::multiply});
+        delta = load(delta_, t);
+        u = tile(seq_);
+        k_.tensor_tensor({.dst = u, .data1 = delta, .data2 = load(u_, t), .op = AluOp::multiply});
       }
       k_.loop(states_, [&](Index s) {
-        const View d = version_ > 1 ? delta : load_rows(delta_, t);
-        const View a = k_.sbuf({kTile, 1}, kF32);
+        const View d = version_ > 1 ? delta : load(delta_, t);
+        const View a = tile(1);
         move_.load(a, a_(ds(t * kTile, kTile), ds(s, 1)));
-        const View v = version_ > 1 ? u : load_rows(u_, t);
+        const View v = version_ > 1 ? u : load(u_, t);
         state(d, a, v, sum, s);
       });
       move_.store(out_(ds(t * kTile, kTile), all), sum);
@@ -54,79 +92,39 @@ class Mamba {
   }
 
  private:
-  View row() { return k_.sbuf({kTile, seq_}, kF32); }
-  View load_rows(const View& from, const Index& t) {
-    const View tile = row();
-    move_.load(tile, from(ds(t * kTile, kTile), all));
-    return tile;
-  }
-  View spread(const View& from, const Index& s, std::int64_t begin) {
-    const View tile = k_.sbuf({1, piece_}, kF32);
-    move_.load(tile, from(ds(s, 1), ds(begin, piece_)));
-    return spread_row(k_, ones_, tile);
-  }
-  View multiply(const View& x, const View& y) {
-    const View r = k_.sbuf({kTile, piece_}, kF32);
-    k_.tensor_tensor({.dst = r, .data1 = x, .data2 = y, .op = AluOp::multiply});
-    return r;
-  }
   void state(const View& delta, const View& a, const View& u, const View& sum, const Index& s) {
-    const View carry = k_.sbuf({kTile, 1}, kF32);
+    const View carry = tile(1);
     if (version_ == 3) k_.memset({.dst = carry, .value = 0.0});
     for (std::int64_t begin = 0; begin < seq_; begin += piece_) {
       const Slice part = ds(begin, piece_);
-      const View decay = k_.sbuf({kTile, piece_}, kF32), scan = k_.sbuf({kTile, piece_}, kF32);
+      const View decay = tile(piece_), states = tile(piece_);
       k_.activation({.dst = decay, .op = ActFn::exp, .data = delta(all, part), .scale = a});
       const View product = version_ > 1 ? u(all, part) : multiply(delta(all, part), u(all, part));
-      const View input = multiply(product, spread(b_, s, begin));
-      k_.tensor_tensor_scan({.dst = scan,
-                             .data0 = decay,
-                             .data1 = input,
-                             .initial = version_ == 3 ? Operand(carry) : Operand(0.0),
-                             .op0 = AluOp::multiply,
-                             .op1 = AluOp::add});
-      if (version_ == 3) k_.tensor_copy({.dst = carry, .src = scan(all, ds(piece_ - 1, 1))});
-      const View weighted = multiply(scan, spread(c_, s, begin));
-      k_.tensor_tensor({.dst = sum(all, part), .data1 = sum(all, part), .data2 = weighted, .op = AluOp::add});
+      const View input = multiply(product, spread(b_, s, part, piece_));
+      scan(states, decay, input, version_ == 3 ? Operand(carry) : Operand(0.0));
+      if (version_ == 3) k_.tensor_copy({.dst = carry, .src = states(all, ds(piece_ - 1, 1))});
+      add(sum(all, part), multiply(states, spread(c_, s, part, piece_)));
     }
   }
 
-  Kernel& k_;
-  Mover move_;
-  std::int64_t version_, seq_, channels_, states_, piece_;
-  View delta_, u_, a_, b_, c_, out_, ones_;
+  std::int64_t version_, piece_;
 };
 
 // Steps 5 and 6 of the trace: pieces of 512 outside, states inside, results added up in PSUM. Step 5 writes
 // the spread rows of B and C to SBUF, step 6 uses them where they are.
-class PiecewiseMamba {
+class PiecewiseMamba : Layer {
  public:
-  PiecewiseMamba(Kernel& k, const Params& p)
-      : k_(k),
-        move_(k, p),
-        step_(p.number("step")),
-        seq_(p.number("seq")),
-        channels_(p.number("channels")),
-        states_(p.number("states", 16)) {
-    delta_ = k.input("delta", {channels_, seq_}, kF32);
-    u_ = k.input("u", {channels_, seq_}, kF32);
-    a_ = k.input("A", {channels_, states_}, kF32);
-    b_ = k.input("B", {states_, seq_}, kF32);
-    c_ = k.input("C", {states_, seq_}, kF32);
-    out_ = k.output("output", {channels_, seq_}, kF32);
-  }
+  PiecewiseMamba(Kernel& k, const Params& p) : Layer(k, p), step_(p.number("step")) {}
 
   void make() {
-    ones_ = k_.sbuf({1, kTile}, kF32);
-    k_.memset({.dst = ones_, .value = 1.0});
     k_.loop(channels_ / kTile, [&](Index t) {
-      const View delta = load(delta_, t, seq_), u = load(u_, t, seq_), a = load(a_, t, states_);
-      const View product = k_.sbuf({kTile, seq_}, kF32), carry = k_.sbuf({kTile, states_}, kF32);
+      const View delta = load(delta_, t), u = load(u_, t), a = load(a_, t);
+      const View product = tile(seq_), carry = tile(states_);
       k_.tensor_tensor({.dst = product, .data1 = delta, .data2 = u, .op = AluOp::multiply});
       k_.memset({.dst = carry, .value = 0.0});
-      k_.loop(seq_ / kBank, [&](Index i) {
-        const Slice part = ds(i * kBank, kBank);
-        const View sum = k_.psum({kTile, kBank}, kF32), result = k_.sbuf({kTile, kBank}, kF32);
+      k_.loop(seq_ / kWide, [&](Index i) {
+        const Slice part = ds(i * kWide, kWide);
+        const View sum = k_.psum({kTile, kWide}, kF32), result = tile(kWide);
         k_.memset({.dst = sum, .value = 0.0});
         k_.loop(states_, [&](Index s) {
           state(delta(all, part), product(all, part), a(all, ds(s, 1)), carry(all, ds(s, 1)), sum, s, part);
@@ -138,45 +136,23 @@ class PiecewiseMamba {
   }
 
  private:
-  View load(const View& from, const Index& t, std::int64_t n) {
-    const View tile = k_.sbuf({kTile, n}, kF32);
-    move_.load(tile, from(ds(t * kTile, kTile), all));
-    return tile;
-  }
-  View spread(const View& from, const Index& s, const Slice& part) {
-    const View row = k_.sbuf({1, kBank}, kF32);
-    move_.load(row, from(ds(s, 1), part));
-    const View bank = spread_row(k_, ones_, row);
+  View spread_piece(const View& from, const Index& s, const Slice& part) {
+    const View bank = spread(from, s, part, kWide);
     if (step_ == 6) return bank;
-    const View tile = k_.sbuf({kTile, kBank}, kF32);
-    k_.activation({.dst = tile, .op = ActFn::copy, .data = bank});
-    return tile;
-  }
-  View multiply(const View& x, const View& y) {
-    const View r = k_.sbuf({kTile, kBank}, kF32);
-    k_.tensor_tensor({.dst = r, .data1 = x, .data2 = y, .op = AluOp::multiply});
-    return r;
+    const View copy = tile(kWide);
+    k_.activation({.dst = copy, .op = ActFn::copy, .data = bank});
+    return copy;
   }
   void state(const View& delta, const View& product, const View& a, const View& carry, const View& sum,
              const Index& s, const Slice& part) {
-    const View decay = k_.sbuf({kTile, kBank}, kF32), scan = k_.sbuf({kTile, kBank}, kF32);
+    const View decay = tile(kWide), states = tile(kWide);
     k_.activation({.dst = decay, .op = ActFn::exp, .data = delta, .scale = a});
-    const View input = multiply(product, spread(b_, s, part));
-    k_.tensor_tensor_scan({.dst = scan,
-                           .data0 = decay,
-                           .data1 = input,
-                           .initial = carry,
-                           .op0 = AluOp::multiply,
-                           .op1 = AluOp::add});
-    k_.tensor_copy({.dst = carry, .src = scan(all, ds(kBank - 1, 1))});
-    const View weighted = multiply(scan, spread(c_, s, part));
-    k_.tensor_tensor({.dst = sum, .data1 = sum, .data2 = weighted, .op = AluOp::add});
+    scan(states, decay, multiply(product, spread_piece(b_, s, part)), carry);
+    k_.tensor_copy({.dst = carry, .src = states(all, ds(kWide - 1, 1))});
+    add(sum, multiply(states, spread_piece(c_, s, part)));
   }
 
-  Kernel& k_;
-  Mover move_;
-  std::int64_t step_, seq_, channels_, states_;
-  View delta_, u_, a_, b_, c_, out_, ones_;
+  std::int64_t step_;
 };
 
 // The library's scan of one tile of channels: the state goes through HBM, rows of B and C are spread by

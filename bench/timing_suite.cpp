@@ -9,8 +9,7 @@ using namespace isa;
 
 namespace {
 
-constexpr DType kF32 = DType::float32;
-constexpr std::int64_t kTile = 128, kWide = 512, kBlock = 1024;
+constexpr std::int64_t kBlock = 1024;
 
 // PSUM is emptied by the scalar engine, as the published shares of the engines show.
 void empty(Kernel& k, const View& dst, const View& src) {

@@ -7,9 +7,7 @@ using namespace isa;
 
 namespace {
 
-constexpr DType kF32 = DType::float32;
-constexpr std::int64_t kTile = 128, kWide = 512, kBlock = 1024, kSteps = kBlock / kTile,
-                       kGroup = kWide / kTile;
+constexpr std::int64_t kBlock = 1024, kSteps = kBlock / kTile, kGroup = kWide / kTile;
 
 class Spills {
  protected:
