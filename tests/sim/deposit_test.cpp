@@ -6,12 +6,6 @@
 namespace kiln::sim {
 namespace {
 
-using isa::all;
-using isa::ds;
-using isa::Index;
-using isa::Kernel;
-using isa::View;
-
 constexpr std::int64_t kColumns = 512, kTile = 128 * kColumns;
 const RunOptions kWays[] = {{.threads = 1}, {.threads = 4}, {.threads = 1, .plain = true}};
 

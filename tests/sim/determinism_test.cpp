@@ -5,12 +5,6 @@
 namespace kiln::sim {
 namespace {
 
-using isa::all;
-using isa::ds;
-using isa::Index;
-using isa::Kernel;
-using isa::View;
-
 constexpr std::int64_t kColumns = 256;  // 128 x 256 elements: enough for a task of its own
 constexpr DType kDTypes[] = {DType::float32, DType::bfloat16, DType::float16};
 

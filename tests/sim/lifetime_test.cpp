@@ -8,12 +8,6 @@
 namespace kiln::sim {
 namespace {
 
-using isa::all;
-using isa::ds;
-using isa::Index;
-using isa::Kernel;
-using isa::View;
-
 // The most memory that this process has had so far.
 std::int64_t peak_bytes() {
   rusage usage;

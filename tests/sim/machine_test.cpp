@@ -5,14 +5,6 @@
 namespace kiln::sim {
 namespace {
 
-using isa::all;
-using isa::ds;
-using isa::Index;
-using isa::Kernel;
-using isa::View;
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 TEST(Machine, IterationsOverlapWithoutMixingTheirTiles) {
   constexpr std::int64_t kSteps = 40, kColumns = 512;
   Kernel k("rename");

@@ -14,12 +14,17 @@
 
 namespace kiln::sim {
 
+using isa::all;
+using isa::ds;
+using isa::Index;
+using isa::Kernel;
+using isa::View;
 using Floats = std::vector<float>;
 
 // A finished kernel with its arrays: inputs as given, all other bytes 0xA5.
 class KernelRun {
  public:
-  explicit KernelRun(isa::Kernel& kernel) : program(kernel.finish()) {
+  explicit KernelRun(Kernel& kernel) : program(kernel.finish()) {
     const check::Report report = check::check_program(program, arch(program.target));
     EXPECT_TRUE(report.ok()) << to_text(report.diagnostics);
     for (const isa::Tensor& t : program.tensors) {
@@ -67,6 +72,10 @@ inline Floats counting(std::int64_t n, float scale = 1) {
   Floats values(n);
   for (std::int64_t i = 0; i < n; ++i) values[i] = static_cast<float>(i % 251) * scale;
   return values;
+}
+
+inline bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
 }
 
 }  // namespace kiln::sim

@@ -6,13 +6,6 @@
 namespace kiln::sim {
 namespace {
 
-using isa::all;
-using isa::ds;
-using isa::Kernel;
-using isa::View;
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 // One instruction or more between a tile that is partly written and an output.
 struct Flow {
   const char* name;
