@@ -18,11 +18,6 @@ constexpr std::int64_t scale_row(std::int64_t k) {
 // Rows that a scale view needs for data of this many partitions.
 constexpr std::int64_t scale_rows_for(std::int64_t partitions) { return scale_row(partitions - 1) + 1; }
 
-// Whether a row of a scale view holds a scale for data of this many partitions; the others are padding.
-constexpr bool is_scale_row(std::int64_t row, std::int64_t partitions) {
-  return row % kQuadrant < kQuadrant / kScaleRows && row < scale_rows_for(partitions);
-}
-
 // The first partition of an operand, as far as it is known: its tensor's address and its slice.
 inline std::int64_t first_partition(const InstView& v, int param) {
   const auto& address = v.tensor(param).address;

@@ -92,7 +92,7 @@ void run(Run& r) {
   }
 }
 
-// A group's scale and elements depend on the whole group; other rows of dst_scale stay as they are.
+// A group's scale and elements depend on the whole group; other rows of dst_scale stay as they are: padding.
 void track(Track& t) {
   const std::vector<Shadow> in = t.read(src);
   const std::int64_t rows = t.partitions(src), columns = t.free_size(dst);
@@ -109,6 +109,8 @@ void track(Track& t) {
     out[i] = scales[scale_row(i / columns) * columns + i % columns];
   t.write(dst, out);
   t.write_where(dst_scale, scales, written);
+  for (std::uint8_t& w : written) w = !w;
+  t.mark_padding(dst_scale, written);
 }
 
 Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q.free_size(src)), 4)}; }

@@ -46,6 +46,9 @@ class Track : public InstView {
   // The same for the elements where `where` is nonzero; the others stay as they are.
   virtual void write_where(int param, const std::vector<Shadow>& shadow,
                            const std::vector<std::uint8_t>& where) = 0;
+  // Elements of an output that mean nothing, where `where` is nonzero: what was never written of them may be
+  // carried along by copies.
+  virtual void mark_padding(int param, const std::vector<std::uint8_t>& where) = 0;
   // Per row of a tile (of a list: tile after tile): 1 where an address out of bounds makes the instruction
   // leave the row out (oob_mode skip). Empty when every row takes part.
   virtual std::vector<std::uint8_t> skipped_rows(int param) = 0;

@@ -331,7 +331,6 @@ void Core::execute(const Instruction& inst) {
   if (needs_tracking()) {
     track.check_sinks();
     semantics.track(track);
-    track.mark_padding();
   }
   run.inputs_written = !track.saw_unwritten;
   run.psum_mode = track.psum_mode;

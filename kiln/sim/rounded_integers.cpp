@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "kiln/isa/print.h"
 #include "kiln/sim/rules.h"
@@ -37,6 +38,18 @@ struct Look {
   std::optional<Rounded> found = {};
 };
 thread_local Look* look = nullptr;
+
+// The kernels of this thread look here until the end of the scope.
+class LookHere {
+ public:
+  explicit LookHere(Look& here) : before_(std::exchange(look, &here)) {}
+  ~LookHere() { look = before_; }
+  LookHere(const LookHere&) = delete;
+  LookHere& operator=(const LookHere&) = delete;
+
+ private:
+  Look* before_;
+};
 
 template <class Integer>
 void look_at(const Integer* x, std::ptrdiff_t stride, std::size_t n, const float* became) {
@@ -242,8 +255,10 @@ void compute(Run& run) {
   if (run.k.load != load) return values(run);
   const bool plain = &run.k == &looking(plain_kernels());
   Look here{plain ? plain_kernels() : fast_kernels(), integers_of(run).come_of_integers()};
-  look = &here;
-  values(run);
+  {
+    const LookHere scope(here);
+    values(run);
+  }
   if (here.found && run.inputs_written && run.warnings)
     run.warnings->add(run.sequence, &run.inst(), kNumber, [&] { return warning(run, *here.found); });
 }

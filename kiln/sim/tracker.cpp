@@ -4,7 +4,6 @@
 
 #include "kiln/isa/check.h"
 #include "kiln/isa/engine_state.h"
-#include "kiln/isa/mx.h"
 #include "kiln/isa/print.h"
 #include "kiln/sim/checks.h"
 #include "kiln/sim/rules.h"
@@ -170,6 +169,19 @@ void Tracker::write_where(int param, const std::vector<Shadow>& shadow,
   });
 }
 
+void Tracker::mark_padding(int param, const std::vector<std::uint8_t>& where) {
+  const TrackedOperand& o = operand(param);
+  if (o.storage->shadow.is_uniform(0)) return;
+  const std::int64_t size = o.tile.element_bytes();
+  for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t at = byte + i * size;
+      const Shadow s = where[first + i] ? o.storage->shadow.at(at) : Shadow{0};
+      if (s) o.storage->shadow.fill(at, at + size, origins_.padding_of(s));
+    }
+  });
+}
+
 std::vector<std::uint8_t> Tracker::skipped_rows(int param) {
   std::vector<std::uint8_t> out;
   bool any = false;
@@ -263,22 +275,6 @@ void Tracker::fail(int number, std::string found) {
 void Tracker::warn(int number, std::string found) {
   warnings_.add(sequence, &inst_, number,
                 [&] { return isa::rule_diagnostic(*this, arch(), number, Severity::warning, found, {}); });
-}
-
-void Tracker::mark_padding() {
-  using namespace isa::args::quantize_mx;
-  if (inst().opcode != isa::Opcode::quantize_mx) return;
-  const TrackedOperand& o = operand(dst_scale);
-  if (o.storage->shadow.is_uniform(0)) return;
-  const std::int64_t data_rows = partitions(src), columns = o.tile.free_size, size = o.tile.element_bytes();
-  for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::int64_t row = (first + i) / columns, at = byte + i * size;
-      if (isa::is_scale_row(row, data_rows)) continue;
-      if (const Shadow s = o.storage->shadow.at(at))
-        o.storage->shadow.fill(at, at + size, origins_.padding_of(s));
-    }
-  });
 }
 
 Diagnostic unwritten_diagnostic(const Origins& origins, Shadow shadow, const char* code,

@@ -93,6 +93,7 @@ class Tracker final : public isa::Track {
   void write_clean(int param) override;
   void write_where(int param, const std::vector<isa::Shadow>& shadow,
                    const std::vector<std::uint8_t>& where) override;
+  void mark_padding(int param, const std::vector<std::uint8_t>& where) override;
   std::vector<std::uint8_t> skipped_rows(int param) override;
   void check_offsets(int param, std::int64_t group, std::int64_t count) override;
   std::vector<std::uint32_t> bits(int param) override;
@@ -103,9 +104,6 @@ class Tracker final : public isa::Track {
   isa::TrackedLane* lanes(unsigned state_bit, int param) override;
   [[noreturn]] void fail(int number, std::string found) override;
   void warn(int number, std::string found) override;
-
-  // Unwritten rows of a scale tile that hold no scale are padding now.
-  void mark_padding();
 
   // An index, predicate or register source must not hold bytes that were never written.
   void check_sinks();
