@@ -17,7 +17,8 @@ def row(*cells):
 
 def plain(text):
     """A template for readers."""
-    return re.sub(r"\{\w+\}", "…", text.replace("{{", "{").replace("}}", "}").replace("{captured}", ""))
+    shown = {"{{": "{", "}}": "}", "{captured}": ""}
+    return re.sub(r"\{\{|\}\}|\{\w+\}", lambda found: shown.get(found[0], "…"), text)
 
 
 def rule_table():
