@@ -5,7 +5,8 @@ import signal
 import sys
 
 # Commands that take a kernel in Python, and the module that has `main(words)` for each.
-_FOR_PYTHON = {"check": "kiln._check_command", "run": "kiln._run_command", "time": "kiln._time_command"}
+_FOR_PYTHON = {"check": "kiln._check_command", "run": "kiln._run_command", "time": "kiln._time_command",
+               "profile": "kiln._time_command"}
 
 _OUR_LABELS = ("language.", "nki.")  # rules that only the package knows
 

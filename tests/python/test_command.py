@@ -88,8 +88,11 @@ def test_the_program_hands_python_files_over(script):
     assert (done.returncode, done.stdout) == (7, "['exit'] 64.0\n"), done.stderr
     done = script("check", "script.py", command=[NATIVE])
     assert done.returncode == 0 and "scale for trn3: ok" in done.stdout
+    for command in ["time", "profile"]:
+        done = script(command, "script.py", command=[NATIVE])
+        assert done.returncode == 0 and done.stdout.startswith("scale for trn3: "), done.stderr
     done = script("run", "script.py", command=[NATIVE], KILN_PYTHON="no-such-python")
-    assert done.returncode == 2 and "pip install ." in done.stderr
+    assert done.returncode == 2 and "pip install ." in done.stderr and "No such file" in done.stderr
 
 
 def test_exit_codes_and_tracebacks(script):
