@@ -10,7 +10,7 @@ _kiln.set_package_folder(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 from kiln import _errors  # noqa: E402,F401
 from kiln.nki import dtype  # noqa: E402
 from kiln.nki._kernel import Kernel, cpu_simulate, jit, simulate  # noqa: E402
-from kiln.nki._simulate import NkiWarning  # noqa: E402
+from kiln.nki._warnings import NkiWarning  # noqa: E402
 from kiln.nki import _old_calls, _removed, collectives, isa, language, typing  # noqa: E402
 from kiln.nki._version import api_version, use_environment  # noqa: E402
 

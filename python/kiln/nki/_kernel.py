@@ -7,6 +7,7 @@ import warnings
 from kiln import _kiln, _traceback
 from kiln._errors import refuse
 from kiln.nki import _simulate
+from kiln.nki._warnings import NkiWarning
 
 _LEGACY = ("mode", "debug_kernel", "show_compiler_tb", "experimental_flags")
 
@@ -64,7 +65,7 @@ def jit(fn=None, **kwargs):
     for name in kwargs:
         if name not in _LEGACY:
             raise TypeError(f"nki.jit() got an unexpected keyword argument {name!r}")
-        warnings.warn(f"nki.jit ignores {name}=", _simulate.NkiWarning, stacklevel=2)
+        warnings.warn(f"nki.jit ignores {name}=", NkiWarning, stacklevel=2)
     if fn is None:
         return jit
     if not callable(fn):

@@ -1,7 +1,6 @@
 """nki.simulate: trace, check, run; arrays in, arrays out."""
 
 import os
-import warnings
 
 import numpy as np
 
@@ -9,10 +8,7 @@ from kiln import _inside, _kiln
 from kiln._errors import refuse
 from kiln.nki import _arrays, _env
 from kiln.nki._trace import NkiTensor, TracedKernel, leaves
-
-
-class NkiWarning(UserWarning):
-    """Something that runs, and that the manual advises against or leaves open."""
+from kiln.nki._warnings import warn_at
 
 
 def trace_cores(function, lnc, args, kwargs, schedule=()):
@@ -34,7 +30,7 @@ def check_all(programs):
 def warn(diagnostics):
     """Warns of each rule once per line: a loop in Python makes an instruction of every pass."""
     for d in {(d.code, d.loc.file, d.loc.line): d for d in reversed(diagnostics)}.values():
-        warnings.warn_explicit(str(d).rstrip(), NkiWarning, d.loc.file or "<kernel>", max(d.loc.line, 1))
+        warn_at(d.loc, str(d).rstrip())
 
 
 def run(function, lnc, args, kwargs, schedule=()):

@@ -1,10 +1,8 @@
 """The rules that nki.language itself has; those of the instructions are checked where they are issued."""
 
-import warnings
-
 from kiln import _kiln
 from kiln._errors import refuse
-from kiln.nki._simulate import NkiWarning
+from kiln.nki._warnings import warn_at
 
 TILE = ("nki.R27", "operands of nl functions are tiles in SBUF or PSUM")
 SHAPES = ("nki.R28", "operands have equal shapes, or one of them is a number or a (P, 1) tile")
@@ -19,9 +17,7 @@ PORTABLE = ("nki.R34", "kernels use what compiles for the device")
 def warn_not_portable(found, help):
     """Warns at the user's line about something that runs here and that the device's compiler refuses."""
     code, rule = PORTABLE
-    loc = _kiln.current_location()
-    text = f"warning[{code}]: {found}\n  = rule: {rule}\n  = help: {help}"
-    warnings.warn_explicit(text, NkiWarning, loc.file or "<kernel>", max(loc.line, 1))
+    warn_at(_kiln.current_location(), f"warning[{code}]: {found}\n  = rule: {rule}\n  = help: {help}")
 
 
 __all__ = ["AXES", "DTYPES", "HBM", "LAYOUT", "NUMBER", "PORTABLE", "SHAPES", "TILE", "refuse", "warn_not_portable"]

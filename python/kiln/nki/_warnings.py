@@ -1,0 +1,16 @@
+"""What runs and is worth a word: warnings at the user's line, by default once per line and process."""
+
+import warnings
+
+
+class NkiWarning(UserWarning):
+    """Something that runs, and that the manual advises against or leaves open."""
+
+
+_shown = {}  # by file: what Python's filters remember
+
+
+def warn_at(loc, text):
+    """Warns of `text` at a place in the user's source; Python's filters decide whether it is shown again."""
+    file = loc.file or "<kernel>"
+    warnings.warn_explicit(text, NkiWarning, file, max(loc.line, 1), registry=_shown.setdefault(file, {}))
