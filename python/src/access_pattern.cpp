@@ -1,7 +1,6 @@
 // t.ap: an explicit pattern over the storage, with an offset that may be known at run time only.
 #include <fmt/format.h>
 
-#include "python/src/convert.h"
 #include "python/src/tensor.h"
 
 namespace kiln::python {
@@ -36,7 +35,7 @@ std::int64_t on_rows_of_storage(const View& v, std::vector<isa::Dim>& pattern, s
 }  // namespace
 
 Tensor ap(const Tensor& t, nb::handle pattern, nb::handle offset, nb::handle scalar_offset,
-          nb::handle vector_offset, std::int64_t indirect_dim, nb::handle dtype) {
+          nb::handle vector_offset, IntArg indirect_dim, nb::handle dtype) {
   const View& v = t.view;
   const DType as = dtype.is_none() ? v.dtype() : to_dtype(dtype);
   const std::int64_t from = size_bytes(v.dtype()), to = size_bytes(as);

@@ -55,9 +55,9 @@ std::optional<std::int64_t> as_int(nb::handle value) {
   PyObject* p = value.ptr();
   if (PyLong_Check(p)) {
     if (PyBool_Check(p)) return std::nullopt;
-    const std::int64_t v = PyLong_AsLongLong(p);
-    if (v == -1 && PyErr_Occurred()) throw nb::python_error();
-    return v;
+    int overflow = 0;
+    const std::int64_t v = PyLong_AsLongLongAndOverflow(p, &overflow);
+    return overflow ? std::nullopt : std::optional(v);
   }
   if (PyFloat_Check(p) || !PyIndex_Check(p)) return std::nullopt;
   nb::object index = nb::steal(PyNumber_Index(p));
@@ -66,6 +66,11 @@ std::optional<std::int64_t> as_int(nb::handle value) {
     return std::nullopt;
   }
   return as_int(index);
+}
+
+std::string too_large(nb::handle value) {
+  if (!PyLong_Check(value.ptr()) || PyBool_Check(value.ptr()) || as_int(value)) return "";
+  return fmt::format("is an int of {} bits", nb::cast<std::int64_t>(value.attr("bit_length")()));
 }
 
 std::optional<double> as_real(nb::handle value) {
@@ -84,6 +89,9 @@ std::optional<double> as_real(nb::handle value) {
 
 std::int64_t to_int(nb::handle value, const char* what) {
   if (const auto i = as_int(value)) return *i;
+  if (const std::string large = too_large(value); !large.empty())
+    refuse("nki.R9", fmt::format("{} {}", what, large), "pass a smaller int", Category::invalid,
+           kAllowedInts);
   refuse("nki.R9", fmt::format("{} is a {}", what, kind_of(value)),
          nb::isinstance<Register>(value) || nb::isinstance<Tensor>(value)
              ? "a value on the device cannot size a tile: use .ap(scalar_offset=...) or .select(dim, reg)"
@@ -92,7 +100,7 @@ std::int64_t to_int(nb::handle value, const char* what) {
 
 isa::Shape to_shape(nb::handle value, const char* what) {
   isa::Shape shape;
-  if (const auto one = as_int(value)) return {*one};
+  if (as_int(value) || !too_large(value).empty()) return {to_int(value, what)};
   if (!nb::isinstance<nb::sequence>(value) || nb::isinstance<nb::str>(value))
     refuse("nki.R9", fmt::format("{} is a {}", what, kind_of(value)), "pass a tuple of ints");
   for (nb::handle item : value) shape.push_back(to_int(item, what));

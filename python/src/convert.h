@@ -22,11 +22,21 @@ nb::object dtype_object(DType dtype);
 Memory to_memory(nb::handle value);
 nb::object memory_object(Memory memory);
 
-// An int (also of NumPy), or nothing. bool is no int here.
+// An int (also of NumPy) of at most 64 bits, or nothing. bool is no int here.
 std::optional<std::int64_t> as_int(nb::handle value);
+// "is an int of 71 bits" for an int that 64 bits do not hold, and what is allowed instead; else empty.
+std::string too_large(nb::handle value);
+inline constexpr const char* kAllowedInts = "ints from -2^63 to 2^63 - 1";
 std::optional<double> as_real(nb::handle value);
 std::int64_t to_int(nb::handle value, const char* what);
 isa::Shape to_shape(nb::handle value, const char* what);
+
+// A parameter that Python's signatures show as an int. `to_int` converts it, so that what is none is refused
+// as elsewhere.
+struct IntArg {
+  nb::handle value;
+};
+inline std::int64_t to_int(IntArg arg, const char* what) { return to_int(arg.value, what); }
 
 isa::IntOrReg to_int_or_reg(Trace& trace, nb::handle value);
 
@@ -36,3 +46,12 @@ PyObject* enum_class(isa::AttrType type);
 void bind_convert(nb::module_& m);
 
 }  // namespace kiln::python
+
+template <>
+struct nanobind::detail::type_caster<kiln::python::IntArg> {
+  NB_TYPE_CASTER(kiln::python::IntArg, const_name("int"))
+  bool from_python(handle source, std::uint8_t, cleanup_list*) noexcept {
+    value.value = source;
+    return true;
+  }
+};

@@ -25,16 +25,19 @@ Diagnostic make_diagnostic(const std::string& category, std::string code, std::s
 
 }  // namespace
 
-void refuse(const char* code, std::string found, std::string help, Category category) {
-  refuse_by(code, std::string(nki_rule(code)), std::move(found), std::move(help), category);
+void refuse(const char* code, std::string found, std::string help, Category category, std::string allowed) {
+  refuse_by(code, std::string(nki_rule(code)), std::move(found), std::move(help), category,
+            std::move(allowed));
 }
 
-void refuse_by(const char* code, std::string rule, std::string found, std::string help, Category category) {
+void refuse_by(const char* code, std::string rule, std::string found, std::string help, Category category,
+               std::string allowed) {
   Diagnostic d;
   d.category = category;
   d.code = code;
   d.rule = std::move(rule);
   d.found = std::move(found);
+  d.allowed = std::move(allowed);
   d.help = std::move(help);
   throw Error(std::move(d));
 }

@@ -1,7 +1,6 @@
 // t[...], select and slice: ints, slices, nl.ds, an ellipsis, and addresses that are known at run time.
 #include <fmt/format.h>
 
-#include "python/src/convert.h"
 #include "python/src/tensor.h"
 
 namespace kiln::python {
@@ -52,7 +51,7 @@ isa::Slice to_slice(nb::handle slice, std::int64_t size, int dim) {
   if (start < 0 || start >= stop || stop > size)
     bad_index(fmt::format("slice {}:{} of dimension {}, which has {} elements", start, stop, dim, size),
               "slices are not empty and stay inside the dimension; there is no clipping as in NumPy");
-  return {start, (stop - start + step - 1) / step, step};
+  return {start, (stop - start - 1) / step + 1, step};
 }
 
 struct Indexing {
@@ -86,10 +85,10 @@ void add_index(Indexing& out, const View& v, nb::handle item) {
     }
     out.slices.push_back(out.dynamic_size ? isa::Slice(0, *out.dynamic_size)
                                           : isa::Slice(isa::Slice::Kind::whole));
-  } else if (const auto i = as_int(item)) {
-    const std::int64_t at = *i < 0 ? *i + size : *i;
+  } else if (as_int(item) || !too_large(item).empty()) {
+    const std::int64_t i = to_int(item, "an index"), at = i < 0 ? i + size : i;
     if (at < 0 || at >= size)
-      bad_index(fmt::format("index {} of dimension {}, which has {} elements", *i, dim, size),
+      bad_index(fmt::format("index {} of dimension {}, which has {} elements", i, dim, size),
                 "indices stay inside the dimension");
     out.slices.push_back(isa::Slice(at));
   } else {
@@ -146,7 +145,7 @@ Tensor get_item(const Tensor& t, nb::handle key) {
   return with(t, select_dynamic(narrowed, dim, index.dynamic));
 }
 
-Tensor select(const Tensor& t, std::int64_t dim, nb::handle index) {
+Tensor select(const Tensor& t, IntArg dim, nb::handle index) {
   const int d = to_dim(t, dim);
   if (nb::isinstance<Register>(index) || nb::isinstance<Tensor>(index))
     return with(t, select_dynamic(t, d, index));
@@ -154,19 +153,19 @@ Tensor select(const Tensor& t, std::int64_t dim, nb::handle index) {
   return with(t, t.view.select(d, i));
 }
 
-Tensor slice(const Tensor& t, std::int64_t dim, nb::handle start, nb::handle end, nb::handle step) {
+Tensor slice(const Tensor& t, IntArg dim, nb::handle start, nb::handle end, nb::handle step) {
   const int d = to_dim(t, dim);
   const std::int64_t a = to_int(start, "start"), b = to_int(end, "end"), s = to_int(step, "step");
   if (a < 0 || a >= b || b > t.view.dim(d) || s < 1)
     bad_index(fmt::format("slice {}:{}:{} of dimension {}, which has {} elements", a, b, s, d, t.view.dim(d)),
               "0 <= start < end <= size and step >= 1");
-  return with(t, t.view.slice(d, a, (b - a + s - 1) / s, s));
+  return with(t, t.view.slice(d, a, (b - a - 1) / s + 1, s));
 }
 
 void bind_dynamic_slice(nb::module_& m) {
   nb::class_<DynamicSlice>(m, "DynamicSlice")
-      .def("__init__", [](DynamicSlice* s, nb::object start, std::int64_t size) {
-        new (s) DynamicSlice{std::move(start), size};
+      .def("__init__", [](DynamicSlice* s, nb::object start, IntArg size) {
+        new (s) DynamicSlice{std::move(start), to_int(size, "the size of nl.ds")};
       });
 }
 

@@ -41,13 +41,18 @@ std::string hint(const char* kind, const Function& f, std::string_view parameter
   return text.is_none() ? otherwise : nb::cast<std::string>(text);
 }
 
-[[noreturn]] void bad_call(const Function& f, std::string found, std::string help) {
+[[noreturn]] void bad_call(const Function& f, std::string found, std::string help, std::string allowed = {}) {
   refuse_by("nki.R10", fmt::format("the call fits the signature {}", signature(info(f.opcode))),
-            std::move(found), std::move(help));
+            std::move(found), std::move(help), Category::invalid, std::move(allowed));
 }
 
 [[noreturn]] void bad_argument(const Function& f, const ParamInfo& param, nb::handle value,
                                std::string help) {
+  if (const std::string large = too_large(value); !large.empty())
+    bad_call(f, fmt::format("`{}` of nisa.{} {}", param.name, f.name, large),
+             param.is_tile() || param.type == AttrType::Number ? "pass a float, or a smaller int"
+                                                               : "pass a smaller int",
+             kAllowedInts);
   bad_call(f,
            fmt::format("`{}` of nisa.{} is {} `{}`", param.name, f.name,
                        nb::isinstance<nb::str>(value) ? "the string" : "a",
@@ -67,8 +72,10 @@ const Tensor& tile_of(const Function& f, const ParamInfo& param, Trace& trace, n
   return tensor;
 }
 
+// An int stays one: rules about integers speak of it.
 bool push_number(isa::Kernel& k, nb::handle value) {
   if (const auto i = as_int(value)) return k.push(*i), true;
+  if (!too_large(value).empty()) return false;
   if (PyBool_Check(value.ptr())) return k.push(std::int64_t{value.is(Py_True)}), true;
   if (const auto r = as_real(value)) return k.push(*r), true;
   return false;

@@ -112,9 +112,7 @@ nb::dict instructions_by_engine(const isa::Program& program) {
   return out;
 }
 
-}  // namespace
-
-void bind_program(nb::module_& m) {
+void bind_run_report(nb::module_& m) {
   nb::class_<sim::RunReport>(m, "RunReport")
       .def_ro("warnings", &sim::RunReport::warnings)
       .def_ro("instructions", &sim::RunReport::instructions)
@@ -134,6 +132,9 @@ void bind_program(nb::module_& m) {
         }
         return out;
       });
+}
+
+void bind_check_report(nb::module_& m) {
   nb::class_<check::Report>(m, "CheckReport")
       .def_ro("diagnostics", &check::Report::diagnostics)
       .def_ro("left_out", &check::Report::left_out)
@@ -147,6 +148,22 @@ void bind_program(nb::module_& m) {
         }
         if (!errors.empty()) throw Error(std::move(errors));
       });
+}
+
+void save(const isa::Program& p, nb::handle path) {
+  const auto name = nb::cast<std::string>(nb::str(nb::module_::import_("os").attr("fspath")(path)));
+  write_atomically(name, print(p, {.locations = true}));
+}
+
+check::Report check_with(const isa::Program& p, int reserved_psum_banks) {
+  nb::gil_scoped_release released;
+  Arch arch = kiln::arch(p.target);
+  arch.psum_banks -= reserved_psum_banks;
+  arch.psum_partition_bytes -= reserved_psum_banks * arch.psum_bank_bytes;
+  return check::check_program(p, arch);
+}
+
+void bind_program_class(nb::module_& m) {
   nb::class_<isa::Program>(m, "Program",
                            "Tensors, instructions and loops of one core: what Kiln checks, runs and times.")
       .def_ro("name", &isa::Program::name)
@@ -166,28 +183,21 @@ void bind_program(nb::module_& m) {
                    })
       .def_prop_ro("instruction_count", [](const isa::Program& p) { return p.instructions.size(); })
       .def_prop_ro("instructions_by_engine", &instructions_by_engine)
-      .def(
-          "save",
-          [](const isa::Program& p, nb::handle path) {
-            const auto name = nb::cast<std::string>(nb::str(nb::module_::import_("os").attr("fspath")(path)));
-            write_atomically(name, print(p, {.locations = true}));
-          },
-          nb::arg("path"),
-          "Writes the program as text; `kiln check`, `kiln run` and `kiln time` take the file.")
-      .def(
-          "check",
-          [](const isa::Program& p, int reserved_psum_banks) {
-            nb::gil_scoped_release released;
-            Arch arch = kiln::arch(p.target);
-            arch.psum_banks -= reserved_psum_banks;
-            arch.psum_partition_bytes -= reserved_psum_banks * arch.psum_bank_bytes;
-            return check::check_program(p, arch);
-          },
-          nb::arg("reserved_psum_banks") = 0)
+      .def("save", &save, nb::arg("path"),
+           "Writes the program as text; `kiln check`, `kiln run` and `kiln time` take the file.")
+      .def("check", &check_with, nb::arg("reserved_psum_banks") = 0)
       .def(
           "text", [](const isa::Program& p, bool locations) { return print(p, {.locations = locations}); },
           nb::arg("locations") = true)
       .def("__str__", [](const isa::Program& p) { return print(p, {.locations = false}); });
+}
+
+}  // namespace
+
+void bind_program(nb::module_& m) {
+  bind_run_report(m);
+  bind_check_report(m);
+  bind_program_class(m);
   m.def("finish", &finish, nb::arg("trace"), nb::arg("outputs"));
   m.def("parse_program", [](const std::string& text, const std::string& file) {
     return std::make_shared<isa::Program>(isa::parse(text, file));

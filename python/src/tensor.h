@@ -4,6 +4,7 @@
 #include <string>
 
 #include "python/src/bindings.h"
+#include "python/src/convert.h"
 #include "python/src/trace.h"
 
 namespace kiln::python {
@@ -12,6 +13,7 @@ namespace kiln::python {
 
 // A dimension by number, negative ones from the end; throws when there is none.
 int to_dim(const Tensor& tensor, std::int64_t dim);
+inline int to_dim(const Tensor& tensor, IntArg dim) { return to_dim(tensor, to_int(dim, "a dimension")); }
 
 // The tensor seen through another view of it.
 Tensor with(const Tensor& tensor, isa::View view);
@@ -21,13 +23,13 @@ bool reaches_outside(const Tensor& tensor, const isa::View& view);
 
 // t[key], t.select, t.slice: indexing.cpp.
 Tensor get_item(const Tensor& tensor, nb::handle key);
-Tensor select(const Tensor& tensor, std::int64_t dim, nb::handle index);
-Tensor slice(const Tensor& tensor, std::int64_t dim, nb::handle start, nb::handle end, nb::handle step);
+Tensor select(const Tensor& tensor, IntArg dim, nb::handle index);
+Tensor slice(const Tensor& tensor, IntArg dim, nb::handle start, nb::handle end, nb::handle step);
 void bind_dynamic_slice(nb::module_& m);
 
 // t.ap: access_pattern.cpp.
 Tensor ap(const Tensor& tensor, nb::handle pattern, nb::handle offset, nb::handle scalar_offset,
-          nb::handle vector_offset, std::int64_t indirect_dim, nb::handle dtype);
+          nb::handle vector_offset, IntArg indirect_dim, nb::handle dtype);
 
 // The methods that make views: views.cpp.
 void bind_views(nb::class_<Tensor>& cls);

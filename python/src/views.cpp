@@ -2,104 +2,100 @@
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 
-#include "python/src/convert.h"
 #include "python/src/tensor.h"
 
 namespace kiln::python {
+namespace {
+
+Tensor vector_select(const Tensor& t, IntArg dim, const Tensor& index) {
+  const int d = to_dim(t, dim);
+  if (d != 0 || t.view.on_chip())
+    bad_index(fmt::format("vector_select of dimension {}{}", d, t.view.on_chip() ? " on chip" : ""),
+              "vector_select takes rows of dimension 0 of a tensor in HBM");
+  for (int i = 1; i < t.view.rank(); ++i) {
+    if (t.view.dim(i) > 1 && t.view.stride(i) > t.view.stride(0))
+      bad_index(fmt::format("vector_select of dimension 0 with stride {}, dimension {} has {}",
+                            t.view.stride(0), i, t.view.stride(i)),
+                "rows have the largest stride: select them before permute");
+  }
+  check_owner(*t.trace, index.trace.get(), "tensor");
+  return with(t, t.view.vector_offset(index.view));
+}
+
+Tensor permute(const Tensor& t, nb::handle dims) {
+  std::vector<int> order;
+  for (const std::int64_t d : to_shape(dims, "a permutation")) order.push_back(to_dim(t, d));
+  return with(t, t.view.permute(order));
+}
+
+Tensor broadcast(const Tensor& t, IntArg dim, IntArg size) {
+  return with(t, t.view.broadcast(to_dim(t, dim), to_int(size, "a size")));
+}
+
+Tensor expand_dim(const Tensor& t, IntArg dim) {
+  const std::int64_t rank = t.view.rank(), d = to_int(dim, "a dimension"), at = d < 0 ? d + rank + 1 : d;
+  if (at < 0 || at > rank)
+    bad_index(fmt::format("a new dimension at {} of a tensor of {}", d, rank),
+              fmt::format("it comes at {} to {}", -rank - 1, rank));
+  return with(t, t.view.expand_dim(static_cast<int>(at)));
+}
+
+Tensor squeeze_dim(const Tensor& t, IntArg dim) { return with(t, t.view.squeeze_dim(to_dim(t, dim))); }
+
+Tensor reshape_dim(const Tensor& t, IntArg dim, nb::handle shape) {
+  const int d = to_dim(t, dim);
+  isa::Shape sizes = to_shape(shape, "a shape");
+  if (d == 0 && t.view.on_chip() && sizes.size() == 1 && (sizes[0] == t.view.dim(0) || sizes[0] == -1))
+    return t;
+  std::int64_t known = 1, unknown = 0;
+  for (const std::int64_t s : sizes) s == -1 ? ++unknown : known *= s;
+  for (std::int64_t& s : sizes) {
+    if (s == -1 && unknown == 1 && known > 0) s = t.view.dim(d) / known;
+  }
+  return with(t, t.view.reshape_dim(d, sizes));
+}
+
+Tensor flatten_dims(const Tensor& t, IntArg start, IntArg end) {
+  return with(t, t.view.flatten_dims(to_dim(t, start), to_dim(t, end)));
+}
+
+// t.reshape(2, 3) or t.reshape((2, 3)).
+Tensor reshape(const Tensor& t, nb::args shape) {
+  const nb::object sizes = nb::len(shape) == 1 ? nb::object(shape[0]) : nb::object(shape);
+  return with(t, t.view.reshape(to_shape(sizes, "a shape")));
+}
+
+Tensor view(const Tensor& t, nb::handle dtype) { return with(t, t.view.view(to_dtype(dtype))); }
+
+Tensor indirect(const Tensor& t, const Tensor& index, std::optional<IntArg> count) {
+  check_owner(*t.trace, index.trace.get(), "tensor");
+  if (!t.view.on_chip())
+    bad_index("indirect on a tensor in HBM",
+              "indirect gathers free elements on chip; rows of HBM are gathered by vector_select");
+  const std::int64_t n = count ? to_int(*count, "num_elem") : index.view.access().count();
+  return with(t, t.view.indirect(index.view, n));
+}
+
+}  // namespace
 
 void bind_views(nb::class_<Tensor>& cls) {
   cls.def("__getitem__", &get_item, nb::arg("key").none())
       .def("slice", &slice, nb::arg("dim"), nb::arg("start"), nb::arg("end"), nb::arg("step") = 1)
       .def("select", &select, nb::arg("dim"), nb::arg("index"))
-      .def(
-          "vector_select",
-          [](const Tensor& t, std::int64_t dim, const Tensor& index) {
-            if (to_dim(t, dim) != 0 || t.view.on_chip())
-              bad_index(
-                  fmt::format("vector_select of dimension {}{}", dim, t.view.on_chip() ? " on chip" : ""),
-                  "vector_select takes rows of dimension 0 of a tensor in HBM");
-            for (int i = 1; i < t.view.rank(); ++i) {
-              if (t.view.dim(i) > 1 && t.view.stride(i) > t.view.stride(0))
-                bad_index(fmt::format("vector_select of dimension 0 with stride {}, dimension {} has {}",
-                                      t.view.stride(0), i, t.view.stride(i)),
-                          "rows have the largest stride: select them before permute");
-            }
-            check_owner(*t.trace, index.trace.get(), "tensor");
-            return with(t, t.view.vector_offset(index.view));
-          },
-          nb::arg("dim"), nb::arg("vector_offset"))
-      .def(
-          "permute",
-          [](const Tensor& t, nb::handle dims) {
-            std::vector<int> order;
-            for (const std::int64_t d : to_shape(dims, "a permutation")) order.push_back(to_dim(t, d));
-            return with(t, t.view.permute(order));
-          },
-          nb::arg("dims"))
-      .def(
-          "broadcast",
-          [](const Tensor& t, std::int64_t dim, std::int64_t size) {
-            return with(t, t.view.broadcast(to_dim(t, dim), size));
-          },
-          nb::arg("dim"), nb::arg("size"))
-      .def(
-          "expand_dim",
-          [](const Tensor& t, std::int64_t dim) {
-            return with(t, t.view.expand_dim(static_cast<int>(dim < 0 ? dim + t.view.rank() + 1 : dim)));
-          },
-          nb::arg("dim"))
-      .def(
-          "squeeze_dim",
-          [](const Tensor& t, std::int64_t dim) { return with(t, t.view.squeeze_dim(to_dim(t, dim))); },
-          nb::arg("dim"))
-      .def(
-          "reshape_dim",
-          [](const Tensor& t, std::int64_t dim, nb::handle shape) {
-            const int d = to_dim(t, dim);
-            isa::Shape sizes = to_shape(shape, "a shape");
-            if (d == 0 && t.view.on_chip() && sizes.size() == 1 &&
-                (sizes[0] == t.view.dim(0) || sizes[0] == -1))
-              return t;
-            std::int64_t known = 1, unknown = 0;
-            for (const std::int64_t s : sizes) s == -1 ? ++unknown : known *= s;
-            for (std::int64_t& s : sizes) {
-              if (s == -1 && unknown == 1 && known > 0) s = t.view.dim(d) / known;
-            }
-            return with(t, t.view.reshape_dim(d, sizes));
-          },
-          nb::arg("dim"), nb::arg("shape"))
-      .def(
-          "flatten_dims",
-          [](const Tensor& t, std::int64_t start, std::int64_t end) {
-            return with(t, t.view.flatten_dims(to_dim(t, start), to_dim(t, end)));
-          },
-          nb::arg("start_dim"), nb::arg("end_dim"))
-      .def("reshape",
-           [](const Tensor& t, nb::args shape) {
-             return with(t, t.view.reshape(to_shape(
-                                nb::len(shape) == 1 ? nb::object(shape[0]) : nb::object(shape), "a shape")));
-           })
-      .def(
-          "view", [](const Tensor& t, nb::handle dtype) { return with(t, t.view.view(to_dtype(dtype))); },
-          nb::arg("dtype"))
-      .def(
-          "reinterpret_cast",
-          [](const Tensor& t, nb::handle dtype) { return with(t, t.view.view(to_dtype(dtype))); },
-          nb::arg("dtype"))
+      .def("vector_select", &vector_select, nb::arg("dim"), nb::arg("vector_offset"))
+      .def("permute", &permute, nb::arg("dims"))
+      .def("broadcast", &broadcast, nb::arg("dim"), nb::arg("size"))
+      .def("expand_dim", &expand_dim, nb::arg("dim"))
+      .def("squeeze_dim", &squeeze_dim, nb::arg("dim"))
+      .def("reshape_dim", &reshape_dim, nb::arg("dim"), nb::arg("shape"))
+      .def("flatten_dims", &flatten_dims, nb::arg("start_dim"), nb::arg("end_dim"))
+      .def("reshape", &reshape)
+      .def("view", &view, nb::arg("dtype"))
+      .def("reinterpret_cast", &view, nb::arg("dtype"))
       .def("ap", &ap, nb::arg("pattern"), nb::arg("offset") = nb::none(),
            nb::arg("scalar_offset") = nb::none(), nb::arg("vector_offset") = nb::none(),
            nb::arg("indirect_dim") = 0, nb::arg("dtype") = nb::none())
-      .def(
-          "indirect",
-          [](const Tensor& t, const Tensor& index, std::optional<std::int64_t> count) {
-            check_owner(*t.trace, index.trace.get(), "tensor");
-            if (!t.view.on_chip())
-              bad_index("indirect on a tensor in HBM",
-                        "indirect gathers free elements on chip; rows of HBM are "
-                        "gathered by vector_select");
-            return with(t, t.view.indirect(index.view, count.value_or(index.view.access().count())));
-          },
-          nb::arg("index"), nb::arg("num_elem") = nb::none());
+      .def("indirect", &indirect, nb::arg("index"), nb::arg("num_elem") = nb::none());
 }
 
 }  // namespace kiln::python
