@@ -1,12 +1,9 @@
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <random>
 #include <string>
@@ -14,6 +11,8 @@
 
 #include "kiln/num/fast/fast.h"
 #include "kiln/num/plain/plain.h"
+#include "tests/num/each_target.h"
+#include "tests/num/random_rows.h"
 
 namespace kiln {
 namespace {
@@ -24,13 +23,7 @@ using Kernel = decltype(Kernels::activation);
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// A new seed for each run, or the one in the environment variable KILN_SEED, to run a failure again.
-Random make_random() {
-  const char* const given = std::getenv("KILN_SEED");
-  const auto seed = given ? static_cast<unsigned>(std::stoul(given)) : std::random_device{}();
-  std::printf("KILN_SEED=%u\n", seed);
-  return Random(seed);
-}
+Random make_random() { return Random(static_cast<unsigned>(test::seed())); }
 
 bool same(float x, float y) {
   return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y) ||
@@ -76,31 +69,12 @@ void expect_same(const std::vector<float>& x, const std::vector<float>& want, co
   }
 }
 
-// The instruction set given by the parameter is the best that the fast kernel sees.
-class FastActivation : public testing::TestWithParam<std::int64_t> {
+class FastActivation : public test::EachTarget {
  protected:
-  void SetUp() override { limit_to(GetParam()); }
-  void TearDown() override { limit_to(0); }
-
   Random random_ = make_random();
-
- private:
-  static void limit_to(std::int64_t targets) {
-    hwy::SetSupportedTargetsForTest(targets);
-    hwy::GetChosenTarget().DeInit();
-  }
 };
-
-std::vector<std::int64_t> targets_of_this_cpu() {
-  std::vector<std::int64_t> targets;
-  for (const std::int64_t target : {HWY_AVX2, HWY_AVX3}) {
-    if (hwy::SupportedTargets() & target) targets.push_back(target);
-  }
-  return targets;
-}
-
-INSTANTIATE_TEST_SUITE_P(Targets, FastActivation, testing::ValuesIn(targets_of_this_cpu()),
-                         [](const auto& info) { return std::string(hwy::TargetName(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Targets, FastActivation, testing::ValuesIn(test::targets_of_this_cpu()),
+                         test::target_name);
 
 TEST_P(FastActivation, EqualsPlainOnAllKindsOfNumbers) {
   const std::vector<float> x = samples(random_);

@@ -2,12 +2,12 @@
 #include "kiln/num/kernels.h"
 
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
 
 #include <cstring>
 
 #include "kiln/base/error.h"
-#include "random_rows.h"
+#include "tests/num/each_target.h"
+#include "tests/num/random_rows.h"
 
 namespace kiln {
 namespace {
@@ -65,30 +65,14 @@ struct Strided {
   std::vector<std::uint8_t> bytes;
 };
 
-// Each test runs once for each vector width.
-class FastKernels : public ::testing::TestWithParam<std::int64_t> {
+class FastKernels : public test::EachTarget {
  protected:
-  void SetUp() override { choose(GetParam()); }
-  void TearDown() override { choose(0); }
-  static void choose(std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
   const Kernels& plain = plain_kernels();
   const Kernels& fast = fast_kernels();
   RandomRows rng{static_cast<std::uint64_t>(GetParam())};
 };
-
-std::vector<std::int64_t> targets() {
-  std::vector<std::int64_t> all;
-  for (std::int64_t target : {HWY_AVX2, HWY_AVX3})
-    if (hwy::SupportedTargets() & target) all.push_back(target);
-  if (all.empty()) all.push_back(hwy::SupportedTargets());
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(Targets, FastKernels, ::testing::ValuesIn(targets()),
-                         [](const auto& param) { return std::string(hwy::TargetName(param.param)); });
+INSTANTIATE_TEST_SUITE_P(Targets, FastKernels, testing::ValuesIn(test::targets_of_this_cpu()),
+                         test::target_name);
 
 TEST_P(FastKernels, Load) {
   for (DType t : single_dtypes())

@@ -1,11 +1,8 @@
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <random>
 #include <string>
@@ -13,6 +10,8 @@
 
 #include "kiln/num/fast/fast.h"
 #include "kiln/num/plain/plain.h"
+#include "tests/num/each_target.h"
+#include "tests/num/random_rows.h"
 
 namespace kiln {
 namespace {
@@ -20,13 +19,7 @@ namespace {
 using Random = std::mt19937;
 using Kernel = decltype(Kernels::matmul);
 
-// A new seed for each run, or the one in the environment variable KILN_SEED, to run a failure again.
-Random make_random() {
-  const char* const given = std::getenv("KILN_SEED");
-  const auto seed = given ? static_cast<unsigned>(std::stoul(given)) : std::random_device{}();
-  std::printf("KILN_SEED=%u\n", seed);
-  return Random(seed);
-}
+Random make_random() { return Random(static_cast<unsigned>(test::seed())); }
 
 std::size_t between(Random& random, std::size_t low, std::size_t high) {
   return std::uniform_int_distribution<std::size_t>(low, high)(random);
@@ -100,31 +93,12 @@ void expect_fast_is_plain(Random& random, std::size_t k, std::size_t m, std::siz
   expect_same(matmul(plain::matmul, a, b, out, accumulate), matmul(fast::matmul, a, b, out, accumulate));
 }
 
-// The instruction set given by the parameter is the best that the fast kernel sees.
-class FastMatmul : public testing::TestWithParam<std::int64_t> {
+class FastMatmul : public test::EachTarget {
  protected:
-  void SetUp() override { limit_to(GetParam()); }
-  void TearDown() override { limit_to(0); }
-
   Random random_ = make_random();
-
- private:
-  static void limit_to(std::int64_t targets) {
-    hwy::SetSupportedTargetsForTest(targets);
-    hwy::GetChosenTarget().DeInit();
-  }
 };
-
-std::vector<std::int64_t> targets_of_this_cpu() {
-  std::vector<std::int64_t> targets;
-  for (const std::int64_t target : {HWY_AVX2, HWY_AVX3}) {
-    if (hwy::SupportedTargets() & target) targets.push_back(target);
-  }
-  return targets;
-}
-
-INSTANTIATE_TEST_SUITE_P(Targets, FastMatmul, testing::ValuesIn(targets_of_this_cpu()),
-                         [](const auto& info) { return std::string(hwy::TargetName(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Targets, FastMatmul, testing::ValuesIn(test::targets_of_this_cpu()),
+                         test::target_name);
 
 TEST_P(FastMatmul, EqualsPlainAtRandomSizes) {
   for (int i = 0; i < 60 && !HasFatalFailure(); ++i) {

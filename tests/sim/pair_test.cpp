@@ -8,6 +8,7 @@
 #include "kiln/check/check_program.h"
 #include "kiln/isa/builder.h"
 #include "kiln/sim/machine.h"
+#include "tests/error_of.h"
 
 namespace kiln {
 namespace {
@@ -35,17 +36,6 @@ void run_pair(const Program& a, const Program& b, const sim::Buffers& buffers, i
   }
   const Program* cores[] = {&a, &b};
   sim::run(cores, arch(a.target), buffers, {.threads = threads});
-}
-
-// The code and the account of the error that fn throws.
-template <class Fn>
-Diagnostic error_of(Fn&& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.first();
-  }
-  return {};
 }
 
 // Loads its input, exchanges it `times` times and stores what it holds then.

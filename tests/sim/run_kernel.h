@@ -11,6 +11,7 @@
 #include "kiln/check/check_program.h"
 #include "kiln/isa/builder.h"
 #include "kiln/sim/machine.h"
+#include "tests/error_of.h"
 
 namespace kiln::sim {
 
@@ -55,12 +56,7 @@ class KernelRun {
   }
   // The error that the run ends with; one without a code when it ends well.
   Diagnostic error(const RunOptions& options = {.threads = 1}) {
-    try {
-      run(options);
-    } catch (const Error& e) {
-      return e.first();
-    }
-    return {};
+    return error_of([&] { run(options); });
   }
 
   isa::Program program;

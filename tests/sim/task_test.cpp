@@ -5,6 +5,7 @@
 
 #include "kiln/base/error.h"
 #include "kiln/isa/builder.h"
+#include "tests/error_of.h"
 
 namespace kiln::sim {
 namespace {
@@ -73,12 +74,7 @@ class Tasks {
 };
 
 std::string found(TaskQueue& queue) {
-  try {
-    queue.wait();
-  } catch (const Error& e) {
-    return e.first().found;
-  }
-  return "";
+  return error_of([&] { queue.wait(); }).found;
 }
 
 TEST(TaskQueue, KeepsTheOrderOfAChain) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/isa/builder.h"
+#include "tests/error_of.h"
 
 namespace kiln::timing {
 namespace {
@@ -23,16 +24,6 @@ Program tiles(std::int64_t count, std::int64_t columns, Target target = Target::
     k.dma_copy({.dst = out(all, ds(i * columns, columns)), .src = y});
   });
   return k.finish();
-}
-
-template <class Fn>
-Diagnostic error_of(Fn&& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.first();
-  }
-  return {};
 }
 
 TEST(Simulate, SameInputSameAnswer) {

@@ -20,21 +20,9 @@ bool cpu_is_able() {
 
 const Kernels& fast_kernels() {
   static constexpr Kernels table = {
-      .load = fast::load,
-      .store = fast::store,
-      .load_bits = fast::load_bits,
-      .store_bits = fast::store_bits,
-      .alu_vv = fast::alu_vv,
-      .alu_vs = fast::alu_vs,
-      .alu_sv = fast::alu_sv,
-      .bits_vv = fast::bits_vv,
-      .bits_vs = fast::bits_vs,
-      .int_vv = fast::int_vv,
-      .activation = fast::activation,
-      .scaled_activation = fast::scaled_activation,
-      .fold_rows = fast::fold_rows,
-      .matmul = fast::matmul,
-      .transpose = fast::transpose,
+#define KILN_KERNEL(name) .name = fast::name,
+#include "kiln/num/kernels.def"
+#undef KILN_KERNEL
   };
   static const bool able = cpu_is_able();
   return able ? table : plain_kernels();

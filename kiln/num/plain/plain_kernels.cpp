@@ -1,24 +1,25 @@
 #include "kiln/num/plain/plain.h"
 
+#include <iterator>
+
 namespace kiln {
+
+namespace {
+
+constexpr const char* kNames[] = {
+#define KILN_KERNEL(name) #name,
+#include "kiln/num/kernels.def"
+#undef KILN_KERNEL
+};
+static_assert(sizeof(Kernels) == sizeof(Kernels::load) * std::size(kNames), "kernels.def has every entry");
+
+}  // namespace
 
 const Kernels& plain_kernels() {
   static constexpr Kernels table = {
-      .load = plain::load,
-      .store = plain::store,
-      .load_bits = plain::load_bits,
-      .store_bits = plain::store_bits,
-      .alu_vv = plain::alu_vv,
-      .alu_vs = plain::alu_vs,
-      .alu_sv = plain::alu_sv,
-      .bits_vv = plain::bits_vv,
-      .bits_vs = plain::bits_vs,
-      .int_vv = plain::int_vv,
-      .activation = plain::activation,
-      .scaled_activation = plain::scaled_activation,
-      .fold_rows = plain::fold_rows,
-      .matmul = plain::matmul,
-      .transpose = plain::transpose,
+#define KILN_KERNEL(name) .name = plain::name,
+#include "kiln/num/kernels.def"
+#undef KILN_KERNEL
   };
   return table;
 }
