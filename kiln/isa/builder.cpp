@@ -43,7 +43,8 @@ Block& Kernel::block() {
 }
 
 View Kernel::tensor(Memory memory, Role role, Shape shape, DType dtype, TensorOptions options, Where at) {
-  if (shape.size() > kMaxRank || shape.size() < (is_on_chip(memory) ? 2u : 1u))
+  if (static_cast<int>(shape.size()) > max_rank(is_on_chip(memory)) ||
+      shape.size() < (is_on_chip(memory) ? 2u : 1u))
     throw_builder_error(builder_rule::rank, fmt::format("{} dimensions", shape.size()), {},
                         program_.locs[locate(at)]);
   if (std::any_of(shape.begin(), shape.end(), [](std::int64_t n) { return n < 1; }))

@@ -4,7 +4,7 @@ namespace kiln::isa {
 namespace {
 
 constexpr RuleText kRules[] = {
-    {"builder.R1", "a tensor has 1 to 5 positive dimensions, on chip at least 2", "reshape it"},
+    {"builder.R1", "a tensor has 1 to 8 positive dimensions, on chip 2 to 5", "reshape it"},
     {"builder.R2", "a view stays inside its tensor and keeps the partition dimension in place",
      "slice free dimensions, and reach other partitions with a slice of dimension 0"},
     {"builder.R3", "tiles() takes a positive size of tile and a total that is not negative",

@@ -32,7 +32,8 @@ enum : int {
   kIndirectPlacement,
   kIndexCapacity,
   kFreeSize,
-  kAlignment
+  kAlignment,
+  kRank
 };
 
 // Free elements of one operand in SBUF, as the architecture guide has it.
@@ -102,6 +103,9 @@ constexpr Rule kRules[] = {
     {"an operand placed by hand starts at a multiple of its element size, also when its bytes are "
      "reinterpreted",
      "choose an address that is a multiple of the larger element size", Mark::undocumented},
+    /* R21 */
+    {"an operand in HBM has at most 5 dimensions, those that follow each other in memory counted as one",
+     "take an index of the outer dimensions, or flatten those that follow each other"},
 };
 
 std::string label(int number) { return fmt::format("operand.R{}", number); }
@@ -180,6 +184,7 @@ class OperandCheck {
       report(kDTypeGeneration, fmt::format("`{}` is {}, the target {} is {}", p.name, name(a.dtype),
                                            c_.arch().name, c_.arch().generation_name));
     if (is_on_chip(t.memory)) on_chip(p, a, t);
+    if (a.rank > kMaxOperandRank) merged_rank(p, a);
     if (p.is_output()) destination(p, a);
     if (a.dynamic != kNone) dynamic(p, a, t, c_.program().dynamics[a.dynamic]);
   }
@@ -209,6 +214,16 @@ class OperandCheck {
                                      merged[d].count, merged[d].stride));
     }
     free_size(p, a, t);
+  }
+
+  // Rows that a vector offset places do not follow each other.
+  void merged_rank(const ParamInfo& p, const Access& a) {
+    const int first = a.dynamic != kNone ? 1 : 0;
+    Dim merged[kMaxRank];
+    const int rank = first + merge_dims(a.dims + first, a.rank - first, merged);
+    if (rank > kMaxOperandRank)
+      report(kRank,
+             fmt::format("`{}` is {}, {} dimensions with gaps between them", p.name, shape_text(a), rank));
   }
 
   // Tensors that do not suit their own dtype answer to memory.R6.

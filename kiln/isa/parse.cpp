@@ -128,7 +128,7 @@ std::vector<std::int64_t> Parser::shape() {
   std::vector<std::int64_t> dims;
   std::int64_t size = 1;
   list("[", "]", [&](std::size_t i) {
-    if (i == kMaxRank) lexer_.fail(TextRule::length, "a sixth dimension");
+    if (i == kMaxRank) lexer_.fail(TextRule::length, "a ninth dimension");
     dims.push_back(integer());
     const bool overflow = __builtin_mul_overflow(size, dims.back(), &size);
     if (overflow || size > kMaxTensorSize || size < -kMaxTensorSize) {

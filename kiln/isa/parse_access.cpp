@@ -65,7 +65,7 @@ void Parser::access_partition(Access& a) {
 void Parser::access_dims(Access& a, int first) {
   a.rank = static_cast<std::uint8_t>(first);
   list("[", "]", [&](std::size_t) {
-    if (a.rank == kMaxRank) lexer_.fail(TextRule::length, "a sixth dimension");
+    if (a.rank == kMaxRank) lexer_.fail(TextRule::length, "a ninth dimension");
     expect("[");
     const std::int64_t stride = integer();
     expect(",");

@@ -25,7 +25,10 @@ using RegisterId = std::uint32_t;
 using InstructionId = std::uint32_t;
 using LocId = std::uint32_t;  // 0 is "unknown"
 inline constexpr std::uint32_t kNone = 0xffffffffu;
-inline constexpr int kMaxRank = 5;  // partition + 4 free dims
+inline constexpr int kMaxRank = 8;  // of tensors and views in HBM
+inline constexpr int kMaxOperandRank =
+    5;  // on chip, and of what an instruction takes: partition + 4 free dims
+constexpr int max_rank(bool on_chip) { return on_chip ? kMaxOperandRank : kMaxRank; }
 
 enum class Role : std::uint8_t { internal, input, output, inout };
 const char* name(Role role);

@@ -20,7 +20,7 @@ struct Tile {
   std::int64_t rows;
   std::int64_t row_bytes;          // distance between rows
   std::int64_t free_size;          // elements per row
-  Dim free[kMaxRank];              // strides in elements
+  Dim free[kMaxOperandRank];       // strides in elements
   const std::int64_t* row_offset;  // vector offset: byte offset of row w from `data`, or kSkipRow
   const std::int32_t* column;      // indirect: element offset of free element i in group g of rows,
   std::int32_t group_rows;         //   column[g * free_size + i], g = row / group_rows

@@ -154,7 +154,7 @@ void Verifier::tensor(TensorId id) {
   const Tensor& t = program_.tensors[id];
   const bool on_chip = is_on_chip(t.memory);
   std::int64_t size = 1;
-  bool sound = t.shape.size() <= kMaxRank && t.shape.size() >= (on_chip ? 2 : 1);
+  bool sound = static_cast<int>(t.shape.size()) <= max_rank(on_chip) && t.shape.size() >= (on_chip ? 2 : 1);
   for (const std::int64_t d : t.shape) {
     sound = sound && d > 0 && !__builtin_mul_overflow(size, d, &size) && size <= kMaxTensorSize;
   }

@@ -59,7 +59,7 @@ void Verifier::access_scope(const Access& a) {
 
 bool Verifier::access_pattern(const Access& a) {
   const bool on_chip = is_on_chip(program_.tensors[a.tensor].memory);
-  bool sound = a.rank >= (on_chip ? 2 : 1);
+  bool sound = a.rank >= (on_chip ? 2 : 1) && a.rank <= max_rank(on_chip);
   std::int64_t count = 1;
   for (int i = 0; i < a.rank; ++i) {
     const std::int64_t c = a.dims[i].count;

@@ -160,8 +160,9 @@ View View::broadcast(int d, std::int64_t size) const {
 }
 
 View View::expand_dim(int d) const {
-  if (d < first_free() || d > rank() || rank() == kMaxRank)
-    refuse(fmt::format("new dimension at {}", d), "at most 5 dimensions, the partition dimension first");
+  if (d < first_free() || d > rank() || rank() == max_rank(on_chip()))
+    refuse(fmt::format("new dimension at {}", d),
+           "at most 5 dimensions on chip, the partition dimension first, and 8 in HBM");
   View v = *this;
   for (int i = rank(); i > d; --i) v.access_.dims[i] = v.access_.dims[i - 1];
   v.access_.dims[d] = {1, 1};
@@ -173,7 +174,7 @@ View View::reshape_dim(int d, const Shape& sizes) const {
   std::int64_t product = sizes.size() ? 1 : 0;
   for (auto s : sizes) product = s < 1 ? 0 : product * s;
   const int extra = static_cast<int>(sizes.size()) - 1;
-  if (d < first_free() || d >= rank() || product != dim(d) || rank() + extra > kMaxRank)
+  if (d < first_free() || d >= rank() || product != dim(d) || rank() + extra > max_rank(on_chip()))
     refuse(fmt::format("dimension {} split into sizes of product {}", d, product),
            "the product is the dimension's size");
   View v = *this;
@@ -223,8 +224,8 @@ View View::reshape(const Shape& to) const {
   std::int64_t product = 1, count = 1;
   for (std::size_t i = 0; i < to.size(); ++i) product = to[i] < 1 ? 0 : product * to[i];
   for (int i = 0; i < rank(); ++i) count *= dim(i);
-  if (product != count || to.size() > kMaxRank || to.size() < (on_chip() ? 2u : 1u) ||
-      (first && to[0] != dim(0)))
+  if (product != count || static_cast<int>(to.size()) > max_rank(on_chip()) ||
+      to.size() < (on_chip() ? 2u : 1u) || (first && to[0] != dim(0)))
     refuse(fmt::format("shape ({}) as ({})", fmt::join(shape(), ", "), fmt::join(to, ", ")),
            on_chip() ? "the number of elements and the partitions stay" : "the number of elements stays");
   std::vector<Dim> blocks;  // outermost first, no unit dimensions
@@ -276,8 +277,8 @@ View View::view(DType to) const {
 }
 
 View View::ap(const std::vector<Dim>& pattern, const Index& offset, std::optional<DType> as) const {
-  if (pattern.size() > kMaxRank || pattern.size() < (on_chip() ? 2u : 1u))
-    refuse(fmt::format("a pattern of {} pairs", pattern.size()), "1 to 5 pairs, on chip at least 2");
+  if (static_cast<int>(pattern.size()) > max_rank(on_chip()) || pattern.size() < (on_chip() ? 2u : 1u))
+    refuse(fmt::format("a pattern of {} pairs", pattern.size()), "2 to 5 pairs on chip, 1 to 8 in HBM");
   if (is_gathered(0) || is_gathered(1)) require_static(access_);
   View v = *this;
   v.access_.dtype = as.value_or(dtype());

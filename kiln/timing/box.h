@@ -10,7 +10,7 @@
 
 namespace kiln::timing {
 
-inline constexpr int kBoxRank = isa::kMaxRank;
+inline constexpr int kBoxRank = isa::kMaxOperandRank;
 
 // The last dimension counts bytes. With step > width, it holds `width` bytes every `step` bytes.
 struct Box {

@@ -22,7 +22,7 @@ constexpr NkiRule kRules[] = {
     {"nki.R11", "a tensor is indexed by ints, slices, nl.ds and one ellipsis, inside its dimensions"},
     {"nki.R12", "an access pattern stays inside its tensor"},
     {"nki.R38", "with_schedule names instructions of the kernel, and a consumer follows its producer"},
-    {"nki.R50", "a tensor has 1 to 5 dimensions, on chip at least 2, each of size 1 or more"},
+    {"nki.R50", "a tensor has 1 to 8 dimensions, on chip 2 to 5, each of size 1 or more"},
 };
 
 }  // namespace

@@ -64,7 +64,7 @@ Tensor Trace::tensor(Memory memory, isa::Role role, isa::Shape shape, DType dtyp
                      std::optional<isa::Address> address) {
   const isa::LocId loc = here();
   const std::size_t least = is_on_chip(memory) ? 2 : 1;
-  if (shape.size() < least || shape.size() > isa::kMaxRank ||
+  if (shape.size() < least || static_cast<int>(shape.size()) > isa::max_rank(is_on_chip(memory)) ||
       std::ranges::any_of(shape, [](std::int64_t n) { return n < 1; }))
     refuse("nki.R50", fmt::format("shape ({}) in {}", fmt::join(shape, ", "), kiln::name(memory)),
            is_on_chip(memory) && shape.size() == 1

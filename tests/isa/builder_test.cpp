@@ -132,7 +132,8 @@ TEST_F(BuilderTest, ReshapeDim) {
   EXPECT_EQ(seen(s.reshape_dim(1, {2, 2})), (Seen{{{1, 128}, {64, 2}, {32, 2}, {1, 32}}, 0, 0}));
   EXPECT_REFUSED(h.reshape_dim(2, {4, 4}));
   EXPECT_REFUSED(h.reshape_dim(2, {-4, -5}));
-  EXPECT_REFUSED(h.reshape_dim(2, {2, 2, 5, 1}));
+  EXPECT_REFUSED(h.reshape_dim(2, {2, 2, 5, 1, 1, 1, 1}));
+  EXPECT_REFUSED(s.reshape_dim(1, {2, 2, 1, 1}));
   EXPECT_REFUSED(h.reshape_dim(2, {}));
   EXPECT_REFUSED(s.reshape_dim(0, {2, 64}));
 }
@@ -172,7 +173,8 @@ TEST_F(BuilderTest, AccessPattern) {
   EXPECT_REFUSED(s.ap({{64, 64}, {1, 16}}));
   EXPECT_REFUSED(s.ap({{128, 64}}));
   EXPECT_REFUSED(h.ap({}));
-  EXPECT_REFUSED(h.ap({{1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}));
+  EXPECT_REFUSED(h.ap(Dims(9, {1, 1})));
+  EXPECT_REFUSED(s.ap(Dims(6, {128, 1})));
 }
 
 TEST_F(BuilderTest, RunTimeAddresses) {
@@ -252,7 +254,7 @@ TEST(Builder, TensorsOfTooFewOrTooManyDimensions) {
   Kernel k("ranks");
   EXPECT_EQ(refused([&] { k.sbuf({128}, f32); }).first, "builder.R1");
   EXPECT_EQ(refused([&] { k.hbm({}, f32); }).first, "builder.R1");
-  EXPECT_EQ(refused([&] { k.hbm({1, 1, 1, 1, 1, 1}, f32); }).first, "builder.R1");
+  EXPECT_EQ(refused([&] { k.hbm({1, 1, 1, 1, 1, 1, 1, 1, 1}, f32); }).first, "builder.R1");
   k.hbm({1, 1, 1, 1, 1}, f32);
 }
 

@@ -61,7 +61,7 @@ class Generator {
     t.memory = memory;
     t.role = role;
     t.dtype = static_cast<DType>(below(kDTypeCount));
-    const std::int64_t rank = between(2, kMaxRank);
+    const std::int64_t rank = between(2, max_rank(is_on_chip(memory)));
     for (std::int64_t i = 0; i < rank; ++i) t.shape.push_back(between(4, 16));
     if (is_on_chip(memory) && chance(3)) t.address = Address{32 * below(4), 64 * below(100)};
     t.loc = loc();
@@ -286,7 +286,7 @@ class Generator {
   // Free dimensions and offset inside `size` elements.
   void fill(Access& a, std::int64_t size, int first) {
     std::int64_t room = size - 1;
-    a.rank = static_cast<std::uint8_t>(between(first + 1, kMaxRank));
+    a.rank = static_cast<std::uint8_t>(between(first + 1, max_rank(first > 0)));
     for (int i = first; i < a.rank; ++i) {
       const std::int64_t count = between(1, 6);
       const std::int64_t stride = count == 1 ? below(9) : below(room / (count - 1) + 1);

@@ -361,7 +361,7 @@ TEST(Text, LimitsAreExact) {
   EXPECT_EQ(error_of(with_header(long_list(65537))).code, "text.R18");
   EXPECT_EQ(error_of(with_header("tensor x: hbm uint8 [1, 1, 1, 1, 281474976710656]")).code, "");
   EXPECT_EQ(error_of(with_header("tensor x: hbm uint8 [1, 1, 1, 1, 281474976710657]")).code, "text.R19");
-  EXPECT_EQ(error_of(with_header("tensor x: hbm uint8 [1, 1, 1, 1, 1, 1]")).code, "text.R18");
+  EXPECT_EQ(error_of(with_header("tensor x: hbm uint8 [1, 1, 1, 1, 1, 1, 1, 1, 1]")).code, "text.R18");
   EXPECT_EQ(error_of(with_header(many_terms(64))).code, "");
   EXPECT_EQ(error_of(with_header(many_terms(65))).code, "text.R18");
 }
@@ -414,7 +414,7 @@ TEST(Text, EveryRuleRefusesSomething) {
       {"text.R16", with_header("%0: max8(dst=s, src=s) after(%0)")},
       {"text.R17", with_header(nested(65))},
       {"text.R18", with_header("tensor a: hbm float32 []")},
-      {"text.R18", with_header("max8(dst=s, src=h.ap([[1, 1], [1, 1], [1, 1], [1, 1], [1, 1], [1, 1]]))")},
+      {"text.R18", with_header("max8(dst=s, src=h.ap([[1, 1], [1, 1], [1, 1], [1, 1], [1, 1], [1, 1], [1, 1], [1, 1], [1, 1]]))")},
       {"text.R19", with_header("tensor a: hbm float32 [9223372036854775807, 2]")},
       {"text.R20", with_header("max8(dst=s, src=s.ap([[1, 1]]))")},
       {"text.R20", with_header("max8(dst=s, src=h.ap(0:1, [[1, 1]]))")},

@@ -77,11 +77,13 @@ TEST(Verify, EveryRuleRefusesSomething) {
       {"program.R5", program("tensor t: sbuf float32 [128]")},
       {"program.R5", program("tensor t: hbm float32 [0]")},
       {"program.R5", program("tensor t: hbm float32 [4, -4]")},
-      {"program.R5", changed(kOne, [](Program& p) { p.tensors[0].shape = {1, 1, 1, 1, 1, 1}; })},
+      {"program.R5", changed(kOne, [](Program& p) { p.tensors[0].shape.assign(9, 1); })},
       {"program.R5", changed(kOne,
                              [](Program& p) {
                                p.tensors[0].shape = {1ll << 40, 1ll << 40};
                              })},
+      {"program.R5", program("tensor t: sbuf float32 [1, 1, 1, 1, 1, 1]")},
+      {"program.R6", program("max8(dst=s, src=s.ap(0:1, [[1, 1], [1, 1], [1, 1], [1, 1], [1, 1]]))")},
       {"program.R6", program("max8(dst=s, src=s.ap(0:128, []))")},
       {"program.R6", program("max8(dst=s, src=h.ap([]))")},
       {"program.R6", program("max8(dst=s, src=s.ap(0:128, [[1, 0]]))")},

@@ -34,7 +34,7 @@ ARGUMENTS = (
     (np.array(3, np.float32), kiln.NkiConfigError, "pass a Python number, or reshape it to (1,)"),
     (np.zeros((0, 4), np.float32), kiln.NkiConfigError, "leave the kernel out for empty inputs"),
     (np.zeros(4, np.float32), kiln.NkiValidationError, "pass src.reshape((4, 1)) or .reshape((1, 4))"),
-    (np.zeros((1,) * 6, np.float32), kiln.NkiValidationError, "a tensor has 1 to 5 dimensions"),
+    (np.zeros((1,) * 9, np.float32), kiln.NkiValidationError, "a tensor has 1 to 8 dimensions"),
     (np.zeros((300, 4), np.float32), kiln.NkiValidationError, "take slices of 128 in a loop"),
 )
 
@@ -64,7 +64,7 @@ KERNELS = (
     (tile(3, nl.float32), "the first dimension is the partition dimension: (1, 3) or (3, 1)"),
     (tile((-1, 3), nl.float32), "shape (-1, 3) in sbuf"),
     (tile((0, 3), nl.float32), "leave the code out for empty shapes"),
-    (tile((1,) * 6, nl.float32), "a tensor has 1 to 5 dimensions"),
+    (tile((1,) * 6, nl.float32), "on chip 2 to 5"),
     (tile((129, 3), nl.float32), "split the partition dimension into tiles of 128"),
     (tile("ab", nl.float32), "pass a tuple of ints"),
     (tile((2, 2), "floaty"), "`floaty` as a dtype"),
