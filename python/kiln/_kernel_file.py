@@ -1,11 +1,9 @@
 """Kernels of a Python file, and the arguments that a command line, annotations or a recorded call give them."""
 
 import argparse
-import importlib.util
 import os
-import sys
 
-from kiln import _activate, _record, _specs
+from kiln import _activate, _module_file, _record, _specs
 from kiln._errors import refuse
 
 
@@ -40,15 +38,8 @@ def load(path):
     if not os.path.isfile(path):
         refuse("nki.R44", "a kernel file exists", f"there is no file {path}", "check the path", category="config")
     _activate.activate()
-    name = os.path.splitext(os.path.basename(path))[0]
-    folder = os.path.dirname(os.path.abspath(path))
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(name, module)
-    spec.loader.exec_module(module)
     here = os.path.abspath(path)
+    module = _module_file.load(here)
     kernels = {n: k for n, k in vars(module).items() if isinstance(k, Kernel)
                and os.path.abspath(getattr(getattr(k.func, "__code__", None), "co_filename", "")) == here}
     return module, kernels

@@ -35,7 +35,7 @@ OLD_FORMS = (
          "dimensions into a list of tiles", "0.2.0"),
         ("nc", "was removed", "launch with `kernel[2]`", "0.2.0"),
         ("spmd_dim", "was removed", "launch with `kernel[2]`", "0.2.0"),
-        ("cast", "does not exist", "write `nl.copy({arg}, dtype=…)`", "0.2.0"),
+        ("cast", "was dropped", "write `nl.copy({arg}, dtype=…)`", "0.2.0"),
         ("static_cast", "was removed", "write `nl.copy({arg}, dtype=…)`", "0.2.0"),
         ("atomic_rmw", "was removed", "nisa.dma_compute(dst, srcs, reduce_op=nl.add, unique_indices=True)", "0.2.0"),
         ("loop_reduce", "was removed", "accumulate into a tile in a `for` loop", "0.2.0"),

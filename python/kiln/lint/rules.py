@@ -35,8 +35,11 @@ class Rule:
         return f"language.R{self.number}"
 
     def severity(self, profiles):
+        """Of a finding: what the parser takes runs on the device, so a refusal by the tracer alone is a warning."""
         given = {getattr(self, profile) for profile in profiles}
-        return "error" if "error" in given else "warning" if "warning" in given else ""
+        if not given - {""}:
+            return ""
+        return "error" if "error" in given and (self.parser == "error" or profiles == ("tracer",)) else "warning"
 
     def holds_for(self, profiles, api_version):
         """The profiles, out of these, for which the rule holds in this version."""
@@ -206,7 +209,7 @@ RULES = (
          "`{text}` on a tensor", "{rewrite}", **BOTH),
     Rule(92, "tensor_truth", "a tensor is no condition",
          "`{text}` is a tensor: the parser takes it as always true", "compare with None, or read the value into a register",
-         parser="warning", tracer="error"),
+         **BOTH),
     Rule(93, "tensor_attribute", "a tensor has the attributes and methods of the manual",
          "a tensor has no `{name}`", "{rewrite}", **BOTH, evidence=DOCUMENTED),
     Rule(94, "new_attribute", "views of a tensor before 0.5.0 are made by reshape, ap and view",
