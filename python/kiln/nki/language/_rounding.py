@@ -8,9 +8,10 @@ _INTEGRAL = 2.0**23  # float32 from here on are integers
 
 
 def floor_into(dst, x, up=False):
-    """dst = the integer below x, or above it; for magnitudes under 2^23."""
+    """dst = the integer below x, or above it; for magnitudes under 2^23. Larger ones are cut: as integers they would be
+    computed with in float32."""
     nearest, off = _tiles.scratch(x.shape, "int32"), _tiles.scratch(x.shape, "float32")
-    nisa.tensor_copy(nearest, x)
+    nisa.tensor_scalar(nearest, x, token("minimum"), _INTEGRAL, op1=token("maximum"), operand1=-_INTEGRAL)
     nisa.tensor_tensor(off, nearest, x, token("less" if up else "greater"))
     nisa.tensor_tensor(dst, nearest, off, token("add" if up else "subtract"))
 
