@@ -50,7 +50,8 @@ class Generator {
     if (memory == Memory::psum && c_.chance(2)) t.dtype = DType::float32;
     const bool usual = !c_.chance(3);
     t.shape = {usual ? partitions_ : c_.any(kPartitions), usual ? free_ : c_.any(kFree)};
-    if (c_.chance(5)) t.shape.push_back(c_.between(1, 4));
+    while (static_cast<int>(t.shape.size()) < max_rank(is_on_chip(memory)) && c_.chance(5))
+      t.shape.push_back(c_.between(1, 4));
     const auto id = static_cast<TensorId>(p_.tensors.size());
     p_.tensors.push_back(std::move(t));
     body.push_back({Node::Kind::declare, id});
@@ -388,10 +389,10 @@ class Generator {
     a.rank = 2;
     a.dims[0] = {on_chip ? 1 : row_elements, rows};
     a.dims[1] = {stride, count};
-    if (count % 2 == 0 && c_.chance(6)) {
-      a.rank = 3;
-      a.dims[1] = {stride * 2, count / 2};
-      a.dims[2] = {stride, 2};
+    while (a.rank < max_rank(on_chip) && a.dims[a.rank - 1].count % 2 == 0 && c_.chance(4)) {
+      a.dims[a.rank] = {stride, 2};
+      a.dims[a.rank - 1] = {stride * 2, a.dims[a.rank - 1].count / 2};
+      ++a.rank;
     }
     a.offset = affine(room);
     if (on_chip && rows + 32 <= t.shape[0] && c_.chance(3)) a.partition.constant = 32;
