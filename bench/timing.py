@@ -216,25 +216,34 @@ def show(results, figures):
         print(f"{'met   ' if f['met'] else 'missed'}  {value:>7} {sign} {f['limit']:<5}  {f['name']}")
 
 
-def residuals(results):
+def in_both_orders(program, kernels):
+    """What the model says of each kernel, reordered and in program order."""
+    plain = [k.replace(" reorder=1", "") for k in kernels]
+    answers = [predict(program, list(dict.fromkeys(texts)), []) for texts in ([k + " reorder=1" for k in plain], plain)]
+    return {k: (answers[0][p + " reorder=1"]["total_ns"], answers[1][p]["total_ns"]) for k, p in zip(kernels, plain)}
+
+
+def residuals(program, results):
     """Rows for kiln/timing/residuals.def: kernels whose whole time was measured, one row per kernel and shape."""
-    lines, seen = [], set()
+    chosen = {}
     for r in results:
         if "error" not in r or r["group"] != "kernel" or r["trust"] != "A" or r["use"] == "old":
             continue
-        if r["metric"] not in ("body", "profiler", "benchmark") or r["kernel"] in seen or " + " in r["kernel"]:
-            continue
-        seen.add(r["kernel"])
-        added = r["predicted_ns"] - r["total_ns"] if "total_ns" in r else 0
-        ratio = (r["predicted_ns"] - added) / (r["measured_ns"] - added)
-        lines.append(f'KILN_RESIDUAL("{r["id"]}", {r["target"]}, {r["predicted_bottleneck"]}, {ratio:.4f})')
+        if r["metric"] in ("body", "profiler", "benchmark") and " + " not in r["kernel"]:
+            chosen.setdefault(r["kernel"], r)
+    lines = []
+    for kernel, totals in in_both_orders(program, list(chosen)).items():
+        r = chosen[kernel]
+        body = r["measured_ns"] - (r["predicted_ns"] - r["total_ns"])
+        ratios = ", ".join(f"{total / body:.4f}" for total in totals)
+        lines.append(f'KILN_RESIDUAL("{r["id"]}", {r["target"]}, {r["predicted_bottleneck"]}, {ratios})')
     return lines
 
 
-def update_residuals(results):
+def update_residuals(program, results):
     path = ROOT / "kiln" / "timing" / "residuals.def"
     head = [line for line in path.read_text().splitlines() if line.startswith("//")]
-    path.write_text("\n".join(head + residuals(results)) + "\n")
+    path.write_text("\n".join(head + residuals(program, results)) + "\n")
 
 
 def main():
@@ -265,7 +274,7 @@ def main():
     aside.write_text(json.dumps({"rows": results, "bars": figures}, indent=1) + "\n")
     aside.replace(out)
     if args.update:
-        update_residuals(results)
+        update_residuals(program, results)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ struct TimeCommand {
   std::vector<std::string> what_if, trip_counts;
   std::string trace, html;  // files to write; empty: none
   std::size_t lines = 10;
-  bool reorder = false, no_advice = false, json = false;
+  bool reorder = false, in_order = false, no_advice = false, json = false;
 };
 
 // What was timed, with what it refers to.
@@ -65,6 +65,7 @@ void require_constant(const std::string& name) {
 timing::TimingOptions options_of(const TimeCommand& command) {
   timing::TimingOptions options;
   options.reorder = command.reorder;
+  if (!command.in_order) options.reorder_up_to = timing::kReorderUpTo;
   for (const std::string& text : command.what_if) {
     const std::string name = split(text, CliRule::what_if).first;
     if (name == views::kEngineWhatIf) continue;
@@ -277,8 +278,11 @@ Command add_time(CLI::App& root) {
   app->add_option("--trip-count", command->trip_counts, "how often a loop on a register runs")
       ->type_name("REGISTER=N")
       ->allow_extra_args(false);
-  app->add_flag("--reorder", command->reorder,
-                "reorder each engine's instructions as the vendor's compiler may");
+  CLI::Option* reorder =
+      app->add_flag("--reorder", command->reorder,
+                    "reorder each engine's instructions as the vendor's compiler may, however many they are");
+  app->add_flag("--in-order", command->in_order, "take the instructions in the order of the program")
+      ->excludes(reorder);
   app->add_option("--trace", command->trace, "write a Perfetto trace, for ui.perfetto.dev")
       ->type_name("FILE");
   app->add_option("--html", command->html, "write a page with the timeline, for any browser")

@@ -10,10 +10,11 @@ namespace kiln::timing {
 namespace {
 
 constexpr Residual kResiduals[] = {
-#define KILN_RESIDUAL(id, target, bottleneck, ratio) {id, Target::target, Engine::bottleneck, ratio},
+#define KILN_RESIDUAL(id, target, bottleneck, reordered, in_order) \
+  {id, Target::target, Engine::bottleneck, reordered, in_order},
 #include "kiln/timing/residuals.def"
 #undef KILN_RESIDUAL
-    {"", Target::trn2, Engine::unknown, 1},  // so that the table is never empty
+    {"", Target::trn2, Engine::unknown, 1, 1},  // so that the table is never empty
 };
 constexpr std::size_t kFewest = 4;      // rows that a band needs
 constexpr double kCovered = 0.9;        // share of the rows inside it
@@ -34,7 +35,7 @@ Band band_of(const Timeline& t, const Arch& arch, std::string_view without) {
       if (r.id == without) continue;
       if (step < 2 && r.target != arch.target) continue;
       if (step < 1 && r.bottleneck != engine) continue;
-      off.push_back(std::abs(std::log(r.ratio)));
+      off.push_back(std::abs(std::log(t.reordered ? r.reordered : r.in_order)));
       band.rows.emplace_back(r.id);
     }
     if (off.size() < kFewest) continue;

@@ -13,7 +13,7 @@ struct Residual {
   std::string_view id;
   Target target;
   Engine bottleneck;
-  double ratio;
+  double reordered, in_order;
 };
 std::span<const Residual> residuals();
 

@@ -122,7 +122,7 @@ void Core::declare(TensorId id) {
   if (!is_on_chip(t.memory)) return;
   if (reorder_) {
     instance.stay = static_cast<std::uint32_t>(stays_.size());
-    stays_.push_back({pool_bytes(id), t.memory == Memory::psum});
+    stays_.push_back({pool_bytes(id), in_psum(id)});
   } else {
     pool(id).take(pool_bytes(id), instance.before);
   }

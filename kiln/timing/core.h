@@ -133,7 +133,10 @@ class Core {
   Box box_of(const Use& use) const;
   std::int64_t evaluate(const isa::Affine& affine) const;
   std::int64_t pool_bytes(isa::TensorId id) const;
-  Pool& pool(isa::TensorId id) { return pools_[program_.tensors[id].memory == Memory::psum]; }
+  bool in_psum(isa::TensorId id) const {
+    return program_.tensors[id].memory == Memory::psum || (!plan_.spread.empty() && plan_.spread[id]);
+  }
+  Pool& pool(isa::TensorId id) { return pools_[in_psum(id)]; }
   void find_dependencies(Issue& issue, const Op& op);
   void touch(Issue& issue, const Op& op, const Use& use);
   bool updates(const Op& op, const Use& use) const;

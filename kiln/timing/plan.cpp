@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <unordered_map>
 
 #include "kiln/isa/cost.h"
+#include "kiln/timing/spread_rows.h"
 
 namespace kiln::timing {
 using namespace isa;
@@ -68,13 +70,16 @@ class Planner {
   std::uint16_t bank_ports(const InstView& v) const;
   int dge_mode(const InstView& v) const;
   void share_ports();
+  void read_in_psum();
 
   const Program& program_;
   const Arch& arch_;
   const ProgramChange& change_;
-  std::vector<bool> merged_;  // by instruction; empty: none
-  double merge_ = 1;          // of the current instruction: DMAs that become one
-  double once_ = 1;           // and that all load the same
+  std::optional<Program> seen_;  // the program with spread rows in PSUM, when that makes a difference
+  std::vector<bool> left_out_;   // by instruction: copies of spread rows; empty: none
+  std::vector<bool> merged_;     // by instruction; empty: none
+  double merge_ = 1;             // of the current instruction: DMAs that become one
+  double once_ = 1;              // and that all load the same
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> known_shapes_;
   std::vector<const Access*> shape_access_;  // the first one of a shape
   Plan plan_;
@@ -339,7 +344,7 @@ void Planner::plan_transfer(Op& op, const CostQuery& q, const Cost& cost) {
 
 Op Planner::plan(InstructionId id) {
   const Instruction& inst = program_.instructions[id];
-  const Program& costs = change_.costs ? *change_.costs : program_;
+  const Program& costs = seen_ ? *seen_ : change_.costs ? *change_.costs : program_;
   const CostQuery q(costs, costs.instructions[id], arch_);
   merge_ = !merged_.empty() && merged_[id] ? change_.merge : 1;
   once_ = change_.same_bytes ? merge_ : 1;
@@ -353,6 +358,7 @@ Op Planner::plan(InstructionId id) {
     plan_tensor(op, q);
   } else {
     plan_compute(op, q);
+    if (!left_out_.empty() && left_out_[id]) op.latency = op.interval = 0, op.ports = kNoPort;
   }
   const Semantics& semantics = *q.row().semantics;
   if (semantics.state) op.state = semantics.state(q);
@@ -372,6 +378,21 @@ void Planner::share_ports() {
   }
 }
 
+// Gen2's vector engine takes two tiles twice as fast when one of them is in PSUM, so the compiler leaves
+// spread rows there.
+void Planner::read_in_psum() {
+  if (arch_.features.vector_fast_modes) return;
+  for (const SpreadRow& row : find_spread_rows(program_)) {
+    if (!seen_) {
+      seen_ = change_.costs ? *change_.costs : program_;
+      left_out_.resize(program_.instructions.size());
+      plan_.spread.resize(program_.tensors.size());
+    }
+    seen_->tensors[row.tile].memory = Memory::psum;
+    left_out_[row.copying] = plan_.spread[row.tile] = true;
+  }
+}
+
 Plan Planner::make() {
   plan_.loop_of_register.assign(program_.registers.size(), kNone);
   for (LoopId id = 0; id < program_.loops.size(); ++id) {
@@ -379,6 +400,7 @@ Plan Planner::make() {
       plan_.loop_of_register[program_.loops[id].reg] = id;
   }
   find_written();
+  read_in_psum();
   if (!change_.merged.empty()) merged_.resize(program_.instructions.size());
   for (InstructionId id : change_.merged) merged_[id] = true;
   plan_.ops.reserve(program_.instructions.size());

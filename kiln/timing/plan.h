@@ -66,6 +66,7 @@ struct Plan {
   std::vector<BoxShape> shapes;
   std::vector<isa::RegisterId> registers;
   std::vector<bool> tracked;                  // by tensor: accesses can depend on each other
+  std::vector<bool> spread;                   // by tensor: a spread row, in PSUM; empty: none is
   std::vector<isa::LoopId> loop_of_register;  // of induction registers; isa::kNone
   bool uses_stream[kStreamCount] = {};
   Time semaphore[kStreamCount];

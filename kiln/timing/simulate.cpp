@@ -6,6 +6,7 @@
 
 #include "kiln/timing/report.h"
 #include "kiln/timing/rules.h"
+#include "kiln/timing/trips.h"
 
 namespace kiln::timing {
 using namespace isa;
@@ -38,6 +39,13 @@ void require_loops(std::span<const Program* const> cores, const TimingOptions& o
   }
 }
 
+bool reorders(std::span<const Program* const> cores, const TimingOptions& options) {
+  if (options.reorder || options.reorder_up_to == 0) return options.reorder;
+  double executed = 0;
+  for (const Program* core : cores) executed += executed_instructions(*core, core->body, options);
+  return executed <= static_cast<double>(options.reorder_up_to);
+}
+
 // Each core goes on until it meets the other; then both know when.
 void run_pair(std::vector<CoreRun>& runs, const Arch& arch) {
   std::vector<bool> ended(runs.size());
@@ -67,8 +75,10 @@ Timeline simulate(const Program& program, const Arch& arch, const TimingOptions&
   return simulate(cores, arch, options);
 }
 
-Timeline simulate(std::span<const Program* const> cores, const Arch& arch, const TimingOptions& options) {
-  require_loops(cores, options);
+Timeline simulate(std::span<const Program* const> cores, const Arch& arch, const TimingOptions& given) {
+  require_loops(cores, given);
+  TimingOptions options = given;
+  options.reorder = reorders(cores, given);
   const Arch changed = timing::apply(arch, options.what_if);
   SharedHbm hbm;
   hbm.shared = cores.size() > 1;

@@ -19,6 +19,8 @@ struct TimingOptions {
   // loop takes.
   std::map<std::string, std::int64_t> trip_counts;
   bool reorder = false;  // list-schedule each engine's stream, as the vendor's compiler may
+  // Reorder as well when no more instructions than this are executed: each is then taken one by one.
+  std::int64_t reorder_up_to = 0;
   std::vector<WhatIf> what_if;
   std::vector<ProgramChange> changes;         // by core; empty: the programs as they are
   std::size_t keep_events = 10'000'000;       // later events count in the totals but are not kept
@@ -26,6 +28,9 @@ struct TimingOptions {
   const std::atomic<bool>* cancel = nullptr;  // set to true by another thread: simulate throws
   std::atomic<double>* done = nullptr;        // where to say which part of the work is done, 0 to 1
 };
+
+// What kiln time and kiln.time take for reorder_up_to: about half a second.
+inline constexpr std::int64_t kReorderUpTo = 300'000;
 
 // Whether a loop of the program takes its trip count from an entry of this name.
 bool takes_trip_count(const isa::Program& program, const std::string& name);

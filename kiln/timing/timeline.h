@@ -109,6 +109,7 @@ struct TripCount {
 
 struct Timeline {
   Target target = Target::trn2;
+  bool reordered = false;     // each engine's instructions, as the vendor's compiler may
   std::vector<Event> events;  // in issue order; at most TimingOptions::keep_events
   std::vector<Lane> lanes;    // engines first, then queues; by core
   std::vector<Gap> gaps;

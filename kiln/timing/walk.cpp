@@ -1,10 +1,8 @@
 #include "kiln/timing/walk.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "kiln/timing/rules.h"
+#include "kiln/timing/trips.h"
 
 namespace kiln::timing {
 using namespace isa;
@@ -14,19 +12,6 @@ namespace {
 constexpr double kAllAtOnce = 100'000;  // executed instructions that are simulated one by one
 constexpr double kMinIterations = 24;   // fewer are not worth extrapolating
 constexpr double kUntilSteady = 16;     // iterations that becoming steady takes, about
-
-[[noreturn]] void fail(const Program& program, const Loop& loop, std::string found, std::string help) {
-  Diagnostic d = timing_diagnostic("timing.trip_count");
-  d.loc = program.locs[loop.loc];
-  d.found = std::move(found);
-  d.help = std::move(help);
-  throw Error(std::move(d));
-}
-
-std::string name_of(const Program& program, const Loop& loop) {
-  return loop.kind == Loop::Kind::dynamic_while || loop.variable.empty() ? program.registers[loop.reg].name
-                                                                         : loop.variable;
-}
 
 }  // namespace
 
@@ -40,9 +25,10 @@ Walk::Walk(Core& core, const TimingOptions& options, int number, bool pair)
       may_be_steady_(program_.loops.size(), false) {
   for (LoopId id = 0; id < program_.loops.size(); ++id) {
     const Loop& loop = program_.loops[id];
-    if (loop.kind != Loop::Kind::static_for) trip_counts.push_back({number, id, trips(id)});
+    if (loop.kind != Loop::Kind::static_for)
+      trip_counts.push_back({number, id, trips(program_, id, options_)});
   }
-  const double executed = instructions(program_.body);
+  const double executed = executed_instructions(program_, program_.body, options_);
   const bool long_loops = options.extrapolate && !options.reorder && !pair && executed > kAllAtOnce;
   if (long_loops) choose_steady(program_.body);
   core_.expect(long_loops ? static_cast<double>(program_.instructions.size()) : executed);
@@ -57,44 +43,13 @@ void Walk::find_last_uses(const Node& node, std::size_t statement) {
   for (const Node& inner : program_.loops[node.index].body) find_last_uses(inner, statement);
 }
 
-std::int64_t Walk::given_trips(const Loop& loop) const {
-  for (const std::string& name :
-       {loop.variable, loop.reg == kNone ? std::string() : program_.registers[loop.reg].name}) {
-    const auto given = options_.trip_counts.find(name);
-    if (!name.empty() && given != options_.trip_counts.end()) return given->second;
-  }
-  return -1;
-}
-
-std::int64_t Walk::trips(LoopId id) {
-  const Loop& loop = program_.loops[id];
-  if (loop.kind == Loop::Kind::static_for) return loop.trip_count();
-  if (const std::int64_t given = given_trips(loop); given >= 0) return given;
-  const bool known = loop.kind == Loop::Kind::dynamic_for && !loop.lower.is_register &&
-                     !loop.upper.is_register && loop.step > 0;
-  if (known)
-    return std::max<std::int64_t>(0, (loop.upper.value - loop.lower.value + loop.step - 1) / loop.step);
-  const std::string name = name_of(program_, loop);
-  fail(program_, loop, fmt::format("the loop on `{}` has no trip count", name),
-       fmt::format("give one: --trip-count {}=N, or TimingOptions::trip_counts[\"{}\"]", name, name));
-}
-
-double Walk::instructions(const Block& block) {
-  double sum = 0;
-  for (const Node& node : block) {
-    if (node.kind == Node::Kind::instruction) sum += 1;
-    if (node.kind == Node::Kind::loop)
-      sum += instructions(program_.loops[node.index].body) * static_cast<double>(trips(node.index));
-  }
-  return sum;
-}
-
 // Marks the outermost loops that are long, but whose iterations are short enough to simulate some of them.
 void Walk::choose_steady(const Block& block) {
   for (const Node& node : block) {
     if (node.kind != Node::Kind::loop) continue;
     const Block& body = program_.loops[node.index].body;
-    const double each = instructions(body), count = static_cast<double>(trips(node.index));
+    const double each = executed_instructions(program_, body, options_),
+                 count = static_cast<double>(trips(program_, node.index, options_));
     if (each * count <= kAllAtOnce / kUntilSteady) continue;
     if (count >= kMinIterations && each * kUntilSteady <= kAllAtOnce) {
       may_be_steady_[node.index] = true;
@@ -105,7 +60,7 @@ void Walk::choose_steady(const Block& block) {
 }
 
 void Walk::enter(LoopId id) {
-  const std::int64_t count = trips(id);
+  const std::int64_t count = trips(program_, id, options_);
   if (count <= 0) return;
   if (frames_.size() == 1) ++core_.top_loop;
   frames_.push_back({&program_.loops[id].body, id, 0, 0, count});

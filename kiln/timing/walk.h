@@ -29,9 +29,6 @@ class Walk {
     std::int64_t iteration = 0, count = 1;
     std::unique_ptr<Steady> steady = {};
   };
-  std::int64_t trips(isa::LoopId id);
-  std::int64_t given_trips(const isa::Loop& loop) const;
-  double instructions(const isa::Block& block);
   void choose_steady(const isa::Block& block);
   void find_last_uses(const isa::Node& node, std::size_t statement);
   void enter(isa::LoopId id);

@@ -106,6 +106,7 @@ Json to_json(const Report& r) {
   return {{"program", r.program},
           {"target", r.target},
           {"what_if", r.what_if},
+          {"order", r.reordered ? "reordered" : "program"},
           {"total_ns", r.total_ns},
           {"band",
            {{"low_ns", r.low_ns}, {"high_ns", r.high_ns}, {"basis", r.band_basis}, {"rows", r.band_rows}}},

@@ -86,6 +86,7 @@ Report report_of(const TimedRun& run, bool with_advice) {
   for (const isa::Program* core : run.cores) r.program += (r.program.empty() ? "" : " + ") + core->name;
   r.target = run.arch.name;
   for (const timing::WhatIf& change : run.options.what_if) r.what_if.push_back(text_of(change));
+  r.reordered = t.reordered;
   r.total_ns = to_ns(t.total);
   r.low_ns = to_ns(t.band.low);
   r.high_ns = to_ns(t.band.high);

@@ -39,6 +39,7 @@ struct Report {
   std::string program;
   std::string_view target;
   std::vector<std::string> what_if;  // as given
+  bool reordered = false;            // or in program order
   double total_ns = 0;
   double low_ns = 0, high_ns = 0;  // the band
   std::string band_basis;

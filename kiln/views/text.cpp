@@ -32,6 +32,8 @@ std::string head(const Report& r) {
   }
   const LaneUse& b = r.lanes[r.bottleneck];
   text += fmt::format("  bottleneck: {}, busy for {} of the time\n", b.name, share_text(b.busy_ns, r));
+  text += r.reordered ? "  each engine's instructions reordered as the vendor's compiler may\n"
+                      : "  instructions in the order of the program\n";
   return text;
 }
 

@@ -6,6 +6,8 @@ TimedRun time_program(std::vector<const isa::Program*> cores, timing::TimingOpti
   const Arch& chip = arch(cores.at(0)->target);
   timing::Timeline timeline =
       cores.size() == 1 ? timing::simulate(*cores[0], chip, options) : timing::simulate(cores, chip, options);
+  options.reorder = timeline.reordered;  // for whatever is run to compare with it
+  options.reorder_up_to = 0;
   return {std::move(cores), timing::apply(chip, options.what_if), std::move(options), std::move(timeline)};
 }
 

@@ -111,10 +111,11 @@ def _shape(value):
     return _specs.of_value(value) if isinstance(value, str) else value
 
 
-def time(kernel, *, trip_counts=None, what_if=(), reorder=False, advice=True):
+def time(kernel, *, trip_counts=None, what_if=(), reorder=None, advice=True):
     """A callable that times a kernel: kiln.time(kernel)(*args) returns a Timing. Arguments are arrays or shapes such as
     "float32[128,512]". Loops on registers take their trip counts from `trip_counts` ({name: n}); with arrays they are
-    measured by running the kernel. what_if: ("dma_bandwidth=2x", ...)."""
+    measured by running the kernel. what_if: ("dma_bandwidth=2x", ...). reorder: whether each engine's instructions are
+    reordered as the vendor's compiler may; None: unless the kernel executes more than 300,000."""
     function, lnc = plain(kernel)
     what_if = [what_if] if isinstance(what_if, str) else list(what_if)
     if not all(isinstance(text, str) for text in what_if):

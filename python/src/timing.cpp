@@ -1,5 +1,6 @@
 // Timing of Python: programs in, a report out, as text, JSON, page and trace.
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -40,11 +41,12 @@ using TimingRef = std::shared_ptr<Timing>;
 
 TimingRef time_programs(const std::vector<ProgramRef>& programs,
                         std::map<std::string, std::int64_t> trip_counts,
-                        const std::vector<std::string>& what_if, bool reorder, bool advice) {
+                        const std::vector<std::string>& what_if, std::optional<bool> reorder, bool advice) {
   auto timing = std::make_shared<Timing>();
   for (const ProgramRef& p : programs) timing->programs.push_back(*p);
   timing->options.trip_counts = std::move(trip_counts);
-  timing->options.reorder = reorder;
+  timing->options.reorder = reorder.value_or(false);
+  if (!reorder) timing->options.reorder_up_to = timing::kReorderUpTo;
   const std::string engine = std::string(views::kEngineWhatIf) + "=";
   for (const std::string& text : what_if) {
     if (text.starts_with(engine))
@@ -93,7 +95,7 @@ void bind_timing(nb::module_& m) {
         return files;
       });
   m.def("time_programs", &time_programs, nb::arg("programs"), nb::arg("trip_counts"), nb::arg("what_if"),
-        nb::arg("reorder"), nb::arg("advice"));
+        nb::arg("reorder").none(), nb::arg("advice"));
   m.def("compare_timings", &compare);
 }
 

@@ -213,7 +213,10 @@ def test_targets_on_which_it_is_illegal_are_named(kiln, tmp_path):
 
 
 def test_reorder_is_never_worse_here(kiln, matmul):
-    assert total_of(kiln("time", matmul, "--json", "--reorder")) <= total_of(kiln("time", matmul, "--json"))
+    free, pinned, plain = (report_of(kiln("time", matmul, "--json", *o)) for o in [["--reorder"], ["--in-order"], []])
+    assert free["total_ns"] <= pinned["total_ns"] and plain == free
+    assert (free["order"], pinned["order"]) == ("reordered", "program")
+    refused(kiln("time", matmul, "--reorder", "--in-order"), "cli.R1", "--in-order")
 
 
 def test_pair_of_cores(kiln):

@@ -230,6 +230,20 @@ TEST(Simulate, ListSchedulerFillsGaps) {
   EXPECT_EQ(reordered.macs, in_order.macs);
 }
 
+TEST(Simulate, LongProgramsKeepTheirOrder) {
+  const Program p = tiles(40, 512);  // 120 instructions
+  const Timeline in_order = simulate(p, arch(Target::trn2)),
+                 reordered = simulate(p, arch(Target::trn2), {.reorder = true});
+  const Timeline longer = simulate(p, arch(Target::trn2), {.reorder_up_to = 119}),
+                 fitting = simulate(p, arch(Target::trn2), {.reorder_up_to = 120});
+  EXPECT_FALSE(longer.reordered);
+  EXPECT_TRUE(fitting.reordered);
+  EXPECT_EQ(longer.total, in_order.total);
+  EXPECT_EQ(fitting.total, reordered.total);
+  EXPECT_GT(static_cast<double>(in_order.band.high) / static_cast<double>(in_order.total),
+            static_cast<double>(reordered.band.high) / static_cast<double>(reordered.total));
+}
+
 Program half_of_pair(int rank, std::int64_t columns) {
   Kernel k("half");
   k.pair();

@@ -40,6 +40,7 @@ class TracedKernel:
         self.peer = peer
         self.trace = _kiln.Trace(getattr(function, "__name__", "kernel"), target, lnc, program_id, _env.max_instructions())
         self.arguments = {}
+        self.ones = {}  # dtype -> a row of ones in SBUF, of nl.broadcast_to
         self._constants = {}
         self._buffer = _memory.shared_hbm if lnc > 1 else _memory.hbm
         outer, outer_kernel = _kiln.active_trace(), getattr(_this_thread, "running", None)

@@ -6,7 +6,7 @@ import pytest
 
 from kernels import close, instructions, lowering, refused, run, run_kernel, same
 from kiln import nki
-from kiln.nki import language as nl
+from kiln.nki import isa as nisa, language as nl
 
 DTYPES = [np.float32, np.float16, ml_dtypes.bfloat16, np.int32, np.uint8, np.int16, np.uint32]
 
@@ -150,7 +150,40 @@ def test_matmul_refuses(rng):
                                       ((1, 3, 1), (40, 3, 5)), ((1, 300), (1, 300)), ((6, 1, 4), (6, 7, 4))])
 def test_broadcast_to(target, rng, dtype, old, new):
     x = sample(rng, old, dtype)
+    if old[0] != new[0] and np.dtype(dtype).kind not in "iu":
+        x = x + np.zeros_like(x)  # a sum has no negative zero
     same(run(lambda t: nl.broadcast_to(t, new), x), np.ascontiguousarray(np.broadcast_to(x, new)))
+
+
+def test_broadcast_to_partitions_is_a_product_with_ones(target, rng, float_dtype):
+    x, n = rng.standard_normal((1, 700)).astype(float_dtype), int(rng.integers(2, 129))
+    twice = lambda t: nl.add(nl.broadcast_to(t, (n, 700)), nl.broadcast_to(t, (n, 700)))
+    same(run(twice, x), np.ascontiguousarray(np.broadcast_to(x + x, (n, 700))))
+    copy = "activation" if target == "trn1" else "tensor_copy"
+    once = ["nc_matmul", copy] * 2  # a bank each
+    assert lowering(twice, x) == ["memset", *once, *once, "tensor_tensor"]
+    doubled = lambda t: nl.broadcast_to(nl.matmul(t[:, 0:1], t[:, 0:40], transpose_x=True), (5, 40))  # from PSUM
+    want = np.broadcast_to(x[:, 0:1].astype(np.float32) * x[:, 0:40].astype(np.float32), (5, 40))
+    close(run(doubled, x), want, 1e-6, 1e-6)
+
+
+def test_broadcast_to_in_device_loops(target, rng):
+    x = rng.standard_normal((1, 64)).astype(np.float32)
+
+    def kernel(x):
+        out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        row = nl.load(x)
+        total = nl.zeros((128, 64), dtype=x.dtype)
+
+        def body(i):
+            nisa.tensor_tensor(total, total, nl.broadcast_to(row, (128, 64)), nl.add)
+
+        nl.fori_loop(0, 3, body)
+        nisa.tensor_tensor(total, total, nl.broadcast_to(row, (128, 64)), nl.add)
+        nl.store(out, total)
+        return out
+
+    close(run_kernel(kernel, x), np.broadcast_to(4 * x, (128, 64)), 1e-5, 1e-5)
 
 
 def test_broadcast_to_of_equal_shapes_and_its_errors(rng):

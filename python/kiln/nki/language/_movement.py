@@ -1,6 +1,7 @@
 """Moving tiles between HBM and SBUF, and laying them out anew."""
 
 from kiln.nki import _memory, _older, _trace, _version, isa as nisa
+from kiln.nki._tile_size import tile_size
 from kiln.nki.language import _rules, _tiles
 from kiln.nki.language._tokens import token
 
@@ -170,11 +171,52 @@ def _expands(old, new):
 
 
 def _to_all_partitions(dst, row):
-    """Copies a (1, ...) view into every partition of dst, 32 at a time."""
+    """Copies a (1, ...) view into every partition of dst: floats by a product with ones, as the vendor's guide says of
+    this function, integers by shuffles of 32 partitions."""
+    if row.dtype in ("float32", "bfloat16", "float16"):
+        return _multiply_by_ones(dst, row)
     source = _tiles.scratch((32, *dst.shape[1:]), dst.dtype)
     nisa.tensor_copy(source[0:1], row)
     for first in range(0, dst.shape[0], 32):
         nisa.nc_stream_shuffle(dst[first:min(first + 32, dst.shape[0])], source, [0] * 32)
+
+
+def _multiply_by_ones(dst, row):
+    ones = _ones(row.dtype)
+    columns = _tiles.free_size(dst)
+    if len(row.shape) > 2 or not row.is_contiguous() or _memory.is_psum(row.buffer):
+        row = _in_one_row(row, columns)
+    flat = dst.reshape((dst.shape[0], columns))
+    for first in range(0, columns, tile_size.gemm_moving_fmax):
+        part = slice(first, min(first + tile_size.gemm_moving_fmax, columns))
+        bank = _tiles.scratch((dst.shape[0], part.stop - first), "float32", _memory.psum)
+        nisa.nc_matmul(bank, ones[:, 0:dst.shape[0]], row[:, part], is_stationary_onezero=True)
+        _copy_on_scalar(flat[:, part], bank)
+
+
+def _copy_on_scalar(dst, src):
+    if nisa.get_nc_version() > nisa.nc_version.gen2:
+        nisa.tensor_copy(dst, src, engine=nisa.scalar_engine)
+    else:
+        nisa.activation(dst, token("copy"), src)
+
+
+def _ones(dtype):
+    """A row of ones in SBUF, made once for the kernel, or anew in the body of a device loop."""
+    kernel = _trace.running("nl.broadcast_to")
+    ones = None if kernel.trace.open_loops else kernel.ones.get(dtype)
+    if ones is None:
+        ones = _tiles.scratch((1, tile_size.gemm_stationary_fmax), dtype)
+        nisa.memset(ones, 1.0)
+        if not kernel.trace.open_loops:
+            kernel.ones[dtype] = ones
+    return ones
+
+
+def _in_one_row(row, columns):
+    copy = _tiles.scratch((1, columns), row.dtype)
+    nisa.tensor_copy(copy.reshape(row.shape), row)
+    return copy
 
 
 def where(condition, x, y, dtype=None):

@@ -1,0 +1,18 @@
+// Spread rows: tiles that hold one row in every partition, made as nl.broadcast_to makes them: by a product
+// with ones in PSUM and a copy to SBUF. The vendor's compiler lets instructions read them in PSUM.
+#pragma once
+
+#include <vector>
+
+#include "kiln/isa/program.h"
+
+namespace kiln::timing {
+
+struct SpreadRow {
+  isa::TensorId tile;          // in SBUF
+  isa::InstructionId copying;  // the one that fills it
+};
+
+std::vector<SpreadRow> find_spread_rows(const isa::Program& program);
+
+}  // namespace kiln::timing
