@@ -60,7 +60,10 @@ View Kernel::tensor(Memory memory, Role role, Shape shape, DType dtype, TensorOp
            .loc = locate(at)};
   const auto id = static_cast<TensorId>(program_.tensors.size());
   program_.tensors.push_back(std::move(t));
-  block().push_back({Node::Kind::declare, id});
+  // What the caller brings or gets belongs to the program: it stands before the loops that are open.
+  const bool hoisted = role != Role::internal && !open_loops_.empty();
+  Block& in = hoisted ? program_.body : block();
+  in.insert(in.end() - (hoisted ? 1 : 0), {Node::Kind::declare, id});
   View v;
   v.kernel_ = this;
   v.memory_ = memory;

@@ -102,6 +102,29 @@ def test_python_arithmetic_on_registers_is_a_type_error(use):
         nki.simulate(lambda x: use(nisa.register_alloc(1)))(np.zeros((1, 1), np.float32))
 
 
+@pytest.mark.parametrize("form", [with_dynamic_range, with_fori_loop])
+def test_a_shared_constant_may_be_met_first_inside_a_device_loop(form):
+    table = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+    def kernel(n):
+        count = nl.ndarray((1, 1), dtype=n.dtype)
+        nisa.dma_copy(count, n)
+        total = nl.ndarray((4, 3), dtype=nl.float32)
+        nisa.memset(total, 0.0)
+
+        def add_the_table():
+            term = nl.ndarray((4, 3), dtype=nl.float32)
+            nisa.dma_copy(term, nl.shared_constant(table))
+            nisa.tensor_tensor(total, total, term, nl.add)
+
+        form(count, add_the_table)
+        out = nl.ndarray((4, 3), dtype=nl.float32, buffer=nl.shared_hbm)
+        nisa.dma_copy(out, total)
+        return out
+
+    np.testing.assert_array_equal(nki.simulate(kernel)(np.array([[3]], np.int32)), 3 * table)
+
+
 def test_a_register_in_an_if_is_a_type_error():
     with pytest.raises(TypeError, match="truth of a register"):
         nki.simulate(not_a_loop)(np.zeros((1, 1), np.float32))
