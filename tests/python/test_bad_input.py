@@ -48,6 +48,14 @@ def test_arguments(argument, error, text):
         assert raised.value.diagnostics[0].loc.file == __file__
 
 
+def test_all_arguments_that_may_be_meant_are_named():
+    def add_bias(x, bias=None, scale=None):
+        return copied(bias if bias.shape == x.shape else scale)
+
+    with pytest.raises(AttributeError, match="the arguments `bias`, `scale` of the kernel are each a NoneType"):
+        nki.simulate(add_bias)(np.zeros((4, 4), np.float32), bias=None, scale=None)
+
+
 @pytest.mark.parametrize("view", [np.asarray, np.matrix, np.ma.masked_array, lambda a: a[::-1], lambda a: a.astype(">f4")])
 def test_arrays_of_all_kinds_are_taken(view):
     a = np.arange(8, dtype=np.float32).reshape(4, 2)

@@ -81,7 +81,8 @@ def explain(error, arguments):
     attribute = re.match(r"'(\w+)' object has no attribute '(\w+)'$", str(error))
     if attribute is None or not hasattr(_kiln.NkiTensor, attribute[2]):
         return
-    named = [name for name, value in arguments if type(value).__name__ == attribute[1]]
+    named = [f"`{name}`" for name, value in arguments if type(value).__name__ == attribute[1]]
     if named:
-        error.args = (f"{error}: the argument `{named[0]}` of the kernel is a {attribute[1]}; tensors are made of arrays, "
-                      "e.g. np.array(..., np.float32)",)
+        who = f"the argument {named[0]} of the kernel is" if len(named) == 1 else (
+            f"the arguments {', '.join(named)} of the kernel are each")
+        error.args = (f"{error}: {who} a {attribute[1]}; tensors are made of arrays, e.g. np.array(..., np.float32)",)
