@@ -44,7 +44,7 @@ format:              ## lay out all C++ files
 	@scripts/bootstrap clang-format
 	@$(SOURCES) | xargs -0 clang-format -i
 
-lint:                ## what make format would change, and lists that are not sorted
+lint:                ## what make format would change, lists that are not sorted, lines of pages that are too long
 	@scripts/bootstrap clang-format
 	@$(SOURCES) | xargs -0 clang-format --dry-run -Werror
 	@python3 scripts/check_sources.py

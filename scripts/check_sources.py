@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
-"""Checks the SOURCES lists of the CMake files: files of one folder stand together, sorted and without repetition, so that
-two changes that add a file rarely touch the same line and a missing file is easy to see."""
+"""Checks what no formatter looks at.
+
+SOURCES lists of the CMake files: files of one folder stand together, sorted and without repetition, so that two changes
+that add a file rarely touch the same line and a missing file is easy to see. Pages: prose has lines of at most 120
+characters; tables and code have the length that they need.
+"""
 import pathlib
 import re
 import sys
 
+LONGEST = 120
 LISTS = re.compile(r"\bSOURCES\b([^)$]*?)(?=\b[A-Z_]{3,}\b|\))", re.S)
 
 
@@ -25,20 +30,34 @@ def complaint(names):
     return None
 
 
-def main():
-    root = pathlib.Path(__file__).resolve().parent.parent
-    failed = False
+def wrong_lists(root):
+    """(file, line, what is wrong) of each SOURCES list."""
     for path in sorted(root.glob("*/**/CMakeLists.txt")):
-        relative = path.relative_to(root)
-        if relative.parts[0] in ("build", ".venv"):
-            continue
         text = re.sub(r"#.*", "", path.read_text())
         for match in LISTS.finditer(text):
             wrong = complaint(match.group(1).split())
             if wrong:
-                line = text[: match.start()].count("\n") + 1
-                print(f"{relative}:{line}: SOURCES: {wrong}", file=sys.stderr)
-                failed = True
+                yield path, text[: match.start()].count("\n") + 1, f"SOURCES: {wrong}"
+
+
+def long_lines(root):
+    """(file, line, what is wrong) of each line of prose that is too long."""
+    for path in sorted([*root.glob("*.md"), *root.glob("*/**/*.md")]):
+        code = False
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            code ^= line.startswith("```")
+            if len(line) > LONGEST and not code and not line.startswith("|"):
+                yield path, number, f"{len(line)} characters, at most {LONGEST} fit"
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parent.parent
+    failed = False
+    for path, line, wrong in [*wrong_lists(root), *long_lines(root)]:
+        relative = path.relative_to(root)
+        if relative.parts[0] not in ("build", ".venv"):
+            print(f"{relative}:{line}: {wrong}", file=sys.stderr)
+            failed = True
     return failed
 
 

@@ -139,7 +139,9 @@ void Trace::schedule(const std::string& consumer, const std::vector<std::string>
   }
 }
 
-void bind_trace(nb::module_& m) {
+namespace {
+
+void bind_instruction(nb::module_& m) {
   nb::class_<Instruction>(m, "NkiInstruction", "An issued instruction.")
       .def_ro("id", &Instruction::id)
       .def(
@@ -157,7 +159,16 @@ void bind_trace(nb::module_& m) {
           },
           "This instruction runs after each of the producers; returns itself.")
       .def("__repr__", [](const Instruction& i) { return fmt::format("<NkiInstruction {}>", i.id); });
+}
 
+Register open_fori_loop(Trace& t, nb::handle lower, nb::handle upper, IntArg step) {
+  t.here();
+  const isa::Reg r = t.kernel.open_fori_loop(to_int_or_reg(t, lower), to_int_or_reg(t, upper),
+                                             to_int(step, "the step of a loop"));
+  return {t.shared_from_this(), r.id};
+}
+
+void bind_trace_class(nb::module_& m) {
   nb::class_<Trace>(m, "Trace", nb::dynamic_attr())
       .def("__init__",
            [](Trace* t, std::string name, std::string target, int lnc, int program_id,
@@ -173,13 +184,7 @@ void bind_trace(nb::module_& m) {
       .def_prop_ro("generation", [](const Trace& t) { return t.arch.generation; })
       .def_prop_ro("instructions", [](const Trace& t) { return t.kernel.program().instructions.size(); })
       .def_prop_ro("open_loops", [](const Trace& t) { return t.kernel.open_loops(); })
-      .def("open_fori_loop",
-           [](Trace& t, nb::handle lower, nb::handle upper, std::int64_t step) {
-             t.here();
-             const isa::Reg r =
-                 t.kernel.open_fori_loop(to_int_or_reg(t, lower), to_int_or_reg(t, upper), step);
-             return Register{t.shared_from_this(), r.id};
-           })
+      .def("open_fori_loop", &open_fori_loop)
       .def("open_while_loop",
            [](Trace& t, const Register& condition) {
              check_owner(t, condition.trace.get(), "register");
@@ -198,6 +203,9 @@ void bind_trace(nb::module_& m) {
       .def_prop_ro("in_no_reorder", &Trace::in_no_reorder)
       .def("schedule", &Trace::schedule,
            "Instructions named `consumer` run after those named in `producers`.");
+}
+
+void bind_register(nb::module_& m) {
   nb::class_<Register>(m, "VirtualRegister", "A 32-bit register of an engine's sequencer.")
       .def_ro("id", &Register::id)
       .def_prop_ro("trace", [](const Register& r) { return r.trace; })
@@ -207,6 +215,14 @@ void bind_trace(nb::module_& m) {
       .def("__repr__", [](const Register& r) {
         return fmt::format("<VirtualRegister {}>", r.trace->kernel.program().registers[r.id].name);
       });
+}
+
+}  // namespace
+
+void bind_trace(nb::module_& m) {
+  bind_instruction(m);
+  bind_trace_class(m);
+  bind_register(m);
   m.def(
       "activate", [](std::shared_ptr<Trace> trace) { active = std::move(trace); }, nb::arg().none());
   m.def("active_trace", [] { return active; });

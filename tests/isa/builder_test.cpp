@@ -5,6 +5,7 @@
 #include "kiln/isa/builder.h"
 #include "kiln/isa/print.h"
 #include "kiln/isa/verify.h"
+#include "tests/error_of.h"
 
 namespace kiln::isa {
 namespace {
@@ -29,22 +30,11 @@ void PrintTo(const Seen& s, std::ostream* out) {
   for (const Dim& d : s.dims) *out << " [" << d.stride << ", " << d.count << "]";
 }
 
-// The code and the account of what was found of the error that a call throws.
-template <class Fn>
-std::pair<std::string, std::string> refused(Fn&& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return {e.first().code, e.first().found};
-  }
-  return {};
-}
-
-#define EXPECT_REFUSED(...)                                           \
-  do {                                                                \
-    const auto [code, found] = refused([&] { (void)(__VA_ARGS__); }); \
-    EXPECT_EQ(code, "builder.R2") << #__VA_ARGS__;                    \
-    EXPECT_NE(found, "") << #__VA_ARGS__;                             \
+#define EXPECT_REFUSED(...)                                      \
+  do {                                                           \
+    const Diagnostic d = error_of([&] { (void)(__VA_ARGS__); }); \
+    EXPECT_EQ(d.code, "builder.R2") << #__VA_ARGS__;             \
+    EXPECT_NE(d.found, "") << #__VA_ARGS__;                      \
   } while (false)
 
 class BuilderTest : public testing::Test {
@@ -246,22 +236,22 @@ TEST(BuilderTiles, WholeTilesAreALoopAndTheRestFollows) {
   EXPECT_EQ(pieces(256, 128), (std::vector<Piece>{{0, 128, true}}));
   EXPECT_EQ(pieces(500, 128), (std::vector<Piece>{{0, 128, true}, {384, 116, false}}));
   EXPECT_EQ(pieces(0, 128), (std::vector<Piece>{}));
-  EXPECT_EQ(refused([] { pieces(5, 0); }).first, "builder.R3");
-  EXPECT_EQ(refused([] { pieces(-1, 128); }).first, "builder.R3");
+  EXPECT_EQ(error_of([] { pieces(5, 0); }).code, "builder.R3");
+  EXPECT_EQ(error_of([] { pieces(-1, 128); }).code, "builder.R3");
 }
 
 TEST(Builder, TensorsOfTooFewOrTooManyDimensions) {
   Kernel k("ranks");
-  EXPECT_EQ(refused([&] { k.sbuf({128}, f32); }).first, "builder.R1");
-  EXPECT_EQ(refused([&] { k.hbm({}, f32); }).first, "builder.R1");
-  EXPECT_EQ(refused([&] { k.hbm({1, 1, 1, 1, 1, 1, 1, 1, 1}, f32); }).first, "builder.R1");
+  EXPECT_EQ(error_of([&] { k.sbuf({128}, f32); }).code, "builder.R1");
+  EXPECT_EQ(error_of([&] { k.hbm({}, f32); }).code, "builder.R1");
+  EXPECT_EQ(error_of([&] { k.hbm({1, 1, 1, 1, 1, 1, 1, 1, 1}, f32); }).code, "builder.R1");
   k.hbm({1, 1, 1, 1, 1}, f32);
 }
 
 TEST(Builder, TensorsWithoutElements) {
   Kernel k("empty");
-  EXPECT_EQ(refused([&] { k.sbuf({128, 0}, f32); }).first, "builder.R1");
-  EXPECT_EQ(refused([&] { k.hbm({0}, f32); }).first, "builder.R1");
+  EXPECT_EQ(error_of([&] { k.sbuf({128, 0}, f32); }).code, "builder.R1");
+  EXPECT_EQ(error_of([&] { k.hbm({0}, f32); }).code, "builder.R1");
 }
 
 TEST(BuilderView, OneRunTimeAddress) {
@@ -269,12 +259,12 @@ TEST(BuilderView, OneRunTimeAddress) {
   const View x = k.hbm({64, 32}, f32), t = k.sbuf({32, 64}, f32), row = k.sbuf({1, 1}, i32),
              rows = k.sbuf({64, 1}, i32), columns = k.sbuf({32, 2}, i32);
   for (const View& v : {x.scalar_offset(row, 32), x.vector_offset(rows)}) {
-    EXPECT_EQ(refused([&] { v.scalar_offset(row, 1); }).first, "builder.R4");
-    EXPECT_EQ(refused([&] { v.vector_offset(rows); }).first, "builder.R4");
+    EXPECT_EQ(error_of([&] { v.scalar_offset(row, 1); }).code, "builder.R4");
+    EXPECT_EQ(error_of([&] { v.vector_offset(rows); }).code, "builder.R4");
   }
   const View gathered = t.indirect(columns, 20);
-  EXPECT_EQ(refused([&] { gathered.indirect(columns, 20); }).first, "builder.R4");
-  EXPECT_EQ(refused([&] { gathered.ap({{64, 32}, {1, 20}}); }).first, "builder.R4");
+  EXPECT_EQ(error_of([&] { gathered.indirect(columns, 20); }).code, "builder.R4");
+  EXPECT_EQ(error_of([&] { gathered.ap({{64, 32}, {1, 20}}); }).code, "builder.R4");
 }
 
 TEST(BuilderView, AllOfAGatheredDimensionIsNoSlice) {
@@ -282,15 +272,15 @@ TEST(BuilderView, AllOfAGatheredDimensionIsNoSlice) {
   const View x = k.hbm({64, 32}, f32), rows = k.sbuf({16, 1}, i32);
   const View v = x.vector_offset(rows);
   EXPECT_EQ(v(ds(0, 16), ds(4, 8)).shape(), (Shape{16, 8}));
-  EXPECT_EQ(refused([&] { v(ds(0, 8), ds(4, 8)); }).first, "builder.R2");
+  EXPECT_EQ(error_of([&] { v(ds(0, 8), ds(4, 8)); }).code, "builder.R2");
 }
 
 TEST(BuilderView, IndirectTakesElementsWithoutGaps) {
   Kernel k("gaps");
   const View t = k.sbuf({32, 8, 8}, f32), columns = k.sbuf({32, 1}, i32);
   EXPECT_EQ(t.indirect(columns, 32).shape(), (Shape{32, 32}));
-  EXPECT_EQ(refused([&] { t.slice(2, 0, 4).indirect(columns, 32); }).first, "builder.R2");
-  EXPECT_EQ(refused([&] { t.slice(2, 0, 4, 2).indirect(columns, 32); }).first, "builder.R2");
+  EXPECT_EQ(error_of([&] { t.slice(2, 0, 4).indirect(columns, 32); }).code, "builder.R2");
+  EXPECT_EQ(error_of([&] { t.slice(2, 0, 4, 2).indirect(columns, 32); }).code, "builder.R2");
 }
 
 // Statements of a built program, without places in the source.

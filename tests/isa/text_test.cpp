@@ -16,6 +16,7 @@
 #include "kiln/isa/table.h"
 #include "kiln/isa/text_words.h"
 #include "kiln/isa/verify.h"
+#include "tests/error_of.h"
 #include "tests/isa/random_program.h"
 
 namespace kiln::isa {
@@ -24,12 +25,7 @@ namespace {
 Program parse_plain(std::string_view text) { return parse(text, "test.kiln", {.text_locations = false}); }
 
 Diagnostic error_of(std::string_view text) {
-  try {
-    parse(text, "test.kiln");
-  } catch (const Error& e) {
-    return e.first();
-  }
-  return {};
+  return kiln::error_of([&] { parse(text, "test.kiln"); });
 }
 
 // A program around some statements.
@@ -414,7 +410,8 @@ TEST(Text, EveryRuleRefusesSomething) {
       {"text.R16", with_header("%0: max8(dst=s, src=s) after(%0)")},
       {"text.R17", with_header(nested(65))},
       {"text.R18", with_header("tensor a: hbm float32 []")},
-      {"text.R18", with_header("max8(dst=s, src=h.ap([[1, 1], [1, 1], [1, 1], [1, 1], [1, 1], [1, 1], [1, 1], [1, 1], [1, 1]]))")},
+      {"text.R18", with_header("max8(dst=s, src=h.ap([[1, 1], [1, 1], [1, 1], [1, 1], [1, 1], [1, 1], [1, "
+                               "1], [1, 1], [1, 1]]))")},
       {"text.R19", with_header("tensor a: hbm float32 [9223372036854775807, 2]")},
       {"text.R20", with_header("max8(dst=s, src=s.ap([[1, 1]]))")},
       {"text.R20", with_header("max8(dst=s, src=h.ap(0:1, [[1, 1]]))")},

@@ -39,6 +39,7 @@ PLACES = {
     "a dimension": lambda x, n: x.squeeze_dim(n),
     "a size": lambda x, n: x.expand_dim(0).broadcast(0, n),
     "an integer or register": lambda x, n: nl.fori_loop(0, n, lambda i: None),
+    "the step of a loop": lambda x, n: nl.fori_loop(0, 4, lambda i: None, step=abs(n)),
 }
 
 
