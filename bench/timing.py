@@ -10,6 +10,8 @@ import statistics
 import subprocess
 import sys
 
+from timing_examples import example_seconds
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 
@@ -250,7 +252,7 @@ def main():
     parser = argparse.ArgumentParser(prog="bench/timing", description=__doc__)
     parser.add_argument("--build", default=str(ROOT / "build" / "release"), help="build folder (default: build/release)")
     parser.add_argument("--json", default=str(ROOT / "build" / "bench-timing.json"), help="where the figures go")
-    parser.add_argument("--rows-only", action="store_true", help="leave out the measurement of a long program")
+    parser.add_argument("--rows-only", action="store_true", help="leave out a long program and the examples")
     parser.add_argument("--update", action="store_true", help="write kiln/timing/residuals.def from this run")
     args = parser.parse_args()
     program = pathlib.Path(args.build) / "bench" / "timing_rows"
@@ -268,10 +270,14 @@ def main():
         text = "written_out count=200000"
         seconds = predict(program, [text], [])[text]["seconds"]
         bar("1,000,000 instructions written out, seconds of processor time", seconds, 2.0, figures)
+    examples = {} if args.rows_only else example_seconds(pathlib.Path(args.build))
+    if examples:
+        slowest = max(examples, key=examples.get)
+        bar(f"slowest of {len(examples)} examples ({slowest}), seconds of processor time", examples[slowest], 1.0, figures)
     show(results, figures)
     out = pathlib.Path(args.json)
     aside = out.with_suffix(".tmp")
-    aside.write_text(json.dumps({"rows": results, "bars": figures}, indent=1) + "\n")
+    aside.write_text(json.dumps({"rows": results, "bars": figures, "examples": examples}, indent=1) + "\n")
     aside.replace(out)
     if args.update:
         update_residuals(program, results)

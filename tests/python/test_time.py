@@ -4,6 +4,8 @@ import contextlib
 import inspect
 import json
 import os
+import pathlib
+import re
 import subprocess
 import sys
 
@@ -113,6 +115,19 @@ def test_pages_and_traces_are_written_whole(tmp_path):
         assert caught.value.filename == str(tmp_path / name) and str(tmp_path / name) in str(caught.value)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "page.html", "trace.perfetto-trace"]
     assert "<iframe" in timing._repr_html_()
+
+
+def test_the_dictionary_has_the_documented_keys():
+    text = (pathlib.Path(os.environ["KILN_SOURCE_DIR"]) / "docs" / "time-command.md").read_text()
+    documented = re.findall(r"^\| `([\w.\[\]]+)` \|", text, re.M)
+    report = kiln.time(scale)("float32[512,1024]").as_dict()
+    assert list(report) == [key.removeprefix("reports[].") for key in documented if key.startswith("reports[].")]
+    for part in ["band", "roofline"]:
+        inside = [key for key in documented if key.startswith(part + ".") and "[]" not in key]
+        assert [f"{part}.{key}" for key in report[part]] == inside
+    waits = re.search(r"Reasons to wait: (.*?)\n\n", text, re.S).group(1)
+    found = {wait for engine in report["engines"] for wait in engine["waiting_ns"]}
+    assert found and found <= set(re.findall(r"`(\w+)`", waits))
 
 
 def test_benchmark_gives_a_latency():

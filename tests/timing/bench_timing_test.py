@@ -8,6 +8,9 @@ import sys
 
 ROOT = pathlib.Path(os.environ["KILN_SOURCE_DIR"])
 BUILD = pathlib.Path(os.environ["KILN_BUILD_DIR"])
+sys.path.insert(0, str(ROOT / "bench"))
+
+import timing_examples  # noqa: E402
 
 
 def run(path):
@@ -40,6 +43,17 @@ def test_rows_and_bars(tmp_path):
         "measurement inside the band",
     ):
         assert figures[name]["met"], figures[name]
+
+
+def test_every_example_is_timed():
+    in_cpp = {path.name.removesuffix("_main.cpp") for path in (ROOT / "examples" / "cpp").glob("*_main.cpp")}
+    assert in_cpp == timing_examples.LARGE.keys()
+    seconds = timing_examples.example_seconds(BUILD)
+    assert in_cpp < seconds.keys() and all(value >= 0 for value in seconds.values())
+    calls = {name.removesuffix(".py") for name in seconds if name.endswith(".py")}
+    for script in (ROOT / "examples" / "nki").glob("*.py"):
+        if "def main()" in script.read_text():
+            assert any(f"def {name}(" in script.read_text() for name in calls), script
 
 
 def test_a_missing_build_is_told_of(tmp_path):
