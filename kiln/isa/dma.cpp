@@ -59,13 +59,13 @@ void track_transfer(Track& t, int dst, int srcs) {
   t.write_where(dst, shadow, moved);
 }
 
-RowPair find_duplicate_row(const Tile& scattered) {
+RowPair find_duplicate_row(const Tile& scattered, FunctionRef<bool(std::int64_t, std::int64_t)> differ) {
   if (!scattered.row_offset) return {-1, -1};
   std::unordered_map<std::int64_t, std::int64_t> seen;
   for (std::int64_t row = 0; row < scattered.rows; ++row) {
     if (scattered.row_offset[row] == kSkipRow) continue;
     const auto [it, is_new] = seen.try_emplace(scattered.row_offset[row], row);
-    if (!is_new) return {it->second, row};
+    if (!is_new && differ(it->second, row)) return {it->second, row};
   }
   return {-1, -1};
 }

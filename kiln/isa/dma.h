@@ -1,6 +1,7 @@
 // What the DMA instructions share.
 #pragma once
 
+#include "kiln/base/function_ref.h"
 #include "kiln/isa/cost.h"
 #include "kiln/isa/track.h"
 
@@ -12,11 +13,11 @@ Cost dma_cost(const CostQuery& q, const Access& dst, std::span<const Access> src
 // dst.flat[i] from flat[i] of every source; elements whose row any side leaves out stay as they are.
 void track_transfer(Track& t, int dst, int srcs);
 
-// Two rows of a scattered tile that are the same row, or {-1, -1}. Rows left out do not count.
+// Two rows of a scattered tile that are the same row and `differ`, or {-1, -1}. Rows left out do not count.
 struct Tile;
 struct RowPair {
   std::int64_t first, second;
 };
-RowPair find_duplicate_row(const Tile& scattered);
+RowPair find_duplicate_row(const Tile& scattered, FunctionRef<bool(std::int64_t, std::int64_t)> differ);
 
 }  // namespace kiln::isa
