@@ -14,6 +14,7 @@ using isa::Tensor;
 using isa::TensorId;
 
 constexpr std::int64_t kQuadrantPartitions = 32;
+constexpr QuadrantMask kAllQuadrants = (1 << kQuadrants) - 1;
 constexpr std::int64_t kPreferredAlign = 32, kLeastAlign = 4;
 
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) {
@@ -207,6 +208,20 @@ std::uint32_t place_all(std::vector<Item>& items, const Layout& layout) {
   return failed;
 }
 
+// The most bytes of one partition that are alive at one moment, every item in its place.
+std::int64_t fullest_partition(const std::vector<Item>& items, std::int64_t limit) {
+  std::int64_t most = 0;
+  for (int q = 0; q < kQuadrants; ++q) {
+    std::vector<Demand> here;
+    for (const Item& item : items) {
+      if (item.mask >> q & 1)
+        here.push_back({item.live, item.bytes, kQuadrants, true, item.address.byte_offset, kAllQuadrants});
+    }
+    most = std::max(most, find_peak(here, limit).bytes);
+  }
+  return most;
+}
+
 void allocate_memory(const Program& program, const Arch& arch, const Liveness& liveness, Memory memory,
                      MemoryUse& use, Allocation& out) {
   std::vector<Item> items = used_tensors(program, liveness, memory);
@@ -224,6 +239,9 @@ void allocate_memory(const Program& program, const Arch& arch, const Liveness& l
     out.overflows.push_back({memory, false, items[failed].tensor, items[failed].live.begin});
     return;
   }
+  const auto spans_all = [](const Item& item) { return item.mask == kAllQuadrants; };
+  if (!std::all_of(items.begin(), items.end(), spans_all))
+    use.peak_bytes = fullest_partition(items, layout.available_bytes);
   for (const Item& item : items) {
     out.address[item.tensor] = item.address;
     use.highest_bytes = std::max(use.highest_bytes, item.address.byte_offset + item.bytes);

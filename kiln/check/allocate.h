@@ -13,7 +13,7 @@ namespace kiln::check {
 // One memory of one core, in bytes per partition.
 struct MemoryUse {
   std::int64_t available_bytes = 0;
-  std::int64_t peak_bytes = 0;     // most bytes alive at one moment
+  std::int64_t peak_bytes = 0;     // most bytes alive in one partition at one moment
   Position peak_at = 0;            // where that is reached first
   std::int64_t highest_bytes = 0;  // end of the highest address in use
 };

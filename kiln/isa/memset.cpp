@@ -6,6 +6,7 @@
 #include "kiln/isa/check.h"
 #include "kiln/isa/cost.h"
 #include "kiln/isa/run.h"
+#include "kiln/isa/text_words.h"
 #include "kiln/isa/track.h"
 
 namespace kiln::isa {
@@ -13,7 +14,8 @@ namespace {
 using namespace args::memset;
 
 constexpr Rule kRules[] = {
-    /* R1 */ {"an integer dst takes an integer value, or 0.0", "write 2 instead of 2.0"},
+    /* R1 */ {"an integer dst takes an integer value, or 0.0",
+              "write 2 instead of 2.0, or give dst a float dtype"},
     /* R2 */ {"a packed dst takes the value 0", "fill an unpacked tile and quantise it with quantize_mx"},
     /* R3 */
     {"an integer value lies in the range of dst's dtype", "choose a value that dst's dtype can hold",
@@ -22,7 +24,11 @@ constexpr Rule kRules[] = {
 
 void check(Check& c) {
   const DType t = c.dtype(dst);
-  const auto found = [&] { return fmt::format("value is {}, dst is {}", c.real(value), name(t)); };
+  const auto found = [&] {
+    const std::string number =
+        c.is_integer(value) ? fmt::to_string(c.integer(value)) : real_text(c.real(value));
+    return fmt::format("value is {}, dst is {}", number, name(t));
+  };
   if (is_packed(t)) c.require(2, c.real(value) == 0, found);
   if (!is_integer(t)) return;
   c.require(1, c.is_integer(value) || c.real(value) == 0, found);

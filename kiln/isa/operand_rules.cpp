@@ -39,6 +39,9 @@ enum : int {
 // Free elements of one operand in SBUF, as the architecture guide has it.
 constexpr std::int64_t kMaxFreeElements = 65536;
 
+constexpr const char* kIndexHelp =
+    "load the indices into a (P, 1) tile of int32 or uint32 in SBUF, one per row";
+
 constexpr Rule kRules[] = {
     /* R1 */ {"an operand lives in one of the memories that the instruction's page lists",
               "copy the data to an allowed memory first: dma_copy between HBM and SBUF, tensor_copy between "
@@ -131,7 +134,8 @@ class OperandCheck {
   }
 
  private:
-  void report(int number, std::string found) {
+  // `help`: another remedy than the rule's own.
+  void report(int number, std::string found, std::string help = {}) {
     const Rule& rule = kRules[number - 1];
     Diagnostic d;
     d.category = rule.mark == Mark::undocumented ? Category::undefined : Category::invalid;
@@ -141,7 +145,7 @@ class OperandCheck {
     d.context = print(c_.program(), c_.inst());
     d.found = std::move(found);
     d.allowed = fmt::format("target {} ({})", c_.arch().name, c_.arch().core_name);
-    d.help = rule.help;
+    d.help = help.empty() ? std::string(rule.help) : std::move(help);
     out_.push_back(std::move(d));
   }
 
@@ -175,11 +179,13 @@ class OperandCheck {
   void operand(const ParamInfo& p, const Access& a) {
     const Tensor& t = c_.program().tensors[a.tensor];
     if (!p.allows(t.memory))
-      report(kMemory, fmt::format("`{}` of {} is in {}, allowed: {}", p.name, c_.row().name, name(t.memory),
-                                  p.memories_text));
+      report(kMemory,
+             fmt::format("`{}` of {} is in {}, allowed: {}", p.name, c_.row().name, name(t.memory),
+                         p.memories_text),
+             p.is_output() ? destination_help(p, t.memory) : std::string());
     if (!p.allows(a.dtype))
       report(kDType, fmt::format("`{}` of {} is {}, allowed: {}", p.name, c_.row().name, name(a.dtype),
-                                 p.dtypes_text));
+                                 p.dtypes_text == "any" ? "any that is not packed" : p.dtypes_text));
     if (!dtype_exists(a.dtype))
       report(kDTypeGeneration, fmt::format("`{}` is {}, the target {} is {}", p.name, name(a.dtype),
                                            c_.arch().name, c_.arch().generation_name));
@@ -187,6 +193,12 @@ class OperandCheck {
     if (a.rank > kMaxOperandRank) merged_rank(p, a);
     if (p.is_output()) destination(p, a);
     if (a.dynamic != kNone) dynamic(p, a, t, c_.program().dynamics[a.dynamic]);
+  }
+
+  static std::string destination_help(const ParamInfo& p, Memory memory) {
+    return fmt::format("write into a tile in {}, and move the result on to {} with {}",
+                       p.allows(Memory::sbuf) ? "SBUF" : "PSUM", is_hbm(memory) ? "HBM" : name(memory),
+                       is_hbm(memory) ? "dma_copy" : "tensor_copy");
   }
 
   bool dtype_exists(DType t) const {
@@ -286,7 +298,7 @@ class OperandCheck {
       const bool one_per_row = index.row_size() == 1 && index.rows() == a.rows();
       if (!is_dma(c_) || !is_hbm(t.memory) || index_memory != Memory::sbuf || !is_index_dtype(index.dtype) ||
           (!one_per_row && !transposing))
-        report(kVectorOffset, what);
+        report(kVectorOffset, what, is_dma(c_) && is_hbm(t.memory) ? kIndexHelp : "");
     } else {
       indirect(p, a, index, index_memory, what);
     }

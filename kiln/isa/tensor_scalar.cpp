@@ -5,6 +5,7 @@
 #include "kiln/isa/check.h"
 #include "kiln/isa/cost.h"
 #include "kiln/isa/run.h"
+#include "kiln/isa/text_words.h"
 #include "kiln/isa/track.h"
 
 namespace kiln::isa {
@@ -25,7 +26,7 @@ constexpr Rule kRules[] = {
     /* R6 */ {"the operand tiles of arithmetic are float32", "convert the operand with tensor_copy"},
     /* R7 */
     {"bit operators take integers of one width: data, dst, operand tiles, and integer numbers",
-     "view the tiles as integers of the same width"},
+     "view the tiles as integers of the same width, and pass integer numbers: 3, not 3.0"},
     /* R8 */ {"bit operators run on the vector engine", "leave engine out"},
     /* R9 */
     {"the operators exist on the target's generation", "abs_max, abs_min, square and relu need trn3"},
@@ -110,7 +111,7 @@ void check_bits(Check& c) {
       c.require(7, is_same(c.dtype(s.operand)), [&] { return c.describe(s.operand); });
     } else if (c.has(s.operand) && !is_unary(c.alu(s.op))) {
       c.require(7, c.is_integer(s.operand),
-                [&] { return fmt::format("the operand is {}", c.real(s.operand)); });
+                [&] { return fmt::format("the operand is {}", real_text(c.real(s.operand))); });
     }
   }
   c.require(8, c.engine() == Engine::vector, [&] { return fmt::format("engine is {}", name(c.engine())); });

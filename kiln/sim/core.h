@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -33,6 +34,7 @@ struct Common {
   isa::WarningSink warnings = {};
   std::int64_t sequence = 0;  // instructions issued so far
   int cores = 1;
+  std::set<std::string, std::less<>> written = {};  // shared tensors that some core may write, by name
   Races races = {};
   bool may_borrow = false;  // no buffer that is written lies over an input
 };
@@ -101,6 +103,7 @@ class Core {
   Fill fill_of(const isa::Instruction& inst, const TrackedOperand& written, const Races::Clash& clash) const;
   void keep_scattered(const TrackedOperand& operand, const Races::Clash& clash);
   void restore_scattered();
+  bool is_raced_for(const isa::Tensor& t) const;
   [[noreturn]] void report_race(const isa::Instruction& inst, const TrackedOperand& operand,
                                 const Races::Clash& clash) const;
   Diagnostic race_diagnostic(const isa::Instruction& inst, const Races::Clash& clash,

@@ -14,12 +14,6 @@ using namespace isa;
 namespace {
 constexpr int kRaceNumber = -11;  // among the warnings of an instruction: its own rules count from 1
 
-// Tensors that no program writes cannot be raced for.
-bool is_raced_for(const Tensor& t) {
-  return t.role == Role::output || t.role == Role::inout ||
-         (t.role == Role::internal && t.memory == Memory::shared_hbm);
-}
-
 std::vector<std::byte> bytes_of(const Storage& storage, const ByteRanges& ranges) {
   std::vector<std::byte> out;
   for (const auto& [begin, end] : ranges) out.insert(out.end(), storage.data + begin, storage.data + end);
@@ -58,6 +52,12 @@ bool is_zero(const Tile& t) {
 }
 
 }  // namespace
+
+// Tensors that no core writes cannot be raced for. An input of this core may be one that the other writes.
+bool Core::is_raced_for(const Tensor& t) const {
+  if (t.role == Role::internal) return t.memory == Memory::shared_hbm;
+  return t.role != Role::input || common_.written.contains(t.name);
+}
 
 // Kernels fill a tensor with zeros, each core its part, and then scatter rows into all of it with nothing in
 // between: the zeros are long there when the first indices are. That is warned of, and the zeros come first.

@@ -155,7 +155,12 @@ RunReport run(std::span<const isa::Program* const> programs, const Arch& arch, c
   const int processors = static_cast<int>(std::thread::hardware_concurrency());
   TaskQueue queue(options.threads > 0 ? options.threads : std::max(processors, 1), options.poll);
   Common common{queue, report};
-  for (const isa::Program* p : programs) bind_buffers(*p, buffers, common.tensors);
+  for (const isa::Program* p : programs) {
+    bind_buffers(*p, buffers, common.tensors);
+    for (const isa::Tensor& t : p->tensors) {
+      if (t.role == isa::Role::output || t.role == isa::Role::inout) common.written.insert(t.name);
+    }
+  }
   common.may_borrow = inputs_stay(programs, buffers);
   std::vector<std::unique_ptr<Core>> cores;
   common.cores = static_cast<int>(programs.size());

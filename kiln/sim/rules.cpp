@@ -9,7 +9,7 @@ constexpr RuleText kRules[] = {
     {"run.R1", "a value that reaches an output depends only on bytes that were written",
      "write the whole tile before using it (memset, or a full load), or store only the valid part"},
     {"run.R2", "an index, a predicate, a bound or a register depends only on bytes that were written",
-     "initialise the index tile completely, also the lanes you do not need"},
+     "initialise the tile completely, also the elements you do not need"},
     {"run.R3", "a run-time index stays inside its tensor (oob_mode error)",
      "check the index values, or pass oob_mode=oob_mode.skip to leave such rows alone"},
     {"run.R4", "a register is written before it is read",

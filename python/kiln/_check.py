@@ -98,7 +98,8 @@ def check(kernel, *specs, **named):
             given.setdefault(parameter, spec)
     args = [_specs.with_arrays(_specs.of_value(s)) for s in specs]
     try:
-        cores = _simulate.trace_cores(function, lnc, args, {k: _specs.with_arrays(v) for k, v in given.items()})
+        cores = _simulate.trace_cores(function, lnc, args, {k: _specs.with_arrays(v) for k, v in given.items()},
+                                      getattr(kernel, "schedule", ()))
         programs = [core.program() for core in cores]
         reports = [program.check(_env.reserved_psum_banks()) for program in programs]
     except NkiValidationError as error:

@@ -50,8 +50,10 @@ def make_error(diagnostics):
 RULES = _kiln.rules()  # that both halves raise, by label; the others stand where they are raised
 
 
-def refuse(code, rule, found, help, category="invalid"):
-    """Raises the exception for a broken rule of the Python layer, at the user's line."""
+def refuse(code, rule, found, help, category="invalid", at=None):
+    """Raises the exception for a broken rule of the Python layer, at the user's line, or at=(file, line)."""
+    if at is not None:
+        raise make_error([_kiln.diagnostic_at(category, code, rule, found, help, *at)])
     raise make_error([_kiln.diagnostic(category, code, rule, found, help)])
 
 

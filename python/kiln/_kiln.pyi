@@ -315,6 +315,9 @@ class Program:
     @property
     def tensors(self) -> list: ...
 
+    def first_write(self, tensor: str) -> SourceLoc | None:
+        """Where it first writes a tensor, by name; or None."""
+
     @property
     def has_dynamic_loops(self) -> bool: ...
 

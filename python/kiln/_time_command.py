@@ -5,7 +5,7 @@ import sys
 import tempfile
 
 from kiln import _check, _excerpt, _kernel_file, _kiln, _specs
-from kiln._errors import NkiValidationError, refuse
+from kiln._errors import NkiValidationError, make_error, refuse
 from kiln._program import plain
 from kiln.nki import _simulate
 
@@ -44,7 +44,12 @@ def _time(call, rest):
     args = [_specs.with_arrays(a) for a in call.args]
     kwargs = {k: _specs.with_arrays(v) for k, v in call.kwargs.items()}
     schedule = getattr(call.kernel, "schedule", ())
-    programs = [core.program() for core in _simulate.trace_cores(function, lnc, args, kwargs, schedule)]
+    try:
+        programs = [core.program() for core in _simulate.trace_cores(function, lnc, args, kwargs, schedule)]
+    except NkiValidationError:
+        raise
+    except Exception as error:
+        raise make_error([_check.stopped(error)]) from None
     with tempfile.TemporaryDirectory() as folder:
         files = [os.path.join(folder, f"{programs[0].name}{'' if lnc == 1 else f'.core{i}'}.kiln") for i in range(lnc)]
         for program, file in zip(programs, files):

@@ -226,6 +226,15 @@ void push_attribute(const Function& f, const ParamInfo& param, Trace& trace, nb:
 
 void push_default(isa::Kernel& k, const isa::Arg& arg) { k.program().args.push_back(arg); }
 
+// A keyword that a positional argument has taken: an old order of arguments, or one too many.
+std::string help_with_positions(const Function& f, PyObject* const* args, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < std::min(count, static_cast<Py_ssize_t>(f.names.size())); ++i) {
+    std::string help = hint("argument", f, nb::cast<std::string>(nb::borrow(f.names[i])), args[i], {});
+    if (!help.empty()) return help;
+  }
+  return "pass it once";
+}
+
 // Binds positional and keyword arguments to parameters, as Python would.
 void bind(const Function& f, PyObject* const* args, Py_ssize_t count, PyObject* keywords, PyObject** bound,
           PyObject*& name) {
@@ -253,7 +262,7 @@ void bind(const Function& f, PyObject* const* args, Py_ssize_t count, PyObject* 
     if (*slot)
       bad_call(f,
                fmt::format("`{}` of nisa.{} is given twice", nb::cast<std::string>(nb::borrow(key)), f.name),
-               "pass it once");
+               help_with_positions(f, args, count));
     *slot = args[count + i];
   }
 }

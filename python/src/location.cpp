@@ -23,15 +23,20 @@ int instruction_of(PyFrameObject* frame) {
 #endif
 }
 
+// What runs scripts and imports modules is nobody's business either.
+bool is_machinery(std::string_view file) {
+  return file.starts_with("<frozen ") || file.ends_with("/runpy.py");
+}
+
 // Whether a code object belongs to this package. Code objects that were asked about are kept for good: their
 // addresses are keys.
 bool is_ours(PyCodeObject* code) {
   static std::unordered_map<PyCodeObject*, bool> known;
   const auto it = known.find(code);
   if (it != known.end()) return it->second;
-  const char* file = PyUnicode_AsUTF8(code->co_filename);
-  const bool ours = file && !package_folder.empty() &&
-                    std::string_view(file).substr(0, package_folder.size()) == package_folder;
+  const char* name = PyUnicode_AsUTF8(code->co_filename);
+  const std::string_view file = name ? name : "";
+  const bool ours = (!package_folder.empty() && file.starts_with(package_folder)) || is_machinery(file);
   PyErr_Clear();
   Py_INCREF(code);
   return known[code] = ours;

@@ -39,6 +39,18 @@ std::vector<bool> written_tensors(const isa::Program& program) {
   return written;
 }
 
+// Where the program first writes a tensor, by name.
+std::optional<SourceLoc> first_write(const isa::Program& program, const std::string& tensor) {
+  for (const isa::Instruction& inst : program.instructions) {
+    bool writes = false;
+    isa::for_each_use(program, inst, [&](const isa::Access& access, isa::Use use) {
+      writes = writes || (use != isa::Use::read && program.tensors[access.tensor].name == tensor);
+    });
+    if (writes) return program.locs[inst.loc];
+  }
+  return std::nullopt;
+}
+
 // The traced program with its border drawn: returned tensors are outputs, arguments that nothing writes are
 // inputs.
 ProgramRef finish(const Trace& trace, const std::vector<isa::TensorId>& outputs) {
@@ -175,6 +187,8 @@ void bind_program_class(nb::module_& m) {
                      for (const isa::Tensor& t : p.tensors) out.append(describe(t));
                      return out;
                    })
+      .def("first_write", &first_write, nb::arg("tensor"),
+           "Where it first writes a tensor, by name; or None.")
       .def_prop_ro("has_dynamic_loops",
                    [](const isa::Program& p) {
                      return std::any_of(p.loops.begin(), p.loops.end(), [](const isa::Loop& l) {

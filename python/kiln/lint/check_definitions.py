@@ -13,12 +13,18 @@ BASES = ("NKIObject", "Enum", "NamedTuple")
 
 @check("inner_def", ast.FunctionDef)
 def inner_def(scope, node):
-    if node is scope.function:
+    if node is scope.function or node in scope.loop_bodies:
         return
     captured = sorted(set(free_names(node)) & bound_names(scope.function))
     names = ", ".join(f"`{name}`" for name in captured)
     yield hit(node, name=node.name, outer=scope.function.name,
               captured=f" and pass {names} as arguments" if captured else "")  # fmt: skip
+
+
+@check("inner_body", ast.FunctionDef)
+def inner_body(scope, node):
+    if node is not scope.function and node in scope.loop_bodies:
+        yield hit(node, name=node.name, outer=scope.function.name, loop=f"nl.{scope.loop_bodies[node]}")
 
 
 @check("inner_class", ast.ClassDef)

@@ -5,7 +5,7 @@ import difflib
 
 from .kinds import INSTRUCTION
 from .module import ISA, LANGUAGE, LEGACY
-from .old_forms import ENUM_KEYWORDS, NEW_NAMES, OLD_KEYWORDS, OLD_NAMES, PSUM_INSTRUCTIONS
+from .old_forms import ENUM_KEYWORDS, NEW_NAMES, OLD_KEYWORDS, OLD_MEMBERS, OLD_NAMES, PSUM_INSTRUCTIONS
 from .registry import check, hit, module_check
 from .rules import version_key
 from .signatures import DST_INSTRUCTIONS, SIGNATURES
@@ -152,7 +152,7 @@ def enum_keywords(scope, node, kind):
 def string_keywords(scope, node, buffers):
     for keyword, member, value in enum_keywords(scope, node, str):
         if (keyword.arg == "buffer") == buffers:
-            yield hit(keyword, text=text(keyword), rewrite=f"{keyword.arg}={member.format(value=value)}")
+            yield hit(keyword, text=text(keyword), rewrite=f"{keyword.arg}={member.format(value=OLD_MEMBERS.get(value, value))}")
 
 
 @check("string_buffer", ast.Call)
@@ -243,6 +243,7 @@ def instruction_result(scope, node):
 def moved_argument(scope, node):
     name = instruction(scope, node)
     args = list(map(code, node.args))
+    keywords = list(map(code, node.keywords))
     function = code(node.func)
     third = scope.dotted(node.args[2]) if len(args) > 2 else None
     if name == "dma_copy" and (third or "").startswith(f"{ISA}.oob_mode"):
@@ -253,10 +254,10 @@ def moved_argument(scope, node):
         yield hit(node.args[3], text=args[3], why="the fourth argument of dma_transpose is `priority` since 0.4.0",
                   rewrite=f"dge_mode={args[3]}")  # fmt: skip
     if name == "affine_select" and len(args) == 6:
-        order = [*args[:2], *args[3:], f"offset={args[2]}"]
+        order = [*args[:2], *args[3:], *keywords, f"offset={args[2]}"]
         yield hit(node.args[2], text=args[2], why="`offset` is a keyword since 0.3.0",
                   rewrite=f"{function}({', '.join(order)})")  # fmt: skip
     if name == "dma_compute" and len(args) == 4 and isinstance(node.args[2], (ast.List, ast.Tuple)):
-        order = [args[0], args[1], args[3], f"scales={args[2]}"]
+        order = [args[0], args[1], args[3], f"scales={args[2]}", *keywords]
         yield hit(node.args[2], text=args[2], why="`reduce_op` comes before `scales` since 0.3.0",
                   rewrite=f"{function}({', '.join(order)})")  # fmt: skip

@@ -47,11 +47,18 @@ def nki_dtype(name):
     return NUMPY_DTYPES.get(last) or ML_DTYPES.get(last)
 
 
+def is_host_call(scope, node):
+    """Whether a node calls a host library, which is refused as a whole."""
+    return isinstance(node, ast.Call) and is_host(scope.called(node))
+
+
 @check("numpy_dtype", ast.Attribute, ast.Name)
 def numpy_dtype(scope, node):
     rewrite = nki_dtype(scope.dotted(node))
     parent = scope.parents.get(node)
-    called = isinstance(parent, ast.Call) and parent.func is node
+    while isinstance(parent, (ast.Tuple, ast.List, ast.keyword)):
+        parent = scope.parents.get(parent)
+    called = isinstance(parent, ast.Call) and (parent.func is node or is_host_call(scope, parent))
     if rewrite and not called and not isinstance(parent, ast.Attribute):
         yield hit(node, text=text(node), rewrite=rewrite)
 

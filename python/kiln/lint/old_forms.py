@@ -71,6 +71,7 @@ OLD_FORMS = (
     ], removed=False),
     OldForm("nki.jit(platform_target=)", "raises", "set NEURON_PLATFORM_TARGET_OVERRIDE", "0.3.0"),
     OldForm("nki.jit(mode=)", "is ignored", "drop it: the arguments decide", "0.3.0", removed=False),
+    OldForm(f"{ISA}.nc_stream_shuffle(mask=)", "was renamed", "write `shuffle_mask=`", "0.2.0"),
     OldForm(f"{ISA}.*(mask=)", "was removed", "bound the slices instead: `t[0:min(n, end - start)]`", "0.2.0"),
     OldForm(f"{LANGUAGE}.*(mask=)", "was removed", "bound the slices instead: `t[0:min(n, end - start)]`", "0.2.0"),
     OldForm(f"{ISA}.*(dtype=)", "has no effect", "drop it: the dtype of `dst` decides", "0.2.0", removed=False),
@@ -130,6 +131,9 @@ ENUM_KEYWORDS = {
     "engine": "nisa.engine.{value}", "perf_mode": "nisa.matmul_perf_mode.{value}",
     "reduce_cmd": "nisa.reduce_cmd.{value}", "dma_engine": "nisa.dma_engine.{value}",
 }  # fmt: skip
+
+# Strings of older versions whose member has another name.
+OLD_MEMBERS = {"double_row_gen3": "double_row"}
 
 # Instructions whose dst is in PSUM.
 PSUM_INSTRUCTIONS = frozenset("nc_matmul nc_matmul_mx".split())

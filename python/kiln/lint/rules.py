@@ -104,6 +104,10 @@ RULES = (
          evidence=DOCUMENTED),
     Rule(21, "class_statement", "the body of a class has fields, methods and a docstring only",
          "{what} in the body of class `{name}`", "move it out of the class body"),
+    Rule(22, "inner_body", "the parser has no inner functions, also not as the body of nl.fori_loop or nl.while_loop",
+         "`{name}`, the body of {loop}, is defined inside `{outer}`",
+         "the tracer takes it as it is; for the parser write a static loop, or `for i in nl.dynamic_range(...)`",
+         "the tracer takes inner functions since 0.6.0", parser="warning", since="0.6.0"),
 
     # Statements.
     Rule(30, "loop_target", "the target of a `for` loop is one name",

@@ -43,6 +43,8 @@ def _argument(function, parameter, value):
     for kinds, help in MOVED.get((function, parameter), ()):
         if isinstance(value, kinds):
             return help
+    if isinstance(value, _kiln.NkiInstruction):
+        return "a call of nki.isa returns no tile since NKI 0.2.0: pass the tile that it writes, its dst"
     if type(value).__name__ == "ufunc":
         return _numpy_function(value.__name__)
     return None

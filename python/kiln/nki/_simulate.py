@@ -6,7 +6,7 @@ import numpy as np
 
 from kiln import _inside, _kiln
 from kiln._errors import refuse
-from kiln.nki import _arrays, _env
+from kiln.nki import _arrays, _env, _lines
 from kiln.nki._trace import NkiTensor, TracedKernel, leaves
 from kiln.nki._warnings import warn_at
 
@@ -81,7 +81,8 @@ def _require_effect(cores, programs):
     returned = "nothing" if result is None else f"a {type(result).__name__}"
     refuse("nki.R17", "a kernel returns a tensor or writes one of its arguments",
            f"it returns {returned} and writes none of its arguments",
-           "return the tensor in nl.shared_hbm that holds the result", category="config")
+           "return the tensor in nl.shared_hbm that holds the result", category="config",
+           at=_lines.of_return(cores[0].function, None))
 
 
 def _buffers(cores, programs):

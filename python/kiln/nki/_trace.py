@@ -8,7 +8,8 @@ import numpy as np
 
 from kiln import _kiln, _names  # noqa: F401  (registers the namer)
 from kiln._errors import RULES, refuse
-from kiln.nki import _arrays, _env, _memory, _old_calls, _registers  # noqa: F401  (gives registers their meaning in Python)
+from kiln.nki import _arrays, _env, _lines, _memory, _old_calls
+from kiln.nki import _registers  # noqa: F401  (gives registers their meaning in Python)
 from kiln.nki._object import NKIObject
 
 NkiTensor = _kiln.NkiTensor
@@ -33,11 +34,11 @@ def running(what):
 
 
 class TracedKernel:
-    """A kernel that ran once with arguments: `trace`, `arguments` (name -> Argument), `result` (its return value) and
-    `peer`, the core of the pair that ran before."""
+    """A kernel that ran once with arguments: `function`, `trace`, `arguments` (name -> Argument), `result` (its return
+    value) and `peer`, the core of the pair that ran before."""
 
     def __init__(self, function, args, kwargs, target, lnc=1, program_id=0, schedule=(), peer=None):
-        self.peer = peer
+        self.function, self.peer = function, peer
         self.trace = _kiln.Trace(getattr(function, "__name__", "kernel"), target, lnc, program_id, _env.max_instructions())
         self.arguments = {}
         self.ones = {}  # dtype -> a row of ones in SBUF, of nl.broadcast_to
@@ -57,7 +58,8 @@ class TracedKernel:
                 raise
             if self.trace.open_loops:
                 refuse("nki.R23", "a device loop's body runs to its end", "break or return inside a device loop",
-                       "bound the loop with a register, or make its condition register 0")
+                       "bound the loop with a register, or make its condition register 0",
+                       at=_lines.of_kernel(function))
             for consumer, producers in schedule:
                 self.trace.schedule(consumer, producers)
         finally:
@@ -111,24 +113,30 @@ class TracedKernel:
         names = {t.name for t in self._constants.values()}
         for tensor in program.tensors:
             if tensor["name"] in names and tensor["role"] != "input":
+                loc = program.first_write(tensor["name"])
                 refuse("nki.R35", "a shared constant is read only", f"the kernel writes `{tensor['name']}`",
-                       "copy it into a tensor of nl.ndarray first")
+                       "copy it into a tensor of nl.ndarray first", at=(loc.file, loc.line))
 
     def _check_outputs(self):
         for tensor in self.outputs:
-            if tensor.trace is not self.trace and tensor.trace != self.trace:
-                refuse("nki.R3", RULES["nki.R3"], "a returned tensor of another run",
-                       "return tensors that this call made")
-            if _memory.is_on_chip(tensor.buffer):
-                refuse("nki.R16", "a kernel returns tensors in shared_hbm",
-                       f"`{tensor.name}` is returned from {tensor.buffer.name}",
-                       "copy it with nisa.dma_copy into nl.ndarray(..., buffer=nl.shared_hbm) and return that")
-            if tensor.buffer is _memory.private_hbm and not self.is_argument(tensor):
-                refuse("nki.R16", "a kernel returns tensors in shared_hbm", f"`{tensor.name}` is returned from nl.hbm",
-                       "allocate it with buffer=nl.shared_hbm: since NKI 0.3.0 nl.hbm is private to one core")
-            if tensor.is_indirect():
-                refuse("nki.R16", "a kernel returns tensors in shared_hbm", "a view with a run-time address is returned",
-                       "return the tensor itself")
+            self._check_output(tensor)
+
+    def _check_output(self, tensor):
+        def wrong(found, help):
+            refuse("nki.R16", "a kernel returns tensors in shared_hbm", found, help,
+                   at=_lines.of_return(self.function, tensor.name))
+
+        if tensor.trace is not self.trace and tensor.trace != self.trace:
+            refuse("nki.R3", RULES["nki.R3"], "a returned tensor of another run", "return tensors that this call made",
+                   at=_lines.of_return(self.function, tensor.name))
+        if _memory.is_on_chip(tensor.buffer):
+            wrong(f"`{tensor.name}` is returned from {tensor.buffer.name}",
+                  "copy it with nisa.dma_copy into nl.ndarray(..., buffer=nl.shared_hbm) and return that")
+        if tensor.buffer is _memory.private_hbm and not self.is_argument(tensor):
+            wrong(f"`{tensor.name}` is returned from nl.hbm",
+                  "allocate it with buffer=nl.shared_hbm: since NKI 0.3.0 nl.hbm is private to one core")
+        if tensor.is_indirect():
+            wrong("a view with a run-time address is returned", "return the tensor itself")
 
     def program(self):
         """The Program with its inputs and outputs drawn."""

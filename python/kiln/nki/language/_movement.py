@@ -41,7 +41,7 @@ def store(dst, value):
     if not _tiles.is_tile(value) or not _memory.is_on_chip(value.buffer):
         found = f"in {value.buffer.name}" if _tiles.is_tile(value) else f"a {type(value).__name__}"
         _rules.refuse(*_rules.HBM, f"value of nl.store is {found}",
-                      "pass a tile in SBUF; HBM to HBM is nisa.dma_copy, numbers are nl.full")
+                      _tiles.help_for(value, "pass a tile in SBUF; HBM to HBM is nisa.dma_copy, numbers are nl.full"))
     if _memory.is_psum(value.buffer):
         _rules.refuse(*_rules.HBM, f"value of nl.store, `{value.name}`, is in psum",
                       "DMA does not read PSUM: nl.store(dst, nl.copy(value))")

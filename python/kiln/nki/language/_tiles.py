@@ -13,11 +13,18 @@ def is_tile(value):
     return isinstance(value, Tile)
 
 
+def help_for(value, otherwise):
+    """The remedy for what stands where a tile should: a call of nki.isa is told what it returns."""
+    if isinstance(value, _kiln.NkiInstruction):
+        return "a call of nki.isa returns no tile: pass the tile that it writes, its dst"
+    return otherwise
+
+
 def require_tile(function, value):
     """Refuses what is no tile in SBUF or PSUM."""
     if not is_tile(value):
         _rules.refuse(*_rules.TILE, f"an operand of nl.{function} is a {type(value).__name__}",
-                      "pass a tile, e.g. from nl.load")
+                      help_for(value, "pass a tile, e.g. from nl.load"))
     if not _memory.is_on_chip(value.buffer):
         _rules.refuse(*_rules.TILE, f"`{value.name}`, an operand of nl.{function}, is in {value.buffer.name}",
                       "bring it into SBUF with nl.load first")
@@ -28,7 +35,7 @@ def require_number_or_tile(function, value):
         return require_tile(function, value)
     if not hasattr(value, "__float__") or getattr(value, "shape", ()) != ():
         _rules.refuse(*_rules.TILE, f"an operand of nl.{function} is a {type(value).__name__}",
-                      "pass a tile or a Python number")
+                      help_for(value, "pass a tile or a Python number"))
 
 
 def new(shape, dtype, buffer=_memory.sbuf, name=""):
