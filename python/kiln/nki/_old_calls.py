@@ -86,5 +86,5 @@ def explain(error, arguments):
     named = [f"`{name}`" for name, value in arguments if type(value).__name__ == attribute[1]]
     if named:
         who = f"the argument {named[0]} of the kernel is" if len(named) == 1 else (
-            f"the arguments {', '.join(named)} of the kernel are each")
+            f"the arguments {', '.join(named[:3])}{'' if len(named) <= 3 else ' and others'} of the kernel are each")
         error.args = (f"{error}: {who} a {attribute[1]}; tensors are made of arrays, e.g. np.array(..., np.float32)",)
