@@ -56,8 +56,8 @@ OLD_FORMS = (
     *names("nki", [
         ("simulate_kernel", "was removed", "write `nki.simulate({arg})({rest})`", "0.2.0"),
         ("baremetal", "was removed", "write `@nki.jit` and call the kernel with NumPy arrays", "0.2.0"),
-        ("benchmark", "was removed", "write `@nki.jit`, and measure with neuron-profile", "0.2.0"),
-        ("profile", "was removed", "write `@nki.jit`, and measure with neuron-profile", "0.2.0"),
+        ("benchmark", "was removed", "write `@nki.jit`, and predict its time with kiln.benchmark, or measure it with neuron-profile", "0.2.0"),
+        ("profile", "was removed", "write `@nki.jit`, and predict its time with kiln.benchmark, or measure it with neuron-profile", "0.2.0"),
         ("compiler.sbuf", "was removed", "place tensors with `nl.ndarray(..., address=(partition, offset))`", "0.2.0"),
         ("compiler.psum", "was removed", "place tensors with `nl.ndarray(..., address=(partition, offset))`", "0.2.0"),
         ("compiler.no_reorder", "moved", "write `with nl.no_reorder():`", "0.2.0"),
