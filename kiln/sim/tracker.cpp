@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+
 #include "kiln/isa/check.h"
 #include "kiln/isa/engine_state.h"
 #include "kiln/isa/print.h"
@@ -31,6 +33,16 @@ bool zeroes(const isa::Program& program, const isa::Instruction& inst) {
 // States of PSUM; the last one only as an answer: a matmul wrote through another tensor at the same place.
 constexpr std::uint8_t kMatmul = 2, kOtherMatmul = 4;
 
+// Origins are bytes. From the second number on, tensors of a line that has one share it.
+constexpr Shadow kMany = 255;
+constexpr std::size_t kOfTheirOwn = 160;
+
+std::size_t hash_of(const SourceLoc& loc) {
+  std::size_t h = std::hash<std::string>()(loc.file) * 31 + static_cast<std::size_t>(loc.line);
+  for (const std::string& frame : loc.stack) h = h * 31 + std::hash<std::string>()(frame);
+  return h;
+}
+
 bool owns(const TrackedOperand& o, std::int64_t begin, std::int64_t end) {
   return !o.storage->owners || o.storage->owners->all(begin, end, o.access->tensor);
 }
@@ -50,10 +62,19 @@ std::string index_text(const isa::Access& a, std::int64_t element) {
 
 Shadow Origins::add(const isa::Program& program, isa::TensorId tensor) {
   if (!kChecks) return 0;  // nobody follows shadows, so every byte counts as written
-  constexpr Shadow kMany = 255;
+  const SourceLoc& loc = program.locs[program.tensors[tensor].loc];
+  const std::size_t place = hash_of(loc);
+  if (known_.size() >= kOfTheirOwn && loc.known()) {
+    if (const auto it = by_place_.find(place); it != by_place_.end()) {
+      known_[it->second - 1].shared = true;
+      return it->second;
+    }
+  }
   if (known_.size() + 1 >= kMany) return kMany;
   known_.push_back({&program, tensor});
-  return static_cast<Shadow>(known_.size());
+  const auto shadow = static_cast<Shadow>(known_.size());
+  by_place_.try_emplace(place, shadow);
+  return shadow;
 }
 
 Shadow Origins::padding_of(Shadow shadow) {
@@ -62,10 +83,9 @@ Shadow Origins::padding_of(Shadow shadow) {
   for (std::size_t i = 0; i < known_.size(); ++i) {
     if (known_[i].plain == shadow) return static_cast<Shadow>(i + 1);
   }
-  const Shadow padding = add(*origin->program, origin->tensor);
-  if (padding > known_.size()) return shadow;
-  known_.back().plain = shadow;
-  return padding;
+  if (known_.size() + 1 >= kMany) return shadow;
+  known_.push_back({origin->program, origin->tensor, shadow, origin->shared});
+  return static_cast<Shadow>(known_.size());
 }
 
 Region region_of(const TrackedOperand& o) {
@@ -283,9 +303,10 @@ Diagnostic unwritten_diagnostic(const Origins& origins, Shadow shadow, const cha
   const Origins::Origin* origin = origins.find(shadow);
   const isa::Tensor* from = origin ? &origin->program->tensors[origin->tensor] : nullptr;
   Diagnostic d = run_diagnostic(
-      code,
-      fmt::format("element {} of `{}` depends on bytes of {} that were never written", element, reached.name,
-                  from ? fmt::format("`{}`", from->name) : std::string("a tensor declared late")));
+      code, fmt::format(
+                "element {} of `{}` depends on bytes of {} that were never written", element, reached.name,
+                !from ? "a tensor declared late"
+                      : fmt::format("`{}`{}", from->name, origin->shared ? " or another of its line" : "")));
   d.category = Category::undefined;
   d.loc = inst.loc();
   d.context = isa::print(inst.program(), inst.inst());

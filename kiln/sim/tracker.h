@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "kiln/isa/run.h"
@@ -12,7 +13,8 @@
 namespace kiln::sim {
 
 // Where bytes that were never written come from, on all cores of a run, and which instruction brought what
-// depends on them into an output. The last number stands for every origin that has none of its own.
+// depends on them into an output. When there are many tensors, those of one source line share a number; the
+// last number stands for every origin that has none.
 class Origins {
  public:
   isa::Shadow add(const isa::Program& program, isa::TensorId tensor);
@@ -21,6 +23,7 @@ class Origins {
     const isa::Program* program;
     isa::TensorId tensor;
     isa::Shadow plain = 0;  // of a scale tile's padding: the shadow that the tensor has elsewhere
+    bool shared = false;    // the tensor is the first of several
   };
   const Origin* find(isa::Shadow shadow) const {
     return shadow <= known_.size() ? &known_[shadow - 1] : nullptr;
@@ -50,6 +53,7 @@ class Origins {
 
  private:
   std::vector<Origin> known_;
+  std::unordered_map<std::size_t, isa::Shadow> by_place_;
   std::map<std::pair<const Storage*, isa::Shadow>, Arrival> arrivals_;
 };
 

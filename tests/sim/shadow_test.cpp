@@ -177,12 +177,29 @@ TEST(Shadow, NamesTheElement) {
   EXPECT_TRUE(has(KernelRun(k).error().found, "element [7, 4] of `y`"));
 }
 
-TEST(Shadow, ManyTensorsShareTheLastOrigin) {
-  Kernel k("many");
+// Stores the last of 300 tensors, none of them written.
+void store_one_of_many(Kernel& k) {
   const View y = k.output("y", {128, 1}, DType::float32);
   View t;
   for (int i = 0; i < 300; ++i) t = k.sbuf({128, 1}, DType::float32);
   k.dma_copy({.dst = y, .src = t});
+}
+
+TEST(Shadow, ManyTensorsOfOneLineShareAnOrigin) {
+  Kernel k("many");
+  store_one_of_many(k);
+  const Diagnostic d = KernelRun(k).error();
+  EXPECT_EQ(d.code, "run.R1");
+  EXPECT_TRUE(has(d.found, "or another of its line")) << d.found;
+  ASSERT_EQ(d.notes.size(), 1u);
+  EXPECT_TRUE(has(d.notes[0].text, "was declared here")) << d.notes[0].text;
+}
+
+TEST(Shadow, ManyTensorsOfManyLinesShareTheLastOrigin) {
+  Kernel k("many");
+  store_one_of_many(k);
+  int line = 0;
+  for (isa::Tensor& t : k.program().tensors) t.loc = k.program().add_loc({"kernel.py", ++line, {}});
   const Diagnostic d = KernelRun(k).error();
   EXPECT_EQ(d.code, "run.R1");
   EXPECT_TRUE(has(d.found, "a tensor declared late")) << d.found;
