@@ -184,21 +184,14 @@ def _to_all_partitions(dst, row):
 def _multiply_by_ones(dst, row):
     ones = _ones(row.dtype)
     columns = _tiles.free_size(dst)
-    if len(row.shape) > 2 or not row.is_contiguous() or _memory.is_psum(row.buffer):
+    if len(row.shape) > 2 or _memory.is_psum(row.buffer):
         row = _in_one_row(row, columns)
     flat = dst.reshape((dst.shape[0], columns))
     for first in range(0, columns, tile_size.gemm_moving_fmax):
         part = slice(first, min(first + tile_size.gemm_moving_fmax, columns))
         bank = _tiles.scratch((dst.shape[0], part.stop - first), "float32", _memory.psum)
         nisa.nc_matmul(bank, ones[:, 0:dst.shape[0]], row[:, part], is_stationary_onezero=True)
-        _copy_on_scalar(flat[:, part], bank)
-
-
-def _copy_on_scalar(dst, src):
-    if nisa.get_nc_version() > nisa.nc_version.gen2:
-        nisa.tensor_copy(dst, src, engine=nisa.scalar_engine)
-    else:
-        nisa.activation(dst, token("copy"), src)
+        nisa.activation(flat[:, part], token("copy"), bank)
 
 
 def _ones(dtype):
