@@ -10,6 +10,10 @@ namespace kiln::isa {
 // Bytes and descriptors of a transfer: the larger side decides both. `rate` is the share of the copy rate.
 Cost dma_cost(const CostQuery& q, const Access& dst, std::span<const Access> srcs, double rate = 1);
 
+// Whether a hardware DGE may make the descriptors, on a chip that has one: no conversions, transposes of few
+// shapes, no arithmetic.
+bool fits_hardware_dge(const InstView& v);
+
 // dst.flat[i] from flat[i] of every source; elements whose row any side leaves out stay as they are.
 void track_transfer(Track& t, int dst, int srcs);
 

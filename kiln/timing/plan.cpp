@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "kiln/isa/cost.h"
+#include "kiln/isa/dma.h"
 #include "kiln/timing/spread_rows.h"
 
 namespace kiln::timing {
@@ -279,10 +280,15 @@ int Planner::dge_mode(const InstView& v) const {
   const int param = v.row().find_param("dge_mode");
   DgeMode mode = param >= 0 ? v.get<DgeMode>(param) : DgeMode::unknown;
   if (mode != DgeMode::unknown) return static_cast<int>(mode);
+  bool moves = false;
   for (std::size_t i = 0; i < v.row().params.size(); ++i) {
-    if (v.is_vector_offset(static_cast<int>(i))) return static_cast<int>(DgeMode::swdge);
+    const int p = static_cast<int>(i);
+    if (v.is_vector_offset(p)) return static_cast<int>(DgeMode::swdge);
+    moves |= v.is_tile(p) && v.dynamic(p);
   }
-  return static_cast<int>(arch_.features.hwdge ? DgeMode::hwdge : DgeMode::none);
+  if (arch_.features.hwdge && fits_hardware_dge(v)) return static_cast<int>(DgeMode::hwdge);
+  // Prebuilt descriptors hold addresses that are known before the kernel runs.
+  return static_cast<int>(moves && arch_.features.hwdge ? DgeMode::swdge : DgeMode::none);
 }
 
 void Planner::plan_dma(Op& op, const CostQuery& q) {

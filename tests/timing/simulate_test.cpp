@@ -230,6 +230,31 @@ TEST(Simulate, ListSchedulerFillsGaps) {
   EXPECT_EQ(reordered.macs, in_order.macs);
 }
 
+// Left open, descriptors are made by hardware where the manual lets it: no conversion, few shapes of
+// transposes.
+TEST(Simulate, DescriptorsThatAreLeftOpen) {
+  const auto trigger = [](Target target, DType dtype, DgeMode mode, bool transposes) {
+    Kernel k("open", target);
+    const View in = k.input("in", {64, 128}, kBf16), out = k.output("out", {128, 64}, dtype);
+    const View x = transposes ? k.sbuf({128, 64}, dtype) : k.sbuf({64, 128}, dtype);
+    if (transposes) {
+      k.dma_transpose({.dst = x, .src = in, .dge_mode = mode});
+    } else {
+      k.dma_copy({.dst = x, .src = in, .dge_mode = mode});
+    }
+    k.dma_copy({.dst = transposes ? out : out.reshape({64, 128}), .src = x});
+    return simulate(k.finish(), arch(target)).events.front().occupied;
+  };
+  for (const Target target : {Target::trn2, Target::trn3}) {
+    const Time hardware = trigger(target, kBf16, DgeMode::hwdge, false),
+               prebuilt = trigger(target, kBf16, DgeMode::none, false);
+    ASSERT_NE(hardware, prebuilt);
+    EXPECT_EQ(trigger(target, kBf16, DgeMode::unknown, false), hardware);
+    EXPECT_EQ(trigger(target, kF32, DgeMode::unknown, false), prebuilt);  // converts
+    EXPECT_EQ(trigger(target, kBf16, DgeMode::unknown, true), prebuilt);  // 64 rows, not 16
+  }
+}
+
 TEST(Simulate, LongProgramsKeepTheirOrder) {
   const Program p = tiles(40, 512);  // 120 instructions
   const Timeline in_order = simulate(p, arch(Target::trn2)),
