@@ -28,12 +28,12 @@ Lane make_lane(const char* name, Engine engine, int core, int queue) {
 
 }  // namespace
 
-Core::Core(const Program& program, const Arch& arch, const TimingOptions& options, SharedHbm& hbm, int number)
+Core::Core(const Program& program, const Arch& arch, const TimingOptions& options, int number, bool pair)
     : program_(program),
       arch_(arch),
       options_(options),
-      hbm_(hbm),
       number_(number),
+      pair_(pair),
       plan_(options.changes.empty() ? make_plan(program, arch)
                                     : make_plan(program, arch, options.changes[number])),
       loop_value_(program.loops.size()),

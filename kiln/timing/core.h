@@ -37,16 +37,9 @@ struct Life {
   Users users;
 };
 
-// The HBM stack that the cores of a pair share.
-struct SharedHbm {
-  Server server;
-  bool shared = false;
-};
-
 class Core {
  public:
-  Core(const isa::Program& program, const Arch& arch, const TimingOptions& options, SharedHbm& hbm,
-       int number);
+  Core(const isa::Program& program, const Arch& arch, const TimingOptions& options, int number, bool pair);
 
   const isa::Program& program() const { return program_; }
   std::vector<std::int64_t>& loop_values() { return loop_value_; }
@@ -170,8 +163,8 @@ class Core {
   const isa::Program& program_;
   const Arch& arch_;
   const TimingOptions& options_;
-  SharedHbm& hbm_;
   int number_;
+  bool pair_;  // the other core takes half of the HBM stack
   Plan plan_;
   std::vector<std::int64_t> loop_value_;
 

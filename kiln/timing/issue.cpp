@@ -196,8 +196,8 @@ void Core::run_dma(const Issue& issue, const Op& op, Ready r) {
   stream.last = emit(trigger);
 
   const Time first = r.at + op.latency;
-  Time begin = dma_.take(first, op.share);
-  if (hbm_.shared) begin = std::max(begin, hbm_.server.take(begin, op.hbm_share));
+  const Time share = pair_ ? std::max(op.share, 2 * op.hbm_share) : op.share;
+  const Time begin = dma_.take(first, share);
   Event e{.inst = issue.inst,
           .because = stream.last,
           .lane = queue_lane(begin),
@@ -205,7 +205,7 @@ void Core::run_dma(const Issue& issue, const Op& op, Ready r) {
           .wait = begin > first ? Wait::queue : Wait::start};
   e.issue = r.at;
   e.start = begin;
-  e.end = begin + std::max(op.transfer, op.share) + op.spread;
+  e.end = begin + std::max(op.transfer, share) + op.spread;
   e.occupied = e.end - e.start;
   e.bytes = op.bytes;
   e.hbm_bytes = op.hbm_read + op.hbm_written;

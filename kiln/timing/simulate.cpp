@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kiln/timing/band.h"
 #include "kiln/timing/report.h"
 #include "kiln/timing/rules.h"
 #include "kiln/timing/trips.h"
@@ -12,6 +13,8 @@ namespace kiln::timing {
 using namespace isa;
 
 namespace {
+
+constexpr std::int64_t kTriedInOrder = 100'000;  // executed instructions
 
 [[noreturn]] void deadlock(const std::vector<CoreRun>& runs, const std::vector<bool>& ended) {
   const std::size_t waiting = ended[0] ? 1 : 0;
@@ -61,6 +64,30 @@ void run_pair(std::vector<CoreRun>& runs, const Arch& arch) {
   }
 }
 
+// Loops that hand results on through HBM: the compiler that reorders lets them wait for each other.
+bool has_scratch(std::span<const Program* const> cores) {
+  return std::any_of(cores.begin(), cores.end(), [](const Program* core) {
+    return std::any_of(core->tensors.begin(), core->tensors.end(), [](const Tensor& tensor) {
+      return tensor.role == Role::internal && is_hbm(tensor.memory);
+    });
+  });
+}
+
+Timeline run(std::span<const Program* const> cores, const Arch& arch, const TimingOptions& options) {
+  const bool pair = cores.size() > 1;
+  std::vector<CoreRun> runs(cores.size());
+  for (std::size_t i = 0; i < cores.size(); ++i) {
+    runs[i].core = std::make_unique<Core>(*cores[i], arch, options, static_cast<int>(i), pair);
+    runs[i].walk = std::make_unique<Walk>(*runs[i].core, options, static_cast<int>(i), pair);
+  }
+  if (pair) {
+    run_pair(runs, arch);
+  } else {
+    runs[0].walk->advance();
+  }
+  return make_timeline(runs, arch, options);
+}
+
 }  // namespace
 
 bool takes_trip_count(const Program& program, const std::string& name) {
@@ -80,19 +107,15 @@ Timeline simulate(std::span<const Program* const> cores, const Arch& arch, const
   TimingOptions options = given;
   options.reorder = reorders(cores, given);
   const Arch changed = timing::apply(arch, options.what_if);
-  SharedHbm hbm;
-  hbm.shared = cores.size() > 1;
-  std::vector<CoreRun> runs(cores.size());
-  for (std::size_t i = 0; i < cores.size(); ++i) {
-    runs[i].core = std::make_unique<Core>(*cores[i], changed, options, hbm, static_cast<int>(i));
-    runs[i].walk = std::make_unique<Walk>(*runs[i].core, options, static_cast<int>(i), cores.size() > 1);
-  }
-  if (cores.size() == 1) {
-    runs[0].walk->advance();
-  } else {
-    run_pair(runs, changed);
-  }
-  return make_timeline(runs, changed, options);
+  Timeline t = run(cores, changed, options);
+  if (!options.reorder || t.instructions > kTriedInOrder || has_scratch(cores)) return t;
+  // A compiler keeps an order that is better than what it found.
+  options.reorder = false;
+  Timeline in_order = run(cores, changed, options);
+  if (in_order.total >= t.total) return t;
+  in_order.reordered = true;
+  in_order.band = band_of(in_order, changed);
+  return in_order;
 }
 
 }  // namespace kiln::timing

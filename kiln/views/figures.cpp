@@ -19,7 +19,7 @@ double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
   {#engine "_engine_active_time", #engine " engine active", Unit::seconds,                     \
    [](const Report& r) { return seconds(r.active_ns(Engine::engine)); }},                      \
       {#engine "_engine_active_time_percent", #engine " engine active, share", Unit::share,    \
-       [](const Report& r) { return share(r.active_ns(Engine::engine), r.total_ns); }},        \
+       [](const Report& r) { return r.active_share(Engine::engine); }},                        \
   {                                                                                            \
 #engine "_engine_instruction_count", #engine " engine instructions", Unit::count,          \
         [](const Report& r) { return static_cast<double>(r.instructions_of(Engine::engine)); } \

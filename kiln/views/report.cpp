@@ -74,6 +74,13 @@ double Report::active_ns(Engine engine) const {
   return sum;
 }
 
+double Report::active_share(Engine engine) const {
+  const auto cores = std::count_if(lanes.begin(), lanes.end(),
+                                   [](const LaneUse& lane) { return lane.engine == Engine::tensor; });
+  if (total_ns <= 0 || cores == 0) return 0;
+  return std::min(1.0, active_ns(engine) / total_ns / static_cast<double>(cores));  // sync has two lanes
+}
+
 std::int64_t Report::instructions_of(Engine engine) const {
   std::int64_t sum = 0;
   for (const LaneUse& lane : lanes) sum += lane.engine == engine ? lane.instructions : 0;

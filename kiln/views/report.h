@@ -56,7 +56,8 @@ struct Report {
   double sbuf_peak_bytes = 0, psum_peak_bytes = 0;  // per partition
   std::vector<Advice> advice;                       // largest gain first
 
-  double active_ns(Engine engine) const;  // over all cores; 0 when unused
+  double active_ns(Engine engine) const;     // over all cores; 0 when unused
+  double active_share(Engine engine) const;  // of the total, mean of the cores
   std::int64_t instructions_of(Engine engine) const;
 };
 

@@ -224,6 +224,8 @@ def test_pair_of_cores(kiln):
     report = report_of(done)
     assert " + " in report["program"]
     assert any(engine["name"].startswith("core 1 ") for engine in report["engines"])
+    shares = [value for key, value in report["summary"].items() if key.endswith("_percent")]
+    assert shares and all(0 <= share <= 1 for share in shares)
     refused(kiln("time", "add.kiln", "add.kiln"), "cli.R12")
 
 

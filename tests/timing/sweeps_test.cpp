@@ -148,6 +148,13 @@ TEST_P(Sweeps, TheTotalLiesBetweenTheBusiestLaneAndAllLanes) {
   });
 }
 
+TEST_P(Sweeps, ReorderingIsNeverWorse) {
+  for_each([&](Make kernel, const Size& size) {
+    const Program p = make(kernel, size);
+    EXPECT_LE(simulate(p, arch(p.target), {.reorder = true}).total, simulate(p, arch(p.target)).total);
+  });
+}
+
 TEST_P(Sweeps, TheSameProgramTakesTheSameTime) {
   for_each([&](Make kernel, const Size& size) {
     EXPECT_EQ(time(make(kernel, size)).total, time(make(kernel, size)).total);
