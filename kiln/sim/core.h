@@ -104,6 +104,9 @@ class Core {
   void keep_scattered(const TrackedOperand& operand, const Races::Clash& clash);
   void restore_scattered();
   bool is_raced_for(const isa::Tensor& t) const;
+  bool is_row_update(const isa::Instruction& inst, const TrackedOperand& operand,
+                     const Races::Clash& clash) const;
+  void warn_of_update(const isa::Instruction& inst, const TrackedOperand& operand, const Races::Clash& clash);
   [[noreturn]] void report_race(const isa::Instruction& inst, const TrackedOperand& operand,
                                 const Races::Clash& clash) const;
   Diagnostic race_diagnostic(const isa::Instruction& inst, const Races::Clash& clash,

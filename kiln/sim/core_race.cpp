@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kiln/isa/print.h"
+#include "kiln/isa/uses.h"
 #include "kiln/sim/core.h"
 #include "kiln/sim/rules.h"
 #include "kiln/sim/spans.h"
@@ -72,6 +73,37 @@ Core::Fill Core::fill_of(const Instruction& inst, const TrackedOperand& written,
   return clash.scattered.empty() ? Fill::both : Fill::ours;
 }
 
+// Kernels read a cache whole, the rows of new tokens masked out, while the other core puts those rows in at
+// run-time positions. Which of the two values such a row has does not matter then, and only the kernel knows.
+bool Core::is_row_update(const Instruction& inst, const TrackedOperand& operand,
+                         const Races::Clash& clash) const {
+  const bool we_write = operand.param >= 0 && info(inst.opcode).params[operand.param].is_output();
+  if (!clash.inst || (we_write && clash.they_write)) return false;
+  const std::string& tensor = program_.tensors[operand.access->tensor].name;
+  const Program &writer = we_write ? program_ : *clash.program,
+                &reader = we_write ? *clash.program : program_;
+  const bool only_read = std::ranges::any_of(
+      reader.tensors, [&](const Tensor& t) { return t.role == Role::input && t.name == tensor; });
+  bool at_run_time = false;
+  for_each_use(writer, we_write ? inst : *clash.inst, [&](const Access& access, Use use) {
+    if (use != Use::read && writer.tensors[access.tensor].name == tensor)
+      at_run_time |= access.dynamic != kNone;
+  });
+  return only_read && at_run_time;
+}
+
+void Core::warn_of_update(const Instruction& inst, const TrackedOperand& operand, const Races::Clash& clash) {
+  common_.warnings.add(common_.sequence, &inst, kRaceNumber, [&] {
+    Diagnostic d = race_diagnostic(
+        inst, clash,
+        fmt::format("one core reads elements of `{}` that the other writes at run-time positions, and no "
+                    "core_barrier or sendrecv stands between them: either value may be read",
+                    program_.tensors[operand.access->tensor].name));
+    d.severity = Severity::warning;
+    return d;
+  });
+}
+
 void Core::keep_scattered(const TrackedOperand& operand, const Races::Clash& clash) {
   Scattered s{operand.storage, clash.scattered, bytes_of(*operand.storage, clash.scattered), {}};
   for (const auto& [begin, end] : clash.scattered)
@@ -103,7 +135,11 @@ void Core::check_races(const Instruction& inst) {
       if (write ? !writes : !reads) continue;
       const Races::Clash clash = common_.races.access(rank_, program_, inst, o, write);
       if (!clash.found) continue;
-      if (!write) report_race(inst, o, clash);
+      if (!write) {
+        if (!is_row_update(inst, o, clash)) report_race(inst, o, clash);
+        warn_of_update(inst, o, clash);
+        continue;
+      }
       if (clash.ranges.empty()) continue;
       queue_.wait();  // the other core's values must be there to be compared with
       const Fill fill = fill_of(inst, o, clash);
@@ -129,6 +165,10 @@ void Core::check_agreement() {
       scattered = scattered && common_.races.is_scattered(rank_, *r.operand.storage, at);
     });
     if (same) continue;
+    if (is_row_update(*r.inst, r.operand, r.clash)) {
+      warn_of_update(*r.inst, r.operand, r.clash);
+      continue;
+    }
     if (!scattered) report_race(*r.inst, r.operand, r.clash);
     warn_of_fill(*r.inst, r.operand, r.clash, Fill::theirs);
   }
