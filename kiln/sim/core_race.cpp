@@ -78,8 +78,11 @@ Core::Fill Core::fill_of(const Instruction& inst, const TrackedOperand& written,
 bool Core::is_row_update(const Instruction& inst, const TrackedOperand& operand,
                          const Races::Clash& clash) const {
   const bool we_write = operand.param >= 0 && info(inst.opcode).params[operand.param].is_output();
-  if (!clash.inst || (we_write && clash.they_write)) return false;
-  const std::string& tensor = program_.tensors[operand.access->tensor].name;
+  if (we_write && clash.they_write) return false;
+  const Tensor& ours = program_.tensors[operand.access->tensor];
+  const std::string& tensor = ours.name;
+  // One of many accesses of the other core gets the benefit of the doubt.
+  if (!clash.inst) return we_write ? operand.access->dynamic != kNone : ours.role == Role::input;
   const Program &writer = we_write ? program_ : *clash.program,
                 &reader = we_write ? *clash.program : program_;
   const bool only_read = std::ranges::any_of(

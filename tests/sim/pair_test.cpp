@@ -142,6 +142,36 @@ TEST(Pair, BarriersOrderAccessesToSharedMemory) {
   }
 }
 
+// More instructions than have a number of their own: whether a row update raced is then in doubt, and no
+// error.
+TEST(Pair, RowsPutIntoACacheThatTheOtherCoreReadsByManyInstructions) {
+  constexpr std::int64_t kRows = 200;
+  Kernel reader("reader", Target::trn2), writer("writer", Target::trn2);
+  View cache = reader.pair().input("cache", {kRows, 8}, DType::float32);
+  View out = reader.output("out", {kRows, 8}, DType::float32);
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    View tile = reader.sbuf({1, 8}, DType::float32);
+    reader.dma_copy({.dst = tile, .src = cache(isa::ds(row, 1))});
+    reader.dma_copy({.dst = out(isa::ds(row, 1)), .src = tile});
+  }
+  View updated = writer.pair().inout("cache", {kRows, 8}, DType::float32);
+  View where = writer.input("where", {1, 1}, DType::int32),
+       news = writer.input("news", {1, 8}, DType::float32);
+  View index = writer.sbuf({1, 1}, DType::int32), tile = writer.sbuf({1, 8}, DType::float32);
+  writer.dma_copy({.dst = index, .src = where});
+  writer.dma_copy({.dst = tile, .src = news});
+  writer.dma_copy({.dst = updated(isa::ds(0, 1)).vector_offset(index), .src = tile});
+  const Program a = reader.finish(), b = writer.finish();
+  Values old = ascending(kRows * 8, 0), result(old.size()), added(8, -1);
+  std::int32_t row = kRows - 1;
+  run_pair(a, b,
+           {{"cache", buffer(old)},
+            {"out", buffer(result)},
+            {"news", buffer(added)},
+            {"where", {&row, sizeof row}}});
+  EXPECT_EQ(Values(old.end() - 8, old.end()), added);
+}
+
 TEST(Pair, SharedTensorOfTwoSizes) {
   const auto core = [](std::int64_t rows) {
     Kernel k("shared", Target::trn2);
