@@ -11,6 +11,7 @@
 
 #include "kiln/check/placement.h"
 #include "kiln/isa/check.h"
+#include "kiln/isa/sendrecv.h"
 #include "python/src/convert.h"
 #include "python/src/error.h"
 
@@ -90,11 +91,22 @@ Tensor Trace::tensor(Memory memory, isa::Role role, isa::Shape shape, DType dtyp
   return {shared_from_this(), kernel.tensor(memory, role, std::move(shape), dtype, {name, address})};
 }
 
+// A core of a pair does not send to itself. Only here is it known which core the program is for.
+void Trace::check_rank(const isa::Instruction& inst) {
+  if (inst.opcode != isa::Opcode::sendrecv || lnc != 2 || !found_.empty()) return;
+  const isa::InstView view(kernel.program(), inst);
+  const std::int64_t to = view.integer(isa::args::sendrecv::send_to_rank);
+  if (to == program_id)
+    found_.push_back(rule_diagnostic(view, arch, isa::kSendrecvRanks, Severity::error,
+                                     fmt::format("core {} has send_to_rank {}", program_id, to), {}));
+}
+
 Instruction Trace::issue(std::string name) {
   isa::Kernel::Handle handle = kernel.end();
   isa::Program& program = kernel.program();
   found_.clear();
   check_instruction(program, program.instructions.back(), arch, found_);
+  check_rank(program.instructions.back());
   bool failed = false;
   for (const Diagnostic& d : found_) failed |= d.severity == Severity::error;
   if (failed) {

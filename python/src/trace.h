@@ -63,6 +63,7 @@ class Trace : public std::enable_shared_from_this<Trace> {
   bool in_no_reorder() const { return no_reorder_ > 0; }
 
  private:
+  void check_rank(const isa::Instruction& inst);
   std::vector<isa::InstructionId> named(const std::string& name) const;
 
   Locator locator_;

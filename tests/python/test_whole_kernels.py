@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -156,6 +157,30 @@ def test_a_check_follows_the_schedule():
     assert kiln.check(kernel.with_schedule([("store", "load")]), X)
     (d,) = kiln.check(kernel.with_schedule([("store", "lod")]), X).diagnostics
     assert d.code == "nki.R38"
+
+
+def test_a_core_does_not_send_to_itself():
+    def kernel(x):
+        t = nl.ndarray(x.shape, dtype=x.dtype)
+        nisa.sendrecv(t, t, send_to_rank=nl.program_id(0), recv_from_rank=nl.program_id(0), pipe_id=0)
+
+    (d,) = kiln.check(nki.jit(kernel)[2], X).diagnostics
+    assert (d.code, d.found) == ("sendrecv.R4", "core 0 has send_to_rank 0")
+
+
+def test_a_name_that_is_given_twice_is_warned_of():
+    def kernel(x, second):
+        t = nl.ndarray(x.shape, dtype=x.dtype, name="tile")
+        u = nl.ndarray(x.shape, dtype=x.dtype, name=second)
+        nisa.dma_copy(dst=t, src=x)
+        nisa.tensor_copy(dst=u, src=t)
+        nisa.dma_copy(dst=x, src=u)
+
+    with pytest.warns(kiln.nki.NkiWarning, match="the name `tile` is in use"):
+        nki.simulate(kernel)(X.copy(), "tile")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nki.simulate(kernel)(X.copy(), "other")
 
 
 def test_memory_in_use_is_that_of_the_fullest_partition():

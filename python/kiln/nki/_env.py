@@ -66,7 +66,7 @@ def _positive(variable, default):
 
 def max_instructions():
     """KILN_MAX_INSTRUCTIONS: how many instructions a kernel may issue before it counts as one that never ends."""
-    return _positive("KILN_MAX_INSTRUCTIONS", 50_000_000)
+    return _positive("KILN_MAX_INSTRUCTIONS", 10_000_000)
 
 
 def max_iterations():

@@ -41,6 +41,7 @@ class TracedKernel:
         self.function, self.peer = function, peer
         self.trace = _kiln.Trace(getattr(function, "__name__", "kernel"), target, lnc, program_id, _env.max_instructions())
         self.arguments = {}
+        self.names = set()  # that the kernel gave to tensors itself
         self.ones = {}  # dtype -> a row of ones in SBUF, of nl.broadcast_to
         self._constants = {}
         self._buffer = _memory.shared_hbm if lnc > 1 else _memory.hbm

@@ -12,6 +12,13 @@ __all__ = ["empty_like", "full", "ndarray", "ones", "shared_constant", "shared_i
 _STAGING_BYTES = 8192  # per partition, of the tile that fills HBM
 
 
+def _take_name(name):
+    taken = _trace.running("nl.ndarray").names
+    if name in taken:
+        _rules.warn_not_portable(f"the name `{name}` is in use", "give every tensor a name of its own, or none")
+    taken.add(name)
+
+
 class _NdarrayType(type):
     def __instancecheck__(cls, value):
         return isinstance(value, _kiln.NkiTensor)
@@ -23,6 +30,8 @@ class ndarray(metaclass=_NdarrayType):
     def __new__(cls, shape, dtype, buffer=_memory.sbuf, name="", address=None, **kwargs):
         if kwargs:
             raise TypeError(f"nl.ndarray() got an unexpected keyword argument {next(iter(kwargs))!r}")
+        if name:
+            _take_name(name)
         return _kiln.new_tensor(shape, dtype, buffer, name or "", address)
 
 
