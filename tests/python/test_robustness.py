@@ -212,6 +212,12 @@ def test_read_only_arguments_are_not_written():
     np.testing.assert_array_equal(x, 1)
 
 
+def test_read_only_arguments_are_read():
+    x = np.arange(4, dtype=np.float32).reshape(2, 2)
+    x.setflags(write=False)
+    np.testing.assert_array_equal(double(x), 2 * x)
+
+
 def test_tensors_do_not_travel_between_runs():
     kept = []
 

@@ -107,8 +107,9 @@ class Argument:
 
 
 def bytes_of(array):
-    """A C-ordered array as its bytes."""
-    return array.reshape(-1).view(np.uint8)
+    """A C-ordered array as its bytes; of a read-only array, a copy of them."""
+    flat = array.reshape(-1).view(np.uint8)
+    return flat if flat.flags.writeable else flat.copy()
 
 
 def empty(shape, dtype):
