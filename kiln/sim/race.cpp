@@ -73,8 +73,10 @@ Races::Clash Races::access(int core, const isa::Program& program, const isa::Ins
   std::uint8_t wrote = 0, read = 0;
   Clash clash;
   for_spans(operand, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
-    if (!wrote) wrote = their_writes.first_nonzero(byte, byte + bytes);
-    if (wrote && !writes) wrote = first_foreign(their_writes, my_writes, byte, byte + bytes);
+    if (!wrote) {
+      wrote = their_writes.first_nonzero(byte, byte + bytes);
+      if (wrote && !writes) wrote = first_foreign(their_writes, my_writes, byte, byte + bytes);
+    }
     if (writes && !read) read = their_reads.first_nonzero(byte, byte + bytes);
     if (writes && (read || wrote)) add_ranges(m, core, byte, byte + bytes, clash);
     mine.fill(byte, byte + bytes, own);
