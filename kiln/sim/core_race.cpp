@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "kiln/isa/print.h"
-#include "kiln/isa/uses.h"
 #include "kiln/sim/core.h"
 #include "kiln/sim/rules.h"
 #include "kiln/sim/spans.h"
@@ -79,20 +78,11 @@ bool Core::is_row_update(const Instruction& inst, const TrackedOperand& operand,
                          const Races::Clash& clash) const {
   const bool we_write = operand.param >= 0 && info(inst.opcode).params[operand.param].is_output();
   if (we_write && clash.they_write) return false;
-  const Tensor& ours = program_.tensors[operand.access->tensor];
-  const std::string& tensor = ours.name;
-  // One of many accesses of the other core gets the benefit of the doubt.
-  if (!clash.inst) return we_write ? operand.access->dynamic != kNone : ours.role == Role::input;
-  const Program &writer = we_write ? program_ : *clash.program,
-                &reader = we_write ? *clash.program : program_;
+  const std::string& tensor = program_.tensors[operand.access->tensor].name;
+  const Program& reader = we_write ? *clash.program : program_;
   const bool only_read = std::ranges::any_of(
       reader.tensors, [&](const Tensor& t) { return t.role == Role::input && t.name == tensor; });
-  bool at_run_time = false;
-  for_each_use(writer, we_write ? inst : *clash.inst, [&](const Access& access, Use use) {
-    if (use != Use::read && writer.tensors[access.tensor].name == tensor)
-      at_run_time |= access.dynamic != kNone;
-  });
-  return only_read && at_run_time;
+  return only_read && (we_write ? operand.access->dynamic != kNone : clash.at_run_time);
 }
 
 void Core::warn_of_update(const Instruction& inst, const TrackedOperand& operand, const Races::Clash& clash) {

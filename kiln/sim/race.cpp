@@ -4,8 +4,9 @@
 
 namespace kiln::sim {
 namespace {
-constexpr std::uint8_t kMany = 127;     // a site that has no number of its own
-constexpr std::uint8_t kScatter = 128;  // added to the site of a write through addresses of the run
+constexpr std::uint8_t kMany = 63;      // a site that has no number of its own
+constexpr std::uint8_t kRunTime = 64;   // added to the site of a write whose place the run decides
+constexpr std::uint8_t kScatter = 128;  // and of one at the rows of an index tile
 
 // The first byte that is written in `theirs` and not in `mine`.
 std::uint8_t first_foreign(const ByteMap& theirs, const ByteMap& mine, std::int64_t begin, std::int64_t end) {
@@ -40,10 +41,10 @@ void Races::add_ranges(const Maps& m, int core, std::int64_t begin, std::int64_t
   }
 }
 
-std::uint8_t Races::site(const isa::Program& program, const isa::Instruction& inst) {
-  if (!sites_.empty() && sites_.back().inst == &inst) return static_cast<std::uint8_t>(sites_.size());
+std::uint8_t Races::site(const isa::Instruction& inst) {
+  if (!sites_.empty() && sites_.back() == &inst) return static_cast<std::uint8_t>(sites_.size());
   if (sites_.size() + 1 >= kMany) return kMany;
-  sites_.push_back({&program, &inst});
+  sites_.push_back(&inst);
   return static_cast<std::uint8_t>(sites_.size());
 }
 
@@ -65,8 +66,10 @@ bool Races::is_scattered(int core, const Storage& storage, std::int64_t byte) {
 Races::Clash Races::access(int core, const isa::Program& program, const isa::Instruction& inst,
                            const TrackedOperand& operand, bool writes) {
   Maps& m = maps(*operand.storage);
-  const std::uint8_t own =
-      site(program, inst) | (writes && kiln::sim::is_scattered(program, *operand.access) ? kScatter : 0);
+  programs_[core] = &program;
+  std::uint8_t own = site(inst);
+  if (writes && operand.access->dynamic != isa::kNone) own |= kRunTime;
+  if (writes && kiln::sim::is_scattered(program, *operand.access)) own |= kScatter;
   ByteMap &mine = (writes ? m.write : m.read)[core], &their_writes = m.write[1 - core],
           &their_reads = m.read[1 - core];
   const ByteMap& my_writes = m.write[core];
@@ -81,13 +84,12 @@ Races::Clash Races::access(int core, const isa::Program& program, const isa::Ins
     if (writes && (read || wrote)) add_ranges(m, core, byte, byte + bytes, clash);
     mine.fill(byte, byte + bytes, own);
   });
-  const std::uint8_t other = (read ? read : wrote) & ~kScatter;
+  const std::uint8_t other = (read ? read : wrote) & kMany;
   clash.found = other != 0;
   clash.they_write = !read;
-  if (other && other != kMany) {
-    clash.program = sites_[other - 1].program;
-    clash.inst = sites_[other - 1].inst;
-  }
+  clash.at_run_time = !read && (wrote & kRunTime);
+  clash.program = programs_[1 - core];
+  if (other && other != kMany) clash.inst = sites_[other - 1];
   return clash;
 }
 

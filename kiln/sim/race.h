@@ -26,7 +26,8 @@ class Races {
   // many.
   struct Clash {
     bool found = false;
-    bool they_write = false;  // else they read only
+    bool they_write = false;   // else they read only
+    bool at_run_time = false;  // they write, and the run decides where
     const isa::Program* program = nullptr;
     const isa::Instruction* inst = nullptr;
     // Of a write: the bytes that they touched and this core writes for the first time since the meeting, and
@@ -43,18 +44,15 @@ class Races {
  private:
   struct Maps {
     std::int64_t phase = -1;
-    ByteMap read[2], write[2];  // 0: not since the last meeting; else the site, with kScatter
+    ByteMap read[2], write[2];  // 0: not since the last meeting; else the site, with how it writes
   };
-  struct Site {
-    const isa::Program* program;
-    const isa::Instruction* inst;
-  };
-  std::uint8_t site(const isa::Program& program, const isa::Instruction& inst);
+  std::uint8_t site(const isa::Instruction& inst);
   Maps& maps(const Storage& storage);
   static void add_ranges(const Maps& m, int core, std::int64_t begin, std::int64_t end, Clash& clash);
 
   std::int64_t phase_ = 0;
-  std::vector<Site> sites_;
+  std::vector<const isa::Instruction*> sites_;
+  const isa::Program* programs_[2] = {};  // by core
   std::unordered_map<const Storage*, Maps> maps_;
 };
 

@@ -142,11 +142,11 @@ TEST(Pair, BarriersOrderAccessesToSharedMemory) {
   }
 }
 
-// More instructions than have a number of their own: whether a row update raced is then in doubt, and no
-// error.
-TEST(Pair, RowsPutIntoACacheThatTheOtherCoreReadsByManyInstructions) {
+// More instructions than have a number of their own read a cache; the other core writes a row of it, at a
+// place of the run or at a fixed one.
+TEST(Pair, WritesToACacheThatTheOtherCoreReadsByManyInstructions) {
   constexpr std::int64_t kRows = 200;
-  Kernel reader("reader", Target::trn2), writer("writer", Target::trn2);
+  Kernel reader("reader", Target::trn2);
   View cache = reader.pair().input("cache", {kRows, 8}, DType::float32);
   View out = reader.output("out", {kRows, 8}, DType::float32);
   for (std::int64_t row = 0; row < kRows; ++row) {
@@ -154,22 +154,30 @@ TEST(Pair, RowsPutIntoACacheThatTheOtherCoreReadsByManyInstructions) {
     reader.dma_copy({.dst = tile, .src = cache(isa::ds(row, 1))});
     reader.dma_copy({.dst = out(isa::ds(row, 1)), .src = tile});
   }
-  View updated = writer.pair().inout("cache", {kRows, 8}, DType::float32);
-  View where = writer.input("where", {1, 1}, DType::int32),
-       news = writer.input("news", {1, 8}, DType::float32);
-  View index = writer.sbuf({1, 1}, DType::int32), tile = writer.sbuf({1, 8}, DType::float32);
-  writer.dma_copy({.dst = index, .src = where});
-  writer.dma_copy({.dst = tile, .src = news});
-  writer.dma_copy({.dst = updated(isa::ds(0, 1)).vector_offset(index), .src = tile});
-  const Program a = reader.finish(), b = writer.finish();
+  const auto writing = [&](bool at_run_time) {
+    Kernel writer("writer", Target::trn2);
+    View updated = writer.pair().inout("cache", {kRows, 8}, DType::float32);
+    View where = writer.input("where", {1, 1}, DType::int32);
+    View news = writer.input("news", {1, 8}, DType::float32);
+    View index = writer.sbuf({1, 1}, DType::int32), tile = writer.sbuf({1, 8}, DType::float32);
+    writer.dma_copy({.dst = index, .src = where});
+    writer.dma_copy({.dst = tile, .src = news});
+    const View fixed = updated(isa::ds(kRows - 1, 1)), chosen = updated(isa::ds(0, 1)).vector_offset(index);
+    writer.dma_copy({.dst = at_run_time ? chosen : fixed, .src = tile});
+    return writer.finish();
+  };
+  const Program a = reader.finish(), b = writing(true), c = writing(false);
   Values old = ascending(kRows * 8, 0), result(old.size()), added(8, -1);
   std::int32_t row = kRows - 1;
-  run_pair(a, b,
-           {{"cache", buffer(old)},
-            {"out", buffer(result)},
-            {"news", buffer(added)},
-            {"where", {&row, sizeof row}}});
+  const sim::Buffers buffers{{"cache", buffer(old)},
+                             {"out", buffer(result)},
+                             {"news", buffer(added)},
+                             {"where", {&row, sizeof row}}};
+  run_pair(a, b, buffers);
   EXPECT_EQ(Values(old.end() - 8, old.end()), added);
+  added.assign(8, -2);
+  EXPECT_EQ(error_of([&] { run_pair(a, c, buffers); }).code, "run.R11");
+  EXPECT_EQ(error_of([&] { run_pair(c, a, buffers); }).code, "run.R11");
 }
 
 TEST(Pair, SharedTensorOfTwoSizes) {
