@@ -55,6 +55,9 @@ Core::Core(const Program& program, const Arch& arch, const RunOptions& options, 
     }
   }
   frames_.push_back({&program.body});
+  if (rank >= std::ssize(options.watched) || options.watched[rank].empty()) return;
+  watched_.resize(program.instructions.size());
+  for (const InstructionId id : options.watched[rank]) watched_.at(id) = true;
 }
 
 // A tensor that other cores or the caller see.
@@ -244,6 +247,7 @@ bool Core::advance() {
       case Node::Kind::instruction:
         execute(program_.instructions[node.index]);
         if (!scattered_.empty()) restore_scattered();
+        if (!watched_.empty() && watched_[node.index]) show(node.index);
         break;
     }
     if (waiting_) return false;
@@ -342,6 +346,23 @@ void Core::execute(const Instruction& inst) {
   if (inst.opcode == Opcode::dma_copy && borrow(run)) return;
   if (inst.opcode == Opcode::dma_copy && is_deposited(run)) return;
   issue(run, semantics.state ? semantics.state(view) : 0);
+}
+
+// Hands out what a watched instruction has written, as soon as it is there.
+void Core::show(InstructionId id) {
+  const Access& access = InstView(program_, program_.instructions[id]).access(0);
+  settle(access.tensor);
+  queue_.wait();
+  const Tensor& t = program_.tensors[access.tensor];
+  const Binding& b = bindings_[access.tensor];
+  Sight sight{rank_, id, {}, {}};
+  for (std::int64_t row = 0; row < t.partitions(); ++row) {
+    const std::int64_t begin = (b.row + row) * b.storage->row_bytes + b.byte;
+    const std::int64_t end = begin + t.bytes_per_partition();
+    sight.bytes.insert(sight.bytes.end(), b.storage->data + begin, b.storage->data + end);
+    for (std::int64_t i = begin; i < end; ++i) sight.is_missing.push_back(b.storage->shadow.at(i) != 0);
+  }
+  options_.see(sight);
 }
 
 void Core::run_register_instruction(Run& run, const Instruction& inst) {

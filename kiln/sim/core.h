@@ -114,6 +114,7 @@ class Core {
   void warn_of_fill(const isa::Instruction& inst, const TrackedOperand& operand, const Races::Clash& clash,
                     Fill fill);
   void execute(const isa::Instruction& inst);
+  void show(isa::InstructionId id);
   void add_operands(isa::Run& run, const isa::Instruction& inst);
   void add_operand(isa::Run& run, int param, const isa::Access& access);
   void issue(isa::Run& run, unsigned state);
@@ -166,6 +167,7 @@ class Core {
       false;  // an operand of it moves, or lies where another tensor may: overlaps are compared now
   const isa::Instruction* waiting_ = nullptr;
   const int rank_;
+  std::vector<bool> watched_;  // per instruction; empty when nothing is watched
   // A write to bytes that the other core touched since the last meeting, and what those bytes held.
   struct Rewrite {
     const isa::Instruction* inst;

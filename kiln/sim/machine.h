@@ -16,6 +16,14 @@
 
 namespace kiln::sim {
 
+// What the first operand's tensor of a watched instruction holds after an execution.
+struct Sight {
+  int core;
+  isa::InstructionId instruction;
+  std::vector<std::byte> bytes;          // partition by partition
+  std::vector<std::uint8_t> is_missing;  // per byte: 1 where nobody has written
+};
+
 struct RunOptions {
   int threads = 0;              // 0: one per processor
   bool plain = false;           // the plain row kernels instead of their fast twins: same values, slowly
@@ -23,6 +31,8 @@ struct RunOptions {
   std::int64_t max_dynamic_iterations = 100'000'000;  // a dynamic loop that goes on longer is reported
   std::function<void()> poll =
       {};  // called now and then by the thread that issues; may throw to stop the run
+  std::vector<std::vector<isa::InstructionId>> watched = {};  // per core
+  std::function<void(const Sight&)> see = {};  // called by the thread that issues; may throw likewise
 };
 
 // Memory of the caller for one input or output tensor: C order, `bytes` long. Inputs are only read.

@@ -29,7 +29,12 @@ def with_values():
         _this_thread.values = before
 
 
-def _run(fragments, arguments, fill):
+def has_values():
+    """Whether the kernel that is traced was given real arrays."""
+    return getattr(_this_thread, "values", False)
+
+
+def run(fragments, arguments, fill=0, **options):
     """Runs fragments on copies of the arguments; name -> array of every tensor that enters or leaves them."""
     arrays = {}
     for tensor in (t for f in fragments for t in f.tensors):
@@ -41,7 +46,7 @@ def _run(fragments, arguments, fill):
         else:
             arrays[name] = np.empty(tensor["shape"], _arrays.numpy_dtype(tensor["dtype"]))
             _arrays.bytes_of(arrays[name])[:] = fill
-    _kiln.run(fragments, {n: _arrays.bytes_of(a) for n, a in arrays.items()})
+    _kiln.run(fragments, {n: _arrays.bytes_of(a) for n, a in arrays.items()}, **options)
     return arrays
 
 
@@ -50,7 +55,7 @@ def tensor_values(programs, arguments, wanted):
     fragments = [_kiln.fragment(p, [i for c, i in wanted if c == core], f"core {core}: ", len(programs))
                  for core, p in enumerate(programs)]
     # What nobody wrote still holds what the buffer held: it differs between two fillings.
-    first, second = (_run(fragments, arguments, fill) for fill in (0x00, 0xA5))
+    first, second = (run(fragments, arguments, fill) for fill in (0x00, 0xA5))
     out = {}
     for core, i in wanted:
         n = fragments[core].tensors[i]["name"]
@@ -60,55 +65,51 @@ def tensor_values(programs, arguments, wanted):
     return out
 
 
-def _so_far(kernel):
-    """The programs that tell what the core whose Python runs has done until now, that core's last."""
-    mine = _kiln.first_pass(_kiln.finish(kernel.trace, []), kernel.trace.open_loops)
+class Probe:
+    """A point of the program where a tensor is looked at: this one, in the kernel that is traced."""
+
+    def __init__(self, kernel, tensor):
+        self.number = kernel.trace.add_probe(tensor)
+        self._dtype, self._shape = _arrays.numpy_dtype(tensor.dtype), tensor.shape
+
+    def array(self, values, missing):
+        """What the machine saw there, masked where nobody has written."""
+        mask = np.frombuffer(missing, bool).reshape(*self._shape, -1).any(axis=-1)
+        return np.ma.masked_array(np.frombuffer(values, self._dtype).reshape(self._shape), mask)
+
+
+def so_far(kernel, probes):
+    """The fragments that tell what the core whose Python runs has done until now, that core's last, with probes in it,
+    and the instructions that stand for those. Of loops that are open, the first pass. Raises NotReady."""
+    mine, copies = _kiln.with_probes(_kiln.finish(kernel.trace, []), kernel.trace, [p.number for p in probes])
+    mine = _kiln.first_pass(mine, kernel.trace.open_loops)
     met = _kiln.meetings(mine)
     if kernel.trace.lnc == 1 or not met:
-        return [mine]
+        return [_kiln.fragment(mine, [])], copies
     if kernel.trace.program_id == 0:
         raise NotReady("core 0 has met core 1, whose Python runs later; core 1 can show its tensors")
-    return [_kiln.cut_at_meeting(kernel.peer.program(), met), mine]
-
-
-def _view(base, tensor):
-    """The elements of a base array that a view of the tensor shows."""
-    flat = base.reshape(-1)
-    if base.dtype != bool or tensor.dtype == "bool_":
-        flat = flat.view(_arrays.numpy_dtype(tensor.dtype))
-    size = flat.dtype.itemsize
-    return np.lib.stride_tricks.as_strided(flat[tensor.offset:], tensor.shape, [s * size for s in tensor.strides])
+    other = _kiln.cut_at_meeting(kernel.peer.program(), met)
+    return [_kiln.fragment(p, [], lnc=2) for p in (other, mine)], copies
 
 
 def values(tensor):
-    """What a tensor holds now, as a masked array: bytes that nobody has written are masked. Raises NotReady."""
+    """What a tensor holds now, as a masked array: elements that nobody has written are masked. Raises NotReady."""
     kernel = getattr(_trace._this_thread, "running", None)
     if kernel is None or tensor.trace != kernel.trace:
         raise NotReady("its kernel is not running")
-    if not getattr(_this_thread, "values", False):
+    if not has_values():
         raise NotReady("the kernel runs on shapes only")
-    if tensor.is_indirect():
-        raise NotReady("a run-time address")
-    programs = _so_far(kernel)
-    key = (len(programs) - 1, tensor.tensor_id)
+    seen = []
     try:
-        base, unwritten = tensor_values(programs, kernel.arguments, [key])[key]
+        probe = Probe(kernel, tensor)
+        fragments, copies = so_far(kernel, [probe])
+        watched = [[] for _ in fragments[1:]] + [copies]
+        run(fragments, kernel.arguments, watched=watched, see=lambda core, copy, *found: seen.append(probe.array(*found)))
     except NkiValidationError as error:
         raise NotReady(error.diagnostics[0].found) from None
-    wide = np.broadcast_to(unwritten[..., None], (*unwritten.shape, base.dtype.itemsize))
-    array = _view(base, tensor)
-    mask = _view(np.ascontiguousarray(wide).view(np.uint8).reshape(-1), _Bytes(tensor, array.dtype)).any(axis=-1)
-    return np.ma.masked_array(array, mask)
-
-
-class _Bytes:
-    """The same view counted in bytes, with the bytes of an element as a last dimension."""
-
-    def __init__(self, tensor, dtype):
-        size = dtype.itemsize
-        self.dtype, self.offset = "uint8", tensor.offset * size
-        self.shape = (*tensor.shape, size)
-        self.strides = (*(s * size for s in tensor.strides), 1)
+    if not seen:
+        raise NotReady("the loop has no first pass")
+    return seen[-1]
 
 
 def headline(tensor):
@@ -119,13 +120,17 @@ def headline(tensor):
     return f"{tensor.name}: {tensor.dtype}[{shape}] in {tensor.buffer.name}{place}"
 
 
+def text_of(masked):
+    """A masked array in NumPy's words; ml_dtypes as their values."""
+    plain = masked.astype(np.float32) if masked.dtype.kind == "V" else masked
+    return str(np.ma.masked_array(plain.data, plain.mask))
+
+
 def _text_of_values(tensor):
     try:
-        shown = values(tensor)
+        text = text_of(values(tensor))
     except NotReady as why:
         return f"(no values: {why})"
-    plain = shown.astype(np.float32) if shown.dtype.kind == "V" else shown  # ml_dtypes print as their values
-    text = str(np.ma.masked_array(plain.data, plain.mask))
     return f"(in the first pass of the loop)\n{text}" if tensor.trace.open_loops else text
 
 
@@ -144,13 +149,6 @@ def representation(tensor):
 def as_html(tensor):
     """What a notebook shows."""
     return f"<b>NkiTensor</b> {html.escape(headline(tensor))}<pre>{html.escape(_text_of_values(tensor))}</pre>"
-
-
-def device_print(print_prefix, tensor):
-    """Prints the tensor with a prefix, as the device would at this point of the program."""
-    if not isinstance(print_prefix, str):
-        raise TypeError(f"the prefix of nl.device_print is a string, not {type(print_prefix).__name__}")
-    print(f"{print_prefix} {headline(tensor)}\n{_text_of_values(tensor)}", flush=True)
 
 
 _kiln.NkiTensor.__str__ = text

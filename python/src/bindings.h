@@ -17,6 +17,7 @@ void bind_program(nb::module_& m);
 void bind_timing(nb::module_& m);
 void bind_cli(nb::module_& m);
 void bind_fragments(nb::module_& m);
+void bind_probes(nb::module_& m);
 void bind_precision(nb::module_& m);
 void bind_user_call(nb::module_& m);
 

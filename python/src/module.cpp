@@ -15,6 +15,7 @@ NB_MODULE(_kiln, m) {
   bind_timing(m);
   bind_cli(m);
   bind_fragments(m);
+  bind_probes(m);
   bind_precision(m);
   bind_user_call(m);
 }

@@ -73,8 +73,19 @@ void poll_signals() {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
+// Calls see(core, instruction, bytes, bytes that are 1 where nobody has written).
+std::function<void(const sim::Sight&)> seeing(nb::object see) {
+  if (see.is_none()) return {};
+  return [see](const sim::Sight& s) {
+    nb::gil_scoped_acquire gil;
+    see(s.core, s.instruction, nb::bytes(s.bytes.data(), s.bytes.size()),
+        nb::bytes(s.is_missing.data(), s.is_missing.size()));
+  };
+}
+
 sim::RunReport run_programs(const std::vector<ProgramRef>& programs, std::map<std::string, Bytes> arrays,
-                            int threads, bool plain, std::int64_t max_iterations) {
+                            int threads, bool plain, std::int64_t max_iterations,
+                            std::vector<std::vector<isa::InstructionId>> watched, nb::object see) {
   sim::Buffers buffers;
   for (auto& [name, bytes] : arrays) buffers[name] = {bytes.data(), bytes.size()};
   std::vector<const isa::Program*> cores;
@@ -85,6 +96,8 @@ sim::RunReport run_programs(const std::vector<ProgramRef>& programs, std::map<st
   options.fill_unwritten = true;
   options.max_dynamic_iterations = max_iterations;
   options.poll = poll_signals;
+  options.watched = std::move(watched);
+  options.see = seeing(std::move(see));
   nb::gil_scoped_release released;
   return sim::run(cores, kiln::arch(cores.front()->target), buffers, options);
 }
@@ -217,7 +230,8 @@ void bind_program(nb::module_& m) {
     return std::make_shared<isa::Program>(isa::parse(text, file));
   });
   m.def("run", &run_programs, nb::arg("programs"), nb::arg("arrays"), nb::arg("threads") = 0,
-        nb::arg("plain") = false, nb::arg("max_iterations") = sim::RunOptions().max_dynamic_iterations);
+        nb::arg("plain") = false, nb::arg("max_iterations") = sim::RunOptions().max_dynamic_iterations,
+        nb::arg("watched") = std::vector<std::vector<isa::InstructionId>>(), nb::arg("see") = nb::none());
 }
 
 }  // namespace kiln::python

@@ -204,6 +204,7 @@ void bind_trace_class(nb::module_& m) {
              t.kernel.open_while_loop({condition.id});
            })
       .def("close_loop", [](Trace& t) { t.kernel.close_loop(); })
+      .def("add_probe", &Trace::add_probe, nb::arg("tensor"))
       .def("new_register",
            [](Trace& t) {
              auto& registers = t.kernel.program().registers;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kiln/arch/arch.h"
 #include "kiln/isa/builder.h"
@@ -36,6 +37,13 @@ struct Instruction {
   isa::InstructionId id;
 };
 
+// A point of the program where a tensor is to be shown: before a statement of a block.
+struct Probe {
+  isa::LoopId loop;  // whose body it is; kNone: the program's own
+  std::size_t position;
+  isa::View view;
+};
+
 class Trace : public std::enable_shared_from_this<Trace> {
  public:
   Trace(std::string name, Target target, int lnc, int program_id, std::int64_t max_instructions);
@@ -52,6 +60,9 @@ class Trace : public std::enable_shared_from_this<Trace> {
   // it, or throws and takes it back.
   Instruction issue(std::string name);
   std::string unique_name(const std::string& base);
+  // Marks this point of the program; returns the number of the probe.
+  std::size_t add_probe(const Tensor& tensor);
+  const std::vector<Probe>& probes() const { return probes_; }
   // Kernel.with_schedule: instructions named `consumer` run after those named in `producers`.
   void schedule(const std::string& consumer, const std::vector<std::string>& producers);
 
@@ -72,6 +83,7 @@ class Trace : public std::enable_shared_from_this<Trace> {
   std::optional<isa::InstructionId> last_ordered_;
   std::int64_t max_instructions_;
   std::vector<Diagnostic> found_;
+  std::vector<Probe> probes_;
 };
 
 // The trace that runs on this thread; throws when there is none.

@@ -106,14 +106,15 @@ def test_no_values_and_why():
     def kernel(x, note):
         kept.append(x)
         nisa.dma_copy(x, x)
-
-        def body(i):
-            note(repr(x.select(0, i)))
-
-        nl.fori_loop(0, 2, body)
+        note(repr(x[1:1]))
+        note(repr(x.ap([[2, 2], [1, 2]], offset=2)))
+        nl.fori_loop(2, 2, lambda i: note(repr(x)))
 
     x = np.zeros((2, 2), np.float32)
-    assert "(no values: a run-time address)" in seen(kernel, x)[0]
+    empty, outside, idle = seen(kernel, x)
+    assert "(no values: a view of `x` without elements)" in empty
+    assert "(no values: elements 2 to 5 of `x`, which has 4)" in outside
+    assert "(no values: the loop has no first pass)" in idle
     assert "(no values: its kernel is not running)" in repr(kept[0])
     notes = []
     kiln.program(lambda x: notes.append(repr(x)), x)

@@ -42,6 +42,43 @@ TEST(Machine, CountsInstructions) {
   EXPECT_EQ(report.instructions_by_engine[static_cast<int>(Engine::vector)], 5);
 }
 
+// A load is seen although nothing needs its copy; so is a tile that lies in the midst of SBUF.
+TEST(Machine, WatchedInstructionsAreSeenAtEveryExecution) {
+  Kernel k("watched");
+  const View x = k.input("x", {3 * 2, 64}, DType::float32), y = k.output("y", {3 * 2, 64}, DType::float32);
+  const View placed = k.sbuf({2, 64}, DType::float32, {.address = isa::Address{32, 256}});
+  isa::InstructionId load = 0, sum = 0;
+  k.loop(3, [&](Index i) {
+    const View t = k.sbuf({2, 64}, DType::float32);
+    load = k.dma_copy({.dst = t, .src = x(ds(i * 2, 2))}).id();
+    sum = k.tensor_scalar(
+               {.dst = placed(all, ds(1, 63)), .data = t(all, ds(1, 63)), .op0 = AluOp::add, .operand0 = 1})
+              .id();
+    k.dma_copy({.dst = y(ds(i * 2, 2), ds(1, 63)), .src = placed(all, ds(1, 63))});
+  });
+  KernelRun run(k);
+  const Floats in = counting(3 * 2 * 64);
+  run.set("x", in);
+  for (const int threads : {1, 4}) {
+    std::map<isa::InstructionId, int> times;
+    const auto see = [&](const Sight& s) {
+      const int step = times[s.instruction]++;
+      ASSERT_EQ(s.bytes.size(), 2 * 64 * sizeof(float));
+      Floats values(2 * 64);
+      std::memcpy(values.data(), s.bytes.data(), s.bytes.size());
+      for (int e = 0; e < 2 * 64; ++e) {
+        const bool missing = s.instruction == sum && e % 64 == 0;
+        EXPECT_EQ(s.is_missing[e * sizeof(float)], missing);
+        if (missing) continue;
+        EXPECT_EQ(values[e], in[step * 2 * 64 + e] + (s.instruction == sum));
+      }
+    };
+    run.run({.threads = threads, .watched = {{load, sum}}, .see = see});
+    EXPECT_EQ(times[load], 3);
+    EXPECT_EQ(times[sum], 3);
+  }
+}
+
 TEST(Machine, TensorsAtOneAddressAreAUnion) {
   Kernel k("union");
   const View x = k.input("x", {128, 4}, DType::float32), y = k.output("y", {128, 8}, DType::uint16);

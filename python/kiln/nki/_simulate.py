@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from kiln import _inside, _kiln
+from kiln import _device_print, _inside, _kiln
 from kiln._errors import refuse
 from kiln.nki import _arrays, _env, _lines
 from kiln.nki._trace import NkiTensor, TracedKernel, leaves
@@ -16,6 +16,7 @@ def trace_cores(function, lnc, args, kwargs, schedule=()):
     target, cores = _env.target(), []
     for core in range(lnc):
         cores.append(TracedKernel(function, args, kwargs, target, lnc, core, schedule, cores[-1] if cores else None))
+    _device_print.show_rest(cores)
     return cores
 
 

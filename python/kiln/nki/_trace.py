@@ -43,6 +43,7 @@ class TracedKernel:
         self.arguments = {}
         self.names = set()  # that the kernel gave to tensors itself
         self.ones = {}  # dtype -> a row of ones in SBUF, of nl.broadcast_to
+        self.prints = []  # of nl.device_print, that wait for their values
         self._constants = {}
         self._buffer = _memory.shared_hbm if lnc > 1 else _memory.hbm
         outer, outer_kernel = _kiln.active_trace(), getattr(_this_thread, "running", None)

@@ -3,9 +3,10 @@
 import contextlib
 import warnings
 
-from kiln import _kiln
+from kiln import _device_print, _kiln
 from kiln._errors import RULES, refuse
 from kiln.nki import _older, _version
+from kiln.nki._trace import running
 
 __all__ = ["affine_range", "ds", "dynamic_range", "fori_loop", "no_reorder", "num_programs", "program_id", "program_ndim",
            "range", "sequential_range", "static_range", "while_loop"]
@@ -48,6 +49,11 @@ def _open_loop(trace, lower, upper, step):
     return trace.open_fori_loop(lower, upper, step)
 
 
+def _close_loop(trace):
+    trace.close_loop()
+    _device_print.show_pending(running("a device loop"))
+
+
 def dynamic_range(start, stop=None, step=1):
     """A loop on the device: for i in nl.dynamic_range(n). The body is traced once; i is a register."""
     trace = _trace("nl.dynamic_range")
@@ -59,7 +65,7 @@ def dynamic_range(start, stop=None, step=1):
     yield register  # a break or return leaves the loop open, which the end of the enclosing one reports
     if trace.open_loops != depth + 1:
         refuse("nki.R23", "a device loop's body runs to its end", "a loop inside it is still open", "end the inner loop first")
-    trace.close_loop()
+    _close_loop(trace)
 
 
 def fori_loop(lower, upper, body_fun, step=1):
@@ -67,7 +73,7 @@ def fori_loop(lower, upper, body_fun, step=1):
     trace = _trace("nl.fori_loop")
     register = _open_loop(trace, lower, upper, step)
     result = body_fun(register)
-    trace.close_loop()
+    _close_loop(trace)
     if result is not None:
         refuse("nki.R24", "the body of nl.fori_loop returns nothing", f"it returns a {type(result).__name__}",
                "keep state in SBUF or HBM tensors and update them in place")
@@ -92,7 +98,7 @@ def while_loop(init, body_fun):
         refuse("nki.R25", "the body of nl.while_loop returns the next condition, a register",
                f"it returns a {type(following).__name__}", "return the register that decides about the next pass")
     isa.register_move(condition, following)
-    trace.close_loop()
+    _close_loop(trace)
 
 
 def _takes_argument(function):

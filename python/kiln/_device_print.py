@@ -1,0 +1,76 @@
+"""nl.device_print: shows a tensor each time that the program passes there, as soon as its values can be known."""
+
+from kiln import _inside, _kiln
+from kiln._errors import NkiValidationError, refuse
+from kiln.nki import _memory, _trace
+
+
+class _Print:
+    """One call of nl.device_print."""
+
+    def __init__(self, kernel, prefix, tensor):
+        core = f"core {kernel.trace.program_id}: " if kernel.trace.lnc > 1 else ""
+        self.title = f"{core}{prefix} {_inside.headline(tensor)}"
+        self.probe = _inside.Probe(kernel, tensor)
+        self.shown = False
+
+    def tell(self, text):
+        self.shown = True
+        print(f"{self.title}\n{text}", flush=True)
+
+
+def device_print(print_prefix, tensor):
+    """Prints the tensor with a prefix, as the device would at this point of the program."""
+    kernel = _trace.running("nl.device_print")
+    if not isinstance(print_prefix, str):
+        refuse("nki.R51", "the prefix of nl.device_print is a string", f"a {type(print_prefix).__name__}",
+               'write nl.device_print("name", tensor)')
+    if not isinstance(tensor, _kiln.NkiTensor):
+        refuse("nki.R52", "nl.device_print shows a tensor", f"a {type(tensor).__name__}",
+               "pass a tensor or a view of one; print() shows what Python knows while the kernel is traced")
+    if _memory.is_psum(tensor.buffer):
+        refuse("nki.R53", "nl.device_print shows a tensor in SBUF or HBM", f"`{tensor.name}` is in PSUM",
+               "copy it to SBUF with nisa.tensor_copy first, or look with print()")
+    if not _inside.has_values():
+        return
+    kernel.prints.append(_Print(kernel, print_prefix, tensor))
+    show_pending(kernel)
+
+
+def show_pending(kernel):
+    """Shows what a kernel printed, unless a loop is open or values of the other core are missing: then later."""
+    if not kernel.prints or kernel.trace.open_loops:
+        return
+    try:
+        fragments, copies = _inside.so_far(kernel, [p.probe for p in kernel.prints])
+    except _inside.NotReady:
+        return
+    _show(fragments, [[] for _ in fragments[1:]] + [copies], [kernel])
+
+
+def show_rest(cores):
+    """Shows what had to wait until the Python of all cores has run."""
+    if not any(core.prints for core in cores):
+        return
+    probed = [_kiln.with_probes(core.program(), core.trace, [p.probe.number for p in core.prints]) for core in cores]
+    fragments = [_kiln.fragment(program, [], lnc=len(cores)) for program, _ in probed]
+    _show(fragments, [copies for _, copies in probed], cores)
+
+
+def _show(fragments, watched, cores):
+    """Runs the fragments for the pending prints of the last cores."""
+    waiting = [[] for _ in fragments[len(cores):]] + [core.prints for core in cores]
+    prints = {(rank, copy): p for rank, copies in enumerate(watched) for copy, p in zip(copies, waiting[rank])}
+    for core in cores:
+        core.prints = []
+
+    def see(core, copy, *found):
+        p = prints[core, copy]
+        p.tell(_inside.text_of(p.probe.array(*found)))
+
+    try:
+        _inside.run(fragments, cores[0].arguments, watched=watched, see=see)
+    except NkiValidationError as error:  # the run itself will raise it
+        for p in prints.values():
+            if not p.shown:
+                p.tell(f"(no values: {error.diagnostics[0].found})")
