@@ -93,10 +93,9 @@ void Core::bind_placed(TensorId id) {
     if (t.memory == Memory::psum) memory->owners = std::make_unique<Owners>(memory->rows * memory->row_bytes);
   }
   bindings_[id] = {memory, t.address->partition, t.address->byte_offset};
-  origin_[id] = common_.origins.add(program_, id);
   for (std::int64_t row = 0; row < t.partitions(); ++row) {
     const std::int64_t begin = (t.address->partition + row) * memory->row_bytes + t.address->byte_offset;
-    memory->shadow.fill(begin, begin + t.bytes_per_partition(), origin_[id]);
+    memory->shadow.fill(begin, begin + t.bytes_per_partition(), Origins::unread());
   }
 }
 

@@ -33,8 +33,9 @@ bool zeroes(const isa::Program& program, const isa::Instruction& inst) {
 // States of PSUM; the last one only as an answer: a matmul wrote through another tensor at the same place.
 constexpr std::uint8_t kMatmul = 2, kOtherMatmul = 4;
 
-// Origins are bytes. From the second number on, tensors of a line that has one share it.
-constexpr Shadow kMany = 255;
+// Origins are bytes. From the second number on, tensors of a line that has one share it. Unread bytes belong
+// to no tensor yet.
+constexpr Shadow kUnread = 255, kMany = 254;
 constexpr std::size_t kOfTheirOwn = 160;
 
 std::size_t hash_of(const SourceLoc& loc) {
@@ -75,6 +76,15 @@ Shadow Origins::add(const isa::Program& program, isa::TensorId tensor) {
   const auto shadow = static_cast<Shadow>(known_.size());
   by_place_.try_emplace(place, shadow);
   return shadow;
+}
+
+Shadow Origins::unread() { return kChecks ? kUnread : 0; }
+
+Shadow Origins::read_through(Shadow shadow, const isa::Program& program, isa::TensorId tensor) {
+  if (shadow != kUnread) return shadow;
+  const auto [it, fresh] = placed_.try_emplace({&program, tensor});
+  if (fresh) it->second = add(program, tensor);
+  return it->second;
 }
 
 Shadow Origins::padding_of(Shadow shadow) {
@@ -139,7 +149,7 @@ std::vector<Shadow> Tracker::read(int param) {
     const std::int64_t size = o.tile.element_bytes();
     for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
       for (std::int64_t i = 0; i < n; ++i) {
-        Shadow s = o.storage->shadow.first_nonzero(byte + i * size, byte + (i + 1) * size);
+        Shadow s = shadow_of(o, byte + i * size, byte + (i + 1) * size);
         saw_unwritten |= s != 0;
         if (!copies && origins_.is_padding(s)) s = origins_.find(s)->plain;
         out[base + first + i] = s;
@@ -196,7 +206,7 @@ void Tracker::mark_padding(int param, const std::vector<std::uint8_t>& where) {
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t at = byte + i * size;
-      const Shadow s = where[first + i] ? o.storage->shadow.at(at) : Shadow{0};
+      const Shadow s = where[first + i] ? shadow_of(o, at, at + 1) : Shadow{0};
       if (s) o.storage->shadow.fill(at, at + size, origins_.padding_of(s));
     }
   });
@@ -329,7 +339,7 @@ void Tracker::check_sink(const TrackedOperand& o, const char* what) {
   const std::int64_t size = o.tile.element_bytes();
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) {
-      if (const Shadow s = o.storage->shadow.first_nonzero(byte + i * size, byte + (i + 1) * size))
+      if (const Shadow s = shadow_of(o, byte + i * size, byte + (i + 1) * size))
         report(o, s, first + i, "run.R2", what);
     }
   });
@@ -346,7 +356,7 @@ void Tracker::check_offsets(const TrackedOperand& o, std::int64_t group, std::in
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t row = (first + i) / columns, column = (first + i) % columns;
       if (column * group + row % group >= count) continue;
-      if (const Shadow s = o.storage->shadow.first_nonzero(byte + i * size, byte + (i + 1) * size))
+      if (const Shadow s = shadow_of(o, byte + i * size, byte + (i + 1) * size))
         report(o, s, first + i, "run.R2", "index");
     }
   });

@@ -18,6 +18,10 @@ namespace kiln::sim {
 class Origins {
  public:
   isa::Shadow add(const isa::Program& program, isa::TensorId tensor);
+  // What bytes of placed tensors start with: windows may lie over each other, so only a read tells whose
+  // bytes they are.
+  static isa::Shadow unread();
+  isa::Shadow read_through(isa::Shadow shadow, const isa::Program& program, isa::TensorId tensor);
   // The tensor, or null when it is one of many.
   struct Origin {
     const isa::Program* program;
@@ -54,6 +58,7 @@ class Origins {
  private:
   std::vector<Origin> known_;
   std::unordered_map<std::size_t, isa::Shadow> by_place_;
+  std::map<std::pair<const isa::Program*, isa::TensorId>, isa::Shadow> placed_;
   std::map<std::pair<const Storage*, isa::Shadow>, Arrival> arrivals_;
 };
 
@@ -122,6 +127,10 @@ class Tracker final : public isa::Track {
 
  private:
   TrackedOperand& operand(int param);
+  // Of an element that is read: the first byte of it that was never written.
+  isa::Shadow shadow_of(const TrackedOperand& o, std::int64_t begin, std::int64_t end) const {
+    return origins_.read_through(o.storage->shadow.first_nonzero(begin, end), program(), o.access->tensor);
+  }
   [[noreturn]] void report(const TrackedOperand& o, isa::Shadow shadow, std::int64_t element,
                            const char* rule, const char* what);
 

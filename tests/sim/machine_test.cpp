@@ -134,6 +134,28 @@ TEST(Machine, ASlotThatNobodyFillsIsReported) {
   EXPECT_TRUE(has(d.found, "element [0, 512] of `y` depends on bytes of `window`")) << d.found;
 }
 
+// Of several windows over a byte that nobody wrote, the one that is read is named, not the one declared last;
+// what it held moves on under that name, even back to where it came from.
+TEST(Machine, AByteThatNobodyWroteHasTheNameItIsReadUnder) {
+  for (const std::int64_t offset : {0, 8, 16}) {
+    for (const bool home : {true, false}) {
+      Kernel k("windows");
+      const View y = k.output("y", {128, 4}, DType::float32);
+      const auto at = [&](const char* name, std::int64_t byte_offset) {
+        return k.sbuf({128, 4}, DType::float32, {.name = name, .address = isa::Address{0, byte_offset}});
+      };
+      const View read = at("read", 0), copy = at("copy", 64), later = at("later", offset);
+      at("over_the_copy", 64);
+      k.tensor_copy({.dst = copy, .src = read});
+      k.tensor_copy({.dst = later, .src = copy});
+      k.dma_copy({.dst = y, .src = home ? later : copy});
+      const Diagnostic d = KernelRun(k).error();
+      EXPECT_EQ(d.code, "run.R1");
+      EXPECT_TRUE(has(d.found, "bytes of `read`")) << offset << ' ' << home << ' ' << d.found;
+    }
+  }
+}
+
 TEST(Machine, PsumAccumulatesOverALoopAndStartsAfreshWithItsDeclaration) {
   Kernel k("psum");
   const View a = k.input("a", {3 * 4 * 128, 16}, DType::float32),
