@@ -40,13 +40,19 @@ void Parser::header() {
     for (const Arch* a : all_archs()) names.push_back(a->name);
     lexer_.fail_at(target, TextRule::word, describe(target), fmt::format("{}", fmt::join(names, ", ")));
   }
-  if (accept_word("lnc")) {
-    const Token lnc = lexer_.peek();
-    program_.lnc = static_cast<int>(unsigned_integer(std::numeric_limits<int>::max(), "1 or 2"));
-    if (program_.lnc < 1 || program_.lnc > 2)
-      lexer_.fail_at(lnc, TextRule::word, describe(lnc), "lnc 1, lnc 2");
-  }
+  program_.nki = header_number("nki", kOldestNki, kNewestNki, kNewestNki);
+  program_.lnc = header_number("lnc", 1, 2, 1);
   program_.fragment = accept_word("fragment");
+}
+
+// The number after a word of the header, or `otherwise` when the word is not there.
+int Parser::header_number(std::string_view word, int least, int most, int otherwise) {
+  if (!accept_word(word)) return otherwise;
+  const Token token = lexer_.peek();
+  const std::string allowed = fmt::format("{} {} to {}", word, least, most);
+  const auto number = static_cast<int>(unsigned_integer(std::numeric_limits<int>::max(), allowed.c_str()));
+  if (number < least || number > most) lexer_.fail_at(token, TextRule::word, describe(token), allowed);
+  return number;
 }
 
 void Parser::statements(Block& body, int depth) {

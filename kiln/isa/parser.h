@@ -24,6 +24,7 @@ class Parser {
  private:
   // parse.cpp: statements
   void header();
+  int header_number(std::string_view word, int least, int most, int otherwise);
   void statements(Block& body, int depth);
   Node statement(int depth);
   void register_declaration();

@@ -74,6 +74,7 @@ class Printer {
 
   void header() {
     append(out_, "kiln 1\nprogram {} target {}", string_text(program_.name), arch(program_.target).name);
+    if (program_.nki != kNewestNki) append(out_, " nki {}", program_.nki);
     if (program_.lnc != 1) append(out_, " lnc {}", program_.lnc);
     if (program_.fragment) out_ += " fragment";
     out_ += '\n';

@@ -161,9 +161,13 @@ struct Register {
   bool frozen = false;  // induction registers may not be written
 };
 
+// NKI 0.n.0 whose values a program means.
+inline constexpr int kOldestNki = 3, kNewestNki = 6;
+
 struct Program {
   std::string name = "kernel";
   Target target = Target::trn2;
+  int nki = kNewestNki;
   int lnc = 1;            // 2: one of the two programs of a logical core pair
   bool fragment = false;  // inputs and outputs may live on chip: pieces of kernels, for tests and experiments
   std::vector<Tensor> tensors;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -53,8 +54,21 @@ void check(Check& c) {
   });
 }
 
+// Where the largest value of a group goes in an element: below 2^(exponent + 1), at most `largest`.
+struct Range8 {
+  int exponent;
+  float largest;
+};
+
+// Before 0.5.0 scales were half as large, and quotients beyond the largest value were cut.
+Range8 range_of(DType element, int nki) {
+  const bool e5m2 = element == DType::float8_e5m2;
+  const int halved = nki < 5;
+  return {(e5m2 ? 14 : 7) + halved, e5m2 ? 57344.0f : 448.0f};
+}
+
 // Scales and divides the 8 rows x 4 values of one column. Returns the scale's byte.
-std::uint32_t quantize_group(float* x, std::size_t row_stride, int largest_exponent) {
+std::uint32_t quantize_group(float* x, std::size_t row_stride, const Range8& range) {
   float a = 0;
   bool finite = true;
   const auto each = [&](auto&& fn) {
@@ -68,22 +82,25 @@ std::uint32_t quantize_group(float* x, std::size_t row_stride, int largest_expon
     each([](float& v) { v = std::numeric_limits<float>::quiet_NaN(); });
     return 0xff;
   }
-  const int exponent = a == 0 ? -127 : std::max(-127, std::ilogb(a) - (largest_exponent - 1));
-  each([&](float& v) { v = std::ldexp(v, -exponent); });
+  const int exponent = a == 0 ? -127 : std::max(-127, std::ilogb(a) - range.exponent);
+  each([&](float& v) { v = std::clamp(std::ldexp(v, -exponent), -range.largest, range.largest); });
   return static_cast<std::uint32_t>(exponent + 127);
 }
 
 void run(Run& r) {
   const Tile &s = r.tile(src), &d = r.tile(dst), &scale = r.tile(dst_scale);
   const DType element = element_dtype(d.dtype);
-  const int largest_exponent = element == DType::float8_e5m2 ? 15 : 8;
+  const Range8 range = range_of(element, r.program().nki);
   const std::size_t f = s.free_size, columns = f / 4;
   std::vector<float> x(kScaleRows * f);
   std::vector<std::uint32_t> packed(columns), scales(columns);
   for (std::int64_t first = 0; first < s.rows; first += kScaleRows) {
-    for (std::int64_t k = 0; k < kScaleRows; ++k) load_row(r, s, first + k, 0, f, x.data() + k * f);
-    for (std::size_t c = 0; c < columns; ++c)
-      scales[c] = quantize_group(x.data() + 4 * c, f, largest_exponent);
+    for (std::int64_t k = 0; k < kScaleRows; ++k) {
+      float* row = x.data() + k * f;  // scaled in place; float32, of widened programs, is not converted
+      const float* from = load_row(r, s, first + k, 0, f, row);
+      if (from != row) std::copy_n(from, f, row);
+    }
+    for (std::size_t c = 0; c < columns; ++c) scales[c] = quantize_group(x.data() + 4 * c, f, range);
     for (std::int64_t k = 0; k < kScaleRows; ++k) {
       r.k.store(element, x.data() + k * f, f, packed.data(), 1);
       store_row_bits(r, d, first + k, 0, columns, packed.data());
@@ -126,7 +143,8 @@ extern const Semantics semantics_quantize_mx = {
         "group "
         "with inf or NaN gives scale 0xff and NaN. The scale of data partition k goes to row 32 * (k div 32) "
         "+ (k "
-        "mod 32) div 8 of dst_scale; its other rows stay as they are.",
+        "mod 32) div 8 of dst_scale; its other rows stay as they are. Before NKI 0.5.0: E = floor(log2 a) - "
+        "Emax, and elements beyond the largest number are cut to it.",
     .engine = nullptr,
     .check = check,
     .run = run,

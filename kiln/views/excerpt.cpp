@@ -19,6 +19,7 @@ class Cutter {
         instruction_(from.deps.empty() ? 0 : from.instructions.size(), kNone) {
     to_.name = from.name;
     to_.target = from.target;
+    to_.nki = from.nki;
     to_.lnc = from.lnc;
     to_.fragment = true;
     to_.registers = from.registers;

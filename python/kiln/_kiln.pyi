@@ -119,6 +119,12 @@ class Trace:
     def program_id(self) -> int: ...
 
     @property
+    def nki(self) -> int: ...
+
+    @nki.setter
+    def nki(self, arg: int, /) -> None: ...
+
+    @property
     def generation(self) -> int: ...
 
     @property
@@ -175,31 +181,44 @@ class NkiTensor:
     """A tensor of a kernel: storage seen through shape, strides and offset."""
 
     @property
-    def shape(self) -> tuple: ...
+    def shape(self) -> tuple:
+        """The size of every dimension; on chip the first one counts partitions."""
 
     @property
-    def strides(self) -> tuple: ...
+    def strides(self) -> tuple:
+        """Elements from one index of a dimension to the next."""
 
     @property
-    def offset(self) -> int: ...
+    def offset(self) -> int:
+        """
+        Where the view starts, in elements of the tensor; without run-time parts.
+        """
 
     @property
-    def dtype(self) -> object: ...
+    def dtype(self) -> object:
+        """The dtype that the bytes are seen in."""
 
     @property
-    def buffer(self) -> object: ...
+    def buffer(self) -> object:
+        """The memory: nl.sbuf, nl.psum, nl.private_hbm or nl.shared_hbm."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """
+        The name of the tensor, from name= or from the variable that it was assigned to.
+        """
 
     @property
-    def ndim(self) -> int: ...
+    def ndim(self) -> int:
+        """The number of dimensions."""
 
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """The number of elements."""
 
     @property
-    def address(self) -> object: ...
+    def address(self) -> object:
+        """(partition, byte) of a tensor that was placed by hand, else None."""
 
     @property
     def tensor_id(self) -> int: ...
@@ -207,41 +226,68 @@ class NkiTensor:
     @property
     def trace(self) -> Trace: ...
 
-    def get_pattern(self) -> list: ...
+    def get_pattern(self) -> list:
+        """[[stride, size], ...] of the dimensions, as ap takes them."""
 
-    def is_contiguous(self) -> bool: ...
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie one after the other."""
 
-    def is_indirect(self) -> bool: ...
+    def is_indirect(self) -> bool:
+        """Whether the address has a part that is known at run time only."""
 
     def __getitem__(self, key: object | None) -> NkiTensor: ...
 
-    def slice(self, dim: int, start: object, end: object, step: object = 1) -> NkiTensor: ...
+    def slice(self, dim: int, start: object, end: object, step: object = 1) -> NkiTensor:
+        """Elements start, start + step, ... below end of a dimension."""
 
-    def select(self, dim: int, index: object) -> NkiTensor: ...
+    def select(self, dim: int, index: object) -> NkiTensor:
+        """
+        One index of a dimension, which goes; an int, a register or a (1, 1) tile.
+        """
 
-    def vector_select(self, dim: int, vector_offset: NkiTensor) -> NkiTensor: ...
+    def vector_select(self, dim: int, vector_offset: NkiTensor) -> NkiTensor:
+        """
+        Rows of a tensor in HBM by the indices in a (P, 1) tile: partition p sees row vector_offset[p].
+        """
 
-    def permute(self, dims: object) -> NkiTensor: ...
+    def permute(self, dims: object) -> NkiTensor:
+        """
+        The dimensions in another order; on chip the partition dimension stays first.
+        """
 
-    def broadcast(self, dim: int, size: int) -> NkiTensor: ...
+    def broadcast(self, dim: int, size: int) -> NkiTensor:
+        """A dimension of size 1 repeated: every index sees the same elements."""
 
-    def expand_dim(self, dim: int) -> NkiTensor: ...
+    def expand_dim(self, dim: int) -> NkiTensor:
+        """A new dimension of size 1."""
 
-    def squeeze_dim(self, dim: int) -> NkiTensor: ...
+    def squeeze_dim(self, dim: int) -> NkiTensor:
+        """Without a dimension of size 1."""
 
-    def reshape_dim(self, dim: int, shape: object) -> NkiTensor: ...
+    def reshape_dim(self, dim: int, shape: object) -> NkiTensor:
+        """One dimension split into several; one size may be -1."""
 
-    def flatten_dims(self, start_dim: int, end_dim: int) -> NkiTensor: ...
+    def flatten_dims(self, start_dim: int, end_dim: int) -> NkiTensor:
+        """Neighbouring dimensions as one."""
 
-    def reshape(self, *args) -> NkiTensor: ...
+    def reshape(self, *args) -> NkiTensor:
+        """Another shape of the same elements, where that needs no copy."""
 
-    def view(self, dtype: object) -> NkiTensor: ...
+    def view(self, dtype: object) -> NkiTensor:
+        """The same bytes in another dtype; the last dimension scales."""
 
-    def reinterpret_cast(self, dtype: object) -> NkiTensor: ...
+    def reinterpret_cast(self, dtype: object) -> NkiTensor:
+        """view, under its old name."""
 
-    def ap(self, pattern: object, offset: object | None = None, scalar_offset: object | None = None, vector_offset: object | None = None, indirect_dim: int = 0, dtype: object | None = None) -> NkiTensor: ...
+    def ap(self, pattern: object, offset: object | None = None, scalar_offset: object | None = None, vector_offset: object | None = None, indirect_dim: int = 0, dtype: object | None = None) -> NkiTensor:
+        """
+        Any pattern over the storage: [[step, size], ...] from an offset, in elements; a scalar_offset or vector_offset is added at run time, in steps of dimension indirect_dim.
+        """
 
-    def indirect(self, index: NkiTensor, num_elem: int | None = None) -> NkiTensor: ...
+    def indirect(self, index: NkiTensor, num_elem: int | None = None) -> NkiTensor:
+        """
+        Free elements by the indices in a tile, per group of partitions (trn3).
+        """
 
 def new_tensor(shape: object | None, dtype: object | None, buffer: object | None, name: str = '', address: object | None = None, role: str = 'internal') -> NkiTensor: ...
 

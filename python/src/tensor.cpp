@@ -38,37 +38,59 @@ bool is_contiguous(const View& v) {
 }
 
 void bind_attributes(nb::class_<Tensor>& cls) {
-  cls.def_prop_ro("shape", [](const Tensor& t) { return shape_of(t); })
+  cls.def_prop_ro(
+         "shape", [](const Tensor& t) { return shape_of(t); },
+         "The size of every dimension; on chip the first one counts partitions.")
       .def_prop_ro(
           "strides",
-          [](const Tensor& t) { return tuple_of(t.view.rank(), [&](int i) { return t.view.stride(i); }); })
-      .def_prop_ro("offset", [](const Tensor& t) { return t.view.offset(); })
-      .def_prop_ro("dtype", [](const Tensor& t) { return dtype_object(t.view.dtype()); })
-      .def_prop_ro("buffer", [](const Tensor& t) { return memory_object(t.view.memory()); })
-      .def_prop_ro("name", [](const Tensor& t) { return base_of(t).name; })
-      .def_prop_ro("ndim", [](const Tensor& t) { return t.view.rank(); })
-      .def_prop_ro("size", [](const Tensor& t) { return t.empty_dim < 0 ? t.view.access().count() : 0; })
-      .def_prop_ro("address",
-                   [](const Tensor& t) -> nb::object {
-                     const auto& address = base_of(t).address;
-                     if (!address) return nb::none();
-                     return nb::make_tuple(address->partition, address->byte_offset);
-                   })
+          [](const Tensor& t) { return tuple_of(t.view.rank(), [&](int i) { return t.view.stride(i); }); },
+          "Elements from one index of a dimension to the next.")
+      .def_prop_ro(
+          "offset", [](const Tensor& t) { return t.view.offset(); },
+          "Where the view starts, in elements of the tensor; without run-time parts.")
+      .def_prop_ro(
+          "dtype", [](const Tensor& t) { return dtype_object(t.view.dtype()); },
+          "The dtype that the bytes are seen in.")
+      .def_prop_ro(
+          "buffer", [](const Tensor& t) { return memory_object(t.view.memory()); },
+          "The memory: nl.sbuf, nl.psum, nl.private_hbm or nl.shared_hbm.")
+      .def_prop_ro(
+          "name", [](const Tensor& t) { return base_of(t).name; },
+          "The name of the tensor, from name= or from the variable that it was assigned to.")
+      .def_prop_ro(
+          "ndim", [](const Tensor& t) { return t.view.rank(); }, "The number of dimensions.")
+      .def_prop_ro(
+          "size", [](const Tensor& t) { return t.empty_dim < 0 ? t.view.access().count() : 0; },
+          "The number of elements.")
+      .def_prop_ro(
+          "address",
+          [](const Tensor& t) -> nb::object {
+            const auto& address = base_of(t).address;
+            if (!address) return nb::none();
+            return nb::make_tuple(address->partition, address->byte_offset);
+          },
+          "(partition, byte) of a tensor that was placed by hand, else None.")
       .def_prop_ro("tensor_id", [](const Tensor& t) { return t.view.tensor(); })
       .def_prop_ro("trace", [](const Tensor& t) { return t.trace; })
-      .def("get_pattern",
-           [](const Tensor& t) {
-             nb::list out;
-             for (int i = 0; i < t.view.rank(); ++i) {
-               nb::list pair;
-               pair.append(t.view.stride(i));
-               pair.append(t.view.dim(i));
-               out.append(pair);
-             }
-             return out;
-           })
-      .def("is_contiguous", [](const Tensor& t) { return is_contiguous(t.view); })
-      .def("is_indirect", [](const Tensor& t) { return t.view.access().dynamic != isa::kNone; });
+      .def(
+          "get_pattern",
+          [](const Tensor& t) {
+            nb::list out;
+            for (int i = 0; i < t.view.rank(); ++i) {
+              nb::list pair;
+              pair.append(t.view.stride(i));
+              pair.append(t.view.dim(i));
+              out.append(pair);
+            }
+            return out;
+          },
+          "[[stride, size], ...] of the dimensions, as ap takes them.")
+      .def(
+          "is_contiguous", [](const Tensor& t) { return is_contiguous(t.view); },
+          "Whether the elements lie one after the other.")
+      .def(
+          "is_indirect", [](const Tensor& t) { return t.view.access().dynamic != isa::kNone; },
+          "Whether the address has a part that is known at run time only.");
 }
 
 }  // namespace

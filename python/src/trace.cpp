@@ -193,6 +193,9 @@ void bind_trace_class(nb::module_& m) {
            })
       .def_ro("lnc", &Trace::lnc)
       .def_ro("program_id", &Trace::program_id)
+      .def_prop_rw(
+          "nki", [](const Trace& t) { return t.kernel.program().nki; },
+          [](Trace& t, int minor) { t.kernel.program().nki = minor; })
       .def_prop_ro("generation", [](const Trace& t) { return t.arch.generation; })
       .def_prop_ro("instructions", [](const Trace& t) { return t.kernel.program().instructions.size(); })
       .def_prop_ro("open_loops", [](const Trace& t) { return t.kernel.open_loops(); })

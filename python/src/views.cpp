@@ -80,22 +80,32 @@ Tensor indirect(const Tensor& t, const Tensor& index, std::optional<IntArg> coun
 
 void bind_views(nb::class_<Tensor>& cls) {
   cls.def("__getitem__", &get_item, nb::arg("key").none())
-      .def("slice", &slice, nb::arg("dim"), nb::arg("start"), nb::arg("end"), nb::arg("step") = 1)
-      .def("select", &select, nb::arg("dim"), nb::arg("index"))
-      .def("vector_select", &vector_select, nb::arg("dim"), nb::arg("vector_offset"))
-      .def("permute", &permute, nb::arg("dims"))
-      .def("broadcast", &broadcast, nb::arg("dim"), nb::arg("size"))
-      .def("expand_dim", &expand_dim, nb::arg("dim"))
-      .def("squeeze_dim", &squeeze_dim, nb::arg("dim"))
-      .def("reshape_dim", &reshape_dim, nb::arg("dim"), nb::arg("shape"))
-      .def("flatten_dims", &flatten_dims, nb::arg("start_dim"), nb::arg("end_dim"))
-      .def("reshape", &reshape)
-      .def("view", &view, nb::arg("dtype"))
-      .def("reinterpret_cast", &view, nb::arg("dtype"))
+      .def("slice", &slice, nb::arg("dim"), nb::arg("start"), nb::arg("end"), nb::arg("step") = 1,
+           "Elements start, start + step, ... below end of a dimension.")
+      .def("select", &select, nb::arg("dim"), nb::arg("index"),
+           "One index of a dimension, which goes; an int, a register or a (1, 1) tile.")
+      .def("vector_select", &vector_select, nb::arg("dim"), nb::arg("vector_offset"),
+           "Rows of a tensor in HBM by the indices in a (P, 1) tile: partition p sees row vector_offset[p].")
+      .def("permute", &permute, nb::arg("dims"),
+           "The dimensions in another order; on chip the partition dimension stays first.")
+      .def("broadcast", &broadcast, nb::arg("dim"), nb::arg("size"),
+           "A dimension of size 1 repeated: every index sees the same elements.")
+      .def("expand_dim", &expand_dim, nb::arg("dim"), "A new dimension of size 1.")
+      .def("squeeze_dim", &squeeze_dim, nb::arg("dim"), "Without a dimension of size 1.")
+      .def("reshape_dim", &reshape_dim, nb::arg("dim"), nb::arg("shape"),
+           "One dimension split into several; one size may be -1.")
+      .def("flatten_dims", &flatten_dims, nb::arg("start_dim"), nb::arg("end_dim"),
+           "Neighbouring dimensions as one.")
+      .def("reshape", &reshape, "Another shape of the same elements, where that needs no copy.")
+      .def("view", &view, nb::arg("dtype"), "The same bytes in another dtype; the last dimension scales.")
+      .def("reinterpret_cast", &view, nb::arg("dtype"), "view, under its old name.")
       .def("ap", &ap, nb::arg("pattern"), nb::arg("offset") = nb::none(),
            nb::arg("scalar_offset") = nb::none(), nb::arg("vector_offset") = nb::none(),
-           nb::arg("indirect_dim") = 0, nb::arg("dtype") = nb::none())
-      .def("indirect", &indirect, nb::arg("index"), nb::arg("num_elem") = nb::none());
+           nb::arg("indirect_dim") = 0, nb::arg("dtype") = nb::none(),
+           "Any pattern over the storage: [[step, size], ...] from an offset, in elements; a scalar_offset "
+           "or vector_offset is added at run time, in steps of dimension indirect_dim.")
+      .def("indirect", &indirect, nb::arg("index"), nb::arg("num_elem") = nb::none(),
+           "Free elements by the indices in a tile, per group of partitions (trn3).");
 }
 
 }  // namespace kiln::python

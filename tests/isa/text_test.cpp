@@ -51,6 +51,7 @@ class Same {
   void check() {
     EXPECT_EQ(a_.name, b_.name);
     EXPECT_EQ(a_.target, b_.target);
+    EXPECT_EQ(a_.nki, b_.nki);
     EXPECT_EQ(a_.lnc, b_.lnc);
     EXPECT_EQ(a_.fragment, b_.fragment);
     EXPECT_EQ(a_.body, b_.body);
@@ -392,6 +393,8 @@ TEST(Text, EveryRuleRefusesSomething) {
       {"text.R10", with_header("tensor a: sbfu float32 [1, 1]")},
       {"text.R10", "kiln 1\nprogram \"p\" target trn9"},
       {"text.R10", "kiln 1\nprogram \"p\" target trn2 lnc 3"},
+      {"text.R10", "kiln 1\nprogram \"p\" target trn2 nki 2"},
+      {"text.R10", "kiln 1\nprogram \"p\" target trn2 nki 7 lnc 2"},
       {"text.R11", with_header("tensor_tensor(dst=s, data1=s, data2=s, op=ad)")},
       {"text.R12", with_header("max8(dst=3, src=s)")},
       {"text.R12", with_header("max8(dst=[s], src=s)")},

@@ -43,6 +43,16 @@ def stored(tile):
     return out
 
 
+def quantised(x):
+    packed = nl.ndarray((32, 1), dtype=nl.float8_e4m3fn_x4)
+    scale = nl.ndarray((4, 1), dtype=nl.uint8)
+    nisa.quantize_mx(packed, nl.load(x), scale)
+    out = nl.ndarray((4, 33), dtype=nl.uint8, buffer=nl.shared_hbm)
+    nisa.dma_copy(out[:, 0:1], scale)
+    nisa.dma_copy(out[:, 1:33], packed.view(nl.uint8))
+    return out
+
+
 def thirds(x):
     t = nl.load(x)
     nisa.tensor_scalar(t, t, nl.add, 1.0, op1=nl.multiply, operand1=3.0)
@@ -192,6 +202,18 @@ SUMS = (X + 1).sum(axis=1, keepdims=True).tolist()
 THIRD = np.full((1, 1), 1 / 3, ml_dtypes.bfloat16)
 BIG = np.array([[2**24 + 1, 5]], np.int32)
 EIGHT = np.arange(16, dtype=np.float32).reshape(4, 4)
+GROUP = np.random.default_rng(5).normal(0, 3, (32, 4)).astype(ml_dtypes.bfloat16)
+GROUP[:8, 1] = 7.5  # 480 with the smaller scale: more than float8_e4m3fn holds
+
+
+def scaled(x, exponent):
+    """The bytes of the groups' scales, then those of the elements: the largest lies in the octave of 2 ** exponent."""
+    groups = x.astype(np.float32).reshape(4, 32)
+    powers = np.floor(np.log2(np.abs(groups).max(1))) - exponent
+    elements = np.clip(groups / 2.0 ** powers[:, None], -448, 448).astype(ml_dtypes.float8_e4m3fn)
+    return np.concatenate([powers[:, None] + 127, elements.view(np.uint8)], axis=1).tolist()
+
+
 SQUARE = np.arange(64 * 64, dtype=np.float32).reshape(64, 64)
 BITS = np.random.default_rng(3).integers(0, 99, (4, 4, 64)).astype(ml_dtypes.bfloat16)
 
@@ -238,6 +260,7 @@ PROBES = {
         runs(multiplied, X), "nl.matmul with transpose_x=False came with NKI 0.5.0", (X[:, 0:4] @ X).tolist()),
     "bfloat16 dst of nisa.nc_matmul": (
         runs(wide_product, X), "a bfloat16 dst of 8192 elements", [[0.0, 0.0]] * 2),
+    "scales of nisa.quantize_mx": (runs(quantised, GROUP), scaled(GROUP, 8), scaled(GROUP, 7)),
     "nl.rsqrt": (runs(root_of_psum, np.ones((2, 2), np.float32)), [[0.5, 0.5]] * 2, "`data` is in PSUM"),
     "nl.copy": (runs(copied_tile, BIG), [[2**24, 5]], BIG.tolist()),
     "nl.fori_loop, nl.while_loop, nisa.topk, nki.collectives.all_gather_v": (

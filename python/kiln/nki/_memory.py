@@ -25,16 +25,20 @@ _kiln.set_memories({"hbm": hbm, **{m.name: m for m in MemoryRegion}})
 
 
 def is_sbuf(buffer):
+    """Whether a buffer is nl.sbuf."""
     return buffer == sbuf
 
 
 def is_psum(buffer):
+    """Whether a buffer is nl.psum."""
     return buffer == psum
 
 
 def is_hbm(buffer):
+    """Whether a buffer lies in HBM, private or shared."""
     return buffer in (private_hbm, shared_hbm)
 
 
 def is_on_chip(buffer):
+    """Whether a buffer is SBUF or PSUM."""
     return buffer in (sbuf, psum)

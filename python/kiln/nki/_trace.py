@@ -8,7 +8,7 @@ import numpy as np
 
 from kiln import _kiln, _names  # noqa: F401  (registers the namer)
 from kiln._errors import RULES, refuse
-from kiln.nki import _arrays, _env, _lines, _memory, _old_calls
+from kiln.nki import _arrays, _env, _lines, _memory, _old_calls, _version
 from kiln.nki import _registers  # noqa: F401  (gives registers their meaning in Python)
 from kiln.nki._object import NKIObject
 
@@ -40,6 +40,7 @@ class TracedKernel:
     def __init__(self, function, args, kwargs, target, lnc=1, program_id=0, schedule=(), peer=None):
         self.function, self.peer = function, peer
         self.trace = _kiln.Trace(getattr(function, "__name__", "kernel"), target, lnc, program_id, _env.max_instructions())
+        self.trace.nki = _version.minor()
         self.arguments = {}
         self.names = set()  # that the kernel gave to tensors itself
         self.ones = {}  # dtype -> a row of ones in SBUF, of nl.broadcast_to

@@ -33,6 +33,11 @@ def at_least(version):
     return _current >= version
 
 
+def minor():
+    """n of the version 0.n.0 that the package behaves like."""
+    return int(_current.split(".")[1])
+
+
 def use_environment():
     """Takes the version from KILN_NKI_VERSION when it is set."""
     version = os.environ.get("KILN_NKI_VERSION", "").strip()

@@ -1,4 +1,5 @@
-"""nki.typing: annotations of kernel parameters. `nt.tensor[128, 512]` says what shape an argument has."""
+"""nki.typing: annotations of kernel parameters. `nt.tensor[128, 512]` says what shape an argument has;
+`nt.mutable_tensor[128, 512]` is one that the kernel writes."""
 
 
 class _Annotation:
