@@ -1,5 +1,8 @@
 """nki.collectives as rank 0 sees them, alone in its group."""
 
+import functools
+import warnings
+
 import numpy as np
 import pytest
 
@@ -74,3 +77,127 @@ def own_part(table, step):
 def test_the_rank_is_a_register_that_indexes(step):
     table = np.arange(12, dtype=np.float32).reshape(4, 3)
     np.testing.assert_array_equal(nki.simulate(own_part)(table, step), table[:1])
+
+
+def reduced(x, y, op, buffer):
+    """op(x, y) as a ring of one rank computes it."""
+    tensors = {name: nl.ndarray(x.shape, dtype=x.dtype, buffer=buffer, name=name) for name in ("first", "second", "dst")}
+    nisa.dma_copy(dst=tensors["first"], src=x)
+    nisa.dma_copy(dst=tensors["second"], src=y)
+    ncc.collective_permute_implicit_reduce(*([[t]] for t in tensors.values()), ncc.ReplicaGroup([[0]]), op)
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=tensors["dst"])
+    return out
+
+
+@pytest.mark.parametrize("buffer", [nl.shared_hbm, nl.sbuf], ids=["hbm", "sbuf"])
+@pytest.mark.parametrize("op", ["add", "minimum", "maximum"])
+@pytest.mark.parametrize("shape", [(6, 5), (3, 1031)])
+def test_a_ring_of_one_rank_reduces_its_own_values(shape, op, buffer):
+    rng = np.random.default_rng(8)
+    x, y = (rng.standard_normal(shape).astype(np.float32) for _ in range(2))
+    np.testing.assert_array_equal(nki.simulate(reduced)(x, y, getattr(nl, op), buffer), getattr(np, op)(x, y))
+
+
+def moved(x, call, src=nl.shared_hbm, dst=nl.shared_hbm, shape=None, dtype=None, count=1, named=True):
+    """Runs call(srcs, dsts) on copies of x."""
+    def tensors(role, buffer, shape, dtype):
+        return [nl.ndarray(shape, dtype=dtype, buffer=buffer, name=f"{role}{i}" if named else "") for i in range(count)]
+
+    srcs, dsts = tensors("src", src, x.shape, x.dtype), tensors("dst", dst, shape or x.shape, dtype or x.dtype)
+    for tensor in srcs:
+        nisa.dma_copy(dst=tensor, src=x)
+    call(srcs, dsts)
+    out = nl.ndarray(dsts[0].shape, dtype=dsts[0].dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=dsts[0])
+    return out
+
+
+def _alone(function, *arguments, **keywords):
+    return lambda srcs, dsts: getattr(ncc, function)(srcs, dsts, ncc.ReplicaGroup([[0]]), *arguments, **keywords)
+
+
+def _pairs(srcs, dsts):
+    ncc.collective_permute(srcs, dsts, [(0, 0)])
+
+
+def _in_channels(srcs, dsts, **keywords):
+    ncc.collective_permute_implicit([srcs], [dsts], ncc.ReplicaGroup([[0]]), **keywords)
+
+
+_SUM, _SBUF = _alone("all_reduce", nl.add), dict(src=nl.sbuf, dst=nl.sbuf)
+
+# (label, words of the message, the collective, how its tensors are made)
+REFUSALS = (
+    ("nki.R55", "`srcs` .* is a NkiTensor", lambda s, d: _SUM(s[0], d), {}),
+    ("nki.R55", "`dsts` .* holds a int", lambda s, d: _SUM(s, [3]), {}),
+    ("nki.R55", "2 srcs and 1 dsts", lambda s, d: _SUM(s, d[:1]), dict(count=2)),
+    ("nki.R55", "exactly one tensor", _pairs, dict(count=2)),
+    ("nki.R55", "exactly one tensor", _in_channels, dict(count=2)),
+    ("nki.R56", "`dst0` in sbuf", _SUM, dict(dst=nl.sbuf)),
+    ("nki.R56", "is in psum", _SUM, dict(dst=nl.psum)),
+    ("nki.R56", "2 tensors in SBUF", _SUM, dict(count=2, **_SBUF)),
+    ("nki.R56", "copy it to HBM first", _alone("all_to_all", 0), _SBUF),
+    ("nki.R56", "copy it to HBM first", _pairs, _SBUF),
+    ("nki.R57", r"make dst float32 \(6, 5\)", _SUM, dict(shape=(5, 6))),
+    ("nki.R57", "dst bfloat16", _SUM, dict(dtype=nl.bfloat16)),
+    ("nki.R58", "collective_dim=1 .* in shared_hbm", _alone("all_gather", 1), {}),
+    ("nki.R58", "collective_dim=2 .* in sbuf", _alone("all_gather", 2), _SBUF),
+    ("nki.R58", "pass collective_dim=0", _alone("reduce_scatter", 1, nl.add), {}),
+    ("nki.R58", "pass collective_dim=0", _alone("reduce_scatter", 1, nl.add), _SBUF),
+    ("nki.R58", "pass collective_dim=0", _alone("all_to_all", 1), {}),
+    ("nki.R59", "op=nl.multiply", _alone("all_reduce", nl.multiply), {}),
+    ("nki.R59", "op='add'", _alone("reduce_scatter", 0, "add"), {}),
+    ("nki.R60", r"channel_ids=\[1\]", functools.partial(_in_channels, channel_ids=[1]), {}),
+    ("nki.R60", r"1 channels .* channel_ids=\[0, 1\]", functools.partial(_in_channels, channel_ids=[0, 1]), {}),
+    ("nki.R61", "priority=4", _alone("all_reduce", nl.add, priority=4), {}),
+    ("nki.R13", "without rank 0", lambda s, d: ncc.all_reduce(s, d, ncc.ReplicaGroup([[1, 2]]), nl.add), {}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("code, words, call, tensors", REFUSALS, ids=range(len(REFUSALS)))
+def test_what_a_collective_does_not_take(code, words, call, tensors):
+    with pytest.raises(NkiValidationError, match=words) as caught:
+        nki.simulate(moved)(np.ones((6, 5), np.float32), call, **tensors)
+    assert caught.value.code == code
+
+
+def test_a_priority_needs_trn3(monkeypatch):
+    x, call = np.ones((6, 5), np.float32), _alone("all_reduce", nl.add, priority=3)
+    np.testing.assert_array_equal(nki.simulate(moved)(x, call), x)
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", "trn2")
+    with pytest.raises(NkiValidationError, match="priority=3 .* on gen3"):
+        nki.simulate(moved)(x, call)
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_in_sbuf_all_gather_takes_both_dimensions(dim):
+    x = np.random.default_rng(3).standard_normal((6, 5)).astype(np.float32)
+    np.testing.assert_array_equal(nki.simulate(moved)(x, _alone("all_gather", dim), **_SBUF), x)
+
+
+@pytest.mark.parametrize("groups, words", [([[0, 1], [1]], "rank 1 stands in it 2 times"), ([["a"]], "the rank 'a'"),
+                                           (3, "ReplicaGroup\\(3\\)"), ([[-1]], "the rank -1")])
+def test_groups_name_each_rank_once(groups, words):
+    with pytest.raises(NkiValidationError, match=words) as caught:
+        ncc.ReplicaGroup(groups)
+    assert caught.value.code == "nki.R54"
+
+
+def of_the_argument(x):
+    dst = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm, name="dst")
+    _SUM([x], [dst])
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=dst)
+    return out
+
+
+def test_what_the_compiler_refuses_is_a_warning():
+    x = np.ones((6, 5), np.float32)
+    with pytest.warns(nki.NkiWarning, match="`x`, an argument of the kernel"):
+        np.testing.assert_array_equal(nki.simulate(of_the_argument)(x), x)
+    with pytest.warns(nki.NkiWarning, match="without a name"):
+        nki.simulate(moved)(x, _SUM, named=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nki.simulate(moved)(x, _SUM)

@@ -72,13 +72,15 @@ def hint(kind, function, parameter, value):
 
 
 def explain(error, arguments):
-    """Adds to one of Python's own errors what it means for a kernel: what became of a keyword of nki.language, or which
-    argument is no array. `arguments` are (name, value) of the kernel's call."""
+    """Adds to one of Python's own errors what it means for a kernel: what became of a keyword of nki.language or
+    nki.collectives, or which argument is no array. `arguments` are (name, value) of the kernel's call."""
     keyword = re.match(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'$", str(error))
     if keyword:
-        help = _migration.keyword_hint("nki.language", *keyword.groups())
-        if help:
-            error.args = (f"nl.{error}: {help}",)
+        for package, short in (("nki.language", "nl"), ("nki.collectives", "nki.collectives")):
+            help = _migration.keyword_hint(package, *keyword.groups())
+            if help:
+                error.args = (f"{short}.{error}: {help}",)
+                return
         return
     attribute = re.match(r"'(\w+)' object has no attribute '(\w+)'$", str(error))
     if attribute is None or not hasattr(_kiln.NkiTensor, attribute[2]):

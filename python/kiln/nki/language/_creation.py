@@ -81,15 +81,20 @@ def _value_for(dtype, value):
 def fill_hbm(dst, fill, again=False):
     """Has `fill` write a tile in SBUF, once or again for every copy, and copies it all over dst."""
     flat = dst.reshape((dst.size,))
-    columns = min(-(-dst.size // 128), _STAGING_BYTES // dst.dtype.itemsize)
-    tile = _tiles.scratch((min(128, -(-dst.size // columns)), columns), dst.dtype)
-    for first, part in _pieces(dst.size, tile):
+    tile = _tiles.scratch(staging_shape(dst), dst.dtype)
+    for first, part in pieces(dst.size, tile):
         if again or first == 0:
             fill(tile)
         nisa.dma_copy(flat[first:first + part.size], part)
 
 
-def _pieces(size, tile):
+def staging_shape(dst):
+    """The shape of the tile through which a tensor in HBM is filled."""
+    columns = min(-(-dst.size // 128), _STAGING_BYTES // dst.dtype.itemsize)
+    return min(128, -(-dst.size // columns)), columns
+
+
+def pieces(size, tile):
     """(first element, part of the tile) of the copies that cover `size` elements: whole rows, then a part of one."""
     rows, columns = tile.shape
     first = 0
