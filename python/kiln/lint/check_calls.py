@@ -11,21 +11,23 @@ from .syntax import code, text
 KNOWN_BUILTINS = frozenset(
     "abs bool dict divmod float int isinstance len list max min print range slice str tuple type".split()
 )
-ALSO_TAKEN = frozenset("staticmethod object super".split())  # part of class syntax
+ALSO_TAKEN = frozenset("staticmethod object".split())  # part of class syntax
 BUILTIN_REWRITES = {
     "enumerate": "run an index loop: `for i in range(len(items)):`", "zip": "run an index loop over both",
     "reversed": "run an index loop with `n - 1 - i`", "sum": "add in a loop", "any": "test in a loop",
     "all": "test in a loop", "round": "use `int(x + 0.5)` for positive numbers", "pow": "use `**`",
     "getattr": "write the attribute", "hasattr": "compare the attribute with None", "set": "use a tuple",
     "breakpoint": "remove it before compiling",
+    "super": "write the whole class out: it derives from NKIObject itself",
 }  # fmt: skip
 MATH = frozenset("pi e inf nan ceil floor gcd log2 log10 pow sqrt".split())
 MATH_REWRITES = {
     "log": "`math.log2(x) / math.log2(math.e)`", "exp": "`math.pow(math.e, x)`", "prod": "multiply in a loop",
-    "log1p": "`math.log2(1 + x) / math.log2(math.e)`", "isqrt": "`int(math.sqrt(x))`",
+    "log1p": "`math.log2(1 + x) / math.log2(math.e)`", "isqrt": "`int(math.sqrt(x))`", "tau": "`2 * math.pi`",
 }  # fmt: skip
 HOST_PACKAGES = frozenset("numpy scipy torch torch_neuronx torch_xla jax ml_dtypes pandas tensorflow einops".split())
 KERNEL_MODULES = frozenset("math typing typing_extensions enum dataclasses abc __future__".split())
+TENSOR_TYPES = (f"{LANGUAGE}.ndarray", f"{LANGUAGE}.tensor", "nki.NkiTensor", "nki.tensor.NkiTensor")
 ISINSTANCE_BUILTINS = frozenset("bool int float str tuple list dict slice".split())
 RANGE_HINTS = tuple(f"{LANGUAGE}.{name}" for name in ("affine_range", "sequential_range", "static_range"))
 
@@ -82,6 +84,8 @@ def isinstance_types(scope, node):
     if types:
         either = " or ".join(f"isinstance({code(value)}, {code(one)})" for one in types)
         yield hit(node, text=text(node), rewrite=f"write `{either}`")
+    elif scope.dotted(given) in TENSOR_TYPES:
+        yield hit(node, text=text(node), rewrite="ask for what else it may be: `is None`, or a number with isinstance")
     elif (scope.builtin(given) and given.id not in ISINSTANCE_BUILTINS) or is_host(scope.dotted(given)):
         yield hit(node, text=text(node), rewrite="compare an attribute of the value instead")
 
@@ -93,9 +97,9 @@ def union(node):
     return [*(union(node.left) or [node.left]), node.right]
 
 
-@check("math_function", ast.Call)
+@check("math_function", ast.Attribute, ast.Name)
 def math_function(scope, node):
-    package, _, name = (scope.called(node) or "").rpartition(".")
+    package, _, name = (scope.dotted(node) or "").rpartition(".")
     if package == "math" and name not in MATH:
         yield hit(node, name=name, rewrite=MATH_REWRITES.get(name, "write it with those that exist"))
 

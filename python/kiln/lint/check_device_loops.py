@@ -3,11 +3,13 @@
 import ast
 
 from .kinds import DYNAMIC_RANGE, LIST, REGISTER
+from .module import ISA
 from .registry import check, hit
 from .scope import LOOP_FUNCTIONS, NO_REORDER
 from .syntax import FUNCTIONS, code, conditions, parameters, target_names, text, walk
 
 CONVERSIONS = ("int", "float", "bool", "range", "abs", "min", "max", "divmod")
+REGISTER_WRITERS = (f"{ISA}.register_move", f"{ISA}.register_load")
 CHANGING_METHODS = ("append", "extend", "pop", "clear")
 
 
@@ -91,16 +93,25 @@ def dynamic_step(scope, node):
             yield hit(step, text=text(step))
 
 
-@check("loop_variable", ast.Name)
+@check("loop_variable", ast.Name, ast.Call)
 def loop_variable(scope, node):
-    if not isinstance(node.ctx, ast.Store):
+    name = written_register(scope, node) if isinstance(node, ast.Call) else node
+    if name is None or not isinstance(node, ast.Call) and not isinstance(node.ctx, ast.Store):
         return
     inner = node
     for outer in scope.ancestors(node):
         if scope.is_device_loop(outer) and isinstance(outer, ast.For) and inner in outer.body:
-            if node.id in target_names(outer.target):
-                yield hit(node, name=node.id)
+            if name.id in target_names(outer.target):
+                yield hit(name, name=name.id)
         inner = outer
+
+
+def written_register(scope, node):
+    """The name that a call hands to an instruction as the register to write."""
+    if scope.called(node) not in REGISTER_WRITERS:
+        return None
+    given = node.args[:1] + [keyword.value for keyword in node.keywords if keyword.arg == "dst"]
+    return given[0] if given and isinstance(given[0], ast.Name) else None
 
 
 @check("loop_in_no_reorder", ast.For, ast.While, ast.Call)
@@ -190,5 +201,11 @@ def loop_body_result(scope, node):
         for given in valued:
             yield hit(given, name=node.name, loop=loop, what=f"`{text(given.value)}`",
                       rewrite="write the result into a tensor that exists before the loop")  # fmt: skip
-    elif not valued:
-        yield hit(node, name=node.name, loop=loop, what="nothing", rewrite="return the register of the next condition")
+        return
+    alone = "return the register of the next condition"
+    if not valued:
+        yield hit(node, name=node.name, loop=loop, what="nothing", rewrite=alone)
+    for given in valued:
+        if isinstance(given.value, (ast.Tuple, ast.List, ast.Dict)):
+            yield hit(given, name=node.name, loop=loop, what=f"`{text(given.value)}`",
+                      rewrite=f"{alone} and nothing else; keep other state in tensors")  # fmt: skip

@@ -167,7 +167,7 @@ RULES = (
     Rule(57, "matmul_operator", "kernel code has no operator `@`",
          "`{text}`", "nisa.nc_matmul(dst=…, stationary=…, moving=…)", **BOTH),
     Rule(58, "format_spec", "f-strings have no format specifications",
-         "`{text}`", "write `{rewrite}`", "`{{x}}`, `{{x!r}}`, `{{x!s}}`"),
+         "`{text}`", "write `{rewrite}`", "`{{x}}`, `{{x!r}}`, `{{x!s}}`, `{{x!a}}`"),
     Rule(59, "large_int", "integer literals fit into 32 bits",
          "{value} is outside -2147483648 … 2147483647", "{rewrite}", "-2147483647 … 2147483647 as a literal"),
     Rule(60, "ellipsis_value", "`...` stands only inside an index",
@@ -198,7 +198,7 @@ RULES = (
     Rule(79, "isinstance_types", "`isinstance` asks for one type: a class of kernel code, bool, int, float, str, tuple, "
          "list, dict or slice",
          "`{text}` is always False", "{rewrite}"),
-    Rule(80, "math_function", "of `math`, kernel code calls ceil, floor, gcd, log2, log10, pow and sqrt",
+    Rule(80, "math_function", "of `math`, kernel code uses pi, e, inf, nan, ceil, floor, gcd, log2, log10, pow and sqrt",
          "`math.{name}`", "compute it in host code and pass the result, or {rewrite}",
          "pi e inf nan ceil floor gcd log2 log10 pow sqrt"),
     Rule(81, "host_module", "kernel code calls nothing of host libraries",
