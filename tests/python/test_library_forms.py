@@ -158,6 +158,13 @@ class Problem(nl.NKIObject):
         self.x, self.scaling = x, scaling
 
 
+def test_objects_with_equal_fields_are_equal():
+    array = np.zeros(3, np.float32)
+    assert Scaling(2, (1, 2)) == Scaling(2, (1, 2)) and hash(Scaling(2, ())) == hash(Scaling(2, ()))
+    assert Scaling(2, (1, 2)) != Scaling(2, (1, 3)) and Scaling(2, 3) != Problem(2, 3)
+    assert Problem(array, None) == Problem(array, None) and Problem(array, None) != Problem(array.copy(), None)
+
+
 def test_arrays_in_the_fields_of_objects_become_tensors():
     def kernel(problem, plain):
         assert plain is settings

@@ -58,4 +58,18 @@ class _NKIObjectType(type):
 
 
 class NKIObject(metaclass=_NKIObjectType):
-    """Base of classes whose objects kernels make or take."""
+    """Base of classes whose objects kernels make or take. Objects of one class with equal fields are equal."""
+
+    def __eq__(self, other):
+        if type(other) is not type(self):
+            return NotImplemented
+        mine, theirs = vars(self), vars(other)
+        return mine.keys() == theirs.keys() and all(_equal(mine[name], theirs[name]) for name in mine)
+
+    def __hash__(self):
+        return hash(type(self))  # fields may change
+
+
+def _equal(a, b):
+    """Whether two fields are equal; arrays are when they are the same one."""
+    return a is b or not hasattr(a, "__array__") and not hasattr(b, "__array__") and bool(a == b)

@@ -46,6 +46,7 @@ class TracedKernel:
         self.ones = {}  # dtype -> a row of ones in SBUF, of nl.broadcast_to
         self.prints = []  # of nl.device_print, that wait for their values
         self._constants = {}
+        self._constant_calls = {}  # (place, how often it was there) -> name of the constant
         self._buffer = _memory.shared_hbm if lnc > 1 else _memory.hbm
         outer, outer_kernel = _kiln.active_trace(), getattr(_this_thread, "running", None)
         _kiln.activate(self.trace)
@@ -108,6 +109,15 @@ class TracedKernel:
             self.arguments[tensor.name] = (argument, tensor)
             self._constants[key] = tensor
         return self._constants[key]
+
+    def note_constant(self, tensor):
+        """Remembers that a call made this constant; the name of the one that the other core's call made, or None."""
+        loc = _kiln.current_location()
+        place, times = (loc.file, loc.line, *loc.stack), 0
+        while (place, times) in self._constant_calls:
+            times += 1
+        self._constant_calls[place, times] = tensor.name
+        return self.peer._constant_calls.get((place, times)) if self.peer else None
 
     def is_argument(self, tensor):
         return tensor.name in self.arguments

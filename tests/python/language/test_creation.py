@@ -1,5 +1,7 @@
 """nl.ndarray, zeros, ones, full, *_like, shared_constant, shared_identity_matrix."""
 
+import warnings
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -114,8 +116,27 @@ def test_shared_constant_of_two_cores(rng):
     same(got, np.stack([values, 2 * values]))
 
 
-def test_shared_constant_refuses():
+@pytest.mark.parametrize("differ", [False, True])
+def test_shared_constant_is_the_same_on_both_cores(differ):
+    def kernel(x):
+        core = nl.program_id(0)
+        constant = nl.shared_constant(np.full((1, 4), core if differ else 7, np.float32))
+        out = nl.ndarray((2, 1, 4), dtype=nl.float32, buffer=nl.shared_hbm)
+        nl.store(out[core], nl.load(constant))
+        return out
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        got = nki.simulate(nki.jit(kernel)[2])(np.zeros((1, 1), np.float32))
+    same(got[:, 0, 0], np.array([0, 1] if differ else [7, 7], np.float32))
+    assert ["other data on core 1" in str(warning.message) for warning in caught] == [True] * differ
+
+
+def test_shared_constant_refuses(tmp_path):
     x = np.zeros((1, 1), np.float32)
+    refused("nki.R33", lambda t: nl.shared_constant(tmp_path / "absent.npy"), x, help="np.save")
+    (tmp_path / "text.npy").write_text("no array")
+    refused("nki.R33", lambda t: nl.shared_constant(str(tmp_path / "text.npy")), x, help="np.save")
     refused("nki.R33", lambda t: nl.shared_constant(3.0), x)
     refused("nki.R15", lambda t: nl.shared_constant(np.zeros((2, 2))), x, help="float32")
     with pytest.raises(nki.isa.NkiValidationError) as caught:

@@ -143,6 +143,16 @@ def test_a_seed_repeats_the_numbers(target):
     assert (seeded((5, 9), "float32") != seeded((5, 9), "float32", seed=7)).any()
 
 
+@pytest.mark.parametrize("axis", [None, "1", 1.0, [None]])
+def test_an_axis_is_an_int(axis):
+    refused("nki.R30", lambda t: nl.sum(t, axis=axis), np.ones((3, 4), np.float32), help="ints")
+
+
+def test_an_axis_of_numpy():
+    x = np.ones((3, 4), np.float32)
+    same(run(lambda t: nl.sum(t, axis=np.int64(1)), x), x.sum(1, keepdims=True))
+
+
 def test_rand_and_random_seed_refuse():
     x = np.ones((3, 4), np.float32)
     refused("nki.R33", lambda t: nl.rand((3, 4), nl.int32), x)

@@ -88,9 +88,24 @@ def test_remainders_of_integers_are_exact(target, rng, name):
     same(warns(f, x.astype(np.int32), y.astype(np.int32)), want(x, y).astype(np.int32))
 
 
+def any_floats(rng, exponents):
+    """Normal float32 of both signs with exponents of a range, from their bits."""
+    parts = [(0, 2, 31), (*exponents, 23), (0, 2**23, 0)]
+    return sum(rng.integers(low, high, (16, 200)).astype(np.uint32) << shift for low, high, shift in parts).view(np.float32)
+
+
 @pytest.mark.parametrize("name", ["mod", "fmod"])
-def test_remainders_of_fractions(rng, name):
-    x, y = rng.uniform(-20, 20, (8, 50)).astype(np.float32), rng.uniform(0.5, 3, (8, 50)).astype(np.float32)
-    got, want = warns(getattr(nl, name), x, y), getattr(np, name)(x.astype(np.float64), y)
-    distance = np.abs(got - want)
-    assert (np.minimum(distance, np.abs(distance - y)) < 1e-5).all()  # next to a multiple either end is right
+@pytest.mark.parametrize("exponents", [(1, 255), (120, 135)], ids=["any", "usual"])
+def test_remainders_are_those_of_numpy(target, rng, name, exponents):
+    x, y = any_floats(rng, exponents), any_floats(rng, exponents)
+    with np.errstate(all="ignore"):
+        x[:, :50] = y[:, :50] * rng.integers(1, 2**23, (16, 50)).astype(np.float32)  # next to a multiple
+        np.testing.assert_array_equal(warns(getattr(nl, name), x, y), getattr(np, name)(x, y))
+
+
+@pytest.mark.parametrize("name", ["mod", "fmod"])
+def test_remainders_of_infinities_zeros_and_nan(name):
+    values = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 2.5, -1e30, 1e-30], np.float32)
+    x, y = (np.ascontiguousarray(a) for a in np.meshgrid(values, values, indexing="ij"))
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(warns(getattr(nl, name), x, y), getattr(np, name)(x, y))

@@ -108,12 +108,25 @@ def pieces(size, tile):
 
 def shared_constant(constant):
     """A NumPy array, or the .npy file at a path, as a tensor in shared HBM. Kernels read it, never write it."""
+    kernel = _trace.running("nl.shared_constant")
     if isinstance(constant, str) or hasattr(constant, "__fspath__"):
-        constant = np.load(constant, allow_pickle=False)
+        constant = _array_of_file(constant)
     if not isinstance(constant, np.ndarray):
         _rules.refuse(*_rules.NUMBER, f"nl.shared_constant of a {type(constant).__name__}",
                       "pass a NumPy array or the path of a .npy file")
-    return _trace.running("nl.shared_constant").constant(constant)
+    tensor = kernel.constant(constant)
+    if kernel.note_constant(tensor) not in (None, tensor.name):
+        _rules.warn_not_portable("a shared constant with other data on core 1 than on core 0",
+                                 "make one constant for both cores and let each read its part")
+    return tensor
+
+
+def _array_of_file(path):
+    try:
+        return np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        _rules.refuse(*_rules.NUMBER, f"nl.shared_constant of the file {path}: {error}",
+                      "pass the path of a file that np.save wrote")
 
 
 def shared_identity_matrix(n, dtype="uint8", dst=None):

@@ -4,7 +4,6 @@ import numpy as np
 
 from kiln.nki import isa as nisa
 from kiln.nki.language import _elementwise, _movement, _rules, _tiles
-from kiln.nki.language._rounding import floor_into
 from kiln.nki.language._tokens import token
 
 
@@ -37,34 +36,79 @@ def _float32(operand, shape):
 
 
 def _remainder(x, y):
-    """The remainder of x / y with the sign of x, and y, both float32 tiles: |x| - floor(|x| / |y|) * |y|, corrected."""
-    left, below, part = _scratch(x), _scratch(x), _scratch(x)
+    """The remainder of x / y with the sign of x, exactly: both are float32 tiles. The quotient is taken off in digits of 12
+    bits, from the largest down; each is rounded to the nearest, so what is left stays within half a divisor."""
+    left, divisor, part, large = (_scratch(x) for _ in range(4))
+    nisa.tensor_scalar(divisor, y, token("abs"))
+    # A quarter of x where it is so large that rounding the quotient up would go beyond float32.
+    nisa.tensor_scalar(large, x, token("abs"), op1=token("greater_equal"), operand1=2.0**126)
+    nisa.tensor_scalar(part, large, token("multiply"), -0.75, op1=token("add"), operand1=1.0)
     nisa.tensor_scalar(left, x, token("abs"))
-    nisa.tensor_scalar(below, y, token("abs"))
-    nisa.reciprocal(part, below)
-    nisa.tensor_tensor(part, left, part, token("multiply"))
-    floor_into(part, part)
-    nisa.tensor_tensor(part, part, below, token("multiply"))
-    nisa.tensor_tensor(left, left, part, token("subtract"))
-    # The quotient was rounded: it may be one too large or too small.
-    nisa.scalar_tensor_tensor(part, left, token("less"), 0.0, token("multiply"), below)
-    nisa.tensor_tensor(left, left, part, token("add"))
-    nisa.tensor_tensor(part, left, below, token("greater_equal"))
-    nisa.tensor_tensor(part, part, below, token("multiply"))
-    nisa.tensor_tensor(left, left, part, token("subtract"))
-    nisa.activation(part, token("sign"), x)
     nisa.tensor_tensor(left, left, part, token("multiply"))
+    for scales in range(_SCALES - 1, -1, -1):
+        _take_digits(left, divisor, scales)
+    nisa.scalar_tensor_tensor(part, left, token("less"), 0.0, token("multiply"), _finite(divisor))
+    nisa.tensor_tensor(left, left, part, token("add"))
+    for _ in range(2):
+        _double(left, divisor, large)
+    # NaN where x is infinite or y is 0: add |0 * x / y|.
+    nisa.reciprocal(part, divisor)
+    nisa.scalar_tensor_tensor(part, x, token("multiply"), 0.0, token("multiply"), part)
+    nisa.tensor_scalar(part, part, token("abs"))
+    nisa.tensor_tensor(left, left, part, token("add"))
+    sign = _tiles.scratch(x.shape, "int32")
+    nisa.tensor_scalar(sign, x.view("int32"), token("bitwise_and"), -2**31)
+    nisa.tensor_tensor(left.view("int32"), left.view("int32"), sign, token("bitwise_or"))
     return left
+
+
+def _double(left, divisor, where):
+    """left = 2 * left modulo the divisor, where `where` is 1 and not 0."""
+    part, beyond = _scratch(left), _tiles.scratch(left.shape, "uint8")
+    nisa.tensor_tensor(part, left, where, token("multiply"))
+    nisa.tensor_tensor(left, left, part, token("add"))
+    nisa.tensor_tensor(beyond, left, divisor, token("greater_equal"))
+    nisa.tensor_tensor(part, left, divisor, token("subtract"))
+    nisa.tensor_copy_predicated(left, part, beyond)
+
+
+_DIGIT = 12  # bits: such a digit times half of a float32's bits is exact
+_SCALE_BITS, _SCALES = 120, 3  # ten digits each, three times: a quotient of two float32 has up to 277 bits
+
+
+def _finite(x):
+    """x, or the largest float32 where it is infinite."""
+    finite = _scratch(x)
+    nisa.tensor_scalar(finite, x, token("minimum"), float(np.finfo(np.float32).max))
+    return finite
+
+
+def _take_digits(left, y, scales):
+    """left -= digit * y for the ten digits of left / y from bit 120 * scales on."""
+    scaled, inverse, high, low = (_scratch(y) for _ in range(4))
+    nisa.tensor_copy(scaled, y)
+    for _ in range(scales):
+        nisa.tensor_scalar(scaled, scaled, token("multiply"), 2.0**_SCALE_BITS)
+    nisa.reciprocal(inverse, scaled)  # 0 where it is infinite, and so are the digits
+    scaled = _finite(scaled)
+    nisa.tensor_scalar(high.view("int32"), scaled.view("int32"), token("bitwise_and"), -(2**_DIGIT))
+    nisa.tensor_tensor(low, scaled, high, token("subtract"))
+    digit, part = _tiles.scratch(y.shape, "int16"), _scratch(y)
+    for shift in range(_SCALE_BITS - _DIGIT, -1, -_DIGIT):
+        nisa.scalar_tensor_tensor(digit, left, token("multiply"), 2.0**-shift, token("multiply"), inverse)
+        for half in (high, low):
+            nisa.scalar_tensor_tensor(part, digit, token("multiply"), -(2.0**shift), token("multiply"), half)
+            nisa.tensor_tensor(left, left, part, token("add"))
 
 
 def _towards_divisor(remainder, y):
     """Adds y where the remainder is not 0 and has the other sign."""
-    differs, part = _scratch(y), _scratch(y)
-    nisa.tensor_scalar(differs, remainder, token("less"), 0.0)
-    nisa.scalar_tensor_tensor(differs, y, token("less"), 0.0, token("not_equal"), differs)
-    nisa.scalar_tensor_tensor(differs, remainder, token("not_equal"), 0.0, token("multiply"), differs)
-    nisa.tensor_tensor(part, differs, y, token("multiply"))
-    nisa.tensor_tensor(remainder, remainder, part, token("add"))
+    negative, differs, moved = _scratch(y), _tiles.scratch(y.shape, "uint8"), _scratch(y)
+    nisa.tensor_scalar(negative, remainder, token("less"), 0.0)
+    nisa.scalar_tensor_tensor(negative, y, token("less"), 0.0, token("not_equal"), negative)
+    nisa.scalar_tensor_tensor(differs, remainder, token("not_equal"), 0.0, token("multiply"), negative)
+    nisa.tensor_tensor(moved, remainder, y, token("add"))
+    nisa.tensor_copy_predicated(remainder, moved, differs)
 
 
 def _modulus(name, sign_of_divisor):

@@ -1,5 +1,7 @@
 """Reductions over the last free dimensions."""
 
+import operator
+
 from kiln.nki import isa as nisa
 from kiln.nki.language import _rules, _tiles
 from kiln.nki.language._tokens import token
@@ -12,13 +14,19 @@ def suffix(function, x, axis):
     """How many of the last dimensions axis names."""
     _tiles.require_tile(function, x)
     rank = len(x.shape)
-    given = [axis] if isinstance(axis, int) else list(axis)
-    axes = sorted(a + rank if a < 0 else a for a in given)
+    axes = sorted(a + rank if a < 0 else a for a in _numbers(function, axis))
     if not axes or axes[0] < 1 or axes != list(range(rank - len(axes), rank)):
         last = list(range(1, rank))
         _rules.refuse(*_rules.AXES, f"nl.{function} of {x.shape} over axis {axis}",
                       f"pass {rank - 1} or a suffix of {last}; over partitions multiply with ones: nl.matmul")
     return len(axes)
+
+
+def _numbers(function, axis):
+    try:
+        return [operator.index(a) for a in (axis if isinstance(axis, (list, tuple)) else [axis])]
+    except TypeError:
+        _rules.refuse(*_rules.AXES, f"nl.{function} over axis {axis!r}", "pass an int, or a list or tuple of ints")
 
 
 def reduced_shape(shape, count, keepdims):

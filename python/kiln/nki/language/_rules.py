@@ -9,7 +9,7 @@ SHAPES = ("nki.R28", "operands have equal shapes, or one of them is a number or 
 DTYPES = ("nki.R29", "operands of two dtypes need dtype=")
 AXES = ("nki.R30", "reductions take the last free dimensions, never the partition dimension")
 HBM = ("nki.R31", "nl.load, nl.store and nl.load_transpose2d move between HBM and SBUF")
-LAYOUT = ("nki.R32", "the shape fits the function")
+LAYOUT = ("nki.R32", "a tile has two dimensions or more and at most 128 partitions, and shapes fit the function")
 NUMBER = ("nki.R33", "the argument has the kind that the function documents")
 PORTABLE = ("nki.R34", "kernels use what compiles for the device")
 
