@@ -17,6 +17,14 @@ void require_static(const Access& a) {
     throw_builder_error(builder_rule::run_time, "a second run-time address of one view");
 }
 
+// Dimensions before `first` are partitions, or rows that indices address.
+void require_free(int d, int first, int rank, const char* method) {
+  if (d < first || d >= rank)
+    refuse(fmt::format("{} of dimension {} of a view of {} dimensions", method, d, rank),
+           first ? fmt::format("dimension 0 stays as it is on chip and in gathered rows: 1 to {}", rank - 1)
+                 : fmt::format("dimensions are 0 to {}", rank - 1));
+}
+
 void add_terms(std::vector<Term>& terms, const std::vector<Term>& more, std::int64_t factor) {
   for (const Term& m : more) {
     bool merged = false;
@@ -93,7 +101,8 @@ View View::slice(int d, const Index& start, std::int64_t size, std::int64_t step
     refuse("slice of a dimension that indices address",
            "slice the indices, or slice before vector_offset or indirect");
   if (start.is_constant() && (start.constant() < 0 || start.constant() + (size - 1) * step >= dim(d)))
-    refuse(fmt::format("slice {} + {} of a dimension of {}", start.constant(), size, dim(d)),
+    refuse(fmt::format("{} elements from {} on of dimension {}, which has {}", size, start.constant(), d,
+                       dim(d)),
            "keep the slice inside the dimension");
   View v = *this;
   v.move(d, start);
@@ -142,9 +151,14 @@ View View::permute(const std::vector<int>& dims) const {
   int i = 0, seen = 0;
   for (int d : dims) {
     if (d < 0 || d >= rank() || (seen >> d & 1))
-      refuse(fmt::format("dimension {} in a permutation", d), "name every dimension once");
+      refuse(fmt::format("dimension {} {} in a permutation of {} dimensions", d,
+                         d < 0 || d >= rank() ? "which is none" : "twice", rank()),
+             "name every dimension once");
     if (i < first_free() && i != d)
-      refuse(fmt::format("dimension {} first", d), "dimension 0 stays first on chip and in gathered rows");
+      refuse(
+          fmt::format("a permutation that puts dimension {} first", d),
+          "dimension 0 stays first on chip and in gathered rows: permute the others, or move the data with "
+          "nc_transpose or a DMA");
     seen |= 1 << d;
     v.access_.dims[i++] = access_.dims[d];
   }
@@ -152,17 +166,23 @@ View View::permute(const std::vector<int>& dims) const {
 }
 
 View View::broadcast(int d, std::int64_t size) const {
-  if (d < first_free() || d >= rank() || dim(d) != 1 || size < 1)
-    refuse(fmt::format("broadcast of dimension {} to {}", d, size), "broadcast a free dimension of size 1");
+  require_free(d, first_free(), rank(), "broadcast");
+  if (dim(d) != 1 || size < 1)
+    refuse(fmt::format("broadcast of dimension {}, which has {} elements, to {}", d, dim(d), size),
+           "broadcast a dimension of size 1 to 1 or more: slice it or expand_dim first");
   View v = *this;
   v.access_.dims[d] = {0, size};
   return v;
 }
 
 View View::expand_dim(int d) const {
-  if (d < first_free() || d > rank() || rank() == max_rank(on_chip()))
-    refuse(fmt::format("new dimension at {}", d),
-           "at most 5 dimensions on chip, the partition dimension first, and 8 in HBM");
+  if (d < first_free() || d > rank())
+    refuse(
+        fmt::format("a new dimension at {} of a view of {} dimensions", d, rank()),
+        fmt::format("dimension 0 stays first on chip and in gathered rows: {} to {}", first_free(), rank()));
+  if (rank() == max_rank(on_chip()))
+    refuse(fmt::format("a new dimension of a view that has {}", rank()),
+           "a view has at most 5 dimensions on chip, 8 in HBM: flatten_dims first");
   View v = *this;
   for (int i = rank(); i > d; --i) v.access_.dims[i] = v.access_.dims[i - 1];
   v.access_.dims[d] = {1, 1};
@@ -174,9 +194,13 @@ View View::reshape_dim(int d, const Shape& sizes) const {
   std::int64_t product = sizes.size() ? 1 : 0;
   for (auto s : sizes) product = s < 1 ? 0 : product * s;
   const int extra = static_cast<int>(sizes.size()) - 1;
-  if (d < first_free() || d >= rank() || product != dim(d) || rank() + extra > max_rank(on_chip()))
-    refuse(fmt::format("dimension {} split into sizes of product {}", d, product),
-           "the product is the dimension's size");
+  require_free(d, first_free(), rank(), "reshape_dim");
+  if (product != dim(d))
+    refuse(fmt::format("dimension {}, which has {} elements, as ({})", d, dim(d), fmt::join(sizes, ", ")),
+           "the product of the sizes is the dimension's size; one of them may be -1");
+  if (rank() + extra > max_rank(on_chip()))
+    refuse(fmt::format("a view of {} dimensions", rank() + extra),
+           "a view has at most 5 dimensions on chip, 8 in HBM: flatten_dims first");
   View v = *this;
   for (int i = rank() - 1; i > d; --i) v.access_.dims[i + extra] = access_.dims[i];
   std::int64_t stride = access_.dims[d].stride;
@@ -189,8 +213,10 @@ View View::reshape_dim(int d, const Shape& sizes) const {
 }
 
 View View::flatten_dims(int first, int last) const {
-  if (first < first_free() || last >= rank() || first > last)
-    refuse(fmt::format("dimensions {} to {}", first, last), "name free dimensions in order");
+  require_free(first, first_free(), rank(), "flatten_dims");
+  if (last >= rank() || first > last)
+    refuse(fmt::format("flatten_dims of dimensions {} to {}", first, last),
+           "the first one comes before the last");
   Dim merged = access_.dims[last];
   for (int i = last - 1; i >= first; --i) {
     const Dim& outer = access_.dims[i];
@@ -207,8 +233,10 @@ View View::flatten_dims(int first, int last) const {
 }
 
 View View::squeeze_dim(int d) const {
-  if (d < first_free() || d >= rank() || dim(d) != 1)
-    refuse(fmt::format("dimension {} of {}", d, rank()), "squeeze a free dimension of size 1");
+  require_free(d, first_free(), rank(), "squeeze_dim");
+  if (dim(d) != 1)
+    refuse(fmt::format("squeeze_dim of dimension {}, which has {} elements", d, dim(d)),
+           "squeeze a dimension of size 1; to take one element of it, select(dim, index)");
   if (rank() == (on_chip() ? 2 : 1))
     refuse(fmt::format("the only free dimension of {}", rank()), "a view keeps at least one free dimension");
   View v = *this;
@@ -227,7 +255,8 @@ View View::reshape(const Shape& to) const {
   if (product != count || static_cast<int>(to.size()) > max_rank(on_chip()) ||
       to.size() < (on_chip() ? 2u : 1u) || (first && to[0] != dim(0)))
     refuse(fmt::format("shape ({}) as ({})", fmt::join(shape(), ", "), fmt::join(to, ", ")),
-           on_chip() ? "the number of elements and the partitions stay" : "the number of elements stays");
+           on_chip() ? "the number of elements and dimension 0 stay, 2 to 5 dimensions; write every size"
+                     : "the number of elements stays, 1 to 8 dimensions; write every size");
   std::vector<Dim> blocks;  // outermost first, no unit dimensions
   for (int i = first; i < rank(); ++i) {
     const Dim d = access_.dims[i];
@@ -263,11 +292,14 @@ View View::view(DType to) const {
   if (access_.dynamic != kNone)
     refuse("a view of a run-time address", "reinterpret the bytes first, then give the address");
   const auto scale = [&](std::int64_t x) {
-    if (x * from_size % to_size) refuse("a view that cuts elements", "the byte sizes must divide");
+    if (x * from_size % to_size)
+      refuse(fmt::format("{} as {}, where {} elements are no whole number", name(dtype()), name(to), x),
+             "last dimension, offset and outer strides are multiples of the ratio of the sizes");
     return x * from_size / to_size;
   };
   if (access_.dims[rank() - 1].stride != 1)
     refuse("a view of a strided last dimension", "the last dimension is contiguous");
+  if (on_chip()) scale(row_elements());  // the stride of partitions
   for (int i = on_chip() ? 1 : 0; i < rank() - 1; ++i)
     v.access_.dims[i].stride = scale(access_.dims[i].stride);
   v.access_.dims[rank() - 1].count = scale(dim(rank() - 1));

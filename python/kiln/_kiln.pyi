@@ -180,6 +180,8 @@ class DynamicSlice:
 class NkiTensor:
     """A tensor of a kernel: storage seen through shape, strides and offset."""
 
+    def __init__(self, *args, **kwargs) -> None: ...
+
     @property
     def shape(self) -> tuple:
         """The size of every dimension; on chip the first one counts partitions."""
@@ -272,6 +274,11 @@ class NkiTensor:
 
     def reshape(self, *args) -> NkiTensor:
         """Another shape of the same elements, where that needs no copy."""
+
+    def rearrange(self, src: object, dst: object, fixed_sizes: object | None = None) -> NkiTensor:
+        """
+        Dimensions by name, split, permuted and merged: rearrange(('p', ('a', 'b')), ('p', 'b', 'a'), {'a': 4}).
+        """
 
     def view(self, dtype: object) -> NkiTensor:
         """The same bytes in another dtype; the last dimension scales."""

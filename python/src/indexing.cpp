@@ -33,6 +33,9 @@ View select_dynamic(const Tensor& t, int dim, nb::handle index) {
     bad_index("a run-time index of the partition dimension",
               "partitions are chosen while the kernel is traced");
   const std::int64_t stride = v.access().dims[dim].stride;
+  if (stride == 0 && v.dim(dim) > 1)
+    bad_index(fmt::format("a run-time index of dimension {}, which is broadcast", dim),
+              "its elements are one and the same: select(dim, 0) has no run-time address");
   return moved(t, v.select(dim, 0), index, stride);
 }
 
@@ -150,6 +153,9 @@ Tensor select(const Tensor& t, IntArg dim, nb::handle index) {
   if (nb::isinstance<Register>(index) || nb::isinstance<Tensor>(index))
     return with(t, select_dynamic(t, d, index));
   const std::int64_t i = to_int(index, "the index of select");
+  if (i < 0 || i >= t.view.dim(d))
+    bad_index(fmt::format("select of element {} of dimension {}, which has {} elements", i, d, t.view.dim(d)),
+              "0 <= index < size");
   return with(t, t.view.select(d, i));
 }
 

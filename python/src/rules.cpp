@@ -19,7 +19,10 @@ constexpr NkiRule kRules[] = {
     {"nki.R8", "a buffer is nl.sbuf, nl.psum, nl.hbm, nl.private_hbm or nl.shared_hbm"},
     {"nki.R9", "sizes, steps and indices are integers known while the kernel is traced"},
     {"nki.R10", "a call fits the signature of its function"},
-    {"nki.R11", "a tensor is indexed by ints, slices, nl.ds and one ellipsis, inside its dimensions"},
+    {"nki.R11",
+     "a tensor is indexed by ints, slices, nl.ds and one ellipsis, and seen through the views that NKI "
+     "documents, "
+     "inside its dimensions"},
     {"nki.R12", "an access pattern stays inside its tensor"},
     {"nki.R38", "with_schedule names instructions of the kernel, and a consumer follows its producer"},
     {"nki.R50", "a tensor has 1 to 8 dimensions, on chip 2 to 5, each of size 1 or more"},

@@ -100,7 +100,8 @@ void bad_index(std::string found, std::string help) { refuse("nki.R11", std::mov
 int to_dim(const Tensor& t, std::int64_t dim) {
   if (dim < 0) dim += t.view.rank();
   if (dim < 0 || dim >= t.view.rank())
-    bad_index(fmt::format("dimension {} of {}", dim, t.view.rank()), "dimensions count from 0");
+    bad_index(fmt::format("dimension {} of a tensor that has {} dimensions", dim, t.view.rank()),
+              fmt::format("dimensions are 0 to {}", t.view.rank() - 1));
   return static_cast<int>(dim);
 }
 
@@ -145,6 +146,11 @@ void bind_tensor(nb::module_& m) {
   bind_dynamic_slice(m);
   nb::class_<Tensor> cls(m, "NkiTensor",
                          "A tensor of a kernel: storage seen through shape, strides and offset.");
+  cls.def("__init__", [](Tensor*, nb::args, nb::kwargs) {
+    refuse_by("nki.R13", "this part of NKI is not built yet", "NkiTensor(shape, dtype, storage)",
+              "make tensors with nl.ndarray(shape, dtype, buffer), and views of them with their methods",
+              Category::not_yet);
+  });
   bind_attributes(cls);
   bind_views(cls);
   m.def(

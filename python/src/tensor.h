@@ -31,6 +31,9 @@ void bind_dynamic_slice(nb::module_& m);
 Tensor ap(const Tensor& tensor, nb::handle pattern, nb::handle offset, nb::handle scalar_offset,
           nb::handle vector_offset, IntArg indirect_dim, nb::handle dtype);
 
+// t.rearrange: rearrange.cpp.
+Tensor rearrange(const Tensor& tensor, nb::handle src, nb::handle dst, nb::handle fixed_sizes);
+
 // The methods that make views: views.cpp.
 void bind_views(nb::class_<Tensor>& cls);
 

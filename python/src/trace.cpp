@@ -144,7 +144,11 @@ void Trace::schedule(const std::string& consumer, const std::vector<std::string>
     for (const isa::InstructionId id : named(consumer)) {
       const auto after = std::lower_bound(sources.begin(), sources.end(), id);
       if (after == sources.begin())
-        refuse("nki.R38", fmt::format("`{}` comes before `{}`", consumer, producer),
+        refuse("nki.R38",
+               consumer == producer ? fmt::format("`{}` would wait for itself", consumer)
+                                    : fmt::format("`{}` comes before `{}`", consumer, producer),
+               "edges are (consumer, producer), and Kiln keeps the order in which the kernel issues "
+               "instructions: "
                "issue the producer first");
       isa::Kernel::Handle(&kernel, id).depends_on({{&kernel, *(after - 1)}});
     }

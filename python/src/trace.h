@@ -23,6 +23,7 @@ struct Tensor {
   isa::View view;
   bool outside = false;  // reaches beyond its storage: may be made, not used
   int empty_dim = -1;    // sliced to nothing: may be made, not used; `view` has one element there
+  std::optional<isa::View> under_ap = {};  // of what .ap made: the view it was called on
 };
 
 // VirtualRegister of Python.

@@ -97,6 +97,9 @@ void bind_views(nb::class_<Tensor>& cls) {
       .def("flatten_dims", &flatten_dims, nb::arg("start_dim"), nb::arg("end_dim"),
            "Neighbouring dimensions as one.")
       .def("reshape", &reshape, "Another shape of the same elements, where that needs no copy.")
+      .def("rearrange", &rearrange, nb::arg("src"), nb::arg("dst"), nb::arg("fixed_sizes") = nb::none(),
+           "Dimensions by name, split, permuted and merged: rearrange(('p', ('a', 'b')), ('p', 'b', 'a'), "
+           "{'a': 4}).")
       .def("view", &view, nb::arg("dtype"), "The same bytes in another dtype; the last dimension scales.")
       .def("reinterpret_cast", &view, nb::arg("dtype"), "view, under its old name.")
       .def("ap", &ap, nb::arg("pattern"), nb::arg("offset") = nb::none(),

@@ -51,6 +51,9 @@ def test_logical_core_size(monkeypatch):
         copy_kernel(x)
     monkeypatch.setenv("NEURON_LOGICAL_NC_CONFIG", "1")
     np.testing.assert_array_equal(copy_kernel(x), x)
+    monkeypatch.setenv("NEURON_LOGICAL_NC_CONFIG", "two")
+    with pytest.raises(kiln.NkiConfigError, match="is 1 or 2"):
+        copy_kernel(x)
     monkeypatch.delenv("NEURON_LOGICAL_NC_CONFIG")
     np.testing.assert_array_equal(copy_kernel(x), x)
 

@@ -167,7 +167,7 @@ def test_objects_with_equal_fields_are_equal():
 
 def test_arrays_in_the_fields_of_objects_become_tensors():
     def kernel(problem, plain):
-        assert plain is settings
+        assert plain is not settings and vars(plain) == vars(settings)
         x, scaling = problem.x, problem.scaling
         assert scaling.limits == (0.0, 9.0)
         out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)

@@ -310,6 +310,12 @@ def test_the_lint_knows_the_same_new_names():
     assert {name: since for name, since in NEW_NAMES.items() if since > KNOWN[0]} == ours
 
 
+def test_the_package_names_the_version_in_use(version):
+    for known in _version.KNOWN:
+        version(known)
+        assert nki.__version__ == known
+
+
 def test_the_newest_version_is_as_if_no_other_had_been_chosen(version):
     before = {name: vars(nisa)[name] for name in kiln._kiln.isa_functions if name in vars(nisa)}
     for chosen in KNOWN:

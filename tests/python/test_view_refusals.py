@@ -142,3 +142,52 @@ def test_too_many_partitions_do_not_hide_the_rule_of_the_instruction():
     with pytest.raises(kiln.NkiValidationError) as caught:
         nki.simulate(kernel)(X)
     assert [d.code for d in caught.value.diagnostics] == ["operand.R6", "nc_matmul.R2"]
+
+
+def test_a_pattern_on_a_view_counts_from_its_offset_and_warns():
+    def kernel(x):
+        return stored(loaded(x)[:, 4:32].ap([[32, 16], [1, 4]], offset=2))
+
+    with pytest.warns(nki.NkiWarning, match="ap on a view that begins at element 4"):
+        got = nki.simulate(kernel)(X)
+    assert np.array_equal(got, X[:, 6:10])
+
+
+def test_of_two_patterns_the_last_one_counts():
+    def kernel(x, rows):
+        tile = loaded(x)
+        inner = tile.ap([[32, 16], [2, 8]], offset=1, scalar_offset=loaded(rows), indirect_dim=1)
+        return stored(inner.ap([[32, 16], [1, 4]], offset=3))
+
+    assert np.array_equal(nki.simulate(kernel)(X, ROWS[:1]), X[:, 3:7])
+
+
+REFUSED = {
+    "select of element 3 of dimension 1, which has 3": lambda t: t.select(1, 3),
+    "run-time index of dimension 1, which is broadcast": lambda t: t[:, 0:1].broadcast(1, 4).select(1, index()),
+    "broadcast of dimension 1, which has 3 elements": lambda t: t.broadcast(1, 6),
+    "broadcast of dimension 0 of a view": lambda t: t[0:1].broadcast(0, 6),
+    "squeeze_dim of dimension 1, which has 3 elements": lambda t: t.squeeze_dim(1),
+    "a new dimension at 0": lambda t: t.expand_dim(0),
+    "dimension 1, which has 3 elements, as .2, 4.": lambda t: t.reshape_dim(1, (2, 4)),
+    "flatten_dims of dimension 0": lambda t: t.flatten_dims(0, 1),
+    "flatten_dims of dimensions 2 to 1": lambda t: t.flatten_dims(2, 1),
+    "dimension 5 of a tensor that has 3": lambda t: t.slice(5, 0, 1),
+    "puts dimension 1 first": lambda t: t.permute((1, 0, 2)),
+    "NkiTensor.shape, dtype, storage.": lambda t: nki.NkiTensor((2, 2), nl.float32, None),
+    "bfloat16 as float32, where 5 elements": lambda t: nl.ndarray((4, 5), nl.bfloat16)[:, 0:2].view(nl.float32),
+}
+
+
+def index():
+    return nl.ndarray((1, 1), dtype=nl.int32)
+
+
+@pytest.mark.parametrize("match", REFUSED)
+def test_refusals_say_what_they_found(match):
+    def kernel(x):
+        REFUSED[match](nl.ndarray((4, 3, 5), dtype=nl.float32))
+        return x
+
+    with pytest.raises(kiln.NkiValidationError, match=match):
+        nki.simulate(kernel)(X.copy())

@@ -15,7 +15,6 @@ from kiln.nki import _old_calls, _removed, collectives, isa, language, typing  #
 from kiln.nki._version import api_version, use_environment  # noqa: E402
 
 NkiTensor = _kiln.NkiTensor
-__version__ = "0.6.0"
 __all__ = ["Kernel", "NkiTensor", "NkiWarning", "api_version", "collectives", "dtype", "isa", "jit", "language",
            "simulate", "typing"]
 
@@ -27,6 +26,8 @@ _SUBMODULES = ("builtin", "compiler", "experimental", "framework", "tensor")
 
 
 def __getattr__(name):
+    if name == "__version__":
+        return api_version()
     if name in _SUBMODULES:
         return importlib.import_module(f"kiln.nki.{name}")
     raise _removed.absent("nki", name)

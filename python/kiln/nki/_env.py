@@ -38,6 +38,9 @@ def reserved_psum_banks():
 def check_lnc(lnc):
     """Refuses a launch that NEURON_LOGICAL_NC_CONFIG, when it is set, does not fit."""
     word = os.environ.get("NEURON_LOGICAL_NC_CONFIG", "").strip()
+    if word not in ("", "1", "2"):
+        refuse("nki.R45", "NEURON_LOGICAL_NC_CONFIG is 1 or 2", f"NEURON_LOGICAL_NC_CONFIG={word}",
+               f"set it to {lnc}, as the launch says, or unset it", category="config")
     if word and word != str(lnc):
         refuse("nki.R45", "the launch grid equals NEURON_LOGICAL_NC_CONFIG", f"kernel[{lnc}] and NEURON_LOGICAL_NC_CONFIG={word}",
                f"launch with kernel[{word}](...), or set NEURON_LOGICAL_NC_CONFIG={lnc}", category="config")

@@ -9,9 +9,6 @@ from kiln._errors import refuse
 from kiln.nki import _simulate
 from kiln.nki._warnings import NkiWarning
 
-_LEGACY = ("mode", "debug_kernel", "show_compiler_tb", "experimental_flags")
-
-
 @dataclasses.dataclass(eq=False)
 class Kernel:
     """A kernel function with its launch options. Calling it runs it on Kiln's machine."""
@@ -45,16 +42,24 @@ class Kernel:
 
     def with_schedule(self, edges):
         """A kernel whose instructions, named by name=, follow each other: (consumer, producer) or (consumer, [producer, ...])."""
-        schedule = []
-        for edge in edges:
-            if not isinstance(edge, (tuple, list)) or len(edge) != 2:
-                refuse("nki.R19", "an edge is (consumer, producer)", f"{edge!r}", "pass pairs of names")
-            consumer, producers = edge
-            producers = [producers] if isinstance(producers, str) else list(producers)
-            if not all(isinstance(n, str) for n in [consumer, *producers]):
-                refuse("nki.R19", "an edge is (consumer, producer)", f"{edge!r}", "names are strings, as in name=")
-            schedule.append((consumer, tuple(producers)))
-        return dataclasses.replace(self, schedule=tuple(schedule))
+        if not isinstance(edges, (tuple, list)):
+            _refuse_edge(edges, "pass a list of edges")
+        return dataclasses.replace(self, schedule=tuple(map(_edge, edges)))
+
+
+def _edge(edge):
+    """(consumer, producers) of an edge as users write it."""
+    if not isinstance(edge, (tuple, list)) or len(edge) != 2:
+        _refuse_edge(edge, "pass pairs of names")
+    consumer, producers = edge
+    producers = tuple(producers) if isinstance(producers, (tuple, list)) else (producers,)
+    if not all(isinstance(n, str) for n in (consumer, *producers)):
+        _refuse_edge(edge, "names are strings, as in name=")
+    return consumer, producers
+
+
+def _refuse_edge(found, help):
+    refuse("nki.R19", "an edge is (consumer, producer) or (consumer, [producer, ...])", f"{found!r}", help)
 
 
 def jit(fn=None, **kwargs):
@@ -62,9 +67,7 @@ def jit(fn=None, **kwargs):
     if "platform_target" in kwargs:
         refuse("nki.R20", "nki.jit takes no platform_target since NKI 0.3.0", f"platform_target={kwargs['platform_target']!r}",
                "remove it and set NEURON_PLATFORM_TARGET_OVERRIDE=trn1|trn2|trn3 in the environment")
-    for name in kwargs:
-        if name not in _LEGACY:
-            raise TypeError(f"nki.jit() got an unexpected keyword argument {name!r}")
+    for name in kwargs:  # kernels still carry options of older compilers
         warnings.warn(f"nki.jit ignores {name}=", NkiWarning, stacklevel=2)
     if fn is None:
         return jit

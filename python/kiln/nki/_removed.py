@@ -29,6 +29,7 @@ LANGUAGE = {
 TENSOR = {
     "T": "nl.transpose(x) for a tile, nl.load_transpose2d(x) from HBM, x.permute((1, 0)) for a view of HBM",
     "astype": "nl.copy(x, dtype=nl.float32)",
+    "pattern": "x.get_pattern()",
     "broadcast_to": "nl.broadcast_to(x, shape), or the view x.broadcast(dim, size)",
 }
 
@@ -54,6 +55,8 @@ def _hint(module, name):
         return f"it came with NKI {since}; the version in use is {_version.api_version()}"
     if module == "nki.language" and name in LANGUAGE:
         return f"NKI has it no more: write {LANGUAGE[name]}"
+    if module == "nki.language" and name in ("float64", "int64", "uint64"):
+        return f"NKI has no 64-bit types: write nl.{name[:-2]}32"
     return _migration.name_hint(f"{module}.{name}")
 
 

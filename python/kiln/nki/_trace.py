@@ -8,7 +8,7 @@ import numpy as np
 
 from kiln import _kiln, _names  # noqa: F401  (registers the namer)
 from kiln._errors import RULES, refuse
-from kiln.nki import _arrays, _env, _lines, _memory, _old_calls, _version
+from kiln.nki import _argument_kinds, _arrays, _env, _lines, _memory, _old_calls, _version
 from kiln.nki import _registers  # noqa: F401  (gives registers their meaning in Python)
 from kiln.nki._object import NKIObject
 
@@ -47,12 +47,16 @@ class TracedKernel:
         self.prints = []  # of nl.device_print, that wait for their values
         self._constants = {}
         self._constant_calls = {}  # (place, how often it was there) -> name of the constant
+        self._objects = {}  # id of an NKIObject of the caller -> the kernel's copy
         self._buffer = _memory.shared_hbm if lnc > 1 else _memory.hbm
         outer, outer_kernel = _kiln.active_trace(), getattr(_this_thread, "running", None)
         _kiln.activate(self.trace)
         _this_thread.running = self
         try:
             names = _parameter_names(function, len(args))
+            if program_id == 0:
+                for name, value in [*zip(names, args), *kwargs.items()]:
+                    _argument_kinds.warn_of(name, value)
             args = [self._convert(value, name) for value, name in zip(args, names)]
             kwargs = {name: self._convert(value, name) for name, value in kwargs.items()}
             try:
@@ -73,7 +77,7 @@ class TracedKernel:
         self._check_outputs()
 
     def _convert(self, value, name):
-        """An argument as the kernel sees it: arrays become tensors in HBM, also inside containers."""
+        """An argument as the kernel sees it: arrays become tensors in HBM, also inside containers and objects."""
         if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
             return type(value)(self._convert(v, f"{name}_{i}") for i, v in enumerate(value))
         if isinstance(value, dict) and type(value) is dict:
@@ -91,13 +95,12 @@ class TracedKernel:
         return tensor
 
     def _convert_object(self, value, name):
-        """An NKIObject whose fields hold arrays is seen as a copy with tensors; any other is passed as it is."""
-        if not _holds_array(value):
-            return value
-        seen = copy.copy(value)
-        for field, content in vars(value).items():
-            object.__setattr__(seen, field, self._convert(content, f"{name}_{field}"))
-        return seen
+        """An NKIObject is seen as a copy: what the kernel changes in it, neither the caller nor the other core sees."""
+        if id(value) not in self._objects:
+            seen = self._objects[id(value)] = copy.copy(value)
+            for field, content in vars(value).items():
+                object.__setattr__(seen, field, self._convert(content, f"{name}_{field}"))
+        return self._objects[id(value)]
 
     def constant(self, array):
         """A tensor in shared HBM with the array's content; equal constants are one tensor, on all cores."""
@@ -156,12 +159,6 @@ class TracedKernel:
         program = _kiln.finish(self.trace, [t.tensor_id for t in self.outputs])
         self._check_constants(program)
         return program
-
-
-def _holds_array(value):
-    """Whether an NKIObject has an array in its fields, also in containers and in objects of its own."""
-    return any(_arrays.is_array(leaf) or (isinstance(leaf, NKIObject) and _holds_array(leaf))
-               for leaf in leaves(list(vars(value).values())))
 
 
 def leaves(value):

@@ -2,6 +2,7 @@
 
 import ast
 import operator
+import re
 
 import ml_dtypes
 import numpy as np
@@ -89,13 +90,19 @@ def test_names_that_never_were():
         nl.convolve
 
 
+@pytest.mark.parametrize("name", ["float64", "int64", "uint64"])
+def test_there_are_no_64_bit_types(name):
+    with pytest.raises(AttributeError, match=f"write nl.{name[:-2]}32"):
+        getattr(nl, name)
+
+
 @pytest.mark.parametrize("name", _removed.TENSOR)
 def test_removed_methods_say_what_to_write(name):
     refused("nki.R36", lambda t: getattr(t, name), np.ones((1, 1), np.float32), help=_removed.TENSOR[name])
     run(lambda t: t if not hasattr(t, name) and not hasattr(t, "no_such") else None, np.ones((1, 1), np.float32))
 
 
-BINARY_OPERATORS = "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift lt le gt ge".split()
+BINARY_OPERATORS = "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift lt le gt ge eq ne".split()
 
 
 @pytest.mark.parametrize("name", BINARY_OPERATORS + ["neg", "abs", "invert"])
@@ -111,17 +118,30 @@ def test_tensors_have_no_operators(name):
 def test_rewrites_of_operators_name_functions():
     from kiln.nki.language._operators import REWRITES
 
-    for rewrite in [*REWRITES.values()]:
+    for _, rewrite in REWRITES.values():
         for node in ast.walk(ast.parse(rewrite)):
             if isinstance(node, ast.Attribute):
                 assert callable(getattr(nl, node.attr))
 
 
-def test_tensors_are_true_and_compare_by_identity(rng):
+def test_operators_are_type_errors_in_python_s_words():
+    x = np.ones((2, 3), np.float32)
+
+    def accumulate(t):
+        t += t
+
+    for function, found in ((lambda t: t / 2, "`/` on a tensor"), (accumulate, "`+=` on a tensor"),
+                            (lambda t: t == 0, "`==` on a tensor")):
+        with pytest.raises(TypeError, match=re.escape(found)):
+            run(function, x)
+
+
+def test_tensors_are_true_and_compare_with_none_and_words(rng):
     x = rng.standard_normal((2, 3)).astype(np.float32)
 
     def function(t):
-        assert t and t is not None and t != None  # noqa: E711
+        assert t and t is not None and t != None and not t == "x"  # noqa: E711
+        assert t in (None, t) and len({t, t}) == 1
         return t
 
     same(run(function, x), x)

@@ -1,36 +1,60 @@
 """Python's operators on tensors: NKI has none, so each names its function; t[...] = value copies."""
 
+import numbers
+
 from kiln import _kiln
+from kiln._errors import NkiValidationError
 from kiln.nki import _memory, _removed, isa as nisa
 from kiln.nki.language import _rules, _tiles
 
 OPERATORS = ("nki.R37", "tensors have no operators")
 
-# Operator -> the function to call.
+# Method -> how Python writes the operator, and the function to call.
 REWRITES = {
-    "__add__": "nl.add(x, y)", "__sub__": "nl.subtract(x, y)", "__mul__": "nl.multiply(x, y)",
-    "__truediv__": "nl.multiply(x, nl.reciprocal(y))",
-    "__floordiv__": "nl.floor(nl.multiply(x, nl.reciprocal(y)))",
-    "__mod__": "nl.subtract(x, nl.multiply(nl.floor(nl.multiply(x, nl.reciprocal(y))), y))",
-    "__pow__": "nl.power(x, y)", "__matmul__": "nl.matmul(x, y)",
-    "__and__": "nl.bitwise_and(x, y)", "__or__": "nl.bitwise_or(x, y)",
-    "__xor__": "nl.bitwise_xor(x, y)", "__lshift__": "nl.left_shift(x, y)", "__rshift__": "nl.right_shift(x, y)",
-    "__lt__": "nl.less(x, y)", "__le__": "nl.less_equal(x, y)",
-    "__gt__": "nl.greater(x, y)", "__ge__": "nl.greater_equal(x, y)",
-    "__neg__": "nl.negative(x)", "__abs__": "nl.abs(x)", "__invert__": "nl.invert(x)",
+    "__add__": ("+", "nl.add(x, y)"), "__sub__": ("-", "nl.subtract(x, y)"), "__mul__": ("*", "nl.multiply(x, y)"),
+    "__truediv__": ("/", "nl.multiply(x, nl.reciprocal(y))"),
+    "__floordiv__": ("//", "nl.floor(nl.multiply(x, nl.reciprocal(y)))"),
+    "__mod__": ("%", "nl.subtract(x, nl.multiply(nl.floor(nl.multiply(x, nl.reciprocal(y))), y))"),
+    "__pow__": ("**", "nl.power(x, y)"), "__matmul__": ("@", "nl.matmul(x, y)"),
+    "__and__": ("&", "nl.bitwise_and(x, y)"), "__or__": ("|", "nl.bitwise_or(x, y)"),
+    "__xor__": ("^", "nl.bitwise_xor(x, y)"), "__lshift__": ("<<", "nl.left_shift(x, y)"),
+    "__rshift__": (">>", "nl.right_shift(x, y)"),
+    "__lt__": ("<", "nl.less(x, y)"), "__le__": ("<=", "nl.less_equal(x, y)"),
+    "__gt__": (">", "nl.greater(x, y)"), "__ge__": (">=", "nl.greater_equal(x, y)"),
+    "__eq__": ("==", "nl.equal(x, y)"), "__ne__": ("!=", "nl.not_equal(x, y)"),
+    "__neg__": ("-", "nl.negative(x)"), "__abs__": ("abs", "nl.abs(x)"), "__invert__": ("~", "nl.invert(x)"),
 }
-_NOT_REFLECTED = ("__lt__", "__le__", "__gt__", "__ge__", "__neg__", "__abs__", "__invert__")
+_NOT_REFLECTED = ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__", "__neg__", "__abs__", "__invert__")
 
 
-def _refuser(name, rewrite):
+class NkiOperatorError(NkiValidationError, TypeError):
+    """An operator on a tensor; a TypeError, as Python's own are."""
+
+
+def _refuse(found, help):
+    code, rule = OPERATORS
+    raise NkiOperatorError([_kiln.diagnostic("invalid", code, rule, found, help)])
+
+
+def _refuser(name, symbol, rewrite):
     def operator(*operands):
         if isinstance(operands[-1], _kiln.NkiInstruction):
-            _rules.refuse(*OPERATORS, "a tensor and an instruction, which returns no tile",
-                          "since NKI 0.2.0 instructions write into `dst`: nisa.nc_matmul(dst=psum, ..., accumulate=i > 0)")
-        _rules.refuse(*OPERATORS, f"`{name}` on a tensor", f"write {rewrite}")
+            _refuse("a tensor and an instruction, which returns no tile",
+                    "since NKI 0.2.0 instructions write into `dst`: nisa.nc_matmul(dst=psum, ..., accumulate=i > 0)")
+        if name in ("__eq__", "__ne__") and not _tiles.is_tile(operands[1]) and not isinstance(operands[1], numbers.Number):
+            return NotImplemented  # kernels ask whether an argument is None or a word
+        _refuse(f"`{symbol}` on a tensor", f"write {rewrite}")
 
     operator.__name__ = name
     return operator
+
+
+def _no_sum(tensor, value):
+    """tensor += value, which summed up matrix products in NKI 0.1.0."""
+    if isinstance(value, _kiln.NkiInstruction):
+        return NotImplemented
+    _refuse("`+=` on a tensor", "write nl.add(x, y), or nisa.tensor_tensor(x, x, y, nl.add) to write into x; sums of matrix "
+            "products are nisa.nc_matmul(psum, ..., accumulate=True)")
 
 
 def _no_value(what, help):
@@ -80,11 +104,12 @@ def _missing(tensor, name):
     raise _removed.missing(_removed.TENSOR, name, f"tensor.{name}", "a tensor")
 
 
-for _name, _rewrite in REWRITES.items():
-    setattr(_kiln.NkiTensor, _name, _refuser(_name, _rewrite))
+for _name, _told in REWRITES.items():
+    setattr(_kiln.NkiTensor, _name, _refuser(_name, *_told))
     if _name not in _NOT_REFLECTED:  # 2 + t is __radd__
         _reflected = f"__r{_name[2:]}"
-        setattr(_kiln.NkiTensor, _reflected, _refuser(_reflected, _rewrite))
+        setattr(_kiln.NkiTensor, _reflected, _refuser(_reflected, *_told))
+_kiln.NkiTensor.__iadd__ = _no_sum
 for _name, _told in VALUES.items():
     setattr(_kiln.NkiTensor, _name, _no_value(*_told))
 _kiln.NkiTensor.__setitem__ = assign
