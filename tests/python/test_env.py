@@ -28,7 +28,7 @@ def version():
     nki.api_version(_version.KNOWN[-1])
 
 
-@pytest.mark.parametrize("word, generation", [("trn1", 2), ("inf2", 2), ("gen3", 3), ("TRN2", 3), ("gen4", 4), ("", 4)])
+@pytest.mark.parametrize("word, generation", [("trn1", 2), ("inf2", 2), ("gen3", 3), ("TRN2", 3), ("gen4", 4), ("trn3pre", 4), ("", 4)])
 @pytest.mark.parametrize("variable", ["NEURON_PLATFORM_TARGET_OVERRIDE", "NKI_NC_VERSION"])
 def test_target(monkeypatch, variable, word, generation):
     monkeypatch.setenv(variable, word)

@@ -119,6 +119,14 @@ def test_an_unknown_keyword_of_the_users_own_function_is_left_alone():
         nki.simulate(lambda x: load(x, other=1))(np.zeros((1, 1), np.float32))
 
 
+@pytest.mark.parametrize("memory, buffer", [("sbuf", "sbuf"), ("psum", "psum"), ("hbm", "shared_hbm")])
+def test_memories_as_names_of_the_language_tell_the_rewrite(memory, buffer):
+    names = {}
+    exec(f"def kernel(x):\n    {memory}.view(dtype=x.dtype, shape=x.shape)", names)
+    with pytest.raises(NameError, match=f"name '{memory}' is not defined: .*nl.ndarray\\(.*buffer=nl.{buffer}\\)"):
+        nki.simulate(names["kernel"])(np.zeros((1, 1), np.float32))
+
+
 def test_importing_nki_does_not_import_the_lint():
     code = "import sys, kiln.nki, kiln.nki.isa.constants\nprint([m for m in sys.modules if m.startswith('kiln.lint')])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

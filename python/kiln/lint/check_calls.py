@@ -26,6 +26,14 @@ MATH_REWRITES = {
     "log1p": "`math.log2(1 + x) / math.log2(math.e)`", "isqrt": "`int(math.sqrt(x))`", "tau": "`2 * math.pi`",
 }  # fmt: skip
 HOST_PACKAGES = frozenset("numpy scipy torch torch_neuronx torch_xla jax ml_dtypes pandas tensorflow einops".split())
+# Calls of NumPy that kernel code can do without: {arg} is the first argument.
+NUMPY_REWRITES = {
+    **{f"{kind}{bits}": "write `{arg}`: a number of Python is enough" for kind in ("float", "int", "uint")
+       for bits in (8, 16, 32, 64)},
+    **{name: f"write `math.{name}({{arg}})`" for name in ("ceil", "floor", "log2", "log10", "sqrt")},
+    **{name: "write `nl.shared_identity_matrix({arg}, dtype=nl.float32)`, which is in SBUF" for name in ("identity", "eye")},
+    "dtype": "write a dtype of nl, such as `nl.float32`",
+}  # fmt: skip
 KERNEL_MODULES = frozenset("math typing typing_extensions enum dataclasses abc __future__".split())
 TENSOR_TYPES = (f"{LANGUAGE}.ndarray", f"{LANGUAGE}.tensor", "nki.NkiTensor", "nki.tensor.NkiTensor")
 ISINSTANCE_BUILTINS = frozenset("bool int float str tuple list dict slice".split())
@@ -115,4 +123,12 @@ def host_module(scope, node):
     if isinstance(node, ast.Attribute) and name != "os.environ":  # a number or a string of a host module is taken
         return
     if is_host(name) and not (isinstance(node, ast.Call) and (name or "").startswith("os.environ.")):
-        yield hit(node, text=text(node), module=name.split(".")[0])
+        yield hit(node, text=text(node), module=name.split(".")[0], rewrite=host_rewrite(name, node))
+
+
+def host_rewrite(name, node):
+    package, _, function = name.rpartition(".")
+    rewrite = NUMPY_REWRITES.get(function) if package == "numpy" and isinstance(node, ast.Call) and node.args else None
+    if rewrite is None:
+        return "call it in host code and pass the result as an argument"
+    return rewrite.replace("{arg}", code(node.args[0]))

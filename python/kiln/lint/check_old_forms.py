@@ -5,11 +5,12 @@ import difflib
 
 from .kinds import INSTRUCTION
 from .module import ISA, LANGUAGE, LEGACY
-from .old_forms import ENUM_KEYWORDS, NEW_NAMES, OLD_KEYWORDS, OLD_MEMBERS, OLD_NAMES, PSUM_INSTRUCTIONS
+from .old_forms import ENUM_KEYWORDS, NEW_NAMES, OLD_KEYWORDS, OLD_MEMBERS, OLD_NAMES
 from .registry import check, hit, module_check
+from .rewrites import allocation, import_statement, instruction_call
 from .rules import version_key
 from .signatures import DST_INSTRUCTIONS, SIGNATURES
-from .syntax import call_code, code, parameters, text
+from .syntax import code, parameters, text
 
 NKI_PACKAGES = ("nki.", f"{LANGUAGE}.", f"{ISA}.")
 TESTED_RESULTS = ("depends_on", "name")
@@ -132,12 +133,11 @@ def neuronxcc(module, reach):
         if local in used and (module.imports[local] + ".").startswith(LEGACY.split(".")[0] + "."):
             statements.setdefault(node, []).append(local)
     for node in statements:
-        yield hit(node, text=text(node), rewrite=text(node).replace("neuronxcc.", "").replace(
-            "from neuronxcc import nki", "import nki"))  # fmt: skip
+        yield hit(node, text=text(node), rewrite=import_statement(node))
     for unit in reach.units.values():
         for node in module.nodes(unit.function) if unit.module is module else ():
             if isinstance(node, (ast.Import, ast.ImportFrom)) and "neuronxcc" in text(node):
-                yield hit(node, text=text(node), rewrite=text(node).replace("neuronxcc.", ""))
+                yield hit(node, text=text(node), rewrite=import_statement(node))
 
 
 def enum_keywords(scope, node, kind):
@@ -192,9 +192,8 @@ def missing_dst(scope, node):
     if isinstance(scope.parents.get(node), ast.Assign) and assigned_name(scope, node) is None:
         return  # t[…] = nisa.f(…): tensor_item says it
     dst = assigned_name(scope, node) or "dst"
-    first = dst if node.args else f"dst={dst}"
-    yield hit(node, name=text(node.func), dst=dst, rewrite=call_code(node, [first], without=("dtype", "mask")),
-              buffer="nl.psum" if name in PSUM_INSTRUCTIONS else "nl.sbuf")  # fmt: skip
+    yield hit(node, name=text(node.func), allocation=allocation(scope, name, node, dst),
+              rewrite=instruction_call(scope, name, node, dst))  # fmt: skip
 
 
 def assigned_name(scope, node):

@@ -6,7 +6,8 @@ from .kinds import TENSOR, TENSOR_ATTRIBUTES, is_none
 from .module import ISA, LANGUAGE
 from .old_forms import METHODS
 from .registry import check, hit
-from .syntax import FUNCTIONS, call_code, code, conditions, text
+from .rewrites import argument, instruction_call
+from .syntax import FUNCTIONS, code, conditions, text
 
 FUNCTION_OF_OPERATOR = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Pow: "power", ast.Mod: "mod",
@@ -27,12 +28,14 @@ def tensor_item(scope, node):
 
 
 def item_rewrite(scope, place, value):
-    called = scope.called(value) or ""
-    if called.startswith(f"{ISA}."):
-        first = place if value.args else f"dst={place}"
-        return f"write `{call_code(value, [first], without=('dtype', 'mask'))}`"
-    if called == f"{LANGUAGE}.load" and len(value.args) == 1:
+    package, _, name = (scope.called(value) or "").rpartition(".")
+    if package == ISA:
+        return f"write `{instruction_call(scope, name, value, place)}`"
+    if package == LANGUAGE and name == "load" and len(value.args) == 1:
         return f"write `nisa.dma_copy(dst={place}, src={code(value.args[0])})`"
+    if package == LANGUAGE:  # its result is on chip
+        source = value.args[0] if name == "copy" and value.args else value
+        return f"write `nisa.tensor_copy(dst={place}, src={code(source)})`"
     if isinstance(value, ast.Constant):
         return f"write `nisa.memset(dst={place}, value={code(value)})`"
     given = f"dst={place}, src={code(value)}"
@@ -61,15 +64,26 @@ def augmented(scope, node):
     if TENSOR not in kinds and scope.called(node.value) not in MATMULS:
         return
     if scope.called(node.value) in MATMULS:
-        first = node.value.args[:2]
-        given = [f"{name}={code(arg)}" for name, arg in zip(("stationary", "moving"), first)]
-        given += ["stationary=…, moving=…"] if not first else []
-        rewrite = f"nisa.nc_matmul(dst={code(node.target)}, {', '.join(given)}, accumulate=True)"
-    else:
-        function = FUNCTION_OF_OPERATOR.get(type(node.op), "…")
-        target = code(node.target)
-        rewrite = f"nisa.tensor_tensor(dst={target}, data1={target}, data2={code(node.value)}, op=nl.{function})"
+        yield hit(node, text=text(node), rewrite=matmul_rewrite(scope, code(node.target), node.value))
+        return
+    function = FUNCTION_OF_OPERATOR.get(type(node.op), "…")
+    target = code(node.target)
+    rewrite = f"nisa.tensor_tensor(dst={target}, data1={target}, data2={code(node.value)}, op=nl.{function})"
     yield hit(node, text=text(node), rewrite=f"write `{rewrite}`")
+
+
+def matmul_rewrite(scope, dst, call):
+    """`dst += a product` as one instruction that adds into dst. nl.matmul takes x with the contraction in its last
+    dimension unless transpose_x says otherwise; stationary has it in its first."""
+    of_isa = scope.called(call) == MATMULS[0]
+    x = argument(call, 0, "stationary" if of_isa else "x")
+    y = argument(call, 1, "moving" if of_isa else "y")
+    flag = argument(call, 2, "transpose_x")
+    turned = of_isa or (isinstance(flag, ast.Constant) and flag.value is True)
+    left = "…" if x is None else code(x) if turned else f"{x.id}_T" if isinstance(x, ast.Name) else "x_T"
+    right = "…" if y is None else code(y)
+    told = f"write `nisa.nc_matmul(dst={dst}, stationary={left}, moving={right}, accumulate=True)`"
+    return told if turned or x is None else f"{told}, with the transpose of `{code(x)}` in `{left}` (nisa.nc_transpose)"
 
 
 def compared(scope, node):

@@ -55,6 +55,7 @@ OLD_FORMS = (
     ]),
     *names("nki", [
         ("simulate_kernel", "was removed", "write `nki.simulate({arg})({rest})`", "0.2.0"),
+        ("trace", "was removed", "write `@nki.jit`", "0.2.0"),
         ("baremetal", "was removed", "write `@nki.jit` and call the kernel with NumPy arrays", "0.2.0"),
         ("benchmark", "was removed", "write `@nki.jit`, and predict its time with kiln.benchmark, or measure it with neuron-profile", "0.2.0"),
         ("profile", "was removed", "write `@nki.jit`, and predict its time with kiln.benchmark, or measure it with neuron-profile", "0.2.0"),
@@ -75,6 +76,9 @@ OLD_FORMS = (
     OldForm(f"{ISA}.*(mask=)", "was removed", "bound the slices instead: `t[0:min(n, end - start)]`", "0.2.0"),
     OldForm(f"{LANGUAGE}.*(mask=)", "was removed", "bound the slices instead: `t[0:min(n, end - start)]`", "0.2.0"),
     OldForm(f"{ISA}.*(dtype=)", "has no effect", "drop it: the dtype of `dst` decides", "0.2.0", removed=False),
+    OldForm(f"{LANGUAGE}.*(lazy_initialization=)", "was removed", "drop it: the first nc_matmul into a PSUM tile overwrites "
+            "it", "0.2.0"),
+    OldForm(f"{LANGUAGE}.shared_constant(dtype=)", "was removed", "give an array of that dtype", "0.2.0"),
     OldForm(f"{LANGUAGE}.affine_range(precise_schedule=)", "was removed", "drop it", "0.2.0"),
     OldForm(f"{LANGUAGE}.sequential_range(directives=)", "was removed", "drop it", "0.2.0"),
     OldForm(f"{ISA}.memset(shape=)", "was removed", "nisa.memset(dst, value)", "0.2.0"),
@@ -135,5 +139,5 @@ ENUM_KEYWORDS = {
 # Strings of older versions whose member has another name.
 OLD_MEMBERS = {"double_row_gen3": "double_row"}
 
-# Instructions whose dst is in PSUM.
-PSUM_INSTRUCTIONS = frozenset("nc_matmul nc_matmul_mx".split())
+# Instructions whose dst is in PSUM, as long as they run on the tensor engine.
+PSUM_INSTRUCTIONS = frozenset("nc_matmul nc_matmul_mx nc_transpose".split())

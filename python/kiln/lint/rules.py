@@ -202,7 +202,7 @@ RULES = (
          "`math.{name}`", "compute it in host code and pass the result, or {rewrite}",
          "pi e inf nan ceil floor gcd log2 log10 pow sqrt"),
     Rule(81, "host_module", "kernel code calls nothing of host libraries",
-         "`{text}` of {module}", "call it in host code and pass the result as an argument", "nki, math"),
+         "`{text}` of {module}", "{rewrite}", "nki, math"),
     Rule(82, "range_hint", "`affine_range`, `sequential_range` and `static_range` stand in the header of a `for` loop",
          "`{text}` as a value has no effect", "write `for i in {text}:`", parser="warning"),
 
@@ -270,7 +270,7 @@ RULES = (
 
     # Old forms.
     Rule(150, "neuronxcc", "kernels use the package nki",
-         "`{text}` is used in kernel code", "write `{rewrite}`", **BOTH, since="0.4.0", evidence=DOCUMENTED),
+         "`{text}` is used in kernel code", "{rewrite}", **BOTH, since="0.4.0", evidence=DOCUMENTED),
     Rule(151, "removed_name", "kernels use names that exist",
          "`{text}` {what}", "{rewrite}", **BOTH, evidence=DOCUMENTED),
     Rule(152, "deprecated_name", "kernels use names that stay",
@@ -285,8 +285,7 @@ RULES = (
          "`{text}`", "name the member: `{rewrite}`", **BOTH, since="0.3.0", evidence=DOCUMENTED),
     Rule(157, "missing_dst", "every instruction gets its destination",
          "`{name}` without `dst`",
-         "allocate `{dst} = nl.ndarray(shape, dtype=…, buffer={buffer})`, then `{rewrite}`", **BOTH,
-         evidence=DOCUMENTED),
+         "allocate `{allocation}`, then `{rewrite}`", **BOTH, evidence=DOCUMENTED),
     Rule(158, "instruction_result", "an instruction returns no tile",
          "the result of `{name}` is used as a tile", "use the tile that was given as `dst`: `{rewrite}`", **BOTH,
          evidence=DOCUMENTED),

@@ -8,7 +8,7 @@ from kiln.nki import _version
 _TARGETS = {
     "trn1": "trn1", "inf2": "trn1", "gen2": "trn1",
     "trn2": "trn2", "gen3": "trn2",
-    "trn3": "trn3", "gen4": "trn3",
+    "trn3": "trn3", "trn3pre": "trn3", "gen4": "trn3",
 }
 DEFAULT_TARGET = "trn3"
 

@@ -71,9 +71,18 @@ def hint(kind, function, parameter, value):
     return _missing(function, parameter) if kind == "missing" else _argument(function, parameter, value)
 
 
+# Memories that were names of the language itself, as in sbuf.view(dtype, shape).
+MEMORIES = ("hbm", "psum", "private_hbm", "sbuf", "shared_hbm")
+
+
 def explain(error, arguments):
-    """Adds to one of Python's own errors what it means for a kernel: what became of a keyword of nki.language or
-    nki.collectives, or which argument is no array. `arguments` are (name, value) of the kernel's call."""
+    """Adds to one of Python's own errors what it means for a kernel: what became of a memory or of a keyword of
+    nki.language or nki.collectives, or which argument is no array. `arguments` are (name, value) of the kernel's call."""
+    if isinstance(error, NameError) and getattr(error, "name", None) in MEMORIES:
+        new = "shared_hbm" if error.name == "hbm" else error.name
+        error.args = (f"{error}: memories are members of nki.language since NKI 0.2.0; write nl.ndarray(shape, dtype=…, "
+                      f"buffer=nl.{new}) for {error.name}.view(dtype, shape)",)  # fmt: skip
+        return
     keyword = re.match(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'$", str(error))
     if keyword:
         for package, short in (("nki.language", "nl"), ("nki.collectives", "nki.collectives")):

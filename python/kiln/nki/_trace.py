@@ -61,7 +61,7 @@ class TracedKernel:
             kwargs = {name: self._convert(value, name) for name, value in kwargs.items()}
             try:
                 self.result = call_kernel(function, args, kwargs)
-            except (TypeError, AttributeError) as error:
+            except (TypeError, AttributeError, NameError) as error:
                 _old_calls.explain(error, [*zip(names, args), *kwargs.items()])
                 raise
             if self.trace.open_loops:

@@ -26,6 +26,24 @@ REWRITES = [
     ("a[...] = nisa.activation(op=nl.exp, data=b, dtype=n)", "nisa.activation(dst=a[...], op=nl.exp, data=b)"),
     ("a[...] = nisa.tensor_copy(b)", "nisa.tensor_copy(a[...], b)"),
     ("c = nisa.activation(op=nl.exp, data=b, mask=n)", "nisa.activation(dst=c, op=nl.exp, data=b)"),
+    ("c = nisa.activation(np.exp, b)\n    nl.add(c, b)", "nisa.activation(c, nl.exp, b)"),
+    ("c = nisa.nc_transpose(a)\n    nl.add(c, b)", "c = nl.ndarray(shape, dtype=a.dtype, buffer=nl.psum)"),
+    ("c = nisa.nc_transpose(a, engine=nisa.vector_engine)\n    nl.add(c, b)",
+     "c = nl.ndarray(shape, dtype=a.dtype, buffer=nl.sbuf)"),
+    ("c = nisa.memset(shape=(128, n), value=0.0, dtype=np.float16)",
+     "c = nl.ndarray((128, n), dtype=nl.float16, buffer=nl.sbuf)"),
+    ("c = nisa.memset(shape=(128, n), value=0.0, dtype=np.float16)", "nisa.memset(dst=c, value=0.0)"),
+    ("c = nisa.memset((128, n), 1, nl.int32)\n    nl.add(c, b)", "nisa.memset(dst=c, value=1)"),
+    ("c = nisa.iota(n)\n    nl.add(c, b)", "nisa.iota(dst=c, pattern=[[step, num]], offset=0, channel_multiplier=0)"),
+    ("a += nl.matmul(a, b)", "nisa.nc_matmul(dst=a, stationary=a_T, moving=b, accumulate=True)"),
+    ("a += nl.matmul(a, b, transpose_x=True)", "nisa.nc_matmul(dst=a, stationary=a, moving=b, accumulate=True)"),
+    ("a += nisa.nc_matmul(moving=b, stationary=a)", "nisa.nc_matmul(dst=a, stationary=a, moving=b, accumulate=True)"),
+    ("a[...] = nl.copy(b, dtype=nl.float32)", "nisa.tensor_copy(dst=a[...], src=b)"),
+    ("a[...] = nl.exp(b)", "nisa.tensor_copy(dst=a[...], src=nl.exp(b))"),
+    ("a[...] = b", "nisa.dma_copy(dst=a[...], src=b)"),
+    ("c = np.float32(1.0 / n)", "1.0 / n"),
+    ("c = np.sqrt(n)", "math.sqrt(n)"),
+    ("c = nl.shared_constant(np.eye(n))", "nl.shared_identity_matrix(n, dtype=nl.float32)"),
     ("c = nl.ndarray((4, nl.par_dim(n), 8), dtype=nl.float32)", "n"),
     ("c = nl.cast(a, nl.float32)", "nl.copy(a, dtype=…)"),
     ("c = a.T", "nl.transpose(a)"),
@@ -55,8 +73,25 @@ def test_rewrite(code, rewrite):
 
 @pytest.mark.parametrize("rewrite", [rewrite for _, rewrite in REWRITES if "…" not in rewrite and "(" in rewrite])
 def test_rewrite_is_clean(rewrite):
-    findings = lint.check_source(f"{HEAD}    c = 0\n    {rewrite}\n    return out\n")
+    given = "import math\n" + HEAD + "    c, shape, step, num, a_T = 0, (128, 1), 1, 1, b\n"
+    findings = lint.check_source(f"{given}    {rewrite}\n    return out\n")
     assert findings == []
+
+
+@pytest.mark.parametrize("old, told", [
+    ("import neuronxcc.nki as nki", "write `import nki`"),
+    ("from neuronxcc import nki", "write `import nki`"),
+    ("import neuronxcc.nki\nfrom neuronxcc.nki.language import par_dim as nki",
+     "drop `par_dim`, which was removed"),
+    ("from neuronxcc.nki.language import float32 as nki, par_dim",
+     "write `from nki.language import float32 as nki`; drop `par_dim`, which was removed"),
+    ("import neuronxcc.nki.nccl as nki", "write `import nki.collectives as ncc`"),
+    ("from neuronxcc.nki._private_kernels.attention import attention as nki",
+     "drop it: the vendor's kernels are the package nkilib of the repository nki-library"),
+])  # fmt: skip
+def test_rewrite_of_an_import(old, told):
+    text = f"import nki as new\n{old}\n@new.jit\ndef kernel(x):\n    print(nki)\n    return x\n"
+    assert [one.help for one in lint.check_source(text) if one.rule == "language.R150"] == [told]
 
 
 @pytest.mark.parametrize("code, rewrite", [
