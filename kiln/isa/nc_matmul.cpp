@@ -99,17 +99,20 @@ void check_shape(Check& c) {
   const std::int64_t m = columns(c, stationary), n = columns(c, moving);
   const int limit =
       c.dtype(dst) == DType::bfloat16 ? c.arch().matmul_moving_bfloat16 : c.arch().matmul_moving;
+  const char* swapped = m != n && c.partitions(dst) == n && c.free_size(dst) == m
+                            ? "; stationary and moving look exchanged"
+                            : "";
   c.require(1, c.partitions(stationary) == c.partitions(moving), [&] {
     return fmt::format("stationary has {} partitions, moving {}", c.partitions(stationary),
                        c.partitions(moving));
   });
   c.require(2, m <= c.arch().matmul_columns,
-            [&] { return fmt::format("stationary has {} free elements", m); });
+            [&] { return fmt::format("stationary has {} free elements{}", m, swapped); });
   c.require(
       3, n <= limit, [&] { return fmt::format("moving has {} free elements", n); },
       fmt::format("at most {} on {} into {}", limit, c.arch().generation_name, name(c.dtype(dst))));
   c.require(4, c.partitions(dst) == m && c.free_size(dst) == n, [&] {
-    return fmt::format("dst is {}, the product is [{}, {}]", shape_text(c.access(dst)), m, n);
+    return fmt::format("dst is {}, the product is [{}, {}]{}", shape_text(c.access(dst)), m, n, swapped);
   });
 }
 

@@ -1,5 +1,6 @@
 """What a call in the form of an older NKI is told: functions of nki.isa by their arguments, of nki.language by keyword."""
 
+import difflib
 import re
 
 from kiln import _kiln, _migration
@@ -27,6 +28,13 @@ MOVED = {
                                   "NKI 0.2.0")],
     ("nc_stream_shuffle", "src"): [((list, tuple), "the order is nisa.nc_stream_shuffle(dst, src, shuffle_mask) since "
                                     "NKI 0.2.0")],
+}  # fmt: skip
+
+# Names that people give to parameters of other names.
+ALSO_CALLED = {
+    "data": ("src", "data1"), "in_tile": ("data", "src"), "input": ("data", "src"), "op": ("op0",), "operand": ("operand0",),
+    "out": ("dst",), "output": ("dst",), "src": ("data",), "src0": ("data1",), "src1": ("data2",), "x": ("stationary", "data"),
+    "y": ("moving",),
 }  # fmt: skip
 
 _NEEDS_DST = ("since NKI 0.2.0 every instruction writes into `dst`, its first argument: allocate it with "
@@ -64,10 +72,19 @@ def _missing(function, parameter):
     return f"pass {parameter}=; {_NEEDS_DST}"
 
 
+def _meant(function, keyword):
+    """What someone who wrote a keyword that a function never had wants, or None."""
+    names = [row[0] for row in _kiln.isa_parameters(function)]
+    if keyword == "engine":
+        return f"drop it: nisa.{function} has one engine and no choice"
+    close = [*(word for word in ALSO_CALLED.get(keyword, ()) if word in names), *difflib.get_close_matches(keyword, names, 1)]
+    return f"write {close[0]}=" if close else None
+
+
 def hint(kind, function, parameter, value):
     """The help for a mistake in a call of nki.isa, or None: kind is "keyword", "missing" or "argument"."""
     if kind == "keyword":
-        return _migration.keyword_hint("nki.isa", function, parameter)
+        return _migration.keyword_hint("nki.isa", function, parameter) or _meant(function, parameter)
     return _missing(function, parameter) if kind == "missing" else _argument(function, parameter, value)
 
 
