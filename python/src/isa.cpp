@@ -53,10 +53,12 @@ std::string hint(const char* kind, const Function& f, std::string_view parameter
              param.is_tile() || param.type == AttrType::Number ? "pass a float, or a smaller int"
                                                                : "pass a smaller int",
              kAllowedInts);
-  bad_call(f,
-           fmt::format("`{}` of nisa.{} is {} `{}`", param.name, f.name,
-                       nb::isinstance<nb::str>(value) ? "the string" : "a",
-                       nb::isinstance<nb::str>(value) ? nb::cast<std::string>(value) : kind_of(value)),
+  const std::string found = nb::isinstance<nb::str>(value)
+                                ? fmt::format("the string `{}`", nb::cast<std::string>(value))
+                            : nb::isinstance<Op>(value)
+                                ? fmt::format("the operator nl.{}", nb::cast<std::string>(value.attr("name")))
+                                : fmt::format("a `{}`", kind_of(value));
+  bad_call(f, fmt::format("`{}` of nisa.{} is {}", param.name, f.name, found),
            hint("argument", f, param.name, value, std::move(help)));
 }
 

@@ -70,7 +70,10 @@ Tensor Trace::tensor(Memory memory, isa::Role role, isa::Shape shape, DType dtyp
     refuse("nki.R50", fmt::format("shape ({}) in {}", fmt::join(shape, ", "), kiln::name(memory)),
            is_on_chip(memory) && shape.size() == 1
                ? fmt::format("the first dimension is the partition dimension: (1, {0}) or ({0}, 1)", shape[0])
-               : "reshape it, or leave the code out for empty shapes");
+           : static_cast<int>(shape.size()) > isa::max_rank(is_on_chip(memory))
+               ? "fold neighbouring dimensions, (128, a * b, c), and index them with i * b + j; or keep a "
+                 "list of tiles"
+               : "leave the code out for empty shapes");
   if (name.empty()) name = locator_.assigned_name();
   if (name.empty()) name = is_hbm(memory) ? "hbm" : std::string(kiln::name(memory));
   name = unique_name(name);

@@ -77,6 +77,7 @@ KERNELS = (
     (tile(3, nl.float32), "the first dimension is the partition dimension: (1, 3) or (3, 1)"),
     (tile((-1, 3), nl.float32), "shape (-1, 3) in sbuf"),
     (tile((0, 3), nl.float32), "leave the code out for empty shapes"),
+    (tile((128, 1, 128, 1, 3, 3), nl.float32), "fold neighbouring dimensions"),
     (tile((1,) * 6, nl.float32), "on chip 2 to 5"),
     (tile((129, 3), nl.float32), "split the partition dimension into tiles of 128"),
     (tile("ab", nl.float32), "pass a tuple of ints"),

@@ -16,6 +16,13 @@ from kiln.nki import _old_calls
 CALLS = (
     ("nisa.tensor_copy(t)", "allocate it with nl.ndarray"),
     ("nisa.activation(op=nl.exp, data=t)", "pass dst=; since NKI 0.2.0 every instruction writes into `dst`"),
+    ("nisa.tensor_scalar(t, nl.add, s)", "`data` of nisa.tensor_scalar is the operator nl.add"),
+    ("nisa.tensor_scalar(t, nl.add, s)", "allocate it with nl.ndarray(shape, dtype=…, buffer=nl.sbuf) and pass it first"),
+    ("nisa.activation(nl.exp, t)", "and pass it first"),
+    ("nisa.activation(np.exp, t, s)", "and pass it first"),
+    ("nisa.memset((128, 4), 0.0)", "and pass it first"),
+    ("nisa.nc_transpose(a)", "buffer=nl.psum) and pass it first"),
+    ("nisa.nc_matmul(a, b)", "buffer=nl.psum) and pass it first"),
     ("nisa.tensor_copy(t, s, mask=1)", "t[0:min(n, end - start)]"),
     ("nisa.tensor_copy(t, s, dtype=nl.float32)", "the dtype of `dst` decides"),
     ("nisa.tensor_tensor(t, s, s, op=np.add)", "write nl.add:"),

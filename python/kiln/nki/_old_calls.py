@@ -37,8 +37,13 @@ ALSO_CALLED = {
     "y": ("moving",),
 }  # fmt: skip
 
-_NEEDS_DST = ("since NKI 0.2.0 every instruction writes into `dst`, its first argument: allocate it with "
-              "nl.ndarray(shape, dtype=…, buffer=nl.sbuf) and pass it first")
+def _needs_dst(function):
+    """What a call of 0.1.0 is told, which returned its tile."""
+    from kiln.lint.old_forms import PSUM_INSTRUCTIONS
+
+    buffer = "nl.psum" if function in PSUM_INSTRUCTIONS else "nl.sbuf"
+    return ("since NKI 0.2.0 every instruction writes into `dst`, its first argument: allocate it with "
+            f"nl.ndarray(shape, dtype=…, buffer={buffer}) and pass it first")  # fmt: skip
 
 
 def _tiles(function):
@@ -46,6 +51,8 @@ def _tiles(function):
 
 
 def _argument(function, parameter, value):
+    if _stands_for_a_tile(function, parameter, value):
+        return _needs_dst(function)
     if isinstance(value, _kiln.Op):
         return OPERATORS.get(value.name)
     for kinds, help in MOVED.get((function, parameter), ()):
@@ -56,6 +63,15 @@ def _argument(function, parameter, value):
     if type(value).__name__ == "ufunc":
         return _numpy_function(value.__name__)
     return None
+
+
+def _stands_for_a_tile(function, parameter, value):
+    """Is there, where a tile is due, what in 0.1.0 came after it: an operator, or the shape of a new tile?"""
+    tiles = _tiles(function)
+    if "dst" not in tiles or parameter not in tiles:
+        return False
+    operator = isinstance(value, _kiln.Op) or type(value).__name__ == "ufunc"
+    return operator or (parameter == "dst" and isinstance(value, (tuple, list)))
 
 
 def _numpy_function(name):
@@ -69,7 +85,7 @@ def _missing(function, parameter):
     tiles = _tiles(function)
     if "dst" not in tiles or parameter not in tiles:
         return None
-    return f"pass {parameter}=; {_NEEDS_DST}"
+    return f"pass {parameter}=; {_needs_dst(function)}"
 
 
 def _meant(function, keyword):
