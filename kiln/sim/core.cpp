@@ -182,9 +182,21 @@ std::int64_t Core::bound(const Bound& b, LocId loc) const {
                        : b.value;
 }
 
+// A loop whose bounds already say that it exceeds the limit is not begun.
+void Core::check_trip_count(const Loop& loop) const {
+  const std::int64_t lower = bound(loop.lower, loop.loc), upper = bound(loop.upper, loop.loc);
+  if ((upper - lower) / loop.step <= options_.max_dynamic_iterations) return;
+  Diagnostic d =
+      run_diagnostic("run.R5", fmt::format("a loop from {} to {}{}, where {} iterations are allowed", lower,
+                                           upper, float_bits_text(upper), options_.max_dynamic_iterations));
+  d.loc = program_.locs[loop.loc];
+  throw Error(std::move(d));
+}
+
 void Core::enter(LoopId id) {
   const Loop& loop = program_.loops[id];
   if (loop.kind != Loop::Kind::dynamic_while) loop_value_[id] = bound(loop.lower, loop.loc);
+  if (loop.kind == Loop::Kind::dynamic_for) check_trip_count(loop);
   if (loop.kind != Loop::Kind::static_for) ++count_of(loop).entries;
   if (goes_on(loop, id)) frames_.push_back({&loop.body, 0, id, 0});
 }

@@ -86,6 +86,7 @@ class Core {
   bool goes_on(const isa::Loop& loop, isa::LoopId id);
   LoopCount& count_of(const isa::Loop& loop);
   std::int64_t bound(const isa::Bound& b, isa::LocId loc) const;
+  void check_trip_count(const isa::Loop& loop) const;
   std::uint32_t read_register(isa::RegisterId id, isa::LocId loc) const;
 
   bool borrow(const isa::Run& run);

@@ -121,7 +121,8 @@ void Core::resolve_scalar(Tile& tile, const Access& a, std::int64_t value, const
   const bool inside = free.min >= 0 && free.max < per_partition &&
                       (!is_on_chip(t.memory) || (first >= 0 && first + a.rows() <= t.partitions()));
   if (!inside) {
-    if (!skips_out_of_bounds(run)) out_of_bounds(run, a, fmt::format("offset {} leads outside", value));
+    if (!skips_out_of_bounds(run))
+      out_of_bounds(run, a, fmt::format("offset {}{} leads outside", value, float_bits_text(value)));
     auto offsets = std::make_shared<std::vector<std::int64_t>>(tile.rows, kSkipRow);
     tile.row_offset = offsets->data();
     keep_.push_back(std::move(offsets));

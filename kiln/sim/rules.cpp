@@ -1,5 +1,10 @@
 #include "kiln/sim/rules.h"
 
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+
 #include "kiln/sim/machine.h"
 
 namespace kiln::sim {
@@ -55,6 +60,14 @@ Diagnostic run_diagnostic(std::string_view code, std::string found) {
     return d;
   }
   internal_error(__FILE__, __LINE__, "no rule " + std::string(code));
+}
+
+std::string float_bits_text(std::int64_t value) {
+  constexpr std::int64_t kBitsOfOne = 0x3F800000, kBitsOfInfinity = 0x7F800000;
+  if (value < kBitsOfOne || value >= kBitsOfInfinity) return {};
+  const auto number = std::bit_cast<float>(static_cast<std::int32_t>(value));
+  if (number != std::trunc(number)) return {};
+  return fmt::format(" (the bits of {:.1f} in float32: load it from an int32 tile)", number);
 }
 
 }  // namespace kiln::sim

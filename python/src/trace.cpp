@@ -61,6 +61,20 @@ std::string Trace::unique_name(const std::string& base) {
   return name;
 }
 
+namespace {
+
+std::string shape_help(Memory memory, const isa::Shape& shape) {
+  if (is_on_chip(memory) && shape.size() == 1)
+    return fmt::format("the first dimension is the partition dimension: (1, {}){}", shape[0],
+                       shape[0] == 1 ? std::string() : fmt::format(" or ({}, 1)", shape[0]));
+  if (static_cast<int>(shape.size()) > isa::max_rank(is_on_chip(memory)))
+    return "fold neighbouring dimensions, (128, a * b, c), and index them with i * b + j; or keep a list of "
+           "tiles";
+  return "leave the code out for empty shapes";
+}
+
+}  // namespace
+
 Tensor Trace::tensor(Memory memory, isa::Role role, isa::Shape shape, DType dtype, std::string name,
                      std::optional<isa::Address> address) {
   const isa::LocId loc = here();
@@ -68,12 +82,7 @@ Tensor Trace::tensor(Memory memory, isa::Role role, isa::Shape shape, DType dtyp
   if (shape.size() < least || static_cast<int>(shape.size()) > isa::max_rank(is_on_chip(memory)) ||
       std::ranges::any_of(shape, [](std::int64_t n) { return n < 1; }))
     refuse("nki.R50", fmt::format("shape ({}) in {}", fmt::join(shape, ", "), kiln::name(memory)),
-           is_on_chip(memory) && shape.size() == 1
-               ? fmt::format("the first dimension is the partition dimension: (1, {0}) or ({0}, 1)", shape[0])
-           : static_cast<int>(shape.size()) > isa::max_rank(is_on_chip(memory))
-               ? "fold neighbouring dimensions, (128, a * b, c), and index them with i * b + j; or keep a "
-                 "list of tiles"
-               : "leave the code out for empty shapes");
+           shape_help(memory, shape));
   if (name.empty()) name = locator_.assigned_name();
   if (name.empty()) name = is_hbm(memory) ? "hbm" : std::string(kiln::name(memory));
   name = unique_name(name);
