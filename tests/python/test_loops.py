@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kiln import nki
+from kiln import NkiValidationError, nki
 from kiln.nki import isa as nisa
 from kiln.nki import language as nl
 
@@ -168,3 +168,25 @@ def test_with_schedule_adds_edges():
 def test_bad_schedules_are_refused(edges, match):
     with pytest.raises(nisa.NkiValidationError, match=match):
         scheduled.with_schedule(edges)(np.ones((2, 2), np.float32))
+
+
+def test_a_bound_that_holds_the_bits_of_a_float_is_told_before_the_loop_begins():
+    def kernel(x):
+        tile = nl.load(x)
+        bound = load_register(nl.full((1, 1), 3.0, dtype=nl.float32))
+        nl.fori_loop(0, bound, lambda i: nisa.tensor_scalar(tile, tile, nl.add, 1.0) and None)
+        nl.store(x, tile)
+
+    with pytest.raises(NkiValidationError, match=r"to 1077936128 \(the bits of 3.0 in float32: load it from an int32"):
+        nki.simulate(kernel)(np.zeros((1, 4), np.float32))
+
+
+def test_an_offset_that_holds_the_bits_of_a_float_is_told():
+    def kernel(x, out):
+        tile = nl.ndarray((2, 4), dtype=x.dtype)
+        row = load_register(nl.full((1, 1), 2.0, dtype=nl.float32))
+        nisa.dma_copy(tile, x.ap([[4, 2], [1, 4]], scalar_offset=row, indirect_dim=0))
+        nisa.dma_copy(out, tile)
+
+    with pytest.raises(NkiValidationError, match=r"offset 1073741824 \(the bits of 2.0 in float32"):
+        nki.simulate(kernel)(np.zeros((8, 4), np.float32), np.zeros((2, 4), np.float32))
