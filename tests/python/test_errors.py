@@ -107,6 +107,16 @@ def test_which_operand_is_marked(tmp_path, call, found, marked):
         assert shown[marks.index("^") : marks.rindex("^") + 1] == marked
 
 
+@pytest.mark.parametrize("arguments", [(), (1, 2, 3, 4, 5, 6)])
+def test_arguments_that_do_not_fit_the_kernel_are_the_callers_mistake(arguments):
+    def kernel(x):
+        return x
+
+    with pytest.raises(TypeError, match="argument") as caught:
+        nki.jit(kernel)(*arguments)
+    assert [str(entry.path) for entry in caught.traceback] == [__file__]
+
+
 def test_our_own_mistakes_keep_their_frames(monkeypatch):
     from kiln.nki import _simulate
 

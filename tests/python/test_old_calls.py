@@ -144,3 +144,8 @@ def test_memories_as_names_of_the_language_tell_the_rewrite(memory, buffer):
 def test_importing_nki_does_not_import_the_lint():
     code = "import sys, kiln.nki, kiln.nki.isa.constants\nprint([m for m in sys.modules if m.startswith('kiln.lint')])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_instructions_that_are_new_have_no_older_form():
+    assert _old_calls.hint("missing", "activate2", "imm0", None) is None
+    assert "pass data=" in _old_calls.hint("missing", "reciprocal", "data", None)

@@ -178,6 +178,9 @@ def test_a_name_that_is_given_twice_is_warned_of():
 
     with pytest.warns(kiln.nki.NkiWarning, match="the name `tile` is in use"):
         nki.simulate(kernel)(X.copy(), "tile")
+    for make in (lambda t: nl.zeros(t.shape, t.dtype, name="tile"), lambda t: nl.empty_like(t, name="tile")):
+        with pytest.warns(kiln.nki.NkiWarning, match="the name `tile` is in use"):
+            nki.simulate(lambda x: (make(nl.ndarray(x.shape, x.dtype, name="tile")), nl.store(x, nl.load(x)))[1])(X.copy())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         nki.simulate(kernel)(X.copy(), "other")

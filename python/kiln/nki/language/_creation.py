@@ -40,7 +40,7 @@ tensor = ndarray
 
 def full(shape, fill_value, dtype, buffer=_memory.sbuf, name=""):
     """A tensor filled with one number; tensors in HBM are filled by DMA from a tile in SBUF."""
-    result = _kiln.new_tensor(shape, dtype, buffer, name or "")
+    result = ndarray(shape, dtype, buffer, name)
     value = _value_for(result.dtype, fill_value)
     if _memory.is_on_chip(result.buffer):
         nisa.memset(result, value)
@@ -66,7 +66,7 @@ def zeros_like(x, dtype=None, buffer=None, name=""):
 
 def empty_like(x, dtype=None, buffer=None, name=""):
     """An uninitialised tensor in x's shape, dtype and buffer."""
-    return _kiln.new_tensor(x.shape, dtype or x.dtype, buffer or x.buffer, name or "")
+    return ndarray(x.shape, dtype or x.dtype, buffer or x.buffer, name)
 
 
 def _value_for(dtype, value):
