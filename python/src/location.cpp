@@ -19,7 +19,7 @@ int instruction_of(PyFrameObject* frame) {
 #if PY_VERSION_HEX >= 0x030B0000
   return PyFrame_GetLasti(frame);
 #else
-  return frame->f_lasti;
+  return frame->f_lasti * 2;  // 3.10 counts instructions, and all else bytes
 #endif
 }
 
