@@ -31,7 +31,7 @@ constexpr Rule kRules[] = {
     /* R10 */ {"an indirect dst is not in PSUM", "scatter into SBUF"},
     /* R11 */
     {"the input of the function lies in the range where the hardware's result is valid",
-     "scale or clamp the input; the page of the function gives its range"},
+     "scale or clamp the input into the range"},
     /* R12 */
     {"reduce, and reading out without a command, need a reduction that was started",
      "start with reduce_cmd=reset_reduce", Mark::undocumented},

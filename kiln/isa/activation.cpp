@@ -19,7 +19,7 @@ constexpr Rule kRules[] = {
     /* R10 */ {"an indirect dst is not in PSUM", "scatter into SBUF"},
     /* R11 */
     {"the input of the function lies in the range where the hardware's result is valid",
-     "scale or clamp the input; the page of the function gives its range"},
+     "scale or clamp the input into the range"},
     /* R12 */
     {"copy takes no bias on gen2, where it was seen to be left out", "add the bias with tensor_scalar",
      Mark::external},

@@ -54,6 +54,22 @@ Cost cost_activation(const CostQuery& q, const ActivationParams& p) {
   return {.cycles = q.stream(static_cast<double>(q.free_size(p.data))) + read_out};
 }
 
+namespace {
+
+std::string bound(double value) {
+  int exponent = 0;
+  return std::frexp(value, &exponent) == 0.5 ? fmt::format("2^{}", exponent - 1)
+                                             : fmt::format("{:.6g}", value);
+}
+
+/// Where the hardware's result is valid, for the user.
+std::string range_text(const ActInfo& fn) {
+  return fmt::format("valid {}from {} to {}", fn.range == ActRange::magnitude ? "for magnitudes " : "",
+                     bound(fn.lo), bound(fn.hi));
+}
+
+}  // namespace
+
 void apply_activation(const Run& r, int number, ActFn fn, float param, const RowChunk& c, float* x) {
   const ActInfo& row = info(fn);
   if (row.range != ActRange::all && r.warnings) {
@@ -66,7 +82,7 @@ void apply_activation(const Run& r, int number, ActFn fn, float param, const Row
     }
     for (std::size_t i = 0; outside && i < c.n; ++i) {
       if (in_range(fn, x[i])) continue;
-      r.warn(number, fmt::format("{}({}) in row {}", name(fn), x[i], c.row));
+      r.warn(number, fmt::format("{}({}) in row {}; {}", name(fn), x[i], c.row, range_text(row)));
       break;
     }
   }

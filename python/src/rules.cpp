@@ -26,6 +26,7 @@ constexpr NkiRule kRules[] = {
     {"nki.R12", "an access pattern stays inside its tensor"},
     {"nki.R38", "with_schedule names instructions of the kernel, and a consumer follows its producer"},
     {"nki.R50", "a tensor has 1 to 8 dimensions, on chip 2 to 5, each of size 1 or more"},
+    {"nki.R62", "an address is the first partition and the byte offset of a tensor in SBUF or PSUM"},
 };
 
 }  // namespace

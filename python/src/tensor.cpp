@@ -37,6 +37,18 @@ bool is_contiguous(const View& v) {
   return true;
 }
 
+std::optional<isa::Address> to_address(nb::handle value, Memory memory) {
+  if (value.is_none()) return std::nullopt;
+  const isa::Shape pair = to_shape(value, "an address");
+  if (pair.size() != 2)
+    refuse("nki.R62", fmt::format("address={}", nb::repr(value).c_str()),
+           "write address=(partition, byte offset)");
+  if (is_hbm(memory))
+    refuse("nki.R62", fmt::format("an address of a tensor in {}", kiln::name(memory)),
+           "leave address out: tensors in HBM have no place of their own");
+  return isa::Address{pair[0], pair[1]};
+}
+
 void bind_attributes(nb::class_<Tensor>& cls) {
   cls.def_prop_ro(
          "shape", [](const Tensor& t) { return shape_of(t); },
@@ -158,14 +170,9 @@ void bind_tensor(nb::module_& m) {
       [](nb::handle shape, nb::handle dtype, nb::handle buffer, std::string name, nb::handle address,
          const std::string& role) {
         Trace& trace = current_trace("nl.ndarray");
-        std::optional<isa::Address> place;
-        if (!address.is_none()) {
-          const isa::Shape two = to_shape(address, "an address");
-          if (two.size() != 2) bad_index("an address that is no pair", "address=(partition, byte offset)");
-          place = isa::Address{two[0], two[1]};
-        }
         const isa::Role r = role == "inout" ? isa::Role::inout : isa::Role::internal;
         Memory memory = to_memory(buffer);
+        const std::optional<isa::Address> place = to_address(address, memory);
         if (r == isa::Role::inout && memory == Memory::private_hbm)
           memory = Memory::hbm;  // one word in Python
         return trace.tensor(memory, r, to_shape(shape, "a shape"), to_dtype(dtype), std::move(name), place);

@@ -70,6 +70,8 @@ std::string shape_help(Memory memory, const isa::Shape& shape) {
   if (static_cast<int>(shape.size()) > isa::max_rank(is_on_chip(memory)))
     return "fold neighbouring dimensions, (128, a * b, c), and index them with i * b + j; or keep a list of "
            "tiles";
+  if (shape.empty())
+    return is_on_chip(memory) ? "write (1, 1) for one element" : "write (1,) for one element";
   return "leave the code out for empty shapes";
 }
 
@@ -81,7 +83,9 @@ Tensor Trace::tensor(Memory memory, isa::Role role, isa::Shape shape, DType dtyp
   const std::size_t least = is_on_chip(memory) ? 2 : 1;
   if (shape.size() < least || static_cast<int>(shape.size()) > isa::max_rank(is_on_chip(memory)) ||
       std::ranges::any_of(shape, [](std::int64_t n) { return n < 1; }))
-    refuse("nki.R50", fmt::format("shape ({}) in {}", fmt::join(shape, ", "), kiln::name(memory)),
+    refuse("nki.R50",
+           fmt::format("shape ({}{}) in {}", fmt::join(shape, ", "), shape.size() == 1 ? "," : "",
+                       kiln::name(memory)),
            shape_help(memory, shape));
   if (name.empty()) name = locator_.assigned_name();
   if (name.empty()) name = is_hbm(memory) ? "hbm" : std::string(kiln::name(memory));

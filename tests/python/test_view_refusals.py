@@ -100,6 +100,21 @@ def test_a_tensor_has_elements(shape, buffer):
     assert caught.value.diagnostics[0].loc.file == __file__
 
 
+@pytest.mark.parametrize("shape, buffer, help", [
+    ((), nl.sbuf, "(1, 1)"), ((), nl.shared_hbm, "(1,)"), ((7,), nl.psum, "(1, 7) or (7, 1)"),
+    ((1,) * 6, nl.sbuf, "fold neighbouring dimensions"), ((0, 4), nl.sbuf, "empty shapes")])
+def test_shapes_that_do_not_fit_are_told_what_to_write(shape, buffer, help):
+    with pytest.raises(kiln.NkiValidationError) as caught:
+        nki.simulate(lambda x: nl.ndarray(shape, dtype=nl.float32, buffer=buffer))(X)
+    first = caught.value.diagnostics[0]
+    assert (first.code, str(shape) in first.found, help in first.help) == ("nki.R50", True, True), str(caught.value)
+
+
+@pytest.mark.parametrize("buffer, address", [(nl.sbuf, 3), (nl.sbuf, (0, 0, 0)), (nl.shared_hbm, (0, 0)), (nl.hbm, (0, 0))])
+def test_addresses_are_pairs_on_chip(buffer, address):
+    assert refused(lambda x: nl.ndarray((4, 4), nl.float32, buffer=buffer, address=address), X) == "nki.R62"
+
+
 @pytest.mark.parametrize("name, code", [("shape", "nki.R9"), ("dtype", "nki.R7"), ("buffer", "nki.R8")])
 def test_none_is_no_argument_of_a_tensor(name, code):
     arguments = {"shape": (4, 4), "dtype": nl.float32, "buffer": nl.sbuf, name: None}

@@ -3,6 +3,7 @@
 import ast
 import operator
 import re
+import warnings
 
 import ml_dtypes
 import numpy as np
@@ -140,11 +141,25 @@ def test_tensors_are_true_and_compare_with_none_and_words(rng):
     x = rng.standard_normal((2, 3)).astype(np.float32)
 
     def function(t):
-        assert t and t is not None and t != None and not t == "x"  # noqa: E711
+        assert t is not None and t != None and not t == "x"  # noqa: E711
         assert t in (None, t) and len({t, t}) == 1
         return t
 
-    same(run(function, x), x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same(run(function, x), x)
+
+
+def test_a_tensor_as_a_condition_is_told():
+    x = np.ones((2, 3), np.float32)
+
+    def kernel(x):
+        t = nl.load(x)
+        assert bool(t) is True
+        return nl.zeros(t.shape, t.dtype, buffer=nl.shared_hbm)
+
+    with pytest.warns(nki.NkiWarning, match="`t`, a tensor, as a condition"):
+        nki.simulate(kernel)(x)
 
 
 def test_assignments_copy_and_warn(target, rng):
