@@ -30,7 +30,7 @@ ARGUMENTS = (
     (3, AttributeError, "the argument `x` of the kernel is a int"),
     (np.zeros((4, 4)), kiln.NkiConfigError, "array.astype(np.float32); NKI has no 64-bit types"),
     (np.zeros((4, 4), np.int64), kiln.NkiConfigError, "array.astype(np.int32)"),
-    (np.array([[object()]]), kiln.NkiConfigError, "an array of object"),
+    (np.array([[object()]]), kiln.NkiConfigError, "`x` is an array of object"),
     (np.array(3, np.float32), kiln.NkiConfigError, "pass a Python number, or reshape it to (1,)"),
     (np.zeros((0, 4), np.float32), kiln.NkiConfigError, "leave the kernel out for empty inputs"),
     (np.zeros(4, np.float32), kiln.NkiValidationError, "pass src.reshape((4, 1)) or .reshape((1, 4))"),

@@ -32,13 +32,13 @@ def numpy_dtype(dtype):
         return np.dtype(getattr(ml_dtypes, name))
 
 
-def nki_dtype(dtype):
-    """The NKI dtype of a NumPy dtype; refuses 64-bit types and the like."""
+def nki_dtype(dtype, owner="it"):
+    """The NKI dtype of a NumPy dtype; refuses 64-bit types and the like, those of `owner`."""
     dtype = np.dtype(dtype)
     name = dtype.names[0] if dtype in _NUMPY_PACKED.values() else {"bool": "bool_"}.get(dtype.name, dtype.name)
     if name not in _dtypes.ALL:
         hint = {"float64": "float32", "int64": "int32", "uint64": "uint32"}.get(name, "float32")
-        refuse("nki.R15", "kernel arguments have a dtype of NKI", f"an array of {name}",
+        refuse("nki.R15", "kernel arguments have a dtype of NKI", f"{owner} is an array of {name}",
                f"convert it, e.g. array.astype(np.{hint}); NKI has no 64-bit types", category="config")
     return _dtypes.ALL[name]
 
@@ -81,18 +81,19 @@ def to_torch(array):
 class Argument:
     """An array argument: the caller's object, a C-ordered array of its values, and how to give changes back."""
 
-    def __init__(self, value):
+    def __init__(self, value, name=""):
+        owner = f"`{name}`" if name else "it"
         self.value = value
         self.original = _from_torch(value) if is_torch(value) else (
             np.asarray(value) if isinstance(value, np.ndarray) else np.from_dlpack(value))
         array = self.original
         if array.ndim == 0:
-            refuse("nki.R15", "array arguments have at least one dimension", "an array of shape ()",
+            refuse("nki.R15", "array arguments have at least one dimension", f"{owner} is an array of shape ()",
                    "pass a Python number, or reshape it to (1,)", category="config")
         if array.size == 0:
-            refuse("nki.R15", "array arguments have elements", f"an array of shape {array.shape}",
+            refuse("nki.R15", "array arguments have elements", f"{owner} is an array of shape {array.shape}",
                    "leave the kernel out for empty inputs", category="config")
-        self.dtype = nki_dtype(array.dtype)
+        self.dtype = nki_dtype(array.dtype, owner)
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
         self.array = np.ascontiguousarray(array)

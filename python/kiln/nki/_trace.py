@@ -89,7 +89,7 @@ class TracedKernel:
         for known, (argument, tensor) in self.arguments.items():
             if argument.value is value:
                 return tensor
-        argument = _arrays.Argument(value)
+        argument = _arrays.Argument(value, name)
         tensor = _kiln.new_tensor(argument.array.shape, argument.dtype, self._buffer, name, None, "inout")
         self.arguments[tensor.name] = (argument, tensor)
         return tensor
