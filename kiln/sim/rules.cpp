@@ -63,8 +63,8 @@ Diagnostic run_diagnostic(std::string_view code, std::string found) {
 }
 
 std::string float_bits_text(std::int64_t value) {
-  constexpr std::int64_t kBitsOfOne = 0x3F800000, kBitsOfInfinity = 0x7F800000;
-  if (value < kBitsOfOne || value >= kBitsOfInfinity) return {};
+  constexpr std::int64_t kBitsOfOne = 0x3F800000, kBitsOfMillions = 0x4B800000;  // 2^24
+  if (value < kBitsOfOne || value > kBitsOfMillions) return {};
   const auto number = std::bit_cast<float>(static_cast<std::int32_t>(value));
   if (number != std::trunc(number)) return {};
   return fmt::format(" (the bits of {:.1f} in float32: load it from an int32 tile)", number);

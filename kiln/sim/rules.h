@@ -12,7 +12,7 @@ namespace kiln::sim {
 Diagnostic run_diagnostic(std::string_view code, std::string found);
 
 // What to add to a number of a register that is out of all bounds: one that was loaded from a float32 tile
-// holds the bits of the float. Empty when the bits are no whole number of at least 1.
+// holds the bits of the float. Empty when the bits are no whole number from 1 to 2^24.
 std::string float_bits_text(std::int64_t value);
 
 }  // namespace kiln::sim

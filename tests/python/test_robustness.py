@@ -105,7 +105,7 @@ LONG = """
         nisa.dma_copy(t, x)
         def body(i):
             nisa.tensor_scalar(t, t, nl.multiply, 1.0)
-        nl.fori_loop(0, 2000000000, body)
+        nl.fori_loop(0, 90000000, body)
         nisa.dma_copy(x, t)
 
     print("ready", flush=True)
