@@ -1,5 +1,7 @@
 """Device loops and registers from Python: traced once, run as often as the registers say."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -190,3 +192,32 @@ def test_an_offset_that_holds_the_bits_of_a_float_is_told():
 
     with pytest.raises(NkiValidationError, match=r"offset 1073741824 \(the bits of 2.0 in float32"):
         nki.simulate(kernel)(np.zeros((8, 4), np.float32), np.zeros((2, 4), np.float32))
+
+
+def looping(x, times, loops):
+    """Both cores loop as often as `times` says for each."""
+    core = nl.program_id(0)
+    total = nl.zeros((1, 1), nl.int32)
+
+    def add(i):
+        nisa.tensor_scalar(total, total, nl.add, 1)
+
+    for _ in range(loops[core]):
+        nl.fori_loop(0, times[core], add)
+    if core == 1:
+        nisa.register_alloc(7)  # registers need not be the same
+    out = nl.ndarray((2, 1, 1), dtype=nl.int32, buffer=nl.shared_hbm)
+    nl.store(out[core], total)
+    return out
+
+
+@pytest.mark.parametrize("times, loops, told", [
+    ((3, 3), (1, 1), None), ((3, 4), (1, 1), "`for r = 0 .. 3` on core 0 is `for r = 0 .. 4` on core 1"),
+    ((3, 3), (1, 0), "core 0 has 1 loops, core 1 has 0"), ((2, 2), (1, 3), "core 0 has 1 loops, core 1 has 3")])
+def test_loops_of_a_pair_that_differ_are_told(times, loops, told):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        total = nki.simulate(nki.jit(looping)[2])(np.ones((1, 1), np.float32), times, loops)
+    assert total.ravel().tolist() == [t * n for t, n in zip(times, loops)]
+    texts = [str(warning.message) for warning in caught if "nki.R63" in str(warning.message)]
+    assert len(texts) == (told is not None) and all(told in text for text in texts), texts

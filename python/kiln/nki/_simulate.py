@@ -6,7 +6,7 @@ import numpy as np
 
 from kiln import _device_print, _inside, _kiln
 from kiln._errors import refuse
-from kiln.nki import _arrays, _env, _lines
+from kiln.nki import _arrays, _divergence, _env, _lines
 from kiln.nki._trace import NkiTensor, TracedKernel, leaves
 from kiln.nki._warnings import warn_at
 
@@ -46,6 +46,7 @@ def run(function, lnc, args, kwargs, schedule=()):
     programs = [core.program() for core in cores]
     _require_effect(cores, programs)
     check_all(programs)
+    _divergence.warn_of(function, programs)
     arrays = _buffers(cores, programs)
     warn(_run_on(programs, arrays).warnings)
     written = {t["name"] for p in programs for t in p.tensors if t["role"] == "inout"}
