@@ -221,3 +221,26 @@ def test_loops_of_a_pair_that_differ_are_told(times, loops, told):
     assert total.ravel().tolist() == [t * n for t, n in zip(times, loops)]
     texts = [str(warning.message) for warning in caught if "nki.R63" in str(warning.message)]
     assert len(texts) == (told is not None) and all(told in text for text in texts), texts
+
+
+def breaks(x):
+    for _ in nl.dynamic_range(4):
+        for i in range(3):
+            if i == 1:
+                break
+        break
+    return x
+
+
+def returns(x):
+    for _ in nl.dynamic_range(4):
+        return nl.zeros(x.shape, x.dtype, buffer=nl.shared_hbm)
+
+
+@pytest.mark.parametrize("kernel, line", [(breaks, 5), (returns, 2)])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_what_leaves_a_device_loop_is_named(kernel, line):
+    with pytest.raises(NkiValidationError, match="break or return inside a device loop") as caught:
+        nki.simulate(kernel)(np.ones((2, 2), np.float32))
+    loc = caught.value.diagnostics[0].loc
+    assert (loc.file, loc.line) == (__file__, kernel.__code__.co_firstlineno + line)

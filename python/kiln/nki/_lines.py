@@ -1,4 +1,4 @@
-"""Lines of a kernel that has run: its `def`, and the `return` that gave a tensor back."""
+"""Lines of a kernel that has run: its `def`, the `return` that gave a tensor back, and what left a device loop."""
 
 import ast
 import inspect
@@ -25,6 +25,27 @@ def of_return(function, name):
     if not returns:
         return of_kernel(function)
     return code.co_filename, (naming or sorted(returns, key=lambda r: r.lineno)[-1:])[0].lineno
+
+
+def of_exit(function):
+    """(file, line) of the first `break` or `return` inside a loop over a dynamic_range, else of the `def`."""
+    code = _code(function)
+    tree = code and _definition(code)
+    for loop in ast.walk(tree) if tree else ():
+        if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and "dynamic_range" in ast.dump(loop.iter.func):
+            leaving = min((node.lineno for node in _leaving(loop)), default=None)
+            if leaving:
+                return code.co_filename, leaving
+    return of_kernel(function)
+
+
+def _leaving(loop, inner=False):
+    """The statements that leave a loop: each `return`, and each `break` that belongs to no loop inside it."""
+    for node in ast.iter_child_nodes(loop):
+        if isinstance(node, ast.Return) or (isinstance(node, ast.Break) and not inner):
+            yield node
+        if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            yield from _leaving(node, inner or isinstance(node, (ast.For, ast.While)))
 
 
 def _definition(code):

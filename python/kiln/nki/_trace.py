@@ -67,7 +67,7 @@ class TracedKernel:
             if self.trace.open_loops:
                 refuse("nki.R23", "a device loop's body runs to its end", "break or return inside a device loop",
                        "bound the loop with a register, or make its condition register 0",
-                       at=_lines.of_kernel(function))
+                       at=_lines.of_exit(function))
             for consumer, producers in schedule:
                 self.trace.schedule(consumer, producers)
         finally:
