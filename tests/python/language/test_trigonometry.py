@@ -32,6 +32,15 @@ def test_tan(target, rng):
     close(run(nl.tan, x), np.tan(x.astype(np.float64)), rtol=3e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["floor", "ceil", "trunc"])
+def test_rounding_keeps_the_sign_of_zeros(target, float_dtype, name):
+    x = np.array([[0.0, -0.0, -0.5, 0.5, -1e-6, -0.75, np.inf, -np.inf, np.nan, -2.5]]).astype(float_dtype)
+    want = getattr(np, name)(x.astype(np.float32))
+    for got in (run(getattr(nl, name), x), run(lambda t: getattr(nl, name)(t, dtype=nl.float32), x)):
+        np.testing.assert_array_equal(got.astype(np.float32), want)
+        np.testing.assert_array_equal(np.signbit(got.astype(np.float32))[:, :8], np.signbit(want)[:, :8])
+
+
 @pytest.mark.filterwarnings("error")  # large values are none of the integers that run.R13 is about
 @pytest.mark.parametrize("name", ["floor", "ceil", "trunc"])
 def test_rounding(target, rng, float_dtype, name):

@@ -17,20 +17,34 @@ def floor_into(dst, x, up=False):
 
 
 def _rounding(name, rounded):
-    """A function that rounds where x has a fraction, and copies large x, infinities and NaN."""
+    """A function that rounds where x has a fraction, copies large x, infinities and NaN, and keeps the sign of zeros."""
     def function(x, dtype=None):
         _tiles.require_tile(name, x)
         dst = _tiles.like(x, dtype)
-        nisa.tensor_copy(dst, x)
-        if _tiles.is_float(x.dtype):
-            result, has_fraction = _tiles.scratch(x.shape, dst.dtype), _tiles.scratch(x.shape, "uint8")
-            rounded(result, x)
-            nisa.tensor_scalar(has_fraction, x, token("abs"), op1=token("less"), operand1=_INTEGRAL)
-            nisa.tensor_copy_predicated(dst, result, has_fraction)
+        if not _tiles.is_float(x.dtype):
+            nisa.tensor_copy(dst, x)
+            return dst
+        whole = dst if dst.dtype == x.dtype else _tiles.scratch(x.shape, x.dtype)
+        nisa.tensor_copy(whole, x)
+        result, has_fraction = _tiles.scratch(x.shape, x.dtype), _tiles.scratch(x.shape, "uint8")
+        rounded(result, x)
+        nisa.tensor_scalar(has_fraction, x, token("abs"), op1=token("less"), operand1=_INTEGRAL)
+        nisa.tensor_copy_predicated(whole, result, has_fraction)
+        _take_sign(whole, x)
+        if whole is not dst:
+            nisa.tensor_copy(dst, whole)
         return dst
 
     function.__doc__ = f"{name}(x), elementwise."
     return function
+
+
+def _take_sign(dst, x):
+    """Sets the sign bit of dst where that of x is set: no result has the other sign, but zeros may have lost theirs."""
+    bits = f"int{8 * x.dtype.itemsize}"
+    sign = _tiles.scratch(x.shape, bits)
+    nisa.tensor_scalar(sign, x.view(bits), token("bitwise_and"), -(2 ** (8 * x.dtype.itemsize - 1)))
+    nisa.tensor_tensor(dst.view(bits), dst.view(bits), sign, token("bitwise_or"))
 
 
 def _trunc_into(dst, x):
