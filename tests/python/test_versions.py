@@ -322,3 +322,18 @@ def test_the_newest_version_is_as_if_no_other_had_been_chosen(version):
         version(chosen)
     assert all(vars(nisa)[name] is function for name, function in before.items())
     assert "__getattribute__" not in vars(nki.NkiTensor)
+
+
+def copied_psum(x):
+    p = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.psum)
+    nisa.tensor_copy(p, nl.full(x.shape, 4.0, nl.float32))
+    return stored(nl.copy(p))
+
+
+def test_nl_copy_takes_psum_since_0_6_0(version):
+    x = np.ones((2, 2), np.float32)
+    np.testing.assert_array_equal(nki.simulate(copied_psum)(x), 4 * x)
+    version("0.5.0")
+    with pytest.raises(kiln.NkiValidationError, match="nisa.tensor_copy takes it") as caught:
+        nki.simulate(copied_psum)(x)
+    assert caught.value.code == "nki.R49"

@@ -83,7 +83,7 @@ def copy(x, dtype=None):
     dst = _tiles.like(x, dtype)
     if not _version.at_least("0.6.0"):
         if _memory.is_psum(x.buffer):
-            _rules.refuse(*_rules.LAYOUT, "nl.copy of a tile in PSUM", "before NKI 0.6.0 use nisa.tensor_copy")
+            _older.missing("nl.copy of a tile in PSUM (nisa.tensor_copy takes it)", "0.6.0")
         nisa.activation(dst, token("copy"), x)
         return dst
     nisa.tensor_copy(dst, x, engine=nisa.engine.vector)
