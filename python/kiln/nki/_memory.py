@@ -3,6 +3,7 @@
 import enum
 
 from kiln import _kiln
+from kiln._errors import RULES, refuse
 
 
 class MemoryRegion(enum.Enum):
@@ -24,21 +25,28 @@ hbm = private_hbm
 _kiln.set_memories({"hbm": hbm, **{m.name: m for m in MemoryRegion}})
 
 
+def _region(buffer):
+    """The buffer; a tensor is told to name its own."""
+    if isinstance(buffer, _kiln.NkiTensor):
+        refuse("nki.R8", RULES["nki.R8"], f"the tensor `{buffer.name}` as a buffer", "pass tensor.buffer")
+    return buffer
+
+
 def is_sbuf(buffer):
     """Whether a buffer is nl.sbuf."""
-    return buffer == sbuf
+    return _region(buffer) == sbuf
 
 
 def is_psum(buffer):
     """Whether a buffer is nl.psum."""
-    return buffer == psum
+    return _region(buffer) == psum
 
 
 def is_hbm(buffer):
     """Whether a buffer lies in HBM, private or shared."""
-    return buffer in (private_hbm, shared_hbm)
+    return _region(buffer) in (private_hbm, shared_hbm)
 
 
 def is_on_chip(buffer):
     """Whether a buffer is SBUF or PSUM."""
-    return buffer in (sbuf, psum)
+    return _region(buffer) in (sbuf, psum)

@@ -195,3 +195,13 @@ def test_assignments_that_do_not_fit():
     refused("nki.R32", lambda t: assign(t, slice(0, 2), t), x)
     refused("nki.R27", lambda t: assign(t, slice(0, 2), "1"), x)
     refused("nki.R31", lambda t: assign(nl.ndarray((2, 2), nl.float32, buffer=nl.hbm), ..., 1.0), x, help="nl.full")
+
+
+@pytest.mark.parametrize("code, call, help", [
+    ("nki.R8", lambda t: nl.is_hbm(t), "tensor.buffer"), ("nki.R8", lambda t: nl.is_psum(t), "tensor.buffer"),
+    ("nki.R33", lambda t: nl.zeros_like(3), "pass a tensor"), ("nki.R33", lambda t: nl.empty_like(None), "pass a tensor"),
+    ("nki.R33", lambda t: nl.broadcast_to(t, 7), "a tuple of 2 ints"),
+    ("nki.R33", lambda t: nl.gather_flattened(t, t), "nl.uint32"),
+    ("nki.R33", lambda t: nl.rms_norm(t, t, axis=1, n=0), "x.shape[1]")])
+def test_arguments_of_another_kind_are_told(code, call, help):
+    refused(code, call, np.ones((2, 3), np.float32), help=help)

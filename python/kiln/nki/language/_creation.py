@@ -61,12 +61,19 @@ def ones(shape, dtype, buffer=_memory.sbuf, name=""):
 
 def zeros_like(x, dtype=None, buffer=None, name=""):
     """Zeros in x's shape and dtype, in SBUF unless another buffer is named."""
+    _require_tensor("zeros_like", x)
     return full(x.shape, 0, dtype or x.dtype, buffer or _memory.sbuf, name)
 
 
 def empty_like(x, dtype=None, buffer=None, name=""):
     """An uninitialised tensor in x's shape, dtype and buffer."""
+    _require_tensor("empty_like", x)
     return ndarray(x.shape, dtype or x.dtype, buffer or x.buffer, name)
+
+
+def _require_tensor(function, x):
+    if not isinstance(x, _tiles.Tile):
+        _rules.refuse(*_rules.NUMBER, f"nl.{function} of a {type(x).__name__}", "pass a tensor, or nl.zeros(shape, dtype)")
 
 
 def _value_for(dtype, value):

@@ -147,6 +147,8 @@ def expand_dims(x, axis):
 def broadcast_to(x, shape, dtype=None):
     """x with its dimensions of size 1 expanded, as a new SBUF tile; x itself when nothing changes."""
     _tiles.require_tile("broadcast_to", x)
+    if not isinstance(shape, (tuple, list)):
+        _rules.refuse(*_rules.NUMBER, f"the shape {shape!r} of nl.broadcast_to", f"pass a tuple of {len(x.shape)} ints")
     shape = tuple(shape)
     if len(shape) != len(x.shape) or not _expands(x.shape, shape):
         _rules.refuse(*_rules.LAYOUT, f"nl.broadcast_to of {x.shape} to {shape}",
@@ -263,6 +265,9 @@ def gather_flattened(data, indices, axis=0, dtype=None):
     if axis != 0:
         _rules.refuse(*_rules.LAYOUT, f"nl.gather_flattened along axis {axis}",
                       "leave axis out; the free dimensions are flattened")
+    if _tiles.is_float(indices.dtype):
+        _rules.refuse(*_rules.NUMBER, f"indices of nl.gather_flattened are {indices.dtype}",
+                      "pass a tile of nl.uint32, e.g. nl.copy(indices, dtype=nl.uint32)")
     if indices.dtype != "uint32":
         unsigned = _tiles.scratch(indices.shape, "uint32")
         nisa.tensor_copy(unsigned, indices)
