@@ -75,7 +75,7 @@ OLD_FORMS = (
     OldForm(f"{ISA}.nc_stream_shuffle(mask=)", "was renamed", "write `shuffle_mask=`", "0.2.0"),
     OldForm(f"{ISA}.*(mask=)", "was removed", "bound the slices instead: `t[0:min(n, end - start)]`", "0.2.0"),
     OldForm(f"{LANGUAGE}.*(mask=)", "was removed", "bound the slices instead: `t[0:min(n, end - start)]`", "0.2.0"),
-    OldForm(f"{ISA}.*(dtype=)", "has no effect", "drop it: the dtype of `dst` decides", "0.2.0", removed=False),
+    OldForm(f"{ISA}.*(dtype=)", "was removed", "drop it: the dtype of `dst` decides", "0.2.0"),
     OldForm(f"{LANGUAGE}.*(lazy_initialization=)", "was removed", "drop it: the first nc_matmul into a PSUM tile overwrites "
             "it", "0.2.0"),
     OldForm(f"{LANGUAGE}.shared_constant(dtype=)", "was removed", "give an array of that dtype", "0.2.0"),
