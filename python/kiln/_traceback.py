@@ -77,6 +77,12 @@ def of_location(loc):
     return out
 
 
+def of_caller(error):
+    """The traceback for an exception that leaves a function of ours that runs no code of the user: the caller's frames,
+    which Python adds."""
+    return error.__traceback__ if os.environ.get("KILN_FULL_TRACEBACK") else without_our_frames(error.__traceback__)
+
+
 def to_show(error):
     """The traceback that the user sees for an exception that leaves a kernel call."""
     from kiln._errors import NkiValidationError

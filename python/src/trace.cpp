@@ -247,6 +247,8 @@ void bind_register(nb::module_& m) {
       .def_prop_ro("trace", [](const Register& r) { return r.trace; })
       .def_prop_ro("is_loop_variable",
                    [](const Register& r) { return r.trace->kernel.program().registers[r.id].frozen; })
+      .def("may_be_written",
+           [](const Register& r) { r.trace->kernel.program().registers[r.id].frozen = false; })
       .def_prop_ro("name", [](const Register& r) { return r.trace->kernel.program().registers[r.id].name; })
       .def("__repr__", [](const Register& r) {
         return fmt::format("<VirtualRegister {}>", r.trace->kernel.program().registers[r.id].name);

@@ -146,3 +146,10 @@ def test_errors_survive_pickling():
     error, _ = frames_of(too_wide)
     assert str(error).strip() in str(pickle.loads(pickle.dumps(error)))
     assert _traceback.without_our_frames(None) is None
+
+
+def test_a_wrong_grid_shows_the_callers_line_only():
+    with pytest.raises(kiln.NkiConfigError, match="nki.R18") as caught:
+        nki.jit(raises)[3]
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert [f.line for f in frames] == ["nki.jit(raises)[3]"]

@@ -244,3 +244,41 @@ def test_what_leaves_a_device_loop_is_named(kernel, line):
         nki.simulate(kernel)(np.ones((2, 2), np.float32))
     loc = caught.value.diagnostics[0].loc
     assert (loc.file, loc.line) == (__file__, kernel.__code__.co_firstlineno + line)
+
+
+def test_writing_the_index_of_fori_loop_changes_nothing_but_the_index():
+    def kernel(table, sums):
+        out = nl.ndarray((3, 2), dtype=table.dtype, buffer=nl.shared_hbm)
+
+        def body(i):
+            row = nl.ndarray((1, 2), dtype=table.dtype)
+            nisa.dma_copy(row, table.select(0, i).reshape((1, 2)))
+            nisa.dma_copy(out.select(0, i).reshape((1, 2)), row)
+            nisa.register_move(i, 0)
+            first = nl.ndarray((1, 2), dtype=table.dtype)
+            nisa.dma_copy(first, table.select(0, i).reshape((1, 2)))
+            total = nl.load(sums)
+            nisa.tensor_tensor(total, total, first, nl.add)
+            nisa.dma_copy(sums, total)
+
+        nl.fori_loop(0, 3, body)
+        return out
+
+    table, sums = np.arange(1, 7, dtype=np.float32).reshape(3, 2), np.zeros((1, 2), np.float32)
+    np.testing.assert_array_equal(nki.simulate(kernel)(table, sums), table)
+    np.testing.assert_array_equal(sums, 3 * table[0:1])
+
+
+@pytest.mark.parametrize("grid, wanted", [(None, [0, 1]), (1, [1, 1]), (2, [1, 2])])
+def test_a_launch_grid_has_one_axis(grid, wanted):
+    seen = []
+
+    @nki.jit
+    def kernel(x):
+        seen.append([nl.program_ndim(), nl.num_programs()])
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        nisa.dma_copy(out, x)
+        return out
+
+    (kernel if grid is None else kernel[grid])(np.ones((2, 2), np.float32))
+    assert seen == [wanted] * (grid or 1)

@@ -68,6 +68,7 @@ CALLS = (
     ("nl.load(x, mask=1)", "nl.load() got an unexpected keyword argument 'mask': it was removed in NKI 0.2.0: bound"),
     ("nl.store(x, t, mask=1)", "bound the slices instead"),
     ("nl.affine_range(3, precise_schedule=True)", "it was removed in NKI 0.2.0: drop it"),
+    ("nl.sequential_range(3, directives=True)", "it was removed in NKI 0.2.0: drop it"),
     ("nki.collectives.collective_permute_implicit([[x]], [[x]], [[0]], num_channels=1)", "write `channel_ids=`"),
     ("nl.ndarray((2, 2), nl.float32, buffer='sbuf')", "write buffer=nl.sbuf"),
     ("nki.jit(platform_target='trn2')", "NEURON_PLATFORM_TARGET_OVERRIDE"),

@@ -80,7 +80,7 @@ KEPT = (
     ("0.4.0", "nl.logical_and, nisa.local_gather, nisa.nc_stream_shuffle with 255, 3-D nisa.nc_matmul",
      "values of the hardware; older simulators of the vendor were wrong"),
     ("0.4.0", "nisa.tensor_scalar_reduce(reduce_op=nl.subtract)", "refused"),
-    ("0.4.0", "writing the variable of a device loop", "refused"),
+    ("0.4.0", "writing the variable of nl.dynamic_range", "refused"),
     ("0.5.0", "nisa.nc_matmul(accumulate=True) on what nothing wrote", "reported"),
     ("0.5.0", "nisa.dma_transpose with scalar_offset and oob_mode.skip", "legal"),
     ("0.6.0", "float32 to integers", "rounds to the nearest, ties to even, and saturates"),

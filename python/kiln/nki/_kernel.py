@@ -6,7 +6,7 @@ import warnings
 
 from kiln import _kiln, _traceback
 from kiln._errors import refuse
-from kiln.nki import _simulate
+from kiln.nki import _simulate, _trace
 from kiln.nki._warnings import NkiWarning
 
 @dataclasses.dataclass(eq=False)
@@ -21,13 +21,15 @@ class Kernel:
     def __post_init__(self):
         functools.update_wrapper(self, self.func, updated=())
 
-    def __getitem__(self, lnc):
+    def _with_grid(self, lnc):
         if isinstance(lnc, bool) or not isinstance(lnc, int):
             refuse("nki.R18", "kernel[n] takes one int", f"kernel[{lnc!r}]", "write kernel[2](...)", category="config")
         if lnc not in (1, 2):
             refuse("nki.R18", "a logical core has 1 or 2 physical cores", f"kernel[{lnc}]", "write kernel[1] or kernel[2]",
                    category="config")
-        return dataclasses.replace(self, lnc=lnc)
+        return dataclasses.replace(self, lnc=_trace.Grid(lnc))
+
+    __getitem__ = _kiln.user_call(_with_grid, _traceback.of_caller)
 
     def __get__(self, owner, cls=None):
         """A kernel that is a method gets its object."""

@@ -33,6 +33,10 @@ def running(what):
     return kernel
 
 
+class Grid(int):
+    """The n of kernel[n]: a launch grid, of one core as well."""
+
+
 class TracedKernel:
     """A kernel that ran once with arguments: `function`, `trace`, `arguments` (name -> Argument), `result` (its return
     value) and `peer`, the core of the pair that ran before."""
@@ -42,6 +46,7 @@ class TracedKernel:
         self.trace = _kiln.Trace(getattr(function, "__name__", "kernel"), target, lnc, program_id, _env.max_instructions())
         self.trace.nki = _version.minor()
         self.arguments = {}
+        self.has_grid = lnc > 1 or isinstance(lnc, Grid)
         self.names = set()  # that the kernel gave to tensors itself
         self.ones = {}  # dtype -> a row of ones in SBUF, of nl.broadcast_to
         self.prints = []  # of nl.device_print, that wait for their values

@@ -19,7 +19,14 @@ def affine_range(start, stop=None, step=1):
     return range(start) if stop is None else range(start, stop, step)
 
 
-sequential_range = static_range = affine_range
+def sequential_range(start, stop=None, step=1):
+    """range, under its old name."""
+    return affine_range(start, stop, step)
+
+
+def static_range(start, stop=None, step=1):
+    """range, under its old name."""
+    return affine_range(start, stop, step)
 
 
 def ds(start, size):
@@ -69,9 +76,10 @@ def dynamic_range(start, stop=None, step=1):
 
 
 def fori_loop(lower, upper, body_fun, step=1):
-    """A loop on the device: body_fun(i) is traced once, with i a register."""
+    """A loop on the device: body_fun(i) is traced once, with i a register. Writing i does not change the loop."""
     trace = _trace("nl.fori_loop")
     register = _open_loop(trace, lower, upper, step)
+    register.may_be_written()
     result = body_fun(register)
     _close_loop(trace)
     if result is not None:
@@ -135,5 +143,5 @@ def num_programs(axes=0):
 
 
 def program_ndim():
-    """1 with a launch grid, else 0."""
-    return 1 if _trace("nl.program_ndim").lnc > 1 else 0
+    """1 with a launch grid, also one of one core, else 0."""
+    return 1 if running("nl.program_ndim").has_grid else 0
