@@ -150,16 +150,14 @@ def test_tensors_are_true_and_compare_with_none_and_words(rng):
         same(run(function, x), x)
 
 
-def test_a_tensor_as_a_condition_is_told():
-    x = np.ones((2, 3), np.float32)
+def test_a_tensor_is_true_as_kernels_ask_whether_there_is_one():
+    def kernel(x, optional=None):
+        assert bool(x) is True and not optional
+        return nl.zeros(x.shape, x.dtype, buffer=nl.shared_hbm)
 
-    def kernel(x):
-        t = nl.load(x)
-        assert bool(t) is True
-        return nl.zeros(t.shape, t.dtype, buffer=nl.shared_hbm)
-
-    with pytest.warns(nki.NkiWarning, match="`t`, a tensor, as a condition"):
-        nki.simulate(kernel)(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nki.simulate(kernel)(np.ones((2, 3), np.float32))
 
 
 def test_assignments_copy_and_warn(target, rng):

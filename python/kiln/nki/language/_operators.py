@@ -100,12 +100,6 @@ def _assign_number(dst, value):
     return nisa.memset(dst, value)
 
 
-def _truth(tensor):
-    _rules.warn_not_portable(f"`{tensor.name}`, a tensor, as a condition: it is always true",
-                             "write `is not None` to ask whether there is one; elements have no value while tracing")
-    return True
-
-
 def _missing(tensor, name):
     raise _removed.missing(_removed.TENSOR, name, f"tensor.{name}", "a tensor")
 
@@ -118,6 +112,5 @@ for _name, _told in REWRITES.items():
 _kiln.NkiTensor.__iadd__ = _no_sum
 for _name, _told in VALUES.items():
     setattr(_kiln.NkiTensor, _name, _no_value(*_told))
-_kiln.NkiTensor.__bool__ = _truth
 _kiln.NkiTensor.__setitem__ = assign
 _kiln.NkiTensor.__getattr__ = _missing
