@@ -62,7 +62,7 @@ std::string bound(double value) {
                                              : fmt::format("{:.6g}", value);
 }
 
-/// Where the hardware's result is valid, for the user.
+// Where the hardware's result is valid, for the user.
 std::string range_text(const ActInfo& fn) {
   return fmt::format("valid {}from {} to {}", fn.range == ActRange::magnitude ? "for magnitudes " : "",
                      bound(fn.lo), bound(fn.hi));
