@@ -27,6 +27,11 @@ demo: configure      ## build, run and time the attention example; its timeline 
 bench: build         ## measure; the numbers go to build/bench.json
 	@bench/run
 
+torch: build         ## kernels on torch tensors, in an environment of its own (gigabytes: not part of make test)
+	@test -x build/torch/bin/python || .venv/bin/python -m venv build/torch
+	@build/torch/bin/python -m pip install --quiet --requirement tests/torch/requirements.txt
+	@PYTHONPATH=build/$(PRESET)/python build/torch/bin/python -m pytest --quiet tests/torch
+
 sanitize: bootstrap  ## C++ tests under AddressSanitizer with UndefinedBehaviorSanitizer, then ThreadSanitizer
 	@scripts/tsan_tbb build/tsan-tbb
 	@set -e; for preset in asan tsan; do \
@@ -52,4 +57,4 @@ lint:                ## what make format would change, lists that are not sorted
 clean:               ## remove build/
 	rm -rf build
 
-.PHONY: help bootstrap configure build test demo bench sanitize fuzz format lint clean
+.PHONY: help bootstrap configure build test demo bench torch sanitize fuzz format lint clean

@@ -32,14 +32,14 @@ def numpy_dtype(dtype):
         return np.dtype(getattr(ml_dtypes, name))
 
 
-def nki_dtype(dtype, owner="it"):
+def nki_dtype(dtype, owner="it", convert="array.astype(np.{})"):
     """The NKI dtype of a NumPy dtype; refuses 64-bit types and the like, those of `owner`."""
     dtype = np.dtype(dtype)
     name = dtype.names[0] if dtype in _NUMPY_PACKED.values() else {"bool": "bool_"}.get(dtype.name, dtype.name)
     if name not in _dtypes.ALL:
         hint = {"float64": "float32", "int64": "int32", "uint64": "uint32"}.get(name, "float32")
         refuse("nki.R15", "kernel arguments have a dtype of NKI", f"{owner} is an array of {name}",
-               f"convert it, e.g. array.astype(np.{hint}); NKI has no 64-bit types", category="config")
+               f"convert it, e.g. {convert.format(hint)}; NKI has no 64-bit types", category="config")
     return _dtypes.ALL[name]
 
 
@@ -53,6 +53,16 @@ def is_array(value):
 
 
 _TORCH_BITS = {"bfloat16": "int16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
+
+
+def _require_values(tensor, owner):
+    """Refuses torch tensors that are no plain memory: sparse ones, and those of the device `meta`."""
+    import torch
+
+    if tensor.layout is not torch.strided or tensor.device.type == "meta":
+        kind = "on the device meta" if tensor.device.type == "meta" else f"of layout {tensor.layout}"
+        refuse("nki.R15", "array arguments hold their values", f"{owner} is a torch tensor {kind}",
+               "pass a dense tensor with values: tensor.to_dense(), or one on the CPU", category="config")
 
 
 def _from_torch(tensor):
@@ -84,6 +94,8 @@ class Argument:
     def __init__(self, value, name=""):
         owner = f"`{name}`" if name else "it"
         self.value = value
+        if is_torch(value):
+            _require_values(value, owner)
         self.original = _from_torch(value) if is_torch(value) else (
             np.asarray(value) if isinstance(value, np.ndarray) else np.from_dlpack(value))
         array = self.original
@@ -93,7 +105,7 @@ class Argument:
         if array.size == 0:
             refuse("nki.R15", "array arguments have elements", f"{owner} is an array of shape {array.shape}",
                    "leave the kernel out for empty inputs", category="config")
-        self.dtype = nki_dtype(array.dtype, owner)
+        self.dtype = nki_dtype(array.dtype, owner, "tensor.to(torch.{})" if is_torch(value) else "array.astype(np.{})")
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
         self.array = np.ascontiguousarray(array)
