@@ -77,6 +77,20 @@ def _from_torch(tensor):
     return tensor.numpy()
 
 
+def _from_dlpack(value, owner):
+    """A NumPy array over the memory of an array that has DLPack. NumPy's DLPack lacks the small floats: those come as the
+    array that the object makes of itself, which the kernel may read."""
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        if not hasattr(value, "__array__"):
+            refuse("nki.R15", "array arguments are taken through DLPack, from memory of the CPU",
+                   f"{owner} is a {type(value).__name__}: {error}", "pass a NumPy array of it", category="config")
+    array = np.asarray(value).view()
+    array.flags.writeable = False
+    return array
+
+
 def to_torch(array):
     """A torch tensor with the array's values."""
     import torch
@@ -97,7 +111,7 @@ class Argument:
         if is_torch(value):
             _require_values(value, owner)
         self.original = _from_torch(value) if is_torch(value) else (
-            np.asarray(value) if isinstance(value, np.ndarray) else np.from_dlpack(value))
+            np.asarray(value) if isinstance(value, np.ndarray) else _from_dlpack(value, owner))
         array = self.original
         if array.ndim == 0:
             refuse("nki.R15", "array arguments have at least one dimension", f"{owner} is an array of shape ()",
