@@ -69,7 +69,7 @@ def _since():
     return {(module, name): change.since for change in _changes.CHANGES for module, name in change.names}
 
 
-def _arguments(name, function, tile, hbm):
+def _arguments(function, tile, hbm):
     known = {"x": tile, "y": tile, "axis": 1, "shape": _SHAPE, "fill_value": 2.0, "dtype": tile.dtype, "src": hbm,
              "rate": 0.5, "buffer": tile.buffer}
     needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
@@ -78,7 +78,7 @@ def _arguments(name, function, tile, hbm):
 
 def instructions(name, function):
     """Names of the instructions that a call of nl.<name> becomes, in order."""
-    call = _CALLS.get(name, lambda f, tile, hbm: f(*_arguments(name, f, tile, hbm)))
+    call = _CALLS.get(name, lambda f, tile, hbm: f(*_arguments(f, tile, hbm)))
     if call is None or function.__module__.endswith("._loops"):
         return []
 

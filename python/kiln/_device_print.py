@@ -42,10 +42,10 @@ def show_pending(kernel):
     if not kernel.prints or kernel.trace.open_loops:
         return
     try:
-        fragments, copies = _inside.so_far(kernel, [p.probe for p in kernel.prints])
+        fragments, watched = _inside.so_far(kernel, [p.probe for p in kernel.prints])
     except _inside.NotReady:
         return
-    _show(fragments, [[] for _ in fragments[1:]] + [copies], [kernel])
+    _show(fragments, watched, [kernel])
 
 
 def show_rest(cores):

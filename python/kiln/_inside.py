@@ -80,16 +80,17 @@ class Probe:
 
 def so_far(kernel, probes):
     """The fragments that tell what the core whose Python runs has done until now, that core's last, with probes in it,
-    and the instructions that stand for those. Of loops that are open, the first pass. Raises NotReady."""
+    and for each fragment the instructions that stand for its probes. Of loops that are open, the first pass. Raises
+    NotReady."""
     mine, copies = _kiln.with_probes(_kiln.finish(kernel.trace, []), kernel.trace, [p.number for p in probes])
     mine = _kiln.first_pass(mine, kernel.trace.open_loops)
     met = _kiln.meetings(mine)
     if kernel.trace.lnc == 1 or not met:
-        return [_kiln.fragment(mine, [])], copies
+        return [_kiln.fragment(mine, [])], [copies]
     if kernel.trace.program_id == 0:
-        raise NotReady("core 0 has met core 1, whose Python runs later; core 1 can show its tensors")
+        raise NotReady("core 0 has met core 1, whose Python runs later; nl.device_print shows it when both have run")
     other = _kiln.cut_at_meeting(kernel.peer.program(), met)
-    return [_kiln.fragment(p, [], lnc=2) for p in (other, mine)], copies
+    return [_kiln.fragment(p, [], lnc=2) for p in (other, mine)], [[], copies]
 
 
 def values(tensor):
@@ -102,8 +103,7 @@ def values(tensor):
     seen = []
     try:
         probe = Probe(kernel, tensor)
-        fragments, copies = so_far(kernel, [probe])
-        watched = [[] for _ in fragments[1:]] + [copies]
+        fragments, watched = so_far(kernel, [probe])
         run(fragments, kernel.arguments, watched=watched, see=lambda core, copy, *found: seen.append(probe.array(*found)))
     except NkiValidationError as error:
         raise NotReady(error.diagnostics[0].found) from None

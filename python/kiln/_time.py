@@ -129,7 +129,7 @@ def time(kernel, *, trip_counts=None, what_if=(), reorder=None, advice=True):
         programs = [core.program() for core in cores]
         _simulate.check_all(programs)
         trips = dict(trip_counts or {})
-        if not trips and not by_shape and any(p.has_dynamic_loops for p in programs):
+        if not trips and not by_shape and any(p.device_loops for p in programs):
             trips = _average_trips(cores, programs)
         return Timing(_kiln.time_programs(programs, trips, what_if, reorder, advice))
 

@@ -10,8 +10,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-
 #include "kiln/base/file.h"
 #include "kiln/check/check_program.h"
 #include "kiln/isa/inst_view.h"
@@ -188,6 +186,24 @@ check::Report check_with(const isa::Program& p, int reserved_psum_banks) {
   return check::check_program(p, arch);
 }
 
+// The headers of loops on registers, in order, each as far to the right as it is nested. Which register a
+// loop runs on does not count.
+void add_device_loops(const isa::Program& program, const isa::Block& block, const std::string& indent,
+                      std::vector<std::string>& out) {
+  const auto text = [](const isa::Bound& b) { return b.is_register ? "r" : std::to_string(b.value); };
+  for (const isa::Node& node : block) {
+    if (node.kind != isa::Node::Kind::loop) continue;
+    const isa::Loop& loop = program.loops[node.index];
+    if (loop.kind == isa::Loop::Kind::dynamic_for) {
+      const std::string step = loop.step == 1 ? "" : fmt::format(" step {}", loop.step);
+      out.push_back(fmt::format("{}for r = {} .. {}{}", indent, text(loop.lower), text(loop.upper), step));
+    } else if (loop.kind == isa::Loop::Kind::dynamic_while) {
+      out.push_back(indent + "while r");
+    }
+    add_device_loops(program, loop.body, indent + "  ", out);
+  }
+}
+
 void bind_program_class(nb::module_& m) {
   nb::class_<isa::Program>(m, "Program",
                            "Tensors, instructions and loops of one core: what Kiln checks, runs and times.")
@@ -202,11 +218,11 @@ void bind_program_class(nb::module_& m) {
                    })
       .def("first_write", &first_write, nb::arg("tensor"),
            "Where it first writes a tensor, by name; or None.")
-      .def_prop_ro("has_dynamic_loops",
+      .def_prop_ro("device_loops",
                    [](const isa::Program& p) {
-                     return std::any_of(p.loops.begin(), p.loops.end(), [](const isa::Loop& l) {
-                       return l.kind != isa::Loop::Kind::static_for;
-                     });
+                     std::vector<std::string> out;
+                     add_device_loops(p, p.body, "", out);
+                     return out;
                    })
       .def_prop_ro("instruction_count", [](const isa::Program& p) { return p.instructions.size(); })
       .def_prop_ro("instructions_by_engine", &instructions_by_engine)

@@ -245,10 +245,9 @@ void bind_register(nb::module_& m) {
   nb::class_<Register>(m, "VirtualRegister", "A 32-bit register of an engine's sequencer.")
       .def_ro("id", &Register::id)
       .def_prop_ro("trace", [](const Register& r) { return r.trace; })
-      .def_prop_ro("is_loop_variable",
+      .def_prop_ro("is_frozen",
                    [](const Register& r) { return r.trace->kernel.program().registers[r.id].frozen; })
-      .def("may_be_written",
-           [](const Register& r) { r.trace->kernel.program().registers[r.id].frozen = false; })
+      .def("thaw", [](const Register& r) { r.trace->kernel.program().registers[r.id].frozen = false; })
       .def_prop_ro("name", [](const Register& r) { return r.trace->kernel.program().registers[r.id].name; })
       .def("__repr__", [](const Register& r) {
         return fmt::format("<VirtualRegister {}>", r.trace->kernel.program().registers[r.id].name);

@@ -9,6 +9,7 @@ from kiln._errors import refuse
 from kiln.nki import _simulate, _trace
 from kiln.nki._warnings import NkiWarning
 
+
 @dataclasses.dataclass(eq=False)
 class Kernel:
     """A kernel function with its launch options. Calling it runs it on Kiln's machine."""

@@ -38,6 +38,7 @@ ALSO_CALLED = {
     "y": ("moving",),
 }  # fmt: skip
 
+
 def _needs_dst(function):
     """What a call of 0.1.0 is told, which returned its tile."""
     from kiln.lint.old_forms import PSUM_INSTRUCTIONS

@@ -81,7 +81,7 @@ def reshape(tensor, shape):
 
 def no_loop_variable(value):
     """Refuses the variable of a device loop in an address."""
-    if isinstance(value, _kiln.VirtualRegister) and value.is_loop_variable:
+    if isinstance(value, _kiln.VirtualRegister) and value.is_frozen:
         missing("the variable of a device loop in an address", "0.4.0")
 
 

@@ -51,7 +51,7 @@ class TracedKernel:
         self.ones = {}  # dtype -> a row of ones in SBUF, of nl.broadcast_to
         self.prints = []  # of nl.device_print, that wait for their values
         self._constants = {}
-        self._constant_calls = {}  # (place, how often it was there) -> name of the constant
+        self._constant_calls = {}  # place -> names of the constants that were made there
         self._objects = {}  # id of an NKIObject of the caller -> the kernel's copy
         self._buffer = _memory.shared_hbm if lnc > 1 else _memory.hbm
         outer, outer_kernel = _kiln.active_trace(), getattr(_this_thread, "running", None)
@@ -121,11 +121,11 @@ class TracedKernel:
     def note_constant(self, tensor):
         """Remembers that a call made this constant; the name of the one that the other core's call made, or None."""
         loc = _kiln.current_location()
-        place, times = (loc.file, loc.line, *loc.stack), 0
-        while (place, times) in self._constant_calls:
-            times += 1
-        self._constant_calls[place, times] = tensor.name
-        return self.peer._constant_calls.get((place, times)) if self.peer else None
+        place = (loc.file, loc.line, *loc.stack)
+        names = self._constant_calls.setdefault(place, [])
+        names.append(tensor.name)
+        theirs = self.peer._constant_calls.get(place, []) if self.peer else []
+        return theirs[len(names) - 1] if len(names) <= len(theirs) else None
 
     def is_argument(self, tensor):
         return tensor.name in self.arguments

@@ -14,3 +14,8 @@ def warn_at(loc, text):
     """Warns of `text` at a place in the user's source; Python's filters decide whether it is shown again."""
     file = loc.file or "<kernel>"
     warnings.warn_explicit(text, NkiWarning, file, max(loc.line, 1), registry=_shown.setdefault(file, {}))
+
+
+def warn_of_rule(loc, code, rule, found, help):
+    """Warns of a rule of the Python layer, in the words of a diagnostic."""
+    warn_at(loc, f"warning[{code}]: {found}\n  = rule: {rule}\n  = help: {help}")

@@ -79,7 +79,7 @@ def fori_loop(lower, upper, body_fun, step=1):
     """A loop on the device: body_fun(i) is traced once, with i a register. Writing i does not change the loop."""
     trace = _trace("nl.fori_loop")
     register = _open_loop(trace, lower, upper, step)
-    register.may_be_written()
+    register.thaw()  # a write changes the body's copy
     result = body_fun(register)
     _close_loop(trace)
     if result is not None:

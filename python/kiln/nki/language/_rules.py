@@ -2,7 +2,7 @@
 
 from kiln import _kiln
 from kiln._errors import refuse
-from kiln.nki._warnings import warn_at
+from kiln.nki._warnings import warn_of_rule
 
 TILE = ("nki.R27", "operands of nl functions are tiles in SBUF or PSUM")
 SHAPES = ("nki.R28", "operands have equal shapes, or one of them is a number or a (P, 1) tile")
@@ -16,8 +16,7 @@ PORTABLE = ("nki.R34", "kernels use what compiles for the device")
 
 def warn_not_portable(found, help):
     """Warns at the user's line about something that runs here and that the device's compiler refuses."""
-    code, rule = PORTABLE
-    warn_at(_kiln.current_location(), f"warning[{code}]: {found}\n  = rule: {rule}\n  = help: {help}")
+    warn_of_rule(_kiln.current_location(), *PORTABLE, found, help)
 
 
 __all__ = ["AXES", "DTYPES", "HBM", "LAYOUT", "NUMBER", "PORTABLE", "SHAPES", "TILE", "refuse", "warn_not_portable"]
