@@ -18,9 +18,7 @@ constexpr int kCheckRounds = 5;  // the best counts, as with the other times
 
 std::string last_error;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 void check(const Program& program) {
   kiln::check::Report report = kiln::check::check_program(program, kiln::arch(program.target));
@@ -76,8 +74,7 @@ KILN_BENCH_API bool kiln_bench_run(const Program* program, void* const* arrays, 
 }
 
 // Builds, checks and runs small_instructions on one thread; seconds[0 … 2] are the times of the three.
-KILN_BENCH_API bool kiln_bench_small_instructions(std::int64_t instructions, void* const* arrays,
-                                                  double* seconds) {
+KILN_BENCH_API bool kiln_bench_small_instructions(std::int64_t instructions, void* const* arrays, double* seconds) {
   return guarded([&] {
     auto start = Clock::now();
     const Program program = kiln::bench::small_instructions(instructions);

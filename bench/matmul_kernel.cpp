@@ -44,8 +44,8 @@ struct Product {
     kernels.matmul(a.data(), size.m, b.data(), size.n, out.data(), size.n, size.k, size.m, size.n, false);
   }
   void run_openblas() {
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, size.m, size.n, size.k, 1, a.data(), size.m,
-                b.data(), size.n, 0, out.data(), size.n);
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, size.m, size.n, size.k, 1, a.data(), size.m, b.data(), size.n,
+                0, out.data(), size.n);
   }
 
   Size size;

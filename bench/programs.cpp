@@ -42,10 +42,9 @@ Program add(std::int64_t rows, std::int64_t columns) {
 
 template <ActFn fn>
 Program activation(std::int64_t rows, std::int64_t columns) {
-  return elementwise(name(fn), 1, rows, columns,
-                     [](Kernel& k, const View& result, const std::vector<View>& t) {
-                       k.activation({.dst = result, .op = fn, .data = t[0]});
-                     });
+  return elementwise(name(fn), 1, rows, columns, [](Kernel& k, const View& result, const std::vector<View>& t) {
+    k.activation({.dst = result, .op = fn, .data = t[0]});
+  });
 }
 
 Program row_sum(std::int64_t rows, std::int64_t columns) {

@@ -45,10 +45,8 @@ class Attention {
       const View inverse = softmax(scores, weights);
       k_.loop(wide_, [&](Index j) {
         const Slice part = ds(j * kWide, kWide);
-        k_.tensor_scalar({.dst = scaled(all, part),
-                          .data = weights(all, part),
-                          .op0 = AluOp::multiply,
-                          .operand0 = inverse});
+        k_.tensor_scalar(
+            {.dst = scaled(all, part), .data = weights(all, part), .op0 = AluOp::multiply, .operand0 = inverse});
       });
       move_.store(scratch(i, all, all), scaled);
     });
@@ -79,17 +77,14 @@ class Attention {
     const View lowest = k_.sbuf({kTile, 1}, kF32), total = k_.sbuf({kTile, 1}, kF32),
                inverse = k_.sbuf({kTile, 1}, kF32);
     k_.loop(wide_, [&](Index j) {
-      k_.tensor_reduce({.dst = maxima(all, ds(j, 1)),
-                        .op = AluOp::maximum,
-                        .data = scores(all, ds(j * kWide, kWide)),
-                        .axis = {1}});
+      k_.tensor_reduce(
+          {.dst = maxima(all, ds(j, 1)), .op = AluOp::maximum, .data = scores(all, ds(j * kWide, kWide)), .axis = {1}});
     });
     k_.tensor_reduce({.dst = lowest, .op = AluOp::maximum, .data = maxima, .axis = {1}, .negate = true});
     k_.loop(wide_, [&](Index j) {
       const Slice part = ds(j * kWide, kWide);
       k_.activation({.dst = weights(all, part), .op = ActFn::exp, .data = scores(all, part), .bias = lowest});
-      k_.tensor_reduce(
-          {.dst = sums(all, ds(j, 1)), .op = AluOp::add, .data = weights(all, part), .axis = {1}});
+      k_.tensor_reduce({.dst = sums(all, ds(j, 1)), .op = AluOp::add, .data = weights(all, part), .axis = {1}});
     });
     k_.tensor_reduce({.dst = total, .op = AluOp::add, .data = sums, .axis = {1}});
     k_.reciprocal({.dst = inverse, .data = total});

@@ -53,14 +53,10 @@ class SmallHead {
     k_.loop(tiles_, [&](Index j) {
       const Slice part = ds(j * kTile, kTile);
       const View sum = k_.psum({kTile, kTile}, kF32);
-      k_.nc_matmul(
-          {.dst = sum, .stationary = queries_(all, ds(i * kTile, kTile)), .moving = keys_(all, part)});
+      k_.nc_matmul({.dst = sum, .stationary = queries_(all, ds(i * kTile, kTile)), .moving = keys_(all, part)});
       k_.activation({.dst = scores(all, part), .op = ActFn::copy, .data = sum});
-      k_.tensor_reduce({.dst = maxima(all, ds(j, 1)),
-                        .op = AluOp::maximum,
-                        .data = scores(all, part),
-                        .axis = {1},
-                        .negate = true});
+      k_.tensor_reduce(
+          {.dst = maxima(all, ds(j, 1)), .op = AluOp::maximum, .data = scores(all, part), .axis = {1}, .negate = true});
     });
     k_.tensor_reduce({.dst = lowest, .op = AluOp::minimum, .data = maxima, .axis = {1}});
     return lowest;

@@ -41,8 +41,7 @@ class Spilled : AttentionStep {
     });
     k_.reciprocal({.dst = inverse_, .data = sums_});
     pass(weights, e, [&](const View& dst, const View& src, const Index& i) {
-      k_.tensor_scalar(
-          {.dst = dst, .data = src, .op0 = AluOp::multiply, .operand0 = inverse_(all, ds(i, 1))});
+      k_.tensor_scalar({.dst = dst, .data = src, .op0 = AluOp::multiply, .operand0 = inverse_(all, ds(i, 1))});
     });
     turned_product(weights);
   }
@@ -87,8 +86,7 @@ class Spilled : AttentionStep {
     });
   }
 
-  void pass(const View& to, const View& from,
-            const std::function<void(const View&, const View&, const Index&)>& body) {
+  void pass(const View& to, const View& from, const std::function<void(const View&, const View&, const Index&)>& body) {
     k_.loop(tiles_, [&](Index i) {
       const View src = load_row(from, i), dst = k_.sbuf({kTile, n_}, kF32);
       body(dst, src, i);
@@ -127,13 +125,11 @@ class Spilled : AttentionStep {
   }
 
   void weigh(const Index& i) {
-    const View sum = k_.psum({kTile, kTile}, kF32), bias = negative(maxima_(all, ds(i, 1))),
-               row = load_row(scores_, i);
+    const View sum = k_.psum({kTile, kTile}, kF32), bias = negative(maxima_(all, ds(i, 1))), row = load_row(scores_, i);
     k_.loop(wide_, [&](Index j) {
       const View e = k_.sbuf({kTile, kWide}, kF32), scaled = k_.sbuf({kTile, kWide}, kF32);
       k_.activation({.dst = e, .op = ActFn::exp, .data = row(all, ds(j * kWide, kWide)), .bias = bias});
-      k_.tensor_scalar(
-          {.dst = scaled, .data = e, .op0 = AluOp::multiply, .operand0 = inverse_(all, ds(i, 1))});
+      k_.tensor_scalar({.dst = scaled, .data = e, .op0 = AluOp::multiply, .operand0 = inverse_(all, ds(i, 1))});
       for (std::int64_t s = 0; s < kGroup; ++s) {
         const View left = turn(scaled(all, ds(s * kTile, kTile)));
         const View right = turn(v_tile_(all, ds((j * kGroup + s) * kTile, kTile)));

@@ -38,9 +38,8 @@ class Passes : AttentionStep {
   View column() { return k_.sbuf({kTile, 1}, kF32); }
   View scores(const Index& i, const Index& j) {
     const View sum = k_.psum({kTile, kWide}, kF32);
-    k_.nc_matmul({.dst = sum,
-                  .stationary = q_tile_(all, ds(i * kTile, kTile)),
-                  .moving = key_tile_(all, ds(j * kWide, kWide))});
+    k_.nc_matmul(
+        {.dst = sum, .stationary = q_tile_(all, ds(i * kTile, kTile)), .moving = key_tile_(all, ds(j * kWide, kWide))});
     return sum;
   }
   void copy(const View& dst, const View& src, bool on_scalar) {
@@ -80,8 +79,7 @@ class Passes : AttentionStep {
         k_.tensor_tensor({.dst = total, .data1 = total, .data2 = part, .op = AluOp::add});
         continue;
       }
-      activation_args args{
-          .dst = e, .op = ActFn::exp, .data = scores(i, j), .bias = bias, .reduce_op = AluOp::add};
+      activation_args args{.dst = e, .op = ActFn::exp, .data = scores(i, j), .bias = bias, .reduce_op = AluOp::add};
       args.reduce_cmd = j == 0 ? ReduceCmd::reset_reduce : ReduceCmd::reduce;
       if (j == wide_ - 1) args.reduce_res = total;
       k_.activation(args);
@@ -109,8 +107,7 @@ class Passes : AttentionStep {
     const bool keeps = step_ == 8;
     const View cache = keeps ? k_.sbuf({kTile, wide_, kWide}, kBf16) : View();
     const View maxima = k_.sbuf({kTile, wide_}, kF32);
-    const View sums = k_.sbuf({kTile, tiles_}, kF32), maximum = column(), total = column(),
-               inverse = column();
+    const View sums = k_.sbuf({kTile, tiles_}, kF32), maximum = column(), total = column(), inverse = column();
     const View sum = k_.psum({kTile, kTile}, kF32), result = k_.sbuf({kTile, kTile}, kBf16);
     k_.loop(wide_, [&](Index j) {
       const View s = scores(i, j);

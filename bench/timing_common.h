@@ -6,7 +6,7 @@
 #include <string>
 
 #include "bench/timing_kernels.h"
-#include "kiln/isa/builder.h"
+#include "kiln/isa/builder/builder.h"
 
 namespace kiln::bench {
 
@@ -28,9 +28,7 @@ inline constexpr DType kF32 = DType::float32, kBf16 = DType::bfloat16;
 // Partitions of a tile, float32 in a row of a PSUM bank, and tiles that lie side by side in one.
 inline constexpr std::int64_t kTile = 128, kWide = 512, kGroup = kWide / kTile;
 
-inline DType dtype_of(const Params& p) {
-  return p.text("dtype", "bf16") == "fp32" ? DType::float32 : DType::bfloat16;
-}
+inline DType dtype_of(const Params& p) { return p.text("dtype", "bf16") == "fp32" ? DType::float32 : DType::bfloat16; }
 
 // Descriptors that the older compiler made ahead of time; the newer one leaves it to the hardware.
 inline isa::DgeMode dge_of(const Params& p) {
@@ -54,9 +52,7 @@ class Mover {
   }
 
  private:
-  void copy(const isa::View& dst, const isa::View& src) {
-    k_.dma_copy({.dst = dst, .src = src, .dge_mode = dge_});
-  }
+  void copy(const isa::View& dst, const isa::View& src) { k_.dma_copy({.dst = dst, .src = src, .dge_mode = dge_}); }
   isa::Kernel& k_;
   isa::DgeMode dge_;
   bool spread_;

@@ -91,8 +91,7 @@ class Convolution {
         for (std::int64_t f = 0; f < kFilter * kFilter; ++f) {
           const View part = k_.sbuf({kTile, rows_, out_size_}, kF32);
           for (std::int64_t r = 0; r < rows_; ++r)
-            k_.tensor_copy(
-                {.dst = part(all, r, all), .src = strip(all, r + f / kFilter, ds(f % kFilter, out_size_))});
+            k_.tensor_copy({.dst = part(all, r, all), .src = strip(all, r + f / kFilter, ds(f % kFilter, out_size_))});
           for (std::int64_t o = 0; o < in_tiles_; ++o) {
             const View filter = k_.sbuf({kTile, kTile}, kF32);
             turn_filter(filter, o, i, f);
@@ -105,8 +104,7 @@ class Convolution {
   }
 
   void finish_strip(const View& sum, std::int64_t o, const Index& t) {
-    const View copy = k_.sbuf({kTile, rows_, out_size_}, kF32),
-               row = k_.sbuf({kTile, rows_, out_size_}, kF32);
+    const View copy = k_.sbuf({kTile, rows_, out_size_}, kF32), row = k_.sbuf({kTile, rows_, out_size_}, kF32);
     k_.activation({.dst = copy, .op = ActFn::copy, .data = sum});
     for (std::int64_t r = 0; r < rows_; ++r) {
       add_bias(row(all, r, all), copy(all, r, all), o);
@@ -114,8 +112,7 @@ class Convolution {
     }
     if (pool_ == 1) return;
     const View higher = k_.sbuf({kTile, out_size_}, kF32), result = k_.sbuf({kTile, out_size_ / 2}, kF32);
-    k_.tensor_tensor(
-        {.dst = higher, .data1 = row(all, 0, all), .data2 = row(all, 1, all), .op = AluOp::maximum});
+    k_.tensor_tensor({.dst = higher, .data1 = row(all, 0, all), .data2 = row(all, 1, all), .op = AluOp::maximum});
     View half[2];
     for (int odd = 0; odd < 2; ++odd) {
       half[odd] = k_.sbuf({kTile, out_size_ / 2}, kF32);

@@ -32,8 +32,7 @@ struct Tiles {
   const View& from(std::int64_t i) const { return chained && i > 0 ? out[i - 1] : in[i]; }
 };
 
-void for_tiles(Kernel& k, const Params& p,
-               const std::function<void(const Tiles&, const View&, const View&)>& body) {
+void for_tiles(Kernel& k, const Params& p, const std::function<void(const Tiles&, const View&, const View&)>& body) {
   const Tiles t(k, p);
   for (std::int64_t i = 0; i < t.count; ++i) body(t, t.out[i], t.from(i));
 }
@@ -44,8 +43,7 @@ void scalar_copy(Kernel& k, const Params& p) {
   });
 }
 void vector_copy(Kernel& k, const Params& p) {
-  for_tiles(k, p,
-            [&](const Tiles&, const View& dst, const View& src) { k.tensor_copy({.dst = dst, .src = src}); });
+  for_tiles(k, p, [&](const Tiles&, const View& dst, const View& src) { k.tensor_copy({.dst = dst, .src = src}); });
 }
 void exp_bias(Kernel& k, const Params& p) {
   for_tiles(k, p, [&](const Tiles& t, const View& dst, const View& src) {
@@ -60,8 +58,7 @@ void identity_bias(Kernel& k, const Params& p) {
 void activation_sum(Kernel& k, const Params& p) {
   const View sum = k.inout("sum", {p.number("rows", 128), 1}, kF32, Memory::sbuf);
   for_tiles(k, p, [&](const Tiles&, const View& dst, const View& src) {
-    k.activation_reduce(
-        {.dst = dst, .op = ActFn::square, .data = src, .reduce_op = AluOp::add, .reduce_res = sum});
+    k.activation_reduce({.dst = dst, .op = ActFn::square, .data = src, .reduce_op = AluOp::add, .reduce_res = sum});
   });
 }
 void reduce(Kernel& k, const Params& p) {
@@ -75,8 +72,7 @@ void scale_by_column(Kernel& k, const Params& p) {
   });
 }
 void reciprocal(Kernel& k, const Params& p) {
-  for_tiles(k, p,
-            [&](const Tiles&, const View& dst, const View& src) { k.reciprocal({.dst = dst, .data = src}); });
+  for_tiles(k, p, [&](const Tiles&, const View& dst, const View& src) { k.reciprocal({.dst = dst, .data = src}); });
 }
 void add(Kernel& k, const Params& p) {
   for_tiles(k, p, [&](const Tiles&, const View& dst, const View& src) {
@@ -98,10 +94,8 @@ void matmul(Kernel& k, const Params& p) {
 // A product, and what another engine does with it.
 void hand_over(Kernel& k, const Params& p) {
   k.fragment();
-  const View a = k.input("a", {128, 128}, kF32, Memory::sbuf),
-             b = k.input("b", {128, 512}, kF32, Memory::sbuf);
-  const View x = k.inout("x", {128, 512}, kF32, Memory::sbuf),
-             y = k.inout("y", {128, 512}, kF32, Memory::sbuf);
+  const View a = k.input("a", {128, 128}, kF32, Memory::sbuf), b = k.input("b", {128, 512}, kF32, Memory::sbuf);
+  const View x = k.inout("x", {128, 512}, kF32, Memory::sbuf), y = k.inout("y", {128, 512}, kF32, Memory::sbuf);
   const View z = k.inout("z", {128, 128}, kF32, Memory::sbuf), sum = k.psum({128, 512}, kF32);
   const std::string from = p.text("from"), to = p.text("to");
   if (from == "tensor") k.nc_matmul({.dst = sum, .stationary = a, .moving = b});

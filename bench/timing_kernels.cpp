@@ -11,10 +11,9 @@ isa::Program timing_kernel(const std::string& name, const Params& params) {
   Target target = Target::trn2;
   if (!parse_target(params.text("target", "trn2"), target)) throw std::invalid_argument("no such target");
   isa::Kernel k(name, target);
-  for (const auto* table :
-       {&instruction_kernels(), &matmul_kernels(), &attention_kernels(), &attention_trace_kernels(),
-        &other_kernels(), &suite_kernels(), &spill_kernels(), &small_head_kernels(), &convolution_kernels(),
-        &spilled_attention_kernels(), &scan_kernels()}) {
+  for (const auto* table : {&instruction_kernels(), &matmul_kernels(), &attention_kernels(), &attention_trace_kernels(),
+                            &other_kernels(), &suite_kernels(), &spill_kernels(), &small_head_kernels(),
+                            &convolution_kernels(), &spilled_attention_kernels(), &scan_kernels()}) {
     const auto found = table->find(name);
     if (found == table->end()) continue;
     found->second(k, params);

@@ -21,12 +21,8 @@ struct Product {
   mutable Mover move;
   View lhs, rhs, out;
 
-  View lhs_tile(const Index& i, const Index& row) const {
-    return lhs(ds(i * kTile, kTile), ds(row * kTile, kTile));
-  }
-  View rhs_tile(const Index& i, const Index& col) const {
-    return rhs(ds(i * kTile, kTile), ds(col * kWide, kWide));
-  }
+  View lhs_tile(const Index& i, const Index& row) const { return lhs(ds(i * kTile, kTile), ds(row * kTile, kTile)); }
+  View rhs_tile(const Index& i, const Index& col) const { return rhs(ds(i * kTile, kTile), ds(col * kWide, kWide)); }
   View out_tile(const Index& row, const Index& col) const {
     return out(ds(row * kTile, kTile), ds(col * kWide, kWide));
   }
@@ -113,14 +109,12 @@ void blocked(Kernel& k, const Params& p) {
     k.loop(x.depth / kTile / bk, [&](Index kb) {
       const View right = k.sbuf({kTile, bk, bn * kWide}, x.dtype);
       k.loop(bk, [&](Index i) {
-        x.move.load(right(all, i, all),
-                    x.rhs(ds((kb * bk + i) * kTile, kTile), ds(nb * (bn * kWide), bn * kWide)));
+        x.move.load(right(all, i, all), x.rhs(ds((kb * bk + i) * kTile, kTile), ds(nb * (bn * kWide), bn * kWide)));
       });
       k.loop(m_tiles / bm, [&](Index mb) {
         const View left = k.sbuf({kTile, bk, bm * kTile}, x.dtype);
         k.loop(bk, [&](Index i) {
-          x.move.load(left(all, i, all),
-                      x.lhs(ds((kb * bk + i) * kTile, kTile), ds(mb * (bm * kTile), bm * kTile)));
+          x.move.load(left(all, i, all), x.lhs(ds((kb * bk + i) * kTile, kTile), ds(mb * (bm * kTile), bm * kTile)));
         });
         k.loop(bn, [&](Index c) {
           k.loop(bm, [&](Index r) {
@@ -152,8 +146,7 @@ void library(Kernel& k, const Params& p) {
     for (std::int64_t r = 0; r < m_tiles; ++r) k.memset({.dst = result(all, r, all), .value = 0.0});
     for (std::int64_t kb = 0; kb < x.depth / kTile / kSteps; ++kb) {
       const View right = k.sbuf({kTile, kSteps, kWide}, x.dtype);
-      for (std::int64_t i = 0; i < kSteps; ++i)
-        x.move.load(right(all, i, all), x.rhs_tile(kb * kSteps + i, nb));
+      for (std::int64_t i = 0; i < kSteps; ++i) x.move.load(right(all, i, all), x.rhs_tile(kb * kSteps + i, nb));
       for (std::int64_t mb = 0; mb < m_tiles / kRows; ++mb) {
         const View left = k.sbuf({kTile, kSteps, kRows * kTile}, x.dtype);
         for (std::int64_t i = 0; i < kSteps; ++i) {
@@ -213,8 +206,7 @@ void searched(Kernel& k, const Params& p) {
     }
   }
   for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t c = 0; c < columns; ++c)
-      x.move.store(x.out_tile(r, c), result(all, r, ds(c * kWide, kWide)));
+    for (std::int64_t c = 0; c < columns; ++c) x.move.store(x.out_tile(r, c), result(all, r, ds(c * kWide, kWide)));
   }
 }
 
@@ -235,12 +227,8 @@ void taylor_gelu(Kernel& k, const View& dst, const View& v, DType dtype) {
   k.tensor_tensor({.dst = sum, .data1 = v, .data2 = scaled, .op = AluOp::add});
   const View inner = scalar(sum, AluOp::multiply, 0.7978845608), gate = tile(), both = tile();
   k.activation({.dst = gate, .op = ActFn::sigmoid, .data = inner, .scale = 2.0});
-  k.tensor_scalar({.dst = both,
-                   .data = gate,
-                   .op0 = AluOp::multiply,
-                   .operand0 = 2.0,
-                   .op1 = AluOp::subtract,
-                   .operand1 = 1.0});
+  k.tensor_scalar(
+      {.dst = both, .data = gate, .op0 = AluOp::multiply, .operand0 = 2.0, .op1 = AluOp::subtract, .operand1 = 1.0});
   const View plus = scalar(both, AluOp::add, 1.0), half = scalar(v, AluOp::multiply, 0.5);
   k.tensor_tensor({.dst = dst, .data1 = half, .data2 = plus, .op = AluOp::multiply});
 }
@@ -263,16 +251,14 @@ void layer(Kernel& k, const Params& p) {
   const std::string gelu = p.text("gelu");
   const std::int64_t steps = x.depth / kTile;
   const View bias = k.input("bias", {1, x.n}, x.dtype);
-  const bool keeps =
-      steps * x.n * size_bytes(x.dtype) <= arch(k.program().target).sbuf_partition_bytes * 3 / 4;
+  const bool keeps = steps * x.n * size_bytes(x.dtype) <= arch(k.program().target).sbuf_partition_bytes * 3 / 4;
   const View ones = k.sbuf({1, kTile}, x.dtype);
   k.memset({.dst = ones, .value = 1.0});
   View kept;
   if (keeps) {
     kept = k.sbuf({kTile, steps, x.n}, x.dtype);
     k.loop(x.n / kWide, [&](Index c) {
-      by_twos(k, steps,
-              [&](const Index& i) { x.move.load(kept(all, i, ds(c * kWide, kWide)), x.rhs_tile(i, c)); });
+      by_twos(k, steps, [&](const Index& i) { x.move.load(kept(all, i, ds(c * kWide, kWide)), x.rhs_tile(i, c)); });
     });
   }
   k.loop(x.m / kTile, [&](Index r) {

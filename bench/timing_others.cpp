@@ -8,14 +8,12 @@ namespace {
 
 // `count` tiles of rows x columns: two loads, an addition, a store.
 void vector_add(Kernel& k, const Params& p) {
-  const std::int64_t rows = p.number("rows", kTile), columns = p.number("columns", 1),
-                     count = p.number("count", 1);
+  const std::int64_t rows = p.number("rows", kTile), columns = p.number("columns", 1), count = p.number("count", 1);
   Mover move(k, p);
   const View a = k.input("a", {rows, count * columns}, kF32), b = k.input("b", {rows, count * columns}, kF32);
   const View out = k.output("out", {rows, count * columns}, kF32);
   k.loop(count, [&](Index i) {
-    const View x = k.sbuf({rows, columns}, kF32), y = k.sbuf({rows, columns}, kF32),
-               z = k.sbuf({rows, columns}, kF32);
+    const View x = k.sbuf({rows, columns}, kF32), y = k.sbuf({rows, columns}, kF32), z = k.sbuf({rows, columns}, kF32);
     const Slice part = ds(i * columns, columns);
     move.load(x, a(all, part));
     move.load(y, b(all, part));

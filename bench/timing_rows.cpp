@@ -8,7 +8,7 @@
 
 #include "bench/timing_kernels.h"
 #include "kiln/check/check_program.h"
-#include "kiln/isa/cost.h"
+#include "kiln/isa/semantics/cost.h"
 #include "kiln/timing/band.h"
 #include "kiln/timing/simulate.h"
 
@@ -26,8 +26,8 @@ double load_ns(const kiln::isa::Program& program) {
   for (const kiln::isa::Instruction& inst : program.instructions) {
     const double cycles = kiln::isa::cost_of(program, inst, a).load_cycles;
     if (cycles > 0)
-      longest = std::max(longest, a.timing.matmul.load_ns +
-                                      cycles / a.engine[static_cast<int>(kiln::Engine::tensor)].clock_ghz);
+      longest = std::max(longest,
+                         a.timing.matmul.load_ns + cycles / a.engine[static_cast<int>(kiln::Engine::tensor)].clock_ghz);
   }
   return longest;
 }
@@ -37,8 +37,7 @@ json tell(const Timeline& t, const kiln::isa::Program& program, double seconds) 
   json lanes = json::object();
   for (const Lane& lane : t.lanes) {
     if (lane.executions == 0) continue;
-    lanes[lane.name] = {
-        {"busy_ns", to_ns(lane.busy)}, {"active_ns", to_ns(lane.active)}, {"count", lane.executions}};
+    lanes[lane.name] = {{"busy_ns", to_ns(lane.busy)}, {"active_ns", to_ns(lane.active)}, {"count", lane.executions}};
   }
   json events = json::array();
   for (std::size_t i = 0; i < t.events.size() && i < kShown; ++i) {

@@ -47,12 +47,8 @@ class Layer {
     k_.tensor_tensor({.dst = sum, .data1 = sum, .data2 = x, .op = AluOp::add});
   }
   void scan(const View& dst, const View& decay, const View& input, const Operand& initial) {
-    k_.tensor_tensor_scan({.dst = dst,
-                           .data0 = decay,
-                           .data1 = input,
-                           .initial = initial,
-                           .op0 = AluOp::multiply,
-                           .op1 = AluOp::add});
+    k_.tensor_tensor_scan(
+        {.dst = dst, .data0 = decay, .data1 = input, .initial = initial, .op0 = AluOp::multiply, .op1 = AluOp::add});
   }
 
   Kernel& k_;
@@ -66,9 +62,7 @@ class Layer {
 class Mamba : Layer {
  public:
   Mamba(Kernel& k, const Params& p)
-      : Layer(k, p),
-        version_(p.number("version", 2)),
-        piece_(version_ == 3 ? p.number("piece", 512) : seq_) {}
+      : Layer(k, p), version_(p.number("version", 2)), piece_(version_ == 3 ? p.number("piece", 512) : seq_) {}
 
   void make() {
     k_.loop(channels_ / kTile, [&](Index t) {
@@ -143,8 +137,8 @@ class PiecewiseMamba : Layer {
     k_.activation({.dst = copy, .op = ActFn::copy, .data = bank});
     return copy;
   }
-  void state(const View& delta, const View& product, const View& a, const View& carry, const View& sum,
-             const Index& s, const Slice& part) {
+  void state(const View& delta, const View& product, const View& a, const View& carry, const View& sum, const Index& s,
+             const Slice& part) {
     const View decay = tile(kWide), states = tile(kWide);
     k_.activation({.dst = decay, .op = ActFn::exp, .data = delta, .scale = a});
     scan(states, decay, multiply(product, spread_piece(b_, s, part)), carry);
@@ -181,9 +175,8 @@ void library_scan(Kernel& k, const Params& p) {
     const View row = k.sbuf({kQuarter, n}, kF32), full = tile(n);
     move.load(row(ds(0, 1), all), from(ds(s, 1), all));
     for (std::int64_t q = 0; q < kTile; q += kQuarter)
-      k.nc_stream_shuffle({.dst = full(ds(q, kQuarter), all),
-                           .src = row,
-                           .shuffle_mask = std::vector<std::int64_t>(kQuarter)});
+      k.nc_stream_shuffle(
+          {.dst = full(ds(q, kQuarter), all), .src = row, .shuffle_mask = std::vector<std::int64_t>(kQuarter)});
     return full;
   };
   k.loop(states, [&](Index s) {
@@ -194,17 +187,12 @@ void library_scan(Kernel& k, const Params& p) {
   const View steps = load(dt, n), in = load(x, n), product = both(steps, in, AluOp::multiply), sum = tile(n);
   k.memset({.dst = sum, .value = 0.0});
   k.loop(states, [&](Index s) {
-    const View column = load(a(all, ds(s, 1)), 1), carry = tile(1), decay = tile(n), scan = tile(n),
-               next = tile(1);
+    const View column = load(a(all, ds(s, 1)), 1), carry = tile(1), decay = tile(n), scan = tile(n), next = tile(1);
     move.load(carry, last(all, ds(s, 1)));
     k.activation({.dst = decay, .op = ActFn::exp, .data = steps, .scale = column});
     const View input = both(product, spread(b, s), AluOp::multiply);
-    k.tensor_tensor_scan({.dst = scan,
-                          .data0 = decay,
-                          .data1 = input,
-                          .initial = carry,
-                          .op0 = AluOp::multiply,
-                          .op1 = AluOp::add});
+    k.tensor_tensor_scan(
+        {.dst = scan, .data0 = decay, .data1 = input, .initial = carry, .op0 = AluOp::multiply, .op1 = AluOp::add});
     k.tensor_copy({.dst = next, .src = scan(all, ds(n - 1, 1))});
     move.store(last(all, ds(s, 1)), next);
     const View weighted = both(spread(c, s), scan, AluOp::multiply);

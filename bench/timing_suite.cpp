@@ -12,9 +12,7 @@ namespace {
 constexpr std::int64_t kBlock = 1024;
 
 // PSUM is emptied by the scalar engine, as the published shares of the engines show.
-void empty(Kernel& k, const View& dst, const View& src) {
-  k.activation({.dst = dst, .op = ActFn::copy, .data = src});
-}
+void empty(Kernel& k, const View& dst, const View& src) { k.activation({.dst = dst, .op = ActFn::copy, .data = src}); }
 
 View load_identity(Kernel& k, Mover& move) {
   const View identity = k.sbuf({kTile, kTile}, kF32);
@@ -46,8 +44,7 @@ void turned_matmul(Kernel& k, const Params& p) {
       k.loop(blocks, [&](Index b) {
         const View rows = k.sbuf({kTile, kBlock}, kF32);
         move.load(rows, lhs(ds(r * kTile, kTile), ds(b * kBlock, kBlock)));
-        k.loop(steps,
-               [&](Index s) { turn(k, turned(all, b, s, all), rows(all, ds(s * kTile, kTile)), identity); });
+        k.loop(steps, [&](Index s) { turn(k, turned(all, b, s, all), rows(all, ds(s * kTile, kTile)), identity); });
       });
       const View sums = k.psum({kTile, 2, kWide}, kF32);
       k.loop(blocks, [&](Index b) {
@@ -81,9 +78,8 @@ void transposed_matmul(Kernel& k, const Params& p) {
         for (std::int64_t at = 0; at < width; at += kWide) {
           const std::int64_t part = std::min(kWide, width - at);
           const View sum = k.psum({kTile, part}, kF32);
-          k.loop(steps, [&](Index i) {
-            add_up(k, sum, left(all, i, ds(r * kTile, kTile)), right(all, i, ds(at, part)));
-          });
+          k.loop(steps,
+                 [&](Index i) { add_up(k, sum, left(all, i, ds(r * kTile, kTile)), right(all, i, ds(at, part))); });
           empty(k, result(all, ds(at, part)), sum);
         }
         move.store(out(ds(rows * kBlock + r * kTile, kTile), ds(begin, width)), result);
@@ -138,8 +134,7 @@ class Adam {
         const View result = k_.sbuf({height, kBlock}, kF32);
         for (std::int64_t h = 0; h < 2; ++h) {
           const Slice half = ds(h * kWide, kWide);
-          step(result(all, half), tile[0](all, half), tile[1](all, half), tile[2](all, half),
-               tile[3](all, half));
+          step(result(all, half), tile[0](all, half), tile[1](all, half), tile[2](all, half), tile[3](all, half));
         }
         move_.store(out_(ds(row, height), ds(c * kBlock, kBlock)), result);
       });
@@ -216,9 +211,7 @@ class NormProduct {
         });
       } else {
         const View all_columns = k_.sbuf({kTile, n_}, kF32);
-        product(x, [&](const View& sum, const Index& c) {
-          empty(k_, all_columns(all, ds(c * kWide, kWide)), sum);
-        });
+        product(x, [&](const View& sum, const Index& c) { empty(k_, all_columns(all, ds(c * kWide, kWide)), sum); });
         move_.store(out_(rows, all), norm(all_columns, load(z_, rows), spread));
       }
     });
@@ -246,8 +239,7 @@ class NormProduct {
     const std::int64_t n = x.dim(1);
     const auto tile = [&] { return k_.sbuf({kTile, n}, kF32); };
     const View sum = tile(), squares = tile(), scaled = tile(), out = tile();
-    const View total = k_.sbuf({kTile, 1}, kF32), mean = k_.sbuf({kTile, 1}, kF32),
-               root = k_.sbuf({kTile, 1}, kF32);
+    const View total = k_.sbuf({kTile, 1}, kF32), mean = k_.sbuf({kTile, 1}, kF32), root = k_.sbuf({kTile, 1}, kF32);
     k_.tensor_tensor({.dst = sum, .data1 = x, .data2 = z, .op = AluOp::add});
     k_.activation({.dst = squares, .op = ActFn::square, .data = sum});
     k_.tensor_reduce({.dst = total, .op = AluOp::add, .data = squares, .axis = {1}});

@@ -16,9 +16,7 @@ class Spills {
     move_.load(identity_, k.input("identity", {kTile, kTile}, kF32));
   }
   View tile(std::int64_t n) { return k_.sbuf({kTile, n}, kF32); }
-  void empty(const View& dst, const View& src) {
-    k_.activation({.dst = dst, .op = ActFn::copy, .data = src});
-  }
+  void empty(const View& dst, const View& src) { k_.activation({.dst = dst, .op = ActFn::copy, .data = src}); }
   void turn(const View& dst, const View& src) {
     const View bank = k_.psum({kTile, kTile}, kF32);
     k_.nc_matmul({.dst = bank, .stationary = src, .moving = identity_, .is_moving_onezero = true});
@@ -32,8 +30,7 @@ class Spills {
 // down(silu(x gate) * (x up)): the gate's results and the product go to HBM and back.
 class Gated : Spills {
  public:
-  Gated(Kernel& k, const Params& p)
-      : Spills(k, p), m_(p.number("m")), depth_(p.number("k")), n_(p.number("n")) {
+  Gated(Kernel& k, const Params& p) : Spills(k, p), m_(p.number("m")), depth_(p.number("k")), n_(p.number("n")) {
     x_ = k.input("x", {m_, depth_}, kF32);
     gate_ = k.input("gate", {depth_, n_}, kF32);
     up_ = k.input("up", {depth_, n_}, kF32);
@@ -59,28 +56,23 @@ class Gated : Spills {
 
  private:
   // A block of weights stays in SBUF while all columns of x, transposed, pass.
-  void project(const View& weights,
-               const std::function<void(const View&, const Index&, const Index&)>& finish) {
+  void project(const View& weights, const std::function<void(const View&, const Index&, const Index&)>& finish) {
     const std::int64_t steps = depth_ / kTile;
     k_.loop(n_ / kBlock, [&](Index b) {
       const View w = k_.sbuf({kTile, steps, kBlock}, kF32);
-      k_.loop(steps, [&](Index i) {
-        move_.load(w(all, i, all), weights(ds(i * kTile, kTile), ds(b * kBlock, kBlock)));
-      });
+      k_.loop(steps,
+              [&](Index i) { move_.load(w(all, i, all), weights(ds(i * kTile, kTile), ds(b * kBlock, kBlock))); });
       k_.loop(m_ / kWide, [&](Index c) {
         const View turned = k_.sbuf({kTile, steps, kWide}, kF32);
         k_.loop(kGroup, [&](Index g) {
           const View rows = tile(depth_);
           move_.load(rows, x_(ds(c * kWide + g * kTile, kTile), all));
-          k_.loop(steps, [&](Index i) {
-            turn(turned(all, i, ds(g * kTile, kTile)), rows(all, ds(i * kTile, kTile)));
-          });
+          k_.loop(steps, [&](Index i) { turn(turned(all, i, ds(g * kTile, kTile)), rows(all, ds(i * kTile, kTile))); });
         });
         k_.loop(kSteps, [&](Index r) {
           const View sum = k_.psum({kTile, kWide}, kF32);
           k_.loop(steps, [&](Index i) {
-            k_.nc_matmul(
-                {.dst = sum, .stationary = w(all, i, ds(r * kTile, kTile)), .moving = turned(all, i, all)});
+            k_.nc_matmul({.dst = sum, .stationary = w(all, i, ds(r * kTile, kTile)), .moving = turned(all, i, all)});
           });
           finish(sum, b * kBlock + r * kTile, c * kWide);
         });
@@ -101,9 +93,8 @@ class Gated : Spills {
     k_.loop(steps, [&](Index i) { move_.load(w(all, i, all), down_(ds(i * kTile, kTile), all)); });
     k_.loop(m_ / kWide, [&](Index c) {
       const View left = k_.sbuf({kTile, steps, kWide}, kF32);
-      k_.loop(steps, [&](Index i) {
-        move_.load(left(all, i, all), products(ds(i * kTile, kTile), ds(c * kWide, kWide)));
-      });
+      k_.loop(steps,
+              [&](Index i) { move_.load(left(all, i, all), products(ds(i * kTile, kTile), ds(c * kWide, kWide))); });
       k_.loop(kGroup, [&](Index r) {
         const View result = tile(depth_);
         k_.loop(depth_ / kWide, [&](Index h) {
@@ -147,9 +138,8 @@ class Heads : Spills {
     });
     k_.loop(pairs_, [&](Index pair) {
       values_ = k_.sbuf({kTile, tiles_, kTile}, kF32);
-      k_.loop(tiles_, [&](Index j) {
-        move_.load(values_(all, j, all), v_(ds(j * kTile, kTile), ds(pair * kTile, kTile)));
-      });
+      k_.loop(tiles_,
+              [&](Index j) { move_.load(values_(all, j, all), v_(ds(j * kTile, kTile), ds(pair * kTile, kTile))); });
       for (std::int64_t h = 0; h < 2; ++h) k_.loop(tiles_, [&](Index i) { weigh(scores, pair * 2 + h, i); });
     });
   }
@@ -165,12 +155,10 @@ class Heads : Spills {
   void product(const View& scores, const View& queries, const View& keys, const Index& head, const Index& i) {
     k_.loop(wide_, [&](Index j) {
       const View sum = k_.psum({kTile, kWide}, kF32), scaled = tile(kWide);
-      k_.nc_matmul({.dst = sum,
-                    .stationary = queries(all, ds(i * kTile, kTile)),
-                    .moving = keys(all, ds(j * kWide, kWide))});
+      k_.nc_matmul(
+          {.dst = sum, .stationary = queries(all, ds(i * kTile, kTile)), .moving = keys(all, ds(j * kWide, kWide))});
       k_.activation({.dst = scaled, .op = ActFn::copy, .data = sum, .scale = 0.08838834764});
-      k_.tensor_reduce(
-          {.dst = maxima_(all, head, i, ds(j, 1)), .op = AluOp::maximum, .data = scaled, .axis = {1}});
+      k_.tensor_reduce({.dst = maxima_(all, head, i, ds(j, 1)), .op = AluOp::maximum, .data = scaled, .axis = {1}});
       move_.store(scores(head, ds(i * kTile, kTile), ds(j * kWide, kWide)), scaled);
     });
   }
@@ -178,11 +166,8 @@ class Heads : Spills {
     const View weights = tile(n_), turned = k_.sbuf({kTile, tiles_, kTile}, kF32), lowest = tile(1);
     const View sums = tile(wide_), total = tile(1), inverse = tile(1), result = tile(kTile);
     const View sum = k_.psum({kTile, kTile}, kF32);
-    k_.tensor_reduce({.dst = lowest,
-                      .op = AluOp::maximum,
-                      .data = maxima_(all, head, i, all),
-                      .axis = {1},
-                      .negate = true});
+    k_.tensor_reduce(
+        {.dst = lowest, .op = AluOp::maximum, .data = maxima_(all, head, i, all), .axis = {1}, .negate = true});
     k_.loop(wide_, [&](Index j) {
       const View part = tile(kWide), e = weights(all, ds(j * kWide, kWide));
       move_.load(part, scores(head, ds(i * kTile, kTile), ds(j * kWide, kWide)));
@@ -193,12 +178,9 @@ class Heads : Spills {
     k_.reciprocal({.dst = inverse, .data = total});
     k_.loop(wide_, [&](Index j) {
       const View scaled = tile(kWide);
-      k_.tensor_scalar({.dst = scaled,
-                        .data = weights(all, ds(j * kWide, kWide)),
-                        .op0 = AluOp::multiply,
-                        .operand0 = inverse});
-      k_.loop(kGroup,
-              [&](Index s) { turn(turned(all, j * kGroup + s, all), scaled(all, ds(s * kTile, kTile))); });
+      k_.tensor_scalar(
+          {.dst = scaled, .data = weights(all, ds(j * kWide, kWide)), .op0 = AluOp::multiply, .operand0 = inverse});
+      k_.loop(kGroup, [&](Index s) { turn(turned(all, j * kGroup + s, all), scaled(all, ds(s * kTile, kTile))); });
     });
     k_.loop(tiles_, [&](Index j) {
       k_.nc_matmul({.dst = sum, .stationary = turned(all, j, all), .moving = values_(all, j, all)});

@@ -6,14 +6,12 @@
 #include <filesystem>
 
 #include "cli/rules.h"
-#include "kiln/isa/suggest.h"
+#include "kiln/base/suggest.h"
 
 namespace kiln::cli {
 namespace {
 
-std::string type_text(const isa::Tensor& t) {
-  return fmt::format("{} {}", name(t.dtype), shape_text(t.shape));
-}
+std::string type_text(const isa::Tensor& t) { return fmt::format("{} {}", name(t.dtype), shape_text(t.shape)); }
 
 class Binder {
  public:
@@ -35,13 +33,11 @@ class Binder {
   void require_complete(bool print) {
     for (const auto& [name, port] : ports_) {
       if (port.is_input && port.in_file.empty()) {
-        report(CliRule::input_missing,
-               fmt::format("input `{}` ({}) has no file", name, type_text(*port.tensor)),
+        report(CliRule::input_missing, fmt::format("input `{}` ({}) has no file", name, type_text(*port.tensor)),
                fmt::format("add --in {}=FILE", name));
       }
       if (port.is_output && port.out_file.empty() && !print) {
-        report(CliRule::output_missing,
-               fmt::format("output `{}` ({}) has no file", name, type_text(*port.tensor)),
+        report(CliRule::output_missing, fmt::format("output `{}` ({}) has no file", name, type_text(*port.tensor)),
                fmt::format("add --out {}=FILE, or --print", name));
       }
     }
@@ -56,8 +52,7 @@ class Binder {
           std::filesystem::is_character_file(port.out_file, ignored))
         continue;
       const auto [owner, is_new] = owners.emplace(
-          std::filesystem::weakly_canonical(std::filesystem::absolute(port.out_file, ignored), ignored),
-          name);
+          std::filesystem::weakly_canonical(std::filesystem::absolute(port.out_file, ignored), ignored), name);
       if (!is_new)
         report(CliRule::output_shared,
                fmt::format("outputs `{}` and `{}` both go to `{}`", owner->second, name, port.out_file));
@@ -85,8 +80,8 @@ class Binder {
       return report_unknown(tensor, input);
     std::string& file = input ? found->second.in_file : found->second.out_file;
     if (!file.empty())
-      return report(CliRule::given_once, fmt::format("{} {} is given twice: `{}` and `{}`", flag, tensor,
-                                                     file, option.substr(equals + 1)));
+      return report(CliRule::given_once,
+                    fmt::format("{} {} is given twice: `{}` and `{}`", flag, tensor, file, option.substr(equals + 1)));
     file = option.substr(equals + 1);
   }
 
@@ -96,12 +91,10 @@ class Binder {
       if (input ? port.is_input : port.is_output) names.push_back(name);
     }
     const char* word = input ? "input" : "output";
-    const std::string list = names.empty()
-                                 ? fmt::format("the program has no {}", word)
-                                 : fmt::format("the {}s of the program: {}", word, fmt::join(names, ", "));
+    const std::string list = names.empty() ? fmt::format("the program has no {}", word)
+                                           : fmt::format("the {}s of the program: {}", word, fmt::join(names, ", "));
     report(input ? CliRule::known_input : CliRule::known_output,
-           fmt::format("the program has no {} named `{}`", word, tensor),
-           did_you_mean(isa::suggest(tensor, names), list));
+           fmt::format("the program has no {} named `{}`", word, tensor), did_you_mean(suggest(tensor, names), list));
   }
 
   Ports ports_;
@@ -111,9 +104,8 @@ class Binder {
 NpyArray load(const std::string& tensor_name, const Port& port) {
   NpyArray array = read_npy(port.in_file, port.tensor->dtype);
   if (array.shape == port.tensor->shape) return array;
-  Diagnostic d =
-      broken(CliRule::shape, fmt::format("`{}` has shape {}, tensor `{}` is {}", port.in_file,
-                                         shape_text(array.shape), tensor_name, type_text(*port.tensor)));
+  Diagnostic d = broken(CliRule::shape, fmt::format("`{}` has shape {}, tensor `{}` is {}", port.in_file,
+                                                    shape_text(array.shape), tensor_name, type_text(*port.tensor)));
   d.loc.file = port.in_file;
   throw Error(std::move(d));
 }
@@ -140,9 +132,9 @@ Arrays load_arrays(const Ports& ports) {
   for (const auto& [tensor_name, port] : ports) {
     const isa::Tensor& t = *port.tensor;
     try {
-      arrays[tensor_name] =
-          port.is_input ? load(tensor_name, port)
-                        : NpyArray{t.dtype, t.shape, std::vector<std::byte>(t.size() * size_bytes(t.dtype))};
+      arrays[tensor_name] = port.is_input
+                                ? load(tensor_name, port)
+                                : NpyArray{t.dtype, t.shape, std::vector<std::byte>(t.size() * size_bytes(t.dtype))};
     } catch (const Error& e) {
       diagnostics.insert(diagnostics.end(), e.diagnostics().begin(), e.diagnostics().end());
     }

@@ -51,13 +51,10 @@ Verdict judge(const std::string& file, std::optional<Target> target) {
   return verdict;
 }
 
-std::string plural(std::size_t n, const char* word) {
-  return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
-}
+std::string plural(std::size_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
 std::string memory_line(const char* memory, const check::MemoryUse& use) {
-  return fmt::format("  {}: at most {} of {} bytes per partition\n", memory, use.peak_bytes,
-                     use.available_bytes);
+  return fmt::format("  {}: at most {} of {} bytes per partition\n", memory, use.peak_bytes, use.available_bytes);
 }
 
 std::string text_of(const Verdict& v) {
@@ -119,8 +116,7 @@ Outcome check(const CheckOptions& options) {
     } else {
       outcome.out += text_of(verdict);
     }
-    outcome.diagnostics.insert(outcome.diagnostics.end(), verdict.diagnostics.begin(),
-                               verdict.diagnostics.end());
+    outcome.diagnostics.insert(outcome.diagnostics.end(), verdict.diagnostics.begin(), verdict.diagnostics.end());
   }
   const bool ok = exit_code(outcome.diagnostics) == kExitOk;
   if (options.json) outcome.out = dump({{"ok", ok}, {"programs", std::move(programs)}});
@@ -132,13 +128,12 @@ Outcome check(const CheckOptions& options) {
 Command add_check(CLI::App& root) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* app = root.add_subcommand("check", "tell whether programs are legal");
-  app->add_option("FILE", options->files,
-                  "programs as text, or one kernel in Python (.py); - is standard input")
+  app->add_option("FILE", options->files, "programs as text, or one kernel in Python (.py); - is standard input")
       ->required();
   add_target(*app, options->target);
   add_json(*app, options->json);
-  app->footer(examples(
-      {"kiln check softmax.kiln", "kiln check *.kiln --target trn3", "kiln check - --json < softmax.kiln"}));
+  app->footer(
+      examples({"kiln check softmax.kiln", "kiln check *.kiln --target trn3", "kiln check - --json < softmax.kiln"}));
   return {app, [options] { return check(*options); }};
 }
 

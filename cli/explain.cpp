@@ -4,8 +4,8 @@
 
 #include "cli/options.h"
 #include "cli/rules.h"
+#include "kiln/base/suggest.h"
 #include "kiln/check/all_rules.h"
-#include "kiln/isa/suggest.h"
 #include "kiln/sim/machine.h"
 #include "kiln/timing/rules.h"
 #include "kiln/views/rules.h"
@@ -36,11 +36,8 @@ std::string text_of(const check::RuleInfo& rule) {
 }
 
 nlohmann::ordered_json json_of(const check::RuleInfo& rule) {
-  return {{"code", rule.code},
-          {"text", rule.text},
-          {"help", rule.help},
-          {"basis", basis(rule)},
-          {"origin", rule.origin}};
+  return {
+      {"code", rule.code}, {"text", rule.text}, {"help", rule.help}, {"basis", basis(rule)}, {"origin", rule.origin}};
 }
 
 Outcome list(const ExplainOptions& options) {
@@ -56,13 +53,13 @@ Outcome list(const ExplainOptions& options) {
 Outcome explain(const ExplainOptions& options) {
   if (options.code.empty()) return list(options);
   const std::vector<check::RuleInfo> rules = every_rule();
-  isa::Suggest suggest(options.code);
+  Suggest suggest(options.code);
   for (const check::RuleInfo& rule : rules) {
     if (rule.code == options.code) return {.out = options.json ? dump(json_of(rule)) : text_of(rule)};
     suggest.consider(rule.code);
   }
-  throw Error(broken(CliRule::code, fmt::format("no rule has the code `{}`", options.code),
-                     did_you_mean(suggest.best())));
+  throw Error(
+      broken(CliRule::code, fmt::format("no rule has the code `{}`", options.code), did_you_mean(suggest.best())));
 }
 
 }  // namespace

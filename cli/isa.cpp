@@ -6,7 +6,7 @@
 #include "cli/options.h"
 #include "cli/planned.h"
 #include "cli/rules.h"
-#include "kiln/isa/suggest.h"
+#include "kiln/base/suggest.h"
 
 namespace kiln::cli {
 namespace {
@@ -29,17 +29,16 @@ std::string status(const CLI::App& root) {
   Table commands{.header = {"command", "status"}};
   for (const CLI::App* command : all_commands(root)) {
     const bool planned = command->get_group() == kPlannedGroup;
-    commands.rows.push_back(
-        {"kiln " + command->get_name(), planned ? command->get_description() : "supported"});
+    commands.rows.push_back({"kiln " + command->get_name(), planned ? command->get_description() : "supported"});
   }
   return to_markdown(instructions) + "\n" + to_markdown(commands);
 }
 
 [[noreturn]] void fail_unknown(const std::string& name) {
-  isa::Suggest suggest(name);
+  Suggest suggest(name);
   for (const isa::InstructionInfo& row : isa::all_instructions()) suggest.consider(row.name);
-  throw Error(broken(CliRule::instruction, fmt::format("there is no instruction `{}`", name),
-                     did_you_mean(suggest.best())));
+  throw Error(
+      broken(CliRule::instruction, fmt::format("there is no instruction `{}`", name), did_you_mean(suggest.best())));
 }
 
 std::string shown(const Page& page, bool markdown) { return markdown ? to_markdown(page) : to_text(page); }
@@ -73,17 +72,15 @@ Outcome isa_command(const IsaOptions& options, const CLI::App& root) {
 Command add_isa(CLI::App& root) {
   auto options = std::make_shared<IsaOptions>();
   CLI::App* app = root.add_subcommand("isa", "the instruction set: list it, or show a manual page");
-  CLI::Option* name =
-      app->add_option("NAME", options->name, "an instruction, or `operands` for the rules they share");
+  CLI::Option* name = app->add_option("NAME", options->name, "an instruction, or `operands` for the rules they share");
   add_json(*app, options->json);
   app->add_flag("--markdown", options->markdown, "print Markdown")->excludes(kJsonOption);
-  app->add_flag("--status", options->status, "print what is supported, the tables of docs/status.md")
-      ->excludes(name);
+  app->add_flag("--status", options->status, "print what is supported, the tables of docs/status.md")->excludes(name);
   app->add_option("--write-manual", options->manual_folder, "write all pages as Markdown into this folder")
       ->type_name("DIR")
       ->excludes(name);
-  app->footer(examples(
-      {"kiln isa", "kiln isa nc_matmul", "kiln isa nc_matmul --json", "kiln isa --write-manual manual"}));
+  app->footer(
+      examples({"kiln isa", "kiln isa nc_matmul", "kiln isa nc_matmul --json", "kiln isa --write-manual manual"}));
   return {app, [options, &root] { return isa_command(*options, root); }};
 }
 

@@ -11,14 +11,13 @@
 #include "cli/options.h"
 #include "cli/planned.h"
 #include "cli/rules.h"
-#include "kiln/isa/suggest.h"
+#include "kiln/base/suggest.h"
 
 namespace kiln::cli {
 namespace {
 
 std::vector<Command> add_commands(CLI::App& root) {
-  std::vector<Command> commands{add_check(root), add_run(root), add_time(root), add_isa(root),
-                                add_explain(root)};
+  std::vector<Command> commands{add_check(root), add_run(root), add_time(root), add_isa(root), add_explain(root)};
   for (Command& planned : add_planned(root)) commands.push_back(std::move(planned));
   return commands;
 }
@@ -41,14 +40,13 @@ Command add_help(CLI::App& root) {
 Diagnostic usage_error(const CLI::App& root, const CLI::ParseError& error, int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
   if (argc < 2) return broken(CliRule::usage, "no command is given");
-  isa::Suggest suggest(first);
+  Suggest suggest(first);
   for (const CLI::App* command : all_commands(root)) {
     if (command->check_name(first))
       return broken(CliRule::usage, error.what(), fmt::format("see kiln {} --help", first));
     suggest.consider(command->get_name());
   }
-  if (first.starts_with('-'))
-    return broken(CliRule::usage, fmt::format("`{}` stands before the command", first));
+  if (first.starts_with('-')) return broken(CliRule::usage, fmt::format("`{}` stands before the command", first));
   return broken(CliRule::usage, fmt::format("there is no command `{}`", first), did_you_mean(suggest.best()));
 }
 
@@ -60,8 +58,7 @@ Outcome perform(const Command& command) {
   } catch (const std::bad_alloc&) {
     return {.diagnostics = {broken(CliRule::memory, "the memory of this machine is used up")}};
   } catch (const std::exception& e) {
-    Diagnostic d{
-        .category = Category::internal, .found = e.what(), .help = "this is a bug of kiln: please report it"};
+    Diagnostic d{.category = Category::internal, .found = e.what(), .help = "this is a bug of kiln: please report it"};
     return {.diagnostics = {std::move(d)}};
   }
 }
@@ -91,11 +88,11 @@ int run_command(int argc, char** argv) {
   CLI::App root("kiln: checks, runs and times kernels for AWS Trainium", "kiln");
   root.set_version_flag("--version", "kiln " KILN_VERSION);
   root.require_subcommand(1);
-  root.footer("kiln COMMAND --help tells more about a command.\n" +
-              examples({"kiln check softmax.kiln", "kiln run softmax.kiln --in x=x.npy --out y=y.npy",
-                        "kiln time softmax.kiln --html softmax.html", "kiln isa nc_matmul",
-                        "kiln explain nc_matmul.R3"}) +
-              "\nExit code: 0 fine, 1 the program breaks a rule, 2 wrong usage or file, 3 a bug of kiln.");
+  root.footer(
+      "kiln COMMAND --help tells more about a command.\n" +
+      examples({"kiln check softmax.kiln", "kiln run softmax.kiln --in x=x.npy --out y=y.npy",
+                "kiln time softmax.kiln --html softmax.html", "kiln isa nc_matmul", "kiln explain nc_matmul.R3"}) +
+      "\nExit code: 0 fine, 1 the program breaks a rule, 2 wrong usage or file, 3 a bug of kiln.");
   std::vector<Command> commands = add_commands(root);
   commands.push_back(add_help(root));
   try {

@@ -9,17 +9,17 @@
 #include "cli/manual_words.h"
 #include "kiln/base/file.h"
 #include "kiln/base/rule_text.h"
-#include "kiln/isa/check.h"
-#include "kiln/isa/operand_rules.h"
+#include "kiln/isa/semantics/check.h"
+#include "kiln/isa/semantics/operand_rules.h"
 
 namespace kiln::cli {
 namespace {
 
 Table facts(const isa::InstructionInfo& row) {
-  return {.header = {"", ""},
-          .rows = {{"group", std::string(row.group)},
-                   {"engines", engines_text(row)},
-                   {"generations", generations_text(row)}}};
+  return {
+      .header = {"", ""},
+      .rows = {
+          {"group", std::string(row.group)}, {"engines", engines_text(row)}, {"generations", generations_text(row)}}};
 }
 
 Table operands(const isa::InstructionInfo& row) {
@@ -36,8 +36,8 @@ Table attributes(const isa::InstructionInfo& row) {
   Table table{.header = {"attribute", "type", "default", "members"}, .stacked = true};
   for (const isa::ParamInfo& p : row.params) {
     if (!p.is_tile())
-      table.rows.push_back({std::string(p.name), type_text(p.type), p.required ? "required" : default_text(p),
-                            members_text(p.type)});
+      table.rows.push_back(
+          {std::string(p.name), type_text(p.type), p.required ? "required" : default_text(p), members_text(p.type)});
   }
   return table;
 }
@@ -72,8 +72,7 @@ std::string engines_text(const isa::InstructionInfo& row) {
 std::string generations_text(const isa::InstructionInfo& row) {
   std::vector<std::string> names;
   for (const Arch* a : all_archs()) {
-    if (a->generation >= row.first_generation)
-      names.push_back(fmt::format("{} ({})", a->generation_name, a->name));
+    if (a->generation >= row.first_generation) names.push_back(fmt::format("{} ({})", a->generation_name, a->name));
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -97,8 +96,7 @@ Page manual_page(const isa::InstructionInfo& row) {
   add({.title = "Rules", .table = rules(row.semantics->rules, row.name)});
   if (!operands(row).rows.empty()) {
     add({.title = "Rules of every operand",
-         .text =
-             fmt::format("operand.R1 to operand.R{}: see kiln isa operands", isa::operand_rules().size())});
+         .text = fmt::format("operand.R1 to operand.R{}: see kiln isa operands", isa::operand_rules().size())});
   }
   add({.title = "Cost", .text = or_empty(row.semantics->cost_text)});
   add({.title = "See also", .text = see_also(row)});
@@ -131,8 +129,7 @@ Page listing() {
 nlohmann::ordered_json json_of(const isa::InstructionInfo& row) {
   nlohmann::ordered_json params = nlohmann::ordered_json::array(), rule_list = params;
   for (const isa::ParamInfo& p : row.params) {
-    nlohmann::ordered_json param{
-        {"name", p.name}, {"kind", direction_text(p.kind)}, {"required", p.required}};
+    nlohmann::ordered_json param{{"name", p.name}, {"kind", direction_text(p.kind)}, {"required", p.required}};
     if (!p.required) param["default"] = default_text(p);
     if (p.is_tile()) {
       param["memories"] = memories_text(p);

@@ -83,9 +83,7 @@ std::string default_text(const isa::ParamInfo& param) {
   return std::string(text);
 }
 
-std::string members_text(isa::AttrType type) {
-  return fmt::format("{}", fmt::join(isa::enum_members(type), ", "));
-}
+std::string members_text(isa::AttrType type) { return fmt::format("{}", fmt::join(isa::enum_members(type), ", ")); }
 
 std::string memories_text(const isa::ParamInfo& param) {
   std::string text;

@@ -17,8 +17,7 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const std::string& path, const std::string& reason) {
   for (const RuleText& rule : file_rules()) {
-    if (rule.code == "file.R2")
-      throw_config_error(rule, path, fmt::format("cannot write `{}`: {}", path, reason));
+    if (rule.code == "file.R2") throw_config_error(rule, path, fmt::format("cannot write `{}`: {}", path, reason));
   }
   internal_error(__FILE__, __LINE__, "no rule file.R2");
 }
@@ -36,9 +35,7 @@ fs::path target_of(const std::string& path) {
   return failure ? fs::path(path) : real;
 }
 
-fs::path folder_of(const fs::path& target) {
-  return target.has_parent_path() ? target.parent_path() : fs::path(".");
-}
+fs::path folder_of(const fs::path& target) { return target.has_parent_path() ? target.parent_path() : fs::path("."); }
 
 // A file that is written but not yet in its place; removed unless it gets there.
 class Staged {
@@ -74,8 +71,7 @@ class Staged {
       for (Diagnostic& d : diagnostics) {
         d.loc.file = path_;
         const std::string aside = aside_.string();
-        if (const auto at = d.found.find(aside); at != std::string::npos)
-          d.found.replace(at, aside.size(), path_);
+        if (const auto at = d.found.find(aside); at != std::string::npos) d.found.replace(at, aside.size(), path_);
       }
       throw Error(std::move(diagnostics));
     }

@@ -6,7 +6,7 @@
 
 #include "cli/rules.h"
 #include "kiln/base/file.h"
-#include "kiln/isa/parse.h"
+#include "kiln/isa/text/parse.h"
 
 namespace kiln::cli {
 

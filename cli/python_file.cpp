@@ -37,15 +37,13 @@ const char* interpreter() {
 
 std::string last_line(const std::string& text) {
   const std::size_t end = text.find_last_not_of('\n') + 1, begin = text.find_last_of('\n', end ? end - 1 : 0);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1,
-                     end - (begin == std::string::npos ? 0 : begin + 1));
+  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? 0 : begin + 1));
 }
 
 std::string read_all(int from) {
   std::string text;
   char buffer[4096];
-  for (ssize_t n; (n = read(from, buffer, sizeof buffer)) > 0;)
-    text.append(buffer, static_cast<std::size_t>(n));
+  for (ssize_t n; (n = read(from, buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
   return text;
 }
 
@@ -65,8 +63,7 @@ std::optional<std::string> lacks_kiln(const char* python) {
   const std::string said = failed ? std::strerror(failed) : last_line(read_all(ends[0]));
   close(ends[0]);
   int status = 1;
-  if (!failed && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-    return {};
+  if (!failed && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   return said.empty() ? "it does not run" : said;
 }
 
@@ -93,12 +90,11 @@ int hand_to_python(int argc, char** argv) {
     words.push_back(nullptr);
     execvp(python, words.data());
   }
-  const Diagnostic d =
-      broken(CliRule::usage,
-             fmt::format("a matter for the Python package, and `{}` cannot import kiln: {}", python,
-                         reason.value_or("")),
-             "install the Python package with `pip install .` in the source tree, or set KILN_PYTHON to an "
-             "interpreter that has it");
+  const Diagnostic d = broken(
+      CliRule::usage,
+      fmt::format("a matter for the Python package, and `{}` cannot import kiln: {}", python, reason.value_or("")),
+      "install the Python package with `pip install .` in the source tree, or set KILN_PYTHON to an "
+      "interpreter that has it");
   fmt::print(stderr, "{}\n", to_text(d));
   return exit_code({d});
 }

@@ -8,8 +8,7 @@ namespace {
 constexpr RuleText kRules[] = {
     {"cli.R1", "a command line has the form that `kiln COMMAND --help` shows", "see kiln --help"},
     {"cli.R2", "a command exists in this version", "docs/status.md lists what exists"},
-    {"cli.R3", "a program and its arrays fit in the memory of this machine",
-     "use smaller tensors or a larger machine"},
+    {"cli.R3", "a program and its arrays fit in the memory of this machine", "use smaller tensors or a larger machine"},
     {"cli.R4", "--in and --out take NAME=FILE", "write --in x=x.npy, with the tensor's name in the program"},
     {"cli.R5", "--in and --out name a tensor once", "remove one of the two"},
     {"cli.R6", "--in names an input or inout tensor of the program",
@@ -19,8 +18,7 @@ constexpr RuleText kRules[] = {
      "save the array with the declared shape; nothing is reshaped or broadcast"},
     {"cli.R9", "--out names an output or inout tensor of the program",
      "use a name that the program declares as output or inout"},
-    {"cli.R10", "every output and inout tensor has a file, or --print shows it",
-     "add --out NAME=FILE, or --print"},
+    {"cli.R10", "every output and inout tensor has a file, or --print shows it", "add --out NAME=FILE, or --print"},
     {"cli.R11", "every output has a file of its own", "give the outputs different files"},
     {"cli.R12",
      "two files are the programs of a pair of cores: both say lnc 2, have one target, and declare the inputs "
@@ -33,8 +31,7 @@ constexpr RuleText kRules[] = {
      "write --what-if dma_bandwidth=2x; kiln time --what-if list shows all names"},
     {"cli.R17", "--trip-count takes REGISTER=N with the register of a loop and a whole number of iterations",
      "write --trip-count n=16"},
-    {"cli.R18", "a trace or a page shows one run, and a comparison one target",
-     "run kiln time once for each"},
+    {"cli.R18", "a trace or a page shows one run, and a comparison one target", "run kiln time once for each"},
 };
 
 }  // namespace

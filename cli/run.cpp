@@ -45,8 +45,7 @@ std::string value_text(const NpyArray& array, std::int64_t i) {
                        unpack(array.dtype, bits, 2), unpack(array.dtype, bits, 3));
   }
   const bool whole = is_integer(array.dtype) || array.dtype == DType::bool_;
-  return whole ? fmt::format("{}", to_int(array.dtype, bits))
-               : fmt::format("{}", to_float(array.dtype, bits));
+  return whole ? fmt::format("{}", to_int(array.dtype, bits)) : fmt::format("{}", to_float(array.dtype, bits));
 }
 
 std::vector<std::string> first_values(const NpyArray& array) {
@@ -67,8 +66,7 @@ struct Result {
 };
 
 std::string text_of(const Result& r) {
-  std::string text =
-      fmt::format("{}: {} instructions in {:.3f} s\n", r.title, r.report.instructions, r.seconds);
+  std::string text = fmt::format("{}: {} instructions in {:.3f} s\n", r.title, r.report.instructions, r.seconds);
   for (const auto& [tensor, port] : r.ports) {
     if (!port.is_output) continue;
     const NpyArray& array = r.arrays.at(tensor);
@@ -83,8 +81,7 @@ std::string text_of(const Result& r) {
 std::string json_text_of(const Result& r, const std::vector<Diagnostic>& warnings) {
   nlohmann::ordered_json engines = nlohmann::ordered_json::object();
   for (int e = 0; e < kEngineCount; ++e) {
-    if (const auto n = r.report.instructions_by_engine[e])
-      engines[std::string(name(static_cast<Engine>(e)))] = n;
+    if (const auto n = r.report.instructions_by_engine[e]) engines[std::string(name(static_cast<Engine>(e)))] = n;
   }
   nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
   for (const auto& [tensor, port] : r.ports) {
@@ -103,8 +100,7 @@ std::string json_text_of(const Result& r, const std::vector<Diagnostic>& warning
                {"diagnostics", json_of(warnings)}});
 }
 
-sim::RunReport simulate(const std::vector<const isa::Program*>& cores, Arrays& arrays,
-                        const RunCommand& command) {
+sim::RunReport simulate(const std::vector<const isa::Program*>& cores, Arrays& arrays, const RunCommand& command) {
   sim::Buffers buffers;
   for (auto& [tensor, array] : arrays) buffers[tensor] = {array.data.data(), array.data.size()};
   const Progress progress("running");
@@ -159,19 +155,16 @@ Command add_run(CLI::App& root) {
   app->add_option("--out", command->bindings.out, "where an output or inout tensor goes, an .npy file")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
-  app->add_flag("--print", command->bindings.print,
-                "show the first values of each output; --out may be left out");
+  app->add_flag("--print", command->bindings.print, "show the first values of each output; --out may be left out");
   add_target(*app, command->target);
-  app->add_option("--threads", command->options.threads,
-                  "0: one per processor; the result is the same for any number")
+  app->add_option("--threads", command->options.threads, "0: one per processor; the result is the same for any number")
       ->check(CLI::Range(0, 1024))
       ->type_name("N");
   app->add_flag("--plain", command->options.plain,
                 "the plain arithmetic instead of its fast twin: same values, slowly");
   add_json(*app, command->json);
-  app->footer(
-      examples({"kiln run scale.kiln --in x=x.npy --out y=y.npy", "kiln run scale.kiln --in x=x.npy --print",
-                "kiln run core0.kiln core1.kiln --in x=x.npy --out y=y.npy"}));
+  app->footer(examples({"kiln run scale.kiln --in x=x.npy --out y=y.npy", "kiln run scale.kiln --in x=x.npy --print",
+                        "kiln run core0.kiln core1.kiln --in x=x.npy --out y=y.npy"}));
   return {app, [command] { return run(*command); }};
 }
 

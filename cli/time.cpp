@@ -10,7 +10,7 @@
 #include "cli/rules.h"
 #include "cli/terminal_width.h"
 #include "kiln/base/file.h"
-#include "kiln/isa/suggest.h"
+#include "kiln/base/suggest.h"
 #include "kiln/views/compare.h"
 #include "kiln/views/html.h"
 #include "kiln/views/json.h"
@@ -52,7 +52,7 @@ std::pair<std::string, std::string> split(const std::string& text, CliRule rule)
 }
 
 void require_constant(const std::string& name) {
-  isa::Suggest suggest(name);
+  Suggest suggest(name);
   suggest.consider(views::kEngineWhatIf);
   for (const timing::Constant& constant : timing::constants()) {
     if (constant.name == name) return;
@@ -86,7 +86,7 @@ timing::TimingOptions options_of(const TimeCommand& command) {
 // Every trip count belongs to a loop.
 void require_loops(const timing::TimingOptions& options, const std::vector<isa::Program>& programs) {
   for (const auto& [name, count] : options.trip_counts) {
-    isa::Suggest suggest(name);
+    Suggest suggest(name);
     bool found = false;
     for (const isa::Program& program : programs) {
       for (const isa::Loop& loop : program.loops) {
@@ -96,9 +96,8 @@ void require_loops(const timing::TimingOptions& options, const std::vector<isa::
       }
     }
     if (!found) {
-      throw Error(
-          broken(CliRule::trip_count, fmt::format("no loop runs on a register `{}`", name),
-                 did_you_mean(suggest.best(), "use the name of the register that counts or is tested")));
+      throw Error(broken(CliRule::trip_count, fmt::format("no loop runs on a register `{}`", name),
+                         did_you_mean(suggest.best(), "use the name of the register that counts or is tested")));
     }
   }
 }
@@ -144,8 +143,7 @@ std::unique_ptr<Timed> time_programs(const TimeCommand& command, std::string tit
 }
 
 void write_pictures(const TimeCommand& command, const Timed& timed) {
-  if (!command.trace.empty())
-    write_atomically(command.trace, views::to_perfetto(views::picture_of(timed.run)));
+  if (!command.trace.empty()) write_atomically(command.trace, views::to_perfetto(views::picture_of(timed.run)));
   if (!command.html.empty()) {
     const views::Picture picture = views::picture_of(timed.run, {.max_slices = kMaxPageSlices});
     write_atomically(command.html, views::to_html(timed.report, picture, views::read_sources(timed.report)));
@@ -159,10 +157,9 @@ std::string show(const TimeCommand& command, const AllTimed& all, const std::vec
   std::vector<views::Column> columns;
   for (const auto& timed : all) columns.push_back({timed->title, &timed->report});
   if (!command.json) {
-    std::string text =
-        columns.size() == 1
-            ? views::to_text(*columns[0].report, {.lines = command.lines, .width = terminal_width()})
-            : views::compare_text(columns);
+    std::string text = columns.size() == 1
+                           ? views::to_text(*columns[0].report, {.lines = command.lines, .width = terminal_width()})
+                           : views::compare_text(columns);
     for (const std::string& note : notes) text += note + '\n';
     return text;
   }
@@ -183,12 +180,10 @@ AllTimed time_on_all_targets(const TimeCommand& command, std::vector<std::string
   for (const Arch* chip : all_archs()) {
     try {
       std::vector<Diagnostic> warnings;
-      all.push_back(
-          time_programs(command, std::string(chip->name), load(command.files, chip->target, warnings)));
+      all.push_back(time_programs(command, std::string(chip->name), load(command.files, chip->target, warnings)));
     } catch (const Error& e) {
       if (exit_code(e.diagnostics()) != kExitBroken) throw;
-      notes.push_back(
-          fmt::format("not legal on {}: kiln check --target {} tells why", chip->name, chip->name));
+      notes.push_back(fmt::format("not legal on {}: kiln check --target {} tells why", chip->name, chip->name));
     }
   }
   return all;
@@ -200,8 +195,7 @@ void require_fitting_options(const TimeCommand& command) {
   if (all && (draws || !command.compare.empty()))
     throw Error(broken(CliRule::one_run, "--target all goes with none of --trace, --html and --compare"));
   if (draws && command.trace == command.html)
-    throw Error(
-        broken(CliRule::output_shared, fmt::format("`{}` is to hold the trace and the page", command.html)));
+    throw Error(broken(CliRule::output_shared, fmt::format("`{}` is to hold the trace and the page", command.html)));
   std::vector<std::string> inputs = command.files, outputs;
   if (!command.compare.empty()) inputs.push_back(command.compare);
   if (all && std::find(inputs.begin(), inputs.end(), "-") != inputs.end())
@@ -218,8 +212,8 @@ std::string list_what_if() {
   for (const timing::Constant& c : timing::constants()) {
     text += fmt::format("{:<20} {} ({})\n", c.name, c.text, c.unit.empty() ? "a number" : c.unit);
   }
-  return text + fmt::format("{:<20} {}\n", views::kEngineWhatIf,
-                            "INSTRUCTION:ENGINE, these instructions on that engine");
+  return text +
+         fmt::format("{:<20} {}\n", views::kEngineWhatIf, "INSTRUCTION:ENGINE, these instructions on that engine");
 }
 
 Outcome time(const TimeCommand& command) {
@@ -241,8 +235,7 @@ Outcome time(const TimeCommand& command) {
     all.push_back(time_programs(command, command.files[0], std::move(programs)));
   }
   if (!command.compare.empty())
-    all.push_back(
-        time_programs(command, command.compare, load({command.compare}, target, outcome.diagnostics)));
+    all.push_back(time_programs(command, command.compare, load({command.compare}, target, outcome.diagnostics)));
   write_pictures(command, *all.front());
   outcome.out = show(command, all, notes, outcome.diagnostics);
   return outcome;
@@ -269,8 +262,7 @@ Command add_time(CLI::App& root) {
   app->add_option("FILE", command->files, "the program; two for a pair of cores (lnc 2); - is standard input")
       ->expected(0, 2);
   add_time_target(*app, command->target);
-  app->add_option("--compare", command->compare, "another program, side by side with the first")
-      ->type_name("FILE");
+  app->add_option("--compare", command->compare, "another program, side by side with the first")->type_name("FILE");
   app->add_option("--what-if", command->what_if,
                   "a constant of the model changed, as in dma_bandwidth=2x; list: all names")
       ->type_name("NAME=VALUE")
@@ -283,17 +275,14 @@ Command add_time(CLI::App& root) {
                     "reorder each engine's instructions as the vendor's compiler may, however many they are");
   app->add_flag("--in-order", command->in_order, "take the instructions in the order of the program")
       ->excludes(reorder);
-  app->add_option("--trace", command->trace, "write a Perfetto trace, for ui.perfetto.dev")
-      ->type_name("FILE");
-  app->add_option("--html", command->html, "write a page with the timeline, for any browser")
-      ->type_name("FILE");
+  app->add_option("--trace", command->trace, "write a Perfetto trace, for ui.perfetto.dev")->type_name("FILE");
+  app->add_option("--html", command->html, "write a page with the timeline, for any browser")->type_name("FILE");
   app->add_option("--lines", command->lines, "rows of the tables by line")->type_name("N");
-  app->add_flag("--no-advice", command->no_advice,
-                "leave the advice out, which runs the model several times");
+  app->add_flag("--no-advice", command->no_advice, "leave the advice out, which runs the model several times");
   add_json(*app, command->json);
   app->footer(examples({"kiln time softmax.kiln", "kiln time softmax.kiln --html softmax.html",
-                        "kiln time softmax.kiln --what-if dma_bandwidth=2x",
-                        "kiln time old.kiln --compare new.kiln", "kiln time softmax.kiln --target all"}));
+                        "kiln time softmax.kiln --what-if dma_bandwidth=2x", "kiln time old.kiln --compare new.kiln",
+                        "kiln time softmax.kiln --target all"}));
   return {app, [command] { return time(*command); }};
 }
 

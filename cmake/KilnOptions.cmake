@@ -19,13 +19,37 @@ if(KILN_SANITIZE)
   target_link_options(kiln_options INTERFACE -fsanitize=${KILN_SANITIZE})
 endif()
 
-# kiln_folder(name SOURCES ... DEPENDS ...): the target kiln_<name> for the folder kiln/<name>. A folder sees only the
-# folders named in DEPENDS, so a wrong dependency does not link.
+# kiln_include_root(out folder): a directory in the build tree from which `#include "<folder>/..."` reaches that folder
+# of the source tree and nothing else does. Include paths are made of these, so an include of a folder that a target does
+# not link does not compile.
+function(kiln_include_root out folder)
+  string(REPLACE "/" "_" root ${folder})
+  set(root ${PROJECT_BINARY_DIR}/include/${root})
+  if(NOT IS_SYMLINK ${root}/${folder})
+    get_filename_component(parent ${root}/${folder} DIRECTORY)
+    file(MAKE_DIRECTORY ${parent})
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${root}/${folder} SYMBOLIC)
+    target_compile_options(kiln_options INTERFACE -ffile-prefix-map=${root}/=)
+  endif()
+  set(${out} ${root} PARENT_SCOPE)
+endfunction()
+
+# kiln_sees(target folder...): a target above the library (commands, tests, ...) includes headers of these folders by their
+# place in the source tree.
+function(kiln_sees target)
+  foreach(folder IN LISTS ARGN)
+    kiln_include_root(root ${folder})
+    target_include_directories(${target} PUBLIC ${root})
+  endforeach()
+endfunction()
+
+# kiln_folder(name SOURCES ... DEPENDS ... PRIVATE ...): the target kiln_<name> for the folder kiln/<name>. It sees its
+# own headers and those of the folders in DEPENDS, whose headers its own may include.
 function(kiln_folder name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  kiln_include_root(root kiln/${name})
   add_library(kiln_${name} STATIC ${ARG_SOURCES})
-  target_include_directories(kiln_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-                                                 $<INSTALL_INTERFACE:include>)
+  target_include_directories(kiln_${name} PUBLIC $<BUILD_INTERFACE:${root}> $<INSTALL_INTERFACE:include>)
   target_link_libraries(kiln_${name} PUBLIC ${ARG_DEPENDS} PRIVATE $<BUILD_INTERFACE:kiln_options> ${ARG_PRIVATE})
   add_library(kiln::${name} ALIAS kiln_${name})
   set_property(GLOBAL APPEND PROPERTY KILN_FOLDERS kiln_${name})

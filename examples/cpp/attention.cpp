@@ -13,8 +13,7 @@ struct Running {
 };
 
 // Folds a block of keys and values into the running softmax.
-void add_keys(Kernel& k, const Running& run, const View& q, const View& keys, const View& values,
-              double scale) {
+void add_keys(Kernel& k, const Running& run, const View& q, const View& keys, const View& values, double scale) {
   const std::int64_t m = q.dim(1), n = keys.dim(1), depth = values.dim(1);
   const View scores = k.psum({m, n}, f32);
   k.nc_matmul({.dst = scores, .stationary = q, .moving = keys});
@@ -38,24 +37,16 @@ void add_keys(Kernel& k, const Running& run, const View& q, const View& keys, co
                 .reduce_op = AluOp::add,
                 .reduce_res = sum,
                 .reduce_cmd = ReduceCmd::reset_reduce});
-  k.scalar_tensor_tensor({.dst = run.sum,
-                          .data = run.sum,
-                          .op0 = AluOp::multiply,
-                          .operand0 = fade,
-                          .op1 = AluOp::add,
-                          .operand1 = sum});
+  k.scalar_tensor_tensor(
+      {.dst = run.sum, .data = run.sum, .op0 = AluOp::multiply, .operand0 = fade, .op1 = AluOp::add, .operand1 = sum});
 
   // The contraction runs over keys, so they have to lie on the partitions.
   const View turned = k.psum({n, m}, f32), p_t = k.sbuf({n, m}, f32), pv = k.psum({m, depth}, f32);
   k.nc_transpose({.dst = turned, .data = p});
   k.tensor_copy({.dst = p_t, .src = turned});
   k.nc_matmul({.dst = pv, .stationary = p_t, .moving = values});
-  k.scalar_tensor_tensor({.dst = run.out,
-                          .data = run.out,
-                          .op0 = AluOp::multiply,
-                          .operand0 = fade,
-                          .op1 = AluOp::add,
-                          .operand1 = pv});
+  k.scalar_tensor_tensor(
+      {.dst = run.out, .data = run.out, .op0 = AluOp::multiply, .operand0 = fade, .op1 = AluOp::add, .operand1 = pv});
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 
 #include "kiln/base/file.h"
 #include "kiln/check/rules.h"
-#include "kiln/isa/operand_rules.h"
+#include "kiln/isa/semantics/operand_rules.h"
 #include "kiln/isa/table.h"
-#include "kiln/isa/verify.h"
+#include "kiln/isa/verify/verify.h"
 #include "kiln/views/format.h"
 #include "kiln/views/html.h"
 #include "kiln/views/picture_of.h"
@@ -22,16 +22,16 @@ void heading(int number, const char* text) { fmt::print("\n{}. {}\n\n", number, 
 std::size_t count_rules(const isa::Program& program) {
   std::set<isa::Opcode> used;
   for (const isa::Instruction& inst : program.instructions) used.insert(inst.opcode);
-  std::size_t count = isa::operand_rules().size() + isa::verify_rules().size() +
-                      check::memory_rules().size() + check::io_rules().size();
+  std::size_t count = isa::operand_rules().size() + isa::verify_rules().size() + check::memory_rules().size() +
+                      check::io_rules().size();
   for (isa::Opcode opcode : used) count += isa::info(opcode).semantics->rules.size();
   return count;
 }
 
 void print_memory(const char* name, const check::MemoryUse& use) {
   const double share = static_cast<double>(use.peak_bytes) / static_cast<double>(use.available_bytes);
-  fmt::print("     {}  {:>6} of {:>6} bytes per partition ({:.1f} %)\n", name, use.peak_bytes,
-             use.available_bytes, 100 * share);
+  fmt::print("     {}  {:>6} of {:>6} bytes per partition ({:.1f} %)\n", name, use.peak_bytes, use.available_bytes,
+             100 * share);
 }
 
 void print_engines(const sim::RunReport& run) {
@@ -59,8 +59,8 @@ isa::Program wide_scores(Target target) {
 
 void print_kernel(const Sizes& s, const isa::Program& program) {
   heading(1, "The kernel (examples/cpp/attention.cpp)");
-  fmt::print("   out = softmax(q kᵀ / √D) v for {} heads, {} queries and keys, depth {}, in float32.\n", s[0],
-             s[1], s[2]);
+  fmt::print("   out = softmax(q kᵀ / √D) v for {} heads, {} queries and keys, depth {}, in float32.\n", s[0], s[1],
+             s[2]);
   fmt::print("   {} instructions in {} nested loops. The softmax is updated block by block of keys, so the\n",
              program.instructions.size(), program.loops.size());
   fmt::print("   {} x {} scores are never in memory at once.\n", s[1], s[1]);
@@ -68,8 +68,8 @@ void print_kernel(const Sizes& s, const isa::Program& program) {
 
 void print_legality(const Trial& trial, const Arch& chip) {
   heading(2, "Is it legal?");
-  fmt::print("   Yes, on {} ({}). {} numbered rules apply and none is broken; that took {:.1f} ms.\n",
-             chip.name, chip.core_name, count_rules(trial.program), trial.check_seconds * 1e3);
+  fmt::print("   Yes, on {} ({}). {} numbered rules apply and none is broken; that took {:.1f} ms.\n", chip.name,
+             chip.core_name, count_rules(trial.program), trial.check_seconds * 1e3);
   fmt::print("   Every tile has found its place in on-chip memory. The most in use at one moment:\n\n");
   print_memory("SBUF", trial.report.allocation.sbuf);
   print_memory("PSUM", trial.report.allocation.psum);
@@ -80,9 +80,8 @@ void print_values(const Trial& trial, double tolerance) {
   fmt::print("   The simulator ran {} instructions in {:.3f} s. By engine:\n\n", trial.run.instructions,
              trial.run_seconds);
   print_engines(trial.run);
-  fmt::print(
-      "\n   Plain loops in double precision give the same up to {:.1e} of the largest value; {} {:.0e}.\n",
-      trial.difference, trial.ok ? "allowed is" : "THAT IS MORE THAN", tolerance);
+  fmt::print("\n   Plain loops in double precision give the same up to {:.1e} of the largest value; {} {:.0e}.\n",
+             trial.difference, trial.ok ? "allowed is" : "THAT IS MORE THAN", tolerance);
 }
 
 void print_time(const isa::Program& program, const std::string& page) {
@@ -104,9 +103,7 @@ void print_time(const isa::Program& program, const std::string& page) {
 }
 
 void print_mistake() {
-  const auto on = [](Target target) {
-    return check::check_program(wide_scores(target), arch(target)).diagnostics;
-  };
+  const auto on = [](Target target) { return check::check_program(wide_scores(target), arch(target)).diagnostics; };
   heading(5, "And if it were wrong?");
   fmt::print("   Someone computes the scores of 640 keys in one matrix product, to save four. On trn2:\n\n");
   fmt::print("{}\n\n", to_text(on(Target::trn2)));

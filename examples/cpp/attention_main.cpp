@@ -10,8 +10,7 @@ using namespace kiln::examples;
 namespace {
 
 // One query: the softmax of its scores weighs the rows of v.
-void attend(const float* q, const float* keys, const float* values, std::int64_t S, std::int64_t D,
-            float* out) {
+void attend(const float* q, const float* keys, const float* values, std::int64_t S, std::int64_t D, float* out) {
   std::vector<double> weight(S), sum(D);
   for (std::int64_t j = 0; j < S; ++j) {
     for (std::int64_t d = 0; d < D; ++d) weight[j] += double{q[d * S]} * keys[d * S + j];

@@ -3,8 +3,8 @@
 namespace kiln::examples {
 using namespace isa;
 
-Program block_sparse(std::int64_t row_blocks, std::int64_t column_blocks, std::int64_t block_count,
-                     std::int64_t N, Target target) {
+Program block_sparse(std::int64_t row_blocks, std::int64_t column_blocks, std::int64_t block_count, std::int64_t N,
+                     Target target) {
   constexpr DType f32 = DType::float32;
   constexpr std::int64_t kBlock = 128;
   Kernel k("block_sparse", target);

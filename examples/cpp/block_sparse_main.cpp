@@ -46,8 +46,7 @@ void reference(const Sizes& s, Arrays& arrays) {
       const std::int64_t column = integer(arrays["column"][e]);
       add_product(&arrays["blocks"][e * kBlock * kBlock], &arrays["b"][column * kBlock * N], N, c);
     }
-    for (std::int64_t i = 0; i < kBlock * N; ++i)
-      arrays["c"][row * kBlock * N + i] = static_cast<float>(c[i]);
+    for (std::int64_t i = 0; i < kBlock * N; ++i) arrays["c"][row * kBlock * N + i] = static_cast<float>(c[i]);
   }
 }
 

@@ -18,8 +18,7 @@ Program complex_gemm(std::int64_t M, std::int64_t K, std::int64_t N, Target targ
           k.dma_copy({.dst = t, .src = from(ds(k0, rows), ds(c0, columns))});
           return t;
         };
-        const View ar = load(a_re, m0, m), ai = load(a_im, m0, m), br = load(b_re, n0, n),
-                   bi = load(b_im, n0, n);
+        const View ar = load(a_re, m0, m), ai = load(a_im, m0, m), br = load(b_re, n0, n), bi = load(b_im, n0, n);
         const View minus_ai = k.sbuf({rows, m}, f32);
         k.tensor_scalar({.dst = minus_ai, .data = ai, .op0 = AluOp::multiply, .operand0 = -1.0});
         // Both sums of a part land in the same PSUM tile: re = ar br - ai bi, im = ar bi + ai br.

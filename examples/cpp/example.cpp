@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-#include "kiln/isa/print.h"
+#include "kiln/isa/text/print.h"
 
 namespace kiln::examples {
 namespace {
@@ -69,9 +69,9 @@ int check_and_run(const Example& e, const Sizes& sizes, const TrialOptions& opti
   const auto& found = trial.report.diagnostics;
   if (!found.empty()) fmt::print(stderr, "{}\n", to_text(found));
   if (!trial.report.ok()) return 1;
-  fmt::print("{} {}: legal on {}, {} instructions, largest relative difference {:.1e} ({} {:.0e}), seed {}\n",
-             e.name, sizes_text(e, sizes), arch(options.target).name, trial.run.instructions,
-             trial.difference, trial.ok ? "within" : "EXCEEDS", e.tolerance, options.seed);
+  fmt::print("{} {}: legal on {}, {} instructions, largest relative difference {:.1e} ({} {:.0e}), seed {}\n", e.name,
+             sizes_text(e, sizes), arch(options.target).name, trial.run.instructions, trial.difference,
+             trial.ok ? "within" : "EXCEEDS", e.tolerance, options.seed);
   return trial.ok ? 0 : 1;
 }
 
@@ -94,8 +94,7 @@ void describe(CLI::App& app, const Example& e, CommandLine& line) {
   app.add_option_function<std::string>(
          "--target",
          [&](const std::string& name) {
-           if (!parse_target(name, line.trial.target))
-             throw CLI::ValidationError("--target", "no target " + name);
+           if (!parse_target(name, line.trial.target)) throw CLI::ValidationError("--target", "no target " + name);
          },
          "trn1, trn2 or trn3")
       ->default_str("trn2");

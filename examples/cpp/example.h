@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kiln/check/check_program.h"
-#include "kiln/isa/builder.h"
+#include "kiln/isa/builder/builder.h"
 #include "kiln/sim/machine.h"
 
 namespace kiln::examples {

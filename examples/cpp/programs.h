@@ -1,7 +1,7 @@
 // The example kernels, written with the builder: rolled loops, any shape, remainders included.
 #pragma once
 
-#include "kiln/isa/builder.h"
+#include "kiln/isa/builder/builder.h"
 
 namespace kiln::examples {
 
@@ -26,7 +26,7 @@ isa::Program complex_gemm(std::int64_t M, std::int64_t K, std::int64_t N, Target
 
 // c[RB · 128, N] = block-sparse matrix times b[CB · 128, N]. Blocks are 128 x 128, transposed, in `blocks`;
 // `row_start` and `column` are the block-CSR structure, read at run time through registers.
-isa::Program block_sparse(std::int64_t row_blocks, std::int64_t column_blocks, std::int64_t block_count,
-                          std::int64_t N, Target target);
+isa::Program block_sparse(std::int64_t row_blocks, std::int64_t column_blocks, std::int64_t block_count, std::int64_t N,
+                          Target target);
 
 }  // namespace kiln::examples

@@ -37,14 +37,9 @@ Program rms_norm(std::int64_t rows, std::int64_t columns, Target target) {
     k.tiles(columns, kPiece, [&](Index c, std::int64_t n) {
       const View t = k.sbuf({m, n}, f32), g = k.sbuf({m, n}, f32);
       k.dma_copy({.dst = t, .src = x(ds(r, m), ds(c, n))});
-      k.dma_copy({.dst = g,
-                  .src = gain(ds(c, n)).expand_dim(0).broadcast(0, m)});  // the same gain in every partition
-      k.scalar_tensor_tensor({.dst = t,
-                              .data = t,
-                              .op0 = AluOp::multiply,
-                              .operand0 = sum,
-                              .op1 = AluOp::multiply,
-                              .operand1 = g});
+      k.dma_copy({.dst = g, .src = gain(ds(c, n)).expand_dim(0).broadcast(0, m)});  // the same gain in every partition
+      k.scalar_tensor_tensor(
+          {.dst = t, .data = t, .op0 = AluOp::multiply, .operand0 = sum, .op1 = AluOp::multiply, .operand1 = g});
       k.dma_copy({.dst = out(ds(r, m), ds(c, n)), .src = t});
     });
   });

@@ -46,7 +46,7 @@ struct DmaSpec {
   double completion_ns;                                          // last byte to the waiting instruction
   double descriptor_ns;                                          // per contiguous run
   double transpose_rate_hbm, transpose_rate_sbuf, compute_rate;  // share of the copy rate
-  double gpsimd_bytes_per_ns;  // the engine's own DMA, each way; 0 when it has none
+  double gpsimd_bytes_per_ns;                                    // the engine's own DMA, each way; 0 when it has none
 };
 
 // What a generation can do that an older one cannot.

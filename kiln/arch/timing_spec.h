@@ -32,7 +32,7 @@ struct DmaTiming {
   double start_ns[kDgeModeCount];    // trigger start to first byte
   double packet_ns;                  // per packet
   double packet_bytes_per_ns;        // inside a packet, one engine
-  double hbm_write_packet_ns;  // more for a packet written to HBM that is shorter than small_write_bytes
+  double hbm_write_packet_ns;        // more for a packet written to HBM that is shorter than small_write_bytes
   double small_write_bytes;
   double loaded_bytes_per_ns;  // inside a packet, when all engines are at work
   int partitions_per_engine;

@@ -66,16 +66,13 @@ std::uint32_t round_to_code(const Format& f, std::uint64_t significand, int expo
   const int top = std::max(exponent + static_cast<int>(std::bit_width(significand)) - 1, min_exponent);
   if (top > f.bias + 1) return f.overflow_code();
   const int shift = top - f.m - exponent;
-  const std::uint64_t rounded =
-      shift > 0 ? shift_right_ties_to_even(significand, shift) : significand << -shift;
-  const auto code =
-      static_cast<std::uint32_t>(rounded) + (static_cast<std::uint32_t>(top - min_exponent) << f.m);
+  const std::uint64_t rounded = shift > 0 ? shift_right_ties_to_even(significand, shift) : significand << -shift;
+  const auto code = static_cast<std::uint32_t>(rounded) + (static_cast<std::uint32_t>(top - min_exponent) << f.m);
   return code < f.finite_end() ? code : f.overflow_code();
 }
 
 std::uint32_t encode_finite(const Format& f, bool negative, std::uint64_t significand, int exponent) {
-  if (!f.is_signed && (negative || significand == 0))
-    return f.last_code();  // a scale has neither sign nor zero
+  if (!f.is_signed && (negative || significand == 0)) return f.last_code();  // a scale has neither sign nor zero
   if (significand == 0) return with_sign(f, negative, 0);
   return with_sign(f, negative, round_to_code(f, significand, exponent));
 }

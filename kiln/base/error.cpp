@@ -58,8 +58,7 @@ void add_place(std::string& out, int gutter, const Diagnostic& d, const std::str
   if (!source.empty()) out += fmt::format("\n{:>{}} | {}", d.loc.line, gutter, source);
   const std::string bar = fmt::format("{:{}} | ", "", gutter);
   const auto first = source.find_first_not_of(" \t");
-  const bool told =
-      first != std::string::npos && source.substr(first) == d.context;  // a program in text form
+  const bool told = first != std::string::npos && source.substr(first) == d.context;  // a program in text form
   if (!d.context.empty() && !told) add_lines(out, bar, bar, d.context);
   const auto& stack = d.loc.stack;
   const std::size_t shown = std::min(stack.size(), kMaxShownCalls);
@@ -72,8 +71,7 @@ void add_place(std::string& out, int gutter, const Diagnostic& d, const std::str
 nlohmann::ordered_json json_of(const Diagnostic& d) {
   nlohmann::ordered_json notes = nlohmann::ordered_json::array();
   for (const Note& note : d.notes) {
-    notes.push_back(
-        {{"text", note.text}, {"file", note.loc.file}, {"line", note.loc.line}, {"stack", note.loc.stack}});
+    notes.push_back({{"text", note.text}, {"file", note.loc.file}, {"line", note.loc.line}, {"stack", note.loc.stack}});
   }
   return {{"severity", name(d.severity)},
           {"category", name(d.category)},

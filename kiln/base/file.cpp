@@ -19,8 +19,7 @@ namespace {
 enum FileRule { kReadable, kWritable };
 constexpr RuleText kRules[] = {
     {"file.R1", "a file given as input can be read", "check the path and its permissions"},
-    {"file.R2", "a file given as output can be written",
-     "check the folder, its permissions and the free space"},
+    {"file.R2", "a file given as output can be written", "check the folder, its permissions and the free space"},
 };
 
 [[noreturn]] void fail(FileRule rule, const std::string& path, const std::string& reason) {
@@ -28,9 +27,7 @@ constexpr RuleText kRules[] = {
   throw_config_error(kRules[rule], path, fmt::format("cannot {} `{}`: {}", verb, path, reason));
 }
 
-[[noreturn]] void fail_errno(FileRule rule, const std::string& path) {
-  fail(rule, path, std::strerror(errno));
-}
+[[noreturn]] void fail_errno(FileRule rule, const std::string& path) { fail(rule, path, std::strerror(errno)); }
 
 class Descriptor {
  public:
@@ -105,8 +102,7 @@ bool write_all(int fd, std::span<const std::byte> bytes) {
   return true;
 }
 
-void write_parts(Descriptor& file, const std::string& path,
-                 std::span<const std::span<const std::byte>> parts) {
+void write_parts(Descriptor& file, const std::string& path, std::span<const std::span<const std::byte>> parts) {
   for (const auto& part : parts) {
     if (!write_all(file.get(), part)) fail_errno(kWritable, path);
   }
@@ -124,9 +120,7 @@ std::filesystem::path temporary_beside(const std::string& target) {
 std::span<const RuleText> file_rules() { return kRules; }
 
 std::string read_file(const std::string& path) { return read_all<std::string>(path); }
-std::vector<std::byte> read_file_bytes(const std::string& path) {
-  return read_all<std::vector<std::byte>>(path);
-}
+std::vector<std::byte> read_file_bytes(const std::string& path) { return read_all<std::vector<std::byte>>(path); }
 
 void write_atomically(const std::string& path, std::span<const std::span<const std::byte>> parts) {
   std::string target = path;

@@ -35,10 +35,8 @@ constexpr RuleText kRules[] = {
     {"npy.R8", "the elements of an array have a dtype of NKI", "convert with array.astype before saving"},
     {"npy.R9", "raw elements (V1, V2, V4) are read only as a dtype that the caller names",
      "say which dtype the file holds, or save an array of a dtype that NumPy has"},
-    {"npy.R10", "the file holds the dtype that the caller expects",
-     "convert with array.astype before saving"},
-    {"npy.R11", "an .npy file holds every element of its shape",
-     "the file is cut short: save or copy it again"},
+    {"npy.R10", "the file holds the dtype that the caller expects", "convert with array.astype before saving"},
+    {"npy.R11", "an .npy file holds every element of its shape", "the file is cut short: save or copy it again"},
     {"npy.R12", "nothing follows the elements", "store one array in one file"},
     {"npy.R13", "an array to be written has as many bytes of data as its shape and dtype say",
      "fill the array before writing it"},
@@ -100,8 +98,8 @@ int raw_size(std::string_view descr) {
 bool same_bits(DType stored, DType wanted) {
   if (stored == wanted || (stored == DType::float32 && wanted == DType::tfloat32)) return true;
   const DTypeClass cls = info(wanted).cls;
-  return (cls == DTypeClass::packed || cls == DTypeClass::scale) &&
-         info(stored).cls == DTypeClass::unsigned_int && size_bytes(stored) == size_bytes(wanted);
+  return (cls == DTypeClass::packed || cls == DTypeClass::scale) && info(stored).cls == DTypeClass::unsigned_int &&
+         size_bytes(stored) == size_bytes(wanted);
 }
 
 [[noreturn]] void fail_dtype(const std::string& descr, const std::string& name) {
@@ -115,15 +113,13 @@ bool same_bits(DType stored, DType wanted) {
 
 DType resolve_dtype(const std::string& descr, const std::string& name, std::optional<DType> expected) {
   const int raw = raw_size(descr);
-  if (raw != 0 && !expected)
-    npy_fail("npy.R9", name, fmt::format("raw elements of {} bytes (`{}`)", raw, descr));
+  if (raw != 0 && !expected) npy_fail("npy.R9", name, fmt::format("raw elements of {} bytes (`{}`)", raw, descr));
   if (raw != 0 && raw == size_bytes(*expected)) return *expected;
   const std::optional<DType> stored = dtype_of(descr);
   if (raw == 0 && !stored) fail_dtype(descr, name);
   if (!expected) return *stored;
   if (!stored || !same_bits(*stored, *expected)) {
-    npy_fail("npy.R10", name,
-             fmt::format("elements of dtype `{}`, {} expected", descr, kiln::name(*expected)));
+    npy_fail("npy.R10", name, fmt::format("elements of dtype `{}`, {} expected", descr, kiln::name(*expected)));
   }
   return *expected;
 }
@@ -157,15 +153,14 @@ Layout check_file(std::span<const std::byte> file, const std::string& name, std:
   const std::size_t present = file.size() - header.data_offset;
   if (present != wanted) {
     npy_fail(present < wanted ? "npy.R11" : "npy.R12", name,
-             fmt::format("shape ({}) of {} needs {} bytes, {} follow the header",
-                         fmt::join(header.shape, ", "), kiln::name(dtype), wanted, present));
+             fmt::format("shape ({}) of {} needs {} bytes, {} follow the header", fmt::join(header.shape, ", "),
+                         kiln::name(dtype), wanted, present));
   }
   return {dtype, std::move(header)};
 }
 
 // Copies `in`, whose first index runs fastest, to `out`, whose last one does.
-void fortran_to_c(const std::byte* in, std::byte* out, const std::vector<std::int64_t>& shape,
-                  std::size_t element) {
+void fortran_to_c(const std::byte* in, std::byte* out, const std::vector<std::int64_t>& shape, std::size_t element) {
   std::vector<std::size_t> strides;  // of `in`, in bytes
   std::size_t total = element;
   for (const std::int64_t d : shape) {
@@ -196,8 +191,7 @@ NpyArray in_c_order(Layout layout, const std::byte* elements, std::size_t size) 
 
 std::span<const RuleText> npy_rules() { return kRules; }
 
-void npy_fail(std::string_view code, const std::string& name, const std::string& found,
-              const std::string& help) {
+void npy_fail(std::string_view code, const std::string& name, const std::string& found, const std::string& help) {
   for (const RuleText& rule : kRules) {
     if (rule.code == code) throw_config_error(rule, name, found, help);
   }
@@ -216,8 +210,7 @@ NpyArray read_npy(const std::string& path, std::optional<DType> expected) {
   Layout layout = check_file(file, path, expected);
   const auto offset = static_cast<std::ptrdiff_t>(layout.header.data_offset);
   if (layout.header.fortran_order) {
-    return in_c_order(std::move(layout), file.data() + offset,
-                      file.size() - static_cast<std::size_t>(offset));
+    return in_c_order(std::move(layout), file.data() + offset, file.size() - static_cast<std::size_t>(offset));
   }
   file.erase(file.begin(),
              file.begin() + offset);  // moves within the buffer: no second one for a large array

@@ -38,8 +38,7 @@ class HeaderParser {
 
  private:
   [[noreturn]] void malformed(const std::string& what) const {
-    npy_fail("npy.R5", name_,
-             fmt::format("{} at character {} of the header {}", what, pos_, npy_quote(text_)));
+    npy_fail("npy.R5", name_, fmt::format("{} at character {} of the header {}", what, pos_, npy_quote(text_)));
   }
 
   void skip_blanks() {
@@ -81,12 +80,10 @@ class HeaderParser {
   std::string parse_string() {
     skip_blanks();
     const char quote = pos_ < text_.size() ? text_[pos_] : '\0';
-    const std::size_t end =
-        quote == '\'' || quote == '"' ? text_.find(quote, pos_ + 1) : std::string_view::npos;
+    const std::size_t end = quote == '\'' || quote == '"' ? text_.find(quote, pos_ + 1) : std::string_view::npos;
     if (end == std::string_view::npos) malformed("no string");
     const std::string_view body = text_.substr(pos_ + 1, end - pos_ - 1);
-    if (body.find_first_of("\\\r\n") != std::string_view::npos)
-      malformed("a string with an escape or a line end");
+    if (body.find_first_of("\\\r\n") != std::string_view::npos) malformed("a string with an escape or a line end");
     pos_ = end + 1;
     return std::string(body);
   }
@@ -165,17 +162,14 @@ std::string npy_quote(std::string_view text) {
 NpyHeader parse_npy_header(std::span<const std::byte> file, const std::string& name) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   if (!text.starts_with(kMagic)) {
-    if (kMagic.starts_with(text))
-      npy_fail("npy.R3", name, fmt::format("the file ends after {} bytes", text.size()));
+    if (kMagic.starts_with(text)) npy_fail("npy.R3", name, fmt::format("the file ends after {} bytes", text.size()));
     npy_fail("npy.R1", name, "the file begins with " + npy_quote(text.substr(0, kMagic.size())));
   }
   const std::size_t version_end = kMagic.size() + 2;
-  if (text.size() < version_end)
-    npy_fail("npy.R3", name, fmt::format("the file ends after {} bytes", text.size()));
+  if (text.size() < version_end) npy_fail("npy.R3", name, fmt::format("the file ends after {} bytes", text.size()));
   const int major = static_cast<unsigned char>(text[kMagic.size()]);
   const int minor = static_cast<unsigned char>(text[kMagic.size() + 1]);
-  if (major < 1 || major > 3 || minor != 0)
-    npy_fail("npy.R2", name, fmt::format("version {}.{}", major, minor));
+  if (major < 1 || major > 3 || minor != 0) npy_fail("npy.R2", name, fmt::format("version {}.{}", major, minor));
 
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   const std::size_t begin = version_end + length_bytes;
@@ -183,8 +177,7 @@ NpyHeader parse_npy_header(std::span<const std::byte> file, const std::string& n
   const std::size_t length = little_endian(text.substr(version_end, length_bytes));
   if (length > kMaxHeaderBytes) npy_fail("npy.R4", name, fmt::format("a header of {} bytes", length));
   if (length > text.size() - begin) {
-    npy_fail("npy.R3", name,
-             fmt::format("a header of {} bytes, {} in the file", length, text.size() - begin));
+    npy_fail("npy.R3", name, fmt::format("a header of {} bytes, {} in the file", length, text.size() - begin));
   }
   NpyHeader header = HeaderParser(text.substr(begin, length), name, major < 3).parse();
   header.data_offset = begin + length;
@@ -193,9 +186,9 @@ NpyHeader parse_npy_header(std::span<const std::byte> file, const std::string& n
 
 std::string print_npy_header(const NpyHeader& header, const std::string& name) {
   const auto& shape = header.shape;
-  std::string out = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': ({}{}), }}", header.descr,
-                                header.fortran_order ? "True" : "False", fmt::join(shape, ", "),
-                                shape.size() == 1 ? "," : "");
+  std::string out =
+      fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': ({}{}), }}", header.descr,
+                  header.fortran_order ? "True" : "False", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   if (!shape.empty()) out.append(kGrowthDigits - fmt::formatted_size("{}", shape[0]), ' ');
   const std::size_t begin = kMagic.size() + 4;
   // NumPy always pads, by a whole line when none would be needed.

@@ -44,8 +44,7 @@ int ThreadPool::threads() const { return impl_->arena.max_concurrency(); }
 
 void ThreadPool::parallel_for(std::size_t n, const std::function<void(std::size_t)>& body) {
   impl_->arena.execute([&] {
-    tbb::this_task_arena::isolate(
-        [&] { tbb::parallel_for(std::size_t{0}, n, [&](std::size_t i) { body(i); }); });
+    tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t{0}, n, [&](std::size_t i) { body(i); }); });
   });
 }
 

@@ -6,10 +6,10 @@
 #include "kiln/base/npy.h"
 #include "kiln/base/thread_pool.h"
 #include "kiln/check/rules.h"
-#include "kiln/isa/builder_rules.h"
-#include "kiln/isa/operand_rules.h"
-#include "kiln/isa/text_rules.h"
-#include "kiln/isa/verify.h"
+#include "kiln/isa/builder/builder_rules.h"
+#include "kiln/isa/semantics/operand_rules.h"
+#include "kiln/isa/text/text_rules.h"
+#include "kiln/isa/verify/verify.h"
 
 namespace kiln::check {
 namespace {
@@ -22,8 +22,7 @@ constexpr RuleText kOwnRules[] = {
 void append(std::vector<RuleInfo>& out, std::span<const isa::Rule> rules, std::string_view prefix,
             const std::string& origin) {
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    out.push_back(
-        {fmt::format("{}.R{}", prefix, i + 1), rules[i].text, rules[i].help, rules[i].mark, origin});
+    out.push_back({fmt::format("{}.R{}", prefix, i + 1), rules[i].text, rules[i].help, rules[i].mark, origin});
   }
 }
 
@@ -31,8 +30,8 @@ void append(std::vector<RuleInfo>& out, std::span<const isa::Rule> rules, std::s
 
 void append_rules(std::vector<RuleInfo>& out, std::span<const RuleText> rules, std::string_view origin) {
   for (const RuleText& rule : rules) {
-    out.push_back({std::string(rule.code), std::string(rule.text), std::string(rule.help), std::nullopt,
-                   std::string(origin)});
+    out.push_back(
+        {std::string(rule.code), std::string(rule.text), std::string(rule.help), std::nullopt, std::string(origin)});
   }
 }
 

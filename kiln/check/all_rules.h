@@ -14,9 +14,8 @@ namespace kiln::check {
 
 struct RuleInfo {
   std::string code, text, help;
-  std::optional<isa::Mark>
-      mark;            // how well a rule of the chip is founded; none for rules of kiln's own formats
-  std::string origin;  // what it applies to
+  std::optional<isa::Mark> mark;  // how well a rule of the chip is founded; none for rules of kiln's own formats
+  std::string origin;             // what it applies to
 };
 
 // Instructions, operands, whole programs, text form, files, threads. Codes are unique.

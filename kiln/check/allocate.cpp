@@ -17,9 +17,7 @@ constexpr std::int64_t kQuadrantPartitions = 32;
 constexpr QuadrantMask kAllQuadrants = (1 << kQuadrants) - 1;
 constexpr std::int64_t kPreferredAlign = 32, kLeastAlign = 4;
 
-constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
+constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 // A used tensor of the memory at hand.
 struct Item : Demand {
@@ -84,8 +82,7 @@ void hold_shared_bytes(const Liveness& liveness, std::vector<Item>& items) {
   for (Item& view : items) {
     if (!view.placed || !liveness.read_first[view.tensor]) continue;
     for (const Item& other : items) {
-      const bool same_bytes = other.placed && (other.mask & view.mask) &&
-                              other.offset < view.offset + view.bytes &&
+      const bool same_bytes = other.placed && (other.mask & view.mask) && other.offset < view.offset + view.bytes &&
                               view.offset < other.offset + other.bytes;
       if (same_bytes) view.live.begin = std::min(view.live.begin, liveness.tensors[other.tensor].begin);
     }
@@ -95,8 +92,7 @@ void hold_shared_bytes(const Liveness& liveness, std::vector<Item>& items) {
 // Places items one after the other, each at the lowest free address.
 class Placer {
  public:
-  Placer(std::vector<Item>& items, const Layout& layout)
-      : items_(items), layout_(layout), index_(intervals(items)) {}
+  Placer(std::vector<Item>& items, const Layout& layout) : items_(items), layout_(layout), index_(intervals(items)) {}
 
   void set_align(std::int64_t align) { layout_.align = align; }
 
@@ -169,9 +165,7 @@ std::vector<std::uint32_t> order_of(const std::vector<Item>& items, int which) {
     if (!items[i].placed) order.push_back(i);
   }
   const auto size = [&](std::uint32_t i) { return items[i].bytes * items[i].quadrants; };
-  const auto length = [&](std::uint32_t i) {
-    return std::int64_t{items[i].live.end} - items[i].live.begin + 1;
-  };
+  const auto length = [&](std::uint32_t i) { return std::int64_t{items[i].live.end} - items[i].live.begin + 1; };
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) {
     const auto x = items[a].live.begin, y = items[b].live.begin;
     if (which == 0 && x != y) return x < y;
@@ -222,8 +216,8 @@ std::int64_t fullest_partition(const std::vector<Item>& items, std::int64_t limi
   return most;
 }
 
-void allocate_memory(const Program& program, const Arch& arch, const Liveness& liveness, Memory memory,
-                     MemoryUse& use, Allocation& out) {
+void allocate_memory(const Program& program, const Arch& arch, const Liveness& liveness, Memory memory, MemoryUse& use,
+                     Allocation& out) {
   std::vector<Item> items = used_tensors(program, liveness, memory);
   hold_shared_bytes(liveness, items);
   const bool psum = memory == Memory::psum;
@@ -261,8 +255,7 @@ Allocation allocate(const Program& program, const Arch& arch, const Liveness& li
 }
 
 std::int64_t available_bytes(const Arch& arch, Memory memory) {
-  return memory == Memory::psum ? arch.psum_partition_bytes
-                                : arch.sbuf_partition_bytes - arch.sbuf_reserved_bytes;
+  return memory == Memory::psum ? arch.psum_partition_bytes : arch.sbuf_partition_bytes - arch.sbuf_reserved_bytes;
 }
 
 std::uint8_t quadrants_of(std::int64_t first, std::int64_t count) {

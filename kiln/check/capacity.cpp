@@ -44,8 +44,8 @@ void add_notes(const Program& program, const std::vector<TensorId>& alive, Diagn
   const std::size_t shown = std::min(alive.size(), kMaxNotes);
   for (std::size_t i = 0; i < shown; ++i) {
     const Tensor& t = program.tensors[alive[i]];
-    d.notes.push_back({fmt::format("`{}` {}, {} bytes per partition{}", t.name, type_text(t),
-                                   t.bytes_per_partition(), t.address ? ", placed by hand" : ""),
+    d.notes.push_back({fmt::format("`{}` {}, {} bytes per partition{}", t.name, type_text(t), t.bytes_per_partition(),
+                                   t.address ? ", placed by hand" : ""),
                        program.locs[t.loc]});
   }
   if (alive.size() == shown) return;
@@ -56,8 +56,8 @@ void add_notes(const Program& program, const std::vector<TensorId>& alive, Diagn
 
 std::string available_text(const Arch& arch, Memory memory, std::int64_t available) {
   if (memory == Memory::psum) {
-    return fmt::format("{} bytes per partition, {} banks of {} ({})", available, arch.psum_banks,
-                       arch.psum_bank_bytes, arch.name);
+    return fmt::format("{} bytes per partition, {} banks of {} ({})", available, arch.psum_banks, arch.psum_bank_bytes,
+                       arch.name);
   }
   const std::int64_t reserved = arch.sbuf_partition_bytes - available;
   return fmt::format("{} bytes per partition ({}{})", available, arch.name,
@@ -66,22 +66,20 @@ std::string available_text(const Arch& arch, Memory memory, std::int64_t availab
 
 }  // namespace
 
-void report_overflows(const Program& program, const Arch& arch, const Liveness& liveness,
-                      const Allocation& allocation, std::vector<Diagnostic>& out) {
+void report_overflows(const Program& program, const Arch& arch, const Liveness& liveness, const Allocation& allocation,
+                      std::vector<Diagnostic>& out) {
   for (const Overflow& overflow : allocation.overflows) {
     const isa::Node& node = liveness.nodes[overflow.at];
     const MemoryUse& use = allocation.use(overflow.memory);
     const auto alive = alive_at(program, liveness, overflow.memory, overflow.at);
-    Diagnostic d =
-        broken_rule(memory_rules(), overflow.too_much ? memory_rule::capacity : memory_rule::pieces,
-                    loc_of(program, node));
+    Diagnostic d = broken_rule(memory_rules(), overflow.too_much ? memory_rule::capacity : memory_rule::pieces,
+                               loc_of(program, node));
     d.context = statement_text(program, node);
     // Banks leave little choice; in SBUF the compiler may find another arrangement, or spill.
     if (!overflow.too_much && overflow.memory == Memory::sbuf) d.severity = Severity::warning;
     if (overflow.too_much) {
       d.found = fmt::format("{} {} tensors alive here need {} bytes per partition, {} more than there are",
-                            alive.size(), name(overflow.memory), use.peak_bytes,
-                            use.peak_bytes - use.available_bytes);
+                            alive.size(), name(overflow.memory), use.peak_bytes, use.peak_bytes - use.available_bytes);
     } else {
       const Tensor& stuck = program.tensors[overflow.tensor];
       d.found = fmt::format("no gap of {} bytes per partition for `{}` among {} {} tensors alive here",

@@ -8,8 +8,8 @@
 #include "kiln/check/io.h"
 #include "kiln/check/placement.h"
 #include "kiln/check/read_early.h"
-#include "kiln/isa/check.h"
-#include "kiln/isa/verify.h"
+#include "kiln/isa/semantics/check.h"
+#include "kiln/isa/verify/verify.h"
 
 namespace kiln::check {
 namespace {
@@ -19,8 +19,8 @@ bool has_error(const std::vector<Diagnostic>& all) { return std::any_of(all.begi
 
 // PSUM that is too small in the order written may be large enough in the order a scheduler makes of it: a
 // warning. Its tensors then have no addresses of their own: those belong to that order.
-void forgive_psum(const isa::Program& program, const Arch& arch, const Liveness& liveness,
-                  Allocation& allocation, std::vector<Diagnostic>& out) {
+void forgive_psum(const isa::Program& program, const Arch& arch, const Liveness& liveness, Allocation& allocation,
+                  std::vector<Diagnostic>& out) {
   const auto is_psum = [](const Overflow& o) { return o.memory == Memory::psum; };
   if (std::none_of(allocation.overflows.begin(), allocation.overflows.end(), is_psum)) return;
   const Allocation moved = allocate(program, arch, read_early(program, liveness));

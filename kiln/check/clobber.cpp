@@ -15,9 +15,8 @@ using isa::Access;
 using isa::Program;
 using isa::TensorId;
 
-constexpr std::size_t kMaxDoubledLoops =
-    6;  // deeper loops are followed once, or the work would double with each
-constexpr std::size_t kMaxRegions = 256;  // per tensor; more are forgotten, which can only hide an error
+constexpr std::size_t kMaxDoubledLoops = 6;  // deeper loops are followed once, or the work would double with each
+constexpr std::size_t kMaxRegions = 256;     // per tensor; more are forgotten, which can only hide an error
 
 // Another tensor at the same bytes, alive at the same time. A view: one of the two has read what the other
 // wrote, so the sharing is meant.
@@ -42,9 +41,8 @@ std::vector<State> find_neighbours(const Program& program, const Liveness& liven
     const isa::Tensor& t = program.tensors[id];
     if (is_on_chip(t.memory) && t.address && !liveness.tensors[id].empty()) placed.push_back(id);
   }
-  std::stable_sort(placed.begin(), placed.end(), [&](TensorId a, TensorId b) {
-    return liveness.tensors[a].begin < liveness.tensors[b].begin;
-  });
+  std::stable_sort(placed.begin(), placed.end(),
+                   [&](TensorId a, TensorId b) { return liveness.tensors[a].begin < liveness.tensors[b].begin; });
   std::vector<State> states(program.tensors.size());
   std::vector<TensorId> alive;
   for (TensorId id : placed) {
@@ -61,8 +59,7 @@ std::vector<State> find_neighbours(const Program& program, const Liveness& liven
 }
 
 bool touches(const std::vector<Region>& regions, const Region& region) {
-  return std::any_of(regions.begin(), regions.end(),
-                     [&](const Region& r) { return !intersection(r, region).empty(); });
+  return std::any_of(regions.begin(), regions.end(), [&](const Region& r) { return !intersection(r, region).empty(); });
 }
 
 class Follow {
@@ -147,8 +144,8 @@ class Follow {
 
   void write(const isa::Instruction& inst, TensorId id, const Region& region) {
     State& state = states_[id];
-    const bool known = std::any_of(state.written.begin(), state.written.end(),
-                                   [&](const Region& r) { return r.covers(region); });
+    const bool known =
+        std::any_of(state.written.begin(), state.written.end(), [&](const Region& r) { return r.covers(region); });
     if (!known && state.written.size() < kMaxRegions) state.written.push_back(region);
     for (const Neighbour& n : state.neighbours) {
       if (n.is_view) continue;
@@ -167,13 +164,12 @@ class Follow {
     const isa::Tensor &tensor = program_.tensors[id], &other = program_.tensors[loss.by];
     Diagnostic d = broken_rule(memory_rules(), memory_rule::clobbered, program_.locs[inst.loc]);
     d.context = std::string(info(inst.opcode).name);
-    d.found = fmt::format("`{}` is read after `{}` overwrote its bytes {} to {} in partitions {} to {}",
-                          tensor.name, other.name, region.begin, region.end - 1, region.partition,
-                          region.partition_end - 1);
+    d.found = fmt::format("`{}` is read after `{}` overwrote its bytes {} to {} in partitions {} to {}", tensor.name,
+                          other.name, region.begin, region.end - 1, region.partition, region.partition_end - 1);
     d.notes.push_back({fmt::format("`{}` is written here", other.name), program_.locs[loss.at]});
     for (const isa::Tensor* t : {&tensor, &other}) {
-      d.notes.push_back({fmt::format("`{}` {} is placed at ({}, {})", t->name, type_text(*t),
-                                     t->address->partition, t->address->byte_offset),
+      d.notes.push_back({fmt::format("`{}` {} is placed at ({}, {})", t->name, type_text(*t), t->address->partition,
+                                     t->address->byte_offset),
                          program_.locs[t->loc]});
     }
     out_.push_back(std::move(d));
@@ -190,8 +186,7 @@ class Follow {
 
 void check_clobbered(const Program& program, const Liveness& liveness, std::vector<Diagnostic>& out) {
   std::vector<State> states = find_neighbours(program, liveness);
-  const bool shared =
-      std::any_of(states.begin(), states.end(), [](const State& s) { return !s.neighbours.empty(); });
+  const bool shared = std::any_of(states.begin(), states.end(), [](const State& s) { return !s.neighbours.empty(); });
   if (shared) Follow(program, std::move(states), out).block(program.body);
 }
 

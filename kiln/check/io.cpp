@@ -32,8 +32,7 @@ void check_outputs(const Program& program, std::vector<Diagnostic>& out) {
   }
 }
 
-void check_registers(const Program& program, const Arch& arch, const Liveness& liveness,
-                     std::vector<Diagnostic>& out) {
+void check_registers(const Program& program, const Arch& arch, const Liveness& liveness, std::vector<Diagnostic>& out) {
   // A register counts as a tensor of one byte; the loops' registers are on every sequencer.
   std::vector<Demand> demands;
   for (const Interval& live : liveness.registers) {
@@ -51,8 +50,7 @@ void check_registers(const Program& program, const Arch& arch, const Liveness& l
 
 }  // namespace
 
-void check_io(const Program& program, const Arch& arch, const Liveness& liveness,
-              std::vector<Diagnostic>& out) {
+void check_io(const Program& program, const Arch& arch, const Liveness& liveness, std::vector<Diagnostic>& out) {
   check_memories(program, out);
   check_outputs(program, out);
   check_registers(program, arch, liveness, out);

@@ -8,7 +8,6 @@
 namespace kiln::check {
 
 // io.R1 to io.R3.
-void check_io(const isa::Program& program, const Arch& arch, const Liveness& liveness,
-              std::vector<Diagnostic>& out);
+void check_io(const isa::Program& program, const Arch& arch, const Liveness& liveness, std::vector<Diagnostic>& out);
 
 }  // namespace kiln::check

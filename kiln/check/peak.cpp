@@ -106,8 +106,7 @@ Peak find_peak(std::span<const Demand> demands, std::int64_t limit) {
   for (std::size_t i = 0; i < by_begin.size();) {
     const Position now = demands[by_begin[i]].live.begin;
     for (; demands[by_end[gone]].live.end < now; ++gone) level.add(demands[by_end[gone]], -1);
-    for (; i < by_begin.size() && demands[by_begin[i]].live.begin == now; ++i)
-      level.add(demands[by_begin[i]], 1);
+    for (; i < by_begin.size() && demands[by_begin[i]].live.begin == now; ++i) level.add(demands[by_begin[i]], 1);
     if (level.bytes() > peak.bytes) peak = {level.bytes(), now};
   }
   return peak;

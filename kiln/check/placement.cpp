@@ -10,8 +10,7 @@ namespace {
 
 class TensorCheck {
  public:
-  TensorCheck(const isa::Program& program, const isa::Tensor& tensor, const Arch& arch,
-              std::vector<Diagnostic>& out)
+  TensorCheck(const isa::Program& program, const isa::Tensor& tensor, const Arch& arch, std::vector<Diagnostic>& out)
       : program_(program), tensor_(tensor), arch_(arch), out_(out) {}
 
   void size() {
@@ -40,11 +39,10 @@ class TensorCheck {
       report(memory_rule::start_partition, fmt::format("{} partitions from {} on", count, partition), {});
     }
     if (offset < 0 || offset > physical - bytes) {
-      report(
-          memory_rule::inside, fmt::format("{} bytes from byte {} of each partition on", bytes, offset),
-          fmt::format("bytes 0 to {}{} ({})", physical - 1,
-                      psum() ? fmt::format(", {} banks of {}", arch_.psum_banks, arch_.psum_bank_bytes) : "",
-                      arch_.name));
+      report(memory_rule::inside, fmt::format("{} bytes from byte {} of each partition on", bytes, offset),
+             fmt::format("bytes 0 to {}{} ({})", physical - 1,
+                         psum() ? fmt::format(", {} banks of {}", arch_.psum_banks, arch_.psum_bank_bytes) : "",
+                         arch_.name));
     } else if (psum() && offset % arch_.psum_bank_bytes != 0) {
       report(memory_rule::bank, fmt::format("byte offset {}", offset),
              fmt::format("a multiple of {}", arch_.psum_bank_bytes));

@@ -10,8 +10,7 @@ using isa::Program;
 
 constexpr std::int64_t kMaxRuns = 64;
 
-std::int64_t value_of(const Program& program, const isa::Affine& affine,
-                      std::span<const std::int64_t> loop_values) {
+std::int64_t value_of(const Program& program, const isa::Affine& affine, std::span<const std::int64_t> loop_values) {
   std::int64_t value = affine.constant;
   for (const isa::Term& term : program.terms_of(affine)) value += term.coefficient * loop_values[term.loop];
   return value;
@@ -20,8 +19,8 @@ std::int64_t value_of(const Program& program, const isa::Affine& affine,
 }  // namespace
 
 Region intersection(const Region& a, const Region& b) {
-  return {std::max(a.partition, b.partition), std::min(a.partition_end, b.partition_end),
-          std::max(a.begin, b.begin), std::min(a.end, b.end)};
+  return {std::max(a.partition, b.partition), std::min(a.partition_end, b.partition_end), std::max(a.begin, b.begin),
+          std::min(a.end, b.end)};
 }
 
 void append_difference(const Region& from, const Region& cut, std::vector<Region>& out) {
@@ -47,8 +46,7 @@ Region region_of(const isa::Tensor& tensor) {
 Region reach(const Program& program, const Access& access) {
   const Region whole = region_of(program.tensors[access.tensor]);
   if (access.dynamic != isa::kNone) return whole;
-  const isa::Range partitions = range_of(program, access.partition),
-                   elements = element_range(program, access);
+  const isa::Range partitions = range_of(program, access.partition), elements = element_range(program, access);
   const std::int64_t bytes = size_bytes(access.dtype);
   return {whole.partition + partitions.min, whole.partition + partitions.max + access.rows(),
           whole.begin + elements.min * bytes, whole.begin + (elements.max + 1) * bytes};

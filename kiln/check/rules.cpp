@@ -7,8 +7,7 @@ namespace kiln::check {
 namespace {
 
 constexpr RuleText kMemoryRules[] = {
-    {"memory.R1",
-     "an on-chip tensor has at most 128 partitions; its first dimension is the partition dimension",
+    {"memory.R1", "an on-chip tensor has at most 128 partitions; its first dimension is the partition dimension",
      "split the first dimension into tiles of at most 128, or move the surplus into a free dimension"},
     {"memory.R2", "an on-chip tensor is not larger than the memory it lives in",
      "work on tiles of the data, and keep the whole of it in HBM"},
@@ -61,9 +60,7 @@ Diagnostic broken_rule(std::span<const RuleText> rules, int number, const Source
   return d;
 }
 
-std::string title(const isa::Tensor& tensor) {
-  return fmt::format("{} tensor `{}`", name(tensor.memory), tensor.name);
-}
+std::string title(const isa::Tensor& tensor) { return fmt::format("{} tensor `{}`", name(tensor.memory), tensor.name); }
 
 std::string type_text(const isa::Tensor& tensor) {
   return fmt::format("{} ({})", name(tensor.dtype), fmt::join(tensor.shape, ", "));

@@ -12,18 +12,7 @@ namespace kiln::check {
 // memory.R1 and so on: where on-chip tensors may lie, and whether all of them fit.
 std::span<const RuleText> memory_rules();
 namespace memory_rule {
-enum : int {
-  partitions = 1,
-  size,
-  inside,
-  start_partition,
-  bank,
-  alignment,
-  clobbered,
-  capacity,
-  pieces,
-  hbm
-};
+enum : int { partitions = 1, size, inside, start_partition, bank, alignment, clobbered, capacity, pieces, hbm };
 }
 
 // io.R1 and so on: the memories of inputs and outputs, registers.

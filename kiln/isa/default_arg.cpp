@@ -32,8 +32,7 @@ Arg default_arg(const ParamInfo& param) {
   if (param.is_tile() || param.required || text == "{}") return {};
   if (text == "true" || text == "false") return scalar(Arg::Kind::boolean, text == "true");
   if (text.find("::") != std::string::npos) return enumerator(param);
-  if (param.type != AttrType::Float)
-    return scalar(Arg::Kind::integer, std::strtoll(text.c_str(), nullptr, 10));
+  if (param.type != AttrType::Float) return scalar(Arg::Kind::integer, std::strtoll(text.c_str(), nullptr, 10));
   Arg a;
   a.kind = Arg::Kind::real;
   a.real = std::strtod(text.c_str(), nullptr);  // takes hexadecimal floats, as C++ does

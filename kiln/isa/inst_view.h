@@ -40,9 +40,7 @@ class InstView {
   int rank(int param) const { return access(param).rank; }
   std::int64_t dim(int param, int i) const { return access(param).dims[i].count; }
   // The dynamic part of an access, or null.
-  const Dynamic* dynamic(const Access& a) const {
-    return a.dynamic == kNone ? nullptr : &program_.dynamics[a.dynamic];
-  }
+  const Dynamic* dynamic(const Access& a) const { return a.dynamic == kNone ? nullptr : &program_.dynamics[a.dynamic]; }
   const Dynamic* dynamic(int param) const { return dynamic(access(param)); }
   bool is_indirect(int param) const {
     return is_tile(param) && dynamic(param) && dynamic(param)->kind == Dynamic::Kind::indirect;
@@ -70,8 +68,7 @@ class InstView {
   }
   std::span<const double> reals(int param) const {
     const Arg& a = arg(param);
-    return a.kind == Arg::Kind::reals ? std::span(program_.reals).subspan(a.index, a.count)
-                                      : std::span<const double>{};
+    return a.kind == Arg::Kind::reals ? std::span(program_.reals).subspan(a.index, a.count) : std::span<const double>{};
   }
   RegisterId reg(int param) const { return arg(param).index; }
 

@@ -25,9 +25,8 @@ using RegisterId = std::uint32_t;
 using InstructionId = std::uint32_t;
 using LocId = std::uint32_t;  // 0 is "unknown"
 inline constexpr std::uint32_t kNone = 0xffffffffu;
-inline constexpr int kMaxRank = 8;  // of tensors and views in HBM
-inline constexpr int kMaxOperandRank =
-    5;  // on chip, and of what an instruction takes: partition + 4 free dims
+inline constexpr int kMaxRank = 8;         // of tensors and views in HBM
+inline constexpr int kMaxOperandRank = 5;  // on chip, and of what an instruction takes: partition + 4 free dims
 constexpr int max_rank(bool on_chip) { return on_chip ? kMaxOperandRank : kMaxRank; }
 
 enum class Role : std::uint8_t { internal, input, output, inout };
@@ -100,18 +99,7 @@ struct Access {
 
 // One argument of an instruction, in the order of the table's parameters.
 struct Arg {
-  enum class Kind : std::uint8_t {
-    none,
-    access,
-    accesses,
-    integer,
-    real,
-    boolean,
-    enumerator,
-    integers,
-    reals,
-    reg
-  };
+  enum class Kind : std::uint8_t { none, access, accesses, integer, real, boolean, enumerator, integers, reals, reg };
   Kind kind = Kind::none;
   std::uint32_t count = 0;  // of accesses, integers, reals
   union {
@@ -187,9 +175,7 @@ struct Program {
   std::vector<SourceLoc> locs{SourceLoc{}};
 
   const Arg& arg(const Instruction& inst, int param) const { return args[inst.first_arg + param]; }
-  std::span<const Term> terms_of(const Affine& a) const {
-    return {terms.data() + a.first_term, a.term_count};
-  }
+  std::span<const Term> terms_of(const Affine& a) const { return {terms.data() + a.first_term, a.term_count}; }
   LocId add_loc(const SourceLoc& loc);  // reuses the last one when equal
 };
 

@@ -129,8 +129,7 @@ std::vector<InstructionInfo> build_table() {
 #define KILN_INS(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::ins, m, d));
 #define KILN_OPT_IN(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::opt_in, m, d));
 #define KILN_SCALAR_OR_IN(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::scalar_or_in, m, d));
-#define KILN_OPT_SCALAR_OR_IN(n, m, d, v) \
-  KILN_PARAMS.push_back(tile(#n, ParamKind::opt_scalar_or_in, m, d, v));
+#define KILN_OPT_SCALAR_OR_IN(n, m, d, v) KILN_PARAMS.push_back(tile(#n, ParamKind::opt_scalar_or_in, m, d, v));
 #define KILN_ARG(n, t) KILN_PARAMS.push_back(attribute(#n, KILN_ATTR(t), #t, true, ""));
 #define KILN_DEFAULT(n, t, v) KILN_PARAMS.push_back(attribute(#n, KILN_ATTR(t), #t, false, #v));
 #define KILN_END(name)
@@ -201,8 +200,8 @@ std::span<const std::string_view> enum_members(AttrType type) {
 }
 
 const char* name(Mark mark) {
-  constexpr const char* kNames[] = {"documented", "documented in an older release",
-                                    "from another public source", "undocumented, our choice"};
+  constexpr const char* kNames[] = {"documented", "documented in an older release", "from another public source",
+                                    "undocumented, our choice"};
   return kNames[static_cast<int>(mark)];
 }
 

@@ -13,17 +13,7 @@
 
 namespace kiln::isa {
 
-enum class ParamKind : std::uint8_t {
-  out,
-  inout,
-  opt_out,
-  in,
-  ins,
-  opt_in,
-  scalar_or_in,
-  opt_scalar_or_in,
-  attribute
-};
+enum class ParamKind : std::uint8_t { out, inout, opt_out, in, ins, opt_in, scalar_or_in, opt_scalar_or_in, attribute };
 
 // Types of attributes. The enumerations carry their members in `enum_members`.
 enum class AttrType : std::uint8_t {
@@ -62,9 +52,7 @@ struct ParamInfo {
   std::string_view memories_text, dtypes_text, default_text, type_text;
 
   bool is_tile() const { return kind != ParamKind::attribute; }
-  bool is_output() const {
-    return kind == ParamKind::out || kind == ParamKind::inout || kind == ParamKind::opt_out;
-  }
+  bool is_output() const { return kind == ParamKind::out || kind == ParamKind::inout || kind == ParamKind::opt_out; }
   bool is_input() const { return is_tile() && kind != ParamKind::out && kind != ParamKind::opt_out; }
   bool allows(Memory m) const { return memories >> static_cast<int>(m) & 1; }
   bool allows(DType t) const { return dtypes >> static_cast<int>(t) & 1; }
@@ -98,8 +86,8 @@ struct Semantics {
   void (*check)(Check&);
   void (*run)(Run&);
   Cost (*cost)(const CostQuery&);
-  void (*track)(Track&);  // which outputs depend on which inputs, for bytes never written
-  const char* cost_text;  // the formula for the manual
+  void (*track)(Track&);                         // which outputs depend on which inputs, for bytes never written
+  const char* cost_text;                         // the formula for the manual
   unsigned (*state)(const InstView&) = nullptr;  // hidden engine state it touches (StateBit); null: none
 };
 

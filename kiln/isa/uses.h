@@ -30,9 +30,7 @@ void for_each_use(const Program& program, const Instruction& inst, Fn&& fn) {
       const Arg& arg = program.arg(inst, static_cast<int>(i));
       const bool one = arg.kind == Arg::Kind::access;
       if (!one && arg.kind != Arg::Kind::accesses) continue;
-      const Use use = !outputs                             ? Use::read
-                      : params[i].kind == ParamKind::inout ? Use::read_write
-                                                           : Use::write;
+      const Use use = !outputs ? Use::read : params[i].kind == ParamKind::inout ? Use::read_write : Use::write;
       for (std::uint32_t k = 0; k < (one ? 1 : arg.count); ++k) {
         for_each_use(program, program.accesses[arg.index + k], use, fn);
       }

@@ -27,9 +27,8 @@ inline constexpr double kLog[] = {
 
 // The same function, 0 <= s <= 1/3, 2^-49.0
 inline constexpr double kLog1p[] = {
-    0x1.0000000000008p+1, 0x1.555555554a64cp-1, 0x1.999999adeefeap-2,
-    0x1.249241e1a5145p-2, 0x1.c71f08e02cb13p-3, 0x1.741afb02dd34bp-3,
-    0x1.3eea5acd368a1p-3, 0x1.e0c5494ae4f2bp-4, 0x1.8081a06331036p-3,
+    0x1.0000000000008p+1, 0x1.555555554a64cp-1, 0x1.999999adeefeap-2, 0x1.249241e1a5145p-2, 0x1.c71f08e02cb13p-3,
+    0x1.741afb02dd34bp-3, 0x1.3eea5acd368a1p-3, 0x1.e0c5494ae4f2bp-4, 0x1.8081a06331036p-3,
 };
 
 // sin(t) / t in z = t^2, |t| <= pi / 2, 2^-51.9
@@ -40,9 +39,8 @@ inline constexpr double kSin[] = {
 
 // arctan(s) / s in z = s^2, |s| <= tan(pi / 8), 2^-49.9
 inline constexpr double kArctan[] = {
-    0x1.ffffffffffff8p-1, -0x1.555555555091bp-2, 0x1.999999925d00bp-3, -0x1.249247019a1f7p-3,
-    0x1.c71bcd3424641p-4, -0x1.744ecb6fd8efep-4, 0x1.3a5075ae9d416p-4, -0x1.0a8551918a55fp-4,
-    0x1.9bd8f17c96411p-5, -0x1.9f582bb8c725bp-6,
+    0x1.ffffffffffff8p-1,  -0x1.555555555091bp-2, 0x1.999999925d00bp-3,  -0x1.249247019a1f7p-3, 0x1.c71bcd3424641p-4,
+    -0x1.744ecb6fd8efep-4, 0x1.3a5075ae9d416p-4,  -0x1.0a8551918a55fp-4, 0x1.9bd8f17c96411p-5,  -0x1.9f582bb8c725bp-6,
 };
 
 // erf(a) / a in z = a^2, |a| <= 1/2, 2^-50.4

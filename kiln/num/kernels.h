@@ -20,10 +20,8 @@ struct Kernels {
   void (*store)(DType, const float* src, std::size_t n, void* dst, std::ptrdiff_t stride);
 
   // Raw bits, zero-extended to 32 bits, and the low bits stored back.
-  void (*load_bits)(int size_bytes, const void* src, std::ptrdiff_t stride, std::size_t n,
-                    std::uint32_t* dst);
-  void (*store_bits)(int size_bytes, const std::uint32_t* src, std::size_t n, void* dst,
-                     std::ptrdiff_t stride);
+  void (*load_bits)(int size_bytes, const void* src, std::ptrdiff_t stride, std::size_t n, std::uint32_t* dst);
+  void (*store_bits)(int size_bytes, const std::uint32_t* src, std::size_t n, void* dst, std::ptrdiff_t stride);
 
   // out[i] = op(a[i], b[i]), op(a[i], b), op(a, b[i]); unary operators ignore b. `out` may be `a` or `b`.
   // bypass gives a. average is not an elementwise operator.
@@ -34,8 +32,8 @@ struct Kernels {
   // Bit operators on elements of `width_bits` (8, 16, 32), zero-extended in 32 bits.
   void (*bits_vv)(AluOp, int width_bits, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out,
                   std::size_t n);
-  void (*bits_vs)(AluOp, int width_bits, const std::uint32_t* a, std::uint32_t b, bool swapped,
-                  std::uint32_t* out, std::size_t n);
+  void (*bits_vs)(AluOp, int width_bits, const std::uint32_t* a, std::uint32_t b, bool swapped, std::uint32_t* out,
+                  std::size_t n);
 
   // Exact 32-bit integer arithmetic, wrapping: add, subtract, multiply, maximum, minimum and the comparisons
   // (1 or 0).
@@ -45,13 +43,11 @@ struct Kernels {
   // out[i] = fn(x[i]); `param` is relu_param, used by prelu only. out may be x.
   void (*activation)(ActFn, const float* x, float param, float* out, std::size_t n);
   // out[i] = fn(x[i] * scale + bias): the product rounded, then the sum rounded, then fn.
-  void (*scaled_activation)(ActFn, const float* x, float scale, float bias, float param, float* out,
-                            std::size_t n);
+  void (*scaled_activation)(ActFn, const float* x, float scale, float bias, float param, float* out, std::size_t n);
 
   // acc[r] = fold of op over x[r][0..n) in ascending order starting from acc[r]; rows lie row_stride floats
   // apart. The order is part of the definition for add, subtract and multiply.
-  void (*fold_rows)(AluOp, const float* x, std::ptrdiff_t row_stride, std::size_t rows, std::size_t n,
-                    float* acc);
+  void (*fold_rows)(AluOp, const float* x, std::ptrdiff_t row_stride, std::size_t rows, std::size_t n, float* acc);
 
   // out[m][n] (rows out_stride apart) = sum over k ascending of fma(a[k][m], b[k][n], sum), starting at +0.
   // With `accumulate`, the finished sum is added to out[m][n] once; without, it replaces it.
@@ -59,8 +55,8 @@ struct Kernels {
                  std::ptrdiff_t out_stride, std::size_t k, std::size_t m, std::size_t n, bool accumulate);
 
   // dst[c][r] = src[r][c] for rows x cols elements of size_bytes 1, 2 or 4; row strides in elements.
-  void (*transpose)(int size_bytes, const void* src, std::ptrdiff_t src_stride, void* dst,
-                    std::ptrdiff_t dst_stride, std::size_t rows, std::size_t cols);
+  void (*transpose)(int size_bytes, const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride,
+                    std::size_t rows, std::size_t cols);
 };
 
 const Kernels& plain_kernels();

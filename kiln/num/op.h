@@ -27,12 +27,8 @@ extern const AluInfo kAluOps[kAluOpCount];
 inline const AluInfo& info(AluOp op) { return kAluOps[static_cast<int>(op)]; }
 inline std::string_view name(AluOp op) { return info(op).name; }
 bool parse_alu(std::string_view text, AluOp& out);  // also takes the aliases max and min
-inline bool is_bitvec(AluOp op) {
-  return info(op).cls == AluClass::bitvec || info(op).cls == AluClass::bitvec_unary;
-}
-inline bool is_unary(AluOp op) {
-  return info(op).cls == AluClass::unary || info(op).cls == AluClass::bitvec_unary;
-}
+inline bool is_bitvec(AluOp op) { return info(op).cls == AluClass::bitvec || info(op).cls == AluClass::bitvec_unary; }
+inline bool is_unary(AluOp op) { return info(op).cls == AluClass::unary || info(op).cls == AluClass::bitvec_unary; }
 inline bool is_comparison(AluOp op) { return op >= AluOp::equal && op <= AluOp::less_equal; }
 // The value that leaves the other operand as it is: 0 for add and subtract, 1 for multiply, -Inf, +Inf, 0 and
 // +Inf for maximum, minimum, abs_max and abs_min.

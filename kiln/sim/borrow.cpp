@@ -13,8 +13,7 @@ constexpr std::int64_t kMinRowBytes = 256;
 bool is_plain(const Tile& t) { return t.row_is_contiguous() && !t.row_offset; }
 
 bool is_whole(const Tile& t, const Storage& s) {
-  return t.data == s.data && t.is_dense() && t.rows == s.rows &&
-         t.count() * t.element_bytes() == s.rows * s.row_bytes;
+  return t.data == s.data && t.is_dense() && t.rows == s.rows && t.count() * t.element_bytes() == s.rows * s.row_bytes;
 }
 
 }  // namespace
@@ -25,13 +24,11 @@ bool Core::borrow(const Run& run) {
   if (options_.plain || !common_.may_borrow) return false;
   const TensorId id = run.access(dst).tensor;
   const Tensor& to = program_.tensors[id];
-  if (run.tensor(src).role != Role::input || to.memory != Memory::sbuf || !is_declared_storage(to))
-    return false;
+  if (run.tensor(src).role != Role::input || to.memory != Memory::sbuf || !is_declared_storage(to)) return false;
   const Tile &d = run.tile(dst), &s = run.tile(src);
   Storage& own = *bindings_[id].storage;
   if (own.is_external()) return false;  // it lies in an output already: this copy is the only one
-  if (!is_plain(d) || !is_plain(s) || !is_whole(d, own) || d.dtype != s.dtype || d.rows != s.rows)
-    return false;
+  if (!is_plain(d) || !is_plain(s) || !is_whole(d, own) || d.dtype != s.dtype || d.rows != s.rows) return false;
   if (reinterpret_cast<std::uintptr_t>(s.data) % kTileAlignment || s.row_bytes % kTileAlignment) return false;
   if (s.row_bytes < own.row_bytes || (own.row_bytes < kMinRowBytes && !s.is_dense())) return false;
   Loan& loan = loans_[id];

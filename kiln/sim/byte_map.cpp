@@ -39,8 +39,7 @@ void ByteMap::spread() {
   uniform_ = false;
 }
 
-void ByteMap::fill_page(Page& page, std::int64_t size, std::int64_t begin, std::int64_t end,
-                        std::uint8_t value) {
+void ByteMap::fill_page(Page& page, std::int64_t size, std::int64_t begin, std::int64_t end, std::uint8_t value) {
   if (begin == 0 && end == size) {
     page.bytes.reset();
     page.value = value;

@@ -33,8 +33,7 @@ class ByteMap {
     std::unique_ptr<std::uint8_t[]> bytes;
   };
   void spread();
-  void fill_page(Page& page, std::int64_t page_size, std::int64_t begin, std::int64_t end,
-                 std::uint8_t value);
+  void fill_page(Page& page, std::int64_t page_size, std::int64_t begin, std::int64_t end, std::uint8_t value);
   std::int64_t page_size(std::size_t i) const;
 
   std::int64_t size_ = 0;

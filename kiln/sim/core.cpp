@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kiln/isa/print.h"
+#include "kiln/isa/text/print.h"
 #include "kiln/sim/checks.h"
 #include "kiln/sim/rounded_integers.h"
 #include "kiln/sim/rules.h"
@@ -17,8 +17,8 @@ constexpr std::int64_t kOpenTasks = 256;                 // how far issuing may 
 constexpr std::int64_t kInlineWork = 16 * 1024;          // below this a task costs more than it wins
 constexpr std::int64_t kCopyBytes = 2 << 20;             // storages of a tensor that is declared in a loop,
 constexpr std::int64_t kMinCopies = 4, kMaxCopies = 32;  // at least and at most so many
-constexpr std::int64_t kRowSkew = 192;           // keeps rows of a whole memory off the same cache sets
-constexpr std::int64_t kSpareBytes = 256 << 20;  // storages that wait for a next tensor
+constexpr std::int64_t kRowSkew = 192;                   // keeps rows of a whole memory off the same cache sets
+constexpr std::int64_t kSpareBytes = 256 << 20;          // storages that wait for a next tensor
 
 // The first is the one used most lately, so few are used when few are enough.
 std::shared_ptr<Storage> first_idle(const std::vector<std::shared_ptr<Storage>>& pool) {
@@ -67,9 +67,9 @@ void Core::bind_shared(TensorId id) {
   if (!b.storage) b.storage = std::make_shared<Storage>(t.partitions(), t.bytes_per_partition());
   Storage& s = *b.storage;
   if (s.rows != t.partitions() || s.row_bytes != t.bytes_per_partition()) {
-    Diagnostic d = run_diagnostic(
-        "run.R10", fmt::format("`{}` has {} x {} bytes on one core, {} x {} on the other", t.name, s.rows,
-                               s.row_bytes, t.partitions(), t.bytes_per_partition()));
+    Diagnostic d =
+        run_diagnostic("run.R10", fmt::format("`{}` has {} x {} bytes on one core, {} x {} on the other", t.name,
+                                              s.rows, s.row_bytes, t.partitions(), t.bytes_per_partition()));
     d.loc = program_.locs[t.loc];
     throw Error(std::move(d));
   }
@@ -86,8 +86,7 @@ void Core::bind_placed(TensorId id) {
   const Tensor& t = program_.tensors[id];
   auto& memory = placed_[t.memory == Memory::psum];
   if (!memory) {
-    const std::int64_t bytes =
-        t.memory == Memory::psum ? arch_.psum_partition_bytes : arch_.sbuf_partition_bytes;
+    const std::int64_t bytes = t.memory == Memory::psum ? arch_.psum_partition_bytes : arch_.sbuf_partition_bytes;
     memory = std::make_shared<Storage>(arch_.partitions, bytes + kRowSkew);
     memory->psum.reset(memory->rows * memory->row_bytes, 0);
     if (t.memory == Memory::psum) memory->owners = std::make_unique<Owners>(memory->rows * memory->row_bytes);
@@ -171,24 +170,22 @@ void Core::release_after(const Block* block, std::size_t position) {
 
 std::uint32_t Core::read_register(RegisterId id, LocId loc) const {
   if (register_defined_[id]) return registers_[id];
-  Diagnostic d = run_diagnostic(
-      "run.R4", fmt::format("register `{}` is read before it is written", program_.registers[id].name));
+  Diagnostic d =
+      run_diagnostic("run.R4", fmt::format("register `{}` is read before it is written", program_.registers[id].name));
   d.loc = program_.locs[loc];
   throw Error(std::move(d));
 }
 
 std::int64_t Core::bound(const Bound& b, LocId loc) const {
-  return b.is_register ? static_cast<std::int32_t>(read_register(static_cast<RegisterId>(b.value), loc))
-                       : b.value;
+  return b.is_register ? static_cast<std::int32_t>(read_register(static_cast<RegisterId>(b.value), loc)) : b.value;
 }
 
 // A loop whose bounds already say that it exceeds the limit is not begun.
 void Core::check_trip_count(const Loop& loop) const {
   const std::int64_t lower = bound(loop.lower, loop.loc), upper = bound(loop.upper, loop.loc);
   if ((upper - lower) / loop.step <= options_.max_dynamic_iterations) return;
-  Diagnostic d =
-      run_diagnostic("run.R5", fmt::format("a loop from {} to {}{}, where {} iterations are allowed", lower,
-                                           upper, float_bits_text(upper), options_.max_dynamic_iterations));
+  Diagnostic d = run_diagnostic("run.R5", fmt::format("a loop from {} to {}{}, where {} iterations are allowed", lower,
+                                                      upper, float_bits_text(upper), options_.max_dynamic_iterations));
   d.loc = program_.locs[loop.loc];
   throw Error(std::move(d));
 }
@@ -202,8 +199,7 @@ void Core::enter(LoopId id) {
 }
 
 LoopCount& Core::count_of(const Loop& loop) {
-  return common_.report
-      .loops[loop.kind == Loop::Kind::dynamic_for ? loop.variable : program_.registers[loop.reg].name];
+  return common_.report.loops[loop.kind == Loop::Kind::dynamic_for ? loop.variable : program_.registers[loop.reg].name];
 }
 
 // Whether another iteration follows; hands a dynamic loop's register its value.
@@ -337,8 +333,7 @@ void Core::execute(const Instruction& inst) {
   const Semantics& semantics = *view.row().semantics;
   if (!is_register_instruction(inst)) {
     for (int i = 0; i < static_cast<int>(view.row().params.size()); ++i) {
-      if (view.is_register(i))
-        run.register_value = static_cast<std::int32_t>(read_register(view.reg(i), inst.loc));
+      if (view.is_register(i)) run.register_value = static_cast<std::int32_t>(read_register(view.reg(i), inst.loc));
     }
   }
   Tracker track = tracker(inst);
@@ -408,8 +403,7 @@ void Core::add_uses(const TaskRef& task, unsigned state) {
     const bool writes = o.param >= 0 && task->run.row().params[o.param].is_output();
     const Region region = region_of(o);
     for (const Storage::Use& use : o.storage->uses) {
-      if ((writes || use.writes) && use.task != task && region.overlaps(use.region))
-        TaskQueue::order(use.task, task);
+      if ((writes || use.writes) && use.task != task && region.overlaps(use.region)) TaskQueue::order(use.task, task);
     }
     o.storage->uses.push_back({task, region, writes});
   }

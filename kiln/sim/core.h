@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "kiln/isa/engine_state.h"
-#include "kiln/isa/run.h"
+#include "kiln/isa/semantics/engine_state.h"
+#include "kiln/isa/semantics/run.h"
 #include "kiln/sim/deposit.h"
 #include "kiln/sim/lifetime.h"
 #include "kiln/sim/machine.h"
@@ -42,8 +42,7 @@ struct Common {
 class Core {
  public:
   // `rank`: its number among the cores of the run.
-  Core(const isa::Program& program, const Arch& arch, const RunOptions& options, Common& common,
-       int rank = 0);
+  Core(const isa::Program& program, const Arch& arch, const RunOptions& options, Common& common, int rank = 0);
 
   // Goes on until the program ends (true) or the core waits for its peer (false).
   bool advance();
@@ -105,15 +104,12 @@ class Core {
   void keep_scattered(const TrackedOperand& operand, const Races::Clash& clash);
   void restore_scattered();
   bool is_raced_for(const isa::Tensor& t) const;
-  bool is_row_update(const isa::Instruction& inst, const TrackedOperand& operand,
-                     const Races::Clash& clash) const;
+  bool is_row_update(const isa::Instruction& inst, const TrackedOperand& operand, const Races::Clash& clash) const;
   void warn_of_update(const isa::Instruction& inst, const TrackedOperand& operand, const Races::Clash& clash);
   [[noreturn]] void report_race(const isa::Instruction& inst, const TrackedOperand& operand,
                                 const Races::Clash& clash) const;
-  Diagnostic race_diagnostic(const isa::Instruction& inst, const Races::Clash& clash,
-                             std::string found) const;
-  void warn_of_fill(const isa::Instruction& inst, const TrackedOperand& operand, const Races::Clash& clash,
-                    Fill fill);
+  Diagnostic race_diagnostic(const isa::Instruction& inst, const Races::Clash& clash, std::string found) const;
+  void warn_of_fill(const isa::Instruction& inst, const TrackedOperand& operand, const Races::Clash& clash, Fill fill);
   void execute(const isa::Instruction& inst);
   void show(isa::InstructionId id);
   void add_operands(isa::Run& run, const isa::Instruction& inst);
@@ -127,15 +123,12 @@ class Core {
   void resolve(isa::Tile& tile, const isa::Access& access, const isa::Run& run);
   void resolve_scalar(isa::Tile& tile, const isa::Access& access, std::int64_t value, const isa::Run& run);
   void check_start(const isa::Tile& tile, int param, const isa::Access& access, const isa::Run& run) const;
-  void resolve_vector(isa::Tile& tile, const isa::Access& access, const isa::Access& index,
-                      const isa::Run& run);
-  void resolve_indirect(isa::Tile& tile, const isa::Access& access, const isa::Access& index,
-                        const isa::Run& run);
+  void resolve_vector(isa::Tile& tile, const isa::Access& access, const isa::Access& index, const isa::Run& run);
+  void resolve_indirect(isa::Tile& tile, const isa::Access& access, const isa::Access& index, const isa::Run& run);
   std::vector<std::int64_t> read_indices(const isa::Access& index, const isa::Run& run, std::int64_t group,
                                          std::int64_t count);
   bool skips_out_of_bounds(const isa::Run& run) const;
-  [[noreturn]] void out_of_bounds(const isa::Run& run, const isa::Access& access,
-                                  const std::string& what) const;
+  [[noreturn]] void out_of_bounds(const isa::Run& run, const isa::Access& access, const std::string& what) const;
 
   const isa::Program& program_;
   const Arch& arch_;
@@ -150,11 +143,9 @@ class Core {
   std::vector<bool> register_defined_;
   std::vector<Binding> bindings_;
   std::unordered_map<isa::TensorId, Loan> loans_;
-  std::vector<std::vector<std::shared_ptr<Storage>>>
-      pool_;                            // storages of tensors that are declared again and again
-  std::shared_ptr<Storage> placed_[2];  // SBUF and PSUM of tensors with an address
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::shared_ptr<Storage>>>
-      spare_;  // given back, by size
+  std::vector<std::vector<std::shared_ptr<Storage>>> pool_;  // storages of tensors that are declared again and again
+  std::shared_ptr<Storage> placed_[2];                       // SBUF and PSUM of tensors with an address
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::shared_ptr<Storage>>> spare_;  // given back, by size
   std::int64_t spare_bytes_ = 0;
   Lifetimes lifetimes_;
   Deposits deposits_;
@@ -164,8 +155,7 @@ class Core {
   TaskRef last_user_[4];  // of each StateBit
   std::vector<TrackedOperand> operands_;
   std::vector<std::shared_ptr<void>> keep_;  // offset tables of the instruction being issued
-  bool compare_ =
-      false;  // an operand of it moves, or lies where another tensor may: overlaps are compared now
+  bool compare_ = false;  // an operand of it moves, or lies where another tensor may: overlaps are compared now
   const isa::Instruction* waiting_ = nullptr;
   const int rank_;
   std::vector<bool> watched_;  // per instruction; empty when nothing is watched

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kiln/isa/print.h"
+#include "kiln/isa/text/print.h"
 #include "kiln/sim/core.h"
 #include "kiln/sim/rules.h"
 #include "kiln/sim/spans.h"
@@ -28,8 +28,7 @@ std::int64_t nonzero_bytes(const Storage& storage, const ByteRanges& ranges) {
 // Calls fn(byte) for those that do not hold what they held. Bytes that hold no value count as the same: where
 // they go is what matters, and that is checked elsewhere.
 template <class Fn>
-void for_changed(const Storage& storage, const ByteRanges& ranges, const std::vector<std::byte>& before,
-                 Fn&& fn) {
+void for_changed(const Storage& storage, const ByteRanges& ranges, const std::vector<std::byte>& before, Fn&& fn) {
   const std::byte* old = before.data();
   for (const auto& [begin, end] : ranges) {
     for (std::int64_t at = begin; at < end; ++at, ++old) {
@@ -61,8 +60,7 @@ bool Core::is_raced_for(const Tensor& t) const {
 
 // Kernels fill a tensor with zeros, each core its part, and then scatter rows into all of it with nothing in
 // between: the zeros are long there when the first indices are. That is warned of, and the zeros come first.
-Core::Fill Core::fill_of(const Instruction& inst, const TrackedOperand& written,
-                         const Races::Clash& clash) const {
+Core::Fill Core::fill_of(const Instruction& inst, const TrackedOperand& written, const Races::Clash& clash) const {
   const Storage& storage = *written.storage;
   if (inst.opcode != Opcode::dma_copy || !clash.they_write) return Fill::none;
   if (nonzero_bytes(storage, clash.ranges) > nonzero_bytes(storage, clash.scattered)) return Fill::none;
@@ -74,14 +72,13 @@ Core::Fill Core::fill_of(const Instruction& inst, const TrackedOperand& written,
 
 // Kernels read a cache whole, the rows of new tokens masked out, while the other core puts those rows in at
 // run-time positions. Which of the two values such a row has does not matter then, and only the kernel knows.
-bool Core::is_row_update(const Instruction& inst, const TrackedOperand& operand,
-                         const Races::Clash& clash) const {
+bool Core::is_row_update(const Instruction& inst, const TrackedOperand& operand, const Races::Clash& clash) const {
   const bool we_write = operand.param >= 0 && info(inst.opcode).params[operand.param].is_output();
   if (we_write && clash.they_write) return false;
   const std::string& tensor = program_.tensors[operand.access->tensor].name;
   const Program& reader = we_write ? *clash.program : program_;
-  const bool only_read = std::ranges::any_of(
-      reader.tensors, [&](const Tensor& t) { return t.role == Role::input && t.name == tensor; });
+  const bool only_read =
+      std::ranges::any_of(reader.tensors, [&](const Tensor& t) { return t.role == Role::input && t.name == tensor; });
   return only_read && (we_write ? operand.access->dynamic != kNone : clash.at_run_time);
 }
 
@@ -168,8 +165,7 @@ void Core::check_agreement() {
   rewrites_.clear();
 }
 
-Diagnostic Core::race_diagnostic(const Instruction& inst, const Races::Clash& clash,
-                                 std::string found) const {
+Diagnostic Core::race_diagnostic(const Instruction& inst, const Races::Clash& clash, std::string found) const {
   Diagnostic d = run_diagnostic("run.R11", std::move(found));
   d.category = Category::undefined;
   d.loc = program_.locs[inst.loc];
@@ -180,8 +176,7 @@ Diagnostic Core::race_diagnostic(const Instruction& inst, const Races::Clash& cl
   return d;
 }
 
-void Core::warn_of_fill(const Instruction& inst, const TrackedOperand& operand, const Races::Clash& clash,
-                        Fill fill) {
+void Core::warn_of_fill(const Instruction& inst, const TrackedOperand& operand, const Races::Clash& clash, Fill fill) {
   const std::string& tensor = program_.tensors[operand.access->tensor].name;
   const int filler = fill == Fill::ours ? rank_ : 1 - rank_;
   common_.warnings.add(common_.sequence, &inst, kRaceNumber, [&] {
@@ -196,15 +191,13 @@ void Core::warn_of_fill(const Instruction& inst, const TrackedOperand& operand, 
   });
 }
 
-void Core::report_race(const Instruction& inst, const TrackedOperand& operand,
-                       const Races::Clash& clash) const {
+void Core::report_race(const Instruction& inst, const TrackedOperand& operand, const Races::Clash& clash) const {
   const bool writes = operand.param >= 0 && info(inst.opcode).params[operand.param].is_output();
   throw Error(race_diagnostic(
       inst, clash,
       fmt::format("core {} {} elements of `{}` that core {} {}, and no core_barrier or sendrecv stands "
                   "between them",
-                  rank_, writes ? "writes" : "reads", program_.tensors[operand.access->tensor].name,
-                  1 - rank_,
+                  rank_, writes ? "writes" : "reads", program_.tensors[operand.access->tensor].name, 1 - rank_,
                   !writes            ? "writes"
                   : clash.they_write ? "writes with other values"
                                      : "reads")));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kiln/isa/operand_rules.h"
+#include "kiln/isa/semantics/operand_rules.h"
 #include "kiln/isa/uses.h"
 #include "kiln/sim/core.h"
 #include "kiln/sim/lifetime.h"
@@ -21,8 +21,8 @@ bool is_dense(const Dim* dims, int rank) {
 }
 
 bool covers(const Access& a, const Tensor& t) {
-  return a.offset.constant == 0 && !a.offset.term_count && a.partition.constant == 0 &&
-         !a.partition.term_count && a.rows() == t.partitions() && is_dense(a.dims + 1, a.rank - 1) &&
+  return a.offset.constant == 0 && !a.offset.term_count && a.partition.constant == 0 && !a.partition.term_count &&
+         a.rows() == t.partitions() && is_dense(a.dims + 1, a.rank - 1) &&
          a.row_size() * size_bytes(a.dtype) == t.bytes_per_partition();
 }
 
@@ -33,9 +33,9 @@ bool is_candidate(const Program& program, const Instruction& inst) {
   const Access &to = view.access(args::dma_copy::dst), &from = view.access(args::dma_copy::src);
   const Tensor &output = program.tensors[to.tensor], &tile = program.tensors[from.tensor];
   return output.role == Role::output && !is_on_chip(output.memory) && tile.memory == Memory::sbuf &&
-         is_declared_storage(tile) && to.dtype == from.dtype && to.dynamic == kNone &&
-         from.dynamic == kNone && tile.partitions() * tile.bytes_per_partition() >= kMinBytes &&
-         to.count() == from.count() && is_dense(to.dims, to.rank) && covers(from, tile);
+         is_declared_storage(tile) && to.dtype == from.dtype && to.dynamic == kNone && from.dynamic == kNone &&
+         tile.partitions() * tile.bytes_per_partition() >= kMinBytes && to.count() == from.count() &&
+         is_dense(to.dims, to.rank) && covers(from, tile);
 }
 
 // Walks the program in its written order. The store lies in the block that declares the tile, so what stands
@@ -43,8 +43,7 @@ bool is_candidate(const Program& program, const Instruction& inst) {
 class Search {
  public:
   using Stores = std::unordered_map<TensorId, const Instruction*>;
-  Search(const Program& program, Stores& stores)
-      : program_(program), stores_(stores), seen_(program.tensors.size()) {
+  Search(const Program& program, Stores& stores) : program_(program), stores_(stores), seen_(program.tensors.size()) {
     block(program.body);
   }
 
@@ -87,8 +86,7 @@ class Search {
 }  // namespace
 
 Deposits::Deposits(const Program& program) {
-  if (std::ranges::any_of(program.instructions,
-                          [&](const Instruction& i) { return is_candidate(program, i); }))
+  if (std::ranges::any_of(program.instructions, [&](const Instruction& i) { return is_candidate(program, i); }))
     Search(program, stores_);
 }
 
@@ -121,8 +119,7 @@ bool Core::is_deposited(const Run& run) {
   if (run.tile(dst).data != run.tile(src).data) return false;
   const Storage& tile = *bindings_[run.access(src).tensor].storage;
   const auto to = std::ranges::find(operands_, dst, &TrackedOperand::param);
-  for (const Storage::Use& use : tile.uses)
-    to->storage->uses.push_back({use.task, region_of(*to), use.writes});
+  for (const Storage::Use& use : tile.uses) to->storage->uses.push_back({use.task, region_of(*to), use.writes});
   return true;
 }
 

@@ -24,9 +24,7 @@ class Walk {
     std::size_t position = 0;
   };
 
-  explicit Walk(const Program& program) : program_(program), last_(program.tensors.size()) {
-    block(program.body);
-  }
+  explicit Walk(const Program& program) : program_(program), last_(program.tensors.size()) { block(program.body); }
   const std::vector<Last>& last() const { return last_; }
 
  private:
@@ -79,8 +77,7 @@ Lifetimes::Lifetimes(const Program& program) {
   const Walk walk(program);
   for (TensorId id = 0; id < program.tensors.size(); ++id) {
     const Walk::Last& last = walk.last()[id];
-    if (is_declared_storage(program.tensors[id]) && last.block)
-      dying_[{last.block, last.position}].push_back(id);
+    if (is_declared_storage(program.tensors[id]) && last.block) dying_[{last.block, last.position}].push_back(id);
   }
 }
 

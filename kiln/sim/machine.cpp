@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "kiln/isa/print.h"
+#include "kiln/isa/text/print.h"
 #include "kiln/sim/core.h"
 #include "kiln/sim/pair.h"
 #include "kiln/sim/rules.h"
@@ -27,16 +27,14 @@ void bind_buffers(const isa::Program& program, const Buffers& buffers, SharedTen
   for (const isa::Tensor& t : program.tensors) {
     if (t.role == isa::Role::internal) continue;
     const auto it = buffers.find(t.name);
-    if (it == buffers.end())
-      bad_buffer(program, t, fmt::format("no buffer for the {} `{}`", name(t.role), t.name));
+    if (it == buffers.end()) bad_buffer(program, t, fmt::format("no buffer for the {} `{}`", name(t.role), t.name));
     const std::int64_t bytes = t.partitions() * t.bytes_per_partition();
     if (static_cast<std::int64_t>(it->second.bytes) != bytes)
-      bad_buffer(program, t,
-                 fmt::format("`{}` needs {} bytes, its buffer has {}", t.name, bytes, it->second.bytes));
+      bad_buffer(program, t, fmt::format("`{}` needs {} bytes, its buffer has {}", t.name, bytes, it->second.bytes));
     Binding& b = shared[t.name];
     if (!b.storage)
-      b.storage = std::make_shared<Storage>(t.partitions(), t.bytes_per_partition(),
-                                            static_cast<std::byte*>(it->second.data));
+      b.storage =
+          std::make_shared<Storage>(t.partitions(), t.bytes_per_partition(), static_cast<std::byte*>(it->second.data));
   }
 }
 
@@ -97,10 +95,10 @@ void warn_unwritten(std::span<const isa::Program* const> programs, const SharedT
   for_results(programs, [&](const isa::Program& p, const isa::Tensor& t) {
     const Storage& s = *shared.at(t.name).storage;
     if (t.role != isa::Role::output || s.shadow.is_uniform(0)) return;
-    Diagnostic d = run_diagnostic(
-        "run.R9", fmt::format("{} of the {} bytes of `{}` are never written, first those of element {}",
-                              s.shadow.count_nonzero(), s.rows * s.row_bytes, t.name,
-                              index_text(t, s.shadow.find_nonzero() / size_bytes(t.dtype))));
+    Diagnostic d =
+        run_diagnostic("run.R9", fmt::format("{} of the {} bytes of `{}` are never written, first those of element {}",
+                                             s.shadow.count_nonzero(), s.rows * s.row_bytes, t.name,
+                                             index_text(t, s.shadow.find_nonzero() / size_bytes(t.dtype))));
     d.severity = Severity::warning;
     d.category = Category::undefined;
     d.loc = p.locs[t.loc];
@@ -110,11 +108,10 @@ void warn_unwritten(std::span<const isa::Program* const> programs, const SharedT
 }
 
 // Padding of scale tiles that was copied out: 0, and a warning, for the chip leaves there what it finds.
-void settle_padding(const isa::Tensor& t, Storage& s, const Origins& origins, std::int64_t first,
-                    RunReport& report) {
+void settle_padding(const isa::Tensor& t, Storage& s, const Origins& origins, std::int64_t first, RunReport& report) {
   const auto* arrival = origins.arrival(&s, s.shadow.at(first));
-  Diagnostic d = run_diagnostic("run.R12", fmt::format("element {} of `{}` is no scale",
-                                                       index_text(t, first / size_bytes(t.dtype)), t.name));
+  Diagnostic d = run_diagnostic(
+      "run.R12", fmt::format("element {} of `{}` is no scale", index_text(t, first / size_bytes(t.dtype)), t.name));
   d.severity = Severity::warning;
   d.category = Category::undefined;
   if (arrival) d.loc = arrival->program->locs[arrival->inst->loc];
@@ -127,8 +124,8 @@ void settle_padding(const isa::Tensor& t, Storage& s, const Origins& origins, st
 }
 
 // What depends on bytes that were never written and still lies in an output.
-void check_arrivals(std::span<const isa::Program* const> programs, const SharedTensors& shared,
-                    const Origins& origins, RunReport& report) {
+void check_arrivals(std::span<const isa::Program* const> programs, const SharedTensors& shared, const Origins& origins,
+                    RunReport& report) {
   if (!origins.any_arrivals()) return;
   for_results(programs, [&](const isa::Program&, const isa::Tensor& t) {
     Storage& s = *shared.at(t.name).storage;
@@ -179,8 +176,7 @@ RunReport run(std::span<const isa::Program* const> programs, const Arch& arch, c
   return report;
 }
 
-RunReport run(const isa::Program& program, const Arch& arch, const Buffers& buffers,
-              const RunOptions& options) {
+RunReport run(const isa::Program& program, const Arch& arch, const Buffers& buffers, const RunOptions& options) {
   const isa::Program* one[] = {&program};
   return run(one, arch, buffers, options);
 }

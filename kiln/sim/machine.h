@@ -29,10 +29,9 @@ struct RunOptions {
   bool plain = false;           // the plain row kernels instead of their fast twins: same values, slowly
   bool fill_unwritten = false;  // elements of outputs that nothing wrote become NaN, or 4 in integers
   std::int64_t max_dynamic_iterations = 100'000'000;  // a dynamic loop that goes on longer is reported
-  std::function<void()> poll =
-      {};  // called now and then by the thread that issues; may throw to stop the run
+  std::function<void()> poll = {};  // called now and then by the thread that issues; may throw to stop the run
   std::vector<std::vector<isa::InstructionId>> watched = {};  // per core
-  std::function<void(const Sight&)> see = {};  // called by the thread that issues; may throw likewise
+  std::function<void(const Sight&)> see = {};                 // called by the thread that issues; may throw likewise
 };
 
 // Memory of the caller for one input or output tensor: C order, `bytes` long. Inputs are only read.
@@ -57,8 +56,7 @@ struct RunReport {
 
 // Runs a program that passed check::check_program on one core. Every input, output and inout tensor needs a
 // buffer of its exact size. Throws Error when a run-time rule is broken; outputs are then unspecified.
-RunReport run(const isa::Program& program, const Arch& arch, const Buffers& buffers,
-              const RunOptions& options = {});
+RunReport run(const isa::Program& program, const Arch& arch, const Buffers& buffers, const RunOptions& options = {});
 
 // Runs the programs of the cores of a logical core together: `shared_hbm` tensors of the same name are one
 // tensor; inputs and outputs are shared likewise. The cores meet in sendrecv and core_barrier.

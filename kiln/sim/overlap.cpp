@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "kiln/isa/overlap.h"
-#include "kiln/isa/print.h"
+#include "kiln/isa/semantics/overlap.h"
+#include "kiln/isa/text/print.h"
 #include "kiln/sim/checks.h"
 #include "kiln/sim/core.h"
 #include "kiln/sim/rules.h"
@@ -22,13 +22,11 @@ std::vector<Bytes> bytes_of(const TrackedOperand& o) {
   std::vector<Bytes> out;
   const std::int64_t size = o.tile.element_bytes();
   for (std::int64_t row = 0; row < o.tile.rows; ++row) {
-    for_runs(o.tile, row, 0, o.tile.free_size,
-             [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t) {
-               const std::int64_t first = at - o.storage->data;
-               if (stride == 1) return out.push_back({first, first + n * size});
-               for (std::int64_t i = 0; i < n; ++i)
-                 out.push_back({first + i * stride * size, first + (i * stride + 1) * size});
-             });
+    for_runs(o.tile, row, 0, o.tile.free_size, [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t) {
+      const std::int64_t first = at - o.storage->data;
+      if (stride == 1) return out.push_back({first, first + n * size});
+      for (std::int64_t i = 0; i < n; ++i) out.push_back({first + i * stride * size, first + (i * stride + 1) * size});
+    });
   }
   std::sort(out.begin(), out.end(), [](Bytes a, Bytes b) { return a.begin < b.begin; });
   return out;
@@ -59,12 +57,11 @@ void Core::check_overlaps(const Run& run) const {
   for (const TrackedOperand& out : operands_) {
     if (!params[out.param].is_output() || is_scattered(out.tile)) continue;
     for (const TrackedOperand& in : operands_) {
-      if (&in == &out || in.storage != out.storage || is_scattered(in.tile) || same_tile(in.tile, out.tile))
-        continue;
+      if (&in == &out || in.storage != out.storage || is_scattered(in.tile) || same_tile(in.tile, out.tile)) continue;
       if (params[in.param].is_output() && run.engine() == Engine::scalar) continue;  // sums come last
       if (!region_of(in).overlaps(region_of(out)) || !share_bytes(in, out)) continue;
-      Diagnostic d = run_diagnostic("run.R8", fmt::format("`{}` and `{}` overlap in part",
-                                                          params[out.param].name, params[in.param].name));
+      Diagnostic d = run_diagnostic(
+          "run.R8", fmt::format("`{}` and `{}` overlap in part", params[out.param].name, params[in.param].name));
       d.category = Category::undefined;
       d.loc = run.loc();
       d.context = print(program_, run.inst());

@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "kiln/isa/check.h"
-#include "kiln/isa/print.h"
-#include "kiln/isa/sendrecv.h"
+#include "kiln/isa/instructions/shared/sendrecv.h"
+#include "kiln/isa/semantics/check.h"
+#include "kiln/isa/text/print.h"
 #include "kiln/sim/rules.h"
 
 namespace kiln::sim {
@@ -25,8 +25,8 @@ std::string at(const Core& core) {
   for (std::size_t i = 0; i < cores.size(); ++i) {
     const bool waits = cores[i]->waiting_at();
     if (waits && !first) first = cores[i].get();
-    because += fmt::format("{}core {} {}", i ? "; " : "", i,
-                           waits ? "waits in " + at(*cores[i]) : std::string("has ended"));
+    because +=
+        fmt::format("{}core {} {}", i ? "; " : "", i, waits ? "waits in " + at(*cores[i]) : std::string("has ended"));
   }
   Diagnostic d = run_diagnostic("run.R7", because);
   d.loc = first->program().locs[first->waiting_at()->loc];
@@ -52,11 +52,9 @@ template <class Fn>
 void for_elements(const Tile& t, Fn&& fn) {
   const std::int64_t size = t.element_bytes();
   for (std::int64_t row = 0; row < t.rows; ++row) {
-    for_runs(t, row, 0, t.free_size,
-             [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t position) {
-               for (std::int64_t i = 0; i < n; ++i)
-                 fn(at + i * stride * size, (row * t.free_size + position + i) * size);
-             });
+    for_runs(t, row, 0, t.free_size, [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t position) {
+      for (std::int64_t i = 0; i < n; ++i) fn(at + i * stride * size, (row * t.free_size + position + i) * size);
+    });
   }
 }
 
@@ -85,13 +83,11 @@ void check_exchange(Core& core, int rank, Core& peer, const Arch& arch) {
     throw Error(rule_diagnostic(view, arch, number, Severity::error, std::move(found), {}));
   };
   if (view.integer(args::sendrecv::send_to_rank) != 1 - rank)
-    fail(kSendrecvRanks,
-         fmt::format("core {} has send_to_rank {}", rank, view.integer(args::sendrecv::send_to_rank)));
+    fail(kSendrecvRanks, fmt::format("core {} has send_to_rank {}", rank, view.integer(args::sendrecv::send_to_rank)));
   const Access &sent = view.access(args::sendrecv::src), &received = *peer.operands()[1].access;
   if (sent.dtype != received.dtype || shape_text(sent) != shape_text(received))
-    fail(kSendrecvPeerTile,
-         fmt::format("core {} sends {} {}, core {} receives {} {}", rank, name(sent.dtype), shape_text(sent),
-                     1 - rank, name(received.dtype), shape_text(received)));
+    fail(kSendrecvPeerTile, fmt::format("core {} sends {} {}, core {} receives {} {}", rank, name(sent.dtype),
+                                        shape_text(sent), 1 - rank, name(received.dtype), shape_text(received)));
 }
 
 void meet(Core& a, Core& b, const Arch& arch) {

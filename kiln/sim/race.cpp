@@ -70,8 +70,7 @@ Races::Clash Races::access(int core, const isa::Program& program, const isa::Ins
   std::uint8_t own = site(inst);
   if (writes && operand.access->dynamic != isa::kNone) own |= kRunTime;
   if (writes && kiln::sim::is_scattered(program, *operand.access)) own |= kScatter;
-  ByteMap &mine = (writes ? m.write : m.read)[core], &their_writes = m.write[1 - core],
-          &their_reads = m.read[1 - core];
+  ByteMap &mine = (writes ? m.write : m.read)[core], &their_writes = m.write[1 - core], &their_reads = m.read[1 - core];
   const ByteMap& my_writes = m.write[core];
   std::uint8_t wrote = 0, read = 0;
   Clash clash;

@@ -38,8 +38,8 @@ class Races {
   bool is_scattered(int core, const Storage& storage, std::int64_t byte);
   // Records an access of `core` (0 or 1) and tells what it clashes with. Bytes that both cores write are each
   // core's own: that the values agree is checked when they meet.
-  Clash access(int core, const isa::Program& program, const isa::Instruction& inst,
-               const TrackedOperand& operand, bool writes);
+  Clash access(int core, const isa::Program& program, const isa::Instruction& inst, const TrackedOperand& operand,
+               bool writes);
 
  private:
   struct Maps {

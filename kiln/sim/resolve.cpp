@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "kiln/isa/operand_rules.h"
-#include "kiln/isa/print.h"
+#include "kiln/isa/semantics/operand_rules.h"
+#include "kiln/isa/text/print.h"
 #include "kiln/sim/checks.h"
 #include "kiln/sim/core.h"
 #include "kiln/sim/rules.h"
@@ -137,9 +137,8 @@ void Core::check_start(const Tile& tile, int param, const Access& a, const Run& 
   const Tensor& t = program_.tensors[a.tensor];
   const std::int64_t unit = start_unit(run, arch_, run.row().params[param], tile.rows);
   if (!is_on_chip(t.memory) || tile.lane % unit == 0) return;
-  Diagnostic d =
-      run_diagnostic("run.R14", fmt::format("`{}` has {} partitions of `{}` from partition {}",
-                                            run.row().params[param].name, tile.rows, t.name, tile.lane));
+  Diagnostic d = run_diagnostic("run.R14", fmt::format("`{}` has {} partitions of `{}` from partition {}",
+                                                       run.row().params[param].name, tile.rows, t.name, tile.lane));
   d.loc = run.loc();
   d.context = print(program_, run.inst());
   d.allowed = unit < arch_.partitions ? fmt::format("multiples of {}", unit) : "partition 0";
@@ -183,8 +182,7 @@ void Core::resolve_indirect(Tile& tile, const Access& a, const Access& index, co
   for (std::int64_t g = 0; g < groups; ++g) {
     for (std::int64_t i = 0; i < tile.free_size; ++i) {
       const std::int64_t r = g * group + i % group, c = i / group;
-      if (r >= index.rows() || c >= columns)
-        out_of_bounds(run, index, fmt::format("offset {} is missing", i));
+      if (r >= index.rows() || c >= columns) out_of_bounds(run, index, fmt::format("offset {} is missing", i));
       const std::int64_t v = values[r * columns + c];
       if (v < 0 || v >= per_partition)
         out_of_bounds(run, a, fmt::format("offset {} at position {} leads outside", v, i));

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "kiln/isa/print.h"
+#include "kiln/isa/text/print.h"
 #include "kiln/sim/rules.h"
 #include "kiln/sim/tracker.h"
 
@@ -81,9 +81,7 @@ void store(DType dtype, const float* src, std::size_t n, void* dst, std::ptrdiff
 
 // Double holds these results of float32 integers without rounding.
 bool can_round(AluOp op) { return op == AluOp::add || op == AluOp::subtract || op == AluOp::multiply; }
-double exact(AluOp op, double a, double b) {
-  return op == AluOp::add ? a + b : op == AluOp::subtract ? a - b : a * b;
-}
+double exact(AluOp op, double a, double b) { return op == AluOp::add ? a + b : op == AluOp::subtract ? a - b : a * b; }
 bool is_whole(double x) { return std::trunc(x) == x; }
 
 // The results of an operator, before it computes them: its output may lie over its inputs.
@@ -127,10 +125,8 @@ void alu_sv(AluOp op, float a, const float* b, float* out, std::size_t n) {
 // Whether a sum of so many numbers may pass the integers that float32 holds.
 bool may_pass(const float* x, std::size_t n, float start) {
   std::uint32_t largest = 0;
-  for (std::size_t i = 0; i < n; ++i)
-    largest = std::max(largest, std::bit_cast<std::uint32_t>(x[i]) & 0x7fffffffu);
-  return std::abs(start) + static_cast<double>(std::bit_cast<float>(largest)) * static_cast<double>(n) >
-         kExact;
+  for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::bit_cast<std::uint32_t>(x[i]) & 0x7fffffffu);
+  return std::abs(start) + static_cast<double>(std::bit_cast<float>(largest)) * static_cast<double>(n) > kExact;
 }
 
 void fold_rows(AluOp op, const float* x, std::ptrdiff_t stride, std::size_t rows, std::size_t n, float* acc) {
@@ -169,8 +165,7 @@ bool has_wide_integers(const InstView& inst) {
     const Arg& arg = inst.arg(p);
     const bool tile = arg.kind == Arg::Kind::access;
     if (tile && is_wide_integer(inst.program().accesses[arg.index].dtype)) return true;
-    if (arg.kind == Arg::Kind::accesses &&
-        std::ranges::any_of(inst.accesses(p), is_wide_integer, &Access::dtype))
+    if (arg.kind == Arg::Kind::accesses && std::ranges::any_of(inst.accesses(p), is_wide_integer, &Access::dtype))
       return true;
   }
   return false;

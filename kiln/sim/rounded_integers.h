@@ -2,7 +2,7 @@
 // silently on the chip. Instructions that may do so run with row kernels that look at what they convert.
 #pragma once
 
-#include "kiln/isa/run.h"
+#include "kiln/isa/semantics/run.h"
 
 namespace kiln::sim {
 

@@ -22,8 +22,7 @@ void for_spans(const TrackedOperand& o, Fn&& fn) {
                     const std::int64_t first = row * t.free_size + position;
                     const std::int64_t byte = at - o.storage->data;
                     if (stride == 1 || n == 1) return fn(byte, n * size, first, n);
-                    for (std::int64_t i = 0; i < n; ++i)
-                      fn(byte + i * stride * size, size, first + i, std::int64_t{1});
+                    for (std::int64_t i = 0; i < n; ++i) fn(byte + i * stride * size, size, first + i, std::int64_t{1});
                   });
   }
 }

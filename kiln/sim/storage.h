@@ -17,9 +17,7 @@ inline constexpr std::int64_t kTileAlignment = 4;
 // A rectangle of a storage: rows [row, row_end) and bytes [begin, end) of each row.
 struct Region {
   std::int64_t row, row_end, begin, end;
-  bool overlaps(const Region& o) const {
-    return row < o.row_end && o.row < row_end && begin < o.end && o.begin < end;
-  }
+  bool overlaps(const Region& o) const { return row < o.row_end && o.row < row_end && begin < o.end && o.begin < end; }
 };
 
 // Which tensor's matmul wrote each byte last. Numbers beyond 65535 are cut: no kernel has so many

@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "kiln/isa/run.h"
+#include "kiln/isa/semantics/run.h"
 #include "kiln/sim/workers.h"
 
 namespace kiln::sim {

@@ -4,9 +4,9 @@
 
 #include <functional>
 
-#include "kiln/isa/check.h"
-#include "kiln/isa/engine_state.h"
-#include "kiln/isa/print.h"
+#include "kiln/isa/semantics/check.h"
+#include "kiln/isa/semantics/engine_state.h"
+#include "kiln/isa/text/print.h"
 #include "kiln/sim/checks.h"
 #include "kiln/sim/rules.h"
 #include "kiln/sim/spans.h"
@@ -26,8 +26,7 @@ void fill(ByteMap& map, const TrackedOperand& o, std::uint8_t value) {
 
 // Whether an instruction fills its dst with 0.
 bool zeroes(const isa::Program& program, const isa::Instruction& inst) {
-  return inst.opcode == isa::Opcode::memset &&
-         isa::InstView(program, inst).real(isa::args::memset::value) == 0;
+  return inst.opcode == isa::Opcode::memset && isa::InstView(program, inst).real(isa::args::memset::value) == 0;
 }
 
 // States of PSUM; the last one only as an answer: a matmul wrote through another tensor at the same place.
@@ -182,8 +181,7 @@ void Tracker::write_clean(int param) {
     fill(o.storage->psum, o, zeroes(program(), inst()) ? 3 : 1);
 }
 
-void Tracker::write_where(int param, const std::vector<Shadow>& shadow,
-                          const std::vector<std::uint8_t>& where) {
+void Tracker::write_where(int param, const std::vector<Shadow>& shadow, const std::vector<std::uint8_t>& where) {
   TrackedOperand& o = operand(param);
   const isa::Tensor& t = program().tensors[o.access->tensor];
   const std::int64_t size = o.tile.element_bytes();
@@ -242,8 +240,7 @@ std::vector<std::uint32_t> Tracker::bits(int param) {
     });
   }
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i)
-      out[first + i] = load_bits(o.tile.dtype, o.storage->data + byte + i * size);
+    for (std::int64_t i = 0; i < n; ++i) out[first + i] = load_bits(o.tile.dtype, o.storage->data + byte + i * size);
   });
   return out;
 }
@@ -271,8 +268,8 @@ int Tracker::uniform_psum_state(int param) {
   const std::uint32_t owner = owners ? owners->at(at) : 0;
   bool same = true;
   for_spans(o, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
-    same = same && o.storage->psum.all(byte, byte + bytes, first) &&
-           (!owners || owners->all(byte, byte + bytes, owner));
+    same =
+        same && o.storage->psum.all(byte, byte + bytes, first) && (!owners || owners->all(byte, byte + bytes, owner));
   });
   if (!same) return -1;
   return owners && !owns(o, at, at + 1) ? kOtherMatmul : first;
@@ -289,8 +286,7 @@ void Tracker::mark_matmul(int param) {
 
 void Tracker::set_psum_mode(isa::PsumMode mode, std::vector<std::uint8_t> add) {
   psum_mode = mode;
-  if (mode == isa::PsumMode::per_element)
-    psum_add = std::make_shared<std::vector<std::uint8_t>>(std::move(add));
+  if (mode == isa::PsumMode::per_element) psum_add = std::make_shared<std::vector<std::uint8_t>>(std::move(add));
 }
 
 isa::TrackedLane* Tracker::lanes(unsigned state_bit, int param) {
@@ -307,16 +303,14 @@ void Tracker::warn(int number, std::string found) {
                 [&] { return isa::rule_diagnostic(*this, arch(), number, Severity::warning, found, {}); });
 }
 
-Diagnostic unwritten_diagnostic(const Origins& origins, Shadow shadow, const char* code,
-                                const std::string& element, const isa::Tensor& reached,
-                                const isa::InstView& inst, const char* what) {
+Diagnostic unwritten_diagnostic(const Origins& origins, Shadow shadow, const char* code, const std::string& element,
+                                const isa::Tensor& reached, const isa::InstView& inst, const char* what) {
   const Origins::Origin* origin = origins.find(shadow);
   const isa::Tensor* from = origin ? &origin->program->tensors[origin->tensor] : nullptr;
   Diagnostic d = run_diagnostic(
-      code, fmt::format(
-                "element {} of `{}` depends on bytes of {} that were never written", element, reached.name,
-                !from ? "a tensor declared late"
-                      : fmt::format("`{}`{}", from->name, origin->shared ? " or another of its line" : "")));
+      code, fmt::format("element {} of `{}` depends on bytes of {} that were never written", element, reached.name,
+                        !from ? "a tensor declared late"
+                              : fmt::format("`{}`{}", from->name, origin->shared ? " or another of its line" : "")));
   d.category = Category::undefined;
   d.loc = inst.loc();
   d.context = isa::print(inst.program(), inst.inst());
@@ -328,8 +322,7 @@ Diagnostic unwritten_diagnostic(const Origins& origins, Shadow shadow, const cha
   return d;
 }
 
-void Tracker::report(const TrackedOperand& o, Shadow shadow, std::int64_t element, const char* code,
-                     const char* what) {
+void Tracker::report(const TrackedOperand& o, Shadow shadow, std::int64_t element, const char* code, const char* what) {
   throw Error(unwritten_diagnostic(origins_, shadow, code, index_text(*o.access, element),
                                    program().tensors[o.access->tensor], *this, what));
 }

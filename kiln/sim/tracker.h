@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "kiln/isa/run.h"
-#include "kiln/isa/track.h"
+#include "kiln/isa/semantics/run.h"
+#include "kiln/isa/semantics/track.h"
 #include "kiln/sim/storage.h"
 
 namespace kiln::sim {
@@ -29,9 +29,7 @@ class Origins {
     isa::Shadow plain = 0;  // of a scale tile's padding: the shadow that the tensor has elsewhere
     bool shared = false;    // the tensor is the first of several
   };
-  const Origin* find(isa::Shadow shadow) const {
-    return shadow <= known_.size() ? &known_[shadow - 1] : nullptr;
-  }
+  const Origin* find(isa::Shadow shadow) const { return shadow <= known_.size() ? &known_[shadow - 1] : nullptr; }
 
   // The rows of a scale tile that hold no scale may be carried along by copies; any other use is like that of
   // every unwritten byte.
@@ -46,9 +44,7 @@ class Origins {
     const isa::Program* program;
     const isa::Instruction* inst;
   };
-  void arrive(const Storage* output, isa::Shadow shadow, Arrival arrival) {
-    arrivals_[{output, shadow}] = arrival;
-  }
+  void arrive(const Storage* output, isa::Shadow shadow, Arrival arrival) { arrivals_[{output, shadow}] = arrival; }
   const Arrival* arrival(const Storage* output, isa::Shadow shadow) const {
     const auto it = arrivals_.find({output, shadow});
     return it == arrivals_.end() ? nullptr : &it->second;
@@ -64,8 +60,8 @@ class Origins {
 
 // The diagnostic for an element that depends on bytes that were never written.
 Diagnostic unwritten_diagnostic(const Origins& origins, isa::Shadow shadow, const char* code,
-                                const std::string& element, const isa::Tensor& reached,
-                                const isa::InstView& inst, const char* what);
+                                const std::string& element, const isa::Tensor& reached, const isa::InstView& inst,
+                                const char* what);
 
 // What engines hold between instructions, as far as the tracker cares.
 struct TrackedState {
@@ -90,18 +86,13 @@ class Tracker final : public isa::Track {
  public:
   Tracker(const isa::Program& program, const isa::Instruction& inst, const Arch& arch, Origins& origins,
           TrackedState& state, std::vector<TrackedOperand>& operands, isa::WarningSink& warnings)
-      : Track(program, inst, arch),
-        origins_(origins),
-        state_(state),
-        operands_(operands),
-        warnings_(warnings) {}
+      : Track(program, inst, arch), origins_(origins), state_(state), operands_(operands), warnings_(warnings) {}
 
   bool is_clean(int param) override;
   std::vector<isa::Shadow> read(int param) override;
   void write(int param, const std::vector<isa::Shadow>& shadow) override;
   void write_clean(int param) override;
-  void write_where(int param, const std::vector<isa::Shadow>& shadow,
-                   const std::vector<std::uint8_t>& where) override;
+  void write_where(int param, const std::vector<isa::Shadow>& shadow, const std::vector<std::uint8_t>& where) override;
   void mark_padding(int param, const std::vector<std::uint8_t>& where) override;
   std::vector<std::uint8_t> skipped_rows(int param) override;
   void check_offsets(int param, std::int64_t group, std::int64_t count) override;
@@ -131,8 +122,8 @@ class Tracker final : public isa::Track {
   isa::Shadow shadow_of(const TrackedOperand& o, std::int64_t begin, std::int64_t end) const {
     return origins_.read_through(o.storage->shadow.first_nonzero(begin, end), program(), o.access->tensor);
   }
-  [[noreturn]] void report(const TrackedOperand& o, isa::Shadow shadow, std::int64_t element,
-                           const char* rule, const char* what);
+  [[noreturn]] void report(const TrackedOperand& o, isa::Shadow shadow, std::int64_t element, const char* rule,
+                           const char* what);
 
   Origins& origins_;
   TrackedState& state_;

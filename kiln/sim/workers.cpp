@@ -19,8 +19,8 @@ class Elsewhere {
   Elsewhere() {
     const int here = sched_getcpu();
     CPU_ZERO(&allowed_);
-    is_known_ = here >= 0 && sched_getaffinity(0, sizeof allowed_, &allowed_) == 0 &&
-                CPU_COUNT(&allowed_) > 1 && CPU_ISSET(here, &allowed_);
+    is_known_ = here >= 0 && sched_getaffinity(0, sizeof allowed_, &allowed_) == 0 && CPU_COUNT(&allowed_) > 1 &&
+                CPU_ISSET(here, &allowed_);
     others_ = allowed_;
     if (is_known_) CPU_CLR(here, &others_);
   }

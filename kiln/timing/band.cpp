@@ -40,8 +40,8 @@ Band band_of(const Timeline& t, const Arch& arch, std::string_view without) {
     }
     if (off.size() < kFewest) continue;
     std::sort(off.begin(), off.end());
-    const double factor = std::exp(off[std::min(
-        off.size() - 1, static_cast<std::size_t>(std::ceil(kCovered * static_cast<double>(off.size()))))]);
+    const double factor = std::exp(
+        off[std::min(off.size() - 1, static_cast<std::size_t>(std::ceil(kCovered * static_cast<double>(off.size()))))]);
     const char* scope = step == 0 ? "kernels with this bottleneck" : "all kernels";
     band.basis = step == 2 ? "measured kernels of every generation" : fmt::format("{}, {}", arch.name, scope);
     band.low = static_cast<Time>(static_cast<double>(t.total) / factor);

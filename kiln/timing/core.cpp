@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kiln/isa/cost.h"
+#include "kiln/isa/semantics/cost.h"
 
 namespace kiln::timing {
 using namespace isa;
@@ -34,8 +34,7 @@ Core::Core(const Program& program, const Arch& arch, const TimingOptions& option
       options_(options),
       number_(number),
       pair_(pair),
-      plan_(options.changes.empty() ? make_plan(program, arch)
-                                    : make_plan(program, arch, options.changes[number])),
+      plan_(options.changes.empty() ? make_plan(program, arch) : make_plan(program, arch, options.changes[number])),
       loop_value_(program.loops.size()),
       region_of_(program.tensors.size()),
       instances_(program.tensors.size()),
@@ -97,8 +96,7 @@ Box Core::box_of(const Use& use) const {
     const Dynamic& d = program_.dynamics[a.dynamic];
     offset += d.scale * loop_value_[plan_.loop_of_register[d.source]];
   }
-  return shape.at(a.partition.term_count ? evaluate(a.partition) : a.partition.constant,
-                  offset * size_bytes(a.dtype));
+  return shape.at(a.partition.term_count ? evaluate(a.partition) : a.partition.constant, offset * size_bytes(a.dtype));
 }
 
 // A tensor of few partitions leaves the others to its neighbours.
@@ -145,8 +143,7 @@ void Core::release(TensorId id, bool for_good) {
 
 // The compiler that reorders knows of a loop's results in HBM as a whole: the loops after it wait for all of
 // them, while iterations of one loop do not wait for each other.
-void Core::wait_for_loops(Instance& instance, const Issue& issue, const Use& use,
-                          std::vector<Dependency>& out) {
+void Core::wait_for_loops(Instance& instance, const Issue& issue, const Use& use, std::vector<Dependency>& out) {
   std::vector<OpId>&now = instance.writers, &earlier = instance.earlier_writers;
   if (instance.loop != top_loop) {
     instance.loop = top_loop;
@@ -156,11 +153,9 @@ void Core::wait_for_loops(Instance& instance, const Issue& issue, const Use& use
   if (use.writes) now.push_back(issue.op);
   if (!use.reads || earlier.empty()) return;
   // Of those that have a time, the last one stands for all.
-  const auto known =
-      std::partition(earlier.begin(), earlier.end(), [&](OpId op) { return times_[op].end < 0; });
+  const auto known = std::partition(earlier.begin(), earlier.end(), [&](OpId op) { return times_[op].end < 0; });
   if (earlier.end() - known > 1) {
-    *known = *std::max_element(known, earlier.end(),
-                               [&](OpId a, OpId b) { return times_[a].end < times_[b].end; });
+    *known = *std::max_element(known, earlier.end(), [&](OpId a, OpId b) { return times_[a].end < times_[b].end; });
     earlier.erase(known + 1, earlier.end());
   }
   for (OpId op : earlier) out.push_back({op, Wait::read});
@@ -173,8 +168,7 @@ void Core::touch(Issue& issue, const Op& op, const Use& use) {
   const std::size_t before = out.size();
   const Box box = box_of(use);
   Regions& all = regions(use.tensor);
-  Turns* turns =
-      turns_of_.empty() || turns_of_[use.tensor] == kNone ? nullptr : &turns_[turns_of_[use.tensor]];
+  Turns* turns = turns_of_.empty() || turns_of_[use.tensor] == kNone ? nullptr : &turns_[turns_of_[use.tensor]];
   if (turns && use.writes) turns->write(box, issue.op, updates(op, use));
   all.touch(box, issue.op, stream, use.reads, use.writes, !reorder_, out);
   if (turns) {
@@ -183,8 +177,7 @@ void Core::touch(Issue& issue, const Op& op, const Use& use) {
     turns->use(issue.op, stream);
   }
   const Tensor& tensor = program_.tensors[use.tensor];
-  if (reorder_ && is_hbm(tensor.memory) && tensor.role == Role::internal)
-    wait_for_loops(instance, issue, use, out);
+  if (reorder_ && is_hbm(tensor.memory) && tensor.role == Role::internal) wait_for_loops(instance, issue, use, out);
   if (all.is_crowded()) {
     const Time floor = earliest_start() - plan_.dma_done;
     all.forget([&](OpId op) { return times_[op].end >= 0 && times_[op].end < floor; });
@@ -193,8 +186,7 @@ void Core::touch(Issue& issue, const Op& op, const Use& use) {
   if (use.writes && out.size() == before) {
     for (OpId user : instance.before) out.push_back({user, Wait::memory});
   }
-  if (instance.stay != kNone &&
-      std::find(issue.stays.begin(), issue.stays.end(), instance.stay) == issue.stays.end()) {
+  if (instance.stay != kNone && std::find(issue.stays.begin(), issue.stays.end(), instance.stay) == issue.stays.end()) {
     issue.stays.push_back(instance.stay);
     ++stays_[instance.stay].waiting;
   }
@@ -330,8 +322,7 @@ void Core::make_ready(std::uint32_t place) {
 // When an instruction whose dependencies have times could start; negative when there is no memory for it.
 Time Core::estimate(const Issue& issue, bool oldest) const {
   for (std::uint32_t stay : issue.stays) {
-    if (!oldest && !stays_[stay].taken && timed_[stays_[stay].psum].look(stays_[stay].bytes).at < 0)
-      return -1;
+    if (!oldest && !stays_[stay].taken && timed_[stays_[stay].psum].look(stays_[stay].bytes).at < 0) return -1;
   }
   const StreamState& stream = streams_[static_cast<int>(plan_.ops[issue.inst].stream)];
   return with_memory({std::max(issue.known, stream.free), Wait::engine, kNone}, issue).at;
@@ -352,8 +343,7 @@ void Core::commit_best() {
         continue;  // memory can only make it later
       const Time t = estimate(issue, issue.op == oldest_op_);
       if (t < 0) continue;
-      if (earliest < 0 || t < earliest || (t == earliest && issue.op < issues_[best].op))
-        best = place, earliest = t;
+      if (earliest < 0 || t < earliest || (t == earliest && issue.op < issues_[best].op)) best = place, earliest = t;
     }
   }
   Issue& issue = issues_[best];
@@ -374,8 +364,7 @@ Core::Ready Core::with_memory(Ready r, const Issue& issue) const {
     if (stay.taken) continue;
     const TimedPool::Given given = timed_[stay.psum].look(stay.bytes);
     if (given.at > 0)
-      r.later(given.at + plan_.semaphore[static_cast<int>(plan_.ops[issue.inst].stream)], Wait::memory,
-              given.event);
+      r.later(given.at + plan_.semaphore[static_cast<int>(plan_.ops[issue.inst].stream)], Wait::memory, given.event);
   }
   return r;
 }
@@ -400,8 +389,7 @@ void Core::give_memory(const Issue& issue) {
 }
 
 void Core::leave(Stay& stay) {
-  if (stay.closed && stay.waiting == 0 && stay.taken)
-    timed_[stay.psum].give_back(stay.bytes, stay.end, stay.last);
+  if (stay.closed && stay.waiting == 0 && stay.taken) timed_[stay.psum].give_back(stay.bytes, stay.end, stay.last);
 }
 
 void Core::finish() {

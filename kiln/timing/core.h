@@ -195,9 +195,9 @@ class Core {
   std::vector<Time> active_until_;  // by lane
 
   bool reorder_;
-  std::vector<Issue> issues_;            // list scheduler: those that wait, in places that are used again
-  std::vector<std::uint32_t> spare_;     // free places
-  std::vector<std::uint32_t> place_of_;  // by op
+  std::vector<Issue> issues_;                       // list scheduler: those that wait, in places that are used again
+  std::vector<std::uint32_t> spare_;                // free places
+  std::vector<std::uint32_t> place_of_;             // by op
   std::vector<std::uint32_t> ready_[kStreamCount];  // places of those that only wait for their turn
   OpId oldest_op_ = 0;                              // that waits
   std::size_t held_ = 0;

@@ -70,8 +70,8 @@ class Walk {
 std::vector<CriticalStep> critical_path(const Timeline& t) {
   std::vector<CriticalStep> path;
   if (t.events.empty()) return path;
-  const auto last = std::max_element(t.events.begin(), t.events.end(),
-                                     [](const Event& a, const Event& b) { return a.end < b.end; });
+  const auto last =
+      std::max_element(t.events.begin(), t.events.end(), [](const Event& a, const Event& b) { return a.end < b.end; });
   EventId at = static_cast<EventId>(last - t.events.begin());
   Time until = t.total;
   Walk walk(t);
@@ -88,9 +88,8 @@ std::vector<CriticalStep> critical_path(const Timeline& t) {
   Time sum = 0;
   for (const CriticalStep& s : path) sum += s.time;
   if (!path.empty() && sum != t.total) {
-    auto longest =
-        std::max_element(path.begin(), path.end(),
-                         [](const CriticalStep& a, const CriticalStep& b) { return a.time < b.time; });
+    auto longest = std::max_element(path.begin(), path.end(),
+                                    [](const CriticalStep& a, const CriticalStep& b) { return a.time < b.time; });
     longest->time += t.total - sum;
   }
   return path;

@@ -104,8 +104,7 @@ void Core::run_compute(const Issue& issue, const Op& op, Ready r) {
 void Core::run_tensor(const Issue& issue, const Op& op, Ready r) {
   StreamState& stream = streams_[static_cast<int>(Stream::tensor)];
   const TensorTiming& t = arch_.timing.matmul;
-  const Ready load =
-      ready({array_start_, Wait::engine, stream.last}, issue.early, static_cast<int>(Stream::tensor));
+  const Ready load = ready({array_start_, Wait::engine, stream.last}, issue.early, static_cast<int>(Stream::tensor));
   if (t.warm_up_ns > 0) {
     const Time begin = std::max(r.at, load.at);
     heat_ = std::max<Time>(0, heat_ - std::max<Time>(0, begin - cooled_at_));
@@ -130,8 +129,7 @@ void Core::run_tensor(const Issue& issue, const Op& op, Ready r) {
   for (int q = 0; q < kQuadrants; ++q) {
     if (op.quadrants >> q & 1) array_free_[q] = r.at + occupied;
   }
-  Event e{
-      .inst = issue.inst, .because = r.because, .lane = static_cast<LaneId>(Stream::tensor), .wait = r.wait};
+  Event e{.inst = issue.inst, .because = r.because, .lane = static_cast<LaneId>(Stream::tensor), .wait = r.wait};
   e.issue = stream.free - std::exchange(stream.turn, 0);
   e.start = r.at;
   e.end = last_part + stretch(op.pass) + op.latency + cold;
@@ -167,8 +165,7 @@ LaneId Core::queue_lane(Time start) {
     active_until_.push_back(0);
   }
   if (q == queue_free_.size())
-    q = static_cast<std::size_t>(std::min_element(queue_free_.begin(), queue_free_.end()) -
-                                 queue_free_.begin());
+    q = static_cast<std::size_t>(std::min_element(queue_free_.begin(), queue_free_.end()) - queue_free_.begin());
   return queue_lanes_[q];
 }
 
@@ -239,8 +236,7 @@ void Core::forget() {
   for (Server& p : ports_) p.forget_before(floor);
   for (Server& u : units_) u.forget_before(floor);
   if (options_.done && number_ == 0)
-    options_.done->store(std::min(1.0, static_cast<double>(times_.size()) / expected_),
-                         std::memory_order_relaxed);
+    options_.done->store(std::min(1.0, static_cast<double>(times_.size()) / expected_), std::memory_order_relaxed);
   if (options_.cancel && options_.cancel->load(std::memory_order_relaxed))
     throw Error(timing_diagnostic("timing.cancelled"));
 }

@@ -26,9 +26,8 @@ class Lifetimes {
   std::vector<std::size_t> path_;     // positions of the statements that are open
   std::size_t block_ = 0;             // 0: the program's body, else loop + 1
   std::vector<isa::TensorId> dying_;  // in order of the statement after which they die
-  std::vector<std::uint32_t>
-      first_;                      // by statement: its first one in dying_, and one past the last statement
-  std::vector<std::size_t> base_;  // by block: its first statement
+  std::vector<std::uint32_t> first_;  // by statement: its first one in dying_, and one past the last statement
+  std::vector<std::size_t> base_;     // by block: its first statement
 };
 
 }  // namespace kiln::timing

@@ -5,8 +5,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "kiln/isa/cost.h"
-#include "kiln/isa/dma.h"
+#include "kiln/isa/instructions/shared/dma.h"
+#include "kiln/isa/semantics/cost.h"
 #include "kiln/timing/spread_rows.h"
 
 namespace kiln::timing {
@@ -47,8 +47,8 @@ Stream stream_of(Engine engine) {
 }
 
 bool is_plain_function(ActFn fn) {
-  return fn == ActFn::copy || fn == ActFn::square || fn == ActFn::relu || fn == ActFn::prelu ||
-         fn == ActFn::abs || fn == ActFn::sign;
+  return fn == ActFn::copy || fn == ActFn::square || fn == ActFn::relu || fn == ActFn::prelu || fn == ActFn::abs ||
+         fn == ActFn::sign;
 }
 
 class Planner {
@@ -125,9 +125,7 @@ std::uint32_t Planner::shape_of(const Access& access) {
     return static_cast<std::uint32_t>(plan_.shapes.size() - 1);
   }
   std::uint64_t hash = static_cast<std::uint64_t>(is_on_chip(t.memory));
-  const auto mix = [&](std::int64_t v) {
-    hash = (hash ^ static_cast<std::uint64_t>(v)) * 0x9E3779B97F4A7C15ull >> 1;
-  };
+  const auto mix = [&](std::int64_t v) { hash = (hash ^ static_cast<std::uint64_t>(v)) * 0x9E3779B97F4A7C15ull >> 1; };
   for (std::int64_t size : t.shape) mix(size);
   mix(size_bytes(t.dtype) * 64 + size_bytes(access.dtype));
   for (int d = 0; d < access.rank; ++d) mix(access.dims[d].stride), mix(access.dims[d].count);
@@ -166,8 +164,7 @@ void Planner::add_uses(Op& op, const Instruction& inst) {
     }
     const bool one = arg.kind == Arg::Kind::access;
     if (!one && arg.kind != Arg::Kind::accesses) continue;
-    const bool stationary =
-        op.engine == Engine::tensor && (params[i].name == "stationary" || params[i].name == "data");
+    const bool stationary = op.engine == Engine::tensor && (params[i].name == "stationary" || params[i].name == "data");
     for (std::uint32_t k = 0; k < (one ? 1 : arg.count); ++k)
       add_use(program_.accesses[arg.index + k], params[i].is_input(), params[i].is_output(), stationary);
   }
@@ -212,8 +209,7 @@ void Planner::plan_compute(Op& op, const CostQuery& q) {
     if (!q.is_tile(param)) continue;
     (q.in_psum(param) ? touches_psum : touches_sbuf) = true;
     const ParamKind kind = q.row().params[i].kind;
-    column |=
-        (kind == ParamKind::scalar_or_in || kind == ParamKind::opt_scalar_or_in) && q.free_size(param) == 1;
+    column |= (kind == ParamKind::scalar_or_in || kind == ParamKind::opt_scalar_or_in) && q.free_size(param) == 1;
   }
   if (column) latency += t.column_ns, interval += t.column_ns;
   const int fn = q.row().find_param("op");
@@ -301,8 +297,7 @@ void Planner::plan_dma(Op& op, const CostQuery& q) {
   const bool reads_chip = [&] {
     for (std::size_t i = 0; i < q.row().params.size(); ++i) {
       const Arg& a = q.arg(static_cast<int>(i));
-      if (!q.row().params[i].is_input() || (a.kind != Arg::Kind::access && a.kind != Arg::Kind::accesses))
-        continue;
+      if (!q.row().params[i].is_input() || (a.kind != Arg::Kind::access && a.kind != Arg::Kind::accesses)) continue;
       if (is_on_chip(program_.tensors[program_.accesses[a.index].tensor].memory)) return true;
     }
     return false;
@@ -402,8 +397,7 @@ void Planner::read_in_psum() {
 Plan Planner::make() {
   plan_.loop_of_register.assign(program_.registers.size(), kNone);
   for (LoopId id = 0; id < program_.loops.size(); ++id) {
-    if (program_.loops[id].kind == Loop::Kind::dynamic_for)
-      plan_.loop_of_register[program_.loops[id].reg] = id;
+    if (program_.loops[id].kind == Loop::Kind::dynamic_for) plan_.loop_of_register[program_.loops[id].reg] = id;
   }
   find_written();
   read_in_psum();
@@ -416,8 +410,7 @@ Plan Planner::make() {
   for (const Op& op : plan_.ops) plan_.uses_stream[static_cast<int>(op.stream)] = true;
   const Engine engines[kStreamCount] = {Engine::tensor, Engine::vector, Engine::scalar,
                                         Engine::gpsimd, Engine::sync,   Engine::sync};
-  for (int s = 0; s < kStreamCount; ++s)
-    plan_.semaphore[s] = from_ns(timing_of(arch_, engines[s]).semaphore_ns);
+  for (int s = 0; s < kStreamCount; ++s) plan_.semaphore[s] = from_ns(timing_of(arch_, engines[s]).semaphore_ns);
   plan_.dma_done = from_ns(arch_.dma.completion_ns);
   plan_.trigger_gap = from_ns(arch_.timing.dma.trigger_gap_ns);
   return std::move(plan_);

@@ -13,8 +13,7 @@ void Pool::take(std::int64_t bytes, std::vector<OpId>& before) {
   while (bytes > 0 && !returned_.empty()) {
     Chunk& chunk = returned_.front();
     for (OpId user : chunk.users) {
-      if (user != kNoOp && std::find(before.begin(), before.end(), user) == before.end())
-        before.push_back(user);
+      if (user != kNoOp && std::find(before.begin(), before.end(), user) == before.end()) before.push_back(user);
     }
     const std::int64_t part = std::min(bytes, chunk.bytes);
     bytes -= part;
@@ -55,8 +54,7 @@ void TimedPool::give_back(std::int64_t bytes, Time at, EventId event) {
     bytes -= owed;
   }
   if (bytes == 0) return;
-  auto next = std::upper_bound(returned_.begin(), returned_.end(), at,
-                               [](Time t, const Chunk& c) { return t < c.at; });
+  auto next = std::upper_bound(returned_.begin(), returned_.end(), at, [](Time t, const Chunk& c) { return t < c.at; });
   returned_.insert(next, {bytes, at, event});
 }
 

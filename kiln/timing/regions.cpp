@@ -18,9 +18,7 @@ std::int64_t Ramp::latest_overlap(const Box& other) const {
       if (below < 0 || above > 0) return 0;
       continue;
     }
-    const auto floor_div = [](std::int64_t a, std::int64_t b) {
-      return a / b - (a % b != 0 && (a < 0) != (b < 0));
-    };
+    const auto floor_div = [](std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); };
     last = std::min(last, s > 0 ? floor_div(below, s) : floor_div(above, s));
     first = std::max(first, s > 0 ? -floor_div(-above, s) : -floor_div(-below, s));
   }
@@ -86,11 +84,7 @@ void Regions::touch(const Box& box, OpId op, int stream, bool reads, bool writes
   for (const Ramp& ramp : ramps_) {
     if (!writes && !ramp.writes) continue;
     if (const std::int64_t j = ramp.latest_overlap(box); j > 0)
-      out.push_back({ramp.op,
-                     !ramp.writes ? Wait::overwrite
-                     : reads      ? Wait::read
-                                  : Wait::rewrite,
-                     -j * ramp.period});
+      out.push_back({ramp.op, !ramp.writes ? Wait::overwrite : reads ? Wait::read : Wait::rewrite, -j * ramp.period});
   }
   Slot& slot = slots_[id];
   if (writes) {

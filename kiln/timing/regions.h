@@ -38,8 +38,7 @@ class Regions {
  public:
   // Adds what an access has to wait for, and becomes part of what later ones wait for. `ordered`: ops of one
   // stream come one after the other, so the last reader of a stream stands for all.
-  void touch(const Box& box, OpId op, int stream, bool reads, bool writes, bool ordered,
-             std::vector<Dependency>& out);
+  void touch(const Box& box, OpId op, int stream, bool reads, bool writes, bool ordered, std::vector<Dependency>& out);
   void clear();
   bool is_crowded() const { return used_ > limit_; }
   // Forgets what nothing can wait for any more: everything whose ops are over.

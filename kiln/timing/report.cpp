@@ -56,8 +56,7 @@ void add_memory(Timeline& t, const Core& core, int number) {
     changes.push_back({begin, sbuf, psum});
     changes.push_back({end, -sbuf, -psum});
   }
-  std::stable_sort(changes.begin(), changes.end(),
-                   [](const Change& a, const Change& b) { return a.at < b.at; });
+  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
   std::int64_t sbuf = 0, psum = 0;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     sbuf += changes[i].sbuf;
@@ -111,8 +110,8 @@ Timeline make_timeline(std::vector<CoreRun>& runs, const Arch& arch, const Timin
   t.benchmark_latency = t.total + from_ns(arch.timing.benchmark_ns);
   t.compulsory_bytes = compulsory_bytes(runs);
   const double cores = static_cast<double>(runs.size());
-  t.tensor_peak_macs_per_ns = cores * arch.matmul_rows * arch.matmul_columns *
-                              arch.engine[static_cast<int>(Engine::tensor)].clock_ghz;
+  t.tensor_peak_macs_per_ns =
+      cores * arch.matmul_rows * arch.matmul_columns * arch.engine[static_cast<int>(Engine::tensor)].clock_ghz;
   t.hbm_bytes_per_ns = std::min(arch.hbm_bytes_per_ns, cores * arch.dma.engines * arch.dma.bytes_per_ns);
   t.bottleneck = bottleneck(t);
   t.critical_path = critical_path(t);

@@ -70,8 +70,7 @@ void Server::repeat(Time complete, Time period, std::int64_t count) {
     add({complete, complete + by});
   } else {
     for (std::int64_t k = 0; k <= count; ++k) {
-      for (auto s = window.rbegin(); s != window.rend(); ++s)
-        add({s->begin + k * period, s->end + k * period});
+      for (auto s = window.rbegin(); s != window.rend(); ++s) add({s->begin + k * period, s->end + k * period});
     }
   }
   for (auto s = rest.rbegin(); s != rest.rend(); ++s) add(*s);
@@ -79,8 +78,8 @@ void Server::repeat(Time complete, Time period, std::int64_t count) {
 
 void Coverage::add(Time begin, Time end) {
   if (end <= begin) return;
-  auto first = std::lower_bound(spans_.begin(), spans_.end(), begin,
-                                [](const Server::Span& s, Time t) { return s.end < t; });
+  auto first =
+      std::lower_bound(spans_.begin(), spans_.end(), begin, [](const Server::Span& s, Time t) { return s.end < t; });
   auto last = first;
   while (last != spans_.end() && last->begin <= end) {
     begin = std::min(begin, last->begin);

@@ -35,8 +35,8 @@ void require_loops(std::span<const Program* const> cores, const TimingOptions& o
     d.category = Category::config;
     d.code = "timing.trip_count";
     d.rule = "a trip count names a loop on a register and is not negative";
-    d.found = known ? fmt::format("`{}` runs {} times", name, count)
-                    : fmt::format("no loop runs on a register `{}`", name);
+    d.found =
+        known ? fmt::format("`{}` runs {} times", name, count) : fmt::format("no loop runs on a register `{}`", name);
     d.help = "use the name of the register that counts or is tested";
     throw Error(std::move(d));
   }
@@ -67,9 +67,8 @@ void run_pair(std::vector<CoreRun>& runs, const Arch& arch) {
 // Loops that hand results on through HBM: the compiler that reorders lets them wait for each other.
 bool has_scratch(std::span<const Program* const> cores) {
   return std::any_of(cores.begin(), cores.end(), [](const Program* core) {
-    return std::any_of(core->tensors.begin(), core->tensors.end(), [](const Tensor& tensor) {
-      return tensor.role == Role::internal && is_hbm(tensor.memory);
-    });
+    return std::any_of(core->tensors.begin(), core->tensors.end(),
+                       [](const Tensor& tensor) { return tensor.role == Role::internal && is_hbm(tensor.memory); });
   });
 }
 
@@ -92,8 +91,7 @@ Timeline run(std::span<const Program* const> cores, const Arch& arch, const Timi
 
 bool takes_trip_count(const Program& program, const std::string& name) {
   return std::any_of(program.loops.begin(), program.loops.end(), [&](const Loop& loop) {
-    return loop.kind != Loop::Kind::static_for &&
-           (loop.variable == name || program.registers[loop.reg].name == name);
+    return loop.kind != Loop::Kind::static_for && (loop.variable == name || program.registers[loop.reg].name == name);
   });
 }
 

@@ -40,7 +40,6 @@ bool takes_trip_count(const isa::Program& program, const std::string& name);
 Timeline simulate(const isa::Program& program, const Arch& arch, const TimingOptions& options = {});
 
 // The two programs of a logical core pair, which share HBM bandwidth and meet in sendrecv and core_barrier.
-Timeline simulate(std::span<const isa::Program* const> cores, const Arch& arch,
-                  const TimingOptions& options = {});
+Timeline simulate(std::span<const isa::Program* const> cores, const Arch& arch, const TimingOptions& options = {});
 
 }  // namespace kiln::timing

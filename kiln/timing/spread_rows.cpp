@@ -42,8 +42,7 @@ bool is_whole(const InstView& v, int param) {
 
 bool multiplies_by_ones(const InstView& v) {
   using namespace args::nc_matmul;
-  return v.inst().opcode == Opcode::nc_matmul && v.boolean(is_stationary_onezero) &&
-         v.partitions(moving) == 1;
+  return v.inst().opcode == Opcode::nc_matmul && v.boolean(is_stationary_onezero) && v.partitions(moving) == 1;
 }
 
 }  // namespace
@@ -59,8 +58,7 @@ std::vector<SpreadRow> find_spread_rows(const Program& program) {
     if (writers.empty()) writers = only_writers(program);
     const InstructionId product = writers[v.access(from).tensor];
     if (product == kNone || writers[v.access(to).tensor] != id) continue;
-    if (multiplies_by_ones({program, program.instructions[product]}))
-      rows.push_back({v.access(to).tensor, id});
+    if (multiplies_by_ones({program, program.instructions[product]})) rows.push_back({v.access(to).tensor, id});
   }
   return rows;
 }

@@ -5,8 +5,7 @@
 namespace kiln::timing {
 using namespace isa;
 
-Steady::Steady(Core& core, LoopId loop)
-    : core_(core), loop_(loop), horizon_(core.last_end + core.plan_.dma_done) {
+Steady::Steady(Core& core, LoopId loop) : core_(core), loop_(loop), horizon_(core.last_end + core.plan_.dma_done) {
   core_.loop_begin_ = static_cast<OpId>(core_.op_count());
   core_.oldest_ = kNoOp;
   mark();
@@ -29,8 +28,7 @@ Time Steady::distance(std::int64_t a, std::int64_t b) const {
   const OpId from = first_op(a), to = first_op(b), count = first_op(a + 1) - from;
   if (count == 0 || first_op(b + 1) - to != count) return -1;
   const Mark &x = marks_[static_cast<std::size_t>(a + 1)], &y = marks_[static_cast<std::size_t>(b + 1)];
-  if (x.heat != y.heat || x.table != y.table || x.unused[0] != y.unused[0] || x.unused[1] != y.unused[1])
-    return -1;
+  if (x.heat != y.heat || x.table != y.table || x.unused[0] != y.unused[0] || x.unused[1] != y.unused[1]) return -1;
   const Time later = core_.times(to).start - core_.times(from).start;
   for (OpId i = 0; i < count; ++i) {
     const OpTimes &p = core_.times(from + i), &q = core_.times(to + i);
@@ -115,16 +113,14 @@ std::int64_t Steady::leave_out(std::int64_t period, std::int64_t replayed, std::
   }
   core_.jump(used, complete + each, each, (skipped + replayed) / period);
   std::vector<bool> lane_used(core_.lanes.size());
-  for (std::size_t e = steady.first_event; e < core_.events.size(); ++e)
-    lane_used[core_.events[e].lane] = true;
+  for (std::size_t e = steady.first_event; e < core_.events.size(); ++e) lane_used[core_.events[e].lane] = true;
   for (std::size_t i = 0; i < lane_used.size(); ++i) {
     if (lane_used[i]) core_.active_until_[i] += skipped / period * each;
   }
   const Time begin = core_.times(steady.first_op).start + each;
   gaps.push_back({loop_, number, begin, begin + skipped / period * each, skipped, steady.first_event,
                   static_cast<EventId>(core_.events.size() - 1)});
-  for (std::size_t e = steady.first_event; e < core_.events.size(); ++e)
-    core_.events[e].repeats += skipped / period;
+  for (std::size_t e = steady.first_event; e < core_.events.size(); ++e) core_.events[e].repeats += skipped / period;
   replay_left_ = replayed_ = replayed;
   period_ = period;
   periods_left_out_ = skipped / period;
@@ -152,8 +148,7 @@ void Steady::finish_replay() {
     lane.executions += n * (now.lanes[i].executions - before_.lanes[i].executions);
     lane.busy += n * (now.lanes[i].busy - before_.lanes[i].busy);
     lane.active += n * (now.lanes[i].active - before_.lanes[i].active);
-    for (int w = 0; w < kWaitCount; ++w)
-      lane.waiting[w] += n * (now.lanes[i].waiting[w] - before_.lanes[i].waiting[w]);
+    for (int w = 0; w < kWaitCount; ++w) lane.waiting[w] += n * (now.lanes[i].waiting[w] - before_.lanes[i].waiting[w]);
   }
   Totals& t = core_.totals;
   t.instructions += n * (now.totals.instructions - before_.totals.instructions);

@@ -83,7 +83,7 @@ struct Gap {
 // A step of the chain of events that decides the total. The times of all steps add up to the total.
 struct CriticalStep {
   EventId event;
-  Time time;  // its part of the total, with all repeats; waiting that nothing else explains included
+  Time time;             // its part of the total, with all repeats; waiting that nothing else explains included
   std::int64_t repeats;  // how often the chain passes here
 };
 

@@ -39,10 +39,9 @@ std::int64_t trips(const Program& program, LoopId id, const TimingOptions& optio
   const Loop& loop = program.loops[id];
   if (loop.kind == Loop::Kind::static_for) return loop.trip_count();
   if (const std::int64_t given = given_trips(program, loop, options); given >= 0) return given;
-  const bool known = loop.kind == Loop::Kind::dynamic_for && !loop.lower.is_register &&
-                     !loop.upper.is_register && loop.step > 0;
-  if (known)
-    return std::max<std::int64_t>(0, (loop.upper.value - loop.lower.value + loop.step - 1) / loop.step);
+  const bool known =
+      loop.kind == Loop::Kind::dynamic_for && !loop.lower.is_register && !loop.upper.is_register && loop.step > 0;
+  if (known) return std::max<std::int64_t>(0, (loop.upper.value - loop.lower.value + loop.step - 1) / loop.step);
   const std::string name = name_of(program, loop);
   fail(program, loop, fmt::format("the loop on `{}` has no trip count", name),
        fmt::format("give one: --trip-count {}=N, or TimingOptions::trip_counts[\"{}\"]", name, name));

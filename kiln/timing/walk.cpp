@@ -25,8 +25,7 @@ Walk::Walk(Core& core, const TimingOptions& options, int number, bool pair)
       may_be_steady_(program_.loops.size(), false) {
   for (LoopId id = 0; id < program_.loops.size(); ++id) {
     const Loop& loop = program_.loops[id];
-    if (loop.kind != Loop::Kind::static_for)
-      trip_counts.push_back({number, id, trips(program_, id, options_)});
+    if (loop.kind != Loop::Kind::static_for) trip_counts.push_back({number, id, trips(program_, id, options_)});
   }
   const double executed = executed_instructions(program_, program_.body, options_);
   const bool long_loops = options.extrapolate && !options.reorder && !pair && executed > kAllAtOnce;
@@ -37,8 +36,7 @@ Walk::Walk(Core& core, const TimingOptions& options, int number, bool pair)
 }
 
 void Walk::find_last_uses(const Node& node, std::size_t statement) {
-  if (node.kind == Node::Kind::instruction)
-    last_use_[static_cast<int>(core_.stream_of(node.index))] = statement;
+  if (node.kind == Node::Kind::instruction) last_use_[static_cast<int>(core_.stream_of(node.index))] = statement;
   if (node.kind != Node::Kind::loop) return;
   for (const Node& inner : program_.loops[node.index].body) find_last_uses(inner, statement);
 }

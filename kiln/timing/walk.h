@@ -42,9 +42,8 @@ class Walk {
   int number_;
   bool pair_;
   Lifetimes lifetimes_;
-  std::vector<bool> may_be_steady_;  // by loop
-  std::size_t last_use_[kStreamCount] =
-      {};  // by stream: the last statement of the program's body that needs it
+  std::vector<bool> may_be_steady_;          // by loop
+  std::size_t last_use_[kStreamCount] = {};  // by stream: the last statement of the program's body that needs it
   std::vector<Frame> frames_;
 };
 

@@ -27,14 +27,13 @@ void set_dma_bandwidth(Arch& a, double v) {
 }
 
 const Constant kConstants[] = {
-    {"dma_bandwidth", "bytes/ns", "sustained rate of one DMA engine",
-     [](const Arch& a) { return a.dma.bytes_per_ns; }, set_dma_bandwidth},
+    {"dma_bandwidth", "bytes/ns", "sustained rate of one DMA engine", [](const Arch& a) { return a.dma.bytes_per_ns; },
+     set_dma_bandwidth},
     KILN_CONSTANT("dma_engines", "", dma.engines, "DMA engines of a core"),
     KILN_CONSTANT("dma_packet", "ns", timing.dma.packet_ns, "fixed time of a DMA packet"),
     KILN_CONSTANT("dma_start_swdge", "ns", timing.dma.start_ns[1], "trigger to first byte, software DGE"),
     KILN_CONSTANT("dma_start_hwdge", "ns", timing.dma.start_ns[2], "trigger to first byte, hardware DGE"),
-    KILN_CONSTANT("dma_start_none", "ns", timing.dma.start_ns[3],
-                  "trigger to first byte, static descriptors"),
+    KILN_CONSTANT("dma_start_none", "ns", timing.dma.start_ns[3], "trigger to first byte, static descriptors"),
     KILN_CONSTANT("dma_trigger_hwdge", "ns", timing.dma.trigger_ns[2], "a hardware DGE trigger instruction"),
     KILN_CONSTANT("dma_completion", "ns", dma.completion_ns, "last byte to the waiting instruction"),
     KILN_CONSTANT("hbm_bandwidth", "bytes/ns", hbm_bytes_per_ns, "one HBM stack, shared by a pair"),

@@ -36,8 +36,7 @@ std::vector<Advice> advise(const TimedRun& run) {
   std::vector<Advice> advice;
   for (const AdviceRule& rule : kRules) {
     if (run.options.done)
-      run.options.done->store(static_cast<double>(&rule - kRules) / std::size(kRules),
-                              std::memory_order_relaxed);
+      run.options.done->store(static_cast<double>(&rule - kRules) / std::size(kRules), std::memory_order_relaxed);
     std::optional<Advice> found = rule.look(evidence);
     if (!found || found->gain_ns < kLeastAdvice * evidence.total_ns()) continue;
     found->rule = rule.name;

@@ -4,8 +4,7 @@
 namespace kiln::views {
 
 std::optional<Advice> double_buffering(const Evidence& e) {
-  return advise_more_buffers(e, Memory::sbuf,
-                             {"DMA and engines wait", "an SBUF tile that is still in use", "tile"});
+  return advise_more_buffers(e, Memory::sbuf, {"DMA and engines wait", "an SBUF tile that is still in use", "tile"});
 }
 
 }  // namespace kiln::views

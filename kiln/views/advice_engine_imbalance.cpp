@@ -61,21 +61,21 @@ std::optional<Advice> try_move(const Evidence& e, Engine from, Engine to, const 
       const auto& engines = info(program.instructions[i].opcode).engines;
       if (std::find(engines.begin(), engines.end(), to) == engines.end()) times[i] = 0;
     }
-    std::vector<isa::InstructionId> moved = movable(
-        e.scratch(core), choose(times, half / static_cast<double>(e.run.cores.size())), to, e.run.arch);
+    std::vector<isa::InstructionId> moved =
+        movable(e.scratch(core), choose(times, half / static_cast<double>(e.run.cores.size())), to, e.run.arch);
     for (const isa::InstructionId id : moved) places.add({program, program.instructions[id]});
     count += moved.size();
     std::sort(moved.begin(), moved.end());
     change.cores.push_back({.moved = std::move(moved)});
   }
   if (count == 0) return {};
-  return Advice{.found = fmt::format("the {} engine is busy for {}, the {} engine for {}", name(from),
-                                     time_text(busy[static_cast<int>(from)]), name(to),
-                                     time_text(busy[static_cast<int>(to)])),
-                .remedy = fmt::format("run these with engine={}", name(to)),
-                .places = std::move(places).take(),
-                .gain_ns = e.gain_with(change),
-                .estimate = e.estimate(fmt::format("these instructions on the {} engine", name(to)))};
+  return Advice{
+      .found = fmt::format("the {} engine is busy for {}, the {} engine for {}", name(from),
+                           time_text(busy[static_cast<int>(from)]), name(to), time_text(busy[static_cast<int>(to)])),
+      .remedy = fmt::format("run these with engine={}", name(to)),
+      .places = std::move(places).take(),
+      .gain_ns = e.gain_with(change),
+      .estimate = e.estimate(fmt::format("these instructions on the {} engine", name(to)))};
 }
 
 }  // namespace

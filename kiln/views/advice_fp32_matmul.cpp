@@ -23,8 +23,7 @@ std::optional<Advice> fp32_matmul(const Evidence& e) {
   }
   if (matmuls == 0) return {};
   return Advice{
-      .found =
-          fmt::format("{} matmuls read float32, at {} passes each", matmuls, e.run.arch.matmul_fp32_passes),
+      .found = fmt::format("{} matmuls read float32, at {} passes each", matmuls, e.run.arch.matmul_fp32_passes),
       .remedy = "give nc_matmul bfloat16 operands where the precision is enough; PSUM still adds in float32",
       .places = std::move(places).take(),
       .gain_ns = e.gain_with(change),

@@ -4,8 +4,7 @@
 namespace kiln::views {
 
 std::optional<Advice> psum_evacuation(const Evidence& e) {
-  return advise_more_buffers(e, Memory::psum,
-                             {"engines wait", "a PSUM tile that is not emptied yet", "PSUM tile"});
+  return advise_more_buffers(e, Memory::psum, {"engines wait", "a PSUM tile that is not emptied yet", "PSUM tile"});
 }
 
 }  // namespace kiln::views

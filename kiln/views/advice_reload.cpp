@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "kiln/isa/cost.h"
+#include "kiln/isa/semantics/cost.h"
 #include "kiln/views/advice_rules.h"
 #include "kiln/views/format.h"
 
@@ -13,8 +13,7 @@ constexpr double kTooOften = 1.5;
 isa::TensorId source_of(const isa::InstView& inst, const Arch& arch) {
   if (resolve_engine(inst, arch) != Engine::dma) return isa::kNone;
   for (int p = 0; p < static_cast<int>(inst.row().params.size()); ++p) {
-    if (inst.row().params[p].is_input() && !inst.row().params[p].is_output() && inst.is_tile(p) &&
-        inst.in_hbm(p))
+    if (inst.row().params[p].is_input() && !inst.row().params[p].is_output() && inst.is_tile(p) && inst.in_hbm(p))
       return inst.access(p).tensor;
   }
   return isa::kNone;
@@ -70,14 +69,13 @@ std::optional<Advice> reload(const Evidence& e) {
   Reloads reloads(e);
   if (reloads.change.merge <= 1) return {};
   return Advice{
-      .found = fmt::format("{} move between HBM and the chip, {} would do ({:.1f} times as much)",
-                           bytes_text(moved), bytes_text(t.compulsory_bytes), moved / t.compulsory_bytes),
+      .found = fmt::format("{} move between HBM and the chip, {} would do ({:.1f} times as much)", bytes_text(moved),
+                           bytes_text(t.compulsory_bytes), moved / t.compulsory_bytes),
       .remedy = "keep tiles that are used again in SBUF, or loop so that they are used while they are there",
       .places = std::move(reloads.places).take(),
       .gain_ns = e.gain_with(reloads.change),
-      .estimate =
-          e.estimate(fmt::format("these loads at 1/{:.{}f} of their cost, as if each tile were loaded once",
-                                 reloads.change.merge, reloads.change.merge < 10 ? 1 : 0))};
+      .estimate = e.estimate(fmt::format("these loads at 1/{:.{}f} of their cost, as if each tile were loaded once",
+                                         reloads.change.merge, reloads.change.merge < 10 ? 1 : 0))};
 }
 
 }  // namespace kiln::views

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kiln/isa/cost.h"
+#include "kiln/isa/semantics/cost.h"
 #include "kiln/views/advice_rules.h"
 #include "kiln/views/format.h"
 
@@ -35,13 +35,13 @@ std::optional<Advice> small_dma(const Evidence& e) {
   if (transfers == 0) return {};
   const double mean = bytes / runs;
   change.merge = std::min(kGoodRunBytes / mean, static_cast<double>(transfers));
-  return Advice{.found = fmt::format("{} DMA transfers move {} per contiguous run, {} in all", transfers,
-                                     bytes_text(mean), bytes_text(bytes)),
-                .remedy = "load or store several tiles with one dma_copy, with at least 2 KiB per partition",
-                .places = std::move(places).take(),
-                .gain_ns = e.gain_with(change),
-                .estimate = e.estimate(
-                    fmt::format("triggers and packets of {:.1f} of these DMAs made one", change.merge))};
+  return Advice{
+      .found = fmt::format("{} DMA transfers move {} per contiguous run, {} in all", transfers, bytes_text(mean),
+                           bytes_text(bytes)),
+      .remedy = "load or store several tiles with one dma_copy, with at least 2 KiB per partition",
+      .places = std::move(places).take(),
+      .gain_ns = e.gain_with(change),
+      .estimate = e.estimate(fmt::format("triggers and packets of {:.1f} of these DMAs made one", change.merge))};
 }
 
 }  // namespace kiln::views

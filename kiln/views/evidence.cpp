@@ -55,10 +55,8 @@ std::vector<std::size_t> beginnings(const isa::Program& program, const std::vect
 }
 
 CoreChange translated(const CoreChange& change, const Excerpt& part) {
-  return {Excerpt::translate(change.narrowed, part.instructions),
-          Excerpt::translate(change.moved, part.instructions),
-          Excerpt::translate(change.merged, part.instructions),
-          Excerpt::translate(change.in_turn, part.tensors)};
+  return {Excerpt::translate(change.narrowed, part.instructions), Excerpt::translate(change.moved, part.instructions),
+          Excerpt::translate(change.merged, part.instructions), Excerpt::translate(change.in_turn, part.tensors)};
 }
 
 }  // namespace

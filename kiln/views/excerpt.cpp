@@ -28,8 +28,7 @@ class Cutter {
   Excerpt cut(std::size_t first, double budget) && {
     Block body;
     double left = budget;
-    for (std::size_t i = first; i < from_.body.size() && left > 0; ++i)
-      left -= add(body, from_.body[i], left, 1);
+    for (std::size_t i = first; i < from_.body.size() && left > 0; ++i) left -= add(body, from_.body[i], left, 1);
     declare_what_is_used(body, first);
     made_.executed = budget - left;
     made_.program = std::move(to_);
@@ -122,8 +121,7 @@ InstructionId Cutter::add_instruction(InstructionId id) {
 }
 
 template <class T>
-std::uint32_t append(std::vector<T>& to, const std::vector<T>& from, std::uint32_t first,
-                     std::uint32_t count) {
+std::uint32_t append(std::vector<T>& to, const std::vector<T>& from, std::uint32_t first, std::uint32_t count) {
   const auto at = static_cast<std::uint32_t>(to.size());
   to.insert(to.end(), from.begin() + first, from.begin() + first + count);
   return at;
@@ -206,8 +204,7 @@ std::vector<std::uint32_t> Excerpt::translate(std::span<const std::uint32_t> ids
   return out;
 }
 
-Excerpt excerpt_of(const Program& program, std::span<const std::int64_t> trips, std::size_t first,
-                   double budget) {
+Excerpt excerpt_of(const Program& program, std::span<const std::int64_t> trips, std::size_t first, double budget) {
   return Cutter(program, trips).cut(first, budget);
 }
 

@@ -21,7 +21,6 @@ struct Excerpt {
 
 // Statements of the body from `first` on that execute about `budget` instructions; static loops that are too
 // long run only as often as fits. `trips`: by loop.
-Excerpt excerpt_of(const isa::Program& program, std::span<const std::int64_t> trips, std::size_t first,
-                   double budget);
+Excerpt excerpt_of(const isa::Program& program, std::span<const std::int64_t> trips, std::size_t first, double budget);
 
 }  // namespace kiln::views

@@ -8,8 +8,7 @@ namespace {
 constexpr std::size_t kLeastRoom = 16;  // for what goes below the last column
 
 std::size_t characters(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 // Where the rest of a line goes: below its last column, when it has columns.

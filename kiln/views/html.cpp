@@ -92,9 +92,7 @@ class Numbering {
     }
     for (const Flow& flow : picture.flows) because_[at(flow.to)] = static_cast<std::int64_t>(at(flow.from));
   }
-  const std::int64_t* because(std::size_t track, std::size_t row) const {
-    return because_.data() + first_[track][row];
-  }
+  const std::int64_t* because(std::size_t track, std::size_t row) const { return because_.data() + first_[track][row]; }
 
  private:
   std::size_t at(const SliceRef& s) const { return first_[s.track][s.row] + s.slice; }
@@ -107,8 +105,8 @@ void append_tracks(std::string& out, const Picture& picture) {
   const Numbering numbering(picture);
   out += "\"tracks\":[";
   for (std::size_t t = 0; t < picture.tracks.size(); ++t) {
-    out += fmt::format("{}{{\"name\":{},\"left_out\":{},\"rows\":[", t ? "," : "",
-                       dump(picture.tracks[t].name), picture.tracks[t].left_out);
+    out += fmt::format("{}{{\"name\":{},\"left_out\":{},\"rows\":[", t ? "," : "", dump(picture.tracks[t].name),
+                       picture.tracks[t].left_out);
     for (std::size_t r = 0; r < picture.tracks[t].rows.size(); ++r) {
       if (r) out += ",";
       append_row(out, picture.tracks[t].rows[r], numbering.because(t, r));
@@ -127,10 +125,9 @@ std::string picture_json(const Picture& picture) {
     for (const Point& p : c.points) points.push_back({timing::to_ns(p.at), p.value});
     curves.push_back({{"name", c.name}, {"unit", c.unit}, {"limit", c.limit}, {"points", std::move(points)}});
   }
-  std::string out =
-      fmt::format("{{\"total_ns\":{},\"slices_left_out\":{},\"causes\":{},\"labels\":{},\"curves\":{},",
-                  timing::to_ns(picture.total), picture.slices_left_out, dump(picture.causes), dump(labels),
-                  dump(curves));
+  std::string out = fmt::format("{{\"total_ns\":{},\"slices_left_out\":{},\"causes\":{},\"labels\":{},\"curves\":{},",
+                                timing::to_ns(picture.total), picture.slices_left_out, dump(picture.causes),
+                                dump(labels), dump(curves));
   append_tracks(out, picture);
   return out + "}";
 }

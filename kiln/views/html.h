@@ -9,8 +9,7 @@
 
 namespace kiln::views {
 
-using Sources =
-    std::map<std::string, std::string, std::less<>>;  // text of a source file by its name in places
+using Sources = std::map<std::string, std::string, std::less<>>;  // text of a source file by its name in places
 
 // The source files that the lines of a report stand in, as far as they can be read.
 Sources read_sources(const Report& report);

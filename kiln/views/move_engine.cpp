@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kiln/isa/check.h"
+#include "kiln/isa/semantics/check.h"
 
 namespace kiln::views {
 namespace {
@@ -15,20 +15,17 @@ isa::Arg& choice_of(isa::Program& program, isa::InstructionId id) {
 bool is_legal(const isa::Program& program, isa::InstructionId id, const Arch& arch) {
   std::vector<Diagnostic> wrong;
   check_instruction(program, program.instructions[id], arch, wrong);
-  return std::none_of(wrong.begin(), wrong.end(),
-                      [](const Diagnostic& d) { return d.severity == Severity::error; });
+  return std::none_of(wrong.begin(), wrong.end(), [](const Diagnostic& d) { return d.severity == Severity::error; });
 }
 
 }  // namespace
 
-std::vector<isa::InstructionId> movable(isa::Program& program,
-                                        std::span<const isa::InstructionId> instructions, Engine engine,
-                                        const Arch& arch) {
+std::vector<isa::InstructionId> movable(isa::Program& program, std::span<const isa::InstructionId> instructions,
+                                        Engine engine, const Arch& arch) {
   std::vector<isa::InstructionId> can;
   for (const isa::InstructionId id : instructions) {
     const isa::InstructionInfo& row = info(program.instructions[id].opcode);
-    if (row.engine_param < 0 ||
-        std::find(row.engines.begin(), row.engines.end(), engine) == row.engines.end())
+    if (row.engine_param < 0 || std::find(row.engines.begin(), row.engines.end(), engine) == row.engines.end())
       continue;
     const isa::Arg before = choice_of(program, id);
     move_to_engine(program, {&id, 1}, engine);

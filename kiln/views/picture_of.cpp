@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kiln/isa/print.h"
+#include "kiln/isa/text/print.h"
 #include "kiln/views/format.h"
 #include "kiln/views/wait_words.h"
 
@@ -19,16 +19,13 @@ constexpr timing::Time kMaxWindows = 5000;
 
 class Painter {
  public:
-  Painter(const TimedRun& run, const PictureOptions& options)
-      : run_(run), t_(run.timeline), options_(options) {}
+  Painter(const TimedRun& run, const PictureOptions& options) : run_(run), t_(run.timeline), options_(options) {}
 
   Picture paint() {
-    for (const isa::Program* core : run_.cores)
-      picture_.title += (picture_.title.empty() ? "" : " + ") + core->name;
+    for (const isa::Program* core : run_.cores) picture_.title += (picture_.title.empty() ? "" : " + ") + core->name;
     picture_.title += fmt::format(" on {}", run_.arch.name);
     picture_.total = t_.total;
-    for (int w = 1; w < timing::kWaitCount; ++w)
-      picture_.causes.push_back(words(static_cast<timing::Wait>(w)));
+    for (int w = 1; w < timing::kWaitCount; ++w) picture_.causes.push_back(words(static_cast<timing::Wait>(w)));
     for (const isa::Program* core : run_.cores) label_of_.emplace_back(core->instructions.size(), kNoLabel);
     add_tracks();
     add_slices();
@@ -48,8 +45,7 @@ class Painter {
     const isa::Instruction& inst = program.instructions[id];
     const SourceLoc& loc = program.locs[inst.loc];
     label = static_cast<std::uint32_t>(picture_.labels.size());
-    picture_.labels.push_back(
-        {std::string(info(inst.opcode).name), isa::print(program, inst), loc.file, loc.line});
+    picture_.labels.push_back({std::string(info(inst.opcode).name), isa::print(program, inst), loc.file, loc.line});
     return label;
   }
 
@@ -111,8 +107,8 @@ class Painter {
       const isa::Loop& loop = program.loops[gap->loop];
       const SourceLoc& loc = program.locs[loop.loc];
       picture_.labels.push_back({fmt::format("{} more of loop {}", gap->iterations, loop.variable),
-                                 fmt::format("{} more iterations like the one before", gap->iterations),
-                                 loc.file, loc.line});
+                                 fmt::format("{} more iterations like the one before", gap->iterations), loc.file,
+                                 loc.line});
       Slice slice;
       slice.start = gap->begin;
       slice.duration = gap->end - gap->begin;
@@ -128,8 +124,7 @@ class Painter {
                  "bytes per partition",
                  static_cast<double>(run_.arch.sbuf_partition_bytes - run_.arch.sbuf_reserved_bytes),
                  {}};
-      Curve psum{
-          prefix + "PSUM", "bytes per partition", static_cast<double>(run_.arch.psum_partition_bytes), {}};
+      Curve psum{prefix + "PSUM", "bytes per partition", static_cast<double>(run_.arch.psum_partition_bytes), {}};
       for (const timing::MemorySample& sample : t_.memory) {
         if (sample.core != core) continue;
         sbuf.points.push_back({sample.at, static_cast<double>(sample.sbuf_bytes)});
@@ -144,8 +139,7 @@ class Painter {
   void add_bandwidth() {
     const timing::Time window = std::max(kWindow, t_.total / kMaxWindows + 1);
     std::vector<double> bytes(static_cast<std::size_t>(t_.total / window) + 1);
-    for (const timing::Event& event : t_.events)
-      spread(bytes, window, event.start, event.end, event.hbm_bytes);
+    for (const timing::Event& event : t_.events) spread(bytes, window, event.start, event.end, event.hbm_bytes);
     for (const timing::Gap& gap : t_.gaps) {
       double period = 0;
       for (timing::EventId id = gap.first_event; id <= gap.last_event && id < t_.events.size(); ++id)
@@ -186,8 +180,6 @@ class Painter {
 
 }  // namespace
 
-Picture picture_of(const TimedRun& run, const PictureOptions& options) {
-  return Painter(run, options).paint();
-}
+Picture picture_of(const TimedRun& run, const PictureOptions& options) { return Painter(run, options).paint(); }
 
 }  // namespace kiln::views

@@ -64,9 +64,7 @@ std::vector<PathStep> path_of(const TimedRun& run) {
 
 }  // namespace
 
-double LaneUse::waiting_total_ns() const {
-  return std::accumulate(waiting_ns.begin(), waiting_ns.end(), 0.0);
-}
+double LaneUse::waiting_total_ns() const { return std::accumulate(waiting_ns.begin(), waiting_ns.end(), 0.0); }
 
 double Report::active_ns(Engine engine) const {
   double sum = 0;
@@ -75,8 +73,8 @@ double Report::active_ns(Engine engine) const {
 }
 
 double Report::active_share(Engine engine) const {
-  const auto cores = std::count_if(lanes.begin(), lanes.end(),
-                                   [](const LaneUse& lane) { return lane.engine == Engine::tensor; });
+  const auto cores =
+      std::count_if(lanes.begin(), lanes.end(), [](const LaneUse& lane) { return lane.engine == Engine::tensor; });
   if (total_ns <= 0 || cores == 0) return 0;
   return std::min(1.0, active_ns(engine) / total_ns / static_cast<double>(cores));  // sync has two lanes
 }

@@ -57,8 +57,7 @@ struct ReuseWaits {
 bool reads(const isa::InstView& inst, isa::TensorId tensor) {
   for (int p = 0; p < static_cast<int>(inst.row().params.size()); ++p) {
     const isa::ParamInfo& param = inst.row().params[p];
-    if (param.is_input() && !param.is_output() && inst.is_tile(p) && inst.access(p).tensor == tensor)
-      return true;
+    if (param.is_input() && !param.is_output() && inst.is_tile(p) && inst.access(p).tensor == tensor) return true;
   }
   return false;
 }
@@ -82,8 +81,7 @@ ReuseWaits find_reuse_waits(const TimedRun& run, Memory memory) {
   for (const timing::Event& event : run.timeline.events) {
     const bool reuse = event.wait == timing::Wait::overwrite || event.wait == timing::Wait::rewrite;
     if (!reuse || event.start == event.issue) continue;
-    if (!add_tiles(found.cores[run.timeline.lanes[event.lane].core], run.instruction_of(event), memory))
-      continue;
+    if (!add_tiles(found.cores[run.timeline.lanes[event.lane].core], run.instruction_of(event), memory)) continue;
     const double lost = timing::to_ns(event.start - event.issue) * static_cast<double>(event.repeats);
     found.lost_ns += lost;
     found.count += event.repeats;
@@ -100,9 +98,7 @@ std::int64_t room(const TimedRun& run, int core, Memory memory) {
   for (const timing::MemorySample& sample : run.timeline.memory) {
     if (sample.core == core) peak = std::max(peak, psum ? sample.psum_bytes : sample.sbuf_bytes);
   }
-  return (psum ? run.arch.psum_partition_bytes
-               : run.arch.sbuf_partition_bytes - run.arch.sbuf_reserved_bytes) -
-         peak;
+  return (psum ? run.arch.psum_partition_bytes : run.arch.sbuf_partition_bytes - run.arch.sbuf_reserved_bytes) - peak;
 }
 
 // The tensors for which `buffers` - 1 more copies fit.
@@ -144,15 +140,14 @@ std::optional<Advice> advise_more_buffers(const Evidence& e, Memory memory, cons
   waits.waiting.append_to(places, waits.lost_ns);
   waits.in_the_way.append_to(places, waits.lost_ns);
   const bool two = buffers == 2;
-  return Advice{
-      .found = fmt::format("{} {} times, {} in all, for {}", words.who, waits.count, time_text(waits.lost_ns),
-                           words.what),
-      .remedy = fmt::format("use {} {}s in turn, so that one is filled while another is used",
-                            two ? "two" : "four", words.tile),
-      .places = std::move(places).take(),
-      .gain_ns = gain,
-      .estimate = e.estimate(two ? "two tiles in turn for each that is waited for and fits twice"
-                                 : "four tiles in turn for each that is waited for and fits four times")};
+  return Advice{.found = fmt::format("{} {} times, {} in all, for {}", words.who, waits.count, time_text(waits.lost_ns),
+                                     words.what),
+                .remedy = fmt::format("use {} {}s in turn, so that one is filled while another is used",
+                                      two ? "two" : "four", words.tile),
+                .places = std::move(places).take(),
+                .gain_ns = gain,
+                .estimate = e.estimate(two ? "two tiles in turn for each that is waited for and fits twice"
+                                           : "four tiles in turn for each that is waited for and fits four times")};
 }
 
 }  // namespace kiln::views

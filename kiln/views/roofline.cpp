@@ -16,8 +16,7 @@ double lane_bytes_per_ns(const Arch& arch, Engine engine) {
 // operands per row from SBUF and writes 32 bits per column to PSUM.
 double sbuf_bytes_per_ns(const Arch& arch) {
   double lanes = 0;
-  for (const Engine engine : {Engine::vector, Engine::scalar, Engine::gpsimd})
-    lanes += lane_bytes_per_ns(arch, engine);
+  for (const Engine engine : {Engine::vector, Engine::scalar, Engine::gpsimd}) lanes += lane_bytes_per_ns(arch, engine);
   return 2 * lanes + lane_bytes_per_ns(arch, Engine::tensor) + arch.dma.engines * arch.dma.bytes_per_ns;
 }
 double psum_bytes_per_ns(const Arch& arch) {
@@ -41,11 +40,10 @@ Roofline roofline_of(const TimedRun& run, const Work& work) {
   r.peak_flops_per_ns = 2 * t.tensor_peak_macs_per_ns;
   r.peak_bytes_per_ns = t.hbm_bytes_per_ns;
   r.achieved_flops_per_ns = t.total > 0 ? r.flops / timing::to_ns(t.total) : 0;
-  r.ceilings = {
-      {"tensor engine", r.flops, r.peak_flops_per_ns, false},
-      {"HBM", r.hbm_bytes, r.peak_bytes_per_ns},
-      {"SBUF", work.sbuf_bytes_read + work.sbuf_bytes_written, cores * sbuf_bytes_per_ns(run.arch)},
-      {"PSUM", work.psum_bytes_read + work.psum_bytes_written, cores * psum_bytes_per_ns(run.arch)}};
+  r.ceilings = {{"tensor engine", r.flops, r.peak_flops_per_ns, false},
+                {"HBM", r.hbm_bytes, r.peak_bytes_per_ns},
+                {"SBUF", work.sbuf_bytes_read + work.sbuf_bytes_written, cores * sbuf_bytes_per_ns(run.arch)},
+                {"PSUM", work.psum_bytes_read + work.psum_bytes_written, cores * psum_bytes_per_ns(run.arch)}};
   return r;
 }
 

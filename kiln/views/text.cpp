@@ -16,9 +16,7 @@ constexpr std::size_t kShownPlaces = 10;  // of an advice
 constexpr std::size_t kWide = 110;        // terminals that show whole names of files
 constexpr Align L = Align::left, R = Align::right;
 
-std::string share_text(double part, const Report& r) {
-  return percent_text(r.total_ns > 0 ? part / r.total_ns : 0);
-}
+std::string share_text(double part, const Report& r) { return percent_text(r.total_ns > 0 ? part / r.total_ns : 0); }
 
 std::string head(const Report& r) {
   std::string text = fmt::format("{} for {}: {}", r.program, r.target, time_text(r.total_ns));
@@ -27,8 +25,8 @@ std::string head(const Report& r) {
   if (!r.band_basis.empty()) text += fmt::format("  band: {} ({} rows)\n", r.band_basis, r.band_rows.size());
   for (const std::string& change : r.what_if) text += fmt::format("  what if: {}\n", change);
   if (r.profiler_total_ns > 0) {
-    text += fmt::format("  the vendor's profiler would show {}, its benchmark {}\n",
-                        time_text(r.profiler_total_ns), time_text(r.benchmark_latency_ns));
+    text += fmt::format("  the vendor's profiler would show {}, its benchmark {}\n", time_text(r.profiler_total_ns),
+                        time_text(r.benchmark_latency_ns));
   }
   const LaneUse& b = r.lanes[r.bottleneck];
   text += fmt::format("  bottleneck: {}, busy for {} of the time\n", b.name, share_text(b.busy_ns, r));
@@ -43,8 +41,7 @@ std::string waits_text(const LaneUse& lane) {
   for (int w = 0; w < timing::kWaitCount; ++w) {
     if (lane.waiting_ns[w] > 0) order.push_back(w);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int a, int b) { return lane.waiting_ns[a] > lane.waiting_ns[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return lane.waiting_ns[a] > lane.waiting_ns[b]; });
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(order.size(), 3); ++i) {
     text += fmt::format("{}{} {}", i ? ", " : "", words(static_cast<timing::Wait>(order[i])),
@@ -90,8 +87,7 @@ std::string lines_table(const Report& r, const char* title, std::size_t limit, d
       waits = fmt::format("{} ({} each)", words(line.waits_for), time_text(each));
     }
     table.add({narrow ? without_folder(line.place) : to_string(line.place), time_text(line.*time),
-               share_text(line.*time, r), std::to_string(line.executions), line.instructions,
-               std::move(waits)});
+               share_text(line.*time, r), std::to_string(line.executions), line.instructions, std::move(waits)});
   }
   std::string text = fmt::format("\n{}\n{}", title, table.to_text());
   if (lines.size() > limit) text += fmt::format("  and {} more lines\n", lines.size() - limit);
@@ -103,33 +99,29 @@ std::string roofline_text(const Report& r) {
   TextTable table({L, R, R, R});
   table.add({"part", "work", "least time", "of the total"});
   for (const Ceiling& c : roof.ceilings) {
-    table.add({c.name, c.is_bytes ? bytes_text(c.work) : fmt::format("{:.3g} flop", c.work),
-               time_text(c.least_ns()), share_text(c.least_ns(), r)});
+    table.add({c.name, c.is_bytes ? bytes_text(c.work) : fmt::format("{:.3g} flop", c.work), time_text(c.least_ns()),
+               share_text(c.least_ns(), r)});
   }
   std::string text = "\nRoofline\n" + table.to_text();
   if (roof.flops > 0 && roof.hbm_bytes > 0) {
-    text += fmt::format("  arithmetic intensity {:.3g} flop/B, ridge at {:.3g}: on the {} side\n",
-                        roof.intensity(), roof.ridge(),
-                        roof.intensity() < roof.ridge() ? "HBM" : "tensor engine");
-    text +=
-        fmt::format("  tensor engine: {} of {} ({})\n", per_second_text(roof.achieved_flops_per_ns, "flop/s"),
-                    per_second_text(roof.peak_flops_per_ns, "flop/s"),
-                    percent_text(roof.achieved_flops_per_ns / roof.peak_flops_per_ns));
+    text += fmt::format("  arithmetic intensity {:.3g} flop/B, ridge at {:.3g}: on the {} side\n", roof.intensity(),
+                        roof.ridge(), roof.intensity() < roof.ridge() ? "HBM" : "tensor engine");
+    text += fmt::format("  tensor engine: {} of {} ({})\n", per_second_text(roof.achieved_flops_per_ns, "flop/s"),
+                        per_second_text(roof.peak_flops_per_ns, "flop/s"),
+                        percent_text(roof.achieved_flops_per_ns / roof.peak_flops_per_ns));
   }
   const double moved = r.hbm_bytes_read + r.hbm_bytes_written;
   text += fmt::format("  HBM: {} moved", bytes_text(moved));
   if (r.compulsory_bytes > 0)
-    text += fmt::format(", {} compulsory ({:.2f} times)", bytes_text(r.compulsory_bytes),
-                        moved / r.compulsory_bytes);
-  return text + fmt::format("\n  memory per partition: at most {} of SBUF, {} of PSUM\n",
-                            bytes_text(r.sbuf_peak_bytes), bytes_text(r.psum_peak_bytes));
+    text += fmt::format(", {} compulsory ({:.2f} times)", bytes_text(r.compulsory_bytes), moved / r.compulsory_bytes);
+  return text + fmt::format("\n  memory per partition: at most {} of SBUF, {} of PSUM\n", bytes_text(r.sbuf_peak_bytes),
+                            bytes_text(r.psum_peak_bytes));
 }
 
 std::string places_text(const PlaceList& places) {
   const std::size_t shown = std::min(places.first.size(), kShownPlaces);
   const std::size_t more = places.first.size() - shown + places.left_out;
-  const std::string text =
-      to_string({places.first.begin(), places.first.begin() + static_cast<std::ptrdiff_t>(shown)});
+  const std::string text = to_string({places.first.begin(), places.first.begin() + static_cast<std::ptrdiff_t>(shown)});
   return more ? fmt::format("{} and {} more", text, more) : text;
 }
 
@@ -137,9 +129,8 @@ std::string advice_text(const Report& r) {
   if (r.advice.empty()) return {};
   std::string text = "\nAdvice\n";
   for (const Advice& a : r.advice) {
-    text += fmt::format("  {}: {}\n    {}\n    lines: {}\n    gain: about {} ({}; {})\n", a.rule, a.found,
-                        a.remedy, places_text(a.places), time_text(a.gain_ns), share_text(a.gain_ns, r),
-                        a.estimate);
+    text += fmt::format("  {}: {}\n    {}\n    lines: {}\n    gain: about {} ({}; {})\n", a.rule, a.found, a.remedy,
+                        places_text(a.places), time_text(a.gain_ns), share_text(a.gain_ns, r), a.estimate);
   }
   return text;
 }
@@ -148,12 +139,11 @@ std::string advice_text(const Report& r) {
 
 std::string to_text(const Report& r, const TextOptions& options) {
   const bool narrow = options.width > 0 && options.width < kWide;
-  return fit_width(
-      head(r) + engines(r) +
-          lines_table(r, "Critical path, by line", options.lines, &LineTime::critical_ns, "time", narrow) +
-          lines_table(r, "Hottest lines", options.lines, &LineTime::busy_ns, "busy", narrow) +
-          roofline_text(r) + advice_text(r),
-      options.width);
+  return fit_width(head(r) + engines(r) +
+                       lines_table(r, "Critical path, by line", options.lines, &LineTime::critical_ns, "time", narrow) +
+                       lines_table(r, "Hottest lines", options.lines, &LineTime::busy_ns, "busy", narrow) +
+                       roofline_text(r) + advice_text(r),
+                   options.width);
 }
 
 }  // namespace kiln::views

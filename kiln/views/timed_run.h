@@ -16,9 +16,7 @@ struct TimedRun {
   timing::TimingOptions options;
   timing::Timeline timeline;
 
-  const isa::Program& program_of(const timing::Event& event) const {
-    return *cores[timeline.lanes[event.lane].core];
-  }
+  const isa::Program& program_of(const timing::Event& event) const { return *cores[timeline.lanes[event.lane].core]; }
   isa::InstView instruction_of(const timing::Event& event) const {
     const isa::Program& program = program_of(event);
     return {program, program.instructions[event.inst]};

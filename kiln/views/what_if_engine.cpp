@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "kiln/isa/suggest.h"
+#include "kiln/base/suggest.h"
 #include "kiln/isa/table.h"
 #include "kiln/views/move_engine.h"
 #include "kiln/views/rules.h"
@@ -11,8 +11,7 @@ namespace kiln::views {
 namespace {
 
 constexpr RuleText kRules[] = {
-    {"views.R1",
-     "engine=INSTRUCTION:ENGINE names an instruction of the program and an engine that can run it",
+    {"views.R1", "engine=INSTRUCTION:ENGINE names an instruction of the program and an engine that can run it",
      "kiln isa INSTRUCTION lists its engines"},
 };
 
@@ -23,7 +22,7 @@ constexpr RuleText kRules[] = {
 isa::Opcode parse_instruction(std::string_view name) {
   isa::Opcode opcode;
   if (parse_opcode(name, opcode)) return opcode;
-  isa::Suggest suggest(name);
+  Suggest suggest(name);
   for (const isa::InstructionInfo& row : isa::all_instructions()) suggest.consider(row.name);
   fail(fmt::format("there is no instruction `{}`", name),
        suggest.best().empty() ? "" : fmt::format("did you mean `{}`?", suggest.best()));
@@ -35,8 +34,7 @@ std::span<const RuleText> view_rules() { return kRules; }
 
 void apply_engine_what_if(std::string_view text, std::vector<isa::Program>& programs) {
   const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos)
-    fail(fmt::format("`{}` has no `:`", text), "write engine=tensor_copy:gpsimd");
+  if (colon == std::string_view::npos) fail(fmt::format("`{}` has no `:`", text), "write engine=tensor_copy:gpsimd");
   const isa::Opcode opcode = parse_instruction(text.substr(0, colon));
   Engine engine;
   if (!parse_engine(text.substr(colon + 1), engine))

@@ -1,6 +1,6 @@
 #include "kiln/views/work.h"
 
-#include "kiln/isa/cost.h"
+#include "kiln/isa/semantics/cost.h"
 
 namespace kiln::views {
 namespace {
@@ -52,9 +52,8 @@ void add_traffic(Work& work, const InstView& inst, double times) {
 // Operations of a product of K x M with K x N, in bfloat16 passes.
 double flops(const InstView& inst, int stationary, int moving, const Arch& arch) {
   const bool wide = inst.dtype(stationary) == DType::float32 || inst.dtype(moving) == DType::float32;
-  return 2.0 * static_cast<double>(inst.partitions(moving)) *
-         static_cast<double>(inst.free_size(stationary)) * static_cast<double>(inst.free_size(moving)) *
-         (wide ? arch.matmul_fp32_passes : 1);
+  return 2.0 * static_cast<double>(inst.partitions(moving)) * static_cast<double>(inst.free_size(stationary)) *
+         static_cast<double>(inst.free_size(moving)) * (wide ? arch.matmul_fp32_passes : 1);
 }
 
 void add_tensor_engine(Work& work, const InstView& inst, double times, const Arch& arch) {

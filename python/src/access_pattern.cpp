@@ -34,8 +34,7 @@ bool steps_by_own_rows(const View& v, const std::vector<isa::Dim>& pattern, DTyp
 
 // A pattern over a view of a tile may step through partitions by the view's own free size. Makes it step by
 // the storage's, and gives back the offset in those steps.
-std::int64_t on_rows_of_storage(const View& v, std::vector<isa::Dim>& pattern, std::int64_t offset,
-                                DType as) {
+std::int64_t on_rows_of_storage(const View& v, std::vector<isa::Dim>& pattern, std::int64_t offset, DType as) {
   if (!steps_by_own_rows(v, pattern, as)) return offset;
   const std::int64_t own = pattern[0].stride;
   pattern[0].stride = v.stride(0) * size_bytes(v.dtype()) / size_bytes(as);
@@ -46,8 +45,7 @@ std::int64_t on_rows_of_storage(const View& v, std::vector<isa::Dim>& pattern, s
 void warn_of_offset(const View& v) {
   nb::module_::import_("kiln.nki.language._rules")
       .attr("warn_not_portable")(
-          fmt::format("ap on a view that begins at element {} of its storage; `offset` counts from there",
-                      v.offset()),
+          fmt::format("ap on a view that begins at element {} of its storage; `offset` counts from there", v.offset()),
           "call ap on the whole tensor, and pass the sum of the offsets");
 }
 
@@ -60,8 +58,8 @@ Tensor with_pattern(const Tensor& t, const View& under, View w) {
 
 }  // namespace
 
-Tensor ap(const Tensor& t, nb::handle pattern, nb::handle offset, nb::handle scalar_offset,
-          nb::handle vector_offset, IntArg indirect_dim, nb::handle dtype) {
+Tensor ap(const Tensor& t, nb::handle pattern, nb::handle offset, nb::handle scalar_offset, nb::handle vector_offset,
+          IntArg indirect_dim, nb::handle dtype) {
   const DType as = dtype.is_none() ? t.view.dtype() : to_dtype(dtype);
   std::vector<isa::Dim> pairs = to_pattern(pattern);
   // Of two patterns the last one counts, unless it speaks of the rows that the first one made.
@@ -84,15 +82,12 @@ Tensor ap(const Tensor& t, nb::handle pattern, nb::handle offset, nb::handle sca
   const int d = to_dim({t.trace, v}, indirect_dim);
   std::int64_t scale = from;
   for (int i = d + 1; i < v.rank(); ++i) scale *= v.dim(i);
-  if (scale % to)
-    bad_index("a run-time offset that cuts elements of the new dtype", "choose another indirect_dim");
+  if (scale % to) bad_index("a run-time offset that cuts elements of the new dtype", "choose another indirect_dim");
   scale /= to;
   if (!vector_offset.is_none()) {
-    if (d != 0)
-      bad_index(fmt::format("vector_offset with indirect_dim {}", d), "vector_offset indexes dimension 0");
+    if (d != 0) bad_index(fmt::format("vector_offset with indirect_dim {}", d), "vector_offset indexes dimension 0");
     if (!nb::isinstance<Tensor>(vector_offset))
-      bad_index(fmt::format("vector_offset of type {}", kind_of(vector_offset)),
-                "pass a (P, 1) tile in SBUF");
+      bad_index(fmt::format("vector_offset of type {}", kind_of(vector_offset)), "pass a (P, 1) tile in SBUF");
     const auto& indices = nb::cast<const Tensor&>(vector_offset);
     check_owner(*t.trace, indices.trace.get(), "tensor");
     return with_pattern(t, v, w.vector_offset(indices.view, scale));

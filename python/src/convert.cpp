@@ -42,11 +42,11 @@ Memory to_memory(nb::handle value) {
   for (int i = kMemoryCount - 1; i >= 0; --i) {
     if (value.ptr() == memories[i]) return static_cast<Memory>(i);
   }
-  refuse("nki.R8",
-         fmt::format("{} as a buffer", nb::isinstance<nb::str>(value)
-                                           ? "the string `" + nb::cast<std::string>(value) + "`"
-                                           : "a " + kind_of(value)),
-         "write buffer=nl.sbuf; strings are refused since NKI 0.3.0");
+  refuse(
+      "nki.R8",
+      fmt::format("{} as a buffer", nb::isinstance<nb::str>(value) ? "the string `" + nb::cast<std::string>(value) + "`"
+                                                                   : "a " + kind_of(value)),
+      "write buffer=nl.sbuf; strings are refused since NKI 0.3.0");
 }
 
 nb::object memory_object(Memory memory) { return nb::borrow(memories[static_cast<int>(memory)]); }
@@ -76,8 +76,7 @@ std::string too_large(nb::handle value) {
 std::optional<double> as_real(nb::handle value) {
   PyObject* p = value.ptr();
   if (PyFloat_Check(p)) return PyFloat_AS_DOUBLE(p);
-  if (nb::isinstance<Tensor>(value) || nb::isinstance<nb::str>(value) || !PyNumber_Check(p))
-    return std::nullopt;
+  if (nb::isinstance<Tensor>(value) || nb::isinstance<nb::str>(value) || !PyNumber_Check(p)) return std::nullopt;
   if (nb::hasattr(value, "shape") && nb::len(nb::object(value.attr("shape"))) != 0) return std::nullopt;
   nb::object real = nb::steal(PyNumber_Float(p));
   if (!real) {
@@ -90,8 +89,7 @@ std::optional<double> as_real(nb::handle value) {
 std::int64_t to_int(nb::handle value, const char* what) {
   if (const auto i = as_int(value)) return *i;
   if (const std::string large = too_large(value); !large.empty())
-    refuse("nki.R9", fmt::format("{} {}", what, large), "pass a smaller int", Category::invalid,
-           kAllowedInts);
+    refuse("nki.R9", fmt::format("{} {}", what, large), "pass a smaller int", Category::invalid, kAllowedInts);
   refuse("nki.R9", fmt::format("{} is a {}", what, kind_of(value)),
          nb::isinstance<Register>(value) || nb::isinstance<Tensor>(value)
              ? "a value on the device cannot size a tile: use .ap(scalar_offset=...) or .select(dim, reg)"

@@ -26,8 +26,7 @@ Diagnostic make_diagnostic(const std::string& category, std::string code, std::s
 }  // namespace
 
 void refuse(const char* code, std::string found, std::string help, Category category, std::string allowed) {
-  refuse_by(code, std::string(nki_rule(code)), std::move(found), std::move(help), category,
-            std::move(allowed));
+  refuse_by(code, std::string(nki_rule(code)), std::move(found), std::move(help), category, std::move(allowed));
 }
 
 void refuse_by(const char* code, std::string rule, std::string found, std::string help, Category category,
@@ -83,8 +82,7 @@ void bind_errors(nb::module_& m) {
       .def("__str__", [](const Diagnostic& d) { return to_text(d); });
   m.def("diagnostic_at", [](std::string category, std::string code, std::string rule, std::string found,
                             std::string help, std::string file, int line) {
-    Diagnostic d =
-        make_diagnostic(category, std::move(code), std::move(rule), std::move(found), std::move(help));
+    Diagnostic d = make_diagnostic(category, std::move(code), std::move(rule), std::move(found), std::move(help));
     d.loc = {std::move(file), line, {}};
     return d;
   });
@@ -101,8 +99,7 @@ void bind_errors(nb::module_& m) {
   m.def(
       "diagnostic",
       [](std::string category, std::string code, std::string rule, std::string found, std::string help) {
-        Diagnostic d =
-            make_diagnostic(category, std::move(code), std::move(rule), std::move(found), std::move(help));
+        Diagnostic d = make_diagnostic(category, std::move(code), std::move(rule), std::move(found), std::move(help));
         locate_here(d);
         return d;
       },

@@ -10,8 +10,8 @@ namespace kiln::python {
 
 // A diagnostic of the Python layer: what was passed where it does not belong. `code` is that of a rule in
 // rules.h.
-[[noreturn]] void refuse(const char* code, std::string found, std::string help,
-                         Category category = Category::invalid, std::string allowed = {});
+[[noreturn]] void refuse(const char* code, std::string found, std::string help, Category category = Category::invalid,
+                         std::string allowed = {});
 // The same with the rule as it reads in this case.
 [[noreturn]] void refuse_by(const char* code, std::string rule, std::string found, std::string help,
                             Category category = Category::invalid, std::string allowed = {});

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "kiln/isa/print.h"
+#include "kiln/isa/text/print.h"
 #include "kiln/isa/uses.h"
 #include "python/src/bindings.h"
 
@@ -87,8 +87,8 @@ ProgramRef first_pass(const Program& whole, int open_loops) {
 // The program with these tensors as outputs. They begin with what the caller's buffer holds, so that bytes
 // nobody writes can be told. Those that only this core sees get the prefix: the other core may have the name
 // too.
-ProgramRef fragment(const Program& whole, const std::vector<isa::TensorId>& outputs,
-                    const std::string& prefix, int lnc) {
+ProgramRef fragment(const Program& whole, const std::vector<isa::TensorId>& outputs, const std::string& prefix,
+                    int lnc) {
   auto program = std::make_shared<Program>(whole);
   program->fragment = true;
   program->lnc = lnc;
@@ -119,8 +119,7 @@ std::vector<InstructionId> writers(const Program& program, isa::TensorId tensor)
 }  // namespace
 
 void bind_fragments(nb::module_& m) {
-  m.def("fragment", &fragment, nb::arg("program"), nb::arg("outputs"), nb::arg("prefix") = "",
-        nb::arg("lnc") = 1);
+  m.def("fragment", &fragment, nb::arg("program"), nb::arg("outputs"), nb::arg("prefix") = "", nb::arg("lnc") = 1);
   m.def("cut_at", &cut_at, nb::arg("program"), nb::arg("last"), nb::arg("before") = false);
   m.def("cut_at_meeting", &cut_at_meeting, nb::arg("program"), nb::arg("count"));
   m.def("first_pass", &first_pass, nb::arg("program"), nb::arg("open_loops"));
@@ -132,9 +131,8 @@ void bind_fragments(nb::module_& m) {
   m.def("writers", &writers, nb::arg("program"), nb::arg("tensor"));
   m.def("instruction_text",
         [](const Program& program, InstructionId id) { return print(program, program.instructions.at(id)); });
-  m.def("instruction_location", [](const Program& program, InstructionId id) {
-    return program.locs[program.instructions.at(id).loc];
-  });
+  m.def("instruction_location",
+        [](const Program& program, InstructionId id) { return program.locs[program.instructions.at(id).loc]; });
 }
 
 }  // namespace kiln::python

@@ -30,8 +30,7 @@ View moved(const Tensor& t, const View& v, nb::handle index, std::int64_t stride
 View select_dynamic(const Tensor& t, int dim, nb::handle index) {
   const View& v = t.view;
   if (v.on_chip() && dim == 0)
-    bad_index("a run-time index of the partition dimension",
-              "partitions are chosen while the kernel is traced");
+    bad_index("a run-time index of the partition dimension", "partitions are chosen while the kernel is traced");
   const std::int64_t stride = v.access().dims[dim].stride;
   if (stride == 0 && v.dim(dim) > 1)
     bad_index(fmt::format("a run-time index of dimension {}, which is broadcast", dim),
@@ -75,8 +74,7 @@ void add_index(Indexing& out, const View& v, nb::handle item) {
       out.empty_dim = dim;
       out.slices.back().size = 1;
     }
-  } else if (nb::isinstance<DynamicSlice>(item) || nb::isinstance<Register>(item) ||
-             nb::isinstance<Tensor>(item)) {
+  } else if (nb::isinstance<DynamicSlice>(item) || nb::isinstance<Register>(item) || nb::isinstance<Tensor>(item)) {
     if (out.dynamic_dim >= 0)
       bad_index("two run-time indices", "a view has one run-time address: compute the sum first");
     out.dynamic_dim = dim;
@@ -86,8 +84,7 @@ void add_index(Indexing& out, const View& v, nb::handle item) {
       out.dynamic = ds.start;
       out.dynamic_size = ds.size;
     }
-    out.slices.push_back(out.dynamic_size ? isa::Slice(0, *out.dynamic_size)
-                                          : isa::Slice(isa::Slice::Kind::whole));
+    out.slices.push_back(out.dynamic_size ? isa::Slice(0, *out.dynamic_size) : isa::Slice(isa::Slice::Kind::whole));
   } else if (as_int(item) || !too_large(item).empty()) {
     const std::int64_t i = to_int(item, "an index"), at = i < 0 ? i + size : i;
     if (at < 0 || at >= size)
@@ -113,8 +110,7 @@ Indexing parse_index(const View& v, nb::handle key) {
     }
     if (ellipsis) bad_index("two ellipses", "write ... once");
     ellipsis = true;
-    for (int n = v.rank() - (count - 1); n > 0; --n)
-      out.slices.push_back(isa::Slice(isa::Slice::Kind::whole));
+    for (int n = v.rank() - (count - 1); n > 0; --n) out.slices.push_back(isa::Slice(isa::Slice::Kind::whole));
   }
   return out;
 }
@@ -122,8 +118,7 @@ Indexing parse_index(const View& v, nb::handle key) {
 // Dimensions may go away; counts those in front of one that stay.
 int kept_before(const View& v, const Indexing& index, int end) {
   int dim = 0;
-  for (int i = 0; i < end; ++i)
-    dim += index.slices[i].kind != isa::Slice::Kind::index || (v.on_chip() && i == 0);
+  for (int i = 0; i < end; ++i) dim += index.slices[i].kind != isa::Slice::Kind::index || (v.on_chip() && i == 0);
   return dim;
 }
 
@@ -139,8 +134,7 @@ Tensor get_item(const Tensor& t, nb::handle key) {
   if (index.dynamic_size) {
     const std::int64_t stride = t.view.access().dims[index.dynamic_dim].stride;
     if (t.view.on_chip() && index.dynamic_dim == 0)
-      bad_index("a run-time index of the partition dimension",
-                "partitions are chosen while the kernel is traced");
+      bad_index("a run-time index of the partition dimension", "partitions are chosen while the kernel is traced");
     return with(t, moved(t, t.view.index(index.slices), index.dynamic, stride));
   }
   const int dim = kept_before(t.view, index, index.dynamic_dim);
@@ -150,8 +144,7 @@ Tensor get_item(const Tensor& t, nb::handle key) {
 
 Tensor select(const Tensor& t, IntArg dim, nb::handle index) {
   const int d = to_dim(t, dim);
-  if (nb::isinstance<Register>(index) || nb::isinstance<Tensor>(index))
-    return with(t, select_dynamic(t, d, index));
+  if (nb::isinstance<Register>(index) || nb::isinstance<Tensor>(index)) return with(t, select_dynamic(t, d, index));
   const std::int64_t i = to_int(index, "the index of select");
   if (i < 0 || i >= t.view.dim(d))
     bad_index(fmt::format("select of element {} of dimension {}, which has {} elements", i, d, t.view.dim(d)),
@@ -169,10 +162,9 @@ Tensor slice(const Tensor& t, IntArg dim, nb::handle start, nb::handle end, nb::
 }
 
 void bind_dynamic_slice(nb::module_& m) {
-  nb::class_<DynamicSlice>(m, "DynamicSlice")
-      .def("__init__", [](DynamicSlice* s, nb::object start, IntArg size) {
-        new (s) DynamicSlice{std::move(start), to_int(size, "the size of nl.ds")};
-      });
+  nb::class_<DynamicSlice>(m, "DynamicSlice").def("__init__", [](DynamicSlice* s, nb::object start, IntArg size) {
+    new (s) DynamicSlice{std::move(start), to_int(size, "the size of nl.ds")};
+  });
 }
 
 }  // namespace kiln::python

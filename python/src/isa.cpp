@@ -7,8 +7,8 @@
 #include <deque>
 
 #include "kiln/isa/default_arg.h"
-#include "kiln/isa/print.h"
 #include "kiln/isa/table.h"
+#include "kiln/isa/text/print.h"
 #include "python/src/convert.h"
 #include "python/src/error.h"
 #include "python/src/op.h"
@@ -42,22 +42,20 @@ std::string hint(const char* kind, const Function& f, std::string_view parameter
 }
 
 [[noreturn]] void bad_call(const Function& f, std::string found, std::string help, std::string allowed = {}) {
-  refuse_by("nki.R10", fmt::format("the call fits the signature {}", signature(info(f.opcode))),
-            std::move(found), std::move(help), Category::invalid, std::move(allowed));
+  refuse_by("nki.R10", fmt::format("the call fits the signature {}", signature(info(f.opcode))), std::move(found),
+            std::move(help), Category::invalid, std::move(allowed));
 }
 
-[[noreturn]] void bad_argument(const Function& f, const ParamInfo& param, nb::handle value,
-                               std::string help) {
+[[noreturn]] void bad_argument(const Function& f, const ParamInfo& param, nb::handle value, std::string help) {
   if (const std::string large = too_large(value); !large.empty())
-    bad_call(f, fmt::format("`{}` of nisa.{} {}", param.name, f.name, large),
-             param.is_tile() || param.type == AttrType::Number ? "pass a float, or a smaller int"
-                                                               : "pass a smaller int",
-             kAllowedInts);
-  const std::string found = nb::isinstance<nb::str>(value)
-                                ? fmt::format("the string `{}`", nb::cast<std::string>(value))
-                            : nb::isinstance<Op>(value)
-                                ? fmt::format("the operator nl.{}", nb::cast<std::string>(value.attr("name")))
-                                : fmt::format("a `{}`", kind_of(value));
+    bad_call(
+        f, fmt::format("`{}` of nisa.{} {}", param.name, f.name, large),
+        param.is_tile() || param.type == AttrType::Number ? "pass a float, or a smaller int" : "pass a smaller int",
+        kAllowedInts);
+  const std::string found =
+      nb::isinstance<nb::str>(value) ? fmt::format("the string `{}`", nb::cast<std::string>(value))
+      : nb::isinstance<Op>(value)    ? fmt::format("the operator nl.{}", nb::cast<std::string>(value.attr("name")))
+                                     : fmt::format("a `{}`", kind_of(value));
   bad_call(f, fmt::format("`{}` of nisa.{} is {}", param.name, f.name, found),
            hint("argument", f, param.name, value, std::move(help)));
 }
@@ -122,24 +120,21 @@ void push_enum(const Function& f, const ParamInfo& param, isa::Kernel& k, nb::ha
   }
   const auto members = isa::enum_members(param.type);
   std::string cls_name = cls ? nb::cast<std::string>(nb::borrow(cls).attr("__name__")) : std::string();
-  bad_argument(f, param, value,
-               fmt::format("pass a member of nisa.{}: {}", cls_name, fmt::join(members, ", ")));
+  bad_argument(f, param, value, fmt::format("pass a member of nisa.{}: {}", cls_name, fmt::join(members, ", ")));
 }
 
 void push_op(const Function& f, const ParamInfo& param, isa::Kernel& k, nb::handle value) {
   const bool activation = param.type == AttrType::ActFn;
   if (!nb::isinstance<Op>(value))
-    bad_argument(f, param, value,
-                 activation ? "pass an activation such as nl.exp" : "pass an operator such as nl.add");
+    bad_argument(f, param, value, activation ? "pass an activation such as nl.exp" : "pass an operator such as nl.add");
   const Op& op = nb::cast<const Op&>(value);
   const int number = activation ? op.act : op.alu;
   if (number < 0)
-    bad_call(
-        f, fmt::format("`{}` of nisa.{} is nl.{}", param.name, f.name, op.name),
-        hint("argument", f, param.name, value,
-             activation ? "nl." + op.name +
-                              " is no activation function; the scalar engine has exp, relu, gelu, rsqrt, ..."
-                        : "nl." + op.name + " is no ALU operator; those are add, multiply, maximum, ..."));
+    bad_call(f, fmt::format("`{}` of nisa.{} is nl.{}", param.name, f.name, op.name),
+             hint("argument", f, param.name, value,
+                  activation ? "nl." + op.name +
+                                   " is no activation function; the scalar engine has exp, relu, gelu, rsqrt, ..."
+                             : "nl." + op.name + " is no ALU operator; those are add, multiply, maximum, ..."));
   k.push_enum(number);
 }
 
@@ -216,8 +211,7 @@ void push_attribute(const Function& f, const ParamInfo& param, Trace& trace, nb:
     case AttrType::Pattern:
       return push_pattern(f, param, k, value);
     case AttrType::Reg:
-      if (!nb::isinstance<Register>(value))
-        bad_argument(f, param, value, "pass a register of nisa.register_alloc");
+      if (!nb::isinstance<Register>(value)) bad_argument(f, param, value, "pass a register of nisa.register_alloc");
       check_owner(trace, nb::cast<const Register&>(value).trace.get(), "register");
       return k.push(isa::Reg{nb::cast<const Register&>(value).id});
     case AttrType::IntOrReg:
@@ -262,8 +256,7 @@ void bind(const Function& f, PyObject* const* args, Py_ssize_t count, PyObject* 
                hint("keyword", f, word, nb::none(), "see the signature"));
     }
     if (*slot)
-      bad_call(f,
-               fmt::format("`{}` of nisa.{} is given twice", nb::cast<std::string>(nb::borrow(key)), f.name),
+      bad_call(f, fmt::format("`{}` of nisa.{} is given twice", nb::cast<std::string>(nb::borrow(key)), f.name),
                help_with_positions(f, args, count));
     *slot = args[count + i];
   }
@@ -328,8 +321,7 @@ void bind_isa(nb::module_& m) {
     f.opcode = static_cast<isa::Opcode>(opcode++);
     f.name = row.name;
     if (row.is_query()) continue;
-    for (const ParamInfo& p : row.params)
-      f.names.push_back(PyUnicode_InternFromString(std::string(p.name).c_str()));
+    for (const ParamInfo& p : row.params) f.names.push_back(PyUnicode_InternFromString(std::string(p.name).c_str()));
     f.doc = fmt::format("nisa.{}\n\n{}\n", signature(row), row.summary);
     f.def = {f.name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry)),
              METH_FASTCALL | METH_KEYWORDS, f.doc.c_str()};
@@ -349,13 +341,12 @@ void bind_isa(nb::module_& m) {
     if (!isa::parse_opcode(name, op)) throw nb::key_error(name.c_str());
     nb::list out;
     for (const ParamInfo& p : isa::info(op).params) {
-      const char* kind = p.kind == ParamKind::ins ? "tiles"
-                         : p.kind == ParamKind::scalar_or_in || p.kind == ParamKind::opt_scalar_or_in
-                             ? "scalar or tile"
-                         : p.is_tile() ? "tile"
-                                       : "";
-      out.append(nb::make_tuple(std::string(p.name), *kind ? std::string(kind) : std::string(p.type_text),
-                                p.required, std::string(p.default_text)));
+      const char* kind = p.kind == ParamKind::ins                                                     ? "tiles"
+                         : p.kind == ParamKind::scalar_or_in || p.kind == ParamKind::opt_scalar_or_in ? "scalar or tile"
+                         : p.is_tile()                                                                ? "tile"
+                                                                                                      : "";
+      out.append(nb::make_tuple(std::string(p.name), *kind ? std::string(kind) : std::string(p.type_text), p.required,
+                                std::string(p.default_text)));
     }
     return out;
   });

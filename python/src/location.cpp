@@ -25,8 +25,7 @@ int instruction_of(PyFrameObject* frame) {
 
 // What runs scripts and imports modules is nobody's business either.
 bool is_machinery(std::string_view file) {
-  return file.starts_with("<frozen ") || file.ends_with("/runpy.py") ||
-         file.ends_with("/importlib/__init__.py");
+  return file.starts_with("<frozen ") || file.ends_with("/runpy.py") || file.ends_with("/importlib/__init__.py");
 }
 
 // Whether a code object belongs to this package. Code objects that were asked about are kept for good: their

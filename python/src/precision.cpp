@@ -21,14 +21,11 @@ using ProgramRef = std::shared_ptr<isa::Program>;
 bool is_low(DType dtype) { return is_float(dtype) && size_bytes(dtype) < 4; }
 
 bool share_bytes(const isa::Tensor& a, const isa::Tensor& b) {
-  const auto overlap = [](std::int64_t first, std::int64_t size, std::int64_t other,
-                          std::int64_t other_size) {
+  const auto overlap = [](std::int64_t first, std::int64_t size, std::int64_t other, std::int64_t other_size) {
     return first < other + other_size && other < first + size;
   };
-  return a.memory == b.memory &&
-         overlap(a.address->partition, a.partitions(), b.address->partition, b.partitions()) &&
-         overlap(a.address->byte_offset, a.bytes_per_partition(), b.address->byte_offset,
-                 b.bytes_per_partition());
+  return a.memory == b.memory && overlap(a.address->partition, a.partitions(), b.address->partition, b.partitions()) &&
+         overlap(a.address->byte_offset, a.bytes_per_partition(), b.address->byte_offset, b.bytes_per_partition());
 }
 
 // Tensors that lie over another one by their addresses: those mean bytes.
@@ -58,8 +55,7 @@ std::set<std::string> kept_names(const std::vector<ProgramRef>& programs) {
     }
     insert_overlapping(*p, kept);
     for (const isa::Access& a : p->accesses) {
-      if (a.tensor != isa::kNone && a.dtype != p->tensors[a.tensor].dtype)
-        kept.insert(p->tensors[a.tensor].name);
+      if (a.tensor != isa::kNone && a.dtype != p->tensors[a.tensor].dtype) kept.insert(p->tensors[a.tensor].name);
     }
   }
   for (bool changed = true; changed;) {

@@ -64,8 +64,7 @@ isa::InstructionId add_copy(isa::Program& program, isa::TensorId to, const isa::
 }
 
 // The program, a fragment of the trace's, with these probes of the trace; with each its copy.
-std::pair<ProgramRef, std::vector<isa::InstructionId>> with_probes(const isa::Program& whole,
-                                                                   const Trace& trace,
+std::pair<ProgramRef, std::vector<isa::InstructionId>> with_probes(const isa::Program& whole, const Trace& trace,
                                                                    const std::vector<std::size_t>& numbers) {
   auto program = std::make_shared<isa::Program>(whole);
   std::vector<isa::InstructionId> copies(numbers.size());
@@ -75,8 +74,7 @@ std::pair<ProgramRef, std::vector<isa::InstructionId>> with_probes(const isa::Pr
     const isa::TensorId tensor = add_tensor(*program, probe.view);
     copies[i] = add_copy(*program, tensor, probe.view.access());
     isa::Block& block = probe.loop == isa::kNone ? program->body : program->loops.at(probe.loop).body;
-    const std::initializer_list<Node> nodes = {{Node::Kind::declare, tensor},
-                                               {Node::Kind::instruction, copies[i]}};
+    const std::initializer_list<Node> nodes = {{Node::Kind::declare, tensor}, {Node::Kind::instruction, copies[i]}};
     block.insert(block.begin() + std::min(probe.position, block.size()), nodes);
   }
   return {program, copies};

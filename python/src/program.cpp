@@ -13,8 +13,8 @@
 #include "kiln/base/file.h"
 #include "kiln/check/check_program.h"
 #include "kiln/isa/inst_view.h"
-#include "kiln/isa/parse.h"
-#include "kiln/isa/print.h"
+#include "kiln/isa/text/parse.h"
+#include "kiln/isa/text/print.h"
 #include "kiln/isa/uses.h"
 #include "kiln/sim/machine.h"
 #include "python/src/convert.h"
@@ -81,8 +81,8 @@ std::function<void(const sim::Sight&)> seeing(nb::object see) {
   };
 }
 
-sim::RunReport run_programs(const std::vector<ProgramRef>& programs, std::map<std::string, Bytes> arrays,
-                            int threads, bool plain, std::int64_t max_iterations,
+sim::RunReport run_programs(const std::vector<ProgramRef>& programs, std::map<std::string, Bytes> arrays, int threads,
+                            bool plain, std::int64_t max_iterations,
                             std::vector<std::vector<isa::InstructionId>> watched, nb::object see) {
   sim::Buffers buffers;
   for (auto& [name, bytes] : arrays) buffers[name] = {bytes.data(), bytes.size()};
@@ -150,8 +150,7 @@ void bind_run_report(nb::module_& m) {
         nb::dict out;
         for (int i = 0; i < kEngineCount; ++i) {
           const std::string_view engine = name(static_cast<Engine>(i));
-          if (r.instructions_by_engine[i])
-            out[nb::str(engine.data(), engine.size())] = r.instructions_by_engine[i];
+          if (r.instructions_by_engine[i]) out[nb::str(engine.data(), engine.size())] = r.instructions_by_engine[i];
         }
         return out;
       });
@@ -216,8 +215,7 @@ void bind_program_class(nb::module_& m) {
                      for (const isa::Tensor& t : p.tensors) out.append(describe(t));
                      return out;
                    })
-      .def("first_write", &first_write, nb::arg("tensor"),
-           "Where it first writes a tensor, by name; or None.")
+      .def("first_write", &first_write, nb::arg("tensor"), "Where it first writes a tensor, by name; or None.")
       .def_prop_ro("device_loops",
                    [](const isa::Program& p) {
                      std::vector<std::string> out;
@@ -245,8 +243,8 @@ void bind_program(nb::module_& m) {
   m.def("parse_program", [](const std::string& text, const std::string& file) {
     return std::make_shared<isa::Program>(isa::parse(text, file));
   });
-  m.def("run", &run_programs, nb::arg("programs"), nb::arg("arrays"), nb::arg("threads") = 0,
-        nb::arg("plain") = false, nb::arg("max_iterations") = sim::RunOptions().max_dynamic_iterations,
+  m.def("run", &run_programs, nb::arg("programs"), nb::arg("arrays"), nb::arg("threads") = 0, nb::arg("plain") = false,
+        nb::arg("max_iterations") = sim::RunOptions().max_dynamic_iterations,
         nb::arg("watched") = std::vector<std::vector<isa::InstructionId>>(), nb::arg("see") = nb::none());
 }
 

@@ -59,8 +59,7 @@ void check_names(const Group& src, const Group& dst) {
     if (twice != side->end()) bad_pattern(fmt::format("the name {} twice on one side", *twice));
   }
   if (a != b)
-    bad_pattern(
-        fmt::format("names {} on one side and {} on the other", fmt::join(src, ", "), fmt::join(dst, ", ")));
+    bad_pattern(fmt::format("names {} on one side and {} on the other", fmt::join(src, ", "), fmt::join(dst, ", ")));
 }
 
 std::map<std::string, std::int64_t> to_sizes(nb::handle fixed, const Group& names) {
@@ -77,8 +76,7 @@ std::map<std::string, std::int64_t> to_sizes(nb::handle fixed, const Group& name
 }
 
 // The sizes of the names in one dimension; one may be left out.
-isa::Shape sizes_of(const Group& group, std::int64_t total,
-                    const std::map<std::string, std::int64_t>& fixed) {
+isa::Shape sizes_of(const Group& group, std::int64_t total, const std::map<std::string, std::int64_t>& fixed) {
   isa::Shape sizes;
   std::int64_t known = 1;
   int unknown = -1;

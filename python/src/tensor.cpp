@@ -6,7 +6,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
-#include "kiln/isa/print.h"
+#include "kiln/isa/text/print.h"
 #include "python/src/convert.h"
 #include "python/src/error.h"
 
@@ -41,8 +41,7 @@ std::optional<isa::Address> to_address(nb::handle value, Memory memory) {
   if (value.is_none()) return std::nullopt;
   const isa::Shape pair = to_shape(value, "an address");
   if (pair.size() != 2)
-    refuse("nki.R62", fmt::format("address={}", nb::repr(value).c_str()),
-           "write address=(partition, byte offset)");
+    refuse("nki.R62", fmt::format("address={}", nb::repr(value).c_str()), "write address=(partition, byte offset)");
   if (is_hbm(memory))
     refuse("nki.R62", fmt::format("an address of a tensor in {}", kiln::name(memory)),
            "leave address out: tensors in HBM have no place of their own");
@@ -54,8 +53,7 @@ void bind_attributes(nb::class_<Tensor>& cls) {
          "shape", [](const Tensor& t) { return shape_of(t); },
          "The size of every dimension; on chip the first one counts partitions.")
       .def_prop_ro(
-          "strides",
-          [](const Tensor& t) { return tuple_of(t.view.rank(), [&](int i) { return t.view.stride(i); }); },
+          "strides", [](const Tensor& t) { return tuple_of(t.view.rank(), [&](int i) { return t.view.stride(i); }); },
           "Elements from one index of a dimension to the next.")
       .def_prop_ro(
           "offset", [](const Tensor& t) { return t.view.offset(); },
@@ -147,17 +145,15 @@ void check_inside(const Tensor& t) {
   refuse("nki.R12",
          fmt::format("elements {} to {} of `{}`, which has {}{}", range.min, range.max, base.name,
                      base.bytes_per_partition() / size_bytes(a.dtype),
-                     t.view.on_chip()
-                         ? fmt::format(" per partition, partitions {} to {} of {}", a.partition.constant,
-                                       a.partition.constant + a.rows() - 1, base.partitions())
-                         : ""),
+                     t.view.on_chip() ? fmt::format(" per partition, partitions {} to {} of {}", a.partition.constant,
+                                                    a.partition.constant + a.rows() - 1, base.partitions())
+                                      : ""),
          "the last element is offset + sum of step * (num - 1)");
 }
 
 void bind_tensor(nb::module_& m) {
   bind_dynamic_slice(m);
-  nb::class_<Tensor> cls(m, "NkiTensor",
-                         "A tensor of a kernel: storage seen through shape, strides and offset.");
+  nb::class_<Tensor> cls(m, "NkiTensor", "A tensor of a kernel: storage seen through shape, strides and offset.");
   cls.def("__init__", [](Tensor*, nb::args, nb::kwargs) {
     refuse_by("nki.R13", "this part of NKI is not built yet", "NkiTensor(shape, dtype, storage)",
               "make tensors with nl.ndarray(shape, dtype, buffer), and views of them with their methods",
@@ -173,8 +169,7 @@ void bind_tensor(nb::module_& m) {
         const isa::Role r = role == "inout" ? isa::Role::inout : isa::Role::internal;
         Memory memory = to_memory(buffer);
         const std::optional<isa::Address> place = to_address(address, memory);
-        if (r == isa::Role::inout && memory == Memory::private_hbm)
-          memory = Memory::hbm;  // one word in Python
+        if (r == isa::Role::inout && memory == Memory::private_hbm) memory = Memory::hbm;  // one word in Python
         return trace.tensor(memory, r, to_shape(shape, "a shape"), to_dtype(dtype), std::move(name), place);
       },
       nb::arg("shape").none(), nb::arg("dtype").none(), nb::arg("buffer").none(), nb::arg("name") = "",

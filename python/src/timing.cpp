@@ -39,8 +39,7 @@ struct Timing {
 };
 using TimingRef = std::shared_ptr<Timing>;
 
-TimingRef time_programs(const std::vector<ProgramRef>& programs,
-                        std::map<std::string, std::int64_t> trip_counts,
+TimingRef time_programs(const std::vector<ProgramRef>& programs, std::map<std::string, std::int64_t> trip_counts,
                         const std::vector<std::string>& what_if, std::optional<bool> reorder, bool advice) {
   auto timing = std::make_shared<Timing>();
   for (const ProgramRef& p : programs) timing->programs.push_back(*p);
@@ -76,8 +75,7 @@ void bind_timing(nb::module_& m) {
       .def_prop_ro("benchmark_latency_ns", [](const Timing& t) { return t.report.benchmark_latency_ns; })
       .def_prop_ro("bottleneck", [](const Timing& t) { return t.report.lanes[t.report.bottleneck].name; })
       .def_prop_ro("target", [](const Timing& t) { return std::string(t.report.target); })
-      .def("text",
-           [](const Timing& t, std::size_t lines) { return views::to_text(t.report, {.lines = lines}); })
+      .def("text", [](const Timing& t, std::size_t lines) { return views::to_text(t.report, {.lines = lines}); })
       .def("json", [](const Timing& t) { return views::to_json(t.report).dump(2); })
       .def("html",
            [](const Timing& t, const std::map<std::string, std::string>& sources) {

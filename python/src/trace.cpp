@@ -10,8 +10,8 @@
 #include <algorithm>
 
 #include "kiln/check/placement.h"
-#include "kiln/isa/check.h"
-#include "kiln/isa/sendrecv.h"
+#include "kiln/isa/instructions/shared/sendrecv.h"
+#include "kiln/isa/semantics/check.h"
 #include "python/src/convert.h"
 #include "python/src/error.h"
 
@@ -70,8 +70,7 @@ std::string shape_help(Memory memory, const isa::Shape& shape) {
   if (static_cast<int>(shape.size()) > isa::max_rank(is_on_chip(memory)))
     return "fold neighbouring dimensions, (128, a * b, c), and index them with i * b + j; or keep a list of "
            "tiles";
-  if (shape.empty())
-    return is_on_chip(memory) ? "write (1, 1) for one element" : "write (1,) for one element";
+  if (shape.empty()) return is_on_chip(memory) ? "write (1, 1) for one element" : "write (1,) for one element";
   return "leave the code out for empty shapes";
 }
 
@@ -84,8 +83,7 @@ Tensor Trace::tensor(Memory memory, isa::Role role, isa::Shape shape, DType dtyp
   if (shape.size() < least || static_cast<int>(shape.size()) > isa::max_rank(is_on_chip(memory)) ||
       std::ranges::any_of(shape, [](std::int64_t n) { return n < 1; }))
     refuse("nki.R50",
-           fmt::format("shape ({}{}) in {}", fmt::join(shape, ", "), shape.size() == 1 ? "," : "",
-                       kiln::name(memory)),
+           fmt::format("shape ({}{}) in {}", fmt::join(shape, ", "), shape.size() == 1 ? "," : "", kiln::name(memory)),
            shape_help(memory, shape));
   if (name.empty()) name = locator_.assigned_name();
   if (name.empty()) name = is_hbm(memory) ? "hbm" : std::string(kiln::name(memory));
@@ -93,15 +91,10 @@ Tensor Trace::tensor(Memory memory, isa::Role role, isa::Shape shape, DType dtyp
   // Here, so that the line of the tensor is told and not that of its use.
   if (address) {
     found_.clear();
-    check::check_tensor(kernel.program(),
-                        {.name = name,
-                         .memory = memory,
-                         .dtype = dtype,
-                         .role = role,
-                         .shape = shape,
-                         .address = address,
-                         .loc = loc},
-                        arch, found_);
+    check::check_tensor(
+        kernel.program(),
+        {.name = name, .memory = memory, .dtype = dtype, .role = role, .shape = shape, .address = address, .loc = loc},
+        arch, found_);
     if (!found_.empty()) throw Error(found_);
   }
   return {shared_from_this(), kernel.tensor(memory, role, std::move(shape), dtype, {name, address})};
@@ -148,8 +141,7 @@ std::vector<isa::InstructionId> Trace::named(const std::string& name) const {
     const std::uint32_t label = p.instructions[i].name;
     if (label != isa::kNone && p.strings[label] == name) found.push_back(static_cast<isa::InstructionId>(i));
   }
-  if (found.empty())
-    refuse("nki.R38", fmt::format("no instruction `{}`", name), "give the instruction name=");
+  if (found.empty()) refuse("nki.R38", fmt::format("no instruction `{}`", name), "give the instruction name=");
   return found;
 }
 
@@ -195,16 +187,15 @@ void bind_instruction(nb::module_& m) {
 
 Register open_fori_loop(Trace& t, nb::handle lower, nb::handle upper, IntArg step) {
   t.here();
-  const isa::Reg r = t.kernel.open_fori_loop(to_int_or_reg(t, lower), to_int_or_reg(t, upper),
-                                             to_int(step, "the step of a loop"));
+  const isa::Reg r =
+      t.kernel.open_fori_loop(to_int_or_reg(t, lower), to_int_or_reg(t, upper), to_int(step, "the step of a loop"));
   return {t.shared_from_this(), r.id};
 }
 
 void bind_trace_class(nb::module_& m) {
   nb::class_<Trace>(m, "Trace", nb::dynamic_attr())
       .def("__init__",
-           [](Trace* t, std::string name, std::string target, int lnc, int program_id,
-              std::int64_t max_instructions) {
+           [](Trace* t, std::string name, std::string target, int lnc, int program_id, std::int64_t max_instructions) {
              Target parsed;
              if (!parse_target(target, parsed))
                refuse("nki.R6", fmt::format("`{}`", target),
@@ -237,16 +228,14 @@ void bind_trace_class(nb::module_& m) {
       .def("enter_no_reorder", &Trace::enter_no_reorder)
       .def("leave_no_reorder", &Trace::leave_no_reorder)
       .def_prop_ro("in_no_reorder", &Trace::in_no_reorder)
-      .def("schedule", &Trace::schedule,
-           "Instructions named `consumer` run after those named in `producers`.");
+      .def("schedule", &Trace::schedule, "Instructions named `consumer` run after those named in `producers`.");
 }
 
 void bind_register(nb::module_& m) {
   nb::class_<Register>(m, "VirtualRegister", "A 32-bit register of an engine's sequencer.")
       .def_ro("id", &Register::id)
       .def_prop_ro("trace", [](const Register& r) { return r.trace; })
-      .def_prop_ro("is_frozen",
-                   [](const Register& r) { return r.trace->kernel.program().registers[r.id].frozen; })
+      .def_prop_ro("is_frozen", [](const Register& r) { return r.trace->kernel.program().registers[r.id].frozen; })
       .def("thaw", [](const Register& r) { r.trace->kernel.program().registers[r.id].frozen = false; })
       .def_prop_ro("name", [](const Register& r) { return r.trace->kernel.program().registers[r.id].name; })
       .def("__repr__", [](const Register& r) {

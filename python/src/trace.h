@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kiln/arch/arch.h"
-#include "kiln/isa/builder.h"
+#include "kiln/isa/builder/builder.h"
 #include "python/src/location.h"
 
 namespace kiln::python {
@@ -21,8 +21,8 @@ using TraceRef = std::shared_ptr<Trace>;
 struct Tensor {
   TraceRef trace;
   isa::View view;
-  bool outside = false;  // reaches beyond its storage: may be made, not used
-  int empty_dim = -1;    // sliced to nothing: may be made, not used; `view` has one element there
+  bool outside = false;                    // reaches beyond its storage: may be made, not used
+  int empty_dim = -1;                      // sliced to nothing: may be made, not used; `view` has one element there
   std::optional<isa::View> under_ap = {};  // of what .ap made: the view it was called on
 };
 

@@ -14,8 +14,8 @@ Tensor vector_select(const Tensor& t, IntArg dim, const Tensor& index) {
               "vector_select takes rows of dimension 0 of a tensor in HBM");
   for (int i = 1; i < t.view.rank(); ++i) {
     if (t.view.dim(i) > 1 && t.view.stride(i) > t.view.stride(0))
-      bad_index(fmt::format("vector_select of dimension 0 with stride {}, dimension {} has {}",
-                            t.view.stride(0), i, t.view.stride(i)),
+      bad_index(fmt::format("vector_select of dimension 0 with stride {}, dimension {} has {}", t.view.stride(0), i,
+                            t.view.stride(i)),
                 "rows have the largest stride: select them before permute");
   }
   check_owner(*t.trace, index.trace.get(), "tensor");
@@ -45,8 +45,7 @@ Tensor squeeze_dim(const Tensor& t, IntArg dim) { return with(t, t.view.squeeze_
 Tensor reshape_dim(const Tensor& t, IntArg dim, nb::handle shape) {
   const int d = to_dim(t, dim);
   isa::Shape sizes = to_shape(shape, "a shape");
-  if (d == 0 && t.view.on_chip() && sizes.size() == 1 && (sizes[0] == t.view.dim(0) || sizes[0] == -1))
-    return t;
+  if (d == 0 && t.view.on_chip() && sizes.size() == 1 && (sizes[0] == t.view.dim(0) || sizes[0] == -1)) return t;
   std::int64_t known = 1, unknown = 0;
   for (const std::int64_t s : sizes) s == -1 ? ++unknown : known *= s;
   for (std::int64_t& s : sizes) {
@@ -94,17 +93,15 @@ void bind_views(nb::class_<Tensor>& cls) {
       .def("squeeze_dim", &squeeze_dim, nb::arg("dim"), "Without a dimension of size 1.")
       .def("reshape_dim", &reshape_dim, nb::arg("dim"), nb::arg("shape"),
            "One dimension split into several; one size may be -1.")
-      .def("flatten_dims", &flatten_dims, nb::arg("start_dim"), nb::arg("end_dim"),
-           "Neighbouring dimensions as one.")
+      .def("flatten_dims", &flatten_dims, nb::arg("start_dim"), nb::arg("end_dim"), "Neighbouring dimensions as one.")
       .def("reshape", &reshape, "Another shape of the same elements, where that needs no copy.")
       .def("rearrange", &rearrange, nb::arg("src"), nb::arg("dst"), nb::arg("fixed_sizes") = nb::none(),
            "Dimensions by name, split, permuted and merged: rearrange(('p', ('a', 'b')), ('p', 'b', 'a'), "
            "{'a': 4}).")
       .def("view", &view, nb::arg("dtype"), "The same bytes in another dtype; the last dimension scales.")
       .def("reinterpret_cast", &view, nb::arg("dtype"), "view, under its old name.")
-      .def("ap", &ap, nb::arg("pattern"), nb::arg("offset") = nb::none(),
-           nb::arg("scalar_offset") = nb::none(), nb::arg("vector_offset") = nb::none(),
-           nb::arg("indirect_dim") = 0, nb::arg("dtype") = nb::none(),
+      .def("ap", &ap, nb::arg("pattern"), nb::arg("offset") = nb::none(), nb::arg("scalar_offset") = nb::none(),
+           nb::arg("vector_offset") = nb::none(), nb::arg("indirect_dim") = 0, nb::arg("dtype") = nb::none(),
            "Any pattern over the storage: [[step, size], ...] from an offset, in elements; a scalar_offset "
            "or vector_offset is added at run time, in steps of dimension indirect_dim.")
       .def("indirect", &indirect, nb::arg("index"), nb::arg("num_elem") = nb::none(),

@@ -32,8 +32,7 @@ std::vector<char> from_elements(DType t, const std::vector<char>& in, Convert co
   std::vector<char> out(n * per * sizeof(Item));
   auto* items = reinterpret_cast<Item*>(out.data());
   for (std::size_t i = 0; i < n * per; ++i)
-    items[i] =
-        convert(kiln::load_bits(t, in.data() + i / per * kiln::size_bytes(t)), static_cast<int>(i % per));
+    items[i] = convert(kiln::load_bits(t, in.data() + i / per * kiln::size_bytes(t)), static_cast<int>(i % per));
   return out;
 }
 
@@ -53,8 +52,7 @@ const std::map<std::string, std::function<Bytes(DType, const Bytes&)>> kModes = 
      }},
     {"to_int",
      [](DType t, const Bytes& in) {
-       return from_elements<std::int64_t>(t, in,
-                                          [t](std::uint32_t bits, int) { return kiln::to_int(t, bits); });
+       return from_elements<std::int64_t>(t, in, [t](std::uint32_t bits, int) { return kiln::to_int(t, bits); });
      }},
     {"pack",
      [](DType t, const Bytes& in) {
@@ -62,8 +60,7 @@ const std::map<std::string, std::function<Bytes(DType, const Bytes&)>> kModes = 
      }},
     {"unpack",
      [](DType t, const Bytes& in) {
-       return from_elements<float, 4>(t, in,
-                                      [t](std::uint32_t bits, int q) { return kiln::unpack(t, bits, q); });
+       return from_elements<float, 4>(t, in, [t](std::uint32_t bits, int q) { return kiln::unpack(t, bits, q); });
      }},
 };
 

@@ -99,8 +99,7 @@ TEST_P(NaNDType, NaNsAreQuiet) {
 
 TEST(DType, UnknownNames) {
   DType t = DType::int16;
-  for (const char* text : {"", "bool", "float64", "BFLOAT16", "float8"})
-    EXPECT_FALSE(parse_dtype(text, t)) << text;
+  for (const char* text : {"", "bool", "float64", "BFLOAT16", "float8"}) EXPECT_FALSE(parse_dtype(text, t)) << text;
   EXPECT_EQ(t, DType::int16);
 }
 
@@ -123,8 +122,7 @@ TEST(DType, IntegerLimits) {
   EXPECT_EQ(from_int(DType::int8, -129), 0x80u);
   EXPECT_EQ(from_int(DType::uint16, std::numeric_limits<std::int64_t>::max()), 0xffffu);
   EXPECT_EQ(to_float(DType::uint32, 0x01000001u), 0x1p24f);
-  EXPECT_EQ(to_float(DType::int32, 0xfefffffdu), -0x1.000004p24f)
-      << "-(2^24 + 3), a tie, goes to the even neighbour";
+  EXPECT_EQ(to_float(DType::int32, 0xfefffffdu), -0x1.000004p24f) << "-(2^24 + 3), a tie, goes to the even neighbour";
 }
 
 TEST(DType, BoolIsNonzero) {
@@ -141,11 +139,10 @@ TEST(DType, FloatLimits) {
     DType t;
     float max, min_subnormal;
   };
-  const Limit limits[] = {
-      {DType::float8_e4m3, 240, 0x1p-9f},        {DType::float8_e4m3fn, 448, 0x1p-9f},
-      {DType::float8_e5m2, 57344, 0x1p-16f},     {DType::float8_e3m4, 15.5f, 0x1p-6f},
-      {DType::float16, 65504, 0x1p-24f},         {DType::bfloat16, 0x1.fep127f, 0x1p-133f},
-      {DType::tfloat32, 0x1.ffcp127f, 0x1p-136f}};
+  const Limit limits[] = {{DType::float8_e4m3, 240, 0x1p-9f},        {DType::float8_e4m3fn, 448, 0x1p-9f},
+                          {DType::float8_e5m2, 57344, 0x1p-16f},     {DType::float8_e3m4, 15.5f, 0x1p-6f},
+                          {DType::float16, 65504, 0x1p-24f},         {DType::bfloat16, 0x1.fep127f, 0x1p-133f},
+                          {DType::tfloat32, 0x1.ffcp127f, 0x1p-136f}};
   for (const auto& [t, max, min_subnormal] : limits) {
     const auto store_load = [t = t](float x) { return to_float(t, from_float(t, x)); };
     EXPECT_EQ(store_load(max), max) << name(t);

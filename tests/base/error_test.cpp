@@ -48,8 +48,7 @@ TEST(ErrorText, OmitsAbsentParts) {
   EXPECT_EQ(to_text(Diagnostic{.severity = Severity::warning, .found = "odd"}), "warning: odd");
   EXPECT_EQ(to_text(Diagnostic{.code = "x.R1", .rule = "x is even"}), "error[x.R1]: x is even");
   EXPECT_EQ(to_text(Diagnostic{.category = Category::not_yet}), "error: not_yet");
-  EXPECT_EQ(to_text(Diagnostic{.found = "odd", .notes = {{"see also", {}}}}),
-            "error: odd\n   = note: see also");
+  EXPECT_EQ(to_text(Diagnostic{.found = "odd", .notes = {{"see also", {}}}}), "error: odd\n   = note: see also");
 }
 
 TEST(ErrorText, AlignsFurtherLines) {
@@ -75,8 +74,7 @@ TEST(ErrorText, ShowsTheSourceLine) {
 
 TEST(ErrorText, WidensTheGutterForLongLineNumbers) {
   const SourceFile source(std::string(1233, '\n') + "code");
-  const Diagnostic d{
-      .loc = {.file = source.path(), .line = 1234}, .context = "c", .found = "odd", .help = "h"};
+  const Diagnostic d{.loc = {.file = source.path(), .line = 1234}, .context = "c", .found = "odd", .help = "h"};
   EXPECT_EQ(to_text(d), "error: odd\n    --> " + source.path() +
                             ":1234\n"
                             "1234 | code\n"
@@ -107,8 +105,8 @@ TEST(ErrorJson, KeepsEveryFieldUnderItsKey) {
   const auto json = nlohmann::ordered_json::parse(to_json(d));
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
-  EXPECT_EQ(keys, (std::vector<std::string>{"severity", "category", "code", "rule", "file", "line", "stack",
-                                            "context", "found", "allowed", "help", "notes"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"severity", "category", "code", "rule", "file", "line", "stack", "context",
+                                            "found", "allowed", "help", "notes"}));
   EXPECT_EQ(json["severity"], "error");
   EXPECT_EQ(json["category"], "invalid");
   EXPECT_EQ(json["code"], d.code);

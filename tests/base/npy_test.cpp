@@ -151,8 +151,7 @@ TEST(NpyParse, RefusesMalformedHeaders) {
 }
 
 TEST(NpyParse, EveryPrefixOfAFileIsRefused) {
-  const std::string file =
-      npy_text("{'descr': '<u2', 'fortran_order': True, 'shape': (2, 3)}", std::string(12, 'x'));
+  const std::string file = npy_text("{'descr': '<u2', 'fortran_order': True, 'shape': (2, 3)}", std::string(12, 'x'));
   ASSERT_EQ(code_of([&] { parse(file); }), "accepted");
   for (std::size_t n = 0; n < file.size(); ++n) {
     const std::string code = code_of([&] { parse(file.substr(0, n)); });
@@ -168,8 +167,7 @@ TEST(NpyParse, SurvivesRandomDamage) {
   std::mt19937 random(seed);
   std::set<std::string> codes = {"accepted"};
   for (const RuleText& rule : npy_rules()) codes.insert(std::string(rule.code));
-  const std::string file =
-      npy_text("{'descr': '<u2', 'fortran_order': True, 'shape': (2, 3)}", std::string(12, 'x'));
+  const std::string file = npy_text("{'descr': '<u2', 'fortran_order': True, 'shape': (2, 3)}", std::string(12, 'x'));
   const std::string likely = "0123456789,()'{}<>|VufibLO- \n";
   for (int round = 0; round < 100000; ++round) {
     std::string damaged = file;

@@ -43,8 +43,7 @@ void expect_sound(const isa::Program& program, const Liveness& live, const Alloc
     ASSERT_TRUE(allocation.address[i]) << a.name;
     const auto [partition, offset] = *allocation.address[i];
     const std::int64_t n = a.partitions(), bytes = a.bytes_per_partition();
-    EXPECT_TRUE(partition == 0 || (n <= 64 && partition == 64) ||
-                (n <= 32 && (partition == 32 || partition == 96)));
+    EXPECT_TRUE(partition == 0 || (n <= 64 && partition == 64) || (n <= 32 && (partition == 32 || partition == 96)));
     if (a.address) {
       EXPECT_EQ(*a.address, *allocation.address[i]) << a.name;
       continue;
@@ -57,8 +56,7 @@ void expect_sound(const isa::Program& program, const Liveness& live, const Alloc
     for (std::size_t j = 0; j < program.tensors.size(); ++j) {
       const isa::Tensor& b = program.tensors[j];
       if (i == j || !allocation.address[j] || !live.tensors[i].overlaps(live.tensors[j])) continue;
-      ASSERT_FALSE(bytes_overlap(a, *allocation.address[i], b, *allocation.address[j]))
-          << a.name << ' ' << b.name;
+      ASSERT_FALSE(bytes_overlap(a, *allocation.address[i], b, *allocation.address[j])) << a.name << ' ' << b.name;
     }
   }
 }
@@ -260,8 +258,7 @@ TEST(Allocate, HundredThousandTensors) {
   const auto end = std::chrono::steady_clock::now();
   const auto ms = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };
   std::cout << "100000 tensors: liveness " << ms(middle - start) << " ms, allocation " << ms(end - middle)
-            << " ms, peak " << allocation.sbuf.peak_bytes << ", highest " << allocation.sbuf.highest_bytes
-            << '\n';
+            << " ms, peak " << allocation.sbuf.peak_bytes << ", highest " << allocation.sbuf.highest_bytes << '\n';
   EXPECT_TRUE(allocation.complete());
 }
 

@@ -6,9 +6,7 @@
 
 namespace kiln::check {
 
-std::ostream& operator<<(std::ostream& out, const Interval& i) {
-  return out << '[' << i.begin << ", " << i.end << ']';
-}
+std::ostream& operator<<(std::ostream& out, const Interval& i) { return out << '[' << i.begin << ", " << i.end << ']'; }
 
 namespace {
 
@@ -75,12 +73,11 @@ TEST(Liveness, NestedLoopsHoldToTheLoopBelowTheDeclaration) {
 
 TEST(Liveness, IndexTilesAreUsed) {
   ProgramMaker m;
-  const auto data = m.sbuf("data", 128, 4), index = m.sbuf("index", 128, 4),
-             out = m.sbuf("out", 128, 4);                  // 0, 1, 2
-  m.write(index);                                          // 3
-  m.write(data);                                           // 4
-  m.copy(whole(m.program, out), m.gathered(data, index));  // 5
-  m.copy(m.gathered(out, index), whole(m.program, data));  // 6
+  const auto data = m.sbuf("data", 128, 4), index = m.sbuf("index", 128, 4), out = m.sbuf("out", 128, 4);  // 0, 1, 2
+  m.write(index);                                                                                          // 3
+  m.write(data);                                                                                           // 4
+  m.copy(whole(m.program, out), m.gathered(data, index));                                                  // 5
+  m.copy(m.gathered(out, index), whole(m.program, data));                                                  // 6
   const Liveness live = live_intervals(m.finish());
   EXPECT_EQ(live.tensors[index], (Interval{3, 6}));
   EXPECT_EQ(live.tensors[data], (Interval{4, 6}));

@@ -15,8 +15,8 @@ class ProgramMaker {
  public:
   isa::Program program;
 
-  isa::TensorId tensor(std::string name, Memory memory, std::vector<std::int64_t> shape,
-                       DType dtype = DType::float32, std::optional<isa::Address> address = {}) {
+  isa::TensorId tensor(std::string name, Memory memory, std::vector<std::int64_t> shape, DType dtype = DType::float32,
+                       std::optional<isa::Address> address = {}) {
     isa::Tensor t{.name = std::move(name), .memory = memory, .dtype = dtype, .shape = std::move(shape)};
     t.address = address;
     t.loc = next_line();
@@ -106,8 +106,7 @@ class ProgramMaker {
   // All of a tensor, gathered through an index tile.
   isa::Access gathered(isa::TensorId id, isa::TensorId index) {
     program.accesses.push_back(whole(program, index));
-    program.dynamics.push_back(
-        {isa::Dynamic::Kind::indirect, static_cast<std::uint32_t>(program.accesses.size() - 1)});
+    program.dynamics.push_back({isa::Dynamic::Kind::indirect, static_cast<std::uint32_t>(program.accesses.size() - 1)});
     isa::Access a = whole(program, id);
     a.dynamic = static_cast<std::uint32_t>(program.dynamics.size() - 1);
     return a;

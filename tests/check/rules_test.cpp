@@ -41,8 +41,7 @@ TEST(Rules, NumbersFollowTheTable) {
     EXPECT_EQ(memory_rules()[i].code, "memory.R" + std::to_string(i + 1));
     EXPECT_FALSE(memory_rules()[i].help.empty());
   }
-  for (std::size_t i = 0; i < io_rules().size(); ++i)
-    EXPECT_EQ(io_rules()[i].code, "io.R" + std::to_string(i + 1));
+  for (std::size_t i = 0; i < io_rules().size(); ++i) EXPECT_EQ(io_rules()[i].code, "io.R" + std::to_string(i + 1));
   EXPECT_EQ(memory_rules().size(), static_cast<std::size_t>(memory_rule::hbm));
   EXPECT_EQ(io_rules().size(), static_cast<std::size_t>(io_rule::output));
 }
@@ -81,8 +80,7 @@ TEST(Rules, StartPartition) {
   for (std::int64_t n = 1; n <= 128; ++n) {
     for (std::int64_t p = 0; p + n <= 128; ++p) {
       const bool legal = p == 0 || (n <= 64 && p == 64) || (n <= 32 && (p == 32 || p == 96));
-      EXPECT_EQ(placed(Memory::sbuf, n, 4, Address{p, 0}), legal ? Codes{} : Codes{"memory.R4"})
-          << n << " at " << p;
+      EXPECT_EQ(placed(Memory::sbuf, n, 4, Address{p, 0}), legal ? Codes{} : Codes{"memory.R4"}) << n << " at " << p;
     }
   }
 }
@@ -242,10 +240,8 @@ Codes check_io_codes(ProgramMaker& m) {
 }
 
 TEST(Rules, InterfaceMemories) {
-  for (const Memory memory :
-       {Memory::hbm, Memory::shared_hbm, Memory::private_hbm, Memory::sbuf, Memory::psum}) {
-    for (const isa::Role role :
-         {isa::Role::internal, isa::Role::input, isa::Role::output, isa::Role::inout}) {
+  for (const Memory memory : {Memory::hbm, Memory::shared_hbm, Memory::private_hbm, Memory::sbuf, Memory::psum}) {
+    for (const isa::Role role : {isa::Role::internal, isa::Role::input, isa::Role::output, isa::Role::inout}) {
       ProgramMaker m;
       m.program.tensors[m.tensor("t", memory, {128, 4})].role = role;
       Codes expected;

@@ -368,7 +368,7 @@ def test_isa_lists_every_instruction_in_its_group(kiln):
 
 def test_isa_page(kiln):
     page = kiln("isa", "tensor_tensor").stdout
-    rules = (SOURCE / "kiln/isa/tensor_tensor.cpp").read_text().count("/* R")
+    rules = (SOURCE / "kiln/isa/instructions/tensor_tensor.cpp").read_text().count("/* R")
     assert f"tensor_tensor.R{rules}" in page and f"tensor_tensor.R{rules + 1}" not in page
     for word in ["tensor_tensor(dst, data1, data2, op", "vector, gpsimd", "SBUF, PSUM", "operand.R1", "basis:", "Cost"]:
         assert word in page, word

@@ -12,8 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::optional<kiln::DType> expected;
   if (choice < kiln::kDTypeCount) expected = static_cast<kiln::DType>(choice);
   try {
-    const kiln::NpyArray array =
-        kiln::parse_npy(std::as_bytes(std::span(data + 1, size - 1)), "fuzz.npy", expected);
+    const kiln::NpyArray array = kiln::parse_npy(std::as_bytes(std::span(data + 1, size - 1)), "fuzz.npy", expected);
     std::size_t bytes = kiln::size_bytes(array.dtype);
     for (const std::int64_t extent : array.shape) bytes *= static_cast<std::size_t>(extent);
     if (bytes != array.data.size()) std::abort();

@@ -2,9 +2,9 @@
 // category config.
 #include <cstdlib>
 
-#include "kiln/isa/parse.h"
-#include "kiln/isa/print.h"
-#include "kiln/isa/verify.h"
+#include "kiln/isa/text/parse.h"
+#include "kiln/isa/text/print.h"
+#include "kiln/isa/verify/verify.h"
 
 namespace {
 

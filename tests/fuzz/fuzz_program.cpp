@@ -7,7 +7,7 @@
 #include <map>
 
 #include "kiln/check/check_program.h"
-#include "kiln/isa/print.h"
+#include "kiln/isa/text/print.h"
 #include "kiln/sim/machine.h"
 #include "tests/fuzz/legal_program.h"
 
@@ -136,8 +136,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ++counts.passed;
   constexpr std::int64_t kIterations = 1000;
   const Bytes arrays = make_arrays(programs, choices);
-  const Outcome plain =
-      run(programs, arrays, {.threads = 1, .plain = true, .max_dynamic_iterations = kIterations});
+  const Outcome plain = run(programs, arrays, {.threads = 1, .plain = true, .max_dynamic_iterations = kIterations});
   const Outcome fast = run(programs, arrays, {.threads = 1, .max_dynamic_iterations = kIterations});
   if (!shows_bits_of_floats(programs)) require_same(programs, plain, fast, "plain and fast kernels differ");
   const Outcome two = run(programs, arrays, {.threads = 2, .max_dynamic_iterations = kIterations});

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "kiln/isa/check.h"
 #include "kiln/isa/default_arg.h"
+#include "kiln/isa/semantics/check.h"
 #include "kiln/isa/table.h"
 
 namespace kiln::isa {
@@ -131,8 +131,7 @@ class Generator {
   }
 
   void set_register(Block& body, RegisterId r, const Arg& to) {
-    std::vector<Arg> args(default_args(Opcode::register_move).begin(),
-                          default_args(Opcode::register_move).end());
+    std::vector<Arg> args(default_args(Opcode::register_move).begin(), default_args(Opcode::register_move).end());
     args[args::register_move::dst] = of_register(r);
     args[args::register_move::src] = to;
     append(body, Opcode::register_move, args);
@@ -168,8 +167,7 @@ class Generator {
     std::vector<TensorId> fits;
     for (const TensorId id : visible_) {
       const Tensor &x = p_.tensors[a.tensor], &y = p_.tensors[id];
-      if (x.memory == y.memory && x.shape == y.shape && x.dtype == y.dtype && y.role != Role::input)
-        fits.push_back(id);
+      if (x.memory == y.memory && x.shape == y.shape && x.dtype == y.dtype && y.role != Role::input) fits.push_back(id);
     }
     if (!fits.empty()) a.tensor = c_.any(fits);
     return a;
@@ -198,8 +196,7 @@ class Generator {
         args.push_back(leave_out ? defaults[k] : value(row.params[k]));
       }
       append(body, opcode, args);
-      if (is_complete(p_.instructions.back()) && (accepted(p_.instructions.back()) || c_.chance(2000)))
-        return;
+      if (is_complete(p_.instructions.back()) && (accepted(p_.instructions.back()) || c_.chance(2000))) return;
       body.pop_back();
       restore(before);
     }
@@ -223,8 +220,7 @@ class Generator {
       if (e.first().category == Category::not_yet) return false;
       throw;
     }
-    return std::none_of(found.begin(), found.end(),
-                        [](const Diagnostic& d) { return d.severity == Severity::error; });
+    return std::none_of(found.begin(), found.end(), [](const Diagnostic& d) { return d.severity == Severity::error; });
   }
 
   Sizes sizes() const {
@@ -355,8 +351,7 @@ class Generator {
     if (fits.empty()) return {};
     const TensorId id = c_.any(fits);
     if (as_it_is && c_.chance(4)) return whole(p_, id);
-    return view(id, as_it_is ? p_.tensors[id].dtype : other_dtype(param, id), column ? 1 : columns_,
-                may_move);
+    return view(id, as_it_is ? p_.tensors[id].dtype : other_dtype(param, id), column ? 1 : columns_, may_move);
   }
 
   std::int64_t row_bytes(TensorId id) const {
@@ -383,8 +378,7 @@ class Generator {
     const std::int64_t row_elements = row_bytes(id) / size_bytes(dtype);
     const std::int64_t rows = std::min(rows_, t.shape[0]), count = std::min(columns, row_elements);
     std::int64_t room = row_elements - count;
-    const std::int64_t stride =
-        count > 1 && c_.chance(4) ? std::min<std::int64_t>(2, 1 + room / (count - 1)) : 1;
+    const std::int64_t stride = count > 1 && c_.chance(4) ? std::min<std::int64_t>(2, 1 + room / (count - 1)) : 1;
     room -= (stride - 1) * (count - 1);
     a.rank = 2;
     a.dims[0] = {on_chip ? 1 : row_elements, rows};

@@ -83,8 +83,7 @@ Options read_options(int argc, char** argv) {
 
 class Mutator {
  public:
-  explicit Mutator(const Options& options)
-      : random_(options.seed), words_(options.words), corpus_(options.corpus) {}
+  explicit Mutator(const Options& options) : random_(options.seed), words_(options.words), corpus_(options.corpus) {}
 
   std::string next() {
     std::string text = any(corpus_);
@@ -129,10 +128,8 @@ class Mutator {
   }
 
   std::string number() {
-    static constexpr std::int64_t kEdges[] = {0,     1,     -1,        5,         64,       128,
-                                              65535, 65536, INT32_MAX, INT64_MAX, INT64_MIN};
-    return std::to_string(below(2) ? kEdges[below(std::size(kEdges))]
-                                   : static_cast<std::int64_t>(below(1000)));
+    static constexpr std::int64_t kEdges[] = {0, 1, -1, 5, 64, 128, 65535, 65536, INT32_MAX, INT64_MAX, INT64_MIN};
+    return std::to_string(below(2) ? kEdges[below(std::size(kEdges))] : static_cast<std::int64_t>(below(1000)));
   }
 
   std::mt19937_64 random_;

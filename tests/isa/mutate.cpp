@@ -6,8 +6,8 @@
 #include <set>
 
 #include "kiln/base/file.h"
-#include "kiln/isa/check.h"
-#include "kiln/isa/parse.h"
+#include "kiln/isa/semantics/check.h"
+#include "kiln/isa/text/parse.h"
 #include "tests/isa/case_folders.h"
 
 namespace kiln {
@@ -61,8 +61,7 @@ std::string mutate_cases(const std::string& directory) {
       const isa::InstructionInfo& row = info(inst.opcode);
       for (std::size_t p = 0; p < row.params.size(); ++p) {
         const Arg& arg = program.arg(inst, static_cast<int>(p));
-        const bool has_tile =
-            arg.kind == Arg::Kind::access || (arg.kind == Arg::Kind::accesses && arg.count > 0);
+        const bool has_tile = arg.kind == Arg::Kind::access || (arg.kind == Arg::Kind::accesses && arg.count > 0);
         if (!has_tile || !seen.emplace(inst.opcode, p).second) continue;
         operands.push_back({{"instruction", row.name},
                             {"param", row.params[p].name},

@@ -34,9 +34,7 @@ class Generator {
   }
 
  private:
-  std::int64_t below(std::int64_t n) {
-    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n));
-  }
+  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
   std::int64_t between(std::int64_t lo, std::int64_t hi) { return lo + below(hi - lo + 1); }
   bool chance(int one_in) { return below(one_in) == 0; }
 
@@ -154,8 +152,7 @@ class Generator {
     for (int i = 0; i < 2 && chance(3) && !p_.instructions.empty(); ++i) {
       const auto producer = below(static_cast<std::int64_t>(p_.instructions.size()));
       const auto& loops = dynamic_loops_[producer];
-      if (loops.size() > dynamic_.size() || !std::equal(loops.begin(), loops.end(), dynamic_.begin()))
-        continue;
+      if (loops.size() > dynamic_.size() || !std::equal(loops.begin(), loops.end(), dynamic_.begin())) continue;
       p_.deps.push_back(static_cast<InstructionId>(producer));
       ++inst.dep_count;
     }

@@ -10,7 +10,7 @@
 #include "kiln/base/file.h"
 #include "kiln/base/npy.h"
 #include "kiln/check/check_program.h"
-#include "kiln/isa/parse.h"
+#include "kiln/isa/text/parse.h"
 #include "kiln/sim/machine.h"
 #include "tests/isa/case_folders.h"
 
@@ -88,9 +88,7 @@ Outcome run_variant(const Programs& programs, const Arrays& inputs, const sim::R
   return outcome;
 }
 
-bool is_nan(DType t, std::uint32_t bits) {
-  return !is_packed(t) && !is_integer(t) && std::isnan(to_float(t, bits));
-}
+bool is_nan(DType t, std::uint32_t bits) { return !is_packed(t) && !is_integer(t) && std::isnan(to_float(t, bits)); }
 
 // Where two runs differ, or nothing. A NaN equals every NaN.
 std::string difference(const Programs& programs, const Outcome& a, const Outcome& b) {

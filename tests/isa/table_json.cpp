@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "kiln/check/rules.h"
-#include "kiln/isa/check.h"
-#include "kiln/isa/operand_rules.h"
-#include "kiln/isa/verify.h"
+#include "kiln/isa/semantics/check.h"
+#include "kiln/isa/semantics/operand_rules.h"
+#include "kiln/isa/verify/verify.h"
 #include "kiln/sim/machine.h"
 
 namespace kiln {
@@ -46,10 +46,8 @@ json row_json(const isa::InstructionInfo& row) {
 std::string table_json() {
   json rows = json::array(), rules = json::array();
   for (const auto& row : isa::all_instructions()) rows.push_back(row_json(row));
-  for (std::size_t i = 1; i <= isa::operand_rules().size(); ++i)
-    rules.push_back(fmt::format("operand.R{}", i));
-  for (const auto& table :
-       {isa::verify_rules(), check::memory_rules(), check::io_rules(), sim::run_rules()}) {
+  for (std::size_t i = 1; i <= isa::operand_rules().size(); ++i) rules.push_back(fmt::format("operand.R{}", i));
+  for (const auto& table : {isa::verify_rules(), check::memory_rules(), check::io_rules(), sim::run_rules()}) {
     for (const RuleText& rule : table) rules.push_back(rule.code);
   }
   return json{{"instructions", rows}, {"rules", rules}}.dump();

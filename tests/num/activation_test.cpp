@@ -26,8 +26,7 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 Random make_random() { return Random(static_cast<unsigned>(test::seed())); }
 
 bool same(float x, float y) {
-  return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y) ||
-         (std::isnan(x) && std::isnan(y));
+  return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y) || (std::isnan(x) && std::isnan(y));
 }
 
 // Both zeros, both infinities, NaNs, and the ends of the subnormal and normal ranges.
@@ -64,8 +63,8 @@ void for_each_function(Check check) {
 
 void expect_same(const std::vector<float>& x, const std::vector<float>& want, const std::vector<float>& got) {
   for (std::size_t i = 0; i < want.size(); ++i) {
-    ASSERT_TRUE(same(want[i], got[i])) << std::hexfloat << "element " << i << " of " << want.size() << ", x "
-                                       << x[i] << ": " << want[i] << " wanted, " << got[i] << " found";
+    ASSERT_TRUE(same(want[i], got[i])) << std::hexfloat << "element " << i << " of " << want.size() << ", x " << x[i]
+                                       << ": " << want[i] << " wanted, " << got[i] << " found";
   }
 }
 
@@ -73,8 +72,7 @@ class FastActivation : public test::EachTarget {
  protected:
   Random random_ = make_random();
 };
-INSTANTIATE_TEST_SUITE_P(Targets, FastActivation, testing::ValuesIn(test::targets_of_this_cpu()),
-                         test::target_name);
+INSTANTIATE_TEST_SUITE_P(Targets, FastActivation, testing::ValuesIn(test::targets_of_this_cpu()), test::target_name);
 
 TEST_P(FastActivation, EqualsPlainOnAllKindsOfNumbers) {
   const std::vector<float> x = samples(random_);

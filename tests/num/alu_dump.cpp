@@ -29,8 +29,8 @@ std::vector<float> as_floats(const std::vector<std::uint32_t>& words) {
   return floats;
 }
 
-std::vector<std::uint32_t> run(const std::string& kind, kiln::AluOp op, int param,
-                               const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b) {
+std::vector<std::uint32_t> run(const std::string& kind, kiln::AluOp op, int param, const std::vector<std::uint32_t>& a,
+                               const std::vector<std::uint32_t>& b) {
   const kiln::Kernels& kernels = kiln::plain_kernels();
   std::vector<std::uint32_t> out(b.size());
   if (kind == "bits") kernels.bits_vv(op, param, a.data(), b.data(), out.data(), a.size());

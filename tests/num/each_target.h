@@ -31,8 +31,6 @@ inline std::vector<std::int64_t> targets_of_this_cpu() {
   return targets;
 }
 
-inline std::string target_name(const testing::TestParamInfo<std::int64_t>& info) {
-  return hwy::TargetName(info.param);
-}
+inline std::string target_name(const testing::TestParamInfo<std::int64_t>& info) { return hwy::TargetName(info.param); }
 
 }  // namespace kiln::test

@@ -45,14 +45,12 @@ bool is_fold_op(AluOp op) { return info(op).cls == AluClass::arith && op != AluO
   for (std::size_t i = 0; i < a.size(); ++i) {
     const auto x = std::bit_cast<std::uint32_t>(a[i]), y = std::bit_cast<std::uint32_t>(b[i]);
     if (x != y && !(std::isnan(a[i]) && std::isnan(b[i])))
-      return ::testing::AssertionFailure()
-             << "element " << i << std::hex << ": plain 0x" << x << " fast 0x" << y;
+      return ::testing::AssertionFailure() << "element " << i << std::hex << ": plain 0x" << x << " fast 0x" << y;
   }
   return ::testing::AssertionSuccess();
 }
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() &&
-         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
 // A byte buffer for n elements `stride` apart, with room on both sides; `first` is one byte off every
@@ -71,8 +69,7 @@ class FastKernels : public test::EachTarget {
   const Kernels& fast = fast_kernels();
   RandomRows rng{static_cast<std::uint64_t>(GetParam())};
 };
-INSTANTIATE_TEST_SUITE_P(Targets, FastKernels, testing::ValuesIn(test::targets_of_this_cpu()),
-                         test::target_name);
+INSTANTIATE_TEST_SUITE_P(Targets, FastKernels, testing::ValuesIn(test::targets_of_this_cpu()), test::target_name);
 
 TEST_P(FastKernels, Load) {
   for (DType t : single_dtypes())
@@ -223,8 +220,7 @@ TEST_P(FastKernels, BitOperators) {
         for (bool swapped : {false, true}) {
           plain.bits_vs(op, width, x.data(), s, swapped, a.data(), n);
           fast.bits_vs(op, width, x.data(), s, swapped, b.data(), n);
-          ASSERT_EQ(a, b) << name(op) << " width " << width << " n " << n << " scalar " << s << " swapped "
-                          << swapped;
+          ASSERT_EQ(a, b) << name(op) << " width " << width << " n " << n << " scalar " << s << " swapped " << swapped;
         }
       }
 }

@@ -29,13 +29,8 @@ enum class Values { ordinary, tiny, special };
 
 float random_special(Random& random) {
   using Limits = std::numeric_limits<float>;
-  static constexpr float kSpecials[] = {0.0f,
-                                        1.0f,
-                                        Limits::denorm_min(),
-                                        Limits::min(),
-                                        Limits::max(),
-                                        Limits::infinity(),
-                                        Limits::quiet_NaN()};
+  static constexpr float kSpecials[] = {
+      0.0f, 1.0f, Limits::denorm_min(), Limits::min(), Limits::max(), Limits::infinity(), Limits::quiet_NaN()};
   const float magnitude = kSpecials[between(random, 0, std::size(kSpecials) - 1)];
   return between(random, 0, 1) ? magnitude : -magnitude;
 }
@@ -63,22 +58,20 @@ struct Matrix {
 
 Matrix matmul(Kernel kernel, const Matrix& a, const Matrix& b, Matrix out, bool accumulate) {
   const auto stride = [](const Matrix& matrix) { return static_cast<std::ptrdiff_t>(matrix.stride); };
-  kernel(a.data.data(), stride(a), b.data.data(), stride(b), out.data.data(), stride(out), a.rows, a.columns,
-         b.columns, accumulate);
+  kernel(a.data.data(), stride(a), b.data.data(), stride(b), out.data.data(), stride(out), a.rows, a.columns, b.columns,
+         accumulate);
   return out;
 }
 
 bool same(float x, float y) {
-  return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y) ||
-         (std::isnan(x) && std::isnan(y));
+  return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y) || (std::isnan(x) && std::isnan(y));
 }
 
 // Compares also what lies between the rows, which the kernel may not touch.
 void expect_same(const Matrix& plain, const Matrix& fast) {
   for (std::size_t i = 0; i < plain.data.size(); ++i) {
-    ASSERT_TRUE(same(plain.data[i], fast.data[i]))
-        << "row " << i / plain.stride << " column " << i % plain.stride << ": plain has " << plain.data[i]
-        << ", fast has " << fast.data[i];
+    ASSERT_TRUE(same(plain.data[i], fast.data[i])) << "row " << i / plain.stride << " column " << i % plain.stride
+                                                   << ": plain has " << plain.data[i] << ", fast has " << fast.data[i];
   }
 }
 
@@ -88,8 +81,8 @@ void expect_fast_is_plain(Random& random, std::size_t k, std::size_t m, std::siz
   const Matrix a(random, k, m, values);
   const Matrix b(random, k, n, values);
   const Matrix out(random, m, n, values);
-  SCOPED_TRACE(testing::Message() << "k " << k << " m " << m << " n " << n << " values "
-                                  << static_cast<int>(values) << " accumulate " << accumulate);
+  SCOPED_TRACE(testing::Message() << "k " << k << " m " << m << " n " << n << " values " << static_cast<int>(values)
+                                  << " accumulate " << accumulate);
   expect_same(matmul(plain::matmul, a, b, out, accumulate), matmul(fast::matmul, a, b, out, accumulate));
 }
 
@@ -97,13 +90,11 @@ class FastMatmul : public test::EachTarget {
  protected:
   Random random_ = make_random();
 };
-INSTANTIATE_TEST_SUITE_P(Targets, FastMatmul, testing::ValuesIn(test::targets_of_this_cpu()),
-                         test::target_name);
+INSTANTIATE_TEST_SUITE_P(Targets, FastMatmul, testing::ValuesIn(test::targets_of_this_cpu()), test::target_name);
 
 TEST_P(FastMatmul, EqualsPlainAtRandomSizes) {
   for (int i = 0; i < 60 && !HasFatalFailure(); ++i) {
-    expect_fast_is_plain(random_, between(random_, 1, 140), between(random_, 1, 140),
-                         between(random_, 1, 530));
+    expect_fast_is_plain(random_, between(random_, 1, 140), between(random_, 1, 140), between(random_, 1, 530));
   }
 }
 
@@ -151,8 +142,7 @@ TEST(PlainMatmul, IsExactForSmallIntegers) {
   for (std::size_t row = 0; row < m; ++row) {
     for (std::size_t column = 0; column < n; ++column) {
       int sum = 0;
-      for (std::size_t i = 0; i < k; ++i)
-        sum += static_cast<int>(a.at(i, row)) * static_cast<int>(b.at(i, column));
+      for (std::size_t i = 0; i < k; ++i) sum += static_cast<int>(a.at(i, row)) * static_cast<int>(b.at(i, column));
       ASSERT_EQ(replaced.at(row, column), static_cast<float>(sum));
       ASSERT_EQ(added.at(row, column), static_cast<float>(sum + static_cast<int>(before.at(row, column))));
     }
@@ -162,8 +152,7 @@ TEST(PlainMatmul, IsExactForSmallIntegers) {
 // One output, with the products of `a` and `b` and what was there before.
 float one_output(std::vector<float> a, std::vector<float> b, float before, bool accumulate) {
   const std::size_t k = a.size();
-  return matmul(plain::matmul, {k, 1, std::move(a)}, {k, 1, std::move(b)}, {1, 1, {before}}, accumulate)
-      .at(0, 0);
+  return matmul(plain::matmul, {k, 1, std::move(a)}, {k, 1, std::move(b)}, {1, 1, {before}}, accumulate).at(0, 0);
 }
 
 TEST(PlainMatmul, RoundsOncePerStepInOrder) {

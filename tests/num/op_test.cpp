@@ -39,8 +39,7 @@ TEST(Op, AliasesAndStrangers) {
 // The other operand of a fold's first step comes out as it went in, but for the sign of zero in a sum.
 TEST(Op, IdentityLeavesTheOtherOperand) {
   test::RandomRows rng;
-  for (AluOp op :
-       {AluOp::add, AluOp::multiply, AluOp::maximum, AluOp::minimum, AluOp::abs_max, AluOp::abs_min})
+  for (AluOp op : {AluOp::add, AluOp::multiply, AluOp::maximum, AluOp::minimum, AluOp::abs_max, AluOp::abs_min})
     for (int i = 0; i < 1000; ++i) {
       const float x = rng.value();
       if (std::isnan(x) || std::isinf(x)) continue;

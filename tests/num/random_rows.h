@@ -60,8 +60,7 @@ class RandomRows {
                                  15.5f,
                                  15.75f};
     const auto pick = below(std::size(kValues) + 2);
-    if (pick >= std::size(kValues))
-      return std::bit_cast<float>(0x7f800001u | word());  // a NaN, mostly with payload
+    if (pick >= std::size(kValues)) return std::bit_cast<float>(0x7f800001u | word());  // a NaN, mostly with payload
     return below(2) ? kValues[pick] : -kValues[pick];
   }
 

@@ -17,8 +17,7 @@ Floats result(KernelRun& run, const RunOptions& options) {
 
 TEST(Borrow, AWriteChangesTheTileAndNotTheInput) {
   Kernel k("write");
-  const View x = k.input("x", {128, kColumns}, DType::float32),
-             y = k.output("y", {2, 128, kColumns}, DType::float32);
+  const View x = k.input("x", {128, kColumns}, DType::float32), y = k.output("y", {2, 128, kColumns}, DType::float32);
   const View t = k.sbuf({128, kColumns}, DType::float32), early = k.sbuf({128, kColumns}, DType::float32);
   k.dma_copy({.dst = t, .src = x});
   k.tensor_scalar({.dst = early, .data = t, .op0 = AluOp::multiply, .operand0 = 2});
@@ -81,8 +80,7 @@ TEST(Borrow, ATileMayBeSeenAsAnotherDType) {
 // The caller gives the same memory for x and y: the tile keeps what was loaded before y was written.
 TEST(Borrow, AnInputUnderAnOutputIsCopied) {
   Kernel k("same memory");
-  const View x = k.input("x", {128, kColumns}, DType::float32),
-             y = k.output("y", {128, kColumns}, DType::float32),
+  const View x = k.input("x", {128, kColumns}, DType::float32), y = k.output("y", {128, kColumns}, DType::float32),
              z = k.output("z", {128, kColumns}, DType::float32);
   const View t = k.sbuf({128, kColumns}, DType::float32), ones = k.sbuf({128, kColumns}, DType::float32);
   k.dma_copy({.dst = t, .src = x});

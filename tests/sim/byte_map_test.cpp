@@ -62,8 +62,8 @@ TEST(ByteMap, StartsUniform) {
 
 TEST(ByteMap, RandomFillsAndReads) {
   test::RandomRows random;
-  for (const std::int64_t size : {std::int64_t{1}, std::int64_t{17}, kPage - 1, kPage, kPage + 1, 2 * kPage,
-                                  3 * kPage - 1, 5 * kPage + 13}) {
+  for (const std::int64_t size :
+       {std::int64_t{1}, std::int64_t{17}, kPage - 1, kPage, kPage + 1, 2 * kPage, 3 * kPage - 1, 5 * kPage + 13}) {
     Pair pair(size, static_cast<std::uint8_t>(random.below(3)));
     // Half of the ends lie within two bytes of a page border.
     const auto position = [&] {

@@ -40,8 +40,7 @@ TEST(Deposit, ALoopStoresItsTiles) {
 
 TEST(Deposit, WhatATileBecomesAfterItsStoreStaysInTheTile) {
   Kernel k("after");
-  const View x = k.input("x", {128, kColumns}, DType::float32),
-             y = k.output("y", {2, 128, kColumns}, DType::float32);
+  const View x = k.input("x", {128, kColumns}, DType::float32), y = k.output("y", {2, 128, kColumns}, DType::float32);
   const View in = tile(k), out = tile(k);
   k.dma_copy({.dst = in, .src = x});
   add(k, out, in, 1);
@@ -64,8 +63,7 @@ TEST(Deposit, WhatATileBecomesAfterItsStoreStaysInTheTile) {
 // The second tile is alive while the first is stored to the same place, and a third reads the place between.
 TEST(Deposit, StoresToOnePlaceKeepTheirOrder) {
   Kernel k("order");
-  const View x = k.input("x", {128, kColumns}, DType::float32),
-             y = k.output("y", {128, kColumns}, DType::float32),
+  const View x = k.input("x", {128, kColumns}, DType::float32), y = k.output("y", {128, kColumns}, DType::float32),
              z = k.output("z", {128, kColumns}, DType::float32);
   const View in = tile(k), first = tile(k), second = tile(k);
   k.dma_copy({.dst = in, .src = x});
@@ -95,8 +93,7 @@ TEST(Deposit, StoresToOnePlaceKeepTheirOrder) {
 
 TEST(Deposit, ATileThatIsOnlyLoadedIsStored) {
   Kernel k("copy");
-  const View x = k.input("x", {128, kColumns}, DType::float32),
-             y = k.output("y", {128, kColumns}, DType::float32);
+  const View x = k.input("x", {128, kColumns}, DType::float32), y = k.output("y", {128, kColumns}, DType::float32);
   const View t = tile(k);
   k.memset({.dst = t, .value = 7});
   k.dma_copy({.dst = t, .src = x});
@@ -167,8 +164,7 @@ TEST(Deposit, RandomProgramsGiveWhatTheDefinitionGives) {
     const isa::Program program = random_program(random);
     std::map<std::string, Floats> wanted;
     for (const RunOptions& way : {kWays[2], kWays[0], kWays[1]}) {
-      std::map<std::string, Floats> arrays = {
-          {"x", in}, {"y", Floats(4 * kTile, -1)}, {"z", Floats(4 * kTile, -1)}};
+      std::map<std::string, Floats> arrays = {{"x", in}, {"y", Floats(4 * kTile, -1)}, {"z", Floats(4 * kTile, -1)}};
       Buffers buffers;
       for (auto& [name, values] : arrays) buffers[name] = {values.data(), values.size() * sizeof(float)};
       run(program, arch(program.target), buffers, way);

@@ -80,8 +80,8 @@ class RandomKernel {
       case 0:
         return void(k_.tensor_tensor({.dst = dst, .data1 = other(dst), .data2 = dst, .op = op()}));
       case 1:
-        return void(k_.tensor_tensor(
-            {.dst = columns(dst), .data1 = columns(other(dst)), .data2 = columns(dst), .op = op()}));
+        return void(
+            k_.tensor_tensor({.dst = columns(dst), .data1 = columns(other(dst)), .data2 = columns(dst), .op = op()}));
       case 2:
         return void(k_.tensor_scalar({.dst = dst,
                                       .data = other(dst),

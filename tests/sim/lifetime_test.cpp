@@ -47,26 +47,21 @@ void pass_through(Kernel& k, const View& x, const View& y, const View& h, const 
 
 TEST(Lifetime, AnUnrolledProgramRunsInBoundedMemory) {
   Kernel k("unrolled");
-  const View x = k.input("x", {kRows, kColumns}, DType::float32),
-             y = k.output("y", {kTensors, 1}, DType::float32);
-  for (std::int64_t i = 0; i < kTensors; ++i)
-    pass_through(k, x, y, k.hbm({kRows, kColumns}, DType::float32), i);
+  const View x = k.input("x", {kRows, kColumns}, DType::float32), y = k.output("y", {kTensors, 1}, DType::float32);
+  for (std::int64_t i = 0; i < kTensors; ++i) pass_through(k, x, y, k.hbm({kRows, kColumns}, DType::float32), i);
   expect_little_memory(k);
 }
 
 TEST(Lifetime, SoDoesOneWhoseTensorsAllDifferInSize) {
   Kernel k("sizes");
-  const View x = k.input("x", {kRows, kColumns}, DType::float32),
-             y = k.output("y", {kTensors, 1}, DType::float32);
-  for (std::int64_t i = 0; i < kTensors; ++i)
-    pass_through(k, x, y, k.hbm({kRows + i, kColumns}, DType::float32), i);
+  const View x = k.input("x", {kRows, kColumns}, DType::float32), y = k.output("y", {kTensors, 1}, DType::float32);
+  for (std::int64_t i = 0; i < kTensors; ++i) pass_through(k, x, y, k.hbm({kRows + i, kColumns}, DType::float32), i);
   expect_little_memory(k);
 }
 
 TEST(Lifetime, SoDoesAChainOfLoops) {
   Kernel k("loops");
-  const View x = k.input("x", {kRows, kColumns}, DType::float32),
-             y = k.output("y", {kTensors, 1}, DType::float32);
+  const View x = k.input("x", {kRows, kColumns}, DType::float32), y = k.output("y", {kTensors, 1}, DType::float32);
   for (std::int64_t i = 0; i < kTensors; ++i)
     k.loop(i, i + 1, 1, [&](Index j) { pass_through(k, x, y, k.hbm({kRows, kColumns}, DType::float32), j); });
   expect_little_memory(k);

@@ -51,8 +51,7 @@ TEST(Machine, WatchedInstructionsAreSeenAtEveryExecution) {
   k.loop(3, [&](Index i) {
     const View t = k.sbuf({2, 64}, DType::float32);
     load = k.dma_copy({.dst = t, .src = x(ds(i * 2, 2))}).id();
-    sum = k.tensor_scalar(
-               {.dst = placed(all, ds(1, 63)), .data = t(all, ds(1, 63)), .op0 = AluOp::add, .operand0 = 1})
+    sum = k.tensor_scalar({.dst = placed(all, ds(1, 63)), .data = t(all, ds(1, 63)), .op0 = AluOp::add, .operand0 = 1})
               .id();
     k.dma_copy({.dst = y(ds(i * 2, 2), ds(1, 63)), .src = placed(all, ds(1, 63))});
   });
@@ -99,11 +98,9 @@ TEST(Machine, TensorsAtOneAddressAreAUnion) {
 
 // Two slots of a ring are loaded in turns and read through one window over both.
 Kernel& ring(Kernel& k, bool fill_both) {
-  const View x = k.input("x", {128, 6 * 512}, DType::float32),
-             y = k.output("y", {128, 6 * 512}, DType::float32);
-  const View slots[] = {
-      k.sbuf({128, 512}, DType::float32, {.name = "first", .address = isa::Address{0, 0}}),
-      k.sbuf({128, 512}, DType::float32, {.name = "second", .address = isa::Address{0, 2048}})};
+  const View x = k.input("x", {128, 6 * 512}, DType::float32), y = k.output("y", {128, 6 * 512}, DType::float32);
+  const View slots[] = {k.sbuf({128, 512}, DType::float32, {.name = "first", .address = isa::Address{0, 0}}),
+                        k.sbuf({128, 512}, DType::float32, {.name = "second", .address = isa::Address{0, 2048}})};
   const View window = k.sbuf({128, 1024}, DType::float32, {.name = "window", .address = isa::Address{0, 0}});
   for (int i = 0; i < 6; i += 2) {
     k.dma_copy({.dst = slots[0], .src = x(all, ds(i * 512, 512))});
@@ -158,8 +155,7 @@ TEST(Machine, AByteThatNobodyWroteHasTheNameItIsReadUnder) {
 
 TEST(Machine, PsumAccumulatesOverALoopAndStartsAfreshWithItsDeclaration) {
   Kernel k("psum");
-  const View a = k.input("a", {3 * 4 * 128, 16}, DType::float32),
-             y = k.output("y", {3 * 16, 16}, DType::float32);
+  const View a = k.input("a", {3 * 4 * 128, 16}, DType::float32), y = k.output("y", {3 * 16, 16}, DType::float32);
   const View ones = k.sbuf({128, 16}, DType::float32);
   k.memset({.dst = ones, .value = 1});
   k.loop(3, [&](Index i) {
@@ -239,8 +235,7 @@ TEST(Machine, ADynamicLoopHasALimit) {
   const View x = k.inout("x", {1, 4}, DType::float32), t = k.sbuf({1, 4}, DType::float32);
   k.dma_copy({.dst = t, .src = x});
   const int line = __LINE__ + 1;
-  k.fori_loop(0, 10,
-              [&](isa::Reg) { k.tensor_scalar({.dst = t, .data = t, .op0 = AluOp::add, .operand0 = 1}); });
+  k.fori_loop(0, 10, [&](isa::Reg) { k.tensor_scalar({.dst = t, .data = t, .op0 = AluOp::add, .operand0 = 1}); });
   k.dma_copy({.dst = x, .src = t});
   KernelRun run(k);
   run.set("x", Floats{0, 1, 2, 3});
@@ -289,8 +284,7 @@ TEST(Machine, AnAddressKnownLateMayNotOverlapInPart) {
     KernelRun run(k);
     run.set("a", counting(128 * 16)).set("i", std::vector<std::int32_t>{offset});
     const bool overlaps = offset > 0 && offset < 4;
-    for (const int threads : {1, 2})
-      EXPECT_EQ(run.error({.threads = threads}).code, overlaps ? "run.R8" : "");
+    for (const int threads : {1, 2}) EXPECT_EQ(run.error({.threads = threads}).code, overlaps ? "run.R8" : "");
   }
 }
 
@@ -304,11 +298,10 @@ TEST(Machine, TensorsPlacedOverEachOtherMayNotOverlapInPart) {
     k.dma_copy({.dst = at, .src = i});
     k.dma_copy({.dst = x, .src = a(all, ds(0, 16))});
     k.dma_copy({.dst = y, .src = a});
-    k.tensor_scalar(
-        {.dst = x,
-         .data = y(all, ds(0, 16)).scalar_offset(at, 1),  // what does not move, the check compares
-         .op0 = AluOp::add,
-         .operand0 = 1});
+    k.tensor_scalar({.dst = x,
+                     .data = y(all, ds(0, 16)).scalar_offset(at, 1),  // what does not move, the check compares
+                     .op0 = AluOp::add,
+                     .operand0 = 1});
     const bool overlaps = offset > 0 && offset < 64;
     KernelRun run(k);
     run.set("i", std::vector<std::int32_t>{0});
@@ -335,8 +328,7 @@ TEST(Machine, TheFirstErrorIsTheSameForAnyNumberOfThreads) {
     for (const int threads : {1, 2, 4}) {
       for (int round = 0; round < 5; ++round) {
         Kernel k("first");
-        const View x = k.input("x", {128, 128}, DType::float32),
-                   y = k.output("y", {128, 512}, DType::float32);
+        const View x = k.input("x", {128, 128}, DType::float32), y = k.output("y", {128, 512}, DType::float32);
         const View s = k.sbuf({128, 128}, DType::float32), m = k.sbuf({128, 512}, DType::float32);
         const View p = k.psum({128, 512}, DType::float32), never = k.sbuf({128, 512}, DType::float32);
         k.dma_copy({.dst = s, .src = x});

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kiln/check/check_program.h"
-#include "kiln/isa/builder.h"
+#include "kiln/isa/builder/builder.h"
 #include "kiln/sim/machine.h"
 #include "tests/error_of.h"
 
@@ -116,8 +116,7 @@ TEST(Pair, BarriersOrderAccessesToSharedMemory) {
   View in = producer.pair().input("in", {kBlocks * kRows, kColumns}, DType::float32);
   View out = consumer.pair().output("out", {kBlocks * kRows, kColumns}, DType::float32);
   const auto shared = [&](Kernel& k) {
-    return k.tensor(Memory::shared_hbm, isa::Role::internal, {kRows, kColumns}, DType::float32,
-                    {.name = "shared"});
+    return k.tensor(Memory::shared_hbm, isa::Role::internal, {kRows, kColumns}, DType::float32, {.name = "shared"});
   };
   View written = shared(producer), read = shared(consumer);
   producer.loop(kBlocks, [&](Index i) {
@@ -169,10 +168,8 @@ TEST(Pair, WritesToACacheThatTheOtherCoreReadsByManyInstructions) {
   const Program a = reader.finish(), b = writing(true), c = writing(false);
   Values old = ascending(kRows * 8, 0), result(old.size()), added(8, -1);
   std::int32_t row = kRows - 1;
-  const sim::Buffers buffers{{"cache", buffer(old)},
-                             {"out", buffer(result)},
-                             {"news", buffer(added)},
-                             {"where", {&row, sizeof row}}};
+  const sim::Buffers buffers{
+      {"cache", buffer(old)}, {"out", buffer(result)}, {"news", buffer(added)}, {"where", {&row, sizeof row}}};
   run_pair(a, b, buffers);
   EXPECT_EQ(Values(old.end() - 8, old.end()), added);
   added.assign(8, -2);
@@ -206,8 +203,7 @@ TEST(DynamicLoop, EndsAtTheLimitAndNotBefore) {
   const sim::Buffers buffers{{"next", {next.data(), next.size() * 4}}};
   const Program program = counting_down(10);
   EXPECT_NO_THROW(sim::run(program, arch(Target::trn2), buffers, {.max_dynamic_iterations = 10}));
-  const Diagnostic d =
-      error_of([&] { sim::run(program, arch(Target::trn2), buffers, {.max_dynamic_iterations = 9}); });
+  const Diagnostic d = error_of([&] { sim::run(program, arch(Target::trn2), buffers, {.max_dynamic_iterations = 9}); });
   EXPECT_EQ(d.code, "run.R5");
   EXPECT_EQ(d.found, "9 iterations and no end");
   EXPECT_GT(d.loc.line, 0);
@@ -222,9 +218,8 @@ TEST(DynamicLoop, ALoopOverRegistersEndsAtTheLimit) {
   const sim::Buffers buffers{{"out", {&last, 4}}};
   sim::run(program, arch(Target::trn2), buffers, {.max_dynamic_iterations = 10});
   EXPECT_EQ(last, 9);
-  EXPECT_EQ(
-      error_of([&] { sim::run(program, arch(Target::trn2), buffers, {.max_dynamic_iterations = 9}); }).code,
-      "run.R5");
+  EXPECT_EQ(error_of([&] { sim::run(program, arch(Target::trn2), buffers, {.max_dynamic_iterations = 9}); }).code,
+            "run.R5");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kiln/check/check_program.h"
-#include "kiln/isa/builder.h"
+#include "kiln/isa/builder/builder.h"
 #include "kiln/sim/machine.h"
 #include "tests/error_of.h"
 
@@ -29,8 +29,7 @@ class KernelRun {
     const check::Report report = check::check_program(program, arch(program.target));
     EXPECT_TRUE(report.ok()) << to_text(report.diagnostics);
     for (const isa::Tensor& t : program.tensors) {
-      if (t.role != isa::Role::internal)
-        arrays[t.name].assign(t.size() * size_bytes(t.dtype), std::byte{0xA5});
+      if (t.role != isa::Role::internal) arrays[t.name].assign(t.size() * size_bytes(t.dtype), std::byte{0xA5});
     }
   }
 
@@ -70,8 +69,6 @@ inline Floats counting(std::int64_t n, float scale = 1) {
   return values;
 }
 
-inline bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace kiln::sim

@@ -31,8 +31,7 @@ const Flow kFlows[] = {
        k.tensor_scalar({.dst = u, .data = u, .op0 = AluOp::multiply, .operand0 = 2});
        return u;
      },
-     [](const View& r) { return part(r, 0, 128, 0, 20); },
-     [](const View& r) { return part(r, 0, 128, 20, 1); }},
+     [](const View& r) { return part(r, 0, 128, 0, 20); }, [](const View& r) { return part(r, 0, 128, 20, 1); }},
     {"operand column",
      [](Kernel& k, const View& t, const View& x) {
        load(k, t, x, 64, 32);
@@ -41,8 +40,7 @@ const Flow kFlows[] = {
        k.tensor_scalar({.dst = u, .data = u, .op0 = AluOp::add, .operand0 = t(all, ds(3, 1))});
        return u;
      },
-     [](const View& r) { return part(r, 0, 64, 0, 32); },
-     [](const View& r) { return part(r, 64, 1, 31, 1); }},
+     [](const View& r) { return part(r, 0, 64, 0, 32); }, [](const View& r) { return part(r, 64, 1, 31, 1); }},
     {"reduce",
      [](Kernel& k, const View& t, const View& x) {
        load(k, t, x, 64, 32);
@@ -106,8 +104,7 @@ const Flow kFlows[] = {
        k.dma_copy({.dst = u, .src = h});
        return u;
      },
-     [](const View& r) { return part(r, 0, 20, 0, 128); },
-     [](const View& r) { return part(r, 20, 1, 127, 1); }},
+     [](const View& r) { return part(r, 0, 20, 0, 128); }, [](const View& r) { return part(r, 20, 1, 127, 1); }},
     {"conversion",
      [](Kernel& k, const View& t, const View& x) {
        load(k, t, x, 128, 20);
@@ -116,8 +113,7 @@ const Flow kFlows[] = {
        k.tensor_copy({.dst = u, .src = b});
        return u;
      },
-     [](const View& r) { return part(r, 0, 128, 0, 20); },
-     [](const View& r) { return part(r, 0, 128, 20, 1); }},
+     [](const View& r) { return part(r, 0, 128, 0, 20); }, [](const View& r) { return part(r, 0, 128, 20, 1); }},
 };
 
 // Line of the store and of the declaration of `t`.
@@ -213,8 +209,7 @@ TEST(Shadow, AnIndexAPredicateAndAnOffsetMustBeWritten) {
         k.dma_copy({.dst = y, .src = a(all, ds(0, 2)).scalar_offset(i, 1)});
       },
       [](Kernel& k, const View& y) {  // the last of the row indices
-        const View h = k.input("h", {256, 2}, DType::float32),
-                   i = k.sbuf({128, 1}, DType::int32, {.name = "sink"});
+        const View h = k.input("h", {256, 2}, DType::float32), i = k.sbuf({128, 1}, DType::int32, {.name = "sink"});
         k.memset({.dst = i(ds(0, 96)), .value = 1});
         k.dma_copy({.dst = y, .src = h(ds(0, 128)).vector_offset(i)});
       },
@@ -274,8 +269,7 @@ TEST(Shadow, AnOutputThatIsPartlyWrittenIsAWarning) {
     ASSERT_EQ(warnings.size(), 1u) << to_text(warnings);
     EXPECT_EQ(warnings[0].code, "run.R9");
     EXPECT_EQ(warnings[0].severity, Severity::warning);
-    EXPECT_EQ(warnings[0].found,
-              "1152 of the 4096 bytes of `y` are never written, first those of element [2, 0, 7]");
+    EXPECT_EQ(warnings[0].found, "1152 of the 4096 bytes of `y` are never written, first those of element [2, 0, 7]");
   }
 }
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/base/error.h"
-#include "kiln/isa/builder.h"
+#include "kiln/isa/builder/builder.h"
 #include "tests/error_of.h"
 
 namespace kiln::sim {
@@ -27,12 +27,8 @@ class Tasks {
   int add_instruction(double factor, double term) {
     isa::Kernel k("tasks");
     const auto x = k.inout("x", {1, 1}, DType::float32, Memory::sbuf);
-    k.tensor_scalar({.dst = x,
-                     .data = x,
-                     .op0 = AluOp::multiply,
-                     .operand0 = factor,
-                     .op1 = AluOp::add,
-                     .operand1 = term});
+    k.tensor_scalar(
+        {.dst = x, .data = x, .op0 = AluOp::multiply, .operand0 = factor, .op1 = AluOp::add, .operand1 = term});
     programs_.push_back(std::make_unique<isa::Program>(k.finish()));
     return static_cast<int>(programs_.size()) - 1;
   }
@@ -41,8 +37,7 @@ class Tasks {
     const isa::Program& p = *programs_[instruction];
     isa::Run run(p, p.instructions.front(), chip_, Engine::vector, plain_kernels(), state_);
     run.sequence = sequence;
-    for (int param : {isa::args::tensor_scalar::dst, isa::args::tensor_scalar::data})
-      fill(run.add_tile(param), x);
+    for (int param : {isa::args::tensor_scalar::dst, isa::args::tensor_scalar::data}) fill(run.add_tile(param), x);
     return std::make_shared<Task>(run);
   }
 
@@ -51,8 +46,7 @@ class Tasks {
     isa::Run run(program_, fails_, chip_, Engine::tensor, plain_kernels(), state_);
     run.sequence = sequence;
     fill(run.add_tile(isa::args::nc_matmul::dst), out);
-    for (int param : {isa::args::nc_matmul::stationary, isa::args::nc_matmul::moving})
-      fill(run.add_tile(param), x);
+    for (int param : {isa::args::nc_matmul::stationary, isa::args::nc_matmul::moving}) fill(run.add_tile(param), x);
     return std::make_shared<Task>(run);
   }
 

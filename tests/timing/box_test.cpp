@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-#include "kiln/isa/builder.h"
+#include "kiln/isa/builder/builder.h"
 
 namespace kiln::timing {
 namespace {
@@ -55,8 +55,7 @@ TEST_F(Boxes, NeverMissAByteThatTwoAccessesShare) {
     const View x = part(), y = part();
     const auto box = [&](const View& v) {
       const Access& a = v.access();
-      return BoxShape(k.program(), a, false)
-          .at(a.partition.constant, a.offset.constant * size_bytes(a.dtype));
+      return BoxShape(k.program(), a, false).at(a.partition.constant, a.offset.constant * size_bytes(a.dtype));
     };
     const auto a = bytes_of(x.access(), on_chip), b = bytes_of(y.access(), on_chip);
     const bool meet = std::any_of(a.begin(), a.end(), [&](const auto& byte) { return b.count(byte) > 0; });
@@ -79,8 +78,7 @@ TEST_F(Boxes, TilesOfAMatrixAreApart) {
   const auto box = [&](const View& v) {
     return BoxShape(k.program(), v.access(), false).at(0, v.access().offset.constant * 4);
   };
-  const View left = m(ds(0, 128), ds(0, 512)), right = m(ds(0, 128), ds(512, 512)),
-             low = m(ds(128, 128), ds(0, 512));
+  const View left = m(ds(0, 128), ds(0, 512)), right = m(ds(0, 128), ds(512, 512)), low = m(ds(128, 128), ds(0, 512));
   EXPECT_FALSE(box(left).overlaps(box(right)));
   EXPECT_FALSE(box(left).overlaps(box(low)));
   EXPECT_TRUE(box(left).overlaps(box(m(ds(127, 2), ds(511, 2)))));

@@ -2,7 +2,7 @@
 // bandwidth, fixed latencies. The figures are typed from there, not read from arch/.
 #include <gtest/gtest.h>
 
-#include "kiln/isa/builder.h"
+#include "kiln/isa/builder/builder.h"
 #include "kiln/timing/simulate.h"
 
 namespace kiln::timing {
@@ -23,8 +23,7 @@ std::vector<Event> events_of(const Timeline& t, Kind kind) {
 Program products(std::int64_t count, std::int64_t n, DType dtype, Target target = Target::trn2) {
   Kernel k("stream", target);
   k.fragment();
-  const View s = k.input("s", {128, 128}, dtype, Memory::sbuf),
-             m = k.input("m", {128, n}, dtype, Memory::sbuf);
+  const View s = k.input("s", {128, 128}, dtype, Memory::sbuf), m = k.input("m", {128, n}, dtype, Memory::sbuf);
   const View out = k.output("out", {128, n}, kF32, Memory::psum);
   k.loop(count, [&](Index) { k.nc_matmul({.dst = out, .stationary = s, .moving = m}); });
   return k.finish();
@@ -59,8 +58,7 @@ TEST(Formulas, DoubleRowTakesNoLongerForTwiceTheDepth) {
   Kernel k("double_row");
   k.fragment();
   const DType fp8 = DType::float8_e4m3;
-  const View s = k.input("s", {128, 2, 128}, fp8, Memory::sbuf),
-             m = k.input("m", {128, 2, 512}, fp8, Memory::sbuf);
+  const View s = k.input("s", {128, 2, 128}, fp8, Memory::sbuf), m = k.input("m", {128, 2, 512}, fp8, Memory::sbuf);
   const View out = k.output("out", {128, 512}, kF32, Memory::psum);
   k.loop(200, [&](Index) {
     k.nc_matmul({.dst = out, .stationary = s, .moving = m, .perf_mode = MatmulPerfMode::double_row});
@@ -73,11 +71,9 @@ TEST(Formulas, SmallTilesOfTheArrayRunSideBySide) {
   const auto time = [](bool apart) {
     Kernel k("quadrants");
     k.fragment();
-    const View s = k.input("s", {128, 32}, kBf16, Memory::sbuf),
-               m = k.input("m", {128, 512}, kBf16, Memory::sbuf);
+    const View s = k.input("s", {128, 32}, kBf16, Memory::sbuf), m = k.input("m", {128, 512}, kBf16, Memory::sbuf);
     std::vector<View> out;
-    for (int q = 0; q < 4; ++q)
-      out.push_back(k.output("out" + std::to_string(q), {32, 512}, kF32, Memory::psum));
+    for (int q = 0; q < 4; ++q) out.push_back(k.output("out" + std::to_string(q), {32, 512}, kF32, Memory::psum));
     k.loop(100, [&](Index) {
       for (std::int64_t q = 0; q < 4; ++q) {
         const std::int64_t row = apart ? q * 32 : 0;
@@ -97,11 +93,8 @@ TEST(Formulas, FastModesOfTheVectorEngine) {
   const auto interval = [](DType dtype, Memory src, std::int64_t step) {
     Kernel k("copies");
     k.fragment();
-    const View in = k.input("in", {128, 1024}, dtype, src),
-               out = k.output("out", {128, 1024}, dtype, Memory::sbuf);
-    k.loop(4, [&](Index) {
-      k.tensor_copy({.dst = out(all, ds(0, 512, step)), .src = in(all, ds(0, 512, step))});
-    });
+    const View in = k.input("in", {128, 1024}, dtype, src), out = k.output("out", {128, 1024}, dtype, Memory::sbuf);
+    k.loop(4, [&](Index) { k.tensor_copy({.dst = out(all, ds(0, 512, step)), .src = in(all, ds(0, 512, step))}); });
     const Timeline t = simulate(k.program(), arch(Target::trn2));
     return to_ns(t.events[3].start - t.events[2].start);
   };
@@ -132,8 +125,7 @@ TEST(Formulas, ALoadThatGatesAnInstruction) {
 // Loads of `bytes` per partition, 128 partitions, as fast as they go.
 double bytes_per_ns(std::int64_t bytes, Target target, DgeMode dge) {
   Kernel k("loads", target);
-  const View in = k.input("in", {128, bytes}, DType::uint8),
-             out = k.output("out", {128, bytes}, DType::uint8);
+  const View in = k.input("in", {128, bytes}, DType::uint8), out = k.output("out", {128, bytes}, DType::uint8);
   constexpr std::int64_t kCount = 64;
   std::vector<View> tiles;
   k.loop(kCount, [&](Index) {
@@ -145,8 +137,7 @@ double bytes_per_ns(std::int64_t bytes, Target target, DgeMode dge) {
   k.dma_copy({.dst = out, .src = last, .dge_mode = dge});
   const Timeline t = simulate(k.program(), arch(target));
   const std::vector<Event> moved = events_of(t, Kind::transfer);
-  return static_cast<double>(kCount / 2 * 128 * bytes) /
-         to_ns(moved[kCount - 1].end - moved[kCount / 2 - 1].end);
+  return static_cast<double>(kCount / 2 * 128 * bytes) / to_ns(moved[kCount - 1].end - moved[kCount / 2 - 1].end);
 }
 
 TEST(Formulas, LargeLoadsReachTheSustainedBandwidth) {
@@ -164,8 +155,7 @@ TEST(Formulas, SmallLoadsAreBoundByTheirTriggers) {
 TEST(Formulas, AFewPartitionsUseAFewEngines) {
   const auto transfer = [](std::int64_t rows, std::int64_t bytes) {
     Kernel k("rows");
-    const View in = k.input("in", {rows, bytes}, DType::uint8),
-               out = k.output("out", {rows, bytes}, DType::uint8);
+    const View in = k.input("in", {rows, bytes}, DType::uint8), out = k.output("out", {rows, bytes}, DType::uint8);
     const View tile = k.sbuf({rows, bytes}, DType::uint8);
     k.dma_copy({.dst = tile, .src = in});
     k.dma_copy({.dst = out, .src = tile});
@@ -179,8 +169,7 @@ TEST(Formulas, AFewPartitionsUseAFewEngines) {
 TEST(Formulas, TableOfActivationFunctionsIsLoadedOnce) {
   Kernel k("table");
   k.fragment();
-  const View x = k.input("x", {128, 64}, kF32, Memory::sbuf),
-             y = k.output("y", {128, 64}, kF32, Memory::sbuf);
+  const View x = k.input("x", {128, 64}, kF32, Memory::sbuf), y = k.output("y", {128, 64}, kF32, Memory::sbuf);
   for (int i = 0; i < 3; ++i) k.activation({.dst = y, .op = ActFn::exp, .data = x});
   k.activation({.dst = y, .op = ActFn::tanh, .data = x});
   const Timeline t = simulate(k.program(), arch(Target::trn2));

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "kiln/isa/builder.h"
+#include "kiln/isa/builder/builder.h"
 #include "kiln/timing/simulate.h"
 
 namespace kiln::timing {
@@ -31,12 +31,8 @@ double interval(Target target, DType dtype, Memory a, const Emit& emit, std::int
 }
 
 void copy(Kernel& k, const Tiles& t) { k.tensor_copy({.dst = t.dst, .src = t.a, .engine = Engine::vector}); }
-void copy_on_scalar(Kernel& k, const Tiles& t) {
-  k.tensor_copy({.dst = t.dst, .src = t.a, .engine = Engine::scalar});
-}
-void copy_on_gpsimd(Kernel& k, const Tiles& t) {
-  k.tensor_copy({.dst = t.dst, .src = t.a, .engine = Engine::gpsimd});
-}
+void copy_on_scalar(Kernel& k, const Tiles& t) { k.tensor_copy({.dst = t.dst, .src = t.a, .engine = Engine::scalar}); }
+void copy_on_gpsimd(Kernel& k, const Tiles& t) { k.tensor_copy({.dst = t.dst, .src = t.a, .engine = Engine::gpsimd}); }
 void add(Kernel& k, const Tiles& t) {
   k.tensor_tensor({.dst = t.dst, .data1 = t.a, .data2 = t.b, .op = AluOp::add, .engine = Engine::vector});
 }
@@ -110,8 +106,7 @@ TEST(Generations, ThirdFormulas) {
 double product_interval(Target target, DType dtype, std::int64_t n) {
   Kernel k("product", target);
   k.fragment();
-  const View s = k.input("s", {128, 128}, dtype, Memory::sbuf),
-             m = k.input("m", {128, n}, dtype, Memory::sbuf);
+  const View s = k.input("s", {128, 128}, dtype, Memory::sbuf), m = k.input("m", {128, n}, dtype, Memory::sbuf);
   const View out = k.output("out", {128, n}, kF32, Memory::psum);
   k.loop(200, [&](Index) { k.nc_matmul({.dst = out, .stationary = s, .moving = m}); });
   const Timeline t = simulate(k.program(), arch(target));

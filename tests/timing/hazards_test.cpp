@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "kiln/isa/builder.h"
+#include "kiln/isa/builder/builder.h"
 #include "kiln/isa/table.h"
 #include "kiln/timing/simulate.h"
 
@@ -78,13 +78,10 @@ class Hazards : public testing::TestWithParam<bool> {
       hbm.push_back(k.inout("h" + n, {kRows, kColumns}, kF32, Memory::shared_hbm));
     }
     const View sum = k.inout("p", {kRows, kColumns}, kF32, Memory::psum);
-    const auto tile = [&](std::int64_t width) {
-      return part(sbuf[static_cast<std::size_t>(pick(0, 2))], width);
-    };
+    const auto tile = [&](std::int64_t width) { return part(sbuf[static_cast<std::size_t>(pick(0, 2))], width); };
     for (int i = 0; i < count; ++i) {
       const std::int64_t width = pick(1, 12);
-      const View dst = tile(width), src = tile(width),
-                 far = part(hbm[static_cast<std::size_t>(pick(0, 2))], width);
+      const View dst = tile(width), src = tile(width), far = part(hbm[static_cast<std::size_t>(pick(0, 2))], width);
       switch (pick(0, 6)) {
         case 0:
           k.dma_copy({.dst = dst, .src = far});
@@ -99,8 +96,7 @@ class Hazards : public testing::TestWithParam<bool> {
           k.activation({.dst = dst, .op = ActFn::exp, .data = src});
           break;
         case 4:
-          k.tensor_tensor(
-              {.dst = dst, .data1 = src, .data2 = src, .op = AluOp::add, .engine = Engine::gpsimd});
+          k.tensor_tensor({.dst = dst, .data1 = src, .data2 = src, .op = AluOp::add, .engine = Engine::gpsimd});
           break;
         case 5:
           k.nc_matmul({.dst = part(sum, width), .stationary = tile(kRows), .moving = src});

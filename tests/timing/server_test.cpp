@@ -35,8 +35,7 @@ TEST_F(Moments, AServerTakesTheFirstGapThatIsLongEnough) {
     std::vector<bool> busy(kLong);
     for (int i = 0; i < 100; ++i) {
       const Time earliest = pick(0, 500), length = pick(1, 9);
-      ASSERT_EQ(server.take(earliest, length), take(busy, earliest, length))
-          << "round " << round << ", request " << i;
+      ASSERT_EQ(server.take(earliest, length), take(busy, earliest, length)) << "round " << round << ", request " << i;
     }
   }
 }

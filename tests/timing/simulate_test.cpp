@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kiln/isa/builder.h"
+#include "kiln/isa/builder/builder.h"
 #include "tests/error_of.h"
 
 namespace kiln::timing {
@@ -15,8 +15,7 @@ constexpr DType kF32 = DType::float32, kBf16 = DType::bfloat16;
 // x -> exp(x) by tiles of `columns`, `count` of them.
 Program tiles(std::int64_t count, std::int64_t columns, Target target = Target::trn2) {
   Kernel k("tiles", target);
-  const View in = k.input("in", {128, count * columns}, kF32),
-             out = k.output("out", {128, count * columns}, kF32);
+  const View in = k.input("in", {128, count * columns}, kF32), out = k.output("out", {128, count * columns}, kF32);
   k.loop(count, [&](Index i) {
     const View x = k.sbuf({128, columns}, kF32), y = k.sbuf({128, columns}, kF32);
     k.dma_copy({.dst = x, .src = in(all, ds(i * columns, columns))});
@@ -67,8 +66,7 @@ TEST(Simulate, MemoryThatIsTakenHasToBeGivenBack) {
   const Timeline small = simulate(tiles(4, 512), arch(Target::trn2)),
                  large = simulate(tiles(4, 24 * 1024), arch(Target::trn2));
   const auto waits = [](const Timeline& t) {
-    return std::count_if(t.events.begin(), t.events.end(),
-                         [](const Event& e) { return e.wait == Wait::memory; });
+    return std::count_if(t.events.begin(), t.events.end(), [](const Event& e) { return e.wait == Wait::memory; });
   };
   EXPECT_EQ(waits(small), 0);
   EXPECT_GT(waits(large), 0);
@@ -85,8 +83,7 @@ TEST(Simulate, DynamicLoopsNeedTheirTripCount) {
   const Reg n = k.reg();
   k.register_load({.dst = n, .src = in});
   k.dma_copy({.dst = tile, .src = x});
-  k.fori_loop(0, n,
-              [&](Reg) { k.tensor_scalar({.dst = tile, .data = tile, .op0 = AluOp::add, .operand0 = 1.0}); });
+  k.fori_loop(0, n, [&](Reg) { k.tensor_scalar({.dst = tile, .data = tile, .op0 = AluOp::add, .operand0 = 1.0}); });
   k.dma_copy({.dst = out, .src = tile});
   const Program p = k.finish();
   const Diagnostic d = error_of([&] { simulate(p, arch(Target::trn2)); });
@@ -103,8 +100,7 @@ TEST(Simulate, DynamicLoopsNeedTheirTripCount) {
   EXPECT_GT(six.total, five.total);
   ASSERT_EQ(five.trip_counts.size(), 1u);
   EXPECT_EQ(five.trip_counts[0].count, 5);
-  EXPECT_TRUE(std::any_of(five.events.begin(), five.events.end(),
-                          [](const Event& e) { return e.wait == Wait::loop; }));
+  EXPECT_TRUE(std::any_of(five.events.begin(), five.events.end(), [](const Event& e) { return e.wait == Wait::loop; }));
 }
 
 TEST(Simulate, WhatIf) {
@@ -112,8 +108,7 @@ TEST(Simulate, WhatIf) {
   const Timeline as_is = simulate(p, arch(Target::trn2));
   const Timeline twice = simulate(p, arch(Target::trn2), {.what_if = {parse_what_if("dma_bandwidth=2x")}});
   EXPECT_LT(twice.total, as_is.total);
-  EXPECT_EQ(simulate(p, arch(Target::trn2), {.what_if = {parse_what_if("gpsimd_clock=2x")}}).total,
-            as_is.total);
+  EXPECT_EQ(simulate(p, arch(Target::trn2), {.what_if = {parse_what_if("gpsimd_clock=2x")}}).total, as_is.total);
   EXPECT_EQ(error_of([] { parse_what_if("dma_speed=2x"); }).code, "timing.what_if");
   EXPECT_EQ(error_of([] { parse_what_if("dma_bandwidth=fast"); }).code, "timing.what_if");
   EXPECT_EQ(error_of([] { parse_what_if("dma_bandwidth=0"); }).code, "timing.what_if");
@@ -150,8 +145,7 @@ TEST(Simulate, SharedPortOfVectorAndGpsimd) {
   const auto total = [](Target target) {
     Kernel k("port", target);
     k.fragment();
-    const View x = k.input("x", {128, 2048}, kF32, Memory::sbuf),
-               y = k.output("y", {128, 2048}, kF32, Memory::sbuf);
+    const View x = k.input("x", {128, 2048}, kF32, Memory::sbuf), y = k.output("y", {128, 2048}, kF32, Memory::sbuf);
     const View z = k.output("z", {128, 2048}, kF32, Memory::sbuf);
     k.tensor_tensor({.dst = y, .data1 = x, .data2 = x, .op = AluOp::add, .engine = Engine::vector});
     k.tensor_tensor({.dst = z, .data1 = x, .data2 = x, .op = AluOp::add, .engine = Engine::gpsimd});
@@ -170,8 +164,7 @@ TEST(Simulate, BanksOfPsum) {
     k.fragment();
     const View x = k.psum({128, 256}, kF32, {.address = Address{0, 0}});
     const View y = k.psum({128, 256}, kF32, {.address = Address{0, byte}});
-    const View a = k.output("a", {128, 256}, kF32, Memory::sbuf),
-               b = k.output("b", {128, 256}, kF32, Memory::sbuf);
+    const View a = k.output("a", {128, 256}, kF32, Memory::sbuf), b = k.output("b", {128, 256}, kF32, Memory::sbuf);
     k.tensor_copy({.dst = a, .src = x});
     k.tensor_copy({.dst = b, .src = y, .engine = Engine::scalar});
     return simulate(k.program(), arch(Target::trn2)).events[1];
@@ -184,8 +177,7 @@ TEST(Simulate, BanksOfPsum) {
 // Two loops through HBM: the first stores four tiles, the second loads them.
 TEST(Simulate, TheListSchedulerWaitsForLoopsThroughHbm) {
   Kernel k("two_loops");
-  const View in = k.input("in", {4, 128, 512}, DType::float32),
-             out = k.output("out", {4, 128, 512}, DType::float32);
+  const View in = k.input("in", {4, 128, 512}, DType::float32), out = k.output("out", {4, 128, 512}, DType::float32);
   const View between = k.hbm({4, 128, 512}, DType::float32);
   for (const auto& [to, from] : {std::pair(between, in), std::pair(out, between)}) {
     k.loop(4, [&, to = to, from = from](Index i) {
@@ -213,8 +205,7 @@ TEST(Simulate, TheListSchedulerWaitsForLoopsThroughHbm) {
 TEST(Simulate, ListSchedulerFillsGaps) {
   Kernel k("chains");
   k.fragment();
-  const View a = k.input("a", {128, 128}, kBf16, Memory::sbuf),
-             b = k.input("b", {128, 512}, kBf16, Memory::sbuf);
+  const View a = k.input("a", {128, 128}, kBf16, Memory::sbuf), b = k.input("b", {128, 512}, kBf16, Memory::sbuf);
   const View out = k.output("out", {128, 512}, kF32, Memory::psum);
   k.loop(8, [&](Index) {
     const View sum = k.psum({128, 512}, kF32), e = k.sbuf({128, 512}, kBf16);
@@ -273,8 +264,7 @@ Program half_of_pair(int rank, std::int64_t columns) {
   Kernel k("half");
   k.pair();
   const std::string suffix = std::to_string(rank);
-  const View in = k.input("in" + suffix, {128, columns}, kF32),
-             out = k.output("out" + suffix, {128, columns}, kF32);
+  const View in = k.input("in" + suffix, {128, columns}, kF32), out = k.output("out" + suffix, {128, columns}, kF32);
   const View x = k.sbuf({128, columns}, kF32), y = k.sbuf({128, columns}, kF32);
   k.dma_copy({.dst = x, .src = in});
   k.sendrecv({.src = x, .dst = y, .send_to_rank = 1 - rank, .recv_from_rank = 1 - rank, .pipe_id = 0});

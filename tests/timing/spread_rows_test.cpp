@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kiln/isa/builder.h"
+#include "kiln/isa/builder/builder.h"
 #include "kiln/timing/simulate.h"
 
 namespace kiln::timing {
@@ -23,8 +23,7 @@ struct Spread {
 Program spread(const Spread& how, Target target = Target::trn1) {
   Kernel k("spread", target);
   k.fragment();
-  const View row = k.input("row", {1, 512}, kF32, Memory::sbuf),
-             x = k.input("x", {128, 512}, kF32, Memory::sbuf);
+  const View row = k.input("row", {1, 512}, kF32, Memory::sbuf), x = k.input("x", {128, 512}, kF32, Memory::sbuf);
   const View out = k.output("out", {128, 512}, kF32, Memory::sbuf), ones = k.sbuf({1, 128}, kF32);
   const View bank = k.psum({128, 512}, kF32), tile = k.sbuf({128, 512}, how.dtype);
   k.memset({.dst = ones, .value = 1.0});

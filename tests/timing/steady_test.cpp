@@ -1,7 +1,7 @@
 // Loops that are extrapolated end exactly where they would have ended.
 #include <gtest/gtest.h>
 
-#include "kiln/isa/builder.h"
+#include "kiln/isa/builder/builder.h"
 #include "kiln/timing/simulate.h"
 
 namespace kiln::timing {
@@ -138,8 +138,7 @@ TEST(Steady, RolledEqualsWrittenOut) {
   const auto make = [](bool rolled) {
     Kernel k("rows");
     constexpr std::int64_t kCount = 60;
-    const View in = k.input("in", {kCount * 128, 512}, kBf16),
-               out = k.output("out", {kCount * 128, 512}, kBf16);
+    const View in = k.input("in", {kCount * 128, 512}, kBf16), out = k.output("out", {kCount * 128, 512}, kBf16);
     const View w = k.sbuf({128, 128}, kBf16);
     k.dma_copy({.dst = w, .src = in(ds(0, 128), ds(0, 128))});
     const auto body = [&](const Index& i) {
@@ -163,8 +162,7 @@ TEST(Steady, RolledEqualsWrittenOut) {
       const Timeline written = simulate(make(false), *a, {.reorder = reorder});
       EXPECT_EQ(rolled.total, written.total) << a->name;
       ASSERT_EQ(rolled.events.size(), written.events.size());
-      for (std::size_t i = 0; i < rolled.events.size(); ++i)
-        EXPECT_EQ(rolled.events[i].start, written.events[i].start);
+      for (std::size_t i = 0; i < rolled.events.size(); ++i) EXPECT_EQ(rolled.events[i].start, written.events[i].start);
     }
   }
 }

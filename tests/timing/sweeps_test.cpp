@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "kiln/isa/builder.h"
+#include "kiln/isa/builder/builder.h"
 #include "kiln/timing/simulate.h"
 
 namespace kiln::timing {
@@ -118,8 +118,7 @@ TEST_P(Sweeps, FasterPartsTakeNoMoreTime) {
   for_each([&](Make kernel, const Size& size) {
     const Program p = make(kernel, size, DType::float32);
     const Time base = time(p).total, slipping = slips(p);
-    for (const char* change :
-         {"dma_bandwidth=2x", "dma_bandwidth=8x", "vector_clock=2x", "tensor_clock=2x"}) {
+    for (const char* change : {"dma_bandwidth=2x", "dma_bandwidth=8x", "vector_clock=2x", "tensor_clock=2x"}) {
       SCOPED_TRACE(change);
       EXPECT_LE(time(p, {parse_what_if(change)}).total, base + slipping);
     }
@@ -162,8 +161,7 @@ TEST_P(Sweeps, TheSameProgramTakesTheSameTime) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, Sweeps,
-                         testing::Combine(testing::Values(Target::trn1, Target::trn2, Target::trn3),
-                                          testing::Bool()),
+                         testing::Combine(testing::Values(Target::trn1, Target::trn2, Target::trn3), testing::Bool()),
                          [](const auto& p) {
                            return std::string(arch(std::get<0>(p.param)).name) +
                                   (std::get<1>(p.param) ? "_reordered" : "_in_order");

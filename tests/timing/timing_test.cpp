@@ -1,7 +1,7 @@
 // What a program has to wait for: an instruction starts at t, and nothing allows t - 1.
 #include <gtest/gtest.h>
 
-#include "kiln/isa/builder.h"
+#include "kiln/isa/builder/builder.h"
 #include "kiln/timing/simulate.h"
 
 namespace kiln::timing {
@@ -41,8 +41,7 @@ TEST_P(Waits, ReaderWaitsForItsWriterAndNoLonger) {
 TEST_P(Waits, PartsThatDoNotTouchDoNotWait) {
   k.fragment();
   const View x = k.input("x", {128, 512}, kF32, Memory::sbuf);
-  const View y = k.inout("y", {128, 512}, kF32, Memory::sbuf),
-             z = k.output("z", {128, 256}, kF32, Memory::sbuf);
+  const View y = k.inout("y", {128, 512}, kF32, Memory::sbuf), z = k.output("z", {128, 256}, kF32, Memory::sbuf);
   k.activation({.dst = y(all, ds(0, 257)), .op = ActFn::exp, .data = x(all, ds(0, 257))});
   const auto apart = k.tensor_copy({.dst = z(all, ds(0, 255)), .src = y(all, ds(257, 255))});
   const auto touching = k.tensor_copy({.dst = z, .src = y(all, ds(256, 256))});
@@ -54,8 +53,7 @@ TEST_P(Waits, PartsThatDoNotTouchDoNotWait) {
 TEST_P(Waits, WriterWaitsForReadersOfAnotherEngine) {
   k.fragment();
   const View x = k.input("x", {128, 512}, kF32, Memory::sbuf);
-  const View y = k.inout("y", {128, 512}, kF32, Memory::sbuf),
-             z = k.output("z", {128, 512}, kF32, Memory::sbuf);
+  const View y = k.inout("y", {128, 512}, kF32, Memory::sbuf), z = k.output("z", {128, 512}, kF32, Memory::sbuf);
   const auto reader = k.activation({.dst = z, .op = ActFn::exp, .data = y});
   const auto writer = k.tensor_copy({.dst = y, .src = x});
   const Timeline t = time();
@@ -66,8 +64,7 @@ TEST_P(Waits, WriterWaitsForReadersOfAnotherEngine) {
 
 TEST_P(Waits, IndependentInstructionsOfAnEngineFollowAtItsInterval) {
   k.fragment();
-  const View x = k.input("x", {128, 1024}, kF32, Memory::sbuf),
-             y = k.output("y", {128, 1024}, kF32, Memory::sbuf);
+  const View x = k.input("x", {128, 1024}, kF32, Memory::sbuf), y = k.output("y", {128, 1024}, kF32, Memory::sbuf);
   const auto first = k.tensor_copy({.dst = y(all, ds(0, 512)), .src = x(all, ds(0, 512))});
   const auto second = k.tensor_copy({.dst = y(all, ds(512, 512)), .src = x(all, ds(512, 512))});
   const Timeline t = time();
@@ -80,8 +77,7 @@ TEST_P(Waits, IndependentInstructionsOfAnEngineFollowAtItsInterval) {
 TEST_P(Waits, ExplicitDependency) {
   k.fragment();
   const View x = k.input("x", {128, 512}, kF32, Memory::sbuf);
-  const View y = k.output("y", {128, 512}, kF32, Memory::sbuf),
-             z = k.output("z", {128, 512}, kF32, Memory::sbuf);
+  const View y = k.output("y", {128, 512}, kF32, Memory::sbuf), z = k.output("z", {128, 512}, kF32, Memory::sbuf);
   auto first = k.activation({.dst = y, .op = ActFn::exp, .data = x});
   auto second = k.tensor_copy({.dst = z, .src = x});
   const Timeline alone = time();

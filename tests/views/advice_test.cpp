@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "kiln/isa/parse.h"
+#include "kiln/isa/text/parse.h"
 #include "kiln/views/report.h"
 
 namespace kiln::views {
@@ -49,8 +49,7 @@ Judged judge(const std::string& body) {
 
 // `rule` speaks about `bad` on `lines` and not about `good`, which does the same work as the advice says. The
 // promised gain is within a fifth of what that brought.
-void expect_advice(std::string_view rule, const std::string& bad, const std::string& good,
-                   const char* lines) {
+void expect_advice(std::string_view rule, const std::string& bad, const std::string& good, const char* lines) {
   const Judged before = judge(bad), after = judge(good);
   const Advice* advice = before.find(rule);
   ASSERT_NE(advice, nullptr) << "total " << before.total_ns << " ns";
@@ -66,18 +65,17 @@ std::string repeated(int times, const std::string& body) {
 }
 
 TEST(Advice, SmallDma) {
-  expect_advice(
-      "small_dma",
-      repeated(64,
-               "dma_copy(dst=f.ap(0:128, [[1, 64]], offset=64*i), src=x.ap([[65536, 128], [1, 64]], "
-               "offset=64*i))\n"),
-      "dma_copy(dst=f, src=x.ap([[65536, 128], [1, 4096]]))\n", "p.kiln:12");
+  expect_advice("small_dma",
+                repeated(64,
+                         "dma_copy(dst=f.ap(0:128, [[1, 64]], offset=64*i), src=x.ap([[65536, 128], [1, 64]], "
+                         "offset=64*i))\n"),
+                "dma_copy(dst=f, src=x.ap([[65536, 128], [1, 4096]]))\n", "p.kiln:12");
 }
 
 TEST(Advice, Fp32Matmul) {
   const auto matmuls = [](const char* tile) {
-    return repeated(64, "nc_matmul(dst=q, stationary=" + std::string(tile) +
-                            ".ap(0:128, [[1, 128]]), moving=" + tile + ".ap(0:128, [[1, 512]]))\n");
+    return repeated(64, "nc_matmul(dst=q, stationary=" + std::string(tile) + ".ap(0:128, [[1, 128]]), moving=" + tile +
+                            ".ap(0:128, [[1, 512]]))\n");
   };
   expect_advice("fp32_matmul", matmuls("g"), matmuls("h"), "p.kiln:12");
 }
@@ -90,8 +88,8 @@ TEST(Advice, PsumEvacuation) {
            "tensor_copy(dst=f.ap(0:128, [[1, 512]]), src=" +
            tile + ")\n";
   };
-  expect_advice("psum_evacuation", repeated(512, step(0)),
-                repeated(128, step(0) + step(1) + step(2) + step(3)), "p.kiln:12, 13");
+  expect_advice("psum_evacuation", repeated(512, step(0)), repeated(128, step(0) + step(1) + step(2) + step(3)),
+                "p.kiln:12, 13");
 }
 
 TEST(Advice, DoubleBuffering) {
@@ -113,8 +111,7 @@ TEST(Advice, EngineImbalance) {
 
 TEST(Advice, VectorFastMode) {
   const auto add = [](const char* a, const char* b) {
-    return repeated(32,
-                    "tensor_tensor(dst=" + std::string(a) + ", data1=" + a + ", data2=" + b + ", op=add)\n");
+    return repeated(32, "tensor_tensor(dst=" + std::string(a) + ", data1=" + a + ", data2=" + b + ", op=add)\n");
   };
   expect_advice("vector_fast_mode", add("f", "g"), add("h", "k"), "p.kiln:12");
 }
@@ -197,12 +194,11 @@ TEST(Advice, LinesBeyondAHundredAreCounted) {
 }
 
 TEST(Advice, LargestGainFirst) {
-  const Judged judged =
-      judge(repeated(16,
-                     "dma_copy(dst=f, src=x.ap([[65536, 128], [1, 4096]], offset=4096*i))\n"
-                     "tensor_tensor(dst=f, data1=f, data2=f, op=add)\n"
-                     "tensor_scalar(dst=f, data=f, op0=multiply, operand0=2.0)\n"
-                     "dma_copy(dst=y.ap([[65536, 128], [1, 4096]], offset=4096*i), src=f)\n"));
+  const Judged judged = judge(repeated(16,
+                                       "dma_copy(dst=f, src=x.ap([[65536, 128], [1, 4096]], offset=4096*i))\n"
+                                       "tensor_tensor(dst=f, data1=f, data2=f, op=add)\n"
+                                       "tensor_scalar(dst=f, data=f, op0=multiply, operand0=2.0)\n"
+                                       "dma_copy(dst=y.ap([[65536, 128], [1, 4096]], offset=4096*i), src=f)\n"));
   ASSERT_GE(judged.advice.size(), 2u);
   for (std::size_t i = 1; i < judged.advice.size(); ++i)
     EXPECT_GE(judged.advice[i - 1].gain_ns, judged.advice[i].gain_ns);

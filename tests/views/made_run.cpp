@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <random>
 
-#include "kiln/isa/parse.h"
+#include "kiln/isa/text/parse.h"
 
 namespace kiln::views {
 namespace {
@@ -59,10 +59,8 @@ void finish(timing::Timeline& t) {
     t.total = std::max(t.total, event.end);
     t.instructions += event.kind != Kind::trigger;
   }
-  t.band = {.low = t.total * 9 / 10,
-            .high = t.total * 11 / 10,
-            .basis = "kernels that were made up",
-            .rows = {"A", "B"}};
+  t.band = {
+      .low = t.total * 9 / 10, .high = t.total * 11 / 10, .basis = "kernels that were made up", .rows = {"A", "B"}};
 }
 
 }  // namespace
@@ -106,8 +104,7 @@ MadeRun make_run(std::size_t events, unsigned seed) {
 MadeRun small_run() {
   MadeRun made = start();
   timing::Timeline& t = made.run.timeline;
-  const auto add = [&](int lane, int inst, Wait wait, timing::EventId because, double issue, double from,
-                       double to) {
+  const auto add = [&](int lane, int inst, Wait wait, timing::EventId because, double issue, double from, double to) {
     Event e{};
     e.lane = static_cast<timing::LaneId>(lane);
     e.inst = static_cast<isa::InstructionId>(inst);
@@ -127,8 +124,7 @@ MadeRun small_run() {
   add(kTensor, kMatmul, Wait::overwrite, 3, 1200, 1700, 1900);
   add(kVector, kCopy, Wait::read, 4, 1700, 1900, 2400);
   add(kQueue0, kStore, Wait::read, 5, 1000, 2400, 3400);
-  for (const timing::EventId id : {0, 2, 3, 4, 5, 6})
-    t.critical_path.push_back({id, t.events[id].occupied, 1});
+  for (const timing::EventId id : {0, 2, 3, 4, 5, 6}) t.critical_path.push_back({id, t.events[id].occupied, 1});
   t.memory = {{0, 0, 1280, 0}, {1'000'000, 0, 3328, 2048}};
   t.hbm_bytes_read = 128 * 512 * 2 + 128 * 128 * 2;
   t.hbm_bytes_written = 128 * 512 * 4;

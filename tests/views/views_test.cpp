@@ -5,7 +5,7 @@
 #include <set>
 
 #include "kiln/base/error.h"
-#include "kiln/isa/parse.h"
+#include "kiln/isa/text/parse.h"
 #include "kiln/views/compare.h"
 #include "kiln/views/figures.h"
 #include "kiln/views/fit_width.h"
@@ -141,9 +141,9 @@ TEST(Figures, KeysAreUnique) {
 TEST(Text, SaysTheAnswers) {
   const MadeRun made = small_run();
   const std::string text = to_text(report_of(made.run, false), {.lines = 2});
-  for (const char* words : {"3.40 us, between 3.06 us and 3.74 us", "bottleneck: dma, busy for 59 %",
-                            "kernels that were made up (2 rows)", "made.kiln:14", "and 3 more lines",
-                            "arithmetic intensity", "1.00 times"})
+  for (const char* words :
+       {"3.40 us, between 3.06 us and 3.74 us", "bottleneck: dma, busy for 59 %", "kernels that were made up (2 rows)",
+        "made.kiln:14", "and 3 more lines", "arithmetic intensity", "1.00 times"})
     EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
 }
 
@@ -198,13 +198,8 @@ TEST(Picture, BandwidthIsTheMeanOfEachMicrosecond) {
 TEST(Picture, BandwidthOfLeftOutIterations) {
   MadeRun made = small_run();
   made.run.timeline.events[2].hbm_bytes = 1000;  // 1000 to 1200 ns
-  made.run.timeline.gaps = {{.loop = 0,
-                             .core = 0,
-                             .begin = 2'000'000,
-                             .end = 3'000'000,
-                             .iterations = 7,
-                             .first_event = 2,
-                             .last_event = 3}};
+  made.run.timeline.gaps = {
+      {.loop = 0, .core = 0, .begin = 2'000'000, .end = 3'000'000, .iterations = 7, .first_event = 2, .last_event = 3}};
   const Curve hbm = picture_of(made.run).curves.back();
   EXPECT_DOUBLE_EQ(hbm.points[1].value, 1);
   EXPECT_DOUBLE_EQ(hbm.points[2].value, 7);
@@ -222,8 +217,7 @@ TEST(Picture, LeftOutIterationsAreShown) {
 TEST(FitWidth, BreaksBetweenWordsBelowTheLastColumn) {
   EXPECT_EQ(fit_width("  one two three four\n", 0), "  one two three four\n");
   EXPECT_EQ(fit_width("  one two three four\nfive\n", 12), "  one two\n    three\n    four\nfive\n");
-  EXPECT_EQ(fit_width("  a    1  waits for something long", 27),
-            "  a    1  waits for\n          something long");
+  EXPECT_EQ(fit_width("  a    1  waits for something long", 27), "  a    1  waits for\n          something long");
   EXPECT_EQ(fit_width("averylongwordthatdoesnotfit in", 10), "averylongwordthatdoesnotfit\n  in");
   EXPECT_EQ(fit_width("längeres größeres", 17), "längeres größeres") << "characters, not bytes";
 }

@@ -38,8 +38,8 @@ nlohmann::json expected(const views::TimedRun& run) {
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
   const std::string folder = argv[3];
-  const views::MadeRun made = views::make_run(std::strtoull(argv[1], nullptr, 10),
-                                              static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10)));
+  const views::MadeRun made =
+      views::make_run(std::strtoull(argv[1], nullptr, 10), static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10)));
   const views::Picture picture = views::picture_of(made.run);
   const views::Report report = views::report_of(made.run, false);
   write_atomically(folder + "/made.perfetto-trace", views::to_perfetto(picture));

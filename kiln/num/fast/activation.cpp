@@ -148,8 +148,7 @@ void run(ActFn fn, const Row& row) {
 
 }  // namespace
 
-void scaled_activation(ActFn fn, const float* x, float scale, float bias, float param, float* out,
-                       std::size_t n) {
+void scaled_activation(ActFn fn, const float* x, float scale, float bias, float param, float* out, std::size_t n) {
   run(fn, Row{x, scale, bias, param, out, n});
 }
 #undef KILN_INLINE
@@ -163,8 +162,7 @@ namespace kiln::fast {
 
 HWY_EXPORT(scaled_activation);
 
-void scaled_activation(ActFn fn, const float* x, float scale, float bias, float param, float* out,
-                       std::size_t n) {
+void scaled_activation(ActFn fn, const float* x, float scale, float bias, float param, float* out, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(scaled_activation)(fn, x, scale, bias, param, out, n);
 }
 

@@ -57,8 +57,7 @@ void each(const Fn fn, const A a, const B b, T* out, std::size_t n) {
 }
 
 constexpr bool has_float(AluOp op, AluClass cls) {
-  return cls != AluClass::bitvec && cls != AluClass::bitvec_unary && op != AluOp::power &&
-         op != AluOp::average;
+  return cls != AluClass::bitvec && cls != AluClass::bitvec_unary && op != AluOp::power && op != AluOp::average;
 }
 constexpr bool has_bits(AluClass cls) { return cls != AluClass::arith && cls != AluClass::unary; }
 constexpr bool has_int(AluOp op) {
@@ -116,8 +115,7 @@ bool alu_sv(AluOp op, float a, const float* b, float* out, std::size_t n) {
   if (is_unary(op) || op == AluOp::bypass) return alu(op, Same<float>{a}, Same<float>{a}, out, n);
   return alu(op, Same<float>{a}, Row<float>{b}, out, n);
 }
-bool bits_vv(AluOp op, int width, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out,
-             std::size_t n) {
+bool bits_vv(AluOp op, int width, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out, std::size_t n) {
   const bool one_operand = is_unary(op) || op == AluOp::bypass;
   return bits(op, width, Row<std::uint32_t>{a}, Row<std::uint32_t>{one_operand ? a : b}, out, n);
 }
@@ -158,11 +156,10 @@ void alu_sv(AluOp op, float a, const float* b, float* out, std::size_t n) {
 }
 void bits_vv(AluOp op, int width_bits, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out,
              std::size_t n) {
-  if (!HWY_DYNAMIC_DISPATCH(bits_vv)(op, width_bits, a, b, out, n))
-    plain::bits_vv(op, width_bits, a, b, out, n);
+  if (!HWY_DYNAMIC_DISPATCH(bits_vv)(op, width_bits, a, b, out, n)) plain::bits_vv(op, width_bits, a, b, out, n);
 }
-void bits_vs(AluOp op, int width_bits, const std::uint32_t* a, std::uint32_t b, bool swapped,
-             std::uint32_t* out, std::size_t n) {
+void bits_vs(AluOp op, int width_bits, const std::uint32_t* a, std::uint32_t b, bool swapped, std::uint32_t* out,
+             std::size_t n) {
   if (!HWY_DYNAMIC_DISPATCH(bits_vs)(op, width_bits, a, b, swapped, out, n))
     plain::bits_vs(op, width_bits, a, b, swapped, out, n);
 }

@@ -56,12 +56,9 @@ struct Arith {
     if constexpr (kOp == AluOp::greater_equal) return hn::IfThenElseZero(hn::Ge(x, y), one);
     if constexpr (kOp == AluOp::less) return hn::IfThenElseZero(hn::Lt(x, y), one);
     if constexpr (kOp == AluOp::less_equal) return hn::IfThenElseZero(hn::Le(x, y), one);
-    if constexpr (kOp == AluOp::logical_and)
-      return hn::IfThenZeroElse(hn::Or(hn::Eq(x, zero), hn::Eq(y, zero)), one);
-    if constexpr (kOp == AluOp::logical_or)
-      return hn::IfThenZeroElse(hn::And(hn::Eq(x, zero), hn::Eq(y, zero)), one);
-    if constexpr (kOp == AluOp::logical_xor)
-      return hn::IfThenElseZero(hn::Xor(hn::Eq(x, zero), hn::Eq(y, zero)), one);
+    if constexpr (kOp == AluOp::logical_and) return hn::IfThenZeroElse(hn::Or(hn::Eq(x, zero), hn::Eq(y, zero)), one);
+    if constexpr (kOp == AluOp::logical_or) return hn::IfThenZeroElse(hn::And(hn::Eq(x, zero), hn::Eq(y, zero)), one);
+    if constexpr (kOp == AluOp::logical_xor) return hn::IfThenElseZero(hn::Xor(hn::Eq(x, zero), hn::Eq(y, zero)), one);
     if constexpr (kOp == AluOp::abs_max) return hn::IfThenElse(hn::Gt(hn::Abs(x), hn::Abs(y)), x, y);
     if constexpr (kOp == AluOp::abs_min) return hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Abs(y)), x, y);
     if constexpr (kOp == AluOp::abs) return hn::Abs(x);

@@ -60,8 +60,7 @@ struct FromFloat8 {
     const auto nan = hn::Or(aligned, hn::Set(du, 0x7f800000u | kQuiet));
     const auto is_infinity = hn::Eq(code, hn::Set(du, infinity));
     const auto other = hn::IfThenElse(is_infinity, hn::Set(du, 0x7f800000u), nan);
-    const auto magnitude =
-        hn::IfThenElse(hn::Lt(code, hn::Set(du, finite_end)), hn::BitCast(du, finite), other);
+    const auto magnitude = hn::IfThenElse(hn::Lt(code, hn::Set(du, finite_end)), hn::BitCast(du, finite), other);
     return hn::BitCast(d, hn::Or(magnitude, hn::ShiftLeft<24>(hn::And(bits, hn::Set(du, 0x80u)))));
   }
 
@@ -112,8 +111,8 @@ HWY_INLINE V round_bits(D du, V bits) {
   const hn::Rebind<float, D> d;
   const auto odd = hn::And(hn::ShiftRight<kDrop>(bits), hn::Set(du, 1u));
   const auto rounded = hn::Add(hn::Add(bits, hn::Set(du, (1u << (kDrop - 1)) - 1)), odd);
-  return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(hn::BitCast(d, bits))),
-                        hn::Or(bits, hn::Set(du, kQuiet)), rounded);
+  return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(hn::BitCast(d, bits))), hn::Or(bits, hn::Set(du, kQuiet)),
+                        rounded);
 }
 
 struct ToBfloat16 {
@@ -121,8 +120,7 @@ struct ToBfloat16 {
   HWY_INLINE hn::Vec<D> operator()(D d_raw, V value) const {
     const hn::Rebind<std::uint32_t, D> du;
     const hn::Rebind<std::int32_t, D> di;
-    return hn::DemoteTo(d_raw,
-                        hn::BitCast(di, hn::ShiftRight<16>(round_bits<16>(du, hn::BitCast(du, value)))));
+    return hn::DemoteTo(d_raw, hn::BitCast(di, hn::ShiftRight<16>(round_bits<16>(du, hn::BitCast(du, value)))));
   }
 };
 
@@ -208,14 +206,12 @@ struct ToFloat8 {
     const auto magnitude = hn::BitCast(du, hn::Abs(value));
     const auto odd = hn::And(hn::ShiftRightSame(magnitude, drop), hn::Set(du, 1u));
     const auto half = hn::Set(du, (1u << (drop - 1)) - 1);
-    const auto normal =
-        hn::Sub(hn::ShiftRightSame(hn::Add(hn::Add(magnitude, half), odd), drop), hn::Set(du, rebias));
+    const auto normal = hn::Sub(hn::ShiftRightSame(hn::Add(hn::Add(magnitude, half), odd), drop), hn::Set(du, rebias));
     const auto shifted = hn::Add(hn::BitCast(d, magnitude), hn::BitCast(d, hn::Set(du, magic)));
     const auto subnormal = hn::Sub(hn::BitCast(du, shifted), hn::Set(du, magic));
     auto code = hn::IfThenElse(hn::Lt(magnitude, hn::Set(du, first_normal)), subnormal, normal);
     code = hn::Min(code, hn::Set(du, finite_end));  // what follows the last finite code stands for overflow
-    const auto payload =
-        hn::ShiftRightSame(hn::Or(hn::And(bits, hn::Set(du, 0x7fffffu)), hn::Set(du, kQuiet)), drop);
+    const auto payload = hn::ShiftRightSame(hn::Or(hn::And(bits, hn::Set(du, 0x7fffffu)), hn::Set(du, kQuiet)), drop);
     const auto nan = hn::Or(hn::Or(payload, hn::Set(du, infinity)), hn::Set(du, nan_bits));
     code = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), nan, code);
     const auto sign = hn::And(hn::ShiftRight<24>(bits), hn::Set(du, 0x80u));

@@ -139,8 +139,7 @@ namespace {
 
 // Moves n elements between rows of any stride and alignment; an unsigned From widens or narrows to To.
 template <class From, class To>
-void move_each(const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride,
-               std::size_t n) {
+void move_each(const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride, std::size_t n) {
   const auto* from = static_cast<const std::byte*>(src);
   auto* to = static_cast<std::byte*>(dst);
   const auto count = static_cast<std::ptrdiff_t>(n);
@@ -161,8 +160,7 @@ void move_raw(int size, const void* src, std::ptrdiff_t src_stride, void* dst, s
 
 // The constant strides let the compiler vectorise the common case.
 template <class From, class To>
-void resize_each(const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride,
-                 std::size_t n) {
+void resize_each(const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride, std::size_t n) {
   if (src_stride == 1 && dst_stride == 1) return move_each<From, To>(src, 1, dst, 1, n);
   move_each<From, To>(src, src_stride, dst, dst_stride, n);
 }
@@ -178,8 +176,7 @@ void load(DType t, const void* src, std::ptrdiff_t stride, std::size_t n, float*
   const auto* from = static_cast<const std::byte*>(src);
   for (std::size_t i = 0; i < n; i += kBlock) {
     const std::size_t count = std::min(kBlock, n - i);
-    move_raw(size_bytes(t), from + static_cast<std::ptrdiff_t>(i) * stride * size_bytes(t), stride, block, 1,
-             count);
+    move_raw(size_bytes(t), from + static_cast<std::ptrdiff_t>(i) * stride * size_bytes(t), stride, block, 1, count);
     HWY_DYNAMIC_DISPATCH(load_row)(t, block, count, dst + i);
   }
 }
@@ -191,8 +188,7 @@ void store(DType t, const float* src, std::size_t n, void* dst, std::ptrdiff_t s
   for (std::size_t i = 0; i < n; i += kBlock) {
     const std::size_t count = std::min(kBlock, n - i);
     HWY_DYNAMIC_DISPATCH(store_row)(t, src + i, count, block);
-    move_raw(size_bytes(t), block, 1, to + static_cast<std::ptrdiff_t>(i) * stride * size_bytes(t), stride,
-             count);
+    move_raw(size_bytes(t), block, 1, to + static_cast<std::ptrdiff_t>(i) * stride * size_bytes(t), stride, count);
   }
 }
 

@@ -130,8 +130,7 @@ void fold_unordered(const float* x, std::ptrdiff_t row_stride, std::size_t rows,
 }
 
 // False for an operator that is left to the plain kernel.
-bool fold_rows(AluOp op, const float* x, std::ptrdiff_t row_stride, std::size_t rows, std::size_t n,
-               float* acc) {
+bool fold_rows(AluOp op, const float* x, std::ptrdiff_t row_stride, std::size_t rows, std::size_t n, float* acc) {
   switch (op) {
     case AluOp::add:
       fold_ordered<AluOp::add>(x, row_stride, rows, n, acc);
@@ -162,8 +161,7 @@ namespace kiln::fast {
 
 HWY_EXPORT(fold_rows);
 
-void fold_rows(AluOp op, const float* x, std::ptrdiff_t row_stride, std::size_t rows, std::size_t n,
-               float* acc) {
+void fold_rows(AluOp op, const float* x, std::ptrdiff_t row_stride, std::size_t rows, std::size_t n, float* acc) {
   if (!HWY_DYNAMIC_DISPATCH(fold_rows)(op, x, row_stride, rows, n, acc))
     plain::fold_rows(op, x, row_stride, rows, n, acc);
 }

@@ -23,12 +23,10 @@ struct WideSquare {
     const Square d;
     hn::Vec<Square> v[kSide];
 #pragma GCC unroll 8
-    for (std::size_t r = 0; r < kSide; ++r)
-      v[r] = hn::LoadU(d, src + static_cast<std::ptrdiff_t>(r) * src_stride);
+    for (std::size_t r = 0; r < kSide; ++r) v[r] = hn::LoadU(d, src + static_cast<std::ptrdiff_t>(r) * src_stride);
     transpose_square(v);
 #pragma GCC unroll 8
-    for (std::size_t c = 0; c < kSide; ++c)
-      hn::StoreU(v[c], d, dst + static_cast<std::ptrdiff_t>(c) * dst_stride);
+    for (std::size_t c = 0; c < kSide; ++c) hn::StoreU(v[c], d, dst + static_cast<std::ptrdiff_t>(c) * dst_stride);
   }
 };
 
@@ -42,8 +40,7 @@ struct NarrowSquare {
     const hn::FixedTag<T, kElements> d;
     hn::Vec<decltype(d)> v[kElements], w[kElements];
 #pragma GCC unroll 16
-    for (std::size_t r = 0; r < kElements; ++r)
-      v[r] = hn::LoadU(d, src + static_cast<std::ptrdiff_t>(r) * src_stride);
+    for (std::size_t r = 0; r < kElements; ++r) v[r] = hn::LoadU(d, src + static_cast<std::ptrdiff_t>(r) * src_stride);
 #pragma GCC unroll 4
     for (std::size_t step = 1; step < kElements; step *= 2) {
 #pragma GCC unroll 16
@@ -55,14 +52,13 @@ struct NarrowSquare {
       for (std::size_t k = 0; k < kElements; ++k) v[k] = w[k];
     }
 #pragma GCC unroll 16
-    for (std::size_t c = 0; c < kElements; ++c)
-      hn::StoreU(v[c], d, dst + static_cast<std::ptrdiff_t>(c) * dst_stride);
+    for (std::size_t c = 0; c < kElements; ++c) hn::StoreU(v[c], d, dst + static_cast<std::ptrdiff_t>(c) * dst_stride);
   }
 };
 
 template <class T>
-void transpose_edge(const T* src, std::ptrdiff_t src_stride, T* dst, std::ptrdiff_t dst_stride,
-                    std::size_t rows, std::size_t cols) {
+void transpose_edge(const T* src, std::ptrdiff_t src_stride, T* dst, std::ptrdiff_t dst_stride, std::size_t rows,
+                    std::size_t cols) {
   for (std::size_t c = 0; c < cols; ++c)
     for (std::size_t r = 0; r < rows; ++r)
       std::memcpy(dst + static_cast<std::ptrdiff_t>(c) * dst_stride + r,
@@ -71,8 +67,8 @@ void transpose_edge(const T* src, std::ptrdiff_t src_stride, T* dst, std::ptrdif
 
 // Tiles of one cache line by one cache line, so that a line is finished while it is near.
 template <class Squares>
-void transpose_tiles(const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride,
-                     std::size_t rows, std::size_t cols) {
+void transpose_tiles(const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride, std::size_t rows,
+                     std::size_t cols) {
   using T = typename Squares::T;
   constexpr std::size_t kStep = Squares::kElements, kTile = std::max(kStep, 64 / sizeof(T));
   const auto* from = static_cast<const T*>(src);
@@ -84,16 +80,15 @@ void transpose_tiles(const void* src, std::ptrdiff_t src_stride, void* dst, std:
         for (std::size_t c = c0; c < std::min(c0 + kTile, full_cols); c += kStep)
           Squares::run(from + static_cast<std::ptrdiff_t>(r) * src_stride + c, src_stride,
                        to + static_cast<std::ptrdiff_t>(c) * dst_stride + r, dst_stride);
-  transpose_edge(from + full_cols, src_stride, to + static_cast<std::ptrdiff_t>(full_cols) * dst_stride,
-                 dst_stride, full_rows, cols - full_cols);
-  transpose_edge(from + static_cast<std::ptrdiff_t>(full_rows) * src_stride, src_stride, to + full_rows,
-                 dst_stride, rows - full_rows, cols);
+  transpose_edge(from + full_cols, src_stride, to + static_cast<std::ptrdiff_t>(full_cols) * dst_stride, dst_stride,
+                 full_rows, cols - full_cols);
+  transpose_edge(from + static_cast<std::ptrdiff_t>(full_rows) * src_stride, src_stride, to + full_rows, dst_stride,
+                 rows - full_rows, cols);
 }
 
-void transpose(int size_bytes, const void* src, std::ptrdiff_t src_stride, void* dst,
-               std::ptrdiff_t dst_stride, std::size_t rows, std::size_t cols) {
-  if (size_bytes == 1)
-    return transpose_tiles<NarrowSquare<std::uint8_t>>(src, src_stride, dst, dst_stride, rows, cols);
+void transpose(int size_bytes, const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride,
+               std::size_t rows, std::size_t cols) {
+  if (size_bytes == 1) return transpose_tiles<NarrowSquare<std::uint8_t>>(src, src_stride, dst, dst_stride, rows, cols);
   if (size_bytes == 2)
     return transpose_tiles<NarrowSquare<std::uint16_t>>(src, src_stride, dst, dst_stride, rows, cols);
   transpose_tiles<WideSquare>(src, src_stride, dst, dst_stride, rows, cols);
@@ -108,8 +103,8 @@ namespace kiln::fast {
 
 HWY_EXPORT(transpose);
 
-void transpose(int size_bytes, const void* src, std::ptrdiff_t src_stride, void* dst,
-               std::ptrdiff_t dst_stride, std::size_t rows, std::size_t cols) {
+void transpose(int size_bytes, const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride,
+               std::size_t rows, std::size_t cols) {
   HWY_DYNAMIC_DISPATCH(transpose)(size_bytes, src, src_stride, dst, dst_stride, rows, cols);
 }
 

@@ -71,8 +71,7 @@ void map(const Row& row) {
 
 }  // namespace
 
-void scaled_activation(ActFn fn, const float* x, float scale, float bias, float param, float* out,
-                       std::size_t n) {
+void scaled_activation(ActFn fn, const float* x, float scale, float bias, float param, float* out, std::size_t n) {
   const Row row{x, scale, bias, param, out, n};
   switch (fn) {
 #define KILN_ACTIVATION(name, ...) \

@@ -12,8 +12,7 @@ namespace kiln::plain {
 namespace {
 
 [[noreturn]] void refuse(const char* kernel, AluOp op) {
-  internal_error(__FILE__, __LINE__,
-                 std::string(kernel) + " kernel has no operator " + std::string(name(op)));
+  internal_error(__FILE__, __LINE__, std::string(kernel) + " kernel has no operator " + std::string(name(op)));
 }
 
 float truth(bool value) { return value ? 1.0f : 0.0f; }
@@ -156,10 +155,9 @@ void bits_vv(AluOp op, int width_bits, const std::uint32_t* a, const std::uint32
   for (std::size_t i = 0; i < n; ++i) out[i] = bits(op, width_bits, a[i], is_unary(op) ? 0 : b[i]);
 }
 
-void bits_vs(AluOp op, int width_bits, const std::uint32_t* a, std::uint32_t b, bool swapped,
-             std::uint32_t* out, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i)
-    out[i] = swapped ? bits(op, width_bits, b, a[i]) : bits(op, width_bits, a[i], b);
+void bits_vs(AluOp op, int width_bits, const std::uint32_t* a, std::uint32_t b, bool swapped, std::uint32_t* out,
+             std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = swapped ? bits(op, width_bits, b, a[i]) : bits(op, width_bits, a[i], b);
 }
 
 void int_vv(AluOp op, bool is_signed, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out,

@@ -9,9 +9,7 @@ namespace {
 const std::byte* at(const void* base, std::ptrdiff_t index, int size) {
   return static_cast<const std::byte*>(base) + index * size;
 }
-std::byte* at(void* base, std::ptrdiff_t index, int size) {
-  return static_cast<std::byte*>(base) + index * size;
-}
+std::byte* at(void* base, std::ptrdiff_t index, int size) { return static_cast<std::byte*>(base) + index * size; }
 
 }  // namespace
 
@@ -22,8 +20,7 @@ void load(DType t, const void* src, std::ptrdiff_t stride, std::size_t n, float*
 
 void store(DType t, const float* src, std::size_t n, void* dst, std::ptrdiff_t stride) {
   for (std::size_t i = 0; i < n; ++i)
-    kiln::store_bits(t, from_float(t, src[i]),
-                     at(dst, static_cast<std::ptrdiff_t>(i) * stride, size_bytes(t)));
+    kiln::store_bits(t, from_float(t, src[i]), at(dst, static_cast<std::ptrdiff_t>(i) * stride, size_bytes(t)));
 }
 
 // The machine is little-endian, so the low bytes of a 32-bit word are its first ones.

@@ -12,8 +12,7 @@ void matmul(const float* a, std::ptrdiff_t a_stride, const float* b, std::ptrdif
       const float* left = a + row;
       const float* right = b + column;
       float sum = 0.0f;
-      for (std::size_t i = 0; i < k; ++i, left += a_stride, right += b_stride)
-        sum = std::fma(*left, *right, sum);
+      for (std::size_t i = 0; i < k; ++i, left += a_stride, right += b_stride) sum = std::fma(*left, *right, sum);
       out_row[column] = accumulate ? out_row[column] + sum : sum;
     }
   }

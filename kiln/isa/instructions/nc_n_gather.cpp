@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "kiln/isa/semantics/check.h"
+#include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/run.h"
+#include "kiln/isa/semantics/track.h"
+
+namespace kiln::isa {
+namespace {
+using namespace args::nc_n_gather;
+
+constexpr Rule kRules[] = {
+    /* R1 */ {"dst, data and indices have the same number of partitions", "slice them to one partition count"},
+    /* R2 */
+    {"dst and indices have the same number of free elements", "allocate dst with the shape of indices"},
+    /* R3 */ {"dst has the dtype of data", "convert with tensor_copy before or after"},
+    /* R4 */ {"an index is below the free size of data", "check the index values"},
+};
+
+void check(Check& c) {
+  c.require(1, c.partitions(dst) == c.partitions(data) && c.partitions(dst) == c.partitions(indices), [&] {
+    return fmt::format("dst has {} partitions, data {}, indices {}", c.partitions(dst), c.partitions(data),
+                       c.partitions(indices));
+  });
+  c.require(2, c.free_size(dst) == c.free_size(indices), [&] {
+    return fmt::format("dst has {} free elements, indices {}", c.free_size(dst), c.free_size(indices));
+  });
+  c.require(3, c.dtype(dst) == c.dtype(data),
+            [&] { return fmt::format("{} into {}", name(c.dtype(data)), name(c.dtype(dst))); });
+}
+
+void run(Run& r) {
+  const Tile &d = r.tile(dst), &x = r.tile(data), &at = r.tile(indices);
+  std::vector<std::uint32_t> in(x.free_size), index(at.free_size);
+  for (std::int64_t row = 0; row < d.rows; ++row) {
+    load_row_bits(r, x, row, 0, in.size(), in.data());
+    load_row_bits(r, at, row, 0, index.size(), index.data());
+    for (std::size_t j = 0; j < index.size(); ++j) {
+      if (index[j] >= in.size())
+        r.fail(4,
+               fmt::format("index {} in row {}, position {}; data has {} free elements", index[j], row, j, in.size()));
+      index[j] = in[index[j]];
+    }
+    store_row_bits(r, d, row, 0, index.size(), index.data());
+  }
+}
+
+// One instruction for 512 indices, each with its start; stream() has one start in it.
+Cost cost(const CostQuery& q) {
+  const double n = static_cast<double>(q.free_size(dst));
+  return {.cycles = q.stream(n + (std::ceil(n / 512) - 1) * q.spec().start_cycles)};
+}
+
+// dst[p, j] comes from data[p, indices[p, j]].
+void track(Track& t) {
+  if (t.is_clean(data)) return t.write_clean(dst);
+  const std::vector<Shadow> in = t.read(data);
+  const std::vector<std::uint32_t> at = t.bits(indices);
+  const std::int64_t columns = t.free_size(dst), in_columns = t.free_size(data);
+  std::vector<Shadow> out(at.size());
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    if (at[i] < in_columns) out[i] = in[static_cast<std::int64_t>(i) / columns * in_columns + at[i]];
+  }
+  t.write(dst, out);
+}
+
+}  // namespace
+
+extern const Semantics semantics_nc_n_gather = {
+    .rules = kRules,
+    .description = "dst[p, j] = data[p, indices[p, j]], free dimensions flattened, bit for bit.",
+    .engine = nullptr,
+    .check = check,
+    .run = run,
+    .cost = cost,
+    .track = track,
+    .cost_text = "150 ceil(N / 512) + N (not documented)",
+};
+
+}  // namespace kiln::isa

@@ -1,0 +1,137 @@
+#include <fmt/format.h>
+
+#include "kiln/isa/instructions/shared/psum_bank.h"
+#include "kiln/isa/semantics/check.h"
+#include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/run.h"
+#include "kiln/isa/semantics/track.h"
+
+namespace kiln::isa {
+namespace {
+using namespace args::nc_transpose;
+
+constexpr int kVectorSize = 32;
+
+constexpr Rule kRules[] = {
+    /* R1 */ {"dst has the dtype of data", "allocate dst with data's dtype"},
+    /* R2 */ {"dst is (F, P) for data (P, F)", "swap partition and free size in dst"},
+    /* R3 */ {"on the tensor engine data has at most 128 free elements", "transpose in tiles of 128 x 128"},
+    /* R4 */
+    {"on the vector engine data has at most 32 partitions and 32 free elements",
+     "transpose in tiles of 32 x 32, or into PSUM on the tensor engine"},
+    /* R5 */
+    {"the tensor engine reads data from SBUF and writes dst to PSUM",
+     "move the tiles with tensor_copy, or use the vector engine"},
+    /* R6 */
+    {"on the tensor engine the results of 1-byte data are 16 bits wide: dst takes every second element (from "
+     "gen3 "
+     "on)",
+     "allocate dst twice as wide and pass every second element of it", Mark::external},
+    /* R7 */
+    {"on gen2 the tensor engine, which adds in float32, does not transpose 32-bit integers",
+     "use the vector engine, or view the integers as two 16-bit halves", Mark::undocumented},
+    /* R8 */
+    {"the tensor engine writes into one 2 KiB PSUM bank on gen2 and gen3",
+     "start dst where it ends before the next multiple of 2048 bytes"},
+};
+
+Engine choose_engine(const InstView& v, const Arch&) { return v.in_psum(dst) ? Engine::tensor : Engine::vector; }
+
+void check_tensor(Check& c) {
+  c.require(3, c.free_size(data) <= c.arch().matmul_columns, [&] { return c.describe(data); });
+  c.require(5, !c.in_psum(data) && c.in_psum(dst),
+            [&] { return fmt::format("{}; {}", c.describe(data), c.describe(dst)); });
+  const bool exact = c.arch().features.tensor_transpose_mode;
+  const Dim last = c.access(dst).dims[c.rank(dst) - 1];
+  c.require(6, !exact || size_bytes(c.dtype(dst)) > 1 || last.count == 1 || last.stride == 2,
+            [&] { return fmt::format("dst is {} with stride {}", name(c.dtype(dst)), last.stride); });
+  c.require(7, exact || !is_integer(c.dtype(data)) || size_bytes(c.dtype(data)) < 4,
+            [&] { return fmt::format("data is {}", name(c.dtype(data))); });
+  c.require(8, c.arch().features.psum_bfloat16 || lies_in_one_bank(c, dst), [&] { return bank_text(c, dst); });
+}
+
+void check(Check& c) {
+  c.require(1, c.dtype(dst) == c.dtype(data),
+            [&] { return fmt::format("dst is {}, data is {}", name(c.dtype(dst)), name(c.dtype(data))); });
+  c.require(2, c.partitions(dst) == c.free_size(data) && c.free_size(dst) == c.partitions(data), [&] {
+    return fmt::format("dst is {}, data is {}", shape_text(c.access(dst)), shape_text(c.access(data)));
+  });
+  if (c.engine() == Engine::tensor) return check_tensor(c);
+  c.require(4, c.partitions(data) <= kVectorSize && c.free_size(data) <= kVectorSize, [&] { return c.describe(data); });
+}
+
+bool is_sum(const Arch& arch, Engine e) { return e == Engine::tensor && !arch.features.tensor_transpose_mode; }
+
+// The tensor engine of gen2 multiplies with an identity: 0 * inf and 0 * NaN spread along a row of dst.
+void run_sum(const Run& r) {
+  const Tile &d = r.tile(dst), &s = r.tile(data);
+  std::vector<float> x(s.count()), identity(s.rows * s.rows), sum(d.count());
+  for (std::int64_t k = 0; k < s.rows; ++k) {
+    float* to = x.data() + k * s.free_size;
+    const float* from = load_row(r, s, k, 0, s.free_size, to);
+    if (from != to) std::copy_n(from, s.free_size, to);
+    identity[k * s.rows + k] = 1;
+  }
+  r.k.matmul(x.data(), s.free_size, identity.data(), s.rows, sum.data(), s.rows, s.rows, s.free_size, s.rows, false);
+  for (std::int64_t f = 0; f < d.rows; ++f) store_row(r, d, f, 0, d.free_size, sum.data() + f * d.free_size);
+}
+
+void run(Run& r) {
+  if (is_sum(r.arch(), r.engine())) return run_sum(r);
+  const Tile &d = r.tile(dst), &s = r.tile(data);
+  const std::int64_t size = s.element_bytes();
+  const auto regular = [&](const Tile& t) { return t.row_is_contiguous() && t.row_bytes % size == 0; };
+  if (regular(d) && regular(s) && d.data != s.data)
+    return r.k.transpose(static_cast<int>(size), s.data, s.row_bytes / size, d.data, d.row_bytes / size, s.rows,
+                         s.free_size);
+  std::vector<std::uint32_t> bits(s.count()), column(s.rows);
+  for (std::int64_t p = 0; p < s.rows; ++p) load_row_bits(r, s, p, 0, s.free_size, bits.data() + p * s.free_size);
+  for (std::int64_t f = 0; f < d.rows; ++f) {
+    for (std::int64_t p = 0; p < s.rows; ++p) column[p] = bits[p * s.free_size + f];
+    store_row_bits(r, d, f, 0, d.free_size, column.data());
+  }
+}
+
+void track(Track& t) {
+  if (t.is_clean(data)) return t.write_clean(dst);
+  const std::vector<Shadow> in = t.read(data);
+  const std::int64_t rows = t.partitions(data), columns = t.free_size(data);
+  std::vector<Shadow> out(in.size());
+  for (std::int64_t i = 0; i < rows * columns; ++i) out[i % columns * rows + i / columns] = in[i];
+  if (is_sum(t.arch(), resolve_engine(t, t.arch()))) {  // every element of a row of dst is a sum over that row
+    for (std::int64_t f = 0; f < columns; ++f) {
+      Shadow any = 0;
+      for (std::int64_t p = 0; p < rows; ++p) any = any ? any : out[f * rows + p];
+      std::fill_n(out.begin() + f * rows, rows, any);
+    }
+  }
+  t.write(dst, out);
+}
+
+Cost cost(const CostQuery& q) {
+  const double p = static_cast<double>(q.partitions(data)), f = static_cast<double>(q.free_size(data));
+  if (q.engine() == Engine::vector) return {.cycles = q.stream(f)};
+  const bool wide = size_bytes(q.dtype(data)) == 4;
+  const double passes = !wide ? 1 : q.arch().matmul_fp32_passes / (q.arch().features.tensor_transpose_mode ? 2 : 1);
+  return matmul_cost(q, passes, f, std::max(p, std::min<double>(q.arch().matmul_init_cycles, f)), true);
+}
+
+}  // namespace
+
+extern const Semantics semantics_nc_transpose = {
+    .rules = kRules,
+    .description =
+        "dst[f, p] = data[p, f], bit for bit. On the tensor engine of gen2 it is a product with an identity "
+        "in "
+        "float32, dst[f, j] = Σ_k data[k, f] * I[k, j]: one inf or NaN makes NaN of the rest of its row of "
+        "dst. "
+        "engine unknown: the tensor engine into PSUM, the vector engine into SBUF.",
+    .engine = choose_engine,
+    .check = check,
+    .run = run,
+    .cost = cost,
+    .track = track,
+    .cost_text = "tensor: max(P, min(64, F)); vector: max(64, F)",
+};
+
+}  // namespace kiln::isa

@@ -1,0 +1,46 @@
+#include <fmt/format.h>
+
+#include "kiln/isa/semantics/check.h"
+#include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/run.h"
+#include "kiln/isa/semantics/track.h"
+
+namespace kiln::isa {
+namespace {
+using namespace args::reciprocal;
+
+constexpr Rule kRules[] = {
+    /* R1 */ {"data and dst have the same number of partitions and of free elements", "slice them to one shape"},
+};
+
+constexpr double kCyclesPerElement = 8;
+
+void check(Check& c) {
+  c.require(1, c.same_shape(dst, data), [&] {
+    return fmt::format("dst is {}, data is {}", shape_text(c.access(dst)), shape_text(c.access(data)));
+  });
+}
+
+void run(Run& r) {
+  map_rows(r, r.tile(dst), {&r.tile(data)}, false,
+           [&](const RowChunk& c) { r.k.alu_vs(AluOp::reciprocal, c.in[0], 0.0f, c.out, c.n); });
+}
+
+Cost cost(const CostQuery& q) {
+  return {.cycles = q.stream(kCyclesPerElement * static_cast<double>(q.free_size(dst)))};
+}
+
+}  // namespace
+
+extern const Semantics semantics_reciprocal = {
+    .rules = kRules,
+    .description = "dst[p, f] = cvt(1 / data[p, f]), correctly rounded in float32; 1 / ±0 is ±infinity.",
+    .engine = nullptr,
+    .check = check,
+    .run = run,
+    .cost = cost,
+    .track = track_elementwise,
+    .cost_text = "max(64, 8N)",
+};
+
+}  // namespace kiln::isa

@@ -1,0 +1,43 @@
+#include "kiln/isa/semantics/check.h"
+#include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/run.h"
+#include "kiln/isa/semantics/track.h"
+
+namespace kiln::isa {
+namespace {
+using namespace args::register_load;
+
+constexpr Rule kRules[] = {
+    /* R1 */ {"src has one element", "slice src to the element"},
+};
+
+void check(Check& c) {
+  c.require(1, c.access(src).count() == 1, [&] { return c.describe(src); });
+}
+
+void run(Run& r) {
+  const Tile& t = r.tile(src);
+  std::uint32_t bits;
+  load_row_bits(r, t, 0, 0, 1, &bits);
+  r.registers[r.reg(dst)] = is_integer(t.dtype) ? static_cast<std::uint32_t>(to_int(t.dtype, bits)) : bits;
+}
+
+Cost cost(const CostQuery& q) { return {.cycles = static_cast<double>(q.arch().sbuf_access_cycles)}; }
+
+}  // namespace
+
+extern const Semantics semantics_register_load = {
+    .rules = kRules,
+    .description =
+        "dst = src: signed integers of 8 and 16 bits are extended with their sign, unsigned ones with zeros; "
+        "a "
+        "float32 is kept as its bits.",
+    .engine = nullptr,
+    .check = check,
+    .run = run,
+    .cost = cost,
+    .track = track_none,
+    .cost_text = "60, one access to memory (not documented)",
+};
+
+}  // namespace kiln::isa

@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include "kiln/isa/semantics/check.h"
+#include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/run.h"
+#include "kiln/isa/semantics/track.h"
+
+namespace kiln::isa {
+namespace {
+using namespace args::rng;
+
+constexpr Rule kRules[] = {
+    /* R1 */ {"gpsimd makes random bits from gen3 on", "leave engine out to use the vector engine"},
+    /* R2 */
+    {"engine is named; before release 0.5.0 it was unknown, which meant the vector engine",
+     "leave engine out, or pass engine.vector", Mark::historical},
+};
+
+void check(Check& c) {
+  c.require(1, c.engine() != Engine::gpsimd || c.arch().features.gpsimd_rng,
+            [&] { return fmt::format("engine is gpsimd on {}", c.arch().generation_name); });
+  c.advise(2, c.get<Engine>(engine) != Engine::unknown, [&] { return "engine is unknown; vector is taken"; });
+}
+
+unsigned state(const InstView& v) { return v.get<Engine>(engine) == Engine::gpsimd ? kGpsimdRandom : kVectorRandom; }
+
+void run(Run& r) {
+  const Tile& d = r.tile(dst);
+  std::vector<std::uint32_t> bits(d.free_size);
+  for (std::int64_t row = 0; row < d.rows; ++row) {
+    const std::int64_t lane = d.lane + row;
+    Xorwow& random = r.engine() == Engine::gpsimd ? r.state().gpsimd_random[lane] : r.state().vector_random[lane][0];
+    for (std::uint32_t& b : bits) b = random.next();
+    store_row_bits(r, d, row, 0, bits.size(), bits.data());
+  }
+}
+
+Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q.free_size(dst)))}; }
+
+}  // namespace
+
+extern const Semantics semantics_rng = {
+    .rules = kRules,
+    .description =
+        "dst[p, f] = the low bits of the next 32 bits of partition p's generator, one draw per element in "
+        "ascending order. The generator is Marsaglia's xorwow on both engines; the vector engine uses the "
+        "first "
+        "of its four states. The streams of the device are not documented.",
+    .engine = nullptr,
+    .check = check,
+    .run = run,
+    .cost = cost,
+    .track = track_none,
+    .cost_text = "vector: max(64, N); gpsimd: 150 + N (not documented)",
+    .state = state,
+};
+
+}  // namespace kiln::isa

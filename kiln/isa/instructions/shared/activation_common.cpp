@@ -1,0 +1,91 @@
+#include "kiln/isa/instructions/shared/activation_common.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace kiln::isa {
+namespace {
+
+void check_bias_and_scale(Check& c, const ActivationParams& p) {
+  const std::int64_t rows = c.partitions(p.data);
+  const bool immediate_bias = c.arch().features.scalar_immediate_bias;
+  if (c.is_tile(p.bias)) {
+    c.require(2, c.is_column(p.bias, rows), [&] { return c.describe(p.bias); });
+    c.require(3, c.dtype(p.bias) != DType::tfloat32, [&] { return c.describe(p.bias); });
+  } else if (c.has(p.bias)) {
+    c.require(4, immediate_bias, [&] { return fmt::format("bias is {}", c.real(p.bias)); });
+  }
+  if (c.is_tile(p.scale)) c.require(5, c.is_column(p.scale, rows), [&] { return c.describe(p.scale); });
+  c.require(7, immediate_bias || c.act(p.op) != ActFn::reciprocal || !c.has(p.bias),
+            [&] { return "op is reciprocal and bias is given"; });
+  c.advise(12, immediate_bias || c.act(p.op) != ActFn::copy || !c.has(p.bias),
+           [&] { return "op is copy and bias is given"; });
+}
+
+}  // namespace
+
+void check_activation(Check& c, const ActivationParams& p) {
+  c.require(1, c.same_shape(p.dst, p.data), [&] {
+    return fmt::format("dst is {}, data is {}", shape_text(c.access(p.dst)), shape_text(c.access(p.data)));
+  });
+  check_bias_and_scale(c, p);
+  c.require(6, c.act(p.op) != ActFn::prelu, [&] { return "op is prelu"; });
+  c.require(8, !c.has(p.reduce_op) || c.alu(p.reduce_op) == AluOp::add,
+            [&] { return fmt::format("reduce_op is {}", name(c.alu(p.reduce_op))); });
+  if (c.has(p.reduce_res))
+    c.require(9, c.is_column(p.reduce_res, c.partitions(p.dst)), [&] { return c.describe(p.reduce_res); });
+  c.require(10, !(c.is_indirect(p.dst) && c.in_psum(p.dst)), [&] { return "dst is indirect and in PSUM"; });
+}
+
+void run_activation(Run& r, const ActivationParams& p, ReduceCmd cmd) {
+  const ActFn fn = r.act(p.op);
+  map_and_reduce(r, p.reduction(cmd), {&r.tile(p.data)}, [&](const RowChunk& c) {
+    const float s = r.column(p.scale, c.row, 1.0f), b = r.column(p.bias, c.row, 0.0f);
+    if (info(fn).range == ActRange::all) return r.k.scaled_activation(fn, c.in[0], s, b, 0.0f, c.out, c.n);
+    r.k.alu_vs(AluOp::multiply, c.in[0], s, c.out, c.n);
+    r.k.alu_vs(AluOp::add, c.out, b, c.out, c.n);
+    apply_activation(r, 11, fn, 0.0f, c, c.out);
+  });
+}
+
+Cost cost_activation(const CostQuery& q, const ActivationParams& p) {
+  const double read_out = q.has(p.reduce_res) ? q.spec().min_interval_cycles : 0;
+  return {.cycles = q.stream(static_cast<double>(q.free_size(p.data))) + read_out};
+}
+
+namespace {
+
+std::string bound(double value) {
+  int exponent = 0;
+  return std::frexp(value, &exponent) == 0.5 ? fmt::format("2^{}", exponent - 1) : fmt::format("{:.6g}", value);
+}
+
+// Where the hardware's result is valid, for the user.
+std::string range_text(const ActInfo& fn) {
+  return fmt::format("valid {}from {} to {}", fn.range == ActRange::magnitude ? "for magnitudes " : "", bound(fn.lo),
+                     bound(fn.hi));
+}
+
+}  // namespace
+
+void apply_activation(const Run& r, int number, ActFn fn, float param, const RowChunk& c, float* x) {
+  const ActInfo& row = info(fn);
+  if (row.range != ActRange::all && r.warnings) {
+    const bool magnitude = row.range == ActRange::magnitude;
+    const auto low = static_cast<float>(row.lo), high = static_cast<float>(row.hi);
+    int outside = 0;  // counted without a branch: this runs on every element
+    for (std::size_t i = 0; i < c.n; ++i) {
+      const float v = magnitude ? std::fabs(x[i]) : x[i];
+      outside += !((v >= low) & (v <= high));
+    }
+    for (std::size_t i = 0; outside && i < c.n; ++i) {
+      if (in_range(fn, x[i])) continue;
+      r.warn(number, fmt::format("{}({}) in row {}; {}", name(fn), x[i], c.row, range_text(row)));
+      break;
+    }
+  }
+  r.k.activation(fn, x, param, x, c.n);
+}
+
+}  // namespace kiln::isa

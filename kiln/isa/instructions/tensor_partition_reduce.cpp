@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kiln/isa/semantics/check.h"
+#include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/run.h"
+#include "kiln/isa/semantics/track.h"
+
+namespace kiln::isa {
+namespace {
+using namespace args::tensor_partition_reduce;
+
+constexpr Rule kRules[] = {
+    /* R1 */
+    {"op is add, average, maximum, bitwise_or or bitwise_and",
+     "transpose with nc_transpose and use tensor_reduce for other operators"},
+    /* R2 */
+    {"dst has one partition and the free elements of data", "allocate dst as (1, F) for data (P, F)"},
+    /* R3 */
+    {"a bit operator takes integers of one width in data and dst", "view the tiles as integers of one width"},
+};
+
+void check(Check& c) {
+  const AluOp o = c.alu(op);
+  c.require(1,
+            o == AluOp::add || o == AluOp::average || o == AluOp::maximum || o == AluOp::bitwise_or ||
+                o == AluOp::bitwise_and,
+            [&] { return fmt::format("op is {}", name(o)); });
+  c.require(2, c.partitions(dst) == 1 && c.free_size(dst) == c.free_size(data), [&] {
+    return fmt::format("dst is {}, data is {}", shape_text(c.access(dst)), shape_text(c.access(data)));
+  });
+  if (!is_bitvec(o)) return;
+  c.require(
+      3, is_integer(c.dtype(dst)) && is_integer(c.dtype(data)) && size_bytes(c.dtype(dst)) == size_bytes(c.dtype(data)),
+      [&] { return fmt::format("{} of {} into {}", name(o), name(c.dtype(data)), name(c.dtype(dst))); });
+}
+
+bool is_int32(DType t) { return t == DType::int32 || t == DType::uint32; }
+
+// Bit operators, and exact addition of 32-bit integers: raw elements.
+void run_bits(Run& r) {
+  const Tile &d = r.tile(dst), &x = r.tile(data);
+  alignas(64) std::uint32_t acc[kChunk], row_bits[kChunk];
+  for (std::int64_t first = 0; first < x.free_size; first += kChunk) {
+    const std::size_t n = std::min<std::size_t>(kChunk, x.free_size - first);
+    load_row_bits(r, x, 0, first, n, acc);
+    for (std::int64_t row = 1; row < x.rows; ++row) {
+      load_row_bits(r, x, row, first, n, row_bits);
+      if (r.alu(op) == AluOp::add) {
+        r.k.int_vv(AluOp::add, x.dtype == DType::int32, acc, row_bits, acc, n);
+      } else {
+        r.k.bits_vv(r.alu(op), 8 * size_bytes(x.dtype), acc, row_bits, acc, n);
+      }
+    }
+    store_row_bits(r, d, 0, first, n, acc);
+  }
+}
+
+void run(Run& r) {
+  const Tile &d = r.tile(dst), &x = r.tile(data);
+  const bool exact = r.alu(op) == AluOp::add && is_int32(d.dtype) && is_int32(x.dtype);
+  if (is_bitvec(r.alu(op)) || exact) return run_bits(r);
+  const bool average = r.alu(op) == AluOp::average;
+  const AluOp fold = average ? AluOp::add : r.alu(op);
+  const float count = static_cast<float>(x.rows);
+  alignas(64) float acc[kChunk], scratch[kChunk];
+  for (std::int64_t first = 0; first < x.free_size; first += kChunk) {
+    const std::size_t n = std::min<std::size_t>(kChunk, x.free_size - first);
+    std::copy_n(load_row(r, x, 0, first, n, scratch), n, acc);
+    for (std::int64_t row = 1; row < x.rows; ++row)
+      r.k.alu_vv(fold, acc, load_row(r, x, row, first, n, scratch), acc, n);
+    if (average) std::transform(acc, acc + n, acc, [&](float sum) { return sum / count; });
+    store_row(r, d, 0, first, n, acc);
+  }
+}
+
+Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q.free_size(data)))}; }
+
+// A column of dst depends on its own column of data.
+void track(Track& t) {
+  if (t.is_clean(data)) return t.write_clean(dst);
+  const std::vector<Shadow> in = t.read(data);
+  std::vector<Shadow> out(t.free_size(data));
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    Shadow& s = out[i % out.size()];
+    if (s == 0) s = in[i];
+  }
+  t.write(dst, out);
+}
+
+}  // namespace
+
+extern const Semantics semantics_tensor_partition_reduce = {
+    .rules = kRules,
+    .description =
+        "dst[0, f] = cvt(data[0, f] op data[1, f] op …), partitions ascending, each step rounded to float32; "
+        "average divides the sum by P. add of 32-bit integers into 32-bit integers is exact and wraps. Bit "
+        "operators work on raw bits.",
+    .engine = nullptr,
+    .check = check,
+    .run = run,
+    .cost = cost,
+    .track = track,
+    .cost_text = "150 + N (not documented; the guide advises nc_transpose and tensor_reduce, or a matmul with ones)",
+};
+
+}  // namespace kiln::isa

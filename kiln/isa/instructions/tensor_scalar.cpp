@@ -1,0 +1,250 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kiln/isa/semantics/check.h"
+#include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/run.h"
+#include "kiln/isa/semantics/track.h"
+#include "kiln/isa/text/text_words.h"
+
+namespace kiln::isa {
+namespace {
+using namespace args::tensor_scalar;
+
+constexpr Rule kRules[] = {
+    /* R1 */ {"data and dst have the same number of partitions and of free elements", "slice them to one shape"},
+    /* R2 */
+    {"op0 and op1 are both bit operators or both arithmetic", "use two instructions, one for each kind"},
+    /* R3 */
+    {"an operator of two operands has its operand, and operand1 comes with op1",
+     "give op0 and operand0, op1 and operand1 together"},
+    /* R4 */ {"the operand of a unary operator is None or 0", "pass None"},
+    /* R5 */
+    {"an operand is a number, or a tile with one value per partition", "slice the operand to (P, 1)"},
+    /* R6 */ {"the operand tiles of arithmetic are float32", "convert the operand with tensor_copy"},
+    /* R7 */
+    {"bit operators take integers of one width: data, dst, operand tiles, and integer numbers",
+     "view the tiles as integers of the same width, and pass integer numbers: 3, not 3.0"},
+    /* R8 */ {"bit operators run on the vector engine", "leave engine out"},
+    /* R9 */
+    {"the operators exist on the target's generation", "abs_max, abs_min, square and relu need trn3"},
+    /* R10 */
+    {"abs_max, abs_min, square and relu are op0, never op1", "make it op0, or use two instructions"},
+    /* R11 */
+    {"the scalar engine runs this from gen3 on, as multiply and add, multiply, or add; with subtract for add "
+     "from gen4 on",
+     "leave engine out"},
+    /* R12 */
+    {"rsqrt and power run on gpsimd, alone or with add and multiply, and gpsimd runs nothing without them",
+     "leave engine out, and split the instruction when other operators are involved"},
+    /* R13 */
+    {"exact 32-bit integer arithmetic takes no indirect operands",
+     "copy the gathered data first, or write the numbers as floats", Mark::undocumented},
+    /* R14 */
+    {"a scattered dst of the scalar engine is not in PSUM", "scatter into SBUF, or leave engine out"},
+    /* R15 */
+    {"op0 and op1 are operators of this instruction: not bypass, not average",
+     "leave op1 out, or use tensor_partition_reduce for average"},
+    /* R16 */
+    {"the number of a bit operator or of exact integer arithmetic fits the width of the elements",
+     "use a number between -2^(width - 1) and 2^width - 1", Mark::undocumented},
+};
+
+// One of the two steps: operator, operand, whether the operand stands on the left.
+struct Step {
+  int op, operand, reverse;
+};
+constexpr Step kSteps[] = {{op0, operand0, reverse0}, {op1, operand1, reverse1}};
+std::span<const Step> steps(const InstView& v) { return std::span(kSteps).first(v.has(op1) ? 2 : 1); }
+
+bool runs_on_gpsimd_only(AluOp op) { return op == AluOp::rsqrt || op == AluOp::power; }
+bool needs_gpsimd(const InstView& v) {
+  return std::ranges::any_of(steps(v), [&](Step s) { return runs_on_gpsimd_only(v.alu(s.op)); });
+}
+bool is_int32(DType t) { return is_integer(t) && size_bytes(t) == 4; }
+
+// The address pattern: 32-bit integers with integer numbers are exact.
+bool is_exact(const InstView& v) {
+  return is_int32(v.dtype(data)) && is_int32(v.dtype(dst)) && std::ranges::all_of(steps(v), [&](Step s) {
+           return v.is_integer(s.operand) && v.alu(s.op) >= AluOp::add && v.alu(s.op) <= AluOp::minimum;
+         });
+}
+
+Engine choose_engine(const InstView& v, const Arch&) { return needs_gpsimd(v) ? Engine::gpsimd : Engine::vector; }
+
+void check_step(Check& c, Step s) {
+  const AluInfo& alu = info(c.alu(s.op));
+  const std::string_view operand = c.row().params[s.operand].name;
+  const auto op_found = [&] { return fmt::format("{} is {}", c.row().params[s.op].name, alu.name); };
+  const auto number = [&] { return fmt::format("{} is {}", operand, c.real(s.operand)); };
+  c.require(15, alu.cls != AluClass::bypass && c.alu(s.op) != AluOp::average, op_found);
+  c.require(9, c.arch().generation >= alu.first_generation || alu.cls == AluClass::bypass, op_found);
+  if (is_unary(c.alu(s.op))) {
+    c.require(4, !c.has(s.operand) || (!c.is_tile(s.operand) && c.real(s.operand) == 0),
+              [&] { return c.is_tile(s.operand) ? c.describe(s.operand) : number(); });
+    return;
+  }
+  c.require(3, c.has(s.operand), [&] { return fmt::format("{} without {}", alu.name, operand); });
+  if (c.is_tile(s.operand)) {
+    c.require(5, c.is_column(s.operand, c.partitions(data)), [&] { return c.describe(s.operand); });
+    c.require(6, is_bitvec(c.alu(s.op)) || c.dtype(s.operand) == DType::float32, [&] { return c.describe(s.operand); });
+  } else if (c.is_integer(s.operand) && (is_bitvec(c.alu(s.op)) || is_exact(c))) {
+    const int width = 8 * size_bytes(c.dtype(data));
+    c.require(
+        16,
+        c.integer(s.operand) >= -(std::int64_t{1} << (width - 1)) && c.integer(s.operand) < (std::int64_t{1} << width),
+        number);
+  }
+}
+
+void check_bits(Check& c) {
+  const auto is_same = [&](DType t) { return is_integer(t) && size_bytes(t) == size_bytes(c.dtype(data)); };
+  c.require(7, is_same(c.dtype(data)) && is_same(c.dtype(dst)),
+            [&] { return fmt::format("data is {}, dst is {}", name(c.dtype(data)), name(c.dtype(dst))); });
+  for (const Step& s : steps(c)) {
+    if (c.is_tile(s.operand)) {
+      c.require(7, is_same(c.dtype(s.operand)), [&] { return c.describe(s.operand); });
+    } else if (c.has(s.operand) && !is_unary(c.alu(s.op))) {
+      c.require(7, c.is_integer(s.operand),
+                [&] { return fmt::format("the operand is {}", real_text(c.real(s.operand))); });
+    }
+  }
+  c.require(8, c.engine() == Engine::vector, [&] { return fmt::format("engine is {}", name(c.engine())); });
+}
+
+bool scalar_engine_has(const Check& c) {
+  const auto is_sum = [&](AluOp op) {
+    return op == AluOp::add || (op == AluOp::subtract && c.arch().features.alu_gen4);
+  };
+  if (c.alu(op0) == AluOp::multiply) return !c.has(op1) || is_sum(c.alu(op1));
+  return is_sum(c.alu(op0)) && !c.has(op1);
+}
+
+bool gpsimd_has(const Check& c) {
+  return needs_gpsimd(c) && std::ranges::all_of(steps(c), [&](Step s) {
+           return info(c.alu(s.op)).engines.find("gpsimd") != std::string_view::npos;
+         });
+}
+
+void check_engine(Check& c) {
+  const auto found = [&] {
+    return fmt::format("{}{}{} on the {} engine", name(c.alu(op0)), c.has(op1) ? " and " : "",
+                       c.has(op1) ? name(c.alu(op1)) : "", name(c.engine()));
+  };
+  if (c.engine() == Engine::scalar) {
+    c.require(11, c.arch().features.scalar_tensor_ops && scalar_engine_has(c), found);
+    c.require(14, !(c.is_indirect(dst) && c.in_psum(dst)), [&] { return "dst is indirect and in PSUM"; });
+  }
+  c.require(12, c.engine() == Engine::gpsimd ? gpsimd_has(c) : c.engine() == Engine::scalar || !needs_gpsimd(c), found);
+}
+
+void check(Check& c) {
+  c.require(1, c.same_shape(dst, data), [&] {
+    return fmt::format("dst is {}, data is {}", shape_text(c.access(dst)), shape_text(c.access(data)));
+  });
+  c.require(3, c.has(op1) || !c.has(operand1), [] { return "operand1 without op1"; });
+  for (const Step& s : steps(c)) check_step(c, s);
+  const bool bits = is_bitvec(c.alu(op0));
+  if (c.has(op1)) {
+    c.require(2, bits == is_bitvec(c.alu(op1)),
+              [&] { return fmt::format("{} and {}", name(c.alu(op0)), name(c.alu(op1))); });
+    const AluInfo& second = info(c.alu(op1));
+    c.require(10, second.first_generation < 4 || second.cls == AluClass::bypass,
+              [&] { return fmt::format("op1 is {}", second.name); });
+  }
+  if (bits) return check_bits(c);
+  check_engine(c);
+  c.require(13, !is_exact(c) || !(c.is_indirect(data) || c.is_indirect(dst)),
+            [&] { return fmt::format("{} is indirect", c.is_indirect(data) ? "data" : "dst"); });
+}
+
+std::uint32_t operand_bits(Run& r, int operand, std::int64_t row) {
+  std::uint32_t bits = static_cast<std::uint32_t>(r.integer(operand));
+  if (r.is_tile(operand)) load_row_bits(r, r.tile(operand), row, 0, 1, &bits);
+  return bits;
+}
+
+// Bit operators work on raw elements.
+void run_bits(Run& r) {
+  const Tile &d = r.tile(dst), &in = r.tile(data);
+  const int width = 8 * size_bytes(in.dtype);
+  const std::uint32_t mask = 0xffffffffu >> (32 - width);
+  alignas(64) std::uint32_t x[kChunk];
+  for (std::int64_t row = 0; row < d.rows; ++row) {
+    for (std::int64_t first = 0; first < d.free_size; first += kChunk) {
+      const std::size_t n = std::min<std::size_t>(kChunk, d.free_size - first);
+      load_row_bits(r, in, row, first, n, x);
+      for (const Step& s : steps(r))
+        r.k.bits_vs(r.alu(s.op), width, x, operand_bits(r, s.operand, row) & mask, r.boolean(s.reverse), x, n);
+      store_row_bits(r, d, row, first, n, x);
+    }
+  }
+}
+
+// Exact 32-bit integers with numbers.
+void run_exact(Run& r) {
+  const Tile &d = r.tile(dst), &in = r.tile(data);
+  const bool is_signed = in.dtype == DType::int32;
+  alignas(64) std::uint32_t x[kChunk], numbers[2][kChunk];
+  for (std::size_t i = 0; i < steps(r).size(); ++i)
+    std::fill_n(numbers[i], std::min<std::size_t>(kChunk, d.free_size),
+                static_cast<std::uint32_t>(r.integer(kSteps[i].operand)));
+  for (std::int64_t row = 0; row < d.rows; ++row) {
+    for (std::int64_t first = 0; first < d.free_size; first += kChunk) {
+      const std::size_t n = std::min<std::size_t>(kChunk, d.free_size - first);
+      load_row_bits(r, in, row, first, n, x);
+      for (std::size_t i = 0; i < steps(r).size(); ++i) {
+        const std::uint32_t *left = x, *right = numbers[i];
+        if (r.boolean(kSteps[i].reverse)) std::swap(left, right);
+        r.k.int_vv(r.alu(kSteps[i].op), is_signed, left, right, x, n);
+      }
+      store_row_bits(r, d, row, first, n, x);
+    }
+  }
+}
+
+void run(Run& r) {
+  if (is_bitvec(r.alu(op0))) return run_bits(r);
+  if (is_exact(r)) return run_exact(r);
+  const bool by_row = r.is_tile(operand0) || r.is_tile(operand1);
+  const auto apply = [&](const Step& s, float operand, const float* x, float* out, std::size_t n) {
+    r.boolean(s.reverse) ? r.k.alu_sv(r.alu(s.op), operand, x, out, n) : r.k.alu_vs(r.alu(s.op), x, operand, out, n);
+  };
+  alignas(64) float between[kChunk];  // stays in the first cache, and dst may be an operand
+  map_rows(r, r.tile(dst), {&r.tile(data)}, by_row, [&](const RowChunk& c) {
+    const float first = r.column(operand0, c.row), second = r.column(operand1, c.row);
+    if (!r.has(op1)) return apply(kSteps[0], first, c.in[0], c.out, c.n);
+    apply(kSteps[0], first, c.in[0], between, c.n);
+    apply(kSteps[1], second, between, c.out, c.n);
+  });
+}
+
+constexpr double kGpsimdRate = 0.25;  // rsqrt takes four times as long as on the scalar engine
+
+Cost cost(const CostQuery& q) {
+  const double rate = q.engine() == Engine::gpsimd ? kGpsimdRate : q.copy_rate(dst, data);
+  return {.cycles = q.stream(static_cast<double>(q.free_size(dst)), rate)};
+}
+
+}  // namespace
+
+extern const Semantics semantics_tensor_scalar = {
+    .rules = kRules,
+    .description =
+        "t = op0(data[p, f], operand0[p]), operands swapped with reverse0; dst[p, f] = cvt(op1(t, "
+        "operand1[p])), swapped with reverse1, or cvt(t) without op1. t stays float32, one rounding per "
+        "operator. add, subtract, multiply, maximum and minimum of 32-bit integers with integer numbers are "
+        "exact and wrap; bit operators work on raw bits.",
+    .engine = choose_engine,
+    .check = check,
+    .run = run,
+    .cost = cost,
+    .track = track_elementwise,
+    .cost_text =
+        "max(64, N / rate), one or two operators alike; rate up to 4 for 16-bit floats and 2 for float32 in "
+        "SBUF from gen3 on; gpsimd: "
+        "150 + 4N",
+};
+
+}  // namespace kiln::isa

@@ -1,0 +1,128 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kiln/isa/instructions/shared/accumulator.h"
+#include "kiln/isa/instructions/shared/vector_operator.h"
+#include "kiln/isa/semantics/check.h"
+#include "kiln/isa/semantics/cost.h"
+
+namespace kiln::isa {
+namespace {
+using namespace args::tensor_scalar_cumulative;
+
+// R2 to R5: vector_operator.cpp.
+constexpr Rule kRules[] = {
+    /* R1 */ {"src and dst have the same number of partitions and of free elements", "slice them to one shape"},
+    /* R2 */
+    {"op0 is an arithmetic operator of the vector engine", "apply bit operators with tensor_scalar first"},
+    /* R3 */
+    {"op0 exists on the target's generation", "abs_max, abs_min, square and relu need trn3"},
+    /* R4 */ {"a unary op0 takes imm0=0", "pass imm0=0"},
+    /* R5 */ {"imm0 and imm1 tiles have one value per partition", "slice the tile to (P, 1)"},
+    /* R6 */
+    {"op1 is add, subtract, multiply, maximum or minimum", "use tensor_tensor_scan for other recurrences"},
+    /* R7 */
+    {"reduce_cmd is reduce, reset_reduce or load_reduce", "start with reduce_cmd=reset_reduce"},
+    /* R8 */ {"load_reduce takes imm1, its start value", "give imm1"},
+    /* R9 */
+    {"imm1 is given with load_reduce only; it is ignored otherwise", "leave imm1 out, or use reduce_cmd=load_reduce",
+     Mark::undocumented},
+    /* R10 */
+    {"reduce goes on from a reduction that was started and that no idle instruction undid",
+     "start with reduce_cmd=reset_reduce or load_reduce", Mark::undocumented},
+    /* R11 */
+    {"a reduction goes on with the operator that it was started with", "start with reduce_cmd=reset_reduce",
+     Mark::undocumented},
+};
+
+Reduction reduction(const InstView& v) {
+  return {.bit = kVectorAccumulators,
+          .cmd = v.get<ReduceCmd>(reduce_cmd),
+          .op = v.alu(op1),
+          .dst = dst,
+          .reduce_res = -1,
+          .init = imm1};
+}
+
+void check(Check& c) {
+  c.require(1, c.same_shape(dst, src),
+            [&] { return fmt::format("dst is {}, src is {}", shape_text(c.access(dst)), shape_text(c.access(src))); });
+  check_vector_operator(c, op0, imm0, src);
+  if (c.is_tile(imm1)) c.require(5, c.is_column(imm1, c.partitions(src)), [&] { return c.describe(imm1); });
+  c.require(6, c.alu(op1) >= AluOp::add && c.alu(op1) <= AluOp::minimum,
+            [&] { return fmt::format("op1 is {}", name(c.alu(op1))); });
+  const ReduceCmd cmd = c.get<ReduceCmd>(reduce_cmd);
+  const bool loads = cmd == ReduceCmd::load_reduce;
+  c.require(7, cmd != ReduceCmd::idle && cmd != ReduceCmd::reset,
+            [&] { return fmt::format("reduce_cmd is {}", cmd == ReduceCmd::idle ? "idle" : "reset"); });
+  c.require(8, !loads || c.has(imm1), [&] { return "imm1 is not given"; });
+  c.advise(9, loads || !c.has(imm1), [&] { return "imm1 is given and reduce_cmd is not load_reduce"; });
+}
+
+// The rows of a block run side by side, one column after the other.
+void run(Run& r) {
+  constexpr std::size_t kRows = 64, kColumns = 64;
+  alignas(64) float by_row[kRows][kColumns], by_column[kColumns][kRows];
+  const Tile &d = r.tile(dst), &x = r.tile(src);
+  std::vector<float> acc = start_accumulators(r, reduction(r));
+  for (std::int64_t block = 0; block < d.rows; block += kRows) {
+    const std::size_t rows = std::min<std::size_t>(kRows, d.rows - block);
+    for (std::int64_t first = 0; first < d.free_size; first += kColumns) {
+      const std::size_t n = std::min<std::size_t>(kColumns, d.free_size - first);
+      for (std::size_t i = 0; i < rows; ++i) {
+        const std::int64_t row = block + static_cast<std::int64_t>(i);
+        const float* values = load_row(r, x, row, first, n, by_row[i]);
+        r.k.alu_vs(r.alu(op0), values, r.column(imm0, row), by_row[i], n);
+      }
+      r.k.transpose(sizeof(float), by_row, kColumns, by_column, kRows, rows, n);
+      const float* before = acc.data() + block;
+      for (std::size_t f = 0; f < n; before = by_column[f++])
+        r.k.alu_vv(r.alu(op1), by_column[f], before, by_column[f], rows);
+      std::copy_n(before, rows, acc.data() + block);
+      r.k.transpose(sizeof(float), by_column, kRows, by_row, kColumns, n, rows);
+      for (std::size_t i = 0; i < rows; ++i) store_row(r, d, block + static_cast<std::int64_t>(i), first, n, by_row[i]);
+    }
+  }
+  put_back(r, reduction(r), acc);
+}
+
+Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q.free_size(src)))}; }
+
+// dst[p, f] depends on src[p, 0 … f] and on what the accumulator held.
+void track(Track& t) {
+  std::vector<Shadow> grid = overlay(t, dst, {src, imm0});
+  TrackedLane* lane = track_start(t, reduction(t), {.undefined = 10, .mixed = 11});
+  const std::int64_t rows = t.partitions(dst), columns = t.free_size(dst);
+  const bool clean = std::all_of(lane, lane + rows, [](const TrackedLane& l) { return l.shadow == 0; });
+  if (grid.empty() && clean) return t.write_clean(dst);
+  grid.resize(rows * columns);
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    Shadow& held = lane[i / columns].shadow;
+    if (held == 0) held = grid[i];
+    grid[i] = held;
+  }
+  t.write(dst, grid);
+}
+
+unsigned state(const InstView&) { return kVectorAccumulators; }
+
+}  // namespace
+
+extern const Semantics semantics_tensor_scalar_cumulative = {
+    .rules = kRules,
+    .description =
+        "Per partition: reg = identity of op1 (0 for subtract) with reset_reduce, the accumulator with "
+        "reduce, imm1 with load_reduce; then for f ascending reg = op1(op0(src[f], imm0), reg), dst[f] = "
+        "cvt(reg). With subtract the old reg is subtracted from the new value. reg stays float32 and is left "
+        "in the accumulator.",
+    .engine = nullptr,
+    .check = check,
+    .run = run,
+    .cost = cost,
+    .track = track,
+    .cost_text = "max(64, N)",
+    .state = state,
+};
+
+}  // namespace kiln::isa

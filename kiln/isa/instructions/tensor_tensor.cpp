@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kiln/isa/semantics/check.h"
+#include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/run.h"
+#include "kiln/isa/semantics/track.h"
+
+namespace kiln::isa {
+namespace {
+using namespace args::tensor_tensor;
+
+constexpr Rule kRules[] = {
+    /* R1 */ {"data1 and data2 are not both in PSUM", "copy one of them to SBUF with tensor_copy first"},
+    /* R2 */
+    {"data1, data2 and dst have the same number of partitions and of free elements",
+     "slice or reshape the operands to one shape; broadcast in the free dimension with a stride-0 view"},
+    /* R3 */ {"op takes two operands", "apply unary operators with tensor_scalar or activation"},
+    /* R4 */
+    {"a bit operator takes integers of one width on all three tiles", "view the tiles as integers of the same width"},
+    /* R5 */ {"bit operators run on the vector engine", "leave engine out"},
+    /* R6 */
+    {"power runs on gpsimd, with every tile in SBUF", "copy PSUM tiles to SBUF, and leave engine out"},
+    /* R7 */ {"the operator exists on the target's generation", "abs_max and abs_min need trn3"},
+};
+
+bool is_int32(const InstView& v, int param) {
+  return v.dtype(param) == DType::int32 || v.dtype(param) == DType::uint32;
+}
+
+// The operators that have an integer form; the others see float32.
+bool has_integer_form(AluOp o) { return (o >= AluOp::add && o <= AluOp::minimum) || is_comparison(o); }
+
+// All three tiles 32-bit integers: exact integer arithmetic, which gpsimd alone has.
+bool all_int32(const InstView& v) { return is_int32(v, dst) && is_int32(v, data1) && is_int32(v, data2); }
+
+Engine choose_engine(const InstView& v, const Arch&) {
+  if (v.alu(op) == AluOp::power) return Engine::gpsimd;
+  const bool psum = v.in_psum(dst) || v.in_psum(data1) || v.in_psum(data2);
+  return all_int32(v) && !psum && !is_bitvec(v.alu(op)) ? Engine::gpsimd : Engine::vector;
+}
+
+void check(Check& c) {
+  const AluInfo& alu = info(c.alu(op));
+  c.require(1, !(c.in_psum(data1) && c.in_psum(data2)), [&] { return "data1 and data2 are both in PSUM"; });
+  c.require(2, c.same_shape(dst, data1) && c.same_shape(dst, data2), [&] {
+    return fmt::format("dst is {}, data1 is {}, data2 is {}", shape_text(c.access(dst)), shape_text(c.access(data1)),
+                       shape_text(c.access(data2)));
+  });
+  c.require(3, (alu.cls == AluClass::arith && c.alu(op) != AluOp::average) || alu.cls == AluClass::bitvec,
+            [&] { return fmt::format("op is {}", alu.name); });
+  if (is_bitvec(c.alu(op))) {
+    const bool widths = size_bytes(c.dtype(data1)) == size_bytes(c.dtype(dst)) &&
+                        size_bytes(c.dtype(data2)) == size_bytes(c.dtype(dst));
+    c.require(4, is_integer(c.dtype(dst)) && is_integer(c.dtype(data1)) && is_integer(c.dtype(data2)) && widths, [&] {
+      return fmt::format("{} on {} and {} into {}", alu.name, name(c.dtype(data1)), name(c.dtype(data2)),
+                         name(c.dtype(dst)));
+    });
+    c.require(5, c.engine() == Engine::vector, [&] { return fmt::format("engine is {}", name(c.engine())); });
+  }
+  if (c.alu(op) == AluOp::power)
+    c.require(6, c.engine() == Engine::gpsimd && !c.in_psum(dst) && !c.in_psum(data1) && !c.in_psum(data2),
+              [&] { return fmt::format("engine is {}, {}", name(c.engine()), c.describe(data1)); });
+  c.require(7, c.arch().generation >= alu.first_generation,
+            [&] { return fmt::format("{} needs gen{}", alu.name, alu.first_generation); });
+}
+
+// Bit operators and exact integers work on raw elements.
+void run_bits(Run& r) {
+  const Tile &d = r.tile(dst), &a = r.tile(data1), &b = r.tile(data2);
+  const int width = 8 * size_bytes(d.dtype);
+  std::vector<std::uint32_t> x(d.free_size), y(d.free_size);
+  for (std::int64_t row = 0; row < d.rows; ++row) {
+    load_row_bits(r, a, row, 0, x.size(), x.data());
+    load_row_bits(r, b, row, 0, y.size(), y.data());
+    if (is_bitvec(r.alu(op))) {
+      r.k.bits_vv(r.alu(op), width, x.data(), y.data(), x.data(), x.size());
+    } else {
+      r.k.int_vv(r.alu(op), a.dtype == DType::int32, x.data(), y.data(), x.data(), x.size());
+    }
+    store_row_bits(r, d, row, 0, x.size(), x.data());
+  }
+}
+
+void run(Run& r) {
+  const bool exact_integers = r.engine() == Engine::gpsimd && all_int32(r) && has_integer_form(r.alu(op));
+  if (is_bitvec(r.alu(op)) || exact_integers) return run_bits(r);
+  map_rows(r, r.tile(dst), {&r.tile(data1), &r.tile(data2)}, false,
+           [&](const RowChunk& c) { r.k.alu_vv(r.alu(op), c.in[0], c.in[1], c.out, c.n); });
+}
+
+// On every generation bfloat16 tiles without gaps take one cycle per element at most, for these operators.
+bool is_simple_bfloat16(const CostQuery& q) {
+  const auto plain = [&](int p) { return q.dtype(p) == DType::bfloat16 && q.has_unit_stride(p); };
+  const AluOp f = q.alu(op);
+  return plain(dst) && plain(data1) && plain(data2) &&
+         (f == AluOp::add || f == AluOp::multiply || f == AluOp::subtract);
+}
+
+Cost cost(const CostQuery& q) {
+  const double n = static_cast<double>(q.free_size(dst));
+  if (q.engine() == Engine::gpsimd) return {.cycles = q.stream(n)};
+  const double rate = q.two_input_rate(dst, data1, data2);
+  return {.cycles = q.stream(n, is_simple_bfloat16(q) ? std::max(rate, 1.0) : rate)};
+}
+
+}  // namespace
+
+extern const Semantics semantics_tensor_tensor = {
+    .rules = kRules,
+    .description =
+        "dst[p, f] = cvt(op(data1[p, f], data2[p, f])) in float32; 32-bit integers are exact on gpsimd; bit "
+        "operators work on raw bits.",
+    .engine = choose_engine,
+    .check = check,
+    .run = run,
+    .cost = cost,
+    .track = track_elementwise,
+    .cost_text =
+        "vector: max(64, 2N), N with one input in PSUM and for bfloat16 without gaps; fast modes up to 2 "
+        "elements per cycle from gen3 on; "
+        "gpsimd: 150 + N",
+};
+
+}  // namespace kiln::isa

@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "kiln/isa/semantics/check.h"
+#include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/run.h"
+#include "kiln/isa/semantics/track.h"
+
+namespace kiln::isa {
+namespace {
+using namespace args::tensor_tensor_scan;
+
+constexpr Rule kRules[] = {
+    /* R1 */ {"data0 and data1 are not both in PSUM", "copy one of them to SBUF with tensor_copy first"},
+    /* R2 */
+    {"data0, data1 and dst have the same number of partitions and of free elements",
+     "slice or reshape the operands to one shape"},
+    /* R3 */ {"initial is a number, or a tile with one value per partition", "slice initial to (P, 1)"},
+    /* R4 */
+    {"op0 and op1 are arithmetic operators of the vector engine with two operands",
+     "use add, subtract, multiply, maximum, minimum, a comparison or a logical operator"},
+    /* R5 */ {"the operators exist on the target's generation", "abs_max and abs_min need trn3"},
+};
+
+void check(Check& c) {
+  c.require(1, !(c.in_psum(data0) && c.in_psum(data1)), [&] { return "data0 and data1 are both in PSUM"; });
+  c.require(2, c.same_shape(dst, data0) && c.same_shape(dst, data1), [&] {
+    return fmt::format("dst is {}, data0 is {}, data1 is {}", shape_text(c.access(dst)), shape_text(c.access(data0)),
+                       shape_text(c.access(data1)));
+  });
+  if (c.is_tile(initial)) c.require(3, c.is_column(initial, c.partitions(data0)), [&] { return c.describe(initial); });
+  for (int param : {op0, op1}) {
+    const AluInfo& alu = info(c.alu(param));
+    const auto found = [&] { return fmt::format("{} is {}", c.row().params[param].name, alu.name); };
+    c.require(4, alu.cls == AluClass::arith && alu.engines.find("vector") != std::string_view::npos, found);
+    c.require(5, alu.cls != AluClass::arith || c.arch().generation >= alu.first_generation, found);
+  }
+}
+
+// Pieces of this shape are turned round, so that a step of the recurrence takes one element of each row.
+constexpr std::int64_t kRows = 128, kColumns = 128;
+// No power of two, so that rows do not compete for the same cache lines.
+constexpr std::int64_t kRowStride = kColumns + 16, kColumnStride = kRows + 16;
+
+class Piece {
+ public:
+  explicit Piece(const Run& r) : r_(r), by_row_(kRows * kRowStride), by_column_(kColumns * kColumnStride) {}
+  float* column(std::int64_t f) { return &by_column_[f * kColumnStride]; }
+
+  void load(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t rows, std::int64_t n) {
+    for (std::int64_t p = 0; p < rows; ++p) {
+      float* to = &by_row_[p * kRowStride];
+      const float* from = load_row(r_, t, row + p, first, n, to);
+      if (from != to) std::copy_n(from, n, to);
+    }
+    r_.k.transpose(4, by_row_.data(), kRowStride, by_column_.data(), kColumnStride, rows, n);
+  }
+  void store(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t rows, std::int64_t n) {
+    r_.k.transpose(4, by_column_.data(), kColumnStride, by_row_.data(), kRowStride, n, rows);
+    for (std::int64_t p = 0; p < rows; ++p) store_row(r_, t, row + p, first, n, &by_row_[p * kRowStride]);
+  }
+
+ private:
+  const Run& r_;
+  std::vector<float> by_row_, by_column_;
+};
+
+void run(Run& r) {
+  const Tile& d = r.tile(dst);
+  Piece x(r), y(r);
+  float start[kRows];
+  for (std::int64_t row = 0; row < d.rows; row += kRows) {
+    const std::int64_t rows = std::min(kRows, d.rows - row);
+    const auto apply = [&](int op, bool reversed, const float* a, const float* b, float* out) {
+      r.k.alu_vv(r.alu(op), reversed ? b : a, reversed ? a : b, out, rows);
+    };
+    for (std::int64_t p = 0; p < rows; ++p) start[p] = r.column(initial, row + p);
+    for (std::int64_t first = 0; first < d.free_size; first += kColumns) {
+      const std::int64_t n = std::min(kColumns, d.free_size - first);
+      x.load(r.tile(data0), row, first, rows, n);
+      y.load(r.tile(data1), row, first, rows, n);
+      const float* state = start;
+      for (std::int64_t f = 0; f < n; ++f) {
+        apply(op0, r.boolean(reverse0), x.column(f), state, x.column(f));
+        apply(op1, r.boolean(reverse1), x.column(f), y.column(f), y.column(f));
+        state = y.column(f);
+      }
+      std::copy_n(state, rows, start);
+      y.store(d, row, first, rows, n);
+    }
+  }
+}
+
+Cost cost(const CostQuery& q) { return {.cycles = q.stream(2 * static_cast<double>(q.free_size(dst)))}; }
+
+}  // namespace
+
+extern const Semantics semantics_tensor_tensor_scan = {
+    .rules = kRules,
+    .description =
+        "s = initial; for f ascending: s = op1(op0(data0[p, f], s), data1[p, f]); dst[p, f] = cvt(s). "
+        "reverse0 "
+        "swaps the operands of op0, reverse1 those of op1. s stays float32, rounded after each operator.",
+    .engine = nullptr,
+    .check = check,
+    .run = run,
+    .cost = cost,
+    .track = track_prefix,
+    .cost_text = "max(64, 2N)",
+};
+
+}  // namespace kiln::isa

@@ -1,0 +1,69 @@
+#include "kiln/isa/semantics/check.h"
+
+#include <fmt/format.h>
+
+#include "kiln/isa/semantics/operand_rules.h"
+#include "kiln/isa/text/print.h"
+
+namespace kiln::isa {
+
+Engine resolve_engine(const InstView& inst, const Arch& arch) {
+  const InstructionInfo& row = inst.row();
+  const int param = row.engine_param;
+  if (param >= 0 && inst.get<Engine>(param) != Engine::unknown && row.engines[0] != Engine::dma)
+    return inst.get<Engine>(param);
+  if (row.semantics->engine) return row.semantics->engine(inst, arch);
+  return row.engines[0];
+}
+
+std::string rule_label(const InstructionInfo& row, int number) { return fmt::format("{}.R{}", row.name, number); }
+
+Diagnostic rule_diagnostic(const InstView& inst, const Arch& arch, int number, Severity severity, std::string found,
+                           std::string allowed) {
+  const Rule& rule = inst.row().semantics->rules[number - 1];
+  Diagnostic d;
+  d.severity = severity;
+  d.category = rule.mark == Mark::undocumented ? Category::undefined : Category::invalid;
+  d.code = rule_label(inst.row(), number);
+  d.rule = rule.mark == Mark::documented ? rule.text : fmt::format("{} ({})", rule.text, name(rule.mark));
+  d.loc = inst.loc();
+  d.context = print(inst.program(), inst.inst());
+  d.found = std::move(found);
+  d.allowed = allowed.empty() ? fmt::format("target {} ({})", arch.name, arch.core_name) : std::move(allowed);
+  d.help = rule.help;
+  return d;
+}
+
+void Check::report(int number, Severity severity, std::string found, std::string allowed) {
+  out_.push_back(rule_diagnostic(*this, arch_, number, severity, std::move(found), std::move(allowed)));
+}
+
+std::string shape_text(const Access& access) {
+  std::string text = "[";
+  for (int i = 0; i < access.rank; ++i) text += fmt::format("{}{}", i ? ", " : "", access.dims[i].count);
+  return text + "]";
+}
+
+std::string Check::describe(int param) const {
+  return fmt::format("`{}` is {} {} in {}", row().params[param].name, name(dtype(param)), shape_text(access(param)),
+                     name(memory(param)));
+}
+
+void check_instruction(const Program& program, const Instruction& inst, const Arch& arch,
+                       std::vector<Diagnostic>& out) {
+  const std::size_t before = out.size();
+  Check c(program, inst, arch, out);
+  check_operands(c, out);
+  // An instruction's own rules may rely on operands of the right kind; those about their size say more than
+  // that there are too many partitions.
+  for (std::size_t i = before; i < out.size(); ++i) {
+    if (out[i].severity == Severity::error && !is_partition_count(out[i])) return;
+  }
+  c.row().semantics->check(c);
+}
+
+void check_instructions(const Program& program, const Arch& arch, std::vector<Diagnostic>& out) {
+  for (const Instruction& inst : program.instructions) check_instruction(program, inst, arch, out);
+}
+
+}  // namespace kiln::isa

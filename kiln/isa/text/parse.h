@@ -1,0 +1,22 @@
+// Reads the text form of a Program; docs/text-form.md has the grammar.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kiln/isa/program.h"
+#include "kiln/isa/text/text_rules.h"
+
+namespace kiln::isa {
+
+struct ParseOptions {
+  // Statements without `@` get the place in the text as their location; off, they have none.
+  bool text_locations = true;
+};
+
+// Throws Error (category config, code text.R*) with line and column when the text is malformed. The result is
+// well formed but not verified: see verify.h.
+Program parse(std::string_view text, std::string file_name, const ParseOptions& options = {});
+
+}  // namespace kiln::isa
