@@ -7,11 +7,11 @@ import importlib
 
 # Where each public name lives; modules are loaded when a name is first used.
 _PUBLIC = {
-    "NkiConfigError": "kiln._errors",
-    "NkiNotYetError": "kiln._errors",
-    "NkiUndefinedError": "kiln._errors",
-    "NkiValidationError": "kiln._errors",
-    "Spec": "kiln._specs",
+    "NkiConfigError": "kiln._trace.errors",
+    "NkiNotYetError": "kiln._trace.errors",
+    "NkiUndefinedError": "kiln._trace.errors",
+    "NkiValidationError": "kiln._trace.errors",
+    "Spec": "kiln._program",
     "__version__": "kiln._kiln",
     "activate": "kiln._activate",
     "benchmark": "kiln._time",

@@ -5,8 +5,8 @@ import signal
 import sys
 
 # Commands that take a kernel in Python, and the module that has `main(words)` for each.
-_FOR_PYTHON = {"check": "kiln._check_command", "run": "kiln._run_command", "time": "kiln._time_command",
-               "profile": "kiln._time_command"}
+_FOR_PYTHON = {"check": "kiln.commands.check", "run": "kiln.commands.run", "time": "kiln.commands.time",
+               "profile": "kiln.commands.time"}
 
 _OUR_LABELS = ("language.", "nki.")  # rules that only the package knows
 
@@ -48,7 +48,7 @@ def main(words=None):
     if words and words[0] in _FOR_PYTHON and any(_is_script(w) or w == "-m" for w in words[1:]):
         return _python(_FOR_PYTHON[words[0]], words[1:])
     if len(words) == 2 and words[0] == "explain" and words[1].startswith(_OUR_LABELS):
-        return _python("kiln._explain_command", words[1:])
+        return _python("kiln.commands.explain", words[1:])
     return _native(words)
 
 

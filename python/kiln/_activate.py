@@ -119,7 +119,7 @@ def is_active():
 def activate(force=False):
     """Makes `import nki` give kiln.nki in this process. With another `nki` imported already it refuses, unless forced:
     then that one is set aside until kiln.deactivate()."""
-    from kiln._errors import refuse
+    from kiln._trace.errors import refuse
 
     vendor = _vendor_modules()
     if vendor and not force:

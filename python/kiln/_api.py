@@ -38,8 +38,8 @@ _INTEGERS = ("bitwise_", "left_shift", "right_shift", "invert", "logical_not")
 _GROUPS = (("_creation", "Creation"), ("_movement", "Data movement and layout"), ("_elementwise", "Elementwise"),
            ("_division", "Elementwise"), ("_activations", "Elementwise"), ("_rounding", "Elementwise"),
            ("_trigonometry", "Elementwise"), ("_reductions", "Reductions"), ("_composite", "Composite"),
-           ("_random", "Random numbers"), ("_loops", "Loops and program ids"), ("_device_print", "Loops and program ids"),
-           ("_memory", "Buffers"))  # fmt: skip
+           ("_random", "Random numbers"), ("_loops", "Loops and program ids"), ("device_print", "Loops and program ids"),
+           ("memory", "Buffers"))  # fmt: skip
 
 
 def _row(*cells):
@@ -103,7 +103,7 @@ def language_functions():
     """name -> function of nki.language, of those that kernels call."""
     names = (n for n in dir(language) if not n.startswith("_"))
     found = {n: getattr(language, n) for n in names}
-    modules = {f"kiln.nki.language.{m}" for m, _ in _GROUPS} | {"kiln.nki._memory", "kiln._device_print"}
+    modules = {f"kiln.nki.language.{m}" for m, _ in _GROUPS} | {"kiln._trace.memory", "kiln._trace.device_print"}
     return {n: f for n, f in ((n, _plain(v)) for n, v in found.items())
             if callable(f) and getattr(f, "__module__", "") in modules and n not in ("MemoryRegion", "tensor")}
 

@@ -3,10 +3,11 @@
 import json
 import traceback
 
-from kiln import _excerpt, _kiln, _specs, _traceback
-from kiln._errors import NkiValidationError
+from kiln import _kiln
 from kiln._program import plain
-from kiln.nki import _env, _simulate
+from kiln._trace import env, excerpt, simulate, tracebacks
+from kiln._trace.errors import NkiValidationError
+from kiln._trace.specs import from_annotations, of_value, with_arrays
 
 # Exit codes as for text programs; every other category is 1.
 _EXIT = {"internal": 3, "config": 2, "not_yet": 2}
@@ -35,7 +36,7 @@ class Report:
         return self.ok
 
     def __str__(self):
-        return "".join(f"{_excerpt.text(d)}\n\n" for d in self.diagnostics) + self.summary()
+        return "".join(f"{excerpt.text(d)}\n\n" for d in self.diagnostics) + self.summary()
 
     __repr__ = __str__
 
@@ -79,7 +80,7 @@ _STOPPED = ("nki.R42", "the kernel's Python runs to its end for these arguments"
 def stopped(error, rule=_STOPPED[1],
             help="the line above raises it; wrong shapes in --arg or in an annotation also lead here"):
     """The diagnostic for Python of the user that ends with an exception of its own."""
-    frames = traceback.extract_tb(_traceback.without_our_frames(error.__traceback__))
+    frames = traceback.extract_tb(tracebacks.without_our_frames(error.__traceback__))
     place = (frames[-1].filename, frames[-1].lineno) if frames else ("", 0)
     text = "".join(traceback.format_exception_only(type(error), error)).strip()
     return _kiln.diagnostic_at("invalid", _STOPPED[0], rule, text, help, *place)
@@ -90,18 +91,18 @@ def check(kernel, *specs, **named):
     parameters annotated with nt.tensor[...] may be left out. Returns a Report."""
     function, lnc = plain(kernel)
     name = getattr(function, "__name__", "kernel")
-    given = {k: _specs.of_value(v) for k, v in named.items()}
+    given = {k: of_value(v) for k, v in named.items()}
     code = getattr(function, "__code__", None)
     positional = code.co_varnames[:len(specs)] if code else ()
-    for parameter, spec in _specs.from_annotations(function).items():
+    for parameter, spec in from_annotations(function).items():
         if parameter not in positional:
             given.setdefault(parameter, spec)
-    args = [_specs.with_arrays(_specs.of_value(s)) for s in specs]
+    args = [with_arrays(of_value(s)) for s in specs]
     try:
-        cores = _simulate.trace_cores(function, lnc, args, {k: _specs.with_arrays(v) for k, v in given.items()},
+        cores = simulate.trace_cores(function, lnc, args, {k: with_arrays(v) for k, v in given.items()},
                                       getattr(kernel, "schedule", ()))
         programs = [core.program() for core in cores]
-        reports = [program.check(_env.reserved_psum_banks()) for program in programs]
+        reports = [program.check(env.reserved_psum_banks()) for program in programs]
     except NkiValidationError as error:
         return Report(name, error.diagnostics)
     except Exception as error:

@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from kiln import _inside, _kiln
+from kiln import _kiln
 from kiln._program import plain
-from kiln.nki import _arrays, _env, _simulate
-from kiln.nki._kernel import Kernel
+from kiln._trace import env, inside, simulate
+from kiln._trace.arrays import Argument, is_array
+from kiln._trace.errors import NkiValidationError
+from kiln._trace.kernel import Kernel
 
 
 class Departure:
@@ -41,13 +43,13 @@ class _Run:
     def __init__(self, kernel, inputs):
         function, lnc = plain(kernel)
         args, kwargs = ([], inputs) if isinstance(inputs, dict) else (list(inputs), {})
-        with _inside.with_values():
-            self.cores = _simulate.trace_cores(function, lnc, args, kwargs)
+        with inside.with_values():
+            self.cores = simulate.trace_cores(function, lnc, args, kwargs)
         self.programs = [core.program() for core in self.cores]
         self.arguments = self.cores[0].arguments
         self.ids, self.shapes = {}, {}  # key -> [(core, id of the tensor)], key -> shape
         for core, program in enumerate(self.programs):
-            program.check(_env.reserved_psum_banks()).raise_if_failed()
+            program.check(env.reserved_psum_banks()).raise_if_failed()
             for i, t in enumerate(program.tensors):
                 shared = lnc == 1 or t["memory"] == "shared_hbm" or t["role"] != "internal"
                 key = t["name"] if shared else (core, t["name"])
@@ -59,13 +61,13 @@ class _Run:
         wanted = {k: self.ids[k][0] for k in keys}
         programs = programs or self.programs
         try:
-            found = _inside.tensor_values(programs, self.arguments, list(wanted.values()))
-        except _kiln_error():
+            found = inside.tensor_values(programs, self.arguments, list(wanted.values()))
+        except NkiValidationError:
             found = {}
             for one in wanted.values():
                 try:
-                    found.update(_inside.tensor_values(programs, self.arguments, [one]))
-                except _kiln_error():
+                    found.update(inside.tensor_values(programs, self.arguments, [one]))
+                except NkiValidationError:
                     continue  # a tensor of a loop's body: it has no value at the end
         return {k: found[one] for k, one in wanted.items() if one in found}
 
@@ -107,12 +109,6 @@ class _Run:
     def _has(self, key, element, value, programs):
         found = self.values([key], programs)
         return key in found and not found[key][1][element] and _same(found[key][0][element], value)
-
-
-def _kiln_error():
-    from kiln._errors import NkiValidationError
-
-    return NkiValidationError
 
 
 def _same(a, b):
@@ -163,7 +159,7 @@ def _expected(run, reference, inputs):
 
 def _copies(inputs):
     def copy(value):
-        return np.array(_arrays.Argument(value).array) if _arrays.is_array(value) else value
+        return np.array(Argument(value).array) if is_array(value) else value
 
     return {k: copy(v) for k, v in inputs.items()} if isinstance(inputs, dict) else [copy(v) for v in inputs]
 

@@ -1,8 +1,4 @@
-"""What older NKI code is told: import names here, other old forms in the lint's table. `python -m kiln._migration
-docs/migration.md` puts the tables into the page."""
-
-import re
-import sys
+"""What code that imports NKI by an older name is told; other old forms stand in the lint's table."""
 
 _LIBRARY = "drop it: the vendor's kernels are the package nkilib of the repository nki-library"
 
@@ -39,68 +35,3 @@ def import_hint(name):
         return (f"No module named {name!r}: Kiln has no neuronxcc; kernels of NKI 0.6.0 import `nki` "
                 "(remove `neuronxcc.` and see docs/migration.md)")
     return f"No module named {name!r}: {best[0]} is gone since NKI {best[1]}; write `{best[2]}`"
-
-
-def _told(form):
-    """A row of the lint's table as a sentence; places that are filled from code stay open."""
-    word = "in" if form.what.startswith(("was", "moved")) else "since"
-    return f"it {form.what} {word} NKI {form.since}: " + re.sub(r"\{\w+\}", "…", form.rewrite)
-
-
-def name_hint(name):
-    """What became of a name such as nki.baremetal, or None."""
-    from kiln.lint.old_forms import OLD_NAMES
-
-    return _told(OLD_NAMES[name]) if name in OLD_NAMES else None
-
-
-def keyword_hint(package, function, keyword):
-    """What became of a keyword of a function of nki.isa or nki.language, or None."""
-    from kiln.lint.old_forms import OLD_KEYWORDS
-
-    for name in (function, "*"):
-        form = OLD_KEYWORDS.get((f"{package}.{name}", keyword))
-        if form:
-            return _told(form)
-    return None
-
-
-def _cell(text):
-    """Text for a table: a[0](b) in prose is no link."""
-    return text.replace("|", "\\|") if text.startswith("`") else text.replace("|", "\\|").replace("](", "]\\(")
-
-
-def _table(*rows):
-    head, *body = ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
-    return "\n".join([head, "|" + "---|" * len(rows[0]), *body]) + "\n"
-
-
-def tables():
-    """mark -> table, for the page."""
-    from kiln.lint.docs import old_form_table
-    from kiln.nki import _changes, _removed
-
-    names = [(f"`nl.{n}`", new) for n, new in _removed.LANGUAGE.items()]
-    names += [(f"`tensor.{n}`", new) for n, new in _removed.TENSOR.items()]
-    return {
-        "imports": _table(("old import", "until", "write"), *((f"`{o}`", v, f"`{n}`") for o, v, n in IMPORTS)),
-        "names": _table(("old name", "write"), *names),
-        "forms": old_form_table(),
-        "versions": _table(("since", "what", "before", "from then on"),
-                           *((c.since, c.what, c.before, c.after) for c in _changes.CHANGES)),
-        "kept": _table(("since", "what", "Kiln, in every version"), *_changes.KEPT),
-    }
-
-
-def refresh(page):
-    """The page's text with the tables as they are now."""
-    for mark, table in tables().items():
-        page = re.sub(rf"(<!-- {mark} -->\n).*?(<!-- end -->)", lambda m: m[1] + table + m[2], page, flags=re.S)
-    return page
-
-
-if __name__ == "__main__":
-    with open(sys.argv[1]) as _file:
-        _text = refresh(_file.read())
-    with open(sys.argv[1], "w") as _file:
-        _file.write(_text)

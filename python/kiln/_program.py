@@ -1,8 +1,8 @@
 """kiln.program: what a kernel issues, as a Program to print, save and run."""
 
-from kiln import _specs
-from kiln.nki import _simulate
-from kiln.nki._kernel import Kernel
+from kiln._trace import simulate
+from kiln._trace.specs import Spec, of_value, with_arrays  # noqa: F401  (kiln.Spec)
+from kiln.nki import Kernel  # and with it what tracing needs to know of NKI
 
 
 def plain(kernel):
@@ -30,7 +30,7 @@ def program(kernel, *args, **kwargs):
     """The Program that the kernel issues for these arguments; for kernel[2] a pair of them. Arguments are arrays, or
     shapes such as "float32[128,512]": no value is read. The program is not checked: `.check()` does that."""
     function, lnc = plain(kernel)
-    args = [_specs.with_arrays(_specs.of_value(v)) for v in args]
-    kwargs = {name: _specs.with_arrays(_specs.of_value(v)) for name, v in kwargs.items()}
-    programs = [core.program() for core in _simulate.trace_cores(function, lnc, args, kwargs)]
+    args = [with_arrays(of_value(v)) for v in args]
+    kwargs = {name: with_arrays(of_value(v)) for name, v in kwargs.items()}
+    programs = [core.program() for core in simulate.trace_cores(function, lnc, args, kwargs)]
     return programs[0] if lnc == 1 else Pair(programs)

@@ -4,10 +4,10 @@ import html
 import json
 import os
 
-from kiln import _kiln, _specs
+from kiln import _kiln
 from kiln._files import write_aside
 from kiln._program import plain
-from kiln.nki import _simulate
+from kiln._trace import simulate, specs
 
 
 class Timing:
@@ -102,13 +102,13 @@ class Latency:
 
 def _average_trips(cores, programs):
     """How often the dynamic loops run, measured by running the kernel on copies of its arguments."""
-    report = _simulate.measure(cores, programs)
+    report = simulate.measure(cores, programs)
     return {name: round(total / entries) if entries else 0 for name, (entries, total) in report.loops.items()}
 
 
 def _shape(value):
     """A Spec for a shape; arrays stay, because their values may decide how often loops run."""
-    return _specs.of_value(value) if isinstance(value, str) else value
+    return specs.of_value(value) if isinstance(value, str) else value
 
 
 def time(kernel, *, trip_counts=None, what_if=(), reorder=None, advice=True):
@@ -122,12 +122,12 @@ def time(kernel, *, trip_counts=None, what_if=(), reorder=None, advice=True):
         raise TypeError(f"what_if is a text such as 'dma_bandwidth=2x' or several, not {what_if!r}")
 
     def timed(*args, **kwargs):
-        by_shape = any(isinstance(_shape(v), _specs.Spec) for v in [*args, *kwargs.values()])
-        args = [_specs.with_arrays(_shape(v)) for v in args]
-        kwargs = {k: _specs.with_arrays(_shape(v)) for k, v in kwargs.items()}
-        cores = _simulate.trace_cores(function, lnc, args, kwargs, getattr(kernel, "schedule", ()))
+        by_shape = any(isinstance(_shape(v), specs.Spec) for v in [*args, *kwargs.values()])
+        args = [specs.with_arrays(_shape(v)) for v in args]
+        kwargs = {k: specs.with_arrays(_shape(v)) for k, v in kwargs.items()}
+        cores = simulate.trace_cores(function, lnc, args, kwargs, getattr(kernel, "schedule", ()))
         programs = [core.program() for core in cores]
-        _simulate.check_all(programs)
+        simulate.check_all(programs)
         trips = dict(trip_counts or {})
         if not trips and not by_shape and any(p.device_loops for p in programs):
             trips = _average_trips(cores, programs)

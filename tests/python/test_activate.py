@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kiln
-from kiln import _activate, _migration
+from kiln import _activate, _migration, _migration_page
 
 
 @pytest.fixture
@@ -130,8 +130,8 @@ def test_keywords_that_are_gone_tell_what_to_write(keyword, rewrite):
 
 def test_the_migration_page_shows_the_tables():
     page = (pathlib.Path(__file__).parents[2] / "docs" / "migration.md").read_text()
-    assert _migration.refresh(page) == page, "refresh with: python -m kiln._migration docs/migration.md"
-    for table in _migration.tables().values():
+    assert _migration_page.refresh(page) == page, "refresh with: python -m kiln._migration_page docs/migration.md"
+    for table in _migration_page.tables().values():
         assert table in page
 
 

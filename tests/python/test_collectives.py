@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kiln import nki
-from kiln._errors import NkiValidationError
+from kiln._trace.errors import NkiValidationError
 from kiln.nki import collectives as ncc
 from kiln.nki import isa as nisa
 from kiln.nki import language as nl

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import kiln
-from kiln import _record, _specs, nki
+from kiln import nki
+from kiln._trace import record, specs
 from kiln.nki import isa as nisa
 from kiln.nki import language as nl
 
@@ -175,14 +176,14 @@ class Config(nl.NKIObject):
     None, True, 3, 0.5, "word", nl.bfloat16, (1, (2, "x")), [1, None], {"a": 1}, nisa.oob_mode.skip, test_check_in_json],
     ids=repr)
 def test_recorded_values_come_back(value):
-    again = _record.decode(json.loads(json.dumps(_record.encode(value))))
+    again = record.decode(json.loads(json.dumps(record.encode(value))))
     assert again == value and type(again) is type(value)
 
 
 def test_recorded_arrays_and_objects_come_back():
-    made = _record.decode(_record.encode(Config(tile=64)))
+    made = record.decode(record.encode(Config(tile=64)))
     assert type(made) is Config and made.tile == 64 and made.dtype == nl.bfloat16
-    assert _record.decode(_record.encode(np.zeros((2, 3), np.int32))) == _specs.Spec((2, 3), "int32")
+    assert record.decode(record.encode(np.zeros((2, 3), np.int32))) == specs.Spec((2, 3), "int32")
 
 
 @nki.jit

@@ -10,7 +10,7 @@ import pytest
 
 import kiln
 from kiln import nki
-from kiln.nki import _version
+from kiln._trace.version import KNOWN
 from kiln.nki import isa as nisa
 from kiln.nki import language as nl
 
@@ -25,7 +25,7 @@ def copy_kernel(x):
 @pytest.fixture
 def version():
     yield nki.api_version
-    nki.api_version(_version.KNOWN[-1])
+    nki.api_version(KNOWN[-1])
 
 
 @pytest.mark.parametrize("word, generation", [("trn1", 2), ("inf2", 2), ("gen3", 3), ("TRN2", 3), ("gen4", 4), ("trn3pre", 4), ("", 4)])

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import kiln
-from kiln import _excerpt, _traceback, nki
+from kiln import nki
+from kiln._trace import excerpt, tracebacks
 from kiln.nki import isa as nisa
 from kiln.nki import language as nl
 
@@ -97,7 +98,7 @@ def test_which_operand_is_marked(tmp_path, call, found, marked):
     file = tmp_path / "kernel.py"
     file.write_text(f"def kernel():\n    {call}\n")
     d = kiln._kiln.diagnostic_at("invalid", "nc_matmul.R1", "rule", found, "help", str(file), 2)
-    lines = _excerpt.text(d).splitlines()
+    lines = excerpt.text(d).splitlines()
     source = next(i for i, line in enumerate(lines) if call in line)
     marks = lines[source + 1].partition(" | ")[2]
     shown = lines[source].partition(" | ")[2]
@@ -118,9 +119,9 @@ def test_arguments_that_do_not_fit_the_kernel_are_the_callers_mistake(arguments)
 
 
 def test_our_own_mistakes_keep_their_frames(monkeypatch):
-    from kiln.nki import _simulate
+    from kiln._trace import simulate
 
-    monkeypatch.setattr(_simulate, "check_all", None)
+    monkeypatch.setattr(simulate, "check_all", None)
     with pytest.raises(TypeError) as caught:
         nki.jit(half_written)(np.zeros((4, 3), np.float32))
     assert "run" in [f.name for f in traceback.extract_tb(caught.value.__traceback__)]
@@ -133,9 +134,9 @@ def test_the_whole_traceback_on_demand(monkeypatch):
 
 
 def test_a_location_of_a_file_that_is_gone():
-    script = ("from kiln import _kiln, _traceback, nki; import traceback\n"
+    script = ("from kiln import _kiln, nki; from kiln._trace import tracebacks; import traceback\n"
               "d = _kiln.diagnostic_at('invalid', 'x.R1', 'r', 'f', 'h', '/no/such/file.py', 7)\n"
-              "print(traceback.format_tb(_traceback.of_location(d.loc)))")
+              "print(traceback.format_tb(tracebacks.of_location(d.loc)))")
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert '/no/such/file.py", line 7' in done.stdout, done.stderr
 
@@ -145,7 +146,7 @@ def test_errors_survive_pickling():
 
     error, _ = frames_of(too_wide)
     assert str(error).strip() in str(pickle.loads(pickle.dumps(error)))
-    assert _traceback.without_our_frames(None) is None
+    assert tracebacks.without_our_frames(None) is None
 
 
 def test_a_wrong_grid_shows_the_callers_line_only():

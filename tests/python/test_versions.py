@@ -8,12 +8,12 @@ import pytest
 
 import kiln
 from kiln import nki
+from kiln._trace.version import KNOWN
 from kiln.lint.old_forms import NEW_NAMES
-from kiln.nki import _changes, _version
+from kiln.nki import _changes
 from kiln.nki import isa as nisa
 from kiln.nki import language as nl
 
-KNOWN = _version.KNOWN
 X = np.arange(32, dtype=np.float32).reshape(4, 8)
 
 
@@ -311,7 +311,7 @@ def test_the_lint_knows_the_same_new_names():
 
 
 def test_the_package_names_the_version_in_use(version):
-    for known in _version.KNOWN:
+    for known in KNOWN:
         version(known)
         assert nki.__version__ == known
 

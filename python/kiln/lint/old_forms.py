@@ -3,6 +3,7 @@
 `{…}` in a remedy is filled from the code: {call} the call's arguments, {arg} its first one, {tensor} the tensor.
 """
 
+import re
 from dataclasses import dataclass
 
 from .module import COLLECTIVES, ISA, LANGUAGE
@@ -141,3 +142,23 @@ OLD_MEMBERS = {"double_row_gen3": "double_row"}
 
 # Instructions whose dst is in PSUM, as long as they run on the tensor engine.
 PSUM_INSTRUCTIONS = frozenset("nc_matmul nc_matmul_mx nc_transpose".split())
+
+
+def _told(form):
+    """A row of the lint's table as a sentence; places that are filled from code stay open."""
+    word = "in" if form.what.startswith(("was", "moved")) else "since"
+    return f"it {form.what} {word} NKI {form.since}: " + re.sub(r"\{\w+\}", "…", form.rewrite)
+
+
+def name_hint(name):
+    """What became of a name such as nki.baremetal, or None."""
+    return _told(OLD_NAMES[name]) if name in OLD_NAMES else None
+
+
+def keyword_hint(package, function, keyword):
+    """What became of a keyword of a function of nki.isa or nki.language, or None."""
+    for name in (function, "*"):
+        form = OLD_KEYWORDS.get((f"{package}.{name}", keyword))
+        if form:
+            return _told(form)
+    return None

@@ -3,7 +3,7 @@
 import difflib
 import re
 
-from kiln import _kiln, _migration
+from kiln import _kiln
 from kiln.nki._changes import CHANGES
 
 # Operators that the engines do not have, as `op` of an instruction.
@@ -101,10 +101,16 @@ def _meant(function, keyword):
     return f"write {close[0]}=" if close else None
 
 
+def _keyword_hint(package, function, keyword):
+    from kiln.lint.old_forms import keyword_hint  # the lint is slow to load
+
+    return keyword_hint(package, function, keyword)
+
+
 def hint(kind, function, parameter, value):
     """The help for a mistake in a call of nki.isa, or None: kind is "keyword", "missing" or "argument"."""
     if kind == "keyword":
-        return _migration.keyword_hint("nki.isa", function, parameter) or _meant(function, parameter)
+        return _keyword_hint("nki.isa", function, parameter) or _meant(function, parameter)
     return _missing(function, parameter) if kind == "missing" else _argument(function, parameter, value)
 
 
@@ -123,7 +129,7 @@ def explain(error, arguments):
     keyword = re.match(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'$", str(error))
     if keyword:
         for package, short in (("nki.language", "nl"), ("nki.collectives", "nki.collectives")):
-            help = _migration.keyword_hint(package, *keyword.groups())
+            help = _keyword_hint(package, *keyword.groups())
             if help:
                 error.args = (f"{short}.{error}: {help}",)
                 return

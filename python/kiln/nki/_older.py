@@ -4,17 +4,15 @@ refuses what that version refuses."""
 import math
 
 from kiln import _kiln
-from kiln._errors import refuse
-from kiln.nki import _memory
+from kiln._trace import memory, version
+from kiln._trace.errors import refuse
 
 RULE = ("nki.R49", "kernels use what the chosen version of NKI has")
 
 
 def missing(what, since):
     """Refuses something that came with a later version."""
-    from kiln.nki import _version
-
-    refuse(*RULE, f"{what} came with NKI {since}", f"the version in use is {_version.api_version()}: write it with what that "
+    refuse(*RULE, f"{what} came with NKI {since}", f"the version in use is {version.current()}: write it with what that "
            f"has, or choose kiln.nki.api_version(\"{since}\")")
 
 
@@ -73,7 +71,7 @@ def reshape(tensor, shape):
     """reshape of a tensor in HBM may leave elements out at the end."""
     shape = tuple(shape)
     fewer = all(isinstance(n, int) and n > 0 for n in shape) and math.prod(shape) < tensor.size
-    if not fewer or _memory.is_on_chip(tensor.buffer):
+    if not fewer or memory.is_on_chip(tensor.buffer):
         return tensor.reshape(shape)
     steps = [math.prod(shape[i + 1:]) for i in range(len(shape))]
     return tensor.ap(pattern=[[step, n] for step, n in zip(steps, shape)])

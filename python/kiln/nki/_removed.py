@@ -3,9 +3,10 @@
 import dis
 import sys
 
-from kiln import _kiln, _migration
-from kiln._errors import NkiValidationError
-from kiln.nki import _changes, _version
+from kiln import _kiln
+from kiln._trace import version
+from kiln._trace.errors import NkiValidationError
+from kiln.nki import _changes
 
 # nki.language: name -> rewrite.
 LANGUAGE = {
@@ -52,12 +53,14 @@ def _hint(module, name):
         return None
     since = next((c.since for c in _changes.CHANGES if (module[4:], name) in c.names), None)
     if since is not None:
-        return f"it came with NKI {since}; the version in use is {_version.api_version()}"
+        return f"it came with NKI {since}; the version in use is {version.current()}"
     if module == "nki.language" and name in LANGUAGE:
         return f"NKI has it no more: write {LANGUAGE[name]}"
     if module == "nki.language" and name in ("float64", "int64", "uint64"):
         return f"NKI has no 64-bit types: write nl.{name[:-2]}32"
-    return _migration.name_hint(f"{module}.{name}")
+    from kiln.lint.old_forms import name_hint  # the lint is slow to load
+
+    return name_hint(f"{module}.{name}")
 
 
 def _is_import(frame):

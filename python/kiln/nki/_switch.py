@@ -4,7 +4,8 @@ import functools
 import importlib
 import sys
 
-from kiln import _kiln, _traceback
+from kiln import _kiln
+from kiln._trace import tracebacks
 from kiln.nki import _older, _tile_size
 from kiln.nki._changes import CHANGES
 
@@ -84,7 +85,7 @@ def _hide_attributes(since, methods):
     plain = tensor_type.__getattribute__
 
     def look(tensor, name):
-        if (name in since or name in methods) and not _traceback.is_ours(sys._getframe(1).f_code.co_filename):
+        if (name in since or name in methods) and not tracebacks.is_ours(sys._getframe(1).f_code.co_filename):
             if name in since:
                 _older.missing(f"`{name}` of tensors", since[name])
             return functools.partial(methods[name], tensor)

@@ -1,7 +1,8 @@
 """nl.tile_size: limits of tiles on the target at hand."""
 
 from kiln import _kiln
-from kiln.nki import _env, _older
+from kiln._trace import env
+from kiln.nki import _older
 
 
 class _TileSize:
@@ -18,12 +19,12 @@ class _TileSize:
 
     @property
     def psum_num_banks(self):
-        return 8 - _env.reserved_psum_banks()
+        return 8 - env.reserved_psum_banks()
 
     @property
     def _memory(self):
         trace = _kiln.active_trace()
-        return _kiln.sbuf_bytes({2: "trn1", 3: "trn2", 4: "trn3"}[trace.generation] if trace is not None else _env.target())
+        return _kiln.sbuf_bytes({2: "trn1", 3: "trn2", 4: "trn3"}[trace.generation] if trace is not None else env.target())
 
     @property
     def sbuf_size_bytes(self):

@@ -1,41 +1,27 @@
-"""Which NKI the package behaves like: the newest, unless kiln.nki.api_version or KILN_NKI_VERSION says an older one."""
+"""nki.api_version, and KILN_NKI_VERSION of the environment: which NKI the package behaves like."""
 
 import os
 
-from kiln._errors import refuse
-
-KNOWN = ("0.3.0", "0.4.0", "0.5.0", "0.6.0")
-
-_current = KNOWN[-1]
+from kiln._trace import version as _chosen
+from kiln._trace.errors import refuse
+from kiln.nki import _switch
 
 
 def _check(version, where):
-    if version not in KNOWN:
+    if version not in _chosen.KNOWN:
         refuse("nki.R46", "the versions of NKI that Kiln can behave like are listed", f"{where} {version!r}",
-               f"choose one of {', '.join(KNOWN)}", category="config")
+               f"choose one of {', '.join(_chosen.KNOWN)}", category="config")
 
 
 def api_version(version=None):
     """The version that the package behaves like; with an argument, e.g. "0.3.0", chooses it for the whole process."""
-    global _current
     if version is not None:
         _check(version, "api_version of")
-        changed, _current = _current != version, version
+        changed = version != _chosen.current()
+        _chosen.choose(version)
         if changed:
-            from kiln.nki import _switch
-
             _switch.show(version)
-    return _current
-
-
-def at_least(version):
-    """Whether the package behaves like this version or a newer one."""
-    return _current >= version
-
-
-def minor():
-    """n of the version 0.n.0 that the package behaves like."""
-    return int(_current.split(".")[1])
+    return _chosen.current()
 
 
 def use_environment():

@@ -3,7 +3,7 @@
 import sys
 import types
 
-from kiln.nki._dtypes import ALL, DType
+from kiln._trace.dtypes import ALL, DType
 
 globals().update(ALL)
 

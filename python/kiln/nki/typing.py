@@ -1,27 +1,7 @@
 """nki.typing: annotations of kernel parameters. `nt.tensor[128, 512]` says what shape an argument has;
 `nt.mutable_tensor[128, 512]` is one that the kernel writes."""
 
-
-class _Annotation:
-    """tensor[shape] or mutable_tensor[shape]."""
-
-    def __init__(self, name, shape=None):
-        self.name, self.shape = name, shape
-
-    def __getitem__(self, shape):
-        return _Annotation(self.name, shape if isinstance(shape, tuple) else (shape,))
-
-    def __call__(self, *args, **kwargs):
-        raise TypeError(f"nki.typing.{self.name} is an annotation, not a function")
-
-    def __or__(self, other):
-        return self
-
-    __ror__ = __or__
-
-    def __repr__(self):
-        return f"nki.typing.{self.name}" + (f"[{', '.join(map(str, self.shape))}]" if self.shape else "")
-
+from kiln._trace.annotations import Annotation as _Annotation
 
 tensor = _Annotation("tensor")
 mutable_tensor = _Annotation("mutable_tensor")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kiln import nki
-from kiln.nki import _env, _trace
+from kiln._trace import env, traced_kernel
 from kiln.nki import language as nl
 
 TARGETS = ("trn1", "trn2", "trn3")
@@ -36,7 +36,7 @@ def run_kernel(kernel, *arrays):
 
 def instructions(kernel, *arrays):
     """The names of the instructions that a kernel issues, in order."""
-    text = str(_trace.TracedKernel(kernel, arrays, {}, _env.target()).program())
+    text = str(traced_kernel.TracedKernel(kernel, arrays, {}, env.target()).program())
     return re.findall(r"^\s*(\w+)\(dst=", text, re.M)
 
 

@@ -1,8 +1,9 @@
 """nki.collectives as one rank sees them: a run simulates rank 0, so a group that is this rank alone is simulated, and a
 group with other ranks is refused."""
 
-from kiln._errors import not_yet
-from kiln.nki import _memory, isa
+from kiln._trace import memory as _memory
+from kiln._trace.errors import not_yet
+from kiln.nki import isa
 from kiln.nki.collectives import _operands
 from kiln.nki.collectives._groups import RANK, ReplicaGroup, other_ranks, require_alone
 from kiln.nki.language import _creation, _tiles

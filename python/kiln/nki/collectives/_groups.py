@@ -1,6 +1,6 @@
 """Replica groups, and the one rank that a run simulates."""
 
-from kiln._errors import not_yet, refuse
+from kiln._trace.errors import not_yet, refuse
 
 GROUPS = ("nki.R54", "a replica group is a list of lists of ranks, and each rank stands in it once")
 RANK = 0

@@ -1,8 +1,9 @@
 """What a collective takes: tensors, memories, dimensions, operators, channels."""
 
 from kiln import _kiln
-from kiln._errors import refuse
-from kiln.nki import _memory, _trace, isa
+from kiln._trace import memory, traced_kernel
+from kiln._trace.errors import refuse
+from kiln.nki import isa
 from kiln.nki.language import _rules
 
 OPERANDS = ("nki.R55", "a collective takes lists of tensors, as many in dsts as in srcs")
@@ -34,7 +35,7 @@ def require(name, srcs, dsts, sbuf=True, several=True):
     if len(srcs) > 1 and not several:
         refuse(*OPERANDS, f"{len(srcs)} srcs of nki.collectives.{name}", "it takes exactly one tensor: call it once for each")
     _require_memory(name, [*srcs, *dsts], sbuf)
-    if len(srcs) > 1 and not _memory.is_hbm(srcs[0].buffer):
+    if len(srcs) > 1 and not memory.is_hbm(srcs[0].buffer):
         refuse(*MEMORY, f"{len(srcs)} tensors in SBUF for nki.collectives.{name}", "call it once for each tensor, or use HBM")
     for src, dst in zip(srcs, dsts):
         if (src.shape, src.dtype) != (dst.shape, dst.dtype):
@@ -45,33 +46,33 @@ def require(name, srcs, dsts, sbuf=True, several=True):
 
 def _require_memory(name, tensors, sbuf):
     for tensor in tensors:
-        if not _memory.is_hbm(tensor.buffer) and not (sbuf and _memory.is_sbuf(tensor.buffer)):
+        if not memory.is_hbm(tensor.buffer) and not (sbuf and memory.is_sbuf(tensor.buffer)):
             allowed = "HBM or SBUF" if sbuf else "HBM"
             refuse(*MEMORY, f"`{tensor.name}` of nki.collectives.{name} is in {tensor.buffer.name}",
                    f"copy it to {allowed} first")
-    if len({_memory.is_hbm(t.buffer) for t in tensors}) > 1:
+    if len({memory.is_hbm(t.buffer) for t in tensors}) > 1:
         places = ", ".join(f"`{t.name}` in {t.buffer.name}" for t in tensors)
         refuse(*MEMORY, f"nki.collectives.{name} of {places}", "put srcs and dsts all into HBM or all into SBUF")
 
 
 def _warn_of_the_compiler(name, srcs, dsts):
     """What the device's compiler wants besides, as kernels that were compiled show."""
-    kernel = _trace.running(f"nki.collectives.{name}")
+    kernel = traced_kernel.running(f"nki.collectives.{name}")
     for tensor in (*srcs, *dsts):
         if kernel.is_argument(tensor):
             _rules.warn_not_portable(f"nki.collectives.{name} of `{tensor.name}`, an argument of the kernel",
                                      "copy it with nisa.dma_copy into a tensor of its own in nl.shared_hbm, with name=")
-        elif _memory.is_hbm(tensor.buffer) and tensor.name not in kernel.names:
+        elif memory.is_hbm(tensor.buffer) and tensor.name not in kernel.names:
             _rules.warn_not_portable(f"nki.collectives.{name} of `{tensor.name}`, a tensor in HBM without a name",
                                      'name it: nl.ndarray(..., buffer=nl.shared_hbm, name="…")')
 
 
 def require_dimension(name, tensor, dim, in_sbuf=(0,)):
-    allowed = (0,) if _memory.is_hbm(tensor.buffer) else in_sbuf
+    allowed = (0,) if memory.is_hbm(tensor.buffer) else in_sbuf
     if dim not in allowed or isinstance(dim, bool):
         refuse(*DIMENSION, f"collective_dim={dim!r} of nki.collectives.{name} in {tensor.buffer.name}",
                f"pass collective_dim={' or '.join(map(str, allowed))}")
-    if in_sbuf != (0,) and _memory.is_sbuf(tensor.buffer) and len(tensor.shape) != 2:
+    if in_sbuf != (0,) and memory.is_sbuf(tensor.buffer) and len(tensor.shape) != 2:
         refuse(*DIMENSION, f"a tensor of {tensor.shape} in SBUF for nki.collectives.{name}", "reshape it to two dimensions")
 
 

@@ -1,6 +1,6 @@
 """nki.compiler.frontend: the names of the two front ends; `kiln check kernel.py` says what each would refuse."""
 
-from kiln._errors import not_yet
+from kiln._trace.errors import not_yet
 
 
 class NKIFrontend:

@@ -1,6 +1,6 @@
 """nki.compiler.kernel_builder: the stand-alone compile of the language guide."""
 
-from kiln._errors import not_yet
+from kiln._trace.errors import not_yet
 
 
 def compile_kernel(fn, inputs=None, outputs=None, compile_opts=None, **hyperparams):

@@ -1,6 +1,6 @@
 """nki.compiler.ncc_driver: options and results of a device compile, as far as harnesses name them."""
 
-from kiln._errors import not_yet
+from kiln._trace.errors import not_yet
 
 
 class CompileOptions:

@@ -1,6 +1,6 @@
 """nki.framework.compiled: kernels that a device compile made; there are none here."""
 
-from kiln._errors import not_yet
+from kiln._trace.errors import not_yet
 
 
 class CompileKernel:

@@ -1,3 +1,3 @@
 """nki.framework.kernel."""
 
-from kiln.nki._kernel import Kernel  # noqa: F401
+from kiln._trace.kernel import Kernel  # noqa: F401

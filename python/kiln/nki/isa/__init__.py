@@ -3,8 +3,9 @@
 import enum
 
 from kiln import _kiln
-from kiln._errors import NkiValidationError  # noqa: F401
-from kiln.nki import _env, _removed
+from kiln._trace import env as _env
+from kiln._trace.errors import NkiValidationError  # noqa: F401
+from kiln.nki import _removed
 
 NkiInstruction = _kiln.NkiInstruction
 VirtualRegister = _kiln.VirtualRegister

@@ -1,10 +1,10 @@
 """nki.language: tensors, views, loops, and the functions over nki.isa."""
 
-from kiln.nki import _removed
-from kiln.nki._dtypes import ALL as _DTYPES
-from kiln.nki._memory import (  # noqa: F401
+from kiln._trace.dtypes import ALL as _DTYPES
+from kiln._trace.memory import (  # noqa: F401
     MemoryRegion, hbm, is_hbm, is_on_chip, is_psum, is_sbuf, private_hbm, psum, sbuf, shared_hbm)
-from kiln.nki._object import NKIObject  # noqa: F401
+from kiln._trace.nki_object import NKIObject  # noqa: F401
+from kiln.nki import _removed
 from kiln.nki._tile_size import tile_size  # noqa: F401
 from kiln.nki.language import _operators  # noqa: F401  (what tensors do with Python's operators)
 from kiln.nki.language._loops import *  # noqa: F401,F403

@@ -1,6 +1,7 @@
 """Elementwise functions of one operand."""
 
-from kiln.nki import _version, isa as nisa
+from kiln._trace import version
+from kiln.nki import isa as nisa
 from kiln.nki.language import _tiles
 from kiln.nki.language._tokens import token
 
@@ -68,7 +69,7 @@ def rsqrt(x, dtype=None):
     """1 / sqrt(x), elementwise, on gpsimd; x is in SBUF. Before NKI 0.5.0 an activation."""
     _tiles.require_tile("rsqrt", x)
     dst = _tiles.like(x, dtype)
-    if not _version.at_least("0.5.0"):
+    if not version.at_least("0.5.0"):
         nisa.activation(dst, token("rsqrt"), x)
         return dst
     nisa.tensor_scalar(dst, x, token("rsqrt"), 0.0)

@@ -1,7 +1,8 @@
 """Making tensors: empty, filled, constant."""
 
 from kiln import _kiln
-from kiln.nki import _arrays, _memory, _trace, isa as nisa
+from kiln._trace import arrays, memory, traced_kernel
+from kiln.nki import isa as nisa
 from kiln.nki.language import _rules, _tiles
 
 import numpy as np
@@ -13,7 +14,7 @@ _STAGING_BYTES = 8192  # per partition, of the tile that fills HBM
 
 
 def _take_name(name):
-    taken = _trace.running("nl.ndarray").names
+    taken = traced_kernel.running("nl.ndarray").names
     if name in taken:
         _rules.warn_not_portable(f"the name `{name}` is in use", "give every tensor a name of its own, or none")
     taken.add(name)
@@ -27,7 +28,7 @@ class _NdarrayType(type):
 class ndarray(metaclass=_NdarrayType):
     """An uninitialised tensor. Also the type that annotations name."""
 
-    def __new__(cls, shape, dtype, buffer=_memory.sbuf, name="", address=None, **kwargs):
+    def __new__(cls, shape, dtype, buffer=memory.sbuf, name="", address=None, **kwargs):
         if kwargs:
             raise TypeError(f"nl.ndarray() got an unexpected keyword argument {next(iter(kwargs))!r}")
         if name:
@@ -38,23 +39,23 @@ class ndarray(metaclass=_NdarrayType):
 tensor = ndarray
 
 
-def full(shape, fill_value, dtype, buffer=_memory.sbuf, name=""):
+def full(shape, fill_value, dtype, buffer=memory.sbuf, name=""):
     """A tensor filled with one number; tensors in HBM are filled by DMA from a tile in SBUF."""
     result = ndarray(shape, dtype, buffer, name)
     value = _value_for(result.dtype, fill_value)
-    if _memory.is_on_chip(result.buffer):
+    if memory.is_on_chip(result.buffer):
         nisa.memset(result, value)
     else:
         fill_hbm(result, lambda tile: nisa.memset(tile, value))
     return result
 
 
-def zeros(shape, dtype, buffer=_memory.sbuf, name=""):
+def zeros(shape, dtype, buffer=memory.sbuf, name=""):
     """A tensor filled with 0."""
     return full(shape, 0, dtype, buffer, name)
 
 
-def ones(shape, dtype, buffer=_memory.sbuf, name=""):
+def ones(shape, dtype, buffer=memory.sbuf, name=""):
     """A tensor filled with 1."""
     return full(shape, 1, dtype, buffer, name)
 
@@ -62,7 +63,7 @@ def ones(shape, dtype, buffer=_memory.sbuf, name=""):
 def zeros_like(x, dtype=None, buffer=None, name=""):
     """Zeros in x's shape and dtype, in SBUF unless another buffer is named."""
     _require_tensor("zeros_like", x)
-    return full(x.shape, 0, dtype or x.dtype, buffer or _memory.sbuf, name)
+    return full(x.shape, 0, dtype or x.dtype, buffer or memory.sbuf, name)
 
 
 def empty_like(x, dtype=None, buffer=None, name=""):
@@ -115,7 +116,7 @@ def pieces(size, tile):
 
 def shared_constant(constant):
     """A NumPy array, or the .npy file at a path, as a tensor in shared HBM. Kernels read it, never write it."""
-    kernel = _trace.running("nl.shared_constant")
+    kernel = traced_kernel.running("nl.shared_constant")
     if isinstance(constant, str) or hasattr(constant, "__fspath__"):
         constant = _array_of_file(constant)
     if not isinstance(constant, np.ndarray):
@@ -143,5 +144,5 @@ def shared_identity_matrix(n, dtype="uint8", dst=None):
     elif dst.shape != (n, n):
         _rules.refuse(*_rules.LAYOUT, f"dst of nl.shared_identity_matrix({n}) has shape {dst.shape}",
                       f"pass a ({n}, {n}) tile")
-    nisa.dma_copy(dst, shared_constant(np.eye(n, dtype=_arrays.numpy_dtype(dst.dtype))))
+    nisa.dma_copy(dst, shared_constant(np.eye(n, dtype=arrays.numpy_dtype(dst.dtype))))
     return dst

@@ -3,10 +3,11 @@
 import contextlib
 import warnings
 
-from kiln import _device_print, _kiln
-from kiln._errors import RULES, refuse
-from kiln.nki import _older, _version
-from kiln.nki._trace import running
+from kiln import _kiln
+from kiln._trace import device_print, version
+from kiln._trace.errors import RULES, refuse
+from kiln._trace.traced_kernel import running
+from kiln.nki import _older
 
 __all__ = ["affine_range", "ds", "dynamic_range", "fori_loop", "no_reorder", "num_programs", "program_id", "program_ndim",
            "range", "sequential_range", "static_range", "while_loop"]
@@ -32,7 +33,7 @@ def static_range(start, stop=None, step=1):
 def ds(start, size):
     """The slice start : start + size."""
     if isinstance(start, (_kiln.VirtualRegister, _kiln.NkiTensor)):
-        if not _version.at_least("0.4.0"):
+        if not version.at_least("0.4.0"):
             _older.no_loop_variable(start)
         return _kiln.DynamicSlice(start, size)
     return slice(start, start + size)
@@ -58,13 +59,13 @@ def _open_loop(trace, lower, upper, step):
 
 def _close_loop(trace):
     trace.close_loop()
-    _device_print.show_pending(running("a device loop"))
+    device_print.show_pending(running("a device loop"))
 
 
 def dynamic_range(start, stop=None, step=1):
     """A loop on the device: for i in nl.dynamic_range(n). The body is traced once; i is a register."""
     trace = _trace("nl.dynamic_range")
-    if _version.at_least("0.6.0"):
+    if version.at_least("0.6.0"):
         warnings.warn("nl.dynamic_range is deprecated since NKI 0.6.0; use nl.fori_loop", DeprecationWarning, stacklevel=2)
     lower, upper = (0, start) if stop is None else (start, stop)
     depth = trace.open_loops

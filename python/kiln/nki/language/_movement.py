@@ -1,6 +1,7 @@
 """Moving tiles between HBM and SBUF, and laying them out anew."""
 
-from kiln.nki import _memory, _older, _trace, _version, isa as nisa
+from kiln._trace import memory, traced_kernel, version
+from kiln.nki import _older, isa as nisa
 from kiln.nki._tile_size import tile_size
 from kiln.nki.language import _rules, _tiles
 from kiln.nki.language._tokens import token
@@ -12,7 +13,7 @@ __all__ = ["broadcast_to", "copy", "expand_dims", "gather_flattened", "load", "l
 def _require_hbm(function, tensor, role, help):
     if not _tiles.is_tile(tensor):
         _rules.refuse(*_rules.HBM, f"{role} of nl.{function} is a {type(tensor).__name__}", "pass a tensor in HBM")
-    if not _memory.is_hbm(tensor.buffer):
+    if not memory.is_hbm(tensor.buffer):
         _rules.refuse(*_rules.HBM, f"{role} of nl.{function}, `{tensor.name}`, is in {tensor.buffer.name}", help)
 
 
@@ -38,11 +39,11 @@ def load(src, dtype=None):
 def store(dst, value):
     """Writes a tile in SBUF to a tensor in HBM, converting to its dtype."""
     _require_hbm("store", dst, "dst", "write tiles on chip with nisa.tensor_copy")
-    if not _tiles.is_tile(value) or not _memory.is_on_chip(value.buffer):
+    if not _tiles.is_tile(value) or not memory.is_on_chip(value.buffer):
         found = f"in {value.buffer.name}" if _tiles.is_tile(value) else f"a {type(value).__name__}"
         _rules.refuse(*_rules.HBM, f"value of nl.store is {found}",
                       _tiles.help_for(value, "pass a tile in SBUF; HBM to HBM is nisa.dma_copy, numbers are nl.full"))
-    if _memory.is_psum(value.buffer):
+    if memory.is_psum(value.buffer):
         _rules.refuse(*_rules.HBM, f"value of nl.store, `{value.name}`, is in psum",
                       "DMA does not read PSUM: nl.store(dst, nl.copy(value))")
     if _tiles.without_ones(dst.shape) != _tiles.without_ones(value.shape):
@@ -60,7 +61,7 @@ def load_transpose2d(src, dtype=None):
                       "slice or reshape src to two dimensions")
     shape = (src.shape[1], src.shape[0])
     _require_tile_shape("load_transpose2d", shape, "src")
-    if nisa.get_nc_version() == nisa.nc_version.gen2 and not _trace.running("nl.load_transpose2d").is_argument(src):
+    if nisa.get_nc_version() == nisa.nc_version.gen2 and not traced_kernel.running("nl.load_transpose2d").is_argument(src):
         _rules.warn_not_portable(f"nl.load_transpose2d of `{src.name}`, which is no argument of the kernel",
                                  "on trn1 pass the tensor in, or nl.load it and use nl.transpose")
     dst = _tiles.new(shape, src.dtype)
@@ -81,8 +82,8 @@ def copy(x, dtype=None):
     """A new SBUF tile with x's elements: bit for bit unless dtype differs. Before NKI 0.6.0 through float32."""
     _tiles.require_tile("copy", x)
     dst = _tiles.like(x, dtype)
-    if not _version.at_least("0.6.0"):
-        if _memory.is_psum(x.buffer):
+    if not version.at_least("0.6.0"):
+        if memory.is_psum(x.buffer):
             _older.missing("nl.copy of a tile in PSUM (nisa.tensor_copy takes it)", "0.6.0")
         nisa.activation(dst, token("copy"), x)
         return dst
@@ -95,10 +96,10 @@ def transpose(x, dtype=None):
     _tiles.require_tile("transpose", x)
     if len(x.shape) != 2:
         _rules.refuse(*_rules.LAYOUT, f"nl.transpose of shape {x.shape}", "reshape x to (P, F)")
-    dst = _transposed(x, _memory.psum)
+    dst = _transposed(x, memory.psum)
     if dtype is None or _tiles.dtype_name(dtype) == x.dtype:
         return dst
-    result = _tiles.new(dst.shape, dtype, _memory.psum)
+    result = _tiles.new(dst.shape, dtype, memory.psum)
     nisa.tensor_copy(result, dst)
     return result
 
@@ -127,12 +128,12 @@ def matmul(x, y, transpose_x=False):
                       "x is (K, M) with transpose_x=True, (M, K) without; y is (K, N)")
     stationary = x
     if not transpose_x:
-        if not _version.at_least("0.5.0"):
+        if not version.at_least("0.5.0"):
             _older.missing("nl.matmul with transpose_x=False", "0.5.0")
-        in_psum = _transposed(x, _memory.psum)
+        in_psum = _transposed(x, memory.psum)
         stationary = _tiles.scratch(in_psum.shape, x.dtype)
         nisa.tensor_copy(stationary, in_psum)
-    dst = _tiles.new((stationary.shape[1], y.shape[1]), "float32", _memory.psum)
+    dst = _tiles.new((stationary.shape[1], y.shape[1]), "float32", memory.psum)
     nisa.nc_matmul(dst, stationary, y)
     return dst
 
@@ -186,19 +187,19 @@ def _to_all_partitions(dst, row):
 def _multiply_by_ones(dst, row):
     ones = _ones(row.dtype)
     columns = _tiles.free_size(dst)
-    if len(row.shape) > 2 or _memory.is_psum(row.buffer):
+    if len(row.shape) > 2 or memory.is_psum(row.buffer):
         row = _in_one_row(row, columns)
     flat = dst.reshape((dst.shape[0], columns))
     for first in range(0, columns, tile_size.gemm_moving_fmax):
         part = slice(first, min(first + tile_size.gemm_moving_fmax, columns))
-        bank = _tiles.scratch((dst.shape[0], part.stop - first), "float32", _memory.psum)
+        bank = _tiles.scratch((dst.shape[0], part.stop - first), "float32", memory.psum)
         nisa.nc_matmul(bank, ones[:, 0:dst.shape[0]], row[:, part], is_stationary_onezero=True)
         nisa.activation(flat[:, part], token("copy"), bank)
 
 
 def _ones(dtype):
     """A row of ones in SBUF, made once for the kernel, or anew in the body of a device loop."""
-    kernel = _trace.running("nl.broadcast_to")
+    kernel = traced_kernel.running("nl.broadcast_to")
     ones = None if kernel.trace.open_loops else kernel.ones.get(dtype)
     if ones is None:
         ones = _tiles.scratch((1, tile_size.gemm_stationary_fmax), dtype)

@@ -3,8 +3,9 @@
 import numbers
 
 from kiln import _kiln
-from kiln._errors import NkiValidationError
-from kiln.nki import _memory, _removed, isa as nisa
+from kiln._trace import memory
+from kiln._trace.errors import NkiValidationError
+from kiln.nki import _removed, isa as nisa
 from kiln.nki.language import _rules, _tiles
 
 OPERATORS = ("nki.R37", "tensors have no operators")
@@ -82,10 +83,10 @@ def assign(tensor, key, value):
         return _assign_number(dst, value)
     if _tiles.without_ones(dst.shape) != _tiles.without_ones(value.shape):
         _rules.refuse(*_rules.LAYOUT, f"an assignment of {value.shape} to {dst.shape}", "slice both to one shape")
-    on_chip = [_memory.is_on_chip(t.buffer) for t in (dst, value)]
+    on_chip = [memory.is_on_chip(t.buffer) for t in (dst, value)]
     if all(on_chip):
         return nisa.tensor_copy(dst, value)
-    if _memory.is_psum(value.buffer):  # DMA does not read PSUM
+    if memory.is_psum(value.buffer):  # DMA does not read PSUM
         staged = _tiles.scratch(value.shape, value.dtype)
         nisa.tensor_copy(staged, value)
         value = staged
@@ -94,7 +95,7 @@ def assign(tensor, key, value):
 
 def _assign_number(dst, value):
     _tiles.require_number_or_tile("store", value)
-    if not _memory.is_on_chip(dst.buffer):
+    if not memory.is_on_chip(dst.buffer):
         _rules.refuse(*_rules.HBM, f"a number is assigned to `{dst.name}` in HBM",
                       "fill a tile with nl.full and nl.store it")
     return nisa.memset(dst, value)

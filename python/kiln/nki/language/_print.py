@@ -1,5 +1,5 @@
 """nl.device_print; importing it also gives tensors their repr."""
 
-from kiln._device_print import device_print
+from kiln._trace.device_print import device_print
 
 __all__ = ["device_print"]

@@ -1,7 +1,8 @@
 """nl.rand and nl.random_seed."""
 
 from kiln import _kiln
-from kiln.nki import _memory, isa as nisa
+from kiln._trace import memory
+from kiln.nki import isa as nisa
 from kiln.nki.language import _creation, _rules, _tiles
 from kiln.nki.language._tokens import token
 
@@ -12,12 +13,12 @@ _BITS = {"float32": 24, "tfloat32": 11, "float16": 11, "bfloat16": 8,
          "float8_e4m3": 4, "float8_e4m3fn": 4, "float8_e5m2": 3}
 
 
-def rand(shape, dtype, buffer=_memory.sbuf, name=""):
+def rand(shape, dtype, buffer=memory.sbuf, name=""):
     """Uniform random numbers from 0 to below 1."""
     result = _kiln.new_tensor(shape, dtype, buffer, name or "")
     if result.dtype not in _BITS:
         _rules.refuse(*_rules.NUMBER, f"nl.rand of {result.dtype}", "numbers from 0 to below 1 need a float dtype")
-    if _memory.is_on_chip(result.buffer):
+    if memory.is_on_chip(result.buffer):
         _fill(result)
     else:
         _creation.fill_hbm(result, _fill, again=True)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kiln import _kiln
-from kiln.nki import _memory
+from kiln._trace import memory
 from kiln.nki.language import _rules
 
 Tile = _kiln.NkiTensor
@@ -25,7 +25,7 @@ def require_tile(function, value):
     if not is_tile(value):
         _rules.refuse(*_rules.TILE, f"an operand of nl.{function} is a {type(value).__name__}",
                       help_for(value, "pass a tile, e.g. from nl.load"))
-    if not _memory.is_on_chip(value.buffer):
+    if not memory.is_on_chip(value.buffer):
         _rules.refuse(*_rules.TILE, f"`{value.name}`, an operand of nl.{function}, is in {value.buffer.name}",
                       "bring it into SBUF with nl.load first")
 
@@ -38,12 +38,12 @@ def require_number_or_tile(function, value):
                       help_for(value, "pass a tile or a Python number"))
 
 
-def new(shape, dtype, buffer=_memory.sbuf, name=""):
+def new(shape, dtype, buffer=memory.sbuf, name=""):
     """A tensor, named after the variable that the user's call is assigned to."""
     return _kiln.new_tensor(shape, dtype, buffer, name)
 
 
-def scratch(shape, dtype, buffer=_memory.sbuf):
+def scratch(shape, dtype, buffer=memory.sbuf):
     """A tile that the user does not see."""
     return _kiln.new_tensor(shape, dtype, buffer, "scratch")
 

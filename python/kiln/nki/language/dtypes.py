@@ -1,5 +1,5 @@
 """nki.language.dtypes: where older code finds the dtypes."""
 
-from kiln.nki._dtypes import ALL as _ALL
+from kiln._trace.dtypes import ALL as _ALL
 
 globals().update(_ALL)

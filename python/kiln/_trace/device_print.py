@@ -1,8 +1,8 @@
 """nl.device_print: shows a tensor each time that the program passes there, as soon as its values can be known."""
 
-from kiln import _inside, _kiln
-from kiln._errors import NkiValidationError, refuse
-from kiln.nki import _memory, _trace
+from kiln import _kiln
+from kiln._trace import inside, memory, traced_kernel
+from kiln._trace.errors import NkiValidationError, refuse
 
 
 class _Print:
@@ -10,8 +10,8 @@ class _Print:
 
     def __init__(self, kernel, prefix, tensor):
         core = f"core {kernel.trace.program_id}: " if kernel.trace.lnc > 1 else ""
-        self.title = f"{core}{prefix} {_inside.headline(tensor)}"
-        self.probe = _inside.Probe(kernel, tensor)
+        self.title = f"{core}{prefix} {inside.headline(tensor)}"
+        self.probe = inside.Probe(kernel, tensor)
         self.shown = False
 
     def tell(self, text):
@@ -21,17 +21,17 @@ class _Print:
 
 def device_print(print_prefix, tensor):
     """Prints the tensor with a prefix, as the device would at this point of the program."""
-    kernel = _trace.running("nl.device_print")
+    kernel = traced_kernel.running("nl.device_print")
     if not isinstance(print_prefix, str):
         refuse("nki.R51", "the prefix of nl.device_print is a string", f"a {type(print_prefix).__name__}",
                'write nl.device_print("name", tensor)')
     if not isinstance(tensor, _kiln.NkiTensor):
         refuse("nki.R52", "nl.device_print shows a tensor", f"a {type(tensor).__name__}",
                "pass a tensor or a view of one; print() shows what Python knows while the kernel is traced")
-    if _memory.is_psum(tensor.buffer):
+    if memory.is_psum(tensor.buffer):
         refuse("nki.R53", "nl.device_print shows a tensor in SBUF or HBM", f"`{tensor.name}` is in PSUM",
                "copy it to SBUF with nisa.tensor_copy first, or look with print()")
-    if not _inside.has_values():
+    if not inside.has_values():
         return
     kernel.prints.append(_Print(kernel, print_prefix, tensor))
     show_pending(kernel)
@@ -42,8 +42,8 @@ def show_pending(kernel):
     if not kernel.prints or kernel.trace.open_loops:
         return
     try:
-        fragments, watched = _inside.so_far(kernel, [p.probe for p in kernel.prints])
-    except _inside.NotReady:
+        fragments, watched = inside.so_far(kernel, [p.probe for p in kernel.prints])
+    except inside.NotReady:
         return
     _show(fragments, watched, [kernel])
 
@@ -66,10 +66,10 @@ def _show(fragments, watched, cores):
 
     def see(core, copy, *found):
         p = prints[core, copy]
-        p.tell(_inside.text_of(p.probe.array(*found)))
+        p.tell(inside.text_of(p.probe.array(*found)))
 
     try:
-        _inside.run(fragments, cores[0].arguments, watched=watched, see=see)
+        inside.run(fragments, cores[0].arguments, watched=watched, see=see)
     except NkiValidationError as error:  # the run itself will raise it
         for p in prints.values():
             if not p.shown:

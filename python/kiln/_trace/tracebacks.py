@@ -9,7 +9,7 @@ import os
 import runpy
 import types
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # of which this one is a part
 _MACHINERY = (runpy.__file__, "<frozen runpy>", importlib.__file__)
 
 
@@ -19,7 +19,7 @@ class _Stop(Exception):
 
 def is_ours(filename):
     """Whether a frame of this file is none of the user's business."""
-    return filename.startswith(_PACKAGE) or filename in _MACHINERY
+    return filename.startswith(PACKAGE) or filename in _MACHINERY
 
 
 def _chain(tb):
@@ -85,7 +85,7 @@ def of_caller(error):
 
 def to_show(error):
     """The traceback that the user sees for an exception that leaves a kernel call."""
-    from kiln._errors import NkiValidationError
+    from kiln._trace.errors import NkiValidationError
 
     tb = error.__traceback__
     if os.environ.get("KILN_FULL_TRACEBACK"):

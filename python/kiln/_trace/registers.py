@@ -11,7 +11,7 @@ import sys
 import warnings
 
 from kiln import _kiln
-from kiln.nki import _version
+from kiln._trace import version
 
 _HELP = "a register has no value while the kernel is traced; use nki.isa instructions on registers or tiles"
 
@@ -57,7 +57,7 @@ def _truth(register):
         return False
     if place not in _while_tests(frame.f_code.co_filename):
         raise TypeError(f"truth of a register: {_HELP}; a loop on the device is nl.while_loop or nl.fori_loop")
-    if _version.at_least("0.6.0"):
+    if version.at_least("0.6.0"):
         warnings.warn("`while register:` is deprecated since NKI 0.6.0; use nl.while_loop", DeprecationWarning, stacklevel=2)
     trace.open_while_loop(register)
     trace.open_whiles.append(key)

@@ -2,6 +2,10 @@
 
 import warnings
 
+from kiln import _kiln
+
+PORTABLE = ("nki.R34", "kernels use what compiles for the device")
+
 
 class NkiWarning(UserWarning):
     """Something that runs, and that the manual advises against or leaves open."""
@@ -19,3 +23,8 @@ def warn_at(loc, text):
 def warn_of_rule(loc, code, rule, found, help):
     """Warns of a rule of the Python layer, in the words of a diagnostic."""
     warn_at(loc, f"warning[{code}]: {found}\n  = rule: {rule}\n  = help: {help}")
+
+
+def warn_not_portable(found, help):
+    """Warns at the user's line about something that runs here and that the device's compiler refuses."""
+    warn_of_rule(_kiln.current_location(), *PORTABLE, found, help)

@@ -7,8 +7,9 @@ import threading
 import numpy as np
 
 from kiln import _kiln
-from kiln._errors import NkiValidationError
-from kiln.nki import _arrays, _trace
+from kiln._trace import traced_kernel
+from kiln._trace.arrays import bytes_of, numpy_dtype
+from kiln._trace.errors import NkiValidationError
 
 _this_thread = threading.local()  # .values: the arrays of the kernel that is traced hold values, not shapes only
 _QUICK = 2000  # instructions: repr() runs programs up to this size, print() any
@@ -44,9 +45,9 @@ def run(fragments, arguments, fill=0, **options):
         if name in arguments:
             arrays[name] = arguments[name][0].array.copy()
         else:
-            arrays[name] = np.empty(tensor["shape"], _arrays.numpy_dtype(tensor["dtype"]))
-            _arrays.bytes_of(arrays[name])[:] = fill
-    _kiln.run(fragments, {n: _arrays.bytes_of(a) for n, a in arrays.items()}, **options)
+            arrays[name] = np.empty(tensor["shape"], numpy_dtype(tensor["dtype"]))
+            bytes_of(arrays[name])[:] = fill
+    _kiln.run(fragments, {n: bytes_of(a) for n, a in arrays.items()}, **options)
     return arrays
 
 
@@ -59,7 +60,7 @@ def tensor_values(programs, arguments, wanted):
     out = {}
     for core, i in wanted:
         n = fragments[core].tensors[i]["name"]
-        same = _arrays.bytes_of(first[n]) == _arrays.bytes_of(second[n])
+        same = bytes_of(first[n]) == bytes_of(second[n])
         unwritten = ~same.reshape(first[n].size, -1).all(axis=1).reshape(first[n].shape)
         out[core, i] = (first[n], unwritten)
     return out
@@ -70,7 +71,7 @@ class Probe:
 
     def __init__(self, kernel, tensor):
         self.number = kernel.trace.add_probe(tensor)
-        self._dtype, self._shape = _arrays.numpy_dtype(tensor.dtype), tensor.shape
+        self._dtype, self._shape = numpy_dtype(tensor.dtype), tensor.shape
 
     def array(self, values, missing):
         """What the machine saw there, masked where nobody has written."""
@@ -95,7 +96,7 @@ def so_far(kernel, probes):
 
 def values(tensor):
     """What a tensor holds now, as a masked array: elements that nobody has written are masked. Raises NotReady."""
-    kernel = getattr(_trace._this_thread, "running", None)
+    kernel = getattr(traced_kernel._this_thread, "running", None)
     if kernel is None or tensor.trace != kernel.trace:
         raise NotReady("its kernel is not running")
     if not has_values():

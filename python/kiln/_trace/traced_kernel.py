@@ -6,11 +6,11 @@ import threading
 
 import numpy as np
 
-from kiln import _kiln, _names  # noqa: F401  (registers the namer)
-from kiln._errors import RULES, refuse
-from kiln.nki import _argument_kinds, _arrays, _env, _lines, _memory, _old_calls, _version
-from kiln.nki import _registers  # noqa: F401  (gives registers their meaning in Python)
-from kiln.nki._object import NKIObject
+from kiln import _kiln
+from kiln._trace import argument_kinds, arrays, env, lines, memory, version
+from kiln._trace import names as _names, registers as _registers  # noqa: F401  (they register)
+from kiln._trace.errors import RULES, refuse
+from kiln._trace.nki_object import NKIObject
 
 NkiTensor = _kiln.NkiTensor
 
@@ -22,6 +22,11 @@ def call_kernel(function, args, kwargs):
 
 _kiln.set_root_code(call_kernel.__code__)
 _this_thread = threading.local()  # .running: the TracedKernel whose Python runs
+
+
+def explain_error(error, arguments):
+    """Adds to one of Python's own errors what it means for a kernel; kiln.nki, which knows, puts its function here.
+    `arguments` are (name, value) of the kernel's call."""
 
 
 def running(what):
@@ -43,8 +48,8 @@ class TracedKernel:
 
     def __init__(self, function, args, kwargs, target, lnc=1, program_id=0, schedule=(), peer=None):
         self.function, self.peer = function, peer
-        self.trace = _kiln.Trace(getattr(function, "__name__", "kernel"), target, lnc, program_id, _env.max_instructions())
-        self.trace.nki = _version.minor()
+        self.trace = _kiln.Trace(getattr(function, "__name__", "kernel"), target, lnc, program_id, env.max_instructions())
+        self.trace.nki = version.minor()
         self.arguments = {}
         self.has_grid = lnc > 1 or isinstance(lnc, Grid)
         self.names = set()  # that the kernel gave to tensors itself
@@ -53,7 +58,7 @@ class TracedKernel:
         self._constants = {}
         self._constant_calls = {}  # place -> names of the constants that were made there
         self._objects = {}  # id of an NKIObject of the caller -> the kernel's copy
-        self._buffer = _memory.shared_hbm if lnc > 1 else _memory.hbm
+        self._buffer = memory.shared_hbm if lnc > 1 else memory.hbm
         outer, outer_kernel = _kiln.active_trace(), getattr(_this_thread, "running", None)
         _kiln.activate(self.trace)
         _this_thread.running = self
@@ -61,18 +66,18 @@ class TracedKernel:
             names = _parameter_names(function, len(args))
             if program_id == 0:
                 for name, value in [*zip(names, args), *kwargs.items()]:
-                    _argument_kinds.warn_of(name, value)
+                    argument_kinds.warn_of(name, value)
             args = [self._convert(value, name) for value, name in zip(args, names)]
             kwargs = {name: self._convert(value, name) for name, value in kwargs.items()}
             try:
                 self.result = call_kernel(function, args, kwargs)
             except (TypeError, AttributeError, NameError) as error:
-                _old_calls.explain(error, [*zip(names, args), *kwargs.items()])
+                explain_error(error, [*zip(names, args), *kwargs.items()])
                 raise
             if self.trace.open_loops:
                 refuse("nki.R23", "a device loop's body runs to its end", "break or return inside a device loop",
                        "bound the loop with a register, or make its condition register 0",
-                       at=_lines.of_exit(function))
+                       at=lines.of_exit(function))
             for consumer, producers in schedule:
                 self.trace.schedule(consumer, producers)
         finally:
@@ -89,12 +94,12 @@ class TracedKernel:
             return {k: self._convert(v, f"{name}_{k}") for k, v in value.items()}
         if isinstance(value, NKIObject):
             return self._convert_object(value, name)
-        if not _arrays.is_array(value):
+        if not arrays.is_array(value):
             return value
         for known, (argument, tensor) in self.arguments.items():
             if argument.value is value:
                 return tensor
-        argument = _arrays.Argument(value, name)
+        argument = arrays.Argument(value, name)
         tensor = _kiln.new_tensor(argument.array.shape, argument.dtype, self._buffer, name, None, "inout")
         self.arguments[tensor.name] = (argument, tensor)
         return tensor
@@ -112,8 +117,8 @@ class TracedKernel:
         array = np.array(array, order="C")
         key = hashlib.sha256(f"{array.dtype} {array.shape}".encode() + array.tobytes()).hexdigest()[:16]
         if key not in self._constants:
-            argument = _arrays.Argument(array)
-            tensor = _kiln.new_tensor(array.shape, argument.dtype, _memory.shared_hbm, f"constant_{key}", None, "inout")
+            argument = arrays.Argument(array)
+            tensor = _kiln.new_tensor(array.shape, argument.dtype, memory.shared_hbm, f"constant_{key}", None, "inout")
             self.arguments[tensor.name] = (argument, tensor)
             self._constants[key] = tensor
         return self._constants[key]
@@ -145,15 +150,15 @@ class TracedKernel:
     def _check_output(self, tensor):
         def wrong(found, help):
             refuse("nki.R16", "a kernel returns tensors in shared_hbm", found, help,
-                   at=_lines.of_return(self.function, tensor.name))
+                   at=lines.of_return(self.function, tensor.name))
 
         if tensor.trace is not self.trace and tensor.trace != self.trace:
             refuse("nki.R3", RULES["nki.R3"], "a returned tensor of another run", "return tensors that this call made",
-                   at=_lines.of_return(self.function, tensor.name))
-        if _memory.is_on_chip(tensor.buffer):
+                   at=lines.of_return(self.function, tensor.name))
+        if memory.is_on_chip(tensor.buffer):
             wrong(f"`{tensor.name}` is returned from {tensor.buffer.name}",
                   "copy it with nisa.dma_copy into nl.ndarray(..., buffer=nl.shared_hbm) and return that")
-        if tensor.buffer is _memory.private_hbm and not self.is_argument(tensor):
+        if tensor.buffer is memory.private_hbm and not self.is_argument(tensor):
             wrong(f"`{tensor.name}` is returned from nl.hbm",
                   "allocate it with buffer=nl.shared_hbm: since NKI 0.3.0 nl.hbm is private to one core")
         if tensor.is_indirect():

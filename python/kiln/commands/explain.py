@@ -5,7 +5,7 @@ import re
 import sys
 
 from kiln import lint
-from kiln._errors import RULES
+from kiln._trace.errors import RULES
 
 _RULE = re.compile(r'"(nki\.R\d+)",\s*"([^"]+)"')
 
@@ -13,7 +13,7 @@ _RULE = re.compile(r'"(nki\.R\d+)",\s*"([^"]+)"')
 def _nki_rules():
     """label -> rule sentences, of the native half and where the other half raises them."""
     found = {label: {rule: None} for label, rule in RULES.items()}
-    for file in sorted(pathlib.Path(__file__).resolve().parent.rglob("*.py")):
+    for file in sorted(pathlib.Path(__file__).resolve().parent.parent.rglob("*.py")):
         for label, rule in _RULE.findall(file.read_text()):
             found.setdefault(label, {})[rule] = None
     return found

@@ -2,8 +2,8 @@
 
 import os
 
-from kiln._errors import RULES, refuse
-from kiln.nki import _version
+from kiln._trace import version
+from kiln._trace.errors import RULES, refuse
 
 _TARGETS = {
     "trn1": "trn1", "inf2": "trn1", "gen2": "trn1",
@@ -53,7 +53,7 @@ def precise():
     if word not in ("", "0", "1"):
         refuse("nki.R48", "NKI_PRECISE_FP is 0 or 1", f"NKI_PRECISE_FP={word}", "unset it for the real formats",
                category="config")
-    return word != "0" if word else _version.at_least("0.4.0")
+    return word != "0" if word else version.at_least("0.4.0")
 
 
 def _positive(variable, default):

@@ -4,14 +4,16 @@ import importlib.util
 import json
 import sys
 
-from kiln import _check, _excerpt, _kernel_file, nki
-from kiln._errors import NkiValidationError
+from kiln import _check, nki
+from kiln._trace import excerpt
+from kiln._trace.errors import NkiValidationError
+from kiln.commands import kernel_file
 
 
 def _parser():
-    parser = _kernel_file.parser("check", "tell whether kernels in Python are legal, without values")
+    parser = kernel_file.parser("check", "tell whether kernels in Python are legal, without values")
     parser.add_argument("file", help="a .py file")
-    _kernel_file.add_options(parser)
+    kernel_file.add_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON, diagnostics included, to stdout")
     return parser
 
@@ -27,7 +29,7 @@ def lint(path):
 
 def _reports(path, options):
     try:
-        calls, unknown = _kernel_file.calls(path, options)
+        calls, unknown = kernel_file.calls(path, options)
     except NkiValidationError as error:
         return [_check.Report(path, error.diagnostics)], []
     except Exception as error:
@@ -50,7 +52,7 @@ def _not_traced(path, name, lacking):
 def main(words):
     """Checks the file and returns the exit code."""
     options = _parser().parse_args(words)
-    _kernel_file.use_target(options)
+    kernel_file.use_target(options)
     findings = lint(options.file)
     reports, unknown = _reports(options.file, options)
     code = max([r.exit_code for r in reports] + [any(f.severity == "error" for f in findings)], default=0)
@@ -60,7 +62,7 @@ def main(words):
                    "not_traced": [{"kernel": n, "parameters": p} for n, p in unknown]}, sys.stdout, indent=2)
         print()
         return int(code)
-    for text in [*map(str, findings), *(_excerpt.text(d) for r in reports for d in r.diagnostics)]:
+    for text in [*map(str, findings), *(excerpt.text(d) for r in reports for d in r.diagnostics)]:
         print(text.rstrip() + "\n", file=sys.stderr)
     errors = sum(f.severity == "error" for f in findings)
     if findings:

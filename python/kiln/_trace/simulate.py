@@ -4,26 +4,27 @@ import os
 
 import numpy as np
 
-from kiln import _device_print, _inside, _kiln
-from kiln._errors import refuse
-from kiln.nki import _arrays, _divergence, _env, _lines
-from kiln.nki._trace import NkiTensor, TracedKernel, leaves
-from kiln.nki._warnings import warn_at
+from kiln import _kiln
+from kiln._trace import device_print, divergence, env, inside, lines
+from kiln._trace.arrays import bytes_of, empty, is_torch, numpy_dtype, to_torch
+from kiln._trace.errors import refuse
+from kiln._trace.traced_kernel import NkiTensor, TracedKernel
+from kiln._trace.warnings import warn_at
 
 
 def trace_cores(function, lnc, args, kwargs, schedule=()):
     """One TracedKernel per core of the logical core."""
-    target, cores = _env.target(), []
+    target, cores = env.target(), []
     for core in range(lnc):
         cores.append(TracedKernel(function, args, kwargs, target, lnc, core, schedule, cores[-1] if cores else None))
-    _device_print.show_rest(cores)
+    device_print.show_rest(cores)
     return cores
 
 
 def check_all(programs):
     """Raises for the first program that breaks a rule; warns what the check warns."""
     for program in programs:
-        report = program.check(_env.reserved_psum_banks())
+        report = program.check(env.reserved_psum_banks())
         report.raise_if_failed()
         warn(report.diagnostics)
 
@@ -36,23 +37,23 @@ def warn(diagnostics):
 
 def run(function, lnc, args, kwargs, schedule=()):
     """Runs a kernel on the machine and returns what it returns, as arrays."""
-    _env.check_lnc(lnc)
+    env.check_lnc(lnc)
     if "KILN_RECORD" in os.environ:
-        from kiln import _record
+        from kiln._trace import record
 
-        _record.note(function, lnc, args, kwargs)
-    with _inside.with_values():
+        record.note(function, lnc, args, kwargs)
+    with inside.with_values():
         cores = trace_cores(function, lnc, args, kwargs, schedule)
     programs = [core.program() for core in cores]
     _require_effect(cores, programs)
     check_all(programs)
-    _divergence.warn_of(function, programs)
+    divergence.warn_of(function, programs)
     arrays = _buffers(cores, programs)
     warn(_run_on(programs, arrays).warnings)
     written = {t["name"] for p in programs for t in p.tensors if t["role"] == "inout"}
     for name in written:
         cores[0].arguments[name][0].write_back()
-    as_torch = any(_arrays.is_torch(a.value) for a, _ in cores[0].arguments.values())
+    as_torch = any(is_torch(a.value) for a, _ in cores[0].arguments.values())
     return _give_back(cores[0].result, cores[0], arrays, as_torch)
 
 
@@ -63,11 +64,11 @@ def measure(cores, programs):
 
 def _run_on(programs, arrays):
     wide = {}
-    if not _env.precise():
+    if not env.precise():
         programs, names = _kiln.widen(programs)
         wide = {n: a.astype(np.float32) for n, a in arrays.items() if n in names}
-    buffers = {n: _arrays.bytes_of(a) for n, a in {**arrays, **wide}.items()}
-    report = _kiln.run(programs, buffers, _env.threads(), max_iterations=_env.max_iterations())
+    buffers = {n: bytes_of(a) for n, a in {**arrays, **wide}.items()}
+    report = _kiln.run(programs, buffers, env.threads(), max_iterations=env.max_iterations())
     written = {t["name"] for p in programs for t in p.tensors if t["role"] in ("output", "inout")}
     for name in written & wide.keys():
         arrays[name][...] = wide[name].astype(arrays[name].dtype)
@@ -84,7 +85,7 @@ def _require_effect(cores, programs):
     refuse("nki.R17", "a kernel returns a tensor or writes one of its arguments",
            f"it returns {returned} and writes none of its arguments",
            "return the tensor in nl.shared_hbm that holds the result", category="config",
-           at=_lines.of_return(cores[0].function, None))
+           at=lines.of_return(cores[0].function, None))
 
 
 def _buffers(cores, programs):
@@ -101,7 +102,7 @@ def _buffers(cores, programs):
                     refuse("nki.R15", "an argument that the kernel writes is writable",
                            f"`{name}` is a read-only array", "pass a copy", category="config")
             else:
-                arrays[name] = _arrays.empty(tensor["shape"], tensor["dtype"])
+                arrays[name] = empty(tensor["shape"], tensor["dtype"])
     return arrays
 
 
@@ -124,7 +125,7 @@ def _array_of(tensor, core, arrays, as_torch):
         argument = core.arguments[tensor.name][0]
         if tensor.shape == base.shape and tensor.is_contiguous() and tensor.offset == 0:
             return argument.value
-    flat = base.reshape(-1).view(_arrays.numpy_dtype(tensor.dtype))
+    flat = base.reshape(-1).view(numpy_dtype(tensor.dtype))
     if tensor.shape == base.shape and tensor.is_contiguous() and tensor.offset == 0 and flat.dtype == base.dtype:
         array = base
     else:
@@ -132,4 +133,4 @@ def _array_of(tensor, core, arrays, as_torch):
         bits = flat.view(f"u{size}")[tensor.offset:]  # as_strided does not know the names of 8-bit floats
         array = np.lib.stride_tricks.as_strided(bits, tensor.shape, [s * size for s in tensor.strides])
         array = np.ascontiguousarray(array).view(flat.dtype)
-    return _arrays.to_torch(array) if as_torch else array
+    return to_torch(array) if as_torch else array

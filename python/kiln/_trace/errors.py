@@ -1,6 +1,7 @@
 """Exceptions of Kiln: a list of diagnostics, shown like a compiler's, at the user's line."""
 
-from kiln import _excerpt, _kiln
+from kiln import _kiln
+from kiln._trace import excerpt
 
 
 class NkiValidationError(AssertionError):
@@ -13,7 +14,7 @@ class NkiValidationError(AssertionError):
         super().__init__(self._text())
 
     def _text(self):
-        return "\n" + "\n\n".join(map(_excerpt.text, self.diagnostics)) if self.diagnostics else ""
+        return "\n" + "\n\n".join(map(excerpt.text, self.diagnostics)) if self.diagnostics else ""
 
     @property
     def code(self):

@@ -6,8 +6,9 @@ import re
 
 import numpy as np
 
-from kiln._errors import refuse
-from kiln.nki import _arrays, _dtypes, typing
+from kiln._trace import arrays, dtypes
+from kiln._trace.annotations import Annotation
+from kiln._trace.errors import refuse
 
 _TENSOR = re.compile(r"(\w+)\s*\[([\d,\s]*)\]")
 
@@ -17,10 +18,10 @@ class Spec:
 
     def __init__(self, shape, dtype="float32"):
         name = {"bool": "bool_"}.get(str(dtype), str(dtype))
-        if name not in _dtypes.ALL:
-            refuse("nki.R41", "a tensor's dtype is one of NKI", f"`{name}`", f"the dtypes are {', '.join(_dtypes.ALL)}",
+        if name not in dtypes.ALL:
+            refuse("nki.R41", "a tensor's dtype is one of NKI", f"`{name}`", f"the dtypes are {', '.join(dtypes.ALL)}",
                    category="config")
-        self.shape, self.dtype = tuple(int(n) for n in shape), _dtypes.ALL[name]
+        self.shape, self.dtype = tuple(int(n) for n in shape), dtypes.ALL[name]
         if not self.shape or min(self.shape) < 1:
             refuse("nki.R41", "a tensor has at least one dimension and elements", f"{self}",
                    "write e.g. float32[128,512]", category="config")
@@ -36,7 +37,7 @@ class Spec:
 
     def array(self):
         """Memory of that shape; nothing touches it, so it costs address space only."""
-        return np.empty(self.shape, _arrays.numpy_dtype(self.dtype))
+        return np.empty(self.shape, arrays.numpy_dtype(self.dtype))
 
 
 def parse(text):
@@ -47,18 +48,18 @@ def parse(text):
     try:
         return ast.literal_eval(text)
     except (SyntaxError, ValueError):
-        return _dtypes.ALL.get(text.removeprefix("nl."), text)
+        return dtypes.ALL.get(text.removeprefix("nl."), text)
 
 
 def of_value(value):
     """The Spec of an array; strings of the form float32[128,512] as well; other values as they are."""
     if isinstance(value, str) and _TENSOR.fullmatch(value.strip()):
         return parse(value)
-    if isinstance(value, typing._Annotation) and value.shape:
+    if isinstance(value, Annotation) and value.shape:
         return Spec(value.shape)
-    if _arrays.is_array(value):
+    if arrays.is_array(value):
         dtype = value.dtype
-        return Spec(value.shape, str(dtype).removeprefix("torch.") if _arrays.is_torch(value) else np.dtype(dtype).name)
+        return Spec(value.shape, str(dtype).removeprefix("torch.") if arrays.is_torch(value) else np.dtype(dtype).name)
     return value
 
 
@@ -69,7 +70,7 @@ def from_annotations(function, dtype="float32"):
     except (NameError, TypeError, ValueError):
         return {}
     return {name: Spec(p.annotation.shape, dtype) for name, p in parameters.items()
-            if isinstance(p.annotation, typing._Annotation) and p.annotation.shape}
+            if isinstance(p.annotation, Annotation) and p.annotation.shape}
 
 
 def with_arrays(value):

@@ -1,13 +1,11 @@
-"""nki.jit and Kernel."""
+"""Kernel: a function with its launch options, which runs on Kiln's machine when it is called."""
 
 import dataclasses
 import functools
-import warnings
 
-from kiln import _kiln, _traceback
-from kiln._errors import refuse
-from kiln.nki import _simulate, _trace
-from kiln.nki._warnings import NkiWarning
+from kiln import _kiln
+from kiln._trace import simulate, traced_kernel, tracebacks
+from kiln._trace.errors import refuse
 
 
 @dataclasses.dataclass(eq=False)
@@ -28,9 +26,9 @@ class Kernel:
         if lnc not in (1, 2):
             refuse("nki.R18", "a logical core has 1 or 2 physical cores", f"kernel[{lnc}]", "write kernel[1] or kernel[2]",
                    category="config")
-        return dataclasses.replace(self, lnc=_trace.Grid(lnc))
+        return dataclasses.replace(self, lnc=traced_kernel.Grid(lnc))
 
-    __getitem__ = _kiln.user_call(_with_grid, _traceback.of_caller)
+    __getitem__ = _kiln.user_call(_with_grid, tracebacks.of_caller)
 
     def __get__(self, owner, cls=None):
         """A kernel that is a method gets its object."""
@@ -39,9 +37,9 @@ class Kernel:
     def _call(self, *args, **kwargs):
         if _kiln.active_trace() is not None:
             return self.func(*args, **kwargs)
-        return _simulate.run(self.func, self.lnc, args, kwargs, self.schedule)
+        return simulate.run(self.func, self.lnc, args, kwargs, self.schedule)
 
-    __call__ = _kiln.user_call(_call, _traceback.to_show)
+    __call__ = _kiln.user_call(_call, tracebacks.to_show)
 
     def with_schedule(self, edges):
         """A kernel whose instructions, named by name=, follow each other: (consumer, producer) or (consumer, [producer, ...])."""
@@ -63,29 +61,3 @@ def _edge(edge):
 
 def _refuse_edge(found, help):
     refuse("nki.R19", "an edge is (consumer, producer) or (consumer, [producer, ...])", f"{found!r}", help)
-
-
-def jit(fn=None, **kwargs):
-    """Makes a Kernel of a function: @nki.jit, @nki.jit() or nki.jit(f)."""
-    if "platform_target" in kwargs:
-        refuse("nki.R20", "nki.jit takes no platform_target since NKI 0.3.0", f"platform_target={kwargs['platform_target']!r}",
-               "remove it and set NEURON_PLATFORM_TARGET_OVERRIDE=trn1|trn2|trn3 in the environment")
-    for name in kwargs:  # kernels still carry options of older compilers
-        warnings.warn(f"nki.jit ignores {name}=", NkiWarning, stacklevel=2)
-    if fn is None:
-        return jit
-    if not callable(fn):
-        raise TypeError(f"nki.jit takes a function, not {type(fn).__name__}")
-    return fn if isinstance(fn, Kernel) else Kernel(fn)
-
-
-def simulate(kernel):
-    """A callable that runs a kernel (or a plain function) on Kiln's machine with NumPy or torch arrays."""
-    if not callable(kernel):
-        raise TypeError(f"nki.simulate takes a kernel or a function, not {type(kernel).__name__}")
-    return kernel if isinstance(kernel, Kernel) else Kernel(kernel)
-
-
-def cpu_simulate(kernel):
-    """nki.simulate under the name that nki-library's tests use: cpu_simulate(kernel)[lnc](**inputs)."""
-    return simulate(kernel)

@@ -3,8 +3,8 @@
 import ml_dtypes
 import numpy as np
 
-from kiln._errors import refuse
-from kiln.nki import _dtypes
+from kiln._trace import dtypes
+from kiln._trace.errors import refuse
 
 # Packed types have no NumPy dtype of their own: their bits come back as unsigned integers.
 _PACKED = {
@@ -36,11 +36,11 @@ def nki_dtype(dtype, owner="it", convert="array.astype(np.{})"):
     """The NKI dtype of a NumPy dtype; refuses 64-bit types and the like, those of `owner`."""
     dtype = np.dtype(dtype)
     name = dtype.names[0] if dtype in _NUMPY_PACKED.values() else {"bool": "bool_"}.get(dtype.name, dtype.name)
-    if name not in _dtypes.ALL:
+    if name not in dtypes.ALL:
         hint = {"float64": "float32", "int64": "int32", "uint64": "uint32"}.get(name, "float32")
         refuse("nki.R15", "kernel arguments have a dtype of NKI", f"{owner} is an array of {name}",
                f"convert it, e.g. {convert.format(hint)}; NKI has no 64-bit types", category="config")
-    return _dtypes.ALL[name]
+    return dtypes.ALL[name]
 
 
 def is_torch(value):

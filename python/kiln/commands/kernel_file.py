@@ -3,8 +3,11 @@
 import argparse
 import os
 
-from kiln import _activate, _module_file, _record, _specs
-from kiln._errors import refuse
+from kiln import _activate
+from kiln._trace import record, specs
+from kiln._trace.errors import refuse
+from kiln._trace.kernel import Kernel
+from kiln.commands import module_file
 
 
 def add_options(parser):
@@ -33,13 +36,11 @@ class Call:
 
 def load(path):
     """The kernels of a file, by name, in the order of the file. The file runs as a module, not as __main__."""
-    from kiln.nki._kernel import Kernel
-
     if not os.path.isfile(path):
         refuse("nki.R44", "a kernel file exists", f"there is no file {path}", "check the path", category="config")
     _activate.activate()
     here = os.path.abspath(path)
-    module = _module_file.load(here)
+    module = module_file.load(here)
     kernels = {n: k for n, k in vars(module).items() if isinstance(k, Kernel)
                and os.path.abspath(getattr(getattr(k.func, "__code__", None), "co_filename", "")) == here}
     return module, kernels
@@ -62,13 +63,11 @@ def _options_as_arguments(options):
         if not sign or not name.isidentifier():
             refuse("nki.R44", "--arg takes NAME=VALUE", f"`{text}`", "e.g. --arg x=float32[128,512] --arg n=4",
                    category="config")
-        given[name] = _specs.parse(value)
+        given[name] = specs.parse(value)
     return given
 
 
 def _with_lnc(kernel, lnc):
-    from kiln.nki._kernel import Kernel
-
     kernel = kernel if isinstance(kernel, Kernel) else Kernel(kernel)
     return kernel[lnc] if lnc and lnc != kernel.lnc else kernel
 
@@ -76,8 +75,8 @@ def _with_lnc(kernel, lnc):
 def _recorded(kernel, name, path, options, given):
     """The calls of this kernel in the file of recorded calls, with --arg in place of what it names."""
     calls = []
-    for i, call in enumerate(c for c in _record.read(options.record) if c["kernel"] == name):
-        args, kwargs = _record.decode(call["args"]), {k: _record.decode(v) for k, v in call["kwargs"].items()}
+    for i, call in enumerate(c for c in record.read(options.record) if c["kernel"] == name):
+        args, kwargs = record.decode(call["args"]), {k: record.decode(v) for k, v in call["kwargs"].items()}
         calls.append(Call(_with_lnc(kernel, options.lnc or call["lnc"]), f"{name} (call {i})", args, {**kwargs, **given}))
     return calls
 
@@ -91,8 +90,8 @@ def calls(path, options):
         if options.record:
             found += _recorded(kernel, name, path, options, given)
             continue
-        arguments = {**_specs.from_annotations(function, options.dtype), **_for(function, given)}
-        lacking = _specs.missing(function, arguments)
+        arguments = {**specs.from_annotations(function, options.dtype), **_for(function, given)}
+        lacking = specs.missing(function, arguments)
         if lacking:
             unknown.append((name, lacking))
         else:

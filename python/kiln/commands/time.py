@@ -4,23 +4,24 @@ import os
 import sys
 import tempfile
 
-from kiln import _check, _excerpt, _kernel_file, _kiln, _specs
-from kiln._errors import NkiValidationError, make_error, refuse
+from kiln import _check, _kiln
 from kiln._program import plain
-from kiln.nki import _simulate
+from kiln._trace import excerpt, simulate, specs
+from kiln._trace.errors import NkiValidationError, make_error, refuse
+from kiln.commands import kernel_file
 
 
 def _parser():
-    parser = _kernel_file.parser("time", "tell how long a kernel in Python takes on the chip, and why; all other options "
+    parser = kernel_file.parser("time", "tell how long a kernel in Python takes on the chip, and why; all other options "
                                          "of kiln time (--html, --trace, --json, --what-if, --trip-count, ...) work as for "
                                          "text programs")
     parser.add_argument("file", help="a .py file")
-    _kernel_file.add_options(parser)
+    kernel_file.add_options(parser)
     return parser
 
 
 def _one_call(path, options):
-    calls, unknown = _kernel_file.calls(path, options)
+    calls, unknown = kernel_file.calls(path, options)
     if len(calls) == 1:
         return calls[0]
     names = ", ".join([c.name for c in calls] + [n for n, _ in unknown]) or "none"
@@ -31,21 +32,21 @@ def _one_call(path, options):
 def main(words):
     """Times the kernel and returns the exit code."""
     options, rest = _parser().parse_known_args(words)
-    _kernel_file.use_target(options)
+    kernel_file.use_target(options)
     try:
         return _time(_one_call(options.file, options), rest)
     except NkiValidationError as error:
-        print("\n\n".join(_excerpt.text(d).rstrip() for d in error.diagnostics), file=sys.stderr)
+        print("\n\n".join(excerpt.text(d).rstrip() for d in error.diagnostics), file=sys.stderr)
         return _check.Report(options.file, error.diagnostics).exit_code
 
 
 def _time(call, rest):
     function, lnc = plain(call.kernel)
-    args = [_specs.with_arrays(a) for a in call.args]
-    kwargs = {k: _specs.with_arrays(v) for k, v in call.kwargs.items()}
+    args = [specs.with_arrays(a) for a in call.args]
+    kwargs = {k: specs.with_arrays(v) for k, v in call.kwargs.items()}
     schedule = getattr(call.kernel, "schedule", ())
     try:
-        programs = [core.program() for core in _simulate.trace_cores(function, lnc, args, kwargs, schedule)]
+        programs = [core.program() for core in simulate.trace_cores(function, lnc, args, kwargs, schedule)]
     except NkiValidationError:
         raise
     except Exception as error:

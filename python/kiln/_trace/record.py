@@ -6,20 +6,19 @@ import inspect
 import json
 import os
 
-from kiln import _specs
-from kiln._errors import refuse
 from kiln._files import write_aside
-from kiln.nki import _dtypes
+from kiln._trace import dtypes, specs
+from kiln._trace.errors import refuse
 
 _calls = {}  # path -> the calls that are in the file
 
 
 def encode(value):
     """A value as JSON. Arrays become shapes; tuples, dtypes, enumerations and plain objects keep what they are."""
-    value = _specs.of_value(value)
-    if isinstance(value, _specs.Spec):
+    value = specs.of_value(value)
+    if isinstance(value, specs.Spec):
         return {"tensor": str(value)}
-    if isinstance(value, _dtypes.DType):
+    if isinstance(value, dtypes.DType):
         return {"dtype": str(value)}
     if isinstance(value, enum.Enum):
         return {"enum": [type(value).__module__, type(value).__qualname__, value.name]}
@@ -54,9 +53,9 @@ def decode(value):
         return value
     kind, content = next(iter(value.items()))
     if kind == "tensor":
-        return _specs.parse(content)
+        return specs.parse(content)
     if kind == "dtype":
-        return _dtypes.ALL[content]
+        return dtypes.ALL[content]
     if kind == "tuple":
         return tuple(decode(v) for v in content)
     if kind == "dict":

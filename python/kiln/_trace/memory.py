@@ -3,7 +3,7 @@
 import enum
 
 from kiln import _kiln
-from kiln._errors import RULES, refuse
+from kiln._trace.errors import RULES, refuse
 
 
 class MemoryRegion(enum.Enum):

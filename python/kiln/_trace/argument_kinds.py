@@ -5,18 +5,17 @@ import numbers
 
 import numpy as np
 
-from kiln.nki import _arrays, _dtypes
-from kiln.nki._object import NKIObject
+from kiln._trace import arrays, dtypes
+from kiln._trace.nki_object import NKIObject
+from kiln._trace.warnings import warn_not_portable
 
 
 def warn_of(name, value):
     """Warns of the first value in an argument that does not reach a kernel on the device."""
-    from kiln.nki.language import _rules  # not yet there when this module is imported
-
     found = next(_unknown(value), None)
     if found is not None:
         what, help = found
-        _rules.warn_not_portable(f"the argument `{name}` of the kernel {what}", help)
+        warn_not_portable(f"the argument `{name}` of the kernel {what}", help)
 
 
 def _unknown(value):
@@ -48,9 +47,9 @@ def _unknown_leaf(value):
 def _is_known(value):
     if value is None or isinstance(value, (str, float, numbers.Integral, enum.Enum, NKIObject, np.number, np.bool_, slice)):
         return not isinstance(value, np.complexfloating)
-    return callable(value) or _arrays.is_array(value) or type(value).__module__.split(".")[0] in ("kiln", "nki")
+    return callable(value) or arrays.is_array(value) or type(value).__module__.split(".")[0] in ("kiln", "nki")
 
 
 def _instead_of_dtype(value):
     name = {"bool": "bool_"}.get(np.dtype(value).name, np.dtype(value).name)
-    return f"pass nl.{name}" if name in _dtypes.ALL else "pass a dtype of nki.language; it has no 64-bit types"
+    return f"pass nl.{name}" if name in dtypes.ALL else "pass a dtype of nki.language; it has no 64-bit types"

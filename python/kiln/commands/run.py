@@ -6,7 +6,8 @@ import runpy
 import sys
 import traceback
 
-from kiln import _activate, _traceback
+from kiln import _activate
+from kiln._trace import tracebacks
 
 
 def _parser():
@@ -36,7 +37,7 @@ def _execute(options):
 
 def _show(error):
     """The error as Python shows it, from the script's own frames on."""
-    trimmed = _traceback.without_our_frames(error.__traceback__)
+    trimmed = tracebacks.without_our_frames(error.__traceback__)
     traceback.print_exception(type(error), error, trimmed)
 
 

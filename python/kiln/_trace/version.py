@@ -1,0 +1,26 @@
+"""Which NKI the package behaves like: the newest, unless kiln.nki.api_version chooses an older one."""
+
+KNOWN = ("0.3.0", "0.4.0", "0.5.0", "0.6.0")
+
+_current = KNOWN[-1]
+
+
+def current():
+    """The version that the package behaves like."""
+    return _current
+
+
+def choose(version):
+    """Makes the package behave like a known version, in the whole process."""
+    global _current
+    _current = version
+
+
+def at_least(version):
+    """Whether the package behaves like this version or a newer one."""
+    return _current >= version
+
+
+def minor():
+    """n of the version 0.n.0 that the package behaves like."""
+    return int(_current.split(".")[1])

@@ -1,0 +1,33 @@
+"""nki.jit and nki.simulate."""
+
+import warnings
+
+from kiln._trace.errors import refuse
+from kiln._trace.kernel import Kernel
+from kiln._trace.warnings import NkiWarning
+
+
+def jit(fn=None, **kwargs):
+    """Makes a Kernel of a function: @nki.jit, @nki.jit() or nki.jit(f)."""
+    if "platform_target" in kwargs:
+        refuse("nki.R20", "nki.jit takes no platform_target since NKI 0.3.0", f"platform_target={kwargs['platform_target']!r}",
+               "remove it and set NEURON_PLATFORM_TARGET_OVERRIDE=trn1|trn2|trn3 in the environment")
+    for name in kwargs:  # kernels still carry options of older compilers
+        warnings.warn(f"nki.jit ignores {name}=", NkiWarning, stacklevel=2)
+    if fn is None:
+        return jit
+    if not callable(fn):
+        raise TypeError(f"nki.jit takes a function, not {type(fn).__name__}")
+    return fn if isinstance(fn, Kernel) else Kernel(fn)
+
+
+def simulate(kernel):
+    """A callable that runs a kernel (or a plain function) on Kiln's machine with NumPy or torch arrays."""
+    if not callable(kernel):
+        raise TypeError(f"nki.simulate takes a kernel or a function, not {type(kernel).__name__}")
+    return kernel if isinstance(kernel, Kernel) else Kernel(kernel)
+
+
+def cpu_simulate(kernel):
+    """nki.simulate under the name that nki-library's tests use: cpu_simulate(kernel)[lnc](**inputs)."""
+    return simulate(kernel)
