@@ -53,7 +53,7 @@ Verdict judge(const std::string& file, std::optional<Target> target) {
 
 std::string plural(std::size_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
-std::string memory_line(const char* memory, const check::MemoryUse& use) {
+std::string memory_line(const char* memory, const analysis::MemoryUse& use) {
   return fmt::format("  {}: at most {} of {} bytes per partition\n", memory, use.peak_bytes, use.available_bytes);
 }
 
@@ -82,7 +82,7 @@ std::string text_of(const Verdict& v) {
   return text + '\n';
 }
 
-nlohmann::ordered_json json_of(const check::MemoryUse& use) {
+nlohmann::ordered_json json_of(const analysis::MemoryUse& use) {
   return {{"peak_bytes", use.peak_bytes}, {"available_bytes", use.available_bytes}};
 }
 
@@ -93,7 +93,7 @@ nlohmann::ordered_json json_of(const Verdict& v) {
     json["target"] = arch(v.checked->program.target).name;
   }
   if (v.ok()) {
-    const check::Allocation& allocation = v.checked->report.allocation;
+    const analysis::Allocation& allocation = v.checked->report.allocation;
     json["memory"] = {{"sbuf", json_of(allocation.sbuf)}, {"psum", json_of(allocation.psum)}};
     const EngineCounts counts = count_by_engine(v.checked->program);
     for (int e = 0; e < kEngineCount; ++e) {

@@ -28,7 +28,7 @@ std::size_t count_rules(const isa::Program& program) {
   return count;
 }
 
-void print_memory(const char* name, const check::MemoryUse& use) {
+void print_memory(const char* name, const analysis::MemoryUse& use) {
   const double share = static_cast<double>(use.peak_bytes) / static_cast<double>(use.available_bytes);
   fmt::print("     {}  {:>6} of {:>6} bytes per partition ({:.1f} %)\n", name, use.peak_bytes, use.available_bytes,
              100 * share);

@@ -8,6 +8,7 @@
 #include "kiln/isa/table.h"
 
 namespace kiln::check {
+using namespace analysis;
 namespace {
 
 using isa::Program;

@@ -12,6 +12,7 @@
 #include "kiln/isa/verify/verify.h"
 
 namespace kiln::check {
+using namespace analysis;
 namespace {
 
 bool is_error(const Diagnostic& d) { return d.severity == Severity::error; }

@@ -2,8 +2,8 @@
 // outputs.
 #pragma once
 
+#include "kiln/analysis/allocate.h"
 #include "kiln/arch/arch.h"
-#include "kiln/check/allocate.h"
 
 namespace kiln::check {
 
@@ -12,7 +12,7 @@ inline constexpr std::size_t kMaxDiagnostics = 100;
 struct Report {
   std::vector<Diagnostic> diagnostics;  // the first kMaxDiagnostics, errors before warnings once there are more
   std::size_t left_out = 0;             // diagnostics beyond those
-  Allocation allocation;                // without overflow when ok()
+  analysis::Allocation allocation;      // without overflow when ok()
   bool ok() const;                      // no error; warnings are allowed
 };
 Report check_program(const isa::Program& program, const Arch& arch);

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 
-#include "kiln/check/region.h"
+#include "kiln/analysis/region.h"
 #include "kiln/check/rules.h"
 #include "kiln/isa/uses.h"
 
 namespace kiln::check {
+using namespace analysis;
 namespace {
 
 using isa::Access;

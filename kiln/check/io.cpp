@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "kiln/check/peak.h"
+#include "kiln/analysis/peak.h"
 #include "kiln/check/rules.h"
 
 namespace kiln::check {
+using namespace analysis;
 namespace {
 
 using isa::Program;

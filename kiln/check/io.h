@@ -2,12 +2,13 @@
 // business.
 #pragma once
 
+#include "kiln/analysis/liveness.h"
 #include "kiln/arch/arch.h"
-#include "kiln/check/liveness.h"
 
 namespace kiln::check {
 
 // io.R1 to io.R3.
-void check_io(const isa::Program& program, const Arch& arch, const Liveness& liveness, std::vector<Diagnostic>& out);
+void check_io(const isa::Program& program, const Arch& arch, const analysis::Liveness& liveness,
+              std::vector<Diagnostic>& out);
 
 }  // namespace kiln::check

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "kiln/check/allocate.h"
+#include "kiln/analysis/allocate.h"
 #include "kiln/check/rules.h"
 
 namespace kiln::check {
+using namespace analysis;
 namespace {
 
 class TensorCheck {

@@ -5,6 +5,7 @@
 #include "kiln/isa/uses.h"
 
 namespace kiln::check {
+using namespace analysis;
 namespace {
 
 // Where the last write and the last read of a tensor stand, once everything has moved up.

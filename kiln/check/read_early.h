@@ -1,7 +1,7 @@
 // Live intervals as a scheduler can shorten them.
 #pragma once
 
-#include "kiln/check/liveness.h"
+#include "kiln/analysis/liveness.h"
 
 namespace kiln::check {
 
@@ -9,6 +9,6 @@ namespace kiln::check {
 // tensors than there is room for before it reads the first one: the reads then move up to where what they
 // need is there. Gives the intervals with that done for PSUM tensors that have no address; programs with
 // loops are left as they are.
-Liveness read_early(const isa::Program& program, const Liveness& liveness);
+analysis::Liveness read_early(const isa::Program& program, const analysis::Liveness& liveness);
 
 }  // namespace kiln::check

@@ -1,6 +1,7 @@
 // Loads that need no copy: a tile that is loaded whole from an input holds the input's bytes until something
 // writes to it. Until then it is read where the input lies; the copy is made before the first write.
 #include "kiln/sim/core.h"
+#include "kiln/sim/declared_storage.h"
 
 namespace kiln::sim {
 using namespace isa;

@@ -6,6 +6,7 @@
 
 #include "kiln/isa/text/print.h"
 #include "kiln/sim/checks.h"
+#include "kiln/sim/declared_storage.h"
 #include "kiln/sim/rounded_integers.h"
 #include "kiln/sim/rules.h"
 
@@ -42,10 +43,10 @@ Core::Core(const Program& program, const Arch& arch, const RunOptions& options, 
       register_defined_(program.registers.size()),
       bindings_(program.tensors.size()),
       pool_(program.tensors.size()),
-      lifetimes_(program),
       deposits_(program),
       origin_(program.tensors.size()),
       rank_(rank) {
+  if (gives_storages_back(program)) lifetimes_.emplace(program);
   for (TensorId id = 0; id < program.tensors.size(); ++id) {
     const Tensor& t = program.tensors[id];
     if (t.role != Role::internal || t.memory == Memory::shared_hbm) {
@@ -162,9 +163,9 @@ void Core::release(TensorId id) {
   bindings_[id] = {};
 }
 
-void Core::release_after(const Block* block, std::size_t position) {
-  if (const auto* dying = lifetimes_.after(block, position)) {
-    for (TensorId id : *dying) release(id);
+void Core::release_after(LoopId loop, std::size_t position) {
+  for (TensorId id : lifetimes_->after(loop, position)) {
+    if (is_declared_storage(program_.tensors[id])) release(id);
   }
 }
 
@@ -236,13 +237,14 @@ bool Core::advance() {
   while (!frames_.empty()) {
     Frame& frame = frames_.back();
     if (frame.next == frame.block->size()) {
-      const Block* block = frame.block;
-      if (frame.loop != kNone && repeat(frame)) continue;
+      const LoopId loop = frame.loop;
+      const std::size_t size = frame.block->size();
+      if (loop != kNone && repeat(frame)) continue;
       frames_.pop_back();
-      if (!block->empty() && !lifetimes_.empty()) release_after(block, block->size() - 1);
+      if (size > 0 && lifetimes_) release_after(loop, size - 1);
       continue;
     }
-    if (frame.next > 0 && !lifetimes_.empty()) release_after(frame.block, frame.next - 1);
+    if (frame.next > 0 && lifetimes_) release_after(frame.loop, frame.next - 1);
     const Node node = (*frame.block)[frame.next++];
     switch (node.kind) {
       case Node::Kind::declare:

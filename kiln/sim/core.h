@@ -10,10 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kiln/analysis/lifetimes.h"
 #include "kiln/isa/semantics/engine_state.h"
 #include "kiln/isa/semantics/run.h"
 #include "kiln/sim/deposit.h"
-#include "kiln/sim/lifetime.h"
 #include "kiln/sim/machine.h"
 #include "kiln/sim/race.h"
 #include "kiln/sim/storage.h"
@@ -77,7 +77,7 @@ class Core {
   void bind_placed(isa::TensorId id);
   void declare(isa::TensorId id);
   void release(isa::TensorId id);
-  void release_after(const isa::Block* block, std::size_t position);
+  void release_after(isa::LoopId loop, std::size_t position);
   std::shared_ptr<Storage> free_storage(isa::TensorId id);
   std::shared_ptr<Storage> make_storage(std::int64_t rows, std::int64_t row_bytes);
   void enter(isa::LoopId id);
@@ -147,7 +147,7 @@ class Core {
   std::shared_ptr<Storage> placed_[2];                       // SBUF and PSUM of tensors with an address
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::shared_ptr<Storage>>> spare_;  // given back, by size
   std::int64_t spare_bytes_ = 0;
-  Lifetimes lifetimes_;
+  std::optional<analysis::Lifetimes> lifetimes_;  // empty: storages are kept to the end
   Deposits deposits_;
   std::vector<isa::Shadow> origin_;
   TrackedState tracked_;

@@ -5,7 +5,7 @@
 #include "kiln/isa/semantics/operand_rules.h"
 #include "kiln/isa/uses.h"
 #include "kiln/sim/core.h"
-#include "kiln/sim/lifetime.h"
+#include "kiln/sim/declared_storage.h"
 
 namespace kiln::sim {
 using namespace isa;

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <vector>
 
-#include "kiln/timing/lifetimes.h"
 #include "kiln/timing/plan.h"
 #include "kiln/timing/pool.h"
 #include "kiln/timing/regions.h"

@@ -5,9 +5,9 @@
 #include <optional>
 #include <unordered_map>
 
+#include "kiln/analysis/spread_rows.h"
 #include "kiln/isa/instructions/shared/dma.h"
 #include "kiln/isa/semantics/cost.h"
-#include "kiln/timing/spread_rows.h"
 
 namespace kiln::timing {
 using namespace isa;
@@ -383,7 +383,7 @@ void Planner::share_ports() {
 // spread rows there.
 void Planner::read_in_psum() {
   if (arch_.features.vector_fast_modes) return;
-  for (const SpreadRow& row : find_spread_rows(program_)) {
+  for (const analysis::SpreadRow& row : analysis::find_spread_rows(program_)) {
     if (!seen_) {
       seen_ = change_.costs ? *change_.costs : program_;
       left_out_.resize(program_.instructions.size());

@@ -4,12 +4,15 @@
 
 #include <vector>
 
+#include "kiln/analysis/box.h"
 #include "kiln/isa/program.h"
-#include "kiln/timing/box.h"
 #include "kiln/timing/program_change.h"
 #include "kiln/timing/timeline.h"
 
 namespace kiln::timing {
+
+using analysis::Box;
+using analysis::BoxShape;
 
 // In-order instruction streams of a core. Triggers of DMAs that write what was computed have one of their own
 // when the kernel leaves the engine open, so that loads do not queue behind them.

@@ -6,11 +6,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kiln/analysis/box.h"
 #include "kiln/base/function_ref.h"
-#include "kiln/timing/box.h"
 #include "kiln/timing/timeline.h"
 
 namespace kiln::timing {
+
+using analysis::Box;
 
 using OpId = std::uint32_t;  // executed instructions, counted from 0
 inline constexpr OpId kNoOp = isa::kNone;
@@ -26,7 +28,7 @@ struct Dependency {
 // count, `box` moved by j * step was touched j * period before `op`.
 struct Ramp {
   Box box;
-  std::array<std::int64_t, kBoxRank> step{};
+  std::array<std::int64_t, analysis::kBoxRank> step{};
   std::int64_t count;
   OpId op;
   Time period;

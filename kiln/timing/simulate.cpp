@@ -45,7 +45,8 @@ void require_loops(std::span<const Program* const> cores, const TimingOptions& o
 bool reorders(std::span<const Program* const> cores, const TimingOptions& options) {
   if (options.reorder || options.reorder_up_to == 0) return options.reorder;
   double executed = 0;
-  for (const Program* core : cores) executed += executed_instructions(*core, core->body, options);
+  for (const Program* core : cores)
+    executed += analysis::executed_instructions(*core, core->body, trip_counts(*core, options));
   return executed <= static_cast<double>(options.reorder_up_to);
 }
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "kiln/timing/rules.h"
 
 namespace kiln::timing {
@@ -33,29 +31,31 @@ std::int64_t given_trips(const Program& program, const Loop& loop, const TimingO
   return -1;
 }
 
-}  // namespace
-
-std::int64_t trips(const Program& program, LoopId id, const TimingOptions& options) {
-  const Loop& loop = program.loops[id];
+std::int64_t trips(const Program& program, const Loop& loop, const TimingOptions& options) {
   if (loop.kind == Loop::Kind::static_for) return loop.trip_count();
   if (const std::int64_t given = given_trips(program, loop, options); given >= 0) return given;
-  const bool known =
-      loop.kind == Loop::Kind::dynamic_for && !loop.lower.is_register && !loop.upper.is_register && loop.step > 0;
-  if (known) return std::max<std::int64_t>(0, (loop.upper.value - loop.lower.value + loop.step - 1) / loop.step);
+  if (const auto known = analysis::known_trips(loop)) return *known;
   const std::string name = name_of(program, loop);
   fail(program, loop, fmt::format("the loop on `{}` has no trip count", name),
        fmt::format("give one: --trip-count {}=N, or TimingOptions::trip_counts[\"{}\"]", name, name));
 }
 
-double executed_instructions(const Program& program, const Block& block, const TimingOptions& options) {
-  double sum = 0;
+// Inner loops before those around them.
+void add_trips(const Program& program, const Block& block, const TimingOptions& options, analysis::TripCounts& out) {
   for (const Node& node : block) {
-    if (node.kind == Node::Kind::instruction) sum += 1;
-    if (node.kind == Node::Kind::loop)
-      sum += executed_instructions(program, program.loops[node.index].body, options) *
-             static_cast<double>(trips(program, node.index, options));
+    if (node.kind != Node::Kind::loop) continue;
+    const Loop& loop = program.loops[node.index];
+    add_trips(program, loop.body, options, out);
+    out[node.index] = trips(program, loop, options);
   }
-  return sum;
+}
+
+}  // namespace
+
+analysis::TripCounts trip_counts(const Program& program, const TimingOptions& options) {
+  analysis::TripCounts out(program.loops.size());
+  add_trips(program, program.body, options, out);
+  return out;
 }
 
 }  // namespace kiln::timing

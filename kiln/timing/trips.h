@@ -1,13 +1,12 @@
-// How often loops run, as the program or the options say, and how many instructions that executes.
+// How often loops run, as the program or the options say.
 #pragma once
 
+#include "kiln/analysis/trips.h"
 #include "kiln/timing/simulate.h"
 
 namespace kiln::timing {
 
 // Throws Error when neither tells.
-std::int64_t trips(const isa::Program& program, isa::LoopId id, const TimingOptions& options);
-
-double executed_instructions(const isa::Program& program, const isa::Block& block, const TimingOptions& options);
+analysis::TripCounts trip_counts(const isa::Program& program, const TimingOptions& options);
 
 }  // namespace kiln::timing

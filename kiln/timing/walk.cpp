@@ -18,16 +18,16 @@ constexpr double kUntilSteady = 16;     // iterations that becoming steady takes
 Walk::Walk(Core& core, const TimingOptions& options, int number, bool pair)
     : core_(core),
       program_(core.program()),
-      options_(options),
       number_(number),
       pair_(pair),
+      trips_(timing::trip_counts(program_, options)),
       lifetimes_(program_),
       may_be_steady_(program_.loops.size(), false) {
   for (LoopId id = 0; id < program_.loops.size(); ++id) {
     const Loop& loop = program_.loops[id];
-    if (loop.kind != Loop::Kind::static_for) trip_counts.push_back({number, id, trips(program_, id, options_)});
+    if (loop.kind != Loop::Kind::static_for) trip_counts.push_back({number, id, trips_[id]});
   }
-  const double executed = executed_instructions(program_, program_.body, options_);
+  const double executed = analysis::executed_instructions(program_, program_.body, trips_);
   const bool long_loops = options.extrapolate && !options.reorder && !pair && executed > kAllAtOnce;
   if (long_loops) choose_steady(program_.body);
   core_.expect(long_loops ? static_cast<double>(program_.instructions.size()) : executed);
@@ -46,8 +46,8 @@ void Walk::choose_steady(const Block& block) {
   for (const Node& node : block) {
     if (node.kind != Node::Kind::loop) continue;
     const Block& body = program_.loops[node.index].body;
-    const double each = executed_instructions(program_, body, options_),
-                 count = static_cast<double>(trips(program_, node.index, options_));
+    const double each = analysis::executed_instructions(program_, body, trips_),
+                 count = static_cast<double>(trips_[node.index]);
     if (each * count <= kAllAtOnce / kUntilSteady) continue;
     if (count >= kMinIterations && each * kUntilSteady <= kAllAtOnce) {
       may_be_steady_[node.index] = true;
@@ -58,7 +58,7 @@ void Walk::choose_steady(const Block& block) {
 }
 
 void Walk::enter(LoopId id) {
-  const std::int64_t count = trips(program_, id, options_);
+  const std::int64_t count = trips_[id];
   if (count <= 0) return;
   if (frames_.size() == 1) ++core_.top_loop;
   frames_.push_back({&program_.loops[id].body, id, 0, 0, count});

@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "kiln/analysis/lifetimes.h"
+#include "kiln/analysis/trips.h"
 #include "kiln/timing/core.h"
 #include "kiln/timing/steady.h"
 
@@ -38,10 +40,10 @@ class Walk {
 
   Core& core_;
   const isa::Program& program_;
-  const TimingOptions& options_;
   int number_;
   bool pair_;
-  Lifetimes lifetimes_;
+  analysis::TripCounts trips_;
+  analysis::Lifetimes lifetimes_;
   std::vector<bool> may_be_steady_;          // by loop
   std::size_t last_use_[kStreamCount] = {};  // by stream: the last statement of the program's body that needs it
   std::vector<Frame> frames_;

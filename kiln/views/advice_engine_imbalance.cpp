@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kiln/rewrite/move_engine.h"
 #include "kiln/views/advice_rules.h"
 #include "kiln/views/format.h"
-#include "kiln/views/move_engine.h"
 
 namespace kiln::views {
 namespace {
@@ -61,8 +61,8 @@ std::optional<Advice> try_move(const Evidence& e, Engine from, Engine to, const 
       const auto& engines = info(program.instructions[i].opcode).engines;
       if (std::find(engines.begin(), engines.end(), to) == engines.end()) times[i] = 0;
     }
-    std::vector<isa::InstructionId> moved =
-        movable(e.scratch(core), choose(times, half / static_cast<double>(e.run.cores.size())), to, e.run.arch);
+    std::vector<isa::InstructionId> moved = rewrite::movable(
+        e.scratch(core), choose(times, half / static_cast<double>(e.run.cores.size())), to, e.run.arch);
     for (const isa::InstructionId id : moved) places.add({program, program.instructions[id]});
     count += moved.size();
     std::sort(moved.begin(), moved.end());

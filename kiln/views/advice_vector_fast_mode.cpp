@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "kiln/isa/semantics/cost.h"
+#include "kiln/rewrite/change.h"
 #include "kiln/views/advice_rules.h"
 #include "kiln/views/format.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 // Cycles of the instruction were its float32 tiles bfloat16.
 double cycles_in_16_bit(isa::Program& scratch, const isa::Instruction& inst, const Arch& arch) {
-  const std::vector<isa::Access*> changed = narrow(scratch, inst);
+  const std::vector<isa::Access*> changed = rewrite::narrow(scratch, inst);
   if (changed.empty()) return std::numeric_limits<double>::infinity();
   const double cycles = cost_of(scratch, inst, arch).cycles;
   for (isa::Access* access : changed) access->dtype = DType::float32;

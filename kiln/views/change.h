@@ -24,10 +24,4 @@ struct Change {
   std::vector<timing::WhatIf> constants;
 };
 
-// Its instructions with other tiles and engines: for how long they take only.
-isa::Program costs_after(const isa::Program& program, const CoreChange& change, Engine engine);
-
-// Gives an instruction bfloat16 tiles where it has float32, and returns which ones.
-std::vector<isa::Access*> narrow(isa::Program& program, const isa::Instruction& inst);
-
 }  // namespace kiln::views

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <list>
 
-#include "kiln/views/work.h"
+#include "kiln/rewrite/change.h"
 
 namespace kiln::views {
 namespace {
@@ -16,7 +16,8 @@ constexpr double kPartInstructions = 25'000;
 
 std::vector<std::vector<std::int64_t>> all_executions(const TimedRun& run) {
   std::vector<std::vector<std::int64_t>> all;
-  for (int core = 0; core < static_cast<int>(run.cores.size()); ++core) all.push_back(executions(run, core));
+  for (int core = 0; core < static_cast<int>(run.cores.size()); ++core)
+    all.push_back(analysis::executions(*run.cores[core], run.trips(core)));
   return all;
 }
 
@@ -54,7 +55,8 @@ std::vector<std::size_t> beginnings(const isa::Program& program, const std::vect
   return first;
 }
 
-CoreChange translated(const CoreChange& change, const Excerpt& part) {
+CoreChange translated(const CoreChange& change, const rewrite::Excerpt& part) {
+  using rewrite::Excerpt;
   return {Excerpt::translate(change.narrowed, part.instructions), Excerpt::translate(change.moved, part.instructions),
           Excerpt::translate(change.merged, part.instructions), Excerpt::translate(change.in_turn, part.tensors)};
 }
@@ -71,9 +73,9 @@ void Evidence::take_parts(double simulated) {
   if (simulated <= kRunInFull) return;
   const std::vector<std::size_t> first = beginnings(*run.cores[0], executions[0]);
   const double each = kParts * kPartInstructions / static_cast<double>(first.size());
-  const std::vector<std::int64_t> trips = trip_counts(run, 0);
+  const analysis::TripCounts trips = run.trips(0);
   for (const std::size_t statement : first) {
-    parts_.push_back(excerpt_of(*run.cores[0], trips, statement, each));
+    parts_.push_back(rewrite::excerpt_of(*run.cores[0], trips, statement, each));
     parts_executed_ += parts_.back().executed;
     parts_total_ += total_with({&parts_.back().program}, {});
   }
@@ -94,7 +96,7 @@ timing::Time Evidence::total_with(const std::vector<const isa::Program*>& cores,
     const CoreChange& c = change.cores[core];
     timing::ProgramChange& to = options.changes.emplace_back();
     if (!c.narrowed.empty() || !c.moved.empty()) {
-      costs.push_back(costs_after(*cores[core], c, change.engine));
+      costs.push_back(rewrite::costs_after(*cores[core], c.narrowed, c.moved, change.engine));
       to.costs = &costs.back();
     }
     to.in_turn = c.in_turn;
@@ -109,7 +111,7 @@ timing::Time Evidence::total_with(const std::vector<const isa::Program*>& cores,
 double Evidence::gain_with(const Change& change) const {
   if (parts_.empty()) return timing::to_ns(run.timeline.total - total_with(run.cores, change));
   timing::Time changed = 0;
-  for (const Excerpt& part : parts_) {
+  for (const rewrite::Excerpt& part : parts_) {
     Change here = change;
     for (CoreChange& core : here.cores) core = translated(core, part);
     changed += total_with({&part.program}, here);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "kiln/rewrite/excerpt.h"
 #include "kiln/views/change.h"
-#include "kiln/views/excerpt.h"
 #include "kiln/views/timed_run.h"
 
 namespace kiln::views {
@@ -32,7 +32,7 @@ class Evidence {
   double most_to_gain(const Change& change) const;
   timing::Time total_with(const std::vector<const isa::Program*>& cores, const Change& change) const;
 
-  std::vector<Excerpt> parts_;  // empty: the whole is run again
+  std::vector<rewrite::Excerpt> parts_;  // empty: the whole is run again
   timing::Time parts_total_ = 0;
   double parts_executed_ = 0;
   mutable std::vector<std::unique_ptr<isa::Program>> scratch_;

@@ -104,7 +104,8 @@ Report report_of(const TimedRun& run, bool with_advice) {
   r.lanes = lanes_of(t, r.bottleneck);
   r.lines = time_by_line(run);
   r.critical_path = path_of(run);
-  r.work = work_of(run);
+  for (int core = 0; core < static_cast<int>(run.cores.size()); ++core)
+    add_work(r.work, *run.cores[core], run.trips(core), run.arch);
   r.roofline = roofline_of(run, r.work);
   r.hbm_bytes_read = t.hbm_bytes_read;
   r.hbm_bytes_written = t.hbm_bytes_written;

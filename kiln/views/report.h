@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "kiln/analysis/work.h"
 #include "kiln/views/advice.h"
 #include "kiln/views/lines.h"
 #include "kiln/views/roofline.h"
-#include "kiln/views/work.h"
 
 namespace kiln::views {
 
@@ -50,7 +50,7 @@ struct Report {
   std::size_t bottleneck = 0;   // index into lanes
   std::vector<LineTime> lines;  // in order of first appearance
   std::vector<PathStep> critical_path;
-  Work work;
+  analysis::Work work;
   Roofline roofline;
   double hbm_bytes_read = 0, hbm_bytes_written = 0, compulsory_bytes = 0;
   double sbuf_peak_bytes = 0, psum_peak_bytes = 0;  // per partition

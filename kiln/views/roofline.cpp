@@ -31,7 +31,7 @@ const Ceiling& Roofline::lowest() const {
                            [](const Ceiling& a, const Ceiling& b) { return a.least_ns() < b.least_ns(); });
 }
 
-Roofline roofline_of(const TimedRun& run, const Work& work) {
+Roofline roofline_of(const TimedRun& run, const analysis::Work& work) {
   const timing::Timeline& t = run.timeline;
   const double cores = static_cast<double>(run.cores.size());
   Roofline r;

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "kiln/views/work.h"
+#include "kiln/analysis/work.h"
+#include "kiln/views/timed_run.h"
 
 namespace kiln::views {
 
@@ -29,6 +30,6 @@ struct Roofline {
   // The ceiling that stands lowest: the part that would bind if everything overlapped perfectly.
   const Ceiling& lowest() const;
 };
-Roofline roofline_of(const TimedRun& run, const Work& work);
+Roofline roofline_of(const TimedRun& run, const analysis::Work& work);
 
 }  // namespace kiln::views

@@ -2,6 +2,16 @@
 
 namespace kiln::views {
 
+analysis::TripCounts TimedRun::trips(int core) const {
+  analysis::TripCounts trips;
+  for (const isa::Loop& loop : cores[core]->loops)
+    trips.push_back(loop.kind == isa::Loop::Kind::static_for ? loop.trip_count() : 0);
+  for (const timing::TripCount& t : timeline.trip_counts) {
+    if (t.core == core) trips[t.loop] = t.count;
+  }
+  return trips;
+}
+
 TimedRun time_program(std::vector<const isa::Program*> cores, timing::TimingOptions options) {
   const Arch& chip = arch(cores.at(0)->target);
   timing::Timeline timeline =

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "kiln/analysis/trips.h"
 #include "kiln/arch/arch.h"
 #include "kiln/isa/inst_view.h"
 #include "kiln/timing/simulate.h"
@@ -21,6 +22,8 @@ struct TimedRun {
     const isa::Program& program = program_of(event);
     return {program, program.instructions[event.inst]};
   }
+
+  analysis::TripCounts trips(int core) const;
 };
 
 // Runs the model. The programs have passed check and outlive the result. Throws Error when a trip count is

@@ -4,7 +4,7 @@
 
 #include "kiln/base/suggest.h"
 #include "kiln/isa/table.h"
-#include "kiln/views/move_engine.h"
+#include "kiln/rewrite/move_engine.h"
 #include "kiln/views/rules.h"
 
 namespace kiln::views {
@@ -45,8 +45,8 @@ void apply_engine_what_if(std::string_view text, std::vector<isa::Program>& prog
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
       if (program.instructions[i].opcode == opcode) chosen.push_back(static_cast<isa::InstructionId>(i));
     }
-    chosen = movable(program, chosen, engine, arch(program.target));
-    move_to_engine(program, chosen, engine);
+    chosen = rewrite::movable(program, chosen, engine, arch(program.target));
+    rewrite::move_to_engine(program, chosen, engine);
     moved_count += chosen.size();
   }
   if (moved_count == 0) {

@@ -10,6 +10,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "kiln/analysis/writers.h"
 #include "kiln/base/file.h"
 #include "kiln/check/check_program.h"
 #include "kiln/isa/inst_view.h"
@@ -27,16 +28,6 @@ namespace {
 using Bytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using ProgramRef = std::shared_ptr<isa::Program>;
 
-std::vector<bool> written_tensors(const isa::Program& program) {
-  std::vector<bool> written(program.tensors.size());
-  for (const isa::Instruction& inst : program.instructions) {
-    isa::for_each_use(program, inst, [&](const isa::Access& access, isa::Use use) {
-      if (use != isa::Use::read) written[access.tensor] = true;
-    });
-  }
-  return written;
-}
-
 // Where the program first writes a tensor, by name.
 std::optional<SourceLoc> first_write(const isa::Program& program, const std::string& tensor) {
   for (const isa::Instruction& inst : program.instructions) {
@@ -53,7 +44,7 @@ std::optional<SourceLoc> first_write(const isa::Program& program, const std::str
 // inputs.
 ProgramRef finish(const Trace& trace, const std::vector<isa::TensorId>& outputs) {
   auto program = std::make_shared<isa::Program>(trace.kernel.program());
-  const std::vector<bool> written = written_tensors(*program);
+  const std::vector<bool> written = analysis::written_tensors(*program);
   for (std::size_t i = 0; i < program->tensors.size(); ++i) {
     isa::Tensor& t = program->tensors[i];
     if (t.role == isa::Role::inout && !written[i]) t.role = isa::Role::input;
@@ -110,7 +101,7 @@ nb::dict describe(const isa::Tensor& t) {
   return out;
 }
 
-nb::dict memory_use(const check::MemoryUse& use) {
+nb::dict memory_use(const analysis::MemoryUse& use) {
   nb::dict out;
   out["available_bytes"] = use.available_bytes;
   out["peak_bytes"] = use.peak_bytes;

@@ -10,6 +10,7 @@
 
 #include "kiln/arch/arch.h"
 #include "kiln/isa/builder/builder.h"
+#include "kiln/rewrite/probe.h"
 #include "python/src/location.h"
 
 namespace kiln::python {
@@ -38,13 +39,6 @@ struct Instruction {
   isa::InstructionId id;
 };
 
-// A point of the program where a tensor is to be shown: before a statement of a block.
-struct Probe {
-  isa::LoopId loop;  // whose body it is; kNone: the program's own
-  std::size_t position;
-  isa::View view;
-};
-
 class Trace : public std::enable_shared_from_this<Trace> {
  public:
   Trace(std::string name, Target target, int lnc, int program_id, std::int64_t max_instructions);
@@ -63,7 +57,7 @@ class Trace : public std::enable_shared_from_this<Trace> {
   std::string unique_name(const std::string& base);
   // Marks this point of the program; returns the number of the probe.
   std::size_t add_probe(const Tensor& tensor);
-  const std::vector<Probe>& probes() const { return probes_; }
+  const std::vector<rewrite::Probe>& probes() const { return probes_; }
   // Kernel.with_schedule: instructions named `consumer` run after those named in `producers`.
   void schedule(const std::string& consumer, const std::vector<std::string>& producers);
 
@@ -84,7 +78,7 @@ class Trace : public std::enable_shared_from_this<Trace> {
   std::optional<isa::InstructionId> last_ordered_;
   std::int64_t max_instructions_;
   std::vector<Diagnostic> found_;
-  std::vector<Probe> probes_;
+  std::vector<rewrite::Probe> probes_;
 };
 
 // The trace that runs on this thread; throws when there is none.

@@ -13,6 +13,7 @@
 
 namespace kiln::check {
 namespace {
+using namespace analysis;
 
 using isa::Address;
 

@@ -1,5 +1,5 @@
 // Rows that a product with ones spreads over the partitions, and what reading them costs.
-#include "kiln/timing/spread_rows.h"
+#include "kiln/analysis/spread_rows.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 
 namespace kiln::timing {
 namespace {
+using analysis::find_spread_rows;
 using namespace isa;
 
 constexpr DType kF32 = DType::float32;
@@ -37,7 +38,7 @@ Program spread(const Spread& how, Target target = Target::trn1) {
 Time last_takes(const Program& p) { return simulate(p, arch(p.target)).events.back().occupied; }
 
 TEST(SpreadRows, AreFoundByHowTheyAreMade) {
-  const std::vector<SpreadRow> rows = find_spread_rows(spread({}));
+  const std::vector<analysis::SpreadRow> rows = find_spread_rows(spread({}));
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(spread({}).tensors[rows[0].tile].memory, Memory::sbuf);
   EXPECT_TRUE(find_spread_rows(spread({.onezero = false})).empty());

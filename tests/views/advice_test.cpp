@@ -165,13 +165,13 @@ TEST(Excerpt, HoldsAboutAsManyInstructionsAsAsked) {
   const std::int64_t trips[] = {1000, 16};
   const std::size_t loop = whole.body.size() - 1;
   ASSERT_EQ(whole.body[loop].kind, isa::Node::Kind::loop);
-  const Excerpt part = excerpt_of(whole, trips, loop, 170);
+  const rewrite::Excerpt part = rewrite::excerpt_of(whole, trips, loop, 170);
   EXPECT_EQ(part.executed, 170);
   const TimedRun run = time_program({&part.program});
   EXPECT_EQ(run.timeline.instructions, 170);
   ASSERT_EQ(part.instructions.size(), 2u);
   const isa::InstructionId both[] = {part.instructions[0], part.instructions[1]};
-  EXPECT_EQ(Excerpt::translate(both, part.instructions), (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(rewrite::Excerpt::translate(both, part.instructions), (std::vector<std::uint32_t>{0, 1}));
   EXPECT_EQ(whole.instructions[both[1]].opcode, isa::Opcode::tensor_tensor);
   ASSERT_EQ(part.tensors.size(), 3u);
   EXPECT_EQ(part.program.tensors[0].name, whole.tensors[part.tensors[0]].name);

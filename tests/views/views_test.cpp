@@ -6,12 +6,12 @@
 
 #include "kiln/base/error.h"
 #include "kiln/isa/text/parse.h"
+#include "kiln/rewrite/move_engine.h"
 #include "kiln/views/compare.h"
 #include "kiln/views/figures.h"
 #include "kiln/views/fit_width.h"
 #include "kiln/views/format.h"
 #include "kiln/views/json.h"
-#include "kiln/views/move_engine.h"
 #include "kiln/views/picture_of.h"
 #include "kiln/views/text.h"
 #include "kiln/views/text_table.h"
@@ -227,12 +227,12 @@ TEST(MoveEngine, OnlyWhereAllowed) {
   isa::Program program = *made.program;
   const Arch& chip = arch(Target::trn2);
   const isa::InstructionId all[] = {0, 2, 3};  // dma_copy, nc_matmul, tensor_copy
-  const std::vector<isa::InstructionId> can = movable(program, all, Engine::scalar, chip);
+  const std::vector<isa::InstructionId> can = rewrite::movable(program, all, Engine::scalar, chip);
   EXPECT_EQ(can, std::vector<isa::InstructionId>{3});
   EXPECT_EQ(isa::resolve_engine({program, program.instructions[3]}, chip), Engine::vector);
-  move_to_engine(program, can, Engine::scalar);
+  rewrite::move_to_engine(program, can, Engine::scalar);
   EXPECT_EQ(isa::resolve_engine({program, program.instructions[3]}, chip), Engine::scalar);
-  EXPECT_TRUE(movable(program, all, Engine::gpsimd, chip).empty()) << "gpsimd has no PSUM";
+  EXPECT_TRUE(rewrite::movable(program, all, Engine::gpsimd, chip).empty()) << "gpsimd has no PSUM";
 }
 
 TEST(WhatIfEngine, BadTextsAreRefused) {
