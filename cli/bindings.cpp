@@ -21,8 +21,8 @@ class Binder {
     port.is_input |= tensor.role != isa::Role::output;
     port.is_output |= tensor.role != isa::Role::input;
     if (port.tensor->dtype != tensor.dtype || port.tensor->shape != tensor.shape) {
-      report(CliRule::pair, fmt::format("tensor `{}` is {} in one program and {} in the other", tensor.name,
-                                        type_text(*port.tensor), type_text(tensor)));
+      report(cli_rules::kPair, fmt::format("tensor `{}` is {} in one program and {} in the other", tensor.name,
+                                           type_text(*port.tensor), type_text(tensor)));
     }
   }
 
@@ -33,11 +33,11 @@ class Binder {
   void require_complete(bool print) {
     for (const auto& [name, port] : ports_) {
       if (port.is_input && port.in_file.empty()) {
-        report(CliRule::input_missing, fmt::format("input `{}` ({}) has no file", name, type_text(*port.tensor)),
+        report(cli_rules::kInputMissing, fmt::format("input `{}` ({}) has no file", name, type_text(*port.tensor)),
                fmt::format("add --in {}=FILE", name));
       }
       if (port.is_output && port.out_file.empty() && !print) {
-        report(CliRule::output_missing, fmt::format("output `{}` ({}) has no file", name, type_text(*port.tensor)),
+        report(cli_rules::kOutputMissing, fmt::format("output `{}` ({}) has no file", name, type_text(*port.tensor)),
                fmt::format("add --out {}=FILE, or --print", name));
       }
     }
@@ -54,7 +54,7 @@ class Binder {
       const auto [owner, is_new] = owners.emplace(
           std::filesystem::weakly_canonical(std::filesystem::absolute(port.out_file, ignored), ignored), name);
       if (!is_new)
-        report(CliRule::output_shared,
+        report(cli_rules::kOutputShared,
                fmt::format("outputs `{}` and `{}` both go to `{}`", owner->second, name, port.out_file));
     }
   }
@@ -65,7 +65,7 @@ class Binder {
   }
 
  private:
-  void report(CliRule rule, std::string found, std::string help = {}) {
+  void report(const Rule& rule, std::string found, std::string help = {}) {
     diagnostics_.push_back(broken(rule, std::move(found), std::move(help)));
   }
 
@@ -73,14 +73,14 @@ class Binder {
     const char* flag = input ? "--in" : "--out";
     const auto equals = option.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == option.size())
-      return report(CliRule::binding, fmt::format("{} {}", flag, option));
+      return report(cli_rules::kBinding, fmt::format("{} {}", flag, option));
     const std::string tensor = option.substr(0, equals);
     const auto found = ports_.find(tensor);
     if (found == ports_.end() || !(input ? found->second.is_input : found->second.is_output))
       return report_unknown(tensor, input);
     std::string& file = input ? found->second.in_file : found->second.out_file;
     if (!file.empty())
-      return report(CliRule::given_once,
+      return report(cli_rules::kGivenOnce,
                     fmt::format("{} {} is given twice: `{}` and `{}`", flag, tensor, file, option.substr(equals + 1)));
     file = option.substr(equals + 1);
   }
@@ -93,7 +93,7 @@ class Binder {
     const char* word = input ? "input" : "output";
     const std::string list = names.empty() ? fmt::format("the program has no {}", word)
                                            : fmt::format("the {}s of the program: {}", word, fmt::join(names, ", "));
-    report(input ? CliRule::known_input : CliRule::known_output,
+    report(input ? cli_rules::kKnownInput : cli_rules::kKnownOutput,
            fmt::format("the program has no {} named `{}`", word, tensor), did_you_mean(suggest(tensor, names), list));
   }
 
@@ -104,8 +104,8 @@ class Binder {
 NpyArray load(const std::string& tensor_name, const Port& port) {
   NpyArray array = read_npy(port.in_file, port.tensor->dtype);
   if (array.shape == port.tensor->shape) return array;
-  Diagnostic d = broken(CliRule::shape, fmt::format("`{}` has shape {}, tensor `{}` is {}", port.in_file,
-                                                    shape_text(array.shape), tensor_name, type_text(*port.tensor)));
+  Diagnostic d = broken(cli_rules::kShape, fmt::format("`{}` has shape {}, tensor `{}` is {}", port.in_file,
+                                                       shape_text(array.shape), tensor_name, type_text(*port.tensor)));
   d.loc.file = port.in_file;
   throw Error(std::move(d));
 }

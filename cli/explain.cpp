@@ -6,7 +6,7 @@
 #include "cli/rules.h"
 #include "kiln/base/suggest.h"
 #include "kiln/check/all_rules.h"
-#include "kiln/sim/machine.h"
+#include "kiln/sim/rules.h"
 #include "kiln/timing/rules.h"
 #include "kiln/views/rules.h"
 
@@ -18,48 +18,54 @@ struct ExplainOptions {
   bool json = false;
 };
 
-std::vector<check::RuleInfo> every_rule() {
-  std::vector<check::RuleInfo> rules = check::all_rules();
-  check::append_rules(rules, sim::run_rules(), "a program while it runs");
-  check::append_rules(rules, timing::timing_rules(), "the timing model");
-  check::append_rules(rules, views::view_rules(), "a what-if of the timing model");
-  check::append_rules(rules, cli_rules(), "the command line");
-  return rules;
+std::vector<RuleTable> every_table() {
+  std::vector<RuleTable> tables = check::all_rules();
+  for (const RuleTable& table :
+       {sim::run_rules::kTable, timing::timing_rules::kTable, views::view_rules::kTable, cli_rules::kTable})
+    tables.push_back(table);
+  return tables;
 }
 
-const char* basis(const check::RuleInfo& rule) { return rule.mark ? isa::name(*rule.mark) : ""; }
+const char* basis(const RuleTable& table, const Rule& rule) { return table.has_marks ? name(rule.mark) : ""; }
 
-std::string text_of(const check::RuleInfo& rule) {
-  std::string text = fmt::format("{}: {}\n  help: {}\n", rule.code, rule.text, rule.help);
-  if (rule.mark) text += fmt::format("  basis: {}\n", basis(rule));
-  return text + fmt::format("  applies to: {}\n", rule.origin);
+std::string text_of(const RuleTable& table, const Rule& rule) {
+  std::string text = fmt::format("{}: {}\n  help: {}\n", code_of(table, rule), rule.text, rule.help);
+  if (table.has_marks) text += fmt::format("  basis: {}\n", basis(table, rule));
+  return text + fmt::format("  applies to: {}\n", table.origin);
 }
 
-nlohmann::ordered_json json_of(const check::RuleInfo& rule) {
-  return {
-      {"code", rule.code}, {"text", rule.text}, {"help", rule.help}, {"basis", basis(rule)}, {"origin", rule.origin}};
+nlohmann::ordered_json json_of(const RuleTable& table, const Rule& rule) {
+  return {{"code", code_of(table, rule)},
+          {"text", rule.text},
+          {"help", rule.help},
+          {"basis", basis(table, rule)},
+          {"origin", table.origin}};
 }
 
 Outcome list(const ExplainOptions& options) {
   std::string text;
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const check::RuleInfo& rule : every_rule()) {
-    text += fmt::format("{}: {}\n", rule.code, rule.text);
-    if (options.json) json.push_back(json_of(rule));
+  for (const RuleTable& table : every_table()) {
+    for (const Rule& rule : table.rules) {
+      text += fmt::format("{}: {}\n", code_of(table, rule), rule.text);
+      if (options.json) json.push_back(json_of(table, rule));
+    }
   }
   return {.out = options.json ? dump(json) : text};
 }
 
 Outcome explain(const ExplainOptions& options) {
   if (options.code.empty()) return list(options);
-  const std::vector<check::RuleInfo> rules = every_rule();
-  Suggest suggest(options.code);
-  for (const check::RuleInfo& rule : rules) {
-    if (rule.code == options.code) return {.out = options.json ? dump(json_of(rule)) : text_of(rule)};
-    suggest.consider(rule.code);
+  std::vector<std::string> codes;
+  for (const RuleTable& table : every_table()) {
+    for (const Rule& rule : table.rules) {
+      codes.push_back(code_of(table, rule));
+      if (codes.back() == options.code)
+        return {.out = options.json ? dump(json_of(table, rule)) : text_of(table, rule)};
+    }
   }
-  throw Error(
-      broken(CliRule::code, fmt::format("no rule has the code `{}`", options.code), did_you_mean(suggest.best())));
+  throw Error(broken(cli_rules::kCode, fmt::format("no rule has the code `{}`", options.code),
+                     did_you_mean(suggest(options.code, codes))));
 }
 
 }  // namespace

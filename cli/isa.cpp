@@ -38,7 +38,7 @@ std::string status(const CLI::App& root) {
   Suggest suggest(name);
   for (const isa::InstructionInfo& row : isa::all_instructions()) suggest.consider(row.name);
   throw Error(
-      broken(CliRule::instruction, fmt::format("there is no instruction `{}`", name), did_you_mean(suggest.best())));
+      broken(cli_rules::kInstruction, fmt::format("there is no instruction `{}`", name), did_you_mean(suggest.best())));
 }
 
 std::string shown(const Page& page, bool markdown) { return markdown ? to_markdown(page) : to_text(page); }

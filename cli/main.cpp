@@ -33,21 +33,21 @@ Command add_help(CLI::App& root) {
             for (const CLI::App* command : all_commands(root)) {
               if (command->check_name(*name)) return {.out = command->help("kiln")};
             }
-            throw Error(broken(CliRule::usage, fmt::format("there is no command `{}`", *name)));
+            throw Error(broken(cli_rules::kUsage, fmt::format("there is no command `{}`", *name)));
           }};
 }
 
 Diagnostic usage_error(const CLI::App& root, const CLI::ParseError& error, int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
-  if (argc < 2) return broken(CliRule::usage, "no command is given");
+  if (argc < 2) return broken(cli_rules::kUsage, "no command is given");
   Suggest suggest(first);
   for (const CLI::App* command : all_commands(root)) {
     if (command->check_name(first))
-      return broken(CliRule::usage, error.what(), fmt::format("see kiln {} --help", first));
+      return broken(cli_rules::kUsage, error.what(), fmt::format("see kiln {} --help", first));
     suggest.consider(command->get_name());
   }
-  if (first.starts_with('-')) return broken(CliRule::usage, fmt::format("`{}` stands before the command", first));
-  return broken(CliRule::usage, fmt::format("there is no command `{}`", first), did_you_mean(suggest.best()));
+  if (first.starts_with('-')) return broken(cli_rules::kUsage, fmt::format("`{}` stands before the command", first));
+  return broken(cli_rules::kUsage, fmt::format("there is no command `{}`", first), did_you_mean(suggest.best()));
 }
 
 Outcome perform(const Command& command) {
@@ -56,7 +56,7 @@ Outcome perform(const Command& command) {
   } catch (const Error& e) {
     return {.diagnostics = e.diagnostics()};
   } catch (const std::bad_alloc&) {
-    return {.diagnostics = {broken(CliRule::memory, "the memory of this machine is used up")}};
+    return {.diagnostics = {broken(cli_rules::kMemory, "the memory of this machine is used up")}};
   } catch (const std::exception& e) {
     Diagnostic d{.category = Category::internal, .found = e.what(), .help = "this is a bug of kiln: please report it"};
     return {.diagnostics = {std::move(d)}};

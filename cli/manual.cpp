@@ -8,7 +8,6 @@
 
 #include "cli/manual_words.h"
 #include "kiln/base/file.h"
-#include "kiln/base/rule_text.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/operand_rules.h"
 
@@ -42,12 +41,10 @@ Table attributes(const isa::InstructionInfo& row) {
   return table;
 }
 
-Table rules(std::span<const isa::Rule> rules, std::string_view prefix) {
+Table rules(const RuleTable& rules) {
   Table table{.header = {"rule", "", "help", "basis"}, .stacked = true};
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    table.rows.push_back(
-        {fmt::format("{}.R{}", prefix, i + 1), rules[i].text, rules[i].help, isa::name(rules[i].mark)});
-  }
+  for (const Rule& rule : rules.rules)
+    table.rows.push_back({code_of(rules, rule), rule.text, rule.help, name(rule.mark)});
   return table;
 }
 
@@ -93,10 +90,10 @@ Page manual_page(const isa::InstructionInfo& row) {
   add({.title = "Operands", .table = operands(row)});
   add({.title = "Attributes", .table = attributes(row)});
   add({.title = "Meaning", .text = or_empty(row.semantics->description)});
-  add({.title = "Rules", .table = rules(row.semantics->rules, row.name)});
+  add({.title = "Rules", .table = rules(row.rules())});
   if (!operands(row).rows.empty()) {
     add({.title = "Rules of every operand",
-         .text = fmt::format("operand.R1 to operand.R{}: see kiln isa operands", isa::operand_rules().size())});
+         .text = fmt::format("operand.R1 to operand.R{}: see kiln isa operands", isa::kOperandRules.rules.size())});
   }
   add({.title = "Cost", .text = or_empty(row.semantics->cost_text)});
   add({.title = "See also", .text = see_also(row)});
@@ -106,7 +103,7 @@ Page manual_page(const isa::InstructionInfo& row) {
 Page operand_page() {
   return {.title = "operands",
           .text = "Rules that hold for the operands of every instruction.",
-          .sections = {{.title = "Rules", .table = rules(isa::operand_rules(), "operand")}}};
+          .sections = {{.title = "Rules", .table = rules(isa::kOperandRules)}}};
 }
 
 Page listing() {
@@ -142,7 +139,7 @@ nlohmann::ordered_json json_of(const isa::InstructionInfo& row) {
     }
     params.push_back(std::move(param));
   }
-  for (const auto& cells : rules(row.semantics->rules, row.name).rows) {
+  for (const auto& cells : rules(row.rules()).rows) {
     rule_list.push_back({{"code", cells[0]}, {"text", cells[1]}, {"help", cells[2]}, {"basis", cells[3]}});
   }
   std::vector<std::string_view> engines;

@@ -15,13 +15,6 @@ namespace kiln::cli {
 namespace {
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& path, const std::string& reason) {
-  for (const RuleText& rule : file_rules()) {
-    if (rule.code == "file.R2") throw_config_error(rule, path, fmt::format("cannot write `{}`: {}", path, reason));
-  }
-  internal_error(__FILE__, __LINE__, "no rule file.R2");
-}
-
 bool is_device(const fs::path& path) {
   std::error_code failure;
   const fs::file_status status = fs::status(path, failure);
@@ -46,7 +39,7 @@ class Staged {
         aside_(folder_of(target_) / fmt::format(".kiln-{}-out{}.tmp", ::getpid(), number)) {
     std::error_code failure;
     const fs::file_status old = fs::status(target_, failure);
-    if (fs::is_directory(old)) fail(path_, "it is a folder");
+    if (fs::is_directory(old)) fail_to_write(path_, "it is a folder");
     write(*file.array);
     if (fs::exists(old)) fs::permissions(aside_, old.permissions(), failure);
   }
@@ -55,7 +48,7 @@ class Staged {
   Staged& operator=(const Staged&) = delete;
 
   void publish() {
-    if (::rename(aside_.c_str(), target_.c_str()) != 0) fail(path_, std::strerror(errno));
+    if (::rename(aside_.c_str(), target_.c_str()) != 0) fail_to_write(path_, std::strerror(errno));
     aside_ = target_;
   }
   void keep() { aside_.clear(); }
@@ -103,9 +96,9 @@ void write_all_or_none(std::span<const OutputFile> files) {
 void require_writable(std::span<const std::string> paths) {
   for (const std::string& path : paths) {
     const fs::path place = is_device(path) ? fs::path(path) : folder_of(target_of(path));
-    if (::access(place.c_str(), W_OK) != 0) fail(path, std::strerror(errno));
+    if (::access(place.c_str(), W_OK) != 0) fail_to_write(path, std::strerror(errno));
     std::error_code ignored;
-    if (fs::is_directory(path, ignored)) fail(path, "it is a folder");
+    if (fs::is_directory(path, ignored)) fail_to_write(path, "it is a folder");
   }
 }
 

@@ -18,7 +18,7 @@ constexpr Planned kPlanned[] = {
 };
 
 Outcome not_yet(const Planned& planned) {
-  Diagnostic d = broken(CliRule::planned, fmt::format("not yet: `kiln {}` ({})", planned.name, planned.what));
+  Diagnostic d = broken(cli_rules::kPlanned, fmt::format("not yet: `kiln {}` ({})", planned.name, planned.what));
   d.category = Category::not_yet;
   return {.diagnostics = {std::move(d)}};
 }

@@ -23,17 +23,17 @@ void require_pair(const std::vector<const isa::Program*>& cores) {
   if (cores.size() == 1) return;
   for (const isa::Program* core : cores) {
     if (core->lnc != 2)
-      throw Error(broken(CliRule::pair, fmt::format("program `{}` says lnc {}", core->name, core->lnc)));
+      throw Error(broken(cli_rules::kPair, fmt::format("program `{}` says lnc {}", core->name, core->lnc)));
   }
   if (cores[0]->target != cores[1]->target) {
-    throw Error(broken(CliRule::pair, fmt::format("the targets are {} and {}", arch(cores[0]->target).name,
-                                                  arch(cores[1]->target).name)));
+    throw Error(broken(cli_rules::kPair, fmt::format("the targets are {} and {}", arch(cores[0]->target).name,
+                                                     arch(cores[1]->target).name)));
   }
 }
 
 void require_one_stdin(const std::vector<std::string>& paths) {
   if (std::count(paths.begin(), paths.end(), "-") > 1)
-    throw Error(broken(CliRule::standard_input, "`-` is given more than once"));
+    throw Error(broken(cli_rules::kStandardInput, "`-` is given more than once"));
 }
 
 }  // namespace kiln::cli

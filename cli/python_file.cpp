@@ -91,7 +91,7 @@ int hand_to_python(int argc, char** argv) {
     execvp(python, words.data());
   }
   const Diagnostic d = broken(
-      CliRule::usage,
+      cli_rules::kUsage,
       fmt::format("a matter for the Python package, and `{}` cannot import kiln: {}", python, reason.value_or("")),
       "install the Python package with `pip install .` in the source tree, or set KILN_PYTHON to an "
       "interpreter that has it");

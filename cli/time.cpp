@@ -44,7 +44,7 @@ struct Timed {
 };
 
 // NAME=VALUE split at the sign.
-std::pair<std::string, std::string> split(const std::string& text, CliRule rule) {
+std::pair<std::string, std::string> split(const std::string& text, const Rule& rule) {
   const std::size_t sign = text.find('=');
   if (sign == 0 || sign == std::string::npos || sign + 1 == text.size())
     throw Error(broken(rule, fmt::format("`{}` is not of the form NAME=VALUE", text)));
@@ -58,7 +58,7 @@ void require_constant(const std::string& name) {
     if (constant.name == name) return;
     suggest.consider(constant.name);
   }
-  throw Error(broken(CliRule::what_if, fmt::format("the model has no constant `{}`", name),
+  throw Error(broken(cli_rules::kWhatIf, fmt::format("the model has no constant `{}`", name),
                      did_you_mean(suggest.best(), "kiln time --what-if list shows all names")));
 }
 
@@ -67,17 +67,17 @@ timing::TimingOptions options_of(const TimeCommand& command) {
   options.reorder = command.reorder;
   if (!command.in_order) options.reorder_up_to = timing::kReorderUpTo;
   for (const std::string& text : command.what_if) {
-    const std::string name = split(text, CliRule::what_if).first;
+    const std::string name = split(text, cli_rules::kWhatIf).first;
     if (name == views::kEngineWhatIf) continue;
     require_constant(name);
     options.what_if.push_back(timing::parse_what_if(text));
   }
   for (const std::string& text : command.trip_counts) {
-    const auto [name, value] = split(text, CliRule::trip_count);
+    const auto [name, value] = split(text, cli_rules::kTripCount);
     std::int64_t count = -1;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), count);
     if (error != std::errc{} || end != value.data() + value.size() || count < 0)
-      throw Error(broken(CliRule::trip_count, fmt::format("`{}` is no number of iterations", value)));
+      throw Error(broken(cli_rules::kTripCount, fmt::format("`{}` is no number of iterations", value)));
     options.trip_counts[name] = count;
   }
   return options;
@@ -96,7 +96,7 @@ void require_loops(const timing::TimingOptions& options, const std::vector<isa::
       }
     }
     if (!found) {
-      throw Error(broken(CliRule::trip_count, fmt::format("no loop runs on a register `{}`", name),
+      throw Error(broken(cli_rules::kTripCount, fmt::format("no loop runs on a register `{}`", name),
                          did_you_mean(suggest.best(), "use the name of the register that counts or is tested")));
     }
   }
@@ -104,7 +104,7 @@ void require_loops(const timing::TimingOptions& options, const std::vector<isa::
 
 void move_engines(const TimeCommand& command, std::vector<isa::Program>& programs) {
   for (const std::string& text : command.what_if) {
-    const auto [name, value] = split(text, CliRule::what_if);
+    const auto [name, value] = split(text, cli_rules::kWhatIf);
     if (name == views::kEngineWhatIf) views::apply_engine_what_if(value, programs);
   }
 }
@@ -193,13 +193,13 @@ void require_fitting_options(const TimeCommand& command) {
   const bool draws = !command.trace.empty() || !command.html.empty();
   const bool all = command.target == kAllTargets;
   if (all && (draws || !command.compare.empty()))
-    throw Error(broken(CliRule::one_run, "--target all goes with none of --trace, --html and --compare"));
+    throw Error(broken(cli_rules::kOneRun, "--target all goes with none of --trace, --html and --compare"));
   if (draws && command.trace == command.html)
-    throw Error(broken(CliRule::output_shared, fmt::format("`{}` is to hold the trace and the page", command.html)));
+    throw Error(broken(cli_rules::kOutputShared, fmt::format("`{}` is to hold the trace and the page", command.html)));
   std::vector<std::string> inputs = command.files, outputs;
   if (!command.compare.empty()) inputs.push_back(command.compare);
   if (all && std::find(inputs.begin(), inputs.end(), "-") != inputs.end())
-    throw Error(broken(CliRule::standard_input, "--target all reads the program once for each chip"));
+    throw Error(broken(cli_rules::kStandardInput, "--target all reads the program once for each chip"));
   require_one_stdin(inputs);
   for (const std::string& path : {command.trace, command.html}) {
     if (!path.empty()) outputs.push_back(path);
@@ -218,7 +218,7 @@ std::string list_what_if() {
 
 Outcome time(const TimeCommand& command) {
   if (command.what_if == std::vector<std::string>{"list"}) return {.out = list_what_if()};
-  if (command.files.empty()) throw Error(broken(CliRule::usage, "FILE is required", "see kiln time --help"));
+  if (command.files.empty()) throw Error(broken(cli_rules::kUsage, "FILE is required", "see kiln time --help"));
   require_fitting_options(command);
   const timing::TimingOptions options = options_of(command);  // wrong options before wrong programs
   Outcome outcome;

@@ -8,7 +8,7 @@
 #include "kiln/check/rules.h"
 #include "kiln/isa/semantics/operand_rules.h"
 #include "kiln/isa/table.h"
-#include "kiln/isa/verify/verify.h"
+#include "kiln/isa/verify/program_rules.h"
 #include "kiln/views/format.h"
 #include "kiln/views/html.h"
 #include "kiln/views/picture_of.h"
@@ -22,8 +22,8 @@ void heading(int number, const char* text) { fmt::print("\n{}. {}\n\n", number, 
 std::size_t count_rules(const isa::Program& program) {
   std::set<isa::Opcode> used;
   for (const isa::Instruction& inst : program.instructions) used.insert(inst.opcode);
-  std::size_t count = isa::operand_rules().size() + isa::verify_rules().size() + check::memory_rules().size() +
-                      check::io_rules().size();
+  std::size_t count = isa::kOperandRules.rules.size() + std::size(isa::program_rules::kRules) +
+                      std::size(check::memory_rules::kRules) + std::size(check::io_rules::kRules);
   for (isa::Opcode opcode : used) count += isa::info(opcode).semantics->rules.size();
   return count;
 }

@@ -53,10 +53,24 @@ void add_field(std::string& out, int gutter, const char* label, const std::strin
   add_lines(out, lead, std::string(lead.size(), ' '), text);
 }
 
+std::size_t character_count(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+// ^^^ below `width` bytes of a line from `column` on; empty when the line does not show them.
+std::string underline(std::string_view line, int column, int width) {
+  if (column < 1 || width < 1) return {};
+  const auto first = static_cast<std::size_t>(column - 1), size = static_cast<std::size_t>(width);
+  if (first + size > line.size()) return {};
+  return std::string(character_count(line.substr(0, first)), ' ') +
+         std::string(character_count(line.substr(first, size)), '^');
+}
+
 void add_place(std::string& out, int gutter, const Diagnostic& d, const std::string& source) {
   if (d.loc.known()) out += fmt::format("\n{:{}}--> {}", "", gutter, to_string(d.loc));
-  if (!source.empty()) out += fmt::format("\n{:>{}} | {}", d.loc.line, gutter, source);
   const std::string bar = fmt::format("{:{}} | ", "", gutter);
+  if (!source.empty()) out += fmt::format("\n{:>{}} | {}", d.loc.line, gutter, source);
+  if (const std::string mark = underline(source, d.column, d.width); !mark.empty()) out += "\n" + bar + mark;
   const auto first = source.find_first_not_of(" \t");
   const bool told = first != std::string::npos && source.substr(first) == d.context;  // a program in text form
   if (!d.context.empty() && !told) add_lines(out, bar, bar, d.context);
@@ -73,18 +87,21 @@ nlohmann::ordered_json json_of(const Diagnostic& d) {
   for (const Note& note : d.notes) {
     notes.push_back({{"text", note.text}, {"file", note.loc.file}, {"line", note.loc.line}, {"stack", note.loc.stack}});
   }
-  return {{"severity", name(d.severity)},
-          {"category", name(d.category)},
-          {"code", d.code},
-          {"rule", d.rule},
-          {"file", d.loc.file},
-          {"line", d.loc.line},
-          {"stack", d.loc.stack},
-          {"context", d.context},
-          {"found", d.found},
-          {"allowed", d.allowed},
-          {"help", d.help},
-          {"notes", std::move(notes)}};
+  nlohmann::ordered_json json = {{"severity", name(d.severity)},
+                                 {"category", name(d.category)},
+                                 {"code", d.code},
+                                 {"rule", d.rule},
+                                 {"file", d.loc.file},
+                                 {"line", d.loc.line},
+                                 {"stack", d.loc.stack},
+                                 {"context", d.context},
+                                 {"found", d.found},
+                                 {"allowed", d.allowed},
+                                 {"help", d.help},
+                                 {"notes", std::move(notes)}};
+  if (!d.operand.empty()) json["operand"] = d.operand;
+  if (d.column > 0) json["column"] = d.column;
+  return json;
 }
 
 // User text may hold bytes that are no UTF-8: those become U+FFFD, because reporting must not fail.
@@ -165,18 +182,6 @@ Error::Error(std::vector<Diagnostic> diagnostics) : diagnostics_(std::move(diagn
         {.category = Category::internal, .code = "internal", .found = "an error without a diagnostic"});
   }
   text_ = to_text(diagnostics_);
-}
-
-void internal_error(const char* file, int line, const std::string& what) {
-  Diagnostic d;
-  d.category = Category::internal;
-  d.code = "internal";
-  d.rule = "the library's own assumptions hold for every input";
-  d.loc.file = file;
-  d.loc.line = line;
-  d.found = what;
-  d.help = "this is a bug in Kiln: report it together with the input that led here";
-  throw Error(std::move(d));
 }
 
 }  // namespace kiln

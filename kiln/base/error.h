@@ -41,13 +41,18 @@ struct Diagnostic {
   std::string code;     // stable label, e.g. "nc_matmul.R3"; `kiln explain CODE` tells more
   std::string rule;     // the rule as a sentence
   SourceLoc loc;        // where
+  int column = 0;       // of what is wrong in the line of `loc`, in bytes from 1 on; 0 means unknown
+  int width = 0;        // bytes from there on that `to_text` underlines
   std::string context;  // the instruction as text, or the object concerned
+  std::string operand;  // the parameter concerned, where there is one
   std::string found;    // what was found
   std::string allowed;  // what is allowed, and on which generation
   std::string help;     // the remedy
   std::vector<Note> notes;
 };
 
+// Everything that shows a diagnostic shows this: what was found, the source line with what is wrong underlined, the
+// rule, the remedy.
 std::string to_text(const Diagnostic& diagnostic);
 std::string to_json(const Diagnostic& diagnostic, int indent = -1);
 std::string to_text(const std::vector<Diagnostic>& diagnostics);

@@ -16,18 +16,15 @@
 namespace kiln {
 namespace {
 
-enum FileRule { kReadable, kWritable };
-constexpr RuleText kRules[] = {
-    {"file.R1", "a file given as input can be read", "check the path and its permissions"},
-    {"file.R2", "a file given as output can be written", "check the folder, its permissions and the free space"},
-};
+using file_rules::kReadable, file_rules::kWritable;
 
-[[noreturn]] void fail(FileRule rule, const std::string& path, const std::string& reason) {
-  const char* verb = rule == kReadable ? "read" : "write";
-  throw_config_error(kRules[rule], path, fmt::format("cannot {} `{}`: {}", verb, path, reason));
+[[noreturn]] void fail(const Rule& rule, const std::string& path, const std::string& reason) {
+  const char* verb = rule.number == kReadable.number ? "read" : "write";
+  raise(file_rules::kTable, rule,
+        {.found = fmt::format("cannot {} `{}`: {}", verb, path, reason), .loc = {.file = path}});
 }
 
-[[noreturn]] void fail_errno(FileRule rule, const std::string& path) { fail(rule, path, std::strerror(errno)); }
+[[noreturn]] void fail_errno(const Rule& rule, const std::string& path) { fail(rule, path, std::strerror(errno)); }
 
 class Descriptor {
  public:
@@ -117,7 +114,7 @@ std::filesystem::path temporary_beside(const std::string& target) {
 
 }  // namespace
 
-std::span<const RuleText> file_rules() { return kRules; }
+void fail_to_write(const std::string& path, const std::string& reason) { fail(kWritable, path, reason); }
 
 std::string read_file(const std::string& path) { return read_all<std::string>(path); }
 std::vector<std::byte> read_file_bytes(const std::string& path) { return read_all<std::vector<std::byte>>(path); }

@@ -9,11 +9,21 @@
 #include <string_view>
 #include <vector>
 
-#include "kiln/base/rule_text.h"
+#include "kiln/base/rule.h"
 
 namespace kiln {
 
-std::span<const RuleText> file_rules();
+namespace file_rules {
+inline constexpr Rule kReadable{1, "a file given as input can be read", "check the path and its permissions"};
+inline constexpr Rule kWritable{2, "a file given as output can be written",
+                                "check the folder, its permissions and the free space"};
+
+inline constexpr Rule kRules[] = {kReadable, kWritable};
+inline constexpr RuleTable kTable{"file", "files", kRules, Category::config};
+}  // namespace file_rules
+
+// Throws that this file cannot be written.
+[[noreturn]] void fail_to_write(const std::string& path, const std::string& reason);
 
 std::string read_file(const std::string& path);
 std::vector<std::byte> read_file_bytes(const std::string& path);

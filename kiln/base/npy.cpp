@@ -18,30 +18,6 @@ static_assert(std::endian::native == std::endian::little, "elements are stored a
 
 constexpr std::size_t kMaxDimensions = 64;  // as NumPy
 
-constexpr RuleText kRules[] = {
-    {"npy.R1", "an .npy file begins with the bytes \\x93NUMPY", "save the array with numpy.save"},
-    {"npy.R2", "the version of an .npy file is 1.0, 2.0 or 3.0", "save the array again with numpy.save"},
-    {"npy.R3", "an .npy file holds its whole header", "the file is cut short: save or copy it again"},
-    {"npy.R4", "the header has at most 65535 bytes", "save the array again with numpy.save"},
-    {"npy.R5",
-     "the header is a Python dict with exactly the keys descr (a string), fortran_order (True or False) and "
-     "shape (a tuple of integers)",
-     "save the array again with numpy.save"},
-    {"npy.R6",
-     "a shape has at most 64 dimensions, none negative, and its bytes, dimensions of 0 left out, are fewer "
-     "than 2^63",
-     "save the array again with numpy.save"},
-    {"npy.R7", "elements are little endian", "save array.astype(array.dtype.newbyteorder('<'))"},
-    {"npy.R8", "the elements of an array have a dtype of NKI", "convert with array.astype before saving"},
-    {"npy.R9", "raw elements (V1, V2, V4) are read only as a dtype that the caller names",
-     "say which dtype the file holds, or save an array of a dtype that NumPy has"},
-    {"npy.R10", "the file holds the dtype that the caller expects", "convert with array.astype before saving"},
-    {"npy.R11", "an .npy file holds every element of its shape", "the file is cut short: save or copy it again"},
-    {"npy.R12", "nothing follows the elements", "store one array in one file"},
-    {"npy.R13", "an array to be written has as many bytes of data as its shape and dtype say",
-     "fill the array before writing it"},
-};
-
 // How NumPy names the dtypes that it has.
 struct Descr {
   std::string_view text;
@@ -103,36 +79,38 @@ bool same_bits(DType stored, DType wanted) {
 }
 
 [[noreturn]] void fail_dtype(const std::string& descr, const std::string& name) {
-  if (descr.starts_with('>')) npy_fail("npy.R7", name, "elements of dtype " + npy_quote(descr));
+  if (descr.starts_with('>')) npy_fail(npy_rules::kLittleEndian, name, "elements of dtype " + npy_quote(descr));
   std::string help;
   for (const Substitute& s : kSubstitutes) {
     if (descr.size() > 1 && descr.substr(1) == s.descr) help = s.remedy;
   }
-  npy_fail("npy.R8", name, "elements of dtype " + npy_quote(descr), help);
+  npy_fail(npy_rules::kElementDtype, name, "elements of dtype " + npy_quote(descr), help);
 }
 
 DType resolve_dtype(const std::string& descr, const std::string& name, std::optional<DType> expected) {
   const int raw = raw_size(descr);
-  if (raw != 0 && !expected) npy_fail("npy.R9", name, fmt::format("raw elements of {} bytes (`{}`)", raw, descr));
+  if (raw != 0 && !expected)
+    npy_fail(npy_rules::kRawElements, name, fmt::format("raw elements of {} bytes (`{}`)", raw, descr));
   if (raw != 0 && raw == size_bytes(*expected)) return *expected;
   const std::optional<DType> stored = dtype_of(descr);
   if (raw == 0 && !stored) fail_dtype(descr, name);
   if (!expected) return *stored;
   if (!stored || !same_bits(*stored, *expected)) {
-    npy_fail("npy.R10", name, fmt::format("elements of dtype `{}`, {} expected", descr, kiln::name(*expected)));
+    npy_fail(npy_rules::kExpectedDtype, name,
+             fmt::format("elements of dtype `{}`, {} expected", descr, kiln::name(*expected)));
   }
   return *expected;
 }
 
 // Dimensions of 0 do not hide a product that overflows: strides are computed from the others.
 std::size_t checked_size_bytes(const std::vector<std::int64_t>& shape, DType dtype, const std::string& name) {
-  if (shape.size() > kMaxDimensions) npy_fail("npy.R6", name, fmt::format("{} dimensions", shape.size()));
+  if (shape.size() > kMaxDimensions) npy_fail(npy_rules::kShape, name, fmt::format("{} dimensions", shape.size()));
   std::int64_t size = size_bytes(dtype);
   bool empty = false;
   for (const std::int64_t d : shape) {
-    if (d < 0) npy_fail("npy.R6", name, fmt::format("shape ({})", fmt::join(shape, ", ")));
+    if (d < 0) npy_fail(npy_rules::kShape, name, fmt::format("shape ({})", fmt::join(shape, ", ")));
     if (d > 0 && size > std::numeric_limits<std::int64_t>::max() / d) {
-      npy_fail("npy.R6", name, fmt::format("shape ({}) of {}", fmt::join(shape, ", "), kiln::name(dtype)));
+      npy_fail(npy_rules::kShape, name, fmt::format("shape ({}) of {}", fmt::join(shape, ", "), kiln::name(dtype)));
     }
     size *= d > 0 ? d : 1;
     empty |= d == 0;
@@ -152,7 +130,7 @@ Layout check_file(std::span<const std::byte> file, const std::string& name, std:
   const std::size_t wanted = checked_size_bytes(header.shape, dtype, name);
   const std::size_t present = file.size() - header.data_offset;
   if (present != wanted) {
-    npy_fail(present < wanted ? "npy.R11" : "npy.R12", name,
+    npy_fail(present < wanted ? npy_rules::kAllElements : npy_rules::kNothingAfter, name,
              fmt::format("shape ({}) of {} needs {} bytes, {} follow the header", fmt::join(header.shape, ", "),
                          kiln::name(dtype), wanted, present));
   }
@@ -189,13 +167,8 @@ NpyArray in_c_order(Layout layout, const std::byte* elements, std::size_t size) 
 
 }  // namespace
 
-std::span<const RuleText> npy_rules() { return kRules; }
-
-void npy_fail(std::string_view code, const std::string& name, const std::string& found, const std::string& help) {
-  for (const RuleText& rule : kRules) {
-    if (rule.code == code) throw_config_error(rule, name, found, help);
-  }
-  internal_error(__FILE__, __LINE__, fmt::format("no rule {}", code));
+void npy_fail(const Rule& rule, const std::string& name, const std::string& found, const std::string& help) {
+  raise(npy_rules::kTable, rule, {.found = found, .help = help, .loc = {.file = name}});
 }
 
 NpyArray parse_npy(std::span<const std::byte> file, const std::string& name, std::optional<DType> expected) {
@@ -220,7 +193,7 @@ NpyArray read_npy(const std::string& path, std::optional<DType> expected) {
 void write_npy(const std::string& path, const NpyArray& array) {
   const std::size_t wanted = checked_size_bytes(array.shape, array.dtype, path);
   if (wanted != array.data.size()) {
-    npy_fail("npy.R13", path,
+    npy_fail(npy_rules::kDataSize, path,
              fmt::format("shape ({}) of {} needs {} bytes, the array has {}", fmt::join(array.shape, ", "),
                          name(array.dtype), wanted, array.data.size()));
   }

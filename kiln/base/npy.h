@@ -1,6 +1,6 @@
 // NumPy's .npy files: versions 1.0, 2.0 and 3.0 are read, little endian, in C or Fortran order; 1.0 in C
 // order is written, byte for byte as numpy.save does. A malformed file is an Error of category `config` with
-// a code of `npy_rules`; nothing is allocated on the word of a header that the size of the file does not
+// a code of npy_rules.h; nothing is allocated on the word of a header that the size of the file does not
 // confirm.
 #pragma once
 
@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "kiln/base/dtype.h"
-#include "kiln/base/rule_text.h"
 
 namespace kiln {
 
@@ -33,7 +32,5 @@ NpyArray parse_npy(std::span<const std::byte> file, const std::string& name,
 // Dtypes that NumPy lacks are written as raw elements, so that np.load(path).view(ml_dtypes.bfloat16) works;
 // tfloat32 is written as float32.
 void write_npy(const std::string& path, const NpyArray& array);
-
-std::span<const RuleText> npy_rules();
 
 }  // namespace kiln

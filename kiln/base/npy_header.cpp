@@ -38,7 +38,8 @@ class HeaderParser {
 
  private:
   [[noreturn]] void malformed(const std::string& what) const {
-    npy_fail("npy.R5", name_, fmt::format("{} at character {} of the header {}", what, pos_, npy_quote(text_)));
+    npy_fail(npy_rules::kHeaderDict, name_,
+             fmt::format("{} at character {} of the header {}", what, pos_, npy_quote(text_)));
   }
 
   void skip_blanks() {
@@ -91,7 +92,7 @@ class HeaderParser {
   std::string parse_descr() {
     skip_blanks();
     if (pos_ < text_.size() && (text_[pos_] == '[' || text_[pos_] == '(')) {
-      npy_fail("npy.R8", name_, "the elements are records: " + npy_quote(text_.substr(pos_)),
+      npy_fail(npy_rules::kElementDtype, name_, "the elements are records: " + npy_quote(text_.substr(pos_)),
                "save each field as an array of its own");
     }
     return parse_string();
@@ -124,7 +125,7 @@ class HeaderParser {
     std::int64_t value = 0;
     for (; pos_ < text_.size() && text_[pos_] >= '0' && text_[pos_] <= '9'; ++pos_) {
       const int digit = text_[pos_] - '0';
-      if (value > (kMax - digit) / 10) npy_fail("npy.R6", name_, "a dimension is larger than 2^63 - 1");
+      if (value > (kMax - digit) / 10) npy_fail(npy_rules::kShape, name_, "a dimension is larger than 2^63 - 1");
       value = value * 10 + digit;
     }
     if (pos_ == begin || (pos_ - begin > 1 && text_[begin] == '0')) malformed("no number");
@@ -162,22 +163,27 @@ std::string npy_quote(std::string_view text) {
 NpyHeader parse_npy_header(std::span<const std::byte> file, const std::string& name) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   if (!text.starts_with(kMagic)) {
-    if (kMagic.starts_with(text)) npy_fail("npy.R3", name, fmt::format("the file ends after {} bytes", text.size()));
-    npy_fail("npy.R1", name, "the file begins with " + npy_quote(text.substr(0, kMagic.size())));
+    if (kMagic.starts_with(text))
+      npy_fail(npy_rules::kWholeHeader, name, fmt::format("the file ends after {} bytes", text.size()));
+    npy_fail(npy_rules::kMagic, name, "the file begins with " + npy_quote(text.substr(0, kMagic.size())));
   }
   const std::size_t version_end = kMagic.size() + 2;
-  if (text.size() < version_end) npy_fail("npy.R3", name, fmt::format("the file ends after {} bytes", text.size()));
+  if (text.size() < version_end)
+    npy_fail(npy_rules::kWholeHeader, name, fmt::format("the file ends after {} bytes", text.size()));
   const int major = static_cast<unsigned char>(text[kMagic.size()]);
   const int minor = static_cast<unsigned char>(text[kMagic.size() + 1]);
-  if (major < 1 || major > 3 || minor != 0) npy_fail("npy.R2", name, fmt::format("version {}.{}", major, minor));
+  if (major < 1 || major > 3 || minor != 0)
+    npy_fail(npy_rules::kVersion, name, fmt::format("version {}.{}", major, minor));
 
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   const std::size_t begin = version_end + length_bytes;
-  if (text.size() < begin) npy_fail("npy.R3", name, fmt::format("the file ends after {} bytes", text.size()));
+  if (text.size() < begin)
+    npy_fail(npy_rules::kWholeHeader, name, fmt::format("the file ends after {} bytes", text.size()));
   const std::size_t length = little_endian(text.substr(version_end, length_bytes));
-  if (length > kMaxHeaderBytes) npy_fail("npy.R4", name, fmt::format("a header of {} bytes", length));
+  if (length > kMaxHeaderBytes) npy_fail(npy_rules::kHeaderSize, name, fmt::format("a header of {} bytes", length));
   if (length > text.size() - begin) {
-    npy_fail("npy.R3", name, fmt::format("a header of {} bytes, {} in the file", length, text.size() - begin));
+    npy_fail(npy_rules::kWholeHeader, name,
+             fmt::format("a header of {} bytes, {} in the file", length, text.size() - begin));
   }
   NpyHeader header = HeaderParser(text.substr(begin, length), name, major < 3).parse();
   header.data_offset = begin + length;
@@ -194,7 +200,8 @@ std::string print_npy_header(const NpyHeader& header, const std::string& name) {
   // NumPy always pads, by a whole line when none would be needed.
   out.append(kAlignBytes - (begin + out.size() + 1) % kAlignBytes, ' ');
   out += '\n';
-  if (out.size() > kMaxHeaderBytes) npy_fail("npy.R4", name, fmt::format("a header of {} bytes", out.size()));
+  if (out.size() > kMaxHeaderBytes)
+    npy_fail(npy_rules::kHeaderSize, name, fmt::format("a header of {} bytes", out.size()));
   const char prefix[] = {1, 0, static_cast<char>(out.size() & 0xff), static_cast<char>(out.size() >> 8)};
   return std::string(kMagic) + std::string(prefix, sizeof prefix) + out;
 }

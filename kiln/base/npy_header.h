@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/base/npy_rules.h"
+
 namespace kiln {
 
 struct NpyHeader {
@@ -17,8 +19,8 @@ struct NpyHeader {
   std::size_t data_offset = 0;
 };
 
-// Throws the Error for `code` of npy_rules() about the file `name`; an empty `help` means that of the rule.
-[[noreturn]] void npy_fail(std::string_view code, const std::string& name, const std::string& found,
+// Throws that the file `name` breaks a rule of npy_rules; an empty `help` means that of the rule.
+[[noreturn]] void npy_fail(const Rule& rule, const std::string& name, const std::string& found,
                            const std::string& help = {});
 
 // Bytes of a file as text fit for a message: short, and escaped where not printable.

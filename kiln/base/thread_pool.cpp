@@ -12,18 +12,13 @@
 namespace kiln {
 namespace {
 
-constexpr RuleText kRules[] = {
-    {"threads.R1", "the number of threads is not negative", "use 0 for all cores"},
-};
-
 int checked_thread_count(int threads) {
-  if (threads < 0) throw_config_error(kRules[0], "", fmt::format("{} threads", threads));
+  if (threads < 0)
+    raise(thread_rules::kTable, thread_rules::kNotNegative, {.found = fmt::format("{} threads", threads)});
   return threads == 0 ? tbb::info::default_concurrency() : threads;
 }
 
 }  // namespace
-
-std::span<const RuleText> thread_pool_rules() { return kRules; }
 
 struct ThreadPool::Impl {
   explicit Impl(int threads) : arena(threads) {

@@ -8,11 +8,16 @@
 #include <memory>
 #include <span>
 
-#include "kiln/base/rule_text.h"
+#include "kiln/base/rule.h"
 
 namespace kiln {
 
-std::span<const RuleText> thread_pool_rules();
+namespace thread_rules {
+inline constexpr Rule kNotNegative{1, "the number of threads is not negative", "use 0 for all cores"};
+
+inline constexpr Rule kRules[] = {kNotNegative};
+inline constexpr RuleTable kTable{"threads", "threads", kRules, Category::config};
+}  // namespace thread_rules
 
 class ThreadPool {
  public:

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kiln/check/rules.h"
+#include "kiln/check/tensor_text.h"
 #include "kiln/isa/table.h"
 
 namespace kiln::check {
@@ -73,9 +74,8 @@ void report_overflows(const Program& program, const Arch& arch, const Liveness& 
     const isa::Node& node = liveness.nodes[overflow.at];
     const MemoryUse& use = allocation.use(overflow.memory);
     const auto alive = alive_at(program, liveness, overflow.memory, overflow.at);
-    Diagnostic d = broken_rule(memory_rules(), overflow.too_much ? memory_rule::capacity : memory_rule::pieces,
-                               loc_of(program, node));
-    d.context = statement_text(program, node);
+    Diagnostic d = broken(memory_rules::kTable, overflow.too_much ? memory_rules::kCapacity : memory_rules::kPieces,
+                          {.loc = loc_of(program, node), .context = statement_text(program, node)});
     // Banks leave little choice; in SBUF the compiler may find another arrangement, or spill.
     if (!overflow.too_much && overflow.memory == Memory::sbuf) d.severity = Severity::warning;
     if (overflow.too_much) {
@@ -98,11 +98,11 @@ void check_hbm(const Program& program, const Arch& arch, std::vector<Diagnostic>
     if (!is_hbm(t.memory)) continue;
     total += t.size() * size_bytes(t.dtype);
     if (total <= arch.hbm_bytes) continue;
-    Diagnostic d = broken_rule(memory_rules(), memory_rule::hbm, program.locs[t.loc]);
-    d.context = fmt::format("{}, {}", title(t), type_text(t));
-    d.found = fmt::format("{} bytes with this tensor", total);
-    d.allowed = fmt::format("at most {} ({})", arch.hbm_bytes, arch.name);
-    out.push_back(std::move(d));
+    out.push_back(broken(memory_rules::kTable, memory_rules::kHbm,
+                         {.found = fmt::format("{} bytes with this tensor", total),
+                          .allowed = fmt::format("at most {} ({})", arch.hbm_bytes, arch.name),
+                          .loc = program.locs[t.loc],
+                          .context = fmt::format("{}, {}", title(t), type_text(t))}));
     return;
   }
 }

@@ -6,6 +6,7 @@
 
 #include "kiln/analysis/region.h"
 #include "kiln/check/rules.h"
+#include "kiln/check/tensor_text.h"
 #include "kiln/isa/uses.h"
 
 namespace kiln::check {
@@ -163,10 +164,13 @@ class Follow {
 
   void report(const isa::Instruction& inst, TensorId id, const Loss& loss, const Region& region) {
     const isa::Tensor &tensor = program_.tensors[id], &other = program_.tensors[loss.by];
-    Diagnostic d = broken_rule(memory_rules(), memory_rule::clobbered, program_.locs[inst.loc]);
-    d.context = std::string(info(inst.opcode).name);
-    d.found = fmt::format("`{}` is read after `{}` overwrote its bytes {} to {} in partitions {} to {}", tensor.name,
-                          other.name, region.begin, region.end - 1, region.partition, region.partition_end - 1);
+    Diagnostic d =
+        broken(memory_rules::kTable, memory_rules::kClobbered,
+               {.found = fmt::format("`{}` is read after `{}` overwrote its bytes {} to {} in partitions {} to {}",
+                                     tensor.name, other.name, region.begin, region.end - 1, region.partition,
+                                     region.partition_end - 1),
+                .loc = program_.locs[inst.loc],
+                .context = std::string(info(inst.opcode).name)});
     d.notes.push_back({fmt::format("`{}` is written here", other.name), program_.locs[loss.at]});
     for (const isa::Tensor* t : {&tensor, &other}) {
       d.notes.push_back({fmt::format("`{}` {} is placed at ({}, {})", t->name, type_text(*t), t->address->partition,

@@ -4,6 +4,7 @@
 
 #include "kiln/analysis/peak.h"
 #include "kiln/check/rules.h"
+#include "kiln/check/tensor_text.h"
 
 namespace kiln::check {
 using namespace analysis;
@@ -14,22 +15,22 @@ using isa::Program;
 void check_memories(const Program& program, std::vector<Diagnostic>& out) {
   for (const isa::Tensor& t : program.tensors) {
     if (t.role == isa::Role::internal || t.memory != Memory::private_hbm) continue;
-    Diagnostic d = broken_rule(io_rules(), io_rule::memory, program.locs[t.loc]);
-    d.context = fmt::format("{} `{}`, {}", name(t.role), t.name, type_text(t));
-    d.found = fmt::format("memory {}", name(t.memory));
-    d.allowed = fmt::format("{} or {}", name(Memory::hbm), name(Memory::shared_hbm));
-    out.push_back(std::move(d));
+    out.push_back(broken(io_rules::kTable, io_rules::kMemory,
+                         {.found = fmt::format("memory {}", name(t.memory)),
+                          .allowed = fmt::format("{} or {}", name(Memory::hbm), name(Memory::shared_hbm)),
+                          .loc = program.locs[t.loc],
+                          .context = fmt::format("{} `{}`, {}", name(t.role), t.name, type_text(t))}));
   }
 }
 
 void check_outputs(const Program& program, std::vector<Diagnostic>& out) {
   for (const isa::Tensor& t : program.tensors) {
     if (program.fragment || t.role != isa::Role::output || t.memory != Memory::hbm) continue;
-    Diagnostic d = broken_rule(io_rules(), io_rule::output, program.locs[t.loc]);
-    d.context = fmt::format("output `{}`, {}", t.name, type_text(t));
-    d.found = fmt::format("memory {}", name(t.memory));
-    d.allowed = name(Memory::shared_hbm);
-    out.push_back(std::move(d));
+    out.push_back(broken(io_rules::kTable, io_rules::kOutput,
+                         {.found = fmt::format("memory {}", name(t.memory)),
+                          .allowed = name(Memory::shared_hbm),
+                          .loc = program.locs[t.loc],
+                          .context = fmt::format("output `{}`, {}", t.name, type_text(t))}));
   }
 }
 
@@ -42,11 +43,11 @@ void check_registers(const Program& program, const Arch& arch, const Liveness& l
   const int limit = arch.engine[static_cast<int>(Engine::sync)].registers;
   const Peak peak = find_peak(demands, limit);
   if (peak.bytes <= limit) return;
-  Diagnostic d = broken_rule(io_rules(), io_rule::registers, loc_of(program, liveness.nodes[peak.at]));
-  d.context = program.name;
-  d.found = fmt::format("{} registers alive here", peak.bytes);
-  d.allowed = fmt::format("at most {} ({})", limit, arch.name);
-  out.push_back(std::move(d));
+  out.push_back(broken(io_rules::kTable, io_rules::kRegisters,
+                       {.found = fmt::format("{} registers alive here", peak.bytes),
+                        .allowed = fmt::format("at most {} ({})", limit, arch.name),
+                        .loc = loc_of(program, liveness.nodes[peak.at]),
+                        .context = program.name}));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "kiln/analysis/allocate.h"
 #include "kiln/check/rules.h"
+#include "kiln/check/tensor_text.h"
 
 namespace kiln::check {
 using namespace analysis;
@@ -17,12 +18,12 @@ class TensorCheck {
   void size() {
     const std::int64_t available = available_bytes(arch_, tensor_.memory);
     if (tensor_.partitions() > arch_.partitions) {
-      report(memory_rule::partitions, fmt::format("{} partitions", tensor_.partitions()),
+      report(memory_rules::kPartitions, fmt::format("{} partitions", tensor_.partitions()),
              fmt::format("at most {} ({})", arch_.partitions, arch_.name));
     }
     // What is placed by hand answers to memory.R3 instead.
     if (!tensor_.address && tensor_.bytes_per_partition() > available) {
-      report(memory_rule::size, fmt::format("{} bytes per partition", tensor_.bytes_per_partition()),
+      report(memory_rules::kSize, fmt::format("{} bytes per partition", tensor_.bytes_per_partition()),
              fmt::format("at most {} ({})", available, arch_.name));
     }
   }
@@ -34,21 +35,21 @@ class TensorCheck {
     const std::int64_t bytes = tensor_.bytes_per_partition();
     const std::int64_t count = tensor_.partitions();
     if (partition < 0 || partition > arch_.partitions - count) {
-      report(memory_rule::inside, fmt::format("{} partitions from {} on", count, partition),
+      report(memory_rules::kInside, fmt::format("{} partitions from {} on", count, partition),
              fmt::format("partitions 0 to {} ({})", arch_.partitions - 1, arch_.name));
     } else if (!is_start_partition(partition, count)) {
-      report(memory_rule::start_partition, fmt::format("{} partitions from {} on", count, partition), {});
+      report(memory_rules::kStartPartition, fmt::format("{} partitions from {} on", count, partition), {});
     }
     if (offset < 0 || offset > physical - bytes) {
-      report(memory_rule::inside, fmt::format("{} bytes from byte {} of each partition on", bytes, offset),
+      report(memory_rules::kInside, fmt::format("{} bytes from byte {} of each partition on", bytes, offset),
              fmt::format("bytes 0 to {}{} ({})", physical - 1,
                          psum() ? fmt::format(", {} banks of {}", arch_.psum_banks, arch_.psum_bank_bytes) : "",
                          arch_.name));
     } else if (psum() && offset % arch_.psum_bank_bytes != 0) {
-      report(memory_rule::bank, fmt::format("byte offset {}", offset),
+      report(memory_rules::kBank, fmt::format("byte offset {}", offset),
              fmt::format("a multiple of {}", arch_.psum_bank_bytes));
     } else if (offset % size_bytes(tensor_.dtype) != 0) {
-      report(memory_rule::alignment, fmt::format("byte offset {}", offset),
+      report(memory_rules::kAlignment, fmt::format("byte offset {}", offset),
              fmt::format("a multiple of {}", size_bytes(tensor_.dtype)));
     }
   }
@@ -56,12 +57,12 @@ class TensorCheck {
  private:
   bool psum() const { return tensor_.memory == Memory::psum; }
 
-  void report(int rule, std::string found, std::string allowed) {
-    Diagnostic d = broken_rule(memory_rules(), rule, program_.locs[tensor_.loc]);
-    d.context = fmt::format("{}, {}", title(tensor_), type_text(tensor_));
-    d.found = std::move(found);
-    d.allowed = std::move(allowed);
-    out_.push_back(std::move(d));
+  void report(const Rule& rule, std::string found, std::string allowed) {
+    out_.push_back(broken(memory_rules::kTable, rule,
+                          {.found = std::move(found),
+                           .allowed = std::move(allowed),
+                           .loc = program_.locs[tensor_.loc],
+                           .context = fmt::format("{}, {}", title(tensor_), type_text(tensor_))}));
   }
 
   const isa::Program& program_;

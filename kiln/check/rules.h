@@ -1,31 +1,59 @@
-// The rules about a program as a whole: their texts, and the diagnostics that cite them.
+// The rules about a program as a whole.
 #pragma once
 
-#include <span>
-
-#include "kiln/base/error.h"
-#include "kiln/base/rule_text.h"
-#include "kiln/isa/program.h"
+#include "kiln/base/rule.h"
 
 namespace kiln::check {
 
-// memory.R1 and so on: where on-chip tensors may lie, and whether all of them fit.
-std::span<const RuleText> memory_rules();
-namespace memory_rule {
-enum : int { partitions = 1, size, inside, start_partition, bank, alignment, clobbered, capacity, pieces, hbm };
-}
+// Where on-chip tensors may lie, and whether all of them fit.
+namespace memory_rules {
+inline constexpr Rule kPartitions{
+    1, "an on-chip tensor has at most 128 partitions; its first dimension is the partition dimension",
+    "split the first dimension into tiles of at most 128, or move the surplus into a free dimension"};
+inline constexpr Rule kSize{2, "an on-chip tensor is not larger than the memory it lives in",
+                            "work on tiles of the data, and keep the whole of it in HBM"};
+inline constexpr Rule kInside{
+    3, "a tensor placed by hand lies inside its memory, partitions and bytes",
+    "address=(first partition, byte offset inside each partition); make room or lower the address"};
+inline constexpr Rule kStartPartition{
+    4,
+    "a tensor of more than 64 partitions starts at partition 0, of 33 to 64 at 0 or 64, of up to 32 at 0, 32, 64 or 96",
+    "choose an allowed first partition"};
+inline constexpr Rule kBank{5, "a tensor placed by hand in PSUM starts at a bank boundary, a multiple of 2048 bytes",
+                            "use bank * 2048 as the byte offset; the offset counts bytes, not elements"};
+inline constexpr Rule kAlignment{6, "the byte offset of a tensor placed by hand is a multiple of its element size",
+                                 "round the offset up to the next multiple of the element size"};
+inline constexpr Rule kClobbered{
+    7,
+    "bytes that two tensors placed by hand share are not read through the one after they were written through the "
+    "other, when both have written them",
+    "give the tensors separate addresses, or read the first one before the second one is written"};
+inline constexpr Rule kCapacity{8, "the tensors that are alive at the same time fit into their memory",
+                                "use smaller tiles, declare tensors inside the loop that uses them, shorten the time "
+                                "between first and last use, or spill to HBM"};
+inline constexpr Rule kPieces{
+    9, "the tensors that are alive at the same time find room next to each other",
+    "use tiles of equal size, put several small tensors into one, or place tensors by hand with address="};
+inline constexpr Rule kHbm{10, "the tensors of a program fit into the HBM of its device",
+                           "use smaller tensors, or split the work over devices"};
 
-// io.R1 and so on: the memories of inputs and outputs, registers.
-std::span<const RuleText> io_rules();
-namespace io_rule {
-enum : int { memory = 1, registers, output };
-}
+inline constexpr Rule kRules[] = {kPartitions, kSize,      kInside,   kStartPartition, kBank,
+                                  kAlignment,  kClobbered, kCapacity, kPieces,         kHbm};
+inline constexpr RuleTable kTable{"memory", "on-chip memory", kRules};
+}  // namespace memory_rules
 
-// A diagnostic for rule `number` of a table; `found`, `allowed` and notes are the caller's.
-Diagnostic broken_rule(std::span<const RuleText> rules, int number, const SourceLoc& loc);
+// The memories of inputs and outputs, registers.
+namespace io_rules {
+inline constexpr Rule kMemory{
+    1, "inputs and outputs of a kernel are not private to one core: they live in hbm or shared_hbm",
+    "declare the output with buffer=nl.shared_hbm and copy the result into it with dma_copy"};
+inline constexpr Rule kRegisters{2, "no more registers are alive at the same time than a sequencer has",
+                                 "reuse registers, or keep values in SBUF and load them where they are needed"};
+inline constexpr Rule kOutput{3, "an output of a kernel lives in shared_hbm; hbm is private to one core",
+                              "declare the output with buffer=nl.shared_hbm"};
 
-// Words for messages: "sbuf tensor `x`" and "float32 (128, 512)".
-std::string title(const isa::Tensor& tensor);
-std::string type_text(const isa::Tensor& tensor);
+inline constexpr Rule kRules[] = {kMemory, kRegisters, kOutput};
+inline constexpr RuleTable kTable{"io", "inputs, outputs and registers of a program", kRules};
+}  // namespace io_rules
 
 }  // namespace kiln::check

@@ -120,7 +120,8 @@ std::vector<InstructionInfo> build_table() {
   std::vector<InstructionInfo> table;
   table.reserve(kOpcodeCount);
 #define KILN_INSTRUCTION(name, group, engines, generation, summary) \
-  table.push_back({#name, #group, engine_list(engines), generation, summary, {}, &semantics_##name, -1});
+  table.push_back(                                                  \
+      {#name, "instruction " #name, #group, engine_list(engines), generation, summary, {}, &semantics_##name, -1});
 #define KILN_PARAMS table.back().params
 #define KILN_OUT(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::out, m, d));
 #define KILN_INOUT(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::inout, m, d));
@@ -197,12 +198,6 @@ std::span<const std::string_view> enum_members(AttrType type) {
     return all;
   }();
   return members[static_cast<int>(type)];
-}
-
-const char* name(Mark mark) {
-  constexpr const char* kNames[] = {"documented", "documented in an older release", "from another public source",
-                                    "undocumented, our choice"};
-  return kNames[static_cast<int>(mark)];
 }
 
 int InstructionInfo::find_param(std::string_view param) const {

@@ -9,6 +9,7 @@
 
 #include "kiln/arch/arch.h"
 #include "kiln/base/dtype.h"
+#include "kiln/base/rule.h"
 #include "kiln/isa/opcode.h"
 
 namespace kiln::isa {
@@ -58,18 +59,6 @@ struct ParamInfo {
   bool allows(DType t) const { return dtypes >> static_cast<int>(t) & 1; }
 };
 
-// How well a rule is founded: the documentation says it; only an older release said it; another public source
-// says it; the documentation is silent and we chose.
-enum class Mark : std::uint8_t { documented, historical, external, undocumented };
-const char* name(Mark mark);
-
-// One numbered rule. Its label is <instruction>.R<position, from 1>.
-struct Rule {
-  const char* text;
-  const char* help;
-  Mark mark = Mark::documented;
-};
-
 class Check;
 class Run;
 class Track;
@@ -93,6 +82,7 @@ struct Semantics {
 
 struct InstructionInfo {
   std::string_view name;
+  std::string_view title;  // "instruction nc_matmul"
   std::string_view group;
   std::vector<Engine> engines;
   int first_generation;
@@ -103,6 +93,7 @@ struct InstructionInfo {
 
   bool is_query() const { return group == "query"; }
   int find_param(std::string_view param) const;  // -1 when there is none
+  RuleTable rules() const { return {.prefix = name, .origin = title, .rules = semantics->rules, .has_marks = true}; }
 };
 
 extern const InstructionInfo* const kInstructionRows;

@@ -68,8 +68,8 @@ void Core::bind_shared(TensorId id) {
   if (!b.storage) b.storage = std::make_shared<Storage>(t.partitions(), t.bytes_per_partition());
   Storage& s = *b.storage;
   if (s.rows != t.partitions() || s.row_bytes != t.bytes_per_partition()) {
-    Diagnostic d =
-        run_diagnostic("run.R10", fmt::format("`{}` has {} x {} bytes on one core, {} x {} on the other", t.name,
+    Diagnostic d = run_diagnostic(run_rules::kSharedTensor,
+                                  fmt::format("`{}` has {} x {} bytes on one core, {} x {} on the other", t.name,
                                               s.rows, s.row_bytes, t.partitions(), t.bytes_per_partition()));
     d.loc = program_.locs[t.loc];
     throw Error(std::move(d));
@@ -171,8 +171,8 @@ void Core::release_after(LoopId loop, std::size_t position) {
 
 std::uint32_t Core::read_register(RegisterId id, LocId loc) const {
   if (register_defined_[id]) return registers_[id];
-  Diagnostic d =
-      run_diagnostic("run.R4", fmt::format("register `{}` is read before it is written", program_.registers[id].name));
+  Diagnostic d = run_diagnostic(run_rules::kRegisterWritten,
+                                fmt::format("register `{}` is read before it is written", program_.registers[id].name));
   d.loc = program_.locs[loc];
   throw Error(std::move(d));
 }
@@ -185,8 +185,9 @@ std::int64_t Core::bound(const Bound& b, LocId loc) const {
 void Core::check_trip_count(const Loop& loop) const {
   const std::int64_t lower = bound(loop.lower, loop.loc), upper = bound(loop.upper, loop.loc);
   if ((upper - lower) / loop.step <= options_.max_dynamic_iterations) return;
-  Diagnostic d = run_diagnostic("run.R5", fmt::format("a loop from {} to {}{}, where {} iterations are allowed", lower,
-                                                      upper, float_bits_text(upper), options_.max_dynamic_iterations));
+  Diagnostic d =
+      run_diagnostic(run_rules::kLoopEnds, fmt::format("a loop from {} to {}{}, where {} iterations are allowed", lower,
+                                                       upper, float_bits_text(upper), options_.max_dynamic_iterations));
   d.loc = program_.locs[loop.loc];
   throw Error(std::move(d));
 }
@@ -226,7 +227,7 @@ bool Core::repeat(Frame& frame) {
   loop_value_[frame.loop] += loop.step;
   if (!goes_on(loop, frame.loop)) return false;
   if (loop.kind != Loop::Kind::static_for && ++frame.iterations >= options_.max_dynamic_iterations) {
-    Diagnostic d = run_diagnostic("run.R5", fmt::format("{} iterations and no end", frame.iterations));
+    Diagnostic d = run_diagnostic(run_rules::kLoopEnds, fmt::format("{} iterations and no end", frame.iterations));
     d.loc = program_.locs[loop.loc];
     throw Error(std::move(d));
   }

@@ -166,7 +166,7 @@ void Core::check_agreement() {
 }
 
 Diagnostic Core::race_diagnostic(const Instruction& inst, const Races::Clash& clash, std::string found) const {
-  Diagnostic d = run_diagnostic("run.R11", std::move(found));
+  Diagnostic d = run_diagnostic(run_rules::kOrderedAccess, std::move(found));
   d.category = Category::undefined;
   d.loc = program_.locs[inst.loc];
   d.context = print(program_, inst);

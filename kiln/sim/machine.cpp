@@ -16,7 +16,7 @@ namespace kiln::sim {
 namespace {
 
 [[noreturn]] void bad_buffer(const isa::Program& program, const isa::Tensor& t, std::string found) {
-  Diagnostic d = run_diagnostic("run.R6", std::move(found));
+  Diagnostic d = run_diagnostic(run_rules::kBuffers, std::move(found));
   d.category = Category::config;
   d.loc = program.locs[t.loc];
   throw Error(std::move(d));
@@ -95,10 +95,10 @@ void warn_unwritten(std::span<const isa::Program* const> programs, const SharedT
   for_results(programs, [&](const isa::Program& p, const isa::Tensor& t) {
     const Storage& s = *shared.at(t.name).storage;
     if (t.role != isa::Role::output || s.shadow.is_uniform(0)) return;
-    Diagnostic d =
-        run_diagnostic("run.R9", fmt::format("{} of the {} bytes of `{}` are never written, first those of element {}",
-                                             s.shadow.count_nonzero(), s.rows * s.row_bytes, t.name,
-                                             index_text(t, s.shadow.find_nonzero() / size_bytes(t.dtype))));
+    Diagnostic d = run_diagnostic(
+        run_rules::kWholeOutput,
+        fmt::format("{} of the {} bytes of `{}` are never written, first those of element {}", s.shadow.count_nonzero(),
+                    s.rows * s.row_bytes, t.name, index_text(t, s.shadow.find_nonzero() / size_bytes(t.dtype))));
     d.severity = Severity::warning;
     d.category = Category::undefined;
     d.loc = p.locs[t.loc];
@@ -110,8 +110,8 @@ void warn_unwritten(std::span<const isa::Program* const> programs, const SharedT
 // Padding of scale tiles that was copied out: 0, and a warning, for the chip leaves there what it finds.
 void settle_padding(const isa::Tensor& t, Storage& s, const Origins& origins, std::int64_t first, RunReport& report) {
   const auto* arrival = origins.arrival(&s, s.shadow.at(first));
-  Diagnostic d = run_diagnostic(
-      "run.R12", fmt::format("element {} of `{}` is no scale", index_text(t, first / size_bytes(t.dtype)), t.name));
+  Diagnostic d = run_diagnostic(run_rules::kScaleRows, fmt::format("element {} of `{}` is no scale",
+                                                                   index_text(t, first / size_bytes(t.dtype)), t.name));
   d.severity = Severity::warning;
   d.category = Category::undefined;
   if (arrival) d.loc = arrival->program->locs[arrival->inst->loc];
@@ -138,7 +138,8 @@ void check_arrivals(std::span<const isa::Program* const> programs, const SharedT
         settle_padding(t, s, origins, at, report);
         continue;
       }
-      throw Error(unwritten_diagnostic(origins, shadow, "run.R1", index_text(t, at / size_bytes(t.dtype)), t,
+      throw Error(unwritten_diagnostic(origins, shadow, run_rules::kWrittenResults,
+                                       index_text(t, at / size_bytes(t.dtype)), t,
                                        isa::InstView(*arrival->program, *arrival->inst), "output"));
     }
   });

@@ -11,7 +11,6 @@
 
 #include "kiln/arch/arch.h"
 #include "kiln/base/error.h"
-#include "kiln/base/rule_text.h"
 #include "kiln/isa/program.h"
 
 namespace kiln::sim {
@@ -62,7 +61,5 @@ RunReport run(const isa::Program& program, const Arch& arch, const Buffers& buff
 // tensor; inputs and outputs are shared likewise. The cores meet in sendrecv and core_barrier.
 RunReport run(std::span<const isa::Program* const> cores, const Arch& arch, const Buffers& buffers,
               const RunOptions& options = {});
-
-std::span<const RuleText> run_rules();
 
 }  // namespace kiln::sim

@@ -60,8 +60,8 @@ void Core::check_overlaps(const Run& run) const {
       if (&in == &out || in.storage != out.storage || is_scattered(in.tile) || same_tile(in.tile, out.tile)) continue;
       if (params[in.param].is_output() && run.engine() == Engine::scalar) continue;  // sums come last
       if (!region_of(in).overlaps(region_of(out)) || !share_bytes(in, out)) continue;
-      Diagnostic d = run_diagnostic(
-          "run.R8", fmt::format("`{}` and `{}` overlap in part", params[out.param].name, params[in.param].name));
+      Diagnostic d = run_diagnostic(run_rules::kOverlap, fmt::format("`{}` and `{}` overlap in part",
+                                                                     params[out.param].name, params[in.param].name));
       d.category = Category::undefined;
       d.loc = run.loc();
       d.context = print(program_, run.inst());

@@ -28,7 +28,7 @@ std::string at(const Core& core) {
     because +=
         fmt::format("{}core {} {}", i ? "; " : "", i, waits ? "waits in " + at(*cores[i]) : std::string("has ended"));
   }
-  Diagnostic d = run_diagnostic("run.R7", because);
+  Diagnostic d = run_diagnostic(run_rules::kCoresMeet, because);
   d.loc = first->program().locs[first->waiting_at()->loc];
   throw Error(std::move(d));
 }
@@ -79,8 +79,8 @@ void deliver(const Parcel& parcel, Core& to) {
 // What neither core can see alone: that each names the other one, and that tiles fit.
 void check_exchange(Core& core, int rank, Core& peer, const Arch& arch) {
   const InstView view(core.program(), *core.waiting_at());
-  const auto fail = [&](int number, std::string found) {
-    throw Error(rule_diagnostic(view, arch, number, Severity::error, std::move(found), {}));
+  const auto fail = [&](const Rule& rule, std::string found) {
+    throw Error(broken(view, arch, rule, {.found = std::move(found)}));
   };
   if (view.integer(args::sendrecv::send_to_rank) != 1 - rank)
     fail(kSendrecvRanks, fmt::format("core {} has send_to_rank {}", rank, view.integer(args::sendrecv::send_to_rank)));

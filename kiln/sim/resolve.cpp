@@ -31,7 +31,7 @@ bool Core::skips_out_of_bounds(const Run& run) const {
 
 void Core::out_of_bounds(const Run& run, const Access& access, const std::string& what) const {
   const Tensor& t = program_.tensors[access.tensor];
-  Diagnostic d = run_diagnostic("run.R3", fmt::format("{} of `{}`", what, t.name));
+  Diagnostic d = run_diagnostic(run_rules::kIndexInside, fmt::format("{} of `{}`", what, t.name));
   d.loc = run.loc();
   d.context = print(program_, run.inst());
   d.allowed = fmt::format("`{}` is {} {}", t.name, name(t.dtype), shape_text(whole(program_, access.tensor)));
@@ -137,8 +137,9 @@ void Core::check_start(const Tile& tile, int param, const Access& a, const Run& 
   const Tensor& t = program_.tensors[a.tensor];
   const std::int64_t unit = start_unit(run, arch_, run.row().params[param], tile.rows);
   if (!is_on_chip(t.memory) || tile.lane % unit == 0) return;
-  Diagnostic d = run_diagnostic("run.R14", fmt::format("`{}` has {} partitions of `{}` from partition {}",
-                                                       run.row().params[param].name, tile.rows, t.name, tile.lane));
+  Diagnostic d = run_diagnostic(run_rules::kStartPartition,
+                                fmt::format("`{}` has {} partitions of `{}` from partition {}",
+                                            run.row().params[param].name, tile.rows, t.name, tile.lane));
   d.loc = run.loc();
   d.context = print(program_, run.inst());
   d.allowed = unit < arch_.partitions ? fmt::format("multiples of {}", unit) : "partition 0";

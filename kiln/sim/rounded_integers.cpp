@@ -17,7 +17,6 @@ using namespace isa;
 
 namespace {
 
-constexpr const char* kLabel = "run.R13";
 constexpr int kNumber = 0;         // among the warnings of an instruction: its own rules count from 1
 constexpr float kExact = 0x1p24f;  // up to here float32 holds every integer
 
@@ -223,8 +222,9 @@ std::string place_of(const Run& run, const Rounded& rounded) {
 }
 
 Diagnostic warning(const Run& run, const Rounded& rounded) {
-  Diagnostic d = run_diagnostic(kLabel, fmt::format("{} is {:.0f}, which float32 rounds to {:.0f}",
-                                                    place_of(run, rounded), rounded.value, rounded.became));
+  Diagnostic d =
+      run_diagnostic(run_rules::kExactIntegers, fmt::format("{} is {:.0f}, which float32 rounds to {:.0f}",
+                                                            place_of(run, rounded), rounded.value, rounded.became));
   d.severity = Severity::warning;
   d.loc = run.loc();
   d.context = print(run.program(), run.inst());

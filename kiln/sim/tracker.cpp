@@ -294,21 +294,21 @@ isa::TrackedLane* Tracker::lanes(unsigned state_bit, int param) {
   return all.data() + operand(param).tile.lane;
 }
 
-void Tracker::fail(int number, std::string found) {
-  throw Error(isa::rule_diagnostic(*this, arch(), number, Severity::error, std::move(found), {}));
+void Tracker::fail(const Rule& rule, std::string found) {
+  throw Error(broken(*this, arch(), rule, {.found = std::move(found)}));
 }
 
-void Tracker::warn(int number, std::string found) {
-  warnings_.add(sequence, &inst_, number,
-                [&] { return isa::rule_diagnostic(*this, arch(), number, Severity::warning, found, {}); });
+void Tracker::warn(const Rule& rule, std::string found) {
+  warnings_.add(sequence, &inst_, rule.number,
+                [&] { return broken(*this, arch(), rule, {.found = found, .severity = Severity::warning}); });
 }
 
-Diagnostic unwritten_diagnostic(const Origins& origins, Shadow shadow, const char* code, const std::string& element,
+Diagnostic unwritten_diagnostic(const Origins& origins, Shadow shadow, const Rule& rule, const std::string& element,
                                 const isa::Tensor& reached, const isa::InstView& inst, const char* what) {
   const Origins::Origin* origin = origins.find(shadow);
   const isa::Tensor* from = origin ? &origin->program->tensors[origin->tensor] : nullptr;
   Diagnostic d = run_diagnostic(
-      code, fmt::format("element {} of `{}` depends on bytes of {} that were never written", element, reached.name,
+      rule, fmt::format("element {} of `{}` depends on bytes of {} that were never written", element, reached.name,
                         !from ? "a tensor declared late"
                               : fmt::format("`{}`{}", from->name, origin->shared ? " or another of its line" : "")));
   d.category = Category::undefined;
@@ -322,8 +322,8 @@ Diagnostic unwritten_diagnostic(const Origins& origins, Shadow shadow, const cha
   return d;
 }
 
-void Tracker::report(const TrackedOperand& o, Shadow shadow, std::int64_t element, const char* code, const char* what) {
-  throw Error(unwritten_diagnostic(origins_, shadow, code, index_text(*o.access, element),
+void Tracker::report(const TrackedOperand& o, Shadow shadow, std::int64_t element, const Rule& rule, const char* what) {
+  throw Error(unwritten_diagnostic(origins_, shadow, rule, index_text(*o.access, element),
                                    program().tensors[o.access->tensor], *this, what));
 }
 
@@ -333,7 +333,7 @@ void Tracker::check_sink(const TrackedOperand& o, const char* what) {
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) {
       if (const Shadow s = shadow_of(o, byte + i * size, byte + (i + 1) * size))
-        report(o, s, first + i, "run.R2", what);
+        report(o, s, first + i, run_rules::kWrittenChoices, what);
     }
   });
 }
@@ -350,7 +350,7 @@ void Tracker::check_offsets(const TrackedOperand& o, std::int64_t group, std::in
       const std::int64_t row = (first + i) / columns, column = (first + i) % columns;
       if (column * group + row % group >= count) continue;
       if (const Shadow s = shadow_of(o, byte + i * size, byte + (i + 1) * size))
-        report(o, s, first + i, "run.R2", "index");
+        report(o, s, first + i, run_rules::kWrittenChoices, "index");
     }
   });
 }

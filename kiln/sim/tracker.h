@@ -59,7 +59,7 @@ class Origins {
 };
 
 // The diagnostic for an element that depends on bytes that were never written.
-Diagnostic unwritten_diagnostic(const Origins& origins, isa::Shadow shadow, const char* code,
+Diagnostic unwritten_diagnostic(const Origins& origins, isa::Shadow shadow, const Rule& rule,
                                 const std::string& element, const isa::Tensor& reached, const isa::InstView& inst,
                                 const char* what);
 
@@ -102,8 +102,8 @@ class Tracker final : public isa::Track {
   void mark_matmul(int param) override;
   void set_psum_mode(isa::PsumMode mode, std::vector<std::uint8_t> add) override;
   isa::TrackedLane* lanes(unsigned state_bit, int param) override;
-  [[noreturn]] void fail(int number, std::string found) override;
-  void warn(int number, std::string found) override;
+  [[noreturn]] void fail(const Rule& rule, std::string found) override;
+  void warn(const Rule& rule, std::string found) override;
 
   // An index, predicate or register source must not hold bytes that were never written.
   void check_sinks();
@@ -122,7 +122,7 @@ class Tracker final : public isa::Track {
   isa::Shadow shadow_of(const TrackedOperand& o, std::int64_t begin, std::int64_t end) const {
     return origins_.read_through(o.storage->shadow.first_nonzero(begin, end), program(), o.access->tensor);
   }
-  [[noreturn]] void report(const TrackedOperand& o, isa::Shadow shadow, std::int64_t element, const char* rule,
+  [[noreturn]] void report(const TrackedOperand& o, isa::Shadow shadow, std::int64_t element, const Rule& rule,
                            const char* what);
 
   Origins& origins_;

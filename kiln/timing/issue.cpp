@@ -238,7 +238,7 @@ void Core::forget() {
   if (options_.done && number_ == 0)
     options_.done->store(std::min(1.0, static_cast<double>(times_.size()) / expected_), std::memory_order_relaxed);
   if (options_.cancel && options_.cancel->load(std::memory_order_relaxed))
-    throw Error(timing_diagnostic("timing.cancelled"));
+    raise(timing_rules::kTable, timing_rules::kCancelled, {});
 }
 
 void Core::jump(unsigned used, Time complete, Time period, std::int64_t count) {

@@ -1,17 +1,25 @@
 // What the timing model asks of a program and of its caller.
 #pragma once
 
-#include <span>
-#include <string_view>
-
-#include "kiln/base/error.h"
-#include "kiln/base/rule_text.h"
+#include "kiln/base/rule.h"
 
 namespace kiln::timing {
 
-std::span<const RuleText> timing_rules();
+namespace timing_rules {
+inline constexpr Rule kTripCount{"trip_count",
+                                 "the trip count of a loop on registers is known only at run time and must be given",
+                                 "pass --trip-count NAME=COUNT, or trip_counts={...} in Python"};
+inline constexpr Rule kKnownLoop{"known_loop", "a trip count names a loop on a register and is not negative",
+                                 "use the name of the register that counts or is tested"};
+inline constexpr Rule kWhatIf{"what_if", "a what-if is NAME=FACTORx or NAME=VALUE with a positive number",
+                              "kiln time --what-if list names the constants"};
+inline constexpr Rule kDeadlock{"deadlock",
+                                "both cores of a pair reach the same sendrecv and core_barrier instructions",
+                                "make both cores issue the same sequence of them"};
+inline constexpr Rule kCancelled{"cancelled", "the caller cancelled the timing", "start it again to have a result"};
 
-// The diagnostic of a broken rule, by its code; what was found and where is for the caller to add.
-Diagnostic timing_diagnostic(std::string_view code, Category category = Category::config);
+inline constexpr Rule kRules[] = {kTripCount, kKnownLoop, kWhatIf, kDeadlock, kCancelled};
+inline constexpr RuleTable kTable{"timing", "the timing model", kRules, Category::config};
+}  // namespace timing_rules
 
 }  // namespace kiln::timing

@@ -19,10 +19,10 @@ constexpr std::int64_t kTriedInOrder = 100'000;  // executed instructions
 [[noreturn]] void deadlock(const std::vector<CoreRun>& runs, const std::vector<bool>& ended) {
   const std::size_t waiting = ended[0] ? 1 : 0;
   const Program& program = runs[waiting].core->program();
-  Diagnostic d = timing_diagnostic("timing.deadlock", Category::invalid);
-  d.loc = program.locs[program.instructions[runs[waiting].walk->meeting].loc];
-  d.found = "one core waits here and the other has ended";
-  throw Error(std::move(d));
+  raise(timing_rules::kTable, timing_rules::kDeadlock,
+        {.found = "one core waits here and the other has ended",
+         .loc = program.locs[program.instructions[runs[waiting].walk->meeting].loc],
+         .category = Category::invalid});
 }
 
 // A count that no loop takes is a mistake.
@@ -31,14 +31,9 @@ void require_loops(std::span<const Program* const> cores, const TimingOptions& o
     const bool known =
         std::any_of(cores.begin(), cores.end(), [&](const Program* p) { return takes_trip_count(*p, name); });
     if (known && count >= 0) continue;
-    Diagnostic d;
-    d.category = Category::config;
-    d.code = "timing.trip_count";
-    d.rule = "a trip count names a loop on a register and is not negative";
-    d.found =
-        known ? fmt::format("`{}` runs {} times", name, count) : fmt::format("no loop runs on a register `{}`", name);
-    d.help = "use the name of the register that counts or is tested";
-    throw Error(std::move(d));
+    raise(timing_rules::kTable, timing_rules::kKnownLoop,
+          {.found = known ? fmt::format("`{}` runs {} times", name, count)
+                          : fmt::format("no loop runs on a register `{}`", name)});
   }
 }
 

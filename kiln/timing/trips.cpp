@@ -10,11 +10,8 @@ using namespace isa;
 namespace {
 
 [[noreturn]] void fail(const Program& program, const Loop& loop, std::string found, std::string help) {
-  Diagnostic d = timing_diagnostic("timing.trip_count");
-  d.loc = program.locs[loop.loc];
-  d.found = std::move(found);
-  d.help = std::move(help);
-  throw Error(std::move(d));
+  raise(timing_rules::kTable, timing_rules::kTripCount,
+        {.found = std::move(found), .help = std::move(help), .loc = program.locs[loop.loc]});
 }
 
 std::string name_of(const Program& program, const Loop& loop) {

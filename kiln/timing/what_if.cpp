@@ -52,10 +52,7 @@ const Constant kConstants[] = {
 };
 
 [[noreturn]] void fail(std::string found, std::string help) {
-  Diagnostic d = timing_diagnostic("timing.what_if");
-  d.found = std::move(found);
-  d.help = std::move(help);
-  throw Error(std::move(d));
+  raise(timing_rules::kTable, timing_rules::kWhatIf, {.found = std::move(found), .help = std::move(help)});
 }
 
 const Constant& find(std::string_view name) {

@@ -10,13 +10,8 @@
 namespace kiln::views {
 namespace {
 
-constexpr RuleText kRules[] = {
-    {"views.R1", "engine=INSTRUCTION:ENGINE names an instruction of the program and an engine that can run it",
-     "kiln isa INSTRUCTION lists its engines"},
-};
-
 [[noreturn]] void fail(std::string found, std::string help = {}) {
-  throw_config_error(kRules[0], {}, std::move(found), std::move(help));
+  raise(view_rules::kTable, view_rules::kEngineWhatIf, {.found = std::move(found), .help = std::move(help)});
 }
 
 isa::Opcode parse_instruction(std::string_view name) {
@@ -29,8 +24,6 @@ isa::Opcode parse_instruction(std::string_view name) {
 }
 
 }  // namespace
-
-std::span<const RuleText> view_rules() { return kRules; }
 
 void apply_engine_what_if(std::string_view text, std::vector<isa::Program>& programs) {
   const std::size_t colon = text.find(':');

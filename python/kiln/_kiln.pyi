@@ -41,7 +41,13 @@ class Diagnostic:
     def loc(self) -> SourceLoc: ...
 
     @property
+    def column(self) -> int: ...
+
+    @property
     def context(self) -> str: ...
+
+    @property
+    def operand(self) -> str: ...
 
     @property
     def found(self) -> str: ...
@@ -54,6 +60,9 @@ class Diagnostic:
 
     @property
     def notes(self) -> list[Note]: ...
+
+    def underline(self, column: int, width: int) -> None:
+        """Says which bytes of the source line are wrong, from column 1 on."""
 
     def to_json(self) -> str: ...
 

@@ -32,7 +32,7 @@ DType to_dtype(nb::handle value) {
   if (text == "bool") text = "bool_";
   DType dtype;
   if (parse_dtype(text, dtype)) return dtype;
-  refuse("nki.R7", fmt::format("`{}` as a dtype", text.empty() ? kind_of(value) : text),
+  refuse(nki_rules::kDtype, fmt::format("`{}` as a dtype", text.empty() ? kind_of(value) : text),
          "use nl.float32, nl.bfloat16, nl.int32, ...; NKI has no 64-bit types");
 }
 
@@ -43,7 +43,7 @@ Memory to_memory(nb::handle value) {
     if (value.ptr() == memories[i]) return static_cast<Memory>(i);
   }
   refuse(
-      "nki.R8",
+      nki_rules::kBuffer,
       fmt::format("{} as a buffer", nb::isinstance<nb::str>(value) ? "the string `" + nb::cast<std::string>(value) + "`"
                                                                    : "a " + kind_of(value)),
       "write buffer=nl.sbuf; strings are refused since NKI 0.3.0");
@@ -89,8 +89,9 @@ std::optional<double> as_real(nb::handle value) {
 std::int64_t to_int(nb::handle value, const char* what) {
   if (const auto i = as_int(value)) return *i;
   if (const std::string large = too_large(value); !large.empty())
-    refuse("nki.R9", fmt::format("{} {}", what, large), "pass a smaller int", Category::invalid, kAllowedInts);
-  refuse("nki.R9", fmt::format("{} is a {}", what, kind_of(value)),
+    refuse(nki_rules::kIntegers, fmt::format("{} {}", what, large), "pass a smaller int", Category::invalid,
+           kAllowedInts);
+  refuse(nki_rules::kIntegers, fmt::format("{} is a {}", what, kind_of(value)),
          nb::isinstance<Register>(value) || nb::isinstance<Tensor>(value)
              ? "a value on the device cannot size a tile: use .ap(scalar_offset=...) or .select(dim, reg)"
              : "pass an int");
@@ -100,7 +101,7 @@ isa::Shape to_shape(nb::handle value, const char* what) {
   isa::Shape shape;
   if (as_int(value) || !too_large(value).empty()) return {to_int(value, what)};
   if (!nb::isinstance<nb::sequence>(value) || nb::isinstance<nb::str>(value))
-    refuse("nki.R9", fmt::format("{} is a {}", what, kind_of(value)), "pass a tuple of ints");
+    refuse(nki_rules::kIntegers, fmt::format("{} is a {}", what, kind_of(value)), "pass a tuple of ints");
   for (nb::handle item : value) shape.push_back(to_int(item, what));
   return shape;
 }

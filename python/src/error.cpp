@@ -4,7 +4,6 @@
 #include <nanobind/stl/vector.h>
 
 #include "python/src/location.h"
-#include "python/src/rules.h"
 
 namespace kiln::python {
 namespace {
@@ -25,20 +24,9 @@ Diagnostic make_diagnostic(const std::string& category, std::string code, std::s
 
 }  // namespace
 
-void refuse(const char* code, std::string found, std::string help, Category category, std::string allowed) {
-  refuse_by(code, std::string(nki_rule(code)), std::move(found), std::move(help), category, std::move(allowed));
-}
-
-void refuse_by(const char* code, std::string rule, std::string found, std::string help, Category category,
-               std::string allowed) {
-  Diagnostic d;
-  d.category = category;
-  d.code = code;
-  d.rule = std::move(rule);
-  d.found = std::move(found);
-  d.allowed = std::move(allowed);
-  d.help = std::move(help);
-  throw Error(std::move(d));
+void refuse(const Rule& rule, std::string found, std::string help, Category category, std::string allowed) {
+  raise(nki_rules::kTable, rule,
+        {.found = std::move(found), .allowed = std::move(allowed), .help = std::move(help), .category = category});
 }
 
 // The builder names the C++ line that called it, which is ours: the user's line is the Python one.
@@ -73,11 +61,20 @@ void bind_errors(nb::module_& m) {
       .def_ro("code", &Diagnostic::code)
       .def_ro("rule", &Diagnostic::rule)
       .def_ro("loc", &Diagnostic::loc)
+      .def_ro("column", &Diagnostic::column)
       .def_ro("context", &Diagnostic::context)
+      .def_ro("operand", &Diagnostic::operand)
       .def_ro("found", &Diagnostic::found)
       .def_ro("allowed", &Diagnostic::allowed)
       .def_ro("help", &Diagnostic::help)
       .def_ro("notes", &Diagnostic::notes)
+      .def(
+          "underline",
+          [](Diagnostic& d, int column, int width) {
+            d.column = column;
+            d.width = width;
+          },
+          nb::arg("column"), nb::arg("width"), "Says which bytes of the source line are wrong, from column 1 on.")
       .def("to_json", [](const Diagnostic& d) { return to_json(d); })
       .def("__str__", [](const Diagnostic& d) { return to_text(d); });
   m.def("diagnostic_at", [](std::string category, std::string code, std::string rule, std::string found,
@@ -90,8 +87,8 @@ void bind_errors(nb::module_& m) {
       "rules",
       [] {
         nb::dict rules;
-        for (const NkiRule& rule : nki_rules())
-          rules[nb::str(rule.code.data(), rule.code.size())] = nb::str(rule.text.data(), rule.text.size());
+        for (const Rule& rule : nki_rules::kRules)
+          rules[nb::str(code_of(nki_rules::kTable, rule).c_str())] = nb::str(rule.text);
         return rules;
       },
       "The rules that native code raises, by label.");

@@ -3,18 +3,14 @@
 
 #include <string>
 
-#include "kiln/base/error.h"
 #include "python/src/bindings.h"
+#include "python/src/rules.h"
 
 namespace kiln::python {
 
-// A diagnostic of the Python layer: what was passed where it does not belong. `code` is that of a rule in
-// rules.h.
-[[noreturn]] void refuse(const char* code, std::string found, std::string help, Category category = Category::invalid,
+// A diagnostic of the Python layer: what was passed where it does not belong.
+[[noreturn]] void refuse(const Rule& rule, std::string found, std::string help, Category category = Category::invalid,
                          std::string allowed = {});
-// The same with the rule as it reads in this case.
-[[noreturn]] void refuse_by(const char* code, std::string rule, std::string found, std::string help,
-                            Category category = Category::invalid, std::string allowed = {});
 
 // Gives a diagnostic that has no place the user's line that is running now.
 void locate_here(Diagnostic& diagnostic);

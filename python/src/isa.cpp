@@ -42,8 +42,11 @@ std::string hint(const char* kind, const Function& f, std::string_view parameter
 }
 
 [[noreturn]] void bad_call(const Function& f, std::string found, std::string help, std::string allowed = {}) {
-  refuse_by("nki.R10", fmt::format("the call fits the signature {}", signature(info(f.opcode))), std::move(found),
-            std::move(help), Category::invalid, std::move(allowed));
+  raise(nki_rules::kTable, nki_rules::kSignature,
+        {.found = std::move(found),
+         .allowed = std::move(allowed),
+         .help = std::move(help),
+         .rule = fmt::format("the call fits the signature {}", signature(info(f.opcode)))});
 }
 
 [[noreturn]] void bad_argument(const Function& f, const ParamInfo& param, nb::handle value, std::string help) {

@@ -21,7 +21,8 @@ Op make_op(std::string name) {
 
 nb::object call(const Op& op, nb::args args, nb::kwargs kwargs) {
   if (op.function.is_none())
-    refuse("nki.R1", fmt::format("a call of `nl.{}`", op.name), "pass it as `op=` of an nki.isa function");
+    refuse(nki_rules::kTokenArgument, fmt::format("a call of `nl.{}`", op.name),
+           "pass it as `op=` of an nki.isa function");
   return op.function(*args, **kwargs);
 }
 

@@ -41,9 +41,10 @@ std::optional<isa::Address> to_address(nb::handle value, Memory memory) {
   if (value.is_none()) return std::nullopt;
   const isa::Shape pair = to_shape(value, "an address");
   if (pair.size() != 2)
-    refuse("nki.R62", fmt::format("address={}", nb::repr(value).c_str()), "write address=(partition, byte offset)");
+    refuse(nki_rules::kAddress, fmt::format("address={}", nb::repr(value).c_str()),
+           "write address=(partition, byte offset)");
   if (is_hbm(memory))
-    refuse("nki.R62", fmt::format("an address of a tensor in {}", kiln::name(memory)),
+    refuse(nki_rules::kAddress, fmt::format("an address of a tensor in {}", kiln::name(memory)),
            "leave address out: tensors in HBM have no place of their own");
   return isa::Address{pair[0], pair[1]};
 }
@@ -105,7 +106,7 @@ void bind_attributes(nb::class_<Tensor>& cls) {
 
 }  // namespace
 
-void bad_index(std::string found, std::string help) { refuse("nki.R11", std::move(found), std::move(help)); }
+void bad_index(std::string found, std::string help) { refuse(nki_rules::kIndexing, std::move(found), std::move(help)); }
 
 int to_dim(const Tensor& t, std::int64_t dim) {
   if (dim < 0) dim += t.view.rank();
@@ -142,7 +143,7 @@ void check_inside(const Tensor& t) {
   const isa::Access& a = t.view.access();
   const isa::Tensor& base = program.tensors[a.tensor];
   const isa::Range range = element_range(program, a);
-  refuse("nki.R12",
+  refuse(nki_rules::kPattern,
          fmt::format("elements {} to {} of `{}`, which has {}{}", range.min, range.max, base.name,
                      base.bytes_per_partition() / size_bytes(a.dtype),
                      t.view.on_chip() ? fmt::format(" per partition, partitions {} to {} of {}", a.partition.constant,
@@ -155,9 +156,9 @@ void bind_tensor(nb::module_& m) {
   bind_dynamic_slice(m);
   nb::class_<Tensor> cls(m, "NkiTensor", "A tensor of a kernel: storage seen through shape, strides and offset.");
   cls.def("__init__", [](Tensor*, nb::args, nb::kwargs) {
-    refuse_by("nki.R13", "this part of NKI is not built yet", "NkiTensor(shape, dtype, storage)",
-              "make tensors with nl.ndarray(shape, dtype, buffer), and views of them with their methods",
-              Category::not_yet);
+    refuse(nki_rules::kNotBuilt, "NkiTensor(shape, dtype, storage)",
+           "make tensors with nl.ndarray(shape, dtype, buffer), and views of them with their methods",
+           Category::not_yet);
   });
   bind_attributes(cls);
   bind_views(cls);

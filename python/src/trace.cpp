@@ -24,14 +24,14 @@ Trace* current_trace_or_null() { return active.get(); }
 
 Trace& current_trace(const char* what) {
   if (!active)
-    refuse("nki.R2", fmt::format("`{}` called outside a kernel", what),
+    refuse(nki_rules::kInsideKernel, fmt::format("`{}` called outside a kernel", what),
            "call it from a function that runs under nki.simulate(kernel)(...) or kernel(...)");
   return *active;
 }
 
 void check_owner(const Trace& trace, const Trace* owner, const char* what) {
   if (owner != &trace)
-    refuse("nki.R3", fmt::format("a {} of another kernel run", what),
+    refuse(nki_rules::kOwnTensors, fmt::format("a {} of another kernel run", what),
            "pass arrays into the kernel; do not keep tensors between runs");
 }
 
@@ -82,7 +82,7 @@ Tensor Trace::tensor(Memory memory, isa::Role role, isa::Shape shape, DType dtyp
   const std::size_t least = is_on_chip(memory) ? 2 : 1;
   if (shape.size() < least || static_cast<int>(shape.size()) > isa::max_rank(is_on_chip(memory)) ||
       std::ranges::any_of(shape, [](std::int64_t n) { return n < 1; }))
-    refuse("nki.R50",
+    refuse(nki_rules::kTensorShape,
            fmt::format("shape ({}{}) in {}", fmt::join(shape, ", "), shape.size() == 1 ? "," : "", kiln::name(memory)),
            shape_help(memory, shape));
   if (name.empty()) name = locator_.assigned_name();
@@ -106,8 +106,9 @@ void Trace::check_rank(const isa::Instruction& inst) {
   const isa::InstView view(kernel.program(), inst);
   const std::int64_t to = view.integer(isa::args::sendrecv::send_to_rank);
   if (to == program_id)
-    found_.push_back(rule_diagnostic(view, arch, isa::kSendrecvRanks, Severity::error,
-                                     fmt::format("core {} has send_to_rank {}", program_id, to), {}));
+    found_.push_back(
+        broken(view, arch, isa::kSendrecvRanks,
+               {.found = fmt::format("core {} has send_to_rank {}", program_id, to), .operand = "send_to_rank"}));
 }
 
 Instruction Trace::issue(std::string name) {
@@ -124,7 +125,7 @@ Instruction Trace::issue(std::string name) {
     throw Error(found_);
   }
   if (static_cast<std::int64_t>(program.instructions.size()) > max_instructions_)
-    refuse("nki.R4", fmt::format("{} instructions and no end", max_instructions_),
+    refuse(nki_rules::kBoundedSize, fmt::format("{} instructions and no end", max_instructions_),
            "look for a Python loop that does not stop; KILN_MAX_INSTRUCTIONS raises the limit");
   if (!name.empty()) handle.named(std::move(name));
   if (no_reorder_) {
@@ -141,7 +142,8 @@ std::vector<isa::InstructionId> Trace::named(const std::string& name) const {
     const std::uint32_t label = p.instructions[i].name;
     if (label != isa::kNone && p.strings[label] == name) found.push_back(static_cast<isa::InstructionId>(i));
   }
-  if (found.empty()) refuse("nki.R38", fmt::format("no instruction `{}`", name), "give the instruction name=");
+  if (found.empty())
+    refuse(nki_rules::kSchedule, fmt::format("no instruction `{}`", name), "give the instruction name=");
   return found;
 }
 
@@ -152,7 +154,7 @@ void Trace::schedule(const std::string& consumer, const std::vector<std::string>
     for (const isa::InstructionId id : named(consumer)) {
       const auto after = std::lower_bound(sources.begin(), sources.end(), id);
       if (after == sources.begin())
-        refuse("nki.R38",
+        refuse(nki_rules::kSchedule,
                consumer == producer ? fmt::format("`{}` would wait for itself", consumer)
                                     : fmt::format("`{}` comes before `{}`", consumer, producer),
                "edges are (consumer, producer), and Kiln keeps the order in which the kernel issues "
@@ -174,7 +176,7 @@ void bind_instruction(nb::module_& m) {
             auto& me = nb::cast<Instruction&>(self);
             for (nb::handle p : producers) {
               if (!nb::isinstance<Instruction>(p))
-                refuse("nki.R5", fmt::format("a {}", kind_of(p)), "pass what nki.isa functions return");
+                refuse(nki_rules::kDependencies, fmt::format("a {}", kind_of(p)), "pass what nki.isa functions return");
               const auto& producer = nb::cast<const Instruction&>(p);
               check_owner(*me.trace, producer.trace.get(), "instruction");
               isa::Kernel::Handle(&me.trace->kernel, me.id).depends_on({{&me.trace->kernel, producer.id}});
@@ -198,7 +200,7 @@ void bind_trace_class(nb::module_& m) {
            [](Trace* t, std::string name, std::string target, int lnc, int program_id, std::int64_t max_instructions) {
              Target parsed;
              if (!parse_target(target, parsed))
-               refuse("nki.R6", fmt::format("`{}`", target),
+               refuse(nki_rules::kTarget, fmt::format("`{}`", target),
                       "set NEURON_PLATFORM_TARGET_OVERRIDE to trn1, trn2 or trn3", Category::config);
              new (t) Trace(std::move(name), parsed, lnc, program_id, max_instructions);
            })

@@ -72,6 +72,19 @@ TEST(ErrorText, ShowsTheSourceLine) {
   EXPECT_NE(to_text(d).find(" 3 | ?[31mred\n"), std::string::npos) << to_text(d);
 }
 
+TEST(ErrorText, UnderlinesWhatIsWrong) {
+  const SourceFile source("  f(\xc3\xa4, bias)\n");
+  Diagnostic d{.loc = {.file = source.path(), .line = 1}, .column = 9, .width = 4, .context = "f", .found = "odd"};
+  EXPECT_EQ(to_text(d), "error: odd\n  --> " + source.path() +
+                            ":1\n 1 |   f(\xc3\xa4, bias)\n"
+                            "   |        ^^^^\n"
+                            "   | f");
+  d.width = 40;  // the line is shorter: another one than that which was meant
+  EXPECT_EQ(to_text(d).find('^'), std::string::npos);
+  d.width = 0;
+  EXPECT_EQ(to_text(d).find('^'), std::string::npos);
+}
+
 TEST(ErrorText, WidensTheGutterForLongLineNumbers) {
   const SourceFile source(std::string(1233, '\n') + "code");
   const Diagnostic d{.loc = {.file = source.path(), .line = 1234}, .context = "c", .found = "odd", .help = "h"};
@@ -120,6 +133,14 @@ TEST(ErrorJson, KeepsEveryFieldUnderItsKey) {
   EXPECT_EQ(json["help"], d.help);
   EXPECT_EQ(json["notes"][0]["text"], "`bt` declared here");
   EXPECT_EQ(json["notes"][0]["line"], 30);
+}
+
+TEST(ErrorJson, HasOperandAndColumnWhereTheyAreKnown) {
+  const auto json = nlohmann::json::parse(to_json(Diagnostic{.column = 9, .operand = "bias"}));
+  EXPECT_EQ(json["operand"], "bias");
+  EXPECT_EQ(json["column"], 9);
+  const auto without = nlohmann::json::parse(to_json(Diagnostic{}));
+  EXPECT_FALSE(without.contains("operand") || without.contains("column"));
 }
 
 TEST(ErrorJson, EmptyFieldsKeepTheirType) {

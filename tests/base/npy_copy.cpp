@@ -6,6 +6,7 @@
 
 #include "kiln/base/error.h"
 #include "kiln/base/npy.h"
+#include "kiln/base/npy_rules.h"
 
 namespace {
 
@@ -21,7 +22,8 @@ std::optional<kiln::DType> find_dtype(std::string_view text) {
 int main(int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
   if (first == "--rules") {
-    for (const auto& rule : kiln::npy_rules()) std::printf("%s\n", std::string(rule.code).c_str());
+    for (const kiln::Rule& rule : kiln::npy_rules::kRules)
+      std::printf("%s\n", code_of(kiln::npy_rules::kTable, rule).c_str());
     return 0;
   }
   if (first == "--dtypes") {

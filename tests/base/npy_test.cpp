@@ -10,6 +10,7 @@
 
 #include "kiln/base/error.h"
 #include "kiln/base/file.h"
+#include "kiln/base/npy_rules.h"
 
 namespace kiln {
 namespace {
@@ -166,7 +167,7 @@ TEST(NpyParse, SurvivesRandomDamage) {
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   std::set<std::string> codes = {"accepted"};
-  for (const RuleText& rule : npy_rules()) codes.insert(std::string(rule.code));
+  for (const Rule& rule : npy_rules::kRules) codes.insert(code_of(npy_rules::kTable, rule));
   const std::string file = npy_text("{'descr': '<u2', 'fortran_order': True, 'shape': (2, 3)}", std::string(12, 'x'));
   const std::string likely = "0123456789,()'{}<>|VufibLO- \n";
   for (int round = 0; round < 100000; ++round) {
@@ -190,11 +191,12 @@ TEST(NpyParse, SurvivesRandomDamage) {
 }
 
 TEST(NpyRules, HaveDistinctCodesTextAndHelp) {
-  std::set<std::string_view> codes;
-  for (const auto rules : {npy_rules(), file_rules()}) {
-    for (const RuleText& rule : rules) {
-      EXPECT_TRUE(codes.insert(rule.code).second) << rule.code;
-      EXPECT_FALSE(rule.text.empty() || rule.help.empty()) << rule.code;
+  std::set<std::string> codes;
+  for (const RuleTable& table : {npy_rules::kTable, file_rules::kTable}) {
+    for (const Rule& rule : table.rules) {
+      const std::string code = code_of(table, rule);
+      EXPECT_TRUE(codes.insert(code).second) << code;
+      EXPECT_FALSE(std::string_view(rule.text).empty() || std::string_view(rule.help).empty()) << code;
     }
   }
 }

@@ -44,7 +44,7 @@ TEST(ThreadPool, RefusesANegativeCount) {
     ThreadPool pool(-1);
     FAIL() << "accepted";
   } catch (const Error& error) {
-    EXPECT_EQ(error.first().code, thread_pool_rules()[0].code);
+    EXPECT_EQ(error.first().code, code_of(thread_rules::kTable, thread_rules::kNotNegative));
     EXPECT_EQ(error.first().category, Category::config);
   }
 }

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <set>
 
+#include "kiln/check/all_rules.h"
 #include "kiln/check/capacity.h"
 #include "kiln/check/clobber.h"
 #include "kiln/check/io.h"
@@ -37,14 +39,20 @@ Codes placed(Memory memory, std::int64_t partitions, std::int64_t bytes, std::op
   return codes(check_memory(m));
 }
 
-TEST(Rules, NumbersFollowTheTable) {
-  for (std::size_t i = 0; i < memory_rules().size(); ++i) {
-    EXPECT_EQ(memory_rules()[i].code, "memory.R" + std::to_string(i + 1));
-    EXPECT_FALSE(memory_rules()[i].help.empty());
+TEST(Rules, NumbersFollowTheTables) {
+  std::set<std::string> codes;
+  for (const RuleTable& table : all_rules()) {
+    int number = 0;
+    for (const Rule& rule : table.rules) {
+      const std::string code = code_of(table, rule);
+      EXPECT_TRUE(codes.insert(code).second) << code;
+      EXPECT_NE(std::string(rule.text), "") << code;
+      EXPECT_NE(std::string(rule.help), "") << code;
+      EXPECT_EQ(rule.number, rule.word ? 0 : ++number) << code;
+    }
   }
-  for (std::size_t i = 0; i < io_rules().size(); ++i) EXPECT_EQ(io_rules()[i].code, "io.R" + std::to_string(i + 1));
-  EXPECT_EQ(memory_rules().size(), static_cast<std::size_t>(memory_rule::hbm));
-  EXPECT_EQ(io_rules().size(), static_cast<std::size_t>(io_rule::output));
+  EXPECT_TRUE(codes.contains("memory.R10"));
+  EXPECT_TRUE(codes.contains("io.R3"));
 }
 
 TEST(Rules, Partitions) {

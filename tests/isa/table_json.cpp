@@ -1,14 +1,12 @@
 #include "tests/isa/table_json.h"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "kiln/check/rules.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/operand_rules.h"
-#include "kiln/isa/verify/verify.h"
-#include "kiln/sim/machine.h"
+#include "kiln/isa/verify/program_rules.h"
+#include "kiln/sim/rules.h"
 
 namespace kiln {
 namespace {
@@ -30,7 +28,7 @@ json row_json(const isa::InstructionInfo& row) {
   const isa::Semantics& s = *row.semantics;
   json params = json::array(), rules = json::array();
   for (const auto& p : row.params) params.push_back({{"name", p.name}, {"tile", p.is_tile()}});
-  for (std::size_t i = 0; i < s.rules.size(); ++i) rules.push_back(rule_label(row, static_cast<int>(i) + 1));
+  for (const Rule& rule : s.rules) rules.push_back(code_of(row.rules(), rule));
   return {{"name", row.name},
           {"query", row.is_query()},
           {"summary", row.summary},
@@ -46,9 +44,9 @@ json row_json(const isa::InstructionInfo& row) {
 std::string table_json() {
   json rows = json::array(), rules = json::array();
   for (const auto& row : isa::all_instructions()) rows.push_back(row_json(row));
-  for (std::size_t i = 1; i <= isa::operand_rules().size(); ++i) rules.push_back(fmt::format("operand.R{}", i));
-  for (const auto& table : {isa::verify_rules(), check::memory_rules(), check::io_rules(), sim::run_rules()}) {
-    for (const RuleText& rule : table) rules.push_back(rule.code);
+  for (const RuleTable& table : {isa::kOperandRules, isa::program_rules::kTable, check::memory_rules::kTable,
+                                 check::io_rules::kTable, sim::run_rules::kTable}) {
+    for (const Rule& rule : table.rules) rules.push_back(code_of(table, rule));
   }
   return json{{"instructions", rows}, {"rules", rules}}.dump();
 }

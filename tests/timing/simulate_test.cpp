@@ -92,7 +92,7 @@ TEST(Simulate, DynamicLoopsNeedTheirTripCount) {
   std::string name = p.loops[0].variable.empty() ? p.registers[p.loops[0].reg].name : p.loops[0].variable;
   for (const auto& [given, count] : {std::pair<std::string, int>{"nobody", 5}, {name, -1}}) {
     const TimingOptions wrong{.trip_counts = {{given, count}}};
-    EXPECT_EQ(error_of([&] { simulate(p, arch(Target::trn2), wrong); }).code, "timing.trip_count") << given;
+    EXPECT_EQ(error_of([&] { simulate(p, arch(Target::trn2), wrong); }).code, "timing.known_loop") << given;
   }
   const Timeline five = simulate(p, arch(Target::trn2), {.trip_counts = {{name, 5}}});
   const Timeline six = simulate(p, arch(Target::trn2), {.trip_counts = {{name, 6}}});

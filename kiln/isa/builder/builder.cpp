@@ -40,10 +40,13 @@ Block& Kernel::block() { return open_loops_.empty() ? program_.body : program_.l
 
 View Kernel::tensor(Memory memory, Role role, Shape shape, DType dtype, TensorOptions options, Where at) {
   if (static_cast<int>(shape.size()) > max_rank(is_on_chip(memory)) || shape.size() < (is_on_chip(memory) ? 2u : 1u))
-    throw_builder_error(builder_rule::rank, fmt::format("{} dimensions", shape.size()), {}, program_.locs[locate(at)]);
+    raise(builder_rules::kTable, builder_rules::kRank,
+          {.found = fmt::format("{} dimensions", shape.size()), .loc = program_.locs[locate(at)]});
   if (std::any_of(shape.begin(), shape.end(), [](std::int64_t n) { return n < 1; }))
-    throw_builder_error(builder_rule::rank, fmt::format("shape ({})", fmt::join(shape, ", ")),
-                        "a tensor has elements: leave it out when there is nothing to hold", program_.locs[locate(at)]);
+    raise(builder_rules::kTable, builder_rules::kRank,
+          {.found = fmt::format("shape ({})", fmt::join(shape, ", ")),
+           .help = "a tensor has elements: leave it out when there is nothing to hold",
+           .loc = program_.locs[locate(at)]});
   Tensor t{.name = options.name.empty() ? fmt::format("t{}", next_name_++) : std::move(options.name),
            .memory = memory,
            .dtype = dtype,
@@ -107,7 +110,8 @@ void Kernel::loop(std::int64_t count, const std::function<void(Index)>& body, Wh
 void Kernel::tiles(std::int64_t total, std::int64_t tile, const std::function<void(Index, std::int64_t)>& body,
                    Where at) {
   if (total < 0 || tile < 1)
-    throw_builder_error(builder_rule::tiles, fmt::format("{} in tiles of {}", total, tile), {}, source_loc(at));
+    raise(builder_rules::kTable, builder_rules::kTiles,
+          {.found = fmt::format("{} in tiles of {}", total, tile), .loc = source_loc(at)});
   const std::int64_t whole_tiles = total / tile;
   if (whole_tiles == 1) body(0, tile);
   if (whole_tiles > 1)

@@ -9,11 +9,12 @@ namespace kiln::isa {
 namespace {
 
 [[noreturn]] void refuse(const std::string& found, const std::string& help) {
-  throw_builder_error(builder_rule::view, found, help);
+  raise(builder_rules::kTable, builder_rules::kView, {.found = found, .help = help});
 }
 
 void require_static(const Access& a) {
-  if (a.dynamic != kNone) throw_builder_error(builder_rule::run_time, "a second run-time address of one view");
+  if (a.dynamic != kNone)
+    raise(builder_rules::kTable, builder_rules::kRunTime, {.found = "a second run-time address of one view"});
 }
 
 // Dimensions before `first` are partitions, or rows that indices address.

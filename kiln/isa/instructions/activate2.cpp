@@ -3,39 +3,36 @@
 #include <algorithm>
 
 #include "kiln/isa/instructions/shared/activation_common.h"
+#include "kiln/isa/instructions/shared/rule_words.h"
 
 namespace kiln::isa {
 namespace {
 using namespace args::activate2;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"data and dst have the same number of partitions and of free elements", "slice them to one shape"},
-    /* R2 */
-    {"(op0, op1) is (multiply, add), (multiply, subtract), (multiply, bypass), (add, bypass), (subtract, "
-     "bypass) or (bypass, bypass)",
-     "split the computation, or use tensor_scalar for the operators"},
-    /* R3 */
-    {"imm0, imm1 and relu_param are numbers or tiles with one value per partition", "slice the tile to (P, 1)"},
-    /* R4 */ {"imm0 and imm1 have one dtype when both are tiles", "convert one of them with tensor_copy"},
-    /* R5 */ {"an operator that is bypass is not reversed", "leave reverse0 or reverse1 out"},
-    /* R6 */
-    {"reduce_op is add, maximum, minimum, abs_max or abs_min", "reduce with tensor_reduce instead"},
-    /* R7 */
-    {"reduce_cmd is idle, reset, reduce or reset_reduce", "load_reduce belongs to the vector engine"},
-    /* R8 */
-    {"reduce_op is given with a reduce_cmd other than idle; add when it is not", "pass reduce_op", Mark::undocumented},
-    /* R9 */ {"reduce_res has one value per partition", "allocate reduce_res as (P, 1)"},
-    /* R10 */ {"an indirect dst is not in PSUM", "scatter into SBUF"},
-    /* R11 */
-    {"the input of the function lies in the range where the hardware's result is valid",
-     "scale or clamp the input into the range"},
-    /* R12 */
-    {"reduce, and reading out without a command, need a reduction that was started",
-     "start with reduce_cmd=reset_reduce", Mark::undocumented},
-    /* R13 */
-    {"a reduction goes on with the operator that it was started with", "start with reduce_cmd=reset_reduce",
-     Mark::undocumented},
-};
+constexpr Rule kSameShape{1, words::kDataAndDstShape};
+constexpr Rule kOperators{2,
+                          "(op0, op1) is (multiply, add), (multiply, subtract), (multiply, bypass), (add, bypass), "
+                          "(subtract, bypass) or (bypass, bypass)",
+                          "split the computation, or use tensor_scalar for the operators"};
+constexpr Rule kImmediateColumns{3, "imm0, imm1 and relu_param are numbers or tiles with one value per partition",
+                                 "slice the tile to (P, 1)"};
+constexpr Rule kImmediateDtype{4, "imm0 and imm1 have one dtype when both are tiles",
+                               "convert one of them with tensor_copy"};
+constexpr Rule kBypassNotReversed{5, "an operator that is bypass is not reversed", "leave reverse0 or reverse1 out"};
+constexpr Rule kReduceOp{6, "reduce_op is add, maximum, minimum, abs_max or abs_min",
+                         "reduce with tensor_reduce instead"};
+constexpr Rule kReduceCmd{7, words::kScalarReduceCmd};
+constexpr Rule kReduceOpUsed{8, "reduce_op is given with a reduce_cmd other than idle; add when it is not",
+                             "pass reduce_op", Mark::undocumented};
+constexpr Rule kReduceResColumn{9, words::kReduceResColumn};
+constexpr Rule kScatterIntoSbuf{10, words::kScatterIntoSbuf};
+constexpr Rule kInputRange{11, words::kInputRange};
+constexpr Rule kStarted{12, words::kScalarStarted};
+constexpr Rule kOneOperator{13, words::kOneOperator};
+
+constexpr Rule kRules[] = {kSameShape,  kOperators, kImmediateColumns, kImmediateDtype,  kBypassNotReversed,
+                           kReduceOp,   kReduceCmd, kReduceOpUsed,     kReduceResColumn, kScatterIntoSbuf,
+                           kInputRange, kStarted,   kOneOperator};
 
 bool is_allowed_pair(AluOp first, AluOp second) {
   using enum AluOp;
@@ -56,32 +53,33 @@ Reduction reduction(const InstView& v) {
 }
 
 void check_operators(Check& c) {
-  c.require(2, is_allowed_pair(c.alu(op0), c.alu(op1)),
+  c.require(kOperators, is_allowed_pair(c.alu(op0), c.alu(op1)),
             [&] { return fmt::format("op0 is {}, op1 is {}", name(c.alu(op0)), name(c.alu(op1))); });
   for (int param : {int{imm0}, int{imm1}, int{relu_param}}) {
-    if (c.is_tile(param)) c.require(3, c.is_column(param, c.partitions(data)), [&] { return c.describe(param); });
+    if (c.is_tile(param)) c.require(kImmediateColumns, c.is_column(param, c.partitions(data)), param);
   }
-  c.require(4, !c.is_tile(imm0) || !c.is_tile(imm1) || c.dtype(imm0) == c.dtype(imm1),
+  c.require(kImmediateDtype, !c.is_tile(imm0) || !c.is_tile(imm1) || c.dtype(imm0) == c.dtype(imm1),
             [&] { return fmt::format("imm0 is {}, imm1 is {}", name(c.dtype(imm0)), name(c.dtype(imm1))); });
-  c.require(5, !(c.boolean(reverse0) && c.alu(op0) == AluOp::bypass),
+  c.require(kBypassNotReversed, !(c.boolean(reverse0) && c.alu(op0) == AluOp::bypass),
             [&] { return "reverse0 is given and op0 is bypass"; });
-  c.require(5, !(c.boolean(reverse1) && c.alu(op1) == AluOp::bypass),
+  c.require(kBypassNotReversed, !(c.boolean(reverse1) && c.alu(op1) == AluOp::bypass),
             [&] { return "reverse1 is given and op1 is bypass"; });
 }
 
 void check(Check& c) {
-  c.require(1, c.same_shape(dst, data), [&] {
+  c.require(kSameShape, c.same_shape(dst, data), [&] {
     return fmt::format("dst is {}, data is {}", shape_text(c.access(dst)), shape_text(c.access(data)));
   });
   check_operators(c);
   const ReduceCmd cmd = c.get<ReduceCmd>(reduce_cmd);
-  c.require(6, !c.has(reduce_op) || is_allowed_reduction(c.alu(reduce_op)),
+  c.require(kReduceOp, !c.has(reduce_op) || is_allowed_reduction(c.alu(reduce_op)), reduce_op,
             [&] { return fmt::format("reduce_op is {}", name(c.alu(reduce_op))); });
-  c.require(7, cmd != ReduceCmd::load_reduce, [&] { return "reduce_cmd is load_reduce"; });
-  c.advise(8, cmd == ReduceCmd::idle || c.has(reduce_op), [&] { return "reduce_cmd is given, reduce_op is not"; });
-  if (c.has(reduce_res))
-    c.require(9, c.is_column(reduce_res, c.partitions(dst)), [&] { return c.describe(reduce_res); });
-  c.require(10, !(c.is_indirect(dst) && c.in_psum(dst)), [&] { return "dst is indirect and in PSUM"; });
+  c.require(kReduceCmd, cmd != ReduceCmd::load_reduce, reduce_cmd, [&] { return "reduce_cmd is load_reduce"; });
+  c.advise(kReduceOpUsed, cmd == ReduceCmd::idle || c.has(reduce_op),
+           [&] { return "reduce_cmd is given, reduce_op is not"; });
+  if (c.has(reduce_res)) c.require(kReduceResColumn, c.is_column(reduce_res, c.partitions(dst)), reduce_res);
+  c.require(kScatterIntoSbuf, !(c.is_indirect(dst) && c.in_psum(dst)), dst,
+            [&] { return "dst is indirect and in PSUM"; });
 }
 
 // out = o(x, value), or o(value, x) when reversed.
@@ -94,7 +92,7 @@ void run(Run& r) {
     apply(r, r.alu(op0), r.boolean(reverse0), c.in[0], r.column(imm0, c.row), c.out, c.n);
     if (r.alu(op1) != AluOp::bypass)
       apply(r, r.alu(op1), r.boolean(reverse1), c.out, r.column(imm1, c.row), c.out, c.n);
-    apply_activation(r, 11, r.act(op), r.column(relu_param, c.row), c, c.out);
+    apply_activation(r, kInputRange, r.act(op), r.column(relu_param, c.row), c, c.out);
   });
 }
 
@@ -108,7 +106,8 @@ void track(Track& t) {
   const int first = t.alu(op0) == AluOp::bypass ? int{data} : int{imm0};
   const int second = t.alu(op1) == AluOp::bypass ? int{data} : int{imm1};
   const int param = t.act(op) == ActFn::prelu ? int{relu_param} : int{data};
-  track_reduction(t, reduction(t), {.undefined = 12, .mixed = 13}, overlay(t, dst, {data, first, second, param}));
+  track_reduction(t, reduction(t), {.undefined = &kStarted, .mixed = &kOneOperator},
+                  overlay(t, dst, {data, first, second, param}));
 }
 
 unsigned state(const InstView& v) { return state_of(v, kActRegisters, v.get<ReduceCmd>(reduce_cmd), reduce_res); }
@@ -118,19 +117,18 @@ unsigned state(const InstView& v) { return state_of(v, kActRegisters, v.get<Redu
 extern const Semantics semantics_activate2 = {
     .rules = kRules,
     .description =
-        "v = op0(data, imm0), swapped with reverse0, or data when op0 is bypass; w = op1(v, imm1), swapped "
-        "with reverse1, or v when op1 is bypass; o = op(w), prelu with relu_param; all in float32, one "
-        "rounding per operator; dst = cvt(o). The reduction registers: reset sets them to the identity of "
-        "reduce_op (abs_max: 0, abs_min: +Inf), reduce folds registers = reduce_op(registers, o) over the "
-        "row in ascending order, reset_reduce does both, idle keeps them; reduce_res = cvt(registers).",
+        "v = op0(data, imm0), swapped with reverse0, or data when op0 is bypass; w = op1(v, imm1), swapped with "
+        "reverse1, or v when op1 is bypass; o = op(w), prelu with relu_param; all in float32, one rounding per "
+        "operator; dst = cvt(o). The reduction registers: reset sets them to the identity of reduce_op (abs_max: 0, "
+        "abs_min: +Inf), reduce folds registers = reduce_op(registers, o) over the row in ascending order, "
+        "reset_reduce does both, idle keeps them; reduce_res = cvt(registers).",
     .engine = nullptr,
     .check = check,
     .run = run,
     .cost = cost,
     .track = track,
     .cost_text =
-        "max(64, N), max(64, N / 2) for 16-bit and 8-bit floats that are contiguous; plus 64 to read the "
-        "registers out",
+        "max(64, N), max(64, N / 2) for 16-bit and 8-bit floats that are contiguous; plus 64 to read the registers out",
     .state = state,
 };
 

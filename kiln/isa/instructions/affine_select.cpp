@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "kiln/isa/instructions/shared/affine_pattern.h"
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/run.h"
@@ -13,33 +14,28 @@ namespace kiln::isa {
 namespace {
 using namespace args::affine_select;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"on_true_tile and dst have the same number of partitions and of free elements",
-              "slice them to one shape"},
-    /* R2 */
-    {"pattern has one to four pairs [step, count] with positive counts", "merge dimensions whose steps chain"},
-    /* R3 */
-    {"the product of the pattern's counts is the number of free elements of dst",
-     "match the counts to dst's free dimensions"},
-    /* R4 */
-    {"cmp_op is equal, not_equal, greater, greater_equal, less or less_equal", "pass a comparison"},
-    /* R5 */
-    {"cmp_op is equal, not_equal, greater or greater_equal; the hardware has no other comparison",
-     "negate pattern, channel_multiplier and offset, and use greater or greater_equal", Mark::external},
-    /* R6 */
-    {"offset, channel_multiplier and the steps of pattern are int32", "use numbers from -2^31 to 2^31 - 1"},
-};
+constexpr Rule kSameShape{1, words::kOnTrueTileAndDstShape};
+constexpr Rule kPatternPairs{2, words::kPatternPairs};
+constexpr Rule kPatternCount{3, words::kPatternCount};
+constexpr Rule kComparison{4, "cmp_op is equal, not_equal, greater, greater_equal, less or less_equal",
+                           "pass a comparison"};
+constexpr Rule kHardwareComparison{
+    5, "cmp_op is equal, not_equal, greater or greater_equal; the hardware has no other comparison",
+    "negate pattern, channel_multiplier and offset, and use greater or greater_equal", Mark::external};
+constexpr Rule kInt32{6, words::kPatternInt32};
+
+constexpr Rule kRules[] = {kSameShape, kPatternPairs, kPatternCount, kComparison, kHardwareComparison, kInt32};
 
 void check(Check& c) {
-  c.require(1, c.same_shape(dst, on_true_tile), [&] {
+  c.require(kSameShape, c.same_shape(dst, on_true_tile), [&] {
     return fmt::format("dst is {}, on_true_tile is {}", shape_text(c.access(dst)), shape_text(c.access(on_true_tile)));
   });
-  check_pattern(c, pattern, dst, 2, 3);
-  check_int32(c, pattern, channel_multiplier, offset, 6);
+  check_pattern(c, pattern, dst, kPatternPairs, kPatternCount);
+  check_int32(c, pattern, channel_multiplier, offset, kInt32);
   const AluOp op = c.alu(cmp_op);
   const auto found = [&] { return fmt::format("cmp_op is {}", name(op)); };
-  c.require(4, is_comparison(op), found);
-  c.advise(5, op != AluOp::less && op != AluOp::less_equal, found);
+  c.require(kComparison, is_comparison(op), found);
+  c.advise(kHardwareComparison, op != AluOp::less && op != AluOp::less_equal, found);
 }
 
 // Calls fn with the comparison as a function of two numbers.
@@ -118,10 +114,8 @@ void track(Track& t) {
 extern const Semantics semantics_affine_select = {
     .rules = kRules,
     .description =
-        "a = offset + p * channel_multiplier + w * sw + z * sz + y * sy + x * sx in int32, as for iota. "
-        "dst[p, f] = cmp_op(a, 0) ? cvt(on_true_tile[p, f]) : cvt(on_false_value); equal dtypes keep the "
-        "bits "
-        "of on_true_tile.",
+        "a = offset + p * channel_multiplier + w * sw + z * sz + y * sy + x * sx in int32, as for iota. dst[p, f] = "
+        "cmp_op(a, 0) ? cvt(on_true_tile[p, f]) : cvt(on_false_value); equal dtypes keep the bits of on_true_tile.",
     .engine = nullptr,
     .check = check,
     .run = run,

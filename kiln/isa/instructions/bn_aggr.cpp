@@ -9,19 +9,18 @@ namespace kiln::isa {
 namespace {
 using namespace args::bn_aggr;
 
-constexpr Rule kRules[] = {
-    /* R1 */
-    {"data holds whole triples: a multiple of 3 elements per partition",
-     "pass the (P, 6) tiles of bn_stats side by side"},
-    /* R2 */ {"dst has the partitions of data and 2 elements in each", "allocate dst as (P, 2)"},
-    /* R3 */
-    {"the counts of a partition do not add up to 0; mean and variance would be NaN",
-     "pass triples that bn_stats made, or slice off the partitions that hold none", Mark::undocumented},
-};
+constexpr Rule kTriples{1, "data holds whole triples: a multiple of 3 elements per partition",
+                        "pass the (P, 6) tiles of bn_stats side by side"};
+constexpr Rule kDstShape{2, "dst has the partitions of data and 2 elements in each", "allocate dst as (P, 2)"};
+constexpr Rule kCounts{3, "the counts of a partition do not add up to 0; mean and variance would be NaN",
+                       "pass triples that bn_stats made, or slice off the partitions that hold none",
+                       Mark::undocumented};
+
+constexpr Rule kRules[] = {kTriples, kDstShape, kCounts};
 
 void check(Check& c) {
-  c.require(1, c.free_size(data) % 3 == 0, [&] { return c.describe(data); });
-  c.require(2, c.partitions(dst) == c.partitions(data) && c.free_size(dst) == 2, [&] {
+  c.require(kTriples, c.free_size(data) % 3 == 0, data);
+  c.require(kDstShape, c.partitions(dst) == c.partitions(data) && c.free_size(dst) == 2, [&] {
     return fmt::format("dst is {}, data is {}", shape_text(c.access(dst)), shape_text(c.access(data)));
   });
 }
@@ -36,7 +35,7 @@ void run(Run& r) {
       count += v[i];
       sum += double{v[i]} * v[i + 1];
     }
-    if (count == 0) r.warn(3, fmt::format("the counts of partition {} add up to 0", row));
+    if (count == 0) r.warn(kCounts, fmt::format("the counts of partition {} add up to 0", row));
     const double mean = sum / count;
     for (std::int64_t i = 0; i < x.free_size; i += 3)
       squares += v[i + 2] + v[i] * (v[i + 1] - mean) * (v[i + 1] - mean);
@@ -69,8 +68,8 @@ void track(Track& t) {
 extern const Semantics semantics_bn_aggr = {
     .rules = kRules,
     .description =
-        "Triples (n, m, M2): N = sum n, mean = sum n m / N, variance = sum(M2 + n (m - mean)^2) / N; "
-        "dst[p] = [mean, variance], computed in double and rounded once to float32, then cvt.",
+        "Triples (n, m, M2): N = sum n, mean = sum n m / N, variance = sum(M2 + n (m - mean)^2) / N; dst[p] = [mean, "
+        "variance], computed in double and rounded once to float32, then cvt.",
     .engine = nullptr,
     .check = check,
     .run = run,

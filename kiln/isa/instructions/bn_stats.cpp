@@ -13,16 +13,15 @@ using namespace args::bn_stats;
 
 constexpr std::int64_t kMaxElements = 512, kResults = 6;
 
-constexpr Rule kRules[] = {
-    /* R1 */
-    {"data has at most 512 elements per partition",
-     "split data into pieces of 512, and combine their triples with bn_aggr"},
-    /* R2 */ {"dst has the partitions of data and 6 elements in each", "allocate dst as (P, 6)"},
-};
+constexpr Rule kDataSize{1, "data has at most 512 elements per partition",
+                         "split data into pieces of 512, and combine their triples with bn_aggr"};
+constexpr Rule kDstShape{2, "dst has the partitions of data and 6 elements in each", "allocate dst as (P, 6)"};
+
+constexpr Rule kRules[] = {kDataSize, kDstShape};
 
 void check(Check& c) {
-  c.require(1, c.free_size(data) <= kMaxElements, [&] { return c.describe(data); });
-  c.require(2, c.partitions(dst) == c.partitions(data) && c.free_size(dst) == kResults, [&] {
+  c.require(kDataSize, c.free_size(data) <= kMaxElements, data);
+  c.require(kDstShape, c.partitions(dst) == c.partitions(data) && c.free_size(dst) == kResults, [&] {
     return fmt::format("dst is {}, data is {}", shape_text(c.access(dst)), shape_text(c.access(data)));
   });
 }
@@ -81,9 +80,8 @@ void track(Track& t) {
 extern const Semantics semantics_bn_stats = {
     .rules = kRules,
     .description =
-        "dst[p] = [n, mean, M2] of the elements with even index, then of those with odd index; M2 = sum of "
-        "(x - mean)^2. Two passes in double, each result rounded once to float32, then cvt. No odd element: "
-        "0, 0, 0.",
+        "dst[p] = [n, mean, M2] of the elements with even index, then of those with odd index; M2 = sum of (x - "
+        "mean)^2. Two passes in double, each result rounded once to float32, then cvt. No odd element: 0, 0, 0.",
     .engine = nullptr,
     .check = check,
     .run = run,

@@ -15,32 +15,33 @@ using namespace args::dma_compute;
 
 constexpr int kMaxSources = 16;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"srcs has 1 to 16 sources", "add in several steps"},
-    /* R2 */ {"every source has as many elements as dst", "slice or reshape the sources"},
-    /* R3 */ {"reduce_op is add", "use tensor_tensor for other operators"},
-    /* R4 */ {"scales is None or 1.0 for every source", "scale with tensor_scalar first"},
-    /* R5 */ {"oob_mode skip needs a vector offset", "drop oob_mode"},
-    /* R6 */
-    {"addresses are static, except for a vector offset on dst or on one source",
-     "copy with dma_copy, which takes scalar offsets, and add afterwards"},
-    /* R7 */
-    {"a scatter (vector offset on dst) has two sources: the same access as dst, and data in SBUF",
-     "pass srcs=[dst, data] with the very view that dst is"},
-    /* R8 */
-    {"a gather (vector offset on a source) has two sources, the other one being dst, in SBUF",
-     "pass srcs=[dst, gathered] with dst in SBUF"},
-    /* R9 */ {"with a vector offset unique_indices is True", "make the indices unique and say so"},
-    /* R10 */
-    {"a single source is copied: dst is not added to, although the migration guide suggests it",
-     "pass srcs=[dst, src] to accumulate, or use dma_copy", Mark::undocumented},
-    /* R11 */
-    {"the indices of a scatter are unique", "merge the rows with equal indices first", Mark::undocumented},
-    /* R12 */
-    {"a source is the same elements as dst or shares none with it",
-     "copy through another tile; the order of reads and writes inside an instruction is not defined",
-     Mark::undocumented},
-};
+constexpr Rule kSourceCount{1, "srcs has 1 to 16 sources", "add in several steps"};
+constexpr Rule kSourceSize{2, "every source has as many elements as dst", "slice or reshape the sources"};
+constexpr Rule kReduceAdd{3, "reduce_op is add", "use tensor_tensor for other operators"};
+constexpr Rule kScalesOne{4, "scales is None or 1.0 for every source", "scale with tensor_scalar first"};
+constexpr Rule kSkipNeedsOffset{5, "oob_mode skip needs a vector offset", "drop oob_mode"};
+constexpr Rule kStaticAddresses{6, "addresses are static, except for a vector offset on dst or on one source",
+                                "copy with dma_copy, which takes scalar offsets, and add afterwards"};
+constexpr Rule kScatterSources{
+    7, "a scatter (vector offset on dst) has two sources: the same access as dst, and data in SBUF",
+    "pass srcs=[dst, data] with the very view that dst is"};
+constexpr Rule kGatherSources{8,
+                              "a gather (vector offset on a source) has two sources, the other one being dst, in SBUF",
+                              "pass srcs=[dst, gathered] with dst in SBUF"};
+constexpr Rule kUniqueFlag{9, "with a vector offset unique_indices is True", "make the indices unique and say so"};
+constexpr Rule kSingleSource{10,
+                             "a single source is copied: dst is not added to, although the migration guide suggests it",
+                             "pass srcs=[dst, src] to accumulate, or use dma_copy", Mark::undocumented};
+constexpr Rule kUniqueIndices{11, "the indices of a scatter are unique", "merge the rows with equal indices first",
+                              Mark::undocumented};
+constexpr Rule kSourceOverlap{
+    12, "a source is the same elements as dst or shares none with it",
+    "copy through another tile; the order of reads and writes inside an instruction is not defined",
+    Mark::undocumented};
+
+constexpr Rule kRules[] = {kSourceCount,     kSourceSize,      kReduceAdd,      kScalesOne,
+                           kSkipNeedsOffset, kStaticAddresses, kScatterSources, kGatherSources,
+                           kUniqueFlag,      kSingleSource,    kUniqueIndices,  kSourceOverlap};
 
 bool same_affine(const Program& p, const Affine& a, const Affine& b) {
   const auto x = p.terms_of(a), y = p.terms_of(b);
@@ -72,10 +73,11 @@ void check_vector(Check& c) {
     return from.size() == 2 && ((a(from[0]) && b(from[1])) || (a(from[1]) && b(from[0])));
   };
   const auto found = [&] { return fmt::format("{} sources; {}", from.size(), c.describe(dst)); };
-  c.require(7, !scatter || pair(is_dst, [&](auto& a) { return in_sbuf(a) && !has_vector(c, a); }), found);
-  c.require(8, !gather || (in_sbuf(to) && pair(is_dst, [&](auto& a) { return has_vector(c, a); })), found);
-  c.require(9, !(scatter || gather) || c.boolean(unique_indices), [&] { return "unique_indices is False"; });
-  c.require(5, scatter || gather || c.get<OobMode>(oob_mode) != OobMode::skip,
+  c.require(kScatterSources, !scatter || pair(is_dst, [&](auto& a) { return in_sbuf(a) && !has_vector(c, a); }), found);
+  c.require(kGatherSources, !gather || (in_sbuf(to) && pair(is_dst, [&](auto& a) { return has_vector(c, a); })), found);
+  c.require(kUniqueFlag, !(scatter || gather) || c.boolean(unique_indices), unique_indices,
+            [&] { return "unique_indices is False"; });
+  c.require(kSkipNeedsOffset, scatter || gather || c.get<OobMode>(oob_mode) != OobMode::skip, oob_mode,
             [&] { return "oob_mode is skip and every address is static"; });
 }
 
@@ -83,25 +85,26 @@ void check(Check& c) {
   const Access& to = c.access(dst);
   const auto from = c.accesses(srcs);
   const auto factors = c.reals(scales);
-  c.require(1, !from.empty() && from.size() <= kMaxSources, [&] { return fmt::format("{} sources", from.size()); });
+  c.require(kSourceCount, !from.empty() && from.size() <= kMaxSources,
+            [&] { return fmt::format("{} sources", from.size()); });
   const auto scalar = [&](const Access& a) { return a.dynamic != kNone && !has_vector(c, a); };
   bool moves = scalar(to);
   for (std::size_t i = 0; i < from.size(); ++i) {
-    c.require(2, from[i].count() == to.count(),
+    c.require(kSourceSize, from[i].count() == to.count(), dst,
               [&] { return fmt::format("dst has {} elements, source {} has {}", to.count(), i, from[i].count()); });
-    c.require(12, !overlaps_partially(c.program(), to, from[i]),
+    c.require(kSourceOverlap, !overlaps_partially(c.program(), to, from[i]), dst,
               [&] { return fmt::format("dst and source {} overlap in part", i); });
     moves = moves || scalar(from[i]);
   }
-  c.require(3, c.alu(reduce_op) == AluOp::add,
+  c.require(kReduceAdd, c.alu(reduce_op) == AluOp::add, reduce_op,
             [&] { return fmt::format("reduce_op is {}", info(c.alu(reduce_op)).name); });
-  c.require(4,
+  c.require(kScalesOne,
             factors.empty() || (factors.size() == from.size() &&
                                 std::all_of(factors.begin(), factors.end(), [](double x) { return x == 1; })),
-            [&] { return fmt::format("scales is [{}]", fmt::join(factors, ", ")); });
-  c.require(6, !moves, [&] { return "a scalar offset"; });
+            scales, [&] { return fmt::format("scales is [{}]", fmt::join(factors, ", ")); });
+  c.require(kStaticAddresses, !moves, [&] { return "a scalar offset"; });
   check_vector(c);
-  c.advise(10, from.size() != 1, [&] { return "one source"; });
+  c.advise(kSingleSource, from.size() != 1, [&] { return "one source"; });
 }
 
 // Elements of all tiles in step, in pieces that lie in one row of each.
@@ -140,7 +143,8 @@ void add_all(const Run& r) {
 
 void run(Run& r) {
   const RowPair twice = find_duplicate_row(r.tile(dst), [](auto, auto) { return true; });
-  if (twice.first >= 0) r.fail(11, fmt::format("rows {} and {} have the same index", twice.first, twice.second));
+  if (twice.first >= 0)
+    r.fail(kUniqueIndices, fmt::format("rows {} and {} have the same index", twice.first, twice.second));
   r.tiles(srcs).size() == 1 ? copy_elements(r, r.tile(dst), r.tiles(srcs)[0]) : add_all(r);
 }
 
@@ -153,10 +157,9 @@ Cost cost(const CostQuery& q) { return dma_cost(q, q.access(dst), q.accesses(src
 extern const Semantics semantics_dma_compute = {
     .rules = kRules,
     .description =
-        "dst.flat[i] = cvt(Σ_j srcs[j].flat[i]) in float32, j ascending; one source is copied. With a vector "
-        "offset v: base[v[w], …] += data[w, …] (dst scattered) or dst[w, …] += base[v[w], …] (a source "
-        "gathered); "
-        "rows out of bounds are an error, or left alone with oob_mode skip.",
+        "dst.flat[i] = cvt(Σ_j srcs[j].flat[i]) in float32, j ascending; one source is copied. With a vector offset v: "
+        "base[v[w], …] += data[w, …] (dst scattered) or dst[w, …] += base[v[w], …] (a source gathered); rows out of "
+        "bounds are an error, or left alone with oob_mode skip.",
     .engine = nullptr,
     .check = check,
     .run = run,

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kiln/isa/instructions/shared/dma.h"
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/run.h"
@@ -13,60 +14,81 @@ namespace kiln::isa {
 namespace {
 using namespace args::dma_transpose;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"dst and src have the same rank: 2, 3 or 4", "reshape the views to one rank"},
-    /* R2 */
-    {"axes is (1, 0), (2, 1, 0) or (3, 1, 2, 0), by rank: the first and the last dimension change places",
-     "leave axes out, or reorder the other dimensions with views"},
-    /* R3 */
-    {"dst.shape[i] is src.shape[axes[i]]", "allocate dst with the first and last dimension of src swapped"},
-    /* R4 */ {"dst and src have the same dtype", "convert with tensor_copy before or after"},
-    /* R5 */
-    {"elements have 2 or 4 bytes", "transpose 1-byte data in pairs through .view(), or use nc_transpose",
-     Mark::undocumented},
-    /* R6 */
-    {"dst is in SBUF; documents disagree about HBM", "transpose into SBUF and copy from there", Mark::undocumented},
-    /* R7 */ {"hardware DGE exists from gen3 on", "leave dge_mode out"},
-    /* R8 */ {"hardware DGE transposes 2-byte elements", "leave dge_mode out"},
-    /* R9 */
-    {"with hardware DGE src.shape[0] is 16 (2-D), or 1, 2, 4, 8 or 16 with src.shape[0] * src.shape[-2] a "
-     "multiple of 16 (3-D, 4-D)",
-     "split the leading dimension, or leave dge_mode out"},
-    /* R10 */
-    {"with hardware DGE src.shape[-1] is at most 128", "split the last dimension, or leave dge_mode out"},
-    /* R11 */
-    {"dge_mode swdge belongs to a vector offset", "leave dge_mode out, or use dge_mode.hwdge"},
-    /* R12 */
-    {"dge_mode is unknown or hwdge; documents disagree about none", "leave dge_mode out", Mark::undocumented},
-    /* R13 */
-    {"prebuilt descriptors (dge_mode none) have no run-time address", "leave dge_mode out", Mark::undocumented},
-    /* R14 */ {"a vector offset needs software DGE", "leave dge_mode out, or use dge_mode.swdge"},
-    /* R15 */ {"a vector offset exists from gen3 on", "gather with dma_copy first"},
-    /* R16 */ {"only src has a vector offset", "transpose first, then scatter with dma_copy"},
-    /* R17 */ {"with a vector offset elements have 2 bytes", "gather with dma_copy first"},
-    /* R18 */
-    {"with a vector offset src.shape[0] is a multiple of 16 and src.shape[-1] at most 128",
-     "pad the indices to a multiple of 16, split the last dimension"},
-    /* R19 */
-    {"with a vector offset src.shape[1] or src.shape[2] of a 4-D src is 1", "split one of the dimensions"},
-    /* R20 */
-    {"the index tile is 2-D uint32 with 16 to 128 partitions, a multiple of 16 (128 when it has several "
-     "columns), and at least src.shape[0] indices",
-     "lay the indices out column by column in a (128, n) uint32 tile"},
-    /* R21 */
-    {"oob_mode skip needs a scalar or vector offset", "drop oob_mode, or use a dynamic offset"},
-    /* R22 */ {"priority is 0 to 3", "0 is the highest priority, 3 the lowest"},
-    /* R23 */ {"priority exists from gen4 on", "leave priority out below trn3"},
-    /* R24 */
-    {"from gen3 on the destination of a transpose starts at a multiple of 32 bytes",
-     "start the slice at a multiple of 32 bytes", Mark::external},
-};
+constexpr Rule kRank{1, "dst and src have the same rank: 2, 3 or 4", "reshape the views to one rank"};
+constexpr Rule kAxes{
+    2, "axes is (1, 0), (2, 1, 0) or (3, 1, 2, 0), by rank: the first and the last dimension change places",
+    "leave axes out, or reorder the other dimensions with views"};
+constexpr Rule kDstShape{3, "dst.shape[i] is src.shape[axes[i]]",
+                         "allocate dst with the first and last dimension of src swapped"};
+constexpr Rule kSameDtype{4, "dst and src have the same dtype", "convert with tensor_copy before or after"};
+constexpr Rule kElementSize{5, "elements have 2 or 4 bytes",
+                            "transpose 1-byte data in pairs through .view(), or use nc_transpose", Mark::undocumented};
+constexpr Rule kDstMemory{6, "dst is in SBUF; documents disagree about HBM", "transpose into SBUF and copy from there",
+                          Mark::undocumented};
+constexpr Rule kHardwareDge{7, "hardware DGE exists from gen3 on", "leave dge_mode out"};
+constexpr Rule kHardwareDgeElements{8, "hardware DGE transposes 2-byte elements", "leave dge_mode out"};
+constexpr Rule kHardwareDgeRows{9,
+                                "with hardware DGE src.shape[0] is 16 (2-D), or 1, 2, 4, 8 or 16 with src.shape[0] * "
+                                "src.shape[-2] a multiple of 16 (3-D, 4-D)",
+                                "split the leading dimension, or leave dge_mode out"};
+constexpr Rule kHardwareDgeColumns{10, "with hardware DGE src.shape[-1] is at most 128",
+                                   "split the last dimension, or leave dge_mode out"};
+constexpr Rule kSoftwareDge{11, "dge_mode swdge belongs to a vector offset",
+                            "leave dge_mode out, or use dge_mode.hwdge"};
+constexpr Rule kKnownDgeMode{12, "dge_mode is unknown or hwdge; documents disagree about none", "leave dge_mode out",
+                             Mark::undocumented};
+constexpr Rule kPrebuiltStatic{13, "prebuilt descriptors (dge_mode none) have no run-time address",
+                               "leave dge_mode out", Mark::undocumented};
+constexpr Rule kVectorOffsetDge{14, words::kVectorOffsetDge};
+constexpr Rule kVectorOffsetGeneration{15, "a vector offset exists from gen3 on", "gather with dma_copy first"};
+constexpr Rule kVectorOffsetSrc{16, "only src has a vector offset", "transpose first, then scatter with dma_copy"};
+constexpr Rule kVectorOffsetElements{17, "with a vector offset elements have 2 bytes", "gather with dma_copy first"};
+constexpr Rule kVectorOffsetShape{18,
+                                  "with a vector offset src.shape[0] is a multiple of 16 and src.shape[-1] at most 128",
+                                  "pad the indices to a multiple of 16, split the last dimension"};
+constexpr Rule kVectorOffsetMiddle{19, "with a vector offset src.shape[1] or src.shape[2] of a 4-D src is 1",
+                                   "split one of the dimensions"};
+constexpr Rule kIndexTile{20,
+                          "the index tile is 2-D uint32 with 16 to 128 partitions, a multiple of 16 (128 when it has "
+                          "several columns), and at least src.shape[0] indices",
+                          "lay the indices out column by column in a (128, n) uint32 tile"};
+constexpr Rule kSkipNeedsOffset{21, "oob_mode skip needs a scalar or vector offset",
+                                "drop oob_mode, or use a dynamic offset"};
+constexpr Rule kPriorityRange{22, words::kPriorityRange};
+constexpr Rule kPriorityGeneration{23, words::kPriorityGeneration};
+constexpr Rule kDstStart{24, "from gen3 on the destination of a transpose starts at a multiple of 32 bytes",
+                         "start the slice at a multiple of 32 bytes", Mark::external};
+
+constexpr Rule kRules[] = {kRank,
+                           kAxes,
+                           kDstShape,
+                           kSameDtype,
+                           kElementSize,
+                           kDstMemory,
+                           kHardwareDge,
+                           kHardwareDgeElements,
+                           kHardwareDgeRows,
+                           kHardwareDgeColumns,
+                           kSoftwareDge,
+                           kKnownDgeMode,
+                           kPrebuiltStatic,
+                           kVectorOffsetDge,
+                           kVectorOffsetGeneration,
+                           kVectorOffsetSrc,
+                           kVectorOffsetElements,
+                           kVectorOffsetShape,
+                           kVectorOffsetMiddle,
+                           kIndexTile,
+                           kSkipNeedsOffset,
+                           kPriorityRange,
+                           kPriorityGeneration,
+                           kDstStart};
 
 Dim last(const Access& a) { return a.dims[a.rank - 1]; }
 
 void check_shape(Check& c) {
   const int rank = c.rank(src);
-  c.require(1, c.rank(dst) == rank && rank >= 2 && rank <= 4,
+  c.require(kRank, c.rank(dst) == rank && rank >= 2 && rank <= 4,
             [&] { return fmt::format("{}; {}", c.describe(dst), c.describe(src)); });
   if (c.rank(dst) != rank || rank < 2 || rank > 4) return;
   const auto source_of = [&](int i) { return i == 0 ? rank - 1 : i == rank - 1 ? 0 : i; };
@@ -77,8 +99,8 @@ void check_shape(Check& c) {
     known = known && (given.empty() || given[i] == source_of(i));
     swapped = swapped && c.dim(dst, i) == c.dim(src, source_of(i));
   }
-  c.require(2, known, [&] { return fmt::format("axes is ({}) for rank {}", fmt::join(given, ", "), rank); });
-  c.require(3, swapped,
+  c.require(kAxes, known, axes, [&] { return fmt::format("axes is ({}) for rank {}", fmt::join(given, ", "), rank); });
+  c.require(kDstShape, swapped,
             [&] { return fmt::format("dst is {}, src is {}", shape_text(c.access(dst)), shape_text(c.access(src))); });
 }
 
@@ -86,29 +108,31 @@ void check_hwdge(Check& c) {
   if (c.get<DgeMode>(dge_mode) != DgeMode::hwdge) return;
   const std::int64_t rows = c.dim(src, 0), rank = c.rank(src);
   const auto found = [&] { return c.describe(src); };
-  c.require(7, c.arch().features.hwdge, [&] { return "dge_mode is hwdge"; });
-  c.require(8, size_bytes(c.dtype(src)) == 2, found);
+  c.require(kHardwareDge, c.arch().features.hwdge, dge_mode, [&] { return "dge_mode is hwdge"; });
+  c.require(kHardwareDgeElements, size_bytes(c.dtype(src)) == 2, found);
   const bool power = rows >= 1 && rows <= 16 && (rows & (rows - 1)) == 0;
-  c.require(9, rank == 2 ? rows == 16 : power && rows * c.dim(src, static_cast<int>(rank) - 2) % 16 == 0, found);
-  c.require(10, last(c.access(src)).count <= 128, found);
+  c.require(kHardwareDgeRows, rank == 2 ? rows == 16 : power && rows * c.dim(src, static_cast<int>(rank) - 2) % 16 == 0,
+            found);
+  c.require(kHardwareDgeColumns, last(c.access(src)).count <= 128, found);
 }
 
 void check_vector(Check& c) {
-  c.require(16, !c.is_vector_offset(dst), [&] { return "dst has a vector offset"; });
+  c.require(kVectorOffsetSrc, !c.is_vector_offset(dst), dst, [&] { return "dst has a vector offset"; });
   if (!c.is_vector_offset(src)) return;
   const auto found = [&] { return c.describe(src); };
   const Access& s = c.access(src);
   const Access& index = c.program().accesses[c.dynamic(src)->source];
   const DgeMode mode = c.get<DgeMode>(dge_mode);
-  c.require(14, mode == DgeMode::unknown || mode == DgeMode::swdge,
+  c.require(kVectorOffsetDge, mode == DgeMode::unknown || mode == DgeMode::swdge,
             [&] { return "a vector offset with dge_mode hwdge or none"; });
-  c.require(15, c.arch().features.dma_indirect_transpose, [&] { return "src has a vector offset"; });
-  c.require(17, size_bytes(s.dtype) == 2, found);
-  c.require(18, s.rows() % 16 == 0 && last(s).count <= 128, found);
-  c.require(19, s.rank != 4 || s.dims[1].count == 1 || s.dims[2].count == 1, found);
+  c.require(kVectorOffsetGeneration, c.arch().features.dma_indirect_transpose, src,
+            [&] { return "src has a vector offset"; });
+  c.require(kVectorOffsetElements, size_bytes(s.dtype) == 2, found);
+  c.require(kVectorOffsetShape, s.rows() % 16 == 0 && last(s).count <= 128, found);
+  c.require(kVectorOffsetMiddle, s.rank != 4 || s.dims[1].count == 1 || s.dims[2].count == 1, found);
   const std::int64_t partitions = index.rows(), columns = index.row_size();
   const bool whole = columns == 1 ? partitions >= 16 && partitions % 16 == 0 : partitions == 128;
-  c.require(20, index.rank == 2 && index.dtype == DType::uint32 && whole && index.count() >= s.rows(), [&] {
+  c.require(kIndexTile, index.rank == 2 && index.dtype == DType::uint32 && whole && index.count() >= s.rows(), [&] {
     return fmt::format("indices are {} {} for {} rows", name(index.dtype), shape_text(index), s.rows());
   });
 }
@@ -117,31 +141,32 @@ void check_modes(Check& c) {
   const DgeMode mode = c.get<DgeMode>(dge_mode);
   const bool moves = c.dynamic(dst) || c.dynamic(src);
   if (!c.is_vector_offset(src)) {
-    c.require(11, mode != DgeMode::swdge, [&] { return "dge_mode is swdge"; });
-    c.advise(12, mode != DgeMode::none || moves, [&] { return "dge_mode is none"; });
-    c.require(13, mode != DgeMode::none || !moves, [&] { return "a scalar offset with dge_mode none"; });
+    c.require(kSoftwareDge, mode != DgeMode::swdge, dge_mode, [&] { return "dge_mode is swdge"; });
+    c.advise(kKnownDgeMode, mode != DgeMode::none || moves, dge_mode, [&] { return "dge_mode is none"; });
+    c.require(kPrebuiltStatic, mode != DgeMode::none || !moves, [&] { return "a scalar offset with dge_mode none"; });
   }
-  c.require(21, c.get<OobMode>(oob_mode) != OobMode::skip || moves,
+  c.require(kSkipNeedsOffset, c.get<OobMode>(oob_mode) != OobMode::skip || moves, oob_mode,
             [&] { return "oob_mode is skip and every address is static"; });
   if (!c.has(priority)) return;
-  c.require(22, c.integer(priority) >= 0 && c.integer(priority) <= 3,
+  c.require(kPriorityRange, c.integer(priority) >= 0 && c.integer(priority) <= 3, priority,
             [&] { return fmt::format("priority is {}", c.integer(priority)); });
-  c.require(23, c.arch().features.dma_priority, [&] { return "priority is given"; });
+  c.require(kPriorityGeneration, c.arch().features.dma_priority, priority, [&] { return "priority is given"; });
 }
 
 void check_alignment(Check& c) {
   if (!c.arch().features.dma_indirect_transpose) return;  // no crossbar
   const std::int64_t base = c.tensor(dst).address ? c.tensor(dst).address->byte_offset : 0;
   const std::int64_t first = base + c.access(dst).offset.constant * size_bytes(c.dtype(dst));
-  c.advise(24, first % 32 == 0, [&] { return fmt::format("`dst` starts at byte {}", first); });
+  c.advise(kDstStart, first % 32 == 0, dst, [&] { return fmt::format("`dst` starts at byte {}", first); });
 }
 
 void check(Check& c) {
   check_shape(c);
-  c.require(4, c.dtype(dst) == c.dtype(src),
+  c.require(kSameDtype, c.dtype(dst) == c.dtype(src),
             [&] { return fmt::format("dst is {}, src is {}", name(c.dtype(dst)), name(c.dtype(src))); });
-  c.require(5, size_bytes(c.dtype(src)) > 1, [&] { return fmt::format("src is {}", name(c.dtype(src))); });
-  c.advise(6, !c.in_hbm(dst), [&] { return c.describe(dst); });
+  c.require(kElementSize, size_bytes(c.dtype(src)) > 1, src,
+            [&] { return fmt::format("src is {}", name(c.dtype(src))); });
+  c.advise(kDstMemory, !c.in_hbm(dst), dst);
   check_hwdge(c);
   check_vector(c);
   check_modes(c);
@@ -239,12 +264,9 @@ Cost cost(const CostQuery& q) {
 extern const Semantics semantics_dma_transpose = {
     .rules = kRules,
     .description =
-        "dst[j] = src[i] with j_k = i_axes[k], bit for bit: the first and the last dimension change places. "
-        "With "
-        "a vector offset on src: row w of src is row flat[w] of its tensor, flat being the index tile read "
-        "column "
-        "by column; rows out of bounds are an error, or with oob_mode skip their places in dst stay as they "
-        "are.",
+        "dst[j] = src[i] with j_k = i_axes[k], bit for bit: the first and the last dimension change places. With a "
+        "vector offset on src: row w of src is row flat[w] of its tensor, flat being the index tile read column by "
+        "column; rows out of bounds are an error, or with oob_mode skip their places in dst stay as they are.",
     .engine = nullptr,
     .check = check,
     .run = run,

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "kiln/isa/instructions/shared/accumulator.h"
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 
@@ -8,25 +9,22 @@ namespace kiln::isa {
 namespace {
 using namespace args::exponential;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"src and dst have the same number of partitions and of free elements", "slice them to one shape"},
-    /* R2 */ {"src and dst have at most four dimensions", "merge contiguous dimensions or split the access"},
-    /* R3 */ {"a max_value tile has one value per partition", "slice max_value to (P, 1)"},
-    /* R4 */ {"reduce_res has one value per partition", "allocate reduce_res as (P, 1)"},
-    /* R5 */
-    {"reduce_cmd is idle, reduce, reset_reduce or load_reduce", "reset belongs to the scalar engine"},
-    /* R6 */ {"reduce_init is 0 unless reduce_cmd is load_reduce", "use reduce_cmd=load_reduce"},
-    /* R7 */
-    {"reduce_res is given with a reduce_cmd other than idle, which leaves the accumulators undefined",
-     "use reduce_cmd=reset_reduce"},
-    /* R8 */
-    {"reduce goes on from a reduction that was started and that no idle instruction undid",
-     "start with reduce_cmd=reset_reduce or load_reduce", Mark::undocumented},
-    /* R9 */
-    {"a reduction goes on with the operator that it was started with, here add", "start with reduce_cmd=reset_reduce",
-     Mark::undocumented},
-    /* R10 */ {"a reduce_init tile has one value per partition", "slice reduce_init to (P, 1)"},
-};
+constexpr Rule kSameShape{1, words::kSrcAndDstShape};
+constexpr Rule kFourDimensions{2, "src and dst have at most four dimensions",
+                               "merge contiguous dimensions or split the access"};
+constexpr Rule kMaxValueColumn{3, "a max_value tile has one value per partition", "slice max_value to (P, 1)"};
+constexpr Rule kReduceResColumn{4, words::kReduceResColumn};
+constexpr Rule kReduceCmd{5, "reduce_cmd is idle, reduce, reset_reduce or load_reduce",
+                          "reset belongs to the scalar engine"};
+constexpr Rule kReduceInitUsed{6, "reduce_init is 0 unless reduce_cmd is load_reduce", "use reduce_cmd=load_reduce"};
+constexpr Rule kReduceResUsed{7, words::kReduceResUsed};
+constexpr Rule kStarted{8, words::kStarted};
+constexpr Rule kOneOperator{9, "a reduction goes on with the operator that it was started with, here add",
+                            "start with reduce_cmd=reset_reduce", Mark::undocumented};
+constexpr Rule kReduceInitColumn{10, words::kReduceInitColumn};
+
+constexpr Rule kRules[] = {kSameShape,      kFourDimensions, kMaxValueColumn, kReduceResColumn, kReduceCmd,
+                           kReduceInitUsed, kReduceResUsed,  kStarted,        kOneOperator,     kReduceInitColumn};
 
 constexpr double kElementsPerCycle = 4;  // four times the scalar engine's exp
 
@@ -41,20 +39,20 @@ Reduction reduction(const InstView& v) {
 
 void check(Check& c) {
   const std::int64_t rows = c.partitions(src);
-  c.require(1, c.same_shape(dst, src),
+  c.require(kSameShape, c.same_shape(dst, src),
             [&] { return fmt::format("dst is {}, src is {}", shape_text(c.access(dst)), shape_text(c.access(src))); });
-  c.require(2, c.rank(dst) <= 4 && c.rank(src) <= 4,
+  c.require(kFourDimensions, c.rank(dst) <= 4 && c.rank(src) <= 4,
             [&] { return fmt::format("dst is {}, src is {}", shape_text(c.access(dst)), shape_text(c.access(src))); });
-  if (c.is_tile(max_value)) c.require(3, c.is_column(max_value, rows), [&] { return c.describe(max_value); });
-  if (c.has(reduce_res)) c.require(4, c.is_column(reduce_res, rows), [&] { return c.describe(reduce_res); });
+  if (c.is_tile(max_value)) c.require(kMaxValueColumn, c.is_column(max_value, rows), max_value);
+  if (c.has(reduce_res)) c.require(kReduceResColumn, c.is_column(reduce_res, rows), reduce_res);
   const ReduceCmd cmd = c.get<ReduceCmd>(reduce_cmd);
-  c.require(5, cmd != ReduceCmd::reset, [&] { return "reduce_cmd is reset"; });
-  if (c.is_tile(reduce_init)) c.require(10, c.is_column(reduce_init, rows), [&] { return c.describe(reduce_init); });
+  c.require(kReduceCmd, cmd != ReduceCmd::reset, reduce_cmd, [&] { return "reduce_cmd is reset"; });
+  if (c.is_tile(reduce_init)) c.require(kReduceInitColumn, c.is_column(reduce_init, rows), reduce_init);
   const bool starts_at_zero = !c.is_tile(reduce_init) && c.real(reduce_init) == 0;
-  c.require(6, cmd == ReduceCmd::load_reduce || starts_at_zero, [&] {
+  c.require(kReduceInitUsed, cmd == ReduceCmd::load_reduce || starts_at_zero, reduce_init, [&] {
     return c.is_tile(reduce_init) ? c.describe(reduce_init) : fmt::format("reduce_init is {}", c.real(reduce_init));
   });
-  c.require(7, cmd != ReduceCmd::idle || !c.has(reduce_res),
+  c.require(kReduceResUsed, cmd != ReduceCmd::idle || !c.has(reduce_res),
             [&] { return "reduce_res is given and reduce_cmd is idle"; });
 }
 
@@ -68,7 +66,7 @@ void run(Run& r) {
 Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q.free_size(src)), kElementsPerCycle)}; }
 
 void track(Track& t) {
-  track_reduction(t, reduction(t), {.undefined = 8, .mixed = 9}, overlay(t, dst, {src, max_value}));
+  track_reduction(t, reduction(t), {.undefined = &kStarted, .mixed = &kOneOperator}, overlay(t, dst, {src, max_value}));
 }
 
 unsigned state(const InstView& v) { return state_of(v, kVectorAccumulators, v.get<ReduceCmd>(reduce_cmd), reduce_res); }
@@ -79,8 +77,8 @@ extern const Semantics semantics_exponential = {
     .rules = kRules,
     .description =
         "v = e^(src - max_value) in float32, the difference rounded first; dst = cvt(v). The accumulators: "
-        "reset_reduce starts at 0, load_reduce at reduce_init, reduce goes on; each adds the row's v in "
-        "ascending order; reduce_res = cvt(accumulators). idle leaves the accumulators undefined.",
+        "reset_reduce starts at 0, load_reduce at reduce_init, reduce goes on; each adds the row's v in ascending "
+        "order; reduce_res = cvt(accumulators). idle leaves the accumulators undefined.",
     .engine = nullptr,
     .check = check,
     .run = run,

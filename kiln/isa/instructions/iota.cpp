@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kiln/isa/instructions/shared/affine_pattern.h"
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/run.h"
@@ -10,18 +11,15 @@ namespace kiln::isa {
 namespace {
 using namespace args::iota;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"pattern has one to four pairs [step, count] with positive counts", "merge dimensions whose steps chain"},
-    /* R2 */
-    {"the product of the pattern's counts is the number of free elements of dst",
-     "match the counts to dst's free dimensions"},
-    /* R3 */
-    {"offset, channel_multiplier and the steps of pattern are int32", "use numbers from -2^31 to 2^31 - 1"},
-};
+constexpr Rule kPatternPairs{1, words::kPatternPairs};
+constexpr Rule kPatternCount{2, words::kPatternCount};
+constexpr Rule kInt32{3, words::kPatternInt32};
+
+constexpr Rule kRules[] = {kPatternPairs, kPatternCount, kInt32};
 
 void check(Check& c) {
-  check_pattern(c, pattern, dst, 1, 2);
-  check_int32(c, pattern, channel_multiplier, offset, 3);
+  check_pattern(c, pattern, dst, kPatternPairs, kPatternCount);
+  check_int32(c, pattern, channel_multiplier, offset, kInt32);
 }
 
 void run(Run& r) {
@@ -57,9 +55,9 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q
 extern const Semantics semantics_iota = {
     .rules = kRules,
     .description =
-        "a[p, w, z, y, x] = offset + p * channel_multiplier + w * sw + z * sz + y * sy + x * sx in int32, "
-        "which wraps; p counts from 0 at dst's first partition. dst[p, flat(w, z, y, x)] = cvt(a): exact and "
-        "saturating into integers, through float32 into floats.",
+        "a[p, w, z, y, x] = offset + p * channel_multiplier + w * sw + z * sz + y * sy + x * sx in int32, which wraps; "
+        "p counts from 0 at dst's first partition. dst[p, flat(w, z, y, x)] = cvt(a): exact and saturating into "
+        "integers, through float32 into floats.",
     .engine = nullptr,
     .check = check,
     .run = run,

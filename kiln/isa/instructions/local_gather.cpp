@@ -14,22 +14,22 @@ using namespace args::local_gather;
 
 constexpr std::int64_t kGroup = 16;  // partitions of one gpsimd core, which share their indices
 
-constexpr Rule kRules[] = {
-    /* R1 */
-    {"dst, src_buffer and index have the same number of partitions, a multiple of 16",
-     "pad the partition dimension to a multiple of 16"},
-    /* R2 */ {"dst has the dtype of src_buffer", "convert with tensor_copy before or after"},
-    /* R3 */ {"num_elem_per_idx is 1, 2, 4, 8, 16 or 32", "gather in pieces of one of these lengths"},
-    /* R4 */ {"16 partitions hold at most 4096 indices", "split the gather"},
-    /* R5 */
-    {"num_valid_indices is at least 1 and at most 16 times the free size of index", "pass a wider index tile"},
-    /* R6 */
-    {"dst has num_valid_indices * num_elem_per_idx free elements; otherwise the device ignores "
-     "num_elem_per_idx",
-     "pass both numbers and size dst by their product"},
-    /* R7 */
-    {"an index plus num_elem_per_idx is at most the free size of src_buffer", "check the index values"},
-};
+constexpr Rule kSamePartitions{1, "dst, src_buffer and index have the same number of partitions, a multiple of 16",
+                               "pad the partition dimension to a multiple of 16"};
+constexpr Rule kDstDtype{2, "dst has the dtype of src_buffer", "convert with tensor_copy before or after"};
+constexpr Rule kElementsPerIndex{3, "num_elem_per_idx is 1, 2, 4, 8, 16 or 32",
+                                 "gather in pieces of one of these lengths"};
+constexpr Rule kIndexCount{4, "16 partitions hold at most 4096 indices", "split the gather"};
+constexpr Rule kValidIndices{5, "num_valid_indices is at least 1 and at most 16 times the free size of index",
+                             "pass a wider index tile"};
+constexpr Rule kDstSize{
+    6, "dst has num_valid_indices * num_elem_per_idx free elements; otherwise the device ignores num_elem_per_idx",
+    "pass both numbers and size dst by their product"};
+constexpr Rule kIndexInside{7, "an index plus num_elem_per_idx is at most the free size of src_buffer",
+                            "check the index values"};
+
+constexpr Rule kRules[] = {kSamePartitions, kDstDtype, kElementsPerIndex, kIndexCount,
+                           kValidIndices,   kDstSize,  kIndexInside};
 
 // Indices of 16 partitions, and how many of them count.
 std::int64_t index_count(const InstView& v) { return v.free_size(index) * kGroup; }
@@ -39,19 +39,19 @@ std::int64_t valid_count(const InstView& v) {
 
 void check(Check& c) {
   const std::int64_t rows = c.partitions(src_buffer), each = c.integer(num_elem_per_idx), valid = valid_count(c);
-  c.require(1, rows % kGroup == 0 && c.partitions(index) == rows && c.partitions(dst) == rows, [&] {
+  c.require(kSamePartitions, rows % kGroup == 0 && c.partitions(index) == rows && c.partitions(dst) == rows, [&] {
     return fmt::format("dst has {} partitions, src_buffer {}, index {}", c.partitions(dst), rows, c.partitions(index));
   });
-  c.require(2, c.dtype(dst) == c.dtype(src_buffer),
+  c.require(kDstDtype, c.dtype(dst) == c.dtype(src_buffer),
             [&] { return fmt::format("{} into {}", name(c.dtype(src_buffer)), name(c.dtype(dst))); });
-  c.require(3, each >= 1 && each <= 32 && std::has_single_bit(static_cast<std::uint64_t>(each)),
-            [&] { return fmt::format("num_elem_per_idx is {}", each); });
-  c.require(4, index_count(c) <= 4096,
+  c.require(kElementsPerIndex, each >= 1 && each <= 32 && std::has_single_bit(static_cast<std::uint64_t>(each)),
+            num_elem_per_idx, [&] { return fmt::format("num_elem_per_idx is {}", each); });
+  c.require(kIndexCount, index_count(c) <= 4096,
             [&] { return fmt::format("{}: {} indices", c.describe(index), index_count(c)); });
-  c.require(5, valid >= 1 && valid <= index_count(c),
+  c.require(kValidIndices, valid >= 1 && valid <= index_count(c), num_valid_indices,
             [&] { return fmt::format("num_valid_indices is {}, 16 partitions hold {}", valid, index_count(c)); });
   // Without the division a huge number of valid indices could overflow the product.
-  c.require(6, each != 0 && c.free_size(dst) % each == 0 && c.free_size(dst) / each == valid, [&] {
+  c.require(kDstSize, each != 0 && c.free_size(dst) % each == 0 && c.free_size(dst) / each == valid, dst, [&] {
     return fmt::format("dst has {} free elements for {} indices of {} elements", c.free_size(dst), valid, each);
   });
 }
@@ -67,8 +67,9 @@ void run(Run& r) {
     }
     for (std::int64_t j = 0; j < valid; ++j) {
       if (indices[j] + each > x.free_size)
-        r.fail(7, fmt::format("index {} in partition {}, column {}: {} elements from there leave the {} of src_buffer",
-                              indices[j], group + j % kGroup, j / kGroup, each, x.free_size));
+        r.fail(kIndexInside,
+               fmt::format("index {} in partition {}, column {}: {} elements from there leave the {} of src_buffer",
+                           indices[j], group + j % kGroup, j / kGroup, each, x.free_size));
     }
     for (std::int64_t p = group; p < group + kGroup; ++p) {
       load_row_bits(r, x, p, 0, in.size(), in.data());
@@ -112,18 +113,17 @@ void track(Track& t) {
 extern const Semantics semantics_local_gather = {
     .rules = kRules,
     .description =
-        "For each group of 16 partitions starting at g: I[j] = index[g + j mod 16, j div 16], j < "
-        "num_valid_indices; for every partition p of the group and e < E = num_elem_per_idx: dst[p, j E + e] "
-        "= "
-        "src_buffer[p, I[j] + e], free dimensions flattened. Indices count elements.",
+        "For each group of 16 partitions starting at g: I[j] = index[g + j mod 16, j div 16], j < num_valid_indices; "
+        "for every partition p of the group and e < E = num_elem_per_idx: dst[p, j E + e] = src_buffer[p, I[j] + e], "
+        "free dimensions flattened. Indices count elements.",
     .engine = nullptr,
     .check = check,
     .run = run,
     .cost = cost,
     .track = track,
     .cost_text =
-        "150 + num_valid_indices * E * C, C = (28 + 4E) / (4E) / min(4 / element bytes, E); printed as a "
-        "division by C in the manual",
+        "150 + num_valid_indices * E * C, C = (28 + 4E) / (4E) / min(4 / element bytes, E); printed as a division by C "
+        "in the manual",
 };
 
 }  // namespace kiln::isa

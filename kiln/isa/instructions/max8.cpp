@@ -14,20 +14,19 @@ namespace kiln::isa {
 namespace {
 using namespace args::max8;
 
-constexpr Rule kRules[] = {
-    /* R1 */
-    {"src has 8 to 16384 elements per partition",
-     "pad short rows with the smallest value; split long ones and take max8 of the results"},
-    /* R2 */ {"src has at most 3 dimensions", "merge contiguous free dimensions"},
-    /* R3 */ {"dst is (P, 8) with the partitions of src", "allocate dst as (P, 8)"},
-    /* R4 */
-    {"src holds no NaN", "replace NaN before the search, for example with select_reduce", Mark::undocumented},
-};
+constexpr Rule kSearchSize{1, "src has 8 to 16384 elements per partition",
+                           "pad short rows with the smallest value; split long ones and take max8 of the results"};
+constexpr Rule kSearchRank{2, "src has at most 3 dimensions", "merge contiguous free dimensions"};
+constexpr Rule kDstShape{3, "dst is (P, 8) with the partitions of src", "allocate dst as (P, 8)"};
+constexpr Rule kNoNan{4, "src holds no NaN", "replace NaN before the search, for example with select_reduce",
+                      Mark::undocumented};
+
+constexpr Rule kRules[] = {kSearchSize, kSearchRank, kDstShape, kNoNan};
 
 void check(Check& c) {
-  c.require(1, has_search_size(c, src), [&] { return c.describe(src); });
-  c.require(2, c.rank(src) <= kMaxSearchRank, [&] { return c.describe(src); });
-  c.require(3, c.rank(dst) == 2 && has_eight(c, dst, src),
+  c.require(kSearchSize, has_search_size(c, src), src);
+  c.require(kSearchRank, c.rank(src) <= kMaxSearchRank, src);
+  c.require(kDstShape, c.rank(dst) == 2 && has_eight(c, dst, src),
             [&] { return fmt::format("dst is {}, src is {}", shape_text(c.access(dst)), shape_text(c.access(src))); });
 }
 
@@ -77,7 +76,7 @@ void run(Run& r) {
     const float* values = load_row(r, x, row, 0, scratch.size(), scratch.data());
     int nans = 0;
     for (std::int64_t i = 0; i < x.free_size; ++i) nans += std::isnan(values[i]);
-    if (nans && r.inputs_written) r.fail(4, fmt::format("partition {} holds {} NaN", row, nans));
+    if (nans && r.inputs_written) r.fail(kNoNan, fmt::format("partition {} holds {} NaN", row, nans));
     eight_largest(values, x.free_size, out);
     store_row(r, r.tile(dst), row, 0, kSearched, out);
   }
@@ -90,9 +89,8 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q
 extern const Semantics semantics_max8 = {
     .rules = kRules,
     .description =
-        "dst[p] = the eight largest of src[p, *] as float32, equal values as often as they occur, in "
-        "descending "
-        "order (+0 before -0), then cvt.",
+        "dst[p] = the eight largest of src[p, *] as float32, equal values as often as they occur, in descending order "
+        "(+0 before -0), then cvt.",
     .engine = nullptr,
     .check = check,
     .run = run,

@@ -13,13 +13,14 @@ namespace kiln::isa {
 namespace {
 using namespace args::memset;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"an integer dst takes an integer value, or 0.0", "write 2 instead of 2.0, or give dst a float dtype"},
-    /* R2 */ {"a packed dst takes the value 0", "fill an unpacked tile and quantise it with quantize_mx"},
-    /* R3 */
-    {"an integer value lies in the range of dst's dtype", "choose a value that dst's dtype can hold",
-     Mark::undocumented},
-};
+constexpr Rule kIntegerValue{1, "an integer dst takes an integer value, or 0.0",
+                             "write 2 instead of 2.0, or give dst a float dtype"};
+constexpr Rule kPackedZero{2, "a packed dst takes the value 0",
+                           "fill an unpacked tile and quantise it with quantize_mx"};
+constexpr Rule kValueRange{3, "an integer value lies in the range of dst's dtype",
+                           "choose a value that dst's dtype can hold", Mark::undocumented};
+
+constexpr Rule kRules[] = {kIntegerValue, kPackedZero, kValueRange};
 
 void check(Check& c) {
   const DType t = c.dtype(dst);
@@ -27,10 +28,10 @@ void check(Check& c) {
     const std::string number = c.is_integer(value) ? fmt::to_string(c.integer(value)) : real_text(c.real(value));
     return fmt::format("value is {}, dst is {}", number, name(t));
   };
-  if (is_packed(t)) c.require(2, c.real(value) == 0, found);
+  if (is_packed(t)) c.require(kPackedZero, c.real(value) == 0, found);
   if (!is_integer(t)) return;
-  c.require(1, c.is_integer(value) || c.real(value) == 0, found);
-  if (c.is_integer(value)) c.require(3, to_int(t, from_int(t, c.integer(value))) == c.integer(value), found);
+  c.require(kIntegerValue, c.is_integer(value) || c.real(value) == 0, found);
+  if (c.is_integer(value)) c.require(kValueRange, to_int(t, from_int(t, c.integer(value))) == c.integer(value), found);
 }
 
 std::uint32_t element(const Run& r, DType t) {

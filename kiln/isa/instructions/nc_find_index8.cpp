@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/instructions/shared/search8.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
@@ -10,21 +11,21 @@ namespace kiln::isa {
 namespace {
 using namespace args::nc_find_index8;
 
-constexpr Rule kRules[] = {
-    /* R1 */
-    {"data has 8 to 16384 elements per partition", "pad short rows with a value that is not searched; split long ones"},
-    /* R2 */ {"data and vals have at most 3 dimensions", "merge contiguous free dimensions"},
-    /* R3 */ {"vals has the partitions of data and 8 elements in each", "pass the (P, 8) result of max8"},
-    /* R4 */ {"dst is (P, 8) with the partitions of data", "allocate dst as (P, 8)"},
-};
+constexpr Rule kSearchSize{1, "data has 8 to 16384 elements per partition",
+                           "pad short rows with a value that is not searched; split long ones"};
+constexpr Rule kSearchRank{2, words::kSearchRank};
+constexpr Rule kValsShape{3, words::kValsShape};
+constexpr Rule kDstShape{4, "dst is (P, 8) with the partitions of data", "allocate dst as (P, 8)"};
+
+constexpr Rule kRules[] = {kSearchSize, kSearchRank, kValsShape, kDstShape};
 
 void check(Check& c) {
-  c.require(1, has_search_size(c, data), [&] { return c.describe(data); });
-  for (int param : {data, vals}) c.require(2, c.rank(param) <= kMaxSearchRank, [&] { return c.describe(param); });
-  c.require(3, has_eight(c, vals, data), [&] {
+  c.require(kSearchSize, has_search_size(c, data), data);
+  for (int param : {data, vals}) c.require(kSearchRank, c.rank(param) <= kMaxSearchRank, param);
+  c.require(kValsShape, has_eight(c, vals, data), [&] {
     return fmt::format("vals is {}, data is {}", shape_text(c.access(vals)), shape_text(c.access(data)));
   });
-  c.require(4, c.rank(dst) == 2 && has_eight(c, dst, data), [&] {
+  c.require(kDstShape, c.rank(dst) == 2 && has_eight(c, dst, data), [&] {
     return fmt::format("dst is {}, data is {}", shape_text(c.access(dst)), shape_text(c.access(data)));
   });
 }
@@ -68,9 +69,8 @@ void track(Track& t) {
 extern const Semantics semantics_nc_find_index8 = {
     .rules = kRules,
     .description =
-        "For j = 0 … 7: dst[p, j] = the smallest f with data[p, f] == vals[p, j], compared as float32, that "
-        "no "
-        "earlier j has taken; all ones when there is none. NaN equals nothing.",
+        "For j = 0 … 7: dst[p, j] = the smallest f with data[p, f] == vals[p, j], compared as float32, that no earlier "
+        "j has taken; all ones when there is none. NaN equals nothing.",
     .engine = nullptr,
     .check = check,
     .run = run,

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/instructions/shared/search8.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
@@ -12,31 +13,31 @@ namespace kiln::isa {
 namespace {
 using namespace args::nc_match_replace8;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"data has at most 16384 elements per partition", "split long rows"},
-    /* R2 */
-    {"data has at least 8 elements per partition", "pad short rows with a value that is not searched",
-     Mark::undocumented},
-    /* R3 */ {"data and vals have at most 3 dimensions", "merge contiguous free dimensions"},
-    /* R4 */ {"vals has the partitions of data and 8 elements in each", "pass the (P, 8) result of max8"},
-    /* R5 */
-    {"dst has the partitions and the free elements of data", "allocate dst like data, or pass data itself"},
-    /* R6 */ {"dst_idx has the partitions of data and 8 elements in each", "allocate dst_idx as (P, 8)"},
-    /* R7 */ {"imm is in the range of float32", "use a number of at most 3.4028235e38, or an infinity"},
-};
+constexpr Rule kLongestRow{1, "data has at most 16384 elements per partition", "split long rows"};
+constexpr Rule kShortestRow{2, "data has at least 8 elements per partition",
+                            "pad short rows with a value that is not searched", Mark::undocumented};
+constexpr Rule kSearchRank{3, words::kSearchRank};
+constexpr Rule kValsShape{4, words::kValsShape};
+constexpr Rule kDstShape{5, "dst has the partitions and the free elements of data",
+                         "allocate dst like data, or pass data itself"};
+constexpr Rule kDstIdxShape{6, "dst_idx has the partitions of data and 8 elements in each",
+                            "allocate dst_idx as (P, 8)"};
+constexpr Rule kImmRange{7, "imm is in the range of float32", "use a number of at most 3.4028235e38, or an infinity"};
+
+constexpr Rule kRules[] = {kLongestRow, kShortestRow, kSearchRank, kValsShape, kDstShape, kDstIdxShape, kImmRange};
 
 void check(Check& c) {
-  c.require(1, c.free_size(data) <= kMaxSearchSize, [&] { return c.describe(data); });
-  c.require(2, c.free_size(data) >= kMinSearchSize, [&] { return c.describe(data); });
-  for (int param : {data, vals}) c.require(3, c.rank(param) <= kMaxSearchRank, [&] { return c.describe(param); });
-  c.require(4, has_eight(c, vals, data), [&] {
+  c.require(kLongestRow, c.free_size(data) <= kMaxSearchSize, data);
+  c.require(kShortestRow, c.free_size(data) >= kMinSearchSize, data);
+  for (int param : {data, vals}) c.require(kSearchRank, c.rank(param) <= kMaxSearchRank, param);
+  c.require(kValsShape, has_eight(c, vals, data), [&] {
     return fmt::format("vals is {}, data is {}", shape_text(c.access(vals)), shape_text(c.access(data)));
   });
-  c.require(5, c.same_shape(dst, data), [&] {
+  c.require(kDstShape, c.same_shape(dst, data), [&] {
     return fmt::format("dst is {}, data is {}", shape_text(c.access(dst)), shape_text(c.access(data)));
   });
-  if (c.has(dst_idx)) c.require(6, has_eight(c, dst_idx, data), [&] { return c.describe(dst_idx); });
-  c.require(7, !std::isfinite(c.real(imm)) || std::isfinite(static_cast<float>(c.real(imm))),
+  if (c.has(dst_idx)) c.require(kDstIdxShape, has_eight(c, dst_idx, data), dst_idx);
+  c.require(kImmRange, !std::isfinite(c.real(imm)) || std::isfinite(static_cast<float>(c.real(imm))), imm,
             [&] { return fmt::format("imm is {}", c.real(imm)); });
 }
 
@@ -98,11 +99,9 @@ void track(Track& t) {
 extern const Semantics semantics_nc_match_replace8 = {
     .rules = kRules,
     .description =
-        "dst = data (the same bits when the dtypes agree); for j = 7 … 0: the first f with data[p, f] == "
-        "vals[p, j], "
-        "compared as float32, that no later j has taken: dst[p, f] = cvt(imm), dst_idx[p, j] = f; all ones "
-        "when "
-        "there is none. A replaced element is not matched again.",
+        "dst = data (the same bits when the dtypes agree); for j = 7 … 0: the first f with data[p, f] == vals[p, j], "
+        "compared as float32, that no later j has taken: dst[p, f] = cvt(imm), dst_idx[p, j] = f; all ones when there "
+        "is none. A replaced element is not matched again.",
     .engine = nullptr,
     .check = check,
     .run = run,

@@ -5,6 +5,7 @@
 
 #include "kiln/isa/instructions/shared/psum_accumulate.h"
 #include "kiln/isa/instructions/shared/psum_bank.h"
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/run.h"
@@ -14,66 +15,66 @@ namespace kiln::isa {
 namespace {
 using namespace args::nc_matmul;
 
+constexpr Rule kSameContraction{
+    1, "stationary and moving have the same number of partitions (the contraction dimension K)",
+    "slice both to the same K rows"};
+constexpr Rule kStationarySize{2, "stationary has at most 128 free elements (M)",
+                               "split stationary into tiles of 128 columns"};
+constexpr Rule kMovingSize{
+    3, "moving has at most 512 free elements on gen2 and gen3; on gen4 4096 into float32 and 8192 into bfloat16",
+    "split the free dimension of moving into several matmuls"};
+constexpr Rule kDstShape{4, words::kProductShape};
+constexpr Rule kFp32Family{5, "float32 and tfloat32 pair only with float32 and tfloat32",
+                           "convert both operands to one family"};
+constexpr Rule kOneFp8Format{6, "float8_e4m3 and float8_e4m3fn are not mixed",
+                             "store both operands in the same fp8 format"};
+constexpr Rule kInputDtypes{
+    7, "inputs are float8_e4m3, float8_e5m2, bfloat16, float16, tfloat32 or float32; float8_e4m3fn on gen4",
+    "convert the operand with tensor_copy"};
+constexpr Rule kDstDtype{8, "dst is float32; bfloat16 on gen4", "allocate the PSUM tile as float32"};
+constexpr Rule kOneBank{9, "dst lies inside one 2 KiB PSUM bank on gen2 and gen3",
+                        "use at most 512 float32 columns of one bank"};
+constexpr Rule kTileTogether{10, words::kTileTogether};
+constexpr Rule kTileGrid{11,
+                         "tile sizes are 64 or 128, and 32 from gen3 on; a position is a multiple of its size and the "
+                         "tile ends at or before 128",
+                         "choose a tile of 32, 64 or 128 rows and columns on its own grid"};
+constexpr Rule kTileFits{12, "the operands fit into tile_size", "K is at most the tile's rows, M at most its columns"};
+constexpr Rule kDoubleRowGeneration{13, "perf_mode double_row exists from gen3 on", "leave perf_mode out on trn1"};
+constexpr Rule kDoubleRowShape{14, "double_row takes fp8 operands of shape (K, 2, ·)",
+                               "view both operands as (K, 2, M) and (K, 2, N) in fp8"};
+constexpr Rule kDoubleRowAlone{15, "double_row does not combine with is_transpose or column tiling", "use one of them"};
+constexpr Rule kDoubleRowStride{16, "the stride of the double_row dimension is a multiple of 16 elements",
+                                "pad M and N of the two halves to a multiple of 16", Mark::external};
+constexpr Rule kTransposeDtype{
+    17, "with is_transpose dst has the dtype of stationary; on gen2, where the flag is only a label, or float32",
+    "allocate dst with stationary's dtype"};
+constexpr Rule kTransposeIdentity{18, "with is_transpose moving is a K x K identity matrix",
+                                  "pass an identity of the input dtype as moving", Mark::undocumented};
+constexpr Rule kTransposeOverwrites{19, "with is_transpose the result overwrites dst",
+                                    "leave accumulate out, or pass False", Mark::undocumented};
+constexpr Rule kAccumulateWritten{20, words::kAccumulateWritten};
+constexpr Rule kAccumulateMatmul{
+    21, "accumulate=True does not add to PSUM that another instruction initialised (undefined on gen2 and gen3)",
+    "drop the memset and let the first matmul overwrite: accumulate=(k > 0)"};
+constexpr Rule kOneZero{22, "an operand marked onezero holds only zeros and ones", "drop the hint", Mark::undocumented};
+constexpr Rule kIndirect{23,
+                         "indirect operands are 8- or 16-bit floats, moving is not indirect with is_transpose, and "
+                         "tile_position is unset or (0, 0)",
+                         "copy the gathered operand first"};
+constexpr Rule kTileStart{24, "operands placed by hand start at the tile's first row, dst at its first column",
+                          "give stationary and moving the start partition tile_position[0], dst tile_position[1]",
+                          Mark::undocumented};
+constexpr Rule kTransposeFp8Stride{
+    25, "a transposed fp8 result takes every second element of PSUM: the results are 16 bits wide (from gen3 on)",
+    "allocate dst twice as wide and pass every second element of it", Mark::external};
+
 constexpr Rule kRules[] = {
-    /* R1 */ {"stationary and moving have the same number of partitions (the contraction dimension K)",
-              "slice both to the same K rows"},
-    /* R2 */ {"stationary has at most 128 free elements (M)", "split stationary into tiles of 128 columns"},
-    /* R3 */
-    {"moving has at most 512 free elements on gen2 and gen3; on gen4 4096 into float32 and 8192 into "
-     "bfloat16",
-     "split the free dimension of moving into several matmuls"},
-    /* R4 */
-    {"dst has M partitions and N free elements", "allocate dst as (stationary free size, moving free size)"},
-    /* R5 */
-    {"float32 and tfloat32 pair only with float32 and tfloat32", "convert both operands to one family"},
-    /* R6 */ {"float8_e4m3 and float8_e4m3fn are not mixed", "store both operands in the same fp8 format"},
-    /* R7 */
-    {"inputs are float8_e4m3, float8_e5m2, bfloat16, float16, tfloat32 or float32; float8_e4m3fn on gen4",
-     "convert the operand with tensor_copy"},
-    /* R8 */ {"dst is float32; bfloat16 on gen4", "allocate the PSUM tile as float32"},
-    /* R9 */
-    {"dst lies inside one 2 KiB PSUM bank on gen2 and gen3", "use at most 512 float32 columns of one bank"},
-    /* R10 */ {"tile_position and tile_size are given together", "give both or neither"},
-    /* R11 */
-    {"tile sizes are 64 or 128, and 32 from gen3 on; a position is a multiple of its size and the tile ends "
-     "at or "
-     "before 128",
-     "choose a tile of 32, 64 or 128 rows and columns on its own grid"},
-    /* R12 */ {"the operands fit into tile_size", "K is at most the tile's rows, M at most its columns"},
-    /* R13 */ {"perf_mode double_row exists from gen3 on", "leave perf_mode out on trn1"},
-    /* R14 */
-    {"double_row takes fp8 operands of shape (K, 2, ·)", "view both operands as (K, 2, M) and (K, 2, N) in fp8"},
-    /* R15 */ {"double_row does not combine with is_transpose or column tiling", "use one of them"},
-    /* R16 */
-    {"the stride of the double_row dimension is a multiple of 16 elements",
-     "pad M and N of the two halves to a multiple of 16", Mark::external},
-    /* R17 */
-    {"with is_transpose dst has the dtype of stationary; on gen2, where the flag is only a label, or float32",
-     "allocate dst with stationary's dtype"},
-    /* R18 */
-    {"with is_transpose moving is a K x K identity matrix", "pass an identity of the input dtype as moving",
-     Mark::undocumented},
-    /* R19 */
-    {"with is_transpose the result overwrites dst", "leave accumulate out, or pass False", Mark::undocumented},
-    /* R20 */
-    {"accumulate=True needs PSUM that a matmul has written", "overwrite with the first matmul: accumulate=(k > 0)"},
-    /* R21 */
-    {"accumulate=True does not add to PSUM that another instruction initialised (undefined on gen2 and gen3)",
-     "drop the memset and let the first matmul overwrite: accumulate=(k > 0)"},
-    /* R22 */ {"an operand marked onezero holds only zeros and ones", "drop the hint", Mark::undocumented},
-    /* R23 */
-    {"indirect operands are 8- or 16-bit floats, moving is not indirect with is_transpose, and tile_position "
-     "is "
-     "unset or (0, 0)",
-     "copy the gathered operand first"},
-    /* R24 */
-    {"operands placed by hand start at the tile's first row, dst at its first column",
-     "give stationary and moving the start partition tile_position[0], dst tile_position[1]", Mark::undocumented},
-    /* R25 */
-    {"a transposed fp8 result takes every second element of PSUM: the results are 16 bits wide (from gen3 "
-     "on)",
-     "allocate dst twice as wide and pass every second element of it", Mark::external},
-};
+    kSameContraction,     kStationarySize,    kMovingSize,       kDstShape,        kFp32Family,     kOneFp8Format,
+    kInputDtypes,         kDstDtype,          kOneBank,          kTileTogether,    kTileGrid,       kTileFits,
+    kDoubleRowGeneration, kDoubleRowShape,    kDoubleRowAlone,   kDoubleRowStride, kTransposeDtype, kTransposeIdentity,
+    kTransposeOverwrites, kAccumulateWritten, kAccumulateMatmul, kOneZero,         kIndirect,       kTileStart,
+    kTransposeFp8Stride};
 
 bool is_fp32(DType t) { return t == DType::float32 || t == DType::tfloat32; }
 bool is_fp8(DType t) { return is_float(t) && size_bytes(t) == 1; }
@@ -83,10 +84,10 @@ std::int64_t columns(const InstView& v, int param) { return v.free_size(param) /
 void check_input_dtypes(Check& c) {
   const DType s = c.dtype(stationary), m = c.dtype(moving);
   const auto found = [&] { return fmt::format("stationary is {}, moving is {}", name(s), name(m)); };
-  c.require(5, is_fp32(s) == is_fp32(m), found);
+  c.require(kFp32Family, is_fp32(s) == is_fp32(m), found);
   const auto mixed = [](DType a, DType b) { return a == DType::float8_e4m3 && b == DType::float8_e4m3fn; };
-  c.require(6, !mixed(s, m) && !mixed(m, s), found);
-  c.require(7, s != DType::float8_e3m4 && m != DType::float8_e3m4, found);
+  c.require(kOneFp8Format, !mixed(s, m) && !mixed(m, s), found);
+  c.require(kInputDtypes, s != DType::float8_e3m4 && m != DType::float8_e3m4, found);
 }
 
 void check_shape(Check& c) {
@@ -94,58 +95,60 @@ void check_shape(Check& c) {
   const int limit = c.dtype(dst) == DType::bfloat16 ? c.arch().matmul_moving_bfloat16 : c.arch().matmul_moving;
   const char* swapped =
       m != n && c.partitions(dst) == n && c.free_size(dst) == m ? "; stationary and moving look exchanged" : "";
-  c.require(1, c.partitions(stationary) == c.partitions(moving), [&] {
+  c.require(kSameContraction, c.partitions(stationary) == c.partitions(moving), [&] {
     return fmt::format("stationary has {} partitions, moving {}", c.partitions(stationary), c.partitions(moving));
   });
-  c.require(2, m <= c.arch().matmul_columns,
+  c.require(kStationarySize, m <= c.arch().matmul_columns, stationary,
             [&] { return fmt::format("stationary has {} free elements{}", m, swapped); });
   c.require(
-      3, n <= limit, [&] { return fmt::format("moving has {} free elements", n); },
+      kMovingSize, n <= limit, moving, [&] { return fmt::format("moving has {} free elements", n); },
       fmt::format("at most {} on {} into {}", limit, c.arch().generation_name, name(c.dtype(dst))));
-  c.require(4, c.partitions(dst) == m && c.free_size(dst) == n, [&] {
+  c.require(kDstShape, c.partitions(dst) == m && c.free_size(dst) == n, dst, [&] {
     return fmt::format("dst is {}, the product is [{}, {}]{}", shape_text(c.access(dst)), m, n, swapped);
   });
 }
 
 void check_bank(Check& c) {
-  c.require(9, c.arch().features.psum_bfloat16 || lies_in_one_bank(c, dst), [&] { return bank_text(c, dst); });
+  c.require(kOneBank, c.arch().features.psum_bfloat16 || lies_in_one_bank(c, dst), [&] { return bank_text(c, dst); });
 }
 
 void check_tiling(Check& c) {
   const auto position = c.integers(tile_position), size = c.integers(tile_size);
-  c.require(10, position.empty() == size.empty() && (position.empty() || (position.size() == 2 && size.size() == 2)),
+  c.require(kTileTogether,
+            position.empty() == size.empty() && (position.empty() || (position.size() == 2 && size.size() == 2)),
             [&] { return fmt::format("tile_position has {} numbers, tile_size {}", position.size(), size.size()); });
   if (position.size() != 2 || size.size() != 2) return;
   const auto legal = [&](std::int64_t p, std::int64_t s) {
     const bool known = s == 64 || s == 128 || (s == 32 && c.arch().features.row_tile_32);
     return known && p >= 0 && p % s == 0 && p + s <= 128;
   };
-  c.require(11, legal(position[0], size[0]) && legal(position[1], size[1]), [&] {
+  c.require(kTileGrid, legal(position[0], size[0]) && legal(position[1], size[1]), [&] {
     return fmt::format("tile_position=({}, {}), tile_size=({}, {})", position[0], position[1], size[0], size[1]);
   });
-  c.require(12, c.partitions(stationary) <= size[0] && columns(c, stationary) <= size[1], [&] {
+  c.require(kTileFits, c.partitions(stationary) <= size[0] && columns(c, stationary) <= size[1], [&] {
     return fmt::format("stationary is {}, tile_size=({}, {})", shape_text(c.access(stationary)), size[0], size[1]);
   });
   const auto starts_at = [&](int param, std::int64_t p) {
     return !c.tensor(param).address || c.tensor(param).address->partition + c.access(param).partition.constant == p;
   };
-  c.require(24, starts_at(stationary, position[0]) && starts_at(moving, position[0]) && starts_at(dst, position[1]),
-            [&] { return fmt::format("tile_position=({}, {})", position[0], position[1]); });
+  c.require(kTileStart,
+            starts_at(stationary, position[0]) && starts_at(moving, position[0]) && starts_at(dst, position[1]),
+            tile_position, [&] { return fmt::format("tile_position=({}, {})", position[0], position[1]); });
 }
 
 void check_double_row(Check& c) {
   if (!is_double_row(c)) return;
-  c.require(13, c.arch().features.double_row, [&] { return "perf_mode is double_row"; });
+  c.require(kDoubleRowGeneration, c.arch().features.double_row, perf_mode, [&] { return "perf_mode is double_row"; });
   const auto has_rows = [&](int p) { return is_fp8(c.dtype(p)) && c.rank(p) >= 3 && c.dim(p, 1) == 2; };
-  c.require(14, has_rows(stationary) && has_rows(moving),
+  c.require(kDoubleRowShape, has_rows(stationary) && has_rows(moving),
             [&] { return fmt::format("{}; {}", c.describe(stationary), c.describe(moving)); });
   const auto size = c.integers(tile_size);
-  c.require(15, !c.boolean(is_transpose) && (size.size() != 2 || size[1] == 128),
+  c.require(kDoubleRowAlone, !c.boolean(is_transpose) && (size.size() != 2 || size[1] == 128),
             [&] { return c.boolean(is_transpose) ? "is_transpose is True" : "tile_size splits the columns"; });
   const auto padded = [&](int p) {  // a single column has nothing to pad
     return c.rank(p) < 3 || c.access(p).dims[1].stride % 16 == 0 || c.free_size(p) == 2;
   };
-  c.require(16, padded(stationary) && padded(moving), [&] {
+  c.require(kDoubleRowStride, padded(stationary) && padded(moving), [&] {
     return fmt::format("strides are {} and {}", c.access(stationary).dims[1].stride, c.access(moving).dims[1].stride);
   });
 }
@@ -156,26 +159,29 @@ void check_indirect(Check& c) {
   const auto position = c.integers(tile_position);
   const bool origin = position.size() != 2 || (position[0] == 0 && position[1] == 0);
   const bool narrow = size_bytes(c.dtype(stationary)) <= 2 && size_bytes(c.dtype(moving)) <= 2;
-  c.require(23, narrow, [&] { return fmt::format("{}; {}", c.describe(stationary), c.describe(moving)); });
-  c.require(23, origin, [&] { return fmt::format("tile_position is ({}, {})", position[0], position[1]); });
-  c.require(23, !(c.is_indirect(moving) && c.boolean(is_transpose)),
+  c.require(kIndirect, narrow, [&] { return fmt::format("{}; {}", c.describe(stationary), c.describe(moving)); });
+  c.require(kIndirect, origin, tile_position,
+            [&] { return fmt::format("tile_position is ({}, {})", position[0], position[1]); });
+  c.require(kIndirect, !(c.is_indirect(moving) && c.boolean(is_transpose)),
             [] { return std::string("moving is indirect, with is_transpose"); });
 }
 
 void check_dst_dtype(Check& c) {
-  c.require(8, c.dtype(dst) == DType::float32 || (c.dtype(dst) == DType::bfloat16 && c.arch().features.psum_bfloat16),
+  c.require(kDstDtype,
+            c.dtype(dst) == DType::float32 || (c.dtype(dst) == DType::bfloat16 && c.arch().features.psum_bfloat16), dst,
             [&] { return fmt::format("dst is {}", name(c.dtype(dst))); });
 }
 
 void check_transpose(Check& c) {
   const bool exact = c.arch().features.tensor_transpose_mode;
   const DType to = c.dtype(dst), from = c.dtype(stationary);
-  c.require(17, to == from || (!exact && to == DType::float32),
+  c.require(kTransposeDtype, to == from || (!exact && to == DType::float32),
             [&] { return fmt::format("dst is {}, stationary is {}", name(to), name(from)); });
-  c.require(18, c.free_size(moving) == c.partitions(moving), [&] { return c.describe(moving); });
-  c.require(19, !c.has(accumulate) || !c.boolean(accumulate), [&] { return "accumulate is True"; });
+  c.require(kTransposeIdentity, c.free_size(moving) == c.partitions(moving), moving);
+  c.require(kTransposeOverwrites, !c.has(accumulate) || !c.boolean(accumulate), accumulate,
+            [&] { return "accumulate is True"; });
   const Dim last = c.access(dst).dims[c.rank(dst) - 1];
-  c.require(25, !exact || size_bytes(to) > 1 || last.count == 1 || last.stride == 2,
+  c.require(kTransposeFp8Stride, !exact || size_bytes(to) > 1 || last.count == 1 || last.stride == 2, dst,
             [&] { return fmt::format("dst is {} with stride {}", name(to), last.stride); });
 }
 
@@ -209,7 +215,7 @@ void require_onezero(const Run& r, int param, const float* x, std::ptrdiff_t str
   for (std::int64_t row = 0; row < r.tile(param).rows; ++row) {
     for (std::int64_t i = 0; i < r.tile(param).free_size; ++i) {
       const float v = x[row * stride + i];
-      if (v != 0 && v != 1) r.fail(22, fmt::format("`{}` holds {}", r.row().params[param].name, v));
+      if (v != 0 && v != 1) r.fail(kOneZero, fmt::format("`{}` holds {}", r.row().params[param].name, v));
     }
   }
 }
@@ -218,7 +224,8 @@ void require_identity(const Run& r, const float* x, std::ptrdiff_t stride) {
   const std::int64_t n = r.tile(moving).rows;
   for (std::int64_t i = 0; i < n * n; ++i) {
     const float v = x[i / n * stride + i % n];
-    if (v != (i / n == i % n ? 1.0f : 0.0f)) r.fail(18, fmt::format("moving[{}, {}] is {}", i / n, i % n, v));
+    if (v != (i / n == i % n ? 1.0f : 0.0f))
+      r.fail(kTransposeIdentity, fmt::format("moving[{}, {}] is {}", i / n, i % n, v));
   }
 }
 
@@ -278,7 +285,7 @@ void track_transpose(Track& t) {
 void track(Track& t) {
   if (t.boolean(is_transpose) && t.arch().features.tensor_transpose_mode) return track_transpose(t);
   const Arg overwrite{.kind = Arg::Kind::boolean};
-  track_product(t, dst, t.boolean(is_transpose) ? overwrite : t.arg(accumulate), 20, 21,
+  track_product(t, dst, t.boolean(is_transpose) ? overwrite : t.arg(accumulate), kAccumulateWritten, kAccumulateMatmul,
                 column_shadow(t, stationary, t.partitions(dst)), column_shadow(t, moving, t.free_size(dst)));
 }
 
@@ -287,21 +294,16 @@ void track(Track& t) {
 extern const Semantics semantics_nc_matmul = {
     .rules = kRules,
     .description =
-        "sum[m, n] = Σ_k stationary[k, m] * moving[k, n] in float32, k ascending with fused multiply-add; "
-        "dst = sum, or "
-        "dst + sum when it accumulates. accumulate None: per element, the first matmul overwrites and later "
-        "ones add. "
-        "double_row: operands (K, 2, ·), the sum also runs over the second dimension. is_transpose: dst[m, "
-        "n] = "
+        "sum[m, n] = Σ_k stationary[k, m] * moving[k, n] in float32, k ascending with fused multiply-add; dst = sum, "
+        "or dst + sum when it accumulates. accumulate None: per element, the first matmul overwrites and later ones "
+        "add. double_row: operands (K, 2, ·), the sum also runs over the second dimension. is_transpose: dst[m, n] = "
         "stationary[n, m], bit for bit from gen3 on.",
     .engine = nullptr,
     .check = check,
     .run = run,
     .cost = cost,
     .track = track,
-    .cost_text =
-        "max(min(64, M), N) cycles, times 4 for float32; half of that with onezero hints or in transpose "
-        "mode",
+    .cost_text = "max(min(64, M), N) cycles, times 4 for float32; half of that with onezero hints or in transpose mode",
 };
 
 }  // namespace kiln::isa

@@ -5,6 +5,7 @@
 
 #include "kiln/isa/instructions/shared/mx.h"
 #include "kiln/isa/instructions/shared/psum_accumulate.h"
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/run.h"
@@ -14,46 +15,43 @@ namespace kiln::isa {
 namespace {
 using namespace args::nc_matmul_mx;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"stationary and moving have the same number of partitions, a multiple of 32",
-              "pad K so that K/4 is a multiple of 32"},
-    /* R2 */ {"stationary has an even number of at most 128 free elements (M)", "split or pad the columns"},
-    /* R3 */
-    {"moving has at most 4096 free elements into float32 and 8192 into bfloat16", "split the columns of moving"},
-    /* R4 */
-    {"dst has M partitions and N free elements", "allocate dst as (stationary free size, moving free size)"},
-    /* R5 */
-    {"a scale tile has at least the columns of its data, and enough rows: 4 for up to 32 partitions, else 4 "
-     "at "
-     "the start of every quadrant of 32",
-     "give the scales as many columns as the data, and as many partitions beyond 32"},
-    /* R6 */
-    {"a scale tile starts 0, 4, 8 or 12 partitions into a quadrant of 32",
-     "start the slice of the scales at partition 0, 4, 8 or 12"},
-    /* R7 */ {"tile_position and tile_size are given together", "give both or neither"},
-    /* R8 */
-    {"tile_size is (32, 64 or 128, 128) and tile_position (a multiple of the rows, 0), ending at or before "
-     "128",
-     "tile the rows only"},
-    /* R9 */ {"the operands have at most tile_size[0] partitions", "choose a larger tile, or split K"},
-    /* R10 */
-    {"accumulate=True needs PSUM that a matmul has written", "overwrite with the first matmul: accumulate=(k > 0)"},
-    /* R11 */
-    {"accumulate=True adds to what a matmul wrote; adding to what another instruction wrote is not promised",
-     "drop the memset and let the first matmul overwrite: accumulate=(k > 0)", Mark::undocumented},
-    /* R12 */
-    {"an indirect operand and its scale have the same index, and tile_position is unset or (0, 0)",
-     "give data and scale the same index tile, or copy the gathered tiles first"},
-    /* R13 */
-    {"operands placed by hand start at the tile's first row", "start both at partition tile_position[0]",
-     Mark::undocumented},
-    /* R14 */
-    {"operands have 32, 64 or 128 partitions", "pad K, or split it into 64 and 32 partitions", Mark::external},
-    /* R15 */
-    {"rows that were never written are not multiplied, not even by zeros: NaN or infinity in them would "
-     "spoil the product",
-     "memset the tile before it is filled in part", Mark::undocumented},
-};
+constexpr Rule kSameContraction{1, "stationary and moving have the same number of partitions, a multiple of 32",
+                                "pad K so that K/4 is a multiple of 32"};
+constexpr Rule kStationarySize{2, "stationary has an even number of at most 128 free elements (M)",
+                               "split or pad the columns"};
+constexpr Rule kMovingSize{3, "moving has at most 4096 free elements into float32 and 8192 into bfloat16",
+                           "split the columns of moving"};
+constexpr Rule kDstShape{4, words::kProductShape};
+constexpr Rule kScaleShape{5,
+                           "a scale tile has at least the columns of its data, and enough rows: 4 for up to 32 "
+                           "partitions, else 4 at the start of every quadrant of 32",
+                           "give the scales as many columns as the data, and as many partitions beyond 32"};
+constexpr Rule kScaleStart{6, "a scale tile starts 0, 4, 8 or 12 partitions into a quadrant of 32",
+                           "start the slice of the scales at partition 0, 4, 8 or 12"};
+constexpr Rule kTileTogether{7, words::kTileTogether};
+constexpr Rule kTileGrid{
+    8, "tile_size is (32, 64 or 128, 128) and tile_position (a multiple of the rows, 0), ending at or before 128",
+    "tile the rows only"};
+constexpr Rule kTileFits{9, "the operands have at most tile_size[0] partitions", "choose a larger tile, or split K"};
+constexpr Rule kAccumulateWritten{10, words::kAccumulateWritten};
+constexpr Rule kAccumulateMatmul{
+    11, "accumulate=True adds to what a matmul wrote; adding to what another instruction wrote is not promised",
+    "drop the memset and let the first matmul overwrite: accumulate=(k > 0)", Mark::undocumented};
+constexpr Rule kIndirect{12,
+                         "an indirect operand and its scale have the same index, and tile_position is unset or (0, 0)",
+                         "give data and scale the same index tile, or copy the gathered tiles first"};
+constexpr Rule kTileStart{13, "operands placed by hand start at the tile's first row",
+                          "start both at partition tile_position[0]", Mark::undocumented};
+constexpr Rule kRowCount{14, "operands have 32, 64 or 128 partitions", "pad K, or split it into 64 and 32 partitions",
+                         Mark::external};
+constexpr Rule kRowsWritten{15,
+                            "rows that were never written are not multiplied, not even by zeros: NaN or infinity in "
+                            "them would spoil the product",
+                            "memset the tile before it is filled in part", Mark::undocumented};
+
+constexpr Rule kRules[] = {kSameContraction,  kStationarySize, kMovingSize, kDstShape, kScaleShape,
+                           kScaleStart,       kTileTogether,   kTileGrid,   kTileFits, kAccumulateWritten,
+                           kAccumulateMatmul, kIndirect,       kTileStart,  kRowCount, kRowsWritten};
 
 struct Operand {
   int data, scale;
@@ -63,25 +61,26 @@ constexpr Operand kOperands[] = {{stationary, stationary_scale}, {moving, moving
 void check_shape(Check& c) {
   const std::int64_t p = c.partitions(stationary), m = c.free_size(stationary), n = c.free_size(moving);
   const int limit = c.dtype(dst) == DType::bfloat16 ? c.arch().matmul_moving_bfloat16 : c.arch().matmul_moving;
-  c.require(1, p == c.partitions(moving) && p % kQuadrant == 0,
+  c.require(kSameContraction, p == c.partitions(moving) && p % kQuadrant == 0,
             [&] { return fmt::format("stationary has {} partitions, moving {}", p, c.partitions(moving)); });
-  c.require(2, m % 2 == 0 && m <= c.arch().matmul_columns,
+  c.require(kStationarySize, m % 2 == 0 && m <= c.arch().matmul_columns, stationary,
             [&] { return fmt::format("stationary has {} free elements", m); });
   c.require(
-      3, n <= limit, [&] { return fmt::format("moving has {} free elements", n); },
+      kMovingSize, n <= limit, moving, [&] { return fmt::format("moving has {} free elements", n); },
       fmt::format("at most {} into {}", limit, name(c.dtype(dst))));
-  c.require(4, c.partitions(dst) == m && c.free_size(dst) == n,
+  c.require(kDstShape, c.partitions(dst) == m && c.free_size(dst) == n, dst,
             [&] { return fmt::format("dst is {}, the product is [{}, {}]", shape_text(c.access(dst)), m, n); });
-  c.advise(14, p != 96, [&] { return "stationary has 96 partitions"; });
+  c.advise(kRowCount, p != 96, stationary, [&] { return "stationary has 96 partitions"; });
 }
 
 void check_scales(Check& c) {
   for (const Operand o : kOperands) {
     c.require(
-        5, c.free_size(o.scale) >= c.free_size(o.data) && c.partitions(o.scale) >= scale_rows_for(c.partitions(o.data)),
+        kScaleShape,
+        c.free_size(o.scale) >= c.free_size(o.data) && c.partitions(o.scale) >= scale_rows_for(c.partitions(o.data)),
         [&] { return fmt::format("{}; {}", c.describe(o.scale), c.describe(o.data)); });
     const std::int64_t start = first_partition(c, o.scale);
-    c.require(6, is_scale_start(start),
+    c.require(kScaleStart, is_scale_start(start),
               [&] { return fmt::format("`{}` starts at partition {}", c.row().params[o.scale].name, start); });
   }
 }
@@ -90,18 +89,18 @@ void check_tiling(Check& c) {
   const auto position = c.integers(tile_position), size = c.integers(tile_size);
   const bool pair =
       position.empty() == size.empty() && (position.empty() || (position.size() == 2 && size.size() == 2));
-  c.require(7, pair,
+  c.require(kTileTogether, pair,
             [&] { return fmt::format("tile_position has {} numbers, tile_size {}", position.size(), size.size()); });
   if (!pair || position.empty()) return;
   const std::int64_t row = position[0], rows = size[0];
   const bool known = rows == 32 || rows == 64 || rows == 128;
-  c.require(8, known && row >= 0 && row % rows == 0 && row + rows <= 128 && position[1] == 0 && size[1] == 128,
+  c.require(kTileGrid, known && row >= 0 && row % rows == 0 && row + rows <= 128 && position[1] == 0 && size[1] == 128,
             [&] { return fmt::format("tile_position=({}, {}), tile_size=({}, {})", row, position[1], rows, size[1]); });
-  c.require(9, c.partitions(stationary) <= rows, [&] {
+  c.require(kTileFits, c.partitions(stationary) <= rows, [&] {
     return fmt::format("stationary has {} partitions, tile_size=({}, {})", c.partitions(stationary), rows, size[1]);
   });
   for (const Operand o : kOperands) {
-    c.require(13, !c.tensor(o.data).address || first_partition(c, o.data) == row, [&] {
+    c.require(kTileStart, !c.tensor(o.data).address || first_partition(c, o.data) == row, [&] {
       return fmt::format("`{}` starts at partition {}, the tile at row {}", c.row().params[o.data].name,
                          first_partition(c, o.data), row);
     });
@@ -128,7 +127,7 @@ void check_indirect(Check& c) {
   if (!any) return;
   const auto position = c.integers(tile_position);
   const bool origin = position.empty() || (position[0] == 0 && position[1] == 0);
-  c.require(12, paired && origin, [&] {
+  c.require(kIndirect, paired && origin, tile_position, [&] {
     return paired ? "tile_position is not (0, 0)" : "data and scale are not gathered with the same index";
   });
 }
@@ -241,10 +240,11 @@ void track(Track& t) {
     shadow[i] = std::move(rest);
     t.bits(kOperands[i].data), t.bits(kOperands[i].scale);  // settles what is not written
     const std::int64_t row = std::find(ignored.begin(), ignored.end(), 1) - ignored.begin();
-    t.warn(15, fmt::format("{} was not written where {} is 0, first in row {}", t.row().params[kOperands[i].data].name,
-                           t.row().params[kOperands[1 - i].data].name, row));
+    t.warn(kRowsWritten,
+           fmt::format("{} was not written where {} is 0, first in row {}", t.row().params[kOperands[i].data].name,
+                       t.row().params[kOperands[1 - i].data].name, row));
   }
-  track_product(t, dst, t.arg(accumulate), 10, 11, shadow[0], shadow[1]);
+  track_product(t, dst, t.arg(accumulate), kAccumulateWritten, kAccumulateMatmul, shadow[0], shadow[1]);
 }
 
 }  // namespace
@@ -252,11 +252,9 @@ void track(Track& t) {
 extern const Semantics semantics_nc_matmul_mx = {
     .rules = kRules,
     .description =
-        "sum[m, n] = Σ_k Σ_q (s(k, m) * stationary[k, m, q]) * (t(k, n) * moving[k, n, q]) in float32, (k, "
-        "q) "
+        "sum[m, n] = Σ_k Σ_q (s(k, m) * stationary[k, m, q]) * (t(k, n) * moving[k, n, q]) in float32, (k, q) "
         "ascending with fused multiply-add, q the four values of an element; dst = sum, or dst + sum when it "
-        "accumulates as nc_matmul does. s(k, m) = 2^(stationary_scale[row, m] - 127) with row = 32 * (k div "
-        "32) + (k "
+        "accumulates as nc_matmul does. s(k, m) = 2^(stationary_scale[row, m] - 127) with row = 32 * (k div 32) + (k "
         "mod 32) div 8 of the scale view, t alike; scale 0xff is NaN.",
     .engine = nullptr,
     .check = check,

@@ -11,23 +11,25 @@ namespace kiln::isa {
 namespace {
 using namespace args::nc_n_gather;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"dst, data and indices have the same number of partitions", "slice them to one partition count"},
-    /* R2 */
-    {"dst and indices have the same number of free elements", "allocate dst with the shape of indices"},
-    /* R3 */ {"dst has the dtype of data", "convert with tensor_copy before or after"},
-    /* R4 */ {"an index is below the free size of data", "check the index values"},
-};
+constexpr Rule kSamePartitions{1, "dst, data and indices have the same number of partitions",
+                               "slice them to one partition count"};
+constexpr Rule kSameFreeSize{2, "dst and indices have the same number of free elements",
+                             "allocate dst with the shape of indices"};
+constexpr Rule kDstDtype{3, "dst has the dtype of data", "convert with tensor_copy before or after"};
+constexpr Rule kIndexInside{4, "an index is below the free size of data", "check the index values"};
+
+constexpr Rule kRules[] = {kSamePartitions, kSameFreeSize, kDstDtype, kIndexInside};
 
 void check(Check& c) {
-  c.require(1, c.partitions(dst) == c.partitions(data) && c.partitions(dst) == c.partitions(indices), [&] {
-    return fmt::format("dst has {} partitions, data {}, indices {}", c.partitions(dst), c.partitions(data),
-                       c.partitions(indices));
-  });
-  c.require(2, c.free_size(dst) == c.free_size(indices), [&] {
+  c.require(kSamePartitions, c.partitions(dst) == c.partitions(data) && c.partitions(dst) == c.partitions(indices),
+            [&] {
+              return fmt::format("dst has {} partitions, data {}, indices {}", c.partitions(dst), c.partitions(data),
+                                 c.partitions(indices));
+            });
+  c.require(kSameFreeSize, c.free_size(dst) == c.free_size(indices), [&] {
     return fmt::format("dst has {} free elements, indices {}", c.free_size(dst), c.free_size(indices));
   });
-  c.require(3, c.dtype(dst) == c.dtype(data),
+  c.require(kDstDtype, c.dtype(dst) == c.dtype(data),
             [&] { return fmt::format("{} into {}", name(c.dtype(data)), name(c.dtype(dst))); });
 }
 
@@ -39,7 +41,7 @@ void run(Run& r) {
     load_row_bits(r, at, row, 0, index.size(), index.data());
     for (std::size_t j = 0; j < index.size(); ++j) {
       if (index[j] >= in.size())
-        r.fail(4,
+        r.fail(kIndexInside,
                fmt::format("index {} in row {}, position {}; data has {} free elements", index[j], row, j, in.size()));
       index[j] = in[index[j]];
     }

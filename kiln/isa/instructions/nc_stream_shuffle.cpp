@@ -14,22 +14,19 @@ using namespace args::nc_stream_shuffle;
 
 constexpr std::int64_t kQuadrant = 32, kKeep = 255;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"shuffle_mask has 32 entries", "name a source partition for each of the 32, or 255"},
-    /* R2 */
-    {"an entry of shuffle_mask is 0 to 31, or 255, which leaves the partition as it is",
-     "partitions move within their group of 32 only"},
-    /* R3 */ {"dst has the dtype of src", "convert with tensor_copy, or reinterpret with .view()"},
-    /* R4 */ {"dst and src have the same number of free elements", "slice them to one free size"},
-    /* R5 */
-    {"the larger operand rounded up to 32 partitions decides where both start: 96 or 128 at partition 0, 64 "
-     "at "
-     "0 or 64, 32 at 0, 32, 64 or 96",
-     "move the start of the slice, or shuffle fewer partitions"},
-    /* R6 */
-    {"shuffle_mask points at partitions that src has", "widen src, or put 255 where nothing is to be moved",
-     Mark::undocumented},
-};
+constexpr Rule kMaskSize{1, "shuffle_mask has 32 entries", "name a source partition for each of the 32, or 255"};
+constexpr Rule kMaskEntries{2, "an entry of shuffle_mask is 0 to 31, or 255, which leaves the partition as it is",
+                            "partitions move within their group of 32 only"};
+constexpr Rule kDstDtype{3, "dst has the dtype of src", "convert with tensor_copy, or reinterpret with .view()"};
+constexpr Rule kSameFreeSize{4, "dst and src have the same number of free elements", "slice them to one free size"};
+constexpr Rule kStartPartition{5,
+                               "the larger operand rounded up to 32 partitions decides where both start: 96 or 128 at "
+                               "partition 0, 64 at 0 or 64, 32 at 0, 32, 64 or 96",
+                               "move the start of the slice, or shuffle fewer partitions"};
+constexpr Rule kMaskInsideSrc{6, "shuffle_mask points at partitions that src has",
+                              "widen src, or put 255 where nothing is to be moved", Mark::undocumented};
+
+constexpr Rule kRules[] = {kMaskSize, kMaskEntries, kDstDtype, kSameFreeSize, kStartPartition, kMaskInsideSrc};
 
 // The row of src that row i of dst receives, or -1 when it keeps what it has.
 std::int64_t source_row(std::span<const std::int64_t> mask, std::int64_t i) {
@@ -42,15 +39,15 @@ void check(Check& c) {
   const std::int64_t rows = std::max(c.partitions(src), c.partitions(dst));
   const std::int64_t active = (rows + kQuadrant - 1) / kQuadrant * kQuadrant;
   const std::int64_t unit = active > 64 ? c.arch().partitions : active;
-  c.require(1, mask.size() == kQuadrant, [&] { return fmt::format("{} entries", mask.size()); });
+  c.require(kMaskSize, mask.size() == kQuadrant, [&] { return fmt::format("{} entries", mask.size()); });
   const auto bad = std::find_if(mask.begin(), mask.end(), [](auto m) { return m != kKeep && (m < 0 || m > 31); });
-  c.require(2, bad == mask.end(), [&] { return fmt::format("entry {} is {}", bad - mask.begin(), *bad); });
-  c.require(3, c.dtype(dst) == c.dtype(src),
+  c.require(kMaskEntries, bad == mask.end(), [&] { return fmt::format("entry {} is {}", bad - mask.begin(), *bad); });
+  c.require(kDstDtype, c.dtype(dst) == c.dtype(src),
             [&] { return fmt::format("{} into {}", name(c.dtype(src)), name(c.dtype(dst))); });
-  c.require(4, c.free_size(dst) == c.free_size(src),
+  c.require(kSameFreeSize, c.free_size(dst) == c.free_size(src),
             [&] { return fmt::format("dst has {} free elements, src has {}", c.free_size(dst), c.free_size(src)); });
   for (int param : {int{src}, int{dst}}) {
-    c.require(5, starts_at_multiple(c.program(), c.access(param), unit), [&] {
+    c.require(kStartPartition, starts_at_multiple(c.program(), c.access(param), unit), [&] {
       return fmt::format(
           "{} active partitions, {} from partition {}", active, c.describe(param),
           c.access(param).partition.constant + (c.tensor(param).address ? c.tensor(param).address->partition : 0));
@@ -60,7 +57,7 @@ void check(Check& c) {
   for (std::int64_t i = 0; i < c.partitions(dst); ++i) {
     const std::int64_t from = source_row(mask, i);
     if (from < c.partitions(src)) continue;
-    return c.require(6, false, [&] {
+    return c.require(kMaskInsideSrc, false, [&] {
       return fmt::format("partition {} of dst receives partition {} of src, which has {}", i, from, c.partitions(src));
     });
   }

@@ -12,52 +12,49 @@ using namespace args::nc_transpose;
 
 constexpr int kVectorSize = 32;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"dst has the dtype of data", "allocate dst with data's dtype"},
-    /* R2 */ {"dst is (F, P) for data (P, F)", "swap partition and free size in dst"},
-    /* R3 */ {"on the tensor engine data has at most 128 free elements", "transpose in tiles of 128 x 128"},
-    /* R4 */
-    {"on the vector engine data has at most 32 partitions and 32 free elements",
-     "transpose in tiles of 32 x 32, or into PSUM on the tensor engine"},
-    /* R5 */
-    {"the tensor engine reads data from SBUF and writes dst to PSUM",
-     "move the tiles with tensor_copy, or use the vector engine"},
-    /* R6 */
-    {"on the tensor engine the results of 1-byte data are 16 bits wide: dst takes every second element (from "
-     "gen3 "
-     "on)",
-     "allocate dst twice as wide and pass every second element of it", Mark::external},
-    /* R7 */
-    {"on gen2 the tensor engine, which adds in float32, does not transpose 32-bit integers",
-     "use the vector engine, or view the integers as two 16-bit halves", Mark::undocumented},
-    /* R8 */
-    {"the tensor engine writes into one 2 KiB PSUM bank on gen2 and gen3",
-     "start dst where it ends before the next multiple of 2048 bytes"},
-};
+constexpr Rule kDstDtype{1, "dst has the dtype of data", "allocate dst with data's dtype"};
+constexpr Rule kDstShape{2, "dst is (F, P) for data (P, F)", "swap partition and free size in dst"};
+constexpr Rule kTensorEngineSize{3, "on the tensor engine data has at most 128 free elements",
+                                 "transpose in tiles of 128 x 128"};
+constexpr Rule kVectorEngineSize{4, "on the vector engine data has at most 32 partitions and 32 free elements",
+                                 "transpose in tiles of 32 x 32, or into PSUM on the tensor engine"};
+constexpr Rule kTensorEngineMemory{5, "the tensor engine reads data from SBUF and writes dst to PSUM",
+                                   "move the tiles with tensor_copy, or use the vector engine"};
+constexpr Rule kByteStride{
+    6,
+    "on the tensor engine the results of 1-byte data are 16 bits wide: dst takes every second element (from gen3 on)",
+    "allocate dst twice as wide and pass every second element of it", Mark::external};
+constexpr Rule kWideIntegers{7, "on gen2 the tensor engine, which adds in float32, does not transpose 32-bit integers",
+                             "use the vector engine, or view the integers as two 16-bit halves", Mark::undocumented};
+constexpr Rule kOneBank{8, "the tensor engine writes into one 2 KiB PSUM bank on gen2 and gen3",
+                        "start dst where it ends before the next multiple of 2048 bytes"};
+
+constexpr Rule kRules[] = {kDstDtype,           kDstShape,   kTensorEngineSize, kVectorEngineSize,
+                           kTensorEngineMemory, kByteStride, kWideIntegers,     kOneBank};
 
 Engine choose_engine(const InstView& v, const Arch&) { return v.in_psum(dst) ? Engine::tensor : Engine::vector; }
 
 void check_tensor(Check& c) {
-  c.require(3, c.free_size(data) <= c.arch().matmul_columns, [&] { return c.describe(data); });
-  c.require(5, !c.in_psum(data) && c.in_psum(dst),
+  c.require(kTensorEngineSize, c.free_size(data) <= c.arch().matmul_columns, data);
+  c.require(kTensorEngineMemory, !c.in_psum(data) && c.in_psum(dst),
             [&] { return fmt::format("{}; {}", c.describe(data), c.describe(dst)); });
   const bool exact = c.arch().features.tensor_transpose_mode;
   const Dim last = c.access(dst).dims[c.rank(dst) - 1];
-  c.require(6, !exact || size_bytes(c.dtype(dst)) > 1 || last.count == 1 || last.stride == 2,
+  c.require(kByteStride, !exact || size_bytes(c.dtype(dst)) > 1 || last.count == 1 || last.stride == 2, dst,
             [&] { return fmt::format("dst is {} with stride {}", name(c.dtype(dst)), last.stride); });
-  c.require(7, exact || !is_integer(c.dtype(data)) || size_bytes(c.dtype(data)) < 4,
+  c.require(kWideIntegers, exact || !is_integer(c.dtype(data)) || size_bytes(c.dtype(data)) < 4, data,
             [&] { return fmt::format("data is {}", name(c.dtype(data))); });
-  c.require(8, c.arch().features.psum_bfloat16 || lies_in_one_bank(c, dst), [&] { return bank_text(c, dst); });
+  c.require(kOneBank, c.arch().features.psum_bfloat16 || lies_in_one_bank(c, dst), [&] { return bank_text(c, dst); });
 }
 
 void check(Check& c) {
-  c.require(1, c.dtype(dst) == c.dtype(data),
+  c.require(kDstDtype, c.dtype(dst) == c.dtype(data),
             [&] { return fmt::format("dst is {}, data is {}", name(c.dtype(dst)), name(c.dtype(data))); });
-  c.require(2, c.partitions(dst) == c.free_size(data) && c.free_size(dst) == c.partitions(data), [&] {
+  c.require(kDstShape, c.partitions(dst) == c.free_size(data) && c.free_size(dst) == c.partitions(data), [&] {
     return fmt::format("dst is {}, data is {}", shape_text(c.access(dst)), shape_text(c.access(data)));
   });
   if (c.engine() == Engine::tensor) return check_tensor(c);
-  c.require(4, c.partitions(data) <= kVectorSize && c.free_size(data) <= kVectorSize, [&] { return c.describe(data); });
+  c.require(kVectorEngineSize, c.partitions(data) <= kVectorSize && c.free_size(data) <= kVectorSize, data);
 }
 
 bool is_sum(const Arch& arch, Engine e) { return e == Engine::tensor && !arch.features.tensor_transpose_mode; }
@@ -121,11 +118,9 @@ Cost cost(const CostQuery& q) {
 extern const Semantics semantics_nc_transpose = {
     .rules = kRules,
     .description =
-        "dst[f, p] = data[p, f], bit for bit. On the tensor engine of gen2 it is a product with an identity "
-        "in "
-        "float32, dst[f, j] = Σ_k data[k, f] * I[k, j]: one inf or NaN makes NaN of the rest of its row of "
-        "dst. "
-        "engine unknown: the tensor engine into PSUM, the vector engine into SBUF.",
+        "dst[f, p] = data[p, f], bit for bit. On the tensor engine of gen2 it is a product with an identity in "
+        "float32, dst[f, j] = Σ_k data[k, f] * I[k, j]: one inf or NaN makes NaN of the rest of its row of dst. engine "
+        "unknown: the tensor engine into PSUM, the vector engine into SBUF.",
     .engine = choose_engine,
     .check = check,
     .run = run,

@@ -14,12 +14,13 @@ using namespace args::nonzero_with_count;
 
 constexpr std::int64_t kGroup = 16;  // partitions of one gpsimd core; only the first of them takes part
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"dst and src have the same number of partitions", "slice them to one partition count"},
-    /* R2 */ {"dst has one free element more than src, for the count", "allocate dst as (P, F + 1)"},
-    /* R3 */
-    {"padding_val, index_offset and the last index plus index_offset fit in int32", "use smaller numbers"},
-};
+constexpr Rule kSamePartitions{1, "dst and src have the same number of partitions",
+                               "slice them to one partition count"};
+constexpr Rule kDstSize{2, "dst has one free element more than src, for the count", "allocate dst as (P, F + 1)"};
+constexpr Rule kInt32{3, "padding_val, index_offset and the last index plus index_offset fit in int32",
+                      "use smaller numbers"};
+
+constexpr Rule kRules[] = {kSamePartitions, kDstSize, kInt32};
 
 bool fits_int32(std::int64_t x) {
   return x >= std::numeric_limits<std::int32_t>::min() && x <= std::numeric_limits<std::int32_t>::max();
@@ -27,11 +28,11 @@ bool fits_int32(std::int64_t x) {
 
 void check(Check& c) {
   const std::int64_t offset = c.integer(index_offset), padding = c.integer(padding_val);
-  c.require(1, c.partitions(dst) == c.partitions(src),
+  c.require(kSamePartitions, c.partitions(dst) == c.partitions(src),
             [&] { return fmt::format("dst has {} partitions, src has {}", c.partitions(dst), c.partitions(src)); });
-  c.require(2, c.free_size(dst) == c.free_size(src) + 1,
+  c.require(kDstSize, c.free_size(dst) == c.free_size(src) + 1,
             [&] { return fmt::format("dst has {} free elements, src has {}", c.free_size(dst), c.free_size(src)); });
-  c.require(3, fits_int32(padding) && fits_int32(offset) && fits_int32(offset + c.free_size(src) - 1),
+  c.require(kInt32, fits_int32(padding) && fits_int32(offset) && fits_int32(offset + c.free_size(src) - 1),
             [&] { return fmt::format("index_offset is {}, padding_val is {}", offset, padding); });
 }
 
@@ -75,11 +76,9 @@ void track(Track& t) {
 extern const Semantics semantics_nonzero_with_count = {
     .rules = kRules,
     .description =
-        "For partitions p = 0, 16, 32, … with F free elements in src: i_0 < i_1 < … are the c positions "
-        "where "
-        "src[p, i] is not zero; dst[p, j] = i_j + index_offset for j < c, dst[p, j] = padding_val for c <= j "
-        "< "
-        "F, dst[p, F] = c. -0.0 is zero, NaN is not. Other partitions of dst are left alone.",
+        "For partitions p = 0, 16, 32, … with F free elements in src: i_0 < i_1 < … are the c positions where src[p, "
+        "i] is not zero; dst[p, j] = i_j + index_offset for j < c, dst[p, j] = padding_val for c <= j < F, dst[p, F] = "
+        "c. -0.0 is zero, NaN is not. Other partitions of dst are left alone.",
     .engine = nullptr,
     .check = check,
     .run = run,

@@ -15,21 +15,20 @@ namespace kiln::isa {
 namespace {
 using namespace args::quantize_mx;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"src has 32, 64, 96 or 128 partitions", "pad the rows to a multiple of 32"},
-    /* R2 */ {"the free size of src is a multiple of 4", "pad the row to a multiple of 4 elements"},
-    /* R3 */
-    {"dst is (P, F/4) for src (P, F)", "allocate a quarter of src's columns: an element holds four values"},
-    /* R4 */
-    {"dst_scale has F/4 columns and enough rows: 4 for up to 32 partitions, else 4 at the start of every "
-     "quadrant of 32",
-     "allocate dst_scale as (P, F/4)"},
-    /* R5 */
-    {"dst_scale starts 0, 4, 8 or 12 partitions into a quadrant of 32",
-     "start the slice of the scales at partition 0, 4, 8 or 12"},
-    /* R6 */
-    {"dst and dst_scale lie in the same quadrants", "give both the same start quadrant", Mark::historical},
-};
+constexpr Rule kSrcPartitions{1, "src has 32, 64, 96 or 128 partitions", "pad the rows to a multiple of 32"};
+constexpr Rule kSrcSize{2, "the free size of src is a multiple of 4", "pad the row to a multiple of 4 elements"};
+constexpr Rule kDstShape{3, "dst is (P, F/4) for src (P, F)",
+                         "allocate a quarter of src's columns: an element holds four values"};
+constexpr Rule kScaleShape{
+    4,
+    "dst_scale has F/4 columns and enough rows: 4 for up to 32 partitions, else 4 at the start of every quadrant of 32",
+    "allocate dst_scale as (P, F/4)"};
+constexpr Rule kScaleStart{5, "dst_scale starts 0, 4, 8 or 12 partitions into a quadrant of 32",
+                           "start the slice of the scales at partition 0, 4, 8 or 12"};
+constexpr Rule kSameQuadrants{6, "dst and dst_scale lie in the same quadrants", "give both the same start quadrant",
+                              Mark::historical};
+
+constexpr Rule kRules[] = {kSrcPartitions, kSrcSize, kDstShape, kScaleShape, kScaleStart, kSameQuadrants};
 
 DType element_dtype(DType packed) {
   return packed == DType::float8_e5m2_x4 ? DType::float8_e5m2 : DType::float8_e4m3fn;
@@ -37,17 +36,18 @@ DType element_dtype(DType packed) {
 
 void check(Check& c) {
   const std::int64_t p = c.partitions(src), f = c.free_size(src);
-  c.require(1, p % kQuadrant == 0, [&] { return fmt::format("src has {} partitions", p); });
-  c.require(2, f % 4 == 0, [&] { return fmt::format("src has {} free elements", f); });
-  c.require(3, c.partitions(dst) == p && c.free_size(dst) == f / 4,
+  c.require(kSrcPartitions, p % kQuadrant == 0, src, [&] { return fmt::format("src has {} partitions", p); });
+  c.require(kSrcSize, f % 4 == 0, src, [&] { return fmt::format("src has {} free elements", f); });
+  c.require(kDstShape, c.partitions(dst) == p && c.free_size(dst) == f / 4,
             [&] { return fmt::format("dst is {}, src is {}", shape_text(c.access(dst)), shape_text(c.access(src))); });
-  c.require(4, c.free_size(dst_scale) == f / 4 && c.partitions(dst_scale) >= scale_rows_for(p), [&] {
+  c.require(kScaleShape, c.free_size(dst_scale) == f / 4 && c.partitions(dst_scale) >= scale_rows_for(p), [&] {
     return fmt::format("dst_scale is {}, src is {}", shape_text(c.access(dst_scale)), shape_text(c.access(src)));
   });
   const std::int64_t start = first_partition(c, dst_scale);
-  c.require(5, is_scale_start(start), [&] { return fmt::format("dst_scale starts at partition {}", start); });
+  c.require(kScaleStart, is_scale_start(start), dst_scale,
+            [&] { return fmt::format("dst_scale starts at partition {}", start); });
   const bool placed = c.tensor(dst).address && c.tensor(dst_scale).address;
-  c.advise(6, !placed || start / kQuadrant == first_partition(c, dst) / kQuadrant,
+  c.advise(kSameQuadrants, !placed || start / kQuadrant == first_partition(c, dst) / kQuadrant,
            [&] { return fmt::format("dst starts at partition {}, dst_scale at {}", first_partition(c, dst), start); });
 }
 
@@ -133,14 +133,11 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q
 extern const Semantics semantics_quantize_mx = {
     .rules = kRules,
     .description =
-        "Group: 8 partitions x 4 consecutive elements of src. a = max |V|; E = floor(log2 a) - (Emax - 1), "
-        "at least "
-        "-127, with Emax 8 (e4m3fn) or 15 (e5m2); scale byte E + 127, 0 when a = 0; elements cvt(V / 2^E). A "
-        "group "
-        "with inf or NaN gives scale 0xff and NaN. The scale of data partition k goes to row 32 * (k div 32) "
-        "+ (k "
-        "mod 32) div 8 of dst_scale; its other rows stay as they are. Before NKI 0.5.0: E = floor(log2 a) - "
-        "Emax, and elements beyond the largest number are cut to it.",
+        "Group: 8 partitions x 4 consecutive elements of src. a = max |V|; E = floor(log2 a) - (Emax - 1), at least "
+        "-127, with Emax 8 (e4m3fn) or 15 (e5m2); scale byte E + 127, 0 when a = 0; elements cvt(V / 2^E). A group "
+        "with inf or NaN gives scale 0xff and NaN. The scale of data partition k goes to row 32 * (k div 32) + (k mod "
+        "32) div 8 of dst_scale; its other rows stay as they are. Before NKI 0.5.0: E = floor(log2 a) - Emax, and "
+        "elements beyond the largest number are cut to it.",
     .engine = nullptr,
     .check = check,
     .run = run,

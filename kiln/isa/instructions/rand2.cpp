@@ -14,23 +14,23 @@ using namespace args::rand2;
 
 constexpr int kStates = 4;  // the vector engine draws four values per partition and cycle
 
-constexpr Rule kRules[] = {
-    /* R1 */
-    {"min and max are numbers, or tiles with one value per partition", "slice the tile to (P, 1)"},
-    /* R2 */ {"min is below max", "swap the bounds, or use memset for a constant"},
-    /* R3 */
-    {"max - min is finite in float32", "draw from a smaller range and scale the result", Mark::undocumented},
-};
+constexpr Rule kBoundColumns{1, "min and max are numbers, or tiles with one value per partition",
+                             "slice the tile to (P, 1)"};
+constexpr Rule kMinBelowMax{2, "min is below max", "swap the bounds, or use memset for a constant"};
+constexpr Rule kFiniteRange{3, "max - min is finite in float32", "draw from a smaller range and scale the result",
+                            Mark::undocumented};
+
+constexpr Rule kRules[] = {kBoundColumns, kMinBelowMax, kFiniteRange};
 
 void check(Check& c) {
   for (int bound : {int{min}, int{max}}) {
-    if (c.is_tile(bound)) c.require(1, c.is_column(bound, c.partitions(dst)), [&] { return c.describe(bound); });
+    if (c.is_tile(bound)) c.require(kBoundColumns, c.is_column(bound, c.partitions(dst)), bound);
   }
   if (c.is_tile(min) || c.is_tile(max)) return;
   const float low = static_cast<float>(c.real(min)), high = static_cast<float>(c.real(max));
   const auto found = [&] { return fmt::format("min is {}, max is {}", low, high); };
-  c.require(2, low < high, found);
-  c.require(3, !(low < high) || std::isfinite(high - low), found);
+  c.require(kMinBelowMax, low < high, found);
+  c.require(kFiniteRange, !(low < high) || std::isfinite(high - low), found);
 }
 
 unsigned state(const InstView&) { return kVectorRandom; }
@@ -40,9 +40,10 @@ void run(Run& r) {
   std::vector<float> out(d.free_size);
   for (std::int64_t row = 0; row < d.rows; ++row) {
     const float low = r.column(min, row), high = r.column(max, row), width = high - low;
-    if (r.inputs_written && !(low < high)) r.fail(2, fmt::format("min is {}, max is {} in row {}", low, high, row));
+    if (r.inputs_written && !(low < high))
+      r.fail(kMinBelowMax, fmt::format("min is {}, max is {} in row {}", low, high, row));
     if (r.inputs_written && !std::isfinite(width))
-      r.fail(3, fmt::format("min is {}, max is {} in row {}", low, high, row));
+      r.fail(kFiniteRange, fmt::format("min is {}, max is {} in row {}", low, high, row));
     auto& random = r.state().vector_random[d.lane + row];
     for (std::size_t f = 0; f < out.size(); ++f) {
       const float u = static_cast<float>(random[f % kStates].next()) * 0x1p-32f;
@@ -59,11 +60,9 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q
 extern const Semantics semantics_rand2 = {
     .rules = kRules,
     .description =
-        "dst[p, f] = cvt(minimum(min + (max - min) * u, max)) in float32, u = float32(bits) * 2^-32, bits = "
-        "the "
-        "next 32 bits of state f mod 4 of partition p's vector engine generator (xorwow). How the device "
-        "makes "
-        "u from the bits is not documented.",
+        "dst[p, f] = cvt(minimum(min + (max - min) * u, max)) in float32, u = float32(bits) * 2^-32, bits = the next "
+        "32 bits of state f mod 4 of partition p's vector engine generator (xorwow). How the device makes u from the "
+        "bits is not documented.",
     .engine = nullptr,
     .check = check,
     .run = run,

@@ -7,10 +7,7 @@ namespace kiln::isa {
 namespace {
 using namespace args::rand_get_state;
 
-constexpr Rule kRules[] = {
-    /* R1 */ kVectorStateRule,
-    /* R2 */ kStateShapeRule,
-};
+constexpr Rule kRules[] = {rand_state_rules::kVectorGeneration, rand_state_rules::kTileShape};
 
 void check(Check& c) { check_rand_state(c, dst); }
 
@@ -31,9 +28,8 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q
 extern const Semantics semantics_rand_get_state = {
     .rules = kRules,
     .description =
-        "dst[p, 6s .. 6s + 5] = the words x, y, z, w, v, d of state s of partition p's generator "
-        "(Marsaglia's "
-        "xorwow). gpsimd has one state per partition, the vector engine four.",
+        "dst[p, 6s .. 6s + 5] = the words x, y, z, w, v, d of state s of partition p's generator (Marsaglia's xorwow). "
+        "gpsimd has one state per partition, the vector engine four.",
     .engine = nullptr,
     .check = check,
     .run = run,

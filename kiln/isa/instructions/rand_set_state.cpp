@@ -11,13 +11,10 @@ namespace kiln::isa {
 namespace {
 using namespace args::rand_set_state;
 
-constexpr Rule kRules[] = {
-    /* R1 */ kVectorStateRule,
-    /* R2 */ kStateShapeRule,
-    /* R3 */
-    {"the words x, y, z, w, v of a state are not all zero: the generator would only count",
-     "set at least one of the five words", Mark::undocumented},
-};
+constexpr Rule kNotAllZero{3, "the words x, y, z, w, v of a state are not all zero: the generator would only count",
+                           "set at least one of the five words", Mark::undocumented};
+
+constexpr Rule kRules[] = {rand_state_rules::kVectorGeneration, rand_state_rules::kTileShape, kNotAllZero};
 
 void check(Check& c) { check_rand_state(c, src_seeds); }
 
@@ -30,7 +27,7 @@ void run(Run& r) {
       auto& words = generator(r, t, row, number).s;
       load_row_bits(r, t, row, number * kStateWords, kStateWords, words.data());
       if (std::all_of(words.begin(), words.end() - 1, [](auto w) { return w == 0; }))
-        r.warn(3, fmt::format("state {} in row {} is zero", number, row));
+        r.warn(kNotAllZero, fmt::format("state {} in row {} is zero", number, row));
     }
   }
 }
@@ -42,9 +39,9 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q
 extern const Semantics semantics_rand_set_state = {
     .rules = kRules,
     .description =
-        "State s of partition p's generator = src_seeds[p, 6s .. 6s + 5], the words x, y, z, w, v, d of "
-        "Marsaglia's xorwow. gpsimd has one state per partition, the vector engine four. Partitions that "
-        "src_seeds does not cover keep their state.",
+        "State s of partition p's generator = src_seeds[p, 6s .. 6s + 5], the words x, y, z, w, v, d of Marsaglia's "
+        "xorwow. gpsimd has one state per partition, the vector engine four. Partitions that src_seeds does not cover "
+        "keep their state.",
     .engine = nullptr,
     .check = check,
     .run = run,

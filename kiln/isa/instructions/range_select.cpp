@@ -4,6 +4,7 @@
 #include <cfloat>
 
 #include "kiln/isa/instructions/shared/accumulator.h"
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 
@@ -11,34 +12,24 @@ namespace kiln::isa {
 namespace {
 using namespace args::range_select;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"on_true_tile and dst have the same number of partitions and of free elements",
-              "slice them to one shape"},
-    /* R2 */
-    {"comp_op0 and comp_op1 are equal, less, less_equal, greater or greater_equal",
-     "express the range with two of these comparisons"},
-    /* R3 */ {"bound0 and bound1 have one value per partition", "slice the bounds to (P, 1)"},
-    /* R4 */ {"reduce_op is maximum", "reduce the result with tensor_reduce"},
-    /* R5 */
-    {"reduce_cmd is idle, reduce or reset_reduce",
-     "reset belongs to the scalar engine, load_reduce to tensor_scalar_reduce"},
-    /* R6 */
-    {"reduce_res is given with a reduce_cmd other than idle, which leaves the accumulators undefined",
-     "use reduce_cmd=reset_reduce"},
-    /* R7 */ {"reduce_res has one value per partition", "allocate reduce_res as (P, 1)"},
-    /* R8 */
-    {"on_false_value is -3.4028235e38, the smallest float32",
-     "leave on_false_value out, and replace the value afterwards"},
-    /* R9 */
-    {"the indices range_start to range_start + F stay within 2^24, so that float32 holds them exactly",
-     "lower range_start and the bounds by the same amount"},
-    /* R10 */
-    {"reduce goes on from a reduction that was started and that no idle instruction undid",
-     "start with reduce_cmd=reset_reduce", Mark::undocumented},
-    /* R11 */
-    {"a reduction goes on with the operator that it was started with, here maximum",
-     "start with reduce_cmd=reset_reduce", Mark::undocumented},
-};
+constexpr Rule kSameShape{1, words::kOnTrueTileAndDstShape};
+constexpr Rule kComparisons{2, "comp_op0 and comp_op1 are equal, less, less_equal, greater or greater_equal",
+                            "express the range with two of these comparisons"};
+constexpr Rule kBoundColumns{3, "bound0 and bound1 have one value per partition", "slice the bounds to (P, 1)"};
+constexpr Rule kReduceOp{4, words::kReduceMaximum};
+constexpr Rule kReduceCmd{5, words::kSelectReduceCmd};
+constexpr Rule kReduceResUsed{6, words::kReduceResUsed};
+constexpr Rule kReduceResColumn{7, words::kReduceResColumn};
+constexpr Rule kOnFalseValue{8, "on_false_value is -3.4028235e38, the smallest float32",
+                             "leave on_false_value out, and replace the value afterwards"};
+constexpr Rule kIndexRange{
+    9, "the indices range_start to range_start + F stay within 2^24, so that float32 holds them exactly",
+    "lower range_start and the bounds by the same amount"};
+constexpr Rule kStarted{10, words::kSelectStarted};
+constexpr Rule kOneOperator{11, words::kOneOperatorMaximum};
+
+constexpr Rule kRules[] = {kSameShape,       kComparisons,  kBoundColumns, kReduceOp, kReduceCmd,  kReduceResUsed,
+                           kReduceResColumn, kOnFalseValue, kIndexRange,   kStarted,  kOneOperator};
 
 constexpr std::int64_t kMaxIndex = 1 << 24;
 
@@ -52,32 +43,30 @@ Reduction reduction(const InstView& v) {
 
 void check_range(Check& c) {
   for (int param : {int{comp_op0}, int{comp_op1}}) {
-    c.require(2, is_comparison(c.alu(param)) && c.alu(param) != AluOp::not_equal,
+    c.require(kComparisons, is_comparison(c.alu(param)) && c.alu(param) != AluOp::not_equal,
               [&] { return fmt::format("{} is {}", c.row().params[param].name, name(c.alu(param))); });
   }
-  for (int param : {int{bound0}, int{bound1}})
-    c.require(3, c.is_column(param, c.partitions(dst)), [&] { return c.describe(param); });
-  c.require(8, static_cast<float>(c.real(on_false_value)) == -FLT_MAX,
+  for (int param : {int{bound0}, int{bound1}}) c.require(kBoundColumns, c.is_column(param, c.partitions(dst)), param);
+  c.require(kOnFalseValue, static_cast<float>(c.real(on_false_value)) == -FLT_MAX, on_false_value,
             [&] { return fmt::format("on_false_value is {}", c.real(on_false_value)); });
   const std::int64_t first = c.integer(range_start);
-  c.require(9, first >= -kMaxIndex && first <= kMaxIndex - c.free_size(dst),
+  c.require(kIndexRange, first >= -kMaxIndex && first <= kMaxIndex - c.free_size(dst), range_start,
             [&] { return fmt::format("range_start is {} and a row has {} elements", first, c.free_size(dst)); });
 }
 
 void check(Check& c) {
-  c.require(1, c.same_shape(dst, on_true_tile), [&] {
+  c.require(kSameShape, c.same_shape(dst, on_true_tile), [&] {
     return fmt::format("dst is {}, on_true_tile is {}", shape_text(c.access(dst)), shape_text(c.access(on_true_tile)));
   });
   check_range(c);
-  c.require(4, c.alu(reduce_op) == AluOp::maximum,
+  c.require(kReduceOp, c.alu(reduce_op) == AluOp::maximum, reduce_op,
             [&] { return fmt::format("reduce_op is {}", name(c.alu(reduce_op))); });
   const ReduceCmd cmd = c.get<ReduceCmd>(reduce_cmd);
-  c.require(5, cmd != ReduceCmd::reset && cmd != ReduceCmd::load_reduce,
+  c.require(kReduceCmd, cmd != ReduceCmd::reset && cmd != ReduceCmd::load_reduce, reduce_cmd,
             [&] { return fmt::format("reduce_cmd is {}", cmd == ReduceCmd::reset ? "reset" : "load_reduce"); });
-  c.require(6, cmd != ReduceCmd::idle || !c.has(reduce_res),
+  c.require(kReduceResUsed, cmd != ReduceCmd::idle || !c.has(reduce_res),
             [&] { return "reduce_res is given and reduce_cmd is idle"; });
-  if (c.has(reduce_res))
-    c.require(7, c.is_column(reduce_res, c.partitions(dst)), [&] { return c.describe(reduce_res); });
+  if (c.has(reduce_res)) c.require(kReduceResColumn, c.is_column(reduce_res, c.partitions(dst)), reduce_res);
 }
 
 // kept[i]: 1 when element first + i of a row with these bounds is kept, else 0.
@@ -117,7 +106,7 @@ void track(Track& t) {
       if (kept == 0) grid[i] = 0;
     }
   }
-  track_reduction(t, reduction(t), {.undefined = 10, .mixed = 11}, grid);
+  track_reduction(t, reduction(t), {.undefined = &kStarted, .mixed = &kOneOperator}, grid);
 }
 
 unsigned state(const InstView& v) { return state_of(v, kVectorAccumulators, v.get<ReduceCmd>(reduce_cmd), reduce_res); }
@@ -127,11 +116,10 @@ unsigned state(const InstView& v) { return state_of(v, kVectorAccumulators, v.ge
 extern const Semantics semantics_range_select = {
     .rules = kRules,
     .description =
-        "i = range_start + f; v = on_true_tile[p, f] when comp_op0(i, bound0[p]) and comp_op1(i, bound1[p]), "
-        "else -3.4028235e38, the smallest float32; dst = cvt(v), where 16-bit and 8-bit floats hold -Inf. "
-        "The "
-        "accumulators: reset_reduce starts at -Inf, reduce goes on; each takes the maximum with the row's v; "
-        "reduce_res = cvt(accumulators). idle leaves the accumulators undefined.",
+        "i = range_start + f; v = on_true_tile[p, f] when comp_op0(i, bound0[p]) and comp_op1(i, bound1[p]), else "
+        "-3.4028235e38, the smallest float32; dst = cvt(v), where 16-bit and 8-bit floats hold -Inf. The accumulators: "
+        "reset_reduce starts at -Inf, reduce goes on; each takes the maximum with the row's v; reduce_res = "
+        "cvt(accumulators). idle leaves the accumulators undefined.",
     .engine = nullptr,
     .check = check,
     .run = run,

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/run.h"
@@ -9,14 +10,14 @@ namespace kiln::isa {
 namespace {
 using namespace args::reciprocal;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"data and dst have the same number of partitions and of free elements", "slice them to one shape"},
-};
+constexpr Rule kSameShape{1, words::kDataAndDstShape};
+
+constexpr Rule kRules[] = {kSameShape};
 
 constexpr double kCyclesPerElement = 8;
 
 void check(Check& c) {
-  c.require(1, c.same_shape(dst, data), [&] {
+  c.require(kSameShape, c.same_shape(dst, data), [&] {
     return fmt::format("dst is {}, data is {}", shape_text(c.access(dst)), shape_text(c.access(data)));
   });
 }

@@ -10,12 +10,13 @@ namespace kiln::isa {
 namespace {
 using namespace args::register_alloc;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"x is an integer of 32 bits, signed or unsigned", "pass a value from -2^31 to 2^32 - 1"},
-};
+constexpr Rule kValueRange{1, "x is an integer of 32 bits, signed or unsigned", "pass a value from -2^31 to 2^32 - 1"};
+
+constexpr Rule kRules[] = {kValueRange};
 
 void check(Check& c) {
-  c.require(1, !c.has(x) || fits_register(c.integer(x)), [&] { return fmt::format("x is {}", c.integer(x)); });
+  c.require(kValueRange, !c.has(x) || fits_register(c.integer(x)), x,
+            [&] { return fmt::format("x is {}", c.integer(x)); });
 }
 
 // Without x the register stays undefined; reading it is an error of the run.

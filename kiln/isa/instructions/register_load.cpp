@@ -7,13 +7,11 @@ namespace kiln::isa {
 namespace {
 using namespace args::register_load;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"src has one element", "slice src to the element"},
-};
+constexpr Rule kOneElement{1, "src has one element", "slice src to the element"};
 
-void check(Check& c) {
-  c.require(1, c.access(src).count() == 1, [&] { return c.describe(src); });
-}
+constexpr Rule kRules[] = {kOneElement};
+
+void check(Check& c) { c.require(kOneElement, c.access(src).count() == 1, src); }
 
 void run(Run& r) {
   const Tile& t = r.tile(src);
@@ -29,9 +27,8 @@ Cost cost(const CostQuery& q) { return {.cycles = static_cast<double>(q.arch().s
 extern const Semantics semantics_register_load = {
     .rules = kRules,
     .description =
-        "dst = src: signed integers of 8 and 16 bits are extended with their sign, unsigned ones with zeros; "
-        "a "
-        "float32 is kept as its bits.",
+        "dst = src: signed integers of 8 and 16 bits are extended with their sign, unsigned ones with zeros; a float32 "
+        "is kept as its bits.",
     .engine = nullptr,
     .check = check,
     .run = run,

@@ -10,13 +10,12 @@ namespace kiln::isa {
 namespace {
 using namespace args::register_move;
 
-constexpr Rule kRules[] = {
-    /* R1 */
-    {"an integer src has 32 bits, signed or unsigned", "pass a value from -2^31 to 2^32 - 1"},
-};
+constexpr Rule kValueRange{1, "an integer src has 32 bits, signed or unsigned", "pass a value from -2^31 to 2^32 - 1"};
+
+constexpr Rule kRules[] = {kValueRange};
 
 void check(Check& c) {
-  c.require(1, c.is_register(src) || fits_register(c.integer(src)),
+  c.require(kValueRange, c.is_register(src) || fits_register(c.integer(src)), src,
             [&] { return fmt::format("src is {}", c.integer(src)); });
 }
 

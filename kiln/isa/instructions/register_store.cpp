@@ -7,13 +7,11 @@ namespace kiln::isa {
 namespace {
 using namespace args::register_store;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"dst has one element", "slice dst to the element"},
-};
+constexpr Rule kOneElement{1, "dst has one element", "slice dst to the element"};
 
-void check(Check& c) {
-  c.require(1, c.access(dst).count() == 1, [&] { return c.describe(dst); });
-}
+constexpr Rule kRules[] = {kOneElement};
+
+void check(Check& c) { c.require(kOneElement, c.access(dst).count() == 1, dst); }
 
 void run(Run& r) { store_row_bits(r, r.tile(dst), 0, 0, 1, &r.registers[r.reg(src)]); }
 

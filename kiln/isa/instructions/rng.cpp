@@ -9,17 +9,18 @@ namespace kiln::isa {
 namespace {
 using namespace args::rng;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"gpsimd makes random bits from gen3 on", "leave engine out to use the vector engine"},
-    /* R2 */
-    {"engine is named; before release 0.5.0 it was unknown, which meant the vector engine",
-     "leave engine out, or pass engine.vector", Mark::historical},
-};
+constexpr Rule kGpsimdGeneration{1, "gpsimd makes random bits from gen3 on",
+                                 "leave engine out to use the vector engine"};
+constexpr Rule kEngineNamed{2, "engine is named; before release 0.5.0 it was unknown, which meant the vector engine",
+                            "leave engine out, or pass engine.vector", Mark::historical};
+
+constexpr Rule kRules[] = {kGpsimdGeneration, kEngineNamed};
 
 void check(Check& c) {
-  c.require(1, c.engine() != Engine::gpsimd || c.arch().features.gpsimd_rng,
+  c.require(kGpsimdGeneration, c.engine() != Engine::gpsimd || c.arch().features.gpsimd_rng, engine,
             [&] { return fmt::format("engine is gpsimd on {}", c.arch().generation_name); });
-  c.advise(2, c.get<Engine>(engine) != Engine::unknown, [&] { return "engine is unknown; vector is taken"; });
+  c.advise(kEngineNamed, c.get<Engine>(engine) != Engine::unknown, engine,
+           [&] { return "engine is unknown; vector is taken"; });
 }
 
 unsigned state(const InstView& v) { return v.get<Engine>(engine) == Engine::gpsimd ? kGpsimdRandom : kVectorRandom; }
@@ -42,10 +43,9 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q
 extern const Semantics semantics_rng = {
     .rules = kRules,
     .description =
-        "dst[p, f] = the low bits of the next 32 bits of partition p's generator, one draw per element in "
-        "ascending order. The generator is Marsaglia's xorwow on both engines; the vector engine uses the "
-        "first "
-        "of its four states. The streams of the device are not documented.",
+        "dst[p, f] = the low bits of the next 32 bits of partition p's generator, one draw per element in ascending "
+        "order. The generator is Marsaglia's xorwow on both engines; the vector engine uses the first of its four "
+        "states. The streams of the device are not documented.",
     .engine = nullptr,
     .check = check,
     .run = run,

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/run.h"
@@ -9,36 +10,37 @@ namespace kiln::isa {
 namespace {
 using namespace args::scalar_tensor_tensor;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"data and operand1 are not both in PSUM", "copy one of them to SBUF with tensor_copy first"},
-    /* R2 */
-    {"data, operand1 and dst have the same number of partitions and of free elements",
-     "slice the operands to one shape; broadcast in the free dimension with a stride-0 view"},
-    /* R3 */ {"operand0 is a number, or a tile with one value per partition", "slice operand0 to (P, 1)"},
-    /* R4 */ {"op0 and op1 are no bit operators", "use tensor_scalar and tensor_tensor for bits"},
-    /* R5 */
-    {"op0 and op1 take two operands and run on the vector engine",
-     "use tensor_scalar for unary operators and tensor_tensor for power", Mark::undocumented},
-    /* R6 */ {"the operators exist on the target's generation", "abs_max and abs_min need trn3"},
-};
+constexpr Rule kNotBothPsum{1, "data and operand1 are not both in PSUM",
+                            "copy one of them to SBUF with tensor_copy first"};
+constexpr Rule kSameShape{2, "data, operand1 and dst have the same number of partitions and of free elements",
+                          "slice the operands to one shape; broadcast in the free dimension with a stride-0 view"};
+constexpr Rule kOperandColumn{3, "operand0 is a number, or a tile with one value per partition",
+                              "slice operand0 to (P, 1)"};
+constexpr Rule kNoBitOperators{4, "op0 and op1 are no bit operators", "use tensor_scalar and tensor_tensor for bits"};
+constexpr Rule kVectorOperators{5, "op0 and op1 take two operands and run on the vector engine",
+                                "use tensor_scalar for unary operators and tensor_tensor for power",
+                                Mark::undocumented};
+constexpr Rule kGeneration{6, words::kOperatorsGeneration};
+
+constexpr Rule kRules[] = {kNotBothPsum, kSameShape, kOperandColumn, kNoBitOperators, kVectorOperators, kGeneration};
 
 void check_operator(Check& c, int param) {
   const AluInfo& alu = info(c.alu(param));
   const auto found = [&] { return fmt::format("{} is {}", c.row().params[param].name, alu.name); };
-  if (is_bitvec(c.alu(param))) return c.require(4, false, found);
+  if (is_bitvec(c.alu(param))) return c.require(kNoBitOperators, false, found);
   if (alu.cls != AluClass::arith || alu.engines.find("vector") == std::string_view::npos)
-    return c.require(5, false, found);
-  c.require(6, c.arch().generation >= alu.first_generation, found);
+    return c.require(kVectorOperators, false, found);
+  c.require(kGeneration, c.arch().generation >= alu.first_generation, found);
 }
 
 void check(Check& c) {
-  c.require(1, !(c.in_psum(data) && c.in_psum(operand1)), [] { return "data and operand1 are both in PSUM"; });
-  c.require(2, c.same_shape(dst, data) && c.same_shape(dst, operand1), [&] {
+  c.require(kNotBothPsum, !(c.in_psum(data) && c.in_psum(operand1)),
+            [] { return "data and operand1 are both in PSUM"; });
+  c.require(kSameShape, c.same_shape(dst, data) && c.same_shape(dst, operand1), [&] {
     return fmt::format("dst is {}, data is {}, operand1 is {}", shape_text(c.access(dst)), shape_text(c.access(data)),
                        shape_text(c.access(operand1)));
   });
-  if (c.is_tile(operand0))
-    c.require(3, c.is_column(operand0, c.partitions(data)), [&] { return c.describe(operand0); });
+  if (c.is_tile(operand0)) c.require(kOperandColumn, c.is_column(operand0, c.partitions(data)), operand0);
   check_operator(c, op0);
   check_operator(c, op1);
 }
@@ -67,17 +69,16 @@ Cost cost(const CostQuery& q) {
 extern const Semantics semantics_scalar_tensor_tensor = {
     .rules = kRules,
     .description =
-        "t = op0(data[p, f], operand0), operands swapped with reverse0; dst[p, f] = cvt(op1(t, operand1[p, "
-        "f])), swapped with reverse1. All in float32, one rounding per operator.",
+        "t = op0(data[p, f], operand0), operands swapped with reverse0; dst[p, f] = cvt(op1(t, operand1[p, f])), "
+        "swapped with reverse1. All in float32, one rounding per operator.",
     .engine = nullptr,
     .check = check,
     .run = run,
     .cost = cost,
     .track = track_elementwise,
     .cost_text =
-        "max(64, 2N) on gen2, max(64, N) from gen3 on; N on gen2 too for op0=subtract, op1=multiply with "
-        "data "
-        "and operand1 bfloat16 and N even",
+        "max(64, 2N) on gen2, max(64, N) from gen3 on; N on gen2 too for op0=subtract, op1=multiply with data and "
+        "operand1 bfloat16 and N even",
 };
 
 }  // namespace kiln::isa

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "kiln/isa/instructions/shared/accumulator.h"
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 
@@ -8,27 +9,21 @@ namespace kiln::isa {
 namespace {
 using namespace args::select_reduce;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"on_true and predicate are not both in PSUM", "copy one of them to SBUF with tensor_copy first"},
-    /* R2 */
-    {"predicate, on_true and dst have the same number of partitions and of free elements", "slice them to one shape"},
-    /* R3 */ {"on_true is not tfloat32, int32 or uint32", "convert on_true with tensor_copy"},
-    /* R4 */ {"an on_false tile has one value per partition", "slice on_false to (P, 1)"},
-    /* R5 */
-    {"reduce_cmd is idle, reduce or reset_reduce",
-     "reset belongs to the scalar engine, load_reduce to tensor_scalar_reduce"},
-    /* R6 */ {"reduce_op is maximum", "reduce the result with tensor_reduce"},
-    /* R7 */
-    {"reduce_res is given with a reduce_cmd other than idle, which leaves the accumulators undefined",
-     "use reduce_cmd=reset_reduce"},
-    /* R8 */ {"reduce_res has one value per partition", "allocate reduce_res as (P, 1)"},
-    /* R9 */
-    {"reduce goes on from a reduction that was started and that no idle instruction undid",
-     "start with reduce_cmd=reset_reduce", Mark::undocumented},
-    /* R10 */
-    {"a reduction goes on with the operator that it was started with, here maximum",
-     "start with reduce_cmd=reset_reduce", Mark::undocumented},
-};
+constexpr Rule kNotBothPsum{1, "on_true and predicate are not both in PSUM",
+                            "copy one of them to SBUF with tensor_copy first"};
+constexpr Rule kSameShape{2, "predicate, on_true and dst have the same number of partitions and of free elements",
+                          "slice them to one shape"};
+constexpr Rule kOnTrueDtype{3, "on_true is not tfloat32, int32 or uint32", "convert on_true with tensor_copy"};
+constexpr Rule kOnFalseColumn{4, "an on_false tile has one value per partition", "slice on_false to (P, 1)"};
+constexpr Rule kReduceCmd{5, words::kSelectReduceCmd};
+constexpr Rule kReduceOp{6, words::kReduceMaximum};
+constexpr Rule kReduceResUsed{7, words::kReduceResUsed};
+constexpr Rule kReduceResColumn{8, words::kReduceResColumn};
+constexpr Rule kStarted{9, words::kSelectStarted};
+constexpr Rule kOneOperator{10, words::kOneOperatorMaximum};
+
+constexpr Rule kRules[] = {kNotBothPsum, kSameShape,     kOnTrueDtype,     kOnFalseColumn, kReduceCmd,
+                           kReduceOp,    kReduceResUsed, kReduceResColumn, kStarted,       kOneOperator};
 
 Reduction reduction(const InstView& v) {
   return {.bit = kVectorAccumulators,
@@ -39,27 +34,27 @@ Reduction reduction(const InstView& v) {
 }
 
 void check_tiles(Check& c) {
-  c.require(1, !(c.in_psum(on_true) && c.in_psum(predicate)), [&] { return "on_true and predicate are both in PSUM"; });
-  c.require(2, c.same_shape(dst, on_true) && c.same_shape(dst, predicate), [&] {
+  c.require(kNotBothPsum, !(c.in_psum(on_true) && c.in_psum(predicate)),
+            [&] { return "on_true and predicate are both in PSUM"; });
+  c.require(kSameShape, c.same_shape(dst, on_true) && c.same_shape(dst, predicate), [&] {
     return fmt::format("dst is {}, predicate is {}, on_true is {}", shape_text(c.access(dst)),
                        shape_text(c.access(predicate)), shape_text(c.access(on_true)));
   });
   const DType t = c.dtype(on_true);
-  c.require(3, t != DType::tfloat32 && t != DType::int32 && t != DType::uint32, [&] { return c.describe(on_true); });
-  if (c.is_tile(on_false)) c.require(4, c.is_column(on_false, c.partitions(dst)), [&] { return c.describe(on_false); });
+  c.require(kOnTrueDtype, t != DType::tfloat32 && t != DType::int32 && t != DType::uint32, on_true);
+  if (c.is_tile(on_false)) c.require(kOnFalseColumn, c.is_column(on_false, c.partitions(dst)), on_false);
 }
 
 void check(Check& c) {
   check_tiles(c);
   const ReduceCmd cmd = c.get<ReduceCmd>(reduce_cmd);
-  c.require(5, cmd != ReduceCmd::reset && cmd != ReduceCmd::load_reduce,
+  c.require(kReduceCmd, cmd != ReduceCmd::reset && cmd != ReduceCmd::load_reduce, reduce_cmd,
             [&] { return fmt::format("reduce_cmd is {}", cmd == ReduceCmd::reset ? "reset" : "load_reduce"); });
-  c.require(6, c.alu(reduce_op) == AluOp::maximum,
+  c.require(kReduceOp, c.alu(reduce_op) == AluOp::maximum, reduce_op,
             [&] { return fmt::format("reduce_op is {}", name(c.alu(reduce_op))); });
-  c.require(7, cmd != ReduceCmd::idle || !c.has(reduce_res),
+  c.require(kReduceResUsed, cmd != ReduceCmd::idle || !c.has(reduce_res),
             [&] { return "reduce_res is given and reduce_cmd is idle"; });
-  if (c.has(reduce_res))
-    c.require(8, c.is_column(reduce_res, c.partitions(dst)), [&] { return c.describe(reduce_res); });
+  if (c.has(reduce_res)) c.require(kReduceResColumn, c.is_column(reduce_res, c.partitions(dst)), reduce_res);
 }
 
 void run(Run& r) {
@@ -89,7 +84,7 @@ void track(Track& t) {
       if ((truth[i] != 0) == t.boolean(reverse_pred)) chosen[i] = other[i];
     }
   }
-  track_reduction(t, reduction(t), {.undefined = 9, .mixed = 10}, chosen);
+  track_reduction(t, reduction(t), {.undefined = &kStarted, .mixed = &kOneOperator}, chosen);
 }
 
 unsigned state(const InstView& v) { return state_of(v, kVectorAccumulators, v.get<ReduceCmd>(reduce_cmd), reduce_res); }
@@ -99,9 +94,9 @@ unsigned state(const InstView& v) { return state_of(v, kVectorAccumulators, v.ge
 extern const Semantics semantics_select_reduce = {
     .rules = kRules,
     .description =
-        "v = on_true[p, f] when predicate[p, f] is nonzero (zero with reverse_pred), else on_false; dst = "
-        "cvt(v). The accumulators: reset_reduce starts at -Inf, reduce goes on; each takes the maximum with "
-        "the row's v in float32; reduce_res = cvt(accumulators). idle leaves the accumulators undefined.",
+        "v = on_true[p, f] when predicate[p, f] is nonzero (zero with reverse_pred), else on_false; dst = cvt(v). The "
+        "accumulators: reset_reduce starts at -Inf, reduce goes on; each takes the maximum with the row's v in "
+        "float32; reduce_res = cvt(accumulators). idle leaves the accumulators undefined.",
     .engine = nullptr,
     .check = check,
     .run = run,

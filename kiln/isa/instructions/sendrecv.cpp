@@ -16,21 +16,14 @@ using namespace args::sendrecv;
 
 constexpr std::int64_t kGpsimdElements = 256;  // per partition: 1024 bytes of 32 bits, 512 of 16, 256 of 8
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"the kernel runs on a pair of cores (lnc 2)", "build the kernel for lnc 2"},
-    /* R2 */ {"src and dst have the same dtype", "convert with tensor_copy before or after"},
-    /* R3 */ {"src and dst have the same shape", "slice or reshape one of them"},
-    /* R4 */
-    {"send_to_rank and recv_from_rank are 0 or 1, and both name the other core of the pair",
-     "pass 1 - nl.program_id(0) for both"},
-    /* R5 */
-    {"gpsimd_dma moves at most 1024 bytes per partition of a 32-bit dtype, 512 of a 16-bit, 256 of an 8-bit "
-     "one",
-     "use dma_engine.dma, or send in pieces of 256 elements"},
-    /* R6 */
-    {"what a core sends has the dtype and the shape of what its peer receives into",
-     "give both cores the same dtype and shape for this pipe_id"},
-};
+constexpr Rule kPair{1, "the kernel runs on a pair of cores (lnc 2)", "build the kernel for lnc 2"};
+constexpr Rule kSameDtype{2, "src and dst have the same dtype", "convert with tensor_copy before or after"};
+constexpr Rule kSameShape{3, "src and dst have the same shape", "slice or reshape one of them"};
+constexpr Rule kGpsimdSize{
+    5, "gpsimd_dma moves at most 1024 bytes per partition of a 32-bit dtype, 512 of a 16-bit, 256 of an 8-bit one",
+    "use dma_engine.dma, or send in pieces of 256 elements"};
+
+constexpr Rule kRules[] = {kPair, kSameDtype, kSameShape, kSendrecvRanks, kGpsimdSize, kSendrecvPeerTile};
 
 bool on_gpsimd(const InstView& v) { return v.get<DmaEngine>(dma_engine) == DmaEngine::gpsimd_dma; }
 
@@ -38,17 +31,17 @@ Engine choose_engine(const InstView& v, const Arch&) { return on_gpsimd(v) ? Eng
 
 void check(Check& c) {
   const Access &from = c.access(src), &to = c.access(dst);
-  c.require(1, c.program().lnc == 2, [&] { return fmt::format("lnc is {}", c.program().lnc); });
-  c.require(2, from.dtype == to.dtype,
+  c.require(kPair, c.program().lnc == 2, [&] { return fmt::format("lnc is {}", c.program().lnc); });
+  c.require(kSameDtype, from.dtype == to.dtype,
             [&] { return fmt::format("src is {}, dst is {}", name(from.dtype), name(to.dtype)); });
-  c.require(3,
+  c.require(kSameShape,
             from.rank == to.rank && std::equal(from.dims, from.dims + from.rank, to.dims,
                                                [](const Dim& a, const Dim& b) { return a.count == b.count; }),
             [&] { return fmt::format("src is {}, dst is {}", shape_text(from), shape_text(to)); });
   const std::int64_t to_rank = c.integer(send_to_rank), from_rank = c.integer(recv_from_rank);
   c.require(kSendrecvRanks, (to_rank == 0 || to_rank == 1) && to_rank == from_rank,
             [&] { return fmt::format("send_to_rank is {}, recv_from_rank is {}", to_rank, from_rank); });
-  c.require(5, !on_gpsimd(c) || c.free_size(src) <= kGpsimdElements,
+  c.require(kGpsimdSize, !on_gpsimd(c) || c.free_size(src) <= kGpsimdElements,
             [&] { return fmt::format("{} bytes per partition", c.free_size(src) * size_bytes(from.dtype)); });
 }
 
@@ -66,9 +59,8 @@ Cost cost(const CostQuery& q) {
 extern const Semantics semantics_sendrecv = {
     .rules = kRules,
     .description =
-        "The cores that call with the same pipe_id exchange: my src becomes the peer's dst and the peer's "
-        "src "
-        "mine, bit for bit. Both sources are read before either destination is written.",
+        "The cores that call with the same pipe_id exchange: my src becomes the peer's dst and the peer's src mine, "
+        "bit for bit. Both sources are read before either destination is written.",
     .engine = choose_engine,
     .check = check,
     .run = run,

@@ -12,18 +12,19 @@ namespace kiln::isa {
 namespace {
 using namespace args::sequence_bounds;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"segment_ids has one partition", "pass the ids as (1, n)"},
-    /* R2 */
-    {"dst is (1, 2, n): the first indices, then the ends, for n segment ids", "allocate dst as (1, 2, n)"},
-    /* R3 */
-    {"segment ids are integers that are not negative", "number the segments from 1 on; 0 is padding"},
-};
+constexpr Rule kOnePartition{1, "segment_ids has one partition", "pass the ids as (1, n)"};
+constexpr Rule kDstShape{2, "dst is (1, 2, n): the first indices, then the ends, for n segment ids",
+                         "allocate dst as (1, 2, n)"};
+constexpr Rule kNotNegative{3, "segment ids are integers that are not negative",
+                            "number the segments from 1 on; 0 is padding"};
+
+constexpr Rule kRules[] = {kOnePartition, kDstShape, kNotNegative};
 
 void check(Check& c) {
-  c.require(1, c.partitions(segment_ids) == 1, [&] { return c.describe(segment_ids); });
+  c.require(kOnePartition, c.partitions(segment_ids) == 1, segment_ids);
   c.require(
-      2, c.rank(dst) == 3 && c.partitions(dst) == 1 && c.dim(dst, 1) == 2 && c.dim(dst, 2) == c.free_size(segment_ids),
+      kDstShape,
+      c.rank(dst) == 3 && c.partitions(dst) == 1 && c.dim(dst, 1) == 2 && c.dim(dst, 2) == c.free_size(segment_ids),
       [&] {
         return fmt::format("dst is {}, segment_ids is {}", shape_text(c.access(dst)),
                            shape_text(c.access(segment_ids)));
@@ -54,7 +55,7 @@ void run(Run& r) {
   std::vector<float> bounds(2 * n);
   for (std::size_t first = 0, end; first < n; first = end) {
     if (!is_segment_id(ids[first]) && r.inputs_written)
-      r.fail(3, fmt::format("segment id {} at position {}", ids[first], first));
+      r.fail(kNotNegative, fmt::format("segment id {} at position {}", ids[first], first));
     for (end = first + 1; end < n && ids[end] == ids[first];) ++end;
     const bool padding = ids[first] == 0;
     for (std::size_t i = first; i < end; ++i) {
@@ -87,8 +88,7 @@ void track(Track& t) {
 extern const Semantics semantics_sequence_bounds = {
     .rules = kRules,
     .description =
-        "For each maximal run of equal neighbouring ids that are not 0: dst[0, 0, i] = index of its first "
-        "element, "
+        "For each maximal run of equal neighbouring ids that are not 0: dst[0, 0, i] = index of its first element, "
         "dst[0, 1, i] = index of its last element + 1. Id 0 is padding: n and -1.",
     .engine = nullptr,
     .check = check,

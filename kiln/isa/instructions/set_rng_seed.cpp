@@ -9,16 +9,15 @@ namespace kiln::isa {
 namespace {
 using namespace args::set_rng_seed;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"src_seeds is one element, (1, 1)", "slice src_seeds to one element"},
-    /* R2 */
-    {"what the seed does to the xorwow generator of gen4 is not documented",
-     "set the state of the generator with rand_set_state", Mark::undocumented},
-};
+constexpr Rule kOneElement{1, "src_seeds is one element, (1, 1)", "slice src_seeds to one element"};
+constexpr Rule kXorwowSeed{2, "what the seed does to the xorwow generator of gen4 is not documented",
+                           "set the state of the generator with rand_set_state", Mark::undocumented};
+
+constexpr Rule kRules[] = {kOneElement, kXorwowSeed};
 
 void check(Check& c) {
-  c.require(1, c.access(src_seeds).count() == 1, [&] { return c.describe(src_seeds); });
-  c.advise(2, !c.arch().features.vector_xorwow,
+  c.require(kOneElement, c.access(src_seeds).count() == 1, src_seeds);
+  c.advise(kXorwowSeed, !c.arch().features.vector_xorwow,
            [&] { return fmt::format("the target is {}", c.arch().generation_name); });
 }
 
@@ -37,12 +36,9 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(1)}; }
 extern const Semantics semantics_set_rng_seed = {
     .rules = kRules,
     .description =
-        "All states of the vector engine's generator start anew from the 32 bits of src_seeds: the same seed "
-        "gives the same random numbers. State s of partition p takes the upper bits (47 to 16) of six "
-        "outputs of "
-        "splitmix64 seeded with 512 * seed + 4p + s, the first word with its lowest bit set. A core starts "
-        "with "
-        "seed 0.",
+        "All states of the vector engine's generator start anew from the 32 bits of src_seeds: the same seed gives the "
+        "same random numbers. State s of partition p takes the upper bits (47 to 16) of six outputs of splitmix64 "
+        "seeded with 512 * seed + 4p + s, the first word with its lowest bit set. A core starts with seed 0.",
     .engine = nullptr,
     .check = check,
     .run = run,

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/run.h"
@@ -9,27 +10,26 @@ namespace kiln::isa {
 namespace {
 using namespace args::tensor_copy;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"src and dst have the same number of partitions and of free elements", "slice them to one shape"},
-    /* R2 */
-    {"packed dtypes are copied, never converted", "give dst the dtype of src, or reinterpret with .view()"},
-    /* R3 */
-    {"the scalar engine copies from gen3 on", "leave engine out, or use activation(op=nl.copy) on trn1"},
-    /* R4 */
-    {"a scattered dst of the scalar engine is not in PSUM", "scatter into SBUF, or leave engine out"},
-    /* R5 */ {"gpsimd takes no indirect operands here", "leave engine out"},
-};
+constexpr Rule kSameShape{1, words::kSrcAndDstShape};
+constexpr Rule kPackedCopied{2, words::kPackedCopied};
+constexpr Rule kScalarGeneration{3, "the scalar engine copies from gen3 on",
+                                 "leave engine out, or use activation(op=nl.copy) on trn1"};
+constexpr Rule kScatterIntoSbuf{4, words::kScalarEngineScatter};
+constexpr Rule kGpsimdDirect{5, "gpsimd takes no indirect operands here", "leave engine out"};
+
+constexpr Rule kRules[] = {kSameShape, kPackedCopied, kScalarGeneration, kScatterIntoSbuf, kGpsimdDirect};
 
 void check(Check& c) {
-  c.require(1, c.same_shape(dst, src),
+  c.require(kSameShape, c.same_shape(dst, src),
             [&] { return fmt::format("dst is {}, src is {}", shape_text(c.access(dst)), shape_text(c.access(src))); });
-  c.require(2, c.dtype(dst) == c.dtype(src) || !(is_packed(c.dtype(dst)) || is_packed(c.dtype(src))),
+  c.require(kPackedCopied, c.dtype(dst) == c.dtype(src) || !(is_packed(c.dtype(dst)) || is_packed(c.dtype(src))),
             [&] { return fmt::format("{} to {}", name(c.dtype(src)), name(c.dtype(dst))); });
   if (c.engine() == Engine::scalar) {
-    c.require(3, c.arch().features.scalar_tensor_ops, [&] { return "engine is scalar"; });
-    c.require(4, !(c.is_indirect(dst) && c.in_psum(dst)), [&] { return "dst is indirect and in PSUM"; });
+    c.require(kScalarGeneration, c.arch().features.scalar_tensor_ops, engine, [&] { return "engine is scalar"; });
+    c.require(kScatterIntoSbuf, !(c.is_indirect(dst) && c.in_psum(dst)), dst,
+              [&] { return "dst is indirect and in PSUM"; });
   }
-  c.require(5, c.engine() != Engine::gpsimd || !(c.is_indirect(dst) || c.is_indirect(src)),
+  c.require(kGpsimdDirect, c.engine() != Engine::gpsimd || !(c.is_indirect(dst) || c.is_indirect(src)),
             [&] { return fmt::format("{} is indirect", c.is_indirect(dst) ? "dst" : "src"); });
 }
 
@@ -50,8 +50,8 @@ extern const Semantics semantics_tensor_copy = {
     .cost = cost,
     .track = track_flat,
     .cost_text =
-        "max(64, N / rate), rate up to 4 for 16-bit floats and 2 for float32 in SBUF from gen3 on; at least "
-        "600 with a dynamic address",
+        "max(64, N / rate), rate up to 4 for 16-bit floats and 2 for float32 in SBUF from gen3 on; at least 600 with a "
+        "dynamic address",
 };
 
 }  // namespace kiln::isa

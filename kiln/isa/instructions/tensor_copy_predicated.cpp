@@ -11,22 +11,24 @@ namespace kiln::isa {
 namespace {
 using namespace args::tensor_copy_predicated;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"src and predicate are not both in PSUM", "copy one of them to SBUF with tensor_copy first"},
-    /* R2 */
-    {"src, predicate and dst have the same number of partitions and of free elements",
-     "slice them to one shape; broadcast in the free dimension with a stride-0 view"},
-    /* R3 */ {"src has the dtype of dst", "convert src with tensor_copy first, or reinterpret with .view()"},
-};
+constexpr Rule kNotBothPsum{1, "src and predicate are not both in PSUM",
+                            "copy one of them to SBUF with tensor_copy first"};
+constexpr Rule kSameShape{2, "src, predicate and dst have the same number of partitions and of free elements",
+                          "slice them to one shape; broadcast in the free dimension with a stride-0 view"};
+constexpr Rule kSrcDtype{3, "src has the dtype of dst",
+                         "convert src with tensor_copy first, or reinterpret with .view()"};
+
+constexpr Rule kRules[] = {kNotBothPsum, kSameShape, kSrcDtype};
 
 void check(Check& c) {
-  c.require(2, c.same_shape(dst, predicate) && (!c.is_tile(src) || c.same_shape(dst, src)), [&] {
+  c.require(kSameShape, c.same_shape(dst, predicate) && (!c.is_tile(src) || c.same_shape(dst, src)), [&] {
     return fmt::format("dst is {}, src is {}, predicate is {}", shape_text(c.access(dst)),
                        c.is_tile(src) ? shape_text(c.access(src)) : "a number", shape_text(c.access(predicate)));
   });
   if (!c.is_tile(src)) return;
-  c.require(1, !(c.in_psum(src) && c.in_psum(predicate)), [] { return "src and predicate are both in PSUM"; });
-  c.require(3, c.dtype(src) == c.dtype(dst),
+  c.require(kNotBothPsum, !(c.in_psum(src) && c.in_psum(predicate)),
+            [] { return "src and predicate are both in PSUM"; });
+  c.require(kSrcDtype, c.dtype(src) == c.dtype(dst),
             [&] { return fmt::format("src is {}, dst is {}", name(c.dtype(src)), name(c.dtype(dst))); });
 }
 
@@ -71,8 +73,8 @@ void track(Track& t) {
 extern const Semantics semantics_tensor_copy_predicated = {
     .rules = kRules,
     .description =
-        "dst[p, f] = src[p, f], bits unchanged, where predicate[p, f] is nonzero (zero with reverse_pred); "
-        "other elements of dst stay as they are. A number becomes an element of dst's dtype.",
+        "dst[p, f] = src[p, f], bits unchanged, where predicate[p, f] is nonzero (zero with reverse_pred); other "
+        "elements of dst stay as they are. A number becomes an element of dst's dtype.",
     .engine = nullptr,
     .check = check,
     .run = run,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/run.h"
@@ -11,28 +12,27 @@ namespace kiln::isa {
 namespace {
 using namespace args::tensor_partition_reduce;
 
-constexpr Rule kRules[] = {
-    /* R1 */
-    {"op is add, average, maximum, bitwise_or or bitwise_and",
-     "transpose with nc_transpose and use tensor_reduce for other operators"},
-    /* R2 */
-    {"dst has one partition and the free elements of data", "allocate dst as (1, F) for data (P, F)"},
-    /* R3 */
-    {"a bit operator takes integers of one width in data and dst", "view the tiles as integers of one width"},
-};
+constexpr Rule kOperator{1, "op is add, average, maximum, bitwise_or or bitwise_and",
+                         "transpose with nc_transpose and use tensor_reduce for other operators"};
+constexpr Rule kDstShape{2, "dst has one partition and the free elements of data",
+                         "allocate dst as (1, F) for data (P, F)"};
+constexpr Rule kBitWidths{3, words::kBitWidths};
+
+constexpr Rule kRules[] = {kOperator, kDstShape, kBitWidths};
 
 void check(Check& c) {
   const AluOp o = c.alu(op);
-  c.require(1,
+  c.require(kOperator,
             o == AluOp::add || o == AluOp::average || o == AluOp::maximum || o == AluOp::bitwise_or ||
                 o == AluOp::bitwise_and,
-            [&] { return fmt::format("op is {}", name(o)); });
-  c.require(2, c.partitions(dst) == 1 && c.free_size(dst) == c.free_size(data), [&] {
+            op, [&] { return fmt::format("op is {}", name(o)); });
+  c.require(kDstShape, c.partitions(dst) == 1 && c.free_size(dst) == c.free_size(data), [&] {
     return fmt::format("dst is {}, data is {}", shape_text(c.access(dst)), shape_text(c.access(data)));
   });
   if (!is_bitvec(o)) return;
   c.require(
-      3, is_integer(c.dtype(dst)) && is_integer(c.dtype(data)) && size_bytes(c.dtype(dst)) == size_bytes(c.dtype(data)),
+      kBitWidths,
+      is_integer(c.dtype(dst)) && is_integer(c.dtype(data)) && size_bytes(c.dtype(dst)) == size_bytes(c.dtype(data)),
       [&] { return fmt::format("{} of {} into {}", name(o), name(c.dtype(data)), name(c.dtype(dst))); });
 }
 
@@ -94,9 +94,9 @@ void track(Track& t) {
 extern const Semantics semantics_tensor_partition_reduce = {
     .rules = kRules,
     .description =
-        "dst[0, f] = cvt(data[0, f] op data[1, f] op …), partitions ascending, each step rounded to float32; "
-        "average divides the sum by P. add of 32-bit integers into 32-bit integers is exact and wraps. Bit "
-        "operators work on raw bits.",
+        "dst[0, f] = cvt(data[0, f] op data[1, f] op …), partitions ascending, each step rounded to float32; average "
+        "divides the sum by P. add of 32-bit integers into 32-bit integers is exact and wraps. Bit operators work on "
+        "raw bits.",
     .engine = nullptr,
     .check = check,
     .run = run,

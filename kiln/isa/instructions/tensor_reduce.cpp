@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/run.h"
@@ -14,21 +15,19 @@ namespace kiln::isa {
 namespace {
 using namespace args::tensor_reduce;
 
-constexpr Rule kRules[] = {
-    /* R1 */
-    {"axis names the last free dimensions of data, each once and without a gap, never the partition "
-     "dimension",
-     "for a 4-dimensional tile pass (3,), (2, 3) or (1, 2, 3); reduce partitions with nc_matmul"},
-    /* R2 */
-    {"dst has the partitions of data and one free element for each element that is kept",
-     "allocate dst with the dimensions of data that axis leaves out, or (P, 1) when it names them all"},
-    /* R3 */
-    {"op is add, subtract, multiply, maximum, minimum, a logical or a bitwise operator",
-     "other operators have no reduction; reduce with an operator of the list"},
-    /* R4 */
-    {"a bit operator takes integers of one width in data and dst", "view the tiles as integers of one width"},
-    /* R5 */ {"negate needs an arithmetic operator", "leave negate out and invert with tensor_scalar"},
-};
+constexpr Rule kAxis{
+    1, "axis names the last free dimensions of data, each once and without a gap, never the partition dimension",
+    "for a 4-dimensional tile pass (3,), (2, 3) or (1, 2, 3); reduce partitions with nc_matmul"};
+constexpr Rule kDstShape{
+    2, "dst has the partitions of data and one free element for each element that is kept",
+    "allocate dst with the dimensions of data that axis leaves out, or (P, 1) when it names them all"};
+constexpr Rule kOperator{3, "op is add, subtract, multiply, maximum, minimum, a logical or a bitwise operator",
+                         "other operators have no reduction; reduce with an operator of the list"};
+constexpr Rule kBitWidths{4, words::kBitWidths};
+constexpr Rule kNegateArithmetic{5, "negate needs an arithmetic operator",
+                                 "leave negate out and invert with tensor_scalar"};
+
+constexpr Rule kRules[] = {kAxis, kDstShape, kOperator, kBitWidths, kNegateArithmetic};
 
 // How many dimensions axis reduces, 0 when it breaks R1. Negative ones count from the end.
 int reduced_dims(const InstView& v) {
@@ -53,22 +52,25 @@ std::int64_t group_size(const InstView& v) {
 void check(Check& c) {
   const AluInfo& alu = info(c.alu(op));
   const bool axis_ok = reduced_dims(c) > 0;
-  c.require(1, axis_ok, [&] {
+  c.require(kAxis, axis_ok, [&] {
     return fmt::format("axis is ({}) and data is {}", fmt::join(c.integers(axis), ", "), shape_text(c.access(data)));
   });
   if (axis_ok) {
     const std::int64_t kept = c.free_size(data) / group_size(c);
-    c.require(2, c.partitions(dst) == c.partitions(data) && c.free_size(dst) == kept, [&] {
+    c.require(kDstShape, c.partitions(dst) == c.partitions(data) && c.free_size(dst) == kept, [&] {
       return fmt::format("dst is {}, data is {} and keeps {} per partition", shape_text(c.access(dst)),
                          shape_text(c.access(data)), kept);
     });
   }
-  c.require(3, alu.reduces && c.alu(op) != AluOp::average, [&] { return fmt::format("op is {}", alu.name); });
+  c.require(kOperator, alu.reduces && c.alu(op) != AluOp::average, op,
+            [&] { return fmt::format("op is {}", alu.name); });
   if (!is_bitvec(c.alu(op))) return;
   c.require(
-      4, is_integer(c.dtype(dst)) && is_integer(c.dtype(data)) && size_bytes(c.dtype(dst)) == size_bytes(c.dtype(data)),
+      kBitWidths,
+      is_integer(c.dtype(dst)) && is_integer(c.dtype(data)) && size_bytes(c.dtype(dst)) == size_bytes(c.dtype(data)),
       [&] { return fmt::format("{} of {} into {}", alu.name, name(c.dtype(data)), name(c.dtype(dst))); });
-  c.require(5, !c.boolean(negate), [&] { return fmt::format("negate is given and op is {}", alu.name); });
+  c.require(kNegateArithmetic, !c.boolean(negate),
+            [&] { return fmt::format("negate is given and op is {}", alu.name); });
 }
 
 std::uint32_t fold_bits(AluOp o, const std::uint32_t* x, std::int64_t n) {
@@ -221,18 +223,16 @@ void track(Track& t) {
 extern const Semantics semantics_tensor_reduce = {
     .rules = kRules,
     .description =
-        "r = x0, then r = op(r, xi) over the elements that axis names, in row-major order, each step rounded "
-        "to "
-        "float32; dst = cvt(r), or cvt(-r) with negate. Bit operators work on raw bits. keepdims changes the "
-        "shape of dst, not its elements.",
+        "r = x0, then r = op(r, xi) over the elements that axis names, in row-major order, each step rounded to "
+        "float32; dst = cvt(r), or cvt(-r) with negate. Bit operators work on raw bits. keepdims changes the shape of "
+        "dst, not its elements.",
     .engine = nullptr,
     .check = check,
     .run = run,
     .cost = cost,
     .track = track,
     .cost_text =
-        "max(64, N), N elements of data per partition; max(64, N/2) for add and maximum from bfloat16 to "
-        "bfloat16",
+        "max(64, N), N elements of data per partition; max(64, N/2) for add and maximum from bfloat16 to bfloat16",
 };
 
 }  // namespace kiln::isa

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/run.h"
@@ -12,44 +13,43 @@ namespace kiln::isa {
 namespace {
 using namespace args::tensor_scalar;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"data and dst have the same number of partitions and of free elements", "slice them to one shape"},
-    /* R2 */
-    {"op0 and op1 are both bit operators or both arithmetic", "use two instructions, one for each kind"},
-    /* R3 */
-    {"an operator of two operands has its operand, and operand1 comes with op1",
-     "give op0 and operand0, op1 and operand1 together"},
-    /* R4 */ {"the operand of a unary operator is None or 0", "pass None"},
-    /* R5 */
-    {"an operand is a number, or a tile with one value per partition", "slice the operand to (P, 1)"},
-    /* R6 */ {"the operand tiles of arithmetic are float32", "convert the operand with tensor_copy"},
-    /* R7 */
-    {"bit operators take integers of one width: data, dst, operand tiles, and integer numbers",
-     "view the tiles as integers of the same width, and pass integer numbers: 3, not 3.0"},
-    /* R8 */ {"bit operators run on the vector engine", "leave engine out"},
-    /* R9 */
-    {"the operators exist on the target's generation", "abs_max, abs_min, square and relu need trn3"},
-    /* R10 */
-    {"abs_max, abs_min, square and relu are op0, never op1", "make it op0, or use two instructions"},
-    /* R11 */
-    {"the scalar engine runs this from gen3 on, as multiply and add, multiply, or add; with subtract for add "
-     "from gen4 on",
-     "leave engine out"},
-    /* R12 */
-    {"rsqrt and power run on gpsimd, alone or with add and multiply, and gpsimd runs nothing without them",
-     "leave engine out, and split the instruction when other operators are involved"},
-    /* R13 */
-    {"exact 32-bit integer arithmetic takes no indirect operands",
-     "copy the gathered data first, or write the numbers as floats", Mark::undocumented},
-    /* R14 */
-    {"a scattered dst of the scalar engine is not in PSUM", "scatter into SBUF, or leave engine out"},
-    /* R15 */
-    {"op0 and op1 are operators of this instruction: not bypass, not average",
-     "leave op1 out, or use tensor_partition_reduce for average"},
-    /* R16 */
-    {"the number of a bit operator or of exact integer arithmetic fits the width of the elements",
-     "use a number between -2^(width - 1) and 2^width - 1", Mark::undocumented},
-};
+constexpr Rule kSameShape{1, words::kDataAndDstShape};
+constexpr Rule kOneKind{2, "op0 and op1 are both bit operators or both arithmetic",
+                        "use two instructions, one for each kind"};
+constexpr Rule kOperandGiven{3, "an operator of two operands has its operand, and operand1 comes with op1",
+                             "give op0 and operand0, op1 and operand1 together"};
+constexpr Rule kUnaryOperand{4, "the operand of a unary operator is None or 0", "pass None"};
+constexpr Rule kOperandColumn{5, "an operand is a number, or a tile with one value per partition",
+                              "slice the operand to (P, 1)"};
+constexpr Rule kOperandDtype{6, "the operand tiles of arithmetic are float32", "convert the operand with tensor_copy"};
+constexpr Rule kBitIntegers{7,
+                            "bit operators take integers of one width: data, dst, operand tiles, and integer numbers",
+                            "view the tiles as integers of the same width, and pass integer numbers: 3, not 3.0"};
+constexpr Rule kBitEngine{8, words::kBitEngine};
+constexpr Rule kGeneration{9, "the operators exist on the target's generation",
+                           "abs_max, abs_min, square and relu need trn3"};
+constexpr Rule kFirstOnly{10, "abs_max, abs_min, square and relu are op0, never op1",
+                          "make it op0, or use two instructions"};
+constexpr Rule kScalarEngine{11,
+                             "the scalar engine runs this from gen3 on, as multiply and add, multiply, or add; with "
+                             "subtract for add from gen4 on",
+                             "leave engine out"};
+constexpr Rule kGpsimdOperators{
+    12, "rsqrt and power run on gpsimd, alone or with add and multiply, and gpsimd runs nothing without them",
+    "leave engine out, and split the instruction when other operators are involved"};
+constexpr Rule kExactDirect{13, "exact 32-bit integer arithmetic takes no indirect operands",
+                            "copy the gathered data first, or write the numbers as floats", Mark::undocumented};
+constexpr Rule kScatterIntoSbuf{14, words::kScalarEngineScatter};
+constexpr Rule kKnownOperator{15, "op0 and op1 are operators of this instruction: not bypass, not average",
+                              "leave op1 out, or use tensor_partition_reduce for average"};
+constexpr Rule kNumberWidth{
+    16, "the number of a bit operator or of exact integer arithmetic fits the width of the elements",
+    "use a number between -2^(width - 1) and 2^width - 1", Mark::undocumented};
+
+constexpr Rule kRules[] = {kSameShape,     kOneKind,         kOperandGiven,  kUnaryOperand,
+                           kOperandColumn, kOperandDtype,    kBitIntegers,   kBitEngine,
+                           kGeneration,    kFirstOnly,       kScalarEngine,  kGpsimdOperators,
+                           kExactDirect,   kScatterIntoSbuf, kKnownOperator, kNumberWidth};
 
 // One of the two steps: operator, operand, whether the operand stands on the left.
 struct Step {
@@ -78,21 +78,21 @@ void check_step(Check& c, Step s) {
   const std::string_view operand = c.row().params[s.operand].name;
   const auto op_found = [&] { return fmt::format("{} is {}", c.row().params[s.op].name, alu.name); };
   const auto number = [&] { return fmt::format("{} is {}", operand, c.real(s.operand)); };
-  c.require(15, alu.cls != AluClass::bypass && c.alu(s.op) != AluOp::average, op_found);
-  c.require(9, c.arch().generation >= alu.first_generation || alu.cls == AluClass::bypass, op_found);
+  c.require(kKnownOperator, alu.cls != AluClass::bypass && c.alu(s.op) != AluOp::average, op_found);
+  c.require(kGeneration, c.arch().generation >= alu.first_generation || alu.cls == AluClass::bypass, op_found);
   if (is_unary(c.alu(s.op))) {
-    c.require(4, !c.has(s.operand) || (!c.is_tile(s.operand) && c.real(s.operand) == 0),
+    c.require(kUnaryOperand, !c.has(s.operand) || (!c.is_tile(s.operand) && c.real(s.operand) == 0),
               [&] { return c.is_tile(s.operand) ? c.describe(s.operand) : number(); });
     return;
   }
-  c.require(3, c.has(s.operand), [&] { return fmt::format("{} without {}", alu.name, operand); });
+  c.require(kOperandGiven, c.has(s.operand), [&] { return fmt::format("{} without {}", alu.name, operand); });
   if (c.is_tile(s.operand)) {
-    c.require(5, c.is_column(s.operand, c.partitions(data)), [&] { return c.describe(s.operand); });
-    c.require(6, is_bitvec(c.alu(s.op)) || c.dtype(s.operand) == DType::float32, [&] { return c.describe(s.operand); });
+    c.require(kOperandColumn, c.is_column(s.operand, c.partitions(data)), s.operand);
+    c.require(kOperandDtype, is_bitvec(c.alu(s.op)) || c.dtype(s.operand) == DType::float32, s.operand);
   } else if (c.is_integer(s.operand) && (is_bitvec(c.alu(s.op)) || is_exact(c))) {
     const int width = 8 * size_bytes(c.dtype(data));
     c.require(
-        16,
+        kNumberWidth,
         c.integer(s.operand) >= -(std::int64_t{1} << (width - 1)) && c.integer(s.operand) < (std::int64_t{1} << width),
         number);
   }
@@ -100,17 +100,18 @@ void check_step(Check& c, Step s) {
 
 void check_bits(Check& c) {
   const auto is_same = [&](DType t) { return is_integer(t) && size_bytes(t) == size_bytes(c.dtype(data)); };
-  c.require(7, is_same(c.dtype(data)) && is_same(c.dtype(dst)),
+  c.require(kBitIntegers, is_same(c.dtype(data)) && is_same(c.dtype(dst)),
             [&] { return fmt::format("data is {}, dst is {}", name(c.dtype(data)), name(c.dtype(dst))); });
   for (const Step& s : steps(c)) {
     if (c.is_tile(s.operand)) {
-      c.require(7, is_same(c.dtype(s.operand)), [&] { return c.describe(s.operand); });
+      c.require(kBitIntegers, is_same(c.dtype(s.operand)), s.operand);
     } else if (c.has(s.operand) && !is_unary(c.alu(s.op))) {
-      c.require(7, c.is_integer(s.operand),
+      c.require(kBitIntegers, c.is_integer(s.operand),
                 [&] { return fmt::format("the operand is {}", real_text(c.real(s.operand))); });
     }
   }
-  c.require(8, c.engine() == Engine::vector, [&] { return fmt::format("engine is {}", name(c.engine())); });
+  c.require(kBitEngine, c.engine() == Engine::vector, engine,
+            [&] { return fmt::format("engine is {}", name(c.engine())); });
 }
 
 bool scalar_engine_has(const Check& c) {
@@ -133,29 +134,31 @@ void check_engine(Check& c) {
                        c.has(op1) ? name(c.alu(op1)) : "", name(c.engine()));
   };
   if (c.engine() == Engine::scalar) {
-    c.require(11, c.arch().features.scalar_tensor_ops && scalar_engine_has(c), found);
-    c.require(14, !(c.is_indirect(dst) && c.in_psum(dst)), [&] { return "dst is indirect and in PSUM"; });
+    c.require(kScalarEngine, c.arch().features.scalar_tensor_ops && scalar_engine_has(c), found);
+    c.require(kScatterIntoSbuf, !(c.is_indirect(dst) && c.in_psum(dst)), dst,
+              [&] { return "dst is indirect and in PSUM"; });
   }
-  c.require(12, c.engine() == Engine::gpsimd ? gpsimd_has(c) : c.engine() == Engine::scalar || !needs_gpsimd(c), found);
+  c.require(kGpsimdOperators,
+            c.engine() == Engine::gpsimd ? gpsimd_has(c) : c.engine() == Engine::scalar || !needs_gpsimd(c), found);
 }
 
 void check(Check& c) {
-  c.require(1, c.same_shape(dst, data), [&] {
+  c.require(kSameShape, c.same_shape(dst, data), [&] {
     return fmt::format("dst is {}, data is {}", shape_text(c.access(dst)), shape_text(c.access(data)));
   });
-  c.require(3, c.has(op1) || !c.has(operand1), [] { return "operand1 without op1"; });
+  c.require(kOperandGiven, c.has(op1) || !c.has(operand1), [] { return "operand1 without op1"; });
   for (const Step& s : steps(c)) check_step(c, s);
   const bool bits = is_bitvec(c.alu(op0));
   if (c.has(op1)) {
-    c.require(2, bits == is_bitvec(c.alu(op1)),
+    c.require(kOneKind, bits == is_bitvec(c.alu(op1)),
               [&] { return fmt::format("{} and {}", name(c.alu(op0)), name(c.alu(op1))); });
     const AluInfo& second = info(c.alu(op1));
-    c.require(10, second.first_generation < 4 || second.cls == AluClass::bypass,
+    c.require(kFirstOnly, second.first_generation < 4 || second.cls == AluClass::bypass, op1,
               [&] { return fmt::format("op1 is {}", second.name); });
   }
   if (bits) return check_bits(c);
   check_engine(c);
-  c.require(13, !is_exact(c) || !(c.is_indirect(data) || c.is_indirect(dst)),
+  c.require(kExactDirect, !is_exact(c) || !(c.is_indirect(data) || c.is_indirect(dst)),
             [&] { return fmt::format("{} is indirect", c.is_indirect(data) ? "data" : "dst"); });
 }
 
@@ -232,19 +235,18 @@ Cost cost(const CostQuery& q) {
 extern const Semantics semantics_tensor_scalar = {
     .rules = kRules,
     .description =
-        "t = op0(data[p, f], operand0[p]), operands swapped with reverse0; dst[p, f] = cvt(op1(t, "
-        "operand1[p])), swapped with reverse1, or cvt(t) without op1. t stays float32, one rounding per "
-        "operator. add, subtract, multiply, maximum and minimum of 32-bit integers with integer numbers are "
-        "exact and wrap; bit operators work on raw bits.",
+        "t = op0(data[p, f], operand0[p]), operands swapped with reverse0; dst[p, f] = cvt(op1(t, operand1[p])), "
+        "swapped with reverse1, or cvt(t) without op1. t stays float32, one rounding per operator. add, subtract, "
+        "multiply, maximum and minimum of 32-bit integers with integer numbers are exact and wrap; bit operators work "
+        "on raw bits.",
     .engine = choose_engine,
     .check = check,
     .run = run,
     .cost = cost,
     .track = track_elementwise,
     .cost_text =
-        "max(64, N / rate), one or two operators alike; rate up to 4 for 16-bit floats and 2 for float32 in "
-        "SBUF from gen3 on; gpsimd: "
-        "150 + 4N",
+        "max(64, N / rate), one or two operators alike; rate up to 4 for 16-bit floats and 2 for float32 in SBUF from "
+        "gen3 on; gpsimd: 150 + 4N",
 };
 
 }  // namespace kiln::isa

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/isa/instructions/shared/accumulator.h"
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/instructions/shared/vector_operator.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
@@ -12,29 +13,29 @@ namespace {
 using namespace args::tensor_scalar_cumulative;
 
 // R2 to R5: vector_operator.cpp.
-constexpr Rule kRules[] = {
-    /* R1 */ {"src and dst have the same number of partitions and of free elements", "slice them to one shape"},
-    /* R2 */
-    {"op0 is an arithmetic operator of the vector engine", "apply bit operators with tensor_scalar first"},
-    /* R3 */
-    {"op0 exists on the target's generation", "abs_max, abs_min, square and relu need trn3"},
-    /* R4 */ {"a unary op0 takes imm0=0", "pass imm0=0"},
-    /* R5 */ {"imm0 and imm1 tiles have one value per partition", "slice the tile to (P, 1)"},
-    /* R6 */
-    {"op1 is add, subtract, multiply, maximum or minimum", "use tensor_tensor_scan for other recurrences"},
-    /* R7 */
-    {"reduce_cmd is reduce, reset_reduce or load_reduce", "start with reduce_cmd=reset_reduce"},
-    /* R8 */ {"load_reduce takes imm1, its start value", "give imm1"},
-    /* R9 */
-    {"imm1 is given with load_reduce only; it is ignored otherwise", "leave imm1 out, or use reduce_cmd=load_reduce",
-     Mark::undocumented},
-    /* R10 */
-    {"reduce goes on from a reduction that was started and that no idle instruction undid",
-     "start with reduce_cmd=reset_reduce or load_reduce", Mark::undocumented},
-    /* R11 */
-    {"a reduction goes on with the operator that it was started with", "start with reduce_cmd=reset_reduce",
-     Mark::undocumented},
-};
+constexpr Rule kSameShape{1, words::kSrcAndDstShape};
+constexpr Rule kUnaryOperand{4, "a unary op0 takes imm0=0", "pass imm0=0"};
+constexpr Rule kImmediateColumns{5, "imm0 and imm1 tiles have one value per partition", "slice the tile to (P, 1)"};
+constexpr Rule kScanOperator{6, "op1 is add, subtract, multiply, maximum or minimum",
+                             "use tensor_tensor_scan for other recurrences"};
+constexpr Rule kReduceCmd{7, "reduce_cmd is reduce, reset_reduce or load_reduce", "start with reduce_cmd=reset_reduce"};
+constexpr Rule kLoadNeedsStart{8, "load_reduce takes imm1, its start value", "give imm1"};
+constexpr Rule kStartNeedsLoad{9, "imm1 is given with load_reduce only; it is ignored otherwise",
+                               "leave imm1 out, or use reduce_cmd=load_reduce", Mark::undocumented};
+constexpr Rule kStarted{10, words::kStarted};
+constexpr Rule kOneOperator{11, words::kOneOperator};
+
+constexpr Rule kRules[] = {kSameShape,
+                           vector_operator_rules::kArithmetic,
+                           vector_operator_rules::kGeneration,
+                           kUnaryOperand,
+                           kImmediateColumns,
+                           kScanOperator,
+                           kReduceCmd,
+                           kLoadNeedsStart,
+                           kStartNeedsLoad,
+                           kStarted,
+                           kOneOperator};
 
 Reduction reduction(const InstView& v) {
   return {.bit = kVectorAccumulators,
@@ -46,18 +47,18 @@ Reduction reduction(const InstView& v) {
 }
 
 void check(Check& c) {
-  c.require(1, c.same_shape(dst, src),
+  c.require(kSameShape, c.same_shape(dst, src),
             [&] { return fmt::format("dst is {}, src is {}", shape_text(c.access(dst)), shape_text(c.access(src))); });
-  check_vector_operator(c, op0, imm0, src);
-  if (c.is_tile(imm1)) c.require(5, c.is_column(imm1, c.partitions(src)), [&] { return c.describe(imm1); });
-  c.require(6, c.alu(op1) >= AluOp::add && c.alu(op1) <= AluOp::minimum,
+  check_vector_operator(c, op0, imm0, src, kUnaryOperand, kImmediateColumns);
+  if (c.is_tile(imm1)) c.require(kImmediateColumns, c.is_column(imm1, c.partitions(src)), imm1);
+  c.require(kScanOperator, c.alu(op1) >= AluOp::add && c.alu(op1) <= AluOp::minimum, op1,
             [&] { return fmt::format("op1 is {}", name(c.alu(op1))); });
   const ReduceCmd cmd = c.get<ReduceCmd>(reduce_cmd);
   const bool loads = cmd == ReduceCmd::load_reduce;
-  c.require(7, cmd != ReduceCmd::idle && cmd != ReduceCmd::reset,
+  c.require(kReduceCmd, cmd != ReduceCmd::idle && cmd != ReduceCmd::reset, reduce_cmd,
             [&] { return fmt::format("reduce_cmd is {}", cmd == ReduceCmd::idle ? "idle" : "reset"); });
-  c.require(8, !loads || c.has(imm1), [&] { return "imm1 is not given"; });
-  c.advise(9, loads || !c.has(imm1), [&] { return "imm1 is given and reduce_cmd is not load_reduce"; });
+  c.require(kLoadNeedsStart, !loads || c.has(imm1), imm1, [&] { return "imm1 is not given"; });
+  c.advise(kStartNeedsLoad, loads || !c.has(imm1), [&] { return "imm1 is given and reduce_cmd is not load_reduce"; });
 }
 
 // The rows of a block run side by side, one column after the other.
@@ -92,7 +93,7 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q
 // dst[p, f] depends on src[p, 0 … f] and on what the accumulator held.
 void track(Track& t) {
   std::vector<Shadow> grid = overlay(t, dst, {src, imm0});
-  TrackedLane* lane = track_start(t, reduction(t), {.undefined = 10, .mixed = 11});
+  TrackedLane* lane = track_start(t, reduction(t), {.undefined = &kStarted, .mixed = &kOneOperator});
   const std::int64_t rows = t.partitions(dst), columns = t.free_size(dst);
   const bool clean = std::all_of(lane, lane + rows, [](const TrackedLane& l) { return l.shadow == 0; });
   if (grid.empty() && clean) return t.write_clean(dst);
@@ -112,10 +113,9 @@ unsigned state(const InstView&) { return kVectorAccumulators; }
 extern const Semantics semantics_tensor_scalar_cumulative = {
     .rules = kRules,
     .description =
-        "Per partition: reg = identity of op1 (0 for subtract) with reset_reduce, the accumulator with "
-        "reduce, imm1 with load_reduce; then for f ascending reg = op1(op0(src[f], imm0), reg), dst[f] = "
-        "cvt(reg). With subtract the old reg is subtracted from the new value. reg stays float32 and is left "
-        "in the accumulator.",
+        "Per partition: reg = identity of op1 (0 for subtract) with reset_reduce, the accumulator with reduce, imm1 "
+        "with load_reduce; then for f ascending reg = op1(op0(src[f], imm0), reg), dst[f] = cvt(reg). With subtract "
+        "the old reg is subtracted from the new value. reg stays float32 and is left in the accumulator.",
     .engine = nullptr,
     .check = check,
     .run = run,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/run.h"
@@ -11,19 +12,20 @@ namespace kiln::isa {
 namespace {
 using namespace args::tensor_tensor;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"data1 and data2 are not both in PSUM", "copy one of them to SBUF with tensor_copy first"},
-    /* R2 */
-    {"data1, data2 and dst have the same number of partitions and of free elements",
-     "slice or reshape the operands to one shape; broadcast in the free dimension with a stride-0 view"},
-    /* R3 */ {"op takes two operands", "apply unary operators with tensor_scalar or activation"},
-    /* R4 */
-    {"a bit operator takes integers of one width on all three tiles", "view the tiles as integers of the same width"},
-    /* R5 */ {"bit operators run on the vector engine", "leave engine out"},
-    /* R6 */
-    {"power runs on gpsimd, with every tile in SBUF", "copy PSUM tiles to SBUF, and leave engine out"},
-    /* R7 */ {"the operator exists on the target's generation", "abs_max and abs_min need trn3"},
-};
+constexpr Rule kNotBothPsum{1, "data1 and data2 are not both in PSUM",
+                            "copy one of them to SBUF with tensor_copy first"};
+constexpr Rule kSameShape{
+    2, "data1, data2 and dst have the same number of partitions and of free elements",
+    "slice or reshape the operands to one shape; broadcast in the free dimension with a stride-0 view"};
+constexpr Rule kTwoOperands{3, "op takes two operands", "apply unary operators with tensor_scalar or activation"};
+constexpr Rule kBitIntegers{4, "a bit operator takes integers of one width on all three tiles",
+                            "view the tiles as integers of the same width"};
+constexpr Rule kBitEngine{5, words::kBitEngine};
+constexpr Rule kPowerEngine{6, "power runs on gpsimd, with every tile in SBUF",
+                            "copy PSUM tiles to SBUF, and leave engine out"};
+constexpr Rule kGeneration{7, "the operator exists on the target's generation", "abs_max and abs_min need trn3"};
+
+constexpr Rule kRules[] = {kNotBothPsum, kSameShape, kTwoOperands, kBitIntegers, kBitEngine, kPowerEngine, kGeneration};
 
 bool is_int32(const InstView& v, int param) {
   return v.dtype(param) == DType::int32 || v.dtype(param) == DType::uint32;
@@ -43,26 +45,28 @@ Engine choose_engine(const InstView& v, const Arch&) {
 
 void check(Check& c) {
   const AluInfo& alu = info(c.alu(op));
-  c.require(1, !(c.in_psum(data1) && c.in_psum(data2)), [&] { return "data1 and data2 are both in PSUM"; });
-  c.require(2, c.same_shape(dst, data1) && c.same_shape(dst, data2), [&] {
+  c.require(kNotBothPsum, !(c.in_psum(data1) && c.in_psum(data2)), [&] { return "data1 and data2 are both in PSUM"; });
+  c.require(kSameShape, c.same_shape(dst, data1) && c.same_shape(dst, data2), [&] {
     return fmt::format("dst is {}, data1 is {}, data2 is {}", shape_text(c.access(dst)), shape_text(c.access(data1)),
                        shape_text(c.access(data2)));
   });
-  c.require(3, (alu.cls == AluClass::arith && c.alu(op) != AluOp::average) || alu.cls == AluClass::bitvec,
-            [&] { return fmt::format("op is {}", alu.name); });
+  c.require(kTwoOperands, (alu.cls == AluClass::arith && c.alu(op) != AluOp::average) || alu.cls == AluClass::bitvec,
+            op, [&] { return fmt::format("op is {}", alu.name); });
   if (is_bitvec(c.alu(op))) {
     const bool widths = size_bytes(c.dtype(data1)) == size_bytes(c.dtype(dst)) &&
                         size_bytes(c.dtype(data2)) == size_bytes(c.dtype(dst));
-    c.require(4, is_integer(c.dtype(dst)) && is_integer(c.dtype(data1)) && is_integer(c.dtype(data2)) && widths, [&] {
-      return fmt::format("{} on {} and {} into {}", alu.name, name(c.dtype(data1)), name(c.dtype(data2)),
-                         name(c.dtype(dst)));
-    });
-    c.require(5, c.engine() == Engine::vector, [&] { return fmt::format("engine is {}", name(c.engine())); });
+    c.require(kBitIntegers,
+              is_integer(c.dtype(dst)) && is_integer(c.dtype(data1)) && is_integer(c.dtype(data2)) && widths, [&] {
+                return fmt::format("{} on {} and {} into {}", alu.name, name(c.dtype(data1)), name(c.dtype(data2)),
+                                   name(c.dtype(dst)));
+              });
+    c.require(kBitEngine, c.engine() == Engine::vector, engine,
+              [&] { return fmt::format("engine is {}", name(c.engine())); });
   }
   if (c.alu(op) == AluOp::power)
-    c.require(6, c.engine() == Engine::gpsimd && !c.in_psum(dst) && !c.in_psum(data1) && !c.in_psum(data2),
+    c.require(kPowerEngine, c.engine() == Engine::gpsimd && !c.in_psum(dst) && !c.in_psum(data1) && !c.in_psum(data2),
               [&] { return fmt::format("engine is {}, {}", name(c.engine()), c.describe(data1)); });
-  c.require(7, c.arch().generation >= alu.first_generation,
+  c.require(kGeneration, c.arch().generation >= alu.first_generation,
             [&] { return fmt::format("{} needs gen{}", alu.name, alu.first_generation); });
 }
 
@@ -110,17 +114,16 @@ Cost cost(const CostQuery& q) {
 extern const Semantics semantics_tensor_tensor = {
     .rules = kRules,
     .description =
-        "dst[p, f] = cvt(op(data1[p, f], data2[p, f])) in float32; 32-bit integers are exact on gpsimd; bit "
-        "operators work on raw bits.",
+        "dst[p, f] = cvt(op(data1[p, f], data2[p, f])) in float32; 32-bit integers are exact on gpsimd; bit operators "
+        "work on raw bits.",
     .engine = choose_engine,
     .check = check,
     .run = run,
     .cost = cost,
     .track = track_elementwise,
     .cost_text =
-        "vector: max(64, 2N), N with one input in PSUM and for bfloat16 without gaps; fast modes up to 2 "
-        "elements per cycle from gen3 on; "
-        "gpsimd: 150 + N",
+        "vector: max(64, 2N), N with one input in PSUM and for bfloat16 without gaps; fast modes up to 2 elements per "
+        "cycle from gen3 on; gpsimd: 150 + N",
 };
 
 }  // namespace kiln::isa

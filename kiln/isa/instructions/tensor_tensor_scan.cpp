@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/run.h"
@@ -12,30 +13,30 @@ namespace kiln::isa {
 namespace {
 using namespace args::tensor_tensor_scan;
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"data0 and data1 are not both in PSUM", "copy one of them to SBUF with tensor_copy first"},
-    /* R2 */
-    {"data0, data1 and dst have the same number of partitions and of free elements",
-     "slice or reshape the operands to one shape"},
-    /* R3 */ {"initial is a number, or a tile with one value per partition", "slice initial to (P, 1)"},
-    /* R4 */
-    {"op0 and op1 are arithmetic operators of the vector engine with two operands",
-     "use add, subtract, multiply, maximum, minimum, a comparison or a logical operator"},
-    /* R5 */ {"the operators exist on the target's generation", "abs_max and abs_min need trn3"},
-};
+constexpr Rule kNotBothPsum{1, "data0 and data1 are not both in PSUM",
+                            "copy one of them to SBUF with tensor_copy first"};
+constexpr Rule kSameShape{2, "data0, data1 and dst have the same number of partitions and of free elements",
+                          "slice or reshape the operands to one shape"};
+constexpr Rule kInitialColumn{3, "initial is a number, or a tile with one value per partition",
+                              "slice initial to (P, 1)"};
+constexpr Rule kOperators{4, "op0 and op1 are arithmetic operators of the vector engine with two operands",
+                          "use add, subtract, multiply, maximum, minimum, a comparison or a logical operator"};
+constexpr Rule kGeneration{5, words::kOperatorsGeneration};
+
+constexpr Rule kRules[] = {kNotBothPsum, kSameShape, kInitialColumn, kOperators, kGeneration};
 
 void check(Check& c) {
-  c.require(1, !(c.in_psum(data0) && c.in_psum(data1)), [&] { return "data0 and data1 are both in PSUM"; });
-  c.require(2, c.same_shape(dst, data0) && c.same_shape(dst, data1), [&] {
+  c.require(kNotBothPsum, !(c.in_psum(data0) && c.in_psum(data1)), [&] { return "data0 and data1 are both in PSUM"; });
+  c.require(kSameShape, c.same_shape(dst, data0) && c.same_shape(dst, data1), [&] {
     return fmt::format("dst is {}, data0 is {}, data1 is {}", shape_text(c.access(dst)), shape_text(c.access(data0)),
                        shape_text(c.access(data1)));
   });
-  if (c.is_tile(initial)) c.require(3, c.is_column(initial, c.partitions(data0)), [&] { return c.describe(initial); });
+  if (c.is_tile(initial)) c.require(kInitialColumn, c.is_column(initial, c.partitions(data0)), initial);
   for (int param : {op0, op1}) {
     const AluInfo& alu = info(c.alu(param));
     const auto found = [&] { return fmt::format("{} is {}", c.row().params[param].name, alu.name); };
-    c.require(4, alu.cls == AluClass::arith && alu.engines.find("vector") != std::string_view::npos, found);
-    c.require(5, alu.cls != AluClass::arith || c.arch().generation >= alu.first_generation, found);
+    c.require(kOperators, alu.cls == AluClass::arith && alu.engines.find("vector") != std::string_view::npos, found);
+    c.require(kGeneration, alu.cls != AluClass::arith || c.arch().generation >= alu.first_generation, found);
   }
 }
 
@@ -100,9 +101,8 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(2 * static_cast<doubl
 extern const Semantics semantics_tensor_tensor_scan = {
     .rules = kRules,
     .description =
-        "s = initial; for f ascending: s = op1(op0(data0[p, f], s), data1[p, f]); dst[p, f] = cvt(s). "
-        "reverse0 "
-        "swaps the operands of op0, reverse1 those of op1. s stays float32, rounded after each operator.",
+        "s = initial; for f ascending: s = op1(op0(data0[p, f], s), data1[p, f]); dst[p, f] = cvt(s). reverse0 swaps "
+        "the operands of op0, reverse1 those of op1. s stays float32, rounded after each operator.",
     .engine = nullptr,
     .check = check,
     .run = run,

@@ -15,34 +15,33 @@ using namespace args::topk;
 
 constexpr std::int64_t kGroup = 16;  // partitions of one gpsimd core
 
-constexpr Rule kRules[] = {
-    /* R1 */ {"src has a multiple of 16 partitions", "pad the partition dimension of src"},
-    /* R2 */ {"n is at least 8 and below 65536", "search in several pieces and merge them"},
-    /* R3 */ {"src has at least ceil(n / 16) free elements", "pass a smaller n, or a wider src"},
-    /* R4 */
-    {"val_dst has at least 1 and fewer than 32768 free elements, and at most n", "ask for fewer values"},
-    /* R5 */
-    {"val_dst and idx_dst have the same shape, and the partitions of src", "allocate both as (partitions of src, K)"},
-    /* R6 */
-    {"src has no NaN among the n elements", "replace NaN first, e.g. with tensor_scalar and maximum",
-     Mark::undocumented},
-    /* R7 */
-    {"topk is promised for no generation in particular; gen2 may lack it", "target trn2 or trn3", Mark::undocumented},
-};
+constexpr Rule kSrcPartitions{1, "src has a multiple of 16 partitions", "pad the partition dimension of src"};
+constexpr Rule kSearchedCount{2, "n is at least 8 and below 65536", "search in several pieces and merge them"};
+constexpr Rule kSrcSize{3, "src has at least ceil(n / 16) free elements", "pass a smaller n, or a wider src"};
+constexpr Rule kValDstSize{4, "val_dst has at least 1 and fewer than 32768 free elements, and at most n",
+                           "ask for fewer values"};
+constexpr Rule kDstShapes{5, "val_dst and idx_dst have the same shape, and the partitions of src",
+                          "allocate both as (partitions of src, K)"};
+constexpr Rule kNoNan{6, "src has no NaN among the n elements",
+                      "replace NaN first, e.g. with tensor_scalar and maximum", Mark::undocumented};
+constexpr Rule kGeneration{7, "topk is promised for no generation in particular; gen2 may lack it",
+                           "target trn2 or trn3", Mark::undocumented};
+
+constexpr Rule kRules[] = {kSrcPartitions, kSearchedCount, kSrcSize, kValDstSize, kDstShapes, kNoNan, kGeneration};
 
 void check(Check& c) {
   const std::int64_t count = c.integer(n), k = c.free_size(val_dst);
-  c.require(1, c.partitions(src) % kGroup == 0, [&] { return c.describe(src); });
-  c.require(2, count >= 8 && count < 65536, [&] { return fmt::format("n is {}", count); });
-  c.require(3, c.free_size(src) >= (count + kGroup - 1) / kGroup,
+  c.require(kSrcPartitions, c.partitions(src) % kGroup == 0, src);
+  c.require(kSearchedCount, count >= 8 && count < 65536, n, [&] { return fmt::format("n is {}", count); });
+  c.require(kSrcSize, c.free_size(src) >= (count + kGroup - 1) / kGroup,
             [&] { return fmt::format("n is {}, {}", count, c.describe(src)); });
-  c.require(4, k >= 1 && k < 32768 && k <= count,
+  c.require(kValDstSize, k >= 1 && k < 32768 && k <= count,
             [&] { return fmt::format("n is {}, {}", count, c.describe(val_dst)); });
-  c.require(5, c.same_shape(val_dst, idx_dst) && c.partitions(val_dst) == c.partitions(src), [&] {
+  c.require(kDstShapes, c.same_shape(val_dst, idx_dst) && c.partitions(val_dst) == c.partitions(src), [&] {
     return fmt::format("val_dst is {}, idx_dst is {}, src is {}", shape_text(c.access(val_dst)),
                        shape_text(c.access(idx_dst)), shape_text(c.access(src)));
   });
-  c.advise(7, c.arch().generation > 2, [&] { return "the target is gen2"; });
+  c.advise(kGeneration, c.arch().generation > 2, [&] { return "the target is gen2"; });
 }
 
 // The first n elements of a group, column by column: S[i] = src[group + i mod 16, i div 16].
@@ -80,7 +79,7 @@ void run(Run& r) {
       s[i] = to_float(x.dtype, raw[i]);
       if (!std::isnan(s[i])) continue;
       if (r.inputs_written)
-        r.fail(6, fmt::format("src has a NaN in partition {}, column {}", group + i % kGroup, i / kGroup));
+        r.fail(kNoNan, fmt::format("src has a NaN in partition {}, column {}", group + i % kGroup, i / kGroup));
       s[i] = 0;  // garbage: any value that sorts
     }
     const std::vector<std::uint32_t> order = largest(s, values.free_size);
@@ -118,10 +117,9 @@ void track(Track& t) {
 extern const Semantics semantics_topk = {
     .rules = kRules,
     .description =
-        "For each group g of 16 partitions: S[i] = src[16g + i mod 16, i div 16], i < n. The K largest of S, "
-        "K = "
-        "free size of val_dst, go in ascending order to val_dst and their i to idx_dst, the same in every "
-        "partition of the group. Of equal values those with the lowest i are kept, in ascending i.",
+        "For each group g of 16 partitions: S[i] = src[16g + i mod 16, i div 16], i < n. The K largest of S, K = free "
+        "size of val_dst, go in ascending order to val_dst and their i to idx_dst, the same in every partition of the "
+        "group. Of equal values those with the lowest i are kept, in ascending i.",
     .engine = nullptr,
     .check = check,
     .run = run,

@@ -16,26 +16,19 @@ Engine resolve_engine(const InstView& inst, const Arch& arch) {
   return row.engines[0];
 }
 
-std::string rule_label(const InstructionInfo& row, int number) { return fmt::format("{}.R{}", row.name, number); }
-
-Diagnostic rule_diagnostic(const InstView& inst, const Arch& arch, int number, Severity severity, std::string found,
-                           std::string allowed) {
-  const Rule& rule = inst.row().semantics->rules[number - 1];
-  Diagnostic d;
-  d.severity = severity;
-  d.category = rule.mark == Mark::undocumented ? Category::undefined : Category::invalid;
-  d.code = rule_label(inst.row(), number);
-  d.rule = rule.mark == Mark::documented ? rule.text : fmt::format("{} ({})", rule.text, name(rule.mark));
-  d.loc = inst.loc();
-  d.context = print(inst.program(), inst.inst());
-  d.found = std::move(found);
-  d.allowed = allowed.empty() ? fmt::format("target {} ({})", arch.name, arch.core_name) : std::move(allowed);
-  d.help = rule.help;
-  return d;
+Diagnostic broken(const InstView& inst, const Arch& arch, const RuleTable& table, const Rule& rule, Finding finding) {
+  finding.loc = inst.loc();
+  finding.context = print(inst.program(), inst.inst());
+  if (finding.allowed.empty()) finding.allowed = fmt::format("target {} ({})", arch.name, arch.core_name);
+  return broken(table, rule, std::move(finding));
 }
 
-void Check::report(int number, Severity severity, std::string found, std::string allowed) {
-  out_.push_back(rule_diagnostic(*this, arch_, number, severity, std::move(found), std::move(allowed)));
+Diagnostic broken(const InstView& inst, const Arch& arch, const Rule& rule, Finding finding) {
+  return broken(inst, arch, inst.row().rules(), rule, std::move(finding));
+}
+
+void Check::report(const Rule& rule, Finding finding) {
+  out_.push_back(broken(*this, arch_, rule, std::move(finding)));
 }
 
 std::string shape_text(const Access& access) {

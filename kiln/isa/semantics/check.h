@@ -1,12 +1,13 @@
-// Check: what an instruction's `check` sees and how it reports. Every rule has a number; its label
-// <name>.R<n> stands in the manual, here, in the message and in the test that proves it.
+// Check: what an instruction's `check` sees and how it reports. Every rule is a constant of the instruction's file; its
+// label <name>.R<n> stands in the manual, in the message and in the test that proves it.
 #pragma once
 
+#include <concepts>
 #include <string>
 #include <vector>
 
 #include "kiln/arch/arch.h"
-#include "kiln/base/error.h"
+#include "kiln/base/rule.h"
 #include "kiln/isa/inst_view.h"
 
 namespace kiln::isa {
@@ -19,23 +20,37 @@ class Check : public InstView {
   const Arch& arch() const { return arch_; }
   Engine engine() const { return engine_; }
 
-  // Rule R<number> holds when ok; otherwise found() tells what was found, and allowed() (optional) what is
-  // allowed here.
-  template <class Found>
-  void require(int number, bool ok, Found&& found) {
+  // The rule holds when ok; otherwise found() tells what was found, and `allowed` (optional) what is allowed here.
+  template <std::invocable Found>
+  void require(const Rule& rule, bool ok, Found&& found, const std::string& allowed = {}) {
     if (!ok) [[unlikely]]
-      report(number, Severity::error, found(), {});
+      report(rule, {.found = found(), .allowed = allowed});
   }
-  template <class Found>
-  void require(int number, bool ok, Found&& found, const std::string& allowed) {
+  // The same about one parameter.
+  template <std::invocable Found>
+  void require(const Rule& rule, bool ok, int param, Found&& found, const std::string& allowed = {}) {
     if (!ok) [[unlikely]]
-      report(number, Severity::error, found(), allowed);
+      report(rule, {.found = found(), .allowed = allowed, .operand = param_name(param)});
+  }
+  // The same about an operand that describes itself.
+  void require(const Rule& rule, bool ok, int param) {
+    if (!ok) [[unlikely]]
+      report(rule, {.found = describe(param), .operand = param_name(param)});
   }
   // The same, but the manual leaves it open: a warning, never in the way.
-  template <class Found>
-  void advise(int number, bool ok, Found&& found) {
+  template <std::invocable Found>
+  void advise(const Rule& rule, bool ok, Found&& found) {
     if (!ok) [[unlikely]]
-      report(number, Severity::warning, found(), {});
+      report(rule, {.found = found(), .severity = Severity::warning});
+  }
+  template <std::invocable Found>
+  void advise(const Rule& rule, bool ok, int param, Found&& found) {
+    if (!ok) [[unlikely]]
+      report(rule, {.found = found(), .operand = param_name(param), .severity = Severity::warning});
+  }
+  void advise(const Rule& rule, bool ok, int param) {
+    if (!ok) [[unlikely]]
+      report(rule, {.found = describe(param), .operand = param_name(param), .severity = Severity::warning});
   }
 
   // Frequent conditions. `same_shape`: equal partitions and equal free size. `is_column`: one value per
@@ -47,7 +62,8 @@ class Check : public InstView {
   std::string describe(int param) const;
 
  private:
-  void report(int number, Severity severity, std::string found, std::string allowed);
+  std::string param_name(int param) const { return std::string(row().params[param].name); }
+  void report(const Rule& rule, Finding finding);
 
   const Arch& arch_;
   Engine engine_;
@@ -56,12 +72,10 @@ class Check : public InstView {
 
 std::string shape_text(const Access& access);
 
-// The label of rule `number` of an instruction, e.g. "nc_matmul.R3".
-std::string rule_label(const InstructionInfo& row, int number);
-
-// A finished diagnostic for rule `number` of an instruction.
-Diagnostic rule_diagnostic(const InstView& inst, const Arch& arch, int number, Severity severity, std::string found,
-                           std::string allowed);
+// The diagnostic of a broken rule about an instruction: at its line, with its text, and with the target as what is
+// allowed unless `finding` says more. Without a table the rule is one of the instruction's own.
+Diagnostic broken(const InstView& inst, const Arch& arch, const RuleTable& table, const Rule& rule, Finding finding);
+Diagnostic broken(const InstView& inst, const Arch& arch, const Rule& rule, Finding finding);
 
 // Checks every instruction of a program that passed `verify`: the common operand rules (operand_rules.h),
 // then the instruction's own. Appends to `out` in program order.

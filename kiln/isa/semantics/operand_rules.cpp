@@ -12,105 +12,76 @@
 namespace kiln::isa {
 namespace {
 
-enum : int {
-  kMemory = 1,
-  kDType,
-  kGeneration,
-  kEngine,
-  kEngineMemory,
-  kPartitions,
-  kStartPartition,
-  kDimSize,
-  kZeroStride,
-  kDTypeGeneration,
-  kScalarOffset,
-  kVectorOffset,
-  kIndirect,
-  kIndirectGeneration,
-  kIndirectIndex,
-  kOverlap,
-  kIndirectPlacement,
-  kIndexCapacity,
-  kFreeSize,
-  kAlignment,
-  kRank
-};
+constexpr Rule kMemory{
+    1, "an operand lives in one of the memories that the instruction's page lists",
+    "copy the data to an allowed memory first: dma_copy between HBM and SBUF, tensor_copy between SBUF and PSUM"};
+constexpr Rule kDType{
+    2, "an operand has one of the dtypes that the instruction's page lists",
+    "convert with tensor_copy into a tile of an allowed dtype, or reinterpret the bytes with .view()"};
+constexpr Rule kGeneration{3, "the instruction exists on the target's generation",
+                           "use another instruction, or another target"};
+constexpr Rule kEngine{4, "the engine is one of those that execute the instruction",
+                       "leave engine out to take the default"};
+constexpr Rule kEngineMemory{
+    5, "gpsimd reads and writes SBUF only; the tensor engine reads SBUF and writes PSUM; DMA does not touch PSUM",
+    "move the data with tensor_copy on the vector or scalar engine"};
+constexpr Rule kPartitions{6, "an on-chip operand has at most 128 partitions",
+                           "split the partition dimension into tiles of 128"};
+constexpr Rule kStartPartition{
+    7,
+    "an operand of more than 64 partitions starts at partition 0, of 33 to 64 at 0 or 64, of up to 32 at 0, 32, 64 or "
+    "96",
+    "start the slice on an allowed partition, or move the rows with nc_stream_shuffle or a DMA"};
+constexpr Rule kDimSize{
+    8, "a free dimension has at most 65535 elements and a stride of at most 32767, after merging contiguous ones",
+    "split the access into several instructions"};
+constexpr Rule kZeroStride{
+    9, "an only destination does not write one element several times (stride 0, or strides that meet)",
+    "give the destination its own elements; broadcast views are for inputs", Mark::undocumented};
+constexpr Rule kDTypeGeneration{10, "packed dtypes, float8_e8m0fnu and float8_e4m3fn exist from gen4 on",
+                                "use float8_e4m3 or float8_e5m2, or target trn3"};
+constexpr Rule kScalarOffset{11, "a scalar offset is a register or a one-element integer tile in SBUF",
+                             "load the offset into a (1, 1) int32 tile in SBUF, or use a register"};
+constexpr Rule kVectorOffset{12,
+                             "a vector offset belongs to a DMA instruction, a tensor in HBM and a (P, 1) integer index "
+                             "tile in SBUF with one index per row",
+                             "gather on chip with nc_n_gather or local_gather, or stage the tensor in HBM"};
+constexpr Rule kIndirect{13, "only the operands marked on the instruction's page may be indirect",
+                         "copy the gathered data first"};
+constexpr Rule kIndirectGeneration{14, "indirect operands exist from gen4 on",
+                                   "use nc_n_gather or local_gather, or target trn3"};
+constexpr Rule kIndirectIndex{
+    15, "an indirect index is an SBUF tile of uint16, uint32 or int32 with as many partitions as the operand",
+    "store the offsets as uint16, uint32 or int32, 16 (tensor engine: 32) per column", Mark::undocumented};
+constexpr Rule kOverlap{16, "a source and a destination are the same elements or share none",
+                        "copy through another tile; the order of reads and writes inside an instruction is not defined",
+                        Mark::undocumented};
+constexpr Rule kIndirectPlacement{
+    17,
+    "the index of an indirect operand starts at a multiple of 32 partitions: where the gathered operand starts, or, "
+    "for a scattered destination, where the source (in PSUM: its index) starts",
+    "place the index tile beside the operand it belongs to"};
+constexpr Rule kIndexCapacity{
+    18, "an index holds an offset for every element of its indirect operand: 16 (tensor engine: 32) per column",
+    "give the index more columns, or gather fewer elements"};
+constexpr Rule kFreeSize{19, "an operand has at most 65536 free elements, repeated ones included",
+                         "split the access into several instructions"};
+constexpr Rule kAlignment{
+    20, "an operand placed by hand starts at a multiple of its element size, also when its bytes are reinterpreted",
+    "choose an address that is a multiple of the larger element size", Mark::undocumented};
+constexpr Rule kRank{
+    21, "an operand in HBM has at most 5 dimensions, those that follow each other in memory counted as one",
+    "take an index of the outer dimensions, or flatten those that follow each other"};
+
+constexpr Rule kRules[] = {
+    kMemory,        kDType,      kGeneration,        kEngine,        kEngineMemory, kPartitions, kStartPartition,
+    kDimSize,       kZeroStride, kDTypeGeneration,   kScalarOffset,  kVectorOffset, kIndirect,   kIndirectGeneration,
+    kIndirectIndex, kOverlap,    kIndirectPlacement, kIndexCapacity, kFreeSize,     kAlignment,  kRank};
 
 // Free elements of one operand in SBUF, as the architecture guide has it.
 constexpr std::int64_t kMaxFreeElements = 65536;
 
 constexpr const char* kIndexHelp = "load the indices into a (P, 1) tile of int32 or uint32 in SBUF, one per row";
-
-constexpr Rule kRules[] = {
-    /* R1 */ {"an operand lives in one of the memories that the instruction's page lists",
-              "copy the data to an allowed memory first: dma_copy between HBM and SBUF, tensor_copy between "
-              "SBUF and PSUM"},
-    /* R2 */
-    {"an operand has one of the dtypes that the instruction's page lists",
-     "convert with tensor_copy into a tile of an allowed dtype, or reinterpret the bytes with .view()"},
-    /* R3 */
-    {"the instruction exists on the target's generation", "use another instruction, or another target"},
-    /* R4 */
-    {"the engine is one of those that execute the instruction", "leave engine out to take the default"},
-    /* R5 */
-    {"gpsimd reads and writes SBUF only; the tensor engine reads SBUF and writes PSUM; DMA does not touch "
-     "PSUM",
-     "move the data with tensor_copy on the vector or scalar engine"},
-    /* R6 */
-    {"an on-chip operand has at most 128 partitions", "split the partition dimension into tiles of 128"},
-    /* R7 */
-    {"an operand of more than 64 partitions starts at partition 0, of 33 to 64 at 0 or 64, of up to 32 at 0, "
-     "32, 64 or 96",
-     "start the slice on an allowed partition, or move the rows with nc_stream_shuffle or a DMA"},
-    /* R8 */
-    {"a free dimension has at most 65535 elements and a stride of at most 32767, after merging contiguous "
-     "ones",
-     "split the access into several instructions", Mark::documented},
-    /* R9 */
-    {"an only destination does not write one element several times (stride 0, or strides that meet)",
-     "give the destination its own elements; broadcast views are for inputs", Mark::undocumented},
-    /* R10 */
-    {"packed dtypes, float8_e8m0fnu and float8_e4m3fn exist from gen4 on",
-     "use float8_e4m3 or float8_e5m2, or target trn3"},
-    /* R11 */
-    {"a scalar offset is a register or a one-element integer tile in SBUF",
-     "load the offset into a (1, 1) int32 tile in SBUF, or use a register"},
-    /* R12 */
-    {"a vector offset belongs to a DMA instruction, a tensor in HBM and a (P, 1) integer index tile in SBUF "
-     "with "
-     "one index per row",
-     "gather on chip with nc_n_gather or local_gather, or stage the tensor in HBM"},
-    /* R13 */
-    {"only the operands marked on the instruction's page may be indirect", "copy the gathered data first"},
-    /* R14 */ {"indirect operands exist from gen4 on", "use nc_n_gather or local_gather, or target trn3"},
-    /* R15 */
-    {"an indirect index is an SBUF tile of uint16, uint32 or int32 with as many partitions as the operand",
-     "store the offsets as uint16, uint32 or int32, 16 (tensor engine: 32) per column", Mark::undocumented},
-    /* R16 */
-    {"a source and a destination are the same elements or share none",
-     "copy through another tile; the order of reads and writes inside an instruction is not defined",
-     Mark::undocumented},
-    /* R17 */
-    {"the index of an indirect operand starts at a multiple of 32 partitions: where the gathered operand "
-     "starts, "
-     "or, for a scattered destination, where the source (in PSUM: its index) starts",
-     "place the index tile beside the operand it belongs to"},
-    /* R18 */
-    {"an index holds an offset for every element of its indirect operand: 16 (tensor engine: 32) per column",
-     "give the index more columns, or gather fewer elements"},
-    /* R19 */
-    {"an operand has at most 65536 free elements, repeated ones included",
-     "split the access into several instructions"},
-    /* R20 */
-    {"an operand placed by hand starts at a multiple of its element size, also when its bytes are "
-     "reinterpreted",
-     "choose an address that is a multiple of the larger element size", Mark::undocumented},
-    /* R21 */
-    {"an operand in HBM has at most 5 dimensions, those that follow each other in memory counted as one",
-     "take an index of the outer dimensions, or flatten those that follow each other"},
-};
-
-std::string label(int number) { return fmt::format("operand.R{}", number); }
 
 bool is_dma(const InstView& c) { return c.row().engines[0] == Engine::dma; }
 
@@ -133,19 +104,12 @@ class OperandCheck {
   }
 
  private:
-  // `help`: another remedy than the rule's own.
-  void report(int number, std::string found, std::string help = {}) {
-    const Rule& rule = kRules[number - 1];
-    Diagnostic d;
-    d.category = rule.mark == Mark::undocumented ? Category::undefined : Category::invalid;
-    d.code = label(number);
-    d.rule = rule.mark == Mark::documented ? rule.text : fmt::format("{} ({})", rule.text, name(rule.mark));
-    d.loc = c_.loc();
-    d.context = print(c_.program(), c_.inst());
-    d.found = std::move(found);
-    d.allowed = fmt::format("target {} ({})", c_.arch().name, c_.arch().core_name);
-    d.help = help.empty() ? std::string(rule.help) : std::move(help);
-    out_.push_back(std::move(d));
+  void report(const Rule& rule, std::string found) { report(rule, Finding{.found = std::move(found)}); }
+  void report(const Rule& rule, const ParamInfo& p, std::string found, std::string help = {}) {
+    report(rule, Finding{.found = std::move(found), .help = std::move(help), .operand = std::string(p.name)});
+  }
+  void report(const Rule& rule, Finding finding) {
+    out_.push_back(broken(c_, c_.arch(), kOperandRules, rule, std::move(finding)));
   }
 
   void generation() {
@@ -178,15 +142,17 @@ class OperandCheck {
   void operand(const ParamInfo& p, const Access& a) {
     const Tensor& t = c_.program().tensors[a.tensor];
     if (!p.allows(t.memory))
-      report(kMemory,
+      report(kMemory, p,
              fmt::format("`{}` of {} is in {}, allowed: {}", p.name, c_.row().name, name(t.memory), p.memories_text),
              p.is_output() ? destination_help(p, t.memory) : std::string());
     if (!p.allows(a.dtype))
-      report(kDType, fmt::format("`{}` of {} is {}, allowed: {}", p.name, c_.row().name, name(a.dtype),
-                                 p.dtypes_text == "any" ? "any that is not packed" : p.dtypes_text));
+      report(kDType, p,
+             fmt::format("`{}` of {} is {}, allowed: {}", p.name, c_.row().name, name(a.dtype),
+                         p.dtypes_text == "any" ? "any that is not packed" : p.dtypes_text));
     if (!dtype_exists(a.dtype))
-      report(kDTypeGeneration, fmt::format("`{}` is {}, the target {} is {}", p.name, name(a.dtype), c_.arch().name,
-                                           c_.arch().generation_name));
+      report(kDTypeGeneration, p,
+             fmt::format("`{}` is {}, the target {} is {}", p.name, name(a.dtype), c_.arch().name,
+                         c_.arch().generation_name));
     if (is_on_chip(t.memory)) on_chip(p, a, t);
     if (a.rank > kMaxOperandRank) merged_rank(p, a);
     if (p.is_output()) destination(p, a);
@@ -208,18 +174,21 @@ class OperandCheck {
   void on_chip(const ParamInfo& p, const Access& a, const Tensor& t) {
     const Engine e = c_.engine();
     if (t.memory == Memory::psum && (e == Engine::gpsimd || e == Engine::dma))
-      report(kEngineMemory, fmt::format("`{}` is in PSUM and {} runs on {}", p.name, c_.row().name, name(e)));
-    if (a.rows() > c_.arch().partitions) report(kPartitions, fmt::format("`{}` has {} partitions", p.name, a.rows()));
+      report(kEngineMemory, p, fmt::format("`{}` is in PSUM and {} runs on {}", p.name, c_.row().name, name(e)));
+    if (a.rows() > c_.arch().partitions)
+      report(kPartitions, p, fmt::format("`{}` has {} partitions", p.name, a.rows()));
     if (t.address && is_cut(t.address->byte_offset, a.dtype) && !is_cut(t.address->byte_offset, t.dtype))
-      report(kAlignment, fmt::format("`{}` holds {} from byte {} on", p.name, name(a.dtype), t.address->byte_offset));
+      report(kAlignment, p,
+             fmt::format("`{}` holds {} from byte {} on", p.name, name(a.dtype), t.address->byte_offset));
     if (is_dma(c_)) return;
     start_partition(p, a, t);
     Dim merged[kMaxRank];
     const int rank = merge_dims(a.dims + 1, a.rank - 1, merged);
     for (int d = 0; d < rank; ++d) {
       if (merged[d].count > c_.arch().max_dim_count || std::abs(merged[d].stride) > c_.arch().max_dim_stride)
-        report(kDimSize, fmt::format("`{}` has a free dimension of {} elements with stride {}", p.name, merged[d].count,
-                                     merged[d].stride));
+        report(kDimSize, p,
+               fmt::format("`{}` has a free dimension of {} elements with stride {}", p.name, merged[d].count,
+                           merged[d].stride));
     }
     free_size(p, a, t);
   }
@@ -230,7 +199,7 @@ class OperandCheck {
     Dim merged[kMaxRank];
     const int rank = first + merge_dims(a.dims + first, a.rank - first, merged);
     if (rank > kMaxOperandRank)
-      report(kRank, fmt::format("`{}` is {}, {} dimensions with gaps between them", p.name, shape_text(a), rank));
+      report(kRank, p, fmt::format("`{}` is {}, {} dimensions with gaps between them", p.name, shape_text(a), rank));
   }
 
   // Tensors that do not suit their own dtype answer to memory.R6.
@@ -239,15 +208,16 @@ class OperandCheck {
   void free_size(const ParamInfo& p, const Access& a, const Tensor& t) {
     const std::int64_t n = a.row_size();
     if (n > kMaxFreeElements)
-      report(kFreeSize,
+      report(kFreeSize, p,
              fmt::format("`{}` has {} {} elements per partition in {}", p.name, n, name(a.dtype), name(t.memory)));
   }
 
   void start_partition(const ParamInfo& p, const Access& a, const Tensor& t) {
     if (!starts_at_multiple(c_.program(), a, start_unit(c_, c_.arch(), p, a.rows())))
-      report(kStartPartition, fmt::format("`{}` has {} partitions from partition {}{}", p.name, a.rows(),
-                                          a.partition.constant + (t.address ? t.address->partition : 0),
-                                          a.partition.term_count ? " on, moving with a loop" : ""));
+      report(kStartPartition, p,
+             fmt::format("`{}` has {} partitions from partition {}{}", p.name, a.rows(),
+                         a.partition.constant + (t.address ? t.address->partition : 0),
+                         a.partition.term_count ? " on, moving with a loop" : ""));
   }
 
   // An instruction with a second result may write the first one over and over into an element nobody reads.
@@ -268,11 +238,12 @@ class OperandCheck {
     for (int d = first; d < a.rank; ++d) {
       if (a.dims[d].stride != 0 || a.dims[d].count == 1) continue;
       repeats = true;
-      report(kZeroStride, fmt::format("dimension {} of `{}` has {} elements and stride 0", d, p.name, a.dims[d].count));
+      report(kZeroStride, p,
+             fmt::format("dimension {} of `{}` has {} elements and stride 0", d, p.name, a.dims[d].count));
     }
     const int free = is_on_chip(c_.program().tensors[a.tensor].memory) ? 1 : first;
     if (!repeats && meets_itself(a, free))
-      report(kZeroStride, fmt::format("`{}` reaches the same element in several ways", p.name));
+      report(kZeroStride, p, fmt::format("`{}` reaches the same element in several ways", p.name));
   }
 
   static bool is_index_dtype(DType t) { return is_integer(t) && size_bytes(t) == 4; }
@@ -285,13 +256,14 @@ class OperandCheck {
     const std::string what =
         fmt::format("`{}` is indexed by {} {} in {}", p.name, name(index.dtype), shape_text(index), name(index_memory));
     if (d.kind == Dynamic::Kind::scalar_tile) {
-      if (index_memory != Memory::sbuf || index.count() != 1 || !is_integer(index.dtype)) report(kScalarOffset, what);
+      if (index_memory != Memory::sbuf || index.count() != 1 || !is_integer(index.dtype))
+        report(kScalarOffset, p, what);
     } else if (d.kind == Dynamic::Kind::vector) {
       const bool transposing = c_.inst().opcode == Opcode::dma_transpose;  // takes 2-D indices: its own rule
       const bool one_per_row = index.row_size() == 1 && index.rows() == a.rows();
       if (!is_dma(c_) || !is_hbm(t.memory) || index_memory != Memory::sbuf || !is_index_dtype(index.dtype) ||
           (!one_per_row && !transposing))
-        report(kVectorOffset, what, is_dma(c_) && is_hbm(t.memory) ? kIndexHelp : "");
+        report(kVectorOffset, p, what, is_dma(c_) && is_hbm(t.memory) ? kIndexHelp : "");
     } else {
       indirect(p, a, index, index_memory, what);
     }
@@ -300,14 +272,15 @@ class OperandCheck {
   void indirect(const ParamInfo& p, const Access& a, const Access& index, Memory index_memory,
                 const std::string& what) {
     has_indirect_ = true;
-    if (!c_.arch().features.indirect) report(kIndirectGeneration, fmt::format("`{}` is indirect", p.name));
-    if (!p.indirect) report(kIndirect, fmt::format("`{}` of {} is indirect", p.name, c_.row().name));
+    if (!c_.arch().features.indirect) report(kIndirectGeneration, p, fmt::format("`{}` is indirect", p.name));
+    if (!p.indirect) report(kIndirect, p, fmt::format("`{}` of {} is indirect", p.name, c_.row().name));
     if (index_memory != Memory::sbuf || index.rows() != a.rows() ||
         !(index.dtype == DType::uint16 || is_index_dtype(index.dtype)))
-      return report(kIndirectIndex, what);
+      return report(kIndirectIndex, p, what);
     if (a.row_size() > index_capacity(c_, index))
-      report(kIndexCapacity, fmt::format("`{}` has {} elements, its index {} offsets", p.name, a.row_size(),
-                                         index_capacity(c_, index)));
+      report(
+          kIndexCapacity, p,
+          fmt::format("`{}` has {} elements, its index {} offsets", p.name, a.row_size(), index_capacity(c_, index)));
   }
 
   void placement() {
@@ -324,7 +297,7 @@ class OperandCheck {
         if (i == o || !params[i].is_tile() || !c_.is_tile(static_cast<int>(i))) continue;
         if (params[i].is_output() && (i < o || c_.engine() == Engine::scalar)) continue;
         if (overlaps_partially(c_.program(), c_.access(static_cast<int>(o)), c_.access(static_cast<int>(i))))
-          report(kOverlap, fmt::format("`{}` and `{}` overlap in part", params[o].name, params[i].name));
+          report(kOverlap, params[o], fmt::format("`{}` and `{}` overlap in part", params[o].name, params[i].name));
       }
     }
   }
@@ -336,9 +309,10 @@ class OperandCheck {
 
 }  // namespace
 
-std::span<const Rule> operand_rules() { return kRules; }
+constexpr RuleTable kOperandRules{"operand", "the operands of every instruction", kRules, Category::invalid, true};
+
 void check_operands(const Check& c, std::vector<Diagnostic>& out) { OperandCheck(c, out).all(); }
-bool is_partition_count(const Diagnostic& d) { return d.code == label(kPartitions); }
+bool is_partition_count(const Diagnostic& d) { return d.code == code_of(kOperandRules, kPartitions); }
 
 std::int64_t start_unit(const InstView& inst, const Arch& arch, const ParamInfo& param, std::int64_t rows) {
   if (is_dma(inst) || has_own_start_rule(inst.inst().opcode, param)) return 1;

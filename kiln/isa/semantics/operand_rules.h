@@ -2,13 +2,11 @@
 // access patterns, engines, generations. Labels operand.R1 and so on.
 #pragma once
 
-#include <span>
-
 #include "kiln/isa/semantics/check.h"
 
 namespace kiln::isa {
 
-std::span<const Rule> operand_rules();
+extern const RuleTable kOperandRules;
 void check_operands(const Check& c, std::vector<Diagnostic>& out);
 bool is_partition_count(const Diagnostic& d);  // operand.R6
 

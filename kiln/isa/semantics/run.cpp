@@ -21,14 +21,14 @@ float Run::column(int param, std::int64_t row, float otherwise) const {
   return *load_row(*this, tile(param), row, 0, 1, &scratch);
 }
 
-void Run::fail(int number, std::string found) const {
-  throw Error(rule_diagnostic(*this, arch(), number, Severity::error, std::move(found), {}));
+void Run::fail(const Rule& rule, std::string found) const {
+  throw Error(broken(*this, arch(), rule, {.found = std::move(found)}));
 }
 
-void Run::warn(int number, const std::string& found) const {
+void Run::warn(const Rule& rule, const std::string& found) const {
   if (warnings && inputs_written)
-    warnings->add(sequence, &inst_, number,
-                  [&] { return rule_diagnostic(*this, arch(), number, Severity::warning, found, {}); });
+    warnings->add(sequence, &inst_, rule.number,
+                  [&] { return broken(*this, arch(), rule, {.found = found, .severity = Severity::warning}); });
 }
 
 void WarningSink::add(std::int64_t sequence, const Instruction* inst, int number, FunctionRef<Diagnostic()> make) {

@@ -60,9 +60,9 @@ class Run : public InstView {
   std::int64_t integer_or_register(int param) const { return is_register(param) ? register_value : integer(param); }
 
   // A rule that only values can break.
-  [[noreturn]] void fail(int number, std::string found) const;
+  [[noreturn]] void fail(const Rule& rule, std::string found) const;
   // The same where the manual leaves the result open: reported once per instruction, never in the way.
-  void warn(int number, const std::string& found) const;
+  void warn(const Rule& rule, const std::string& found) const;
 
   // Set by the issuer.
   std::int64_t sequence = 0;  // position among the executed instructions

@@ -70,8 +70,8 @@ class Track : public InstView {
   // The accumulators (a StateBit) of the lanes that a tile's rows lie on, row 0 first.
   virtual TrackedLane* lanes(unsigned state_bit, int param) = 0;
 
-  [[noreturn]] virtual void fail(int number, std::string found) = 0;
-  virtual void warn(int number, std::string found) = 0;
+  [[noreturn]] virtual void fail(const Rule& rule, std::string found) = 0;
+  virtual void warn(const Rule& rule, std::string found) = 0;
 
  private:
   const Arch& arch_;

@@ -58,26 +58,23 @@ Token Lexer::take() {
   return taken;
 }
 
-void Lexer::fail(TextRule rule, std::string found, std::string allowed, std::string help) const {
+void Lexer::fail(const Rule& rule, std::string found, std::string allowed, std::string help) const {
   fail_at(token_, rule, std::move(found), std::move(allowed), std::move(help));
 }
 
-void Lexer::fail_at(const Token& token, TextRule rule, std::string found, std::string allowed, std::string help) const {
+void Lexer::fail_at(const Token& token, const Rule& rule, std::string found, std::string allowed,
+                    std::string help) const {
   const auto place = place_of(text_, static_cast<std::size_t>(token.text.data() - text_.data()));
-  const RuleText& text = rule_text(rule);
-  Diagnostic d;
-  d.category = Category::config;
-  d.code = text.code;
-  d.rule = text.text;
-  d.loc = {file_name_, place.line, {}};
-  d.context = place.text;
-  d.found = fmt::format("{} in {}, line {}, column {}", found, file_name_, place.line, place.column);
-  d.allowed = std::move(allowed);
-  d.help = help.empty() ? std::string(text.help) : std::move(help);
-  throw Error(std::move(d));
+  raise(text_rules::kTable, rule,
+        {.found = fmt::format("{} in {}, line {}, column {}", found, file_name_, place.line, place.column),
+         .allowed = std::move(allowed),
+         .help = std::move(help),
+         .loc = {file_name_, place.line, {}},
+         .column = place.column,
+         .context = std::string(place.text)});
 }
 
-void Lexer::fail_here(std::size_t position, TextRule rule, std::string found) const {
+void Lexer::fail_here(std::size_t position, const Rule& rule, std::string found) const {
   Token token;
   token.text = text_.substr(std::min(position, text_.size()), 0);
   fail_at(token, rule, std::move(found));
@@ -151,7 +148,7 @@ void Lexer::lex_number() {
   const auto status =
       real ? std::from_chars(first, last, token_.real).ec : std::from_chars(first, last, token_.magnitude).ec;
   const bool too_large = !real && token_.magnitude > std::uint64_t{1} << 63;
-  if (status != std::errc{} || too_large) fail(TextRule::number, fmt::format("{}", token_.text.substr(0, 40)));
+  if (status != std::errc{} || too_large) fail(text_rules::kNumber, fmt::format("{}", token_.text.substr(0, 40)));
 }
 
 void Lexer::lex_quoted(char quote) {
@@ -160,7 +157,7 @@ void Lexer::lex_quoted(char quote) {
   ++position_;
   while (!at(position_, quote)) {
     if (position_ >= text_.size() || text_[position_] == '\n') {
-      fail_here(start, TextRule::characters, fmt::format("a {} without its end", quote));
+      fail_here(start, text_rules::kCharacters, fmt::format("a {} without its end", quote));
     }
     if (text_[position_] == '\\') {
       lex_escape(quote);
@@ -187,7 +184,7 @@ void Lexer::lex_escape(char quote) {
     const auto [stop, status] = std::from_chars(text_.data() + position_ + 2, text_.data() + end, code, 16);
     const bool complete = status == std::errc{} && stop == text_.data() + position_ + 6;
     if (!complete || (code >= 0xd800 && code < 0xe000)) {
-      fail_here(position_, TextRule::characters, "an escape \\u that is no character");
+      fail_here(position_, text_rules::kCharacters, "an escape \\u that is no character");
     }
     append_utf8(token_.value, code);
     position_ += 6;
@@ -195,7 +192,7 @@ void Lexer::lex_escape(char quote) {
   }
   const auto letter = kLetters.find(c);
   if (c != quote && (c == '\0' || letter == std::string_view::npos)) {
-    fail_here(position_, TextRule::characters, "an unknown escape");
+    fail_here(position_, text_rules::kCharacters, "an unknown escape");
   }
   token_.value = c == quote ? quote : kMeanings[letter];
   position_ += 2;
@@ -207,7 +204,7 @@ void Lexer::lex_punctuation() {
   if (c == '.' && at(position_ + 1, '.')) return cut(Token::Kind::punctuation, position_ + 2);
   if (kSingle.find(c) == std::string_view::npos) {
     const bool shows = c > ' ' && c < 0x7f;
-    fail_here(position_, TextRule::characters,
+    fail_here(position_, text_rules::kCharacters,
               shows ? fmt::format("'{}'", c) : fmt::format("byte 0x{:02x}", static_cast<unsigned char>(c)));
   }
   cut(Token::Kind::punctuation, position_ + 1);

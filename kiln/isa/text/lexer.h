@@ -33,8 +33,8 @@ class Lexer {
   Token take();  // the current token; moves on
 
   // Throws a diagnostic about `rule` at the current token.
-  [[noreturn]] void fail(TextRule rule, std::string found, std::string allowed = "", std::string help = "") const;
-  [[noreturn]] void fail_at(const Token& token, TextRule rule, std::string found, std::string allowed = "",
+  [[noreturn]] void fail(const Rule& rule, std::string found, std::string allowed = "", std::string help = "") const;
+  [[noreturn]] void fail_at(const Token& token, const Rule& rule, std::string found, std::string allowed = "",
                             std::string help = "") const;
   const std::string& file_name() const { return file_name_; }
 
@@ -48,7 +48,7 @@ class Lexer {
   void lex_punctuation();
   bool at(std::size_t position, char c) const { return position < text_.size() && text_[position] == c; }
   void cut(Token::Kind kind, std::size_t end);  // the token reaches from position_ to end
-  [[noreturn]] void fail_here(std::size_t position, TextRule rule, std::string found) const;
+  [[noreturn]] void fail_here(std::size_t position, const Rule& rule, std::string found) const;
 
   std::string_view text_;
   std::string file_name_;

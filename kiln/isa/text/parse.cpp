@@ -24,21 +24,21 @@ Program Parser::run() {
 
 void Parser::header() {
   const Token& first = lexer_.peek();
-  if (!first.is_word("kiln")) lexer_.fail(TextRule::header, describe(first));
+  if (!first.is_word("kiln")) lexer_.fail(text_rules::kHeader, describe(first));
   lexer_.take();
   const Token& version = lexer_.peek();
   if (version.kind != Token::Kind::integer || version.magnitude != 1) {
-    lexer_.fail(TextRule::header, fmt::format("version {}", describe(version)), "version 1");
+    lexer_.fail(text_rules::kHeader, fmt::format("version {}", describe(version)), "version 1");
   }
   lexer_.take();
-  if (!accept_word("program")) lexer_.fail(TextRule::header, describe(lexer_.peek()));
+  if (!accept_word("program")) lexer_.fail(text_rules::kHeader, describe(lexer_.peek()));
   program_.name = expect_string("the program's name").value;
   expect_word("target");
   const Token target = expect_name("a target");
   if (!parse_target(target.name(), program_.target)) {
     std::vector<std::string_view> names;
     for (const Arch* a : all_archs()) names.push_back(a->name);
-    lexer_.fail_at(target, TextRule::word, describe(target), fmt::format("{}", fmt::join(names, ", ")));
+    lexer_.fail_at(target, text_rules::kWord, describe(target), fmt::format("{}", fmt::join(names, ", ")));
   }
   program_.nki = header_number("nki", kOldestNki, kNewestNki, kNewestNki);
   program_.lnc = header_number("lnc", 1, 2, 1);
@@ -51,7 +51,7 @@ int Parser::header_number(std::string_view word, int least, int most, int otherw
   const Token token = lexer_.peek();
   const std::string allowed = fmt::format("{} {} to {}", word, least, most);
   const auto number = static_cast<int>(unsigned_integer(std::numeric_limits<int>::max(), allowed.c_str()));
-  if (number < least || number > most) lexer_.fail_at(token, TextRule::word, describe(token), allowed);
+  if (number < least || number > most) lexer_.fail_at(token, text_rules::kWord, describe(token), allowed);
   return number;
 }
 
@@ -62,7 +62,7 @@ void Parser::statements(Block& body, int depth) {
     } else if (depth == 0) {
       register_declaration();
     } else {
-      lexer_.fail(TextRule::syntax, "a register declared inside a loop", "registers belong to the program");
+      lexer_.fail(text_rules::kSyntax, "a register declared inside a loop", "registers belong to the program");
     }
   }
 }
@@ -78,7 +78,7 @@ Node Parser::statement(int depth) {
 
 void Parser::declare(const Token& name, std::unordered_map<std::string, std::uint32_t>& names, std::size_t id) {
   if (!names.emplace(name.name(), static_cast<std::uint32_t>(id)).second) {
-    lexer_.fail_at(name, TextRule::redeclared, fmt::format("a second declaration of {}", describe(name)));
+    lexer_.fail_at(name, text_rules::kRedeclared, fmt::format("a second declaration of {}", describe(name)));
   }
 }
 
@@ -120,7 +120,7 @@ Tensor Parser::tensor_type() {
   if (!parse_memory(memory.name(), t.memory)) {
     std::vector<std::string_view> names;
     for (int m = 0; m < kMemoryCount; ++m) names.push_back(name(static_cast<Memory>(m)));
-    lexer_.fail_at(memory, TextRule::word, describe(memory), fmt::format("{}", fmt::join(names, ", ")),
+    lexer_.fail_at(memory, text_rules::kWord, describe(memory), fmt::format("{}", fmt::join(names, ", ")),
                    did_you_mean(suggest(memory.name(), names)));
   }
   t.dtype = dtype();
@@ -133,14 +133,14 @@ std::vector<std::int64_t> Parser::shape() {
   std::vector<std::int64_t> dims;
   std::int64_t size = 1;
   list("[", "]", [&](std::size_t i) {
-    if (i == kMaxRank) lexer_.fail(TextRule::length, "a ninth dimension");
+    if (i == kMaxRank) lexer_.fail(text_rules::kLength, "a ninth dimension");
     dims.push_back(integer());
     const bool overflow = __builtin_mul_overflow(size, dims.back(), &size);
     if (overflow || size > kMaxTensorSize || size < -kMaxTensorSize) {
-      lexer_.fail_at(start, TextRule::size, fmt::format("shape [{}]", fmt::join(dims, ", ")));
+      lexer_.fail_at(start, text_rules::kSize, fmt::format("shape [{}]", fmt::join(dims, ", ")));
     }
   });
-  if (dims.empty()) lexer_.fail_at(start, TextRule::length, "a shape without dimensions");
+  if (dims.empty()) lexer_.fail_at(start, text_rules::kLength, "a shape without dimensions");
   return dims;
 }
 
@@ -149,7 +149,7 @@ InstructionId Parser::labelled_instruction() {
   const Token label = lexer_.peek();
   const auto number = unsigned_integer(std::numeric_limits<std::uint32_t>::max(), "a label's number");
   if (labels_.contains(number)) {
-    lexer_.fail_at(label, TextRule::redeclared, fmt::format("a second label %{}", number));
+    lexer_.fail_at(label, text_rules::kRedeclared, fmt::format("a second label %{}", number));
   }
   expect(":");
   const InstructionId id = instruction();
@@ -163,7 +163,7 @@ InstructionId Parser::instruction() {
   if (name.quoted || !parse_opcode(name.text, inst.opcode)) {
     Suggest nearest(name.name());
     for (const auto& row : all_instructions()) nearest.consider(row.name);
-    lexer_.fail_at(name, TextRule::instruction, describe(name), "", did_you_mean(nearest.best()));
+    lexer_.fail_at(name, text_rules::kInstruction, describe(name), "", did_you_mean(nearest.best()));
   }
   arguments(info(inst.opcode), inst);
   if (accept_word("name")) {
@@ -187,10 +187,10 @@ void Parser::arguments(const InstructionInfo& row, Instruction& inst) {
     if (p < 0) {
       Suggest nearest(name.name());
       for (const auto& param : row.params) nearest.consider(param.name);
-      lexer_.fail_at(name, TextRule::parameter, fmt::format("{} of {}", describe(name), row.name), signature(row),
+      lexer_.fail_at(name, text_rules::kParameter, fmt::format("{} of {}", describe(name), row.name), signature(row),
                      did_you_mean(nearest.best()));
     }
-    if (given[p]) lexer_.fail_at(name, TextRule::repeated, fmt::format("{} twice", describe(name)));
+    if (given[p]) lexer_.fail_at(name, text_rules::kRepeated, fmt::format("{} twice", describe(name)));
     given[p] = true;
     expect("=");
     args[p] = value(row.params[p]);
@@ -207,7 +207,7 @@ void Parser::dependencies(Instruction& inst) {
     const Token label = lexer_.peek();
     const auto number = unsigned_integer(std::numeric_limits<std::uint32_t>::max(), "a label's number");
     const auto it = labels_.find(number);
-    if (it == labels_.end()) lexer_.fail_at(label, TextRule::label, fmt::format("%{}", number));
+    if (it == labels_.end()) lexer_.fail_at(label, text_rules::kLabel, fmt::format("%{}", number));
     program_.deps.push_back(it->second);
     ++inst.dep_count;
   });
@@ -224,7 +224,7 @@ LoopId Parser::loop(int depth) {
     expect_name("a loop variable");
     loop.variable = name.name();
     if (variables_.contains(loop.variable)) {
-      lexer_.fail_at(name, TextRule::redeclared, fmt::format("variable {} of an enclosing loop", describe(name)));
+      lexer_.fail_at(name, text_rules::kRedeclared, fmt::format("variable {} of an enclosing loop", describe(name)));
     }
     static_range(loop);
     variables_.emplace(loop.variable, id);

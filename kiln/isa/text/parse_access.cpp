@@ -13,7 +13,7 @@ TensorId Parser::tensor_id() {
   if (it != tensors_.end()) return it->second;
   Suggest nearest(name.name());
   for (const Tensor& t : program_.tensors) nearest.consider(t.name);
-  lexer_.fail_at(name, TextRule::tensor, describe(name), "", did_you_mean(nearest.best()));
+  lexer_.fail_at(name, text_rules::kTensor, describe(name), "", did_you_mean(nearest.best()));
 }
 
 DType Parser::dtype() {
@@ -22,7 +22,7 @@ DType Parser::dtype() {
   if (parse_dtype(word.name(), t)) return t;
   Suggest nearest(word.name());
   for (const auto& d : kDTypes) nearest.consider(d.name);
-  lexer_.fail_at(word, TextRule::dtype, describe(word), "", did_you_mean(nearest.best()));
+  lexer_.fail_at(word, text_rules::kDtype, describe(word), "", did_you_mean(nearest.best()));
 }
 
 std::uint32_t Parser::pooled_access(int depth) {
@@ -43,7 +43,7 @@ Access Parser::access(int depth) {
   a.dtype = program_.tensors[tensor].dtype;
   const bool on_chip = is_on_chip(program_.tensors[tensor].memory);
   if (on_chip == lexer_.peek().is("[")) {
-    lexer_.fail(TextRule::partition,
+    lexer_.fail(text_rules::kPartition,
                 fmt::format("{} in a pattern on {}", describe(lexer_.peek()), name(program_.tensors[tensor].memory)));
   }
   if (on_chip) access_partition(a);
@@ -65,7 +65,7 @@ void Parser::access_partition(Access& a) {
 void Parser::access_dims(Access& a, int first) {
   a.rank = static_cast<std::uint8_t>(first);
   list("[", "]", [&](std::size_t) {
-    if (a.rank == kMaxRank) lexer_.fail(TextRule::length, "a ninth dimension");
+    if (a.rank == kMaxRank) lexer_.fail(text_rules::kLength, "a ninth dimension");
     expect("[");
     const std::int64_t stride = integer();
     expect(",");
@@ -79,7 +79,7 @@ void Parser::access_option(Access& a, std::vector<std::string>& seen, int depth)
   const Token option = expect_name("an option of the pattern");
   const std::string word(option.name());
   if (std::find(seen.begin(), seen.end(), word) != seen.end()) {
-    lexer_.fail_at(option, TextRule::repeated, fmt::format("{} twice", describe(option)));
+    lexer_.fail_at(option, text_rules::kRepeated, fmt::format("{} twice", describe(option)));
   }
   seen.push_back(word);
   expect("=");
@@ -102,7 +102,7 @@ void Parser::access_option(Access& a, std::vector<std::string>& seen, int depth)
   } else {
     const bool known = std::find(std::begin(kOptions), std::end(kOptions), word) != std::end(kOptions);
     lexer_.fail_at(
-        option, TextRule::parameter,
+        option, text_rules::kParameter,
         known ? fmt::format("{} in this place", describe(option)) : fmt::format("{} of ap", describe(option)),
         "offset, dtype, and one of scalar_offset, vector_offset and indirect, then scale",
         did_you_mean(known ? "" : suggest(word, kOptions)));
@@ -143,14 +143,14 @@ void Parser::affine_part(bool negative, std::int64_t& constant, std::vector<Term
     value = with_sign(lexer_.take(), negative);
     if (!accept("*")) {
       if (!__builtin_add_overflow(constant, value, &constant)) return;
-      lexer_.fail_at(part, TextRule::number, "a sum that does not fit");
+      lexer_.fail_at(part, text_rules::kNumber, "a sum that does not fit");
     }
   } else if (part.kind != Token::Kind::name) {
     unexpected("an integer or a loop variable");
   }
   const Token name = lexer_.peek();
   const LoopId loop = variable();
-  if (terms.size() == kMaxTerms) lexer_.fail_at(name, TextRule::length, "a 65th term");
+  if (terms.size() == kMaxTerms) lexer_.fail_at(name, text_rules::kLength, "a 65th term");
   terms.push_back({loop, value});
 }
 
@@ -160,7 +160,7 @@ LoopId Parser::variable() {
   if (it != variables_.end()) return it->second;
   Suggest nearest(name.name());
   for (const auto& v : variables_) nearest.consider(v.first);
-  lexer_.fail_at(name, TextRule::variable, describe(name), "", did_you_mean(nearest.best()));
+  lexer_.fail_at(name, text_rules::kVariable, describe(name), "", did_you_mean(nearest.best()));
 }
 
 }  // namespace kiln::isa

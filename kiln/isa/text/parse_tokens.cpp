@@ -49,7 +49,7 @@ void Parser::expect_word(std::string_view word) {
 std::uint64_t Parser::unsigned_integer(std::uint64_t most, const char* what) {
   const Token& t = lexer_.peek();
   if (t.kind != Token::Kind::integer) unexpected(what);
-  if (t.magnitude > most) lexer_.fail(TextRule::number, describe(t), fmt::format("at most {}", most));
+  if (t.magnitude > most) lexer_.fail(text_rules::kNumber, describe(t), fmt::format("at most {}", most));
   return lexer_.take().magnitude;
 }
 
@@ -59,22 +59,22 @@ void Parser::list(std::string_view open, std::string_view close, FunctionRef<voi
   if (accept(close)) return;
   std::size_t count = 0;
   do {
-    if (count == kMaxListLength) lexer_.fail(TextRule::length, "a list of more items");
+    if (count == kMaxListLength) lexer_.fail(text_rules::kLength, "a list of more items");
     item(count++);
   } while (accept(","));
   expect(close);
 }
 
 void Parser::unexpected(const std::string& expected) {
-  lexer_.fail(TextRule::syntax, describe(lexer_.peek()), expected);
+  lexer_.fail(text_rules::kSyntax, describe(lexer_.peek()), expected);
 }
 
 void Parser::wrong_value(const ParamInfo& param, const std::string& allowed) {
-  lexer_.fail(TextRule::value, fmt::format("{} for {}", describe(lexer_.peek()), param.name), allowed);
+  lexer_.fail(text_rules::kValue, fmt::format("{} for {}", describe(lexer_.peek()), param.name), allowed);
 }
 
 void Parser::check_depth(int depth) {
-  if (depth > kMaxDepth) lexer_.fail(TextRule::depth, fmt::format("depth {}", depth));
+  if (depth > kMaxDepth) lexer_.fail(text_rules::kDepth, fmt::format("depth {}", depth));
 }
 
 }  // namespace kiln::isa

@@ -94,7 +94,7 @@ Arg Parser::enumerator(const ParamInfo& param) {
     a.integer = static_cast<std::int64_t>(i);
     return a;
   }
-  lexer_.fail_at(t, TextRule::member, fmt::format("{} for {}", describe(t), param.name),
+  lexer_.fail_at(t, text_rules::kMember, fmt::format("{} for {}", describe(t), param.name),
                  fmt::format("{}", fmt::join(members, ", ")), did_you_mean(suggest(t.name(), members)));
 }
 
@@ -143,7 +143,7 @@ std::int64_t Parser::integer() {
 // -2^63 has no positive counterpart.
 std::int64_t Parser::with_sign(const Token& t, bool negative) const {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-  if (!negative && t.magnitude > kMost) lexer_.fail_at(t, TextRule::number, describe(t));
+  if (!negative && t.magnitude > kMost) lexer_.fail_at(t, text_rules::kNumber, describe(t));
   return static_cast<std::int64_t>(negative ? 0 - t.magnitude : t.magnitude);
 }
 
@@ -160,7 +160,7 @@ RegisterId Parser::register_id() {
   if (it != registers_.end()) return it->second;
   Suggest nearest(name.name());
   for (const Register& r : program_.registers) nearest.consider(r.name);
-  lexer_.fail_at(name, TextRule::reg, describe(name), "", did_you_mean(nearest.best()));
+  lexer_.fail_at(name, text_rules::kRegister, describe(name), "", did_you_mean(nearest.best()));
 }
 
 Arg Parser::register_arg() {

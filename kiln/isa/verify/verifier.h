@@ -6,15 +6,10 @@
 
 #include "kiln/isa/program.h"
 #include "kiln/isa/table.h"
+#include "kiln/isa/verify/program_rules.h"
 #include "kiln/isa/verify/verify.h"
 
 namespace kiln::isa {
-
-enum class ProgramRule : int {
-#define KILN_PROGRAM_RULE(number, name, ...) name,
-#include "kiln/isa/verify/program_rules.def"
-#undef KILN_PROGRAM_RULE
-};
 
 inline constexpr LoopId kUnseen = kNone - 1;  // no loop has this number
 
@@ -66,9 +61,10 @@ class Verifier {
   void access_partitions(const Access& a);
 
   bool full() const;
-  void report(ProgramRule rule, LocId loc, std::string context, std::string found, std::string allowed = "");
-  void report_here(ProgramRule rule, std::string found,
-                   std::string allowed = "");  // at the current instruction
+  void report(const Rule& rule, LocId loc, std::string context, std::string found, std::string allowed = "",
+              std::string operand = "");
+  // At the current instruction.
+  void report_here(const Rule& rule, std::string found, std::string allowed = "", std::string_view operand = "");
 
   const Program& program_;
   std::vector<Diagnostic> out_;

@@ -77,39 +77,27 @@ bool may_be_none(const ParamInfo& param) { return !param.required && (param.is_t
 
 }  // namespace
 
-std::span<const RuleText> verify_rules() {
-  static constexpr RuleText kRules[] = {
-#define KILN_PROGRAM_RULE(number, name, text, help) {"program.R" #number, text, help},
-#include "kiln/isa/verify/program_rules.def"
-#undef KILN_PROGRAM_RULE
-  };
-  return kRules;
-}
-
 std::vector<Diagnostic> verify(const Program& program) { return Verifier(program).run(); }
 
 bool Verifier::full() const { return out_.size() >= kMaxDiagnostics; }
 
-void Verifier::report(ProgramRule rule, LocId loc, std::string context, std::string found, std::string allowed) {
+void Verifier::report(const Rule& rule, LocId loc, std::string context, std::string found, std::string allowed,
+                      std::string operand) {
   if (full()) return;
-  const RuleText& text = verify_rules()[static_cast<int>(rule)];
-  Diagnostic d;
-  d.code = text.code;
-  d.rule = text.text;
-  d.help = text.help;
-  if (loc < program_.locs.size()) d.loc = program_.locs[loc];
-  d.context = std::move(context);
-  d.found = std::move(found);
-  d.allowed = std::move(allowed);
-  out_.push_back(std::move(d));
+  out_.push_back(broken(program_rules::kTable, rule,
+                        {.found = std::move(found),
+                         .allowed = std::move(allowed),
+                         .loc = loc < program_.locs.size() ? program_.locs[loc] : SourceLoc{},
+                         .context = std::move(context),
+                         .operand = std::move(operand)}));
 }
 
-void Verifier::report_here(ProgramRule rule, std::string found, std::string allowed) {
+void Verifier::report_here(const Rule& rule, std::string found, std::string allowed, std::string_view operand) {
   if (context_.empty()) {
     context_ = print(program_, *inst_);
     if (context_.size() > kMaxContext) context_ = context_.substr(0, kMaxContext) + " ...";
   }
-  report(rule, inst_->loc, context_, std::move(found), std::move(allowed));
+  report(rule, inst_->loc, context_, std::move(found), std::move(allowed), std::string(operand));
 }
 
 std::vector<Diagnostic> Verifier::run() {
@@ -118,7 +106,7 @@ std::vector<Diagnostic> Verifier::run() {
   sound_in_.assign(program_.accesses.size(), kUnseen);
   const Arch& target = arch(program_.target);
   if (program_.lnc < 1 || program_.lnc > (target.features.lnc2 ? 2 : 1)) {
-    report(ProgramRule::lnc, 0, program_.name, fmt::format("lnc {} on {}", program_.lnc, target.name));
+    report(program_rules::kLnc, 0, program_.name, fmt::format("lnc {} on {}", program_.lnc, target.name));
   }
   names();
   for (TensorId i = 0; i < program_.tensors.size(); ++i) tensor(i);
@@ -135,13 +123,15 @@ void Verifier::names() {
   for (const Tensor& t : program_.tensors) {
     const auto [it, fresh] = tensors.emplace(t.name, &t);
     if (fresh && !t.name.empty()) continue;
-    report(ProgramRule::names, t.loc, t.name, t.name.empty() ? "a tensor without a name" : "two tensors of this name");
+    report(program_rules::kNames, t.loc, t.name,
+           t.name.empty() ? "a tensor without a name" : "two tensors of this name");
     if (!fresh && !full()) out_.back().notes.push_back({"the first one", program_.locs[it->second->loc]});
   }
   std::unordered_map<std::string_view, int> registers;
   for (const Register& r : program_.registers) {
     if (!r.name.empty() && registers[r.name]++ == 0) continue;
-    report(ProgramRule::names, 0, r.name, r.name.empty() ? "a register without a name" : "two registers of this name");
+    report(program_rules::kNames, 0, r.name,
+           r.name.empty() ? "a register without a name" : "two registers of this name");
   }
 }
 
@@ -154,30 +144,31 @@ void Verifier::tensor(TensorId id) {
     sound = sound && d > 0 && !__builtin_mul_overflow(size, d, &size) && size <= kMaxTensorSize;
   }
   if (!sound) {
-    report(ProgramRule::shape, t.loc, t.name, fmt::format("{} tensor [{}]", name(t.memory), fmt::join(t.shape, ", ")));
+    report(program_rules::kShape, t.loc, t.name,
+           fmt::format("{} tensor [{}]", name(t.memory), fmt::join(t.shape, ", ")));
   }
   if (t.role == Role::internal) return;
   if (on_chip && !program_.fragment) {
-    report(ProgramRule::io_memory, t.loc, t.name, fmt::format("{} in {}", name(t.role), name(t.memory)));
+    report(program_rules::kIoMemory, t.loc, t.name, fmt::format("{} in {}", name(t.role), name(t.memory)));
   }
   if (tensors_[id].loop != kNone) {
-    report(ProgramRule::io_scope, t.loc, t.name, fmt::format("{} declared inside a loop", name(t.role)));
+    report(program_rules::kIoScope, t.loc, t.name, fmt::format("{} declared inside a loop", name(t.role)));
   }
 }
 
 void Verifier::loop(LoopId id) {
   const Loop& loop = program_.loops[id];
   const bool is_static = loop.kind == Loop::Kind::static_for;
-  if (!is_static && loop.reg == kNone) report(ProgramRule::loop_register, loop.loc, loop.variable, "no register");
+  if (!is_static && loop.reg == kNone) report(program_rules::kLoopRegister, loop.loc, loop.variable, "no register");
   if (loop.kind == Loop::Kind::dynamic_while) return;
   if (loop.step <= 0 || loop.step > kMaxLoopBound) {
-    report(ProgramRule::loop, loop.loc, loop.variable, fmt::format("step {}", loop.step));
+    report(program_rules::kLoop, loop.loc, loop.variable, fmt::format("step {}", loop.step));
   }
   for (const Bound& b : {loop.lower, loop.upper}) {
     if (b.is_register && is_static) {
-      report(ProgramRule::loop, loop.loc, loop.variable, "a register as bound of a static loop");
+      report(program_rules::kLoop, loop.loc, loop.variable, "a register as bound of a static loop");
     } else if (!b.is_register && (b.value > kMaxLoopBound || b.value < -kMaxLoopBound)) {
-      report(ProgramRule::loop, loop.loc, loop.variable, fmt::format("bound {}", b.value));
+      report(program_rules::kLoop, loop.loc, loop.variable, fmt::format("bound {}", b.value));
     }
   }
 }
@@ -187,7 +178,7 @@ void Verifier::instruction(InstructionId id) {
   inst_id_ = id;
   context_.clear();
   const InstructionInfo& row = info(inst_->opcode);
-  if (row.is_query()) return report_here(ProgramRule::query, std::string(row.name));
+  if (row.is_query()) return report_here(program_rules::kQuery, std::string(row.name));
   for (std::size_t p = 0; p < row.params.size(); ++p) {
     argument(row.params[p], program_.arg(*inst_, static_cast<int>(p)));
   }
@@ -197,15 +188,15 @@ void Verifier::instruction(InstructionId id) {
 void Verifier::argument(const ParamInfo& param, const Arg& a) {
   if (a.kind == Arg::Kind::none) {
     if (param.required) {
-      report_here(ProgramRule::required, fmt::format("no `{}`", param.name));
+      report_here(program_rules::kRequired, fmt::format("no `{}`", param.name), "", param.name);
     } else if (!may_be_none(param)) {
-      report_here(ProgramRule::kind, fmt::format("nothing for `{}`", param.name), wanted(param));
+      report_here(program_rules::kKind, fmt::format("nothing for `{}`", param.name), wanted(param), param.name);
     }
     return;
   }
   if (param.is_tile() ? !suits_tile(param.kind, a.kind) : !suits_attribute(param, a)) {
     const char* kind = kKindNames[static_cast<int>(a.kind)];
-    return report_here(ProgramRule::kind, fmt::format("{} for `{}`", kind, param.name), wanted(param));
+    return report_here(program_rules::kKind, fmt::format("{} for `{}`", kind, param.name), wanted(param), param.name);
   }
   if (a.kind == Arg::Kind::access) access(program_.accesses[a.index], param.is_output());
   if (a.kind == Arg::Kind::accesses) {
@@ -213,7 +204,7 @@ void Verifier::argument(const ParamInfo& param, const Arg& a) {
   }
   // The one way to write a register is an attribute called dst.
   if (a.kind == Arg::Kind::reg && param.name == "dst" && program_.registers[a.index].frozen) {
-    report_here(ProgramRule::frozen, fmt::format("register {}", program_.registers[a.index].name));
+    report_here(program_rules::kFrozen, fmt::format("register {}", program_.registers[a.index].name));
   }
 }
 
@@ -222,9 +213,9 @@ void Verifier::dependencies(InstructionId id) {
     const InstructionId producer = program_.deps[inst_->first_dep + i];
     const auto text = [&] { return print(program_, program_.instructions[producer]).substr(0, kMaxContext); };
     if (instructions_[producer].order >= instructions_[id].order) {
-      report_here(ProgramRule::earlier, text());
+      report_here(program_rules::kEarlier, text());
     } else if (!in_dynamic_loops_of(instructions_[producer].loop, instructions_[id].loop)) {
-      report_here(ProgramRule::inward, text());
+      report_here(program_rules::kInward, text());
     }
   }
 }
@@ -235,7 +226,7 @@ void Verifier::outputs() {
     // In a pair the other core may be the one that writes.
     const bool elsewhere = program_.lnc == 2 && t.memory == Memory::shared_hbm;
     if (t.role == Role::output && !written_[i] && !elsewhere)
-      report(ProgramRule::output, t.loc, t.name, "no instruction writes it");
+      report(program_rules::kOutput, t.loc, t.name, "no instruction writes it");
   }
 }
 

@@ -2,10 +2,8 @@
 // by check.h.
 #pragma once
 
-#include <span>
 #include <vector>
 
-#include "kiln/base/rule_text.h"
 #include "kiln/isa/program.h"
 
 namespace kiln::isa {
@@ -14,7 +12,5 @@ namespace kiln::isa {
 // findings, and earlier where the rest would mean nothing: after broken indices and blocks, then after wrong
 // declarations and loops.
 std::vector<Diagnostic> verify(const Program& program);
-
-std::span<const RuleText> verify_rules();
 
 }  // namespace kiln::isa

@@ -25,7 +25,7 @@ void Verifier::access(const Access& a, bool written) {
   access_scope(a);
   if (written) {
     written_[a.tensor] = true;
-    if (t.role == Role::input) report_here(ProgramRule::input, fmt::format("{} is an input", t.name));
+    if (t.role == Role::input) report_here(program_rules::kInput, fmt::format("{} is an input", t.name));
   }
   // Instructions share accesses: what was sound in this loop still is.
   LoopId& sound_in = sound_in_[&a - program_.accesses.data()];
@@ -41,7 +41,8 @@ void Verifier::access_shape(const Access& a) {
   const bool terms = access_terms(a.partition) && access_terms(a.offset);
   if (a.dynamic != kNone) access_dynamic(a);
   if (!sound || !terms) return;
-  if (!small_parts(a)) return report_here(ProgramRule::bounds, fmt::format("{} reaches too far", print(program_, a)));
+  if (!small_parts(a))
+    return report_here(program_rules::kBounds, fmt::format("{} reaches too far", print(program_, a)));
   access_partitions(a);
   access_bounds(a);
 }
@@ -50,9 +51,9 @@ void Verifier::access_scope(const Access& a) {
   const Site use = instructions_[inst_id_], declared = tensors_[a.tensor];
   const std::string& tensor = program_.tensors[a.tensor].name;
   if (declared.order > use.order) {
-    report_here(ProgramRule::scope, fmt::format("{} is declared later", tensor));
+    report_here(program_rules::kScope, fmt::format("{} is declared later", tensor));
   } else if (!encloses(declared.loop, use.loop)) {
-    report_here(ProgramRule::scope, fmt::format("{} is declared in a loop that has ended", tensor));
+    report_here(program_rules::kScope, fmt::format("{} is declared in a loop that has ended", tensor));
   }
 }
 
@@ -69,21 +70,21 @@ bool Verifier::access_pattern(const Access& a) {
   } else {
     sound = sound && a.partition.constant == 0 && a.partition.term_count == 0;
   }
-  if (!sound) report_here(ProgramRule::pattern, print(program_, a));
+  if (!sound) report_here(program_rules::kPattern, print(program_, a));
   return sound;
 }
 
 bool Verifier::access_terms(const Affine& affine) {
   if (affine.term_count > kMaxTerms) {
-    report_here(ProgramRule::variable, fmt::format("{} terms", affine.term_count));
+    report_here(program_rules::kVariable, fmt::format("{} terms", affine.term_count));
     return false;
   }
   for (const Term& term : program_.terms_of(affine)) {
     const Loop& loop = program_.loops[term.loop];
     const bool enclosing = encloses(term.loop, instructions_[inst_id_].loop);
     if (enclosing && loop.kind == Loop::Kind::static_for) continue;
-    report_here(ProgramRule::variable, fmt::format("variable {} of {}", loop.variable,
-                                                   enclosing ? "a dynamic loop" : "a loop that is not around it"));
+    report_here(program_rules::kVariable, fmt::format("variable {} of {}", loop.variable,
+                                                      enclosing ? "a dynamic loop" : "a loop that is not around it"));
     return false;
   }
   return true;
@@ -106,12 +107,12 @@ bool Verifier::small_parts(const Access& a) const {
 void Verifier::access_dynamic(const Access& a) {
   const Dynamic& d = program_.dynamics[a.dynamic];
   const bool on_chip = is_on_chip(program_.tensors[a.tensor].memory);
-  if (d.kind == Dynamic::Kind::vector && on_chip) report_here(ProgramRule::dynamic, "a vector offset on chip");
-  if (d.kind == Dynamic::Kind::indirect && !on_chip) report_here(ProgramRule::dynamic, "an indirect access to HBM");
+  if (d.kind == Dynamic::Kind::vector && on_chip) report_here(program_rules::kDynamic, "a vector offset on chip");
+  if (d.kind == Dynamic::Kind::indirect && !on_chip) report_here(program_rules::kDynamic, "an indirect access to HBM");
   if (d.kind == Dynamic::Kind::scalar_register) return;
   const Access& source = program_.accesses[d.source];
   if (source.dynamic != kNone) {
-    return report_here(ProgramRule::dynamic,
+    return report_here(program_rules::kDynamic,
                        fmt::format("offset {} has a run-time offset itself", program_.tensors[source.tensor].name));
   }
   access(source, false);
@@ -123,7 +124,7 @@ void Verifier::access_partitions(const Access& a) {
   Range r = range_of(program_, a.partition);
   r.max += a.dims[0].count - 1;
   if (r.min >= 0 && r.max < t.partitions()) return;
-  report_here(ProgramRule::partitions, fmt::format("{} touches partitions {}", print(program_, a), range_text(r)),
+  report_here(program_rules::kPartitions, fmt::format("{} touches partitions {}", print(program_, a), range_text(r)),
               fmt::format("0 to {}", t.partitions() - 1));
 }
 
@@ -143,7 +144,7 @@ void Verifier::access_bounds(const Access& a) {
   if (a.dynamic != kNone) r = {0, r.max - r.min};
   if (r.min >= 0 && r.max < size) return;
   const char* where = is_on_chip(t.memory) ? " of each partition" : "";
-  report_here(ProgramRule::bounds,
+  report_here(program_rules::kBounds,
               fmt::format("{} touches {} elements {}{}", print(program_, a), name(a.dtype), range_text(r), where),
               fmt::format("0 to {}", size - 1));
 }

@@ -92,7 +92,7 @@ bool Verifier::loop_indices(const Loop& loop) {
 
 bool Verifier::indices() {
   const auto broken = [&](const char* what, std::size_t number) {
-    report(ProgramRule::indices, 0, "", fmt::format("{} {}", what, number));
+    report(program_rules::kIndices, 0, "", fmt::format("{} {}", what, number));
     return false;
   };
   if (!block_indices(program_.body)) return broken("the body of program", 0);

@@ -13,7 +13,7 @@ bool Verifier::lay_out() {
   if (!out_.empty()) return false;
   const auto missing = [&](const std::vector<Site>& sites, const char* what) {
     for (std::size_t i = 0; i < sites.size(); ++i) {
-      if (sites[i].order == kNone) report(ProgramRule::once, 0, "", fmt::format("{} {} stands nowhere", what, i));
+      if (sites[i].order == kNone) report(program_rules::kOnce, 0, "", fmt::format("{} {} stands nowhere", what, i));
     }
   };
   missing(instructions_, "instruction");
@@ -25,7 +25,7 @@ bool Verifier::lay_out() {
 // A loop that occurs twice is not entered again, so a loop inside itself ends here too.
 void Verifier::lay_out(const Block& block, LoopId loop, int depth) {
   if (depth > kMaxDepth) {
-    report(ProgramRule::depth, program_.loops[loop].loc, "", fmt::format("{} loops inside each other", depth));
+    report(program_rules::kDepth, program_.loops[loop].loc, "", fmt::format("{} loops inside each other", depth));
     return;
   }
   for (const Node& node : block) {
@@ -50,7 +50,7 @@ void Verifier::place(std::vector<Site>& sites, const Node& node, LoopId loop, co
   Site& site = sites[node.index];
   if (site.order != kNone) {
     const bool tensor = node.kind == Node::Kind::declare;
-    report(ProgramRule::once, tensor ? program_.tensors[node.index].loc : 0, "",
+    report(program_rules::kOnce, tensor ? program_.tensors[node.index].loc : 0, "",
            fmt::format("{} {} stands in two places", what, node.index));
   }
   site = {order_++, loop};

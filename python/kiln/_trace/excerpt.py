@@ -63,7 +63,7 @@ def operand(diagnostic):
     here.sort(key=lambda c: _name_of(c) != opcode)
     parameters = {p for call in here for p in _parameters(_name_of(call))}
     named = [w for w in _BARE_WORD.findall(diagnostic.found) if w in parameters]
-    for words in (_WORD.findall(diagnostic.found), named):
+    for words in ([diagnostic.operand], _WORD.findall(diagnostic.found), named):
         for word in words:
             for call in here:
                 argument = _argument(call, word)
@@ -74,20 +74,10 @@ def operand(diagnostic):
 
 def text(diagnostic):
     """The diagnostic as text, with ^^^ below the operand."""
-    plain = str(diagnostic).rstrip()
     marked = operand(diagnostic)
-    source = linecache.getline(diagnostic.loc.file, diagnostic.loc.line).rstrip("\n") if marked else ""
-    lines = plain.split("\n")
-    number = str(diagnostic.loc.line)
-    for i, line in enumerate(lines):
-        head, bar, shown = line.partition(" | ")
-        if not (marked and bar and head.strip() == number and shown.strip()):
-            continue
-        shift = source.find(shown.strip()) - (len(shown) - len(shown.lstrip()))
-        start = len(source.encode()[: marked.col_offset].decode()) - shift
-        one_line = marked.end_lineno == marked.lineno
-        end = len(source.encode()[: marked.end_col_offset].decode()) - shift if one_line else len(shown.rstrip())
-        if 0 <= start < end <= len(shown):
-            lines.insert(i + 1, " " * len(head) + bar + " " * start + "^" * (end - start))
-        break
-    return "\n".join(lines)
+    if marked is not None:
+        end = marked.end_col_offset
+        if marked.end_lineno > marked.lineno:  # the rest of the line
+            end = len(linecache.getline(diagnostic.loc.file, diagnostic.loc.line).rstrip().encode())
+        diagnostic.underline(marked.col_offset + 1, end - marked.col_offset)
+    return str(diagnostic).rstrip()

@@ -69,9 +69,9 @@ TrackedLane* track_start(Track& t, const Reduction& d, ReductionRules rules) {
   const auto undefined = [](const TrackedLane& l) { return !l.defined; };
   const auto mixed = [&](const TrackedLane& l) { return l.op != d.op; };
   if (const TrackedLane* l = std::find_if(lane, lane + rows, undefined); goes_on && l != lane + rows)
-    t.fail(rules.undefined, fmt::format("nothing has started the reduction of row {}", l - lane));
+    t.fail(*rules.undefined, fmt::format("nothing has started the reduction of row {}", l - lane));
   if (const TrackedLane* l = std::find_if(lane, lane + rows, mixed); d.cmd == ReduceCmd::reduce && l != lane + rows)
-    t.warn(rules.mixed, fmt::format("{} goes on where row {} was reduced with {}", name(d.op), l - lane, name(l->op)));
+    t.warn(*rules.mixed, fmt::format("{} goes on where row {} was reduced with {}", name(d.op), l - lane, name(l->op)));
   if (starts(d.cmd)) std::fill_n(lane, rows, TrackedLane{.defined = true, .op = d.op});
   if (d.cmd == ReduceCmd::idle && !keeps) std::fill_n(lane, rows, TrackedLane{});
   if (d.cmd == ReduceCmd::load_reduce && t.is_tile(d.init) && !t.is_clean(d.init)) {

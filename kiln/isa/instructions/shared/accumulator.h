@@ -34,10 +34,11 @@ void map_and_reduce(Run& r, const Reduction& reduction, std::initializer_list<co
 std::vector<float> start_accumulators(Run& r, const Reduction& reduction);
 void put_back(Run& r, const Reduction& reduction, const std::vector<float>& acc);
 
-// Numbers of the rules that the state can break: going on from (or reading out) what no instruction started;
-// going on with another operator (a warning).
+// The rules that the state can break, none where no state can: going on from (or reading out) what no instruction
+// started; going on with another operator (a warning).
 struct ReductionRules {
-  int undefined, mixed;
+  const Rule* undefined = nullptr;
+  const Rule* mixed = nullptr;
 };
 
 // Gives dst its shadows (empty: clean), and with them the accumulators and reduce_res theirs.

@@ -6,36 +6,37 @@
 
 namespace kiln::isa {
 namespace {
+using namespace activation_rules;
 
 void check_bias_and_scale(Check& c, const ActivationParams& p) {
   const std::int64_t rows = c.partitions(p.data);
   const bool immediate_bias = c.arch().features.scalar_immediate_bias;
   if (c.is_tile(p.bias)) {
-    c.require(2, c.is_column(p.bias, rows), [&] { return c.describe(p.bias); });
-    c.require(3, c.dtype(p.bias) != DType::tfloat32, [&] { return c.describe(p.bias); });
+    c.require(kBiasColumn, c.is_column(p.bias, rows), p.bias);
+    c.require(kBiasDtype, c.dtype(p.bias) != DType::tfloat32, p.bias);
   } else if (c.has(p.bias)) {
-    c.require(4, immediate_bias, [&] { return fmt::format("bias is {}", c.real(p.bias)); });
+    c.require(kBiasTile, immediate_bias, p.bias, [&] { return fmt::format("bias is {}", c.real(p.bias)); });
   }
-  if (c.is_tile(p.scale)) c.require(5, c.is_column(p.scale, rows), [&] { return c.describe(p.scale); });
-  c.require(7, immediate_bias || c.act(p.op) != ActFn::reciprocal || !c.has(p.bias),
+  if (c.is_tile(p.scale)) c.require(kScaleColumn, c.is_column(p.scale, rows), p.scale);
+  c.require(kReciprocalBias, immediate_bias || c.act(p.op) != ActFn::reciprocal || !c.has(p.bias),
             [&] { return "op is reciprocal and bias is given"; });
-  c.advise(12, immediate_bias || c.act(p.op) != ActFn::copy || !c.has(p.bias),
+  c.advise(kCopyBias, immediate_bias || c.act(p.op) != ActFn::copy || !c.has(p.bias),
            [&] { return "op is copy and bias is given"; });
 }
 
 }  // namespace
 
-void check_activation(Check& c, const ActivationParams& p) {
-  c.require(1, c.same_shape(p.dst, p.data), [&] {
+void check_activation(Check& c, const ActivationParams& p, const Rule& reduce_op_rule) {
+  c.require(kSameShape, c.same_shape(p.dst, p.data), [&] {
     return fmt::format("dst is {}, data is {}", shape_text(c.access(p.dst)), shape_text(c.access(p.data)));
   });
   check_bias_and_scale(c, p);
-  c.require(6, c.act(p.op) != ActFn::prelu, [&] { return "op is prelu"; });
-  c.require(8, !c.has(p.reduce_op) || c.alu(p.reduce_op) == AluOp::add,
+  c.require(kNotPrelu, c.act(p.op) != ActFn::prelu, p.op, [&] { return "op is prelu"; });
+  c.require(reduce_op_rule, !c.has(p.reduce_op) || c.alu(p.reduce_op) == AluOp::add, p.reduce_op,
             [&] { return fmt::format("reduce_op is {}", name(c.alu(p.reduce_op))); });
-  if (c.has(p.reduce_res))
-    c.require(9, c.is_column(p.reduce_res, c.partitions(p.dst)), [&] { return c.describe(p.reduce_res); });
-  c.require(10, !(c.is_indirect(p.dst) && c.in_psum(p.dst)), [&] { return "dst is indirect and in PSUM"; });
+  if (c.has(p.reduce_res)) c.require(kReduceResColumn, c.is_column(p.reduce_res, c.partitions(p.dst)), p.reduce_res);
+  c.require(kScatterIntoSbuf, !(c.is_indirect(p.dst) && c.in_psum(p.dst)), p.dst,
+            [&] { return "dst is indirect and in PSUM"; });
 }
 
 void run_activation(Run& r, const ActivationParams& p, ReduceCmd cmd) {
@@ -45,7 +46,7 @@ void run_activation(Run& r, const ActivationParams& p, ReduceCmd cmd) {
     if (info(fn).range == ActRange::all) return r.k.scaled_activation(fn, c.in[0], s, b, 0.0f, c.out, c.n);
     r.k.alu_vs(AluOp::multiply, c.in[0], s, c.out, c.n);
     r.k.alu_vs(AluOp::add, c.out, b, c.out, c.n);
-    apply_activation(r, 11, fn, 0.0f, c, c.out);
+    apply_activation(r, activation_rules::kInputRange, fn, 0.0f, c, c.out);
   });
 }
 
@@ -69,7 +70,7 @@ std::string range_text(const ActInfo& fn) {
 
 }  // namespace
 
-void apply_activation(const Run& r, int number, ActFn fn, float param, const RowChunk& c, float* x) {
+void apply_activation(const Run& r, const Rule& rule, ActFn fn, float param, const RowChunk& c, float* x) {
   const ActInfo& row = info(fn);
   if (row.range != ActRange::all && r.warnings) {
     const bool magnitude = row.range == ActRange::magnitude;
@@ -81,7 +82,7 @@ void apply_activation(const Run& r, int number, ActFn fn, float param, const Row
     }
     for (std::size_t i = 0; outside && i < c.n; ++i) {
       if (in_range(fn, x[i])) continue;
-      r.warn(number, fmt::format("{}({}) in row {}; {}", name(fn), x[i], c.row, range_text(row)));
+      r.warn(rule, fmt::format("{}({}) in row {}; {}", name(fn), x[i], c.row, range_text(row)));
       break;
     }
   }

@@ -26,25 +26,25 @@ std::string text(std::span<const std::int64_t> pattern) {
 
 }  // namespace
 
-void check_pattern(Check& c, int pattern, int tile, int pairs_rule, int count_rule) {
+void check_pattern(Check& c, int pattern, int tile, const Rule& pairs_rule, const Rule& count_rule) {
   const auto p = c.integers(pattern);
   bool pairs = !p.empty() && p.size() % 2 == 0 && p.size() <= 2 * kMaxPatternPairs;
   for (std::size_t i = 1; i < p.size(); i += 2) pairs &= p[i] > 0;
-  c.require(pairs_rule, pairs, [&] { return "pattern is " + text(p); });
+  c.require(pairs_rule, pairs, pattern, [&] { return "pattern is " + text(p); });
   if (!pairs) return;
   c.require(count_rule, covers(p, c.free_size(tile)), [&] {
     return fmt::format("pattern is {}, {} is {}", text(p), c.row().params[tile].name, shape_text(c.access(tile)));
   });
 }
 
-void check_int32(Check& c, int pattern, int channel_multiplier, int offset, int rule) {
-  const auto require = [&](std::string_view what, std::int64_t x) {
-    c.require(rule, x == static_cast<std::int32_t>(x), [&] { return fmt::format("{} is {}", what, x); });
+void check_int32(Check& c, int pattern, int channel_multiplier, int offset, const Rule& rule) {
+  const auto require = [&](int param, std::string_view what, std::int64_t x) {
+    c.require(rule, x == static_cast<std::int32_t>(x), param, [&] { return fmt::format("{} is {}", what, x); });
   };
   const auto p = c.integers(pattern);
-  for (std::size_t i = 0; i < p.size(); i += 2) require("a step", p[i]);
-  require("channel_multiplier", c.integer(channel_multiplier));
-  if (!c.is_register(offset)) require("offset", c.integer(offset));
+  for (std::size_t i = 0; i < p.size(); i += 2) require(pattern, "a step", p[i]);
+  require(channel_multiplier, "channel_multiplier", c.integer(channel_multiplier));
+  if (!c.is_register(offset)) require(offset, "offset", c.integer(offset));
 }
 
 std::vector<std::uint32_t> free_part(std::span<const std::int64_t> pattern) {

@@ -15,10 +15,10 @@ inline constexpr std::size_t kMaxPatternPairs = 4;
 
 // Rule `pairs_rule`: one to four pairs with positive counts. Rule `count_rule`: the counts' product is the
 // free size of `tile`.
-void check_pattern(Check& c, int pattern, int tile, int pairs_rule, int count_rule);
+void check_pattern(Check& c, int pattern, int tile, const Rule& pairs_rule, const Rule& count_rule);
 
 // Rule `rule`: the steps of the pattern, channel_multiplier and an offset that is no register are int32.
-void check_int32(Check& c, int pattern, int channel_multiplier, int offset, int rule);
+void check_int32(Check& c, int pattern, int channel_multiplier, int offset, const Rule& rule);
 
 // The part of the function that depends on the free index, for every free element in row-major order.
 std::vector<std::uint32_t> free_part(std::span<const std::int64_t> pattern);

@@ -10,7 +10,8 @@ namespace {
 enum : int { kNever = 0, kOther = 1, kMatmul = 2, kZeroed = 3 };
 
 // Zeros are only warned about: whether the chip adds to them or overwrites them, the sum is the same.
-void refuse_or_warn(Track& t, bool any_never, bool any_other, bool any_zeroed, int never_rule, int other_rule) {
+void refuse_or_warn(Track& t, bool any_never, bool any_other, bool any_zeroed, const Rule& never_rule,
+                    const Rule& other_rule) {
   if (any_never) t.fail(never_rule, "accumulate=True into PSUM that nothing has written");
   const std::string found = "accumulate=True into PSUM that a non-matmul instruction wrote last";
   if (any_other && !t.arch().features.psum_bfloat16) t.fail(other_rule, found);
@@ -24,7 +25,7 @@ struct Decision {
   bool adds(std::size_t i) const { return mode == PsumMode::accumulate || (mode == PsumMode::per_element && add[i]); }
 };
 
-Decision decide(Track& t, int dst, const Arg& accumulate, int never_rule, int other_rule) {
+Decision decide(Track& t, int dst, const Arg& accumulate, const Rule& never_rule, const Rule& other_rule) {
   const bool forced = accumulate.kind != Arg::Kind::none;
   if (forced && accumulate.integer == 0) return {PsumMode::overwrite, {}};
   const int uniform = t.uniform_psum_state(dst);
@@ -72,7 +73,7 @@ std::vector<Shadow> column_shadow(Track& t, int param, std::int64_t columns) {
   return out;
 }
 
-void track_product(Track& t, int dst, const Arg& accumulate, int never_rule, int other_rule,
+void track_product(Track& t, int dst, const Arg& accumulate, const Rule& never_rule, const Rule& other_rule,
                    const std::vector<Shadow>& by_row, const std::vector<Shadow>& by_column) {
   const Decision decision = decide(t, dst, accumulate, never_rule, other_rule);
   t.set_psum_mode(decision.mode, decision.add);

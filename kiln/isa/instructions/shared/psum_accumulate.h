@@ -11,7 +11,7 @@ namespace kiln::isa {
 // `never_rule` (never written) or `other_rule` (written by another instruction: an error on gen2 and gen3, a
 // warning from gen4 on). dst[m, n] depends on by_row[m], by_column[n] (empty: clean), and on itself where it
 // is added to.
-void track_product(Track& t, int dst, const Arg& accumulate, int never_rule, int other_rule,
+void track_product(Track& t, int dst, const Arg& accumulate, const Rule& never_rule, const Rule& other_rule,
                    const std::vector<Shadow>& by_row, const std::vector<Shadow>& by_column);
 
 // The first shadow of each column of a tile whose rows hold `columns` elements one or several times; empty

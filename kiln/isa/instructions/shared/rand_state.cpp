@@ -5,9 +5,10 @@
 namespace kiln::isa {
 
 void check_rand_state(Check& c, int tile) {
-  c.require(1, c.engine() != Engine::vector || c.arch().features.vector_xorwow,
+  c.require(rand_state_rules::kVectorGeneration, c.engine() != Engine::vector || c.arch().features.vector_xorwow,
             [&] { return fmt::format("engine is vector on {}", c.arch().generation_name); });
-  c.require(2, c.rank(tile) == 2 && c.free_size(tile) == states_per_partition(c.engine()) * kStateWords,
+  c.require(rand_state_rules::kTileShape,
+            c.rank(tile) == 2 && c.free_size(tile) == states_per_partition(c.engine()) * kStateWords, tile,
             [&] { return fmt::format("engine is {}, {}", name(c.engine()), c.describe(tile)); });
 }
 

@@ -22,12 +22,14 @@ inline unsigned random_state_bit(const InstView& v, int engine_param) {
   return v.get<Engine>(engine_param) == Engine::vector ? kVectorRandom : kGpsimdRandom;
 }
 
-// Rules 1 and 2 of both instructions.
-inline constexpr Rule kVectorStateRule = {"the vector engine's states can be reached from gen4 on",
-                                          "use engine.gpsimd, or set_rng_seed below trn3"};
-inline constexpr Rule kStateShapeRule = {
-    "the tile is (P, 6) for gpsimd and (P, 24) for the vector engine: six words for each of its four states",
+// The rules that both instructions have under the same numbers.
+namespace rand_state_rules {
+inline constexpr Rule kVectorGeneration{1, "the vector engine's states can be reached from gen4 on",
+                                        "use engine.gpsimd, or set_rng_seed below trn3"};
+inline constexpr Rule kTileShape{
+    2, "the tile is (P, 6) for gpsimd and (P, 24) for the vector engine: six words for each of its four states",
     "allocate one row of words per partition"};
+}  // namespace rand_state_rules
 void check_rand_state(Check& c, int tile);
 
 }  // namespace kiln::isa

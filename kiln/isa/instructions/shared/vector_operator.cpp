@@ -12,18 +12,19 @@ bool is_vector_arithmetic(const AluInfo& alu) {
 
 }  // namespace
 
-void check_vector_operator(Check& c, int op, int operand, int data) {
+void check_vector_operator(Check& c, int op, int operand, int data, const Rule& unary_rule, const Rule& column_rule) {
   const AluInfo& alu = info(c.alu(op));
   const bool arithmetic = is_vector_arithmetic(alu);
-  c.require(2, arithmetic, [&] { return fmt::format("{} is {}", c.row().params[op].name, alu.name); });
-  c.require(3, !arithmetic || c.arch().generation >= alu.first_generation,
+  c.require(vector_operator_rules::kArithmetic, arithmetic, op,
+            [&] { return fmt::format("{} is {}", c.row().params[op].name, alu.name); });
+  c.require(vector_operator_rules::kGeneration, !arithmetic || c.arch().generation >= alu.first_generation, op,
             [&] { return fmt::format("{} needs gen{}", alu.name, alu.first_generation); });
   const bool absent = !c.has(operand) || (!c.is_tile(operand) && c.real(operand) == 0);
-  c.require(4, alu.cls != AluClass::unary || absent, [&] {
+  c.require(unary_rule, alu.cls != AluClass::unary || absent, operand, [&] {
     return fmt::format("{} with {}", alu.name,
                        c.is_tile(operand) ? c.describe(operand) : fmt::format("{}", c.real(operand)));
   });
-  if (c.is_tile(operand)) c.require(5, c.is_column(operand, c.partitions(data)), [&] { return c.describe(operand); });
+  if (c.is_tile(operand)) c.require(column_rule, c.is_column(operand, c.partitions(data)), operand);
 }
 
 }  // namespace kiln::isa
