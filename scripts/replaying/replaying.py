@@ -1,0 +1,73 @@
+"""Asks a tree about everything that it has and writes the answers into a folder."""
+
+import concurrent.futures
+import fnmatch
+import hashlib
+import pathlib
+import shutil
+import sys
+
+import cpp_examples
+import kiln_files
+import python_examples
+import records
+import case_files
+import timing_rows
+import words
+from tree import MissingError
+
+HERE = pathlib.Path(__file__).resolve().parent
+GROUPS = (cpp_examples, python_examples, words, timing_rows, kiln_files, case_files)  # the long ones first
+MADE_BY = "made_by"  # names the version of this program that wrote a folder
+
+
+def is_chosen(name, only):
+    """Whether a pattern, or a part of the name, fits the name of a file of records."""
+    return not only or any(part in name or fnmatch.fnmatch(name, part) for part in only)
+
+
+def version():
+    """Changes with this program and with what it takes from the tests."""
+    borrowed = [pathlib.Path(m.__file__) for m in case_files.borrowed()] + [pathlib.Path(cpp_examples.tests().__file__)]
+    files = sorted([*HERE.glob("*.py"), *borrowed], key=lambda path: path.name)
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
+
+
+def ask(name, function, arguments, folder):
+    try:
+        records.write(folder / f"{name}.txt", function(*arguments))
+    except MissingError:
+        raise
+    except Exception as error:
+        raise RuntimeError(f"while {name} was asked: {error}") from error
+
+
+def replay(tree, out, only, workers):
+    """Writes aside, so that a folder of records is complete."""
+    jobs = [job for group in GROUPS for job in group.jobs(tree) if is_chosen(job[0], only)]
+    aside = out.with_name(out.name + ".part")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir(parents=True)
+    with concurrent.futures.ProcessPoolExecutor(workers) as pool:
+        waiting = {pool.submit(ask, *job, aside): job[0] for job in jobs}
+        try:
+            for count, done in enumerate(concurrent.futures.as_completed(waiting), 1):
+                done.result()
+                show_progress(count, len(jobs), waiting[done])
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    (aside / MADE_BY).write_text(version() + "\n")
+    shutil.rmtree(out, ignore_errors=True)
+    aside.rename(out)
+    return len(jobs)
+
+
+def show_progress(count, total, name):
+    """One line that changes, on a terminal only."""
+    if sys.stderr.isatty():
+        width = 30
+        full = width * count // total
+        end = "\n" if count == total else ""
+        bar = f"[{'#' * full}{' ' * (width - full)}]"
+        print(f"\r{bar} {count} of {total} {name:<40.40}", end=end, file=sys.stderr, flush=True)
