@@ -2,7 +2,10 @@
 # presets of CMakePresets.json and the programs they build.
 PRESET ?= release
 SECONDS ?= 60
-SOURCES = git ls-files -z -- '*.cpp' '*.h'
+# Where the kiln of a preset is: its description in CMakePresets.json, and cmake/KilnVenv.cmake.
+VENV = $(if $(filter release,$(PRESET)),.venv,build/$(PRESET)/venv)
+# The demo does without the tests and what they need; it leaves them in a build that has them.
+HAS_TESTS = $(if $(wildcard build/$(PRESET)/tests/CTestTestfile.cmake),ON,OFF)
 
 help:                ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -13,16 +16,19 @@ bootstrap:           ## install the packages and the Python environment that are
 configure: bootstrap
 	@cmake --preset $(PRESET)
 
-build: configure     ## build everything (PRESET=release; see cmake --list-presets)
+build: configure     ## build everything (PRESET=release; see cmake --list-presets); kiln is in .venv then
 	@cmake --build --preset $(PRESET)
 
 test: build          ## build and run all tests (PRESET=release)
 	@ctest --preset $(PRESET)
 
-demo: configure      ## build, run and time the attention example; its timeline goes to build/demo
-	@cmake --build --preset $(PRESET) --target attention
+demo:                ## build kiln alone, run and time the attention example; its timeline goes to build/demo
+	@scripts/bootstrap --without-tests
+	@cmake --preset $(PRESET) -D KILN_TESTS=$(HAS_TESTS)
+	@cmake --build --preset $(PRESET) --target kiln_python attention
 	@mkdir -p build/demo
 	@build/$(PRESET)/examples/cpp/attention --demo --page build/demo/attention.html
+	@echo "now: . $(VENV)/bin/activate, and kiln is a command and a Python package"
 
 bench: build         ## measure; the numbers go to build/bench.json
 	@bench/run
@@ -45,14 +51,12 @@ fuzz:                ## run each fuzzer for SECONDS=60
 	@cmake --build --preset fuzz --target fuzzers
 	@scripts/fuzz build/fuzz/fuzzers $(SECONDS)
 
-format:              ## lay out all C++ files
-	@scripts/bootstrap clang-format
-	@$(SOURCES) | xargs -0 clang-format -i
+format: bootstrap    ## lay out all C++ files, sort the imports of Python files
+	@python3 scripts/check_format.py --fix
+	@.venv/bin/ruff check --quiet --select I --fix .
 
-lint:                ## what make format would change, lists that are not sorted, lines of pages that are too long
-	@scripts/bootstrap clang-format
-	@$(SOURCES) | xargs -0 clang-format --dry-run -Werror
-	@python3 scripts/check_sources.py
+lint: configure      ## layout, clang-tidy on what changed, ruff, lists and long lines; part of make test
+	@ctest --preset $(PRESET) -L lint
 
 clean:               ## remove build/
 	rm -rf build

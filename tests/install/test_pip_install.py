@@ -7,7 +7,6 @@ import pathlib
 import re
 import subprocess
 import sys
-import sysconfig
 
 import pytest
 
@@ -44,7 +43,7 @@ print(sys.argv[1:], nki.__file__)
 
 
 def run(*words, **more):
-    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")}
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     environment["CXX"] = COMPILER
     done = subprocess.run([str(w) for w in words], env=environment, text=True, capture_output=True, timeout=800, **more)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -58,7 +57,8 @@ def fresh(tmp_path_factory):
     run(sys.executable, "-m", "venv", "--without-pip", folder)
     python = folder / "bin" / "python"
     site = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
-    (pathlib.Path(site) / "packages_of_the_tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    packages = [folder for folder in sys.path if folder.endswith("-packages")]  # without the kiln of the build
+    (pathlib.Path(site) / "packages_of_the_tests.pth").write_text("\n".join(packages) + "\n")
     run(python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation",
         "--disable-pip-version-check", "-C", f"build-dir={WHEEL}", SOURCE)
     return folder
