@@ -1,7 +1,7 @@
 """What is measured: for each program of bench/programs.h its peer, both on the same arrays."""
 
 import dataclasses
-from typing import Callable
+from collections.abc import Callable
 
 import ml_dtypes
 import numpy as np

@@ -155,21 +155,27 @@ def bars(results):
     """The figures that the model is judged by: rows of class A that no constant was fitted to."""
     ok = [r for r in results if "error" in r and r["trust"] == "A"]
     free = [r for r in ok if r["use"] == "check"]
-    off = lambda rows: [abs(r["error"]) for r in rows]
-    pick = lambda **want: [r for r in free if all(r[k] == v for k, v in want.items())]
     out = []
+
+    def off(rows):
+        return [abs(r["error"]) for r in rows]
+
+    def pick(**want):
+        return [r for r in free if all(r[k] == v for k, v in want.items())]
 
     def median(name, rows, limit):
         bar(name + f" ({len(rows)} rows)", statistics.median(off(rows)) if rows else None, limit, out)
 
-    instructions = [r for r in pick(group="instruction", target="trn2")]
+    instructions = pick(group="instruction", target="trn2")
     median("trn2 instructions, median", instructions, 0.05)
     bar("trn2 instructions, 95th percentile", percentile(off(instructions), 0.95), 0.15, out)
-    median("trn2 fixed DMA latencies, median", [r for r in pick(group="dma", target="trn2")], 0.15)
+    median("trn2 fixed DMA latencies, median", pick(group="dma", target="trn2"), 0.15)
     totals = [r for r in free if r["group"] == "kernel" and r["metric"] in ("body", "profiler", "benchmark")]
     trn2 = [r for r in totals if r["target"] == "trn2"]
-    median("trn2 kernels bound by the tensor engine, median", [r for r in trn2 if r["predicted_bottleneck"] == "tensor"], 0.07)
-    median("trn2 small kernel bodies, median", [r for r in trn2 if r["metric"] == "body" and r["measured_ns"] < 120e3], 0.10)
+    median("trn2 kernels bound by the tensor engine, median",
+           [r for r in trn2 if r["predicted_bottleneck"] == "tensor"], 0.07)
+    median("trn2 small kernel bodies, median",
+           [r for r in trn2 if r["metric"] == "body" and r["measured_ns"] < 120e3], 0.10)
     median("trn2 kernels bound by DMA, median", [r for r in trn2 if r["predicted_bottleneck"] == "dma"], 0.15)
     median("trn1 kernels, median", [r for r in totals if r["target"] == "trn1"], 0.20)
     median("trn1 kernels that spill, median", [r for r in ok if r["use"] == "spill"], 0.20)
@@ -250,7 +256,8 @@ def update_residuals(program, results):
 
 def main():
     parser = argparse.ArgumentParser(prog="bench/timing", description=__doc__)
-    parser.add_argument("--build", default=str(ROOT / "build" / "release"), help="build folder (default: build/release)")
+    parser.add_argument("--build", default=str(ROOT / "build" / "release"),
+                        help="build folder (default: build/release)")
     parser.add_argument("--json", default=str(ROOT / "build" / "bench-timing.json"), help="where the figures go")
     parser.add_argument("--rows-only", action="store_true", help="leave out a long program and the examples")
     parser.add_argument("--update", action="store_true", help="write kiln/timing/residuals.def from this run")
@@ -273,7 +280,8 @@ def main():
     examples = {} if args.rows_only else example_seconds(pathlib.Path(args.build))
     if examples:
         slowest = max(examples, key=examples.get)
-        bar(f"slowest of {len(examples)} examples ({slowest}), seconds of processor time", examples[slowest], 1.0, figures)
+        name = f"slowest of {len(examples)} examples ({slowest}), seconds of processor time"
+        bar(name, examples[slowest], 1.0, figures)
     show(results, figures)
     out = pathlib.Path(args.json)
     aside = out.with_suffix(".tmp")

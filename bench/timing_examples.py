@@ -1,5 +1,5 @@
-"""How long it takes to time the examples, in seconds of processor time: those in C++ through the command, at their own and
-at large sizes, those in Python through kiln.time, with tracing and checking."""
+"""How long it takes to time the examples, in seconds of processor time: those in C++ through the command, at their own
+and at large sizes, those in Python through kiln.time, with tracing and checking."""
 
 import contextlib
 import importlib
@@ -38,7 +38,8 @@ def example_seconds(build):
 
 
 def command_seconds(build, name, options, folder):
-    text = subprocess.run([build / "examples" / "cpp" / name, *options, "--text"], capture_output=True, text=True, check=True)
+    command = [build / "examples" / "cpp" / name, *options, "--text"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True)
     file = folder / f"{name}.kiln"
     file.write_text(text.stdout)
     trips = [f"--trip-count={loop}={TRIPS}" for loop in re.findall(r"^ *for (\w+) =", text.stdout, re.M)]

@@ -12,8 +12,8 @@ add_library(kiln::kiln ALIAS kiln_all)
 target_link_libraries(kiln_all INTERFACE ${kiln_folders})
 set_target_properties(kiln_all PROPERTIES EXPORT_NAME kiln)
 
-# A static library hands its private libraries on to whoever links it, so the package must find them again. The part of a
-# target's name before :: is the name of its package.
+# A static library hands its private libraries on to whoever links it, so the package must find them again. The part of
+# a target's name before :: is the name of its package.
 set(kiln_packages "")
 foreach(target IN LISTS kiln_folders)
   string(REGEX REPLACE "^kiln_" "" export_name ${target})

@@ -103,8 +103,8 @@ def reference(q, k, v, gradient):
 def main():
     rng = np.random.default_rng(0)
     q, k, v, gradient = (rng.standard_normal((2, n, 64), dtype=np.float32) for n in (200, 300, 300, 200))
-    got = attention_backward(q, k, v, *attention(q, k, v), gradient)
-    for name, got, want in zip(("dq", "dk", "dv"), got, reference(q, k, v, gradient)):
+    all_got = attention_backward(q, k, v, *attention(q, k, v), gradient)
+    for name, got, want in zip(("dq", "dk", "dv"), all_got, reference(q, k, v, gradient)):
         print(f"{name} of {want.shape} - largest error {np.abs(got - want).max():.1e}")
 
 

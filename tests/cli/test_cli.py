@@ -320,7 +320,8 @@ def test_run_writes_all_outputs_or_none(kiln, tmp_path, x, bad):
 
 
 def test_run_on_a_full_disk(kiln, tmp_path, x):
-    refused(kiln(*BOTH, "--out", "total=t.npy", "--out", "product=p.npy", limits={resource.RLIMIT_FSIZE: 200}), "file.R2", "p.npy")
+    done = kiln(*BOTH, "--out", "total=t.npy", "--out", "product=p.npy", limits={resource.RLIMIT_FSIZE: 200})
+    refused(done, "file.R2", "p.npy")
     assert files(tmp_path) == ["x.npy"]
 
 
@@ -438,8 +439,8 @@ def test_explain_knows_every_rule(kiln):
     rules = json.loads(kiln("explain", "--json").stdout)
     codes = [rule["code"] for rule in rules]
     assert len(set(codes)) == len(codes)
-    assert {code.split(".")[0] for code in codes} >= {"tensor_tensor", "operand", "memory", "io", "program", "text", "npy",
-                                                      "file", "run", "cli"}
+    assert {code.split(".")[0] for code in codes} >= {"tensor_tensor", "operand", "memory", "io", "program", "text",
+                                                      "npy", "file", "run", "cli"}
     assert [line.split(":")[0] for line in kiln("explain").stdout.splitlines()] == codes
     for rule in rules:
         assert rule["text"] and rule["help"] and rule["origin"], rule["code"]

@@ -1,6 +1,8 @@
-"""The example kernels against NumPy in float64, on odd shapes and on every chip; and their programs as a user meets them.
+"""The example kernels against NumPy in float64, on odd shapes and on every chip; and their programs as a user meets
+them.
 
-An example prints its kernel (`--text`); `kiln` checks and runs it. It must be legal without any diagnostic. Tolerances stand with each oracle. Inputs are random; KILN_SEED repeats a run.
+An example prints its kernel (`--text`); `kiln` checks and runs it. It must be legal without any diagnostic. Tolerances
+stand with each oracle. Inputs are random; KILN_SEED repeats a run.
 """
 
 import json
@@ -99,7 +101,8 @@ def block_sparse(rng, row_blocks, column_blocks, block_count, N):
 
 SIZES = {
     tensor_add: [(1, 1), (127, 2049), (128, 2048), (129, 4096), (500, 513), (513, 5000)],
-    gemm: [(1, 1, 1), (127, 129, 500), (128, 128, 512), (129, 127, 513), (500, 513, 129), (513, 500, 1), (256, 384, 1025)],
+    gemm: [(1, 1, 1), (127, 129, 500), (128, 128, 512), (129, 127, 513), (500, 513, 129), (513, 500, 1),
+           (256, 384, 1025)],
     complex_gemm: [(1, 1, 1), (127, 129, 500), (129, 127, 513), (128, 256, 512), (300, 500, 129)],
     softmax: [(1, 1), (127, 500), (128, 513), (129, 8192), (500, 129), (1, 8193), (129, 20000)],
     rms_norm: [(1, 1), (127, 500), (128, 513), (129, 8192), (500, 129), (1, 8193), (129, 20000)],

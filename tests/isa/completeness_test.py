@@ -72,5 +72,6 @@ def test_excluded_memories_and_dtypes_are_refused(row, mutations):
     mine = [operand for operand in mutations if operand["instruction"] == row["name"]]
     unused = {p["name"] for p in row["params"] if p["tile"]} - {operand["param"] for operand in mine}
     assert not unused, f"no accepted case of {row['name']} uses {', '.join(sorted(unused))}"
-    missed = [f"{o['param']} as {m['to']}: {m['codes']}" for o in mine for m in o["mutants"] if m["wanted"] not in m["codes"]]
+    missed = [f"{o['param']} as {m['to']}: {m['codes']}" for o in mine for m in o["mutants"]
+              if m["wanted"] not in m["codes"]]
     assert not missed, "accepted in spite of the table: " + "; ".join(missed)

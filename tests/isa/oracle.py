@@ -139,7 +139,7 @@ class Inputs:
     def bits(self, *shape):
         """Any bit pattern of the dtype."""
         host, shape = host_dtype(self.tensor.dtype), self.shape(shape)
-        if host == bool:
+        if host == np.bool_:
             return self.rng.integers(0, 2, shape).astype(bool)
         raw = self.rng.integers(0, 256, (*shape, host.itemsize), np.uint8)
         return raw.view(host)[..., 0]
@@ -147,7 +147,7 @@ class Inputs:
     def specials(self, *shape):
         """Half special values of the dtype (NaN, infinities, zeros, subnormals, ties, ends), half random ones."""
         host, shape = host_dtype(self.tensor.dtype), self.shape(shape)
-        if self.tensor.dtype in PACKED or host == bool or self.tensor.dtype == "float8_e8m0fnu":
+        if self.tensor.dtype in PACKED or host == np.bool_ or self.tensor.dtype == "float8_e8m0fnu":
             return self.bits(*shape)
         if is_float(host):
             values = np.array(SPECIAL_FLOATS + [-x for x in SPECIAL_FLOATS], np.float32).astype(host)

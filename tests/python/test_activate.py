@@ -136,8 +136,8 @@ def test_the_migration_page_shows_the_tables():
 
 
 def test_deactivate_gives_the_names_back(active):
-    import nki  # noqa: F401
     import neuronxcc.nki.typing  # noqa: F401
+    import nki  # noqa: F401
 
     kiln.deactivate()
     assert not [n for n in sys.modules if n.split(".")[0] in ("nki", "neuronxcc", "nki_cpu_simulator")]

@@ -57,11 +57,13 @@ def test_all_arguments_that_may_be_meant_are_named():
 
 
 def test_many_arguments_that_may_be_meant_are_not_all_named():
-    with pytest.raises(AttributeError, match="the arguments `a`, `b`, `c` and others of the kernel are each a NoneType"):
+    named = "the arguments `a`, `b`, `c` and others of the kernel are each a NoneType"
+    with pytest.raises(AttributeError, match=named):
         nki.simulate(lambda a, b, c, d: copied(a))(None, None, None, None)
 
 
-@pytest.mark.parametrize("view", [np.asarray, np.matrix, np.ma.masked_array, lambda a: a[::-1], lambda a: a.astype(">f4")])
+@pytest.mark.parametrize("view", [np.asarray, np.matrix, np.ma.masked_array, lambda a: a[::-1],
+                                  lambda a: a.astype(">f4")])
 def test_arrays_of_all_kinds_are_taken(view):
     a = np.arange(8, dtype=np.float32).reshape(4, 2)
     np.testing.assert_array_equal(np.asarray(copied(view(a))), np.asarray(view(a), np.float32))

@@ -81,7 +81,8 @@ def test_the_rank_is_a_register_that_indexes(step):
 
 def reduced(x, y, op, buffer):
     """op(x, y) as a ring of one rank computes it."""
-    tensors = {name: nl.ndarray(x.shape, dtype=x.dtype, buffer=buffer, name=name) for name in ("first", "second", "dst")}
+    tensors = {name: nl.ndarray(x.shape, dtype=x.dtype, buffer=buffer, name=name)
+               for name in ("first", "second", "dst")}
     nisa.dma_copy(dst=tensors["first"], src=x)
     nisa.dma_copy(dst=tensors["second"], src=y)
     ncc.collective_permute_implicit_reduce(*([[t]] for t in tensors.values()), ncc.ReplicaGroup([[0]]), op)

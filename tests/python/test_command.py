@@ -173,7 +173,8 @@ class Config(nl.NKIObject):
 
 
 @pytest.mark.parametrize("value", [
-    None, True, 3, 0.5, "word", nl.bfloat16, (1, (2, "x")), [1, None], {"a": 1}, nisa.oob_mode.skip, test_check_in_json],
+    None, True, 3, 0.5, "word", nl.bfloat16, (1, (2, "x")), [1, None], {"a": 1}, nisa.oob_mode.skip,
+    test_check_in_json],
     ids=repr)
 def test_recorded_values_come_back(value):
     again = record.decode(json.loads(json.dumps(record.encode(value))))
@@ -212,7 +213,8 @@ def test_kiln_check_in_python(monkeypatch):
 def test_check_includes_the_language_lint(script, tmp_path):
     (tmp_path / "lambda.py").write_text(
         "import nki\nimport nki.language as nl\n\n\n@nki.jit\ndef kernel(x):\n"
-        "    f = lambda n: n + 1  # refused by the parser\n    return nl.ndarray((f(1), 2), nl.float32, nl.shared_hbm)\n")
+        "    f = lambda n: n + 1  # refused by the parser\n"
+        "    return nl.ndarray((f(1), 2), nl.float32, nl.shared_hbm)\n")
     done = script("check", "lambda.py")
     assert "# refused by the parser" in done.stderr and "lambda.py: language: " in done.stdout, done.stdout
     report = json.loads(script("check", "lambda.py", "--json").stdout)

@@ -64,7 +64,7 @@ def test_loops_in_loops_and_while_loops(capsys):
 
         def outer():
             nl.device_print("outer", count)
-            for i in nl.dynamic_range(2):
+            for _ in nl.dynamic_range(2):
                 nisa.tensor_scalar(t, t, nl.add, 1.0)
                 nl.device_print("inner", t)
             nisa.tensor_scalar(count, count, nl.subtract, 1)

@@ -25,8 +25,8 @@ def refused(call):
     return caught.value.code
 
 
-@pytest.mark.parametrize("arguments", [{"dge_mode": 1}, {"dge_mode": 2}, {"oob_mode": 0}, {"oob_mode": 1}, {"engine": 0},
-                                       {"dge_mode": "hwdge"}, {"dge_mode": nisa.oob_mode.skip}], ids=str)
+@pytest.mark.parametrize("arguments", [{"dge_mode": 1}, {"dge_mode": 2}, {"oob_mode": 0}, {"oob_mode": 1},
+                                       {"engine": 0}, {"dge_mode": "hwdge"}, {"dge_mode": nisa.oob_mode.skip}], ids=str)
 def test_numbers_and_other_enums_are_refused(arguments):
     assert refused(lambda: copy_with(**arguments)) == "nki.R10"
 

@@ -28,7 +28,8 @@ def version():
     nki.api_version(KNOWN[-1])
 
 
-@pytest.mark.parametrize("word, generation", [("trn1", 2), ("inf2", 2), ("gen3", 3), ("TRN2", 3), ("gen4", 4), ("trn3pre", 4), ("", 4)])
+@pytest.mark.parametrize("word, generation", [("trn1", 2), ("inf2", 2), ("gen3", 3), ("TRN2", 3), ("gen4", 4),
+                                              ("trn3pre", 4), ("", 4)])
 @pytest.mark.parametrize("variable", ["NEURON_PLATFORM_TARGET_OVERRIDE", "NKI_NC_VERSION"])
 def test_target(monkeypatch, variable, word, generation):
     monkeypatch.setenv(variable, word)
@@ -58,7 +59,8 @@ def test_logical_core_size(monkeypatch):
     np.testing.assert_array_equal(copy_kernel(x), x)
 
 
-@pytest.mark.parametrize("word, target, banks", [("true", "trn2", 7), ("1", "trn3", 7), ("true", "trn1", 8), ("", "trn2", 8)])
+@pytest.mark.parametrize("word, target, banks", [("true", "trn2", 7), ("1", "trn3", 7), ("true", "trn1", 8),
+                                                 ("", "trn2", 8)])
 def test_transposes_by_the_tensor_engine_keep_a_bank(monkeypatch, word, target, banks):
     monkeypatch.setenv("NKI_DMA_TRANSPOSE_AS_PE_TRANSPOSE", word)
     monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", target)

@@ -10,7 +10,8 @@ from kiln import lint
 from kiln.__main__ import main
 
 SOURCES = pathlib.Path(os.environ["KILN_SOURCE_DIR"])
-PLACES = [("kiln", "*.cpp"), ("kiln", "*.h"), ("kiln", "*.def"), ("cli", "*.cpp"), ("python/src", "*.cpp"), ("python/kiln", "*.py")]
+PLACES = [("kiln", "*.cpp"), ("kiln", "*.h"), ("kiln", "*.def"), ("cli", "*.cpp"), ("python/src", "*.cpp"),
+          ("python/kiln", "*.py")]
 # Written out, and `code = "…"` of a diagnostic.
 LABEL = re.compile(r'"([a-z][a-z_0-9]*\.R\d+)"|\bcode = "([a-z_.]+)"|"(timing\.[a-z_]+)"')
 ROW = re.compile(r"^KILN_(\w+)_RULE\((\d+),", re.MULTILINE)  # of a table of rules
@@ -32,7 +33,8 @@ def listed():
 
 
 def test_the_search_finds_labels_of_every_kind(listed):
-    for prefix in ("run.R", "nki.R", "language.R", "cli.R", "npy.R", "memory.R", "timing.", "text.R", "program.R", "internal"):
+    for prefix in ("run.R", "nki.R", "language.R", "cli.R", "npy.R", "memory.R", "timing.", "text.R", "program.R",
+                   "internal"):
         assert any(label.startswith(prefix) for label in listed), prefix
 
 

@@ -37,7 +37,8 @@ class Config(nl.NKIObject):
 @pytest.mark.parametrize(("value", "help"), [
     ([1, 2], "pass a tuple"), ((1, [2]), "pass a tuple"), ({"a": [1]}, "pass a tuple"), ({1: 2}, "strings as keys"),
     (np.float32, "pass nl.float32"), (np.dtype("bool"), "pass nl.bool_"), (np.float64, "no 64-bit types"),
-    (2**32, "smaller number"), (-2**31 - 1, "smaller number"), (1j, "NKIObject"), ({1}, "NKIObject"), (Plain(), "NKIObject"),
+    (2**32, "smaller number"), (-2**31 - 1, "smaller number"), (1j, "NKIObject"), ({1}, "NKIObject"),
+    (Plain(), "NKIObject"),
 ])  # fmt: skip
 def test_what_the_compiler_refuses_is_warned_of(value, help):
     with pytest.warns(nki.NkiWarning, match=help) as caught:
@@ -45,8 +46,9 @@ def test_what_the_compiler_refuses_is_warned_of(value, help):
     assert len(caught) == 1 and caught[0].filename == __file__
 
 
-@pytest.mark.parametrize("value", [None, True, 7, 2**32 - 1, 0.5, "a", (1, (2.0, "b")), {"a": (1,)}, nl.bfloat16, nl.sbuf, nl.add,
-                                   len, Config(3), nisa.engine.vector, np.int32(3), X, (X, X), slice(0, 2)])
+@pytest.mark.parametrize("value", [None, True, 7, 2**32 - 1, 0.5, "a", (1, (2.0, "b")), {"a": (1,)}, nl.bfloat16,
+                                   nl.sbuf, nl.add, len, Config(3), nisa.engine.vector, np.int32(3), X, (X, X),
+                                   slice(0, 2)])
 def test_what_the_compiler_takes_passes_quietly(value):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -82,8 +82,8 @@ def kernel(x: nt.tensor[32, 64]):
 
 def kiln_command(folder, command, condition):
     (folder / "kernel.py").write_text(SCRIPT.format(condition=condition))
-    return subprocess.run([sys.executable, "-m", "kiln", command, "kernel.py"], cwd=folder, env=dict(os.environ), text=True,
-                          capture_output=True)  # fmt: skip
+    return subprocess.run([sys.executable, "-m", "kiln", command, "kernel.py"], cwd=folder, env=dict(os.environ),
+                          text=True, capture_output=True)  # fmt: skip
 
 
 @pytest.mark.parametrize("command", ["check", "time"])
@@ -179,8 +179,12 @@ def test_a_name_that_is_given_twice_is_warned_of():
     with pytest.warns(kiln.nki.NkiWarning, match="the name `tile` is in use"):
         nki.simulate(kernel)(X.copy(), "tile")
     for make in (lambda t: nl.zeros(t.shape, t.dtype, name="tile"), lambda t: nl.empty_like(t, name="tile")):
+        def again(x):
+            make(nl.ndarray(x.shape, x.dtype, name="tile"))
+            return nl.store(x, nl.load(x))
+
         with pytest.warns(kiln.nki.NkiWarning, match="the name `tile` is in use"):
-            nki.simulate(lambda x: (make(nl.ndarray(x.shape, x.dtype, name="tile")), nl.store(x, nl.load(x)))[1])(X.copy())
+            nki.simulate(again)(X.copy())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         nki.simulate(kernel)(X.copy(), "other")

@@ -165,8 +165,8 @@ def test_with_schedule_adds_edges():
 
 @pytest.mark.parametrize("edges, match", [
     ([("second", "nobody")], "no instruction `nobody`"), ([("first", "second")], "comes before"),
-    ([("first", "first")], "wait for itself"), ([("first",)], "edge"), ([(1, "first")], "edge"), ([("second", 1)], "edge"),
-    ("first", "list of edges")])
+    ([("first", "first")], "wait for itself"), ([("first",)], "edge"), ([(1, "first")], "edge"),
+    ([("second", 1)], "edge"), ("first", "list of edges")])
 def test_bad_schedules_are_refused(edges, match):
     with pytest.raises(nisa.NkiValidationError, match=match):
         scheduled.with_schedule(edges)(np.ones((2, 2), np.float32))

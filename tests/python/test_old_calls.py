@@ -8,16 +8,17 @@ import pytest
 
 import kiln
 from kiln import nki
+from kiln.nki import _old_calls
 from kiln.nki import isa as nisa
 from kiln.nki import language as nl
-from kiln.nki import _old_calls
 
 # (what the kernel does, words of the rewrite)
 CALLS = (
     ("nisa.tensor_copy(t)", "allocate it with nl.ndarray"),
     ("nisa.activation(op=nl.exp, data=t)", "pass dst=; since NKI 0.2.0 every instruction writes into `dst`"),
     ("nisa.tensor_scalar(t, nl.add, s)", "`data` of nisa.tensor_scalar is the operator nl.add"),
-    ("nisa.tensor_scalar(t, nl.add, s)", "allocate it with nl.ndarray(shape, dtype=…, buffer=nl.sbuf) and pass it first"),
+    ("nisa.tensor_scalar(t, nl.add, s)",
+     "allocate it with nl.ndarray(shape, dtype=…, buffer=nl.sbuf) and pass it first"),
     ("nisa.activation(nl.exp, t)", "and pass it first"),
     ("nisa.activation(np.exp, t, s)", "and pass it first"),
     ("nisa.memset((128, 4), 0.0)", "and pass it first"),
@@ -58,7 +59,8 @@ CALLS = (
     *((f"nisa.tensor_scalar(t, s, nl.{name}, 2.0)", help) for name, help in _old_calls.OPERATORS.items()),
     *((f"nisa.tensor_tensor(t, s, s, nl.{name})", help) for name, help in _old_calls.OPERATORS.items()),
     ("nisa.activation(t, nl.divide, s)", "nisa.reciprocal(r, y)"),
-    ("nisa.activation(t, nl.exp, s, engine=nisa.vector_engine)", "drop it: nisa.activation has one engine and no choice"),
+    ("nisa.activation(t, nl.exp, s, engine=nisa.vector_engine)",
+     "drop it: nisa.activation has one engine and no choice"),
     ("nisa.tensor_copy(t, data=s)", "write src="),
     ("nisa.activation(t, nl.exp, src=s)", "write data="),
     ("nisa.tensor_tensor(t, s, s, operator=nl.add)", "see the signature"),

@@ -31,7 +31,8 @@ def run(folder, *words):
 @pytest.mark.parametrize("init", [True, False])
 @pytest.mark.parametrize("command", ["check", "time"])
 def test_relative_imports(tmp_path, init, command):
-    make(tmp_path, {"made/ops/double.py": KERNEL.format(imports="from ..sizes import FACTOR"), "made/sizes.py": "FACTOR = 2.0"})
+    make(tmp_path, {"made/ops/double.py": KERNEL.format(imports="from ..sizes import FACTOR"),
+                    "made/sizes.py": "FACTOR = 2.0"})
     if init:
         make(tmp_path, {"made/__init__.py": "", "made/ops/__init__.py": ""})
     done = run(tmp_path, command, "made/ops/double.py", "--arg", "x=float32[128,64]")
@@ -40,8 +41,8 @@ def test_relative_imports(tmp_path, init, command):
 
 
 def test_absolute_imports_of_the_package(tmp_path):
-    make(tmp_path, {"made/double.py": KERNEL.format(imports="from made.sizes import FACTOR"), "made/sizes.py": "FACTOR = 2.0",
-                    "made/__init__.py": ""})
+    make(tmp_path, {"made/double.py": KERNEL.format(imports="from made.sizes import FACTOR"),
+                    "made/sizes.py": "FACTOR = 2.0", "made/__init__.py": ""})
     done = run(tmp_path / "made", "check", "double.py", "--arg", "x=float32[128,64]")
     assert done.returncode == 0, done.stderr + done.stdout
 

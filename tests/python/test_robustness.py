@@ -91,8 +91,8 @@ def test_forks_simulate_at_once():
 
 
 def run_script(text, **kwargs):
-    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(text)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            text=True, env=os.environ | kwargs)
+    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(text)], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, env=os.environ | kwargs)
 
 
 LONG = """
@@ -189,7 +189,8 @@ def test_an_exception_of_the_kernel_passes_through_and_inputs_stay():
 
 
 @pytest.mark.parametrize("argument, match", [
-    (np.ones((2, 2)), "float64"), (np.ones((2, 2), np.int64), "int64"), (np.ones((0, 2), np.float32), "no elements|elements"),
+    (np.ones((2, 2)), "float64"), (np.ones((2, 2), np.int64), "int64"),
+    (np.ones((0, 2), np.float32), "no elements|elements"),
     (np.float32(1) * np.ones(()).astype(np.float32).reshape(()), "dimension|argument"),
     (np.array(["a"]), "dtype"), (np.ones((2, 2), np.complex64), "complex64")])
 def test_arguments_that_are_no_tensors_are_refused(argument, match):

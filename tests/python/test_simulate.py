@@ -119,7 +119,8 @@ def test_outputs_in_memory_of_one_core_are_refused():
         nisa.dma_copy(dst=out, src=x)
         return out
 
-    with pytest.raises(nisa.NkiValidationError, match=r"(?s)`out` is returned from nl\.hbm.*buffer=nl\.shared_hbm") as e:
+    told = r"(?s)`out` is returned from nl\.hbm.*buffer=nl\.shared_hbm"
+    with pytest.raises(nisa.NkiValidationError, match=told) as e:
         nki.simulate(kernel)(np.zeros((2, 3), np.float32))
     assert e.value.code == "nki.R16"
 

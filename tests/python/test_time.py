@@ -62,7 +62,7 @@ def test_arrays_and_shapes_give_the_same_time():
 
 def test_lines_are_those_of_the_kernel():
     text = json.dumps(kiln.time(scale)("float32[512,1024]").as_dict())
-    line = next(i for i, l in enumerate(open(__file__), 1) if l.rstrip().endswith("# load"))
+    line = next(i for i, text in enumerate(open(__file__), 1) if text.rstrip().endswith("# load"))
     assert os.path.basename(__file__) in text and f'"line": {line}' in text
 
 
@@ -223,13 +223,15 @@ def test_the_order_is_told_and_long_kernels_keep_theirs():
 
 
 def test_the_command_keeps_the_schedule(tmp_path):
-    (tmp_path / "pinned.py").write_text("import contextlib\nfrom kiln import nki\nfrom kiln.nki import isa as nisa, language as nl\n"
-                                        + inspect.getsource(two_chains.func)
-                                        + '\nfree = two_chains\npinned = two_chains.with_schedule([("waits for nothing", "waits")])\n')
+    (tmp_path / "pinned.py").write_text(
+        "import contextlib\nfrom kiln import nki\nfrom kiln.nki import isa as nisa, language as nl\n"
+        + inspect.getsource(two_chains.func)
+        + '\nfree = two_chains\npinned = two_chains.with_schedule([("waits for nothing", "waits")])\n')
     times = []
     for name in ["free", "pinned"]:
-        done = subprocess.run([sys.executable, "-m", "kiln", "time", "pinned.py", "--kernel", name, "--arg", "x=float32[128,4096]",
-                               "--arg", "order='none'", "--reorder", "--json"], cwd=tmp_path, capture_output=True, text=True)
+        command = [sys.executable, "-m", "kiln", "time", "pinned.py", "--kernel", name, "--arg", "x=float32[128,4096]",
+                   "--arg", "order='none'", "--reorder", "--json"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         times.append(json.loads(done.stdout)["reports"][0]["summary"]["kernel_time"])
     assert times[0] < times[1]

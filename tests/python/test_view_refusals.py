@@ -70,7 +70,8 @@ def test_a_view_has_one_run_time_address(name):
     assert refused(kernel, X) == "builder.R4"
 
 
-@pytest.mark.parametrize("view", [lambda t, i: t.indirect(i).indirect(i), lambda t, i: t.indirect(i).ap([[32, 16], [1, 16]])],
+@pytest.mark.parametrize("view", [lambda t, i: t.indirect(i).indirect(i),
+                                  lambda t, i: t.indirect(i).ap([[32, 16], [1, 16]])],
                          ids=["indirect", "ap"])
 def test_gathered_elements_are_not_gathered_again(view):
     def kernel(x, rows):
@@ -110,7 +111,8 @@ def test_shapes_that_do_not_fit_are_told_what_to_write(shape, buffer, help):
     assert (first.code, str(shape) in first.found, help in first.help) == ("nki.R50", True, True), str(caught.value)
 
 
-@pytest.mark.parametrize("buffer, address", [(nl.sbuf, 3), (nl.sbuf, (0, 0, 0)), (nl.shared_hbm, (0, 0)), (nl.hbm, (0, 0))])
+@pytest.mark.parametrize("buffer, address", [(nl.sbuf, 3), (nl.sbuf, (0, 0, 0)), (nl.shared_hbm, (0, 0)),
+                                             (nl.hbm, (0, 0))])
 def test_addresses_are_pairs_on_chip(buffer, address):
     assert refused(lambda x: nl.ndarray((4, 4), nl.float32, buffer=buffer, address=address), X) == "nki.R62"
 

@@ -1,4 +1,4 @@
-"""bench/timing on the rows it ships with: every row is predicted, the answer does not change, the bars that hold stay."""
+"""bench/timing on the rows it ships with: every row is predicted, the answer does not change, bars that hold stay."""
 
 import json
 import os
@@ -14,7 +14,8 @@ import timing_examples  # noqa: E402
 
 
 def run(path):
-    command = [sys.executable, str(ROOT / "bench" / "timing.py"), "--build", str(BUILD), "--json", str(path), "--rows-only"]
+    command = [sys.executable, str(ROOT / "bench" / "timing.py"), "--build", str(BUILD), "--json", str(path),
+               "--rows-only"]
     subprocess.run(command, check=True, capture_output=True)
     return json.loads(path.read_text())
 

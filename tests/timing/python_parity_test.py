@@ -1,5 +1,5 @@
-"""A kernel written in Python takes the time of the same kernel written with the builder, rolled loops or not: kernels of
-bench/timing beside their Python form."""
+"""A kernel written in Python takes the time of the same kernel written with the builder, rolled loops or not: kernels
+of bench/timing beside their Python form."""
 
 import json
 import os
@@ -84,7 +84,8 @@ CASES = [
 
 
 def built(text):
-    done = subprocess.run([BUILD / "bench" / "timing_rows"], input=text + "\n", capture_output=True, text=True, check=True)
+    command = [BUILD / "bench" / "timing_rows"]
+    done = subprocess.run(command, input=text + "\n", capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 

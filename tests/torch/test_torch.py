@@ -1,4 +1,4 @@
-"""Kernels called with torch tensors: every dtype, views, gradients, updates in place, pairs of cores, what is refused."""
+"""Kernels called with torch tensors: every dtype, views, gradients, updates in place, pairs of cores, refusals."""
 
 import numpy as np
 import pytest

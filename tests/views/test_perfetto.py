@@ -116,7 +116,10 @@ def test_flows_are_the_dependencies(run):
         for flow in s["ends"]:
             targets[flow] = s
     assert sources.keys() == targets.keys()
-    key = lambda s: round(s["arguments"]["start_ns"] * 1000)
+
+    def key(s):
+        return round(s["arguments"]["start_ns"] * 1000)
+
     shown = sorted((key(sources[flow]), key(targets[flow])) for flow in sources)
     events = expected["events"]
     made = sorted((events[e["because"]]["start_ps"], e["start_ps"]) for e in events

@@ -1,5 +1,5 @@
-"""The trace opens in the Perfetto UI: its engine finds nothing wrong with it and holds every slice, flow and counter, and
-the tracks are on the page. A screenshot stays in the build folder under tests/views/screenshots."""
+"""The trace opens in the Perfetto UI: its engine finds nothing wrong with it and holds every slice, flow and counter,
+and the tracks are on the page. A screenshot stays in the build folder under tests/views/screenshots."""
 
 import json
 import os
@@ -34,7 +34,10 @@ def test_the_engine_has_no_complaints(shown):
 def test_slices_are_the_events(shown):
     ui, expected = shown
     rows = ui.query("select ts, dur, name, extract_arg(arg_set_id, 'source.line_number') from slice order by ts, name")
-    ns = lambda ps: (ps + 500) // 1000
+
+    def ns(ps):
+        return (ps + 500) // 1000
+
     first = min(r[0] for r in rows)  # a clock of the UI's own may stand before the times
     made = sorted((ns(e["start_ps"]), e["name"], ns(e["start_ps"] + e["occupied_ps"]) - ns(e["start_ps"]), e["line"])
                   for e in expected["events"])
@@ -45,7 +48,8 @@ def test_flows_and_counters(shown):
     ui, expected = shown
     waits = [e for e in expected["events"] if e["because"] >= 0 and e["wait"] != "engine"]
     assert ui.query("select count(*) from flow") == [[len(waits)]]
-    counters = dict(ui.query("select t.name, count(*) from counter c join counter_track t on c.track_id = t.id group by 1"))
+    counters = dict(ui.query(
+        "select t.name, count(*) from counter c join counter_track t on c.track_id = t.id group by 1"))
     assert set(counters) == {"SBUF", "PSUM", "HBM"}
     assert counters["SBUF"] == counters["PSUM"] == len(expected["memory"])
 

@@ -18,7 +18,9 @@ function chooseLine(place, keep) {
     chosenRow.classList.add("chosen");
     const box = chosenRow.closest(".file");  // scrolls, while the page stays where the user looks
     if (keep) box.scrollTop = chosenRow.offsetTop - box.clientHeight / 2;
-    picture.labels.forEach((label, i) => { if (label.file === place.file && label.line === place.line) labels.add(i); });
+    picture.labels.forEach((label, i) => {
+      if (label.file === place.file && label.line === place.line) labels.add(i);
+    });
   }
   timeline.choose(labels);
 }
@@ -43,7 +45,8 @@ function showEngines() {
     const waits = Object.entries(engine.waiting_ns).sort((a, b) => b[1] - a[1]);
     const waiting = waits.reduce((sum, wait) => sum + wait[1], 0);
     addRow(table, [engine.name, number(String(engine.instruction_count)),
-                   meter(engine.busy_ns / report.total_ns, `${timeText(engine.busy_ns)}, ${percentText(engine.busy_ns / report.total_ns)}`),
+                   meter(engine.busy_ns / report.total_ns,
+                         `${timeText(engine.busy_ns)}, ${percentText(engine.busy_ns / report.total_ns)}`),
                    number(timeText(waiting)),
                    waits.slice(0, 2).map(([name, ns]) => `${report.wait_words[name]} ${timeText(ns)}`).join(", ")]);
   }
@@ -75,7 +78,8 @@ function showAdvice() {
     });
     if (advice.lines_left_out) lines.append(` and ${advice.lines_left_out} more`);
     holder.append(element("div", {class: "advice"},
-        element("span", {class: "gain"}, `about ${timeText(advice.gain_ns)} (${percentText(advice.gain_ns / report.total_ns)})`),
+        element("span", {class: "gain"},
+                `about ${timeText(advice.gain_ns)} (${percentText(advice.gain_ns / report.total_ns)})`),
         element("b", {}, `${advice.rule}: ${advice.found}`), element("div", {}, advice.remedy), lines,
         element("div", {class: "estimate"}, `gain: ${advice.estimate}`)));
   }
@@ -157,7 +161,9 @@ function showTooltip(found, event) {
       element("b", {}, label.name), ` on ${track.name}, ${placeText(label)}`,
       element("div", {}, `${timeText(row.end[index] - row.start[index])} from ${timeText(row.start[index])}` +
                              (row.critical[index] ? ", on the critical path" : "")),
-      row.cause[index] ? element("div", {}, `waited ${timeText(row.wait[index] / 1000)} for ${picture.causes[row.cause[index]]}`) : "",
+      row.cause[index]
+          ? element("div", {}, `waited ${timeText(row.wait[index] / 1000)} for ${picture.causes[row.cause[index]]}`)
+          : "",
       element("code", {}, label.detail));
   const left = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8);
   const below = event.clientY + 18, above = event.clientY - tip.offsetHeight - 10;

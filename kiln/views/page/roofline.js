@@ -2,7 +2,8 @@
 function drawRoofline(holder, roof) {
   const WIDTH = 520, HEIGHT = 230, LEFT = 62, BOTTOM = 34, TOP = 12, RIGHT = 14;
   if (!roof.flops || !roof.hbm_bytes) {
-    holder.append(element("p", {class: "hint"}, "Without matmuls, or without HBM, there is no point to draw; the table tells the rest."));
+    holder.append(element("p", {class: "hint"},
+                          "Without matmuls, or without HBM, there is no point to draw; the table tells the rest."));
     return;
   }
   const svgElement = (name, attributes, text) => {
@@ -18,18 +19,26 @@ function drawRoofline(holder, roof) {
   const y = (v) => HEIGHT - BOTTOM - Math.log(v / lowY) / Math.log(highY / lowY) * (HEIGHT - BOTTOM - TOP);
   const svg = svgElement("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": "Roofline"});
   for (let power = Math.ceil(Math.log10(lowX)); 10 ** power <= highX; ++power) {
-    svg.append(svgElement("line", {x1: x(10 ** power), x2: x(10 ** power), y1: TOP, y2: HEIGHT - BOTTOM, stroke: "var(--grid)"}));
-    svg.append(svgElement("text", {x: x(10 ** power), y: HEIGHT - BOTTOM + 14, "text-anchor": "middle"}, String(+(10 ** power).toPrecision(1))));
+    svg.append(svgElement("line", {x1: x(10 ** power), x2: x(10 ** power), y1: TOP, y2: HEIGHT - BOTTOM,
+                                   stroke: "var(--grid)"}));
+    svg.append(svgElement("text", {x: x(10 ** power), y: HEIGHT - BOTTOM + 14, "text-anchor": "middle"},
+                          String(+(10 ** power).toPrecision(1))));
   }
   for (let power = Math.ceil(Math.log10(lowY)); 10 ** power <= highY; ++power) {
-    svg.append(svgElement("line", {x1: LEFT, x2: WIDTH - RIGHT, y1: y(10 ** power), y2: y(10 ** power), stroke: "var(--grid)"}));
+    svg.append(svgElement("line", {x1: LEFT, x2: WIDTH - RIGHT, y1: y(10 ** power), y2: y(10 ** power),
+                                   stroke: "var(--grid)"}));
     const teraflops = 10 ** power / 1000;
-    svg.append(svgElement("text", {x: LEFT - 5, y: y(10 ** power) + 4, "text-anchor": "end"}, `${+teraflops.toPrecision(1)} T`));
+    svg.append(svgElement("text", {x: LEFT - 5, y: y(10 ** power) + 4, "text-anchor": "end"},
+                          `${+teraflops.toPrecision(1)} T`));
   }
-  const roofPath = [[lowX, lowX * roof.peak_bytes_per_ns], [roof.ridge, roof.peak_flops_per_ns], [highX, roof.peak_flops_per_ns]];
-  svg.append(svgElement("polyline", {points: roofPath.map(([a, b]) => `${x(a)},${y(b)}`).join(" "), fill: "none", stroke: "var(--bar)", "stroke-width": 2}));
-  svg.append(svgElement("circle", {id: "roofline-point", cx: x(roof.intensity), cy: y(roof.achieved_flops_per_ns), r: 5, fill: "var(--strong)"}));
-  svg.append(svgElement("text", {x: (LEFT + WIDTH) / 2, y: HEIGHT - 4, "text-anchor": "middle"}, "flop per byte of HBM"));
+  const roofPath = [[lowX, lowX * roof.peak_bytes_per_ns], [roof.ridge, roof.peak_flops_per_ns],
+                    [highX, roof.peak_flops_per_ns]];
+  svg.append(svgElement("polyline", {points: roofPath.map(([a, b]) => `${x(a)},${y(b)}`).join(" "), fill: "none",
+                                     stroke: "var(--bar)", "stroke-width": 2}));
+  svg.append(svgElement("circle", {id: "roofline-point", cx: x(roof.intensity), cy: y(roof.achieved_flops_per_ns), r: 5,
+                                   fill: "var(--strong)"}));
+  svg.append(svgElement("text", {x: (LEFT + WIDTH) / 2, y: HEIGHT - 4, "text-anchor": "middle"},
+                        "flop per byte of HBM"));
   svg.append(svgElement("text", {x: 4, y: TOP - 1}, "flop/s"));
   holder.append(svg);
 }

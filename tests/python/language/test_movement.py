@@ -6,7 +6,8 @@ import pytest
 
 from kernels import close, instructions, lowering, refused, run, run_kernel, same
 from kiln import nki
-from kiln.nki import isa as nisa, language as nl
+from kiln.nki import isa as nisa
+from kiln.nki import language as nl
 
 DTYPES = [np.float32, np.float16, ml_dtypes.bfloat16, np.int32, np.uint8, np.int16, np.uint32]
 
@@ -157,11 +158,17 @@ def test_broadcast_to(target, rng, dtype, old, new):
 
 def test_broadcast_to_partitions_is_a_product_with_ones(target, rng, float_dtype):
     x, n = rng.standard_normal((1, 700)).astype(float_dtype), int(rng.integers(2, 129))
-    twice = lambda t: nl.add(nl.broadcast_to(t, (n, 700)), nl.broadcast_to(t, (n, 700)))
+
+    def twice(t):
+        return nl.add(nl.broadcast_to(t, (n, 700)), nl.broadcast_to(t, (n, 700)))
+
     same(run(twice, x), np.ascontiguousarray(np.broadcast_to(x + x, (n, 700))))
     once = ["nc_matmul", "activation"] * 2  # a bank each
     assert lowering(twice, x) == ["memset", *once, *once, "tensor_tensor"]
-    doubled = lambda t: nl.broadcast_to(nl.matmul(t[:, 0:1], t[:, 0:40], transpose_x=True), (5, 40))  # from PSUM
+
+    def doubled(t):
+        return nl.broadcast_to(nl.matmul(t[:, 0:1], t[:, 0:40], transpose_x=True), (5, 40))  # from PSUM
+
     want = np.broadcast_to(x[:, 0:1].astype(np.float32) * x[:, 0:40].astype(np.float32), (5, 40))
     close(run(doubled, x), want, 1e-6, 1e-6)
 

@@ -88,7 +88,7 @@ def test_removed_names_say_what_to_write(name):
 
 def test_names_that_never_were():
     with pytest.raises(AttributeError, match="no attribute 'convolve'"):
-        nl.convolve
+        nl.convolve  # noqa: B018
 
 
 @pytest.mark.parametrize("name", ["float64", "int64", "uint64"])
@@ -197,7 +197,8 @@ def test_assignments_that_do_not_fit():
 
 @pytest.mark.parametrize("code, call, help", [
     ("nki.R8", lambda t: nl.is_hbm(t), "tensor.buffer"), ("nki.R8", lambda t: nl.is_psum(t), "tensor.buffer"),
-    ("nki.R33", lambda t: nl.zeros_like(3), "pass a tensor"), ("nki.R33", lambda t: nl.empty_like(None), "pass a tensor"),
+    ("nki.R33", lambda t: nl.zeros_like(3), "pass a tensor"),
+    ("nki.R33", lambda t: nl.empty_like(None), "pass a tensor"),
     ("nki.R33", lambda t: nl.broadcast_to(t, 7), "a tuple of 2 ints"),
     ("nki.R33", lambda t: nl.gather_flattened(t, t), "nl.uint32"),
     ("nki.R33", lambda t: nl.rms_norm(t, t, axis=1, n=0), "x.shape[1]")])

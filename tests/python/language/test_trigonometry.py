@@ -100,7 +100,8 @@ def test_remainders_of_integers_are_exact(target, rng, name):
 def any_floats(rng, exponents):
     """Normal float32 of both signs with exponents of a range, from their bits."""
     parts = [(0, 2, 31), (*exponents, 23), (0, 2**23, 0)]
-    return sum(rng.integers(low, high, (16, 200)).astype(np.uint32) << shift for low, high, shift in parts).view(np.float32)
+    bits = sum(rng.integers(low, high, (16, 200)).astype(np.uint32) << shift for low, high, shift in parts)
+    return bits.view(np.float32)
 
 
 @pytest.mark.parametrize("name", ["mod", "fmod"])

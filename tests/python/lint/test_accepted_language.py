@@ -14,11 +14,12 @@ import nki, nki.language as nl, nki.isa as nisa
 SIZE = 4
 """
 
-# (construct, rule, kernel code that breaks it, kernel code that does not). The code is the body of a kernel of tensor x, int
-# n, list items, dict table, str s; a part before `---` stands at module level.
+# (construct, rule, kernel code that breaks it, kernel code that does not). The code is the body of a kernel of tensor
+# x, int n, list items, dict table, str s; a part before `---` stands at module level.
 ROWS = (
     ("inner def", "inner_def", "def f(a):\n    return a\nn = f(n)", "def f(a):\n    return a\n---\nn = f(n)"),
-    ("inner class", "inner_class", "class A(nl.NKIObject):\n    pass", "class A(nl.NKIObject):\n    pass\n---\na = A()"),
+    ("inner class", "inner_class", "class A(nl.NKIObject):\n    pass",
+     "class A(nl.NKIObject):\n    pass\n---\na = A()"),
     ("lambda", "lambda", "f = lambda a: a", "f = min\nn = f(n, 1)"),
     ("list comprehension", "comprehension", "a = [i for i in items]", "a = []\nfor i in items:\n    a.append(i)"),
     ("dict comprehension", "comprehension", "a = {str(i): i for i in items}", "a = {}\na[s] = n"),
@@ -43,7 +44,8 @@ ROWS = (
     ("f(**d)", "keyword_expansion", "def f(a):\n    return a\n---\nf(**table)", "def f(a):\n    return a\n---\nf(a=n)"),
     ("keyword-only", "keyword_only", "def f(a, *, b):\n    return a\n---\nf(n, b=1)",
      "def f(a, /, b):\n    return a\n---\nf(n, b=1)"),
-    ("defaults from globals", "mutable_global", "COUNT = 0\ndef bump():\n    global COUNT\n    COUNT += 1\n---\nm = COUNT",
+    ("defaults from globals", "mutable_global",
+     "COUNT = 0\ndef bump():\n    global COUNT\n    COUNT += 1\n---\nm = COUNT",
      "def f(a=SIZE):\n    return a\n---\nm = f()"),
     ("import in the body", "import_in_body", "import math as m", "m = math.pi"),
     ("global", "global_statement", "global SIZE\nSIZE = 3", "m = SIZE"),
@@ -61,7 +63,8 @@ ROWS = (
     ("@", "matmul_operator", "m = x @ x", "m = n * n"),
     ("+ on tensors", "tensor_arithmetic", "t = nl.ndarray((2, 2), nl.float32)\nm = t + t",
      "t = nl.ndarray((2, 2), nl.float32)\nm = t.shape[0] + n"),
-    ("operators on scalars", "tensor_arithmetic", "t = nl.ndarray((2, 2), nl.float32)\nm = -t", "m = ~n + -n + +n\nk = not n"),
+    ("operators on scalars", "tensor_arithmetic", "t = nl.ndarray((2, 2), nl.float32)\nm = -t",
+     "m = ~n + -n + +n\nk = not n"),
     ("str * int", "str_operation", "m = 'ab' * 2", "m = [1] * 2 + [3]\nk = (1,) + (2,)\nw = 'a' + s"),
     ("subscript of a string", "str_operation", "m = 'ab'[0]", "m = ('a', 'b')[0]"),
     ("format specification", "format_spec", "m = f'{n:.2f}'", "m = f'{n} {n!r} {n!s} {n!a}'"),
@@ -69,14 +72,16 @@ ROWS = (
     ("small int", "large_int", "m = -2147483649", "m = -2147483647"),
     ("slice with a negative step", "negative_step", "m = items[::-1]", "m = items[0:2:2]"),
     ("Ellipsis outside an index", "ellipsis_value", "m = ...", "m = x[..., 0:1]"),
-    ("pop with an index", "list_method", "a = [1]\na.pop(0)", "a = [1]\na.append(2)\na.clear()\na.extend([1])\na.reverse()\na.pop()"),
+    ("pop with an index", "list_method", "a = [1]\na.pop(0)",
+     "a = [1]\na.append(2)\na.clear()\na.extend([1])\na.reverse()\na.pop()"),
     ("list.count", "list_method", "a = [1]\nm = a.count(1)", "a = [1]\nm = len(a)"),
     ("list.remove", "list_method", "a = [1]\na.remove(1)", "a = [1]\nb = a.copy()"),
     ("list.index", "list_method", "a = [1]\nm = a.index(1)", "a = [1]\nm = 1 in a"),
     ("list.sort", "list_method", "a = [1]\na.sort()", "a = [1]\na.reverse()"),
     ("list.insert", "list_method", "a = [1]\na.insert(0, 1)", "a = [1]\na = [0] + a"),
     ("dict.update", "dict_method", "a = {'k': 1}\na.update(table)",
-     "a = {'k': 1}\na.clear()\nb = a.copy()\na.get('k')\na.items()\na.keys()\na.pop('k')\na.setdefault('k', 1)\na.values()"),
+     "a = {'k': 1}\na.clear()\nb = a.copy()\na.get('k')\na.items()\na.keys()\n"
+     "a.pop('k')\na.setdefault('k', 1)\na.values()"),
     ("iteration over a dict", "dict_iteration", "a = {'k': 1}\nfor k in a:\n    pass",
      "a = {'k': 1}\nfor k in a.keys():\n    pass"),
     ("keys that are no strings", "dict_key", "a = {1: 2}", "a = {'1': 2}"),
@@ -92,13 +97,15 @@ ROWS = (
     ("isinstance of two types", "isinstance_types", "m = isinstance(n, (int, float))",
      "m = isinstance(n, int) or isinstance(s, str)"),
     ("math", "math_function", "m = math.sin(n)",
-     "m = math.pi + math.e + math.ceil(n) + math.floor(n) + math.gcd(n, 2) + math.log2(n) + math.log10(n) + math.pow(n, 2) "
-     "+ math.sqrt(n)"),
+     "m = math.pi + math.e + math.ceil(n) + math.floor(n) + math.gcd(n, 2) + math.log2(n) + math.log10(n) "
+     "+ math.pow(n, 2) + math.sqrt(n)"),
     ("host modules", "host_module", "m = np.zeros(3)", "m = math.ceil(n)"),
     ("range hints", "range_hint", "m = nl.affine_range(4)", "for i in nl.affine_range(4):\n    pass"),
-    ("unknown keyword", "unknown_keyword", "nisa.memset(dst=x, valu=0)", "nisa.memset(dst=x, value=0, engine=nisa.engine.vector)"),
+    ("unknown keyword", "unknown_keyword", "nisa.memset(dst=x, valu=0)",
+     "nisa.memset(dst=x, value=0, engine=nisa.engine.vector)"),
     ("unknown attribute of a tensor", "tensor_attribute", "t = nl.ndarray((2, 2), nl.float32)\nm = t.T",
-     "t = nl.ndarray((2, 2), nl.float32)\nm = t.reshape((2, 2)).view(nl.int32)\nk = t.dtype, t.shape, t.buffer, t.name"),
+     "t = nl.ndarray((2, 2), nl.float32)\nm = t.reshape((2, 2)).view(nl.int32)\n"
+     "k = t.dtype, t.shape, t.buffer, t.name"),
     ("register in arithmetic", "register_arithmetic", "r = nisa.register_alloc(1)\nm = r + 1",
      "r = nisa.register_alloc(1)\nm = x.ap(pattern=[[1, 1], [1, 1]], scalar_offset=r)"),
     ("register in range", "register_arithmetic", "r = nisa.register_alloc(1)\nfor i in range(r):\n    pass",
@@ -108,7 +115,8 @@ ROWS = (
     ("while register", "loop_statement", "r = nisa.register_alloc(1)\nwhile r:\n    nisa.register_load(r, x)",
      "r = nisa.register_alloc(1)\nnl.while_loop(r, again)"),
     ("dynamic_range", "loop_statement", "for i in nl.dynamic_range(n):\n    pass", "nl.fori_loop(0, n, work)"),
-    ("break in a device loop", "loop_exit", "for i in nl.dynamic_range(n):\n    break", "for i in range(n):\n    break"),
+    ("break in a device loop", "loop_exit", "for i in nl.dynamic_range(n):\n    break",
+     "for i in range(n):\n    break"),
     ("device loop in no_reorder", "loop_in_no_reorder", "with nl.no_reorder():\n    nl.fori_loop(0, n, work)",
      "nl.fori_loop(0, n, work)\nwith nl.no_reorder():\n    pass"),
     ("neuronxcc", "neuronxcc", "import neuronxcc.nki.language as old\n---\nm = old.add", "m = nl.add"),
@@ -123,14 +131,16 @@ ROWS = (
      "@dataclass\nclass A(nl.NKIObject):\n    a: int = 1\nclass E(Enum):\n    one = 1\n---\na = A()\nb = E.one"),
     ("output buffer", "output_buffer", "t = nl.ndarray((2, 2), nl.float32, nl.hbm)\nreturn t",
      "t = nl.ndarray((2, 2), nl.float32, buffer=nl.shared_hbm)\nreturn t"),
-    ("NumPy dtype", "numpy_dtype", "t = nl.ndarray((2, 2), dtype=np.float32)", "t = nl.ndarray((2, 2), dtype=nl.float32)"),
+    ("NumPy dtype", "numpy_dtype", "t = nl.ndarray((2, 2), dtype=np.float32)",
+     "t = nl.ndarray((2, 2), dtype=nl.float32)"),
 )  # fmt: skip
 
 
 def source_of(code):
     top, mark, body = code.partition("---\n")
     body = body if mark else top
-    lines = [*(top.splitlines() if mark else []), "def work(i):", "    nisa.memset(dst=i, value=0)", "", "def again(r):", "    return r", "",
+    lines = [*(top.splitlines() if mark else []), "def work(i):", "    nisa.memset(dst=i, value=0)", "",
+             "def again(r):", "    return r", "",
              "@nki.jit", "def kernel(x: nl.ndarray, n, items, table, s):",
              *("    " + line for line in body.splitlines())]
     if "return" not in body and "yield" not in body:

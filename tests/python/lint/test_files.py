@@ -151,7 +151,7 @@ def test_names_that_are_imported_in_a_circle(tmp_path):
 
 
 def comprehends(x):
-    return [i for i in x]
+    return [i for i in x]  # noqa: C416
 
 
 def test_check_function():
@@ -251,7 +251,8 @@ def test_text():
 
 
 def test_text_tells_the_front_ends_apart():
-    text = "import nki\nimport nki.language as nl\n@nki.jit\ndef kernel(x):\n    a = nl.load(x)\n    a[0:1] = 0\n    return x\n"
+    text = ("import nki\nimport nki.language as nl\n@nki.jit\ndef kernel(x):\n"
+            "    a = nl.load(x)\n    a[0:1] = 0\n    return x\n")
     [finding] = lint.check_source(text, "kernel.py")
     assert str(finding).splitlines()[-1] == "   = profile: parser and tracer (warning)"
     [finding] = lint.check_source(text, "kernel.py", profiles=["tracer"])

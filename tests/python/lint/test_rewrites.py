@@ -9,8 +9,9 @@ from kiln import lint
 from kiln.lint.old_forms import METHODS, OLD_FORMS
 from kiln.lint.signatures import DST_INSTRUCTIONS
 
-HEAD = "import nki, nki.language as nl, nki.isa as nisa, numpy as np\n@nki.jit\ndef kernel(x, y, n):\n    a = nl.load(x)\n" \
-       "    b = nl.load(y)\n    out = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.shared_hbm)\n"  # fmt: skip
+HEAD = "import nki, nki.language as nl, nki.isa as nisa, numpy as np\n@nki.jit\ndef kernel(x, y, n):\n" \
+       "    a = nl.load(x)\n    b = nl.load(y)\n" \
+       "    out = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.shared_hbm)\n"  # fmt: skip
 
 REWRITES = [
     ("c = a + b", "nl.add(a, b)"),
@@ -114,7 +115,8 @@ def test_every_old_form_is_found(form):
     function = function.replace("nki.collectives.*", "nki.collectives.all_gather")
     use = f"{function}(x, {keyword}=1)" if keyword else function
     decorator = use if function == "nki.jit" else "nki.jit"
-    text = f"import nki\n@{decorator}\ndef kernel(x):\n    print({'0' if function == 'nki.jit' else use})\n    return x\n"
+    shown = "0" if function == "nki.jit" else use
+    text = f"import nki\n@{decorator}\ndef kernel(x):\n    print({shown})\n    return x\n"
     findings = [one for one in lint.check_source(text) if lint.rules.BY_LABEL[one.rule].name == form.rule]
     start = form.rewrite.split("{")[0]
     assert any(finding.help.startswith(start) for finding in findings), form

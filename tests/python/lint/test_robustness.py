@@ -20,7 +20,8 @@ LABELS = {rule.label for rule in RULES}
 
 
 def all_functions(text):
-    return [node.name for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return [node.name for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
 
 
 @pytest.mark.parametrize("path", SAMPLE, ids=lambda path: path.name)
@@ -70,9 +71,11 @@ def test_broken_sources(source, rng):
 
 
 NAMES = st.sampled_from(["a", "b", "x", "nl.add", "nisa.tensor_copy", "nl", "r", "items", "len", "self.y", "a.shape"])
-ATOMS = st.one_of(NAMES, st.integers(-(2**40), 2**40).map(str), st.sampled_from(["None", "...", "'s'", "()", "[]", "{}"]))
+ATOMS = st.one_of(NAMES, st.integers(-(2**40), 2**40).map(str),
+                  st.sampled_from(["None", "...", "'s'", "()", "[]", "{}"]))
 EXPRESSIONS = st.recursive(ATOMS, lambda inner: st.one_of(
-    st.tuples(inner, st.sampled_from(["+", "@", "<", "is", "in", "and", "**", "if x else"]), inner).map(" ".join).map("({})".format),
+    st.tuples(inner, st.sampled_from(["+", "@", "<", "is", "in", "and", "**", "if x else"]), inner)
+    .map(" ".join).map("({})".format),
     st.lists(inner, max_size=3).map(lambda parts: f"nl.load({', '.join(parts)})"),
     st.lists(inner, max_size=3).map(lambda parts: f"[{', '.join(parts)}]"),
     st.tuples(inner, inner).map(lambda pair: f"({pair[0]})[{pair[1]}]"),
@@ -86,7 +89,8 @@ EXPRESSIONS = st.recursive(ATOMS, lambda inner: st.one_of(
 @given(st.lists(EXPRESSIONS, min_size=1, max_size=6))
 def test_random_expressions(expressions):
     body = "".join(f"    v{number} = {code}\n    a = v{number}\n" for number, code in enumerate(expressions))
-    text = f"import nki, nki.language as nl, nki.isa as nisa\n@nki.jit\ndef f(self, x, items):\n    b = nl.load(x)\n{body}"
+    text = ("import nki, nki.language as nl, nki.isa as nisa\n@nki.jit\ndef f(self, x, items):\n"
+            f"    b = nl.load(x)\n{body}")
     ast.parse(text)
     for finding in lint.check_source(text, "k.py"):
         assert finding.rule != "language.R2" and str(finding)
