@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "cli/options.h"
 #include "cli/program_file.h"
-#include "kiln/isa/inst_view.h"
+#include "kiln/analysis/engine_counts.h"
 
 namespace kiln::cli {
 namespace {
@@ -16,18 +15,6 @@ struct CheckOptions {
   std::optional<Target> target;
   bool json = false;
 };
-
-using EngineCounts = std::array<std::int64_t, kEngineCount>;
-
-// Instructions as written: a loop's body counts once. Only a legal program has an engine for each.
-EngineCounts count_by_engine(const isa::Program& program) {
-  EngineCounts counts{};
-  for (const isa::Instruction& inst : program.instructions) {
-    const Engine engine = resolve_engine(isa::InstView(program, inst), arch(program.target));
-    ++counts[static_cast<int>(engine)];
-  }
-  return counts;
-}
 
 struct Verdict {
   std::string file;
@@ -72,13 +59,12 @@ std::string text_of(const Verdict& v) {
   text += memory_line("SBUF", v.checked->report.allocation.sbuf);
   text += memory_line("PSUM", v.checked->report.allocation.psum);
   text += "  " + plural(v.checked->program.instructions.size(), "instruction");
-  const EngineCounts counts = count_by_engine(v.checked->program);
   const char* separator = ": ";
-  for (int e = 0; e < kEngineCount; ++e) {
-    if (counts[e] == 0) continue;
-    text += fmt::format("{}{} {}", separator, name(static_cast<Engine>(e)), counts[e]);
-    separator = ", ";
-  }
+  analysis::for_each_engine(analysis::count_by_engine(v.checked->program),
+                            [&](const std::string& engine, std::int64_t count) {
+                              text += fmt::format("{}{} {}", separator, engine, count);
+                              separator = ", ";
+                            });
   return text + '\n';
 }
 
@@ -95,10 +81,9 @@ nlohmann::ordered_json json_of(const Verdict& v) {
   if (v.ok()) {
     const analysis::Allocation& allocation = v.checked->report.allocation;
     json["memory"] = {{"sbuf", json_of(allocation.sbuf)}, {"psum", json_of(allocation.psum)}};
-    const EngineCounts counts = count_by_engine(v.checked->program);
-    for (int e = 0; e < kEngineCount; ++e) {
-      if (counts[e]) json["instructions"][std::string(name(static_cast<Engine>(e)))] = counts[e];
-    }
+    analysis::for_each_engine(
+        analysis::count_by_engine(v.checked->program),
+        [&](const std::string& engine, std::int64_t count) { json["instructions"][engine] = count; });
   }
   json["left_out"] = v.left_out;
   json["diagnostics"] = cli::json_of(v.diagnostics);

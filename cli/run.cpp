@@ -80,9 +80,8 @@ std::string text_of(const Result& r) {
 
 std::string json_text_of(const Result& r, const std::vector<Diagnostic>& warnings) {
   nlohmann::ordered_json engines = nlohmann::ordered_json::object();
-  for (int e = 0; e < kEngineCount; ++e) {
-    if (const auto n = r.report.instructions_by_engine[e]) engines[std::string(name(static_cast<Engine>(e)))] = n;
-  }
+  analysis::for_each_engine(r.report.instructions_by_engine,
+                            [&](const std::string& engine, std::int64_t count) { engines[engine] = count; });
   nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
   for (const auto& [tensor, port] : r.ports) {
     if (!port.is_output) continue;

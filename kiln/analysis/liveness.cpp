@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/analysis/statements.h"
 #include "kiln/isa/uses.h"
 
 namespace kiln::analysis {
@@ -58,30 +59,34 @@ class Walk {
         tensors_(program.tensors.size(), out.tensors),
         registers_(program.registers.size(), out.registers) {
     out_.read_first.assign(program.tensors.size(), false);
-  }
-
-  void block(const isa::Block& body) {
-    for (const isa::Node& node : body) {
-      const auto now = static_cast<Position>(out_.nodes.size());
-      out_.nodes.push_back(node);
-      switch (node.kind) {
-        case isa::Node::Kind::declare:
-          tensors_.declare(node.index);
-          break;
-        case isa::Node::Kind::instruction:
-          instruction(program_.instructions[node.index], now);
-          break;
-        case isa::Node::Kind::loop:
-          loop(program_.loops[node.index], now);
-          break;
-      }
-    }
+    for_each_statement(
+        program, kNone, [&](const Statement& s) { enter(s.node); },
+        [&](const Statement&) {
+          const auto last = static_cast<Position>(out_.nodes.size() - 1);
+          tensors_.close_loop(last);
+          registers_.close_loop(last);
+        });
   }
 
  private:
+  void enter(const isa::Node& node) {
+    const auto now = static_cast<Position>(out_.nodes.size());
+    out_.nodes.push_back(node);
+    switch (node.kind) {
+      case isa::Node::Kind::declare:
+        tensors_.declare(node.index);
+        break;
+      case isa::Node::Kind::instruction:
+        instruction(program_.instructions[node.index], now);
+        break;
+      case isa::Node::Kind::loop:
+        open_loop(program_.loops[node.index], now);
+        break;
+    }
+  }
+
   void instruction(const isa::Instruction& inst, Position now) {
     isa::for_each_use(program_, inst, [&](const isa::Access& access, isa::Use use) {
-      if (!is_on_chip(program_.tensors[access.tensor].memory)) return;
       if (out_.tensors[access.tensor].empty()) out_.read_first[access.tensor] = use == isa::Use::read;
       tensors_.touch(access.tensor, now);
     });
@@ -91,7 +96,7 @@ class Walk {
     isa::for_each_register(program_, inst, [&](isa::RegisterId reg) { registers_.touch(reg, now); });
   }
 
-  void loop(const isa::Loop& loop, Position now) {
+  void open_loop(const isa::Loop& loop, Position now) {
     // The induction register is the loop's own; every pass looks at it and at the bounds.
     if (loop.kind == isa::Loop::Kind::dynamic_for && loop.reg != kNone) registers_.declare(loop.reg);
     tensors_.open_loop(now);
@@ -100,10 +105,6 @@ class Walk {
     for (const isa::Bound& bound : {loop.lower, loop.upper}) {
       if (bound.is_register) registers_.touch(static_cast<isa::RegisterId>(bound.value), now);
     }
-    block(loop.body);
-    const auto last = static_cast<Position>(out_.nodes.size() - 1);
-    tensors_.close_loop(last);
-    registers_.close_loop(last);
   }
 
   const Program& program_;
@@ -125,9 +126,19 @@ void extend_interface(const Program& program, Liveness& out) {
 
 }  // namespace
 
-Liveness live_intervals(const Program& program) {
+Liveness use_intervals(const Program& program) {
   Liveness out;
-  Walk(program, out).block(program.body);
+  Walk(program, out);
+  return out;
+}
+
+Liveness live_intervals(const Program& program) {
+  Liveness out = use_intervals(program);
+  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+    if (is_on_chip(program.tensors[i].memory)) continue;
+    out.tensors[i] = {};
+    out.read_first[i] = false;
+  }
   extend_interface(program, out);
   return out;
 }

@@ -32,6 +32,9 @@ struct Liveness {
 };
 Liveness live_intervals(const isa::Program& program);
 
+// From the first use to the last one: the same for tensors of HBM too, without what the interface of a fragment adds.
+Liveness use_intervals(const isa::Program& program);
+
 // Where a statement stands in the user's source.
 const SourceLoc& loc_of(const isa::Program& program, const isa::Node& node);
 

@@ -1,19 +1,22 @@
 #include "kiln/analysis/meetings.h"
 
+#include "kiln/analysis/statements.h"
+
 namespace kiln::analysis {
 using namespace isa;
 
 int meetings(const Program& program, const Node& node) {
-  if (node.kind == Node::Kind::instruction) {
-    const Opcode op = program.instructions[node.index].opcode;
-    return op == Opcode::sendrecv || op == Opcode::core_barrier;
-  }
-  return node.kind == Node::Kind::loop ? meetings(program, program.loops[node.index].body) : 0;
+  int sum = 0;
+  for_each_instruction(program, node, [&](InstructionId id) {
+    const Opcode op = program.instructions[id].opcode;
+    sum += op == Opcode::sendrecv || op == Opcode::core_barrier;
+  });
+  return sum;
 }
 
-int meetings(const Program& program, const Block& block) {
+int meetings(const Program& program) {
   int sum = 0;
-  for (const Node& node : block) sum += meetings(program, node);
+  for (const Node& node : program.body) sum += meetings(program, node);
   return sum;
 }
 

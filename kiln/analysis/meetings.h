@@ -5,8 +5,8 @@
 
 namespace kiln::analysis {
 
-// How many of a statement or a block wait for the other core; those of a loop's body count once.
+// How many of a statement or a program wait for the other core; those of a loop's body count once.
 int meetings(const isa::Program& program, const isa::Node& node);
-int meetings(const isa::Program& program, const isa::Block& block);
+int meetings(const isa::Program& program);
 
 }  // namespace kiln::analysis

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kiln/analysis/affine.h"
+
 namespace kiln::analysis {
 namespace {
 
@@ -9,12 +11,6 @@ using isa::Access;
 using isa::Program;
 
 constexpr std::int64_t kMaxRuns = 64;
-
-std::int64_t value_of(const Program& program, const isa::Affine& affine, std::span<const std::int64_t> loop_values) {
-  std::int64_t value = affine.constant;
-  for (const isa::Term& term : program.terms_of(affine)) value += term.coefficient * loop_values[term.loop];
-  return value;
-}
 
 }  // namespace
 

@@ -1,22 +1,9 @@
 #include "kiln/analysis/trips.h"
 
-#include <algorithm>
+#include "kiln/analysis/statements.h"
 
 namespace kiln::analysis {
 using namespace isa;
-
-namespace {
-
-void count(const Program& program, const Block& block, std::span<const std::int64_t> trips, std::int64_t times,
-           std::vector<std::int64_t>& counts) {
-  for (const Node& node : block) {
-    if (node.kind == Node::Kind::instruction) counts[node.index] += times;
-    if (node.kind == Node::Kind::loop)
-      count(program, program.loops[node.index].body, trips, times * trips[node.index], counts);
-  }
-}
-
-}  // namespace
 
 std::optional<std::int64_t> known_trips(const Loop& loop) {
   if (loop.kind == Loop::Kind::static_for) return loop.trip_count();
@@ -38,7 +25,12 @@ double executed_instructions(const Program& program, const Block& block, std::sp
 
 std::vector<std::int64_t> executions(const Program& program, std::span<const std::int64_t> trips) {
   std::vector<std::int64_t> counts(program.instructions.size());
-  count(program, program.body, trips, 1, counts);
+  TripCounts times(program.loops.size());  // how often the body of each loop runs in all
+  for_each_statement(program, [&](const Statement& s) {
+    const std::int64_t here = s.loop == kNone ? 1 : times[s.loop];
+    if (s.is_instruction()) counts[s.node.index] += here;
+    if (s.is_loop()) times[s.node.index] = here * trips[s.node.index];
+  });
   return counts;
 }
 

@@ -1,5 +1,6 @@
 #include "kiln/analysis/work.h"
 
+#include "kiln/analysis/product.h"
 #include "kiln/analysis/trips.h"
 #include "kiln/isa/semantics/cost.h"
 
@@ -30,37 +31,9 @@ void add_traffic(Work& work, const InstView& inst, double times) {
   }
 }
 
-// Operations of a product of K x M with K x N, in bfloat16 passes.
-double flops(const InstView& inst, int stationary, int moving, const Arch& arch) {
-  const bool wide = inst.dtype(stationary) == DType::float32 || inst.dtype(moving) == DType::float32;
-  return 2.0 * static_cast<double>(inst.partitions(moving)) * static_cast<double>(inst.free_size(stationary)) *
-         static_cast<double>(inst.free_size(moving)) * (wide ? arch.matmul_fp32_passes : 1);
-}
-
-void add_tensor_engine(Work& work, const InstView& inst, double times, const Arch& arch) {
-  switch (inst.inst().opcode) {
-    case Opcode::nc_matmul: {
-      using namespace args::nc_matmul;
-      const double each = flops(inst, stationary, moving, arch);
-      (inst.boolean(is_transpose) ? work.transpose_flops : work.matmul_flops) += times * each;
-      work.matmuls += static_cast<std::int64_t>(times);
-      break;
-    }
-    case Opcode::nc_matmul_mx: {
-      using namespace args::nc_matmul_mx;
-      work.matmul_flops += times * flops(inst, stationary, moving, arch);
-      work.matmuls += static_cast<std::int64_t>(times);
-      break;
-    }
-    case Opcode::nc_transpose: {  // data, stationary, times an identity
-      const double rows = static_cast<double>(inst.partitions(args::nc_transpose::data));
-      const double columns = static_cast<double>(inst.free_size(args::nc_transpose::data));
-      work.transpose_flops += times * 2 * rows * rows * columns;
-      break;
-    }
-    default:
-      break;
-  }
+void add_product(Work& work, const Product& product, std::int64_t times) {
+  (product.transposes ? work.transpose_flops : work.matmul_flops) += static_cast<double>(times) * product.flops;
+  if (product.is_matmul) work.matmuls += times;
 }
 
 }  // namespace
@@ -72,7 +45,7 @@ void add_work(Work& work, const Program& program, std::span<const std::int64_t> 
     const double times = static_cast<double>(counts[i]);
     add_traffic(work, inst, times);
     const Engine engine = resolve_engine(inst, arch);
-    if (engine == Engine::tensor) add_tensor_engine(work, inst, times, arch);
+    if (engine == Engine::tensor) add_product(work, product_of(inst, arch), counts[i]);
     if (engine == Engine::dma) {
       work.dma_transfers += counts[i];
       work.dma_bytes += times * cost_of(program, inst.inst(), arch).dma_bytes;

@@ -14,8 +14,7 @@ struct Work {
   std::int64_t matmuls = 0;  // nc_matmul and nc_matmul_mx executed
   std::int64_t dma_transfers = 0;
   double dma_bytes = 0;
-  // Floating-point operations of the tensor engine at its cost in bfloat16 operations: a float32 one counts
-  // matmul_fp32_passes times, as in the vendor's profiler.
+  // Floating-point operations of the tensor engine, as Product counts them.
   double matmul_flops = 0;
   double transpose_flops = 0;
 };

@@ -17,16 +17,17 @@ void for_each_written(const Program& program, const Instruction& inst, Fn&& fn) 
 
 }  // namespace
 
-bool writes(const Program& program, const Instruction& inst, TensorId tensor) {
+bool writes(const Program& program, const Instruction& inst, FunctionRef<bool(TensorId)> is_it) {
   bool found = false;
-  for_each_written(program, inst, [&](TensorId written) { found = found || written == tensor; });
+  for_each_written(program, inst, [&](TensorId written) { found = found || is_it(written); });
   return found;
 }
 
 std::vector<InstructionId> writers_of(const Program& program, TensorId tensor) {
   std::vector<InstructionId> out;
   for (InstructionId id = 0; id < program.instructions.size(); ++id) {
-    if (writes(program, program.instructions[id], tensor)) out.push_back(id);
+    const auto is_it = [&](TensorId written) { return written == tensor; };
+    if (writes(program, program.instructions[id], is_it)) out.push_back(id);
   }
   return out;
 }

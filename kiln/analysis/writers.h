@@ -3,11 +3,13 @@
 
 #include <vector>
 
+#include "kiln/base/function_ref.h"
 #include "kiln/isa/program.h"
 
 namespace kiln::analysis {
 
-bool writes(const isa::Program& program, const isa::Instruction& inst, isa::TensorId tensor);
+// Whether an instruction writes a tensor that `is_it`.
+bool writes(const isa::Program& program, const isa::Instruction& inst, FunctionRef<bool(isa::TensorId)> is_it);
 
 // All that write it, in the order of their ids.
 std::vector<isa::InstructionId> writers_of(const isa::Program& program, isa::TensorId tensor);

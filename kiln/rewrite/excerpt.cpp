@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kiln/analysis/trips.h"
 #include "kiln/isa/table.h"
 
 namespace kiln::rewrite {
@@ -36,14 +37,7 @@ class Cutter {
   }
 
  private:
-  double size(const Block& block) const {
-    double sum = 0;
-    for (const Node& node : block) {
-      if (node.kind == Node::Kind::instruction) sum += 1;
-      if (node.kind == Node::Kind::loop) sum += size(from_.loops[node.index].body) * trips(node.index);
-    }
-    return sum;
-  }
+  double size(const Block& block) const { return analysis::executed_instructions(from_, block, trips_); }
   double trips(LoopId id) const { return static_cast<double>(trips_[id]); }
 
   // Adds a statement and returns how many instructions it executes, `times` it is executed itself.

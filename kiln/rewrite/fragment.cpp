@@ -1,8 +1,7 @@
 #include "kiln/rewrite/fragment.h"
 
-#include <algorithm>
-
 #include "kiln/analysis/meetings.h"
+#include "kiln/analysis/statements.h"
 
 namespace kiln::rewrite {
 using namespace isa;
@@ -10,10 +9,7 @@ using namespace isa;
 namespace {
 
 bool holds(const Program& program, const Node& node, InstructionId id) {
-  if (node.kind == Node::Kind::instruction) return node.index == id;
-  if (node.kind != Node::Kind::loop) return false;
-  const Block& body = program.loops[node.index].body;
-  return std::any_of(body.begin(), body.end(), [&](const Node& n) { return holds(program, n, id); });
+  return !analysis::for_each_instruction(program, node, [&](InstructionId other) { return other != id; });
 }
 
 // Takes away the statements from the first one on for which `ends` is true; declarations stay.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/analysis/statements.h"
 #include "kiln/isa/semantics/operand_rules.h"
 #include "kiln/isa/uses.h"
 #include "kiln/sim/core.h"
@@ -44,26 +45,21 @@ class Search {
  public:
   using Stores = std::unordered_map<TensorId, const Instruction*>;
   Search(const Program& program, Stores& stores) : program_(program), stores_(stores), seen_(program.tensors.size()) {
-    block(program.body);
+    analysis::for_each_statement(program, [&](const analysis::Statement& s) {
+      ++now_;
+      if (s.is_declaration()) seen_[s.node.index] = {s.loop, now_, now_};
+      if (s.is_instruction()) instruction(s.loop, program_.instructions[s.node.index]);
+    });
   }
 
  private:
   struct Seen {
-    const Block* declared_in = nullptr;
-    std::int64_t declared = 0, touched = 0;
+    LoopId declared_in = kNone;
+    std::int64_t declared = 0, touched = 0;  // 0: not yet
   };
 
-  void block(const Block& b) {
-    for (const Node& node : b) {
-      ++now_;
-      if (node.kind == Node::Kind::declare) seen_[node.index] = {&b, now_, now_};
-      if (node.kind == Node::Kind::loop) block(program_.loops[node.index].body);
-      if (node.kind == Node::Kind::instruction) instruction(b, program_.instructions[node.index]);
-    }
-  }
-
-  void instruction(const Block& b, const Instruction& inst) {
-    const bool ends = is_candidate(program_, inst) && is_alone(b, inst);
+  void instruction(LoopId loop, const Instruction& inst) {
+    const bool ends = is_candidate(program_, inst) && is_alone(loop, inst);
     for_each_use(program_, inst, [&](const Access& a, Use) {
       seen_[a.tensor].touched = now_;
       stores_.erase(a.tensor);  // it lives on after its store
@@ -71,10 +67,10 @@ class Search {
     if (ends) stores_[InstView(program_, inst).access(args::dma_copy::src).tensor] = &inst;
   }
 
-  bool is_alone(const Block& b, const Instruction& store) const {
+  bool is_alone(LoopId loop, const Instruction& store) const {
     const InstView view(program_, store);
     const Seen& tile = seen_[view.access(args::dma_copy::src).tensor];
-    return tile.declared_in == &b && seen_[view.access(args::dma_copy::dst).tensor].touched < tile.declared;
+    return tile.declared_in == loop && seen_[view.access(args::dma_copy::dst).tensor].touched < tile.declared;
   }
 
   const Program& program_;

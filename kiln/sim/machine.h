@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/analysis/engine_counts.h"
 #include "kiln/arch/arch.h"
 #include "kiln/base/error.h"
 #include "kiln/isa/program.h"
@@ -48,7 +49,7 @@ struct LoopCount {
 struct RunReport {
   std::vector<Diagnostic> warnings;
   std::int64_t instructions = 0;  // executed
-  std::int64_t instructions_by_engine[kEngineCount] = {};
+  analysis::EngineCounts instructions_by_engine{};
   // Dynamic loops by their variable, or by the register that is their condition; of all cores.
   std::map<std::string, LoopCount, std::less<>> loops;
 };

@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "kiln/analysis/product.h"
 #include "kiln/analysis/spread_rows.h"
 #include "kiln/isa/instructions/shared/dma.h"
 #include "kiln/isa/semantics/cost.h"
@@ -262,14 +263,8 @@ void Planner::plan_tensor(Op& op, const CostQuery& q) {
   op.latency = from_ns(arch_.timing.tensor.latency_ns);
   op.load = from_ns(t.load_ns + cost.load_cycles / clock);
   op.quadrants = quadrants(q);
-  const int moving = q.row().find_param("moving");
-  if (moving >= 0) {
-    const int stationary = q.row().find_param("stationary");
-    const double k = static_cast<double>(q.partitions(moving)), n = static_cast<double>(q.free_size(moving));
-    const bool packed = size_bytes(q.dtype(stationary)) == 4 && q.inst().opcode == Opcode::nc_matmul_mx;
-    op.macs = k * n * static_cast<double>(q.access(q.row().find_param("dst")).rows()) * (packed ? 4 : 1);
-    op.flops = 2 * op.macs;
-  }
+  op.macs = analysis::product_of(q, arch_).macs;
+  op.flops = 2 * op.macs;
 }
 
 int Planner::dge_mode(const InstView& v) const {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kiln/analysis/statements.h"
+
 namespace kiln::timing {
 using namespace isa;
 
@@ -74,13 +76,7 @@ std::int64_t Steady::after_iteration(std::int64_t left, int number, std::vector<
 void Steady::find_outside() {
   const Program& program = core_.program();
   std::vector<bool> inside(program.instructions.size());
-  const auto walk = [&](const auto& self, const Block& block) -> void {
-    for (const Node& node : block) {
-      if (node.kind == Node::Kind::instruction) inside[node.index] = true;
-      if (node.kind == Node::Kind::loop) self(self, program.loops[node.index].body);
-    }
-  };
-  walk(walk, program.loops[loop_].body);
+  analysis::for_each_instruction(program, {Node::Kind::loop, loop_}, [&](InstructionId id) { inside[id] = true; });
   core_.replay_.outside.assign(program.tensors.size(), false);
   for (InstructionId id = 0; id < program.instructions.size(); ++id) {
     if (inside[id]) continue;

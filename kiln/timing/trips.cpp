@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "kiln/analysis/statements.h"
 #include "kiln/timing/rules.h"
 
 namespace kiln::timing {
@@ -37,21 +38,15 @@ std::int64_t trips(const Program& program, const Loop& loop, const TimingOptions
        fmt::format("give one: --trip-count {}=N, or TimingOptions::trip_counts[\"{}\"]", name, name));
 }
 
-// Inner loops before those around them.
-void add_trips(const Program& program, const Block& block, const TimingOptions& options, analysis::TripCounts& out) {
-  for (const Node& node : block) {
-    if (node.kind != Node::Kind::loop) continue;
-    const Loop& loop = program.loops[node.index];
-    add_trips(program, loop.body, options, out);
-    out[node.index] = trips(program, loop, options);
-  }
-}
-
 }  // namespace
 
 analysis::TripCounts trip_counts(const Program& program, const TimingOptions& options) {
   analysis::TripCounts out(program.loops.size());
-  add_trips(program, program.body, options, out);
+  const auto enter = [](const analysis::Statement&) {};
+  const auto leave = [&](const analysis::Statement& s) {
+    out[s.node.index] = trips(program, program.loops[s.node.index], options);
+  };
+  analysis::for_each_statement(program, kNone, enter, leave);
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/analysis/statements.h"
 #include "kiln/timing/trips.h"
 
 namespace kiln::timing {
@@ -31,14 +32,11 @@ Walk::Walk(Core& core, const TimingOptions& options, int number, bool pair)
   const bool long_loops = options.extrapolate && !options.reorder && !pair && executed > kAllAtOnce;
   if (long_loops) choose_steady(program_.body);
   core_.expect(long_loops ? static_cast<double>(program_.instructions.size()) : executed);
-  for (std::size_t i = 0; i < program_.body.size(); ++i) find_last_uses(program_.body[i], i);
+  for (std::size_t i = 0; i < program_.body.size(); ++i) {
+    analysis::for_each_instruction(program_, program_.body[i],
+                                   [&](InstructionId id) { last_use_[static_cast<int>(core_.stream_of(id))] = i; });
+  }
   frames_.push_back({&program_.body, kNone});
-}
-
-void Walk::find_last_uses(const Node& node, std::size_t statement) {
-  if (node.kind == Node::Kind::instruction) last_use_[static_cast<int>(core_.stream_of(node.index))] = statement;
-  if (node.kind != Node::Kind::loop) return;
-  for (const Node& inner : program_.loops[node.index].body) find_last_uses(inner, statement);
 }
 
 // Marks the outermost loops that are long, but whose iterations are short enough to simulate some of them.

@@ -32,7 +32,6 @@ class Walk {
     std::unique_ptr<Steady> steady = {};
   };
   void choose_steady(const isa::Block& block);
-  void find_last_uses(const isa::Node& node, std::size_t statement);
   void enter(isa::LoopId id);
   bool repeat(Frame& frame);
   void after(isa::LoopId loop, std::size_t position);

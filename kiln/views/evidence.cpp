@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <list>
 
+#include "kiln/analysis/statements.h"
 #include "kiln/rewrite/change.h"
 
 namespace kiln::views {
@@ -37,13 +38,9 @@ double simulated(const timing::Timeline& t) {
 std::vector<std::size_t> beginnings(const isa::Program& program, const std::vector<std::int64_t>& executed) {
   std::vector<double> until;  // by statement
   double sum = 0;
-  const auto count = [&](const auto& self, const isa::Node& node) -> void {
-    if (node.kind == isa::Node::Kind::instruction) sum += static_cast<double>(executed[node.index]);
-    if (node.kind != isa::Node::Kind::loop) return;
-    for (const isa::Node& inner : program.loops[node.index].body) self(self, inner);
-  };
   for (const isa::Node& node : program.body) {
-    count(count, node);
+    analysis::for_each_instruction(program, node,
+                                   [&](isa::InstructionId id) { sum += static_cast<double>(executed[id]); });
     until.push_back(sum);
   }
   std::vector<std::size_t> first;

@@ -36,7 +36,7 @@ void bind_fragments(nb::module_& m) {
   m.def(
       "first_pass", [](const Program& whole, int open_loops) { return made(rewrite::first_pass(whole, open_loops)); },
       nb::arg("program"), nb::arg("open_loops"));
-  m.def("meetings", [](const Program& program) { return analysis::meetings(program, program.body); });
+  m.def("meetings", [](const Program& program) { return analysis::meetings(program); });
   m.def("writers", &analysis::writers_of, nb::arg("program"), nb::arg("tensor"));
   m.def("instruction_text",
         [](const Program& program, InstructionId id) { return print(program, program.instructions.at(id)); });

@@ -223,8 +223,6 @@ void push_attribute(const Function& f, const ParamInfo& param, Trace& trace, nb:
   }
 }
 
-void push_default(isa::Kernel& k, const isa::Arg& arg) { k.program().args.push_back(arg); }
-
 // A keyword that a positional argument has taken: an old order of arguments, or one too many.
 std::string help_with_positions(const Function& f, PyObject* const* args, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < std::min(count, static_cast<Py_ssize_t>(f.names.size())); ++i) {
@@ -281,7 +279,7 @@ nb::object issue(const Function& f, PyObject* const* args, Py_ssize_t count, PyO
       bad_call(f, fmt::format("nisa.{} without `{}`{}", f.name, param.name, bound[i] ? " (None)" : ""),
                hint("missing", f, param.name, nb::none(), fmt::format("pass {}=", param.name)));
     if (none) {
-      push_default(trace.kernel, defaults[i]);
+      trace.kernel.push_default(defaults[i]);
     } else if (param.is_tile()) {
       push_tile(f, param, trace, bound[i]);
     } else {

@@ -10,13 +10,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "kiln/analysis/engine_counts.h"
+#include "kiln/analysis/statements.h"
 #include "kiln/analysis/writers.h"
 #include "kiln/base/file.h"
 #include "kiln/check/check_program.h"
-#include "kiln/isa/inst_view.h"
 #include "kiln/isa/text/parse.h"
 #include "kiln/isa/text/print.h"
-#include "kiln/isa/uses.h"
+#include "kiln/rewrite/border.h"
 #include "kiln/sim/machine.h"
 #include "python/src/convert.h"
 #include "python/src/error.h"
@@ -31,29 +32,15 @@ using ProgramRef = std::shared_ptr<isa::Program>;
 // Where the program first writes a tensor, by name.
 std::optional<SourceLoc> first_write(const isa::Program& program, const std::string& tensor) {
   for (const isa::Instruction& inst : program.instructions) {
-    bool writes = false;
-    isa::for_each_use(program, inst, [&](const isa::Access& access, isa::Use use) {
-      writes = writes || (use != isa::Use::read && program.tensors[access.tensor].name == tensor);
-    });
-    if (writes) return program.locs[inst.loc];
+    const auto is_it = [&](isa::TensorId id) { return program.tensors[id].name == tensor; };
+    if (analysis::writes(program, inst, is_it)) return program.locs[inst.loc];
   }
   return std::nullopt;
 }
 
-// The traced program with its border drawn: returned tensors are outputs, arguments that nothing writes are
-// inputs.
+// The traced program; returned tensors are its outputs.
 ProgramRef finish(const Trace& trace, const std::vector<isa::TensorId>& outputs) {
-  auto program = std::make_shared<isa::Program>(trace.kernel.program());
-  const std::vector<bool> written = analysis::written_tensors(*program);
-  for (std::size_t i = 0; i < program->tensors.size(); ++i) {
-    isa::Tensor& t = program->tensors[i];
-    if (t.role == isa::Role::inout && !written[i]) t.role = isa::Role::input;
-  }
-  for (const isa::TensorId id : outputs) {
-    isa::Tensor& t = program->tensors[id];
-    if (t.role == isa::Role::internal) t.role = isa::Role::output;
-  }
-  return program;
+  return std::make_shared<isa::Program>(rewrite::with_border(trace.kernel.program(), outputs));
 }
 
 // Lets Ctrl-C through while the machine runs without the interpreter.
@@ -108,22 +95,20 @@ nb::dict memory_use(const analysis::MemoryUse& use) {
   return out;
 }
 
-// Instructions as written, a loop's body once. Only a legal program has an engine for each; {} otherwise.
-nb::dict instructions_by_engine(const isa::Program& program) {
-  std::int64_t counts[kEngineCount] = {};
-  for (const isa::Instruction& inst : program.instructions) {
-    try {
-      ++counts[static_cast<int>(resolve_engine(isa::InstView(program, inst), kiln::arch(program.target)))];
-    } catch (const Error&) {
-      return {};
-    }
-  }
+nb::dict dict_of(const analysis::EngineCounts& counts) {
   nb::dict out;
-  for (int i = 0; i < kEngineCount; ++i) {
-    const std::string_view engine = name(static_cast<Engine>(i));
-    if (counts[i]) out[nb::str(engine.data(), engine.size())] = counts[i];
-  }
+  analysis::for_each_engine(counts,
+                            [&](const std::string& engine, std::int64_t count) { out[engine.c_str()] = count; });
   return out;
+}
+
+// Of an illegal program, whose instructions need not have an engine: {}.
+nb::dict instructions_by_engine(const isa::Program& program) {
+  try {
+    return dict_of(analysis::count_by_engine(program));
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 void bind_run_report(nb::module_& m) {
@@ -137,14 +122,7 @@ void bind_run_report(nb::module_& m) {
                        out[name.c_str()] = nb::make_tuple(count.entries, count.iterations);
                      return out;
                    })
-      .def_prop_ro("instructions_by_engine", [](const sim::RunReport& r) {
-        nb::dict out;
-        for (int i = 0; i < kEngineCount; ++i) {
-          const std::string_view engine = name(static_cast<Engine>(i));
-          if (r.instructions_by_engine[i]) out[nb::str(engine.data(), engine.size())] = r.instructions_by_engine[i];
-        }
-        return out;
-      });
+      .def_prop_ro("instructions_by_engine", [](const sim::RunReport& r) { return dict_of(r.instructions_by_engine); });
 }
 
 void bind_check_report(nb::module_& m) {
@@ -178,20 +156,21 @@ check::Report check_with(const isa::Program& p, int reserved_psum_banks) {
 
 // The headers of loops on registers, in order, each as far to the right as it is nested. Which register a
 // loop runs on does not count.
-void add_device_loops(const isa::Program& program, const isa::Block& block, const std::string& indent,
-                      std::vector<std::string>& out) {
+std::vector<std::string> device_loops(const isa::Program& program) {
   const auto text = [](const isa::Bound& b) { return b.is_register ? "r" : std::to_string(b.value); };
-  for (const isa::Node& node : block) {
-    if (node.kind != isa::Node::Kind::loop) continue;
-    const isa::Loop& loop = program.loops[node.index];
+  std::vector<std::string> out;
+  analysis::for_each_statement(program, [&](const analysis::Statement& s) {
+    if (!s.is_loop()) return;
+    const isa::Loop& loop = program.loops[s.node.index];
+    const std::string indent(2 * static_cast<std::size_t>(s.depth), ' ');
     if (loop.kind == isa::Loop::Kind::dynamic_for) {
       const std::string step = loop.step == 1 ? "" : fmt::format(" step {}", loop.step);
       out.push_back(fmt::format("{}for r = {} .. {}{}", indent, text(loop.lower), text(loop.upper), step));
     } else if (loop.kind == isa::Loop::Kind::dynamic_while) {
       out.push_back(indent + "while r");
     }
-    add_device_loops(program, loop.body, indent + "  ", out);
-  }
+  });
+  return out;
 }
 
 void bind_program_class(nb::module_& m) {
@@ -207,12 +186,7 @@ void bind_program_class(nb::module_& m) {
                      return out;
                    })
       .def("first_write", &first_write, nb::arg("tensor"), "Where it first writes a tensor, by name; or None.")
-      .def_prop_ro("device_loops",
-                   [](const isa::Program& p) {
-                     std::vector<std::string> out;
-                     add_device_loops(p, p.body, "", out);
-                     return out;
-                   })
+      .def_prop_ro("device_loops", &device_loops)
       .def_prop_ro("instruction_count", [](const isa::Program& p) { return p.instructions.size(); })
       .def_prop_ro("instructions_by_engine", &instructions_by_engine)
       .def("save", &save, nb::arg("path"),

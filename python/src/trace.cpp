@@ -223,9 +223,7 @@ void bind_trace_class(nb::module_& m) {
       .def("add_probe", &Trace::add_probe, nb::arg("tensor"))
       .def("new_register",
            [](Trace& t) {
-             auto& registers = t.kernel.program().registers;
-             registers.push_back({fmt::format("r{}", registers.size())});
-             return Register{t.shared_from_this(), static_cast<isa::RegisterId>(registers.size() - 1)};
+             return Register{t.shared_from_this(), t.kernel.new_register().id};
            })
       .def("enter_no_reorder", &Trace::enter_no_reorder)
       .def("leave_no_reorder", &Trace::leave_no_reorder)

@@ -120,9 +120,14 @@ void Kernel::tiles(std::int64_t total, std::int64_t tile, const std::function<vo
   if (total % tile) body(whole_tiles * tile, total % tile);
 }
 
-Reg Kernel::reg(OptInt value, Where at) {
+Reg Kernel::new_register(bool frozen) {
   const Reg r{static_cast<RegisterId>(program_.registers.size())};
-  program_.registers.push_back({fmt::format("r{}", r.id)});
+  program_.registers.push_back({fmt::format("r{}", r.id), frozen});
+  return r;
+}
+
+Reg Kernel::reg(OptInt value, Where at) {
+  const Reg r = new_register();
   register_alloc({.dst = r, .x = value}, at);
   return r;
 }
@@ -131,8 +136,7 @@ Reg Kernel::open_fori_loop(IntOrReg lower, IntOrReg upper, std::int64_t step, co
   const auto bound = [](const IntOrReg& b) {
     return b.reg ? Bound{true, static_cast<std::int64_t>(b.reg->id)} : Bound{false, b.value};
   };
-  const Reg r{static_cast<RegisterId>(program_.registers.size())};
-  program_.registers.push_back({fmt::format("r{}", r.id), true});
+  const Reg r = new_register(true);
   const auto id = static_cast<LoopId>(program_.loops.size());
   program_.loops.push_back({.kind = Loop::Kind::dynamic_for,
                             .variable = program_.registers[r.id].name,

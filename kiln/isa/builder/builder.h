@@ -262,7 +262,8 @@ class Kernel {
   void open_while_loop(Reg condition, const Where& at = Where::current());
   void close_loop() { open_loops_.pop_back(); }
   std::size_t open_loops() const { return open_loops_.size(); }
-  void push_none() { program_.args.push_back({}); }
+  Reg new_register(bool frozen = false);  // without the register_alloc that begins its life
+  void push_default(const Arg& arg) { program_.args.push_back(arg); }
   void push(const View& view);
   void push(const std::vector<View>& views);
   void push(const std::optional<View>& view);
