@@ -3,23 +3,16 @@
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
-#include <map>
-
 #include "python/src/error.h"
+#include "python/src/settings.h"
 
 namespace kiln::python {
-namespace {
-// Registered by the package; never given back.
-PyObject* dtypes[kDTypeCount];
-PyObject* memories[kMemoryCount];
-std::map<std::string, PyObject*, std::less<>> enum_classes;
-}  // namespace
 
 std::string kind_of(nb::handle value) { return nb::cast<std::string>(nb::str(nb::type_name(value.type()))); }
 
 DType to_dtype(nb::handle value) {
   for (int i = 0; i < kDTypeCount; ++i) {
-    if (value.ptr() == dtypes[i]) return static_cast<DType>(i);
+    if (value.is(settings().dtypes[i])) return static_cast<DType>(i);
   }
   std::string text;
   if (nb::isinstance<nb::str>(value)) {
@@ -36,11 +29,11 @@ DType to_dtype(nb::handle value) {
          "use nl.float32, nl.bfloat16, nl.int32, ...; NKI has no 64-bit types");
 }
 
-nb::object dtype_object(DType dtype) { return nb::borrow(dtypes[static_cast<int>(dtype)]); }
+nb::object dtype_object(DType dtype) { return nb::borrow(settings().dtypes[static_cast<int>(dtype)]); }
 
 Memory to_memory(nb::handle value) {
   for (int i = kMemoryCount - 1; i >= 0; --i) {
-    if (value.ptr() == memories[i]) return static_cast<Memory>(i);
+    if (value.is(settings().memories[i])) return static_cast<Memory>(i);
   }
   refuse(
       nki_rules::kBuffer,
@@ -49,7 +42,7 @@ Memory to_memory(nb::handle value) {
       "write buffer=nl.sbuf; strings are refused since NKI 0.3.0");
 }
 
-nb::object memory_object(Memory memory) { return nb::borrow(memories[static_cast<int>(memory)]); }
+nb::object memory_object(Memory memory) { return nb::borrow(settings().memories[static_cast<int>(memory)]); }
 
 std::optional<std::int64_t> as_int(nb::handle value) {
   PyObject* p = value.ptr();
@@ -115,7 +108,7 @@ isa::IntOrReg to_int_or_reg(Trace& trace, nb::handle value) {
   return to_int(value, "an integer or register");
 }
 
-PyObject* enum_class(isa::AttrType type) {
+nb::handle enum_class(isa::AttrType type) {
   static const auto name_of = [](isa::AttrType t) -> std::string_view {
     switch (t) {
 #define KILN_ENUM(type, vendor, ...) \
@@ -129,8 +122,8 @@ PyObject* enum_class(isa::AttrType type) {
         return "";
     }
   };
-  const auto it = enum_classes.find(name_of(type));
-  return it == enum_classes.end() ? nullptr : it->second;
+  const auto it = settings().enums.find(name_of(type));
+  return it == settings().enums.end() ? nb::handle() : it->second;
 }
 
 void bind_convert(nb::module_& m) {
@@ -147,19 +140,6 @@ void bind_convert(nb::module_& m) {
     return nb::make_tuple(a.sbuf_partition_bytes, a.sbuf_partition_bytes - a.sbuf_reserved_bytes);
   });
   m.def("dtype_size", [](nb::handle dtype) { return size_bytes(to_dtype(dtype)); });
-  m.def("set_dtypes", [](nb::sequence objects) {
-    int i = 0;
-    for (nb::handle o : objects) dtypes[i++] = nb::borrow(o).release().ptr();
-  });
-  // By the names of Memory: hbm, shared_hbm, private_hbm, sbuf, psum.
-  m.def("set_memories", [](nb::dict objects) {
-    for (auto [key, value] : objects) {
-      Memory memory;
-      if (parse_memory(nb::cast<std::string>(key), memory))
-        memories[static_cast<int>(memory)] = nb::borrow(value).release().ptr();
-    }
-  });
-  m.def("set_enum", [](std::string name, nb::object cls) { enum_classes[name] = cls.release().ptr(); });
   m.def("enums", [] {
     nb::dict out;
 #define KILN_ENUM(type, vendor, ...)                                       \

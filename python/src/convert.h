@@ -1,5 +1,5 @@
 // Python values as values of a program: dtypes, memories, numbers, registers. The Python objects of dtypes,
-// memory regions and enumerations are made by the package and registered here once.
+// memory regions and enumerations are made by the package (settings.h).
 #pragma once
 
 #include <optional>
@@ -40,8 +40,8 @@ inline std::int64_t to_int(IntArg arg, const char* what) { return to_int(arg.val
 
 isa::IntOrReg to_int_or_reg(Trace& trace, nb::handle value);
 
-// The Python class of an enumeration of nki.isa by its vendor name; null when it has not been registered.
-PyObject* enum_class(isa::AttrType type);
+// The Python class of an enumeration of nki.isa; null when the package has none.
+nb::handle enum_class(isa::AttrType type);
 
 void bind_convert(nb::module_& m);
 

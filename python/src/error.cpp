@@ -4,10 +4,10 @@
 #include <nanobind/stl/vector.h>
 
 #include "python/src/location.h"
+#include "python/src/settings.h"
 
 namespace kiln::python {
 namespace {
-PyObject* error_factory = nullptr;  // makes the exception from a list of Diagnostics; never given back
 
 Diagnostic make_diagnostic(const std::string& category, std::string code, std::string rule, std::string found,
                            std::string help) {
@@ -36,12 +36,12 @@ void locate_here(Diagnostic& diagnostic) {
 
 void set_python_error(std::vector<Diagnostic> diagnostics) {
   for (Diagnostic& d : diagnostics) locate_here(d);
-  if (!error_factory) {
+  if (!settings().make_error) {
     PyErr_SetString(PyExc_RuntimeError, to_text(diagnostics).c_str());
     return;
   }
   try {
-    nb::object exception = nb::borrow(error_factory)(nb::cast(std::move(diagnostics)));
+    nb::object exception = settings().make_error(nb::cast(std::move(diagnostics)));
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
   } catch (nb::python_error& e) {
     e.restore();
@@ -92,7 +92,6 @@ void bind_errors(nb::module_& m) {
         return rules;
       },
       "The rules that native code raises, by label.");
-  m.def("set_error_factory", [](nb::object factory) { error_factory = factory.release().ptr(); });
   m.def(
       "diagnostic",
       [](std::string category, std::string code, std::string rule, std::string found, std::string help) {

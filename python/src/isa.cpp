@@ -12,6 +12,7 @@
 #include "python/src/convert.h"
 #include "python/src/error.h"
 #include "python/src/op.h"
+#include "python/src/settings.h"
 #include "python/src/trace.h"
 
 namespace kiln::python {
@@ -31,13 +32,12 @@ struct Function {
 };
 std::deque<Function> functions;
 PyObject* name_keyword = nullptr;  // "name"
-PyObject* call_hint = nullptr;     // (kind of mistake, function, parameter, value) -> help text or None
 
 // What to tell about a call in the form of an older NKI, or `otherwise`.
 std::string hint(const char* kind, const Function& f, std::string_view parameter, nb::handle value,
                  std::string otherwise) {
-  if (!call_hint) return otherwise;
-  nb::object text = nb::borrow(call_hint)(kind, f.name, std::string(parameter), value);
+  if (!settings().call_hint) return otherwise;
+  nb::object text = settings().call_hint(kind, f.name, std::string(parameter), value);
   return text.is_none() ? otherwise : nb::cast<std::string>(text);
 }
 
@@ -111,8 +111,8 @@ bool is_old_number(AttrType type, nb::handle value) {
 }
 
 void push_enum(const Function& f, const ParamInfo& param, isa::Kernel& k, nb::handle value) {
-  PyObject* cls = enum_class(param.type);
-  if (cls && reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())) == cls) return k.push_enum(*as_int(value));
+  const nb::handle cls = enum_class(param.type);
+  if (cls && value.type().is(cls)) return k.push_enum(*as_int(value));
   if (is_old_number(param.type, value)) return k.push_enum(*as_int(value));
   if (nb::isinstance<nb::str>(value) && param.type == AttrType::MatmulPerfMode) {
     const auto members = isa::enum_members(param.type);
@@ -122,7 +122,7 @@ void push_enum(const Function& f, const ParamInfo& param, isa::Kernel& k, nb::ha
     }
   }
   const auto members = isa::enum_members(param.type);
-  std::string cls_name = cls ? nb::cast<std::string>(nb::borrow(cls).attr("__name__")) : std::string();
+  std::string cls_name = cls ? nb::cast<std::string>(cls.attr("__name__")) : std::string();
   bad_argument(f, param, value, fmt::format("pass a member of nisa.{}: {}", cls_name, fmt::join(members, ", ")));
 }
 
@@ -295,10 +295,24 @@ nb::object issue(const Function& f, PyObject* const* args, Py_ssize_t count, PyO
   return nb::cast(trace.issue(std::move(label)));
 }
 
+// The call in a kernel that is traced as an older NKI: the package says what it does there, and issues it.
+nb::object issue_as_older(const Function& f, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  nb::list positional;
+  nb::dict named;
+  for (Py_ssize_t i = 0; i < count; ++i) positional.append(nb::handle(args[i]));
+  const Py_ssize_t given = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+  for (Py_ssize_t i = 0; i < given; ++i)
+    named[nb::handle(PyTuple_GET_ITEM(keywords, i))] = nb::handle(args[count + i]);
+  return settings().older_call(f.name, positional, named);
+}
+
+bool is_older(const Trace* trace) { return trace && trace->kernel.program().nki != isa::kNewestNki; }
+
 PyObject* entry(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   const auto& f = functions[PyLong_AsSize_t(self)];
   try {
-    return issue(f, args, count, keywords).release().ptr();
+    const bool older = is_older(current_trace_or_null()) && settings().older_call;
+    return (older ? issue_as_older : issue)(f, args, count, keywords).release().ptr();
   } catch (const Error& e) {
     set_python_error(e.diagnostics());
   } catch (nb::python_error& e) {
@@ -307,6 +321,21 @@ PyObject* entry(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObjec
     PyErr_SetString(PyExc_RuntimeError, e.what());
   }
   return nullptr;
+}
+
+// As a call of nisa.<name> in the newest NKI, whatever the kernel is traced as.
+nb::object issue_named(const std::string& name, nb::sequence args, nb::dict kwargs) {
+  isa::Opcode op;
+  if (!isa::parse_opcode(name, op)) throw nb::key_error(name.c_str());
+  std::vector<PyObject*> values;
+  for (nb::handle value : args) values.push_back(value.ptr());
+  const auto count = static_cast<Py_ssize_t>(values.size());
+  nb::list names;
+  for (auto [key, value] : kwargs) {
+    names.append(key);
+    values.push_back(value.ptr());
+  }
+  return issue(functions[static_cast<std::size_t>(op)], values.data(), count, nb::tuple(names).ptr());
 }
 
 }  // namespace
@@ -331,7 +360,8 @@ void bind_isa(nb::module_& m) {
     table[f.name.c_str()] = nb::steal(PyCFunction_NewEx(&f.def, self.ptr(), module_name.ptr()));
   }
   m.attr("isa_functions") = table;
-  m.def("set_call_hint", [](nb::object fn) { call_hint = fn.release().ptr(); });
+  m.def("issue", &issue_named, nb::arg("function"), nb::arg("args"), nb::arg("kwargs"),
+        "A call of a function of nki.isa as the newest NKI has it, whatever the kernel is traced as.");
   m.def("isa_signature", [](const std::string& name) {
     isa::Opcode op;
     if (!isa::parse_opcode(name, op)) throw nb::key_error(name.c_str());

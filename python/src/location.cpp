@@ -7,13 +7,10 @@
 
 #include "python/src/bindings.h"
 #include "python/src/error.h"
+#include "python/src/settings.h"
 
 namespace kiln::python {
 namespace {
-
-std::string package_folder;            // frames of files below it are ours
-PyObject* root_code = nullptr;         // the function that calls kernels: the user's stack ends there
-PyObject* assigned_name_of = nullptr;  // (code, lasti) -> variable; a function of the package
 
 int instruction_of(PyFrameObject* frame) {
 #if PY_VERSION_HEX >= 0x030B0000
@@ -35,9 +32,10 @@ bool is_ours(PyCodeObject* code) {
   const auto it = known.find(code);
   if (it != known.end()) return it->second;
   const char* name = PyUnicode_AsUTF8(code->co_filename);
-  const std::string_view file = name ? name : "";
-  const bool ours = (!package_folder.empty() && file.starts_with(package_folder)) || is_machinery(file);
+  const std::string_view file = name ? name : "", folder = settings().package_folder;
   PyErr_Clear();
+  if (folder.empty()) return is_machinery(file);  // the package is not set up yet: ask again
+  const bool ours = file.starts_with(folder) || is_machinery(file);
   Py_INCREF(code);
   return known[code] = ours;
 }
@@ -49,7 +47,7 @@ void for_user_frames(Fn&& fn) {
   PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
   while (frame) {
     PyCodeObject* code = PyFrame_GetCode(frame);
-    const bool root = reinterpret_cast<PyObject*>(code) == root_code;
+    const bool root = reinterpret_cast<PyObject*>(code) == settings().root_code.ptr();
     const bool go_on = !root && (is_ours(code) || fn(frame, code));
     Py_DECREF(code);
     PyFrameObject* back = go_on ? PyFrame_GetBack(frame) : nullptr;
@@ -106,9 +104,9 @@ std::string Locator::assigned_name() {
   std::string name;
   for_user_frames([&](PyFrameObject* frame, PyCodeObject* code) {
     const auto [it, is_new] = known.try_emplace({code, instruction_of(frame)});
-    if (is_new && assigned_name_of) {
+    if (is_new && settings().assigned_name) {
       nb::object found =
-          nb::borrow(assigned_name_of)(nb::borrow(reinterpret_cast<PyObject*>(code)), instruction_of(frame));
+          settings().assigned_name(nb::borrow(reinterpret_cast<PyObject*>(code)), instruction_of(frame));
       it->second = nb::cast<std::string>(found);
     }
     name = it->second;
@@ -118,9 +116,6 @@ std::string Locator::assigned_name() {
 }
 
 void bind_locations(nb::module_& m) {
-  m.def("set_package_folder", [](std::string folder) { package_folder = std::move(folder); });
-  m.def("set_root_code", [](nb::object code) { root_code = code.release().ptr(); });
-  m.def("set_assigned_name", [](nb::object fn) { assigned_name_of = fn.release().ptr(); });
   m.def("current_location", [] { return current_location(); });
 }
 

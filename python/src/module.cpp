@@ -5,6 +5,7 @@ NB_MODULE(_kiln, m) {
   using namespace kiln::python;
   nanobind::set_leak_warnings(false);  // tokens and dtypes live as long as the interpreter
   m.attr("__version__") = KILN_VERSION;
+  bind_settings(m);
   bind_errors(m);
   bind_locations(m);
   bind_ops(m);

@@ -24,4 +24,3 @@ class DType(str):
 
 
 ALL = {name: DType(name) for name in _kiln.dtype_names()}
-_kiln.set_dtypes(list(ALL.values()))

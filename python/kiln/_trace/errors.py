@@ -62,5 +62,3 @@ def not_yet(what, help="docs/status.md lists what is there"):
     """Raises for something that is planned and not built."""
     refuse("nki.R13", "this part of NKI is not built yet", what, help, category="not_yet")
 
-
-_kiln.set_error_factory(make_error)

@@ -152,6 +152,5 @@ def as_html(tensor):
     return f"<b>NkiTensor</b> {html.escape(headline(tensor))}<pre>{html.escape(_text_of_values(tensor))}</pre>"
 
 
-_kiln.NkiTensor.__str__ = text
-_kiln.NkiTensor.__repr__ = representation
-_kiln.NkiTensor._repr_html_ = as_html
+# Members of NkiTensor.
+MEMBERS = {"__str__": text, "__repr__": representation, "_repr_html_": as_html}

@@ -22,7 +22,7 @@ private_hbm = MemoryRegion.private_hbm
 shared_hbm = MemoryRegion.shared_hbm
 hbm = private_hbm
 
-_kiln.set_memories({"hbm": hbm, **{m.name: m for m in MemoryRegion}})
+ALL = {"hbm": hbm, **{m.name: m for m in MemoryRegion}}  # by the names of the native half
 
 
 def _region(buffer):

@@ -2,8 +2,6 @@
 
 import dis
 
-from kiln import _kiln
-
 _STORES = {"STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF"}
 _SKIPPED = {"CACHE", "EXTENDED_ARG", "NOP"}
 
@@ -16,5 +14,3 @@ def assigned_name(code, lasti):
         return instruction.argval if instruction.opname in _STORES else ""
     return ""
 
-
-_kiln.set_assigned_name(assigned_name)

@@ -10,7 +10,6 @@ import linecache
 import sys
 import warnings
 
-from kiln import _kiln
 from kiln._trace import version
 
 _HELP = "a register has no value while the kernel is traced; use nki.isa instructions on registers or tiles"
@@ -71,6 +70,5 @@ _REFUSED = {
     **{f"__{op}__": "a comparison" for op in ("lt", "le", "gt", "ge")},
     **{f"__{op}__": "Python arithmetic" for op in ("neg", "invert", "abs")},
 }
-for _name, _what in _REFUSED.items():
-    setattr(_kiln.VirtualRegister, _name, _refuse(_what))
-_kiln.VirtualRegister.__bool__ = _truth
+# Members of VirtualRegister.
+MEMBERS = {"__bool__": _truth, **{name: _refuse(what) for name, what in _REFUSED.items()}}

@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from kiln import _kiln
-from kiln._trace import device_print, divergence, env, inside, lines
+from kiln._trace import device_print, divergence, env, inside, lines, views
 from kiln._trace.arrays import bytes_of, empty, is_torch, numpy_dtype, to_torch
 from kiln._trace.errors import refuse
 from kiln._trace.traced_kernel import NkiTensor, TracedKernel
@@ -123,14 +123,14 @@ def _array_of(tensor, core, arrays, as_torch):
     base = arrays[tensor.name]
     if tensor.name in core.arguments:
         argument = core.arguments[tensor.name][0]
-        if tensor.shape == base.shape and tensor.is_contiguous() and tensor.offset == 0:
+        if tensor.shape == base.shape and views.is_contiguous(tensor) and tensor.offset == 0:
             return argument.value
     flat = base.reshape(-1).view(numpy_dtype(tensor.dtype))
-    if tensor.shape == base.shape and tensor.is_contiguous() and tensor.offset == 0 and flat.dtype == base.dtype:
+    if tensor.shape == base.shape and views.is_contiguous(tensor) and tensor.offset == 0 and flat.dtype == base.dtype:
         array = base
     else:
         size = flat.dtype.itemsize
         bits = flat.view(f"u{size}")[tensor.offset:]  # as_strided does not know the names of 8-bit floats
-        array = np.lib.stride_tricks.as_strided(bits, tensor.shape, [s * size for s in tensor.strides])
+        array = np.lib.stride_tricks.as_strided(bits, tensor.shape, [s * size for s in views.strides(tensor)])
         array = np.ascontiguousarray(array).view(flat.dtype)
     return to_torch(array) if as_torch else array

@@ -7,8 +7,7 @@ import threading
 import numpy as np
 
 from kiln import _kiln
-from kiln._trace import argument_kinds, arrays, env, lines, memory, version
-from kiln._trace import names as _names, registers as _registers  # noqa: F401  (they register)
+from kiln._trace import argument_kinds, arrays, env, lines, memory, version, views
 from kiln._trace.errors import RULES, refuse
 from kiln._trace.nki_object import NKIObject
 
@@ -20,13 +19,14 @@ def call_kernel(function, args, kwargs):
     return function(*args, **kwargs)
 
 
-_kiln.set_root_code(call_kernel.__code__)
+_explain = None  # adds to one of Python's own errors what it means for a kernel
 _this_thread = threading.local()  # .running: the TracedKernel whose Python runs
 
 
-def explain_error(error, arguments):
-    """Adds to one of Python's own errors what it means for a kernel; kiln.nki, which knows, puts its function here.
-    `arguments` are (name, value) of the kernel's call."""
+def explain_errors_with(function):
+    """Says what Python's own errors in a kernel are told to: a function of the error and (name, value) of the arguments."""
+    global _explain
+    _explain = function
 
 
 def running(what):
@@ -72,7 +72,7 @@ class TracedKernel:
             try:
                 self.result = call_kernel(function, args, kwargs)
             except (TypeError, AttributeError, NameError) as error:
-                explain_error(error, [*zip(names, args), *kwargs.items()])
+                _explain(error, [*zip(names, args), *kwargs.items()])
                 raise
             if self.trace.open_loops:
                 refuse("nki.R23", "a device loop's body runs to its end", "break or return inside a device loop",
@@ -161,7 +161,7 @@ class TracedKernel:
         if tensor.buffer is memory.private_hbm and not self.is_argument(tensor):
             wrong(f"`{tensor.name}` is returned from nl.hbm",
                   "allocate it with buffer=nl.shared_hbm: since NKI 0.3.0 nl.hbm is private to one core")
-        if tensor.is_indirect():
+        if views.is_indirect(tensor):
             wrong("a view with a run-time address is returned", "return the tensor itself")
 
     def program(self):

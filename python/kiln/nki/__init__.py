@@ -3,20 +3,24 @@
 import importlib
 
 from kiln import _kiln
-from kiln._trace import traced_kernel as _traced_kernel, tracebacks as _tracebacks
+from kiln._trace import setup as _setup
 from kiln._trace.kernel import Kernel
 from kiln._trace.warnings import NkiWarning
-from kiln.nki import _old_calls, _removed, collectives, dtype, isa, language, typing
-from kiln.nki._jit import cpu_simulate, jit, simulate
+from kiln.nki import _as_of, _old_calls, _removed, collectives, dtype, isa, language, typing
+from kiln.nki._jit import cpu_simulate, jit, simulate  # noqa: F401
 from kiln.nki._version import api_version, use_environment as _use_environment
 
 NkiTensor = _kiln.NkiTensor
 __all__ = ["Kernel", "NkiTensor", "NkiWarning", "api_version", "collectives", "dtype", "isa", "jit", "language",
            "simulate", "typing"]
 
-_kiln.set_package_folder(_tracebacks.PACKAGE)
-_kiln.set_call_hint(_old_calls.hint)
-_traced_kernel.explain_error = _old_calls.explain
+_setup.configure(
+    enums=isa._ENUMS,
+    call_hint=_old_calls.hint,
+    older_call=_as_of.call,
+    explain_error=_old_calls.explain,
+    tensor_members={**language._operators.tensor_members(), **_as_of.tensor_members()},
+)
 _use_environment()
 
 # Modules that harnesses name after a plain `import nki`.

@@ -4,7 +4,7 @@ refuses what that version refuses."""
 import math
 
 from kiln import _kiln
-from kiln._trace import memory, version
+from kiln._trace import memory, version, views
 from kiln._trace.errors import refuse
 
 RULE = ("nki.R49", "kernels use what the chosen version of NKI has")
@@ -36,9 +36,9 @@ def small_destination(arguments):
 
 def any_rank(arguments):
     dst, src = arguments.get("dst"), arguments.get("src")
-    if not isinstance(dst, _kiln.NkiTensor) or not isinstance(src, _kiln.NkiTensor) or dst.ndim == src.ndim:
+    if not isinstance(dst, _kiln.NkiTensor) or not isinstance(src, _kiln.NkiTensor) or views.ndim(dst) == views.ndim(src):
         return
-    order = arguments.get("axes") or (src.ndim - 1, *range(1, src.ndim - 1), 0)
+    order = arguments.get("axes") or (views.ndim(src) - 1, *range(1, views.ndim(src) - 1), 0)
     shape = tuple(src.shape[i] for i in order)
     if [n for n in shape if n > 1] == [n for n in dst.shape if n > 1]:
         arguments["dst"] = dst.reshape(shape)
@@ -70,11 +70,11 @@ def strict_hardware_dge(arguments):
 def reshape(tensor, shape):
     """reshape of a tensor in HBM may leave elements out at the end."""
     shape = tuple(shape)
-    fewer = all(isinstance(n, int) and n > 0 for n in shape) and math.prod(shape) < tensor.size
+    fewer = all(isinstance(n, int) and n > 0 for n in shape) and math.prod(shape) < views.size(tensor)
     if not fewer or memory.is_on_chip(tensor.buffer):
-        return tensor.reshape(shape)
+        return views.reshape(tensor, shape)
     steps = [math.prod(shape[i + 1:]) for i in range(len(shape))]
-    return tensor.ap(pattern=[[step, n] for step, n in zip(steps, shape)])
+    return views.ap(tensor, pattern=[[step, n] for step, n in zip(steps, shape)])
 
 
 def no_loop_variable(value):
@@ -88,4 +88,4 @@ def ap(tensor, *args, scalar_offset=None, **kwargs):
     no_loop_variable(args[2] if len(args) > 2 else scalar_offset)
     if scalar_offset is not None:
         kwargs["scalar_offset"] = scalar_offset
-    return tensor.ap(*args, **kwargs)
+    return views.ap(tensor, *args, **kwargs)

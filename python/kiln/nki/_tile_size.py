@@ -44,11 +44,3 @@ class _TileSize:
 
 
 tile_size = _TileSize()
-
-
-def hide(since):
-    """Takes sizes away that came with a version: name -> version."""
-    def absent(name):
-        return property(lambda self: _older.missing(f"nl.tile_size.{name}", since[name]))
-
-    tile_size.__class__ = type("_TileSize", (_TileSize,), {name: absent(name) for name in since}) if since else _TileSize

@@ -4,7 +4,6 @@ import os
 
 from kiln._trace import version as _chosen
 from kiln._trace.errors import refuse
-from kiln.nki import _switch
 
 
 def _check(version, where):
@@ -17,10 +16,7 @@ def api_version(version=None):
     """The version that the package behaves like; with an argument, e.g. "0.3.0", chooses it for the whole process."""
     if version is not None:
         _check(version, "api_version of")
-        changed = version != _chosen.current()
         _chosen.choose(version)
-        if changed:
-            _switch.show(version)
     return _chosen.current()
 
 

@@ -1,9 +1,9 @@
 """nki.collectives as one rank sees them: a run simulates rank 0, so a group that is this rank alone is simulated, and a
 group with other ranks is refused."""
 
-from kiln._trace import memory as _memory
+from kiln._trace import memory as _memory, views as _views
 from kiln._trace.errors import not_yet
-from kiln.nki import isa
+from kiln.nki import _as_of, isa
 from kiln.nki.collectives import _operands
 from kiln.nki.collectives._groups import RANK, ReplicaGroup, other_ranks, require_alone
 from kiln.nki.language import _creation, _tiles
@@ -98,11 +98,11 @@ def _reduce(dst, first, second, op):
     if _memory.is_sbuf(dst.buffer):
         isa.tensor_tensor(dst, first, second, op)
         return
-    flat = [tensor.reshape((tensor.size,)) for tensor in (first, second, dst)]
+    flat = [tensor.reshape((_views.size(tensor),)) for tensor in (first, second, dst)]
     tiles = [_tiles.scratch(_creation.staging_shape(dst), dst.dtype) for _ in range(2)]
-    for start, part in _creation.pieces(dst.size, tiles[0]):
+    for start, part in _creation.pieces(_views.size(dst), tiles[0]):
         other = tiles[1][0:part.shape[0], 0:part.shape[1]]
-        here = slice(start, start + part.size)
+        here = slice(start, start + _views.size(part))
         isa.dma_copy(part, flat[0][here].reshape(part.shape))
         isa.dma_copy(other, flat[1][here].reshape(part.shape))
         isa.tensor_tensor(part, part, other, op)
@@ -131,3 +131,6 @@ def all_gather_v(srcs, dsts, replica_group, metadata_tensor, recv_counts_known=F
     """all_gather of parts whose sizes are in a tensor, among 4 ranks. Not built yet: raises not_yet."""
     not_yet("nki.collectives.all_gather_v, which takes groups of 4 ranks",
             "with one rank and a size that is known beforehand write all_gather, or nisa.dma_copy")
+
+
+__getattr__, __dir__ = _as_of.names("collectives", globals())

@@ -5,7 +5,7 @@ import enum
 from kiln import _kiln
 from kiln._trace import env as _env
 from kiln._trace.errors import NkiValidationError  # noqa: F401
-from kiln.nki import _removed
+from kiln.nki import _as_of
 
 NkiInstruction = _kiln.NkiInstruction
 VirtualRegister = _kiln.VirtualRegister
@@ -45,13 +45,11 @@ def _values(name, members):
 
 def _make_enum(name, members):
     rows = zip(members, enumerate(_values(name, members)))
-    cls = _Member(name, list(rows), module=__name__)
-    _kiln.set_enum(name, cls)
-    return cls
+    return _Member(name, list(rows), module=__name__)
 
 
-for _name, _members in _kiln.enums().items():
-    globals()[_name] = _make_enum(_name, _members)
+_ENUMS = {name: _make_enum(name, members) for name, members in _kiln.enums().items()}
+globals().update(_ENUMS)
 
 unknown_engine = engine.unknown  # noqa: F821
 tensor_engine = engine.tensor  # noqa: F821
@@ -102,6 +100,4 @@ def register_alloc(x=None):
 
 from kiln.nki.isa import constants  # noqa: E402,F401
 
-
-def __getattr__(name):
-    raise _removed.absent("nki.isa", name)
+__getattr__, __dir__ = _as_of.names("isa", globals())

@@ -1,7 +1,7 @@
 """Making tensors: empty, filled, constant."""
 
 from kiln import _kiln
-from kiln._trace import arrays, memory, traced_kernel
+from kiln._trace import arrays, memory, traced_kernel, views
 from kiln.nki import isa as nisa
 from kiln.nki.language import _rules, _tiles
 
@@ -88,18 +88,18 @@ def _value_for(dtype, value):
 
 def fill_hbm(dst, fill, again=False):
     """Has `fill` write a tile in SBUF, once or again for every copy, and copies it all over dst."""
-    flat = dst.reshape((dst.size,))
+    flat = dst.reshape((views.size(dst),))
     tile = _tiles.scratch(staging_shape(dst), dst.dtype)
-    for first, part in pieces(dst.size, tile):
+    for first, part in pieces(views.size(dst), tile):
         if again or first == 0:
             fill(tile)
-        nisa.dma_copy(flat[first:first + part.size], part)
+        nisa.dma_copy(flat[first:first + views.size(part)], part)
 
 
 def staging_shape(dst):
     """The shape of the tile through which a tensor in HBM is filled."""
-    columns = min(-(-dst.size // 128), _STAGING_BYTES // dst.dtype.itemsize)
-    return min(128, -(-dst.size // columns)), columns
+    columns = min(-(-views.size(dst) // 128), _STAGING_BYTES // dst.dtype.itemsize)
+    return min(128, -(-views.size(dst) // columns)), columns
 
 
 def pieces(size, tile):
@@ -109,7 +109,7 @@ def pieces(size, tile):
     while size - first >= columns:
         part = tile[0:min(rows, (size - first) // columns)]
         yield first, part
-        first += part.size
+        first += views.size(part)
     if first < size:
         yield first, tile[0:1, 0:size - first]
 

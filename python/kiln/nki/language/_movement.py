@@ -1,6 +1,6 @@
 """Moving tiles between HBM and SBUF, and laying them out anew."""
 
-from kiln._trace import memory, traced_kernel, version
+from kiln._trace import memory, traced_kernel, version, views
 from kiln.nki import _older, isa as nisa
 from kiln.nki._tile_size import tile_size
 from kiln.nki.language import _rules, _tiles
@@ -55,7 +55,7 @@ def load_transpose2d(src, dtype=None):
     """The transpose of a 2-D tensor in HBM as a new SBUF tile; dimensions of size 1 after these two do not count."""
     _require_hbm("load_transpose2d", src, "src", "transpose tiles on chip with nl.transpose")
     while len(src.shape) > 2 and src.shape[-1] == 1:
-        src = src.squeeze_dim(len(src.shape) - 1)
+        src = views.squeeze_dim(src, len(src.shape) - 1)
     if len(src.shape) != 2:
         _rules.refuse(*_rules.LAYOUT, f"nl.load_transpose2d of shape {src.shape}",
                       "slice or reshape src to two dimensions")
@@ -142,7 +142,7 @@ def expand_dims(x, axis):
     """A view of x with a dimension of size 1 at axis."""
     if not _tiles.is_tile(x):
         _tiles.require_tile("expand_dims", x)
-    return x.expand_dim(axis)
+    return views.expand_dim(x, axis)
 
 
 def broadcast_to(x, shape, dtype=None):
@@ -160,7 +160,7 @@ def broadcast_to(x, shape, dtype=None):
     wide = x
     for dim in range(1, len(shape)):
         if wide.shape[dim] != shape[dim]:
-            wide = wide.broadcast(dim, shape[dim])
+            wide = views.broadcast(wide, dim, shape[dim])
     dst = _tiles.new(shape, dtype or x.dtype)
     if shape[0] == x.shape[0]:
         nisa.tensor_copy(dst, wide)

@@ -105,13 +105,11 @@ def _missing(tensor, name):
     raise _removed.missing(_removed.TENSOR, name, f"tensor.{name}", "a tensor")
 
 
-for _name, _told in REWRITES.items():
-    setattr(_kiln.NkiTensor, _name, _refuser(_name, *_told))
-    if _name not in _NOT_REFLECTED:  # 2 + t is __radd__
-        _reflected = f"__r{_name[2:]}"
-        setattr(_kiln.NkiTensor, _reflected, _refuser(_reflected, *_told))
-_kiln.NkiTensor.__iadd__ = _no_sum
-for _name, _told in VALUES.items():
-    setattr(_kiln.NkiTensor, _name, _no_value(*_told))
-_kiln.NkiTensor.__setitem__ = assign
-_kiln.NkiTensor.__getattr__ = _missing
+def tensor_members():
+    """What tensors have of Python's operators."""
+    members = {"__iadd__": _no_sum, "__setitem__": assign, "__getattr__": _missing}
+    for name, told in REWRITES.items():
+        reflected = [] if name in _NOT_REFLECTED else [f"__r{name[2:]}"]  # 2 + t is __radd__
+        members.update((n, _refuser(n, *told)) for n in (name, *reflected))
+    members.update((name, _no_value(*told)) for name, told in VALUES.items())
+    return members

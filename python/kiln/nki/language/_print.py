@@ -1,4 +1,4 @@
-"""nl.device_print; importing it also gives tensors their repr."""
+"""nl.device_print."""
 
 from kiln._trace.device_print import device_print
 

@@ -1,7 +1,7 @@
 """nl.rand and nl.random_seed."""
 
 from kiln import _kiln
-from kiln._trace import memory
+from kiln._trace import memory, views
 from kiln.nki import isa as nisa
 from kiln.nki.language import _creation, _rules, _tiles
 from kiln.nki.language._tokens import token
@@ -42,6 +42,6 @@ def random_seed(seed):
         _rules.refuse(*_rules.NUMBER, f"nl.random_seed of a {type(seed).__name__}",
                       "pass a (1, 1) tile: nl.random_seed(nl.full((1, 1), 42, nl.int32))")
     _tiles.require_tile("random_seed", seed)
-    if seed.size != 1:
+    if views.size(seed) != 1:
         _rules.refuse(*_rules.LAYOUT, f"nl.random_seed of shape {seed.shape}", "pass a (1, 1) tile")
     nisa.set_rng_seed(seed)

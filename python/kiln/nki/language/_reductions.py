@@ -2,6 +2,7 @@
 
 import operator
 
+from kiln._trace import views
 from kiln.nki import isa as nisa
 from kiln.nki.language import _rules, _tiles
 from kiln.nki.language._tokens import token
@@ -52,7 +53,7 @@ def stretched(stat, shape):
     """A reduced tile that kept its dimensions, seen in the full shape again."""
     for dim in range(1, len(shape)):
         if stat.shape[dim] != shape[dim]:
-            stat = stat.broadcast(dim, shape[dim])
+            stat = views.broadcast(stat, dim, shape[dim])
     return stat
 
 

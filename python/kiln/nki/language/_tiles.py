@@ -3,7 +3,7 @@
 import numpy as np
 
 from kiln import _kiln
-from kiln._trace import memory
+from kiln._trace import memory, views
 from kiln.nki.language import _rules
 
 Tile = _kiln.NkiTensor
@@ -68,16 +68,16 @@ def is_int32(dtype):
 
 def is_column(x):
     """Whether x has one element per partition."""
-    return x.size == x.shape[0]
+    return views.size(x) == x.shape[0]
 
 
 def spread(column, count):
     """A column seen as `count` equal elements per partition."""
-    return column.reshape((column.shape[0], 1)).broadcast(1, count)
+    return views.broadcast(column.reshape((column.shape[0], 1)), 1, count)
 
 
 def free_size(x):
-    return x.size // x.shape[0]
+    return views.size(x) // x.shape[0]
 
 
 def without_ones(shape):

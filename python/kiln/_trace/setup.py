@@ -1,0 +1,25 @@
+"""Sets the package up, in one call: kiln.nki makes it when it is imported, before the first kernel is traced."""
+
+from kiln import _kiln
+from kiln._trace import dtypes, errors, inside, memory, names, registers, traced_kernel, tracebacks
+
+
+def configure(*, enums, call_hint, older_call, explain_error, tensor_members):
+    """Tells the native half what it needs of Python, gives its classes their members in Python, and tells the tracer what
+    only the face of NKI knows: the classes of its enumerations, what to tell about a mistaken call, what a call does in an
+    older version, what Python's own errors mean for a kernel, and what else tensors have."""
+    _kiln.configure(
+        package_folder=tracebacks.PACKAGE,
+        root_code=traced_kernel.call_kernel.__code__,
+        assigned_name=names.assigned_name,
+        make_error=errors.make_error,
+        call_hint=call_hint,
+        older_call=older_call,
+        dtypes=list(dtypes.ALL.values()),
+        memories=memory.ALL,
+        enums=enums,
+    )
+    for cls, members in ((_kiln.VirtualRegister, registers.MEMBERS), (_kiln.NkiTensor, {**inside.MEMBERS, **tensor_members})):
+        for name, member in members.items():
+            setattr(cls, name, member)
+    traced_kernel.explain_errors_with(explain_error)
