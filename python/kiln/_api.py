@@ -12,7 +12,7 @@ import numpy as np
 import kiln
 from kiln import _kiln, nki
 from kiln._files import write_aside
-from kiln.nki import _changes, collectives, isa, language, typing
+from kiln.nki import _as_of, _changes, collectives, isa, language, typing
 
 _HEAD = """# The API
 
@@ -147,12 +147,12 @@ def _tensor():
 
 
 def _isa():
-    since = _since()
+    since, ours = _since(), _as_of.newest("isa")
     calls = {n: f"`nisa.{_kiln.isa_signature(n)}`" for n in _kiln.isa_functions}
-    calls.update({n: _signature(f"nisa.{n}", f) for n, f in vars(isa).items() if inspect.isfunction(f) and n[0] != "_"})
+    calls.update({n: _signature(f"nisa.{n}", f) for n, f in ours.items() if inspect.isfunction(f) and n[0] != "_"})
     rows = [(calls[n], _about(getattr(isa, n)) if n not in _kiln.isa_functions else _kiln.isa_summary(n),
              since.get(("isa", n), "")) for n in sorted(calls)]
-    enums = {n: v for n, v in vars(isa).items() if inspect.isclass(v) and issubclass(v, enum.Enum) and n[0] != "_"}
+    enums = {n: v for n, v in ours.items() if inspect.isclass(v) and issubclass(v, enum.Enum) and n[0] != "_"}
     members = [(f"`{n}`", ", ".join(f"`{m.name}`" for m in v)) for n, v in sorted(enums.items())]
     return _table(("call", "what it does", "since"), rows) + "\n" + _table(("enumeration", "members"), members)
 

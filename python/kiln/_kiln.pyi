@@ -5,6 +5,46 @@ import numpy
 from numpy.typing import NDArray
 
 
+def configure(*, package_folder: str, root_code: object, assigned_name: object, make_error: object, call_hint: object, older_call: object, dtypes: Sequence, memories: dict, enums: dict) -> None:
+    """
+    Tells the native half what it needs of Python: once, before the first kernel is traced.
+    """
+
+class Chip:
+    """A chip as its kernels see it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def generation(self) -> int: ...
+
+    @property
+    def generation_name(self) -> str: ...
+
+    @property
+    def partitions(self) -> int: ...
+
+    @property
+    def sbuf_partition_bytes(self) -> int: ...
+
+    @property
+    def sbuf_available_bytes(self) -> int:
+        """Bytes of a partition of SBUF that kernels may use."""
+
+    @property
+    def psum_banks(self) -> int: ...
+
+    @property
+    def psum_bank_bytes(self) -> int:
+        """Bytes of a bank of PSUM in a partition."""
+
+    @property
+    def matmul_columns(self) -> int:
+        """Columns of the stationary operand of a matrix product."""
+
+chips: dict = ...
+
 class SourceLoc:
     @property
     def file(self) -> str: ...
@@ -73,15 +113,7 @@ def diagnostic_at(arg0: str, arg1: str, arg2: str, arg3: str, arg4: str, arg5: s
 def rules() -> dict:
     """The rules that native code raises, by label."""
 
-def set_error_factory(arg: object, /) -> None: ...
-
 def diagnostic(category: str, code: str, rule: str, found: str, help: str) -> Diagnostic: ...
-
-def set_package_folder(arg: str, /) -> None: ...
-
-def set_root_code(arg: object, /) -> None: ...
-
-def set_assigned_name(arg: object, /) -> None: ...
 
 def current_location() -> SourceLoc: ...
 
@@ -134,7 +166,7 @@ class Trace:
     def nki(self, arg: int, /) -> None: ...
 
     @property
-    def generation(self) -> int: ...
+    def chip(self) -> Chip: ...
 
     @property
     def instructions(self) -> int: ...
@@ -184,6 +216,8 @@ class VirtualRegister:
 def activate(arg: Trace | None, /) -> None: ...
 
 def active_trace() -> Trace: ...
+
+nki_versions: tuple = (3, 6)
 
 class DynamicSlice:
     def __init__(self, arg0: object, arg1: int, /) -> None: ...
@@ -311,21 +345,16 @@ def new_tensor(shape: object | None, dtype: object | None, buffer: object | None
 
 def dtype_names() -> list: ...
 
-def sbuf_bytes(arg: str, /) -> tuple: ...
-
 def dtype_size(arg: object, /) -> int: ...
-
-def set_dtypes(arg: Sequence, /) -> None: ...
-
-def set_memories(arg: dict, /) -> None: ...
-
-def set_enum(arg0: str, arg1: object, /) -> None: ...
 
 def enums() -> dict: ...
 
 isa_functions: dict = ...
 
-def set_call_hint(arg: object, /) -> None: ...
+def issue(function: str, args: Sequence, kwargs: dict) -> object:
+    """
+    A call of a function of nki.isa as the newest NKI has it, whatever the kernel is traced as.
+    """
 
 def isa_signature(arg: str, /) -> str: ...
 

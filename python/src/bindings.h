@@ -8,6 +8,7 @@ namespace kiln::python {
 namespace nb = nanobind;
 
 void bind_settings(nb::module_& m);
+void bind_chips(nb::module_& m);
 void bind_errors(nb::module_& m);
 void bind_locations(nb::module_& m);
 void bind_ops(nb::module_& m);

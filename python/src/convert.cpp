@@ -132,13 +132,6 @@ void bind_convert(nb::module_& m) {
     for (const DTypeInfo& i : kDTypes) names.append(nb::str(i.name.data(), i.name.size()));
     return names;
   });
-  // Bytes per partition: all, and what kernels may use.
-  m.def("sbuf_bytes", [](const std::string& target) {
-    Target t;
-    if (!parse_target(target, t)) throw nb::value_error(target.c_str());
-    const Arch& a = kiln::arch(t);
-    return nb::make_tuple(a.sbuf_partition_bytes, a.sbuf_partition_bytes - a.sbuf_reserved_bytes);
-  });
   m.def("dtype_size", [](nb::handle dtype) { return size_bytes(to_dtype(dtype)); });
   m.def("enums", [] {
     nb::dict out;

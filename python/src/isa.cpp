@@ -301,8 +301,7 @@ nb::object issue_as_older(const Function& f, PyObject* const* args, Py_ssize_t c
   nb::dict named;
   for (Py_ssize_t i = 0; i < count; ++i) positional.append(nb::handle(args[i]));
   const Py_ssize_t given = keywords ? PyTuple_GET_SIZE(keywords) : 0;
-  for (Py_ssize_t i = 0; i < given; ++i)
-    named[nb::handle(PyTuple_GET_ITEM(keywords, i))] = nb::handle(args[count + i]);
+  for (Py_ssize_t i = 0; i < given; ++i) named[nb::handle(PyTuple_GET_ITEM(keywords, i))] = nb::handle(args[count + i]);
   return settings().older_call(f.name, positional, named);
 }
 

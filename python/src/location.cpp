@@ -105,8 +105,7 @@ std::string Locator::assigned_name() {
   for_user_frames([&](PyFrameObject* frame, PyCodeObject* code) {
     const auto [it, is_new] = known.try_emplace({code, instruction_of(frame)});
     if (is_new && settings().assigned_name) {
-      nb::object found =
-          settings().assigned_name(nb::borrow(reinterpret_cast<PyObject*>(code)), instruction_of(frame));
+      nb::object found = settings().assigned_name(nb::borrow(reinterpret_cast<PyObject*>(code)), instruction_of(frame));
       it->second = nb::cast<std::string>(found);
     }
     name = it->second;

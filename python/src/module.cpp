@@ -6,6 +6,7 @@ NB_MODULE(_kiln, m) {
   nanobind::set_leak_warnings(false);  // tokens and dtypes live as long as the interpreter
   m.attr("__version__") = KILN_VERSION;
   bind_settings(m);
+  bind_chips(m);
   bind_errors(m);
   bind_locations(m);
   bind_ops(m);

@@ -12,14 +12,14 @@
 namespace kiln::python {
 
 struct Settings {
-  std::string package_folder;                          // frames of files below it are ours
-  nb::handle root_code;                                // of what calls kernels: the user's stack ends there
-  nb::handle assigned_name;                            // (code, byte in it) -> the variable that a call's result goes to
-  nb::handle make_error;                               // (diagnostics) -> the exception
-  nb::handle call_hint;                                // (kind of mistake, function, parameter, value) -> help or None
-  nb::handle older_call;                               // (function, args, kwargs) -> what a call gives in an older NKI
-  nb::handle dtypes[kDTypeCount];                      // in the order of DType
-  nb::handle memories[kMemoryCount];                   // in the order of Memory
+  std::string package_folder;         // frames of files below it are ours
+  nb::handle root_code;               // of what calls kernels: the user's stack ends there
+  nb::handle assigned_name;           // (code, byte in it) -> the variable that a call's result goes to
+  nb::handle make_error;              // (diagnostics) -> the exception
+  nb::handle call_hint;               // (kind of mistake, function, parameter, value) -> help or None
+  nb::handle older_call;              // (function, args, kwargs) -> what a call gives in an older NKI
+  nb::handle dtypes[kDTypeCount];     // in the order of DType
+  nb::handle memories[kMemoryCount];  // in the order of Memory
   std::map<std::string, nb::handle, std::less<>> enums;  // the classes of nki.isa by their names
 };
 

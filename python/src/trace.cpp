@@ -209,7 +209,8 @@ void bind_trace_class(nb::module_& m) {
       .def_prop_rw(
           "nki", [](const Trace& t) { return t.kernel.program().nki; },
           [](Trace& t, int minor) { t.kernel.program().nki = minor; })
-      .def_prop_ro("generation", [](const Trace& t) { return t.arch.generation; })
+      .def_prop_ro(
+          "chip", [](const Trace& t) { return &t.arch; }, nb::rv_policy::reference)
       .def_prop_ro("instructions", [](const Trace& t) { return t.kernel.program().instructions.size(); })
       .def_prop_ro("open_loops", [](const Trace& t) { return t.kernel.open_loops(); })
       .def("open_fori_loop", &open_fori_loop)
@@ -252,6 +253,7 @@ void bind_trace(nb::module_& m) {
   m.def(
       "activate", [](std::shared_ptr<Trace> trace) { active = std::move(trace); }, nb::arg().none());
   m.def("active_trace", [] { return active; });
+  m.attr("nki_versions") = nb::make_tuple(isa::kOldestNki, isa::kNewestNki);  // n of 0.n.0
 }
 
 }  // namespace kiln::python

@@ -5,7 +5,7 @@ import re
 
 import kiln
 from kiln import _api, _kiln
-from kiln.lint.module import ISA, LANGUAGE
+from kiln._old_forms import ISA, LANGUAGE
 from kiln.lint.signatures import SIGNATURES
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs/api.md"

@@ -14,9 +14,10 @@ LAYERS = {
     "_kiln": (),  # the native half
     "_files": (),
     "_migration": (),
-    "lint": ("_files", "_migration"),
+    "_old_forms": (),
     "_trace": ("_files", "_kiln"),
-    "nki": ("_kiln", "_trace", "lint"),
+    "nki": ("_kiln", "_old_forms", "_trace"),
+    "lint": ("_files", "_kiln", "_migration", "_old_forms", "nki"),
     "_activate": ("_migration", "_trace", "nki"),
     "_program": ("_trace", "nki"),
     "_check": ("_kiln", "_program", "_trace"),

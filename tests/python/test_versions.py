@@ -9,7 +9,7 @@ import pytest
 import kiln
 from kiln import nki
 from kiln._trace.version import KNOWN
-from kiln.lint.old_forms import NEW_NAMES
+from kiln.lint.signatures import NEW_NAMES
 from kiln.nki import _changes
 from kiln.nki import isa as nisa
 from kiln.nki import language as nl

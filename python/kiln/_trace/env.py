@@ -2,14 +2,14 @@
 
 import os
 
+from kiln import _kiln
 from kiln._trace import version
 from kiln._trace.errors import RULES, refuse
 
-_TARGETS = {
-    "trn1": "trn1", "inf2": "trn1", "gen2": "trn1",
-    "trn2": "trn2", "gen3": "trn2",
-    "trn3": "trn3", "trn3pre": "trn3", "gen4": "trn3",
-}
+# What the environment may say -> chip. Some chips have further names there.
+_OTHER_NAMES = {"trn1": ("inf2",), "trn3": ("trn3pre",)}
+_TARGETS = {word: name for name, chip in _kiln.chips.items()
+            for word in (name, *_OTHER_NAMES.get(name, ()), chip.generation_name)}
 DEFAULT_TARGET = "trn3"
 
 
@@ -25,14 +25,16 @@ def target():
     return DEFAULT_TARGET
 
 
-def generation():
-    return {"trn1": 2, "trn2": 3, "trn3": 4}[target()]
+def chip():
+    """The chip of the kernel that is traced, else the one that the environment names."""
+    trace = _kiln.active_trace()
+    return trace.chip if trace is not None else _kiln.chips[target()]
 
 
 def reserved_psum_banks():
     """NKI_DMA_TRANSPOSE_AS_PE_TRANSPOSE: dma_transpose goes through the tensor engine, which keeps PSUM bank 7."""
     word = os.environ.get("NKI_DMA_TRANSPOSE_AS_PE_TRANSPOSE", "").strip().lower()
-    return 1 if word in ("1", "true") and generation() > 2 else 0
+    return 1 if word in ("1", "true") and _kiln.chips[target()].generation > 2 else 0
 
 
 def check_lnc(lnc):

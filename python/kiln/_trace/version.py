@@ -1,6 +1,9 @@
 """Which NKI the package behaves like: the newest, unless kiln.nki.api_version chooses an older one."""
 
-KNOWN = ("0.3.0", "0.4.0", "0.5.0", "0.6.0")
+from kiln import _kiln
+
+_OLDEST, _NEWEST = _kiln.nki_versions
+KNOWN = tuple(f"0.{minor}.0" for minor in range(_OLDEST, _NEWEST + 1))
 
 _current = KNOWN[-1]
 

@@ -7,7 +7,7 @@ import sys
 from kiln import _check, nki
 from kiln._trace import excerpt
 from kiln._trace.errors import NkiValidationError
-from kiln.commands import kernel_file
+from kiln.commands import kernel_file, target
 
 
 def _parser():
@@ -52,7 +52,7 @@ def _not_traced(path, name, lacking):
 def main(words):
     """Checks the file and returns the exit code."""
     options = _parser().parse_args(words)
-    kernel_file.use_target(options)
+    target.use(options)
     findings = lint(options.file)
     reports, unknown = _reports(options.file, options)
     code = max([r.exit_code for r in reports] + [any(f.severity == "error" for f in findings)], default=0)

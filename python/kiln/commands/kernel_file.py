@@ -7,7 +7,7 @@ from kiln import _activate
 from kiln._trace import record, specs
 from kiln._trace.errors import refuse
 from kiln._trace.kernel import Kernel
-from kiln.commands import module_file
+from kiln.commands import module_file, target
 
 
 def add_options(parser):
@@ -18,13 +18,7 @@ def add_options(parser):
     parser.add_argument("--dtype", default="float32", help="the dtype of tensors whose shape an annotation gives")
     parser.add_argument("--record", metavar="FILE", help="calls that a run with KILN_RECORD=FILE wrote")
     parser.add_argument("--lnc", type=int, choices=(1, 2), help="cores of the logical core; otherwise as recorded, or 1")
-    parser.add_argument("--target", choices=["trn1", "trn2", "trn3"],
-                        help="the chip, as NEURON_PLATFORM_TARGET_OVERRIDE would say")
-
-
-def use_target(options):
-    if options.target:
-        os.environ["NEURON_PLATFORM_TARGET_OVERRIDE"] = options.target
+    target.add_option(parser)
 
 
 class Call:

@@ -8,14 +8,14 @@ import traceback
 
 from kiln import _activate
 from kiln._trace import tracebacks
+from kiln.commands import target
 
 
 def _parser():
     parser = argparse.ArgumentParser(
         prog="kiln run", description="run a Python script; `import nki` gives kiln.nki",
         epilog="Text programs (.kiln) have other options: kiln run --help.")
-    parser.add_argument("--target", choices=["trn1", "trn2", "trn3"],
-                        help="the chip, as NEURON_PLATFORM_TARGET_OVERRIDE would say")
+    target.add_option(parser)
     parser.add_argument("-m", dest="module", action="store_true", help="the script is a module, as for python -m")
     parser.add_argument("script", help="a .py file, or a module after -m")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="what the script finds in sys.argv[1:]")
@@ -47,8 +47,7 @@ def main(words):
     if not options.module and not os.path.isfile(options.script):
         print(f"kiln run: there is no file {options.script}", file=sys.stderr)
         return 2
-    if options.target:
-        os.environ["NEURON_PLATFORM_TARGET_OVERRIDE"] = options.target
+    target.use(options)
     _activate.activate()
     try:
         _execute(options)

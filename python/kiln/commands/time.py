@@ -8,7 +8,7 @@ from kiln import _check, _kiln
 from kiln._program import plain
 from kiln._trace import excerpt, simulate, specs
 from kiln._trace.errors import NkiValidationError, make_error, refuse
-from kiln.commands import kernel_file
+from kiln.commands import kernel_file, target
 
 
 def _parser():
@@ -32,7 +32,7 @@ def _one_call(path, options):
 def main(words):
     """Times the kernel and returns the exit code."""
     options, rest = _parser().parse_known_args(words)
-    kernel_file.use_target(options)
+    target.use(options)
     try:
         return _time(_one_call(options.file, options), rest)
     except NkiValidationError as error:

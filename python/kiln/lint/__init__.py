@@ -4,9 +4,10 @@
         print(finding)
 """
 
+from kiln._old_forms import OLD_FORMS
+
 from .checker import check_file, check_function, check_source
 from .finding import Finding, as_json, as_text
-from .old_forms import OLD_FORMS
 from .rules import NEWEST, PROFILES, RULES, Rule, explain
 
 __all__ = ["NEWEST", "OLD_FORMS", "PROFILES", "RULES", "Finding", "Rule", "as_json", "as_text", "check_file",

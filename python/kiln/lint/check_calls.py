@@ -4,7 +4,8 @@ import ast
 import builtins
 import sys
 
-from .module import LANGUAGE
+from kiln._old_forms import LANGUAGE
+
 from .registry import check, hit
 from .syntax import code, text
 

@@ -2,7 +2,8 @@
 
 import ast
 
-from .old_forms import OLD_NAMES
+from kiln._old_forms import OLD_NAMES
+
 from .reach import ENTRY_DECORATORS
 from .registry import check, hit, module_check
 from .syntax import FUNCTIONS, bound_names, free_names, text

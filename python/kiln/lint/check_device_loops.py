@@ -2,8 +2,9 @@
 
 import ast
 
+from kiln._old_forms import ISA
+
 from .kinds import DYNAMIC_RANGE, LIST, REGISTER
-from .module import ISA
 from .registry import check, hit
 from .scope import LOOP_FUNCTIONS, NO_REORDER
 from .syntax import FUNCTIONS, code, conditions, parameters, target_names, text, walk

@@ -3,13 +3,14 @@
 import ast
 import difflib
 
+from kiln._old_forms import ISA, LANGUAGE, OLD_KEYWORDS, OLD_MEMBERS, OLD_NAMES
+
 from .kinds import INSTRUCTION
-from .module import ISA, LANGUAGE, LEGACY
-from .old_forms import ENUM_KEYWORDS, NEW_NAMES, OLD_KEYWORDS, OLD_MEMBERS, OLD_NAMES
+from .module import LEGACY
 from .registry import check, hit, module_check
 from .rewrites import allocation, import_statement, instruction_call
 from .rules import version_key
-from .signatures import DST_INSTRUCTIONS, SIGNATURES
+from .signatures import DST_INSTRUCTIONS, ENUM_KEYWORDS, NEW_NAMES, SIGNATURES
 from .syntax import code, parameters, text
 
 NKI_PACKAGES = ("nki.", f"{LANGUAGE}.", f"{ISA}.")

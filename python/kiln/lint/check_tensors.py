@@ -2,11 +2,12 @@
 
 import ast
 
-from .kinds import TENSOR, TENSOR_ATTRIBUTES, is_none
-from .module import ISA, LANGUAGE
-from .old_forms import METHODS
+from kiln._old_forms import ISA, LANGUAGE, METHODS
+
+from .kinds import TENSOR, is_none
 from .registry import check, hit
 from .rewrites import argument, instruction_call
+from .signatures import TENSOR_ATTRIBUTES
 from .syntax import FUNCTIONS, code, conditions, text
 
 FUNCTION_OF_OPERATOR = {

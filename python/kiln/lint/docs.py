@@ -4,8 +4,8 @@ import re
 import sys
 
 from kiln._files import write_aside
+from kiln._old_forms import OLD_FORMS
 
-from .old_forms import OLD_FORMS
 from .rules import RULES
 
 MARKS = {"rules": "<!-- rules -->", "old forms": "<!-- old forms -->", "end": "<!-- end -->"}

@@ -6,8 +6,9 @@ on a kind is no guess.
 
 import ast
 
-from .module import COLLECTIVES, ISA, LANGUAGE
-from .old_forms import METHODS
+from kiln._old_forms import COLLECTIVES, ISA, LANGUAGE, METHODS
+
+from .signatures import TENSOR_ATTRIBUTES, TENSOR_VIEWS
 from .syntax import FUNCTIONS, parameters, target_names
 
 TENSOR, REGISTER, INSTRUCTION = "tensor", "register", "instruction"
@@ -25,14 +26,6 @@ REGISTER_SOURCES = frozenset([
     f"{ISA}.register_alloc", f"{COLLECTIVES}.rank_id",
     f"{COLLECTIVES}.collective_permute_implicit_current_processing_rank_id",
 ])  # fmt: skip
-TENSOR_VIEWS = frozenset(
-    "slice select vector_select permute broadcast expand_dim squeeze_dim reshape_dim flatten_dims reshape rearrange "
-    "view reinterpret_cast ap indirect".split()
-)
-TENSOR_ATTRIBUTES = TENSOR_VIEWS | frozenset(
-    "shape strides offset dtype buffer name ndim size address get_pattern is_contiguous is_indirect pattern "
-    "address_name".split()
-)
 TENSOR_ANNOTATIONS = frozenset([f"{LANGUAGE}.ndarray", f"{LANGUAGE}.NkiTensor", f"{LANGUAGE}.tensor"])
 TENSOR_EVIDENCE = frozenset("dtype shape buffer ap".split())
 BUILTIN_KINDS = {"list": LIST, "sorted": LIST, "dict": DICT, "str": STR, "tuple": TUPLE}

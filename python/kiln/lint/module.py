@@ -8,9 +8,6 @@ from .syntax import FUNCTIONS, target_names, walk
 
 MAX_SOURCE_BYTES = 16 << 20
 LEGACY = "neuronxcc.nki"
-LANGUAGE = "nki.language"
-ISA = "nki.isa"
-COLLECTIVES = "nki.collectives"
 
 
 class Unreadable(Exception):

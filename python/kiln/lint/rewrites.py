@@ -4,9 +4,8 @@ import ast
 import copy
 
 from kiln import _migration
+from kiln._old_forms import LANGUAGE, OLD_NAMES, PSUM_INSTRUCTIONS
 
-from .module import LANGUAGE
-from .old_forms import OLD_NAMES, PSUM_INSTRUCTIONS
 from .signatures import SIGNATURES
 from .syntax import call_code, code, text
 

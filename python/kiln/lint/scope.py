@@ -2,8 +2,9 @@
 
 import ast
 
+from kiln._old_forms import LANGUAGE
+
 from .kinds import DYNAMIC_RANGE, REGISTER, Kinds
-from .module import LANGUAGE
 from .syntax import FUNCTIONS, bound_names, kernel_children
 
 LOOP_FUNCTIONS = {f"{LANGUAGE}.fori_loop": "fori_loop", f"{LANGUAGE}.while_loop": "while_loop"}

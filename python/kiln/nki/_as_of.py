@@ -9,11 +9,21 @@ from kiln.nki import _older, _removed
 from kiln.nki._changes import CHANGES
 
 
+_namespaces = {}  # module -> (its namespace, the names that came with a version)
+
+
+def newest(package):
+    """name -> what it stands for in nki.language, nki.isa or nki.collectives, in the newest version."""
+    scope, newer = _namespaces[package.removeprefix("nki.")]
+    return {**scope, **newer}
+
+
 def names(module, scope):
     """`__getattr__` and `__dir__` of a module, for the names that came with a version: they are taken out of its namespace,
     and handed out where the version in use has them. `from module import *` takes those too."""
     since = {name: change.since for change in CHANGES for owner, name in change.names if owner == module}
     newer = {name: scope.pop(name) for name in since}
+    _namespaces[module] = scope, newer
 
     def there():
         return sorted([*scope, *(name for name in newer if version.at_least(since[name]))])

@@ -4,6 +4,7 @@ import difflib
 import re
 
 from kiln import _kiln
+from kiln._old_forms import PSUM_INSTRUCTIONS, keyword_hint
 from kiln.nki._changes import CHANGES
 
 # Operators that the engines do not have, as `op` of an instruction.
@@ -41,8 +42,6 @@ ALSO_CALLED = {
 
 def _needs_dst(function):
     """What a call of 0.1.0 is told, which returned its tile."""
-    from kiln.lint.old_forms import PSUM_INSTRUCTIONS
-
     buffer = "nl.psum" if function in PSUM_INSTRUCTIONS else "nl.sbuf"
     return ("since NKI 0.2.0 every instruction writes into `dst`, its first argument: allocate it with "
             f"nl.ndarray(shape, dtype=…, buffer={buffer}) and pass it first")  # fmt: skip
@@ -101,16 +100,10 @@ def _meant(function, keyword):
     return f"write {close[0]}=" if close else None
 
 
-def _keyword_hint(package, function, keyword):
-    from kiln.lint.old_forms import keyword_hint  # the lint is slow to load
-
-    return keyword_hint(package, function, keyword)
-
-
 def hint(kind, function, parameter, value):
     """The help for a mistake in a call of nki.isa, or None: kind is "keyword", "missing" or "argument"."""
     if kind == "keyword":
-        return _keyword_hint("nki.isa", function, parameter) or _meant(function, parameter)
+        return keyword_hint("nki.isa", function, parameter) or _meant(function, parameter)
     return _missing(function, parameter) if kind == "missing" else _argument(function, parameter, value)
 
 
@@ -129,7 +122,7 @@ def explain(error, arguments):
     keyword = re.match(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'$", str(error))
     if keyword:
         for package, short in (("nki.language", "nl"), ("nki.collectives", "nki.collectives")):
-            help = _keyword_hint(package, *keyword.groups())
+            help = keyword_hint(package, *keyword.groups())
             if help:
                 error.args = (f"{short}.{error}: {help}",)
                 return

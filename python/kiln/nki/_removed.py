@@ -4,6 +4,7 @@ import dis
 import sys
 
 from kiln import _kiln
+from kiln._old_forms import name_hint
 from kiln._trace import version
 from kiln._trace.errors import NkiValidationError
 from kiln.nki import _changes
@@ -58,8 +59,6 @@ def _hint(module, name):
         return f"NKI has it no more: write {LANGUAGE[name]}"
     if module == "nki.language" and name in ("float64", "int64", "uint64"):
         return f"NKI has no 64-bit types: write nl.{name[:-2]}32"
-    from kiln.lint.old_forms import name_hint  # the lint is slow to load
-
     return name_hint(f"{module}.{name}")
 
 

@@ -1,5 +1,4 @@
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "python"))
 sys.path.insert(0, str(pathlib.Path(__file__).parent))

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from kiln import lint
-from kiln.lint.old_forms import METHODS, OLD_FORMS
+from kiln._old_forms import METHODS, OLD_FORMS
 from kiln.lint.signatures import DST_INSTRUCTIONS
 
 HEAD = "import nki, nki.language as nl, nki.isa as nisa, numpy as np\n@nki.jit\ndef kernel(x, y, n):\n" \

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from kiln.lint.module import ISA
+from kiln._old_forms import ISA
 from kiln.lint.signatures import DST_INSTRUCTIONS, SIGNATURES
 
 KILN = pathlib.Path(os.environ["KILN_BUILD_DIR"]) / "cli/kiln"

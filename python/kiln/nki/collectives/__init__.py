@@ -109,13 +109,14 @@ def _reduce(dst, first, second, op):
         isa.dma_copy(flat[2][here], part)
 
 
-def collective_permute_implicit_current_processing_rank_id(iteration_id, replica_group, channel_id=0):
+def collective_permute_implicit_current_processing_rank_id(iteration_id, replica_group, channel_id=0,
+                                                           name=None):
     """A register with the rank whose data is here at a step around the ring."""
     require_alone("collective_permute_implicit_current_processing_rank_id", replica_group)
     return isa.register_alloc(RANK)
 
 
-def rank_id():
+def rank_id(name=None):
     """A register with the number of the rank that runs: 0."""
     return isa.register_alloc(RANK)
 

@@ -59,18 +59,14 @@ gpsimd_engine = engine.gpsimd  # noqa: F821
 dma_engine_unknown = engine.dma  # noqa: F821
 
 
-class nc_version(enum.IntEnum):
-    """NeuronCore generations."""
-
-    gen2 = 2
-    gen3 = 3
-    gen4 = 4
+nc_version = enum.IntEnum("nc_version", {chip.generation_name: chip.generation for chip in _kiln.chips.values()},
+                          module=__name__)
+nc_version.__doc__ = "NeuronCore generations."
 
 
 def get_nc_version():
     """The generation that the kernel is built for."""
-    trace = _kiln.active_trace()
-    return nc_version(trace.generation if trace is not None else _env.generation())
+    return nc_version(_env.chip().generation)
 
 
 def get_nc_sub_version():

@@ -1,14 +1,15 @@
 """Elementwise functions of one operand."""
 
+from kiln import _kiln
 from kiln._trace import version
 from kiln.nki import isa as nisa
 from kiln.nki.language import _tiles
 from kiln.nki.language._tokens import token
 
-# Functions that are one activation of the scalar engine.
-ACTIVATIONS = (
-    "arctan", "erf", "erf_dx", "exp", "gelu", "gelu_apprx_sigmoid", "gelu_apprx_sigmoid_dx", "gelu_apprx_tanh",
-    "gelu_dx", "log", "mish", "relu", "sigmoid", "sign", "silu", "silu_dx", "softplus", "sqrt", "square", "tanh")
+# Functions that are one activation of the scalar engine: all but those that other engines or several instructions do
+# better, and prelu, which takes a parameter.
+OTHERWISE = ("abs", "copy", "prelu", "reciprocal", "rsqrt", "sin")
+ACTIVATIONS = [name for name in _kiln.activations() if name not in OTHERWISE]
 
 
 def _activation(name):

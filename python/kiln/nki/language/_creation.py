@@ -1,7 +1,7 @@
 """Making tensors: empty, filled, constant."""
 
 from kiln import _kiln
-from kiln._trace import arrays, memory, traced_kernel, views
+from kiln._trace import arrays, env, memory, traced_kernel, views
 from kiln.nki import isa as nisa
 from kiln.nki.language import _rules, _tiles
 
@@ -98,8 +98,9 @@ def fill_hbm(dst, fill, again=False):
 
 def staging_shape(dst):
     """The shape of the tile through which a tensor in HBM is filled."""
-    columns = min(-(-views.size(dst) // 128), _STAGING_BYTES // dst.dtype.itemsize)
-    return min(128, -(-views.size(dst) // columns)), columns
+    partitions = env.chip().partitions
+    columns = min(-(-views.size(dst) // partitions), _STAGING_BYTES // dst.dtype.itemsize)
+    return min(partitions, -(-views.size(dst) // columns)), columns
 
 
 def pieces(size, tile):

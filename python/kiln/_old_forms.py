@@ -6,7 +6,9 @@
 import re
 from dataclasses import dataclass
 
-from .module import COLLECTIVES, ISA, LANGUAGE
+LANGUAGE = "nki.language"
+ISA = "nki.isa"
+COLLECTIVES = "nki.collectives"
 
 
 @dataclass(frozen=True)
@@ -102,15 +104,6 @@ OLD_FORMS = (
 OLD_NAMES = {form.name: form for form in OLD_FORMS if not form.name.endswith("=)")}
 OLD_KEYWORDS = {tuple(form.name[:-2].split("(")): form for form in OLD_FORMS if form.name.endswith("=)")}
 
-# Names that came later than 0.2.0.
-NEW_NAMES = {
-    f"{LANGUAGE}.fori_loop": "0.6.0", f"{LANGUAGE}.while_loop": "0.6.0", f"{LANGUAGE}.float8_e8m0fnu": "0.5.0",
-    f"{LANGUAGE}.average": "0.5.0", f"{LANGUAGE}.bypass": "0.4.0", f"{LANGUAGE}.prelu": "0.4.0",
-    f"{ISA}.NkiInstruction": "0.6.0", f"{LANGUAGE}.abs_max": "0.4.0", f"{LANGUAGE}.abs_min": "0.4.0", f"{ISA}.activate2": "0.4.0",
-    f"{ISA}.get_nc_sub_version": "0.5.0", f"{ISA}.topk": "0.6.0", "nki.simulate": "0.3.0",
-    f"{COLLECTIVES}.all_gather_v": "0.6.0",
-}  # fmt: skip
-
 # Attributes of tiles that are gone.
 METHODS = {
     "T": "write `nl.transpose({tensor})`, or nisa.nc_transpose(dst, data)",
@@ -129,13 +122,6 @@ METHODS = {
     "item": "a tensor has no value while it is compiled; load it with nisa.register_load",
     "to": "write `nl.copy({tensor}, dtype=…)`",
 }
-
-# Keywords whose values are enum members, and where the members live.
-ENUM_KEYWORDS = {
-    "buffer": "nl.{value}", "oob_mode": "nisa.oob_mode.{value}", "dge_mode": "nisa.dge_mode.{value}",
-    "engine": "nisa.engine.{value}", "perf_mode": "nisa.matmul_perf_mode.{value}",
-    "reduce_cmd": "nisa.reduce_cmd.{value}", "dma_engine": "nisa.dma_engine.{value}",
-}  # fmt: skip
 
 # Strings of older versions whose member has another name.
 OLD_MEMBERS = {"double_row_gen3": "double_row"}
