@@ -25,9 +25,7 @@ double load_ns(const kiln::isa::Program& program) {
   double longest = 0;
   for (const kiln::isa::Instruction& inst : program.instructions) {
     const double cycles = kiln::isa::cost_of(program, inst, a).load_cycles;
-    if (cycles > 0)
-      longest = std::max(longest,
-                         a.timing.matmul.load_ns + cycles / a.engine[static_cast<int>(kiln::Engine::tensor)].clock_ghz);
+    if (cycles > 0) longest = std::max(longest, a.timing.matmul.load_ns + cycles / a.tensor.clock_ghz);
   }
   return longest;
 }

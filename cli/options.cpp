@@ -9,8 +9,7 @@ std::vector<const CLI::App*> all_commands(const CLI::App& root) {
 }
 
 void add_target(CLI::App& app, std::optional<Target>& target) {
-  std::string names;
-  for (const Arch* a : all_archs()) names += fmt::format("{}{}", names.empty() ? "" : "|", a->name);
+  const std::string names = target_names("|");
   app.add_option_function<std::string>(
          "--target",
          [&target, names](const std::string& text) {

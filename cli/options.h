@@ -26,7 +26,7 @@ Command add_explain(CLI::App& root);
 // All subcommands, in the order of the help text.
 std::vector<const CLI::App*> all_commands(const CLI::App& root);
 
-// --target trn1|trn2|trn3.
+// --target, one of the generations' names.
 void add_target(CLI::App& app, std::optional<Target>& target);
 // --json: the outcome as JSON on stdout, diagnostics included.
 void add_json(CLI::App& app, bool& json);

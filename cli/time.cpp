@@ -250,7 +250,7 @@ void add_time_target(CLI::App& app, std::string& target) {
   names.emplace_back(kAllTargets);
   app.add_option("--target", target, "the chip, instead of the one that the program names; all: side by side")
       ->check(CLI::IsMember(names))
-      ->type_name("trn1|trn2|trn3|all");
+      ->type_name(fmt::format("{}|{}", target_names("|"), kAllTargets));
 }
 
 }  // namespace

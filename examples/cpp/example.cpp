@@ -96,7 +96,7 @@ void describe(CLI::App& app, const Example& e, CommandLine& line) {
          [&](const std::string& name) {
            if (!parse_target(name, line.trial.target)) throw CLI::ValidationError("--target", "no target " + name);
          },
-         "trn1, trn2 or trn3")
+         target_names(", "))
       ->default_str("trn2");
   app.add_option("--threads", line.trial.threads, "threads, 0 for all")->check(CLI::NonNegativeNumber);
   app.add_option("--seed", line.trial.seed, "seed of the random inputs")->capture_default_str();

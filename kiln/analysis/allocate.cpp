@@ -13,8 +13,7 @@ using isa::Program;
 using isa::Tensor;
 using isa::TensorId;
 
-constexpr std::int64_t kQuadrantPartitions = 32;
-constexpr QuadrantMask kAllQuadrants = (1 << kQuadrants) - 1;
+constexpr int kMaxQuadrants = kMaxPartitions / kQuadrantPartitions;
 constexpr std::int64_t kPreferredAlign = 32, kLeastAlign = 4;
 
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
@@ -42,6 +41,7 @@ class Taken {
 // How a memory wants to be filled.
 struct Layout {
   std::int64_t available_bytes, align, bank_bytes;  // bank_bytes 0: no banks
+  int quadrants;
 
   // The first offset from `offset` on where `bytes` bytes may start.
   std::int64_t next_start(std::int64_t offset, std::int64_t bytes) const {
@@ -127,8 +127,8 @@ class Placer {
     std::int64_t best = layout_.available_bytes - item.bytes + 1;
     const auto shape = static_cast<QuadrantMask>((1 << item.quadrants) - 1);
     bool found = false;
-    const int step = item.quadrants > 2 ? kQuadrants : item.quadrants;  // the start-partition rule
-    for (int first = 0; first < kQuadrants; first += step) {
+    const int step = item.quadrants > 2 ? layout_.quadrants : item.quadrants;  // the start-partition rule
+    for (int first = 0; first < layout_.quadrants; first += step) {
       const auto mask = static_cast<QuadrantMask>(shape << first);
       const std::int64_t offset = lowest_gap(item.bytes, mask);
       if (offset >= best) continue;
@@ -203,15 +203,14 @@ std::uint32_t place_all(std::vector<Item>& items, const Layout& layout) {
 }
 
 // The most bytes of one partition that are alive at one moment, every item in its place.
-std::int64_t fullest_partition(const std::vector<Item>& items, std::int64_t limit) {
+std::int64_t fullest_partition(const std::vector<Item>& items, const Layout& layout) {
   std::int64_t most = 0;
-  for (int q = 0; q < kQuadrants; ++q) {
+  for (int q = 0; q < layout.quadrants; ++q) {
     std::vector<Demand> here;
     for (const Item& item : items) {
-      if (item.mask >> q & 1)
-        here.push_back({item.live, item.bytes, kQuadrants, true, item.address.byte_offset, kAllQuadrants});
+      if (item.mask >> q & 1) here.push_back({item.live, item.bytes, 1, true, item.address.byte_offset, 1});
     }
-    most = std::max(most, find_peak(here, limit).bytes);
+    most = std::max(most, find_peak(here, layout.available_bytes).bytes);
   }
   return most;
 }
@@ -222,8 +221,9 @@ void allocate_memory(const Program& program, const Arch& arch, const Liveness& l
   hold_shared_bytes(liveness, items);
   const bool psum = memory == Memory::psum;
   const Layout layout{available_bytes(arch, memory), psum ? kLeastAlign : kPreferredAlign,
-                      psum ? arch.psum_bank_bytes : 0};
-  const Peak peak = find_peak(std::vector<Demand>(items.begin(), items.end()), layout.available_bytes);
+                      psum ? arch.psum_bank_bytes : 0, static_cast<int>(arch.partitions / kQuadrantPartitions)};
+  const Peak peak =
+      find_peak(std::vector<Demand>(items.begin(), items.end()), layout.available_bytes, layout.quadrants);
   use = {layout.available_bytes, peak.bytes, peak.at, 0};
   if (peak.bytes > layout.available_bytes) {
     out.overflows.push_back({memory, true, isa::kNone, peak.at});
@@ -233,9 +233,8 @@ void allocate_memory(const Program& program, const Arch& arch, const Liveness& l
     out.overflows.push_back({memory, false, items[failed].tensor, items[failed].live.begin});
     return;
   }
-  const auto spans_all = [](const Item& item) { return item.mask == kAllQuadrants; };
-  if (!std::all_of(items.begin(), items.end(), spans_all))
-    use.peak_bytes = fullest_partition(items, layout.available_bytes);
+  const auto spans_all = [&](const Item& item) { return item.quadrants == layout.quadrants; };
+  if (!std::all_of(items.begin(), items.end(), spans_all)) use.peak_bytes = fullest_partition(items, layout);
   for (const Item& item : items) {
     out.address[item.tensor] = item.address;
     use.highest_bytes = std::max(use.highest_bytes, item.address.byte_offset + item.bytes);
@@ -260,7 +259,7 @@ std::int64_t available_bytes(const Arch& arch, Memory memory) {
 
 std::uint8_t quadrants_of(std::int64_t first, std::int64_t count) {
   std::uint8_t mask = 0;
-  for (std::int64_t q = 0; q < kQuadrants; ++q) {
+  for (std::int64_t q = 0; q < kMaxQuadrants; ++q) {
     const bool touched = first < (q + 1) * kQuadrantPartitions && q * kQuadrantPartitions < first + count;
     if (touched) mask = static_cast<std::uint8_t>(mask | 1 << q);
   }
@@ -268,8 +267,8 @@ std::uint8_t quadrants_of(std::int64_t first, std::int64_t count) {
 }
 
 bool is_start_partition(std::int64_t first, std::int64_t count) {
-  const std::int64_t unit = count > 64 ? 128 : count > 32 ? 64 : 32;
-  return first >= 0 && first + count <= 128 && first % unit == 0;
+  if (count > 2 * kQuadrantPartitions) return first == 0;
+  return first >= 0 && first % (count > kQuadrantPartitions ? 2 * kQuadrantPartitions : kQuadrantPartitions) == 0;
 }
 
 }  // namespace kiln::analysis

@@ -47,7 +47,7 @@ std::int64_t available_bytes(const Arch& arch, Memory memory);
 // Quadrants of 32 partitions that `count` partitions from `first` on reach into, bit per quadrant.
 std::uint8_t quadrants_of(std::int64_t first, std::int64_t count);
 
-// May a tile of `count` partitions start at partition `first`?
+// May a tile of `count` partitions start at partition `first`? Whether it ends inside the memory is another rule.
 bool is_start_partition(std::int64_t first, std::int64_t count);
 
 }  // namespace kiln::analysis

@@ -52,7 +52,7 @@ class Coverage {
 // What is alive now.
 class Level {
  public:
-  Level(std::span<const Demand> demands, std::int64_t limit) : limit_(limit) {
+  Level(std::span<const Demand> demands, std::int64_t limit, int quadrants) : limit_(limit), quadrants_(quadrants) {
     std::vector<std::int64_t> ends;
     for (const Demand& d : demands) {
       if (!d.placed) continue;
@@ -61,7 +61,7 @@ class Level {
     }
     std::sort(ends.begin(), ends.end());
     ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
-    fixed_.assign(kQuadrants, Coverage(std::move(ends)));
+    fixed_.assign(quadrants, Coverage(std::move(ends)));
   }
 
   void add(const Demand& d, int step) {
@@ -69,7 +69,7 @@ class Level {
       free_bytes_ += step * d.bytes * d.quadrants;
       return;
     }
-    for (int q = 0; q < kQuadrants; ++q) {
+    for (int q = 0; q < quadrants_; ++q) {
       if (d.mask >> q & 1) {
         fixed_[q].add(std::min(d.offset, limit_), std::min(d.offset + d.bytes, limit_), step);
       }
@@ -79,11 +79,12 @@ class Level {
   std::int64_t bytes() const {
     std::int64_t sum = free_bytes_;
     for (const Coverage& c : fixed_) sum += c.length();
-    return (sum + kQuadrants - 1) / kQuadrants;
+    return (sum + quadrants_ - 1) / quadrants_;
   }
 
  private:
   std::int64_t limit_;
+  int quadrants_;
   std::int64_t free_bytes_ = 0;
   std::vector<Coverage> fixed_;
 };
@@ -98,9 +99,9 @@ std::vector<std::uint32_t> sorted_by(std::span<const Demand> demands, Position I
 
 }  // namespace
 
-Peak find_peak(std::span<const Demand> demands, std::int64_t limit) {
+Peak find_peak(std::span<const Demand> demands, std::int64_t limit, int quadrants) {
   const auto by_begin = sorted_by(demands, &Interval::begin), by_end = sorted_by(demands, &Interval::end);
-  Level level(demands, limit);
+  Level level(demands, limit, quadrants);
   Peak peak;
   std::size_t gone = 0;
   for (std::size_t i = 0; i < by_begin.size();) {

@@ -4,10 +4,10 @@
 #include <span>
 
 #include "kiln/analysis/liveness.h"
+#include "kiln/arch/arch.h"
 
 namespace kiln::analysis {
 
-inline constexpr int kQuadrants = 4;  // groups of 32 partitions
 using QuadrantMask = std::uint8_t;
 
 // A tensor that needs `bytes` bytes in each of `quadrants` groups of partitions while `live`. Hand-placed
@@ -15,7 +15,7 @@ using QuadrantMask = std::uint8_t;
 struct Demand {
   Interval live;
   std::int64_t bytes = 0;
-  int quadrants = kQuadrants;
+  int quadrants = 1;
   bool placed = false;
   std::int64_t offset = 0;  // placed
   QuadrantMask mask = 0;    // placed
@@ -26,7 +26,7 @@ struct Peak {
   Position at = 0;
 };
 
-// Bytes of hand-placed tensors past `limit` do not count.
-Peak find_peak(std::span<const Demand> demands, std::int64_t limit);
+// In a memory of so many quadrants. Bytes of hand-placed tensors past `limit` do not count.
+Peak find_peak(std::span<const Demand> demands, std::int64_t limit, int quadrants = 1);
 
 }  // namespace kiln::analysis

@@ -4,8 +4,12 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
+#include "kiln/arch/dma_spec.h"
+#include "kiln/arch/engine_spec.h"
+#include "kiln/arch/features.h"
 #include "kiln/arch/timing_spec.h"
 
 namespace kiln {
@@ -25,83 +29,52 @@ inline constexpr int kEngineCount = 7;
 std::string_view name(Engine engine);
 bool parse_engine(std::string_view text, Engine& out);
 
-struct EngineSpec {
-  double clock_ghz;
-  int lanes;                // partitions served per cycle
-  double elements_wide;     // elements per lane and cycle, any dtype
-  double elements_16bit;    // the same for bfloat16 and float16 in the fast modes
-  double elements_8bit;     // the same for 8-bit floats in the fast modes
-  int min_interval_cycles;  // shortest distance between two instructions
-  int start_cycles;         // fixed cost of an instruction that starts a program on the engine (gpsimd)
-  int registers;            // 32-bit registers of the sequencer
-  double elements_32bit;    // elements per lane and cycle of 32-bit copies inside SBUF; 0: elements_wide
-};
-
-struct DmaSpec {
-  int engines;
-  double bytes_per_ns;                                           // sustained, per engine
-  double peak_bytes_per_ns;                                      // theoretical, per engine
-  double start_ns;                                               // semaphore to first byte
-  double hwdge_issue_ns;                                         // hardware DGE trigger instruction
-  double completion_ns;                                          // last byte to the waiting instruction
-  double descriptor_ns;                                          // per contiguous run
-  double transpose_rate_hbm, transpose_rate_sbuf, compute_rate;  // share of the copy rate
-  double gpsimd_bytes_per_ns;                                    // the engine's own DMA, each way; 0 when it has none
-};
-
-// What a generation can do that an older one cannot.
-struct Features {
-  bool hwdge;         // descriptors made by hardware
-  bool dma_priority;  // four classes of service
-  bool dma_indirect_transpose;
-  bool tensor_transpose_mode;  // bit-exact transpose with 16-bit results in PSUM
-  bool double_row;             // fp8 matmul with twice the rows
-  bool row_tile_32;            // 32-row and 32-column tiles of the tensor engine
-  bool mx;                     // microscaling formats
-  bool float8_e4m3fn;
-  bool psum_bfloat16;      // bfloat16 matmul results, results that span banks
-  bool scalar_bit_copy;    // the scalar engine copies bits instead of going through float32
-  bool scalar_tensor_ops;  // tensor_copy and tensor_scalar on the scalar engine
-  bool scalar_immediate_bias;
-  bool vector_fast_modes;
-  bool vector_exponential;
-  bool vector_xorwow;
-  bool alu_gen4;  // abs_max, abs_min, square and relu as first operator
-  bool indirect;  // gathered and scattered free dimension
-  bool lnc2;      // two cores as one logical core
-  bool range_select, nonzero_with_count, gpsimd_rng;
-  bool background_transpose;  // a transpose on the tensor engine beside another matmul
-  bool separate_ports;        // vector and gpsimd on SBUF, vector and scalar on PSUM at the same time
-};
+inline constexpr int kQuadrantPartitions = 32;  // the unit in which tiles start, on every generation
+inline constexpr int kMaxPartitions = 128;      // of any generation: what a core keeps per partition has so many rows
 
 struct Arch {
-  Target target;
+  Target target{};
   std::string_view name;             // trn2
+  std::string_view other_name;       // inf2 for trn1: another chip or stepping with the same core; empty when none
   std::string_view generation_name;  // gen3
   std::string_view core_name;        // NeuronCore-v3
-  int generation;                    // 3
-  int partitions;
-  std::int64_t sbuf_partition_bytes, sbuf_reserved_bytes;
-  std::int64_t psum_partition_bytes, psum_bank_bytes;
-  int psum_banks;
-  std::int64_t hbm_bytes;
-  double hbm_bytes_per_ns;  // one stack as a core sees it
-  int cores;
-  int matmul_rows, matmul_columns;            // stationary limits
-  int matmul_moving, matmul_moving_bfloat16;  // moving limits by destination dtype
-  int matmul_init_cycles;
-  int matmul_fp32_passes;
-  int dynamic_address_cycles;  // instruction with a run-time address
-  int psum_access_cycles, sbuf_access_cycles;
-  std::int64_t max_free_size, max_dim_count, max_dim_stride;
-  EngineSpec engine[kEngineCount];
+  int generation = 0;                // 3
+
+  // Memories of a core.
+  int partitions = 0;
+  std::int64_t sbuf_partition_bytes = 0, sbuf_reserved_bytes = 0;
+  std::int64_t psum_partition_bytes = 0, psum_bank_bytes = 0;
+  int psum_banks = 0;
+  std::int64_t hbm_bytes = 0;
+  double hbm_bytes_per_ns = 0;  // one stack as a core sees it
+
+  // Limits of operands.
+  std::int64_t max_free_elements = 0;                  // of one operand, repeated ones included
+  std::int64_t max_dim_count = 0, max_dim_stride = 0;  // of one dimension
+  int matmul_rows = 0, matmul_columns = 0;             // stationary
+  int matmul_moving = 0, matmul_moving_bfloat16 = 0;   // moving, by destination dtype
+  int bn_stats_elements = 0;                           // of one row
+  int sequencer_registers = 0;                         // 32-bit registers of each engine's sequencer
+
+  // Cycles of single instructions.
+  int matmul_init_cycles = 0;
+  int matmul_fp32_passes = 0;
+  int matmul_passes_together = 0;  // passes that run as one matmul
+  int dynamic_address_cycles = 0;  // instruction with a run-time address
+  int sbuf_access_cycles = 0;
+
+  EngineSpec tensor, vector, scalar, gpsimd, sync;
   DmaSpec dma;
   TimingSpec timing;
   Features features;
+
+  // All zero for Engine::dma and Engine::unknown, which stream nothing.
+  const EngineSpec& engine(Engine e) const;
 };
 
 const Arch& arch(Target target);
-std::span<const Arch* const> all_archs();
-bool parse_target(std::string_view text, Target& out);  // trn1|gen2, trn2|gen3, trn3|gen4
+std::span<const Arch* const> all_archs();               // as Target counts
+std::string target_names(std::string_view separator);   // trn1|trn2|trn3
+bool parse_target(std::string_view text, Target& out);  // trn1 or gen2, trn2 or gen3, trn3 or gen4
 
 }  // namespace kiln

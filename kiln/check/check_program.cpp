@@ -40,7 +40,7 @@ void forgive_psum(const isa::Program& program, const Arch& arch, const Liveness&
 
 void check_layers(const isa::Program& program, const Arch& arch, Report& report) {
   auto& found = report.diagnostics;
-  found = isa::verify(program);
+  found = isa::verify(program, arch);
   if (has_error(found)) return;  // the other layers rely on the structure
   isa::check_instructions(program, arch, found);
   const Liveness liveness = live_intervals(program);

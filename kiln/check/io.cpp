@@ -40,7 +40,7 @@ void check_registers(const Program& program, const Arch& arch, const Liveness& l
   for (const Interval& live : liveness.registers) {
     if (!live.empty()) demands.push_back({.live = live, .bytes = 1});
   }
-  const int limit = arch.engine[static_cast<int>(Engine::sync)].registers;
+  const int limit = arch.sequencer_registers;
   const Peak peak = find_peak(demands, limit);
   if (peak.bytes <= limit) return;
   out.push_back(broken(io_rules::kTable, io_rules::kRegisters,

@@ -149,6 +149,7 @@ void check_arrivals(std::span<const isa::Program* const> programs, const SharedT
 
 RunReport run(std::span<const isa::Program* const> programs, const Arch& arch, const Buffers& buffers,
               const RunOptions& options) {
+  KILN_ASSERT(arch.partitions <= kMaxPartitions);
   RunReport report;
   const int processors = static_cast<int>(std::thread::hardware_concurrency());
   TaskQueue queue(options.threads > 0 ? options.threads : std::max(processors, 1), options.poll);

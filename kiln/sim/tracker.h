@@ -65,7 +65,7 @@ Diagnostic unwritten_diagnostic(const Origins& origins, isa::Shadow shadow, cons
 
 // What engines hold between instructions, as far as the tracker cares.
 struct TrackedState {
-  std::array<isa::TrackedLane, 128> act_registers, vector_accumulators;
+  std::array<isa::TrackedLane, kMaxPartitions> act_registers, vector_accumulators;
 };
 
 // A resolved operand as the tracker sees it.

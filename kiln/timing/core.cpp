@@ -68,7 +68,7 @@ Core::Core(const Program& program, const Arch& arch, const TimingOptions& option
                                         Engine::gpsimd, Engine::sync,   Engine::sync};
   for (int s = 0; s < kStreamCount; ++s) {
     lanes.push_back(make_lane(names[s], engines[s], number_, -1));
-    streams_[s].in_flight.assign(static_cast<std::size_t>(arch.timing.dma.outstanding), 0);
+    streams_[s].in_flight.assign(static_cast<std::size_t>(arch.dma.outstanding_transfers), 0);
   }
   active_until_.assign(lanes.size(), 0);
 }
@@ -101,7 +101,7 @@ Box Core::box_of(const Use& use) const {
 
 // A tensor of few partitions leaves the others to its neighbours.
 std::int64_t Core::pool_bytes(TensorId id) const {
-  constexpr std::int64_t kQuadrant = 32;
+  constexpr std::int64_t kQuadrant = kQuadrantPartitions;
   const Tensor& t = program_.tensors[id];
   const std::int64_t quadrants = (t.partitions() + kQuadrant - 1) / kQuadrant;
   return std::max<std::int64_t>(1, t.bytes_per_partition() * quadrants * kQuadrant / arch_.partitions);

@@ -15,21 +15,25 @@ using namespace isa;
 
 namespace {
 
-constexpr int kQuadrant = 32;  // rows and columns of the smallest tile of the tensor engine's array
+constexpr int kTilesPerSide = 4;  // smallest tiles of the tensor engine's array, in a row and in a column
 
-const EngineTiming& timing_of(const Arch& arch, Engine engine) {
+const EngineSpec& timing_of(const Arch& arch, Engine engine) {
   switch (engine) {
     case Engine::tensor:
-      return arch.timing.tensor;
+      return arch.tensor;
     case Engine::vector:
-      return arch.timing.vector;
+      return arch.vector;
     case Engine::scalar:
-      return arch.timing.scalar;
+      return arch.scalar;
     case Engine::gpsimd:
-      return arch.timing.gpsimd;
+      return arch.gpsimd;
     default:
-      return arch.timing.sync;
+      return arch.sync;
   }
+}
+
+const DgeSpec& dge_of(const DmaSpec& dma, DgeMode mode) {
+  return mode == DgeMode::swdge ? dma.swdge : mode == DgeMode::hwdge ? dma.hwdge : dma.prebuilt;
 }
 
 Stream stream_of(Engine engine) {
@@ -201,7 +205,7 @@ std::uint16_t Planner::bank_ports(const InstView& v) const {
 void Planner::plan_compute(Op& op, const CostQuery& q) {
   const Cost cost = q.row().semantics->cost(q);
   const Cost bare = cost_of(q.program(), q.inst(), arch_, true);
-  const EngineTiming& t = timing_of(arch_, op.engine);
+  const EngineSpec& t = timing_of(arch_, op.engine);
   const double clock = q.spec().clock_ghz;
   double latency = t.latency_ns, interval = t.interval_ns;
   bool touches_psum = false, touches_sbuf = false, column = false;
@@ -245,9 +249,10 @@ std::uint16_t Planner::quadrants(const InstView& v) const {
   if (position < 0 || v.integers(position).size() != 2 || v.integers(size).size() != 2) return 0xffff;
   std::uint16_t mask = 0;
   const auto at = v.integers(position), extent = v.integers(size);
-  for (std::int64_t r = at[0] / kQuadrant; r * kQuadrant < at[0] + extent[0] && r < 4; ++r) {
-    for (std::int64_t c = at[1] / kQuadrant; c * kQuadrant < at[1] + extent[1] && c < 4; ++c)
-      mask |= static_cast<std::uint16_t>(1u << (r * 4 + c));
+  const std::int64_t rows = arch_.matmul_rows / kTilesPerSide, columns = arch_.matmul_columns / kTilesPerSide;
+  for (std::int64_t r = at[0] / rows; r * rows < at[0] + extent[0] && r < kTilesPerSide; ++r) {
+    for (std::int64_t c = at[1] / columns; c * columns < at[1] + extent[1] && c < kTilesPerSide; ++c)
+      mask |= static_cast<std::uint16_t>(1u << (r * kTilesPerSide + c));
   }
   return mask;
 }
@@ -259,8 +264,8 @@ void Planner::plan_tensor(Op& op, const CostQuery& q) {
   op.parts = cost.parts;
   op.pass = from_ns(cost.cycles / cost.parts / clock);
   const double share = cost.background ? 0.5 : 1.0;
-  op.interval = from_ns(cost.cycles / clock * share + cost.parts * arch_.timing.tensor.interval_ns);
-  op.latency = from_ns(arch_.timing.tensor.latency_ns);
+  op.interval = from_ns(cost.cycles / clock * share + cost.parts * arch_.tensor.interval_ns);
+  op.latency = from_ns(arch_.tensor.latency_ns);
   op.load = from_ns(t.load_ns + cost.load_cycles / clock);
   op.quadrants = quadrants(q);
   op.macs = analysis::product_of(q, arch_).macs;
@@ -277,7 +282,7 @@ int Planner::dge_mode(const InstView& v) const {
     if (v.is_vector_offset(p)) return static_cast<int>(DgeMode::swdge);
     moves |= v.is_tile(p) && v.dynamic(p);
   }
-  if (arch_.features.hwdge && fits_hardware_dge(v)) return static_cast<int>(DgeMode::hwdge);
+  if (arch_.features.hwdge && fits_hardware_dge(v, arch_)) return static_cast<int>(DgeMode::hwdge);
   // Prebuilt descriptors hold addresses that are known before the kernel runs.
   return static_cast<int>(moves && arch_.features.hwdge ? DgeMode::swdge : DgeMode::none);
 }
@@ -297,7 +302,8 @@ void Planner::plan_dma(Op& op, const CostQuery& q) {
     }
     return false;
   }();
-  const DmaTiming& t = arch_.timing.dma;
+  const DmaSpec& t = arch_.dma;
+  const DgeSpec& dge = dge_of(t, static_cast<DgeMode>(op.dge));
   if (static_cast<DgeMode>(op.dge) == DgeMode::swdge) {
     op.stream = Stream::gpsimd;
     op.unit = kGpsimdUnit;
@@ -308,9 +314,9 @@ void Planner::plan_dma(Op& op, const CostQuery& q) {
     op.stream = reads_chip ? Stream::store : Stream::sync;
   }
   // DMAs that become one share what does not grow with their bytes; each still starts, unless it goes.
-  op.interval = from_ns(arch_.timing.sync.interval_ns / merge_);
-  op.trigger = from_ns(std::max(0.0, (t.trigger_ns[op.dge] + t.trigger_gap_ns) / merge_ - t.trigger_gap_ns));
-  op.latency = from_ns(t.start_ns[op.dge] / once_);
+  op.interval = from_ns(arch_.sync.interval_ns / merge_);
+  op.trigger = from_ns(std::max(0.0, (dge.trigger_ns + t.trigger_gap_ns) / merge_ - t.trigger_gap_ns));
+  op.latency = from_ns(dge.start_ns / once_);
   const bool to_hbm = is_hbm(program_.tensors[q.access(dst).tensor].memory);
   if (to_hbm) op.hbm_written = static_cast<double>(q.access(dst).count()) * size_bytes(q.dtype(dst));
   if (!reads_chip) op.hbm_read = cost.dma_bytes;
@@ -318,7 +324,7 @@ void Planner::plan_dma(Op& op, const CostQuery& q) {
 }
 
 void Planner::plan_transfer(Op& op, const CostQuery& q, const Cost& cost) {
-  const DmaTiming& t = arch_.timing.dma;
+  const DmaSpec& t = arch_.dma;
   std::int64_t rows = 0;  // partitions on the chip decide which engines take part
   for (std::size_t i = 0; i < q.row().params.size(); ++i) {
     const int param = static_cast<int>(i);
@@ -407,7 +413,7 @@ Plan Planner::make() {
                                         Engine::gpsimd, Engine::sync,   Engine::sync};
   for (int s = 0; s < kStreamCount; ++s) plan_.semaphore[s] = from_ns(timing_of(arch_, engines[s]).semaphore_ns);
   plan_.dma_done = from_ns(arch_.dma.completion_ns);
-  plan_.trigger_gap = from_ns(arch_.timing.dma.trigger_gap_ns);
+  plan_.trigger_gap = from_ns(arch_.dma.trigger_gap_ns);
   return std::move(plan_);
 }
 

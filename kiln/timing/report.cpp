@@ -110,8 +110,7 @@ Timeline make_timeline(std::vector<CoreRun>& runs, const Arch& arch, const Timin
   t.benchmark_latency = t.total + from_ns(arch.timing.benchmark_ns);
   t.compulsory_bytes = compulsory_bytes(runs);
   const double cores = static_cast<double>(runs.size());
-  t.tensor_peak_macs_per_ns =
-      cores * arch.matmul_rows * arch.matmul_columns * arch.engine[static_cast<int>(Engine::tensor)].clock_ghz;
+  t.tensor_peak_macs_per_ns = cores * arch.matmul_rows * arch.matmul_columns * arch.tensor.clock_ghz;
   t.hbm_bytes_per_ns = std::min(arch.hbm_bytes_per_ns, cores * arch.dma.engines * arch.dma.bytes_per_ns);
   t.bottleneck = bottleneck(t);
   t.critical_path = critical_path(t);

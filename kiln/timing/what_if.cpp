@@ -16,13 +16,12 @@ namespace {
     name, unit, text, [](const Arch& a) -> double { return a.field; },         \
         [](Arch& a, double v) { a.field = static_cast<decltype(a.field)>(v); } \
   }
-#define KILN_CLOCK(name, engine_name)                                                 \
-  KILN_CONSTANT(name, "GHz", engine[static_cast<int>(Engine::engine_name)].clock_ghz, \
-                "clock of the " #engine_name " engine")
+#define KILN_CLOCK(name, engine_name) \
+  KILN_CONSTANT(name, "GHz", engine_name.clock_ghz, "clock of the " #engine_name " engine")
 
 void set_dma_bandwidth(Arch& a, double v) {
-  a.timing.dma.packet_bytes_per_ns *= v / a.dma.bytes_per_ns;
-  a.timing.dma.loaded_bytes_per_ns *= v / a.dma.bytes_per_ns;
+  a.dma.packet_bytes_per_ns *= v / a.dma.bytes_per_ns;
+  a.dma.loaded_bytes_per_ns *= v / a.dma.bytes_per_ns;
   a.dma.bytes_per_ns = v;
 }
 
@@ -30,22 +29,22 @@ const Constant kConstants[] = {
     {"dma_bandwidth", "bytes/ns", "sustained rate of one DMA engine", [](const Arch& a) { return a.dma.bytes_per_ns; },
      set_dma_bandwidth},
     KILN_CONSTANT("dma_engines", "", dma.engines, "DMA engines of a core"),
-    KILN_CONSTANT("dma_packet", "ns", timing.dma.packet_ns, "fixed time of a DMA packet"),
-    KILN_CONSTANT("dma_start_swdge", "ns", timing.dma.start_ns[1], "trigger to first byte, software DGE"),
-    KILN_CONSTANT("dma_start_hwdge", "ns", timing.dma.start_ns[2], "trigger to first byte, hardware DGE"),
-    KILN_CONSTANT("dma_start_none", "ns", timing.dma.start_ns[3], "trigger to first byte, static descriptors"),
-    KILN_CONSTANT("dma_trigger_hwdge", "ns", timing.dma.trigger_ns[2], "a hardware DGE trigger instruction"),
+    KILN_CONSTANT("dma_packet", "ns", dma.packet_ns, "fixed time of a DMA packet"),
+    KILN_CONSTANT("dma_start_swdge", "ns", dma.swdge.start_ns, "trigger to first byte, software DGE"),
+    KILN_CONSTANT("dma_start_hwdge", "ns", dma.hwdge.start_ns, "trigger to first byte, hardware DGE"),
+    KILN_CONSTANT("dma_start_none", "ns", dma.prebuilt.start_ns, "trigger to first byte, static descriptors"),
+    KILN_CONSTANT("dma_trigger_hwdge", "ns", dma.hwdge.trigger_ns, "a hardware DGE trigger instruction"),
     KILN_CONSTANT("dma_completion", "ns", dma.completion_ns, "last byte to the waiting instruction"),
     KILN_CONSTANT("hbm_bandwidth", "bytes/ns", hbm_bytes_per_ns, "one HBM stack, shared by a pair"),
     KILN_CLOCK("tensor_clock", tensor),
     KILN_CLOCK("vector_clock", vector),
     KILN_CLOCK("scalar_clock", scalar),
     KILN_CLOCK("gpsimd_clock", gpsimd),
-    KILN_CONSTANT("tensor_latency", "ns", timing.tensor.latency_ns, "fixed part of a matmul's duration"),
-    KILN_CONSTANT("vector_latency", "ns", timing.vector.latency_ns, "fixed part of a vector instruction"),
-    KILN_CONSTANT("vector_interval", "ns", timing.vector.interval_ns, "fixed part of its interval"),
-    KILN_CONSTANT("scalar_latency", "ns", timing.scalar.latency_ns, "fixed part of a scalar instruction"),
-    KILN_CONSTANT("scalar_interval", "ns", timing.scalar.interval_ns, "fixed part of its interval"),
+    KILN_CONSTANT("tensor_latency", "ns", tensor.latency_ns, "fixed part of a matmul's duration"),
+    KILN_CONSTANT("vector_latency", "ns", vector.latency_ns, "fixed part of a vector instruction"),
+    KILN_CONSTANT("vector_interval", "ns", vector.interval_ns, "fixed part of its interval"),
+    KILN_CONSTANT("scalar_latency", "ns", scalar.latency_ns, "fixed part of a scalar instruction"),
+    KILN_CONSTANT("scalar_interval", "ns", scalar.interval_ns, "fixed part of its interval"),
     KILN_CONSTANT("table_load", "ns", timing.table_load_ns, "loading activation functions"),
     KILN_CONSTANT("warm_up", "ns", timing.matmul.warm_up_ns, "activity until the tensor engine's full clock"),
     KILN_CONSTANT("fp32_passes", "", matmul_fp32_passes, "passes of a float32 matmul"),

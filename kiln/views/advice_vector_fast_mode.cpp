@@ -43,14 +43,13 @@ std::optional<Advice> vector_fast_mode(const Evidence& e) {
     }
   }
   if (count == 0) return {};
-  return Advice{
-      .found = fmt::format("{} vector instructions read or write float32 and miss the fast modes; they "
-                           "would take {} less",
-                           count, time_text(saved / e.run.arch.engine[static_cast<int>(Engine::vector)].clock_ghz)),
-      .remedy = "keep these tiles in bfloat16 or float16, in SBUF and with unit stride",
-      .places = std::move(places).take(),
-      .gain_ns = e.gain_with(change),
-      .estimate = e.estimate("bfloat16 tiles in these instructions, others as they are")};
+  return Advice{.found = fmt::format("{} vector instructions read or write float32 and miss the fast modes; they "
+                                     "would take {} less",
+                                     count, time_text(saved / e.run.arch.vector.clock_ghz)),
+                .remedy = "keep these tiles in bfloat16 or float16, in SBUF and with unit stride",
+                .places = std::move(places).take(),
+                .gain_ns = e.gain_with(change),
+                .estimate = e.estimate("bfloat16 tiles in these instructions, others as they are")};
 }
 
 }  // namespace kiln::views

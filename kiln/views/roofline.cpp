@@ -8,8 +8,7 @@ namespace {
 constexpr double kPortBytes = 4;  // each lane of a vector-like engine reads and writes 32 bits per cycle
 
 double lane_bytes_per_ns(const Arch& arch, Engine engine) {
-  const EngineSpec& spec = arch.engine[static_cast<int>(engine)];
-  return spec.clock_ghz * spec.lanes * kPortBytes;
+  return arch.engine(engine).clock_ghz * arch.partitions * kPortBytes;
 }
 
 // What the ports of all engines take together, reading and writing: the tensor engine reads two 16-bit

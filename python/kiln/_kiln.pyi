@@ -17,6 +17,10 @@ class Chip:
     def name(self) -> str: ...
 
     @property
+    def other_name(self) -> str:
+        """What the environment may also call it; empty when nothing."""
+
+    @property
     def generation(self) -> int: ...
 
     @property
@@ -42,6 +46,10 @@ class Chip:
     @property
     def matmul_columns(self) -> int:
         """Columns of the stationary operand of a matrix product."""
+
+    @property
+    def bn_stats_elements(self) -> int:
+        """Elements of a row that bn_stats takes."""
 
 chips: dict = ...
 

@@ -20,7 +20,7 @@ class Generator {
   explicit Generator(Choices& choices) : c_(choices) {}
 
   Program run() {
-    p_.target = static_cast<Target>(c_.below(3));
+    p_.target = all_archs()[c_.below(all_archs().size())]->target;
     p_.fragment = true;
     p_.lnc = arch(p_.target).generation >= info(Opcode::sendrecv).first_generation && c_.chance(3) ? 2 : 1;
     for (int i = 0; i < 3; ++i) p_.registers.push_back({fmt::format("r{}", i), false});

@@ -20,7 +20,7 @@ class Generator {
 
   Program run() {
     p_.name = name("kernel");
-    p_.target = static_cast<Target>(below(3));
+    p_.target = all_archs()[below(all_archs().size())]->target;
     p_.nki = kOldestNki + static_cast<int>(below(kNewestNki - kOldestNki + 1));
     p_.lnc = arch(p_.target).features.lnc2 ? 1 + static_cast<int>(below(2)) : 1;
     p_.fragment = chance(2);

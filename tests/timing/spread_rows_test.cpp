@@ -49,7 +49,7 @@ TEST(SpreadRows, AreFoundByHowTheyAreMade) {
 
 // Two float32 tiles of SBUF pass the vector engine of trn1 at half an element per cycle, one of PSUM at one.
 TEST(SpreadRows, AreReadAtTheRateOfPsumOnTrn1) {
-  const double clock = arch(Target::trn1).engine[static_cast<int>(Engine::vector)].clock_ghz;
+  const double clock = arch(Target::trn1).vector.clock_ghz;
   EXPECT_NEAR(to_ns(last_takes(spread({}))), 512 / clock, 1);
   EXPECT_NEAR(to_ns(last_takes(spread({.onezero = false}))), 2 * 512 / clock, 1);
   for (const Target target : {Target::trn2, Target::trn3})

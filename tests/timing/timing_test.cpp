@@ -33,7 +33,7 @@ TEST_P(Waits, ReaderWaitsForItsWriterAndNoLonger) {
   const auto reader = k.tensor_copy({.dst = z, .src = y});
   const Timeline t = time();
   const Event &w = event_of(t, writer.id()), &r = event_of(t, reader.id());
-  EXPECT_EQ(r.start, w.end + ns(a.timing.vector.semaphore_ns));
+  EXPECT_EQ(r.start, w.end + ns(a.vector.semaphore_ns));
   EXPECT_EQ(r.wait, Wait::read);
   EXPECT_EQ(&t.events[r.because], &w);
 }
@@ -58,7 +58,7 @@ TEST_P(Waits, WriterWaitsForReadersOfAnotherEngine) {
   const auto writer = k.tensor_copy({.dst = y, .src = x});
   const Timeline t = time();
   const Event &r = event_of(t, reader.id()), &w = event_of(t, writer.id());
-  EXPECT_EQ(w.start, r.end + ns(a.timing.vector.semaphore_ns));
+  EXPECT_EQ(w.start, r.end + ns(a.vector.semaphore_ns));
   EXPECT_EQ(w.wait, Wait::overwrite);
 }
 
@@ -84,7 +84,7 @@ TEST_P(Waits, ExplicitDependency) {
   EXPECT_EQ(event_of(alone, second.id()).start, 0);
   second.depends_on({first});
   const Timeline t = time();
-  EXPECT_EQ(event_of(t, second.id()).start, event_of(t, first.id()).end + ns(a.timing.vector.semaphore_ns));
+  EXPECT_EQ(event_of(t, second.id()).start, event_of(t, first.id()).end + ns(a.vector.semaphore_ns));
   EXPECT_EQ(event_of(t, second.id()).wait, Wait::dependency);
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <vector>
 
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
@@ -11,7 +12,7 @@ namespace kiln::isa {
 namespace {
 using namespace args::bn_stats;
 
-constexpr std::int64_t kMaxElements = 512, kResults = 6;
+constexpr std::int64_t kResults = 6;
 
 constexpr Rule kDataSize{1, "data has at most 512 elements per partition",
                          "split data into pieces of 512, and combine their triples with bn_aggr"};
@@ -20,7 +21,7 @@ constexpr Rule kDstShape{2, "dst has the partitions of data and 6 elements in ea
 constexpr Rule kRules[] = {kDataSize, kDstShape};
 
 void check(Check& c) {
-  c.require(kDataSize, c.free_size(data) <= kMaxElements, data);
+  c.require(kDataSize, c.free_size(data) <= c.arch().bn_stats_elements, data);
   c.require(kDstShape, c.partitions(dst) == c.partitions(data) && c.free_size(dst) == kResults, [&] {
     return fmt::format("dst is {}, data is {}", shape_text(c.access(dst)), shape_text(c.access(data)));
   });
@@ -53,9 +54,10 @@ void statistics(const float* x, std::int64_t n, float* out) {
 
 void run(Run& r) {
   const Tile& x = r.tile(data);
-  float scratch[kMaxElements], out[kResults];
+  std::vector<float> scratch(x.free_size);
+  float out[kResults];
   for (std::int64_t row = 0; row < x.rows; ++row) {
-    statistics(load_row(r, x, row, 0, x.free_size, scratch), x.free_size, out);
+    statistics(load_row(r, x, row, 0, x.free_size, scratch.data()), x.free_size, out);
     store_row(r, r.tile(dst), row, 0, kResults, out);
   }
 }

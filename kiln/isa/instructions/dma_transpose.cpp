@@ -113,7 +113,7 @@ void check_hwdge(Check& c) {
   const bool power = rows >= 1 && rows <= 16 && (rows & (rows - 1)) == 0;
   c.require(kHardwareDgeRows, rank == 2 ? rows == 16 : power && rows * c.dim(src, static_cast<int>(rank) - 2) % 16 == 0,
             found);
-  c.require(kHardwareDgeColumns, last(c.access(src)).count <= 128, found);
+  c.require(kHardwareDgeColumns, last(c.access(src)).count <= c.arch().partitions, found);
 }
 
 void check_vector(Check& c) {
@@ -128,10 +128,10 @@ void check_vector(Check& c) {
   c.require(kVectorOffsetGeneration, c.arch().features.dma_indirect_transpose, src,
             [&] { return "src has a vector offset"; });
   c.require(kVectorOffsetElements, size_bytes(s.dtype) == 2, found);
-  c.require(kVectorOffsetShape, s.rows() % 16 == 0 && last(s).count <= 128, found);
+  c.require(kVectorOffsetShape, s.rows() % 16 == 0 && last(s).count <= c.arch().partitions, found);
   c.require(kVectorOffsetMiddle, s.rank != 4 || s.dims[1].count == 1 || s.dims[2].count == 1, found);
   const std::int64_t partitions = index.rows(), columns = index.row_size();
-  const bool whole = columns == 1 ? partitions >= 16 && partitions % 16 == 0 : partitions == 128;
+  const bool whole = columns == 1 ? partitions >= 16 && partitions % 16 == 0 : partitions == c.arch().partitions;
   c.require(kIndexTile, index.rank == 2 && index.dtype == DType::uint32 && whole && index.count() >= s.rows(), [&] {
     return fmt::format("indices are {} {} for {} rows", name(index.dtype), shape_text(index), s.rows());
   });

@@ -118,11 +118,12 @@ void check_tiling(Check& c) {
             position.empty() == size.empty() && (position.empty() || (position.size() == 2 && size.size() == 2)),
             [&] { return fmt::format("tile_position has {} numbers, tile_size {}", position.size(), size.size()); });
   if (position.size() != 2 || size.size() != 2) return;
-  const auto legal = [&](std::int64_t p, std::int64_t s) {
-    const bool known = s == 64 || s == 128 || (s == 32 && c.arch().features.row_tile_32);
-    return known && p >= 0 && p % s == 0 && p + s <= 128;
+  const auto legal = [&](std::int64_t p, std::int64_t s, std::int64_t whole) {
+    const bool known = s == whole / 2 || s == whole || (s == whole / 4 && c.arch().features.row_tile_32);
+    return known && p >= 0 && p % s == 0 && p + s <= whole;
   };
-  c.require(kTileGrid, legal(position[0], size[0]) && legal(position[1], size[1]), [&] {
+  const std::int64_t all_rows = c.arch().matmul_rows, all_columns = c.arch().matmul_columns;
+  c.require(kTileGrid, legal(position[0], size[0], all_rows) && legal(position[1], size[1], all_columns), [&] {
     return fmt::format("tile_position=({}, {}), tile_size=({}, {})", position[0], position[1], size[0], size[1]);
   });
   c.require(kTileFits, c.partitions(stationary) <= size[0] && columns(c, stationary) <= size[1], [&] {
@@ -143,7 +144,7 @@ void check_double_row(Check& c) {
   c.require(kDoubleRowShape, has_rows(stationary) && has_rows(moving),
             [&] { return fmt::format("{}; {}", c.describe(stationary), c.describe(moving)); });
   const auto size = c.integers(tile_size);
-  c.require(kDoubleRowAlone, !c.boolean(is_transpose) && (size.size() != 2 || size[1] == 128),
+  c.require(kDoubleRowAlone, !c.boolean(is_transpose) && (size.size() != 2 || size[1] == c.arch().matmul_columns),
             [&] { return c.boolean(is_transpose) ? "is_transpose is True" : "tile_size splits the columns"; });
   const auto padded = [&](int p) {  // a single column has nothing to pad
     return c.rank(p) < 3 || c.access(p).dims[1].stride % 16 == 0 || c.free_size(p) == 2;

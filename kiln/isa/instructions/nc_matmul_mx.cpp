@@ -93,9 +93,12 @@ void check_tiling(Check& c) {
             [&] { return fmt::format("tile_position has {} numbers, tile_size {}", position.size(), size.size()); });
   if (!pair || position.empty()) return;
   const std::int64_t row = position[0], rows = size[0];
-  const bool known = rows == 32 || rows == 64 || rows == 128;
-  c.require(kTileGrid, known && row >= 0 && row % rows == 0 && row + rows <= 128 && position[1] == 0 && size[1] == 128,
-            [&] { return fmt::format("tile_position=({}, {}), tile_size=({}, {})", row, position[1], rows, size[1]); });
+  const std::int64_t all_rows = c.arch().matmul_rows, all_columns = c.arch().matmul_columns;
+  const bool known = rows == all_rows / 4 || rows == all_rows / 2 || rows == all_rows;
+  c.require(
+      kTileGrid,
+      known && row >= 0 && row % rows == 0 && row + rows <= all_rows && position[1] == 0 && size[1] == all_columns,
+      [&] { return fmt::format("tile_position=({}, {}), tile_size=({}, {})", row, position[1], rows, size[1]); });
   c.require(kTileFits, c.partitions(stationary) <= rows, [&] {
     return fmt::format("stationary has {} partitions, tile_size=({}, {})", c.partitions(stationary), rows, size[1]);
   });

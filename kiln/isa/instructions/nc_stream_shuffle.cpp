@@ -12,7 +12,7 @@ namespace kiln::isa {
 namespace {
 using namespace args::nc_stream_shuffle;
 
-constexpr std::int64_t kQuadrant = 32, kKeep = 255;
+constexpr std::int64_t kQuadrant = kQuadrantPartitions, kKeep = 255;
 
 constexpr Rule kMaskSize{1, "shuffle_mask has 32 entries", "name a source partition for each of the 32, or 255"};
 constexpr Rule kMaskEntries{2, "an entry of shuffle_mask is 0 to 31, or 255, which leaves the partition as it is",

@@ -116,7 +116,7 @@ void check_bits(Check& c) {
 
 bool scalar_engine_has(const Check& c) {
   const auto is_sum = [&](AluOp op) {
-    return op == AluOp::add || (op == AluOp::subtract && c.arch().features.alu_gen4);
+    return op == AluOp::add || (op == AluOp::subtract && c.arch().features.scalar_subtract);
   };
   if (c.alu(op0) == AluOp::multiply) return !c.has(op1) || is_sum(c.alu(op1));
   return is_sum(c.alu(op0)) && !c.has(op1);

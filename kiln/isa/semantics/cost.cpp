@@ -10,14 +10,14 @@ bool is_8bit_float(DType t) { return is_float(t) && size_bytes(t) == 1; }
 
 // Elements per cycle that the fast modes allow for this dtype, 1 when none.
 double fast_rate(const EngineSpec& spec, DType t) {
-  if (is_16bit_float(t)) return spec.elements_16bit;
-  if (is_8bit_float(t)) return spec.elements_8bit;
-  return spec.elements_wide;
+  if (is_16bit_float(t)) return spec.elements_per_cycle_16bit;
+  if (is_8bit_float(t)) return spec.elements_per_cycle_8bit;
+  return spec.elements_per_cycle;
 }
 
 // Copies of float32 inside SBUF pass two elements per cycle where public traces show it.
 double float32_rate(const EngineSpec& spec, DType a, DType b) {
-  return a == DType::float32 && b == DType::float32 ? std::max(spec.elements_32bit, spec.elements_wide) : 0;
+  return a == DType::float32 && b == DType::float32 ? spec.elements_per_cycle_float32 : 0;
 }
 
 }  // namespace
@@ -44,15 +44,15 @@ double CostQuery::stream(double elements, double rate) const {
 }
 
 double CostQuery::copy_rate(int dst, int src) const {
-  if (!arch_.features.vector_fast_modes) return spec().elements_wide;
+  if (!arch_.features.vector_fast_modes) return spec().elements_per_cycle;
   const bool contiguous = has_unit_stride(dst) && has_unit_stride(src);
   const int in_psum = this->in_psum(dst) + this->in_psum(src);
   const double wide = in_psum == 0 && contiguous ? float32_rate(spec(), dtype(dst), dtype(src)) : 0;
   if (wide > 0) return wide;
   const double rate = std::min(fast_rate(spec(), dtype(dst)), fast_rate(spec(), dtype(src)));
-  if (rate <= 1) return spec().elements_wide;
+  if (rate <= 1) return spec().elements_per_cycle;
   if (in_psum == 0 && contiguous) return rate;
-  return in_psum == 0 || (in_psum == 1 && contiguous) ? std::min(rate, 2.0) : spec().elements_wide;
+  return in_psum == 0 || (in_psum == 1 && contiguous) ? std::min(rate, 2.0) : spec().elements_per_cycle;
 }
 
 double CostQuery::two_input_rate(int dst, int a, int b) const {
@@ -64,12 +64,10 @@ double CostQuery::two_input_rate(int dst, int a, int b) const {
 }
 
 Cost matmul_cost(const CostQuery& q, double passes, double columns, double cycles, bool transpose) {
-  // Gen2 takes four times as long for a float32 product as for bfloat16; later traces show two passes as one
-  // matmul.
-  const int together = q.arch().generation > 2 ? 2 : 1;
+  const int together = q.arch().matmul_passes_together;
   const bool wide = passes > 1 && together > 1;
   return {.cycles = passes * cycles,
-          .load_cycles = wide ? together * columns : columns / q.arch().timing.matmul.load_rate,
+          .load_cycles = wide ? together * columns : columns / q.arch().timing.matmul.load_columns_per_cycle,
           .parts = std::max(1, static_cast<int>(passes) / together),
           .background = transpose && q.arch().features.background_transpose};
 }
@@ -77,12 +75,6 @@ Cost matmul_cost(const CostQuery& q, double passes, double columns, double cycle
 Cost cost_of(const Program& program, const Instruction& inst, const Arch& arch, bool bare) {
   const CostQuery query(program, inst, arch, bare);
   return query.row().semantics->cost(query);
-}
-
-double nanoseconds(const Cost& cost, Engine engine, const Arch& arch) {
-  if (engine == Engine::dma)
-    return arch.dma.start_ns + cost.dma_bytes / (arch.dma.engines * arch.dma.bytes_per_ns * cost.dma_rate);
-  return cost.cycles / arch.engine[static_cast<int>(engine)].clock_ghz;
 }
 
 }  // namespace kiln::isa

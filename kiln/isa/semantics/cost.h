@@ -24,7 +24,7 @@ class CostQuery : public InstView {
       : InstView(program, inst), arch_(arch), engine_(resolve_engine(*this, arch)), bare_(bare) {}
   const Arch& arch() const { return arch_; }
   Engine engine() const { return engine_; }
-  const EngineSpec& spec() const { return arch_.engine[static_cast<int>(engine_)]; }
+  const EngineSpec& spec() const { return arch_.engine(engine_); }
 
   // max(min interval, elements / rate), plus the engine's start; dynamic addresses cost at least
   // dynamic_address_cycles.
@@ -49,7 +49,5 @@ class CostQuery : public InstView {
 Cost matmul_cost(const CostQuery& q, double passes, double columns, double cycles, bool transpose);
 
 Cost cost_of(const Program& program, const Instruction& inst, const Arch& arch, bool bare = false);
-// Time of a Cost on its engine in nanoseconds, alone on the machine.
-double nanoseconds(const Cost& cost, Engine engine, const Arch& arch);
 
 }  // namespace kiln::isa

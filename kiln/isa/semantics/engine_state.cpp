@@ -17,11 +17,11 @@ Xorwow Xorwow::seeded(std::uint64_t seed) {
 EngineState::EngineState() {
   seed_vector_random(0);
   // Beyond every seed of the vector engine, whose upper limit is 2^41.
-  for (std::uint64_t p = 0; p < 128; ++p) gpsimd_random[p] = Xorwow::seeded((std::uint64_t{1} << 41) + p);
+  for (std::uint64_t p = 0; p < kMaxPartitions; ++p) gpsimd_random[p] = Xorwow::seeded((std::uint64_t{1} << 41) + p);
 }
 
 void EngineState::seed_vector_random(std::uint32_t seed) {
-  for (std::uint64_t p = 0; p < 128; ++p) {
+  for (std::uint64_t p = 0; p < kMaxPartitions; ++p) {
     for (std::uint64_t slot = 0; slot < 4; ++slot)
       vector_random[p][slot] = Xorwow::seeded(seed * std::uint64_t{512} + p * 4 + slot);
   }

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "kiln/arch/arch.h"
+
 namespace kiln::isa {
 
 // Marsaglia's xorwow: five words and a counter. One generator per partition (and, on the vector engine, per
@@ -19,10 +21,10 @@ struct Xorwow {
 };
 
 struct EngineState {
-  std::array<float, 128> act_registers{};        // scalar engine: reduction registers
-  std::array<float, 128> vector_accumulators{};  // vector engine
-  std::array<std::array<Xorwow, 4>, 128> vector_random;
-  std::array<Xorwow, 128> gpsimd_random;
+  std::array<float, kMaxPartitions> act_registers{};        // scalar engine: reduction registers
+  std::array<float, kMaxPartitions> vector_accumulators{};  // vector engine
+  std::array<std::array<Xorwow, 4>, kMaxPartitions> vector_random;
+  std::array<Xorwow, kMaxPartitions> gpsimd_random;
   EngineState();
   // Starts every state of the vector engine anew; a core begins with seed 0.
   void seed_vector_random(std::uint32_t seed);

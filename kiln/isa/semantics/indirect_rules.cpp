@@ -7,14 +7,12 @@
 namespace kiln::isa {
 namespace {
 
-constexpr std::int64_t kQuadrant = 32;
-
 const Access& index_of(const Check& c, int param) { return c.program().accesses[c.dynamic(param)->source]; }
 
 // A tensor of more than 64 partitions has only one place, of more than 32 two, others four.
 std::int64_t placement_unit(const Check& c, const Tensor& t) {
-  if (t.address || t.partitions() > 2 * kQuadrant) return c.arch().partitions;
-  return t.partitions() > kQuadrant ? 2 * kQuadrant : kQuadrant;
+  if (t.address || t.partitions() > 2 * kQuadrantPartitions) return c.arch().partitions;
+  return t.partitions() > kQuadrantPartitions ? 2 * kQuadrantPartitions : kQuadrantPartitions;
 }
 
 std::int64_t first_partition(const Check& c, const Access& a) {
@@ -32,8 +30,9 @@ bool can_start_together(const Check& c, const Access& a, const Access& b) {
 
 bool starts_in_quadrant(const Check& c, const Access& index) {
   const auto terms = c.program().terms_of(index.partition);
-  return first_partition(c, index) % kQuadrant == 0 &&
-         std::all_of(terms.begin(), terms.end(), [](const Term& t) { return t.coefficient % kQuadrant == 0; });
+  return first_partition(c, index) % kQuadrantPartitions == 0 &&
+         std::all_of(terms.begin(), terms.end(),
+                     [](const Term& t) { return t.coefficient % kQuadrantPartitions == 0; });
 }
 
 // The operand that decides where the index of a scattered destination lies: the first input, or nothing.

@@ -78,9 +78,6 @@ constexpr Rule kRules[] = {
     kDimSize,       kZeroStride, kDTypeGeneration,   kScalarOffset,  kVectorOffset, kIndirect,   kIndirectGeneration,
     kIndirectIndex, kOverlap,    kIndirectPlacement, kIndexCapacity, kFreeSize,     kAlignment,  kRank};
 
-// Free elements of one operand in SBUF, as the architecture guide has it.
-constexpr std::int64_t kMaxFreeElements = 65536;
-
 constexpr const char* kIndexHelp = "load the indices into a (P, 1) tile of int32 or uint32 in SBUF, one per row";
 
 bool is_dma(const InstView& c) { return c.row().engines[0] == Engine::dma; }
@@ -207,7 +204,7 @@ class OperandCheck {
 
   void free_size(const ParamInfo& p, const Access& a, const Tensor& t) {
     const std::int64_t n = a.row_size();
-    if (n > kMaxFreeElements)
+    if (n > c_.arch().max_free_elements)
       report(kFreeSize, p,
              fmt::format("`{}` has {} {} elements per partition in {}", p.name, n, name(a.dtype), name(t.memory)));
   }
@@ -316,7 +313,9 @@ bool is_partition_count(const Diagnostic& d) { return d.code == code_of(kOperand
 
 std::int64_t start_unit(const InstView& inst, const Arch& arch, const ParamInfo& param, std::int64_t rows) {
   if (is_dma(inst) || has_own_start_rule(inst.inst().opcode, param)) return 1;
-  return rows > 64 ? arch.partitions : rows > 32 ? 64 : 32;
+  return rows > 2 * kQuadrantPartitions ? arch.partitions
+         : rows > kQuadrantPartitions   ? 2 * kQuadrantPartitions
+                                        : kQuadrantPartitions;
 }
 
 bool starts_at_multiple(const Program& program, const Access& a, std::int64_t unit) {

@@ -21,7 +21,7 @@ struct Site {
 
 class Verifier {
  public:
-  explicit Verifier(const Program& program) : program_(program) {}
+  Verifier(const Program& program, const Arch& arch) : program_(program), arch_(arch) {}
   std::vector<Diagnostic> run();
 
  private:
@@ -67,6 +67,7 @@ class Verifier {
   void report_here(const Rule& rule, std::string found, std::string allowed = "", std::string_view operand = "");
 
   const Program& program_;
+  const Arch& arch_;
   std::vector<Diagnostic> out_;
   std::vector<Site> instructions_, tensors_, loops_;
   std::vector<bool> written_;

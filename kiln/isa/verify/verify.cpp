@@ -77,7 +77,8 @@ bool may_be_none(const ParamInfo& param) { return !param.required && (param.is_t
 
 }  // namespace
 
-std::vector<Diagnostic> verify(const Program& program) { return Verifier(program).run(); }
+std::vector<Diagnostic> verify(const Program& program, const Arch& arch) { return Verifier(program, arch).run(); }
+std::vector<Diagnostic> verify(const Program& program) { return verify(program, arch(program.target)); }
 
 bool Verifier::full() const { return out_.size() >= kMaxDiagnostics; }
 
@@ -104,9 +105,8 @@ std::vector<Diagnostic> Verifier::run() {
   if (!indices() || !lay_out()) return std::move(out_);
   written_.assign(program_.tensors.size(), false);
   sound_in_.assign(program_.accesses.size(), kUnseen);
-  const Arch& target = arch(program_.target);
-  if (program_.lnc < 1 || program_.lnc > (target.features.lnc2 ? 2 : 1)) {
-    report(program_rules::kLnc, 0, program_.name, fmt::format("lnc {} on {}", program_.lnc, target.name));
+  if (program_.lnc < 1 || program_.lnc > (arch_.features.lnc2 ? 2 : 1)) {
+    report(program_rules::kLnc, 0, program_.name, fmt::format("lnc {} on {}", program_.lnc, arch_.name));
   }
   names();
   for (TensorId i = 0; i < program_.tensors.size(); ++i) tensor(i);

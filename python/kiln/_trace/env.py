@@ -6,10 +6,9 @@ from kiln import _kiln
 from kiln._trace import version
 from kiln._trace.errors import RULES, refuse
 
-# What the environment may say -> chip. Some chips have further names there.
-_OTHER_NAMES = {"trn1": ("inf2",), "trn3": ("trn3pre",)}
+# What the environment may say -> chip.
 _TARGETS = {word: name for name, chip in _kiln.chips.items()
-            for word in (name, *_OTHER_NAMES.get(name, ()), chip.generation_name)}
+            for word in (name, chip.other_name, chip.generation_name) if word}
 DEFAULT_TARGET = "trn3"
 
 

@@ -25,7 +25,7 @@ _SIZES = {
     "total_available_sbuf_size": lambda chip: chip.sbuf_available_bytes,
     "gemm_stationary_fmax": lambda chip: chip.matmul_columns,
     "gemm_moving_fmax": _bank,  # whose product fills one
-    "bn_stats_fmax": lambda chip: 512,
+    "bn_stats_fmax": lambda chip: chip.bn_stats_elements,
 }
 _SINCE = {name: change.since for change in CHANGES for name in change.sizes}
 

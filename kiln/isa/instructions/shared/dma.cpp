@@ -70,14 +70,14 @@ RowPair find_duplicate_row(const Tile& scattered, FunctionRef<bool(std::int64_t,
   return {-1, -1};
 }
 
-bool fits_hardware_dge(const InstView& v) {
+bool fits_hardware_dge(const InstView& v, const Arch& arch) {
   if (v.inst().opcode == Opcode::dma_copy) return v.dtype(args::dma_copy::dst) == v.dtype(args::dma_copy::src);
   if (v.inst().opcode != Opcode::dma_transpose) return false;
   const int src = args::dma_transpose::src, rank = v.rank(src);
   const std::int64_t rows = v.dim(src, 0);
   const bool power = rows >= 1 && rows <= 16 && (rows & (rows - 1)) == 0;
   const bool shape = rank == 2 ? rows == 16 : power && rows * v.dim(src, rank - 2) % 16 == 0;
-  return size_bytes(v.dtype(src)) == 2 && shape && v.dim(src, rank - 1) <= 128;
+  return size_bytes(v.dtype(src)) == 2 && shape && v.dim(src, rank - 1) <= arch.partitions;
 }
 
 }  // namespace kiln::isa

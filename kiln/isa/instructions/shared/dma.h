@@ -12,7 +12,7 @@ Cost dma_cost(const CostQuery& q, const Access& dst, std::span<const Access> src
 
 // Whether a hardware DGE may make the descriptors, on a chip that has one: no conversions, transposes of few
 // shapes, no arithmetic.
-bool fits_hardware_dge(const InstView& v);
+bool fits_hardware_dge(const InstView& v, const Arch& arch);
 
 // dst.flat[i] from flat[i] of every source; elements whose row any side leaves out stay as they are.
 void track_transfer(Track& t, int dst, int srcs);

@@ -7,7 +7,7 @@
 
 namespace kiln::isa {
 
-inline constexpr std::int64_t kQuadrant = 32;
+inline constexpr std::int64_t kQuadrant = kQuadrantPartitions;
 inline constexpr std::int64_t kScaleRows = 8;  // partitions that share a scale
 
 // The row of the scale view for data partition k. The view begins at the first scale.

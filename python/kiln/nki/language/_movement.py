@@ -22,9 +22,9 @@ def _require_tile_shape(function, shape, source):
         n = shape[0]
         _rules.refuse(*_rules.LAYOUT, f"nl.{function} of shape {shape}",
                       f"tiles have two dimensions or more: pass {source}.reshape(({n}, 1)) or .reshape((1, {n}))")
-    if shape[0] > 128:
+    if shape[0] > tile_size.pmax:
         _rules.refuse(*_rules.LAYOUT, f"nl.{function} makes a tile of {shape[0]} partitions",
-                      "a tile has at most 128 partitions: take slices of 128 in a loop")
+                      f"a tile has at most {tile_size.pmax} partitions: take slices of {tile_size.pmax} in a loop")
 
 
 def load(src, dtype=None):
