@@ -52,7 +52,7 @@ def tell_files(tree, place, files):
 
 
 def arrays_of(text):
-    """({name: array}, names of outputs) for the tensors that a program declares; (None, …) when they are too large."""
+    """({name: array}, names of outputs) for the tensors that a program declares; (None, …) when one is too large."""
     case_file, oracle, _ = borrowed()
     inputs, outputs = {}, []
     for line in text.splitlines():

@@ -13,7 +13,6 @@ from replaying import MADE_BY, replay, version
 from tree import MissingError, Tree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-HOME = ROOT / "build" / "replay"
 
 
 def options():
@@ -21,8 +20,7 @@ def options():
                                      epilog="Exit code: 0 no difference, 1 differences, 2 something is missing.")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release",
                         help="the build that is asked (default: build/release)")
-    parser.add_argument("--out", type=pathlib.Path, default=HOME / "here",
-                        help="where the records go (default: build/replay/here)")
+    parser.add_argument("--out", type=pathlib.Path, help="where the records go (default: build/replay/here)")
     parser.add_argument("--only", action="append", metavar="PATTERN",
                         help="only files of records with this in their name, such as test/nc_matmul or python/*")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N",
@@ -35,19 +33,22 @@ def options():
                        help="show what differs from the tree that was built in this folder")
     parser.add_argument("--ignore", action="append", default=[], metavar="REGEX",
                         help="lines that do not count, where a difference is meant")
-    return parser.parse_args()
+    chosen = parser.parse_args()
+    chosen.home = chosen.build.resolve().parent / "replay"
+    chosen.out = chosen.out or chosen.home / "here"
+    return chosen
 
 
 def older_records(chosen):
     """The folder to compare with; written when it is not there or not by this program."""
     if chosen.against_build:
-        out = HOME / "other" / "records"
+        out = chosen.home / "other"
         replay(Tree.of_build(chosen.against_build), out, chosen.only, chosen.jobs)
         return out
     if (pathlib.Path(chosen.against) / MADE_BY).exists():
         return pathlib.Path(chosen.against)
     commit = older_tree.commit_of(ROOT, chosen.against)
-    place = HOME / commit[:12]
+    place = chosen.home / commit[:12]
     whole = place / "records"
     if (whole / MADE_BY).exists() and (whole / MADE_BY).read_text() == version() + "\n":
         return whole
