@@ -20,8 +20,8 @@ if(KILN_SANITIZE)
 endif()
 
 # kiln_include_root(out folder): a directory in the build tree from which `#include "<folder>/..."` reaches that folder
-# of the source tree and nothing else does. Include paths are made of these, so an include of a folder that a target does
-# not link does not compile.
+# of the source tree and nothing else does. Include paths are made of these, so an include of a folder that a target
+# does not link does not compile.
 function(kiln_include_root out folder)
   string(REPLACE "/" "_" root ${folder})
   set(root ${PROJECT_BINARY_DIR}/include/${root})
@@ -33,8 +33,8 @@ function(kiln_include_root out folder)
   set(${out} ${root} PARENT_SCOPE)
 endfunction()
 
-# kiln_sees(target folder...): a target above the library (commands, tests, ...) includes headers of these folders by their
-# place in the source tree.
+# kiln_sees(target folder...): a target above the library (commands, tests, ...) includes headers of these folders by
+# their place in the source tree.
 function(kiln_sees target)
   foreach(folder IN LISTS ARGN)
     kiln_include_root(root ${folder})

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 
 import programs
-from normal import folder, normal, with_lines_from_the_first
 from case_files import OURS, SEED
+from normal import folder, normal, with_lines_from_the_first
 from tree import find
 
 TARGETS = ("trn1", "trn2", "trn3")

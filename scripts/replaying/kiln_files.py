@@ -8,8 +8,8 @@ import zlib
 import numpy as np
 
 import programs
-from normal import folder
 from case_files import SEED, borrowed, print_all
+from normal import folder
 
 SIZE_LIMIT = 2**24  # elements of an input; a program with larger ones is checked and timed, not run
 

@@ -12,8 +12,9 @@ import sys
 import tempfile
 import warnings
 
-import kiln
 import numpy as np
+
+import kiln
 from normal import normal, normal_bytes
 from records import array_line, digest, flat
 

@@ -7,11 +7,11 @@ import pathlib
 import shutil
 import sys
 
+import case_files
 import cpp_examples
 import kiln_files
 import python_examples
 import records
-import case_files
 import timing_rows
 import words
 from tree import MissingError

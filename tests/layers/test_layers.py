@@ -1,5 +1,5 @@
-"""A wrong include does not compile: the compiler finds, for each folder of the library, the headers of those folders that
-docs/architecture.md lets it use, and no others."""
+"""A wrong include does not compile: the compiler finds, for each folder of the library, the headers of those folders
+that docs/architecture.md lets it use, and no others."""
 
 import os
 import pathlib
@@ -27,8 +27,8 @@ def a_header(folder):
 
 def compiler(folder, *options, code):
     includes = (BUILD / f"kiln_{folder}.includes").read_text().split()
-    command = [(BUILD / "compiler").read_text(), "-std=c++20", "-x", "c++", *(f"-I{path}" for path in includes), *options]
-    return subprocess.run([*command, "-"], input=code, capture_output=True, text=True)
+    command = [(BUILD / "compiler").read_text(), "-std=c++20", "-x", "c++", *(f"-I{path}" for path in includes)]
+    return subprocess.run([*command, *options, "-"], input=code, capture_output=True, text=True)
 
 
 def test_the_table_has_every_folder():
