@@ -12,10 +12,8 @@ namespace {
 
 // Cycles of the instruction were its float32 tiles bfloat16.
 double cycles_in_16_bit(isa::Program& scratch, const isa::Instruction& inst, const Arch& arch) {
-  const std::vector<isa::Access*> changed = rewrite::narrow(scratch, inst);
-  if (changed.empty()) return std::numeric_limits<double>::infinity();
-  const double cycles = cost_of(scratch, inst, arch).cycles;
-  for (isa::Access* access : changed) access->dtype = DType::float32;
+  double cycles = std::numeric_limits<double>::infinity();
+  rewrite::while_narrow(scratch, inst, [&] { cycles = cost_of(scratch, inst, arch).cycles; });
   return cycles;
 }
 

@@ -109,6 +109,11 @@ TEST_F(Rewrites, CostsAfterAChange) {
   Kernel wide("wide");
   const View t = wide.sbuf({128, 8}, kF32);
   wide.tensor_copy({.dst = t, .src = t});
+  const InstView before(wide.program(), wide.program().instructions[0]);
+  EXPECT_TRUE(
+      while_narrow(wide.program(), before.inst(), [&] { EXPECT_EQ(before.dtype(args::tensor_copy::src), kBf16); }));
+  EXPECT_EQ(before.dtype(args::tensor_copy::src), kF32) << "as it was";
+  EXPECT_FALSE(while_narrow(k.program(), k.program().instructions[0], [] { FAIL(); }));
   const InstructionId ids[] = {0};
   const Program p = costs_after(wide.program(), ids, ids, Engine::scalar);
   const InstView copy(p, p.instructions[0]);
