@@ -28,7 +28,7 @@ void check_outputs(const Program& program, std::vector<Diagnostic>& out) {
     if (program.fragment || t.role != isa::Role::output || t.memory != Memory::hbm) continue;
     out.push_back(broken(io_rules::kTable, io_rules::kOutput,
                          {.found = fmt::format("memory {}", name(t.memory)),
-                          .allowed = name(Memory::shared_hbm),
+                          .allowed = std::string(name(Memory::shared_hbm)),
                           .loc = program.locs[t.loc],
                           .context = fmt::format("output `{}`, {}", t.name, type_text(t))}));
   }
