@@ -11,6 +11,7 @@ void bind_settings(nb::module_& m);
 void bind_chips(nb::module_& m);
 void bind_errors(nb::module_& m);
 void bind_locations(nb::module_& m);
+void bind_frames(nb::module_& m);
 void bind_ops(nb::module_& m);
 void bind_trace(nb::module_& m);
 void bind_tensor(nb::module_& m);

@@ -9,6 +9,7 @@ NB_MODULE(_kiln, m) {
   bind_chips(m);
   bind_errors(m);
   bind_locations(m);
+  bind_frames(m);
   bind_ops(m);
   bind_trace(m);
   bind_tensor(m);

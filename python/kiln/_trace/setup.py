@@ -5,9 +5,9 @@ from kiln._trace import dtypes, errors, inside, memory, names, registers, traced
 
 
 def configure(*, enums, call_hint, older_call, explain_error, tensor_members):
-    """Tells the native half what it needs of Python, gives its classes their members in Python, and tells the tracer what
-    only the face of NKI knows: the classes of its enumerations, what to tell about a mistaken call, what a call does in an
-    older version, what Python's own errors mean for a kernel, and what else tensors have."""
+    """Tells the native half what it needs of Python, gives its classes their members in Python, and tells the tracer
+    what only the face of NKI knows: the classes of its enumerations, what to say about a mistaken call, what a call does
+    in an older version, what Python's own errors mean for a kernel, and what else tensors have."""
     _kiln.configure(
         package_folder=tracebacks.PACKAGE,
         root_code=traced_kernel.call_kernel.__code__,
@@ -19,7 +19,11 @@ def configure(*, enums, call_hint, older_call, explain_error, tensor_members):
         memories=memory.ALL,
         enums=enums,
     )
-    for cls, members in ((_kiln.VirtualRegister, registers.MEMBERS), (_kiln.NkiTensor, {**inside.MEMBERS, **tensor_members})):
-        for name, member in members.items():
-            setattr(cls, name, member)
+    _give(_kiln.VirtualRegister, registers.MEMBERS)
+    _give(_kiln.NkiTensor, {**inside.MEMBERS, **tensor_members})
     traced_kernel.explain_errors_with(explain_error)
+
+
+def _give(cls, members):
+    for name, member in members.items():
+        setattr(cls, name, member)

@@ -9,12 +9,10 @@ import os
 import runpy
 import types
 
+from kiln import _kiln
+
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # of which this one is a part
 _MACHINERY = (runpy.__file__, "<frozen runpy>", importlib.__file__)
-
-
-class _Stop(Exception):
-    """Raised by code that is made up to have a frame."""
 
 
 def is_ours(filename):
@@ -52,28 +50,17 @@ def _function_at(file, line):
     return min(around, key=lambda f: f[1] - f[0])[2] if around else "<module>"
 
 
-def _made_up(file, line, rest):
-    """A traceback entry for a line that is not running any more."""
-    source = linecache.getline(file, line).rstrip()
-    tree = ast.parse("raise stop")
-    for node in ast.walk(tree):
-        if hasattr(node, "lineno"):  # the whole line, so that Python marks no part of it
-            node.lineno = node.end_lineno = line
-            node.col_offset, node.end_col_offset = len(source) - len(source.lstrip()), max(1, len(source))
-    code = compile(tree, file, "exec").replace(co_name=_function_at(file, line))
-    try:
-        exec(code, {"stop": _Stop(), "__file__": file})
-    except _Stop as stop:
-        made = stop.__traceback__.tb_next
-    return types.TracebackType(rest, made.tb_frame, made.tb_lasti, line)
+def _entry(file, line, rest):
+    """A traceback entry for a line that is not running any more, before the entries of `rest`."""
+    return types.TracebackType(rest, _kiln.frame_at(file, _function_at(file, line), line), 0, line)
 
 
 def of_location(loc):
     """The traceback of the calls that led to a place of a program."""
-    out = _made_up(loc.file, loc.line, None)
+    out = _entry(loc.file, loc.line, None)
     for call in loc.stack:
         file, _, line = call.rpartition(":")
-        out = _made_up(file, int(line), out)
+        out = _entry(file, int(line), out)
     return out
 
 

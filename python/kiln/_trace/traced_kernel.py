@@ -24,7 +24,7 @@ _this_thread = threading.local()  # .running: the TracedKernel whose Python runs
 
 
 def explain_errors_with(function):
-    """Says what Python's own errors in a kernel are told to: a function of the error and (name, value) of the arguments."""
+    """Sets the function that gets Python's own errors in a kernel, and (name, value) of the kernel's arguments."""
     global _explain
     _explain = function
 
@@ -72,7 +72,8 @@ class TracedKernel:
             try:
                 self.result = call_kernel(function, args, kwargs)
             except (TypeError, AttributeError, NameError) as error:
-                _explain(error, [*zip(names, args), *kwargs.items()])
+                if _explain is not None:
+                    _explain(error, [*zip(names, args), *kwargs.items()])
                 raise
             if self.trace.open_loops:
                 refuse("nki.R23", "a device loop's body runs to its end", "break or return inside a device loop",

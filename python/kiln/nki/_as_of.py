@@ -1,5 +1,5 @@
-"""The package as the version of NKI in use has it (kiln.nki.api_version): names of modules, attributes of tensors and calls
-of nki.isa. Each asks for the version when it is used; what a version changed stands in _changes.py."""
+"""The package as the version of NKI in use has it (kiln.nki.api_version): names of modules, attributes of tensors and
+calls of nki.isa. Each asks for the version when it is used; what a version changed stands in _changes.py."""
 
 import functools
 
@@ -7,7 +7,6 @@ from kiln import _kiln
 from kiln._trace import version
 from kiln.nki import _older, _removed
 from kiln.nki._changes import CHANGES
-
 
 _namespaces = {}  # module -> (its namespace, the names that came with a version)
 
@@ -19,8 +18,8 @@ def newest(package):
 
 
 def names(module, scope):
-    """`__getattr__` and `__dir__` of a module, for the names that came with a version: they are taken out of its namespace,
-    and handed out where the version in use has them. `from module import *` takes those too."""
+    """`__getattr__` and `__dir__` of a module, for the names that came with a version: they are taken out of its
+    namespace, and handed out where the version in use has them. `from module import *` takes those too."""
     since = {name: change.since for change in CHANGES for owner, name in change.names if owner == module}
     newer = {name: scope.pop(name) for name in since}
     _namespaces[module] = scope, newer
@@ -52,12 +51,9 @@ class _TensorMember:
             _older.missing(f"`{self._name}` of tensors", self._since)
         return functools.partial(self._older, tensor)
 
-    def __set__(self, tensor, value):
-        self._newest.__set__(tensor, value)
-
 
 def tensor_members():
-    """What tensors have of which a version said something else."""
+    """Members of tensors that a version added or changed, by name."""
     added = {name: _TensorMember(name, change.since) for change in CHANGES for name in change.attributes}
     changed = {name: _TensorMember(name, change.since, older) for change in CHANGES for name, older in change.methods}
     return {**added, **changed}
@@ -65,7 +61,7 @@ def tensor_members():
 
 @functools.lru_cache(maxsize=None)
 def _form(function, chosen):
-    """What a function of nki.isa is in a version: its parameters, those that came later, and what is done to arguments."""
+    """A function of nki.isa in a version: its parameters, those that came later, and what is done to arguments."""
     later = [change for change in CHANGES if change.since > chosen]
     newer = {p: change.since for change in later for f, p in change.parameters if f == function}
     adapters = [adapt for change in later for f, adapt in change.calls if f == function]
@@ -73,7 +69,7 @@ def _form(function, chosen):
 
 
 def call(function, args, kwargs):
-    """A call of a function of nki.isa in a version before the newest: without newer parameters, and without a result."""
+    """A call of a function of nki.isa in a version before the newest: without newer parameters and a result."""
     parameters, newer, adapters = _form(function, version.current())
     for parameter in kwargs.keys() & newer.keys():
         _older.missing(f"`{parameter}` of nisa.{function}", newer[parameter])
