@@ -1,4 +1,4 @@
-"""The command `kiln`, also as `python -m kiln`: text programs go to the native commands, kernels in Python are run here."""
+"""The command `kiln`, also as `python -m kiln`: text programs go to the native commands, Python runs here."""
 
 import os
 import signal

@@ -96,7 +96,8 @@ class _Finder(importlib.abc.MetaPathFinder):
         return importlib.machinery.ModuleSpec(name, _Loader(module), is_package=hasattr(module, "__path__"))
 
     def _installed(self, name):
-        return any(f.find_spec(name, None) is not None for f in sys.meta_path if f is not self and hasattr(f, "find_spec"))
+        others = (f for f in sys.meta_path if f is not self and hasattr(f, "find_spec"))
+        return any(f.find_spec(name, None) is not None for f in others)
 
 
 _finder = _Finder()

@@ -38,8 +38,8 @@ _INTEGERS = ("bitwise_", "left_shift", "right_shift", "invert", "logical_not")
 _GROUPS = (("_creation", "Creation"), ("_movement", "Data movement and layout"), ("_elementwise", "Elementwise"),
            ("_division", "Elementwise"), ("_activations", "Elementwise"), ("_rounding", "Elementwise"),
            ("_trigonometry", "Elementwise"), ("_reductions", "Reductions"), ("_composite", "Composite"),
-           ("_random", "Random numbers"), ("_loops", "Loops and program ids"), ("device_print", "Loops and program ids"),
-           ("memory", "Buffers"))  # fmt: skip
+           ("_random", "Random numbers"), ("_loops", "Loops and program ids"),
+           ("device_print", "Loops and program ids"), ("memory", "Buffers"))  # fmt: skip
 
 
 def _row(*cells):
@@ -158,7 +158,8 @@ def _isa():
 
 
 def _public(module, names):
-    return _table(("name", "what it is"), [(_signature(n, getattr(module, n)), _about(getattr(module, n))) for n in names])
+    found = {name: getattr(module, name) for name in names}
+    return _table(("name", "what it is"), [(_signature(name, thing), _about(thing)) for name, thing in found.items()])
 
 
 def _wrapped(text):
@@ -171,7 +172,8 @@ def page():
     """The text of docs/api.md."""
     return _wrapped("\n".join([
         _HEAD,
-        "## kiln\n", _public(kiln, ["activate", "deactivate", "check", "compare", "program", "time", "profile", "benchmark"]),
+        "## kiln\n",
+        _public(kiln, ["activate", "deactivate", "check", "compare", "program", "time", "profile", "benchmark"]),
         "## nki\n", _public(nki, ["jit", "simulate", "cpu_simulate", "Kernel", "api_version"]),
         "## nki.language\n",
         "The instructions are those of a call with float32 tiles of 64 x 32 in SBUF (int32 for bits); views and Python "

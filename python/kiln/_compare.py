@@ -11,8 +11,8 @@ from kiln._trace.kernel import Kernel
 
 
 class Departure:
-    """Where a kernel departs: tensor (and the core whose it is), element, both values, and the instruction that wrote it.
-    No departure is None."""
+    """Where a kernel departs: tensor (and the core whose it is), element, both values, and the instruction that wrote
+    it. No departure is None."""
 
     def __init__(self, key, element, got, want, run, writer=None):
         self.core, self.tensor = key if isinstance(key, tuple) else (None, key)
@@ -165,7 +165,8 @@ def _copies(inputs):
 
 
 def compare(kernel, reference, inputs, rtol=1e-5, atol=1e-8):
-    """The first instruction whose result departs from the reference by more than the tolerance, as a Departure, or None.
+    """The first instruction whose result departs from the reference by more than the tolerance, as a Departure, or
+    None.
 
     `inputs` is a list or a dict of arguments. `reference` is another kernel (tensors of the same name are compared), a
     function of the same arguments that returns the expected outputs, or a dict from names of tensors to arrays; of

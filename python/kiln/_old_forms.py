@@ -29,6 +29,8 @@ def names(package, rows, removed=True):
     return [OldForm(f"{package}.{name}", what, rewrite, since, removed) for name, what, rewrite, since in rows]
 
 
+_BENCHMARK = "write `@nki.jit`, and predict its time with kiln.benchmark, or measure it with neuron-profile"
+
 OLD_FORMS = (
     *names(LANGUAGE, [
         ("arange", "was removed", "index with slices: `t[0:n]`; a strided or shifted pattern with `t.ap(...)`",
@@ -60,8 +62,8 @@ OLD_FORMS = (
         ("simulate_kernel", "was removed", "write `nki.simulate({arg})({rest})`", "0.2.0"),
         ("trace", "was removed", "write `@nki.jit`", "0.2.0"),
         ("baremetal", "was removed", "write `@nki.jit` and call the kernel with NumPy arrays", "0.2.0"),
-        ("benchmark", "was removed", "write `@nki.jit`, and predict its time with kiln.benchmark, or measure it with neuron-profile", "0.2.0"),
-        ("profile", "was removed", "write `@nki.jit`, and predict its time with kiln.benchmark, or measure it with neuron-profile", "0.2.0"),
+        ("benchmark", "was removed", _BENCHMARK, "0.2.0"),
+        ("profile", "was removed", _BENCHMARK, "0.2.0"),
         ("compiler.sbuf", "was removed", "place tensors with `nl.ndarray(..., address=(partition, offset))`", "0.2.0"),
         ("compiler.psum", "was removed", "place tensors with `nl.ndarray(..., address=(partition, offset))`", "0.2.0"),
         ("compiler.no_reorder", "moved", "write `with nl.no_reorder():`", "0.2.0"),
@@ -79,8 +81,8 @@ OLD_FORMS = (
     OldForm(f"{ISA}.*(mask=)", "was removed", "bound the slices instead: `t[0:min(n, end - start)]`", "0.2.0"),
     OldForm(f"{LANGUAGE}.*(mask=)", "was removed", "bound the slices instead: `t[0:min(n, end - start)]`", "0.2.0"),
     OldForm(f"{ISA}.*(dtype=)", "was removed", "drop it: the dtype of `dst` decides", "0.2.0"),
-    OldForm(f"{LANGUAGE}.*(lazy_initialization=)", "was removed", "drop it: the first nc_matmul into a PSUM tile overwrites "
-            "it", "0.2.0"),
+    OldForm(f"{LANGUAGE}.*(lazy_initialization=)", "was removed",
+            "drop it: the first nc_matmul into a PSUM tile overwrites it", "0.2.0"),
     OldForm(f"{LANGUAGE}.shared_constant(dtype=)", "was removed", "give an array of that dtype", "0.2.0"),
     OldForm(f"{LANGUAGE}.affine_range(precise_schedule=)", "was removed", "drop it", "0.2.0"),
     OldForm(f"{LANGUAGE}.sequential_range(directives=)", "was removed", "drop it", "0.2.0"),

@@ -70,7 +70,8 @@ class Timing:
 
     def __repr__(self):
         low, high = self.band_us
-        return f"<Timing {self.latency_us:.2f} us ({low:.2f} to {high:.2f}) on {self.target}, bound by {self.bottleneck}>"
+        return (f"<Timing {self.latency_us:.2f} us ({low:.2f} to {high:.2f}) on {self.target}, "
+                f"bound by {self.bottleneck}>")
 
     def _repr_html_(self):
         return f'<iframe srcdoc="{html.escape(self.html())}" style="width:100%;height:700px;border:0"></iframe>'
@@ -140,6 +141,7 @@ profile = time
 
 
 def benchmark(kernel, **options):
-    """A callable like the vendor's benchmark: kiln.benchmark(kernel)(*args) returns the predicted Latency with its band."""
+    """A callable like the vendor's benchmark: kiln.benchmark(kernel)(*args) returns the predicted Latency with its
+    band."""
     timed = time(kernel, advice=False, **options)
     return lambda *args, **kwargs: Latency(timed(*args, **kwargs))

@@ -40,12 +40,16 @@ def _unknown_leaf(value):
     elif isinstance(value, int) and not -2**31 <= value < 2**32:
         yield f"is {value}, which has more than 32 bits", "pass a smaller number, or a string"
     elif not _is_known(value):
-        yield f"is a {type(value).__name__}", ("pass arrays, numbers, strings, tuples, dicts, enums, functions, dtypes or "
-                                               "objects of classes that derive from nl.NKIObject")
+        help = ("pass arrays, numbers, strings, tuples, dicts, enums, functions, dtypes or objects of classes that "
+                "derive from nl.NKIObject")
+        yield f"is a {type(value).__name__}", help
+
+
+_KNOWN = (str, float, numbers.Integral, enum.Enum, NKIObject, np.number, np.bool_, slice)
 
 
 def _is_known(value):
-    if value is None or isinstance(value, (str, float, numbers.Integral, enum.Enum, NKIObject, np.number, np.bool_, slice)):
+    if value is None or isinstance(value, _KNOWN):
         return not isinstance(value, np.complexfloating)
     return callable(value) or arrays.is_array(value) or type(value).__module__.split(".")[0] in ("kiln", "nki")
 

@@ -78,8 +78,8 @@ def _from_torch(tensor):
 
 
 def _from_dlpack(value, owner):
-    """A NumPy array over the memory of an array that has DLPack. NumPy's DLPack lacks the small floats: those come as the
-    array that the object makes of itself, which the kernel may read."""
+    """A NumPy array over the memory of an array that has DLPack. NumPy's DLPack lacks the small floats: those come as
+    the array that the object makes of itself, which the kernel may read."""
     try:
         return np.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:

@@ -13,7 +13,8 @@ DEFAULT_TARGET = "trn3"
 
 
 def target():
-    """The chip that kernels are built for, else trn3 as in the vendor's simulator. nki-library's tests say NKI_NC_VERSION."""
+    """The chip that kernels are built for, else trn3 as in the vendor's simulator. nki-library's tests say
+    NKI_NC_VERSION."""
     for variable in ("NEURON_PLATFORM_TARGET_OVERRIDE", "NKI_NC_VERSION"):
         word = os.environ.get(variable, "").strip().lower()
         if word and word not in _TARGETS:
@@ -43,7 +44,8 @@ def check_lnc(lnc):
         refuse("nki.R45", "NEURON_LOGICAL_NC_CONFIG is 1 or 2", f"NEURON_LOGICAL_NC_CONFIG={word}",
                f"set it to {lnc}, as the launch says, or unset it", category="config")
     if word and word != str(lnc):
-        refuse("nki.R45", "the launch grid equals NEURON_LOGICAL_NC_CONFIG", f"kernel[{lnc}] and NEURON_LOGICAL_NC_CONFIG={word}",
+        refuse("nki.R45", "the launch grid equals NEURON_LOGICAL_NC_CONFIG",
+               f"kernel[{lnc}] and NEURON_LOGICAL_NC_CONFIG={word}",
                f"launch with kernel[{word}](...), or set NEURON_LOGICAL_NC_CONFIG={lnc}", category="config")
 
 

@@ -26,7 +26,7 @@ def _name_of(call):
     return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _parameters(function):
     try:
         signature = _kiln.isa_signature(function)

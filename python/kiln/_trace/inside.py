@@ -96,7 +96,7 @@ def so_far(kernel, probes):
 
 def values(tensor):
     """What a tensor holds now, as a masked array: elements that nobody has written are masked. Raises NotReady."""
-    kernel = getattr(traced_kernel._this_thread, "running", None)
+    kernel = traced_kernel.running_or_none()
     if kernel is None or tensor.trace != kernel.trace:
         raise NotReady("its kernel is not running")
     if not has_values():
@@ -105,7 +105,8 @@ def values(tensor):
     try:
         probe = Probe(kernel, tensor)
         fragments, watched = so_far(kernel, [probe])
-        run(fragments, kernel.arguments, watched=watched, see=lambda core, copy, *found: seen.append(probe.array(*found)))
+        run(fragments, kernel.arguments, watched=watched,
+            see=lambda core, copy, *found: seen.append(probe.array(*found)))
     except NkiValidationError as error:
         raise NotReady(error.diagnostics[0].found) from None
     if not seen:

@@ -24,8 +24,8 @@ class Kernel:
         if isinstance(lnc, bool) or not isinstance(lnc, int):
             refuse("nki.R18", "kernel[n] takes one int", f"kernel[{lnc!r}]", "write kernel[2](...)", category="config")
         if lnc not in (1, 2):
-            refuse("nki.R18", "a logical core has 1 or 2 physical cores", f"kernel[{lnc}]", "write kernel[1] or kernel[2]",
-                   category="config")
+            refuse("nki.R18", "a logical core has 1 or 2 physical cores", f"kernel[{lnc}]",
+                   "write kernel[1] or kernel[2]", category="config")
         return dataclasses.replace(self, lnc=traced_kernel.Grid(lnc))
 
     __getitem__ = _kiln.user_call(_with_grid, tracebacks.of_caller)
@@ -42,7 +42,8 @@ class Kernel:
     __call__ = _kiln.user_call(_call, tracebacks.to_show)
 
     def with_schedule(self, edges):
-        """A kernel whose instructions, named by name=, follow each other: (consumer, producer) or (consumer, [producer, ...])."""
+        """A kernel whose instructions, named by name=, follow each other: (consumer, producer) or
+        (consumer, [producer, ...])."""
         if not isinstance(edges, (tuple, list)):
             _refuse_edge(edges, "pass a list of edges")
         return dataclasses.replace(self, schedule=tuple(map(_edge, edges)))

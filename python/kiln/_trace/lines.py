@@ -32,7 +32,8 @@ def of_exit(function):
     code = _code(function)
     tree = code and _definition(code)
     for loop in ast.walk(tree) if tree else ():
-        if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and "dynamic_range" in ast.dump(loop.iter.func):
+        calls = isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call)
+        if calls and "dynamic_range" in ast.dump(loop.iter.func):
             leaving = min((node.lineno for node in _leaving(loop)), default=None)
             if leaving:
                 return code.co_filename, leaving

@@ -1,4 +1,4 @@
-"""KILN_RECORD=calls.json: the calls of kernels, with shapes in place of arrays, for `kiln check --record calls.json`."""
+"""KILN_RECORD=calls.json: the calls of kernels, shapes in place of arrays, for `kiln check --record calls.json`."""
 
 import enum
 import importlib

@@ -57,14 +57,16 @@ def _truth(register):
     if place not in _while_tests(frame.f_code.co_filename):
         raise TypeError(f"truth of a register: {_HELP}; a loop on the device is nl.while_loop or nl.fori_loop")
     if version.at_least("0.6.0"):
-        warnings.warn("`while register:` is deprecated since NKI 0.6.0; use nl.while_loop", DeprecationWarning, stacklevel=2)
+        warnings.warn("`while register:` is deprecated since NKI 0.6.0; use nl.while_loop", DeprecationWarning,
+                      stacklevel=2)
     trace.open_while_loop(register)
     trace.open_whiles.append(key)
     return True
 
 
 _REFUSED = {
-    "__int__": "the int", "__index__": "the int", "__float__": "the float", "__len__": "the length", "__iter__": "iteration",
+    "__int__": "the int", "__index__": "the int", "__float__": "the float", "__len__": "the length",
+    "__iter__": "iteration",
     **{f"__{side}{op}__": "Python arithmetic" for op in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or",
                                                          "xor", "lshift", "rshift") for side in ("", "r")},
     **{f"__{op}__": "a comparison" for op in ("lt", "le", "gt", "ge")},

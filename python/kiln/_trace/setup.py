@@ -6,8 +6,8 @@ from kiln._trace import dtypes, errors, inside, memory, names, registers, traced
 
 def configure(*, enums, call_hint, older_call, explain_error, tensor_members):
     """Tells the native half what it needs of Python, gives its classes their members in Python, and tells the tracer
-    what only the face of NKI knows: the classes of its enumerations, what to say about a mistaken call, what a call does
-    in an older version, what Python's own errors mean for a kernel, and what else tensors have."""
+    what only the face of NKI knows: the classes of its enumerations, what to say about a mistaken call, what a call
+    does in an older version, what Python's own errors mean for a kernel, and what else tensors have."""
     _kiln.configure(
         package_folder=tracebacks.PACKAGE,
         root_code=traced_kernel.call_kernel.__code__,

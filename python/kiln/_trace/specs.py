@@ -41,7 +41,7 @@ class Spec:
 
 
 def parse(text):
-    """`float32[128,512]` as a Spec; a Python literal or the name of a dtype as itself; anything else as the string it is."""
+    """`float32[128,512]` as a Spec; a Python literal or the name of a dtype as itself; all else as the string it is."""
     match = _TENSOR.fullmatch(text.strip())
     if match:
         return Spec([n for n in match[2].replace(" ", "").split(",") if n], match[1])

@@ -81,7 +81,8 @@ def to_show(error):
     if not isinstance(error, NkiValidationError):
         *_, last = _chain(tb)
         code = last.tb_frame.f_code
-        bug = is_ours(code.co_filename) and code.co_name != "call_kernel"  # which fails when arguments do not fit the kernel
+        # call_kernel fails when arguments do not fit the kernel
+        bug = is_ours(code.co_filename) and code.co_name != "call_kernel"
         return tb if bug else kept
     loc = error.diagnostics[0].loc if error.diagnostics else None
     if kept is None and loc is not None and loc.line > 0:

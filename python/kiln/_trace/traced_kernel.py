@@ -29,9 +29,14 @@ def explain_errors_with(function):
     _explain = function
 
 
+def running_or_none():
+    """The kernel that is being traced on this thread, or None."""
+    return getattr(_this_thread, "running", None)
+
+
 def running(what):
     """The kernel that is being traced; refuses when there is none."""
-    kernel = getattr(_this_thread, "running", None)
+    kernel = running_or_none()
     if kernel is None:
         refuse("nki.R2", RULES["nki.R2"], f"`{what}` called outside a kernel",
                "call it from a function that runs under nki.simulate(kernel)(...) or kernel(...)")
@@ -48,7 +53,8 @@ class TracedKernel:
 
     def __init__(self, function, args, kwargs, target, lnc=1, program_id=0, schedule=(), peer=None):
         self.function, self.peer = function, peer
-        self.trace = _kiln.Trace(getattr(function, "__name__", "kernel"), target, lnc, program_id, env.max_instructions())
+        name = getattr(function, "__name__", "kernel")
+        self.trace = _kiln.Trace(name, target, lnc, program_id, env.max_instructions())
         self.trace.nki = version.minor()
         self.arguments = {}
         self.has_grid = lnc > 1 or isinstance(lnc, Grid)
@@ -59,7 +65,7 @@ class TracedKernel:
         self._constant_calls = {}  # place -> names of the constants that were made there
         self._objects = {}  # id of an NKIObject of the caller -> the kernel's copy
         self._buffer = memory.shared_hbm if lnc > 1 else memory.hbm
-        outer, outer_kernel = _kiln.active_trace(), getattr(_this_thread, "running", None)
+        outer, outer_kernel = _kiln.active_trace(), running_or_none()
         _kiln.activate(self.trace)
         _this_thread.running = self
         try:
@@ -97,7 +103,7 @@ class TracedKernel:
             return self._convert_object(value, name)
         if not arrays.is_array(value):
             return value
-        for known, (argument, tensor) in self.arguments.items():
+        for argument, tensor in self.arguments.values():
             if argument.value is value:
                 return tensor
         argument = arrays.Argument(value, name)

@@ -33,8 +33,9 @@ def _reports(path, options):
     except NkiValidationError as error:
         return [_check.Report(path, error.diagnostics)], []
     except Exception as error:
-        return [_check.Report(path, [_check.stopped(error, "a file of kernels can be imported",
-                                                    "install what it needs, or check a file with the kernel alone")])], []
+        found = _check.stopped(error, "a file of kernels can be imported",
+                               "install what it needs, or check a file with the kernel alone")
+        return [_check.Report(path, [found])], []
     reports = []
     for call in calls:
         report = _check.check(call.kernel, *call.args, **call.kwargs)

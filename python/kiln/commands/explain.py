@@ -25,7 +25,8 @@ def explain(label):
         return lint.explain(label)
     rules = _nki_rules()
     if label in rules:
-        return f"{label}: {'; '.join(rules[label])}\n  a rule of kiln.nki: the message itself says what was found and the remedy"
+        return (f"{label}: {'; '.join(rules[label])}\n"
+                "  a rule of kiln.nki: the message itself says what was found and the remedy")
     return None
 
 

@@ -12,12 +12,14 @@ from kiln.commands import module_file, target
 
 def add_options(parser):
     """The options that say which kernel and with which arguments."""
-    parser.add_argument("--kernel", metavar="NAME", help="the kernel to take; otherwise every one whose arguments are known")
+    parser.add_argument("--kernel", metavar="NAME",
+                        help="the kernel to take; otherwise every one whose arguments are known")
     parser.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE",
                         help="an argument: float32[128,512] for a tensor, a Python literal for anything else")
     parser.add_argument("--dtype", default="float32", help="the dtype of tensors whose shape an annotation gives")
     parser.add_argument("--record", metavar="FILE", help="calls that a run with KILN_RECORD=FILE wrote")
-    parser.add_argument("--lnc", type=int, choices=(1, 2), help="cores of the logical core; otherwise as recorded, or 1")
+    parser.add_argument("--lnc", type=int, choices=(1, 2),
+                        help="cores of the logical core; otherwise as recorded, or 1")
     target.add_option(parser)
 
 
@@ -71,7 +73,8 @@ def _recorded(kernel, name, path, options, given):
     calls = []
     for i, call in enumerate(c for c in record.read(options.record) if c["kernel"] == name):
         args, kwargs = record.decode(call["args"]), {k: record.decode(v) for k, v in call["kwargs"].items()}
-        calls.append(Call(_with_lnc(kernel, options.lnc or call["lnc"]), f"{name} (call {i})", args, {**kwargs, **given}))
+        launched = _with_lnc(kernel, options.lnc or call["lnc"])
+        calls.append(Call(launched, f"{name} (call {i})", args, {**kwargs, **given}))
     return calls
 
 

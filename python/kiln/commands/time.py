@@ -12,9 +12,9 @@ from kiln.commands import kernel_file, target
 
 
 def _parser():
-    parser = kernel_file.parser("time", "tell how long a kernel in Python takes on the chip, and why; all other options "
-                                         "of kiln time (--html, --trace, --json, --what-if, --trip-count, ...) work as for "
-                                         "text programs")
+    parser = kernel_file.parser(
+        "time", "tell how long a kernel in Python takes on the chip, and why; all other options of kiln time (--html, "
+                "--trace, --json, --what-if, --trip-count, ...) work as for text programs")
     parser.add_argument("file", help="a .py file")
     kernel_file.add_options(parser)
     return parser
@@ -26,7 +26,8 @@ def _one_call(path, options):
         return calls[0]
     names = ", ".join([c.name for c in calls] + [n for n, _ in unknown]) or "none"
     help = "choose one with --kernel NAME" if calls else "give its arguments, e.g. --arg x=float32[128,512]"
-    refuse("nki.R47", "kiln time takes one kernel with known arguments", f"kernels of {path}: {names}", help, category="config")
+    refuse("nki.R47", "kiln time takes one kernel with known arguments", f"kernels of {path}: {names}", help,
+           category="config")
 
 
 def main(words):

@@ -32,7 +32,8 @@ NUMPY_REWRITES = {
     **{f"{kind}{bits}": "write `{arg}`: a number of Python is enough" for kind in ("float", "int", "uint")
        for bits in (8, 16, 32, 64)},
     **{name: f"write `math.{name}({{arg}})`" for name in ("ceil", "floor", "log2", "log10", "sqrt")},
-    **{name: "write `nl.shared_identity_matrix({arg}, dtype=nl.float32)`, which is in SBUF" for name in ("identity", "eye")},
+    **dict.fromkeys(("identity", "eye"),
+                    "write `nl.shared_identity_matrix({arg}, dtype=nl.float32)`, which is in SBUF"),
     "dtype": "write a dtype of nl, such as `nl.float32`",
 }  # fmt: skip
 KERNEL_MODULES = frozenset("math typing typing_extensions enum dataclasses abc __future__".split())

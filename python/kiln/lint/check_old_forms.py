@@ -153,7 +153,8 @@ def enum_keywords(scope, node, kind):
 def string_keywords(scope, node, buffers):
     for keyword, member, value in enum_keywords(scope, node, str):
         if (keyword.arg == "buffer") == buffers:
-            yield hit(keyword, text=text(keyword), rewrite=f"{keyword.arg}={member.format(value=OLD_MEMBERS.get(value, value))}")
+            named = member.format(value=OLD_MEMBERS.get(value, value))
+            yield hit(keyword, text=text(keyword), rewrite=f"{keyword.arg}={named}")
 
 
 @check("string_buffer", ast.Call)

@@ -62,7 +62,7 @@ class Finding:
             "severity": self.severity, "category": "language", "code": self.rule, "rule": self.title,
             "file": self.file, "line": self.line, "column": self.column, "end_column": self.end_column, "stack": [],
             "context": self.source.strip(), "found": self.message, "allowed": BY_LABEL[self.rule].allowed,
-            "help": self.help, "notes": [], 
+            "help": self.help, "notes": [],
             "profiles": {profile: self.severity_in(profile) for profile in self.profiles},
         }  # fmt: skip
 

@@ -17,8 +17,8 @@ LIST, DICT, STR, TUPLE = "list", "dict", "str", "tuple"
 # Functions of nki.language that return no tile.
 NO_TILE = frozenset(
     "affine_range sequential_range static_range dynamic_range range fori_loop while_loop no_reorder ds store "
-    "program_id num_programs program_ndim is_hbm is_on_chip is_psum is_sbuf device_print random_seed par_dim nc spmd_dim "
-    "arange mgrid NKIObject MemoryRegion".split()
+    "program_id num_programs program_ndim is_hbm is_on_chip is_psum is_sbuf device_print random_seed par_dim nc "
+    "spmd_dim arange mgrid NKIObject MemoryRegion".split()
 )
 # Functions of nki.isa that write no dst, or whose result is a value.
 NO_INSTRUCTION = frozenset("get_nc_version get_nc_sub_version register_alloc".split())

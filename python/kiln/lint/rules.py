@@ -1,7 +1,7 @@
 """The rules of the language lint: one row each.
 
-A row is all there is to know about a rule; messages, `explain`, the page docs/language-lint.md and the completeness test
-walk this table. Severities are per front end: "error" means it refuses the code (or gives another meaning to it),
+A row is all there is to know about a rule; messages, `explain`, the page docs/language-lint.md and the completeness
+test walk this table. Severities are per front end: "error" means it refuses the code (or gives another meaning to it),
 "warning" that it takes the code with a doubt, "" that the rule does not hold there. A number, once given, stays.
 """
 
@@ -195,10 +195,11 @@ RULES = (
          "`{text}` as a value", "{rewrite}"),
     Rule(78, "min_max", "`min` and `max` take two values, or one list or tuple",
          "`{text}`", "{rewrite}"),
-    Rule(79, "isinstance_types", "`isinstance` asks for one type: a class of kernel code, bool, int, float, str, tuple, "
-         "list, dict or slice",
+    Rule(79, "isinstance_types",
+         "`isinstance` asks for one type: a class of kernel code, bool, int, float, str, tuple, list, dict or slice",
          "`{text}` is always False", "{rewrite}"),
-    Rule(80, "math_function", "of `math`, kernel code uses pi, e, inf, nan, ceil, floor, gcd, log2, log10, pow and sqrt",
+    Rule(80, "math_function",
+         "of `math`, kernel code uses pi, e, inf, nan, ceil, floor, gcd, log2, log10, pow and sqrt",
          "`math.{name}`", "compute it in host code and pass the result, or {rewrite}",
          "pi e inf nan ceil floor gcd log2 log10 pow sqrt"),
     Rule(81, "host_module", "kernel code calls nothing of host libraries",
@@ -212,8 +213,8 @@ RULES = (
     Rule(91, "tensor_arithmetic", "tensors have no operators",
          "`{text}` on a tensor", "{rewrite}", **BOTH),
     Rule(92, "tensor_truth", "a tensor is no condition",
-         "`{text}` is a tensor: the parser takes it as always true", "compare with None, or read the value into a register",
-         **BOTH),
+         "`{text}` is a tensor: the parser takes it as always true",
+         "compare with None, or read the value into a register", **BOTH),
     Rule(93, "tensor_attribute", "a tensor has the attributes and methods of the manual",
          "a tensor has no `{name}`", "{rewrite}", **BOTH, evidence=DOCUMENTED),
     Rule(94, "new_attribute", "views of a tensor before 0.5.0 are made by reshape, ap and view",

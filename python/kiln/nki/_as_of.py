@@ -59,7 +59,7 @@ def tensor_members():
     return {**added, **changed}
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _form(function, chosen):
     """A function of nki.isa in a version: its parameters, those that came later, and what is done to arguments."""
     later = [change for change in CHANGES if change.since > chosen]

@@ -10,7 +10,8 @@ from kiln._trace.warnings import NkiWarning
 def jit(fn=None, **kwargs):
     """Makes a Kernel of a function: @nki.jit, @nki.jit() or nki.jit(f)."""
     if "platform_target" in kwargs:
-        refuse("nki.R20", "nki.jit takes no platform_target since NKI 0.3.0", f"platform_target={kwargs['platform_target']!r}",
+        refuse("nki.R20", "nki.jit takes no platform_target since NKI 0.3.0",
+               f"platform_target={kwargs['platform_target']!r}",
                "remove it and set NEURON_PLATFORM_TARGET_OVERRIDE=trn1|trn2|trn3 in the environment")
     for name in kwargs:  # kernels still carry options of older compilers
         warnings.warn(f"nki.jit ignores {name}=", NkiWarning, stacklevel=2)

@@ -1,4 +1,4 @@
-"""What a call in the form of an older NKI is told: functions of nki.isa by their arguments, of nki.language by keyword."""
+"""What a call in the form of an older NKI is told: of nki.isa by its arguments, of nki.language by keyword."""
 
 import difflib
 import re
@@ -11,10 +11,10 @@ from kiln.nki._changes import CHANGES
 OPERATORS = {
     "divide": "the engines do not divide: nisa.reciprocal(r, y), then multiply with op=nl.multiply; by a number, "
               "operand0=1.0 / number with op0=nl.multiply",
-    "mod": "the engines have no remainder: nl.mod(x, y) works it out with several instructions in the simulator; by a power "
-           "of two use op=nl.bitwise_and with number - 1 on integers",
-    "fmod": "the engines have no remainder: nl.fmod(x, y) works it out with several instructions in the simulator; by a "
-            "power of two use op=nl.bitwise_and with number - 1 on integers",
+    "mod": "the engines have no remainder: nl.mod(x, y) works it out with several instructions in the simulator; by a "
+           "power of two use op=nl.bitwise_and with number - 1 on integers",
+    "fmod": "the engines have no remainder: nl.fmod(x, y) works it out with several instructions in the simulator; by "
+            "a power of two use op=nl.bitwise_and with number - 1 on integers",
     "logical_not": "compare with 0: op0=nl.equal, operand0=0.0",
 }  # fmt: skip
 
@@ -34,9 +34,9 @@ MOVED = {
 
 # Names that people give to parameters of other names.
 ALSO_CALLED = {
-    "data": ("src", "data1"), "in_tile": ("data", "src"), "input": ("data", "src"), "op": ("op0",), "operand": ("operand0",),
-    "out": ("dst",), "output": ("dst",), "src": ("data",), "src0": ("data1",), "src1": ("data2",), "x": ("stationary", "data"),
-    "y": ("moving",),
+    "data": ("src", "data1"), "in_tile": ("data", "src"), "input": ("data", "src"), "op": ("op0",),
+    "operand": ("operand0",), "out": ("dst",), "output": ("dst",), "src": ("data",), "src0": ("data1",),
+    "src1": ("data2",), "x": ("stationary", "data"), "y": ("moving",),
 }  # fmt: skip
 
 
@@ -96,7 +96,8 @@ def _meant(function, keyword):
     names = [row[0] for row in _kiln.isa_parameters(function)]
     if keyword == "engine":
         return f"drop it: nisa.{function} has one engine and no choice"
-    close = [*(word for word in ALSO_CALLED.get(keyword, ()) if word in names), *difflib.get_close_matches(keyword, names, 1)]
+    close = [word for word in ALSO_CALLED.get(keyword, ()) if word in names]
+    close += difflib.get_close_matches(keyword, names, 1)
     return f"write {close[0]}=" if close else None
 
 
@@ -113,11 +114,12 @@ MEMORIES = ("hbm", "psum", "private_hbm", "sbuf", "shared_hbm")
 
 def explain(error, arguments):
     """Adds to one of Python's own errors what it means for a kernel: what became of a memory or of a keyword of
-    nki.language or nki.collectives, or which argument is no array. `arguments` are (name, value) of the kernel's call."""
+    nki.language or nki.collectives, or which argument is no array. `arguments` are (name, value) of the kernel's
+    call."""
     if isinstance(error, NameError) and getattr(error, "name", None) in MEMORIES:
         new = "shared_hbm" if error.name == "hbm" else error.name
-        error.args = (f"{error}: memories are members of nki.language since NKI 0.2.0; write nl.ndarray(shape, dtype=…, "
-                      f"buffer=nl.{new}) for {error.name}.view(dtype, shape)",)  # fmt: skip
+        error.args = (f"{error}: memories are members of nki.language since NKI 0.2.0; write nl.ndarray(shape, "
+                      f"dtype=…, buffer=nl.{new}) for {error.name}.view(dtype, shape)",)  # fmt: skip
         return
     keyword = re.match(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'$", str(error))
     if keyword:

@@ -1,5 +1,5 @@
-"""What versions of NKI before 0.6.0 do with calls. Each function gets the arguments of a call by name: it changes them, or
-refuses what that version refuses."""
+"""What versions of NKI before 0.6.0 do with calls. Each function gets the arguments of a call by name: it changes them,
+or refuses what that version refuses."""
 
 import math
 
@@ -12,8 +12,8 @@ RULE = ("nki.R49", "kernels use what the chosen version of NKI has")
 
 def missing(what, since):
     """Refuses something that came with a later version."""
-    refuse(*RULE, f"{what} came with NKI {since}", f"the version in use is {version.current()}: write it with what that "
-           f"has, or choose kiln.nki.api_version(\"{since}\")")
+    refuse(*RULE, f"{what} came with NKI {since}", f"the version in use is {version.current()}: write it with what "
+           f"that has, or choose kiln.nki.api_version(\"{since}\")")
 
 
 def no_unary_op0(arguments):
@@ -36,7 +36,8 @@ def small_destination(arguments):
 
 def any_rank(arguments):
     dst, src = arguments.get("dst"), arguments.get("src")
-    if not isinstance(dst, _kiln.NkiTensor) or not isinstance(src, _kiln.NkiTensor) or views.ndim(dst) == views.ndim(src):
+    tensors = isinstance(dst, _kiln.NkiTensor) and isinstance(src, _kiln.NkiTensor)
+    if not tensors or views.ndim(dst) == views.ndim(src):
         return
     order = arguments.get("axes") or (views.ndim(src) - 1, *range(1, views.ndim(src) - 1), 0)
     shape = tuple(src.shape[i] for i in order)

@@ -8,8 +8,9 @@ from kiln.nki.collectives import _operands
 from kiln.nki.collectives._groups import RANK, ReplicaGroup, other_ranks, require_alone
 from kiln.nki.language import _creation, _tiles
 
-__all__ = ["ReplicaGroup", "all_gather", "all_gather_v", "all_reduce", "all_to_all", "all_to_all_v", "collective_permute",
-           "collective_permute_implicit", "collective_permute_implicit_current_processing_rank_id",
+__all__ = ["ReplicaGroup", "all_gather", "all_gather_v", "all_reduce", "all_to_all", "all_to_all_v",
+           "collective_permute", "collective_permute_implicit",
+           "collective_permute_implicit_current_processing_rank_id",
            "collective_permute_implicit_reduce", "rank_id", "reduce_scatter"]
 
 
@@ -71,7 +72,8 @@ def collective_permute_implicit(srcs_by_channel, dsts_by_channel, replica_group,
     """A step around the ring of the group: dst is the predecessor's src."""
     this = "collective_permute_implicit"
     require_alone(this, replica_group)
-    _operands.require_channels(this, {"srcs_by_channel": srcs_by_channel, "dsts_by_channel": dsts_by_channel}, channel_ids)
+    _operands.require_channels(
+        this, {"srcs_by_channel": srcs_by_channel, "dsts_by_channel": dsts_by_channel}, channel_ids)
     _operands.require_priority(this, priority)
     for srcs, dsts in zip(srcs_by_channel, dsts_by_channel):
         _operands.require(this, srcs, dsts, several=False)

@@ -7,7 +7,8 @@ from kiln.nki import isa
 from kiln.nki.language import _rules
 
 OPERANDS = ("nki.R55", "a collective takes lists of tensors, as many in dsts as in srcs")
-MEMORY = ("nki.R56", "a collective works in HBM or in SBUF as its page says, never across, and takes several tensors in HBM only")
+MEMORY = ("nki.R56",
+          "a collective works in HBM or in SBUF as its page says, never across, and takes several tensors in HBM only")
 SHAPES = ("nki.R57", "in a group of one rank dst has the shape and dtype of src")
 DIMENSION = ("nki.R58", "collective_dim is 0; of all_gather in SBUF, whose tensors have two dimensions, 0 or 1")
 OPERATOR = ("nki.R59", "op of a collective is nl.add, nl.minimum or nl.maximum")
@@ -31,12 +32,15 @@ def require(name, srcs, dsts, sbuf=True, several=True):
     _require_tensors(name, "srcs", srcs)
     _require_tensors(name, "dsts", dsts)
     if len(srcs) != len(dsts):
-        refuse(*OPERANDS, f"{len(srcs)} srcs and {len(dsts)} dsts of nki.collectives.{name}", "pass one dst for each src")
+        refuse(*OPERANDS, f"{len(srcs)} srcs and {len(dsts)} dsts of nki.collectives.{name}",
+               "pass one dst for each src")
     if len(srcs) > 1 and not several:
-        refuse(*OPERANDS, f"{len(srcs)} srcs of nki.collectives.{name}", "it takes exactly one tensor: call it once for each")
+        refuse(*OPERANDS, f"{len(srcs)} srcs of nki.collectives.{name}",
+               "it takes exactly one tensor: call it once for each")
     _require_memory(name, [*srcs, *dsts], sbuf)
     if len(srcs) > 1 and not memory.is_hbm(srcs[0].buffer):
-        refuse(*MEMORY, f"{len(srcs)} tensors in SBUF for nki.collectives.{name}", "call it once for each tensor, or use HBM")
+        refuse(*MEMORY, f"{len(srcs)} tensors in SBUF for nki.collectives.{name}",
+               "call it once for each tensor, or use HBM")
     for src, dst in zip(srcs, dsts):
         if (src.shape, src.dtype) != (dst.shape, dst.dtype):
             refuse(*SHAPES, f"src {src.dtype} {src.shape} and dst {dst.dtype} {dst.shape} of nki.collectives.{name}",
@@ -73,7 +77,8 @@ def require_dimension(name, tensor, dim, in_sbuf=(0,)):
         refuse(*DIMENSION, f"collective_dim={dim!r} of nki.collectives.{name} in {tensor.buffer.name}",
                f"pass collective_dim={' or '.join(map(str, allowed))}")
     if in_sbuf != (0,) and memory.is_sbuf(tensor.buffer) and len(tensor.shape) != 2:
-        refuse(*DIMENSION, f"a tensor of {tensor.shape} in SBUF for nki.collectives.{name}", "reshape it to two dimensions")
+        refuse(*DIMENSION, f"a tensor of {tensor.shape} in SBUF for nki.collectives.{name}",
+               "reshape it to two dimensions")
 
 
 def require_operator(name, op):
@@ -99,4 +104,5 @@ def require_priority(name, priority):
     if isinstance(priority, bool) or not isinstance(priority, int) or not 0 <= priority <= 3:
         refuse(*PRIORITY, f"priority={priority!r} of nki.collectives.{name}", "pass 0 (first) to 3, or leave it out")
     if isa.get_nc_version() < isa.nc_version.gen4:
-        refuse(*PRIORITY, f"priority={priority} of nki.collectives.{name} on {isa.get_nc_version().name}", "leave it out")
+        refuse(*PRIORITY, f"priority={priority} of nki.collectives.{name} on {isa.get_nc_version().name}",
+               "leave it out")

@@ -29,7 +29,8 @@ def rms_norm(x, w, axis, n, epsilon=1e-06, dtype=None, compute_dtype=None):
     count = _reductions.suffix("rms_norm", x, axis)
     _tiles.require_number_or_tile("rms_norm", w)
     if not isinstance(n, numbers.Real) or n <= 0:
-        _rules.refuse(*_rules.NUMBER, f"n={n!r} of nl.rms_norm", "pass how many elements the mean is taken over, e.g. x.shape[1]")
+        _rules.refuse(*_rules.NUMBER, f"n={n!r} of nl.rms_norm",
+                      "pass how many elements the mean is taken over, e.g. x.shape[1]")
     work = _tiles.scratch(x.shape, compute_dtype or "float32")
     stat = _tiles.scratch(_reductions.reduced_shape(x.shape, count, True), "float32")
     nisa.activation(work, token("square"), x)

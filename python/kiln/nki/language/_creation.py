@@ -74,7 +74,8 @@ def empty_like(x, dtype=None, buffer=None, name=""):
 
 def _require_tensor(function, x):
     if not isinstance(x, _tiles.Tile):
-        _rules.refuse(*_rules.NUMBER, f"nl.{function} of a {type(x).__name__}", "pass a tensor, or nl.zeros(shape, dtype)")
+        _rules.refuse(*_rules.NUMBER, f"nl.{function} of a {type(x).__name__}",
+                      "pass a tensor, or nl.zeros(shape, dtype)")
 
 
 def _value_for(dtype, value):

@@ -36,8 +36,8 @@ def _float32(operand, shape):
 
 
 def _remainder(x, y):
-    """The remainder of x / y with the sign of x, exactly: both are float32 tiles. The quotient is taken off in digits of 12
-    bits, from the largest down; each is rounded to the nearest, so what is left stays within half a divisor."""
+    """The remainder of x / y with the sign of x, exactly: both are float32 tiles. The quotient is taken off in digits
+    of 12 bits, from the largest down; each is rounded to the nearest, so what is left stays within half a divisor."""
     left, divisor, part, large = (_scratch(x) for _ in range(4))
     nisa.tensor_scalar(divisor, y, token("abs"))
     # A quarter of x where it is so large that rounding the quotient up would go beyond float32.

@@ -9,8 +9,8 @@ from kiln._trace.errors import RULES, refuse
 from kiln._trace.traced_kernel import running
 from kiln.nki import _older
 
-__all__ = ["affine_range", "ds", "dynamic_range", "fori_loop", "no_reorder", "num_programs", "program_id", "program_ndim",
-           "range", "sequential_range", "static_range", "while_loop"]
+__all__ = ["affine_range", "ds", "dynamic_range", "fori_loop", "no_reorder", "num_programs", "program_id",
+           "program_ndim", "range", "sequential_range", "static_range", "while_loop"]
 
 range = range  # noqa: A001  (kernels write nl.range)
 
@@ -52,8 +52,8 @@ def _open_loop(trace, lower, upper, step):
         refuse("nki.R21", "device loops do not stand inside nl.no_reorder()", "a device loop in a no_reorder block",
                "put the no_reorder block into the loop's body")
     if isinstance(step, bool) or not isinstance(step, int) or step < 1:
-        refuse("nki.R22", "the step of a device loop is a positive int known while the kernel is traced", f"step {step!r}",
-               "count up with a constant step")
+        refuse("nki.R22", "the step of a device loop is a positive int known while the kernel is traced",
+               f"step {step!r}", "count up with a constant step")
     return trace.open_fori_loop(lower, upper, step)
 
 
@@ -66,13 +66,15 @@ def dynamic_range(start, stop=None, step=1):
     """A loop on the device: for i in nl.dynamic_range(n). The body is traced once; i is a register."""
     trace = _trace("nl.dynamic_range")
     if version.at_least("0.6.0"):
-        warnings.warn("nl.dynamic_range is deprecated since NKI 0.6.0; use nl.fori_loop", DeprecationWarning, stacklevel=2)
+        warnings.warn("nl.dynamic_range is deprecated since NKI 0.6.0; use nl.fori_loop", DeprecationWarning,
+                      stacklevel=2)
     lower, upper = (0, start) if stop is None else (start, stop)
     depth = trace.open_loops
     register = _open_loop(trace, lower, upper, step)
     yield register  # a break or return leaves the loop open, which the end of the enclosing one reports
     if trace.open_loops != depth + 1:
-        refuse("nki.R23", "a device loop's body runs to its end", "a loop inside it is still open", "end the inner loop first")
+        refuse("nki.R23", "a device loop's body runs to its end", "a loop inside it is still open",
+               "end the inner loop first")
     _close_loop(trace)
 
 

@@ -61,7 +61,8 @@ def load_transpose2d(src, dtype=None):
                       "slice or reshape src to two dimensions")
     shape = (src.shape[1], src.shape[0])
     _require_tile_shape("load_transpose2d", shape, "src")
-    if nisa.get_nc_version() == nisa.nc_version.gen2 and not traced_kernel.running("nl.load_transpose2d").is_argument(src):
+    is_argument = traced_kernel.running("nl.load_transpose2d").is_argument(src)
+    if nisa.get_nc_version() == nisa.nc_version.gen2 and not is_argument:
         _rules.warn_not_portable(f"nl.load_transpose2d of `{src.name}`, which is no argument of the kernel",
                                  "on trn1 pass the tensor in, or nl.load it and use nl.transpose")
     dst = _tiles.new(shape, src.dtype)

@@ -42,7 +42,8 @@ def _refuser(name, symbol, rewrite):
         if isinstance(operands[-1], _kiln.NkiInstruction):
             _refuse("a tensor and an instruction, which returns no tile",
                     "since NKI 0.2.0 instructions write into `dst`: nisa.nc_matmul(dst=psum, ..., accumulate=i > 0)")
-        if name in ("__eq__", "__ne__") and not _tiles.is_tile(operands[1]) and not isinstance(operands[1], numbers.Number):
+        value = _tiles.is_tile(operands[-1]) or isinstance(operands[-1], numbers.Number)
+        if name in ("__eq__", "__ne__") and not value:
             return NotImplemented  # kernels ask whether an argument is None or a word
         _refuse(f"`{symbol}` on a tensor", f"write {rewrite}")
 
@@ -54,8 +55,8 @@ def _no_sum(tensor, value):
     """tensor += value, which summed up matrix products in NKI 0.1.0."""
     if isinstance(value, _kiln.NkiInstruction):
         return NotImplemented
-    _refuse("`+=` on a tensor", "write nl.add(x, y), or nisa.tensor_tensor(x, x, y, nl.add) to write into x; sums of matrix "
-            "products are nisa.nc_matmul(psum, ..., accumulate=True)")
+    _refuse("`+=` on a tensor", "write nl.add(x, y), or nisa.tensor_tensor(x, x, y, nl.add) to write into x; sums of "
+            "matrix products are nisa.nc_matmul(psum, ..., accumulate=True)")
 
 
 def _no_value(what, help):

@@ -23,5 +23,6 @@ def _public(name):
 
 
 _TOKENS = {*instruction_tokens(), *_ELEMENTWISE}
-__all__ = sorted({*_TOKENS, *_FUNCTIONS})
-globals().update({name: _public(name) for name in __all__})
+_NAMES = sorted({*_TOKENS, *_FUNCTIONS})
+globals().update({name: _public(name) for name in _NAMES})
+__all__ = _NAMES  # noqa: PLE0605  (ruff does not run code)

@@ -17,7 +17,7 @@ def floor_into(dst, x, up=False):
 
 
 def _rounding(name, rounded):
-    """A function that rounds where x has a fraction, copies large x, infinities and NaN, and keeps the sign of zeros."""
+    """A function that rounds where x has a fraction, copies large x, infinities and NaN, and keeps signs of zeros."""
     def function(x, dtype=None):
         _tiles.require_tile(name, x)
         dst = _tiles.like(x, dtype)
