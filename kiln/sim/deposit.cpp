@@ -5,8 +5,8 @@
 #include "kiln/analysis/statements.h"
 #include "kiln/isa/semantics/operand_rules.h"
 #include "kiln/isa/uses.h"
-#include "kiln/sim/core.h"
 #include "kiln/sim/declared_storage.h"
+#include "kiln/sim/instruction_traits.h"
 
 namespace kiln::sim {
 using namespace isa;
@@ -29,7 +29,7 @@ bool covers(const Access& a, const Tensor& t) {
 
 // A store of a whole tile to neighbouring bytes, which are known before it.
 bool is_candidate(const Program& program, const Instruction& inst) {
-  if (inst.opcode != Opcode::dma_copy) return false;
+  if (!is_dma_copy(inst)) return false;
   const InstView view(program, inst);
   const Access &to = view.access(args::dma_copy::dst), &from = view.access(args::dma_copy::src);
   const Tensor &output = program.tensors[to.tensor], &tile = program.tensors[from.tensor];
@@ -81,23 +81,21 @@ class Search {
 
 }  // namespace
 
-Deposits::Deposits(const Program& program) {
+Deposits::Deposits(const Program& program, bool may_deposit) : program_(program) {
+  if (!may_deposit) return;
   if (std::ranges::any_of(program.instructions, [&](const Instruction& i) { return is_candidate(program, i); }))
     Search(program, stores_);
 }
 
-// Binds a tensor that comes to life to the bytes that its store will write. Whoever still uses those stands
-// before every user of the tensor. The row-by-row definition of values is left with its copies, and so are
-// pairs, whose cores watch each other's outputs.
-bool Core::deposit(TensorId id) {
-  const Instruction* store = deposits_.store_of(id);
-  if (!store || options_.plain || !common_.may_borrow || common_.cores > 1) return false;
+std::shared_ptr<Storage> Deposits::place(TensorId id, const Bindings& bindings, const LoopStack& loops) const {
+  const auto store = stores_.find(id);
+  if (store == stores_.end()) return nullptr;
   const Tensor& t = program_.tensors[id];
-  const Access& to = InstView(program_, *store).access(args::dma_copy::dst);
-  const Binding& output = bindings_[to.tensor];
-  const std::int64_t begin = evaluate(to.offset) * size_bytes(to.dtype) + output.byte;
+  const Access& to = InstView(program_, *store->second).access(args::dma_copy::dst);
+  const Binding& output = bindings[to.tensor];
+  const std::int64_t begin = loops.evaluate(to.offset) * size_bytes(to.dtype) + output.byte;
   std::byte* data = output.storage->data + begin;
-  if (reinterpret_cast<std::uintptr_t>(data) % kTileAlignment) return false;
+  if (reinterpret_cast<std::uintptr_t>(data) % kTileAlignment) return nullptr;
   const std::int64_t rows = t.partitions(), row_bytes = t.bytes_per_partition();
   auto storage = std::make_shared<Storage>(rows, row_bytes, data);
   const Region target = {0, 1, begin, begin + rows * row_bytes};
@@ -105,16 +103,15 @@ bool Core::deposit(TensorId id) {
   for (const Storage::Use& use : output.storage->uses) {
     if (use.region.overlaps(target)) storage->uses.push_back({use.task, {0, rows, 0, row_bytes}, use.writes});
   }
-  bindings_[id] = {std::move(storage), 0, 0};
-  return true;
+  return storage;
 }
 
-// A store whose bytes are there already hands the users of its tile on to the output.
-bool Core::is_deposited(const Run& run) {
+bool Deposits::is_done(const Run& run, const Operands& operands, const Bindings& bindings) const {
   using namespace args::dma_copy;
   if (run.tile(dst).data != run.tile(src).data) return false;
-  const Storage& tile = *bindings_[run.access(src).tensor].storage;
-  const auto to = std::ranges::find(operands_, dst, &TrackedOperand::param);
+  const Storage& tile = *bindings[run.access(src).tensor].storage;
+  const auto to = std::ranges::find(operands.list, dst, &Operand::param);
+  if (to->storage == &tile) return true;  // a copy onto itself
   for (const Storage::Use& use : tile.uses) to->storage->uses.push_back({use.task, region_of(*to), use.writes});
   return true;
 }

@@ -2,25 +2,32 @@
 // lies.
 #pragma once
 
+#include <memory>
 #include <unordered_map>
 
-#include "kiln/isa/program.h"
+#include "kiln/isa/semantics/run.h"
+#include "kiln/sim/bindings.h"
+#include "kiln/sim/loop_stack.h"
+#include "kiln/sim/operand.h"
 
 namespace kiln::sim {
 
 class Deposits {
  public:
-  // Finds the tiles that are stored whole to rows of an output which nothing else touches meanwhile.
-  explicit Deposits(const isa::Program& program);
+  // Finds the tiles that are stored whole to rows of an output which nothing else touches meanwhile. Without
+  // `may_deposit` every store is a copy.
+  Deposits(const isa::Program& program, bool may_deposit);
 
-  // The store that ends the life of a tensor; null when there is none, or when it has to copy.
-  const isa::Instruction* store_of(isa::TensorId id) const {
-    const auto it = stores_.find(id);
-    return it == stores_.end() ? nullptr : it->second;
-  }
+  // The bytes that the store of a tensor will write, when the tensor that comes to life now can be computed there;
+  // else null. Whoever still uses those bytes stands before every user of the tensor.
+  std::shared_ptr<Storage> place(isa::TensorId id, const Bindings& bindings, const LoopStack& loops) const;
+
+  // Whether the bytes of a DMA copy are there already. The users of its tile are then handed on to the output.
+  bool is_done(const isa::Run& run, const Operands& operands, const Bindings& bindings) const;
 
  private:
-  std::unordered_map<isa::TensorId, const isa::Instruction*> stores_;
+  const isa::Program& program_;
+  std::unordered_map<isa::TensorId, const isa::Instruction*> stores_;  // that end the life of a tensor
 };
 
 }  // namespace kiln::sim

@@ -45,13 +45,14 @@ using Buffers = std::map<std::string, Buffer, std::less<>>;
 struct LoopCount {
   std::int64_t entries = 0, iterations = 0;
 };
+// By the loop's variable, or by the register that is its condition.
+using LoopCounts = std::map<std::string, LoopCount, std::less<>>;
 
 struct RunReport {
   std::vector<Diagnostic> warnings;
   std::int64_t instructions = 0;  // executed
   analysis::EngineCounts instructions_by_engine{};
-  // Dynamic loops by their variable, or by the register that is their condition; of all cores.
-  std::map<std::string, LoopCount, std::less<>> loops;
+  LoopCounts loops;  // dynamic ones, of all cores
 };
 
 // Runs a program that passed check::check_program on one core. Every input, output and inout tensor needs a

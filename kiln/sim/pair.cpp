@@ -7,6 +7,7 @@
 #include "kiln/isa/instructions/shared/sendrecv.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/text/print.h"
+#include "kiln/sim/instruction_traits.h"
 #include "kiln/sim/rules.h"
 
 namespace kiln::sim {
@@ -36,7 +37,7 @@ std::string at(const Core& core) {
 bool same_meeting(const Core& a, const Core& b) {
   const Instruction &x = *a.waiting_at(), &y = *b.waiting_at();
   if (x.opcode != y.opcode) return false;
-  if (x.opcode == Opcode::core_barrier) return true;
+  if (!exchanges_tiles(x)) return true;
   using args::sendrecv::pipe_id;
   return InstView(a.program(), x).integer(pipe_id) == InstView(b.program(), y).integer(pipe_id);
 }
@@ -59,7 +60,7 @@ void for_elements(const Tile& t, Fn&& fn) {
 }
 
 Parcel pick_up(Core& from) {
-  const TrackedOperand& src = from.operands()[0];
+  const Operand& src = from.operand(0);
   Parcel parcel{std::vector<std::byte>(src.tile.count() * src.tile.element_bytes()), {}};
   for_elements(src.tile, [&](std::byte* at, std::int64_t position) {
     std::memcpy(parcel.bytes.data() + position, at, src.tile.element_bytes());
@@ -69,7 +70,7 @@ Parcel pick_up(Core& from) {
 }
 
 void deliver(const Parcel& parcel, Core& to) {
-  const TrackedOperand& dst = to.operands()[1];
+  const Operand& dst = to.operand(1);
   for_elements(dst.tile, [&](std::byte* at, std::int64_t position) {
     std::memcpy(at, parcel.bytes.data() + position, dst.tile.element_bytes());
   });
@@ -84,16 +85,16 @@ void check_exchange(Core& core, int rank, Core& peer, const Arch& arch) {
   };
   if (view.integer(args::sendrecv::send_to_rank) != 1 - rank)
     fail(kSendrecvRanks, fmt::format("core {} has send_to_rank {}", rank, view.integer(args::sendrecv::send_to_rank)));
-  const Access &sent = view.access(args::sendrecv::src), &received = *peer.operands()[1].access;
+  const Access &sent = view.access(args::sendrecv::src), &received = *peer.operand(1).access;
   if (sent.dtype != received.dtype || shape_text(sent) != shape_text(received))
     fail(kSendrecvPeerTile, fmt::format("core {} sends {} {}, core {} receives {} {}", rank, name(sent.dtype),
                                         shape_text(sent), 1 - rank, name(received.dtype), shape_text(received)));
 }
 
-void meet(Core& a, Core& b, const Arch& arch) {
+void meet(Core& a, Core& b, const Arch& arch, Races& races) {
   a.check_agreement();
   b.check_agreement();
-  if (a.waiting_at()->opcode == Opcode::sendrecv) {
+  if (exchanges_tiles(*a.waiting_at())) {
     check_exchange(a, 0, b, arch);
     check_exchange(b, 1, a, arch);
     // src and dst of a core may be the same elements: both are read before either is written.
@@ -103,12 +104,12 @@ void meet(Core& a, Core& b, const Arch& arch) {
   }
   a.resume();
   b.resume();
-  a.met();
+  races.meet();
 }
 
 }  // namespace
 
-void run_together(const std::vector<std::unique_ptr<Core>>& cores, const Arch& arch) {
+void run_together(const std::vector<std::unique_ptr<Core>>& cores, const Arch& arch, Races& races) {
   std::vector<bool> ended(cores.size());
   while (true) {
     bool all_ended = true;
@@ -122,7 +123,7 @@ void run_together(const std::vector<std::unique_ptr<Core>>& cores, const Arch& a
     }
     const bool pair = cores.size() == 2 && !ended[0] && !ended[1];
     if (!pair || !same_meeting(*cores[0], *cores[1])) deadlock(cores);
-    meet(*cores[0], *cores[1], arch);
+    meet(*cores[0], *cores[1], arch, races);
   }
 }
 

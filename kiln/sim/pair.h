@@ -8,7 +8,8 @@
 
 namespace kiln::sim {
 
-// Runs all cores to their end. A core that waits for nobody is reported as a deadlock, with the reason.
-void run_together(const std::vector<std::unique_ptr<Core>>& cores, const Arch& arch);
+// Runs all cores to their end; `races` learns of their meetings. A core that waits for nobody is reported as a
+// deadlock, with the reason.
+void run_together(const std::vector<std::unique_ptr<Core>>& cores, const Arch& arch, Races& races);
 
 }  // namespace kiln::sim

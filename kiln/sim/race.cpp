@@ -63,8 +63,8 @@ bool Races::is_scattered(int core, const Storage& storage, std::int64_t byte) {
   return maps(storage).write[core].at(byte) & kScatter;
 }
 
-Races::Clash Races::access(int core, const isa::Program& program, const isa::Instruction& inst,
-                           const TrackedOperand& operand, bool writes) {
+Races::Clash Races::access(int core, const isa::Program& program, const isa::Instruction& inst, const Operand& operand,
+                           bool writes) {
   Maps& m = maps(*operand.storage);
   programs_[core] = &program;
   std::uint8_t own = site(inst);

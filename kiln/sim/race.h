@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kiln/sim/byte_map.h"
-#include "kiln/sim/tracker.h"
+#include "kiln/sim/operand.h"
 
 namespace kiln::sim {
 
@@ -38,7 +38,7 @@ class Races {
   bool is_scattered(int core, const Storage& storage, std::int64_t byte);
   // Records an access of `core` (0 or 1) and tells what it clashes with. Bytes that both cores write are each
   // core's own: that the values agree is checked when they meet.
-  Clash access(int core, const isa::Program& program, const isa::Instruction& inst, const TrackedOperand& operand,
+  Clash access(int core, const isa::Program& program, const isa::Instruction& inst, const Operand& operand,
                bool writes);
 
  private:

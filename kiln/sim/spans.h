@@ -1,14 +1,14 @@
 // Spans: an operand as contiguous runs of bytes of its storage.
 #pragma once
 
-#include "kiln/sim/tracker.h"
+#include "kiln/sim/operand.h"
 
 namespace kiln::sim {
 
 // Calls fn(first byte, bytes, first element, elements) for contiguous runs of an operand, as offsets into the
 // storage.
 template <class Fn>
-void for_spans(const TrackedOperand& o, Fn&& fn) {
+void for_spans(const Operand& o, Fn&& fn) {
   const isa::Tile& t = o.tile;
   const std::int64_t size = t.element_bytes();
   if (t.is_dense()) {

@@ -66,10 +66,4 @@ struct Storage {
   std::unique_ptr<std::byte, Free> owned_;
 };
 
-// Where a tensor lives now.
-struct Binding {
-  std::shared_ptr<Storage> storage;
-  std::int64_t row = 0, byte = 0;  // of the tensor's first element
-};
-
 }  // namespace kiln::sim

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <functional>
-
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/engine_state.h"
 #include "kiln/isa/text/print.h"
-#include "kiln/sim/checks.h"
+#include "kiln/sim/instruction_traits.h"
 #include "kiln/sim/rules.h"
 #include "kiln/sim/spans.h"
 
@@ -17,106 +15,35 @@ using isa::Tile;
 
 namespace {
 
-void fill(ByteMap& map, const TrackedOperand& o, std::uint8_t value) {
+void fill(ByteMap& map, const Operand& o, std::uint8_t value) {
   if (map.is_uniform(value)) return;
   for_spans(o, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
     map.fill(byte, byte + bytes, value);
   });
 }
 
-// Whether an instruction fills its dst with 0.
-bool zeroes(const isa::Program& program, const isa::Instruction& inst) {
-  return inst.opcode == isa::Opcode::memset && isa::InstView(program, inst).real(isa::args::memset::value) == 0;
-}
-
 // States of PSUM; the last one only as an answer: a matmul wrote through another tensor at the same place.
 constexpr std::uint8_t kMatmul = 2, kOtherMatmul = 4;
 
-// Origins are bytes. From the second number on, tensors of a line that has one share it. Unread bytes belong
-// to no tensor yet.
-constexpr Shadow kUnread = 255, kMany = 254;
-constexpr std::size_t kOfTheirOwn = 160;
-
-std::size_t hash_of(const SourceLoc& loc) {
-  std::size_t h = std::hash<std::string>()(loc.file) * 31 + static_cast<std::size_t>(loc.line);
-  for (const std::string& frame : loc.stack) h = h * 31 + std::hash<std::string>()(frame);
-  return h;
+bool owns(const Operand& o, std::int64_t begin, std::int64_t end) {
+  return !o.storage->owners || o.storage->owners->all(begin, end, o.access->tensor);
 }
 
-bool owns(const TrackedOperand& o, std::int64_t begin, std::int64_t end) {
-  return !o.storage->owners || o.storage->owners->all(begin, end, o.access->tensor);
+// Of an element that is read: the first byte of it that was never written.
+Shadow shadow_of(const isa::InstView& inst, Origins& origins, const Operand& o, std::int64_t begin, std::int64_t end) {
+  return origins.read_through(o.storage->shadow.first_nonzero(begin, end), inst.program(), o.access->tensor);
+}
+
+[[noreturn]] void report_unwritten(const isa::InstView& inst, const Origins& origins, const Operand& o, Shadow shadow,
+                                   std::int64_t element, const char* what) {
+  throw Error(unwritten_diagnostic(origins, shadow, run_rules::kWrittenChoices, index_text(*o.access, element),
+                                   inst.program().tensors[o.access->tensor], inst, what));
 }
 
 }  // namespace
 
-std::string index_text(const isa::Access& a, std::int64_t element) {
-  std::int64_t index[isa::kMaxRank];
-  for (int d = a.rank - 1; d >= 0; --d) {
-    index[d] = element % a.dims[d].count;
-    element /= a.dims[d].count;
-  }
-  std::string text = "[";
-  for (int d = 0; d < a.rank; ++d) text += fmt::format("{}{}", d ? ", " : "", index[d]);
-  return text + "]";
-}
-
-Shadow Origins::add(const isa::Program& program, isa::TensorId tensor) {
-  if (!kChecks) return 0;  // nobody follows shadows, so every byte counts as written
-  const SourceLoc& loc = program.locs[program.tensors[tensor].loc];
-  const std::size_t place = hash_of(loc);
-  if (known_.size() >= kOfTheirOwn && loc.known()) {
-    if (const auto it = by_place_.find(place); it != by_place_.end()) {
-      known_[it->second - 1].shared = true;
-      return it->second;
-    }
-  }
-  if (known_.size() + 1 >= kMany) return kMany;
-  known_.push_back({&program, tensor});
-  const auto shadow = static_cast<Shadow>(known_.size());
-  by_place_.try_emplace(place, shadow);
-  return shadow;
-}
-
-Shadow Origins::unread() { return kChecks ? kUnread : 0; }
-
-Shadow Origins::read_through(Shadow shadow, const isa::Program& program, isa::TensorId tensor) {
-  if (shadow != kUnread) return shadow;
-  const auto [it, fresh] = placed_.try_emplace({&program, tensor});
-  if (fresh) it->second = add(program, tensor);
-  return it->second;
-}
-
-Shadow Origins::padding_of(Shadow shadow) {
-  const Origin* origin = find(shadow);
-  if (!origin || origin->plain) return shadow;
-  for (std::size_t i = 0; i < known_.size(); ++i) {
-    if (known_[i].plain == shadow) return static_cast<Shadow>(i + 1);
-  }
-  if (known_.size() + 1 >= kMany) return shadow;
-  known_.push_back({origin->program, origin->tensor, shadow, origin->shared});
-  return static_cast<Shadow>(known_.size());
-}
-
-Region region_of(const TrackedOperand& o) {
-  const Tile& t = o.tile;
-  const std::int64_t row_bytes = o.storage->row_bytes;
-  if (t.row_offset || t.column) return {0, o.storage->rows, 0, row_bytes};
-  std::int64_t begin = t.data - o.storage->data, end = begin + t.element_bytes();
-  for (int d = 0; d < t.free_rank; ++d) {
-    const std::int64_t reach = t.free[d].stride * (t.free[d].count - 1) * t.element_bytes();
-    (reach < 0 ? begin : end) += reach;
-  }
-  if (o.storage->rows == 1) {  // HBM: rows of the tile are strides too
-    const std::int64_t reach = t.row_bytes * (t.rows - 1);
-    (reach < 0 ? begin : end) += reach;
-    return {0, 1, begin, end};
-  }
-  const std::int64_t row = begin / row_bytes;
-  return {row, row + t.rows, begin - row * row_bytes, end - row * row_bytes};
-}
-
-TrackedOperand& Tracker::operand(int param) {
-  for (TrackedOperand& o : operands_) {
+Operand& Tracker::operand(int param) {
+  for (Operand& o : operands_) {
     if (o.param == param) return o;
   }
   KILN_ASSERT(!"operand of the instruction");
@@ -124,7 +51,7 @@ TrackedOperand& Tracker::operand(int param) {
 }
 
 bool Tracker::is_clean(int param) {
-  for (const TrackedOperand& o : operands_) {
+  for (const Operand& o : operands_) {
     if (o.param != param || o.storage->shadow.is_uniform(0)) continue;
     bool clean = true;
     for_spans(o, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
@@ -139,8 +66,8 @@ bool Tracker::is_clean(int param) {
 
 std::vector<Shadow> Tracker::read(int param) {
   std::vector<Shadow> out;
-  const bool copies = inst().opcode == isa::Opcode::dma_copy || inst().opcode == isa::Opcode::tensor_copy;
-  for (const TrackedOperand& o : operands_) {
+  const bool copies = carries_bytes(inst());
+  for (const Operand& o : operands_) {
     if (o.param != param) continue;
     const std::size_t base = out.size();
     out.resize(base + o.tile.count());
@@ -148,7 +75,7 @@ std::vector<Shadow> Tracker::read(int param) {
     const std::int64_t size = o.tile.element_bytes();
     for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
       for (std::int64_t i = 0; i < n; ++i) {
-        Shadow s = shadow_of(o, byte + i * size, byte + (i + 1) * size);
+        Shadow s = shadow_of(*this, origins_, o, byte + i * size, byte + (i + 1) * size);
         saw_unwritten |= s != 0;
         if (!copies && origins_.is_padding(s)) s = origins_.find(s)->plain;
         out[base + first + i] = s;
@@ -159,7 +86,7 @@ std::vector<Shadow> Tracker::read(int param) {
 }
 
 void Tracker::write(int param, const std::vector<Shadow>& shadow) {
-  TrackedOperand& o = operand(param);
+  Operand& o = operand(param);
   const isa::Tensor& t = program().tensors[o.access->tensor];
   const std::int64_t size = o.tile.element_bytes();
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
@@ -175,14 +102,14 @@ void Tracker::write(int param, const std::vector<Shadow>& shadow) {
 }
 
 void Tracker::write_clean(int param) {
-  TrackedOperand& o = operand(param);
+  Operand& o = operand(param);
   fill(o.storage->shadow, o, 0);
   if (program().tensors[o.access->tensor].memory == Memory::psum)
-    fill(o.storage->psum, o, zeroes(program(), inst()) ? 3 : 1);
+    fill(o.storage->psum, o, fills_with_zeros(*this) ? 3 : 1);
 }
 
 void Tracker::write_where(int param, const std::vector<Shadow>& shadow, const std::vector<std::uint8_t>& where) {
-  TrackedOperand& o = operand(param);
+  Operand& o = operand(param);
   const isa::Tensor& t = program().tensors[o.access->tensor];
   const std::int64_t size = o.tile.element_bytes();
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
@@ -198,13 +125,13 @@ void Tracker::write_where(int param, const std::vector<Shadow>& shadow, const st
 }
 
 void Tracker::mark_padding(int param, const std::vector<std::uint8_t>& where) {
-  const TrackedOperand& o = operand(param);
+  const Operand& o = operand(param);
   if (o.storage->shadow.is_uniform(0)) return;
   const std::int64_t size = o.tile.element_bytes();
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t at = byte + i * size;
-      const Shadow s = where[first + i] ? shadow_of(o, at, at + 1) : Shadow{0};
+      const Shadow s = where[first + i] ? shadow_of(*this, origins_, o, at, at + 1) : Shadow{0};
       if (s) o.storage->shadow.fill(at, at + size, origins_.padding_of(s));
     }
   });
@@ -213,10 +140,10 @@ void Tracker::mark_padding(int param, const std::vector<std::uint8_t>& where) {
 std::vector<std::uint8_t> Tracker::skipped_rows(int param) {
   std::vector<std::uint8_t> out;
   bool any = false;
-  for (const TrackedOperand& o : operands_) any = any || (o.param == param && o.tile.row_offset);
+  for (const Operand& o : operands_) any = any || (o.param == param && o.tile.row_offset);
   if (!any) return out;
   any = false;
-  for (const TrackedOperand& o : operands_) {
+  for (const Operand& o : operands_) {
     if (o.param != param) continue;
     for (std::int64_t row = 0; row < o.tile.rows; ++row) {
       out.push_back(o.tile.row_offset && o.tile.row_offset[row] == isa::kSkipRow);
@@ -227,7 +154,7 @@ std::vector<std::uint8_t> Tracker::skipped_rows(int param) {
 }
 
 std::vector<std::uint32_t> Tracker::bits(int param) {
-  const TrackedOperand& o = operand(param);
+  const Operand& o = operand(param);
   if (queue && !o.storage->is_idle()) queue->wait();
   std::vector<std::uint32_t> out(o.tile.count());
   const std::int64_t size = o.tile.element_bytes();
@@ -246,7 +173,7 @@ std::vector<std::uint32_t> Tracker::bits(int param) {
 }
 
 std::vector<std::uint8_t> Tracker::psum_state(int param) {
-  TrackedOperand& o = operand(param);
+  Operand& o = operand(param);
   std::vector<std::uint8_t> out(o.tile.count());
   const std::int64_t size = o.tile.element_bytes();
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
@@ -260,7 +187,7 @@ std::vector<std::uint8_t> Tracker::psum_state(int param) {
 }
 
 int Tracker::uniform_psum_state(int param) {
-  TrackedOperand& o = operand(param);
+  Operand& o = operand(param);
   const std::int64_t at = o.tile.row(0) - o.storage->data;
   const std::uint8_t first = o.storage->psum.at(at);
   const Owners* owners = first == kMatmul ? o.storage->owners.get() : nullptr;
@@ -276,7 +203,7 @@ int Tracker::uniform_psum_state(int param) {
 }
 
 void Tracker::mark_matmul(int param) {
-  TrackedOperand& o = operand(param);
+  Operand& o = operand(param);
   fill(o.storage->psum, o, kMatmul);
   if (!o.storage->owners) return;
   for_spans(o, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
@@ -303,61 +230,34 @@ void Tracker::warn(const Rule& rule, std::string found) {
                 [&] { return broken(*this, arch(), rule, {.found = found, .severity = Severity::warning}); });
 }
 
-Diagnostic unwritten_diagnostic(const Origins& origins, Shadow shadow, const Rule& rule, const std::string& element,
-                                const isa::Tensor& reached, const isa::InstView& inst, const char* what) {
-  const Origins::Origin* origin = origins.find(shadow);
-  const isa::Tensor* from = origin ? &origin->program->tensors[origin->tensor] : nullptr;
-  Diagnostic d = run_diagnostic(
-      rule, fmt::format("element {} of `{}` depends on bytes of {} that were never written", element, reached.name,
-                        !from ? "a tensor declared late"
-                              : fmt::format("`{}`{}", from->name, origin->shared ? " or another of its line" : "")));
-  d.category = Category::undefined;
-  d.loc = inst.loc();
-  d.context = isa::print(inst.program(), inst.inst());
-  if (from)
-    d.notes.push_back(
-        {fmt::format("`{}` ({} in {}) was declared here", from->name, name(from->dtype), name(from->memory)),
-         origin->program->locs[from->loc]});
-  d.allowed = fmt::format("an {} that depends on written bytes only", what);
-  return d;
-}
-
-void Tracker::report(const TrackedOperand& o, Shadow shadow, std::int64_t element, const Rule& rule, const char* what) {
-  throw Error(unwritten_diagnostic(origins_, shadow, rule, index_text(*o.access, element),
-                                   program().tensors[o.access->tensor], *this, what));
-}
-
-void Tracker::check_sink(const TrackedOperand& o, const char* what) {
-  if (o.storage->shadow.is_uniform(0)) return;
-  const std::int64_t size = o.tile.element_bytes();
-  for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      if (const Shadow s = shadow_of(o, byte + i * size, byte + (i + 1) * size))
-        report(o, s, first + i, run_rules::kWrittenChoices, what);
-    }
-  });
-}
-
-void Tracker::check_offsets(int param, std::int64_t group, std::int64_t count) {
-  check_offsets(operand(param), group, count);
-}
-
-void Tracker::check_offsets(const TrackedOperand& o, std::int64_t group, std::int64_t count) {
+void check_offsets(const isa::InstView& inst, Origins& origins, const Operand& o, std::int64_t group,
+                   std::int64_t count) {
   if (o.storage->shadow.is_uniform(0)) return;
   const std::int64_t size = o.tile.element_bytes(), columns = o.tile.free_size;
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t row = (first + i) / columns, column = (first + i) % columns;
       if (column * group + row % group >= count) continue;
-      if (const Shadow s = shadow_of(o, byte + i * size, byte + (i + 1) * size))
-        report(o, s, first + i, run_rules::kWrittenChoices, "index");
+      if (const Shadow s = shadow_of(inst, origins, o, byte + i * size, byte + (i + 1) * size))
+        report_unwritten(inst, origins, o, s, first + i, "index");
     }
   });
 }
 
+void Tracker::check_offsets(int param, std::int64_t group, std::int64_t count) {
+  sim::check_offsets(*this, origins_, operand(param), group, count);
+}
+
 void Tracker::check_sinks() {
-  for (const TrackedOperand& o : operands_) {
-    if (o.param >= 0 && row().params[o.param].sink) check_sink(o, "index, predicate or register");
+  for (const Operand& o : operands_) {
+    if (o.param < 0 || !row().params[o.param].sink || o.storage->shadow.is_uniform(0)) continue;
+    const std::int64_t size = o.tile.element_bytes();
+    for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        if (const Shadow s = shadow_of(*this, origins_, o, byte + i * size, byte + (i + 1) * size))
+          report_unwritten(*this, origins_, o, s, first + i, "index, predicate or register");
+      }
+    });
   }
 }
 

@@ -1,5 +1,5 @@
-// Sources and destinations whose addresses move, and tensors placed over each other: what the checker could
-// not compare is compared here.
+#include "kiln/sim/operand_overlap.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +7,6 @@
 #include "kiln/isa/semantics/overlap.h"
 #include "kiln/isa/text/print.h"
 #include "kiln/sim/checks.h"
-#include "kiln/sim/core.h"
 #include "kiln/sim/rules.h"
 
 namespace kiln::sim {
@@ -18,7 +17,7 @@ struct Bytes {
   std::int64_t begin, end;
 };
 
-std::vector<Bytes> bytes_of(const TrackedOperand& o) {
+std::vector<Bytes> bytes_of(const Operand& o) {
   std::vector<Bytes> out;
   const std::int64_t size = o.tile.element_bytes();
   for (std::int64_t row = 0; row < o.tile.rows; ++row) {
@@ -37,7 +36,7 @@ bool same_tile(const Tile& a, const Tile& b) {
          a.free_rank == b.free_rank && std::equal(a.free, a.free + a.free_rank, b.free);
 }
 
-bool share_bytes(const TrackedOperand& a, const TrackedOperand& b) {
+bool share_bytes(const Operand& a, const Operand& b) {
   const auto x = bytes_of(a), y = bytes_of(b);
   for (std::size_t i = 0, j = 0; i < x.size() && j < y.size();) {
     if (x[i].begin < y[j].end && y[j].begin < x[i].end) return true;
@@ -51,12 +50,12 @@ bool is_scattered(const Tile& t) { return t.row_offset || t.column; }
 
 }  // namespace
 
-void Core::check_overlaps(const Run& run) const {
-  if (!kChecks || reads_all_first(program_, run.inst())) return;
+void check_overlaps(const Run& run, const Operands& operands) {
+  if (!kChecks || reads_all_first(run.program(), run.inst())) return;
   const auto& params = run.row().params;
-  for (const TrackedOperand& out : operands_) {
+  for (const Operand& out : operands.list) {
     if (!params[out.param].is_output() || is_scattered(out.tile)) continue;
-    for (const TrackedOperand& in : operands_) {
+    for (const Operand& in : operands.list) {
       if (&in == &out || in.storage != out.storage || is_scattered(in.tile) || same_tile(in.tile, out.tile)) continue;
       if (params[in.param].is_output() && run.engine() == Engine::scalar) continue;  // sums come last
       if (!region_of(in).overlaps(region_of(out)) || !share_bytes(in, out)) continue;
@@ -64,7 +63,7 @@ void Core::check_overlaps(const Run& run) const {
                                                                      params[out.param].name, params[in.param].name));
       d.category = Category::undefined;
       d.loc = run.loc();
-      d.context = print(program_, run.inst());
+      d.context = print(run.program(), run.inst());
       throw Error(std::move(d));
     }
   }

@@ -1,4 +1,5 @@
-// Addresses: from an access of the program to a tile in memory.
+#include "kiln/sim/address_resolver.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,8 +7,9 @@
 #include "kiln/isa/semantics/operand_rules.h"
 #include "kiln/isa/text/print.h"
 #include "kiln/sim/checks.h"
-#include "kiln/sim/core.h"
+#include "kiln/sim/instruction_traits.h"
 #include "kiln/sim/rules.h"
+#include "kiln/sim/tracker.h"
 
 namespace kiln::sim {
 using namespace isa;
@@ -22,29 +24,45 @@ std::int64_t distance(std::int64_t value, std::int64_t scale) {
   return std::clamp(product, -kFar, kFar);
 }
 
-}  // namespace
-
-bool Core::skips_out_of_bounds(const Run& run) const {
-  const int param = run.row().find_param("oob_mode");
-  return param >= 0 && run.get<OobMode>(param) == OobMode::skip;
-}
-
-void Core::out_of_bounds(const Run& run, const Access& access, const std::string& what) const {
-  const Tensor& t = program_.tensors[access.tensor];
+[[noreturn]] void out_of_bounds(const Run& run, const Access& access, const std::string& what) {
+  const Program& program = run.program();
+  const Tensor& t = program.tensors[access.tensor];
   Diagnostic d = run_diagnostic(run_rules::kIndexInside, fmt::format("{} of `{}`", what, t.name));
   d.loc = run.loc();
-  d.context = print(program_, run.inst());
-  d.allowed = fmt::format("`{}` is {} {}", t.name, name(t.dtype), shape_text(whole(program_, access.tensor)));
-  d.notes.push_back({fmt::format("`{}` was declared here", t.name), program_.locs[t.loc]});
+  d.context = print(program, run.inst());
+  d.allowed = fmt::format("`{}` is {} {}", t.name, name(t.dtype), shape_text(whole(program, access.tensor)));
+  d.notes.push_back({fmt::format("`{}` was declared here", t.name), program.locs[t.loc]});
   throw Error(std::move(d));
 }
 
-void Core::resolve(Tile& tile, const Access& a, const Run& run) {
-  const Binding& b = bindings_[a.tensor];
-  const Tensor& t = program_.tensors[a.tensor];
+}  // namespace
+
+void AddressResolver::add_operands(Run& run, Operands& operands) const {
+  const int params = static_cast<int>(run.row().params.size());
+  for (int param = 0; param < params; ++param) {
+    const Arg& arg = run.arg(param);
+    if (arg.kind == Arg::Kind::access) add_operand(run, param, run.access(param), operands);
+    if (arg.kind == Arg::Kind::accesses) {
+      for (const Access& a : run.accesses(param)) add_operand(run, param, a, operands);
+    }
+  }
+}
+
+void AddressResolver::add_operand(Run& run, int param, const Access& access, Operands& operands) const {
+  operands.may_overlap |= access.dynamic != kNone || access.offset.term_count || access.partition.term_count ||
+                          at_.program.tensors[access.tensor].address;
+  Tile& tile = run.add_tile(param);
+  resolve(tile, access, run, operands.keep);
+  if (kChecks && access.dynamic != kNone) check_start(tile, param, access, run);
+  operands.list.push_back({param, &access, at_.bindings[access.tensor].storage.get(), tile});
+}
+
+void AddressResolver::resolve(Tile& tile, const Access& a, const Run& run, Keep& keep) const {
+  const Binding& b = at_.bindings[a.tensor];
+  const Tensor& t = at_.program.tensors[a.tensor];
   Storage& s = *b.storage;
   const std::int64_t size = size_bytes(a.dtype);
-  const std::int64_t offset = evaluate(a.offset) * size + b.byte;
+  const std::int64_t offset = at_.loops.evaluate(a.offset) * size + b.byte;
   tile.dtype = a.dtype;
   tile.row_offset = nullptr;
   tile.column = nullptr;
@@ -53,7 +71,7 @@ void Core::resolve(Tile& tile, const Access& a, const Run& run) {
   tile.free_size = a.row_size();
   tile.free_rank = static_cast<std::uint8_t>(merge_dims(a.dims + 1, a.rank - 1, tile.free));
   if (is_on_chip(t.memory)) {
-    const std::int64_t partition = b.row + evaluate(a.partition);
+    const std::int64_t partition = b.row + at_.loops.evaluate(a.partition);
     tile.data = s.data + partition * s.row_bytes + offset;
     tile.lane = static_cast<std::int32_t>(partition);
     tile.row_bytes = s.row_bytes;
@@ -63,32 +81,29 @@ void Core::resolve(Tile& tile, const Access& a, const Run& run) {
     tile.lane = 0;
   }
   if (a.dynamic == kNone) return;
-  const Dynamic& d = program_.dynamics[a.dynamic];
+  const Dynamic& d = at_.program.dynamics[a.dynamic];
   switch (d.kind) {
     case Dynamic::Kind::scalar_register:
-      return resolve_scalar(tile, a, static_cast<std::int32_t>(read_register(d.source, run.inst().loc)), run);
+      return resolve_scalar(tile, a, static_cast<std::int32_t>(at_.registers.read(d.source, run.inst().loc)), run,
+                            keep);
     case Dynamic::Kind::scalar_tile:
-      return resolve_scalar(tile, a, read_indices(program_.accesses[d.source], run, 1, 1).at(0), run);
+      return resolve_scalar(tile, a, read_indices(at_.program.accesses[d.source], run, 1, 1, keep).at(0), run, keep);
     case Dynamic::Kind::vector:
-      return resolve_vector(tile, a, program_.accesses[d.source], run);
+      return resolve_vector(tile, a, at_.program.accesses[d.source], run, keep);
     case Dynamic::Kind::indirect:
-      return resolve_indirect(tile, a, program_.accesses[d.source], run);
+      return resolve_indirect(tile, a, at_.program.accesses[d.source], run, keep);
   }
 }
 
 // Values of an index tile, row by row. The first `count` of each group of partitions, column by column, must
 // be there by now.
-std::vector<std::int64_t> Core::read_indices(const Access& index, const Run& run, std::int64_t group,
-                                             std::int64_t count) {
+std::vector<std::int64_t> AddressResolver::read_indices(const Access& index, const Run& run, std::int64_t group,
+                                                        std::int64_t count, Keep& keep) const {
   Tile tile;
-  resolve(tile, index, run);
-  Storage& s = *bindings_[index.tensor].storage;
-  if (!s.is_idle()) queue_.wait();
-  if (kChecks) {
-    std::vector<TrackedOperand> operands{{-1, &index, &s, tile}};
-    Tracker(program_, run.inst(), arch_, common_.origins, tracked_, operands, common_.warnings)
-        .check_offsets(operands[0], group, count);
-  }
+  resolve(tile, index, run, keep);
+  Storage& s = *at_.bindings[index.tensor].storage;
+  if (!s.is_idle()) at_.queue.wait();
+  if (kChecks) check_offsets(run, at_.origins, {-1, &index, &s, tile}, group, count);
   std::vector<std::int64_t> values(tile.count());
   for (std::int64_t r = 0; r < tile.rows; ++r) {
     for_runs(tile, r, 0, tile.free_size,
@@ -105,19 +120,20 @@ std::vector<std::int64_t> Core::read_indices(const Access& index, const Run& run
 
 // The whole access moves by value * scale elements. On chip a scale of whole partitions moves the first
 // partition.
-void Core::resolve_scalar(Tile& tile, const Access& a, std::int64_t value, const Run& run) {
-  const Tensor& t = program_.tensors[a.tensor];
-  const std::int64_t scale = program_.dynamics[a.dynamic].scale;
+void AddressResolver::resolve_scalar(Tile& tile, const Access& a, std::int64_t value, const Run& run,
+                                     Keep& keep) const {
+  const Tensor& t = at_.program.tensors[a.tensor];
+  const std::int64_t scale = at_.program.dynamics[a.dynamic].scale;
   const std::int64_t per_partition = t.bytes_per_partition() / size_bytes(a.dtype);
   const bool by_partition = is_on_chip(t.memory) && scale % per_partition == 0;
   const std::int64_t elements = by_partition ? 0 : distance(value, scale);
   const std::int64_t partitions = by_partition ? distance(value, scale / per_partition) : 0;
-  Range free{evaluate(a.offset) + elements, evaluate(a.offset) + elements};
+  Range free{at_.loops.evaluate(a.offset) + elements, at_.loops.evaluate(a.offset) + elements};
   for (int d = is_on_chip(t.memory) ? 1 : 0; d < a.rank; ++d) {
     const std::int64_t reach = a.dims[d].stride * (a.dims[d].count - 1);
     (reach < 0 ? free.min : free.max) += reach;
   }
-  const std::int64_t first = evaluate(a.partition) + partitions;
+  const std::int64_t first = at_.loops.evaluate(a.partition) + partitions;
   const bool inside = free.min >= 0 && free.max < per_partition &&
                       (!is_on_chip(t.memory) || (first >= 0 && first + a.rows() <= t.partitions()));
   if (!inside) {
@@ -125,7 +141,7 @@ void Core::resolve_scalar(Tile& tile, const Access& a, std::int64_t value, const
       out_of_bounds(run, a, fmt::format("offset {}{} leads outside", value, float_bits_text(value)));
     auto offsets = std::make_shared<std::vector<std::int64_t>>(tile.rows, kSkipRow);
     tile.row_offset = offsets->data();
-    keep_.push_back(std::move(offsets));
+    keep.push_back(std::move(offsets));
     return;
   }
   tile.data += elements * tile.element_bytes() + partitions * tile.row_bytes;
@@ -133,27 +149,28 @@ void Core::resolve_scalar(Tile& tile, const Access& a, std::int64_t value, const
 }
 
 // Before the run, operand.R7 holds the partition that the offset starts from; this is the one it leads to.
-void Core::check_start(const Tile& tile, int param, const Access& a, const Run& run) const {
-  const Tensor& t = program_.tensors[a.tensor];
-  const std::int64_t unit = start_unit(run, arch_, run.row().params[param], tile.rows);
+void AddressResolver::check_start(const Tile& tile, int param, const Access& a, const Run& run) const {
+  const Tensor& t = at_.program.tensors[a.tensor];
+  const std::int64_t unit = start_unit(run, at_.arch, run.row().params[param], tile.rows);
   if (!is_on_chip(t.memory) || tile.lane % unit == 0) return;
   Diagnostic d = run_diagnostic(run_rules::kStartPartition,
                                 fmt::format("`{}` has {} partitions of `{}` from partition {}",
                                             run.row().params[param].name, tile.rows, t.name, tile.lane));
   d.loc = run.loc();
-  d.context = print(program_, run.inst());
-  d.allowed = unit < arch_.partitions ? fmt::format("multiples of {}", unit) : "partition 0";
-  d.notes.push_back({fmt::format("`{}` was declared here", t.name), program_.locs[t.loc]});
+  d.context = print(at_.program, run.inst());
+  d.allowed = unit < at_.arch.partitions ? fmt::format("multiples of {}", unit) : "partition 0";
+  d.notes.push_back({fmt::format("`{}` was declared here", t.name), at_.program.locs[t.loc]});
   throw Error(std::move(d));
 }
 
 // Row w starts at index[w] * scale. A negative index counts as a huge one, hence out of bounds.
-void Core::resolve_vector(Tile& tile, const Access& a, const Access& index, const Run& run) {
-  const Tensor& t = program_.tensors[a.tensor];
-  const std::int64_t scale = program_.dynamics[a.dynamic].scale;
+void AddressResolver::resolve_vector(Tile& tile, const Access& a, const Access& index, const Run& run,
+                                     Keep& keep) const {
+  const Tensor& t = at_.program.tensors[a.tensor];
+  const std::int64_t scale = at_.program.dynamics[a.dynamic].scale;
   const std::int64_t total = t.size() * size_bytes(t.dtype) / size_bytes(a.dtype);
-  const std::vector<std::int64_t> values = read_indices(index, run, index.rows(), tile.rows);
-  Range row{evaluate(a.offset), evaluate(a.offset)};
+  const std::vector<std::int64_t> values = read_indices(index, run, index.rows(), tile.rows, keep);
+  Range row{at_.loops.evaluate(a.offset), at_.loops.evaluate(a.offset)};
   for (int d = 1; d < a.rank; ++d) {
     const std::int64_t reach = a.dims[d].stride * (a.dims[d].count - 1);
     (reach < 0 ? row.min : row.max) += reach;
@@ -168,16 +185,17 @@ void Core::resolve_vector(Tile& tile, const Access& a, const Access& index, cons
     (*offsets)[w] = inside ? moved * tile.element_bytes() : kSkipRow;
   }
   tile.row_offset = offsets->data();
-  keep_.push_back(std::move(offsets));
+  keep.push_back(std::move(offsets));
 }
 
 // Free element i of the partitions of group g is element index[g * G + i mod G, i div G] of the tensor.
-void Core::resolve_indirect(Tile& tile, const Access& a, const Access& index, const Run& run) {
-  const Tensor& t = program_.tensors[a.tensor];
+void AddressResolver::resolve_indirect(Tile& tile, const Access& a, const Access& index, const Run& run,
+                                       Keep& keep) const {
+  const Tensor& t = at_.program.tensors[a.tensor];
   const std::int64_t group = run.engine() == Engine::tensor ? 32 : 16;
   const std::int64_t groups = (tile.rows + group - 1) / group;
-  const std::int64_t per_partition = t.bytes_per_partition() / size_bytes(a.dtype) - evaluate(a.offset);
-  const std::vector<std::int64_t> values = read_indices(index, run, group, tile.free_size);
+  const std::int64_t per_partition = t.bytes_per_partition() / size_bytes(a.dtype) - at_.loops.evaluate(a.offset);
+  const std::vector<std::int64_t> values = read_indices(index, run, group, tile.free_size, keep);
   const std::int64_t columns = index.row_size();
   auto table = std::make_shared<std::vector<std::int32_t>>(groups * tile.free_size);
   for (std::int64_t g = 0; g < groups; ++g) {
@@ -192,7 +210,7 @@ void Core::resolve_indirect(Tile& tile, const Access& a, const Access& index, co
   }
   tile.column = table->data();
   tile.group_rows = static_cast<std::int32_t>(group);
-  keep_.push_back(std::move(table));
+  keep.push_back(std::move(table));
 }
 
 }  // namespace kiln::sim

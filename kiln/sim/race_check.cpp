@@ -1,10 +1,11 @@
-// The part of a Core that watches what it shares with the other core of its pair.
+#include "kiln/sim/race_check.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "kiln/isa/text/print.h"
-#include "kiln/sim/core.h"
+#include "kiln/sim/instruction_traits.h"
 #include "kiln/sim/rules.h"
 #include "kiln/sim/spans.h"
 
@@ -50,30 +51,35 @@ bool is_zero(const Tile& t) {
   return zero;
 }
 
+bool is_output(const Instruction& inst, const Operand& operand) {
+  return info(inst.opcode).params[operand.param].is_output();
+}
+
 }  // namespace
 
 // Tensors that no core writes cannot be raced for. An input of this core may be one that the other writes.
-bool Core::is_raced_for(const Tensor& t) const {
+bool RaceCheck::is_raced_for(const Tensor& t) const {
   if (t.role == Role::internal) return t.memory == Memory::shared_hbm;
   return t.role != Role::input || common_.written.contains(t.name);
 }
 
 // Kernels fill a tensor with zeros, each core its part, and then scatter rows into all of it with nothing in
 // between: the zeros are long there when the first indices are. That is warned of, and the zeros come first.
-Core::Fill Core::fill_of(const Instruction& inst, const TrackedOperand& written, const Races::Clash& clash) const {
+RaceCheck::Fill RaceCheck::fill_of(const Instruction& inst, const Operand& written, const Operands& operands,
+                                   const Races::Clash& clash) const {
   const Storage& storage = *written.storage;
-  if (inst.opcode != Opcode::dma_copy || !clash.they_write) return Fill::none;
+  if (!is_dma_copy(inst) || !clash.they_write) return Fill::none;
   if (nonzero_bytes(storage, clash.ranges) > nonzero_bytes(storage, clash.scattered)) return Fill::none;
   if (is_scattered(program_, *written.access)) return clash.scattered.empty() ? Fill::theirs : Fill::none;
-  const auto src = std::ranges::find(operands_, args::dma_copy::src, &TrackedOperand::param);
+  const auto src = std::ranges::find(operands.list, args::dma_copy::src, &Operand::param);
   if (!is_zero(src->tile)) return Fill::none;
   return clash.scattered.empty() ? Fill::both : Fill::ours;
 }
 
 // Kernels read a cache whole, the rows of new tokens masked out, while the other core puts those rows in at
 // run-time positions. Which of the two values such a row has does not matter then, and only the kernel knows.
-bool Core::is_row_update(const Instruction& inst, const TrackedOperand& operand, const Races::Clash& clash) const {
-  const bool we_write = operand.param >= 0 && info(inst.opcode).params[operand.param].is_output();
+bool RaceCheck::is_row_update(const Instruction& inst, const Operand& operand, const Races::Clash& clash) const {
+  const bool we_write = is_output(inst, operand);
   if (we_write && clash.they_write) return false;
   const std::string& tensor = program_.tensors[operand.access->tensor].name;
   const Program& reader = we_write ? *clash.program : program_;
@@ -82,7 +88,7 @@ bool Core::is_row_update(const Instruction& inst, const TrackedOperand& operand,
   return only_read && (we_write ? operand.access->dynamic != kNone : clash.at_run_time);
 }
 
-void Core::warn_of_update(const Instruction& inst, const TrackedOperand& operand, const Races::Clash& clash) {
+void RaceCheck::warn_of_update(const Instruction& inst, const Operand& operand, const Races::Clash& clash) {
   common_.warnings.add(common_.sequence, &inst, kRaceNumber, [&] {
     Diagnostic d = race_diagnostic(
         inst, clash,
@@ -94,15 +100,15 @@ void Core::warn_of_update(const Instruction& inst, const TrackedOperand& operand
   });
 }
 
-void Core::keep_scattered(const TrackedOperand& operand, const Races::Clash& clash) {
+void RaceCheck::keep_scattered(const Operand& operand, const Races::Clash& clash) {
   Scattered s{operand.storage, clash.scattered, bytes_of(*operand.storage, clash.scattered), {}};
   for (const auto& [begin, end] : clash.scattered)
     for (std::int64_t at = begin; at < end; ++at) s.shadow.push_back(operand.storage->shadow.at(at));
   scattered_.push_back(std::move(s));
 }
 
-void Core::restore_scattered() {
-  queue_.wait();
+void RaceCheck::restore_scattered() {
+  common_.queue.wait();
   for (const Scattered& s : scattered_) {
     std::size_t i = 0;
     for (const auto& [begin, end] : s.ranges) {
@@ -115,70 +121,71 @@ void Core::restore_scattered() {
   scattered_.clear();
 }
 
-void Core::check_races(const Instruction& inst) {
-  for (const TrackedOperand& o : operands_) {
+void RaceCheck::check(const Instruction& inst, const Operands& operands) {
+  for (const Operand& o : operands.list) {
     if (!is_raced_for(program_.tensors[o.access->tensor])) continue;
-    const ParamInfo* param = o.param >= 0 ? &info(inst.opcode).params[o.param] : nullptr;
-    const bool writes = param && param->is_output();
-    const bool reads = !param || param->is_input();
-    for (const bool write : {false, true}) {
-      if (write ? !writes : !reads) continue;
-      const Races::Clash clash = common_.races.access(rank_, program_, inst, o, write);
-      if (!clash.found) continue;
-      if (!write) {
-        if (!is_row_update(inst, o, clash)) report_race(inst, o, clash);
-        warn_of_update(inst, o, clash);
-        continue;
-      }
-      if (clash.ranges.empty()) continue;
-      queue_.wait();  // the other core's values must be there to be compared with
-      const Fill fill = fill_of(inst, o, clash);
-      if (fill == Fill::ours || fill == Fill::theirs) {
-        warn_of_fill(inst, o, clash, fill);
-        if (fill == Fill::ours) keep_scattered(o, clash);
-        continue;
-      }
-      rewrites_.push_back({&inst, o, clash, bytes_of(*o.storage, clash.ranges), fill == Fill::both});
-    }
+    const ParamInfo& param = info(inst.opcode).params[o.param];
+    if (param.is_input()) check_read(inst, o);
+    if (param.is_output()) check_write(inst, o, operands);
   }
+}
+
+void RaceCheck::check_read(const Instruction& inst, const Operand& operand) {
+  const Races::Clash clash = common_.races.access(core_, program_, inst, operand, false);
+  if (!clash.found) return;
+  if (!is_row_update(inst, operand, clash)) report(inst, operand, clash);
+  warn_of_update(inst, operand, clash);
+}
+
+void RaceCheck::check_write(const Instruction& inst, const Operand& operand, const Operands& operands) {
+  const Races::Clash clash = common_.races.access(core_, program_, inst, operand, true);
+  if (!clash.found || clash.ranges.empty()) return;
+  common_.queue.wait();  // the other core's values must be there to be compared with
+  const Fill fill = fill_of(inst, operand, operands, clash);
+  if (fill == Fill::ours || fill == Fill::theirs) {
+    warn_of_fill(inst, operand, clash, fill);
+    if (fill == Fill::ours) keep_scattered(operand, clash);
+    return;
+  }
+  rewrites_.push_back({&inst, operand, clash, bytes_of(*operand.storage, clash.ranges), fill == Fill::both});
 }
 
 // A core wrote bytes that the other one wrote or read. Kernels do that with values that both have, step by
 // step; when they end with the same ones, no order matters.
-void Core::check_agreement() {
+void RaceCheck::check_agreement() {
   if (rewrites_.empty()) return;
-  queue_.wait();
+  common_.queue.wait();
   for (const Rewrite& r : rewrites_) {
     bool same = true, scattered = r.both_fill;
     for_changed(*r.operand.storage, r.clash.ranges, r.before, [&](std::int64_t at) {
       same = false;
-      scattered = scattered && common_.races.is_scattered(rank_, *r.operand.storage, at);
+      scattered = scattered && common_.races.is_scattered(core_, *r.operand.storage, at);
     });
     if (same) continue;
     if (is_row_update(*r.inst, r.operand, r.clash)) {
       warn_of_update(*r.inst, r.operand, r.clash);
       continue;
     }
-    if (!scattered) report_race(*r.inst, r.operand, r.clash);
+    if (!scattered) report(*r.inst, r.operand, r.clash);
     warn_of_fill(*r.inst, r.operand, r.clash, Fill::theirs);
   }
   rewrites_.clear();
 }
 
-Diagnostic Core::race_diagnostic(const Instruction& inst, const Races::Clash& clash, std::string found) const {
+Diagnostic RaceCheck::race_diagnostic(const Instruction& inst, const Races::Clash& clash, std::string found) const {
   Diagnostic d = run_diagnostic(run_rules::kOrderedAccess, std::move(found));
   d.category = Category::undefined;
   d.loc = program_.locs[inst.loc];
   d.context = print(program_, inst);
   if (clash.inst)
-    d.notes.push_back({fmt::format("core {} does it here: {}", 1 - rank_, print(*clash.program, *clash.inst)),
+    d.notes.push_back({fmt::format("core {} does it here: {}", 1 - core_, print(*clash.program, *clash.inst)),
                        clash.program->locs[clash.inst->loc]});
   return d;
 }
 
-void Core::warn_of_fill(const Instruction& inst, const TrackedOperand& operand, const Races::Clash& clash, Fill fill) {
+void RaceCheck::warn_of_fill(const Instruction& inst, const Operand& operand, const Races::Clash& clash, Fill fill) {
   const std::string& tensor = program_.tensors[operand.access->tensor].name;
-  const int filler = fill == Fill::ours ? rank_ : 1 - rank_;
+  const int filler = fill == Fill::ours ? core_ : 1 - core_;
   common_.warnings.add(common_.sequence, &inst, kRaceNumber, [&] {
     Diagnostic d = race_diagnostic(
         inst, clash,
@@ -191,13 +198,13 @@ void Core::warn_of_fill(const Instruction& inst, const TrackedOperand& operand, 
   });
 }
 
-void Core::report_race(const Instruction& inst, const TrackedOperand& operand, const Races::Clash& clash) const {
-  const bool writes = operand.param >= 0 && info(inst.opcode).params[operand.param].is_output();
+void RaceCheck::report(const Instruction& inst, const Operand& operand, const Races::Clash& clash) const {
+  const bool writes = is_output(inst, operand);
   throw Error(race_diagnostic(
       inst, clash,
       fmt::format("core {} {} elements of `{}` that core {} {}, and no core_barrier or sendrecv stands "
                   "between them",
-                  rank_, writes ? "writes" : "reads", program_.tensors[operand.access->tensor].name, 1 - rank_,
+                  core_, writes ? "writes" : "reads", program_.tensors[operand.access->tensor].name, 1 - core_,
                   !writes            ? "writes"
                   : clash.they_write ? "writes with other values"
                                      : "reads")));

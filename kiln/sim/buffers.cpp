@@ -1,0 +1,65 @@
+#include "kiln/sim/buffers.h"
+
+#include <fmt/format.h>
+
+#include "kiln/sim/rules.h"
+
+namespace kiln::sim {
+namespace {
+
+[[noreturn]] void bad_buffer(const isa::Program& program, const isa::Tensor& t, std::string found) {
+  Diagnostic d = run_diagnostic(run_rules::kBuffers, std::move(found));
+  d.category = Category::config;
+  d.loc = program.locs[t.loc];
+  throw Error(std::move(d));
+}
+
+void bind_buffers(const isa::Program& program, const Buffers& buffers, SharedTensors& shared) {
+  for (const isa::Tensor& t : program.tensors) {
+    if (t.role == isa::Role::internal) continue;
+    const auto it = buffers.find(t.name);
+    if (it == buffers.end()) bad_buffer(program, t, fmt::format("no buffer for the {} `{}`", name(t.role), t.name));
+    const std::int64_t bytes = t.partitions() * t.bytes_per_partition();
+    if (static_cast<std::int64_t>(it->second.bytes) != bytes)
+      bad_buffer(program, t, fmt::format("`{}` needs {} bytes, its buffer has {}", t.name, bytes, it->second.bytes));
+    Binding& b = shared[t.name];
+    if (!b.storage)
+      b.storage =
+          std::make_shared<Storage>(t.partitions(), t.bytes_per_partition(), static_cast<std::byte*>(it->second.data));
+  }
+}
+
+}  // namespace
+
+void bind_buffers(std::span<const isa::Program* const> programs, const Buffers& buffers, SharedTensors& shared) {
+  for (const isa::Program* p : programs) bind_buffers(*p, buffers, shared);
+}
+
+bool inputs_stay(std::span<const isa::Program* const> programs, const Buffers& buffers) {
+  std::vector<const Buffer*> read, written;
+  for (const isa::Program* p : programs) {
+    for (const isa::Tensor& t : p->tensors) {
+      if (t.role == isa::Role::internal) continue;
+      (t.role == isa::Role::input ? read : written).push_back(&buffers.find(t.name)->second);
+    }
+  }
+  const auto begin = [](const Buffer* b) { return reinterpret_cast<std::uintptr_t>(b->data); };
+  for (const Buffer* r : read) {
+    for (const Buffer* w : written) {
+      if (begin(r) < begin(w) + w->bytes && begin(w) < begin(r) + r->bytes) return false;
+    }
+  }
+  return true;
+}
+
+std::set<std::string, std::less<>> written_buffers(std::span<const isa::Program* const> programs) {
+  std::set<std::string, std::less<>> names;
+  for (const isa::Program* p : programs) {
+    for (const isa::Tensor& t : p->tensors) {
+      if (t.role == isa::Role::output || t.role == isa::Role::inout) names.insert(t.name);
+    }
+  }
+  return names;
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,30 @@
+// What the cores of a run have in common.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "kiln/isa/semantics/run.h"
+#include "kiln/sim/bindings.h"
+#include "kiln/sim/machine.h"
+#include "kiln/sim/origins.h"
+#include "kiln/sim/race.h"
+#include "kiln/sim/task.h"
+
+namespace kiln::sim {
+
+struct Common {
+  TaskQueue& queue;
+  RunReport& report;
+  SharedTensors tensors = {};
+  Origins origins = {};
+  isa::WarningSink warnings = {};
+  std::int64_t sequence = 0;  // instructions issued so far
+  int cores = 1;
+  std::set<std::string, std::less<>> written = {};  // shared tensors that some core may write, by name
+  Races races = {};
+  bool may_borrow = false;  // no buffer that is written lies over an input
+};
+
+}  // namespace kiln::sim

@@ -1,0 +1,70 @@
+// The loops that a core is in, the values of their variables, and the statement that comes next.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kiln/analysis/affine.h"
+#include "kiln/isa/program.h"
+#include "kiln/sim/machine.h"
+#include "kiln/sim/registers.h"
+
+namespace kiln::sim {
+
+class LoopStack {
+ public:
+  // Starts before the first statement. Dynamic loops read and write `registers`, and are counted in `counts`; one
+  // that goes on for more than `max_dynamic_iterations` is an error.
+  LoopStack(const isa::Program& program, Registers& registers, LoopCounts& counts, std::int64_t max_dynamic_iterations);
+
+  // The next declaration or instruction in the order of the run; null at the end. Before it calls
+  // left(loop, position) for every statement of a loop's body (kNone: of the program's own) that the core has left.
+  template <class Left>
+  const isa::Node* next(Left&& left);
+
+  // The value of an expression in the loops' variables now.
+  std::int64_t evaluate(const isa::Affine& affine) const { return analysis::value_of(program_, affine, value_); }
+
+ private:
+  struct Frame {
+    const isa::Block* block;
+    std::size_t next = 0;
+    isa::LoopId loop = isa::kNone;
+    std::int64_t iterations = 0;
+  };
+  void enter(isa::LoopId id);
+  bool repeat(Frame& frame);
+  bool goes_on(const isa::Loop& loop, isa::LoopId id);
+  LoopCount& count_of(const isa::Loop& loop);
+  std::int64_t bound(const isa::Bound& b, isa::LocId loc) const;
+  void check_trip_count(const isa::Loop& loop) const;
+
+  const isa::Program& program_;
+  Registers& registers_;
+  LoopCounts& counts_;
+  const std::int64_t max_dynamic_iterations_;
+  std::vector<Frame> frames_;        // the program's body, then the open loops from the outside in
+  std::vector<std::int64_t> value_;  // of each loop's variable
+};
+
+template <class Left>
+const isa::Node* LoopStack::next(Left&& left) {
+  while (!frames_.empty()) {
+    Frame& frame = frames_.back();
+    const isa::Block& block = *frame.block;
+    const isa::LoopId loop = frame.loop;
+    if (frame.next == block.size()) {
+      if (loop != isa::kNone && repeat(frame)) continue;
+      frames_.pop_back();
+      if (!block.empty()) left(loop, block.size() - 1);
+      continue;
+    }
+    if (frame.next > 0) left(loop, frame.next - 1);
+    const isa::Node& node = block[frame.next++];
+    if (node.kind != isa::Node::Kind::loop) return &node;
+    enter(node.index);
+  }
+  return nullptr;
+}
+
+}  // namespace kiln::sim

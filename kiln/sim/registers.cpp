@@ -1,0 +1,35 @@
+#include "kiln/sim/registers.h"
+
+#include <fmt/format.h>
+
+#include "kiln/sim/instruction_traits.h"
+#include "kiln/sim/rules.h"
+
+namespace kiln::sim {
+
+void Registers::undefined(isa::RegisterId id, isa::LocId loc) const {
+  Diagnostic d = run_diagnostic(run_rules::kRegisterWritten,
+                                fmt::format("register `{}` is read before it is written", program_.registers[id].name));
+  d.loc = program_.locs[loc];
+  throw Error(std::move(d));
+}
+
+void Registers::read_argument(isa::Run& run) const {
+  const int params = static_cast<int>(run.row().params.size());
+  for (int i = 0; i < params; ++i) {
+    if (run.is_register(i)) run.register_value = static_cast<std::int32_t>(read(run.reg(i), run.inst().loc));
+  }
+}
+
+void Registers::execute(isa::Run& run) {
+  run.registers = values_.data();
+  const bool writes = writes_register(run);
+  const int params = static_cast<int>(run.row().params.size());
+  for (int i = 0; i < params; ++i) {
+    if (run.is_register(i) && !(writes && i == 0)) read(run.reg(i), run.inst().loc);
+  }
+  run.row().semantics->run(run);
+  if (writes) is_defined_[run.reg(0)] = gives_register_value(run);
+}
+
+}  // namespace kiln::sim
