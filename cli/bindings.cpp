@@ -112,9 +112,9 @@ NpyArray load(const std::string& tensor_name, const Port& port) {
 
 }  // namespace
 
-Ports bind_ports(std::span<const isa::Program* const> programs, const Bindings& bindings) {
+Ports bind_ports(const isa::Launch& launch, const Bindings& bindings) {
   Binder binder;
-  for (const isa::Program* program : programs) {
+  for (const isa::Program* program : launch.programs) {
     for (const isa::Tensor& tensor : program->tensors) {
       if (tensor.role != isa::Role::internal) binder.declare(tensor);
     }

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "kiln/base/error.h"
 #include "kiln/base/npy.h"
-#include "kiln/isa/program.h"
+#include "kiln/isa/launch.h"
 
 namespace kiln::cli {
 
@@ -26,7 +25,7 @@ struct Bindings {
 };
 
 // The ports of the programs with their files. Throws Error with everything that is wrong, not only the first.
-Ports bind_ports(std::span<const isa::Program* const> programs, const Bindings& bindings);
+Ports bind_ports(const isa::Launch& launch, const Bindings& bindings);
 
 // The arrays to run on: inputs as their files hold them, outputs zero. Throws Error when a file is malformed
 // or has another shape or dtype than declared.

@@ -19,7 +19,8 @@ CheckedProgram check_file(const std::string& path, std::optional<Target> target)
   return {std::move(program), std::move(report)};
 }
 
-void require_pair(const std::vector<const isa::Program*>& cores) {
+void require_pair(const isa::Launch& launch) {
+  const auto cores = launch.cores();
   if (cores.size() == 1) return;
   for (const isa::Program* core : cores) {
     if (core->lnc != 2)

@@ -7,6 +7,7 @@
 
 #include "kiln/arch/arch.h"
 #include "kiln/check/check_program.h"
+#include "kiln/isa/launch.h"
 #include "kiln/isa/program.h"
 
 namespace kiln::cli {
@@ -20,7 +21,7 @@ struct CheckedProgram {
 CheckedProgram check_file(const std::string& path, std::optional<Target> target);
 
 // Throws Error when two programs are not the two of a pair of cores (lnc 2) on one target.
-void require_pair(const std::vector<const isa::Program*>& cores);
+void require_pair(const isa::Launch& launch);
 
 // Throws Error when standard input is named more than once.
 void require_one_stdin(const std::vector<std::string>& paths);

@@ -99,13 +99,11 @@ std::string json_text_of(const Result& r, const std::vector<Diagnostic>& warning
                {"diagnostics", json_of(warnings)}});
 }
 
-sim::RunReport simulate(const std::vector<const isa::Program*>& cores, Arrays& arrays, const RunCommand& command) {
+sim::RunReport simulate(const isa::Launch& launch, Arrays& arrays, const RunCommand& command) {
   sim::Buffers buffers;
   for (auto& [tensor, array] : arrays) buffers[tensor] = {array.data.data(), array.data.size()};
   const Progress progress("running");
-  const Arch& chip = arch(cores[0]->target);
-  return cores.size() == 1 ? sim::run(*cores[0], chip, buffers, command.options)
-                           : sim::run(cores, chip, buffers, command.options);
+  return sim::run(launch, arch(launch.target()), buffers, command.options);
 }
 
 Outcome run(const RunCommand& command) {
@@ -113,9 +111,10 @@ Outcome run(const RunCommand& command) {
   const std::vector<CheckedProgram> programs = load_programs(command, outcome.diagnostics);
   std::vector<const isa::Program*> cores;
   for (const CheckedProgram& p : programs) cores.push_back(&p.program);
-  require_pair(cores);
+  const isa::Launch launch(std::move(cores));
+  require_pair(launch);
 
-  const Ports ports = bind_ports(cores, command.bindings);
+  const Ports ports = bind_ports(launch, command.bindings);
   std::vector<std::string> paths;
   for (const auto& [tensor, port] : ports) {
     if (!port.out_file.empty()) paths.push_back(port.out_file);
@@ -124,7 +123,7 @@ Outcome run(const RunCommand& command) {
   Arrays arrays = load_arrays(ports);
 
   const auto start = std::chrono::steady_clock::now();
-  sim::RunReport report = simulate(cores, arrays, command);
+  sim::RunReport report = simulate(launch, arrays, command);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
 
   std::vector<OutputFile> files;
@@ -133,9 +132,7 @@ Outcome run(const RunCommand& command) {
   }
   write_all_or_none(files);
   outcome.diagnostics.insert(outcome.diagnostics.end(), report.warnings.begin(), report.warnings.end());
-  std::string title = cores[0]->name;
-  if (cores.size() == 2) title += " + " + cores[1]->name;
-  const Result result{command, std::move(title), ports, arrays, std::move(report), elapsed.count()};
+  const Result result{command, launch.name(), ports, arrays, std::move(report), elapsed.count()};
   outcome.out = command.json ? json_text_of(result, outcome.diagnostics) : text_of(result);
   return outcome;
 }

@@ -128,14 +128,13 @@ std::unique_ptr<Timed> time_programs(const TimeCommand& command, std::string tit
                                      std::vector<isa::Program> programs) {
   auto timed = std::make_unique<Timed>(Timed{std::move(title), std::move(programs), {}, {}});
   move_engines(command, timed->programs);
-  std::vector<const isa::Program*> cores;
-  for (const isa::Program& program : timed->programs) cores.push_back(&program);
-  require_pair(cores);
+  const auto launch = isa::Launch::of(timed->programs);
+  require_pair(launch);
   Progress progress("timing");
   timing::TimingOptions options = options_of(command);
   options.done = &progress.done();
   const bool draws = !command.trace.empty() || !command.html.empty();
-  timed->run = draws ? views::time_in_full(cores, options) : views::time_program(cores, options);
+  timed->run = draws ? views::time_in_full(launch, options) : views::time_program(launch, options);
   progress.next(command.no_advice ? "counting" : "looking for advice");
   timed->report = views::report_of(timed->run, !command.no_advice);
   timed->run.options.done = nullptr;

@@ -15,7 +15,7 @@ Bindings::Bindings(const Program& program, const Arch& arch, SharedTensors& shar
     : program_(program), origins_(origins), bindings_(program.tensors.size()), origin_(program.tensors.size()) {
   for (TensorId id = 0; id < program.tensors.size(); ++id) {
     const Tensor& t = program.tensors[id];
-    if (t.role != Role::internal || t.memory == Memory::shared_hbm) {
+    if (is_shared(t)) {
       bind_shared(id, shared);
     } else if (t.address && is_on_chip(t.memory)) {
       bind_placed(id, arch);

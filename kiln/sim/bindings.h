@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kiln/isa/program.h"
+#include "kiln/isa/launch.h"
 #include "kiln/sim/origins.h"
 #include "kiln/sim/storage.h"
 
@@ -17,7 +17,7 @@ struct Binding {
   std::int64_t row = 0, byte = 0;  // of the tensor's first element
 };
 
-// Tensors that several cores see: inputs, outputs and shared_hbm, by name.
+// Tensors that several cores see (isa::is_shared), by name.
 using SharedTensors = std::map<std::string, Binding, std::less<>>;
 
 class Bindings {

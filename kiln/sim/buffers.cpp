@@ -31,13 +31,13 @@ void bind_buffers(const isa::Program& program, const Buffers& buffers, SharedTen
 
 }  // namespace
 
-void bind_buffers(std::span<const isa::Program* const> programs, const Buffers& buffers, SharedTensors& shared) {
-  for (const isa::Program* p : programs) bind_buffers(*p, buffers, shared);
+void bind_buffers(const isa::Launch& launch, const Buffers& buffers, SharedTensors& shared) {
+  for (const isa::Program* p : launch.programs) bind_buffers(*p, buffers, shared);
 }
 
-bool inputs_stay(std::span<const isa::Program* const> programs, const Buffers& buffers) {
+bool inputs_stay(const isa::Launch& launch, const Buffers& buffers) {
   std::vector<const Buffer*> read, written;
-  for (const isa::Program* p : programs) {
+  for (const isa::Program* p : launch.programs) {
     for (const isa::Tensor& t : p->tensors) {
       if (t.role == isa::Role::internal) continue;
       (t.role == isa::Role::input ? read : written).push_back(&buffers.find(t.name)->second);
@@ -52,9 +52,9 @@ bool inputs_stay(std::span<const isa::Program* const> programs, const Buffers& b
   return true;
 }
 
-std::set<std::string, std::less<>> written_buffers(std::span<const isa::Program* const> programs) {
+std::set<std::string, std::less<>> written_buffers(const isa::Launch& launch) {
   std::set<std::string, std::less<>> names;
-  for (const isa::Program* p : programs) {
+  for (const isa::Program* p : launch.programs) {
     for (const isa::Tensor& t : p->tensors) {
       if (t.role == isa::Role::output || t.role == isa::Role::inout) names.insert(t.name);
     }

@@ -19,20 +19,18 @@ int thread_count(const RunOptions& options) {
   return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
 }
 
-using Programs = std::span<const isa::Program* const>;
-
 // What all cores see: the tensors of the caller, and what may be done with them.
-void share_buffers(Programs programs, const Buffers& buffers, Common& common) {
-  bind_buffers(programs, buffers, common.tensors);
-  common.written = written_buffers(programs);
-  common.may_borrow = inputs_stay(programs, buffers);
-  common.cores = static_cast<int>(programs.size());
+void share_buffers(const isa::Launch& launch, const Buffers& buffers, Common& common) {
+  bind_buffers(launch, buffers, common.tensors);
+  common.written = written_buffers(launch);
+  common.may_borrow = inputs_stay(launch, buffers);
+  common.cores = launch.cores_per_rank;
 }
 
 // Issues all instructions of all cores and waits for their values.
-void run_cores(Programs programs, const Arch& arch, const RunOptions& options, Common& common) {
+void run_cores(const isa::Launch& launch, const Arch& arch, const RunOptions& options, Common& common) {
   std::vector<std::unique_ptr<Core>> cores;
-  for (const isa::Program* p : programs)
+  for (const isa::Program* p : launch.cores())
     cores.push_back(std::make_unique<Core>(*p, arch, options, common, static_cast<int>(cores.size())));
   try {
     run_together(cores, arch, common.races);
@@ -45,22 +43,18 @@ void run_cores(Programs programs, const Arch& arch, const RunOptions& options, C
 
 }  // namespace
 
-RunReport run(Programs programs, const Arch& arch, const Buffers& buffers, const RunOptions& options) {
+RunReport run(const isa::Launch& launch, const Arch& arch, const Buffers& buffers, const RunOptions& options) {
+  isa::require_sound(launch);
   KILN_ASSERT(arch.partitions <= kMaxPartitions);
   RunReport report;
   TaskQueue queue(thread_count(options), options.poll);
   Common common{queue, report};
-  share_buffers(programs, buffers, common);
-  run_cores(programs, arch, options, common);
+  share_buffers(launch, buffers, common);
+  run_cores(launch, arch, options, common);
   report.warnings = common.warnings.take();
-  check_arrivals(programs, common.tensors, common.origins, report);
-  warn_unwritten(programs, common.tensors, options.fill_unwritten, report);
+  check_arrivals(launch, common.tensors, common.origins, report);
+  warn_unwritten(launch, common.tensors, options.fill_unwritten, report);
   return report;
-}
-
-RunReport run(const isa::Program& program, const Arch& arch, const Buffers& buffers, const RunOptions& options) {
-  const isa::Program* one[] = {&program};
-  return run(one, arch, buffers, options);
 }
 
 }  // namespace kiln::sim

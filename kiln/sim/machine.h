@@ -1,4 +1,4 @@
-// The machine: runs a Program on arrays. Values are defined by each instruction's `run`; results do not
+// The machine: runs a Launch on arrays. Values are defined by each instruction's `run`; results do not
 // depend on the number of threads. Run-time rules (labels run.R1 …) are always on.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "kiln/analysis/engine_counts.h"
 #include "kiln/arch/arch.h"
 #include "kiln/base/error.h"
+#include "kiln/isa/launch.h"
 #include "kiln/isa/program.h"
 
 namespace kiln::sim {
@@ -55,13 +56,10 @@ struct RunReport {
   LoopCounts loops;  // dynamic ones, of all cores
 };
 
-// Runs a program that passed check::check_program on one core. Every input, output and inout tensor needs a
-// buffer of its exact size. Throws Error when a run-time rule is broken; outputs are then unspecified.
-RunReport run(const isa::Program& program, const Arch& arch, const Buffers& buffers, const RunOptions& options = {});
-
-// Runs the programs of the cores of a logical core together: `shared_hbm` tensors of the same name are one
-// tensor; inputs and outputs are shared likewise. The cores meet in sendrecv and core_barrier.
-RunReport run(std::span<const isa::Program* const> cores, const Arch& arch, const Buffers& buffers,
-              const RunOptions& options = {});
+// Runs programs that passed check::check_program. Every input, output and inout tensor needs a buffer of its exact
+// size. Of the cores of a logical core, `shared_hbm` tensors of the same name are one tensor; inputs and outputs are
+// shared likewise. The cores meet in sendrecv and core_barrier. Throws Error when a run-time rule is broken; outputs
+// are then unspecified.
+RunReport run(const isa::Launch& launch, const Arch& arch, const Buffers& buffers, const RunOptions& options = {});
 
 }  // namespace kiln::sim

@@ -36,9 +36,9 @@ void fill_unwritten(const isa::Tensor& t, const Storage& s) {
 
 // A tensor that the caller gets back, once.
 template <class Fn>
-void for_results(std::span<const isa::Program* const> programs, Fn&& fn) {
+void for_results(const isa::Launch& launch, Fn&& fn) {
   std::set<std::string, std::less<>> seen;
-  for (const isa::Program* p : programs) {
+  for (const isa::Program* p : launch.programs) {
     for (const isa::Tensor& t : p->tensors) {
       const bool is_result = t.role == isa::Role::output || t.role == isa::Role::inout;
       if (is_result && seen.insert(t.name).second) fn(*p, t);
@@ -64,10 +64,9 @@ void settle_padding(const isa::Tensor& t, Storage& s, const Origins& origins, st
 
 }  // namespace
 
-void check_arrivals(std::span<const isa::Program* const> programs, const SharedTensors& shared, const Origins& origins,
-                    RunReport& report) {
+void check_arrivals(const isa::Launch& launch, const SharedTensors& shared, const Origins& origins, RunReport& report) {
   if (!origins.any_arrivals()) return;
-  for_results(programs, [&](const isa::Program&, const isa::Tensor& t) {
+  for_results(launch, [&](const isa::Program&, const isa::Tensor& t) {
     Storage& s = *shared.at(t.name).storage;
     for (std::int64_t at = s.shadow.find_nonzero(); at < s.rows * s.row_bytes; ++at) {
       const isa::Shadow shadow = s.shadow.at(at);
@@ -85,9 +84,8 @@ void check_arrivals(std::span<const isa::Program* const> programs, const SharedT
   });
 }
 
-void warn_unwritten(std::span<const isa::Program* const> programs, const SharedTensors& shared, bool fill,
-                    RunReport& report) {
-  for_results(programs, [&](const isa::Program& p, const isa::Tensor& t) {
+void warn_unwritten(const isa::Launch& launch, const SharedTensors& shared, bool fill, RunReport& report) {
+  for_results(launch, [&](const isa::Program& p, const isa::Tensor& t) {
     const Storage& s = *shared.at(t.name).storage;
     if (t.role != isa::Role::output || s.shadow.is_uniform(0)) return;
     Diagnostic d = run_diagnostic(

@@ -91,12 +91,9 @@ bool takes_trip_count(const Program& program, const std::string& name) {
   });
 }
 
-Timeline simulate(const Program& program, const Arch& arch, const TimingOptions& options) {
-  const Program* cores[] = {&program};
-  return simulate(cores, arch, options);
-}
-
-Timeline simulate(std::span<const Program* const> cores, const Arch& arch, const TimingOptions& given) {
+Timeline simulate(const Launch& launch, const Arch& arch, const TimingOptions& given) {
+  require_sound(launch);
+  const std::span<const Program* const> cores = launch.cores();
   require_loops(cores, given);
   TimingOptions options = given;
   options.reorder = reorders(cores, given);

@@ -1,12 +1,12 @@
-// The timing model: a Program and an Arch in, a Timeline out. Deterministic, knows no values.
+// The timing model: a Launch and an Arch in, a Timeline out. Deterministic, knows no values.
 #pragma once
 
 #include <atomic>
 #include <map>
-#include <span>
 #include <string>
 
 #include "kiln/arch/arch.h"
+#include "kiln/isa/launch.h"
 #include "kiln/timing/program_change.h"
 #include "kiln/timing/timeline.h"
 #include "kiln/timing/what_if.h"
@@ -35,11 +35,9 @@ inline constexpr std::int64_t kReorderUpTo = 300'000;
 // Whether a loop of the program takes its trip count from an entry of this name.
 bool takes_trip_count(const isa::Program& program, const std::string& name);
 
-// Times a program that passed check::check_program. Throws Error (category config) when a trip count is
-// missing or a what-if name is unknown.
-Timeline simulate(const isa::Program& program, const Arch& arch, const TimingOptions& options = {});
-
-// The two programs of a logical core pair, which share HBM bandwidth and meet in sendrecv and core_barrier.
-Timeline simulate(std::span<const isa::Program* const> cores, const Arch& arch, const TimingOptions& options = {});
+// Times programs that passed check::check_program. The two of a logical core pair share HBM bandwidth and meet in
+// sendrecv and core_barrier. Throws Error (category config) when a trip count is missing, a what-if name is unknown, or
+// the programs do not stand together (isa::verify).
+Timeline simulate(const isa::Launch& launch, const Arch& arch, const TimingOptions& options = {});
 
 }  // namespace kiln::timing

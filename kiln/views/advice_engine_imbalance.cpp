@@ -24,7 +24,7 @@ BusyByEngine busy_by_engine(const TimedRun& run) {
 
 // Time that each instruction of a core takes on `engine`.
 std::vector<double> busy_by_instruction(const TimedRun& run, int core, Engine engine) {
-  std::vector<double> busy(run.cores[core]->instructions.size());
+  std::vector<double> busy(run.cores()[core]->instructions.size());
   for (const timing::Event& event : run.timeline.events) {
     const timing::Lane& lane = run.timeline.lanes[event.lane];
     if (lane.core == core && lane.engine == engine)
@@ -54,15 +54,15 @@ std::optional<Advice> try_move(const Evidence& e, Engine from, Engine to, const 
   Places places;
   std::size_t count = 0;
   const double half = (busy[static_cast<int>(from)] - busy[static_cast<int>(to)]) / 2;
-  for (std::size_t core = 0; core < e.run.cores.size(); ++core) {
-    const isa::Program& program = *e.run.cores[core];
+  for (std::size_t core = 0; core < e.run.cores().size(); ++core) {
+    const isa::Program& program = *e.run.cores()[core];
     std::vector<double> times = busy_by_instruction(e.run, static_cast<int>(core), from);
     for (std::size_t i = 0; i < times.size(); ++i) {
       const auto& engines = info(program.instructions[i].opcode).engines;
       if (std::find(engines.begin(), engines.end(), to) == engines.end()) times[i] = 0;
     }
     std::vector<isa::InstructionId> moved = rewrite::movable(
-        e.scratch(core), choose(times, half / static_cast<double>(e.run.cores.size())), to, e.run.arch);
+        e.scratch(core), choose(times, half / static_cast<double>(e.run.cores().size())), to, e.run.arch);
     for (const isa::InstructionId id : moved) places.add({program, program.instructions[id]});
     count += moved.size();
     std::sort(moved.begin(), moved.end());

@@ -9,9 +9,9 @@ std::optional<Advice> fp32_matmul(const Evidence& e) {
   Places places;
   std::int64_t matmuls = 0;
   Change change;
-  change.cores.resize(e.run.cores.size());
-  for (std::size_t core = 0; core < e.run.cores.size(); ++core) {
-    const isa::Program& program = *e.run.cores[core];
+  change.cores.resize(e.run.cores().size());
+  for (std::size_t core = 0; core < e.run.cores().size(); ++core) {
+    const isa::Program& program = *e.run.cores()[core];
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
       const isa::InstView inst(program, program.instructions[i]);
       if (inst.inst().opcode != isa::Opcode::nc_matmul || inst.boolean(is_transpose)) continue;

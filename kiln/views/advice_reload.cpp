@@ -24,7 +24,7 @@ class Reloads {
  public:
   explicit Reloads(const Evidence& e) {
     change.same_bytes = true;
-    for (std::size_t core = 0; core < e.run.cores.size(); ++core) add(e, core);
+    for (std::size_t core = 0; core < e.run.cores().size(); ++core) add(e, core);
     if (once_ > 0) change.merge = read_ / once_;
   }
   Change change;
@@ -32,7 +32,7 @@ class Reloads {
 
  private:
   void add(const Evidence& e, std::size_t core) {
-    const isa::Program& program = *e.run.cores[core];
+    const isa::Program& program = *e.run.cores()[core];
     std::vector<double> bytes(program.tensors.size());
     std::vector<isa::TensorId> source(program.instructions.size());
     for (std::size_t i = 0; i < source.size(); ++i) {

@@ -16,9 +16,9 @@ std::optional<Advice> small_dma(const Evidence& e) {
   double bytes = 0, runs = 0;
   std::int64_t transfers = 0;
   Change change;
-  change.cores.resize(e.run.cores.size());
-  for (std::size_t core = 0; core < e.run.cores.size(); ++core) {
-    const isa::Program& program = *e.run.cores[core];
+  change.cores.resize(e.run.cores().size());
+  for (std::size_t core = 0; core < e.run.cores().size(); ++core) {
+    const isa::Program& program = *e.run.cores()[core];
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
       const isa::InstView inst(program, program.instructions[i]);
       const std::int64_t times = e.executions[core][i];

@@ -25,8 +25,8 @@ std::optional<Advice> vector_fast_mode(const Evidence& e) {
   double saved = 0;
   std::int64_t count = 0;
   Change change;
-  change.cores.resize(e.run.cores.size());
-  for (std::size_t core = 0; core < e.run.cores.size(); ++core) {
+  change.cores.resize(e.run.cores().size());
+  for (std::size_t core = 0; core < e.run.cores().size(); ++core) {
     isa::Program& scratch = e.scratch(core);
     for (std::size_t i = 0; i < scratch.instructions.size(); ++i) {
       const isa::InstView inst(scratch, scratch.instructions[i]);

@@ -17,8 +17,8 @@ constexpr double kPartInstructions = 25'000;
 
 std::vector<std::vector<std::int64_t>> all_executions(const TimedRun& run) {
   std::vector<std::vector<std::int64_t>> all;
-  for (int core = 0; core < static_cast<int>(run.cores.size()); ++core)
-    all.push_back(analysis::executions(*run.cores[core], run.trips(core)));
+  for (int core = 0; core < static_cast<int>(run.cores().size()); ++core)
+    all.push_back(analysis::executions(*run.cores()[core], run.trips(core)));
   return all;
 }
 
@@ -61,24 +61,25 @@ CoreChange translated(const CoreChange& change, const rewrite::Excerpt& part) {
 }  // namespace
 
 Evidence::Evidence(const TimedRun& run) : run(run), executions(all_executions(run)) {
-  scratch_.resize(run.cores.size());
+  scratch_.resize(run.cores().size());
   // The two programs of a pair meet, so they are run from beginning to end.
-  if (run.cores.size() == 1) take_parts(simulated(run.timeline));
+  if (run.cores().size() == 1) take_parts(simulated(run.timeline));
 }
 
 void Evidence::take_parts(double simulated) {
   if (simulated <= kRunInFull) return;
-  const std::vector<std::size_t> first = beginnings(*run.cores[0], executions[0]);
+  const std::vector<std::size_t> first = beginnings(*run.cores()[0], executions[0]);
   const double each = kParts * kPartInstructions / static_cast<double>(first.size());
   const analysis::TripCounts trips = run.trips(0);
   for (const std::size_t statement : first) {
-    parts_.push_back(rewrite::excerpt_of(*run.cores[0], trips, statement, each));
+    parts_.push_back(rewrite::excerpt_of(*run.cores()[0], trips, statement, each));
     parts_executed_ += parts_.back().executed;
-    parts_total_ += total_with({&parts_.back().program}, {});
+    parts_total_ += total_with(parts_.back().program, {});
   }
 }
 
-timing::Time Evidence::total_with(const std::vector<const isa::Program*>& cores, const Change& change) const {
+timing::Time Evidence::total_with(const isa::Launch& launch, const Change& change) const {
+  const auto cores = launch.cores();
   timing::TimingOptions options = run.options;
   options.what_if.clear();  // run.arch has them already
   options.extrapolate = true;
@@ -102,16 +103,16 @@ timing::Time Evidence::total_with(const std::vector<const isa::Program*>& cores,
     to.merge = change.merge;
     to.same_bytes = change.same_bytes;
   }
-  return timing::simulate(cores, timing::apply(run.arch, change.constants), options).total;
+  return timing::simulate(launch, timing::apply(run.arch, change.constants), options).total;
 }
 
 double Evidence::gain_with(const Change& change) const {
-  if (parts_.empty()) return timing::to_ns(run.timeline.total - total_with(run.cores, change));
+  if (parts_.empty()) return timing::to_ns(run.timeline.total - total_with(run.launch, change));
   timing::Time changed = 0;
   for (const rewrite::Excerpt& part : parts_) {
     Change here = change;
     for (CoreChange& core : here.cores) core = translated(core, part);
-    changed += total_with({&part.program}, here);
+    changed += total_with(part.program, here);
   }
   const auto before = static_cast<double>(std::max<timing::Time>(1, parts_total_));
   return std::min(total_ns() * (1 - static_cast<double>(changed) / before), most_to_gain(change));
@@ -122,7 +123,7 @@ double Evidence::gain_with(const Change& change) const {
 double Evidence::most_to_gain(const Change& change) const {
   const CoreChange& core = change.cores.at(0);
   if (!core.in_turn.empty()) return total_ns();
-  std::vector<bool> faster(run.cores[0]->instructions.size());
+  std::vector<bool> faster(run.cores()[0]->instructions.size());
   for (const auto* ids : {&core.narrowed, &core.moved, &core.merged}) {
     for (const isa::InstructionId id : *ids) faster[id] = true;
   }
@@ -142,7 +143,7 @@ std::string Evidence::estimate(const std::string& change) const {
 }
 
 isa::Program& Evidence::scratch(std::size_t core) const {
-  if (!scratch_[core]) scratch_[core] = std::make_unique<isa::Program>(*run.cores[core]);
+  if (!scratch_[core]) scratch_[core] = std::make_unique<isa::Program>(*run.cores()[core]);
   return *scratch_[core];
 }
 

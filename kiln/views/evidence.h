@@ -30,7 +30,7 @@ class Evidence {
  private:
   void take_parts(double simulated);
   double most_to_gain(const Change& change) const;
-  timing::Time total_with(const std::vector<const isa::Program*>& cores, const Change& change) const;
+  timing::Time total_with(const isa::Launch& launch, const Change& change) const;
 
   std::vector<rewrite::Excerpt> parts_;  // empty: the whole is run again
   timing::Time parts_total_ = 0;

@@ -14,7 +14,7 @@ namespace {
 class Lines {
  public:
   explicit Lines(const TimedRun& run) : run_(run) {
-    for (const isa::Program* program : run.cores) by_loc_.emplace_back(program->locs.size(), kUnknown);
+    for (const isa::Program* program : run.cores()) by_loc_.emplace_back(program->locs.size(), kUnknown);
   }
 
   void add(const timing::Event& event) {

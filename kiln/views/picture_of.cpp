@@ -22,11 +22,11 @@ class Painter {
   Painter(const TimedRun& run, const PictureOptions& options) : run_(run), t_(run.timeline), options_(options) {}
 
   Picture paint() {
-    for (const isa::Program* core : run_.cores) picture_.title += (picture_.title.empty() ? "" : " + ") + core->name;
+    picture_.title = run_.launch.name();
     picture_.title += fmt::format(" on {}", run_.arch.name);
     picture_.total = t_.total;
     for (int w = 1; w < timing::kWaitCount; ++w) picture_.causes.push_back(words(static_cast<timing::Wait>(w)));
-    for (const isa::Program* core : run_.cores) label_of_.emplace_back(core->instructions.size(), kNoLabel);
+    for (const isa::Program* core : run_.cores()) label_of_.emplace_back(core->instructions.size(), kNoLabel);
     add_tracks();
     add_slices();
     add_flows();
@@ -41,7 +41,7 @@ class Painter {
   std::uint32_t label_of(int core, isa::InstructionId id) {
     std::uint32_t& label = label_of_[core][id];
     if (label != kNoLabel) return label;
-    const isa::Program& program = *run_.cores[core];
+    const isa::Program& program = *run_.cores()[core];
     const isa::Instruction& inst = program.instructions[id];
     const SourceLoc& loc = program.locs[inst.loc];
     label = static_cast<std::uint32_t>(picture_.labels.size());
@@ -103,7 +103,7 @@ class Painter {
     for (const timing::Gap& gap : t_.gaps) gaps.push_back(&gap);
     std::stable_sort(gaps.begin(), gaps.end(), [](auto* a, auto* b) { return a->begin < b->begin; });
     for (const timing::Gap* gap : gaps) {
-      const isa::Program& program = *run_.cores[gap->core];
+      const isa::Program& program = *run_.cores()[gap->core];
       const isa::Loop& loop = program.loops[gap->loop];
       const SourceLoc& loc = program.locs[loop.loc];
       picture_.labels.push_back({fmt::format("{} more of loop {}", gap->iterations, loop.variable),
@@ -118,7 +118,7 @@ class Painter {
   }
 
   void add_memory() {
-    for (int core = 0; core < static_cast<int>(run_.cores.size()); ++core) {
+    for (int core = 0; core < static_cast<int>(run_.cores().size()); ++core) {
       const std::string prefix = core ? fmt::format("core {} ", core) : "";
       Curve sbuf{prefix + "SBUF",
                  "bytes per partition",

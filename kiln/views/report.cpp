@@ -88,7 +88,7 @@ std::int64_t Report::instructions_of(Engine engine) const {
 Report report_of(const TimedRun& run, bool with_advice) {
   const Timeline& t = run.timeline;
   Report r;
-  for (const isa::Program* core : run.cores) r.program += (r.program.empty() ? "" : " + ") + core->name;
+  r.program = run.launch.name();
   r.target = run.arch.name;
   for (const timing::WhatIf& change : run.options.what_if) r.what_if.push_back(text_of(change));
   r.reordered = t.reordered;
@@ -104,8 +104,8 @@ Report report_of(const TimedRun& run, bool with_advice) {
   r.lanes = lanes_of(t, r.bottleneck);
   r.lines = time_by_line(run);
   r.critical_path = path_of(run);
-  for (int core = 0; core < static_cast<int>(run.cores.size()); ++core)
-    add_work(r.work, *run.cores[core], run.trips(core), run.arch);
+  for (int core = 0; core < static_cast<int>(run.cores().size()); ++core)
+    add_work(r.work, *run.cores()[core], run.trips(core), run.arch);
   r.roofline = roofline_of(run, r.work);
   r.hbm_bytes_read = t.hbm_bytes_read;
   r.hbm_bytes_written = t.hbm_bytes_written;

@@ -77,7 +77,7 @@ bool add_tiles(Waited& waited, const isa::InstView& inst, Memory memory) {
 
 ReuseWaits find_reuse_waits(const TimedRun& run, Memory memory) {
   ReuseWaits found;
-  found.cores.resize(run.cores.size());
+  found.cores.resize(run.cores().size());
   for (const timing::Event& event : run.timeline.events) {
     const bool reuse = event.wait == timing::Wait::overwrite || event.wait == timing::Wait::rewrite;
     if (!reuse || event.start == event.issue) continue;

@@ -32,7 +32,7 @@ const Ceiling& Roofline::lowest() const {
 
 Roofline roofline_of(const TimedRun& run, const analysis::Work& work) {
   const timing::Timeline& t = run.timeline;
-  const double cores = static_cast<double>(run.cores.size());
+  const double cores = static_cast<double>(run.cores().size());
   Roofline r;
   r.flops = work.matmul_flops + work.transpose_flops;
   r.hbm_bytes = t.hbm_bytes_read + t.hbm_bytes_written;

@@ -1,23 +1,24 @@
-// TimedRun: a program (or the two of a logical core pair), the chip and its timeline. What every view looks
-// at.
+// TimedRun: the programs of a run, the chip and its timeline. What every view looks at.
 #pragma once
 
-#include <vector>
+#include <span>
 
 #include "kiln/analysis/trips.h"
 #include "kiln/arch/arch.h"
 #include "kiln/isa/inst_view.h"
+#include "kiln/isa/launch.h"
 #include "kiln/timing/simulate.h"
 
 namespace kiln::views {
 
 struct TimedRun {
-  std::vector<const isa::Program*> cores;
+  isa::Launch launch;
   Arch arch;  // as the options' what-if left it
   timing::TimingOptions options;
   timing::Timeline timeline;
 
-  const isa::Program& program_of(const timing::Event& event) const { return *cores[timeline.lanes[event.lane].core]; }
+  std::span<const isa::Program* const> cores() const { return launch.cores(); }
+  const isa::Program& program_of(const timing::Event& event) const { return *cores()[timeline.lanes[event.lane].core]; }
   isa::InstView instruction_of(const timing::Event& event) const {
     const isa::Program& program = program_of(event);
     return {program, program.instructions[event.inst]};
@@ -28,11 +29,10 @@ struct TimedRun {
 
 // Runs the model. The programs have passed check and outlive the result. Throws Error when a trip count is
 // missing or a what-if name is unknown.
-TimedRun time_program(std::vector<const isa::Program*> cores, timing::TimingOptions options = {});
+TimedRun time_program(isa::Launch launch, timing::TimingOptions options = {});
 
 // Like time_program, but simulates every iteration of loops when the program executes at most
 // `max_instructions` instructions, so that a picture shows all of them.
-TimedRun time_in_full(std::vector<const isa::Program*> cores, timing::TimingOptions options = {},
-                      std::int64_t max_instructions = 200'000);
+TimedRun time_in_full(isa::Launch launch, timing::TimingOptions options = {}, std::int64_t max_instructions = 200'000);
 
 }  // namespace kiln::views

@@ -66,6 +66,7 @@ sim::RunReport run_programs(const std::vector<ProgramRef>& programs, std::map<st
   for (auto& [name, bytes] : arrays) buffers[name] = {bytes.data(), bytes.size()};
   std::vector<const isa::Program*> cores;
   for (const ProgramRef& p : programs) cores.push_back(p.get());
+  const isa::Launch launch(std::move(cores));
   sim::RunOptions options;
   options.threads = threads;
   options.plain = plain;
@@ -75,7 +76,7 @@ sim::RunReport run_programs(const std::vector<ProgramRef>& programs, std::map<st
   options.watched = std::move(watched);
   options.see = seeing(std::move(see));
   nb::gil_scoped_release released;
-  return sim::run(cores, kiln::arch(cores.front()->target), buffers, options);
+  return sim::run(launch, kiln::arch(launch.target()), buffers, options);
 }
 
 nb::dict describe(const isa::Tensor& t) {

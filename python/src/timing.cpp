@@ -29,13 +29,8 @@ struct Timing {
   views::TimedRun run;
   views::Report report;
 
-  std::vector<const isa::Program*> cores() const {
-    std::vector<const isa::Program*> out;
-    for (const isa::Program& p : programs) out.push_back(&p);
-    return out;
-  }
   // Pictures show every iteration of loops where that is affordable.
-  views::Picture picture() const { return views::picture_of(views::time_in_full(cores(), options)); }
+  views::Picture picture() const { return views::picture_of(views::time_in_full(isa::Launch::of(programs), options)); }
 };
 using TimingRef = std::shared_ptr<Timing>;
 
@@ -54,7 +49,7 @@ TimingRef time_programs(const std::vector<ProgramRef>& programs, std::map<std::s
       timing->options.what_if.push_back(timing::parse_what_if(text));
   }
   nb::gil_scoped_release released;
-  timing->run = views::time_program(timing->cores(), timing->options);
+  timing->run = views::time_program(isa::Launch::of(timing->programs), timing->options);
   timing->report = views::report_of(timing->run, advice);
   return timing;
 }

@@ -75,12 +75,10 @@ struct Outcome {
 
 Outcome run(const Programs& programs, Bytes arrays, const sim::RunOptions& options) {
   Outcome outcome;
-  std::vector<const isa::Program*> cores;
-  for (const isa::Program& p : programs) cores.push_back(&p);
   sim::Buffers buffers;
   for (auto& [name, bytes] : arrays) buffers[name] = {bytes.data(), bytes.size()};
   try {
-    for (const Diagnostic& d : sim::run(cores, arch(programs[0].target), buffers, options).warnings)
+    for (const Diagnostic& d : sim::run(isa::Launch::of(programs), arch(programs[0].target), buffers, options).warnings)
       outcome.warnings.push_back(d.code);
   } catch (const Error& e) {
     require(e.first().category != Category::internal, programs, e.what());

@@ -77,10 +77,8 @@ Outcome run_variant(const Programs& programs, const Arrays& inputs, const sim::R
   outcome.arrays = inputs;
   sim::Buffers buffers;
   for (auto& [name, bytes] : outcome.arrays) buffers[name] = {bytes.data(), bytes.size()};
-  std::vector<const Program*> cores;
-  for (const Program& p : programs) cores.push_back(&p);
   try {
-    outcome.diagnostics = sim::run(cores, arch(programs[0].target), buffers, options).warnings;
+    outcome.diagnostics = sim::run(isa::Launch::of(programs), arch(programs[0].target), buffers, options).warnings;
     outcome.ok = true;
   } catch (const Error& error) {
     outcome.diagnostics = error.diagnostics();

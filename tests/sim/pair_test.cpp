@@ -34,8 +34,7 @@ void run_pair(const Program& a, const Program& b, const sim::Buffers& buffers, i
     const check::Report report = check::check_program(*p, arch(p->target));
     ASSERT_TRUE(report.ok()) << to_text(report.diagnostics);
   }
-  const Program* cores[] = {&a, &b};
-  sim::run(cores, arch(a.target), buffers, {.threads = threads});
+  sim::run(isa::Launch({&a, &b}), arch(a.target), buffers, {.threads = threads});
 }
 
 // Loads its input, exchanges it `times` times and stores what it holds then.

@@ -272,10 +272,14 @@ Program half_of_pair(int rank, std::int64_t columns) {
   return k.finish();
 }
 
+Program in_pair(Program program) {
+  program.lnc = 2;
+  return program;
+}
+
 TEST(Simulate, CoresOfAPairMeet) {
   const Program quick = half_of_pair(0, 256), slow = half_of_pair(1, 256);
-  const Program* cores[] = {&quick, &slow};
-  const Timeline t = simulate(cores, arch(Target::trn2));
+  const Timeline t = simulate(Launch({&quick, &slow}), arch(Target::trn2));
   std::vector<Time> met;
   for (const Event& e : t.events) {
     if (e.wait == Wait::peer) met.push_back(e.start);
@@ -288,18 +292,16 @@ TEST(Simulate, CoresOfAPairMeet) {
 }
 
 TEST(Simulate, ACoreThatMissesTheMeetingIsToldOf) {
-  const Program first = half_of_pair(0, 256), other = tiles(1, 256);
-  const Program* cores[] = {&first, &other};
-  EXPECT_EQ(error_of([&] { simulate(cores, arch(Target::trn2)); }).code, "timing.deadlock");
+  const Program first = half_of_pair(0, 256), other = in_pair(tiles(1, 256));
+  EXPECT_EQ(error_of([&] { simulate(Launch({&first, &other}), arch(Target::trn2)); }).code, "timing.deadlock");
 }
 
 // Two cores that stream share one HBM stack, which is slower than both their DMA engines together.
 TEST(Simulate, PairsShareHbm) {
-  const Program a = tiles(64, 4096);
-  const Program* one[] = {&a};
-  const Program* two[] = {&a, &a};
+  const Program a = in_pair(tiles(64, 4096));
+  const Launch two({&a, &a});
   const Timeline both = simulate(two, arch(Target::trn2));
-  EXPECT_GT(both.total, simulate(one, arch(Target::trn2)).total);
+  EXPECT_GT(both.total, simulate(a, arch(Target::trn2)).total);
   // Neither core gets ahead of the other, however fast DMA is.
   const Timeline faster = simulate(two, arch(Target::trn2), {.what_if = {parse_what_if("dma_bandwidth=4x")}});
   EXPECT_LE(faster.total, both.total);

@@ -36,7 +36,7 @@ MadeRun start() {
   MadeRun made;
   made.program = std::make_unique<isa::Program>(isa::parse(kProgram, "made.kiln"));
   made.text = kProgram;
-  made.run.cores = {made.program.get()};
+  made.run.launch = *made.program;
   made.run.arch = arch(Target::trn2);
   timing::Timeline& t = made.run.timeline;
   t.lanes = {{.name = "tensor", .engine = Engine::tensor},

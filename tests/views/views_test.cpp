@@ -88,8 +88,8 @@ loop i = 0 .. 200000 {
 dma_copy(dst=y, src=t)
 )",
                                           "loop.kiln");
-  const TimedRun fast = time_program({&program});
-  const TimedRun full = time_program({&program}, {.extrapolate = false});
+  const TimedRun fast = time_program(program);
+  const TimedRun full = time_program(program, {.extrapolate = false});
   ASSERT_FALSE(fast.timeline.gaps.empty());
   ASSERT_EQ(full.timeline.events_left_out, 0);
   ASSERT_EQ(fast.timeline.total, full.timeline.total);
