@@ -13,9 +13,9 @@ struct Period {
   std::int64_t extra;
 };
 
-class Walk {
+class PathBack {
  public:
-  explicit Walk(const Timeline& t) : t_(t), crossed_(t.gaps.size()) {}
+  explicit PathBack(const Timeline& t) : t_(t), crossed_(t.gaps.size()) {}
 
   // The part of the total that is due to event `id`, which the next step of the path ends at `until`.
   CriticalStep step(EventId id, Time until) {
@@ -74,9 +74,9 @@ std::vector<CriticalStep> critical_path(const Timeline& t) {
       std::max_element(t.events.begin(), t.events.end(), [](const Event& a, const Event& b) { return a.end < b.end; });
   EventId at = static_cast<EventId>(last - t.events.begin());
   Time until = t.total;
-  Walk walk(t);
+  PathBack back(t);
   while (at != isa::kNone) {
-    const CriticalStep step = walk.step(at, until);
+    const CriticalStep step = back.step(at, until);
     if (step.time != 0 || path.empty()) path.push_back(step);
     until = t.events[step.event].start;
     at = t.events[step.event].because;

@@ -1,67 +1,17 @@
-// Plan: what the model needs to know about each instruction of a program, worked out once: its stream, its
-// times at full speed, and the memory it touches.
+// Plan: what the model needs to know about each instruction of a program, worked out once.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "kiln/analysis/box.h"
-#include "kiln/isa/program.h"
+#include "kiln/timing/op.h"
 #include "kiln/timing/program_change.h"
-#include "kiln/timing/timeline.h"
 
 namespace kiln::timing {
 
 using analysis::Box;
 using analysis::BoxShape;
-
-// In-order instruction streams of a core. Triggers of DMAs that write what was computed have one of their own
-// when the kernel leaves the engine open, so that loads do not queue behind them.
-enum class Stream : std::uint8_t { tensor, vector, scalar, gpsimd, sync, store };
-inline constexpr int kStreamCount = 6;
-
-struct Use {
-  const isa::Access* access;
-  isa::TensorId tensor;
-  std::uint32_t shape;  // index into Plan::shapes
-  bool reads, writes;
-  bool fixed;       // no loop moves it
-  bool uncertain;   // a run-time address: any byte of the tensor
-  bool stationary;  // operand that a matmul loads before it begins
-};
-
-// What starts DMAs: the sync and the scalar engine's hardware, and the gpsimd engine's software. DMAs whose
-// engine the kernel leaves open go through the first.
-enum Unit : std::uint8_t { kSyncUnit, kScalarUnit, kGpsimdUnit };
-inline constexpr int kUnitCount = 3;
-
-// Ports that engines share, as bits: SBUF, PSUM, and the banks of PSUM one by one.
-enum Port : std::uint16_t { kNoPort = 0, kSbufPort = 1, kPsumPort = 2, kFirstBankPort = 4 };
-inline constexpr int kPortCount = 2 + 8;
-
-struct Op {
-  Stream stream;
-  Engine engine;
-  Kind kind = Kind::execute;
-  Time latency = 0, interval = 0;    // start to results; start to next start
-  Time load = 0;                     // tensor: stationary operand
-  Time pass = 0;                     // tensor: streaming time of the last of its parts
-  int parts = 1;                     // tensor
-  std::uint16_t quadrants = 0xffff;  // tensor: 32 x 32 pieces of the array that it occupies
-  int table = -1;                    // scalar: set of functions, -1 when any will do
-  std::uint16_t ports = kNoPort;
-  std::uint8_t dge = 0;          // DMA
-  std::uint8_t unit = 0;         // DMA: its Unit
-  Time trigger = 0;              // DMA: how long that takes
-  Time transfer = 0, share = 0;  // DMA: alone on the machine; of all engines' time
-  Time hbm_share = 0;            // of the HBM stack's time
-  Time spread = 0;
-  bool meets = false;  // sendrecv, core_barrier
-  double bytes = 0, hbm_read = 0, hbm_written = 0, macs = 0, flops = 0;
-  unsigned state = 0;  // isa::StateBit
-  std::uint32_t first_use = 0, use_count = 0;
-  std::uint32_t first_register = 0, register_count = 0;  // read
-  isa::RegisterId writes_register = isa::kNone;
-};
 
 struct Plan {
   std::vector<Op> ops;  // by InstructionId
@@ -72,12 +22,15 @@ struct Plan {
   std::vector<bool> spread;                   // by tensor: a spread row, in PSUM; empty: none is
   std::vector<isa::LoopId> loop_of_register;  // of induction registers; isa::kNone
   bool uses_stream[kStreamCount] = {};
-  Time semaphore[kStreamCount];
-  Time dma_done, trigger_gap;
+  Time semaphore[kStreamCount];  // end of a producer to the start of an instruction of this stream
+  Time dma_done;                 // last byte to the start of an instruction that waits for it
+
+  std::span<const Use> uses_of(const Op& op) const { return {uses.data() + op.first_use, op.use_count}; }
+  std::span<const isa::RegisterId> registers_of(const Op& op) const {
+    return {registers.data() + op.first_register, op.register_count};
+  }
 };
 
 Plan make_plan(const isa::Program& program, const Arch& arch, const ProgramChange& change = {});
-
-constexpr Time from_ns(double ns) { return static_cast<Time>(ns * kPicoseconds + 0.5); }
 
 }  // namespace kiln::timing

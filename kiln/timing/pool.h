@@ -2,18 +2,12 @@
 // then what was given back longest ago; the model's allocator never fragments.
 #pragma once
 
-#include <array>
 #include <deque>
 #include <vector>
 
-#include "kiln/timing/plan.h"
-#include "kiln/timing/regions.h"
+#include "kiln/timing/issue.h"
 
 namespace kiln::timing {
-
-// The last ops of each stream that used a tensor.
-using Users = std::array<OpId, kStreamCount>;
-inline constexpr Users kNoUsers = {kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp};
 
 class Pool {
  public:

@@ -8,21 +8,11 @@
 
 #include "kiln/analysis/box.h"
 #include "kiln/base/function_ref.h"
-#include "kiln/timing/timeline.h"
+#include "kiln/timing/issue.h"
 
 namespace kiln::timing {
 
 using analysis::Box;
-
-using OpId = std::uint32_t;  // executed instructions, counted from 0
-inline constexpr OpId kNoOp = isa::kNone;
-
-// What an op waits for. `later`: the op stands for one that came so much later.
-struct Dependency {
-  OpId op;
-  Wait wait;
-  Time later = 0;
-};
 
 // The left-out iterations of a loop that was extrapolated, as seen from one access of its body: for j = 1 …
 // count, `box` moved by j * step was touched j * period before `op`.

@@ -6,13 +6,13 @@
 
 #include <vector>
 
-#include "kiln/timing/core.h"
+#include "kiln/timing/core_model.h"
 
 namespace kiln::timing {
 
 class Steady {
  public:
-  Steady(Core& core, isa::LoopId loop);
+  Steady(CoreModel& core, isa::LoopId loop);
   ~Steady();
   Steady(const Steady&) = delete;
 
@@ -24,14 +24,7 @@ class Steady {
   struct Mark {
     OpId first_op;
     EventId first_event;
-    Time heat;
-    int table;
-    std::int64_t unused[2];
-  };
-  struct Counts {
-    std::vector<Lane> lanes;
-    Totals totals;
-    Time transfers;
+    LoopState state;
   };
   void mark();
   std::int64_t iterations() const { return static_cast<std::int64_t>(marks_.size()) - 1; }
@@ -41,12 +34,10 @@ class Steady {
   bool past_is_over(std::int64_t period) const;
   std::int64_t leave_out(std::int64_t period, std::int64_t replayed, std::int64_t left, int number,
                          std::vector<Gap>& gaps);
-  void find_outside();
+  std::vector<bool> used_outside() const;
   void in_replay();
-  void finish_replay();
-  Counts counts() const { return {core_.lanes, core_.totals, core_.transfers.total()}; }
 
-  Core& core_;
+  CoreModel& core_;
   isa::LoopId loop_;
   Time horizon_;             // everything from before the loop is done by then
   std::vector<Mark> marks_;  // the beginning of each iteration, and of the next
@@ -55,7 +46,7 @@ class Steady {
   Time period_time_[kPeriods + 1] = {};
   bool over_ = false;
   std::int64_t replay_left_ = 0, replayed_ = 0, period_ = 0, periods_left_out_ = 0;
-  Counts before_;
+  EventLog::Counts before_;  // the last repeated period
 };
 
 }  // namespace kiln::timing

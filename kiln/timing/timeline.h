@@ -14,6 +14,7 @@ namespace kiln::timing {
 using Time = std::int64_t;  // picoseconds since the kernel's first instruction could issue
 inline constexpr Time kPicoseconds = 1000;
 constexpr double to_ns(Time t) { return static_cast<double>(t) / kPicoseconds; }
+constexpr Time from_ns(double ns) { return static_cast<Time>(ns * kPicoseconds + 0.5); }
 
 using EventId = std::uint32_t;  // index into Timeline::events; isa::kNone when there is none
 using LaneId = std::uint16_t;   // index into Timeline::lanes

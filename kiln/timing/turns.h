@@ -5,9 +5,12 @@
 #include <deque>
 #include <vector>
 
-#include "kiln/timing/pool.h"
+#include "kiln/analysis/box.h"
+#include "kiln/timing/issue.h"
 
 namespace kiln::timing {
+
+using analysis::Box;
 
 class Turns {
  public:

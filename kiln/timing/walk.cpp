@@ -16,7 +16,7 @@ constexpr double kUntilSteady = 16;     // iterations that becoming steady takes
 
 }  // namespace
 
-Walk::Walk(Core& core, const TimingOptions& options, int number, bool pair)
+Walk::Walk(CoreModel& core, const TimingOptions& options, int number, bool pair)
     : core_(core),
       program_(core.program()),
       number_(number),
@@ -33,8 +33,9 @@ Walk::Walk(Core& core, const TimingOptions& options, int number, bool pair)
   if (long_loops) choose_steady(program_.body);
   core_.expect(long_loops ? static_cast<double>(program_.instructions.size()) : executed);
   for (std::size_t i = 0; i < program_.body.size(); ++i) {
-    analysis::for_each_instruction(program_, program_.body[i],
-                                   [&](InstructionId id) { last_use_[static_cast<int>(core_.stream_of(id))] = i; });
+    analysis::for_each_instruction(program_, program_.body[i], [&](InstructionId id) {
+      last_use_[static_cast<int>(core_.plan().ops[id].stream)] = i;
+    });
   }
   frames_.push_back({&program_.body, kNone});
 }
@@ -58,7 +59,7 @@ void Walk::choose_steady(const Block& block) {
 void Walk::enter(LoopId id) {
   const std::int64_t count = trips_[id];
   if (count <= 0) return;
-  if (frames_.size() == 1) ++core_.top_loop;
+  if (frames_.size() == 1) core_.begin_outermost_loop();
   frames_.push_back({&program_.loops[id].body, id, 0, 0, count});
   Frame& frame = frames_.back();
   if (may_be_steady_[id]) frame.steady = std::make_unique<Steady>(core_, id);
@@ -68,7 +69,7 @@ void Walk::enter(LoopId id) {
 void Walk::set_variable(const Frame& frame) {
   const Loop& loop = program_.loops[frame.loop];
   const std::int64_t lower = loop.lower.is_register ? 0 : loop.lower.value;
-  core_.loop_values()[frame.loop] = lower + frame.iteration * loop.step;
+  core_.set_loop(frame.loop, lower + frame.iteration * loop.step);
 }
 
 // Starts the next iteration of the loop whose body just ended; false when there is none.

@@ -1,4 +1,4 @@
-// Walk: executes a program's statements in order on a Core, loops and all, and can stop where two cores meet.
+// Walk: executes a program's statements in order on a CoreModel, loops and all, and can stop where two cores meet.
 #pragma once
 
 #include <memory>
@@ -6,14 +6,14 @@
 
 #include "kiln/analysis/lifetimes.h"
 #include "kiln/analysis/trips.h"
-#include "kiln/timing/core.h"
+#include "kiln/timing/core_model.h"
 #include "kiln/timing/steady.h"
 
 namespace kiln::timing {
 
 class Walk {
  public:
-  Walk(Core& core, const TimingOptions& options, int number, bool pair);
+  Walk(CoreModel& core, const TimingOptions& options, int number, bool pair);
 
   // Goes on until the program ends (true) or a sendrecv or core_barrier is reached (false).
   bool advance();
@@ -37,7 +37,7 @@ class Walk {
   void after(isa::LoopId loop, std::size_t position);
   void set_variable(const Frame& frame);
 
-  Core& core_;
+  CoreModel& core_;
   const isa::Program& program_;
   int number_;
   bool pair_;

@@ -1,4 +1,4 @@
-#include "kiln/timing/report.h"
+#include "kiln/timing/make_timeline.h"
 
 #include <algorithm>
 
@@ -11,46 +11,47 @@ using namespace isa;
 namespace {
 
 void add_core(Timeline& t, CoreRun& run) {
-  Core& core = *run.core;
+  EventLog& log = run.core->log();
   const auto lane0 = static_cast<LaneId>(t.lanes.size());
   const auto event0 = static_cast<EventId>(t.events.size());
-  for (Event& e : core.events) {
+  std::vector<Event> events = log.take_events();
+  for (Event& e : events) {
     e.lane = static_cast<LaneId>(e.lane + lane0);
     if (e.because != kNone) e.because += event0;
   }
   if (t.events.empty()) {
-    t.events = std::move(core.events);
+    t.events = std::move(events);
   } else {
-    t.events.insert(t.events.end(), core.events.begin(), core.events.end());
+    t.events.insert(t.events.end(), events.begin(), events.end());
   }
-  t.lanes.insert(t.lanes.end(), core.lanes.begin(), core.lanes.end());
+  t.lanes.insert(t.lanes.end(), log.lanes().begin(), log.lanes().end());
   for (Gap g : run.walk->gaps) {
     g.first_event += event0;
     g.last_event += event0;
     t.gaps.push_back(g);
   }
   t.trip_counts.insert(t.trip_counts.end(), run.walk->trip_counts.begin(), run.walk->trip_counts.end());
-  t.total = std::max(t.total, core.last_end);
-  t.instructions += core.totals.instructions;
-  t.hbm_bytes_read += core.totals.hbm_read;
-  t.hbm_bytes_written += core.totals.hbm_written;
-  t.macs += core.totals.macs;
-  t.flops += core.totals.flops;
-  t.dma_busy = std::max(t.dma_busy, core.transfers.total());
+  t.total = std::max(t.total, run.core->progress().last_end());
+  t.instructions += log.totals().instructions;
+  t.hbm_bytes_read += log.totals().hbm_read;
+  t.hbm_bytes_written += log.totals().hbm_written;
+  t.macs += log.totals().macs;
+  t.flops += log.totals().flops;
+  t.dma_busy = std::max(t.dma_busy, log.dma_busy());
 }
 
-void add_memory(Timeline& t, const Core& core, int number) {
+void add_memory(Timeline& t, const CoreModel& core, int number) {
   struct Change {
     Time at;
     std::int64_t sbuf, psum;
   };
   std::vector<Change> changes;
-  changes.reserve(core.lives.size() * 2);
-  for (const Life& life : core.lives) {
-    const Time begin = core.times(life.first).start;
+  changes.reserve(core.lives().size() * 2);
+  for (const Life& life : core.lives()) {
+    const Time begin = core.progress().times(life.first).start;
     Time end = begin;
     for (OpId op : life.users) {
-      if (op != kNoOp) end = std::max(end, core.times(op).end);
+      if (op != kNoOp) end = std::max(end, core.progress().times(op).end);
     }
     const std::int64_t sbuf = life.psum ? 0 : life.bytes, psum = life.psum ? life.bytes : 0;
     changes.push_back({begin, sbuf, psum});

@@ -9,7 +9,7 @@
 namespace kiln::timing {
 
 struct CoreRun {
-  std::unique_ptr<Core> core;
+  std::unique_ptr<CoreModel> core;
   std::unique_ptr<Walk> walk;
 };
 

@@ -1,0 +1,248 @@
+#include "kiln/timing/core_model.h"
+
+#include <algorithm>
+
+#include "kiln/timing/rules.h"
+
+namespace kiln::timing {
+using namespace isa;
+
+namespace {
+
+constexpr OpId kForgetEvery = 1024;
+
+const ProgramChange& change_of(const TimingOptions& options, int core) {
+  static const ProgramChange none;
+  return options.changes.empty() ? none : options.changes[static_cast<std::size_t>(core)];
+}
+
+}  // namespace
+
+CoreModel::CoreModel(const Program& program, const Arch& arch, const TimingOptions& options, int number, bool pair)
+    : program_(program),
+      arch_(arch),
+      options_(options),
+      number_(number),
+      reorder_(options.reorder),
+      plan_(make_plan(program, arch, change_of(options, number))),
+      progress_(plan_),
+      dependencies_(program, plan_, change_of(options, number), reorder_),
+      memory_(program, plan_, arch, reorder_),
+      scheduler_(plan_),
+      compute_(arch),
+      array_(arch.timing.matmul),
+      dma_(arch, pair),
+      log_(number) {}
+
+void CoreModel::expect(double instructions) {
+  constexpr double kMost = 4e6;
+  expected_ = instructions;
+  const auto count = static_cast<std::size_t>(std::min(instructions, kMost));
+  progress_.reserve(count);
+  log_.reserve(count + count / 2);  // DMAs have two
+}
+
+void CoreModel::declare(TensorId id) {
+  const Tensor& t = program_.tensors[id];
+  if (t.role != Role::internal || t.address || t.memory == Memory::shared_hbm) return;
+  dependencies_.declare(id);
+  if (is_on_chip(t.memory)) memory_.declare(id);
+}
+
+void CoreModel::release(TensorId id, bool for_good) {
+  const Tensor& t = program_.tensors[id];
+  if (t.role != Role::internal || !is_on_chip(t.memory)) return;
+  if (for_good) dependencies_.release_for_good(id);
+  const Users& users = dependencies_.users(id);
+  if (!t.address) memory_.release(id, users);
+  if (const OpId first = dependencies_.first_user(id); first != kNoOp && !replay_)
+    lives_.push_back({t.bytes_per_partition(), t.memory == Memory::psum, first, users});
+}
+
+// In which order an instruction goes through the parts: what it waits for; then either its times are those of an
+// earlier iteration, or it starts now, or the list scheduler holds it back and starts another one when it is full.
+void CoreModel::execute(InstructionId id) {
+  const Op& op = begin(now_, id);
+  if (replay_) return repeat(now_, op);
+  if (!reorder_) return start(now_);
+  scheduler_.hold(now_, progress_);
+  if (scheduler_.is_full()) start_next();
+}
+
+const Op& CoreModel::begin(Issue& issue, InstructionId id) {
+  const Op& op = plan_.ops[id];
+  issue.inst = id;
+  issue.op = progress_.add(op);
+  dependencies_.find(issue, op, progress_, memory_);
+  reach_.note(issue);
+  return op;
+}
+
+void CoreModel::start_next() {
+  start(scheduler_.choose(progress_, memory_.stays()));
+  scheduler_.started(progress_);
+}
+
+void CoreModel::finish() {
+  while (!scheduler_.is_empty()) start_next();
+}
+
+void CoreModel::start(const Issue& issue) {
+  const Op& op = plan_.ops[issue.inst];
+  Ready ready = progress_.ready(progress_.stream(op.stream).ready(), issue.deps, op.stream);
+  if (!issue.stays.empty()) {
+    ready = memory_.stays().ready(ready, issue.stays, plan_.semaphore[static_cast<int>(op.stream)]);
+    memory_.stays().take(issue.stays);
+  }
+  if (op.kind == Kind::transfer) {
+    run_dma(issue, op, ready);
+  } else if (op.engine == Engine::tensor && op.load > 0) {
+    run_tensor(issue, op, ready);
+  } else {
+    run_compute(issue, op, ready);
+  }
+  if (!issue.stays.empty()) memory_.stays().leave(issue.stays, progress_.times(issue.op));
+}
+
+Event CoreModel::event_of(const Issue& issue, const Op& op, const Ready& start, Kind kind) {
+  Event e{.inst = issue.inst,
+          .because = start.because,
+          .lane = static_cast<LaneId>(op.stream),
+          .kind = kind,
+          .wait = start.wait};
+  e.issue = progress_.stream(op.stream).take_issue();
+  e.start = start.at;
+  return e;
+}
+
+EventId CoreModel::emit(const Event& event) {
+  progress_.reach(event.end);
+  return log_.add(event);
+}
+
+void CoreModel::done(const Issue& issue, const Op& op, Time start, Time end, EventId event) {
+  progress_.set_times(issue.op, start, end, event);
+  log_.count(op);
+  if (progress_.op_count() % kForgetEvery == 0) forget();
+}
+
+void CoreModel::run_compute(const Issue& issue, const Op& op, const Ready& ready) {
+  StreamState& stream = progress_.stream(op.stream);
+  const Ready start = compute_.start(op, ready, stream);
+  Event e = event_of(issue, op, start, Kind::execute);
+  e.end = start.at + op.latency;
+  e.occupied = op.interval;
+  e.flops = op.flops;
+  stream.free = start.at + op.interval;
+  stream.last = emit(e);
+  done(issue, op, e.start, e.end, stream.last);
+}
+
+void CoreModel::run_tensor(const Issue& issue, const Op& op, const Ready& ready) {
+  StreamState& stream = progress_.stream(op.stream);
+  const Ready load = progress_.ready({array_.load_from(), Wait::engine, stream.last}, issue.early, op.stream);
+  const TensorArray::Run run = array_.run(op, ready, load, stream.last);
+  Event e = event_of(issue, op, run.start, Kind::execute);
+  e.end = run.end;
+  e.occupied = run.occupied;
+  e.macs = op.macs;
+  e.flops = op.flops;
+  stream.free = run.next;
+  stream.last = emit(e);
+  done(issue, op, e.start, e.end, stream.last);
+}
+
+void CoreModel::run_dma(const Issue& issue, const Op& op, const Ready& ready) {
+  StreamState& stream = progress_.stream(op.stream);
+  const DmaUnit::Run run = dma_.run(op, ready, stream);
+  const Time triggered = run.trigger.at;
+  Event trigger = event_of(issue, op, run.trigger, Kind::trigger);
+  trigger.end = triggered + op.trigger;
+  trigger.occupied = op.trigger;
+  stream.free = triggered + op.interval;
+  stream.last = emit(trigger);
+
+  Event e{.inst = issue.inst,
+          .because = stream.last,
+          .lane = log_.queue_lane(run.queue),
+          .kind = Kind::transfer,
+          .wait = run.queued ? Wait::queue : Wait::start};
+  e.issue = triggered;
+  e.start = run.begin;
+  e.end = run.end;
+  e.occupied = e.end - e.start;
+  e.bytes = op.bytes;
+  e.hbm_bytes = op.hbm_read + op.hbm_written;
+  done(issue, op, triggered, e.end, emit(e));
+}
+
+void CoreModel::repeat(const Issue& issue, const Op& op) {
+  const OpTimes from = progress_.times(issue.op - replay_->ops);
+  EventId event = kNone;
+  for (EventId id = op.kind == Kind::transfer ? from.event - 1 : from.event; id <= from.event; ++id) {
+    Event e = log_.events()[id];
+    e.issue += replay_->by;
+    e.start += replay_->by;
+    e.end += replay_->by;
+    e.repeats = 1;
+    if (e.because != kNone && e.because >= replay_->first_event) e.because += replay_->events;
+    event = emit(e);
+  }
+  progress_.stream(op.stream).last = op.kind == Kind::transfer ? event - 1 : event;
+  done(issue, op, from.start + replay_->by, from.end + replay_->by, event);
+}
+
+void CoreModel::end_replay() {
+  replay_.reset();
+  dependencies_.end_ramps();
+}
+
+void CoreModel::forget() {
+  const Time floor = progress_.earliest_start();
+  dma_.forget_before(floor);
+  compute_.forget_before(floor);
+  log_.forget_before(floor);
+  if (options_.done && number_ == 0)
+    options_.done->store(std::min(1.0, progress_.op_count() / expected_), std::memory_order_relaxed);
+  if (options_.cancel && options_.cancel->load(std::memory_order_relaxed))
+    raise(timing_rules::kTable, timing_rules::kCancelled, {});
+}
+
+void CoreModel::jump(unsigned used, Time complete, Time period, std::int64_t count) {
+  progress_.move(used, period * count);
+  dma_.jump(used, complete, period, count);
+  compute_.jump(complete, period, count);
+  if (used >> static_cast<int>(Stream::tensor) & 1) array_.move(period * count);
+}
+
+void CoreModel::retire(Stream stream) {
+  // The list scheduler may still hold some of its instructions back.
+  if (!reorder_) progress_.retire(stream);
+}
+
+Time CoreModel::arrive(InstructionId id) {
+  finish();
+  const Op& op = begin(meeting_, id);
+  const Time at = progress_.ready({progress_.stream(op.stream).free, Wait::engine, kNone}, meeting_.deps, op.stream).at;
+  // A barrier orders everything before it.
+  return op.kind == Kind::transfer ? at : std::max(at, progress_.last_end());
+}
+
+void CoreModel::meet(Time at) {
+  const Op& op = plan_.ops[meeting_.inst];
+  const Ready ready{at, Wait::peer, progress_.stream(op.stream).last};
+  if (op.kind == Kind::transfer) return run_dma(meeting_, op, ready);
+  run_compute(meeting_, op, ready);
+  progress_.hold_until(at);
+}
+
+void CoreModel::turn(const Loop& loop) {
+  Time condition = 0;
+  if (loop.reg != kNone && dependencies_.writer(loop.reg) != kNoOp) {
+    finish();
+    condition = progress_.times(dependencies_.writer(loop.reg)).end;
+  }
+  progress_.turn(condition, from_ns(arch_.timing.loop_ns));
+}
+
+}  // namespace kiln::timing

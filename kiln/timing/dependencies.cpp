@@ -1,0 +1,105 @@
+#include "kiln/timing/dependencies.h"
+
+#include <algorithm>
+
+namespace kiln::timing {
+using namespace isa;
+
+Dependencies::Dependencies(const Program& program, const Plan& plan, const ProgramChange& change, bool reorder)
+    : program_(program),
+      plan_(plan),
+      reorder_(reorder),
+      boxes_(program, plan),
+      regions_(program.tensors.size() + 2),
+      region_of_(program.tensors.size()),
+      tensors_(program.tensors.size()),
+      loop_writers_(reorder ? program.tensors.size() : 0),
+      state_(program, plan, !reorder) {
+  for (TensorId id = 0; id < program.tensors.size(); ++id) {
+    const Tensor& t = program.tensors[id];
+    const bool placed = t.address && is_on_chip(t.memory);
+    const bool psum = t.memory == Memory::psum;
+    region_of_[id] = static_cast<std::uint32_t>(placed ? program.tensors.size() + psum : id);
+  }
+  if (!change.in_turn.empty()) turns_of_.assign(program.tensors.size(), kNone);
+  for (TensorId id : change.in_turn) {
+    turns_of_[id] = static_cast<std::uint32_t>(turns_.size());
+    turns_.emplace_back(change.buffers);
+  }
+}
+
+void Dependencies::declare(TensorId id) {
+  tensors_[id] = {};
+  if (reorder_) loop_writers_.forget(id);
+  regions(id).clear();
+}
+
+void Dependencies::release_for_good(TensorId id) {
+  if (!program_.tensors[id].address) regions(id) = {};
+}
+
+void Dependencies::find(Issue& issue, const Op& op, const Progress& progress, TensorMemory& memory) {
+  issue.deps.clear();
+  issue.early.clear();
+  issue.stays.clear();
+  for (const Use& use : plan_.uses_of(op)) touch(issue, op, use, progress, memory);
+  state_.touch(issue, op);
+}
+
+void Dependencies::touch(Issue& issue, const Op& op, const Use& use, const Progress& progress, TensorMemory& memory) {
+  std::vector<Dependency>& out = use.stationary ? issue.early : issue.deps;
+  const std::size_t before = out.size();
+  const Box box = boxes_.of(use);
+  touch_bytes(issue, op, use, box, out);
+  const Tensor& tensor = program_.tensors[use.tensor];
+  if (reorder_ && is_hbm(tensor.memory) && tensor.role == Role::internal)
+    loop_writers_.touch(use, issue.op, progress, out);
+  if (Regions& all = regions(use.tensor); all.is_crowded()) {
+    const Time floor = progress.earliest_start() - plan_.dma_done;
+    all.forget([&](OpId o) { return progress.has_times(o) && progress.times(o).end < floor; });
+  }
+  if (ramp_ && ramp_->outside[use.tensor]) add_ramp(use, box, issue.op);
+  if (reorder_) {
+    memory.add_stay(use.tensor, issue.stays);
+  } else if (use.writes && out.size() == before) {
+    for (OpId user : memory.users_before(use.tensor)) out.push_back({user, Wait::memory});
+  }
+  TensorUse& t = tensors_[use.tensor];
+  if (t.first == kNoOp) t.first = issue.op;
+  t.users[static_cast<std::size_t>(op.stream)] = issue.op;
+}
+
+void Dependencies::touch_bytes(Issue& issue, const Op& op, const Use& use, const Box& box,
+                               std::vector<Dependency>& out) {
+  const int stream = static_cast<int>(op.stream);
+  const std::size_t before = out.size();
+  Turns* turns = turns_of_.empty() || turns_of_[use.tensor] == kNone ? nullptr : &turns_[turns_of_[use.tensor]];
+  if (turns && use.writes) turns->write(box, issue.op, updates(op, use));
+  regions(use.tensor).touch(box, issue.op, stream, use.reads, use.writes, !reorder_, out);
+  if (!turns) return;
+  if (use.writes) turns->correct(out, before);
+  if (use.reads && !use.writes) turns->read();
+  turns->use(issue.op, stream);
+}
+
+// The tensor engine adds to what it wrote itself; once that was read, it begins anew.
+bool Dependencies::updates(const Op& op, const Use& use) const {
+  if (use.reads) return op.stream != Stream::tensor;
+  const auto uses = plan_.uses_of(op);
+  return std::any_of(uses.begin(), uses.end(),
+                     [&](const Use& other) { return other.tensor == use.tensor && other.reads; });
+}
+
+void Dependencies::add_ramp(const Use& use, const Box& box, OpId op) {
+  const Box before = boxes_.moved(use, ramp_->loop, -ramp_->stride);
+  Ramp ramp{box, {}, ramp_->count, op, ramp_->period, use.writes};
+  bool moves = false;
+  for (int d = 0; d < box.rank; ++d) {
+    ramp.step[d] = before.lo[d] - box.lo[d];
+    if (before.hi[d] - box.hi[d] != ramp.step[d]) return;
+    moves |= ramp.step[d] != 0;
+  }
+  if (moves) regions(use.tensor).add_ramp(ramp);
+}
+
+}  // namespace kiln::timing

@@ -1,0 +1,72 @@
+// Dependencies: what an instruction has to wait for: who used the bytes that it touches, who held the memory of its
+// tensors before, registers, hidden state, what the kernel states.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "kiln/timing/access_boxes.h"
+#include "kiln/timing/loop_writers.h"
+#include "kiln/timing/progress.h"
+#include "kiln/timing/regions.h"
+#include "kiln/timing/state_order.h"
+#include "kiln/timing/tensor_memory.h"
+#include "kiln/timing/turns.h"
+
+namespace kiln::timing {
+
+// For those who come after a loop: its left-out iterations, one every `period`.
+struct LoopRamp {
+  isa::LoopId loop;
+  std::int64_t stride;  // of the loop variable between two of them
+  std::int64_t count;
+  Time period;
+  std::vector<bool> outside;  // by tensor: used outside the loop
+};
+
+class Dependencies {
+ public:
+  Dependencies(const isa::Program& program, const Plan& plan, const ProgramChange& change, bool reorder);
+
+  void set_loop(isa::LoopId loop, std::int64_t value) { boxes_.set_loop(loop, value); }
+  void begin_outermost_loop() { loop_writers_.begin_loop(); }
+  void declare(isa::TensorId id);           // a new tensor, which nobody used
+  void release_for_good(isa::TensorId id);  // it is not declared again
+
+  // Fills the lists of `issue`, and becomes part of what later instructions wait for.
+  void find(Issue& issue, const Op& op, const Progress& progress, TensorMemory& memory);
+
+  OpId first_user(isa::TensorId id) const { return tensors_[id].first; }
+  const Users& users(isa::TensorId id) const { return tensors_[id].users; }
+  OpId writer(isa::RegisterId id) const { return state_.writer(id); }
+
+  // Until ramps end, what touches a tensor that is used outside the loop stands for left-out iterations as well.
+  void begin_ramps(LoopRamp ramp) { ramp_ = std::move(ramp); }
+  void end_ramps() { ramp_.reset(); }
+
+ private:
+  struct TensorUse {
+    Users users = kNoUsers;
+    OpId first = kNoOp;
+  };
+  Regions& regions(isa::TensorId id) { return regions_[region_of_[id]]; }
+  void touch(Issue& issue, const Op& op, const Use& use, const Progress& progress, TensorMemory& memory);
+  void touch_bytes(Issue& issue, const Op& op, const Use& use, const Box& box, std::vector<Dependency>& out);
+  bool updates(const Op& op, const Use& use) const;
+  void add_ramp(const Use& use, const Box& box, OpId op);
+
+  const isa::Program& program_;
+  const Plan& plan_;
+  bool reorder_;
+  AccessBoxes boxes_;
+  std::vector<Regions> regions_;          // one per tensor; tensors with an address share one per memory
+  std::vector<std::uint32_t> region_of_;  // by tensor
+  std::vector<TensorUse> tensors_;
+  std::vector<Turns> turns_;
+  std::vector<std::uint32_t> turns_of_;  // by tensor, into turns_; empty: no tensor has any
+  LoopWriters loop_writers_;             // list scheduler
+  StateOrder state_;
+  std::optional<LoopRamp> ramp_;
+};
+
+}  // namespace kiln::timing

@@ -1,0 +1,45 @@
+// DmaUnit: what all DMAs of a core share: the units that trigger them, the transfers that a stream may have under way,
+// the engines that move bytes, and the queues in which transfers are shown.
+#pragma once
+
+#include <vector>
+
+#include "kiln/timing/progress.h"
+#include "kiln/timing/server.h"
+
+namespace kiln::timing {
+
+class DmaUnit {
+ public:
+  // `pair`: the other core takes half of the HBM stack.
+  DmaUnit(const Arch& arch, bool pair);
+
+  struct Run {
+    Ready trigger;
+    Time begin, end;  // of the transfer
+    bool queued;      // it had to wait for the engines
+    int queue;
+  };
+  // A DMA whose dependencies let it be triggered at `ready`, after what `stream` did before.
+  Run run(const Op& op, Ready ready, const StreamState& stream);
+
+  void forget_before(Time floor);  // nothing to come starts earlier
+  // The streams in `used` go on `count` periods later; everything before `complete` is known.
+  void jump(unsigned used, Time complete, Time period, std::int64_t count);
+
+ private:
+  struct InFlight {
+    std::vector<Time> ends;  // of transfers, as a ring
+    std::size_t next = 0;
+  };
+  Ready trigger(const Op& op, Ready ready, const StreamState& stream);
+  int choose_queue(Time start);
+
+  bool pair_;
+  Time trigger_gap_;
+  Server engines_, units_[kUnitCount];
+  InFlight in_flight_[kStreamCount];
+  std::vector<Time> queue_free_;
+};
+
+}  // namespace kiln::timing

@@ -1,0 +1,85 @@
+#include "kiln/timing/event_log.h"
+
+#include <algorithm>
+
+namespace kiln::timing {
+
+EventLog::EventLog(int core) : core_(core) {
+  for (int s = 0; s < kStreamCount; ++s) {
+    const Stream stream = static_cast<Stream>(s);
+    add_lane(name(stream), engine_of(stream), -1);
+  }
+}
+
+void EventLog::add_lane(const std::string& name, Engine engine, int queue) {
+  Lane lane;
+  lane.name = core_ == 0 ? name : "core " + std::to_string(core_) + " " + name;
+  lane.engine = engine;
+  lane.core = core_;
+  lane.queue = queue;
+  lanes_.push_back(std::move(lane));
+  active_until_.push_back(0);
+}
+
+LaneId EventLog::queue_lane(int queue) {
+  const auto lane = static_cast<std::size_t>(kStreamCount + queue);
+  while (lanes_.size() <= lane) {
+    const int next = static_cast<int>(lanes_.size()) - kStreamCount;
+    add_lane("dma " + std::to_string(next), Engine::dma, next);
+  }
+  return static_cast<LaneId>(lane);
+}
+
+EventId EventLog::add(const Event& event) {
+  Lane& lane = lanes_[event.lane];
+  ++lane.executions;
+  lane.busy += event.occupied;
+  lane.waiting[static_cast<int>(event.wait)] += std::max<Time>(0, event.start - event.issue);
+  Time& until = active_until_[event.lane];
+  if (event.end > until) {
+    lane.active += event.end - std::max(until, event.start);
+    until = event.end;
+  }
+  if (event.kind == Kind::transfer) transfers_.add(event.start, event.end);
+  events_.push_back(event);
+  return static_cast<EventId>(events_.size() - 1);
+}
+
+void EventLog::count(const Op& op) {
+  ++totals_.instructions;
+  totals_.macs += op.macs;
+  totals_.flops += op.flops;
+  totals_.hbm_read += op.hbm_read;
+  totals_.hbm_written += op.hbm_written;
+}
+
+void EventLog::leave_out(EventId first, std::int64_t more, Time by) {
+  std::vector<bool> used(lanes_.size());
+  for (std::size_t e = first; e < events_.size(); ++e) {
+    events_[e].repeats += more;
+    used[events_[e].lane] = true;
+  }
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (used[i]) active_until_[i] += by;
+  }
+}
+
+void EventLog::repeat_since(const Counts& before, std::int64_t times) {
+  for (std::size_t i = 0; i < before.lanes.size(); ++i) {
+    Lane& lane = lanes_[i];
+    const Lane& then = before.lanes[i];
+    lane.executions += times * (lane.executions - then.executions);
+    lane.busy += times * (lane.busy - then.busy);
+    lane.active += times * (lane.active - then.active);
+    for (int w = 0; w < kWaitCount; ++w) lane.waiting[w] += times * (lane.waiting[w] - then.waiting[w]);
+  }
+  Totals& t = totals_;
+  t.instructions += times * (t.instructions - before.totals.instructions);
+  t.hbm_read += static_cast<double>(times) * (t.hbm_read - before.totals.hbm_read);
+  t.hbm_written += static_cast<double>(times) * (t.hbm_written - before.totals.hbm_written);
+  t.macs += static_cast<double>(times) * (t.macs - before.totals.macs);
+  t.flops += static_cast<double>(times) * (t.flops - before.totals.flops);
+  transfers_.add_total(times * (dma_busy() - before.dma_busy));
+}
+
+}  // namespace kiln::timing

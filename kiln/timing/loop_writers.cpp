@@ -1,0 +1,32 @@
+#include "kiln/timing/loop_writers.h"
+
+#include <algorithm>
+
+namespace kiln::timing {
+
+void LoopWriters::forget(isa::TensorId id) {
+  tensors_[id].now.clear();
+  tensors_[id].earlier.clear();
+}
+
+void LoopWriters::touch(const Use& use, OpId op, const Progress& progress, std::vector<Dependency>& out) {
+  Writers& writers = tensors_[use.tensor];
+  std::vector<OpId>&now = writers.now, &earlier = writers.earlier;
+  if (writers.loop != loop_) {
+    writers.loop = loop_;
+    earlier.insert(earlier.end(), now.begin(), now.end());
+    now.clear();
+  }
+  if (use.writes) now.push_back(op);
+  if (!use.reads || earlier.empty()) return;
+  // Of those that have a time, the last one stands for all.
+  const auto known = std::partition(earlier.begin(), earlier.end(), [&](OpId o) { return !progress.has_times(o); });
+  if (earlier.end() - known > 1) {
+    *known = *std::max_element(known, earlier.end(),
+                               [&](OpId a, OpId b) { return progress.times(a).end < progress.times(b).end; });
+    earlier.erase(known + 1, earlier.end());
+  }
+  for (OpId o : earlier) out.push_back({o, Wait::read});
+}
+
+}  // namespace kiln::timing

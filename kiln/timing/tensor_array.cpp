@@ -1,0 +1,52 @@
+#include "kiln/timing/tensor_array.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace kiln::timing {
+
+// The stationary operand is loaded while the matmul before streams. After idling the array runs at a lower
+// clock until it has been busy for some time; as much idling takes the full clock away again.
+TensorArray::Run TensorArray::run(const Op& op, Ready r, const Ready& load, EventId last) {
+  const bool warms_up = timing_.warm_up_ns > 0;
+  if (warms_up) {
+    const Time begin = std::max(r.at, load.at);
+    heat_ = std::max<Time>(0, heat_ - std::max<Time>(0, begin - cooled_at_));
+    if (heat_ == 0) warm_ = false;
+  }
+  const double slow = warm_ ? 1 : 1 / timing_.cold_rate;
+  const auto stretch = [&](Time time) { return static_cast<Time>(static_cast<double>(time) * slow + 0.5); };
+  const Time cold = warm_ ? 0 : from_ns(timing_.cold_latency_ns);
+  if (load.at + op.load + cold > r.at) {
+    const bool exposed = load.at > r.at;
+    r = {load.at + op.load + cold, exposed ? load.wait : r.wait, exposed ? load.because : r.because};
+  }
+  Time free = 0;
+  for (int q = 0; q < kQuadrantCount; ++q) {
+    if (op.quadrants >> q & 1) free = std::max(free, free_[q]);
+  }
+  r.later(free, Wait::engine, last);
+  // A float32 product is two matmuls, each with its own load.
+  const Time each = std::max(stretch(op.interval / op.parts), op.parts > 1 ? op.load + cold : 0);
+  last_start_ = r.at + each * (op.parts - 1);
+  const Time occupied = last_start_ + stretch(op.interval / op.parts) - r.at;
+  for (int q = 0; q < kQuadrantCount; ++q) {
+    if (op.quadrants >> q & 1) free_[q] = r.at + occupied;
+  }
+  if (warms_up) {
+    heat_ = std::min(from_ns(timing_.warm_up_ns), heat_ + occupied);
+    if (heat_ == from_ns(timing_.warm_up_ns)) warm_ = true;
+    cooled_at_ = r.at + occupied;
+  }
+  // Small tiles side by side start one after the other, a quadrant's share of time apart.
+  const Time next = r.at + occupied * std::popcount(op.quadrants) / kQuadrantCount;
+  return {r, occupied, last_start_ + stretch(op.pass) + op.latency + cold, next};
+}
+
+void TensorArray::move(Time by) {
+  for (Time& t : free_) t += by;
+  last_start_ += by;
+  cooled_at_ += by;
+}
+
+}  // namespace kiln::timing

@@ -1,0 +1,38 @@
+// TensorArray: the tensor engine's array: which of its pieces are taken, when the next stationary operand can be
+// loaded, and at which clock it runs.
+#pragma once
+
+#include "kiln/timing/issue.h"
+#include "kiln/timing/op.h"
+
+namespace kiln::timing {
+
+class TensorArray {
+ public:
+  explicit TensorArray(const TensorTiming& timing) : timing_(timing), warm_(timing.warm_up_ns <= 0) {}
+
+  // From when on the stationary operand of the next matmul can be loaded.
+  Time load_from() const { return last_start_; }
+
+  struct Run {
+    Ready start;
+    Time occupied;  // from the start: nothing else runs in its pieces
+    Time end;       // results visible
+    Time next;      // the stream goes on
+  };
+  // A matmul whose operands let it start at `ready`, and whose stationary operand is there to be loaded at `load`.
+  // `last`: the event before it in the stream.
+  Run run(const Op& op, Ready ready, const Ready& load, EventId last);
+
+  Time heat() const { return heat_; }
+  void move(Time by);  // everything happens so much later
+
+ private:
+  const TensorTiming& timing_;
+  Time free_[kQuadrantCount] = {};
+  Time last_start_ = 0;  // of the last part of the last matmul
+  Time heat_ = 0, cooled_at_ = 0;
+  bool warm_;
+};
+
+}  // namespace kiln::timing
