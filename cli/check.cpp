@@ -60,7 +60,7 @@ std::string text_of(const Verdict& v) {
   text += memory_line("PSUM", v.checked->report.allocation.psum);
   text += "  " + plural(v.checked->program.instructions.size(), "instruction");
   const char* separator = ": ";
-  analysis::for_each_engine(analysis::count_by_engine(v.checked->program),
+  analysis::for_each_engine(analysis::count_by_engine(v.checked->program, arch(v.checked->program.target)),
                             [&](const std::string& engine, std::int64_t count) {
                               text += fmt::format("{}{} {}", separator, engine, count);
                               separator = ", ";
@@ -82,7 +82,7 @@ nlohmann::ordered_json json_of(const Verdict& v) {
     const analysis::Allocation& allocation = v.checked->report.allocation;
     json["memory"] = {{"sbuf", json_of(allocation.sbuf)}, {"psum", json_of(allocation.psum)}};
     analysis::for_each_engine(
-        analysis::count_by_engine(v.checked->program),
+        analysis::count_by_engine(v.checked->program, arch(v.checked->program.target)),
         [&](const std::string& engine, std::int64_t count) { json["instructions"][engine] = count; });
   }
   json["left_out"] = v.left_out;

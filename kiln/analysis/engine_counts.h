@@ -12,7 +12,7 @@ using EngineCounts = std::array<std::int64_t, kEngineCount>;  // by Engine
 
 // Instructions as written: a loop's body counts once. Only a legal program has an engine for each; throws Error when
 // one has none.
-EngineCounts count_by_engine(const isa::Program& program);
+EngineCounts count_by_engine(const isa::Program& program, const Arch& arch);
 
 // Calls fn(name, count) for each engine that has any.
 template <class Fn>

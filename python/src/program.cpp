@@ -106,7 +106,7 @@ nb::dict dict_of(const analysis::EngineCounts& counts) {
 // Of an illegal program, whose instructions need not have an engine: {}.
 nb::dict instructions_by_engine(const isa::Program& program) {
   try {
-    return dict_of(analysis::count_by_engine(program));
+    return dict_of(analysis::count_by_engine(program, kiln::arch(program.target)));
   } catch (const Error&) {
     return {};
   }

@@ -126,7 +126,7 @@ TEST(Trips, CountWhatExecutingCounts) {
 
 TEST(EngineCounts, CountABodyOnce) {
   std::string text;
-  for_each_engine(count_by_engine(nested()),
+  for_each_engine(count_by_engine(nested(), arch(Target::trn2)),
                   [&](const std::string& engine, std::int64_t count) { text += engine + std::to_string(count) + ' '; });
   EXPECT_EQ(text, "dma1 vector2 ");
 }

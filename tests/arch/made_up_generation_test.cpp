@@ -81,7 +81,14 @@ TEST(MadeUpGeneration, CheckEnforcesItsLimits) {
   expect_refused(multiply<64, 64, 201>, "nc_matmul.R3", "at most 200 on gen9 into float32");
   EXPECT_EQ(error_on(kToy, clear<64, 1500>).code, "");
   expect_refused(clear<64, 1501>, "operand.R19", "target toy9 (ToyCore-v9)");
-  expect_refused(clear<65, 8>, "memory.R1", "at most 64 (toy9)");
+  Kernel k("rows");
+  k.fragment();
+  clear<65, 8>(k);
+  const std::vector<Diagnostic> rows = check::check_program(k.finish(), kToy).diagnostics;
+  ASSERT_EQ(rows.size(), 2u) << to_text(rows);
+  EXPECT_EQ(rows[0].code, "operand.R6");
+  EXPECT_EQ(rows[1].code, "memory.R1");
+  EXPECT_EQ(rows[1].allowed, "at most 64 (toy9)");
 }
 
 TEST(MadeUpGeneration, CheckKnowsItsMemories) {
@@ -189,22 +196,35 @@ TEST(MadeUpGeneration, ComputesAtItsClock) {
   EXPECT_EQ(copies(0.5), 1000 / 0.5 + 70);
 }
 
-TEST(MadeUpGeneration, MovesBytesAtItsRates) {
+struct Moves {
+  timing::Timeline timeline;
+  std::vector<timing::Event> triggers, transfers;
+};
+
+// Rows of 1 KiB into SBUF and out again.
+Moves move_rows(std::int64_t rows) {
   Kernel k("move");
-  const View in = k.input("in", {64, 256}, kF32), out = k.output("out", {64, 256}, kF32), x = k.sbuf({64, 256}, kF32);
+  const View in = k.input("in", {rows, 256}, kF32), out = k.output("out", {rows, 256}, kF32);
+  const View x = k.sbuf({rows, 256}, kF32);
   k.dma_copy({.dst = x, .src = in});
   k.dma_copy({.dst = out, .src = x});
-  const timing::Timeline t = timing::simulate(k.program(), kToy);
-  std::vector<timing::Event> triggers, transfers;
-  for (const timing::Event& e : t.events) {
-    if (e.kind == timing::Kind::trigger) triggers.push_back(e);
-    if (e.kind == timing::Kind::transfer) transfers.push_back(e);
+  Moves m{timing::simulate(k.program(), kToy), {}, {}};
+  for (const timing::Event& e : m.timeline.events) {
+    if (e.kind == timing::Kind::trigger) m.triggers.push_back(e);
+    if (e.kind == timing::Kind::transfer) m.transfers.push_back(e);
   }
-  ASSERT_EQ(transfers.size(), 2u);
-  EXPECT_EQ(length_ns(triggers[0]), 10);
-  EXPECT_EQ(timing::to_ns(transfers[0].start), 400);
-  EXPECT_EQ(length_ns(transfers[0]), 32 * (50 + 1024 / 2));  // rows of 1 KiB, 32 for each of two engines
-  EXPECT_EQ(timing::to_ns(triggers[1].start - transfers[0].end), 3000);
+  return m;
+}
+
+TEST(MadeUpGeneration, MovesBytesAtItsRates) {
+  const Moves half = move_rows(32), whole = move_rows(64);
+  ASSERT_EQ(whole.transfers.size(), 2u);
+  EXPECT_EQ(length_ns(half.transfers[0]), 32 * (50 + 1024 / 2));  // one engine of two: 2 bytes/ns
+  EXPECT_EQ(length_ns(whole.transfers[0]), 32 * (50 + 1024));     // both at work: 1 byte/ns each
+  EXPECT_EQ(length_ns(whole.triggers[0]), 10);
+  EXPECT_EQ(timing::to_ns(whole.transfers[0].start), 400);
+  EXPECT_EQ(timing::to_ns(whole.triggers[1].start - whole.transfers[0].end), 3000);
+  const timing::Timeline& t = whole.timeline;
   EXPECT_EQ(timing::to_ns(t.profiler_total - t.total), 1);
   EXPECT_EQ(timing::to_ns(t.benchmark_latency - t.total), 2);
 }
