@@ -27,12 +27,12 @@ std::int64_t distance(std::int64_t value, std::int64_t scale) {
 [[noreturn]] void out_of_bounds(const Run& run, const Access& access, const std::string& what) {
   const Program& program = run.program();
   const Tensor& t = program.tensors[access.tensor];
-  Diagnostic d = run_diagnostic(run_rules::kIndexInside, fmt::format("{} of `{}`", what, t.name));
-  d.loc = run.loc();
-  d.context = print(program, run.inst());
-  d.allowed = fmt::format("`{}` is {} {}", t.name, name(t.dtype), shape_text(whole(program, access.tensor)));
-  d.notes.push_back({fmt::format("`{}` was declared here", t.name), program.locs[t.loc]});
-  throw Error(std::move(d));
+  raise(run_rules::kTable, run_rules::kIndexInside,
+        {.found = fmt::format("{} of `{}`", what, t.name),
+         .allowed = fmt::format("`{}` is {} {}", t.name, name(t.dtype), shape_text(whole(program, access.tensor))),
+         .loc = run.loc(),
+         .context = print(program, run.inst()),
+         .notes = {{fmt::format("`{}` was declared here", t.name), program.locs[t.loc]}}});
 }
 
 }  // namespace
@@ -153,14 +153,15 @@ void AddressResolver::check_start(const Tile& tile, int param, const Access& a, 
   const Tensor& t = at_.program.tensors[a.tensor];
   const std::int64_t unit = start_unit(run, at_.arch, run.row().params[param], tile.rows);
   if (!is_on_chip(t.memory) || tile.lane % unit == 0) return;
-  Diagnostic d = run_diagnostic(run_rules::kStartPartition,
-                                fmt::format("`{}` has {} partitions of `{}` from partition {}",
-                                            run.row().params[param].name, tile.rows, t.name, tile.lane));
-  d.loc = run.loc();
-  d.context = print(at_.program, run.inst());
-  d.allowed = unit < at_.arch.partitions ? fmt::format("multiples of {}", unit) : "partition 0";
-  d.notes.push_back({fmt::format("`{}` was declared here", t.name), at_.program.locs[t.loc]});
-  throw Error(std::move(d));
+  const std::string operand(run.row().params[param].name);
+  raise(
+      run_rules::kTable, run_rules::kStartPartition,
+      {.found = fmt::format("`{}` has {} partitions of `{}` from partition {}", operand, tile.rows, t.name, tile.lane),
+       .allowed = unit < at_.arch.partitions ? fmt::format("multiples of {}", unit) : "partition 0",
+       .loc = run.loc(),
+       .context = print(at_.program, run.inst()),
+       .operand = operand,
+       .notes = {{fmt::format("`{}` was declared here", t.name), at_.program.locs[t.loc]}}});
 }
 
 // Row w starts at index[w] * scale. A negative index counts as a huge one, hence out of bounds.

@@ -30,11 +30,10 @@ void Bindings::bind_shared(TensorId id, SharedTensors& shared) {
   if (!b.storage) b.storage = std::make_shared<Storage>(t.partitions(), t.bytes_per_partition());
   Storage& s = *b.storage;
   if (s.rows != t.partitions() || s.row_bytes != t.bytes_per_partition()) {
-    Diagnostic d = run_diagnostic(run_rules::kSharedTensor,
-                                  fmt::format("`{}` has {} x {} bytes on one core, {} x {} on the other", t.name,
-                                              s.rows, s.row_bytes, t.partitions(), t.bytes_per_partition()));
-    d.loc = program_.locs[t.loc];
-    throw Error(std::move(d));
+    raise(run_rules::kTable, run_rules::kSharedTensor,
+          {.found = fmt::format("`{}` has {} x {} bytes on one core, {} x {} on the other", t.name, s.rows, s.row_bytes,
+                                t.partitions(), t.bytes_per_partition()),
+           .loc = program_.locs[t.loc]});
   }
   if (t.role == Role::output || t.role == Role::internal) {
     origin_[id] = origins_.add(program_, id);

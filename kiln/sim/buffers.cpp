@@ -8,10 +8,8 @@ namespace kiln::sim {
 namespace {
 
 [[noreturn]] void bad_buffer(const isa::Program& program, const isa::Tensor& t, std::string found) {
-  Diagnostic d = run_diagnostic(run_rules::kBuffers, std::move(found));
-  d.category = Category::config;
-  d.loc = program.locs[t.loc];
-  throw Error(std::move(d));
+  raise(run_rules::kTable, run_rules::kBuffers,
+        {.found = std::move(found), .loc = program.locs[t.loc], .category = Category::config});
 }
 
 void bind_buffers(const isa::Program& program, const Buffers& buffers, SharedTensors& shared) {

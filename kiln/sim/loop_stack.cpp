@@ -24,11 +24,10 @@ std::int64_t LoopStack::bound(const Bound& b, LocId loc) const {
 void LoopStack::check_trip_count(const Loop& loop) const {
   const std::int64_t lower = bound(loop.lower, loop.loc), upper = bound(loop.upper, loop.loc);
   if ((upper - lower) / loop.step <= max_dynamic_iterations_) return;
-  Diagnostic d =
-      run_diagnostic(run_rules::kLoopEnds, fmt::format("a loop from {} to {}{}, where {} iterations are allowed", lower,
-                                                       upper, float_bits_text(upper), max_dynamic_iterations_));
-  d.loc = program_.locs[loop.loc];
-  throw Error(std::move(d));
+  raise(run_rules::kTable, run_rules::kLoopEnds,
+        {.found = fmt::format("a loop from {} to {}{}, where {} iterations are allowed", lower, upper,
+                              float_bits_text(upper), max_dynamic_iterations_),
+         .loc = program_.locs[loop.loc]});
 }
 
 void LoopStack::enter(LoopId id) {
@@ -65,9 +64,8 @@ bool LoopStack::repeat(Frame& frame) {
   value_[frame.loop] += loop.step;
   if (!goes_on(loop, frame.loop)) return false;
   if (loop.kind != Loop::Kind::static_for && ++frame.iterations >= max_dynamic_iterations_) {
-    Diagnostic d = run_diagnostic(run_rules::kLoopEnds, fmt::format("{} iterations and no end", frame.iterations));
-    d.loc = program_.locs[loop.loc];
-    throw Error(std::move(d));
+    raise(run_rules::kTable, run_rules::kLoopEnds,
+          {.found = fmt::format("{} iterations and no end", frame.iterations), .loc = program_.locs[loop.loc]});
   }
   return true;
 }

@@ -59,12 +59,13 @@ void check_overlaps(const Run& run, const Operands& operands) {
       if (&in == &out || in.storage != out.storage || is_scattered(in.tile) || same_tile(in.tile, out.tile)) continue;
       if (params[in.param].is_output() && run.engine() == Engine::scalar) continue;  // sums come last
       if (!region_of(in).overlaps(region_of(out)) || !share_bytes(in, out)) continue;
-      Diagnostic d = run_diagnostic(run_rules::kOverlap, fmt::format("`{}` and `{}` overlap in part",
-                                                                     params[out.param].name, params[in.param].name));
-      d.category = Category::undefined;
-      d.loc = run.loc();
-      d.context = print(run.program(), run.inst());
-      throw Error(std::move(d));
+      const std::string operand(params[out.param].name);
+      raise(run_rules::kTable, run_rules::kOverlap,
+            {.found = fmt::format("`{}` and `{}` overlap in part", operand, params[in.param].name),
+             .loc = run.loc(),
+             .context = print(run.program(), run.inst()),
+             .operand = operand,
+             .category = Category::undefined});
     }
   }
 }

@@ -67,19 +67,21 @@ Diagnostic unwritten_diagnostic(const Origins& origins, Shadow shadow, const Rul
                                 const isa::Tensor& reached, const isa::InstView& inst, const char* what) {
   const Origins::Origin* origin = origins.find(shadow);
   const isa::Tensor* from = origin ? &origin->program->tensors[origin->tensor] : nullptr;
-  Diagnostic d = run_diagnostic(
-      rule, fmt::format("element {} of `{}` depends on bytes of {} that were never written", element, reached.name,
-                        !from ? "a tensor declared late"
-                              : fmt::format("`{}`{}", from->name, origin->shared ? " or another of its line" : "")));
-  d.category = Category::undefined;
-  d.loc = inst.loc();
-  d.context = isa::print(inst.program(), inst.inst());
+  const std::string source = !from ? "a tensor declared late"
+                                   : fmt::format("`{}`{}", from->name, origin->shared ? " or another of its line" : "");
+  std::vector<Note> notes;
   if (from)
-    d.notes.push_back(
+    notes.push_back(
         {fmt::format("`{}` ({} in {}) was declared here", from->name, name(from->dtype), name(from->memory)),
          origin->program->locs[from->loc]});
-  d.allowed = fmt::format("an {} that depends on written bytes only", what);
-  return d;
+  return broken(run_rules::kTable, rule,
+                {.found = fmt::format("element {} of `{}` depends on bytes of {} that were never written", element,
+                                      reached.name, source),
+                 .allowed = fmt::format("an {} that depends on written bytes only", what),
+                 .loc = inst.loc(),
+                 .context = isa::print(inst.program(), inst.inst()),
+                 .notes = std::move(notes),
+                 .category = Category::undefined});
 }
 
 }  // namespace kiln::sim

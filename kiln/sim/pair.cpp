@@ -29,9 +29,8 @@ std::string at(const Core& core) {
     because +=
         fmt::format("{}core {} {}", i ? "; " : "", i, waits ? "waits in " + at(*cores[i]) : std::string("has ended"));
   }
-  Diagnostic d = run_diagnostic(run_rules::kCoresMeet, because);
-  d.loc = first->program().locs[first->waiting_at()->loc];
-  throw Error(std::move(d));
+  raise(run_rules::kTable, run_rules::kCoresMeet,
+        {.found = because, .loc = first->program().locs[first->waiting_at()->loc]});
 }
 
 bool same_meeting(const Core& a, const Core& b) {

@@ -173,10 +173,11 @@ void RaceCheck::check_agreement() {
 }
 
 Diagnostic RaceCheck::race_diagnostic(const Instruction& inst, const Races::Clash& clash, std::string found) const {
-  Diagnostic d = run_diagnostic(run_rules::kOrderedAccess, std::move(found));
-  d.category = Category::undefined;
-  d.loc = program_.locs[inst.loc];
-  d.context = print(program_, inst);
+  Diagnostic d = broken(run_rules::kTable, run_rules::kOrderedAccess,
+                        {.found = std::move(found),
+                         .loc = program_.locs[inst.loc],
+                         .context = print(program_, inst),
+                         .category = Category::undefined});
   if (clash.inst)
     d.notes.push_back({fmt::format("core {} does it here: {}", 1 - core_, print(*clash.program, *clash.inst)),
                        clash.program->locs[clash.inst->loc]});

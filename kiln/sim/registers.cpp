@@ -8,10 +8,9 @@
 namespace kiln::sim {
 
 void Registers::undefined(isa::RegisterId id, isa::LocId loc) const {
-  Diagnostic d = run_diagnostic(run_rules::kRegisterWritten,
-                                fmt::format("register `{}` is read before it is written", program_.registers[id].name));
-  d.loc = program_.locs[loc];
-  throw Error(std::move(d));
+  raise(run_rules::kTable, run_rules::kRegisterWritten,
+        {.found = fmt::format("register `{}` is read before it is written", program_.registers[id].name),
+         .loc = program_.locs[loc]});
 }
 
 void Registers::read_argument(isa::Run& run) const {

@@ -49,12 +49,12 @@ void for_results(const isa::Launch& launch, Fn&& fn) {
 // Padding of scale tiles that was copied out: 0, and a warning, for the chip leaves there what it finds.
 void settle_padding(const isa::Tensor& t, Storage& s, const Origins& origins, std::int64_t first, RunReport& report) {
   const auto* arrival = origins.arrival(&s, s.shadow.at(first));
-  Diagnostic d = run_diagnostic(run_rules::kScaleRows, fmt::format("element {} of `{}` is no scale",
-                                                                   index_text(t, first / size_bytes(t.dtype)), t.name));
-  d.severity = Severity::warning;
-  d.category = Category::undefined;
-  if (arrival) d.loc = arrival->program->locs[arrival->inst->loc];
-  report.warnings.push_back(std::move(d));
+  report.warnings.push_back(broken(
+      run_rules::kTable, run_rules::kScaleRows,
+      {.found = fmt::format("element {} of `{}` is no scale", index_text(t, first / size_bytes(t.dtype)), t.name),
+       .loc = arrival ? arrival->program->locs[arrival->inst->loc] : SourceLoc{},
+       .severity = Severity::warning,
+       .category = Category::undefined}));
   for (std::int64_t at = first; at < s.rows * s.row_bytes; ++at) {
     if (!origins.is_padding(s.shadow.at(at))) continue;
     s.data[at] = std::byte{0};
@@ -88,14 +88,14 @@ void warn_unwritten(const isa::Launch& launch, const SharedTensors& shared, bool
   for_results(launch, [&](const isa::Program& p, const isa::Tensor& t) {
     const Storage& s = *shared.at(t.name).storage;
     if (t.role != isa::Role::output || s.shadow.is_uniform(0)) return;
-    Diagnostic d = run_diagnostic(
-        run_rules::kWholeOutput,
-        fmt::format("{} of the {} bytes of `{}` are never written, first those of element {}", s.shadow.count_nonzero(),
-                    s.rows * s.row_bytes, t.name, index_text(t, s.shadow.find_nonzero() / size_bytes(t.dtype))));
-    d.severity = Severity::warning;
-    d.category = Category::undefined;
-    d.loc = p.locs[t.loc];
-    report.warnings.push_back(std::move(d));
+    const std::string first = index_text(t, s.shadow.find_nonzero() / size_bytes(t.dtype));
+    report.warnings.push_back(
+        broken(run_rules::kTable, run_rules::kWholeOutput,
+               {.found = fmt::format("{} of the {} bytes of `{}` are never written, first those of element {}",
+                                     s.shadow.count_nonzero(), s.rows * s.row_bytes, t.name, first),
+                .loc = p.locs[t.loc],
+                .severity = Severity::warning,
+                .category = Category::undefined}));
     if (fill) fill_unwritten(t, s);
   });
 }

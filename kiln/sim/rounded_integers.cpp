@@ -222,14 +222,13 @@ std::string place_of(const Run& run, const Rounded& rounded) {
 }
 
 Diagnostic warning(const Run& run, const Rounded& rounded) {
-  Diagnostic d =
-      run_diagnostic(run_rules::kExactIntegers, fmt::format("{} is {:.0f}, which float32 rounds to {:.0f}",
-                                                            place_of(run, rounded), rounded.value, rounded.became));
-  d.severity = Severity::warning;
-  d.loc = run.loc();
-  d.context = print(run.program(), run.inst());
-  d.allowed = "integers up to 2^24, and larger ones that float32 holds";
-  return d;
+  return broken(run_rules::kTable, run_rules::kExactIntegers,
+                {.found = fmt::format("{} is {:.0f}, which float32 rounds to {:.0f}", place_of(run, rounded),
+                                      rounded.value, rounded.became),
+                 .allowed = "integers up to 2^24, and larger ones that float32 holds",
+                 .loc = run.loc(),
+                 .context = print(run.program(), run.inst()),
+                 .severity = Severity::warning});
 }
 
 }  // namespace

@@ -58,10 +58,6 @@ inline constexpr Rule kRules[] = {kWrittenResults, kWrittenChoices, kIndexInside
 inline constexpr RuleTable kTable{"run", "a program while it runs", kRules};
 }  // namespace run_rules
 
-inline Diagnostic run_diagnostic(const Rule& rule, std::string found) {
-  return broken(run_rules::kTable, rule, {.found = std::move(found)});
-}
-
 // What to add to a number of a register that is out of all bounds: one that was loaded from a float32 tile
 // holds the bits of the float. Empty when the bits are no whole number from 1 to 2^24.
 std::string float_bits_text(std::int64_t value);
