@@ -37,7 +37,7 @@ TEST(Lifetimes, EndsAfterTheLastUseInTheTensorsOwnBlock) {
   };
   EXPECT_EQ(after(kNone, loop), Ids{a.tensor()});
   EXPECT_EQ(after(0, 2), Ids{inner.tensor()});
-  EXPECT_EQ(after(kNone, p.body.size() - 1), Ids{b.tensor()});
+  EXPECT_EQ(after(kNone, p.body.size() - 1), (Ids{b.tensor(), y.tensor()}));
   EXPECT_EQ(after(kNone, copy), Ids{});
 }
 
