@@ -15,11 +15,7 @@ SIZE_LIMIT = 2**24  # elements of an input; a program with larger ones is checke
 
 
 def jobs(tree):
-    found = {}
-    for path in tree.files("*.kiln"):
-        name = path.name if path.name not in found else f"{path.parent.name}_{path.name}"
-        found[name] = path
-    return [(f"kiln/{name}", records, (tree, path)) for name, path in found.items()]
+    return [(f"kiln/{path.name}", records, (tree, path)) for path in tree.files("*.kiln")]
 
 
 def records(tree, path):

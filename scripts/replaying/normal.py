@@ -37,6 +37,19 @@ def normal_bytes(data):
     return normal(data.decode(errors="surrogateescape")).encode(errors="surrogateescape")
 
 
+_FRAME = re.compile(r"\n *= called from: .*(?:/site-packages/|\.\.\. and).*")
+_TEST_LINE = [(re.compile(r"\b(\w+\.py):\d+"), r"\1:*"), (re.compile(r"^ *\d+ \|", re.M), "* |"),
+              (re.compile(r"^ +(-->|[=|])", re.M), r"\1")]
+
+
+def without_test_lines(text):
+    """A diagnostic about a kernel inside a test: the test is edited, and what runs it calls it through many frames."""
+    text = normal(_FRAME.sub("", text))
+    for pattern, instead in _TEST_LINE:
+        text = pattern.sub(instead, text)
+    return text
+
+
 _PLACE = re.compile(r'@ "([^"]+\.(?:cpp|h))":(\d+)')
 
 

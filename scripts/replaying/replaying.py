@@ -1,5 +1,6 @@
 """Asks a tree about everything that it has and writes the answers into a folder."""
 
+import collections
 import concurrent.futures
 import fnmatch
 import hashlib
@@ -11,13 +12,14 @@ import case_files
 import cpp_examples
 import kiln_files
 import python_examples
+import python_refusals
 import records
 import timing_rows
 import words
 from tree import MissingError
 
 HERE = pathlib.Path(__file__).resolve().parent
-GROUPS = (cpp_examples, python_examples, words, timing_rows, kiln_files, case_files)  # the long ones first
+GROUPS = (cpp_examples, python_examples, python_refusals, words, timing_rows, kiln_files, case_files)  # long ones first
 MADE_BY = "made_by"  # names the version of this program that wrote a folder
 
 
@@ -42,9 +44,18 @@ def ask(name, function, arguments, folder):
         raise RuntimeError(f"while {name} was asked: {error}") from error
 
 
+def all_jobs(tree):
+    """[(name of the file of records, function, arguments)]; the second file of a name gets a number."""
+    jobs, seen = [], collections.Counter()
+    for name, function, arguments in (job for group in GROUPS for job in group.jobs(tree)):
+        seen[name] += 1
+        jobs.append((name if seen[name] == 1 else f"{name}.{seen[name]}", function, arguments))
+    return jobs
+
+
 def replay(tree, out, only, workers):
-    """Writes aside, so that a folder of records is complete."""
-    jobs = [job for group in GROUPS for job in group.jobs(tree) if is_chosen(job[0], only)]
+    """Writes aside, so that a folder of records is complete. Returns how many files of records it has."""
+    jobs = [job for job in all_jobs(tree) if is_chosen(job[0], only)]
     aside = out.with_name(out.name + ".part")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)

@@ -36,7 +36,7 @@ class Tree:
 
     def program(self, name):
         """A program of the build."""
-        found = [p for p in _built(self.build) if p.name == name]
+        found = [p for p in _built(self.build) if p.name == name and p.open("rb").read(4) == b"\x7fELF"]
         if len(found) != 1:
             raise MissingError(f"{self.build} has {len(found)} programs {name}, not one: build everything first")
         return found[0]
@@ -46,7 +46,7 @@ class Tree:
         """The folder that `import kiln` finds the package in."""
         found = [p for p in _built(self.build) if p.name.startswith("_kiln.") and p.suffix == ".so"]
         if len(found) != 1:
-            raise MissingError(f"{self.build} has no Python package: build everything first")
+            raise MissingError(f"{self.build} has {len(found)} Python packages, not one: build everything first")
         return found[0].parent.parent
 
     @functools.cached_property
