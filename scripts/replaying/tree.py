@@ -31,7 +31,7 @@ class Tree:
         return cls(found[1], build)
 
     def files(self, pattern):
-        """Files of the tree whose name matches, by name; build folders and hidden ones do not count."""
+        """Files of the tree that match, by name; build folders and hidden ones do not count."""
         return sorted((path for path in _walk(self.source) if path.match(pattern)), key=lambda p: (p.name, p))
 
     def program(self, name):
@@ -82,7 +82,8 @@ def find(root, name, beside=None):
 def _walk(root):
     found = []
     for folder, folders, names in os.walk(root):
-        folders[:] = sorted(f for f in folders if not f.startswith((".", "build", "__pycache__")))
+        skipped = {"__pycache__", "build" if folder == str(root) else ""}
+        folders[:] = [] if "CMakeCache.txt" in names else [f for f in folders if f not in skipped and f[0] != "."]
         found += [pathlib.Path(folder, name) for name in names]
     return found
 

@@ -38,7 +38,7 @@ def stored(tmp_path_factory):
     out = tmp_path_factory.mktemp("replay") / "records"
     done = replay("--build", BUILD, "--out", out, "--only", "test/register_move", "--only", "kiln/core0")
     assert (done.returncode, done.stderr) == (0, "")
-    assert {str(p.relative_to(out)) for p in out.rglob("*.txt")} == {"test/register_move.test.txt", "kiln/core0.kiln.txt"}
+    assert sorted(p.name for p in out.rglob("*.txt")) == ["core0.kiln.txt", "register_move.test.txt"]
     return out
 
 
@@ -79,7 +79,8 @@ def test_other_records_are_shown(tmp_path, stored):
     done = compared(tmp_path / "newer", older)
     assert done.returncode == 1
     assert '\n-reports[0].bottleneck = "tensor"\n+reports[0].bottleneck = "dma"\n' in done.stdout
-    assert "kiln/core0.kiln: core0.kiln" in done.stdout and "the same change in 1 more record, of kiln/core0" in done.stdout
+    assert "kiln/core0.kiln: core0.kiln" in done.stdout
+    assert "the same change in 1 more record, of kiln/core0" in done.stdout
     assert "test/register_move.test: a case that was\ngone\n" in done.stdout
     assert "2 of" in done.stdout and "1 are gone, 1 are new" in done.stdout and "another version" in done.stdout
 
@@ -114,9 +115,9 @@ def test_a_changed_program_is_shown(tmp_path):
     (tmp_path / "source" / "scale.kiln").write_text(PROGRAM.replace("2.0", "3.0"))
     done = replay("--build", build, "--only", "kiln/", "--against", first)
     assert done.returncode == 1
-    for part in ("kiln/scale.kiln: scale.kiln\n", '-tensor_scalar(dst=a, data=a, op0=multiply, operand0=2.0) @ "scale.kiln":7',
-                 '+tensor_scalar(dst=a, data=a, op0=multiply, operand0=3.0) @ "scale.kiln":7', "\n-y: float32[4, 8] ",
-                 "\n1 of 1 records differ, in 1 ways"):
+    line = 'tensor_scalar(dst=a, data=a, op0=multiply, operand0={}) @ "scale.kiln":7'
+    for part in ("kiln/scale.kiln: scale.kiln\n", "-" + line.format("2.0"), "+" + line.format("3.0"),
+                 "\n-y: float32[4, 8] ", "\n1 of 1 records differ, in 1 ways"):
         assert part in done.stdout, part
 
     other = tmp_path / "other"
