@@ -39,8 +39,8 @@ struct TimeCommand {
 struct Timed {
   std::string title;
   std::vector<isa::Program> programs;
-  views::TimedRun run;
-  views::Report report;
+  timing::TimedRun run;
+  views::TimeReport report;
 };
 
 // NAME=VALUE split at the sign.
@@ -134,7 +134,7 @@ std::unique_ptr<Timed> time_programs(const TimeCommand& command, std::string tit
   timing::TimingOptions options = options_of(command);
   options.done = &progress.done();
   const bool draws = !command.trace.empty() || !command.html.empty();
-  timed->run = draws ? views::time_in_full(launch, options) : views::time_program(launch, options);
+  timed->run = draws ? timing::time_in_full(launch, options) : timing::time_program(launch, options);
   progress.next(command.no_advice ? "counting" : "looking for advice");
   timed->report = views::report_of(timed->run, !command.no_advice);
   timed->run.options.done = nullptr;

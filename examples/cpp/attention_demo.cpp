@@ -5,11 +5,11 @@
 #include <set>
 
 #include "kiln/base/file.h"
+#include "kiln/base/quantity_text.h"
 #include "kiln/check/rules.h"
 #include "kiln/isa/semantics/operand_rules.h"
 #include "kiln/isa/table.h"
 #include "kiln/isa/verify/program_rules.h"
-#include "kiln/views/format.h"
 #include "kiln/views/html.h"
 #include "kiln/views/picture_of.h"
 
@@ -85,17 +85,17 @@ void print_values(const Trial& trial, double tolerance) {
 }
 
 void print_time(const isa::Program& program, const std::string& page) {
-  const views::TimedRun run = views::time_in_full(program, {.reorder_up_to = timing::kReorderUpTo});
-  const views::Report report = views::report_of(run);
+  const timing::TimedRun run = timing::time_in_full(program, {.reorder_up_to = timing::kReorderUpTo});
+  const views::TimeReport report = views::report_of(run);
   heading(4, "How long would it take?");
-  fmt::print("   {} on {}; a measurement is expected between {} and {}.\n", views::time_text(report.total_ns),
-             report.target, views::time_text(report.low_ns), views::time_text(report.high_ns));
+  fmt::print("   {} on {}; a measurement is expected between {} and {}.\n", time_text(report.total_ns), report.target,
+             time_text(report.low_ns), time_text(report.high_ns));
   const views::LaneUse& busiest = report.lanes[report.bottleneck];
   fmt::print("   The bottleneck is {}, busy for {} of the time.\n", busiest.name,
-             views::percent_text(busiest.busy_ns / report.total_ns));
+             percent_text(busiest.busy_ns / report.total_ns));
   if (!report.advice.empty()) {
-    const views::Advice& best = report.advice.front();
-    fmt::print("   Advice: {}.\n   That would gain about {}.\n", best.remedy, views::time_text(best.gain_ns));
+    const advice::Advice& best = report.advice.front();
+    fmt::print("   Advice: {}.\n   That would gain about {}.\n", best.remedy, time_text(best.gain_ns));
   }
   if (page.empty()) return;
   write_atomically(page, views::to_html(report, views::picture_of(run), views::read_sources(report)));

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "kiln/base/quantity_text.h"
 #include "kiln/views/figures.h"
-#include "kiln/views/format.h"
 #include "kiln/views/text_table.h"
 
 namespace kiln::views {

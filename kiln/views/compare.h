@@ -5,13 +5,13 @@
 #include <span>
 #include <string>
 
-#include "kiln/views/report.h"
+#include "kiln/views/time_report.h"
 
 namespace kiln::views {
 
 struct Column {
   std::string title;
-  const Report* report;
+  const TimeReport* report;
 };
 
 // One row per figure that any column has. Two columns get a third: the second against the first.

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "kiln/views/report.h"
+#include "kiln/views/time_report.h"
 
 namespace kiln::views {
 
@@ -16,7 +16,7 @@ enum class Unit : std::uint8_t { seconds, share, bytes, count, flops, flops_per_
 struct Figure {
   std::string_view key, label;
   Unit unit;
-  double (*get)(const Report&);
+  double (*get)(const TimeReport&);
 };
 std::span<const Figure> figures();
 

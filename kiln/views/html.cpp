@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "kiln/base/file.h"
+#include "kiln/views/html_parts.h"
 #include "kiln/views/json.h"
-#include "kiln/views/page.h"
 #include "kiln/views/wait_words.h"
 
 namespace kiln::views {
@@ -132,7 +132,7 @@ std::string picture_json(const Picture& picture) {
   return out + "}";
 }
 
-Json report_json(const Report& report) {
+Json report_json(const TimeReport& report) {
   Json json = to_json(report);
   for (int w = 0; w < timing::kWaitCount; ++w)
     json["wait_words"][timing::name(static_cast<timing::Wait>(w))] = words(static_cast<timing::Wait>(w));
@@ -141,7 +141,7 @@ Json report_json(const Report& report) {
 
 }  // namespace
 
-Sources read_sources(const Report& report) {
+Sources read_sources(const TimeReport& report) {
   Sources sources;
   for (const LineTime& line : report.lines) {
     const std::string& file = line.place.file;
@@ -154,20 +154,20 @@ Sources read_sources(const Report& report) {
   return sources;
 }
 
-std::string to_html(const Report& report, const Picture& picture, const Sources& sources) {
+std::string to_html(const TimeReport& report, const Picture& picture, const Sources& sources) {
   std::string page =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" "
       "href=\"data:,\">\n"
       "<title>Kiln</title>\n<style>\n";
-  page += kPageStyle;
+  page += kHtmlStyle;
   page += "</style>\n</head>\n<body>\n";
-  page += kPageBody;
+  page += kHtmlBody;
   page += script_data("report-data", dump(report_json(report)));
   page += script_data("picture-data", picture_json(picture));
   page += script_data("sources-data", dump(Json(sources)));
   page += "<script>\n\"use strict\";\n";
-  page += kPageScript;
+  page += kHtmlScript;
   page += "</script>\n</body>\n</html>\n";
   return page;
 }

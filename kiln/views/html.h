@@ -5,16 +5,16 @@
 #include <string>
 
 #include "kiln/views/picture.h"
-#include "kiln/views/report.h"
+#include "kiln/views/time_report.h"
 
 namespace kiln::views {
 
 using Sources = std::map<std::string, std::string, std::less<>>;  // text of a source file by its name in places
 
 // The source files that the lines of a report stand in, as far as they can be read.
-Sources read_sources(const Report& report);
+Sources read_sources(const TimeReport& report);
 
 // Lines of files that `sources` lacks are shown without their text.
-std::string to_html(const Report& report, const Picture& picture, const Sources& sources = {});
+std::string to_html(const TimeReport& report, const Picture& picture, const Sources& sources = {});
 
 }  // namespace kiln::views

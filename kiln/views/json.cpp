@@ -99,7 +99,7 @@ Json list(const Items& items, std::size_t limit = ~std::size_t{0}) {
 
 }  // namespace
 
-Json to_json(const Report& r) {
+Json to_json(const TimeReport& r) {
   Json summary = Json::object();
   for (const Figure& figure : figures()) summary[std::string(figure.key)] = json_of(figure, figure.get(r));
   const std::size_t steps = r.critical_path.size();

@@ -4,10 +4,10 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "kiln/views/report.h"
+#include "kiln/views/time_report.h"
 
 namespace kiln::views {
 
-nlohmann::ordered_json to_json(const Report& report);
+nlohmann::ordered_json to_json(const TimeReport& report);
 
 }  // namespace kiln::views

@@ -1,11 +1,9 @@
 #include "kiln/views/lines.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
-#include "kiln/views/place_index.h"
+#include "kiln/base/place_index.h"
 
 namespace kiln::views {
 namespace {
@@ -73,25 +71,6 @@ class Lines {
 };
 
 }  // namespace
-
-std::string to_string(const Place& place) {
-  if (place.file.empty() && place.line == 0) return "(unknown line)";
-  return place.line ? fmt::format("{}:{}", place.file, place.line) : place.file;
-}
-
-std::string to_string(const std::vector<Place>& places) {
-  std::string text;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const bool same_file = i > 0 && places[i].file == places[i - 1].file && places[i].line;
-    text += same_file ? fmt::format(", {}", places[i].line) : fmt::format("{}{}", i ? ", " : "", to_string(places[i]));
-  }
-  return text;
-}
-
-Place place_of(const TimedRun& run, const timing::Event& event) {
-  const SourceLoc& loc = run.instruction_of(event).loc();
-  return {loc.file, loc.line};
-}
 
 std::vector<LineTime> time_by_line(const TimedRun& run) {
   Lines lines(run);

@@ -5,19 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "kiln/views/timed_run.h"
+#include "kiln/base/place.h"
+#include "kiln/timing/timed_run.h"
 
 namespace kiln::views {
 
-struct Place {
-  std::string file;
-  int line = 0;  // 0: unknown
-  auto operator<=>(const Place&) const = default;
-};
-std::string to_string(const Place& place);
-Place place_of(const TimedRun& run, const timing::Event& event);
-// attention.kiln:7, 9, 12
-std::string to_string(const std::vector<Place>& places);
+using timing::TimedRun;
 
 struct LineTime {
   Place place;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "kiln/base/quantity_text.h"
 #include "kiln/isa/text/print.h"
-#include "kiln/views/format.h"
 #include "kiln/views/wait_words.h"
 
 namespace kiln::views {

@@ -1,10 +1,12 @@
 // The picture of a timed run.
 #pragma once
 
+#include "kiln/timing/timed_run.h"
 #include "kiln/views/picture.h"
-#include "kiln/views/timed_run.h"
 
 namespace kiln::views {
+
+using timing::TimedRun;
 
 struct PictureOptions {
   std::size_t max_slices = 1'000'000;  // later ones are left out; slices_left_out counts them

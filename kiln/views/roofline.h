@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "kiln/analysis/work.h"
-#include "kiln/views/timed_run.h"
+#include "kiln/timing/timed_run.h"
 
 namespace kiln::views {
+
+using timing::TimedRun;
 
 // The least time that one part of the machine needs for its share, were nothing else in the way.
 struct Ceiling {

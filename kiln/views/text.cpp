@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "kiln/base/quantity_text.h"
 #include "kiln/views/fit_width.h"
-#include "kiln/views/format.h"
 #include "kiln/views/text_table.h"
 #include "kiln/views/wait_words.h"
 
@@ -16,9 +16,11 @@ constexpr std::size_t kShownPlaces = 10;  // of an advice
 constexpr std::size_t kWide = 110;        // terminals that show whole names of files
 constexpr Align L = Align::left, R = Align::right;
 
-std::string share_text(double part, const Report& r) { return percent_text(r.total_ns > 0 ? part / r.total_ns : 0); }
+std::string share_text(double part, const TimeReport& r) {
+  return percent_text(r.total_ns > 0 ? part / r.total_ns : 0);
+}
 
-std::string head(const Report& r) {
+std::string head(const TimeReport& r) {
   std::string text = fmt::format("{} for {}: {}", r.program, r.target, time_text(r.total_ns));
   if (r.high_ns > 0) text += fmt::format(", between {} and {}", time_text(r.low_ns), time_text(r.high_ns));
   text += '\n';
@@ -50,7 +52,7 @@ std::string waits_text(const LaneUse& lane) {
   return text;
 }
 
-std::string engines(const Report& r) {
+std::string engines(const TimeReport& r) {
   TextTable table({L, R, R, R, R, L});
   table.add({"engine", "instructions", "busy", "", "waiting", "for"});
   for (const LaneUse& lane : r.lanes) {
@@ -67,7 +69,7 @@ std::string without_folder(const Place& place) {
 }
 
 // The first lines in an order, and how many there are beyond.
-std::string lines_table(const Report& r, const char* title, std::size_t limit, double LineTime::*time,
+std::string lines_table(const TimeReport& r, const char* title, std::size_t limit, double LineTime::*time,
                         const char* time_name, bool narrow) {
   std::vector<const LineTime*> lines;
   for (const LineTime& line : r.lines) {
@@ -94,7 +96,7 @@ std::string lines_table(const Report& r, const char* title, std::size_t limit, d
   return text;
 }
 
-std::string roofline_text(const Report& r) {
+std::string roofline_text(const TimeReport& r) {
   const Roofline& roof = r.roofline;
   TextTable table({L, R, R, R});
   table.add({"part", "work", "least time", "of the total"});
@@ -125,7 +127,7 @@ std::string places_text(const PlaceList& places) {
   return more ? fmt::format("{} and {} more", text, more) : text;
 }
 
-std::string advice_text(const Report& r) {
+std::string advice_text(const TimeReport& r) {
   if (r.advice.empty()) return {};
   std::string text = "\nAdvice\n";
   for (const Advice& a : r.advice) {
@@ -137,7 +139,7 @@ std::string advice_text(const Report& r) {
 
 }  // namespace
 
-std::string to_text(const Report& r, const TextOptions& options) {
+std::string to_text(const TimeReport& r, const TextOptions& options) {
   const bool narrow = options.width > 0 && options.width < kWide;
   return fit_width(head(r) + engines(r) +
                        lines_table(r, "Critical path, by line", options.lines, &LineTime::critical_ns, "time", narrow) +

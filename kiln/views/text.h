@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "kiln/views/report.h"
+#include "kiln/views/time_report.h"
 
 namespace kiln::views {
 
@@ -13,6 +13,6 @@ struct TextOptions {
   std::size_t width = 0;   // characters of the terminal; 0: lines are as long as they are
 };
 
-std::string to_text(const Report& report, const TextOptions& options = {});
+std::string to_text(const TimeReport& report, const TextOptions& options = {});
 
 }  // namespace kiln::views

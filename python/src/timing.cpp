@@ -26,11 +26,11 @@ using ProgramRef = std::shared_ptr<isa::Program>;
 struct Timing {
   std::vector<isa::Program> programs;
   timing::TimingOptions options;
-  views::TimedRun run;
-  views::Report report;
+  timing::TimedRun run;
+  views::TimeReport report;
 
   // Pictures show every iteration of loops where that is affordable.
-  views::Picture picture() const { return views::picture_of(views::time_in_full(isa::Launch::of(programs), options)); }
+  views::Picture picture() const { return views::picture_of(timing::time_in_full(isa::Launch::of(programs), options)); }
 };
 using TimingRef = std::shared_ptr<Timing>;
 
@@ -49,7 +49,7 @@ TimingRef time_programs(const std::vector<ProgramRef>& programs, std::map<std::s
       timing->options.what_if.push_back(timing::parse_what_if(text));
   }
   nb::gil_scoped_release released;
-  timing->run = views::time_program(isa::Launch::of(timing->programs), timing->options);
+  timing->run = timing::time_program(isa::Launch::of(timing->programs), timing->options);
   timing->report = views::report_of(timing->run, advice);
   return timing;
 }

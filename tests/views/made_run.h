@@ -4,14 +4,14 @@
 #include <memory>
 #include <string>
 
-#include "kiln/views/timed_run.h"
+#include "kiln/timing/timed_run.h"
 
 namespace kiln::views {
 
 struct MadeRun {
   std::unique_ptr<isa::Program> program;
   std::string text;  // of the program
-  TimedRun run;
+  timing::TimedRun run;
 };
 
 // `events` events at random times on three engines and two queues; those of the queues may overlap. Every

@@ -5,12 +5,12 @@
 #include <set>
 
 #include "kiln/base/error.h"
+#include "kiln/base/quantity_text.h"
 #include "kiln/isa/text/parse.h"
 #include "kiln/rewrite/move_engine.h"
 #include "kiln/views/compare.h"
 #include "kiln/views/figures.h"
 #include "kiln/views/fit_width.h"
-#include "kiln/views/format.h"
 #include "kiln/views/json.h"
 #include "kiln/views/picture_of.h"
 #include "kiln/views/text.h"
@@ -43,9 +43,9 @@ TEST(TextTable, ColumnsAreAsWideAsTheirCells) {
   EXPECT_EQ(table.to_text(1), " a        1\n l\u00e4nger  12\n");
 }
 
-TEST(Report, TimesPerEngineAndLine) {
+TEST(TimeReport, TimesPerEngineAndLine) {
   const MadeRun made = small_run();
-  const Report r = report_of(made.run, false);
+  const TimeReport r = report_of(made.run, false);
   EXPECT_EQ(r.total_ns, 3400);
   EXPECT_EQ(r.lanes[r.bottleneck].name, "dma");
   ASSERT_EQ(r.lanes.size(), 4u);  // the queues are one
@@ -65,16 +65,16 @@ TEST(Report, TimesPerEngineAndLine) {
   EXPECT_EQ(copy.waiting_ns, 1400);
 }
 
-TEST(Report, CriticalPathIsInOrderOfTime) {
+TEST(TimeReport, CriticalPathIsInOrderOfTime) {
   const MadeRun made = small_run();
-  const Report r = report_of(made.run, false);
+  const TimeReport r = report_of(made.run, false);
   std::vector<int> lines;
   for (const PathStep& step : r.critical_path) lines.push_back(step.place.line);
   EXPECT_EQ(lines, (std::vector<int>{10, 13, 14, 13, 14, 16}));
 }
 
 // Iterations that were left out count for the lines of the period that they look like.
-TEST(Report, LinesOfAnExtrapolatedRun) {
+TEST(TimeReport, LinesOfAnExtrapolatedRun) {
   const isa::Program program = isa::parse(R"(kiln 1
 program "loop" target trn2
 tensor y: output shared_hbm float32 [128, 512]
@@ -88,8 +88,8 @@ loop i = 0 .. 200000 {
 dma_copy(dst=y, src=t)
 )",
                                           "loop.kiln");
-  const TimedRun fast = time_program(program);
-  const TimedRun full = time_program(program, {.extrapolate = false});
+  const timing::TimedRun fast = timing::time_program(program);
+  const timing::TimedRun full = timing::time_program(program, {.extrapolate = false});
   ASSERT_FALSE(fast.timeline.gaps.empty());
   ASSERT_EQ(full.timeline.events_left_out, 0);
   ASSERT_EQ(fast.timeline.total, full.timeline.total);
@@ -104,9 +104,9 @@ dma_copy(dst=y, src=t)
   }
 }
 
-TEST(Report, WorkAndRoofline) {
+TEST(TimeReport, WorkAndRoofline) {
   const MadeRun made = small_run();
-  const Report r = report_of(made.run, false);
+  const TimeReport r = report_of(made.run, false);
   EXPECT_EQ(r.work.matmuls, 2);
   EXPECT_EQ(r.work.dma_transfers, 3);
   const double flops = 2 * 2.0 * 128 * 128 * 512;
@@ -123,7 +123,7 @@ TEST(Report, WorkAndRoofline) {
 
 TEST(Figures, VendorNamesInVendorUnits) {
   const MadeRun made = small_run();
-  const Report r = report_of(made.run, false);
+  const TimeReport r = report_of(made.run, false);
   const nlohmann::ordered_json summary = to_json(r)["summary"];
   EXPECT_DOUBLE_EQ(summary["kernel_time"].get<double>(), 3.4e-6);
   EXPECT_DOUBLE_EQ(summary["tensor_engine_active_time"].get<double>(), 4e-7);
@@ -149,8 +149,8 @@ TEST(Text, SaysTheAnswers) {
 
 TEST(Compare, TwoColumnsTellTheChange) {
   const MadeRun made = small_run();
-  const Report a = report_of(made.run, false);
-  Report b = a;
+  const TimeReport a = report_of(made.run, false);
+  TimeReport b = a;
   b.total_ns = 1700;
   const Column columns[] = {{"old", &a}, {"new", &b}};
   const std::string text = compare_text(columns);

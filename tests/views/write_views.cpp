@@ -14,7 +14,7 @@ using namespace kiln;
 
 namespace {
 
-nlohmann::json expected(const views::TimedRun& run) {
+nlohmann::json expected(const timing::TimedRun& run) {
   nlohmann::json events = nlohmann::json::array();
   for (const timing::Event& e : run.timeline.events) {
     const isa::InstView inst = run.instruction_of(e);
@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
   const views::MadeRun made =
       views::make_run(std::strtoull(argv[1], nullptr, 10), static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10)));
   const views::Picture picture = views::picture_of(made.run);
-  const views::Report report = views::report_of(made.run, false);
+  const views::TimeReport report = views::report_of(made.run, false);
   write_atomically(folder + "/made.perfetto-trace", views::to_perfetto(picture));
   write_atomically(folder + "/made.html", views::to_html(report, picture, {{"made.kiln", made.text}}));
   write_atomically(folder + "/expected.json", expected(made.run).dump());

@@ -1,4 +1,4 @@
-#include "kiln/views/report.h"
+#include "kiln/views/time_report.h"
 
 #include <fmt/format.h>
 
@@ -66,28 +66,28 @@ std::vector<PathStep> path_of(const TimedRun& run) {
 
 double LaneUse::waiting_total_ns() const { return std::accumulate(waiting_ns.begin(), waiting_ns.end(), 0.0); }
 
-double Report::active_ns(Engine engine) const {
+double TimeReport::active_ns(Engine engine) const {
   double sum = 0;
   for (const LaneUse& lane : lanes) sum += lane.engine == engine ? lane.active_ns : 0;
   return sum;
 }
 
-double Report::active_share(Engine engine) const {
+double TimeReport::active_share(Engine engine) const {
   const auto cores =
       std::count_if(lanes.begin(), lanes.end(), [](const LaneUse& lane) { return lane.engine == Engine::tensor; });
   if (total_ns <= 0 || cores == 0) return 0;
   return std::min(1.0, active_ns(engine) / total_ns / static_cast<double>(cores));  // sync has two lanes
 }
 
-std::int64_t Report::instructions_of(Engine engine) const {
+std::int64_t TimeReport::instructions_of(Engine engine) const {
   std::int64_t sum = 0;
   for (const LaneUse& lane : lanes) sum += lane.engine == engine ? lane.instructions : 0;
   return sum;
 }
 
-Report report_of(const TimedRun& run, bool with_advice) {
+TimeReport report_of(const TimedRun& run, bool with_advice) {
   const Timeline& t = run.timeline;
-  Report r;
+  TimeReport r;
   r.program = run.launch.name();
   r.target = run.arch.name;
   for (const timing::WhatIf& change : run.options.what_if) r.what_if.push_back(text_of(change));

@@ -1,10 +1,10 @@
-#include "kiln/views/advice.h"
+#include "kiln/advice/advice.h"
 
 #include <algorithm>
 
-#include "kiln/views/advice_rules.h"
+#include "kiln/advice/advice_rules.h"
 
-namespace kiln::views {
+namespace kiln::advice {
 namespace {
 
 constexpr AdviceRule kRules[] = {
@@ -47,4 +47,4 @@ std::vector<Advice> advise(const TimedRun& run) {
   return advice;
 }
 
-}  // namespace kiln::views
+}  // namespace kiln::advice

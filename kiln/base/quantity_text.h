@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace kiln::views {
+namespace kiln {
 
 std::string time_text(double ns);        // 812 ns, 13.4 us, 2.31 ms
 std::string bytes_text(double bytes);    // 512 B, 1.50 KiB, 3.00 MiB
@@ -12,4 +12,4 @@ std::string percent_text(double share);  // 12 %, 0.4 %
 // Large counts of things with a unit: 13.4 Tflop/s for 13400 and "flop/s" when the count is per nanosecond.
 std::string per_second_text(double per_ns, const char* unit);
 
-}  // namespace kiln::views
+}  // namespace kiln

@@ -2,12 +2,12 @@
 
 #include <limits>
 
+#include "kiln/advice/advice_rules.h"
+#include "kiln/base/quantity_text.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/rewrite/change.h"
-#include "kiln/views/advice_rules.h"
-#include "kiln/views/format.h"
 
-namespace kiln::views {
+namespace kiln::advice {
 namespace {
 
 // Cycles of the instruction were its float32 tiles bfloat16.
@@ -50,4 +50,4 @@ std::optional<Advice> vector_fast_mode(const Evidence& e) {
                 .estimate = e.estimate("bfloat16 tiles in these instructions, others as they are")};
 }
 
-}  // namespace kiln::views
+}  // namespace kiln::advice

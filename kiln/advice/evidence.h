@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "kiln/advice/change.h"
 #include "kiln/rewrite/excerpt.h"
-#include "kiln/views/change.h"
-#include "kiln/views/timed_run.h"
+#include "kiln/timing/timed_run.h"
 
-namespace kiln::views {
+namespace kiln::advice {
+
+using timing::TimedRun;
 
 class Evidence {
  public:
@@ -38,4 +40,4 @@ class Evidence {
   mutable std::vector<std::unique_ptr<isa::Program>> scratch_;
 };
 
-}  // namespace kiln::views
+}  // namespace kiln::advice

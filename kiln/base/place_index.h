@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_map>
 
-namespace kiln::views {
+namespace kiln {
 
 class PlaceIndex {
  public:
@@ -24,4 +24,4 @@ class PlaceIndex {
   std::size_t size_ = 0;
 };
 
-}  // namespace kiln::views
+}  // namespace kiln

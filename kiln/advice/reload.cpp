@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
+#include "kiln/advice/advice_rules.h"
+#include "kiln/base/quantity_text.h"
 #include "kiln/isa/semantics/cost.h"
-#include "kiln/views/advice_rules.h"
-#include "kiln/views/format.h"
 
-namespace kiln::views {
+namespace kiln::advice {
 namespace {
 
 constexpr double kTooOften = 1.5;
@@ -78,4 +78,4 @@ std::optional<Advice> reload(const Evidence& e) {
                                          reloads.change.merge, reloads.change.merge < 10 ? 1 : 0))};
 }
 
-}  // namespace kiln::views
+}  // namespace kiln::advice

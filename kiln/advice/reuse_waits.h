@@ -2,9 +2,9 @@
 // still in use. Tiles that are declared in a loop have as many buffers as memory holds and are no part of it.
 #pragma once
 
-#include "kiln/views/advice.h"
+#include "kiln/advice/advice.h"
 
-namespace kiln::views {
+namespace kiln::advice {
 
 // What the two rules about it call the tiles and who waits for them.
 struct ReuseWords {
@@ -17,4 +17,4 @@ struct ReuseWords {
 // no room for more.
 std::optional<Advice> advise_more_buffers(const Evidence& evidence, Memory memory, const ReuseWords& words);
 
-}  // namespace kiln::views
+}  // namespace kiln::advice

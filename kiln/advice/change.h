@@ -5,7 +5,7 @@
 
 #include "kiln/timing/simulate.h"
 
-namespace kiln::views {
+namespace kiln::advice {
 
 // Of one core's program. Ids ascend.
 struct CoreChange {
@@ -24,4 +24,4 @@ struct Change {
   std::vector<timing::WhatIf> constants;
 };
 
-}  // namespace kiln::views
+}  // namespace kiln::advice

@@ -1,5 +1,5 @@
 // Advice: what in a program costs time that it need not, on which lines, and what a change would gain. One
-// rule per file advice_<name>.cpp, one row in advice.cpp.
+// rule per file <name>.cpp, one row in advice.cpp.
 #pragma once
 
 #include <optional>
@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "kiln/views/evidence.h"
-#include "kiln/views/lines.h"
-#include "kiln/views/place_index.h"
+#include "kiln/advice/evidence.h"
+#include "kiln/base/place.h"
+#include "kiln/base/place_index.h"
 
-namespace kiln::views {
+namespace kiln::advice {
 
 // Lines without repetition, in the order they came; those past the first kMaxPlaces are only counted.
 inline constexpr std::size_t kMaxPlaces = 100;
@@ -52,4 +52,4 @@ std::span<const AdviceRule> advice_rules();
 // All that gains at least 1 % of the total, the largest gain first.
 std::vector<Advice> advise(const TimedRun& run);
 
-}  // namespace kiln::views
+}  // namespace kiln::advice

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kiln/advice/advice_rules.h"
+#include "kiln/base/quantity_text.h"
 #include "kiln/rewrite/move_engine.h"
-#include "kiln/views/advice_rules.h"
-#include "kiln/views/format.h"
 
-namespace kiln::views {
+namespace kiln::advice {
 namespace {
 
 constexpr Engine kSharing[] = {Engine::vector, Engine::scalar, Engine::gpsimd};
@@ -94,4 +94,4 @@ std::optional<Advice> engine_imbalance(const Evidence& e) {
   return best;
 }
 
-}  // namespace kiln::views
+}  // namespace kiln::advice

@@ -1,9 +1,9 @@
 // The rules of the table in advice.cpp.
 #pragma once
 
-#include "kiln/views/advice.h"
+#include "kiln/advice/advice.h"
 
-namespace kiln::views {
+namespace kiln::advice {
 
 std::optional<Advice> small_dma(const Evidence& evidence);
 std::optional<Advice> fp32_matmul(const Evidence& evidence);
@@ -13,4 +13,4 @@ std::optional<Advice> engine_imbalance(const Evidence& evidence);
 std::optional<Advice> vector_fast_mode(const Evidence& evidence);
 std::optional<Advice> reload(const Evidence& evidence);
 
-}  // namespace kiln::views
+}  // namespace kiln::advice

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "kiln/views/advice_rules.h"
+#include "kiln/advice/advice_rules.h"
 
-namespace kiln::views {
+namespace kiln::advice {
 
 std::optional<Advice> fp32_matmul(const Evidence& e) {
   using namespace isa::args::nc_matmul;
@@ -30,4 +30,4 @@ std::optional<Advice> fp32_matmul(const Evidence& e) {
       .estimate = e.estimate("bfloat16 operands in these matmuls, conversions not counted")};
 }
 
-}  // namespace kiln::views
+}  // namespace kiln::advice

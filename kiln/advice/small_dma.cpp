@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "kiln/advice/advice_rules.h"
+#include "kiln/base/quantity_text.h"
 #include "kiln/isa/semantics/cost.h"
-#include "kiln/views/advice_rules.h"
-#include "kiln/views/format.h"
 
-namespace kiln::views {
+namespace kiln::advice {
 namespace {
 constexpr double kGoodRunBytes = 2048;  // the vendor's bandwidth guide: at least 2 KiB per contiguous run
 }
@@ -44,4 +44,4 @@ std::optional<Advice> small_dma(const Evidence& e) {
       .estimate = e.estimate(fmt::format("triggers and packets of {:.1f} of these DMAs made one", change.merge))};
 }
 
-}  // namespace kiln::views
+}  // namespace kiln::advice

@@ -1,11 +1,11 @@
-#include "kiln/views/format.h"
+#include "kiln/base/quantity_text.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <iterator>
 
-namespace kiln::views {
+namespace kiln {
 namespace {
 
 // Three significant digits, but all digits of a whole part.
@@ -47,4 +47,4 @@ std::string per_second_text(double per_ns, const char* unit) {
   return scaled(per_ns, 1000, kPrefixes) + unit;
 }
 
-}  // namespace kiln::views
+}  // namespace kiln

@@ -4,10 +4,10 @@
 
 #include <set>
 
+#include "kiln/advice/advice.h"
 #include "kiln/isa/text/parse.h"
-#include "kiln/views/report.h"
 
-namespace kiln::views {
+namespace kiln::advice {
 namespace {
 
 // A program whose statements are `body`; the first of them stands on line 11.
@@ -41,7 +41,7 @@ struct Judged {
 
 Judged judge(const std::string& body) {
   Judged judged{program(body), 0, {}};
-  const TimedRun run = time_program(judged.program);
+  const timing::TimedRun run = timing::time_program(judged.program);
   judged.total_ns = timing::to_ns(run.timeline.total);
   judged.advice = advise(run);
   return judged;
@@ -142,7 +142,7 @@ TEST(Advice, LongProgramsAreTriedOnParts) {
   const std::string copy = "tensor_copy(dst=h.ap(0:128, [[1, 512]]), src=q)\n";
   const Judged before = judge(written_out(105'000, matmul("g") + copy));
   const isa::Program changed = program(written_out(105'000, matmul("k") + copy));
-  const double gained = before.total_ns - timing::to_ns(time_program(changed).timeline.total);
+  const double gained = before.total_ns - timing::to_ns(timing::time_program(changed).timeline.total);
   const Advice* advice = before.find("fp32_matmul");
   ASSERT_NE(advice, nullptr);
   EXPECT_NEAR(advice->gain_ns, gained, 0.05 * gained);
@@ -167,7 +167,7 @@ TEST(Excerpt, HoldsAboutAsManyInstructionsAsAsked) {
   ASSERT_EQ(whole.body[loop].kind, isa::Node::Kind::loop);
   const rewrite::Excerpt part = rewrite::excerpt_of(whole, trips, loop, 170);
   EXPECT_EQ(part.executed, 170);
-  const TimedRun run = time_program(part.program);
+  const timing::TimedRun run = timing::time_program(part.program);
   EXPECT_EQ(run.timeline.instructions, 170);
   ASSERT_EQ(part.instructions.size(), 2u);
   const isa::InstructionId both[] = {part.instructions[0], part.instructions[1]};
@@ -205,4 +205,4 @@ TEST(Advice, LargestGainFirst) {
 }
 
 }  // namespace
-}  // namespace kiln::views
+}  // namespace kiln::advice

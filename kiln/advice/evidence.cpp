@@ -1,4 +1,4 @@
-#include "kiln/views/evidence.h"
+#include "kiln/advice/evidence.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "kiln/analysis/statements.h"
 #include "kiln/rewrite/change.h"
 
-namespace kiln::views {
+namespace kiln::advice {
 namespace {
 
 constexpr double kRunInFull = 200'000;  // executed instructions, simulated one by one
@@ -147,4 +147,4 @@ isa::Program& Evidence::scratch(std::size_t core) const {
   return *scratch_[core];
 }
 
-}  // namespace kiln::views
+}  // namespace kiln::advice

@@ -1,14 +1,14 @@
-#include "kiln/views/reuse_waits.h"
+#include "kiln/advice/reuse_waits.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "kiln/views/format.h"
-#include "kiln/views/place_index.h"
+#include "kiln/base/place_index.h"
+#include "kiln/base/quantity_text.h"
 
-namespace kiln::views {
+namespace kiln::advice {
 namespace {
 
 constexpr double kLeastShare = 0.05;  // of the time lost, for a line to be named
@@ -150,4 +150,4 @@ std::optional<Advice> advise_more_buffers(const Evidence& e, Memory memory, cons
                                            : "four tiles in turn for each that is waited for and fits four times")};
 }
 
-}  // namespace kiln::views
+}  // namespace kiln::advice

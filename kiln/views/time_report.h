@@ -1,4 +1,4 @@
-// Report: the answers of a timed run as data. Text, JSON, the page and comparisons are made from it.
+// TimeReport: the answers of a timed run as data. Text, JSON, the page and comparisons are made from it.
 #pragma once
 
 #include <array>
@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "kiln/advice/advice.h"
 #include "kiln/analysis/work.h"
-#include "kiln/views/advice.h"
 #include "kiln/views/lines.h"
 #include "kiln/views/roofline.h"
 
 namespace kiln::views {
+
+using advice::Advice;
 
 // An engine of a core, or all DMA queues together.
 struct LaneUse {
@@ -35,7 +37,7 @@ struct PathStep {
   std::int64_t repeats = 1;  // how often the path passes here
 };
 
-struct Report {
+struct TimeReport {
   std::string program;
   std::string_view target;
   std::vector<std::string> what_if;  // as given
@@ -62,6 +64,6 @@ struct Report {
 };
 
 // Advice re-runs the model; `with_advice` false leaves it out.
-Report report_of(const TimedRun& run, bool with_advice = true);
+TimeReport report_of(const TimedRun& run, bool with_advice = true);
 
 }  // namespace kiln::views
