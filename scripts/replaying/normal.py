@@ -32,6 +32,11 @@ def normal(text):
     return text
 
 
+def normal_page(text):
+    """The same for a page, wherever the lines of its style and script end."""
+    return normal(" ".join(text.split()))
+
+
 def normal_bytes(data):
     """The same for a file that is not all text."""
     return normal(data.decode(errors="surrogateescape")).encode(errors="surrogateescape")

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from normal import normal, normal_bytes
+from normal import normal, normal_bytes, normal_page
 from records import array_line, digest, flat_text
 
 TRIPS = 5  # of each loop on a register
@@ -60,6 +60,7 @@ def drawn(tree, folder, files, text):
     lines = [said(tree.kiln("time", *files, *trip_words(text), *words, cwd=folder))]
     for option, file in pictures.items():
         if file.exists():
-            lines.append(f"{option[2:]}: {digest(normal_bytes(file.read_bytes()))}")
+            seen = normal_page(file.read_text()) if option == "--html" else normal_bytes(file.read_bytes())
+            lines.append(f"{option[2:]}: {digest(seen)}")
             file.unlink()
     return section("time as text", "\n".join(lines))

@@ -15,7 +15,7 @@ import warnings
 import numpy as np
 
 import kiln
-from normal import normal, normal_bytes
+from normal import normal, normal_bytes, normal_page
 from records import array_line, digest, flat
 
 SHOWN_LINES = 1000
@@ -47,7 +47,7 @@ def timing_texts(kernel, args, kwargs):
     yield "time", f"{timing!r}\n{kiln.benchmark(kernel)(*args, **kwargs)!r}"
     yield "report", flat(timing.as_dict())
     yield "report as text", timing.report(SHOWN_LINES)
-    yield "pictures", f"page: {digest(normal(timing.html()))}\ntrace: {digest(normal_bytes(trace))}"
+    yield "pictures", f"page: {digest(normal_page(timing.html()))}\ntrace: {digest(normal_bytes(trace))}"
 
 
 def check_text(kernel, args, kwargs):
