@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include "kiln/advice/advice_rules.h"
+#include "kiln/analysis/product.h"
 
 namespace kiln::advice {
 
 std::optional<Advice> fp32_matmul(const Evidence& e) {
-  using namespace isa::args::nc_matmul;
   Places places;
   std::int64_t matmuls = 0;
   Change change;
@@ -14,8 +14,10 @@ std::optional<Advice> fp32_matmul(const Evidence& e) {
     const isa::Program& program = *e.run.cores()[core];
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
       const isa::InstView inst(program, program.instructions[i]);
-      if (inst.inst().opcode != isa::Opcode::nc_matmul || inst.boolean(is_transpose)) continue;
-      if (inst.dtype(stationary) != DType::float32 && inst.dtype(moving) != DType::float32) continue;
+      const isa::Product product = analysis::product_of(inst, e.run.arch);
+      if (!product.is_matmul || product.transposes) continue;
+      const isa::Facts& facts = inst.facts();
+      if (inst.dtype(facts.stationary) != DType::float32 && inst.dtype(facts.moving) != DType::float32) continue;
       places.add(inst);
       change.cores[core].narrowed.push_back(static_cast<isa::InstructionId>(i));
       matmuls += e.executions[core][i];

@@ -90,9 +90,8 @@ class Walk {
       if (out_.tensors[access.tensor].empty()) out_.read_first[access.tensor] = use == isa::Use::read;
       tensors_.touch(access.tensor, now);
     });
-    if (inst.opcode == isa::Opcode::register_alloc) {
-      registers_.declare(program_.arg(inst, isa::args::register_alloc::dst).index);
-    }
+    const isa::InstView view(program_, inst);
+    if (view.facts().declares_register) registers_.declare(view.reg(view.facts().sets_register));
     isa::for_each_register(program_, inst, [&](isa::RegisterId reg) { registers_.touch(reg, now); });
   }
 

@@ -7,10 +7,8 @@ using namespace isa;
 
 int meetings(const Program& program, const Node& node) {
   int sum = 0;
-  for_each_instruction(program, node, [&](InstructionId id) {
-    const Opcode op = program.instructions[id].opcode;
-    sum += op == Opcode::sendrecv || op == Opcode::core_barrier;
-  });
+  for_each_instruction(program, node,
+                       [&](InstructionId id) { sum += info(program.instructions[id].opcode).semantics->facts.meets; });
   return sum;
 }
 

@@ -10,11 +10,8 @@ namespace {
 
 // The source of a plain copy; -1: the instruction is none.
 int copied(const InstView& v) {
-  if (v.inst().opcode == Opcode::tensor_copy) return args::tensor_copy::src;
-  using namespace args::activation;
-  if (v.inst().opcode != Opcode::activation || v.act(op) != ActFn::copy) return -1;
-  const bool plain = !v.is_tile(bias) && !v.is_tile(scale) && !v.is_tile(reduce_res);
-  return plain ? static_cast<int>(data) : -1;
+  if (v.facts().copies >= 0) return v.facts().copies;
+  return v.facts().repeats ? v.facts().repeats(v) : -1;
 }
 
 bool is_whole(const InstView& v, int param) {
@@ -24,10 +21,7 @@ bool is_whole(const InstView& v, int param) {
   return !t.address && !v.dynamic(param) && v.dtype(param) == t.dtype && v.access(param).count() == elements;
 }
 
-bool multiplies_by_ones(const InstView& v) {
-  using namespace args::nc_matmul;
-  return v.inst().opcode == Opcode::nc_matmul && v.boolean(is_stationary_onezero) && v.partitions(moving) == 1;
-}
+bool spreads_row(const InstView& v) { return v.facts().spreads_row && v.facts().spreads_row(v); }
 
 }  // namespace
 
@@ -36,13 +30,13 @@ std::vector<SpreadRow> find_spread_rows(const Program& program) {
   std::vector<InstructionId> writers;
   for (InstructionId id = 0; id < program.instructions.size(); ++id) {
     const InstView v(program, program.instructions[id]);
-    const int from = copied(v), to = from < 0 ? -1 : v.row().find_param("dst");
+    const int from = copied(v), to = v.row().result;
     if (from < 0 || !v.in_psum(from) || v.memory(to) != Memory::sbuf) continue;
     if (!is_whole(v, from) || !is_whole(v, to) || v.dtype(from) != v.dtype(to)) continue;
     if (writers.empty()) writers = only_writers(program);
     const InstructionId product = writers[v.access(from).tensor];
     if (product == kNone || writers[v.access(to).tensor] != id) continue;
-    if (multiplies_by_ones({program, program.instructions[product]})) rows.push_back({v.access(to).tensor, id});
+    if (spreads_row({program, program.instructions[product]})) rows.push_back({v.access(to).tensor, id});
   }
   return rows;
 }

@@ -18,6 +18,7 @@ class InstView {
   const Program& program() const { return program_; }
   const Instruction& inst() const { return inst_; }
   const InstructionInfo& row() const { return info(inst_.opcode); }
+  const Facts& facts() const { return row().semantics->facts; }
   const Arg& arg(int param) const { return program_.arg(inst_, param); }
 
   bool has(int param) const { return arg(param).kind != Arg::Kind::none; }
@@ -71,6 +72,12 @@ class InstView {
     return a.kind == Arg::Kind::reals ? std::span(program_.reals).subspan(a.index, a.count) : std::span<const double>{};
   }
   RegisterId reg(int param) const { return arg(param).index; }
+  // The attribute of an enumeration that only one attribute can have, or `otherwise` when the row has none.
+  template <class E>
+  E get_or(AttrType type, E otherwise) const {
+    const int param = row().find_param(type);
+    return param >= 0 ? get<E>(param) : otherwise;
+  }
 
   const SourceLoc& loc() const { return program_.locs[inst_.loc]; }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <unordered_map>
 
@@ -70,6 +71,7 @@ ParamInfo tile(std::string_view name, ParamKind kind, std::string_view memories,
   for (auto word : words) {
     p.indirect |= word == "ti";
     p.sink |= word == "sink";
+    p.own_start |= word == "start";
   }
   KILN_ASSERT(p.dtypes != 0);
   return p;
@@ -136,7 +138,11 @@ std::vector<InstructionInfo> build_table() {
 #define KILN_END(name)
 #include "kiln/isa/instructions.def"
 #include "kiln/isa/undef_instruction_macros.h"
-  for (auto& row : table) row.engine_param = row.find_param("engine");
+  for (auto& row : table) {
+    row.engine_param = row.find_param(AttrType::Engine);
+    const auto result = std::ranges::find_if(row.params, &ParamInfo::is_output);
+    if (result != row.params.end()) row.result = static_cast<int>(result - row.params.begin());
+  }
   return table;
 }
 
@@ -203,6 +209,13 @@ std::span<const std::string_view> enum_members(AttrType type) {
 int InstructionInfo::find_param(std::string_view param) const {
   for (std::size_t i = 0; i < params.size(); ++i) {
     if (params[i].name == param) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+int InstructionInfo::find_param(AttrType type) const {
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    if (params[i].kind == ParamKind::attribute && params[i].type == type) return static_cast<int>(i);
   }
   return -1;
 }

@@ -10,6 +10,7 @@
 #include "kiln/arch/arch.h"
 #include "kiln/base/dtype.h"
 #include "kiln/base/rule.h"
+#include "kiln/isa/facts.h"
 #include "kiln/isa/opcode.h"
 
 namespace kiln::isa {
@@ -49,6 +50,7 @@ struct ParamInfo {
   std::uint32_t dtypes = 0;   // bit per DType; tiles
   bool indirect = false;      // may be a gathered or scattered view
   bool sink = false;          // values decide which elements are touched
+  bool own_start = false;     // its first partition is a matter of the instruction's own rules
   bool required = true;
   std::string_view memories_text, dtypes_text, default_text, type_text;
 
@@ -66,7 +68,7 @@ class CostQuery;
 class InstView;
 struct Cost;
 
-// The meaning of an instruction: one of these per file isa/<name>.cpp.
+// The meaning of an instruction: one of these per file isa/instructions/<name>.cpp.
 struct Semantics {
   std::span<const Rule> rules;
   const char* description;  // semantics for the manual, in formulas
@@ -78,6 +80,7 @@ struct Semantics {
   void (*track)(Track&);                         // which outputs depend on which inputs, for bytes never written
   const char* cost_text;                         // the formula for the manual
   unsigned (*state)(const InstView&) = nullptr;  // hidden engine state it touches (StateBit); null: none
+  Facts facts = {};
 };
 
 struct InstructionInfo {
@@ -90,9 +93,12 @@ struct InstructionInfo {
   std::vector<ParamInfo> params;
   const Semantics* semantics;
   int engine_param = -1;  // position of the attribute `engine`
+  int result = -1;        // position of the first tile that it writes
 
   bool is_query() const { return group == "query"; }
-  int find_param(std::string_view param) const;  // -1 when there is none
+  bool is_register() const { return group == "register"; }  // executed by the sequencer that issues it
+  int find_param(std::string_view param) const;  // for whoever reads names that a user wrote; -1 when there is none
+  int find_param(AttrType type) const;           // the first attribute of a type
   RuleTable rules() const { return {.prefix = name, .origin = title, .rules = semantics->rules, .has_marks = true}; }
 };
 

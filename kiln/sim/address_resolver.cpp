@@ -7,7 +7,6 @@
 #include "kiln/isa/semantics/operand_rules.h"
 #include "kiln/isa/text/print.h"
 #include "kiln/sim/checks.h"
-#include "kiln/sim/instruction_traits.h"
 #include "kiln/sim/rules.h"
 #include "kiln/sim/tracker.h"
 
@@ -15,6 +14,11 @@ namespace kiln::sim {
 using namespace isa;
 
 namespace {
+
+// Rows at an address out of bounds are left out instead of being an error.
+bool skips_out_of_bounds(const InstView& inst) {
+  return inst.get_or(AttrType::OobMode, OobMode::error) == OobMode::skip;
+}
 
 // value * scale. A product beyond every tensor is held at a number that is outside too and can be added to.
 std::int64_t distance(std::int64_t value, std::int64_t scale) {

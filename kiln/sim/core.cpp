@@ -4,8 +4,8 @@
 
 #include "kiln/sim/checks.h"
 #include "kiln/sim/declared_storage.h"
-#include "kiln/sim/instruction_traits.h"
 #include "kiln/sim/operand_overlap.h"
+#include "kiln/sim/plain_copy.h"
 #include "kiln/sim/rounded_integers.h"
 
 namespace kiln::sim {
@@ -82,7 +82,7 @@ void Core::execute(const Instruction& inst) {
 
   // Whether it may use them: each other, and those that the other core sees.
   if (operands_.may_overlap) check_overlaps(run, operands_);
-  if (meets_other_core(inst)) {  // what follows is done when both cores are here (pair.h)
+  if (view.facts().meets) {  // what follows is done when both cores are here (pair.h)
     common_.queue.wait();
     waiting_ = &inst;
     return;
@@ -90,11 +90,11 @@ void Core::execute(const Instruction& inst) {
   if (kChecks && common_.cores == 2) races_.check(inst, operands_);
 
   // What it knows besides: registers, and which bytes were written.
-  if (!is_register_instruction(view)) registers_.read_argument(run);
+  if (!view.row().is_register()) registers_.read_argument(run);
   follow_shadows(run);
 
   // Its values.
-  if (is_register_instruction(view)) {
+  if (view.row().is_register()) {
     common_.queue.wait();
     registers_.execute(run);
     return;
@@ -141,7 +141,7 @@ void Core::repay(TensorId id) {
   run.sequence = loan->sequence;
   run.warnings = &common_.warnings;
   Operands operands;
-  using namespace args::dma_copy;
+  const int dst = to_of(view), src = from_of(view);
   for (const int param : {dst, src}) {
     const Access& access = view.access(param);
     run.add_tile(param) = param == dst ? loan->to : loan->from;
@@ -149,6 +149,8 @@ void Core::repay(TensorId id) {
   }
   dispatch_.issue(run, 0, operands, bindings_);
 }
+
+Operand& Core::operand(int param) { return *std::ranges::find(operands_.list, param, &Operand::param); }
 
 Tracker Core::tracker(const Instruction& inst) {
   Tracker tracker{program_, inst, arch_, common_.origins, tracked_, operands_.list, common_.warnings};
@@ -181,7 +183,7 @@ void Core::follow_shadows(Run& run) {
 
 // A load that reads the input where it lies, or a store of what was computed in its place.
 bool Core::needs_no_copy(const Run& run) {
-  return is_dma_copy(run.inst()) && (loans_.borrow(run, bindings_) || deposits_.is_done(run, operands_, bindings_));
+  return is_plain_copy(run) && (loans_.borrow(run, bindings_) || deposits_.is_done(run, operands_, bindings_));
 }
 
 void Core::show(InstructionId id) {

@@ -37,7 +37,7 @@ class Core {
 
   // The sendrecv or core_barrier that the core waits at, with its operands; null when it does not wait.
   const isa::Instruction* waiting_at() const { return waiting_; }
-  Operand& operand(int i) { return operands_.list[i]; }
+  Operand& operand(int param);  // of the instruction that it waits in
   void resume() { waiting_ = nullptr; }
   // Bytes that both cores wrote since the last meeting hold the same values.
   void check_agreement() { races_.check_agreement(); }

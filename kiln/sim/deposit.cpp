@@ -6,7 +6,7 @@
 #include "kiln/isa/semantics/operand_rules.h"
 #include "kiln/isa/uses.h"
 #include "kiln/sim/declared_storage.h"
-#include "kiln/sim/instruction_traits.h"
+#include "kiln/sim/plain_copy.h"
 
 namespace kiln::sim {
 using namespace isa;
@@ -27,11 +27,14 @@ bool covers(const Access& a, const Tensor& t) {
          a.row_size() * size_bytes(a.dtype) == t.bytes_per_partition();
 }
 
+const Access& tile_of(const InstView& store) { return store.access(from_of(store)); }
+const Access& target_of(const InstView& store) { return store.access(to_of(store)); }
+
 // A store of a whole tile to neighbouring bytes, which are known before it.
 bool is_candidate(const Program& program, const Instruction& inst) {
-  if (!is_dma_copy(inst)) return false;
   const InstView view(program, inst);
-  const Access &to = view.access(args::dma_copy::dst), &from = view.access(args::dma_copy::src);
+  if (!is_plain_copy(view)) return false;
+  const Access &to = view.access(to_of(view)), &from = view.access(from_of(view));
   const Tensor &output = program.tensors[to.tensor], &tile = program.tensors[from.tensor];
   return output.role == Role::output && !is_on_chip(output.memory) && tile.memory == Memory::sbuf &&
          is_declared_storage(tile) && to.dtype == from.dtype && to.dynamic == kNone && from.dynamic == kNone &&
@@ -64,13 +67,13 @@ class Search {
       seen_[a.tensor].touched = now_;
       stores_.erase(a.tensor);  // it lives on after its store
     });
-    if (ends) stores_[InstView(program_, inst).access(args::dma_copy::src).tensor] = &inst;
+    if (ends) stores_[tile_of(InstView(program_, inst)).tensor] = &inst;
   }
 
   bool is_alone(LoopId loop, const Instruction& store) const {
     const InstView view(program_, store);
-    const Seen& tile = seen_[view.access(args::dma_copy::src).tensor];
-    return tile.declared_in == loop && seen_[view.access(args::dma_copy::dst).tensor].touched < tile.declared;
+    const Seen& tile = seen_[tile_of(view).tensor];
+    return tile.declared_in == loop && seen_[target_of(view).tensor].touched < tile.declared;
   }
 
   const Program& program_;
@@ -91,7 +94,7 @@ std::shared_ptr<Storage> Deposits::place(TensorId id, const Bindings& bindings, 
   const auto store = stores_.find(id);
   if (store == stores_.end()) return nullptr;
   const Tensor& t = program_.tensors[id];
-  const Access& to = InstView(program_, *store->second).access(args::dma_copy::dst);
+  const Access& to = target_of(InstView(program_, *store->second));
   const Binding& output = bindings[to.tensor];
   const std::int64_t begin = loops.evaluate(to.offset) * size_bytes(to.dtype) + output.byte;
   std::byte* data = output.storage->data + begin;
@@ -107,7 +110,7 @@ std::shared_ptr<Storage> Deposits::place(TensorId id, const Bindings& bindings, 
 }
 
 bool Deposits::is_done(const Run& run, const Operands& operands, const Bindings& bindings) const {
-  using namespace args::dma_copy;
+  const int dst = to_of(run), src = from_of(run);
   if (run.tile(dst).data != run.tile(src).data) return false;
   const Storage& tile = *bindings[run.access(src).tensor].storage;
   const auto to = std::ranges::find(operands.list, dst, &Operand::param);

@@ -1,6 +1,7 @@
 #include "kiln/sim/loan.h"
 
 #include "kiln/sim/declared_storage.h"
+#include "kiln/sim/plain_copy.h"
 
 namespace kiln::sim {
 using namespace isa;
@@ -19,7 +20,7 @@ bool is_whole(const Tile& t, const Storage& s) {
 }  // namespace
 
 bool Loans::borrow(const Run& run, Bindings& bindings) {
-  using namespace args::dma_copy;
+  const int dst = to_of(run), src = from_of(run);
   if (!may_borrow_) return false;
   const TensorId id = run.access(dst).tensor;
   const Tensor& to = run.tensor(dst);

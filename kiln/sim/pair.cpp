@@ -4,10 +4,8 @@
 
 #include <cstring>
 
-#include "kiln/isa/instructions/shared/sendrecv.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/text/print.h"
-#include "kiln/sim/instruction_traits.h"
 #include "kiln/sim/rules.h"
 
 namespace kiln::sim {
@@ -36,9 +34,8 @@ std::string at(const Core& core) {
 bool same_meeting(const Core& a, const Core& b) {
   const Instruction &x = *a.waiting_at(), &y = *b.waiting_at();
   if (x.opcode != y.opcode) return false;
-  if (!exchanges_tiles(x)) return true;
-  using args::sendrecv::pipe_id;
-  return InstView(a.program(), x).integer(pipe_id) == InstView(b.program(), y).integer(pipe_id);
+  const int channel = info(x.opcode).semantics->facts.exchange.channel;
+  return channel < 0 || InstView(a.program(), x).integer(channel) == InstView(b.program(), y).integer(channel);
 }
 
 // What travels: bytes and shadows in row-major order.
@@ -58,8 +55,10 @@ void for_elements(const Tile& t, Fn&& fn) {
   }
 }
 
+const Exchange& exchange_of(const Core& core) { return info(core.waiting_at()->opcode).semantics->facts.exchange; }
+
 Parcel pick_up(Core& from) {
-  const Operand& src = from.operand(0);
+  const Operand& src = from.operand(exchange_of(from).sent);
   Parcel parcel{std::vector<std::byte>(src.tile.count() * src.tile.element_bytes()), {}};
   for_elements(src.tile, [&](std::byte* at, std::int64_t position) {
     std::memcpy(parcel.bytes.data() + position, at, src.tile.element_bytes());
@@ -69,33 +68,20 @@ Parcel pick_up(Core& from) {
 }
 
 void deliver(const Parcel& parcel, Core& to) {
-  const Operand& dst = to.operand(1);
+  const Operand& dst = to.operand(exchange_of(to).received);
   for_elements(dst.tile, [&](std::byte* at, std::int64_t position) {
     std::memcpy(at, parcel.bytes.data() + position, dst.tile.element_bytes());
   });
   to.tracker(*to.waiting_at()).write(dst.param, parcel.shadow);
 }
 
-// What neither core can see alone: that each names the other one, and that tiles fit.
-void check_exchange(Core& core, int rank, Core& peer, const Arch& arch) {
-  const InstView view(core.program(), *core.waiting_at());
-  const auto fail = [&](const Rule& rule, std::string found) {
-    throw Error(broken(view, arch, rule, {.found = std::move(found)}));
-  };
-  if (view.integer(args::sendrecv::send_to_rank) != 1 - rank)
-    fail(kSendrecvRanks, fmt::format("core {} has send_to_rank {}", rank, view.integer(args::sendrecv::send_to_rank)));
-  const Access &sent = view.access(args::sendrecv::src), &received = *peer.operand(1).access;
-  if (sent.dtype != received.dtype || shape_text(sent) != shape_text(received))
-    fail(kSendrecvPeerTile, fmt::format("core {} sends {} {}, core {} receives {} {}", rank, name(sent.dtype),
-                                        shape_text(sent), 1 - rank, name(received.dtype), shape_text(received)));
-}
-
 void meet(Core& a, Core& b, const Arch& arch, Races& races) {
   a.check_agreement();
   b.check_agreement();
-  if (exchanges_tiles(*a.waiting_at())) {
-    check_exchange(a, 0, b, arch);
-    check_exchange(b, 1, a, arch);
+  const InstView at_a(a.program(), *a.waiting_at()), at_b(b.program(), *b.waiting_at());
+  if (at_a.facts().exchange.sent >= 0) {
+    at_a.facts().check_meeting(at_a, 0, at_b, arch);
+    at_b.facts().check_meeting(at_b, 1, at_a, arch);
     // src and dst of a core may be the same elements: both are read before either is written.
     const Parcel from_a = pick_up(a), from_b = pick_up(b);
     deliver(from_a, b);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kiln/isa/text/print.h"
-#include "kiln/sim/instruction_traits.h"
+#include "kiln/sim/plain_copy.h"
 #include "kiln/sim/rules.h"
 #include "kiln/sim/spans.h"
 
@@ -68,10 +68,11 @@ bool RaceCheck::is_raced_for(const Tensor& t) const {
 RaceCheck::Fill RaceCheck::fill_of(const Instruction& inst, const Operand& written, const Operands& operands,
                                    const Races::Clash& clash) const {
   const Storage& storage = *written.storage;
-  if (!is_dma_copy(inst) || !clash.they_write) return Fill::none;
+  const InstView view(program_, inst);
+  if (!is_plain_copy(view) || !clash.they_write) return Fill::none;
   if (nonzero_bytes(storage, clash.ranges) > nonzero_bytes(storage, clash.scattered)) return Fill::none;
   if (is_scattered(program_, *written.access)) return clash.scattered.empty() ? Fill::theirs : Fill::none;
-  const auto src = std::ranges::find(operands.list, args::dma_copy::src, &Operand::param);
+  const auto src = std::ranges::find(operands.list, from_of(view), &Operand::param);
   if (!is_zero(src->tile)) return Fill::none;
   return clash.scattered.empty() ? Fill::both : Fill::ours;
 }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "kiln/sim/instruction_traits.h"
 #include "kiln/sim/rules.h"
 
 namespace kiln::sim {
@@ -22,13 +21,15 @@ void Registers::read_argument(isa::Run& run) const {
 
 void Registers::execute(isa::Run& run) {
   run.registers = values_.data();
-  const bool writes = writes_register(run);
+  const int set = run.facts().sets_register;
   const int params = static_cast<int>(run.row().params.size());
   for (int i = 0; i < params; ++i) {
-    if (run.is_register(i) && !(writes && i == 0)) read(run.reg(i), run.inst().loc);
+    if (run.is_register(i) && i != set) read(run.reg(i), run.inst().loc);
   }
   run.row().semantics->run(run);
-  if (writes) is_defined_[run.reg(0)] = gives_register_value(run);
+  if (set < 0) return;
+  const auto gives_value = run.facts().gives_value;
+  is_defined_[run.reg(set)] = !gives_value || gives_value(run);
 }
 
 }  // namespace kiln::sim

@@ -5,7 +5,6 @@
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/engine_state.h"
 #include "kiln/isa/text/print.h"
-#include "kiln/sim/instruction_traits.h"
 #include "kiln/sim/rules.h"
 #include "kiln/sim/spans.h"
 
@@ -66,7 +65,7 @@ bool Tracker::is_clean(int param) {
 
 std::vector<Shadow> Tracker::read(int param) {
   std::vector<Shadow> out;
-  const bool copies = carries_bytes(inst());
+  const bool copies = facts().copies >= 0;
   for (const Operand& o : operands_) {
     if (o.param != param) continue;
     const std::size_t base = out.size();
@@ -105,7 +104,7 @@ void Tracker::write_clean(int param) {
   Operand& o = operand(param);
   fill(o.storage->shadow, o, 0);
   if (program().tensors[o.access->tensor].memory == Memory::psum)
-    fill(o.storage->psum, o, fills_with_zeros(*this) ? 3 : 1);
+    fill(o.storage->psum, o, facts().zeroes && facts().zeroes(*this) ? 3 : 1);
 }
 
 void Tracker::write_where(int param, const std::vector<Shadow>& shadow, const std::vector<std::uint8_t>& where) {

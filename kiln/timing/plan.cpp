@@ -5,7 +5,6 @@
 #include "kiln/analysis/spread_rows.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/timing/box_shapes.h"
-#include "kiln/timing/instruction_facts.h"
 #include "kiln/timing/plan_compute.h"
 #include "kiln/timing/plan_dma.h"
 #include "kiln/timing/plan_tensor.h"
@@ -87,7 +86,7 @@ void Planner::add_uses(Op& op, const InstView& inst) {
     const int param = static_cast<int>(i);
     const Arg& arg = inst.arg(param);
     if (arg.kind == Arg::Kind::reg) {
-      if (sets_register(inst, param)) {
+      if (param == inst.facts().sets_register) {
         op.writes_register = arg.index;
       } else {
         plan_.registers.push_back(arg.index);
@@ -96,7 +95,7 @@ void Planner::add_uses(Op& op, const InstView& inst) {
     }
     const bool one = arg.kind == Arg::Kind::access;
     if (!one && arg.kind != Arg::Kind::accesses) continue;
-    const bool stationary = op.engine == Engine::tensor && is_stationary(inst, param);
+    const bool stationary = op.engine == Engine::tensor && param == inst.facts().stationary;
     for (std::uint32_t k = 0; k < (one ? 1 : arg.count); ++k)
       add_use(program_.accesses[arg.index + k], params[i].is_input(), params[i].is_output(), stationary);
   }
@@ -116,7 +115,7 @@ Op Planner::plan(InstructionId id) {
   Op op;
   op.engine = q.engine();
   op.stream = stream_of(op.engine);
-  op.meets = meets_other_core(inst);
+  op.meets = inst.facts().meets;
   if (op.engine == Engine::dma) {
     plan_dma(op, q, merge_of(id));
   } else if (op.engine == Engine::tensor && !op.meets) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "kiln/timing/instruction_facts.h"
-
 namespace kiln::timing {
 using namespace isa;
 
@@ -68,20 +66,20 @@ void plan_compute(Op& op, const CostQuery& q) {
   const Operands operands = operands_of(q);
   double latency = t.latency_ns, interval = t.interval_ns;
   if (operands.column) latency += t.column_ns, interval += t.column_ns;
-  if (const auto function = function_of(q); function && op.engine == Engine::scalar) {
+  if (const int argument = q.facts().argument; argument >= 0 && op.engine == Engine::scalar) {
     latency += t.function_ns;
     interval += t.function_interval_ns;
-    if (!is_plain_function(*function)) op.table = static_cast<int>(*function);
-    if (takes_argument_from_sbuf(q)) {
+    if (q.facts().table) op.table = q.facts().table(q);
+    if (q.is_tile(argument) && !q.in_psum(argument)) {
       latency += t.sbuf_ns;
       interval += t.sbuf_interval_ns;
     }
   }
-  if (loads_register_from_hbm(q)) latency = q.arch().timing.register_load_ns;
+  if (cost.reads_hbm) latency = q.arch().timing.register_load_ns;
   op.latency = from_ns(bare.cycles / clock + latency);
   op.interval = std::max(from_ns(cost.cycles / clock), from_ns(bare.cycles / clock + interval));
   op.flops = operands.elements;
-  const int dst = destination(q);
+  const int dst = q.row().result;
   const bool fast = op.engine == Engine::vector && dst >= 0 && bare.cycles < static_cast<double>(q.free_size(dst));
   op.ports = ports_of(q, operands, fast);
 }

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "kiln/isa/instructions/shared/dma.h"
-#include "kiln/timing/instruction_facts.h"
 
 namespace kiln::timing {
 using namespace isa;
@@ -12,7 +11,7 @@ using namespace isa;
 namespace {
 
 DgeMode dge_mode(const InstView& v, const Arch& arch) {
-  if (const DgeMode asked = asked_dge_mode(v); asked != DgeMode::unknown) return asked;
+  if (const DgeMode asked = v.get_or(AttrType::DgeMode, DgeMode::unknown); asked != DgeMode::unknown) return asked;
   bool moves = false;
   for (std::size_t i = 0; i < v.row().params.size(); ++i) {
     const int p = static_cast<int>(i);
@@ -39,7 +38,7 @@ bool reads_chip(const InstView& v) {
 
 // Which stream triggers it, through which unit.
 void choose_stream(Op& op, const InstView& v, DgeMode mode, bool stores) {
-  const Engine chosen = asked_engine(v);
+  const Engine chosen = v.get_or(AttrType::Engine, Engine::unknown);
   if (mode == DgeMode::swdge) {
     op.stream = Stream::gpsimd;
     op.unit = kGpsimdUnit;
@@ -91,7 +90,7 @@ void plan_dma(Op& op, const CostQuery& q, const Merge& merge) {
   op.interval = from_ns(q.arch().sync.interval_ns / merge.count);
   op.trigger = from_ns(std::max(0.0, (dge.trigger_ns + t.trigger_gap_ns) / merge.count - t.trigger_gap_ns));
   op.latency = from_ns(dge.start_ns / merge.starts);
-  const int dst = destination(q);
+  const int dst = q.row().result;
   if (q.in_hbm(dst)) op.hbm_written = static_cast<double>(q.access(dst).count()) * size_bytes(q.dtype(dst));
   if (!stores) op.hbm_read = cost.dma_bytes;
   plan_transfer(op, q, cost, merge);

@@ -1,7 +1,6 @@
 #include "kiln/timing/plan_tensor.h"
 
 #include "kiln/analysis/product.h"
-#include "kiln/timing/instruction_facts.h"
 
 namespace kiln::timing {
 using namespace isa;
@@ -13,7 +12,7 @@ static_assert(kSide * kSide == kQuadrantCount);
 
 // Row and column tiles let small products run side by side.
 std::uint16_t quadrants(const InstView& v, const Arch& arch) {
-  const auto tile = array_tile(v);
+  const auto tile = v.facts().array_tile ? v.facts().array_tile(v) : std::nullopt;
   if (!tile) return 0xffff;
   const std::int64_t rows = arch.matmul_rows / kSide, columns = arch.matmul_columns / kSide;
   std::uint16_t mask = 0;

@@ -102,9 +102,10 @@ Tensor Trace::tensor(Memory memory, isa::Role role, isa::Shape shape, DType dtyp
 
 // A core of a pair does not send to itself. Only here is it known which core the program is for.
 void Trace::check_rank(const isa::Instruction& inst) {
-  if (inst.opcode != isa::Opcode::sendrecv || lnc != 2 || !found_.empty()) return;
   const isa::InstView view(kernel.program(), inst);
-  const std::int64_t to = view.integer(isa::args::sendrecv::send_to_rank);
+  const int receiver = view.facts().exchange.to;
+  if (receiver < 0 || lnc != 2 || !found_.empty()) return;
+  const std::int64_t to = view.integer(receiver);
   if (to == program_id)
     found_.push_back(
         broken(view, arch, isa::kSendrecvRanks,

@@ -112,6 +112,8 @@ void track(Track& t) {
 
 unsigned state(const InstView& v) { return state_of(v, kActRegisters, v.get<ReduceCmd>(reduce_cmd), reduce_res); }
 
+int table(const InstView& v) { return table_of(v.act(op)); }
+
 }  // namespace
 
 extern const Semantics semantics_activate2 = {
@@ -130,6 +132,7 @@ extern const Semantics semantics_activate2 = {
     .cost_text =
         "max(64, N), max(64, N / 2) for 16-bit and 8-bit floats that are contiguous; plus 64 to read the registers out",
     .state = state,
+    .facts = {.argument = data, .table = table},
 };
 
 }  // namespace kiln::isa

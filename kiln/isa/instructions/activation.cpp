@@ -52,6 +52,13 @@ void track(Track& t) {
 
 unsigned state(const InstView& v) { return state_of(v, kActRegisters, command(v), reduce_res); }
 
+int table(const InstView& v) { return table_of(v.act(op)); }
+
+int repeats(const InstView& v) {
+  const bool plain = v.act(op) == ActFn::copy && !v.is_tile(bias) && !v.is_tile(scale) && !v.is_tile(reduce_res);
+  return plain ? static_cast<int>(data) : -1;
+}
+
 }  // namespace
 
 extern const Semantics semantics_activation = {
@@ -68,6 +75,7 @@ extern const Semantics semantics_activation = {
     .track = track,
     .cost_text = "max(64, N), plus 64 to read the registers out",
     .state = state,
+    .facts = {.argument = data, .table = table, .repeats = repeats},
 };
 
 }  // namespace kiln::isa

@@ -30,6 +30,8 @@ void track(Track& t) {
 
 unsigned state(const InstView&) { return kActRegisters; }
 
+int table(const InstView& v) { return table_of(v.act(op)); }
+
 }  // namespace
 
 extern const Semantics semantics_activation_reduce = {
@@ -45,6 +47,7 @@ extern const Semantics semantics_activation_reduce = {
     .track = track,
     .cost_text = "max(64, N), plus 64 to read the registers out",
     .state = state,
+    .facts = {.argument = data, .table = table},
 };
 
 }  // namespace kiln::isa

@@ -50,6 +50,7 @@ extern const Semantics semantics_core_barrier = {
     .cost = cost,
     .track = track_none,
     .cost_text = "the engine's shortest interval, and the wait for the other core (not documented)",
+    .facts = {.meets = true},
 };
 
 }  // namespace kiln::isa

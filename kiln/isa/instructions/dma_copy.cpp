@@ -104,6 +104,7 @@ extern const Semantics semantics_dma_copy = {
     .cost = cost,
     .track = track,
     .cost_text = "bytes / (16 engines x rate) after a fixed start; one descriptor per contiguous run",
+    .facts = {.copies = src},
 };
 
 }  // namespace kiln::isa

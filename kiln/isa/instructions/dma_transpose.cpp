@@ -273,6 +273,7 @@ extern const Semantics semantics_dma_transpose = {
     .cost = cost,
     .track = track,
     .cost_text = "as dma_copy at a share of its rate: from gen3 on 90 % from HBM and 50 % from SBUF, 10 % on gen2",
+    .facts = {.takes_index_tiles = true},
 };
 
 }  // namespace kiln::isa

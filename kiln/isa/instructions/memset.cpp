@@ -61,6 +61,8 @@ Cost cost(const CostQuery& q) {
   return {.cycles = q.stream(static_cast<double>(q.free_size(dst)), half ? 2 : 1)};
 }
 
+bool zeroes(const InstView& v) { return v.real(value) == 0; }
+
 }  // namespace
 
 extern const Semantics semantics_memset = {
@@ -72,6 +74,7 @@ extern const Semantics semantics_memset = {
     .cost = cost,
     .track = track_none,
     .cost_text = "max(64, N); max(64, N/2) for zero into bfloat16 and float16; gpsimd: 150 + N",
+    .facts = {.zeroes = zeroes},
 };
 
 }  // namespace kiln::isa

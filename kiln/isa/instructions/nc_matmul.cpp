@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kiln/isa/instructions/shared/product.h"
 #include "kiln/isa/instructions/shared/psum_accumulate.h"
 #include "kiln/isa/instructions/shared/psum_bank.h"
 #include "kiln/isa/instructions/shared/rule_words.h"
@@ -290,6 +291,17 @@ void track(Track& t) {
                 column_shadow(t, stationary, t.partitions(dst)), column_shadow(t, moving, t.free_size(dst)));
 }
 
+Product product(const InstView& v, const Arch& arch) {
+  Product p = matrix_product(v, dst, stationary, moving, 1, arch);
+  p.transposes = v.boolean(is_transpose);
+  return p;
+}
+
+std::optional<ArrayTile> array_tile(const InstView& v) { return tile_of_array(v, tile_position, tile_size); }
+
+// Ones, transposed, with a single row.
+bool spreads_row(const InstView& v) { return v.boolean(is_stationary_onezero) && v.partitions(moving) == 1; }
+
 }  // namespace
 
 extern const Semantics semantics_nc_matmul = {
@@ -305,6 +317,11 @@ extern const Semantics semantics_nc_matmul = {
     .cost = cost,
     .track = track,
     .cost_text = "max(min(64, M), N) cycles, times 4 for float32; half of that with onezero hints or in transpose mode",
+    .facts = {.stationary = stationary,
+              .moving = moving,
+              .spreads_row = spreads_row,
+              .product = product,
+              .array_tile = array_tile},
 };
 
 }  // namespace kiln::isa

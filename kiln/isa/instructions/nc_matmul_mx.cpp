@@ -4,6 +4,7 @@
 #include <array>
 
 #include "kiln/isa/instructions/shared/mx.h"
+#include "kiln/isa/instructions/shared/product.h"
 #include "kiln/isa/instructions/shared/psum_accumulate.h"
 #include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
@@ -250,6 +251,13 @@ void track(Track& t) {
   track_product(t, dst, t.arg(accumulate), kAccumulateWritten, kAccumulateMatmul, shadow[0], shadow[1]);
 }
 
+Product product(const InstView& v, const Arch& arch) {
+  const bool packed = size_bytes(v.dtype(stationary)) == 4;
+  return matrix_product(v, dst, stationary, moving, packed ? 4 : 1, arch);
+}
+
+std::optional<ArrayTile> array_tile(const InstView& v) { return tile_of_array(v, tile_position, tile_size); }
+
 }  // namespace
 
 extern const Semantics semantics_nc_matmul_mx = {
@@ -265,6 +273,7 @@ extern const Semantics semantics_nc_matmul_mx = {
     .cost = cost,
     .track = track,
     .cost_text = "max(min(64, M), N) cycles: four times the rate of a bfloat16 matmul of the same K",
+    .facts = {.stationary = stationary, .moving = moving, .product = product, .array_tile = array_tile},
 };
 
 }  // namespace kiln::isa

@@ -106,6 +106,7 @@ extern const Semantics semantics_nc_stream_shuffle = {
     .cost = cost,
     .track = track,
     .cost_text = "max(64, N)",
+    .facts = {.reads_first = [](const InstView&) { return true; }},
 };
 
 }  // namespace kiln::isa

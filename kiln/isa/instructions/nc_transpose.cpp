@@ -113,6 +113,12 @@ Cost cost(const CostQuery& q) {
   return matmul_cost(q, passes, f, std::max(p, std::min<double>(q.arch().matmul_init_cycles, f)), true);
 }
 
+// On the tensor engine: data, stationary, times an identity.
+Product product(const InstView& v, const Arch&) {
+  const double rows = static_cast<double>(v.partitions(data)), columns = static_cast<double>(v.free_size(data));
+  return {.flops = 2 * rows * rows * columns, .transposes = true};
+}
+
 }  // namespace
 
 extern const Semantics semantics_nc_transpose = {
@@ -127,6 +133,7 @@ extern const Semantics semantics_nc_transpose = {
     .cost = cost,
     .track = track,
     .cost_text = "tensor: max(P, min(64, F)); vector: max(64, F)",
+    .facts = {.stationary = data, .product = product},
 };
 
 }  // namespace kiln::isa

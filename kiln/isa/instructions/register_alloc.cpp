@@ -26,6 +26,8 @@ void run(Run& r) {
 
 Cost cost(const CostQuery&) { return {.cycles = 1}; }
 
+bool gives_value(const InstView& v) { return v.has(x); }
+
 }  // namespace
 
 extern const Semantics semantics_register_alloc = {
@@ -37,6 +39,7 @@ extern const Semantics semantics_register_alloc = {
     .cost = cost,
     .track = track_none,
     .cost_text = "1 (not documented)",
+    .facts = {.sets_register = dst, .declares_register = true, .gives_value = gives_value},
 };
 
 }  // namespace kiln::isa

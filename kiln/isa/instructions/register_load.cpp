@@ -20,7 +20,9 @@ void run(Run& r) {
   r.registers[r.reg(dst)] = is_integer(t.dtype) ? static_cast<std::uint32_t>(to_int(t.dtype, bits)) : bits;
 }
 
-Cost cost(const CostQuery& q) { return {.cycles = static_cast<double>(q.arch().sbuf_access_cycles)}; }
+Cost cost(const CostQuery& q) {
+  return {.cycles = static_cast<double>(q.arch().sbuf_access_cycles), .reads_hbm = q.in_hbm(src)};
+}
 
 }  // namespace
 
@@ -35,6 +37,7 @@ extern const Semantics semantics_register_load = {
     .cost = cost,
     .track = track_none,
     .cost_text = "60, one access to memory (not documented)",
+    .facts = {.sets_register = dst},
 };
 
 }  // namespace kiln::isa

@@ -36,6 +36,7 @@ extern const Semantics semantics_register_move = {
     .cost = cost,
     .track = track_none,
     .cost_text = "1 (not documented)",
+    .facts = {.sets_register = dst},
 };
 
 }  // namespace kiln::isa

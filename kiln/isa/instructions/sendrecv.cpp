@@ -54,6 +54,19 @@ Cost cost(const CostQuery& q) {
   return {.cycles = q.stream(bytes / q.arch().dma.gpsimd_bytes_per_ns * q.spec().clock_ghz)};
 }
 
+// What neither core can see alone: that each names the other one, and that tiles fit.
+void check_meeting(const InstView& ours, int core, const InstView& theirs, const Arch& arch) {
+  const auto fail = [&](const Rule& rule, std::string found) {
+    throw Error(broken(ours, arch, rule, {.found = std::move(found)}));
+  };
+  if (ours.integer(send_to_rank) != 1 - core)
+    fail(kSendrecvRanks, fmt::format("core {} has send_to_rank {}", core, ours.integer(send_to_rank)));
+  const Access &sent = ours.access(src), &received = theirs.access(dst);
+  if (sent.dtype != received.dtype || shape_text(sent) != shape_text(received))
+    fail(kSendrecvPeerTile, fmt::format("core {} sends {} {}, core {} receives {} {}", core, name(sent.dtype),
+                                        shape_text(sent), 1 - core, name(received.dtype), shape_text(received)));
+}
+
 }  // namespace
 
 extern const Semantics semantics_sendrecv = {
@@ -67,6 +80,9 @@ extern const Semantics semantics_sendrecv = {
     .cost = cost,
     .track = track_none,
     .cost_text = "dma: as dma_copy; gpsimd_dma: 150 + bytes at 153 GB/s each way (the wait for the peer comes on top)",
+    .facts = {.exchange = {.sent = src, .received = dst, .to = send_to_rank, .channel = pipe_id},
+              .meets = true,
+              .check_meeting = check_meeting},
 };
 
 }  // namespace kiln::isa

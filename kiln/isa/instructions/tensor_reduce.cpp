@@ -218,6 +218,9 @@ void track(Track& t) {
   t.write(dst, out);
 }
 
+// One result per partition: it is written when the row has been read.
+bool reads_first(const InstView& v) { return v.access(dst).count() == v.access(dst).rows(); }
+
 }  // namespace
 
 extern const Semantics semantics_tensor_reduce = {
@@ -233,6 +236,7 @@ extern const Semantics semantics_tensor_reduce = {
     .track = track,
     .cost_text =
         "max(64, N), N elements of data per partition; max(64, N/2) for add and maximum from bfloat16 to bfloat16",
+    .facts = {.reads_first = reads_first},
 };
 
 }  // namespace kiln::isa

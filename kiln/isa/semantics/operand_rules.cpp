@@ -82,12 +82,6 @@ constexpr const char* kIndexHelp = "load the indices into a (P, 1) tile of int32
 
 bool is_dma(const InstView& c) { return c.row().engines[0] == Engine::dma; }
 
-// Shuffles, and the scales of microscaled tiles, which lie in a few rows of every quadrant.
-bool has_own_start_rule(Opcode op, const ParamInfo& p) {
-  return op == Opcode::nc_stream_shuffle ||
-         ((op == Opcode::nc_matmul_mx || op == Opcode::quantize_mx) && p.allows(DType::float8_e8m0fnu));
-}
-
 class OperandCheck {
  public:
   OperandCheck(const Check& c, std::vector<Diagnostic>& out) : c_(c), out_(out) {}
@@ -256,10 +250,9 @@ class OperandCheck {
       if (index_memory != Memory::sbuf || index.count() != 1 || !is_integer(index.dtype))
         report(kScalarOffset, p, what);
     } else if (d.kind == Dynamic::Kind::vector) {
-      const bool transposing = c_.inst().opcode == Opcode::dma_transpose;  // takes 2-D indices: its own rule
       const bool one_per_row = index.row_size() == 1 && index.rows() == a.rows();
       if (!is_dma(c_) || !is_hbm(t.memory) || index_memory != Memory::sbuf || !is_index_dtype(index.dtype) ||
-          (!one_per_row && !transposing))
+          (!one_per_row && !c_.facts().takes_index_tiles))
         report(kVectorOffset, p, what, is_dma(c_) && is_hbm(t.memory) ? kIndexHelp : "");
     } else {
       indirect(p, a, index, index_memory, what);
@@ -312,7 +305,7 @@ void check_operands(const Check& c, std::vector<Diagnostic>& out) { OperandCheck
 bool is_partition_count(const Diagnostic& d) { return d.code == code_of(kOperandRules, kPartitions); }
 
 std::int64_t start_unit(const InstView& inst, const Arch& arch, const ParamInfo& param, std::int64_t rows) {
-  if (is_dma(inst) || has_own_start_rule(inst.inst().opcode, param)) return 1;
+  if (is_dma(inst) || param.own_start) return 1;
   return rows > 2 * kQuadrantPartitions ? arch.partitions
          : rows > kQuadrantPartitions   ? 2 * kQuadrantPartitions
                                         : kQuadrantPartitions;

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "kiln/isa/inst_view.h"
 #include "kiln/isa/semantics/operand_rules.h"
 
 namespace kiln::isa {
@@ -102,10 +103,8 @@ bool overlaps_partially(const Program& p, const Access& a, const Access& b) {
 }
 
 bool reads_all_first(const Program& p, const Instruction& inst) {
-  if (inst.opcode == Opcode::nc_stream_shuffle) return true;
-  if (inst.opcode != Opcode::tensor_reduce) return false;
-  const Access& dst = p.accesses[p.arg(inst, args::tensor_reduce::dst).index];
-  return dst.count() == dst.rows();
+  const InstView view(p, inst);
+  return view.facts().reads_first && view.facts().reads_first(view);
 }
 
 bool meets_itself(const Access& a, int first_dim) {

@@ -89,4 +89,18 @@ void apply_activation(const Run& r, const Rule& rule, ActFn fn, float param, con
   r.k.activation(fn, x, param, x, c.n);
 }
 
+int table_of(ActFn fn) {
+  switch (fn) {
+    case ActFn::copy:
+    case ActFn::square:
+    case ActFn::relu:
+    case ActFn::prelu:
+    case ActFn::abs:
+    case ActFn::sign:
+      return -1;
+    default:
+      return static_cast<int>(fn);
+  }
+}
+
 }  // namespace kiln::isa

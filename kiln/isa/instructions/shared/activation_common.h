@@ -38,6 +38,9 @@ void check_activation(Check& c, const ActivationParams& p, const Rule& reduce_op
 void run_activation(Run& r, const ActivationParams& p, ReduceCmd cmd);
 Cost cost_activation(const CostQuery& q, const ActivationParams& p);
 
+// The set of functions that holds `fn`, -1 when every one does.
+int table_of(ActFn fn);
+
 // x[i] = fn(x[i]); warns (`rule`) of an input outside the range where the hardware's result is valid.
 void apply_activation(const Run& r, const Rule& rule, ActFn fn, float param, const RowChunk& c, float* x);
 
