@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/analysis/statements.h"
+#include "kiln/isa/inst_view.h"
 #include "kiln/isa/uses.h"
 
 namespace kiln::analysis {

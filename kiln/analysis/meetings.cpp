@@ -1,6 +1,7 @@
 #include "kiln/analysis/meetings.h"
 
 #include "kiln/analysis/statements.h"
+#include "kiln/isa/table.h"
 
 namespace kiln::analysis {
 using namespace isa;
