@@ -120,7 +120,7 @@ std::string roofline_text(const TimeReport& r) {
                             bytes_text(r.psum_peak_bytes));
 }
 
-std::string places_text(const PlaceList& places) {
+std::string places_text(const advice::PlaceList& places) {
   const std::size_t shown = std::min(places.first.size(), kShownPlaces);
   const std::size_t more = places.first.size() - shown + places.left_out;
   const std::string text = to_string({places.first.begin(), places.first.begin() + static_cast<std::ptrdiff_t>(shown)});

@@ -114,7 +114,7 @@ TimeReport report_of(const TimedRun& run, bool with_advice) {
     r.sbuf_peak_bytes = std::max(r.sbuf_peak_bytes, static_cast<double>(sample.sbuf_bytes));
     r.psum_peak_bytes = std::max(r.psum_peak_bytes, static_cast<double>(sample.psum_bytes));
   }
-  if (with_advice) r.advice = advise(run);
+  if (with_advice) r.advice = advice::advise(run);
   return r;
 }
 
