@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/program_file.h"
 #include "kiln/analysis/engine_counts.h"
+#include "kiln/check/summary.h"
 
 namespace kiln::cli {
 namespace {
@@ -38,34 +39,14 @@ Verdict judge(const std::string& file, std::optional<Target> target) {
   return verdict;
 }
 
-std::string plural(std::size_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
-
-std::string memory_line(const char* memory, const analysis::MemoryUse& use) {
-  return fmt::format("  {}: at most {} of {} bytes per partition\n", memory, use.peak_bytes, use.available_bytes);
-}
-
 std::string text_of(const Verdict& v) {
-  std::string text = v.file;
+  check::Verdict verdict{
+      .title = v.file, .errors = v.errors(), .warnings = v.diagnostics.size() - v.errors(), .left_out = v.left_out};
   if (v.checked) {
-    const isa::Program& p = v.checked->program;
-    text += fmt::format(": {} for {}", p.name, arch(p.target).name);
+    verdict.title += ": " + v.checked->program.name;
+    verdict.cores = {{&v.checked->program, &v.checked->report.allocation}};
   }
-  const std::size_t warnings = v.diagnostics.size() - v.errors();
-  text += v.ok() ? ": ok" : ": " + plural(v.errors(), "error");
-  if (warnings) text += ", " + plural(warnings, "warning");
-  if (v.left_out) text += fmt::format(", {} more not shown", v.left_out);
-  text += '\n';
-  if (!v.ok()) return text;
-  text += memory_line("SBUF", v.checked->report.allocation.sbuf);
-  text += memory_line("PSUM", v.checked->report.allocation.psum);
-  text += "  " + plural(v.checked->program.instructions.size(), "instruction");
-  const char* separator = ": ";
-  analysis::for_each_engine(analysis::count_by_engine(v.checked->program, arch(v.checked->program.target)),
-                            [&](const std::string& engine, std::int64_t count) {
-                              text += fmt::format("{}{} {}", separator, engine, count);
-                              separator = ", ";
-                            });
-  return text + '\n';
+  return check::summary(verdict);
 }
 
 nlohmann::ordered_json json_of(const analysis::MemoryUse& use) {

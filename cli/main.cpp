@@ -16,8 +16,9 @@
 namespace kiln::cli {
 namespace {
 
-std::vector<Command> add_commands(CLI::App& root) {
-  std::vector<Command> commands{add_check(root), add_run(root), add_time(root), add_isa(root), add_explain(root)};
+std::vector<Command> add_commands(CLI::App& root, const GivenPrograms& given) {
+  std::vector<Command> commands{add_check(root), add_run(root), add_time(root, given), add_isa(root),
+                                add_explain(root)};
   for (Command& planned : add_planned(root)) commands.push_back(std::move(planned));
   return commands;
 }
@@ -84,7 +85,7 @@ bool wants_json(const CLI::App& app) {
   return option && option->count() > 0;
 }
 
-int run_command(int argc, char** argv) {
+int run_command(int argc, char** argv, const GivenPrograms& given) {
   CLI::App root("kiln: checks, runs and times kernels for AWS Trainium", "kiln");
   root.set_version_flag("--version", "kiln " KILN_VERSION);
   root.require_subcommand(1);
@@ -93,7 +94,7 @@ int run_command(int argc, char** argv) {
       examples({"kiln check softmax.kiln", "kiln run softmax.kiln --in x=x.npy --out y=y.npy",
                 "kiln time softmax.kiln --html softmax.html", "kiln isa nc_matmul", "kiln explain nc_matmul.R3"}) +
       "\nExit code: 0 fine, 1 the program breaks a rule, 2 wrong usage or file, 3 a bug of kiln.");
-  std::vector<Command> commands = add_commands(root);
+  std::vector<Command> commands = add_commands(root, given);
   commands.push_back(add_help(root));
   try {
     root.parse(argc, argv);
@@ -110,10 +111,10 @@ int run_command(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv, const GivenPrograms& given) {
   int code = kExitInternal;
   try {
-    code = run_command(argc, argv);
+    code = run_command(argc, argv, given);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "error: %s\n", e.what());
   }

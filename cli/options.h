@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/given.h"
 #include "cli/outcome.h"
 #include "kiln/arch/arch.h"
 
@@ -19,7 +20,7 @@ struct Command {
 
 Command add_check(CLI::App& root);
 Command add_run(CLI::App& root);
-Command add_time(CLI::App& root);
+Command add_time(CLI::App& root, const GivenPrograms& given);
 Command add_isa(CLI::App& root);
 Command add_explain(CLI::App& root);
 

@@ -6,6 +6,7 @@
 
 #include "cli/rules.h"
 #include "kiln/base/file.h"
+#include "kiln/check/reserved_banks.h"
 #include "kiln/isa/text/parse.h"
 
 namespace kiln::cli {
@@ -13,9 +14,13 @@ namespace kiln::cli {
 CheckedProgram check_file(const std::string& path, std::optional<Target> target) {
   const bool standard_input = path == "-";
   const std::string text = read_file(standard_input ? "/dev/stdin" : path);
-  isa::Program program = isa::parse(text, standard_input ? "<stdin>" : path);
+  return check_given(isa::parse(text, standard_input ? "<stdin>" : path), target);
+}
+
+CheckedProgram check_given(isa::Program program, std::optional<Target> target, int reserved_psum_banks) {
   if (target) program.target = *target;
-  check::Report report = check::check_program(program, arch(program.target));
+  const Arch chip = check::with_reserved_psum_banks(arch(program.target), reserved_psum_banks);
+  check::Report report = check::check_program(program, chip);
   return {std::move(program), std::move(report)};
 }
 

@@ -20,6 +20,9 @@ struct CheckedProgram {
 // `path` "-" means standard input. Throws Error when the file cannot be read or parsed.
 CheckedProgram check_file(const std::string& path, std::optional<Target> target);
 
+// The same for a program that is there already.
+CheckedProgram check_given(isa::Program program, std::optional<Target> target, int reserved_psum_banks = 0);
+
 // Throws Error when two programs are not the two of a pair of cores (lnc 2) on one target.
 void require_pair(const isa::Launch& launch);
 

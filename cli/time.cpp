@@ -15,8 +15,8 @@
 #include "kiln/views/html.h"
 #include "kiln/views/json.h"
 #include "kiln/views/perfetto.h"
-#include "kiln/views/picture_of.h"
 #include "kiln/views/text.h"
+#include "kiln/views/timed_kernel.h"
 #include "kiln/views/what_if_engine.h"
 
 namespace kiln::cli {
@@ -35,12 +35,10 @@ struct TimeCommand {
   bool reorder = false, in_order = false, no_advice = false, json = false;
 };
 
-// What was timed, with what it refers to.
+// What was timed, and what it is called.
 struct Timed {
   std::string title;
-  std::vector<isa::Program> programs;
-  timing::TimedRun run;
-  views::TimeReport report;
+  std::unique_ptr<views::TimedKernel> kernel;
 };
 
 // NAME=VALUE split at the sign.
@@ -62,15 +60,18 @@ void require_constant(const std::string& name) {
                      did_you_mean(suggest.best(), "kiln time --what-if list shows all names")));
 }
 
-timing::TimingOptions options_of(const TimeCommand& command) {
-  timing::TimingOptions options;
-  options.reorder = command.reorder;
-  if (!command.in_order) options.reorder_up_to = timing::kReorderUpTo;
+views::TimeRequest request_of(const TimeCommand& command) {
+  views::TimeRequest request;
+  if (command.reorder || command.in_order) request.reorder = command.reorder;
+  request.advice = !command.no_advice;
+  request.in_full = !command.trace.empty() || !command.html.empty();
   for (const std::string& text : command.what_if) {
     const std::string name = split(text, cli_rules::kWhatIf).first;
-    if (name == views::kEngineWhatIf) continue;
-    require_constant(name);
-    options.what_if.push_back(timing::parse_what_if(text));
+    if (name != views::kEngineWhatIf) {
+      require_constant(name);
+      timing::parse_what_if(text);
+    }
+    request.what_if.push_back(text);
   }
   for (const std::string& text : command.trip_counts) {
     const auto [name, value] = split(text, cli_rules::kTripCount);
@@ -78,21 +79,20 @@ timing::TimingOptions options_of(const TimeCommand& command) {
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), count);
     if (error != std::errc{} || end != value.data() + value.size() || count < 0)
       throw Error(broken(cli_rules::kTripCount, fmt::format("`{}` is no number of iterations", value)));
-    options.trip_counts[name] = count;
+    request.trip_counts[name] = count;
   }
-  return options;
+  return request;
 }
 
 // Every trip count belongs to a loop.
-void require_loops(const timing::TimingOptions& options, const std::vector<isa::Program>& programs) {
-  for (const auto& [name, count] : options.trip_counts) {
+void require_loops(const views::TimeRequest& request, const std::vector<isa::Program>& programs) {
+  for (const auto& [name, count] : request.trip_counts) {
     Suggest suggest(name);
     bool found = false;
     for (const isa::Program& program : programs) {
+      found |= timing::takes_trip_count(program, name);
       for (const isa::Loop& loop : program.loops) {
-        if (loop.kind == isa::Loop::Kind::static_for) continue;
-        found |= program.registers[loop.reg].name == name;
-        suggest.consider(program.registers[loop.reg].name);
+        if (loop.kind != isa::Loop::Kind::static_for) suggest.consider(program.registers[loop.reg].name);
       }
     }
     if (!found) {
@@ -102,20 +102,16 @@ void require_loops(const timing::TimingOptions& options, const std::vector<isa::
   }
 }
 
-void move_engines(const TimeCommand& command, std::vector<isa::Program>& programs) {
-  for (const std::string& text : command.what_if) {
-    const auto [name, value] = split(text, cli_rules::kWhatIf);
-    if (name == views::kEngineWhatIf) views::apply_engine_what_if(value, programs);
-  }
-}
-
 // The programs of the files, all legal; throws Error with the diagnostics otherwise.
-std::vector<isa::Program> load(const std::vector<std::string>& files, std::optional<Target> target,
-                               std::vector<Diagnostic>& warnings) {
+std::vector<isa::Program> load(const std::vector<std::string>& files, const GivenPrograms& given,
+                               std::optional<Target> target, std::vector<Diagnostic>& warnings) {
   const Progress progress("reading and checking");
   std::vector<isa::Program> programs;
   for (const std::string& file : files) {
-    CheckedProgram checked = check_file(file, target);
+    const auto found_given = given.programs.find(file);
+    CheckedProgram checked = found_given == given.programs.end()
+                                 ? check_file(file, target)
+                                 : check_given(found_given->second, target, given.reserved_psum_banks);
     const std::vector<Diagnostic>& found = checked.report.diagnostics;
     warnings.insert(warnings.end(), found.begin(), found.end());
     programs.push_back(std::move(checked.program));
@@ -124,37 +120,30 @@ std::vector<isa::Program> load(const std::vector<std::string>& files, std::optio
   return programs;
 }
 
-std::unique_ptr<Timed> time_programs(const TimeCommand& command, std::string title,
-                                     std::vector<isa::Program> programs) {
-  auto timed = std::make_unique<Timed>(Timed{std::move(title), std::move(programs), {}, {}});
-  move_engines(command, timed->programs);
-  const auto launch = isa::Launch::of(timed->programs);
-  require_pair(launch);
+Timed time_programs(const TimeCommand& command, std::string title, std::vector<isa::Program> programs) {
+  require_pair(isa::Launch::of(programs));
   Progress progress("timing");
-  timing::TimingOptions options = options_of(command);
-  options.done = &progress.done();
-  const bool draws = !command.trace.empty() || !command.html.empty();
-  timed->run = draws ? timing::time_in_full(launch, options) : timing::time_program(launch, options);
-  progress.next(command.no_advice ? "counting" : "looking for advice");
-  timed->report = views::report_of(timed->run, !command.no_advice);
-  timed->run.options.done = nullptr;
-  return timed;
+  views::TimeRequest request = request_of(command);
+  request.begin = [&](const char* work) { progress.next(work); };
+  request.done = &progress.done();
+  return {std::move(title), views::time_kernel(std::move(programs), request)};
 }
 
 void write_pictures(const TimeCommand& command, const Timed& timed) {
-  if (!command.trace.empty()) write_atomically(command.trace, views::to_perfetto(views::picture_of(timed.run)));
+  if (!command.trace.empty()) write_atomically(command.trace, views::to_perfetto(timed.kernel->picture()));
   if (!command.html.empty()) {
-    const views::Picture picture = views::picture_of(timed.run, {.max_slices = kMaxPageSlices});
-    write_atomically(command.html, views::to_html(timed.report, picture, views::read_sources(timed.report)));
+    const views::Picture picture = timed.kernel->picture({.max_slices = kMaxPageSlices});
+    const views::TimeReport& report = timed.kernel->report;
+    write_atomically(command.html, views::to_html(report, picture, views::read_sources(report)));
   }
 }
 
-using AllTimed = std::vector<std::unique_ptr<Timed>>;
+using AllTimed = std::vector<Timed>;
 
 std::string show(const TimeCommand& command, const AllTimed& all, const std::vector<std::string>& notes,
                  const std::vector<Diagnostic>& warnings) {
   std::vector<views::Column> columns;
-  for (const auto& timed : all) columns.push_back({timed->title, &timed->report});
+  for (const Timed& timed : all) columns.push_back({timed.title, &timed.kernel->report});
   if (!command.json) {
     std::string text = columns.size() == 1
                            ? views::to_text(*columns[0].report, {.lines = command.lines, .width = terminal_width()})
@@ -172,14 +161,15 @@ std::string show(const TimeCommand& command, const AllTimed& all, const std::vec
 }
 
 // Every generation on which the program is legal; a note for each on which it is not.
-AllTimed time_on_all_targets(const TimeCommand& command, std::vector<std::string>& notes) {
+AllTimed time_on_all_targets(const TimeCommand& command, const GivenPrograms& given, std::vector<std::string>& notes) {
   AllTimed all;
   std::vector<Diagnostic> unused;
-  require_loops(options_of(command), load(command.files, {}, unused));  // the program's own target must do
+  require_loops(request_of(command), load(command.files, given, {}, unused));  // the program's own target must do
   for (const Arch* chip : all_archs()) {
     try {
       std::vector<Diagnostic> warnings;
-      all.push_back(time_programs(command, std::string(chip->name), load(command.files, chip->target, warnings)));
+      all.push_back(
+          time_programs(command, std::string(chip->name), load(command.files, given, chip->target, warnings)));
     } catch (const Error& e) {
       if (exit_code(e.diagnostics()) != kExitBroken) throw;
       notes.push_back(fmt::format("not legal on {}: kiln check --target {} tells why", chip->name, chip->name));
@@ -215,11 +205,11 @@ std::string list_what_if() {
          fmt::format("{:<20} {}\n", views::kEngineWhatIf, "INSTRUCTION:ENGINE, these instructions on that engine");
 }
 
-Outcome time(const TimeCommand& command) {
+Outcome time(const TimeCommand& command, const GivenPrograms& given) {
   if (command.what_if == std::vector<std::string>{"list"}) return {.out = list_what_if()};
   if (command.files.empty()) throw Error(broken(cli_rules::kUsage, "FILE is required", "see kiln time --help"));
   require_fitting_options(command);
-  const timing::TimingOptions options = options_of(command);  // wrong options before wrong programs
+  const views::TimeRequest request = request_of(command);  // wrong options before wrong programs
   Outcome outcome;
   AllTimed all;
   std::vector<std::string> notes;
@@ -227,15 +217,15 @@ Outcome time(const TimeCommand& command) {
   Target parsed;
   if (parse_target(command.target, parsed)) target = parsed;
   if (command.target == kAllTargets) {
-    all = time_on_all_targets(command, notes);
+    all = time_on_all_targets(command, given, notes);
   } else {
-    std::vector<isa::Program> programs = load(command.files, target, outcome.diagnostics);
-    require_loops(options, programs);
+    std::vector<isa::Program> programs = load(command.files, given, target, outcome.diagnostics);
+    require_loops(request, programs);
     all.push_back(time_programs(command, command.files[0], std::move(programs)));
   }
   if (!command.compare.empty())
-    all.push_back(time_programs(command, command.compare, load({command.compare}, target, outcome.diagnostics)));
-  write_pictures(command, *all.front());
+    all.push_back(time_programs(command, command.compare, load({command.compare}, {}, target, outcome.diagnostics)));
+  write_pictures(command, all.front());
   outcome.out = show(command, all, notes, outcome.diagnostics);
   return outcome;
 }
@@ -254,7 +244,7 @@ void add_time_target(CLI::App& app, std::string& target) {
 
 }  // namespace
 
-Command add_time(CLI::App& root) {
+Command add_time(CLI::App& root, const GivenPrograms& given) {
   auto command = std::make_shared<TimeCommand>();
   CLI::App* app = root.add_subcommand("time", "tell how long a program takes on the chip, and why");
   app->alias("profile");
@@ -282,7 +272,7 @@ Command add_time(CLI::App& root) {
   app->footer(examples({"kiln time softmax.kiln", "kiln time softmax.kiln --html softmax.html",
                         "kiln time softmax.kiln --what-if dma_bandwidth=2x", "kiln time old.kiln --compare new.kiln",
                         "kiln time softmax.kiln --target all"}));
-  return {app, [command] { return time(*command); }};
+  return {app, [command, &given] { return time(*command, given); }};
 }
 
 }  // namespace kiln::cli

@@ -41,22 +41,9 @@ class Report:
     __repr__ = __str__
 
     def summary(self):
-        """The verdict and, for a legal kernel, what it uses; as the native check prints it."""
-        target = f" for {self.programs[0].target}" if self.programs else ""
-        warnings = len(self.diagnostics) - len(self.errors)
-        text = f"{self.name}{target}: " + ("ok" if self.ok else _plural(len(self.errors), "error"))
-        text += f", {_plural(warnings, 'warning')}" if warnings else ""
-        if not self.ok:
-            return text + "\n"
-        for core, (program, report) in enumerate(zip(self.programs, self._reports)):
-            text += f"\n  core {core}:" if len(self.programs) > 1 else ""
-            for memory in ("sbuf", "psum"):
-                use = getattr(report, memory)
-                text += (f"\n  {memory.upper()}: at most {use['peak_bytes']} of {use['available_bytes']} "
-                         "bytes per partition")
-            engines = ", ".join(f"{name} {n}" for name, n in program.instructions_by_engine.items())
-            text += f"\n  {_plural(program.instruction_count, 'instruction')}" + (f": {engines}" if engines else "")
-        return text + "\n"
+        """The verdict and, for a legal kernel, what it uses."""
+        cores = list(zip(self.programs, self._reports))
+        return _kiln.check_summary(self.name, cores, len(self.errors), len(self.diagnostics) - len(self.errors))
 
     def as_dict(self):
         """The report as JSON has it."""

@@ -1,6 +1,8 @@
 // The commands of the program `kiln` for Python: the same code, in this process.
 #include "cli/main.h"
 
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -11,15 +13,22 @@ namespace kiln::python {
 void bind_cli(nb::module_& m) {
   m.def(
       "cli",
-      [](std::vector<std::string> words) {
+      [](std::vector<std::string> words, const std::map<std::string, std::shared_ptr<isa::Program>>& programs,
+         int reserved_psum_banks) {
+        cli::GivenPrograms given{.reserved_psum_banks = reserved_psum_banks};
+        for (const auto& [name, program] : programs) given.programs.emplace(name, *program);
         words.insert(words.begin(), "kiln");
         std::vector<char*> argv;
         for (std::string& word : words) argv.push_back(word.data());
         argv.push_back(nullptr);
         nb::gil_scoped_release released;
-        return kiln::cli::main(static_cast<int>(words.size()), argv.data());
+        return kiln::cli::main(static_cast<int>(words.size()), argv.data(), given);
       },
-      nb::arg("words"), "Runs a command of kiln, prints to stdout and stderr, and returns the exit code.");
+      nb::arg("words"), nb::arg("programs") = std::map<std::string, std::shared_ptr<isa::Program>>(),
+      nb::arg("reserved_psum_banks") = 0,
+      "Runs a command of kiln, prints to stdout and stderr, and returns the exit code. `programs` are FILEs of kiln "
+      "time "
+      "that are no files.");
 }
 
 }  // namespace kiln::python

@@ -15,6 +15,8 @@
 #include "kiln/analysis/writers.h"
 #include "kiln/base/file.h"
 #include "kiln/check/check_program.h"
+#include "kiln/check/reserved_banks.h"
+#include "kiln/check/summary.h"
 #include "kiln/isa/text/parse.h"
 #include "kiln/isa/text/print.h"
 #include "kiln/rewrite/border.h"
@@ -126,7 +128,17 @@ void bind_run_report(nb::module_& m) {
       .def_prop_ro("instructions_by_engine", [](const sim::RunReport& r) { return dict_of(r.instructions_by_engine); });
 }
 
+using ProgramRef = std::shared_ptr<isa::Program>;
+
+std::string check_summary(std::string title, const std::vector<std::pair<ProgramRef, const check::Report*>>& cores,
+                          std::size_t errors, std::size_t warnings) {
+  check::Verdict verdict{.title = std::move(title), .errors = errors, .warnings = warnings};
+  for (const auto& [program, report] : cores) verdict.cores.push_back({program.get(), &report->allocation});
+  return check::summary(verdict);
+}
+
 void bind_check_report(nb::module_& m) {
+  m.def("check_summary", &check_summary, nb::arg("title"), nb::arg("cores"), nb::arg("errors"), nb::arg("warnings"));
   nb::class_<check::Report>(m, "CheckReport")
       .def_ro("diagnostics", &check::Report::diagnostics)
       .def_ro("left_out", &check::Report::left_out)
@@ -149,10 +161,7 @@ void save(const isa::Program& p, nb::handle path) {
 
 check::Report check_with(const isa::Program& p, int reserved_psum_banks) {
   nb::gil_scoped_release released;
-  Arch arch = kiln::arch(p.target);
-  arch.psum_banks -= reserved_psum_banks;
-  arch.psum_partition_bytes -= reserved_psum_banks * arch.psum_bank_bytes;
-  return check::check_program(p, arch);
+  return check::check_program(p, check::with_reserved_psum_banks(arch(p.target), reserved_psum_banks));
 }
 
 // The headers of loops on registers, in order, each as far to the right as it is nested. Which register a

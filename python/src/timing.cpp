@@ -12,46 +12,30 @@
 #include "kiln/views/html.h"
 #include "kiln/views/json.h"
 #include "kiln/views/perfetto.h"
-#include "kiln/views/picture_of.h"
 #include "kiln/views/text.h"
-#include "kiln/views/what_if_engine.h"
+#include "kiln/views/timed_kernel.h"
 #include "python/src/bindings.h"
 
 namespace kiln::python {
 namespace {
 
 using ProgramRef = std::shared_ptr<isa::Program>;
-
-// A timed kernel. The programs are copies, because a what-if may move instructions to other engines.
-struct Timing {
-  std::vector<isa::Program> programs;
-  timing::TimingOptions options;
-  timing::TimedRun run;
-  views::TimeReport report;
-
-  // Pictures show every iteration of loops where that is affordable.
-  views::Picture picture() const { return views::picture_of(timing::time_in_full(isa::Launch::of(programs), options)); }
-};
+using Timing = views::TimedKernel;
 using TimingRef = std::shared_ptr<Timing>;
 
 TimingRef time_programs(const std::vector<ProgramRef>& programs, std::map<std::string, std::int64_t> trip_counts,
-                        const std::vector<std::string>& what_if, std::optional<bool> reorder, bool advice) {
-  auto timing = std::make_shared<Timing>();
-  for (const ProgramRef& p : programs) timing->programs.push_back(*p);
-  timing->options.trip_counts = std::move(trip_counts);
-  timing->options.reorder = reorder.value_or(false);
-  if (!reorder) timing->options.reorder_up_to = timing::kReorderUpTo;
-  const std::string engine = std::string(views::kEngineWhatIf) + "=";
-  for (const std::string& text : what_if) {
-    if (text.starts_with(engine))
-      views::apply_engine_what_if(text.substr(engine.size()), timing->programs);
-    else
-      timing->options.what_if.push_back(timing::parse_what_if(text));
-  }
+                        std::vector<std::string> what_if, std::optional<bool> reorder, bool advice) {
+  std::vector<isa::Program> copies;
+  for (const ProgramRef& p : programs) copies.push_back(*p);
   nb::gil_scoped_release released;
-  timing->run = timing::time_program(isa::Launch::of(timing->programs), timing->options);
-  timing->report = views::report_of(timing->run, advice);
-  return timing;
+  return views::time_kernel(
+      std::move(copies),
+      {.trip_counts = std::move(trip_counts), .what_if = std::move(what_if), .reorder = reorder, .advice = advice});
+}
+
+// Pictures show every iteration of loops where that is affordable.
+views::Picture picture(const Timing& t) {
+  return views::picture_of(timing::time_in_full(isa::Launch::of(t.programs), t.run.options));
 }
 
 std::string compare(const std::vector<std::pair<std::string, TimingRef>>& timings) {
@@ -75,11 +59,11 @@ void bind_timing(nb::module_& m) {
       .def("html",
            [](const Timing& t, const std::map<std::string, std::string>& sources) {
              views::Sources texts(sources.begin(), sources.end());
-             return views::to_html(t.report, t.picture(), texts);
+             return views::to_html(t.report, picture(t), texts);
            })
       .def("perfetto",
            [](const Timing& t) {
-             const std::string bytes = views::to_perfetto(t.picture());
+             const std::string bytes = views::to_perfetto(picture(t));
              return nb::bytes(bytes.data(), bytes.size());
            })
       .def_prop_ro("files", [](const Timing& t) {

@@ -1,12 +1,10 @@
 """`kiln time kernel.py`: traces the kernel and hands its programs to the native command."""
 
-import os
 import sys
-import tempfile
 
 from kiln import _check, _kiln
 from kiln._program import plain
-from kiln._trace import excerpt, simulate, specs
+from kiln._trace import env, excerpt, simulate, specs
 from kiln._trace.errors import NkiValidationError, make_error, refuse
 from kiln.commands import kernel_file, target
 
@@ -52,10 +50,7 @@ def _time(call, rest):
         raise
     except Exception as error:
         raise make_error([_check.stopped(error)]) from None
-    with tempfile.TemporaryDirectory() as folder:
-        files = [os.path.join(folder, f"{programs[0].name}{'' if lnc == 1 else f'.core{i}'}.kiln") for i in range(lnc)]
-        for program, file in zip(programs, files):
-            with open(file, "w") as out:
-                out.write(program.text())
-        sys.stdout.flush()
-        return _kiln.cli(["time", *files, *rest])
+    suffixes = [""] if lnc == 1 else [f".core{i}" for i in range(lnc)]
+    given = {f"{programs[0].name}{suffix}.kiln": program for suffix, program in zip(suffixes, programs)}
+    sys.stdout.flush()
+    return _kiln.cli(["time", *given, *rest], given, env.reserved_psum_banks())

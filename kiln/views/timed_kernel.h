@@ -1,0 +1,42 @@
+// TimedKernel: programs timed as somebody asked, with all that is shown of it. The one road to a time: `kiln time` on
+// text and on Python, and `kiln.time`, go it.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kiln/timing/timed_run.h"
+#include "kiln/views/picture_of.h"
+#include "kiln/views/time_report.h"
+
+namespace kiln::views {
+
+struct TimeRequest {
+  std::map<std::string, std::int64_t> trip_counts;  // by the register that counts or is tested, or the loop's variable
+  std::vector<std::string> what_if;                 // NAME=VALUE, as `kiln time --what-if list` shows
+  std::optional<bool> reorder;                      // none: up to timing::kReorderUpTo instructions
+  bool advice = true;
+  bool in_full = false;  // every iteration of loops is simulated where that is affordable, for pictures
+  // For whoever shows progress: called when a stretch of work begins, with its name, and told which part of it is done.
+  std::function<void(const char*)> begin = {};
+  std::atomic<double>* done = nullptr;
+};
+
+struct TimedKernel {
+  std::vector<isa::Program> programs;  // copies, because a what-if may move instructions to other engines
+  timing::TimedRun run;
+  TimeReport report;
+
+  Picture picture(const PictureOptions& options = {}) const;
+};
+
+// The programs, of one core or of a pair, have passed check. Throws Error when a trip count is missing or no loop's,
+// when a what-if is unknown, or when the programs do not stand together.
+std::unique_ptr<TimedKernel> time_kernel(std::vector<isa::Program> programs, const TimeRequest& request);
+
+}  // namespace kiln::views
