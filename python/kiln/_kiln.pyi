@@ -125,6 +125,11 @@ def diagnostic(category: str, code: str, rule: str, found: str, help: str) -> Di
 
 def current_location() -> SourceLoc: ...
 
+def frame_at(file: str, function: str, line: int) -> object:
+    """
+    A frame that stands at a line of a function and never runs, for tracebacks.
+    """
+
 class Op:
     @property
     def name(self) -> str: ...

@@ -105,3 +105,11 @@ def test_every_way_to_import_is_seen(tmp_path, line, part):
     file = tmp_path / "_trace" / "made.py"
     file.write_text(line)
     assert [found for found, _ in parts_imported(file, tmp_path)] == [part]
+
+
+def test_the_native_half_is_set_up_in_one_place():
+    def calls(path):
+        return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)
+                and ast.unparse(node.func) == "_kiln.configure"]
+
+    assert [path.relative_to(PACKAGE).as_posix() for path in FILES for _ in calls(path)] == ["_trace/setup.py"]

@@ -316,6 +316,38 @@ def test_the_package_names_the_version_in_use(version):
         assert nki.__version__ == known
 
 
+def test_a_star_import_takes_the_names_that_the_version_has(version):
+    for chosen in KNOWN:
+        version(chosen)
+        names = {}
+        exec("from kiln.nki.language import *", names)
+        assert "add" in names and ("fori_loop" in names) == ("fori_loop" in dir(nl)) == (chosen == KNOWN[-1])
+
+
+def test_functions_that_were_imported_before_do_as_the_version_in_use(version):
+    dma_compute, shape = nisa.dma_compute, nki.NkiTensor.shape
+    for chosen in KNOWN:
+        version(chosen)
+        assert nisa.dma_compute is dma_compute and nki.NkiTensor.shape is shape
+
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        assert dma_compute(out, [x, x], nl.add) is None
+        dma_compute(out, [x, x], nl.add, oob_mode=nisa.oob_mode.error)
+
+    version("0.3.0")
+    with pytest.raises(kiln.NkiValidationError, match="`oob_mode` of nisa.dma_compute came with NKI 0.4.0"):
+        nki.simulate(kernel)(X)
+
+
+def test_our_own_code_has_the_newest_attributes_of_tensors_in_every_version(version):
+    version("0.3.0")
+    summed = nki.simulate(lambda x: stored(nl.sum(nl.broadcast_to(nl.load(x), (4, 8)), axis=1, keepdims=True)))(X)
+    np.testing.assert_array_equal(summed, X.sum(axis=1, keepdims=True))
+    with pytest.raises(kiln.NkiValidationError, match="`size` of tensors came with NKI 0.5.0"):
+        nki.simulate(lambda x: x.size)(X)
+
+
 def test_the_newest_version_is_as_if_no_other_had_been_chosen(version):
     before = {name: vars(nisa)[name] for name in kiln._kiln.isa_functions if name in vars(nisa)}
     for chosen in KNOWN:
