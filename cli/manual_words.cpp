@@ -20,8 +20,6 @@ std::string direction_text(isa::ParamKind kind) {
       return "read";
     case isa::ParamKind::ins:
       return "list, read";
-    case isa::ParamKind::opt_in:
-      return "read, optional";
     case isa::ParamKind::scalar_or_in:
       return "number or tile, read";
     case isa::ParamKind::opt_scalar_or_in:

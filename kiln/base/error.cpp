@@ -117,12 +117,8 @@ const char* name(Category category) {
       return "invalid";
     case Category::undefined:
       return "undefined";
-    case Category::unsupported:
-      return "unsupported";
     case Category::not_yet:
       return "not_yet";
-    case Category::untested:
-      return "untested";
     case Category::config:
       return "config";
     case Category::internal:

@@ -10,9 +10,8 @@
 namespace kiln {
 
 // Why something is refused. `invalid`: a documented rule is broken. `undefined`: the manual promises nothing.
-// `unsupported`: never planned. `not_yet`: planned. `untested`: written, not proven. `config`: the caller's
-// options or files. `internal`: our bug.
-enum class Category : unsigned char { invalid, undefined, unsupported, not_yet, untested, config, internal };
+// `not_yet`: planned. `config`: the caller's options or files. `internal`: our bug.
+enum class Category : unsigned char { invalid, undefined, not_yet, config, internal };
 const char* name(Category category);
 
 enum class Severity : unsigned char { error, warning };

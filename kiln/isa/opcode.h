@@ -10,7 +10,6 @@ namespace kiln::isa {
 #define KILN_OPT_OUT(...)
 #define KILN_IN(...)
 #define KILN_INS(...)
-#define KILN_OPT_IN(...)
 #define KILN_SCALAR_OR_IN(...)
 #define KILN_OPT_SCALAR_OR_IN(...)
 #define KILN_ARG(...)

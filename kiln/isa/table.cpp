@@ -17,7 +17,6 @@ namespace kiln::isa {
 #define KILN_OPT_OUT(...)
 #define KILN_IN(...)
 #define KILN_INS(...)
-#define KILN_OPT_IN(...)
 #define KILN_SCALAR_OR_IN(...)
 #define KILN_OPT_SCALAR_OR_IN(...)
 #define KILN_ARG(...)
@@ -63,7 +62,7 @@ std::uint32_t dtype_class_mask(std::string_view word) {
 ParamInfo tile(std::string_view name, ParamKind kind, std::string_view memories, std::string_view dtypes,
                std::string_view default_text = "None") {
   ParamInfo p{.name = name, .kind = kind, .memories_text = memories, .default_text = default_text};
-  p.required = kind != ParamKind::opt_out && kind != ParamKind::opt_in && kind != ParamKind::opt_scalar_or_in;
+  p.required = kind != ParamKind::opt_out && kind != ParamKind::opt_scalar_or_in;
   p.memories = memory_mask(memories);
   const auto words = split(dtypes, ' ');
   p.dtypes_text = words.at(0);
@@ -130,7 +129,6 @@ std::vector<InstructionInfo> build_table() {
 #define KILN_OPT_OUT(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::opt_out, m, d));
 #define KILN_IN(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::in, m, d));
 #define KILN_INS(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::ins, m, d));
-#define KILN_OPT_IN(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::opt_in, m, d));
 #define KILN_SCALAR_OR_IN(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::scalar_or_in, m, d));
 #define KILN_OPT_SCALAR_OR_IN(n, m, d, v) KILN_PARAMS.push_back(tile(#n, ParamKind::opt_scalar_or_in, m, d, v));
 #define KILN_ARG(n, t) KILN_PARAMS.push_back(attribute(#n, KILN_ATTR(t), #t, true, ""));

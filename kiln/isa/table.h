@@ -15,7 +15,7 @@
 
 namespace kiln::isa {
 
-enum class ParamKind : std::uint8_t { out, inout, opt_out, in, ins, opt_in, scalar_or_in, opt_scalar_or_in, attribute };
+enum class ParamKind : std::uint8_t { out, inout, opt_out, in, ins, scalar_or_in, opt_scalar_or_in, attribute };
 
 // Types of attributes. The enumerations carry their members in `enum_members`.
 enum class AttrType : std::uint8_t {
@@ -120,7 +120,6 @@ namespace args {
 #define KILN_OPT_OUT(param, ...) param,
 #define KILN_IN(param, ...) param,
 #define KILN_INS(param, ...) param,
-#define KILN_OPT_IN(param, ...) param,
 #define KILN_SCALAR_OR_IN(param, ...) param,
 #define KILN_OPT_SCALAR_OR_IN(param, ...) param,
 #define KILN_ARG(param, ...) param,

@@ -339,7 +339,6 @@ void Kernel::push(const OptInt& value) { value ? push(*value) : program_.args.pu
 #define KILN_OPT_OUT(param, ...) push(a.param);
 #define KILN_IN(param, ...) push(a.param);
 #define KILN_INS(param, ...) push(a.param);
-#define KILN_OPT_IN(param, ...) push(a.param);
 #define KILN_SCALAR_OR_IN(param, ...) push(a.param);
 #define KILN_OPT_SCALAR_OR_IN(param, ...) push(a.param);
 #define KILN_ARG(param, ...) push(a.param);

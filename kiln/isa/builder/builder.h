@@ -169,7 +169,6 @@ class IntOrReg {
 #define KILN_OPT_OUT(param, ...) std::optional<View> param = {};
 #define KILN_IN(param, ...) View param;
 #define KILN_INS(param, ...) std::vector<View> param;
-#define KILN_OPT_IN(param, ...) std::optional<View> param = {};
 #define KILN_SCALAR_OR_IN(param, ...) Operand param;
 #define KILN_OPT_SCALAR_OR_IN(param, ...) Operand param = {};
 #define KILN_ARG(param, type) type param;
@@ -239,7 +238,6 @@ class Kernel {
 #define KILN_OPT_OUT(...)
 #define KILN_IN(...)
 #define KILN_INS(...)
-#define KILN_OPT_IN(...)
 #define KILN_SCALAR_OR_IN(...)
 #define KILN_OPT_SCALAR_OR_IN(...)
 #define KILN_ARG(...)

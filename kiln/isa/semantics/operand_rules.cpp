@@ -36,7 +36,7 @@ constexpr Rule kDimSize{
     8, "a free dimension has at most 65535 elements and a stride of at most 32767, after merging contiguous ones",
     "split the access into several instructions"};
 constexpr Rule kZeroStride{
-    9, "an only destination does not write one element several times (stride 0, or strides that meet)",
+    9, "a destination that is only written has each of its elements once (no stride 0, no strides that meet)",
     "give the destination its own elements; broadcast views are for inputs", Mark::undocumented};
 constexpr Rule kDTypeGeneration{10, "packed dtypes, float8_e8m0fnu and float8_e4m3fn exist from gen4 on",
                                 "use float8_e4m3 or float8_e5m2, or target trn3"};

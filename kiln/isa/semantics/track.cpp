@@ -107,15 +107,6 @@ void track_prefix(Track& t) {
   });
 }
 
-void track_all(Track& t) {
-  if (all_clean(t)) return track_none(t);
-  Shadow any = 0;
-  for_inputs(t, [&](int p) {
-    for (Shadow s : t.read(p)) any = any ? any : s;
-  });
-  for_outputs(t, [&](int out) { t.write(out, std::vector<Shadow>(t.access(out).count(), any)); });
-}
-
 void track_flat(Track& t) {
   if (all_clean(t)) return track_none(t);
   for_inputs(t, [&](int in) {

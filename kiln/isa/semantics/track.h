@@ -85,7 +85,6 @@ std::vector<Shadow> overlay(Track& t, int tile, std::initializer_list<int> input
 void track_elementwise(Track& t);  // out[p, f] from in[p, f]; every output, every input of the same shape
 void track_rows(Track& t);         // out[p, *] from in[p, *]
 void track_prefix(Track& t);       // out[p, f] from in[p, 0 … f]
-void track_all(Track& t);          // every output element from every input element
 void track_flat(Track& t);         // out.flat[i] from in.flat[i], shapes may differ (copies)
 void track_none(Track& t);         // outputs are clean whatever the inputs
 
