@@ -120,15 +120,13 @@ def is_active():
 def activate(force=False):
     """Makes `import nki` give kiln.nki in this process. With another `nki` imported already it refuses, unless forced:
     then that one is set aside until kiln.deactivate()."""
+    from kiln._trace import rules
     from kiln._trace.errors import refuse
 
     vendor = _vendor_modules()
     if vendor and not force:
         where = getattr(sys.modules.get("nki"), "__file__", None) or "?"
-        refuse("nki.R40", "kiln.activate() does not take the name `nki` from a package that is in use",
-               f"another `nki` is imported already, from {where}",
-               "call kiln.activate() before the first `import nki`, or kiln.activate(force=True) to set that one aside",
-               category="config")
+        refuse(rules.NAME_IN_USE, f"another `nki` is imported already, from {where}")
     for name, module in vendor.items():
         _set_aside.setdefault(name, module)
         del sys.modules[name]

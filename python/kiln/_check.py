@@ -3,10 +3,9 @@
 import json
 import traceback
 
-from kiln import _kiln
 from kiln._program import plain
-from kiln._trace import env, excerpt, simulate, tracebacks
-from kiln._trace.errors import NkiValidationError
+from kiln._trace import env, excerpt, rules, simulate, tracebacks
+from kiln._trace.errors import NkiValidationError, broken
 from kiln._trace.specs import from_annotations, of_value, with_arrays
 
 # Exit codes as for text programs; every other category is 1.
@@ -61,16 +60,12 @@ def _plural(n, word):
     return f"{n} {word}{'' if n == 1 else 's'}"
 
 
-_STOPPED = ("nki.R42", "the kernel's Python runs to its end for these arguments")
-
-
-def stopped(error, rule=_STOPPED[1],
-            help="the line above raises it; wrong shapes in --arg or in an annotation also lead here"):
+def stopped(error, rule=rules.PYTHON_RUNS):
     """The diagnostic for Python of the user that ends with an exception of its own."""
     frames = traceback.extract_tb(tracebacks.without_our_frames(error.__traceback__))
     place = (frames[-1].filename, frames[-1].lineno) if frames else ("", 0)
     text = "".join(traceback.format_exception_only(type(error), error)).strip()
-    return _kiln.diagnostic_at("invalid", _STOPPED[0], rule, text, help, *place)
+    return broken(rule, text, at=place)
 
 
 def check(kernel, *specs, **named):

@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 
-from kiln._trace import dtypes
+from kiln._trace import dtypes, rules
 from kiln._trace.errors import refuse
 
 # Packed types have no NumPy dtype of their own: their bits come back as unsigned integers.
@@ -38,8 +38,7 @@ def nki_dtype(dtype, owner="it", convert="array.astype(np.{})"):
     name = dtype.names[0] if dtype in _NUMPY_PACKED.values() else {"bool": "bool_"}.get(dtype.name, dtype.name)
     if name not in dtypes.ALL:
         hint = {"float64": "float32", "int64": "int32", "uint64": "uint32"}.get(name, "float32")
-        refuse("nki.R15", "kernel arguments have a dtype of NKI", f"{owner} is an array of {name}",
-               f"convert it, e.g. {convert.format(hint)}; NKI has no 64-bit types", category="config")
+        refuse(rules.ARGUMENT_DTYPE, f"{owner} is an array of {name}", conversion=convert.format(hint))
     return dtypes.ALL[name]
 
 
@@ -61,8 +60,7 @@ def _require_values(tensor, owner):
 
     if tensor.layout is not torch.strided or tensor.device.type == "meta":
         kind = "on the device meta" if tensor.device.type == "meta" else f"of layout {tensor.layout}"
-        refuse("nki.R15", "array arguments hold their values", f"{owner} is a torch tensor {kind}",
-               "pass a dense tensor with values: tensor.to_dense(), or one on the CPU", category="config")
+        refuse(rules.ARGUMENT_VALUES, f"{owner} is a torch tensor {kind}")
 
 
 def _from_torch(tensor):
@@ -84,8 +82,7 @@ def _from_dlpack(value, owner):
         return np.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         if not hasattr(value, "__array__"):
-            refuse("nki.R15", "array arguments are taken through DLPack, from memory of the CPU",
-                   f"{owner} is a {type(value).__name__}: {error}", "pass a NumPy array of it", category="config")
+            refuse(rules.ARGUMENT_MEMORY, f"{owner} is a {type(value).__name__}: {error}")
     array = np.asarray(value).view()
     array.flags.writeable = False
     return array
@@ -114,11 +111,9 @@ class Argument:
             np.asarray(value) if isinstance(value, np.ndarray) else _from_dlpack(value, owner))
         array = self.original
         if array.ndim == 0:
-            refuse("nki.R15", "array arguments have at least one dimension", f"{owner} is an array of shape ()",
-                   "pass a Python number, or reshape it to (1,)", category="config")
+            refuse(rules.ARGUMENT_DIMENSIONS, f"{owner} is an array of shape ()")
         if array.size == 0:
-            refuse("nki.R15", "array arguments have elements", f"{owner} is an array of shape {array.shape}",
-                   "leave the kernel out for empty inputs", category="config")
+            refuse(rules.ARGUMENT_ELEMENTS, f"{owner} is an array of shape {array.shape}")
         self.dtype = nki_dtype(array.dtype, owner, "tensor.to(torch.{})" if is_torch(value) else "array.astype(np.{})")
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))

@@ -1,7 +1,7 @@
 """nl.device_print: shows a tensor each time that the program passes there, as soon as its values can be known."""
 
 from kiln import _kiln
-from kiln._trace import inside, memory, traced_kernel
+from kiln._trace import inside, memory, rules, traced_kernel
 from kiln._trace.errors import NkiValidationError, refuse
 
 
@@ -23,14 +23,11 @@ def device_print(print_prefix, tensor):
     """Prints the tensor with a prefix, as the device would at this point of the program."""
     kernel = traced_kernel.running("nl.device_print")
     if not isinstance(print_prefix, str):
-        refuse("nki.R51", "the prefix of nl.device_print is a string", f"a {type(print_prefix).__name__}",
-               'write nl.device_print("name", tensor)')
+        refuse(rules.PRINT_PREFIX, f"a {type(print_prefix).__name__}")
     if not isinstance(tensor, _kiln.NkiTensor):
-        refuse("nki.R52", "nl.device_print shows a tensor", f"a {type(tensor).__name__}",
-               "pass a tensor or a view of one; print() shows what Python knows while the kernel is traced")
+        refuse(rules.PRINT_TENSOR, f"a {type(tensor).__name__}")
     if memory.is_psum(tensor.buffer):
-        refuse("nki.R53", "nl.device_print shows a tensor in SBUF or HBM", f"`{tensor.name}` is in PSUM",
-               "copy it to SBUF with nisa.tensor_copy first, or look with print()")
+        refuse(rules.PRINT_MEMORY, f"`{tensor.name}` is in PSUM")
     if not inside.has_values():
         return
     kernel.prints.append(_Print(kernel, print_prefix, tensor))

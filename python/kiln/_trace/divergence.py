@@ -2,10 +2,8 @@
 
 import types
 
-from kiln._trace import lines
+from kiln._trace import lines, rules
 from kiln._trace.warnings import warn_of_rule
-
-LOOPS = ("nki.R63", "the device loops of the two cores of a pair are the same")
 
 
 def warn_of(function, programs):
@@ -20,5 +18,4 @@ def warn_of(function, programs):
         first = next(pair for pair in zip(mine, other) if pair[0] != pair[1])
         found = " is ".join(f"`{loop.strip()}` on core {core}" for core, loop in enumerate(first))
     file, line = lines.of_kernel(function) or ("", 0)
-    warn_of_rule(types.SimpleNamespace(file=file, line=line), *LOOPS, found,
-                 "loop alike on both cores, and let program_id choose the data; static Python loops may differ")
+    warn_of_rule(types.SimpleNamespace(file=file, line=line), rules.EQUAL_LOOPS, found)

@@ -3,8 +3,8 @@
 import os
 
 from kiln import _kiln
-from kiln._trace import version
-from kiln._trace.errors import RULES, refuse
+from kiln._trace import rules, version
+from kiln._trace.errors import refuse
 
 # What the environment may say -> chip.
 _TARGETS = {word: name for name, chip in _kiln.chips.items()
@@ -18,8 +18,7 @@ def target():
     for variable in ("NEURON_PLATFORM_TARGET_OVERRIDE", "NKI_NC_VERSION"):
         word = os.environ.get(variable, "").strip().lower()
         if word and word not in _TARGETS:
-            refuse("nki.R6", RULES["nki.R6"], f"{variable}={word}",
-                   f"set it to one of {', '.join(_TARGETS)}", category="config")
+            refuse(rules.TARGET, f"{variable}={word}", targets=", ".join(_TARGETS))
         if word:
             return _TARGETS[word]
     return DEFAULT_TARGET
@@ -41,12 +40,9 @@ def check_lnc(lnc):
     """Refuses a launch that NEURON_LOGICAL_NC_CONFIG, when it is set, does not fit."""
     word = os.environ.get("NEURON_LOGICAL_NC_CONFIG", "").strip()
     if word not in ("", "1", "2"):
-        refuse("nki.R45", "NEURON_LOGICAL_NC_CONFIG is 1 or 2", f"NEURON_LOGICAL_NC_CONFIG={word}",
-               f"set it to {lnc}, as the launch says, or unset it", category="config")
+        refuse(rules.CORES_VARIABLE, f"NEURON_LOGICAL_NC_CONFIG={word}", lnc=lnc)
     if word and word != str(lnc):
-        refuse("nki.R45", "the launch grid equals NEURON_LOGICAL_NC_CONFIG",
-               f"kernel[{lnc}] and NEURON_LOGICAL_NC_CONFIG={word}",
-               f"launch with kernel[{word}](...), or set NEURON_LOGICAL_NC_CONFIG={lnc}", category="config")
+        refuse(rules.LAUNCH_GRID, f"kernel[{lnc}] and NEURON_LOGICAL_NC_CONFIG={word}", word=word, lnc=lnc)
 
 
 def precise():
@@ -54,8 +50,7 @@ def precise():
     that was the default."""
     word = os.environ.get("NKI_PRECISE_FP", "").strip()
     if word not in ("", "0", "1"):
-        refuse("nki.R48", "NKI_PRECISE_FP is 0 or 1", f"NKI_PRECISE_FP={word}", "unset it for the real formats",
-               category="config")
+        refuse(rules.PRECISE_FP, f"NKI_PRECISE_FP={word}")
     return word != "0" if word else version.at_least("0.4.0")
 
 
@@ -65,8 +60,7 @@ def _positive(variable, default):
     if not word:
         return default
     if not word.isdigit() or int(word) == 0:
-        refuse("nki.R14", "limits in the environment are positive integers", f"{variable}={word}", "e.g. 1000",
-               category="config")
+        refuse(rules.LIMITS, f"{variable}={word}")
     return int(word)
 
 

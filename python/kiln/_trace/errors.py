@@ -1,7 +1,7 @@
 """Exceptions of Kiln: a list of diagnostics, shown like a compiler's, at the user's line."""
 
 from kiln import _kiln
-from kiln._trace import excerpt
+from kiln._trace import excerpt, rules
 
 
 class NkiValidationError(AssertionError):
@@ -9,7 +9,7 @@ class NkiValidationError(AssertionError):
 
     def __init__(self, diagnostics=()):
         if isinstance(diagnostics, str):
-            diagnostics = [_kiln.diagnostic("invalid", "nki.R0", "", diagnostics, "")]
+            diagnostics = [_kiln.diagnostic("invalid", rules.ONLY_TEXT.label, "", diagnostics, "")]
         self.diagnostics = list(diagnostics)
         super().__init__(self._text())
 
@@ -48,17 +48,18 @@ def make_error(diagnostics):
     return _CLASSES.get(diagnostics[0].category, NkiValidationError)(diagnostics)
 
 
-RULES = _kiln.rules()  # that both halves raise, by label; the others stand where they are raised
+def broken(rule, found, help="", at=None, **words):
+    """The diagnostic of a broken rule of the Python layer, at the user's line, or at=(file, line). The rule's own
+    remedy is filled with words, unless the case has another."""
+    parts = (rule.category, rule.label, rule.text, found, help or rule.help.format(**words))
+    return _kiln.diagnostic(*parts) if at is None else _kiln.diagnostic_at(*parts, *at)
 
 
-def refuse(code, rule, found, help, category="invalid", at=None):
-    """Raises the exception for a broken rule of the Python layer, at the user's line, or at=(file, line)."""
-    if at is not None:
-        raise make_error([_kiln.diagnostic_at(category, code, rule, found, help, *at)])
-    raise make_error([_kiln.diagnostic(category, code, rule, found, help)])
+def refuse(rule, found, help="", at=None, **words):
+    """Raises the exception for a broken rule of the Python layer."""
+    raise make_error([broken(rule, found, help, at, **words)])
 
 
-def not_yet(what, help="docs/status.md lists what is there"):
+def not_yet(what, help=""):
     """Raises for something that is planned and not built."""
-    refuse("nki.R13", "this part of NKI is not built yet", what, help, category="not_yet")
-
+    refuse(rules.NOT_BUILT, what, help)

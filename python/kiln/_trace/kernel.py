@@ -4,7 +4,7 @@ import dataclasses
 import functools
 
 from kiln import _kiln
-from kiln._trace import simulate, traced_kernel, tracebacks
+from kiln._trace import rules, simulate, traced_kernel, tracebacks
 from kiln._trace.errors import refuse
 
 
@@ -22,10 +22,9 @@ class Kernel:
 
     def _with_grid(self, lnc):
         if isinstance(lnc, bool) or not isinstance(lnc, int):
-            refuse("nki.R18", "kernel[n] takes one int", f"kernel[{lnc!r}]", "write kernel[2](...)", category="config")
+            refuse(rules.GRID_IS_INT, f"kernel[{lnc!r}]")
         if lnc not in (1, 2):
-            refuse("nki.R18", "a logical core has 1 or 2 physical cores", f"kernel[{lnc}]",
-                   "write kernel[1] or kernel[2]", category="config")
+            refuse(rules.GRID_SIZE, f"kernel[{lnc}]")
         return dataclasses.replace(self, lnc=traced_kernel.Grid(lnc))
 
     __getitem__ = _kiln.user_call(_with_grid, tracebacks.of_caller)
@@ -45,20 +44,16 @@ class Kernel:
         """A kernel whose instructions, named by name=, follow each other: (consumer, producer) or
         (consumer, [producer, ...])."""
         if not isinstance(edges, (tuple, list)):
-            _refuse_edge(edges, "pass a list of edges")
+            refuse(rules.SCHEDULE_EDGE, f"{edges!r}", "pass a list of edges")
         return dataclasses.replace(self, schedule=tuple(map(_edge, edges)))
 
 
 def _edge(edge):
     """(consumer, producers) of an edge as users write it."""
     if not isinstance(edge, (tuple, list)) or len(edge) != 2:
-        _refuse_edge(edge, "pass pairs of names")
+        refuse(rules.SCHEDULE_EDGE, f"{edge!r}")
     consumer, producers = edge
     producers = tuple(producers) if isinstance(producers, (tuple, list)) else (producers,)
     if not all(isinstance(n, str) for n in (consumer, *producers)):
-        _refuse_edge(edge, "names are strings, as in name=")
+        refuse(rules.SCHEDULE_EDGE, f"{edge!r}", "names are strings, as in name=")
     return consumer, producers
-
-
-def _refuse_edge(found, help):
-    refuse("nki.R19", "an edge is (consumer, producer) or (consumer, [producer, ...])", f"{found!r}", help)

@@ -3,7 +3,8 @@
 import enum
 
 from kiln import _kiln
-from kiln._trace.errors import RULES, refuse
+from kiln._trace import rules
+from kiln._trace.errors import refuse
 
 
 class MemoryRegion(enum.Enum):
@@ -28,7 +29,7 @@ ALL = {"hbm": hbm, **{m.name: m for m in MemoryRegion}}  # by the names of the n
 def _region(buffer):
     """The buffer; a tensor is told to name its own."""
     if isinstance(buffer, _kiln.NkiTensor):
-        refuse("nki.R8", RULES["nki.R8"], f"the tensor `{buffer.name}` as a buffer", "pass tensor.buffer")
+        refuse(rules.BUFFER, f"the tensor `{buffer.name}` as a buffer")
     return buffer
 
 

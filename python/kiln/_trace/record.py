@@ -7,7 +7,7 @@ import json
 import os
 
 from kiln._files import write_aside
-from kiln._trace import dtypes, specs
+from kiln._trace import dtypes, rules, specs
 from kiln._trace.errors import refuse
 
 _calls = {}  # path -> the calls that are in the file
@@ -69,8 +69,7 @@ def decode(value):
         for name, field in value["fields"].items():
             object.__setattr__(made, name, decode(field))
         return made
-    refuse("nki.R43", "a recorded call can be made again", f"an argument that is {content}",
-           "give it with --arg, or record a call without it", category="config")
+    refuse(rules.RECORDED_CALL, f"an argument that is {content}")
 
 
 def _write(path, calls):
@@ -85,8 +84,7 @@ def read(path):
         assert content["kiln_calls"] == 1
         return content["calls"]
     except (OSError, ValueError, KeyError, TypeError, AssertionError) as problem:
-        refuse("nki.R43", "a file of calls is one that KILN_RECORD wrote", f"{path}: {problem}",
-               "run the kernel with KILN_RECORD=calls.json in the environment", category="config")
+        refuse(rules.CALLS_FILE, f"{path}: {problem}")
 
 
 def note(function, lnc, args, kwargs):

@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from kiln import _kiln
-from kiln._trace import device_print, divergence, env, inside, lines, views
+from kiln._trace import device_print, divergence, env, inside, lines, rules, views
 from kiln._trace.arrays import bytes_of, empty, is_torch, numpy_dtype, to_torch
 from kiln._trace.errors import refuse
 from kiln._trace.traced_kernel import NkiTensor, TracedKernel
@@ -82,9 +82,7 @@ def _require_effect(cores, programs):
         return
     result = cores[0].result
     returned = "nothing" if result is None else f"a {type(result).__name__}"
-    refuse("nki.R17", "a kernel returns a tensor or writes one of its arguments",
-           f"it returns {returned} and writes none of its arguments",
-           "return the tensor in nl.shared_hbm that holds the result", category="config",
+    refuse(rules.HAS_RESULT, f"it returns {returned} and writes none of its arguments",
            at=lines.of_return(cores[0].function, None))
 
 
@@ -99,8 +97,7 @@ def _buffers(cores, programs):
             if name in core.arguments:
                 arrays[name] = core.arguments[name][0].array
                 if tensor["role"] == "inout" and not arrays[name].flags.writeable:
-                    refuse("nki.R15", "an argument that the kernel writes is writable",
-                           f"`{name}` is a read-only array", "pass a copy", category="config")
+                    refuse(rules.WRITABLE_ARGUMENT, f"`{name}` is a read-only array")
             else:
                 arrays[name] = empty(tensor["shape"], tensor["dtype"])
     return arrays

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from kiln._trace import arrays, dtypes
+from kiln._trace import arrays, dtypes, rules
 from kiln._trace.annotations import Annotation
 from kiln._trace.errors import refuse
 
@@ -19,12 +19,10 @@ class Spec:
     def __init__(self, shape, dtype="float32"):
         name = {"bool": "bool_"}.get(str(dtype), str(dtype))
         if name not in dtypes.ALL:
-            refuse("nki.R41", "a tensor's dtype is one of NKI", f"`{name}`", f"the dtypes are {', '.join(dtypes.ALL)}",
-                   category="config")
+            refuse(rules.SPEC_DTYPE, f"`{name}`", dtypes=", ".join(dtypes.ALL))
         self.shape, self.dtype = tuple(int(n) for n in shape), dtypes.ALL[name]
         if not self.shape or min(self.shape) < 1:
-            refuse("nki.R41", "a tensor has at least one dimension and elements", f"{self}",
-                   "write e.g. float32[128,512]", category="config")
+            refuse(rules.SPEC_SHAPE, f"{self}")
 
     def __repr__(self):
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"

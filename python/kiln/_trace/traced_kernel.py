@@ -7,8 +7,8 @@ import threading
 import numpy as np
 
 from kiln import _kiln
-from kiln._trace import argument_kinds, arrays, env, lines, memory, version, views
-from kiln._trace.errors import RULES, refuse
+from kiln._trace import argument_kinds, arrays, env, lines, memory, rules, version, views
+from kiln._trace.errors import refuse
 from kiln._trace.nki_object import NKIObject
 
 NkiTensor = _kiln.NkiTensor
@@ -38,8 +38,7 @@ def running(what):
     """The kernel that is being traced; refuses when there is none."""
     kernel = running_or_none()
     if kernel is None:
-        refuse("nki.R2", RULES["nki.R2"], f"`{what}` called outside a kernel",
-               "call it from a function that runs under nki.simulate(kernel)(...) or kernel(...)")
+        refuse(rules.INSIDE_KERNEL, f"`{what}` called outside a kernel")
     return kernel
 
 
@@ -82,8 +81,7 @@ class TracedKernel:
                     _explain(error, [*zip(names, args), *kwargs.items()])
                 raise
             if self.trace.open_loops:
-                refuse("nki.R23", "a device loop's body runs to its end", "break or return inside a device loop",
-                       "bound the loop with a register, or make its condition register 0",
+                refuse(rules.LOOP_RUNS_TO_ITS_END, "break or return inside a device loop",
                        at=lines.of_exit(function))
             for consumer, producers in schedule:
                 self.trace.schedule(consumer, producers)
@@ -147,8 +145,7 @@ class TracedKernel:
         for tensor in program.tensors:
             if tensor["name"] in names and tensor["role"] != "input":
                 loc = program.first_write(tensor["name"])
-                refuse("nki.R35", "a shared constant is read only", f"the kernel writes `{tensor['name']}`",
-                       "copy it into a tensor of nl.ndarray first", at=(loc.file, loc.line))
+                refuse(rules.READ_ONLY_CONSTANT, f"the kernel writes `{tensor['name']}`", at=(loc.file, loc.line))
 
     def _check_outputs(self):
         for tensor in self.outputs:
@@ -156,11 +153,10 @@ class TracedKernel:
 
     def _check_output(self, tensor):
         def wrong(found, help):
-            refuse("nki.R16", "a kernel returns tensors in shared_hbm", found, help,
-                   at=lines.of_return(self.function, tensor.name))
+            refuse(rules.SHARED_OUTPUTS, found, help, at=lines.of_return(self.function, tensor.name))
 
         if tensor.trace is not self.trace and tensor.trace != self.trace:
-            refuse("nki.R3", RULES["nki.R3"], "a returned tensor of another run", "return tensors that this call made",
+            refuse(rules.OWN_TENSORS, "a returned tensor of another run",
                    at=lines.of_return(self.function, tensor.name))
         if memory.is_on_chip(tensor.buffer):
             wrong(f"`{tensor.name}` is returned from {tensor.buffer.name}",

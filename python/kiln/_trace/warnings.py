@@ -3,8 +3,7 @@
 import warnings
 
 from kiln import _kiln
-
-PORTABLE = ("nki.R34", "kernels use what compiles for the device")
+from kiln._trace import rules
 
 
 class NkiWarning(UserWarning):
@@ -20,11 +19,11 @@ def warn_at(loc, text):
     warnings.warn_explicit(text, NkiWarning, file, max(loc.line, 1), registry=_shown.setdefault(file, {}))
 
 
-def warn_of_rule(loc, code, rule, found, help):
+def warn_of_rule(loc, rule, found, help=""):
     """Warns of a rule of the Python layer, in the words of a diagnostic."""
-    warn_at(loc, f"warning[{code}]: {found}\n  = rule: {rule}\n  = help: {help}")
+    warn_at(loc, f"warning[{rule.label}]: {found}\n  = rule: {rule.text}\n  = help: {help or rule.help}")
 
 
 def warn_not_portable(found, help):
     """Warns at the user's line about something that runs here and that the device's compiler refuses."""
-    warn_of_rule(_kiln.current_location(), *PORTABLE, found, help)
+    warn_of_rule(_kiln.current_location(), rules.PORTABLE, found, help)

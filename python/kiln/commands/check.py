@@ -5,7 +5,7 @@ import json
 import sys
 
 from kiln import _check, nki
-from kiln._trace import excerpt
+from kiln._trace import excerpt, rules
 from kiln._trace.errors import NkiValidationError
 from kiln.commands import kernel_file, target
 
@@ -33,8 +33,7 @@ def _reports(path, options):
     except NkiValidationError as error:
         return [_check.Report(path, error.diagnostics)], []
     except Exception as error:
-        found = _check.stopped(error, "a file of kernels can be imported",
-                               "install what it needs, or check a file with the kernel alone")
+        found = _check.stopped(error, rules.IMPORTABLE_FILE)
         return [_check.Report(path, [found])], []
     reports = []
     for call in calls:

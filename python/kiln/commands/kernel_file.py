@@ -4,7 +4,7 @@ import argparse
 import os
 
 from kiln import _activate
-from kiln._trace import record, specs
+from kiln._trace import record, rules, specs
 from kiln._trace.errors import refuse
 from kiln._trace.kernel import Kernel
 from kiln.commands import module_file, target
@@ -33,7 +33,7 @@ class Call:
 def load(path):
     """The kernels of a file, by name, in the order of the file. The file runs as a module, not as __main__."""
     if not os.path.isfile(path):
-        refuse("nki.R44", "a kernel file exists", f"there is no file {path}", "check the path", category="config")
+        refuse(rules.KERNEL_FILE, f"there is no file {path}")
     _activate.activate()
     here = os.path.abspath(path)
     module = module_file.load(here)
@@ -47,8 +47,7 @@ def _choose(module, kernels, options, path):
         return kernels
     found = getattr(module, options.kernel, None)
     if not callable(found):
-        refuse("nki.R44", "--kernel names a function of the file", f"`{options.kernel}` of {path}",
-               f"the kernels of the file are {', '.join(kernels) or 'none'}", category="config")
+        refuse(rules.KERNEL_OPTION, f"`{options.kernel}` of {path}", kernels=", ".join(kernels) or "none")
     return {options.kernel: found}
 
 
@@ -57,8 +56,7 @@ def _options_as_arguments(options):
     for text in options.arg:
         name, sign, value = text.partition("=")
         if not sign or not name.isidentifier():
-            refuse("nki.R44", "--arg takes NAME=VALUE", f"`{text}`", "e.g. --arg x=float32[128,512] --arg n=4",
-                   category="config")
+            refuse(rules.ARG_OPTION, f"`{text}`")
         given[name] = specs.parse(value)
     return given
 

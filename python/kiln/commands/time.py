@@ -4,7 +4,7 @@ import sys
 
 from kiln import _check, _kiln
 from kiln._program import plain
-from kiln._trace import env, excerpt, simulate, specs
+from kiln._trace import env, excerpt, rules, simulate, specs
 from kiln._trace.errors import NkiValidationError, make_error, refuse
 from kiln.commands import kernel_file, target
 
@@ -23,9 +23,8 @@ def _one_call(path, options):
     if len(calls) == 1:
         return calls[0]
     names = ", ".join([c.name for c in calls] + [n for n, _ in unknown]) or "none"
-    help = "choose one with --kernel NAME" if calls else "give its arguments, e.g. --arg x=float32[128,512]"
-    refuse("nki.R47", "kiln time takes one kernel with known arguments", f"kernels of {path}: {names}", help,
-           category="config")
+    help = "" if calls else "give its arguments, e.g. --arg x=float32[128,512]"
+    refuse(rules.ONE_KERNEL, f"kernels of {path}: {names}", help)
 
 
 def main(words):

@@ -2,6 +2,7 @@
 
 import warnings
 
+from kiln._trace import rules
 from kiln._trace.errors import refuse
 from kiln._trace.kernel import Kernel
 from kiln._trace.warnings import NkiWarning
@@ -10,9 +11,7 @@ from kiln._trace.warnings import NkiWarning
 def jit(fn=None, **kwargs):
     """Makes a Kernel of a function: @nki.jit, @nki.jit() or nki.jit(f)."""
     if "platform_target" in kwargs:
-        refuse("nki.R20", "nki.jit takes no platform_target since NKI 0.3.0",
-               f"platform_target={kwargs['platform_target']!r}",
-               "remove it and set NEURON_PLATFORM_TARGET_OVERRIDE=trn1|trn2|trn3 in the environment")
+        refuse(rules.NO_PLATFORM_TARGET, f"platform_target={kwargs['platform_target']!r}")
     for name in kwargs:  # kernels still carry options of older compilers
         warnings.warn(f"nki.jit ignores {name}=", NkiWarning, stacklevel=2)
     if fn is None:

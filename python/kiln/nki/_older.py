@@ -4,16 +4,13 @@ or refuses what that version refuses."""
 import math
 
 from kiln import _kiln
-from kiln._trace import memory, version, views
+from kiln._trace import memory, rules, version, views
 from kiln._trace.errors import refuse
-
-RULE = ("nki.R49", "kernels use what the chosen version of NKI has")
 
 
 def missing(what, since):
     """Refuses something that came with a later version."""
-    refuse(*RULE, f"{what} came with NKI {since}", f"the version in use is {version.current()}: write it with what "
-           f"that has, or choose kiln.nki.api_version(\"{since}\")")
+    refuse(rules.IN_THE_VERSION, f"{what} came with NKI {since}", version=version.current(), since=since)
 
 
 def no_unary_op0(arguments):

@@ -3,10 +3,9 @@
 import dis
 import sys
 
-from kiln import _kiln
 from kiln._old_forms import name_hint
-from kiln._trace import version
-from kiln._trace.errors import NkiValidationError
+from kiln._trace import rules, version
+from kiln._trace.errors import NkiValidationError, broken
 from kiln.nki import _changes
 
 # nki.language: name -> rewrite.
@@ -44,8 +43,7 @@ def missing(table, name, spelled, owner):
     """The exception for an attribute that `owner` lacks."""
     if name not in table:
         return AttributeError(f"{owner} has no attribute {name!r}")
-    return NkiRemovedError([_kiln.diagnostic(
-        "invalid", "nki.R36", "names of older NKI are gone in 0.6.0", f"`{spelled}`", f"write {table[name]}")])
+    return NkiRemovedError([broken(rules.REMOVED_NAME, f"`{spelled}`", rewrite=table[name])])
 
 
 def _hint(module, name):

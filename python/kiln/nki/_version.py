@@ -2,14 +2,13 @@
 
 import os
 
-from kiln._trace import version as _chosen
+from kiln._trace import rules, version as _chosen
 from kiln._trace.errors import refuse
 
 
 def _check(version, where):
     if version not in _chosen.KNOWN:
-        refuse("nki.R46", "the versions of NKI that Kiln can behave like are listed", f"{where} {version!r}",
-               f"choose one of {', '.join(_chosen.KNOWN)}", category="config")
+        refuse(rules.KNOWN_VERSION, f"{where} {version!r}", versions=", ".join(_chosen.KNOWN))
 
 
 def api_version(version=None):

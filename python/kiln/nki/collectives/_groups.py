@@ -1,8 +1,8 @@
 """Replica groups, and the one rank that a run simulates."""
 
+from kiln._trace import rules
 from kiln._trace.errors import not_yet, refuse
 
-GROUPS = ("nki.R54", "a replica group is a list of lists of ranks, and each rank stands in it once")
 RANK = 0
 
 
@@ -13,13 +13,14 @@ class ReplicaGroup:
         try:
             self.groups = tuple(tuple(g) for g in groups)
         except TypeError:
-            refuse(*GROUPS, f"ReplicaGroup({groups!r})", "write ReplicaGroup([[0, 1], [2, 3]])")
+            refuse(rules.REPLICA_GROUP, f"ReplicaGroup({groups!r})")
         ranks = [rank for group in self.groups for rank in group]
         for rank in ranks:
             if isinstance(rank, bool) or not isinstance(rank, int) or rank < 0:
-                refuse(*GROUPS, f"the rank {rank!r}", "ranks are ints from 0 on")
+                refuse(rules.REPLICA_GROUP, f"the rank {rank!r}", "ranks are ints from 0 on")
             if ranks.count(rank) > 1:
-                refuse(*GROUPS, f"rank {rank} stands in it {ranks.count(rank)} times", "name each rank once")
+                refuse(rules.REPLICA_GROUP, f"rank {rank} stands in it {ranks.count(rank)} times",
+                       "name each rank once")
 
     def __eq__(self, other):
         return isinstance(other, ReplicaGroup) and self.groups == other.groups

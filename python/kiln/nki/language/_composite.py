@@ -2,8 +2,10 @@
 
 import numbers
 
+from kiln._trace import rules
+from kiln._trace.errors import refuse
 from kiln.nki import isa as nisa
-from kiln.nki.language import _elementwise, _movement, _reductions, _rules, _tiles
+from kiln.nki.language import _elementwise, _movement, _reductions, _tiles
 from kiln.nki.language._tokens import token
 
 __all__ = ["dropout", "rms_norm", "softmax"]
@@ -29,8 +31,8 @@ def rms_norm(x, w, axis, n, epsilon=1e-06, dtype=None, compute_dtype=None):
     count = _reductions.suffix("rms_norm", x, axis)
     _tiles.require_number_or_tile("rms_norm", w)
     if not isinstance(n, numbers.Real) or n <= 0:
-        _rules.refuse(*_rules.NUMBER, f"n={n!r} of nl.rms_norm",
-                      "pass how many elements the mean is taken over, e.g. x.shape[1]")
+        refuse(rules.ARGUMENT_KIND, f"n={n!r} of nl.rms_norm",
+               "pass how many elements the mean is taken over, e.g. x.shape[1]")
     work = _tiles.scratch(x.shape, compute_dtype or "float32")
     stat = _tiles.scratch(_reductions.reduced_shape(x.shape, count, True), "float32")
     nisa.activation(work, token("square"), x)

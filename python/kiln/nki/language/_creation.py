@@ -1,9 +1,11 @@
 """Making tensors: empty, filled, constant."""
 
 from kiln import _kiln
-from kiln._trace import arrays, env, memory, traced_kernel, views
+from kiln._trace import arrays, env, memory, rules, traced_kernel, views
+from kiln._trace.errors import refuse
+from kiln._trace.warnings import warn_not_portable
 from kiln.nki import isa as nisa
-from kiln.nki.language import _rules, _tiles
+from kiln.nki.language import _tiles
 
 import numpy as np
 
@@ -16,7 +18,7 @@ _STAGING_BYTES = 8192  # per partition, of the tile that fills HBM
 def _take_name(name):
     taken = traced_kernel.running("nl.ndarray").names
     if name in taken:
-        _rules.warn_not_portable(f"the name `{name}` is in use", "give every tensor a name of its own, or none")
+        warn_not_portable(f"the name `{name}` is in use", "give every tensor a name of its own, or none")
     taken.add(name)
 
 
@@ -74,14 +76,14 @@ def empty_like(x, dtype=None, buffer=None, name=""):
 
 def _require_tensor(function, x):
     if not isinstance(x, _tiles.Tile):
-        _rules.refuse(*_rules.NUMBER, f"nl.{function} of a {type(x).__name__}",
-                      "pass a tensor, or nl.zeros(shape, dtype)")
+        refuse(rules.ARGUMENT_KIND, f"nl.{function} of a {type(x).__name__}",
+               "pass a tensor, or nl.zeros(shape, dtype)")
 
 
 def _value_for(dtype, value):
     """Integer tensors take integers: 2.0 means 2 there."""
     if isinstance(value, _tiles.Tile):
-        _rules.refuse(*_rules.NUMBER, "fill_value is a tensor", "pass a number, or copy the tile with nl.broadcast_to")
+        refuse(rules.ARGUMENT_KIND, "fill_value is a tensor", "pass a number, or copy the tile with nl.broadcast_to")
     if not _tiles.is_float(dtype) and not isinstance(value, int) and float(value).is_integer():
         return int(value)
     return value
@@ -122,12 +124,12 @@ def shared_constant(constant):
     if isinstance(constant, str) or hasattr(constant, "__fspath__"):
         constant = _array_of_file(constant)
     if not isinstance(constant, np.ndarray):
-        _rules.refuse(*_rules.NUMBER, f"nl.shared_constant of a {type(constant).__name__}",
-                      "pass a NumPy array or the path of a .npy file")
+        refuse(rules.ARGUMENT_KIND, f"nl.shared_constant of a {type(constant).__name__}",
+               "pass a NumPy array or the path of a .npy file")
     tensor = kernel.constant(constant)
     if kernel.note_constant(tensor) not in (None, tensor.name):
-        _rules.warn_not_portable("a shared constant with other data on core 1 than on core 0",
-                                 "make one constant for both cores and let each read its part")
+        warn_not_portable("a shared constant with other data on core 1 than on core 0",
+                          "make one constant for both cores and let each read its part")
     return tensor
 
 
@@ -135,8 +137,8 @@ def _array_of_file(path):
     try:
         return np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        _rules.refuse(*_rules.NUMBER, f"nl.shared_constant of the file {path}: {error}",
-                      "pass the path of a file that np.save wrote")
+        refuse(rules.ARGUMENT_KIND, f"nl.shared_constant of the file {path}: {error}",
+               "pass the path of a file that np.save wrote")
 
 
 def shared_identity_matrix(n, dtype="uint8", dst=None):
@@ -144,7 +146,7 @@ def shared_identity_matrix(n, dtype="uint8", dst=None):
     if dst is None:
         dst = _tiles.new((n, n), dtype)
     elif dst.shape != (n, n):
-        _rules.refuse(*_rules.LAYOUT, f"dst of nl.shared_identity_matrix({n}) has shape {dst.shape}",
-                      f"pass a ({n}, {n}) tile")
+        refuse(rules.TILE_LAYOUT, f"dst of nl.shared_identity_matrix({n}) has shape {dst.shape}",
+               f"pass a ({n}, {n}) tile")
     nisa.dma_copy(dst, shared_constant(np.eye(n, dtype=arrays.numpy_dtype(dst.dtype))))
     return dst

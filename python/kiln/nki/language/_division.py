@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from kiln._trace.warnings import warn_not_portable
 from kiln.nki import isa as nisa
-from kiln.nki.language import _elementwise, _movement, _rules, _tiles
+from kiln.nki.language import _elementwise, _movement, _tiles
 from kiln.nki.language._tokens import token
 
 
@@ -14,7 +15,7 @@ def _scratch(x):
 def divide(x, y, dtype=None):
     """x / y, elementwise, as x * (1 / y). The device has no division: this warns."""
     _elementwise.require_operands("divide", x, y)
-    _rules.warn_not_portable("nl.divide, which the device does not have", "write nl.multiply(x, nl.reciprocal(y))")
+    warn_not_portable("nl.divide, which the device does not have", "write nl.multiply(x, nl.reciprocal(y))")
     if not _tiles.is_tile(y):
         with np.errstate(divide="ignore"):
             return _elementwise.binary("multiply", x, float(np.float32(1) / np.float32(y)), dtype)
@@ -114,8 +115,8 @@ def _towards_divisor(remainder, y):
 def _modulus(name, sign_of_divisor):
     def function(x, y, dtype=None):
         _elementwise.require_operands(name, x, y)
-        _rules.warn_not_portable(f"nl.{name}, which the device does not have",
-                                 "write nl.subtract(x, nl.multiply(nl.floor(nl.multiply(x, nl.reciprocal(y))), y))")
+        warn_not_portable(f"nl.{name}, which the device does not have",
+                          "write nl.subtract(x, nl.multiply(nl.floor(nl.multiply(x, nl.reciprocal(y))), y))")
         tiles = [t for t in (x, y) if _tiles.is_tile(t)]
         shape = _elementwise.joint_shape(name, *tiles) if len(tiles) == 2 else tiles[0].shape
         dst = _tiles.new(shape, dtype or _elementwise.joint_dtype(name, tiles[0], tiles[-1]))

@@ -1,7 +1,9 @@
 """Elementwise functions of two operands: tensor_tensor, or tensor_scalar with a number or a column."""
 
+from kiln._trace import rules
+from kiln._trace.errors import refuse
 from kiln.nki import isa as nisa
-from kiln.nki.language import _rules, _tiles
+from kiln.nki.language import _tiles
 from kiln.nki.language._tokens import token
 
 BITS = ("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift")
@@ -58,11 +60,11 @@ def require_operands(name, x, y):
     for operand in (x, y):
         _tiles.require_number_or_tile(name, operand)
     if not _tiles.is_tile(x) and not _tiles.is_tile(y):
-        _rules.refuse(*_rules.TILE, f"nl.{name} of two numbers",
-                      "compute with Python's operators while the kernel is traced")
+        refuse(rules.TILE, f"nl.{name} of two numbers",
+               "compute with Python's operators while the kernel is traced")
     if name == "power" and not (_tiles.is_tile(x) and _tiles.is_tile(y)):
-        _rules.refuse(*_rules.TILE, "nl.power with a number",
-                      "fill a tile: nl.full(x.shape, 2.0, x.dtype); or nisa.tensor_scalar(op0=nl.power), or nl.square")
+        refuse(rules.TILE, "nl.power with a number",
+               "fill a tile: nl.full(x.shape, 2.0, x.dtype); or nisa.tensor_scalar(op0=nl.power), or nl.square")
 
 
 def joint_shape(name, x, y):
@@ -73,13 +75,13 @@ def joint_shape(name, x, y):
             return wide.shape
     rank = max(len(x.shape), len(y.shape))
     shape = tuple(max(t.shape[i] if i < len(t.shape) else 1 for t in (x, y)) for i in range(rank))
-    _rules.refuse(*_rules.SHAPES, f"nl.{name} of {x.shape} and {y.shape}",
-                  f"expand one of them with nl.broadcast_to(tile, {shape})")
+    refuse(rules.EQUAL_SHAPES, f"nl.{name} of {x.shape} and {y.shape}",
+           f"expand one of them with nl.broadcast_to(tile, {shape})")
 
 
 def joint_dtype(name, x, y):
     if x.dtype != y.dtype:
-        _rules.refuse(*_rules.DTYPES, f"nl.{name} of {x.dtype} and {y.dtype}", f"pass dtype=, e.g. dtype=nl.{x.dtype}")
+        refuse(rules.ONE_DTYPE, f"nl.{name} of {x.dtype} and {y.dtype}", dtype=x.dtype)
     return x.dtype
 
 

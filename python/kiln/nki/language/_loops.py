@@ -4,8 +4,8 @@ import contextlib
 import warnings
 
 from kiln import _kiln
-from kiln._trace import device_print, version
-from kiln._trace.errors import RULES, refuse
+from kiln._trace import device_print, rules, version
+from kiln._trace.errors import refuse
 from kiln._trace.traced_kernel import running
 from kiln.nki import _older
 
@@ -42,18 +42,15 @@ def ds(start, size):
 def _trace(what):
     trace = _kiln.active_trace()
     if trace is None:
-        refuse("nki.R2", RULES["nki.R2"], f"`{what}` called outside a kernel",
-               "call it from a function that runs under nki.simulate(kernel)(...) or kernel(...)")
+        refuse(rules.INSIDE_KERNEL, f"`{what}` called outside a kernel")
     return trace
 
 
 def _open_loop(trace, lower, upper, step):
     if trace.in_no_reorder:
-        refuse("nki.R21", "device loops do not stand inside nl.no_reorder()", "a device loop in a no_reorder block",
-               "put the no_reorder block into the loop's body")
+        refuse(rules.LOOP_IN_NO_REORDER, "a device loop in a no_reorder block")
     if isinstance(step, bool) or not isinstance(step, int) or step < 1:
-        refuse("nki.R22", "the step of a device loop is a positive int known while the kernel is traced",
-               f"step {step!r}", "count up with a constant step")
+        refuse(rules.LOOP_STEP, f"step {step!r}")
     return trace.open_fori_loop(lower, upper, step)
 
 
@@ -73,8 +70,7 @@ def dynamic_range(start, stop=None, step=1):
     register = _open_loop(trace, lower, upper, step)
     yield register  # a break or return leaves the loop open, which the end of the enclosing one reports
     if trace.open_loops != depth + 1:
-        refuse("nki.R23", "a device loop's body runs to its end", "a loop inside it is still open",
-               "end the inner loop first")
+        refuse(rules.LOOP_RUNS_TO_ITS_END, "a loop inside it is still open", "end the inner loop first")
     _close_loop(trace)
 
 
@@ -86,19 +82,16 @@ def fori_loop(lower, upper, body_fun, step=1):
     result = body_fun(register)
     _close_loop(trace)
     if result is not None:
-        refuse("nki.R24", "the body of nl.fori_loop returns nothing", f"it returns a {type(result).__name__}",
-               "keep state in SBUF or HBM tensors and update them in place")
+        refuse(rules.FORI_BODY, f"it returns a {type(result).__name__}")
 
 
 def while_loop(init, body_fun):
     """A loop on the device that goes on while a register is not 0; body_fun returns the next condition."""
     trace = _trace("nl.while_loop")
     if not isinstance(init, _kiln.VirtualRegister):
-        refuse("nki.R25", "the condition of nl.while_loop is a register", f"a {type(init).__name__}",
-               "load it with nisa.register_load, or nisa.register_alloc(1)")
+        refuse(rules.WHILE_CONDITION, f"a {type(init).__name__}")
     if trace.in_no_reorder:
-        refuse("nki.R21", "device loops do not stand inside nl.no_reorder()", "a device loop in a no_reorder block",
-               "put the no_reorder block into the loop's body")
+        refuse(rules.LOOP_IN_NO_REORDER, "a device loop in a no_reorder block")
     from kiln.nki import isa
 
     condition = isa.register_alloc()
@@ -106,8 +99,7 @@ def while_loop(init, body_fun):
     trace.open_while_loop(condition)
     following = body_fun(condition) if _takes_argument(body_fun) else body_fun()
     if not isinstance(following, _kiln.VirtualRegister):
-        refuse("nki.R25", "the body of nl.while_loop returns the next condition, a register",
-               f"it returns a {type(following).__name__}", "return the register that decides about the next pass")
+        refuse(rules.WHILE_BODY, f"it returns a {type(following).__name__}")
     isa.register_move(condition, following)
     _close_loop(trace)
 
@@ -130,7 +122,7 @@ def no_reorder():
 
 def _axis(axis):
     if axis not in (0, [0], (0,)):
-        refuse("nki.R26", "a launch grid has one axis", f"axis {axis}", "use axis 0")
+        refuse(rules.GRID_AXIS, f"axis {axis}")
 
 
 def program_id(axis=0):

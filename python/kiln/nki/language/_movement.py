@@ -1,9 +1,11 @@
 """Moving tiles between HBM and SBUF, and laying them out anew."""
 
-from kiln._trace import memory, traced_kernel, version, views
+from kiln._trace import memory, rules, traced_kernel, version, views
+from kiln._trace.errors import refuse
+from kiln._trace.warnings import warn_not_portable
 from kiln.nki import _older, isa as nisa
 from kiln.nki._tile_size import tile_size
-from kiln.nki.language import _rules, _tiles
+from kiln.nki.language import _tiles
 from kiln.nki.language._tokens import token
 
 __all__ = ["broadcast_to", "copy", "expand_dims", "gather_flattened", "load", "load_transpose2d", "matmul", "store",
@@ -12,19 +14,19 @@ __all__ = ["broadcast_to", "copy", "expand_dims", "gather_flattened", "load", "l
 
 def _require_hbm(function, tensor, role, help):
     if not _tiles.is_tile(tensor):
-        _rules.refuse(*_rules.HBM, f"{role} of nl.{function} is a {type(tensor).__name__}", "pass a tensor in HBM")
+        refuse(rules.HBM_AND_SBUF, f"{role} of nl.{function} is a {type(tensor).__name__}")
     if not memory.is_hbm(tensor.buffer):
-        _rules.refuse(*_rules.HBM, f"{role} of nl.{function}, `{tensor.name}`, is in {tensor.buffer.name}", help)
+        refuse(rules.HBM_AND_SBUF, f"{role} of nl.{function}, `{tensor.name}`, is in {tensor.buffer.name}", help)
 
 
 def _require_tile_shape(function, shape, source):
     if len(shape) < 2:
         n = shape[0]
-        _rules.refuse(*_rules.LAYOUT, f"nl.{function} of shape {shape}",
-                      f"tiles have two dimensions or more: pass {source}.reshape(({n}, 1)) or .reshape((1, {n}))")
+        refuse(rules.TILE_LAYOUT, f"nl.{function} of shape {shape}",
+               f"tiles have two dimensions or more: pass {source}.reshape(({n}, 1)) or .reshape((1, {n}))")
     if shape[0] > tile_size.pmax:
-        _rules.refuse(*_rules.LAYOUT, f"nl.{function} makes a tile of {shape[0]} partitions",
-                      f"a tile has at most {tile_size.pmax} partitions: take slices of {tile_size.pmax} in a loop")
+        refuse(rules.TILE_LAYOUT, f"nl.{function} makes a tile of {shape[0]} partitions",
+               f"a tile has at most {tile_size.pmax} partitions: take slices of {tile_size.pmax} in a loop")
 
 
 def load(src, dtype=None):
@@ -41,13 +43,13 @@ def store(dst, value):
     _require_hbm("store", dst, "dst", "write tiles on chip with nisa.tensor_copy")
     if not _tiles.is_tile(value) or not memory.is_on_chip(value.buffer):
         found = f"in {value.buffer.name}" if _tiles.is_tile(value) else f"a {type(value).__name__}"
-        _rules.refuse(*_rules.HBM, f"value of nl.store is {found}",
-                      _tiles.help_for(value, "pass a tile in SBUF; HBM to HBM is nisa.dma_copy, numbers are nl.full"))
+        refuse(rules.HBM_AND_SBUF, f"value of nl.store is {found}",
+               _tiles.help_for(value, "pass a tile in SBUF; HBM to HBM is nisa.dma_copy, numbers are nl.full"))
     if memory.is_psum(value.buffer):
-        _rules.refuse(*_rules.HBM, f"value of nl.store, `{value.name}`, is in psum",
-                      "DMA does not read PSUM: nl.store(dst, nl.copy(value))")
+        refuse(rules.HBM_AND_SBUF, f"value of nl.store, `{value.name}`, is in psum",
+               "DMA does not read PSUM: nl.store(dst, nl.copy(value))")
     if _tiles.without_ones(dst.shape) != _tiles.without_ones(value.shape):
-        _rules.refuse(*_rules.LAYOUT, f"nl.store of {value.shape} into {dst.shape}", "slice dst to the shape of value")
+        refuse(rules.TILE_LAYOUT, f"nl.store of {value.shape} into {dst.shape}", "slice dst to the shape of value")
     nisa.dma_copy(dst, value)
 
 
@@ -57,14 +59,14 @@ def load_transpose2d(src, dtype=None):
     while len(src.shape) > 2 and src.shape[-1] == 1:
         src = views.squeeze_dim(src, len(src.shape) - 1)
     if len(src.shape) != 2:
-        _rules.refuse(*_rules.LAYOUT, f"nl.load_transpose2d of shape {src.shape}",
-                      "slice or reshape src to two dimensions")
+        refuse(rules.TILE_LAYOUT, f"nl.load_transpose2d of shape {src.shape}",
+               "slice or reshape src to two dimensions")
     shape = (src.shape[1], src.shape[0])
     _require_tile_shape("load_transpose2d", shape, "src")
     is_argument = traced_kernel.running("nl.load_transpose2d").is_argument(src)
     if nisa.get_nc_version() == nisa.nc_version.gen2 and not is_argument:
-        _rules.warn_not_portable(f"nl.load_transpose2d of `{src.name}`, which is no argument of the kernel",
-                                 "on trn1 pass the tensor in, or nl.load it and use nl.transpose")
+        warn_not_portable(f"nl.load_transpose2d of `{src.name}`, which is no argument of the kernel",
+                          "on trn1 pass the tensor in, or nl.load it and use nl.transpose")
     dst = _tiles.new(shape, src.dtype)
     nisa.dma_transpose(dst, src)
     return cast(dst, dtype)
@@ -96,7 +98,7 @@ def transpose(x, dtype=None):
     """The transpose of a 2-D tile, in PSUM."""
     _tiles.require_tile("transpose", x)
     if len(x.shape) != 2:
-        _rules.refuse(*_rules.LAYOUT, f"nl.transpose of shape {x.shape}", "reshape x to (P, F)")
+        refuse(rules.TILE_LAYOUT, f"nl.transpose of shape {x.shape}", "reshape x to (P, F)")
     dst = _transposed(x, memory.psum)
     if dtype is None or _tiles.dtype_name(dtype) == x.dtype:
         return dst
@@ -121,12 +123,12 @@ def matmul(x, y, transpose_x=False):
     for operand in (x, y):
         _tiles.require_tile("matmul", operand)
         if len(operand.shape) != 2:
-            _rules.refuse(*_rules.LAYOUT, f"nl.matmul of shape {operand.shape}",
-                          "reshape the operands to two dimensions")
+            refuse(rules.TILE_LAYOUT, f"nl.matmul of shape {operand.shape}",
+                   "reshape the operands to two dimensions")
     inner = x.shape[0] if transpose_x else x.shape[1]
     if inner != y.shape[0]:
-        _rules.refuse(*_rules.LAYOUT, f"nl.matmul of {x.shape} and {y.shape}, transpose_x={transpose_x}",
-                      "x is (K, M) with transpose_x=True, (M, K) without; y is (K, N)")
+        refuse(rules.TILE_LAYOUT, f"nl.matmul of {x.shape} and {y.shape}, transpose_x={transpose_x}",
+               "x is (K, M) with transpose_x=True, (M, K) without; y is (K, N)")
     stationary = x
     if not transpose_x:
         if not version.at_least("0.5.0"):
@@ -150,11 +152,11 @@ def broadcast_to(x, shape, dtype=None):
     """x with its dimensions of size 1 expanded, as a new SBUF tile; x itself when nothing changes."""
     _tiles.require_tile("broadcast_to", x)
     if not isinstance(shape, (tuple, list)):
-        _rules.refuse(*_rules.NUMBER, f"the shape {shape!r} of nl.broadcast_to", f"pass a tuple of {len(x.shape)} ints")
+        refuse(rules.ARGUMENT_KIND, f"the shape {shape!r} of nl.broadcast_to", f"pass a tuple of {len(x.shape)} ints")
     shape = tuple(shape)
     if len(shape) != len(x.shape) or not _expands(x.shape, shape):
-        _rules.refuse(*_rules.LAYOUT, f"nl.broadcast_to of {x.shape} to {shape}",
-                      "both have the same rank, and dimensions that change have size 1 in x")
+        refuse(rules.TILE_LAYOUT, f"nl.broadcast_to of {x.shape} to {shape}",
+               "both have the same rank, and dimensions that change have size 1 in x")
     if shape == x.shape:
         return cast(x, dtype)
     _require_tile_shape("broadcast_to", shape, "x")
@@ -238,7 +240,7 @@ def where(condition, x, y, dtype=None):
 def _where_dtype(condition, x, y):
     dtypes = sorted({t.dtype for t in (x, y) if _tiles.is_tile(t)})
     if len(dtypes) > 1:
-        _rules.refuse(*_rules.DTYPES, f"nl.where of {' and '.join(dtypes)}", "pass dtype=, e.g. dtype=nl.float32")
+        refuse(rules.ONE_DTYPE, f"nl.where of {' and '.join(dtypes)}", dtype="float32")
     return dtypes[0] if dtypes else condition.dtype
 
 
@@ -248,8 +250,7 @@ def fitted(function, operand, dst):
         return operand
     if operand.shape[0] == dst.shape[0] and _tiles.is_column(operand):
         return _tiles.spread(operand, _tiles.free_size(dst))
-    _rules.refuse(*_rules.SHAPES, f"nl.{function} of {operand.shape} with {dst.shape}",
-                  "expand it with nl.broadcast_to")
+    refuse(rules.EQUAL_SHAPES, f"nl.{function} of {operand.shape} with {dst.shape}")
 
 
 def _predicate(condition):
@@ -265,11 +266,11 @@ def gather_flattened(data, indices, axis=0, dtype=None):
     _tiles.require_tile("gather_flattened", data)
     _tiles.require_tile("gather_flattened", indices)
     if axis != 0:
-        _rules.refuse(*_rules.LAYOUT, f"nl.gather_flattened along axis {axis}",
-                      "leave axis out; the free dimensions are flattened")
+        refuse(rules.TILE_LAYOUT, f"nl.gather_flattened along axis {axis}",
+               "leave axis out; the free dimensions are flattened")
     if _tiles.is_float(indices.dtype):
-        _rules.refuse(*_rules.NUMBER, f"indices of nl.gather_flattened are {indices.dtype}",
-                      "pass a tile of nl.uint32, e.g. nl.copy(indices, dtype=nl.uint32)")
+        refuse(rules.ARGUMENT_KIND, f"indices of nl.gather_flattened are {indices.dtype}",
+               "pass a tile of nl.uint32, e.g. nl.copy(indices, dtype=nl.uint32)")
     if indices.dtype != "uint32":
         unsigned = _tiles.scratch(indices.shape, "uint32")
         nisa.tensor_copy(unsigned, indices)

@@ -3,12 +3,11 @@
 import numbers
 
 from kiln import _kiln
-from kiln._trace import memory
-from kiln._trace.errors import NkiValidationError
+from kiln._trace import memory, rules
+from kiln._trace.errors import NkiValidationError, broken, refuse
+from kiln._trace.warnings import warn_not_portable
 from kiln.nki import _removed, isa as nisa
-from kiln.nki.language import _rules, _tiles
-
-OPERATORS = ("nki.R37", "tensors have no operators")
+from kiln.nki.language import _tiles
 
 # Method -> how Python writes the operator, and the function to call.
 REWRITES = {
@@ -32,9 +31,8 @@ class NkiOperatorError(NkiValidationError, TypeError):
     """An operator on a tensor; a TypeError, as Python's own are."""
 
 
-def _refuse(found, help):
-    code, rule = OPERATORS
-    raise NkiOperatorError([_kiln.diagnostic("invalid", code, rule, found, help)])
+def _refuse(found, help="", **words):
+    raise NkiOperatorError([broken(rules.NO_OPERATORS, found, help, **words)])
 
 
 def _refuser(name, symbol, rewrite):
@@ -45,7 +43,7 @@ def _refuser(name, symbol, rewrite):
         value = _tiles.is_tile(operands[-1]) or isinstance(operands[-1], numbers.Number)
         if name in ("__eq__", "__ne__") and not value:
             return NotImplemented  # kernels ask whether an argument is None or a word
-        _refuse(f"`{symbol}` on a tensor", f"write {rewrite}")
+        _refuse(f"`{symbol}` on a tensor", rewrite=rewrite)
 
     operator.__name__ = name
     return operator
@@ -78,12 +76,12 @@ VALUES = {
 def assign(tensor, key, value):
     """tensor[key] = value: copies, and warns that the device's compiler may not take it."""
     dst = tensor[key]
-    _rules.warn_not_portable("an assignment to a part of a tensor, which is not documented",
-                             "write nisa.tensor_copy, nisa.dma_copy, nisa.memset or nl.store")
+    warn_not_portable("an assignment to a part of a tensor, which is not documented",
+                      "write nisa.tensor_copy, nisa.dma_copy, nisa.memset or nl.store")
     if not _tiles.is_tile(value):
         return _assign_number(dst, value)
     if _tiles.without_ones(dst.shape) != _tiles.without_ones(value.shape):
-        _rules.refuse(*_rules.LAYOUT, f"an assignment of {value.shape} to {dst.shape}", "slice both to one shape")
+        refuse(rules.TILE_LAYOUT, f"an assignment of {value.shape} to {dst.shape}", "slice both to one shape")
     on_chip = [memory.is_on_chip(t.buffer) for t in (dst, value)]
     if all(on_chip):
         return nisa.tensor_copy(dst, value)
@@ -97,8 +95,8 @@ def assign(tensor, key, value):
 def _assign_number(dst, value):
     _tiles.require_number_or_tile("store", value)
     if not memory.is_on_chip(dst.buffer):
-        _rules.refuse(*_rules.HBM, f"a number is assigned to `{dst.name}` in HBM",
-                      "fill a tile with nl.full and nl.store it")
+        refuse(rules.HBM_AND_SBUF, f"a number is assigned to `{dst.name}` in HBM",
+               "fill a tile with nl.full and nl.store it")
     return nisa.memset(dst, value)
 
 

@@ -1,9 +1,10 @@
 """nl.rand and nl.random_seed."""
 
 from kiln import _kiln
-from kiln._trace import memory, views
+from kiln._trace import memory, rules, views
+from kiln._trace.errors import refuse
 from kiln.nki import isa as nisa
-from kiln.nki.language import _creation, _rules, _tiles
+from kiln.nki.language import _creation, _tiles
 from kiln.nki.language._tokens import token
 
 __all__ = ["rand", "random_seed"]
@@ -17,7 +18,7 @@ def rand(shape, dtype, buffer=memory.sbuf, name=""):
     """Uniform random numbers from 0 to below 1."""
     result = _kiln.new_tensor(shape, dtype, buffer, name or "")
     if result.dtype not in _BITS:
-        _rules.refuse(*_rules.NUMBER, f"nl.rand of {result.dtype}", "numbers from 0 to below 1 need a float dtype")
+        refuse(rules.ARGUMENT_KIND, f"nl.rand of {result.dtype}", "numbers from 0 to below 1 need a float dtype")
     if memory.is_on_chip(result.buffer):
         _fill(result)
     else:
@@ -39,9 +40,9 @@ def _fill(tile):
 def random_seed(seed):
     """Seeds the random numbers of the vector engine from a (1, 1) tile of 32 bits."""
     if not _tiles.is_tile(seed):
-        _rules.refuse(*_rules.NUMBER, f"nl.random_seed of a {type(seed).__name__}",
-                      "pass a (1, 1) tile: nl.random_seed(nl.full((1, 1), 42, nl.int32))")
+        refuse(rules.ARGUMENT_KIND, f"nl.random_seed of a {type(seed).__name__}",
+               "pass a (1, 1) tile: nl.random_seed(nl.full((1, 1), 42, nl.int32))")
     _tiles.require_tile("random_seed", seed)
     if views.size(seed) != 1:
-        _rules.refuse(*_rules.LAYOUT, f"nl.random_seed of shape {seed.shape}", "pass a (1, 1) tile")
+        refuse(rules.TILE_LAYOUT, f"nl.random_seed of shape {seed.shape}", "pass a (1, 1) tile")
     nisa.set_rng_seed(seed)

@@ -2,9 +2,10 @@
 
 import operator
 
-from kiln._trace import views
+from kiln._trace import rules, views
+from kiln._trace.errors import refuse
 from kiln.nki import isa as nisa
-from kiln.nki.language import _rules, _tiles
+from kiln.nki.language import _tiles
 from kiln.nki.language._tokens import token
 
 # Functions that are one tensor_reduce.
@@ -18,8 +19,8 @@ def suffix(function, x, axis):
     axes = sorted(a + rank if a < 0 else a for a in _numbers(function, axis))
     if not axes or axes[0] < 1 or axes != list(range(rank - len(axes), rank)):
         last = list(range(1, rank))
-        _rules.refuse(*_rules.AXES, f"nl.{function} of {x.shape} over axis {axis}",
-                      f"pass {rank - 1} or a suffix of {last}; over partitions multiply with ones: nl.matmul")
+        refuse(rules.REDUCED_AXES, f"nl.{function} of {x.shape} over axis {axis}",
+               f"pass {rank - 1} or a suffix of {last}; over partitions multiply with ones: nl.matmul")
     return len(axes)
 
 
@@ -27,7 +28,7 @@ def _numbers(function, axis):
     try:
         return [operator.index(a) for a in (axis if isinstance(axis, (list, tuple)) else [axis])]
     except TypeError:
-        _rules.refuse(*_rules.AXES, f"nl.{function} over axis {axis!r}", "pass an int, or a list or tuple of ints")
+        refuse(rules.REDUCED_AXES, f"nl.{function} over axis {axis!r}")
 
 
 def reduced_shape(shape, count, keepdims):

@@ -3,8 +3,8 @@
 import numpy as np
 
 from kiln import _kiln
-from kiln._trace import memory, views
-from kiln.nki.language import _rules
+from kiln._trace import memory, rules, views
+from kiln._trace.errors import refuse
 
 Tile = _kiln.NkiTensor
 
@@ -23,19 +23,18 @@ def help_for(value, otherwise):
 def require_tile(function, value):
     """Refuses what is no tile in SBUF or PSUM."""
     if not is_tile(value):
-        _rules.refuse(*_rules.TILE, f"an operand of nl.{function} is a {type(value).__name__}",
-                      help_for(value, "pass a tile, e.g. from nl.load"))
+        refuse(rules.TILE, f"an operand of nl.{function} is a {type(value).__name__}",
+               help_for(value, "pass a tile, e.g. from nl.load"))
     if not memory.is_on_chip(value.buffer):
-        _rules.refuse(*_rules.TILE, f"`{value.name}`, an operand of nl.{function}, is in {value.buffer.name}",
-                      "bring it into SBUF with nl.load first")
+        refuse(rules.TILE, f"`{value.name}`, an operand of nl.{function}, is in {value.buffer.name}")
 
 
 def require_number_or_tile(function, value):
     if isinstance(value, Tile):
         return require_tile(function, value)
     if not hasattr(value, "__float__") or getattr(value, "shape", ()) != ():
-        _rules.refuse(*_rules.TILE, f"an operand of nl.{function} is a {type(value).__name__}",
-                      help_for(value, "pass a tile or a Python number"))
+        refuse(rules.TILE, f"an operand of nl.{function} is a {type(value).__name__}",
+               help_for(value, "pass a tile or a Python number"))
 
 
 def new(shape, dtype, buffer=memory.sbuf, name=""):
