@@ -43,7 +43,7 @@ std::int64_t on_rows_of_storage(const View& v, std::vector<isa::Dim>& pattern, s
 
 // The documents say three things about `offset` on such a view: added, instead of the view's, and ignored.
 void warn_of_offset(const View& v) {
-  nb::module_::import_("kiln.nki.language._rules")
+  nb::module_::import_("kiln._trace.warnings")
       .attr("warn_not_portable")(
           fmt::format("ap on a view that begins at element {} of its storage; `offset` counts from there", v.offset()),
           "call ap on the whole tensor, and pass the sum of the offsets");

@@ -1,5 +1,5 @@
-// The rules that the native half of kiln.nki raises (nki.R…), in one table. Those of the Python half stand
-// where they are raised. The remedy depends on the case: whoever raises one gives it.
+// The rules that the native half of kiln.nki raises (nki.R…), in one table. Those of the Python half stand in
+// python/kiln/_trace/rules.py. The remedy depends on the case: whoever raises one gives it.
 #pragma once
 
 #include "kiln/base/rule.h"

@@ -63,5 +63,5 @@ def test_a_package_in_a_folder_of_its_name(tmp_path):
 def test_a_failing_import_tells_its_line(tmp_path):
     make(tmp_path, {"made/double.py": KERNEL.format(imports="from .lost import FACTOR"), "made/__init__.py": ""})
     done = run(tmp_path, "check", "made/double.py", "--arg", "x=float32[128,64]")
-    assert done.returncode == 1 and "nki.R42" in done.stderr and "made.lost" in done.stderr
+    assert done.returncode == 1 and "nki.R72" in done.stderr and "made.lost" in done.stderr
     assert "double.py:4" in done.stderr
