@@ -154,3 +154,14 @@ def test_a_wrong_grid_shows_the_callers_line_only():
         nki.jit(raises)[3]
     frames = traceback.extract_tb(caught.value.__traceback__)
     assert [f.line for f in frames] == ["nki.jit(raises)[3]"]
+
+
+@pytest.mark.parametrize("call, code", [
+    (lambda kernel: kernel[3], "nki.R18"), (lambda kernel: kernel["2"], "nki.R69"),
+    (lambda kernel: kernel(np.zeros((2, 2))), "nki.R15"), (lambda kernel: kernel(np.zeros((), np.float32)), "nki.R66"),
+    (lambda kernel: kernel(np.zeros((2, 0), np.float32)), "nki.R67"),
+    (lambda kernel: kiln.Spec((2, 2), "float64"), "nki.R41"), (lambda kernel: kiln.Spec(()), "nki.R71")])
+def test_arguments_that_differ_in_what_is_wrong_have_labels_of_their_own(call, code):
+    with pytest.raises(kiln.NkiConfigError) as caught:
+        call(nki.jit(raises))
+    assert caught.value.code == code
