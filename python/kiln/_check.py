@@ -3,6 +3,7 @@
 import json
 import traceback
 
+from kiln import _kiln
 from kiln._program import plain
 from kiln._trace import env, excerpt, rules, simulate, tracebacks
 from kiln._trace.errors import NkiValidationError, broken

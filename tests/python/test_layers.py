@@ -20,7 +20,7 @@ LAYERS = {
     "lint": ("_files", "_kiln", "_migration", "_old_forms", "nki"),
     "_activate": ("_migration", "_trace", "nki"),
     "_program": ("_trace", "nki"),
-    "_check": ("_program", "_trace"),
+    "_check": ("_kiln", "_program", "_trace"),
     "_compare": ("_kiln", "_program", "_trace"),
     "_time": ("_files", "_kiln", "_program", "_trace"),
     "commands": ("_activate", "_check", "_kiln", "_program", "_trace", "lint", "nki"),
