@@ -388,6 +388,8 @@ class RunReport:
     @property
     def instructions_by_engine(self) -> dict: ...
 
+def check_summary(title: str, cores: Sequence[tuple[Program, CheckReport]], errors: int, warnings: int) -> str: ...
+
 class CheckReport:
     @property
     def diagnostics(self) -> list[Diagnostic]: ...
@@ -486,9 +488,9 @@ def time_programs(programs: Sequence[Program], trip_counts: Mapping[str, int], w
 
 def compare_timings(arg: Sequence[tuple[str, Timing]], /) -> str: ...
 
-def cli(words: Sequence[str]) -> int:
+def cli(words: Sequence[str], programs: Mapping[str, Program] = {}, reserved_psum_banks: int = 0) -> int:
     """
-    Runs a command of kiln, prints to stdout and stderr, and returns the exit code.
+    Runs a command of kiln, prints to stdout and stderr, and returns the exit code. `programs` are FILEs of kiln time that are no files.
     """
 
 def fragment(program: Program, outputs: Sequence[int], prefix: str = '', lnc: int = 1) -> Program: ...
