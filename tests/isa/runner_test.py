@@ -13,6 +13,7 @@ PROGRAM = """  tensor a: input sbuf float32 [4, 4]
   tensor_tensor(dst=o, data1=a, data2=b, op=add)
 """
 PSUM = PROGRAM.replace("input sbuf", "input psum")
+FOUND = 'found "both in PSUM"\n'
 
 
 def cases_of(tmp_path, text):
@@ -33,7 +34,7 @@ def judge(tmp_path, text):
         f"accept sum\n{PROGRAM}expect o == a + b\n",
         f"accept close sum\nin a = normal()\nin b = normal()\n{PROGRAM}expect o ~ f64(a) + f64(b) within 1 ulp\n",
         f"accept a part\n{PROGRAM}expect o[:, 0:2] == (a + b)[:, 0:2]\n",
-        f"reject R1 psum\n{PSUM}found \"both in PSUM\"\n",
+        f"reject R1 psum\n{PSUM}{FOUND}",
         f"for x y in a:b b:a\naccept $x and $y\n{PROGRAM}expect o == $x + ${{y}}\n",
         f"let p {{\n{PROGRAM}}}\naccept block\ntarget trn1 trn2 trn3\nuse p\nexpect o == \\\n a + b\n",
     ],
@@ -54,9 +55,11 @@ def test_right_cases_pass(tmp_path, text):
         (f"accept x\n{PSUM}expect o == a + b\n", "status rejected, expected ok"),
         (f"accept x\n{PROGRAM}expect o == a + c\n", "name 'c' is not defined"),
         (f"accept x\nin a = normal(\n{PROGRAM}expect o == a + b\n", "an expression of the case fails"),
-        (f"reject R1 x\n{PROGRAM}", "status ok, expected rejected"),
-        (f"reject R2 x\n{PSUM}", "expected exactly tensor_tensor.R2"),
-        (f"reject R1,R2 x\n{PSUM}", "expected exactly tensor_tensor.R1, tensor_tensor.R2"),
+        (f"reject R1 x\n{PROGRAM}{FOUND}", "status ok, expected rejected"),
+        (f"reject R2 x\n{PSUM}{FOUND}", "expected exactly tensor_tensor.R2"),
+        (f"reject R1,R2 x\n{PSUM}{FOUND}", "expected exactly tensor_tensor.R1, tensor_tensor.R2"),
+        (f"reject R1 psum\n{PSUM}", "the rejected case 'psum' does not say what is found"),
+        (f"reject R1 empty\n{PSUM}found \"\"\n", "the rejected case 'empty' does not say what is found"),
         (f"reject R1 x\n{PSUM}found \"in HBM\"\n", "no diagnostic has found 'in HBM'"),
         (f"warn R1 x\n{PROGRAM}", "expected exactly tensor_tensor.R1"),
         (f"fail R1 x\n{PROGRAM}", "status ok, expected failed"),
@@ -101,7 +104,7 @@ def test_a_case_that_ends_the_driver_does_not_hide_the_others(tmp_path, monkeypa
                         'echo \'{"status": "rejected", "diagnostics": []}\' > "$c/result.json"\ndone\n')  # fmt: skip
     crashing.chmod(0o755)
     monkeypatch.setattr(runner, "DRIVER", crashing)
-    text = "".join(f"reject R1 {n}\n{PSUM}" for n in range(3))
+    text = "".join(f"reject R1 {n}\n{PSUM}{FOUND}" for n in range(3))
     cases, _ = cases_of(tmp_path, text)
     results = runner.run_cases(cases)
     assert [r.result["status"] for r in results.values()] == ["rejected", "crashed", "rejected"]
