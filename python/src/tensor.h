@@ -34,7 +34,7 @@ Tensor ap(const Tensor& tensor, nb::handle pattern, nb::handle offset, nb::handl
 // t.rearrange: rearrange.cpp.
 Tensor rearrange(const Tensor& tensor, nb::handle src, nb::handle dst, nb::handle fixed_sizes);
 
-// The methods that make views: views.cpp.
+// The methods that make views: tensor_views.cpp.
 void bind_views(nb::class_<Tensor>& cls);
 
 }  // namespace kiln::python

@@ -10,7 +10,7 @@ import pytest
 
 import kiln
 from kiln import nki
-from kiln._trace import excerpt, tracebacks
+from kiln._trace import marked_operand, tracebacks
 from kiln.nki import isa as nisa
 from kiln.nki import language as nl
 
@@ -98,7 +98,7 @@ def test_which_operand_is_marked(tmp_path, call, found, marked):
     file = tmp_path / "kernel.py"
     file.write_text(f"def kernel():\n    {call}\n")
     d = kiln._kiln.diagnostic_at("invalid", "nc_matmul.R1", "rule", found, "help", str(file), 2)
-    lines = excerpt.text(d).splitlines()
+    lines = marked_operand.text(d).splitlines()
     source = next(i for i, line in enumerate(lines) if call in line)
     marks = lines[source + 1].partition(" | ")[2]
     shown = lines[source].partition(" | ")[2]

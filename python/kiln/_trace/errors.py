@@ -1,7 +1,7 @@
 """Exceptions of Kiln: a list of diagnostics, shown like a compiler's, at the user's line."""
 
 from kiln import _kiln
-from kiln._trace import excerpt, rules
+from kiln._trace import marked_operand, rules
 
 
 class NkiValidationError(AssertionError):
@@ -14,7 +14,7 @@ class NkiValidationError(AssertionError):
         super().__init__(self._text())
 
     def _text(self):
-        return "\n" + "\n\n".join(map(excerpt.text, self.diagnostics)) if self.diagnostics else ""
+        return "\n" + "\n\n".join(map(marked_operand.text, self.diagnostics)) if self.diagnostics else ""
 
     @property
     def code(self):

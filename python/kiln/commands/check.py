@@ -5,7 +5,7 @@ import json
 import sys
 
 from kiln import _check, nki
-from kiln._trace import excerpt, rules
+from kiln._trace import marked_operand, rules
 from kiln._trace.errors import NkiValidationError
 from kiln.commands import kernel_file, target
 
@@ -62,7 +62,7 @@ def main(words):
                    "not_traced": [{"kernel": n, "parameters": p} for n, p in unknown]}, sys.stdout, indent=2)
         print()
         return int(code)
-    for text in [*map(str, findings), *(excerpt.text(d) for r in reports for d in r.diagnostics)]:
+    for text in [*map(str, findings), *(marked_operand.text(d) for r in reports for d in r.diagnostics)]:
         print(text.rstrip() + "\n", file=sys.stderr)
     errors = sum(f.severity == "error" for f in findings)
     if findings:
