@@ -6,27 +6,47 @@
 #include <iostream>
 #include <random>
 
-#include "tests/check/program_maker.h"
+#include "kiln/isa/builder/builder.h"
 
 namespace kiln::analysis {
 namespace {
-using check::ProgramMaker;
+using isa::Address;
+using isa::Kernel;
+using isa::View;
 
 const Arch& trn2() { return arch(Target::trn2); }
 std::int64_t sbuf_bytes() { return available_bytes(trn2(), Memory::sbuf); }
 
-Allocation allocate_all(ProgramMaker& m) {
-  const isa::Program& program = m.finish();
-  return allocate(program, trn2(), live_intervals(program));
+// A tile of bytes.
+struct Tile {
+  Memory memory;
+  std::int64_t partitions, bytes;
+  std::optional<Address> address = {};
+};
+using Tiles = std::vector<Tile>;
+constexpr Memory sbuf = Memory::sbuf, psum = Memory::psum;
+
+View declare(Kernel& k, const Tile& t) {
+  return k.tensor(t.memory, isa::Role::internal, {t.partitions, t.bytes}, DType::uint8, {.address = t.address});
+}
+void write(Kernel& k, const View& tile) { k.memset({.dst = tile, .value = 0}); }
+// `sink` is in HBM and takes no bytes of the chip.
+void read(Kernel& k, const View& tile, const View& sink) { k.dma_copy({.dst = sink, .src = tile}); }
+View declare_sink(Kernel& k) { return k.hbm({1}, DType::uint8); }
+
+// Writes all tiles, then reads them: all are alive together. The tensors have the numbers of the tiles.
+isa::Program together(const Tiles& tiles) {
+  Kernel k("together");
+  std::vector<View> views;
+  for (const Tile& tile : tiles) views.push_back(declare(k, tile));
+  const View sink = declare_sink(k);
+  for (const View& view : views) write(k, view);
+  for (const View& view : views) read(k, view, sink);
+  return k.finish();
 }
 
-// Writes all tensors, then reads them: all are alive together.
-Allocation allocate_together(ProgramMaker& m) {
-  const auto count = static_cast<isa::TensorId>(m.program.tensors.size());
-  for (isa::TensorId id = 0; id < count; ++id) m.write(id);
-  for (isa::TensorId id = 0; id < count; ++id) m.read(id);
-  return allocate_all(m);
-}
+Allocation allocate_all(const isa::Program& program) { return allocate(program, trn2(), live_intervals(program)); }
+Allocation allocate_together(const Tiles& tiles) { return allocate_all(together(tiles)); }
 
 bool bytes_overlap(const isa::Tensor& a, isa::Address x, const isa::Tensor& b, isa::Address y) {
   const auto meet = [](std::int64_t p, std::int64_t n, std::int64_t q, std::int64_t k) {
@@ -66,35 +86,36 @@ isa::Program random_program(std::mt19937_64& random) {
   const auto pick = [&](std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random);
   };
-  ProgramMaker m;
-  std::vector<isa::TensorId> known;
+  Kernel k("random");
+  std::vector<View> known;
   const auto statements = [&](auto& self, int depth, std::int64_t count) -> void {
     const std::size_t outer = known.size();
     for (; count > 0; --count) {
       const auto kind = pick(0, 9);
       if (kind < 4 || known.empty()) {
-        const bool psum = pick(0, 2) == 0;
-        const std::int64_t n = pick(0, 1) ? 128 : pick(1, 128), bytes = psum ? pick(1, 5000) : pick(1, 40000);
-        std::optional<isa::Address> address;
+        const bool in_psum = pick(0, 2) == 0;
+        const std::int64_t n = pick(0, 1) ? 128 : pick(1, 128), bytes = in_psum ? pick(1, 5000) : pick(1, 40000);
+        std::optional<Address> address;
         if (pick(0, 9) == 0) {
           const std::int64_t unit = n > 64 ? 128 : n > 32 ? 64 : 32;
-          address = isa::Address{pick(0, 128 / unit - 1) * unit, psum ? pick(0, 5) * 2048 : pick(0, 170000)};
+          address = Address{pick(0, 128 / unit - 1) * unit, in_psum ? pick(0, 5) * 2048 : pick(0, 170000)};
         }
-        const std::string name = "t" + std::to_string(m.program.tensors.size());
-        known.push_back(psum ? m.psum(name, n, bytes, address) : m.sbuf(name, n, bytes, address));
-        m.write(known.back());
+        known.push_back(declare(k, {in_psum ? psum : sbuf, n, bytes, address}));
+        write(k, known.back());
       } else if (kind < 9 || depth == 3) {
         const auto recent = static_cast<std::int64_t>(known.size()) - 1;
-        m.copy(known[static_cast<std::size_t>(pick(std::max<std::int64_t>(0, recent - 4), recent))],
-               known[static_cast<std::size_t>(pick(std::max<std::int64_t>(0, recent - 4), recent))]);
+        const auto one = [&] {
+          return known[static_cast<std::size_t>(pick(std::max<std::int64_t>(0, recent - 4), recent))];
+        };
+        k.tensor_copy({.dst = one(), .src = one()});
       } else {
-        m.loop(2, [&](isa::LoopId) { self(self, depth + 1, pick(1, 12)); });
+        k.loop(2, [&](const isa::Index&) { self(self, depth + 1, pick(1, 12)); });
       }
     }
     known.resize(outer);
   };
   statements(statements, 0, pick(1, 120));
-  return m.finish();
+  return k.finish();
 }
 
 TEST(Allocate, RandomProgramsNeverOverlap) {
@@ -116,11 +137,8 @@ TEST(Allocate, RandomProgramsNeverOverlap) {
 }
 
 TEST(Allocate, LastByteOfSbuf) {
-  ProgramMaker fits, does_not;
-  fits.sbuf("all", 128, sbuf_bytes());
-  EXPECT_EQ(allocate_together(fits).address[0], (isa::Address{0, 0}));
-  does_not.sbuf("all", 128, sbuf_bytes() + 1);
-  const Allocation allocation = allocate_together(does_not);
+  EXPECT_EQ(allocate_together({{sbuf, 128, sbuf_bytes()}}).address[0], (Address{0, 0}));
+  const Allocation allocation = allocate_together({{sbuf, 128, sbuf_bytes() + 1}});
   ASSERT_EQ(allocation.overflows.size(), 1u);
   EXPECT_TRUE(allocation.overflows[0].too_much);
   EXPECT_EQ(allocation.sbuf.peak_bytes, sbuf_bytes() + 1);
@@ -129,129 +147,110 @@ TEST(Allocate, LastByteOfSbuf) {
 TEST(Allocate, ManyTensorsFillSbufExactly) {
   // Aligned to 32 bytes they would not fit.
   for (const std::int64_t surplus : {0, 1}) {
-    ProgramMaker m;
     const std::int64_t large = sbuf_bytes() - 1000 * 8;
-    m.sbuf("large", 128, large + surplus);
-    for (int i = 0; i < 1000; ++i) m.sbuf("s" + std::to_string(i), 128, 8);
-    const Allocation allocation = allocate_together(m);
+    Tiles tiles(1000, {sbuf, 128, 8});
+    tiles.insert(tiles.begin(), {sbuf, 128, large + surplus});
+    const isa::Program program = together(tiles);
+    const Allocation allocation = allocate_all(program);
     EXPECT_EQ(allocation.complete(), surplus == 0);
-    if (surplus == 0) expect_sound(m.program, live_intervals(m.program), allocation);
+    if (surplus == 0) expect_sound(program, live_intervals(program), allocation);
   }
 }
 
 TEST(Allocate, QuadrantsSideBySide) {
-  ProgramMaker m;
-  for (int i = 0; i < 4; ++i) m.sbuf("q" + std::to_string(i), 32, sbuf_bytes());
-  const Allocation allocation = allocate_together(m);
+  const Allocation allocation = allocate_together(Tiles(4, {sbuf, 32, sbuf_bytes()}));
   ASSERT_TRUE(allocation.complete());
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(allocation.address[i], (isa::Address{32 * i, 0}));
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(allocation.address[i], (Address{32 * i, 0}));
   EXPECT_EQ(allocation.sbuf.peak_bytes, sbuf_bytes());
-  ProgramMaker five;
-  for (int i = 0; i < 5; ++i) five.sbuf("q" + std::to_string(i), 32, sbuf_bytes());
-  EXPECT_FALSE(allocate_together(five).complete());
+  EXPECT_FALSE(allocate_together(Tiles(5, {sbuf, 32, sbuf_bytes()})).complete());
 }
 
 TEST(Allocate, PartitionCountDecidesTheStart) {
-  ProgramMaker m;
-  m.sbuf("three", 96, sbuf_bytes());
-  m.sbuf("one", 1, sbuf_bytes());
-  EXPECT_EQ(allocate_together(m).address[1], (isa::Address{96, 0}));
-  ProgramMaker halves;
-  halves.sbuf("a", 33, sbuf_bytes());
-  halves.sbuf("b", 64, sbuf_bytes());
-  EXPECT_EQ(allocate_together(halves).address[1], (isa::Address{64, 0}));
-  ProgramMaker wide;  // 65 partitions start at 0 only, so both want the first quadrant
-  wide.sbuf("a", 65, sbuf_bytes() / 2 + 4);
-  wide.sbuf("b", 32, sbuf_bytes());
-  wide.sbuf("c", 33, sbuf_bytes() / 2 - 4);
-  EXPECT_EQ(allocate_together(wide).address[1], (isa::Address{96, 0}));
+  const Tiles quarters{{sbuf, 96, sbuf_bytes()}, {sbuf, 1, sbuf_bytes()}};
+  EXPECT_EQ(allocate_together(quarters).address[1], (Address{96, 0}));
+  const Tiles halves{{sbuf, 33, sbuf_bytes()}, {sbuf, 64, sbuf_bytes()}};
+  EXPECT_EQ(allocate_together(halves).address[1], (Address{64, 0}));
+  // 65 partitions start at 0 only, so both want the first quadrant.
+  const Tiles wide{{sbuf, 65, sbuf_bytes() / 2 + 4}, {sbuf, 32, sbuf_bytes()}, {sbuf, 33, sbuf_bytes() / 2 - 4}};
+  EXPECT_EQ(allocate_together(wide).address[1], (Address{96, 0}));
 }
 
 TEST(Allocate, BytesAreReusedWhenNobodyNeedsThem) {
-  ProgramMaker m;
+  Kernel k("reused");
+  const View sink = declare_sink(k);
   for (int i = 0; i < 3; ++i) {
-    const auto t = m.sbuf("t" + std::to_string(i), 128, sbuf_bytes());
-    m.write(t);
-    m.read(t);
+    const View tile = declare(k, {sbuf, 128, sbuf_bytes()});
+    write(k, tile);
+    read(k, tile, sink);
   }
-  EXPECT_TRUE(allocate_all(m).complete());
-  ProgramMaker in_one_instruction;  // a destination may not share bytes with a source
-  const auto a = in_one_instruction.sbuf("a", 128, sbuf_bytes()), b = in_one_instruction.sbuf("b", 128, 4);
-  in_one_instruction.write(a);
-  in_one_instruction.copy(b, a);
-  EXPECT_FALSE(allocate_all(in_one_instruction).complete());
+  EXPECT_TRUE(allocate_all(k.program()).complete());
+  Kernel in_one_instruction("in_one_instruction");  // a destination may not share bytes with a source
+  const View a = declare(in_one_instruction, {sbuf, 128, sbuf_bytes()});
+  const View b = declare(in_one_instruction, {sbuf, 128, 4});
+  write(in_one_instruction, a);
+  in_one_instruction.tensor_copy({.dst = b, .src = a});
+  EXPECT_FALSE(allocate_all(in_one_instruction.program()).complete());
 }
 
 TEST(Allocate, PsumBanks) {
-  ProgramMaker banks;  // 1200 bytes: one per bank, since none may cross a boundary
-  for (int i = 0; i < 8; ++i) banks.psum("p" + std::to_string(i), 128, 1200);
-  const Allocation full = allocate_together(banks);
+  // 1200 bytes: one per bank, since none may cross a boundary.
+  const Allocation full = allocate_together(Tiles(8, {psum, 128, 1200}));
   ASSERT_TRUE(full.complete());
   for (int i = 0; i < 8; ++i) EXPECT_EQ(full.address[i]->byte_offset, 2048 * i);
 
-  ProgramMaker ninth;
-  for (int i = 0; i < 9; ++i) ninth.psum("p" + std::to_string(i), 128, 1200);
-  const Allocation allocation = allocate_together(ninth);
-  ASSERT_EQ(allocation.overflows.size(), 1u);
-  EXPECT_FALSE(allocation.overflows[0].too_much);
+  const Allocation ninth = allocate_together(Tiles(9, {psum, 128, 1200}));
+  ASSERT_EQ(ninth.overflows.size(), 1u);
+  EXPECT_FALSE(ninth.overflows[0].too_much);
 
-  ProgramMaker shared;  // 16 half banks
-  for (int i = 0; i < 16; ++i) shared.psum("p" + std::to_string(i), 128, 1024);
-  EXPECT_TRUE(allocate_together(shared).complete());
+  EXPECT_TRUE(allocate_together(Tiles(16, {psum, 128, 1024})).complete());  // 16 half banks
 
-  ProgramMaker large;  // the second one starts at the next bank, and 4 bytes fit behind it
-  large.psum("a", 128, 2052);
-  large.psum("b", 128, 12284);
-  large.psum("c", 128, 4);
-  const Allocation mixed = allocate_together(large);
+  // The second one starts at the next bank, and 4 bytes fit behind it.
+  const isa::Program large = together({{psum, 128, 2052}, {psum, 128, 12284}, {psum, 128, 4}});
+  const Allocation mixed = allocate_all(large);
   ASSERT_TRUE(mixed.complete());
-  expect_sound(large.program, live_intervals(large.program), mixed);
+  expect_sound(large, live_intervals(large), mixed);
 }
 
 TEST(Allocate, HandPlacedTensorsAreObstacles) {
-  ProgramMaker m;
-  m.sbuf("fixed", 128, 64, isa::Address{0, 1000});
-  m.sbuf("before", 128, 1000);
-  m.sbuf("after", 128, sbuf_bytes() - 1088);
-  const Allocation allocation = allocate_together(m);
-  EXPECT_EQ(allocation.address[1], (isa::Address{0, 0}));
-  EXPECT_EQ(allocation.address[2], (isa::Address{0, 1088}));  // 1064 rounded up to 32
+  const Tile fixed{sbuf, 128, 64, Address{0, 1000}}, before{sbuf, 128, 1000}, after{sbuf, 128, sbuf_bytes() - 1088};
+  const Allocation allocation = allocate_together({fixed, before, after});
+  EXPECT_EQ(allocation.address[1], (Address{0, 0}));
+  EXPECT_EQ(allocation.address[2], (Address{0, 1088}));  // 1064 rounded up to 32
 }
 
 TEST(Allocate, SharedBytesOfHandPlacedTensorsCountOnce) {
-  ProgramMaker m;
-  for (int i = 0; i < 4; ++i) m.sbuf("f" + std::to_string(i), 128, sbuf_bytes() - 64, isa::Address{0, 64});
-  m.sbuf("free", 128, 64);
-  const Allocation allocation = allocate_together(m);
+  Tiles tiles(4, {sbuf, 128, sbuf_bytes() - 64, Address{0, 64}});
+  tiles.push_back({sbuf, 128, 64});
+  const Allocation allocation = allocate_together(tiles);
   ASSERT_TRUE(allocation.complete());
   EXPECT_EQ(allocation.sbuf.peak_bytes, sbuf_bytes());
-  EXPECT_EQ(allocation.address[4], (isa::Address{0, 0}));
+  EXPECT_EQ(allocation.address[4], (Address{0, 0}));
 }
 
 TEST(Allocate, NothingComesBetweenAWriteAndTheReadThroughAView) {
-  ProgramMaker m;
-  const auto a = m.sbuf("a", 128, 64, isa::Address{0, 0}), view = m.sbuf("view", 128, 64, isa::Address{0, 0});
-  const auto between = m.sbuf("between", 128, 64);
-  m.write(a);
-  m.write(between);
-  m.read(between);
-  m.read(view);
-  const Allocation allocation = allocate_all(m);
-  EXPECT_EQ(allocation.address[between], (isa::Address{0, 64}));
+  Kernel k("view");
+  const View sink = declare_sink(k);
+  const View a = declare(k, {sbuf, 128, 64, Address{0, 0}}), view = declare(k, {sbuf, 128, 64, Address{0, 0}});
+  const View between = declare(k, {sbuf, 128, 64});
+  write(k, a);
+  write(k, between);
+  read(k, between, sink);
+  read(k, view, sink);
+  EXPECT_EQ(allocate_all(k.program()).address[between.tensor()], (Address{0, 64}));
 }
 
 TEST(Allocate, HundredThousandTensors) {
   std::mt19937_64 random(1);
-  ProgramMaker m;
-  std::vector<isa::TensorId> ring;
+  Kernel k("large");
+  const View sink = declare_sink(k);
+  std::vector<View> ring;
   for (int i = 0; i < 100000; ++i) {
     const auto bytes = std::uniform_int_distribution<std::int64_t>(4, 2400)(random);
-    const auto t = m.sbuf("t" + std::to_string(i), i % 5 ? 128 : 32, bytes);
-    m.write(t);
-    ring.push_back(t);
-    if (ring.size() > 100) m.read(ring[ring.size() - 100]);
+    ring.push_back(declare(k, {sbuf, i % 5 ? 128 : 32, bytes}));
+    write(k, ring.back());
+    if (ring.size() > 100) read(k, ring[ring.size() - 100], sink);
   }
-  const isa::Program& program = m.finish();
+  const isa::Program& program = k.program();
   const auto start = std::chrono::steady_clock::now();
   const Liveness live = live_intervals(program);
   const auto middle = std::chrono::steady_clock::now();
