@@ -11,19 +11,22 @@
 #include "kiln/check/clobber.h"
 #include "kiln/check/io.h"
 #include "kiln/check/placement.h"
-#include "tests/check/program_maker.h"
+#include "kiln/isa/builder/builder.h"
+#include "kiln/isa/text/parse.h"
+#include "tests/check/codes.h"
 
 namespace kiln::check {
 namespace {
 using namespace analysis;
 
 using isa::Address;
+using isa::Kernel;
+using isa::View;
 
 const Arch& trn2() { return arch(Target::trn2); }
 
-std::vector<Diagnostic> check_memory(ProgramMaker& m) {
+std::vector<Diagnostic> check_memory(const isa::Program& program) {
   std::vector<Diagnostic> out;
-  const isa::Program& program = m.finish();
   const Liveness live = live_intervals(program);
   check_placement(program, trn2(), out);
   if (!out.empty()) return out;
@@ -34,9 +37,9 @@ std::vector<Diagnostic> check_memory(ProgramMaker& m) {
 
 Codes placed(Memory memory, std::int64_t partitions, std::int64_t bytes, std::optional<Address> address,
              DType dtype = DType::uint8) {
-  ProgramMaker m;
-  m.tensor("t", memory, {partitions, bytes / size_bytes(dtype)}, dtype, address);
-  return codes(check_memory(m));
+  Kernel k("placed");
+  k.tensor(memory, isa::Role::internal, {partitions, bytes / size_bytes(dtype)}, dtype, {.address = address});
+  return codes(check_memory(k.program()));
 }
 
 TEST(Rules, NumbersFollowTheTables) {
@@ -103,124 +106,92 @@ TEST(Rules, BankAndAlignment) {
   EXPECT_EQ(placed(Memory::sbuf, 128, 8, Address{0, 11}, DType::bfloat16), Codes{"memory.R6"});
 }
 
-// Two tensors of 64 bytes, the second one `shift` bytes after the first.
-struct Pair : ProgramMaker {
-  isa::TensorId a, b;
-  explicit Pair(std::int64_t shift = 0, std::int64_t partition_of_b = 0) {
-    a = sbuf("a", 32, 64, Address{0, 1024});
-    b = sbuf("b", 32, 64, Address{partition_of_b, 1024 + shift});
-  }
-};
+// Statements in their text form, the first on line 1; `sink` is a tensor in HBM to read into.
+isa::Program program_of(const std::string& statements) {
+  return isa::parse("kiln 1 program \"rules\" target trn2 tensor sink: hbm uint8 [1] " + statements, "rules.kiln");
+}
+
+// Two tensors of 64 bytes, the second one `shift` bytes after the first. What follows them starts on line 3.
+isa::Program pair(const std::string& statements, std::int64_t shift = 0, std::int64_t partition_of_b = 0) {
+  const std::string at = std::to_string(partition_of_b) + ", " + std::to_string(1024 + shift);
+  return program_of("tensor a: sbuf uint8 [32, 64] at (0, 1024)\ntensor b: sbuf uint8 [32, 64] at (" + at + ")\n" +
+                    statements);
+}
+const std::string kWriteA = "memset(dst=a, value=0)\n", kWriteB = "memset(dst=b, value=0)\n";
+const std::string kReadA = "dma_copy(dst=sink, src=a)\n", kReadB = "dma_copy(dst=sink, src=b)\n";
 
 TEST(Rules, ClobberedValue) {
-  Pair p(60);
-  p.write(p.a);
-  p.write(p.b);
-  const int written = p.line();
-  p.read(p.a);
-  const auto found = check_memory(p);
+  const auto found = check_memory(pair(kWriteA + kWriteB + kReadA, 60));
   ASSERT_EQ(codes(found), Codes{"memory.R7"});
-  EXPECT_EQ(found[0].loc.line, p.line());
+  EXPECT_EQ(found[0].loc.line, 5);
   EXPECT_EQ(found[0].found, "`a` is read after `b` overwrote its bytes 1084 to 1087 in partitions 0 to 31");
   ASSERT_EQ(found[0].notes.size(), 3u);
-  EXPECT_EQ(found[0].notes[0].loc.line, written);
+  EXPECT_EQ(found[0].notes[0].loc.line, 4);
 }
 
 TEST(Rules, SharedBytesThatAreLegal) {
   for (const auto& [shift, partition] : {std::pair{64, 0}, {-64, 0}, {0, 32}}) {
-    Pair apart(shift, partition);
-    apart.write(apart.a);
-    apart.write(apart.b);
-    apart.read(apart.a);
+    const isa::Program apart = pair(kWriteA + kWriteB + kReadA, shift, partition);
     EXPECT_EQ(codes(check_memory(apart)), Codes{}) << shift << ' ' << partition;
   }
-  Pair ring;
-  for (int i = 0; i < 3; ++i) {
-    ring.write(ring.a);
-    ring.read(ring.a);
-    ring.write(ring.b);
-    ring.read(ring.b);
-  }
-  EXPECT_EQ(codes(check_memory(ring)), Codes{});
-  Pair view;
-  view.write(view.a);
-  view.read(view.b);
-  view.read(view.a);
-  EXPECT_EQ(codes(check_memory(view)), Codes{});
-  Pair in_place;  // b works on what a wrote: they are two names of one value
-  in_place.write(in_place.a);
-  in_place.copy(in_place.b, in_place.b);
-  in_place.read(in_place.a);
-  EXPECT_EQ(codes(check_memory(in_place)), Codes{});
-  Pair other_columns;
-  other_columns.write(other_columns.columns(other_columns.a, 0, 32));
-  other_columns.write(other_columns.columns(other_columns.b, 32, 32));
-  other_columns.read(other_columns.columns(other_columns.a, 0, 32));
+  const std::string turn = kWriteA + kReadA + kWriteB + kReadB;
+  EXPECT_EQ(codes(check_memory(pair(turn + turn + turn))), Codes{});
+  EXPECT_EQ(codes(check_memory(pair(kWriteA + kReadB + kReadA))), Codes{});  // b is a view of a
+  // b works on what a wrote: they are two names of one value.
+  EXPECT_EQ(codes(check_memory(pair(kWriteA + "tensor_copy(dst=b, src=b)\n" + kReadA))), Codes{});
+  const isa::Program other_columns = pair(R"(
+    memset(dst=a.ap(0:32, [[1, 32]]), value=0)
+    memset(dst=b.ap(0:32, [[1, 32]], offset=32), value=0)
+    dma_copy(dst=sink, src=a.ap(0:32, [[1, 32]]))
+  )");
   EXPECT_EQ(codes(check_memory(other_columns)), Codes{});
 }
 
 TEST(Rules, PartlyRestored) {
   for (const std::int64_t first : {0, 32}) {
-    Pair p;
-    p.write(p.a);
-    p.write(p.b);
-    p.write(p.columns(p.a, 0, 32));
-    p.read(p.columns(p.a, first, 32));
-    EXPECT_EQ(codes(check_memory(p)), first == 0 ? Codes{} : Codes{"memory.R7"});
+    const isa::Program program = pair(kWriteA + kWriteB +
+                                      "memset(dst=a.ap(0:32, [[1, 32]]), value=0)\n"
+                                      "dma_copy(dst=sink, src=a.ap(0:32, [[1, 32]], offset=" +
+                                      std::to_string(first) + "))\n");
+    EXPECT_EQ(codes(check_memory(program)), first == 0 ? Codes{} : Codes{"memory.R7"});
   }
 }
 
 TEST(Rules, ClobberedInTheNextPass) {
   for (const std::int64_t passes : {1, 2}) {
-    Pair p;
-    p.write(p.a);
-    p.loop(passes, [&](isa::LoopId) {
-      p.read(p.a);
-      p.write(p.b);
-    });
-    EXPECT_EQ(codes(check_memory(p)), passes == 1 ? Codes{} : Codes{"memory.R7"});
+    const std::string loop = "loop i = 0 .. " + std::to_string(passes) + " {\n" + kReadA + kWriteB + "}\n";
+    EXPECT_EQ(codes(check_memory(pair(kWriteA + loop))), passes == 1 ? Codes{} : Codes{"memory.R7"});
   }
 }
 
 TEST(Rules, DeepLoopsDoNotTakeForever) {
-  Pair p;
-  const auto nest = [&](auto& self, int depth) -> void {
-    p.loop(2, [&](isa::LoopId) {
-      if (depth < 64) return self(self, depth + 1);
-      p.write(p.a);
-      p.write(p.b);
-      p.read(p.a);
-    });
-  };
-  nest(nest, 1);
-  EXPECT_FALSE(check_memory(p).empty());
+  std::string statements = kWriteA + kWriteB + kReadA;
+  for (int i = 0; i < 64; ++i) statements = "loop i" + std::to_string(i) + " = 0 .. 2 {\n" + statements + "}\n";
+  EXPECT_FALSE(check_memory(pair(statements)).empty());
 }
 
 TEST(Rules, RestoredPieceByPieceInALoop) {
-  Pair p;
-  p.write(p.a);
-  p.write(p.b);
-  p.loop(8, [&](isa::LoopId i) { p.write(p.columns(p.a, 0, 8, i, 8)); });
-  p.read(p.a);
-  EXPECT_EQ(codes(check_memory(p)), Codes{});
+  const std::string pieces = "loop i = 0 .. 8 { memset(dst=a.ap(0:32, [[1, 8]], offset=8*i), value=0) }\n";
+  EXPECT_EQ(codes(check_memory(pair(kWriteA + kWriteB + pieces + kReadA))), Codes{});
 }
 
 TEST(Rules, CapacityMessage) {
-  ProgramMaker m;
-  const auto big = m.sbuf("big", 128, 200000);
-  std::vector<isa::TensorId> all{big};
-  for (int i = 0; i < 14; ++i) all.push_back(m.tensor("t" + std::to_string(i), Memory::sbuf, {128, 256 + i}));
-  for (auto t : all) m.write(t);
-  const int last_write = m.line();
-  for (auto t : all) m.read(t);
-  const auto found = check_memory(m);
+  std::string declared = "tensor big: sbuf uint8 [128, 200000]\n";
+  std::string written = "memset(dst=big, value=0)\n", read = "dma_copy(dst=sink, src=big)\n";
+  for (int i = 0; i < 14; ++i) {
+    const std::string name = "t" + std::to_string(i);
+    declared += "tensor " + name + ": sbuf float32 [128, " + std::to_string(256 + i) + "]\n";
+    written += "memset(dst=" + name + ", value=0)\n";
+    read += "dma_copy(dst=sink, src=" + name + ")\n";
+  }
+  const auto found = check_memory(program_of(declared + written + read));
   ASSERT_EQ(codes(found), Codes{"memory.R8"});
   const Diagnostic& d = found[0];
   // 200000 + 4 * (14 * 256 + 91) = 214700
   EXPECT_EQ(d.found, "15 sbuf tensors alive here need 214700 bytes per partition, 1716 more than there are");
   EXPECT_EQ(d.allowed, "212984 bytes per partition (trn2, 16392 reserved)");
   EXPECT_EQ(d.context, "memset");
-  EXPECT_EQ(d.loc.line, last_write);
+  EXPECT_EQ(d.loc.line, 15 + 15);  // the last write
   ASSERT_EQ(d.notes.size(), 13u);
   EXPECT_EQ(d.notes[0].text, "`big` uint8 (128, 200000), 200000 bytes per partition");
   EXPECT_EQ(d.notes[0].loc.line, 1);
@@ -229,21 +200,21 @@ TEST(Rules, CapacityMessage) {
 }
 
 TEST(Rules, PiecesMessage) {
-  ProgramMaker m;
-  std::vector<isa::TensorId> all;
-  for (int i = 0; i < 9; ++i) all.push_back(m.psum("p" + std::to_string(i), 128, 1200));
-  for (auto t : all) m.write(t);
-  for (auto t : all) m.read(t);
-  const auto found = check_memory(m);
+  Kernel k("pieces");
+  const View sink = k.hbm({1}, DType::uint8);
+  std::vector<View> all;
+  for (int i = 0; i < 9; ++i) all.push_back(k.psum({128, 1200}, DType::uint8, {.name = "p" + std::to_string(i)}));
+  for (const View& t : all) k.memset({.dst = t, .value = 0});
+  for (const View& t : all) k.tensor_copy({.dst = sink, .src = t});
+  const auto found = check_memory(k.program());
   ASSERT_EQ(codes(found), Codes{"memory.R9"});
   EXPECT_EQ(found[0].found, "no gap of 1200 bytes per partition for `p8` among 9 psum tensors alive here");
   EXPECT_EQ(found[0].allowed, "16384 bytes per partition, 8 banks of 2048 (trn2)");
   EXPECT_EQ(found[0].notes.size(), 9u);
 }
 
-Codes check_io_codes(ProgramMaker& m) {
+Codes check_io_codes(const isa::Program& program) {
   std::vector<Diagnostic> out;
-  const isa::Program& program = m.finish();
   check_io(program, trn2(), live_intervals(program), out);
   return codes(out);
 }
@@ -251,23 +222,23 @@ Codes check_io_codes(ProgramMaker& m) {
 TEST(Rules, InterfaceMemories) {
   for (const Memory memory : {Memory::hbm, Memory::shared_hbm, Memory::private_hbm, Memory::sbuf, Memory::psum}) {
     for (const isa::Role role : {isa::Role::internal, isa::Role::input, isa::Role::output, isa::Role::inout}) {
-      ProgramMaker m;
-      m.program.tensors[m.tensor("t", memory, {128, 4})].role = role;
+      Kernel k("interface");
+      k.tensor(memory, role, {128, 4}, DType::float32, {.name = "t"});
       Codes expected;
       if (role != isa::Role::internal && memory == Memory::private_hbm) expected = {"io.R1"};
       if (role == isa::Role::output && memory == Memory::hbm) expected = {"io.R3"};
-      EXPECT_EQ(check_io_codes(m), expected) << name(memory) << ' ' << name(role);
+      EXPECT_EQ(check_io_codes(k.program()), expected) << name(memory) << ' ' << name(role);
     }
   }
 }
 
 TEST(Rules, HbmHoldsAllTensors) {
   for (const std::int64_t gigabytes : {48, 49}) {
-    ProgramMaker m;
-    for (const char* name : {"a", "b"}) m.tensor(name, Memory::hbm, {gigabytes << 10, 1 << 18});
-    m.tensor("c", Memory::sbuf, {128, 4});
+    Kernel k("hbm");
+    for (const char* name : {"a", "b"}) k.hbm({gigabytes << 10, 1 << 18}, DType::float32, {.name = name});
+    k.sbuf({128, 4}, DType::float32, {.name = "c"});
     std::vector<Diagnostic> out;
-    check_hbm(m.finish(), trn2(), out);  // 96 GiB
+    check_hbm(k.program(), trn2(), out);  // 96 GiB
     EXPECT_EQ(codes(out), gigabytes == 48 ? Codes{} : Codes{"memory.R10"});
     for (const Diagnostic& d : out) EXPECT_NE(d.context.find("`b`"), std::string::npos) << d.context;
   }
@@ -275,12 +246,13 @@ TEST(Rules, HbmHoldsAllTensors) {
 
 TEST(Rules, Registers) {
   for (const int count : {64, 65}) {
-    ProgramMaker together, in_turn;
-    for (int i = 0; i < count; ++i) together.reg();
-    for (int i = 1; i < count; ++i) together.move(0, static_cast<isa::RegisterId>(i));
-    EXPECT_EQ(check_io_codes(together), count == 64 ? Codes{} : Codes{"io.R2"});
+    Kernel together("together"), in_turn("in_turn");
+    std::vector<isa::Reg> registers;
+    for (int i = 0; i < count; ++i) registers.push_back(together.reg());
+    for (int i = 1; i < count; ++i) together.register_move({.dst = registers[0], .src = registers[i]});
+    EXPECT_EQ(check_io_codes(together.program()), count == 64 ? Codes{} : Codes{"io.R2"});
     for (int i = 0; i < count; ++i) in_turn.reg();
-    EXPECT_EQ(check_io_codes(in_turn), Codes{});
+    EXPECT_EQ(check_io_codes(in_turn.program()), Codes{});
   }
 }
 
