@@ -123,10 +123,10 @@ const std::string kReadA = "dma_copy(dst=sink, src=a)\n", kReadB = "dma_copy(dst
 TEST(Rules, ClobberedValue) {
   const auto found = check_memory(pair(kWriteA + kWriteB + kReadA, 60));
   ASSERT_EQ(codes(found), Codes{"memory.R7"});
-  EXPECT_EQ(found[0].loc.line, 5);
+  EXPECT_EQ(found[0].loc.line, 5);  // the read
   EXPECT_EQ(found[0].found, "`a` is read after `b` overwrote its bytes 1084 to 1087 in partitions 0 to 31");
   ASSERT_EQ(found[0].notes.size(), 3u);
-  EXPECT_EQ(found[0].notes[0].loc.line, 4);
+  EXPECT_EQ(found[0].notes[0].loc.line, 4);  // the write of b
 }
 
 TEST(Rules, SharedBytesThatAreLegal) {

@@ -115,7 +115,7 @@ def judge(prepared):
     if prepared.error:
         return f"an expression of the case fails: {prepared.error!r}"
     case, result = prepared.case, prepared.result
-    if case.kind == "reject" and not any(case.found):  # here, not in the reader: it serves older trees' files too
+    if case.kind == "reject" and not any(case.found):  # the reader itself serves older trees too
         return f"the rejected case '{case.title}' does not say what is found; add `found \"TEXT\"`{told(result)}"
     rounded_counts = ROUNDED in case.labels or case.path.stem == "run"
     found = [d for d in result["diagnostics"] if d["code"] != ROUNDED or rounded_counts]
