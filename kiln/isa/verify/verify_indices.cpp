@@ -56,7 +56,7 @@ bool Verifier::arg_indices(const Arg& a) {
 }
 
 bool Verifier::instruction_indices(const Instruction& inst) {
-  if (static_cast<int>(inst.opcode) >= kOpcodeCount) return false;
+  if (static_cast<std::size_t>(inst.opcode) >= all_instructions().size()) return false;
   const std::size_t params = info(inst.opcode).params.size();
   if (!inside(inst.first_arg, params, program_.args) || !inside_or_none(inst.name, program_.strings) ||
       !inside(inst.first_dep, inst.dep_count, program_.deps) || inst.loc >= program_.locs.size()) {
