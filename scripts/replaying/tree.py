@@ -92,7 +92,8 @@ def _walk(root):
 def _built(root):
     found = []
     for folder, folders, names in os.walk(root):
-        folders[:] = [f for f in folders if f not in ("CMakeFiles", "Testing", "__pycache__", "venv")]
+        # tests/install installs a second kiln below its folder.
+        folders[:] = [f for f in folders if f not in ("CMakeFiles", "Testing", "__pycache__", "install", "venv")]
         found += [path for path in (pathlib.Path(folder, n) for n in names)
                   if path.is_file() and os.access(path, os.X_OK)]
     return found
