@@ -7,6 +7,7 @@
 #include "kiln/isa/semantics/operand_rules.h"
 #include "kiln/isa/text/print.h"
 #include "kiln/sim/checks.h"
+#include "kiln/sim/float_bits.h"
 #include "kiln/sim/rules.h"
 #include "kiln/sim/tracker.h"
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "kiln/sim/float_bits.h"
 #include "kiln/sim/rules.h"
 
 namespace kiln::sim {

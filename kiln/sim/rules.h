@@ -58,8 +58,4 @@ inline constexpr Rule kRules[] = {kWrittenResults, kWrittenChoices, kIndexInside
 inline constexpr RuleTable kTable{"run", "a program while it runs", kRules};
 }  // namespace run_rules
 
-// What to add to a number of a register that is out of all bounds: one that was loaded from a float32 tile
-// holds the bits of the float. Empty when the bits are no whole number from 1 to 2^24.
-std::string float_bits_text(std::int64_t value);
-
 }  // namespace kiln::sim

@@ -1,4 +1,4 @@
-#include "kiln/sim/rules.h"
+#include "kiln/sim/float_bits.h"
 
 #include <fmt/format.h>
 
