@@ -22,6 +22,7 @@ MOST = 8
 MAIN = ("origin/main", "main")
 KINDS = ("*.cpp", "*.h")
 ALL_LINES = [1, 1_000_000]
+BEGINS = re.compile(r"^(?=\S+:\d+:\d+: (?:error|warning): )", re.M)  # of a remark
 
 
 def commit_before():
@@ -85,9 +86,8 @@ def main():
     print(f"clang-tidy: {len(chosen)} of {len(size)} sources that changed")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(lambda source: look(build, source, changed), chosen))
-    for fine, said in found:
-        if not fine:
-            print(said)
+    remarks = [remark for fine, said in found if not fine for remark in BEGINS.split(said)]
+    print("".join(dict.fromkeys(remarks)), end="")  # one about a header comes with every source
     return not all(fine for fine, _ in found)
 
 
