@@ -50,7 +50,8 @@ extern const Semantics semantics_core_barrier = {
     .cost = cost,
     .track = track_none,
     .cost_text = "the engine's shortest interval, and the wait for the other core (not documented)",
-    .facts = {.meets = true},
+    // The tensor engine waits for data where it waits for what it loads.
+    .facts = {.stationary = data, .meets = true},
 };
 
 }  // namespace kiln::isa
