@@ -14,6 +14,7 @@ namespace {
 struct CheckOptions {
   std::vector<std::string> files;
   std::optional<Target> target;
+  std::vector<std::string> source_roots;
   bool json = false;
 };
 
@@ -27,10 +28,10 @@ struct Verdict {
   bool ok() const { return errors() == 0; }
 };
 
-Verdict judge(const std::string& file, std::optional<Target> target) {
+Verdict judge(const std::string& file, const CheckOptions& options) {
   Verdict verdict{.file = file};
   try {
-    verdict.checked = check_file(file, target);
+    verdict.checked = check_file(file, options.target, options.source_roots);
     verdict.diagnostics = verdict.checked->report.diagnostics;
     verdict.left_out = verdict.checked->report.left_out;
   } catch (const Error& e) {
@@ -76,7 +77,7 @@ Outcome check(const CheckOptions& options) {
   Outcome outcome;
   nlohmann::ordered_json programs = nlohmann::ordered_json::array();
   for (const std::string& file : options.files) {
-    const Verdict verdict = judge(file, options.target);
+    const Verdict verdict = judge(file, options);
     if (options.json) {
       programs.push_back(json_of(verdict));
     } else {
@@ -97,6 +98,7 @@ Command add_check(CLI::App& root) {
   app->add_option("FILE", options->files, "programs as text, or one kernel in Python (.py); - is standard input")
       ->required();
   add_target(*app, options->target);
+  add_source_roots(*app, options->source_roots);
   add_json(*app, options->json);
   app->footer(
       examples({"kiln check softmax.kiln", "kiln check *.kiln --target trn3", "kiln check - --json < softmax.kiln"}));

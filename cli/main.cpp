@@ -1,6 +1,7 @@
 #include "cli/main.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -11,7 +12,9 @@
 #include "cli/options.h"
 #include "cli/planned.h"
 #include "cli/rules.h"
+#include "kiln/base/printable.h"
 #include "kiln/base/suggest.h"
+#include "kiln/base/terminal.h"
 
 namespace kiln::cli {
 namespace {
@@ -73,8 +76,10 @@ int show(Outcome outcome, bool json) {
   if (json && outcome.out.empty())
     outcome.out = dump({{"ok", code == kExitOk}, {"diagnostics", json_of(outcome.diagnostics)}});
   if (!json) {
-    for (const Diagnostic& d : outcome.diagnostics) write(stderr, to_text(d) + "\n\n");
+    const TextStyle style{.colour = wants_colour(STDERR_FILENO)};
+    for (const Diagnostic& d : outcome.diagnostics) write(stderr, to_text(d, style) + "\n\n");
   }
+  if (::isatty(STDOUT_FILENO)) outcome.out = printable(outcome.out);
   if (write(stdout, outcome.out)) return code;
   write(stderr, fmt::format("error: cannot write to standard output: {}\n", std::strerror(errno)));
   return std::max(code, kExitUsage);

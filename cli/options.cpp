@@ -22,6 +22,12 @@ void add_target(CLI::App& app, std::optional<Target>& target) {
       ->type_name(names);
 }
 
+void add_source_roots(CLI::App& app, std::vector<std::string>& folders) {
+  app.add_option("--source-root", folders,
+                 "show lines of source files in this folder, too; those beside the program are shown anyway")
+      ->type_name("FOLDER");
+}
+
 void add_json(CLI::App& app, bool& json) {
   app.add_flag(kJsonOption, json, "print JSON, diagnostics included, to stdout");
 }

@@ -29,6 +29,8 @@ std::vector<const CLI::App*> all_commands(const CLI::App& root);
 
 // --target, one of the generations' names.
 void add_target(CLI::App& app, std::optional<Target>& target);
+// --source-root: folders whose files a program may show (ParseOptions).
+void add_source_roots(CLI::App& app, std::vector<std::string>& folders);
 // --json: the outcome as JSON on stdout, diagnostics included.
 void add_json(CLI::App& app, bool& json);
 inline constexpr const char* kJsonOption = "--json";

@@ -11,10 +11,11 @@
 
 namespace kiln::cli {
 
-CheckedProgram check_file(const std::string& path, std::optional<Target> target) {
+CheckedProgram check_file(const std::string& path, std::optional<Target> target,
+                          const std::vector<std::string>& source_roots) {
   const bool standard_input = path == "-";
   const std::string text = read_file(standard_input ? "/dev/stdin" : path);
-  return check_given(isa::parse(text, standard_input ? "<stdin>" : path), target);
+  return check_given(isa::parse(text, standard_input ? "<stdin>" : path, {.source_roots = source_roots}), target);
 }
 
 CheckedProgram check_given(isa::Program program, std::optional<Target> target, int reserved_psum_banks) {

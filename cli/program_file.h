@@ -17,8 +17,10 @@ struct CheckedProgram {
   check::Report report;
 };
 
-// `path` "-" means standard input. Throws Error when the file cannot be read or parsed.
-CheckedProgram check_file(const std::string& path, std::optional<Target> target);
+// `path` "-" means standard input. `source_roots`: see isa::ParseOptions. Throws Error when the file
+// cannot be read or parsed.
+CheckedProgram check_file(const std::string& path, std::optional<Target> target,
+                          const std::vector<std::string>& source_roots);
 
 // The same for a program that is there already.
 CheckedProgram check_given(isa::Program program, std::optional<Target> target, int reserved_psum_banks = 0);

@@ -14,6 +14,7 @@
 
 #include "cli/outcome.h"
 #include "cli/rules.h"
+#include "kiln/base/terminal.h"
 
 extern char** environ;
 
@@ -95,7 +96,7 @@ int hand_to_python(int argc, char** argv) {
       fmt::format("a matter for the Python package, and `{}` cannot import kiln: {}", python, reason.value_or("")),
       "install the Python package with `pip install .` in the source tree, or set KILN_PYTHON to an "
       "interpreter that has it");
-  fmt::print(stderr, "{}\n", to_text(d));
+  fmt::print(stderr, "{}\n", to_text(d, {.colour = wants_colour(STDERR_FILENO)}));
   return exit_code({d});
 }
 

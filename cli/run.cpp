@@ -21,6 +21,7 @@ struct RunCommand {
   std::vector<std::string> files;
   Bindings bindings;
   std::optional<Target> target;
+  std::vector<std::string> source_roots;
   sim::RunOptions options;
   bool json = false;
 };
@@ -29,7 +30,8 @@ struct RunCommand {
 std::vector<CheckedProgram> load_programs(const RunCommand& command, std::vector<Diagnostic>& warnings) {
   require_one_stdin(command.files);
   std::vector<CheckedProgram> programs;
-  for (const std::string& file : command.files) programs.push_back(check_file(file, command.target));
+  for (const std::string& file : command.files)
+    programs.push_back(check_file(file, command.target, command.source_roots));
   for (const CheckedProgram& p : programs) {
     warnings.insert(warnings.end(), p.report.diagnostics.begin(), p.report.diagnostics.end());
   }
@@ -158,6 +160,7 @@ Command add_run(CLI::App& root) {
       ->type_name("N");
   app->add_flag("--plain", command->options.plain,
                 "the plain arithmetic instead of its fast twin: same values, slowly");
+  add_source_roots(*app, command->source_roots);
   add_json(*app, command->json);
   app->footer(examples({"kiln run scale.kiln --in x=x.npy --out y=y.npy", "kiln run scale.kiln --in x=x.npy --print",
                         "kiln run core0.kiln core1.kiln --in x=x.npy --out y=y.npy"}));

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -8,9 +9,9 @@
 #include "cli/program_file.h"
 #include "cli/progress.h"
 #include "cli/rules.h"
-#include "cli/terminal_width.h"
 #include "kiln/base/file.h"
 #include "kiln/base/suggest.h"
+#include "kiln/base/terminal.h"
 #include "kiln/views/compare.h"
 #include "kiln/views/html.h"
 #include "kiln/views/json.h"
@@ -29,7 +30,7 @@ struct TimeCommand {
   std::vector<std::string> files;
   std::string compare;  // another program; empty: none
   std::string target;   // a chip, or all; empty: the program's
-  std::vector<std::string> what_if, trip_counts;
+  std::vector<std::string> what_if, trip_counts, source_roots;
   std::string trace, html;  // files to write; empty: none
   std::size_t lines = 10;
   bool reorder = false, in_order = false, no_advice = false, json = false;
@@ -104,13 +105,14 @@ void require_loops(const views::TimeRequest& request, const std::vector<isa::Pro
 
 // The programs of the files, all legal; throws Error with the diagnostics otherwise.
 std::vector<isa::Program> load(const std::vector<std::string>& files, const GivenPrograms& given,
-                               std::optional<Target> target, std::vector<Diagnostic>& warnings) {
+                               std::optional<Target> target, const std::vector<std::string>& source_roots,
+                               std::vector<Diagnostic>& warnings) {
   const Progress progress("reading and checking");
   std::vector<isa::Program> programs;
   for (const std::string& file : files) {
     const auto found_given = given.programs.find(file);
     CheckedProgram checked = found_given == given.programs.end()
-                                 ? check_file(file, target)
+                                 ? check_file(file, target, source_roots)
                                  : check_given(found_given->second, target, given.reserved_psum_banks);
     const std::vector<Diagnostic>& found = checked.report.diagnostics;
     warnings.insert(warnings.end(), found.begin(), found.end());
@@ -145,9 +147,10 @@ std::string show(const TimeCommand& command, const AllTimed& all, const std::vec
   std::vector<views::Column> columns;
   for (const Timed& timed : all) columns.push_back({timed.title, &timed.kernel->report});
   if (!command.json) {
-    std::string text = columns.size() == 1
-                           ? views::to_text(*columns[0].report, {.lines = command.lines, .width = terminal_width()})
-                           : views::compare_text(columns);
+    std::string text =
+        columns.size() == 1
+            ? views::to_text(*columns[0].report, {.lines = command.lines, .width = terminal_width(STDOUT_FILENO)})
+            : views::compare_text(columns);
     for (const std::string& note : notes) text += note + '\n';
     return text;
   }
@@ -164,12 +167,13 @@ std::string show(const TimeCommand& command, const AllTimed& all, const std::vec
 AllTimed time_on_all_targets(const TimeCommand& command, const GivenPrograms& given, std::vector<std::string>& notes) {
   AllTimed all;
   std::vector<Diagnostic> unused;
-  require_loops(request_of(command), load(command.files, given, {}, unused));  // the program's own target must do
+  require_loops(request_of(command),
+                load(command.files, given, {}, command.source_roots, unused));  // the program's own target must do
   for (const Arch* chip : all_archs()) {
     try {
       std::vector<Diagnostic> warnings;
-      all.push_back(
-          time_programs(command, std::string(chip->name), load(command.files, given, chip->target, warnings)));
+      all.push_back(time_programs(command, std::string(chip->name),
+                                  load(command.files, given, chip->target, command.source_roots, warnings)));
     } catch (const Error& e) {
       if (exit_code(e.diagnostics()) != kExitBroken) throw;
       notes.push_back(fmt::format("not legal on {}: kiln check --target {} tells why", chip->name, chip->name));
@@ -219,12 +223,13 @@ Outcome time(const TimeCommand& command, const GivenPrograms& given) {
   if (command.target == kAllTargets) {
     all = time_on_all_targets(command, given, notes);
   } else {
-    std::vector<isa::Program> programs = load(command.files, given, target, outcome.diagnostics);
+    std::vector<isa::Program> programs = load(command.files, given, target, command.source_roots, outcome.diagnostics);
     require_loops(request, programs);
     all.push_back(time_programs(command, command.files[0], std::move(programs)));
   }
   if (!command.compare.empty())
-    all.push_back(time_programs(command, command.compare, load({command.compare}, {}, target, outcome.diagnostics)));
+    all.push_back(time_programs(command, command.compare,
+                                load({command.compare}, {}, target, command.source_roots, outcome.diagnostics)));
   write_pictures(command, all.front());
   outcome.out = show(command, all, notes, outcome.diagnostics);
   return outcome;
@@ -268,6 +273,7 @@ Command add_time(CLI::App& root, const GivenPrograms& given) {
   app->add_option("--html", command->html, "write a page with the timeline, for any browser")->type_name("FILE");
   app->add_option("--lines", command->lines, "rows of the tables by line")->type_name("N");
   app->add_flag("--no-advice", command->no_advice, "leave the advice out, which runs the model several times");
+  add_source_roots(*app, command->source_roots);
   add_json(*app, command->json);
   app->footer(examples({"kiln time softmax.kiln", "kiln time softmax.kiln --html softmax.html",
                         "kiln time softmax.kiln --what-if dma_bandwidth=2x", "kiln time old.kiln --compare new.kiln",

@@ -23,8 +23,11 @@ struct SourceLoc {
   std::string file;
   int line = 0;
   std::vector<std::string> stack;
+  bool foreign = false;  // named by a program's text and not ours to open: the place is shown, not the line
   bool known() const { return line > 0 || !file.empty(); }
-  bool operator==(const SourceLoc&) const = default;
+  bool operator==(const SourceLoc& other) const {
+    return file == other.file && line == other.line && stack == other.stack;
+  }
 };
 std::string to_string(const SourceLoc& loc);
 
@@ -32,6 +35,11 @@ std::string to_string(const SourceLoc& loc);
 struct Note {
   std::string text;
   SourceLoc loc;
+};
+
+// What else is known of a case, e.g. {"target", "trn2"} or {"pass", "i=3, j=77"}.
+struct Fact {
+  std::string label, text;
 };
 
 struct Diagnostic {
@@ -48,13 +56,21 @@ struct Diagnostic {
   std::string allowed;  // what is allowed, and on which generation
   std::string help;     // the remedy
   std::vector<Note> notes;
+  std::vector<Fact> facts;
+  std::string source;  // the line of `loc`, from who has it; else it is read from the file
+  std::string mark;    // what stands below it, from who knows the widths of its characters; else made of `width`
+};
+
+// How text is shown. Colours are for terminals.
+struct TextStyle {
+  bool colour = false;
 };
 
 // Everything that shows a diagnostic shows this: what was found, the source line with what is wrong underlined, the
 // rule, the remedy.
-std::string to_text(const Diagnostic& diagnostic);
+std::string to_text(const Diagnostic& diagnostic, TextStyle style = {});
 std::string to_json(const Diagnostic& diagnostic, int indent = -1);
-std::string to_text(const std::vector<Diagnostic>& diagnostics);
+std::string to_text(const std::vector<Diagnostic>& diagnostics, TextStyle style = {});
 std::string to_json(const std::vector<Diagnostic>& diagnostics, int indent = -1);
 
 class Error : public std::exception {

@@ -40,6 +40,7 @@ Diagnostic broken(const RuleTable& table, const Rule& rule, Finding finding) {
       .allowed = std::move(finding.allowed),
       .help = finding.help.empty() ? rule.help : std::move(finding.help),
       .notes = std::move(finding.notes),
+      .facts = std::move(finding.facts),
   };
 }
 

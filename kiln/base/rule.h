@@ -62,6 +62,7 @@ struct Finding {
   std::string context = {};  // the instruction as text, or the object concerned
   std::string operand = {};  // the parameter concerned
   std::vector<Note> notes = {};
+  std::vector<Fact> facts = {};
   Severity severity = Severity::error;
   std::optional<Category> category = {};  // another one than the table's
 };

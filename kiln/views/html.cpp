@@ -5,7 +5,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "kiln/base/file.h"
+#include "kiln/base/source.h"
 #include "kiln/views/html_parts.h"
 #include "kiln/views/json.h"
 #include "kiln/views/wait_words.h"
@@ -145,11 +145,9 @@ Sources read_sources(const TimeReport& report) {
   Sources sources;
   for (const LineTime& line : report.lines) {
     const std::string& file = line.place.file;
-    if (file.empty() || file.starts_with('<') || sources.contains(file)) continue;
-    try {
-      sources[file] = read_file(file);
-    } catch (const Error&) {  // the page then shows the lines without their text
-    }
+    if (sources.contains(file)) continue;
+    if (std::optional<std::string> text = source_text({file, line.place.line, {}, line.foreign}))
+      sources[file] = std::move(*text);  // else the page shows the lines without their text
   }
   return sources;
 }

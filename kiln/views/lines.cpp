@@ -50,7 +50,8 @@ class Lines {
     const SourceLoc& loc = run_.instruction_of(event).loc();
     at = by_place_(loc.file, loc.line);
     if (at == lines_.size()) {
-      lines_.push_back({.place = {loc.file, loc.line}, .engine = run_.timeline.lanes[event.lane].engine});
+      lines_.push_back(
+          {.place = {loc.file, loc.line}, .foreign = loc.foreign, .engine = run_.timeline.lanes[event.lane].engine});
       waits_.emplace_back();
     }
     return at;

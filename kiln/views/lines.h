@@ -14,6 +14,7 @@ using timing::TimedRun;
 
 struct LineTime {
   Place place;
+  bool foreign = false;         // its file is not ours to open: see SourceLoc
   std::string instructions;     // names of the instructions, as they come
   Engine engine;                // of the first one
   std::int64_t executions = 0;  // of instructions

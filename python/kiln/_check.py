@@ -5,7 +5,7 @@ import traceback
 
 from kiln import _kiln
 from kiln._program import plain
-from kiln._trace import env, marked_operand, rules, simulate, tracebacks
+from kiln._trace import env, rules, simulate, tracebacks
 from kiln._trace.errors import NkiValidationError, broken
 from kiln._trace.specs import from_annotations, of_value, with_arrays
 
@@ -36,7 +36,7 @@ class Report:
         return self.ok
 
     def __str__(self):
-        return "".join(f"{marked_operand.text(d)}\n\n" for d in self.diagnostics) + self.summary()
+        return "".join(f"{d}\n\n" for d in self.diagnostics) + self.summary()
 
     __repr__ = __str__
 

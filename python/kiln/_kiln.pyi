@@ -5,7 +5,7 @@ import numpy
 from numpy.typing import NDArray
 
 
-def configure(*, package_folder: str, root_code: object, assigned_name: object, make_error: object, call_hint: object, older_call: object, dtypes: Sequence, memories: dict, enums: dict) -> None:
+def configure(*, package_folder: str, root_code: object, assigned_name: object, make_error: object, complete_diagnostic: object, call_hint: object, older_call: object, dtypes: Sequence, memories: dict, enums: dict) -> None:
     """
     Tells the native half what it needs of Python: once, before the first kernel is traced.
     """
@@ -112,16 +112,30 @@ class Diagnostic:
     def underline(self, column: int, width: int) -> None:
         """Says which bytes of the source line are wrong, from column 1 on."""
 
+    @property
+    def source(self) -> str:
+        """The line, where it is not to be read from the file."""
+
+    @source.setter
+    def source(self, arg: str, /) -> None: ...
+
+    @property
+    def facts(self) -> list[tuple[str, str]]: ...
+
     def to_json(self) -> str: ...
+
+    def text(self, colour: bool = False) -> str:
+        """What everything that shows a diagnostic shows."""
 
     def __str__(self) -> str: ...
 
-def diagnostic_at(arg0: str, arg1: str, arg2: str, arg3: str, arg4: str, arg5: str, arg6: int, /) -> Diagnostic: ...
+def wants_colour(fd: int) -> bool:
+    """Whether text for this file descriptor is to be coloured."""
+
+def diagnostic(category: str, code: str, rule: str, found: str, help: str, *, file: str | None = None, line: int = 0, severity: str = 'error', allowed: str = '', facts: Sequence[tuple[str, str]] = [], column: int = 0, source: str = '', mark: str = '') -> Diagnostic: ...
 
 def rules() -> dict:
     """The rules that native code raises, by label."""
-
-def diagnostic(category: str, code: str, rule: str, found: str, help: str) -> Diagnostic: ...
 
 def current_location() -> SourceLoc: ...
 

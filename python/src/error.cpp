@@ -1,25 +1,57 @@
 #include "python/src/error.h"
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "kiln/base/terminal.h"
 #include "python/src/location.h"
 #include "python/src/settings.h"
 
 namespace kiln::python {
 namespace {
 
-Diagnostic make_diagnostic(const std::string& category, std::string code, std::string rule, std::string found,
-                           std::string help) {
-  Diagnostic d;
+Category category_named(const std::string& text) {
   for (int c = 0; c <= static_cast<int>(Category::internal); ++c) {
-    if (category == name(static_cast<Category>(c))) d.category = static_cast<Category>(c);
+    if (text == name(static_cast<Category>(c))) return static_cast<Category>(c);
   }
-  d.code = std::move(code);
-  d.rule = std::move(rule);
-  d.found = std::move(found);
-  d.help = std::move(help);
+  return Category::invalid;
+}
+
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+// Without a file the place is the user's line that is running; an empty file means none.
+Diagnostic make_diagnostic(const std::string& category, std::string code, std::string rule, std::string found,
+                           std::string help, std::optional<std::string> file, int line, const std::string& severity,
+                           std::string allowed, const Facts& facts, int column, std::string source, std::string mark) {
+  Diagnostic d{.severity = severity == name(Severity::warning) ? Severity::warning : Severity::error,
+               .category = category_named(category),
+               .code = std::move(code),
+               .rule = std::move(rule),
+               .column = column,
+               .found = std::move(found),
+               .allowed = std::move(allowed),
+               .help = std::move(help),
+               .source = std::move(source),
+               .mark = std::move(mark)};
+  for (const auto& [label, text] : facts) d.facts.push_back({label, text});
+  if (file) {
+    d.loc = {std::move(*file), line, {}};
+  } else {
+    locate_here(d);
+  }
   return d;
+}
+
+// Adds what Python knows of the line: its text, where no file has it, and which operand is meant.
+void complete(nb::handle diagnostic) {
+  if (settings().complete_diagnostic) settings().complete_diagnostic(diagnostic);
+}
+
+std::string text_of(nb::handle self, bool colour) {
+  complete(self);
+  return to_text(nb::cast<const Diagnostic&>(self), {.colour = colour});
 }
 
 }  // namespace
@@ -75,14 +107,25 @@ void bind_errors(nb::module_& m) {
             d.width = width;
           },
           nb::arg("column"), nb::arg("width"), "Says which bytes of the source line are wrong, from column 1 on.")
-      .def("to_json", [](const Diagnostic& d) { return to_json(d); })
-      .def("__str__", [](const Diagnostic& d) { return to_text(d); });
-  m.def("diagnostic_at", [](std::string category, std::string code, std::string rule, std::string found,
-                            std::string help, std::string file, int line) {
-    Diagnostic d = make_diagnostic(category, std::move(code), std::move(rule), std::move(found), std::move(help));
-    d.loc = {std::move(file), line, {}};
-    return d;
-  });
+      .def_rw("source", &Diagnostic::source, "The line, where it is not to be read from the file.")
+      .def_prop_ro("facts",
+                   [](const Diagnostic& d) {
+                     Facts facts;
+                     for (const Fact& fact : d.facts) facts.emplace_back(fact.label, fact.text);
+                     return facts;
+                   })
+      .def("to_json",
+           [](nb::handle self) {
+             complete(self);
+             return to_json(nb::cast<const Diagnostic&>(self));
+           })
+      .def("text", &text_of, nb::arg("colour") = false, "What everything that shows a diagnostic shows.")
+      .def("__str__", [](nb::handle self) { return text_of(self, false); });
+  m.def("wants_colour", &wants_colour, nb::arg("fd"), "Whether text for this file descriptor is to be coloured.");
+  m.def("diagnostic", &make_diagnostic, nb::arg("category"), nb::arg("code"), nb::arg("rule"), nb::arg("found"),
+        nb::arg("help"), nb::kw_only(), nb::arg("file") = nb::none(), nb::arg("line") = 0,
+        nb::arg("severity") = name(Severity::error), nb::arg("allowed") = "", nb::arg("facts") = Facts(),
+        nb::arg("column") = 0, nb::arg("source") = "", nb::arg("mark") = "");
   m.def(
       "rules",
       [] {
@@ -92,14 +135,6 @@ void bind_errors(nb::module_& m) {
         return rules;
       },
       "The rules that native code raises, by label.");
-  m.def(
-      "diagnostic",
-      [](std::string category, std::string code, std::string rule, std::string found, std::string help) {
-        Diagnostic d = make_diagnostic(category, std::move(code), std::move(rule), std::move(found), std::move(help));
-        locate_here(d);
-        return d;
-      },
-      nb::arg("category"), nb::arg("code"), nb::arg("rule"), nb::arg("found"), nb::arg("help"));
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);

@@ -16,6 +16,7 @@ struct Settings {
   nb::handle root_code;               // of what calls kernels: the user's stack ends there
   nb::handle assigned_name;           // (code, byte in it) -> the variable that a call's result goes to
   nb::handle make_error;              // (diagnostics) -> the exception
+  nb::handle complete_diagnostic;     // (diagnostic): adds the line and the operand
   nb::handle call_hint;               // (kind of mistake, function, parameter, value) -> help or None
   nb::handle older_call;              // (function, args, kwargs) -> what a call gives in an older NKI
   nb::handle dtypes[kDTypeCount];     // in the order of DType

@@ -68,7 +68,9 @@ void bind_timing(nb::module_& m) {
            })
       .def_prop_ro("files", [](const Timing& t) {
         std::vector<std::string> files;
-        for (const views::LineTime& line : t.report.lines) files.push_back(line.place.file);
+        for (const views::LineTime& line : t.report.lines) {
+          if (!line.foreign) files.push_back(line.place.file);
+        }
         return files;
       });
   m.def("time_programs", &time_programs, nb::arg("programs"), nb::arg("trip_counts"), nb::arg("what_if"),

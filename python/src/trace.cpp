@@ -209,7 +209,7 @@ void bind_trace_class(nb::module_& m) {
       .def_ro("program_id", &Trace::program_id)
       .def_prop_rw(
           "nki", [](const Trace& t) { return t.kernel.program().nki; },
-          [](Trace& t, int minor) { t.kernel.program().nki = minor; })
+          [](Trace& t, int minor) { t.kernel.set_nki(minor); })
       .def_prop_ro(
           "chip", [](const Trace& t) { return &t.arch; }, nb::rv_policy::reference)
       .def_prop_ro("instructions", [](const Trace& t) { return t.kernel.program().instructions.size(); })
@@ -238,7 +238,7 @@ void bind_register(nb::module_& m) {
       .def_ro("id", &Register::id)
       .def_prop_ro("trace", [](const Register& r) { return r.trace; })
       .def_prop_ro("is_frozen", [](const Register& r) { return r.trace->kernel.program().registers[r.id].frozen; })
-      .def("thaw", [](const Register& r) { r.trace->kernel.program().registers[r.id].frozen = false; })
+      .def("thaw", [](const Register& r) { r.trace->kernel.thaw({r.id}); })
       .def_prop_ro("name", [](const Register& r) { return r.trace->kernel.program().registers[r.id].name; })
       .def("__repr__", [](const Register& r) {
         return fmt::format("<VirtualRegister {}>", r.trace->kernel.program().registers[r.id].name);

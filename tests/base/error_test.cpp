@@ -1,10 +1,12 @@
 #include "kiln/base/error.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 namespace kiln {
 namespace {
@@ -76,7 +78,7 @@ TEST(ErrorText, UnderlinesWhatIsWrong) {
   const SourceFile source("  f(\xc3\xa4, bias)\n");
   Diagnostic d{.loc = {.file = source.path(), .line = 1}, .column = 9, .width = 4, .context = "f", .found = "odd"};
   EXPECT_EQ(to_text(d), "error: odd\n  --> " + source.path() +
-                            ":1\n 1 |   f(\xc3\xa4, bias)\n"
+                            ":1:8\n 1 |   f(\xc3\xa4, bias)\n"
                             "   |        ^^^^\n"
                             "   | f");
   d.width = 40;  // the line is shorter: another one than that which was meant
@@ -97,10 +99,65 @@ TEST(ErrorText, WidensTheGutterForLongLineNumbers) {
 
 TEST(ErrorText, SurvivesUnreadableSources) {
   const SourceFile source("only\n");
-  for (const SourceLoc& loc : {SourceLoc{source.path(), 9, {}}, SourceLoc{testing::TempDir(), 1, {}},
-                               SourceLoc{"/dev/zero", 1, {}}, SourceLoc{std::string("a\0b", 3), 1, {}}}) {
+  for (const SourceLoc& loc :
+       {SourceLoc{source.path(), 9, {}}, SourceLoc{testing::TempDir(), 1, {}}, SourceLoc{"/dev/zero", 1, {}},
+        SourceLoc{std::string("a\0b", 3), 1, {}}, SourceLoc{source.path(), 1, {}, true}}) {
     EXPECT_EQ(to_text(Diagnostic{.loc = loc, .found = "odd"}), "error: odd\n  --> " + to_string(loc));
   }
+}
+
+TEST(ErrorText, DoesNotWaitForAPipe) {
+  const std::string path = testing::TempDir() + "kiln_error_test_pipe";
+  std::filesystem::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(to_text(Diagnostic{.loc = {.file = path, .line = 1}, .found = "odd"}), "error: odd\n  --> " + path + ":1");
+  std::filesystem::remove(path);
+}
+
+TEST(ErrorText, EscapesWhatATerminalWouldObey) {
+  const Diagnostic d{.code = "x.R1\x07",
+                     .loc = {.file = "a\nb\x1b[2J.py", .line = 3, .stack = {"c\x1b:1"}},
+                     .context =
+                         "t\x9b"
+                         "31m",
+                     .found = "name \xe2\x80\xae`x\x1b[31m`",
+                     .help = "\xff h\xc3\xa4"};
+  EXPECT_EQ(to_text(d),
+            "error[x.R1\\x07]: name \\u202e`x\\x1b[31m`\n"
+            "  --> a\\x0ab\\x1b[2J.py:3\n"
+            "   | t\\x9b31m\n"
+            "   = called from: c\\x1b:1\n"
+            "   = help: \\xff h\xc3\xa4");
+}
+
+TEST(ErrorText, ShowsTheLineAndTheMarkThatItIsGiven) {
+  const Diagnostic d{.loc = {.file = "<cell 3>", .line = 2},
+                     .column = 3,
+                     .found = "odd",
+                     .facts = {{"target", "trn2"}, {"pass", "i=3, j=77"}},
+                     .source = "f(\xe8\xa1\xa8)",
+                     .mark = "  ^^"};
+  EXPECT_EQ(to_text(d),
+            "error: odd\n"
+            "  --> <cell 3>:2:3\n"
+            " 2 | f(\xe8\xa1\xa8)\n"
+            "   |   ^^\n"
+            "   = target: trn2\n"
+            "   = pass: i=3, j=77");
+  const auto json = nlohmann::json::parse(to_json(d));
+  EXPECT_EQ(json["target"], "trn2");
+  EXPECT_EQ(json["pass"], "i=3, j=77");
+}
+
+TEST(ErrorText, ColoursChangeNoWord) {
+  const SourceFile source("  f(a, bias)\n");
+  Diagnostic d = matmul_diagnostic();
+  d.loc = {.file = source.path(), .line = 1};
+  d.column = 8;
+  d.width = 4;
+  const std::string coloured = to_text(d, {.colour = true});
+  EXPECT_NE(coloured, to_text(d));
+  EXPECT_EQ(std::regex_replace(coloured, std::regex("\x1b\\[[0-9;]*m"), ""), to_text(d));
 }
 
 TEST(ErrorText, ShortensLongCallStacks) {

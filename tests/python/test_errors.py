@@ -10,7 +10,7 @@ import pytest
 
 import kiln
 from kiln import nki
-from kiln._trace import marked_operand, tracebacks
+from kiln._trace import tracebacks
 from kiln.nki import isa as nisa
 from kiln.nki import language as nl
 
@@ -97,8 +97,8 @@ def test_the_operand_is_marked():
 def test_which_operand_is_marked(tmp_path, call, found, marked):
     file = tmp_path / "kernel.py"
     file.write_text(f"def kernel():\n    {call}\n")
-    d = kiln._kiln.diagnostic_at("invalid", "nc_matmul.R1", "rule", found, "help", str(file), 2)
-    lines = marked_operand.text(d).splitlines()
+    d = kiln._kiln.diagnostic("invalid", "nc_matmul.R1", "rule", found, "help", file=str(file), line=2)
+    lines = str(d).splitlines()
     source = next(i for i, line in enumerate(lines) if call in line)
     marks = lines[source + 1].partition(" | ")[2]
     shown = lines[source].partition(" | ")[2]
@@ -135,7 +135,7 @@ def test_the_whole_traceback_on_demand(monkeypatch):
 
 def test_a_location_of_a_file_that_is_gone():
     script = ("from kiln import _kiln, nki; from kiln._trace import tracebacks; import traceback\n"
-              "d = _kiln.diagnostic_at('invalid', 'x.R1', 'r', 'f', 'h', '/no/such/file.py', 7)\n"
+              "d = _kiln.diagnostic('invalid', 'x.R1', 'r', 'f', 'h', file='/no/such/file.py', line=7)\n"
               "print(traceback.format_tb(tracebacks.of_location(d.loc)))")
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert '/no/such/file.py", line 7' in done.stdout, done.stderr

@@ -261,6 +261,8 @@ class Kernel {
   void close_loop() { open_loops_.pop_back(); }
   std::size_t open_loops() const { return open_loops_.size(); }
   Reg new_register(bool frozen = false);  // without the register_alloc that begins its life
+  void thaw(Reg reg) { program_.registers[reg.id].frozen = false; }
+  void set_nki(int minor) { program_.nki = minor; }
   void push_default(const Arg& arg) { program_.args.push_back(arg); }
   void push(const View& view);
   void push(const std::vector<View>& views);

@@ -19,7 +19,7 @@ Engine resolve_engine(const InstView& inst, const Arch& arch) {
 Diagnostic broken(const InstView& inst, const Arch& arch, const RuleTable& table, const Rule& rule, Finding finding) {
   finding.loc = inst.loc();
   finding.context = print(inst.program(), inst.inst());
-  if (finding.allowed.empty()) finding.allowed = fmt::format("target {} ({})", arch.name, arch.core_name);
+  finding.facts.push_back({"target", fmt::format("{} ({})", arch.name, arch.core_name)});
   return broken(table, rule, std::move(finding));
 }
 

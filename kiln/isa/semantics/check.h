@@ -72,8 +72,8 @@ class Check : public InstView {
 
 std::string shape_text(const Access& access);
 
-// The diagnostic of a broken rule about an instruction: at its line, with its text, and with the target as what is
-// allowed unless `finding` says more. Without a table the rule is one of the instruction's own.
+// The diagnostic of a broken rule about an instruction: at its line, with its text and the target. Without a table the
+// rule is one of the instruction's own.
 Diagnostic broken(const InstView& inst, const Arch& arch, const RuleTable& table, const Rule& rule, Finding finding);
 Diagnostic broken(const InstView& inst, const Arch& arch, const Rule& rule, Finding finding);
 

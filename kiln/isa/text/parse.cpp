@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <limits>
 #include <utility>
 
+#include "kiln/base/source.h"
 #include "kiln/base/suggest.h"
 #include "kiln/isa/default_arg.h"
 #include "kiln/isa/text/parser.h"
@@ -277,7 +279,22 @@ LocId Parser::location(int line) {
       loc.stack.push_back(expect_string("a place in quotes").value);
     } while (accept(","));
   }
+  loc.foreign = !may_show(loc.file);
   return program_.add_loc(loc);
+}
+
+// Whoever wrote the text may name any file of this machine: only those beside the text, or in folders that the caller
+// named, are opened for a diagnostic or a page.
+bool Parser::may_show(const std::string& file) {
+  const auto [at, is_new] = shown_.try_emplace(file, false);
+  if (is_new) {
+    std::vector<std::string> roots = options_.source_roots;
+    std::error_code failure;
+    const std::filesystem::path text = lexer_.file_name();
+    if (std::filesystem::is_regular_file(text, failure)) roots.push_back(text.parent_path().string());
+    at->second = lies_below(file, roots);
+  }
+  return at->second;
 }
 
 }  // namespace kiln::isa

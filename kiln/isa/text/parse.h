@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kiln/isa/program.h"
 #include "kiln/isa/text/text_rules.h"
@@ -13,6 +14,8 @@ namespace kiln::isa {
 struct ParseOptions {
   // Statements without `@` get the place in the text as their location; off, they have none.
   bool text_locations = true;
+  // The folders whose files a location after `@` may show; that of the text is one of them, if it is a file.
+  std::vector<std::string> source_roots = {};
 };
 
 // Throws Error (category config, code text.R*) with line and column when the text is malformed. The result is

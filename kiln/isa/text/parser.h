@@ -39,6 +39,7 @@ class Parser {
   void static_range(Loop& loop);
   void dynamic_range(Loop& loop);
   LocId location(int line);
+  bool may_show(const std::string& file);
   void declare(const Token& name, std::unordered_map<std::string, std::uint32_t>& names, std::size_t id);
 
   // parse_values.cpp: values
@@ -90,6 +91,7 @@ class Parser {
   Program program_;
   std::unordered_map<std::string, std::uint32_t> tensors_, registers_, variables_;
   std::unordered_map<std::uint64_t, InstructionId> labels_;
+  std::unordered_map<std::string, bool> shown_;  // by file: may its lines be shown?
 };
 
 // "did you mean x?", or nothing.

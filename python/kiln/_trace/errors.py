@@ -1,7 +1,7 @@
 """Exceptions of Kiln: a list of diagnostics, shown like a compiler's, at the user's line."""
 
 from kiln import _kiln
-from kiln._trace import marked_operand, rules
+from kiln._trace import rules
 
 
 class NkiValidationError(AssertionError):
@@ -14,7 +14,7 @@ class NkiValidationError(AssertionError):
         super().__init__(self._text())
 
     def _text(self):
-        return "\n" + "\n\n".join(map(marked_operand.text, self.diagnostics)) if self.diagnostics else ""
+        return "\n\n".join(map(str, self.diagnostics))
 
     @property
     def code(self):
@@ -51,8 +51,8 @@ def make_error(diagnostics):
 def broken(rule, found, help="", at=None, **words):
     """The diagnostic of a broken rule of the Python layer, at the user's line, or at=(file, line). The rule's own
     remedy is filled with words, unless the case has another."""
-    parts = (rule.category, rule.label, rule.text, found, help or rule.help.format(**words))
-    return _kiln.diagnostic(*parts) if at is None else _kiln.diagnostic_at(*parts, *at)
+    place = {} if at is None else {"file": at[0], "line": at[1]}
+    return _kiln.diagnostic(rule.category, rule.label, rule.text, found, help or rule.help.format(**words), **place)
 
 
 def refuse(rule, found, help="", at=None, **words):

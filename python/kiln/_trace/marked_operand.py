@@ -3,12 +3,17 @@
 import ast
 import functools
 import linecache
+import os
 import re
 
 from kiln import _kiln
 
 _WORD = re.compile(r"`(?!nl\.|nisa\.|nki\.)([A-Za-z_]\w*)[^`]*`")
 _BARE_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def _is_python(file):
+    return file.endswith(".py") or file.startswith("<")
 
 
 @functools.lru_cache(maxsize=64)
@@ -53,8 +58,6 @@ def _argument(call, word):
 def operand(diagnostic):
     """The syntax of the operand that a diagnostic is about, or None."""
     loc = diagnostic.loc
-    if loc.line < 1 or not loc.file.endswith(".py"):
-        return None
     here = [c for c in _calls(loc.file) if c.lineno <= loc.line <= c.end_lineno]
     opcode = diagnostic.code.partition(".")[0]
     issued = _BARE_WORD.match(diagnostic.context)
@@ -72,12 +75,18 @@ def operand(diagnostic):
     return None
 
 
-def text(diagnostic):
-    """The diagnostic as text, with ^^^ below the operand."""
+def complete(diagnostic):
+    """Gives a diagnostic the text of its line, where only Python has it (a cell of a notebook), and the place of the
+    operand in it."""
+    loc = diagnostic.loc
+    if diagnostic.column > 0 or loc.line < 1 or not _is_python(loc.file):
+        return
+    line = linecache.getline(loc.file, loc.line).rstrip()
+    if not diagnostic.source and not os.path.exists(loc.file):
+        diagnostic.source = line
     marked = operand(diagnostic)
     if marked is not None:
         end = marked.end_col_offset
         if marked.end_lineno > marked.lineno:  # the rest of the line
-            end = len(linecache.getline(diagnostic.loc.file, diagnostic.loc.line).rstrip().encode())
+            end = len(line.encode())
         diagnostic.underline(marked.col_offset + 1, end - marked.col_offset)
-    return str(diagnostic).rstrip()

@@ -1,7 +1,7 @@
 """Sets the package up, in one call: kiln.nki makes it when it is imported, before the first kernel is traced."""
 
 from kiln import _kiln
-from kiln._trace import dtypes, errors, inside, memory, names, registers, traced_kernel, tracebacks
+from kiln._trace import dtypes, errors, inside, marked_operand, memory, names, registers, traced_kernel, tracebacks
 
 
 def configure(*, enums, call_hint, older_call, explain_error, tensor_members):
@@ -13,6 +13,7 @@ def configure(*, enums, call_hint, older_call, explain_error, tensor_members):
         root_code=traced_kernel.call_kernel.__code__,
         assigned_name=names.assigned_name,
         make_error=errors.make_error,
+        complete_diagnostic=marked_operand.complete,
         call_hint=call_hint,
         older_call=older_call,
         dtypes=list(dtypes.ALL.values()),

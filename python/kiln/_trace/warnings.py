@@ -21,7 +21,8 @@ def warn_at(loc, text):
 
 def warn_of_rule(loc, rule, found, help=""):
     """Warns of a rule of the Python layer, in the words of a diagnostic."""
-    warn_at(loc, f"warning[{rule.label}]: {found}\n  = rule: {rule.text}\n  = help: {help or rule.help}")
+    said = _kiln.diagnostic(rule.category, rule.label, rule.text, found, help or rule.help, file="", severity="warning")
+    warn_at(loc, str(said))  # Python shows the place
 
 
 def warn_not_portable(found, help):

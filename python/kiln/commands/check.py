@@ -4,8 +4,8 @@ import importlib.util
 import json
 import sys
 
-from kiln import _check, nki
-from kiln._trace import marked_operand, rules
+from kiln import _check, _kiln, nki
+from kiln._trace import rules
 from kiln._trace.errors import NkiValidationError
 from kiln.commands import kernel_file, target
 
@@ -62,8 +62,9 @@ def main(words):
                    "not_traced": [{"kernel": n, "parameters": p} for n, p in unknown]}, sys.stdout, indent=2)
         print()
         return int(code)
-    for text in [*map(str, findings), *(marked_operand.text(d) for r in reports for d in r.diagnostics)]:
-        print(text.rstrip() + "\n", file=sys.stderr)
+    colour = _kiln.wants_colour(sys.stderr.fileno())
+    for d in [*(f.diagnostic() for f in findings), *(d for r in reports for d in r.diagnostics)]:
+        print(d.text(colour) + "\n", file=sys.stderr)
     errors = sum(f.severity == "error" for f in findings)
     if findings:
         print(f"{options.file}: language: {_check._plural(errors, 'error')}, "

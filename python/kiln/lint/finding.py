@@ -4,9 +4,11 @@ import json
 import unicodedata
 from dataclasses import dataclass, field
 
+from kiln import _kiln
+
 from .rules import BY_LABEL
 
-MAX_COLUMNS = 200
+MAX_COLUMNS = 200  # more are not shown
 
 
 @dataclass(frozen=True, order=True)
@@ -31,18 +33,17 @@ class Finding:
         return BY_LABEL[self.rule].title
 
     def __str__(self):
-        gutter = max(2, len(str(self.line)))
-        lines = [f"{self.severity}[{self.rule}]: {self.message}"]
-        place = f":{self.line}:{self.column}" if self.line else ""
-        lines.append(f"{' ' * gutter}--> {self.file}{place}")
-        if self.line and self.source.strip():
-            lines.append(f"{self.line:>{gutter}} | {printable(self.source)}")
-            lines.append(f"{' ' * gutter} | {self.carets()}")
-        allowed = BY_LABEL[self.rule].allowed
-        notes = [("rule", self.title), ("allowed", allowed.replace("{{", "{").replace("}}", "}")), ("help", self.help),
-                 ("profile", " and ".join(self.profile_text(profile) for profile in self.profiles))]
-        lines += [f"{' ' * gutter} = {label}: {text}" for label, text in notes if text]
-        return "\n".join(lines)
+        return str(self.diagnostic())
+
+    def diagnostic(self):
+        """The finding as everything else shows its own."""
+        rule = BY_LABEL[self.rule]
+        profiles = " and ".join(self.profile_text(profile) for profile in self.profiles)
+        return _kiln.diagnostic(
+            "language", self.rule, rule.title, self.message, self.help, file=self.file, line=self.line,
+            severity=self.severity, allowed=rule.allowed.replace("{{", "{").replace("}}", "}"),
+            facts=[("profile", profiles)], column=len(self.source[: self.column - 1].encode()) + 1,
+            source=self.source if self.line else "", mark=self.carets())
 
     def severity_in(self, profile):
         return getattr(BY_LABEL[self.rule], profile)
@@ -72,12 +73,6 @@ def width(character):
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def printable(source):
-    """The text may go to a terminal: no control characters from a file, no endless line."""
-    line = "".join(c if c == "\t" or c.isprintable() else "?" for c in source.rstrip())
-    return line if len(line) <= MAX_COLUMNS else line[:MAX_COLUMNS] + "..."
 
 
 def as_text(findings):
