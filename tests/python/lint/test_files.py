@@ -256,7 +256,7 @@ def test_text_tells_the_front_ends_apart():
     [finding] = lint.check_source(text, "kernel.py")
     assert str(finding).splitlines()[-2] == "   = profile: parser and tracer (warning)"
     [finding] = lint.check_source(text, "kernel.py", profiles=["tracer"])
-    assert (finding.severity, str(finding).splitlines()[-1]) == ("warning", "   = profile: tracer")
+    assert (finding.severity, str(finding).splitlines()[-2]) == ("warning", "   = profile: tracer")
 
 
 def test_carets_below_wide_characters_and_tabs():
