@@ -165,3 +165,39 @@ def test_arguments_that_differ_in_what_is_wrong_have_labels_of_their_own(call, c
     with pytest.raises(kiln.NkiConfigError) as caught:
         call(nki.jit(raises))
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize(("wrong", "told"), [
+    ("nl.sbuff", "module 'nki.language' has no attribute 'sbuff'. Did you mean: 'sbuf'?"),
+    ("nisa.dma_cpy", "module 'nki.isa' has no attribute 'dma_cpy'. Did you mean: 'dma_copy'?"),
+    ("x.shap", "a tensor has no attribute 'shap'. Did you mean: 'shape'?"),
+])
+def test_a_mistyped_name_has_the_right_one_beside_it_and_the_users_frames_only(wrong, told):
+    scope = {"nl": nl, "nisa": nisa}
+    exec(compile(f"def kernel(x):\n    return {wrong}\n", "<typed>", "exec"), scope)
+    with pytest.raises(AttributeError) as raised:
+        nki.jit(scope["kernel"])(np.zeros((4, 4), np.float32))
+    assert str(raised.value) == told
+    assert [f.name for f in traceback.extract_tb(raised.tb)][1:] == ["kernel"]
+
+
+def test_the_message_stands_on_the_first_line():
+    with pytest.raises(kiln.NkiValidationError) as raised:
+        nki.jit(too_wide)(np.zeros((4, 4), np.float32))
+    assert str(raised.value).startswith("error[nc_matmul.")
+
+
+@pytest.mark.parametrize("file", ["<ipython-input-3-0a1b>", "/tmp/ipykernel_1/123.py"])
+def test_a_cell_of_a_notebook_shows_its_line(file):
+    import linecache
+
+    text = "def kernel(x):\n    t = nl.ndarray((128, 4), dtype=nl.float32)\n    nisa.dma_copy(dst=t, src=x)\n"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    scope = {"nl": nl, "nisa": nisa}
+    exec(compile(text, file, "exec"), scope)
+    with pytest.raises(kiln.NkiValidationError) as raised:
+        nki.jit(scope["kernel"])(np.zeros((4, 4), np.float32))
+    place, source, marks = str(raised.value).splitlines()[1:4]
+    assert place == f"  --> {file}:3:19"
+    assert source == " 3 |     nisa.dma_copy(dst=t, src=x)"
+    assert marks == "   |                   ^^^^^"

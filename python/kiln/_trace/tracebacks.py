@@ -64,6 +64,12 @@ def of_location(loc):
     return out
 
 
+def of_user(error):
+    """The exception, marked: it is raised here, and tells of a mistake of the user's."""
+    error.is_of_user = True
+    return error
+
+
 def of_caller(error):
     """The traceback for an exception that leaves a function of ours that runs no code of the user: the caller's frames,
     which Python adds."""
@@ -82,7 +88,7 @@ def to_show(error):
         *_, last = _chain(tb)
         code = last.tb_frame.f_code
         # call_kernel fails when arguments do not fit the kernel
-        bug = is_ours(code.co_filename) and code.co_name != "call_kernel"
+        bug = is_ours(code.co_filename) and code.co_name != "call_kernel" and not hasattr(error, "is_of_user")
         return tb if bug else kept
     loc = error.diagnostics[0].loc if error.diagnostics else None
     if kept is None and loc is not None and loc.line > 0:

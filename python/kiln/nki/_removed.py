@@ -1,10 +1,11 @@
 """Names that older NKI had and 0.6.0 has not, with what to write instead. The documentation walks the tables too."""
 
+import difflib
 import dis
 import sys
 
 from kiln._old_forms import name_hint
-from kiln._trace import rules, version
+from kiln._trace import rules, tracebacks, version
 from kiln._trace.errors import NkiValidationError, broken
 from kiln.nki import _changes
 
@@ -39,10 +40,17 @@ class NkiRemovedError(NkiValidationError, AttributeError):
     """A name that NKI no longer has; hasattr sees that it is missing."""
 
 
-def missing(table, name, spelled, owner):
-    """The exception for an attribute that `owner` lacks."""
+def _no_attribute(owner, name, hint, names):
+    """The exception for a name that is not among `names`; it is the user's line that is wrong."""
+    close = [] if hint or name.startswith("_") else difflib.get_close_matches(name, names, 1)
+    hint = f": {hint}" if hint else f". Did you mean: {close[0]!r}?" if close else ""
+    return tracebacks.of_user(AttributeError(f"{owner} has no attribute {name!r}{hint}"))
+
+
+def missing(table, name, spelled, owner, names):
+    """The exception for an attribute that `owner`, which has `names`, lacks."""
     if name not in table:
-        return AttributeError(f"{owner} has no attribute {name!r}")
+        return _no_attribute(owner, name, None, names)
     return NkiRemovedError([broken(rules.REMOVED_NAME, f"`{spelled}`", rewrite=table[name])])
 
 
@@ -71,5 +79,5 @@ def absent(module, name):
     if hint is not None and _is_import(sys._getframe(2)):  # Python itself drops what an AttributeError says
         return ImportError(f"cannot import name {name!r} from {module!r}: {hint}", name=module)
     if module == "nki.language" and name in LANGUAGE:
-        return missing(LANGUAGE, name, f"nl.{name}", "module 'nki.language'")
-    return AttributeError(f"module {module!r} has no attribute {name!r}" + (f": {hint}" if hint else ""))
+        return missing(LANGUAGE, name, f"nl.{name}", "module 'nki.language'", ())
+    return _no_attribute(f"module {module!r}", name, hint, dir(sys.modules[f"kiln.{module}"]))

@@ -101,7 +101,7 @@ def _assign_number(dst, value):
 
 
 def _missing(tensor, name):
-    raise _removed.missing(_removed.TENSOR, name, f"tensor.{name}", "a tensor")
+    raise _removed.missing(_removed.TENSOR, name, f"tensor.{name}", "a tensor", dir(type(tensor)))
 
 
 def tensor_members():
