@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "kiln/check/rules.h"
 #include "kiln/check/tensor_text.h"
@@ -42,18 +44,48 @@ std::string statement_text(const Program& program, const isa::Node& node) {
   return title(program.tensors[node.index]);
 }
 
+// Tensors that one line made alike, as those of an unrolled loop are.
+struct Alike {
+  const Tensor* first;
+  std::string type;
+  std::size_t count = 0;
+  std::int64_t bytes = 0;  // of all, per partition
+};
+
+std::vector<Alike> groups_of(const Program& program, const std::vector<TensorId>& alive) {
+  std::vector<Alike> groups;
+  std::map<std::tuple<std::string, std::string, int, bool>, std::size_t> known;
+  for (const TensorId id : alive) {
+    const Tensor& t = program.tensors[id];
+    const SourceLoc& loc = program.locs[t.loc];
+    const std::string type = type_text(t);
+    const auto [at, is_new] = known.try_emplace({type, loc.file, loc.line, t.address.has_value()}, groups.size());
+    if (is_new) groups.push_back({&t, type});
+    ++groups[at->second].count;
+    groups[at->second].bytes += t.bytes_per_partition();
+  }
+  return groups;
+}
+
 void add_notes(const Program& program, const std::vector<TensorId>& alive, Diagnostic& d) {
-  const std::size_t shown = std::min(alive.size(), kMaxNotes);
+  const std::vector<Alike> groups = groups_of(program, alive);
+  const std::size_t shown = std::min(groups.size(), kMaxNotes);
   for (std::size_t i = 0; i < shown; ++i) {
-    const Tensor& t = program.tensors[alive[i]];
-    d.notes.push_back({fmt::format("`{}` {}, {} bytes per partition{}", t.name, type_text(t), t.bytes_per_partition(),
-                                   t.address ? ", placed by hand" : ""),
+    const Tensor& t = *groups[i].first;
+    const std::size_t others = groups[i].count - 1;
+    const std::string like = others ? fmt::format(" and {} like it:", others) : "";
+    const std::string together = others ? fmt::format(" each, {} together", groups[i].bytes) : "";
+    d.notes.push_back({fmt::format("`{}`{} {}, {} bytes per partition{}{}", t.name, like, groups[i].type,
+                                   t.bytes_per_partition(), together, t.address ? ", placed by hand" : ""),
                        program.locs[t.loc]});
   }
-  if (alive.size() == shown) return;
   std::int64_t rest = 0;
-  for (std::size_t i = shown; i < alive.size(); ++i) rest += program.tensors[alive[i]].bytes_per_partition();
-  d.notes.push_back({fmt::format("and {} more with {} bytes per partition", alive.size() - shown, rest), {}});
+  std::size_t count = 0;
+  for (std::size_t i = shown; i < groups.size(); ++i) {
+    rest += groups[i].bytes;
+    count += groups[i].count;
+  }
+  if (count) d.notes.push_back({fmt::format("and {} more with {} bytes per partition", count, rest), {}});
 }
 
 std::string available_text(const Arch& arch, Memory memory, std::int64_t available) {

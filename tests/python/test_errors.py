@@ -201,3 +201,20 @@ def test_a_cell_of_a_notebook_shows_its_line(file):
     assert place == f"  --> {file}:3:19"
     assert source == " 3 |     nisa.dma_copy(dst=t, src=x)"
     assert marks == "   |                   ^^^^^"
+
+
+def test_tensors_of_one_line_are_told_once():
+    def kernel(x):
+        tiles = []
+        for _ in nl.static_range(20):
+            tiles.append(nl.ndarray((128, 4096), dtype=nl.float32))
+        for tile in tiles:
+            nisa.memset(tile, 0)
+        for tile in tiles:
+            nisa.dma_copy(x, tile)
+        return x
+
+    with pytest.raises(kiln.NkiValidationError) as raised:
+        nki.jit(kernel)(np.zeros((128, 4096), np.float32))
+    [note] = raised.value.diagnostics[0].notes
+    assert " and 19 like it: float32 (128, 4096), 16384 bytes per partition each, 327680 together" in note.text
