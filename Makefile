@@ -30,6 +30,10 @@ demo:                ## build kiln alone, run and time the attention example; it
 	@build/$(PRESET)/examples/cpp/attention --demo --page build/demo/attention.html
 	@echo "now: . $(VENV)/bin/activate, and kiln is a command and a Python package"
 
+wheel: configure     ## a wheel for any Linux with the Python of .venv, in build/wheel
+	@cmake --build --preset $(PRESET) --target kiln_python
+	@.venv/bin/python scripts/make_wheel.py --module build/$(PRESET)/python/kiln/_kiln.*.so build/wheel
+
 bench: build         ## measure; the numbers go to build/bench.json
 	@bench/run
 
@@ -39,7 +43,6 @@ torch: build         ## kernels on torch tensors, in an environment of its own (
 	@PYTHONPATH=build/$(PRESET)/python build/torch/bin/python -m pytest --quiet tests/torch
 
 sanitize: bootstrap  ## C++ tests under AddressSanitizer with UndefinedBehaviorSanitizer, then ThreadSanitizer
-	@scripts/tsan_tbb build/tsan-tbb
 	@set -e; for preset in asan tsan; do \
 	  echo "== $$preset: build in build/$$preset, then all tests that Python does not drive"; \
 	  cmake --preset $$preset; cmake --build --preset $$preset; ctest --preset $$preset; \
@@ -61,4 +64,4 @@ lint: configure      ## layout, clang-tidy on what changed, ruff, lists and long
 clean:               ## remove build/
 	rm -rf build
 
-.PHONY: help bootstrap configure build test demo bench torch sanitize fuzz format lint clean
+.PHONY: help bootstrap configure build test demo wheel bench torch sanitize fuzz format lint clean

@@ -2,7 +2,10 @@
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # Paths inside the tree count relative to the build, so that one build's objects serve another (`pip install .`).
+  # With precompiled headers it must be told that they do not depend on the time or on macros of single sources.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
 
 add_library(kiln_options INTERFACE)
@@ -13,6 +16,9 @@ target_compile_options(kiln_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-mayb
 target_compile_options(kiln_options INTERFACE -ffp-contract=off -fno-math-errno)
 # Places in kernels that the builder makes are told from the project's root, wherever it was built.
 target_compile_options(kiln_options INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+# fmt is in the precompiled headers, and how it is linked is a macro of them.
+target_link_libraries(kiln_options INTERFACE fmt::fmt)
+target_compile_options(kiln_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
 if(KILN_SANITIZE)
   target_compile_options(kiln_options INTERFACE -fsanitize=${KILN_SANITIZE} -fno-omit-frame-pointer
                                                 -fno-sanitize-recover=all)
@@ -49,7 +55,9 @@ function(kiln_folder name)
   kiln_include_root(root kiln/${name})
   add_library(kiln_${name} STATIC ${ARG_SOURCES})
   target_include_directories(kiln_${name} PUBLIC $<BUILD_INTERFACE:${root}> $<INSTALL_INTERFACE:include>)
+  target_compile_features(kiln_${name} PUBLIC cxx_std_20)
   target_link_libraries(kiln_${name} PUBLIC ${ARG_DEPENDS} PRIVATE $<BUILD_INTERFACE:kiln_options> ${ARG_PRIVATE})
+  kiln_uses_precompiled(kiln_${name} kiln_library_headers)
   add_library(kiln::${name} ALIAS kiln_${name})
   set_property(GLOBAL APPEND PROPERTY KILN_FOLDERS kiln_${name})
 endfunction()

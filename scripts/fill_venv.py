@@ -22,6 +22,7 @@ except ImportError:  # CPython 3.10
     from pip._vendor import tomli as tomllib
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent / "pyproject.toml"
+INSTALLED = ("kiln_nki", "kiln")  # what brings a package `kiln`; the second was its name once
 
 # The first line that pip writes too: a path of any length, with spaces or without.
 SCRIPT = """#!/bin/sh
@@ -52,8 +53,8 @@ def write_command(folder, entry):
 
 def write_metadata(package, version, project):
     """What importlib.metadata reads, beside the package: pytest finds its plugins there."""
-    folder = package / f"kiln-{version}.dist-info"
-    for other in package.glob("kiln-*.dist-info"):
+    folder = package / f"{INSTALLED[0]}-{version}.dist-info"
+    for other in package.glob("kiln*.dist-info"):
         if other != folder:
             shutil.rmtree(other)
     lines = ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {version}"]
@@ -80,9 +81,10 @@ def make_environment(folder):
 
 def remove_installed(folder, packages):
     """Without what `pip install .` left there, which would be found first."""
-    if any(packages.glob("kiln-*.dist-info")):
+    found = [name for name in INSTALLED if any(packages.glob(f"{name}-*.dist-info"))]
+    if found:
         print(f"{folder}: the installed kiln makes way for that of the build")
-        subprocess.run([folder / "bin" / "python", "-m", "pip", "uninstall", "--quiet", "--yes", "kiln"], check=True)
+        subprocess.run([folder / "bin" / "python", "-m", "pip", "uninstall", "--quiet", "--yes", *found], check=True)
 
 
 def main():

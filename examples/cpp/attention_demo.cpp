@@ -85,7 +85,7 @@ void print_values(const Trial& trial, double tolerance) {
 }
 
 void print_time(const isa::Program& program, const std::string& page) {
-  const timing::TimedRun run = timing::time_in_full(program, {.reorder_up_to = timing::kReorderUpTo});
+  const timing::TimedRun run = timing::time_in_full(program);
   const views::TimeReport report = views::report_of(run);
   heading(4, "How long would it take?");
   fmt::print("   {} on {}; a measurement is expected between {} and {}.\n", time_text(report.total_ns), report.target,

@@ -2,7 +2,7 @@
 
 #include "kiln/base/file.h"
 #include "kiln/base/npy_rules.h"
-#include "kiln/base/thread_pool.h"
+#include "kiln/base/thread_count.h"
 #include "kiln/check/rules.h"
 #include "kiln/isa/builder/builder_rules.h"
 #include "kiln/isa/semantics/operand_rules.h"

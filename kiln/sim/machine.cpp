@@ -2,10 +2,9 @@
 // goes, and pair.cpp how two cores meet.
 #include "kiln/sim/machine.h"
 
-#include <algorithm>
 #include <memory>
-#include <thread>
 
+#include "kiln/base/thread_count.h"
 #include "kiln/sim/buffers.h"
 #include "kiln/sim/core.h"
 #include "kiln/sim/pair.h"
@@ -13,11 +12,6 @@
 
 namespace kiln::sim {
 namespace {
-
-int thread_count(const RunOptions& options) {
-  if (options.threads > 0) return options.threads;
-  return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
-}
 
 // What all cores see: the tensors of the caller, and what may be done with them.
 void share_buffers(const isa::Launch& launch, const Buffers& buffers, Common& common) {
@@ -47,7 +41,7 @@ RunReport run(const isa::Launch& launch, const Arch& arch, const Buffers& buffer
   isa::require_sound(launch);
   KILN_ASSERT(arch.partitions <= kMaxPartitions);
   RunReport report;
-  TaskQueue queue(thread_count(options), options.poll);
+  TaskQueue queue(thread_count(options.threads), options.poll);
   Common common{queue, report};
   share_buffers(launch, buffers, common);
   run_cores(launch, arch, options, common);

@@ -23,7 +23,7 @@ CoreModel::CoreModel(const Program& program, const Arch& arch, const TimingOptio
       arch_(arch),
       options_(options),
       number_(number),
-      reorder_(options.reorder),
+      reorder_(options.reorder.value()),
       plan_(make_plan(program, arch, change_of(options, number))),
       progress_(plan_),
       dependencies_(program, plan_, change_of(options, number), reorder_),

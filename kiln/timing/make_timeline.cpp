@@ -102,7 +102,7 @@ LaneId bottleneck(const Timeline& t) {
 Timeline make_timeline(std::vector<CoreRun>& runs, const Arch& arch, const TimingOptions& options) {
   Timeline t;
   t.target = arch.target;
-  t.reordered = options.reorder;
+  t.reordered = options.reorder.value();
   for (std::size_t i = 0; i < runs.size(); ++i) {
     add_memory(t, *runs[i].core, static_cast<int>(i));
     add_core(t, runs[i]);

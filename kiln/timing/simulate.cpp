@@ -44,7 +44,7 @@ void require_loops(std::span<const Program* const> cores, const TimingOptions& o
 
 // 2.
 bool reorders(std::span<const Program* const> cores, const TimingOptions& options) {
-  if (options.reorder || options.reorder_up_to == 0) return options.reorder;
+  if (options.reorder) return *options.reorder;
   double executed = 0;
   for (const Program* core : cores)
     executed += analysis::executed_instructions(*core, core->body, trip_counts(*core, options));
@@ -75,7 +75,7 @@ void run_pair(std::vector<CoreRun>& runs, const Arch& arch) {
   }
 }
 
-// 3. to 7., in one order of the instructions.
+// 3. to 7., in the one order of the instructions that the options say.
 Timeline run(std::span<const Program* const> cores, const Arch& arch, const TimingOptions& options) {
   const bool pair = cores.size() > 1;
   std::vector<CoreRun> runs(cores.size());
@@ -120,7 +120,7 @@ Timeline simulate(const Launch& launch, const Arch& arch, const TimingOptions& g
   options.reorder = reorders(cores, given);
   const Arch changed = timing::apply(arch, options.what_if);
   Timeline t = run(cores, changed, options);
-  if (!options.reorder) return t;
+  if (!*options.reorder) return t;
   return better_of(std::move(t), cores, changed, options);
 }
 

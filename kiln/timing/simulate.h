@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "kiln/arch/arch.h"
@@ -18,9 +19,10 @@ struct TimingOptions {
   // bounds are integers needs none; any other without an entry here is an error, and so is an entry that no
   // loop takes.
   std::map<std::string, std::int64_t> trip_counts;
-  bool reorder = false;  // list-schedule each engine's stream, as the vendor's compiler may
-  // Reorder as well when no more instructions than this are executed: each is then taken one by one.
-  std::int64_t reorder_up_to = 0;
+  // Whether each engine's stream is list-scheduled, as the vendor's compiler may, or in program order. Unless said, it
+  // is scheduled when no more instructions than reorder_up_to are executed, since each is then taken one by one.
+  std::optional<bool> reorder;
+  std::int64_t reorder_up_to = 300'000;  // about half a second
   std::vector<WhatIf> what_if;
   std::vector<ProgramChange> changes;         // by core; empty: the programs as they are
   std::size_t keep_events = 10'000'000;       // later events count in the totals but are not kept
@@ -28,9 +30,6 @@ struct TimingOptions {
   const std::atomic<bool>* cancel = nullptr;  // set to true by another thread: simulate throws
   std::atomic<double>* done = nullptr;        // where to say which part of the work is done, 0 to 1
 };
-
-// What kiln time and kiln.time take for reorder_up_to: about half a second.
-inline constexpr std::int64_t kReorderUpTo = 300'000;
 
 // Whether a loop of the program takes its trip count from an entry of this name.
 bool takes_trip_count(const isa::Program& program, const std::string& name);

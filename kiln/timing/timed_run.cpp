@@ -21,7 +21,6 @@ TimedRun time_program(isa::Launch launch, TimingOptions options) {
   const Arch& chip = arch(launch.target());
   Timeline timeline = simulate(launch, chip, options);
   options.reorder = timeline.reordered;  // for whatever is run to compare with it
-  options.reorder_up_to = 0;
   return {std::move(launch), timing::apply(chip, options.what_if), std::move(options), std::move(timeline)};
 }
 

@@ -29,7 +29,7 @@ Walk::Walk(CoreModel& core, const TimingOptions& options, int number, bool pair)
     if (loop.kind != Loop::Kind::static_for) trip_counts.push_back({number, id, trips_[id]});
   }
   const double executed = analysis::executed_instructions(program_, program_.body, trips_);
-  const bool long_loops = options.extrapolate && !options.reorder && !pair && executed > kAllAtOnce;
+  const bool long_loops = options.extrapolate && !options.reorder.value() && !pair && executed > kAllAtOnce;
   if (long_loops) choose_steady(program_.body);
   core_.expect(long_loops ? static_cast<double>(program_.instructions.size()) : executed);
   for (std::size_t i = 0; i < program_.body.size(); ++i) {

@@ -9,8 +9,7 @@ namespace {
 timing::TimingOptions options_of(const TimeRequest& request, std::vector<isa::Program>& programs) {
   timing::TimingOptions options;
   options.trip_counts = request.trip_counts;
-  options.reorder = request.reorder.value_or(false);
-  if (!request.reorder) options.reorder_up_to = timing::kReorderUpTo;
+  options.reorder = request.reorder;
   options.done = request.done;
   const std::string engine = std::string(kEngineWhatIf) + "=";
   for (const std::string& text : request.what_if) {

@@ -19,7 +19,7 @@ namespace kiln::views {
 struct TimeRequest {
   std::map<std::string, std::int64_t> trip_counts;  // by the register that counts or is tested, or the loop's variable
   std::vector<std::string> what_if;                 // NAME=VALUE, as `kiln time --what-if list` shows
-  std::optional<bool> reorder;                      // none: up to timing::kReorderUpTo instructions
+  std::optional<bool> reorder;                      // none: as in timing::TimingOptions
   bool advice = true;
   bool in_full = false;  // every iteration of loops is simulated where that is affordable, for pictures
   // For whoever shows progress: called when a stretch of work begins, with its name, and told which part of it is done.
@@ -37,6 +37,6 @@ struct TimedKernel {
 
 // The programs, of one core or of a pair, have passed check. Throws Error when a trip count is missing or no loop's,
 // when a what-if is unknown, or when the programs do not stand together.
-std::unique_ptr<TimedKernel> time_kernel(std::vector<isa::Program> programs, const TimeRequest& request);
+std::unique_ptr<TimedKernel> time_kernel(std::vector<isa::Program> programs, const TimeRequest& request = {});
 
 }  // namespace kiln::views

@@ -79,7 +79,7 @@ def test_pytest_finds_the_plugin(tmp_path):
 
 
 def test_metadata_is_that_of_the_project():
-    found = importlib.metadata.distribution("kiln")
+    found = importlib.metadata.distribution(PROJECT["name"])
     assert found.version == re.search(r"project\(kiln VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text())[1]
     assert found.requires == PROJECT["dependencies"]
     told = {(entry.group, entry.name, entry.value) for entry in found.entry_points}
@@ -94,7 +94,7 @@ def filled(tmp_path):
 
     def fill():
         command = [sys.executable, SOURCE / "scripts" / "fill_venv.py", folder, "--package", BUILD / "python",
-                   "--version", importlib.metadata.version("kiln")]
+                   "--version", importlib.metadata.version(PROJECT["name"])]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     assert fill() == ""
@@ -108,14 +108,15 @@ def test_an_environment_is_made_where_there_is_none(filled, tmp_path):
     assert printed[0] == f"{BUILD}/python/kiln/__init__.py" and printed[1].startswith("kiln ") and len(printed) == 3
 
 
-def test_an_installed_kiln_makes_way_for_the_build(filled, tmp_path):
+@pytest.mark.parametrize("name", ["kiln-nki", "kiln"])
+def test_an_installed_kiln_makes_way_for_the_build(filled, tmp_path, name):
     folder, fill = filled
     packages = next(folder.glob("lib/python*/site-packages"))
-    for name, text in {"kiln/__init__.py": "", "kiln-0.0.1.dist-info/METADATA": "Name: kiln\nVersion: 0.0.1\n",
-                       "kiln-0.0.1.dist-info/RECORD": "kiln/__init__.py,,\nkiln-0.0.1.dist-info/METADATA,,\n"
-                                                      "kiln-0.0.1.dist-info/RECORD,,\n"}.items():
-        (packages / name).parent.mkdir(exist_ok=True)
-        (packages / name).write_text(text)
+    info = f"{name.replace('-', '_')}-0.0.1.dist-info"
+    for file, text in {"kiln/__init__.py": "", f"{info}/METADATA": f"Name: {name}\nVersion: 0.0.1\n",
+                       f"{info}/RECORD": f"kiln/__init__.py,,\n{info}/METADATA,,\n{info}/RECORD,,\n"}.items():
+        (packages / file).parent.mkdir(exist_ok=True)
+        (packages / file).write_text(text)
     assert "makes way" in fill()
     assert str(BUILD) in shell("python -c 'import kiln; print(kiln.__file__)'", tmp_path, f"'{folder}'")
     assert fill() == ""

@@ -34,7 +34,8 @@ Program matmul(std::int64_t m_tiles, std::int64_t n_tiles, std::int64_t k_tiles,
 }
 
 void expect_same(const Program& p, const Arch& a) {
-  const Timeline fast = simulate(p, a), slow = simulate(p, a, {.extrapolate = false});
+  const Timeline fast = simulate(p, a, {.reorder = false}),
+                 slow = simulate(p, a, {.reorder = false, .extrapolate = false});
   EXPECT_FALSE(fast.gaps.empty());
   EXPECT_EQ(fast.total, slow.total);
   EXPECT_EQ(fast.instructions, slow.instructions);

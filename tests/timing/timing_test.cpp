@@ -22,7 +22,7 @@ class Waits : public testing::TestWithParam<Target> {
  protected:
   const Arch& a = arch(GetParam());
   Kernel k{"waits", GetParam()};
-  Timeline time() { return simulate(k.program(), a); }
+  Timeline time() { return simulate(k.program(), a, {.reorder = false}); }
 };
 
 TEST_P(Waits, ReaderWaitsForItsWriterAndNoLonger) {

@@ -15,6 +15,7 @@
 #include "kiln/views/picture_of.h"
 #include "kiln/views/text.h"
 #include "kiln/views/text_table.h"
+#include "kiln/views/timed_kernel.h"
 #include "kiln/views/what_if_engine.h"
 #include "made_run.h"
 
@@ -88,8 +89,8 @@ loop i = 0 .. 200000 {
 dma_copy(dst=y, src=t)
 )",
                                           "loop.kiln");
-  const timing::TimedRun fast = timing::time_program(program);
-  const timing::TimedRun full = timing::time_program(program, {.extrapolate = false});
+  const timing::TimedRun fast = timing::time_program(program, {.reorder = false});
+  const timing::TimedRun full = timing::time_program(program, {.reorder = false, .extrapolate = false});
   ASSERT_FALSE(fast.timeline.gaps.empty());
   ASSERT_EQ(full.timeline.events_left_out, 0);
   ASSERT_EQ(fast.timeline.total, full.timeline.total);
@@ -102,6 +103,29 @@ dma_copy(dst=y, src=t)
     EXPECT_NEAR(few[i].busy_ns, all[i].busy_ns, slack) << all[i].place.line;
     EXPECT_NEAR(few[i].critical_ns, all[i].critical_ns, slack) << all[i].place.line;
   }
+}
+
+// Who asks the library gets what `kiln time` says, whichever function is called.
+TEST(TimedKernel, DefaultOrderIsOneForAll) {
+  const isa::Program program = isa::parse(R"(kiln 1
+program "late" target trn2
+tensor x: input hbm float32 [256, 512]
+tensor y: output shared_hbm float32 [256, 512]
+loop i = 0 .. 256 step 128 {
+  tensor t: sbuf float32 [128, 512]
+  tensor u: sbuf float32 [128, 512]
+  dma_copy(dst=t, src=x.ap([[512, 128], [1, 512]], offset=512*i))
+  activation(dst=u, op=exp, data=t)
+  dma_copy(dst=y.ap([[512, 128], [1, 512]], offset=512*i), src=u)
+}
+)",
+                                          "late.kiln");
+  const timing::Time unsaid = timing::time_program(program).timeline.total;
+  EXPECT_NE(unsaid, timing::time_program(program, {.reorder = false}).timeline.total);
+  EXPECT_EQ(unsaid, timing::time_program(program, {.reorder = true}).timeline.total);
+  EXPECT_EQ(unsaid, timing::simulate(program, arch(program.target)).total);
+  EXPECT_EQ(unsaid, timing::time_in_full(program).timeline.total);
+  EXPECT_EQ(unsaid, time_kernel({program})->run.timeline.total);
 }
 
 TEST(TimeReport, WorkAndRoofline) {

@@ -1,4 +1,5 @@
-// A program of another project: what it uses must come from the installed headers and libraries.
+// A program of another project: what it uses must come from the installed headers and libraries, and so must the
+// version of C++.
 #include <iostream>
 
 #include "kiln/base/dtype.h"
