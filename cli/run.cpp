@@ -143,6 +143,7 @@ Outcome run(const RunCommand& command) {
 
 Command add_run(CLI::App& root) {
   auto command = std::make_shared<RunCommand>();
+  command->options.fill_unwritten = true;  // as a run from Python
   CLI::App* app = root.add_subcommand("run", "check a program, then run it on arrays");
   app->add_option("FILE", command->files, "the program; two for a pair of cores (lnc 2); - is standard input")
       ->required()

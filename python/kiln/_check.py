@@ -5,7 +5,7 @@ import traceback
 
 from kiln import _kiln
 from kiln._program import plain
-from kiln._trace import env, rules, simulate, tracebacks
+from kiln._trace import env, rules, shown, simulate, tracebacks
 from kiln._trace.errors import NkiValidationError, broken
 from kiln._trace.specs import from_annotations, of_value, with_arrays
 
@@ -39,6 +39,9 @@ class Report:
         return "".join(f"{d}\n\n" for d in self.diagnostics) + self.summary()
 
     __repr__ = __str__
+
+    def _repr_html_(self):
+        return shown.as_html("", str(self))
 
     def summary(self):
         """The verdict and, for a legal kernel, what it uses."""

@@ -1,12 +1,14 @@
 """kiln.compare: the first instruction of a kernel whose result departs from a reference, with its line."""
 
+import numbers
+
 import numpy as np
 
 from kiln import _kiln
 from kiln._program import plain
-from kiln._trace import env, inside, simulate
+from kiln._trace import env, inside, rules, shown, simulate
 from kiln._trace.arrays import Argument, is_array
-from kiln._trace.errors import NkiValidationError
+from kiln._trace.errors import NkiValidationError, refuse
 from kiln._trace.kernel import Kernel
 
 
@@ -35,6 +37,9 @@ class Departure:
 
     __repr__ = __str__
 
+    def _repr_html_(self):
+        return shown.as_html("", str(self))
+
 
 class _Run:
     """A kernel traced on inputs, with the values of its tensors. A tensor's key is its name, or (core, name) for what
@@ -42,7 +47,7 @@ class _Run:
 
     def __init__(self, kernel, inputs):
         function, lnc = plain(kernel)
-        args, kwargs = ([], inputs) if isinstance(inputs, dict) else (list(inputs), {})
+        args, kwargs = ([], inputs) if isinstance(inputs, dict) else (inputs, {})
         with inside.with_values():
             self.cores = simulate.trace_cores(function, lnc, args, kwargs)
         self.programs = [core.program() for core in self.cores]
@@ -157,11 +162,40 @@ def _expected(run, reference, inputs):
     return dict(zip(names, made))
 
 
+def _require_shape(key, got, want):
+    """Refuses a reference that has another shape than its tensor, and one that holds no numbers."""
+    name = key if isinstance(key, str) else f"{key[1]}, core {key[0]}"
+    kind = np.asarray(want).dtype
+    if kind.kind in "OSUM":
+        refuse(rules.ARGUMENT_KIND, f"the reference of `{name}` is an array of {kind.name}", "pass an array of numbers")
+    shape = np.shape(want)
+    try:
+        fits = np.broadcast_shapes(shape, got.shape) == got.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        refuse(rules.REFERENCE_SHAPE, f"`{name}` has the shape {got.shape}, its reference {shape}",
+               tensor=name, shape=got.shape)
+
+
 def _copies(inputs):
     def copy(value):
         return np.array(Argument(value).array) if is_array(value) else value
 
     return {k: copy(v) for k, v in inputs.items()} if isinstance(inputs, dict) else [copy(v) for v in inputs]
+
+
+def _require_kinds(reference, inputs, rtol, atol):
+    """Refuses what compare() cannot work with, before anything runs."""
+    if not isinstance(inputs, (dict, list, tuple)):
+        refuse(rules.ARGUMENT_KIND, f"`inputs` of kiln.compare is a {type(inputs).__name__}",
+               "pass a list or a dict of the kernel's arguments")
+    if not isinstance(reference, dict) and not callable(reference):
+        refuse(rules.ARGUMENT_KIND, f"`reference` of kiln.compare is a {type(reference).__name__}",
+               "pass a kernel, a function, or a dict from names of tensors to arrays")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if not isinstance(value, numbers.Real):
+            refuse(rules.ARGUMENT_KIND, f"`{name}` of kiln.compare is a {type(value).__name__}", "pass a number")
 
 
 def compare(kernel, reference, inputs, rtol=1e-5, atol=1e-8):
@@ -171,11 +205,13 @@ def compare(kernel, reference, inputs, rtol=1e-5, atol=1e-8):
     `inputs` is a list or a dict of arguments. `reference` is another kernel (tensors of the same name are compared), a
     function of the same arguments that returns the expected outputs, or a dict from names of tensors to arrays; of
     kernel[2], (0, name) is the tensor that core 0 has for itself."""
+    _require_kinds(reference, inputs, rtol, atol)
     run = _Run(kernel, _copies(inputs))
     expected = _expected(run, reference, inputs)
     found = []
     for key, (got, unwritten) in run.values(list(expected)).items():
         want = expected[key]
+        _require_shape(key, got, want)
         hidden = np.broadcast_to(np.ma.getmaskarray(want), got.shape) if isinstance(want, np.ma.MaskedArray) else False
         wrong = _differences(got, np.ma.getdata(want), unwritten | hidden, rtol, atol)
         if len(wrong):

@@ -5,7 +5,7 @@ import numpy
 from numpy.typing import NDArray
 
 
-def configure(*, package_folder: str, root_code: object, assigned_name: object, make_error: object, complete_diagnostic: object, call_hint: object, older_call: object, dtypes: Sequence, memories: dict, enums: dict) -> None:
+def configure(*, package_folder: str, root_code: object, assigned_name: object, make_error: object, complete_diagnostic: object, call_hint: object, older_call: object, isa_signature: object, dtypes: Sequence, memories: dict, enums: dict) -> None:
     """
     Tells the native half what it needs of Python: once, before the first kernel is traced.
     """
@@ -368,7 +368,7 @@ class NkiTensor:
         Free elements by the indices in a tile, per group of partitions (trn3).
         """
 
-def new_tensor(shape: object | None, dtype: object | None, buffer: object | None, name: str = '', address: object | None = None, role: str = 'internal') -> NkiTensor: ...
+def new_tensor(shape: object | None, dtype: object | None, buffer: object | None, name: object | None = '', address: object | None = None, role: str = 'internal') -> NkiTensor: ...
 
 def dtype_names() -> list: ...
 
@@ -524,6 +524,27 @@ def instruction_text(arg0: Program, arg1: int, /) -> str: ...
 def instruction_location(arg0: Program, arg1: int, /) -> SourceLoc: ...
 
 def with_probes(program: Program, trace: Trace, numbers: Sequence[int]) -> tuple[Program, list[int]]: ...
+
+class LastWrite:
+    @property
+    def instruction(self) -> str: ...
+
+    @property
+    def loc(self) -> SourceLoc: ...
+
+    @property
+    def is_result(self) -> bool: ...
+
+    @property
+    def computes(self) -> bool: ...
+
+    @property
+    def is_truth(self) -> bool: ...
+
+def last_write(tensor: NkiTensor) -> object:
+    """
+    The instruction that wrote a tensor of the running kernel last, or None.
+    """
 
 def widen(programs: Sequence[Program]) -> tuple[list[Program], set[str]]: ...
 

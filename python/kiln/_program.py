@@ -1,12 +1,14 @@
 """kiln.program: what a kernel issues, as a Program to print, save and run."""
 
-from kiln._trace import simulate
+from kiln._trace import shown, simulate
 from kiln._trace.specs import Spec, of_value, with_arrays  # noqa: F401  (kiln.Spec)
 from kiln.nki import Kernel  # and with it what tracing needs to know of NKI
 
 
 def plain(kernel):
     """The function of a kernel and its number of cores."""
+    if not callable(kernel):
+        raise TypeError(f"a kernel or a function is needed, not {type(kernel).__name__}")
     return (kernel.func, kernel.lnc) if isinstance(kernel, Kernel) else (kernel, 1)
 
 
@@ -17,6 +19,9 @@ class Pair(tuple):
 
     def __str__(self):
         return "\n".join(map(str, self))
+
+    def _repr_html_(self):
+        return "".join(map(shown.program_html, self))
 
     def save(self, *paths):
         """Writes one file per core: save("core0.kiln", "core1.kiln")."""

@@ -1,5 +1,6 @@
 """Type stubs of what is made at run time: `python -m kiln._stubs python/kiln` writes them; a test compares them."""
 
+import inspect
 import pathlib
 import re
 import sys
@@ -61,6 +62,64 @@ def isa_stub():
     return "\n".join([*parts, *map(_function, sorted(_kiln.isa_functions))])
 
 
+_LANGUAGE_HEAD = '''"""nki.language. Made by `python -m kiln._stubs` from the package."""
+
+from builtins import range as range
+
+from kiln._kiln import NkiTensor, Op
+from kiln._trace.dtypes import DType
+from kiln._trace.memory import MemoryRegion as MemoryRegion
+from kiln._trace.nki_object import NKIObject as NKIObject
+from kiln.nki._tile_size import tile_size as tile_size
+'''
+# Modules of nki.language whose functions give tensors; the others count, ask or write.
+_TENSORS = ("_activations", "_composite", "_creation", "_division", "_elementwise", "_movement", "_reductions",
+            "_rounding", "_trigonometry")  # fmt: skip
+
+
+def _language_parameters(function, first=()):
+    """The parameters of a function of nki.language, without the values of its defaults."""
+    parts = [*first]
+    for p in inspect.signature(function).parameters.values():
+        star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        parts.append(f"{star}{p.name}" + ("" if p.default is p.empty else "=..."))
+    return ", ".join(parts)
+
+
+def _result_of(function):
+    gives = function.__module__.rpartition(".")[2] in _TENSORS and function.__name__ != "store"
+    return " -> NkiTensor" if gives else ""
+
+
+def _documented(head, function):
+    about = (inspect.getdoc(function) or "").split("\n\n")[0].replace("\\", "\\\\")
+    return f'{head}:\n    """{about}"""\n' if about else f"{head}: ...\n"
+
+
+def _language_name(name, value):
+    """What the stub of nki.language says about one name."""
+    if isinstance(value, _kiln.Op):  # a token for instructions that may also be called
+        if value.function is None:
+            return f"{name}: Op\n"
+        call = f"    def __call__({_language_parameters(value.function, ['self'])}) -> NkiTensor: ...\n"
+        about = (inspect.getdoc(value.function) or "").split("\n\n")[0]
+        return f'class _{name}(Op):\n    """{about}"""\n\n{call}\n{name}: _{name}\n'
+    if inspect.isfunction(value):
+        return _documented(f"def {name}({_language_parameters(value)}){_result_of(value)}", value)
+    return {"DType": f"{name}: DType\n", "MemoryRegion": f"{name}: MemoryRegion\n"}.get(type(value).__name__, "")
+
+
+def language_stub():
+    """The stub of nki.language."""
+    from kiln.nki import _as_of, language
+
+    made = _language_parameters(language.ndarray, ["cls"])
+    parts = [_LANGUAGE_HEAD, f"class ndarray(NkiTensor):\n    def __new__({made}) -> NkiTensor: ...\n",
+             "tensor = ndarray\n"]
+    names = _as_of.newest("language")
+    return "\n".join([*parts, *filter(None, (_language_name(n, names[n]) for n in sorted(names) if n[0] != "_"))])
+
+
 def native_stub():
     """The stub of the native module, by nanobind; before kiln.nki gives its classes methods in Python."""
     from nanobind.stubgen import StubGen
@@ -70,7 +129,7 @@ def native_stub():
     return generator.get()
 
 
-FILES = {"_kiln.pyi": native_stub, "nki/isa/__init__.pyi": isa_stub}
+FILES = {"_kiln.pyi": native_stub, "nki/isa/__init__.pyi": isa_stub, "nki/language/__init__.pyi": language_stub}
 
 if __name__ == "__main__":
     for _path, _make in FILES.items():

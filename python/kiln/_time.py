@@ -2,12 +2,14 @@
 
 import html
 import json
+import numbers
 import os
 
 from kiln import _kiln
 from kiln._files import write_aside
 from kiln._program import plain
-from kiln._trace import simulate, specs
+from kiln._trace import rules, simulate, specs
+from kiln._trace.errors import refuse
 
 
 class Timing:
@@ -37,6 +39,8 @@ class Timing:
 
     def report(self, lines=10):
         """The report as text, with so many lines of the critical path and of the source."""
+        if isinstance(lines, bool) or not isinstance(lines, int) or not 0 <= lines < 2**31:
+            refuse(rules.ARGUMENT_KIND, f"report({lines!r})", "pass how many lines: 0, 1, 2, ...")
         return self._native.text(lines)
 
     def as_dict(self):
@@ -63,6 +67,8 @@ class Timing:
         """Both reports side by side, as text."""
         if not isinstance(other, Timing):
             raise TypeError(f"a Timing is compared with a Timing, not with {other!r}")
+        if not isinstance(titles, (tuple, list)) or [type(t) for t in titles] != [str, str]:
+            refuse(rules.ARGUMENT_KIND, f"titles={titles!r}", "pass two strings")
         return _kiln.compare_timings([(titles[0], self._native), (titles[1], other._native)])
 
     def __str__(self):
@@ -89,7 +95,7 @@ class Latency:
 
     def get_latency_percentile(self, percentile):
         """The model has no jitter: 50 is the prediction, 0 and 100 are the ends of the band, linear in between."""
-        if not 0 <= percentile <= 100:
+        if not isinstance(percentile, numbers.Real) or not 0 <= percentile <= 100:
             raise ValueError(f"a percentile is between 0 and 100, not {percentile}")
         side = (self.latency_us - self.low_us if percentile < 50 else self.high_us - self.latency_us)
         return self.latency_us + side * (percentile - 50) / 50
@@ -107,6 +113,18 @@ def _average_trips(cores, programs):
     return {name: round(total / entries) if entries else 0 for name, (entries, total) in report.loops.items()}
 
 
+def _trip_counts(given):
+    """The trip counts as the native half takes them."""
+    counts = {} if given is None else given
+    if not isinstance(counts, dict) or not all(isinstance(k, str) and _is_count(v) for k, v in counts.items()):
+        refuse(rules.ARGUMENT_KIND, f"trip_counts={given!r}", "pass {name of a loop or of its register: passes}")
+    return {k.encode(errors="backslashreplace").decode(): int(v) for k, v in counts.items()}
+
+
+def _is_count(value):
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+
+
 def _shape(value):
     """A Spec for a shape; arrays stay, because their values may decide how often loops run."""
     return specs.of_value(value) if isinstance(value, str) else value
@@ -118,6 +136,7 @@ def time(kernel, *, trip_counts=None, what_if=(), reorder=None, advice=True):
     measured by running the kernel. what_if: ("dma_bandwidth=2x", ...). reorder: whether each engine's instructions are
     reordered as the vendor's compiler may; None: unless the kernel executes more than 300,000."""
     function, lnc = plain(kernel)
+    counts = _trip_counts(trip_counts)
     what_if = [what_if] if isinstance(what_if, str) else list(what_if)
     if not all(isinstance(text, str) for text in what_if):
         raise TypeError(f"what_if is a text such as 'dma_bandwidth=2x' or several, not {what_if!r}")
@@ -129,7 +148,7 @@ def time(kernel, *, trip_counts=None, what_if=(), reorder=None, advice=True):
         cores = simulate.trace_cores(function, lnc, args, kwargs, getattr(kernel, "schedule", ()))
         programs = [core.program() for core in cores]
         simulate.check_all(programs)
-        trips = dict(trip_counts or {})
+        trips = dict(counts)
         if not trips and not by_shape and any(p.device_loops for p in programs):
             trips = _average_trips(cores, programs)
         return Timing(_kiln.time_programs(programs, trips, what_if, reorder, advice))

@@ -21,6 +21,7 @@ void bind_timing(nb::module_& m);
 void bind_cli(nb::module_& m);
 void bind_fragments(nb::module_& m);
 void bind_probes(nb::module_& m);
+void bind_last_write(nb::module_& m);
 void bind_precision(nb::module_& m);
 void bind_user_call(nb::module_& m);
 

@@ -8,23 +8,65 @@
 
 namespace kiln::python {
 
-std::string kind_of(nb::handle value) { return nb::cast<std::string>(nb::str(nb::type_name(value.type()))); }
+std::string text_of(nb::handle str) {
+  Py_ssize_t size = 0;
+  if (const char* text = PyUnicode_AsUTF8AndSize(str.ptr(), &size)) return {text, static_cast<std::size_t>(size)};
+  PyErr_Clear();
+  const nb::object bytes = nb::steal(PyUnicode_AsEncodedString(str.ptr(), "utf-8", "backslashreplace"));
+  if (!bytes) {
+    PyErr_Clear();
+    return "?";
+  }
+  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+}
+
+std::string kind_of(nb::handle value) { return text_of(nb::type_name(value.type())); }
+
+std::string to_name(nb::handle value, const char* what) {
+  if (!PyUnicode_Check(value.ptr()))
+    refuse(nki_rules::kName, fmt::format("{} is a {}", what, kind_of(value)), "pass a string");
+  if (!PyUnicode_AsUTF8(value.ptr())) {
+    PyErr_Clear();
+    refuse(nki_rules::kName, fmt::format("{} is '{}'", what, text_of(value)),
+           "leave out the lone surrogates: they come from bytes that were no UTF-8");
+  }
+  return text_of(value);
+}
+
+namespace {
+
+// np.dtype("float32"), np.float32, ml_dtypes.bfloat16.
+bool is_numpy_dtype(nb::handle value) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  if (nb::isinstance(value, numpy.attr("dtype"))) return true;
+  const nb::object generic = numpy.attr("generic");
+  return PyType_Check(value.ptr()) &&
+         PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(value.ptr()), reinterpret_cast<PyTypeObject*>(generic.ptr()));
+}
+
+// The name of a dtype that is no str: its `name`, or its `__name__`; "" when it has none.
+std::string name_of_dtype(nb::handle value) {
+  for (const char* attribute : {"name", "__name__"}) {
+    const nb::object found = nb::getattr(value, attribute, nb::none());
+    if (nb::isinstance<nb::str>(found)) return text_of(found);
+  }
+  return "";
+}
+
+}  // namespace
 
 DType to_dtype(nb::handle value) {
   for (int i = 0; i < kDTypeCount; ++i) {
     if (value.is(settings().dtypes[i])) return static_cast<DType>(i);
   }
-  std::string text;
-  if (nb::isinstance<nb::str>(value)) {
-    text = nb::cast<std::string>(value);
-  } else if (nb::hasattr(value, "name") && nb::isinstance<nb::str>(value.attr("name"))) {
-    text = nb::cast<std::string>(value.attr("name"));  // np.dtype
-  } else if (nb::hasattr(value, "__name__")) {
-    text = nb::cast<std::string>(nb::str(value.attr("__name__")));  // np.float32
-  }
+  std::string text = nb::isinstance<nb::str>(value) ? text_of(value) : name_of_dtype(value);
   if (text == "bool") text = "bool_";
   DType dtype;
-  if (parse_dtype(text, dtype)) return dtype;
+  const bool known = parse_dtype(text, dtype);
+  if (is_numpy_dtype(value))
+    refuse(nki_rules::kNumpyDtype, fmt::format("NumPy's dtype `{}`", text),
+           known ? fmt::format("write nl.{}", text) : "write a dtype of nki.language; NKI has no 64-bit types");
+  if (known) return dtype;
   refuse(nki_rules::kDtype, fmt::format("`{}` as a dtype", text.empty() ? kind_of(value) : text),
          "use nl.float32, nl.bfloat16, nl.int32, ...; NKI has no 64-bit types");
 }
@@ -35,11 +77,10 @@ Memory to_memory(nb::handle value) {
   for (int i = kMemoryCount - 1; i >= 0; --i) {
     if (value.is(settings().memories[i])) return static_cast<Memory>(i);
   }
-  refuse(
-      nki_rules::kBuffer,
-      fmt::format("{} as a buffer", nb::isinstance<nb::str>(value) ? "the string `" + nb::cast<std::string>(value) + "`"
-                                                                   : "a " + kind_of(value)),
-      "write buffer=nl.sbuf; strings are refused since NKI 0.3.0");
+  refuse(nki_rules::kBuffer,
+         fmt::format("{} as a buffer",
+                     nb::isinstance<nb::str>(value) ? "the string `" + text_of(value) + "`" : "a " + kind_of(value)),
+         "write buffer=nl.sbuf; strings are refused since NKI 0.3.0");
 }
 
 nb::object memory_object(Memory memory) { return nb::borrow(settings().memories[static_cast<int>(memory)]); }

@@ -14,7 +14,13 @@ namespace kiln::python {
 // The name of a value's type, for messages.
 std::string kind_of(nb::handle value);
 
-// nl.float32, "float32", np.float32, np.dtype("float32").
+// A str as UTF-8. Lone surrogates, which UTF-8 has not, become the escapes that Python writes for them.
+std::string text_of(nb::handle str);
+
+// What a user names something; refuses what is no str, and lone surrogates.
+std::string to_name(nb::handle value, const char* what);
+
+// nl.float32 or "float32". NumPy's dtypes are refused, as in the vendor's compiler.
 DType to_dtype(nb::handle value);
 nb::object dtype_object(DType dtype);
 
@@ -38,6 +44,11 @@ struct IntArg {
 };
 inline std::int64_t to_int(IntArg arg, const char* what) { return to_int(arg.value, what); }
 
+// A parameter that Python's signatures show as a str: the text of any.
+struct TextArg {
+  std::string value;
+};
+
 isa::IntOrReg to_int_or_reg(Trace& trace, nb::handle value);
 
 // The Python class of an enumeration of nki.isa; null when the package has none.
@@ -52,6 +63,16 @@ struct nanobind::detail::type_caster<kiln::python::IntArg> {
   NB_TYPE_CASTER(kiln::python::IntArg, const_name("int"))
   bool from_python(handle source, std::uint8_t, cleanup_list*) noexcept {
     value.value = source;
+    return true;
+  }
+};
+
+template <>
+struct nanobind::detail::type_caster<kiln::python::TextArg> {
+  NB_TYPE_CASTER(kiln::python::TextArg, const_name("str"))
+  bool from_python(handle source, std::uint8_t, cleanup_list*) noexcept {
+    if (!PyUnicode_Check(source.ptr())) return false;
+    value.value = kiln::python::text_of(source);
     return true;
   }
 };

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "kiln/base/terminal.h"
+#include "python/src/convert.h"
 #include "python/src/location.h"
 #include "python/src/settings.h"
 
@@ -22,22 +23,22 @@ Category category_named(const std::string& text) {
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 // Without a file the place is the user's line that is running; an empty file means none.
-Diagnostic make_diagnostic(const std::string& category, std::string code, std::string rule, std::string found,
-                           std::string help, std::optional<std::string> file, int line, const std::string& severity,
-                           std::string allowed, const Facts& facts, int column, std::string source, std::string mark) {
+Diagnostic make_diagnostic(const std::string& category, std::string code, std::string rule, TextArg found, TextArg help,
+                           std::optional<TextArg> file, int line, const std::string& severity, std::string allowed,
+                           const Facts& facts, int column, TextArg source, std::string mark) {
   Diagnostic d{.severity = severity == name(Severity::warning) ? Severity::warning : Severity::error,
                .category = category_named(category),
                .code = std::move(code),
                .rule = std::move(rule),
                .column = column,
-               .found = std::move(found),
+               .found = std::move(found.value),
                .allowed = std::move(allowed),
-               .help = std::move(help),
-               .source = std::move(source),
+               .help = std::move(help.value),
+               .source = std::move(source.value),
                .mark = std::move(mark)};
   for (const auto& [label, text] : facts) d.facts.push_back({label, text});
   if (file) {
-    d.loc = {std::move(*file), line, {}};
+    d.loc = {std::move(file->value), line, {}};
   } else {
     locate_here(d);
   }
@@ -49,7 +50,7 @@ void complete(nb::handle diagnostic) {
   if (settings().complete_diagnostic) settings().complete_diagnostic(diagnostic);
 }
 
-std::string text_of(nb::handle self, bool colour) {
+std::string shown(nb::handle self, bool colour) {
   complete(self);
   return to_text(nb::cast<const Diagnostic&>(self), {.colour = colour});
 }
@@ -119,8 +120,8 @@ void bind_errors(nb::module_& m) {
              complete(self);
              return to_json(nb::cast<const Diagnostic&>(self));
            })
-      .def("text", &text_of, nb::arg("colour") = false, "What everything that shows a diagnostic shows.")
-      .def("__str__", [](nb::handle self) { return text_of(self, false); });
+      .def("text", &shown, nb::arg("colour") = false, "What everything that shows a diagnostic shows.")
+      .def("__str__", [](nb::handle self) { return shown(self, false); });
   m.def("wants_colour", &wants_colour, nb::arg("fd"), "Whether text for this file descriptor is to be coloured.");
   m.def("diagnostic", &make_diagnostic, nb::arg("category"), nb::arg("code"), nb::arg("rule"), nb::arg("found"),
         nb::arg("help"), nb::kw_only(), nb::arg("file") = nb::none(), nb::arg("line") = 0,

@@ -11,6 +11,7 @@
 #include "kiln/isa/text/print.h"
 #include "python/src/convert.h"
 #include "python/src/error.h"
+#include "python/src/isa_function.h"
 #include "python/src/op.h"
 #include "python/src/settings.h"
 #include "python/src/trace.h"
@@ -26,9 +27,8 @@ constexpr int kMaxParams = 24;
 // One function: the row and the interned names of its parameters.
 struct Function {
   isa::Opcode opcode;
-  std::string name, doc;
+  std::string name;
   std::vector<PyObject*> names;
-  PyMethodDef def;
 };
 std::deque<Function> functions;
 PyObject* name_keyword = nullptr;  // "name"
@@ -38,7 +38,7 @@ std::string hint(const char* kind, const Function& f, std::string_view parameter
                  std::string otherwise) {
   if (!settings().call_hint) return otherwise;
   nb::object text = settings().call_hint(kind, f.name, std::string(parameter), value);
-  return text.is_none() ? otherwise : nb::cast<std::string>(text);
+  return text.is_none() ? otherwise : text_of(text);
 }
 
 [[noreturn]] void bad_call(const Function& f, std::string found, std::string help, std::string allowed = {}) {
@@ -55,10 +55,10 @@ std::string hint(const char* kind, const Function& f, std::string_view parameter
         f, fmt::format("`{}` of nisa.{} {}", param.name, f.name, large),
         param.is_tile() || param.type == AttrType::Number ? "pass a float, or a smaller int" : "pass a smaller int",
         kAllowedInts);
-  const std::string found =
-      nb::isinstance<nb::str>(value) ? fmt::format("the string `{}`", nb::cast<std::string>(value))
-      : nb::isinstance<Op>(value)    ? fmt::format("the operator nl.{}", nb::cast<std::string>(value.attr("name")))
-                                     : fmt::format("a `{}`", kind_of(value));
+  const std::string found = nb::isinstance<nb::str>(value) ? fmt::format("the string `{}`", text_of(value))
+                            : nb::isinstance<Op>(value)
+                                ? fmt::format("the operator nl.{}", nb::cast<std::string>(value.attr("name")))
+                                : fmt::format("a `{}`", kind_of(value));
   bad_call(f, fmt::format("`{}` of nisa.{} is {}", param.name, f.name, found),
            hint("argument", f, param.name, value, std::move(help)));
 }
@@ -116,7 +116,7 @@ void push_enum(const Function& f, const ParamInfo& param, isa::Kernel& k, nb::ha
   if (is_old_number(param.type, value)) return k.push_enum(*as_int(value));
   if (nb::isinstance<nb::str>(value) && param.type == AttrType::MatmulPerfMode) {
     const auto members = isa::enum_members(param.type);
-    const auto text = nb::cast<std::string>(value);
+    const std::string text = text_of(value);
     for (std::size_t i = 0; i < members.size(); ++i) {
       if (members[i] == text) return k.push_enum(static_cast<std::int64_t>(i));
     }
@@ -252,12 +252,12 @@ void bind(const Function& f, PyObject* const* args, Py_ssize_t count, PyObject* 
       if (PyUnicode_Compare(f.names[p], key) == 0) slot = &bound[p];
     }
     if (!slot) {
-      const auto word = nb::cast<std::string>(nb::borrow(key));
+      const std::string word = text_of(key);
       bad_call(f, fmt::format("nisa.{} has no parameter `{}`", f.name, word),
                hint("keyword", f, word, nb::none(), "see the signature"));
     }
     if (*slot)
-      bad_call(f, fmt::format("`{}` of nisa.{} is given twice", nb::cast<std::string>(nb::borrow(key)), f.name),
+      bad_call(f, fmt::format("`{}` of nisa.{} is given twice", text_of(key), f.name),
                help_with_positions(f, args, count));
     *slot = args[count + i];
   }
@@ -287,11 +287,7 @@ nb::object issue(const Function& f, PyObject* const* args, Py_ssize_t count, PyO
     }
   }
   std::string label;
-  if (name && name != Py_None) {
-    if (!PyUnicode_Check(name))
-      bad_call(f, fmt::format("`name` of nisa.{} is a {}", f.name, kind_of(name)), "pass a string");
-    label = nb::cast<std::string>(nb::borrow(name));
-  }
+  if (name && name != Py_None) label = to_name(name, fmt::format("`name` of nisa.{}", f.name).c_str());
   return nb::cast(trace.issue(std::move(label)));
 }
 
@@ -307,8 +303,8 @@ nb::object issue_as_older(const Function& f, PyObject* const* args, Py_ssize_t c
 
 bool is_older(const Trace* trace) { return trace && trace->kernel.program().nki != isa::kNewestNki; }
 
-PyObject* entry(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
-  const auto& f = functions[PyLong_AsSize_t(self)];
+PyObject* entry(std::size_t number, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  const auto& f = functions[number];
   try {
     const bool older = is_older(current_trace_or_null()) && settings().older_call;
     return (older ? issue_as_older : issue)(f, args, count, keywords).release().ptr();
@@ -351,12 +347,8 @@ void bind_isa(nb::module_& m) {
     f.name = row.name;
     if (row.is_query()) continue;
     for (const ParamInfo& p : row.params) f.names.push_back(PyUnicode_InternFromString(std::string(p.name).c_str()));
-    f.doc = fmt::format("nisa.{}\n\n{}\n", signature(row), row.summary);
-    f.def = {f.name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry)),
-             METH_FASTCALL | METH_KEYWORDS, f.doc.c_str()};
-    nb::object self = nb::steal(PyLong_FromSize_t(functions.size() - 1));
-    nb::object module_name = nb::str("nki.isa");
-    table[f.name.c_str()] = nb::steal(PyCFunction_NewEx(&f.def, self.ptr(), module_name.ptr()));
+    const std::string doc = fmt::format("nisa.{}\n\n{}\n", signature(row), row.summary);
+    table[f.name.c_str()] = make_isa_function(entry, functions.size() - 1, f.name, doc);
   }
   m.attr("isa_functions") = table;
   m.def("issue", &issue_named, nb::arg("function"), nb::arg("args"), nb::arg("kwargs"),

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "python/src/bindings.h"
+#include "python/src/convert.h"
 #include "python/src/error.h"
 #include "python/src/settings.h"
 
@@ -31,9 +31,8 @@ bool is_ours(PyCodeObject* code) {
   static std::unordered_map<PyCodeObject*, bool> known;
   const auto it = known.find(code);
   if (it != known.end()) return it->second;
-  const char* name = PyUnicode_AsUTF8(code->co_filename);
-  const std::string_view file = name ? name : "", folder = settings().package_folder;
-  PyErr_Clear();
+  const std::string file = text_of(code->co_filename);
+  const std::string_view folder = settings().package_folder;
   if (folder.empty()) return is_machinery(file);  // the package is not set up yet: ask again
   const bool ours = file.starts_with(folder) || is_machinery(file);
   Py_INCREF(code);
@@ -59,13 +58,13 @@ void for_user_frames(Fn&& fn) {
 SourceLoc make_location() {
   SourceLoc loc;
   for_user_frames([&](PyFrameObject* frame, PyCodeObject* code) {
-    const char* file = PyUnicode_AsUTF8(code->co_filename);
+    const std::string file = text_of(code->co_filename);
     const int line = PyFrame_GetLineNumber(frame);
     if (!loc.known()) {
-      loc.file = file ? file : "?";
+      loc.file = file;
       loc.line = line;
     } else {
-      loc.stack.push_back(fmt::format("{}:{}", file ? file : "?", line));
+      loc.stack.push_back(fmt::format("{}:{}", file, line));
     }
     return loc.stack.size() < 50;
   });

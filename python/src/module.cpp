@@ -19,6 +19,7 @@ NB_MODULE(_kiln, m) {
   bind_cli(m);
   bind_fragments(m);
   bind_probes(m);
+  bind_last_write(m);
   bind_precision(m);
   bind_user_call(m);
 }

@@ -155,7 +155,8 @@ void bind_check_report(nb::module_& m) {
 }
 
 void save(const isa::Program& p, nb::handle path) {
-  const auto name = nb::cast<std::string>(nb::str(nb::module_::import_("os").attr("fspath")(path)));
+  const auto bytes = nb::cast<nb::bytes>(nb::module_::import_("os").attr("fsencode")(path));
+  const std::string name(bytes.c_str(), bytes.size());
   write_atomically(name, print(p, {.locations = true}));
 }
 

@@ -20,9 +20,9 @@ using Group = std::vector<std::string>;  // the names in one dimension, outermos
             "both sides: t.rearrange(('p', ('a', 'b')), ('p', 'b', 'a'), {'a': 4})");
 }
 
-std::string to_name(nb::handle value) {
+std::string name_of(nb::handle value) {
   if (!PyUnicode_Check(value.ptr())) bad_pattern(fmt::format("a name of type {}", kind_of(value)));
-  return nb::cast<std::string>(value);
+  return text_of(value);
 }
 
 bool is_sequence(nb::handle value) { return PyTuple_Check(value.ptr()) || PyList_Check(value.ptr()); }
@@ -33,9 +33,9 @@ std::vector<Group> to_groups(nb::handle pattern) {
   for (nb::handle item : pattern) {
     Group group;
     if (is_sequence(item)) {
-      for (nb::handle name : item) group.push_back(to_name(name));
+      for (nb::handle name : item) group.push_back(name_of(name));
     } else {
-      group.push_back(to_name(item));
+      group.push_back(name_of(item));
     }
     if (group.empty()) bad_pattern("a dimension without a name");
     groups.push_back(std::move(group));
@@ -67,7 +67,7 @@ std::map<std::string, std::int64_t> to_sizes(nb::handle fixed, const Group& name
   if (fixed.is_none()) return sizes;
   if (!PyDict_Check(fixed.ptr())) bad_pattern(fmt::format("fixed_sizes of type {}", kind_of(fixed)));
   for (const auto& [key, value] : nb::borrow<nb::dict>(fixed)) {
-    const std::string name = to_name(key);
+    const std::string name = name_of(key);
     if (std::find(names.begin(), names.end(), name) == names.end())
       bad_pattern(fmt::format("a size for {}, which the pattern does not name", name));
     sizes[name] = to_int(value, "a size in fixed_sizes");

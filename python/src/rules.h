@@ -30,9 +30,13 @@ inline constexpr Rule kTensorShape{50, "a tensor has 1 to 8 dimensions, on chip 
 inline constexpr Rule kAddress{62, "an address is the first partition and the byte offset of a tensor in SBUF or PSUM",
                                ""};
 
-inline constexpr Rule kRules[] = {kOnlyText, kTokenArgument, kInsideKernel, kOwnTensors,  kBoundedSize, kDependencies,
-                                  kTarget,   kDtype,         kBuffer,       kIntegers,    kSignature,   kIndexing,
-                                  kPattern,  kNotBuilt,      kSchedule,     kTensorShape, kAddress};
+inline constexpr Rule kNumpyDtype{79, "a dtype is one of nki.language, not NumPy's", ""};
+inline constexpr Rule kName{80, "a name is a text of Unicode characters", ""};
+
+inline constexpr Rule kRules[] = {kOnlyText,     kTokenArgument, kInsideKernel, kOwnTensors, kBoundedSize,
+                                  kDependencies, kTarget,        kDtype,        kBuffer,     kIntegers,
+                                  kSignature,    kIndexing,      kPattern,      kNotBuilt,   kSchedule,
+                                  kTensorShape,  kAddress,       kNumpyDtype,   kName};
 inline constexpr RuleTable kTable{"nki", "kiln.nki", kRules};
 
 }  // namespace kiln::python::nki_rules

@@ -10,8 +10,8 @@ Settings current;
 nb::handle kept(nb::handle object) { return object.inc_ref(); }
 
 void configure(std::string package_folder, nb::handle root_code, nb::handle assigned_name, nb::handle make_error,
-               nb::handle complete_diagnostic, nb::handle call_hint, nb::handle older_call, nb::sequence dtypes,
-               nb::dict memories, nb::dict enums) {
+               nb::handle complete_diagnostic, nb::handle call_hint, nb::handle older_call, nb::handle isa_signature,
+               nb::sequence dtypes, nb::dict memories, nb::dict enums) {
   current.package_folder = std::move(package_folder);
   current.root_code = kept(root_code);
   current.assigned_name = kept(assigned_name);
@@ -19,6 +19,7 @@ void configure(std::string package_folder, nb::handle root_code, nb::handle assi
   current.complete_diagnostic = kept(complete_diagnostic);
   current.call_hint = kept(call_hint);
   current.older_call = kept(older_call);
+  current.isa_signature = kept(isa_signature);
   int i = 0;
   for (nb::handle dtype : dtypes) current.dtypes[i++] = kept(dtype);
   for (auto [name, object] : memories) {
@@ -35,7 +36,7 @@ const Settings& settings() { return current; }
 void bind_settings(nb::module_& m) {
   m.def("configure", &configure, nb::kw_only(), nb::arg("package_folder"), nb::arg("root_code"),
         nb::arg("assigned_name"), nb::arg("make_error"), nb::arg("complete_diagnostic"), nb::arg("call_hint"),
-        nb::arg("older_call"), nb::arg("dtypes"), nb::arg("memories"), nb::arg("enums"),
+        nb::arg("older_call"), nb::arg("isa_signature"), nb::arg("dtypes"), nb::arg("memories"), nb::arg("enums"),
         "Tells the native half what it needs of Python: once, before the first kernel is traced.");
 }
 

@@ -19,6 +19,7 @@ struct Settings {
   nb::handle complete_diagnostic;     // (diagnostic): adds the line and the operand
   nb::handle call_hint;               // (kind of mistake, function, parameter, value) -> help or None
   nb::handle older_call;              // (function, args, kwargs) -> what a call gives in an older NKI
+  nb::handle isa_signature;           // (function) -> the inspect.Signature of a function of nki.isa
   nb::handle dtypes[kDTypeCount];     // in the order of DType
   nb::handle memories[kMemoryCount];  // in the order of Memory
   std::map<std::string, nb::handle, std::less<>> enums;  // the classes of nki.isa by their names

@@ -164,16 +164,17 @@ void bind_tensor(nb::module_& m) {
   bind_views(cls);
   m.def(
       "new_tensor",
-      [](nb::handle shape, nb::handle dtype, nb::handle buffer, std::string name, nb::handle address,
+      [](nb::handle shape, nb::handle dtype, nb::handle buffer, nb::handle name, nb::handle address,
          const std::string& role) {
         Trace& trace = current_trace("nl.ndarray");
         const isa::Role r = role == "inout" ? isa::Role::inout : isa::Role::internal;
         Memory memory = to_memory(buffer);
         const std::optional<isa::Address> place = to_address(address, memory);
         if (r == isa::Role::inout && memory == Memory::private_hbm) memory = Memory::hbm;  // one word in Python
-        return trace.tensor(memory, r, to_shape(shape, "a shape"), to_dtype(dtype), std::move(name), place);
+        return trace.tensor(memory, r, to_shape(shape, "a shape"), to_dtype(dtype),
+                            name.is_none() ? "" : to_name(name, "the name of a tensor"), place);
       },
-      nb::arg("shape").none(), nb::arg("dtype").none(), nb::arg("buffer").none(), nb::arg("name") = "",
+      nb::arg("shape").none(), nb::arg("dtype").none(), nb::arg("buffer").none(), nb::arg("name").none() = "",
       nb::arg("address") = nb::none(), nb::arg("role") = "internal");
 }
 

@@ -14,7 +14,7 @@
 #include "kiln/views/perfetto.h"
 #include "kiln/views/text.h"
 #include "kiln/views/timed_kernel.h"
-#include "python/src/bindings.h"
+#include "python/src/convert.h"
 
 namespace kiln::python {
 namespace {
@@ -24,13 +24,15 @@ using Timing = views::TimedKernel;
 using TimingRef = std::shared_ptr<Timing>;
 
 TimingRef time_programs(const std::vector<ProgramRef>& programs, std::map<std::string, std::int64_t> trip_counts,
-                        std::vector<std::string> what_if, std::optional<bool> reorder, bool advice) {
+                        const std::vector<TextArg>& what_if, std::optional<bool> reorder, bool advice) {
   std::vector<isa::Program> copies;
   for (const ProgramRef& p : programs) copies.push_back(*p);
+  std::vector<std::string> changes;
+  for (const TextArg& change : what_if) changes.push_back(change.value);
   nb::gil_scoped_release released;
   return views::time_kernel(
       std::move(copies),
-      {.trip_counts = std::move(trip_counts), .what_if = std::move(what_if), .reorder = reorder, .advice = advice});
+      {.trip_counts = std::move(trip_counts), .what_if = std::move(changes), .reorder = reorder, .advice = advice});
 }
 
 // Pictures show every iteration of loops where that is affordable.
@@ -38,9 +40,9 @@ views::Picture picture(const Timing& t) {
   return views::picture_of(timing::time_in_full(isa::Launch::of(t.programs), t.run.options));
 }
 
-std::string compare(const std::vector<std::pair<std::string, TimingRef>>& timings) {
+std::string compare(const std::vector<std::pair<TextArg, TimingRef>>& timings) {
   std::vector<views::Column> columns;
-  for (const auto& [title, timing] : timings) columns.push_back({title, &timing->report});
+  for (const auto& [title, timing] : timings) columns.push_back({title.value, &timing->report});
   return views::compare_text(columns);
 }
 

@@ -198,12 +198,12 @@ Register open_fori_loop(Trace& t, nb::handle lower, nb::handle upper, IntArg ste
 void bind_trace_class(nb::module_& m) {
   nb::class_<Trace>(m, "Trace", nb::dynamic_attr())
       .def("__init__",
-           [](Trace* t, std::string name, std::string target, int lnc, int program_id, std::int64_t max_instructions) {
+           [](Trace* t, TextArg name, std::string target, int lnc, int program_id, std::int64_t max_instructions) {
              Target parsed;
              if (!parse_target(target, parsed))
                refuse(nki_rules::kTarget, fmt::format("`{}`", target),
                       "set NEURON_PLATFORM_TARGET_OVERRIDE to trn1, trn2 or trn3", Category::config);
-             new (t) Trace(std::move(name), parsed, lnc, program_id, max_instructions);
+             new (t) Trace(std::move(name.value), parsed, lnc, program_id, max_instructions);
            })
       .def_ro("lnc", &Trace::lnc)
       .def_ro("program_id", &Trace::program_id)
@@ -230,7 +230,14 @@ void bind_trace_class(nb::module_& m) {
       .def("enter_no_reorder", &Trace::enter_no_reorder)
       .def("leave_no_reorder", &Trace::leave_no_reorder)
       .def_prop_ro("in_no_reorder", &Trace::in_no_reorder)
-      .def("schedule", &Trace::schedule, "Instructions named `consumer` run after those named in `producers`.");
+      .def(
+          "schedule",
+          [](Trace& t, const TextArg& consumer, const std::vector<TextArg>& producers) {
+            std::vector<std::string> names;
+            for (const TextArg& p : producers) names.push_back(p.value);
+            t.schedule(consumer.value, names);
+          },
+          "Instructions named `consumer` run after those named in `producers`.");
 }
 
 void bind_register(nb::module_& m) {

@@ -58,6 +58,8 @@ class Trace : public std::enable_shared_from_this<Trace> {
   // Marks this point of the program; returns the number of the probe.
   std::size_t add_probe(const Tensor& tensor);
   const std::vector<rewrite::Probe>& probes() const { return probes_; }
+  // The instruction that wrote a tensor last; kNone when none has.
+  isa::InstructionId last_writer(isa::TensorId tensor);
   // Kernel.with_schedule: instructions named `consumer` run after those named in `producers`.
   void schedule(const std::string& consumer, const std::vector<std::string>& producers);
 
@@ -79,6 +81,8 @@ class Trace : public std::enable_shared_from_this<Trace> {
   std::int64_t max_instructions_;
   std::vector<Diagnostic> found_;
   std::vector<rewrite::Probe> probes_;
+  std::vector<isa::InstructionId> last_writers_;  // by tensor, of the instructions before looked_at_
+  isa::InstructionId looked_at_ = 0;
 };
 
 // The trace that runs on this thread; throws when there is none.

@@ -24,7 +24,7 @@ def tile(*args, **kwargs):
 
 
 ARGUMENTS = (
-    ([[1.0]], AttributeError, "the argument `x` of the kernel is a list; tensors are made of arrays"),
+    ([[1.0]], kiln.NkiValidationError, "tensors are made of arrays, e.g. np.array(..., np.float32)"),
     (None, AttributeError, "the argument `x` of the kernel is a NoneType"),
     ("text", AttributeError, "the argument `x` of the kernel is a str"),
     (3, AttributeError, "the argument `x` of the kernel is a int"),

@@ -58,9 +58,9 @@ def permuted(x, pairs):
 
 def test_a_ring_of_one_rank_and_pairs_of_others():
     x = np.arange(8, dtype=np.float32).reshape(2, 4)
-    np.testing.assert_array_equal(nki.simulate(permuted)(x, [(0, 0), (1, 2)]), x)
+    np.testing.assert_array_equal(nki.simulate(permuted)(x, ((0, 0), (1, 2))), x)
     with pytest.raises(NkiValidationError, match="among the ranks 0, 1"):
-        nki.simulate(permuted)(x, [(0, 1), (1, 0)])
+        nki.simulate(permuted)(x, ((0, 1), (1, 0)))
 
 
 def own_part(table, step):

@@ -36,5 +36,12 @@ def test_a_member_is_true_and_equals_itself_only(name):
         assert str(member) == f"{member}" == f"{name}.{member.name}"
 
 
+@pytest.mark.parametrize("name", ENUMS)
+def test_every_member_has_a_repr(name):
+    for member, value in ENUMS[name].items():
+        assert repr(getattr(nisa, name)[member]) == f"<{name}.{member}: {value!r}>"
+    assert repr(getattr(nisa, name)).startswith("<enum ")
+
+
 def test_generations_are_ordered():
     assert nisa.nc_version.gen2 < nisa.nc_version.gen3 <= nisa.nc_version.gen4

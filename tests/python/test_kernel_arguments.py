@@ -1,4 +1,5 @@
-"""What crosses into a kernel: objects as copies, and a warning for what the device's compiler refuses."""
+"""What crosses into a kernel: objects as copies; lists and NumPy's dtypes are refused (test_same_verdict.py), and of
+what else the device's compiler refuses there is a warning."""
 
 import dataclasses
 import warnings
@@ -35,10 +36,8 @@ class Config(nl.NKIObject):
 
 
 @pytest.mark.parametrize(("value", "help"), [
-    ([1, 2], "pass a tuple"), ((1, [2]), "pass a tuple"), ({"a": [1]}, "pass a tuple"), ({1: 2}, "strings as keys"),
-    (np.float32, "pass nl.float32"), (np.dtype("bool"), "pass nl.bool_"), (np.float64, "no 64-bit types"),
-    (2**32, "smaller number"), (-2**31 - 1, "smaller number"), (1j, "NKIObject"), ({1}, "NKIObject"),
-    (Plain(), "NKIObject"),
+    ({1: 2}, "strings as keys"), (2**32, "smaller number"), (-2**31 - 1, "smaller number"), (1j, "NKIObject"),
+    ({1}, "NKIObject"), (Plain(), "NKIObject"),
 ])  # fmt: skip
 def test_what_the_compiler_refuses_is_warned_of(value, help):
     with pytest.warns(nki.NkiWarning, match=help) as caught:

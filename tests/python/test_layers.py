@@ -12,12 +12,13 @@ PACKAGE = pathlib.Path(kiln.__file__).resolve().parent  # a build tree holds lin
 # Part of the package -> the other parts that it may import, at the top of a file or inside a function.
 LAYERS = {
     "_kiln": (),  # the native half
+    "_conditions": (),
     "_files": (),
     "_migration": (),
     "_old_forms": (),
-    "_trace": ("_files", "_kiln"),
+    "_trace": ("_conditions", "_files", "_kiln"),
     "nki": ("_kiln", "_old_forms", "_trace"),
-    "lint": ("_files", "_kiln", "_migration", "_old_forms", "nki"),
+    "lint": ("_conditions", "_files", "_kiln", "_migration", "_old_forms", "nki"),
     "_activate": ("_migration", "_trace", "nki"),
     "_program": ("_trace", "nki"),
     "_check": ("_kiln", "_program", "_trace"),

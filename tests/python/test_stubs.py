@@ -1,14 +1,16 @@
 """The stored stubs are those that the package would write, and name everything that is there."""
 
 import ast
+import importlib
+import inspect
 import pathlib
 import subprocess
 import sys
 
 import pytest
 
-from kiln import _kiln, _stubs
-from kiln.nki import isa
+from kiln import _kiln, _stubs, nki
+from kiln.nki import isa, language
 
 PACKAGE = pathlib.Path(__file__).parents[2] / "python" / "kiln"
 
@@ -42,3 +44,24 @@ def test_parameters_are_those_of_the_table():
         if name != "register_alloc":
             expected = [p[0] for p in _kiln.isa_parameters(name)] + ["name"]
             assert [a.arg for a in functions[name].args.args] == expected, name
+
+
+def test_every_name_of_nki_language_has_a_type():
+    tree = ast.parse((PACKAGE / "nki/language/__init__.pyi").read_text())
+    named = {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+    named |= {n.target.id for n in tree.body if isinstance(n, ast.AnnAssign)}
+    named |= {n.targets[0].id for n in tree.body if isinstance(n, ast.Assign)}
+    named |= {a.asname or a.name for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names}
+    public = {n for n in dir(language) if not n.startswith("_") and not inspect.ismodule(getattr(language, n))}
+    assert public <= named, public - named
+
+
+def test_the_stub_path_has_every_module_that_kernels_import():
+    """Editors find `import nki` below kiln/stubs; each file there hands on the module of the same name."""
+    folder = PACKAGE / "stubs" / "nki"
+    for name in ("collectives", "dtype", "isa", "language", "tensor", "typing"):
+        importlib.import_module(f"kiln.nki.{name}")
+        assert (folder / f"{name}.pyi").read_text() == f"from kiln.nki.{name} import *\n"
+    tree = ast.parse((folder / "__init__.pyi").read_text())
+    names = {a.name for n in tree.body if isinstance(n, ast.ImportFrom) for a in n.names}
+    assert set(nki.__all__) <= names and all(hasattr(nki, name) for name in names)

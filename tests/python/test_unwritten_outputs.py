@@ -1,9 +1,13 @@
 """Elements of a result that the kernel leaves unwritten are marked, and warned about."""
 
+import subprocess
+import sys
+
 import ml_dtypes
 import numpy as np
 import pytest
 
+import kiln
 from kiln import nki
 from kiln.nki import isa as nisa
 from kiln.nki import language as nl
@@ -27,3 +31,17 @@ def test_what_nothing_wrote(kind):
     np.testing.assert_array_equal(got[:, 3:10].astype(np.float32), x.astype(np.float32))
     rest = np.delete(got, slice(3, 10), axis=1)
     assert (rest == 4).all() if np.dtype(kind).kind in "iu" else np.isnan(rest.astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_command_line_marks_them_alike(kind, tmp_path):
+    """The bytes that a run from Python gives are those that `kiln run` writes."""
+    x = np.arange(1, 36).reshape(5, 7).astype(kind)
+    with pytest.warns(nki.NkiWarning, match=r"run\.R9"):
+        got = nki.simulate(write_some_columns)(x)
+    kiln.program(write_some_columns, x).save(tmp_path / "k.kiln")
+    np.save(tmp_path / "x.npy", x)
+    done = subprocess.run([sys.executable, "-m", "kiln", "run", "k.kiln", "--in", "x=x.npy", "--out", "out=out.npy"],
+                          cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert np.load(tmp_path / "out.npy").tobytes() == got.tobytes()

@@ -63,6 +63,13 @@ def _require_values(tensor, owner):
         refuse(rules.ARGUMENT_VALUES, f"{owner} is a torch tensor {kind}")
 
 
+def require_unmasked(array, owner):
+    """Refuses a masked array with masked elements: nobody knows what the kernel should read there."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        refuse(rules.ARGUMENT_VALUES, f"{owner} is a masked array, and elements of it are masked",
+               "pass array.filled(value), or array.data for what lies under the mask")
+
+
 def _from_torch(tensor):
     """A NumPy array over the tensor's memory; a copy when it is not on the CPU or not contiguous."""
     import torch
@@ -110,6 +117,7 @@ class Argument:
         self.original = _from_torch(value) if is_torch(value) else (
             np.asarray(value) if isinstance(value, np.ndarray) else _from_dlpack(value, owner))
         array = self.original
+        require_unmasked(value, owner)
         if array.ndim == 0:
             refuse(rules.ARGUMENT_DIMENSIONS, f"{owner} is an array of shape ()")
         if array.size == 0:

@@ -123,34 +123,56 @@ def headline(tensor):
 
 
 def text_of(masked):
-    """A masked array in NumPy's words; ml_dtypes as their values."""
-    plain = masked.astype(np.float32) if masked.dtype.kind == "V" else masked
-    return str(np.ma.masked_array(plain.data, plain.mask))
+    """A masked array as NumPy prints the array, with `--` for what is masked; ml_dtypes as their values."""
+    data = masked.data.astype(np.float32) if masked.dtype.kind == "V" else masked.data
+    mask = np.ma.getmaskarray(masked)
+    if not mask.any():
+        return str(data)
+    # An array of positions is laid out as the array itself would be; first to learn which elements are shown.
+    positions, shown = np.arange(data.size).reshape(data.shape), []
+    np.array2string(positions, formatter={"int_kind": lambda at: shown.append(int(at)) or "0"})
+    written = [at for at in shown if not mask.flat[at]]
+    words = dict(zip(written, _words(data.flat[written]))) if written else {}
+    width = max(map(len, words.values()), default=2)
+    return np.array2string(positions, formatter={"int_kind": lambda at: words.get(int(at), "--").rjust(width)})
+
+
+def _words(elements):
+    """The elements as NumPy writes them in one array, all of one width."""
+    column = np.array2string(elements.reshape(-1, 1), threshold=elements.size + 1)
+    return [line[2:].rstrip("]") for line in column.split("\n")]  # behind "[[" or " ["
 
 
 def _text_of_values(tensor):
-    try:
-        text = text_of(values(tensor))
-    except NotReady as why:
-        return f"(no values: {why})"
+    text = text_of(values(tensor))
     return f"(in the first pass of the loop)\n{text}" if tensor.trace.open_loops else text
 
 
+def _values_or_why(tensor):
+    try:
+        return _text_of_values(tensor)
+    except NotReady as why:
+        return f"(no values: {why})"
+
+
 def text(tensor):
-    """What print(tensor) shows."""
-    return f"<NkiTensor {headline(tensor)}>\n{_text_of_values(tensor)}"
+    """What print(tensor) shows: its values, as NumPy does."""
+    try:
+        return _text_of_values(tensor)
+    except NotReady as why:
+        return f"<NkiTensor {headline(tensor)}> (no values: {why})"
 
 
 def representation(tensor):
     """repr(): with values while that is quick."""
     if tensor.trace.instructions > _QUICK:
         return f"<NkiTensor {headline(tensor)}>"
-    return text(tensor)
+    return f"<NkiTensor {headline(tensor)}>\n{_values_or_why(tensor)}"
 
 
 def as_html(tensor):
     """What a notebook shows."""
-    return f"<b>NkiTensor</b> {html.escape(headline(tensor))}<pre>{html.escape(_text_of_values(tensor))}</pre>"
+    return f"<b>NkiTensor</b> {html.escape(headline(tensor))}<pre>{html.escape(_values_or_why(tensor))}</pre>"
 
 
 # Members of NkiTensor.

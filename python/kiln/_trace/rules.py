@@ -38,6 +38,7 @@ INSIDE_KERNEL = _of_both(2, "call it from a function that runs under nki.simulat
 OWN_TENSORS = _of_both(3, "return tensors that this call made")
 TARGET = _of_both(6, "set it to one of {targets}", "config")
 BUFFER = _of_both(8, "pass tensor.buffer")
+SIGNATURE = _of_both(10, "write {call}")
 NOT_BUILT = _of_both(13, "docs/status.md lists what is there", "not_yet")
 
 # Calls of kernels: the environment, arguments, results, grid and schedule.
@@ -150,6 +151,18 @@ KERNEL_OPTION = Rule(74, "--kernel names a function of the file", "the kernels o
 ARG_OPTION = Rule(75, "--arg takes NAME=VALUE", "e.g. --arg x=float32[128,512] --arg n=4", "config")
 LAUNCH_GRID = Rule(76, "the launch grid equals NEURON_LOGICAL_NC_CONFIG",
                    "launch with kernel[{word}](...), or set NEURON_LOGICAL_NC_CONFIG={lnc}", "config")
+
+# Tensors and dtypes where Python would take them for something else.
+TENSOR_TRUTH = Rule(77, "a computed tensor is no condition: its values are not known while the kernel is traced",
+                    "choose values with nl.where or nisa.tensor_copy_predicated; repeat work with nl.while_loop or "
+                    "nl.fori_loop on a register (nisa.register_load); to ask whether there is a tensor, write "
+                    "`is not None`")
+LIST_ARGUMENT = Rule(78, "arguments of a kernel are no lists",
+                     "pass a tuple: lists are refused since NKI 0.3.0; tensors are made of arrays, e.g. "
+                     "np.array(..., np.float32)")
+NUMPY_DTYPE = _of_both(79, "pass {dtype}")
+REFERENCE_SHAPE = Rule(81, "the reference of a tensor has its shape, or one that broadcasts to it",
+                       "reshape the reference of `{tensor}` to {shape}, or name another tensor", "config")
 
 RULES = tuple(value for value in globals().values() if isinstance(value, Rule))
 _SENTENCES = {**_NATIVE, **{rule.label: rule.text for rule in RULES}}

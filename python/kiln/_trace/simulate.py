@@ -95,8 +95,9 @@ def _buffers(cores, programs):
             if tensor["role"] == "internal" or name in arrays:
                 continue
             if name in core.arguments:
-                arrays[name] = core.arguments[name][0].array
-                if tensor["role"] == "inout" and not arrays[name].flags.writeable:
+                argument = core.arguments[name][0]
+                arrays[name] = argument.array
+                if tensor["role"] == "inout" and not argument.original.flags.writeable:
                     refuse(rules.WRITABLE_ARGUMENT, f"`{name}` is a read-only array")
             else:
                 arrays[name] = empty(tensor["shape"], tensor["dtype"])

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 
 from kiln import _kiln
-from kiln._trace import argument_kinds, arrays, env, lines, memory, rules, version, views
+from kiln._trace import argument_kinds, arrays, env, lines, memory, rules, version, views, wrong_calls
 from kiln._trace.errors import refuse
 from kiln._trace.nki_object import NKIObject
 
@@ -71,12 +71,13 @@ class TracedKernel:
             names = _parameter_names(function, len(args))
             if program_id == 0:
                 for name, value in [*zip(names, args), *kwargs.items()]:
-                    argument_kinds.warn_of(name, value)
+                    argument_kinds.check(function, name, value)
             args = [self._convert(value, name) for value, name in zip(args, names)]
             kwargs = {name: self._convert(value, name) for name, value in kwargs.items()}
             try:
                 self.result = call_kernel(function, args, kwargs)
             except (TypeError, AttributeError, NameError) as error:
+                wrong_calls.refuse_binding(error)
                 if _explain is not None:
                     _explain(error, [*zip(names, args), *kwargs.items()])
                 raise

@@ -2,12 +2,13 @@
 
 import ast
 
+from kiln._conditions import asked
 from kiln._old_forms import ISA
 
 from .kinds import DYNAMIC_RANGE, LIST, REGISTER
 from .registry import check, hit
 from .scope import LOOP_FUNCTIONS, NO_REORDER
-from .syntax import FUNCTIONS, code, conditions, parameters, target_names, text, walk
+from .syntax import FUNCTIONS, code, parameters, target_names, text, walk
 
 CONVERSIONS = ("int", "float", "bool", "range", "abs", "min", "max", "divmod")
 REGISTER_WRITERS = (f"{ISA}.register_move", f"{ISA}.register_load")
@@ -58,7 +59,7 @@ def register_arithmetic(scope, node):
 
 @check("register_condition", ast.If, ast.IfExp, ast.BoolOp, ast.UnaryOp, ast.Assert)
 def register_condition(scope, node):
-    for test in conditions(node):
+    for test in asked(node):
         if register_name(scope, [test]):
             yield hit(test, text=text(test))
 

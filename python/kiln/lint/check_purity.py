@@ -66,7 +66,7 @@ def numpy_dtype(scope, node):
 @module_check("list_argument")
 def list_argument(module, reach):
     for name, call in kernel_calls(module, reach):
-        for arg in [*call.args, *(keyword.value for keyword in call.keywords)]:
+        for arg in passed(call):
             if isinstance(arg, (ast.List, ast.ListComp)):
                 inner = code(arg)[1:-1]
                 comma = "," if isinstance(arg, ast.List) and len(arg.elts) == 1 else ""
@@ -77,10 +77,23 @@ def list_argument(module, reach):
 @module_check("numpy_dtype")
 def numpy_dtype_argument(module, reach):
     for _, call in kernel_calls(module, reach):
-        for arg in [*call.args, *(keyword.value for keyword in call.keywords)]:
+        for arg in passed(call):
             rewrite = nki_dtype(module.dotted(arg, module.imports_near(call)))
             if rewrite:
                 yield hit(arg, text=text(arg), rewrite=rewrite)
+
+
+def passed(call):
+    """The arguments of a call, and what stands in the tuples and dicts among them."""
+    stack = [*call.args, *(keyword.value for keyword in call.keywords)]
+    while stack:
+        node = stack.pop(0)
+        if isinstance(node, ast.Tuple):
+            stack = [*node.elts, *stack]
+        elif isinstance(node, ast.Dict):
+            stack = [*node.values, *stack]
+        else:
+            yield node
 
 
 def kernel_calls(module, reach):

@@ -8,7 +8,7 @@ from .kinds import TENSOR, is_none
 from .registry import check, hit
 from .rewrites import argument, instruction_call
 from .signatures import TENSOR_ATTRIBUTES
-from .syntax import FUNCTIONS, code, conditions, text
+from .syntax import FUNCTIONS, code, text
 
 FUNCTION_OF_OPERATOR = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Pow: "power", ast.Mod: "mod",
@@ -111,13 +111,6 @@ def as_call(scope, node):
             return f"nl.multiply({left}, {inverse})"
         return f"nl.{FUNCTION_OF_OPERATOR.get(type(node.op), '…')}({left}, {right})"
     return code(node)
-
-
-@check("tensor_truth", ast.If, ast.While, ast.IfExp, ast.BoolOp, ast.UnaryOp, ast.Assert)
-def tensor_truth(scope, node):
-    for test in conditions(node):
-        if isinstance(test, (ast.Name, ast.Subscript)) and scope.kind(test) == TENSOR:
-            yield hit(test, text=text(test))
 
 
 @check("tensor_attribute", ast.Attribute)

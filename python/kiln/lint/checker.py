@@ -7,7 +7,7 @@ import textwrap
 
 from . import (  # they register their checks
     check_calls, check_containers, check_definitions, check_device_loops, check_expressions, check_old_forms,
-    check_purity, check_statements, check_tensors,
+    check_purity, check_statements, check_tensors, check_truth,
 )  # fmt: skip
 from .finding import Finding
 from .module import Importer, Module, Unreadable, read_source

@@ -103,12 +103,3 @@ def free_names(function):
             elif isinstance(node, ast.Name) and node.id not in bound:
                 found.setdefault(node.id, node)
     return found
-
-
-def conditions(node):
-    """The expressions whose truth an if, while, assert, and, or, not or conditional expression asks for."""
-    if isinstance(node, ast.BoolOp):
-        return node.values
-    if isinstance(node, ast.UnaryOp):
-        return [node.operand] if isinstance(node.op, ast.Not) else []
-    return [node.test]

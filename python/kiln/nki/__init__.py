@@ -6,7 +6,7 @@ from kiln import _kiln
 from kiln._trace import setup as _setup
 from kiln._trace.kernel import Kernel
 from kiln._trace.warnings import NkiWarning
-from kiln.nki import _as_of, _old_calls, _removed, collectives, dtype, isa, language, typing
+from kiln.nki import _as_of, _isa_signatures, _old_calls, _removed, collectives, dtype, isa, language, typing
 from kiln.nki._jit import cpu_simulate, jit, simulate  # noqa: F401
 from kiln.nki._version import api_version, use_environment as _use_environment
 
@@ -18,6 +18,7 @@ _setup.configure(
     enums=isa._ENUMS,
     call_hint=_old_calls.hint,
     older_call=_as_of.call,
+    isa_signature=_isa_signatures.signature,
     explain_error=_old_calls.explain,
     tensor_members={**language._operators.tensor_members(), **_as_of.tensor_members()},
 )

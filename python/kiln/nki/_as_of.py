@@ -68,6 +68,11 @@ def _form(function, chosen):
     return [*(row[0] for row in _kiln.isa_parameters(function) if row[0] not in newer), "name"], newer, adapters
 
 
+def parameters(function):
+    """The names of a function's parameters in the version in use, `name` last."""
+    return _form(function, version.current())[0]
+
+
 def call(function, args, kwargs):
     """A call of a function of nki.isa in a version before the newest: without newer parameters and a result."""
     parameters, newer, adapters = _form(function, version.current())

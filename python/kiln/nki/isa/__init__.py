@@ -34,6 +34,9 @@ class _Member(enum.IntEnum):
     def __str__(self):
         return f"{type(self).__name__}.{self.name}"
 
+    def __repr__(self):  # IntEnum's takes the value for an int
+        return f"<{self}: {self._value_!r}>"
+
     def __format__(self, spec):
         return format(str(self), spec)
 

@@ -33,9 +33,10 @@ class ndarray(metaclass=_NdarrayType):
     def __new__(cls, shape, dtype, buffer=memory.sbuf, name="", address=None, **kwargs):
         if kwargs:
             raise TypeError(f"nl.ndarray() got an unexpected keyword argument {next(iter(kwargs))!r}")
+        made = _kiln.new_tensor(shape, dtype, buffer, name, address)
         if name:
             _take_name(name)
-        return _kiln.new_tensor(shape, dtype, buffer, name or "", address)
+        return made
 
 
 tensor = ndarray
@@ -126,6 +127,7 @@ def shared_constant(constant):
     if not isinstance(constant, np.ndarray):
         refuse(rules.ARGUMENT_KIND, f"nl.shared_constant of a {type(constant).__name__}",
                "pass a NumPy array or the path of a .npy file")
+    arrays.require_unmasked(constant, "the argument of nl.shared_constant")
     tensor = kernel.constant(constant)
     if kernel.note_constant(tensor) not in (None, tensor.name):
         warn_not_portable("a shared constant with other data on core 1 than on core 0",

@@ -1,5 +1,7 @@
 """The functions under their names; those that are also operators are called through their token."""
 
+import inspect
+
 from kiln.nki.language import (
     _activations, _composite, _division, _elementwise, _movement, _reductions, _rounding, _trigonometry)
 from kiln.nki.language._tokens import instruction_tokens, token
@@ -19,9 +21,12 @@ def _public(name):
     if function is not None:
         op.function = op.__wrapped__ = function
         op.__doc__ = function.__doc__
+    else:
+        op.__signature__ = _ANY
     return op
 
 
+_ANY = inspect.signature(lambda *args, **kwargs: None)  # of a token that is no function: a call is refused
 _TOKENS = {*instruction_tokens(), *_ELEMENTWISE}
 _NAMES = sorted({*_TOKENS, *_FUNCTIONS})
 globals().update({name: _public(name) for name in _NAMES})

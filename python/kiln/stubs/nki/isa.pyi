@@ -1,0 +1,1 @@
+from kiln.nki.isa import *
