@@ -15,6 +15,7 @@ struct CheckOptions {
   std::vector<std::string> files;
   std::optional<Target> target;
   std::vector<std::string> source_roots;
+  bool strict_order = false;
   bool json = false;
 };
 
@@ -31,7 +32,7 @@ struct Verdict {
 Verdict judge(const std::string& file, const CheckOptions& options) {
   Verdict verdict{.file = file};
   try {
-    verdict.checked = check_file(file, options.target, options.source_roots);
+    verdict.checked = check_file(file, options.target, options.source_roots, {.strict_order = options.strict_order});
     verdict.diagnostics = verdict.checked->report.diagnostics;
     verdict.left_out = verdict.checked->report.left_out;
   } catch (const Error& e) {
@@ -51,7 +52,10 @@ std::string text_of(const Verdict& v) {
 }
 
 nlohmann::ordered_json json_of(const analysis::MemoryUse& use) {
-  return {{"peak_bytes", use.peak_bytes}, {"available_bytes", use.available_bytes}};
+  return {{"peak_bytes", use.peak_bytes},
+          {"written_bytes", use.written_bytes},
+          {"available_bytes", use.available_bytes},
+          {"in_place", use.in_place}};
 }
 
 nlohmann::ordered_json json_of(const Verdict& v) {
@@ -99,6 +103,8 @@ Command add_check(CLI::App& root) {
       ->required();
   add_target(*app, options->target);
   add_source_roots(*app, options->source_roots);
+  app->add_flag("--strict-order", options->strict_order,
+                "refuse what fits into SBUF and PSUM only when instructions are reordered");
   add_json(*app, options->json);
   app->footer(
       examples({"kiln check softmax.kiln", "kiln check *.kiln --target trn3", "kiln check - --json < softmax.kiln"}));

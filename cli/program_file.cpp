@@ -12,16 +12,18 @@
 namespace kiln::cli {
 
 CheckedProgram check_file(const std::string& path, std::optional<Target> target,
-                          const std::vector<std::string>& source_roots) {
+                          const std::vector<std::string>& source_roots, const check::CheckOptions& options) {
   const bool standard_input = path == "-";
   const std::string text = read_file(standard_input ? "/dev/stdin" : path);
-  return check_given(isa::parse(text, standard_input ? "<stdin>" : path, {.source_roots = source_roots}), target);
+  return check_given(isa::parse(text, standard_input ? "<stdin>" : path, {.source_roots = source_roots}), target, 0,
+                     options);
 }
 
-CheckedProgram check_given(isa::Program program, std::optional<Target> target, int reserved_psum_banks) {
+CheckedProgram check_given(isa::Program program, std::optional<Target> target, int reserved_psum_banks,
+                           const check::CheckOptions& options) {
   if (target) program.target = *target;
   const Arch chip = check::with_reserved_psum_banks(arch(program.target), reserved_psum_banks);
-  check::Report report = check::check_program(program, chip);
+  check::Report report = check::check_program(program, chip, options);
   return {std::move(program), std::move(report)};
 }
 

@@ -20,10 +20,11 @@ struct CheckedProgram {
 // `path` "-" means standard input. `source_roots`: see isa::ParseOptions. Throws Error when the file
 // cannot be read or parsed.
 CheckedProgram check_file(const std::string& path, std::optional<Target> target,
-                          const std::vector<std::string>& source_roots);
+                          const std::vector<std::string>& source_roots, const check::CheckOptions& options = {});
 
 // The same for a program that is there already.
-CheckedProgram check_given(isa::Program program, std::optional<Target> target, int reserved_psum_banks = 0);
+CheckedProgram check_given(isa::Program program, std::optional<Target> target, int reserved_psum_banks = 0,
+                           const check::CheckOptions& options = {});
 
 // Throws Error when two programs are not the two of a pair of cores (lnc 2) on one target.
 void require_pair(const isa::Launch& launch);

@@ -65,7 +65,6 @@ views::TimeRequest request_of(const TimeCommand& command) {
   views::TimeRequest request;
   if (command.reorder || command.in_order) request.reorder = command.reorder;
   request.advice = !command.no_advice;
-  request.in_full = !command.trace.empty() || !command.html.empty();
   for (const std::string& text : command.what_if) {
     const std::string name = split(text, cli_rules::kWhatIf).first;
     if (name != views::kEngineWhatIf) {

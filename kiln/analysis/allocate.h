@@ -15,15 +15,17 @@ struct MemoryUse {
   std::int64_t available_bytes = 0;
   std::int64_t peak_bytes = 0;     // most bytes alive in one partition at one moment
   Position peak_at = 0;            // where that is reached first
+  std::int64_t written_bytes = 0;  // the same in the order of the program, of an allocation for another order
   std::int64_t highest_bytes = 0;  // end of the highest address in use
+  bool in_place = false;           // counted with destinations that take the bytes of sources
 };
 
 // A memory whose tensors found no place.
 struct Overflow {
-  Memory memory;
-  bool too_much;         // more bytes are alive than there are; else the pieces do not fit together
-  isa::TensorId tensor;  // pieces: one that found no gap
-  Position at;           // where it happens
+  Memory memory = Memory::sbuf;
+  bool too_much = false;              // more bytes are alive than there are; else the pieces do not fit together
+  isa::TensorId tensor = isa::kNone;  // pieces: one that found no gap
+  Position at = 0;                    // where it happens
 };
 
 struct Allocation {
@@ -32,13 +34,15 @@ struct Allocation {
   std::vector<Overflow> overflows;  // at most one per memory
 
   const MemoryUse& use(Memory memory) const { return memory == Memory::psum ? psum : sbuf; }
+  MemoryUse& use(Memory memory) { return memory == Memory::psum ? psum : sbuf; }
   bool complete() const { return overflows.empty(); }
 };
 
 // Hand-placed tensors stay where they are and must obey the placement rules (placement.h); the rest is placed
 // around them. A tensor starts at a partition that its partition count allows. In SBUF it is aligned to 32
 // bytes, or to 4 when that is too wasteful. In PSUM a tensor of at most one bank stays inside a bank, and a
-// larger one starts with a bank.
+// larger one starts with a bank. When that does not fit, a destination may lie over a source that ends in the
+// instruction in which it begins (in_place.h).
 Allocation allocate(const isa::Program& program, const Arch& arch, const Liveness& liveness);
 
 // Bytes of each partition that tensors may use.

@@ -34,13 +34,23 @@ void append_difference(const Region& from, const Region& cut, std::vector<Region
   }
 }
 
-Region region_of(const isa::Tensor& tensor) {
-  const auto [partition, offset] = *tensor.address;
+namespace {
+
+Region region_at(const isa::Tensor& tensor, const isa::Address& at) {
+  const auto [partition, offset] = at;
   return {partition, partition + tensor.partitions(), offset, offset + tensor.bytes_per_partition()};
 }
 
+}  // namespace
+
+Region region_of(const isa::Tensor& tensor) { return region_at(tensor, *tensor.address); }
+
 Region reach(const Program& program, const Access& access) {
-  const Region whole = region_of(program.tensors[access.tensor]);
+  return reach(program, access, *program.tensors[access.tensor].address);
+}
+
+Region reach(const Program& program, const Access& access, const isa::Address& at) {
+  const Region whole = region_at(program.tensors[access.tensor], at);
   if (access.dynamic != isa::kNone) return whole;
   const isa::Range partitions = range_of(program, access.partition), elements = element_range(program, access);
   const std::int64_t bytes = size_bytes(access.dtype);

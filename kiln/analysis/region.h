@@ -27,6 +27,9 @@ Region region_of(const isa::Tensor& tensor);
 // At least all that an access can touch, in any pass of any loop and with any run-time address.
 Region reach(const isa::Program& program, const isa::Access& access);
 
+// The same with the tensor at `at`, for tensors that are not placed by hand.
+Region reach(const isa::Program& program, const isa::Access& access, const isa::Address& at);
+
 // What an access touches for certain when the loop variables have these values (by LoopId): one region per
 // contiguous run, the first 64 of them. Nothing when the address is known at run time only.
 std::vector<Region> certain_regions(const isa::Program& program, const isa::Access& access,

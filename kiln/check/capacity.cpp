@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
+#include "kiln/check/reorder.h"
 #include "kiln/check/rules.h"
 #include "kiln/check/tensor_text.h"
 #include "kiln/isa/table.h"
+#include "kiln/isa/uses.h"
 
 namespace kiln::check {
 using namespace analysis;
@@ -19,6 +22,8 @@ using isa::Tensor;
 using isa::TensorId;
 
 constexpr std::size_t kMaxNotes = 12;
+
+std::optional<isa::Address> address_by_hand(const Tensor& t) { return is_on_chip(t.memory) ? t.address : std::nullopt; }
 
 // Largest first.
 std::vector<TensorId> alive_at(const Program& program, const Liveness& liveness, Memory memory, Position at) {
@@ -98,30 +103,123 @@ std::string available_text(const Arch& arch, Memory memory, std::int64_t availab
                      reserved ? fmt::format(", {} reserved", reserved) : "");
 }
 
+// In SBUF the compiler may find another arrangement of the pieces; banks leave little choice.
+bool is_fatal(const Overflow& o) { return o.too_much || o.memory == Memory::psum; }
+
+const Overflow* overflow_of(const Allocation& allocation, Memory memory) {
+  const auto it = std::ranges::find(allocation.overflows, memory, &Overflow::memory);
+  return it == allocation.overflows.end() ? nullptr : &*it;
+}
+
+// The allocation of another order of the instructions in which nothing is fatal any more and no other memory overflows.
+std::optional<Allocation> after_reordering(const Program& program, const Arch& arch, const Allocation& written) {
+  unsigned short_of = 0;
+  for (const Overflow& o : written.overflows) short_of |= is_fatal(o) ? memory_bit(o.memory) : 0;
+  if (!short_of) return {};
+  for (const unsigned memories : {short_of, memory_bit(Memory::sbuf) | memory_bit(Memory::psum)}) {
+    for (const FillOrder fill : kFillOrders) {
+      const Program moved = reordered(program, memories, fill);
+      Allocation found = allocate(moved, arch, live_intervals(moved));
+      const bool fits = std::ranges::none_of(
+          found.overflows, [&](const Overflow& o) { return is_fatal(o) || !overflow_of(written, o.memory); });
+      if (fits) return found;
+    }
+  }
+  return {};
+}
+
+// The instruction whose own tensors need most bytes per partition.
+struct Hungriest {
+  isa::InstructionId instruction = isa::kNone;
+  std::int64_t bytes = 0;
+};
+Hungriest hungriest(const Program& program, Memory memory) {
+  Hungriest most;
+  std::vector<TensorId> used;
+  for (isa::InstructionId id = 0; id < program.instructions.size(); ++id) {
+    used.clear();
+    isa::for_each_use(program, program.instructions[id], [&](const isa::Access& access, isa::Use) {
+      if (program.tensors[access.tensor].memory == memory) used.push_back(access.tensor);
+    });
+    std::sort(used.begin(), used.end());
+    used.erase(std::unique(used.begin(), used.end()), used.end());
+    std::int64_t bytes = 0;
+    for (const TensorId t : used) bytes += program.tensors[t].bytes_per_partition();
+    if (bytes > most.bytes) most = {id, bytes};
+  }
+  return most;
+}
+
+// Spilling moves tensors to HBM between their uses; what one instruction uses must be there at once.
+std::string spill_text(const Program& program, Memory memory, const MemoryUse& use) {
+  const Hungriest most = hungriest(program, memory);
+  if (most.bytes > use.available_bytes) {
+    const isa::Instruction& inst = program.instructions[most.instruction];
+    return fmt::format("; the tensors of one {} alone need {} bytes per partition", info(inst.opcode).name, most.bytes);
+  }
+  return fmt::format(
+      "; as it is, it fits only if the vendor's compiler spills: no order of the instructions that was tried makes "
+      "room, "
+      "nor does reuse in place, so {} bytes per partition at least would go to HBM and come back",
+      use.peak_bytes - use.available_bytes);
+}
+
+constexpr const char* kOrderHelp =
+    "use each value soon after it is made; the vendor's compiler may reorder instructions so, or may not: kiln check "
+    "--strict-order refuses a kernel that needs it";
+
+std::string found_text(const Program& program, const Overflow& overflow, const MemoryUse& use, std::size_t alive) {
+  if (overflow.too_much) {
+    return fmt::format("{} {} tensors alive here need {} bytes per partition{}, {} more than there are", alive,
+                       name(overflow.memory), use.peak_bytes,
+                       use.in_place ? " (bytes that can be used again in place count once)" : "",
+                       use.peak_bytes - use.available_bytes);
+  }
+  const Tensor& stuck = program.tensors[overflow.tensor];
+  return fmt::format("no gap of {} bytes per partition for `{}` among {} {} tensors alive here",
+                     stuck.bytes_per_partition(), stuck.name, alive, name(overflow.memory));
+}
+
+// `moved`: the allocation in another order, in which the tensors fit; or null.
+Diagnostic diagnostic_of(const Program& program, const Arch& arch, const Liveness& liveness, const Allocation& written,
+                         const Overflow& overflow, const Allocation* moved) {
+  const isa::Node& node = liveness.nodes[overflow.at];
+  const MemoryUse& use = written.use(overflow.memory);
+  const auto alive = alive_at(program, liveness, overflow.memory, overflow.at);
+  const Rule& rule = overflow.too_much ? memory_rules::kCapacity : memory_rules::kPieces;
+  Finding finding{.found = found_text(program, overflow, use, alive.size()),
+                  .allowed = available_text(arch, overflow.memory, use.available_bytes),
+                  .loc = loc_of(program, node),
+                  .context = statement_text(program, node)};
+  if (moved) {
+    finding.found += fmt::format("; that is as written, when instructions are reordered they need {}",
+                                 moved->use(overflow.memory).peak_bytes);
+    finding.help = kOrderHelp;
+  } else if (overflow.too_much) {
+    finding.help = rule.help + spill_text(program, overflow.memory, use);
+  }
+  if (!is_fatal(overflow)) finding.severity = Severity::warning;
+  Diagnostic d = broken(memory_rules::kTable, rule, std::move(finding));
+  add_notes(program, alive, d);
+  return d;
+}
+
 }  // namespace
 
-void report_overflows(const Program& program, const Arch& arch, const Liveness& liveness, const Allocation& allocation,
-                      std::vector<Diagnostic>& out) {
-  for (const Overflow& overflow : allocation.overflows) {
-    const isa::Node& node = liveness.nodes[overflow.at];
-    const MemoryUse& use = allocation.use(overflow.memory);
-    const auto alive = alive_at(program, liveness, overflow.memory, overflow.at);
-    Diagnostic d = broken(memory_rules::kTable, overflow.too_much ? memory_rules::kCapacity : memory_rules::kPieces,
-                          {.loc = loc_of(program, node), .context = statement_text(program, node)});
-    // Banks leave little choice; in SBUF the compiler may find another arrangement, or spill.
-    if (!overflow.too_much && overflow.memory == Memory::sbuf) d.severity = Severity::warning;
-    if (overflow.too_much) {
-      d.found = fmt::format("{} {} tensors alive here need {} bytes per partition, {} more than there are",
-                            alive.size(), name(overflow.memory), use.peak_bytes, use.peak_bytes - use.available_bytes);
-    } else {
-      const Tensor& stuck = program.tensors[overflow.tensor];
-      d.found = fmt::format("no gap of {} bytes per partition for `{}` among {} {} tensors alive here",
-                            stuck.bytes_per_partition(), stuck.name, alive.size(), name(overflow.memory));
-    }
-    d.allowed = available_text(arch, overflow.memory, use.available_bytes);
-    add_notes(program, alive, d);
-    out.push_back(std::move(d));
+Allocation check_capacity(const Program& program, const Arch& arch, const Liveness& liveness, bool strict_order,
+                          std::vector<Diagnostic>& out) {
+  Allocation written = allocate(program, arch, liveness);
+  std::optional<Allocation> moved = after_reordering(program, arch, written);
+  for (const Overflow& overflow : written.overflows) {
+    const bool is_helped = moved && is_fatal(overflow);
+    out.push_back(diagnostic_of(program, arch, liveness, written, overflow, is_helped ? &*moved : nullptr));
+    if (is_helped && !strict_order) out.back().severity = Severity::warning;
   }
+  if (!moved || strict_order) return written;
+  for (const Memory memory : {Memory::sbuf, Memory::psum})
+    moved->use(memory).written_bytes = written.use(memory).peak_bytes;
+  for (TensorId id = 0; id < program.tensors.size(); ++id) moved->address[id] = address_by_hand(program.tensors[id]);
+  return *std::move(moved);
 }
 
 void check_hbm(const Program& program, const Arch& arch, std::vector<Diagnostic>& out) {

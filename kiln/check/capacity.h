@@ -1,4 +1,4 @@
-// What to say when the on-chip tensors of a program do not fit.
+// Whether the on-chip tensors of a program fit, and what to say when they do not.
 #pragma once
 
 #include "kiln/analysis/allocate.h"
@@ -6,10 +6,11 @@
 
 namespace kiln::check {
 
-// memory.R8 or memory.R9 (a warning in SBUF) for every memory that overflowed: by how much, where, and who is
-// alive there.
-void report_overflows(const isa::Program& program, const Arch& arch, const analysis::Liveness& liveness,
-                      const analysis::Allocation& allocation, std::vector<Diagnostic>& out);
+// memory.R8 or memory.R9 (a warning in SBUF) for every memory that overflows: by how much, where, and who is alive
+// there. Warnings when the tensors fit in another order of the instructions, unless `strict_order`; the allocation is
+// then that order's, without addresses.
+analysis::Allocation check_capacity(const isa::Program& program, const Arch& arch, const analysis::Liveness& liveness,
+                                    bool strict_order, std::vector<Diagnostic>& out);
 
 // memory.R10, for the first tensor that finds no room in HBM.
 void check_hbm(const isa::Program& program, const Arch& arch, std::vector<Diagnostic>& out);

@@ -2,8 +2,7 @@
 // outputs.
 #pragma once
 
-#include "kiln/analysis/allocate.h"
-#include "kiln/arch/arch.h"
+#include "kiln/check/capacity.h"
 
 namespace kiln::check {
 
@@ -12,9 +11,13 @@ inline constexpr std::size_t kMaxDiagnostics = 100;
 struct Report {
   std::vector<Diagnostic> diagnostics;  // the first kMaxDiagnostics, errors before warnings once there are more
   std::size_t left_out = 0;             // diagnostics beyond those
-  analysis::Allocation allocation;      // without overflow when ok()
+  analysis::Allocation allocation;      // without an overflow that is an error when ok()
   bool ok() const;                      // no error; warnings are allowed
 };
-Report check_program(const isa::Program& program, const Arch& arch);
+
+struct CheckOptions {
+  bool strict_order = false;  // what fits only when instructions are reordered is an error
+};
+Report check_program(const isa::Program& program, const Arch& arch, const CheckOptions& options = {});
 
 }  // namespace kiln::check

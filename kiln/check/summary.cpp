@@ -10,7 +10,10 @@ namespace {
 std::string plural(std::size_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
 std::string memory_line(const char* memory, const analysis::MemoryUse& use) {
-  return fmt::format("  {}: at most {} of {} bytes per partition\n", memory, use.peak_bytes, use.available_bytes);
+  const std::string written =
+      use.written_bytes == use.peak_bytes ? "" : fmt::format(" when reordered, {} as written", use.written_bytes);
+  return fmt::format("  {}: at most {} of {} bytes per partition{}{}\n", memory, use.peak_bytes, use.available_bytes,
+                     written, use.in_place ? ", some used again in place" : "");
 }
 
 std::string uses(const Checked& core) {

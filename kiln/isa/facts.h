@@ -33,6 +33,10 @@ struct Exchange {
   int sent = -1, received = -1, to = -1, channel = -1;
 };
 
+// A set of parameters, one bit per position.
+using ParamSet = std::uint64_t;
+constexpr ParamSet param_bit(int param) { return ParamSet{1} << param; }
+
 struct Facts {
   // Parameter positions; -1: none.
   int stationary = -1;     // loaded by the tensor engine before the instruction begins
@@ -41,6 +45,9 @@ struct Facts {
   int copies = -1;         // carried to the result byte by byte, without being looked at
   int sets_register = -1;  // a register that it sets
   Exchange exchange = {};
+  // Sources that may be the very elements of the result (InstructionInfo::result): it reads an element of theirs for
+  // the last time before it writes that element.
+  ParamSet in_place = 0;
 
   bool declares_register = false;  // the one that it sets begins here
   bool meets = false;              // the two cores of a pair wait for each other in it

@@ -26,7 +26,7 @@ TimedRun time_program(isa::Launch launch, TimingOptions options) {
 
 TimedRun time_in_full(isa::Launch launch, TimingOptions options, std::int64_t max_instructions) {
   TimedRun run = time_program(std::move(launch), std::move(options));
-  if (run.timeline.gaps.empty() || run.timeline.instructions > max_instructions) return run;
+  if (is_in_full(run) || run.timeline.instructions > max_instructions) return run;
   run.options.extrapolate = false;
   return time_program(std::move(run.launch), std::move(run.options));
 }

@@ -35,6 +35,9 @@ Place place_of(const TimedRun& run, const Event& event);
 // missing or a what-if name is unknown.
 TimedRun time_program(isa::Launch launch, TimingOptions options = {});
 
+// Whether the timeline has every iteration of every loop.
+inline bool is_in_full(const TimedRun& run) { return run.timeline.gaps.empty(); }
+
 // Like time_program, but simulates every iteration of loops when the program executes at most
 // `max_instructions` instructions, so that a picture shows all of them.
 TimedRun time_in_full(isa::Launch launch, TimingOptions options = {}, std::int64_t max_instructions = 200'000);

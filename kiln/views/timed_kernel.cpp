@@ -27,7 +27,10 @@ void begin(const TimeRequest& request, const char* work) {
 
 }  // namespace
 
-Picture TimedKernel::picture(const PictureOptions& options) const { return picture_of(run, options); }
+Picture TimedKernel::picture(const PictureOptions& options) const {
+  return timing::is_in_full(run) ? picture_of(run, options)
+                                 : picture_of(timing::time_in_full(run.launch, run.options), options);
+}
 
 std::unique_ptr<TimedKernel> time_kernel(std::vector<isa::Program> programs, const TimeRequest& request) {
   auto timed = std::make_unique<TimedKernel>();
@@ -35,7 +38,7 @@ std::unique_ptr<TimedKernel> time_kernel(std::vector<isa::Program> programs, con
   const timing::TimingOptions options = options_of(request, timed->programs);
   const auto launch = isa::Launch::of(timed->programs);
   begin(request, "timing");
-  timed->run = request.in_full ? timing::time_in_full(launch, options) : timing::time_program(launch, options);
+  timed->run = timing::time_program(launch, options);
   begin(request, request.advice ? "looking for advice" : "counting");
   timed->report = report_of(timed->run, request.advice);
   timed->run.options.done = nullptr;

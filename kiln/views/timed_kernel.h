@@ -21,7 +21,6 @@ struct TimeRequest {
   std::vector<std::string> what_if;                 // NAME=VALUE, as `kiln time --what-if list` shows
   std::optional<bool> reorder;                      // none: as in timing::TimingOptions
   bool advice = true;
-  bool in_full = false;  // every iteration of loops is simulated where that is affordable, for pictures
   // For whoever shows progress: called when a stretch of work begins, with its name, and told which part of it is done.
   std::function<void(const char*)> begin = {};
   std::atomic<double>* done = nullptr;
@@ -32,6 +31,7 @@ struct TimedKernel {
   timing::TimedRun run;
   TimeReport report;
 
+  // Every iteration of loops is in it where that is affordable. The report is the same with and without pictures.
   Picture picture(const PictureOptions& options = {}) const;
 };
 

@@ -72,9 +72,15 @@ def stopped(error, rule=rules.PYTHON_RUNS):
     return broken(rule, text, at=place)
 
 
-def check(kernel, *specs, **named):
+def check(kernel, *specs, strict_order=False, **named):
     """Checks a kernel without values. Arguments are shapes ("float32[128,512]", kiln.Spec, arrays) and plain values;
-    parameters annotated with nt.tensor[...] may be left out. Returns a Report."""
+    parameters annotated with nt.tensor[...] may be left out. Returns a Report. strict_order: a kernel that fits into
+    SBUF and PSUM only when the vendor's compiler reorders instructions is refused, and not only warned of."""
+    return check_call(kernel, specs, named, strict_order)
+
+
+def check_call(kernel, specs, named, strict_order=False):
+    """The same with the kernel's arguments apart from ours."""
     function, lnc = plain(kernel)
     name = getattr(function, "__name__", "kernel")
     given = {k: of_value(v) for k, v in named.items()}
@@ -88,7 +94,7 @@ def check(kernel, *specs, **named):
         cores = simulate.trace_cores(function, lnc, args, {k: with_arrays(v) for k, v in given.items()},
                                       getattr(kernel, "schedule", ()))
         programs = [core.program() for core in cores]
-        reports = [program.check(env.reserved_psum_banks()) for program in programs]
+        reports = [program.check(env.reserved_psum_banks(), strict_order) for program in programs]
     except NkiValidationError as error:
         return Report(name, error.diagnostics)
     except Exception as error:

@@ -108,6 +108,12 @@ void bind_errors(nb::module_& m) {
             d.width = width;
           },
           nb::arg("column"), nb::arg("width"), "Says which bytes of the source line are wrong, from column 1 on.")
+      .def(
+          "add_note",
+          [](Diagnostic& d, std::string text, std::string file, int line) {
+            d.notes.push_back({.text = std::move(text), .loc = {.file = std::move(file), .line = line}});
+          },
+          nb::arg("text"), nb::arg("file"), nb::arg("line"))
       .def_rw("source", &Diagnostic::source, "The line, where it is not to be read from the file.")
       .def_prop_ro("facts",
                    [](const Diagnostic& d) {

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include <deque>
+#include <new>
 
 #include "kiln/isa/default_arg.h"
 #include "kiln/isa/table.h"
@@ -312,6 +313,8 @@ PyObject* entry(std::size_t number, PyObject* const* args, Py_ssize_t count, PyO
     set_python_error(e.diagnostics());
   } catch (nb::python_error& e) {
     e.restore();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
   } catch (const std::exception& e) {
     PyErr_SetString(PyExc_RuntimeError, e.what());
   }

@@ -95,6 +95,8 @@ nb::dict memory_use(const analysis::MemoryUse& use) {
   nb::dict out;
   out["available_bytes"] = use.available_bytes;
   out["peak_bytes"] = use.peak_bytes;
+  out["written_bytes"] = use.written_bytes;
+  out["in_place"] = use.in_place;
   return out;
 }
 
@@ -160,9 +162,10 @@ void save(const isa::Program& p, nb::handle path) {
   write_atomically(name, print(p, {.locations = true}));
 }
 
-check::Report check_with(const isa::Program& p, int reserved_psum_banks) {
+check::Report check_with(const isa::Program& p, int reserved_psum_banks, bool strict_order) {
   nb::gil_scoped_release released;
-  return check::check_program(p, check::with_reserved_psum_banks(arch(p.target), reserved_psum_banks));
+  return check::check_program(p, check::with_reserved_psum_banks(arch(p.target), reserved_psum_banks),
+                              {.strict_order = strict_order});
 }
 
 // The headers of loops on registers, in order, each as far to the right as it is nested. Which register a
@@ -202,7 +205,7 @@ void bind_program_class(nb::module_& m) {
       .def_prop_ro("instructions_by_engine", &instructions_by_engine)
       .def("save", &save, nb::arg("path"),
            "Writes the program as text; `kiln check`, `kiln run` and `kiln time` take the file.")
-      .def("check", &check_with, nb::arg("reserved_psum_banks") = 0)
+      .def("check", &check_with, nb::arg("reserved_psum_banks") = 0, nb::arg("strict_order") = false)
       .def(
           "text", [](const isa::Program& p, bool locations) { return print(p, {.locations = locations}); },
           nb::arg("locations") = true)

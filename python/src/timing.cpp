@@ -35,11 +35,6 @@ TimingRef time_programs(const std::vector<ProgramRef>& programs, std::map<std::s
       {.trip_counts = std::move(trip_counts), .what_if = std::move(changes), .reorder = reorder, .advice = advice});
 }
 
-// Pictures show every iteration of loops where that is affordable.
-views::Picture picture(const Timing& t) {
-  return views::picture_of(timing::time_in_full(isa::Launch::of(t.programs), t.run.options));
-}
-
 std::string compare(const std::vector<std::pair<TextArg, TimingRef>>& timings) {
   std::vector<views::Column> columns;
   for (const auto& [title, timing] : timings) columns.push_back({title.value, &timing->report});
@@ -61,11 +56,11 @@ void bind_timing(nb::module_& m) {
       .def("html",
            [](const Timing& t, const std::map<std::string, std::string>& sources) {
              views::Sources texts(sources.begin(), sources.end());
-             return views::to_html(t.report, picture(t), texts);
+             return views::to_html(t.report, t.picture(), texts);
            })
       .def("perfetto",
            [](const Timing& t) {
-             const std::string bytes = views::to_perfetto(picture(t));
+             const std::string bytes = views::to_perfetto(t.picture());
              return nb::bytes(bytes.data(), bytes.size());
            })
       .def_prop_ro("files", [](const Timing& t) {

@@ -136,6 +136,17 @@ Instruction Trace::issue(std::string name) {
   return {shared_from_this(), handle.id()};
 }
 
+std::vector<std::pair<SourceLoc, std::int64_t>> Trace::places() const {
+  const isa::Program& p = kernel.program();
+  std::vector<std::pair<SourceLoc, std::int64_t>> found;
+  std::vector<std::int64_t> count(p.locs.size());
+  for (const isa::Instruction& inst : p.instructions) ++count[inst.loc];
+  for (std::size_t loc = 0; loc < count.size(); ++loc) {
+    if (count[loc]) found.emplace_back(p.locs[loc], count[loc]);
+  }
+  return found;
+}
+
 std::vector<isa::InstructionId> Trace::named(const std::string& name) const {
   std::vector<isa::InstructionId> found;
   const isa::Program& p = kernel.program();
@@ -213,6 +224,15 @@ void bind_trace_class(nb::module_& m) {
       .def_prop_ro(
           "chip", [](const Trace& t) { return &t.arch; }, nb::rv_policy::reference)
       .def_prop_ro("instructions", [](const Trace& t) { return t.kernel.program().instructions.size(); })
+      .def(
+          "places",
+          [](const Trace& t) {
+            nb::list out;
+            for (const auto& [loc, count] : t.places())
+              out.append(nb::make_tuple(loc.file, loc.line, loc.stack, count));
+            return out;
+          },
+          "(file, line, callers, instructions) of every place that has issued some.")
       .def_prop_ro("open_loops", [](const Trace& t) { return t.kernel.open_loops(); })
       .def("open_fori_loop", &open_fori_loop)
       .def("open_while_loop",

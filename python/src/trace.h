@@ -63,6 +63,9 @@ class Trace : public std::enable_shared_from_this<Trace> {
   // Kernel.with_schedule: instructions named `consumer` run after those named in `producers`.
   void schedule(const std::string& consumer, const std::vector<std::string>& producers);
 
+  // How many instructions each place has issued: its line, and its callers as SourceLoc has them.
+  std::vector<std::pair<SourceLoc, std::int64_t>> places() const;
+
   // Instructions issued inside nl.no_reorder() are ordered one after the other.
   void enter_no_reorder() { ++no_reorder_; }
   void leave_no_reorder() {

@@ -77,6 +77,10 @@ void expect_sound(const isa::Program& program, const Liveness& live, const Alloc
     for (std::size_t j = 0; j < program.tensors.size(); ++j) {
       const isa::Tensor& b = program.tensors[j];
       if (i == j || !allocation.address[j] || !live.tensors[i].overlaps(live.tensors[j])) continue;
+      // One instruction may hand bytes over; tests/check/in_place_test.cpp runs programs where it does.
+      const bool hands_over =
+          live.tensors[i].end == live.tensors[j].begin || live.tensors[j].end == live.tensors[i].begin;
+      if (hands_over && allocation.use(a.memory).in_place) continue;
       ASSERT_FALSE(bytes_overlap(a, *allocation.address[i], b, *allocation.address[j])) << a.name << ' ' << b.name;
     }
   }

@@ -1,7 +1,9 @@
 """What must not happen: leaks, crashes, deadlocks, hangs, a process that is unusable after an error."""
 
+import inspect
 import multiprocessing
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -12,6 +14,7 @@ import threading
 import numpy as np
 import pytest
 
+import kiln
 from kiln import nki
 from kiln.nki import isa as nisa
 from kiln.nki import language as nl
@@ -239,3 +242,66 @@ def test_instructions_outside_a_kernel_are_refused():
         nl.ndarray((2, 2), dtype=nl.float32)
     with pytest.raises(nisa.NkiValidationError, match="outside a kernel"):
         nisa.memset(None, 0)
+
+
+def _nested(x):
+    t = nl.ndarray((1, 1), dtype=nl.float32)
+    nisa.memset(t, 1.0)
+    for _ in range(10):
+        _row(t)
+    return x
+
+
+def _row(t):
+    for _ in nl.affine_range(2):
+        nisa.memset(t, 0.0)
+    for _ in nl.affine_range(10**9):  # too many
+        nisa.tensor_scalar(t, t, nl.add, 1.0)
+
+
+def _line_of(text):
+    lines, first = inspect.getsourcelines(_row)
+    return first + next(i for i, line in enumerate(lines) if text in line)
+
+
+def test_too_many_instructions_name_the_loop(monkeypatch):
+    monkeypatch.setenv("KILN_MAX_INSTRUCTIONS", "5000")
+    with pytest.raises(nisa.NkiValidationError) as error:
+        nki.simulate(_nested)(np.ones((1, 1), np.float32))
+    (d,) = error.value.diagnostics
+    # One memset before the loops and two in the first inner one; the limit is seen with the instruction after it.
+    assert f"the loop at {__file__}:{_line_of('too many')} unrolled to 4998 of them" in d.found
+    assert (d.code, d.loc.file, d.loc.line) == ("nki.R4", __file__, _line_of("too many"))
+    assert len(d.notes) == 2, "the loop that calls, and the one inside"
+    report = kiln.check(_nested, "float32[1,1]")
+    assert [d.code for d in report.diagnostics] == ["nki.R4"]
+
+
+OUT_OF_MEMORY = """
+import resource
+import numpy as np
+import kiln
+from kiln import nki
+from kiln.nki import isa as nisa, language as nl
+
+def kernel(x):
+    t = nl.ndarray((1, 1), dtype=nl.float32)
+    for i in range(10**9):
+        nisa.memset(t, 0.0)
+
+nki.simulate(lambda x: nisa.memset(nl.ndarray((1, 1), dtype=nl.float32), 0.0) and x)  # all is imported
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**26, used + 2**26))
+try:
+    nki.simulate(kernel)(np.ones((1, 1), np.float32))
+except kiln.NkiValidationError as error:
+    print(error.code, error.diagnostics[0].found)
+"""
+
+
+def test_a_trace_out_of_memory_names_the_loop(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(OUT_OF_MEMORY)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
+    loop = rf"the loop at {script}:10 unrolled to \d+ of them"
+    assert re.match(rf"nki.R4 no memory is left for more than \d+ instructions; {loop}", done.stdout), done.stderr

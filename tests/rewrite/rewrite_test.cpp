@@ -123,6 +123,18 @@ TEST_F(Rewrites, CostsAfterAChange) {
   EXPECT_EQ(resolve_engine({wide.program(), wide.program().instructions[0]}, arch(Target::trn2)), Engine::vector);
 }
 
+TEST_F(Rewrites, OtherInstructionsOnTheSameTileKeepTheirCosts) {
+  Kernel wide("wide");
+  const View t = wide.sbuf({128, 8}, kF32);
+  for (int i = 0; i < 3; ++i) wide.tensor_copy({.dst = t, .src = t});
+  const InstructionId ids[] = {1};
+  const Program p = costs_after(wide.program(), ids, {}, Engine::unknown);
+  EXPECT_TRUE(verify(p).empty());
+  for (const InstructionId id : {0u, 2u})
+    EXPECT_EQ(InstView(p, p.instructions[id]).dtype(args::tensor_copy::dst), kF32);
+  EXPECT_EQ(InstView(p, p.instructions[1]).dtype(args::tensor_copy::dst), kBf16);
+}
+
 TEST_F(Rewrites, BorderIsWhatGoesInAndOut) {
   Kernel traced("traced");
   const View x = traced.inout("x", {128, 8}, kF32), result = traced.hbm({128, 8}, kF32);

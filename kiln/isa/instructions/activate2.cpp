@@ -132,7 +132,7 @@ extern const Semantics semantics_activate2 = {
     .cost_text =
         "max(64, N), max(64, N / 2) for 16-bit and 8-bit floats that are contiguous; plus 64 to read the registers out",
     .state = state,
-    .facts = {.argument = data, .table = table},
+    .facts = {.argument = data, .in_place = param_bit(data), .table = table},
 };
 
 }  // namespace kiln::isa

@@ -75,7 +75,7 @@ extern const Semantics semantics_activation = {
     .track = track,
     .cost_text = "max(64, N), plus 64 to read the registers out",
     .state = state,
-    .facts = {.argument = data, .table = table, .repeats = repeats},
+    .facts = {.argument = data, .in_place = param_bit(data), .table = table, .repeats = repeats},
 };
 
 }  // namespace kiln::isa

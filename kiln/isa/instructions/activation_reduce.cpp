@@ -47,7 +47,7 @@ extern const Semantics semantics_activation_reduce = {
     .track = track,
     .cost_text = "max(64, N), plus 64 to read the registers out",
     .state = state,
-    .facts = {.argument = data, .table = table},
+    .facts = {.argument = data, .in_place = param_bit(data), .table = table},
 };
 
 }  // namespace kiln::isa

@@ -122,6 +122,7 @@ extern const Semantics semantics_affine_select = {
     .cost = cost,
     .track = track,
     .cost_text = "150 + N",
+    .facts = {.in_place = param_bit(on_true_tile)},
 };
 
 }  // namespace kiln::isa

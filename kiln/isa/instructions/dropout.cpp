@@ -73,6 +73,7 @@ extern const Semantics semantics_dropout = {
     .track = track_elementwise,
     .cost_text = "max(64, N)",
     .state = state,
+    .facts = {.in_place = param_bit(data)},
 };
 
 }  // namespace kiln::isa

@@ -86,6 +86,7 @@ extern const Semantics semantics_exponential = {
     .track = track,
     .cost_text = "max(64, N / 4)",
     .state = state,
+    .facts = {.in_place = param_bit(src)},
 };
 
 }  // namespace kiln::isa

@@ -127,6 +127,7 @@ extern const Semantics semantics_range_select = {
     .track = track,
     .cost_text = "max(64, N)",
     .state = state,
+    .facts = {.in_place = param_bit(on_true_tile)},
 };
 
 }  // namespace kiln::isa

@@ -42,6 +42,7 @@ extern const Semantics semantics_reciprocal = {
     .cost = cost,
     .track = track_elementwise,
     .cost_text = "max(64, 8N)",
+    .facts = {.in_place = param_bit(data)},
 };
 
 }  // namespace kiln::isa

@@ -79,6 +79,7 @@ extern const Semantics semantics_scalar_tensor_tensor = {
     .cost_text =
         "max(64, 2N) on gen2, max(64, N) from gen3 on; N on gen2 too for op0=subtract, op1=multiply with data and "
         "operand1 bfloat16 and N even",
+    .facts = {.in_place = param_bit(data) | param_bit(operand1)},
 };
 
 }  // namespace kiln::isa

@@ -52,7 +52,7 @@ extern const Semantics semantics_tensor_copy = {
     .cost_text =
         "max(64, N / rate), rate up to 4 for 16-bit floats and 2 for float32 in SBUF from gen3 on; at least 600 with a "
         "dynamic address",
-    .facts = {.copies = src},
+    .facts = {.copies = src, .in_place = param_bit(src)},
 };
 
 }  // namespace kiln::isa

@@ -247,6 +247,7 @@ extern const Semantics semantics_tensor_scalar = {
     .cost_text =
         "max(64, N / rate), one or two operators alike; rate up to 4 for 16-bit floats and 2 for float32 in SBUF from "
         "gen3 on; gpsimd: 150 + 4N",
+    .facts = {.in_place = param_bit(data)},
 };
 
 }  // namespace kiln::isa

@@ -123,6 +123,7 @@ extern const Semantics semantics_tensor_scalar_cumulative = {
     .track = track,
     .cost_text = "max(64, N)",
     .state = state,
+    .facts = {.in_place = param_bit(src)},
 };
 
 }  // namespace kiln::isa

@@ -107,6 +107,7 @@ extern const Semantics semantics_tensor_scalar_reduce = {
     .track = track,
     .cost_text = "max(64, N) + 64",
     .state = state,
+    .facts = {.in_place = param_bit(data)},
 };
 
 }  // namespace kiln::isa

@@ -124,6 +124,7 @@ extern const Semantics semantics_tensor_tensor = {
     .cost_text =
         "vector: max(64, 2N), N with one input in PSUM and for bfloat16 without gaps; fast modes up to 2 elements per "
         "cycle from gen3 on; gpsimd: 150 + N",
+    .facts = {.in_place = param_bit(data1) | param_bit(data2)},
 };
 
 }  // namespace kiln::isa

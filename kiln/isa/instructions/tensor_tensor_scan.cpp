@@ -109,6 +109,7 @@ extern const Semantics semantics_tensor_tensor_scan = {
     .cost = cost,
     .track = track_prefix,
     .cost_text = "max(64, 2N)",
+    .facts = {.in_place = param_bit(data0) | param_bit(data1)},
 };
 
 }  // namespace kiln::isa

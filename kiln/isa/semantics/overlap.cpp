@@ -56,17 +56,12 @@ bool intersect(const std::vector<Bytes>& x, const std::vector<Bytes>& y) {
   return false;
 }
 
-// An access in the coordinates of the whole memory when its tensor is placed by hand.
-struct Placed {
-  const Access& access;
-  Address at;
-  std::int64_t partition() const { return at.partition + access.partition.constant; }
-  std::int64_t byte() const { return at.byte_offset + access.offset.constant * size_bytes(access.dtype); }
-};
+// In the coordinates of the whole memory when its tensor is placed by hand.
+PlacedAccess place(const Program& p, const Access& a) {
+  return {a, p.tensors[a.tensor].address.value_or(Address{0, 0})};
+}
 
-Placed place(const Program& p, const Access& a) { return {a, p.tensors[a.tensor].address.value_or(Address{0, 0})}; }
-
-bool same_elements(const Placed& a, const Placed& b, bool on_chip) {
+bool same_elements(const PlacedAccess& a, const PlacedAccess& b, bool on_chip) {
   const int free = on_chip ? 1 : 0;  // partitions are no elements: they do not merge with the free dimensions
   const Access &v = a.access, &w = b.access;
   Dim x[kMaxRank], y[kMaxRank];
@@ -79,7 +74,7 @@ bool share_memory(const Tensor& a, const Tensor& b) {
   return a.address && b.address && a.memory == b.memory && is_on_chip(a.memory);
 }
 
-Bytes reach(const Program& p, const Placed& a) {
+Bytes reach(const Program& p, const PlacedAccess& a) {
   const Range r = element_range(p, a.access);
   const std::int64_t size = size_bytes(a.access.dtype);
   return {a.at.byte_offset + r.min * size, a.at.byte_offset + (r.max + 1) * size};
@@ -87,10 +82,16 @@ Bytes reach(const Program& p, const Placed& a) {
 
 }  // namespace
 
+bool are_same_elements(const Program& p, const PlacedAccess& a, const PlacedAccess& b, bool on_chip) {
+  const Access &x = a.access, &y = b.access;
+  return x.dynamic == kNone && y.dynamic == kNone && same_elements(a, b, on_chip) &&
+         same_terms(p, x.offset, y.offset) && same_terms(p, x.partition, y.partition);
+}
+
 bool overlaps_partially(const Program& p, const Access& a, const Access& b) {
   if (a.dynamic != kNone || b.dynamic != kNone) return false;
   if (a.tensor != b.tensor && !share_memory(p.tensors[a.tensor], p.tensors[b.tensor])) return false;
-  const Placed x = place(p, a), y = place(p, b);
+  const PlacedAccess x = place(p, a), y = place(p, b);
   const bool on_chip = is_on_chip(p.tensors[a.tensor].memory);
   const bool move_alike = !a.offset.term_count || size_bytes(a.dtype) == size_bytes(b.dtype);
   if (same_elements(x, y, on_chip) || !move_alike || !same_terms(p, a.offset, b.offset) ||

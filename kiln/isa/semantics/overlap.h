@@ -10,6 +10,18 @@ namespace kiln::isa {
 // time, are compared when their addresses are known (by the simulator).
 bool overlaps_partially(const Program& program, const Access& a, const Access& b);
 
+// Where the tensor of an access lies, for comparing.
+struct PlacedAccess {
+  const Access& access;
+  Address at;
+  std::int64_t partition() const { return at.partition + access.partition.constant; }
+  std::int64_t byte() const { return at.byte_offset + access.offset.constant * size_bytes(access.dtype); }
+};
+
+// The same elements in the same order in every pass of every loop. Nothing is said of addresses that are known at run
+// time only: false.
+bool are_same_elements(const Program& program, const PlacedAccess& a, const PlacedAccess& b, bool on_chip);
+
 // Instructions all of whose reads come before their writes: those that the manual lets work in place on any
 // rows, and reductions of a partition to one value.
 bool reads_all_first(const Program& program, const Instruction& inst);

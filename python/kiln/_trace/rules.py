@@ -36,6 +36,8 @@ def _of_both(number, help, category="invalid"):
 ONLY_TEXT = _of_both(0, "look at the error in the process that raised it")
 INSIDE_KERNEL = _of_both(2, "call it from a function that runs under nki.simulate(kernel)(...) or kernel(...)")
 OWN_TENSORS = _of_both(3, "return tensors that this call made")
+BOUNDED_SIZE = _of_both(4, "make the loop one of the device (nl.fori_loop), whose body is traced once, or let its "
+                           "instructions work on larger tiles")
 TARGET = _of_both(6, "set it to one of {targets}", "config")
 BUFFER = _of_both(8, "pass tensor.buffer")
 SIGNATURE = _of_both(10, "write {call}")

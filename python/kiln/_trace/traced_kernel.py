@@ -7,8 +7,8 @@ import threading
 import numpy as np
 
 from kiln import _kiln
-from kiln._trace import argument_kinds, arrays, env, lines, memory, rules, version, views, wrong_calls
-from kiln._trace.errors import refuse
+from kiln._trace import argument_kinds, arrays, env, lines, memory, rules, unrolled, version, views, wrong_calls
+from kiln._trace.errors import NkiValidationError, refuse
 from kiln._trace.nki_object import NKIObject
 
 NkiTensor = _kiln.NkiTensor
@@ -76,6 +76,11 @@ class TracedKernel:
             kwargs = {name: self._convert(value, name) for name, value in kwargs.items()}
             try:
                 self.result = call_kernel(function, args, kwargs)
+            except MemoryError as error:
+                self._out_of_memory(error)
+            except NkiValidationError as error:
+                self._name_loops(error)
+                raise
             except (TypeError, AttributeError, NameError) as error:
                 wrong_calls.refuse_binding(error)
                 if _explain is not None:
@@ -91,6 +96,19 @@ class TracedKernel:
             _this_thread.running = outer_kernel
         self.outputs = [t for t in leaves(self.result) if isinstance(t, NkiTensor)]
         self._check_outputs()
+
+    def _out_of_memory(self, error):
+        """Says which loop unrolled to so much; an array of the user's that is too large speaks for itself."""
+        if type(error) is not MemoryError:
+            raise error
+        found = f"no memory is left for more than {self.trace.instructions} instructions"
+        raise unrolled.too_many(self.trace, found, "") from None
+
+    def _name_loops(self, error):
+        """Raises the error of too many instructions with the loops that made them."""
+        if error.code == rules.BOUNDED_SIZE.label:
+            first = error.diagnostics[0]
+            raise unrolled.too_many(self.trace, first.found, first.help) from None
 
     def _convert(self, value, name):
         """An argument as the kernel sees it: arrays become tensors in HBM, also inside containers and objects."""
@@ -170,7 +188,10 @@ class TracedKernel:
 
     def program(self):
         """The Program with its inputs and outputs drawn."""
-        program = _kiln.finish(self.trace, [t.tensor_id for t in self.outputs])
+        try:
+            program = _kiln.finish(self.trace, [t.tensor_id for t in self.outputs])
+        except MemoryError as error:
+            self._out_of_memory(error)
         self._check_constants(program)
         return program
 

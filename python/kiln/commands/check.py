@@ -14,6 +14,8 @@ def _parser():
     parser = kernel_file.parser("check", "tell whether kernels in Python are legal, without values")
     parser.add_argument("file", help="a .py file")
     kernel_file.add_options(parser)
+    parser.add_argument("--strict-order", action="store_true",
+                        help="refuse what fits into SBUF and PSUM only when instructions are reordered")
     parser.add_argument("--json", action="store_true", help="print JSON, diagnostics included, to stdout")
     return parser
 
@@ -37,7 +39,7 @@ def _reports(path, options):
         return [_check.Report(path, [found])], []
     reports = []
     for call in calls:
-        report = _check.check(call.kernel, *call.args, **call.kwargs)
+        report = _check.check_call(call.kernel, call.args, call.kwargs, options.strict_order)
         report.name = f"{path}: {call.name}"
         reports.append(report)
     return reports, unknown
