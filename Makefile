@@ -49,9 +49,10 @@ sanitize: bootstrap  ## C++ tests under AddressSanitizer with UndefinedBehaviorS
 	done
 
 fuzz:                ## run each fuzzer for SECONDS=60
-	@scripts/bootstrap clang-14 libclang-rt-14-dev
+	@scripts/bootstrap clang-19 libclang-rt-19-dev llvm-19
 	@cmake --preset fuzz
 	@cmake --build --preset fuzz --target fuzzers
+	@build/fuzz/venv/bin/python -m pip install --quiet --requirement tests/fuzz/requirements.txt || true
 	@scripts/fuzz build/fuzz/fuzzers $(SECONDS)
 
 format: bootstrap    ## lay out all C++ files, sort the imports of Python files

@@ -12,6 +12,8 @@ add_library(kiln_options INTERFACE)
 target_compile_options(kiln_options INTERFACE -Wall -Wextra -Werror -Wno-missing-field-initializers)
 # False alarms of g++ 12 on aggregates with strings; clang does not know the option.
 target_compile_options(kiln_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+# clang 16 and later warn of what std::stable_sort of libstdc++ 12 does inside; g++ still warns of what we do.
+target_compile_options(kiln_options INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 # Results are part of the definition: the compiler may neither fuse nor reorder floating-point operations.
 target_compile_options(kiln_options INTERFACE -ffp-contract=off -fno-math-errno)
 # Places in kernels that the builder makes are told from the project's root, wherever it was built.

@@ -4,6 +4,17 @@
 
 namespace kiln::timing {
 
+namespace {
+
+// Adds the part of begin … end that lies after `until`, where what was covered before ends.
+void cover(Time& sum, Time& until, Time begin, Time end) {
+  if (end <= until) return;
+  sum += end - std::max(until, begin);
+  until = end;
+}
+
+}  // namespace
+
 EventLog::EventLog(int core) : core_(core) {
   for (int s = 0; s < kStreamCount; ++s) {
     const Stream stream = static_cast<Stream>(s);
@@ -19,6 +30,7 @@ void EventLog::add_lane(const std::string& name, Engine engine, int queue) {
   lane.queue = queue;
   lanes_.push_back(std::move(lane));
   active_until_.push_back(0);
+  busy_until_.push_back(0);
 }
 
 LaneId EventLog::queue_lane(int queue) {
@@ -33,13 +45,9 @@ LaneId EventLog::queue_lane(int queue) {
 EventId EventLog::add(const Event& event) {
   Lane& lane = lanes_[event.lane];
   ++lane.executions;
-  lane.busy += event.occupied;
   lane.waiting[static_cast<int>(event.wait)] += std::max<Time>(0, event.start - event.issue);
-  Time& until = active_until_[event.lane];
-  if (event.end > until) {
-    lane.active += event.end - std::max(until, event.start);
-    until = event.end;
-  }
+  cover(lane.busy, busy_until_[event.lane], event.start, event.start + event.occupied);
+  cover(lane.active, active_until_[event.lane], event.start, event.end);
   if (event.kind == Kind::transfer) transfers_.add(event.start, event.end);
   events_.push_back(event);
   return static_cast<EventId>(events_.size() - 1);
@@ -60,7 +68,7 @@ void EventLog::leave_out(EventId first, std::int64_t more, Time by) {
     used[events_[e].lane] = true;
   }
   for (std::size_t i = 0; i < used.size(); ++i) {
-    if (used[i]) active_until_[i] += by;
+    if (used[i]) active_until_[i] += by, busy_until_[i] += by;
   }
 }
 

@@ -47,7 +47,7 @@ class EventLog {
   int core_;
   std::vector<Event> events_;
   std::vector<Lane> lanes_;
-  std::vector<Time> active_until_;  // by lane
+  std::vector<Time> active_until_, busy_until_;  // by lane
   Totals totals_;
   Coverage transfers_;
 };

@@ -6,7 +6,7 @@
 #include "kiln/analysis/statements.h"
 #include "kiln/isa/builder/builder.h"
 #include "kiln/isa/uses.h"
-#include "tests/isa/random_program.h"
+#include "tests/programs/random_program.h"
 
 namespace kiln::analysis {
 namespace {

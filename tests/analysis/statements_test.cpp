@@ -12,7 +12,7 @@
 #include "kiln/analysis/trips.h"
 #include "kiln/isa/builder/builder.h"
 #include "kiln/isa/inst_view.h"
-#include "tests/isa/random_program.h"
+#include "tests/programs/random_program.h"
 
 namespace kiln::analysis {
 namespace {

@@ -30,6 +30,10 @@ struct Options {
 
 std::string read(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    std::fprintf(stderr, "cannot read %s\n", path.c_str());
+    std::exit(2);
+  }
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

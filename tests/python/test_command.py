@@ -1,5 +1,7 @@
 """`kiln` for kernels in Python: run, check, time; by module, by script, and through the C++ program."""
 
+import contextlib
+import io
 import json
 import os
 import pathlib
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 
 import kiln
+from kiln import __main__ as commands
 from kiln import nki
 from kiln._trace import record, specs
 from kiln.nki import isa as nisa
@@ -179,6 +182,35 @@ class Config(nl.NKIObject):
 def test_recorded_values_come_back(value):
     again = record.decode(json.loads(json.dumps(record.encode(value))))
     assert again == value and type(again) is type(value)
+
+
+@pytest.mark.parametrize("calls", [
+    5, [5], [{}], [{"kernel": "scale"}],
+    [{"kernel": "scale", "file": "", "lnc": 1, "args": None, "kwargs": {}}],
+    [{"kernel": "scale", "file": "", "lnc": 1, "args": [], "kwargs": []}],
+], ids=str)
+def test_a_file_of_no_calls_is_refused(calls, tmp_path):
+    path = tmp_path / "calls.json"
+    path.write_text(json.dumps({"kiln_calls": 1, "calls": calls}))
+    with pytest.raises(kiln.NkiConfigError, match="calls.json"):
+        record.read(path)
+
+
+def test_a_file_of_calls_that_nests_too_deep_is_refused(tmp_path):
+    path = tmp_path / "calls.json"
+    path.write_text("[" * 100_000)
+    with pytest.raises(kiln.NkiConfigError, match="calls.json"):
+        record.read(path)
+
+
+def test_check_prints_to_any_stream(tmp_path):
+    """A notebook's stderr has no file descriptor."""
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    err = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err):
+        assert commands.main(["check", str(path), "--kernel", "square", "--arg", "x=float32[128,256]"]) == 1
+    assert "nc_matmul" in err.getvalue() and "\033" not in err.getvalue()
 
 
 def test_recorded_arrays_and_objects_come_back():

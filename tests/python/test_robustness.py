@@ -166,6 +166,21 @@ def test_a_device_loop_without_end_is_reported(monkeypatch):
         nki.simulate(kernel)(np.ones((1, 1), np.float32))
 
 
+def test_showing_a_tensor_ends_after_a_device_loop_without_end(monkeypatch):
+    shown = []
+
+    def kernel(x):
+        condition = nisa.register_alloc(1)
+        nl.while_loop(condition, lambda c: c)
+        shown.append(repr(x))
+        return x
+
+    monkeypatch.setenv("KILN_MAX_ITERATIONS", "1000")
+    with pytest.raises(nisa.NkiValidationError):
+        nki.simulate(kernel)(np.ones((1, 1), np.float32))
+    assert "1000 iterations and no end" in shown[0]
+
+
 def test_a_python_loop_without_end_is_reported(monkeypatch):
     def kernel(x):
         t = nl.ndarray((1, 1), dtype=nl.float32)

@@ -39,6 +39,19 @@ TEST(Simulate, SameInputSameAnswer) {
   }
 }
 
+// The sequencer goes on while the trigger of its DMA is still under way: that time counts once.
+TEST(Simulate, ALaneIsBusyForNoLongerThanTheProgramRuns) {
+  for (const Arch* a : all_archs()) {
+    Kernel k("triggered", a->target);
+    const View in = k.input("in", {128, 8}, kF32), x = k.sbuf({128, 8}, kF32);
+    k.dma_copy({.dst = x, .src = in});
+    const Reg r = k.reg(0);
+    for (int i = 0; i < 100; ++i) k.register_move({.dst = r, .src = i});
+    const Timeline t = simulate(k.finish(), *a);
+    for (const Lane& lane : t.lanes) EXPECT_LE(lane.busy, t.total) << a->name << ' ' << lane.name;
+  }
+}
+
 TEST(Simulate, CountsWhatMoves) {
   const Timeline t = simulate(tiles(8, 512), arch(Target::trn2));
   const double bytes = 8 * 128 * 512 * 4;

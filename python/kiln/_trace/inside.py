@@ -7,7 +7,7 @@ import threading
 import numpy as np
 
 from kiln import _kiln
-from kiln._trace import traced_kernel
+from kiln._trace import env, traced_kernel
 from kiln._trace.arrays import bytes_of, numpy_dtype
 from kiln._trace.errors import NkiValidationError
 
@@ -47,7 +47,8 @@ def run(fragments, arguments, fill=0, **options):
         else:
             arrays[name] = np.empty(tensor["shape"], numpy_dtype(tensor["dtype"]))
             bytes_of(arrays[name])[:] = fill
-    _kiln.run(fragments, {n: bytes_of(a) for n, a in arrays.items()}, **options)
+    _kiln.run(fragments, {n: bytes_of(a) for n, a in arrays.items()}, env.threads(),
+              max_iterations=env.max_iterations(), **options)
     return arrays
 
 

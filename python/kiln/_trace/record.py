@@ -76,14 +76,23 @@ def _write(path, calls):
     write_aside(path, json.dumps({"kiln_calls": 1, "calls": calls}, indent=1))
 
 
+_FIELDS = {"kernel": str, "file": str, "lnc": int, "args": list, "kwargs": dict}  # of a call
+
+
+def _is_call(call):
+    return isinstance(call, dict) and all(isinstance(call.get(name), kind) for name, kind in _FIELDS.items())
+
+
 def read(path):
     """The calls of a file."""
     try:
         with open(path) as file:
             content = json.load(file)
         assert content["kiln_calls"] == 1
-        return content["calls"]
-    except (OSError, ValueError, KeyError, TypeError, AssertionError) as problem:
+        calls = content["calls"]
+        assert isinstance(calls, list) and all(map(_is_call, calls)), "what it holds are no calls"
+        return calls
+    except (OSError, ValueError, KeyError, TypeError, AssertionError, RecursionError) as problem:
         refuse(rules.CALLS_FILE, f"{path}: {problem}")
 
 

@@ -4,10 +4,10 @@ import importlib.util
 import json
 import sys
 
-from kiln import _check, _kiln, nki
+from kiln import _check, nki
 from kiln._trace import rules
 from kiln._trace.errors import NkiValidationError
-from kiln.commands import kernel_file, target
+from kiln.commands import colour, kernel_file, target
 
 
 def _parser():
@@ -64,9 +64,9 @@ def main(words):
                    "not_traced": [{"kernel": n, "parameters": p} for n, p in unknown]}, sys.stdout, indent=2)
         print()
         return int(code)
-    colour = _kiln.wants_colour(sys.stderr.fileno())
+    has_colour = colour.wanted(sys.stderr)
     for d in [*(f.diagnostic() for f in findings), *(d for r in reports for d in r.diagnostics)]:
-        print(d.text(colour) + "\n", file=sys.stderr)
+        print(d.text(has_colour) + "\n", file=sys.stderr)
     errors = sum(f.severity == "error" for f in findings)
     if findings:
         print(f"{options.file}: language: {_check._plural(errors, 'error')}, "

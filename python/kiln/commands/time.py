@@ -6,7 +6,7 @@ from kiln import _check, _kiln
 from kiln._program import plain
 from kiln._trace import env, rules, simulate, specs
 from kiln._trace.errors import NkiValidationError, make_error, refuse
-from kiln.commands import kernel_file, target
+from kiln.commands import colour, kernel_file, target
 
 
 def _parser():
@@ -34,7 +34,7 @@ def main(words):
     try:
         return _time(_one_call(options.file, options), rest)
     except NkiValidationError as error:
-        print("\n\n".join(d.text(_kiln.wants_colour(2)) for d in error.diagnostics), file=sys.stderr)
+        print("\n\n".join(d.text(colour.wanted(sys.stderr)) for d in error.diagnostics), file=sys.stderr)
         return _check.Report(options.file, error.diagnostics).exit_code
 
 

@@ -11,7 +11,7 @@
 
 #include "kiln/isa/text/parse.h"
 #include "kiln/isa/verify/program_rules.h"
-#include "tests/isa/random_program.h"
+#include "tests/programs/random_program.h"
 
 namespace kiln::isa {
 namespace {
@@ -43,6 +43,7 @@ TEST(Verify, RandomProgramsAreSound) {
   fmt::print("seed {}\n", seed);
   for (std::uint64_t i = 0; i < 400; ++i) {
     ASSERT_EQ(to_text(verify(random_program(seed + i))), "") << "seed " << seed + i;
+    ASSERT_EQ(to_text(verify(random_program(seed + i, kLegalProgram))), "") << "legal, seed " << seed + i;
   }
 }
 

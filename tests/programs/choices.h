@@ -1,15 +1,17 @@
-// Choices: bytes that steer a generator. Once they are used up, random numbers that they seed go on, so every
-// input means something and similar inputs mean similar things.
+// Choices: what steers a generator. Either the bytes of a fuzzer, and once they are used up random numbers that they
+// seed, so that every input means something and similar inputs mean similar things; or random numbers of a seed alone.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <random>
 
 namespace kiln {
 
 class Choices {
  public:
+  explicit Choices(std::uint64_t seed) : random_(seed) {}
   Choices(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {
     std::uint64_t seed = size;
     for (std::size_t i = 0; i < size; ++i) seed = (seed ^ data[i]) * 0x100000001b3u;
@@ -30,8 +32,8 @@ class Choices {
   }
 
  private:
-  const std::uint8_t* data_;
-  std::size_t left_;
+  const std::uint8_t* data_ = nullptr;
+  std::size_t left_ = 0;
   std::mt19937_64 random_;
 };
 
