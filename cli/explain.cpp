@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/options.h"
+#include "cli/rule_examples.h"
 #include "cli/rules.h"
 #include "kiln/base/suggest.h"
 #include "kiln/check/all_rules.h"
@@ -31,15 +32,22 @@ const char* basis(const RuleTable& table, const Rule& rule) { return table.has_m
 std::string text_of(const RuleTable& table, const Rule& rule) {
   std::string text = fmt::format("{}: {}\n  help: {}\n", code_of(table, rule), rule.text, rule.help);
   if (table.has_marks) text += fmt::format("  basis: {}\n", basis(table, rule));
-  return text + fmt::format("  applies to: {}\n", table.origin);
+  return text + fmt::format("  applies to: {}\n", table.origin) + example_text(code_of(table, rule));
 }
 
 nlohmann::ordered_json json_of(const RuleTable& table, const Rule& rule) {
-  return {{"code", code_of(table, rule)},
-          {"text", rule.text},
-          {"help", rule.help},
-          {"basis", basis(table, rule)},
-          {"origin", table.origin}};
+  const std::string code = code_of(table, rule);
+  nlohmann::ordered_json json{{"code", code},
+                              {"text", rule.text},
+                              {"help", rule.help},
+                              {"basis", basis(table, rule)},
+                              {"origin", table.origin}};
+  for (const RuleExample& example : rule_examples()) {
+    if (example.code != code) continue;
+    json["example"] = {
+        {"form", example.form}, {"wrong", example.wrong}, {"right", example.right}, {"also", example.also}};
+  }
+  return json;
 }
 
 Outcome list(const ExplainOptions& options) {

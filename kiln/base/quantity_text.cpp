@@ -42,9 +42,11 @@ std::string percent_text(double share) {
   return fmt::format("{:.{}f} %", percent, percent != 0 && std::abs(percent) < 9.95 ? 1 : 0);
 }
 
-std::string per_second_text(double per_ns, const char* unit) {
-  constexpr const char* kPrefixes[] = {"G", "T", "P"};
-  return scaled(per_ns, 1000, kPrefixes) + unit;
+std::string count_text(double count, const char* unit) {
+  constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P"};
+  return (count < 1000 ? fmt::format("{:.0f} ", count) : scaled(count, 1000, kPrefixes)) + unit;
 }
+
+std::string per_second_text(double per_ns, const char* unit) { return count_text(1e9 * per_ns, unit); }
 
 }  // namespace kiln

@@ -9,7 +9,7 @@ std::string time_text(double ns);        // 812 ns, 13.4 us, 2.31 ms
 std::string bytes_text(double bytes);    // 512 B, 1.50 KiB, 3.00 MiB
 std::string percent_text(double share);  // 12 %, 0.4 %
 
-// Large counts of things with a unit: 13.4 Tflop/s for 13400 and "flop/s" when the count is per nanosecond.
-std::string per_second_text(double per_ns, const char* unit);
+std::string count_text(double count, const char* unit);        // 13.4 Mflop for 1.34e7 and "flop"
+std::string per_second_text(double per_ns, const char* unit);  // 13.4 Tflop/s for 13400 and "flop/s"
 
 }  // namespace kiln

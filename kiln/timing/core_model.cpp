@@ -32,7 +32,7 @@ CoreModel::CoreModel(const Program& program, const Arch& arch, const TimingOptio
       compute_(arch),
       array_(arch.timing.matmul),
       dma_(arch, pair),
-      log_(number) {}
+      log_(number, pair) {}
 
 void CoreModel::expect(double instructions) {
   constexpr double kMost = 4e6;

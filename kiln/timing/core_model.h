@@ -46,7 +46,7 @@ struct Replay {
 
 class CoreModel {
  public:
-  // `pair`: the other core takes half of the HBM stack.
+  // `pair`: the other core takes half of the HBM stack, and names of lanes tell the core.
   CoreModel(const isa::Program& program, const Arch& arch, const TimingOptions& options, int number, bool pair);
   CoreModel(const CoreModel&) = delete;
 

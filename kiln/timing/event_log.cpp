@@ -15,7 +15,7 @@ void cover(Time& sum, Time& until, Time begin, Time end) {
 
 }  // namespace
 
-EventLog::EventLog(int core) : core_(core) {
+EventLog::EventLog(int core, bool pair) : core_(core), pair_(pair) {
   for (int s = 0; s < kStreamCount; ++s) {
     const Stream stream = static_cast<Stream>(s);
     add_lane(name(stream), engine_of(stream), -1);
@@ -24,7 +24,7 @@ EventLog::EventLog(int core) : core_(core) {
 
 void EventLog::add_lane(const std::string& name, Engine engine, int queue) {
   Lane lane;
-  lane.name = core_ == 0 ? name : "core " + std::to_string(core_) + " " + name;
+  lane.name = pair_ ? "core " + std::to_string(core_) + " " + name : name;
   lane.engine = engine;
   lane.core = core_;
   lane.queue = queue;

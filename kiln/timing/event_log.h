@@ -15,7 +15,7 @@ struct Totals {
 
 class EventLog {
  public:
-  explicit EventLog(int core);  // one lane per stream; queues follow when they are used
+  EventLog(int core, bool pair);  // one lane per stream; queues follow when they are used
 
   void reserve(std::size_t count) { events_.reserve(count); }
   EventId add(const Event& event);
@@ -45,6 +45,7 @@ class EventLog {
   void add_lane(const std::string& name, Engine engine, int queue);
 
   int core_;
+  bool pair_;
   std::vector<Event> events_;
   std::vector<Lane> lanes_;
   std::vector<Time> active_until_, busy_until_;  // by lane

@@ -61,7 +61,7 @@ struct Event {
 
 // An engine's instruction stream or a DMA queue of one core.
 struct Lane {
-  std::string name;  // "tensor", "dma 3"; with "core 1 " in front for the second core of a pair
+  std::string name;  // "tensor", "dma 3"; "core 0 tensor" in a pair
   Engine engine = Engine::unknown;
   int core = 0;
   int queue = -1;                 // DMA queues count from 0

@@ -92,7 +92,7 @@ std::string to_text(const Figure& figure, double value) {
     case Unit::count:
       return fmt::format("{:.0f}", value);
     case Unit::flops:
-      return value < 1000 ? fmt::format("{:.0f} flop", value) : per_second_text(value / 1e9, "flop");
+      return count_text(value, "flop");
     case Unit::flops_per_byte:
       return fmt::format("{:.3g} flop/B", value);
   }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kiln/base/source.h"
+#include "kiln/views/figures.h"
 #include "kiln/views/html_parts.h"
 #include "kiln/views/json.h"
 #include "kiln/views/wait_words.h"
@@ -54,8 +55,32 @@ void append_critical(std::string& out, const Row& row) {
   out += "]";
 }
 
-// `because`: by slice, the number of the slice it waited for, or -1.
-void append_row(std::string& out, const Row& row, const std::int64_t* because) {
+// Slices count through all rows of all tracks.
+class Numbering {
+ public:
+  explicit Numbering(const Picture& picture) {
+    std::int64_t next = 0;
+    for (const Track& track : picture.tracks) {
+      first_.emplace_back();
+      for (const Row& row : track.rows) {
+        first_.back().push_back(next);
+        next += static_cast<std::int64_t>(row.size());
+      }
+    }
+  }
+  std::int64_t at(const SliceRef& s) const { return first_[s.track][s.row] + s.slice; }
+
+ private:
+  std::vector<std::vector<std::int64_t>> first_;  // by track and row
+};
+
+// How far before a slice, in their numbers, the one stands that let it start; 0 when there is none. Mostly 1, the
+// slice before it, so this is short.
+std::int64_t steps_back(const Numbering& numbering, const SliceRef& at, const Slice& slice) {
+  return slice.because.known() ? numbering.at(at) - numbering.at(slice.because) : 0;
+}
+
+void append_row(std::string& out, const Row& row, SliceRef at, const Numbering& numbering) {
   timing::Time end = 0;
   out += "{";
   append_array(out, "gap", row.size(), [&](std::size_t i) {
@@ -72,44 +97,25 @@ void append_row(std::string& out, const Row& row, const std::int64_t* because) {
   out += ",";
   append_array(out, "cause", row.size(), [&](std::size_t i) { return row[i].cause; });
   out += ",";
-  append_array(out, "because", row.size(), [&](std::size_t i) { return because[i]; });
+  append_array(out, "because", row.size(), [&](std::size_t i) {
+    at.slice = static_cast<std::uint32_t>(i);
+    return steps_back(numbering, at, row[i]);
+  });
   out += ",";
   append_critical(out, row);
   out += "}";
 }
 
-// Slices count through all rows of all tracks.
-class Numbering {
- public:
-  explicit Numbering(const Picture& picture) : because_(picture.slice_count(), -1) {
-    std::size_t next = 0;
-    for (const Track& track : picture.tracks) {
-      first_.emplace_back();
-      for (const Row& row : track.rows) {
-        first_.back().push_back(next);
-        next += row.size();
-      }
-    }
-    for (const Flow& flow : picture.flows) because_[at(flow.to)] = static_cast<std::int64_t>(at(flow.from));
-  }
-  const std::int64_t* because(std::size_t track, std::size_t row) const { return because_.data() + first_[track][row]; }
-
- private:
-  std::size_t at(const SliceRef& s) const { return first_[s.track][s.row] + s.slice; }
-
-  std::vector<std::vector<std::size_t>> first_;  // by track and row
-  std::vector<std::int64_t> because_;
-};
-
 void append_tracks(std::string& out, const Picture& picture) {
   const Numbering numbering(picture);
   out += "\"tracks\":[";
-  for (std::size_t t = 0; t < picture.tracks.size(); ++t) {
-    out += fmt::format("{}{{\"name\":{},\"left_out\":{},\"rows\":[", t ? "," : "", dump(picture.tracks[t].name),
-                       picture.tracks[t].left_out);
-    for (std::size_t r = 0; r < picture.tracks[t].rows.size(); ++r) {
+  for (std::uint32_t t = 0; t < picture.tracks.size(); ++t) {
+    const Track& track = picture.tracks[t];
+    out += fmt::format("{}{{\"name\":{},\"about\":{},\"left_out\":{},\"rows\":[", t ? "," : "", dump(track.name),
+                       dump(track.about), track.left_out);
+    for (std::uint32_t r = 0; r < track.rows.size(); ++r) {
       if (r) out += ",";
-      append_row(out, picture.tracks[t].rows[r], numbering.because(t, r));
+      append_row(out, track.rows[r], {t, r, 0}, numbering);
     }
     out += "]}";
   }
@@ -123,7 +129,8 @@ std::string picture_json(const Picture& picture) {
   for (const Curve& c : picture.curves) {
     Json points = Json::array();
     for (const Point& p : c.points) points.push_back({timing::to_ns(p.at), p.value});
-    curves.push_back({{"name", c.name}, {"unit", c.unit}, {"limit", c.limit}, {"points", std::move(points)}});
+    curves.push_back(
+        {{"name", c.name}, {"unit", c.unit}, {"about", c.about}, {"limit", c.limit}, {"points", std::move(points)}});
   }
   std::string out = fmt::format("{{\"total_ns\":{},\"slices_left_out\":{},\"causes\":{},\"labels\":{},\"curves\":{},",
                                 timing::to_ns(picture.total), picture.slices_left_out, dump(picture.causes),
@@ -132,8 +139,14 @@ std::string picture_json(const Picture& picture) {
   return out + "}";
 }
 
+// Figures as people read them instead of the numbers.
 Json report_json(const TimeReport& report) {
   Json json = to_json(report);
+  json.erase("summary");
+  json.erase("critical_path");  // the slices tell it
+  for (const Figure& figure : figures())
+    json["figures"].push_back(
+        {{"key", figure.key}, {"label", figure.label}, {"text", to_text(figure, figure.get(report))}});
   for (int w = 0; w < timing::kWaitCount; ++w)
     json["wait_words"][timing::name(static_cast<timing::Wait>(w))] = words(static_cast<timing::Wait>(w));
   return json;

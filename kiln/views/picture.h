@@ -10,6 +10,12 @@
 
 namespace kiln::views {
 
+// Where a slice stands in the picture.
+struct SliceRef {
+  std::uint32_t track = 0xffffffffu, row = 0, slice = 0;
+  bool known() const { return track != 0xffffffffu; }
+};
+
 // A span of one row. Times count picoseconds, as in a timeline.
 struct Slice {
   timing::Time start = 0, duration = 0;
@@ -17,6 +23,7 @@ struct Slice {
   bool critical = false;    // on the critical path
   timing::Time wait = 0;    // how long it stood ready behind what it waited for
   std::uint32_t cause = 0;  // Picture::causes: what it waited for; 0 is "nothing"
+  SliceRef because = {};    // the slice that let it start, also when that was its turn on the lane
 };
 
 // Slices that do not overlap, in order of time.
@@ -26,12 +33,8 @@ using Row = std::vector<Slice>;
 struct Track {
   std::string name;
   std::vector<Row> rows;
-  bool left_out = false;  // its slices stand for iterations that are not drawn
-};
-
-// Where a slice stands in the picture.
-struct SliceRef {
-  std::uint32_t track = 0, row = 0, slice = 0;
+  bool left_out = false;   // its slices stand for iterations that are not drawn
+  std::string about = {};  // what it is, for a legend
 };
 
 // `to` could not start before `from` was done.
@@ -44,7 +47,7 @@ struct Point {
   double value = 0;  // holds until the next point
 };
 struct Curve {
-  std::string name, unit;
+  std::string name, unit, about;
   double limit = 0;  // what the chip has; 0: unknown
   std::vector<Point> points;
 };

@@ -6,6 +6,7 @@
 
 #include "kiln/base/quantity_text.h"
 #include "kiln/isa/text/print.h"
+#include "kiln/views/lane_words.h"
 #include "kiln/views/wait_words.h"
 
 namespace kiln::views {
@@ -29,6 +30,7 @@ class Painter {
     for (const isa::Program* core : run_.cores()) label_of_.emplace_back(core->instructions.size(), kNoLabel);
     add_tracks();
     add_slices();
+    add_reasons();
     add_flows();
     add_gaps();
     add_memory();
@@ -52,7 +54,8 @@ class Painter {
   void add_tracks() {
     for (const timing::Lane& lane : t_.lanes) {
       track_of_.push_back(lane.executions ? static_cast<std::uint32_t>(picture_.tracks.size()) : kNoTrack);
-      if (lane.executions) picture_.tracks.push_back({lane.name, {}});
+      if (lane.executions)
+        picture_.tracks.push_back({.name = lane.name, .rows = {}, .left_out = false, .about = words(lane)});
     }
   }
 
@@ -86,6 +89,14 @@ class Painter {
     }
   }
 
+  void add_reasons() {
+    for (std::size_t i = 0; i < place_.size(); ++i) {
+      const timing::EventId because = t_.events[i].because;
+      if (because < place_.size()) at(place_[i]).because = place_[because];
+    }
+  }
+  Slice& at(const SliceRef& s) { return picture_.tracks[s.track].rows[s.row][s.slice]; }
+
   // An instruction that follows another one on its own lane needs no arrow.
   void add_flows() {
     for (std::size_t i = 0; i < place_.size() && picture_.flows.size() < options_.max_flows; ++i) {
@@ -98,7 +109,10 @@ class Painter {
   void add_gaps() {
     if (t_.gaps.empty()) return;
     const auto track = static_cast<std::uint32_t>(picture_.tracks.size());
-    picture_.tracks.push_back({"iterations not drawn", {}, true});
+    picture_.tracks.push_back({.name = "iterations not drawn",
+                               .rows = {},
+                               .left_out = true,
+                               .about = "passes of a loop that runs steadily: each like the one before the gap"});
     std::vector<const timing::Gap*> gaps;
     for (const timing::Gap& gap : t_.gaps) gaps.push_back(&gap);
     std::stable_sort(gaps.begin(), gaps.end(), [](auto* a, auto* b) { return a->begin < b->begin; });
@@ -119,12 +133,11 @@ class Painter {
 
   void add_memory() {
     for (int core = 0; core < static_cast<int>(run_.cores().size()); ++core) {
-      const std::string prefix = core ? fmt::format("core {} ", core) : "";
-      Curve sbuf{prefix + "SBUF",
-                 "bytes per partition",
-                 static_cast<double>(run_.arch.sbuf_partition_bytes - run_.arch.sbuf_reserved_bytes),
-                 {}};
-      Curve psum{prefix + "PSUM", "bytes per partition", static_cast<double>(run_.arch.psum_partition_bytes), {}};
+      const std::string prefix = run_.cores().size() > 1 ? fmt::format("core {} ", core) : "";
+      Curve sbuf{prefix + "SBUF", "bytes per partition", "bytes that live tensors hold in each partition of SBUF",
+                 static_cast<double>(run_.arch.sbuf_partition_bytes - run_.arch.sbuf_reserved_bytes)};
+      Curve psum{prefix + "PSUM", "bytes per partition", "bytes that live tensors hold in each partition of PSUM",
+                 static_cast<double>(run_.arch.psum_partition_bytes)};
       for (const timing::MemorySample& sample : t_.memory) {
         if (sample.core != core) continue;
         sbuf.points.push_back({sample.at, static_cast<double>(sample.sbuf_bytes)});
@@ -146,7 +159,8 @@ class Painter {
         period += t_.events[id].hbm_bytes;
       spread(bytes, window, gap.begin, gap.end, period * static_cast<double>(gap.iterations));
     }
-    Curve curve{"HBM", fmt::format("GB/s, mean over {}", time_text(to_ns(window))), t_.hbm_bytes_per_ns, {}};
+    Curve curve{"HBM", fmt::format("GB/s, mean over {}", time_text(to_ns(window))),
+                "bytes per second between HBM and the chip, of all cores", t_.hbm_bytes_per_ns};
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       const timing::Time begin = static_cast<timing::Time>(i) * window;
       const timing::Time length = std::min(window, t_.total - begin);

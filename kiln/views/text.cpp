@@ -101,7 +101,7 @@ std::string roofline_text(const TimeReport& r) {
   TextTable table({L, R, R, R});
   table.add({"part", "work", "least time", "of the total"});
   for (const Ceiling& c : roof.ceilings) {
-    table.add({c.name, c.is_bytes ? bytes_text(c.work) : fmt::format("{:.3g} flop", c.work), time_text(c.least_ns()),
+    table.add({c.name, c.is_bytes ? bytes_text(c.work) : count_text(c.work, "flop"), time_text(c.least_ns()),
                share_text(c.least_ns(), r)});
   }
   std::string text = "\nRoofline\n" + table.to_text();

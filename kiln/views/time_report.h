@@ -18,7 +18,7 @@ using advice::Advice;
 
 // An engine of a core, or all DMA queues together.
 struct LaneUse {
-  std::string name;  // tensor, dma; of a pair: core 1 tensor
+  std::string name;  // tensor, dma; of a pair: core 0 tensor, core 1 tensor
   Engine engine = Engine::unknown;
   std::int64_t instructions = 0;
   int queues = 0;                                       // DMA only: queues that were used

@@ -112,6 +112,8 @@ class Diagnostic:
     def underline(self, column: int, width: int) -> None:
         """Says which bytes of the source line are wrong, from column 1 on."""
 
+    def add_note(self, text: str, file: str, line: int) -> None: ...
+
     @property
     def source(self) -> str:
         """The line, where it is not to be read from the file."""
@@ -197,6 +199,11 @@ class Trace:
 
     @property
     def instructions(self) -> int: ...
+
+    def places(self) -> list:
+        """
+        (file, line, callers, instructions) of every place that has issued some.
+        """
 
     @property
     def open_loops(self) -> int: ...
@@ -456,7 +463,7 @@ class Program:
         Writes the program as text; `kiln check`, `kiln run` and `kiln time` take the file.
         """
 
-    def check(self, reserved_psum_banks: int = 0) -> CheckReport: ...
+    def check(self, reserved_psum_banks: int = 0, strict_order: bool = False) -> CheckReport: ...
 
     def text(self, locations: bool = True) -> str: ...
 
@@ -506,6 +513,14 @@ def cli(words: Sequence[str], programs: Mapping[str, Program] = {}, reserved_psu
     """
     Runs a command of kiln, prints to stdout and stderr, and returns the exit code. `programs` are FILEs of kiln time that are no files.
     """
+
+def rule_examples() -> list:
+    """
+    The examples of the rules: (code, form, wrong, right, codes that the wrong one breaks as well).
+    """
+
+def rule_example_text(arg: str, /) -> str:
+    """The example of a rule as `kiln explain` shows it; empty without one."""
 
 def fragment(program: Program, outputs: Sequence[int], prefix: str = '', lnc: int = 1) -> Program: ...
 

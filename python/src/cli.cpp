@@ -4,8 +4,10 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "cli/rule_examples.h"
 #include "python/src/bindings.h"
 
 namespace kiln::python {
@@ -29,6 +31,17 @@ void bind_cli(nb::module_& m) {
       "Runs a command of kiln, prints to stdout and stderr, and returns the exit code. `programs` are FILEs of kiln "
       "time "
       "that are no files.");
+  m.def(
+      "rule_examples",
+      [] {
+        nb::list examples;
+        for (const cli::RuleExample& e : cli::rule_examples())
+          examples.append(nb::make_tuple(e.code, e.form, e.wrong, e.right, e.also));
+        return examples;
+      },
+      "The examples of the rules: (code, form, wrong, right, codes that the wrong one breaks as well).");
+  m.def("rule_example_text", &cli::example_text,
+        "The example of a rule as `kiln explain` shows it; empty without one.");
 }
 
 }  // namespace kiln::python

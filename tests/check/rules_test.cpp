@@ -1,6 +1,7 @@
 // One rejected case per rule, its nearest accepted neighbour, and what the messages say.
 #include "kiln/check/rules.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -179,7 +180,7 @@ TEST(Rules, CapacityMessage) {
   std::string declared = "tensor big: sbuf uint8 [128, 200000]\n";
   std::string written = "memset(dst=big, value=0)\n", read = "dma_copy(dst=sink, src=big)\n";
   for (int i = 0; i < 14; ++i) {
-    const std::string name = "t" + std::to_string(i);
+    const std::string name = fmt::format("t{}", i);
     declared += "tensor " + name + ": sbuf float32 [128, " + std::to_string(256 + i) + "]\n";
     written += "memset(dst=" + name + ", value=0)\n";
     read += "dma_copy(dst=sink, src=" + name + ")\n";
@@ -205,7 +206,7 @@ TEST(Rules, PiecesMessage) {
   Kernel k("pieces");
   const View sink = k.hbm({1}, DType::uint8);
   std::vector<View> all;
-  for (int i = 0; i < 9; ++i) all.push_back(k.psum({128, 1200}, DType::uint8, {.name = "p" + std::to_string(i)}));
+  for (int i = 0; i < 9; ++i) all.push_back(k.psum({128, 1200}, DType::uint8, {.name = fmt::format("p{}", i)}));
   for (const View& t : all) k.memset({.dst = t, .value = 0});
   for (const View& t : all) k.tensor_copy({.dst = sink, .src = t});
   const auto found = check_memory(k.program());

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 
 import pytest
@@ -61,7 +62,7 @@ def page(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def start_over(page):
-    page.evaluate("timeline.showAll(); timeline.choose(null); timeline.onlyCritical = false; window.scrollTo(0, 0)")
+    page.evaluate("chooseSlice(null); timeline.showAll(); timeline.onlyCritical = false; window.scrollTo(0, 0)")
 
 
 def wheel(page, x, y, delta):
@@ -146,7 +147,10 @@ def test_hover_tells_instruction_line_and_wait(page):
         page.mouse("mouseMoved", *page.middle_of(event))
         text = page.evaluate("document.getElementById('tooltip').innerText")
         assert text.startswith(f"{event['name']} on {event['lane']}, made.kiln:{event['line']}"), text
-        assert f"{event['name']}(" in text and "waited " in text
+        assert f"{event['name']}(" in text
+        other = page.expected["events"][event["because"]]
+        before = f"{other['name']} on {other['lane']}, made.kiln:{other['line']},"
+        assert re.search(rf"waited \S+ .?s for [a-zA-Z' ]+: {before}", text), text
     page.mouse("mouseMoved", 5, 5)
     assert page.evaluate("document.getElementById('tooltip').hidden")
 
@@ -163,6 +167,83 @@ def test_click_brings_out_the_line(page):
     assert page.evaluate("timeline.chosen === null && !document.querySelector('tr.chosen')")
 
 
+def chain_of(page, event):
+    """Of an event: itself, what let it start, what let that start and so on."""
+    chain = [event]
+    while chain[-1]["because"] >= 0:
+        chain.append(page.expected["events"][chain[-1]["because"]])
+    return chain
+
+
+def test_click_shows_the_chain_back_to_the_start(page):
+    event = max(page.expected["events"], key=lambda e: (len(chain_of(page, e)), e["occupied_ps"]))
+    chain = chain_of(page, event)
+    assert len(chain) > 5
+    start, duration = event["start_ps"] / 1000, event["occupied_ps"] / 1000
+    page.evaluate(f"timeline.setView({start - duration}, {start + 2 * duration})")
+    page.click(*page.middle_of(event))
+    shown = page.evaluate("timeline.chain.map(({place, from, to}) => [place.track.name, from, to])")
+    assert [(lane, start) for lane, start, _ in shown] == [(e["lane"], e["start_ps"] / 1000) for e in chain]
+    ends = [start + duration, *(start for _, start, _ in shown)]
+    assert [to for _, _, to in shown] == pytest.approx(ends[:-1]), "each lasts until the next one starts"
+    names = page.evaluate("[...document.querySelectorAll('#chain tr td:nth-child(3)')].map((cell) => cell.innerText)")
+    counts = [int(name.partition(" × ")[2] or 1) for name in names]
+    assert sum(counts) == len(chain), "equal ones in a row share a line"
+    page.evaluate("timeline.showAll()")
+    page.frame()
+    SCREENSHOTS.mkdir(exist_ok=True)
+    page.screenshot(SCREENSHOTS / "chain.png")
+    page.evaluate("document.querySelector('#chain button').click()")
+    assert page.evaluate("byId('chain').hidden && timeline.chain.length === 0 && !document.querySelector('tr.chosen')")
+
+
+def test_a_step_of_the_chain_leads_to_its_line(page):
+    event = max(page.expected["events"], key=lambda e: (len(chain_of(page, e)), e["occupied_ps"]))
+    start, duration = event["start_ps"] / 1000, event["occupied_ps"] / 1000
+    page.evaluate(f"timeline.setView({start - duration}, {start + 2 * duration})")
+    page.click(*page.middle_of(event))
+    first = chain_of(page, event)[-1]
+    page.evaluate("[...document.querySelectorAll('#chain tr')].at(-1).click()")
+    from_ns, to_ns = page.view()
+    assert from_ns <= first["start_ps"] / 1000 <= to_ns
+    assert page.evaluate("document.querySelector('tr.chosen td').innerText") == str(first["line"])
+    assert page.evaluate("timeline.chain.length > 5"), "the chain stays"
+
+
+def test_every_lane_is_explained(page):
+    for names, about in page.evaluate("[...document.querySelectorAll('#lanes dt')].map("
+                                      "(dt) => [dt.textContent, dt.nextSibling.textContent])"):
+        assert names and len(about) > 20
+    lanes = page.evaluate("[...timeline.tracks, ...picture.curves].map(({name, about}) => [name, about])")
+    assert {lane["lane"] for lane in page.expected["events"]} | {"SBUF", "PSUM", "HBM"} == {name for name, _ in lanes}
+    assert all(about for _, about in lanes)
+    left, top = page.canvas()
+    y = page.evaluate("timeline.tracks[0].y + ROW / 2")
+    page.mouse("mouseMoved", left + 20, top + y)
+    assert page.evaluate("byId('tooltip').innerText") == "\n".join(lanes[0])
+
+
+TIME = re.compile(r"([\d.]+)(?: (ns|us|ms|s))?\b")
+NS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, None: 1}
+
+
+def test_every_bar_is_its_share_of_the_whole_time(page):
+    page.click(*page.middle_of(page.expected["events"][0]))  # with the list of a chain
+    bars = page.evaluate("[...document.querySelectorAll('.meter')].map((meter) => [meter.innerText, "
+                         "parseFloat(meter.querySelector('i').style.width), meter.closest('table').id])")
+    total = page.expected["total_ps"] / 1000
+    assert len(bars) > 15
+    for text, width, table in bars:
+        if table == "ceilings":
+            assert width == pytest.approx(float(text.rstrip(" %")), abs=0.51), text
+        elif text:
+            value, unit = TIME.match(text).groups()
+            share = 100 * float(value) * NS[unit] / total
+            assert width == pytest.approx(min(100, share), rel=0.01, abs=0.01), text
+    words = page.evaluate("[...document.querySelectorAll('.bars')].map((hint) => hint.innerText)")
+    assert len(words) == 3 and all(w.startswith("A full bar is the kernel's whole time, ") for w in words)
+
+
 def test_screenshots_of_light_and_dark(page):
     SCREENSHOTS.mkdir(exist_ok=True)
     for scheme in ["light", "dark"]:
@@ -173,6 +254,48 @@ def test_screenshots_of_light_and_dark(page):
         assert (SCREENSHOTS / f"{scheme}.png").stat().st_size > 20_000
     page.send("Emulation.setEmulatedMedia", features=[])
 
+
+SCALES = {"": 1, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "%": 0.01, "B": 1, "KiB": 2**10, "MiB": 2**20,
+          "GiB": 2**30, "flop": 1, "kflop": 1e3, "Mflop": 1e6, "Gflop": 1e9, "Tflop": 1e12, "flop/B": 1}
+TIMES, SIZES, WORK = "ns us ms s", "B KiB MiB GiB", "flop kflop Mflop Gflop Tflop"
+UNIT_OF = {"_time": TIMES, "_latency": TIMES, "_low": TIMES, "_high": TIMES, "_bytes": SIZES, "_flops": WORK,
+           "_percent": "%", "_count": "", "_intensity": "flop/B", "_ratio": "flop/B"}
+
+
+def test_figures_have_units_and_are_those_of_json(tmp_path):
+    (tmp_path / "matmul.kiln").write_text(MATMUL)
+    done = subprocess.run([BUILD / "cli" / "kiln", "time", "matmul.kiln", "--html", "matmul.html", "--json"],
+                          cwd=tmp_path, check=True, capture_output=True)
+    summary = json.loads(done.stdout)["reports"][0]["summary"]
+    browser = Browser(tmp_path)
+    try:
+        browser.open(tmp_path / "matmul.html")
+        rows = browser.evaluate("[...document.querySelectorAll('#figures tr')].slice(1).map("
+                                "(row) => [...row.children].map((cell) => cell.innerText))")
+    finally:
+        browser.close()
+    assert [key for _, _, key in rows] == list(summary)
+    for label, text, key in rows:
+        value, _, unit = text.partition(" ")
+        assert label and (unit in UNIT_OF[key[key.rindex("_"):]].split(" ") or value == "0"), (label, text)
+        assert float(value) * SCALES[unit] == pytest.approx(summary[key], rel=0.05, abs=0.0006 * SCALES[unit]), key
+
+
+MATMUL = """kiln 1
+program "matmul" target trn2
+tensor x: input hbm bfloat16 [128, 512]
+tensor w: input hbm bfloat16 [128, 128]
+tensor y: output shared_hbm float32 [128, 512]
+tensor a: sbuf bfloat16 [128, 512]
+tensor b: sbuf bfloat16 [128, 128]
+tensor p: psum float32 [128, 512]
+tensor c: sbuf float32 [128, 512]
+dma_copy(dst=a, src=x)
+dma_copy(dst=b, src=w)
+nc_matmul(dst=p, stationary=b, moving=a)
+tensor_copy(dst=c, src=p)
+dma_copy(dst=y, src=c)
+"""
 
 PROGRAMS = pathlib.Path(__file__).parent.parent / "cli" / "programs"
 
@@ -187,6 +310,10 @@ def test_pages_of_kernels(names, tmp_path):
         browser.frame()
         assert browser.console == []
         assert browser.evaluate("timeline.drawnSlices") > 0
+        lanes = browser.evaluate("[...timeline.tracks, ...picture.curves].map((lane) => lane.name)")
+        cores = {name[:7] for name in lanes if name != "HBM" and name.startswith("core ")}
+        assert cores == ({"core 0 ", "core 1 "} if len(files) == 2 else set())
+        assert len(files) == 1 or all(name.startswith("core ") for name in lanes if name != "HBM"), lanes
         text = browser.evaluate("document.getElementById('source').innerText")
         for path in files:
             assert path.read_text().splitlines()[-1].strip() in text
@@ -232,7 +359,13 @@ def test_a_hundred_thousand_slices(tmp_path):
         assert large.console == []
         draw = "(() => { const t = performance.now(); timeline.draw(); return performance.now() - t; })()"
         milliseconds = sorted(large.evaluate(draw) for _ in range(9))[4]
-        print(f"loaded in {large.seconds:.2f} s, drawn in {milliseconds:.1f} ms")
+        size = (tmp_path / "made.html").stat().st_size
+        print(f"loaded in {large.seconds:.2f} s, drawn in {milliseconds:.1f} ms, {size / 1e5:.1f} bytes a slice")
+        assert size < 50 * 100_000
+        drawn = "(() => { const row = timeline.tracks[0].rows[0]; timeline.chooseChain(chainOf(timeline, " \
+                "row.first + row.count - 1)); timeline.draw(); return timeline.drawnSlices; })()"
+        assert large.evaluate(drawn) < 20_000, "pixels bound the work, with a chain too"
+        large.evaluate("timeline.chooseChain([])")
         assert large.seconds < 20
         assert milliseconds < 200, "a frame while zooming"
         event = large.expected["events"][77_777]

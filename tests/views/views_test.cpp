@@ -34,7 +34,10 @@ TEST(Format, TimesBytesAndShares) {
   EXPECT_EQ(bytes_text(3 << 20), "3.00 MiB");
   EXPECT_EQ(percent_text(0.5), "50 %");
   EXPECT_EQ(percent_text(0.0123), "1.2 %");
+  EXPECT_EQ(count_text(0, "flop"), "0 flop");
+  EXPECT_EQ(count_text(1.678e7, "flop"), "16.8 Mflop");
   EXPECT_EQ(per_second_text(13'400, "flop/s"), "13.4 Tflop/s");
+  EXPECT_EQ(per_second_text(0.02, "flop/s"), "20.0 Mflop/s");
 }
 
 TEST(TextTable, ColumnsAreAsWideAsTheirCells) {

@@ -5,24 +5,48 @@ const sources = JSON.parse(document.getElementById("sources-data").textContent);
 const byId = (id) => document.getElementById(id);
 
 const lineRows = new Map();  // "file:line" to its row in the source
-let chosenRow = null, chosenPlace = null;
+let chosenRow = null;
 
-// Marks a line and brings out its slices; choosing it again takes that back unless `keep`.
-function chooseLine(place, keep) {
+// Marks a line of the source; marking it again takes that back unless `keep`.
+function markLine(place, keep) {
   const row = lineRows.get(placeText(place));
   if (chosenRow) chosenRow.classList.remove("chosen");
   chosenRow = row === chosenRow && !keep ? null : row;
-  chosenPlace = place;
+  if (!chosenRow) return;
+  chosenRow.classList.add("chosen");
+  const box = chosenRow.closest(".file");  // scrolls, while the page stays where the user looks
+  if (keep) box.scrollTop = chosenRow.offsetTop - box.clientHeight / 2;
+}
+
+// Marks a line and brings out its slices.
+function chooseLine(place, keep) {
+  chooseChain([]);
+  markLine(place, keep);
   const labels = new Set();
-  if (chosenRow) {
-    chosenRow.classList.add("chosen");
-    const box = chosenRow.closest(".file");  // scrolls, while the page stays where the user looks
-    if (keep) box.scrollTop = chosenRow.offsetTop - box.clientHeight / 2;
-    picture.labels.forEach((label, i) => {
-      if (label.file === place.file && label.line === place.line) labels.add(i);
-    });
-  }
+  picture.labels.forEach((label, i) => {
+    if (chosenRow && label.file === place.file && label.line === place.line) labels.add(i);
+  });
   timeline.choose(labels);
+}
+
+// Brings out a chain and lists it; the steps of the list are the way to their slices and lines.
+function chooseChain(steps) {
+  timeline.chooseChain(steps);
+  showChain(byId("chain"), timeline, picture, steps, (entry) => {
+    if (!entry) return chooseSlice(null);
+    timeline.reveal(entry.from, entry.to);
+    markLine(entry.label, true);
+  });
+}
+
+// A slice, its line and all that it had to wait for; null takes that back.
+function chooseSlice(found) {
+  if (chosenRow) chosenRow.classList.remove("chosen");
+  chosenRow = null;
+  timeline.choose(null);
+  if (!found) return chooseChain([]);
+  chooseLine(picture.labels[found.row.label[found.index]], true);
+  chooseChain(chainOf(timeline, found.row.first + found.index));
 }
 
 function showHead() {
@@ -48,7 +72,8 @@ function showEngines() {
                    meter(engine.busy_ns / report.total_ns,
                          `${timeText(engine.busy_ns)}, ${percentText(engine.busy_ns / report.total_ns)}`),
                    number(timeText(waiting)),
-                   waits.slice(0, 2).map(([name, ns]) => `${report.wait_words[name]} ${timeText(ns)}`).join(", ")]);
+                   element("td", {}, ...waits.slice(0, 2).map(([name, ns]) => element(
+                       "div", {}, `${report.wait_words[name]} ${timeText(ns)}`)))]);
   }
 }
 
@@ -56,7 +81,7 @@ function showCeilings() {
   const table = byId("ceilings");
   headings(table, "part", ">work", ">least time", "of the total");
   for (const ceiling of report.roofline.ceilings) {
-    const work = ceiling.unit === "bytes" ? bytesText(ceiling.work) : `${ceiling.work.toPrecision(3)} flop`;
+    const work = ceiling.unit === "bytes" ? bytesText(ceiling.work) : `${countText(ceiling.work)}flop`;
     addRow(table, [ceiling.name, number(work), number(timeText(ceiling.least_ns)),
                    meter(ceiling.least_ns / report.total_ns, percentText(ceiling.least_ns / report.total_ns))]);
   }
@@ -69,7 +94,7 @@ function showAdvice() {
     const lines = element("div", {}, "lines: ");
     advice.lines.forEach((place, i) => {
       const follows = i && place.line && place.file === advice.lines[i - 1].file;
-      const link = element("a", {class: "place"}, follows ? String(place.line) : placeText(place));
+      const link = element("a", {class: "place"}, follows ? String(place.line) : shortPlace(place));
       link.addEventListener("click", () => {
         chooseLine(place, true);
         byId("source-section").scrollIntoView();
@@ -85,53 +110,10 @@ function showAdvice() {
   }
 }
 
-const MAX_ROWS = 5000;  // of a file
-
-// The lines to show of a file: all of a short one, else those on which most of the time hangs.
-function chooseNumbers(text, timed) {
-  const known = text ? text.map((_, i) => i + 1) : [];
-  let numbers = [...new Set([...known, ...timed.keys()])];
-  if (numbers.length > MAX_ROWS) {
-    const weight = ([, line]) => line.critical_ns || line.busy_ns * 1e-6;
-    numbers = [...timed].sort((a, b) => weight(b) - weight(a)).slice(0, MAX_ROWS).map(([n]) => n);
-  }
-  return numbers.sort((a, b) => a - b);
-}
-
-// Every file with a timed line: its text when it is known, else only those lines.
-function showSource() {
-  const files = new Map();
-  for (const line of report.lines) {
-    if (!files.has(line.file)) files.set(line.file, new Map());
-    files.get(line.file).set(line.line, line);
-  }
-  for (const [file, timed] of files) {
-    const text = sources[file] === undefined ? null : sources[file].split("\n");
-    const table = element("table");
-    const numbers = chooseNumbers(text, timed);
-    for (const n of numbers) {
-      const time = timed.get(n);
-      const row = addRow(table, [
-        number(String(n)),
-        time ? meter(time.critical_ns / report.total_ns, `${timeText(time.busy_ns)} busy`) : element("td"),
-        number(time ? `${percentText(time.critical_ns / report.total_ns)} of the path` : ""),
-        element("td", {class: "code"}, text && n <= text.length ? text[n - 1] : time.instructions),
-      ]);
-      if (!time) continue;
-      row.classList.add("timed");
-      row.title = `${time.executions} executions, ${timeText(time.critical_ns)} of the critical path`;
-      row.addEventListener("click", () => chooseLine(time, false));
-      lineRows.set(placeText(time), row);
-    }
-    const left = timed.size - numbers.filter((n) => timed.has(n)).length;
-    const title = (file || "(unknown file)") + (left ? `, without ${left} lines that matter less` : "");
-    byId("source").append(element("div", {class: "file"}, element("h3", {}, title), table));
-  }
-}
-
 function showFigures() {
-  for (const [key, value] of Object.entries(report.summary)) {
-    addRow(byId("figures"), [key, number(String(+value.toPrecision(6)))]);
+  headings(byId("figures"), "figure", ">value", "its name in the vendor's profiler and in --json");
+  for (const {key, label, text} of report.figures) {
+    addRow(byId("figures"), [label, number(text), element("td", {class: "key"}, key)]);
   }
 }
 
@@ -145,6 +127,20 @@ function showLegend() {
   }
   byId("legend").append(element("span", {}, swatch("strong"), "on the critical path"));
 }
+
+// Every lane and curve in words; those with the same words share a line.
+function showLanes() {
+  const names = new Map();
+  for (const {name, about} of [...timeline.tracks, ...picture.curves]) {
+    if (!names.has(about)) names.set(about, []);
+    names.get(about).push(name);
+  }
+  for (const [about, of] of names) {
+    const shown = of.length > 4 ? [...of.slice(0, 2), "…", of[of.length - 1]] : of;
+    byId("lanes").append(element("dt", {}, shown.join(", ").replace(", …,", " …")), element("dd", {}, about));
+  }
+}
+
 function swatch(index) {
   const made = element("i");
   made.style.background = index === "strong" ? "var(--strong)" : `var(--c${index})`;
@@ -155,26 +151,31 @@ function showTooltip(found, event) {
   const tip = byId("tooltip");
   tip.hidden = !found;
   if (!found) return;
+  if (found.about) {  // the name of a lane or curve
+    tip.replaceChildren(element("b", {}, found.name), element("div", {}, found.about));
+    placeTooltip(tip, event);
+    return;
+  }
   const {track, row, index} = found;
   const label = picture.labels[row.label[index]];
   tip.replaceChildren(
-      element("b", {}, label.name), ` on ${track.name}, ${placeText(label)}`,
-      element("div", {}, `${timeText(row.end[index] - row.start[index])} from ${timeText(row.start[index])}` +
+      element("b", {}, label.name), ` on ${track.name}, ${shortPlace(label)}`,
+      element("div", {}, `${timeText(row.end[index] - row.start[index])}, from ${timeText(row.start[index])} to ` +
+                             timeText(row.end[index]) +
                              (row.critical[index] ? ", on the critical path" : "")),
-      row.cause[index]
-          ? element("div", {}, `waited ${timeText(row.wait[index] / 1000)} for ${picture.causes[row.cause[index]]}`)
-          : "",
+      element("div", {}, waitText(timeline, picture, row, index)),
       element("code", {}, label.detail));
+  placeTooltip(tip, event);
+}
+function placeTooltip(tip, event) {
   const left = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8);
   const below = event.clientY + 18, above = event.clientY - tip.offsetHeight - 10;
   tip.style.left = `${Math.max(left, 4)}px`;
   tip.style.top = `${below + tip.offsetHeight < window.innerHeight ? below : Math.max(above, 4)}px`;
 }
 
-const timeline = new Timeline(byId("timeline"), picture, (found) => {
-  if (found) chooseLine(picture.labels[found.row.label[found.index]], true);
-  else if (chosenRow) chooseLine(chosenPlace, false);
-});
+nameFiles([...picture.labels, ...report.lines].map((place) => place.file));
+const timeline = new Timeline(byId("timeline"), picture, chooseSlice);
 timeline.onHover = showTooltip;
 byId("only-critical").addEventListener("change", (event) => {
   timeline.onlyCritical = event.target.checked;
@@ -186,6 +187,8 @@ showEngines();
 showCeilings();
 drawRoofline(byId("roofline"), report.roofline);
 showAdvice();
-showSource();
+showSource(byId("source"), report, sources, lineRows, (line) => chooseLine(line, false));
 showFigures();
 showLegend();
+showLanes();
+for (const hint of document.querySelectorAll(".bars")) hint.textContent = barsText(report.total_ns);

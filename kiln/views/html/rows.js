@@ -9,7 +9,7 @@ class Row {
     this.label = data.label;
     this.wait = data.wait;
     this.cause = data.cause;
-    this.because = data.because;
+    this.because = data.because;  // how far before it stands what let it start, in numbers of slices; 0: none
     this.critical = new Uint8Array(count);
     for (const i of data.critical) this.critical[i] = 1;
     let at = 0;
@@ -18,6 +18,9 @@ class Row {
       this.end[i] = (at += data.duration[i]) / 1000;
     }
   }
+
+  // The number of the slice that let slice `i` start; -1 when there is none.
+  reason(i) { return this.because[i] ? this.first + i - this.because[i] : -1; }
 
   // The first slice that ends after `ns`; `count` when there is none.
   firstEndingAfter(ns) {
@@ -40,6 +43,7 @@ function readTracks(picture) {
   let first = 0;
   return picture.tracks.map((track) => ({
     name: track.name,
+    about: track.about,
     leftOut: track.left_out,
     rows: track.rows.map((data) => {
       const row = new Row(data, first);

@@ -13,6 +13,7 @@ class Timeline {
     this.onHover = () => {};
     this.hovered = null;    // {track, row, index}
     this.chosen = null;     // Set of labels to bring out, or null
+    this.chain = [];        // steps of the chain to bring out
     this.onlyCritical = false;
     this.drawnSlices = 0;   // by the last draw
     this.colours = this.chooseColours();
@@ -102,6 +103,13 @@ class Timeline {
     this.setView(at - (at - this.view[0]) * factor, at + (this.view[1] - at) * factor);
   }
   showAll() { this.setView(0, this.total); }
+  // Moves to where a span can be seen, and closer when it would be narrower than a word.
+  reveal(from, to) {
+    const span = Math.min(this.view[1] - this.view[0], 20 * (to - from));
+    if (from < this.view[0] || to > this.view[1] || span < this.view[1] - this.view[0]) {
+      this.setView((from + to - span) / 2, (from + to + span) / 2);
+    }
+  }
 
   drawSoon() {
     if (this.pending) return;
@@ -125,6 +133,7 @@ class Timeline {
     c.clip();
     for (const place of this.places) this.drawRow(c, place);
     this.picture.curves.forEach((curve, i) => this.drawCurve(c, curve, this.curvesTop + i * CURVE));
+    this.drawChain(c);
     this.drawArrow(c);
     c.restore();
     this.drawNames(c);
@@ -158,7 +167,7 @@ class Timeline {
       c.fillStyle = this.colour("text");
       c.fillText(curve.name, 8, y + 14, GUTTER - 16);
       c.fillStyle = this.colour("soft");
-      const text = curve.unit.startsWith("GB/s") ? (value) => value.toFixed(0) : bytesText;
+      const text = curve.unit.startsWith("GB/s") ? (value) => String(+value.toPrecision(3)) : bytesText;
       c.fillText(`peak ${text(this.largest(curve))} of ${text(curve.limit)}`, 8, y + 27, GUTTER - 16);
       c.fillText(curve.unit, 8, y + 40, GUTTER - 16);
     });
@@ -177,9 +186,11 @@ class Timeline {
     }
   }
 
-  drawSlice(c, row, i, x, y, width) {
+  drawSlice(c, row, i, x, y, width, inChain) {
     const label = row.label[i], name = this.picture.labels[label].name;
-    const faint = (this.onlyCritical && !row.critical[i]) || (this.chosen && !this.chosen.has(label));
+    const faint = this.chain.length
+        ? !inChain
+        : (this.onlyCritical && !row.critical[i]) || (this.chosen && !this.chosen.has(label));
     this.drawnSlices += 1;
     c.globalAlpha = faint ? 0.15 : 1;
     c.fillStyle = this.colour(`c${this.colours.get(name)}`);
@@ -197,6 +208,33 @@ class Timeline {
       c.strokeRect(x, y + 0.5, width, ROW - 1);
     }
     c.globalAlpha = 1;
+  }
+
+  // The slices of the chain above the faint ones, joined in their order. Steps that end before the pixel of the last
+  // one drawn add nothing.
+  drawChain(c) {
+    let next = null, lines = 0;
+    for (const {place, from} of this.chain) {
+      const x = this.x(from), width = Math.max(this.x(place.row.end[place.index]) - x, 1);
+      if (next && (next.x < GUTTER || next.x - x < 0.5 && next.y === place.y)) continue;
+      if (x < this.width) {
+        this.drawSlice(c, place.row, place.index, x, place.y, width, true);
+        if (next && next.y !== place.y && ++lines < 2000) {
+          this.drawLink(c, Math.min(x + width, next.x), place.y, next.x, next.y);
+        }
+      }
+      next = {x, y: place.y};
+    }
+  }
+  drawLink(c, x0, y0, x1, y1) {
+    const bend = Math.min(20, Math.max(4, (x1 - x0) / 2));
+    c.strokeStyle = this.colour("text");
+    c.lineWidth = 1.5;
+    c.beginPath();
+    c.moveTo(x0, y0 + ROW / 2);
+    c.bezierCurveTo(x0 + bend, y0 + ROW / 2, x1 - bend, y1 + ROW / 2, x1, y1 + ROW / 2);
+    c.stroke();
+    c.lineWidth = 1;
   }
 
   // One bar per pixel: the largest value that the curve has there.
@@ -245,24 +283,24 @@ class Timeline {
   // From what the hovered slice waited for to where it starts.
   drawArrow(c) {
     const {row, index} = this.hovered || {};
-    const from = row && this.find(row.because[index]);
+    const from = row && this.find(row.reason(index));
     if (!from) return;
     const to = this.places.find((place) => place.row === row);
-    const x0 = this.x(from.row.end[from.index]), x1 = this.x(row.start[index]);
-    c.strokeStyle = this.colour("text");
-    c.lineWidth = 1.5;
-    c.beginPath();
-    c.moveTo(x0, from.y + ROW / 2);
-    c.bezierCurveTo(x0 + 20, from.y + ROW / 2, x1 - 20, to.y + ROW / 2, x1, to.y + ROW / 2);
-    c.stroke();
-    c.lineWidth = 1;
+    this.drawLink(c, this.x(from.row.end[from.index]), from.y, this.x(row.start[index]), to.y);
   }
 
   // The slice with a number among all.
   find(slice) {
-    if (slice === undefined || slice < 0) return null;
+    if (!(slice >= 0)) return null;
     const place = this.places.find(({row}) => slice >= row.first && slice < row.first + row.count);
     return place && {...place, index: slice - place.row.first};
+  }
+
+  // The track or curve whose name is under a point of the canvas.
+  laneAt(x, y) {
+    if (x >= GUTTER) return null;
+    const place = this.places.find((place) => y >= place.y && y < place.y + ROW);
+    return place ? place.track : this.picture.curves[Math.floor((y - this.curvesTop) / CURVE)] || null;
   }
 
   // The slice under a point of the canvas.
@@ -283,6 +321,11 @@ class Timeline {
 
   choose(labels) {
     this.chosen = labels && labels.size ? labels : null;
+    this.drawSoon();
+  }
+
+  chooseChain(steps) {
+    this.chain = steps;
     this.drawSoon();
   }
 
@@ -313,7 +356,7 @@ class Timeline {
           drag.x = x;
         }
       }
-      this.onHover(this.hover(x, y), event);
+      this.onHover(this.hover(x, y) || this.laneAt(x, y), event);
     });
     canvas.addEventListener("pointerup", (event) => {
       if (drag && !drag.moved) this.onChoose(this.sliceAt(...at(event)));

@@ -2,12 +2,16 @@
 
 import sys
 
-from kiln import lint
+from kiln import _kiln, lint
 from kiln._trace import rules
 
 
 def main(words):
     """Prints what the label means and returns the exit code."""
     text = lint.explain(words[0]) or rules.explain(words[0])
-    print(text or f"kiln explain: there is no label {words[0]}", file=sys.stdout if text else sys.stderr)
-    return 0 if text else 2
+    if not text:
+        print(f"kiln explain: there is no label {words[0]}", file=sys.stderr)
+        return 2
+    print(text)
+    print(_kiln.rule_example_text(words[0]), end="")
+    return 0
