@@ -25,7 +25,8 @@ void add_target(CLI::App& app, std::optional<Target>& target) {
 void add_source_roots(CLI::App& app, std::vector<std::string>& folders) {
   app.add_option("--source-root", folders,
                  "show lines of source files in this folder, too; those beside the program are shown anyway")
-      ->type_name("FOLDER");
+      ->type_name("FOLDER")
+      ->allow_extra_args(false);
 }
 
 void add_json(CLI::App& app, bool& json) {

@@ -37,7 +37,7 @@ struct Note {
   SourceLoc loc;
 };
 
-// What else is known of a case, e.g. {"target", "trn2"} or {"pass", "i=3, j=77"}.
+// What else is known of a case, e.g. {"target", "trn2 (NeuronCore-v3)"}.
 struct Fact {
   std::string label, text;
 };

@@ -10,7 +10,7 @@
 namespace kiln {
 namespace {
 
-constexpr std::size_t kMaxSourceBytes = 200;
+constexpr std::size_t kMaxShownBytes = 200;
 constexpr std::size_t kMaxShownCalls = 8;
 
 std::size_t character_count(std::string_view text) {
@@ -32,7 +32,7 @@ class Renderer {
       : d_(d),
         style_(style),
         line_(d.source.empty() ? source_line(d.loc) : d.source),
-        source_(printable_line(line_, kMaxSourceBytes)) {
+        source_(printable_line(line_, kMaxShownBytes)) {
     // Wide enough for the line number, so that all bars stand below each other.
     if (!source_.empty()) gutter_ = std::max(gutter_, std::to_string(d.loc.line).size());
   }
@@ -99,7 +99,7 @@ class Renderer {
     if (source_.empty() || !d_.mark.empty()) return source_.empty() ? std::string() : d_.mark;
     if (d_.column < 1 || d_.width < 1) return {};
     const auto first = static_cast<std::size_t>(d_.column - 1), size = static_cast<std::size_t>(d_.width);
-    if (first + size > std::min(line_.size(), kMaxSourceBytes)) return {};
+    if (first + size > std::min(line_.size(), kMaxShownBytes)) return {};
     const std::string_view line = line_;
     return blanks_below(line.substr(0, first)) + std::string(character_count(line.substr(first, size)), '^');
   }

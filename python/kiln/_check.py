@@ -89,8 +89,9 @@ def check_call(kernel, specs, named, strict_order=False):
     for parameter, spec in from_annotations(function).items():
         if parameter not in positional:
             given.setdefault(parameter, spec)
-    args = [with_arrays(of_value(s)) for s in specs]
+    positional_values = [of_value(s) for s in specs]
     try:
+        args = [with_arrays(v) for v in positional_values]
         cores = simulate.trace_cores(function, lnc, args, {k: with_arrays(v) for k, v in given.items()},
                                       getattr(kernel, "schedule", ()))
         programs = [core.program() for core in cores]

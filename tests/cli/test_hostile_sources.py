@@ -60,6 +60,12 @@ def test_what_lies_beside_the_program_or_in_a_named_folder_is_shown(kiln, inside
     assert f"1 | {SECRET}" in done.stderr
 
 
+def test_a_folder_before_the_program_leaves_the_program(kiln, inside, outside, tmp_path):
+    done = kiln("check", "--source-root", inside, "--source-root", tmp_path, written(inside, outside))
+    assert done.returncode == 1
+    assert f"1 | {SECRET}" in done.stderr
+
+
 @pytest.mark.parametrize("file", ["/dev/zero", "/dev/stdin", "/proc/self/environ"])
 def test_devices_are_not_read(kiln, inside, file):
     done = kiln("check", written(inside, file), "--source-root", "/")
