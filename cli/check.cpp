@@ -5,6 +5,9 @@
 
 #include "cli/options.h"
 #include "cli/program_file.h"
+#include "cli/python_options.h"
+#include "cli/rules.h"
+#include "cli/side_by_side.h"
 #include "kiln/analysis/engine_counts.h"
 #include "kiln/check/summary.h"
 
@@ -13,7 +16,8 @@ namespace {
 
 struct CheckOptions {
   std::vector<std::string> files;
-  std::optional<Target> target;
+  Targets targets;
+  KernelOptions kernel;
   std::vector<std::string> source_roots;
   bool strict_order = false;
   bool json = false;
@@ -29,10 +33,10 @@ struct Verdict {
   bool ok() const { return errors() == 0; }
 };
 
-Verdict judge(const std::string& file, const CheckOptions& options) {
+Verdict judge(const std::string& file, std::optional<Target> target, const CheckOptions& options) {
   Verdict verdict{.file = file};
   try {
-    verdict.checked = check_file(file, options.target, options.source_roots, {.strict_order = options.strict_order});
+    verdict.checked = check_file(file, target, options.source_roots, {.strict_order = options.strict_order});
     verdict.diagnostics = verdict.checked->report.diagnostics;
     verdict.left_out = verdict.checked->report.left_out;
   } catch (const Error& e) {
@@ -41,14 +45,29 @@ Verdict judge(const std::string& file, const CheckOptions& options) {
   return verdict;
 }
 
-std::string text_of(const Verdict& v) {
+check::Verdict summary_of(const Verdict& v) {
   check::Verdict verdict{
       .title = v.file, .errors = v.errors(), .warnings = v.diagnostics.size() - v.errors(), .left_out = v.left_out};
   if (v.checked) {
     verdict.title += ": " + v.checked->program.name;
     verdict.cores = {{&v.checked->program, &v.checked->report.allocation}};
   }
-  return check::summary(verdict);
+  return verdict;
+}
+
+std::string text_of(std::span<const Verdict> verdicts) {
+  if (verdicts.size() == 1) return check::summary(summary_of(verdicts[0]));
+  std::vector<check::Verdict> each;
+  for (const Verdict& v : verdicts) each.push_back(summary_of(v));
+  return side_by_side(each);
+}
+
+// On the chip that is asked for, or on every one.
+std::vector<Verdict> judge_on(const std::string& file, const CheckOptions& options) {
+  if (!options.targets.all) return {judge(file, options.targets.one, options)};
+  std::vector<Verdict> verdicts;
+  for (const Arch* chip : all_archs()) verdicts.push_back(judge(file, chip->target, options));
+  return verdicts;
 }
 
 nlohmann::ordered_json json_of(const analysis::MemoryUse& use) {
@@ -76,18 +95,26 @@ nlohmann::ordered_json json_of(const Verdict& v) {
   return json;
 }
 
-Outcome check(const CheckOptions& options) {
+void require_readable_for_each(const CheckOptions& options) {
   require_one_stdin(options.files);
+  if (options.targets.all && std::find(options.files.begin(), options.files.end(), "-") != options.files.end())
+    throw Error(broken(cli_rules::kStandardInput, "--target all reads the program once for each chip"));
+}
+
+Outcome check(const CheckOptions& options) {
+  require_readable_for_each(options);
   Outcome outcome;
   nlohmann::ordered_json programs = nlohmann::ordered_json::array();
   for (const std::string& file : options.files) {
-    const Verdict verdict = judge(file, options);
-    if (options.json) {
-      programs.push_back(json_of(verdict));
-    } else {
-      outcome.out += text_of(verdict);
+    const std::vector<Verdict> verdicts = judge_on(file, options);
+    std::vector<std::vector<Diagnostic>> found;
+    for (const Verdict& verdict : verdicts) {
+      if (options.json) programs.push_back(json_of(verdict));
+      found.push_back(verdict.diagnostics);
     }
-    outcome.diagnostics.insert(outcome.diagnostics.end(), verdict.diagnostics.begin(), verdict.diagnostics.end());
+    const std::vector<Diagnostic> shown = options.targets.all ? each_once(found) : found[0];
+    outcome.diagnostics.insert(outcome.diagnostics.end(), shown.begin(), shown.end());
+    if (!options.json) outcome.out += text_of(verdicts);
   }
   const bool ok = exit_code(outcome.diagnostics) == kExitOk;
   if (options.json) outcome.out = dump({{"ok", ok}, {"programs", std::move(programs)}});
@@ -99,16 +126,21 @@ Outcome check(const CheckOptions& options) {
 Command add_check(CLI::App& root) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* app = root.add_subcommand("check", "tell whether programs are legal");
-  app->add_option("FILE", options->files, "programs as text, or one kernel in Python (.py); - is standard input")
+  app->add_option("FILE", options->files,
+                  "programs as text, - is standard input; or files with kernels in Python (.py), whose top-level code "
+                  "runs when they are checked")
       ->required();
-  add_target(*app, options->target);
+  add_targets(*app, options->targets);
   add_source_roots(*app, options->source_roots);
   app->add_flag("--strict-order", options->strict_order,
                 "refuse what fits into SBUF and PSUM only when instructions are reordered");
   add_json(*app, options->json);
+  add_kernel_options(*app, options->kernel);
   app->footer(
-      examples({"kiln check softmax.kiln", "kiln check *.kiln --target trn3", "kiln check - --json < softmax.kiln"}));
-  return {app, [options] { return check(*options); }};
+      examples({"kiln check softmax.py --arg x=float32[128,512]", "kiln check softmax.py --record calls.json",
+                "kiln check *.kiln --target trn3", "kiln check softmax.py --arg x=float32[128,512] --target all",
+                "kiln check - --json < softmax.kiln"}));
+  return {app, [options] { return check(*options); }, [options] { return any_python(options->files); }};
 }
 
 }  // namespace kiln::cli

@@ -84,7 +84,8 @@ Command add_explain(CLI::App& root) {
   app->add_option("CODE", options->code, "the label of a rule; without it, all rules are listed");
   add_json(*app, options->json);
   app->footer(examples({"kiln explain nc_matmul.R3", "kiln explain"}));
-  return {app, [options] { return explain(*options); }};
+  return {app, [options] { return explain(*options); },
+          [options] { return options->code.starts_with("language.") || options->code.starts_with("nki."); }};
 }
 
 }  // namespace kiln::cli

@@ -3,6 +3,5 @@
 #include "cli/python_file.h"
 
 int main(int argc, char** argv) {
-  if (kiln::cli::is_for_python(argc, argv)) return kiln::cli::hand_to_python(argc, argv);
-  return kiln::cli::main(argc, argv);
+  return kiln::cli::main({argv + 1, argv + argc}, {.hand_over = kiln::cli::hand_to_python, .trace = {}});
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -11,17 +12,17 @@
 
 #include "cli/options.h"
 #include "cli/planned.h"
+#include "cli/python_options.h"
 #include "cli/rules.h"
+#include "cli/usage.h"
 #include "kiln/base/printable.h"
-#include "kiln/base/suggest.h"
 #include "kiln/base/terminal.h"
 
 namespace kiln::cli {
 namespace {
 
-std::vector<Command> add_commands(CLI::App& root, const GivenPrograms& given) {
-  std::vector<Command> commands{add_check(root), add_run(root), add_time(root, given), add_isa(root),
-                                add_explain(root)};
+std::vector<Command> add_commands(CLI::App& root, const Host& host) {
+  std::vector<Command> commands{add_check(root), add_run(root), add_time(root, host), add_isa(root), add_explain(root)};
   for (Command& planned : add_planned(root)) commands.push_back(std::move(planned));
   return commands;
 }
@@ -39,19 +40,6 @@ Command add_help(CLI::App& root) {
             }
             throw Error(broken(cli_rules::kUsage, fmt::format("there is no command `{}`", *name)));
           }};
-}
-
-Diagnostic usage_error(const CLI::App& root, const CLI::ParseError& error, int argc, char** argv) {
-  const std::string first = argc > 1 ? argv[1] : "";
-  if (argc < 2) return broken(cli_rules::kUsage, "no command is given");
-  Suggest suggest(first);
-  for (const CLI::App* command : all_commands(root)) {
-    if (command->check_name(first))
-      return broken(cli_rules::kUsage, error.what(), fmt::format("see kiln {} --help", first));
-    suggest.consider(command->get_name());
-  }
-  if (first.starts_with('-')) return broken(cli_rules::kUsage, fmt::format("`{}` stands before the command", first));
-  return broken(cli_rules::kUsage, fmt::format("there is no command `{}`", first), did_you_mean(suggest.best()));
 }
 
 Outcome perform(const Command& command) {
@@ -90,36 +78,68 @@ bool wants_json(const CLI::App& app) {
   return option && option->count() > 0;
 }
 
-int run_command(int argc, char** argv, const GivenPrograms& given) {
+// `kiln script.py` and `kiln -m module` are `kiln run ...`.
+void add_run_to_scripts(std::vector<std::string>& words) {
+  if (!words.empty() && (is_python(words[0]) || words[0] == "-m")) words.insert(words.begin(), "run");
+}
+
+// Takes `--` and what follows it from a command line that runs a script: the script's own words.
+std::vector<std::string> take_script_words(std::vector<std::string>& words) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  const bool runs = !words.empty() && words[0] == "run";
+  if (!runs || std::none_of(words.begin(), end, [](const auto& w) { return is_python(w) || w == "-m"; })) return {};
+  std::vector<std::string> taken(end == words.end() ? end : end + 1, words.end());
+  words.erase(end, words.end());
+  return taken;
+}
+
+int start(const Command& command, const Host& host, std::vector<std::string> words,
+          std::vector<std::string> script_words) {
+  const bool for_python = command.is_for_python();
+  try {
+    require_fitting_groups(*command.app, for_python);
+  } catch (const Error& e) {
+    return show({.diagnostics = e.diagnostics()}, wants_json(*command.app));
+  }
+  if (for_python && !host.trace)
+    return host.hand_over(request_of(*command.app, std::move(words), std::move(script_words)));
+  return show(perform(command), wants_json(*command.app));
+}
+
+int run_command(std::vector<std::string> words, const Host& host) {
   CLI::App root("kiln: checks, runs and times kernels for AWS Trainium", "kiln");
   root.set_version_flag("--version", "kiln " KILN_VERSION);
   root.require_subcommand(1);
   root.footer(
       "kiln COMMAND --help tells more about a command.\n" +
-      examples({"kiln check softmax.kiln", "kiln run softmax.kiln --in x=x.npy --out y=y.npy",
-                "kiln time softmax.kiln --html softmax.html", "kiln isa nc_matmul", "kiln explain nc_matmul.R3"}) +
+      examples({"kiln check softmax.py --arg x=float32[128,512]", "kiln run softmax.py",
+                "kiln run softmax.kiln --in x=x.npy --out y=y.npy", "kiln time softmax.kiln --html softmax.html",
+                "kiln isa nc_matmul", "kiln explain nc_matmul.R3"}) +
       "\nExit code: 0 fine, 1 the program breaks a rule, 2 wrong usage or file, 3 a bug of kiln.");
-  std::vector<Command> commands = add_commands(root, given);
+  std::vector<Command> commands = add_commands(root, host);
   commands.push_back(add_help(root));
+  add_run_to_scripts(words);
+  const std::vector<std::string> all_words = words;
+  std::vector<std::string> script_words = take_script_words(words);
   try {
-    root.parse(argc, argv);
-  } catch (const CLI::Success& wish) {  // --help and --version
+    root.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes them from the back
+  } catch (const CLI::Success& wish) {                                   // --help and --version
     return root.exit(wish) == 0 ? kExitOk : kExitUsage;
   } catch (const CLI::ParseError& error) {
-    return show({.diagnostics = {usage_error(root, error, argc, argv)}}, false);
+    return show({.diagnostics = {usage_error(root, error, words)}}, false);
   }
   for (const Command& command : commands) {
-    if (command.app->parsed()) return show(perform(command), wants_json(*command.app));
+    if (command.app->parsed()) return start(command, host, all_words, std::move(script_words));
   }
   return kExitUsage;
 }
 
 }  // namespace
 
-int main(int argc, char** argv, const GivenPrograms& given) {
+int main(std::vector<std::string> words, const Host& host) {
   int code = kExitInternal;
   try {
-    code = run_command(argc, argv, given);
+    code = run_command(std::move(words), host);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "error: %s\n", e.what());
   }

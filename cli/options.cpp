@@ -8,17 +8,36 @@ std::vector<const CLI::App*> all_commands(const CLI::App& root) {
   return root.get_subcommands([](const CLI::App*) { return true; });
 }
 
+namespace {
+
+constexpr std::string_view kAllTargets = "all";
+
+Target target_named(const std::string& text, const std::string& allowed) {
+  Target parsed;
+  if (!parse_target(text, parsed))
+    throw CLI::ValidationError("--target", fmt::format("`{}` is none of {}", text, allowed));
+  return parsed;
+}
+
+}  // namespace
+
 void add_target(CLI::App& app, std::optional<Target>& target) {
   const std::string names = target_names("|");
   app.add_option_function<std::string>(
+         "--target", [&target, names](const std::string& text) { target = target_named(text, names); },
+         "the chip, instead of the one that the program names or that is the default")
+      ->type_name(names);
+}
+
+void add_targets(CLI::App& app, Targets& targets) {
+  const std::string names = fmt::format("{}|{}", target_names("|"), kAllTargets);
+  app.add_option_function<std::string>(
          "--target",
-         [&target, names](const std::string& text) {
-           Target parsed;
-           if (!parse_target(text, parsed))
-             throw CLI::ValidationError("--target", fmt::format("`{}` is none of {}", text, names));
-           target = parsed;
+         [&targets, names](const std::string& text) {
+           targets.all = text == kAllTargets;
+           if (!targets.all) targets.one = target_named(text, names);
          },
-         "the chip, instead of the one that the program names")
+         "the chip, instead of the one that the program names or that is the default; all: side by side")
       ->type_name(names);
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/given.h"
+#include "cli/host.h"
 #include "cli/outcome.h"
 #include "kiln/arch/arch.h"
 
@@ -16,11 +16,12 @@ namespace kiln::cli {
 struct Command {
   CLI::App* app;
   std::function<Outcome()> run;
+  std::function<bool()> is_for_python = [] { return false; };
 };
 
 Command add_check(CLI::App& root);
 Command add_run(CLI::App& root);
-Command add_time(CLI::App& root, const GivenPrograms& given);
+Command add_time(CLI::App& root, const Host& host);
 Command add_isa(CLI::App& root);
 Command add_explain(CLI::App& root);
 
@@ -29,6 +30,12 @@ std::vector<const CLI::App*> all_commands(const CLI::App& root);
 
 // --target, one of the generations' names.
 void add_target(CLI::App& app, std::optional<Target>& target);
+// --target, a generation's name or `all`.
+struct Targets {
+  std::optional<Target> one;  // nothing: the program's own, or all
+  bool all = false;
+};
+void add_targets(CLI::App& app, Targets& targets);
 // --source-root: folders whose files a program may show (ParseOptions).
 void add_source_roots(CLI::App& app, std::vector<std::string>& folders);
 // --json: the outcome as JSON on stdout, diagnostics included.

@@ -11,12 +11,15 @@
 
 namespace kiln::cli {
 
-CheckedProgram check_file(const std::string& path, std::optional<Target> target,
-                          const std::vector<std::string>& source_roots, const check::CheckOptions& options) {
+isa::Program read_program(const std::string& path, const std::vector<std::string>& source_roots) {
   const bool standard_input = path == "-";
   const std::string text = read_file(standard_input ? "/dev/stdin" : path);
-  return check_given(isa::parse(text, standard_input ? "<stdin>" : path, {.source_roots = source_roots}), target, 0,
-                     options);
+  return isa::parse(text, standard_input ? "<stdin>" : path, {.source_roots = source_roots});
+}
+
+CheckedProgram check_file(const std::string& path, std::optional<Target> target,
+                          const std::vector<std::string>& source_roots, const check::CheckOptions& options) {
+  return check_given(read_program(path, source_roots), target, 0, options);
 }
 
 CheckedProgram check_given(isa::Program program, std::optional<Target> target, int reserved_psum_banks,

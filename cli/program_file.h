@@ -19,6 +19,7 @@ struct CheckedProgram {
 
 // `path` "-" means standard input. `source_roots`: see isa::ParseOptions. Throws Error when the file
 // cannot be read or parsed.
+isa::Program read_program(const std::string& path, const std::vector<std::string>& source_roots);
 CheckedProgram check_file(const std::string& path, std::optional<Target> target,
                           const std::vector<std::string>& source_roots, const check::CheckOptions& options = {});
 

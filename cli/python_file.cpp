@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -21,15 +22,38 @@ extern char** environ;
 namespace kiln::cli {
 namespace {
 
-constexpr std::string_view kTakesKernels[] = {"check", "run", "time", "profile"};
+// The beginning of all Python that is started here: what `-c` puts first, the current folder, is taken away before
+// anything is imported. (`-P` does that from CPython 3.11 on; `-I` would ignore PYTHONPATH too.)
+#define KILN_WITHOUT_CURRENT_FOLDER "import sys\nif sys.path[:1] == ['']: del sys.path[0]\n"
 
 // Finding NumPy and ml_dtypes is enough; importing them takes longer.
-constexpr const char* kProbe = R"(
-import importlib.util, sys
+constexpr const char* kProbe = KILN_WITHOUT_CURRENT_FOLDER R"(
+import importlib.util
 missing = [m for m in ('kiln', 'numpy', 'ml_dtypes') if not importlib.util.find_spec(m)]
 if missing: sys.exit('no module named ' + ' and '.join(missing))
 import kiln._kiln
 )";
+
+constexpr const char* kCommand = KILN_WITHOUT_CURRENT_FOLDER R"(
+from kiln.__main__ import main
+sys.exit(main())
+)";
+
+// An empty part of PYTHONPATH, as `PYTHONPATH=folder:$PYTHONPATH` leaves it, would be the current folder.
+void remove_empty_parts(const char* variable) {
+  const char* value = std::getenv(variable);
+  if (!value) return;
+  std::string kept;
+  std::string_view rest = value;
+  while (!rest.empty()) {
+    const std::string_view part = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    if (part.empty()) continue;
+    if (!kept.empty()) kept += ':';
+    kept.append(part);
+  }
+  setenv(variable, kept.c_str(), 1);
+}
 
 const char* interpreter() {
   const char* chosen = std::getenv("KILN_PYTHON");
@@ -70,26 +94,15 @@ std::optional<std::string> lacks_kiln(const char* python) {
 
 }  // namespace
 
-bool is_for_python(int argc, char** argv) {
-  if (argc < 3) return false;
-  const std::string_view command = argv[1], word = argv[2];
-  if (command == "explain") return word.starts_with("language.") || word.starts_with("nki.");
-  bool takes = false;
-  for (const std::string_view name : kTakesKernels) takes |= command == name;
-  for (int i = 2; takes && i < argc; ++i) {
-    if (std::string_view(argv[i]).ends_with(".py")) return true;
-  }
-  return false;
-}
-
-int hand_to_python(int argc, char** argv) {
+int hand_to_python(const PythonRequest& request) {
   const char* python = interpreter();
+  remove_empty_parts("PYTHONPATH");
   const std::optional<std::string> reason = lacks_kiln(python);
   if (!reason) {
-    std::vector<char*> words{const_cast<char*>(python), const_cast<char*>("-m"), const_cast<char*>("kiln")};
-    words.insert(words.end(), argv + 1, argv + argc);
+    std::vector<const char*> words{python, "-c", kCommand};
+    for (const std::string& word : request.words) words.push_back(word.c_str());
     words.push_back(nullptr);
-    execvp(python, words.data());
+    execvp(python, const_cast<char**>(words.data()));
   }
   const Diagnostic d = broken(
       cli_rules::kUsage,

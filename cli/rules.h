@@ -41,11 +41,13 @@ inline constexpr Rule kTripCount{
     "write --trip-count n=16"};
 inline constexpr Rule kOneRun{18, "a trace or a page shows one run, and a comparison one target",
                               "run kiln time once for each"};
+inline constexpr Rule kKindOfFile{19, "options fit the kind of FILE",
+                                  "see kiln COMMAND --help for what goes with which"};
 
 inline constexpr Rule kRules[] = {kUsage,        kPlanned,      kMemory,        kBinding,     kGivenOnce,
                                   kKnownInput,   kInputMissing, kShape,         kKnownOutput, kOutputMissing,
                                   kOutputShared, kPair,         kStandardInput, kInstruction, kCode,
-                                  kWhatIf,       kTripCount,    kOneRun};
+                                  kWhatIf,       kTripCount,    kOneRun,        kKindOfFile};
 inline constexpr RuleTable kTable{"cli", "the command line", kRules, Category::config};
 }  // namespace cli_rules
 

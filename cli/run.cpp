@@ -9,6 +9,7 @@
 #include "cli/output_files.h"
 #include "cli/program_file.h"
 #include "cli/progress.h"
+#include "cli/python_options.h"
 #include "cli/rules.h"
 #include "kiln/sim/machine.h"
 
@@ -22,8 +23,11 @@ struct RunCommand {
   Bindings bindings;
   std::optional<Target> target;
   std::vector<std::string> source_roots;
+  std::string module;  // a Python module to run; empty: none
   sim::RunOptions options;
   bool json = false;
+
+  bool is_for_python() const { return !module.empty() || (!files.empty() && is_python(files[0])); }
 };
 
 // The programs, all legal; throws Error with the diagnostics of all otherwise. Warnings go to `warnings`.
@@ -61,6 +65,7 @@ std::vector<std::string> first_values(const NpyArray& array) {
 struct Result {
   const RunCommand& command;
   std::string title;
+  std::string_view chip;
   const Ports& ports;
   const Arrays& arrays;
   sim::RunReport report;
@@ -68,7 +73,8 @@ struct Result {
 };
 
 std::string text_of(const Result& r) {
-  std::string text = fmt::format("{}: {} instructions in {:.3f} s\n", r.title, r.report.instructions, r.seconds);
+  std::string text =
+      fmt::format("{} for {}: {} instructions in {:.3f} s\n", r.title, r.chip, r.report.instructions, r.seconds);
   for (const auto& [tensor, port] : r.ports) {
     if (!port.is_output) continue;
     const NpyArray& array = r.arrays.at(tensor);
@@ -94,6 +100,7 @@ std::string json_text_of(const Result& r, const std::vector<Diagnostic>& warning
   }
   return dump({{"ok", true},
                {"program", r.title},
+               {"target", r.chip},
                {"seconds", r.seconds},
                {"instructions", r.report.instructions},
                {"instructions_by_engine", std::move(engines)},
@@ -109,6 +116,11 @@ sim::RunReport simulate(const isa::Launch& launch, Arrays& arrays, const RunComm
 }
 
 Outcome run(const RunCommand& command) {
+  if (command.files.empty()) throw Error(broken(cli_rules::kUsage, "FILE is required", "see kiln run --help"));
+  if (command.files.size() > 2) {
+    throw Error(broken(cli_rules::kUsage, fmt::format("`{}` is one program too many", command.files[2]),
+                       "run one program, or the two of a pair of cores"));
+  }
   Outcome outcome;
   const std::vector<CheckedProgram> programs = load_programs(command, outcome.diagnostics);
   std::vector<const isa::Program*> cores;
@@ -134,7 +146,8 @@ Outcome run(const RunCommand& command) {
   }
   write_all_or_none(files);
   outcome.diagnostics.insert(outcome.diagnostics.end(), report.warnings.begin(), report.warnings.end());
-  const Result result{command, launch.name(), ports, arrays, std::move(report), elapsed.count()};
+  const Result result{command,           launch.name(),  arch(launch.target()).name, ports, arrays,
+                      std::move(report), elapsed.count()};
   outcome.out = command.json ? json_text_of(result, outcome.diagnostics) : text_of(result);
   return outcome;
 }
@@ -144,28 +157,38 @@ Outcome run(const RunCommand& command) {
 Command add_run(CLI::App& root) {
   auto command = std::make_shared<RunCommand>();
   command->options.fill_unwritten = true;  // as a run from Python
-  CLI::App* app = root.add_subcommand("run", "check a program, then run it on arrays");
-  app->add_option("FILE", command->files, "the program; two for a pair of cores (lnc 2); - is standard input")
-      ->required()
-      ->expected(1, 2);
-  app->add_option("--in", command->bindings.in, "values of an input or inout tensor, an .npy file")
-      ->type_name("NAME=FILE")
-      ->allow_extra_args(false);
-  app->add_option("--out", command->bindings.out, "where an output or inout tensor goes, an .npy file")
-      ->type_name("NAME=FILE")
-      ->allow_extra_args(false);
-  app->add_flag("--print", command->bindings.print, "show the first values of each output; --out may be left out");
+  CLI::App* app =
+      root.add_subcommand("run", "check a program and run it on arrays, or run a Python script with kernels");
+  app->add_option(
+      "FILE", command->files,
+      "the program, two for a pair of cores (lnc 2), - is standard input; or a Python script (.py) with its "
+      "arguments, those that begin with - after `--`");
   add_target(*app, command->target);
   app->add_option("--threads", command->options.threads, "0: one per processor; the result is the same for any number")
       ->check(CLI::Range(0, 1024))
       ->type_name("N");
-  app->add_flag("--plain", command->options.plain,
-                "the plain arithmetic instead of its fast twin: same values, slowly");
+  app->add_option("--in", command->bindings.in, "values of an input or inout tensor, an .npy file")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false)
+      ->group(kTextGroup);
+  app->add_option("--out", command->bindings.out, "where an output or inout tensor goes, an .npy file")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false)
+      ->group(kTextGroup);
+  app->add_flag("--print", command->bindings.print, "show the first values of each output; --out may be left out")
+      ->group(kTextGroup);
+  app->add_flag("--plain", command->options.plain, "the plain arithmetic instead of its fast twin: same values, slowly")
+      ->group(kTextGroup);
   add_source_roots(*app, command->source_roots);
   add_json(*app, command->json);
+  for (const char* option : {"--source-root", kJsonOption}) app->get_option(option)->group(kTextGroup);
+  app->add_option("-m", command->module, "run a module as python -m does, instead of a FILE")
+      ->type_name("MODULE")
+      ->group(kPythonGroup);
   app->footer(examples({"kiln run scale.kiln --in x=x.npy --out y=y.npy", "kiln run scale.kiln --in x=x.npy --print",
-                        "kiln run core0.kiln core1.kiln --in x=x.npy --out y=y.npy"}));
-  return {app, [command] { return run(*command); }};
+                        "kiln run core0.kiln core1.kiln --in x=x.npy --out y=y.npy", "kiln run script.py --target trn2",
+                        "kiln run script.py input.txt -- --an-option-of-the-script"}));
+  return {app, [command] { return run(*command); }, [command] { return command->is_for_python(); }};
 }
 
 }  // namespace kiln::cli

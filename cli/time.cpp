@@ -8,6 +8,7 @@
 #include "cli/output_files.h"
 #include "cli/program_file.h"
 #include "cli/progress.h"
+#include "cli/python_options.h"
 #include "cli/rules.h"
 #include "kiln/base/file.h"
 #include "kiln/base/suggest.h"
@@ -23,13 +24,13 @@
 namespace kiln::cli {
 namespace {
 
-constexpr std::string_view kAllTargets = "all";
 constexpr std::size_t kMaxPageSlices = 500'000;  // more make pages that browsers open slowly
 
 struct TimeCommand {
   std::vector<std::string> files;
-  std::string compare;  // another program; empty: none
-  std::string target;   // a chip, or all; empty: the program's
+  std::string compare, compare_kernel;  // another program; empty: none
+  Targets targets;
+  KernelOptions kernel;
   std::vector<std::string> what_if, trip_counts, source_roots;
   std::string trace, html;  // files to write; empty: none
   std::size_t lines = 10;
@@ -40,6 +41,8 @@ struct TimeCommand {
 struct Timed {
   std::string title;
   std::unique_ptr<views::TimedKernel> kernel;
+
+  Target target() const { return kernel->programs.front().target; }
 };
 
 // NAME=VALUE split at the sign.
@@ -102,23 +105,40 @@ void require_loops(const views::TimeRequest& request, const std::vector<isa::Pro
   }
 }
 
-// The programs of the files, all legal; throws Error with the diagnostics otherwise.
-std::vector<isa::Program> load(const std::vector<std::string>& files, const GivenPrograms& given,
-                               std::optional<Target> target, const std::vector<std::string>& source_roots,
-                               std::vector<Diagnostic>& warnings) {
-  const Progress progress("reading and checking");
+// Programs that were read or traced, all legal.
+struct Loaded {
+  std::string title;
   std::vector<isa::Program> programs;
-  for (const std::string& file : files) {
-    const auto found_given = given.programs.find(file);
-    CheckedProgram checked = found_given == given.programs.end()
-                                 ? check_file(file, target, source_roots)
-                                 : check_given(found_given->second, target, given.reserved_psum_banks);
+  std::string note;
+};
+
+// What there is to time: FILE or what --compare names.
+struct Source {
+  std::vector<std::string> files;
+  const std::vector<std::string>& source_roots;
+  bool is_compared = false;
+};
+
+// Throws Error with the diagnostics of programs that are not legal.
+Loaded load(const Source& source, const Host& host, std::optional<Target> target, std::vector<Diagnostic>& warnings) {
+  const Progress progress("reading and checking");
+  Loaded loaded{.title = source.files[0], .programs = {}, .note = {}};
+  const auto take = [&](CheckedProgram checked) {
     const std::vector<Diagnostic>& found = checked.report.diagnostics;
     warnings.insert(warnings.end(), found.begin(), found.end());
-    programs.push_back(std::move(checked.program));
+    loaded.programs.push_back(std::move(checked.program));
+  };
+  if (is_python(source.files[0])) {
+    const std::string chip(target ? arch(*target).name : "");
+    TracedKernel traced = host.trace(source.files[0], source.is_compared, chip);
+    for (isa::Program& program : traced.programs) take(check_given(std::move(program), {}, traced.reserved_psum_banks));
+    loaded.title = std::move(traced.title);
+    loaded.note = std::move(traced.note);
+  } else {
+    for (const std::string& file : source.files) take(check_file(file, target, source.source_roots));
   }
   if (exit_code(warnings) != kExitOk) throw Error(warnings);
-  return programs;
+  return loaded;
 }
 
 Timed time_programs(const TimeCommand& command, std::string title, std::vector<isa::Program> programs) {
@@ -162,28 +182,43 @@ std::string show(const TimeCommand& command, const AllTimed& all, const std::vec
   return dump(json);
 }
 
-// Every generation on which the program is legal; a note for each on which it is not.
-AllTimed time_on_all_targets(const TimeCommand& command, const GivenPrograms& given, std::vector<std::string>& notes) {
+// What kept a program from being timed on a chip.
+std::string not_legal_on(const Arch& chip, const Diagnostic& why) {
+  const std::string place = why.loc.known() ? fmt::format(" at {}:{}", why.loc.file, why.loc.line) : "";
+  return fmt::format("not legal on {}: {}{}; kiln check --target {} tells more", chip.name, why.code, place, chip.name);
+}
+
+// Every generation on which the program is legal; a note for each on which it is not. A program in text form must be
+// legal on the chip that it names, a kernel on any.
+AllTimed time_on_all_targets(const TimeCommand& command, const Host& host, std::vector<std::string>& notes) {
   AllTimed all;
-  std::vector<Diagnostic> unused;
-  require_loops(request_of(command),
-                load(command.files, given, {}, command.source_roots, unused));  // the program's own target must do
+  std::vector<Diagnostic> unused, last;
+  const views::TimeRequest request = request_of(command);
+  if (!is_python(command.files[0]))
+    require_loops(request, load({command.files, command.source_roots}, host, {}, unused).programs);
   for (const Arch* chip : all_archs()) {
     try {
       std::vector<Diagnostic> warnings;
-      all.push_back(time_programs(command, std::string(chip->name),
-                                  load(command.files, given, chip->target, command.source_roots, warnings)));
+      Loaded loaded = load({command.files, command.source_roots}, host, chip->target, warnings);
+      require_loops(request, loaded.programs);
+      all.push_back(time_programs(command, std::string(chip->name), std::move(loaded.programs)));
     } catch (const Error& e) {
       if (exit_code(e.diagnostics()) != kExitBroken) throw;
-      notes.push_back(fmt::format("not legal on {}: kiln check --target {} tells why", chip->name, chip->name));
+      notes.push_back(not_legal_on(*chip, e.first()));
+      last = e.diagnostics();
     }
   }
+  if (all.empty()) throw Error(last);
   return all;
 }
 
 void require_fitting_options(const TimeCommand& command) {
   const bool draws = !command.trace.empty() || !command.html.empty();
-  const bool all = command.target == kAllTargets;
+  const bool all = command.targets.all;
+  if (any_python(command.files) && command.files.size() > 1) {
+    throw Error(broken(cli_rules::kPair, fmt::format("`{}` and `{}` are given", command.files[0], command.files[1]),
+                       "a kernel in Python brings both cores itself, see --lnc; --compare sets another one beside it"));
+  }
   if (all && (draws || !command.compare.empty()))
     throw Error(broken(cli_rules::kOneRun, "--target all goes with none of --trace, --html and --compare"));
   if (draws && command.trace == command.html)
@@ -208,7 +243,7 @@ std::string list_what_if() {
          fmt::format("{:<20} {}\n", views::kEngineWhatIf, "INSTRUCTION:ENGINE, these instructions on that engine");
 }
 
-Outcome time(const TimeCommand& command, const GivenPrograms& given) {
+Outcome time(const TimeCommand& command, const Host& host) {
   if (command.what_if == std::vector<std::string>{"list"}) return {.out = list_what_if()};
   if (command.files.empty()) throw Error(broken(cli_rules::kUsage, "FILE is required", "see kiln time --help"));
   require_fitting_options(command);
@@ -216,46 +251,42 @@ Outcome time(const TimeCommand& command, const GivenPrograms& given) {
   Outcome outcome;
   AllTimed all;
   std::vector<std::string> notes;
-  std::optional<Target> target;
-  Target parsed;
-  if (parse_target(command.target, parsed)) target = parsed;
-  if (command.target == kAllTargets) {
-    all = time_on_all_targets(command, given, notes);
+  const auto add = [&](const Source& source, std::optional<Target> target) {
+    Loaded loaded = load(source, host, target, outcome.diagnostics);
+    if (!source.is_compared) require_loops(request, loaded.programs);
+    if (!loaded.note.empty()) notes.push_back(std::move(loaded.note));
+    all.push_back(time_programs(command, std::move(loaded.title), std::move(loaded.programs)));
+  };
+  if (command.targets.all) {
+    all = time_on_all_targets(command, host, notes);
   } else {
-    std::vector<isa::Program> programs = load(command.files, given, target, command.source_roots, outcome.diagnostics);
-    require_loops(request, programs);
-    all.push_back(time_programs(command, command.files[0], std::move(programs)));
+    add({command.files, command.source_roots}, command.targets.one);
   }
-  if (!command.compare.empty())
-    all.push_back(time_programs(command, command.compare,
-                                load({command.compare}, {}, target, command.source_roots, outcome.diagnostics)));
+  if (!command.compare.empty()) {
+    std::optional<Target> target = command.targets.one;
+    if (!target && is_python(command.compare)) target = all[0].target();  // kernels are traced for any chip
+    add({{command.compare}, command.source_roots, true}, target);
+    if (all[0].target() != all[1].target()) notes.push_back("these are two chips: --target sets one for both");
+  }
   write_pictures(command, all.front());
   outcome.out = show(command, all, notes, outcome.diagnostics);
   return outcome;
 }
 
-void add_time_target(CLI::App& app, std::string& target) {
-  std::vector<std::string> names;
-  for (const Arch* chip : all_archs()) {
-    names.emplace_back(chip->name);
-    names.emplace_back(chip->generation_name);
-  }
-  names.emplace_back(kAllTargets);
-  app.add_option("--target", target, "the chip, instead of the one that the program names; all: side by side")
-      ->check(CLI::IsMember(names))
-      ->type_name(fmt::format("{}|{}", target_names("|"), kAllTargets));
-}
-
 }  // namespace
 
-Command add_time(CLI::App& root, const GivenPrograms& given) {
+Command add_time(CLI::App& root, const Host& host) {
   auto command = std::make_shared<TimeCommand>();
   CLI::App* app = root.add_subcommand("time", "tell how long a program takes on the chip, and why");
   app->alias("profile");
-  app->add_option("FILE", command->files, "the program; two for a pair of cores (lnc 2); - is standard input")
+  app->add_option(
+         "FILE", command->files,
+         "the program, two for a pair of cores (lnc 2), - is standard input; or a file with a kernel in Python "
+         "(.py), whose top-level code runs")
       ->expected(0, 2);
-  add_time_target(*app, command->target);
-  app->add_option("--compare", command->compare, "another program, side by side with the first")->type_name("FILE");
+  add_targets(*app, command->targets);
+  app->add_option("--compare", command->compare, "another program or kernel, side by side with the first")
+      ->type_name("FILE");
   app->add_option("--what-if", command->what_if,
                   "a constant of the model changed, as in dma_bandwidth=2x; list: all names")
       ->type_name("NAME=VALUE")
@@ -274,10 +305,18 @@ Command add_time(CLI::App& root, const GivenPrograms& given) {
   app->add_flag("--no-advice", command->no_advice, "leave the advice out, which runs the model several times");
   add_source_roots(*app, command->source_roots);
   add_json(*app, command->json);
-  app->footer(examples({"kiln time softmax.kiln", "kiln time softmax.kiln --html softmax.html",
-                        "kiln time softmax.kiln --what-if dma_bandwidth=2x", "kiln time old.kiln --compare new.kiln",
-                        "kiln time softmax.kiln --target all"}));
-  return {app, [command, &given] { return time(*command, given); }};
+  add_kernel_options(*app, command->kernel);
+  app->add_option("--compare-kernel", command->compare_kernel,
+                  "the kernel of --compare, when it is not that of --kernel")
+      ->type_name("NAME")
+      ->group(kPythonGroup);
+  app->footer(
+      examples({"kiln time softmax.kiln", "kiln time softmax.py --arg x=float32[128,512]",
+                "kiln time old.py --compare new.py --arg x=float32[128,512]",
+                "kiln time softmax.kiln --html softmax.html", "kiln time softmax.kiln --what-if dma_bandwidth=2x",
+                "kiln time old.kiln --compare new.kiln", "kiln time softmax.kiln --target all"}));
+  return {app, [command, &host] { return time(*command, host); },
+          [command] { return any_python(command->files) || is_python(command->compare); }};
 }
 
 }  // namespace kiln::cli

@@ -19,6 +19,7 @@ class Report:
     def __init__(self, name, diagnostics, programs=(), reports=()):
         self.name, self.diagnostics = name, list(diagnostics)
         self.programs, self._reports = list(programs), list(reports)
+        self.inner = set()  # code objects of kernels that this one called
 
     @property
     def errors(self):
@@ -45,8 +46,12 @@ class Report:
 
     def summary(self):
         """The verdict and, for a legal kernel, what it uses."""
-        cores = list(zip(self.programs, self._reports))
-        return _kiln.check_summary(self.name, cores, len(self.errors), len(self.diagnostics) - len(self.errors))
+        return _kiln.check_summary(self.name, *self.figures())
+
+    def figures(self):
+        """What summaries are made of: programs with their native reports, how many errors and how many warnings."""
+        errors = len(self.errors)
+        return list(zip(self.programs, self._reports)), errors, len(self.diagnostics) - errors
 
     def as_dict(self):
         """The report as JSON has it."""
@@ -98,6 +103,8 @@ def check_call(kernel, specs, named, strict_order=False):
         reports = [program.check(env.reserved_psum_banks(), strict_order) for program in programs]
     except NkiValidationError as error:
         return Report(name, error.diagnostics)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Report(name, [stopped(error)])
-    return Report(name, [d for r in reports for d in r.diagnostics], programs, reports)
+    found = Report(name, [d for r in reports for d in r.diagnostics], programs, reports)
+    found.inner = {code for core in cores for code in core.inner}
+    return found

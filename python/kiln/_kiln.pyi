@@ -465,6 +465,9 @@ class Program:
 
     def check(self, reserved_psum_banks: int = 0, strict_order: bool = False) -> CheckReport: ...
 
+    def for_chip(self, chip: Chip) -> Program:
+        """The same instructions for another chip."""
+
     def text(self, locations: bool = True) -> str: ...
 
     def __str__(self) -> str: ...
@@ -509,10 +512,36 @@ def time_programs(programs: Sequence[Program], trip_counts: Mapping[str, int], w
 
 def compare_timings(arg: Sequence[tuple[str, Timing]], /) -> str: ...
 
-def cli(words: Sequence[str], programs: Mapping[str, Program] = {}, reserved_psum_banks: int = 0) -> int:
+class PythonRequest:
+    """A command line that Python is to perform."""
+
+    @property
+    def command(self) -> str: ...
+
+    @property
+    def words(self) -> list[str]: ...
+
+    @property
+    def options(self) -> dict[str, list[str]]: ...
+
+    @property
+    def script_words(self) -> list[str]: ...
+
+def cli(words: Sequence[str], trace: object | None = None) -> object:
     """
-    Runs a command of kiln, prints to stdout and stderr, and returns the exit code. `programs` are FILEs of kiln time that are no files.
+    Runs a command of kiln, prints to stdout and stderr, and returns the exit code; a PythonRequest when it concerns kernels in Python. `kiln time` is performed all the same when it gets trace(file, compared, chip), which returns (programs, title, reserved PSUM banks, note).
     """
+
+def read_program(path: str, source_roots: Sequence[str]) -> Program:
+    """The program of a file in text form; - is standard input."""
+
+def check_side_by_side(title: str, chips: Sequence[tuple[Sequence[tuple[Program, CheckReport]], int, int]]) -> str:
+    """
+    The verdicts for every chip, each (cores, errors, warnings) as for check_summary.
+    """
+
+def each_once(by_chip: Sequence[Sequence[Diagnostic]]) -> list[Diagnostic]:
+    """The diagnostics for every chip, with those once that several have."""
 
 def rule_examples() -> list:
     """

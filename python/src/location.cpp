@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <map>
 
 #include "python/src/convert.h"
@@ -25,29 +26,33 @@ bool is_machinery(std::string_view file) {
   return file.starts_with("<frozen ") || file.ends_with("/runpy.py") || file.ends_with("/importlib/__init__.py");
 }
 
-// Whether a code object belongs to this package. Code objects that were asked about are kept for good: their
-// addresses are keys.
-bool is_ours(PyCodeObject* code) {
-  static std::unordered_map<PyCodeObject*, bool> known;
+// Whose a frame is. `entry`: of the command `kiln`; what called it is the launcher, which is nobody's business either.
+enum class Owner : unsigned char { user, ours, entry };
+
+// Code objects that were asked about are kept for good: their addresses are keys.
+Owner owner_of(PyCodeObject* code) {
+  static std::unordered_map<PyCodeObject*, Owner> known;
   const auto it = known.find(code);
   if (it != known.end()) return it->second;
   const std::string file = text_of(code->co_filename);
   const std::string_view folder = settings().package_folder;
-  if (folder.empty()) return is_machinery(file);  // the package is not set up yet: ask again
-  const bool ours = file.starts_with(folder) || is_machinery(file);
+  if (folder.empty()) return is_machinery(file) ? Owner::ours : Owner::user;  // not set up yet: ask again
+  Owner owner = file.starts_with(folder) || is_machinery(file) ? Owner::ours : Owner::user;
+  if (owner == Owner::ours && file.substr(std::min(folder.size(), file.size())) == "__main__.py") owner = Owner::entry;
   Py_INCREF(code);
-  return known[code] = ours;
+  return known[code] = owner;
 }
 
-// Calls fn(frame, code) for the user's frames, innermost first, up to the kernel; fn returns whether to go
-// on.
+// Calls fn(frame, code) for the user's frames, innermost first, up to the kernel or the command; fn returns whether to
+// go on.
 template <class Fn>
 void for_user_frames(Fn&& fn) {
   PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
   while (frame) {
     PyCodeObject* code = PyFrame_GetCode(frame);
     const bool root = reinterpret_cast<PyObject*>(code) == settings().root_code.ptr();
-    const bool go_on = !root && (is_ours(code) || fn(frame, code));
+    const Owner owner = owner_of(code);
+    const bool go_on = !root && owner != Owner::entry && (owner == Owner::ours || fn(frame, code));
     Py_DECREF(code);
     PyFrameObject* back = go_on ? PyFrame_GetBack(frame) : nullptr;
     Py_DECREF(frame);

@@ -24,12 +24,12 @@
 #include "python/src/convert.h"
 #include "python/src/error.h"
 #include "python/src/trace.h"
+#include "python/src/verdict.h"
 
 namespace kiln::python {
 namespace {
 
 using Bytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using ProgramRef = std::shared_ptr<isa::Program>;
 
 // Where the program first writes a tensor, by name.
 std::optional<SourceLoc> first_write(const isa::Program& program, const std::string& tensor) {
@@ -130,13 +130,8 @@ void bind_run_report(nb::module_& m) {
       .def_prop_ro("instructions_by_engine", [](const sim::RunReport& r) { return dict_of(r.instructions_by_engine); });
 }
 
-using ProgramRef = std::shared_ptr<isa::Program>;
-
-std::string check_summary(std::string title, const std::vector<std::pair<ProgramRef, const check::Report*>>& cores,
-                          std::size_t errors, std::size_t warnings) {
-  check::Verdict verdict{.title = std::move(title), .errors = errors, .warnings = warnings};
-  for (const auto& [program, report] : cores) verdict.cores.push_back({program.get(), &report->allocation});
-  return check::summary(verdict);
+std::string check_summary(std::string title, const CheckedCores& cores, std::size_t errors, std::size_t warnings) {
+  return check::summary(verdict_of(std::move(title), cores, errors, warnings));
 }
 
 void bind_check_report(nb::module_& m) {
@@ -166,6 +161,12 @@ check::Report check_with(const isa::Program& p, int reserved_psum_banks, bool st
   nb::gil_scoped_release released;
   return check::check_program(p, check::with_reserved_psum_banks(arch(p.target), reserved_psum_banks),
                               {.strict_order = strict_order});
+}
+
+ProgramRef for_chip(const isa::Program& p, const Arch& chip) {
+  auto copy = std::make_shared<isa::Program>(p);
+  copy->target = chip.target;
+  return copy;
 }
 
 // The headers of loops on registers, in order, each as far to the right as it is nested. Which register a
@@ -206,6 +207,7 @@ void bind_program_class(nb::module_& m) {
       .def("save", &save, nb::arg("path"),
            "Writes the program as text; `kiln check`, `kiln run` and `kiln time` take the file.")
       .def("check", &check_with, nb::arg("reserved_psum_banks") = 0, nb::arg("strict_order") = false)
+      .def("for_chip", &for_chip, nb::arg("chip"), "The same instructions for another chip.")
       .def(
           "text", [](const isa::Program& p, bool locations) { return print(p, {.locations = locations}); },
           nb::arg("locations") = true)

@@ -67,6 +67,31 @@ def test_wrong_usage(kiln):
     refused(kiln("--frobnicate"), "cli.R1", "--frobnicate")
 
 
+def test_options_that_nobody_knows_are_named(kiln):
+    refused(kiln("check", "add.kiln", "--jsn"), "cli.R1", "kiln check has no option `--jsn`", "did you mean `--json`?")
+    refused(kiln("check", "add.kiln", "--trace=x"), "cli.R1", "has no option `--trace`", "kiln time has it")
+    refused(kiln("run", "add.kiln", "add.kiln", "add.kiln"), "cli.R1", "one program too many")
+
+
+@pytest.mark.parametrize("command", ["check", "time"])
+def test_help_shows_the_options_for_kernels_in_python(kiln, command):
+    text = kiln(command, "--help").stdout
+    assert "Kernels in Python (.py):" in text and "top-level code" in text
+    for option in ["--kernel", "--arg", "--dtype", "--record", "--lnc"]:
+        assert re.search(rf"^  {option} ", text, re.M), option
+
+
+def test_help_of_run_tells_scripts_from_programs(kiln):
+    text = kiln("run", "--help").stdout
+    assert "Kernels in Python (.py):" in text and "Programs in text form (.kiln):" in text and "-m MODULE" in text
+
+
+def test_options_for_kernels_in_python_do_not_go_with_programs(kiln):
+    for option in (["--kernel", "k"], ["--arg", "x=float32[4]"], ["--record", "calls.json"], ["--lnc", "2"]):
+        refused(kiln("check", "add.kiln", *option), "cli.R19", f"`{option[0]}` goes with kernels in Python only")
+    refused(kiln("check", "kernel.py", "--dtype", "float99"), "cli.R1", "float99")
+
+
 @pytest.mark.parametrize("command", ["compile", "emit", "opt"])
 def test_planned_commands_say_so(kiln, command):
     refused(kiln(command, "add.kiln"), "cli.R2", f"not yet: `kiln {command}`")
@@ -108,6 +133,14 @@ def test_check_reads_standard_input(kiln):
 
 def test_check_target_overrides_the_program(kiln):
     assert "add for trn3: ok" in kiln("check", "add.kiln", "--target", "trn3").stdout
+
+
+def test_check_on_all_targets(kiln):
+    done = kiln("check", "add.kiln", "--target", "all")
+    assert done.returncode == 0 and re.search(r"trn1 +trn2 +trn3\n  verdict +ok +ok +ok\n", done.stdout), done.stdout
+    programs = json.loads(kiln("check", "add.kiln", "--target", "all", "--json").stdout)["programs"]
+    assert [p["target"] for p in programs] == ["trn1", "trn2", "trn3"]
+    refused(kiln("check", "-", "--target", "all"), "cli.R13")
 
 
 def test_check_broken_rule(kiln):

@@ -24,14 +24,15 @@ LAYERS = {
     "_check": ("_kiln", "_program", "_trace"),
     "_compare": ("_kiln", "_program", "_trace"),
     "_time": ("_files", "_kiln", "_program", "_trace"),
-    "commands": ("_activate", "_check", "_kiln", "_program", "_trace", "lint", "nki"),
+    "_native": ("_kiln",),
+    "commands": ("_activate", "_check", "_kiln", "_native", "_program", "_trace", "lint", "nki"),
     "_pytest": ("_activate",),
     "_pytest_entry": ("_activate",),
     "_api": ("__init__", "_files", "_kiln", "nki"),  # these three write pages and stubs
     "_migration_page": ("_migration", "lint", "nki"),
     "_stubs": ("_kiln", "nki"),
     "__init__": (),  # loads the others by the names in its table
-    "__main__": ("_kiln",),  # so do the commands
+    "__main__": ("_native", "commands"),
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
 

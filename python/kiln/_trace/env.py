@@ -10,12 +10,14 @@ from kiln._trace.errors import refuse
 _TARGETS = {word: name for name, chip in _kiln.chips.items()
             for word in (name, chip.other_name, chip.generation_name) if word}
 DEFAULT_TARGET = "trn3"
+TARGET_VARIABLES = ("NEURON_PLATFORM_TARGET_OVERRIDE", "NKI_NC_VERSION")  # the first that is set counts
+_asked = 0  # how often a kernel or its file asked for the chip
 
 
 def target():
     """The chip that kernels are built for, else trn3 as in the vendor's simulator. nki-library's tests say
     NKI_NC_VERSION."""
-    for variable in ("NEURON_PLATFORM_TARGET_OVERRIDE", "NKI_NC_VERSION"):
+    for variable in TARGET_VARIABLES:
         word = os.environ.get(variable, "").strip().lower()
         if word and word not in _TARGETS:
             refuse(rules.TARGET, f"{variable}={word}", targets=", ".join(_TARGETS))
@@ -24,10 +26,27 @@ def target():
     return DEFAULT_TARGET
 
 
+def is_target_chosen():
+    """Whether the environment says which chip, so that it is not just the default."""
+    return any(os.environ.get(variable, "").strip() for variable in TARGET_VARIABLES)
+
+
 def chip():
     """The chip of the kernel that is traced, else the one that the environment names."""
     trace = _kiln.active_trace()
     return trace.chip if trace is not None else _kiln.chips[target()]
+
+
+def asked_chip():
+    """The same for code of the user, which may decide by it what the kernel does."""
+    global _asked
+    _asked += 1
+    return chip()
+
+
+def times_asked():
+    """How often asked_chip was called: whether what ran in between depends on the chip."""
+    return _asked
 
 
 def reserved_psum_banks():

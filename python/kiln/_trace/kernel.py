@@ -35,6 +35,7 @@ class Kernel:
 
     def _call(self, *args, **kwargs):
         if _kiln.active_trace() is not None:
+            traced_kernel.note_inner(self.func)
             return self.func(*args, **kwargs)
         return simulate.run(self.func, self.lnc, args, kwargs, self.schedule)
 

@@ -5,10 +5,11 @@ import importlib
 import inspect
 import json
 import os
+import sys
 
 from kiln._files import write_aside
 from kiln._trace import dtypes, rules, specs
-from kiln._trace.errors import refuse
+from kiln._trace.errors import NkiValidationError, refuse
 
 _calls = {}  # path -> the calls that are in the file
 
@@ -38,38 +39,68 @@ def encode(value):
     return {"unknown": repr(value)}
 
 
-def _find(module, qualname):
-    found = importlib.import_module(module)
-    for part in qualname.split("."):
-        found = getattr(found, part)
-    return found
+class Decoder:
+    """Makes values of what encode made. Functions, classes and enumerations are looked up in modules that are there;
+    of those that are not, only such of the kernel's package are imported: a file of calls chooses no code to run."""
+
+    def __init__(self, module=None, package=""):
+        self._module, self._package = module, package  # the kernel's; a script knows itself as __main__
+
+    def _found_in(self, name):
+        if name == "__main__" and self._module is not None:
+            return self._module
+        if name in sys.modules:
+            return sys.modules[name]
+        if not self._package or name.partition(".")[0] != self._package:
+            refuse(rules.RECORDED_CALL, f"something of the module `{name}`, which the kernel's file does not import")
+        return importlib.import_module(name)
+
+    def _find(self, module, qualname):
+        found = self._found_in(module)
+        for part in qualname.split("."):
+            found = getattr(found, part, None)
+        if not (inspect.isclass(found) or inspect.isfunction(found)):
+            refuse(rules.RECORDED_CALL, f"`{module}` has no class and no function `{qualname}`")
+        return found
+
+    def decode(self, value):
+        """The inverse of encode, with a Spec for each array."""
+        try:
+            return self._decode(value)
+        except NkiValidationError:
+            raise
+        except Exception as error:  # the file may hold anything
+            refuse(rules.RECORDED_CALL, f"an argument that is no recorded value: {error!r}")
+
+    def _decode(self, value):
+        if isinstance(value, list):
+            return [self._decode(v) for v in value]
+        if not isinstance(value, dict):
+            return value
+        kind, content = next(iter(value.items()), ("", "nothing"))
+        if kind == "tensor":
+            return specs.parse(content)
+        if kind == "dtype":
+            return dtypes.ALL[content]
+        if kind == "tuple":
+            return tuple(self._decode(v) for v in content)
+        if kind == "dict":
+            return {k: self._decode(v) for k, v in content.items()}
+        if kind == "enum":
+            return self._find(*content[:2])[content[2]]
+        if kind == "name":
+            return self._find(*content)
+        if kind == "object":
+            made = object.__new__(self._find(*content))
+            for name, field in value["fields"].items():
+                object.__setattr__(made, name, self._decode(field))
+            return made
+        refuse(rules.RECORDED_CALL, f"an argument that is {content}")
 
 
 def decode(value):
-    """The inverse of encode, with a Spec for each array."""
-    if isinstance(value, list):
-        return [decode(v) for v in value]
-    if not isinstance(value, dict):
-        return value
-    kind, content = next(iter(value.items()))
-    if kind == "tensor":
-        return specs.parse(content)
-    if kind == "dtype":
-        return dtypes.ALL[content]
-    if kind == "tuple":
-        return tuple(decode(v) for v in content)
-    if kind == "dict":
-        return {k: decode(v) for k, v in content.items()}
-    if kind == "enum":
-        return _find(*content[:2])[content[2]]
-    if kind == "name":
-        return _find(*content)
-    if kind == "object":
-        made = object.__new__(_find(*content))
-        for name, field in value["fields"].items():
-            object.__setattr__(made, name, decode(field))
-        return made
-    refuse(rules.RECORDED_CALL, f"an argument that is {content}")
+    """The inverse of encode, with what the modules have that are there."""
+    return Decoder().decode(value)
 
 
 def _write(path, calls):
@@ -90,10 +121,12 @@ def read(path):
             content = json.load(file)
         assert content["kiln_calls"] == 1
         calls = content["calls"]
-        assert isinstance(calls, list) and all(map(_is_call, calls)), "what it holds are no calls"
+        assert isinstance(calls, list) and all(map(_is_call, calls))
         return calls
-    except (OSError, ValueError, KeyError, TypeError, AssertionError, RecursionError) as problem:
-        refuse(rules.CALLS_FILE, f"{path}: {problem}")
+    except OSError as problem:
+        refuse(rules.CALLS_FILE, f"`{path}` cannot be read: {problem.strerror}")
+    except (ValueError, KeyError, TypeError, AssertionError, RecursionError):
+        refuse(rules.CALLS_FILE, f"`{path}` is no file of calls")
 
 
 def note(function, lnc, args, kwargs):

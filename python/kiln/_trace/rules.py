@@ -166,6 +166,20 @@ NUMPY_DTYPE = _of_both(79, "pass {dtype}")
 REFERENCE_SHAPE = Rule(81, "the reference of a tensor has its shape, or one that broadcasts to it",
                        "reshape the reference of `{tensor}` to {shape}, or name another tensor", "config")
 
+# What a command line says about kernels.
+ARGUMENT_TEXT = Rule(82, "an argument as text is a tensor like float32[128,512], a Python literal, a dtype or a word",
+                     "put strings with other characters into quotes: --arg 'name=\"a b\"'", "config")
+ARGUMENT_ONCE = Rule(83, "--arg gives each argument once", "leave one of the two out", "config")
+KNOWN_ARGUMENT = Rule(84, "--arg names a parameter of a kernel", "the parameters are {parameters}", "config")
+ARGUMENTS_GIVEN = Rule(85, "a kernel is checked and timed with a value for every parameter that has no default",
+                       "add {options}, annotate with nt.tensor[...], or take calls with --record; python -m kiln.lint "
+                       "{file} lints alone", "config")
+HAS_KERNELS = Rule(86, "a file that is checked or timed has a kernel",
+                   "mark functions with @nki.jit, or name one with --kernel", "config")
+CALL_RECORDED = Rule(87, "a file of calls has one of the kernel that is checked",
+                     "run the kernel with KILN_RECORD={file} in the environment, or give its arguments with --arg",
+                     "config")
+
 RULES = tuple(value for value in globals().values() if isinstance(value, Rule))
 _SENTENCES = {**_NATIVE, **{rule.label: rule.text for rule in RULES}}
 

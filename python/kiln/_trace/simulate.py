@@ -35,9 +35,30 @@ def warn(diagnostics):
         warn_at(d.loc, str(d).rstrip())
 
 
+class Watcher:
+    """Who wants to know which kernels run: `kiln run` does."""
+
+    def starts(self, function):
+        """A kernel is called."""
+
+    def traced(self, function, programs, depends_on_chip):
+        """Its Python has run, and its programs are legal."""
+
+
+_watcher = Watcher()
+
+
+def watch(watcher):
+    """Tells this Watcher of the kernels that run from now on."""
+    global _watcher
+    _watcher = watcher
+
+
 def run(function, lnc, args, kwargs, schedule=()):
     """Runs a kernel on the machine and returns what it returns, as arrays."""
     env.check_lnc(lnc)
+    _watcher.starts(function)
+    asked = env.times_asked()
     if "KILN_RECORD" in os.environ:
         from kiln._trace import record
 
@@ -47,6 +68,7 @@ def run(function, lnc, args, kwargs, schedule=()):
     programs = [core.program() for core in cores]
     _require_effect(cores, programs)
     check_all(programs)
+    _watcher.traced(function, programs, env.times_asked() > asked)
     divergence.warn_of(function, programs)
     arrays = _buffers(cores, programs)
     warn(_run_on(programs, arrays).warnings)

@@ -11,6 +11,7 @@ from kiln._trace.annotations import Annotation
 from kiln._trace.errors import refuse
 
 _TENSOR = re.compile(r"(\w+)\s*\[([\d,\s]*)\]")
+_WORD = re.compile(r"[A-Za-z_][\w.:/+-]*")
 
 
 class Spec:
@@ -39,13 +40,15 @@ class Spec:
 
 
 def parse(text):
-    """`float32[128,512]` as a Spec; a Python literal or the name of a dtype as itself; all else as the string it is."""
+    """`float32[128,512]` as a Spec; a Python literal or the name of a dtype as itself; a word as the string it is."""
     match = _TENSOR.fullmatch(text.strip())
     if match:
         return Spec([n for n in match[2].replace(" ", "").split(",") if n], match[1])
     try:
         return ast.literal_eval(text)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        if not _WORD.fullmatch(text):
+            refuse(rules.ARGUMENT_TEXT, f"`{text}` cannot be read")
         return dtypes.ALL.get(text.removeprefix("nl."), text)
 
 

@@ -42,6 +42,13 @@ def running(what):
     return kernel
 
 
+def note_inner(function):
+    """Remembers that the kernel which is traced calls another one."""
+    kernel = running_or_none()
+    if kernel is not None:
+        kernel.inner.add(getattr(function, "__code__", None))
+
+
 class Grid(int):
     """The n of kernel[n]: a launch grid, of one core as well."""
 
@@ -59,6 +66,7 @@ class TracedKernel:
         self.has_grid = lnc > 1 or isinstance(lnc, Grid)
         self.names = set()  # that the kernel gave to tensors itself
         self.ones = {}  # dtype -> a row of ones in SBUF, of nl.broadcast_to
+        self.inner = set()  # code objects of the kernels that it called
         self.prints = []  # of nl.device_print, that wait for their values
         self._constants = {}
         self._constant_calls = {}  # place -> names of the constants that were made there

@@ -1,1 +1,2 @@
-"""The commands of `kiln` that take a kernel in Python: each module has `main(words)`, which returns the exit code."""
+"""The commands of `kiln` for kernels in Python: each module has `main(request)`, which returns the exit code. What may
+stand on a command line is declared in cli/python_options.h; a request has been parsed."""

@@ -1,23 +1,15 @@
-"""`kiln check kernel.py`: the language lint, then the program checks for every kernel whose arguments are known."""
+"""`kiln check kernel.py ...`: the language lint, then the program checks for every kernel."""
 
+import contextlib
 import importlib.util
-import json
 import sys
 
-from kiln import _check, nki
-from kiln._trace import rules
+from kiln import _check, _kiln, nki
+from kiln._trace import env
 from kiln._trace.errors import NkiValidationError
-from kiln.commands import colour, kernel_file, target
-
-
-def _parser():
-    parser = kernel_file.parser("check", "tell whether kernels in Python are legal, without values")
-    parser.add_argument("file", help="a .py file")
-    kernel_file.add_options(parser)
-    parser.add_argument("--strict-order", action="store_true",
-                        help="refuse what fits into SBUF and PSUM only when instructions are reordered")
-    parser.add_argument("--json", action="store_true", help="print JSON, diagnostics included, to stdout")
-    return parser
+from kiln.commands import arguments, kernel_file, other_targets, target
+from kiln.commands.options import Options
+from kiln.commands.verdicts import FileResult, NotTraced, Verdicts
 
 
 def lint(path):
@@ -29,52 +21,70 @@ def lint(path):
     return checker.check_file(path, api_version=nki.api_version())
 
 
-def _reports(path, options):
+def _text_program(path, chip, options):
+    """The FileResult of a program in text form, for the chip that --target says or the program names."""
+    result = FileResult(path)
+    program = _kiln.read_program(path, options.source_roots)
+    if chip:
+        program = program.for_chip(env.chip())
+    report = program.check(0, options.strict_order)
+    result.add(_check.Report("", report.diagnostics, [program], [report]), program.name)
+    return result
+
+
+def _python_file(path, options, given):
+    result = FileResult(path)
+    with kernel_file.opened(path, options.kernel) as file:
+        result.file = file
+        calls, untraced = file.calls(options, given)
+        for call in calls:
+            report = result.add(_check.check_call(call.kernel, call.args, call.kwargs, options.strict_order), call.name)
+            report.others = other_targets.ask(file, call, report.programs) if report.ok else None
+    inner = {code for report in result.reports for code in report.inner}
+    for kernel in untraced:
+        if kernel.code in inner:
+            result.inside.append(kernel.name)
+        else:
+            result.add(NotTraced(kernel), kernel.name)
+    return result
+
+
+def _result(path, chip, options, given):
     try:
-        calls, unknown = kernel_file.calls(path, options)
+        return _python_file(path, options, given) if path.endswith(".py") else _text_program(path, chip, options)
     except NkiValidationError as error:
-        return [_check.Report(path, error.diagnostics)], []
-    except Exception as error:
-        found = _check.stopped(error, rules.IMPORTABLE_FILE)
-        return [_check.Report(path, [found])], []
-    reports = []
-    for call in calls:
-        report = _check.check_call(call.kernel, call.args, call.kwargs, options.strict_order)
-        report.name = f"{path}: {call.name}"
-        reports.append(report)
-    return reports, unknown
+        result = FileResult(path)
+        result.add(_check.Report("", error.diagnostics))
+        return result
 
 
-def _not_traced(path, name, lacking):
-    example = " ".join(f"--arg {p}=float32[128,512]" for p in lacking)
-    return (f"{path}: {name}: not traced, nothing says what {', '.join(lacking)} "
-            f"{'is' if len(lacking) == 1 else 'are'}: annotate with nt.tensor[...], give e.g. {example}, or --record\n")
+def _results(chip, options, given):
+    """The FileResults for one chip. What users' code prints is no part of JSON."""
+    with target.chosen(chip), contextlib.redirect_stdout(sys.stderr if options.json else sys.stdout):
+        return [_result(path, chip, options, given) for path in options.files]
 
 
-def main(words):
-    """Checks the file and returns the exit code."""
-    options = _parser().parse_args(words)
-    target.use(options)
-    findings = lint(options.file)
-    reports, unknown = _reports(options.file, options)
-    code = max([r.exit_code for r in reports] + [any(f.severity == "error" for f in findings)], default=0)
-    if options.json:
-        json.dump({"ok": code == 0, "lint": [f.as_dict() for f in findings],
-                   "programs": [r.as_dict() for r in reports],
-                   "not_traced": [{"kernel": n, "parameters": p} for n, p in unknown]}, sys.stdout, indent=2)
-        print()
-        return int(code)
-    has_colour = colour.wanted(sys.stderr)
-    for d in [*(f.diagnostic() for f in findings), *(d for r in reports for d in r.diagnostics)]:
-        print(d.text(has_colour) + "\n", file=sys.stderr)
-    errors = sum(f.severity == "error" for f in findings)
-    if findings:
-        print(f"{options.file}: language: {_check._plural(errors, 'error')}, "
-              f"{_check._plural(len(findings) - errors, 'warning')}")
-    for report in reports:
-        print(report.summary(), end="")
-    for name, lacking in unknown:
-        print(_not_traced(options.file, name, lacking), end="")
-    if not reports and not unknown:
-        print(f"{options.file}: no kernel: mark functions with @nki.jit, or name one with --kernel")
-    return int(code)
+def _wrong_usage(results, options, given):
+    """The diagnostics of a command line that fits none of its files."""
+    files = [r.file for r in results if r.file is not None]
+    if len(files) < sum(path.endswith(".py") for path in options.files):
+        return []  # nobody knows what the others have
+    try:
+        kernel_file.require_kernels(files, options.kernel)
+    except NkiValidationError as error:
+        return error.diagnostics
+    return arguments.unknown(given, [kernel for file in files for kernel in file.functions().items()])
+
+
+def main(request):
+    """Checks the files and returns the exit code."""
+    options = Options(request)
+    findings = {path: lint(path) for path in options.files if path.endswith(".py")}
+    try:
+        given = arguments.read(options.arguments)
+        by_chip = [_results(chip, options, given) for chip in target.asked_for(options.target)]
+        wrong = _wrong_usage(by_chip[-1], options, given)
+    except NkiValidationError as error:
+        by_chip, wrong = [], error.diagnostics
+    found = Verdicts(findings, by_chip, wrong)
+    return found.show_json() if options.json else found.show_text()

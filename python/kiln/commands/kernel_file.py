@@ -1,26 +1,13 @@
-"""Kernels of a Python file, and the arguments that a command line, annotations or a recorded call give them."""
+"""Kernels of a Python file, and the calls of them that a command line, annotations or recorded calls give."""
 
-import argparse
+import contextlib
 import os
 
-from kiln import _activate
-from kiln._trace import record, rules, specs
-from kiln._trace.errors import refuse
+from kiln import _activate, _check
+from kiln._trace import env, rules, specs
+from kiln._trace.errors import NkiValidationError, broken, make_error, refuse
 from kiln._trace.kernel import Kernel
-from kiln.commands import module_file, target
-
-
-def add_options(parser):
-    """The options that say which kernel and with which arguments."""
-    parser.add_argument("--kernel", metavar="NAME",
-                        help="the kernel to take; otherwise every one whose arguments are known")
-    parser.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE",
-                        help="an argument: float32[128,512] for a tensor, a Python literal for anything else")
-    parser.add_argument("--dtype", default="float32", help="the dtype of tensors whose shape an annotation gives")
-    parser.add_argument("--record", metavar="FILE", help="calls that a run with KILN_RECORD=FILE wrote")
-    parser.add_argument("--lnc", type=int, choices=(1, 2),
-                        help="cores of the logical core; otherwise as recorded, or 1")
-    target.add_option(parser)
+from kiln.commands import arguments, module_file, recorded
 
 
 class Call:
@@ -29,36 +16,66 @@ class Call:
     def __init__(self, kernel, name, args, kwargs):
         self.kernel, self.name, self.args, self.kwargs = kernel, name, args, kwargs
 
-
-def load(path):
-    """The kernels of a file, by name, in the order of the file. The file runs as a module, not as __main__."""
-    if not os.path.isfile(path):
-        refuse(rules.KERNEL_FILE, f"there is no file {path}")
-    _activate.activate()
-    here = os.path.abspath(path)
-    module = module_file.load(here)
-    kernels = {n: k for n, k in vars(module).items() if isinstance(k, Kernel)
-               and os.path.abspath(getattr(getattr(k.func, "__code__", None), "co_filename", "")) == here}
-    return module, kernels
+    @property
+    def code(self):
+        return getattr(getattr(self.kernel, "func", self.kernel), "__code__", None)
 
 
-def _choose(module, kernels, options, path):
-    if options.kernel is None:
-        return kernels
-    found = getattr(module, options.kernel, None)
-    if not callable(found):
-        refuse(rules.KERNEL_OPTION, f"`{options.kernel}` of {path}", kernels=", ".join(kernels) or "none")
-    return {options.kernel: found}
+class Untraced:
+    """A kernel that nothing gives arguments to: the parameters that lack a value, and the diagnostic."""
+
+    def __init__(self, name, function, parameters, diagnostic):
+        self.name, self.parameters, self.diagnostic = name, parameters, diagnostic
+        self.code = getattr(function, "__code__", None)
 
 
-def _options_as_arguments(options):
-    given = {}
-    for text in options.arg:
-        name, sign, value = text.partition("=")
-        if not sign or not name.isidentifier():
-            refuse(rules.ARG_OPTION, f"`{text}`")
-        given[name] = specs.parse(value)
-    return given
+class KernelFile:
+    """The kernels of a file that --kernel chooses, by name, in the order of the file."""
+
+    def __init__(self, path, imported, kernel, asks_for_chip):
+        self.path, self._imported, self.asks_for_chip = path, imported, asks_for_chip
+        here = os.path.abspath(path)
+        self.all = {n: k for n, k in vars(imported.module).items() if isinstance(k, Kernel)
+                    and os.path.abspath(getattr(getattr(k.func, "__code__", None), "co_filename", "")) == here}
+        named = getattr(imported.module, kernel, None) if kernel else None
+        self.kernels = ({kernel: named} if callable(named) else {}) if kernel else self.all
+
+    def functions(self):
+        """name -> function of the chosen kernels."""
+        return {name: getattr(kernel, "func", kernel) for name, kernel in self.kernels.items()}
+
+    def calls(self, options, given):
+        """(calls to trace, kernels that lack arguments), for arguments {name: value} of the command line."""
+        found, untraced = [], []
+        for name, kernel in self.kernels.items():
+            function = getattr(kernel, "func", kernel)
+            calls = self._recorded(kernel, name, options, arguments.of(function, given)) if options.record else []
+            if not calls:
+                known = {**specs.from_annotations(function, options.dtype), **arguments.of(function, given)}
+                missing = specs.missing(function, known)
+                if missing:
+                    untraced.append(Untraced(name, function, missing, self._lacks(name, missing, options)))
+                else:
+                    calls = [Call(_with_lnc(kernel, options.lnc), name, [], known)]
+            found += calls
+        return found, untraced
+
+    def _lacks(self, name, missing, options):
+        if not options.record:
+            return arguments.lacking(self.path, name, missing)
+        others = ", ".join(recorded.kernels_in(options.record)) or "none"
+        return broken(rules.CALL_RECORDED, f"`{options.record}` has no call of `{name}`; its calls are of: {others}",
+                      file=options.record)
+
+    def _recorded(self, kernel, name, options, given):
+        """The calls of this kernel in the file of calls, with --arg in place of what it names."""
+        calls = []
+        for i, (bound, lnc) in enumerate(recorded.calls_of(name, self.path, self._imported, options.record)):
+            for parameter, value in given.items():
+                bound.arguments[parameter] = value
+            launched = _with_lnc(kernel, options.lnc or lnc)
+            calls.append(Call(launched, f"{name} (call {i})", list(bound.args), bound.kwargs))
+        return calls
 
 
 def _with_lnc(kernel, lnc):
@@ -66,41 +83,33 @@ def _with_lnc(kernel, lnc):
     return kernel[lnc] if lnc and lnc != kernel.lnc else kernel
 
 
-def _recorded(kernel, name, path, options, given):
-    """The calls of this kernel in the file of recorded calls, with --arg in place of what it names."""
-    calls = []
-    for i, call in enumerate(c for c in record.read(options.record) if c["kernel"] == name):
-        args, kwargs = record.decode(call["args"]), {k: record.decode(v) for k, v in call["kwargs"].items()}
-        launched = _with_lnc(kernel, options.lnc or call["lnc"])
-        calls.append(Call(launched, f"{name} (call {i})", args, {**kwargs, **given}))
-    return calls
+@contextlib.contextmanager
+def opened(path, kernel=None):
+    """The KernelFile of a path, as long as it is open. The file runs as a module, not as __main__; one that cannot be
+    imported is refused with the line that raises."""
+    if not os.path.isfile(path):
+        refuse(rules.KERNEL_FILE, f"there is no file `{path}`")
+    _activate.activate()
+    asked = env.times_asked()
+    with contextlib.ExitStack() as stack:
+        try:
+            imported = stack.enter_context(module_file.imported(os.path.abspath(path)))
+        except NkiValidationError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise make_error([_check.stopped(error, rules.IMPORTABLE_FILE)]) from None
+        yield KernelFile(path, imported, kernel, env.times_asked() > asked)
 
 
-def calls(path, options):
-    """(calls to trace, [(kernel, parameters without a value)])."""
-    module, kernels = load(path)
-    given, found, unknown = _options_as_arguments(options), [], []
-    for name, kernel in _choose(module, kernels, options, path).items():
-        function = getattr(kernel, "func", kernel)
-        if options.record:
-            found += _recorded(kernel, name, path, options, given)
-            continue
-        arguments = {**specs.from_annotations(function, options.dtype), **_for(function, given)}
-        lacking = specs.missing(function, arguments)
-        if lacking:
-            unknown.append((name, lacking))
-        else:
-            found.append(Call(_with_lnc(kernel, options.lnc), name, [], arguments))
-    return found, unknown
+def require_kernels(files, kernel):
+    """Refuses when there is no kernel in any of the files, or none that --kernel names."""
+    if any(file.kernels for file in files):
+        return
+    paths = ", ".join(f"`{file.path}`" for file in files)
+    names = [name for file in files for name in file.all]
+    if kernel:
+        refuse(rules.KERNEL_OPTION, f"{paths} {'has' if len(files) == 1 else 'have'} no kernel `{kernel}`",
+               arguments.did_you_mean(kernel, names), kernels=", ".join(names) or "none")
+    refuse(rules.HAS_KERNELS, f"{paths} {'has' if len(files) == 1 else 'have'} no kernel")
 
 
-def _for(function, given):
-    """Of the arguments on the command line, those that the function has."""
-    code = function.__code__
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return {k: v for k, v in given.items() if k in names}
-
-
-def parser(command, description):
-    return argparse.ArgumentParser(prog=f"kiln {command}", description=description,
-                                   epilog=f"Text programs (.kiln) have other options: kiln {command} --help.")

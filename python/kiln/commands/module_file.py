@@ -1,20 +1,40 @@
 """A Python file as a module: alone, or as the part of a package that it is on disk."""
 
 import ast
+import contextlib
 import importlib
 import importlib.util
 import os
 import sys
 
 
-def load(path):
-    """Runs the file at an absolute path and returns its module. A file of a package can import its neighbours."""
+class Imported:
+    """A module, and the name of the package that it is a part of: its own name when it stands alone."""
+
+    def __init__(self, module, package):
+        self.module, self.package = module, package
+
+
+@contextlib.contextmanager
+def imported(path):
+    """Runs the file at an absolute path. Its folder, or that of its package, is searched first for what it imports;
+    afterwards neither the folder nor the modules that came from it stay, so that files do not see each other's."""
     root, name = _place(path)
-    if "." in name and _is_free(name.partition(".")[0], root):
-        _put_first(root)
-        return importlib.import_module(name)
-    _put_first(os.path.dirname(path))
-    name = os.path.splitext(os.path.basename(path))[0]
+    if "." not in name or not _is_free(name.partition(".")[0], root):
+        root, name = os.path.dirname(path), os.path.splitext(os.path.basename(path))[0]
+    before = set(sys.modules)
+    sys.path.insert(0, root)
+    try:
+        module = importlib.import_module(name) if "." in name else _alone(path, name)
+        yield Imported(module, name.partition(".")[0])
+    finally:
+        for other in [n for n in sys.modules if n not in before and _comes_from(sys.modules[n], root)]:
+            del sys.modules[other]
+        with contextlib.suppress(ValueError):  # the file may have taken it out
+            sys.path.remove(root)
+
+
+def _alone(path, name):
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(name, module)
@@ -22,9 +42,15 @@ def load(path):
     return module
 
 
-def _put_first(folder):
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
+def _comes_from(module, folder):
+    """Whether a module, or a package without a file, was found through this folder of sys.path: packages may be
+    installed in a folder below it."""
+    try:
+        place = os.path.abspath(getattr(module, "__file__", None) or next(iter(module.__path__)))
+    except Exception:  # what calls itself a module may be anything
+        return False
+    above = [f for f in sys.path if isinstance(f, str) and place.startswith(os.path.join(os.path.abspath(f), ""))]
+    return max(above, key=len, default=None) == folder
 
 
 def _place(path):

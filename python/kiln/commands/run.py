@@ -1,38 +1,69 @@
 """`kiln run script.py args...`: a Python script with `import nki` giving kiln.nki."""
 
-import argparse
 import os
+import pkgutil  # noqa: F401  (what runpy, the package and NumPy want later is here before the script's folder is searched)
 import runpy
 import sys
 import traceback
 
-from kiln import _activate
-from kiln._trace import tracebacks
-from kiln.commands import target
+from kiln import _activate, _kiln
+from kiln._trace import env, record, rules, simulate, tracebacks  # noqa: F401
+from kiln._trace.errors import broken
+from kiln._trace.kernel import Kernel
+from kiln.commands import colour, other_targets, target
+from kiln.nki import isa, language, typing  # noqa: F401
 
 
-def _parser():
-    parser = argparse.ArgumentParser(
-        prog="kiln run", description="run a Python script; `import nki` gives kiln.nki",
-        epilog="Text programs (.kiln) have other options: kiln run --help.")
-    target.add_option(parser)
-    parser.add_argument("-m", dest="module", action="store_true", help="the script is a module, as for python -m")
-    parser.add_argument("script", help="a .py file, or a module after -m")
-    parser.add_argument("args", nargs=argparse.REMAINDER, help="what the script finds in sys.argv[1:]")
-    return parser
+class _Watcher(simulate.Watcher):
+    """Tells for which chip kernels run, and at the end which of them another chip would refuse."""
+
+    def __init__(self):
+        self._seen, self._asked, self._refused = set(), set(), []
+
+    def starts(self, function):
+        if not self._seen:
+            default = "" if env.is_target_chosen() else f", the default; --target {'|'.join(_kiln.chips)} chooses"
+            _say(f"kernels are for {env.target()}{default}")
+        self._seen.add(_key(function))
+
+    def traced(self, function, programs, depends_on_chip):
+        if env.is_target_chosen() or depends_on_chip or _key(function) in self._asked:
+            return
+        self._asked.add(_key(function))
+        name = getattr(function, "__name__", "kernel")
+        for chip, error in other_targets.of_programs(programs).items():
+            if error is not None:
+                self._refused.append(f"`{name}` would be refused on {chip}: {other_targets.place_of(error)}")
+
+    def close(self, names):
+        """The script has ended; `names` is what it defined."""
+        for text in dict.fromkeys(self._refused):
+            _say(text)
+        kernels = [name for name, value in names.items() if isinstance(value, Kernel)]
+        if kernels and not self._seen:
+            _say(f"warning: no kernel was called, so nothing is checked: call {' or '.join(kernels)} in the script, or "
+                 "use kiln check")
 
 
-def _execute(options):
-    launched_from = ("", os.getcwd(), os.path.dirname(os.path.abspath(sys.argv[0])))
-    if sys.path and sys.path[0] in launched_from:
+def _key(function):
+    return getattr(function, "__code__", None)
+
+
+def _say(text):
+    print(f"kiln run: {text}", file=sys.stderr, flush=True)
+
+
+def _execute(script, module, args):
+    """Runs a script, or a module, as python would; returns what it defines."""
+    launcher = os.path.realpath(sys.argv[0])
+    if os.path.isfile(launcher) and sys.path[:1] == [os.path.dirname(launcher)]:
         del sys.path[0]  # as python would have it: the script's folder stands first, not ours
-    sys.argv = [options.script, *options.args]
-    if options.module:
+    sys.argv = [module or script, *args]
+    if module:
         sys.path.insert(0, os.getcwd())
-        runpy.run_module(options.script, run_name="__main__", alter_sys=True)
-    else:
-        sys.path.insert(0, os.path.dirname(os.path.abspath(options.script)))
-        runpy.run_path(options.script, run_name="__main__")
+        return runpy.run_module(module, run_name="__main__", alter_sys=True)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
+    return runpy.run_path(script, run_name="__main__")
 
 
 def _show(error):
@@ -41,16 +72,30 @@ def _show(error):
     traceback.print_exception(type(error), error, trimmed)
 
 
-def main(words):
+def _use_threads(count):
+    """--threads, as the environment has it."""
+    if count == "0":
+        os.environ.pop("KILN_THREADS", None)
+    elif count:
+        os.environ["KILN_THREADS"] = count
+
+
+def main(request):
     """Runs the script and returns the exit code."""
-    options = _parser().parse_args(words)
-    if not options.module and not os.path.isfile(options.script):
-        print(f"kiln run: there is no file {options.script}", file=sys.stderr)
+    given = request.options
+    [module], [chip], [threads] = (given.get(name, [""]) for name in ("m", "target", "threads"))
+    script, *args = ["", *given.get("FILE", [])] if module else given["FILE"]
+    if not module and not os.path.isfile(script):
+        error = broken(rules.KERNEL_FILE, f"there is no file `{script}`")
+        print(error.text(colour.wanted(sys.stderr)), file=sys.stderr)
         return 2
-    target.use(options)
+    target.use(chip)
+    _use_threads(threads)
     _activate.activate()
+    watcher, names = _Watcher(), {}
+    simulate.watch(watcher)
     try:
-        _execute(options)
+        names = _execute(script, module, [*args, *request.script_words])
     except SystemExit:
         raise
     except KeyboardInterrupt as error:
@@ -59,4 +104,6 @@ def main(words):
     except BaseException as error:
         _show(error)
         return 1
+    finally:
+        watcher.close(names)
     return 0

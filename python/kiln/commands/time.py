@@ -1,55 +1,68 @@
-"""`kiln time kernel.py`: traces the kernel and hands its programs to the native command."""
+"""`kiln time kernel.py`: traces kernels for the native command."""
 
+import contextlib
 import sys
 
-from kiln import _check, _kiln
+from kiln import _check, _native
 from kiln._program import plain
 from kiln._trace import env, rules, simulate, specs
 from kiln._trace.errors import NkiValidationError, make_error, refuse
-from kiln.commands import colour, kernel_file, target
+from kiln.commands import arguments, kernel_file, other_targets, target
+from kiln.commands.options import Options
 
 
-def _parser():
-    parser = kernel_file.parser(
-        "time", "tell how long a kernel in Python takes on the chip, and why; all other options of kiln time (--html, "
-                "--trace, --json, --what-if, --trip-count, ...) work as for text programs")
-    parser.add_argument("file", help="a .py file")
-    kernel_file.add_options(parser)
-    return parser
+class _Tracer:
+    """Whom the native command asks for the programs of a file."""
 
+    def __init__(self, options):
+        self._options, self._kernels = options, []  # (name, function) of the files so far
 
-def _one_call(path, options):
-    calls, unknown = kernel_file.calls(path, options)
-    if len(calls) == 1:
+    def trace(self, path, compared, chip):
+        """(programs, title, reserved PSUM banks, note) of the kernel in a file, for a chip ("": as the environment
+        says)."""
+        kernel = self._options.compare_kernel if compared else None
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(target.chosen(chip))
+            if self._options.json:  # what users' code prints is no part of it
+                stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+            file = stack.enter_context(kernel_file.opened(path, kernel or self._options.kernel))
+            if compared and not kernel and not file.kernels:
+                file.kernels = file.all  # --kernel is that of the other file
+            call = self._call(file, compared)
+            programs = _programs(call)
+            title = f"{path}: {call.name}" if [self._options.compare] == self._options.files else path
+            return programs, title, env.reserved_psum_banks(), str(other_targets.ask(file, call, programs) or "")
+
+    def _call(self, file, compared):
+        """The one call that is to be timed."""
+        kernel_file.require_kernels([file], self._options.kernel)
+        self._kernels += file.functions().items()
+        given = arguments.read(self._options.arguments)
+        calls, untraced = file.calls(self._options, given)
+        another = not compared and (self._options.compare or "").endswith(".py")  # may have the other parameters
+        wrong = [] if another else arguments.unknown(given, self._kernels)
+        if wrong or not calls:
+            raise make_error([*wrong, *(kernel.diagnostic for kernel in untraced if not calls)])
+        if len(calls) > 1:
+            one_kernel = len(file.kernels) == 1
+            refuse(rules.ONE_KERNEL, f"`{file.path}` has {', '.join(call.name for call in calls)}",
+                   "give the arguments of one call with --arg" if one_kernel else "choose one with --kernel NAME")
         return calls[0]
-    names = ", ".join([c.name for c in calls] + [n for n, _ in unknown]) or "none"
-    help = "" if calls else "give its arguments, e.g. --arg x=float32[128,512]"
-    refuse(rules.ONE_KERNEL, f"kernels of {path}: {names}", help)
 
 
-def main(words):
-    """Times the kernel and returns the exit code."""
-    options, rest = _parser().parse_known_args(words)
-    target.use(options)
-    try:
-        return _time(_one_call(options.file, options), rest)
-    except NkiValidationError as error:
-        print("\n\n".join(d.text(colour.wanted(sys.stderr)) for d in error.diagnostics), file=sys.stderr)
-        return _check.Report(options.file, error.diagnostics).exit_code
-
-
-def _time(call, rest):
+def _programs(call):
     function, lnc = plain(call.kernel)
     args = [specs.with_arrays(a) for a in call.args]
     kwargs = {k: specs.with_arrays(v) for k, v in call.kwargs.items()}
     schedule = getattr(call.kernel, "schedule", ())
     try:
-        programs = [core.program() for core in simulate.trace_cores(function, lnc, args, kwargs, schedule)]
+        return [core.program() for core in simulate.trace_cores(function, lnc, args, kwargs, schedule)]
     except NkiValidationError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise make_error([_check.stopped(error)]) from None
-    suffixes = [""] if lnc == 1 else [f".core{i}" for i in range(lnc)]
-    given = {f"{programs[0].name}{suffix}.kiln": program for suffix, program in zip(suffixes, programs)}
-    sys.stdout.flush()
-    return _kiln.cli(["time", *given, *rest], given, env.reserved_psum_banks())
+
+
+def main(request):
+    """Times the kernels and returns the exit code."""
+    return _native.cli(request.words, _Tracer(Options(request)).trace)

@@ -38,7 +38,7 @@ class _TileSize:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         if name in _SINCE and not version.at_least(_SINCE[name]):
             _older.missing(f"nl.tile_size.{name}", _SINCE[name])
-        return _SIZES[name](env.chip())
+        return _SIZES[name](env.asked_chip())
 
     def __dir__(self):
         return sorted([*super().__dir__(), *_SIZES])

@@ -9,9 +9,9 @@ import pytest
 
 import kiln
 from kiln import _kiln
-from kiln._trace import record
+from kiln.__main__ import main
 from kiln.commands import kernel_file
-from kiln.commands import time as time_command
+from kiln.commands.options import Options
 
 FOLDER = pathlib.Path(__file__).resolve().parents[3] / "examples" / "nki"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "tiles")
@@ -36,6 +36,14 @@ def report_of(run, capfd):
     return json.loads(capfd.readouterr().out)["reports"][0]
 
 
+def the_call(words):
+    """The one that a command line means."""
+    options = Options(_kiln.cli(words))
+    with kernel_file.opened(options.files[0], options.kernel) as file:
+        [call], _ = file.calls(options, {})
+    return call
+
+
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_every_road_gives_the_same_gains(monkeypatch, tmp_path, capfd, with_advice, name):
     path, calls = FOLDER / f"{name}.py", tmp_path / "calls.json"
@@ -43,18 +51,20 @@ def test_every_road_gives_the_same_gains(monkeypatch, tmp_path, capfd, with_advi
     monkeypatch.setenv("KILN_RECORD", str(calls))
     subprocess.run([sys.executable, "-m", "kiln", "run", path], check=True, capture_output=True)
     monkeypatch.delenv("KILN_RECORD")
-    options = time_command._parser().parse_args([str(path), "--record", str(calls)])
-    first = {call.kernel.func.__name__: call for call in reversed(kernel_file.calls(str(path), options)[0])}
-    assert set(first) <= {c["kernel"] for c in record.read(calls)}
-    for kernel, call in first.items():
+    recorded = json.loads(calls.read_text())
+    for kernel in dict.fromkeys(call["kernel"] for call in recorded["calls"]):
+        first = next(call for call in recorded["calls"] if call["kernel"] == kernel)
+        calls.write_text(json.dumps({**recorded, "calls": [first]}))
+        words = ["time", str(path), "--kernel", kernel, "--record", str(calls), "--json"]
+        call = the_call(words)
         program = kiln.program(call.kernel, *call.args, **call.kwargs)
         programs = program if isinstance(program, tuple) else (program,)
         if any(p.device_loops for p in programs):
             continue  # how often its loops run is not known from shapes
         files = [str(tmp_path / f"{kernel}{i}.kiln") for i in range(len(programs))]
         program.save(*files)
-        roads = [lambda: time_command._time(call, ["--json"]), lambda: _kiln.cli(["time", *files, "--json"], {}, 0),
-                 lambda: _kiln.cli(["time", *files, "--json", "--html", str(tmp_path / "page.html")], {}, 0)]
+        roads = [lambda: main(words), lambda: main(["time", *files, "--json"]),
+                 lambda: main(["time", *files, "--json", "--html", str(tmp_path / "page.html")])]
         expected = kiln.time(call.kernel)(*call.args, **call.kwargs).as_dict()
         for road in roads:
             report = report_of(road, capfd)

@@ -69,7 +69,7 @@ nc_version.__doc__ = "NeuronCore generations."
 
 def get_nc_version():
     """The generation that the kernel is built for."""
-    return nc_version(_env.chip().generation)
+    return nc_version(_env.asked_chip().generation)
 
 
 def get_nc_sub_version():

@@ -1,0 +1,21 @@
+"""What a command line says about kernels in Python. The options are declared in the C++ program, with their help."""
+
+
+class Options:
+    """The options of a request, under the names that commands use."""
+
+    def __init__(self, request):
+        given = request.options
+
+        def one(name, default=None):
+            return given[name][-1] if name in given else default
+
+        self.files = given.get("FILE", [])
+        self.kernel, self.compare_kernel = one("kernel"), one("compare-kernel")
+        self.arguments = given.get("arg", [])
+        self.dtype, self.record = one("dtype", "float32"), one("record")
+        self.lnc = int(one("lnc", 0)) or None
+        self.target, self.json = one("target"), "json" in given
+        self.strict_order = "strict-order" in given
+        self.compare = one("compare")
+        self.source_roots = given.get("source-root", [])
