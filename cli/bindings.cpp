@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/rules.h"
@@ -101,8 +102,11 @@ class Binder {
   std::vector<Diagnostic> diagnostics_;
 };
 
+// A file that is larger than its tensor is wrong, but how is told only where reading it costs little.
 NpyArray load(const std::string& tensor_name, const Port& port) {
-  NpyArray array = read_npy(port.in_file, port.tensor->dtype);
+  constexpr std::int64_t kHeader = 1 << 20, kLittle = 64 << 20;
+  const std::int64_t bytes = port.tensor->size() * size_bytes(port.tensor->dtype);
+  NpyArray array = read_npy(port.in_file, port.tensor->dtype, std::max(bytes + kHeader, kLittle));
   if (array.shape == port.tensor->shape) return array;
   Diagnostic d = broken(cli_rules::kShape, fmt::format("`{}` has shape {}, tensor `{}` is {}", port.in_file,
                                                        shape_text(array.shape), tensor_name, type_text(*port.tensor)));

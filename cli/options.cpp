@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "kiln/base/quantity_text.h"
+
 namespace kiln::cli {
 
 std::vector<const CLI::App*> all_commands(const CLI::App& root) {
@@ -50,6 +52,18 @@ void add_source_roots(CLI::App& app, std::vector<std::string>& folders) {
 
 void add_json(CLI::App& app, bool& json) {
   app.add_flag(kJsonOption, json, "print JSON, diagnostics included, to stdout");
+}
+
+void add_max_memory(CLI::App& app, std::int64_t& bytes) {
+  app.add_option_function<std::string>(
+         "--max-memory",
+         [&bytes](const std::string& text) {
+           const std::optional<std::int64_t> parsed = parse_bytes(text);
+           if (!parsed) throw CLI::ValidationError("--max-memory", fmt::format("`{}` is no size such as 8G", text));
+           bytes = *parsed;
+         },
+         "how much memory may be taken, as in 8G; otherwise nine tenths of what this machine has")
+      ->type_name("SIZE");
 }
 
 std::string examples(std::initializer_list<const char*> lines) {

@@ -2,16 +2,18 @@
 #include <fmt/ranges.h>
 
 #include <chrono>
+#include <list>
 #include <nlohmann/json.hpp>
 
 #include "cli/bindings.h"
 #include "cli/options.h"
-#include "cli/output_files.h"
 #include "cli/program_file.h"
 #include "cli/progress.h"
 #include "cli/python_options.h"
 #include "cli/rules.h"
+#include "kiln/base/file.h"
 #include "kiln/sim/machine.h"
+#include "kiln/sim/memory_need.h"
 
 namespace kiln::cli {
 namespace {
@@ -111,8 +113,37 @@ std::string json_text_of(const Result& r, const std::vector<Diagnostic>& warning
 sim::RunReport simulate(const isa::Launch& launch, Arrays& arrays, const RunCommand& command) {
   sim::Buffers buffers;
   for (auto& [tensor, array] : arrays) buffers[tensor] = {array.data.data(), array.data.size()};
-  const Progress progress("running");
-  return sim::run(launch, arch(launch.target()), buffers, command.options);
+  Progress progress("running");
+  sim::RunOptions options = command.options;
+  options.done = &progress.done();
+  return sim::run(launch, arch(launch.target()), buffers, options);
+}
+
+// The file of an inout tensor may be the one that its values come from; nothing else that is read is overwritten.
+void require_outputs(const RunCommand& command, const Ports& ports) {
+  std::vector<std::string> outputs;
+  for (const auto& [tensor, port] : ports) {
+    if (port.out_file.empty()) continue;
+    outputs.push_back(port.out_file);
+    std::vector<std::string> inputs = command.files;
+    for (const auto& [other, from] : ports) {
+      if (other != tensor && !from.in_file.empty()) inputs.push_back(from.in_file);
+    }
+    require_apart(inputs, std::span(&port.out_file, 1));
+  }
+  require_writable(outputs);
+}
+
+void write_outputs(const Ports& ports, const Arrays& arrays) {
+  std::list<std::string> headers;
+  std::vector<FileParts> files;
+  for (const auto& [tensor, port] : ports) {
+    if (port.out_file.empty()) continue;
+    const NpyArray& array = arrays.at(tensor);
+    headers.push_back(npy_header(array, port.out_file));
+    files.push_back({port.out_file, {std::as_bytes(std::span(headers.back())), array.data}});
+  }
+  write_all_or_none(files);
 }
 
 Outcome run(const RunCommand& command) {
@@ -129,22 +160,15 @@ Outcome run(const RunCommand& command) {
   require_pair(launch);
 
   const Ports ports = bind_ports(launch, command.bindings);
-  std::vector<std::string> paths;
-  for (const auto& [tensor, port] : ports) {
-    if (!port.out_file.empty()) paths.push_back(port.out_file);
-  }
-  require_writable(paths);
+  require_outputs(command, ports);
+  sim::require_memory(launch, command.options.max_memory);
   Arrays arrays = load_arrays(ports);
 
   const auto start = std::chrono::steady_clock::now();
   sim::RunReport report = simulate(launch, arrays, command);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
 
-  std::vector<OutputFile> files;
-  for (const auto& [tensor, port] : ports) {
-    if (!port.out_file.empty()) files.push_back({port.out_file, &arrays.at(tensor)});
-  }
-  write_all_or_none(files);
+  write_outputs(ports, arrays);
   outcome.diagnostics.insert(outcome.diagnostics.end(), report.warnings.begin(), report.warnings.end());
   const Result result{command,           launch.name(),  arch(launch.target()).name, ports, arrays,
                       std::move(report), elapsed.count()};
@@ -180,6 +204,11 @@ Command add_run(CLI::App& root) {
   app->add_flag("--plain", command->options.plain, "the plain arithmetic instead of its fast twin: same values, slowly")
       ->group(kTextGroup);
   add_source_roots(*app, command->source_roots);
+  app->add_option("--max-passes", command->options.max_passes,
+                  "how often the loops of a core may go round, all together, before the run is stopped")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 62))
+      ->type_name("N");
+  add_max_memory(*app, command->options.max_memory);
   add_json(*app, command->json);
   for (const char* option : {"--source-root", kJsonOption}) app->get_option(option)->group(kTextGroup);
   app->add_option("-m", command->module, "run a module as python -m does, instead of a FILE")

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/options.h"
-#include "cli/output_files.h"
 #include "cli/program_file.h"
 #include "cli/progress.h"
 #include "cli/python_options.h"
@@ -34,6 +33,7 @@ struct TimeCommand {
   std::vector<std::string> what_if, trip_counts, source_roots;
   std::string trace, html;  // files to write; empty: none
   std::size_t lines = 10;
+  std::int64_t limit = timing::kTimingLimit, max_memory = 0;
   bool reorder = false, in_order = false, no_advice = false, json = false;
 };
 
@@ -68,6 +68,8 @@ views::TimeRequest request_of(const TimeCommand& command) {
   views::TimeRequest request;
   if (command.reorder || command.in_order) request.reorder = command.reorder;
   request.advice = !command.no_advice;
+  request.limit = command.limit;
+  request.max_memory = command.max_memory;
   for (const std::string& text : command.what_if) {
     const std::string name = split(text, cli_rules::kWhatIf).first;
     if (name != views::kEngineWhatIf) {
@@ -231,6 +233,8 @@ void require_fitting_options(const TimeCommand& command) {
   for (const std::string& path : {command.trace, command.html}) {
     if (!path.empty()) outputs.push_back(path);
   }
+  if (!command.kernel.record.empty()) inputs.push_back(command.kernel.record);
+  require_apart(inputs, outputs);
   require_writable(outputs);
 }
 
@@ -301,6 +305,11 @@ Command add_time(CLI::App& root, const Host& host) {
       ->excludes(reorder);
   app->add_option("--trace", command->trace, "write a Perfetto trace, for ui.perfetto.dev")->type_name("FILE");
   app->add_option("--html", command->html, "write a page with the timeline, for any browser")->type_name("FILE");
+  app->add_option("--limit", command->limit,
+                  "how many instructions of loops may be simulated one by one, where passes are not alike")
+      ->check(CLI::Range(std::int64_t{1}, timing::kMostTimingLimit))
+      ->type_name("N");
+  add_max_memory(*app, command->max_memory);
   app->add_option("--lines", command->lines, "rows of the tables by line")->type_name("N");
   app->add_flag("--no-advice", command->no_advice, "leave the advice out, which runs the model several times");
   add_source_roots(*app, command->source_roots);

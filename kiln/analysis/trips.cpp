@@ -1,5 +1,7 @@
 #include "kiln/analysis/trips.h"
 
+#include <limits>
+
 #include "kiln/analysis/statements.h"
 
 namespace kiln::analysis {
@@ -29,7 +31,9 @@ std::vector<std::int64_t> executions(const Program& program, std::span<const std
   for_each_statement(program, [&](const Statement& s) {
     const std::int64_t here = s.loop == kNone ? 1 : times[s.loop];
     if (s.is_instruction()) counts[s.node.index] += here;
-    if (s.is_loop()) times[s.node.index] = here * trips[s.node.index];
+    // Only loops without instructions may go round more often than can be counted.
+    if (s.is_loop() && __builtin_mul_overflow(here, trips[s.node.index], &times[s.node.index]))
+      times[s.node.index] = std::numeric_limits<std::int64_t>::max();
   });
   return counts;
 }

@@ -6,144 +6,147 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <new>
 #include <stdexcept>
+
+#include "kiln/base/descriptor.h"
+#include "kiln/base/quantity_text.h"
+#include "kiln/base/staged_file.h"
 
 namespace kiln {
 namespace {
 
-using file_rules::kReadable, file_rules::kWritable;
+using file_rules::kReadable, file_rules::kSize, file_rules::kTable;
+namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const Rule& rule, const std::string& path, const std::string& reason) {
-  const char* verb = rule.number == kReadable.number ? "read" : "write";
-  raise(file_rules::kTable, rule,
-        {.found = fmt::format("cannot {} `{}`: {}", verb, path, reason), .loc = {.file = path}});
+constexpr const char* kThisProgram = "/proc/self/exe";
+
+[[noreturn]] void fail_to_read(const std::string& path, const std::string& reason) {
+  raise(kTable, kReadable, {.found = fmt::format("cannot read `{}`: {}", path, reason), .loc = {.file = path}});
 }
 
-[[noreturn]] void fail_errno(const Rule& rule, const std::string& path) { fail(rule, path, std::strerror(errno)); }
+[[noreturn]] void too_large(const std::string& path, const struct stat& status, std::int64_t most) {
+  const std::string size =
+      S_ISREG(status.st_mode) ? bytes_text(static_cast<double>(status.st_size)) : "no end in sight";
+  raise(
+      kTable, kSize,
+      {.found = fmt::format("`{}` has {}, and at most {} are read", path, size, bytes_text(static_cast<double>(most))),
+       .loc = {.file = path}});
+}
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  bool open() const { return fd_ >= 0; }
-  bool close() {
-    const int fd = fd_;
-    fd_ = -1;
-    return fd < 0 || ::close(fd) == 0;
-  }
-
- private:
-  int fd_;
-};
-
-// Removes the file unless it was renamed in time.
-class Temporary {
- public:
-  explicit Temporary(std::filesystem::path path) : path_(std::move(path)) {}
-  ~Temporary() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-  bool rename_to(const std::string& target) {
-    if (::rename(path_.c_str(), target.c_str()) != 0) return false;
-    path_.clear();
-    return true;
-  }
-
- private:
-  std::filesystem::path path_;
-};
+// How much to make room for: one byte more than the size, so that the end shows without a second round. Pipes say 0
+// and grow.
+template <class Buffer>
+void make_room(Buffer& buffer, std::size_t used, const struct stat& status, std::int64_t most) {
+  constexpr std::int64_t kStepBytes = 64 << 10;
+  const auto now = static_cast<std::int64_t>(used);
+  const std::int64_t wanted = now == 0 ? std::max(status.st_size + 1, kStepBytes) : now + std::max(kStepBytes, now / 2);
+  buffer.resize(static_cast<std::size_t>(std::min(wanted, most + 1)));
+}
 
 template <class Buffer>
-Buffer read_all(const std::string& path) {
-  constexpr std::size_t kStepBytes = 64 << 10;
+Buffer read_all(const std::string& path, std::int64_t most) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status;
-  if (!file.open() || ::fstat(file.get(), &status) != 0) fail_errno(kReadable, path);
+  if (!file.is_open() || ::fstat(file.get(), &status) != 0) fail_to_read(path, std::strerror(errno));
+  if (S_ISREG(status.st_mode) && status.st_size > most) too_large(path, status, most);
   Buffer buffer;
   std::size_t used = 0;
   try {
-    // One byte more than the size: the end shows without a second round. Pipes say 0 and grow.
-    buffer.resize(static_cast<std::size_t>(status.st_size) + 1);
     for (;;) {
-      if (used == buffer.size()) buffer.resize(buffer.size() + std::max(kStepBytes, buffer.size() / 2));
+      if (static_cast<std::int64_t>(used) > most) too_large(path, status, most);
+      if (used == buffer.size()) make_room(buffer, used, status, most);
       const ssize_t got = ::read(file.get(), buffer.data() + used, buffer.size() - used);
       if (got == 0) break;
       if (got > 0) used += static_cast<std::size_t>(got);
-      if (got < 0 && errno != EINTR) fail_errno(kReadable, path);
+      if (got < 0 && errno != EINTR) fail_to_read(path, std::strerror(errno));
     }
   } catch (const std::bad_alloc&) {
-    fail(kReadable, path, "it does not fit in memory");
+    fail_to_read(path, "it does not fit in memory");
   } catch (const std::length_error&) {
-    fail(kReadable, path, "it does not fit in memory");
+    fail_to_read(path, "it does not fit in memory");
   }
   buffer.resize(used);
   return buffer;
 }
 
-bool write_all(int fd, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno != EINTR) return false;
-    if (put > 0) bytes = bytes.subspan(static_cast<std::size_t>(put));
-  }
-  return true;
+bool is_device(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-void write_parts(Descriptor& file, const std::string& path, std::span<const std::span<const std::byte>> parts) {
-  for (const auto& part : parts) {
-    if (!write_all(file.get(), part)) fail_errno(kWritable, path);
-  }
-  if (!file.close()) fail_errno(kWritable, path);
-}
-
-// The name does not contain the target's, which may be as long as a name can be.
-std::filesystem::path temporary_beside(const std::string& target) {
-  static std::atomic<unsigned> counter{0};
-  return std::filesystem::path(target).parent_path() / fmt::format(".kiln-{}-{}.tmp", ::getpid(), counter++);
+void write_directly(const FileParts& to) {
+  Descriptor file(::open(to.path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file.is_open() || !std::ranges::all_of(to.parts, [&](auto part) { return write_all(file.get(), part); }) ||
+      !file.close())
+    fail_to_write(to.path, errno);
 }
 
 }  // namespace
 
-void fail_to_write(const std::string& path, const std::string& reason) { fail(kWritable, path, reason); }
+void fail_to_write(const std::string& path, int number) {
+  const char* reason = number == EISDIR ? "it is a folder" : std::strerror(number);
+  throw WriteError(broken(kTable, file_rules::kWritable,
+                          {.found = fmt::format("cannot write `{}`: {}", path, reason), .loc = {.file = path}}),
+                   number);
+}
 
-std::string read_file(const std::string& path) { return read_all<std::string>(path); }
-std::vector<std::byte> read_file_bytes(const std::string& path) { return read_all<std::vector<std::byte>>(path); }
+std::string read_file(const std::string& path, std::int64_t most) { return read_all<std::string>(path, most); }
+std::vector<std::byte> read_file_bytes(const std::string& path, std::int64_t most) {
+  return read_all<std::vector<std::byte>>(path, most);
+}
 
-void write_atomically(const std::string& path, std::span<const std::span<const std::byte>> parts) {
-  std::string target = path;
-  struct stat status;
-  const bool exists = ::stat(path.c_str(), &status) == 0;
-  if (exists && S_ISDIR(status.st_mode)) fail(kWritable, path, "it is a folder");
-  if (exists && !S_ISREG(status.st_mode)) {
-    Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!file.open()) fail_errno(kWritable, path);
-    return write_parts(file, path, parts);
+void write_all_or_none(std::span<const FileParts> files) {
+  std::vector<std::unique_ptr<StagedFile>> staged;
+  for (const FileParts& file : files) {
+    if (is_device(file.path)) continue;
+    staged.push_back(std::make_unique<StagedFile>(file.path));
+    for (const auto& part : file.parts) staged.back()->write(part);
+    staged.back()->finish();
   }
-  std::error_code failure;
-  if (const auto link = std::filesystem::canonical(path, failure); exists && !failure) target = link.string();
-
-  const std::filesystem::path aside = temporary_beside(target);
-  Descriptor file(::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!file.open()) fail_errno(kWritable, path);
-  Temporary temporary(aside);
-  if (exists && ::fchmod(file.get(), status.st_mode & 07777) != 0) fail_errno(kWritable, path);
-  write_parts(file, path, parts);
-  if (!temporary.rename_to(target)) fail_errno(kWritable, path);
+  for (const FileParts& file : files) {
+    if (is_device(file.path)) write_directly(file);
+  }
+  for (const auto& file : staged) file->publish();
+  for (const auto& file : staged) file->keep();
 }
 
 void write_atomically(const std::string& path, std::string_view text) {
-  const std::span<const std::byte> part = std::as_bytes(std::span(text));
-  write_atomically(path, std::span(&part, 1));
+  const FileParts file{path, {std::as_bytes(std::span(text))}};
+  write_all_or_none(std::span(&file, 1));
+}
+
+void require_writable(std::span<const std::string> outputs) {
+  for (const std::string& path : outputs) {
+    std::error_code failure;
+    const fs::path real = fs::canonical(path, failure), target = failure ? fs::path(path) : real;
+    const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+    if (::access(is_device(path) ? path.c_str() : folder.c_str(), W_OK) != 0) fail_to_write(path, errno);
+    if (fs::is_directory(path, failure)) fail_to_write(path, EISDIR);
+  }
+}
+
+void require_apart(std::span<const std::string> inputs, std::span<const std::string> outputs) {
+  const auto is_same = [](const struct stat& a, const char* path) {
+    struct stat b;
+    return ::stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+  };
+  for (const std::string& output : outputs) {
+    struct stat status;
+    if (::stat(output.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    const auto input =
+        std::ranges::find_if(inputs, [&](const std::string& path) { return is_same(status, path.c_str()); });
+    if (input == inputs.end() && !is_same(status, kThisProgram)) continue;
+    raise(
+        kTable, file_rules::kApart,
+        {.found = fmt::format("`{}` would overwrite {}", output,
+                              input == inputs.end() ? "the program that runs" : fmt::format("the input `{}`", *input)),
+         .loc = {.file = output}});
+  }
 }
 
 }  // namespace kiln

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,20 +18,43 @@ namespace file_rules {
 inline constexpr Rule kReadable{1, "a file given as input can be read", "check the path and its permissions"};
 inline constexpr Rule kWritable{2, "a file given as output can be written",
                                 "check the folder, its permissions and the free space"};
+inline constexpr Rule kApart{3, "an output overwrites neither an input nor a program", "give the output another name"};
+inline constexpr Rule kSize{4, "a file given as input ends, and is no larger than what is read from it can be",
+                            "check the path: devices and pipes may never end"};
 
-inline constexpr Rule kRules[] = {kReadable, kWritable};
+inline constexpr Rule kRules[] = {kReadable, kWritable, kApart, kSize};
 inline constexpr RuleTable kTable{"file", "files", kRules, Category::config};
 }  // namespace file_rules
 
-// Throws that this file cannot be written.
-[[noreturn]] void fail_to_write(const std::string& path, const std::string& reason);
+// That a file cannot be written, and the number of the operating system's reason.
+class WriteError : public Error {
+ public:
+  WriteError(Diagnostic diagnostic, int number) : Error(std::move(diagnostic)), number_(number) {}
+  int number() const { return number_; }
 
-std::string read_file(const std::string& path);
-std::vector<std::byte> read_file_bytes(const std::string& path);
+ private:
+  int number_;
+};
+[[noreturn]] void fail_to_write(const std::string& path, int number);
 
-// Writes the parts one after another. A link keeps pointing where it points; a pipe or a device is written
-// directly.
-void write_atomically(const std::string& path, std::span<const std::span<const std::byte>> parts);
+// At most `most` bytes are read.
+inline constexpr std::int64_t kMostText = std::int64_t{1} << 30;
+std::string read_file(const std::string& path, std::int64_t most = kMostText);
+std::vector<std::byte> read_file_bytes(const std::string& path, std::int64_t most);
+
+// A file to write: the parts one after another. A link keeps pointing where it points.
+struct FileParts {
+  std::string path;
+  std::vector<std::span<const std::byte>> parts;
+};
+// Writes all of them or none: renames only when all are written. Pipes and devices are written directly, before any
+// file is renamed.
+void write_all_or_none(std::span<const FileParts> files);
 void write_atomically(const std::string& path, std::string_view text);
+
+// Throws Error when a file can certainly not be written, so that a long run does not end in vain.
+void require_writable(std::span<const std::string> outputs);
+// Throws Error when writing one of the outputs would overwrite one of the inputs, or the program that runs.
+void require_apart(std::span<const std::string> inputs, std::span<const std::string> outputs);
 
 }  // namespace kiln

@@ -178,8 +178,8 @@ NpyArray parse_npy(std::span<const std::byte> file, const std::string& name, std
   return {layout.dtype, std::move(layout.header.shape), {elements.begin(), elements.end()}};
 }
 
-NpyArray read_npy(const std::string& path, std::optional<DType> expected) {
-  std::vector<std::byte> file = read_file_bytes(path);
+NpyArray read_npy(const std::string& path, std::optional<DType> expected, std::int64_t most) {
+  std::vector<std::byte> file = read_file_bytes(path, most);
   Layout layout = check_file(file, path, expected);
   const auto offset = static_cast<std::ptrdiff_t>(layout.header.data_offset);
   if (layout.header.fortran_order) {
@@ -190,16 +190,20 @@ NpyArray read_npy(const std::string& path, std::optional<DType> expected) {
   return {layout.dtype, std::move(layout.header.shape), std::move(file)};
 }
 
-void write_npy(const std::string& path, const NpyArray& array) {
+std::string npy_header(const NpyArray& array, const std::string& path) {
   const std::size_t wanted = checked_size_bytes(array.shape, array.dtype, path);
   if (wanted != array.data.size()) {
     npy_fail(npy_rules::kDataSize, path,
              fmt::format("shape ({}) of {} needs {} bytes, the array has {}", fmt::join(array.shape, ", "),
                          name(array.dtype), wanted, array.data.size()));
   }
-  const std::string header = print_npy_header({.descr = descr_of(array.dtype), .shape = array.shape}, path);
-  const std::span<const std::byte> parts[] = {std::as_bytes(std::span(header)), array.data};
-  write_atomically(path, parts);
+  return print_npy_header({.descr = descr_of(array.dtype), .shape = array.shape}, path);
+}
+
+void write_npy(const std::string& path, const NpyArray& array) {
+  const std::string header = npy_header(array, path);
+  const FileParts file{path, {std::as_bytes(std::span(header)), array.data}};
+  write_all_or_none(std::span(&file, 1));
 }
 
 }  // namespace kiln

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kiln/base/dtype.h"
+#include "kiln/base/memory_limit.h"
 
 namespace kiln {
 
@@ -25,12 +26,16 @@ struct NpyArray {
 // stores bfloat16), and a file of another dtype is an Error. For dtypes whose elements are bare bits
 // (float8_e8m0fnu and the packed ones) a file of unsigned integers of the same size is accepted too. Never
 // converts.
-NpyArray read_npy(const std::string& path, std::optional<DType> expected = std::nullopt);
+// At most `most` bytes are read.
+NpyArray read_npy(const std::string& path, std::optional<DType> expected = std::nullopt,
+                  std::int64_t most = default_max_memory());
 NpyArray parse_npy(std::span<const std::byte> file, const std::string& name,
                    std::optional<DType> expected = std::nullopt);
 
 // Dtypes that NumPy lacks are written as raw elements, so that np.load(path).view(ml_dtypes.bfloat16) works;
 // tfloat32 is written as float32.
 void write_npy(const std::string& path, const NpyArray& array);
+// What stands before the elements in such a file; `path` is for errors.
+std::string npy_header(const NpyArray& array, const std::string& path);
 
 }  // namespace kiln

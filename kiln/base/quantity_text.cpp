@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <iterator>
 
@@ -35,6 +36,23 @@ std::string time_text(double ns) {
 std::string bytes_text(double bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   return bytes < 1024 ? fmt::format("{:.0f} B", bytes) : scaled(bytes, 1024, kUnits);
+}
+
+std::optional<std::int64_t> parse_bytes(std::string_view text) {
+  constexpr std::string_view kPrefixes = "KMGT";
+  double number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc{} || !(number > 0)) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  if (text.starts_with(' ')) text.remove_prefix(1);
+  const std::size_t prefix = text.empty() ? std::string_view::npos : kPrefixes.find(text[0]);
+  if (prefix != std::string_view::npos) {
+    number *= std::exp2(10.0 * static_cast<double>(prefix + 1));
+    text.remove_prefix(1);
+    if (text.starts_with('i')) text.remove_prefix(1);
+  }
+  if ((!text.empty() && text != "B") || number < 1 || number >= 0x1p62) return std::nullopt;
+  return static_cast<std::int64_t>(number);
 }
 
 std::string percent_text(double share) {

@@ -1,6 +1,7 @@
 #include "kiln/check/all_rules.h"
 
 #include "kiln/base/file.h"
+#include "kiln/base/memory_limit.h"
 #include "kiln/base/npy_rules.h"
 #include "kiln/base/thread_count.h"
 #include "kiln/check/rules.h"
@@ -18,7 +19,7 @@ std::vector<RuleTable> all_rules() {
   for (const RuleTable& table :
        {isa::kOperandRules, isa::program_rules::kTable, isa::launch_rules::kTable, memory_rules::kTable,
         io_rules::kTable, isa::builder_rules::kTable, isa::text_rules::kTable, npy_rules::kTable, file_rules::kTable,
-        thread_rules::kTable, kInternalRules})
+        limit_rules::kTable, thread_rules::kTable, kInternalRules})
     tables.push_back(table);
   return tables;
 }

@@ -1,6 +1,7 @@
 // What the cores of a run have in common.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -25,6 +26,8 @@ struct Common {
   std::set<std::string, std::less<>> written = {};  // shared tensors that some core may write, by name
   Races races = {};
   bool may_borrow = false;  // no buffer that is written lies over an input
+  std::atomic<double>* done = nullptr;
+  double expected = 0;  // instructions in all; 0: not known
 };
 
 }  // namespace kiln::sim

@@ -19,7 +19,7 @@ Core::Core(const Program& program, const Arch& arch, const RunOptions& options, 
       common_(common),
       kernels_(options.plain ? plain_kernels() : fast_kernels()),
       registers_(program),
-      loops_(program, registers_, common.report.loops, options.max_dynamic_iterations),
+      loops_(program, registers_, common.report.loops, options.max_passes),
       bindings_(program, arch, common.tensors, common.origins),
       pool_(program, common.queue),
       loans_(common.may_borrow && !options.plain),
@@ -107,7 +107,9 @@ void Core::execute(const Instruction& inst) {
 void Core::count(Engine engine) {
   ++common_.sequence;
   common_.queue.poll();
-  ++common_.report.instructions;
+  constexpr std::int64_t kOften = 1024;
+  if (++common_.report.instructions % kOften == 0 && common_.done && common_.expected > 0)
+    common_.done->store(static_cast<double>(common_.report.instructions) / common_.expected, std::memory_order_relaxed);
   ++common_.report.instructions_by_engine[static_cast<int>(engine)];
 }
 

@@ -13,9 +13,9 @@ namespace kiln::sim {
 
 class LoopStack {
  public:
-  // Starts before the first statement. Dynamic loops read and write `registers`, and are counted in `counts`; one
-  // that goes on for more than `max_dynamic_iterations` is an error.
-  LoopStack(const isa::Program& program, Registers& registers, LoopCounts& counts, std::int64_t max_dynamic_iterations);
+  // Starts before the first statement. Dynamic loops read and write `registers`, and are counted in `counts`; that all
+  // loops together go round more than `max_passes` times is an error.
+  LoopStack(const isa::Program& program, Registers& registers, LoopCounts& counts, std::int64_t max_passes);
 
   // The next declaration or instruction in the order of the run; null at the end. Before it calls
   // left(loop, position) for every statement of a loop's body (kNone: of the program's own) that the core has left.
@@ -37,12 +37,16 @@ class LoopStack {
   bool goes_on(const isa::Loop& loop, isa::LoopId id);
   LoopCount& count_of(const isa::Loop& loop);
   std::int64_t bound(const isa::Bound& b, isa::LocId loc) const;
+  double count_static(const isa::Block& block);
+  void require_passes(const isa::Loop& loop, double passes, const std::string& found) const;
   void check_trip_count(const isa::Loop& loop) const;
 
   const isa::Program& program_;
   Registers& registers_;
   LoopCounts& counts_;
-  const std::int64_t max_dynamic_iterations_;
+  const std::int64_t max_passes_;
+  std::int64_t passes_ = 0;          // that were begun, of all loops
+  std::vector<double> static_;       // by loop: passes of a static loop and of static ones in it; 0: nothing to execute
   std::vector<Frame> frames_;        // the program's body, then the open loops from the outside in
   std::vector<std::int64_t> value_;  // of each loop's variable
 };

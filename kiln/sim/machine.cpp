@@ -4,9 +4,11 @@
 
 #include <memory>
 
+#include "kiln/analysis/trips.h"
 #include "kiln/base/thread_count.h"
 #include "kiln/sim/buffers.h"
 #include "kiln/sim/core.h"
+#include "kiln/sim/memory_need.h"
 #include "kiln/sim/pair.h"
 #include "kiln/sim/results.h"
 
@@ -19,6 +21,21 @@ void share_buffers(const isa::Launch& launch, const Buffers& buffers, Common& co
   common.written = written_buffers(launch);
   common.may_borrow = inputs_stay(launch, buffers);
   common.cores = launch.cores_per_rank;
+}
+
+// Instructions that all cores execute; 0 when that shows only at run time.
+double expected_instructions(const isa::Launch& launch) {
+  double sum = 0;
+  for (const isa::Program* p : launch.cores()) {
+    analysis::TripCounts trips;
+    for (const isa::Loop& loop : p->loops) {
+      const std::optional<std::int64_t> known = analysis::known_trips(loop);
+      if (!known) return 0;
+      trips.push_back(*known);
+    }
+    sum += analysis::executed_instructions(*p, p->body, trips);
+  }
+  return sum;
 }
 
 // Issues all instructions of all cores and waits for their values.
@@ -40,10 +57,12 @@ void run_cores(const isa::Launch& launch, const Arch& arch, const RunOptions& op
 RunReport run(const isa::Launch& launch, const Arch& arch, const Buffers& buffers, const RunOptions& options) {
   isa::require_sound(launch);
   KILN_ASSERT(arch.partitions <= kMaxPartitions);
+  require_memory(launch, options.max_memory);
   RunReport report;
   TaskQueue queue(thread_count(options.threads), options.poll);
   Common common{queue, report};
   share_buffers(launch, buffers, common);
+  if ((common.done = options.done)) common.expected = expected_instructions(launch);
   run_cores(launch, arch, options, common);
   report.warnings = common.warnings.take();
   check_arrivals(launch, common.tensors, common.origins, report);

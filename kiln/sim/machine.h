@@ -2,6 +2,7 @@
 // depend on the number of threads. Run-time rules (labels run.R1 …) are always on.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -26,11 +27,13 @@ struct Sight {
 };
 
 struct RunOptions {
-  int threads = 0;              // 0: one per processor
-  bool plain = false;           // the plain row kernels instead of their fast twins: same values, slowly
-  bool fill_unwritten = false;  // elements of outputs that nothing wrote become NaN, or 4 in integers
-  std::int64_t max_dynamic_iterations = 100'000'000;  // a dynamic loop that goes on longer is reported
-  std::function<void()> poll = {};  // called now and then by the thread that issues; may throw to stop the run
+  int threads = 0;                        // 0: one per processor
+  bool plain = false;                     // the plain row kernels instead of their fast twins: same values, slowly
+  bool fill_unwritten = false;            // elements of outputs that nothing wrote become NaN, or 4 in integers
+  std::int64_t max_passes = 100'000'000;  // of all loops of a core together; a loop that goes on longer is reported
+  std::int64_t max_memory = 0;            // bytes that the tensors may take; 0: kiln::default_max_memory()
+  std::function<void()> poll = {};        // called now and then by the thread that issues; may throw to stop the run
+  std::atomic<double>* done = nullptr;    // where to say which part is done, 0 to 1, where the program tells
   std::vector<std::vector<isa::InstructionId>> watched = {};  // per core
   std::function<void(const Sight&)> see = {};                 // called by the thread that issues; may throw likewise
 };
@@ -58,8 +61,8 @@ struct RunReport {
 
 // Runs programs that passed check::check_program. Every input, output and inout tensor needs a buffer of its exact
 // size. Of the cores of a logical core, `shared_hbm` tensors of the same name are one tensor; inputs and outputs are
-// shared likewise. The cores meet in sendrecv and core_barrier. Throws Error when a run-time rule is broken; outputs
-// are then unspecified.
+// shared likewise. The cores meet in sendrecv and core_barrier. Throws Error when a run-time rule is broken, or before
+// anything runs when there is not enough memory (memory_need.h); outputs are then unspecified.
 RunReport run(const isa::Launch& launch, const Arch& arch, const Buffers& buffers, const RunOptions& options = {});
 
 }  // namespace kiln::sim

@@ -20,8 +20,9 @@ inline constexpr Rule kIndexInside{3, "a run-time index stays inside its tensor 
 inline constexpr Rule kRegisterWritten{4, "a register is written before it is read",
                                        "give register_alloc a value, or register_load it first"};
 inline constexpr Rule kLoopEnds{
-    5, "a dynamic loop ends",
-    "check the condition register, or raise the limit: KILN_MAX_ITERATIONS, in C++ max_dynamic_iterations"};
+    5, "a loop ends, and all loops of a core together go round at most so many times",
+    "check the condition register or the bounds, or raise the limit: --max-passes, KILN_MAX_ITERATIONS, in C++ "
+    "max_passes"};
 inline constexpr Rule kBuffers{6, "every input, output and inout tensor has a buffer of its exact size",
                                "pass one array per tensor, with the shape and dtype that the program declares"};
 inline constexpr Rule kCoresMeet{

@@ -17,8 +17,8 @@ void ComputeUnit::forget_before(Time floor) {
   for (Server& p : ports_) p.forget_before(floor);
 }
 
-void ComputeUnit::jump(Time complete, Time period, std::int64_t count) {
-  for (Server& p : ports_) p.repeat(complete, period, count);
+void ComputeUnit::jump(Time complete, Time period, std::int64_t count, Time floor) {
+  for (Server& p : ports_) p.repeat(complete, period, count, floor);
 }
 
 }  // namespace kiln::timing

@@ -16,8 +16,8 @@ class ComputeUnit {
 
   int table() const { return table_; }
   void forget_before(Time floor);  // nothing to come starts earlier
-  // Everything before `complete` is known and goes on for `count` periods.
-  void jump(Time complete, Time period, std::int64_t count);
+  // Everything before `complete` is known and goes on for `count` periods. Nothing to come starts before `floor`.
+  void jump(Time complete, Time period, std::int64_t count, Time floor);
 
  private:
   Time table_load_;

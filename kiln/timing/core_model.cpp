@@ -1,7 +1,10 @@
 #include "kiln/timing/core_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "kiln/base/memory_limit.h"
 #include "kiln/timing/rules.h"
 
 namespace kiln::timing {
@@ -184,7 +187,7 @@ void CoreModel::repeat(const Issue& issue, const Op& op) {
     e.issue += replay_->by;
     e.start += replay_->by;
     e.end += replay_->by;
-    e.repeats = 1;
+    if (id >= replay_->steady_event) e.repeats /= replay_->stands_for;
     if (e.because != kNone && e.because >= replay_->first_event) e.because += replay_->events;
     event = emit(e);
   }
@@ -192,16 +195,16 @@ void CoreModel::repeat(const Issue& issue, const Op& op) {
   done(issue, op, from.start + replay_->by, from.end + replay_->by, event);
 }
 
-void CoreModel::end_replay() {
-  replay_.reset();
-  dependencies_.end_ramps();
-}
-
 void CoreModel::forget() {
   const Time floor = progress_.earliest_start();
   dma_.forget_before(floor);
   compute_.forget_before(floor);
-  log_.forget_before(floor);
+  if (!replay_) log_.forget_before(floor);  // else streams are already where the repeated iterations end
+  // Vectors that grow are there twice for a while.
+  const double kept = static_cast<double>(progress_.op_count()) * sizeof(OpTimes) +
+                      static_cast<double>(log_.event_count()) * sizeof(Event) +
+                      static_cast<double>(lives_.size()) * sizeof(Life);
+  require_memory(3 * kept, options_.max_memory, "what is kept of simulated instructions");
   if (options_.done && number_ == 0)
     options_.done->store(std::min(1.0, progress_.op_count() / expected_), std::memory_order_relaxed);
   if (options_.cancel && options_.cancel->load(std::memory_order_relaxed))
@@ -210,8 +213,9 @@ void CoreModel::forget() {
 
 void CoreModel::jump(unsigned used, Time complete, Time period, std::int64_t count) {
   progress_.move(used, period * count);
-  dma_.jump(used, complete, period, count);
-  compute_.jump(complete, period, count);
+  const Time floor = progress_.earliest_free();
+  dma_.jump(used, complete, period, count, floor);
+  compute_.jump(complete, period, count, floor);
   if (used >> static_cast<int>(Stream::tensor) & 1) array_.move(period * count);
 }
 
@@ -236,13 +240,25 @@ void CoreModel::meet(Time at) {
   progress_.hold_until(at);
 }
 
+// A repeated iteration takes its times from an earlier one, and the streams are already where its last turn left them.
 void CoreModel::turn(const Loop& loop) {
+  if (replay_) return;
   Time condition = 0;
   if (loop.reg != kNone && dependencies_.writer(loop.reg) != kNoOp) {
     finish();
     condition = progress_.times(dependencies_.writer(loop.reg)).end;
   }
   progress_.turn(condition, from_ns(arch_.timing.loop_ns));
+}
+
+void CoreModel::turn_again(const Loop& loop, double count) {
+  if (replay_) return;
+  const double takes = count * arch_.timing.loop_ns;
+  if (takes > to_ns(kLongest - progress_.last_end())) {
+    raise(timing_rules::kTable, timing_rules::kLongestTime,
+          {.found = fmt::format("{:.3g} passes without an instruction", count), .loc = program_.locs[loop.loc]});
+  }
+  progress_.turn(0, static_cast<Time>(count) * from_ns(arch_.timing.loop_ns));
 }
 
 }  // namespace kiln::timing

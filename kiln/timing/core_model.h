@@ -38,9 +38,11 @@ struct LoopState {
 
 // Ops whose times are those of earlier ones, moved.
 struct Replay {
-  OpId ops;             // distance to the op that is repeated
-  EventId events;       // distance to its event
-  EventId first_event;  // earlier ones are not repeated
+  OpId ops;                 // distance to the op that is repeated
+  EventId events;           // distance to its event
+  EventId first_event;      // earlier ones are not repeated
+  EventId steady_event;     // from here on events stand for left-out iterations too:
+  std::int64_t stands_for;  // for so many
   Time by;
 };
 
@@ -66,7 +68,8 @@ class CoreModel {
   void retire(Stream stream);  // no instruction to come belongs to this stream
   void begin_outermost_loop() { dependencies_.begin_outermost_loop(); }
   void set_loop(isa::LoopId loop, std::int64_t value) { dependencies_.set_loop(loop, value); }
-  void turn(const isa::Loop& loop);  // of a dynamic loop: every sequencer evaluates the condition
+  void turn(const isa::Loop& loop);                      // of a dynamic loop: every sequencer evaluates the condition
+  void turn_again(const isa::Loop& loop, double count);  // so often, with nothing in between
 
   // A sendrecv or core_barrier: when this core is ready for it, and what follows once both are.
   bool meets(isa::InstructionId id) const { return plan_.ops[id].meets; }
@@ -79,8 +82,10 @@ class CoreModel {
   // The streams in `used` go on `count` periods later; everything before `complete` is known.
   void jump(unsigned used, Time complete, Time period, std::int64_t count);
   void begin_replay(const Replay& replay) { replay_ = replay; }
+  const Replay* replay() const { return replay_ ? &*replay_ : nullptr; }  // of the outermost loop that is repeated
+  void end_replay() { replay_.reset(); }
   void begin_ramps(LoopRamp ramp) { dependencies_.begin_ramps(std::move(ramp)); }
-  void end_replay();
+  void end_ramps() { dependencies_.end_ramps(); }
 
  private:
   const Op& begin(Issue& issue, isa::InstructionId id);

@@ -56,8 +56,7 @@ class PathBack {
   }
 
   Period period_before(const Gap& gap, Time at, std::int64_t times) const {
-    const std::int64_t periods = std::max<std::int64_t>(1, t_.events[gap.first_event].repeats - 1);
-    return {at - (gap.end - gap.begin) / periods, at, periods * times};
+    return {at - (gap.end - gap.begin) / gap.periods, at, gap.periods * times};
   }
 
   const Timeline& t_;

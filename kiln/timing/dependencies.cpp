@@ -58,7 +58,7 @@ void Dependencies::touch(Issue& issue, const Op& op, const Use& use, const Progr
     const Time floor = progress.earliest_start() - plan_.dma_done;
     all.forget([&](OpId o) { return progress.has_times(o) && progress.times(o).end < floor; });
   }
-  if (ramp_ && ramp_->outside[use.tensor]) add_ramp(use, box, issue.op);
+  if (!ramps_.empty()) add_ramp(use, box, issue.op);
   if (reorder_) {
     memory.add_stay(use.tensor, issue.stays);
   } else if (use.writes && out.size() == before) {
@@ -91,15 +91,20 @@ bool Dependencies::updates(const Op& op, const Use& use) const {
 }
 
 void Dependencies::add_ramp(const Use& use, const Box& box, OpId op) {
-  const Box before = boxes_.moved(use, ramp_->loop, -ramp_->stride);
-  Ramp ramp{box, {}, ramp_->count, op, ramp_->period, use.writes};
-  bool moves = false;
-  for (int d = 0; d < box.rank; ++d) {
-    ramp.step[d] = before.lo[d] - box.lo[d];
-    if (before.hi[d] - box.hi[d] != ramp.step[d]) return;
-    moves |= ramp.step[d] != 0;
+  Ramp ramp{box, {}, op, use.writes};
+  for (const LoopRamp& loop : ramps_) {
+    if (!(*loop.outside)[use.tensor]) continue;
+    const Box before = boxes_.moved(use, loop.loop, -loop.stride);
+    Ramp::Axis axis{{}, loop.count, loop.period};
+    bool moves = false, alike = true;
+    for (int d = 0; d < box.rank; ++d) {
+      axis.step[d] = before.lo[d] - box.lo[d];
+      alike &= before.hi[d] - box.hi[d] == axis.step[d];
+      moves |= axis.step[d] != 0;
+    }
+    if (moves && alike) ramp.axes.push_back(axis);
   }
-  if (moves) regions(use.tensor).add_ramp(ramp);
+  if (!ramp.axes.empty()) regions(use.tensor).add_ramp(std::move(ramp));
 }
 
 }  // namespace kiln::timing

@@ -2,7 +2,6 @@
 // tensors before, registers, hidden state, what the kernel states.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "kiln/timing/access_boxes.h"
@@ -21,7 +20,7 @@ struct LoopRamp {
   std::int64_t stride;  // of the loop variable between two of them
   std::int64_t count;
   Time period;
-  std::vector<bool> outside;  // by tensor: used outside the loop
+  const std::vector<bool>* outside;  // by tensor: used outside the loop
 };
 
 class Dependencies {
@@ -40,9 +39,10 @@ class Dependencies {
   const Users& users(isa::TensorId id) const { return tensors_[id].users; }
   OpId writer(isa::RegisterId id) const { return state_.writer(id); }
 
-  // Until ramps end, what touches a tensor that is used outside the loop stands for left-out iterations as well.
-  void begin_ramps(LoopRamp ramp) { ramp_ = std::move(ramp); }
-  void end_ramps() { ramp_.reset(); }
+  // Until its ramps end, what touches a tensor that is used outside the loop stands for left-out iterations as well.
+  // Those of an inner loop begin and end between those of an outer one.
+  void begin_ramps(const LoopRamp& ramp) { ramps_.push_back(ramp); }
+  void end_ramps() { ramps_.pop_back(); }
 
  private:
   struct TensorUse {
@@ -66,7 +66,7 @@ class Dependencies {
   std::vector<std::uint32_t> turns_of_;  // by tensor, into turns_; empty: no tensor has any
   LoopWriters loop_writers_;             // list scheduler
   StateOrder state_;
-  std::optional<LoopRamp> ramp_;
+  std::vector<LoopRamp> ramps_;  // from the outside in
 };
 
 }  // namespace kiln::timing

@@ -55,14 +55,14 @@ void DmaUnit::forget_before(Time floor) {
   for (Server& u : units_) u.forget_before(floor);
 }
 
-void DmaUnit::jump(unsigned used, Time complete, Time period, std::int64_t count) {
+void DmaUnit::jump(unsigned used, Time complete, Time period, std::int64_t count, Time floor) {
   const Time by = period * count;
   for (int s = 0; s < kStreamCount; ++s) {
     if (!(used >> s & 1)) continue;
     for (Time& t : in_flight_[s].ends) t += by;
   }
-  engines_.repeat(complete, period, count);
-  for (Server& u : units_) u.repeat(complete, period, count);
+  engines_.repeat(complete, period, count, floor);
+  for (Server& u : units_) u.repeat(complete, period, count, floor);
   for (Time& t : queue_free_) t += by;
 }
 

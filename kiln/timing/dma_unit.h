@@ -24,8 +24,9 @@ class DmaUnit {
   Run run(const Op& op, Ready ready, const StreamState& stream);
 
   void forget_before(Time floor);  // nothing to come starts earlier
-  // The streams in `used` go on `count` periods later; everything before `complete` is known.
-  void jump(unsigned used, Time complete, Time period, std::int64_t count);
+  // The streams in `used` go on `count` periods later; everything before `complete` is known. Nothing to come starts
+  // before `floor`.
+  void jump(unsigned used, Time complete, Time period, std::int64_t count, Time floor);
 
  private:
   struct InFlight {

@@ -1,10 +1,19 @@
 #include "kiln/timing/event_log.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace kiln::timing {
 
 namespace {
+
+// Adds what came since `then` so many times more. Transfers wait side by side, so they may wait longer than can be
+// counted.
+void add_times(std::int64_t& count, std::int64_t then, std::int64_t times) {
+  std::int64_t more = 0;
+  if (__builtin_mul_overflow(times, count - then, &more) || __builtin_add_overflow(count, more, &count))
+    count = std::numeric_limits<std::int64_t>::max();
+}
 
 // Adds the part of begin … end that lies after `until`, where what was covered before ends.
 void cover(Time& sum, Time& until, Time begin, Time end) {
@@ -61,12 +70,24 @@ void EventLog::count(const Op& op) {
   totals_.hbm_written += op.hbm_written;
 }
 
-void EventLog::leave_out(EventId first, std::int64_t more, Time by) {
-  std::vector<bool> used(lanes_.size());
+double EventLog::leave_out(EventId first, std::int64_t more) {
+  double bytes = 0;
   for (std::size_t e = first; e < events_.size(); ++e) {
-    events_[e].repeats += more;
-    used[events_[e].lane] = true;
+    Event& event = events_[e];
+    bytes += event.hbm_bytes * static_cast<double>(event.repeats);
+    event.repeats *= more + 1;
   }
+  return bytes * static_cast<double>(more);
+}
+
+void EventLog::move_lanes(EventId first, Time by) {
+  std::vector<bool> used(lanes_.size());
+  Time begin = std::numeric_limits<Time>::max();
+  for (std::size_t e = first; e < events_.size(); ++e) {
+    used[events_[e].lane] = true;
+    if (events_[e].kind == Kind::transfer) begin = std::min(begin, events_[e].start);
+  }
+  transfers_.echo(begin, by);
   for (std::size_t i = 0; i < used.size(); ++i) {
     if (used[i]) active_until_[i] += by, busy_until_[i] += by;
   }
@@ -76,13 +97,13 @@ void EventLog::repeat_since(const Counts& before, std::int64_t times) {
   for (std::size_t i = 0; i < before.lanes.size(); ++i) {
     Lane& lane = lanes_[i];
     const Lane& then = before.lanes[i];
-    lane.executions += times * (lane.executions - then.executions);
-    lane.busy += times * (lane.busy - then.busy);
-    lane.active += times * (lane.active - then.active);
-    for (int w = 0; w < kWaitCount; ++w) lane.waiting[w] += times * (lane.waiting[w] - then.waiting[w]);
+    add_times(lane.executions, then.executions, times);
+    add_times(lane.busy, then.busy, times);
+    add_times(lane.active, then.active, times);
+    for (int w = 0; w < kWaitCount; ++w) add_times(lane.waiting[w], then.waiting[w], times);
   }
   Totals& t = totals_;
-  t.instructions += times * (t.instructions - before.totals.instructions);
+  add_times(t.instructions, before.totals.instructions, times);
   t.hbm_read += static_cast<double>(times) * (t.hbm_read - before.totals.hbm_read);
   t.hbm_written += static_cast<double>(times) * (t.hbm_written - before.totals.hbm_written);
   t.macs += static_cast<double>(times) * (t.macs - before.totals.macs);

@@ -30,8 +30,11 @@ class EventLog {
   const Totals& totals() const { return totals_; }
   Time dma_busy() const { return transfers_.total(); }  // any queue moves bytes
 
-  // Steady loops. The events from `first` on stand for `more` periods that are left out; their lanes go on `by` later.
-  void leave_out(EventId first, std::int64_t more, Time by);
+  // Steady loops. The events from `first` on stand for `more` periods that are left out, too: how many bytes these move
+  // from and to HBM.
+  double leave_out(EventId first, std::int64_t more);
+  void move_lanes(EventId first,
+                  Time by);  // what follows the events from `first` on, in their lanes, comes so much later
   // What was counted so far, and: counts what was counted since then `times` more.
   struct Counts {
     std::vector<Lane> lanes;

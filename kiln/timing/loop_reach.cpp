@@ -7,10 +7,12 @@ namespace kiln::timing {
 void LoopReach::look(const Issue& issue) {
   for (const auto* deps : {&issue.deps, &issue.early}) {
     for (const Dependency& d : *deps) {
-      if (d.op >= begin_) {
-        seen_.oldest = std::min(seen_.oldest, d.op);
-      } else if (d.wait == Wait::memory) {
-        seen_.stale = true;
+      for (Watched& loop : loops_) {
+        if (d.op >= loop.begin) {
+          loop.seen.oldest = std::min(loop.seen.oldest, d.op);
+        } else if (d.wait == Wait::memory) {
+          loop.seen.stale = true;
+        }
       }
     }
   }

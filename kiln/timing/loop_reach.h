@@ -1,7 +1,9 @@
-// LoopReach: how far back the dependencies of a loop's iterations go. What Steady must know to leave iterations out.
+// LoopReach: how far back the dependencies of the iterations of loops go. What Steady must know to leave iterations
+// out.
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include "kiln/timing/issue.h"
 
@@ -13,18 +15,25 @@ class LoopReach {
     OpId oldest = kNoOp;  // op of the loop that a dependency went back to
     bool stale = false;   // memory from before the loop was taken
   };
-  void begin(OpId first_op) { begin_ = first_op, seen_ = {}; }  // from now on ops belong to the loop
-  void end() { begin_ = kNoOp; }
-  void note(const Issue& issue) {
-    if (begin_ != kNoOp) look(issue);
+  // From now on ops belong to a loop, inside those that have begun before. Returns its depth among them.
+  std::size_t begin(OpId first_op) {
+    loops_.push_back({first_op, {}});
+    return loops_.size() - 1;
   }
-  Seen take() { return std::exchange(seen_, {}); }  // since the last time
+  void end() { loops_.pop_back(); }  // of the innermost
+  void note(const Issue& issue) {
+    if (!loops_.empty()) look(issue);
+  }
+  Seen take(std::size_t depth) { return std::exchange(loops_[depth].seen, {}); }  // since the last time
 
  private:
+  struct Watched {
+    OpId begin;
+    Seen seen;
+  };
   void look(const Issue& issue);
 
-  OpId begin_ = kNoOp;  // kNoOp: nobody asks
-  Seen seen_;
+  std::vector<Watched> loops_;  // from the outside in; empty: nobody asks
 };
 
 }  // namespace kiln::timing

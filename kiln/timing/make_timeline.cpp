@@ -25,7 +25,7 @@ void add_core(Timeline& t, CoreRun& run) {
     t.events.insert(t.events.end(), events.begin(), events.end());
   }
   t.lanes.insert(t.lanes.end(), log.lanes().begin(), log.lanes().end());
-  for (Gap g : run.walk->gaps) {
+  for (Gap g : run.walk->left_out.gaps) {
     g.first_event += event0;
     g.last_event += event0;
     t.gaps.push_back(g);

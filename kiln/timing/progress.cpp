@@ -1,5 +1,7 @@
 #include "kiln/timing/progress.h"
 
+#include <limits>
+
 namespace kiln::timing {
 
 // Ops of one compute engine follow each other, so only what one of them reads from another takes its whole
@@ -21,8 +23,8 @@ Ready Progress::ready(const Ready& from, const std::vector<Dependency>& deps, St
   return r;
 }
 
-Time Progress::earliest_start() const {
-  Time earliest = last_end_;
+Time Progress::earliest_free() const {
+  Time earliest = std::numeric_limits<Time>::max();
   for (int s = 0; s < kStreamCount; ++s) {
     if (plan_.uses_stream[s] && !retired_[s]) earliest = std::min(earliest, streams_[s].free);
   }

@@ -48,8 +48,10 @@ class Progress {
 
   // When those of `deps` that have times let an instruction of `stream` start that waits for `from` as well.
   Ready ready(const Ready& from, const std::vector<Dependency>& deps, Stream stream) const;
-  // No instruction to come starts before.
-  Time earliest_start() const;
+  // No instruction to come starts before; at most the last end.
+  Time earliest_start() const { return std::min(last_end_, earliest_free()); }
+  // The same when streams were moved beyond the last end.
+  Time earliest_free() const;
 
   // The last moment at which anything was under way.
   Time last_end() const { return last_end_; }

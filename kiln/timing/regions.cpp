@@ -8,23 +8,6 @@ namespace {
 constexpr std::size_t kFew = 8;  // slots that are searched one by one
 }
 
-std::int64_t Ramp::latest_overlap(const Box& other) const {
-  std::int64_t first = 1, last = count;
-  for (int d = 0; d < box.rank; ++d) {
-    // lo + j * step < other.hi and hi + j * step > other.lo
-    const std::int64_t below = other.hi[d] - 1 - box.lo[d], above = other.lo[d] + 1 - box.hi[d];
-    const std::int64_t s = step[d];
-    if (s == 0) {
-      if (below < 0 || above > 0) return 0;
-      continue;
-    }
-    const auto floor_div = [](std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); };
-    last = std::min(last, s > 0 ? floor_div(below, s) : floor_div(above, s));
-    first = std::max(first, s > 0 ? -floor_div(-above, s) : -floor_div(-below, s));
-  }
-  return first <= last ? first : 0;
-}
-
 bool Regions::fits_grid(const Box& box) {
   if (!grid_) return false;
   for (int d = 0; d < box.rank; ++d) {
@@ -83,8 +66,8 @@ void Regions::touch(const Box& box, OpId op, int stream, bool reads, bool writes
   for (std::uint32_t n : slots_[id].neighbours) wait_for(slots_[n], reads, writes, out);
   for (const Ramp& ramp : ramps_) {
     if (!writes && !ramp.writes) continue;
-    if (const std::int64_t j = ramp.latest_overlap(box); j > 0)
-      out.push_back({ramp.op, !ramp.writes ? Wait::overwrite : reads ? Wait::read : Wait::rewrite, -j * ramp.period});
+    if (const std::optional<Time> before = ramp.latest_overlap(box))
+      out.push_back({ramp.op, !ramp.writes ? Wait::overwrite : reads ? Wait::read : Wait::rewrite, -*before});
   }
   Slot& slot = slots_[id];
   if (writes) {
@@ -122,6 +105,8 @@ void Regions::forget(FunctionRef<bool(OpId)> is_over) {
     again.readers = std::move(slot.readers);
   }
   limit_ = std::max(kMany, 2 * used_);
+  std::erase_if(ramps_, [&](const Ramp& ramp) { return is_over(ramp.op); });
+  ramp_limit_ = std::max(kManyRamps, 2 * ramps_.size());
 }
 
 void Regions::clear() {

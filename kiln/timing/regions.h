@@ -6,25 +6,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "kiln/analysis/box.h"
 #include "kiln/base/function_ref.h"
-#include "kiln/timing/issue.h"
+#include "kiln/timing/ramp.h"
 
 namespace kiln::timing {
-
-using analysis::Box;
-
-// The left-out iterations of a loop that was extrapolated, as seen from one access of its body: for j = 1 …
-// count, `box` moved by j * step was touched j * period before `op`.
-struct Ramp {
-  Box box;
-  std::array<std::int64_t, analysis::kBoxRank> step{};
-  std::int64_t count;
-  OpId op;
-  Time period;
-  bool writes;
-  std::int64_t latest_overlap(const Box& other) const;  // the smallest such j; 0 when there is none
-};
 
 class Regions {
  public:
@@ -32,13 +17,13 @@ class Regions {
   // stream come one after the other, so the last reader of a stream stands for all.
   void touch(const Box& box, OpId op, int stream, bool reads, bool writes, bool ordered, std::vector<Dependency>& out);
   void clear();
-  bool is_crowded() const { return used_ > limit_; }
+  bool is_crowded() const { return used_ > limit_ || ramps_.size() > ramp_limit_; }
   // Forgets what nothing can wait for any more: everything whose ops are over.
   void forget(FunctionRef<bool(OpId)> is_over);
-  void add_ramp(const Ramp& ramp) { ramps_.push_back(ramp); }
+  void add_ramp(Ramp ramp) { ramps_.push_back(std::move(ramp)); }
 
  private:
-  static constexpr std::size_t kMany = 4096;
+  static constexpr std::size_t kMany = 4096, kManyRamps = 64;
   struct Reader {
     OpId op;
     int stream;
@@ -60,6 +45,7 @@ class Regions {
   std::size_t limit_ = kMany;
   bool grid_ = true;  // all slots are tiles of one size on its own grid, so no two of them share bytes
   std::vector<Ramp> ramps_;
+  std::size_t ramp_limit_ = kManyRamps;
 };
 
 }  // namespace kiln::timing

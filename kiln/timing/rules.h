@@ -17,8 +17,16 @@ inline constexpr Rule kDeadlock{"deadlock",
                                 "both cores of a pair reach the same sendrecv and core_barrier instructions",
                                 "make both cores issue the same sequence of them"};
 inline constexpr Rule kCancelled{"cancelled", "the caller cancelled the timing", "start it again to have a result"};
+inline constexpr Rule kOneByOne{"limit",
+                                "passes of loops are simulated one by one, up to so many instructions, where they are "
+                                "not the one before, only later",
+                                "raise the limit (--limit, in Python limit=, in C++ TimingOptions::limit), make the "
+                                "loop shorter, or time a pass of "
+                                "it alone"};
+inline constexpr Rule kLongestTime{"longest_time", "a program takes at most 53 days on the chip",
+                                   "make the loop shorter, or time a pass of it alone"};
 
-inline constexpr Rule kRules[] = {kTripCount, kKnownLoop, kWhatIf, kDeadlock, kCancelled};
+inline constexpr Rule kRules[] = {kTripCount, kKnownLoop, kWhatIf, kDeadlock, kCancelled, kOneByOne, kLongestTime};
 inline constexpr RuleTable kTable{"timing", "the timing model", kRules, Category::config};
 }  // namespace timing_rules
 

@@ -45,8 +45,8 @@ void Server::forget_before(Time floor) {
   }
 }
 
-void Server::repeat(Time complete, Time period, std::int64_t count) {
-  constexpr std::int64_t kMost = 1'000'000;  // spans that are written down one by one
+void Server::repeat(Time complete, Time period, std::int64_t count, Time floor) {
+  constexpr std::int64_t kMost = 1'000'000, kMostInAll = 4'000'000;  // spans that are written down one by one
   const Time by = period * count;
   std::vector<Span> window, rest;
   while (busy_.size() > first_ && busy_.back().end > complete - period) {
@@ -65,11 +65,16 @@ void Server::repeat(Time complete, Time period, std::int64_t count) {
       busy_.push_back(s);
     }
   };
-  if (static_cast<std::int64_t>(window.size()) * count > kMost) {
+  // Those that end before the floor need not be there.
+  const bool is_idle = window.empty() || period == 0;
+  const std::int64_t past = is_idle ? count : floor > complete ? std::min((floor - complete) / period, count) : 0;
+  const double spans = static_cast<double>(window.size()) * static_cast<double>(count - past);
+  if (spans > kMost || static_cast<double>(repeated_) + spans > kMostInAll) {
     for (auto s = window.rbegin(); s != window.rend(); ++s) add(*s);
     add({complete, complete + by});
   } else {
-    for (std::int64_t k = 0; k <= count; ++k) {
+    repeated_ += static_cast<std::int64_t>(spans);
+    for (std::int64_t k = past; k <= count; ++k) {
       for (auto s = window.rbegin(); s != window.rend(); ++s) add({s->begin + k * period, s->end + k * period});
     }
   }
@@ -100,6 +105,15 @@ void Coverage::forget_before(Time floor) {
   if (past < 256) return;
   for (std::size_t i = 0; i < past; ++i) forgotten_ += spans_[i].end - spans_[i].begin;
   spans_.erase(spans_.begin(), spans_.begin() + static_cast<std::ptrdiff_t>(past));
+}
+
+void Coverage::echo(Time from, Time by) {
+  std::vector<Server::Span> later;
+  for (auto s = spans_.rbegin(); s != spans_.rend() && s->end > from; ++s)
+    later.push_back({std::max(s->begin, from) + by, s->end + by});
+  const Time before = total();
+  for (const Server::Span& s : later) add(s.begin, s.end);
+  forgotten_ -= total() - before;
 }
 
 Time Coverage::total() const {

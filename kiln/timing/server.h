@@ -20,12 +20,13 @@ class Server {
   // Nothing will ask for time before `floor`.
   void forget_before(Time floor);
   // Up to `complete` everything is known and repeats every `period`: repeats it `count` times more, and moves
-  // the rest.
-  void repeat(Time complete, Time period, std::int64_t count);
+  // the rest. Nothing will ask for time before `floor`.
+  void repeat(Time complete, Time period, std::int64_t count, Time floor);
 
  private:
-  std::vector<Span> busy_;  // in order, apart
-  std::size_t first_ = 0;   // earlier ones are forgotten
+  std::vector<Span> busy_;     // in order, apart
+  std::size_t first_ = 0;      // earlier ones are forgotten
+  std::int64_t repeated_ = 0;  // spans that repeat() wrote
 };
 
 // How much time any of many spans covers.
@@ -34,6 +35,8 @@ class Coverage {
   void add(Time begin, Time end);
   void forget_before(Time floor);  // no span that begins earlier will follow
   void add_total(Time time) { forgotten_ += time; }
+  // What comes next overlaps with what there is from `from` on as if that came `by` later, too; adds nothing itself.
+  void echo(Time from, Time by);
   Time total() const;
 
  private:

@@ -14,6 +14,9 @@
 
 namespace kiln::timing {
 
+// What loops may need at most, in instructions that are simulated one by one: some ten seconds.
+inline constexpr std::int64_t kTimingLimit = 10'000'000, kMostTimingLimit = 1'000'000'000;
+
 struct TimingOptions {
   // Trip counts of dynamic loops, by the loop's variable (or its condition register). A dynamic loop whose
   // bounds are integers needs none; any other without an entry here is an error, and so is an entry that no
@@ -27,8 +30,11 @@ struct TimingOptions {
   std::vector<ProgramChange> changes;         // by core; empty: the programs as they are
   std::size_t keep_events = 10'000'000;       // later events count in the totals but are not kept
   bool extrapolate = true;                    // false: every iteration is simulated; same result, slower
+  double nested_from = 1'000'000;             // simulated instructions beyond which loops around loops are extrapolated
   const std::atomic<bool>* cancel = nullptr;  // set to true by another thread: simulate throws
   std::atomic<double>* done = nullptr;        // where to say which part of the work is done, 0 to 1
+  std::int64_t limit = kTimingLimit;          // instructions of loops that are simulated one by one, at most
+  std::int64_t max_memory = 0;                // bytes for what is kept of them; 0: kiln::default_max_memory()
 };
 
 // Whether a loop of the program takes its trip count from an entry of this name.

@@ -13,6 +13,7 @@ namespace kiln::timing {
 
 using Time = std::int64_t;  // picoseconds since the kernel's first instruction could issue
 inline constexpr Time kPicoseconds = 1000;
+inline constexpr Time kLongest = Time{1} << 62;  // 53 days: no run takes longer
 constexpr double to_ns(Time t) { return static_cast<double>(t) / kPicoseconds; }
 constexpr Time from_ns(double ns) { return static_cast<Time>(ns * kPicoseconds + 0.5); }
 
@@ -71,14 +72,16 @@ struct Lane {
   Time waiting[kWaitCount] = {};  // idle time before instructions, by what they waited for
 };
 
-// Iterations that were not simulated: the loop was steady, so its last period is taken `iterations` times
-// more. The events of the period carry `repeats`; later events start after the gap.
+// Iterations that were not simulated: the loop was steady, so its last period is taken `periods` times more. The events
+// of the period carry `repeats`; later events start after the gap. Gaps of an inner loop lie between the events of an
+// outer one's period.
 struct Gap {
   isa::LoopId loop;
   int core;
-  Time begin, end;                  // where the left-out iterations lie on the time axis
-  std::int64_t iterations;          // left out
-  EventId first_event, last_event;  // of the period that repeats
+  Time begin, end;                   // where the left-out iterations lie on the time axis
+  std::int64_t iterations, periods;  // left out
+  EventId first_event, last_event;   // of the period that repeats
+  double hbm_bytes;                  // moved in the gap
 };
 
 // A step of the chain of events that decides the total. The times of all steps add up to the total.

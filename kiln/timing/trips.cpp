@@ -15,11 +15,6 @@ namespace {
         {.found = std::move(found), .help = std::move(help), .loc = program.locs[loop.loc]});
 }
 
-std::string name_of(const Program& program, const Loop& loop) {
-  return loop.kind == Loop::Kind::dynamic_while || loop.variable.empty() ? program.registers[loop.reg].name
-                                                                         : loop.variable;
-}
-
 std::int64_t given_trips(const Program& program, const Loop& loop, const TimingOptions& options) {
   for (const std::string& name :
        {loop.variable, loop.reg == kNone ? std::string() : program.registers[loop.reg].name}) {
@@ -39,6 +34,11 @@ std::int64_t trips(const Program& program, const Loop& loop, const TimingOptions
 }
 
 }  // namespace
+
+std::string name_of(const Program& program, const Loop& loop) {
+  return loop.kind == Loop::Kind::dynamic_while || loop.variable.empty() ? program.registers[loop.reg].name
+                                                                         : loop.variable;
+}
 
 analysis::TripCounts trip_counts(const Program& program, const TimingOptions& options) {
   analysis::TripCounts out(program.loops.size());

@@ -1,37 +1,29 @@
 #include "kiln/timing/walk.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "kiln/analysis/statements.h"
+#include "kiln/timing/rules.h"
 #include "kiln/timing/trips.h"
 
 namespace kiln::timing {
 using namespace isa;
 
-namespace {
-
-constexpr double kAllAtOnce = 100'000;  // executed instructions that are simulated one by one
-constexpr double kMinIterations = 24;   // fewer are not worth extrapolating
-constexpr double kUntilSteady = 16;     // iterations that becoming steady takes, about
-
-}  // namespace
-
 Walk::Walk(CoreModel& core, const TimingOptions& options, int number, bool pair)
-    : core_(core),
+    : left_out{number},
+      core_(core),
       program_(core.program()),
-      number_(number),
       pair_(pair),
-      trips_(timing::trip_counts(program_, options)),
-      lifetimes_(program_),
-      may_be_steady_(program_.loops.size(), false) {
+      limit_(options.limit),
+      loops_(program_, core.plan(), options, pair),
+      lifetimes_(program_) {
   for (LoopId id = 0; id < program_.loops.size(); ++id) {
     const Loop& loop = program_.loops[id];
-    if (loop.kind != Loop::Kind::static_for) trip_counts.push_back({number, id, trips_[id]});
+    if (loop.kind != Loop::Kind::static_for) trip_counts.push_back({number, id, loops_.trips()[id]});
   }
-  const double executed = analysis::executed_instructions(program_, program_.body, trips_);
-  const bool long_loops = options.extrapolate && !options.reorder.value() && !pair && executed > kAllAtOnce;
-  if (long_loops) choose_steady(program_.body);
-  core_.expect(long_loops ? static_cast<double>(program_.instructions.size()) : executed);
+  core_.expect(loops_.simulated());
   for (std::size_t i = 0; i < program_.body.size(); ++i) {
     analysis::for_each_instruction(program_, program_.body[i], [&](InstructionId id) {
       last_use_[static_cast<int>(core_.plan().ops[id].stream)] = i;
@@ -40,36 +32,55 @@ Walk::Walk(CoreModel& core, const TimingOptions& options, int number, bool pair)
   frames_.push_back({&program_.body, kNone});
 }
 
-// Marks the outermost loops that are long, but whose iterations are short enough to simulate some of them.
-void Walk::choose_steady(const Block& block) {
-  for (const Node& node : block) {
-    if (node.kind != Node::Kind::loop) continue;
-    const Block& body = program_.loops[node.index].body;
-    const double each = analysis::executed_instructions(program_, body, trips_),
-                 count = static_cast<double>(trips_[node.index]);
-    if (each * count <= kAllAtOnce / kUntilSteady) continue;
-    if (count >= kMinIterations && each * kUntilSteady <= kAllAtOnce) {
-      may_be_steady_[node.index] = true;
-    } else {
-      choose_steady(body);
-    }
-  }
-}
-
 void Walk::enter(LoopId id) {
-  const std::int64_t count = trips_[id];
+  const std::int64_t count = loops_.passes(id);
   if (count <= 0) return;
   if (frames_.size() == 1) core_.begin_outermost_loop();
-  frames_.push_back({&program_.loops[id].body, id, 0, 0, count});
-  Frame& frame = frames_.back();
-  if (may_be_steady_[id]) frame.steady = std::make_unique<Steady>(core_, id);
-  set_variable(frame);
+  if (loops_.is_idle(id)) {
+    idle(id);
+    return;
+  }
+  Frame frame{&program_.loops[id].body, id, 0, 0, count, core_.progress().op_count()};
+  if (!loops_.is_alone(id)) {
+    frame.chain = loops_.chain(id);
+    frame.loop = frame.chain.back();
+    frame.block = &program_.loops[frame.loop].body;
+  }
+  frames_.push_back(std::move(frame));
+  if (loops_.is_watched(id)) frames_.back().steady = std::make_unique<Steady>(core_, frames_.back().loop, left_out);
+  set_variables(frames_.back());
 }
 
-void Walk::set_variable(const Frame& frame) {
-  const Loop& loop = program_.loops[frame.loop];
-  const std::int64_t lower = loop.lower.is_register ? 0 : loop.lower.value;
-  core_.set_loop(frame.loop, lower + frame.iteration * loop.step);
+// A loop without instructions takes what evaluating the conditions takes, its own and those of the loops in it. After
+// the first pass nothing is waited for any more.
+double Walk::idle(LoopId id) {
+  const std::int64_t count = loops_.trips()[id];
+  if (count <= 0) return 0;
+  const Loop& loop = program_.loops[id];
+  double turns = 0;  // of a pass
+  for (const Node& node : loop.body) {
+    if (node.kind == Node::Kind::loop) turns += idle(node.index);
+  }
+  if (loop.kind != Loop::Kind::static_for) {
+    core_.turn(loop);
+    turns += 1;
+  }
+  const double more = turns * static_cast<double>(count - 1);
+  if (more > 0) core_.turn_again(loop, more);
+  return turns + more;
+}
+
+void Walk::set_variables(const Frame& frame) {
+  const auto set = [&](LoopId id, std::int64_t iteration) {
+    const Loop& loop = program_.loops[id];
+    core_.set_loop(id, (loop.lower.is_register ? 0 : loop.lower.value) + iteration * loop.step);
+  };
+  if (frame.chain.empty()) return set(frame.loop, frame.iteration);
+  std::int64_t rest = frame.iteration;
+  for (auto id = frame.chain.rbegin(); id != frame.chain.rend(); ++id) {
+    set(*id, rest % loops_.trips()[*id]);
+    rest /= loops_.trips()[*id];
+  }
 }
 
 // Starts the next iteration of the loop whose body just ended; false when there is none.
@@ -77,14 +88,26 @@ bool Walk::repeat(Frame& frame) {
   if (frame.loop == kNone) return false;
   const Loop& loop = program_.loops[frame.loop];
   if (loop.kind != Loop::Kind::static_for) core_.turn(loop);
-  if (frame.steady) {
-    const std::int64_t left = frame.count - frame.iteration - 1;
-    frame.iteration += frame.steady->after_iteration(left, number_, gaps);
-  }
+  if (frame.steady) frame.iteration += frame.steady->after_iteration(frame.count - frame.iteration - 1);
   if (++frame.iteration >= frame.count) return false;
   frame.next = 0;
-  set_variable(frame);
+  set_variables(frame);
   return true;
+}
+
+// One more instruction of a loop. Names the innermost loop that is to blame for most of them.
+void Walk::take() {
+  if (frames_.size() == 1 || ++taken_ <= limit_) return;
+  const auto most = [&](const Frame& f) {
+    return f.loop == kNone || core_.progress().op_count() - f.first_op > static_cast<double>(limit_) / 2;
+  };
+  auto found = std::find_if(frames_.rbegin(), frames_.rend(), most).base() - 1;
+  if (found->loop == kNone) ++found;
+  const Loop& loop = program_.loops[found->loop];
+  raise(timing_rules::kTable, timing_rules::kOneByOne,
+        {.found = fmt::format("the loop on `{}` is in pass {} of {} and still not steady, after {} instructions",
+                              name_of(program_, loop), found->iteration + 1, found->count, limit_),
+         .loc = program_.locs[loop.loc]});
 }
 
 // A statement is done: tensors die, streams end.
@@ -120,10 +143,12 @@ bool Walk::advance() {
     } else if (node.kind == Node::Kind::declare) {
       core_.declare(node.index);
     } else if (pair_ && core_.meets(node.index)) {
+      take();
       arrival = core_.arrive(node.index);
       meeting = node.index;
       waits = true;
     } else {
+      take();
       core_.execute(node.index);
     }
     after(here, position);

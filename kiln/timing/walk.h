@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "kiln/analysis/lifetimes.h"
-#include "kiln/analysis/trips.h"
 #include "kiln/timing/core_model.h"
+#include "kiln/timing/left_out.h"
+#include "kiln/timing/loop_plan.h"
 #include "kiln/timing/steady.h"
 
 namespace kiln::timing {
@@ -21,7 +22,7 @@ class Walk {
   isa::InstructionId meeting = isa::kNone;  // where it stopped
   Time arrival = 0;                         // and when the core is ready for it
   std::vector<TripCount> trip_counts;
-  std::vector<Gap> gaps;
+  LeftOut left_out;
 
  private:
   struct Frame {
@@ -29,21 +30,23 @@ class Walk {
     isa::LoopId loop;
     std::size_t next = 0;
     std::int64_t iteration = 0, count = 1;
+    OpId first_op = 0;                    // of the loop
+    std::vector<isa::LoopId> chain = {};  // of loops that go round as one, `loop` being the last; empty: it is alone
     std::unique_ptr<Steady> steady = {};
   };
-  void choose_steady(const isa::Block& block);
   void enter(isa::LoopId id);
+  double idle(isa::LoopId id);
   bool repeat(Frame& frame);
+  void take();
   void after(isa::LoopId loop, std::size_t position);
-  void set_variable(const Frame& frame);
+  void set_variables(const Frame& frame);
 
   CoreModel& core_;
   const isa::Program& program_;
-  int number_;
   bool pair_;
-  analysis::TripCounts trips_;
+  std::int64_t limit_, taken_ = 0;  // instructions of loops
+  LoopPlan loops_;
   analysis::Lifetimes lifetimes_;
-  std::vector<bool> may_be_steady_;          // by loop
   std::size_t last_use_[kStreamCount] = {};  // by stream: the last statement of the program's body that needs it
   std::vector<Frame> frames_;
 };

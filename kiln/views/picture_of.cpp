@@ -153,12 +153,7 @@ class Painter {
     const timing::Time window = std::max(kWindow, t_.total / kMaxWindows + 1);
     std::vector<double> bytes(static_cast<std::size_t>(t_.total / window) + 1);
     for (const timing::Event& event : t_.events) spread(bytes, window, event.start, event.end, event.hbm_bytes);
-    for (const timing::Gap& gap : t_.gaps) {
-      double period = 0;
-      for (timing::EventId id = gap.first_event; id <= gap.last_event && id < t_.events.size(); ++id)
-        period += t_.events[id].hbm_bytes;
-      spread(bytes, window, gap.begin, gap.end, period * static_cast<double>(gap.iterations));
-    }
+    for (const timing::Gap& gap : t_.gaps) spread(bytes, window, gap.begin, gap.end, gap.hbm_bytes);
     Curve curve{"HBM", fmt::format("GB/s, mean over {}", time_text(to_ns(window))),
                 "bytes per second between HBM and the chip, of all cores", t_.hbm_bytes_per_ns};
     for (std::size_t i = 0; i < bytes.size(); ++i) {

@@ -10,6 +10,8 @@ timing::TimingOptions options_of(const TimeRequest& request, std::vector<isa::Pr
   timing::TimingOptions options;
   options.trip_counts = request.trip_counts;
   options.reorder = request.reorder;
+  options.limit = request.limit;
+  options.max_memory = request.max_memory;
   options.done = request.done;
   const std::string engine = std::string(kEngineWhatIf) + "=";
   for (const std::string& text : request.what_if) {

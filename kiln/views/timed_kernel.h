@@ -21,6 +21,7 @@ struct TimeRequest {
   std::vector<std::string> what_if;                 // NAME=VALUE, as `kiln time --what-if list` shows
   std::optional<bool> reorder;                      // none: as in timing::TimingOptions
   bool advice = true;
+  std::int64_t limit = timing::kTimingLimit, max_memory = 0;  // as in timing::TimingOptions
   // For whoever shows progress: called when a stretch of work begins, with its name, and told which part of it is done.
   std::function<void(const char*)> begin = {};
   std::atomic<double>* done = nullptr;

@@ -22,9 +22,12 @@ def _python(request):
 
 
 def main(words=None):
-    """Runs the command line and returns the exit code."""
+    """Runs the command line and returns the exit code. Without words this is the program `kiln`, and may choose what
+    signals do."""
     from kiln import _native
 
+    if words is None:
+        _native.become_program()
     done = _native.cli(sys.argv[1:] if words is None else list(words))
     return done if isinstance(done, int) else _python(done)
 

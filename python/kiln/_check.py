@@ -7,7 +7,7 @@ from kiln import _kiln
 from kiln._program import plain
 from kiln._trace import env, rules, shown, simulate, tracebacks
 from kiln._trace.errors import NkiValidationError, broken
-from kiln._trace.specs import from_annotations, of_value, with_arrays
+from kiln._trace.specs import from_annotations, of_value
 
 # Exit codes as for text programs; every other category is 1.
 _EXIT = {"internal": 3, "config": 2, "not_yet": 2}
@@ -94,11 +94,9 @@ def check_call(kernel, specs, named, strict_order=False):
     for parameter, spec in from_annotations(function).items():
         if parameter not in positional:
             given.setdefault(parameter, spec)
-    positional_values = [of_value(s) for s in specs]
+    args = [of_value(s) for s in specs]
     try:
-        args = [with_arrays(v) for v in positional_values]
-        cores = simulate.trace_cores(function, lnc, args, {k: with_arrays(v) for k, v in given.items()},
-                                      getattr(kernel, "schedule", ()))
+        cores = simulate.trace_cores(function, lnc, args, given, getattr(kernel, "schedule", ()))
         programs = [core.program() for core in cores]
         reports = [program.check(env.reserved_psum_banks(), strict_order) for program in programs]
     except NkiValidationError as error:

@@ -476,7 +476,18 @@ def finish(trace: Trace, outputs: Sequence[int]) -> Program: ...
 
 def parse_program(arg0: str, arg1: str, /) -> Program: ...
 
-def run(programs: Sequence[Program], arrays: Mapping[str, Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]], threads: int = 0, plain: bool = False, max_iterations: int = 100000000, watched: Sequence[Sequence[int]] = [], see: object | None = None) -> RunReport: ...
+def require_memory(programs: Sequence[Program], max_memory: int) -> None:
+    """
+    Raises when the tensors of a run take more bytes than `max_memory`; 0: nine tenths of what this machine has.
+    """
+
+def parse_bytes(text: str) -> int | None:
+    """The bytes of a text such as 8G; None when it is none."""
+
+def write_file(path: bytes, data: bytes) -> None:
+    """Writes a file completely or not at all. Raises OSError."""
+
+def run(programs: Sequence[Program], arrays: Mapping[str, Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]], threads: int = 0, plain: bool = False, max_iterations: int = 100000000, max_memory: int = 0, watched: Sequence[Sequence[int]] = [], see: object | None = None) -> RunReport: ...
 
 class Timing:
     @property
@@ -508,7 +519,7 @@ class Timing:
     @property
     def files(self) -> list[str]: ...
 
-def time_programs(programs: Sequence[Program], trip_counts: Mapping[str, int], what_if: Sequence[str], reorder: bool | None, advice: bool) -> Timing: ...
+def time_programs(programs: Sequence[Program], trip_counts: Mapping[str, int], what_if: Sequence[str], reorder: bool | None, advice: bool, limit: int = 10000000, max_memory: int = 0) -> Timing: ...
 
 def compare_timings(arg: Sequence[tuple[str, Timing]], /) -> str: ...
 
@@ -534,6 +545,11 @@ def cli(words: Sequence[str], trace: object | None = None) -> object:
 
 def read_program(path: str, source_roots: Sequence[str]) -> Program:
     """The program of a file in text form; - is standard input."""
+
+def tidy_on_signals() -> None:
+    """
+    For the program `kiln` alone: signals that end the process remove its temporary files first.
+    """
 
 def check_side_by_side(title: str, chips: Sequence[tuple[Sequence[tuple[Program, CheckReport]], int, int]]) -> str:
     """

@@ -1,7 +1,7 @@
 """kiln.program: what a kernel issues, as a Program to print, save and run."""
 
 from kiln._trace import shown, simulate
-from kiln._trace.specs import Spec, of_value, with_arrays  # noqa: F401  (kiln.Spec)
+from kiln._trace.specs import Spec, of_value  # noqa: F401  (kiln.Spec)
 from kiln.nki import Kernel  # and with it what tracing needs to know of NKI
 
 
@@ -35,7 +35,7 @@ def program(kernel, *args, **kwargs):
     """The Program that the kernel issues for these arguments; for kernel[2] a pair of them. Arguments are arrays, or
     shapes such as "float32[128,512]": no value is read. The program is not checked: `.check()` does that."""
     function, lnc = plain(kernel)
-    args = [with_arrays(of_value(v)) for v in args]
-    kwargs = {name: with_arrays(of_value(v)) for name, v in kwargs.items()}
+    args = [of_value(v) for v in args]
+    kwargs = {name: of_value(v) for name, v in kwargs.items()}
     programs = [core.program() for core in simulate.trace_cores(function, lnc, args, kwargs)]
     return programs[0] if lnc == 1 else Pair(programs)

@@ -8,8 +8,10 @@ import os
 from kiln import _kiln
 from kiln._files import write_aside
 from kiln._program import plain
-from kiln._trace import rules, simulate, specs
+from kiln._trace import env, rules, simulate, specs
 from kiln._trace.errors import refuse
+
+_LIMIT = 10_000_000
 
 
 class Timing:
@@ -130,28 +132,30 @@ def _shape(value):
     return specs.of_value(value) if isinstance(value, str) else value
 
 
-def time(kernel, *, trip_counts=None, what_if=(), reorder=None, advice=True):
+def time(kernel, *, trip_counts=None, what_if=(), reorder=None, advice=True, limit=_LIMIT):
     """A callable that times a kernel: kiln.time(kernel)(*args) returns a Timing. Arguments are arrays or shapes such as
     "float32[128,512]". Loops on registers take their trip counts from `trip_counts` ({name: n}); with arrays they are
     measured by running the kernel. what_if: ("dma_bandwidth=2x", ...). reorder: whether each engine's instructions are
-    reordered as the vendor's compiler may; None: unless the kernel executes more than 300,000."""
+    reordered as the vendor's compiler may; None: unless the kernel executes more than 300,000. limit: how many
+    instructions of loops may be simulated one by one, where their passes are not alike."""
     function, lnc = plain(kernel)
     counts = _trip_counts(trip_counts)
     what_if = [what_if] if isinstance(what_if, str) else list(what_if)
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise TypeError(f"limit is a number of instructions, not {limit!r}")
     if not all(isinstance(text, str) for text in what_if):
         raise TypeError(f"what_if is a text such as 'dma_bandwidth=2x' or several, not {what_if!r}")
 
     def timed(*args, **kwargs):
-        by_shape = any(isinstance(_shape(v), specs.Spec) for v in [*args, *kwargs.values()])
-        args = [specs.with_arrays(_shape(v)) for v in args]
-        kwargs = {k: specs.with_arrays(_shape(v)) for k, v in kwargs.items()}
+        args, kwargs = [_shape(v) for v in args], {k: _shape(v) for k, v in kwargs.items()}
+        by_shape = any(map(specs.has_shape, [*args, *kwargs.values()]))
         cores = simulate.trace_cores(function, lnc, args, kwargs, getattr(kernel, "schedule", ()))
         programs = [core.program() for core in cores]
         simulate.check_all(programs)
         trips = dict(counts)
         if not trips and not by_shape and any(p.device_loops for p in programs):
             trips = _average_trips(cores, programs)
-        return Timing(_kiln.time_programs(programs, trips, what_if, reorder, advice))
+        return Timing(_kiln.time_programs(programs, trips, what_if, reorder, advice, limit, env.max_memory()))
 
     return timed
 

@@ -13,6 +13,7 @@
 #include "cli/program_file.h"
 #include "cli/rule_examples.h"
 #include "cli/side_by_side.h"
+#include "cli/tidy_signals.h"
 #include "python/src/bindings.h"
 #include "python/src/verdict.h"
 
@@ -88,6 +89,8 @@ void bind_cli(nb::module_& m) {
         return std::make_shared<isa::Program>(cli::read_program(path, source_roots));
       },
       nb::arg("path"), nb::arg("source_roots"), "The program of a file in text form; - is standard input.");
+  m.def("tidy_on_signals", &cli::tidy_on_signals,
+        "For the program `kiln` alone: signals that end the process remove its temporary files first.");
   m.def("check_side_by_side", &check_side_by_side, nb::arg("title"), nb::arg("chips"),
         "The verdicts for every chip, each (cores, errors, warnings) as for check_summary.");
   m.def(

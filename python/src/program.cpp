@@ -8,12 +8,14 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include "kiln/analysis/engine_counts.h"
 #include "kiln/analysis/statements.h"
 #include "kiln/analysis/writers.h"
 #include "kiln/base/file.h"
+#include "kiln/base/quantity_text.h"
 #include "kiln/check/check_program.h"
 #include "kiln/check/reserved_banks.h"
 #include "kiln/check/summary.h"
@@ -21,6 +23,7 @@
 #include "kiln/isa/text/print.h"
 #include "kiln/rewrite/border.h"
 #include "kiln/sim/machine.h"
+#include "kiln/sim/memory_need.h"
 #include "python/src/convert.h"
 #include "python/src/error.h"
 #include "python/src/trace.h"
@@ -61,19 +64,39 @@ std::function<void(const sim::Sight&)> seeing(nb::object see) {
   };
 }
 
+isa::Launch launch_of(const std::vector<ProgramRef>& programs) {
+  std::vector<const isa::Program*> cores;
+  for (const ProgramRef& p : programs) cores.push_back(p.get());
+  return isa::Launch(std::move(cores));
+}
+
+void require_memory(const std::vector<ProgramRef>& programs, std::int64_t max_memory) {
+  sim::require_memory(launch_of(programs), max_memory);
+}
+
+void write_file(const nb::bytes& name, const nb::bytes& data) {
+  const std::string path(name.c_str(), name.size());
+  try {
+    write_atomically(path, {data.c_str(), data.size()});
+  } catch (const WriteError& e) {
+    errno = e.number();
+    PyErr_SetFromErrnoWithFilename(PyExc_OSError, path.c_str());
+    throw nb::python_error();
+  }
+}
+
 sim::RunReport run_programs(const std::vector<ProgramRef>& programs, std::map<std::string, Bytes> arrays, int threads,
-                            bool plain, std::int64_t max_iterations,
+                            bool plain, std::int64_t max_iterations, std::int64_t max_memory,
                             std::vector<std::vector<isa::InstructionId>> watched, nb::object see) {
   sim::Buffers buffers;
   for (auto& [name, bytes] : arrays) buffers[name] = {bytes.data(), bytes.size()};
-  std::vector<const isa::Program*> cores;
-  for (const ProgramRef& p : programs) cores.push_back(p.get());
-  const isa::Launch launch(std::move(cores));
+  const isa::Launch launch = launch_of(programs);
   sim::RunOptions options;
   options.threads = threads;
   options.plain = plain;
   options.fill_unwritten = true;
-  options.max_dynamic_iterations = max_iterations;
+  options.max_passes = max_iterations;
+  options.max_memory = max_memory;
   options.poll = poll_signals;
   options.watched = std::move(watched);
   options.see = seeing(std::move(see));
@@ -224,8 +247,13 @@ void bind_program(nb::module_& m) {
   m.def("parse_program", [](const std::string& text, const std::string& file) {
     return std::make_shared<isa::Program>(isa::parse(text, file));
   });
+  m.def("require_memory", &require_memory, nb::arg("programs"), nb::arg("max_memory"),
+        "Raises when the tensors of a run take more bytes than `max_memory`; 0: nine tenths of what this machine has.");
+  m.def("parse_bytes", &parse_bytes, nb::arg("text"), "The bytes of a text such as 8G; None when it is none.");
+  m.def("write_file", &write_file, nb::arg("path"), nb::arg("data"),
+        "Writes a file completely or not at all. Raises OSError.");
   m.def("run", &run_programs, nb::arg("programs"), nb::arg("arrays"), nb::arg("threads") = 0, nb::arg("plain") = false,
-        nb::arg("max_iterations") = sim::RunOptions().max_dynamic_iterations,
+        nb::arg("max_iterations") = sim::RunOptions().max_passes, nb::arg("max_memory") = 0,
         nb::arg("watched") = std::vector<std::vector<isa::InstructionId>>(), nb::arg("see") = nb::none());
 }
 

@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "kiln/views/compare.h"
@@ -24,15 +25,19 @@ using Timing = views::TimedKernel;
 using TimingRef = std::shared_ptr<Timing>;
 
 TimingRef time_programs(const std::vector<ProgramRef>& programs, std::map<std::string, std::int64_t> trip_counts,
-                        const std::vector<TextArg>& what_if, std::optional<bool> reorder, bool advice) {
+                        const std::vector<TextArg>& what_if, std::optional<bool> reorder, bool advice,
+                        std::int64_t limit, std::int64_t max_memory) {
   std::vector<isa::Program> copies;
   for (const ProgramRef& p : programs) copies.push_back(*p);
   std::vector<std::string> changes;
   for (const TextArg& change : what_if) changes.push_back(change.value);
   nb::gil_scoped_release released;
-  return views::time_kernel(
-      std::move(copies),
-      {.trip_counts = std::move(trip_counts), .what_if = std::move(changes), .reorder = reorder, .advice = advice});
+  return views::time_kernel(std::move(copies), {.trip_counts = std::move(trip_counts),
+                                                .what_if = std::move(changes),
+                                                .reorder = reorder,
+                                                .advice = advice,
+                                                .limit = std::clamp<std::int64_t>(limit, 1, timing::kMostTimingLimit),
+                                                .max_memory = max_memory});
 }
 
 std::string compare(const std::vector<std::pair<TextArg, TimingRef>>& timings) {
@@ -71,7 +76,8 @@ void bind_timing(nb::module_& m) {
         return files;
       });
   m.def("time_programs", &time_programs, nb::arg("programs"), nb::arg("trip_counts"), nb::arg("what_if"),
-        nb::arg("reorder").none(), nb::arg("advice"));
+        nb::arg("reorder").none(), nb::arg("advice"), nb::arg("limit") = timing::kTimingLimit,
+        nb::arg("max_memory") = 0);
   m.def("compare_timings", &compare);
 }
 

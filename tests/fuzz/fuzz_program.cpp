@@ -123,10 +123,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ++counts.passed;
   constexpr std::int64_t kIterations = 100;
   const Bytes arrays = make_arrays(programs, choices);
-  const Outcome plain = run(programs, arrays, {.threads = 1, .plain = true, .max_dynamic_iterations = kIterations});
-  const Outcome fast = run(programs, arrays, {.threads = 1, .max_dynamic_iterations = kIterations});
+  const Outcome plain = run(programs, arrays, {.threads = 1, .plain = true, .max_passes = kIterations});
+  const Outcome fast = run(programs, arrays, {.threads = 1, .max_passes = kIterations});
   if (!shows_bits_of_floats(programs)) require_same(programs, plain, fast, "plain and fast kernels differ");
-  const Outcome two = run(programs, arrays, {.threads = 2, .max_dynamic_iterations = kIterations});
+  const Outcome two = run(programs, arrays, {.threads = 2, .max_passes = kIterations});
   require_same(programs, fast, two, "one and two threads differ");
   counts.ran += plain.error.empty();
   return 0;

@@ -13,7 +13,7 @@ PACKAGE = pathlib.Path(kiln.__file__).resolve().parent  # a build tree holds lin
 LAYERS = {
     "_kiln": (),  # the native half
     "_conditions": (),
-    "_files": (),
+    "_files": ("_kiln",),
     "_migration": (),
     "_old_forms": (),
     "_trace": ("_conditions", "_files", "_kiln"),

@@ -240,11 +240,11 @@ TEST(Machine, ADynamicLoopHasALimit) {
   KernelRun run(k);
   run.set("x", Floats{0, 1, 2, 3});
   for (const std::int64_t limit : {1, 9}) {
-    const Diagnostic d = run.error({.threads = 1, .max_dynamic_iterations = limit});
+    const Diagnostic d = run.error({.threads = 1, .max_passes = limit});
     EXPECT_EQ(d.code, "run.R5");
     EXPECT_EQ(d.loc.line, line);
   }
-  EXPECT_EQ(run.error({.threads = 1, .max_dynamic_iterations = 10}).code, "");
+  EXPECT_EQ(run.error({.threads = 1, .max_passes = 10}).code, "");
   EXPECT_EQ(run.get("x"), (Floats{10, 11, 12, 13}));
 }
 

@@ -201,8 +201,8 @@ TEST(DynamicLoop, EndsAtTheLimitAndNotBefore) {
   std::iota(next.begin(), next.end(), -1);
   const sim::Buffers buffers{{"next", {next.data(), next.size() * 4}}};
   const Program program = counting_down(10);
-  EXPECT_NO_THROW(sim::run(program, arch(Target::trn2), buffers, {.max_dynamic_iterations = 10}));
-  const Diagnostic d = error_of([&] { sim::run(program, arch(Target::trn2), buffers, {.max_dynamic_iterations = 9}); });
+  EXPECT_NO_THROW(sim::run(program, arch(Target::trn2), buffers, {.max_passes = 10}));
+  const Diagnostic d = error_of([&] { sim::run(program, arch(Target::trn2), buffers, {.max_passes = 9}); });
   EXPECT_EQ(d.code, "run.R5");
   EXPECT_EQ(d.found, "9 iterations and no end");
   EXPECT_GT(d.loc.line, 0);
@@ -215,10 +215,9 @@ TEST(DynamicLoop, ALoopOverRegistersEndsAtTheLimit) {
   const Program program = k.finish();
   std::int32_t last = -1;
   const sim::Buffers buffers{{"out", {&last, 4}}};
-  sim::run(program, arch(Target::trn2), buffers, {.max_dynamic_iterations = 10});
+  sim::run(program, arch(Target::trn2), buffers, {.max_passes = 10});
   EXPECT_EQ(last, 9);
-  EXPECT_EQ(error_of([&] { sim::run(program, arch(Target::trn2), buffers, {.max_dynamic_iterations = 9}); }).code,
-            "run.R5");
+  EXPECT_EQ(error_of([&] { sim::run(program, arch(Target::trn2), buffers, {.max_passes = 9}); }).code, "run.R5");
 }
 
 }  // namespace

@@ -41,6 +41,7 @@ void expect_same(const Program& p, const Arch& a) {
   EXPECT_EQ(fast.instructions, slow.instructions);
   EXPECT_EQ(fast.hbm_bytes_read, slow.hbm_bytes_read);
   EXPECT_EQ(fast.macs, slow.macs);
+  EXPECT_EQ(fast.dma_busy, slow.dma_busy);
   for (std::size_t i = 0; i < 6; ++i) {
     EXPECT_EQ(fast.lanes[i].busy, slow.lanes[i].busy) << fast.lanes[i].name;
     EXPECT_EQ(fast.lanes[i].executions, slow.lanes[i].executions) << fast.lanes[i].name;

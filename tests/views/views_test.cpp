@@ -227,7 +227,7 @@ TEST(Picture, BandwidthOfLeftOutIterations) {
   MadeRun made = small_run();
   made.run.timeline.events[2].hbm_bytes = 1000;  // 1000 to 1200 ns
   made.run.timeline.gaps = {
-      {.loop = 0, .core = 0, .begin = 2'000'000, .end = 3'000'000, .iterations = 7, .first_event = 2, .last_event = 3}};
+      {.loop = 0, .core = 0, .begin = 2'000'000, .end = 3'000'000, .iterations = 7, .hbm_bytes = 7000}};
   const Curve hbm = picture_of(made.run).curves.back();
   EXPECT_DOUBLE_EQ(hbm.points[1].value, 1);
   EXPECT_DOUBLE_EQ(hbm.points[2].value, 7);

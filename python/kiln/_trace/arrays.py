@@ -126,6 +126,7 @@ class Argument:
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
         self.array = np.ascontiguousarray(array)
+        self.shape = self.array.shape
 
     def write_back(self):
         """Hands the caller's object what the kernel wrote."""

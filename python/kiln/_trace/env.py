@@ -89,8 +89,20 @@ def max_instructions():
 
 
 def max_iterations():
-    """KILN_MAX_ITERATIONS: how often a device loop may go round before it counts as one that never ends."""
+    """KILN_MAX_ITERATIONS: how often the loops of a core may go round, all together, before they count as endless."""
     return _positive("KILN_MAX_ITERATIONS", 100_000_000)
+
+
+def max_memory():
+    """KILN_MAX_MEMORY: how many bytes the arrays of a run may take, such as 8G; 0: nine tenths of what this machine
+    has."""
+    word = os.environ.get("KILN_MAX_MEMORY", "").strip()
+    if not word:
+        return 0
+    size = _kiln.parse_bytes(word)
+    if size is None:
+        refuse(rules.LIMITS, f"KILN_MAX_MEMORY={word}")
+    return size
 
 
 def threads():

@@ -11,6 +11,7 @@ from kiln._files import write_aside
 from kiln._trace import dtypes, rules, specs
 from kiln._trace.errors import NkiValidationError, refuse
 
+_LARGEST = 64 << 20  # characters of a file of calls; devices have no end
 _calls = {}  # path -> the calls that are in the file
 
 
@@ -118,13 +119,19 @@ def read(path):
     """The calls of a file."""
     try:
         with open(path) as file:
-            content = json.load(file)
+            text = file.read(_LARGEST + 1)
+    except OSError as problem:
+        refuse(rules.CALLS_FILE, f"`{path}` cannot be read: {problem.strerror}")
+    except ValueError:
+        refuse(rules.CALLS_FILE, f"`{path}` is no text")
+    if len(text) > _LARGEST:
+        refuse(rules.CALLS_FILE, f"`{path}` has more than {_LARGEST} characters")
+    try:
+        content = json.loads(text)
         assert content["kiln_calls"] == 1
         calls = content["calls"]
         assert isinstance(calls, list) and all(map(_is_call, calls))
         return calls
-    except OSError as problem:
-        refuse(rules.CALLS_FILE, f"`{path}` cannot be read: {problem.strerror}")
     except (ValueError, KeyError, TypeError, AssertionError, RecursionError):
         refuse(rules.CALLS_FILE, f"`{path}` is no file of calls")
 

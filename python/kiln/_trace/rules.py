@@ -44,7 +44,8 @@ SIGNATURE = _of_both(10, "write {call}")
 NOT_BUILT = _of_both(13, "docs/status.md lists what is there", "not_yet")
 
 # Calls of kernels: the environment, arguments, results, grid and schedule.
-LIMITS = Rule(14, "limits in the environment are positive integers", "e.g. 1000", "config")
+LIMITS = Rule(14, "limits in the environment are positive integers, those of memory also with a unit",
+              "e.g. 1000, or 8G for memory", "config")
 ARGUMENT_DTYPE = Rule(15, "kernel arguments have a dtype of NKI",
                       "convert it, e.g. {conversion}; NKI has no 64-bit types", "config")
 SHARED_OUTPUTS = Rule(16, "a kernel returns tensors in shared_hbm", "allocate it with buffer=nl.shared_hbm")

@@ -70,6 +70,7 @@ def run(function, lnc, args, kwargs, schedule=()):
     check_all(programs)
     _watcher.traced(function, programs, env.times_asked() > asked)
     divergence.warn_of(function, programs)
+    _kiln.require_memory(programs, env.max_memory())
     arrays = _buffers(cores, programs)
     warn(_run_on(programs, arrays).warnings)
     written = {t["name"] for p in programs for t in p.tensors if t["role"] == "inout"}
@@ -81,6 +82,7 @@ def run(function, lnc, args, kwargs, schedule=()):
 
 def measure(cores, programs):
     """Runs checked programs on copies of their arguments, for what the run itself tells: a RunReport."""
+    _kiln.require_memory(programs, env.max_memory())
     return _run_on(programs, {name: array.copy() for name, array in _buffers(cores, programs).items()})
 
 
@@ -88,9 +90,11 @@ def _run_on(programs, arrays):
     wide = {}
     if not env.precise():
         programs, names = _kiln.widen(programs)
+        _kiln.require_memory(programs, env.max_memory())
         wide = {n: a.astype(np.float32) for n, a in arrays.items() if n in names}
     buffers = {n: bytes_of(a) for n, a in {**arrays, **wide}.items()}
-    report = _kiln.run(programs, buffers, env.threads(), max_iterations=env.max_iterations())
+    report = _kiln.run(programs, buffers, env.threads(), max_iterations=env.max_iterations(),
+                       max_memory=env.max_memory())
     written = {t["name"] for p in programs for t in p.tensors if t["role"] in ("output", "inout")}
     for name in written & wide.keys():
         arrays[name][...] = wide[name].astype(arrays[name].dtype)

@@ -34,9 +34,16 @@ class Spec:
     def __hash__(self):
         return hash((self.shape, self.dtype))
 
+
+class Valueless:
+    """An argument of which only shape and dtype are known. Kernels are traced with it; there is nothing to run on."""
+
+    def __init__(self, spec, name):
+        self.value, self.shape, self.dtype, self._name = spec, spec.shape, spec.dtype, name
+
+    @property
     def array(self):
-        """Memory of that shape; nothing touches it, so it costs address space only."""
-        return np.empty(self.shape, arrays.numpy_dtype(self.dtype))
+        refuse(rules.ARGUMENT_VALUES, f"`{self._name}` is the shape {self.value}", "pass an array")
 
 
 def parse(text):
@@ -74,15 +81,13 @@ def from_annotations(function, dtype="float32"):
             if isinstance(p.annotation, Annotation) and p.annotation.shape}
 
 
-def with_arrays(value):
-    """The value with untouched memory in place of Specs, also inside containers."""
-    if isinstance(value, Spec):
-        return value.array()
-    if type(value) in (tuple, list):
-        return type(value)(with_arrays(v) for v in value)
-    if type(value) is dict:
-        return {k: with_arrays(v) for k, v in value.items()}
-    return value
+def has_shape(value):
+    """Whether a Spec is in the value or in the containers that it consists of."""
+    if isinstance(value, (tuple, list)):
+        return any(map(has_shape, value))
+    if isinstance(value, dict):
+        return any(map(has_shape, value.values()))
+    return isinstance(value, Spec)
 
 
 def missing(function, given):

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 
 from kiln import _kiln
-from kiln._trace import argument_kinds, arrays, env, lines, memory, rules, unrolled, version, views, wrong_calls
+from kiln._trace import argument_kinds, arrays, env, lines, memory, rules, specs, unrolled, version, views, wrong_calls
 from kiln._trace.errors import NkiValidationError, refuse
 from kiln._trace.nki_object import NKIObject
 
@@ -119,20 +119,25 @@ class TracedKernel:
             raise unrolled.too_many(self.trace, first.found, first.help) from None
 
     def _convert(self, value, name):
-        """An argument as the kernel sees it: arrays become tensors in HBM, also inside containers and objects."""
+        """An argument as the kernel sees it: arrays and shapes become tensors in HBM, also those in containers and
+        objects."""
         if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
             return type(value)(self._convert(v, f"{name}_{i}") for i, v in enumerate(value))
         if isinstance(value, dict) and type(value) is dict:
             return {k: self._convert(v, f"{name}_{k}") for k, v in value.items()}
         if isinstance(value, NKIObject):
             return self._convert_object(value, name)
+        if isinstance(value, specs.Spec):
+            return self._add(specs.Valueless(value, name), name)
         if not arrays.is_array(value):
             return value
         for argument, tensor in self.arguments.values():
             if argument.value is value:
                 return tensor
-        argument = arrays.Argument(value, name)
-        tensor = _kiln.new_tensor(argument.array.shape, argument.dtype, self._buffer, name, None, "inout")
+        return self._add(arrays.Argument(value, name), name)
+
+    def _add(self, argument, name):
+        tensor = _kiln.new_tensor(argument.shape, argument.dtype, self._buffer, name, None, "inout")
         self.arguments[tensor.name] = (argument, tensor)
         return tensor
 

@@ -5,7 +5,7 @@ import sys
 
 from kiln import _check, _native
 from kiln._program import plain
-from kiln._trace import env, rules, simulate, specs
+from kiln._trace import env, rules, simulate
 from kiln._trace.errors import NkiValidationError, make_error, refuse
 from kiln.commands import arguments, kernel_file, other_targets, target
 from kiln.commands.options import Options
@@ -52,11 +52,9 @@ class _Tracer:
 
 def _programs(call):
     function, lnc = plain(call.kernel)
-    args = [specs.with_arrays(a) for a in call.args]
-    kwargs = {k: specs.with_arrays(v) for k, v in call.kwargs.items()}
     schedule = getattr(call.kernel, "schedule", ())
     try:
-        return [core.program() for core in simulate.trace_cores(function, lnc, args, kwargs, schedule)]
+        return [core.program() for core in simulate.trace_cores(function, lnc, call.args, call.kwargs, schedule)]
     except NkiValidationError:
         raise
     except (Exception, SystemExit) as error:
