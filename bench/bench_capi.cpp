@@ -12,6 +12,7 @@
 namespace {
 
 using kiln::isa::Program;
+using kiln::sim::NanMode;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kCheckRounds = 5;  // the best counts, as with the other times
@@ -26,13 +27,14 @@ void check(const Program& program) {
 }
 
 // `arrays`: one per input and output, in the order of their declaration.
-void run(const Program& program, void* const* arrays, int threads) {
+void run(const Program& program, void* const* arrays, int threads, bool looks_for_nan) {
   kiln::sim::Buffers buffers;
   for (const kiln::isa::Tensor& t : program.tensors) {
     if (t.role == kiln::isa::Role::internal) continue;
     buffers[t.name] = {*arrays++, static_cast<std::size_t>(t.size() * size_bytes(t.dtype))};
   }
-  kiln::sim::run(program, kiln::arch(program.target), buffers, {.threads = threads});
+  kiln::sim::run(program, kiln::arch(program.target), buffers,
+                 {.threads = threads, .nan = looks_for_nan ? NanMode::warn : NanMode::off});
 }
 
 template <class Body>
@@ -69,12 +71,13 @@ KILN_BENCH_API Program* kiln_bench_program(const char* name, std::int64_t rows, 
 
 KILN_BENCH_API void kiln_bench_free(Program* program) { delete program; }
 
-KILN_BENCH_API bool kiln_bench_run(const Program* program, void* const* arrays, int threads) {
-  return guarded([&] { run(*program, arrays, threads); });
+KILN_BENCH_API bool kiln_bench_run(const Program* program, void* const* arrays, int threads, bool looks_for_nan) {
+  return guarded([&] { run(*program, arrays, threads, looks_for_nan); });
 }
 
 // Builds, checks and runs small_instructions on one thread; seconds[0 … 2] are the times of the three.
-KILN_BENCH_API bool kiln_bench_small_instructions(std::int64_t instructions, void* const* arrays, double* seconds) {
+KILN_BENCH_API bool kiln_bench_small_instructions(std::int64_t instructions, void* const* arrays, bool looks_for_nan,
+                                                  double* seconds) {
   return guarded([&] {
     auto start = Clock::now();
     const Program program = kiln::bench::small_instructions(instructions);
@@ -83,7 +86,7 @@ KILN_BENCH_API bool kiln_bench_small_instructions(std::int64_t instructions, voi
     check(program);
     seconds[1] = seconds_since(start);
     start = Clock::now();
-    run(program, arrays, 1);
+    run(program, arrays, 1, looks_for_nan);
     seconds[2] = seconds_since(start);
   });
 }

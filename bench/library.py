@@ -16,9 +16,9 @@ class Library:
         lib.kiln_bench_program.argtypes = [ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, doubles]
         lib.kiln_bench_free.argtypes = [ctypes.c_void_p]
         lib.kiln_bench_run.restype = ctypes.c_bool
-        lib.kiln_bench_run.argtypes = [ctypes.c_void_p, pointers, ctypes.c_int]
+        lib.kiln_bench_run.argtypes = [ctypes.c_void_p, pointers, ctypes.c_int, ctypes.c_bool]
         lib.kiln_bench_small_instructions.restype = ctypes.c_bool
-        lib.kiln_bench_small_instructions.argtypes = [ctypes.c_int64, pointers, doubles]
+        lib.kiln_bench_small_instructions.argtypes = [ctypes.c_int64, pointers, ctypes.c_bool, doubles]
 
     def error(self):
         return self._lib.kiln_bench_error().decode()
@@ -26,11 +26,11 @@ class Library:
     def program(self, name, rows, columns):
         return Program(self, name, rows, columns)
 
-    def small_instructions(self, count):
+    def small_instructions(self, count, looks_for_nan=True):
         """Seconds of building, checking and running `count` small instructions on one thread."""
         arrays = [np.zeros((8, 128, 8), np.float32) for _ in range(2)]
         seconds = (ctypes.c_double * 3)()
-        if not self._lib.kiln_bench_small_instructions(count, pointers_to(arrays), seconds):
+        if not self._lib.kiln_bench_small_instructions(count, pointers_to(arrays), looks_for_nan, seconds):
             raise RuntimeError(self.error())
         return list(seconds)
 
@@ -46,8 +46,8 @@ class Program:
             raise RuntimeError(library.error())
         self.check_seconds = seconds.value
 
-    def __call__(self, arrays, threads):
-        if not self._library._lib.kiln_bench_run(self._program, pointers_to(arrays), threads):
+    def __call__(self, arrays, threads, looks_for_nan=True):
+        if not self._library._lib.kiln_bench_run(self._program, pointers_to(arrays), threads, looks_for_nan):
             raise RuntimeError(self._library.error())
 
     def close(self):

@@ -25,6 +25,7 @@ import python_bars  # noqa: E402
 from library import Library  # noqa: E402
 
 CHECKS_LIMIT = 2.0  # time with checks, in times of the run without
+NAN_LIMIT = 1.1  # time of a run that looks for the first NaN, in times of one that does not
 SMALL_LIMIT = 1_000_000  # instructions per second
 LIBRARY = pathlib.Path("bench", "libkiln_bench.so")
 
@@ -63,20 +64,23 @@ def measure(case, with_checks, without_checks, size, rounds, figures):
         figures.add(case.name, None, case.limit, "ratio", str(error).splitlines()[0])
         return
 
-    def ours(program):  # makes its result, as the peer does
+    def ours(program, looks_for_nan=True):  # makes its result, as the peer does
         out = np.empty(result_shape, np.float32)
-        program([*ours_inputs, out], THREADS)
+        program([*ours_inputs, out], THREADS, looks_for_nan)
         return out
 
     expected = case.peer(*inputs)
     for program in programs:
         difference = np.abs(ours(program) - expected).max() / np.abs(expected).max()
         assert difference <= case.tolerance, f"{case.name} differs by {difference:.1e}"
-    calls = [lambda: case.peer(*inputs), *(lambda p=program: ours(p) for program in programs)]
-    peer, checked, *unchecked = take_turns(calls, rounds)
+    calls = [lambda: case.peer(*inputs), lambda: ours(programs[0], looks_for_nan=False),
+             *(lambda p=program: ours(p) for program in programs)]
+    peer, without_nan, checked, *unchecked = take_turns(calls, rounds)
     note = f"Kiln {milliseconds(checked)}, {case.peer_name} {milliseconds(peer)}"
     figures.add(case.name, ratio(checked, peer), case.limit, "ratio",
                 f"{note}, check {programs[0].check_seconds * 1e3:.2f} ms")
+    figures.add(f"nan_cost.{case.name}", ratio(checked, without_nan), NAN_LIMIT, "ratio",
+                f"with {milliseconds(checked)}, without {milliseconds(without_nan)}")
     for plain in unchecked:
         whole = [t + programs[0].check_seconds for t in checked]
         figures.add(f"checks_cost.{case.name}", ratio(whole, plain), CHECKS_LIMIT, "ratio",
@@ -86,18 +90,22 @@ def measure(case, with_checks, without_checks, size, rounds, figures):
 
 
 def measure_small(with_checks, without_checks, count, rounds, figures):
-    checked, unchecked = [], []
+    checked, without_nan, unchecked = [], [], []
     for library in filter(None, (with_checks, without_checks)):
         library.small_instructions(count // 10)
     for _ in range(rounds):
         checked.append(with_checks.small_instructions(count))
+        without_nan.append(with_checks.small_instructions(count, looks_for_nan=False))
         if without_checks:
             unchecked.append(without_checks.small_instructions(count))
     parts = [statistics.median(part) / count * 1e9 for part in zip(*checked)]
     figures.add("small_instructions", statistics.median(count / sum(t) for t in checked), SMALL_LIMIT,
                 "instructions/s", "build {:.0f}, check {:.0f}, run {:.0f} ns each, one thread".format(*parts))
+    whole = [sum(t) for t in checked]
+    plain = [sum(t) for t in without_nan]
+    figures.add("nan_cost.small_instructions", ratio(whole, plain), NAN_LIMIT, "ratio",
+                f"with {milliseconds(whole)}, without {milliseconds(plain)}")
     if unchecked:
-        whole = [sum(t) for t in checked]
         plain = [build + run for build, _, run in unchecked]
         figures.add("checks_cost.small_instructions", ratio(whole, plain), CHECKS_LIMIT, "ratio",
                     f"with {milliseconds(whole)}, without {milliseconds(plain)}")

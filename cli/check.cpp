@@ -9,6 +9,7 @@
 #include "cli/rules.h"
 #include "cli/side_by_side.h"
 #include "kiln/analysis/engine_counts.h"
+#include "kiln/check/same_work.h"
 #include "kiln/check/summary.h"
 
 namespace kiln::cli {
@@ -95,6 +96,27 @@ nlohmann::ordered_json json_of(const Verdict& v) {
   return json;
 }
 
+// Whether two files are the programs of the two cores of a pair.
+bool are_pair(const Verdict& first, const Verdict& second) {
+  if (!first.checked || !second.checked) return false;
+  const isa::Program &a = first.checked->program, &b = second.checked->program;
+  return a.lnc == 2 && b.lnc == 2 && a.name == b.name && a.target == b.target;
+}
+
+// By file, then by chip.
+std::vector<std::vector<Verdict>> judge_all(const CheckOptions& options) {
+  std::vector<std::vector<Verdict>> all;
+  for (const std::string& file : options.files) all.push_back(judge_on(file, options));
+  if (all.size() != 2) return all;
+  for (std::size_t chip = 0; chip < all[0].size(); ++chip) {
+    Verdict &first = all[0][chip], &second = all[1][chip];
+    if (!are_pair(first, second)) continue;
+    const isa::Launch launch({&first.checked->program, &second.checked->program});
+    check::check_shared_work(launch, second.diagnostics);
+  }
+  return all;
+}
+
 void require_readable_for_each(const CheckOptions& options) {
   require_one_stdin(options.files);
   if (options.targets.all && std::find(options.files.begin(), options.files.end(), "-") != options.files.end())
@@ -105,8 +127,7 @@ Outcome check(const CheckOptions& options) {
   require_readable_for_each(options);
   Outcome outcome;
   nlohmann::ordered_json programs = nlohmann::ordered_json::array();
-  for (const std::string& file : options.files) {
-    const std::vector<Verdict> verdicts = judge_on(file, options);
+  for (const std::vector<Verdict>& verdicts : judge_all(options)) {
     std::vector<std::vector<Diagnostic>> found;
     for (const Verdict& verdict : verdicts) {
       if (options.json) programs.push_back(json_of(verdict));

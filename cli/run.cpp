@@ -12,6 +12,7 @@
 #include "cli/python_options.h"
 #include "cli/rules.h"
 #include "kiln/base/file.h"
+#include "kiln/check/same_work.h"
 #include "kiln/sim/machine.h"
 #include "kiln/sim/memory_need.h"
 
@@ -158,6 +159,7 @@ Outcome run(const RunCommand& command) {
   for (const CheckedProgram& p : programs) cores.push_back(&p.program);
   const isa::Launch launch(std::move(cores));
   require_pair(launch);
+  check::check_shared_work(launch, outcome.diagnostics);
 
   const Ports ports = bind_ports(launch, command.bindings);
   require_outputs(command, ports);
@@ -203,6 +205,15 @@ Command add_run(CLI::App& root) {
       ->group(kTextGroup);
   app->add_flag("--plain", command->options.plain, "the plain arithmetic instead of its fast twin: same values, slowly")
       ->group(kTextGroup);
+  app->add_option_function<std::string>(
+         "--nan",
+         [command](const std::string& text) {
+           if (!sim::parse_nan_mode(text, command->options.nan))
+             throw CLI::ValidationError("--nan",
+                                        fmt::format("`{}` is none of {}", text, fmt::join(sim::kNanModes, ", ")));
+         },
+         "the first NaN or infinity that an instruction makes of numbers: a warning, unless this says otherwise")
+      ->type_name(fmt::format("{}", fmt::join(sim::kNanModes, "|")));
   add_source_roots(*app, command->source_roots);
   app->add_option("--max-passes", command->options.max_passes,
                   "how often the loops of a core may go round, all together, before the run is stopped")

@@ -6,7 +6,7 @@
 #include <list>
 
 #include "kiln/analysis/statements.h"
-#include "kiln/rewrite/change.h"
+#include "kiln/rewrite/costs_after.h"
 
 namespace kiln::advice {
 namespace {

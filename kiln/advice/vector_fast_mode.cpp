@@ -5,7 +5,7 @@
 #include "kiln/advice/advice_rules.h"
 #include "kiln/base/quantity_text.h"
 #include "kiln/isa/semantics/cost.h"
-#include "kiln/rewrite/change.h"
+#include "kiln/rewrite/costs_after.h"
 
 namespace kiln::advice {
 namespace {

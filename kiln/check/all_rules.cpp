@@ -18,8 +18,8 @@ std::vector<RuleTable> all_rules() {
   for (const isa::InstructionInfo& row : isa::all_instructions()) tables.push_back(row.rules());
   for (const RuleTable& table :
        {isa::kOperandRules, isa::program_rules::kTable, isa::launch_rules::kTable, memory_rules::kTable,
-        io_rules::kTable, isa::builder_rules::kTable, isa::text_rules::kTable, npy_rules::kTable, file_rules::kTable,
-        limit_rules::kTable, thread_rules::kTable, kInternalRules})
+        io_rules::kTable, flow_rules::kTable, isa::builder_rules::kTable, isa::text_rules::kTable, npy_rules::kTable,
+        file_rules::kTable, limit_rules::kTable, thread_rules::kTable, kInternalRules})
     tables.push_back(table);
   return tables;
 }

@@ -4,7 +4,9 @@
 
 #include "kiln/check/clobber.h"
 #include "kiln/check/io.h"
+#include "kiln/check/lost_sums.h"
 #include "kiln/check/placement.h"
+#include "kiln/check/unused_results.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/verify/verify.h"
 
@@ -31,6 +33,9 @@ void check_layers(const isa::Program& program, const Arch& arch, const CheckOpti
   }
   check_hbm(program, arch, found);
   check_io(program, arch, liveness, found);
+  if (has_error(found)) return;  // what it computes is worth a word once it is legal
+  check_sums(program, found);
+  check_unused(program, found);
 }
 
 }  // namespace

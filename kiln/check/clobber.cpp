@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kiln/analysis/first_passes.h"
 #include "kiln/analysis/region.h"
 #include "kiln/check/rules.h"
 #include "kiln/check/tensor_text.h"
@@ -17,8 +18,7 @@ using isa::Access;
 using isa::Program;
 using isa::TensorId;
 
-constexpr std::size_t kMaxDoubledLoops = 6;  // deeper loops are followed once, or the work would double with each
-constexpr std::size_t kMaxRegions = 256;     // per tensor; more are forgotten, which can only hide an error
+constexpr std::size_t kMaxRegions = 256;  // per tensor; more are forgotten, which can only hide an error
 
 // Another tensor at the same bytes, alive at the same time. A view: one of the two has read what the other
 // wrote, so the sharing is meant.
@@ -67,43 +67,21 @@ bool touches(const std::vector<Region>& regions, const Region& region) {
 class Follow {
  public:
   Follow(const Program& program, std::vector<State> states, std::vector<Diagnostic>& out)
-      : program_(program), states_(std::move(states)), loop_values_(program.loops.size(), 0), out_(out) {}
+      : program_(program), states_(std::move(states)), passes_(program), out_(out) {}
 
-  void block(const isa::Block& body) {
-    for (const isa::Node& node : body) {
-      switch (node.kind) {
-        case isa::Node::Kind::declare:
-          states_[node.index].written.clear();
-          states_[node.index].lost.clear();
-          break;
-        case isa::Node::Kind::instruction:
-          instruction(program_.instructions[node.index]);
-          break;
-        case isa::Node::Kind::loop:
-          loop(node.index);
-          break;
-      }
-    }
+  void run() {
+    passes_.walk([this](const isa::Node& node) {
+      if (node.kind == isa::Node::Kind::instruction) return instruction(program_.instructions[node.index]);
+      states_[node.index].written.clear();
+      states_[node.index].lost.clear();
+    });
   }
 
  private:
-  void loop(isa::LoopId id) {
-    const isa::Loop& loop = program_.loops[id];
-    const bool counted = loop.kind == isa::Loop::Kind::static_for;
-    const std::int64_t most = depth_ < kMaxDoubledLoops ? 2 : 1;
-    const std::int64_t passes = counted ? std::min(loop.trip_count(), most) : most;
-    ++depth_;
-    for (std::int64_t pass = 0; pass < passes; ++pass) {
-      loop_values_[id] = loop.lower.value + pass * loop.step;
-      block(loop.body);
-    }
-    --depth_;
-  }
-
   void instruction(const isa::Instruction& inst) {
     isa::for_each_use(program_, inst, [&](const Access& access, isa::Use use) {
       if (states_[access.tensor].neighbours.empty()) return;
-      const auto regions = certain_regions(program_, access, loop_values_);
+      const auto regions = certain_regions(program_, access, passes_.loop_values());
       if (use == isa::Use::read) {
         for (const Region& region : regions) read(inst, access.tensor, region);
         return;
@@ -182,8 +160,7 @@ class Follow {
 
   const Program& program_;
   std::vector<State> states_;  // by tensor
-  std::vector<std::int64_t> loop_values_;
-  std::size_t depth_ = 0;
+  FirstPasses passes_;
   std::vector<Diagnostic>& out_;
 };
 
@@ -192,7 +169,7 @@ class Follow {
 void check_clobbered(const Program& program, const Liveness& liveness, std::vector<Diagnostic>& out) {
   std::vector<State> states = find_neighbours(program, liveness);
   const bool shared = std::any_of(states.begin(), states.end(), [](const State& s) { return !s.neighbours.empty(); });
-  if (shared) Follow(program, std::move(states), out).block(program.body);
+  if (shared) Follow(program, std::move(states), out).run();
 }
 
 }  // namespace kiln::check

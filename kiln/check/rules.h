@@ -56,4 +56,23 @@ inline constexpr Rule kRules[] = {kMemory, kRegisters, kOutput};
 inline constexpr RuleTable kTable{"io", "inputs, outputs and registers of a program", kRules};
 }  // namespace io_rules
 
+// What becomes of values: legal, and hardly meant. All of them are warnings.
+namespace flow_rules {
+inline constexpr Rule kSumRead{1, "a sum in PSUM is read before it is overwritten",
+                               "add to it: leave accumulate out, or pass accumulate=(k > 0); or read it first"};
+inline constexpr Rule kSumEnds{
+    2, "a sum that accumulate=None goes on adding to was not read in between",
+    "allocate the PSUM tile inside the loop, or pass accumulate=False for the first product of each sum and True for "
+    "the others"};
+inline constexpr Rule kResultUsed{3, "a tile that is computed is read",
+                                  "remove the instruction, or use its result: is another tile read in its place?"};
+inline constexpr Rule kSharedWork{
+    4, "the two cores of a pair share the work",
+    "let nl.program_id(0) choose the part of the data that a core works on, or launch the "
+    "kernel on one core"};
+
+inline constexpr Rule kRules[] = {kSumRead, kSumEnds, kResultUsed, kSharedWork};
+inline constexpr RuleTable kTable{"flow", "what becomes of values", kRules};
+}  // namespace flow_rules
+
 }  // namespace kiln::check

@@ -27,6 +27,10 @@ struct ArrayTile {
   std::int64_t row, column, rows, columns;
 };
 
+// What a product does with the sum that lies in its destination. `infers`: adds to what a product has left there, and
+// begins anew on anything else.
+enum class SumMode : std::uint8_t { overwrites, adds, infers };
+
 // The tiles that travel when two cores meet in an instruction, and the number that tells apart meetings under way at
 // once. Parameter positions.
 struct Exchange {
@@ -51,6 +55,7 @@ struct Facts {
 
   bool declares_register = false;  // the one that it sets begins here
   bool meets = false;              // the two cores of a pair wait for each other in it
+  bool writes_some = false;        // elements of its results may stay as they are
   bool takes_index_tiles = false;  // a vector offset may have several indices in a row
 
   // The set of functions that the scalar engine must have loaded, -1 when any will do. Null: any.
@@ -66,6 +71,8 @@ struct Facts {
   // It reads all elements before it writes one. Null: no.
   bool (*reads_first)(const InstView&) = nullptr;
   Product (*product)(const InstView&, const Arch&) = nullptr;
+  // Of an instruction that leaves sums in PSUM. Null: it leaves none.
+  SumMode (*sum_mode)(const InstView&) = nullptr;
   std::optional<ArrayTile> (*array_tile)(const InstView&) = nullptr;  // null or nothing: the whole array
   // Throws the Error of a rule that only two cores together can break, when `ours`, on core `core`, meets `theirs`.
   void (*check_meeting)(const InstView& ours, int core, const InstView& theirs, const Arch&) = nullptr;

@@ -57,6 +57,10 @@ struct Kernels {
   // dst[c][r] = src[r][c] for rows x cols elements of size_bytes 1, 2 or 4; row strides in elements.
   void (*transpose)(int size_bytes, const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride,
                     std::size_t rows, std::size_t cols);
+
+  // The largest of n elements of size_bytes 1, 2 or 4 that lie `stride` elements apart, taken as bits without their
+  // highest one, the sign: of floating-point numbers the largest magnitude, and of those infinity and then NaN.
+  std::uint32_t (*largest)(int size_bytes, const void* src, std::ptrdiff_t stride, std::size_t n);
 };
 
 const Kernels& plain_kernels();

@@ -5,6 +5,7 @@
 #include "kiln/sim/checks.h"
 #include "kiln/sim/declared_storage.h"
 #include "kiln/sim/operand_overlap.h"
+#include "kiln/sim/placed_error.h"
 #include "kiln/sim/plain_copy.h"
 #include "kiln/sim/rounded_integers.h"
 
@@ -25,13 +26,23 @@ Core::Core(const Program& program, const Arch& arch, const RunOptions& options, 
       loans_(common.may_borrow && !options.plain),
       deposits_(program, common.may_borrow && !options.plain && common.cores == 1),
       resolver_({program, arch, bindings_, loops_, registers_, common.origins, common.queue}),
-      races_(program, number, common),
+      races_(program, number, loops_, common),
       dispatch_(common.queue),
       watch_(program, options, number) {
   if (gives_storages_back(program)) lifetimes_.emplace(program);
 }
 
 bool Core::advance() {
+  try {
+    return go_on();
+  } catch (const PlacedError&) {
+    throw;
+  } catch (const Error& e) {
+    throw PlacedError(e, program_, current_, loops_.pass());
+  }
+}
+
+bool Core::go_on() {
   const auto left = [this](LoopId loop, std::size_t position) {
     if (lifetimes_) release_after(loop, position);
   };
@@ -39,10 +50,12 @@ bool Core::advance() {
     if (node->kind == Node::Kind::declare) {
       declare(node->index);
     } else {
-      execute(program_.instructions[node->index]);
+      current_ = &program_.instructions[node->index];
+      execute(*current_);
       races_.after();
       if (watch_.is_watched(node->index)) show(node->index);
     }
+    current_ = nullptr;
     if (waiting_) return false;
     if (common_.queue.failed()) [[unlikely]]
       common_.queue.wait();
@@ -117,6 +130,7 @@ Run Core::start_run(const InstView& view, Engine engine) {
   const bool looks = kChecks && may_round_integers(view);
   Run run(program_, view.inst(), arch_, engine, looks ? looking(kernels_) : kernels_, state_);
   run.sequence = common_.sequence;
+  run.loops = &loops_;
   run.warnings = &common_.warnings;
   return run;
 }
@@ -141,6 +155,7 @@ void Core::repay(TensorId id) {
   const InstView view(program_, *loan->load);
   Run run(program_, *loan->load, arch_, resolve_engine(view, arch_), kernels_, state_);
   run.sequence = loan->sequence;
+  run.loops = &loops_;
   run.warnings = &common_.warnings;
   Operands operands;
   const int dst = to_of(view), src = from_of(view);
@@ -157,6 +172,7 @@ Operand& Core::operand(int param) { return *std::ranges::find(operands_.list, pa
 Tracker Core::tracker(const Instruction& inst) {
   Tracker tracker{program_, inst, arch_, common_.origins, tracked_, operands_.list, common_.warnings};
   tracker.sequence = common_.sequence;
+  tracker.loops = &loops_;
   tracker.queue = &common_.queue;
   return tracker;
 }

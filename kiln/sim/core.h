@@ -42,9 +42,11 @@ class Core {
   // Bytes that both cores wrote since the last meeting hold the same values.
   void check_agreement() { races_.check_agreement(); }
   const isa::Program& program() const { return program_; }
+  isa::Pass pass() const { return loops_.pass(); }
   Tracker tracker(const isa::Instruction& inst);
 
  private:
+  bool go_on();
   void declare(isa::TensorId id);
   void release_after(isa::LoopId loop, std::size_t position);
   void execute(const isa::Instruction& inst);
@@ -76,7 +78,8 @@ class Core {
 
   TrackedState tracked_;
   isa::EngineState state_;
-  Operands operands_;  // of the instruction being issued
+  Operands operands_;                          // of the instruction being issued
+  const isa::Instruction* current_ = nullptr;  // null between statements
   const isa::Instruction* waiting_ = nullptr;
 };
 

@@ -1,6 +1,6 @@
 #include "kiln/sim/dispatch.h"
 
-#include "kiln/sim/rounded_integers.h"
+#include "kiln/sim/compute.h"
 
 namespace kiln::sim {
 namespace {
@@ -44,7 +44,7 @@ void Dispatch::add_uses(const TaskRef& task, unsigned state, const Operands& ope
 
 void Dispatch::issue(isa::Run& run, unsigned state, const Operands& operands, const Bindings& bindings) {
   if (queue_.threads() == 1 || (work_of(run, operands) < kInlineWork && !must_wait(state, operands))) {
-    compute(run);
+    compute(run, queue_.nonfinite());
     return;
   }
   auto task = std::make_shared<Task>(run);

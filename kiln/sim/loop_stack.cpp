@@ -105,4 +105,14 @@ bool LoopStack::repeat(Frame& frame) {
   return true;
 }
 
+Pass LoopStack::pass() const {
+  Pass pass;
+  for (const Frame& frame : frames_) {
+    if (frame.loop == kNone) continue;
+    const bool is_counted = program_.loops[frame.loop].kind != Loop::Kind::dynamic_while;
+    pass.push_back({frame.loop, is_counted ? value_[frame.loop] : frame.iterations});
+  }
+  return pass;
+}
+
 }  // namespace kiln::sim

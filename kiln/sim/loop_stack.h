@@ -6,12 +6,13 @@
 
 #include "kiln/analysis/affine.h"
 #include "kiln/isa/program.h"
+#include "kiln/isa/semantics/pass.h"
 #include "kiln/sim/machine.h"
 #include "kiln/sim/registers.h"
 
 namespace kiln::sim {
 
-class LoopStack {
+class LoopStack final : public isa::PassSource {
  public:
   // Starts before the first statement. Dynamic loops read and write `registers`, and are counted in `counts`; that all
   // loops together go round more than `max_passes` times is an error.
@@ -21,6 +22,8 @@ class LoopStack {
   // left(loop, position) for every statement of a loop's body (kNone: of the program's own) that the core has left.
   template <class Left>
   const isa::Node* next(Left&& left);
+
+  isa::Pass pass() const override;
 
   // The value of an expression in the loops' variables now.
   std::int64_t evaluate(const isa::Affine& affine) const { return analysis::value_of(program_, affine, value_); }

@@ -7,13 +7,19 @@
 #include "kiln/analysis/trips.h"
 #include "kiln/base/thread_count.h"
 #include "kiln/sim/buffers.h"
+#include "kiln/sim/checks.h"
 #include "kiln/sim/core.h"
+#include "kiln/sim/first_nonfinite.h"
 #include "kiln/sim/memory_need.h"
 #include "kiln/sim/pair.h"
+#include "kiln/sim/pass_teller.h"
+#include "kiln/sim/placed_error.h"
 #include "kiln/sim/results.h"
 
 namespace kiln::sim {
 namespace {
+
+bool looks_for_nan(const RunOptions& options) { return kChecks && options.nan != NanMode::off; }
 
 // What all cores see: the tensors of the caller, and what may be done with them.
 void share_buffers(const isa::Launch& launch, const Buffers& buffers, Common& common) {
@@ -52,22 +58,46 @@ void run_cores(const isa::Launch& launch, const Arch& arch, const RunOptions& op
   common.queue.wait();
 }
 
+void report_warnings(Common& common, FirstNonfinite& nonfinite, const PassTeller& passes) {
+  for (auto& found : {common.warnings.take(), nonfinite.take()}) {
+    for (const isa::WarningSink::Warning& warning : found) {
+      common.report.warnings.push_back(warning.diagnostic);
+      passes.tell(common.report.warnings.back(), *warning.inst, warning.pass);
+    }
+  }
+}
+
 }  // namespace
+
+bool parse_nan_mode(std::string_view text, NanMode& out) {
+  const auto* const found = std::ranges::find(kNanModes, text);
+  if (found == std::end(kNanModes)) return false;
+  out = static_cast<NanMode>(found - std::begin(kNanModes));
+  return true;
+}
 
 RunReport run(const isa::Launch& launch, const Arch& arch, const Buffers& buffers, const RunOptions& options) {
   isa::require_sound(launch);
   KILN_ASSERT(arch.partitions <= kMaxPartitions);
   require_memory(launch, options.max_memory);
-  RunReport report;
-  TaskQueue queue(thread_count(options.threads), options.poll);
-  Common common{queue, report};
-  share_buffers(launch, buffers, common);
-  if ((common.done = options.done)) common.expected = expected_instructions(launch);
-  run_cores(launch, arch, options, common);
-  report.warnings = common.warnings.take();
-  check_arrivals(launch, common.tensors, common.origins, report);
-  warn_unwritten(launch, common.tensors, options.fill_unwritten, report);
-  return report;
+  const PassTeller passes(launch, options);
+  try {
+    RunReport report;
+    FirstNonfinite nonfinite(options.nan);
+    TaskQueue queue(thread_count(options.threads), options.poll, looks_for_nan(options) ? &nonfinite : nullptr);
+    Common common{queue, report};
+    share_buffers(launch, buffers, common);
+    if ((common.done = options.done)) common.expected = expected_instructions(launch);
+    run_cores(launch, arch, options, common);
+    report_warnings(common, nonfinite, passes);
+    check_arrivals(launch, common.tensors, common.origins, report);
+    warn_unwritten(launch, common.tensors, options.fill_unwritten, report);
+    return report;
+  } catch (const PlacedError& e) {
+    std::vector<Diagnostic> diagnostics = e.diagnostics();
+    for (Diagnostic& d : diagnostics) passes.tell(d, *e.program, e.inst, e.pass);
+    throw Error(std::move(diagnostics));
+  }
 }
 
 }  // namespace kiln::sim

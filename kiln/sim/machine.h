@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kiln/analysis/engine_counts.h"
@@ -26,14 +27,32 @@ struct Sight {
   std::vector<std::uint8_t> is_missing;  // per byte: 1 where nobody has written
 };
 
+// What happens when an instruction makes NaN or infinity of numbers.
+enum class NanMode : std::uint8_t { off, warn, error };
+inline constexpr std::string_view kNanModes[] = {"off", "warn", "error"};
+bool parse_nan_mode(std::string_view text, NanMode& out);
+
+// A loop around an instruction by its name, or by that of the register that is its condition (`is_counted` false), and
+// the value of its variable, or the number of passes before this one. Outermost loop first.
+struct NamedLoop {
+  std::string name;
+  std::int64_t value;
+  bool is_counted = true;
+};
+using NamedPass = std::vector<NamedLoop>;
+
 struct RunOptions {
-  int threads = 0;                        // 0: one per processor
-  bool plain = false;                     // the plain row kernels instead of their fast twins: same values, slowly
-  bool fill_unwritten = false;            // elements of outputs that nothing wrote become NaN, or 4 in integers
+  int threads = 0;              // 0: one per processor
+  bool plain = false;           // the plain row kernels instead of their fast twins: same values, slowly
+  bool fill_unwritten = false;  // elements of outputs that nothing wrote become NaN, or 4 in integers
+  NanMode nan = NanMode::warn;
   std::int64_t max_passes = 100'000'000;  // of all loops of a core together; a loop that goes on longer is reported
   std::int64_t max_memory = 0;            // bytes that the tensors may take; 0: kiln::default_max_memory()
   std::function<void()> poll = {};        // called now and then by the thread that issues; may throw to stop the run
   std::atomic<double>* done = nullptr;    // where to say which part is done, 0 to 1, where the program tells
+  // The pass of an instruction in the words of whoever unrolled loops to make the program, given those that it has;
+  // empty when there is nothing to add. Called for diagnostics, by the thread that issues.
+  std::function<std::string(int core, isa::InstructionId, const NamedPass&)> describe_pass = {};
   std::vector<std::vector<isa::InstructionId>> watched = {};  // per core
   std::function<void(const Sight&)> see = {};                 // called by the thread that issues; may throw likewise
 };

@@ -8,6 +8,7 @@
 
 #include "kiln/base/rule.h"
 #include "kiln/isa/inst_view.h"
+#include "kiln/isa/semantics/pass.h"
 #include "kiln/isa/semantics/track.h"
 #include "kiln/sim/storage.h"
 
@@ -43,8 +44,11 @@ class Origins {
   struct Arrival {
     const isa::Program* program;
     const isa::Instruction* inst;
+    isa::Pass pass;
   };
-  void arrive(const Storage* output, isa::Shadow shadow, Arrival arrival) { arrivals_[{output, shadow}] = arrival; }
+  void arrive(const Storage* output, isa::Shadow shadow, Arrival arrival) {
+    arrivals_[{output, shadow}] = std::move(arrival);
+  }
   const Arrival* arrival(const Storage* output, isa::Shadow shadow) const {
     const auto it = arrivals_.find({output, shadow});
     return it == arrivals_.end() ? nullptr : &it->second;

@@ -6,6 +6,7 @@
 
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/text/print.h"
+#include "kiln/sim/pass_teller.h"
 #include "kiln/sim/rules.h"
 
 namespace kiln::sim {
@@ -15,7 +16,9 @@ namespace {
 
 std::string at(const Core& core) {
   const Instruction& inst = *core.waiting_at();
-  return fmt::format("{} at {}", print(core.program(), inst), to_string(core.program().locs[inst.loc]));
+  const std::string pass = text_of(named(core.program(), core.pass()));
+  return fmt::format("{} at {}{}", print(core.program(), inst), to_string(core.program().locs[inst.loc]),
+                     pass.empty() ? "" : fmt::format(" ({})", pass));
 }
 
 [[noreturn]] void deadlock(const std::vector<std::unique_ptr<Core>>& cores) {

@@ -90,7 +90,7 @@ bool RaceCheck::is_row_update(const Instruction& inst, const Operand& operand, c
 }
 
 void RaceCheck::warn_of_update(const Instruction& inst, const Operand& operand, const Races::Clash& clash) {
-  common_.warnings.add(common_.sequence, &inst, kRaceNumber, [&] {
+  common_.warnings.add({common_.sequence, &inst, &loops_}, kRaceNumber, [&] {
     Diagnostic d = race_diagnostic(
         inst, clash,
         fmt::format("one core reads elements of `{}` that the other writes at run-time positions, and no "
@@ -188,7 +188,7 @@ Diagnostic RaceCheck::race_diagnostic(const Instruction& inst, const Races::Clas
 void RaceCheck::warn_of_fill(const Instruction& inst, const Operand& operand, const Races::Clash& clash, Fill fill) {
   const std::string& tensor = program_.tensors[operand.access->tensor].name;
   const int filler = fill == Fill::ours ? core_ : 1 - core_;
-  common_.warnings.add(common_.sequence, &inst, kRaceNumber, [&] {
+  common_.warnings.add({common_.sequence, &inst, &loops_}, kRaceNumber, [&] {
     Diagnostic d = race_diagnostic(
         inst, clash,
         fmt::format("core {} fills elements of `{}` with zeros and core {} writes them at the rows of an "

@@ -16,7 +16,8 @@ namespace kiln::sim {
 class RaceCheck {
  public:
   // `core`: its number in the pair, 0 or 1.
-  RaceCheck(const isa::Program& program, int core, Common& common) : program_(program), core_(core), common_(common) {}
+  RaceCheck(const isa::Program& program, int core, const isa::PassSource& loops, Common& common)
+      : program_(program), core_(core), loops_(loops), common_(common) {}
 
   // Accesses that the other core does not expect are errors; writes, which are fine when the values agree, are
   // kept for check_agreement. Comes before the instruction is issued.
@@ -62,6 +63,7 @@ class RaceCheck {
 
   const isa::Program& program_;
   const int core_;
+  const isa::PassSource& loops_;
   Common& common_;
   std::vector<Rewrite> rewrites_;
   std::vector<Scattered> scattered_;

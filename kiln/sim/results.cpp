@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kiln/isa/inst_view.h"
+#include "kiln/sim/placed_error.h"
 #include "kiln/sim/rules.h"
 
 namespace kiln::sim {
@@ -77,9 +78,10 @@ void check_arrivals(const isa::Launch& launch, const SharedTensors& shared, cons
         settle_padding(t, s, origins, at, report);
         continue;
       }
-      throw Error(unwritten_diagnostic(origins, shadow, run_rules::kWrittenResults,
-                                       index_text(t, at / size_bytes(t.dtype)), t,
-                                       isa::InstView(*arrival->program, *arrival->inst), "output"));
+      const isa::InstView inst(*arrival->program, *arrival->inst);
+      const Error error(unwritten_diagnostic(origins, shadow, run_rules::kWrittenResults,
+                                             index_text(t, at / size_bytes(t.dtype)), t, inst, "output"));
+      throw PlacedError(error, inst.program(), &inst.inst(), arrival->pass);
     }
   });
 }

@@ -244,7 +244,7 @@ const Kernels& looking(const Kernels& kernels) {
   return &kernels == &plain_kernels() ? plain : fast;
 }
 
-void compute(Run& run) {
+void compute_exactly(Run& run) {
   const auto values = run.row().semantics->run;
   if (run.k.load != load) return values(run);
   const bool plain = &run.k == &looking(plain_kernels());
@@ -254,7 +254,7 @@ void compute(Run& run) {
     values(run);
   }
   if (here.found && run.inputs_written && run.warnings)
-    run.warnings->add(run.sequence, &run.inst(), kNumber, [&] { return warning(run, *here.found); });
+    run.warnings->add(run.execution(), kNumber, [&] { return warning(run, *here.found); });
 }
 
 }  // namespace kiln::sim

@@ -14,6 +14,6 @@ const Kernels& looking(const Kernels& kernels);
 
 // Computes the values of an instruction. Warns (run.R13) of the first integer that was rounded, when its
 // kernels look.
-void compute(isa::Run& run);
+void compute_exactly(isa::Run& run);
 
 }  // namespace kiln::sim

@@ -53,9 +53,18 @@ inline constexpr Rule kStartPartition{
     14, "an operand that a run-time offset moves starts at a partition that operand.R7 allows",
     "make the offset a multiple of 32 (64) partitions, or move the rows with a DMA"};
 
-inline constexpr Rule kRules[] = {kWrittenResults, kWrittenChoices, kIndexInside,   kRegisterWritten, kLoopEnds,
-                                  kBuffers,        kCoresMeet,      kOverlap,       kWholeOutput,     kSharedTensor,
-                                  kOrderedAccess,  kScaleRows,      kExactIntegers, kStartPartition};
+inline constexpr Rule kFiniteResult{
+    15, "the result of numbers is a number: no NaN of operands that are not NaN, no infinity of finite ones",
+    "look at the operands: a division by 0, the exp of a large number (subtract the maximum first), inf - inf, or 0 * "
+    "inf; --nan off, in Python KILN_NAN=off, when it is meant"};
+inline constexpr Rule kFitsRange{
+    16, "a number fits the range of the float16 or fp8 tile that it is written to",
+    "scale it before it is converted, clamp it with minimum and maximum, or keep it in bfloat16 or float32"};
+
+inline constexpr Rule kRules[] = {kWrittenResults, kWrittenChoices, kIndexInside,   kRegisterWritten,
+                                  kLoopEnds,       kBuffers,        kCoresMeet,     kOverlap,
+                                  kWholeOutput,    kSharedTensor,   kOrderedAccess, kScaleRows,
+                                  kExactIntegers,  kStartPartition, kFiniteResult,  kFitsRange};
 inline constexpr RuleTable kTable{"run", "a program while it runs", kRules};
 }  // namespace run_rules
 

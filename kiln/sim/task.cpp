@@ -3,7 +3,8 @@
 #include <hwy/cache_control.h>
 #include <time.h>
 
-#include "kiln/sim/rounded_integers.h"
+#include "kiln/sim/compute.h"
+#include "kiln/sim/placed_error.h"
 
 namespace kiln::sim {
 
@@ -18,8 +19,8 @@ std::int64_t coarse_milliseconds() {
 }
 }  // namespace
 
-TaskQueue::TaskQueue(int threads, std::function<void()> poll)
-    : poll_(std::move(poll)), polled_at_(coarse_milliseconds()) {
+TaskQueue::TaskQueue(int threads, std::function<void()> poll, FirstNonfinite* nonfinite)
+    : nonfinite_(nonfinite), poll_(std::move(poll)), polled_at_(coarse_milliseconds()) {
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
 }
 
@@ -61,16 +62,21 @@ void TaskQueue::execute(const TaskRef& task) {
   // fail earlier.
   if (task->run.sequence < failed_at_.load(std::memory_order_acquire)) {
     try {
-      compute(task->run);
+      compute(task->run, nonfinite_);
+    } catch (const Error& e) {
+      fail(*task, std::make_exception_ptr(PlacedError(e, task->run.program(), &task->run.inst(), task->loops)));
     } catch (...) {
-      std::lock_guard lock(mutex_);
-      if (task->run.sequence < failed_at_.load(std::memory_order_relaxed)) {
-        failed_at_.store(task->run.sequence, std::memory_order_release);
-        failure_ = std::current_exception();
-      }
+      fail(*task, std::current_exception());
     }
   }
   finish(task);
+}
+
+void TaskQueue::fail(const Task& task, std::exception_ptr failure) {
+  std::lock_guard lock(mutex_);
+  if (task.run.sequence >= failed_at_.load(std::memory_order_relaxed)) return;
+  failed_at_.store(task.run.sequence, std::memory_order_release);
+  failure_ = std::move(failure);
 }
 
 void TaskQueue::finish(const TaskRef& task) {

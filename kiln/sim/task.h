@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kiln/isa/semantics/run.h"
+#include "kiln/sim/first_nonfinite.h"
 #include "kiln/sim/workers.h"
 
 namespace kiln::sim {
@@ -21,11 +22,13 @@ namespace kiln::sim {
 struct Task;
 using TaskRef = std::shared_ptr<Task>;
 
-struct Task {
-  explicit Task(isa::Run run) : run(std::move(run)) {}
+struct Task final : isa::PassSource {
+  explicit Task(const isa::Run& r) : run(r), loops(r.loops ? r.loops->pass() : isa::Pass{}) { run.loops = this; }
+  isa::Pass pass() const override { return loops; }
   bool finished() const { return done.load(std::memory_order_acquire); }
 
   isa::Run run;                             // its sequence is the place in program order
+  isa::Pass loops;                          // when it was issued
   std::vector<std::shared_ptr<void>> keep;  // storages, offset tables: alive until the values are there
   std::atomic<bool> done{false};
   std::atomic<int> waiting{1};  // predecessors not done, plus one while being issued
@@ -36,11 +39,13 @@ struct Task {
 // Runs tasks on the calling thread and on threads of its own.
 class TaskQueue {
  public:
-  // `poll` is called now and then by the thread that issues; it may throw to stop the run.
-  explicit TaskQueue(int threads, std::function<void()> poll = {});
+  // `poll` is called now and then by the thread that issues; it may throw to stop the run. `nonfinite` looks at what is
+  // computed; null: nobody does.
+  explicit TaskQueue(int threads, std::function<void()> poll = {}, FirstNonfinite* nonfinite = nullptr);
   // Tasks that have not started are dropped; those that run are waited for.
   ~TaskQueue();
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
+  FirstNonfinite* nonfinite() const { return nonfinite_; }
 
   // `after` must finish first. Call before `submit`.
   static void order(const TaskRef& after, const TaskRef& task);
@@ -62,10 +67,12 @@ class TaskQueue {
   void work();
   void execute(const TaskRef& task);
   TaskRef pop();
+  void fail(const Task& task, std::exception_ptr failure);
   void finish(const TaskRef& task);
   template <class Condition>
   void sleep(std::unique_lock<std::mutex>& lock, std::condition_variable& signal, Condition until);
 
+  FirstNonfinite* const nonfinite_;
   std::mutex mutex_;
   std::condition_variable ready_, progress_;
   std::deque<TaskRef> queue_;

@@ -93,7 +93,7 @@ void Tracker::write(int param, const std::vector<Shadow>& shadow) {
       for (end = i + 1; end < n && shadow[first + end] == shadow[first + i];) ++end;
       const bool fresh = !o.storage->shadow.all(byte + i * size, byte + end * size, shadow[first + i]);
       if (shadow[first + i] && t.role != isa::Role::internal && fresh)  // copied onto itself: nothing changes
-        origins_.arrive(o.storage, shadow[first + i], {&program(), &inst()});
+        origins_.arrive(o.storage, shadow[first + i], {&program(), &inst(), loops ? loops->pass() : isa::Pass{}});
       o.storage->shadow.fill(byte + i * size, byte + end * size, shadow[first + i]);
     }
   });
@@ -115,7 +115,7 @@ void Tracker::write_where(int param, const std::vector<Shadow>& shadow, const st
     for (std::int64_t i = 0; i < n; ++i) {
       if (!where[first + i]) continue;
       if (shadow[first + i] && t.role != isa::Role::internal)
-        origins_.arrive(o.storage, shadow[first + i], {&program(), &inst()});
+        origins_.arrive(o.storage, shadow[first + i], {&program(), &inst(), loops ? loops->pass() : isa::Pass{}});
       const std::int64_t at = byte + i * size;
       o.storage->shadow.fill(at, at + size, shadow[first + i]);
       if (t.memory == Memory::psum) o.storage->psum.fill(at, at + size, 1);
@@ -225,7 +225,7 @@ void Tracker::fail(const Rule& rule, std::string found) {
 }
 
 void Tracker::warn(const Rule& rule, std::string found) {
-  warnings_.add(sequence, &inst_, rule.number,
+  warnings_.add({sequence, &inst_, loops}, rule.number,
                 [&] { return broken(*this, arch(), rule, {.found = found, .severity = Severity::warning}); });
 }
 

@@ -47,7 +47,8 @@ class Tracker final : public isa::Track {
   // An index, predicate or register source must not hold bytes that were never written.
   void check_sinks();
 
-  std::int64_t sequence = 0;   // of the instruction
+  std::int64_t sequence = 0;  // of the instruction
+  const isa::PassSource* loops = nullptr;
   TaskQueue* queue = nullptr;  // whose tasks `bits` waits for
   bool saw_unwritten = false;  // an operand that was asked about has bytes that were never written
   isa::PsumMode psum_mode = isa::PsumMode::overwrite;

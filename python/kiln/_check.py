@@ -103,6 +103,7 @@ def check_call(kernel, specs, named, strict_order=False):
         return Report(name, error.diagnostics)
     except (Exception, SystemExit) as error:
         return Report(name, [stopped(error)])
-    found = Report(name, [d for r in reports for d in r.diagnostics], programs, reports)
+    diagnostics = [d for r in reports for d in r.diagnostics] + _kiln.check_launch(programs)
+    found = Report(name, diagnostics, programs, reports)
     found.inner = {code for core in cores for code in core.inner}
     return found

@@ -474,6 +474,8 @@ class Program:
 
 def finish(trace: Trace, outputs: Sequence[int]) -> Program: ...
 
+nan_modes: tuple = ('off', 'warn', 'error')
+
 def parse_program(arg0: str, arg1: str, /) -> Program: ...
 
 def require_memory(programs: Sequence[Program], max_memory: int) -> None:
@@ -487,7 +489,10 @@ def parse_bytes(text: str) -> int | None:
 def write_file(path: bytes, data: bytes) -> None:
     """Writes a file completely or not at all. Raises OSError."""
 
-def run(programs: Sequence[Program], arrays: Mapping[str, Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]], threads: int = 0, plain: bool = False, max_iterations: int = 100000000, max_memory: int = 0, watched: Sequence[Sequence[int]] = [], see: object | None = None) -> RunReport: ...
+def run(programs: Sequence[Program], arrays: Mapping[str, Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]], threads: int = 0, plain: bool = False, max_iterations: int = 100000000, max_memory: int = 0, watched: Sequence[Sequence[int]] = [], see: object | None = None, nan: str = 'warn', describe_pass: object | None = None) -> RunReport: ...
+
+def check_launch(programs: Sequence[Program]) -> list[Diagnostic]:
+    """What is to be said about the programs of all cores together."""
 
 class Timing:
     @property

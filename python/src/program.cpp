@@ -18,6 +18,7 @@
 #include "kiln/base/quantity_text.h"
 #include "kiln/check/check_program.h"
 #include "kiln/check/reserved_banks.h"
+#include "kiln/check/same_work.h"
 #include "kiln/check/summary.h"
 #include "kiln/isa/text/parse.h"
 #include "kiln/isa/text/print.h"
@@ -64,6 +65,23 @@ std::function<void(const sim::Sight&)> seeing(nb::object see) {
   };
 }
 
+// Calls describe(core, instruction, [(loop, value, whether the value is that of a variable), ...]).
+std::function<std::string(int, isa::InstructionId, const sim::NamedPass&)> describing(nb::object describe) {
+  if (describe.is_none()) return {};
+  return [describe](int core, isa::InstructionId instruction, const sim::NamedPass& pass) {
+    nb::gil_scoped_acquire gil;
+    nb::list loops;
+    for (const sim::NamedLoop& loop : pass) loops.append(nb::make_tuple(loop.name, loop.value, loop.is_counted));
+    return nb::cast<std::string>(describe(core, instruction, loops));
+  };
+}
+
+sim::NanMode nan_mode(const std::string& word) {
+  sim::NanMode mode;
+  if (!sim::parse_nan_mode(word, mode)) throw nb::value_error("nan is off, warn or error");
+  return mode;
+}
+
 isa::Launch launch_of(const std::vector<ProgramRef>& programs) {
   std::vector<const isa::Program*> cores;
   for (const ProgramRef& p : programs) cores.push_back(p.get());
@@ -87,7 +105,8 @@ void write_file(const nb::bytes& name, const nb::bytes& data) {
 
 sim::RunReport run_programs(const std::vector<ProgramRef>& programs, std::map<std::string, Bytes> arrays, int threads,
                             bool plain, std::int64_t max_iterations, std::int64_t max_memory,
-                            std::vector<std::vector<isa::InstructionId>> watched, nb::object see) {
+                            std::vector<std::vector<isa::InstructionId>> watched, nb::object see,
+                            const std::string& nan, nb::object describe_pass) {
   sim::Buffers buffers;
   for (auto& [name, bytes] : arrays) buffers[name] = {bytes.data(), bytes.size()};
   const isa::Launch launch = launch_of(programs);
@@ -100,6 +119,8 @@ sim::RunReport run_programs(const std::vector<ProgramRef>& programs, std::map<st
   options.poll = poll_signals;
   options.watched = std::move(watched);
   options.see = seeing(std::move(see));
+  options.nan = nan_mode(nan);
+  options.describe_pass = describing(std::move(describe_pass));
   nb::gil_scoped_release released;
   return sim::run(launch, kiln::arch(launch.target()), buffers, options);
 }
@@ -244,6 +265,9 @@ void bind_program(nb::module_& m) {
   bind_check_report(m);
   bind_program_class(m);
   m.def("finish", &finish, nb::arg("trace"), nb::arg("outputs"));
+  nb::list nan_modes;
+  for (const std::string_view mode : sim::kNanModes) nan_modes.append(std::string(mode));
+  m.attr("nan_modes") = nb::tuple(nan_modes);
   m.def("parse_program", [](const std::string& text, const std::string& file) {
     return std::make_shared<isa::Program>(isa::parse(text, file));
   });
@@ -254,7 +278,16 @@ void bind_program(nb::module_& m) {
         "Writes a file completely or not at all. Raises OSError.");
   m.def("run", &run_programs, nb::arg("programs"), nb::arg("arrays"), nb::arg("threads") = 0, nb::arg("plain") = false,
         nb::arg("max_iterations") = sim::RunOptions().max_passes, nb::arg("max_memory") = 0,
-        nb::arg("watched") = std::vector<std::vector<isa::InstructionId>>(), nb::arg("see") = nb::none());
+        nb::arg("watched") = std::vector<std::vector<isa::InstructionId>>(), nb::arg("see") = nb::none(),
+        nb::arg("nan") = "warn", nb::arg("describe_pass") = nb::none());
+  m.def(
+      "check_launch",
+      [](const std::vector<ProgramRef>& programs) {
+        std::vector<Diagnostic> found;
+        check::check_shared_work(launch_of(programs), found);
+        return found;
+      },
+      nb::arg("programs"), "What is to be said about the programs of all cores together.");
 }
 
 }  // namespace kiln::python

@@ -45,7 +45,7 @@ std::string table_json() {
   json rows = json::array(), rules = json::array();
   for (const auto& row : isa::all_instructions()) rows.push_back(row_json(row));
   for (const RuleTable& table : {isa::kOperandRules, isa::program_rules::kTable, check::memory_rules::kTable,
-                                 check::io_rules::kTable, sim::run_rules::kTable}) {
+                                 check::io_rules::kTable, check::flow_rules::kTable, sim::run_rules::kTable}) {
     for (const Rule& rule : table.rules) rules.push_back(code_of(table, rule));
   }
   return json{{"instructions", rows}, {"rules", rules}}.dump();

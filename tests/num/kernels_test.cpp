@@ -278,6 +278,24 @@ TEST_P(FastKernels, Transposes) {
       }
 }
 
+TEST_P(FastKernels, Largest) {
+  for (int size : {1, 2, 4})
+    for (std::size_t n : {0, 1, 7, 31, 32, 33, 255, 256, 1000, 4099})
+      for (std::ptrdiff_t stride : {1, 1, 2, 5}) {
+        auto bytes = rng.bytes((n * stride + 1) * size);
+        for (auto& b : bytes) b &= 0x5f;  // the largest stands out
+        if (n) bytes[rng.below(static_cast<std::uint32_t>(n)) * stride * size + size - 1] = 0xfe;
+        std::uint32_t wanted = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+          std::uint32_t bits = 0;
+          std::memcpy(&bits, bytes.data() + i * stride * size, size);
+          wanted = std::max(wanted, bits & ~(1u << (8 * size - 1)));
+        }
+        ASSERT_EQ(plain.largest(size, bytes.data(), stride, n), wanted) << size << " bytes, " << n;
+        ASSERT_EQ(fast.largest(size, bytes.data(), stride, n), wanted) << size << " bytes, " << n;
+      }
+}
+
 TEST_P(FastKernels, RefuseOperatorsOfAnotherKind) {
   float f[4] = {};
   std::uint32_t w[4] = {};

@@ -5,7 +5,7 @@
 #include "kiln/isa/inst_view.h"
 #include "kiln/isa/verify/verify.h"
 #include "kiln/rewrite/border.h"
-#include "kiln/rewrite/change.h"
+#include "kiln/rewrite/costs_after.h"
 #include "kiln/rewrite/fragment.h"
 #include "kiln/rewrite/precision.h"
 #include "kiln/rewrite/probe.h"

@@ -297,6 +297,10 @@ Product product(const InstView& v, const Arch& arch) {
   return p;
 }
 
+SumMode sum_mode(const InstView& v) {
+  return v.boolean(is_transpose) ? SumMode::overwrites : sum_mode_of(v.arg(accumulate));
+}
+
 std::optional<ArrayTile> array_tile(const InstView& v) { return tile_of_array(v, tile_position, tile_size); }
 
 // Ones, transposed, with a single row.
@@ -321,6 +325,7 @@ extern const Semantics semantics_nc_matmul = {
               .moving = moving,
               .spreads_row = spreads_row,
               .product = product,
+              .sum_mode = sum_mode,
               .array_tile = array_tile},
 };
 

@@ -256,6 +256,8 @@ Product product(const InstView& v, const Arch& arch) {
   return matrix_product(v, dst, stationary, moving, packed ? 4 : 1, arch);
 }
 
+SumMode sum_mode(const InstView& v) { return sum_mode_of(v.arg(accumulate)); }
+
 std::optional<ArrayTile> array_tile(const InstView& v) { return tile_of_array(v, tile_position, tile_size); }
 
 }  // namespace
@@ -273,7 +275,11 @@ extern const Semantics semantics_nc_matmul_mx = {
     .cost = cost,
     .track = track,
     .cost_text = "max(min(64, M), N) cycles: four times the rate of a bfloat16 matmul of the same K",
-    .facts = {.stationary = stationary, .moving = moving, .product = product, .array_tile = array_tile},
+    .facts = {.stationary = stationary,
+              .moving = moving,
+              .product = product,
+              .sum_mode = sum_mode,
+              .array_tile = array_tile},
 };
 
 }  // namespace kiln::isa

@@ -81,6 +81,7 @@ extern const Semantics semantics_tensor_copy_predicated = {
     .cost = cost,
     .track = track,
     .cost_text = "max(64, 2N); max(64, N) when src or predicate is in PSUM, when src is a number, and from gen3 on",
+    .facts = {.writes_some = true},
 };
 
 }  // namespace kiln::isa

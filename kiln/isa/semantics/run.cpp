@@ -27,18 +27,19 @@ void Run::fail(const Rule& rule, std::string found) const {
 
 void Run::warn(const Rule& rule, const std::string& found) const {
   if (warnings && inputs_written)
-    warnings->add(sequence, &inst_, rule.number,
+    warnings->add(execution(), rule.number,
                   [&] { return broken(*this, arch(), rule, {.found = found, .severity = Severity::warning}); });
 }
 
-void WarningSink::add(std::int64_t sequence, const Instruction* inst, int number, FunctionRef<Diagnostic()> make) {
+void WarningSink::add(const Execution& execution, int number, FunctionRef<Diagnostic()> make) {
+  const auto& [sequence, inst, loops] = execution;
   std::lock_guard lock(mutex_);
   const auto it = found_.find({inst, number});
   if (it != found_.end() && it->second.sequence <= sequence) return;
-  found_.insert_or_assign({inst, number}, Entry{sequence, number, make()});
+  found_.insert_or_assign({inst, number}, Entry{sequence, number, {make(), inst, loops ? loops->pass() : Pass{}}});
 }
 
-std::vector<Diagnostic> WarningSink::take() {
+std::vector<WarningSink::Warning> WarningSink::take() {
   std::lock_guard lock(mutex_);
   std::vector<Entry> entries;
   for (auto& [key, entry] : found_) entries.push_back(std::move(entry));
@@ -46,8 +47,8 @@ std::vector<Diagnostic> WarningSink::take() {
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::pair(a.sequence, a.number) < std::pair(b.sequence, b.number);
   });
-  std::vector<Diagnostic> out;
-  for (Entry& entry : entries) out.push_back(std::move(entry.diagnostic));
+  std::vector<Warning> out;
+  for (Entry& entry : entries) out.push_back(std::move(entry.warning));
   return out;
 }
 

@@ -12,25 +12,38 @@
 #include "kiln/base/function_ref.h"
 #include "kiln/isa/inst_view.h"
 #include "kiln/isa/semantics/engine_state.h"
+#include "kiln/isa/semantics/pass.h"
 #include "kiln/isa/semantics/tile.h"
 #include "kiln/isa/semantics/track.h"
 #include "kiln/num/kernels.h"
 
 namespace kiln::isa {
 
+// An instruction that is executed: `sequence` counts them.
+struct Execution {
+  std::int64_t sequence;
+  const Instruction* inst;
+  const PassSource* loops;
+};
+
 // Warnings of instructions that run on any thread, one per rule and instruction: the one that program order
-// meets first, in program order. `sequence` counts executed instructions.
+// meets first, in program order.
 class WarningSink {
  public:
+  struct Warning {
+    Diagnostic diagnostic;
+    const Instruction* inst;
+    Pass pass;
+  };
   // Adds what make() returns, unless the instruction has this warning from an earlier execution.
-  void add(std::int64_t sequence, const Instruction* inst, int number, FunctionRef<Diagnostic()> make);
-  std::vector<Diagnostic> take();
+  void add(const Execution& execution, int number, FunctionRef<Diagnostic()> make);
+  std::vector<Warning> take();
 
  private:
   struct Entry {
     std::int64_t sequence;
     int number;
-    Diagnostic diagnostic;
+    Warning warning;
   };
   std::mutex mutex_;
   std::map<std::pair<const Instruction*, int>, Entry> found_;
@@ -59,6 +72,8 @@ class Run : public InstView {
   // An IntOrReg attribute: the integer, or what the register held when the instruction was issued.
   std::int64_t integer_or_register(int param) const { return is_register(param) ? register_value : integer(param); }
 
+  Execution execution() const { return {sequence, &inst_, loops}; }
+
   // A rule that only values can break.
   [[noreturn]] void fail(const Rule& rule, std::string found) const;
   // The same where the manual leaves the result open: reported once per instruction, never in the way.
@@ -66,6 +81,7 @@ class Run : public InstView {
 
   // Set by the issuer.
   std::int64_t sequence = 0;  // position among the executed instructions
+  const PassSource* loops = nullptr;
   std::int64_t register_value = 0;
   WarningSink* warnings = nullptr;
   bool inputs_written = true;  // false: some inputs hold garbage, so rules about values say nothing

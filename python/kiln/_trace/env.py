@@ -93,6 +93,14 @@ def max_iterations():
     return _positive("KILN_MAX_ITERATIONS", 100_000_000)
 
 
+def nan():
+    """KILN_NAN: whether the first NaN or infinity that an instruction makes of numbers is told: off, warn or error."""
+    word = os.environ.get("KILN_NAN", "").strip().lower() or "warn"
+    if word not in _kiln.nan_modes:
+        refuse(rules.NAN_MODE, f"KILN_NAN={word}", modes=", ".join(_kiln.nan_modes))
+    return word
+
+
 def max_memory():
     """KILN_MAX_MEMORY: how many bytes the arrays of a run may take, such as 8G; 0: nine tenths of what this machine
     has."""

@@ -16,6 +16,7 @@ class Kernel:
     lnc: int = 1
     schedule: tuple = ()
     address_rotation: object = None
+    nan: str | None = None  # off, warn or error; None: as the environment says
 
     def __post_init__(self):
         functools.update_wrapper(self, self.func, updated=())
@@ -37,7 +38,7 @@ class Kernel:
         if _kiln.active_trace() is not None:
             traced_kernel.note_inner(self.func)
             return self.func(*args, **kwargs)
-        return simulate.run(self.func, self.lnc, args, kwargs, self.schedule)
+        return simulate.run(self.func, self.lnc, args, kwargs, self.schedule, self.nan)
 
     __call__ = _kiln.user_call(_call, tracebacks.to_show)
 

@@ -8,6 +8,7 @@ from kiln import _kiln
 from kiln._trace import device_print, divergence, env, inside, lines, rules, views
 from kiln._trace.arrays import bytes_of, empty, is_torch, numpy_dtype, to_torch
 from kiln._trace.errors import refuse
+from kiln._trace.passes import Passes
 from kiln._trace.traced_kernel import NkiTensor, TracedKernel
 from kiln._trace.warnings import warn_at
 
@@ -27,6 +28,7 @@ def check_all(programs):
         report = program.check(env.reserved_psum_banks())
         report.raise_if_failed()
         warn(report.diagnostics)
+    warn(_kiln.check_launch(programs))
 
 
 def warn(diagnostics):
@@ -54,7 +56,7 @@ def watch(watcher):
     _watcher = watcher
 
 
-def run(function, lnc, args, kwargs, schedule=()):
+def run(function, lnc, args, kwargs, schedule=(), nan=None):
     """Runs a kernel on the machine and returns what it returns, as arrays."""
     env.check_lnc(lnc)
     _watcher.starts(function)
@@ -72,7 +74,8 @@ def run(function, lnc, args, kwargs, schedule=()):
     divergence.warn_of(function, programs)
     _kiln.require_memory(programs, env.max_memory())
     arrays = _buffers(cores, programs)
-    warn(_run_on(programs, arrays).warnings)
+    passes = Passes(cores, args, kwargs)
+    warn(_run_on(programs, arrays, nan=nan or env.nan(), describe_pass=passes.describe).warnings)
     written = {t["name"] for p in programs for t in p.tensors if t["role"] == "inout"}
     for name in written:
         cores[0].arguments[name][0].write_back()
@@ -83,10 +86,10 @@ def run(function, lnc, args, kwargs, schedule=()):
 def measure(cores, programs):
     """Runs checked programs on copies of their arguments, for what the run itself tells: a RunReport."""
     _kiln.require_memory(programs, env.max_memory())
-    return _run_on(programs, {name: array.copy() for name, array in _buffers(cores, programs).items()})
+    return _run_on(programs, {name: array.copy() for name, array in _buffers(cores, programs).items()}, nan="off")
 
 
-def _run_on(programs, arrays):
+def _run_on(programs, arrays, **options):
     wide = {}
     if not env.precise():
         programs, names = _kiln.widen(programs)
@@ -94,7 +97,7 @@ def _run_on(programs, arrays):
         wide = {n: a.astype(np.float32) for n, a in arrays.items() if n in names}
     buffers = {n: bytes_of(a) for n, a in {**arrays, **wide}.items()}
     report = _kiln.run(programs, buffers, env.threads(), max_iterations=env.max_iterations(),
-                       max_memory=env.max_memory())
+                       max_memory=env.max_memory(), **options)
     written = {t["name"] for p in programs for t in p.tensors if t["role"] in ("output", "inout")}
     for name in written & wide.keys():
         arrays[name][...] = wide[name].astype(arrays[name].dtype)

@@ -57,10 +57,10 @@ class TracedKernel:
     """A kernel that ran once with arguments: `function`, `trace`, `arguments` (name -> Argument), `result` (its return
     value) and `peer`, the core of the pair that ran before."""
 
-    def __init__(self, function, args, kwargs, target, lnc=1, program_id=0, schedule=(), peer=None):
+    def __init__(self, function, args, kwargs, target, lnc=1, program_id=0, schedule=(), peer=None, limit=None):
         self.function, self.peer = function, peer
         name = getattr(function, "__name__", "kernel")
-        self.trace = _kiln.Trace(name, target, lnc, program_id, env.max_instructions())
+        self.trace = _kiln.Trace(name, target, lnc, program_id, env.max_instructions() if limit is None else limit)
         self.trace.nki = version.minor()
         self.arguments = {}
         self.has_grid = lnc > 1 or isinstance(lnc, Grid)
@@ -87,7 +87,8 @@ class TracedKernel:
             except MemoryError as error:
                 self._out_of_memory(error)
             except NkiValidationError as error:
-                self._name_loops(error)
+                if limit is None:  # else it was to stop there
+                    self._name_loops(error)
                 raise
             except (TypeError, AttributeError, NameError) as error:
                 wrong_calls.refuse_binding(error)

@@ -91,7 +91,8 @@ def main(request):
         return 2
     target.use(chip)
     _use_threads(threads)
-    for variable, option in (("KILN_MAX_ITERATIONS", "max-passes"), ("KILN_MAX_MEMORY", "max-memory")):
+    for variable, option in (("KILN_MAX_ITERATIONS", "max-passes"), ("KILN_MAX_MEMORY", "max-memory"),
+                             ("KILN_NAN", "nan")):
         if option in given:
             os.environ[variable] = given[option][-1]
     _activate.activate()

@@ -1,7 +1,9 @@
 """nki.jit and nki.simulate."""
 
+import dataclasses
 import warnings
 
+from kiln import _kiln
 from kiln._trace import rules
 from kiln._trace.errors import refuse
 from kiln._trace.kernel import Kernel
@@ -21,11 +23,15 @@ def jit(fn=None, **kwargs):
     return fn if isinstance(fn, Kernel) else Kernel(fn)
 
 
-def simulate(kernel):
-    """A callable that runs a kernel (or a plain function) on Kiln's machine with NumPy or torch arrays."""
+def simulate(kernel, *, nan=None):
+    """A callable that runs a kernel (or a plain function) on Kiln's machine with NumPy or torch arrays. nan: "error",
+    "warn" or "off" for the first NaN or infinity that an instruction makes of numbers; otherwise as KILN_NAN says."""
     if not callable(kernel):
         raise TypeError(f"nki.simulate takes a kernel or a function, not {type(kernel).__name__}")
-    return kernel if isinstance(kernel, Kernel) else Kernel(kernel)
+    if nan not in (None, *_kiln.nan_modes):
+        refuse(rules.NAN_MODE, f"nan={nan!r}", modes=", ".join(_kiln.nan_modes))
+    kernel = kernel if isinstance(kernel, Kernel) else Kernel(kernel)
+    return kernel if nan is None else dataclasses.replace(kernel, nan=nan)
 
 
 def cpu_simulate(kernel):

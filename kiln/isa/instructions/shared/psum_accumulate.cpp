@@ -62,6 +62,11 @@ void store_sum(const Run& r, const Tile& dst, const float* sum) {
 
 }  // namespace
 
+SumMode sum_mode_of(const Arg& accumulate) {
+  if (accumulate.kind == Arg::Kind::none) return SumMode::infers;
+  return accumulate.integer ? SumMode::adds : SumMode::overwrites;
+}
+
 std::vector<Shadow> column_shadow(Track& t, int param, std::int64_t columns) {
   if (t.is_clean(param)) return {};
   const std::vector<Shadow> in = t.read(param);

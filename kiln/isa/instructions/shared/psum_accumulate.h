@@ -6,6 +6,9 @@
 
 namespace kiln::isa {
 
+// What the argument `accumulate` asks for.
+SumMode sum_mode_of(const Arg& accumulate);
+
 // A product enters PSUM. Decides, per element of dst, whether it overwrites or adds. accumulate None: the
 // first matmul into a tensor overwrites, later ones add. True on memory that no matmul wrote breaks
 // `never_rule` (never written) or `other_rule` (written by another instruction: an error on gen2 and gen3, a

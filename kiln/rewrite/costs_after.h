@@ -1,4 +1,4 @@
-// Change: instructions with other element types or on other engines, to ask how long they would take.
+// What a program would cost with other element types or on other engines.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-#include "kiln/rewrite/change.h"
+#include "kiln/rewrite/costs_after.h"
 
 #include <vector>
 

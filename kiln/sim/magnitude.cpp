@@ -1,0 +1,32 @@
+#include "kiln/sim/magnitude.h"
+
+#include <algorithm>
+
+namespace kiln::sim {
+
+// float8_e8m0fnu has no sign, and a NaN only from scales that were one.
+bool may_be_nonfinite(DType t) { return is_float(t); }
+
+std::uint32_t first_nonfinite(DType t) {
+  const DTypeInfo& row = info(t);
+  const std::uint32_t last = (1u << (8 * row.size_bytes - 1)) - 1;
+  if (!row.has_infinity) return last;
+  return magnitude_of(t, from_float(t, std::numeric_limits<float>::infinity()));
+}
+
+std::uint32_t magnitude_of(DType t, std::uint32_t bits) { return bits & ((1u << (8 * size_bytes(t) - 1)) - 1); }
+
+std::uint32_t largest_magnitude(const Kernels& kernels, const isa::Tile& tile) {
+  const int size = static_cast<int>(tile.element_bytes());
+  if (tile.is_dense()) return kernels.largest(size, tile.data, 1, tile.count());
+  std::uint32_t found = 0;
+  for (std::int64_t row = 0; row < tile.rows; ++row) {
+    if (tile.row_offset && tile.row_offset[row] == isa::kSkipRow) continue;
+    isa::for_runs(tile, row, 0, tile.free_size, [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t) {
+      found = std::max(found, kernels.largest(size, at, stride, n));
+    });
+  }
+  return found;
+}
+
+}  // namespace kiln::sim

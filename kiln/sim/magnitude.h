@@ -1,0 +1,22 @@
+// Magnitude: numbers of a tile as bits without their sign, whose order is that of the numbers.
+#pragma once
+
+#include <cstdint>
+
+#include "kiln/isa/semantics/run.h"
+
+namespace kiln::sim {
+
+// Whether elements of a dtype can be infinite or NaN.
+bool may_be_nonfinite(DType t);
+
+// The bits of the smallest magnitude that is no number: infinity, or NaN where there is none.
+std::uint32_t first_nonfinite(DType t);
+
+// The bits of an element without its sign.
+std::uint32_t magnitude_of(DType t, std::uint32_t bits);
+
+// The largest magnitude in a tile. Rows that are left out do not count.
+std::uint32_t largest_magnitude(const Kernels& kernels, const isa::Tile& tile);
+
+}  // namespace kiln::sim

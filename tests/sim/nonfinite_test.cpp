@@ -1,0 +1,135 @@
+// The first NaN or infinity: once per run, the same for any number of threads, with what it was made of.
+// nonfinite.test has what counts as one.
+#include <cmath>
+
+#include "tests/sim/run_kernel.h"
+
+namespace kiln::sim {
+namespace {
+
+std::vector<std::string> codes(const RunReport& report) {
+  std::vector<std::string> out;
+  for (const Diagnostic& d : report.warnings) out.push_back(d.code);
+  return out;
+}
+
+std::string fact(const Diagnostic& d, const std::string& label) {
+  for (const Fact& f : d.facts) {
+    if (f.label == label) return f.text;
+  }
+  return {};
+}
+
+// y = 1 / x in tiles that threads take in turns, and z = float16(y).
+struct Reciprocals {
+  static constexpr std::int64_t kTiles = 24, kElements = 128 * 512;
+  Kernel k{"reciprocals"};
+  explicit Reciprocals() {
+    const View x = k.input("x", {kTiles * 128, 512}, DType::float32);
+    const View y = k.output("y", {kTiles * 128, 512}, DType::float32);
+    const View z = k.output("z", {kTiles * 128, 512}, DType::float16);
+    k.loop(kTiles, [&](Index i) {
+      const View t = k.sbuf({128, 512}, DType::float32), u = k.sbuf({128, 512}, DType::float32);
+      const View v = k.sbuf({128, 512}, DType::float16);
+      k.dma_copy({.dst = t, .src = x(ds(i * 128, 128))});
+      k.reciprocal({.dst = u, .data = t});
+      k.tensor_copy({.dst = v, .src = u});
+      k.dma_copy({.dst = y(ds(i * 128, 128)), .src = u});
+      k.dma_copy({.dst = z(ds(i * 128, 128)), .src = v});
+    });
+  }
+};
+
+TEST(Nonfinite, TheFirstOfEachKindForAnyNumberOfThreads) {
+  Reciprocals kernel;
+  KernelRun run(kernel.k);
+  Floats in(Reciprocals::kTiles * Reciprocals::kElements, 1.0f);
+  for (const int tile : {9, 11, 20}) in[tile * Reciprocals::kElements + 700] = 0;
+  for (const int tile : {13, 17}) in[tile * Reciprocals::kElements + 3] = 1e-6f;
+  run.set("x", in);
+  const std::string i = run.program.loops[0].variable;
+  for (const int threads : {1, 2, 4, 7}) {
+    for (const bool plain : {false, true}) {
+      const RunReport report = run.run({.threads = threads, .plain = plain});
+      ASSERT_EQ(codes(report), (std::vector<std::string>{"run.R15", "run.R16"})) << threads;
+      EXPECT_TRUE(has(report.warnings[0].found, "element [1, 188] of ")) << report.warnings[0].found;
+      EXPECT_EQ(fact(report.warnings[0], "pass"), i + "=9");
+      EXPECT_EQ(fact(report.warnings[0], "operands"), "data is 0");
+      EXPECT_TRUE(has(report.warnings[1].found, "float16 ends at 65504")) << report.warnings[1].found;
+      EXPECT_EQ(fact(report.warnings[1], "pass"), i + "=13");
+      EXPECT_EQ(fact(report.warnings[1], "operands"), "src is 1e+06");
+    }
+  }
+}
+
+TEST(Nonfinite, OffWarnError) {
+  Reciprocals kernel;
+  KernelRun run(kernel.k);
+  Floats in(Reciprocals::kTiles * Reciprocals::kElements, 1.0f);
+  in[5 * Reciprocals::kElements] = 0;
+  run.set("x", in);
+  EXPECT_EQ(run.run({.threads = 2, .nan = NanMode::off}).warnings.size(), 0u);
+  EXPECT_EQ(run.run({.threads = 2}).warnings.size(), 1u);
+  const Diagnostic d = run.error({.threads = 2, .nan = NanMode::error});
+  EXPECT_EQ(d.code, "run.R15");
+  EXPECT_EQ(d.severity, Severity::error);
+}
+
+TEST(Nonfinite, ModesByName) {
+  for (const NanMode mode : {NanMode::off, NanMode::warn, NanMode::error}) {
+    NanMode parsed{};
+    EXPECT_TRUE(parse_nan_mode(kNanModes[static_cast<int>(mode)], parsed));
+    EXPECT_EQ(parsed, mode);
+  }
+  NanMode parsed{};
+  EXPECT_FALSE(parse_nan_mode("maybe", parsed));
+}
+
+// What the operands held: the element, the value of the row, the row, columns of what is multiplied, and of what the
+// result lies over the largest magnitude.
+TEST(Nonfinite, OperandValues) {
+  Kernel k("operands");
+  const View x = k.input("x", {128, 8}, DType::float32), c = k.input("c", {128, 1}, DType::float32);
+  const View y = k.output("y", {128, 1}, DType::float32);
+  const View t = k.sbuf({128, 8}, DType::float32), u = k.sbuf({128, 1}, DType::float32);
+  k.dma_copy({.dst = t, .src = x});
+  k.dma_copy({.dst = u, .src = c});
+  const View v = k.sbuf({128, 8}, DType::float32), sum = k.sbuf({128, 1}, DType::float32);
+  k.tensor_scalar({.dst = v, .data = t, .op0 = AluOp::multiply, .operand0 = u});
+  k.tensor_reduce({.dst = sum, .op = AluOp::add, .data = v, .axis = {1}});
+  k.dma_copy({.dst = y, .src = sum});
+  KernelRun run(k);
+  Floats in(128 * 8, 2.0f), by(128, 1.0f);
+  in[3 * 8 + 5] = 2e38f;
+  by[3] = 4.0f;
+  RunReport report = run.set("x", in).set("c", by).run();
+  ASSERT_EQ(codes(report), std::vector<std::string>{"run.R15"});
+  EXPECT_EQ(fact(report.warnings[0], "operands"), "data is 2e+38, operand0 is 4");
+  by[3] = 1.0f;
+  in[3 * 8 + 4] = 3e38f;
+  report = run.set("x", in).set("c", by).run();
+  ASSERT_EQ(codes(report), std::vector<std::string>{"run.R15"});
+  EXPECT_TRUE(has(report.warnings[0].found, "element [3, 0]")) << report.warnings[0].found;
+  EXPECT_EQ(fact(report.warnings[0], "operands"), "data is 2 to 3e+38");
+}
+
+TEST(Nonfinite, OperandsThatTheResultLiesOver) {
+  Kernel k("in_place");
+  const View x = k.input("x", {128, 8}, DType::float32), y = k.output("y", {128, 8}, DType::float32);
+  const View t = k.sbuf({128, 8}, DType::float32);
+  k.dma_copy({.dst = t, .src = x});
+  k.tensor_scalar({.dst = t, .data = t, .op0 = AluOp::multiply, .operand0 = 2});
+  k.dma_copy({.dst = y, .src = t});
+  KernelRun run(k);
+  Floats in(128 * 8, 2.0f);
+  in[17] = -3e38f;
+  const RunReport report = run.set("x", in).run();
+  EXPECT_EQ(codes(report), std::vector<std::string>{});  // as far down as masks go
+  in[17] = 3e38f;
+  const RunReport second = run.set("x", in).run();
+  ASSERT_EQ(codes(second), std::vector<std::string>{"run.R15"});
+  EXPECT_EQ(fact(second.warnings[0], "operands"), "data is up to 3e+38 in magnitude, and overwritten");
+}
+
+}  // namespace
+}  // namespace kiln::sim
