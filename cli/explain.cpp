@@ -7,6 +7,7 @@
 #include "cli/rules.h"
 #include "kiln/base/suggest.h"
 #include "kiln/check/all_rules.h"
+#include "kiln/emit/emit_rules.h"
 #include "kiln/sim/rules.h"
 #include "kiln/timing/rules.h"
 #include "kiln/views/rules.h"
@@ -21,8 +22,8 @@ struct ExplainOptions {
 
 std::vector<RuleTable> every_table() {
   std::vector<RuleTable> tables = check::all_rules();
-  for (const RuleTable& table :
-       {sim::run_rules::kTable, timing::timing_rules::kTable, views::view_rules::kTable, cli_rules::kTable})
+  for (const RuleTable& table : {sim::run_rules::kTable, timing::timing_rules::kTable, views::view_rules::kTable,
+                                 emit::emit_rules::kTable, cli_rules::kTable})
     tables.push_back(table);
   return tables;
 }

@@ -13,7 +13,6 @@ struct Planned {
 };
 constexpr Planned kPlanned[] = {
     {"compile", "from a tensor program to instructions"},
-    {"emit", "a program as NKI source"},
     {"opt", "passes over a tensor program, one by one"},
 };
 

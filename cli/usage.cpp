@@ -19,14 +19,15 @@ const CLI::App* command_named(const CLI::App& root, const std::string& name) {
   return found == all.end() ? nullptr : *found;
 }
 
-// The commands that have an option, as in "kiln check and kiln time have it".
+// The commands that have an option, as in "kiln check, kiln time and kiln emit have it".
 std::string who_has(const CLI::App& root, const std::string& option) {
   std::vector<std::string> names;
   for (const CLI::App* app : all_commands(root)) {
     if (app->get_option_no_throw(option)) names.push_back("kiln " + app->get_name());
   }
   if (names.empty()) return "";
-  return fmt::format("{} {} it", fmt::join(names, " and "), names.size() == 1 ? "has" : "have");
+  if (names.size() == 1) return names[0] + " has it";
+  return fmt::format("{} and {} have it", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
 }
 
 std::string nearest_option(const CLI::App& command, const std::string& word) {

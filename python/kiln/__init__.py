@@ -18,6 +18,7 @@ _PUBLIC = {
     "check": "kiln._check",
     "compare": "kiln._compare",
     "deactivate": "kiln._activate",
+    "emit": "kiln._emit",
     "nki": "kiln.nki",
     "profile": "kiln._time",
     "program": "kiln._program",

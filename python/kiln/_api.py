@@ -173,7 +173,8 @@ def page():
     return _wrapped("\n".join([
         _HEAD,
         "## kiln\n",
-        _public(kiln, ["activate", "deactivate", "check", "compare", "program", "time", "profile", "benchmark"]),
+        _public(kiln, ["activate", "deactivate", "check", "compare", "program", "time", "profile", "benchmark",
+                       "emit"]),
         "## nki\n", _public(nki, ["jit", "simulate", "cpu_simulate", "Kernel", "api_version"]),
         "## nki.language\n",
         "The instructions are those of a call with float32 tiles of 64 x 32 in SBUF (int32 for bits); views and Python "

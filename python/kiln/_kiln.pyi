@@ -551,6 +551,9 @@ def cli(words: Sequence[str], trace: object | None = None) -> object:
 def read_program(path: str, source_roots: Sequence[str]) -> Program:
     """The program of a file in text form; - is standard input."""
 
+def require_outputs(inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Refuses files to write that are among the inputs or cannot be written."""
+
 def tidy_on_signals() -> None:
     """
     For the program `kiln` alone: signals that end the process remove its temporary files first.
@@ -616,4 +619,12 @@ def widen(programs: Sequence[Program]) -> tuple[list[Program], set[str]]: ...
 def user_call(function: object, trim: object) -> object:
     """
     The function as a method of a class, whose exceptions carry the traceback that trim(exception) returns.
+    """
+
+def emit(programs: Sequence[Program], roll: bool = True, main: bool = False, origin: str = '', outputs: Sequence[str] = [], constants: Mapping[str, str] = {}) -> str:
+    """The programs of a logical core as NKI source."""
+
+def normal_form(program: Program) -> Program:
+    """
+    The program unrolled, without what its writer may choose: equal programs print the same.
     """

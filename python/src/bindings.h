@@ -24,5 +24,6 @@ void bind_probes(nb::module_& m);
 void bind_last_write(nb::module_& m);
 void bind_precision(nb::module_& m);
 void bind_user_call(nb::module_& m);
+void bind_emit(nb::module_& m);
 
 }  // namespace kiln::python

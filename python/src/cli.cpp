@@ -14,6 +14,7 @@
 #include "cli/rule_examples.h"
 #include "cli/side_by_side.h"
 #include "cli/tidy_signals.h"
+#include "kiln/base/file.h"
 #include "python/src/bindings.h"
 #include "python/src/verdict.h"
 
@@ -89,6 +90,13 @@ void bind_cli(nb::module_& m) {
         return std::make_shared<isa::Program>(cli::read_program(path, source_roots));
       },
       nb::arg("path"), nb::arg("source_roots"), "The program of a file in text form; - is standard input.");
+  m.def(
+      "require_outputs",
+      [](const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+        require_apart(inputs, outputs);
+        require_writable(outputs);
+      },
+      nb::arg("inputs"), nb::arg("outputs"), "Refuses files to write that are among the inputs or cannot be written.");
   m.def("tidy_on_signals", &cli::tidy_on_signals,
         "For the program `kiln` alone: signals that end the process remove its temporary files first.");
   m.def("check_side_by_side", &check_side_by_side, nb::arg("title"), nb::arg("chips"),

@@ -22,4 +22,5 @@ NB_MODULE(_kiln, m) {
   bind_last_write(m);
   bind_precision(m);
   bind_user_call(m);
+  bind_emit(m);
 }

@@ -94,7 +94,7 @@ def test_options_for_kernels_in_python_do_not_go_with_programs(kiln):
     refused(kiln("check", "kernel.py", "--dtype", "float99"), "cli.R1", "float99")
 
 
-@pytest.mark.parametrize("command", ["compile", "emit", "opt"])
+@pytest.mark.parametrize("command", ["compile", "opt"])
 def test_planned_commands_say_so(kiln, command):
     refused(kiln(command, "add.kiln"), "cli.R2", f"not yet: `kiln {command}`")
 

@@ -95,7 +95,8 @@ def _run(lines):
         return _recorded(lambda: made() is None or ())
 
 
-# Lines of a kernel and fragments of programs are excerpts: what they compute goes nowhere, and both cores may do the same.
+# Lines of a kernel and fragments of programs are excerpts: what they compute goes nowhere, and both cores may do the
+# same.
 OF_WHOLE_KERNELS = {"flow.R3", "flow.R4"}
 
 

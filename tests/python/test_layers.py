@@ -23,9 +23,10 @@ LAYERS = {
     "_program": ("_trace", "nki"),
     "_check": ("_kiln", "_program", "_trace"),
     "_compare": ("_kiln", "_program", "_trace"),
+    "_emit": ("_kiln", "_program", "_trace"),
     "_time": ("_files", "_kiln", "_program", "_trace"),
     "_native": ("_kiln",),
-    "commands": ("_activate", "_check", "_kiln", "_native", "_program", "_trace", "lint", "nki"),
+    "commands": ("_activate", "_check", "_emit", "_files", "_kiln", "_native", "_program", "_trace", "lint", "nki"),
     "_pytest": ("_activate",),
     "_pytest_entry": ("_activate",),
     "_api": ("__init__", "_files", "_kiln", "nki"),  # these three write pages and stubs

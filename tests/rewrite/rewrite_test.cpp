@@ -1,14 +1,18 @@
 // Programs made from programs: each is what was asked for.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "kiln/analysis/writers.h"
 #include "kiln/isa/inst_view.h"
+#include "kiln/isa/text/parse.h"
+#include "kiln/isa/text/print.h"
 #include "kiln/isa/verify/verify.h"
 #include "kiln/rewrite/border.h"
 #include "kiln/rewrite/costs_after.h"
 #include "kiln/rewrite/fragment.h"
 #include "kiln/rewrite/precision.h"
 #include "kiln/rewrite/probe.h"
+#include "kiln/rewrite/unroll.h"
 
 namespace kiln::rewrite {
 namespace {
@@ -143,6 +147,61 @@ TEST_F(Rewrites, BorderIsWhatGoesInAndOut) {
   const Program p = with_border(traced.program(), outputs);
   EXPECT_EQ(p.tensors[x.tensor()].role, Role::input);
   EXPECT_EQ(p.tensors[result.tensor()].role, Role::output);
+}
+
+std::string text_without_places(const Program& p) { return print(p, {.locations = false}); }
+
+TEST(Unroll, WritesEveryPassWithTensorsOfItsOwn) {
+  const Program program = parse(R"(kiln 1
+program "k" target trn2
+tensor x: input hbm float32 [4, 8]
+tensor y: output shared_hbm float32 [4, 8]
+loop i = 0 .. 4 step 2 {
+  tensor t: sbuf float32 [1, 8]
+  %0: dma_copy(dst=t, src=x.ap([[8, 1], [1, 8]], offset=8*i))
+  dma_copy(dst=y.ap([[8, 1], [1, 8]], offset=8*i + 8), src=t) after(%0)
+}
+loop never = 0 .. 0 {
+  dma_copy(dst=y, src=x)
+}
+)",
+                                "k.kiln");
+  EXPECT_EQ(text_without_places(unroll(program)), R"(kiln 1
+program "k" target trn2
+tensor x: input hbm float32 [4, 8]
+tensor y: output shared_hbm float32 [4, 8]
+tensor t: sbuf float32 [1, 8]
+%0: dma_copy(dst=t, src=x.ap([[8, 1], [1, 8]]))
+dma_copy(dst=y.ap([[8, 1], [1, 8]], offset=8), src=t) after(%0)
+tensor t_1: sbuf float32 [1, 8]
+%2: dma_copy(dst=t_1, src=x.ap([[8, 1], [1, 8]], offset=16))
+dma_copy(dst=y.ap([[8, 1], [1, 8]], offset=24), src=t_1) after(%2)
+)");
+}
+
+TEST(NormalForm, ForgetsNamesAndNothingElse) {
+  const auto program = [](const char* tensor, const char* reg, int value) {
+    return parse(fmt::format(R"(kiln 1
+program "k" target trn2
+register {1}
+register i frozen
+tensor y: output shared_hbm int32 [1]
+tensor {0}: hbm int32 [1]
+for i = 0 .. {1} {{
+  register_move(dst={1}, src={2})
+}}
+dma_copy(dst=y, src={0})
+)",
+                             tensor, reg, value),
+                 "k.kiln");
+  };
+  EXPECT_EQ(text_without_places(normal_form(program("t", "n", 3))),
+            text_without_places(normal_form(program("other", "m", 3))));
+  EXPECT_NE(text_without_places(normal_form(program("t", "n", 3))),
+            text_without_places(normal_form(program("t", "n", 4))));
+  const std::string text = text_without_places(normal_form(program("t", "n", 3)));
+  EXPECT_NE(text.find("register_alloc(dst=r0)"), std::string::npos) << text;
+  EXPECT_EQ(text.find("frozen"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -99,7 +99,8 @@ CORES_VARIABLE = Rule(45, "NEURON_LOGICAL_NC_CONFIG is 1 or 2", "set it to {lnc}
                       "config")
 KNOWN_VERSION = Rule(46, "the versions of NKI that Kiln can behave like are listed", "choose one of {versions}",
                      "config")
-ONE_KERNEL = Rule(47, "kiln time takes one kernel with known arguments", "choose one with --kernel NAME", "config")
+ONE_KERNEL = Rule(47, "kiln time and kiln emit take one kernel with known arguments",
+                  "choose one with --kernel NAME", "config")
 PRECISE_FP = Rule(48, "NKI_PRECISE_FP is 0 or 1", "unset it for the real formats", "config")
 IN_THE_VERSION = Rule(49, "kernels use what the chosen version of NKI has",
                       "the version in use is {version}: write it with what that has, or choose "

@@ -161,6 +161,11 @@ class TracedKernel:
             self._constants[key] = tensor
         return self._constants[key]
 
+    @property
+    def constants(self):
+        """The tensors of nl.shared_constant."""
+        return list(self._constants.values())
+
     def note_constant(self, tensor):
         """Remembers that a call made this constant; the name of the one that the other core's call made, or None."""
         loc = _kiln.current_location()

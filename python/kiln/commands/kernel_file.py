@@ -4,7 +4,8 @@ import contextlib
 import os
 
 from kiln import _activate, _check
-from kiln._trace import env, rules, specs
+from kiln._program import plain
+from kiln._trace import env, rules, simulate, specs
 from kiln._trace.errors import NkiValidationError, broken, make_error, refuse
 from kiln._trace.kernel import Kernel
 from kiln.commands import arguments, module_file, recorded
@@ -15,6 +16,16 @@ class Call:
 
     def __init__(self, kernel, name, args, kwargs):
         self.kernel, self.name, self.args, self.kwargs = kernel, name, args, kwargs
+
+    def trace(self):
+        """The TracedKernels of its cores; what the kernel's Python raises is a diagnostic."""
+        function, lnc = plain(self.kernel)
+        try:
+            return simulate.trace_cores(function, lnc, self.args, self.kwargs, getattr(self.kernel, "schedule", ()))
+        except NkiValidationError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise make_error([_check.stopped(error)]) from None
 
     @property
     def code(self):
@@ -59,6 +70,20 @@ class KernelFile:
                     calls = [Call(_with_lnc(kernel, options.lnc), name, [], known)]
             found += calls
         return found, untraced
+
+    def one_call(self, options, known, others=False):
+        """The one call that a command line means. known: (name, function) of the kernels that --arg may be about;
+        `others`: of more that are not known yet."""
+        given = arguments.read(options.arguments)
+        calls, untraced = self.calls(options, given)
+        wrong = [] if others else arguments.unknown(given, known)
+        if wrong or not calls:
+            raise make_error([*wrong, *(kernel.diagnostic for kernel in untraced if not calls)])
+        if len(calls) > 1:
+            refuse(rules.ONE_KERNEL, f"`{self.path}` has {', '.join(call.name for call in calls)}",
+                   "give the arguments of one call with --arg" if len(self.kernels) == 1 else
+                   "choose one with --kernel NAME")
+        return calls[0]
 
     def _lacks(self, name, missing, options):
         if not options.record:

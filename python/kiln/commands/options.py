@@ -19,3 +19,4 @@ class Options:
         self.strict_order = "strict-order" in given
         self.compare = one("compare")
         self.source_roots = given.get("source-root", [])
+        self.out, self.main, self.roll = one("out"), "main" in given, one("roll", "true") != "false"

@@ -3,11 +3,9 @@
 import contextlib
 import sys
 
-from kiln import _check, _native
-from kiln._program import plain
-from kiln._trace import env, rules, simulate
-from kiln._trace.errors import NkiValidationError, make_error, refuse
-from kiln.commands import arguments, kernel_file, other_targets, target
+from kiln import _native
+from kiln._trace import env
+from kiln.commands import kernel_file, other_targets, target
 from kiln.commands.options import Options
 
 
@@ -29,7 +27,7 @@ class _Tracer:
             if compared and not kernel and not file.kernels:
                 file.kernels = file.all  # --kernel is that of the other file
             call = self._call(file, compared)
-            programs = _programs(call)
+            programs = [core.program() for core in call.trace()]
             title = f"{path}: {call.name}" if [self._options.compare] == self._options.files else path
             return programs, title, env.reserved_psum_banks(), str(other_targets.ask(file, call, programs) or "")
 
@@ -37,28 +35,8 @@ class _Tracer:
         """The one call that is to be timed."""
         kernel_file.require_kernels([file], self._options.kernel)
         self._kernels += file.functions().items()
-        given = arguments.read(self._options.arguments)
-        calls, untraced = file.calls(self._options, given)
         another = not compared and (self._options.compare or "").endswith(".py")  # may have the other parameters
-        wrong = [] if another else arguments.unknown(given, self._kernels)
-        if wrong or not calls:
-            raise make_error([*wrong, *(kernel.diagnostic for kernel in untraced if not calls)])
-        if len(calls) > 1:
-            one_kernel = len(file.kernels) == 1
-            refuse(rules.ONE_KERNEL, f"`{file.path}` has {', '.join(call.name for call in calls)}",
-                   "give the arguments of one call with --arg" if one_kernel else "choose one with --kernel NAME")
-        return calls[0]
-
-
-def _programs(call):
-    function, lnc = plain(call.kernel)
-    schedule = getattr(call.kernel, "schedule", ())
-    try:
-        return [core.program() for core in simulate.trace_cores(function, lnc, call.args, call.kwargs, schedule)]
-    except NkiValidationError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise make_error([_check.stopped(error)]) from None
+        return file.one_call(self._options, self._kernels, another)
 
 
 def main(request):

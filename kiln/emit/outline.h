@@ -1,0 +1,92 @@
+// Outline: the statements of a program as a tree that can be folded. What is written once and run often differs from
+// run to run in numbers and in what it refers to, and in nothing else. So a statement here is a key (everything that
+// may not differ), numbers that are affine in the variables around it, and references to what other statements made.
+// Two statements of one key can be one statement of a loop.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "kiln/isa/program.h"
+
+namespace kiln::emit {
+
+// What a statement makes and others refer to: a tensor, a register, an issued instruction; or a list of those, one
+// for every pass of a loop.
+using Entity = std::uint32_t;
+struct EntityInfo {
+  enum class Kind : std::uint8_t { tensor, reg, instruction, list };
+  Kind kind;
+  std::uint32_t source;         // TensorId, RegisterId, InstructionId; of a list, the Entity of the first pass
+  Entity list = isa::kNone;     // the list that it is an element of
+  std::int64_t position = 0;    // there
+  std::uint32_t last_use = 0;   // number of the last statement that refers to it
+  bool leaves_its_loop = true;  // of a list: somebody outside the loop refers to it
+};
+
+// Rows of numbers, `width` wide: the constant, then the coefficients of the variables around, outermost first.
+struct Ref {
+  Entity entity;
+  bool bound = false;                // made inside the statement that has the reference
+  std::vector<std::int64_t> places;  // rows: indices into lists, outermost first
+};
+
+struct Item {
+  enum class Kind : std::uint8_t { instruction, declare, loop, device_loop, ordered };
+  Kind kind;
+  std::uint32_t source = isa::kNone;  // InstructionId, TensorId, LoopId; none: a loop that rolling made
+  std::uint32_t key = 0;
+  std::uint32_t last = 0;                       // number of its last statement, counted through the program
+  std::uint32_t lines = 1;                      // of text, about
+  std::uint32_t waits = 0;                      // instructions that it names as ones to wait for
+  std::int64_t lower = 0, upper = 0, step = 1;  // of a loop
+  std::size_t width = 1;
+  std::vector<std::int64_t> numbers;  // rows; those of a loop are followed by those of its body
+  std::vector<Ref> refs;              // likewise
+  std::vector<Entity> makes;          // for statements behind it
+  Entity variable = isa::kNone;       // the register that a device loop counts on, for its body
+  std::vector<Item> body;
+
+  std::size_t rows() const { return numbers.size() / width; }
+  bool has_body() const { return kind != Kind::instruction && kind != Kind::declare; }
+  std::int64_t trips() const;
+};
+
+// Numbers for keys: equal keys are equal numbers.
+class Keys {
+ public:
+  std::uint32_t number(std::string key) {
+    return numbers_.emplace(std::move(key), static_cast<std::uint32_t>(numbers_.size())).first->second;
+  }
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+};
+
+struct Outline {
+  std::vector<EntityInfo> entities;  // first one per tensor, then registers, then instructions; lists behind them
+  std::vector<Item> items;
+  Entity tensor(isa::TensorId id) const { return id; }
+  Entity reg(isa::RegisterId id) const { return tensors + id; }
+  Entity instruction(isa::InstructionId id) const { return tensors + registers + id; }
+  std::uint32_t tensors = 0, registers = 0;
+  int variables = 0;  // that stand around everything
+};
+
+// The outline of a program, with `variables` columns for variables around it. `groups`: names of what instructions
+// belong to, by InstructionId, as far as there are any.
+Outline outline_of(const isa::Program& program, Keys& keys, int variables, std::span<const std::string> groups);
+
+// `ref` in terms of what stands outside the loops whose passes made it.
+Ref resolve(const Outline& outline, Ref ref, std::size_t width);
+
+// Gives a statement with a body the key, numbers and references of that body, which loses them.
+void seal(Outline& outline, Item& item, Keys& keys);
+
+// Makes rows at least so wide.
+void widen(Item& item, std::size_t width);
+
+}  // namespace kiln::emit

@@ -1,0 +1,43 @@
+"""`kiln emit kernel.py`: traces the kernel and writes what it issues as NKI source."""
+
+import contextlib
+import os
+import sys
+
+from kiln import _check, _emit, _kiln
+from kiln._files import write_aside
+from kiln._trace import rules, simulate
+from kiln._trace.errors import NkiValidationError, refuse
+from kiln.commands import colour, kernel_file, target
+from kiln.commands.options import Options
+
+
+def main(request):
+    """Writes the source and returns the exit code."""
+    options = Options(request)
+    path = options.files[0]
+    try:
+        if len(options.files) > 1:
+            refuse(rules.ONE_KERNEL, f"`{path}` and `{options.files[1]}` are given",
+                   "a kernel in Python brings both cores itself, see --lnc")
+        if options.out is not None:
+            _kiln.require_outputs([path, *filter(None, [options.record])], [options.out])
+        text = _source(path, options)
+    except NkiValidationError as error:
+        print("\n\n".join(d.text(colour.wanted(sys.stderr)) for d in error.diagnostics), file=sys.stderr)
+        return _check.Report(path, error.diagnostics).exit_code
+    if options.out is None:
+        sys.stdout.write(text)
+    else:
+        write_aside(options.out, text)
+    return 0
+
+
+def _source(path, options):
+    # What users' code prints is no part of the source.
+    with target.chosen(options.target), contextlib.redirect_stdout(sys.stderr), \
+            kernel_file.opened(path, options.kernel) as file:
+        kernel_file.require_kernels([file], options.kernel)
+        cores = file.one_call(options, list(file.functions().items())).trace()
+        simulate.check_all([core.program() for core in cores])
+        return _emit.of_cores(cores, options.roll, options.main, os.path.basename(path))

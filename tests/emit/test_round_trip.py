@@ -1,0 +1,254 @@
+"""Emitted source, traced again: the same program in normal form, the same bits, the same predicted time; a clean lint.
+
+Inputs are random; KILN_SEED repeats a run.
+"""
+
+import contextlib
+import importlib
+import io
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import kiln
+from kiln import _emit, _kiln, lint
+from kiln.nki import isa as nisa
+from kiln.nki import language as nl
+
+SOURCE = pathlib.Path(os.environ["KILN_SOURCE_DIR"])
+BUILD = pathlib.Path(os.environ["KILN_BUILD_DIR"])
+sys.path[:0] = [str(SOURCE / "examples" / "nki"), str(SOURCE / "tests" / "emit")]
+kiln.activate()
+
+import round_trip  # noqa: E402
+
+SEED = int(os.environ.get("KILN_SEED", np.random.SeedSequence().entropy % 2**32))
+CPP_EXAMPLES = ["attention", "block_sparse", "complex_gemm", "gemm", "rms_norm", "softmax", "tensor_add"]
+PYTHON_EXAMPLES = sorted(p.stem for p in (SOURCE / "examples" / "nki").glob("*.py") if p.stem != "tiles")
+WITH_DEVICE_LOOPS = {"language.R22"}  # the old parser has no inner functions; nothing else runs on the tracer
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    print(f"KILN_SEED={SEED}")  # pytest shows it when a test fails
+
+
+def bits(programs, seed=SEED):
+    """What the programs leave in the arrays of their border, in order; or the rule that ends the run."""
+    try:
+        return list(round_trip.run(programs, round_trip.random_arrays(programs, seed)).values())
+    except kiln.NkiValidationError as error:
+        return error.code
+
+
+def require_clean(path, device_loops):
+    """No finding of ruff and of the language lint, and no line over 100 columns."""
+    done = subprocess.run([sys.executable, "-m", "ruff", "check", "--no-cache", "--config",
+                           str(SOURCE / "pyproject.toml"), "--line-length", "100", path],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = {f.rule for f in lint.check_file(path)}
+    assert found <= (WITH_DEVICE_LOOPS if device_loops else set())
+
+
+def instructions(source):
+    return len(re.findall(r"^ *(?:\w+ = )?nisa\.\w+\(", source, re.M))
+
+
+def require_round_trip(programs, source, folder):
+    path, kernel = round_trip.load(source, folder)
+    again = round_trip.trace(kernel, programs)
+    for ours, theirs in zip(programs, again, strict=True):
+        assert round_trip.normal_text(theirs) == round_trip.normal_text(ours)
+        assert theirs.check().ok
+    assert bits(again) == bits(programs)
+    before, after = (round_trip.time_ns(p) for p in (programs, again))
+    assert abs(after - before) <= 0.01 * before
+    require_clean(path, any(p.device_loops for p in programs))
+    # What the trace has unrolled is rolled up again: no more instructions are written than the program had.
+    for text in (source, _kiln.emit(again)):
+        assert instructions(text) <= sum(p.instruction_count for p in programs)
+
+
+@pytest.mark.parametrize("target", ["trn2", "trn3"])
+@pytest.mark.parametrize("example", CPP_EXAMPLES)
+def test_cpp_example(example, target, tmp_path):
+    text = subprocess.run([BUILD / "examples" / "cpp" / example, "--text", "--target", target], check=True,
+                          capture_output=True, text=True).stdout
+    program = _kiln.parse_program(text, example)
+    require_round_trip([program], _kiln.emit([program]), tmp_path)
+
+
+@pytest.mark.parametrize("example", PYTHON_EXAMPLES)
+def test_python_example(example, tmp_path):
+    with round_trip.Captured() as captured, contextlib.redirect_stdout(io.StringIO()):
+        importlib.import_module(example).main()
+    assert captured.traces
+    for cores in captured.traces:
+        require_round_trip([core.program() for core in cores], _emit.of_cores(cores), tmp_path)
+
+
+def test_emitted_attention_is_not_much_longer_than_the_python_example(tmp_path):
+    text = subprocess.run([BUILD / "examples" / "cpp" / "attention", "--text"], check=True, capture_output=True,
+                          text=True).stdout
+    lines = _kiln.emit([_kiln.parse_program(text, "attention")]).count("\n")
+    assert lines <= 1.5 * (SOURCE / "examples" / "nki" / "attention.py").read_text().count("\n")
+
+
+@pytest.mark.parametrize("version", ["tiled", "hoisted", "blocked_free"])
+def test_a_traced_matmul_rolls_back(version):
+    kernel = getattr(importlib.import_module("matmul"), version)
+    source = kiln.emit(kernel)("bfloat16[4096,4096]", "bfloat16[4096,4096]")
+    assert source.count("\n") < 60
+
+
+@pytest.fixture(scope="module")
+def random_programs(tmp_path_factory):
+    """Lists of programs, one per core, that pass check."""
+    folder = tmp_path_factory.mktemp("random")
+    first = SEED % 10**9
+    subprocess.run([BUILD / "tests" / "emit" / "write_random_programs", folder, str(first), "120"], check=True)
+    found = {}
+    for path in sorted(folder.glob("*.kiln")):
+        found.setdefault(path.name.split(".")[0], []).append(_kiln.parse_program(path.read_text(), path.name))
+    return found
+
+
+def require_same_meaning(number, programs, source, folder):
+    """A random program may break a rule in one pass of a loop only, which the check of the loop does not see."""
+    path, kernel = round_trip.load(source, folder)
+    try:
+        again = round_trip.trace(kernel, programs)
+    except kiln.NkiValidationError as error:
+        assert not all(_kiln.normal_form(p).check().ok for p in programs), (number, error)
+        return None
+    if not any(re.search(r"^ *while ", str(p), re.M) for p in programs):  # those get a copy of their condition
+        for ours, theirs in zip(programs, again, strict=True):
+            assert round_trip.normal_text(theirs) == round_trip.normal_text(ours), number
+    assert bits(again) == bits(programs), number
+    return again
+
+
+def test_random_programs(random_programs, tmp_path):
+    emitted = 0
+    for number, programs in random_programs.items():
+        try:
+            source = _kiln.emit(programs)
+        except kiln.NkiValidationError as error:
+            assert error.code in ("emit.R3", "emit.R4", "emit.R5"), number
+            continue
+        emitted += 1
+        assert source == _kiln.emit(programs)
+        again = require_same_meaning(number, programs, source, tmp_path)
+        if again is not None:  # once more: what was rolled up, from what a trace has unrolled
+            require_same_meaning(number, again, _kiln.emit(again), tmp_path)
+    assert emitted > 10
+
+
+def load(x, rows):
+    tile = nl.ndarray((128, x.shape[1]), dtype=x.dtype)
+    nisa.dma_copy(dst=tile, src=x[rows])
+    return tile
+
+
+def one_kernel(x):
+    """Both cores do the same with rows of their own."""
+    core = nl.program_id(0)
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in range(2):
+        rows = nl.ds((2 * core + i) * 128, 128)
+        nisa.dma_copy(dst=out[rows], src=load(x, rows))
+    nisa.core_barrier(data=out, cores=(0, 1))
+    return out
+
+
+def two_branches(x):
+    """Core 1 does more."""
+    core = nl.program_id(0)
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    eye = nl.shared_identity_matrix(64, dtype=nl.float32)
+    for i in range(2):
+        rows = nl.ds((2 * core + i) * 128, 128)
+        tile = load(x, rows)
+        if core == 1:
+            nisa.tensor_tensor(dst=tile[0:64], data1=tile[0:64], data2=eye, op=nl.add)
+        nisa.dma_copy(dst=out[rows], src=tile)
+    return out
+
+
+def shared_by_name(x):
+    """Core 0 has two shared tensors, core 1 sees the second one."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    if nl.program_id(0) == 0:
+        part = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm, name="part_1")
+        nisa.dma_copy(dst=part[0:256], src=x[256:512])
+        nisa.dma_copy(dst=out[0:256], src=part[0:256])
+    both = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm, name="part_2")
+    if nl.program_id(0) == 0:
+        nisa.dma_copy(dst=both, src=x)
+    nisa.core_barrier(data=both, cores=(0, 1))
+    if nl.program_id(0) == 1:
+        nisa.dma_copy(dst=out[256:512], src=both[0:256])
+    return out
+
+
+@pytest.mark.parametrize("function, branches", [(one_kernel, 0), (two_branches, 1), (shared_by_name, 1)])
+def test_pair_of_cores(function, branches, tmp_path):
+    kernel = kiln.nki.jit(function)[2]
+    source = kiln.emit(kernel)("float32[512,64]")
+    assert source.count("else:") == branches
+    x = np.random.default_rng(SEED).standard_normal((512, 64)).astype(np.float32)
+    path, again = round_trip.load(source, tmp_path)
+    assert again[2](x).tobytes() == kernel(x).tobytes()
+    require_clean(path, False)
+
+
+def test_results_come_in_the_order_of_the_kernel(tmp_path):
+    def kernel(x):
+        first = nl.ndarray((128, 8), dtype=nl.float32, buffer=nl.shared_hbm)
+        second = nl.ndarray((128, 8), dtype=nl.float32, buffer=nl.shared_hbm)
+        nisa.dma_copy(dst=first, src=x)
+        nisa.dma_copy(dst=second, src=x)
+        return {"b": second, "a": first}
+
+    assert kiln.emit(kernel)("float32[128,8]").splitlines()[-1] == "    return second, first"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float8_e4m3", "int32", "bool_"])
+def test_main_runs(dtype, tmp_path):
+    def kernel(x):
+        out = nl.ndarray((64, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+        nisa.dma_copy(dst=out, src=x)
+        return out
+
+    path = tmp_path / "emitted.py"
+    path.write_text(kiln.emit(kernel, main=True)(f"{dtype}[64,8]"))
+    done = subprocess.run([sys.executable, "-m", "kiln", path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("out (64, 8) ")
+    require_clean(str(path), False)
+
+
+@pytest.mark.parametrize("array, text", [
+    (np.eye(4, dtype=np.float32), "np.eye(4, dtype=np.float32)"),
+    (np.zeros((3, 2), np.int32), "np.zeros((3, 2), dtype=np.int32)"),
+    (np.ones((3,), np.float16), "np.ones((3,), dtype=np.float16)"),
+    (np.array([[1, 5]], np.int32), "np.array([[1, 5]], dtype=np.int32)"),
+    (np.arange(600, dtype=np.float32) / 7, None),
+    (np.array([np.nan, -0.0], np.float32), None),
+])
+def test_constants_are_made_again(array, text):
+    import base64
+
+    import ml_dtypes
+
+    made = _emit._array_text(array)
+    assert text is None or made == text
+    again = eval(made, {"np": np, "ml_dtypes": ml_dtypes, "base64": base64})
+    assert (again.dtype, again.shape, again.tobytes()) == (array.dtype, array.shape, array.tobytes())
+    assert max(map(len, made.splitlines())) <= 100
