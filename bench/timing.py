@@ -1,9 +1,11 @@
-"""Predicts every kernel of timing_rows.csv with the program timing_rows of a build, and compares."""
+"""Predicts every kernel of timing_rows.csv with the program timing_rows of a build, and compares. With a folder of
+fetched repositories it also times the published sources of the rows, as they are: the plain column."""
 
 import argparse
 import csv
 import json
 import math
+import os
 import pathlib
 import re
 import statistics
@@ -14,6 +16,11 @@ from timing_examples import example_seconds
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
+sys.path.insert(0, str(HERE / "plain"))
+
+import bars as plain_bars  # noqa: E402
+import column  # noqa: E402
+import leave_out  # noqa: E402
 
 
 def known_rows():
@@ -58,6 +65,8 @@ def instruction_metric(metric, answer):
         return done[0][2] - answer["cold_load_ns"]
     if metric == "hand_over":
         return hand_over(answer)
+    if metric == "last_load":  # the end of a load to the product that waits for it, at the full clock
+        return answer["load_ns"]
     raise ValueError(metric)
 
 
@@ -78,8 +87,17 @@ def dma_metric(metric, answer):
         "first_byte": lambda: transfer[2] - trigger[2],
         "transfer": lambda: duration(transfer),
         "store": lambda: duration(events_on(answer, "transfer")[-1]),
+        "store_first_byte": lambda: events_on(answer, "transfer")[-1][2] - events_on(answer, "trigger")[-1][2],
+        "throughput": lambda: throughput(answer),
         "completion": lambda: events_on(answer, "execute")[0][2] - transfer[3],
     }[metric]()
+
+
+def throughput(answer):
+    """Bytes per ns of equal transfers one after the other, once they are under way."""
+    done = events_on(answer, "transfer")[:-1]  # the last one stores
+    middle = len(done) // 2
+    return (len(done) - 1 - middle) * answer["hbm_read"] / len(done) / (done[-1][3] - done[middle][3])
 
 
 def kernel_metric(metric, answer):
@@ -103,7 +121,10 @@ def compare(rows, answers):
         else:
             group = "dma" if row["group"] == "dma" and row["metric"] != "duration" else row["group"]
             group = "instruction" if row["metric"] == "duration" else group
-            result["predicted_ns"] = sum(METRICS[group](row["metric"], p) for p in parts)
+            if row["metric"] == "share":  # of the throughput of the second kernel
+                result["predicted_ns"] = throughput(parts[0]) / throughput(parts[1])
+            else:
+                result["predicted_ns"] = sum(METRICS[group](row["metric"], p) for p in parts)
             result["error"] = result["predicted_ns"] / result["measured_ns"] - 1
             added = result["predicted_ns"] - sum(p["total_ns"] for p in parts)
             result["low_ns"] = sum(p["low_ns"] for p in parts) + added
@@ -205,7 +226,7 @@ def nanoseconds(value):
     return f"{value:.4g} ns"
 
 
-def show(results, figures):
+def show_rows(results):
     print(f"{'row':36} {'use':5} {'measured':>10} {'predicted':>10} {'error':>7}  {'band':23} bottleneck")
     for r in results:
         if "problem" in r:
@@ -217,6 +238,9 @@ def show(results, figures):
             f"{r['id']:36} {r['use']:5} {nanoseconds(r['measured_ns']):>10} {nanoseconds(r['predicted_ns']):>10} "
             f"{100 * r['error']:+6.1f}%  {band:23} {bottleneck}"
         )
+
+
+def show_bars(figures):
     print()
     for f in figures:
         sign = "<=" if f["at_most"] else ">="
@@ -224,34 +248,80 @@ def show(results, figures):
         print(f"{'met   ' if f['met'] else 'missed'}  {value:>7} {sign} {f['limit']:<5}  {f['name']}")
 
 
-def in_both_orders(program, kernels):
-    """What the model says of each kernel, reordered and in program order."""
-    plain = [k.replace(" reorder=1", "") for k in kernels]
-    answers = [predict(program, list(dict.fromkeys(texts)), []) for texts in ([k + " reorder=1" for k in plain], plain)]
-    return {k: (answers[0][p + " reorder=1"]["total_ns"], answers[1][p]["total_ns"]) for k, p in zip(kernels, plain)}
+def likeness(part):
+    """What a run looks like, as kiln/timing/band.h has it."""
+    total = part["total_ns"]
+    shares = [part["lanes"].get(e, {}).get("busy_ns", 0) / total for e in ("tensor", "vector", "scalar")]
+    return [*shares, part["dma_busy_ns"] / total, math.log10(total)]
 
 
-def residuals(program, results):
-    """Rows for kiln/timing/residuals.def: kernels whose whole time was measured, one row per kernel and shape."""
+def residuals(args, plain):
+    """Rows for kiln/timing/residuals.def: sources whose whole time was measured, one row per kernel and shape,
+    reordered and in program order."""
     chosen = {}
-    for r in results:
-        if "error" not in r or r["group"] != "kernel" or r["trust"] != "A" or r["use"] == "old":
-            continue
-        if r["metric"] in ("body", "profiler", "benchmark") and " + " not in r["kernel"]:
-            chosen.setdefault(r["kernel"], r)
+    for r in plain_bars.judged(plain):
+        if " + " not in r["function"] and r["use"] != "spill" and not r["spilled"]:
+            chosen.setdefault((r["repository"], r["path"], r["pick"], r["function"], r["arguments"], r["set"]), r)
+    in_order = column.answers(args.sources, pathlib.Path(args.build), list(chosen.values()), {"reorder": False},
+                              args.jobs)
     lines = []
-    for kernel, totals in in_both_orders(program, list(chosen)).items():
-        r = chosen[kernel]
+    for r in chosen.values():
         body = r["measured_ns"] - (r["predicted_ns"] - r["total_ns"])
-        ratios = ", ".join(f"{total / body:.4f}" for total in totals)
-        lines.append(f'KILN_RESIDUAL("{r["id"]}", {r["target"]}, {r["predicted_bottleneck"]}, {ratios})')
+        totals = r["total_ns"], in_order[r["id"]]["parts"][0]["total_ns"]
+        figures = [f"{total / body:.4f}" for total in totals] + [f"{x:.3f}" for x in likeness(r["part"])]
+        lines.append(f'KILN_RESIDUAL("{r["id"]}", {r["target"]}, {r["predicted_bottleneck"]}, {", ".join(figures)})')
     return lines
 
 
-def update_residuals(program, results):
+def update_residuals(args, plain):
     path = ROOT / "kiln" / "timing" / "residuals.def"
     head = [line for line in path.read_text().splitlines() if line.startswith("//")]
-    path.write_text("\n".join(head + residuals(program, results)) + "\n")
+    path.write_text("\n".join(head + residuals(args, plain)) + "\n")
+
+
+def plain_results(args, rows, options=None):
+    """The plain column: rows whose source is published, timed from the source."""
+    rows, options = column.source_rows(rows), options or json.loads(args.options)
+    wanted = args.only.split(",") if args.only else [""]
+    rows = [r for r in rows if r["id"].startswith(tuple(wanted)) and (args.ratios or r["use"] != "ratio")]
+    replies = column.answers(args.sources, pathlib.Path(args.build), rows, options, args.jobs)
+    return column.compared(rows, replies, kernel_metric)
+
+
+def show_plain(results, described):
+    """Both columns, row by row, and what each repository comes to."""
+    by_id = {r["id"]: r for r in described}
+    print(f"\n{'row, source as published':40} {'measured':>10} {'plain':>10} {'error':>7} {'described':>9}  "
+          f"{'band':23} bottleneck")
+    for r in results:
+        if "problem" in r:
+            print(f"{r['id']:40} {nanoseconds(r['measured_ns']):>10}  not timed: {r['problem'][:110]}")
+            continue
+        other = by_id.get(r["id"], {}).get("error")
+        described_error = "" if other is None else f"{100 * other:+6.1f}%"
+        band = f"{nanoseconds(r['low_ns'])} … {nanoseconds(r['high_ns'])}"
+        guess = ("  (with spills)" if r["spilled"] else "") + ("" if r["exact"] else "  (rewrite not exact)")
+        print(f"{r['id']:40} {nanoseconds(r['measured_ns']):>10} {nanoseconds(r['predicted_ns']):>10} "
+              f"{100 * r['error']:+6.1f}% {described_error:>9}  {band:23} {r['predicted_bottleneck']}{guess}")
+    print(f"\n{'repository':40} rows  median    mean   worst")
+    for name, group in plain_bars.by_repository(results).items():
+        off = [abs(r["error"]) for r in group]
+        print(f"{name:40} {len(off):4} {100 * statistics.median(off):6.1f}% {100 * statistics.mean(off):6.1f}% "
+              f"{100 * max(off):6.1f}%")
+    print(f"\n{'family of variants':48} rows    tau")
+    for (name, metric), (tau, count) in plain_bars.families(results, kendall).items():
+        print(f"{name + ', ' + metric:48} {count:4} {tau:6.2f}")
+
+
+def show_changes(before, plain):
+    """Published sources whose prediction is another one than in an earlier run."""
+    old = {r["id"]: r["predicted_ns"] for r in before.get("plain", []) if "predicted_ns" in r}
+    changed = [r for r in plain if "predicted_ns" in r and r["id"] in old and r["predicted_ns"] != old[r["id"]]]
+    print(f"\n{len(changed)} of {len(plain)} predictions changed")
+    for r in changed:
+        was = old[r["id"]] / r["measured_ns"] - 1
+        print(f"{r['id']:40} {nanoseconds(old[r['id']]):>10} -> {nanoseconds(r['predicted_ns']):>10}, "
+              f"{100 * was:+.1f}% -> {100 * r['error']:+.1f}%")
 
 
 def main():
@@ -260,13 +330,23 @@ def main():
                         help="build folder (default: build/release)")
     parser.add_argument("--json", default=str(ROOT / "build" / "bench-timing.json"), help="where the figures go")
     parser.add_argument("--rows-only", action="store_true", help="leave out a long program and the examples")
-    parser.add_argument("--update", action="store_true", help="write kiln/timing/residuals.def from this run")
+    parser.add_argument("--update", action="store_true",
+                        help="write kiln/timing/residuals.def from this run; needs --sources")
+    parser.add_argument("--sources", default=os.environ.get("KILN_SOURCES"), metavar="FOLDER",
+                        help="folder of fetched repositories, each as owner+name: git directories or files "
+                             "(default: KILN_SOURCES); times the published sources too")
+    parser.add_argument("--only", metavar="PREFIXES", help="of the sources, only rows that start so: CS1,FUS-ATT")
+    parser.add_argument("--ratios", action="store_true", help="with rows whose ratios only can be trusted")
+    parser.add_argument("--options", default="{}", metavar="JSON", help="keywords of kiln.time, for experiments")
+    parser.add_argument("--before", metavar="JSON", help="figures of an earlier run: shows which predictions changed")
+    parser.add_argument("--jobs", type=int, default=2, help="sources timed at once (default: 2)")
     args = parser.parse_args()
     program = pathlib.Path(args.build) / "bench" / "timing_rows"
     if not program.exists():
         sys.exit(f"{program} does not exist: build the target timing_rows first")
     with open(HERE / "timing_rows.csv", newline="") as file:
         rows = list(csv.DictReader(file))
+    every_row, rows = rows, [r for r in rows if r["kernel"]]  # the others have a source only
     kernels = list(dict.fromkeys(k.strip() for r in rows for k in r["kernel"].split(" + ")))
     answers = predict(program, kernels, rows)
     results = compare(rows, answers)
@@ -282,13 +362,29 @@ def main():
         slowest = max(examples, key=examples.get)
         name = f"slowest of {len(examples)} examples ({slowest}), seconds of processor time"
         bar(name, examples[slowest], 1.0, figures)
-    show(results, figures)
+    plain = plain_results(args, every_row) if args.sources else []
+    if plain:
+        plain_bars.add_bars(plain, bar, figures, kendall)
+        if not args.only:
+            rows_of_sources = column.source_rows(every_row)
+            wanted = {r["id"] for r in plain}
+            without = leave_out.left_out(args.sources, pathlib.Path(args.build),
+                                         [r for r in rows_of_sources if r["id"] in wanted], plain, kernel_metric,
+                                         args.jobs)
+            leave_out.add_bars(plain, without, bar, figures)
+    show_rows(results)
+    if plain:
+        show_plain(plain, results)
+    if plain and args.before:
+        show_changes(json.loads(pathlib.Path(args.before).read_text()), plain)
+    show_bars(figures)
     out = pathlib.Path(args.json)
     aside = out.with_suffix(".tmp")
-    aside.write_text(json.dumps({"rows": results, "bars": figures, "examples": examples}, indent=1) + "\n")
+    content = {"rows": results, "plain": plain, "bars": figures, "examples": examples}
+    aside.write_text(json.dumps(content, indent=1) + "\n")
     aside.replace(out)
     if args.update:
-        update_residuals(program, results)
+        update_residuals(args, plain)
 
 
 if __name__ == "__main__":

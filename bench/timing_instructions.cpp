@@ -6,6 +6,10 @@ using namespace isa;
 
 namespace {
 
+DType dtype_named(const std::string& name) {
+  return name == "fp32" ? kF32 : name == "fp8" ? DType::float8_e4m3 : DType::bfloat16;
+}
+
 // `count` instructions on different tiles; independent, or each reading what the one before wrote.
 struct Tiles {
   Tiles(Kernel& k, const Params& p)
@@ -14,19 +18,20 @@ struct Tiles {
         count(p.number("count", 8)),
         chained(p.number("chained") != 0),
         src(p.text("src", "sbuf") == "psum" ? Memory::psum : Memory::sbuf),
-        dtype(p.text("dtype", "fp32") == "fp32" ? kF32 : DType::bfloat16) {
+        dtype(dtype_named(p.text("dtype", "fp32"))),
+        to(dtype_named(p.text("to", p.text("dtype", "fp32")))) {
     k.fragment();
     column = k.input("column", {rows, 1}, kF32, Memory::sbuf);
     for (std::int64_t i = 0; i < count; ++i) {
       const std::string name = std::to_string(i);
       in.push_back(k.inout("in" + name, {rows, n}, dtype, src));
-      out.push_back(k.inout("out" + name, {rows, n}, dtype, Memory::sbuf));
+      out.push_back(k.inout("out" + name, {rows, n}, to, Memory::sbuf));
     }
   }
   std::int64_t rows, n, count;
   bool chained;
   Memory src;
-  DType dtype;
+  DType dtype, to;  // of what is read and written
   View column;
   std::vector<View> in, out;
   const View& from(std::int64_t i) const { return chained && i > 0 ? out[i - 1] : in[i]; }
@@ -62,8 +67,11 @@ void activation_sum(Kernel& k, const Params& p) {
   });
 }
 void reduce(Kernel& k, const Params& p) {
-  for_tiles(k, p, [&](const Tiles&, const View& dst, const View& src) {
-    k.tensor_reduce({.dst = dst(all, ds(0, 1)), .op = AluOp::add, .data = src, .axis = {1}});
+  const std::int64_t groups = p.number("groups", 1);
+  const AluOp op = p.text("op") == "max" ? AluOp::maximum : AluOp::add;
+  for_tiles(k, p, [&](const Tiles& t, const View& dst, const View& src) {
+    const View data = groups == 1 ? src : src.reshape({t.rows, groups, t.n / groups});
+    k.tensor_reduce({.dst = dst(all, ds(0, groups)), .op = op, .data = data, .axis = {groups == 1 ? 1 : 2}});
   });
 }
 void scale_by_column(Kernel& k, const Params& p) {
@@ -71,12 +79,22 @@ void scale_by_column(Kernel& k, const Params& p) {
     k.tensor_scalar({.dst = dst, .data = src, .op0 = AluOp::multiply, .operand0 = t.column});
   });
 }
+void add_scaled(Kernel& k, const Params& p) {
+  const View other = k.input("other", {128, p.number("n", 512)}, DType::bfloat16, Memory::sbuf);
+  for_tiles(k, p, [&](const Tiles&, const View& dst, const View& src) {
+    k.scalar_tensor_tensor(
+        {.dst = dst, .data = src, .op0 = AluOp::multiply, .operand0 = 2.0, .op1 = AluOp::add, .operand1 = other});
+  });
+}
 void reciprocal(Kernel& k, const Params& p) {
   for_tiles(k, p, [&](const Tiles&, const View& dst, const View& src) { k.reciprocal({.dst = dst, .data = src}); });
 }
 void add(Kernel& k, const Params& p) {
+  const bool second = p.text("second") == "sbuf";
+  View other;
+  if (second) other = k.input("other", {p.number("rows", 128), p.number("n", 512)}, kF32, Memory::sbuf);
   for_tiles(k, p, [&](const Tiles&, const View& dst, const View& src) {
-    k.tensor_tensor({.dst = dst, .data1 = src, .data2 = src, .op = AluOp::add});
+    k.tensor_tensor({.dst = dst, .data1 = second ? other : src, .data2 = src, .op = AluOp::add});
   });
 }
 
@@ -91,6 +109,14 @@ void matmul(Kernel& k, const Params& p) {
   }
 }
 
+// Transposes on the tensor engine.
+void transpose_stream(Kernel& k, const Params& p) {
+  k.fragment();
+  const std::int64_t count = p.number("count", 64);
+  const View x = k.input("x", {128, 128}, dtype_of(p), Memory::sbuf);
+  for (std::int64_t i = 0; i < count; ++i) k.nc_transpose({.dst = k.psum({128, 128}, dtype_of(p)), .data = x});
+}
+
 // A product, and what another engine does with it.
 void hand_over(Kernel& k, const Params& p) {
   k.fragment();
@@ -101,9 +127,11 @@ void hand_over(Kernel& k, const Params& p) {
   if (from == "tensor") k.nc_matmul({.dst = sum, .stationary = a, .moving = b});
   if (from == "scalar") k.activation({.dst = z, .op = ActFn::exp, .data = a});
   if (from == "vector") k.tensor_copy({.dst = x, .src = b});
-  if (to == "scalar") k.tensor_copy({.dst = y, .src = sum, .engine = Engine::scalar});
-  if (to == "vector")
-    k.tensor_copy({.dst = from == "scalar" ? y(all, ds(0, 128)) : y, .src = from == "scalar" ? z : x});
+  if (to == "scalar") k.tensor_copy({.dst = y, .src = from == "vector" ? x : sum, .engine = Engine::scalar});
+  if (to == "vector") {
+    const bool half = from == "scalar";
+    k.tensor_copy({.dst = half ? y(all, ds(0, 128)) : y, .src = half ? z : from == "tensor" ? sum : x});
+  }
   if (to == "tensor") k.nc_matmul({.dst = sum, .stationary = z, .moving = b});
   if (to == "dma") k.dma_copy({.dst = k.output("out", {128, 512}, kF32), .src = x});
 }
@@ -122,6 +150,7 @@ void transfer(Kernel& k, const Params& p) {
   for (std::int64_t i = 0; i < count; ++i) {
     const View tile = k.sbuf({rows, bytes}, DType::uint8);
     k.dma_copy({.dst = tile, .src = in, .dge_mode = dge});
+    if (p.number("loads") != 0 && i + 1 < count) continue;
     if (!use) {
       k.dma_copy({.dst = out, .src = tile, .dge_mode = dge});
     } else {
@@ -168,7 +197,9 @@ const KernelTable& instruction_kernels() {
       {"scale_by_column", scale_by_column},
       {"reciprocal", reciprocal},
       {"add", add},
+      {"add_scaled", add_scaled},
       {"matmul_stream", matmul},
+      {"transpose_stream", transpose_stream},
       {"hand_over", hand_over},
       {"transfer", transfer},
       {"register_from_hbm", register_from_hbm},

@@ -30,11 +30,12 @@ struct TimeCommand {
   std::string compare, compare_kernel;  // another program; empty: none
   Targets targets;
   KernelOptions kernel;
-  std::vector<std::string> what_if, trip_counts, source_roots;
+  std::vector<std::string> what_if, trip_counts, source_roots, without;
   std::string trace, html;  // files to write; empty: none
   std::size_t lines = 10;
   std::int64_t limit = timing::kTimingLimit, max_memory = 0;
   bool reorder = false, in_order = false, no_advice = false, json = false;
+  bool as_written = false, disable_dge = false, spill = false;
 };
 
 // What was timed, and what it is called.
@@ -68,6 +69,10 @@ views::TimeRequest request_of(const TimeCommand& command) {
   views::TimeRequest request;
   if (command.reorder || command.in_order) request.reorder = command.reorder;
   request.advice = !command.no_advice;
+  request.without = command.without;
+  request.as_written = command.as_written;
+  request.disable_dge = command.disable_dge;
+  request.spill = command.spill;
   request.limit = command.limit;
   request.max_memory = command.max_memory;
   for (const std::string& text : command.what_if) {
@@ -117,16 +122,22 @@ struct Loaded {
 // What there is to time: FILE or what --compare names.
 struct Source {
   std::vector<std::string> files;
-  const std::vector<std::string>& source_roots;
+  const TimeCommand& command;
   bool is_compared = false;
 };
+
+// Programs that do not fit are timed all the same when spilling is asked for.
+void leave_out_what_spilling_solves(std::vector<Diagnostic>& found) {
+  std::erase_if(found, [](const Diagnostic& d) { return d.code == "memory.R8" || d.code == "memory.R9"; });
+}
 
 // Throws Error with the diagnostics of programs that are not legal.
 Loaded load(const Source& source, const Host& host, std::optional<Target> target, std::vector<Diagnostic>& warnings) {
   const Progress progress("reading and checking");
   Loaded loaded{.title = source.files[0], .programs = {}, .note = {}};
   const auto take = [&](CheckedProgram checked) {
-    const std::vector<Diagnostic>& found = checked.report.diagnostics;
+    std::vector<Diagnostic>& found = checked.report.diagnostics;
+    if (source.command.spill) leave_out_what_spilling_solves(found);
     warnings.insert(warnings.end(), found.begin(), found.end());
     loaded.programs.push_back(std::move(checked.program));
   };
@@ -137,7 +148,7 @@ Loaded load(const Source& source, const Host& host, std::optional<Target> target
     loaded.title = std::move(traced.title);
     loaded.note = std::move(traced.note);
   } else {
-    for (const std::string& file : source.files) take(check_file(file, target, source.source_roots));
+    for (const std::string& file : source.files) take(check_file(file, target, source.command.source_roots));
   }
   if (exit_code(warnings) != kExitOk) throw Error(warnings);
   return loaded;
@@ -196,12 +207,11 @@ AllTimed time_on_all_targets(const TimeCommand& command, const Host& host, std::
   AllTimed all;
   std::vector<Diagnostic> unused, last;
   const views::TimeRequest request = request_of(command);
-  if (!is_python(command.files[0]))
-    require_loops(request, load({command.files, command.source_roots}, host, {}, unused).programs);
+  if (!is_python(command.files[0])) require_loops(request, load({command.files, command}, host, {}, unused).programs);
   for (const Arch* chip : all_archs()) {
     try {
       std::vector<Diagnostic> warnings;
-      Loaded loaded = load({command.files, command.source_roots}, host, chip->target, warnings);
+      Loaded loaded = load({command.files, command}, host, chip->target, warnings);
       require_loops(request, loaded.programs);
       all.push_back(time_programs(command, std::string(chip->name), std::move(loaded.programs)));
     } catch (const Error& e) {
@@ -264,12 +274,12 @@ Outcome time(const TimeCommand& command, const Host& host) {
   if (command.targets.all) {
     all = time_on_all_targets(command, host, notes);
   } else {
-    add({command.files, command.source_roots}, command.targets.one);
+    add({command.files, command}, command.targets.one);
   }
   if (!command.compare.empty()) {
     std::optional<Target> target = command.targets.one;
     if (!target && is_python(command.compare)) target = all[0].target();  // kernels are traced for any chip
-    add({{command.compare}, command.source_roots, true}, target);
+    add({{command.compare}, command, true}, target);
     if (all[0].target() != all[1].target()) notes.push_back("these are two chips: --target sets one for both");
   }
   write_pictures(command, all.front());
@@ -303,6 +313,12 @@ Command add_time(CLI::App& root, const Host& host) {
                     "reorder each engine's instructions as the vendor's compiler may, however many they are");
   app->add_flag("--in-order", command->in_order, "take the instructions in the order of the program")
       ->excludes(reorder);
+  app->add_option("--without", command->without, "a pass of the vendor's compiler to leave out: hoist, rename, ...")
+      ->type_name("PASS")
+      ->allow_extra_args(false);
+  app->add_flag("--as-written", command->as_written, "leave out all of them");
+  app->add_flag("--disable-dge", command->disable_dge, "static descriptors, as with the vendor's option");
+  app->add_flag("--spill", command->spill, "let tiles that do not fit wait in HBM instead of refusing them");
   app->add_option("--trace", command->trace, "write a Perfetto trace, for ui.perfetto.dev")->type_name("FILE");
   app->add_option("--html", command->html, "write a page with the timeline, for any browser")->type_name("FILE");
   app->add_option("--limit", command->limit,

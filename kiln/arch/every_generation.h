@@ -54,7 +54,7 @@ constexpr Arch every_generation() {
            .partitions_per_engine = 8,
            .outstanding_transfers = 64,
            .packet_ns = 8,                                  // trace
-           .swdge = {.trigger_ns = 100, .start_ns = 740},   // trigger assumed; trace
+           .swdge = {.trigger_ns = 37, .start_ns = 740},    // trace (INS2-dge-sw); trace
            .hwdge = {.trigger_ns = 545, .start_ns = 1331},  // trace; where there is hardware DGE
            .prebuilt = {.start_ns = 1006},                  // trace
            .trigger_gap_ns = 55};                           // trace

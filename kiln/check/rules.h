@@ -30,7 +30,7 @@ inline constexpr Rule kClobbered{
     "give the tensors separate addresses, or read the first one before the second one is written"};
 inline constexpr Rule kCapacity{8, "the tensors that are alive at the same time fit into their memory",
                                 "use smaller tiles, declare tensors inside the loop that uses them, shorten the time "
-                                "between first and last use, or spill to HBM"};
+                                "between first and last use, or spill to HBM: kiln time --spill tells what that costs"};
 inline constexpr Rule kPieces{
     9, "the tensors that are alive at the same time find room next to each other",
     "use tiles of equal size, put several small tensors into one, or place tensors by hand with address="};

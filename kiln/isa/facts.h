@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "kiln/arch/arch.h"
+#include "kiln/num/op.h"
 
 namespace kiln::isa {
 
@@ -64,6 +65,12 @@ struct Facts {
   int (*repeats)(const InstView&) = nullptr;
   // The result is one row in every partition.
   bool (*spreads_row)(const InstView&) = nullptr;
+  // The function with which the scalar engine computes the same of parameter `of_function`. Null: none.
+  std::optional<ActFn> (*function)(const InstView&) = nullptr;
+  int of_function = -1;
+  // It is x * a + b with a and b numbers or columns, which the scalar engine's functions compute of their argument on
+  // every generation. Null: no.
+  bool (*multiply_add)(const InstView&) = nullptr;
   // The result is all zeros.
   bool (*zeroes)(const InstView&) = nullptr;
   // The register that it sets has a value then. Null: yes.

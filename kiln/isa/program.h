@@ -115,6 +115,9 @@ struct Instruction {
   std::uint32_t first_arg = 0;                 // as many args as the table has parameters
   std::uint32_t name = kNone;                  // index into Program::strings
   std::uint32_t first_dep = 0, dep_count = 0;  // InstructionIds in Program::deps that must run before
+  // nl.load and nl.store made it, which leave queue and descriptors to the compiler. For timing only: text forgets it.
+  bool left_open = false;
+  std::uint16_t together = 1;  // so many like it run as one; for timing only, too
 };
 
 // A statement of a block.
@@ -144,6 +147,12 @@ struct Loop {
   std::int64_t trip_count() const;  // static loops
 };
 
+// A loop of nl.affine_range as it was traced: its passes stand one after the other. For timing only: text forgets it.
+struct TracedLoop {
+  InstructionId first, end;
+  std::int64_t passes;
+};
+
 struct Register {
   std::string name;
   bool frozen = false;  // induction registers may not be written
@@ -162,6 +171,7 @@ struct Program {
   std::vector<Instruction> instructions;
   std::vector<Loop> loops;
   std::vector<Register> registers;
+  std::vector<TracedLoop> traced_loops;  // inner ones before those around them
   Block body;
 
   std::vector<Arg> args;

@@ -10,48 +10,102 @@ namespace kiln::timing {
 namespace {
 
 constexpr Residual kResiduals[] = {
-#define KILN_RESIDUAL(id, target, bottleneck, reordered, in_order) \
-  {id, Target::target, Engine::bottleneck, reordered, in_order},
+#define KILN_RESIDUAL(id, target, bottleneck, reordered, in_order, tensor, vector, scalar, dma, decades) \
+  {id, Target::target, Engine::bottleneck, reordered, in_order, {{tensor, vector, scalar, dma}, decades}},
 #include "kiln/timing/residuals.def"
 #undef KILN_RESIDUAL
-    {"", Target::trn2, Engine::unknown, 1, 1},  // so that the table is never empty
+    {"", Target::trn2, Engine::unknown, 1, 1, {}},  // so that the table is never empty
 };
 constexpr std::size_t kFewest = 4;      // rows that a band needs
+constexpr std::size_t kNamed = 2;       // nearest rows that are named
 constexpr double kCovered = 0.9;        // share of the rows inside it
 constexpr double kUnknownFactor = 1.5;  // where no row is like this kernel
+constexpr double kPerDecade = 0.2;      // of distance: ten times as long is as far as a fifth more of an engine's time
+constexpr double kNear = 0.35;          // up to here the rows speak for a kernel; beyond, the band grows
+constexpr double kGrowth = 1.5;         // of its logarithm, per distance
+
+struct Like {
+  const Residual* row;
+  double distance;
+};
+
+std::vector<Like> rows_like(const Timeline& t, const Arch& arch, std::string_view without, int step) {
+  const Engine engine = t.lanes.empty() ? Engine::unknown : t.lanes[t.bottleneck].engine;
+  const Likeness own = likeness_of(t);
+  std::vector<Like> rows;
+  for (const Residual& r : residuals()) {
+    if (r.id == without || (step < 2 && r.target != arch.target) || (step < 1 && r.bottleneck != engine)) continue;
+    rows.push_back({&r, distance(own, r.likeness)});
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const Like& a, const Like& b) { return a.distance < b.distance; });
+  return rows;
+}
+
+// How far off the rows are, as a factor, and more for a kernel that is far from all of them.
+double factor_of(const std::vector<Like>& rows, bool reordered) {
+  std::vector<double> off;
+  for (const Like& r : rows) off.push_back(std::abs(std::log(reordered ? r.row->reordered : r.row->in_order)));
+  std::sort(off.begin(), off.end());
+  const auto place = static_cast<std::size_t>(std::ceil(kCovered * static_cast<double>(off.size())));
+  const double far = std::max(0.0, rows.front().distance - kNear);
+  return std::exp(off[std::min(off.size() - 1, place)] * (1 + kGrowth * far) + far * std::log(kUnknownFactor));
+}
+
+std::string basis_of(const std::vector<Like>& rows, const Arch& arch, int step) {
+  if (step == 2) return "measured kernels of every generation";
+  std::string text = fmt::format("{}, {}", arch.name, step == 0 ? "kernels with this bottleneck" : "all kernels");
+  text += rows.front().distance > kNear ? "; unlike all of them, nearest " : "; nearest ";
+  for (std::size_t i = 0; i < std::min(kNamed, rows.size()); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", rows[i].row->id);
+  return text;
+}
+
+void set_ends(Band& band, const Timeline& t, double factor) {
+  band.low = static_cast<Time>(static_cast<double>(t.total) / factor);
+  band.high = static_cast<Time>(static_cast<double>(t.total) * factor);
+}
 
 }  // namespace
 
 std::span<const Residual> residuals() { return std::span(kResiduals).first(std::size(kResiduals) - 1); }
 
+Likeness likeness_of(const Timeline& t) {
+  Likeness like;
+  if (t.total <= 0) return like;
+  const auto total = static_cast<double>(t.total);
+  for (const Lane& lane : t.lanes) {
+    const int place = lane.engine == Engine::tensor   ? 0
+                      : lane.engine == Engine::vector ? 1
+                      : lane.engine == Engine::scalar ? 2
+                                                      : -1;
+    if (place >= 0 && lane.queue < 0 && lane.core == 0)
+      like.busy[static_cast<std::size_t>(place)] = static_cast<double>(lane.busy) / total;
+  }
+  like.busy[3] = static_cast<double>(t.dma_busy) / total;
+  like.decades = std::log10(to_ns(t.total));
+  return like;
+}
+
+double distance(const Likeness& a, const Likeness& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.busy.size(); ++i) sum += (a.busy[i] - b.busy[i]) * (a.busy[i] - b.busy[i]);
+  const double decades = kPerDecade * (a.decades - b.decades);
+  return std::sqrt(sum + decades * decades);
+}
+
 // Rows of the same generation and bottleneck; when there are too few, of the same generation; else a factor.
 Band band_of(const Timeline& t, const Arch& arch, std::string_view without) {
-  const Engine engine = t.lanes.empty() ? Engine::unknown : t.lanes[t.bottleneck].engine;
   Band band;
   for (int step = 0; step < 3; ++step) {
-    std::vector<double> off;
-    band.rows.clear();
-    for (const Residual& r : residuals()) {
-      if (r.id == without) continue;
-      if (step < 2 && r.target != arch.target) continue;
-      if (step < 1 && r.bottleneck != engine) continue;
-      off.push_back(std::abs(std::log(t.reordered ? r.reordered : r.in_order)));
-      band.rows.emplace_back(r.id);
-    }
-    if (off.size() < kFewest) continue;
-    std::sort(off.begin(), off.end());
-    const double factor = std::exp(
-        off[std::min(off.size() - 1, static_cast<std::size_t>(std::ceil(kCovered * static_cast<double>(off.size()))))]);
-    const char* scope = step == 0 ? "kernels with this bottleneck" : "all kernels";
-    band.basis = step == 2 ? "measured kernels of every generation" : fmt::format("{}, {}", arch.name, scope);
-    band.low = static_cast<Time>(static_cast<double>(t.total) / factor);
-    band.high = static_cast<Time>(static_cast<double>(t.total) * factor);
+    const std::vector<Like> rows = rows_like(t, arch, without, step);
+    if (rows.size() < kFewest) continue;
+    for (const Like& r : rows) band.rows.emplace_back(r.row->id);
+    band.basis = basis_of(rows, arch, step);
+    set_ends(band, t, factor_of(rows, t.reordered));
     return band;
   }
-  band.rows.clear();
   band.basis = "no measured kernel is like this one";
-  band.low = static_cast<Time>(static_cast<double>(t.total) / kUnknownFactor);
-  band.high = static_cast<Time>(static_cast<double>(t.total) * kUnknownFactor);
+  set_ends(band, t, kUnknownFactor);
   return band;
 }
 

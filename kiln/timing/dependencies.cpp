@@ -13,7 +13,7 @@ Dependencies::Dependencies(const Program& program, const Plan& plan, const Progr
       regions_(program.tensors.size() + 2),
       region_of_(program.tensors.size()),
       tensors_(program.tensors.size()),
-      loop_writers_(reorder ? program.tensors.size() : 0),
+      loop_writers_(reorder ? program.tensors.size() : 0, program.loops.empty()),
       state_(program, plan, !reorder) {
   for (TensorId id = 0; id < program.tensors.size(); ++id) {
     const Tensor& t = program.tensors[id];

@@ -4,6 +4,10 @@
 
 namespace kiln::timing {
 
+namespace {
+constexpr std::size_t kLoopWrites = 4;  // in a row, without a read: a loop of its own
+}
+
 void LoopWriters::forget(isa::TensorId id) {
   tensors_[id].now.clear();
   tensors_[id].earlier.clear();
@@ -12,6 +16,8 @@ void LoopWriters::forget(isa::TensorId id) {
 void LoopWriters::touch(const Use& use, OpId op, const Progress& progress, std::vector<Dependency>& out) {
   Writers& writers = tensors_[use.tensor];
   std::vector<OpId>&now = writers.now, &earlier = writers.earlier;
+  if (unrolled_ && use.reads && now.size() >= kLoopWrites) ++loop_;
+  if (unrolled_ && use.reads && now.size() < kLoopWrites) now.clear();
   if (writers.loop != loop_) {
     writers.loop = loop_;
     earlier.insert(earlier.end(), now.begin(), now.end());

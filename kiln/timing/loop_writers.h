@@ -11,7 +11,9 @@ namespace kiln::timing {
 
 class LoopWriters {
  public:
-  explicit LoopWriters(std::size_t tensors) : tensors_(tensors) {}
+  // `unrolled`: the program is a trace, which does not tell where its loops end. There, writes in a row without a read
+  // of the same tensor are one.
+  LoopWriters(std::size_t tensors, bool unrolled) : unrolled_(unrolled), tensors_(tensors) {}
 
   void begin_loop() { ++loop_; }  // a loop outside all others
   void forget(isa::TensorId id);  // it is declared anew
@@ -23,6 +25,7 @@ class LoopWriters {
     std::vector<OpId> now, earlier;  // in the loop of now, and in loops before
     std::uint32_t loop = 0;
   };
+  bool unrolled_;
   std::uint32_t loop_ = 0;
   std::vector<Writers> tensors_;
 };

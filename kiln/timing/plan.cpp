@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "kiln/analysis/spread_rows.h"
+#include "kiln/analysis/statements.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/timing/box_shapes.h"
 #include "kiln/timing/plan_compute.h"
@@ -28,6 +29,7 @@ class Planner {
   void add_use(const Access& access, bool reads, bool writes, bool stationary);
   void share_ports();
   void read_in_psum();
+  void give_turns();
   Merge merge_of(InstructionId id) const;
 
   const Program& program_;
@@ -37,6 +39,7 @@ class Planner {
   std::vector<bool> left_out_;   // by instruction: copies of spread rows; empty: none
   std::vector<bool> merged_;     // by instruction; empty: none
   BoxShapes shapes_;
+  std::vector<int> turns_;  // by instruction: loads that leave their queue open take turns; empty: none does
   Plan plan_;
 };
 
@@ -117,7 +120,7 @@ Op Planner::plan(InstructionId id) {
   op.stream = stream_of(op.engine);
   op.meets = inst.facts().meets;
   if (op.engine == Engine::dma) {
-    plan_dma(op, q, merge_of(id));
+    plan_dma(op, q, merge_of(id), turns_.empty() ? 0 : turns_[id]);
   } else if (op.engine == Engine::tensor && !op.meets) {
     plan_tensor(op, q);
   } else {
@@ -157,7 +160,19 @@ void Planner::read_in_psum() {
   }
 }
 
+void Planner::give_turns() {
+  int turn = 0;
+  analysis::for_each_statement(program_, [&](const analysis::Statement& s) {
+    if (!s.is_instruction() || !program_.instructions[s.node.index].left_open) return;
+    const InstView inst(program_, program_.instructions[s.node.index]);
+    if (inst.in_hbm(inst.row().result)) return;
+    turns_.resize(program_.instructions.size());
+    turns_[s.node.index] = turn++;
+  });
+}
+
 Plan Planner::make() {
+  give_turns();
   find_induction_registers();
   find_written();
   read_in_psum();

@@ -76,8 +76,10 @@ void plan_compute(Op& op, const CostQuery& q) {
     }
   }
   if (cost.reads_hbm) latency = q.arch().timing.register_load_ns;
-  op.latency = from_ns(bare.cycles / clock + latency);
-  op.interval = std::max(from_ns(cost.cycles / clock), from_ns(bare.cycles / clock + interval));
+  const double together = q.inst().together;  // share what does not grow with the elements
+  op.latency = from_ns(bare.cycles / clock + latency / together);
+  op.interval = std::max(from_ns((bare.cycles + (cost.cycles - bare.cycles) / together) / clock),
+                         from_ns(bare.cycles / clock + interval / together));
   op.flops = operands.elements;
   const int dst = q.row().result;
   const bool fast = op.engine == Engine::vector && dst >= 0 && bare.cycles < static_cast<double>(q.free_size(dst));

@@ -23,6 +23,12 @@ DgeMode dge_mode(const InstView& v, const Arch& arch) {
   return moves && arch.features.hwdge ? DgeMode::swdge : DgeMode::none;
 }
 
+// The kernel names neither the descriptors nor the engine that starts it.
+bool is_open(const InstView& v) {
+  return v.get_or(AttrType::DgeMode, DgeMode::unknown) == DgeMode::unknown &&
+         v.get_or(AttrType::Engine, Engine::unknown) == Engine::unknown;
+}
+
 const DgeSpec& dge_of(const DmaSpec& dma, DgeMode mode) {
   return mode == DgeMode::swdge ? dma.swdge : mode == DgeMode::hwdge ? dma.hwdge : dma.prebuilt;
 }
@@ -78,15 +84,17 @@ void plan_transfer(Op& op, const CostQuery& q, const Cost& cost, const Merge& me
 
 }  // namespace
 
-void plan_dma(Op& op, const CostQuery& q, const Merge& merge) {
+void plan_dma(Op& op, const CostQuery& q, const Merge& merge, int turn) {
   const Cost cost = q.row().semantics->cost(q);
   const DmaSpec& t = q.arch().dma;
-  const DgeMode mode = dge_mode(q, q.arch());
-  const DgeSpec& dge = dge_of(t, mode);
   const bool stores = reads_chip(q);
+  const bool spread = q.inst().left_open && is_open(q) && q.arch().features.hwdge;
+  const DgeMode mode = spread && stores ? DgeMode::swdge : dge_mode(q, q.arch());
+  const DgeSpec& dge = dge_of(t, mode);
   op.kind = Kind::transfer;
   op.dge = static_cast<std::uint8_t>(mode);
   choose_stream(op, q, mode, stores);
+  if (spread && mode == DgeMode::hwdge && turn % 2 == 1) op.stream = Stream::scalar, op.unit = kScalarUnit;
   op.interval = from_ns(q.arch().sync.interval_ns / merge.count);
   op.trigger = from_ns(std::max(0.0, (dge.trigger_ns + t.trigger_gap_ns) / merge.count - t.trigger_gap_ns));
   op.latency = from_ns(dge.start_ns / merge.starts);

@@ -12,6 +12,7 @@ struct Merge {
   double count = 1, starts = 1;
 };
 
-void plan_dma(Op& op, const isa::CostQuery& q, const Merge& merge);
+// `turn`: of DMAs that leave their queue to the compiler, which one it is.
+void plan_dma(Op& op, const isa::CostQuery& q, const Merge& merge, int turn);
 
 }  // namespace kiln::timing

@@ -16,6 +16,8 @@ inline constexpr Rule kWhatIf{"what_if", "a what-if is NAME=FACTORx or NAME=VALU
 inline constexpr Rule kDeadlock{"deadlock",
                                 "both cores of a pair reach the same sendrecv and core_barrier instructions",
                                 "make both cores issue the same sequence of them"};
+inline constexpr Rule kKnownPass{"known_pass", "a pass of the vendor's compiler that is left out has one of its names",
+                                 "name one of those that the message lists, or leave it out"};
 inline constexpr Rule kCancelled{"cancelled", "the caller cancelled the timing", "start it again to have a result"};
 inline constexpr Rule kOneByOne{"limit",
                                 "passes of loops are simulated one by one, up to so many instructions, where they are "
@@ -26,7 +28,8 @@ inline constexpr Rule kOneByOne{"limit",
 inline constexpr Rule kLongestTime{"longest_time", "a program takes at most 53 days on the chip",
                                    "make the loop shorter, or time a pass of it alone"};
 
-inline constexpr Rule kRules[] = {kTripCount, kKnownLoop, kWhatIf, kDeadlock, kCancelled, kOneByOne, kLongestTime};
+inline constexpr Rule kRules[] = {kTripCount, kKnownLoop, kWhatIf,   kDeadlock,
+                                  kKnownPass, kCancelled, kOneByOne, kLongestTime};
 inline constexpr RuleTable kTable{"timing", "the timing model", kRules, Category::config};
 }  // namespace timing_rules
 

@@ -107,6 +107,7 @@ Json to_json(const TimeReport& r) {
           {"target", r.target},
           {"what_if", r.what_if},
           {"order", r.reordered ? "reordered" : "program"},
+          {"compiled", r.compiled},
           {"total_ns", r.total_ns},
           {"band", {{"low_ns", r.low_ns}, {"high_ns", r.high_ns}, {"basis", r.band_basis}, {"rows", r.band_rows}}},
           {"bottleneck", r.lanes[r.bottleneck].name},

@@ -32,6 +32,7 @@ std::string head(const TimeReport& r) {
   }
   const LaneUse& b = r.lanes[r.bottleneck];
   text += fmt::format("  bottleneck: {}, busy for {} of the time\n", b.name, share_text(b.busy_ns, r));
+  if (!r.compiled.empty()) text += fmt::format("  as the vendor's compiler would: {}\n", r.compiled);
   text += r.reordered ? "  each engine's instructions reordered as the vendor's compiler may\n"
                       : "  instructions in the order of the program\n";
   return text;

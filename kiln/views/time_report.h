@@ -42,6 +42,7 @@ struct TimeReport {
   std::string_view target;
   std::vector<std::string> what_if;  // as given
   bool reordered = false;            // or in program order
+  std::string compiled;              // "12 loads hoisted, 3 buffers renamed": what the vendor's compiler would do
   double total_ns = 0;
   double low_ns = 0, high_ns = 0;  // the band
   std::string band_basis;

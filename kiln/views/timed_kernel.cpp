@@ -1,5 +1,13 @@
 #include "kiln/views/timed_kernel.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kiln/timing/rules.h"
+#include "kiln/vendor/disable_dge.h"
+#include "kiln/vendor/passes.h"
+#include "kiln/vendor/spill.h"
 #include "kiln/views/what_if_engine.h"
 
 namespace kiln::views {
@@ -23,6 +31,38 @@ timing::TimingOptions options_of(const TimeRequest& request, std::vector<isa::Pr
   return options;
 }
 
+std::string pass_names() {
+  std::string names;
+  for (const vendor::Pass& pass : vendor::passes()) names += fmt::format("{}{}", names.empty() ? "" : ", ", pass.name);
+  return names;
+}
+
+std::string spilled_text(const vendor::Spilled& done) {
+  if (done.stores + done.loads + done.from_psum == 0) return {};
+  return fmt::format("{} spills and {} reloads of {} bytes in all, {} tiles moved out of PSUM", done.stores, done.loads,
+                     done.bytes, done.from_psum);
+}
+
+// What the vendor's compiler does to the programs, as text.
+std::string compile(const TimeRequest& request, std::vector<isa::Program>& programs) {
+  for (const std::string& name : request.without) {
+    const auto passes = vendor::passes();
+    if (std::none_of(passes.begin(), passes.end(), [&](const vendor::Pass& p) { return p.name == name; }))
+      raise(timing::timing_rules::kTable, timing::timing_rules::kKnownPass,
+            {.found = fmt::format("no pass `{}`; there are {}", name, pass_names())});
+  }
+  std::string text;
+  for (isa::Program& program : programs) {
+    if (request.disable_dge) vendor::disable_dge(program);
+    if (request.spill) text += spilled_text(vendor::spill(program, arch(program.target)));
+    if (request.as_written) continue;
+    const auto done = vendor::as_compiled(program, arch(program.target), request.without);
+    const std::string one = vendor::text_of(done);
+    if (one != text && !one.empty()) text += (text.empty() ? "" : "; ") + one;
+  }
+  return text;
+}
+
 void begin(const TimeRequest& request, const char* work) {
   if (request.begin) request.begin(work);
 }
@@ -38,11 +78,13 @@ std::unique_ptr<TimedKernel> time_kernel(std::vector<isa::Program> programs, con
   auto timed = std::make_unique<TimedKernel>();
   timed->programs = std::move(programs);
   const timing::TimingOptions options = options_of(request, timed->programs);
+  const std::string compiled = compile(request, timed->programs);
   const auto launch = isa::Launch::of(timed->programs);
   begin(request, "timing");
   timed->run = timing::time_program(launch, options);
   begin(request, request.advice ? "looking for advice" : "counting");
   timed->report = report_of(timed->run, request.advice);
+  timed->report.compiled = compiled;
   timed->run.options.done = nullptr;
   return timed;
 }

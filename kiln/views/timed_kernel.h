@@ -20,6 +20,10 @@ struct TimeRequest {
   std::map<std::string, std::int64_t> trip_counts;  // by the register that counts or is tested, or the loop's variable
   std::vector<std::string> what_if;                 // NAME=VALUE, as `kiln time --what-if list` shows
   std::optional<bool> reorder;                      // none: as in timing::TimingOptions
+  std::vector<std::string> without;                 // passes of the vendor's compiler (vendor/passes.h) to leave out
+  bool as_written = false;                          // without any of them
+  bool disable_dge = false;                         // as the vendor's option --disable-dge
+  bool spill = false;                               // tiles that do not fit wait in HBM
   bool advice = true;
   std::int64_t limit = timing::kTimingLimit, max_memory = 0;  // as in timing::TimingOptions
   // For whoever shows progress: called when a stretch of work begins, with its name, and told which part of it is done.

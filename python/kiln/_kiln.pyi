@@ -174,6 +174,9 @@ class NkiInstruction:
     @property
     def id(self) -> int: ...
 
+    def leave_open(self) -> None:
+        """For nl.load and nl.store: their queue is the compiler's choice."""
+
     def depends_on(self, *args) -> object:
         """This instruction runs after each of the producers; returns itself."""
 
@@ -217,6 +220,9 @@ class Trace:
     def add_probe(self, tensor: NkiTensor) -> int: ...
 
     def new_register(self) -> VirtualRegister: ...
+
+    def note_loop(self, arg0: int, arg1: int, /) -> None:
+        """The instructions since `first` are so many passes of a loop."""
 
     def enter_no_reorder(self) -> None: ...
 
@@ -524,7 +530,7 @@ class Timing:
     @property
     def files(self) -> list[str]: ...
 
-def time_programs(programs: Sequence[Program], trip_counts: Mapping[str, int], what_if: Sequence[str], reorder: bool | None, advice: bool, limit: int = 10000000, max_memory: int = 0) -> Timing: ...
+def time_programs(programs: Sequence[Program], trip_counts: Mapping[str, int], what_if: Sequence[str], reorder: bool | None, advice: bool, limit: int = 10000000, max_memory: int = 0, without: Sequence[str] = [], as_written: bool = False, disable_dge: bool = False, spill: bool = False) -> Timing: ...
 
 def compare_timings(arg: Sequence[tuple[str, Timing]], /) -> str: ...
 

@@ -127,17 +127,34 @@ def _is_count(value):
     return isinstance(value, numbers.Integral) and not isinstance(value, bool) and -(2**63) <= value < 2**63
 
 
+# Rules about memory that is too small, which spills help against.
+_TOO_LARGE = ("memory.R8", "memory.R9")
+
+
+def _check(programs, spill):
+    """As check, but with spills too little memory is no error."""
+    if not spill:
+        return simulate.check_all(programs)
+    for program in programs:
+        report = program.check(env.reserved_psum_banks())
+        if any(d.severity == "error" and d.code not in _TOO_LARGE for d in report.diagnostics):
+            report.raise_if_failed()
+
+
 def _shape(value):
     """A Spec for a shape; arrays stay, because their values may decide how often loops run."""
     return specs.of_value(value) if isinstance(value, str) else value
 
 
-def time(kernel, *, trip_counts=None, what_if=(), reorder=None, advice=True, limit=_LIMIT):
+def time(kernel, *, trip_counts=None, what_if=(), reorder=None, advice=True, limit=_LIMIT, without=(), as_written=False,
+         disable_dge=False, spill=False):
     """A callable that times a kernel: kiln.time(kernel)(*args) returns a Timing. Arguments are arrays or shapes such as
     "float32[128,512]". Loops on registers take their trip counts from `trip_counts` ({name: n}); with arrays they are
     measured by running the kernel. what_if: ("dma_bandwidth=2x", ...). reorder: whether each engine's instructions are
     reordered as the vendor's compiler may; None: unless the kernel executes more than 300,000. limit: how many
-    instructions of loops may be simulated one by one, where their passes are not alike."""
+    instructions of loops may be simulated one by one, where their passes are not alike. without: passes of the
+    vendor's compiler to leave out ("hoist", ...); as_written leaves out all. disable_dge: as its option
+    --disable-dge. spill: times a kernel whose tiles do not fit, with those that do not waiting in HBM."""
     function, lnc = plain(kernel)
     counts = _trip_counts(trip_counts)
     what_if = [what_if] if isinstance(what_if, str) else list(what_if)
@@ -145,17 +162,21 @@ def time(kernel, *, trip_counts=None, what_if=(), reorder=None, advice=True, lim
         raise TypeError(f"limit is a number of instructions, not {limit!r}")
     if not all(isinstance(text, str) for text in what_if):
         raise TypeError(f"what_if is a text such as 'dma_bandwidth=2x' or several, not {what_if!r}")
+    without = [without] if isinstance(without, str) else list(without)
+    if not all(isinstance(text, str) for text in without):
+        raise TypeError(f"without is the name of a pass such as 'hoist' or several, not {without!r}")
 
     def timed(*args, **kwargs):
         args, kwargs = [_shape(v) for v in args], {k: _shape(v) for k, v in kwargs.items()}
         by_shape = any(map(specs.has_shape, [*args, *kwargs.values()]))
         cores = simulate.trace_cores(function, lnc, args, kwargs, getattr(kernel, "schedule", ()))
         programs = [core.program() for core in cores]
-        simulate.check_all(programs)
+        _check(programs, spill)
         trips = dict(counts)
         if not trips and not by_shape and any(p.device_loops for p in programs):
             trips = _average_trips(cores, programs)
-        return Timing(_kiln.time_programs(programs, trips, what_if, reorder, advice, limit, env.max_memory()))
+        return Timing(_kiln.time_programs(programs, trips, what_if, reorder, advice, limit, env.max_memory(), without,
+                                          bool(as_written), bool(disable_dge), bool(spill)))
 
     return timed
 

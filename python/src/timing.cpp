@@ -26,15 +26,22 @@ using TimingRef = std::shared_ptr<Timing>;
 
 TimingRef time_programs(const std::vector<ProgramRef>& programs, std::map<std::string, std::int64_t> trip_counts,
                         const std::vector<TextArg>& what_if, std::optional<bool> reorder, bool advice,
-                        std::int64_t limit, std::int64_t max_memory) {
+                        std::int64_t limit, std::int64_t max_memory, const std::vector<TextArg>& without,
+                        bool as_written, bool disable_dge, bool spill) {
   std::vector<isa::Program> copies;
   for (const ProgramRef& p : programs) copies.push_back(*p);
   std::vector<std::string> changes;
   for (const TextArg& change : what_if) changes.push_back(change.value);
+  std::vector<std::string> left_out;
+  for (const TextArg& pass : without) left_out.push_back(pass.value);
   nb::gil_scoped_release released;
   return views::time_kernel(std::move(copies), {.trip_counts = std::move(trip_counts),
                                                 .what_if = std::move(changes),
                                                 .reorder = reorder,
+                                                .without = std::move(left_out),
+                                                .as_written = as_written,
+                                                .disable_dge = disable_dge,
+                                                .spill = spill,
                                                 .advice = advice,
                                                 .limit = std::clamp<std::int64_t>(limit, 1, timing::kMostTimingLimit),
                                                 .max_memory = max_memory});
@@ -77,7 +84,8 @@ void bind_timing(nb::module_& m) {
       });
   m.def("time_programs", &time_programs, nb::arg("programs"), nb::arg("trip_counts"), nb::arg("what_if"),
         nb::arg("reorder").none(), nb::arg("advice"), nb::arg("limit") = timing::kTimingLimit,
-        nb::arg("max_memory") = 0);
+        nb::arg("max_memory") = 0, nb::arg("without") = nb::list(), nb::arg("as_written") = false,
+        nb::arg("disable_dge") = false, nb::arg("spill") = false);
   m.def("compare_timings", &compare);
 }
 

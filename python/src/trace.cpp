@@ -183,6 +183,9 @@ void bind_instruction(nb::module_& m) {
   nb::class_<Instruction>(m, "NkiInstruction", "An issued instruction.")
       .def_ro("id", &Instruction::id)
       .def(
+          "leave_open", [](Instruction& me) { me.trace->kernel.program().instructions[me.id].left_open = true; },
+          "For nl.load and nl.store: their queue is the compiler's choice.")
+      .def(
           "depends_on",
           [](nb::handle self, nb::args producers) {
             auto& me = nb::cast<Instruction&>(self);
@@ -247,6 +250,14 @@ void bind_trace_class(nb::module_& m) {
            [](Trace& t) {
              return Register{t.shared_from_this(), t.kernel.new_register().id};
            })
+      .def(
+          "note_loop",
+          [](Trace& trace, isa::InstructionId first, std::int64_t passes) {
+            isa::Program& program = trace.kernel.program();
+            const auto end = static_cast<isa::InstructionId>(program.instructions.size());
+            if (end > first && passes > 1) program.traced_loops.push_back({first, end, passes});
+          },
+          "The instructions since `first` are so many passes of a loop.")
       .def("enter_no_reorder", &Trace::enter_no_reorder)
       .def("leave_no_reorder", &Trace::leave_no_reorder)
       .def_prop_ro("in_no_reorder", &Trace::in_no_reorder)

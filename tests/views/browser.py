@@ -97,9 +97,11 @@ class Browser:
         self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
     def click(self, x, y):
+        self.frame()
         self.mouse("mouseMoved", x, y)
         self.mouse("mousePressed", x, y, button="left", clickCount=1)
         self.mouse("mouseReleased", x, y, button="left", clickCount=1)
+        self.frame()
 
     def screenshot(self, path):
         path.write_bytes(base64.b64decode(self.send("Page.captureScreenshot", format="png")["data"]))

@@ -42,7 +42,9 @@ extern const Semantics semantics_reciprocal = {
     .cost = cost,
     .track = track_elementwise,
     .cost_text = "max(64, 8N)",
-    .facts = {.in_place = param_bit(data)},
+    .facts = {.in_place = param_bit(data),
+              .function = [](const InstView&) { return std::optional(ActFn::reciprocal); },
+              .of_function = data},
 };
 
 }  // namespace kiln::isa

@@ -122,6 +122,13 @@ bool scalar_engine_has(const Check& c) {
   return is_sum(c.alu(op0)) && !c.has(op1);
 }
 
+// Of floats: integers stay exact only on the vector engine.
+bool is_multiply_add(const InstView& v) {
+  if (!is_float(v.dtype(data)) || !is_float(v.dtype(dst))) return false;
+  if (v.alu(op0) == AluOp::multiply) return !v.has(op1) || (v.alu(op1) == AluOp::add);
+  return !v.has(op1) && (v.alu(op0) == AluOp::add || v.alu(op0) == AluOp::subtract);
+}
+
 bool gpsimd_has(const Check& c) {
   return needs_gpsimd(c) && std::ranges::all_of(steps(c), [&](Step s) {
            return info(c.alu(s.op)).engines.find("gpsimd") != std::string_view::npos;
@@ -247,7 +254,7 @@ extern const Semantics semantics_tensor_scalar = {
     .cost_text =
         "max(64, N / rate), one or two operators alike; rate up to 4 for 16-bit floats and 2 for float32 in SBUF from "
         "gen3 on; gpsimd: 150 + 4N",
-    .facts = {.in_place = param_bit(data)},
+    .facts = {.in_place = param_bit(data), .multiply_add = is_multiply_add},
 };
 
 }  // namespace kiln::isa

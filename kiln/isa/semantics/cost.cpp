@@ -49,6 +49,9 @@ double CostQuery::copy_rate(int dst, int src) const {
   const int in_psum = this->in_psum(dst) + this->in_psum(src);
   const double wide = in_psum == 0 && contiguous ? float32_rate(spec(), dtype(dst), dtype(src)) : 0;
   if (wide > 0) return wide;
+  // 16-bit floats to 8 bits, as DOC-RMSQ-ts shows.
+  const bool narrows = size_bytes(dtype(dst)) == 1 && fast_rate(spec(), dtype(dst)) <= 1;
+  if (in_psum == 0 && contiguous && narrows && fast_rate(spec(), dtype(src)) > 1) return 2;
   const double rate = std::min(fast_rate(spec(), dtype(dst)), fast_rate(spec(), dtype(src)));
   if (rate <= 1) return spec().elements_per_cycle;
   if (in_psum == 0 && contiguous) return rate;
@@ -67,7 +70,8 @@ Cost matmul_cost(const CostQuery& q, double passes, double columns, double cycle
   const int together = q.arch().matmul_passes_together;
   const bool wide = passes > 1 && together > 1;
   return {.cycles = passes * cycles,
-          .load_cycles = wide ? together * columns : columns / q.arch().timing.matmul.load_columns_per_cycle,
+          .load_cycles =
+              wide ? (transpose ? 1 : together) * columns : columns / q.arch().timing.matmul.load_columns_per_cycle,
           .parts = std::max(1, static_cast<int>(passes) / together),
           .background = transpose && q.arch().features.background_transpose};
 }

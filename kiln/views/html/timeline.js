@@ -105,7 +105,8 @@ class Timeline {
   showAll() { this.setView(0, this.total); }
   // Moves to where a span can be seen, and closer when it would be narrower than a word.
   reveal(from, to) {
-    const span = Math.min(this.view[1] - this.view[0], 20 * (to - from));
+    const length = to - from;
+    const span = Math.max(1.1 * length, Math.min(this.view[1] - this.view[0], 20 * length));
     if (from < this.view[0] || to > this.view[1] || span < this.view[1] - this.view[0]) {
       this.setView((from + to - span) / 2, (from + to + span) / 2);
     }

@@ -42,7 +42,7 @@ class _add(Op):
 add: _add
 
 def affine_range(start, stop=..., step=...):
-    """range, under its old name."""
+    """range, for loops whose passes do not depend on each other."""
 
 def all(x, axis, dtype=...) -> NkiTensor:
     """1 where every element over the last dimensions of x is true, else 0."""

@@ -1,5 +1,6 @@
 """Ranges, device loops, ids."""
 
+import collections.abc
 import contextlib
 import warnings
 
@@ -15,19 +16,47 @@ __all__ = ["affine_range", "ds", "dynamic_range", "fori_loop", "no_reorder", "nu
 range = range  # noqa: A001  (kernels write nl.range)
 
 
+class _Passes(collections.abc.Sequence):
+    """The numbers of a range whose passes do not depend on each other. The trace learns where they begin and end."""
+
+    def __init__(self, numbers):
+        self._numbers = numbers
+
+    def __iter__(self):
+        trace = _kiln.active_trace()
+        first = 0 if trace is None else trace.instructions
+        yield from self._numbers
+        if trace is not None:
+            trace.note_loop(first, len(self._numbers))
+
+    def __len__(self):
+        return len(self._numbers)
+
+    def __getitem__(self, index):
+        return self._numbers[index]
+
+    def __eq__(self, other):
+        return self._numbers == (other._numbers if isinstance(other, _Passes) else other)
+
+    __hash__ = None
+
+    def __repr__(self):
+        return repr(self._numbers)
+
+
 def affine_range(start, stop=None, step=1):
-    """range, under its old name."""
-    return range(start) if stop is None else range(start, stop, step)
+    """range, for loops whose passes do not depend on each other."""
+    return _Passes(range(start) if stop is None else range(start, stop, step))
 
 
 def sequential_range(start, stop=None, step=1):
     """range, under its old name."""
-    return affine_range(start, stop, step)
+    return range(start) if stop is None else range(start, stop, step)
 
 
 def static_range(start, stop=None, step=1):
     """range, under its old name."""
-    return affine_range(start, stop, step)
+    return sequential_range(start, stop, step)
 
 
 def ds(start, size):

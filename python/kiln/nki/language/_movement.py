@@ -29,12 +29,19 @@ def _require_tile_shape(function, shape, source):
                f"a tile has at most {tile_size.pmax} partitions: take slices of {tile_size.pmax} in a loop")
 
 
+def _copy(dst, src):
+    """A DMA whose queue the vendor's compiler chooses; before NKI 0.5.0, instructions return nothing."""
+    made = nisa.dma_copy(dst, src)
+    if made is not None:
+        made.leave_open()
+
+
 def load(src, dtype=None):
     """A new SBUF tile with the elements of a tensor in HBM."""
     _require_hbm("load", src, "src", "a tile on chip is copied with nl.copy")
     _require_tile_shape("load", src.shape, "src")
     dst = _tiles.like(src, dtype)
-    nisa.dma_copy(dst, src)
+    _copy(dst, src)
     return dst
 
 
@@ -50,7 +57,7 @@ def store(dst, value):
                "DMA does not read PSUM: nl.store(dst, nl.copy(value))")
     if _tiles.without_ones(dst.shape) != _tiles.without_ones(value.shape):
         refuse(rules.TILE_LAYOUT, f"nl.store of {value.shape} into {dst.shape}", "slice dst to the shape of value")
-    nisa.dma_copy(dst, value)
+    _copy(dst, value)
 
 
 def load_transpose2d(src, dtype=None):

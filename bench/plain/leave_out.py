@@ -1,0 +1,44 @@
+"""Each repository predicted without what was learned from it: leave_out.csv says which passes would not be there and
+which constants would have the value that the other sources give. A repository that is not in it taught nothing that
+others do not."""
+
+import csv
+import math
+import pathlib
+import statistics
+
+import bars
+import column
+
+COVERED, FEWEST = 0.9, 4
+
+
+def left_out(folder, build, rows, results, metric_of, jobs):
+    """The results, with those of each repository of the table timed anew."""
+    again = {}
+    with open(pathlib.Path(__file__).with_name("leave_out.csv"), newline="") as file:
+        for rule in csv.DictReader(file):
+            own = [r for r in rows if r["repository"] == rule["repository"]]
+            options = {"without": rule["without"].split(), "what_if": rule["what_if"].split()}
+            replies = column.answers(folder, build, own, options, jobs)
+            again |= {r["id"]: r for r in column.compared(own, replies, metric_of)}
+    return [again.get(r["id"], r) for r in results]
+
+
+def band_factor(row, results):
+    """The factor of the band that rows of other repositories give: those of the same chip and bottleneck, or of the
+    chip when they are few."""
+    others = [r for r in bars.judged(results) if r["repository"] != row["repository"] and r["target"] == row["target"]]
+    like = [r for r in others if r["predicted_bottleneck"] == row["predicted_bottleneck"]]
+    off = sorted(abs(math.log(1 + r["error"])) for r in (like if len(like) >= FEWEST else others))
+    return math.exp(off[min(len(off) - 1, math.ceil(COVERED * len(off)))])
+
+
+def add_bars(results, without, bar, out):
+    rows = bars.judged(without)
+    off = [abs(r["error"]) for r in rows]
+    bar(f"plain, without its repository: median ({len(rows)} rows)", statistics.median(off), 0.13, out)
+    bar("plain, without its repository: mean", statistics.mean(off), 0.22, out)
+    rows = bars.judged(results)
+    inside = sum(abs(math.log(1 + r["error"])) <= math.log(band_factor(r, results)) for r in rows)
+    bar("plain: measurement inside the band of other repositories", inside / len(rows), 0.80, out, False)

@@ -1,0 +1,245 @@
+#include "kiln/vendor/hoist.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "kiln/isa/semantics/cost.h"
+#include "kiln/vendor/trace.h"
+
+namespace kiln::vendor {
+using namespace isa;
+
+namespace {
+
+// Rows of trn2 show that operands stay (FUS-MLP), rows of trn1 that what a loop loads is loaded (DOC-MAMBA-v1,
+// ACMP-mamba-0, NKIB1-mamba).
+constexpr int kKeepsLoads = 3;
+
+using Key = std::vector<std::int64_t>;
+struct KeyHash {
+  std::size_t operator()(const Key& key) const {
+    std::uint64_t h = 1469598103934665603u;
+    for (const std::int64_t v : key) h = (h ^ static_cast<std::uint64_t>(v)) * 1099511628211u;
+    return static_cast<std::size_t>(h);
+  }
+};
+
+// A result that an earlier instruction left in a tile.
+struct Result {
+  TensorId tile;
+  std::uint32_t version;  // of the tile, when it was made
+};
+
+// What loads of one tensor in HBM would take and save.
+struct Kept {
+  std::int64_t bytes = 0;  // per partition, of all different parts
+  std::int64_t again = 0;  // loads that load what was loaded before
+  std::vector<TensorId> tiles;
+};
+
+class Hoister {
+ public:
+  Hoister(Program& program, const Arch& arch) : p_(program), arch_(arch), writers_(writers_of(program)) {}
+  std::int64_t run();
+
+ private:
+  // What an instruction computes, or nothing when it cannot be left out.
+  bool key_of(InstructionId id, Key& key) const;
+  void add(Key& key, const Arg& arg) const;
+  void add(Key& key, const Access& access) const;
+  int result_of(const Instruction& inst) const;
+  TensorId source_of(InstructionId id) const;
+  void choose_kept();
+  void scan(bool choosing);
+  void write(InstructionId id);
+  bool same_kind(TensorId a, TensorId b) const;
+  void remove();
+  std::int64_t capacity() const { return arch_.sbuf_partition_bytes - arch_.sbuf_reserved_bytes; }
+
+  Program& p_;
+  const Arch& arch_;
+  std::vector<std::uint32_t> writers_, version_;
+  std::map<TensorId, Kept> kept_;  // by tensor in HBM
+  std::vector<bool> is_kept_;
+  std::vector<TensorId> instead_;  // by tile
+  std::vector<bool> left_out_;     // by instruction
+  std::int64_t count_ = 0;
+};
+
+// The position of the only output.
+int Hoister::result_of(const Instruction& inst) const {
+  const auto& params = info(inst.opcode).params;
+  int found = -1;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    if (!params[i].is_output() || p_.arg(inst, static_cast<int>(i)).kind == Arg::Kind::none) continue;
+    if (found >= 0 || params[i].kind == ParamKind::inout) return -1;
+    found = static_cast<int>(i);
+  }
+  return found;
+}
+
+void Hoister::add(Key& key, const Access& access) const {
+  const TensorId tensor = instead_[access.tensor] == kNone ? access.tensor : instead_[access.tensor];
+  key.insert(key.end(), {static_cast<std::int64_t>(tensor), version_[tensor], static_cast<std::int64_t>(access.dtype),
+                         access.partition.constant, access.offset.constant, access.rank});
+  for (int d = 0; d < access.rank; ++d) key.insert(key.end(), {access.dims[d].stride, access.dims[d].count});
+}
+
+void Hoister::add(Key& key, const Arg& arg) const {
+  key.push_back(static_cast<std::int64_t>(arg.kind));
+  if (arg.kind == Arg::Kind::integers) {
+    key.insert(key.end(), p_.integers.begin() + arg.index, p_.integers.begin() + arg.index + arg.count);
+  } else if (arg.kind != Arg::Kind::none) {
+    key.push_back(arg.integer);
+  }
+}
+
+bool Hoister::key_of(InstructionId id, Key& key) const {
+  const Instruction& inst = p_.instructions[id];
+  const InstructionInfo& row = info(inst.opcode);
+  const int result = result_of(inst);
+  if (result < 0 || inst.dep_count > 0 || row.semantics->facts.meets) return false;
+  const Arg& out = p_.arg(inst, result);
+  if (out.kind != Arg::Kind::access) return false;
+  const Access& dst = p_.accesses[out.index];
+  if (!is_whole(p_, dst) || writers_[dst.tensor] != 1 || !is_free_tile(p_.tensors[dst.tensor], Memory::sbuf))
+    return false;
+  if (row.semantics->state && row.semantics->state(CostQuery(p_, inst, arch_)) != 0) return false;
+  key.assign(1, static_cast<std::int64_t>(inst.opcode));
+  for (std::size_t i = 0; i < row.params.size(); ++i) {
+    if (static_cast<int>(i) == result) continue;
+    const Arg& arg = p_.arg(inst, static_cast<int>(i));
+    if (arg.kind == Arg::Kind::reg || arg.kind == Arg::Kind::accesses || arg.kind == Arg::Kind::reals) return false;
+    if (arg.kind != Arg::Kind::access) {
+      add(key, arg);
+      continue;
+    }
+    if (!is_fixed(p_, p_.accesses[arg.index])) return false;
+    add(key, p_.accesses[arg.index]);
+  }
+  return true;
+}
+
+// The tensor in HBM that an instruction loads from; kNone when it does not.
+TensorId Hoister::source_of(InstructionId id) const {
+  TensorId found = kNone;
+  for_each_use(p_, p_.instructions[id], [&](const Access& access, Use use) {
+    if (use == Use::read && is_hbm(p_.tensors[access.tensor].memory)) found = access.tensor;
+  });
+  return found;
+}
+
+bool Hoister::same_kind(TensorId a, TensorId b) const {
+  const Tensor &s = p_.tensors[a], &t = p_.tensors[b];
+  return s.shape == t.shape && s.dtype == t.dtype && s.memory == t.memory;
+}
+
+void Hoister::write(InstructionId id) {
+  for_each_use(p_, p_.instructions[id], [&](const Access& access, Use use) {
+    if (use != Use::read) ++version_[access.tensor];
+  });
+}
+
+// Goes through the body once. `choosing`: only to find what loads of each tensor in HBM would take.
+void Hoister::scan(bool choosing) {
+  version_.assign(p_.tensors.size(), 0);
+  instead_.assign(p_.tensors.size(), kNone);
+  left_out_.assign(p_.instructions.size(), false);
+  std::unordered_map<Key, Result, KeyHash> loaded, computed;
+  Key key;
+  for (const Node& node : p_.body) {
+    if (node.kind == Node::Kind::loop) return;  // what loops leave behind is not followed
+    if (node.kind != Node::Kind::instruction) continue;
+    const InstructionId id = node.index;
+    const Instruction& inst = p_.instructions[id];
+    if (key_of(id, key)) {
+      const TensorId tile = p_.accesses[p_.arg(inst, result_of(inst)).index].tensor;
+      const TensorId source = source_of(id);
+      const Result* earlier = nullptr;
+      const auto found = source == kNone ? loaded.end() : loaded.find(key);
+      if (found != loaded.end() && (choosing || is_kept_[source])) {
+        earlier = &found->second;
+      } else if (const auto same = computed.find(key); !choosing && source == kNone && same != computed.end()) {
+        earlier = &same->second;
+      }
+      if (earlier && version_[earlier->tile] == earlier->version && same_kind(earlier->tile, tile)) {
+        if (choosing) {
+          ++kept_[source].again;
+          kept_[source].tiles.push_back(tile);
+        } else {
+          instead_[tile] = earlier->tile;
+          left_out_[id] = true;
+          ++count_;
+          continue;
+        }
+      } else if (choosing && source != kNone) {
+        kept_[source].bytes += p_.tensors[tile].bytes_per_partition();
+        kept_[source].tiles.push_back(tile);
+      }
+      write(id);
+      const Result made{tile, version_[tile]};
+      if (source != kNone && !(choosing && found != loaded.end())) loaded[key] = made;
+      if (source == kNone) computed[key] = made;
+      continue;
+    }
+    write(id);
+  }
+}
+
+void Hoister::choose_kept() {
+  is_kept_.assign(p_.tensors.size(), false);
+  if (arch_.generation < kKeepsLoads) return;
+  scan(true);
+  std::vector<std::pair<std::int64_t, TensorId>> order;
+  for (const auto& [tensor, kept] : kept_) {
+    if (kept.again > 0)
+      order.push_back({-kept.again * kept.bytes / static_cast<std::int64_t>(kept.tiles.size()), tensor});
+  }
+  std::sort(order.begin(), order.end());
+  const std::vector<Span> spans = spans_of(p_);
+  std::vector<bool> gone(p_.tensors.size());
+  std::int64_t resident = 0;
+  for (const auto& [gain, tensor] : order) {
+    const Kept& kept = kept_[tensor];
+    std::vector<bool> without = gone;
+    for (const TensorId tile : kept.tiles) without[tile] = true;
+    if (resident + kept.bytes + sbuf_peak(p_, spans, without) > capacity()) continue;
+    resident += kept.bytes;
+    gone = std::move(without);
+    is_kept_[tensor] = true;
+  }
+}
+
+void Hoister::remove() {
+  Block body;
+  body.reserve(p_.body.size());
+  for (const Node& node : p_.body) {
+    if (node.kind == Node::Kind::declare && instead_[node.index] != kNone) continue;
+    if (node.kind == Node::Kind::instruction && left_out_[node.index]) continue;
+    body.push_back(node);
+    if (node.kind == Node::Kind::instruction) use_instead(p_, node.index, instead_);
+  }
+  p_.body = std::move(body);
+}
+
+std::int64_t Hoister::run() {
+  const bool rolled =
+      std::any_of(p_.body.begin(), p_.body.end(), [](const Node& node) { return node.kind == Node::Kind::loop; });
+  if (rolled) return 0;
+  choose_kept();
+  scan(false);
+  if (count_ == 0) return 0;
+  const Program before = p_;
+  remove();
+  const std::vector<Span> spans = spans_of(p_);
+  if (sbuf_peak(p_, spans, std::vector<bool>(p_.tensors.size())) <= capacity()) return count_;
+  p_ = before;  // what is kept longer must fit
+  return 0;
+}
+
+}  // namespace
+
+std::int64_t hoist(Program& program, const Arch& arch) { return Hoister(program, arch).run(); }
+
+}  // namespace kiln::vendor

@@ -1,0 +1,82 @@
+#include "kiln/vendor/trace.h"
+
+#include <algorithm>
+
+#include "kiln/analysis/statements.h"
+
+namespace kiln::vendor {
+using namespace isa;
+
+std::vector<std::uint32_t> writers_of(const Program& program) {
+  std::vector<std::uint32_t> writers(program.tensors.size());
+  for (const Instruction& inst : program.instructions) {
+    for_each_use(program, inst, [&](const Access& access, Use use) {
+      if (use != Use::read) ++writers[access.tensor];
+    });
+  }
+  return writers;
+}
+
+bool is_fixed(const Program&, const Access& access) {
+  return access.dynamic == kNone && access.partition.term_count == 0 && access.offset.term_count == 0;
+}
+
+bool is_whole(const Program& program, const Access& access) {
+  return is_fixed(program, access) && access.count() == program.tensors[access.tensor].size() &&
+         access.dtype == program.tensors[access.tensor].dtype;
+}
+
+bool is_free_tile(const Tensor& tensor, Memory memory) {
+  return tensor.role == Role::internal && tensor.memory == memory && !tensor.address;
+}
+
+namespace {
+
+// A copy of an access, because instructions may share one.
+std::uint32_t with_tensor(Program& program, std::uint32_t index, TensorId tensor) {
+  program.accesses.push_back(program.accesses[index]);
+  program.accesses.back().tensor = tensor;
+  return static_cast<std::uint32_t>(program.accesses.size() - 1);
+}
+
+}  // namespace
+
+void use_instead(Program& program, InstructionId id, const std::vector<TensorId>& to) {
+  const Instruction inst = program.instructions[id];
+  const std::size_t params = info(inst.opcode).params.size();
+  for (std::size_t i = 0; i < params; ++i) {
+    Arg& arg = program.args[inst.first_arg + i];
+    if (arg.kind != Arg::Kind::access) continue;
+    const TensorId other = to[program.accesses[arg.index].tensor];
+    if (other != kNone) arg.index = with_tensor(program, arg.index, other);
+  }
+}
+
+std::vector<Span> spans_of(const Program& program) {
+  std::vector<Span> spans(program.tensors.size());
+  for (std::uint32_t i = 0; i < program.body.size(); ++i) {
+    analysis::for_each_instruction(program, program.body[i], [&](InstructionId id) {
+      for_each_use(program, program.instructions[id], [&](const Access& access, Use) {
+        Span& span = spans[access.tensor];
+        span.first = std::min(span.first, i);
+        span.last = std::max(span.last, i);
+      });
+    });
+  }
+  return spans;
+}
+
+std::int64_t sbuf_peak(const Program& program, const std::vector<Span>& spans, const std::vector<bool>& left_out) {
+  std::vector<std::int64_t> change(program.body.size() + 2);
+  for (TensorId id = 0; id < program.tensors.size(); ++id) {
+    const Tensor& tensor = program.tensors[id];
+    if (tensor.memory != Memory::sbuf || spans[id].first == kNone || left_out[id]) continue;
+    change[spans[id].first] += tensor.bytes_per_partition();
+    change[spans[id].last + 1] -= tensor.bytes_per_partition();
+  }
+  std::int64_t now = 0, most = 0;
+  for (const std::int64_t by : change) most = std::max(most, now += by);
+  return most;
+}
+
+}  // namespace kiln::vendor
