@@ -12,6 +12,7 @@
 #include "kiln/base/file.h"
 #include "kiln/base/suggest.h"
 #include "kiln/base/terminal.h"
+#include "kiln/check/capacity.h"
 #include "kiln/views/compare.h"
 #include "kiln/views/html.h"
 #include "kiln/views/json.h"
@@ -126,18 +127,13 @@ struct Source {
   bool is_compared = false;
 };
 
-// Programs that do not fit are timed all the same when spilling is asked for.
-void leave_out_what_spilling_solves(std::vector<Diagnostic>& found) {
-  std::erase_if(found, [](const Diagnostic& d) { return d.code == "memory.R8" || d.code == "memory.R9"; });
-}
-
 // Throws Error with the diagnostics of programs that are not legal.
 Loaded load(const Source& source, const Host& host, std::optional<Target> target, std::vector<Diagnostic>& warnings) {
   const Progress progress("reading and checking");
   Loaded loaded{.title = source.files[0], .programs = {}, .note = {}};
   const auto take = [&](CheckedProgram checked) {
     std::vector<Diagnostic>& found = checked.report.diagnostics;
-    if (source.command.spill) leave_out_what_spilling_solves(found);
+    if (source.command.spill) std::erase_if(found, check::spilling_helps);
     warnings.insert(warnings.end(), found.begin(), found.end());
     loaded.programs.push_back(std::move(checked.program));
   };

@@ -237,4 +237,9 @@ void check_hbm(const Program& program, const Arch& arch, std::vector<Diagnostic>
   }
 }
 
+bool spilling_helps(const Diagnostic& d) {
+  using namespace memory_rules;
+  return d.code == code_of(kTable, kCapacity) || d.code == code_of(kTable, kPieces);
+}
+
 }  // namespace kiln::check

@@ -15,4 +15,7 @@ analysis::Allocation check_capacity(const isa::Program& program, const Arch& arc
 // memory.R10, for the first tensor that finds no room in HBM.
 void check_hbm(const isa::Program& program, const Arch& arch, std::vector<Diagnostic>& out);
 
+// Whether a diagnostic is about on-chip memory that is too small, which spilling to HBM helps against.
+bool spilling_helps(const Diagnostic& d);
+
 }  // namespace kiln::check

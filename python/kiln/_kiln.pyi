@@ -497,6 +497,9 @@ def write_file(path: bytes, data: bytes) -> None:
 
 def run(programs: Sequence[Program], arrays: Mapping[str, Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]], threads: int = 0, plain: bool = False, max_iterations: int = 100000000, max_memory: int = 0, watched: Sequence[Sequence[int]] = [], see: object | None = None, nan: str = 'warn', describe_pass: object | None = None) -> RunReport: ...
 
+def spilling_helps(diagnostic: Diagnostic) -> bool:
+    """Whether it is about on-chip memory that is too small."""
+
 def check_launch(programs: Sequence[Program]) -> list[Diagnostic]:
     """What is to be said about the programs of all cores together."""
 

@@ -127,17 +127,13 @@ def _is_count(value):
     return isinstance(value, numbers.Integral) and not isinstance(value, bool) and -(2**63) <= value < 2**63
 
 
-# Rules about memory that is too small, which spills help against.
-_TOO_LARGE = ("memory.R8", "memory.R9")
-
-
 def _check(programs, spill):
     """As check, but with spills too little memory is no error."""
     if not spill:
         return simulate.check_all(programs)
     for program in programs:
         report = program.check(env.reserved_psum_banks())
-        if any(d.severity == "error" and d.code not in _TOO_LARGE for d in report.diagnostics):
+        if any(d.severity == "error" and not _kiln.spilling_helps(d) for d in report.diagnostics):
             report.raise_if_failed()
 
 

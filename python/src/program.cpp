@@ -16,6 +16,7 @@
 #include "kiln/analysis/writers.h"
 #include "kiln/base/file.h"
 #include "kiln/base/quantity_text.h"
+#include "kiln/check/capacity.h"
 #include "kiln/check/check_program.h"
 #include "kiln/check/reserved_banks.h"
 #include "kiln/check/same_work.h"
@@ -280,6 +281,8 @@ void bind_program(nb::module_& m) {
         nb::arg("max_iterations") = sim::RunOptions().max_passes, nb::arg("max_memory") = 0,
         nb::arg("watched") = std::vector<std::vector<isa::InstructionId>>(), nb::arg("see") = nb::none(),
         nb::arg("nan") = "warn", nb::arg("describe_pass") = nb::none());
+  m.def("spilling_helps", &check::spilling_helps, nb::arg("diagnostic"),
+        "Whether it is about on-chip memory that is too small.");
   m.def(
       "check_launch",
       [](const std::vector<ProgramRef>& programs) {

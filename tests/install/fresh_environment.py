@@ -10,7 +10,7 @@ import sys
 SOURCE = pathlib.Path(os.environ["KILN_SOURCE_DIR"])
 BUILD = pathlib.Path(os.environ["KILN_BUILD_DIR"])
 
-KERNEL = '''
+DOUBLE = '''
 import sys
 
 import nki
@@ -27,7 +27,9 @@ def double(x):
     nisa.tensor_scalar(t, t, nl.multiply, 2.0)
     nisa.dma_copy(out, t)
     return out
+'''
 
+KERNEL = DOUBLE + '''
 
 if __name__ == "__main__":
     x = np.arange(8, dtype=np.float32).reshape(2, 4)

@@ -1,7 +1,6 @@
 """The environment of this build: what README tells a user to activate has the `kiln` that was built."""
 
 import importlib.metadata
-import os
 import pathlib
 import re
 import subprocess
@@ -12,26 +11,11 @@ import tomllib
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-SOURCE = pathlib.Path(os.environ["KILN_SOURCE_DIR"])
-BUILD = pathlib.Path(os.environ["KILN_BUILD_DIR"])
+from fresh_environment import BUILD, DOUBLE, SOURCE
+
 PROJECT = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]
 
-KERNEL = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-import numpy as np
-
-
-@nki.jit
-def double(x):
-    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    t = nl.ndarray(x.shape, dtype=x.dtype)
-    nisa.dma_copy(t, x)
-    nisa.tensor_scalar(t, t, nl.multiply, 2.0)
-    nisa.dma_copy(out, t)
-    return out
-
+KERNEL = DOUBLE + """
 
 def test_double():
     x = np.arange(8, dtype=np.float32).reshape(2, 4)
