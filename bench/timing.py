@@ -191,6 +191,11 @@ def bars(results):
     median("trn2 instructions, median", instructions, 0.05)
     bar("trn2 instructions, 95th percentile", percentile(off(instructions), 0.95), 0.15, out)
     median("trn2 fixed DMA latencies, median", pick(group="dma", target="trn2"), 0.15)
+    for group, limit, high, share in (("instruction", 0.03, 0.15, 0.95), ("dma", 0.10, 0.40, 1)):
+        every = [r for r in results if "error" in r and r["group"] == group]
+        word = "worst" if share == 1 else "95th percentile"
+        median(f"all {group} rows, median", every, limit)
+        bar(f"all {group} rows, {word}", percentile(off(every), share), high, out)
     totals = [r for r in free if r["group"] == "kernel" and r["metric"] in ("body", "profiler", "benchmark")]
     trn2 = [r for r in totals if r["target"] == "trn2"]
     median("trn2 kernels bound by the tensor engine, median",
@@ -277,6 +282,13 @@ def update_residuals(args, plain):
     path = ROOT / "kiln" / "timing" / "residuals.def"
     head = [line for line in path.read_text().splitlines() if line.startswith("//")]
     path.write_text("\n".join(head + residuals(args, plain)) + "\n")
+
+
+def bands_of_others(program, plain):
+    """Factors of the bands that judged rows have without the rows of their repository."""
+    lines = [leave_out.band_question(r, plain, likeness) for r in plain_bars.judged(plain)]
+    done = subprocess.run([program], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True)
+    return [json.loads(line)["factor"] for line in done.stdout.splitlines()]
 
 
 def plain_results(args, rows, options=None):
@@ -371,7 +383,7 @@ def main():
             without = leave_out.left_out(args.sources, pathlib.Path(args.build),
                                          [r for r in rows_of_sources if r["id"] in wanted], plain, kernel_metric,
                                          args.jobs)
-            leave_out.add_bars(plain, without, bar, figures)
+            leave_out.add_bars(plain, without, bar, figures, bands_of_others(program, plain))
     show_rows(results)
     if plain:
         show_plain(plain, results)

@@ -61,6 +61,25 @@ json tell(const Timeline& t, const kiln::isa::Program& program, double seconds) 
           {"events", events}};
 }
 
+// band target=trn1 bottleneck=vector busy=0.1,0.9,0,0.2 decades=5.1 without=A,B: the factor of the band of such a run.
+json band_answer(const Params& params) {
+  const auto list = [&](const char* name) {
+    std::vector<std::string> found;
+    std::istringstream words(params.text(name));
+    for (std::string word; std::getline(words, word, ',');) found.push_back(word);
+    return found;
+  };
+  Likeness own;
+  const std::vector<std::string> busy = list("busy"), without = list("without");
+  for (std::size_t i = 0; i < own.busy.size(); ++i) own.busy[i] = std::stod(busy.at(i));
+  own.decades = std::stod(params.text("decades"));
+  kiln::Engine engine = kiln::Engine::unknown;
+  kiln::Target target = {};
+  if (!parse_engine(params.text("bottleneck"), engine) || !parse_target(params.text("target"), target))
+    throw std::runtime_error("band of an unknown engine or target");
+  return {{"factor", band_factor(own, engine, kiln::arch(target), without)}};
+}
+
 json answer(const std::string& line) {
   std::istringstream words(line);
   std::string name, word;
@@ -71,6 +90,7 @@ json answer(const std::string& line) {
     values[word.substr(0, equals)] = equals == std::string::npos ? "1" : word.substr(equals + 1);
   }
   const Params params(values);
+  if (name == "band") return band_answer(params);
   const kiln::isa::Program program = kiln::bench::timing_kernel(name, params);
   kiln::check::Report report = kiln::check::check_program(program, kiln::arch(program.target));
   if (!report.ok()) throw kiln::Error(std::move(report.diagnostics));
@@ -83,7 +103,8 @@ json answer(const std::string& line) {
   const std::clock_t start = std::clock();  // of this process: the machine may have other work
   Timeline t = simulate(program, kiln::arch(program.target), options);
   const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-  t.band = band_of(t, kiln::arch(program.target), params.text("without"));
+  const std::string without[] = {params.text("without")};
+  t.band = band_of(t, kiln::arch(program.target), without);
   return tell(t, program, seconds);
 }
 

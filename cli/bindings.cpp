@@ -12,7 +12,7 @@
 namespace kiln::cli {
 namespace {
 
-std::string type_text(const isa::Tensor& t) { return fmt::format("{} {}", name(t.dtype), shape_text(t.shape)); }
+std::string tensor_text(const isa::Tensor& t) { return fmt::format("{} {}", name(t.dtype), shape_text(t.shape)); }
 
 class Binder {
  public:
@@ -23,7 +23,7 @@ class Binder {
     port.is_output |= tensor.role != isa::Role::input;
     if (port.tensor->dtype != tensor.dtype || port.tensor->shape != tensor.shape) {
       report(cli_rules::kPair, fmt::format("tensor `{}` is {} in one program and {} in the other", tensor.name,
-                                           type_text(*port.tensor), type_text(tensor)));
+                                           tensor_text(*port.tensor), tensor_text(tensor)));
     }
   }
 
@@ -34,11 +34,11 @@ class Binder {
   void require_complete(bool print) {
     for (const auto& [name, port] : ports_) {
       if (port.is_input && port.in_file.empty()) {
-        report(cli_rules::kInputMissing, fmt::format("input `{}` ({}) has no file", name, type_text(*port.tensor)),
+        report(cli_rules::kInputMissing, fmt::format("input `{}` ({}) has no file", name, tensor_text(*port.tensor)),
                fmt::format("add --in {}=FILE", name));
       }
       if (port.is_output && port.out_file.empty() && !print) {
-        report(cli_rules::kOutputMissing, fmt::format("output `{}` ({}) has no file", name, type_text(*port.tensor)),
+        report(cli_rules::kOutputMissing, fmt::format("output `{}` ({}) has no file", name, tensor_text(*port.tensor)),
                fmt::format("add --out {}=FILE, or --print", name));
       }
     }
@@ -108,8 +108,9 @@ NpyArray load(const std::string& tensor_name, const Port& port) {
   const std::int64_t bytes = port.tensor->size() * size_bytes(port.tensor->dtype);
   NpyArray array = read_npy(port.in_file, port.tensor->dtype, std::max(bytes + kHeader, kLittle));
   if (array.shape == port.tensor->shape) return array;
-  Diagnostic d = broken(cli_rules::kShape, fmt::format("`{}` has shape {}, tensor `{}` is {}", port.in_file,
-                                                       shape_text(array.shape), tensor_name, type_text(*port.tensor)));
+  Diagnostic d =
+      broken(cli_rules::kShape, fmt::format("`{}` has shape {}, tensor `{}` is {}", port.in_file,
+                                            shape_text(array.shape), tensor_name, tensor_text(*port.tensor)));
   d.loc.file = port.in_file;
   throw Error(std::move(d));
 }

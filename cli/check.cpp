@@ -71,14 +71,14 @@ std::vector<Verdict> judge_on(const std::string& file, const CheckOptions& optio
   return verdicts;
 }
 
-nlohmann::ordered_json json_of(const analysis::MemoryUse& use) {
+nlohmann::ordered_json memory_json(const analysis::MemoryUse& use) {
   return {{"peak_bytes", use.peak_bytes},
           {"written_bytes", use.written_bytes},
           {"available_bytes", use.available_bytes},
           {"in_place", use.in_place}};
 }
 
-nlohmann::ordered_json json_of(const Verdict& v) {
+nlohmann::ordered_json verdict_json(const Verdict& v) {
   nlohmann::ordered_json json{{"file", v.file}, {"ok", v.ok()}};
   if (v.checked) {
     json["name"] = v.checked->program.name;
@@ -86,13 +86,13 @@ nlohmann::ordered_json json_of(const Verdict& v) {
   }
   if (v.ok()) {
     const analysis::Allocation& allocation = v.checked->report.allocation;
-    json["memory"] = {{"sbuf", json_of(allocation.sbuf)}, {"psum", json_of(allocation.psum)}};
+    json["memory"] = {{"sbuf", memory_json(allocation.sbuf)}, {"psum", memory_json(allocation.psum)}};
     analysis::for_each_engine(
         analysis::count_by_engine(v.checked->program, arch(v.checked->program.target)),
         [&](const std::string& engine, std::int64_t count) { json["instructions"][engine] = count; });
   }
   json["left_out"] = v.left_out;
-  json["diagnostics"] = cli::json_of(v.diagnostics);
+  json["diagnostics"] = json_of(v.diagnostics);
   return json;
 }
 
@@ -130,7 +130,7 @@ Outcome check(const CheckOptions& options) {
   for (const std::vector<Verdict>& verdicts : judge_all(options)) {
     std::vector<std::vector<Diagnostic>> found;
     for (const Verdict& verdict : verdicts) {
-      if (options.json) programs.push_back(json_of(verdict));
+      if (options.json) programs.push_back(verdict_json(verdict));
       found.push_back(verdict.diagnostics);
     }
     const std::vector<Diagnostic> shown = options.targets.all ? each_once(found) : found[0];

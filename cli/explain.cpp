@@ -36,7 +36,7 @@ std::string text_of(const RuleTable& table, const Rule& rule) {
   return text + fmt::format("  applies to: {}\n", table.origin) + example_text(code_of(table, rule));
 }
 
-nlohmann::ordered_json json_of(const RuleTable& table, const Rule& rule) {
+nlohmann::ordered_json rule_json(const RuleTable& table, const Rule& rule) {
   const std::string code = code_of(table, rule);
   nlohmann::ordered_json json{{"code", code},
                               {"text", rule.text},
@@ -57,7 +57,7 @@ Outcome list(const ExplainOptions& options) {
   for (const RuleTable& table : every_table()) {
     for (const Rule& rule : table.rules) {
       text += fmt::format("{}: {}\n", code_of(table, rule), rule.text);
-      if (options.json) json.push_back(json_of(table, rule));
+      if (options.json) json.push_back(rule_json(table, rule));
     }
   }
   return {.out = options.json ? dump(json) : text};
@@ -70,7 +70,7 @@ Outcome explain(const ExplainOptions& options) {
     for (const Rule& rule : table.rules) {
       codes.push_back(code_of(table, rule));
       if (codes.back() == options.code)
-        return {.out = options.json ? dump(json_of(table, rule)) : text_of(table, rule)};
+        return {.out = options.json ? dump(rule_json(table, rule)) : text_of(table, rule)};
     }
   }
   throw Error(broken(cli_rules::kCode, fmt::format("no rule has the code `{}`", options.code),

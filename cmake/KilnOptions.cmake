@@ -25,6 +25,9 @@ if(KILN_SANITIZE)
   target_compile_options(kiln_options INTERFACE -fsanitize=${KILN_SANITIZE} -fno-omit-frame-pointer
                                                 -fno-sanitize-recover=all)
   target_link_options(kiln_options INTERFACE -fsanitize=${KILN_SANITIZE})
+  if(KILN_FUZZ)  # the runtime that atheris loads before the Python module knows nothing of C++ types
+    target_compile_options(kiln_options INTERFACE -fno-sanitize=vptr)
+  endif()
 endif()
 
 # kiln_include_root(out folder): a directory in the build tree from which `#include "<folder>/..."` reaches that folder
@@ -48,6 +51,17 @@ function(kiln_sees target)
     kiln_include_root(root ${folder})
     target_include_directories(${target} PUBLIC ${root})
   endforeach()
+endfunction()
+
+# kiln_compiled_together(target [APART source...]): with KILN_UNITY the sources of a target are compiled in a few large
+# pieces, which takes half as long and serves whoever builds once. APART: sources that must stay by themselves.
+option(KILN_UNITY "Compile many sources at once: faster, except after small changes" OFF)
+function(kiln_compiled_together target)
+  cmake_parse_arguments(ARG "" "" "APART" ${ARGN})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${KILN_UNITY} UNITY_BUILD_BATCH_SIZE 20)
+  if(ARG_APART)
+    set_source_files_properties(${ARG_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
 endfunction()
 
 # kiln_folder(name SOURCES ... DEPENDS ... PRIVATE ...): the target kiln_<name> for the folder kiln/<name>. It sees its

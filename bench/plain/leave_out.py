@@ -10,8 +10,6 @@ import statistics
 import bars
 import column
 
-COVERED, FEWEST = 0.9, 4
-
 
 def left_out(folder, build, rows, results, metric_of, jobs):
     """The results, with those of each repository of the table timed anew."""
@@ -25,20 +23,20 @@ def left_out(folder, build, rows, results, metric_of, jobs):
     return [again.get(r["id"], r) for r in results]
 
 
-def band_factor(row, results):
-    """The factor of the band that rows of other repositories give: those of the same chip and bottleneck, or of the
-    chip when they are few."""
-    others = [r for r in bars.judged(results) if r["repository"] != row["repository"] and r["target"] == row["target"]]
-    like = [r for r in others if r["predicted_bottleneck"] == row["predicted_bottleneck"]]
-    off = sorted(abs(math.log(1 + r["error"])) for r in (like if len(like) >= FEWEST else others))
-    return math.exp(off[min(len(off) - 1, math.ceil(COVERED * len(off)))])
+def band_question(row, results, likeness):
+    """What bench/timing_rows is asked for the band of a row that the rows of other repositories give."""
+    own = ",".join(r["id"] for r in results if r["repository"] == row["repository"])
+    *busy, decades = likeness(row["part"])
+    return (f"band target={row['target']} bottleneck={row['predicted_bottleneck']} "
+            f"busy={','.join(map(str, busy))} decades={decades} without={own}")
 
 
-def add_bars(results, without, bar, out):
+def add_bars(results, without, bar, out, factors):
+    """`factors`: of the band of each judged row of `results`, without its repository."""
     rows = bars.judged(without)
     off = [abs(r["error"]) for r in rows]
     bar(f"plain, without its repository: median ({len(rows)} rows)", statistics.median(off), 0.13, out)
     bar("plain, without its repository: mean", statistics.mean(off), 0.22, out)
     rows = bars.judged(results)
-    inside = sum(abs(math.log(1 + r["error"])) <= math.log(band_factor(r, results)) for r in rows)
+    inside = sum(abs(math.log(1 + r["error"])) <= math.log(factor) for r, factor in zip(rows, factors))
     bar("plain: measurement inside the band of other repositories", inside / len(rows), 0.80, out, False)

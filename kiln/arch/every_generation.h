@@ -53,7 +53,7 @@ constexpr Arch every_generation() {
   a.dma = {.engines = 16,
            .partitions_per_engine = 8,
            .outstanding_transfers = 64,
-           .packet_ns = 8,                                  // trace
+           .packet_ns = 7.5,                                // fit on INS2-pkt-4 … -4096, DOC-T1-dma4, DOC-DMA-128-pkt
            .swdge = {.trigger_ns = 37, .start_ns = 740},    // trace (INS2-dge-sw); trace
            .hwdge = {.trigger_ns = 545, .start_ns = 1331},  // trace; where there is hardware DGE
            .prebuilt = {.start_ns = 1006},                  // trace

@@ -64,9 +64,9 @@ bool touches(const std::vector<Region>& regions, const Region& region) {
   return std::any_of(regions.begin(), regions.end(), [&](const Region& r) { return !intersection(r, region).empty(); });
 }
 
-class Follow {
+class FollowBytes {
  public:
-  Follow(const Program& program, std::vector<State> states, std::vector<Diagnostic>& out)
+  FollowBytes(const Program& program, std::vector<State> states, std::vector<Diagnostic>& out)
       : program_(program), states_(std::move(states)), passes_(program), out_(out) {}
 
   void run() {
@@ -169,7 +169,7 @@ class Follow {
 void check_clobbered(const Program& program, const Liveness& liveness, std::vector<Diagnostic>& out) {
   std::vector<State> states = find_neighbours(program, liveness);
   const bool shared = std::any_of(states.begin(), states.end(), [](const State& s) { return !s.neighbours.empty(); });
-  if (shared) Follow(program, std::move(states), out).run();
+  if (shared) FollowBytes(program, std::move(states), out).run();
 }
 
 }  // namespace kiln::check

@@ -38,9 +38,9 @@ bool covers(const Box& a, const Box& b) {
 
 bool moves(const Access& a) { return a.dynamic != kNone || a.offset.term_count || a.partition.term_count; }
 
-class Follow {
+class FollowSums {
  public:
-  Follow(const Program& program, std::vector<Diagnostic>& out)
+  FollowSums(const Program& program, std::vector<Diagnostic>& out)
       : program_(program),
         shares_bytes_(may_share_bytes(program)),
         sums_(program.tensors.size()),
@@ -147,7 +147,7 @@ void check_sums(const Program& program, std::vector<Diagnostic>& out) {
   const auto leaves_sums = [](const Instruction& inst) {
     return info(inst.opcode).semantics->facts.sum_mode != nullptr;
   };
-  if (std::ranges::any_of(program.instructions, leaves_sums)) Follow(program, out).run();
+  if (std::ranges::any_of(program.instructions, leaves_sums)) FollowSums(program, out).run();
 }
 
 }  // namespace kiln::check

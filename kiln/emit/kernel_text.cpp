@@ -16,7 +16,7 @@
 namespace kiln::emit {
 namespace {
 
-using Kind = isa::Arg::Kind;
+using ArgKind = isa::Arg::Kind;
 using EntityKind = EntityInfo::Kind;
 
 class KernelText {
@@ -225,28 +225,28 @@ class KernelText {
   std::string argument(const isa::ParamInfo& param, const isa::Arg& arg, Cursor& cursor) {
     std::vector<std::string> parts;
     switch (arg.kind) {
-      case Kind::none:
+      case ArgKind::none:
         return "None";
-      case Kind::access:
+      case ArgKind::access:
         return access(program_.accesses[arg.index], cursor);
-      case Kind::accesses:
+      case ArgKind::accesses:
         for (std::uint32_t i = 0; i < arg.count; ++i) parts.push_back(access(program_.accesses[arg.index + i], cursor));
         return fmt::format("[{}]", fmt::join(parts, ", "));
-      case Kind::integer:
+      case ArgKind::integer:
         return number(cursor);
-      case Kind::real:
+      case ArgKind::real:
         return real_text(arg.real);
-      case Kind::boolean:
+      case ArgKind::boolean:
         return arg.integer ? "True" : "False";
-      case Kind::enumerator:
+      case ArgKind::enumerator:
         return member_text(param, arg.integer);
-      case Kind::integers:
+      case ArgKind::integers:
         for (std::uint32_t i = 0; i < arg.count; ++i) parts.push_back(number(cursor));
         return param.type == isa::AttrType::Pattern ? pairs(parts) : tuple(parts);
-      case Kind::reals:
+      case ArgKind::reals:
         for (std::uint32_t i = 0; i < arg.count; ++i) parts.push_back(real_text(program_.reals[arg.index + i]));
         return fmt::format("[{}]", fmt::join(parts, ", "));
-      case Kind::reg:
+      case ArgKind::reg:
         return ref(cursor);
     }
     return "";
@@ -273,7 +273,7 @@ class KernelText {
       if (facts.declares_register && static_cast<int>(i) == facts.sets_register) continue;
       const isa::Arg& arg = program_.arg(inst, static_cast<int>(i));
       const std::string text = argument(row.params[i], arg, cursor);
-      const bool empty = (arg.kind == Kind::integers || arg.kind == Kind::reals) && arg.count == 0;
+      const bool empty = (arg.kind == ArgKind::integers || arg.kind == ArgKind::reals) && arg.count == 0;
       if (empty || is_default(arg, defaults[i], text)) continue;
       arguments.push_back(fmt::format("{}={}", row.params[i].name, text));
     }
@@ -287,7 +287,7 @@ class KernelText {
 
   // An integer may be a default at first and another number later.
   static bool is_default(const isa::Arg& arg, const isa::Arg& otherwise, const std::string& text) {
-    if (arg.kind == Kind::integer && otherwise.kind == Kind::integer)
+    if (arg.kind == ArgKind::integer && otherwise.kind == ArgKind::integer)
       return text == fmt::format("{}", otherwise.integer);
     return isa::same_scalar(arg, otherwise);
   }
@@ -363,7 +363,7 @@ class KernelText {
     if (!inst || !info(inst->opcode).semantics->facts.declares_register) return isa::kNone;
     const int dst = info(inst->opcode).semantics->facts.sets_register;
     for (int i = 0; i < static_cast<int>(info(inst->opcode).params.size()); ++i) {
-      if (i != dst && program_.arg(*inst, i).kind != Kind::none) return isa::kNone;
+      if (i != dst && program_.arg(*inst, i).kind != ArgKind::none) return isa::kNone;
     }
     return program_.arg(*inst, dst).index;
   }
@@ -373,7 +373,7 @@ class KernelText {
     if (!inst || inst->dep_count || inst->name != isa::kNone) return isa::kNone;
     const isa::InstructionInfo& row = info(inst->opcode);
     const int dst = row.semantics->facts.sets_register, src = row.find_param(isa::AttrType::IntOrReg);
-    if (!row.is_register() || dst < 0 || src < 0 || program_.arg(*inst, src).kind != Kind::reg) return isa::kNone;
+    if (!row.is_register() || dst < 0 || src < 0 || program_.arg(*inst, src).kind != ArgKind::reg) return isa::kNone;
     return program_.arg(*inst, dst).index;
   }
 

@@ -4,9 +4,9 @@
 
 namespace kiln::sim {
 namespace {
-constexpr std::uint8_t kMany = 63;      // a site that has no number of its own
-constexpr std::uint8_t kRunTime = 64;   // added to the site of a write whose place the run decides
-constexpr std::uint8_t kScatter = 128;  // and of one at the rows of an index tile
+constexpr std::uint8_t kManySites = 63;  // a site that has no number of its own
+constexpr std::uint8_t kRunTime = 64;    // added to the site of a write whose place the run decides
+constexpr std::uint8_t kScatter = 128;   // and of one at the rows of an index tile
 
 // The first byte that is written in `theirs` and not in `mine`.
 std::uint8_t first_foreign(const ByteMap& theirs, const ByteMap& mine, std::int64_t begin, std::int64_t end) {
@@ -43,7 +43,7 @@ void Races::add_ranges(const Maps& m, int core, std::int64_t begin, std::int64_t
 
 std::uint8_t Races::site(const isa::Instruction& inst) {
   if (!sites_.empty() && sites_.back() == &inst) return static_cast<std::uint8_t>(sites_.size());
-  if (sites_.size() + 1 >= kMany) return kMany;
+  if (sites_.size() + 1 >= kManySites) return kManySites;
   sites_.push_back(&inst);
   return static_cast<std::uint8_t>(sites_.size());
 }
@@ -83,12 +83,12 @@ Races::Clash Races::access(int core, const isa::Program& program, const isa::Ins
     if (writes && (read || wrote)) add_ranges(m, core, byte, byte + bytes, clash);
     mine.fill(byte, byte + bytes, own);
   });
-  const std::uint8_t other = (read ? read : wrote) & kMany;
+  const std::uint8_t other = (read ? read : wrote) & kManySites;
   clash.found = other != 0;
   clash.they_write = !read;
   clash.at_run_time = !read && (wrote & kRunTime);
   clash.program = programs_[1 - core];
-  if (other && other != kMany) clash.inst = sites_[other - 1];
+  if (other && other != kManySites) clash.inst = sites_[other - 1];
   return clash;
 }
 

@@ -15,7 +15,7 @@ namespace kiln::sim {
 namespace {
 
 // The index of an element of a tensor that lies in C order, as text.
-std::string index_text(const isa::Tensor& t, std::int64_t element) {
+std::string place_text(const isa::Tensor& t, std::int64_t element) {
   std::string text;
   for (std::size_t d = t.shape.size(); d-- > 0;) {
     text = fmt::format("{}{}{}", element % t.shape[d], text.empty() ? "" : ", ", text);
@@ -52,7 +52,7 @@ void settle_padding(const isa::Tensor& t, Storage& s, const Origins& origins, st
   const auto* arrival = origins.arrival(&s, s.shadow.at(first));
   report.warnings.push_back(broken(
       run_rules::kTable, run_rules::kScaleRows,
-      {.found = fmt::format("element {} of `{}` is no scale", index_text(t, first / size_bytes(t.dtype)), t.name),
+      {.found = fmt::format("element {} of `{}` is no scale", place_text(t, first / size_bytes(t.dtype)), t.name),
        .loc = arrival ? arrival->program->locs[arrival->inst->loc] : SourceLoc{},
        .severity = Severity::warning,
        .category = Category::undefined}));
@@ -80,7 +80,7 @@ void check_arrivals(const isa::Launch& launch, const SharedTensors& shared, cons
       }
       const isa::InstView inst(*arrival->program, *arrival->inst);
       const Error error(unwritten_diagnostic(origins, shadow, run_rules::kWrittenResults,
-                                             index_text(t, at / size_bytes(t.dtype)), t, inst, "output"));
+                                             place_text(t, at / size_bytes(t.dtype)), t, inst, "output"));
       throw PlacedError(error, inst.program(), &inst.inst(), arrival->pass);
     }
   });
@@ -90,7 +90,7 @@ void warn_unwritten(const isa::Launch& launch, const SharedTensors& shared, bool
   for_results(launch, [&](const isa::Program& p, const isa::Tensor& t) {
     const Storage& s = *shared.at(t.name).storage;
     if (t.role != isa::Role::output || s.shadow.is_uniform(0)) return;
-    const std::string first = index_text(t, s.shadow.find_nonzero() / size_bytes(t.dtype));
+    const std::string first = place_text(t, s.shadow.find_nonzero() / size_bytes(t.dtype));
     report.warnings.push_back(
         broken(run_rules::kTable, run_rules::kWholeOutput,
                {.found = fmt::format("{} of the {} bytes of `{}` are never written, first those of element {}",

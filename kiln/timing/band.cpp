@@ -29,13 +29,20 @@ struct Like {
   double distance;
 };
 
-std::vector<Like> rows_like(const Timeline& t, const Arch& arch, std::string_view without, int step) {
-  const Engine engine = t.lanes.empty() ? Engine::unknown : t.lanes[t.bottleneck].engine;
-  const Likeness own = likeness_of(t);
+// A run that asks for its band.
+struct Asked {
+  Likeness own;
+  Engine bottleneck;
+  Target target;
+  std::span<const std::string> without;
+};
+
+std::vector<Like> rows_like(const Asked& asked, int step) {
   std::vector<Like> rows;
   for (const Residual& r : residuals()) {
-    if (r.id == without || (step < 2 && r.target != arch.target) || (step < 1 && r.bottleneck != engine)) continue;
-    rows.push_back({&r, distance(own, r.likeness)});
+    const bool left_out = std::find(asked.without.begin(), asked.without.end(), r.id) != asked.without.end();
+    if (left_out || (step < 2 && r.target != asked.target) || (step < 1 && r.bottleneck != asked.bottleneck)) continue;
+    rows.push_back({&r, distance(asked.own, r.likeness)});
   }
   std::stable_sort(rows.begin(), rows.end(), [](const Like& a, const Like& b) { return a.distance < b.distance; });
   return rows;
@@ -93,19 +100,32 @@ double distance(const Likeness& a, const Likeness& b) {
   return std::sqrt(sum + decades * decades);
 }
 
-// Rows of the same generation and bottleneck; when there are too few, of the same generation; else a factor.
-Band band_of(const Timeline& t, const Arch& arch, std::string_view without) {
+// Rows of the same generation and bottleneck; when there are too few, of the same generation; else of all. `step` says
+// which, and is 3 where no row is left.
+static std::pair<std::vector<Like>, int> speaking_rows(const Asked& asked) {
+  int step = 0;
+  std::vector<Like> rows = rows_like(asked, step);
+  while (rows.size() < kFewest && ++step < 3) rows = rows_like(asked, step);
+  return {std::move(rows), step};
+}
+
+double band_factor(const Likeness& own, Engine bottleneck, const Arch& arch, std::span<const std::string> without) {
+  const auto [rows, step] = speaking_rows({own, bottleneck, arch.target, without});
+  return step == 3 ? kUnknownFactor : factor_of(rows, true);
+}
+
+Band band_of(const Timeline& t, const Arch& arch, std::span<const std::string> without) {
+  const Engine engine = t.lanes.empty() ? Engine::unknown : t.lanes[t.bottleneck].engine;
+  const auto [rows, step] = speaking_rows({likeness_of(t), engine, arch.target, without});
   Band band;
-  for (int step = 0; step < 3; ++step) {
-    const std::vector<Like> rows = rows_like(t, arch, without, step);
-    if (rows.size() < kFewest) continue;
-    for (const Like& r : rows) band.rows.emplace_back(r.row->id);
-    band.basis = basis_of(rows, arch, step);
-    set_ends(band, t, factor_of(rows, t.reordered));
+  if (step == 3) {
+    band.basis = "no measured kernel is like this one";
+    set_ends(band, t, kUnknownFactor);
     return band;
   }
-  band.basis = "no measured kernel is like this one";
-  set_ends(band, t, kUnknownFactor);
+  for (const Like& r : rows) band.rows.emplace_back(r.row->id);
+  band.basis = basis_of(rows, arch, step);
+  set_ends(band, t, factor_of(rows, t.reordered));
   return band;
 }
 

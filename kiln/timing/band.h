@@ -3,6 +3,7 @@
 
 #include <array>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "kiln/timing/timeline.h"
@@ -28,7 +29,10 @@ struct Residual {
 };
 std::span<const Residual> residuals();
 
-// `without`: leaves out one row, to ask what the others say about it.
-Band band_of(const Timeline& timeline, const Arch& arch, std::string_view without = {});
+// `without`: rows that are left out, to ask what the others say about them.
+Band band_of(const Timeline& timeline, const Arch& arch, std::span<const std::string> without = {});
+
+// The band as a factor: of a run that looks so, is bound by this engine and has its instructions reordered.
+double band_factor(const Likeness& own, Engine bottleneck, const Arch& arch, std::span<const std::string> without);
 
 }  // namespace kiln::timing

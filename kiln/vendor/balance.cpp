@@ -22,12 +22,14 @@ class Balancer {
   bool is_open(const Instruction& inst) const;
   bool becomes_function(InstructionId id);
   bool fits_scalar(InstructionId id);
+  bool is_fill(InstructionId id) const;
   double time_on(InstructionId id, Engine engine);
   void place(InstructionId id);
 
   Program& p_;
   const Arch& arch_;
   double busy_[2] = {};  // vector, scalar
+  double filling_ = 0;   // gpsimd
   std::int64_t moved_ = 0;
 };
 
@@ -82,6 +84,15 @@ bool Balancer::fits_scalar(InstructionId id) {
   return from >= 0 && is_float(inst.dtype(from)) && is_float(inst.dtype(inst.row().result));
 }
 
+// Writes a tile in SBUF and reads none.
+bool Balancer::is_fill(InstructionId id) const {
+  bool fills = true;
+  for_each_use(p_, p_.instructions[id], [&](const Access& access, Use use) {
+    fills &= use == Use::write && p_.tensors[access.tensor].memory == Memory::sbuf;
+  });
+  return fills;
+}
+
 double Balancer::time_on(InstructionId id, Engine engine) {
   const Instruction inst = p_.instructions[id];
   const int param = info(inst.opcode).engine_param;
@@ -98,6 +109,16 @@ void Balancer::place(InstructionId id) {
   const Instruction& inst = p_.instructions[id];
   const Engine engine = resolve_engine(InstView(p_, inst), arch_);
   if (engine != Engine::vector && engine != Engine::scalar) return;
+  if (engine == Engine::vector && is_open(inst) && is_fill(id) &&
+      !rewrite::movable(p_, {&id, 1}, Engine::gpsimd, arch_).empty()) {
+    const double there = filling_ + time_on(id, Engine::gpsimd);
+    if (there <= busy_[0] + time_on(id, Engine::vector)) {
+      rewrite::move_to_engine(p_, {&id, 1}, Engine::gpsimd);
+      filling_ = there;
+      ++moved_;
+      return;
+    }
+  }
   if (engine == Engine::vector && is_open(inst) && fits_scalar(id)) {
     const double on_vector = busy_[0] + time_on(id, Engine::vector), on_scalar = busy_[1] + time_on(id, Engine::scalar);
     if (on_scalar <= on_vector) {

@@ -53,17 +53,45 @@ bool can_merge(const Program& p, const TracedLoop& loop, const Arch& arch) {
   return true;
 }
 
+// Where the body has an instruction; kNone: nowhere.
+std::vector<std::uint32_t> positions_of(const Program& p) {
+  std::vector<std::uint32_t> position(p.instructions.size(), kNone);
+  for (std::uint32_t i = 0; i < p.body.size(); ++i)
+    if (p.body[i].kind == Node::Kind::instruction) position[p.body[i].index] = i;
+  return position;
+}
+
+// What ran pass by pass runs statement by statement: its tiles are declared, then come all passes of the first
+// statement, then all of the second. A loop of which something is missing or has moved stays as it is.
+void put_in_order(Program& p, const TracedLoop& loop, const std::vector<std::uint32_t>& position) {
+  const std::uint32_t begin = position[loop.first], end = position[loop.end - 1];
+  const InstructionId count = loop.end - loop.first;
+  if (begin == kNone || end == kNone || end < begin) return;
+  Block nodes;
+  for (std::uint32_t i = begin; i <= end; ++i)
+    if (p.body[i].kind == Node::Kind::declare) nodes.push_back(p.body[i]);
+  const auto passes = static_cast<InstructionId>(loop.passes), each = count / passes;
+  for (InstructionId i = 0; i < count; ++i) {
+    const std::uint32_t at = position[loop.first + i % passes * each + i / passes];
+    if (at == kNone || at < begin || at > end) return;
+    nodes.push_back(p.body[at]);
+  }
+  if (nodes.size() == end - begin + 1) std::copy(nodes.begin(), nodes.end(), p.body.begin() + begin);
+}
+
 }  // namespace
 
 std::int64_t merge(Program& program, const Arch& arch) {
   std::int64_t merged = 0;
   InstructionId done = 0;
+  const std::vector<std::uint32_t> position = positions_of(program);
   for (std::size_t i = 0; i < program.traced_loops.size(); ++i) {
     const TracedLoop loop = program.traced_loops[i];
     if (loop.first < done || !can_merge(program, loop, arch)) continue;
     done = loop.end;  // a loop around it is not innermost
     for (InstructionId id = loop.first; id < loop.end; ++id)
       program.instructions[id].together = static_cast<std::uint16_t>(loop.passes);
+    put_in_order(program, loop, position);
     merged += static_cast<std::int64_t>(loop.end - loop.first);
   }
   return merged;

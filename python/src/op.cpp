@@ -19,7 +19,7 @@ Op make_op(std::string name) {
   return op;
 }
 
-nb::object call(const Op& op, nb::args args, nb::kwargs kwargs) {
+nb::object call_op(const Op& op, nb::args args, nb::kwargs kwargs) {
   if (op.function.is_none())
     refuse(nki_rules::kTokenArgument, fmt::format("a call of `nl.{}`", op.name),
            "pass it as `op=` of an nki.isa function");
@@ -45,7 +45,7 @@ void bind_ops(nb::module_& m) {
   nb::class_<Op>(m, "Op", nb::type_slots(op_slots), nb::dynamic_attr())
       .def_ro("name", &Op::name)
       .def_rw("function", &Op::function, nb::arg().none())
-      .def("__call__", &call)
+      .def("__call__", &call_op)
       .def("__repr__", [](const Op& op) { return fmt::format("nl.{}", op.name); })
       .def("__reduce__", [](const Op& op) { return fmt::format("{}", op.name); });
   m.def("op", &make_op);

@@ -6,7 +6,7 @@ namespace kiln::python {
 namespace {
 
 // self is (function, trim): trim(exception) returns the traceback to show, or None.
-PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
+PyObject* call_user(PyObject* self, PyObject* args, PyObject* kwargs) {
   PyObject* result = PyObject_Call(PyTuple_GET_ITEM(self, 0), args, kwargs);
   if (result) return result;
   PyObject *type, *value, *traceback;
@@ -25,7 +25,7 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
   return nullptr;
 }
 
-PyMethodDef call_def = {"call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)),
+PyMethodDef call_def = {"call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_user)),
                         METH_VARARGS | METH_KEYWORDS, nullptr};
 
 }  // namespace

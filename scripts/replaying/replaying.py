@@ -11,6 +11,7 @@ import sys
 import case_files
 import cpp_examples
 import kiln_files
+import published_rows
 import python_examples
 import python_refusals
 import records
@@ -19,7 +20,8 @@ import words
 from tree import MissingError
 
 HERE = pathlib.Path(__file__).resolve().parent
-GROUPS = (cpp_examples, python_examples, python_refusals, words, timing_rows, kiln_files, case_files)  # long ones first
+# Long ones first.
+GROUPS = (published_rows, cpp_examples, python_examples, python_refusals, words, timing_rows, kiln_files, case_files)
 MADE_BY = "made_by"  # names the version of this program that wrote a folder
 
 

@@ -89,10 +89,11 @@ def run(programs, given, names=None):
 
 
 def time_ns(programs, trips=3):
-    """The predicted time of the programs as written when every loop on a register runs so often. (The passes of the
-    vendor's compiler take loops that a trace has unrolled apart from those that a program has.)"""
+    """Predicted times of the programs, as the vendor's compiler would have them and as written, when every loop on a
+    register runs so often."""
     registers = {r for p in programs for r in re.findall(r"^ *(?:for|while) (\w+)", str(p), re.M)}
-    return _kiln.time_programs(programs, dict.fromkeys(registers, trips), [], False, False, as_written=True).total_ns
+    return [_kiln.time_programs(programs, dict.fromkeys(registers, trips), [], False, False, as_written=w).total_ns
+            for w in (False, True)]
 
 
 class Captured:

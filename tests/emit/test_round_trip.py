@@ -68,7 +68,7 @@ def require_round_trip(programs, source, folder):
         assert theirs.check().ok
     assert bits(again) == bits(programs)
     before, after = (round_trip.time_ns(p) for p in (programs, again))
-    assert abs(after - before) <= 0.01 * before
+    assert after == pytest.approx(before, rel=0.01)
     require_clean(path, any(p.device_loops for p in programs))
     # What the trace has unrolled is rolled up again: no more instructions are written than the program had.
     for text in (source, _kiln.emit(again)):

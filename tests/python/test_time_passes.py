@@ -99,6 +99,33 @@ def neighbours(a):
 
 
 @nki.jit
+def padded(a):
+    """Rows between zeros: each tile is filled, loaded and worked on."""
+    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+    for i in range(8):
+        x, y = nl.zeros((128, 1026), dtype=a.dtype), nl.ndarray((128, 1024), dtype=a.dtype)
+        nisa.dma_copy(x[:, 1:1025], a[i * 128:i * 128 + 128, :])
+        nisa.tensor_tensor(y, x[:, 0:1024], x[:, 2:1026], nl.add)
+        nisa.dma_copy(out[i * 128:i * 128 + 128, :], y)
+    return out
+
+
+@nki.jit
+def products(a):
+    """Two statements per pass: a product of three elements, and its sum."""
+    out, x = nl.ndarray((128, 512), dtype=a.dtype, buffer=nl.shared_hbm), nl.ndarray(a.shape, dtype=a.dtype)
+    nisa.dma_copy(x, a)
+    y = nl.ndarray((128, 512), dtype=a.dtype)
+    for block in nl.affine_range(8):
+        for i in nl.affine_range(64):
+            at, z = block * 64 + i, nl.ndarray((128, 3), dtype=a.dtype)
+            nisa.tensor_tensor(z, x[:, at:at + 3], x[:, 0:3], nl.multiply)
+            nisa.tensor_reduce(y[:, at:at + 1], nl.add, z, axis=1)
+    nisa.dma_copy(out, y)
+    return out
+
+
+@nki.jit
 def too_large(a):
     """Twelve tiles of 32 KiB per partition, each needed again when the sum of all is known."""
     out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
@@ -138,6 +165,27 @@ def test_left_out_passes_change_nothing():
     every = [name for name, _, _ in CASES]
     left_out = kiln.time(product, advice=False, without=every)(*shapes)
     assert left_out.latency_us == kiln.time(product, advice=False, as_written=True)(*shapes).latency_us
+
+
+def engine(timing, name):
+    return next(e for e in timing.as_dict()["engines"] if e["name"] == name)
+
+
+def test_merged_statements_do_not_wait_for_each_other_pass_by_pass():
+    """512 products and sums as 8 instructions of each: the vector engine hardly waits between them."""
+    with_it = kiln.time(products, advice=False, without=["balance"])("float32[128,514]")
+    vector = engine(with_it, "vector")
+    assert "1024 small instructions merged" in compiled(with_it)
+    span = with_it.latency_us * 1e3
+    assert vector["busy_ns"] < 1024 * 10
+    assert span < vector["busy_ns"] + 8000  # the load, the store, and the pass at each end
+
+
+def test_fills_go_to_gpsimd_when_the_vector_engine_is_busy():
+    timing = kiln.time(padded, advice=False)("float32[1024,1024]")
+    assert "moved to another engine" in compiled(timing)
+    assert engine(timing, "gpsimd")["busy_ns"] > 0
+    assert engine(kiln.time(padded, advice=False, as_written=True)("float32[1024,1024]"), "gpsimd")["busy_ns"] == 0
 
 
 def test_an_unknown_pass_is_named():

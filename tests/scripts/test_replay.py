@@ -13,8 +13,10 @@ SOURCE = pathlib.Path(os.environ["KILN_SOURCE_DIR"])
 BUILD = pathlib.Path(os.environ["KILN_BUILD_DIR"])
 sys.path.insert(0, str(SOURCE / "scripts" / "replaying"))
 
+import published_rows  # noqa: E402
 from normal import normal, with_lines_from_the_first  # noqa: E402
 from records import flat, read, write  # noqa: E402
+from tree import Tree  # noqa: E402
 
 PROGRAM = """\
 kiln 1
@@ -25,6 +27,22 @@ tensor a: sbuf float32 [4, 8]
 dma_copy(dst=a, src=x)
 tensor_scalar(dst=a, data=a, op0=multiply, operand0=2.0)
 dma_copy(dst=y, src=a)
+"""
+
+
+KERNEL = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def double(x):
+    out, t = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm), nl.ndarray(x.shape, dtype=x.dtype)
+    nisa.dma_copy(t, x)
+    nisa.tensor_scalar(t, t, nl.multiply, 2.0)
+    nisa.dma_copy(out, t)
+    return out
 """
 
 
@@ -126,6 +144,21 @@ def test_a_changed_program_is_shown(tmp_path):
     build, _ = made_up_tree(other)
     done = replay("--build", tmp_path / "build" / "release", "--only", "kiln/", "--against-build", build)
     assert done.returncode == 1 and "1 of 1 records differ" in done.stdout
+
+
+def test_published_sources_are_timed_as_they_are(tmp_path):
+    """A row is asked of the tree's own worker; without a folder of sources no row is asked."""
+    tree = Tree(SOURCE, BUILD)
+    assert "KILN_SOURCES" in os.environ or not published_rows.jobs(tree)
+    copy = tmp_path / "owner+name" / "kernels" / "double.py"
+    copy.parent.mkdir(parents=True)
+    copy.write_text(KERNEL)
+    row = {"id": "mine", "repository": "owner/name", "commit": "", "path": "kernels/double.py", "pick": "",
+           "function": "double", "arguments": "float32[128,512]", "set": "", "flags": "", "target": "trn2"}
+    told = published_rows.records(tree, SOURCE / "bench" / "plain" / "worker.py", tmp_path, [row, row | {"path": "no"}])
+    (name, text), (_, missing) = told
+    assert name == "mine" and "parts[0].total_ns = " in text and "seconds" not in text
+    assert "is not in the folder" in missing
 
 
 @pytest.mark.parametrize("words, message", [
