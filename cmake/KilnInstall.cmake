@@ -6,6 +6,8 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 get_property(kiln_folders GLOBAL PROPERTY KILN_FOLDERS)
+get_property(kiln_kernels GLOBAL PROPERTY KILN_KERNELS)
+list(APPEND kiln_folders ${kiln_kernels})
 
 add_library(kiln_all INTERFACE)
 add_library(kiln::kiln ALIAS kiln_all)
@@ -34,7 +36,7 @@ set(kiln_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kiln)
 install(TARGETS kiln_all ${kiln_folders} EXPORT kiln_targets)
 install(EXPORT kiln_targets NAMESPACE kiln:: FILE kiln-targets.cmake DESTINATION ${kiln_package_dir})
 # A *-inl.h is the inside of a source that Highway compiles once per instruction set; nobody else can include it.
-install(DIRECTORY kiln DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+install(DIRECTORY kiln kernels DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN *.h PATTERN *.def PATTERN *-inl.h EXCLUDE)
 if(TARGET kiln_cli)
   install(TARGETS kiln_cli)

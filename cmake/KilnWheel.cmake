@@ -11,6 +11,7 @@ kiln_wheel_licence(cli11 /usr/share/doc/libcli11-dev/copyright)
 kiln_wheel_licence(fmt /usr/share/doc/libfmt-dev/copyright)
 kiln_wheel_licence(highway /usr/share/doc/libhwy-dev/copyright)
 kiln_wheel_licence(libstdc++ /usr/share/doc/libstdc++6/copyright)
+kiln_wheel_licence(openblas /usr/share/doc/libopenblas0-pthread/copyright)
 kiln_wheel_licence(nlohmann_json /usr/share/doc/nlohmann-json3-dev/copyright)
 
 # nanobind, and the hash map that it brings, whose licence is the first comment of its headers.

@@ -132,7 +132,7 @@ void TaskQueue::help() {
   if (const TaskRef task = pop()) {
     lock.unlock();
     execute(task);
-  } else {
+  } else if (open_ > 0) {  // else the last one was done since the caller looked
     sleep(lock, progress_, [&] { return open_ < before || !queue_.empty(); });
   }
 }

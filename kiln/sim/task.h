@@ -52,7 +52,7 @@ class TaskQueue {
   void submit(const TaskRef& task);
   // Helps until every submitted task is done; throws the error of the earliest task that failed.
   void wait();
-  // Runs one task, or waits until one that others run is done.
+  // Runs one task, or waits until one that others run is done; returns when there is none.
   void help();
   // Helps until at most `limit` tasks are open.
   void wait_until(std::int64_t limit);

@@ -15,6 +15,7 @@ _PUBLIC = {
     "__version__": "kiln._kiln",
     "activate": "kiln._activate",
     "benchmark": "kiln._time",
+    "blas": "kiln.blas",
     "check": "kiln._check",
     "compare": "kiln._compare",
     "deactivate": "kiln._activate",
@@ -25,6 +26,7 @@ _PUBLIC = {
     # With `pytest -p kiln` this module itself is the plugin.
     "pytest_load_initial_conftests": "kiln._pytest",
     "time": "kiln._time",
+    "tune": "kiln.tune",
 }
 
 __all__ = [name for name in sorted(_PUBLIC) if not name.startswith(("_", "pytest_"))]

@@ -23,4 +23,5 @@ NB_MODULE(_kiln, m) {
   bind_precision(m);
   bind_user_call(m);
   bind_emit(m);
+  bind_blas(m);
 }

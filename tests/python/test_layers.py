@@ -25,6 +25,8 @@ LAYERS = {
     "_compare": ("_kiln", "_program", "_trace"),
     "_emit": ("_kiln", "_program", "_trace"),
     "_time": ("_files", "_kiln", "_program", "_trace"),
+    "tune": ("_files", "_kiln"),
+    "blas": ("_kiln", "tune"),
     "_native": ("_kiln",),
     "commands": ("_activate", "_check", "_emit", "_files", "_kiln", "_native", "_program", "_trace", "lint", "nki"),
     "_pytest": ("_activate",),

@@ -132,6 +132,14 @@ TEST(TaskQueue, WaitUntilLeavesAtMostThatMany) {
   EXPECT_EQ(x, 100);
 }
 
+// Who looks for an idle storage and finds none asks for help; the last task may be done before it is heard.
+TEST(TaskQueue, HelpReturnsWhenNothingIsOpen) {
+  for (const int threads : {1, 2}) {
+    TaskQueue queue(threads);
+    queue.help();
+  }
+}
+
 TEST(TaskQueue, TheEarliestFailureWins) {
   Tasks tasks;
   const int add = tasks.add_instruction(1, 1);

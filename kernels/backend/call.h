@@ -1,0 +1,55 @@
+// Call: one operation of a library on arrays of the caller, as each backend computes it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/backend/backend.h"
+#include "kiln/base/dtype.h"
+#include "kiln/isa/program.h"
+
+namespace kiln::backend {
+
+// Memory of the caller for one tensor of the program: C order, without gaps.
+struct Array {
+  std::string name;
+  void* data = nullptr;
+  std::vector<std::int64_t> shape;
+  DType dtype = DType::float32;
+  std::size_t bytes() const;
+};
+
+struct Call {
+  std::string_view library;  // "BLAS": whose environment variables count
+  std::string operation;     // "sgemm"
+  std::string key;           // with the operation and the target, all that the program depends on
+  std::function<isa::Program(Target)> program;
+  std::vector<Array> arrays;  // one per input, output and inout of the program
+};
+
+// Makes the program, or takes it from the cache, checks it once, and runs it on `backend`, which is not native. Throws
+// what the check, the run or the device throws: there is no other way that could be gone instead.
+void run(const Call& call, Backend backend);
+
+// Notes a call that the native library has computed; its program is made when somebody asks for its time.
+void note_native(const Call& call);
+
+// What computed the last call of this thread.
+struct LastCall {
+  std::string operation;
+  Backend backend = Backend::native;
+  Target target = Target::trn2;
+  std::string key;
+  std::function<isa::Program(Target)> make;  // empty before the first call, and where there is no kernel
+  bool is_known() const { return !operation.empty(); }
+};
+const LastCall& last_call();
+// The program of a call, from the cache or made now; null where there is no kernel.
+std::shared_ptr<const isa::Program> program_of(const LastCall& call);
+// What the model of time predicts for it, in nanoseconds; 0 without a kernel.
+double predicted_ns(const LastCall& call);
+
+}  // namespace kiln::backend

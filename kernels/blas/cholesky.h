@@ -1,0 +1,17 @@
+// cholesky: the triangular factor of a symmetric positive definite matrix: a = l lᵀ, or uᵀ u with uplo upper;
+// row-major, any size, blocked, all on the device.
+//
+//   input  a  [N, N], of which the triangle `uplo` is used   float32
+//   output l  [N, N], zero in the other triangle             float32
+//
+// A matrix that is not positive definite gives NaN from the column on where that shows.
+#pragma once
+
+#include "kernels/blas/triangle.h"
+#include "kiln/isa/program.h"
+
+namespace kiln::kernels {
+
+isa::Program cholesky(std::int64_t n, Uplo uplo, Target target);
+
+}  // namespace kiln::kernels

@@ -1,0 +1,48 @@
+// What is asked of the arguments of a routine before anything happens.
+#pragma once
+
+#include <string_view>
+
+#include "kernels/blas/host/types.h"
+#include "kiln/base/rule.h"
+
+namespace kiln::blas {
+
+namespace blas_rules {
+inline constexpr Rule kSize{1, "A size is not negative and fits in 31 bits.", "check the order of the arguments"};
+inline constexpr Rule kStep{2, "Elements of a vector are apart: their increment is not 0.", "use 1 for a dense vector"};
+inline constexpr Rule kLeading{3, "A leading dimension is at least the length of a row (row_major) or column.",
+                               "a dense row-major matrix has its number of columns"};
+inline constexpr Rule kWord{4, "A word of CBLAS is one of its values.", "see kernels/blas/host/types.h"};
+inline constexpr Rule kBand{5, "A band with its diagonals fits its leading dimension.", "lda is at least kl + ku + 1"};
+
+inline constexpr Rule kConverges{6,
+                                 "A system of doubles that a device solves is well enough conditioned for corrections "
+                                 "in float32 to converge.",
+                                 "choose the backend native for it"};
+
+inline constexpr Rule kRules[] = {kSize, kStep, kLeading, kWord, kBand, kConverges};
+inline constexpr RuleTable kTable{"blas", "arguments of kiln::blas", kRules};
+}  // namespace blas_rules
+
+// Collects nothing: the first wrong argument throws. `routine` is the name without its letter.
+class Arguments {
+ public:
+  explicit Arguments(std::string_view routine) : routine_(routine) {}
+  const Arguments& size(std::string_view name, Int value) const;
+  const Arguments& step(std::string_view name, Int value) const;
+  // The matrix is rows x columns as stored with `layout`.
+  const Arguments& leading(std::string_view name, Int ld, Layout layout, Int rows, Int columns) const;
+  const Arguments& band(std::string_view name, Int ld, Int width) const;
+  const Arguments& word(Layout v) const { return word("layout", static_cast<int>(v), 101, 102); }
+  const Arguments& word(std::string_view name, Transpose v) const { return word(name, static_cast<int>(v), 111, 113); }
+  const Arguments& word(Uplo v) const { return word("uplo", static_cast<int>(v), 121, 122); }
+  const Arguments& word(Diag v) const { return word("diag", static_cast<int>(v), 131, 132); }
+  const Arguments& word(Side v) const { return word("side", static_cast<int>(v), 141, 142); }
+
+ private:
+  const Arguments& word(std::string_view name, int value, int low, int high) const;
+  std::string_view routine_;
+};
+
+}  // namespace kiln::blas

@@ -1,0 +1,113 @@
+"""Who computes, and what computed the last call."""
+
+import contextlib
+import functools
+import inspect
+import threading
+
+from kiln._kiln import blas as native
+
+from . import _neuron
+from ._autograd import require_gradient
+
+_neuron.register()
+NOTHING = contextlib.nullcontext()
+
+
+def available():
+    """The backends that can compute here."""
+    return ["native", "simulator", *(["neuron"] if not _neuron.why_not() else [])]
+
+
+def _check(backend, name="backend"):
+    if not isinstance(backend, str) or backend not in native.backend_choices():
+        raise ValueError(f"{name}: {backend!r} is none of {', '.join(native.backend_choices())}; "
+                         f"here are {', '.join(available())}")
+    if backend == "neuron" and _neuron.why_not():
+        raise RuntimeError(f"{name}: neuron is not there: {_neuron.why_not()}; here are {', '.join(available())}")
+    return backend
+
+
+def set_backend(backend):
+    """Chooses who computes from now on: 'native', 'simulator', 'neuron', or 'auto' (the environment, else a device,
+    else native). 'pytorch' is native; 'nki' is a device when there is one and the simulator otherwise."""
+    native.set_backend(_check(backend))
+
+
+def get_backend():
+    """The word that was set; 'auto' when none was."""
+    return native.get_backend()
+
+
+def current_backend():
+    """Who would compute a call now: 'native', 'simulator' or 'neuron'."""
+    return native.current_backend("BLAS")
+
+
+def scope(backend):
+    """A with statement's worth of another backend; None: the one that is set."""
+    return NOTHING if backend is None else native.BackendScope(_check(backend))
+
+
+def routine(function):
+    """A routine with one more argument, `backend`: who computes this call."""
+
+    @functools.wraps(function)
+    def call(*args, backend=None, **kwargs):
+        note_precision()
+        if function.__name__ != "iamax":  # a number of no gradient
+            require_gradient(function, [*args, *kwargs.values()])
+        with scope(backend):
+            return function(*args, **kwargs)
+
+    signature = inspect.signature(function)
+    more = inspect.Parameter("backend", inspect.Parameter.KEYWORD_ONLY, default=None)
+    call.__signature__ = signature.replace(parameters=[*signature.parameters.values(), more])
+    return call
+
+
+def set_target(chip):
+    """The chip that kernels are made for: 'trn1', 'trn2' (the default) or 'trn3'."""
+    if chip not in ("trn1", "trn2", "trn3"):
+        raise ValueError(f"chip: {chip!r} is none of 'trn1', 'trn2', 'trn3'")
+    native.set_target(chip)
+
+
+def get_target():
+    return native.get_target()
+
+
+_noted = threading.local()  # the precision of the last call and its bound, where one was asked for
+
+
+def note_precision(precision=None, bound=None):
+    _noted.precision = (precision, bound)
+
+
+class LastCall:
+    """What computed a call: its operation, backend and target; where a precision was asked for, that and the bound of
+    the error. The program of its kernel and the time that is predicted for it are made when they are asked for."""
+
+    def __init__(self, told, precision, error_bound):
+        self.operation, self.backend, self.target = told.operation, told.backend, told.target
+        self.precision, self.error_bound = precision, error_bound
+        self._told = told
+
+    @functools.cached_property
+    def program(self):
+        """The program of the kernel, as kiln.program gives it; None where there is no kernel so far."""
+        return self._told.program()
+
+    @functools.cached_property
+    def predicted_ns(self):
+        """Nanoseconds that the model of time predicts for the kernel on the target; None without a kernel."""
+        return self._told.predicted_ns()
+
+    def __repr__(self):
+        return f"<{self.operation} by {self.backend}, kernel for {self.target}>"
+
+
+def last_call():
+    """The LastCall of this thread; None before the first call."""
+    told = native.last_call()
+    return None if told is None else LastCall(told, *getattr(_noted, "precision", (None, None)))

@@ -1,0 +1,243 @@
+// kiln::blas for Python: routines of CBLAS by their names, on addresses of arrays that Python keeps alive, and the
+// choice of who computes.
+#include <nanobind/stl/complex.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "kernels/backend/backend.h"
+#include "kernels/backend/call.h"
+#include "kernels/backend/neuron.h"
+#include "kernels/backend/program_cache.h"
+#include "kernels/blas/gemm.h"
+#include "kernels/blas/host/blas.h"
+#include "kernels/blas/host/blocking.h"
+#include "kernels/blas/host/mp2.h"
+#include "python/src/bindings.h"
+
+namespace kiln::python {
+namespace {
+
+using namespace blas;
+using Address = std::uintptr_t;
+using Programs = std::shared_ptr<isa::Program>;
+
+// How an argument of a routine crosses: pointers as addresses, words of CBLAS as their numbers.
+template <class T>
+struct Crossing {
+  using type = T;
+  static T from(type v) { return v; }
+};
+template <class T>
+struct Crossing<T*> {
+  using type = Address;
+  static T* from(type v) { return reinterpret_cast<T*>(v); }
+};
+template <class T>
+requires std::is_enum_v<T>
+struct Crossing<T> {
+  using type = int;
+  static T from(type v) { return static_cast<T>(v); }
+};
+
+template <class R, class... Args>
+void def(nb::module_& m, const std::string& name, R (*routine)(Args...)) {
+  m.def(name.c_str(), [routine](typename Crossing<Args>::type... args) {
+    nb::gil_scoped_release released;
+    return routine(Crossing<Args>::from(args)...);
+  });
+}
+
+// A letter and the names of what differs between real and complex matrices.
+struct Names {
+  std::string letter, sy, sp, sb, dot, ger;
+};
+
+template <class T>
+void bind_level3(nb::module_& m, const std::string& l) {
+  def(m, l + "gemm", &gemm<T>);
+  def(m, l + "gemm_strided_batched", &gemm_strided_batched<T>);
+  def(m, l + "symm", &symm<T>);
+  def(m, l + "syrk", &syrk<T>);
+  def(m, l + "syr2k", &syr2k<T>);
+  def(m, l + "trmm", &trmm<T>);
+  def(m, l + "trsm", &trsm<T>);
+  def(m, l + "gemmt", &gemmt<T>);
+  if constexpr (is_complex<T>) {
+    def(m, l + "hemm", &hemm<T>);
+    def(m, l + "herk", &herk<T>);
+    def(m, l + "her2k", &her2k<T>);
+  } else {
+    def(m, l + "potrf", &potrf<T>);
+    def(m, l + "mp2_energy", &mp2_energy<T>);
+    def(m, l + "mp2_pair_energy", &mp2_pair_energy<T>);
+    def(m, l + "mp2_reduce", &mp2_reduce<T>);
+  }
+}
+
+template <class T>
+void bind_type(nb::module_& m, const Names& n) {
+  const std::string& l = n.letter;
+  def(m, l + "axpy", &axpy<T>);
+  def(m, l + "scal", &scal<T>);
+  def(m, l + "copy", &blas::copy<T>);
+  def(m, l + "swap", &blas::swap<T>);
+  def(m, l + n.dot, &dot<T>);
+  if (is_complex<T>) def(m, l + "dotc", &dotc<T>);
+  def(m, l + "nrm2", &nrm2<T>);
+  def(m, l + "asum", &asum<T>);
+  def(m, "i" + l + "amax", &iamax<T>);
+  def(m, l + "rot", &rot<T>);
+  def(m, l + "rotg", &rotg<T>);
+  def(m, l + "gemv", &gemv<T>);
+  def(m, l + "gbmv", &gbmv<T>);
+  def(m, l + n.sy + "mv", &hemv<T>);
+  def(m, l + n.sb + "mv", &hbmv<T>);
+  def(m, l + n.sp + "mv", &hpmv<T>);
+  def(m, l + "trmv", &trmv<T>);
+  def(m, l + "tbmv", &tbmv<T>);
+  def(m, l + "tpmv", &tpmv<T>);
+  def(m, l + n.ger, &ger<T>);
+  if (is_complex<T>) def(m, l + "gerc", &gerc<T>);
+  def(m, l + n.sy + "r", &her<T>);
+  def(m, l + n.sy + "r2", &her2<T>);
+  def(m, l + n.sp + "r", &hpr<T>);
+  def(m, l + n.sp + "r2", &hpr2<T>);
+  def(m, l + "trsv", &trsv<T>);
+  def(m, l + "tbsv", &tbsv<T>);
+  def(m, l + "tpsv", &tpsv<T>);
+  bind_level3<T>(m, l);
+}
+
+void bind_names(nb::module_& m) {
+  bind_type<float>(m, {"s", "sy", "sp", "sb", "dot", "ger"});
+  bind_type<double>(m, {"d", "sy", "sp", "sb", "dot", "ger"});
+  bind_type<std::complex<float>>(m, {"c", "he", "hp", "hb", "dotu", "geru"});
+  bind_type<std::complex<double>>(m, {"z", "he", "hp", "hb", "dotu", "geru"});
+  def(m, "srotm", &rotm<float>);
+  def(m, "drotm", &rotm<double>);
+  def(m, "srotmg", &rotmg<float>);
+  def(m, "drotmg", &rotmg<double>);
+  def(m, "dsdot", &dsdot);
+  def(m, "sdsdot", &sdsdot);
+  def<void, Precision, Layout, Transpose, Transpose, Int, Int, Int, float, const float*, Int, const float*, Int, float,
+      float*, Int>(m, "sgemm_in", &gemm);
+  def(m, "product_error", &product_error);
+}
+
+// The program of a product that is cut as asked, for whoever tries what is best.
+Programs gemm_program(Int m, Int n, Int k, bool trans_a, bool trans_b, const std::string& dtype, int m_tiles,
+                      int n_tiles, int k_tiles, int precision, const std::string& target) {
+  kernels::GemmConfig config{.m = m,
+                             .n = n,
+                             .k = k,
+                             .trans_a = trans_a,
+                             .trans_b = trans_b,
+                             .precision = static_cast<kernels::Precision>(precision),
+                             .blocking = {m_tiles, n_tiles, k_tiles}};
+  Target chip;
+  if (!parse_dtype(dtype, config.dtype)) throw nb::value_error("dtype: it is none of NKI's");
+  if (!parse_target(target, chip)) throw nb::value_error("target: it is none of trn1, trn2, trn3");
+  return std::make_shared<isa::Program>(kernels::gemm(config, chip));
+}
+
+void bind_tuning(nb::module_& m) {
+  m.def("gemm_program", &gemm_program, nb::arg("m"), nb::arg("n"), nb::arg("k"), nb::arg("trans_a") = false,
+        nb::arg("trans_b") = false, nb::arg("dtype") = "float32", nb::arg("m_tiles") = 0, nb::arg("n_tiles") = 0,
+        nb::arg("k_tiles") = 0, nb::arg("precision") = 0, nb::arg("target") = "trn2");
+  m.def("set_gemm_blocking", [](Int rows, Int columns, Int inner, int m_tiles, int n_tiles, int k_tiles) {
+    blas::set_gemm_blocking(rows, columns, inner, {m_tiles, n_tiles, k_tiles});
+  });
+}
+
+// For a with statement: the choice of one call.
+struct ScopeOfPython {
+  std::string choice;
+  std::unique_ptr<backend::Scope> scope = {};
+};
+
+nb::dict dict_of(const backend::Array& a) {
+  nb::dict out;
+  out["name"] = a.name;
+  out["address"] = reinterpret_cast<Address>(a.data);
+  out["shape"] = nb::tuple(nb::cast(a.shape));
+  out["dtype"] = std::string(name(a.dtype));
+  return out;
+}
+
+void register_executor(nb::object why_not, nb::object has_device, nb::object run) {
+  backend::register_neuron({.why_not =
+                                [why_not] {
+                                  nb::gil_scoped_acquire gil;
+                                  return nb::cast<std::string>(why_not());
+                                },
+                            .has_device =
+                                [has_device] {
+                                  nb::gil_scoped_acquire gil;
+                                  return nb::cast<bool>(has_device());
+                                },
+                            .run =
+                                [run](const isa::Program& program, const std::vector<backend::Array>& arrays) {
+                                  nb::gil_scoped_acquire gil;
+                                  nb::list list;
+                                  for (const backend::Array& a : arrays) list.append(dict_of(a));
+                                  run(std::make_shared<isa::Program>(program), list);
+                                }});
+}
+
+std::optional<backend::LastCall> last_call() {
+  const backend::LastCall& last = backend::last_call();
+  return last.is_known() ? std::optional(last) : std::nullopt;
+}
+
+void bind_last_call(nb::module_& m) {
+  using backend::LastCall;
+  nb::class_<LastCall>(m, "LastCall")
+      .def_ro("operation", &LastCall::operation)
+      .def_prop_ro("backend", [](const LastCall& c) { return std::string(backend::name(c.backend)); })
+      .def_prop_ro("target", [](const LastCall& c) { return std::string(arch(c.target).name); })
+      .def("program",
+           [](const LastCall& c) -> Programs {
+             const auto program = backend::program_of(c);
+             return program ? std::make_shared<isa::Program>(*program) : nullptr;
+           })
+      .def("predicted_ns", [](const LastCall& c) -> std::optional<double> {
+        nb::gil_scoped_release released;
+        return c.make ? std::optional(backend::predicted_ns(c)) : std::nullopt;
+      });
+  m.def("last_call", &last_call);
+}
+
+void bind_backend(nb::module_& m) {
+  m.def(
+      "set_backend", [](const std::string& choice) { backend::set_backend(choice); }, nb::arg("backend"));
+  m.def("get_backend", &backend::get_backend);
+  m.def("scope_choice", &backend::scope_choice);
+  m.def("backend_choices", &backend::choices);
+  m.def("current_backend",
+        [](const std::string& library) { return std::string(backend::name(backend::current(library))); });
+  m.def(
+      "set_target", [](const std::string& chip) { backend::set_target(chip); }, nb::arg("chip"));
+  m.def("get_target", [] { return std::string(arch(backend::current_target()).name); });
+  m.def("register_neuron", &register_executor, nb::arg("why_not"), nb::arg("has_device"), nb::arg("run"));
+  m.def("cached_program_count", &backend::cached_program_count);
+  m.def("clear_programs", &backend::clear_programs);
+  nb::class_<ScopeOfPython>(m, "BackendScope")
+      .def("__init__", [](ScopeOfPython* self, std::string choice) { new (self) ScopeOfPython{std::move(choice)}; })
+      .def("__enter__", [](ScopeOfPython& s) { s.scope = std::make_unique<backend::Scope>(s.choice); })
+      .def("__exit__", [](ScopeOfPython& s, nb::args) { s.scope.reset(); });
+}
+
+}  // namespace
+
+void bind_blas(nb::module_& m) {
+  nb::module_ sub = m.def_submodule("blas", "The native half of kiln.blas.");
+  bind_names(sub);
+  bind_tuning(sub);
+  bind_last_call(sub);
+  bind_backend(sub);
+}
+
+}  // namespace kiln::python
