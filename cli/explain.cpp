@@ -9,6 +9,7 @@
 #include "kiln/check/all_rules.h"
 #include "kiln/emit/emit_rules.h"
 #include "kiln/sim/rules.h"
+#include "kiln/tensor/ir/rules.h"
 #include "kiln/timing/rules.h"
 #include "kiln/views/rules.h"
 
@@ -23,7 +24,7 @@ struct ExplainOptions {
 std::vector<RuleTable> every_table() {
   std::vector<RuleTable> tables = check::all_rules();
   for (const RuleTable& table : {sim::run_rules::kTable, timing::timing_rules::kTable, views::view_rules::kTable,
-                                 emit::emit_rules::kTable, cli_rules::kTable})
+                                 emit::emit_rules::kTable, tensor::rules::kTable, cli_rules::kTable})
     tables.push_back(table);
   return tables;
 }

@@ -10,6 +10,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "cli/compile.h"
 #include "cli/emit.h"
 #include "cli/options.h"
 #include "cli/planned.h"
@@ -23,8 +24,8 @@ namespace kiln::cli {
 namespace {
 
 std::vector<Command> add_commands(CLI::App& root, const Host& host) {
-  std::vector<Command> commands{add_check(root), add_run(root), add_time(root, host),
-                                add_emit(root),  add_isa(root), add_explain(root)};
+  std::vector<Command> commands{add_check(root),   add_run(root), add_time(root, host), add_emit(root),
+                                add_compile(root), add_opt(root), add_isa(root),        add_explain(root)};
   for (Command& planned : add_planned(root)) commands.push_back(std::move(planned));
   return commands;
 }

@@ -12,8 +12,7 @@ struct Planned {
   const char* what;
 };
 constexpr Planned kPlanned[] = {
-    {"compile", "from a tensor program to instructions"},
-    {"opt", "passes over a tensor program, one by one"},
+    {"import", "from an ONNX model to a tensor program"},
 };
 
 Outcome not_yet(const Planned& planned) {

@@ -639,3 +639,44 @@ def normal_form(program: Program) -> Program:
     """
     The program unrolled, without what its writer may choose: equal programs print the same.
     """
+
+class TensorGraph:
+    """A tensor program: what the compiler takes."""
+
+    def __init__(self, name: str = 'program') -> None: ...
+
+    @staticmethod
+    def parse(text: str, file_name: str = 'text') -> TensorGraph:
+        """A program in text form."""
+
+    def __str__(self) -> str: ...
+
+    def input(self, name: str, dtype: str, shape: Sequence[int]) -> int:
+        """An argument of the program."""
+
+    def constant(self, dtype: str, shape: Sequence[int], numbers: Sequence[float]) -> int:
+        """One number for all elements, or one for each."""
+
+    def iota(self, dtype: str, shape: Sequence[int], axis: int) -> int:
+        """The index along an axis."""
+
+    def number(self, x: object, beside: int) -> int:
+        """A Python number in the dtype that it takes beside a value."""
+
+    def add(self, op: str, *operands, **attributes) -> int:
+        """An op by its name."""
+
+    def output(self, name: str, value: int) -> None:
+        """A result of the program."""
+
+    def type(self, value: int) -> tuple[str, list[int]]:
+        """dtype and shape of a value."""
+
+    def evaluate(self, inputs: Mapping[str, bytes]) -> dict[str, tuple[str, list[int], bytes]]:
+        """What the program means: outputs as doubles, from bytes of inputs."""
+
+    def compile(self, target: str = 'trn2', level: int = 2) -> tuple[Program, dict[str, tuple[str, list[int], bytes]]]:
+        """The program of instructions, and the inputs that it brings itself."""
+
+def tensor_ops() -> dict[str, tuple[int, bool]]:
+    """Every op: how many operands, and whether it is elementwise."""

@@ -24,4 +24,5 @@ NB_MODULE(_kiln, m) {
   bind_user_call(m);
   bind_emit(m);
   bind_blas(m);
+  bind_tensor_graph(m);
 }

@@ -94,7 +94,7 @@ def test_options_for_kernels_in_python_do_not_go_with_programs(kiln):
     refused(kiln("check", "kernel.py", "--dtype", "float99"), "cli.R1", "float99")
 
 
-@pytest.mark.parametrize("command", ["compile", "opt"])
+@pytest.mark.parametrize("command", ["import"])
 def test_planned_commands_say_so(kiln, command):
     refused(kiln(command, "add.kiln"), "cli.R2", f"not yet: `kiln {command}`")
 
@@ -458,7 +458,7 @@ def test_isa_write_manual(kiln, tmp_path):
 
 def test_status_page_is_up_to_date(kiln):
     table = kiln("isa", "--status").stdout
-    assert "| kiln opt | not yet" in table
+    assert "| kiln import | not yet" in table
     for name, _ in instructions():
         assert f"| {name.replace('_', chr(92) + '_')} |" in table
     _, marker, tables = (SOURCE / "docs/status.md").read_text().partition("<!-- kiln isa --status -->\n")

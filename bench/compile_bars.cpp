@@ -1,0 +1,90 @@
+// What the compiler makes of building blocks: instructions, predicted time over the least that DMA engines and tensor
+// engine need, bytes over the compulsory ones, time to compile. The peer's counts stand beside.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "bench/compile_patterns.h"
+#include "kiln/analysis/engine_counts.h"
+#include "kiln/tensor/ir/text.h"
+#include "kiln/tensor/lower/lower.h"
+#include "kiln/timing/timed_run.h"
+
+namespace {
+
+using namespace kiln;
+
+struct Least {
+  double bytes = 0, dma_ns = 0, tensor_ns = 0;
+  double ns() const { return std::max(dma_ns, tensor_ns); }
+};
+
+// Inputs and outputs once, products at full rate.
+Least least(const tensor::Graph& graph, const Arch& arch) {
+  Least out;
+  const auto bytes = [](const tensor::Type& t) { return static_cast<double>(t.size() * size_bytes(t.dtype)); };
+  for (const tensor::Op& op : graph.ops()) {
+    if (op.code == tensor::OpCode::input) out.bytes += bytes(op.type);
+    if (op.code != tensor::OpCode::matmul) continue;
+    const double k = static_cast<double>(graph.type(op.operands[0]).shape.back());
+    const double passes = size_bytes(op.type.dtype) == 4 ? arch.matmul_fp32_passes : 1;
+    const auto& s = op.type.shape;
+    const double rows = static_cast<double>(op.type.size() / s.back()), wide = static_cast<double>(s.back());
+    // The smaller side is stationary and may fill part of the array only: columns move either way.
+    out.tensor_ns += passes * std::ceil(k / 128) *
+                     std::min(std::ceil(rows / 128) * wide, std::ceil(wide / 128) * rows) / arch.tensor.clock_ghz;
+  }
+  for (const tensor::Output& o : graph.outputs()) out.bytes += bytes(graph.type(o.value));
+  out.dma_ns = out.bytes / (arch.dma.engines * arch.dma.bytes_per_ns);
+  return out;
+}
+
+void show(const bench::Pattern& pattern, tensor::CompileOptions options) {
+  options.donated = pattern.donated;
+  const tensor::Graph graph = pattern.make();
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    const tensor::Compiled c = tensor::compile(graph, options);
+    const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    const timing::TimedRun run = timing::time_program(isa::Launch(c.program));
+    const auto executed = static_cast<double>(run.timeline.instructions);
+    const Least l = least(graph, arch(options.target));
+    const double us = timing::to_ns(run.timeline.total) / 1000;
+    const double moved = run.timeline.hbm_bytes_read + run.timeline.hbm_bytes_written;
+    fmt::print("{:38} {:6} {:6} {:8.0f} {:9.1f} {:9.1f} {:6.2f} {:6.2f} {:8.1f}\n", pattern.name, pattern.peer,
+               c.program.instructions.size(), executed, us, l.ns() / 1000, us * 1000 / l.ns(), moved / l.bytes, ms);
+  } catch (const Error& e) {
+    fmt::print("{:38} {}\n", pattern.name, e.first().found);
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  tensor::CompileOptions options;
+  const char* only = "";
+  bool text = false;  // the programs themselves
+  for (int i = 1; i < argc; ++i) {
+    if (!std::strncmp(argv[i], "-O", 2))
+      options.level = argv[i][2] - '0';
+    else if (!std::strncmp(argv[i], "trn", 3))
+      parse_target(argv[i], options.target);
+    else if (!std::strcmp(argv[i], "--kt"))
+      text = true;
+    else
+      only = argv[i];
+  }
+  if (text) {
+    for (const bench::Pattern& pattern : bench::patterns()) {
+      if (pattern.name.find(only) != std::string::npos) fmt::print("{}", tensor::print(pattern.make()));
+    }
+    return 0;
+  }
+  fmt::print("{:38} {:>6} {:>6} {:>8} {:>9} {:>9} {:>6} {:>6} {:>8}\n", "pattern", "peer", "static", "executed",
+             "time us", "least us", "ratio", "bytes", "comp ms");
+  for (const bench::Pattern& pattern : bench::patterns()) {
+    if (pattern.name.find(only) != std::string::npos) show(pattern, options);
+  }
+}

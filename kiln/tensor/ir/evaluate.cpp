@@ -1,0 +1,402 @@
+#include "kiln/tensor/ir/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "kiln/tensor/ir/evaluate_elementwise.h"
+#include "kiln/tensor/ir/rules.h"
+
+namespace kiln::tensor {
+namespace {
+
+struct Eval {
+  const Op& op;
+  const std::vector<const Array*>& in;
+  DType working;
+  Array make() const { return {op.type, std::vector<double>(static_cast<std::size_t>(op.type.size()))}; }
+};
+
+Shape strides_of(const Shape& shape) {
+  Shape out(shape.size());
+  std::int64_t n = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    out[i] = n;
+    n *= shape[i];
+  }
+  return out;
+}
+
+// Calls fn(i, index) for each element of a shape in C order.
+template <class Fn>
+void for_each(const Shape& shape, Fn&& fn) {
+  Shape index(shape.size(), 0);
+  const std::int64_t n = product(shape);
+  for (std::int64_t i = 0; i < n; ++i) {
+    fn(i, index);
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      if (++index[d] < shape[d]) break;
+      index[d] = 0;
+    }
+  }
+}
+
+// Reads an array at an index of a shape that it broadcasts to.
+class Spread {
+ public:
+  Spread(const Array& array, std::size_t rank) : array_(array), strides_(strides_of(array.type.shape)) {
+    skip_ = rank - strides_.size();
+    for (std::size_t i = 0; i < strides_.size(); ++i) {
+      if (array.type.shape[i] == 1) strides_[i] = 0;
+    }
+  }
+  double at(const Shape& index) const {
+    std::int64_t at = 0;
+    for (std::size_t i = 0; i < strides_.size(); ++i) at += strides_[i] * index[skip_ + i];
+    return array_.data[at];
+  }
+
+ private:
+  const Array& array_;
+  Shape strides_;
+  std::size_t skip_;
+};
+
+Array eval_elementwise(const Eval& e) {
+  Array out = e.make();
+  const auto rank = static_cast<std::size_t>(e.op.type.rank());
+  const Spread x(*e.in[0], rank), y(*e.in[e.in.size() - 1], rank);
+  for_each(e.op.type.shape,
+           [&](std::int64_t i, const Shape& at) { out.data[i] = apply(e.op.code, e.working, x.at(at), y.at(at)); });
+  return out;
+}
+
+Array eval_given(const Eval& e) {
+  Array out = e.make();
+  const auto& numbers = *e.op.numbers;
+  for (std::size_t i = 0; i < out.data.size(); ++i) out.data[i] = numbers[numbers.size() == 1 ? 0 : i];
+  return out;
+}
+
+Array eval_iota(const Eval& e) {
+  Array out = e.make();
+  const std::int64_t axis = e.op.integer("axis");
+  for_each(e.op.type.shape, [&](std::int64_t i, const Shape& at) {
+    out.data[i] = stored(e.op.type.dtype, static_cast<double>(at[axis]));
+  });
+  return out;
+}
+
+Array eval_where(const Eval& e) {
+  Array out = e.make();
+  const auto rank = static_cast<std::size_t>(e.op.type.rank());
+  const Spread c(*e.in[0], rank), x(*e.in[1], rank), y(*e.in[2], rank);
+  for_each(e.op.type.shape,
+           [&](std::int64_t i, const Shape& at) { out.data[i] = c.at(at) != 0 ? x.at(at) : y.at(at); });
+  return out;
+}
+
+Array eval_cast(const Eval& e) {
+  Array out = e.make();
+  for (std::size_t i = 0; i < out.data.size(); ++i) out.data[i] = stored(e.op.type.dtype, e.in[0]->data[i]);
+  return out;
+}
+
+Array eval_bitcast(const Eval& e) { return from_bytes(e.op.type, to_bytes(*e.in[0]).data()); }
+
+double fold(OpCode code, double sum, double x, double best) {
+  switch (code) {
+    case OpCode::prod:
+      return sum * x;
+    case OpCode::max:
+      return std::isnan(sum) || sum >= x ? sum : x;
+    case OpCode::min:
+      return std::isnan(sum) || sum <= x ? sum : x;
+    case OpCode::any:
+      return sum != 0 || x != 0;
+    case OpCode::all:
+      return sum != 0 && x != 0;
+    case OpCode::variance:
+      return sum + (x - best) * (x - best);
+    default:
+      return sum + x;
+  }
+}
+
+double start(const Op& op) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  if (op.code == OpCode::max) return -inf;
+  if (op.code == OpCode::min) return inf;
+  return op.code == OpCode::prod || op.code == OpCode::all ? 1 : 0;
+}
+
+std::vector<double> positions(const Eval& e, std::size_t count, const std::vector<std::int64_t>& slot_of) {
+  const std::int64_t axis = e.op.ints("axes")[0];
+  std::vector<double> best(count), at(count, -1);
+  for_each(e.in[0]->type.shape, [&](std::int64_t i, const Shape& index) {
+    const double x = e.op.code == OpCode::argmax ? e.in[0]->data[i] : -e.in[0]->data[i];
+    const std::int64_t s = slot_of[i];
+    if (at[s] >= 0 && (std::isnan(best[s]) || !(x > best[s] || std::isnan(x)))) return;
+    best[s] = x;
+    at[s] = static_cast<double>(index[axis]);
+  });
+  return at;
+}
+
+Array eval_reduce(const Eval& e) {
+  const Ints& axes = e.op.ints("axes");
+  const Type& x = e.in[0]->type;
+  Shape kept = x.shape;
+  std::int64_t reduced = 1;
+  for (std::int64_t a : axes) {
+    reduced *= kept[a];
+    kept[a] = 1;
+  }
+  const Shape strides = strides_of(kept);
+  std::vector<std::int64_t> slot_of(e.in[0]->data.size());
+  for_each(x.shape, [&](std::int64_t i, const Shape& at) {
+    std::int64_t s = 0;
+    for (std::size_t d = 0; d < at.size(); ++d) s += kept[d] == 1 ? 0 : at[d] * strides[d];
+    slot_of[i] = s;
+  });
+  Array out = e.make();
+  if (e.op.code == OpCode::argmax || e.op.code == OpCode::argmin) {
+    out.data = positions(e, out.data.size(), slot_of);
+    return out;
+  }
+  const auto n = static_cast<double>(reduced);
+  std::vector<double> means(out.data.size(), 0);
+  if (e.op.code == OpCode::variance) {
+    for (std::size_t i = 0; i < slot_of.size(); ++i) means[slot_of[i]] += e.in[0]->data[i] / n;
+  }
+  std::fill(out.data.begin(), out.data.end(), start(e.op));
+  for (std::size_t i = 0; i < slot_of.size(); ++i) {
+    double& sum = out.data[slot_of[i]];
+    if (e.op.code == OpCode::prod && is_integer(e.op.type.dtype)) {
+      sum = wrapped(e.op.type.dtype, static_cast<std::int64_t>(sum) * static_cast<std::int64_t>(e.in[0]->data[i]));
+      continue;
+    }
+    sum = fold(e.op.code, sum, e.in[0]->data[i], means[slot_of[i]]);
+    if (is_integer(e.op.type.dtype)) sum = stored(e.op.type.dtype, sum);
+  }
+  if (e.op.code == OpCode::mean) {
+    for (double& v : out.data) v /= n;
+  } else if (e.op.code == OpCode::variance) {
+    for (double& v : out.data) v /= std::max(0.0, n - static_cast<double>(e.op.integer("ddof")));
+  }
+  return out;
+}
+
+Array eval_scan(const Eval& e) {
+  Array out = e.make();
+  const std::int64_t axis = e.op.integer("axis"), stride = strides_of(e.op.type.shape)[axis];
+  for_each(e.op.type.shape, [&](std::int64_t i, const Shape& at) {
+    out.data[i] = e.in[0]->data[i] + (at[axis] > 0 ? out.data[i - stride] : 0);
+    if (is_integer(e.op.type.dtype)) out.data[i] = stored(e.op.type.dtype, out.data[i]);
+  });
+  return out;
+}
+
+Array eval_matmul(const Eval& e) {
+  Array x = *e.in[0], y = *e.in[1], out = e.make();
+  Shape shape = e.op.type.shape;
+  if (x.type.rank() == 1) {
+    x.type.shape.insert(x.type.shape.begin(), 1);
+    shape.insert(shape.end() - (y.type.rank() > 1 ? 1 : 0), 1);
+  }
+  if (y.type.rank() == 1) {
+    y.type.shape.push_back(1);
+    shape.push_back(1);
+  }
+  const std::int64_t K = x.type.shape.back();
+  const std::size_t rank = shape.size();
+  const Spread xs(x, rank), ys(y, rank);
+  const bool whole = !is_float(e.op.type.dtype);
+  for_each(shape, [&](std::int64_t i, const Shape& at) {
+    Shape xa = at, ya = at;
+    double sum = 0;
+    for (std::int64_t k = 0; k < K; ++k) {
+      xa[rank - 1] = k;
+      ya[rank - 2] = k;
+      sum += xs.at(xa) * ys.at(ya);
+      if (whole) sum = stored(e.op.type.dtype, sum);
+    }
+    out.data[i] = sum;
+  });
+  return out;
+}
+
+Array eval_reshape(const Eval& e) { return {e.op.type, e.in[0]->data}; }
+
+Array eval_transpose(const Eval& e) {
+  Array out = e.make();
+  const Shape strides = strides_of(e.in[0]->type.shape);
+  const Ints& perm = e.op.ints("perm");
+  for_each(e.op.type.shape, [&](std::int64_t i, const Shape& at) {
+    std::int64_t from = 0;
+    for (std::size_t d = 0; d < at.size(); ++d) from += strides[perm[d]] * at[d];
+    out.data[i] = e.in[0]->data[from];
+  });
+  return out;
+}
+
+Array eval_spread(const Eval& e) {
+  Array out = e.make();
+  const Spread x(*e.in[0], out.type.shape.size());
+  for_each(out.type.shape, [&](std::int64_t i, const Shape& at) { out.data[i] = x.at(at); });
+  return out;
+}
+
+Array eval_slice(const Eval& e) {
+  Array out = e.make();
+  const Shape strides = strides_of(e.in[0]->type.shape);
+  for_each(out.type.shape, [&](std::int64_t i, const Shape& at) {
+    std::int64_t from = 0;
+    for (std::size_t d = 0; d < at.size(); ++d)
+      from += strides[d] * (e.op.ints("starts")[d] + at[d] * e.op.ints("steps")[d]);
+    out.data[i] = e.in[0]->data[from];
+  });
+  return out;
+}
+
+// Writes x into out from an index on.
+void place(Array& out, const Array& x, const Shape& from) {
+  const Shape strides = strides_of(out.type.shape);
+  for_each(x.type.shape, [&](std::int64_t i, const Shape& at) {
+    std::int64_t to = 0;
+    for (std::size_t d = 0; d < at.size(); ++d) to += strides[d] * (from[d] + at[d]);
+    out.data[to] = x.data[i];
+  });
+}
+
+Array eval_concat(const Eval& e) {
+  Array out = e.make();
+  Shape from(out.type.shape.size(), 0);
+  for (const Array* x : e.in) {
+    place(out, *x, from);
+    from[e.op.integer("axis")] += x->type.shape[e.op.integer("axis")];
+  }
+  return out;
+}
+
+Array eval_pad(const Eval& e) {
+  Array out = e.make();
+  std::fill(out.data.begin(), out.data.end(), stored(out.type.dtype, e.op.real("value")));
+  place(out, *e.in[0], e.op.ints("low"));
+  return out;
+}
+
+std::int64_t checked_index(const Eval& e, double index, std::int64_t count) {
+  const auto i = static_cast<std::int64_t>(index);
+  if (i < 0 || i >= count) {
+    raise(rules::kTable, rules::kIndex, {.found = fmt::format("index {} of {} rows in {}", i, count, name(e.op.code))});
+  }
+  return i;
+}
+
+Array eval_gather(const Eval& e) {
+  Array out = e.make();
+  const Shape& table = e.in[0]->type.shape;
+  const std::int64_t row = product(table, 1, table.size());
+  for (std::size_t i = 0; i < e.in[1]->data.size(); ++i) {
+    const std::int64_t r = checked_index(e, e.in[1]->data[i], table[0]);
+    std::copy_n(e.in[0]->data.begin() + r * row, row, out.data.begin() + static_cast<std::int64_t>(i) * row);
+  }
+  return out;
+}
+
+Array eval_scatter(const Eval& e) {
+  Array out = *e.in[0];
+  const Shape& table = e.in[0]->type.shape;
+  const std::int64_t row = product(table, 1, table.size());
+  for (std::size_t i = 0; i < e.in[1]->data.size(); ++i) {
+    const std::int64_t r = checked_index(e, e.in[1]->data[i], table[0]);
+    std::copy_n(e.in[2]->data.begin() + static_cast<std::int64_t>(i) * row, row, out.data.begin() + r * row);
+  }
+  return out;
+}
+
+Array eval_cut(const Eval& e) {
+  Array out = e.make();
+  const std::int64_t axis = e.op.integer("axis");
+  const auto& x = e.in[0]->type.shape;
+  const auto start_at = checked_index(e, e.in[1]->data[0], x[axis] - e.op.integer("size") + 1);
+  const Shape strides = strides_of(x);
+  for_each(out.type.shape, [&](std::int64_t i, const Shape& at) {
+    std::int64_t from = start_at * strides[axis];
+    for (std::size_t d = 0; d < at.size(); ++d) from += strides[d] * at[d];
+    out.data[i] = e.in[0]->data[from];
+  });
+  return out;
+}
+
+Array eval_update(const Eval& e) {
+  Array out = *e.in[0];
+  const std::int64_t axis = e.op.integer("axis");
+  Shape from(out.type.shape.size(), 0);
+  from[axis] = checked_index(e, e.in[2]->data[0], out.type.shape[axis] - e.in[1]->type.shape[axis] + 1);
+  place(out, *e.in[1], from);
+  return out;
+}
+
+using Function = Array (*)(const Eval&);
+constexpr Function kFunctions[] = {
+#define KILN_UNARY(...) eval_elementwise,
+#define KILN_BINARY(...) eval_elementwise,
+#define KILN_OP(name, operands, attributes, infer, evaluate, ...) eval_##evaluate,
+#include "kiln/tensor/ir/ops.def"
+};
+
+}  // namespace
+
+std::vector<std::byte> to_bytes(const Array& array) {
+  const DType t = array.type.dtype;
+  std::vector<std::byte> out(array.data.size() * size_bytes(t));
+  for (std::size_t i = 0; i < array.data.size(); ++i) {
+    const double x = array.data[i];
+    const std::uint32_t bits =
+        is_float(t) ? from_float(t, static_cast<float>(x)) : from_int(t, static_cast<std::int64_t>(stored(t, x)));
+    store_bits(t, bits, out.data() + i * size_bytes(t));
+  }
+  return out;
+}
+
+Array from_bytes(const Type& type, const std::byte* bytes) {
+  Array out{type, std::vector<double>(static_cast<std::size_t>(type.size()))};
+  for (std::size_t i = 0; i < out.data.size(); ++i) {
+    const std::uint32_t bits = load_bits(type.dtype, bytes + i * size_bytes(type.dtype));
+    out.data[i] = is_float(type.dtype) ? to_float(type.dtype, bits) : static_cast<double>(to_int(type.dtype, bits));
+  }
+  return out;
+}
+
+Array evaluate(const Op& op, const std::vector<const Array*>& operands, DType working) {
+  return kFunctions[static_cast<std::size_t>(op.code)]({op, operands, working});
+}
+
+Arrays evaluate(const Graph& graph, const Arrays& inputs) {
+  std::vector<Array> values;
+  values.reserve(graph.size());
+  for (const Op& op : graph.ops()) {
+    if (op.code == OpCode::input) {
+      const auto given = inputs.find(op.text("name"));
+      if (given == inputs.end() || !(given->second.type == op.type))
+        raise(rules::kTable, rules::kNames,
+              {.found = fmt::format("no array {} for input `{}`", to_string(op.type), op.text("name"))});
+      values.push_back(given->second);
+      continue;
+    }
+    std::vector<const Array*> in;
+    for (Value v : op.operands) in.push_back(&values[v]);
+    values.push_back(evaluate(op, in, is_elementwise(op.code) ? working_dtype(graph, op) : op.type.dtype));
+  }
+  Arrays out;
+  for (const Output& o : graph.outputs()) out[o.name] = values[o.value];
+  return out;
+}
+
+}  // namespace kiln::tensor

@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <set>
+
+#include "kiln/tensor/ir/text.h"
+
+namespace kiln::tensor {
+namespace {
+
+std::string number_text(double x) {
+  if (std::isnan(x)) return "nan";
+  if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
+  std::string out = fmt::format("{}", x);
+  return out.find_first_of(".en") == std::string::npos ? out + ".0" : out;
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+struct AttrText {
+  std::string operator()(const Ints& v) const { return to_string(v); }
+  std::string operator()(std::int64_t v) const { return std::to_string(v); }
+  std::string operator()(double v) const { return number_text(v); }
+  std::string operator()(bool v) const { return v ? "true" : "false"; }
+  std::string operator()(DType v) const { return std::string(name(v)); }
+  std::string operator()(const std::string& v) const { return quoted(v); }
+};
+
+bool is_word(const std::string& text) {
+  if (text.empty() || (std::isalpha(static_cast<unsigned char>(text[0])) == 0 && text[0] != '_')) return false;
+  for (char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') return false;
+  }
+  return true;
+}
+
+// Inputs are called what they are called; everything else v and its number.
+std::vector<std::string> names_of(const Graph& graph) {
+  std::vector<std::string> out;
+  for (Value v = 0; v < graph.size(); ++v) {
+    const Op& op = graph.op(v);
+    const bool named = op.code == OpCode::input && is_word(op.text("name")) && op.text("name")[0] != 'v';
+    out.push_back(named ? op.text("name") : fmt::format("v{}", v));
+  }
+  return out;
+}
+
+std::string numbers_text(const Op& op) {
+  std::vector<std::string> out;
+  for (double x : *op.numbers) out.push_back(number_text(x));
+  return fmt::format("numbers=[{}]", fmt::join(out, ", "));
+}
+
+}  // namespace
+
+std::string print(const Graph& graph, const PrintOptions& options) {
+  std::string out = fmt::format("kt 1\nprogram {}\n", quoted(graph.name));
+  const auto names = names_of(graph);
+  for (Value v = 0; v < graph.size(); ++v) {
+    const Op& op = graph.op(v);
+    std::vector<std::string> arguments;
+    for (Value operand : op.operands) arguments.push_back(names[operand]);
+    const auto& infos = info(op.code).attributes;
+    for (std::size_t i = 0; i < infos.size(); ++i)
+      arguments.push_back(fmt::format("{}={}", infos[i].name, std::visit(AttrText{}, op.attrs[i])));
+    if (op.code == OpCode::constant) arguments.push_back(numbers_text(op));
+    out += fmt::format("{}: {} = {}({})", names[v], to_string(op.type), name(op.code), fmt::join(arguments, ", "));
+    const SourceLoc& loc = graph.loc(op);
+    if (options.places && loc.known()) out += fmt::format(" @ {}:{}", quoted(loc.file), loc.line);
+    out += "\n";
+  }
+  for (const Output& o : graph.outputs()) out += fmt::format("output {} = {}\n", quoted(o.name), names[o.value]);
+  return out;
+}
+
+}  // namespace kiln::tensor

@@ -1,0 +1,134 @@
+// Wide rows in pieces: results of wide products are finished and stored while the next columns are computed; rows that
+// do not fit a partition are read once for each reduction and once for the result.
+#include <algorithm>
+#include <limits>
+
+#include "kiln/tensor/lower/region.h"
+#include "kiln/tensor/passes/rewrite.h"
+
+namespace kiln::tensor {
+
+using isa::Index;
+
+namespace {
+constexpr std::int64_t kLongestSum = 8192;  // of a product that goes column by column
+}
+
+// Whether v can be computed for some columns alone; what it needs before goes into the cone.
+bool RegionEmitter::gather_cone(Value v, std::int64_t columns, Cone& cone) const {
+  if (fusion_.region_of[v] != region_ || find(v)) return true;
+  const Op& op = graph_.op(v);
+  const Free free = free_of(v);
+  if (product(free.dims) == 1) {
+    cone.columns.push_back(v);
+    return true;
+  }
+  if (free.dims.back() != columns || product(free.dims) != columns) return false;
+  if (op.code == OpCode::matmul) {
+    if (graph_.type(op.operands[0]).shape.back() > kLongestSum) return false;
+    cone.products.push_back(v);
+    return true;
+  }
+  if (!is_elementwise(op.code) && op.code != OpCode::where && op.code != OpCode::cast) return false;
+  return std::all_of(op.operands.begin(), op.operands.end(), [&](Value x) { return gather_cone(x, columns, cone); });
+}
+
+bool RegionEmitter::goes_in_pieces(Value v, std::int64_t columns) const {
+  if (layout_.packed != 1 || columns <= options_.psum_columns) return false;
+  Cone cone;
+  return gather_cone(v, columns, cone) && !cone.products.empty();
+}
+
+void RegionEmitter::prepare(const Cone& cone) {
+  for (Value v : cone.columns) value(v);
+  for (Value v : cone.products) turned_rows(v);
+}
+
+void RegionEmitter::store_pieces(std::int64_t columns, std::int64_t piece, const std::vector<const Leaf*>& leaves) {
+  Cone cone;
+  for (const Leaf* leaf : leaves) gather_cone(leaf->value, columns, cone);
+  prepare(cone);
+  k_.tiles(columns, piece, [&](Index start, std::int64_t n) {
+    columns_ = Columns{columns, n, start};
+    scopes_.emplace_back();
+    for (const Leaf* leaf : leaves) store(*leaf, value(leaf->value));
+    scopes_.pop_back();
+    columns_.reset();
+  });
+}
+
+// Rows that are too wide, and nothing but elementwise values and reductions of whole rows.
+bool RegionEmitter::streams() const {
+  if (options_.column_tile == 0 || widest_ <= options_.column_tile || layout_.packed != 1) return false;
+  for (Value v : fusion_.regions[region_].ops) {
+    const Op& op = graph_.op(v);
+    const Free free = free_of(v);
+    const std::int64_t n = product(free.dims);
+    if (n != 1 && (n != widest_ || free.dims.back() != widest_)) return false;
+    const bool reduces = op.code >= OpCode::sum && op.code <= OpCode::min;
+    if (!is_elementwise(op.code) && op.code != OpCode::where && op.code != OpCode::cast && !reduces) return false;
+    if (reduces && n != 1) return false;
+  }
+  return true;
+}
+
+namespace {
+
+double neutral(OpCode code) {
+  switch (code) {
+    case OpCode::sum:
+      return 0;
+    case OpCode::prod:
+      return 1;
+    case OpCode::max:
+      return -std::numeric_limits<double>::infinity();
+    default:
+      return std::numeric_limits<double>::infinity();
+  }
+}
+
+}  // namespace
+
+// A reduction of wide rows, piece by piece into one value per row.
+void RegionEmitter::reduce_pieces(Value v) {
+  const Op& op = graph_.op(v);
+  const Free one = free_of(v);
+  const Tile total = new_tile(k_, Memory::sbuf, rows_, one, DType::float32);
+  fill(total, one, neutral(op.code));
+  Cone cone;
+  gather_cone(op.operands[0], widest_, cone);
+  prepare(cone);
+  k_.tiles(widest_, options_.column_tile, [&](Index start, std::int64_t n) {
+    columns_ = Columns{widest_, n, start};
+    scopes_.emplace_back();
+    const Tile piece = reduce(v, nullptr);
+    const AluOp with = op.code == OpCode::sum    ? AluOp::add
+                       : op.code == OpCode::prod ? AluOp::multiply
+                       : op.code == OpCode::max  ? AluOp::maximum
+                                                 : AluOp::minimum;
+    k_.tensor_tensor({.dst = column_of(total), .data1 = column_of(total), .data2 = column_of(piece), .op = with});
+    scopes_.pop_back();
+    columns_.reset();
+  });
+  scopes_.back().values[v] = total;
+}
+
+void RegionEmitter::stream() {
+  for (Value v : fusion_.regions[region_].ops) {
+    const OpCode code = graph_.op(v).code;
+    const bool reduces = code >= OpCode::sum && code <= OpCode::min;
+    if (reduces && !splat_of(graph_, graph_.op(v).operands[0]) &&
+        graph_.type(graph_.op(v).operands[0]).shape.back() == widest_ && !find(v))
+      reduce_pieces(v);
+  }
+  std::vector<const Leaf*> wide;
+  for (const Leaf& leaf : layout_.stores) {
+    if (product(free_of(leaf.value).dims) == 1)
+      store(leaf, value(leaf.value));
+    else
+      wide.push_back(&leaf);
+  }
+  if (!wide.empty()) store_pieces(widest_, options_.column_tile, wide);
+}
+
+}  // namespace kiln::tensor

@@ -1,0 +1,185 @@
+#include "kiln/tensor/lower/copies.h"
+
+#include "kiln/tensor/ir/rules.h"
+#include "kiln/tensor/passes/rewrite.h"
+
+namespace kiln::tensor {
+
+using isa::Index;
+using isa::View;
+
+namespace {
+
+// Calls body(to, from, more_to, more_from) for what one DMA takes.
+void nest(isa::Kernel& k, const Dims& to, const Dims& from, Index more_to, Index more_from,
+          const std::function<void(const Dims&, const Dims&, Index, Index)>& body) {
+  if (to.size() <= static_cast<std::size_t>(isa::kMaxOperandRank)) return body(to, from, more_to, more_from);
+  k.loop(to[0].count, [&](Index i) {
+    nest(k, Dims(to.begin() + 1, to.end()), Dims(from.begin() + 1, from.end()), more_to + i * to[0].stride,
+         more_from + i * from[0].stride, body);
+  });
+}
+
+Dims at_least_one(Dims d) {
+  if (d.empty()) d.push_back({1, 1});
+  return d;
+}
+
+}  // namespace
+
+void Copies::move(const View& dst, const Strided& to, const View& src, const Strided& from) {
+  if (to.size() == 0) return;
+  std::vector<Dims> lists{to.dims, from.dims};
+  join_together(lists);
+  nest(k, at_least_one(lists[0]), at_least_one(lists[1]), to.offset, from.offset,
+       [&](const Dims& d, const Dims& s, Index more_d, Index more_s) {
+         if (!turn(dst, d, more_d, src, s, more_s)) k.dma_copy({.dst = dst.ap(d, more_d), .src = src.ap(s, more_s)});
+       });
+}
+
+// What is contiguous on one side and not on the other goes through the tensor engine: 128 rows of the source, turned,
+// are stored as rows of the destination. False when single elements are not at stake.
+bool Copies::turn(const View& dst, const Dims& to, Index at, const View& src, const Dims& from, Index from_at) {
+  constexpr std::int64_t kTogether = 1024;  // columns of a row of the destination that are stored at once
+  const std::size_t last = to.size() - 1;
+  if (to.size() < 2 || to[last].stride != 1 || from[last].stride == 1 || from[last].stride == 0) return false;
+  if (!Turner::takes(dst.dtype()) || dst.dtype() != src.dtype() || to[last].count < 8) return false;
+  std::size_t other = to.size();
+  for (std::size_t d = 0; d < last; ++d) {
+    if (from[d].stride == 1 && from[d].count >= 8) other = d;
+  }
+  if (other == to.size()) return false;
+  const Turner turner{k, arch, [] { return Engine::unknown; }};
+  const std::function<void(std::size_t, Index, Index)> each = [&](std::size_t d, Index a, Index b) {
+    if (d == last) {
+      k.tiles(to[other].count, kBlock, [&](Index r, std::int64_t rows) {
+        k.tiles(to[last].count, kTogether, [&](Index c, std::int64_t columns) {
+          const Tile tile = new_tile(k, Memory::sbuf, rows, {1, {columns}}, dst.dtype());
+          turner.from_hbm(tile, src, b + r + c * from[last].stride, rows, from[last].stride, columns);
+          k.dma_copy({.dst = dst.ap({{to[other].stride, rows}, {1, columns}}, a + r * to[other].stride + c),
+                      .src = view_of(tile, {{1, columns}})});
+        });
+      });
+    } else if (d == other) {
+      each(d + 1, a, b);
+    } else {
+      k.loop(to[d].count, [&](Index i) { each(d + 1, a + i * to[d].stride, b + i * from[d].stride); });
+    }
+  };
+  each(0, at, from_at);
+  return true;
+}
+
+// One row of SBUF is stored over and over.
+void Copies::fill(const View& dst, const Strided& to, double x) {
+  if (to.size() == 0) return;
+  const bool real = is_float(dst.dtype());
+  std::vector<Dims> lists{to.dims};
+  join_together(lists);
+  const Dims dims = at_least_one(lists[0]);
+  const std::int64_t n = std::min<std::int64_t>(dims.back().count, 4096);
+  const View row = k.sbuf({1, n}, dst.dtype());
+  k.memset({.dst = row, .value = real ? isa::Operand(x) : isa::Operand(static_cast<std::int64_t>(x))});
+  const std::function<void(std::size_t, Index)> each = [&](std::size_t d, Index at) {
+    if (d + 1 < dims.size()) {
+      k.loop(dims[d].count, [&](Index i) { each(d + 1, at + i * dims[d].stride); });
+      return;
+    }
+    k.tiles(dims[d].count, n, [&](Index i, std::int64_t m) {
+      k.dma_copy({.dst = dst.ap({{dims[d].stride, m}}, at + i * dims[d].stride), .src = row.slice(1, 0, m)});
+    });
+  };
+  each(0, to.offset);
+}
+
+void Copies::place(const View& dst, const Strided& to, Value v) {
+  if (const auto x = splat_of(graph, v)) return fill(dst, to, *x);
+  const Source s = source_of(graph, fusion, v);
+  move(dst, to, storage.of.at(s.base), s.access);
+}
+
+void Copies::output(int index) {
+  const Value v = graph.outputs()[index].value;
+  place(storage.outputs[index], Strided::contiguous(graph.type(v).shape), v);
+}
+
+void Copies::ramp(Value v) {
+  const Op& op = graph.op(v);
+  const std::int64_t n = op.type.shape[op.integer("axis")], most = 8192;
+  for (std::int64_t first = 0; first < n; first += most) {
+    const std::int64_t m = std::min(most, n - first);
+    const View row = k.sbuf({1, m}, op.type.dtype);
+    k.iota({.dst = row, .pattern = {{1, m}}, .offset = first});
+    k.dma_copy({.dst = storage.of.at(v).ap({{1, m}}, first), .src = row});
+  }
+}
+
+isa::Reg Copies::start_of(Value v) {
+  const Source s = source_of(graph, fusion, v);
+  const isa::Reg reg = k.reg();
+  k.register_load({.dst = reg, .src = storage.of.at(s.base).ap({{1, 1}}, s.access.offset)});
+  return reg;
+}
+
+void Copies::scatter(Value v) {
+  const Op& op = graph.op(v);
+  const Strided whole = Strided::contiguous(op.type.shape);
+  const View& dst = storage.of.at(v);
+  if (!in_place.contains(v)) place(dst, whole, op.operands[0]);
+  const Source at = source_of(graph, fusion, op.operands[1]), from = source_of(graph, fusion, op.operands[2]);
+  const std::int64_t row = whole.dims[0].stride, n = graph.type(op.operands[1]).size();
+  const auto rows = reshaped(from.access, {n, row});
+  if (!rows) internal_error(__FILE__, __LINE__, "rows of a scatter that are no pattern");
+  k.tiles(n, 128, [&](Index first, std::int64_t m) {
+    const View index = k.sbuf({m, 1}, DType::int32), tile = k.sbuf({m, row}, op.type.dtype);
+    k.dma_copy({.dst = index,
+                .src = storage.of.at(at.base).ap({{at.access.dims[0].stride, m}, {1, 1}},
+                                                 at.access.offset + first * at.access.dims[0].stride)});
+    k.dma_copy({.dst = tile,
+                .src = storage.of.at(from.base).ap(
+                    {rows->dims[0].count == 1 ? isa::Dim{row, m} : isa::Dim{rows->dims[0].stride, m}, rows->dims[1]},
+                    rows->offset + first * rows->dims[0].stride)});
+    k.dma_copy({.dst = dst.ap({{row, m}, {1, row}}).vector_offset(index, row), .src = tile});
+  });
+}
+
+void Copies::emit(Value v) {
+  const Op& op = graph.op(v);
+  const Strided whole = Strided::contiguous(op.type.shape);
+  if (op.code == OpCode::concat) {
+    const std::int64_t axis = op.integer("axis");
+    Strided part = whole;
+    for (Value x : op.operands) {
+      part.dims[axis].count = graph.type(x).shape[axis];
+      place(storage.of.at(v), part, x);
+      part.offset += part.dims[axis].count * part.dims[axis].stride;
+    }
+  } else if (op.code == OpCode::scatter_rows) {
+    scatter(v);
+  } else if (op.code == OpCode::update_slice) {
+    const std::int64_t axis = op.integer("axis");
+    if (!in_place.contains(v)) place(storage.of.at(v), whole, op.operands[0]);
+    const Source part = source_of(graph, fusion, op.operands[1]);
+    Strided to = whole;
+    to.dims[axis].count = part.access.dims[axis].count;
+    std::vector<Dims> lists{to.dims, part.access.dims};
+    join_together(lists);
+    const isa::Reg at = start_of(op.operands[2]);
+    k.dma_copy({.dst = storage.of.at(v).ap(at_least_one(lists[0])).scalar_offset(at, whole.dims[axis].stride),
+                .src = storage.of.at(part.base).ap(at_least_one(lists[1]), part.access.offset)});
+  } else {
+    const Source x = source_of(graph, fusion, op.operands[0]);
+    Strided from = x.access;
+    const std::int64_t axis = op.integer("axis");
+    from.dims[axis].count = op.type.shape[axis];
+    std::vector<Dims> lists{whole.dims, from.dims};
+    join_together(lists);
+    const isa::Reg at = start_of(op.operands[1]);
+    k.dma_copy({.dst = storage.of.at(v).ap(at_least_one(lists[0])),
+                .src = storage.of.at(x.base)
+                           .ap(at_least_one(lists[1]), from.offset)
+                           .scalar_offset(at, x.access.dims[axis].stride)});
+  }
+}
+
+}  // namespace kiln::tensor

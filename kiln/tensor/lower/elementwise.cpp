@@ -1,0 +1,408 @@
+// Elementwise values: which instruction takes how many ops at once.
+#include <cmath>
+
+#include "kiln/tensor/lower/region.h"
+#include "kiln/tensor/passes/rewrite.h"
+
+namespace kiln::tensor {
+
+using isa::View;
+using Views = std::vector<View>;
+
+namespace {
+
+bool is_small_integer(DType t) { return is_integer(t) && size_bytes(t) <= 2; }
+bool wraps(OpCode code) { return code == OpCode::add || code == OpCode::subtract || code == OpCode::multiply; }
+bool is_plain(AluOp op) { return !is_bitvec(op) && op != AluOp::power; }
+
+}  // namespace
+
+// v as an operator between data of its own shape and a scalar.
+std::optional<RegionEmitter::Chain> RegionEmitter::chain(Value v) const {
+  const Op& op = graph_.op(v);
+  if (!is_elementwise(op.code) || op.operands.size() != 2) return {};
+  const Lowering& lowering = info(op.code).lowering;
+  if (lowering.kind != Lowering::Kind::alu || is_bitvec(lowering.alu)) return {};
+  for (int i : {1, 0}) {
+    const Value data = op.operands[1 - i], other = op.operands[i];
+    if (!is_column(other) || graph_.type(data).shape != op.type.shape || splat_of(graph_, data)) continue;
+    return Chain{data, lowering.alu, other, 1 - i, i, i == 0};
+  }
+  return {};
+}
+
+// Whether the only use of v is the op that asks, which can take it along.
+bool RegionEmitter::is_inlined(Value v, const Shape& shape) const {
+  return fusion_.region_of[v] == region_ && uses_[v] == 1 && graph_.type(v).shape == shape && !find(v) &&
+         is_elementwise(graph_.op(v).code) && is_float(working_dtype(graph_, graph_.op(v)));
+}
+
+isa::Operand RegionEmitter::scalar(const Given& g) {
+  if (g.number) return *g.number;
+  const Tile t = in_dtype(g.tile, {1, Shape(g.tile.dims.size(), 1)}, DType::float32);
+  return column_of(t);
+}
+
+Tile RegionEmitter::elementwise(Value v, const Tile* into) {
+  const Op& op = graph_.op(v);
+  const Lowering& lowering = info(op.code).lowering;
+  if (op.code == OpCode::reciprocal) {
+    const Tile x = operand(v, 0), dst = target(v, into);
+    over(k_, {dst, x}, free_of(v), [&](const Views& t) { k_.reciprocal({.dst = t[0], .data = t[1]}); });
+    return dst;
+  }
+  if (op.code == OpCode::sin || op.code == OpCode::arctan || lowering.kind == Lowering::Kind::act)
+    return activate(v, into);
+  const DType working = working_dtype(graph_, op);
+  const bool bits = op.code == OpCode::right_shift || (lowering.kind == Lowering::Kind::alu && is_bitvec(lowering.alu));
+  const bool exact = is_integer(working) && (!is_small_integer(working) || wraps(op.code));
+  if (bits || exact) return operate_on_integers(v, into);
+  return operate(v, into);
+}
+
+// Two operators with scalars, an operator with a scalar and one with a tile, or one operator.
+Tile RegionEmitter::operate(Value v, const Tile* into) {
+  const Op& op = graph_.op(v);
+  const Lowering& lowering = info(op.code).lowering;
+  const AluOp alu = op.code == OpCode::power ? AluOp::power : lowering.alu;
+  if (op.code != OpCode::power && lowering.kind != Lowering::Kind::alu) not_yet(v, std::string(name(op.code)));
+  const Free free = free_of(v);
+  auto outer = op.code == OpCode::power ? std::nullopt : chain(v);
+  if (op.code == OpCode::power && is_column(op.operands[1]) && graph_.type(op.operands[0]).shape == op.type.shape)
+    outer = Chain{op.operands[0], AluOp::power, op.operands[1], 0, 1, false};
+  if (outer) {
+    const auto inner = is_plain(alu) && is_inlined(outer->data, op.type.shape) ? chain(outer->data) : std::nullopt;
+    if (inner && is_plain(inner->op)) {
+      const Tile data = operand(outer->data, inner->data_at);
+      const Given a = given(outer->data, inner->scalar_at), b = given(v, outer->scalar_at);
+      const isa::Operand first = scalar(a), second = scalar(b);
+      const Tile dst = target(v, into, outer->data, inner->data_at, data);
+      over(k_, {dst, data}, free, [&](const Views& t) {
+        k_.tensor_scalar({.dst = t[0],
+                          .data = t[1],
+                          .op0 = inner->op,
+                          .operand0 = first,
+                          .reverse0 = inner->reverse,
+                          .op1 = outer->op,
+                          .operand1 = second,
+                          .reverse1 = outer->reverse});
+      });
+      return dst;
+    }
+    Tile data = operand(v, outer->data_at);
+    if (alu == AluOp::power) data = in_sbuf(data, free);
+    const isa::Operand with = scalar(given(v, outer->scalar_at));
+    const Tile dst = target(v, into, v, outer->data_at, data);
+    over(k_, {dst, data}, free, [&](const Views& t) {
+      k_.tensor_scalar({.dst = t[0], .data = t[1], .op0 = outer->op, .operand0 = with, .reverse0 = outer->reverse});
+    });
+    return dst;
+  }
+  for (int i : {0, 1}) {
+    const Value part = op.operands[i];
+    if (!is_plain(alu) || !is_inlined(part, op.type.shape) || splat_of(graph_, op.operands[1 - i])) continue;
+    const auto inner = chain(part);
+    if (!inner || !is_plain(inner->op)) continue;
+    const Tile data = operand(part, inner->data_at);
+    Tile other = operand(v, 1 - i);
+    if (data.in_psum() && other.in_psum()) other = in_sbuf(other, free);
+    const isa::Operand with = scalar(given(part, inner->scalar_at));
+    const Tile dst = target(v, into, part, inner->data_at, data);
+    over(k_, {dst, data, other}, free, [&](const Views& t) {
+      k_.scalar_tensor_tensor({.dst = t[0],
+                               .data = t[1],
+                               .op0 = inner->op,
+                               .operand0 = with,
+                               .op1 = alu,
+                               .operand1 = t[2],
+                               .reverse0 = inner->reverse,
+                               .reverse1 = i == 1});
+    });
+    return dst;
+  }
+  Tile x = operand(v, 0), y = operand(v, 1);
+  if ((x.in_psum() && y.in_psum()) || alu == AluOp::power) x = in_sbuf(x, free);
+  if (alu == AluOp::power) y = in_sbuf(y, free);
+  Tile dst = target(v, into, v, 0, x);
+  over(k_, {dst, x, y}, free,
+       [&](const Views& t) { k_.tensor_tensor({.dst = t[0], .data1 = t[1], .data2 = t[2], .op = alu}); });
+  return dst;
+}
+
+// 32-bit integers exactly; narrower ones in 32 bits, of which the low ones are kept.
+Tile RegionEmitter::operate_on_integers(Value v, const Tile* into) {
+  const Op& op = graph_.op(v);
+  Lowering lowering = info(op.code).lowering;
+  if (op.code == OpCode::right_shift) lowering = {.kind = Lowering::Kind::alu, .alu = AluOp::right_shift};
+  if (lowering.kind != Lowering::Kind::alu) not_yet(v, std::string(name(op.code)) + " of integers");
+  const DType working = working_dtype(graph_, op);
+  const bool bits = is_bitvec(lowering.alu);
+  const DType wide = bits                       ? (working == DType::bool_ ? DType::uint8 : working)
+                     : working == DType::uint32 ? DType::uint32
+                                                : DType::int32;
+  const Free free = free_of(v);
+  const auto take = [&](std::size_t i) {
+    Tile t = operand(v, i);
+    const Value x = op.operands[i];
+    const Free own = fusion_.region_of[x] == region_ ? free_of(x) : Free{t.packed.count, Strided{0, t.dims}.shape()};
+    return in_dtype(in_sbuf(t, own), own, wide);
+  };
+  const auto whole = [&](Value x) -> std::optional<std::int64_t> {
+    const auto n = splat_of(graph_, x);
+    return n ? std::optional(static_cast<std::int64_t>(*n)) : std::nullopt;
+  };
+  const bool truth = op.type.dtype == DType::bool_ && working != DType::bool_;
+  const Tile sum = !truth && tile_dtype(v) == wide ? target(v, into) : new_tile(k_, Memory::sbuf, rows_, free, wide);
+  const auto number = whole(op.operands[1]), left = whole(op.operands[0]);
+  const bool exact_scalar = bits || wraps(op.code) || lowering.alu == AluOp::maximum || lowering.alu == AluOp::minimum;
+  if (exact_scalar && (number || left)) {
+    const Tile x = take(number ? 0 : 1);
+    over(k_, {sum, x}, free, [&](const Views& t) {
+      k_.tensor_scalar(
+          {.dst = t[0], .data = t[1], .op0 = lowering.alu, .operand0 = number ? *number : *left, .reverse0 = !number});
+    });
+  } else {
+    const Tile x = take(0), y = take(1);
+    over(k_, {sum, x, y}, free,
+         [&](const Views& t) { k_.tensor_tensor({.dst = t[0], .data1 = t[1], .data2 = t[2], .op = lowering.alu}); });
+  }
+  if (!truth && tile_dtype(v) == wide) return sum;
+  const Tile dst = target(v, into);
+  if (truth) {
+    copy(dst, sum, free);
+    return dst;
+  }
+  Tile low = sum;  // the low bytes of each element
+  const std::int64_t ratio = size_bytes(wide) / size_bytes(dst.dtype());
+  low.storage = sum.storage.view(dst.dtype());
+  low.packed.stride *= ratio;
+  for (isa::Dim& d : low.dims) d.stride *= ratio;
+  copy(dst, low, free);
+  return dst;
+}
+
+// A column that only this op reads, made with the other sign: by the reduction, or by the factor that it has anyway.
+std::optional<Tile> RegionEmitter::negated(Value user, int at) {
+  const Value m = graph_.op(user).operands[at];
+  if (fusion_.region_of[m] != region_ || uses_[m] != 1 || find(m) || !is_column(m)) return {};
+  const Op& op = graph_.op(m);
+  if (op.code == OpCode::max || op.code == OpCode::min) {
+    const Tile dst = reduce(m, nullptr, true);
+    scopes_.back().consumed.insert(m);
+    return dst;
+  }
+  const auto factor = op.code == OpCode::multiply ? chain(m) : std::nullopt;
+  const auto number = factor ? splat_of(graph_, factor->scalar) : std::nullopt;
+  if (!number) return {};
+  const Tile data = operand(m, factor->data_at), dst = target(m, nullptr);
+  k_.tensor_scalar({.dst = column_of(dst), .data = column_of(data), .op0 = AluOp::multiply, .operand0 = -*number});
+  scopes_.back().consumed.insert(m);
+  return dst;
+}
+
+// f(data * scale + bias), and the sum of the row where somebody asks for it.
+Tile RegionEmitter::activate(Value v, const Tile* into) {
+  const Op& op = graph_.op(v);
+  const ActFn fn = op.code == OpCode::sin      ? ActFn::sin
+                   : op.code == OpCode::arctan ? ActFn::arctan
+                                               : info(op.code).lowering.act;
+  Value user = v;
+  int at = 0;
+  std::optional<isa::Operand> bias;
+  isa::Operand scale = 1.0;
+  const Shape& shape = op.type.shape;
+  const auto inlined = [&]() -> std::optional<Chain> {
+    const Value x = graph_.op(user).operands[at];
+    return is_inlined(x, shape) ? chain(x) : std::nullopt;
+  };
+  const bool takes_bias = fn != ActFn::reciprocal && fn != ActFn::copy;
+  if (auto c = inlined(); c && takes_bias && (c->op == AluOp::add || (c->op == AluOp::subtract && !c->reverse))) {
+    const bool minus = c->op == AluOp::subtract;
+    const auto turned = minus ? negated(graph_.op(user).operands[at], c->scalar_at) : std::nullopt;
+    const Given b = turned ? Given{{}, *turned} : given(graph_.op(user).operands[at], c->scalar_at);
+    if (turned) {
+      bias = column_of(*turned);
+    } else if (b.number) {
+      const double x = minus ? -*b.number : *b.number;
+      bias = arch_.features.scalar_immediate_bias ? isa::Operand(x) : isa::Operand(column_of(number_tile(x)));
+    } else if (minus) {
+      const Free one{1, Shape(b.tile.dims.size(), 1)};
+      const Tile negated = new_tile(k_, Memory::sbuf, rows_, one, DType::float32);
+      k_.tensor_scalar(
+          {.dst = column_of(negated), .data = column_of(b.tile), .op0 = AluOp::multiply, .operand0 = -1.0});
+      bias = column_of(negated);
+    } else {
+      bias = scalar(b);
+    }
+    user = graph_.op(user).operands[at];
+    at = c->data_at;
+  }
+  if (auto c = inlined(); c && c->op == AluOp::multiply) {
+    scale = scalar(given(graph_.op(user).operands[at], c->scalar_at));
+    user = graph_.op(user).operands[at];
+    at = c->data_at;
+  }
+  const Tile data = operand(user, at);
+  const Tile dst = target(v, into, user, at, data);
+  const auto sum = row_sum_of(v);
+  std::optional<Tile> total;
+  if (sum) scopes_.back().values[*sum] = *(total = target(*sum, nullptr));
+  over(k_, {dst, data}, free_of(v), [&](const Views& t) {
+    isa::activation_args args{.dst = t[0], .op = fn, .data = t[1], .scale = scale};
+    if (bias) args.bias = *bias;
+    if (total) {
+      args.reduce_op = AluOp::add;
+      args.reduce_res = column_of(*total);
+      args.reduce_cmd = isa::ReduceCmd::reset_reduce;
+    }
+    k_.activation(args);
+  });
+  return dst;
+}
+
+// The value that is not chosen does not matter, NaN or not: it is overwritten, not multiplied by zero.
+Tile RegionEmitter::choose(Value v, const Tile* into) {
+  const Free free = free_of(v);
+  const Tile condition = operand(v, 0);
+  const Given yes = given(v, 1), no = given(v, 2);
+  const Tile dst = target(v, into);
+  if (no.number)
+    fill(dst, free, *no.number);
+  else
+    copy(dst, no.tile, free);
+  if (yes.number) {
+    const isa::Operand x =
+        is_float(dst.dtype()) ? isa::Operand(*yes.number) : isa::Operand(static_cast<std::int64_t>(*yes.number));
+    over(k_, {dst, condition}, free,
+         [&](const Views& t) { k_.tensor_copy_predicated({.dst = t[0], .src = x, .predicate = t[1]}); });
+    return dst;
+  }
+  const Free own{yes.tile.packed.count, Strided{0, yes.tile.dims}.shape()};
+  const Tile x = in_dtype(yes.tile, own, dst.dtype());
+  over(k_, {dst, x, condition}, free,
+       [&](const Views& t) { k_.tensor_copy_predicated({.dst = t[0], .src = t[1], .predicate = t[2]}); });
+  return dst;
+}
+
+// Engines convert what they read and write: a wider float is the same tile, a narrower one is written by the producer.
+Tile RegionEmitter::cast(Value v, const Tile* into) {
+  const Op& op = graph_.op(v);
+  const Value x = op.operands[0];
+  const DType from = graph_.type(x).dtype, to = op.type.dtype;
+  const Free free = free_of(v);
+  if (is_float(from) && is_float(to) && size_bytes(to) > size_bytes(from) && !into) return operand(v, 0);
+  const bool low_bits = is_integer(from) && is_integer(to) && size_bytes(to) <= size_bytes(from);
+  if (low_bits) {
+    Tile low = in_sbuf(operand(v, 0), free);
+    const std::int64_t ratio = size_bytes(from) / size_bytes(to);
+    low.storage = low.storage.view(to);
+    low.offset = low.offset * ratio;
+    low.packed.stride *= ratio;
+    for (isa::Dim& d : low.dims) d.stride *= ratio;
+    const Tile dst = target(v, into);
+    copy(dst, low, free);
+    return dst;
+  }
+  const Tile dst = target(v, into);
+  const bool can_write = is_float(from) && is_float(to) && is_inlined(x, op.type.shape);
+  if (can_write) return value(x, &dst);
+  copy(dst, operand(v, 0), free);
+  return dst;
+}
+
+Tile RegionEmitter::reinterpret(Value v, const Tile* into) {
+  const Value x = graph_.op(v).operands[0];
+  const Free free = free_of(v);
+  Tile t = in_dtype(operand(v, 0), free, graph_.type(x).dtype);
+  t.storage = in_sbuf(t, free).storage.view(graph_.type(v).dtype);
+  if (into) copy(*into, t, free);
+  return into ? *into : t;
+}
+
+// Views of free dimensions are other patterns of the same tile; what is no pattern is copied.
+Tile RegionEmitter::view(Value v) {
+  const Op& op = graph_.op(v);
+  Tile t = operand(v, 0);
+  const Free to = free_of(v);
+  const Value x = op.operands[0];
+  const Free from = fusion_.region_of[x] == region_ ? free_of(x) : Free{t.packed.count, Strided{0, t.dims}.shape()};
+  Strided s{0, spread({0, t.dims}, from.dims).dims};
+  std::optional<Strided> out;
+  switch (op.code) {
+    case OpCode::reshape:
+      out = reshaped(s, to.dims);
+      break;
+    case OpCode::transpose:
+      out = permuted(s, op.ints("perm"));
+      break;
+    case OpCode::broadcast_to:
+      out = spread(s, to.dims);
+      break;
+    default: {
+      Ints starts = op.ints("starts"), steps = op.ints("steps");
+      out = sliced(s, starts, to.dims, steps);
+    }
+  }
+  if (!out) {
+    const Tile dst = new_tile(k_, Memory::sbuf, rows_, from, t.dtype());
+    copy(dst, t, from);
+    t = dst;
+    out = reshaped({0, t.dims}, to.dims);
+    KILN_ASSERT(out.has_value());
+  }
+  t.offset += out->offset;
+  t.dims = out->dims;
+  return t;
+}
+
+// Each part is computed where it belongs in the whole.
+Tile RegionEmitter::join(Value v, const Tile* into) {
+  const Op& op = graph_.op(v);
+  const Tile dst = target(v, into);
+  const auto axis = static_cast<std::size_t>(op.integer("axis"));
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    const Value x = op.operands[i];
+    Free free = free_of(v);
+    free.dims[axis] = graph_.type(x).shape[axis];
+    Tile part = dst;
+    part.offset += at * dst.dims[axis].stride;
+    part.dims[axis].count = free.dims[axis];
+    at += free.dims[axis];
+    if (free.count() == 0) continue;
+    if (const auto number = splat_of(graph_, x))
+      fill(part, free, *number);
+    else if (fusion_.region_of[x] == region_ && uses_[x] == 1 && !find(x) && !is_view(graph_.op(x).code))
+      value(x, &part);
+    else
+      copy(part, operand(v, i), free);
+  }
+  return dst;
+}
+
+void RegionEmitter::copy(const Tile& dst, const Tile& src, const Free& free) {
+  over(k_, {dst, src}, free, [&](const Views& t) {
+    k_.tensor_copy({.dst = t[0], .src = t[1], .engine = src.in_psum() ? evacuator() : Engine::unknown});
+  });
+}
+
+void RegionEmitter::fill(const Tile& dst, const Free& free, double x) {
+  const isa::Operand number = is_float(dst.dtype()) ? isa::Operand(x) : isa::Operand(static_cast<std::int64_t>(x));
+  over(k_, {dst}, free, [&](const Views& t) { k_.memset({.dst = t[0], .value = number}); });
+}
+
+Tile RegionEmitter::in_sbuf(const Tile& t, const Free& free) {
+  if (!t.in_psum()) return t;
+  const Tile out = new_tile(k_, Memory::sbuf, rows_, free, t.dtype());
+  copy(out, t, free);
+  return out;
+}
+
+Tile RegionEmitter::in_dtype(const Tile& t, const Free& free, DType dtype) {
+  if (t.dtype() == dtype) return t;
+  const Tile out = new_tile(k_, Memory::sbuf, rows_, free, dtype);
+  copy(out, t, free);
+  return out;
+}
+
+}  // namespace kiln::tensor

@@ -1,0 +1,225 @@
+// Products of matrices: rows of x become columns that are summed over partitions, blocks of y come from HBM.
+#include "kiln/tensor/lower/region.h"
+#include "kiln/tensor/lower/turn.h"
+#include "kiln/tensor/passes/rewrite.h"
+
+namespace kiln::tensor {
+
+using isa::Index;
+using isa::View;
+
+namespace {
+
+constexpr std::int64_t kColumns = 512;  // of one bank of PSUM, and of a moving operand
+
+constexpr std::int64_t kLongest = 8192;  // sum of which all of x is turned at once
+
+std::int64_t blocks_of(std::int64_t n) { return (n + kBlock - 1) / kBlock; }
+
+// Calls body(p, columns) for each piece of 512 columns: a loop over the whole ones, then what remains.
+void over_pieces(isa::Kernel& k, std::int64_t N, const std::function<void(Index, std::int64_t)>& body) {
+  const std::int64_t whole = N / kColumns;
+  if (whole == 1) body(0, kColumns);
+  else if (whole > 1) k.loop(whole, [&](Index p) { body(p, kColumns); });
+  if (N % kColumns) body(whole, N % kColumns);
+}
+
+}  // namespace
+
+Turner RegionEmitter::turner() {
+  return {k_, arch_, [this] { return evacuator(); }};
+}
+
+Engine RegionEmitter::evacuator() {
+  using Evacuate = RegionOptions::Evacuate;
+  if (!arch_.features.scalar_tensor_ops || options_.evacuate == Evacuate::vector) return Engine::unknown;
+  if (options_.evacuate == Evacuate::scalar) return Engine::scalar;
+  return ++evacuations_ % 2 == 0 ? Engine::scalar : Engine::unknown;
+}
+
+// The rows of x as columns: (K on partitions, blocks of K, rows).
+Tile RegionEmitter::turned_rows(Value v) {
+  const Op& op = graph_.op(v);
+  for (const Scope& s : scopes_) {  // they serve all products with them, and all columns
+    const auto it = s.turned.find(op.operands[0]);
+    if (it != s.turned.end()) return it->second;
+  }
+  const std::int64_t K = graph_.type(op.operands[0]).shape.back();
+  const DType t = graph_.type(op.operands[0]).dtype;
+  const Tile out = new_tile(k_, Memory::sbuf, std::min(K, kBlock), {1, {blocks_of(K) * rows_}}, t);
+  turn_rows(v, out);
+  return scopes_.back().turned[op.operands[0]] = out;
+}
+
+void RegionEmitter::turn_rows(Value v, const Tile& out) {
+  const Op& op = graph_.op(v);
+  const std::int64_t K = graph_.type(op.operands[0]).shape.back();
+  const DType t = graph_.type(op.operands[0]).dtype;
+  const auto leaf = layout_.load_of.find({v, 0});
+  if (leaf != layout_.load_of.end() && !kept(layout_.loads[leaf->second])) {
+    const Leaf& l = layout_.loads[leaf->second];
+    if (l.partition == 1 && l.free.back().stride != 1) {  // it lies in HBM as it is needed
+      const View& hbm = storage_.of.at(l.base);
+      const std::int64_t whole = K / kBlock, stride = l.free.back().stride;
+      const std::int64_t row = out.storage.dim(1);
+      if (whole)
+        k_.dma_copy({.dst = out.storage.ap({{row, kBlock}, {rows_, whole}, {1, rows_}}, out.offset),
+                     .src = hbm.ap({{stride, kBlock}, {stride * kBlock, whole}, {1, rows_}}, place(l))});
+      if (K % kBlock)
+        k_.dma_copy({.dst = out.storage.ap({{row, K % kBlock}, {1, rows_}}, out.offset + whole * rows_),
+                     .src = hbm.ap({{stride, K % kBlock}, {1, rows_}}, place(l) + whole * kBlock * stride)});
+      return;
+    }
+  }
+  Tile x = operand(v, 0);
+  const Free free{1, {K}};
+  const Dims flat{spread_dims(x, {1, Strided{0, x.dims}.shape()}).back()};
+  x.dims = flat;
+  if (x.in_psum() || x.dtype() != t) {
+    const Tile copied = new_tile(k_, Memory::sbuf, rows_, free, t);
+    copy(copied, x, free);
+    x = copied;
+  }
+  turner().tile(out, x, K);
+}
+
+// Columns of y: (K on partitions, blocks of K, columns).
+Tile RegionEmitter::load_matrix(int index, Index column, std::int64_t columns) {
+  const Leaf& leaf = layout_.loads[index];
+  const std::int64_t K = leaf.free[0].count, sk = leaf.free[0].stride, sn = leaf.free[1].stride;
+  const DType t = graph_.type(leaf.value).dtype;
+  if (const Tile* row = kept(leaf)) {
+    if (sk == row->count() && K == row->rows && K <= kBlock)
+      return {row->storage, place_in_row(leaf) + column * sn, {0, 1}, {{sn, columns}}, K};
+    const Tile out = new_tile(k_, Memory::sbuf, std::min(K, kBlock), {1, {blocks_of(K) * columns}}, t);
+    const Tile rows{row->storage, place_in_row(leaf), {0, 1}, {{sk, K}}, row->rows};
+    turner().tile(out, rows, K);
+    return out;
+  }
+  const View& hbm = storage_.of.at(leaf.base);
+  Tile out = new_tile(k_, Memory::sbuf, std::min(K, kBlock), {1, {blocks_of(K) * columns}}, t);
+  Index at = leaf.offset + column * sn;
+  for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
+  if (sk == 1 && sn != 1 && columns > 1) {  // it lies the other way round: rows of columns, turned on the tensor engine
+    turner().from_hbm(out, hbm, at, K, sn, columns);
+    return out;
+  }
+  load_block(out, hbm, at, K, sk, columns, sn);
+  return out;
+}
+
+// Sums that are too long for a row of x to lie in SBUF: pieces of x and y at a time, all added up in PSUM.
+Tile RegionEmitter::multiply_pieces(Value v, const Tile* into) {
+  const Op& op = graph_.op(v);
+  const Leaf &x = layout_.loads[layout_.load_of.at({v, 0})], &y = layout_.loads[layout_.load_of.at({v, 1})];
+  const std::int64_t K = y.free[0].count, N = op.type.shape.back(), sx = x.free.back().stride;
+  const DType t = graph_.type(x.value).dtype;
+  const View &hbm_x = storage_.of.at(x.base), &hbm_y = storage_.of.at(y.base);
+  Index at_y = y.offset;
+  for (std::size_t i = 0; i < at_.size(); ++i) at_y += at_[i] * y.loops[i];
+  const Tile dst = target(v, into);
+  k_.tiles(N, kColumns, [&](Index n0, std::int64_t n) {
+    const View sum = k_.psum({rows_, n}, DType::float32);
+    k_.tiles(K, kLongest, [&](Index k0, std::int64_t k) {
+      const Tile rows = new_tile(k_, Memory::sbuf, rows_, {1, {k}}, t);
+      k_.dma_copy(
+          {.dst = view_of(rows, {{1, k}}), .src = hbm_x.ap({{x.partition, rows_}, {sx, k}}, place(x) + k0 * sx)});
+      const Tile turned = new_tile(k_, Memory::sbuf, std::min(k, kBlock), {1, {blocks_of(k) * rows_}}, t);
+      turner().tile(turned, rows, k);
+      const Tile part = new_tile(k_, Memory::sbuf, std::min(k, kBlock), {1, {blocks_of(k) * n}}, t);
+      load_block(part, hbm_y, at_y + k0 * y.free[0].stride + n0 * y.free[1].stride, k, y.free[0].stride, n,
+                 y.free[1].stride);
+      over_blocks(k_, k, [&](Index b, std::int64_t m) {
+        k_.nc_matmul(
+            {.dst = sum, .stationary = block(turned, b, 0, m, rows_, rows_), .moving = block(part, b, 0, m, n, n)});
+      });
+    });
+    const std::int64_t stride = dst.dims.back().stride;
+    k_.tensor_copy({.dst = view_of(dst, {{stride, n}}, n0 * stride), .src = sum});
+  });
+  return dst;
+}
+
+// (k on partitions, blocks of k, columns) from HBM.
+void RegionEmitter::load_block(const Tile& dst, const View& hbm, Index at, std::int64_t k, std::int64_t k_stride,
+                               std::int64_t columns, std::int64_t stride) {
+  const std::int64_t whole = k / kBlock, row = dst.storage.dim(1);
+  if (whole)
+    k_.dma_copy({.dst = dst.storage.ap({{row, kBlock}, {columns, whole}, {1, columns}}),
+                 .src = hbm.ap({{k_stride, kBlock}, {k_stride * kBlock, whole}, {stride, columns}}, at)});
+  if (k % kBlock)
+    k_.dma_copy({.dst = dst.storage.ap({{row, k % kBlock}, {1, columns}}, whole * columns),
+                 .src = hbm.ap({{k_stride, k % kBlock}, {stride, columns}}, at + whole * kBlock * k_stride)});
+}
+
+Tile RegionEmitter::multiply(Value v, const Tile* into) {
+  const Op& op = graph_.op(v);
+  if (graph_.type(op.operands[0]).shape.back() > kLongest && layout_.load_of.contains({v, 0}) && !columns_ &&
+      !kept(layout_.loads[layout_.load_of.at({v, 0})]) && !kept(layout_.loads[layout_.load_of.at({v, 1})]))
+    return multiply_pieces(v, into);
+  const std::int64_t K = graph_.type(op.operands[0]).shape.back();
+  const std::int64_t N = columns_ && op.type.shape.back() == columns_->extent ? columns_->size : op.type.shape.back();
+  const Index first = N != op.type.shape.back() ? columns_->start : Index(0);
+  const int leaf = layout_.load_of.at({v, 1});
+  const Tile x = turned_rows(v);
+  const Tile *whole = nullptr, *piece = nullptr;  // all of y, or just these columns
+  for (const Scope& s : scopes_) {
+    const auto it = s.matrices.find(leaf);
+    if (it != s.matrices.end()) whole = &it->second;
+    const auto part = s.pieces.find(leaf);
+    if (part != s.pieces.end()) piece = &part->second;
+  }
+  const std::int64_t width = op.type.shape.back();
+  const bool stays = N <= options_.psum_columns && !into;
+  Free free = free_of(v);
+  Tile dst = stays ? new_tile(k_, Memory::psum, rows_, free, DType::float32) : target(v, into);
+  // Whoever empties PSUM can take the largest of each row along.
+  const auto largest = stays || columns_ ? std::nullopt : row_maximum_of(v);
+  const std::int64_t pieces = (N + kColumns - 1) / kColumns;
+  const Tile maxima = largest ? new_tile(k_, Memory::sbuf, rows_, {1, {pieces}}, DType::float32) : Tile{};
+  over_pieces(k_, N, [&](Index p, std::int64_t n) {
+    const Index n0 = p * kColumns;
+    const Tile y = piece ? *piece : whole ? *whole : load_matrix(leaf, first + n0, n);
+    const std::int64_t y_width = piece ? N : whole ? width : n;
+    const Index y_at = piece ? n0 : whole ? first + n0 : Index(0);
+    const View sum = stays ? view_of(dst, {{1, n}}, n0) : k_.psum({rows_, n}, DType::float32);
+    over_blocks(k_, K, [&](Index b, std::int64_t k) {
+      k_.nc_matmul(
+          {.dst = sum, .stationary = block(x, b, 0, k, rows_, rows_), .moving = block(y, b, y_at, k, n, y_width)});
+    });
+    if (stays) return;
+    const std::int64_t stride = dst.dims.back().stride;
+    const View out = view_of(dst, {{stride, n}}, n0 * stride);
+    if (!largest) {
+      k_.tensor_copy({.dst = out, .src = sum, .engine = evacuator()});
+      return;
+    }
+    k_.tensor_scalar_reduce({.dst = out, .data = sum, .op0 = AluOp::multiply, .operand0 = 1.0,
+                             .reduce_op = AluOp::maximum, .reduce_res = view_of(maxima, {{1, 1}}, p)});
+  });
+  if (largest) {
+    const Tile m = target(*largest, nullptr);
+    k_.tensor_reduce({.dst = column_of(m), .op = AluOp::maximum, .data = view_of(maxima, {{1, pieces}}), .axis = {1}});
+    scopes_.back().values[*largest] = m;
+  }
+  return dst;
+}
+
+// Rows of a table by index: an indexed load.
+Tile RegionEmitter::gather(Value v, const Tile* into) {
+  const Op& op = graph_.op(v);
+  const Source table = source_of(graph_, fusion_, op.operands[0]);
+  const Shape& shape = graph_.type(op.operands[0]).shape;
+  const std::int64_t row = product(shape, 1, shape.size());
+  if (!table.access.is_contiguous() || layout_.packed != 1) not_yet(v, "gather_rows of a view");
+  const Tile at = in_dtype(operand(v, 1), {1, Shape(operand(v, 1).dims.size(), 1)}, DType::int32);
+  const Tile dst = new_tile(k_, Memory::sbuf, rows_, free_of(v), graph_.type(v).dtype);
+  const View& hbm = storage_.of.at(table.base);
+  k_.dma_copy({.dst = view_of(dst, {{1, row}}),
+               .src = hbm.ap({{row, rows_}, {1, row}}, table.access.offset).vector_offset(column_of(at), row)});
+  if (!into) return dst;
+  copy(*into, dst, free_of(v));
+  return *into;
+}
+
+}  // namespace kiln::tensor

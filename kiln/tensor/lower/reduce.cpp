@@ -1,0 +1,181 @@
+// Reductions and scans along free dimensions.
+#include "kiln/tensor/lower/region.h"
+
+namespace kiln::tensor {
+
+using isa::View;
+
+namespace {
+
+AluOp operator_of(OpCode code) {
+  switch (code) {
+    case OpCode::sum:
+      return AluOp::add;
+    case OpCode::prod:
+      return AluOp::multiply;
+    case OpCode::max:
+      return AluOp::maximum;
+    default:
+      return AluOp::minimum;
+  }
+}
+
+}  // namespace
+
+// Whether one value per partition is left.
+bool RegionEmitter::reduces_all(Value v) const { return layout_.packed == 1 && product(free_of(v).dims) == 1; }
+
+// The row sum of v that the instruction which makes v can make as well.
+std::optional<Value> RegionEmitter::row_sum_of(Value v) const {
+  for (Value user : users_[v]) {
+    if (graph_.op(user).code == OpCode::sum && reduces_all(user) && !find(user)) return user;
+  }
+  return {};
+}
+
+std::optional<Value> RegionEmitter::row_maximum_of(Value v) const {
+  for (Value user : users_[v]) {
+    if (graph_.op(user).code == OpCode::max && reduces_all(user) && !find(user)) return user;
+  }
+  return {};
+}
+
+Tile RegionEmitter::reduce(Value v, const Tile* into, bool negate) {
+  const Op& op = graph_.op(v);
+  const DType from = graph_.type(op.operands[0]).dtype;
+  const bool grows = op.code == OpCode::sum || op.code == OpCode::prod;
+  const Tile x = operand(v, 0);
+  if (is_integer(from) && (size_bytes(from) > 2 || grows)) return reduce_integers(v, x, into);
+  if (const Tile* made = find(v); made && negate) {
+    const Tile dst = new_tile(k_, Memory::sbuf, rows_, free_of(v), DType::float32);
+    k_.tensor_scalar({.dst = column_of(dst), .data = column_of(*made), .op0 = AluOp::multiply, .operand0 = -1.0});
+    return dst;
+  }
+  if (const Tile* made = find(v)) {  // the instruction that made x summed it up
+    if (into) copy(*into, *made, free_of(v));
+    return into ? *into : *made;
+  }
+  const Tile dst = target(v, into);
+  const Free kept = free_of(v);
+  const Free whole = fusion_.region_of[op.operands[0]] == region_ ? free_of(op.operands[0])
+                                                                  : Free{layout_.packed, Strided{0, x.dims}.shape()};
+  // Dimensions that stay in front, those that go behind.
+  const Dims dims = spread_dims(x, whole), results = spread_dims(dst, kept);
+  std::vector<Dims> stay(2), go(1);
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    const bool goes = d > 0 && kept.dims[d - 1] == 1 && dims[d].count != 1;
+    if (goes) {
+      go[0].push_back(dims[d]);
+    } else {
+      stay[0].push_back(dims[d]);
+      stay[1].push_back(results[d]);
+    }
+  }
+  join_together(stay);
+  join_together(go);
+  if (go[0].empty() && !negate) {
+    copy(dst, x, kept);
+    return dst;
+  }
+  if (go[0].empty()) {
+    k_.tensor_scalar({.dst = column_of(dst), .data = column_of(x), .op0 = AluOp::multiply, .operand0 = -1.0});
+    return dst;
+  }
+  if (stay[0].size() + go[0].size() > isa::kMaxOperandRank - 1) not_yet(v, "a reduction of more than four dimensions");
+  Dims all = stay[0];
+  all.insert(all.end(), go[0].begin(), go[0].end());
+  isa::Ints axes;
+  for (std::size_t i = 0; i < go[0].size(); ++i) axes.push_back(static_cast<std::int64_t>(1 + stay[0].size() + i));
+  k_.tensor_reduce({.dst = view_of(dst, stay[1]),
+                    .op = operator_of(op.code),
+                    .data = view_of(x, all),
+                    .axis = axes,
+                    .negate = negate});
+  return dst;
+}
+
+// Integers exactly: halves are combined until one element is left.
+Tile RegionEmitter::reduce_integers(Value v, const Tile& x, const Tile* into) {
+  const Op& op = graph_.op(v);
+  const Value operand_value = op.operands[0];
+  const Free kept = free_of(v);
+  const Free whole = fusion_.region_of[operand_value] == region_ ? free_of(operand_value)
+                                                                 : Free{layout_.packed, Strided{0, x.dims}.shape()};
+  Ints order;  // dimensions that stay, then those that go
+  std::int64_t n = 1;
+  Shape stay;
+  for (std::size_t d = 0; d < whole.dims.size(); ++d) {
+    if (kept.dims[d] == whole.dims[d]) order.push_back(static_cast<std::int64_t>(d)), stay.push_back(kept.dims[d]);
+  }
+  for (std::size_t d = 0; d < whole.dims.size(); ++d) {
+    if (kept.dims[d] != whole.dims[d]) order.push_back(static_cast<std::int64_t>(d)), n *= whole.dims[d];
+  }
+  const DType wide = graph_.type(operand_value).dtype == DType::uint32 || op.type.dtype == DType::uint32
+                         ? DType::uint32
+                         : DType::int32;
+  Shape shape;
+  for (std::int64_t d : order) shape.push_back(whole.dims[d]);
+  const Tile work = new_tile(k_, Memory::sbuf, rows_, {whole.packed, shape}, wide);
+  Tile source = x;
+  source.dims = permuted({0, spread({0, x.dims}, whole.dims).dims}, order).dims;
+  copy(work, source, {whole.packed, shape});
+  const std::int64_t total = n;
+  const auto part = [&](std::int64_t first, std::int64_t count) {
+    Tile t = work;
+    t.packed = whole.packed > 1 ? isa::Dim{product(shape), whole.packed} : isa::Dim{0, 1};
+    t.dims = Strided::contiguous(stay).dims;
+    for (isa::Dim& d : t.dims) d.stride *= total;
+    t.dims.push_back({1, count});
+    t.offset += first;
+    return t;
+  };
+  for (; n > 1; n -= n / 2) {
+    Shape halves = stay;
+    halves.push_back(n / 2);
+    over(k_, {part(0, n / 2), part(n - n / 2, n / 2)}, {whole.packed, halves}, [&](const std::vector<View>& t) {
+      k_.tensor_tensor({.dst = t[0], .data1 = t[0], .data2 = t[1], .op = operator_of(op.code)});
+    });
+  }
+  Tile result = part(0, 1);
+  result.dims.pop_back();
+  Tile dst = target(v, into);
+  Tile flat = dst;
+  flat.dims.clear();
+  for (std::size_t i = 0; i < stay.size(); ++i) flat.dims.push_back(dst.dims[order[i]]);
+  copy(flat, result, {whole.packed, stay});
+  return dst;
+}
+
+// s = 1 * s + x along the last dimension; the others one by one.
+Tile RegionEmitter::scan(Value v, const Tile* into) {
+  const Op& op = graph_.op(v);
+  const auto axis = static_cast<std::size_t>(op.integer("axis"));
+  if (!is_float(op.type.dtype)) not_yet(v, "cumsum of integers");
+  const Free free = free_of(v);
+  const Tile x = operand(v, 0), dst = target(v, into);
+  const std::int64_t n = free.dims[axis];
+  const Tile ones = new_tile(k_, Memory::sbuf, rows_, {1, {n}}, DType::float32);
+  fill(ones, {1, {n}}, 1);
+  Dims from = spread_dims(x, free), to = spread_dims(dst, free);
+  const isa::Dim last_from = from[axis + 1], last_to = to[axis + 1];
+  from.erase(from.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
+  to.erase(to.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
+  const std::function<void(std::size_t, isa::Index, isa::Index)> each = [&](std::size_t d, isa::Index a, isa::Index b) {
+    if (d == from.size()) {
+      k_.tensor_tensor_scan({.dst = view_of(dst, {last_to}, b),
+                             .data0 = view_of(ones, {{1, n}}),
+                             .data1 = view_of(x, {last_from}, a),
+                             .initial = 0.0,
+                             .op0 = AluOp::multiply,
+                             .op1 = AluOp::add});
+    } else if (from[d].count == 1) {
+      each(d + 1, a, b);
+    } else {
+      k_.loop(from[d].count, [&](isa::Index i) { each(d + 1, a + i * from[d].stride, b + i * to[d].stride); });
+    }
+  };
+  each(0, 0, 0);
+  return dst;
+}
+
+}  // namespace kiln::tensor

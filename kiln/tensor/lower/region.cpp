@@ -1,0 +1,512 @@
+#include "kiln/tensor/lower/region.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kiln/tensor/ir/rules.h"
+#include "kiln/tensor/ir/weak.h"
+#include "kiln/tensor/passes/rewrite.h"
+
+namespace kiln::tensor {
+
+using isa::Index;
+
+namespace {
+constexpr std::int64_t kPiece = 512;  // columns of a product that are finished and stored together
+}
+
+RegionEmitter::RegionEmitter(isa::Kernel& k, const Graph& graph, const Fusion& fusion, int region, const Layout& layout,
+                             Storage& storage, const Arch& arch, const RegionOptions& options)
+    : k_(k),
+      graph_(graph),
+      fusion_(fusion),
+      region_(region),
+      layout_(layout),
+      storage_(storage),
+      arch_(arch),
+      options_(options),
+      uses_(graph.uses()),
+      users_(graph.size()) {
+  rows_of_region_ = layout.partitions * layout.packed;
+  for (std::int64_t n : layout.loops) rows_of_region_ *= n;
+  for (Value v : fusion.regions[region].ops) {
+    for (Value operand : graph.op(v).operands) users_[operand].push_back(v);
+    widest_ = std::max(widest_, product(free_of(v).dims));
+  }
+  for (const Leaf& leaf : layout.loads) {
+    std::int64_t n = leaf.is_matrix ? 0 : 1;
+    for (const isa::Dim& d : leaf.free) n *= d.count;
+    widest_ = std::max(widest_, n);
+  }
+}
+
+void RegionEmitter::not_yet(Value v, const std::string& what) const {
+  raise(rules::kTable, rules::kNotYet,
+        {.found = fmt::format("not yet: {} ({})", what, to_string(graph_.type(v))),
+         .loc = graph_.loc(graph_.op(v)),
+         .category = Category::not_yet});
+}
+
+void RegionEmitter::emit() {
+  scopes_.emplace_back();
+  rows_ = std::min<std::int64_t>(layout_.partitions, arch_.partitions);
+  for (const Leaf& leaf : layout_.stores) {  // rows that are put together from all loops
+    KeptShape shape;
+    if (leaf.output >= 0 || !storage_.residency.kept.contains(leaf.value)) continue;
+    KILN_ASSERT(can_keep(layout_, leaf, graph_.type(leaf.value).size(), shape));
+    storage_.kept[leaf.value] = new_tile(k_, Memory::sbuf, shape.rows, {1, {shape.row}}, graph_.type(leaf.value).dtype);
+  }
+  hoist(0);
+  nest(0);
+  for (const Leaf& leaf : layout_.stores) {
+    if (leaf.output >= 0 || !storage_.residency.kept.contains(leaf.value)) continue;
+    if (storage_.residency.unstored.contains(leaf.value)) continue;
+    const Tile& tile = storage_.kept.at(leaf.value);
+    const std::int64_t row = tile.count();
+    k_.dma_copy({.dst = storage_.of.at(leaf.value).ap({{row, tile.rows}, {1, row}}), .src = view_of(tile, {{1, row}})});
+  }
+  scopes_.pop_back();
+}
+
+// Where a leaf lies in a row that is kept: without the rows before it.
+Index RegionEmitter::place_in_row(const Leaf& leaf) const {
+  Index at = leaf.offset;
+  for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
+  return at;
+}
+
+const Tile* RegionEmitter::kept(const Leaf& leaf) const {
+  const auto it = storage_.kept.find(leaf.base);
+  if (it == storage_.kept.end()) return nullptr;
+  return finds(layout_, leaf, {it->second.rows, it->second.count()}) ? &it->second : nullptr;
+}
+
+// A result that stays: into its place in the row.
+void RegionEmitter::keep(const Leaf& leaf, const Tile& tile, const Free& free) {
+  Tile dst = storage_.kept.at(leaf.value);
+  dst.offset = place_in_row(leaf);
+  dst.dims = leaf.free;
+  if (columns_ && !dst.dims.empty() && dst.dims.back().count == columns_->extent) {
+    dst.offset += columns_->start * dst.dims.back().stride;
+    dst.dims.back().count = columns_->size;
+  }
+  copy(dst, tile, free);
+}
+
+void RegionEmitter::nest(std::size_t loop) {
+  if (loop == layout_.loops.size()) {
+    if (const std::int64_t together = blocks_together(); together > 1) return over_row_blocks(together);
+    k_.tiles(layout_.partitions, arch_.partitions, [&](Index start, std::int64_t rows) { body(start, rows); });
+    return;
+  }
+  k_.loop(layout_.loops[loop], [&](Index i) {
+    at_.push_back(i);
+    scopes_.emplace_back();
+    hoist(static_cast<int>(loop) + 1);
+    nest(loop + 1);
+    scopes_.pop_back();
+    at_.pop_back();
+  });
+}
+
+void RegionEmitter::body(Index start, std::int64_t rows) {
+  start_ = start;
+  const std::int64_t outer = rows_;
+  rows_ = rows;
+  scopes_.emplace_back();
+  store_all();
+  scopes_.pop_back();
+  rows_ = outer;
+}
+
+void RegionEmitter::store_all() {
+  if (streams()) return stream();
+  std::map<std::int64_t, std::vector<const Leaf*>> by_columns;  // stores that go piece by piece, by their width
+  for (const Leaf& leaf : layout_.stores) {
+    const std::int64_t n = graph_.type(leaf.value).shape.empty() ? 1 : graph_.type(leaf.value).shape.back();
+    if (goes_in_pieces(leaf.value, n))
+      by_columns[n].push_back(&leaf);
+    else
+      store(leaf, value(leaf.value));
+  }
+  for (const auto& [n, leaves] : by_columns) store_pieces(n, kPiece, leaves);
+}
+
+// An operand that moves with fewer loops than there are is loaded before the inner ones begin.
+bool RegionEmitter::is_hoisted(const Leaf& leaf) const {
+  if (leaf.is_matrix || layout_.level(leaf) == layout_.body_level()) return false;
+  if (layout_.loops.empty() && layout_.partitions <= arch_.partitions)
+    return false;  // nothing repeats: when it is needed
+  std::int64_t n = size_bytes(graph_.type(leaf.value).dtype);
+  for (const isa::Dim& d : leaf.free) n *= d.stride == 0 ? 1 : d.count;
+  return n <= options_.hoisted_bytes;
+}
+
+// Whether products load a leaf as columns, and nobody else loads it.
+bool RegionEmitter::is_for_products(int index) const {
+  const Leaf& leaf = layout_.loads[index];
+  if (leaf.partition != 1 || leaf.free.empty() || leaf.free.back().stride == 1) return false;
+  for (const auto& [user, i] : layout_.load_of) {
+    if (i == index && !(graph_.op(user.first).code == OpCode::matmul && user.second == 0)) return false;
+  }
+  return true;
+}
+
+void RegionEmitter::hoist(int level) {
+  for (std::size_t i = 0; i < layout_.loads.size(); ++i) {
+    const Leaf& leaf = layout_.loads[i];
+    if (is_for_products(static_cast<int>(i))) continue;
+    if (layout_.level(leaf) == level && is_hoisted(leaf) && !kept(leaf))
+      scopes_.back().leaves[static_cast<int>(i)] = load(static_cast<int>(i));
+  }
+  for (std::size_t i = 0; i < layout_.loads.size(); ++i) {
+    const Leaf& leaf = layout_.loads[i];
+    if (!leaf.is_matrix || layout_.level(leaf) != level) continue;
+    const std::int64_t blocks = (leaf.free[0].count + 127) / 128;
+    if (blocks * leaf.free[1].count * size_bytes(graph_.type(leaf.value).dtype) > options_.hoisted_bytes) continue;
+    scopes_.back().matrices[static_cast<int>(i)] = load_matrix(static_cast<int>(i), 0, leaf.free[1].count);
+  }
+}
+
+Index RegionEmitter::place(const Leaf& leaf) const {
+  Index at = leaf.offset;
+  for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
+  return at + start_ * leaf.partition;
+}
+
+// Loads what a leaf is in the present loops: its own elements once, repeated ones as a stride of 0.
+Tile RegionEmitter::load(int index) {
+  const Leaf& leaf = layout_.loads[index];
+  if (now_ == kScalar) k_.at(k_.program().add_loc(graph_.loc(graph_.op(leaf.value))));
+  Dims from = leaf.free;
+  Index at = place(leaf);
+  if (const Tile* row = kept(leaf)) {
+    Tile tile{row->storage, place_in_row(leaf), {0, 1}, from, rows_};
+    if (columns_ && !from.empty() && from.back().count == columns_->extent) {
+      tile.offset += columns_->start * from.back().stride;
+      tile.dims.back().count = columns_->size;
+    }
+    return tile;
+  }
+  if (columns_ && !from.empty() && from.back().count == columns_->extent) {
+    at += columns_->start * from.back().stride;
+    from.back().count = columns_->size;
+  }
+  if (is_turned(leaf)) {
+    std::vector<Dims> one{from};
+    join_together(one);
+    const DType t = graph_.type(leaf.value).dtype;
+    Tile tile = new_tile(k_, Memory::sbuf, rows_, {1, Strided{0, from}.shape()}, t);
+    turner().from_hbm({tile.storage, 0, {0, 1}, {{1, one[0][0].count}}, rows_}, storage_.of.at(leaf.base), at, rows_,
+                      one[0][0].stride, one[0][0].count);
+    return tile;
+  }
+  Free free{leaf.packed == 0 ? 1 : layout_.packed, {}};
+  for (const isa::Dim& d : from) free.dims.push_back(d.stride == 0 ? 1 : d.count);
+  Tile tile = new_tile(k_, Memory::sbuf, rows_, free, tile_dtype(leaf.value));
+  std::vector<Dims> lists{spread_dims(tile, free), {}};
+  lists[1].push_back({leaf.packed, free.packed});
+  for (std::size_t d = 0; d < from.size(); ++d) lists[1].push_back({from[d].stride, free.dims[d]});
+  join_together(lists);
+  const isa::View& hbm = storage_.of.at(leaf.base);
+  const std::function<void(const Dims&, const Dims&, Index, Index)> copy_in = [&](const Dims& to, const Dims& source,
+                                                                                  Index more, Index source_more) {
+    if (to.size() <= isa::kMaxOperandRank - 1) {
+      std::vector<isa::Dim> pattern{{leaf.partition, rows_}};
+      pattern.insert(pattern.end(), source.begin(), source.end());
+      k_.dma_copy({.dst = view_of(tile, to, more), .src = hbm.ap(pattern, at + source_more)});
+      return;
+    }
+    k_.loop(to[0].count, [&](Index i) {
+      copy_in(Dims(to.begin() + 1, to.end()), Dims(source.begin() + 1, source.end()), more + i * to[0].stride,
+              source_more + i * source[0].stride);
+    });
+  };
+  copy_in(lists[0], lists[1], 0, 0);
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    if (from[d].stride == 0) tile.dims[d] = {0, from[d].count};
+  }
+  return tile;
+}
+
+// Rows lie next to each other in HBM and elements of a row apart: moved as they are, every element would be a transfer.
+bool RegionEmitter::is_turned(const Leaf& leaf) const {
+  if (leaf.partition != 1 || layout_.packed != 1 || !Turner::takes(graph_.type(leaf.value).dtype) || rows_ < 8)
+    return false;
+  std::vector<Dims> one{leaf.free};
+  join_together(one);
+  return one[0].size() == 1 && one[0][0].stride > 1 && one[0][0].count >= 8;
+}
+
+// What leaves PSUM for HBM is converted on the way.
+Tile RegionEmitter::in_dtype_of_store(const Tile& t, const Free& free, DType dtype) {
+  const Tile out = new_tile(k_, Memory::sbuf, rows_, free, dtype);
+  copy(out, t, free);
+  return out;
+}
+
+void RegionEmitter::store(const Leaf& leaf, const Tile& given) {
+  k_.at(k_.program().add_loc(graph_.loc(graph_.op(leaf.value))));
+  const Free free = free_of(leaf.value);
+  if (leaf.output < 0 && storage_.residency.kept.contains(leaf.value)) return keep(leaf, given, free);
+  const DType stored_as = graph_.type(leaf.value).dtype;
+  const Tile tile = given.in_psum() && stored_as != DType::bool_ ? in_dtype_of_store(given, free, stored_as) : given;
+  Dims to = leaf.free;
+  Index at = place(leaf);
+  if (columns_ && !to.empty() && to.back().count == columns_->extent) {
+    at += columns_->start * to.back().stride;
+    to.back().count = columns_->size;
+  }
+  std::vector<Dims> lists{spread_dims(tile, free), {}};
+  lists[1].push_back({leaf.packed, free.packed});
+  lists[1].insert(lists[1].end(), to.begin(), to.end());
+  join_together(lists);
+  if (is_turned(leaf) && tile.dtype() == graph_.type(leaf.value).dtype && lists[0].size() == 1 && !columns_) {
+    const std::int64_t n = lists[0][0].count, blocks = (n + kBlock - 1) / kBlock, stride = lists[1][0].stride;
+    const Tile turned = new_tile(k_, Memory::sbuf, std::min(n, kBlock), {1, {blocks * rows_}}, tile.dtype());
+    turner().tile(turned, {tile.storage, tile.offset, {0, 1}, lists[0], rows_}, n);
+    const isa::View& whole = leaf.output >= 0 ? storage_.outputs[leaf.output] : storage_.of.at(leaf.base);
+    const std::int64_t row = turned.storage.dim(1), full = n / kBlock;
+    if (full)
+      k_.dma_copy({.dst = whole.ap({{stride, kBlock}, {stride * kBlock, full}, {1, rows_}}, at),
+                   .src = turned.storage.ap({{row, kBlock}, {rows_, full}, {1, rows_}})});
+    if (n % kBlock)
+      k_.dma_copy({.dst = whole.ap({{stride, n % kBlock}, {1, rows_}}, at + full * kBlock * stride),
+                   .src = turned.storage.ap({{row, n % kBlock}, {1, rows_}}, full * rows_)});
+    return;
+  }
+  const isa::View& hbm = leaf.output >= 0 ? storage_.outputs[leaf.output] : storage_.of.at(leaf.base);
+  const std::function<void(const Dims&, const Dims&, Index, Index)> copy_out = [&](const Dims& source, const Dims& dst,
+                                                                                   Index more, Index dst_more) {
+    if (source.size() <= isa::kMaxOperandRank - 1) {
+      std::vector<isa::Dim> pattern{{leaf.partition, rows_}};
+      pattern.insert(pattern.end(), dst.begin(), dst.end());
+      k_.dma_copy({.dst = hbm.ap(pattern, at + dst_more), .src = view_of(tile, source, more)});
+      return;
+    }
+    k_.loop(source[0].count, [&](Index i) {
+      copy_out(Dims(source.begin() + 1, source.end()), Dims(dst.begin() + 1, dst.end()), more + i * source[0].stride,
+               dst_more + i * dst[0].stride);
+    });
+  };
+  copy_out(lists[0], lists[1], 0, 0);
+}
+
+namespace {
+
+// The piece of a tile that columns name.
+Tile narrowed(Tile tile, const Columns& columns) {
+  if (tile.dims.empty() || tile.dims.back().count != columns.extent) return tile;
+  tile.offset += columns.start * tile.dims.back().stride;
+  tile.dims.back().count = columns.size;
+  return tile;
+}
+
+}  // namespace
+
+const Tile* RegionEmitter::find(Value v) const {
+  for (std::size_t i = scopes_.size(); i-- > 0;) {
+    const auto it = scopes_[i].values.find(v);
+    if (it != scopes_[i].values.end()) return &it->second;
+  }
+  return nullptr;
+}
+
+bool RegionEmitter::is_done(Value v) const {
+  const auto has = [&](const Scope& s) { return s.consumed.contains(v); };
+  return find(v) || std::any_of(scopes_.begin(), scopes_.end(), has);
+}
+
+// Operand i of an op, from the region or from HBM.
+Tile RegionEmitter::operand(Value op, std::size_t i) {
+  const Value v = graph_.op(op).operands[i];
+  if (fusion_.region_of[v] == region_) return value(v);
+  const auto leaf = layout_.load_of.find({op, static_cast<int>(i)});
+  if (leaf == layout_.load_of.end()) {
+    const auto number = splat_of(graph_, v);
+    KILN_ASSERT(number.has_value());
+    const Free one{1, Shape(graph_.type(v).rank(), 1)};
+    const Tile t = new_tile(k_, Memory::sbuf, rows_, one, tile_dtype(v));
+    fill(t, one, *number);
+    return t;
+  }
+  for (std::size_t s = scopes_.size(); s-- > 0;) {
+    const auto it = scopes_[s].leaves.find(leaf->second);
+    if (it == scopes_[s].leaves.end()) continue;
+    Tile tile = columns_ && s + 1 < scopes_.size() ? narrowed(it->second, *columns_) : it->second;
+    tile.rows = rows_;
+    return tile;
+  }
+  return scopes_.back().leaves[leaf->second] = load(leaf->second);
+}
+
+RegionEmitter::Given RegionEmitter::given(Value op, std::size_t i) {
+  if (const auto number = splat_of(graph_, graph_.op(op).operands[i])) return {number, {}};
+  return {{}, operand(op, i)};
+}
+
+Tile RegionEmitter::value(Value v, const Tile* into) {
+  for (std::size_t i = scopes_.size(); i-- > 0;) {
+    const auto it = scopes_[i].values.find(v);
+    if (it == scopes_[i].values.end()) continue;
+    const Tile tile = columns_ && i + 1 < scopes_.size() ? narrowed(it->second, *columns_) : it->second;
+    if (into) copy(*into, tile, free_of(v));
+    return into ? *into : tile;
+  }
+  const Value asked_by = now_;
+  comes_from(v);
+  const Tile tile = compute(v, into);
+  scopes_.back().values[v] = tile;
+  if (!into && made_by_[tile.storage.tensor()] != 0 && !is_view(graph_.op(v).code) && graph_.op(v).code != OpCode::cast)
+    made_by_[tile.storage.tensor()] = v + 1;
+  comes_from(asked_by);
+  return tile;
+}
+
+// Instructions tell the place of the op that they are made for.
+void RegionEmitter::comes_from(Value v) {
+  now_ = v;
+  k_.at(v == kScalar ? 0 : k_.program().add_loc(graph_.loc(graph_.op(v))));
+}
+
+Tile RegionEmitter::compute(Value v, const Tile* into) {
+  const Op& op = graph_.op(v);
+  if (is_elementwise(op.code)) return elementwise(v, into);
+  switch (op.code) {
+    case OpCode::where:
+      return choose(v, into);
+    case OpCode::cast:
+      return cast(v, into);
+    case OpCode::bitcast:
+      return reinterpret(v, into);
+    case OpCode::sum:
+    case OpCode::prod:
+    case OpCode::max:
+    case OpCode::min:
+      return reduce(v, into);
+    case OpCode::cumsum:
+      return scan(v, into);
+    case OpCode::matmul:
+      return multiply(v, into);
+    case OpCode::concat:
+      return join(v, into);
+    case OpCode::gather_rows:
+      return gather(v, into);
+    case OpCode::reshape:
+    case OpCode::transpose:
+    case OpCode::broadcast_to:
+    case OpCode::slice: {
+      const Tile t = view(v);
+      if (into) copy(*into, t, free_of(v));
+      return into ? *into : t;
+    }
+    default:
+      not_yet(v, std::string(name(op.code)));
+  }
+}
+
+Free RegionEmitter::free_of(const Shape& shape, std::size_t row_dims_of) const {
+  Free out{layout_.packed, {}};
+  for (std::size_t d = 0; d < shape.size(); ++d) out.dims.push_back(d < row_dims_of ? 1 : shape[d]);
+  if (columns_ && !out.dims.empty() && out.dims.back() == columns_->extent) out.dims.back() = columns_->size;
+  return out;
+}
+
+// Of a value of the region: its rows are in front.
+Free RegionEmitter::free_of(Value v) const {
+  const Shape& shape = graph_.type(v).shape;
+  const auto p = row_dims(shape, rows_of_region_);
+  KILN_ASSERT(p.has_value());
+  return free_of(shape, *p);
+}
+
+bool RegionEmitter::is_column(Value v) const {
+  if (layout_.packed != 1) return false;
+  if (splat_of(graph_, v)) return true;
+  if (fusion_.region_of[v] == region_) return product(free_of(v).dims) == 1;
+  for (const Leaf& leaf : layout_.loads) {
+    if (leaf.value != v) continue;
+    std::int64_t n = 1;
+    for (const isa::Dim& d : leaf.free) n *= d.stride == 0 ? 1 : d.count;
+    return n == 1;
+  }
+  return false;
+}
+
+// One value per row stays in float32: it is what rows are scaled and shifted by. Truth is a byte.
+DType RegionEmitter::tile_dtype(Value v) const {
+  const DType t = graph_.type(v).dtype;
+  if (t == DType::bool_) return DType::uint8;
+  std::int64_t n = 1;
+  if (fusion_.region_of[v] == region_) {
+    n = product(free_of(v).dims);
+  } else {
+    for (const Leaf& leaf : layout_.loads) {
+      if (leaf.value != v || leaf.is_matrix) continue;
+      for (const isa::Dim& d : leaf.free) n *= d.count;
+      break;
+    }
+  }
+  return is_float(t) && n == 1 && widest_ > 1 ? DType::float32 : t;
+}
+
+Tile RegionEmitter::target(Value v, const Tile* into) {
+  if (into) return *into;
+  const Tile out = new_tile(k_, Memory::sbuf, rows_, free_of(v), tile_dtype(v));
+  made_by_[out.storage.tensor()] = v + 1;
+  return out;
+}
+
+namespace {
+
+// All of a tile, element after element.
+bool lies_plain(const Tile& t, const Free& free) {
+  const Strided s{0, t.dims};
+  return t.offset.is_constant() && t.offset.constant() == 0 && s.is_contiguous() && s.shape() == free.dims &&
+         t.packed.count == free.packed;
+}
+
+}  // namespace
+
+// Whether an operand from HBM was loaded for this block of rows, lies as v would, and nobody else will read it.
+bool RegionEmitter::is_last_reader(Value user, std::size_t i, const Tile& t, Value v) const {
+  const auto leaf = layout_.load_of.find({user, static_cast<int>(i)});
+  if (leaf == layout_.load_of.end() || kept(layout_.loads[leaf->second])) return false;
+  const auto here = scopes_.back().leaves.find(leaf->second);
+  if (here == scopes_.back().leaves.end() || here->second.storage.tensor() != t.storage.tensor()) return false;
+  int left = 0;
+  for (const auto& [reader, index] : layout_.load_of) left += index == leaf->second && !is_done(reader.first);
+  return left == 1 && lies_plain(t, free_of(v));
+}
+
+// A tile for v: that of operand i where v can take its place, because nobody else reads it.
+Tile RegionEmitter::target(Value v, const Tile* into, Value user, std::size_t i, const Tile& t) {
+  if (into || t.in_psum() || t.dtype() != tile_dtype(v)) return target(v, into);
+  const Value x = graph_.op(user).operands[i];
+  if (fusion_.region_of[x] != region_) return is_last_reader(user, i, t, v) ? t : target(v, into);
+  const auto here = scopes_.back().values.find(x);
+  // Users that are there already, such as a row sum that came along, have read it.
+  const auto left = std::count_if(users_[x].begin(), users_[x].end(), [&](Value u) { return !is_done(u); });
+  const bool all_here = uses_[x] == static_cast<int>(users_[x].size());
+  const bool alone = fusion_.region_of[x] == region_ && all_here && left == 1 && here != scopes_.back().values.end() &&
+                     made_by_[t.storage.tensor()] == x + 1;
+  return alone && lies_plain(t, free_of(v)) ? t : target(v, into);
+}
+
+Tile RegionEmitter::number_tile(double x) {
+  for (const Scope& s : scopes_) {
+    const auto it = s.numbers.find(x);
+    if (it != s.numbers.end() && it->second.rows >= rows_) {
+      Tile t = it->second;
+      t.rows = rows_;
+      return t;
+    }
+  }
+  const Free one{1, {1}};
+  const Tile t = new_tile(k_, Memory::sbuf, rows_, one, DType::float32);
+  fill(t, one, x);
+  return scopes_.back().numbers[x] = t;
+}
+
+}  // namespace kiln::tensor

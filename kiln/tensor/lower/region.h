@@ -1,0 +1,182 @@
+// RegionEmitter: the instructions of one region. Loops over rows, loads where they move with no inner loop, and values
+// computed on demand: what an instruction can take along with its operands is not computed by itself.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "kiln/arch/arch.h"
+#include "kiln/tensor/lower/residency.h"
+#include "kiln/tensor/lower/tile.h"
+#include "kiln/tensor/lower/turn.h"
+#include "kiln/tensor/passes/layout.h"
+
+namespace kiln::tensor {
+
+// What the regions of a program share: where values lie in HBM.
+struct Storage {
+  std::map<Value, isa::View> of;  // by base
+  std::vector<isa::View> outputs;
+  Residency residency;
+  std::map<Value, Tile> kept;  // by base: (rows, elements of a row) in SBUF
+};
+
+struct RegionOptions {
+  std::int64_t psum_columns = 2048;    // of a product that stays in PSUM until it is used
+  std::int64_t hoisted_bytes = 65536;  // per partition: an operand up to this size is loaded once for all rows
+  std::int64_t row_blocks = 8;         // of 128 rows that meet a matrix while a piece of it is in SBUF
+  std::int64_t column_tile = 0;        // columns at a time; 0: whole rows
+  enum class Evacuate : std::uint8_t { in_turn, vector, scalar } evacuate = Evacuate::in_turn;  // who empties PSUM
+};
+
+// A range of the last dimension: the piece of wide rows that is being worked on.
+struct Columns {
+  std::int64_t extent = 0, size = 0;
+  isa::Index start = 0;
+};
+
+class RegionEmitter {
+ public:
+  RegionEmitter(isa::Kernel& k, const Graph& graph, const Fusion& fusion, int region, const Layout& layout,
+                Storage& storage, const Arch& arch, const RegionOptions& options);
+  void emit();
+
+ private:
+  struct Scope {
+    std::map<Value, Tile> values;
+    std::map<int, Tile> leaves;
+    std::map<int, Tile> matrices;
+    std::map<int, Tile> pieces;  // of matrices: the columns that are worked on
+    std::map<Value, Tile> turned;  // rows of the first operands of products, as columns
+    std::map<double, Tile> numbers;
+    std::set<Value> consumed;  // computed in another form, for the one op that reads it
+  };
+  // An operand: a number, or a tile.
+  struct Given {
+    std::optional<double> number;
+    Tile tile;
+  };
+  // data op scalar, or with `reverse` scalar op data, where the scalar is a number or one value per partition.
+  struct Chain {
+    Value data;
+    AluOp op;
+    Value scalar;
+    int data_at, scalar_at;  // operands of the op
+    bool reverse;
+  };
+
+  // region.cpp
+  void nest(std::size_t loop);
+  void body(isa::Index start, std::int64_t rows);
+  void store_all();
+  void store(const Leaf& leaf, const Tile& tile);
+  Tile in_dtype_of_store(const Tile& t, const Free& free, DType dtype);
+  void hoist(int level);
+  bool is_hoisted(const Leaf& leaf) const;
+  bool is_for_products(int index) const;
+  isa::Index place(const Leaf& leaf) const;
+  isa::Index place_in_row(const Leaf& leaf) const;
+  const Tile* kept(const Leaf& leaf) const;
+  bool is_turned(const Leaf& leaf) const;
+  void keep(const Leaf& leaf, const Tile& tile, const Free& free);
+  Tile load(int leaf);
+  Tile operand(Value op, std::size_t i);
+  Given given(Value op, std::size_t i);
+  Tile value(Value v, const Tile* into = nullptr);
+  Tile compute(Value v, const Tile* into);
+  Tile number_tile(double x);
+  void comes_from(Value v);
+  Free free_of(Value v) const;
+  Free free_of(const Shape& shape, std::size_t row_dims) const;
+  DType tile_dtype(Value v) const;
+  Tile target(Value v, const Tile* into);
+  Tile target(Value v, const Tile* into, Value user, std::size_t i, const Tile& t);
+  bool is_last_reader(Value user, std::size_t i, const Tile& t, Value v) const;
+  const Tile* find(Value v) const;
+  bool is_done(Value v) const;
+  bool is_column(Value v) const;
+  [[noreturn]] void not_yet(Value v, const std::string& what) const;
+
+  // columns.cpp
+  // What a value is made of, piece by piece.
+  struct Cone {
+    std::vector<Value> columns;   // one value per row: there before the pieces
+    std::vector<Value> products;  // whose rows are turned before the pieces
+  };
+  bool gather_cone(Value v, std::int64_t columns, Cone& cone) const;
+  bool goes_in_pieces(Value v, std::int64_t columns) const;
+  void prepare(const Cone& cone);
+  void store_pieces(std::int64_t columns, std::int64_t piece, const std::vector<const Leaf*>& leaves);
+  bool streams() const;
+  void stream();
+  void reduce_pieces(Value v);
+
+  // row_blocks.cpp
+  std::int64_t blocks_together() const;
+  void over_row_blocks(std::int64_t together);
+
+  // elementwise.cpp
+  std::optional<Chain> chain(Value v) const;
+  bool is_inlined(Value v, const Shape& shape) const;
+  isa::Operand scalar(const Given& g);
+  Tile elementwise(Value v, const Tile* into);
+  Tile operate(Value v, const Tile* into);
+  Tile operate_on_integers(Value v, const Tile* into);
+  Tile activate(Value v, const Tile* into);
+  Tile choose(Value v, const Tile* into);
+  Tile cast(Value v, const Tile* into);
+  Tile reinterpret(Value v, const Tile* into);
+  Tile view(Value v);
+  Tile join(Value v, const Tile* into);
+  Tile in_sbuf(const Tile& t, const Free& free);
+  Tile in_dtype(const Tile& t, const Free& free, DType dtype);
+  void copy(const Tile& dst, const Tile& src, const Free& free);
+  void fill(const Tile& dst, const Free& free, double x);
+
+  // reduce.cpp
+  Tile reduce(Value v, const Tile* into, bool negate = false);
+  std::optional<Tile> negated(Value user, int at);
+  Tile reduce_integers(Value v, const Tile& x, const Tile* into);
+  Tile scan(Value v, const Tile* into);
+  bool reduces_all(Value v) const;
+  std::optional<Value> row_sum_of(Value v) const;
+  std::optional<Value> row_maximum_of(Value v) const;
+
+  // product.cpp
+  Tile multiply(Value v, const Tile* into);
+  Tile multiply_pieces(Value v, const Tile* into);
+  void load_block(const Tile& dst, const isa::View& hbm, isa::Index at, std::int64_t k, std::int64_t k_stride,
+                  std::int64_t columns, std::int64_t stride);
+  Turner turner();
+  Engine evacuator();
+  Tile turned_rows(Value v);
+  void turn_rows(Value v, const Tile& out);
+  Tile load_matrix(int leaf, isa::Index column, std::int64_t columns);
+  Tile gather(Value v, const Tile* into);
+
+  isa::Kernel& k_;
+  const Graph& graph_;
+  const Fusion& fusion_;
+  int region_;
+  const Layout& layout_;
+  Storage& storage_;
+  const Arch& arch_;
+  RegionOptions options_;
+  std::int64_t rows_of_region_;
+  std::int64_t widest_ = 1;  // elements of a row of the widest value
+  std::vector<int> uses_;
+  std::vector<std::vector<Value>> users_;
+  std::vector<Scope> scopes_;
+  std::vector<isa::Index> at_;  // loops
+  isa::Index start_ = 0;        // of the block of partitions
+  std::int64_t rows_ = 0;       // of it
+  std::optional<Columns> columns_;
+  int evacuations_ = 0;
+  std::map<isa::TensorId, Value> made_by_;  // the value that a tile was made for, plus one
+  Value now_ = 0xffffffffu;                 // the op that instructions are being made for
+};
+
+}  // namespace kiln::tensor

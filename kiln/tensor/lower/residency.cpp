@@ -1,0 +1,87 @@
+#include "kiln/tensor/lower/residency.h"
+
+#include <map>
+
+namespace kiln::tensor {
+namespace {
+
+constexpr std::int64_t kMostBytes = 16384;    // of a partition, for one result
+constexpr std::int64_t kBudgetBytes = 49152;  // for all of them
+
+// The largest element that a leaf reaches on one partition.
+std::int64_t reach(const Layout& layout, const Leaf& leaf) {
+  std::int64_t at = leaf.offset;
+  for (std::size_t i = 0; i < layout.loops.size(); ++i) at += leaf.loops[i] * (layout.loops[i] - 1);
+  for (const isa::Dim& d : leaf.free) at += d.stride * (d.count - 1);
+  return at;
+}
+
+}  // namespace
+
+bool can_keep(const Layout& layout, const Leaf& store, std::int64_t elements, KeptShape& shape) {
+  if (layout.partitions > 128 || layout.packed != 1 || elements % layout.partitions != 0) return false;
+  shape = {layout.partitions, elements / layout.partitions};
+  return store.output < 0 && (store.partition == shape.row || shape.rows == 1) && reach(layout, store) < shape.row;
+}
+
+bool finds(const Layout& layout, const Leaf& load, const KeptShape& shape) {
+  if (load.is_matrix) {  // its rows to sum over, or its columns, are the rows
+    const isa::Dim &k = load.free[0], &n = load.free[1];
+    Leaf one = load;
+    const bool straight = k.stride == shape.row && k.count == shape.rows;
+    const bool turned = n.stride == shape.row && n.count == shape.rows && k.stride == 1;
+    one.free = {straight ? n : k};
+    return (straight || turned) && reach(layout, one) < shape.row;
+  }
+  return layout.packed == 1 && layout.partitions == shape.rows && load.partition == shape.row &&
+         reach(layout, load) < shape.row;
+}
+
+Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<Layout>& layouts) {
+  std::map<Value, KeptShape> shapes;
+  std::int64_t left = kBudgetBytes;
+  Residency out;
+  for (std::size_t r = 0; r < layouts.size(); ++r) {
+    if (fusion.regions[r].kind != Region::Kind::rows) continue;
+    for (const Leaf& store : layouts[r].stores) {
+      KeptShape shape;
+      if (!can_keep(layouts[r], store, graph.type(store.value).size(), shape)) continue;
+      if (graph.type(store.value).dtype == DType::bool_) continue;
+      const std::int64_t bytes = shape.row * size_bytes(graph.type(store.value).dtype);
+      if (bytes > kMostBytes || bytes > left) continue;
+      left -= bytes;
+      shapes[store.value] = shape;
+      out.kept.insert(store.value);
+    }
+  }
+  out.unstored = out.kept;
+  for (std::size_t r = 0; r < layouts.size(); ++r) {
+    if (fusion.regions[r].kind != Region::Kind::rows) {  // copies read HBM
+      for (Value v : fusion.regions[r].ops) {
+        for (Value x : graph.op(v).operands) {
+          while (is_view(graph.op(x).code)) x = graph.op(x).operands[0];
+          out.unstored.erase(x);
+        }
+      }
+      continue;
+    }
+    for (const Leaf& load : layouts[r].loads) {
+      const auto kept = shapes.find(load.base);
+      if (kept != shapes.end() && !finds(layouts[r], load, kept->second)) out.unstored.erase(load.base);
+    }
+    for (Value v : fusion.regions[r].ops) {  // tables are read from HBM
+      if (graph.op(v).code != OpCode::gather_rows) continue;
+      Value x = graph.op(v).operands[0];
+      while (is_view(graph.op(x).code)) x = graph.op(x).operands[0];
+      out.unstored.erase(x);
+    }
+  }
+  for (int i : fusion.copied) {
+    Value x = graph.outputs()[i].value;
+    while (is_view(graph.op(x).code)) x = graph.op(x).operands[0];
+    out.unstored.erase(x);
+  }
+  return out;
+}
+
+}  // namespace kiln::tensor

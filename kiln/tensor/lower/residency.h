@@ -1,0 +1,29 @@
+// Residency: which results of one region stay in SBUF for the regions behind it. A result with at most 128 rows lies
+// there as (rows, elements of a row); another region that moves with the same rows takes it from there.
+#pragma once
+
+#include <set>
+
+#include "kiln/tensor/passes/layout.h"
+
+namespace kiln::tensor {
+
+struct Residency {
+  std::set<Value> kept;      // results that stay in SBUF
+  std::set<Value> unstored;  // of these, those that nobody reads from HBM
+};
+
+// By region: the layouts that were chosen, where a region has rows.
+Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<Layout>& layouts);
+
+// The shape of a kept result on the chip.
+struct KeptShape {
+  std::int64_t rows = 0, row = 0;  // partitions, and elements of each
+};
+
+// Whether a store leaves whole rows on their partitions.
+bool can_keep(const Layout& layout, const Leaf& store, std::int64_t elements, KeptShape& shape);
+// Whether a load finds what it wants in such rows.
+bool finds(const Layout& layout, const Leaf& load, const KeptShape& shape);
+
+}  // namespace kiln::tensor

@@ -1,0 +1,83 @@
+#include "kiln/tensor/lower/turn.h"
+
+namespace kiln::tensor {
+
+using isa::Index;
+using isa::View;
+
+View block(const Tile& t, Index b, Index column, std::int64_t rows, std::int64_t columns, std::int64_t width) {
+  const std::int64_t stride = t.dims.back().stride;
+  return t.storage.ap({{t.storage.dim(1), rows}, {stride, columns}}, t.offset + b * width + column * stride);
+}
+
+void over_blocks(isa::Kernel& k, std::int64_t K, const std::function<void(Index, std::int64_t)>& body) {
+  const std::int64_t whole = K / kBlock;
+  if (whole == 1)
+    body(0, kBlock);
+  else if (whole > 1)
+    k.loop(whole, [&](Index b) { body(b, kBlock); });
+  if (K % kBlock) body(whole, K % kBlock);
+}
+
+// Blocks of 128 columns of src, turned: dst has a row per column of src. As many as fit a bank of PSUM leave it at
+// once.
+void Turner::tile(const Tile& dst, const Tile& src, std::int64_t columns) const {
+  const std::int64_t rows = src.rows, whole = columns / kBlock;
+  const std::int64_t together = std::max<std::int64_t>(1, arch.psum_bank_bytes / (rows * size_bytes(src.dtype())));
+  const auto turn = [&](const View& turned, Index b, std::int64_t n) {
+    k.nc_transpose({.dst = turned,
+                    .data = src.storage.ap({{src.storage.dim(1), rows}, {src.dims[0].stride, n}},
+                                           src.offset + b * (kBlock * src.dims[0].stride))});
+  };
+  k.tiles(whole, together, [&](Index first, std::int64_t m) {
+    const View turned = k.psum({kBlock, m * rows}, src.dtype());
+    const auto one = [&](Index i) { turn(turned.ap({{m * rows, kBlock}, {1, rows}}, i * rows), first + i, kBlock); };
+    if (m == 1)
+      one(0);
+    else
+      k.loop(m, one);
+    k.tensor_copy({.dst = block(dst, first, 0, kBlock, m * rows, rows), .src = turned, .engine = evacuator()});
+  });
+  if (const std::int64_t n = columns % kBlock) {
+    const View turned = k.psum({n, rows}, src.dtype());
+    turn(turned, whole, n);
+    k.tensor_copy({.dst = block(dst, whole, 0, n, rows, rows), .src = turned, .engine = evacuator()});
+  }
+}
+
+// Columns that lie in HBM as rows of K elements: loaded in blocks of 128, turned, as many as fit a bank together.
+void Turner::from_hbm(const Tile& out, const View& hbm, const Index& at, std::int64_t K, std::int64_t stride,
+                      std::int64_t columns) const {
+  const DType t = out.dtype();
+  const std::int64_t row = out.storage.dim(1), whole = columns / kBlock;
+  const std::int64_t together = std::max<std::int64_t>(1, arch.psum_bank_bytes / (kBlock * size_bytes(t)));
+  const auto turn = [&](const Tile& rows, Index first, std::int64_t m, std::int64_t n) {  // m blocks of n columns
+    over_blocks(k, K, [&](Index b, std::int64_t depth) {
+      const View turned = k.psum({depth, m * n}, t);
+      const auto one = [&](Index i) {
+        k.nc_transpose({.dst = turned.ap({{m * n, depth}, {1, n}}, i * n),
+                        .data = view_of(rows, {{1, depth}}, i * K + b * kBlock)});
+      };
+      if (m == 1)
+        one(0);
+      else
+        k.loop(m, one);
+      k.tensor_copy({.dst = out.storage.ap({{row, depth}, {1, m * n}}, b * columns + first),
+                     .src = turned,
+                     .engine = evacuator()});
+    });
+  };
+  k.tiles(whole, together, [&](Index first, std::int64_t m) {
+    const Tile rows = new_tile(k, Memory::sbuf, kBlock, {1, {m * K}}, t);
+    k.dma_copy({.dst = view_of(rows, {{K, m}, {1, K}}),
+                .src = hbm.ap({{stride, kBlock}, {stride * kBlock, m}, {1, K}}, at + first * (kBlock * stride))});
+    turn(rows, first * kBlock, m, kBlock);
+  });
+  if (const std::int64_t n = columns % kBlock) {
+    const Tile rows = new_tile(k, Memory::sbuf, n, {1, {K}}, t);
+    k.dma_copy({.dst = view_of(rows, {{1, K}}), .src = hbm.ap({{stride, n}, {1, K}}, at + whole * kBlock * stride)});
+    turn(rows, whole * kBlock, 1, n);
+  }
+}
+
+}  // namespace kiln::tensor

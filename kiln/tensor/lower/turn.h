@@ -1,0 +1,33 @@
+// Transposes on the tensor engine: blocks of 128 x 128, as many as fit a bank of PSUM emptied at once. What moves
+// single elements by DMA is the slowest thing on the chip.
+#pragma once
+
+#include <functional>
+
+#include "kiln/tensor/lower/tile.h"
+
+namespace kiln::tensor {
+
+inline constexpr std::int64_t kBlock = 128;  // rows that a matmul sums over, and columns of what it holds
+
+struct Turner {
+  isa::Kernel& k;
+  const Arch& arch;
+  std::function<Engine()> evacuator;  // who empties PSUM
+
+  // Blocks of 128 columns of src, whose free dimension is one: dst has a row per column, block after block.
+  void tile(const Tile& dst, const Tile& src, std::int64_t columns) const;
+  // Columns that lie in HBM as rows of K elements, one `stride` apart: dst is (K in blocks of 128, columns).
+  void from_hbm(const Tile& dst, const isa::View& hbm, const isa::Index& at, std::int64_t K, std::int64_t stride,
+                std::int64_t columns) const;
+  static bool takes(DType dtype) { return is_float(dtype) && size_bytes(dtype) >= 2; }
+};
+
+// Calls body(b, rows) for each block of K: a loop over the whole ones, then what remains.
+void over_blocks(isa::Kernel& k, std::int64_t K, const std::function<void(isa::Index, std::int64_t)>& body);
+
+// A tile of 128 rows, blocks of K side by side: column j of block b is at b * width + j.
+isa::View block(const Tile& t, isa::Index b, isa::Index column, std::int64_t rows, std::int64_t columns,
+                std::int64_t width);
+
+}  // namespace kiln::tensor

@@ -1,0 +1,228 @@
+#include "kiln/tensor/passes/canonicalize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "kiln/tensor/ir/evaluate.h"
+#include "kiln/tensor/passes/rewrite.h"
+#include "kiln/tensor/passes/strided.h"
+
+namespace kiln::tensor {
+namespace {
+
+constexpr std::int64_t kFoldUpTo = 4096;  // elements: larger constants are made on the chip
+
+bool same(const Op& a, const Op& b) {
+  if (a.code != b.code || a.operands != b.operands || !(a.type == b.type) || a.attrs != b.attrs) return false;
+  if (!a.numbers || !b.numbers || a.numbers == b.numbers) return true;
+  return a.numbers->size() == b.numbers->size() &&
+         std::equal(a.numbers->begin(), a.numbers->end(), b.numbers->begin(), [](double x, double y) {
+           return std::signbit(x) == std::signbit(y) && (x == y || (x != x && y != y));
+         });
+}
+
+// Equal ops by a cheap key; `same` decides.
+class Seen {
+ public:
+  std::optional<Value> find(const Graph& graph, const Op& op) const {
+    const auto [first, last] = values_.equal_range(key(op));
+    for (auto it = first; it != last; ++it) {
+      if (same(graph.op(it->second), op)) return it->second;
+    }
+    return {};
+  }
+  void add(const Op& op, Value v) { values_.emplace(key(op), v); }
+
+ private:
+  static std::size_t key(const Op& op) {
+    std::size_t k = static_cast<std::size_t>(op.code);
+    for (Value v : op.operands) k = k * 1000003 + v;
+    return k * 31 + static_cast<std::size_t>(op.type.size());
+  }
+  std::multimap<std::size_t, Value> values_;
+};
+
+std::optional<Value> folded(const Rewriting& r) {
+  if (r.operands.empty() || r.op.type.size() > kFoldUpTo) return {};
+  std::vector<Array> arrays;
+  bool splat = is_elementwise(r.op.code) || r.op.code == OpCode::cast;
+  for (Value v : r.operands) {
+    const Op& op = r.to.op(v);
+    if (op.code != OpCode::constant || op.type.size() > kFoldUpTo) return {};
+    splat = splat && op.is_splat();
+  }
+  for (Value v : r.operands) arrays.push_back(evaluate(r.to.op(v), {}, r.to.type(v).dtype));
+  std::vector<const Array*> in;
+  for (const Array& a : arrays) in.push_back(&a);
+  Op op = r.op;
+  op.operands = r.operands;
+  Array out = evaluate(op, in, is_elementwise(op.code) ? working_dtype(r.to, op) : op.type.dtype);
+  if (splat && out.data.size() > 1) out.data.assign(1, out.data.front());
+  return r.to.constant(out.type, std::move(out.data));
+}
+
+// Nothing to compute: no elements, or sums and products over none.
+std::optional<Value> folded_empty(const Rewriting& r) {
+  if (r.op.code == OpCode::constant) return {};
+  if (r.op.type.size() == 0) return r.to.constant(r.op.type, std::vector<double>(1, 0.0));
+  const bool empty =
+      std::any_of(r.operands.begin(), r.operands.end(), [&](Value v) { return r.to.type(v).size() == 0; });
+  if (!empty || r.op.code == OpCode::concat || r.op.code == OpCode::pad) return {};
+  if (r.op.code == OpCode::scatter_rows || r.op.code == OpCode::update_slice) return r.operands[0];
+  std::vector<Array> arrays;
+  for (Value v : r.operands) arrays.push_back({r.to.type(v), std::vector<double>(r.to.type(v).size())});
+  std::vector<const Array*> in;
+  for (const Array& a : arrays) in.push_back(&a);
+  Array out = evaluate(r.op, in, r.op.type.dtype);
+  return r.to.constant(out.type, {out.data.at(0)});
+}
+
+std::optional<Value> simpler_view(const Rewriting& r) {
+  if (!is_view(r.op.code)) return {};
+  const Op x = r.operand_op(0);  // a copy: adding ops moves them
+  if (r.op.type == x.type && (r.op.code == OpCode::reshape || r.op.code == OpCode::broadcast_to)) return r.operands[0];
+  if (r.op.code == OpCode::transpose) {
+    const Ints& perm = r.op.ints("perm");
+    if (std::is_sorted(perm.begin(), perm.end())) return r.operands[0];
+    if (x.code == OpCode::transpose) {
+      Ints both;
+      for (std::int64_t p : perm) both.push_back(x.ints("perm")[p]);
+      return transpose(Expr(r.to, x.operands[0]), both).value();
+    }
+  }
+  if (r.op.code == OpCode::reshape && x.code == OpCode::reshape)
+    return reshape(Expr(r.to, x.operands[0]), r.op.type.shape).value();
+  if (r.op.code == OpCode::slice && r.op.type == x.type) {
+    const auto &starts = r.op.ints("starts"), &steps = r.op.ints("steps");
+    const bool all = std::all_of(starts.begin(), starts.end(), [](auto s) { return s == 0; }) &&
+                     std::all_of(steps.begin(), steps.end(), [](auto s) { return s == 1; });
+    if (all) return r.operands[0];
+  }
+  return {};
+}
+
+bool is_number(const Rewriting& r, std::size_t i, double x) {
+  const auto n = splat_of(r.to, r.operands[i]);
+  return n && *n == x;
+}
+
+// 1 / sqrt(x), 1 / (1 + e^-x), x * sigmoid(x), x * x.
+std::optional<Value> recomposed(const Rewriting& r) {
+  Graph& g = r.to;
+  if (r.op.code == OpCode::divide && is_float(r.op.type.dtype)) {
+    const Op& below = r.operand_op(1);
+    if (is_number(r, 0, 1) && below.code == OpCode::sqrt && below.type == r.op.type)
+      return g.add(OpCode::rsqrt, {below.operands[0]});
+    if (below.code == OpCode::add && below.type == r.op.type) {
+      for (int i : {0, 1}) {
+        const Op& e = g.op(below.operands[i]);
+        const auto one = splat_of(g, below.operands[1 - i]);
+        if (!one || *one != 1 || e.code != OpCode::exp || !(e.type == r.op.type)) continue;
+        const Op& n = g.op(e.operands[0]);
+        if (n.code != OpCode::negative) continue;
+        if (is_number(r, 0, 1)) return g.add(OpCode::sigmoid, {n.operands[0]});
+        if (r.operands[0] == n.operands[0]) return g.add(OpCode::silu, {n.operands[0]});
+      }
+    }
+  }
+  if (r.op.code == OpCode::multiply && is_float(r.op.type.dtype)) {
+    if (r.operands[0] == r.operands[1]) return g.add(OpCode::square, {r.operands[0]});
+    for (int i : {0, 1}) {
+      const Op& s = g.op(r.operands[i]);
+      if (s.code == OpCode::sigmoid && s.operands[0] == r.operands[1 - i])
+        return g.add(OpCode::silu, {r.operands[1 - i]});
+    }
+  }
+  return {};
+}
+
+// max(x * c) is max(x) * c for c > 0: rounding is monotonic, so the value is the same, and exp can take the scale.
+std::optional<Value> scaled_extreme(const Rewriting& r) {
+  if (r.op.code != OpCode::max && r.op.code != OpCode::min) return {};
+  const Op x = r.operand_op(0);  // a copy: adding ops moves them
+  if (x.code != OpCode::multiply || !is_float(x.type.dtype)) return {};
+  for (int i : {0, 1}) {
+    const auto c = splat_of(r.to, x.operands[i]);
+    if (!c || !(*c > 0) || !(r.to.type(x.operands[1 - i]) == x.type)) continue;
+    const Value m = r.to.add(r.op.code, {x.operands[1 - i]}, r.op.attrs);
+    const Value scale = r.to.constant({x.type.dtype, {}}, {*c});
+    return r.to.add(OpCode::multiply, {m, scale});
+  }
+  return {};
+}
+
+// x y where y repeats batches, written as a broadcast whose batches are then joined: the batches stay apart, so that y
+// is an access function and not a copy.
+std::optional<Value> grouped_product(const Rewriting& r) {
+  if (r.op.code != OpCode::matmul) return {};
+  Op y = r.operand_op(1);  // copies: adding ops moves them
+  bool swapped = false;
+  if (y.code == OpCode::transpose) {
+    Ints perm = y.ints("perm");
+    std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+    if (!std::is_sorted(perm.begin(), perm.end())) return {};
+    swapped = true;
+    y = Op(r.to.op(y.operands[0]));
+  }
+  if (y.code != OpCode::reshape || y.type.rank() < 3) return {};
+  const Op wide = r.to.op(y.operands[0]);
+  const Type x = r.to.type(r.operands[0]);
+  const Shape &a = wide.type.shape, &b = y.type.shape;
+  if (wide.code != OpCode::broadcast_to || a.size() <= b.size() || x.rank() != y.type.rank()) return {};
+  if (a[a.size() - 1] != b[b.size() - 1] || a[a.size() - 2] != b[b.size() - 2]) return {};
+  if (tensor::product(x.shape, 0, x.shape.size() - 2) != tensor::product(b, 0, b.size() - 2)) return {};
+  Shape rows(a.begin(), a.end() - 2);
+  rows.insert(rows.end(), x.shape.end() - 2, x.shape.end());
+  const Expr right(r.to, y.operands[0]);
+  const Expr out = matmul(reshape(Expr(r.to, r.operands[0]), rows), swapped ? transpose(right) : right);
+  return reshape(out, r.op.type.shape).value();
+}
+
+// (x * r) y is (x y) * r for one r per row: fewer elements to scale when y has fewer columns than rows.
+std::optional<Value> scaled_product(const Rewriting& r) {
+  if (r.op.code != OpCode::matmul) return {};
+  Value v = r.operands[0];
+  if (r.to.op(v).code == OpCode::cast && is_float(r.to.type(r.to.op(v).operands[0]).dtype)) v = r.to.op(v).operands[0];
+  const Op x = r.to.op(v);  // a copy: adding ops moves them
+  if (x.code != OpCode::multiply || x.type.rank() < 2) return {};
+  const Shape y = r.to.type(r.operands[1]).shape;
+  if (y.size() < 2 || y.back() >= y[y.size() - 2]) return {};
+  for (int i : {0, 1}) {
+    const Type data = r.to.type(x.operands[i]), scale = r.to.type(x.operands[1 - i]);
+    if (!is_float(data.dtype) || data.shape != x.type.shape || scale.shape.size() != data.shape.size() ||
+        scale.shape.back() != 1)
+      continue;
+    const Expr product =
+        matmul(cast(Expr(r.to, x.operands[i]), r.to.type(r.operands[0]).dtype), Expr(r.to, r.operands[1]));
+    if (product.rank() != static_cast<int>(scale.shape.size())) continue;
+    return cast(product * Expr(r.to, x.operands[1 - i]), r.op.type.dtype).value();
+  }
+  return {};
+}
+
+}  // namespace
+
+Graph canonicalize(const Graph& graph) {
+  Seen seen;
+  const Graph out = rebuilt(graph, [&](const Rewriting& r) -> std::optional<Value> {
+    if (r.op.code == OpCode::input) return {};
+    if (const auto v = folded_empty(r)) return v;
+    if (const auto v = folded(r)) return v;
+    if (const auto v = simpler_view(r)) return v;
+    if (r.op.code == OpCode::cast && r.op.type == r.operand_op(0).type) return r.operands[0];
+    if (const auto v = recomposed(r)) return v;
+    if (const auto v = scaled_extreme(r)) return v;
+    if (const auto v = scaled_product(r)) return v;
+    if (const auto v = grouped_product(r)) return v;
+    Op op = r.op;
+    op.operands = r.operands;
+    if (const auto v = seen.find(r.to, op)) return v;
+    const Value v = r.to.copy(r.from, op, op.operands);
+    seen.add(r.to.op(v), v);
+    return v;
+  });
+  return without_dead_ops(out);
+}
+
+}  // namespace kiln::tensor

@@ -1,0 +1,397 @@
+#include "kiln/tensor/passes/decompose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kiln/tensor/ir/rules.h"
+#include "kiln/tensor/passes/rewrite.h"
+
+namespace kiln::tensor {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+using Way = Expr (*)(const Rewriting&);
+
+[[noreturn]] void not_yet(const Rewriting& r, const std::string& what) {
+  raise(rules::kTable, rules::kNotYet,
+        {.found = fmt::format("not yet: {} of {}", what, to_string(r.op.type)),
+         .loc = r.from.loc(r.op),
+         .category = Category::not_yet});
+}
+
+Expr number(const Rewriting& r, double x, DType t) { return {r.to, r.to.constant({t, {}}, {x})}; }
+bool of_floats(const Rewriting& r) { return is_float(working_dtype(r.from, r.op)); }
+
+// Functions work in float32 whatever the dtype of what they take and give.
+Expr wide(const Here& x) { return cast(x, DType::float32); }
+
+Expr way_negative(const Rewriting& r) {
+  const Expr x = r.operand(0);
+  return of_floats(r) ? x * -1.0 : subtract(number(r, 0, x.dtype()), x);
+}
+
+Expr way_divide(const Rewriting& r) {
+  Expr x = r.operand(0), y = r.operand(1);
+  if (!is_float(x.dtype())) x = wide(x);
+  if (!is_float(y.dtype())) y = wide(y);
+  const auto c = splat_of(r.to, y.value());
+  if (c && *c != 0 && std::isfinite(1 / *c)) return cast(x * number(r, 1 / *c, DType::float32), r.op.type.dtype);
+  return cast(x * reciprocal(wide(y)), r.op.type.dtype);
+}
+
+// Adding and taking away 2^23 leaves the nearest integer, ties to even; beyond that everything is one.
+Expr nearest(const Expr& x) {
+  const Expr a = abs(x);
+  return where(a < 0x1p23, (a + 0x1p23) - 0x1p23, a) * sign(x);
+}
+Expr way_rint(const Rewriting& r) {
+  return of_floats(r) ? cast(nearest(wide(r.operand(0))), r.op.type.dtype) : r.operand(0);
+}
+Expr below(const Expr& x) {
+  const Expr n = nearest(x);
+  return n - cast(n > x, DType::float32);
+}
+Expr above(const Expr& x) {
+  const Expr n = nearest(x);
+  return n + cast(n < x, DType::float32);
+}
+Expr way_floor(const Rewriting& r) {
+  return of_floats(r) ? cast(below(wide(r.operand(0))), r.op.type.dtype) : r.operand(0);
+}
+Expr way_ceil(const Rewriting& r) {
+  return of_floats(r) ? cast(above(wide(r.operand(0))), r.op.type.dtype) : r.operand(0);
+}
+Expr toward_zero(const Expr& x) { return below(abs(x)) * sign(x); }
+Expr way_trunc(const Rewriting& r) {
+  return of_floats(r) ? cast(toward_zero(wide(r.operand(0))), r.op.type.dtype) : r.operand(0);
+}
+
+// The quotient is off by one at most where it is near an integer: the remainder tells.
+Expr floor_quotient(const Expr& x, const Expr& y) {
+  const Expr q = below(x * reciprocal(y)), rest = x - q * y;
+  const Expr low = cast(logical_and(not_equal(rest, 0.0), not_equal(rest < 0.0, y < 0.0)), DType::float32);
+  const Expr high = cast(abs(rest) >= abs(y), DType::float32);
+  return q - low + high * (1.0 - low);
+}
+Expr way_floor_divide(const Rewriting& r) {
+  if (!of_floats(r) && size_bytes(r.op.type.dtype) > 2) not_yet(r, "floor_divide of 32-bit integers");
+  const Expr x = wide(r.operand(0)), y = wide(r.operand(1));
+  if (of_floats(r)) return cast(floor_quotient(x, y), r.op.type.dtype);
+  return cast(where(equal(y, 0.0), 0.0, floor_quotient(x, y)), r.op.type.dtype);  // as NumPy does
+}
+Expr way_remainder(const Rewriting& r) {
+  if (!of_floats(r) && size_bytes(r.op.type.dtype) > 2) not_yet(r, "remainder of 32-bit integers");
+  const Expr x = wide(r.operand(0)), y = wide(r.operand(1));
+  const Expr rest = x - y * floor_quotient(x, y);
+  return cast(of_floats(r) ? rest : where(equal(y, 0.0), 0.0, rest), r.op.type.dtype);
+}
+
+Expr way_power(const Rewriting& r) {
+  const auto y = splat_of(r.to, r.operands[1]);
+  const Expr x = r.operand(0);
+  const bool same = r.op.type == x.type();
+  if (same && y && *y == 2) return square(x);
+  if (same && y && *y == 0.5 && of_floats(r)) return sqrt(x);
+  if (same && y && *y == -1 && of_floats(r)) return reciprocal(x);
+  if (same && y && *y == 1) return x;
+  if (same && y && *y == 3) return x * square(x);
+  if (same && y && *y == 4) return square(square(x));
+  if (!of_floats(r)) not_yet(r, "power of integers");
+  return {r.to, r.to.copy(r.from, r.op, r.operands)};
+}
+
+Expr way_exp2(const Rewriting& r) { return cast(exp(wide(r.operand(0)) * std::log(2.0)), r.op.type.dtype); }
+// Near zero by tanh, which loses nothing there.
+Expr way_expm1(const Rewriting& r) {
+  const Expr x = wide(r.operand(0)), t = tanh(x * 0.5);
+  return cast(where(abs(x) < 1.0, t * 2.0 * reciprocal(1.0 - t), exp(x) - 1.0), r.op.type.dtype);
+}
+Expr way_log2(const Rewriting& r) { return cast(log(wide(r.operand(0))) * (1 / std::log(2.0)), r.op.type.dtype); }
+Expr way_log10(const Rewriting& r) { return cast(log(wide(r.operand(0))) * (1 / std::log(10.0)), r.op.type.dtype); }
+// What rounding 1 + x loses is made good by the quotient.
+Expr way_log1p(const Rewriting& r) {
+  const Expr x = wide(r.operand(0)), u = x + 1.0, d = u - 1.0;
+  const Expr off = cast(equal(d, 0.0), DType::float32);
+  const Expr fixed = log(u) * x * reciprocal(d + off);
+  return cast(where(equal(d, 0.0), x, where(u < kInf, fixed, u)), r.op.type.dtype);
+}
+
+// x less the nearest multiple of 2 pi, whose digits come in pieces that are exact when multiplied.
+Expr reduced_angle(const Expr& x) {
+  const Expr k = nearest(x * (1 / (2 * M_PI)));
+  constexpr double a = 6.28125, b = 0.0019350051879882812, c = 3.0199159819567967e-07;
+  return x - k * a - k * b - k * c;
+}
+Expr clamped(const Expr& x) { return minimum(maximum(x, -3.1415925), 3.1415925); }
+Expr sine(const Expr& x) { return sin(clamped(reduced_angle(x))); }
+// The sine itself is left to the scalar engine: what has been reduced is not reduced again.
+bool is_reduced(const Rewriting& r) { return r.operand_op(0).code == OpCode::minimum; }
+Expr way_sin(const Rewriting& r) {
+  if (is_reduced(r)) return {r.to, r.to.copy(r.from, r.op, r.operands)};
+  return cast(sine(wide(r.operand(0))), r.op.type.dtype);
+}
+Expr cosine(const Expr& x) {
+  const Expr y = reduced_angle(x);  // cos y = sin(pi/2 - |y|), which stays inside [-pi/2, pi/2]
+  return sin(clamped(1.5707963267948966 - abs(y)));
+}
+Expr way_cos(const Rewriting& r) { return cast(cosine(wide(r.operand(0))), r.op.type.dtype); }
+Expr way_tan(const Rewriting& r) {
+  const Expr x = wide(r.operand(0));
+  return cast(sine(x) * reciprocal(cosine(x)), r.op.type.dtype);
+}
+Expr way_arctan(const Rewriting& r) {
+  if (r.operand_op(0).code == OpCode::minimum) return {r.to, r.to.copy(r.from, r.op, r.operands)};
+  const Expr x = wide(r.operand(0)), a = abs(x), big = a > 1.0;
+  const Expr inner = minimum(where(big, reciprocal(maximum(a, 1.0)), a), 1.0);
+  const Expr t = arctan(inner);
+  return cast(where(big, 1.5707963267948966 - t, t) * sign(x), r.op.type.dtype);
+}
+Expr way_sinh(const Rewriting& r) {
+  const Expr x = wide(r.operand(0)), t = tanh(x * 0.5);
+  const Expr small = t * 2.0 * reciprocal(1.0 - square(t)), h = exp(abs(x) - std::log(2.0));
+  const Expr large = (h - exp(abs(x) * -1.0 - std::log(2.0))) * sign(x);
+  return cast(where(abs(x) < 1.0, small, large), r.op.type.dtype);
+}
+Expr way_cosh(const Rewriting& r) {
+  const Expr a = abs(wide(r.operand(0)));
+  return cast(exp(a - std::log(2.0)) + exp(a * -1.0 - std::log(2.0)), r.op.type.dtype);
+}
+
+Expr way_logical_not(const Rewriting& r) { return equal(r.operand(0), number(r, 0, r.operand(0).dtype())); }
+Expr way_invert(const Rewriting& r) {
+  const Expr x = r.operand(0);
+  if (x.dtype() == DType::bool_) return way_logical_not(r);
+  return bitwise_xor(x, number(r, -1, x.dtype()));
+}
+Expr way_isnan(const Rewriting& r) { return not_equal(r.operand(0), r.operand(0)); }
+Expr way_isinf(const Rewriting& r) { return equal(abs(wide(r.operand(0))), number(r, kInf, DType::float32)); }
+Expr way_isfinite(const Rewriting& r) { return less(abs(wide(r.operand(0))), number(r, kInf, DType::float32)); }
+Expr way_reciprocal(const Rewriting& r) { return {r.to, r.to.copy(r.from, r.op, r.operands)}; }
+
+// Whether x is y with its bits turned where it was negative, as way_right_shift makes it.
+bool is_turned(const Graph& g, const Op& x) {
+  if (x.code != OpCode::bitwise_xor) return false;
+  const Op& mask = g.op(x.operands[1]);
+  if (mask.code != OpCode::subtract || splat_of(g, mask.operands[0]) != 0.0) return false;
+  const Op& truth = g.op(mask.operands[1]);
+  if (truth.code != OpCode::cast) return false;
+  const Op& negative = g.op(truth.operands[0]);
+  return negative.code == OpCode::less && negative.operands[0] == x.operands[0] &&
+         splat_of(g, negative.operands[1]) == 0.0;
+}
+// The chip shifts zeros in: the bits of negative numbers are turned before and after.
+Expr way_right_shift(const Rewriting& r) {
+  const Expr x = cast(r.operand(0), r.op.type.dtype), y = cast(r.operand(1), r.op.type.dtype);
+  if (kiln::info(x.dtype()).cls != DTypeClass::signed_int || is_turned(r.to, r.to.op(x.value())))
+    return {r.to, r.to.add(OpCode::right_shift, {x.value(), y.value()})};
+  const Expr zero = number(r, 0, x.dtype());
+  const Expr mask = subtract(zero, cast(less(x, zero), x.dtype()));
+  return bitwise_xor(right_shift(bitwise_xor(x, mask), y), mask);
+}
+
+// Functions of the scalar engine, on integers; and on truth what is arithmetic elsewhere.
+std::optional<Value> elementwise_of_integers(const Rewriting& r) {
+  const DType t = working_dtype(r.from, r.op);
+  if (is_float(t)) return {};
+  const Expr x = r.operand(0);
+  const auto zero = [&] { return number(r, 0, x.dtype()); };
+  switch (r.op.code) {
+    case OpCode::abs:
+      return kiln::info(t).cls != DTypeClass::signed_int ? x.value() : maximum(x, subtract(zero(), x)).value();
+    case OpCode::sign:
+      return subtract(cast(x > zero(), t), cast(x < zero(), t)).value();
+    case OpCode::square:
+      return multiply(x, x).value();
+    case OpCode::relu:
+      return maximum(x, zero()).value();
+    case OpCode::add:
+      return t == DType::bool_ ? std::optional(logical_or(x, r.operand(1)).value()) : std::nullopt;
+    case OpCode::multiply:
+      return t == DType::bool_ ? std::optional(logical_and(x, r.operand(1)).value()) : std::nullopt;
+    default:
+      return {};
+  }
+}
+
+std::optional<Value> elementwise(const Rewriting& r) {
+  if (const auto v = elementwise_of_integers(r)) return v;
+  if (info(r.op.code).lowering.kind != Lowering::Kind::made) return {};
+  switch (r.op.code) {
+#define made(how) return way_##how(r).value();
+#define alu(op) return {};
+#define act(fn) return {};
+#define KILN_UNARY(name, result, floats, integers, lowering, meaning) \
+  case OpCode::name:                                                  \
+    lowering
+#define KILN_BINARY(name, result, floats, integers, lowering, meaning) \
+  case OpCode::name:                                                   \
+    lowering
+#include "kiln/tensor/ir/ops.def"
+#undef made
+#undef alu
+#undef act
+    default:
+      return {};
+  }
+}
+
+std::int64_t reduced_count(const Rewriting& r) {
+  std::int64_t n = 1;
+  for (std::int64_t a : r.op.ints("axes")) n *= r.operand(0).shape()[a];
+  return n;
+}
+
+Expr kept(OpCode code, const Here& x, const Ints& axes) { return apply(code, {x}, {axes, true}, x.at); }
+
+// Reduced dimensions behind the others, when so many more rows can be worked on side by side.
+std::optional<Value> turned_reduction(const Rewriting& r) {
+  const Expr x = r.operand(0);
+  const Ints& axes = r.op.ints("axes");
+  Ints perm;
+  Shape kept_shape;
+  for (int d = 0; d < x.rank(); ++d) {
+    if (std::find(axes.begin(), axes.end(), d) != axes.end()) continue;
+    perm.push_back(d);
+    kept_shape.push_back(x.shape()[d]);
+  }
+  const std::int64_t rows = product(kept_shape), now = product(x.shape(), 0, static_cast<std::size_t>(axes[0]));
+  if (now >= 32 || rows <= now) return {};
+  Ints behind;
+  for (std::int64_t a : axes) {
+    behind.push_back(static_cast<std::int64_t>(perm.size()));
+    perm.push_back(a);
+  }
+  const Expr sums = kept(r.op.code, transpose(x, perm), behind);
+  return reshape(sums, r.op.type.shape).value();
+}
+
+std::optional<Value> reduction(const Rewriting& r) {
+  Expr x = r.operand(0);
+  const Ints& axes = r.op.ints("axes");
+  if (axes.empty()) return is_float(x.dtype()) ? std::optional(reshape(x, r.op.type.shape).value()) : std::nullopt;
+  const auto n = static_cast<double>(reduced_count(r));
+  Expr out = x;
+  switch (r.op.code) {
+    case OpCode::mean: {
+      const Expr total = kept(OpCode::sum, is_float(x.dtype()) ? x : wide(x), axes);
+      out = cast(total * number(r, 1 / n, DType::float32), r.op.type.dtype);
+      break;
+    }
+    case OpCode::variance: {
+      const Expr f = is_float(x.dtype()) ? x : wide(x);
+      const Expr total = kept(OpCode::sum, f, axes), centred = f - total * number(r, 1 / n, DType::float32);
+      const double rest = std::max(0.0, n - static_cast<double>(r.op.integer("ddof")));
+      const Expr squares = kept(OpCode::sum, square(centred), axes);
+      out = cast(squares * number(r, 1 / rest, DType::float32), r.op.type.dtype);
+      break;
+    }
+    case OpCode::any:
+      out = kept(OpCode::max, not_equal(x, number(r, 0, x.dtype())), axes);
+      break;
+    case OpCode::all:
+      out = kept(OpCode::min, not_equal(x, number(r, 0, x.dtype())), axes);
+      break;
+    case OpCode::argmax:
+    case OpCode::argmin: {
+      const Expr best = kept(r.op.code == OpCode::argmax ? OpCode::max : OpCode::min, x, axes);
+      Shape row(x.rank(), 1);
+      row[axes[0]] = x.shape()[axes[0]];
+      if (row[axes[0]] > (1 << 24)) not_yet(r, "argmax of more than 2^24 elements");
+      const Expr at(r.to, r.to.iota({DType::float32, row}, axes[0]));
+      // NaN is its own maximum: it is the one that does not equal itself.
+      const Expr hit = is_float(x.dtype()) ? logical_or(equal(x, best), not_equal(x, x)) : equal(x, best);
+      out = cast(kept(OpCode::min, where(hit, at, static_cast<double>(1 << 25)), axes), DType::int32);
+      break;
+    }
+    default:
+      if (const auto v = turned_reduction(r)) return v;
+      if (r.op.flag("keepdims")) return {};
+      out = kept(r.op.code, x, axes);
+  }
+  return reshape(out, r.op.type.shape).value();
+}
+
+// Two or more dimensions on both sides, and batches of x as the result has them; those of y are the same or broadcast.
+std::optional<Value> product_of_matrices(const Rewriting& r) {
+  Expr x = r.operand(0), y = r.operand(1);
+  const DType t = r.op.type.dtype;
+  if (!is_float(t)) not_yet(r, "matmul of integers");
+  x = cast(x, t);
+  y = cast(y, t);
+  if (x.rank() == 1) x = reshape(x, {1, x.shape()[0]});
+  if (y.rank() == 1) y = reshape(y, {y.shape()[0], 1});
+  const Shape ys = y.shape();
+  const bool one_y = product(ys, 0, ys.size() - 2) == 1;
+  const std::int64_t m = x.shape()[x.rank() - 2], k = x.shape().back(), n = ys.back();
+  Expr out = x;
+  if (one_y) {  // every row of x meets the same matrix
+    out = matmul(x, reshape(y, {k, n}));
+  } else {
+    const auto batch = *broadcast(Shape(x.shape().begin(), x.shape().end() - 2), Shape(ys.begin(), ys.end() - 2));
+    Shape xb = batch, yb = batch;
+    xb.insert(xb.end(), {m, k});
+    yb.insert(yb.end(), {k, n});
+    out = matmul(broadcast_to(x, xb), broadcast_to(y, yb));
+  }
+  return reshape(out, r.op.type.shape).value();
+}
+
+std::optional<Value> border(const Rewriting& r) {
+  Expr x = r.operand(0);
+  for (int d = 0; d < x.rank(); ++d) {
+    std::vector<Expr> parts;
+    const auto add = [&](std::int64_t n) {
+      Shape shape = x.shape();
+      shape[d] = n;
+      if (n > 0) parts.emplace_back(r.to, r.to.constant({x.dtype(), shape}, {r.op.real("value")}));
+    };
+    add(r.op.ints("low")[d]);
+    if (x.shape()[d] > 0) parts.push_back(x);
+    add(r.op.ints("high")[d]);
+    if (parts.size() > 1 || x.shape()[d] == 0) x = concat(parts, d);
+  }
+  return x.value();
+}
+
+// Floats lose their fraction as in NumPy, where the chip would round; truth is being nonzero.
+std::optional<Value> conversion(const Rewriting& r) {
+  const Expr x = r.operand(0);
+  const DType to = r.op.type.dtype;
+  if (to == DType::bool_) return not_equal(x, number(r, 0, x.dtype())).value();
+  if (is_integer(to) && is_float(x.dtype())) return cast(toward_zero(wide(x)), to).value();
+  return {};
+}
+
+bool is_reduction(OpCode code) { return code >= OpCode::sum && code <= OpCode::argmin; }
+
+}  // namespace
+
+Graph decompose(const Graph& graph) {
+  // What ways make may itself be taken apart: until nothing changes.
+  Graph out = graph;
+  for (int round = 0; round < 4; ++round) {
+    bool changed = false;
+    out = rebuilt(out, [&](const Rewriting& r) -> std::optional<Value> {
+      std::optional<Value> v;
+      if (is_elementwise(r.op.code))
+        v = elementwise(r);
+      else if (is_reduction(r.op.code))
+        v = reduction(r);
+      else if (r.op.code == OpCode::matmul && round == 0)
+        v = product_of_matrices(r);
+      else if (r.op.code == OpCode::cast && round == 0)
+        v = conversion(r);
+      else if (r.op.code == OpCode::pad)
+        v = border(r);
+      changed = changed || (v && r.to.op(*v).code != r.op.code);
+      return v;
+    });
+    if (!changed) break;
+  }
+  return without_dead_ops(out);
+}
+
+}  // namespace kiln::tensor

@@ -1,0 +1,57 @@
+// Fuse: ops that share a loop over rows become one region, whose values stay on the chip.
+//
+// A region has R rows. Each of its values has rows in front: leading dimensions whose product is R, which lie on
+// partitions or become loops; what follows is free. Elementwise ops, reductions of free dimensions, products (rows of
+// x), joins and views of free dimensions keep rows as they are, so a region grows along them. Everything else that a
+// region reads comes from HBM through an access function: inputs, constants, results of other regions, and views of
+// these.
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "kiln/tensor/passes/strided.h"
+
+namespace kiln::tensor {
+
+// Where the elements of a value lie: in the storage of `base`, at these places.
+struct Source {
+  Value base;
+  Strided access;
+};
+
+struct Region {
+  enum class Kind : std::uint8_t { rows, copies } kind = Kind::rows;
+  std::vector<Value> ops;             // operands first
+  std::set<std::int64_t> candidates;  // possible R
+  std::int64_t rows = 1;              // R
+};
+
+struct Store {
+  Value value;                    // a value of the region
+  int output = -1;                // into this output of the graph, or
+  std::optional<Strided> access;  // nothing: the storage of the value itself
+};
+
+struct Fusion {
+  std::vector<Region> regions;             // in an order in which they can run
+  std::vector<int> region_of;              // by value; -1: not computed in a region
+  std::vector<bool> is_stored;             // by value: it has storage in HBM
+  std::vector<std::vector<Store>> stores;  // by region: outputs that it writes itself
+  std::vector<int> copied;                 // outputs that are copied from their source at the end
+
+  int region(Value v) const { return region_of[v]; }
+};
+
+struct FuseOptions {
+  bool fuse = true;  // false: every op alone
+};
+Fusion fuse(const Graph& graph, const FuseOptions& options = {});
+
+// The source of a value that is not computed in the asking region, through views.
+Source source_of(const Graph& graph, const Fusion& fusion, Value v);
+
+// The number of leading dimensions whose product is R, the fewest; nothing when there are none.
+std::optional<std::size_t> row_dims(const Shape& shape, std::int64_t rows);
+
+}  // namespace kiln::tensor

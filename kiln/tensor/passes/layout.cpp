@@ -1,0 +1,193 @@
+#include "kiln/tensor/passes/layout.h"
+
+#include <algorithm>
+
+#include "kiln/tensor/passes/rewrite.h"
+
+namespace kiln::tensor {
+
+int Layout::level(const Leaf& leaf) const {
+  if (leaf.partition != 0 && partitions > 128) return body_level();
+  for (std::size_t i = loops.size(); i-- > 0;) {
+    if (leaf.loops[i] != 0) return static_cast<int>(i) + 1;
+  }
+  return 0;
+}
+
+namespace {
+
+bool aligns(OpCode code) { return is_elementwise(code) || code == OpCode::where || code == OpCode::broadcast_to; }
+
+class Layouter {
+ public:
+  Layouter(const Graph& graph, const Fusion& fusion, int region, const LayoutOptions& options)
+      : graph_(graph), fusion_(fusion), region_(region), options_(options) {
+    rows_ = options.rows ? options.rows : *fusion.regions[region].candidates.rbegin();
+  }
+  Layout run();
+
+ private:
+  void add_loads(Value v);
+  void add_store(const Store& store);
+  void add(Leaf leaf, const Dims& row_part, std::pair<Value, int> user);
+  bool split_rows();
+  std::size_t partition_dim() const;
+
+  const Graph& graph_;
+  const Fusion& fusion_;
+  int region_;
+  LayoutOptions options_;
+  std::int64_t rows_ = 1;
+  Layout out_;
+  std::vector<Leaf*> leaves() {
+    std::vector<Leaf*> all;
+    for (Leaf& l : out_.loads) all.push_back(&l);
+    for (Leaf& l : out_.stores) all.push_back(&l);
+    return all;
+  }
+  std::vector<Dims> row_parts_;  // of the loads, then of the stores
+  std::vector<Dims> store_parts_;
+};
+
+// An operand: the row dimensions of the shape that it is seen in, and its own free dimensions.
+void Layouter::add_loads(Value v) {
+  const Op& op = graph_.op(v);
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    const Value operand = op.operands[i];
+    const bool is_matrix = op.code == OpCode::matmul && i == 1, is_table = op.code == OpCode::gather_rows && i == 0;
+    if (fusion_.region_of[operand] == region_ && !is_matrix) continue;
+    if (splat_of(graph_, operand) || is_table) continue;
+    const Source source = source_of(graph_, fusion_, operand);
+    const Dims& own = source.access.dims;
+    const bool seen_in_result = aligns(op.code) || is_matrix;
+    const Shape& seen = seen_in_result ? op.type.shape : graph_.type(operand).shape;
+    const std::size_t p = is_matrix ? seen.size() - 1 : *row_dims(seen, rows_), skip = seen.size() - own.size();
+    Leaf leaf{.value = operand, .base = source.base, .offset = source.access.offset, .is_matrix = is_matrix};
+    Dims row_part;
+    for (std::size_t d = 0; d < p; ++d) {
+      const bool varies = d >= skip && own[d - skip].count != 1 && !(is_matrix && d + 1 == p);
+      row_part.push_back(varies ? own[d - skip] : isa::Dim{0, seen[d]});
+    }
+    if (is_matrix) {
+      leaf.free = {own[own.size() - 2], own[own.size() - 1]};
+    } else {
+      for (std::size_t d = 0; d < own.size(); ++d) leaf.free.push_back(d + skip < p ? isa::Dim{0, 1} : own[d]);
+    }
+    add(std::move(leaf), row_part, {v, static_cast<int>(i)});
+  }
+}
+
+void Layouter::add(Leaf leaf, const Dims& row_part, std::pair<Value, int> user) {
+  for (std::size_t i = 0; i < out_.loads.size(); ++i) {  // the same operand of two ops is loaded once
+    const Leaf& other = out_.loads[i];
+    if (other.value == leaf.value && row_parts_[i] == row_part && other.free == leaf.free &&
+        other.is_matrix == leaf.is_matrix) {
+      out_.load_of[user] = static_cast<int>(i);
+      return;
+    }
+  }
+  out_.load_of[user] = static_cast<int>(out_.loads.size());
+  out_.loads.push_back(std::move(leaf));
+  row_parts_.push_back(row_part);
+}
+
+void Layouter::add_store(const Store& store) {
+  const Shape& shape = graph_.type(store.value).shape;
+  const Strided access = store.access ? *store.access : Strided::contiguous(shape);
+  const std::size_t p = *row_dims(shape, rows_);
+  Leaf leaf{.value = store.value, .base = store.value, .output = store.output, .offset = access.offset};
+  for (std::size_t d = 0; d < shape.size(); ++d) leaf.free.push_back(d < p ? isa::Dim{0, 1} : access.dims[d]);
+  out_.stores.push_back(std::move(leaf));
+  store_parts_.emplace_back(access.dims.begin(), access.dims.begin() + static_cast<std::ptrdiff_t>(p));
+}
+
+// The extents into which rows fall so that every leaf moves by fixed strides; nothing when there are none.
+std::optional<Shape> refined(const std::vector<Dims>& parts, std::int64_t rows) {
+  std::set<std::int64_t> cuts{1, rows};
+  for (const Dims& part : parts) {
+    std::vector<Dims> alone{part};
+    join_together(alone);
+    std::int64_t n = 1;
+    for (std::size_t i = alone[0].size(); i-- > 0;) cuts.insert(n *= alone[0][i].count);
+  }
+  Shape out;
+  std::int64_t last = 1;
+  for (std::int64_t cut : cuts) {
+    if (cut % last != 0) return {};
+    if (cut != last) out.insert(out.begin(), cut / last);
+    last = cut;
+  }
+  return out;
+}
+
+bool Layouter::split_rows() {
+  std::vector<Dims> parts = row_parts_;
+  parts.insert(parts.end(), store_parts_.begin(), store_parts_.end());
+  const auto extents = refined(parts, rows_);
+  if (!extents) return false;
+  for (Dims& part : parts) {
+    const auto s = reshaped({0, part}, *extents);
+    if (!s) return false;
+    part = s->dims;
+  }
+  if (!parts.empty()) join_together(parts);
+  if (parts.empty() || parts[0].empty()) parts.assign(std::max<std::size_t>(1, parts.size()), {{0, 1}});
+  row_parts_ = parts;
+  return true;
+}
+
+// Of the dimensions of rows the one that fills partitions best; a matrix does not move with it.
+std::size_t Layouter::partition_dim() const {
+  std::size_t best = row_parts_[0].size();
+  double most = -1;
+  for (std::size_t d = 0; d < row_parts_[0].size(); ++d) {
+    bool allowed = true;
+    for (std::size_t l = 0; l < out_.loads.size(); ++l)
+      allowed = allowed && !(out_.loads[l].is_matrix && row_parts_[l][d].stride != 0);
+    const std::int64_t n = row_parts_[0][d].count, blocks = (n + 127) / 128;
+    const double filled = static_cast<double>(n) / static_cast<double>(blocks);
+    if (allowed && filled >= most) {
+      most = filled;
+      best = d;
+    }
+  }
+  return best;
+}
+
+Layout Layouter::run() {
+  for (Value v : fusion_.regions[region_].ops) add_loads(v);
+  for (const Store& s : fusion_.stores[region_]) add_store(s);
+  if (!split_rows()) {
+    out_.is_possible = false;
+    return std::move(out_);
+  }
+  std::size_t at = partition_dim();
+  if (at == row_parts_[0].size()) {  // only matrices move with rows: one row at a time
+    for (Dims& part : row_parts_) part.push_back({0, 1});
+  }
+  for (std::size_t d = 0; d < row_parts_[0].size(); ++d) {
+    if (d != at) out_.loops.push_back(row_parts_[0][d].count);
+  }
+  out_.partitions = row_parts_[0][at].count;
+  if (options_.packed > 1 && out_.partitions % options_.packed == 0) {
+    out_.packed = options_.packed;
+    out_.partitions /= out_.packed;
+  }
+  const auto all = leaves();
+  for (std::size_t l = 0; l < all.size(); ++l) {
+    for (std::size_t d = 0; d < row_parts_[l].size(); ++d) {
+      if (d != at) all[l]->loops.push_back(row_parts_[l][d].stride);
+    }
+    all[l]->packed = row_parts_[l][at].stride;
+    all[l]->partition = all[l]->packed * out_.packed;
+  }
+  return std::move(out_);
+}
+
+}  // namespace
+
+Layout layout(const Graph& graph, const Fusion& fusion, int region, const LayoutOptions& options) {
+  return Layouter(graph, fusion, region, options).run();
+}
+
+}  // namespace kiln::tensor

@@ -1,0 +1,115 @@
+#include "kiln/tensor/passes/tile.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kiln::tensor {
+namespace {
+
+constexpr double kInstructionNs = 100;  // an instruction beyond its elements
+constexpr double kDmaNs = 150;          // a DMA beyond its bytes, when many are under way
+constexpr double kEngineBytesPerNs = 23;
+constexpr std::int64_t kShortRun = 512;  // bytes: a shorter run takes as long
+
+bool is_reduction(OpCode code) { return code >= OpCode::sum && code <= OpCode::min; }
+
+struct Estimator {
+  const Graph& graph;
+  const Fusion& fusion;
+  int region;
+  const Arch& arch;
+
+  // Bytes that a leaf costs per row of a partition: short runs count as longer ones.
+  double row_bytes(const Leaf& leaf, const Layout& plan) const {
+    const std::int64_t size = size_bytes(graph.type(leaf.value).dtype);
+    std::vector<Dims> dims{leaf.free};
+    dims[0].insert(dims[0].begin(), {leaf.packed, leaf.packed ? plan.packed : 1});
+    for (isa::Dim& d : dims[0]) {
+      if (d.stride == 0) d.count = 1;
+    }
+    join_together(dims);
+    std::int64_t run = 1, runs = 1;
+    for (const isa::Dim& d : dims[0]) runs *= d.count;
+    if (!dims[0].empty() && dims[0].back().stride == 1) run = dims[0].back().count;
+    runs /= run;
+    return static_cast<double>(runs * std::max(run * size, kShortRun));
+  }
+
+  double estimate(const Layout& plan) const {
+    double iterations = std::ceil(static_cast<double>(plan.partitions) / 128);
+    for (std::int64_t n : plan.loops) iterations *= static_cast<double>(n);
+    const auto lanes = static_cast<double>(std::min<std::int64_t>(plan.partitions, 128));
+    double widest = 1, computed = 0, reductions = 0;
+    std::int64_t rows = plan.partitions * plan.packed;
+    for (std::int64_t n : plan.loops) rows *= n;
+    for (Value v : fusion.regions[region].ops) {
+      if (is_view(graph.op(v).code)) continue;
+      std::int64_t size = graph.type(v).size();
+      if (is_reduction(graph.op(v).code)) size = graph.type(graph.op(v).operands[0]).size();
+      const auto per_row = static_cast<double>(size) / static_cast<double>(rows);
+      widest = std::max(widest, per_row);
+      computed += kInstructionNs + per_row * static_cast<double>(plan.packed);
+      reductions += is_reduction(graph.op(v).code);
+    }
+    if (plan.packed > 1 && reductions > 0) computed *= 1.5;  // what is one value per row is no operand of a scalar then
+    double moved = 0;
+    for (const auto* leaves : {&plan.loads, &plan.stores}) {
+      for (const Leaf& leaf : *leaves) {
+        double elements = 1;
+        for (const isa::Dim& d : leaf.free) elements *= static_cast<double>(d.stride == 0 ? 1 : d.count);
+        if (!leaf.is_matrix) widest = std::max(widest, elements);
+        if (leaf.is_matrix || (leaves == &plan.loads && plan.level(leaf) < plan.body_level() && plan.level(leaf) <= 0))
+          continue;
+        moved += kDmaNs + row_bytes(leaf, plan) * lanes / (kEngineBytesPerNs * std::max(1.0, lanes / 8));
+      }
+    }
+    const double live = widest * static_cast<double>(plan.packed) * 4 * (4 + static_cast<double>(plan.loads.size()));
+    const double budget = static_cast<double>(arch.sbuf_partition_bytes) * 0.8;
+    const double over = live > budget ? 1000 * live / budget : 1;
+    return over * (4000 + iterations * std::max(computed, moved) + std::min(computed, moved));
+  }
+};
+
+std::vector<std::int64_t> divisors(std::int64_t n) {
+  std::vector<std::int64_t> out;
+  for (std::int64_t d = 1; d * d <= n; ++d) {
+    if (n % d) continue;
+    out.push_back(d);
+    if (d * d != n) out.push_back(n / d);
+  }
+  return out;
+}
+
+bool can_pack(const Graph& graph, const Fusion& fusion, int region) {
+  for (Value v : fusion.regions[region].ops) {
+    const OpCode code = graph.op(v).code;
+    if (code == OpCode::matmul || code == OpCode::gather_rows) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<Tiling> tilings(const Graph& graph, const Fusion& fusion, int region, const Arch& arch, std::size_t most) {
+  const Estimator estimator{graph, fusion, region, arch};
+  std::vector<Tiling> out;
+  for (std::int64_t rows : fusion.regions[region].candidates) {
+    if (rows == 0) continue;
+    const Layout plain = layout(graph, fusion, region, {.rows = rows});
+    if (!plain.is_possible) continue;
+    const bool packs = can_pack(graph, fusion, region);
+    for (std::int64_t packed : packs ? divisors(plain.partitions) : std::vector<std::int64_t>{1}) {
+      const LayoutOptions options{.rows = rows, .packed = packed};
+      out.push_back({options, estimator.estimate(layout(graph, fusion, region, options))});
+    }
+  }
+  std::sort(out.begin(), out.end(), [](const Tiling& a, const Tiling& b) { return a.estimate_ns < b.estimate_ns; });
+  if (out.size() <= most) return out;
+  // Rows one by one stay in the race: what is one value per row is then an operand of an instruction.
+  const auto plain = std::find_if(out.begin(), out.end(), [](const Tiling& t) { return t.options.packed == 1; });
+  if (plain != out.end() && plain - out.begin() >= static_cast<std::ptrdiff_t>(most)) out[most - 1] = *plain;
+  out.resize(most);
+  return out;
+}
+
+}  // namespace kiln::tensor

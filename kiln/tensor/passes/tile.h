@@ -1,0 +1,17 @@
+// Tile: how many rows a region has and how many of them follow each other on one partition, by estimated time. The
+// timing model chooses among the best estimates.
+#pragma once
+
+#include "kiln/tensor/passes/layout.h"
+
+namespace kiln::tensor {
+
+struct Tiling {
+  LayoutOptions options;
+  double estimate_ns = 0;
+};
+
+// The best first, at most `most`.
+std::vector<Tiling> tilings(const Graph& graph, const Fusion& fusion, int region, const Arch& arch, std::size_t most);
+
+}  // namespace kiln::tensor

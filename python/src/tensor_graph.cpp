@@ -1,0 +1,174 @@
+// Tensor programs for Python: built op by op, printed, evaluated by the oracle, compiled.
+#include <fmt/format.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+
+#include "kiln/tensor/ir/rules.h"
+#include "kiln/tensor/ir/text.h"
+#include "kiln/tensor/ir/weak.h"
+#include "kiln/tensor/lower/lower.h"
+#include "python/src/bindings.h"
+
+namespace kiln::python {
+namespace {
+
+using tensor::Arrays;
+using tensor::Graph;
+using tensor::Shape;
+using tensor::Value;
+using ProgramRef = std::shared_ptr<isa::Program>;
+using ArrayTuple = std::tuple<std::string, Shape, nb::bytes>;  // dtype, shape, bytes
+
+[[noreturn]] void refuse(const std::string& found) {
+  raise(tensor::rules::kTable, tensor::rules::kOperands, {.found = found});
+}
+
+tensor::Type type_of(const std::string& dtype, Shape shape) {
+  DType t;
+  if (!parse_dtype(dtype, t)) refuse(fmt::format("`{}` is no dtype", dtype));
+  return {t, std::move(shape)};
+}
+
+tensor::AttrValue attribute(nb::handle value, tensor::AttrKind kind) {
+  using tensor::AttrKind;
+  switch (kind) {
+    case AttrKind::ints:
+      return nb::cast<tensor::Ints>(value);
+    case AttrKind::integer:
+      return nb::cast<std::int64_t>(value);
+    case AttrKind::real:
+      return nb::cast<double>(value);
+    case AttrKind::boolean:
+      return nb::cast<bool>(value);
+    case AttrKind::text:
+      return nb::cast<std::string>(value);
+    case AttrKind::dtype:
+      break;
+  }
+  return type_of(nb::cast<std::string>(value), {}).dtype;
+}
+
+// Operands are values or Python numbers, which are weak.
+Value add(Graph& graph, const std::string& op, nb::args operands, nb::kwargs attributes) {
+  tensor::OpCode code;
+  if (!tensor::parse_op(op, code)) refuse(fmt::format("`{}` is no op", op));
+  std::vector<Value> values;
+  for (nb::handle h : operands) {
+    if (nb::isinstance<nb::int_>(h))
+      values.push_back(nb::cast<Value>(h));
+    else
+      refuse("operands are values: numbers go through `number`");
+  }
+  tensor::Attrs attrs;
+  for (const tensor::AttrInfo& a : tensor::info(code).attributes) {
+    const nb::str name(a.name.data(), a.name.size());
+    if (!attributes.contains(name)) refuse(fmt::format("{} needs `{}`", op, a.name));
+    attrs.push_back(attribute(attributes[name], a.kind));
+  }
+  return graph.add(code, std::move(values), std::move(attrs));
+}
+
+Value number(Graph& graph, nb::object x, Value beside) {
+  const bool is_real = nb::isinstance<nb::float_>(x);
+  return tensor::weak(graph, {nb::cast<double>(x), is_real}, graph.type(beside).dtype);
+}
+
+ArrayTuple to_tuple(const tensor::Array& array) {
+  const auto bytes = tensor::to_bytes(array);
+  return {std::string(name(array.type.dtype)), array.type.shape, nb::bytes(bytes.data(), bytes.size())};
+}
+
+Arrays inputs_of(const Graph& graph, const std::map<std::string, nb::bytes>& given) {
+  Arrays out;
+  for (const tensor::Op& op : graph.ops()) {
+    if (op.code != tensor::OpCode::input) continue;
+    const auto it = given.find(op.text("name"));
+    if (it == given.end()) refuse(fmt::format("no bytes for input `{}`", op.text("name")));
+    const auto wanted = static_cast<std::size_t>(op.type.size() * size_bytes(op.type.dtype));
+    if (it->second.size() != wanted) refuse(fmt::format("{} bytes for `{}`", it->second.size(), op.text("name")));
+    out[op.text("name")] = tensor::from_bytes(op.type, reinterpret_cast<const std::byte*>(it->second.c_str()));
+  }
+  return out;
+}
+
+// The outputs exactly, as doubles.
+std::map<std::string, ArrayTuple> evaluate(const Graph& graph, const std::map<std::string, nb::bytes>& inputs) {
+  std::map<std::string, ArrayTuple> out;
+  for (const auto& [name, array] : tensor::evaluate(graph, inputs_of(graph, inputs))) {
+    const nb::bytes doubles(array.data.data(), array.data.size() * sizeof(double));
+    out.emplace(name, ArrayTuple{std::string(kiln::name(array.type.dtype)), array.type.shape, doubles});
+  }
+  return out;
+}
+
+std::tuple<ProgramRef, std::map<std::string, ArrayTuple>> compile(const Graph& graph, const std::string& target,
+                                                                  int level) {
+  tensor::CompileOptions options{.level = level};
+  if (!parse_target(target, options.target)) refuse(fmt::format("`{}` is no target", target));
+  tensor::Compiled made = tensor::compile(graph, options);
+  std::map<std::string, ArrayTuple> constants;
+  for (const tensor::Constant& c : made.constants) constants.emplace(c.name, to_tuple(c.array));
+  return {std::make_shared<isa::Program>(std::move(made.program)), std::move(constants)};
+}
+
+}  // namespace
+
+void bind_tensor_graph(nb::module_& m) {
+  nb::class_<Graph>(m, "TensorGraph", "A tensor program: what the compiler takes.")
+      .def(nb::init<std::string>(), nb::arg("name") = "program")
+      .def_static(
+          "parse", [](const std::string& text, const std::string& file) { return tensor::parse(text, file); },
+          nb::arg("text"), nb::arg("file_name") = "text", "A program in text form.")
+      .def("__str__", [](const Graph& g) { return tensor::print(g); })
+      .def(
+          "input",
+          [](Graph& g, std::string name, const std::string& dtype, Shape shape) {
+            return g.input(std::move(name), type_of(dtype, std::move(shape)));
+          },
+          nb::arg("name"), nb::arg("dtype"), nb::arg("shape"), "An argument of the program.")
+      .def(
+          "constant",
+          [](Graph& g, const std::string& dtype, Shape shape, std::vector<double> numbers) {
+            return g.constant(type_of(dtype, std::move(shape)), std::move(numbers));
+          },
+          nb::arg("dtype"), nb::arg("shape"), nb::arg("numbers"), "One number for all elements, or one for each.")
+      .def(
+          "iota",
+          [](Graph& g, const std::string& dtype, Shape shape, std::int64_t axis) {
+            return g.iota(type_of(dtype, std::move(shape)), axis);
+          },
+          nb::arg("dtype"), nb::arg("shape"), nb::arg("axis"), "The index along an axis.")
+      .def("number", &number, nb::arg("x"), nb::arg("beside"),
+           "A Python number in the dtype that it takes beside a value.")
+      .def("add", &add, nb::arg("op"), nb::arg("operands"), nb::arg("attributes"), "An op by its name.")
+      .def(
+          "output", [](Graph& g, std::string name, Value v) { g.output(std::move(name), v); }, nb::arg("name"),
+          nb::arg("value"), "A result of the program.")
+      .def(
+          "type",
+          [](const Graph& g, Value v) {
+            if (v >= g.size()) refuse(fmt::format("there is no value {}", v));
+            return std::tuple(std::string(kiln::name(g.type(v).dtype)), g.type(v).shape);
+          },
+          nb::arg("value"), "dtype and shape of a value.")
+      .def("evaluate", &evaluate, nb::arg("inputs"),
+           "What the program means: outputs as doubles, from bytes of inputs.")
+      .def("compile", &compile, nb::arg("target") = "trn2", nb::arg("level") = 2,
+           "The program of instructions, and the inputs that it brings itself.");
+  m.def(
+      "tensor_ops",
+      [] {
+        std::map<std::string, std::tuple<int, bool>> out;
+        for (tensor::OpCode code : tensor::all_ops())
+          out[std::string(tensor::name(code))] = {tensor::info(code).operands, tensor::is_elementwise(code)};
+        return out;
+      },
+      "Every op: how many operands, and whether it is elementwise.");
+}
+
+}  // namespace kiln::python

@@ -1,0 +1,114 @@
+#include "tests/tensor/compiled.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <random>
+
+#include "kiln/check/check_program.h"
+#include "kiln/sim/machine.h"
+
+namespace kiln::tensor {
+namespace {
+
+// How far an output may be from the exact one, relative to its largest element: what values in between are rounded to
+// counts as much as its own dtype.
+double tolerance(const Graph& graph, DType t) {
+  if (!is_float(t)) return 0;
+  double coarsest = std::ldexp(64.0, -info(t).mantissa_bits + (t == DType::float32 ? 0 : -4));
+  for (const Op& op : graph.ops()) {
+    if (is_float(op.type.dtype) && op.type.dtype != DType::float32)
+      coarsest = std::max(coarsest, std::ldexp(6.0, -info(op.type.dtype).mantissa_bits));
+  }
+  return coarsest;
+}
+
+std::string difference(const std::string& name, const Array& got, const Array& wanted, double relative,
+                       double largest) {
+  for (double x : wanted.data) {
+    if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));
+  }
+  const double allowed = relative * std::max(largest, 1e-30);
+  for (std::size_t i = 0; i < wanted.data.size(); ++i) {
+    const double a = got.data[i], b = stored(wanted.type.dtype, wanted.data[i]);
+    const bool same = a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= allowed;
+    if (!same) return fmt::format("{}[{}] is {}, not {} (allowed {})", name, i, a, b, allowed);
+  }
+  return {};
+}
+
+double largest_of(const Arrays& inputs) {
+  double largest = 0;
+  for (const auto& [name, array] : inputs) {
+    for (double x : array.data) {
+      if (is_float(array.type.dtype) && std::isfinite(x)) largest = std::max(largest, std::fabs(x));
+    }
+  }
+  return largest;
+}
+
+}  // namespace
+
+Arrays random_inputs(const Graph& graph, unsigned seed, const InputOptions& options) {
+  std::mt19937 random(seed);
+  Arrays out;
+  for (const Op& op : graph.ops()) {
+    if (op.code != OpCode::input) continue;
+    Array a{op.type, std::vector<double>(static_cast<std::size_t>(op.type.size()))};
+    const DType t = op.type.dtype;
+    std::uniform_real_distribution<double> real(options.low, options.high);
+    std::uniform_int_distribution<int> whole(static_cast<int>(std::max(lowest(t), -100.0)), 100);
+    for (double& x : a.data) {
+      if (t == DType::bool_)
+        x = static_cast<double>(random() % 2);
+      else
+        x = is_float(t) ? stored(t, real(random)) : whole(random);
+    }
+    out[op.text("name")] = std::move(a);
+  }
+  return out;
+}
+
+Outcome compare(const Graph& graph, const Arrays& inputs, const CompileOptions& options) {
+  Outcome out{.compiled = compile(graph, options)};
+  const isa::Program& program = out.compiled.program;
+  const check::Report report = check::check_program(program, arch(program.target));
+  if (!report.diagnostics.empty()) {
+    out.wrong = to_text(report.diagnostics);
+    return out;
+  }
+  std::map<std::string, std::vector<std::byte>> bytes;
+  sim::Buffers buffers;
+  const auto bind = [&](const std::string& name, const Array& array) {
+    if (array.data.empty()) return;
+    auto& b = bytes[name] = to_bytes(array);
+    buffers[name] = {b.data(), b.size()};
+  };
+  for (const auto& [name, array] : inputs) bind(name, array);
+  for (const Constant& c : out.compiled.constants) bind(c.name, c.array);
+  const Arrays wanted = evaluate(graph, inputs);
+  for (const auto& [name, array] : wanted) bind(name, {array.type, std::vector<double>(array.data.size())});
+  std::erase_if(buffers, [&](const auto& b) {
+    for (const isa::Tensor& t : program.tensors) {
+      if (t.name == b.first && t.role != isa::Role::internal) return false;
+    }
+    return true;
+  });
+  out.executed = sim::run(program, arch(program.target), buffers, {.nan = sim::NanMode::off}).instructions;
+  for (const auto& [name, array] : wanted) {
+    if (array.data.empty()) continue;
+    // What is taken away from each other keeps the rounding of what it was.
+    const auto alias = out.compiled.aliases.find(name);
+    const std::string& at = alias == out.compiled.aliases.end() ? name : alias->second;
+    out.wrong = difference(name, from_bytes(array.type, bytes[at].data()), array, tolerance(graph, array.type.dtype),
+                           largest_of(inputs) / 4);
+    if (!out.wrong.empty()) break;
+  }
+  return out;
+}
+
+Outcome compare(const Graph& graph, unsigned seed, const CompileOptions& options, const InputOptions& inputs) {
+  return compare(graph, random_inputs(graph, seed, inputs), options);
+}
+
+}  // namespace kiln::tensor

@@ -1,0 +1,26 @@
+// Compiled programs against the oracle, on random inputs.
+#pragma once
+
+#include <string>
+
+#include "kiln/tensor/lower/lower.h"
+
+namespace kiln::tensor {
+
+struct Outcome {
+  std::string wrong;  // empty: every output is as the oracle says
+  Compiled compiled;
+  std::int64_t executed = 0;
+};
+
+struct InputOptions {
+  double low = -2, high = 2;
+};
+
+Arrays random_inputs(const Graph& graph, unsigned seed, const InputOptions& options = {});
+// Compiles, checks, runs and compares.
+Outcome compare(const Graph& graph, unsigned seed = 1, const CompileOptions& options = {},
+                const InputOptions& inputs = {});
+Outcome compare(const Graph& graph, const Arrays& inputs, const CompileOptions& options = {});
+
+}  // namespace kiln::tensor

@@ -1,0 +1,10 @@
+// Random tensor programs: shapes that broadcast, views of views, reductions, products.
+#pragma once
+
+#include "kiln/tensor/ir/graph.h"
+
+namespace kiln::tensor {
+
+Graph random_graph(unsigned seed);
+
+}  // namespace kiln::tensor

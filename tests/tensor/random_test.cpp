@@ -1,0 +1,43 @@
+// Random tensor programs: the text reads back, and what is compiled at every level for every chip equals the oracle.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "kiln/isa/text/print.h"
+#include "kiln/tensor/ir/text.h"
+#include "tests/tensor/compiled.h"
+#include "tests/tensor/random_graph.h"
+
+namespace kiln::tensor {
+namespace {
+
+unsigned from_environment(const char* name, unsigned otherwise) {
+  const char* text = std::getenv(name);
+  return text ? static_cast<unsigned>(std::atoi(text)) : otherwise;
+}
+
+TEST(Random, CompiledEqualsOracle) {
+  const unsigned first = from_environment("KILN_SEED", 1), count = from_environment("KILN_PROGRAMS", 150);
+  for (unsigned seed = first; seed < first + count && !HasFailure(); ++seed) {
+    const Graph graph = random_graph(seed);
+    const std::string text = print(graph);
+    ASSERT_EQ(print(parse(text, "text")), text) << "seed " << seed;
+    const Target target = static_cast<Target>(seed % 3);
+    for (const CompileOptions& options : {CompileOptions{.target = target, .level = 1},
+                                          {.target = target, .level = 2},
+                                          {.target = target, .level = 1, .fuse = false}}) {
+      const std::string what =
+          fmt::format("seed {} level {} fuse {} on {}\n", seed, options.level, options.fuse, arch(target).name);
+      try {
+        const Outcome out = compare(graph, seed, options);
+        ASSERT_EQ(out.wrong, "") << what << text << isa::print(out.compiled.program);
+      } catch (const Error& e) {
+        FAIL() << what << e.what() << "\n" << text;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kiln::tensor
