@@ -205,7 +205,11 @@ std::vector<Pattern> patterns() {
          return product({2048, 2048}, {2048, 2048}, bf16);
        },
        0},
-      {"matmul (4096,4096)@(4096,4096) bf16", [] { return product({4096, 4096}, {4096, 4096}, bf16); }, 0},
+      {"matmul (4096,4096)@(4096,4096) bf16",
+       [] {
+         return product({4096, 4096}, {4096, 4096}, bf16);
+       },
+       0},
       {"attention 16 x 128 x 128 f32", [] { return attention(16, 128, 128, f32, false); }, 0},
       {"attention 8 x 2048 x 128 bf16", [] { return attention(8, 2048, 128, bf16, false); }, 0},
       {"attention 8 x 2048 x 128 bf16 causal", [] { return attention(8, 2048, 128, bf16, true); }, 0},

@@ -12,7 +12,7 @@ import numpy as np
 from kiln import blas
 
 SIZES = (256, 512, 1024)
-ROUNDS = 5
+ROUNDS = 8
 BARS = {"native / OpenBLAS": 1.1, "simulator / native": 2.0}  # at 1024
 
 
@@ -51,7 +51,11 @@ def measured(n, routine):
              "simulator": lambda: blas.gemm(1.0, A, B, backend="simulator")}
     if routine is not None:
         calls["OpenBLAS"] = direct
-    return {name: min(seconds(call) for _ in range(ROUNDS)) for name, call in calls.items()}
+    times = dict.fromkeys(calls, float("inf"))
+    for _ in range(ROUNDS):
+        for name, call in calls.items():
+            times[name] = min(times[name], seconds(call))
+    return times
 
 
 def main():

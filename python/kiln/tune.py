@@ -15,6 +15,8 @@ import sys
 
 from kiln import _kiln
 from kiln._files import write_aside
+from kiln._trace.errors import NkiValidationError
+from kiln import nki as _  # noqa: F401  with it, errors of the native half are exceptions of Kiln
 
 __all__ = ["Cache", "Tuned", "cache_file", "predicted_ns", "tune"]
 
@@ -36,7 +38,10 @@ def predicted_ns(program):
 
 
 def _time_of(build, candidate):
-    return predicted_ns(build(candidate))
+    try:
+        return predicted_ns(build(candidate))
+    except NkiValidationError:  # nothing can be built from it
+        return float("inf")
 
 
 class Cache:

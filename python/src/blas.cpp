@@ -33,7 +33,7 @@ struct Crossing {
 template <class T>
 struct Crossing<T*> {
   using type = Address;
-  static T* from(type v) { return reinterpret_cast<T*>(v); }
+  static T* from(type v) { return reinterpret_cast<T*>(v); }  // NOLINT: of an array that Python holds
 };
 template <class T>
 requires std::is_enum_v<T>

@@ -24,13 +24,13 @@ using tensor::Value;
 using ProgramRef = std::shared_ptr<isa::Program>;
 using ArrayTuple = std::tuple<std::string, Shape, nb::bytes>;  // dtype, shape, bytes
 
-[[noreturn]] void refuse(const std::string& found) {
+[[noreturn]] void refuse_graph(const std::string& found) {
   raise(tensor::rules::kTable, tensor::rules::kOperands, {.found = found});
 }
 
 tensor::Type type_of(const std::string& dtype, Shape shape) {
   DType t;
-  if (!parse_dtype(dtype, t)) refuse(fmt::format("`{}` is no dtype", dtype));
+  if (!parse_dtype(dtype, t)) refuse_graph(fmt::format("`{}` is no dtype", dtype));
   return {t, std::move(shape)};
 }
 
@@ -56,18 +56,18 @@ tensor::AttrValue attribute(nb::handle value, tensor::AttrKind kind) {
 // Operands are values or Python numbers, which are weak.
 Value add(Graph& graph, const std::string& op, nb::args operands, nb::kwargs attributes) {
   tensor::OpCode code;
-  if (!tensor::parse_op(op, code)) refuse(fmt::format("`{}` is no op", op));
+  if (!tensor::parse_op(op, code)) refuse_graph(fmt::format("`{}` is no op", op));
   std::vector<Value> values;
   for (nb::handle h : operands) {
     if (nb::isinstance<nb::int_>(h))
       values.push_back(nb::cast<Value>(h));
     else
-      refuse("operands are values: numbers go through `number`");
+      refuse_graph("operands are values: numbers go through `number`");
   }
   tensor::Attrs attrs;
   for (const tensor::AttrInfo& a : tensor::info(code).attributes) {
     const nb::str name(a.name.data(), a.name.size());
-    if (!attributes.contains(name)) refuse(fmt::format("{} needs `{}`", op, a.name));
+    if (!attributes.contains(name)) refuse_graph(fmt::format("{} needs `{}`", op, a.name));
     attrs.push_back(attribute(attributes[name], a.kind));
   }
   return graph.add(code, std::move(values), std::move(attrs));
@@ -88,9 +88,9 @@ Arrays inputs_of(const Graph& graph, const std::map<std::string, nb::bytes>& giv
   for (const tensor::Op& op : graph.ops()) {
     if (op.code != tensor::OpCode::input) continue;
     const auto it = given.find(op.text("name"));
-    if (it == given.end()) refuse(fmt::format("no bytes for input `{}`", op.text("name")));
+    if (it == given.end()) refuse_graph(fmt::format("no bytes for input `{}`", op.text("name")));
     const auto wanted = static_cast<std::size_t>(op.type.size() * size_bytes(op.type.dtype));
-    if (it->second.size() != wanted) refuse(fmt::format("{} bytes for `{}`", it->second.size(), op.text("name")));
+    if (it->second.size() != wanted) refuse_graph(fmt::format("{} bytes for `{}`", it->second.size(), op.text("name")));
     out[op.text("name")] = tensor::from_bytes(op.type, reinterpret_cast<const std::byte*>(it->second.c_str()));
   }
   return out;
@@ -109,7 +109,7 @@ std::map<std::string, ArrayTuple> evaluate(const Graph& graph, const std::map<st
 std::tuple<ProgramRef, std::map<std::string, ArrayTuple>> compile(const Graph& graph, const std::string& target,
                                                                   int level) {
   tensor::CompileOptions options{.level = level};
-  if (!parse_target(target, options.target)) refuse(fmt::format("`{}` is no target", target));
+  if (!parse_target(target, options.target)) refuse_graph(fmt::format("`{}` is no target", target));
   tensor::Compiled made = tensor::compile(graph, options);
   std::map<std::string, ArrayTuple> constants;
   for (const tensor::Constant& c : made.constants) constants.emplace(c.name, to_tuple(c.array));
@@ -152,7 +152,7 @@ void bind_tensor_graph(nb::module_& m) {
       .def(
           "type",
           [](const Graph& g, Value v) {
-            if (v >= g.size()) refuse(fmt::format("there is no value {}", v));
+            if (v >= g.size()) refuse_graph(fmt::format("there is no value {}", v));
             return std::tuple(std::string(kiln::name(g.type(v).dtype)), g.type(v).shape);
           },
           nb::arg("value"), "dtype and shape of a value.")

@@ -25,7 +25,7 @@ LAYERS = {
     "_compare": ("_kiln", "_program", "_trace"),
     "_emit": ("_kiln", "_program", "_trace"),
     "_time": ("_files", "_kiln", "_program", "_trace"),
-    "tune": ("_files", "_kiln"),
+    "tune": ("_files", "_kiln", "_trace", "nki"),
     "blas": ("_kiln", "tune"),
     "_native": ("_kiln",),
     "commands": ("_activate", "_check", "_emit", "_files", "_kiln", "_native", "_program", "_trace", "lint", "nki"),

@@ -173,7 +173,8 @@ TEST(KnownFaults, LargeIntegers) {
 
 TEST(KnownFaults, NamesOfTheProgramAndOfTheCompiler) {
   Builder b("names");
-  b.output("t0", b.input("t1", {f32, {3, 4}}) + b.constant({f32, {4}}, {1, 2, 3, 4}) * b.input("const0", {f32, {3, 4}}));
+  b.output("t0",
+           b.input("t1", {f32, {3, 4}}) + b.constant({f32, {4}}, {1, 2, 3, 4}) * b.input("const0", {f32, {3, 4}}));
   expect_right(b);
 }
 

@@ -113,7 +113,7 @@ class Generator {
       case 5:
         return minimum(x, y);
       case 6:
-        return where(x > 0.0, x, y);
+        return where(x > 0.0, x, tamed(y) * x);  // no jump: rounding may decide otherwise
       default:
         return (x - 1.0) * tamed(y);
     }

@@ -54,7 +54,8 @@ TEST(Wide, Sums) {
 
 TEST(Wide, MatrixThatDoesNotFit) {
   Builder b("large_matrix");
-  const Expr x = b.input("x", {f32, {600, 256}}), w = b.input("w", {f32, {256, 9000}}), bias = b.input("bias", {f32, {9000}});
+  const Expr x = b.input("x", {f32, {600, 256}}), w = b.input("w", {f32, {256, 9000}}),
+             bias = b.input("bias", {f32, {9000}});
   b.output("out", relu(matmul(x, w) + bias));
   expect_right(b.finish());
 }

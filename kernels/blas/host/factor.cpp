@@ -7,8 +7,8 @@
 #include "kernels/blas/host/wide.h"
 
 extern "C" {
-void spotrf_(const char* uplo, const blasint* n, float* a, const blasint* lda, blasint* info);
-void dpotrf_(const char* uplo, const blasint* n, double* a, const blasint* lda, blasint* info);
+void spotrf_(const char* uplo, const blasint* n, float* a, const blasint* lda, blasint* info);   // NOLINT: their names
+void dpotrf_(const char* uplo, const blasint* n, double* a, const blasint* lda, blasint* info);  // NOLINT
 }
 
 namespace kiln::blas {

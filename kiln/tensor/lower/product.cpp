@@ -19,8 +19,10 @@ std::int64_t blocks_of(std::int64_t n) { return (n + kBlock - 1) / kBlock; }
 // Calls body(p, columns) for each piece of 512 columns: a loop over the whole ones, then what remains.
 void over_pieces(isa::Kernel& k, std::int64_t N, const std::function<void(Index, std::int64_t)>& body) {
   const std::int64_t whole = N / kColumns;
-  if (whole == 1) body(0, kColumns);
-  else if (whole > 1) k.loop(whole, [&](Index p) { body(p, kColumns); });
+  if (whole == 1)
+    body(0, kColumns);
+  else if (whole > 1)
+    k.loop(whole, [&](Index p) { body(p, kColumns); });
   if (N % kColumns) body(whole, N % kColumns);
 }
 
@@ -194,8 +196,12 @@ Tile RegionEmitter::multiply(Value v, const Tile* into) {
       k_.tensor_copy({.dst = out, .src = sum, .engine = evacuator()});
       return;
     }
-    k_.tensor_scalar_reduce({.dst = out, .data = sum, .op0 = AluOp::multiply, .operand0 = 1.0,
-                             .reduce_op = AluOp::maximum, .reduce_res = view_of(maxima, {{1, 1}}, p)});
+    k_.tensor_scalar_reduce({.dst = out,
+                             .data = sum,
+                             .op0 = AluOp::multiply,
+                             .operand0 = 1.0,
+                             .reduce_op = AluOp::maximum,
+                             .reduce_res = view_of(maxima, {{1, 1}}, p)});
   });
   if (largest) {
     const Tile m = target(*largest, nullptr);

@@ -29,6 +29,11 @@ bool RegionEmitter::reduces_all(Value v) const { return layout_.packed == 1 && p
 std::optional<Value> RegionEmitter::row_sum_of(Value v) const {
   for (Value user : users_[v]) {
     if (graph_.op(user).code == OpCode::sum && reduces_all(user) && !find(user)) return user;
+    const bool widens = graph_.op(user).code == OpCode::cast && graph_.type(user).dtype == DType::float32;
+    if (!widens || !is_float(graph_.type(v).dtype)) continue;
+    for (Value next : users_[user]) {  // the sum is in float32 anyway
+      if (graph_.op(next).code == OpCode::sum && reduces_all(next) && !find(next)) return next;
+    }
   }
   return {};
 }
@@ -110,9 +115,8 @@ Tile RegionEmitter::reduce_integers(Value v, const Tile& x, const Tile* into) {
   for (std::size_t d = 0; d < whole.dims.size(); ++d) {
     if (kept.dims[d] != whole.dims[d]) order.push_back(static_cast<std::int64_t>(d)), n *= whole.dims[d];
   }
-  const DType wide = graph_.type(operand_value).dtype == DType::uint32 || op.type.dtype == DType::uint32
-                         ? DType::uint32
-                         : DType::int32;
+  const DType wide = graph_.type(operand_value).dtype == DType::uint32 || op.type.dtype == DType::uint32 ? DType::uint32
+                                                                                                         : DType::int32;
   Shape shape;
   for (std::int64_t d : order) shape.push_back(whole.dims[d]);
   const Tile work = new_tile(k_, Memory::sbuf, rows_, {whole.packed, shape}, wide);

@@ -318,6 +318,18 @@ bool RegionEmitter::is_done(Value v) const {
   return find(v) || std::any_of(scopes_.begin(), scopes_.end(), has);
 }
 
+// How many readers a value has before it that are not there yet: itself, or where it is another view of a tile, those
+// of the view.
+int RegionEmitter::still_to_read(Value v) const {
+  const OpCode code = graph_.op(v).code;
+  const bool shares = is_view(code) || code == OpCode::cast || code == OpCode::bitcast;
+  if (!is_done(v)) return 1;
+  if (!shares) return 0;
+  int left = uses_[v] == static_cast<int>(users_[v].size()) ? 0 : 1;  // it is stored, later
+  for (Value u : users_[v]) left += still_to_read(u);
+  return left;
+}
+
 // Operand i of an op, from the region or from HBM.
 Tile RegionEmitter::operand(Value op, std::size_t i) {
   const Value v = graph_.op(op).operands[i];
@@ -358,7 +370,8 @@ Tile RegionEmitter::value(Value v, const Tile* into) {
   comes_from(v);
   const Tile tile = compute(v, into);
   scopes_.back().values[v] = tile;
-  if (!into && made_by_[tile.storage.tensor()] != 0 && !is_view(graph_.op(v).code) && graph_.op(v).code != OpCode::cast)
+  if (!into && made_by_[tile.storage.tensor()] != 0 && !is_view(graph_.op(v).code) &&
+      graph_.op(v).code != OpCode::cast && graph_.op(v).code != OpCode::bitcast)
     made_by_[tile.storage.tensor()] = v + 1;
   comes_from(asked_by);
   return tile;
@@ -422,8 +435,8 @@ Free RegionEmitter::free_of(Value v) const {
 }
 
 bool RegionEmitter::is_column(Value v) const {
-  if (layout_.packed != 1) return false;
   if (splat_of(graph_, v)) return true;
+  if (layout_.packed != 1) return false;
   if (fusion_.region_of[v] == region_) return product(free_of(v).dims) == 1;
   for (const Leaf& leaf : layout_.loads) {
     if (leaf.value != v) continue;
@@ -476,7 +489,7 @@ bool RegionEmitter::is_last_reader(Value user, std::size_t i, const Tile& t, Val
   const auto here = scopes_.back().leaves.find(leaf->second);
   if (here == scopes_.back().leaves.end() || here->second.storage.tensor() != t.storage.tensor()) return false;
   int left = 0;
-  for (const auto& [reader, index] : layout_.load_of) left += index == leaf->second && !is_done(reader.first);
+  for (const auto& [reader, index] : layout_.load_of) left += index == leaf->second ? still_to_read(reader.first) : 0;
   return left == 1 && lies_plain(t, free_of(v));
 }
 
@@ -484,10 +497,15 @@ bool RegionEmitter::is_last_reader(Value user, std::size_t i, const Tile& t, Val
 Tile RegionEmitter::target(Value v, const Tile* into, Value user, std::size_t i, const Tile& t) {
   if (into || t.in_psum() || t.dtype() != tile_dtype(v)) return target(v, into);
   const Value x = graph_.op(user).operands[i];
-  if (fusion_.region_of[x] != region_) return is_last_reader(user, i, t, v) ? t : target(v, into);
+  if (fusion_.region_of[x] != region_) {
+    if (!is_last_reader(user, i, t, v)) return target(v, into);
+    made_by_[t.storage.tensor()] = v + 1;
+    return t;
+  }
   const auto here = scopes_.back().values.find(x);
   // Users that are there already, such as a row sum that came along, have read it.
-  const auto left = std::count_if(users_[x].begin(), users_[x].end(), [&](Value u) { return !is_done(u); });
+  int left = 0;
+  for (Value u : users_[x]) left += still_to_read(u);
   const bool all_here = uses_[x] == static_cast<int>(users_[x].size());
   const bool alone = fusion_.region_of[x] == region_ && all_here && left == 1 && here != scopes_.back().values.end() &&
                      made_by_[t.storage.tensor()] == x + 1;

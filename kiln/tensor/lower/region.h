@@ -49,7 +49,7 @@ class RegionEmitter {
     std::map<Value, Tile> values;
     std::map<int, Tile> leaves;
     std::map<int, Tile> matrices;
-    std::map<int, Tile> pieces;  // of matrices: the columns that are worked on
+    std::map<int, Tile> pieces;    // of matrices: the columns that are worked on
     std::map<Value, Tile> turned;  // rows of the first operands of products, as columns
     std::map<double, Tile> numbers;
     std::set<Value> consumed;  // computed in another form, for the one op that reads it
@@ -97,6 +97,7 @@ class RegionEmitter {
   bool is_last_reader(Value user, std::size_t i, const Tile& t, Value v) const;
   const Tile* find(Value v) const;
   bool is_done(Value v) const;
+  int still_to_read(Value v) const;
   bool is_column(Value v) const;
   [[noreturn]] void not_yet(Value v, const std::string& what) const;
 

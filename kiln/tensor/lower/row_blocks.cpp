@@ -1,5 +1,5 @@
-// Products whose second operand does not fit SBUF: several blocks of rows meet each piece of it, so that it is read once
-// for all of them.
+// Products whose second operand does not fit SBUF: several blocks of rows meet each piece of it, so that it is read
+// once for all of them.
 #include <algorithm>
 
 #include "kiln/tensor/lower/region.h"

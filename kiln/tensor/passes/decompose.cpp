@@ -268,6 +268,40 @@ std::optional<Value> turned_reduction(const Rewriting& r) {
   return reshape(sums, r.op.type.shape).value();
 }
 
+// Reductions of the last dimensions: as one dimension, and where few rows are long in two steps, so that many
+// partitions work on the first.
+std::optional<Value> stepwise_reduction(const Rewriting& r) {
+  constexpr std::int64_t kFewRows = 64, kLong = 2048, kLanes = 128;
+  const Expr x = r.operand(0);
+  const Ints& axes = r.op.ints("axes");
+  const auto first = static_cast<std::size_t>(axes[0]);
+  if (axes.size() != x.shape().size() - first) return {};
+  const Shape kept_shape(x.shape().begin(), x.shape().begin() + axes[0]);
+  const std::int64_t rows = product(kept_shape), n = product(x.shape(), first, x.shape().size());
+  std::int64_t lanes = 1;
+  if (rows < kFewRows && n >= kLong) {
+    std::int64_t prefix = 1;  // where dimensions begin, so that what is computed before can keep its rows
+    for (std::size_t d = first; d < x.shape().size(); ++d) {
+      prefix *= x.shape()[d];
+      if (rows * prefix <= kLanes) lanes = prefix;
+    }
+    for (std::int64_t a = kLanes / std::max<std::int64_t>(rows, 1); lanes < 16 && a > lanes; --a) {
+      if (n % a == 0) lanes = a;
+    }
+  }
+  if (lanes == 1 && axes.size() == 1) return {};
+  Shape shape = kept_shape;
+  if (lanes > 1) shape.push_back(lanes);
+  shape.push_back(n / lanes);
+  Expr out = reshape(x, shape);
+  out = kept(r.op.code, out, {static_cast<std::int64_t>(shape.size()) - 1});
+  if (lanes > 1) {
+    shape.pop_back();
+    out = kept(r.op.code, reshape(out, shape), {static_cast<std::int64_t>(shape.size()) - 1});
+  }
+  return reshape(out, r.op.type.shape).value();
+}
+
 std::optional<Value> reduction(const Rewriting& r) {
   Expr x = r.operand(0);
   const Ints& axes = r.op.ints("axes");
@@ -276,12 +310,12 @@ std::optional<Value> reduction(const Rewriting& r) {
   Expr out = x;
   switch (r.op.code) {
     case OpCode::mean: {
-      const Expr total = kept(OpCode::sum, is_float(x.dtype()) ? x : wide(x), axes);
+      const Expr total = kept(OpCode::sum, wide(x), axes);  // as NumPy does: sums of many 16-bit floats overflow
       out = cast(total * number(r, 1 / n, DType::float32), r.op.type.dtype);
       break;
     }
     case OpCode::variance: {
-      const Expr f = is_float(x.dtype()) ? x : wide(x);
+      const Expr f = wide(x);
       const Expr total = kept(OpCode::sum, f, axes), centred = f - total * number(r, 1 / n, DType::float32);
       const double rest = std::max(0.0, n - static_cast<double>(r.op.integer("ddof")));
       const Expr squares = kept(OpCode::sum, square(centred), axes);
@@ -308,6 +342,7 @@ std::optional<Value> reduction(const Rewriting& r) {
     }
     default:
       if (const auto v = turned_reduction(r)) return v;
+      if (const auto v = stepwise_reduction(r)) return v;
       if (r.op.flag("keepdims")) return {};
       out = kept(r.op.code, x, axes);
   }

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import json
+import multiprocessing
 
 import pytest
 
@@ -29,7 +30,8 @@ def test_executors_find_the_same():
     alone = tuning.tune_gemm(*SIZES, cache=False)
     with concurrent.futures.ThreadPoolExecutor(2) as threads:
         assert tuning.tune_gemm(*SIZES, cache=False, executor=threads).times_ns == alone.times_ns
-    with concurrent.futures.ProcessPoolExecutor(1) as process:
+    spawn = multiprocessing.get_context("spawn")  # a fork does not have the threads that earlier calls began
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as process:
         assert tuning.tune_gemm(*SIZES, cache=False, executor=process).times_ns == alone.times_ns
 
 
@@ -50,6 +52,14 @@ def test_a_bar_on_a_terminal(capsys):
     assert shown.endswith(f"{len(tuning.GEMM_CANDIDATES)}/{len(tuning.GEMM_CANDIDATES)}\n") and "####" in shown
     tuning.tune_gemm(*SIZES, cache=False)
     assert capsys.readouterr().err == ""
+
+
+def test_candidates_that_cannot_be_built_do_not_win():
+    tuned = tuning.tune_gemm(*SIZES, target="trn1", cache=False)
+    assert float("inf") in tuned.times_ns.values()
+    assert tuned.times_ns[tuning.GEMM_CANDIDATES.index(tuned.best)] < float("inf")
+    with pytest.raises(ValueError, match="none of 1 is legal"):
+        tune.tune("none", [64], lambda c: kiln._kiln.blas.gemm_program(9, 9, 9, m_tiles=c, n_tiles=c), cache=False)
 
 
 def program_of(candidate):
