@@ -117,6 +117,24 @@ NpyArray load(const std::string& tensor_name, const Port& port) {
 
 }  // namespace
 
+Bindings of_rank(const Bindings& bindings, int rank, int ranks) {
+  if (ranks == 1) return bindings;
+  Bindings own = bindings;
+  const auto put_in = [&](std::string& text) {
+    const std::size_t place = text.find("{}");
+    if (place != std::string::npos) text.replace(place, 2, std::to_string(rank));
+    return place != std::string::npos;
+  };
+  for (std::string& text : own.in) put_in(text);
+  for (std::string& text : own.out) {
+    if (put_in(text)) continue;
+    const std::size_t dot = text.rfind('.'), slash = text.rfind('/');
+    const bool has_extension = dot != std::string::npos && (slash == std::string::npos || dot > slash);
+    text.insert(has_extension ? dot : text.size(), fmt::format(".{}", rank));
+  }
+  return own;
+}
+
 Ports bind_ports(const isa::Launch& launch, const Bindings& bindings) {
   Binder binder;
   for (const isa::Program* program : launch.programs) {

@@ -24,6 +24,10 @@ struct Bindings {
   bool print = false;                // outputs need no file
 };
 
+// The same files for one of several ranks: `{}` of an --in is its number, and an --out without it gets it before its
+// extension, y.3.npy.
+Bindings of_rank(const Bindings& bindings, int rank, int ranks);
+
 // The ports of the programs with their files. Throws Error with everything that is wrong, not only the first.
 Ports bind_ports(const isa::Launch& launch, const Bindings& bindings);
 

@@ -20,6 +20,8 @@ std::string direction_text(isa::ParamKind kind) {
       return "read";
     case isa::ParamKind::ins:
       return "list, read";
+    case isa::ParamKind::outs:
+      return "list, written";
     case isa::ParamKind::scalar_or_in:
       return "number or tile, read";
     case isa::ParamKind::opt_scalar_or_in:
@@ -63,6 +65,8 @@ std::string type_text(isa::AttrType type) {
       return "list of reals";
     case isa::AttrType::Pattern:
       return "list of [stride, count]";
+    case isa::AttrType::Groups:
+      return "list of lists of ranks";
     case isa::AttrType::Reg:
       return "register";
     case isa::AttrType::IntOrReg:

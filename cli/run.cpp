@@ -28,6 +28,7 @@ struct RunCommand {
   std::vector<std::string> source_roots;
   std::string module;  // a Python module to run; empty: none
   sim::RunOptions options;
+  int ranks = 1;
   bool json = false;
 
   bool is_for_python() const { return !module.empty() || (!files.empty() && is_python(files[0])); }
@@ -65,27 +66,41 @@ std::vector<std::string> first_values(const NpyArray& array) {
   return values;
 }
 
+// What one rank reads and writes.
+struct OfRank {
+  Ports ports;
+  Arrays arrays;
+};
+
 struct Result {
   const RunCommand& command;
   std::string title;
   std::string_view chip;
-  const Ports& ports;
-  const Arrays& arrays;
+  const std::vector<OfRank>& ranks;
   sim::RunReport report;
   double seconds;
 };
 
+// Calls fn(rank, tensor, port, array) for all outputs.
+template <class Fn>
+void for_outputs(const Result& r, Fn&& fn) {
+  for (std::size_t rank = 0; rank < r.ranks.size(); ++rank) {
+    for (const auto& [tensor, port] : r.ranks[rank].ports) {
+      if (port.is_output) fn(rank, tensor, port, r.ranks[rank].arrays.at(tensor));
+    }
+  }
+}
+
 std::string text_of(const Result& r) {
   std::string text =
       fmt::format("{} for {}: {} instructions in {:.3f} s\n", r.title, r.chip, r.report.instructions, r.seconds);
-  for (const auto& [tensor, port] : r.ports) {
-    if (!port.is_output) continue;
-    const NpyArray& array = r.arrays.at(tensor);
-    text += fmt::format("  {}: {} {}", tensor, name(array.dtype), shape_text(array.shape));
+  for_outputs(r, [&](std::size_t rank, const std::string& tensor, const Port& port, const NpyArray& array) {
+    text += fmt::format("  {}{}: {} {}", tensor, r.ranks.size() > 1 ? fmt::format(" of rank {}", rank) : "",
+                        name(array.dtype), shape_text(array.shape));
     if (r.command.bindings.print) text += fmt::format(": {}", fmt::join(first_values(array), " "));
     if (!port.out_file.empty()) text += fmt::format(" -> {}", port.out_file);
     text += '\n';
-  }
+  });
   return text;
 }
 
@@ -94,13 +109,12 @@ std::string json_text_of(const Result& r, const std::vector<Diagnostic>& warning
   analysis::for_each_engine(r.report.instructions_by_engine,
                             [&](const std::string& engine, std::int64_t count) { engines[engine] = count; });
   nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
-  for (const auto& [tensor, port] : r.ports) {
-    if (!port.is_output) continue;
-    const NpyArray& array = r.arrays.at(tensor);
+  for_outputs(r, [&](std::size_t rank, const std::string& tensor, const Port& port, const NpyArray& array) {
     outputs.push_back({{"name", tensor}, {"dtype", name(array.dtype)}, {"shape", array.shape}});
+    if (r.ranks.size() > 1) outputs.back()["rank"] = rank;
     if (!port.out_file.empty()) outputs.back()["file"] = port.out_file;
     if (r.command.bindings.print) outputs.back()["first_values"] = first_values(array);
-  }
+  });
   return dump({{"ok", true},
                {"program", r.title},
                {"target", r.chip},
@@ -111,9 +125,11 @@ std::string json_text_of(const Result& r, const std::vector<Diagnostic>& warning
                {"diagnostics", json_of(warnings)}});
 }
 
-sim::RunReport simulate(const isa::Launch& launch, Arrays& arrays, const RunCommand& command) {
-  sim::Buffers buffers;
-  for (auto& [tensor, array] : arrays) buffers[tensor] = {array.data.data(), array.data.size()};
+sim::RunReport simulate(const isa::Launch& launch, std::vector<OfRank>& ranks, const RunCommand& command) {
+  std::vector<sim::Buffers> buffers(ranks.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    for (auto& [tensor, array] : ranks[r].arrays) buffers[r][tensor] = {array.data.data(), array.data.size()};
+  }
   Progress progress("running");
   sim::RunOptions options = command.options;
   options.done = &progress.done();
@@ -135,14 +151,16 @@ void require_outputs(const RunCommand& command, const Ports& ports) {
   require_writable(outputs);
 }
 
-void write_outputs(const Ports& ports, const Arrays& arrays) {
+void write_outputs(const std::vector<OfRank>& ranks) {
   std::list<std::string> headers;
   std::vector<FileParts> files;
-  for (const auto& [tensor, port] : ports) {
-    if (port.out_file.empty()) continue;
-    const NpyArray& array = arrays.at(tensor);
-    headers.push_back(npy_header(array, port.out_file));
-    files.push_back({port.out_file, {std::as_bytes(std::span(headers.back())), array.data}});
+  for (const OfRank& rank : ranks) {
+    for (const auto& [tensor, port] : rank.ports) {
+      if (port.out_file.empty()) continue;
+      const NpyArray& array = rank.arrays.at(tensor);
+      headers.push_back(npy_header(array, port.out_file));
+      files.push_back({port.out_file, {std::as_bytes(std::span(headers.back())), array.data}});
+    }
   }
   write_all_or_none(files);
 }
@@ -157,23 +175,27 @@ Outcome run(const RunCommand& command) {
   const std::vector<CheckedProgram> programs = load_programs(command, outcome.diagnostics);
   std::vector<const isa::Program*> cores;
   for (const CheckedProgram& p : programs) cores.push_back(&p.program);
-  const isa::Launch launch(std::move(cores));
-  require_pair(launch);
-  check::check_shared_work(launch, outcome.diagnostics);
+  const isa::Launch one(std::move(cores));
+  require_pair(one);
+  check::check_shared_work(one, outcome.diagnostics);
+  const isa::Launch launch = one.on_ranks(command.ranks);
+  isa::require_ranks(launch);
 
-  const Ports ports = bind_ports(launch, command.bindings);
-  require_outputs(command, ports);
+  std::vector<OfRank> ranks;
+  for (int rank = 0; rank < command.ranks; ++rank) {
+    ranks.push_back({bind_ports(one, of_rank(command.bindings, rank, command.ranks)), {}});
+    require_outputs(command, ranks.back().ports);
+  }
   sim::require_memory(launch, command.options.max_memory);
-  Arrays arrays = load_arrays(ports);
+  for (OfRank& rank : ranks) rank.arrays = load_arrays(rank.ports);
 
   const auto start = std::chrono::steady_clock::now();
-  sim::RunReport report = simulate(launch, arrays, command);
+  sim::RunReport report = simulate(launch, ranks, command);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
 
-  write_outputs(ports, arrays);
+  write_outputs(ranks);
   outcome.diagnostics.insert(outcome.diagnostics.end(), report.warnings.begin(), report.warnings.end());
-  const Result result{command,           launch.name(),  arch(launch.target()).name, ports, arrays,
-                      std::move(report), elapsed.count()};
+  const Result result{command, launch.name(), arch(launch.target()).name, ranks, std::move(report), elapsed.count()};
   outcome.out = command.json ? json_text_of(result, outcome.diagnostics) : text_of(result);
   return outcome;
 }
@@ -192,6 +214,11 @@ Command add_run(CLI::App& root) {
   add_target(*app, command->target);
   app->add_option("--threads", command->options.threads, "0: one per processor; the result is the same for any number")
       ->check(CLI::Range(0, 1024))
+      ->type_name("N");
+  app->add_option("--ranks", command->ranks,
+                  "so many ranks, which meet in collectives; `{}` in the name of a file of --in is the rank, and so is "
+                  "y.3.npy of --out y=y.npy; in Python kernel calls return a list")
+      ->check(CLI::Range(1, 4096))
       ->type_name("N");
   app->add_option("--in", command->bindings.in, "values of an input or inout tensor, an .npy file")
       ->type_name("NAME=FILE")
@@ -226,7 +253,8 @@ Command add_run(CLI::App& root) {
       ->type_name("MODULE")
       ->group(kPythonGroup);
   app->footer(examples({"kiln run scale.kiln --in x=x.npy --out y=y.npy", "kiln run scale.kiln --in x=x.npy --print",
-                        "kiln run core0.kiln core1.kiln --in x=x.npy --out y=y.npy", "kiln run script.py --target trn2",
+                        "kiln run core0.kiln core1.kiln --in x=x.npy --out y=y.npy",
+                        "kiln run sum.kiln --ranks 2 --in x=x.{}.npy --out y=y.npy", "kiln run script.py --target trn2",
                         "kiln run script.py input.txt -- --an-option-of-the-script"}));
   return {app, [command] { return run(*command); }, [command] { return command->is_for_python(); }};
 }

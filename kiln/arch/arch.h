@@ -10,6 +10,7 @@
 #include "kiln/arch/dma_spec.h"
 #include "kiln/arch/engine_spec.h"
 #include "kiln/arch/features.h"
+#include "kiln/arch/link_spec.h"
 #include "kiln/arch/timing_spec.h"
 
 namespace kiln {
@@ -66,6 +67,7 @@ struct Arch {
   EngineSpec tensor, vector, scalar, gpsimd, sync;
   DmaSpec dma;
   TimingSpec timing;
+  LinkSpec links;
   Features features;
 
   // All zero for Engine::dma and Engine::unknown, which stream nothing.

@@ -48,6 +48,12 @@ constexpr Arch gen2() {
   a.timing.matmul.load_ns = 55.6;  // DOC-T1-ldw1
   a.timing.table_load_ns = 368;    // trace
   a.timing.benchmark_ns = 15000;   // fit on CS1-stream200
+  a.links = {.server = "trn1.32xlarge",
+             .devices_per_node = 16,
+             .cores_per_device = 2,
+             .link_bytes_per_ns = 48,  // derived: 384 GB/s per chip, four neighbours, two directions
+             .hop_ns = 1500,
+             .node_hop_ns = 15000};
   return a;
 }
 

@@ -74,6 +74,14 @@ constexpr Arch gen3() {
                 .gpsimd_rng = true,
                 .lnc2 = true,
                 .separate_ports = true};
+  a.links = {.server = "trn2.48xlarge",
+             .devices_per_node = 16,
+             .cores_per_device = 8,
+             .link_bytes_per_ns = 128,
+             // fit on MMB-coll-4-* and MMB-coll-8-*x2, for the cores of a chip too; a mesh as what moves bytes only
+             .rate = {0.125, 0.6, 0.68, 0.68, 0.68},
+             .hop_ns = 1500,
+             .node_hop_ns = 15000};
   return a;
 }
 

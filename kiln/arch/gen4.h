@@ -41,6 +41,13 @@ constexpr Arch gen4() {
   a.features.vector_xorwow = true;
   a.features.indirect = true;
   a.features.background_transpose = true;
+  a.links = {.server = "trn3",
+             .devices_per_node = 4,
+             .cores_per_device = 8,
+             .has_switch = true,
+             .link_bytes_per_ns = 256,
+             .hop_ns = 1500,
+             .node_hop_ns = 15000};
   return a;
 }
 

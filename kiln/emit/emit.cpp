@@ -166,6 +166,7 @@ class Emission {
       lines.line();
     }
     lines.line("import nki");
+    if (uses("ncc.")) lines.line("import nki.collectives as ncc");
     if (uses("nisa.")) lines.line("import nki.isa as nisa");
     if (uses("nl.")) lines.line("import nki.language as nl");
     return lines.text();

@@ -222,7 +222,7 @@ class KernelText {
     return text_of(words, variables_);
   }
 
-  std::string argument(const isa::ParamInfo& param, const isa::Arg& arg, Cursor& cursor) {
+  std::string argument(const isa::ParamInfo& param, const isa::Arg& arg, Cursor& cursor, bool by_channel = false) {
     std::vector<std::string> parts;
     switch (arg.kind) {
       case ArgKind::none:
@@ -230,7 +230,8 @@ class KernelText {
       case ArgKind::access:
         return access(program_.accesses[arg.index], cursor);
       case ArgKind::accesses:
-        for (std::uint32_t i = 0; i < arg.count; ++i) parts.push_back(access(program_.accesses[arg.index + i], cursor));
+        for (std::uint32_t i = 0; i < arg.count; ++i)
+          parts.push_back(one_of(access(program_.accesses[arg.index + i], cursor), by_channel));
         return fmt::format("[{}]", fmt::join(parts, ", "));
       case ArgKind::integer:
         return number(cursor);
@@ -242,6 +243,7 @@ class KernelText {
         return member_text(param, arg.integer);
       case ArgKind::integers:
         for (std::uint32_t i = 0; i < arg.count; ++i) parts.push_back(number(cursor));
+        if (param.type == isa::AttrType::Groups) return lists(arg, parts);
         return param.type == isa::AttrType::Pattern ? pairs(parts) : tuple(parts);
       case ArgKind::reals:
         for (std::uint32_t i = 0; i < arg.count; ++i) parts.push_back(real_text(program_.reals[arg.index + i]));
@@ -259,6 +261,21 @@ class KernelText {
     return fmt::format("[{}]", out);
   }
 
+  static std::string one_of(const std::string& tile, bool by_channel) {
+    return by_channel ? fmt::format("[{}]", tile) : tile;
+  }
+
+  // Each list stands after its length.
+  std::string lists(const isa::Arg& arg, const std::vector<std::string>& parts) const {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < parts.size();) {
+      const std::int64_t length = program_.integers[arg.index + i];
+      out.push_back(fmt::format("[{}]", fmt::join(std::span(parts).subspan(i + 1, length), ", ")));
+      i += 1 + length;
+    }
+    return fmt::format("[{}]", fmt::join(out, ", "));
+  }
+
   static std::string tuple(const std::vector<std::string>& parts) {
     return parts.size() == 1 ? parts[0] : fmt::format("({})", fmt::join(parts, ", "));
   }
@@ -272,7 +289,8 @@ class KernelText {
     for (std::size_t i = 0; i < row.params.size(); ++i) {
       if (facts.declares_register && static_cast<int>(i) == facts.sets_register) continue;
       const isa::Arg& arg = program_.arg(inst, static_cast<int>(i));
-      const std::string text = argument(row.params[i], arg, cursor);
+      std::string text = argument(row.params[i], arg, cursor, facts.collective && facts.collective->by_channel);
+      if (static_cast<int>(i) == row.group_param) text = fmt::format("ncc.ReplicaGroup({})", text);
       const bool empty = (arg.kind == ArgKind::integers || arg.kind == ArgKind::reals) && arg.count == 0;
       if (empty || is_default(arg, defaults[i], text)) continue;
       arguments.push_back(fmt::format("{}={}", row.params[i].name, text));
@@ -281,7 +299,7 @@ class KernelText {
     std::vector<std::string> waits;
     while (waits.size() < item.waits) waits.push_back(ref(cursor));
     const std::string made = item.makes.empty() ? "" : names_[item.makes[0]] + " = ";
-    lines_.call(fmt::format("{}nisa.{}", made, row.name), arguments,
+    lines_.call(fmt::format("{}{}.{}", made, row.is_of_ranks() ? "ncc" : "nisa", row.name), arguments,
                 waits.empty() ? ")" : fmt::format(").depends_on({})", fmt::join(waits, ", ")));
   }
 

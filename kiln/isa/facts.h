@@ -12,6 +12,7 @@
 namespace kiln::isa {
 
 class InstView;
+class Gathering;
 
 // What an instruction of the tensor engine multiplies.
 struct Product {
@@ -38,6 +39,22 @@ struct Exchange {
   int sent = -1, received = -1, to = -1, channel = -1;
 };
 
+// An instruction in which ranks meet. Parameter positions.
+struct Collective {
+  int sent = -1, received = -1;       // lists of tiles
+  int groups = -1;                    // which ranks meet
+  bool by_pairs = false;              // `groups` are pairs of source and target, and all ranks that they name meet
+  bool by_channel = false;            // Python has a list of one tile for each channel
+  bool own_sizes = false;             // the tiles of the ranks may differ in size
+  void (*exchange)(Gathering&) = {};  // makes what is received of what is sent
+  // Steps one after the other, and bytes over the busiest link, among `ranks` with `bytes` in what each sends.
+  struct Traffic {
+    Route route;
+    double steps, bytes;
+  };
+  Traffic (*traffic)(int ranks, double bytes) = {};
+};
+
 // A set of parameters, one bit per position.
 using ParamSet = std::uint64_t;
 constexpr ParamSet param_bit(int param) { return ParamSet{1} << param; }
@@ -50,12 +67,13 @@ struct Facts {
   int copies = -1;         // carried to the result byte by byte, without being looked at
   int sets_register = -1;  // a register that it sets
   Exchange exchange = {};
+  const Collective* collective = nullptr;  // ranks meet in it
   // Sources that may be the very elements of the result (InstructionInfo::result): it reads an element of theirs for
   // the last time before it writes that element.
   ParamSet in_place = 0;
 
   bool declares_register = false;  // the one that it sets begins here
-  bool meets = false;              // the two cores of a pair wait for each other in it
+  bool meets = false;              // the two cores of a pair wait for each other in it, or ranks do
   bool writes_some = false;        // elements of its results may stay as they are
   bool takes_index_tiles = false;  // a vector offset may have several indices in a row
 

@@ -1,10 +1,11 @@
 #include "kiln/isa/launch.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "kiln/isa/replica_groups.h"
+#include "kiln/isa/text/print.h"
 #include "kiln/isa/verify/launch_rules.h"
 
 namespace kiln::isa {
@@ -19,15 +20,29 @@ bool is_counted_right(const Launch& launch) {
          std::ssize(launch.programs) == std::int64_t{launch.ranks} * launch.cores_per_rank;
 }
 
-// Every rank stands in the groups once.
-bool is_partition(const Launch& launch) {
-  std::vector<int> all;
-  for (const std::vector<int>& group : launch.replica_groups) all.insert(all.end(), group.begin(), group.end());
-  std::ranges::sort(all);
-  for (int rank = 0; rank < launch.ranks; ++rank) {
-    if (rank >= std::ssize(all) || all[rank] != rank) return false;
+// What is wrong with the ranks that a collective names, when rank `rank` of a launch issues it; null when nothing is.
+const Rule* broken_rule(const InstView& inst, int rank, int ranks) {
+  const Collective& collective = *inst.facts().collective;
+  for (const RankList list : replica_groups(inst, collective.groups)) {
+    if (std::ranges::any_of(list, [&](std::int64_t r) { return r < 0 || r >= ranks; })) return &launch_rules::kRanks;
   }
-  return std::ssize(all) == launch.ranks;
+  if (!collective.by_pairs && group_of(inst, collective.groups, rank).empty()) return &launch_rules::kOwnGroup;
+  return nullptr;
+}
+
+void verify_rank(const Program& program, int rank, int ranks, std::vector<Diagnostic>& out) {
+  for (const Instruction& i : program.instructions) {
+    const InstView inst(program, i);
+    if (!inst.facts().collective) continue;
+    const Rule* rule = broken_rule(inst, rank, ranks);
+    if (!rule) continue;
+    out.push_back(kiln::broken(launch_rules::kTable, *rule,
+                               {.found = fmt::format("{} among {} on rank {} of {}", inst.row().name,
+                                                     groups_text(inst, inst.facts().collective->groups), rank, ranks),
+                                .loc = inst.loc(),
+                                .context = print(program, i)}));
+    return;  // the same holds for most of the others
+  }
 }
 
 }  // namespace
@@ -43,9 +58,22 @@ Launch Launch::of(const std::vector<Program>& cores) {
   return Launch(std::move(programs));
 }
 
+Launch Launch::on_ranks(int count) const {
+  Launch all;
+  all.ranks = count;
+  all.cores_per_rank = cores_per_rank;
+  for (int rank = 0; rank < count; ++rank) all.programs.insert(all.programs.end(), cores().begin(), cores().end());
+  return all;
+}
+
+Launch Launch::of_rank(int rank) const {
+  const auto own = cores(rank);
+  return Launch(std::vector<const Program*>(own.begin(), own.end()));
+}
+
 std::string Launch::name() const {
   std::string names;
-  for (const Program* program : programs) names += (names.empty() ? "" : " + ") + program->name;
+  for (const Program* program : cores()) names += (names.empty() ? "" : " + ") + program->name;
   return names;
 }
 
@@ -68,16 +96,20 @@ std::vector<Diagnostic> verify(const Launch& launch) {
     if (launch.cores_per_rank == 2 && program->lnc != 2)
       out.push_back(broken(launch_rules::kLnc, fmt::format("program `{}` says lnc {}", program->name, program->lnc)));
   }
-  if (!is_partition(launch)) {
-    out.push_back(
-        broken(launch_rules::kReplicaGroups,
-               fmt::format("the groups are {} for {} ranks", fmt::join(launch.replica_groups, ", "), launch.ranks)));
-  }
-  if (launch.ranks > 1) {
-    out.push_back(kiln::broken(launch_rules::kTable, launch_rules::kOneRank,
-                               {.found = fmt::format("{} ranks", launch.ranks), .category = Category::not_yet}));
+  return out;
+}
+
+std::vector<Diagnostic> verify_ranks(const Launch& launch) {
+  std::vector<Diagnostic> out = verify(launch);
+  for (int rank = 0; rank < launch.ranks && out.empty(); ++rank) {
+    for (const Program* program : launch.cores(rank)) verify_rank(*program, rank, launch.ranks, out);
   }
   return out;
+}
+
+void require_ranks(const Launch& launch) {
+  std::vector<Diagnostic> found = verify_ranks(launch);
+  if (!found.empty()) throw Error(std::move(found));
 }
 
 void require_sound(const Launch& launch) {

@@ -16,11 +16,13 @@ struct Launch {
   Launch(const Program& program);                      // on one core
   explicit Launch(std::vector<const Program*> cores);  // of one rank
   static Launch of(const std::vector<Program>& cores);
+  // So many ranks that all run the programs of this one. One rank of several.
+  Launch on_ranks(int count) const;
+  Launch of_rank(int rank) const;
 
   std::vector<const Program*> programs;  // rank by rank, core by core
   int ranks = 1;
   int cores_per_rank = 1;
-  std::vector<std::vector<int>> replica_groups = {{0}};  // ranks that take part in a collective together
 
   const Program& program(int rank, int core) const { return *programs.at(rank * cores_per_rank + core); }
   std::span<const Program* const> cores(int rank = 0) const {
@@ -38,5 +40,8 @@ bool is_shared(const Tensor& tensor);
 std::vector<Diagnostic> verify(const Launch& launch);
 // Throws Error with those.
 void require_sound(const Launch& launch);
+// The same for a launch that is run, not only timed: the ranks that collectives name are there.
+std::vector<Diagnostic> verify_ranks(const Launch& launch);
+void require_ranks(const Launch& launch);
 
 }  // namespace kiln::isa

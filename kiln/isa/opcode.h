@@ -10,6 +10,7 @@ namespace kiln::isa {
 #define KILN_OPT_OUT(...)
 #define KILN_IN(...)
 #define KILN_INS(...)
+#define KILN_OUTS(...)
 #define KILN_SCALAR_OR_IN(...)
 #define KILN_OPT_SCALAR_OR_IN(...)
 #define KILN_ARG(...)

@@ -17,6 +17,7 @@ namespace kiln::isa {
 #define KILN_OPT_OUT(...)
 #define KILN_IN(...)
 #define KILN_INS(...)
+#define KILN_OUTS(...)
 #define KILN_SCALAR_OR_IN(...)
 #define KILN_OPT_SCALAR_OR_IN(...)
 #define KILN_ARG(...)
@@ -104,6 +105,7 @@ constexpr AttrType AttrType_bool = AttrType::Bool;
 #define KILN_ATTR_Ints AttrType::Ints
 #define KILN_ATTR_Floats AttrType::Floats
 #define KILN_ATTR_Pattern AttrType::Pattern
+#define KILN_ATTR_Groups AttrType::Groups
 #define KILN_ATTR_Reg AttrType::Reg
 #define KILN_ATTR_IntOrReg AttrType::IntOrReg
 
@@ -129,6 +131,7 @@ std::vector<InstructionInfo> build_table() {
 #define KILN_OPT_OUT(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::opt_out, m, d));
 #define KILN_IN(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::in, m, d));
 #define KILN_INS(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::ins, m, d));
+#define KILN_OUTS(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::outs, m, d));
 #define KILN_SCALAR_OR_IN(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::scalar_or_in, m, d));
 #define KILN_OPT_SCALAR_OR_IN(n, m, d, v) KILN_PARAMS.push_back(tile(#n, ParamKind::opt_scalar_or_in, m, d, v));
 #define KILN_ARG(n, t) KILN_PARAMS.push_back(attribute(#n, KILN_ATTR(t), #t, true, ""));
@@ -138,6 +141,8 @@ std::vector<InstructionInfo> build_table() {
 #include "kiln/isa/undef_instruction_macros.h"
   for (auto& row : table) {
     row.engine_param = row.find_param(AttrType::Engine);
+    const Collective* collective = row.is_query() ? nullptr : row.semantics->facts.collective;
+    if (!collective || !collective->by_pairs) row.group_param = row.find_param(AttrType::Groups);
     const auto result = std::ranges::find_if(row.params, &ParamInfo::is_output);
     if (result != row.params.end()) row.result = static_cast<int>(result - row.params.begin());
   }

@@ -15,7 +15,7 @@
 
 namespace kiln::isa {
 
-enum class ParamKind : std::uint8_t { out, inout, opt_out, in, ins, scalar_or_in, opt_scalar_or_in, attribute };
+enum class ParamKind : std::uint8_t { out, inout, opt_out, outs, in, ins, scalar_or_in, opt_scalar_or_in, attribute };
 
 // Types of attributes. The enumerations carry their members in `enum_members`.
 enum class AttrType : std::uint8_t {
@@ -37,6 +37,7 @@ enum class AttrType : std::uint8_t {
   Ints,
   Floats,
   Pattern,
+  Groups,
   Reg,
   IntOrReg
 };
@@ -55,8 +56,12 @@ struct ParamInfo {
   std::string_view memories_text, dtypes_text, default_text, type_text;
 
   bool is_tile() const { return kind != ParamKind::attribute; }
-  bool is_output() const { return kind == ParamKind::out || kind == ParamKind::inout || kind == ParamKind::opt_out; }
-  bool is_input() const { return is_tile() && kind != ParamKind::out && kind != ParamKind::opt_out; }
+  bool is_list() const { return kind == ParamKind::ins || kind == ParamKind::outs; }
+  bool is_output() const { return kind == ParamKind::inout || is_only_written(); }
+  bool is_only_written() const {
+    return kind == ParamKind::out || kind == ParamKind::opt_out || kind == ParamKind::outs;
+  }
+  bool is_input() const { return is_tile() && !is_only_written(); }
   bool allows(Memory m) const { return memories >> static_cast<int>(m) & 1; }
   bool allows(DType t) const { return dtypes >> static_cast<int>(t) & 1; }
 };
@@ -93,10 +98,14 @@ struct InstructionInfo {
   std::vector<ParamInfo> params;
   const Semantics* semantics;
   int engine_param = -1;  // position of the attribute `engine`
+  int group_param = -1;   // and of one that is a ReplicaGroup in Python
   int result = -1;        // position of the first tile that it writes
 
   bool is_query() const { return group == "query"; }
-  bool is_register() const { return group == "register"; }  // executed by the sequencer that issues it
+  bool is_register() const {
+    return group == "register" || group == "rank";
+  }  // executed by the sequencer that issues it
+  bool is_of_ranks() const { return group == "collective" || group == "rank"; }  // a function of nki.collectives
   int find_param(std::string_view param) const;  // for whoever reads names that a user wrote; -1 when there is none
   int find_param(AttrType type) const;           // the first attribute of a type
   RuleTable rules() const { return {.prefix = name, .origin = title, .rules = semantics->rules, .has_marks = true}; }
@@ -120,6 +129,7 @@ namespace args {
 #define KILN_OPT_OUT(param, ...) param,
 #define KILN_IN(param, ...) param,
 #define KILN_INS(param, ...) param,
+#define KILN_OUTS(param, ...) param,
 #define KILN_SCALAR_OR_IN(param, ...) param,
 #define KILN_OPT_SCALAR_OR_IN(param, ...) param,
 #define KILN_ARG(param, ...) param,

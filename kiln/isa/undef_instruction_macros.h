@@ -5,6 +5,7 @@
 #undef KILN_OPT_OUT
 #undef KILN_IN
 #undef KILN_INS
+#undef KILN_OUTS
 #undef KILN_SCALAR_OR_IN
 #undef KILN_OPT_SCALAR_OR_IN
 #undef KILN_ARG

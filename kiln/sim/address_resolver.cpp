@@ -56,7 +56,8 @@ void AddressResolver::add_operands(Run& run, Operands& operands) const {
 void AddressResolver::add_operand(Run& run, int param, const Access& access, Operands& operands) const {
   operands.may_overlap |= access.dynamic != kNone || access.offset.term_count || access.partition.term_count ||
                           at_.program.tensors[access.tensor].address;
-  Tile& tile = run.add_tile(param);
+  Tile own;  // a collective takes any number of tiles, and `run` does not see them
+  Tile& tile = run.facts().collective ? own : run.add_tile(param);
   resolve(tile, access, run, operands.keep);
   if (kChecks && access.dynamic != kNone) check_start(tile, param, access, run);
   operands.list.push_back({param, &access, at_.bindings[access.tensor].storage.get(), tile});

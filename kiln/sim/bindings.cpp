@@ -64,6 +64,7 @@ void Bindings::declare(TensorId id, std::shared_ptr<Storage> storage) {
   const Tensor& t = program_.tensors[id];
   if (!origin_[id]) origin_[id] = origins_.add(program_, id);
   storage->shadow.reset(storage->rows * storage->row_bytes, origin_[id]);
+  storage->received = false;
   if (t.memory == Memory::psum) storage->psum.reset(storage->rows * storage->row_bytes, 0);
   bindings_[id] = {std::move(storage), 0, 0};
 }

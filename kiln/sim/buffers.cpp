@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "kiln/sim/rules.h"
 
 namespace kiln::sim {
@@ -33,12 +35,35 @@ void bind_buffers(const isa::Launch& launch, const Buffers& buffers, SharedTenso
   for (const isa::Program* p : launch.programs) bind_buffers(*p, buffers, shared);
 }
 
-bool inputs_stay(const isa::Launch& launch, const Buffers& buffers) {
+void require_buffers(const isa::Launch& launch, std::span<const Buffers> of_ranks) {
+  if (static_cast<std::size_t>(launch.ranks) != of_ranks.size()) {
+    raise(run_rules::kTable, run_rules::kBuffers,
+          {.found = fmt::format("buffers of {} ranks for {}", of_ranks.size(), launch.ranks),
+           .category = Category::config});
+  }
+  std::map<const void*, int> owners;  // of memory that is written
+  for (int rank = 0; rank < launch.ranks; ++rank) {
+    for (const std::string& name : written_buffers(launch.of_rank(rank))) {
+      const auto it = of_ranks[rank].find(name);
+      if (it == of_ranks[rank].end()) continue;
+      const auto [owner, fresh] = owners.try_emplace(it->second.data, rank);
+      if (fresh || owner->second == rank) continue;
+      raise(run_rules::kTable, run_rules::kBuffers,
+            {.found = fmt::format("ranks {} and {} write `{}` in the same memory", owner->second, rank, name),
+             .category = Category::config});
+    }
+  }
+}
+
+bool inputs_stay(const isa::Launch& launch, std::span<const Buffers> of_ranks) {
   std::vector<const Buffer*> read, written;
-  for (const isa::Program* p : launch.programs) {
-    for (const isa::Tensor& t : p->tensors) {
-      if (t.role == isa::Role::internal) continue;
-      (t.role == isa::Role::input ? read : written).push_back(&buffers.find(t.name)->second);
+  for (int rank = 0; rank < launch.ranks; ++rank) {
+    for (const isa::Program* p : launch.cores(rank)) {
+      for (const isa::Tensor& t : p->tensors) {
+        const auto it = of_ranks[rank].find(t.name);
+        if (t.role == isa::Role::internal || it == of_ranks[rank].end()) continue;
+        (t.role == isa::Role::input ? read : written).push_back(&it->second);
+      }
     }
   }
   const auto begin = [](const Buffer* b) { return reinterpret_cast<std::uintptr_t>(b->data); };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <set>
+#include <span>
 #include <string>
 
 #include "kiln/isa/launch.h"
@@ -14,7 +15,10 @@ namespace kiln::sim {
 void bind_buffers(const isa::Launch& launch, const Buffers& buffers, SharedTensors& shared);
 
 // Whether everything that is written lies apart from the inputs, in memory too.
-bool inputs_stay(const isa::Launch& launch, const Buffers& buffers);
+bool inputs_stay(const isa::Launch& launch, std::span<const Buffers> of_ranks);
+
+// Throws Error unless there are buffers for each rank, and what a rank writes is no other one's.
+void require_buffers(const isa::Launch& launch, std::span<const Buffers> of_ranks);
 
 // Names of the tensors of the caller that some core may write.
 std::set<std::string, std::less<>> written_buffers(const isa::Launch& launch);

@@ -1,4 +1,4 @@
-// What the cores of a run have in common.
+// What the cores of a rank have in common; what stands by reference is that of the whole run.
 #pragma once
 
 #include <atomic>
@@ -18,10 +18,12 @@ namespace kiln::sim {
 struct Common {
   TaskQueue& queue;
   RunReport& report;
+  Origins& origins;
+  isa::WarningSink& warnings;
+  std::int64_t& sequence;  // instructions issued so far
+  int rank = 0, ranks = 1;
+  std::int64_t entered = 0;  // collectives that the rank has entered so far
   SharedTensors tensors = {};
-  Origins origins = {};
-  isa::WarningSink warnings = {};
-  std::int64_t sequence = 0;  // instructions issued so far
   int cores = 1;
   std::set<std::string, std::less<>> written = {};  // shared tensors that some core may write, by name
   Races races = {};

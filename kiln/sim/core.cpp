@@ -28,7 +28,7 @@ Core::Core(const Program& program, const Arch& arch, const RunOptions& options, 
       resolver_({program, arch, bindings_, loops_, registers_, common.origins, common.queue}),
       races_(program, number, loops_, common),
       dispatch_(common.queue),
-      watch_(program, options, number) {
+      watch_(program, options, common.rank * common.cores + number) {
   if (gives_storages_back(program)) lifetimes_.emplace(program);
 }
 
@@ -38,7 +38,7 @@ bool Core::advance() {
   } catch (const PlacedError&) {
     throw;
   } catch (const Error& e) {
-    throw PlacedError(e, program_, current_, loops_.pass());
+    throw PlacedError(e, program_, current_, loops_.pass(), common_.rank);
   }
 }
 
@@ -95,8 +95,9 @@ void Core::execute(const Instruction& inst) {
 
   // Whether it may use them: each other, and those that the other core sees.
   if (operands_.may_overlap) check_overlaps(run, operands_);
-  if (view.facts().meets) {  // what follows is done when both cores are here (pair.h)
-    common_.queue.wait();
+  if (common_.ranks > 1) touch_destinations();
+  if (view.facts().meets) {  // what follows is done when all cores are here (pair.h, ranks.h)
+    if (!view.facts().collective) common_.queue.wait();
     waiting_ = &inst;
     return;
   }
@@ -130,6 +131,7 @@ Run Core::start_run(const InstView& view, Engine engine) {
   const bool looks = kChecks && may_round_integers(view);
   Run run(program_, view.inst(), arch_, engine, looks ? looking(kernels_) : kernels_, state_);
   run.sequence = common_.sequence;
+  run.rank_number = common_.rank;
   run.loops = &loops_;
   run.warnings = &common_.warnings;
   return run;
@@ -165,6 +167,15 @@ void Core::repay(TensorId id) {
     operands.list.push_back({param, &access, bindings_[access.tensor].storage.get(), run.tile(param)});
   }
   dispatch_.issue(run, 0, operands, bindings_);
+}
+
+// What a collective wrote to and this rank uses: until when other ranks must not write there again.
+void Core::touch_destinations() {
+  for (const Operand& o : operands_.list) {
+    const bool is_sent_to =
+        InstView(program_, *current_).facts().collective && info(current_->opcode).params[o.param].is_output();
+    if (o.storage->received && !is_sent_to) o.storage->touched = common_.entered;
+  }
 }
 
 Operand& Core::operand(int param) { return *std::ranges::find(operands_.list, param, &Operand::param); }

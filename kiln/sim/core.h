@@ -27,17 +27,18 @@ namespace kiln::sim {
 
 class Core {
  public:
-  // `number`: its place among the cores of the run.
+  // `number`: its place among the cores of its rank.
   Core(const isa::Program& program, const Arch& arch, const RunOptions& options, Common& common, int number);
   Core(const Core&) = delete;  // its parts know each other
   Core& operator=(const Core&) = delete;
 
-  // Goes on until the program ends (true) or the core waits for its peer (false).
+  // Goes on until the program ends (true) or the core waits for its peer, or for other ranks (false).
   bool advance();
 
-  // The sendrecv or core_barrier that the core waits at, with its operands; null when it does not wait.
+  // The sendrecv, core_barrier or collective that the core waits at, with its operands; null when it does not wait.
   const isa::Instruction* waiting_at() const { return waiting_; }
   Operand& operand(int param);  // of the instruction that it waits in
+  std::vector<Operand>& operands() { return operands_.list; }
   void resume() { waiting_ = nullptr; }
   // Bytes that both cores wrote since the last meeting hold the same values.
   void check_agreement() { races_.check_agreement(); }
@@ -52,6 +53,7 @@ class Core {
   void execute(const isa::Instruction& inst);
   void count(Engine engine);
   isa::Run start_run(const isa::InstView& view, Engine engine);
+  void touch_destinations();
   void repay_written(const isa::Instruction& inst);
   void repay(isa::TensorId id);
   void follow_shadows(isa::Run& run);

@@ -1,7 +1,8 @@
 // The order of a run, from the caller's buffers to the report. Within it, core.cpp says in what order one instruction
-// goes, and pair.cpp how two cores meet.
+// goes, pair.cpp how two cores meet, and ranks.cpp how ranks do.
 #include "kiln/sim/machine.h"
 
+#include <list>
 #include <memory>
 
 #include "kiln/analysis/trips.h"
@@ -11,9 +12,9 @@
 #include "kiln/sim/core.h"
 #include "kiln/sim/first_nonfinite.h"
 #include "kiln/sim/memory_need.h"
-#include "kiln/sim/pair.h"
 #include "kiln/sim/pass_teller.h"
 #include "kiln/sim/placed_error.h"
+#include "kiln/sim/ranks.h"
 #include "kiln/sim/results.h"
 
 namespace kiln::sim {
@@ -21,18 +22,18 @@ namespace {
 
 bool looks_for_nan(const RunOptions& options) { return kChecks && options.nan != NanMode::off; }
 
-// What all cores see: the tensors of the caller, and what may be done with them.
-void share_buffers(const isa::Launch& launch, const Buffers& buffers, Common& common) {
-  bind_buffers(launch, buffers, common.tensors);
-  common.written = written_buffers(launch);
-  common.may_borrow = inputs_stay(launch, buffers);
-  common.cores = launch.cores_per_rank;
+// What all cores of a rank see: the tensors of the caller, and what may be done with them.
+void share_buffers(const isa::Launch& of_rank, const Buffers& buffers, bool may_borrow, Common& common) {
+  bind_buffers(of_rank, buffers, common.tensors);
+  common.written = written_buffers(of_rank);
+  common.may_borrow = may_borrow;
+  common.cores = of_rank.cores_per_rank;
 }
 
 // Instructions that all cores execute; 0 when that shows only at run time.
 double expected_instructions(const isa::Launch& launch) {
   double sum = 0;
-  for (const isa::Program* p : launch.cores()) {
+  for (const isa::Program* p : launch.programs) {
     analysis::TripCounts trips;
     for (const isa::Loop& loop : p->loops) {
       const std::optional<std::int64_t> known = analysis::known_trips(loop);
@@ -44,25 +45,64 @@ double expected_instructions(const isa::Launch& launch) {
   return sum;
 }
 
-// Issues all instructions of all cores and waits for their values.
-void run_cores(const isa::Launch& launch, const Arch& arch, const RunOptions& options, Common& common) {
-  std::vector<std::unique_ptr<Core>> cores;
-  for (const isa::Program* p : launch.cores())
-    cores.push_back(std::make_unique<Core>(*p, arch, options, common, static_cast<int>(cores.size())));
-  try {
-    run_together(cores, arch, common.races);
-  } catch (...) {
-    if (!common.queue.stopped()) common.queue.wait();  // what was issued before may fail too: that is the first failure
-    throw;
+// What the ranks of a run have in common.
+struct Run {
+  RunReport report;
+  FirstNonfinite nonfinite;
+  TaskQueue queue;
+  Origins origins;
+  isa::WarningSink warnings;
+  std::int64_t sequence = 0;
+  std::list<Rank> ranks;
+
+  explicit Run(const RunOptions& options)
+      : nonfinite(options.nan),
+        queue(thread_count(options.threads), options.poll, looks_for_nan(options) ? &nonfinite : nullptr) {}
+};
+
+void add_ranks(const isa::Launch& launch, const Arch& arch, std::span<const Buffers> of_ranks,
+               const RunOptions& options, Run& run) {
+  const bool may_borrow = inputs_stay(launch, of_ranks);
+  const double expected = options.done ? expected_instructions(launch) : 0;
+  for (int r = 0; r < launch.ranks; ++r) {
+    Rank& rank = run.ranks.emplace_back(Rank{{run.queue, run.report, run.origins, run.warnings, run.sequence}});
+    rank.common.rank = r;
+    rank.common.ranks = launch.ranks;
+    rank.common.done = options.done;
+    rank.common.expected = expected;
+    share_buffers(launch.of_rank(r), of_ranks[r], may_borrow, rank.common);
+    for (const isa::Program* p : launch.cores(r))
+      rank.cores.push_back(std::make_unique<Core>(*p, arch, options, rank.common, static_cast<int>(rank.cores.size())));
   }
-  common.queue.wait();
 }
 
-void report_warnings(Common& common, FirstNonfinite& nonfinite, const PassTeller& passes) {
-  for (auto& found : {common.warnings.take(), nonfinite.take()}) {
+// Issues all instructions of all cores and waits for their values.
+void run_to_the_end(Run& run, const Arch& arch, const RunOptions& options) {
+  try {
+    run_ranks(run.ranks, arch, options.plain ? plain_kernels() : fast_kernels());
+  } catch (...) {
+    if (!run.queue.stopped()) run.queue.wait();  // what was issued before may fail too: that is the first failure
+    throw;
+  }
+  run.queue.wait();
+}
+
+void look_at_results(const isa::Launch& launch, const RunOptions& options, Run& run) {
+  for (Rank& rank : run.ranks) {
+    const isa::Launch own = launch.of_rank(rank.common.rank);
+    const std::size_t before = run.report.warnings.size();
+    check_arrivals(own, rank.common.rank, rank.common.tensors, run.origins, run.report);
+    warn_unwritten(own, rank.common.tensors, options.fill_unwritten, run.report);
+    for (std::size_t i = before; launch.ranks > 1 && i < run.report.warnings.size(); ++i)
+      run.report.warnings[i].facts.push_back({"rank", std::to_string(rank.common.rank)});
+  }
+}
+
+void report_warnings(Run& run, const PassTeller& passes) {
+  for (auto& found : {run.warnings.take(), run.nonfinite.take()}) {
     for (const isa::WarningSink::Warning& warning : found) {
-      common.report.warnings.push_back(warning.diagnostic);
-      passes.tell(common.report.warnings.back(), *warning.inst, warning.pass);
+      run.report.warnings.push_back(warning.diagnostic);
+      passes.tell(run.report.warnings.back(), *warning.inst, warning.pass);
     }
   }
 }
@@ -77,25 +117,29 @@ bool parse_nan_mode(std::string_view text, NanMode& out) {
 }
 
 RunReport run(const isa::Launch& launch, const Arch& arch, const Buffers& buffers, const RunOptions& options) {
-  isa::require_sound(launch);
+  return run(launch, arch, std::span(&buffers, 1), options);
+}
+
+RunReport run(const isa::Launch& launch, const Arch& arch, std::span<const Buffers> of_ranks,
+              const RunOptions& options) {
+  isa::require_ranks(launch);
+  require_buffers(launch, of_ranks);
   KILN_ASSERT(arch.partitions <= kMaxPartitions);
   require_memory(launch, options.max_memory);
   const PassTeller passes(launch, options);
   try {
-    RunReport report;
-    FirstNonfinite nonfinite(options.nan);
-    TaskQueue queue(thread_count(options.threads), options.poll, looks_for_nan(options) ? &nonfinite : nullptr);
-    Common common{queue, report};
-    share_buffers(launch, buffers, common);
-    if ((common.done = options.done)) common.expected = expected_instructions(launch);
-    run_cores(launch, arch, options, common);
-    report_warnings(common, nonfinite, passes);
-    check_arrivals(launch, common.tensors, common.origins, report);
-    warn_unwritten(launch, common.tensors, options.fill_unwritten, report);
-    return report;
+    Run all(options);
+    add_ranks(launch, arch, of_ranks, options, all);
+    run_to_the_end(all, arch, options);
+    report_warnings(all, passes);
+    look_at_results(launch, options, all);
+    return std::move(all.report);
   } catch (const PlacedError& e) {
     std::vector<Diagnostic> diagnostics = e.diagnostics();
-    for (Diagnostic& d : diagnostics) passes.tell(d, *e.program, e.inst, e.pass);
+    for (Diagnostic& d : diagnostics) {
+      passes.tell(d, *e.program, e.inst, e.pass);
+      if (launch.ranks > 1) d.facts.push_back({"rank", std::to_string(e.rank)});
+    }
     throw Error(std::move(diagnostics));
   }
 }

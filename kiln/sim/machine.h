@@ -84,4 +84,8 @@ struct RunReport {
 // anything runs when there is not enough memory (memory_need.h); outputs are then unspecified.
 RunReport run(const isa::Launch& launch, const Arch& arch, const Buffers& buffers, const RunOptions& options = {});
 
+// The same with buffers for each rank. Inputs of ranks may be the same memory; what a rank writes is its own.
+RunReport run(const isa::Launch& launch, const Arch& arch, std::span<const Buffers> of_ranks,
+              const RunOptions& options = {});
+
 }  // namespace kiln::sim

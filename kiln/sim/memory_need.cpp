@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -43,12 +44,17 @@ double declared_bytes(const Program& program) {
 
 double memory_need(const Launch& launch) {
   double sum = 0;
-  std::set<std::string_view> seen;
-  for (const Program* program : launch.programs) {
-    for (const Tensor& t : program->tensors) {
-      if (is_shared(t) && seen.insert(t.name).second) sum += bytes_of(t);
+  std::map<const Program*, double> declared;  // ranks may run the same program
+  for (int rank = 0; rank < launch.ranks; ++rank) {
+    std::set<std::string_view> seen;
+    for (const Program* program : launch.cores(rank)) {
+      for (const Tensor& t : program->tensors) {
+        if (is_shared(t) && seen.insert(t.name).second) sum += bytes_of(t);
+      }
+      const auto [it, fresh] = declared.try_emplace(program);
+      if (fresh) it->second = declared_bytes(*program);
+      sum += it->second;
     }
-    sum += declared_bytes(*program);
   }
   return sum;
 }

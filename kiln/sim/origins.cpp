@@ -28,6 +28,12 @@ std::size_t hash_of(const SourceLoc& loc) {
 
 Shadow Origins::add(const isa::Program& program, isa::TensorId tensor) {
   if (!kChecks) return 0;  // nobody follows shadows, so every byte counts as written
+  const auto [it, fresh] = added_.try_emplace({&program, tensor});  // ranks may run the same program
+  if (fresh) it->second = number_of(program, tensor);
+  return it->second;
+}
+
+Shadow Origins::number_of(const isa::Program& program, isa::TensorId tensor) {
   const SourceLoc& loc = program.locs[program.tensors[tensor].loc];
   const std::size_t place = hash_of(loc);
   if (known_.size() >= kOfTheirOwn && loc.known()) {

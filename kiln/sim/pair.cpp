@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/text/print.h"
@@ -40,6 +42,8 @@ bool same_meeting(const Core& a, const Core& b) {
   const int channel = info(x.opcode).semantics->facts.exchange.channel;
   return channel < 0 || InstView(a.program(), x).integer(channel) == InstView(b.program(), y).integer(channel);
 }
+
+bool is_collective(const Core& core) { return info(core.waiting_at()->opcode).semantics->facts.collective; }
 
 // What travels: bytes and shadows in row-major order.
 struct Parcel {
@@ -97,20 +101,20 @@ void meet(Core& a, Core& b, const Arch& arch, Races& races) {
 
 }  // namespace
 
-void run_together(const std::vector<std::unique_ptr<Core>>& cores, const Arch& arch, Races& races) {
+bool run_to_collective(const std::vector<std::unique_ptr<Core>>& cores, const Arch& arch, Races& races) {
   std::vector<bool> ended(cores.size());
   while (true) {
-    bool all_ended = true;
     for (std::size_t i = 0; i < cores.size(); ++i) {
       if (!ended[i]) ended[i] = cores[i]->advance();
-      all_ended = all_ended && ended[i];
     }
-    if (all_ended) {
+    if (std::ranges::all_of(ended, std::identity())) {
       for (const auto& core : cores) core->check_agreement();
-      return;
+      return true;
     }
-    const bool pair = cores.size() == 2 && !ended[0] && !ended[1];
-    if (!pair || !same_meeting(*cores[0], *cores[1])) deadlock(cores);
+    const bool all_wait = std::ranges::none_of(ended, std::identity());
+    const bool alike = all_wait && (cores.size() == 1 || same_meeting(*cores[0], *cores[1]));
+    if (alike && is_collective(*cores[0])) return false;
+    if (!alike || cores.size() != 2) deadlock(cores);
     meet(*cores[0], *cores[1], arch, races);
   }
 }

@@ -1,4 +1,4 @@
-// Cores that run together and meet in sendrecv and core_barrier.
+// The cores of a rank, which meet in sendrecv and core_barrier.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace kiln::sim {
 
-// Runs all cores to their end; `races` learns of their meetings. A core that waits for nobody is reported as a
-// deadlock, with the reason.
-void run_together(const std::vector<std::unique_ptr<Core>>& cores, const Arch& arch, Races& races);
+// Runs all cores to their end (true), or until all wait in the same collective (false); `races` learns of their
+// meetings. A core that waits for nobody is reported as a deadlock, with the reason.
+bool run_to_collective(const std::vector<std::unique_ptr<Core>>& cores, const Arch& arch, Races& races);
 
 }  // namespace kiln::sim

@@ -9,12 +9,14 @@ namespace kiln::sim {
 class PlacedError : public Error {
  public:
   // `inst` is null when the error is one of a loop itself.
-  PlacedError(const Error& error, const isa::Program& program, const isa::Instruction* inst, isa::Pass pass)
-      : Error(error), program(&program), inst(inst), pass(std::move(pass)) {}
+  PlacedError(const Error& error, const isa::Program& program, const isa::Instruction* inst, isa::Pass pass,
+              std::int64_t rank)
+      : Error(error), program(&program), inst(inst), pass(std::move(pass)), rank(rank) {}
 
   const isa::Program* program;
   const isa::Instruction* inst;
   isa::Pass pass;
+  std::int64_t rank;
 };
 
 }  // namespace kiln::sim

@@ -65,7 +65,8 @@ void settle_padding(const isa::Tensor& t, Storage& s, const Origins& origins, st
 
 }  // namespace
 
-void check_arrivals(const isa::Launch& launch, const SharedTensors& shared, const Origins& origins, RunReport& report) {
+void check_arrivals(const isa::Launch& launch, int rank, const SharedTensors& shared, const Origins& origins,
+                    RunReport& report) {
   if (!origins.any_arrivals()) return;
   for_results(launch, [&](const isa::Program&, const isa::Tensor& t) {
     Storage& s = *shared.at(t.name).storage;
@@ -81,7 +82,7 @@ void check_arrivals(const isa::Launch& launch, const SharedTensors& shared, cons
       const isa::InstView inst(*arrival->program, *arrival->inst);
       const Error error(unwritten_diagnostic(origins, shadow, run_rules::kWrittenResults,
                                              place_text(t, at / size_bytes(t.dtype)), t, inst, "output"));
-      throw PlacedError(error, inst.program(), &inst.inst(), arrival->pass);
+      throw PlacedError(error, inst.program(), &inst.inst(), arrival->pass, rank);
     }
   });
 }

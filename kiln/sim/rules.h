@@ -61,10 +61,20 @@ inline constexpr Rule kFitsRange{
     16, "a number fits the range of the float16 or fp8 tile that it is written to",
     "scale it before it is converted, clamp it with minimum and maximum, or keep it in bfloat16 or float32"};
 
-inline constexpr Rule kRules[] = {kWrittenResults, kWrittenChoices, kIndexInside,   kRegisterWritten,
-                                  kLoopEnds,       kBuffers,        kCoresMeet,     kOverlap,
-                                  kWholeOutput,    kSharedTensor,   kOrderedAccess, kScaleRows,
-                                  kExactIntegers,  kStartPartition, kFiniteResult,  kFitsRange};
+inline constexpr Rule kRanksMeet{
+    17,
+    "the ranks of a replica group enter the same collectives in the same order, with the same attributes and shapes",
+    "make every rank of the group issue the same sequence of collectives"};
+inline constexpr Rule kOwnDestination{
+    18,
+    "a collective does not write a destination of an earlier one while a rank may still use it: entering a collective "
+    "does not wait for the ranks that receive",
+    "give each collective a destination of its own, or use two in turn with another collective between them"};
+
+inline constexpr Rule kRules[] = {kWrittenResults, kWrittenChoices, kIndexInside,   kRegisterWritten, kLoopEnds,
+                                  kBuffers,        kCoresMeet,      kOverlap,       kWholeOutput,     kSharedTensor,
+                                  kOrderedAccess,  kScaleRows,      kExactIntegers, kStartPartition,  kFiniteResult,
+                                  kFitsRange,      kRanksMeet,      kOwnDestination};
 inline constexpr RuleTable kTable{"run", "a program while it runs", kRules};
 }  // namespace run_rules
 

@@ -55,6 +55,9 @@ struct Storage {
     bool writes;
   };
   std::vector<Use> uses;
+  // Collectives of several ranks: whether one has written here, and how many its rank had entered when it last used it.
+  bool received = false;
+  std::int64_t touched = 0;
   bool is_external() const { return !owned_; }
   void drop_finished();
   bool is_idle() { return drop_finished(), uses.empty(); }

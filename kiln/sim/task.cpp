@@ -64,7 +64,8 @@ void TaskQueue::execute(const TaskRef& task) {
     try {
       compute(task->run, nonfinite_);
     } catch (const Error& e) {
-      fail(*task, std::make_exception_ptr(PlacedError(e, task->run.program(), &task->run.inst(), task->loops)));
+      fail(*task, std::make_exception_ptr(
+                      PlacedError(e, task->run.program(), &task->run.inst(), task->loops, task->run.rank_number)));
     } catch (...) {
       fail(*task, std::current_exception());
     }

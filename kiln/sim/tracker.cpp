@@ -85,7 +85,15 @@ std::vector<Shadow> Tracker::read(int param) {
 }
 
 void Tracker::write(int param, const std::vector<Shadow>& shadow) {
-  Operand& o = operand(param);
+  const Shadow* of_tile = shadow.data();
+  for (Operand& o : operands_) {
+    if (o.param != param) continue;
+    write_tile(o, of_tile);
+    of_tile += o.tile.count();
+  }
+}
+
+void Tracker::write_tile(Operand& o, const Shadow* shadow) {
   const isa::Tensor& t = program().tensors[o.access->tensor];
   const std::int64_t size = o.tile.element_bytes();
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
@@ -101,10 +109,12 @@ void Tracker::write(int param, const std::vector<Shadow>& shadow) {
 }
 
 void Tracker::write_clean(int param) {
-  Operand& o = operand(param);
-  fill(o.storage->shadow, o, 0);
-  if (program().tensors[o.access->tensor].memory == Memory::psum)
-    fill(o.storage->psum, o, facts().zeroes && facts().zeroes(*this) ? 3 : 1);
+  for (Operand& o : operands_) {
+    if (o.param != param) continue;
+    fill(o.storage->shadow, o, 0);
+    if (program().tensors[o.access->tensor].memory == Memory::psum)
+      fill(o.storage->psum, o, facts().zeroes && facts().zeroes(*this) ? 3 : 1);
+  }
 }
 
 void Tracker::write_where(int param, const std::vector<Shadow>& shadow, const std::vector<std::uint8_t>& where) {

@@ -56,6 +56,7 @@ class Tracker final : public isa::Track {
 
  private:
   Operand& operand(int param);
+  void write_tile(Operand& operand, const isa::Shadow* shadow);
 
   Origins& origins_;
   TrackedState& state_;

@@ -21,10 +21,12 @@ _PUBLIC = {
     "deactivate": "kiln._activate",
     "emit": "kiln._emit",
     "nki": "kiln.nki",
+    "per_rank": "kiln._trace.on_ranks",
     "profile": "kiln._time",
     "program": "kiln._program",
     # With `pytest -p kiln` this module itself is the plugin.
     "pytest_load_initial_conftests": "kiln._pytest",
+    "ranks": "kiln._trace.on_ranks",
     "time": "kiln._time",
     "tune": "kiln.tune",
 }

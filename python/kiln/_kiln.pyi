@@ -486,7 +486,7 @@ nan_modes: tuple = ('off', 'warn', 'error')
 
 def parse_program(arg0: str, arg1: str, /) -> Program: ...
 
-def require_memory(programs: Sequence[Program], max_memory: int) -> None:
+def require_memory(programs: Sequence[Program], max_memory: int, ranks: int = 1) -> None:
     """
     Raises when the tensors of a run take more bytes than `max_memory`; 0: nine tenths of what this machine has.
     """
@@ -497,7 +497,7 @@ def parse_bytes(text: str) -> int | None:
 def write_file(path: bytes, data: bytes) -> None:
     """Writes a file completely or not at all. Raises OSError."""
 
-def run(programs: Sequence[Program], arrays: Mapping[str, Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]], threads: int = 0, plain: bool = False, max_iterations: int = 100000000, max_memory: int = 0, watched: Sequence[Sequence[int]] = [], see: object | None = None, nan: str = 'warn', describe_pass: object | None = None) -> RunReport: ...
+def run(programs: Sequence[Program], arrays_of_ranks: Sequence[Mapping[str, Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]]], threads: int = 0, plain: bool = False, max_iterations: int = 100000000, max_memory: int = 0, watched: Sequence[Sequence[int]] = [], see: object | None = None, nan: str = 'warn', describe_pass: object | None = None) -> RunReport: ...
 
 def spilling_helps(diagnostic: Diagnostic) -> bool:
     """Whether it is about on-chip memory that is too small."""

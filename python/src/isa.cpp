@@ -29,6 +29,7 @@ constexpr int kMaxParams = 24;
 struct Function {
   isa::Opcode opcode;
   std::string name;
+  std::string called;  // nisa.tensor_copy
   std::vector<PyObject*> names;
 };
 std::deque<Function> functions;
@@ -53,14 +54,14 @@ std::string hint(const char* kind, const Function& f, std::string_view parameter
 [[noreturn]] void bad_argument(const Function& f, const ParamInfo& param, nb::handle value, std::string help) {
   if (const std::string large = too_large(value); !large.empty())
     bad_call(
-        f, fmt::format("`{}` of nisa.{} {}", param.name, f.name, large),
+        f, fmt::format("`{}` of {} {}", param.name, f.called, large),
         param.is_tile() || param.type == AttrType::Number ? "pass a float, or a smaller int" : "pass a smaller int",
         kAllowedInts);
   const std::string found = nb::isinstance<nb::str>(value) ? fmt::format("the string `{}`", text_of(value))
                             : nb::isinstance<Op>(value)
                                 ? fmt::format("the operator nl.{}", nb::cast<std::string>(value.attr("name")))
                                 : fmt::format("a `{}`", kind_of(value));
-  bad_call(f, fmt::format("`{}` of nisa.{} is {}", param.name, f.name, found),
+  bad_call(f, fmt::format("`{}` of {} is {}", param.name, f.called, found),
            hint("argument", f, param.name, value, std::move(help)));
 }
 
@@ -92,7 +93,7 @@ void push_tile(const Function& f, const ParamInfo& param, Trace& trace, nb::hand
     if (push_number(k, value)) return;
     bad_argument(f, param, value, "pass a number or a (P, 1) tile");
   }
-  if (param.kind == ParamKind::ins) {
+  if (param.is_list()) {
     std::vector<isa::View> views;
     if (nb::isinstance<Tensor>(value) || !nb::isinstance<nb::sequence>(value))
       bad_argument(f, param, value, "pass a list of tensors");
@@ -134,7 +135,7 @@ void push_op(const Function& f, const ParamInfo& param, isa::Kernel& k, nb::hand
   const Op& op = nb::cast<const Op&>(value);
   const int number = activation ? op.act : op.alu;
   if (number < 0)
-    bad_call(f, fmt::format("`{}` of nisa.{} is nl.{}", param.name, f.name, op.name),
+    bad_call(f, fmt::format("`{}` of {} is nl.{}", param.name, f.called, op.name),
              hint("argument", f, param.name, value,
                   activation ? "nl." + op.name +
                                    " is no activation function; the scalar engine has exp, relu, gelu, rsqrt, ..."
@@ -168,6 +169,13 @@ void push_pattern(const Function& f, const ParamInfo& param, isa::Kernel& k, nb:
     pattern.push_back({two[0], two[1]});
   }
   k.push(pattern);
+}
+
+void push_groups(const Function& f, const ParamInfo& param, isa::Kernel& k, nb::handle value) {
+  isa::Groups groups;
+  if (!nb::isinstance<nb::sequence>(value)) bad_argument(f, param, value, "pass [[0, 1], [2, 3]]");
+  for (nb::handle list : value) groups.push_back(to_ints(f, param, list));
+  k.push(groups);
 }
 
 void push_attribute(const Function& f, const ParamInfo& param, Trace& trace, nb::handle value) {
@@ -214,6 +222,8 @@ void push_attribute(const Function& f, const ParamInfo& param, Trace& trace, nb:
     }
     case AttrType::Pattern:
       return push_pattern(f, param, k, value);
+    case AttrType::Groups:
+      return push_groups(f, param, k, value);
     case AttrType::Reg:
       if (!nb::isinstance<Register>(value)) bad_argument(f, param, value, "pass a register of nisa.register_alloc");
       check_owner(trace, nb::cast<const Register&>(value).trace.get(), "register");
@@ -238,7 +248,7 @@ void bind(const Function& f, PyObject* const* args, Py_ssize_t count, PyObject* 
           PyObject*& name) {
   const auto params = static_cast<Py_ssize_t>(f.names.size());
   if (count > params + 1)
-    bad_call(f, fmt::format("{} positional arguments of nisa.{}, at most {} fit", count, f.name, params + 1),
+    bad_call(f, fmt::format("{} positional arguments of {}, at most {} fit", count, f.called, params + 1),
              "pass attributes by name");
   for (Py_ssize_t i = 0; i < count; ++i) (i < params ? bound[i] : name) = args[i];
   const Py_ssize_t given = keywords ? PyTuple_GET_SIZE(keywords) : 0;
@@ -254,11 +264,11 @@ void bind(const Function& f, PyObject* const* args, Py_ssize_t count, PyObject* 
     }
     if (!slot) {
       const std::string word = text_of(key);
-      bad_call(f, fmt::format("nisa.{} has no parameter `{}`", f.name, word),
+      bad_call(f, fmt::format("{} has no parameter `{}`", f.called, word),
                hint("keyword", f, word, nb::none(), "see the signature"));
     }
     if (*slot)
-      bad_call(f, fmt::format("`{}` of nisa.{} is given twice", text_of(key), f.name),
+      bad_call(f, fmt::format("`{}` of {} is given twice", text_of(key), f.called),
                help_with_positions(f, args, count));
     *slot = args[count + i];
   }
@@ -277,7 +287,7 @@ nb::object issue(const Function& f, PyObject* const* args, Py_ssize_t count, PyO
     const ParamInfo& param = params[i];
     const bool none = !bound[i] || bound[i] == Py_None;
     if (none && param.required)
-      bad_call(f, fmt::format("nisa.{} without `{}`{}", f.name, param.name, bound[i] ? " (None)" : ""),
+      bad_call(f, fmt::format("{} without `{}`{}", f.called, param.name, bound[i] ? " (None)" : ""),
                hint("missing", f, param.name, nb::none(), fmt::format("pass {}=", param.name)));
     if (none) {
       trace.kernel.push_default(defaults[i]);
@@ -288,7 +298,7 @@ nb::object issue(const Function& f, PyObject* const* args, Py_ssize_t count, PyO
     }
   }
   std::string label;
-  if (name && name != Py_None) label = to_name(name, fmt::format("`name` of nisa.{}", f.name).c_str());
+  if (name && name != Py_None) label = to_name(name, fmt::format("`name` of {}", f.called).c_str());
   return nb::cast(trace.issue(std::move(label)));
 }
 
@@ -348,8 +358,10 @@ void bind_isa(nb::module_& m) {
     Function& f = functions.emplace_back();
     f.opcode = static_cast<isa::Opcode>(opcode++);
     f.name = row.name;
+    f.called = fmt::format("{}.{}", row.is_of_ranks() ? "nki.collectives" : "nisa", row.name);
     if (row.is_query()) continue;
     for (const ParamInfo& p : row.params) f.names.push_back(PyUnicode_InternFromString(std::string(p.name).c_str()));
+    if (row.is_of_ranks()) continue;  // nki.collectives issues them by name
     const std::string doc = fmt::format("nisa.{}\n\n{}\n", signature(row), row.summary);
     table[f.name.c_str()] = make_isa_function(entry, functions.size() - 1, f.name, doc);
   }
@@ -366,7 +378,7 @@ void bind_isa(nb::module_& m) {
     if (!isa::parse_opcode(name, op)) throw nb::key_error(name.c_str());
     nb::list out;
     for (const ParamInfo& p : isa::info(op).params) {
-      const char* kind = p.kind == ParamKind::ins                                                     ? "tiles"
+      const char* kind = p.is_list()                                                                  ? "tiles"
                          : p.kind == ParamKind::scalar_or_in || p.kind == ParamKind::opt_scalar_or_in ? "scalar or tile"
                          : p.is_tile()                                                                ? "tile"
                                                                                                       : "";

@@ -83,14 +83,18 @@ sim::NanMode nan_mode(const std::string& word) {
   return mode;
 }
 
-isa::Launch launch_of(const std::vector<ProgramRef>& programs) {
+// The programs of all ranks, rank by rank.
+isa::Launch launch_of(const std::vector<ProgramRef>& programs, int ranks = 1) {
   std::vector<const isa::Program*> cores;
   for (const ProgramRef& p : programs) cores.push_back(p.get());
-  return isa::Launch(std::move(cores));
+  isa::Launch launch(std::move(cores));
+  launch.ranks = ranks;
+  launch.cores_per_rank /= ranks;
+  return launch;
 }
 
-void require_memory(const std::vector<ProgramRef>& programs, std::int64_t max_memory) {
-  sim::require_memory(launch_of(programs), max_memory);
+void require_memory(const std::vector<ProgramRef>& programs, std::int64_t max_memory, int ranks) {
+  sim::require_memory(launch_of(programs, ranks), max_memory);
 }
 
 void write_file(const nb::bytes& name, const nb::bytes& data) {
@@ -104,13 +108,17 @@ void write_file(const nb::bytes& name, const nb::bytes& data) {
   }
 }
 
-sim::RunReport run_programs(const std::vector<ProgramRef>& programs, std::map<std::string, Bytes> arrays, int threads,
-                            bool plain, std::int64_t max_iterations, std::int64_t max_memory,
+sim::RunReport run_programs(const std::vector<ProgramRef>& programs,
+                            std::vector<std::map<std::string, Bytes>> arrays_of_ranks, int threads, bool plain,
+                            std::int64_t max_iterations, std::int64_t max_memory,
                             std::vector<std::vector<isa::InstructionId>> watched, nb::object see,
                             const std::string& nan, nb::object describe_pass) {
-  sim::Buffers buffers;
-  for (auto& [name, bytes] : arrays) buffers[name] = {bytes.data(), bytes.size()};
-  const isa::Launch launch = launch_of(programs);
+  std::vector<sim::Buffers> buffers;
+  for (auto& arrays : arrays_of_ranks) {
+    sim::Buffers& of_rank = buffers.emplace_back();
+    for (auto& [name, bytes] : arrays) of_rank[name] = {bytes.data(), bytes.size()};
+  }
+  const isa::Launch launch = launch_of(programs, static_cast<int>(arrays_of_ranks.size()));
   sim::RunOptions options;
   options.threads = threads;
   options.plain = plain;
@@ -272,13 +280,13 @@ void bind_program(nb::module_& m) {
   m.def("parse_program", [](const std::string& text, const std::string& file) {
     return std::make_shared<isa::Program>(isa::parse(text, file));
   });
-  m.def("require_memory", &require_memory, nb::arg("programs"), nb::arg("max_memory"),
+  m.def("require_memory", &require_memory, nb::arg("programs"), nb::arg("max_memory"), nb::arg("ranks") = 1,
         "Raises when the tensors of a run take more bytes than `max_memory`; 0: nine tenths of what this machine has.");
   m.def("parse_bytes", &parse_bytes, nb::arg("text"), "The bytes of a text such as 8G; None when it is none.");
   m.def("write_file", &write_file, nb::arg("path"), nb::arg("data"),
         "Writes a file completely or not at all. Raises OSError.");
-  m.def("run", &run_programs, nb::arg("programs"), nb::arg("arrays"), nb::arg("threads") = 0, nb::arg("plain") = false,
-        nb::arg("max_iterations") = sim::RunOptions().max_passes, nb::arg("max_memory") = 0,
+  m.def("run", &run_programs, nb::arg("programs"), nb::arg("arrays_of_ranks"), nb::arg("threads") = 0,
+        nb::arg("plain") = false, nb::arg("max_iterations") = sim::RunOptions().max_passes, nb::arg("max_memory") = 0,
         nb::arg("watched") = std::vector<std::vector<isa::InstructionId>>(), nb::arg("see") = nb::none(),
         nb::arg("nan") = "warn", nb::arg("describe_pass") = nb::none());
   m.def("spilling_helps", &check::spilling_helps, nb::arg("diagnostic"),

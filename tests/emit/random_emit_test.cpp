@@ -17,10 +17,14 @@ using namespace isa;
 Program with_less_variety(Program p) {
   p.nki = kNewestNki;
   for (Instruction& inst : p.instructions) {
-    if (inst.opcode != Opcode::register_alloc) continue;
+    const Facts& facts = info(inst.opcode).semantics->facts;
+    if (!facts.declares_register) continue;
+    Arg number;
+    number.kind = Arg::Kind::integer;
+    const Arg reg = p.arg(inst, facts.sets_register);
     inst.opcode = Opcode::register_move;  // the same register, and a number
-    Arg& value = p.args[inst.first_arg + args::register_move::src];
-    if (value.kind == Arg::Kind::none) value.kind = Arg::Kind::integer;
+    inst.first_arg = static_cast<std::uint32_t>(p.args.size());
+    p.args.insert(p.args.end(), {reg, number});
   }
   for (Dynamic& d : p.dynamics) d.scale = 1;
   const auto named = [](DType dtype) {

@@ -84,7 +84,7 @@ def run(programs, given, names=None):
     """The bytes of everything that crosses the border after a run on copies of `given`; `names`: ours -> theirs."""
     names = names or {}
     buffers = {names.get(n, n): arrays.bytes_of(a.copy()) for n, a in given.items()}
-    _kiln.run(programs, buffers, 1, max_iterations=1000)
+    _kiln.run(programs, [buffers], 1, max_iterations=1000)
     return {n: bytes(buffers[names.get(n, n)]) for n in given}
 
 

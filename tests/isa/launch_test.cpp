@@ -1,8 +1,11 @@
 // The programs of a run together.
 #include "kiln/isa/launch.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "kiln/isa/text/parse.h"
 #include "tests/error_of.h"
 
 namespace kiln::isa {
@@ -65,31 +68,46 @@ TEST(Launch, ProgramsOfARankSayThatTheyAreTwo) {
   EXPECT_EQ(verify(Launch({&first, &second}))[0].found, "program `alone` says lnc 1");
 }
 
-TEST(Launch, SeveralRanksAreNotYet) {
-  const Program p;
-  Launch launch({&p, &p});
-  launch.ranks = 2;
-  launch.cores_per_rank = 1;
-  launch.replica_groups = {{1, 0}};
-  const Diagnostic d = error_of([&] { require_sound(launch); });
-  EXPECT_EQ(d.code, "launch.R5");
-  EXPECT_EQ(d.category, Category::not_yet);
-  EXPECT_EQ(d.found, "2 ranks");
-  EXPECT_EQ(launch.cores(1).size(), 1u);
+TEST(Launch, RanksRunTheSameProgramsOrTheirOwn) {
+  const std::vector<Program> pair{in_pair(), in_pair()};
+  const Launch launch = Launch::of(pair).on_ranks(3);
+  EXPECT_EQ(codes(launch), "");
+  EXPECT_EQ(launch.programs.size(), 6u);
+  EXPECT_EQ(&launch.program(2, 1), &pair[1]);
+  EXPECT_EQ(launch.name(), "kernel + kernel");
+  EXPECT_EQ(launch.of_rank(2).ranks, 1);
+  EXPECT_EQ(launch.of_rank(2).cores().size(), 2u);
 }
 
-TEST(Launch, GroupsHoldEveryRankOnce) {
-  const Program p;
-  Launch launch({&p, &p});
-  launch.ranks = 2;
-  launch.cores_per_rank = 1;
-  using Groups = std::vector<std::vector<int>>;
-  for (const Groups& wrong : {Groups{}, Groups{{0}}, Groups{{0, 1}, {1}}, Groups{{0, 2}}, Groups{{-1}, {0, 1}}}) {
-    launch.replica_groups = wrong;
-    EXPECT_EQ(codes(launch), "launch.R4 launch.R5");
-  }
-  launch.replica_groups = {{1}, {0}};
-  EXPECT_EQ(codes(launch), "launch.R5");
+Program with_groups(const std::string& groups) {
+  return parse(fmt::format(R"(kiln 1 program "p" target trn2
+    tensor a: hbm float32 [4]
+    tensor b: hbm float32 [4]
+    all_reduce(srcs=[a], dsts=[b], replica_group={}, op=add))",
+                           groups),
+               "p.kiln");
+}
+
+std::string codes_of_ranks(const std::string& groups, int ranks) {
+  const Program program = with_groups(groups);
+  std::vector<std::string> all;
+  for (const Diagnostic& d : verify_ranks(Launch(program).on_ranks(ranks))) all.push_back(d.code);
+  return fmt::format("{}", fmt::join(all, " "));
+}
+
+TEST(Launch, CollectivesNameRanksOfTheLaunch) {
+  EXPECT_EQ(codes_of_ranks("[[0, 1]]", 2), "");
+  EXPECT_EQ(codes_of_ranks("[[1], [0]]", 2), "");
+  EXPECT_EQ(codes_of_ranks("[[0, 1]]", 1), "launch.R4");
+  EXPECT_EQ(codes_of_ranks("[[0, 1], [2, 3]]", 3), "launch.R4");
+  EXPECT_EQ(codes(with_groups("[[0, 1]]")), "") << "what is only timed runs on no rank";
+}
+
+TEST(Launch, ARankStandsInOneOfTheGroups) {
+  EXPECT_EQ(codes_of_ranks("[[0, 1]]", 3), "launch.R5");
+  const Program program = with_groups("[[0, 1]]");
+  const Diagnostic d = error_of([&] { require_ranks(Launch(program).on_ranks(3)); });
+  EXPECT_EQ(d.found, "all_reduce among [[0, 1]] on rank 2 of 3");
 }
 
 TEST(Launch, CoresShareWhatTheCallerSeesAndSharedHbm) {

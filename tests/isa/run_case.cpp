@@ -10,6 +10,7 @@
 #include "kiln/base/file.h"
 #include "kiln/base/npy.h"
 #include "kiln/check/check_program.h"
+#include "kiln/isa/replica_groups.h"
 #include "kiln/isa/text/parse.h"
 #include "kiln/sim/machine.h"
 #include "tests/isa/case_folders.h"
@@ -73,16 +74,20 @@ Arrays read_arrays(const Programs& programs, const fs::path& folder) {
 }
 
 Outcome run_variant(const Programs& programs, const Arrays& inputs, const sim::RunOptions& options) {
+  const isa::Launch launch = isa::Launch::of(programs).on_ranks(isa::named_ranks(programs[0]));
+  std::vector<Arrays> arrays(launch.ranks, inputs);  // all ranks have the same inputs
+  std::vector<sim::Buffers> buffers(launch.ranks);
+  for (int rank = 0; rank < launch.ranks; ++rank) {
+    for (auto& [name, bytes] : arrays[rank]) buffers[rank][name] = {bytes.data(), bytes.size()};
+  }
   Outcome outcome;
-  outcome.arrays = inputs;
-  sim::Buffers buffers;
-  for (auto& [name, bytes] : outcome.arrays) buffers[name] = {bytes.data(), bytes.size()};
   try {
-    outcome.diagnostics = sim::run(isa::Launch::of(programs), arch(programs[0].target), buffers, options).warnings;
+    outcome.diagnostics = sim::run(launch, arch(programs[0].target), buffers, options).warnings;
     outcome.ok = true;
   } catch (const Error& error) {
     outcome.diagnostics = error.diagnostics();
   }
+  outcome.arrays = std::move(arrays[0]);
   return outcome;
 }
 

@@ -35,7 +35,7 @@ Arg RandomOperands::value(const ParamInfo& param) {
   if (!param.is_tile()) return attribute(param);
   const bool scalar = param.kind == ParamKind::scalar_or_in || param.kind == ParamKind::opt_scalar_or_in;
   if (scalar && c_.chance(2)) return c_.chance(2) ? integer_arg(any_integer()) : real();
-  if (param.kind != ParamKind::ins) return tile(access(param, scalar || c_.chance(6), true));
+  if (!param.is_list()) return tile(access(param, scalar || c_.chance(6), true));
   std::vector<Access> list;
   for (std::int64_t n = c_.between(1, 4); n > 0; --n) list.push_back(access(param, false, true));
   Arg a;
@@ -63,6 +63,8 @@ Arg RandomOperands::attribute(const ParamInfo& param) {
                                      : shuffle());
     case AttrType::Pattern:
       return integers(c_.chance(4) ? numbers(2 * c_.between(1, 3)) : std::vector{c_.between(-2, 2), columns_});
+    case AttrType::Groups:
+      return integers({1, 0});
     case AttrType::Floats:
       return reals();
     case AttrType::Reg:

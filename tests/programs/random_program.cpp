@@ -231,8 +231,10 @@ class Generator {
   Opcode any_opcode() {
     while (true) {
       const auto opcode = static_cast<Opcode>(c_.below(kOpcodeCount));
-      const bool meets = options_.legal && info(opcode).group == "multicore";  // barrier() and exchange() make these
-      if (!info(opcode).is_query() && !meets) return opcode;
+      const InstructionInfo& row = info(opcode);
+      // barrier() and exchange() make those in which cores meet; a rank register begins where it is set.
+      const bool is_special = !row.is_query() && (row.semantics->facts.meets || row.is_of_ranks());
+      if (!row.is_query() && !(options_.legal && is_special)) return opcode;
     }
   }
 

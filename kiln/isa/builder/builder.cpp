@@ -319,6 +319,16 @@ void Kernel::push(const Pattern& pattern) {
   push(flat);
 }
 
+// Each list after its length.
+void Kernel::push(const Groups& groups) {
+  Ints flat;
+  for (const auto& group : groups) {
+    flat.push_back(static_cast<std::int64_t>(group.size()));
+    flat.insert(flat.end(), group.begin(), group.end());
+  }
+  push(flat);
+}
+
 void Kernel::push(Reg reg) {
   Arg arg;
   arg.kind = Arg::Kind::reg;
@@ -339,6 +349,7 @@ void Kernel::push(const OptInt& value) { value ? push(*value) : program_.args.pu
 #define KILN_OPT_OUT(param, ...) push(a.param);
 #define KILN_IN(param, ...) push(a.param);
 #define KILN_INS(param, ...) push(a.param);
+#define KILN_OUTS(param, ...) push(a.param);
 #define KILN_SCALAR_OR_IN(param, ...) push(a.param);
 #define KILN_OPT_SCALAR_OR_IN(param, ...) push(a.param);
 #define KILN_ARG(param, ...) push(a.param);

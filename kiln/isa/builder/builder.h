@@ -153,6 +153,7 @@ using OptInt = std::optional<std::int64_t>;
 using Ints = std::vector<std::int64_t>;
 using Floats = std::vector<double>;
 using Pattern = std::vector<Dim>;
+using Groups = std::vector<std::vector<std::int64_t>>;
 class IntOrReg {
  public:
   IntOrReg(std::int64_t value) : value(value) {}  // NOLINT: implicit on purpose
@@ -169,6 +170,7 @@ class IntOrReg {
 #define KILN_OPT_OUT(param, ...) std::optional<View> param = {};
 #define KILN_IN(param, ...) View param;
 #define KILN_INS(param, ...) std::vector<View> param;
+#define KILN_OUTS(param, ...) std::vector<View> param;
 #define KILN_SCALAR_OR_IN(param, ...) Operand param;
 #define KILN_OPT_SCALAR_OR_IN(param, ...) Operand param = {};
 #define KILN_ARG(param, type) type param;
@@ -238,6 +240,7 @@ class Kernel {
 #define KILN_OPT_OUT(...)
 #define KILN_IN(...)
 #define KILN_INS(...)
+#define KILN_OUTS(...)
 #define KILN_SCALAR_OR_IN(...)
 #define KILN_OPT_SCALAR_OR_IN(...)
 #define KILN_ARG(...)
@@ -274,6 +277,7 @@ class Kernel {
   void push(const Ints& values);
   void push(const Floats& values);
   void push(const Pattern& pattern);
+  void push(const Groups& groups);
   void push(Reg reg);
   void push(const IntOrReg& value);
   void push(const OptBool& value);

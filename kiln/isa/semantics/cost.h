@@ -14,6 +14,7 @@ struct Cost {
   double dma_rate = 1;         // share of the copy rate
   double load_cycles = 0;      // tensor engine: loading the stationary operand; hides behind the matmul before
   int parts = 1;               // tensor engine: matmuls on the device that it is made of
+  double link_ns = 0;          // collectives: on the links between ranks
   bool reads_hbm = false;      // by an engine itself: it takes as long as such a load
   bool background = false;     // tensor engine: may run beside another matmul (transposes, gen4)
 };

@@ -83,6 +83,7 @@ class Run : public InstView {
   std::int64_t sequence = 0;  // position among the executed instructions
   const PassSource* loops = nullptr;
   std::int64_t register_value = 0;
+  std::int64_t rank_number = 0;  // of the rank that runs, in its launch
   WarningSink* warnings = nullptr;
   bool inputs_written = true;  // false: some inputs hold garbage, so rules about values say nothing
   PsumMode psum_mode = PsumMode::overwrite;

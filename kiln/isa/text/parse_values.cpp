@@ -35,7 +35,7 @@ Arg Parser::value(const ParamInfo& param) {
 Arg Parser::tile(const ParamInfo& param) {
   const Token& t = lexer_.peek();
   const bool scalar = param.kind == ParamKind::scalar_or_in || param.kind == ParamKind::opt_scalar_or_in;
-  if (param.kind == ParamKind::ins) {
+  if (param.is_list()) {
     if (!t.is("[")) wrong_value(param, "a list of tiles");
     return access_list();
   }
@@ -67,8 +67,9 @@ Arg Parser::attribute(const ParamInfo& param) {
     case AttrType::Ints:
     case AttrType::Floats:
     case AttrType::Pattern:
+    case AttrType::Groups:
       if (!t.is("[")) wrong_value(param, "a list");
-      return param.type == AttrType::Ints ? integer_list() : param.type == AttrType::Floats ? real_list() : pattern();
+      return list_value(param.type);
     case AttrType::Reg:
       if (t.kind != Token::Kind::name) wrong_value(param, "a register");
       return register_arg();
@@ -170,6 +171,19 @@ Arg Parser::register_arg() {
   return a;
 }
 
+Arg Parser::list_value(AttrType type) {
+  switch (type) {
+    case AttrType::Ints:
+      return integer_list();
+    case AttrType::Floats:
+      return real_list();
+    case AttrType::Groups:
+      return groups();
+    default:
+      return pattern();
+  }
+}
+
 Arg Parser::access_list() {
   std::vector<Access> items;
   list("[", "]", [&](std::size_t) { items.push_back(access(0)); });
@@ -190,6 +204,18 @@ Arg Parser::real_list() {
     items.push_back(negative ? -magnitude : magnitude);
   });
   return list_arg(Arg::Kind::reals, program_.reals, items);
+}
+
+// [[0, 1], [2, 3]], each list kept after its length
+Arg Parser::groups() {
+  std::vector<std::int64_t> items;
+  list("[", "]", [&](std::size_t) {
+    const std::size_t length = items.size();
+    items.push_back(0);
+    list("[", "]", [&](std::size_t) { items.push_back(integer()); });
+    items[length] = static_cast<std::int64_t>(items.size() - length - 1);
+  });
+  return list_arg(Arg::Kind::integers, program_.integers, items);
 }
 
 // [[step, num], …], kept as pairs one after the other

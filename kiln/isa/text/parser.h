@@ -52,6 +52,8 @@ class Parser {
   Arg integer_list();
   Arg real_list();
   Arg pattern();
+  Arg groups();
+  Arg list_value(AttrType type);
   bool at_number() const;
   double real();
   std::int64_t integer();

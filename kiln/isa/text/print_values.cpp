@@ -128,6 +128,20 @@ void ValuePrinter::pattern(std::string& out, const Arg& a) const {
   out += ']';
 }
 
+// As far as the lengths that stand before the lists fit: a program that does not verify is printed too.
+void ValuePrinter::groups(std::string& out, const Arg& a) const {
+  out += '[';
+  for (std::uint32_t i = 0; i < a.count;) {
+    const std::int64_t length = std::clamp<std::int64_t>(program_.integers[a.index + i], 0, a.count - i - 1);
+    append(out, "{}[", i ? ", " : "");
+    for (std::int64_t k = 0; k < length; ++k)
+      append(out, "{}{}", k ? ", " : "", program_.integers[a.index + i + 1 + k]);
+    out += ']';
+    i += 1 + static_cast<std::uint32_t>(length);
+  }
+  out += ']';
+}
+
 void ValuePrinter::reals(std::string& out, const Arg& a) const {
   out += '[';
   for (std::uint32_t i = 0; i < a.count; ++i) {
@@ -167,6 +181,8 @@ void ValuePrinter::arg(std::string& out, const ParamInfo& param, const Arg& a) c
     case Arg::Kind::integers:
       if (!param.is_tile() && param.type == AttrType::Pattern) {
         pattern(out, a);
+      } else if (!param.is_tile() && param.type == AttrType::Groups) {
+        groups(out, a);
       } else {
         integers(out, a);
       }

@@ -31,6 +31,7 @@ class ValuePrinter {
   void accesses(std::string& out, const Arg& a) const;
   void integers(std::string& out, const Arg& a) const;
   void pattern(std::string& out, const Arg& a) const;
+  void groups(std::string& out, const Arg& a) const;
   void reals(std::string& out, const Arg& a) const;
 
   const Program& program_;

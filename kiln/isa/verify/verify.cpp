@@ -28,6 +28,7 @@ bool suits_tile(ParamKind param, Arg::Kind kind) {
   using enum Arg::Kind;
   switch (param) {
     case ParamKind::ins:
+    case ParamKind::outs:
       return kind == accesses;
     case ParamKind::scalar_or_in:
     case ParamKind::opt_scalar_or_in:
@@ -52,6 +53,7 @@ bool suits_attribute(const ParamInfo& param, const Arg& a) {
     case AttrType::Number:
       return is_one_of(a.kind, {integer, real});
     case AttrType::Ints:
+    case AttrType::Groups:
       return a.kind == integers;
     case AttrType::Pattern:
       return a.kind == integers && a.count % 2 == 0;
@@ -69,7 +71,7 @@ bool suits_attribute(const ParamInfo& param, const Arg& a) {
 std::string wanted(const ParamInfo& param) {
   if (!param.is_tile()) return std::string(param.type_text);
   const bool scalar = param.kind == ParamKind::scalar_or_in || param.kind == ParamKind::opt_scalar_or_in;
-  return param.kind == ParamKind::ins ? "a list of tiles" : scalar ? "a number or a tile" : "a tile";
+  return param.is_list() ? "a list of tiles" : scalar ? "a number or a tile" : "a tile";
 }
 
 // Whether leaving the value out means something of its own, rather than the default.

@@ -113,6 +113,24 @@ def max_memory():
     return size
 
 
+MOST_RANKS = 4096
+
+
+def require_ranks(count, found):
+    """Refuses what is no number of ranks."""
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_RANKS:
+        refuse(rules.RANK_COUNT, found)
+
+
+def ranks():
+    """KILN_RANKS: on how many ranks kernels run that do not say it themselves; None: on one, which is alone."""
+    word = os.environ.get("KILN_RANKS", "").strip()
+    if not word:
+        return None
+    require_ranks(int(word) if word.isdigit() else word, f"KILN_RANKS={word}")
+    return int(word)
+
+
 def threads():
     """KILN_THREADS: threads of the simulator; 0, the default, is one per processor."""
     return _positive("KILN_THREADS", 0)

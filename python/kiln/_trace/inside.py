@@ -47,7 +47,7 @@ def run(fragments, arguments, fill=0, **options):
         else:
             arrays[name] = np.empty(tensor["shape"], numpy_dtype(tensor["dtype"]))
             bytes_of(arrays[name])[:] = fill
-    _kiln.run(fragments, {n: bytes_of(a) for n, a in arrays.items()}, env.threads(),
+    _kiln.run(fragments, [{n: bytes_of(a) for n, a in arrays.items()}], env.threads(),
               max_iterations=env.max_iterations(), nan="off", **options)
     return arrays
 

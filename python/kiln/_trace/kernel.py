@@ -4,7 +4,7 @@ import dataclasses
 import functools
 
 from kiln import _kiln
-from kiln._trace import rules, simulate, traced_kernel, tracebacks
+from kiln._trace import env, on_ranks, rules, simulate, traced_kernel, tracebacks
 from kiln._trace.errors import refuse
 
 
@@ -17,6 +17,7 @@ class Kernel:
     schedule: tuple = ()
     address_rotation: object = None
     nan: str | None = None  # off, warn or error; None: as the environment says
+    ranks: int | None = None  # None: as the environment says, else one that is alone
 
     def __post_init__(self):
         functools.update_wrapper(self, self.func, updated=())
@@ -38,7 +39,10 @@ class Kernel:
         if _kiln.active_trace() is not None:
             traced_kernel.note_inner(self.func)
             return self.func(*args, **kwargs)
-        return simulate.run(self.func, self.lnc, args, kwargs, self.schedule, self.nan)
+        ranks = self.ranks or env.ranks()
+        if ranks is None:
+            return simulate.run(self.func, self.lnc, args, kwargs, self.schedule, self.nan)
+        return on_ranks.run(self.func, self.lnc, ranks, args, kwargs, self.schedule, self.nan)
 
     __call__ = _kiln.user_call(_call, tracebacks.to_show)
 

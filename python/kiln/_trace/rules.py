@@ -116,19 +116,12 @@ PRINT_MEMORY = Rule(53, "nl.device_print shows a tensor in SBUF or HBM",
 # nki.collectives.
 REPLICA_GROUP = Rule(54, "a replica group is a list of lists of ranks, and each rank stands in it once",
                      "write ReplicaGroup([[0, 1], [2, 3]])")
-COLLECTIVE_TENSORS = Rule(55, "a collective takes lists of tensors, as many in dsts as in srcs",
-                          "pass one dst for each src")
-COLLECTIVE_MEMORY = Rule(56, "a collective works in HBM or in SBUF as its page says, never across, and takes several "
-                             "tensors in HBM only", "put srcs and dsts all into HBM or all into SBUF")
-COLLECTIVE_SHAPES = Rule(57, "in a group of one rank dst has the shape and dtype of src", "make dst {dtype} {shape}")
-COLLECTIVE_DIMENSION = Rule(58, "collective_dim is 0; of all_gather in SBUF, whose tensors have two dimensions, 0 or 1",
-                            "pass collective_dim={allowed}")
-COLLECTIVE_OPERATOR = Rule(59, "op of a collective is nl.add, nl.minimum or nl.maximum",
+COLLECTIVE_TENSORS = Rule(55, "a collective takes lists of tensors", "pass srcs=[tensor], dsts=[tensor]")
+PER_RANK = Rule(56, "kiln.per_rank has a value for each rank, and what a kernel writes is given for each rank",
+                "pass kiln.per_rank([a, b, ...]) with one array for each of the {ranks} ranks", "config")
+RANK_COUNT = Rule(57, "the number of ranks is an int from 1 to 4096", "pass ranks=8", "config")
+COLLECTIVE_OPERATOR = Rule(59, "op of a collective is an operator of nki.language",
                            "pass nl.add, nl.minimum or nl.maximum")
-COLLECTIVE_CHANNELS = Rule(60, "channel_ids count from 0 on, at most 4 channels, with one tensor each",
-                           "pass [0], [0, 1] and so on")
-COLLECTIVE_PRIORITY = Rule(61, "the priority of a collective is 0 to 3, on trn3",
-                           "pass 0 (first) to 3, or leave it out")
 
 # Pairs of cores.
 EQUAL_LOOPS = Rule(63, "the device loops of the two cores of a pair are the same",

@@ -56,10 +56,20 @@ def watch(watcher):
     _watcher = watcher
 
 
+def note_start(function):
+    """Tells the Watcher that a kernel is called."""
+    _watcher.starts(function)
+
+
+def note_traced(function, programs, depends_on_chip):
+    """Tells the Watcher that a kernel is traced and legal."""
+    _watcher.traced(function, programs, depends_on_chip)
+
+
 def run(function, lnc, args, kwargs, schedule=(), nan=None):
     """Runs a kernel on the machine and returns what it returns, as arrays."""
     env.check_lnc(lnc)
-    _watcher.starts(function)
+    note_start(function)
     asked = env.times_asked()
     if "KILN_RECORD" in os.environ:
         from kiln._trace import record
@@ -68,43 +78,55 @@ def run(function, lnc, args, kwargs, schedule=(), nan=None):
     with inside.with_values():
         cores = trace_cores(function, lnc, args, kwargs, schedule)
     programs = [core.program() for core in cores]
-    _require_effect(cores, programs)
+    require_effect(cores, programs)
     check_all(programs)
-    _watcher.traced(function, programs, env.times_asked() > asked)
+    note_traced(function, programs, env.times_asked() > asked)
     divergence.warn_of(function, programs)
     _kiln.require_memory(programs, env.max_memory())
-    arrays = _buffers(cores, programs)
+    arrays = buffers(cores, programs)
     passes = Passes(cores, args, kwargs)
-    warn(_run_on(programs, arrays, nan=nan or env.nan(), describe_pass=passes.describe).warnings)
+    warn(run_on(programs, [arrays], nan=nan or env.nan(), describe_pass=passes.describe).warnings)
+    return results(cores[0].result, programs, arguments_of(cores[0]), arrays)
+
+
+def arguments_of(core):
+    """name -> Argument of a traced kernel."""
+    return {name: argument for name, (argument, _) in core.arguments.items()}
+
+
+def results(returned, programs, arguments, arrays):
+    """What a kernel returned, with arrays in place of tensors; written arguments get their values."""
     written = {t["name"] for p in programs for t in p.tensors if t["role"] == "inout"}
     for name in written:
-        cores[0].arguments[name][0].write_back()
-    as_torch = any(is_torch(a.value) for a, _ in cores[0].arguments.values())
-    return _give_back(cores[0].result, cores[0], arrays, as_torch)
+        arguments[name].write_back()
+    as_torch = any(is_torch(a.value) for a in arguments.values())
+    return _give_back(returned, arguments, arrays, as_torch)
 
 
 def measure(cores, programs):
     """Runs checked programs on copies of their arguments, for what the run itself tells: a RunReport."""
     _kiln.require_memory(programs, env.max_memory())
-    return _run_on(programs, {name: array.copy() for name, array in _buffers(cores, programs).items()}, nan="off")
+    return run_on(programs, [{name: array.copy() for name, array in buffers(cores, programs).items()}], nan="off")
 
 
-def _run_on(programs, arrays, **options):
-    wide = {}
+def run_on(programs, arrays_of_ranks, **options):
+    """Runs the programs of all ranks, rank by rank, on {name: array} of each."""
+    wide, ranks = [{} for _ in arrays_of_ranks], len(arrays_of_ranks)
     if not env.precise():
         programs, names = _kiln.widen(programs)
-        _kiln.require_memory(programs, env.max_memory())
-        wide = {n: a.astype(np.float32) for n, a in arrays.items() if n in names}
-    buffers = {n: bytes_of(a) for n, a in {**arrays, **wide}.items()}
-    report = _kiln.run(programs, buffers, env.threads(), max_iterations=env.max_iterations(),
+        _kiln.require_memory(programs, env.max_memory(), ranks)
+        wide = [{n: a.astype(np.float32) for n, a in arrays.items() if n in names} for arrays in arrays_of_ranks]
+    memory = [{n: bytes_of(a) for n, a in {**arrays, **other}.items()} for arrays, other in zip(arrays_of_ranks, wide)]
+    report = _kiln.run(programs, memory, env.threads(), max_iterations=env.max_iterations(),
                        max_memory=env.max_memory(), **options)
     written = {t["name"] for p in programs for t in p.tensors if t["role"] in ("output", "inout")}
-    for name in written & wide.keys():
-        arrays[name][...] = wide[name].astype(arrays[name].dtype)
+    for arrays, other in zip(arrays_of_ranks, wide):
+        for name in written & other.keys():
+            arrays[name][...] = other[name].astype(arrays[name].dtype)
     return report
 
 
-def _require_effect(cores, programs):
+def require_effect(cores, programs):
     if any(core.outputs for core in cores):
         return
     if any(t["role"] == "inout" for p in programs for t in p.tensors):
@@ -115,16 +137,17 @@ def _require_effect(cores, programs):
            at=lines.of_return(cores[0].function, None))
 
 
-def _buffers(cores, programs):
-    """The memory of every tensor that crosses the border, by name."""
+def buffers(cores, programs, arguments=None):
+    """The memory of every tensor that crosses the border, by name. arguments: name -> Argument, else the kernel's."""
     arrays = {}
     for core, program in zip(cores, programs):
+        known = arguments_of(core) if arguments is None else arguments
         for tensor in program.tensors:
             name = tensor["name"]
             if tensor["role"] == "internal" or name in arrays:
                 continue
-            if name in core.arguments:
-                argument = core.arguments[name][0]
+            if name in known:
+                argument = known[name]
                 arrays[name] = argument.array
                 if tensor["role"] == "inout" and not argument.original.flags.writeable:
                     refuse(rules.WRITABLE_ARGUMENT, f"`{name}` is a read-only array")
@@ -133,23 +156,23 @@ def _buffers(cores, programs):
     return arrays
 
 
-def _give_back(value, core, arrays, as_torch):
+def _give_back(value, arguments, arrays, as_torch):
     """The kernel's return value with arrays in place of tensors."""
     if isinstance(value, NkiTensor):
-        return _array_of(value, core, arrays, as_torch)
+        return _array_of(value, arguments, arrays, as_torch)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_give_back(v, core, arrays, as_torch) for v in value))
+        return type(value)(*(_give_back(v, arguments, arrays, as_torch) for v in value))
     if isinstance(value, (tuple, list)):
-        return type(value)(_give_back(v, core, arrays, as_torch) for v in value)
+        return type(value)(_give_back(v, arguments, arrays, as_torch) for v in value)
     if isinstance(value, dict):
-        return {k: _give_back(v, core, arrays, as_torch) for k, v in value.items()}
+        return {k: _give_back(v, arguments, arrays, as_torch) for k, v in value.items()}
     return value
 
 
-def _array_of(tensor, core, arrays, as_torch):
+def _array_of(tensor, arguments, arrays, as_torch):
     base = arrays[tensor.name]
-    if tensor.name in core.arguments:
-        argument = core.arguments[tensor.name][0]
+    if tensor.name in arguments:
+        argument = arguments[tensor.name]
         if tensor.shape == base.shape and views.is_contiguous(tensor) and tensor.offset == 0:
             return argument.value
     flat = base.reshape(-1).view(numpy_dtype(tensor.dtype))

@@ -92,7 +92,7 @@ def main(request):
     target.use(chip)
     _use_threads(threads)
     for variable, option in (("KILN_MAX_ITERATIONS", "max-passes"), ("KILN_MAX_MEMORY", "max-memory"),
-                             ("KILN_NAN", "nan")):
+                             ("KILN_NAN", "nan"), ("KILN_RANKS", "ranks")):
         if option in given:
             os.environ[variable] = given[option][-1]
     _activate.activate()

@@ -1,9 +1,7 @@
-"""Replica groups, and the one rank that a run simulates."""
+"""Replica groups: which ranks take part in a collective together."""
 
 from kiln._trace import rules
-from kiln._trace.errors import not_yet, refuse
-
-RANK = 0
+from kiln._trace.errors import refuse
 
 
 class ReplicaGroup:
@@ -32,17 +30,18 @@ class ReplicaGroup:
         return f"ReplicaGroup({self.groups})"
 
 
-def other_ranks(name, ranks):
-    not_yet(f"nki.collectives.{name} among the ranks {', '.join(map(str, ranks))}",
-            "a run simulates rank 0 alone: give it a replica group of one rank, e.g. ReplicaGroup([[0]])")
+def lists_of(replica_group):
+    """The lists of ranks of a ReplicaGroup, or of what makes one."""
+    return (replica_group if isinstance(replica_group, ReplicaGroup) else ReplicaGroup(replica_group)).groups
 
 
-def require_alone(name, replica_group):
-    """Refuses a group in which rank 0 has company, or in which it is not."""
-    groups = replica_group.groups if isinstance(replica_group, ReplicaGroup) else ReplicaGroup(replica_group).groups
-    mine = [group for group in groups if RANK in group]
-    if not mine:
-        not_yet(f"nki.collectives.{name} in {ReplicaGroup(groups)}, without rank 0",
-                "a run simulates rank 0: give it a replica group with this rank, e.g. ReplicaGroup([[0]])")
-    if len(mine[0]) > 1:
-        other_ranks(name, mine[0])
+def pairs_of(source_target_pairs):
+    """(source, target), ... of a collective_permute."""
+    try:
+        pairs = [tuple(pair) for pair in source_target_pairs]
+    except TypeError:
+        refuse(rules.REPLICA_GROUP, f"source_target_pairs={source_target_pairs!r}", "pass [(source, target), ...]")
+    for rank in (rank for pair in pairs for rank in pair):
+        if isinstance(rank, bool) or not isinstance(rank, int):
+            refuse(rules.REPLICA_GROUP, f"the rank {rank!r}", "ranks are ints from 0 on")
+    return pairs

@@ -1,0 +1,124 @@
+#include "kiln/sim/exchange.h"
+
+#include <algorithm>
+#include <cstring>
+#include <list>
+
+#include "kiln/isa/semantics/gathering.h"
+#include "kiln/sim/checks.h"
+
+namespace kiln::sim {
+using namespace isa;
+namespace {
+
+// Calls fn(address, byte position in row-major order, bytes) for runs of elements without gaps between them.
+template <class Fn>
+void for_pieces(const Tile& t, Fn&& fn) {
+  const std::int64_t size = t.element_bytes();
+  for (std::int64_t row = 0; row < t.rows; ++row) {
+    for_runs(t, row, 0, t.free_size, [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t position) {
+      const std::int64_t to = (row * t.free_size + position) * size;
+      if (stride == 1) return fn(at, to, n * size);
+      for (std::int64_t i = 0; i < n; ++i) fn(at + i * stride * size, to + i * size, size);
+    });
+  }
+}
+
+// One core with its tiles; dense ones are used where they lie.
+class Table {
+ public:
+  explicit Table(const Party& party)
+      : rank_(party.rank), core_(*party.core), view_(core_.program(), *core_.waiting_at()) {}
+
+  bool is_clean() {
+    Tracker track = core_.tracker(view_.inst());
+    const auto& params = view_.row().params;
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      if (params[i].is_input() && params[i].is_tile() && !track.is_clean(static_cast<int>(i))) return false;
+    }
+    return true;
+  }
+
+  Gathering::Member lay_out(bool with_shadows) {
+    Gathering::Member member{rank_, view_, {}};
+    const auto& params = view_.row().params;
+    member.parcels.resize(params.size());
+    shadows_.resize(params.size());
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      if (!params[i].is_tile()) continue;
+      const int param = static_cast<int>(i);
+      if (with_shadows) shadows_[i] = core_.tracker(view_.inst()).read(param);
+      Shadow* shadow = with_shadows ? shadows_[i].data() : nullptr;
+      for (const Operand& o : core_.operands()) {
+        if (o.param != param) continue;
+        member.parcels[i].push_back({bytes_of(o, params[i]), o.tile.count(), o.tile.dtype, shadow});
+        if (shadow) shadow += o.tile.count();
+      }
+    }
+    return member;
+  }
+
+  void take_home(bool with_shadows) {
+    for (const Staged& s : staged_) {
+      if (!s.is_output) continue;
+      for_pieces(s.tile,
+                 [&](std::byte* at, std::int64_t from, std::int64_t n) { std::memcpy(at, s.bytes.data() + from, n); });
+    }
+    Tracker track = core_.tracker(view_.inst());
+    const auto& params = view_.row().params;
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      if (!params[i].is_output()) continue;
+      if (with_shadows) {
+        track.write(static_cast<int>(i), shadows_[i]);
+      } else {
+        track.write_clean(static_cast<int>(i));
+      }
+    }
+  }
+
+ private:
+  struct Staged {
+    Tile tile;
+    bool is_output;
+    std::vector<std::byte> bytes;
+  };
+
+  bool is_written(const Storage* storage) {
+    return std::ranges::any_of(core_.operands(), [&](const Operand& o) {
+      return o.storage == storage && view_.row().params[o.param].is_output();
+    });
+  }
+
+  // A source that is a destination too is read before anything is written.
+  std::byte* bytes_of(const Operand& o, const ParamInfo& param) {
+    if (o.tile.is_dense() && (param.is_output() || !is_written(o.storage))) return o.tile.data;
+    Staged& s = staged_.emplace_back(Staged{o.tile, param.is_output(), {}});
+    s.bytes.resize(o.tile.count() * o.tile.element_bytes());
+    for_pieces(o.tile,
+               [&](std::byte* at, std::int64_t to, std::int64_t n) { std::memcpy(s.bytes.data() + to, at, n); });
+    return s.bytes.data();
+  }
+
+  const int rank_;
+  Core& core_;
+  const InstView view_;
+  std::vector<std::vector<Shadow>> shadows_;  // by parameter, tile after tile
+  std::list<Staged> staged_;
+};
+
+}  // namespace
+
+void exchange(const std::vector<Party>& parties, const Arch& arch, const Kernels& kernels) {
+  std::list<Table> tables;
+  for (const Party& p : parties) tables.emplace_back(p);
+  const Facts& facts = InstView(parties[0].core->program(), *parties[0].core->waiting_at()).facts();
+  const bool with_shadows =
+      kChecks && (facts.writes_some || !std::ranges::all_of(tables, [](Table& t) { return t.is_clean(); }));
+  std::vector<Gathering::Member> members;
+  for (Table& t : tables) members.push_back(t.lay_out(with_shadows));
+  Gathering gathering(std::move(members), arch, kernels);
+  facts.collective->exchange(gathering);
+  for (Table& t : tables) t.take_home(with_shadows);
+}
+
+}  // namespace kiln::sim
