@@ -46,7 +46,7 @@ double expected_instructions(const isa::Launch& launch) {
 }
 
 // What the ranks of a run have in common.
-struct Run {
+struct WholeRun {
   RunReport report;
   FirstNonfinite nonfinite;
   TaskQueue queue;
@@ -55,13 +55,13 @@ struct Run {
   std::int64_t sequence = 0;
   std::list<Rank> ranks;
 
-  explicit Run(const RunOptions& options)
+  explicit WholeRun(const RunOptions& options)
       : nonfinite(options.nan),
         queue(thread_count(options.threads), options.poll, looks_for_nan(options) ? &nonfinite : nullptr) {}
 };
 
 void add_ranks(const isa::Launch& launch, const Arch& arch, std::span<const Buffers> of_ranks,
-               const RunOptions& options, Run& run) {
+               const RunOptions& options, WholeRun& run) {
   const bool may_borrow = inputs_stay(launch, of_ranks);
   const double expected = options.done ? expected_instructions(launch) : 0;
   for (int r = 0; r < launch.ranks; ++r) {
@@ -77,7 +77,7 @@ void add_ranks(const isa::Launch& launch, const Arch& arch, std::span<const Buff
 }
 
 // Issues all instructions of all cores and waits for their values.
-void run_to_the_end(Run& run, const Arch& arch, const RunOptions& options) {
+void run_to_the_end(WholeRun& run, const Arch& arch, const RunOptions& options) {
   try {
     run_ranks(run.ranks, arch, options.plain ? plain_kernels() : fast_kernels());
   } catch (...) {
@@ -87,7 +87,7 @@ void run_to_the_end(Run& run, const Arch& arch, const RunOptions& options) {
   run.queue.wait();
 }
 
-void look_at_results(const isa::Launch& launch, const RunOptions& options, Run& run) {
+void look_at_results(const isa::Launch& launch, const RunOptions& options, WholeRun& run) {
   for (Rank& rank : run.ranks) {
     const isa::Launch own = launch.of_rank(rank.common.rank);
     const std::size_t before = run.report.warnings.size();
@@ -98,7 +98,7 @@ void look_at_results(const isa::Launch& launch, const RunOptions& options, Run& 
   }
 }
 
-void report_warnings(Run& run, const PassTeller& passes) {
+void report_warnings(WholeRun& run, const PassTeller& passes) {
   for (auto& found : {run.warnings.take(), run.nonfinite.take()}) {
     for (const isa::WarningSink::Warning& warning : found) {
       run.report.warnings.push_back(warning.diagnostic);
@@ -128,7 +128,7 @@ RunReport run(const isa::Launch& launch, const Arch& arch, std::span<const Buffe
   require_memory(launch, options.max_memory);
   const PassTeller passes(launch, options);
   try {
-    Run all(options);
+    WholeRun all(options);
     add_ranks(launch, arch, of_ranks, options, all);
     run_to_the_end(all, arch, options);
     report_warnings(all, passes);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kiln/isa/builder/builder_rules.h"
+#include "kiln/isa/text/text_limits.h"
 
 namespace kiln::isa {
 namespace {
@@ -46,6 +47,15 @@ View Kernel::tensor(Memory memory, Role role, Shape shape, DType dtype, TensorOp
     raise(builder_rules::kTable, builder_rules::kRank,
           {.found = fmt::format("shape ({})", fmt::join(shape, ", ")),
            .help = "a tensor has elements: leave it out when there is nothing to hold",
+           .loc = program_.locs[locate(at)]});
+  std::int64_t size = 1;
+  const auto grows_too_large = [&](std::int64_t n) {
+    return __builtin_mul_overflow(size, n, &size) || size > kMaxTensorSize;
+  };
+  if (std::any_of(shape.begin(), shape.end(), grows_too_large))
+    raise(builder_rules::kTable, builder_rules::kRank,
+          {.found = fmt::format("shape ({})", fmt::join(shape, ", ")),
+           .help = "a tensor has at most 2^48 elements",
            .loc = program_.locs[locate(at)]});
   Tensor t{.name = options.name.empty() ? fmt::format("t{}", next_name_++) : std::move(options.name),
            .memory = memory,

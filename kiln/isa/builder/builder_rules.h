@@ -5,7 +5,8 @@
 
 namespace kiln::isa::builder_rules {
 
-inline constexpr Rule kRank{1, "a tensor has 1 to 8 positive dimensions, on chip 2 to 5", "reshape it"};
+inline constexpr Rule kRank{1, "a tensor has 1 to 8 positive dimensions, on chip 2 to 5, and at most 2^48 elements",
+                            "reshape it"};
 inline constexpr Rule kView{2, "a view stays inside its tensor and keeps the partition dimension in place",
                             "slice free dimensions, and reach other partitions with a slice of dimension 0"};
 inline constexpr Rule kTiles{3, "tiles() takes a positive size of tile and a total that is not negative",

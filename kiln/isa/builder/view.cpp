@@ -241,7 +241,9 @@ View View::squeeze_dim(int d) const {
 View View::reshape(const Shape& to) const {
   const int first = first_free();
   std::int64_t product = 1, count = 1;
-  for (std::size_t i = 0; i < to.size(); ++i) product = to[i] < 1 ? 0 : product * to[i];
+  for (const std::int64_t n : to) {
+    if (n < 1 || __builtin_mul_overflow(product, n, &product)) product = 0;
+  }
   for (int i = 0; i < rank(); ++i) count *= dim(i);
   if (product != count || static_cast<int>(to.size()) > max_rank(on_chip()) || to.size() < (on_chip() ? 2u : 1u) ||
       (first && to[0] != dim(0)))

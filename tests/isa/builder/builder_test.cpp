@@ -248,6 +248,12 @@ TEST(Builder, TensorsWithoutElements) {
   Kernel k("empty");
   EXPECT_EQ(error_of([&] { k.sbuf({128, 0}, f32); }).code, "builder.R1");
   EXPECT_EQ(error_of([&] { k.hbm({0}, f32); }).code, "builder.R1");
+  EXPECT_EQ(error_of([&] { k.hbm({std::int64_t{1} << 31, std::int64_t{1} << 33}, f32); }).code, "builder.R1");
+  EXPECT_EQ(error_of([&] { k.hbm({1, std::int64_t{1} << 49}, f32); }).code, "builder.R1");
+  EXPECT_EQ(error_of([&] {
+              k.hbm({4, 4}, f32).reshape({std::int64_t{1} << 34, std::int64_t{1} << 34});
+            }).code,
+            "builder.R2");
 }
 
 TEST(BuilderView, OneRunTimeAddress) {
