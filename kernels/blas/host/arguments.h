@@ -39,6 +39,10 @@ class Arguments {
   const Arguments& word(Uplo v) const { return word("uplo", static_cast<int>(v), 121, 122); }
   const Arguments& word(Diag v) const { return word("diag", static_cast<int>(v), 131, 132); }
   const Arguments& word(Side v) const { return word("side", static_cast<int>(v), 141, 142); }
+  // What every routine on a triangle and a vector takes.
+  const Arguments& triangle(Layout layout, Uplo uplo, Transpose trans, Diag diag, Int n) const {
+    return word(layout).word(uplo).word("trans", trans).word(diag).size("n", n);
+  }
 
  private:
   const Arguments& word(std::string_view name, int value, int low, int high) const;

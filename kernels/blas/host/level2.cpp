@@ -322,14 +322,7 @@ Product<T> triangular(Layout layout, Uplo uplo, Transpose trans, Diag diag, Int 
 
 template <class T>
 void trmv(Layout layout, Uplo uplo, Transpose trans, Diag diag, Int n, const T* a, Int lda, T* x, Int incx) {
-  Arguments("trmv")
-      .word(layout)
-      .word(uplo)
-      .word("trans", trans)
-      .word(diag)
-      .size("n", n)
-      .leading("lda", lda, layout, n, n)
-      .step("incx", incx);
+  Arguments("trmv").triangle(layout, uplo, trans, diag, n).leading("lda", lda, layout, n, n).step("incx", incx);
   if (n == 0) return;
   multiply("trmv", triangular(layout, uplo, trans, diag, n, in_matrix(n, n, a, lda), n), x, incx, x, incx,
            [&] { native::trmv(layout, uplo, trans, diag, n, a, lda, x, incx); });
@@ -337,15 +330,7 @@ void trmv(Layout layout, Uplo uplo, Transpose trans, Diag diag, Int n, const T* 
 
 template <class T>
 void tbmv(Layout layout, Uplo uplo, Transpose trans, Diag diag, Int n, Int k, const T* a, Int lda, T* x, Int incx) {
-  Arguments("tbmv")
-      .word(layout)
-      .word(uplo)
-      .word("trans", trans)
-      .word(diag)
-      .size("n", n)
-      .size("k", k)
-      .band("lda", lda, k + 1)
-      .step("incx", incx);
+  Arguments("tbmv").triangle(layout, uplo, trans, diag, n).size("k", k).band("lda", lda, k + 1).step("incx", incx);
   if (n == 0) return;
   Product<T> p = triangular(layout, uplo, trans, diag, n, in_matrix(n, k + 1, a, lda), k + 1);
   set_band(p, k);
@@ -355,7 +340,7 @@ void tbmv(Layout layout, Uplo uplo, Transpose trans, Diag diag, Int n, Int k, co
 
 template <class T>
 void tpmv(Layout layout, Uplo uplo, Transpose trans, Diag diag, Int n, const T* ap, T* x, Int incx) {
-  Arguments("tpmv").word(layout).word(uplo).word("trans", trans).word(diag).size("n", n).step("incx", incx);
+  Arguments("tpmv").triangle(layout, uplo, trans, diag, n).step("incx", incx);
   if (n == 0) return;
   const bool upper = triangle_of(layout, uplo) == Triangle::upper;
   multiply("tpmv", triangular<T>(layout, uplo, trans, diag, n, {unpacked(ap, n, upper), nullptr}, n), x, incx, x, incx,

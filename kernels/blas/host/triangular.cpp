@@ -303,14 +303,7 @@ void trsm(Layout layout, Side side, Uplo uplo, Transpose trans, Diag diag, Int m
 
 template <class T>
 void trsv(Layout layout, Uplo uplo, Transpose trans, Diag diag, Int n, const T* a, Int lda, T* x, Int incx) {
-  Arguments("trsv")
-      .word(layout)
-      .word(uplo)
-      .word("trans", trans)
-      .word(diag)
-      .size("n", n)
-      .leading("lda", lda, layout, n, n)
-      .step("incx", incx);
+  Arguments("trsv").triangle(layout, uplo, trans, diag, n).leading("lda", lda, layout, n, n).step("incx", incx);
   if (n == 0) return;
   solve_vector("trsv", layout, uplo, trans, diag, n, a, lda, x, incx,
                [&] { native::trsv(layout, uplo, trans, diag, n, a, lda, x, incx); });
@@ -318,15 +311,7 @@ void trsv(Layout layout, Uplo uplo, Transpose trans, Diag diag, Int n, const T* 
 
 template <class T>
 void tbsv(Layout layout, Uplo uplo, Transpose trans, Diag diag, Int n, Int k, const T* a, Int lda, T* x, Int incx) {
-  Arguments("tbsv")
-      .word(layout)
-      .word(uplo)
-      .word("trans", trans)
-      .word(diag)
-      .size("n", n)
-      .size("k", k)
-      .band("lda", lda, k + 1)
-      .step("incx", incx);
+  Arguments("tbsv").triangle(layout, uplo, trans, diag, n).size("k", k).band("lda", lda, k + 1).step("incx", incx);
   if (n == 0) return;
   const bool upper = (uplo == Uplo::upper) != by_columns(layout);
   const std::vector<T> full = is_native() ? std::vector<T>() : from_band(a, n, upper ? 0 : k, upper ? k : 0, lda);
@@ -336,7 +321,7 @@ void tbsv(Layout layout, Uplo uplo, Transpose trans, Diag diag, Int n, Int k, co
 
 template <class T>
 void tpsv(Layout layout, Uplo uplo, Transpose trans, Diag diag, Int n, const T* ap, T* x, Int incx) {
-  Arguments("tpsv").word(layout).word(uplo).word("trans", trans).word(diag).size("n", n).step("incx", incx);
+  Arguments("tpsv").triangle(layout, uplo, trans, diag, n).step("incx", incx);
   if (n == 0) return;
   const bool upper = (uplo == Uplo::upper) != by_columns(layout);
   const std::vector<T> full = is_native() ? std::vector<T>() : unpacked(ap, n, upper);

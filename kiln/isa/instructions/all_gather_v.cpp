@@ -59,10 +59,8 @@ extern const Semantics semantics_all_gather_v = {
     .rules = kRules,
     .description =
         "For ranks i and j of the group: send_counts[0] elements of the src of i, from send_displs[0] on, go to the "
-        "dst of j, from "
-        "dst.size / n x i on. recv_counts[i] of j becomes that number, unless recv_counts_known. Bit for bit; what "
-        "nothing "
-        "goes to stays as it is.",
+        "dst of j, from dst.size / n x i on. recv_counts[i] of j becomes that number, unless recv_counts_known. Bit "
+        "for bit; what nothing goes to stays as it is.",
     .engine = nullptr,
     .check = check,
     .run = run_collective,

@@ -74,10 +74,8 @@ extern const Semantics semantics_all_to_all_v = {
     .rules = kRules,
     .description =
         "For ranks i and j of the group: send_counts[j] elements of the src of i, from send_displs[j] on, go to the "
-        "dst of j, "
-        "from dst.size / n x i on, or from recv_displs[i] on with has_rdispls. recv_counts[i] of j becomes that "
-        "number, "
-        "unless recv_counts_known. Bit for bit; what nothing goes to stays as it is.",
+        "dst of j, from dst.size / n x i on, or from recv_displs[i] on with has_rdispls. recv_counts[i] of j "
+        "becomes that number, unless recv_counts_known. Bit for bit; what nothing goes to stays as it is.",
     .engine = nullptr,
     .check = check,
     .run = run_collective,

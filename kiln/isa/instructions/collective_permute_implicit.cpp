@@ -18,12 +18,7 @@ constexpr int kSources[] = {srcs_by_channel};
 
 void check(Check& c) {
   check_collective(c, {kSources, dsts_by_channel, replica_group, priority});
-  const auto from = c.accesses(srcs_by_channel), to = c.accesses(dsts_by_channel);
-  c.require(kOnePerChannel, !c.has(channel_ids) || c.integers(channel_ids).size() >= from.size(), srcs_by_channel,
-            [&] { return fmt::format("{} tensors for {} channels", from.size(), c.integers(channel_ids).size()); });
-  for (std::size_t i = 0; i < std::min(from.size(), to.size()); ++i)
-    c.require(kShape, same_shapes(from[i], to[i]), dsts_by_channel,
-              [&] { return fmt::format("src is {}, dst is {}", shape_text(from[i]), shape_text(to[i])); });
+  check_by_channel(c, srcs_by_channel, dsts_by_channel, channel_ids, kShape);
   c.require(kSameLists, group_size(c, replica_group) > 0, replica_group, [&] { return groups_text(c, replica_group); });
   check_channels(c, srcs_by_channel, replica_group, channel_ids);
 }
@@ -36,14 +31,12 @@ void exchange(Gathering& g) {
              g.parcel({i, srcs_by_channel, t, 0}).count);
 }
 
-Collective::Traffic traffic(int n, double bytes) { return {Route::neighbour, n > 1 ? 1.0 : 0.0, n > 1 ? bytes : 0.0}; }
-
 constexpr Collective kCollective{.sent = srcs_by_channel,
                                  .received = dsts_by_channel,
                                  .groups = replica_group,
                                  .by_channel = true,
                                  .exchange = exchange,
-                                 .traffic = traffic};
+                                 .traffic = to_the_neighbour};
 
 }  // namespace
 
@@ -51,8 +44,7 @@ extern const Semantics semantics_collective_permute_implicit = {
     .rules = kRules,
     .description =
         "On each channel: dst of a rank = src of the rank before it in the group's list; the first one gets that of "
-        "the last. "
-        "Bit for bit.",
+        "the last. Bit for bit.",
     .engine = nullptr,
     .check = check,
     .run = run_collective,

@@ -18,15 +18,7 @@ constexpr int kSources[] = {srcs0_by_channel, srcs1_by_channel};
 
 void check(Check& c) {
   check_collective(c, {kSources, dsts_by_channel, replica_group, priority});
-  const auto to = c.accesses(dsts_by_channel);
-  for (const int sources : kSources) {
-    const auto from = c.accesses(sources);
-    c.require(kOnePerChannel, !c.has(channel_ids) || c.integers(channel_ids).size() >= from.size(), sources,
-              [&] { return fmt::format("{} tensors for {} channels", from.size(), c.integers(channel_ids).size()); });
-    for (std::size_t i = 0; i < std::min(from.size(), to.size()); ++i)
-      c.require(kShape, same_shapes(from[i], to[i]), dsts_by_channel,
-                [&] { return fmt::format("src is {}, dst is {}", shape_text(from[i]), shape_text(to[i])); });
-  }
+  for (const int sources : kSources) check_by_channel(c, sources, dsts_by_channel, channel_ids, kShape);
   check_operator(c, op);
   check_channels(c, srcs0_by_channel, replica_group, channel_ids);
 }
@@ -39,14 +31,12 @@ void exchange(Gathering& g) {
                {{(i + 1) % g.size(), dsts_by_channel, t, 0}}, g.parcel({i, srcs0_by_channel, t, 0}).count);
 }
 
-Collective::Traffic traffic(int n, double bytes) { return {Route::neighbour, n > 1 ? 1.0 : 0.0, n > 1 ? bytes : 0.0}; }
-
 constexpr Collective kCollective{.sent = srcs0_by_channel,
                                  .received = dsts_by_channel,
                                  .groups = replica_group,
                                  .by_channel = true,
                                  .exchange = exchange,
-                                 .traffic = traffic};
+                                 .traffic = to_the_neighbour};
 
 }  // namespace
 
@@ -54,8 +44,7 @@ extern const Semantics semantics_collective_permute_implicit_reduce = {
     .rules = kRules,
     .description =
         "On each channel: dst of a rank = op(src0, src1) of the rank before it in the group's list, computed there: "
-        "floats in "
-        "float32 with one rounding, 32-bit integers as such.",
+        "floats in float32 with one rounding, 32-bit integers as such.",
     .engine = nullptr,
     .check = check,
     .run = run_collective,

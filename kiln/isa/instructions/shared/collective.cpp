@@ -153,6 +153,19 @@ void check_channels(Check& c, int srcs, int groups, int channel_ids) {
       fmt::format("at most {} channels in these groups on {}", most, c.arch().name));
 }
 
+void check_by_channel(Check& c, int sources, int dsts, int channel_ids, const Rule& shape) {
+  const auto from = c.accesses(sources), to = c.accesses(dsts);
+  c.require(kOnePerChannel, !c.has(channel_ids) || c.integers(channel_ids).size() >= from.size(), sources,
+            [&] { return fmt::format("{} tensors for {} channels", from.size(), c.integers(channel_ids).size()); });
+  for (std::size_t i = 0; i < std::min(from.size(), to.size()); ++i)
+    c.require(shape, same_shapes(from[i], to[i]), dsts,
+              [&] { return fmt::format("src is {}, dst is {}", shape_text(from[i]), shape_text(to[i])); });
+}
+
+Collective::Traffic to_the_neighbour(int ranks, double bytes) {
+  return ranks > 1 ? Collective::Traffic{Route::neighbour, 1, bytes} : Collective::Traffic{Route::neighbour, 0, 0};
+}
+
 void check_sizes(Check& c, const SizedParams& p) {
   check_one_tensor(c, p.dsts);
   for (const int list : {p.srcs, p.dsts}) {

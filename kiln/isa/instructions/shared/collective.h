@@ -66,6 +66,12 @@ inline constexpr Rule kChannels{
 inline constexpr int kMostChannels = 4;
 void check_channels(Check& c, int srcs, int groups, int channel_ids);
 
+// Tensors by channel: of `sources` there is at most one for each channel, in the shape that `shape` asks of dst.
+void check_by_channel(Check& c, int sources, int dsts, int channel_ids, const Rule& shape);
+
+// One hop to the next rank of a ring.
+Collective::Traffic to_the_neighbour(int ranks, double bytes);
+
 // Sizes in a tensor: R7 to R9 of the functions that end with _v.
 inline constexpr Rule kFlatTensor{7, "the elements of src and dst follow each other in memory",
                                   "copy the elements to a tensor of their own"};
