@@ -12,6 +12,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 
 from figures import THREADS, Figures, milliseconds, ratio, take_turns
 
@@ -111,6 +112,20 @@ def measure_small(with_checks, without_checks, count, rounds, figures):
                     f"with {milliseconds(whole)}, without {milliseconds(plain)}")
 
 
+def measure_instructions(chosen, figures):
+    """bench/speed/instructions, in a process of its own: its NumPy has one thread."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder, "rows.json")
+        script = ROOT / "bench" / "speed" / "instructions.py"
+        command = [sys.executable, script, "--build", chosen.build, "--json", output]
+        subprocess.run(command + ["--quick"] * chosen.quick, check=True, stdout=subprocess.DEVNULL)
+        rows = json.loads(output.read_text())
+    worst = max(rows, key=lambda r: r["ratio"])
+    mean = statistics.geometric_mean(r["ratio"] for r in rows)
+    figures.add("instructions.mean", mean, 0.9, "ratio", f"{len(rows)} cases, one thread")
+    figures.add("instructions.worst", worst["ratio"], 3.0, "ratio", worst["name"])
+
+
 def write(path, rows):
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(path.name + ".part")
@@ -135,6 +150,8 @@ def main():
     if not chosen.only or "small_instructions" in chosen.only:
         measure_small(with_checks, without_checks, 2_000 if chosen.quick else 200_000, chosen.rounds, figures)
     python_bars.measure_all(chosen, figures)
+    if not chosen.only or "instructions" in chosen.only:
+        measure_instructions(chosen, figures)
     write(chosen.output, figures.rows)
     missed = figures.missed()
     print(f"misses: {', '.join(missed)}" if missed else "meets every limit")

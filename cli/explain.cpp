@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "cli/rule_examples.h"
 #include "cli/rules.h"
+#include "kernels/library_rules.h"
 #include "kiln/base/suggest.h"
 #include "kiln/check/all_rules.h"
 #include "kiln/emit/emit_rules.h"
@@ -26,6 +27,7 @@ std::vector<RuleTable> every_table() {
   for (const RuleTable& table : {sim::run_rules::kTable, timing::timing_rules::kTable, views::view_rules::kTable,
                                  emit::emit_rules::kTable, tensor::rules::kTable, cli_rules::kTable})
     tables.push_back(table);
+  tables.insert(tables.end(), std::begin(kernels::kLibraryRules), std::end(kernels::kLibraryRules));
   return tables;
 }
 

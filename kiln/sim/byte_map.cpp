@@ -1,11 +1,37 @@
 #include "kiln/sim/byte_map.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace kiln::sim {
 namespace {
 bool is_clean(const auto& page) { return !page.bytes && page.value == 0; }
+
+constexpr int kMixed = -1;
+
+// Writes words of equal bytes, `step` bytes apart; returns by how much the number of bytes that are not 0 grows. All
+// were `before`, or kMixed.
+template <class Word>
+std::int32_t change(std::uint8_t* b, std::int64_t step, std::int64_t count, std::uint8_t value, int before) {
+  constexpr Word kOnes = static_cast<Word>(Word(~Word{0}) / 0xff);
+  constexpr Word kLow = static_cast<Word>(kOnes * 0x7f), kHigh = static_cast<Word>(kOnes * 0x80);
+  const Word filled = static_cast<Word>(kOnes * value);
+  const std::int32_t set = value ? sizeof(Word) : 0;
+  if (before != kMixed) {
+    for (std::int64_t i = 0; i < count; ++i) std::memcpy(b + i * step, &filled, sizeof filled);
+    return (set - (before ? static_cast<std::int32_t>(sizeof(Word)) : 0)) * static_cast<std::int32_t>(count);
+  }
+  std::int32_t grown = 0;
+  for (std::int64_t i = 0; i < count; ++i, b += step) {
+    Word word;
+    std::memcpy(&word, b, sizeof word);
+    const auto marks = static_cast<Word>((static_cast<Word>((word & kLow) + kLow) | word) & kHigh);  // a bit per byte
+    grown += set - std::popcount(marks);
+    std::memcpy(b, &filled, sizeof word);
+  }
+  return grown;
+}
 
 // In short pieces, whose counts fit into the bytes of a vector.
 std::int32_t count_set(const std::uint8_t* b, std::int64_t n) {
@@ -45,12 +71,8 @@ void ByteMap::fill_page(Page& page, std::int64_t size, std::int64_t begin, std::
     page.value = value;
     return;
   }
-  if (!page.bytes) {
-    if (page.value == value) return;
-    page.bytes = std::make_unique_for_overwrite<std::uint8_t[]>(size);
-    std::memset(page.bytes.get(), page.value, size);
-    page.nonzero = page.value ? static_cast<std::int32_t>(size) : 0;
-  }
+  if (!page.bytes && page.value == value) return;
+  store(page, size);
   std::uint8_t* b = page.bytes.get();
   page.nonzero -= count_set(b + begin, end - begin);
   std::memset(b + begin, value, end - begin);
@@ -59,6 +81,14 @@ void ByteMap::fill_page(Page& page, std::int64_t size, std::int64_t begin, std::
     page.bytes.reset();
     page.value = 0;
   }
+}
+
+// Its values byte by byte.
+void ByteMap::store(Page& page, std::int64_t size) {
+  if (page.bytes) return;
+  page.bytes = std::make_unique_for_overwrite<std::uint8_t[]>(size);
+  std::memset(page.bytes.get(), page.value, size);
+  page.nonzero = page.value ? static_cast<std::int32_t>(size) : 0;
 }
 
 void ByteMap::fill(std::int64_t begin, std::int64_t end, std::uint8_t value) {
@@ -75,6 +105,51 @@ void ByteMap::fill(std::int64_t begin, std::int64_t end, std::uint8_t value) {
     at = stop;
   }
   if (clean_pages_ == pages_.size()) reset(size_, 0);
+}
+
+// A page at a time, whose bytes are at hand for all of its ranges.
+void ByteMap::fill_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count,
+                          std::uint8_t value) {
+  if ((bytes != 1 && bytes != 2 && bytes != 4) || step < bytes) {
+    for (std::int64_t i = 0; i < count; ++i) fill(begin + i * step, begin + i * step + bytes, value);
+    return;
+  }
+  if (count <= 0 || is_uniform(value)) return;
+  if (uniform_) spread();
+  for (std::int64_t i = 0; i < count;) {
+    const std::int64_t at = begin + i * step;
+    const std::size_t p = at / kPage;
+    const std::int64_t base = static_cast<std::int64_t>(p) * kPage, in_page = base + page_size(p) - bytes - at;
+    if (in_page < 0) {  // a range over the end of a page
+      fill(at, at + bytes, value);
+      if (is_uniform(value)) return;
+      if (uniform_) spread();
+      ++i;
+      continue;
+    }
+    const std::int64_t n = std::min(count - i, in_page / step + 1);
+    const bool was_clean = is_clean(pages_[p]);
+    fill_spaced_page(pages_[p], page_size(p), {at - base, bytes, step, n}, value);
+    clean_pages_ += is_clean(pages_[p]) - was_clean;
+    i += n;
+  }
+  if (clean_pages_ == pages_.size()) reset(size_, 0);
+}
+
+void ByteMap::fill_spaced_page(Page& page, std::int64_t size, const Spaced& ranges, std::uint8_t value) {
+  if (!page.bytes && page.value == value) return;
+  const bool was_uniform = !page.bytes;
+  store(page, size);
+  std::uint8_t* b = page.bytes.get() + ranges.begin;
+  const auto write = ranges.bytes == 4   ? &change<std::uint32_t>
+                     : ranges.bytes == 2 ? &change<std::uint16_t>
+                                         : &change<std::uint8_t>;
+  const std::int32_t nonzero =
+      page.nonzero + write(b, ranges.step, ranges.count, value, was_uniform ? page.value : kMixed);
+  page.nonzero = nonzero;
+  if (nonzero) return;
+  page.bytes.reset();
+  page.value = 0;
 }
 
 std::uint8_t ByteMap::at(std::int64_t i) const {

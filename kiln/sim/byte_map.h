@@ -17,6 +17,8 @@ class ByteMap {
   bool is_uniform(std::uint8_t value) const { return uniform_ && value_ == value; }
 
   void fill(std::int64_t begin, std::int64_t end, std::uint8_t value);
+  // `count` ranges of `bytes` bytes, whose beginnings lie `step` bytes apart.
+  void fill_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count, std::uint8_t value);
   bool all(std::int64_t begin, std::int64_t end, std::uint8_t value) const;
   std::uint8_t at(std::int64_t i) const;
   // The first nonzero value in the range, 0 when there is none.
@@ -34,6 +36,11 @@ class ByteMap {
   };
   void spread();
   void fill_page(Page& page, std::int64_t page_size, std::int64_t begin, std::int64_t end, std::uint8_t value);
+  struct Spaced {
+    std::int64_t begin, bytes, step, count;
+  };
+  void fill_spaced_page(Page& page, std::int64_t page_size, const Spaced& ranges, std::uint8_t value);
+  static void store(Page& page, std::int64_t page_size);
   std::int64_t page_size(std::size_t i) const;
 
   std::int64_t size_ = 0;

@@ -5,7 +5,7 @@ using namespace isa;
 
 namespace {
 
-constexpr std::int64_t kKeepAllBytes = 256 << 20;  // below this nothing is gained by giving storages back
+constexpr std::int64_t kKeepAllBytes = 1 << 20;  // these stay in the cache: nothing is gained by giving them back
 
 }  // namespace
 

@@ -9,8 +9,8 @@ namespace kiln::sim {
 // caller or other cores see, and those with an address.
 bool is_declared_storage(const isa::Tensor& tensor);
 
-// A long unrolled program declares far more tensors than are alive at a time. False for programs whose tensors fit into
-// memory together anyway.
+// A program declares more tensors than are alive at a time, and bytes that were used before cost less than new ones,
+// which the system clears page by page. False for programs whose tensors are small together.
 bool gives_storages_back(const isa::Program& program);
 
 }  // namespace kiln::sim

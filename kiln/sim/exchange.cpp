@@ -6,23 +6,11 @@
 
 #include "kiln/isa/semantics/gathering.h"
 #include "kiln/sim/checks.h"
+#include "kiln/sim/pieces.h"
 
 namespace kiln::sim {
 using namespace isa;
 namespace {
-
-// Calls fn(address, byte position in row-major order, bytes) for runs of elements without gaps between them.
-template <class Fn>
-void for_pieces(const Tile& t, Fn&& fn) {
-  const std::int64_t size = t.element_bytes();
-  for (std::int64_t row = 0; row < t.rows; ++row) {
-    for_runs(t, row, 0, t.free_size, [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t position) {
-      const std::int64_t to = (row * t.free_size + position) * size;
-      if (stride == 1) return fn(at, to, n * size);
-      for (std::int64_t i = 0; i < n; ++i) fn(at + i * stride * size, to + i * size, size);
-    });
-  }
-}
 
 // One core with its tiles; dense ones are used where they lie.
 class Table {

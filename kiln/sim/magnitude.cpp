@@ -1,6 +1,7 @@
 #include "kiln/sim/magnitude.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace kiln::sim {
 
@@ -16,15 +17,45 @@ std::uint32_t first_nonfinite(DType t) {
 
 std::uint32_t magnitude_of(DType t, std::uint32_t bits) { return bits & ((1u << (8 * size_bytes(t) - 1)) - 1); }
 
+namespace {
+
+// Runs so short that a call per run costs more than their elements.
+constexpr std::int64_t kShortRow = 64;
+
+template <class Word>
+std::uint32_t largest_of(const isa::Tile& tile, std::int64_t row) {
+  constexpr Word kMask = static_cast<Word>(~Word{0}) >> 1;
+  Word found = 0;
+  isa::for_runs(tile, row, 0, tile.free_size, [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      Word word;
+      std::memcpy(&word, at + i * stride * static_cast<std::int64_t>(sizeof word), sizeof word);
+      found = std::max(found, static_cast<Word>(word & kMask));
+    }
+  });
+  return found;
+}
+
+std::uint32_t largest_of_row(const Kernels& kernels, const isa::Tile& tile, std::int64_t row) {
+  const int size = static_cast<int>(tile.element_bytes());
+  if (tile.free_size < kShortRow && size == 4) return largest_of<std::uint32_t>(tile, row);
+  if (tile.free_size < kShortRow && size == 2) return largest_of<std::uint16_t>(tile, row);
+  std::uint32_t found = 0;
+  isa::for_runs(tile, row, 0, tile.free_size, [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t) {
+    found = std::max(found, kernels.largest(size, at, stride, n));
+  });
+  return found;
+}
+
+}  // namespace
+
 std::uint32_t largest_magnitude(const Kernels& kernels, const isa::Tile& tile) {
   const int size = static_cast<int>(tile.element_bytes());
   if (tile.is_dense()) return kernels.largest(size, tile.data, 1, tile.count());
   std::uint32_t found = 0;
   for (std::int64_t row = 0; row < tile.rows; ++row) {
     if (tile.row_offset && tile.row_offset[row] == isa::kSkipRow) continue;
-    isa::for_runs(tile, row, 0, tile.free_size, [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t) {
-      found = std::max(found, kernels.largest(size, at, stride, n));
-    });
+    found = std::max(found, largest_of_row(kernels, tile, row));
   }
   return found;
 }

@@ -36,6 +36,11 @@ class Flow final : public Track {
     const std::vector<Shadow> all = read(param);
     return std::ranges::all_of(all, [](Shadow s) { return s == 0; });
   }
+  bool is_row_clean(int param, std::int64_t row) override {
+    const std::vector<Shadow> all = read(param);
+    const std::int64_t columns = free_size(param);
+    return std::all_of(all.begin() + row * columns, all.begin() + (row + 1) * columns, [](Shadow s) { return s == 0; });
+  }
   std::vector<Shadow> read(int param) override {
     std::vector<Shadow> out;
     const std::span<const Tile> tiles = tiles_of(run_, param);

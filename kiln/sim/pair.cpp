@@ -9,6 +9,7 @@
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/text/print.h"
 #include "kiln/sim/pass_teller.h"
+#include "kiln/sim/pieces.h"
 #include "kiln/sim/rules.h"
 
 namespace kiln::sim {
@@ -48,38 +49,29 @@ bool is_collective(const Core& core) { return info(core.waiting_at()->opcode).se
 // What travels: bytes and shadows in row-major order.
 struct Parcel {
   std::vector<std::byte> bytes;
-  std::vector<Shadow> shadow;
+  std::vector<Shadow> shadow;  // none: all of it was written
 };
-
-// Calls fn(address, position in the parcel) for every element.
-template <class Fn>
-void for_elements(const Tile& t, Fn&& fn) {
-  const std::int64_t size = t.element_bytes();
-  for (std::int64_t row = 0; row < t.rows; ++row) {
-    for_runs(t, row, 0, t.free_size, [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t position) {
-      for (std::int64_t i = 0; i < n; ++i) fn(at + i * stride * size, (row * t.free_size + position + i) * size);
-    });
-  }
-}
 
 const Exchange& exchange_of(const Core& core) { return info(core.waiting_at()->opcode).semantics->facts.exchange; }
 
 Parcel pick_up(Core& from) {
   const Operand& src = from.operand(exchange_of(from).sent);
   Parcel parcel{std::vector<std::byte>(src.tile.count() * src.tile.element_bytes()), {}};
-  for_elements(src.tile, [&](std::byte* at, std::int64_t position) {
-    std::memcpy(parcel.bytes.data() + position, at, src.tile.element_bytes());
+  for_pieces(src.tile, [&](std::byte* at, std::int64_t position, std::int64_t n) {
+    std::memcpy(parcel.bytes.data() + position, at, n);
   });
-  parcel.shadow = from.tracker(*from.waiting_at()).read(src.param);
+  Tracker tracker = from.tracker(*from.waiting_at());
+  if (!tracker.is_clean(src.param)) parcel.shadow = tracker.read(src.param);
   return parcel;
 }
 
 void deliver(const Parcel& parcel, Core& to) {
   const Operand& dst = to.operand(exchange_of(to).received);
-  for_elements(dst.tile, [&](std::byte* at, std::int64_t position) {
-    std::memcpy(at, parcel.bytes.data() + position, dst.tile.element_bytes());
+  for_pieces(dst.tile, [&](std::byte* at, std::int64_t position, std::int64_t n) {
+    std::memcpy(at, parcel.bytes.data() + position, n);
   });
-  to.tracker(*to.waiting_at()).write(dst.param, parcel.shadow);
+  Tracker tracker = to.tracker(*to.waiting_at());
+  parcel.shadow.empty() ? tracker.write_clean(dst.param) : tracker.write(dst.param, parcel.shadow);
 }
 
 void meet(Core& a, Core& b, const Arch& arch, Races& races) {

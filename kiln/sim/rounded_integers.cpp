@@ -50,11 +50,13 @@ class LookHere {
   Look* before_;
 };
 
+// The largest magnitude of n numbers.
+float largest(const float* x, std::size_t n) { return std::bit_cast<float>(look->kernels.largest(sizeof *x, x, 1, n)); }
+
 template <class Integer>
 void look_at(const Integer* x, std::ptrdiff_t stride, std::size_t n, const float* became) {
-  bool any = false;
-  for (std::size_t i = 0; i < n; ++i) any |= std::abs(became[i]) >= kExact;
-  for (std::size_t i = 0; any && i < n; ++i) {
+  if (largest(became, n) < kExact) return;
+  for (std::size_t i = 0; i < n; ++i) {
     const Integer& from = x[static_cast<std::ptrdiff_t>(i) * stride];
     if (static_cast<double>(from) == static_cast<double>(became[i])) continue;
     look->found = {static_cast<double>(from), became[i], reinterpret_cast<const std::byte*>(&from)};
@@ -83,10 +85,23 @@ bool can_round(AluOp op) { return op == AluOp::add || op == AluOp::subtract || o
 double exact(AluOp op, double a, double b) { return op == AluOp::add ? a + b : op == AluOp::subtract ? a - b : a * b; }
 bool is_whole(double x) { return std::trunc(x) == x; }
 
+// Whether no result of such magnitudes can be an integer that float32 rounds. NaN is no bound.
+bool stays_exact(AluOp op, double left, double right) {
+  return (op == AluOp::multiply ? left * right : left + right) <= kExact;
+}
+
+// The operands of an operator: one number, or n of them.
+struct Numbers {
+  const float* x = nullptr;
+  double value = 0;
+  double operator()(std::size_t i) const { return x ? x[i] : value; }
+  double largest(std::size_t n) const { return x ? sim::largest(x, n) : std::abs(value); }
+};
+
 // The results of an operator, before it computes them: its output may lie over its inputs.
-template <class Left, class Right>
-void look_at_results(AluOp op, Left left, Right right, const float* out, std::size_t n) {
+void look_at_results(AluOp op, Numbers left, Numbers right, const float* out, std::size_t n) {
   if (look->found || !look->at_results || !can_round(op)) return;
+  if (stays_exact(op, left.largest(n), right.largest(n))) return;
   const auto is_rounded = [&](std::size_t i) {
     const double value = exact(op, left(i), right(i));
     return static_cast<double>(static_cast<float>(value)) != value;
@@ -101,12 +116,8 @@ void look_at_results(AluOp op, Left left, Right right, const float* out, std::si
   }
 }
 
-auto element_of(const float* x) {
-  return [x](std::size_t i) { return static_cast<double>(x[i]); };
-}
-auto number(float x) {
-  return [x](std::size_t) { return static_cast<double>(x); };
-}
+Numbers element_of(const float* x) { return {.x = x}; }
+Numbers number(float x) { return {.value = x}; }
 
 void alu_vv(AluOp op, const float* a, const float* b, float* out, std::size_t n) {
   look_at_results(op, element_of(a), element_of(b), out, n);
@@ -123,9 +134,7 @@ void alu_sv(AluOp op, float a, const float* b, float* out, std::size_t n) {
 
 // Whether a sum of so many numbers may pass the integers that float32 holds.
 bool may_pass(const float* x, std::size_t n, float start) {
-  std::uint32_t largest = 0;
-  for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::bit_cast<std::uint32_t>(x[i]) & 0x7fffffffu);
-  return std::abs(start) + static_cast<double>(std::bit_cast<float>(largest)) * static_cast<double>(n) > kExact;
+  return !(std::abs(start) + static_cast<double>(largest(x, n)) * static_cast<double>(n) <= kExact);
 }
 
 void fold_rows(AluOp op, const float* x, std::ptrdiff_t stride, std::size_t rows, std::size_t n, float* acc) {

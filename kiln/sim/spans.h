@@ -5,26 +5,34 @@
 
 namespace kiln::sim {
 
-// Calls fn(first byte, bytes, first element, elements) for contiguous runs of an operand, as offsets into the
-// storage.
+// Calls fn(first byte, step in bytes, first element, elements) for runs of equally spaced elements of an operand; a
+// step as long as an element: they follow each other.
 template <class Fn>
-void for_spans(const Operand& o, Fn&& fn) {
+void for_spaced(const Operand& o, Fn&& fn) {
   const isa::Tile& t = o.tile;
   const std::int64_t size = t.element_bytes();
   if (t.is_dense()) {
-    fn(t.data - o.storage->data, t.count() * size, std::int64_t{0}, t.count());
+    fn(t.data - o.storage->data, size, std::int64_t{0}, t.count());
     return;
   }
   for (std::int64_t row = 0; row < t.rows; ++row) {
     if (t.row_offset && t.row_offset[row] == isa::kSkipRow) continue;
     isa::for_runs(t, row, 0, t.free_size,
                   [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t position) {
-                    const std::int64_t first = row * t.free_size + position;
-                    const std::int64_t byte = at - o.storage->data;
-                    if (stride == 1 || n == 1) return fn(byte, n * size, first, n);
-                    for (std::int64_t i = 0; i < n; ++i) fn(byte + i * stride * size, size, first + i, std::int64_t{1});
+                    fn(at - o.storage->data, (n == 1 ? 1 : stride) * size, row * t.free_size + position, n);
                   });
   }
+}
+
+// Calls fn(first byte, bytes, first element, elements) for contiguous runs of an operand, as offsets into the
+// storage.
+template <class Fn>
+void for_spans(const Operand& o, Fn&& fn) {
+  const std::int64_t size = o.tile.element_bytes();
+  for_spaced(o, [&](std::int64_t byte, std::int64_t step, std::int64_t first, std::int64_t n) {
+    if (step == size) return fn(byte, n * size, first, n);
+    for (std::int64_t i = 0; i < n; ++i) fn(byte + i * step, size, first + i, std::int64_t{1});
+  });
 }
 
 }  // namespace kiln::sim

@@ -7,6 +7,7 @@ namespace {
 constexpr std::int64_t kCopyBytes = 2 << 20;             // storages of a tensor that is declared in a loop,
 constexpr std::int64_t kMinCopies = 4, kMaxCopies = 32;  // at least and at most so many
 constexpr std::int64_t kSpareBytes = 256 << 20;          // storages that wait for a next tensor
+constexpr std::int64_t kAheadBytes = 16 << 20;           // of a size that wait for their values, before issuing waits
 
 // The first is the one used most lately, so few are used when few are enough.
 std::shared_ptr<Storage> first_idle(const std::vector<std::shared_ptr<Storage>>& storages) {
@@ -35,6 +36,11 @@ std::shared_ptr<Storage> StoragePool::take(isa::TensorId id) {
 
 std::shared_ptr<Storage> StoragePool::make(std::int64_t rows, std::int64_t row_bytes) {
   if (auto storage = take_spare(rows, row_bytes)) return storage;
+  const std::int64_t bytes = std::max<std::int64_t>(rows * row_bytes, 1);
+  while (std::ssize(spare_[{rows, row_bytes}]) * bytes > kAheadBytes) {
+    queue_.help();
+    if (auto storage = take_spare(rows, row_bytes)) return storage;
+  }
   if (spare_bytes_ > kSpareBytes) {  // too far ahead of the values, or too many sizes
     queue_.wait_until(0);
     if (auto storage = take_spare(rows, row_bytes)) return storage;

@@ -16,8 +16,9 @@ namespace {
 
 void fill(ByteMap& map, const Operand& o, std::uint8_t value) {
   if (map.is_uniform(value)) return;
-  for_spans(o, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
-    map.fill(byte, byte + bytes, value);
+  const std::int64_t size = o.tile.element_bytes();
+  for_spaced(o, [&](std::int64_t byte, std::int64_t step, std::int64_t, std::int64_t n) {
+    step == size ? map.fill(byte, byte + n * size, value) : map.fill_spaced(byte, size, step, n, value);
   });
 }
 
@@ -61,6 +62,22 @@ bool Tracker::is_clean(int param) {
     return false;
   }
   return true;
+}
+
+bool Tracker::is_row_clean(int param, std::int64_t row) {
+  const Operand& o = operand(param);
+  if (o.storage->shadow.is_uniform(0)) return true;
+  Operand one = o;
+  one.tile.data = o.tile.row(row);
+  one.tile.rows = 1;
+  one.tile.row_offset = nullptr;
+  if (o.tile.column) one.tile.column = o.tile.column + row / o.tile.group_rows * o.tile.free_size;
+  bool clean = true;
+  for_spans(one, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
+    clean = clean && o.storage->shadow.all(byte, byte + bytes, 0);
+  });
+  saw_unwritten |= !clean;
+  return clean;
 }
 
 std::vector<Shadow> Tracker::read(int param) {
@@ -122,13 +139,14 @@ void Tracker::write_where(int param, const std::vector<Shadow>& shadow, const st
   const isa::Tensor& t = program().tensors[o.access->tensor];
   const std::int64_t size = o.tile.element_bytes();
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t i = 0, end; i < n; i = end) {  // neighbours mostly agree
+      for (end = i + 1; end < n && where[first + end] == where[first + i] && shadow[first + end] == shadow[first + i];)
+        ++end;
       if (!where[first + i]) continue;
       if (shadow[first + i] && t.role != isa::Role::internal)
         origins_.arrive(o.storage, shadow[first + i], {&program(), &inst(), loops ? loops->pass() : isa::Pass{}});
-      const std::int64_t at = byte + i * size;
-      o.storage->shadow.fill(at, at + size, shadow[first + i]);
-      if (t.memory == Memory::psum) o.storage->psum.fill(at, at + size, 1);
+      o.storage->shadow.fill(byte + i * size, byte + end * size, shadow[first + i]);
+      if (t.memory == Memory::psum) o.storage->psum.fill(byte + i * size, byte + end * size, 1);
     }
   });
 }
@@ -138,10 +156,13 @@ void Tracker::mark_padding(int param, const std::vector<std::uint8_t>& where) {
   if (o.storage->shadow.is_uniform(0)) return;
   const std::int64_t size = o.tile.element_bytes();
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::int64_t at = byte + i * size;
-      const Shadow s = where[first + i] ? shadow_of(*this, origins_, o, at, at + 1) : Shadow{0};
-      if (s) o.storage->shadow.fill(at, at + size, origins_.padding_of(s));
+    for (std::int64_t i = 0, end; i < n; i = end) {
+      for (end = i + 1; end < n && where[first + end] == where[first + i];) ++end;
+      if (!where[first + i]) continue;
+      const std::uint8_t all = o.storage->shadow.at(byte + i * size);
+      if (!o.storage->shadow.all(byte + i * size, byte + end * size, all)) end = i + 1;  // one by one, then
+      const Shadow s = shadow_of(*this, origins_, o, byte + i * size, byte + i * size + 1);
+      if (s) o.storage->shadow.fill(byte + i * size, byte + end * size, origins_.padding_of(s));
     }
   });
 }

@@ -28,6 +28,7 @@ class Tracker final : public isa::Track {
       : Track(program, inst, arch), origins_(origins), state_(state), operands_(operands), warnings_(warnings) {}
 
   bool is_clean(int param) override;
+  bool is_row_clean(int param, std::int64_t row) override;
   std::vector<isa::Shadow> read(int param) override;
   void write(int param, const std::vector<isa::Shadow>& shadow) override;
   void write_clean(int param) override;

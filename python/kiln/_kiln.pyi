@@ -454,6 +454,12 @@ class Program:
     @property
     def tensors(self) -> list: ...
 
+    @property
+    def border(self) -> list:
+        """
+        The tensors that whoever runs it sees: inputs, outputs and what it changes.
+        """
+
     def first_write(self, tensor: str) -> SourceLoc | None:
         """Where it first writes a tensor, by name; or None."""
 

@@ -253,6 +253,16 @@ void bind_program_class(nb::module_& m) {
                      for (const isa::Tensor& t : p.tensors) out.append(describe(t));
                      return out;
                    })
+      .def_prop_ro(
+          "border",
+          [](const isa::Program& p) {
+            nb::list out;
+            for (const isa::Tensor& t : p.tensors) {
+              if (t.role != isa::Role::internal) out.append(describe(t));
+            }
+            return out;
+          },
+          "The tensors that whoever runs it sees: inputs, outputs and what it changes.")
       .def("first_write", &first_write, nb::arg("tensor"), "Where it first writes a tensor, by name; or None.")
       .def_prop_ro("device_loops", &device_loops)
       .def_prop_ro("instruction_count", [](const isa::Program& p) { return p.instructions.size(); })

@@ -12,6 +12,11 @@ HEAD = """// Made by tests/explain/cpp_examples.py.
 #include <atomic>
 #include <set>
 
+#include "kernels/backend/backend.h"
+#include "kernels/blas/batched_gemm.h"
+#include "kernels/blas/complex_gemm.h"
+#include "kernels/blas/host/mp2.h"
+#include "kernels/blas/host/names.h"
 #include "kiln/base/npy.h"
 #include "kiln/base/thread_count.h"
 #include "kiln/isa/builder/builder.h"

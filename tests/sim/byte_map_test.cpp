@@ -22,6 +22,11 @@ class Pair {
     if (begin < end) std::fill(bytes_.begin() + begin, bytes_.begin() + end, value);
   }
 
+  void fill_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count, std::uint8_t value) {
+    map_.fill_spaced(begin, bytes, step, count, value);
+    for (std::int64_t i = 0; i < count; ++i) std::fill_n(bytes_.begin() + begin + i * step, bytes, value);
+  }
+
   void expect_range(std::int64_t begin, std::int64_t end) const {
     const auto first = bytes_.begin() + begin, last = bytes_.begin() + std::max(begin, end);
     for (const std::uint8_t v : {0, 1, 2, 255})
@@ -94,6 +99,23 @@ TEST(ByteMap, ResetChangesTheSize) {
   EXPECT_TRUE(map.is_uniform(5));
   EXPECT_EQ(map.at(2 * kPage - 1), 5);
   EXPECT_EQ(map.count_nonzero(), 2 * kPage);
+}
+
+TEST(ByteMap, RangesInSteps) {
+  test::RandomRows random;
+  for (const std::int64_t size : {kPage - 1, kPage, 3 * kPage + 5, 9 * kPage}) {
+    Pair pair(size, static_cast<std::uint8_t>(random.below(3)));
+    for (int i = 0; i < 60; ++i) {
+      const std::int64_t bytes = std::int64_t{1} << random.below(4),
+                         step = 1 + random.below(random.below(2) ? 24 : 5000);
+      const std::int64_t begin = random.below(static_cast<std::uint32_t>(size - bytes));
+      const std::int64_t most = (size - begin - bytes) / step + 1;
+      const std::int64_t count = random.below(2) ? most : random.below(static_cast<std::uint32_t>(most + 1));
+      pair.fill_spaced(begin, bytes, step, count, static_cast<std::uint8_t>(random.below(3)));
+      if (i % 10 == 0) pair.fill(0, size, static_cast<std::uint8_t>(random.below(3)));
+      ASSERT_NO_FATAL_FAILURE(pair.expect_all()) << "size " << size << ", bytes " << bytes << ", step " << step;
+    }
+  }
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ void run(Run& r) {
   const std::vector<std::uint32_t> free = free_part(r.integers(pattern));
   if (d.dtype == t.dtype && d.dtype != DType::float32) return run_bits(r, free);
   const float no = static_cast<float>(r.real(on_false_value));
-  map_rows(r, d, {&t}, true, [&](const RowChunk& c) {
+  map_rows(r, d, {&t}, Walk::by_row, [&](const RowChunk& c) {
     const std::uint32_t base = row_part(r.integer_or_register(offset), c.row, r.integer(channel_multiplier));
     select(r.alu(cmp_op), base, &free[c.first], c.in[0], no, c.out, c.n);
   });

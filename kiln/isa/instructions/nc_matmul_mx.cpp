@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "kiln/isa/instructions/shared/mx.h"
 #include "kiln/isa/instructions/shared/product.h"
@@ -156,6 +157,12 @@ const Codes& codes(DType t) {
   return t == DType::float8_e5m2_x4 ? kE5m2 : t == DType::float8_e4m3fn_x4 ? kE4m3 : kE2m1;
 }
 
+// 2^(byte - 127), of which the first is subnormal; 0xff is NaN.
+float scale_value(std::uint32_t byte) {
+  const std::uint32_t bits = byte == 0xff ? 0x7fc00000 : byte == 0 ? 0x00400000 : byte << 23;
+  return std::bit_cast<float>(bits);
+}
+
 // Row 4k + q of the result: sub-element q of row k times its scale. The scale is a power of two: the product
 // is exact unless it leaves the range of float32.
 const float* expand(const Run& r, Operand o, std::vector<float>& out) {
@@ -164,18 +171,24 @@ const float* expand(const Run& r, Operand o, std::vector<float>& out) {
   const int width = 2 * static_cast<int>(x.element_bytes());
   const std::uint32_t mask = (1u << width) - 1;
   const std::size_t n = x.free_size;
+  const DType element = element_dtype(x.dtype);
   out.resize(4 * x.count());
   std::vector<std::uint32_t> bits(n), scale_bits(n);
   std::vector<float> factor(n);
   for (std::int64_t k = 0; k < x.rows; ++k) {
     if (k % kScaleRows == 0) {
       load_row_bits(r, scale, scale_row(k), 0, n, scale_bits.data());
-      for (std::size_t i = 0; i < n; ++i) factor[i] = to_float(DType::float8_e8m0fnu, scale_bits[i]);
+      for (std::size_t i = 0; i < n; ++i) factor[i] = scale_value(scale_bits[i]);
     }
     load_row_bits(r, x, k, 0, n, bits.data());
     for (int q = 0; q < 4; ++q) {
       float* to = out.data() + (4 * k + q) * n;
-      for (std::size_t i = 0; i < n; ++i) to[i] = value[bits[i] >> q * width & mask] * factor[i];
+      if (width == 8) {
+        r.k.load(element, reinterpret_cast<const std::byte*>(bits.data()) + q, 4, n, to);
+      } else {
+        for (std::size_t i = 0; i < n; ++i) to[i] = value[bits[i] >> q * width & mask];
+      }
+      r.k.alu_vv(AluOp::multiply, to, factor.data(), to, n);
     }
   }
   return out.data();
@@ -194,10 +207,19 @@ Cost cost(const CostQuery& q) {
   return matmul_cost(q, 1, m, std::max(std::min<double>(q.arch().matmul_init_cycles, m), n), false);
 }
 
+// Rows of a scale tile that belong to no data are padding, and mostly unwritten.
+bool has_clean_scales(Track& t, Operand o) {
+  for (std::int64_t k = 0; k < t.partitions(o.data); k += kScaleRows) {
+    if (!t.is_row_clean(o.scale, scale_row(k))) return false;
+  }
+  return true;
+}
+
 // Per column of an operand: the first shadow in its data, or in the scales that belong to it. Rows where
 // `ignored` is set do not count.
 std::vector<Shadow> operand_shadow(Track& t, Operand o, const std::vector<std::uint8_t>& ignored = {}) {
-  if (t.is_clean(o.data) && t.is_clean(o.scale)) return {};
+  const bool clean_scales = has_clean_scales(t, o);
+  if (clean_scales && t.is_clean(o.data)) return {};
   const std::int64_t columns = t.free_size(o.data), scale_columns = t.free_size(o.scale);
   std::vector<Shadow> out(columns);
   const auto add_rows = [&](const std::vector<Shadow>& in, std::int64_t step, auto&& first) {
@@ -209,7 +231,7 @@ std::vector<Shadow> operand_shadow(Track& t, Operand o, const std::vector<std::u
     }
   };
   if (!t.is_clean(o.data)) add_rows(t.read(o.data), 1, [&](std::int64_t k) { return k * columns; });
-  if (!t.is_clean(o.scale))
+  if (!clean_scales)
     add_rows(t.read(o.scale), ignored.empty() ? kScaleRows : 1,
              [&](std::int64_t k) { return scale_row(k) * scale_columns; });
   return out;

@@ -75,18 +75,7 @@ void run_sum(const Run& r) {
 
 void run(Run& r) {
   if (is_sum(r.arch(), r.engine())) return run_sum(r);
-  const Tile &d = r.tile(dst), &s = r.tile(data);
-  const std::int64_t size = s.element_bytes();
-  const auto regular = [&](const Tile& t) { return t.row_is_contiguous() && t.row_bytes % size == 0; };
-  if (regular(d) && regular(s) && d.data != s.data)
-    return r.k.transpose(static_cast<int>(size), s.data, s.row_bytes / size, d.data, d.row_bytes / size, s.rows,
-                         s.free_size);
-  std::vector<std::uint32_t> bits(s.count()), column(s.rows);
-  for (std::int64_t p = 0; p < s.rows; ++p) load_row_bits(r, s, p, 0, s.free_size, bits.data() + p * s.free_size);
-  for (std::int64_t f = 0; f < d.rows; ++f) {
-    for (std::int64_t p = 0; p < s.rows; ++p) column[p] = bits[p * s.free_size + f];
-    store_row_bits(r, d, f, 0, d.free_size, column.data());
-  }
+  transpose_elements(r, r.tile(dst), r.tile(data));
 }
 
 void track(Track& t) {

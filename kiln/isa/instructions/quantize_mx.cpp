@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -29,10 +30,6 @@ constexpr Rule kSameQuadrants{6, "dst and dst_scale lie in the same quadrants", 
                               Mark::historical};
 
 constexpr Rule kRules[] = {kSrcPartitions, kSrcSize, kDstShape, kScaleShape, kScaleStart, kSameQuadrants};
-
-DType element_dtype(DType packed) {
-  return packed == DType::float8_e5m2_x4 ? DType::float8_e5m2 : DType::float8_e4m3fn;
-}
 
 void check(Check& c) {
   const std::int64_t p = c.partitions(src), f = c.free_size(src);
@@ -64,24 +61,35 @@ Range8 range_of(DType element, int nki) {
   return {(e5m2 ? 14 : 7) + halved, e5m2 ? 57344.0f : 448.0f};
 }
 
-// Scales and divides the 8 rows x 4 values of one column. Returns the scale's byte.
-std::uint32_t quantize_group(float* x, std::size_t row_stride, const Range8& range) {
-  float a = 0;
-  bool finite = true;
-  const auto each = [&](auto&& fn) {
-    for (std::int64_t i = 0; i < kScaleRows * 4; ++i) fn(x[i / 4 * row_stride + i % 4]);
-  };
-  each([&](float v) {
-    finite = finite && std::isfinite(v);
-    a = std::max(a, std::fabs(v));
-  });
-  if (!finite) {
-    each([](float& v) { v = std::numeric_limits<float>::quiet_NaN(); });
-    return 0xff;
+// Of 8 rows of 4 values per group: the scale of each group, and what its values are multiplied with.
+struct Scales {
+  explicit Scales(std::size_t columns) : bytes(columns), factors(4 * columns), largest(4 * columns) {}
+  std::vector<std::uint32_t> bytes;
+  std::vector<float> factors;          // one for each value; NaN where a value of the group is no number
+  std::vector<std::uint32_t> largest;  // magnitudes as bits, over the rows
+};
+
+int exponent_of(std::uint32_t magnitude) { return std::ilogb(std::bit_cast<float>(magnitude)); }
+
+void find_scales(const float* x, std::size_t f, const Range8& range, Scales& s) {
+  std::ranges::fill(s.largest, 0u);
+  for (std::int64_t k = 0; k < kScaleRows; ++k) {
+    for (std::size_t i = 0; i < f; ++i)
+      s.largest[i] = std::max(s.largest[i], std::bit_cast<std::uint32_t>(x[k * f + i]) & 0x7fffffffu);
   }
-  const int exponent = a == 0 ? -127 : std::max(-127, std::ilogb(a) - range.exponent);
-  each([&](float& v) { v = std::clamp(std::ldexp(v, -exponent), -range.largest, range.largest); });
-  return static_cast<std::uint32_t>(exponent + 127);
+  constexpr std::uint32_t kInfinity = 0x7f800000;
+  for (std::size_t c = 0; c < s.bytes.size(); ++c) {
+    const std::uint32_t a = *std::max_element(&s.largest[4 * c], &s.largest[4 * c] + 4);
+    const bool finite = a < kInfinity;
+    const int exponent = a == 0 || !finite ? -127 : std::max(-127, exponent_of(a) - range.exponent);
+    s.bytes[c] = finite ? static_cast<std::uint32_t>(exponent + 127) : 0xff;
+    std::fill_n(&s.factors[4 * c], 4, finite ? std::ldexp(1.0f, -exponent) : std::numeric_limits<float>::quiet_NaN());
+  }
+}
+
+// The one NaN of a group that has no scale, whatever its values were.
+float scaled(float x, float factor, float largest) {
+  return std::isnan(factor) ? factor : std::clamp(x * factor, -largest, largest);
 }
 
 void run(Run& r) {
@@ -90,37 +98,44 @@ void run(Run& r) {
   const Range8 range = range_of(element, r.program().nki);
   const std::size_t f = s.free_size, columns = f / 4;
   std::vector<float> x(kScaleRows * f);
-  std::vector<std::uint32_t> packed(columns), scales(columns);
+  std::vector<std::uint32_t> packed(columns);
+  Scales scales(columns);
   for (std::int64_t first = 0; first < s.rows; first += kScaleRows) {
     for (std::int64_t k = 0; k < kScaleRows; ++k) {
       float* row = x.data() + k * f;  // scaled in place; float32, of widened programs, is not converted
       const float* from = load_row(r, s, first + k, 0, f, row);
       if (from != row) std::copy_n(from, f, row);
     }
-    for (std::size_t c = 0; c < columns; ++c) scales[c] = quantize_group(x.data() + 4 * c, f, range);
+    find_scales(x.data(), f, range, scales);
     for (std::int64_t k = 0; k < kScaleRows; ++k) {
-      r.k.store(element, x.data() + k * f, f, packed.data(), 1);
+      float* row = x.data() + k * f;
+      for (std::size_t i = 0; i < f; ++i) row[i] = scaled(row[i], scales.factors[i], range.largest);
+      r.k.store(element, row, f, packed.data(), 1);
       store_row_bits(r, d, first + k, 0, columns, packed.data());
     }
-    store_row_bits(r, scale, scale_row(first), 0, columns, scales.data());
+    store_row_bits(r, scale, scale_row(first), 0, columns, scales.bytes.data());
   }
 }
 
 // A group's scale and elements depend on the whole group; other rows of dst_scale stay as they are: padding.
 void track(Track& t) {
-  const std::vector<Shadow> in = t.read(src);
   const std::int64_t rows = t.partitions(src), columns = t.free_size(dst);
-  std::vector<Shadow> out(rows * columns), scales(t.access(dst_scale).count());
+  std::vector<Shadow> scales(t.access(dst_scale).count());
   std::vector<std::uint8_t> written(scales.size());
-  for (std::int64_t i = 0; i < rows * columns; ++i) {
-    const std::int64_t k = i / columns, c = i % columns, group = scale_row(k) * columns + c;
-    written[group] = 1;
-    for (int q = 0; q < 4; ++q) {
-      if (scales[group] == 0) scales[group] = in[(k * columns + c) * 4 + q];
+  for (std::int64_t k = 0; k < rows; k += kScaleRows)
+    std::fill_n(written.begin() + scale_row(k) * columns, columns, std::uint8_t{1});
+  if (t.is_clean(src)) {
+    t.write_clean(dst);
+  } else {
+    const std::vector<Shadow> in = t.read(src);
+    std::vector<Shadow> out(rows * columns);
+    for (std::int64_t i = 0; i < rows * columns; ++i) {
+      Shadow& group = scales[scale_row(i / columns) * columns + i % columns];
+      for (int q = 0; q < 4 && group == 0; ++q) group = in[i * 4 + q];
     }
+    for (std::int64_t i = 0; i < rows * columns; ++i) out[i] = scales[scale_row(i / columns) * columns + i % columns];
+    t.write(dst, out);
   }
-  for (std::int64_t i = 0; i < rows * columns; ++i) out[i] = scales[scale_row(i / columns) * columns + i % columns];
-  t.write(dst, out);
   t.write_where(dst_scale, scales, written);
   for (std::uint8_t& w : written) w = !w;
   t.mark_padding(dst_scale, written);

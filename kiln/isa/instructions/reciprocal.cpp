@@ -23,7 +23,7 @@ void check(Check& c) {
 }
 
 void run(Run& r) {
-  map_rows(r, r.tile(dst), {&r.tile(data)}, false,
+  map_rows(r, r.tile(dst), {&r.tile(data)}, Walk::anyhow,
            [&](const RowChunk& c) { r.k.alu_vs(AluOp::reciprocal, c.in[0], 0.0f, c.out, c.n); });
 }
 

@@ -27,12 +27,23 @@ unsigned state(const InstView& v) { return v.get<Engine>(engine) == Engine::gpsi
 
 void run(Run& r) {
   const Tile& d = r.tile(dst);
-  std::vector<std::uint32_t> bits(d.free_size);
-  for (std::int64_t row = 0; row < d.rows; ++row) {
+  const auto generator = [&](std::int64_t row) -> Xorwow& {
     const std::int64_t lane = d.lane + row;
-    Xorwow& random = r.engine() == Engine::gpsimd ? r.state().gpsimd_random[lane] : r.state().vector_random[lane][0];
-    for (std::uint32_t& b : bits) b = random.next();
-    store_row_bits(r, d, row, 0, bits.size(), bits.data());
+    return r.engine() == Engine::gpsimd ? r.state().gpsimd_random[lane] : r.state().vector_random[lane][0];
+  };
+  constexpr std::int64_t kRows = 8;  // at a time: a generator waits for itself, but not for the others
+  std::vector<std::uint32_t> bits(kRows * d.free_size);
+  for (std::int64_t first = 0; first < d.rows; first += kRows) {
+    const std::int64_t rows = std::min(kRows, d.rows - first);
+    Xorwow random[kRows];
+    for (std::int64_t i = 0; i < rows; ++i) random[i] = generator(first + i);
+    for (std::int64_t column = 0; column < d.free_size; ++column) {
+      for (std::int64_t i = 0; i < kRows; ++i) bits[i * d.free_size + column] = random[i].next();
+    }
+    for (std::int64_t i = 0; i < rows; ++i) {
+      generator(first + i) = random[i];
+      store_row_bits(r, d, first + i, 0, d.free_size, bits.data() + i * d.free_size);
+    }
   }
 }
 

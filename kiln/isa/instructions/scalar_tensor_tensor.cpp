@@ -48,10 +48,10 @@ void check(Check& c) {
 void run(Run& r) {
   const AluOp first = r.alu(op0), second = r.alu(op1);
   const bool swap0 = r.boolean(reverse0), swap1 = r.boolean(reverse1);
+  const Walk walk = r.is_tile(operand0) ? Walk::by_row_or_down : Walk::anyhow;
   alignas(64) float between[kChunk];  // not dst, which operand1 may be
-  map_rows(r, r.tile(dst), {&r.tile(data), &r.tile(operand1)}, r.is_tile(operand0), [&](const RowChunk& c) {
-    const float s = r.column(operand0, c.row);
-    swap0 ? r.k.alu_sv(first, s, c.in[0], between, c.n) : r.k.alu_vs(first, c.in[0], s, between, c.n);
+  map_rows(r, r.tile(dst), {&r.tile(data), &r.tile(operand1)}, walk, [&](const RowChunk& c) {
+    apply_operand(r, first, swap0, c, c.in[0], operand0, between);
     swap1 ? r.k.alu_vv(second, c.in[1], between, c.out, c.n) : r.k.alu_vv(second, between, c.in[1], c.out, c.n);
   });
 }

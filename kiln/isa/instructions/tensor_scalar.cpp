@@ -175,9 +175,15 @@ std::uint32_t operand_bits(Run& r, int operand, std::int64_t row) {
   return bits;
 }
 
+// Dense tiles are one long row where numbers are all that comes in besides.
+void join_rows(const Run& r, Tile& d, Tile& in) {
+  if (d.is_dense() && in.is_dense() && !r.is_tile(operand0) && !r.is_tile(operand1)) flatten(d), flatten(in);
+}
+
 // Bit operators work on raw elements.
 void run_bits(Run& r) {
-  const Tile &d = r.tile(dst), &in = r.tile(data);
+  Tile d = r.tile(dst), in = r.tile(data);
+  join_rows(r, d, in);
   const int width = 8 * size_bytes(in.dtype);
   const std::uint32_t mask = 0xffffffffu >> (32 - width);
   alignas(64) std::uint32_t x[kChunk];
@@ -194,7 +200,8 @@ void run_bits(Run& r) {
 
 // Exact 32-bit integers with numbers.
 void run_exact(Run& r) {
-  const Tile &d = r.tile(dst), &in = r.tile(data);
+  Tile d = r.tile(dst), in = r.tile(data);
+  join_rows(r, d, in);
   const bool is_signed = in.dtype == DType::int32;
   alignas(64) std::uint32_t x[kChunk], numbers[2][kChunk];
   for (std::size_t i = 0; i < steps(r).size(); ++i)
@@ -217,16 +224,15 @@ void run_exact(Run& r) {
 void run(Run& r) {
   if (is_bitvec(r.alu(op0))) return run_bits(r);
   if (is_exact(r)) return run_exact(r);
-  const bool by_row = r.is_tile(operand0) || r.is_tile(operand1);
-  const auto apply = [&](const Step& s, float operand, const float* x, float* out, std::size_t n) {
-    r.boolean(s.reverse) ? r.k.alu_sv(r.alu(s.op), operand, x, out, n) : r.k.alu_vs(r.alu(s.op), x, operand, out, n);
+  const Walk walk = r.is_tile(operand0) || r.is_tile(operand1) ? Walk::by_row_or_down : Walk::anyhow;
+  const auto apply = [&](const Step& s, const RowChunk& c, const float* x, float* out) {
+    apply_operand(r, r.alu(s.op), r.boolean(s.reverse), c, x, s.operand, out);
   };
   alignas(64) float between[kChunk];  // stays in the first cache, and dst may be an operand
-  map_rows(r, r.tile(dst), {&r.tile(data)}, by_row, [&](const RowChunk& c) {
-    const float first = r.column(operand0, c.row), second = r.column(operand1, c.row);
-    if (!r.has(op1)) return apply(kSteps[0], first, c.in[0], c.out, c.n);
-    apply(kSteps[0], first, c.in[0], between, c.n);
-    apply(kSteps[1], second, between, c.out, c.n);
+  map_rows(r, r.tile(dst), {&r.tile(data)}, walk, [&](const RowChunk& c) {
+    if (!r.has(op1)) return apply(kSteps[0], c, c.in[0], c.out);
+    apply(kSteps[0], c, c.in[0], between);
+    apply(kSteps[1], c, between, c.out);
   });
 }
 

@@ -70,27 +70,43 @@ void check(Check& c) {
             [&] { return fmt::format("{} needs gen{}", alu.name, alu.first_generation); });
 }
 
+// and, or, xor know nothing of elements: dense tiles are words of 32 bits.
+bool run_words(const Run& r, const Tile& d, const Tile& a, const Tile& b) {
+  const AluOp f = r.alu(op);
+  const std::int64_t bytes = d.count() * d.element_bytes();
+  const bool plain = f == AluOp::bitwise_and || f == AluOp::bitwise_or || f == AluOp::bitwise_xor;
+  if (!plain || !d.is_dense() || !a.is_dense() || !b.is_dense() || bytes % 4 != 0) return false;
+  const auto words = [](const Tile& t) { return reinterpret_cast<std::uint32_t*>(t.data); };
+  r.k.bits_vv(f, 32, words(a), words(b), words(d), bytes / 4);
+  return true;
+}
+
 // Bit operators and exact integers work on raw elements.
 void run_bits(Run& r) {
-  const Tile &d = r.tile(dst), &a = r.tile(data1), &b = r.tile(data2);
+  Tile d = r.tile(dst), a = r.tile(data1), b = r.tile(data2);
+  if (run_words(r, d, a, b)) return;
+  if (d.is_dense() && a.is_dense() && b.is_dense()) flatten(d), flatten(a), flatten(b);
   const int width = 8 * size_bytes(d.dtype);
-  std::vector<std::uint32_t> x(d.free_size), y(d.free_size);
+  alignas(64) std::uint32_t x[kChunk], y[kChunk];
   for (std::int64_t row = 0; row < d.rows; ++row) {
-    load_row_bits(r, a, row, 0, x.size(), x.data());
-    load_row_bits(r, b, row, 0, y.size(), y.data());
-    if (is_bitvec(r.alu(op))) {
-      r.k.bits_vv(r.alu(op), width, x.data(), y.data(), x.data(), x.size());
-    } else {
-      r.k.int_vv(r.alu(op), a.dtype == DType::int32, x.data(), y.data(), x.data(), x.size());
+    for (std::int64_t first = 0; first < d.free_size; first += kChunk) {
+      const std::size_t n = std::min<std::size_t>(kChunk, d.free_size - first);
+      load_row_bits(r, a, row, first, n, x);
+      load_row_bits(r, b, row, first, n, y);
+      if (is_bitvec(r.alu(op))) {
+        r.k.bits_vv(r.alu(op), width, x, y, x, n);
+      } else {
+        r.k.int_vv(r.alu(op), a.dtype == DType::int32, x, y, x, n);
+      }
+      store_row_bits(r, d, row, first, n, x);
     }
-    store_row_bits(r, d, row, 0, x.size(), x.data());
   }
 }
 
 void run(Run& r) {
   const bool exact_integers = r.engine() == Engine::gpsimd && all_int32(r) && has_integer_form(r.alu(op));
   if (is_bitvec(r.alu(op)) || exact_integers) return run_bits(r);
-  map_rows(r, r.tile(dst), {&r.tile(data1), &r.tile(data2)}, false,
+  map_rows(r, r.tile(dst), {&r.tile(data1), &r.tile(data2)}, Walk::anyhow,
            [&](const RowChunk& c) { r.k.alu_vv(r.alu(op), c.in[0], c.in[1], c.out, c.n); });
 }
 

@@ -52,16 +52,104 @@ std::vector<WarningSink::Warning> WarningSink::take() {
   return out;
 }
 
+namespace {
+
+// Elements of short runs are brought together first: a call of a kernel per run costs more than its elements.
+constexpr std::int64_t kShortRun = 64;
+
+bool has_short_runs(const Tile& t) {
+  return t.column || (t.free_rank > 1 && t.free[t.free_rank - 1].count < kShortRun);
+}
+
+bool is_wide_integer(DType t) { return t == DType::int32 || t == DType::uint32; }
+
+template <class Word>
+void gather_words(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, Word* out) {
+  for_runs(t, row, first, n, [&](std::byte* at, std::int64_t stride, std::int64_t count, std::int64_t position) {
+    for (std::int64_t i = 0; i < count; ++i)
+      std::memcpy(out + position + i, at + i * stride * sizeof(Word), sizeof(Word));
+  });
+}
+
+template <class Word>
+void scatter_words(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, const Word* words) {
+  for_runs(t, row, first, n, [&](std::byte* at, std::int64_t stride, std::int64_t count, std::int64_t position) {
+    for (std::int64_t i = 0; i < count; ++i)
+      std::memcpy(at + i * stride * sizeof(Word), words + position + i, sizeof(Word));
+  });
+}
+
+// Elements [first, first + n) of a row, one after the other. A row that is a matrix read by columns is transposed.
+void gather(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, void* out) {
+  const int size = static_cast<int>(t.element_bytes());
+  const Dim across = t.free[0], down = t.free[1];
+  if (!t.column && t.free_rank == 2 && across.stride == 1 && down.stride >= across.count && first % down.count == 0 &&
+      n % down.count == 0)
+    return r.k.transpose(size, t.row(row) + first / down.count * size, down.stride, out, down.count, down.count,
+                         n / down.count);
+  if (size == 4) return gather_words(t, row, first, n, static_cast<std::uint32_t*>(out));
+  if (size == 2) return gather_words(t, row, first, n, static_cast<std::uint16_t*>(out));
+  gather_words(t, row, first, n, static_cast<std::uint8_t*>(out));
+}
+
+void scatter(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, const void* words) {
+  const std::int64_t size = t.element_bytes();
+  if (size == 4) return scatter_words(t, row, first, n, static_cast<const std::uint32_t*>(words));
+  if (size == 2) return scatter_words(t, row, first, n, static_cast<const std::uint16_t*>(words));
+  scatter_words(t, row, first, n, static_cast<const std::uint8_t*>(words));
+}
+
+// Where a wide integer lies is told when float32 rounds it, so only those that it does not round leave their place.
+bool stays_exact(const std::uint32_t* words, std::size_t n) {
+  std::uint32_t all = 0;
+  for (std::size_t i = 0; i < n; ++i) all |= words[i];
+  return all < 1u << 24;
+}
+
+// Calls fn(first, n) for pieces of a row that fit into a buffer of kChunk elements.
+template <class Fn>
+void for_pieces(std::int64_t first, std::size_t n, Fn&& fn) {
+  for (std::size_t done = 0; done < n; done += kChunk)
+    fn(first + static_cast<std::int64_t>(done), std::min(kChunk, n - done), done);
+}
+
+void load_runs(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::size_t n, float* out) {
+  for_runs(t, row, first, static_cast<std::int64_t>(n), [&](std::byte* at, auto stride, auto count, auto position) {
+    r.k.load(t.dtype, at, stride, count, out + position);
+  });
+}
+
+void load_short_runs(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::size_t n, float* out) {
+  if (t.dtype == DType::float32) return gather(r, t, row, first, static_cast<std::int64_t>(n), out);
+  alignas(64) std::uint32_t words[kChunk];
+  gather(r, t, row, first, static_cast<std::int64_t>(n), words);
+  if (is_wide_integer(t.dtype) && !stays_exact(words, n)) return load_runs(r, t, row, first, n, out);
+  r.k.load(t.dtype, words, 1, n, out);
+}
+
+}  // namespace
+
 const float* load_row(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::size_t n,
                       float* scratch) {
   if (t.dtype == DType::float32 && t.row_is_contiguous()) return reinterpret_cast<const float*>(t.row(row)) + first;
-  for_runs(t, row, first, static_cast<std::int64_t>(n), [&](std::byte* at, auto stride, auto count, auto position) {
-    r.k.load(t.dtype, at, stride, count, scratch + position);
-  });
+  if (has_short_runs(t)) {
+    for_pieces(first, n, [&](std::int64_t from, std::size_t count, std::size_t done) {
+      load_short_runs(r, t, row, from, count, scratch + done);
+    });
+  } else {
+    load_runs(r, t, row, first, n, scratch);
+  }
   return scratch;
 }
 
 void store_row(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::size_t n, const float* values) {
+  if (has_short_runs(t) && !is_wide_integer(t.dtype)) {
+    alignas(64) std::uint32_t words[kChunk];
+    return for_pieces(first, n, [&](std::int64_t to, std::size_t count, std::size_t done) {
+      r.k.store(t.dtype, values + done, count, words, 1);
+      scatter(t, row, to, static_cast<std::int64_t>(count), words);
+    });
+  }
   for_runs(t, row, first, static_cast<std::int64_t>(n), [&](std::byte* at, auto stride, auto count, auto position) {
     r.k.store(t.dtype, values + position, count, at, stride);
   });
@@ -69,48 +157,127 @@ void store_row(const Run& r, const Tile& t, std::int64_t row, std::int64_t first
 
 void load_row_bits(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::size_t n,
                    std::uint32_t* out) {
+  const int size = size_bytes(t.dtype);
+  if (has_short_runs(t)) {
+    alignas(64) std::uint32_t words[kChunk];
+    return for_pieces(first, n, [&](std::int64_t from, std::size_t count, std::size_t done) {
+      gather(r, t, row, from, static_cast<std::int64_t>(count), size == 4 ? out + done : words);
+      if (size < 4) r.k.load_bits(size, words, 1, count, out + done);
+    });
+  }
   for_runs(t, row, first, static_cast<std::int64_t>(n), [&](std::byte* at, auto stride, auto count, auto position) {
-    r.k.load_bits(size_bytes(t.dtype), at, stride, count, out + position);
+    r.k.load_bits(size, at, stride, count, out + position);
   });
 }
 
 void store_row_bits(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::size_t n,
                     const std::uint32_t* bits) {
+  const int size = size_bytes(t.dtype);
+  if (has_short_runs(t)) {
+    alignas(64) std::uint32_t words[kChunk];
+    return for_pieces(first, n, [&](std::int64_t to, std::size_t count, std::size_t done) {
+      if (size < 4) r.k.store_bits(size, bits + done, count, words, 1);
+      scatter(t, row, to, static_cast<std::int64_t>(count), size == 4 ? bits + done : words);
+    });
+  }
   for_runs(t, row, first, static_cast<std::int64_t>(n), [&](std::byte* at, auto stride, auto count, auto position) {
-    r.k.store_bits(size_bytes(t.dtype), bits + position, count, at, stride);
+    r.k.store_bits(size, bits + position, count, at, stride);
   });
 }
 
-void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, bool by_row,
-              FunctionRef<void(const RowChunk&)> body) {
+namespace {
+
+bool is_flat(const Tile& dst, std::initializer_list<const Tile*> inputs, Walk walk) {
+  if (walk == Walk::by_row || (walk == Walk::by_row_or_down && dst.free_size != 1)) return false;
+  return dst.is_dense() && std::ranges::all_of(inputs, [](const Tile* t) { return t->is_dense(); });
+}
+
+// The column of n rows.
+const float* load_column(const Run& r, const Tile& t, std::int64_t row, std::size_t n, float* scratch) {
+  if (t.is_dense()) {
+    r.k.load(t.dtype, t.row(row), 1, n, scratch);
+    return scratch;
+  }
+  float one;
+  for (std::size_t i = 0; i < n; ++i) scratch[i] = *load_row(r, t, row + static_cast<std::int64_t>(i), 0, 1, &one);
+  return scratch;
+}
+
+// Short rows with gaps between them, many at a time.
+void map_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs,
+                FunctionRef<void(const RowChunk&)> body) {
   alignas(64) float scratch[3][kChunk];
   alignas(64) float result[kChunk];
-  bool dense = !by_row && dst.is_dense();
-  for (const Tile* t : inputs) dense &= t->is_dense();
-  // Dense tiles are one long row: same elements, same order, fewer and longer pieces.
-  Tile flat_dst = dst, flat[3];
-  std::size_t input_count = 0;
-  for (const Tile* t : inputs) flat[input_count++] = *t;
-  const auto flatten = [&](Tile& t) {
-    t.free_size *= t.rows;
-    t.rows = 1;
-    t.free_rank = 1;
-    t.free[0] = {1, t.free_size};
-  };
-  if (dense) {
-    flatten(flat_dst);
-    for (std::size_t i = 0; i < input_count; ++i) flatten(flat[i]);
-  }
+  const std::int64_t n = dst.free_size, block = static_cast<std::int64_t>(kChunk) / n;
   const bool direct = dst.dtype == DType::float32 && dst.row_is_contiguous();
-  for (std::int64_t row = 0; row < flat_dst.rows; ++row) {
-    for (std::int64_t first = 0; first < flat_dst.free_size; first += kChunk) {
-      RowChunk chunk{row, first, std::min<std::size_t>(kChunk, flat_dst.free_size - first), {}, result};
-      for (std::size_t i = 0; i < input_count; ++i) chunk.in[i] = load_row(r, flat[i], row, first, chunk.n, scratch[i]);
-      if (direct) chunk.out = reinterpret_cast<float*>(flat_dst.row(row)) + first;
-      body(chunk);
-      if (!direct) store_row(r, flat_dst, row, first, chunk.n, result);
+  for (std::int64_t first = 0; first < dst.rows; first += block) {
+    const std::int64_t rows = std::min(block, dst.rows - first);
+    RowChunk chunk{first, 0, static_cast<std::size_t>(rows * n), {scratch[0], scratch[1], scratch[2]}, result};
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        float* to = scratch[k] + i * n;
+        const float* from = load_row(r, *inputs.begin()[k], first + i, 0, n, to);
+        for (std::int64_t j = 0; from != to && j < n; ++j) to[j] = from[j];
+      }
+    }
+    body(chunk);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      if (!direct) {
+        store_row(r, dst, first + i, 0, n, result + i * n);
+        continue;
+      }
+      auto* to = reinterpret_cast<float*>(dst.row(first + i));
+      for (std::int64_t j = 0; j < n; ++j) to[j] = result[i * n + j];
     }
   }
+}
+
+constexpr std::int64_t kShortRow = 64;
+
+bool has_short_rows(const Tile& dst, std::initializer_list<const Tile*> inputs) {
+  const auto regular = [](const Tile& t) { return !t.row_offset && !t.column; };
+  return dst.rows > 1 && dst.free_size > 0 && dst.free_size < kShortRow && regular(dst) &&
+         std::ranges::all_of(inputs, [&](const Tile* t) { return regular(*t); });
+}
+
+}  // namespace
+
+void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, Walk walk,
+              FunctionRef<void(const RowChunk&)> body) {
+  const bool flat = is_flat(dst, inputs, walk);
+  if (!flat && walk == Walk::anyhow && has_short_rows(dst, inputs)) return map_blocks(r, dst, inputs, body);
+  alignas(64) float scratch[3][kChunk];
+  alignas(64) float result[kChunk];
+  Tile to = dst, from[3];
+  std::size_t input_count = 0;
+  for (const Tile* t : inputs) from[input_count++] = *t;
+  if (flat) {
+    flatten(to);
+    for (std::size_t i = 0; i < input_count; ++i) flatten(from[i]);
+  }
+  const bool direct = dst.dtype == DType::float32 && dst.row_is_contiguous();
+  const bool down = flat && walk == Walk::by_row_or_down;
+  for (std::int64_t row = 0; row < to.rows; ++row) {
+    for (std::int64_t first = 0; first < to.free_size; first += kChunk) {
+      RowChunk chunk{row, first, std::min<std::size_t>(kChunk, to.free_size - first), {}, result};
+      for (std::size_t i = 0; i < input_count; ++i) chunk.in[i] = load_row(r, from[i], row, first, chunk.n, scratch[i]);
+      if (direct) chunk.out = reinterpret_cast<float*>(to.row(row)) + first;
+      if (down) chunk.row = first, chunk.first = 0, chunk.down = true;
+      body(chunk);
+      if (!direct) store_row(r, to, row, first, chunk.n, result);
+    }
+  }
+}
+
+void apply_operand(const Run& r, AluOp op, bool swapped, const RowChunk& c, const float* x, int operand, float* out,
+                   float otherwise) {
+  if (c.down && r.is_tile(operand)) {
+    alignas(64) float scratch[kChunk];
+    const float* column = load_column(r, r.tile(operand), c.row, c.n, scratch);
+    return swapped ? r.k.alu_vv(op, column, x, out, c.n) : r.k.alu_vv(op, x, column, out, c.n);
+  }
+  const float value = r.column(operand, c.row, otherwise);
+  swapped ? r.k.alu_sv(op, value, x, out, c.n) : r.k.alu_vs(op, x, value, out, c.n);
 }
 
 void map_and_fold(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, AluOp op, float* acc,
@@ -189,6 +356,14 @@ void copy_run(const Run& r, const Tile& dst, std::byte* to, std::int64_t to_stri
     std::memmove(to, from, n * size);
     return;
   }
+  if (dst.dtype == src.dtype && to_stride == 1 && from_stride == 0 && size == 4) {
+    std::uint32_t word;
+    std::memcpy(&word, from, size);
+    std::fill_n(reinterpret_cast<std::uint32_t*>(to), n, word);
+    return;
+  }
+  if (dst.dtype == src.dtype && from_stride == 1 && size == 4)
+    return r.k.store_bits(size, reinterpret_cast<const std::uint32_t*>(from), n, to, to_stride);
   alignas(64) std::uint32_t bits[kChunk];
   alignas(64) float values[kChunk];
   for (std::int64_t done = 0; done < n; done += kChunk) {
@@ -205,12 +380,47 @@ void copy_run(const Run& r, const Tile& dst, std::byte* to, std::int64_t to_stri
   }
 }
 
+// Whether rows go to rows, and in runs so short that they are better brought together.
+bool goes_by_rows(const Tile& dst, const Tile& src) {
+  return dst.rows == src.rows && dst.free_size == src.free_size && !dst.row_offset && !src.row_offset &&
+         (has_short_runs(dst) || has_short_runs(src));
+}
+
+void copy_row(const Run& r, const Tile& dst, const Tile& src, std::int64_t row) {
+  alignas(64) std::uint32_t words[kChunk];
+  alignas(64) float values[kChunk];
+  for_pieces(0, dst.free_size, [&](std::int64_t first, std::size_t count, std::size_t) {
+    if (dst.dtype == src.dtype) {
+      gather(r, src, row, first, static_cast<std::int64_t>(count), words);
+      scatter(dst, row, first, static_cast<std::int64_t>(count), words);
+    } else {
+      store_row(r, dst, row, first, count, load_row(r, src, row, first, count, values));
+    }
+  });
+}
+
 }  // namespace
+
+void transpose_elements(const Run& r, const Tile& dst, const Tile& src) {
+  const std::int64_t size = src.element_bytes();
+  const auto regular = [&](const Tile& t) { return t.row_is_contiguous() && !t.row_offset && t.row_bytes % size == 0; };
+  if (regular(dst) && regular(src) && dst.data != src.data)
+    return r.k.transpose(static_cast<int>(size), src.data, src.row_bytes / size, dst.data, dst.row_bytes / size,
+                         src.rows, src.free_size);
+  std::vector<std::uint32_t> bits(src.count()), column(src.rows);
+  for (std::int64_t p = 0; p < src.rows; ++p)
+    load_row_bits(r, src, p, 0, src.free_size, bits.data() + p * src.free_size);
+  for (std::int64_t f = 0; f < dst.rows; ++f) {
+    for (std::int64_t p = 0; p < src.rows; ++p) column[p] = bits[p * src.free_size + f];
+    store_row_bits(r, dst, f, 0, dst.free_size, column.data());
+  }
+}
 
 void copy_elements(const Run& r, const Tile& dst, const Tile& src) {
   if (dst.count() == 0) return;
-  if (dst.dtype == src.dtype && dst.is_dense() && src.is_dense()) {
-    std::memmove(dst.data, src.data, dst.count() * dst.element_bytes());
+  if (dst.is_dense() && src.is_dense()) return copy_run(r, dst, dst.data, 1, src, src.data, 1, dst.count());
+  if (goes_by_rows(dst, src)) {
+    for (std::int64_t row = 0; row < dst.rows; ++row) copy_row(r, dst, src, row);
     return;
   }
   Cursor to(dst), from(src);

@@ -106,13 +106,20 @@ struct RowChunk {
   std::size_t n;
   const float* in[3];
   float* out;
+  bool down = false;  // tiles of one column: the elements are those of n rows, from `row` on
 };
 
 // Walks dst and inputs of the same shape in pieces: converts inputs to float32 (or points straight at them),
 // calls body, converts `out` to dst's dtype. With `by_row` a piece never spans rows; without, dense tiles are
-// walked as one long row and `row`/`first` of the chunk mean nothing.
-void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, bool by_row,
+// walked as one long row and `row`/`first` of the chunk mean nothing. `by_row_or_down`: like by_row, but dense tiles of
+// one column come as one piece, whose body uses apply_operand for what differs by row.
+enum class Walk : std::uint8_t { anyhow, by_row, by_row_or_down };
+void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, Walk walk,
               FunctionRef<void(const RowChunk&)> body);
+
+// op(x, operand) of a piece, or op(operand, x) with `swapped`, where the parameter `operand` is a number or a column.
+void apply_operand(const Run& r, AluOp op, bool swapped, const RowChunk& c, const float* x, int operand, float* out,
+                   float otherwise = 0.0f);
 
 // Like map_rows by row, and folds each row's float32 results into acc[row] in ascending order.
 void map_and_fold(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, AluOp op, float* acc,
@@ -133,6 +140,9 @@ void store_row_bits(const Run& r, const Tile& tile, std::int64_t row, std::int64
 // Copies every element bit for bit (equal dtypes) or through float32, walking both tiles in row-major order;
 // shapes may differ, element counts may not. Skipped rows of either side are left alone.
 void copy_elements(const Run& r, const Tile& dst, const Tile& src);
+
+// dst[f, p] = src[p, f], bit for bit; all reads come before the writes.
+void transpose_elements(const Run& r, const Tile& dst, const Tile& src);
 
 inline constexpr std::size_t kChunk = 2048;  // floats of a piece: two inputs and an output stay in the first cache
 

@@ -36,6 +36,14 @@ struct Tile {
   std::int64_t count() const { return rows * free_size; }
 };
 
+// A dense tile as one long row: same elements, same order.
+inline void flatten(Tile& t) {
+  t.free_size *= t.rows;
+  t.rows = 1;
+  t.free_rank = 1;
+  t.free[0] = {1, t.free_size};
+}
+
 // Calls fn(address, stride in elements, count, position) for runs of equally spaced elements that cover free
 // elements first … first + n of row r. `position` counts from 0.
 template <class Fn>

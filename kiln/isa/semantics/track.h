@@ -36,6 +36,8 @@ class Track : public InstView {
 
   // True when every byte the tile reads has been written (numbers and absent operands are clean).
   virtual bool is_clean(int param) = 0;
+  // The same of one row, for instructions that leave others unread.
+  virtual bool is_row_clean(int param, std::int64_t row) = 0;
   // The shadow of each element of a tile (rows x free size, row-major): the first nonzero shadow of its
   // bytes.
   virtual std::vector<Shadow> read(int param) = 0;

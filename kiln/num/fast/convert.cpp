@@ -151,17 +151,33 @@ void move_each(const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdi
   }
 }
 
-void move_raw(int size, const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride,
-              std::size_t n) {
-  if (size == 1) return move_each<std::uint8_t, std::uint8_t>(src, src_stride, dst, dst_stride, n);
-  if (size == 2) return move_each<std::uint16_t, std::uint16_t>(src, src_stride, dst, dst_stride, n);
-  move_each<std::uint32_t, std::uint32_t>(src, src_stride, dst, dst_stride, n);
+// The constant strides let the compiler vectorise the common cases.
+template <class Word>
+void move_words(const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride, std::size_t n) {
+  if (dst_stride == 1 && src_stride == 0) {
+    Word value;
+    if (n == 0) return;
+    std::memcpy(&value, src, sizeof value);
+    std::fill_n(static_cast<Word*>(dst), n, value);
+    return;
+  }
+  if (dst_stride == 1 && src_stride == 2) return move_each<Word, Word>(src, 2, dst, 1, n);
+  if (dst_stride == 2 && src_stride == 1) return move_each<Word, Word>(src, 1, dst, 2, n);
+  move_each<Word, Word>(src, src_stride, dst, dst_stride, n);
 }
 
-// The constant strides let the compiler vectorise the common case.
+void move_raw(int size, const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride,
+              std::size_t n) {
+  if (size == 1) return move_words<std::uint8_t>(src, src_stride, dst, dst_stride, n);
+  if (size == 2) return move_words<std::uint16_t>(src, src_stride, dst, dst_stride, n);
+  move_words<std::uint32_t>(src, src_stride, dst, dst_stride, n);
+}
+
 template <class From, class To>
 void resize_each(const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride, std::size_t n) {
   if (src_stride == 1 && dst_stride == 1) return move_each<From, To>(src, 1, dst, 1, n);
+  if (src_stride == 1 && dst_stride == 2) return move_each<From, To>(src, 1, dst, 2, n);
+  if (src_stride == 2 && dst_stride == 1) return move_each<From, To>(src, 2, dst, 1, n);
   move_each<From, To>(src, src_stride, dst, dst_stride, n);
 }
 
@@ -172,6 +188,7 @@ constexpr std::size_t kBlock = 512;
 
 void load(DType t, const void* src, std::ptrdiff_t stride, std::size_t n, float* dst) {
   if (stride == 1) return HWY_DYNAMIC_DISPATCH(load_row)(t, src, n, dst);
+  if (t == DType::float32) return move_raw(4, src, stride, dst, 1, n);
   alignas(64) std::byte block[kBlock * 4];
   const auto* from = static_cast<const std::byte*>(src);
   for (std::size_t i = 0; i < n; i += kBlock) {
@@ -183,6 +200,7 @@ void load(DType t, const void* src, std::ptrdiff_t stride, std::size_t n, float*
 
 void store(DType t, const float* src, std::size_t n, void* dst, std::ptrdiff_t stride) {
   if (stride == 1) return HWY_DYNAMIC_DISPATCH(store_row)(t, src, n, dst);
+  if (t == DType::float32) return move_raw(4, src, 1, dst, stride, n);
   alignas(64) std::byte block[kBlock * 4];
   auto* to = static_cast<std::byte*>(dst);
   for (std::size_t i = 0; i < n; i += kBlock) {

@@ -169,9 +169,43 @@ void multiply(Matrix a, Matrix b, Output out, std::size_t k, std::size_t m, std:
   }
 }
 
+// A product with one row or one column: sums of rows with weights, read where they lie. `step`: from one sum to the
+// next.
+void multiply_vector(Matrix weights, Matrix rows, Output out, std::ptrdiff_t step, std::size_t k, std::size_t width) {
+  const Tag d;
+  constexpr std::size_t kBlock = 8;
+  alignas(64) float sums[kBlock * kLanes];
+  for (std::size_t column = 0; column < width; column += kBlock * kLanes) {
+    const std::size_t n = std::min(width - column, kBlock * kLanes), vectors = n / kLanes;
+    Vec sum[kBlock], rest = hn::Zero(d);
+    for (Vec& s : sum) s = hn::Zero(d);
+    const auto exists = hn::FirstN(d, n - vectors * kLanes);
+    const float *weight = weights.data, *row = rows.data + column;
+    for (std::size_t i = 0; i < k; ++i, weight += weights.stride, row += rows.stride) {
+      const Vec w = hn::Set(d, *weight);
+      if (vectors == kBlock) {
+#pragma GCC unroll 8
+        for (std::size_t v = 0; v < kBlock; ++v) sum[v] = hn::MulAdd(w, hn::LoadU(d, row + v * kLanes), sum[v]);
+        continue;
+      }
+#pragma GCC unroll 8
+      for (std::size_t v = 0; v < kBlock; ++v) {
+        if (v < vectors) sum[v] = hn::MulAdd(w, hn::LoadU(d, row + v * kLanes), sum[v]);
+      }
+      if (n % kLanes) rest = hn::MulAdd(w, hn::MaskedLoad(exists, d, row + vectors * kLanes), rest);
+    }
+    for (std::size_t v = 0; v < kBlock; ++v) hn::Store(v < vectors ? sum[v] : rest, d, sums + v * kLanes);
+    float* to = out.data + static_cast<std::ptrdiff_t>(column) * step;
+    for (std::size_t i = 0; i < n; ++i, to += step) *to = out.accumulate ? *to + sums[i] : sums[i];
+  }
+}
+
 void matmul(const float* a, std::ptrdiff_t a_stride, const float* b, std::ptrdiff_t b_stride, float* out,
             std::ptrdiff_t out_stride, std::size_t k, std::size_t m, std::size_t n, bool accumulate) {
-  multiply({a, a_stride}, {b, b_stride}, {out, out_stride, accumulate}, k, m, n);
+  const Output to{out, out_stride, accumulate};
+  if (m == 1) return multiply_vector({a, a_stride}, {b, b_stride}, to, 1, k, n);
+  if (n == 1) return multiply_vector({b, b_stride}, {a, a_stride}, to, out_stride, k, m);
+  multiply({a, a_stride}, {b, b_stride}, to, k, m, n);
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ def _require_own(ranks):
         return
     seen = set()
     for rank in ranks:
-        written = {t["name"] for p in rank.programs for t in p.tensors if t["role"] == "inout"}
+        written = {t["name"] for p in rank.programs for t in p.border if t["role"] == "inout"}
         for name in written:
             value = rank.arguments[name].value
             if id(value) in seen:

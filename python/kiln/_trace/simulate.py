@@ -96,7 +96,7 @@ def arguments_of(core):
 
 def results(returned, programs, arguments, arrays):
     """What a kernel returned, with arrays in place of tensors; written arguments get their values."""
-    written = {t["name"] for p in programs for t in p.tensors if t["role"] == "inout"}
+    written = {t["name"] for p in programs for t in p.border if t["role"] == "inout"}
     for name in written:
         arguments[name].write_back()
     as_torch = any(is_torch(a.value) for a in arguments.values())
@@ -119,7 +119,7 @@ def run_on(programs, arrays_of_ranks, **options):
     memory = [{n: bytes_of(a) for n, a in {**arrays, **other}.items()} for arrays, other in zip(arrays_of_ranks, wide)]
     report = _kiln.run(programs, memory, env.threads(), max_iterations=env.max_iterations(),
                        max_memory=env.max_memory(), **options)
-    written = {t["name"] for p in programs for t in p.tensors if t["role"] in ("output", "inout")}
+    written = {t["name"] for p in programs for t in p.border if t["role"] in ("output", "inout")}
     for arrays, other in zip(arrays_of_ranks, wide):
         for name in written & other.keys():
             arrays[name][...] = other[name].astype(arrays[name].dtype)
@@ -129,7 +129,7 @@ def run_on(programs, arrays_of_ranks, **options):
 def require_effect(cores, programs):
     if any(core.outputs for core in cores):
         return
-    if any(t["role"] == "inout" for p in programs for t in p.tensors):
+    if any(t["role"] == "inout" for p in programs for t in p.border):
         return
     result = cores[0].result
     returned = "nothing" if result is None else f"a {type(result).__name__}"
@@ -142,9 +142,9 @@ def buffers(cores, programs, arguments=None):
     arrays = {}
     for core, program in zip(cores, programs):
         known = arguments_of(core) if arguments is None else arguments
-        for tensor in program.tensors:
+        for tensor in program.border:
             name = tensor["name"]
-            if tensor["role"] == "internal" or name in arrays:
+            if name in arrays:
                 continue
             if name in known:
                 argument = known[name]

@@ -180,7 +180,7 @@ class TracedKernel:
 
     def _check_constants(self, program):
         names = {t.name for t in self._constants.values()}
-        for tensor in program.tensors:
+        for tensor in program.tensors if names else ():
             if tensor["name"] in names and tensor["role"] != "input":
                 loc = program.first_write(tensor["name"])
                 refuse(rules.READ_ONLY_CONSTANT, f"the kernel writes `{tensor['name']}`", at=(loc.file, loc.line))

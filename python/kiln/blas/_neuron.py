@@ -68,8 +68,8 @@ def _on_device(kernel, arrays):
 def run(program, told):
     """Runs a program on arrays; outputs are copied back when all are there."""
     arrays = {t["name"]: _view(t) for t in told}
-    border = {role: [t["name"] for t in program.tensors if t["role"] == role] for role in ("input", "inout", "output")}
-    inputs = [t["name"] for t in program.tensors if t["role"] in ("input", "inout")]
+    border = {role: [t["name"] for t in program.border if t["role"] == role] for role in ("input", "inout", "output")}
+    inputs = [t["name"] for t in program.border if t["role"] in ("input", "inout")]
     written = [*border["output"], *border["inout"]]
     source = _kiln.emit([program], outputs=written)
     results = _on_device(_kernel(source), [arrays[name].copy() for name in inputs])

@@ -20,7 +20,7 @@ void check(Check& c) {
 }
 
 void run(Run& r) {
-  map_rows(r, r.tile(mixed), {&r.tile(left), &r.tile(right)}, false, [&](const RowChunk& c) {
+  map_rows(r, r.tile(mixed), {&r.tile(left), &r.tile(right)}, Walk::anyhow, [&](const RowChunk& c) {
     r.k.alu_vv(AluOp::add, c.in[0], c.in[1], c.out, c.n);
     r.k.alu_vs(AluOp::multiply, c.out, 0.5f, c.out, c.n);
   });

@@ -44,14 +44,14 @@ void put_back(Run& r, const Reduction& d, const std::vector<float>& acc) {
 }
 
 void map_and_reduce(Run& r, const Reduction& d, std::initializer_list<const Tile*> inputs,
-                    FunctionRef<void(const RowChunk&)> body) {
+                    FunctionRef<void(const RowChunk&)> body, Walk walk) {
   const Tile& dst = r.tile(d.dst);
-  if (!state_of(r, d.bit, d.cmd, d.reduce_res)) return map_rows(r, dst, inputs, true, body);
+  if (!state_of(r, d.bit, d.cmd, d.reduce_res)) return map_rows(r, dst, inputs, walk, body);
   std::vector<float> acc = start_accumulators(r, d);
   if (accumulates(d.cmd)) {
     map_and_fold(r, dst, inputs, d.op, acc.data(), body);
   } else {
-    map_rows(r, dst, inputs, true, body);
+    map_rows(r, dst, inputs, walk, body);
   }
   put_back(r, d, acc);
   if (!r.has(d.reduce_res)) return;

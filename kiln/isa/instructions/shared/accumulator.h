@@ -26,9 +26,9 @@ struct Reduction {
 // Hidden state that the reduction touches, for Semantics::state.
 unsigned state_of(const InstView& v, StateBit bit, ReduceCmd cmd, int reduce_res);
 
-// Computes dst row by row with `body` (see map_rows), reduces and writes reduce_res.
+// Computes dst with `body` (see map_rows), reduces and writes reduce_res. `walk`: how, where nothing is reduced.
 void map_and_reduce(Run& r, const Reduction& reduction, std::initializer_list<const Tile*> inputs,
-                    FunctionRef<void(const RowChunk&)> body);
+                    FunctionRef<void(const RowChunk&)> body, Walk walk = Walk::by_row);
 
 // One accumulator per row of dst, started as the command says; put_back stores them in their lanes again.
 std::vector<float> start_accumulators(Run& r, const Reduction& reduction);

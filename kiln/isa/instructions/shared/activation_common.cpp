@@ -41,13 +41,19 @@ void check_activation(Check& c, const ActivationParams& p, const Rule& reduce_op
 
 void run_activation(Run& r, const ActivationParams& p, ReduceCmd cmd) {
   const ActFn fn = r.act(p.op);
-  map_and_reduce(r, p.reduction(cmd), {&r.tile(p.data)}, [&](const RowChunk& c) {
-    const float s = r.column(p.scale, c.row, 1.0f), b = r.column(p.bias, c.row, 0.0f);
-    if (info(fn).range == ActRange::all) return r.k.scaled_activation(fn, c.in[0], s, b, 0.0f, c.out, c.n);
-    r.k.alu_vs(AluOp::multiply, c.in[0], s, c.out, c.n);
-    r.k.alu_vs(AluOp::add, c.out, b, c.out, c.n);
+  const bool anywhere = info(fn).range == ActRange::all, differs = r.is_tile(p.scale) || r.is_tile(p.bias);
+  alignas(64) float between[kChunk];  // not dst, which bias may be
+  const auto body = [&](const RowChunk& c) {
+    if (anywhere && !(c.down && differs)) {
+      const float s = r.column(p.scale, c.row, 1.0f), b = r.column(p.bias, c.row, 0.0f);
+      return r.k.scaled_activation(fn, c.in[0], s, b, 0.0f, c.out, c.n);
+    }
+    apply_operand(r, AluOp::multiply, false, c, c.in[0], p.scale, between, 1.0f);
+    apply_operand(r, AluOp::add, false, c, between, p.bias, c.out, 0.0f);
     apply_activation(r, activation_rules::kInputRange, fn, 0.0f, c, c.out);
-  });
+  };
+  const Walk walk = anywhere && !differs ? Walk::anyhow : Walk::by_row_or_down;
+  map_and_reduce(r, p.reduction(cmd), {&r.tile(p.data)}, body, walk);
 }
 
 Cost cost_activation(const CostQuery& q, const ActivationParams& p) {
@@ -82,7 +88,8 @@ void apply_activation(const Run& r, const Rule& rule, ActFn fn, float param, con
     }
     for (std::size_t i = 0; outside && i < c.n; ++i) {
       if (in_range(fn, x[i])) continue;
-      r.warn(rule, fmt::format("{}({}) in row {}; {}", name(fn), x[i], c.row, range_text(row)));
+      r.warn(rule, fmt::format("{}({}) in row {}; {}", name(fn), x[i],
+                               c.row + (c.down ? static_cast<std::int64_t>(i) : 0), range_text(row)));
       break;
     }
   }

@@ -16,6 +16,10 @@ constexpr std::int64_t scale_row(std::int64_t k) { return kQuadrant * (k / kQuad
 // Rows that a scale view needs for data of this many partitions.
 constexpr std::int64_t scale_rows_for(std::int64_t partitions) { return scale_row(partitions - 1) + 1; }
 
+inline DType element_dtype(DType packed) {
+  return packed == DType::float8_e5m2_x4 ? DType::float8_e5m2 : DType::float8_e4m3fn;
+}
+
 // The first partition of an operand, as far as it is known: its tensor's address and its slice.
 inline std::int64_t first_partition(const InstView& v, int param) {
   const auto& address = v.tensor(param).address;

@@ -1,0 +1,109 @@
+"""An instruction gives the same bits however its operands lie: dense, in steps, permuted, repeated, in narrow tiles.
+What is read and written in short runs goes other ways than dense tiles do."""
+
+import os
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import kiln
+
+kiln.activate()
+
+import nki  # noqa: E402
+import nki.isa as nisa  # noqa: E402
+import nki.language as nl  # noqa: E402
+
+SEED = int(os.environ.get("KILN_SEED", np.random.SeedSequence().entropy % 2**32))
+DTYPES = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "int32": np.int32, "uint8": np.uint8}
+
+
+def layout(rng, rows, a, b, may_repeat):
+    """A tile's width, how a kernel sees rows of (a, b) in it, and how NumPy does."""
+    kind = rng.choice(["dense", "steps", "permuted", "gaps"] + ["repeated"] * may_repeat)
+    if kind == "dense":
+        return a * b, [[a * b, rows], [b, a], [1, b]]
+    if kind == "steps":
+        return 2 * a * b, [[2 * a * b, rows], [2 * b, a], [2, b]]
+    if kind == "permuted":
+        return a * b, [[a * b, rows], [1, a], [a, b]]
+    if kind == "repeated":
+        return b, [[b, rows], [0, a], [1, b]]
+    return a * (b + 3), [[a * (b + 3), rows], [b + 3, a], [1, b]]
+
+
+def seen(array, pattern):
+    strides = [step * array.itemsize for step, _ in pattern]
+    return np.lib.stride_tricks.as_strided(array, [n for _, n in pattern], strides)
+
+
+def values(rng, shape, dtype):
+    if dtype in ("int32", "uint8"):
+        large = dtype == "int32" and rng.random() < 0.3
+        return (rng.integers(0, 200, shape) * (10**6 if large else 1)).astype(DTYPES[dtype])
+    x = rng.standard_normal(shape).astype(DTYPES[dtype])
+    x[rng.random(shape) < 0.05] = rng.choice([0.0, -0.0, np.inf, 1e-40])
+    return x
+
+
+OPERATIONS = {
+    "add": lambda d, x, y, c: nisa.tensor_tensor(dst=d, data1=x, data2=y, op=nl.add),
+    "add_on_gpsimd": lambda d, x, y, c: nisa.tensor_tensor(dst=d, data1=x, data2=y, op=nl.add,
+                                                           engine=nisa.gpsimd_engine),
+    "maximum": lambda d, x, y, c: nisa.tensor_tensor(dst=d, data1=x, data2=y, op=nl.maximum),
+    "number": lambda d, x, y, c: nisa.tensor_scalar(dst=d, data=x, op0=nl.add, operand0=3),
+    "column": lambda d, x, y, c: nisa.tensor_scalar(dst=d, data=x, op0=nl.subtract, operand0=c, reverse0=True,
+                                                    op1=nl.multiply, operand1=c),
+    "three": lambda d, x, y, c: nisa.scalar_tensor_tensor(dst=d, data=x, op0=nl.multiply, operand0=c, op1=nl.subtract,
+                                                          operand1=y, reverse1=True),
+    "activation": lambda d, x, y, c: nisa.activation(dst=d, op=nl.relu, data=x, bias=c, scale=2.0),
+    "ranged": lambda d, x, y, c: nisa.activation(dst=d, op=nl.sqrt, data=x, bias=c, scale=c),
+    "copy": lambda d, x, y, c: nisa.tensor_copy(dst=d, src=x),
+    "and": lambda d, x, y, c: nisa.tensor_tensor(dst=d, data1=x, data2=y, op=nl.bitwise_and),
+}
+
+
+def kernel_of(operation, result, patterns):
+    def load(x, dtype):
+        tile = nl.ndarray(x.shape, dtype=dtype)
+        nisa.dma_copy(dst=tile, src=x)
+        return tile
+
+    @nki.jit
+    def kernel(x, y, c, before):
+        x, y, d = load(x, x.dtype), load(y, y.dtype), load(before, before.dtype)
+        c = load(c, c.dtype)
+        OPERATIONS[operation](d.ap(patterns[2]), x.ap(patterns[0]), y.ap(patterns[1]), c)
+        out = nl.ndarray(before.shape, dtype=before.dtype, buffer=nl.shared_hbm)
+        nisa.dma_copy(dst=out, src=d)
+        return out
+
+    return kernel
+
+
+def one(rng):
+    """A random instruction on random views, and on dense copies of what they see."""
+    operation = rng.choice(list(OPERATIONS))
+    dtype = str(rng.choice(["int32", "uint8"] if operation == "and" else list(DTYPES)))
+    result = dtype if operation in ("and", "add_on_gpsimd") else str(rng.choice(list(DTYPES)))
+    rows, a, b = int(rng.choice([1, 7, 128])), int(rng.choice([1, 2, 5, 33])), int(rng.choice([1, 3, 16, 70]))
+    layouts = [layout(rng, rows, a, b, may_repeat) for may_repeat in (1, 1, 0)]
+    x, y = (values(rng, (rows, width), dtype) for width, _ in layouts[:2])
+    before = values(rng, (rows, layouts[2][0]), result)
+    column = rng.uniform(0.5, 2, (rows, 1)).astype(np.float32)
+    note = f"seed {SEED}: {operation} of {dtype} to {result}, rows {rows}, {[p for _, p in layouts]}"
+
+    got = kernel_of(operation, result, [p for _, p in layouts])(x, y, column, before)
+    dense = [np.ascontiguousarray(seen(v, p)).reshape(rows, a * b) for v, (_, p) in zip((x, y, before), layouts)]
+    plain = [[a * b, rows], [1, a * b]]
+    want = before.copy()
+    flat = kernel_of(operation, result, [plain] * 3)(dense[0], dense[1], column, dense[2])
+    seen(want, layouts[2][1])[...] = flat.reshape(rows, a, b)
+    assert got.tobytes() == want.tobytes(), note
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("number", range(150))
+def test_views_give_what_dense_tiles_give(number):
+    one(np.random.default_rng([SEED, number]))
