@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/libraries/blas_bars.h"
+#include "bench/libraries/fft_bars.h"
+#include "bench/libraries/sparse_bars.h"
 #include "kiln/base/error.h"
 
 namespace {
@@ -36,25 +38,34 @@ nlohmann::json json_of(const std::vector<Bar>& bars) {
   return rows;
 }
 
+struct Section {
+  const char* key;
+  const char* title;
+  std::vector<Bar> (*bars)();
+};
+constexpr Section kSections[] = {
+    {"blas", "BLAS", kiln::bench::blas_bars},
+    {"mp2", "MP2", kiln::bench::mp2_bars},
+    {"original", "What the original measured, dispatch left out", kiln::bench::original_bars},
+    {"others", "Other figures", kiln::bench::other_figures},
+    {"fft", "FFT", kiln::bench::fft_bars},
+    {"fft_original", "What the original FFT measured, dispatch left out", kiln::bench::fft_original_bars},
+    {"sparse", "Sparse", kiln::bench::sparse_bars},
+    {"sparse_original", "What the original measured of sparse products, dispatch left out",
+     kiln::bench::sparse_original_bars},
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    const auto blas = kiln::bench::blas_bars(), mp2 = kiln::bench::mp2_bars(), original = kiln::bench::original_bars(),
-               others = kiln::bench::other_figures();
-    if (argc > 1 && std::strcmp(argv[1], "--json") == 0) {
-      std::cout << nlohmann::json{{"blas", json_of(blas)},
-                                  {"mp2", json_of(mp2)},
-                                  {"original", json_of(original)},
-                                  {"others", json_of(others)}}
-                       .dump(2)
-                << "\n";
-      return 0;
+    const bool as_json = argc > 1 && std::strcmp(argv[1], "--json") == 0;
+    nlohmann::json all;
+    for (const Section& section : kSections) {
+      const std::vector<Bar> bars = section.bars();
+      as_json ? void(all[section.key] = json_of(bars)) : print(section.title, bars);
     }
-    print("BLAS", blas);
-    print("MP2", mp2);
-    print("What the original measured, dispatch left out", original);
-    print("Other figures", others);
+    if (as_json) std::cout << all.dump(2) << "\n";
   } catch (const kiln::Error& error) {
     std::cerr << to_text(error.diagnostics()) << "\n";
     return 1;

@@ -13,6 +13,23 @@
 #include "kiln/views/timed_kernel.h"
 
 namespace kiln::bench {
+
+double predicted_ns(const isa::Program& program) {
+  const check::Report report = check::check_program(program, arch(program.target));
+  if (!report.ok()) throw Error(report.diagnostics);
+  return views::time_kernel({program}, {.advice = false})->report.total_ns;
+}
+
+double peak(DType dtype, Target target) {
+  const Arch& a = arch(target);
+  const double passes = dtype == DType::float32 ? a.matmul_fp32_passes : 1;
+  return 2.0 * a.matmul_rows * a.matmul_columns * a.tensor.clock_ghz / passes;
+}
+
+Bar original(const std::string& what, double time, double measured_ms) {
+  return {what + ", s against the original", "trn1", time, time / 1e9, (measured_ms - 0.67) / 1e3};
+}
+
 namespace {
 
 using namespace kernels;
@@ -20,21 +37,10 @@ using namespace kernels;
 constexpr Target kTrn1 = Target::trn1, kTrn2 = Target::trn2;
 constexpr DType kF32 = DType::float32, kBf16 = DType::bfloat16;
 
-double ns(const isa::Program& program) {
-  const check::Report report = check::check_program(program, arch(program.target));
-  if (!report.ok()) throw Error(report.diagnostics);
-  return views::time_kernel({program}, {.advice = false})->report.total_ns;
-}
+double ns(const isa::Program& program) { return predicted_ns(program); }
 
 double gemm_ns(std::int64_t m, std::int64_t n, std::int64_t k, DType dtype, Target target, bool trans_b = false) {
   return ns(gemm({.m = m, .n = n, .k = k, .trans_b = trans_b, .dtype = dtype}, target));
-}
-
-// Operations per ns of the tensor engine at full clock.
-double peak(DType dtype, Target target) {
-  const Arch& a = arch(target);
-  const double passes = dtype == kF32 ? a.matmul_fp32_passes : 1;
-  return 2.0 * a.matmul_rows * a.matmul_columns * a.tensor.clock_ghz / passes;
 }
 
 Bar share_of_peak(std::int64_t n, DType dtype, double bar) {
@@ -54,11 +60,6 @@ Bar ratio(std::string what, double time, double to, double bar) {
 Bar syrk_bar(std::int64_t n, std::int64_t k, double bar) {
   return ratio("syrk " + std::to_string(n) + "x" + std::to_string(k) + " of its gemm",
                ns(syrk({.n = n, .k = k}, kTrn2)), gemm_ns(n, n, k, kF32, kTrn2, true), bar);
-}
-
-// What the original measured on the chip, less the 0.67 ms that a call takes.
-Bar original(std::string what, double time, double measured_ms) {
-  return {what + ", s against the original", "trn1", time, time / 1e9, (measured_ms - 0.67) / 1e3};
 }
 
 }  // namespace

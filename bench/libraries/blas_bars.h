@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "kiln/isa/program.h"
+
 namespace kiln::bench {
 
 struct Bar {
@@ -14,6 +16,13 @@ struct Bar {
   bool is_least = false;  // the figure should be at least this, else at most
   bool is_met() const { return bar == 0 || (is_least ? figure >= bar : figure <= bar); }
 };
+
+// What a legal program is predicted to take.
+double predicted_ns(const isa::Program& program);
+// Operations per ns of the tensor engine at full clock.
+double peak(DType dtype, Target target);
+// What the original measured on a trn1, less the 0.67 ms that a call takes.
+Bar original(const std::string& what, double time_ns, double measured_ms);
 
 std::vector<Bar> blas_bars();
 std::vector<Bar> mp2_bars();

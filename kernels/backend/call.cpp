@@ -6,6 +6,7 @@
 #include "kernels/backend/neuron.h"
 #include "kernels/backend/program_cache.h"
 #include "kiln/sim/machine.h"
+#include "kiln/timing/trips.h"
 #include "kiln/views/timed_kernel.h"
 
 namespace kiln::backend {
@@ -14,7 +15,7 @@ namespace {
 thread_local LastCall noted;
 
 void note(const Call& call, Backend backend, Target target) {
-  noted = {call.operation, backend, target, call.key, call.program};
+  noted = {call.operation, backend, target, call.key, call.program, call.passes};
 }
 
 void run_on_simulator(const isa::Program& program, const std::vector<Array>& arrays) {
@@ -60,7 +61,12 @@ std::shared_ptr<const isa::Program> program_of(const LastCall& call) {
 double predicted_ns(const LastCall& call) {
   const auto program = program_of(call);
   if (!program) return 0;
-  return views::time_kernel({*program}, {.advice = false})->report.total_ns;
+  views::TimeRequest request{.advice = false};
+  for (const isa::Loop& loop : program->loops) {
+    if (call.passes && loop.kind == isa::Loop::Kind::dynamic_while)
+      request.trip_counts[timing::name_of(*program, loop)] = *call.passes;
+  }
+  return views::time_kernel({*program}, request)->report.total_ns;
 }
 
 }  // namespace kiln::backend

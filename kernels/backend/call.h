@@ -28,6 +28,8 @@ struct Call {
   std::string key;           // with the operation and the target, all that the program depends on
   std::function<isa::Program(Target)> program;
   std::vector<Array> arrays;  // one per input, output and inout of the program
+  // How often its loop on a register goes round, for programs that have one; known when the call has run.
+  std::shared_ptr<std::int64_t> passes = {};
 };
 
 // Makes the program, or takes it from the cache, checks it once, and runs it on `backend`, which is not native. Throws
@@ -44,6 +46,7 @@ struct LastCall {
   Target target = Target::trn2;
   std::string key;
   std::function<isa::Program(Target)> make;  // empty before the first call, and where there is no kernel
+  std::shared_ptr<std::int64_t> passes = {};
   bool is_known() const { return !operation.empty(); }
 };
 const LastCall& last_call();

@@ -4,7 +4,8 @@ from typing import Annotated
 import numpy
 from numpy.typing import NDArray
 
-from kiln._kiln import blas as blas
+from kiln._kiln import blas as blas, fft as fft
+from kiln._kiln import blas as blas, sparse as sparse
 
 
 def configure(*, package_folder: str, root_code: object, assigned_name: object, make_error: object, complete_diagnostic: object, call_hint: object, older_call: object, isa_signature: object, dtypes: Sequence, memories: dict, enums: dict) -> None:

@@ -26,6 +26,8 @@ void bind_precision(nb::module_& m);
 void bind_user_call(nb::module_& m);
 void bind_emit(nb::module_& m);
 void bind_blas(nb::module_& m);
+void bind_fft(nb::module_& m);
+void bind_sparse(nb::module_& m);
 void bind_tensor_graph(nb::module_& m);
 
 }  // namespace kiln::python

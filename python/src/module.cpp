@@ -24,5 +24,7 @@ NB_MODULE(_kiln, m) {
   bind_user_call(m);
   bind_emit(m);
   bind_blas(m);
+  bind_fft(m);
+  bind_sparse(m);
   bind_tensor_graph(m);
 }

@@ -27,6 +27,8 @@ LAYERS = {
     "_time": ("_files", "_kiln", "_program", "_trace"),
     "tune": ("_files", "_kiln", "_trace", "nki"),
     "blas": ("_kiln", "tune"),
+    "fft": ("_kiln", "blas"),
+    "sparse": ("_kiln", "blas"),
     "_native": ("_kiln",),
     "commands": ("_activate", "_check", "_emit", "_files", "_kiln", "_native", "_program", "_trace", "lint", "nki"),
     "_pytest": ("_activate",),

@@ -9,6 +9,7 @@
 
 #include "kernels/backend/backend_rules.h"
 #include "kernels/backend/call.h"
+#include "kernels/backend/dispatch.h"
 #include "kernels/blas/host/types.h"
 
 namespace kiln::blas {
@@ -34,20 +35,11 @@ void dispatch_as(std::string operation, KernelOf kernel, Native&& native, Device
                      .key = std::move(kernel.key),
                      .program = std::move(kernel.program),
                      .arrays = {}};
-  if constexpr (!std::is_same_v<real_t<T>, float>) call.program = nullptr;
-  const backend::Backend backend = backend::current(call.library);
-  if (backend == backend::Backend::native) {
-    native();
-    backend::note_native(call);
-    return;
-  }
   if constexpr (std::is_same_v<real_t<T>, float>) {
-    device([&](std::vector<Array> arrays) {
-      call.arrays = std::move(arrays);
-      backend::run(call, backend);
-    });
+    backend::dispatch(std::move(call), native, device);
   } else {
-    backend::run(call, backend);  // says that there is none
+    call.program = nullptr;
+    backend::dispatch(std::move(call), native, [](auto&&) {});
   }
 }
 

@@ -23,9 +23,15 @@ def why_not():
     return "no package nki can be imported"
 
 
+@functools.cache
+def _has_node():
+    """Whether the system has a device; none comes or goes while a process runs."""
+    return bool(glob.glob("/dev/neuron*"))
+
+
 def has_device():
     """Whether there is a device and the package that drives it, which is not Kiln's own."""
-    if not glob.glob("/dev/neuron*") or why_not():
+    if not _has_node() or why_not():
         return False
     return not is_kilns(importlib.import_module("nki"))
 

@@ -1,0 +1,65 @@
+#include "kernels/fft/host/elementwise.h"
+
+#include <fmt/format.h>
+
+#include "kernels/fft/elementwise.h"
+
+namespace kiln::fft {
+namespace {
+
+backend::Array array(std::string name, const float* data, std::vector<std::int64_t> shape) {
+  return {std::move(name), const_cast<float*>(data), std::move(shape), DType::float32};
+}
+
+backend::Call multiply_call(std::int64_t count) {
+  return {.library = "FFT",
+          .operation = "complex_multiply",
+          .key = fmt::format("{}", count),
+          .program = [count](Target t) { return kernels::complex_multiply(count, t); },
+          .arrays = {}};
+}
+
+backend::Call mod_relu_call(std::int64_t rows, std::int64_t features) {
+  return {.library = "FFT",
+          .operation = "mod_relu",
+          .key = fmt::format("{}x{}", rows, features),
+          .program = [rows, features](Target t) { return kernels::mod_relu(rows, features, t); },
+          .arrays = {}};
+}
+
+backend::Call frames_call(const FramesConfig& c) {
+  return {.library = "FFT",
+          .operation = "frames_product",
+          .key = fmt::format("{} {} {} {} {}", c.rows, c.samples, c.size, c.hop, c.width),
+          .program = [c](Target t) { return kernels::frames_product(c, t); },
+          .arrays = {}};
+}
+
+}  // namespace
+
+void complex_multiply(std::int64_t count, const float* x, const float* y, float* z, backend::Backend backend) {
+  backend::Call call = multiply_call(count);
+  call.arrays = {array("x", x, {1, 2 * count}), array("t", y, {1, 2 * count}), array("y", z, {1, 2 * count})};
+  backend::run(call, backend);
+}
+
+void mod_relu(std::int64_t rows, std::int64_t features, const float* x, const float* bias, float* y,
+              backend::Backend backend) {
+  backend::Call call = mod_relu_call(rows, features);
+  call.arrays = {array("x", x, {rows, 2 * features}), array("bias", bias, {1, features}),
+                 array("y", y, {rows, 2 * features})};
+  backend::run(call, backend);
+}
+
+void frames_product(const FramesConfig& c, const float* x, const float* matrix, float* y, backend::Backend backend) {
+  backend::Call call = frames_call(c);
+  call.arrays = {array("x", x, {c.rows, c.samples}), array("matrix", matrix, {c.size, c.width}),
+                 array("y", y, {c.rows, c.frames(), c.width})};
+  backend::run(call, backend);
+}
+
+void note_complex_multiply(std::int64_t count) { backend::note_native(multiply_call(count)); }
+void note_mod_relu(std::int64_t rows, std::int64_t features) { backend::note_native(mod_relu_call(rows, features)); }
+void note_frames_product(const FramesConfig& c) { backend::note_native(frames_call(c)); }
+
+}  // namespace kiln::fft

@@ -1,0 +1,26 @@
+// What is done to complex numbers one by one, on a backend that is not native.
+#pragma once
+
+#include "kernels/backend/call.h"
+#include "kernels/fft/frames.h"
+
+namespace kiln::fft {
+
+// z = x y, `count` numbers each.
+void complex_multiply(std::int64_t count, const float* x, const float* y, float* z, backend::Backend backend);
+// y = relu(|x| + bias) x / |x|, rows of `features` numbers; |x| counts as at least 1e-8.
+void mod_relu(std::int64_t rows, std::int64_t features, const float* x, const float* bias, float* y,
+              backend::Backend backend);
+
+// Spectra of frames: row f of y is the product of x(f hop … f hop + size) with a matrix [size, width] that has window
+// and transform in it. x is [rows, samples], y [rows, frames, width].
+using kernels::FramesConfig;
+void frames_product(const FramesConfig& config, const float* x, const float* matrix, float* y,
+                    backend::Backend backend);
+
+// Tell of calls that were computed natively.
+void note_complex_multiply(std::int64_t count);
+void note_mod_relu(std::int64_t rows, std::int64_t features);
+void note_frames_product(const FramesConfig& config);
+
+}  // namespace kiln::fft

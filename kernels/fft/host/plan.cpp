@@ -1,0 +1,159 @@
+#include "kernels/fft/host/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <list>
+#include <mutex>
+#include <unordered_map>
+
+#include "kernels/fft/host/fft_rules.h"
+#include "kernels/fft/host/half_spectrum.h"
+#include "kiln/check/check_program.h"
+#include "kiln/views/timed_kernel.h"
+
+namespace kiln::fft {
+namespace {
+
+std::string key_of(const TransformConfig& c) {
+  return fmt::format("{} {} {} {} {:a}", c.n, c.rows, static_cast<int>(c.spectrum), c.positive, c.scale);
+}
+
+double time_ns(const isa::Program& program) {
+  if (!check::check_program(program, arch(program.target)).ok()) return 1e300;
+  return views::time_kernel({program}, {.advice = false})->report.total_ns;
+}
+
+// Rows enough to tell the ways apart: what a plan costs to make does not grow with the batch.
+constexpr std::int64_t kTrialNumbers = 1 << 20;
+
+kernels::Way fastest(TransformConfig c, const std::vector<kernels::Way>& ways, Target target) {
+  if (ways.size() == 1) return ways[0];
+  c.rows = std::min(c.rows, std::max<std::int64_t>(1, kTrialNumbers / c.n));
+  const auto time = [&](const kernels::Way& w) { return time_ns(kernels::transform(c, w, target)); };
+  std::vector<double> times;
+  for (const kernels::Way& w : ways) times.push_back(time(w));
+  return ways[static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin())];
+}
+
+bool is_finite(const float* values, std::int64_t count) {
+  return std::all_of(values, values + count, [](float v) { return std::isfinite(v); });
+}
+
+struct Cache {
+  std::mutex mutex;
+  std::unordered_map<std::string, std::shared_ptr<const Plan>> plans;
+  std::list<std::string> oldest_first;
+};
+Cache& cache() {
+  static Cache c;
+  return c;
+}
+
+backend::Call call_of(const TransformConfig& config) {
+  return {.library = "FFT",
+          .operation = config.spectrum == Spectrum::whole     ? "fft"
+                       : config.spectrum == Spectrum::forward ? "rfft"
+                                                              : "irfft",
+          .key = key_of(config),
+          .program = [config](Target t) { return Plan(config, t).program(t); },
+          .arrays = {}};
+}
+
+}  // namespace
+
+Plan::Plan(const TransformConfig& config, Target target) : config_(config), computed_(config) {
+  if (config.n < 1 || config.rows < 1)
+    raise(fft_rules::kTable, fft_rules::kSizes, {.found = fmt::format("{} rows of {}", config.rows, config.n)});
+  std::vector<kernels::Way> ways = kernels::ways(computed_);
+  if (ways.empty() && config.spectrum != Spectrum::whole) {
+    computed_.positive = config.positive || config.spectrum == Spectrum::inverse;
+    computed_.spectrum = Spectrum::whole;
+    ways = kernels::ways(computed_);
+  }
+  if (ways.empty())
+    raise(fft_rules::kTable, fft_rules::kLength,
+          {.found = fmt::format("n is {}", config.n), .operand = "n", .category = Category::not_yet});
+  way_ = fastest(computed_, ways, target);
+  tables_ = kernels::transform_tables(computed_, way_);
+}
+
+std::string Plan::key() const { return key_of(config_); }
+
+void Plan::execute(const float* x, float* y, backend::Backend backend) const {
+  backend::Call call = call_of(config_);
+  call.program = [this](Target t) { return program(t); };
+  std::vector<float> whole_x, whole_y;
+  const bool as_whole = computed_.spectrum != config_.spectrum;
+  if (as_whole) {
+    whole_x = to_whole(config_, x);
+    whole_y.resize(static_cast<std::size_t>(computed_.rows * computed_.y_width()));
+  }
+  const auto array = [](std::string name, const float* data, std::int64_t rows, std::int64_t columns) {
+    return backend::Array{std::move(name), const_cast<float*>(data), {rows, columns}, DType::float32};
+  };
+  call.arrays = {array("x", as_whole ? whole_x.data() : x, computed_.rows, computed_.x_width()),
+                 array("y", as_whole ? whole_y.data() : y, computed_.rows, computed_.y_width())};
+  for (const kernels::Table& t : tables_) call.arrays.push_back(array(t.name, t.values.data(), t.rows, t.columns));
+  backend::run(call, backend);
+  keep_apart(call, backend);
+  if (as_whole) from_whole(config_, whole_y, y);
+}
+
+// Rows share partitions, where zeros of a table times NaN or infinity are NaN: rows that are finite are computed again
+// without those that are not.
+void Plan::keep_apart(backend::Call& call, backend::Backend backend) const {
+  const auto* x = static_cast<const float*>(call.arrays[0].data);
+  auto* y = static_cast<float*>(call.arrays[1].data);
+  const std::int64_t x_width = computed_.x_width(), y_width = computed_.y_width(), rows = computed_.rows;
+  if (way_.kind == kernels::Way::Kind::direct || rows == 1 || is_finite(y, rows * y_width)) return;
+  std::vector<float> finite(x, x + rows * x_width), again(static_cast<std::size_t>(rows * y_width));
+  std::vector<bool> is_good(static_cast<std::size_t>(rows));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    is_good[static_cast<std::size_t>(r)] = is_finite(x + r * x_width, x_width);
+    if (!is_good[static_cast<std::size_t>(r)]) std::fill_n(finite.begin() + r * x_width, x_width, 0.0f);
+  }
+  call.arrays[0].data = finite.data(), call.arrays[1].data = again.data();
+  backend::run(call, backend);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    if (is_good[static_cast<std::size_t>(r)]) std::copy_n(again.data() + r * y_width, y_width, y + r * y_width);
+  }
+}
+
+std::shared_ptr<const Plan> plan(const TransformConfig& config) {
+  const Target target = backend::current_target();
+  const std::string key = fmt::format("{} {}", arch(target).name, key_of(config));
+  {
+    std::lock_guard lock(cache().mutex);
+    const auto found = cache().plans.find(key);
+    if (found != cache().plans.end()) return found->second;
+  }
+  auto made = std::make_shared<const Plan>(config, target);
+  std::lock_guard lock(cache().mutex);
+  if (cache().plans.emplace(key, made).second) cache().oldest_first.push_back(key);
+  if (cache().oldest_first.size() > kMostPlans) {
+    cache().plans.erase(cache().oldest_first.front());
+    cache().oldest_first.pop_front();
+  }
+  return made;
+}
+
+std::size_t plan_count() {
+  std::lock_guard lock(cache().mutex);
+  return cache().plans.size();
+}
+
+void clear_plans() {
+  std::lock_guard lock(cache().mutex);
+  cache().plans.clear();
+  cache().oldest_first.clear();
+}
+
+void execute(const TransformConfig& config, const float* x, float* y, backend::Backend backend) {
+  plan(config)->execute(x, y, backend);
+}
+
+void note_native(const TransformConfig& config) { backend::note_native(call_of(config)); }
+
+}  // namespace kiln::fft

@@ -1,0 +1,51 @@
+// Plan: a transform of rows that is computed again and again: the fastest way for a chip by predicted time, its program
+// and its tables. Plans are kept; a second call with the same numbers makes nothing.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "kernels/backend/call.h"
+#include "kernels/fft/transform.h"
+
+namespace kiln::fft {
+
+using kernels::Spectrum;
+using kernels::TransformConfig;
+
+class Plan {
+ public:
+  // Tries the ways there are by simulated time. Throws Error (fft.R1 to R3): sizes, a length beyond 2^20.
+  Plan(const TransformConfig& config, Target target);
+
+  const TransformConfig& config() const { return config_; }
+  // Half a spectrum where no way takes half the work (one that is long or has a large prime factor) is computed as a
+  // whole one: the transform that the program has.
+  const TransformConfig& computed() const { return computed_; }
+  const kernels::Way& way() const { return way_; }
+  const kernels::Tables& tables() const { return tables_; }
+  isa::Program program(Target target) const { return kernels::transform(computed_, way_, target); }
+  std::string key() const;
+
+  // Rows of x, config().x_width() numbers each, to rows of y, on the simulator or a device.
+  void execute(const float* x, float* y, backend::Backend backend) const;
+
+ private:
+  void keep_apart(backend::Call& call, backend::Backend backend) const;
+
+  TransformConfig config_, computed_;
+  kernels::Way way_;
+  kernels::Tables tables_;
+};
+
+// The plan of a transform for the current target; made when it is not there. The oldest ones are forgotten.
+inline constexpr std::size_t kMostPlans = 64;
+std::shared_ptr<const Plan> plan(const TransformConfig& config);
+std::size_t plan_count();
+void clear_plans();
+
+// The transform of rows, on the backend that is not native; `backend::note_native` tells of a native one.
+void execute(const TransformConfig& config, const float* x, float* y, backend::Backend backend);
+void note_native(const TransformConfig& config);
+
+}  // namespace kiln::fft

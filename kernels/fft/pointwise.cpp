@@ -1,0 +1,88 @@
+#include "kernels/fft/pointwise.h"
+
+#include "kernels/blas/product_block.h"
+
+namespace kiln::kernels {
+using namespace isa;
+
+namespace {
+
+constexpr DType f32 = DType::float32;
+constexpr std::int64_t kWidth = 1024;  // complex numbers of a partition at once
+constexpr std::int64_t kFewRows = 16;  // fewer rows lie along the partitions with parts of theirs
+
+View part(const View& x, int i) { return x(all, all, ds(i, 1)).squeeze_dim(2); }
+
+// out = a t, all [partitions, 2 w] in SBUF.
+void multiply(Kernel& k, const View& out, const View& a, const View& t) {
+  const std::int64_t w = a.dim(1) / 2;
+  const auto pairs = [&](const View& v) { return v.reshape_dim(1, {w, 2}); };
+  const View x = pairs(a), y = pairs(t), z = pairs(out);
+  const auto times = [&](int i, int j, Engine engine) {
+    const View to = k.sbuf({a.dim(0), w}, f32);
+    k.tensor_tensor({.dst = to, .data1 = part(x, i), .data2 = part(y, j), .op = AluOp::multiply, .engine = engine});
+    return to;
+  };
+  const auto join = [&](int i, const View& one, const View& two, AluOp op, Engine engine) {
+    k.tensor_tensor({.dst = part(z, i), .data1 = one, .data2 = two, .op = op, .engine = engine});
+  };
+  const View rr = times(0, 0, Engine::vector), ii = times(1, 1, Engine::gpsimd);
+  const View ri = times(0, 1, Engine::vector), ir = times(1, 0, Engine::gpsimd);
+  join(0, rr, ii, AluOp::subtract, Engine::vector);
+  join(1, ri, ir, AluOp::add, Engine::gpsimd);
+}
+
+// Rows and table as [partitions, 2 w].
+void piece(Kernel& k, const View& x, const View& y, const View& t) {
+  const View a = k.sbuf(x.shape(), f32), table = k.sbuf(x.shape(), f32), out = k.sbuf(x.shape(), f32);
+  k.dma_copy({.dst = a, .src = x});
+  k.dma_copy({.dst = table, .src = t});
+  multiply(k, out, a, table);
+  k.dma_copy({.dst = y, .src = out});
+}
+
+// One row cut into pieces for the partitions: [1, 2 count] as [128, 2 w], and what is left.
+void along_partitions(Kernel& k, const View& x, const View& y, const View& t) {
+  const std::int64_t count = t.dim(1) / 2;
+  const auto cut = [&](const Index& first, std::int64_t partitions, std::int64_t w) {
+    const auto shaped = [&](const View& v) {
+      return v(0, ds(first * 2, 2 * partitions * w)).reshape_dim(0, {partitions, 2 * w});
+    };
+    piece(k, shaped(x), shaped(y), shaped(t));
+  };
+  const std::int64_t w = std::clamp<std::int64_t>(count / kTile, 1, kWidth), whole = std::min(kTile, count);
+  k.tiles(count / w, whole, [&](Index i, std::int64_t partitions) { cut(i * w, partitions, w); });
+  if (count % w) cut(count / w * w, 1, count % w);
+}
+
+void clear(Kernel& k, const View& y, std::int64_t from) {
+  const std::int64_t left = y.dim(1) - from;
+  if (left <= 0) return;
+  const std::int64_t width = std::min<std::int64_t>(left, 2 * kWidth);
+  const View zero = k.sbuf({kTile, width}, f32);
+  k.memset({.dst = zero, .value = 0.0});
+  k.tiles(y.dim(0), kTile, [&](Index row, std::int64_t rows) {
+    k.tiles(left, width, [&](Index i, std::int64_t w) {
+      k.dma_copy({.dst = y(ds(row, rows), ds(i + from, w)), .src = zero(ds(0, rows), ds(0, w))});
+    });
+  });
+}
+
+}  // namespace
+
+void multiply_rows(Kernel& k, const View& x, const View& y, const View& table) {
+  const std::int64_t rows = y.dim(0), count = table.dim(1) / 2;
+  if (rows < kFewRows) {
+    k.loop(rows, [&](Index i) { along_partitions(k, x(ds(i, 1)), y(ds(i, 1)), table); });
+  } else {
+    k.tiles(rows, kTile, [&](Index row, std::int64_t some) {
+      k.tiles(count, kWidth, [&](Index first, std::int64_t w) {
+        const Slice columns = ds(first * 2, 2 * w);
+        piece(k, x(ds(row, some), columns), y(ds(row, some), columns), table(all, columns).broadcast(0, some));
+      });
+    });
+  }
+  clear(k, y, 2 * count);
+}
+
+}  // namespace kiln::kernels

@@ -1,0 +1,77 @@
+#include "kernels/fft/transform.h"
+
+#include "kernels/blas/config_rules.h"
+#include "kernels/blas/gemm_loops.h"
+#include "kernels/fft/bluestein.h"
+#include "kernels/fft/factored.h"
+
+namespace kiln::kernels {
+using namespace isa;
+
+namespace {
+
+constexpr DType f32 = DType::float32;
+
+TwoFactorConfig half(const TransformConfig& c, const Way& w) {
+  return {.n1 = w.n1, .n2 = w.n2, .spectrum = c.spectrum, .positive = c.positive, .scale = c.scale};
+}
+
+Factored whole(const TransformConfig& c, const Way& w) { return {w, c.positive, c.scale}; }
+
+void direct(Kernel& k, const TransformConfig& c, const View& x, const View& y) {
+  const GemmConfig product{.m = c.rows, .n = c.y_width(), .k = c.x_width()};
+  const Epilogue epilogue(k, product.alpha, product.beta);
+  GemmOperands operands;
+  operands.a = {x, false};
+  operands.b = {k.input("matrix", {c.x_width(), c.y_width()}, f32), true};
+  operands.to = y;
+  GemmLoops(k, product, epilogue, operands).run();
+}
+
+}  // namespace
+
+Table transform_matrix(const TransformConfig& c, const std::string& name) {
+  Table t(name, c.x_width(), c.y_width());
+  const bool backward = c.spectrum == Spectrum::inverse, forward = c.spectrum == Spectrum::forward;
+  const std::int64_t in = backward ? c.n / 2 + 1 : c.n, out = forward ? c.n / 2 + 1 : c.n;
+  for (std::int64_t j = 0; j < in; ++j) {
+    // Of half a spectrum every number but the first and the middle one stands for two.
+    const double weight = backward && j != 0 && 2 * j != c.n ? 2 : 1;
+    for (std::int64_t k = 0; k < out; ++k) {
+      const std::int64_t turns = product_mod(j, k, c.n);
+      const Complex w = weight * c.scale * root(c.positive || backward ? turns : -turns, c.n);
+      const auto re = static_cast<float>(w.real()), im = static_cast<float>(w.imag());
+      if (forward) {
+        t(j, 2 * k) = re, t(j, 2 * k + 1) = im;
+      } else if (backward) {
+        t(2 * j, k) = re, t(2 * j + 1, k) = -im;
+      } else {
+        t(2 * j, 2 * k) = re, t(2 * j, 2 * k + 1) = im, t(2 * j + 1, 2 * k) = -im, t(2 * j + 1, 2 * k + 1) = re;
+      }
+    }
+  }
+  return t;
+}
+
+Tables transform_tables(const TransformConfig& c, const Way& w) {
+  if (w.kind == Way::Kind::direct) return {transform_matrix(c, "matrix")};
+  if (w.kind == Way::Kind::bluestein) return bluestein_tables(c, w);
+  return c.spectrum == Spectrum::whole ? factored_tables(whole(c, w)) : two_factor_tables(half(c, w));
+}
+
+Program transform(const TransformConfig& c, const Way& w, Target target) {
+  require_sizes("transform", {c.n, c.rows});
+  Kernel k("transform", target);
+  const View x = k.input("x", {c.rows, c.x_width()}, f32), y = k.output("y", {c.rows, c.y_width()}, f32);
+  if (w.kind == Way::Kind::direct)
+    direct(k, c, x, y);
+  else if (w.kind == Way::Kind::bluestein)
+    bluestein(k, c, w, x, y);
+  else if (c.spectrum == Spectrum::whole)
+    factored(k, whole(c, w), x, y);
+  else
+    TwoFactor(k, half(c, w)).run(x, y);
+  return k.finish();
+}
+
+}  // namespace kiln::kernels

@@ -1,0 +1,446 @@
+#include "kernels/fft/two_factor.h"
+
+#include <algorithm>
+#include <map>
+
+#include "kernels/blas/product_block.h"
+
+namespace kiln::kernels {
+using namespace isa;
+
+namespace {
+
+constexpr DType f32 = DType::float32;
+constexpr std::int64_t kImaginary = 64;   // partition where imaginary parts begin when both parts share a tile
+constexpr std::int64_t kColumnRows = 64;  // rows of the matrix whose results are stored transposed together
+
+View part(const View& x, int i) { return x.slice(x.rank() - 1, i, 1).squeeze_dim(x.rank() - 1); }
+
+std::int64_t rows_loaded(const TwoFactorConfig& c) { return c.half_rows() + (c.half_rest() ? 1 : 0); }
+
+// What the first product contracts over, and what the second one does.
+std::int64_t first_size(const TwoFactorConfig& c) { return c.spectrum == Spectrum::inverse ? c.n2 : c.n1; }
+std::int64_t second_size(const TwoFactorConfig& c) { return c.spectrum == Spectrum::inverse ? c.n1 : c.n2; }
+// Copies of a transform that share the partitions in the first product, and in the second.
+std::int64_t first_copies(const TwoFactorConfig& c) { return c.spectrum == Spectrum::inverse ? c.q() : c.p(); }
+std::int64_t second_copies(const TwoFactorConfig& c) { return c.spectrum == Spectrum::inverse ? c.p() : c.q(); }
+
+// Groups of p q rows whose results fill a bank in the second product.
+std::int64_t together(const TwoFactorConfig& c) {
+  return std::max<std::int64_t>(1, kWide / (first_copies(c) * first_size(c)));
+}
+
+Complex phase(const TwoFactorConfig& c, std::int64_t k, std::int64_t n) {
+  return root(c.positive || c.spectrum == Spectrum::inverse ? k : -k, n);
+}
+
+}  // namespace
+
+std::int64_t TwoFactorConfig::q() const {
+  if (by_columns) return 1;
+  if (spectrum == Spectrum::inverse) return std::max<std::int64_t>(1, kImaginary / rows_loaded(*this));
+  const std::int64_t q = std::max<std::int64_t>(1, kTile / n2);
+  return spectrum == Spectrum::whole ? q : std::max<std::int64_t>(1, std::min(q, kImaginary / half_rows()));
+}
+
+bool is_possible(const TwoFactorConfig& c) {
+  if (c.n1 < 1 || c.n2 < 1 || c.n1 > kTile || c.n2 > kTile) return false;
+  if (c.spectrum == Spectrum::whole) return true;
+  return !c.by_columns && c.half_rows() >= 1 &&
+         (c.spectrum == Spectrum::forward ? c.half_rows() : rows_loaded(c)) <= kImaginary;
+}
+
+// Tables of the first product have a row for each number that is contracted and pairs of columns for the results.
+static void add_first_tables(Tables& tables, const TwoFactorConfig& c) {
+  const std::int64_t n = first_size(c), copies = first_copies(c);
+  if (c.spectrum == Spectrum::inverse) {
+    const std::int64_t rows = rows_loaded(c);
+    Table t(c.prefix + "first_re", kTile, 2 * copies * n);
+    for (std::int64_t copy = 0; copy < copies; ++copy) {
+      for (std::int64_t k2 = 0; k2 < rows; ++k2) {
+        for (std::int64_t j2 = 0; j2 < n; ++j2) {
+          const Complex w = phase(c, product_mod(k2, j2, n), n);
+          const std::int64_t row = copy * rows + k2, column = 2 * (copy * n + j2);
+          t(row, column) = static_cast<float>(w.real()), t(row, column + 1) = static_cast<float>(w.imag());
+          t(kImaginary + row, column) = static_cast<float>(-w.imag());
+          t(kImaginary + row, column + 1) = static_cast<float>(w.real());
+        }
+      }
+    }
+    tables.push_back(std::move(t));
+    return;
+  }
+  Table re(c.prefix + "first_re", copies * n, 2 * copies * n), im(c.prefix + "first_im", copies * n, 2 * copies * n);
+  for (std::int64_t copy = 0; copy < copies; ++copy) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t k = 0; k < n; ++k) {
+        const Complex w = phase(c, product_mod(j, k, n), n);
+        const std::int64_t row = copy * n + j, column = 2 * (copy * n + k);
+        re(row, column) = static_cast<float>(w.real()), re(row, column + 1) = static_cast<float>(w.imag());
+        im(row, column) = static_cast<float>(-w.imag()), im(row, column + 1) = static_cast<float>(w.real());
+      }
+    }
+  }
+  tables.push_back(std::move(re));
+  if (c.spectrum == Spectrum::whole) tables.push_back(std::move(im));
+}
+
+// Of half a spectrum every number but the first and, where there is one, the middle one stands for two: what those two
+// count, in the columns of n1 that they are in.
+static void add_weights(Tables& tables, const TwoFactorConfig& c) {
+  const std::int64_t rows = rows_loaded(c), middle = c.n() / 2;
+  Table t(c.prefix + "weight", kTile, 2);
+  std::fill(t.values.begin(), t.values.end(), 1.0f);
+  for (const std::int64_t half : {std::int64_t{0}, kImaginary}) {
+    for (std::int64_t copy = 0; copy < c.q(); ++copy) {
+      t(half + copy * rows, 0) = 0.5f;
+      if (c.n() % 2 == 0) t(half + copy * rows + middle / c.n1, middle % c.n1 ? 1 : 0) = 0.5f;
+    }
+  }
+  tables.push_back(std::move(t));
+}
+
+// Factors between the products, for (re, im): (cos, cos) and (- sin, sin).
+static void add_twiddles(Tables& tables, const TwoFactorConfig& c) {
+  const std::int64_t rows = second_size(c), columns = first_size(c), copies = second_copies(c);
+  Table cosine(c.prefix + "cosine", copies * rows, 2 * columns), sine(c.prefix + "sine", copies * rows, 2 * columns);
+  for (std::int64_t r = 0; r < copies * rows; ++r) {
+    for (std::int64_t f = 0; f < columns; ++f) {
+      const Complex w = phase(c, product_mod(r % rows, f, c.n()), c.n());
+      cosine(r, 2 * f) = cosine(r, 2 * f + 1) = static_cast<float>(w.real());
+      sine(r, 2 * f) = static_cast<float>(-w.imag()), sine(r, 2 * f + 1) = static_cast<float>(w.imag());
+    }
+  }
+  tables.push_back(std::move(cosine));
+  tables.push_back(std::move(sine));
+}
+
+// The second product of whole spectra (and of real results): a row for each contracted number, a column for each
+// result.
+static void add_second_tables(Tables& tables, const TwoFactorConfig& c) {
+  const std::int64_t n = second_size(c), copies = second_copies(c), size = copies * n;
+  const bool real = c.spectrum == Spectrum::inverse;
+  const char* names[] = {"second_cos", "second_minus_sin", "second_sin"};
+  for (int which = 0; which < (real ? 2 : 3); ++which) {
+    Table t(c.prefix + names[which], size, size);
+    for (std::int64_t copy = 0; copy < copies; ++copy) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        for (std::int64_t k = 0; k < n; ++k) {
+          const Complex w = (real ? 2 : 1) * c.scale * phase(c, product_mod(j, k, n), n);
+          t(copy * n + j, copy * n + k) = static_cast<float>(which == 0 ? w.real() : which == 1 ? -w.imag() : w.imag());
+        }
+      }
+    }
+    tables.push_back(std::move(t));
+  }
+}
+
+// The second product of real rows: real parts of all rows of half a spectrum, and from column 64 on imaginary ones; the
+// row that is not whole has tables of its own.
+static void add_half_tables(Tables& tables, const TwoFactorConfig& c) {
+  const std::int64_t rows = c.half_rows(), copies = c.q();
+  const auto add = [&](const char* name, bool of_imaginary, std::int64_t first, std::int64_t count) {
+    Table t(c.prefix + name, copies * c.n2, kImaginary + copies * count);
+    for (std::int64_t copy = 0; copy < copies; ++copy) {
+      for (std::int64_t j = 0; j < c.n2; ++j) {
+        for (std::int64_t k = 0; k < count; ++k) {
+          const Complex w = c.scale * phase(c, product_mod(j, first + k, c.n2), c.n2);
+          const std::int64_t row = copy * c.n2 + j, column = copy * count + k;
+          t(row, column) = static_cast<float>(of_imaginary ? -w.imag() : w.real());
+          t(row, kImaginary + column) = static_cast<float>(of_imaginary ? w.real() : w.imag());
+        }
+      }
+    }
+    tables.push_back(std::move(t));
+  };
+  add("second_re", false, 0, rows);
+  add("second_im", true, 0, rows);
+  if (c.half_rest() == 0) return;
+  add("rest_re", false, rows, 1);
+  add("rest_im", true, rows, 1);
+}
+
+// All tables, [up to 128 rows, columns] each, in the order in which they are needed.
+static Tables parts_of(const TwoFactorConfig& c) {
+  Tables tables;
+  add_first_tables(tables, c);
+  if (c.spectrum == Spectrum::inverse) add_weights(tables, c);
+  add_twiddles(tables, c);
+  if (c.spectrum == Spectrum::forward)
+    add_half_tables(tables, c);
+  else
+    add_second_tables(tables, c);
+  return tables;
+}
+
+// They are loaded in two pieces, what the first product needs and the rest: each DMA takes a while to begin.
+static bool is_early(const TwoFactorConfig& c, const Table& t) {
+  return t.name.starts_with(c.prefix + "first") || t.name == c.prefix + "weight";
+}
+
+Tables two_factor_tables(const TwoFactorConfig& c) {
+  const Tables parts = parts_of(c);
+  Tables tables;
+  for (const bool early : {true, false}) {
+    std::int64_t columns = 0, first = 0;
+    for (const Table& t : parts) columns += is_early(c, t) == early ? t.columns : 0;
+    Table all(c.prefix + (early ? "early_tables" : "late_tables"), kTile, columns);
+    for (const Table& t : parts) {
+      if (is_early(c, t) != early) continue;
+      for (std::int64_t r = 0; r < t.rows; ++r)
+        std::copy_n(t.values.begin() + r * t.columns, t.columns, all.values.begin() + r * columns + first);
+      first += t.columns;
+    }
+    tables.push_back(std::move(all));
+  }
+  return tables;
+}
+
+TwoFactor::TwoFactor(Kernel& k, const TwoFactorConfig& c) : k_(k), c_(c) {
+  const Tables parts = parts_of(c), packed = two_factor_tables(c);
+  View tiles[2];
+  std::int64_t used[2] = {0, 0};
+  for (int i = 0; i < 2; ++i) tiles[i] = resident(k, packed[i].name, packed[i].rows, packed[i].columns);
+  std::map<std::string, View> views;
+  for (const Table& t : parts) {
+    const int i = is_early(c, t) ? 0 : 1;
+    views[t.name.substr(c.prefix.size())] = tiles[i](ds(0, t.rows), ds(used[i], t.columns));
+    used[i] += t.columns;
+  }
+  first_re_ = views["first_re"], first_im_ = views["first_im"], cosine_ = views["cosine"], sine_ = views["sine"];
+  const bool half = c.spectrum == Spectrum::forward;
+  second_[0] = views[half ? "second_re" : "second_cos"], second_[1] = views[half ? "second_im" : "second_minus_sin"];
+  second_[2] = views["second_sin"], rest_[0] = views["rest_re"], rest_[1] = views["rest_im"];
+  weight_ = views["weight"];
+  if (c.spectrum != Spectrum::inverse) return;
+  zero_ = k.sbuf({1, together(c) * c.p() * 2 * c.n1}, f32);
+  k.memset({.dst = zero_, .value = 0.0});
+}
+
+// Shares of `rows` rows from `first` on: as many as fill a bank of the second product, in a loop, then what is left.
+void TwoFactor::shares(const Index& first, std::int64_t rows,
+                       const std::function<void(const Index&, const Share&)>& body) const {
+  const std::int64_t p = c_.p(), q = c_.q(), u = together(c_), all_rows = u * q * p;
+  if (rows / all_rows > 0) k_.loop(rows / all_rows, [&](Index i) { body(i * all_rows + first, {u, q, p}); });
+  Index at = first + rows / all_rows * all_rows;
+  const std::int64_t left = rows % all_rows;
+  for (const Share& s : {Share{left / (q * p), q, p}, Share{1, left % (q * p) / p, p}, Share{1, 1, left % p}}) {
+    if (s.rows() == 0) continue;
+    body(at, s);
+    at += s.rows();
+  }
+}
+
+void TwoFactor::run(const View& x, const View& y) const { c_.by_columns ? turned(x, y) : natural(x, y); }
+
+void TwoFactor::natural(const View& x, const View& y) const {
+  shares(0, x.dim(0), [&](const Index& row, const Share& s) {
+    const View from = x(ds(row, s.rows())), to = y(ds(row, s.rows()));
+    const View b = first(load(from, s), s);
+    if (c_.spectrum == Spectrum::forward) {
+      store_half(to, second_half(b, s), s);
+      if (c_.half_rest()) store_rest(to, b, s);
+      return;
+    }
+    const bool real = c_.spectrum == Spectrum::inverse;
+    const std::int64_t rows = real ? s.p * c_.n1 : s.q * c_.n2, columns = s.u * (real ? s.q * c_.n2 : s.p * c_.n1);
+    const View out = real ? k_.sbuf({rows, columns}, f32) : k_.sbuf({rows, columns, 2}, f32);
+    second(out, b, s);
+    store(to, out, s);
+  });
+}
+
+// Results of several rows of the matrix are neighbours in y.
+void TwoFactor::turned(const View& x, const View& y) const {
+  k_.tiles(x.dim(0), kColumnRows, [&](Index row, std::int64_t rows) {
+    const View out = k_.sbuf({c_.n2, c_.n1, rows, 2}, f32);
+    shares(0, rows, [&](const Index& inside, const Share& s) {
+      const View b = first(load(x(ds(row + inside, s.rows())), s), s);
+      second(out(all, all, ds(inside, s.rows())), b, s);
+    });
+    const View to = y(all, ds(row * 2, 2 * rows)).reshape_dim(0, {c_.n2, c_.n1});
+    k_.dma_copy({.dst = to, .src = out.flatten_dims(2, 3)});
+  });
+}
+
+// The stationary operands of the first product, [contracted, u, others] each.
+std::vector<View> TwoFactor::load(const View& x, const Share& s) const {
+  if (c_.spectrum == Spectrum::inverse) return {load_half(x, s)};
+  const bool real = c_.spectrum == Spectrum::forward;
+  const std::int64_t width = real ? c_.n2 : 2 * c_.n2;
+  const View tile = k_.sbuf({s.p * c_.n1, s.u, s.q, width}, f32);
+  const View src =
+      x.reshape_dim(1, {c_.n1, width}).reshape_dim(0, {s.u, s.q, s.p}).flatten_dims(2, 3).permute({2, 0, 1, 3});
+  k_.dma_copy({.dst = tile, .src = src});
+  if (real) return {tile.flatten_dims(2, 3)};
+  const View pairs = tile.flatten_dims(2, 3).reshape_dim(2, {s.q * c_.n2, 2});
+  return {part(pairs, 0), part(pairs, 1)};
+}
+
+// Half a spectrum with the parts of its numbers on partitions of their own.
+View TwoFactor::load_half(const View& x, const Share& s) const {
+  const std::int64_t rows = c_.half_rows(), loaded = rows_loaded(c_), rest = c_.half_rest(), used = s.q * loaded;
+  const std::int64_t many = s.halves(), size = s.u / many;
+  const View tile = k_.sbuf({kTile, size, s.p, 2 * c_.n1}, f32);
+  const View matrix = x.reshape_dim(0, {s.u, s.q, s.p});
+  const View parts = k_.sbuf({kTile, s.u, s.p * c_.n1}, f32);
+  // Its table has zeros there, but they are read.
+  if (used < kImaginary) k_.memset({.dst = parts, .value = 0.0, .engine = Engine::gpsimd});
+  for (std::int64_t half = 0; half < many; ++half) {
+    const View to = tile(ds(half * kImaginary, used));
+    for (std::int64_t c = 0; c < s.q; ++c) {
+      const View some = matrix.select(1, c)(ds(half, size, many));
+      const View whole =
+          some(all, all, ds(0, 2 * c_.n1 * rows)).reshape_dim(2, {rows, 2 * c_.n1}).permute({2, 0, 1, 3});
+      k_.dma_copy({.dst = to(ds(c * loaded, rows)), .src = whole});
+      if (rest == 0) continue;
+      const View last = to(ds(c * loaded + rows, 1));
+      k_.dma_copy({.dst = last(all, all, all, ds(0, 2 * rest)),
+                   .src = some(all, all, ds(2 * c_.n1 * rows, 2 * rest)).expand_dim(0)});
+      const std::int64_t missing = 2 * (c_.n1 - rest);
+      k_.dma_copy({.dst = last(all, all, all, ds(2 * rest, missing)),
+                   .src = zero_(ds(0, 1), ds(0, size * s.p * missing)).reshape_dim(1, {size, s.p, missing})});
+    }
+    weigh(to.flatten_dims(1, 2), half * kImaginary);
+    const View pairs = to.flatten_dims(1, 3).reshape_dim(1, {size, s.p * c_.n1, 2});
+    for (int i = 0; i < 2; ++i) evict(k_, parts(ds(i * kImaginary, used), ds(half, size, many)), part(pairs, i), 1);
+  }
+  return parts(ds(0, kImaginary + used));
+}
+
+void TwoFactor::weigh(const View& tile, std::int64_t first) const {
+  const std::int64_t middle = c_.n() % 2 == 0 ? c_.n() / 2 % c_.n1 : 0;
+  for (int i = 0; i < (middle ? 2 : 1); ++i) {
+    const View column = tile(all, all, ds(i == 0 ? 0 : 2 * middle, 2));
+    k_.tensor_scalar(
+        {.dst = column, .data = column, .op0 = AluOp::multiply, .operand0 = weight_(ds(first, tile.dim(0)), ds(i, 1))});
+  }
+}
+
+// The first product and the factors behind it: [others, u * columns, 2].
+View TwoFactor::first(const std::vector<View>& parts, const Share& s) const {
+  const bool swapped = c_.spectrum == Spectrum::inverse;
+  const std::int64_t copies = swapped ? s.q : s.p, columns = copies * first_size(c_), rows = parts[0].dim(2);
+  const std::int64_t contracted = parts[0].dim(0), group = std::clamp<std::int64_t>(kWide / (2 * columns), 1, s.u);
+  const View b = k_.sbuf({rows, s.u * columns, 2}, f32);
+  for (const Piece& g : whole_pieces(s.u, group)) {
+    const View sum = k_.psum({kTile, kWide}, f32)(ds(0, rows), ds(0, g.size * 2 * columns));
+    for (std::int64_t i = 0; i < g.size; ++i) {
+      const View to = sum(all, ds(i * 2 * columns, 2 * columns));
+      for (std::size_t which = 0; which < parts.size(); ++which) {
+        const View& table = which == 0 ? first_re_ : first_im_;
+        k_.nc_matmul({.dst = to,
+                      .stationary = parts[which].select(1, g.start + i),
+                      .moving = table(ds(0, contracted), ds(0, 2 * columns))});
+      }
+    }
+    twiddle(b(all, ds(g.start * columns, g.size * columns)).flatten_dims(1, 2), sum, rows, g.size * copies);
+  }
+  return b;
+}
+
+void TwoFactor::twiddle(const View& to, const View& sum, std::int64_t rows, std::int64_t many) const {
+  const std::int64_t size = first_size(c_);
+  const auto pairs = [&](const View& v) { return v.reshape_dim(1, {many, size, 2}); };
+  const auto table = [&](const View& t) {
+    return t(ds(0, rows)).reshape_dim(1, {size, 2}).expand_dim(1).broadcast(1, many);
+  };
+  const View turned = k_.sbuf({rows, many, size, 2}, f32), straight = k_.sbuf({rows, many, size, 2}, f32);
+  const View a = pairs(sum), sine = table(sine_);
+  const auto times = [&](const View& dst, const View& x, const View& y) {
+    k_.tensor_tensor({.dst = dst, .data1 = x, .data2 = y, .op = AluOp::multiply, .engine = Engine::vector});
+  };
+  times(straight, a, table(cosine_));
+  times(part(turned, 0), part(a, 1), part(sine, 0));
+  times(part(turned, 1), part(a, 0), part(sine, 1));
+  k_.tensor_tensor({.dst = pairs(to), .data1 = straight, .data2 = turned, .op = AluOp::add, .engine = Engine::gpsimd});
+}
+
+// The second product. `out` is [results, columns, 2], or [results, columns] where they are real; by columns [k2, k1,
+// rows of the matrix, 2].
+void TwoFactor::second(const View& out, const View& b, const Share& s) const {
+  const bool real = c_.spectrum == Spectrum::inverse;
+  const std::int64_t rows = b.dim(0), columns = b.dim(1);
+  const auto sum = [&] { return k_.psum({kTile, kWide}, f32)(ds(0, rows), ds(0, columns)); };
+  const auto add = [&](const View& to, int table, int of) {
+    k_.nc_matmul({.dst = to, .stationary = second_[table](ds(0, rows), ds(0, rows)), .moving = part(b, of)});
+  };
+  const auto away = [&](int which, const View& from) {
+    if (real) return evict(k_, out, from, 1);
+    if (!c_.by_columns) return evict(k_, part(out, which), from, 1);
+    evict(k_, part(out, which), from.reshape_dim(1, {s.rows(), c_.n1}).permute({0, 2, 1}), 1);
+  };
+  const View re = sum();
+  add(re, 0, 0);
+  add(re, 1, 1);
+  away(0, re);
+  if (real) return;
+  const View im = sum();
+  add(im, 2, 0);
+  add(im, 0, 1);
+  away(1, im);
+}
+
+// Half a spectrum: both parts come out of one product. It has 64 rows at most, so the second half of the columns goes
+// to the partitions from 64 on: a store is as fast as the partitions that it reads are many.
+View TwoFactor::second_half(const View& b, const Share& s) const {
+  const std::int64_t rows = s.q * c_.half_rows(), columns = b.dim(1), width = kImaginary + rows;
+  const View sum = k_.psum({kTile, kWide}, f32)(ds(0, width), ds(0, columns));
+  // With fewer copies than the table has, results of those that are not there are left out.
+  for (int of = 0; of < 2; ++of)
+    k_.nc_matmul({.dst = sum, .stationary = second_[of](ds(0, b.dim(0)), ds(0, width)), .moving = part(b, of)});
+  const std::int64_t many = s.halves(), wide = s.p * c_.n1;
+  const View out = k_.sbuf({kTile, s.u / many, wide, 2}, f32), by_group = sum.reshape_dim(1, {s.u, wide});
+  for (std::int64_t half = 0; half < many; ++half) {
+    for (int i = 0; i < 2; ++i)
+      evict(k_, part(out(ds(half * kImaginary, rows)), i),
+            by_group(ds(i * kImaginary, rows), ds(half, s.u / many, many)), static_cast<std::size_t>(i + 1));
+  }
+  return out;
+}
+
+void TwoFactor::store_half(const View& y, const View& out, const Share& s) const {
+  const std::int64_t rows = c_.half_rows();
+  const View matrix = y(all, ds(0, 2 * c_.n1 * rows)).reshape_dim(0, {s.u, s.q, s.p}).reshape_dim(3, {rows, 2 * c_.n1});
+  // Groups take turns, so that both halves are one store where they leave no gap.
+  const std::int64_t many = s.halves(), used = s.q * rows;
+  const View places = matrix.reshape_dim(0, {s.u / many, many}).permute({1, 2, 4, 0, 3, 5});
+  const View from = out.flatten_dims(2, 3);
+  if (used == kImaginary || many == 1) {
+    k_.dma_copy({.dst = places.flatten_dims(0, 1), .src = from(ds(0, many * used))});
+    return;
+  }
+  for (std::int64_t half = 0; half < many; ++half)
+    k_.dma_copy({.dst = places.select(0, half), .src = from(ds(half * kImaginary, used))});
+}
+
+// The row of half a spectrum that is not whole. Where it is the middle number alone, that is real.
+void TwoFactor::store_rest(const View& y, const View& b, const Share& s) const {
+  const std::int64_t rest = c_.half_rest(), many = s.u * s.p;
+  const bool is_middle = 2 * c_.n1 * c_.half_rows() == c_.n() && rest == 1;
+  const std::int64_t width = is_middle ? s.q : kImaginary + s.q;
+  const View sum = k_.psum({kTile, kWide}, f32)(ds(0, width), ds(0, many * rest)).reshape_dim(1, {many, rest});
+  const View some = b.reshape_dim(1, {many, c_.n1})(all, all, ds(0, rest));
+  for (int of = 0; of < (is_middle ? 1 : 2); ++of)
+    k_.nc_matmul({.dst = sum, .stationary = rest_[of](ds(0, b.dim(0)), ds(0, width)), .moving = part(some, of)});
+  const View out = k_.sbuf({s.q, many, rest, 2}, f32);
+  if (is_middle) k_.memset({.dst = out, .value = 0.0, .engine = Engine::gpsimd});
+  evict(k_, part(out, 0), sum(ds(0, s.q)), 1);
+  if (!is_middle) evict(k_, part(out, 1), sum(ds(kImaginary, s.q)), 1);
+  const View to =
+      y(all, ds(2 * c_.n1 * c_.half_rows(), 2 * rest)).reshape_dim(0, {s.u, s.q, s.p}).permute({1, 0, 2, 3});
+  k_.dma_copy({.dst = to, .src = out.flatten_dims(2, 3).reshape_dim(1, {s.u, s.p})});
+}
+
+void TwoFactor::store(const View& y, const View& out, const Share& s) const {
+  if (c_.spectrum == Spectrum::inverse) {
+    const View to =
+        y.reshape_dim(1, {c_.n1, c_.n2}).reshape_dim(0, {s.u, s.q, s.p}).flatten_dims(2, 3).permute({2, 0, 1, 3});
+    k_.dma_copy({.dst = to, .src = out.reshape_dim(1, {s.u, s.q, c_.n2})});
+    return;
+  }
+  const View matrix = y.reshape_dim(0, {s.u, s.q, s.p}).reshape_dim(3, {c_.n2, 2 * c_.n1});
+  k_.dma_copy({.dst = matrix.permute({1, 3, 0, 2, 4}), .src = out.flatten_dims(1, 2)});
+}
+
+}  // namespace kiln::kernels

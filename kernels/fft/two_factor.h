@@ -1,0 +1,83 @@
+// TwoFactor: transforms of length n = n1 n2 of the rows of a matrix, both factors at most 128, on the tensor engine;
+// one trip through SBUF.
+//
+// With j = j1 n2 + j2 and k = k1 + n1 k2, x(j) -> Σ x(j) e^(± 2 pi i j k / n) is
+//   a(j2, k1) = Σ_j1 x(j1, j2) e^(± 2 pi i j1 k1 / n1)
+//   b(j2, k1) = a(j2, k1) e^(± 2 pi i j2 k1 / n)
+//   y(k2, k1) = Σ_j2 e^(± 2 pi i j2 k2 / n2) b(j2, k1)
+// The data are the stationary operand of the first product, which so turns them: j2 is on the partitions then, where
+// the second product needs it. Its result lies as it is stored. Short factors share the 128 partitions: P = 128 / n1
+// rows of the matrix in the first product, Q = 128 / n2 in the second, through tables that are block diagonal.
+//
+// Real rows and rows of half a spectrum take half the products: their first (last) product has real operands (results),
+// and in the other one both parts of a number share the partitions that half of a spectrum leaves free.
+#pragma once
+
+#include "kernels/fft/table.h"
+
+namespace kiln::kernels {
+
+enum class Spectrum : std::uint8_t {
+  whole,    // complex rows in and out
+  forward,  // real rows in, n / 2 + 1 complex numbers out
+  inverse,  // n / 2 + 1 complex numbers in, real rows out
+};
+
+struct TwoFactorConfig {
+  std::int64_t n1 = 1, n2 = 1;
+  Spectrum spectrum = Spectrum::whole;
+  bool positive = false;    // the sign of the exponent; `inverse` always has the positive one
+  double scale = 1;         // of the result
+  bool by_columns = false;  // the result is stored transposed; `whole` only
+  std::string prefix = {};  // of the names of tables
+
+  std::int64_t n() const { return n1 * n2; }
+  std::int64_t p() const { return std::max<std::int64_t>(1, 128 / n1); }
+  std::int64_t q() const;
+  // Of half a spectrum: whole rows of n1, and what is left.
+  std::int64_t half_rows() const { return (n() / 2 + 1) / n1; }
+  std::int64_t half_rest() const { return (n() / 2 + 1) % n1; }
+};
+
+// Whether there is such a kernel: factors of at most 128, and for half a spectrum at least two rows of it.
+bool is_possible(const TwoFactorConfig& config);
+
+Tables two_factor_tables(const TwoFactorConfig& config);
+
+class TwoFactor {
+ public:
+  // Declares the tables and loads them.
+  TwoFactor(isa::Kernel& k, const TwoFactorConfig& config);
+  // y = the transforms of the rows of x, in HBM. Complex numbers are neighbours: [rows, 2 n], half a spectrum
+  // [rows, 2 (n / 2 + 1)], real rows [rows, n]; by columns y is [n, 2 rows].
+  void run(const isa::View& x, const isa::View& y) const;
+
+ private:
+  // u q p rows of the matrix that are computed together.
+  struct Share {
+    std::int64_t u, q, p;
+    std::int64_t rows() const { return u * q * p; }
+    // Of half a spectrum two groups have room on the partitions side by side.
+    std::int64_t halves() const { return u % 2 == 0 ? 2 : 1; }
+  };
+  void shares(const isa::Index& first, std::int64_t rows,
+              const std::function<void(const isa::Index&, const Share&)>& body) const;
+  void natural(const isa::View& x, const isa::View& y) const;
+  void turned(const isa::View& x, const isa::View& y) const;
+  std::vector<isa::View> load(const isa::View& x, const Share& s) const;
+  isa::View load_half(const isa::View& x, const Share& s) const;
+  void weigh(const isa::View& tile, std::int64_t first) const;
+  isa::View first(const std::vector<isa::View>& parts, const Share& s) const;
+  void twiddle(const isa::View& to, const isa::View& sum, std::int64_t rows, std::int64_t many) const;
+  void second(const isa::View& out, const isa::View& b, const Share& s) const;
+  isa::View second_half(const isa::View& b, const Share& s) const;
+  void store_half(const isa::View& y, const isa::View& out, const Share& s) const;
+  void store_rest(const isa::View& y, const isa::View& b, const Share& s) const;
+  void store(const isa::View& y, const isa::View& out, const Share& s) const;
+
+  isa::Kernel& k_;
+  TwoFactorConfig c_;
+  isa::View first_re_, first_im_, cosine_, sine_, second_[3], rest_[2], weight_, zero_;
+};
+
+}  // namespace kiln::kernels

@@ -1,0 +1,136 @@
+#include "kernels/fft/way.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/blas/product_block.h"
+
+namespace kiln::kernels {
+namespace {
+
+constexpr std::int64_t kMostDirect = 1024, kShortest = 64;
+constexpr std::size_t kMostPairs = 12, kMostTriples = 8, kMostQuadruples = 2, kMostConvolutions = 4;  // that are timed
+
+struct Rated {
+  Way way;
+  double work;
+};
+
+// Pairs that are likely to be fast: rows of at least 512 bytes both ways, partitions well filled.
+double work_of(std::int64_t n1, std::int64_t n2) {
+  const double filled = static_cast<double>(kTile / n1 * n1) * static_cast<double>(kTile / n2 * n2) / (kTile * kTile);
+  const double shortness =
+      std::max(0.0, 64.0 / static_cast<double>(n1) - 1) + std::max(0.0, 64.0 / static_cast<double>(n2) - 1);
+  return 1 / filled + 0.5 * shortness;
+}
+
+void sort_and_cut(std::vector<Rated>& rated, std::size_t most) {
+  std::stable_sort(rated.begin(), rated.end(), [](const Rated& a, const Rated& b) { return a.work < b.work; });
+  if (rated.size() > most) rated.resize(most);
+}
+
+std::vector<Rated> pairs(const TransformConfig& c) {
+  std::vector<Rated> found;
+  for (std::int64_t n1 = 2; n1 <= std::min(kTile, c.n / 2); ++n1) {
+    if (c.n % n1) continue;
+    const TwoFactorConfig t{.n1 = n1, .n2 = c.n / n1, .spectrum = c.spectrum};
+    if (is_possible(t)) found.push_back({{Way::Kind::two_factor, 1, n1, t.n2}, work_of(n1, t.n2)});
+  }
+  sort_and_cut(found, kMostPairs);
+  return found;
+}
+
+// Three factors that fill the partitions best; the first is the batch of the others, stored in runs of its length.
+std::vector<Rated> triples(std::int64_t n) {
+  std::vector<Rated> found;
+  for (std::int64_t n0 = 2; n0 <= kTile; ++n0) {
+    if (n % n0) continue;
+    for (std::int64_t n1 = 2; n1 <= kTile; ++n1) {
+      if (n / n0 % n1 || n / n0 / n1 > kTile || n / n0 / n1 < 2) continue;
+      const std::int64_t n2 = n / n0 / n1;
+      const double run = std::max(0.0, 64.0 / static_cast<double>(n0) - 1);
+      found.push_back({{Way::Kind::three_factor, n0, n1, n2}, work_of(n1, n2) + 128.0 / static_cast<double>(n0) + run});
+    }
+  }
+  sort_and_cut(found, kMostTriples);
+  return found;
+}
+
+// The longest transforms: a first factor with room for three others.
+std::vector<Rated> quadruples(std::int64_t n) {
+  std::vector<Rated> found;
+  for (std::int64_t n3 = kTile; n3 >= 2; --n3) {
+    if (n % n3 || n / n3 > kTile * kTile * kTile) continue;
+    for (Rated r : triples(n / n3)) {
+      r.way.kind = Way::Kind::four_factor, r.way.n3 = n3;
+      r.work += 128.0 / static_cast<double>(n3);
+      found.push_back(r);
+    }
+  }
+  sort_and_cut(found, kMostQuadruples);
+  return found;
+}
+
+// Lengths from 2 n - 1 on that have factors, none much longer than the first.
+std::vector<Rated> convolutions(const TransformConfig& c) {
+  std::vector<Rated> found;
+  const std::int64_t least = 2 * c.n - 1;
+  if (least > kTile * kTile * kTile) return found;
+  std::int64_t m = least;
+  for (std::int64_t last = least + least / 3 + 64; m <= last && found.size() < 64; ++m) {
+    std::vector<Rated> of_m = pairs({.n = m});
+    if (m > kTile * kTile) of_m = triples(m);
+    for (Rated& r : of_m) {
+      r.way.kind = Way::Kind::bluestein;
+      r.work *= static_cast<double>(m) / static_cast<double>(least);
+      found.push_back(r);
+    }
+  }
+  sort_and_cut(found, kMostConvolutions);
+  return found;
+}
+
+}  // namespace
+
+std::int64_t TransformConfig::x_width() const {
+  return spectrum == Spectrum::whole ? 2 * n : spectrum == Spectrum::forward ? n : 2 * (n / 2 + 1);
+}
+std::int64_t TransformConfig::y_width() const {
+  return spectrum == Spectrum::whole ? 2 * n : spectrum == Spectrum::forward ? 2 * (n / 2 + 1) : n;
+}
+
+std::string Way::name() const {
+  switch (kind) {
+    case Kind::direct:
+      return "direct";
+    case Kind::two_factor:
+      return fmt::format("two_factor {}x{}", n1, n2);
+    case Kind::three_factor:
+      return fmt::format("three_factor {}x{}x{}", n0, n1, n2);
+    case Kind::four_factor:
+      return fmt::format("four_factor {}x{}x{}x{}", n3, n0, n1, n2);
+    case Kind::bluestein:
+      return fmt::format("bluestein {}", product());
+  }
+  return "";
+}
+
+std::vector<Way> ways(const TransformConfig& c) {
+  std::vector<Way> found;
+  if (c.n > kLongest) return found;
+  const auto add = [&](const std::vector<Rated>& some) {
+    for (const Rated& r : some) found.push_back(r.way);
+  };
+  if (c.n <= kMostDirect) found.push_back({Way::Kind::direct});
+  if (c.n <= kShortest) return found;
+  const std::size_t before = found.size();
+  add(pairs(c));
+  if (c.n > kTile * kTile && c.spectrum == Spectrum::whole) add(triples(c.n));
+  if (c.n > kTile * kTile * kTile && c.spectrum == Spectrum::whole) add(quadruples(c.n));
+  if (found.size() == before && c.spectrum == Spectrum::whole) add(convolutions(c));
+  return found;
+}
+
+}  // namespace kiln::kernels

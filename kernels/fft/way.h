@@ -1,0 +1,44 @@
+// Way: how a transform is computed, and all ways that there are for a length.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/fft/two_factor.h"
+
+namespace kiln::kernels {
+
+// y(k) = scale Σ_j x(j) e^(± 2 pi i j k / n) for each row of x.
+struct TransformConfig {
+  std::int64_t n = 1, rows = 1;
+  Spectrum spectrum = Spectrum::whole;
+  bool positive = false;  // the sign of the exponent; `inverse` always has the positive one
+  double scale = 1;
+
+  // Numbers in a row of x and y.
+  std::int64_t x_width() const;
+  std::int64_t y_width() const;
+};
+
+struct Way {
+  enum class Kind : std::uint8_t {
+    direct,        // one product with the matrix of the transform
+    two_factor,    // n = n1 n2
+    three_factor,  // n = n0 n1 n2
+    four_factor,   // n = n3 n0 n1 n2, through HBM
+    bluestein,     // a convolution of length n0 n1 n2, n0 being 1 where two factors are enough
+  };
+  Kind kind = Kind::direct;
+  std::int64_t n0 = 1, n1 = 1, n2 = 1, n3 = 1;
+
+  std::int64_t product() const { return n0 * n1 * n2 * n3; }
+  std::string name() const;  // "two_factor 64x64"
+};
+
+inline constexpr std::int64_t kLongest = 1 << 24;
+
+// What is worth timing, the most promising first by a rough count of work. `whole` has one for n up to 2^24, and up to 2^20 for any prime factors;
+// the others have none where both factors would not fit.
+std::vector<Way> ways(const TransformConfig& config);
+
+}  // namespace kiln::kernels

@@ -1,0 +1,39 @@
+// Block-sparse attention: out = softmax(scale q kᵀ, where the pattern has it) v for each head, in one pass over the
+// stored tiles, and its gradients. Rows without anything to attend to are zero.
+//
+// attention:
+//   input  q         [heads, queries, head]  dtype
+//   input  k, v      [heads, keys, head]     dtype
+//   input  masks     [masks, 128, 128]       float32: 0 where a tile lets through, else kMasked
+//   output out       [heads, queries, head]  dtype
+//   output minus_lse [heads, queries]        float32, with `statistics`: -ln Σ e^score
+//
+// attention_backward:
+//   input  q, k, v, masks, out, minus_lse    as above
+//   input  dout      [heads, queries, head]  dtype
+//   output dq, dk, dv                        as q, k, v
+//
+// Sums and the softmax are float32. The backward pass keeps the sums of dq of a head in SBUF: 4 queries head bytes.
+#pragma once
+
+#include "kernels/sparse/tile_pattern.h"
+
+namespace kiln::kernels {
+
+inline constexpr std::int64_t kMostHead = 512;
+inline constexpr float kMasked = -0x1p126f;  // added to scores that do not count
+
+struct AttentionConfig {
+  TilePattern pattern;             // queries x keys
+  std::vector<std::int64_t> mask;  // of each stored tile: its mask, -1 for none; empty: none has one
+  std::int64_t masks = 0;
+  std::int64_t heads = 1, head = 0;
+  double scale = 1;
+  DType dtype = DType::float32;  // float32 or bfloat16
+  bool statistics = false;       // of the forward pass
+};
+
+isa::Program attention(const AttentionConfig& config, Target target);
+isa::Program attention_backward(const AttentionConfig& config, Target target);
+
+}  // namespace kiln::kernels

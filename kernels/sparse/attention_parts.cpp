@@ -1,0 +1,114 @@
+#include "kernels/sparse/attention_parts.h"
+
+#include <fmt/format.h>
+
+#include "kernels/blas/config_rules.h"
+#include "kernels/blas/turned_load.h"
+#include "kernels/sparse/sparse_rules.h"
+
+namespace kiln::kernels {
+using namespace isa;
+
+void require_attention(const char* what, const AttentionConfig& c) {
+  require_pattern(what, c.pattern);
+  require_sizes(what, {c.heads, c.head});
+  require_float(what, c.dtype);
+  if (c.head > kMostHead)
+    raise(sparse_rules::kTable, sparse_rules::kHead, {.found = fmt::format("{} with heads of {}", what, c.head)});
+  const bool fits = c.mask.empty() || static_cast<std::int64_t>(c.mask.size()) == c.pattern.count();
+  if (!fits) raise(sparse_rules::kTable, sparse_rules::kPattern, {.found = "masks for other tiles than are stored"});
+}
+
+HeadRows::HeadRows(Kernel& k, const View& matrix, bool stays) : k_(k), matrix_(matrix), stays_(stays) {}
+
+View HeadRows::tile(std::int64_t t) {
+  if (const auto found = tiles_.find(t); found != tiles_.end()) return found->second;
+  const View tile = k_.sbuf({height(t), matrix_.dim(1)}, matrix_.dtype());
+  k_.dma_copy({.dst = tile, .src = matrix_(ds(t * kTile, height(t)))});
+  if (stays_) tiles_[t] = tile;
+  return tile;
+}
+
+void HeadRows::load_turned_tile(const View& to, std::int64_t t) const {
+  load_chunk(k_, to, {matrix_, false}, 0, matrix_.dim(1), t * kTile, height(t));
+}
+
+View HeadRows::turned(std::int64_t t, std::int64_t count) {
+  const std::int64_t head = matrix_.dim(1), width = (count - 1) * kTile + height(t + count - 1);
+  if (!stays_) {
+    const View some = chunk_tile(k_, head, count * kTile, matrix_.dtype());
+    for (std::int64_t i = 0; i < count; ++i) load_turned_tile(some(all, all, ds(i * kTile, height(t + i))), t + i);
+    return some(all, all, ds(0, width));
+  }
+  if (all_turned_.rank() == 0)
+    all_turned_ = chunk_tile(k_, head, tiles_of(matrix_.dim(0), kTile) * kTile, matrix_.dtype());
+  for (std::int64_t i = t; i < t + count; ++i) {
+    if (loaded_[i]) continue;
+    load_turned_tile(all_turned_(all, all, ds(i * kTile, height(i))), i);
+    loaded_[i] = true;
+  }
+  return all_turned_(all, all, ds(t * kTile, width));
+}
+
+View head_sums(Kernel& k, std::int64_t m, std::int64_t head) {
+  std::int64_t columns = 16;  // a power of two, so that none lies across two banks
+  while (columns < head) columns *= 2;
+  return k.psum({m, columns}, DType::float32)(all, ds(0, head));
+}
+
+void add_scores(Kernel& k, const View& dst, const View& a, const View& b, std::int64_t head) {
+  for (const Piece& p : whole_pieces(head, kTile)) {
+    const Slice depth = ds(0, p.size);
+    k.nc_matmul({.dst = dst, .stationary = a(depth, p.start / kTile), .moving = b(depth, p.start / kTile)});
+  }
+}
+
+Masks::Masks(Kernel& k, const AttentionConfig& c) : k_(k), c_(c) {
+  if (c.masks > 0) masks_ = k.input("masks", {c.masks, kTile, kTile}, DType::float32);
+}
+
+void Masks::apply(const View& x, const View& scores, std::int64_t tile) const {
+  if (!has(tile)) {
+    k_.tensor_scalar({.dst = x, .data = scores, .op0 = AluOp::multiply, .operand0 = c_.scale});
+    return;
+  }
+  const View mask = k_.sbuf(x.shape(), DType::float32);
+  k_.dma_copy({.dst = mask, .src = masks_.select(0, c_.mask[tile])(ds(0, x.dim(0)), ds(0, x.dim(1)))});
+  k_.scalar_tensor_tensor(
+      {.dst = x, .data = scores, .op0 = AluOp::multiply, .operand0 = c_.scale, .op1 = AluOp::add, .operand1 = mask});
+}
+
+void turn_tiles(Kernel& k, const View& to, const View& data, const std::vector<Piece>& tiles) {
+  const Arch& chip = arch(k.program().target);
+  // Where DMAs are fast at it, they leave the tensor engine to the products.
+  if (chip.dma.transpose_rate_sbuf >= 0.4 && data.dim(0) == kTile && tiles.back().size == kTile) {
+    const std::int64_t count = static_cast<std::int64_t>(tiles.size());
+    k.dma_transpose({.dst = to, .src = data.reshape_dim(1, {count, kTile})});
+    return;
+  }
+  const bool whole = chip.features.tensor_transpose_mode;
+  if (!whole) {
+    for (std::size_t t = 0; t < tiles.size(); ++t) {
+      const View part = k.sbuf({data.dim(0), tiles[t].size}, data.dtype());
+      k.tensor_copy({.dst = part, .src = data(all, ds(tiles[t].start, tiles[t].size))});
+      turn(k, to(ds(0, tiles[t].size), static_cast<int>(t)), part);
+    }
+    return;
+  }
+  const std::int64_t m = data.dim(0);
+  const View bank = k.psum({kTile, static_cast<std::int64_t>(tiles.size()), m}, data.dtype());
+  std::int64_t full = 0;
+  for (std::size_t t = 0; t < tiles.size(); ++t) {
+    const std::int64_t n = tiles[t].size;
+    k.nc_transpose({.dst = bank(ds(0, n), static_cast<int>(t)), .data = data(all, ds(tiles[t].start, n))});
+    if (n == kTile) full = static_cast<std::int64_t>(t) + 1;
+  }
+  // A narrower tile is the last one.
+  if (full > 0) k.activation({.dst = to(all, ds(0, full)), .op = ActFn::copy, .data = bank(all, ds(0, full))});
+  if (full < static_cast<std::int64_t>(tiles.size())) {
+    const Slice rest = ds(0, tiles.back().size);
+    k.activation({.dst = to(rest, full), .op = ActFn::copy, .data = bank(rest, full)});
+  }
+}
+
+}  // namespace kiln::kernels

@@ -1,0 +1,69 @@
+// What the two directions of attention share.
+#pragma once
+
+#include <map>
+
+#include "kernels/sparse/attention.h"
+
+namespace kiln::kernels {
+
+void require_attention(const char* what, const AttentionConfig& config);
+
+// Rows of a matrix [rows, head] in HBM, 128 at a time, loaded when first asked for: as they lie, or turned with the
+// head on the partitions. All stay in SBUF with `stays`, else each use loads its own.
+class HeadRows {
+ public:
+  HeadRows(isa::Kernel& k, const isa::View& matrix, bool stays);
+  // [height, head] of tile t.
+  isa::View tile(std::int64_t t);
+  // [128, pieces of the head, width] of `count` tiles from t on.
+  isa::View turned(std::int64_t t, std::int64_t count = 1);
+
+ private:
+  std::int64_t height(std::int64_t t) const { return std::min(kTile, matrix_.dim(0) - t * kTile); }
+  void load_turned_tile(const isa::View& to, std::int64_t t) const;
+
+  isa::Kernel& k_;
+  isa::View matrix_;
+  bool stays_;
+  isa::View all_turned_;
+  std::map<std::int64_t, isa::View> tiles_;
+  std::map<std::int64_t, bool> loaded_;
+};
+
+// Sums [m, head] in PSUM, in a part of a bank where they fit.
+isa::View head_sums(isa::Kernel& k, std::int64_t m, std::int64_t head);
+
+// dst [m, n] += the products over the head of two turned tiles [128, pieces, m] and [128, pieces, n].
+void add_scores(isa::Kernel& k, const isa::View& dst, const isa::View& a, const isa::View& b, std::int64_t head);
+
+// The part of the masks that belongs to a tile of the pattern, or nothing.
+class Masks {
+ public:
+  // Declares the input where there are masks.
+  Masks(isa::Kernel& k, const AttentionConfig& config);
+  bool has(std::int64_t tile) const { return !c_.mask.empty() && c_.mask[tile] >= 0; }
+  // x [m, n] in SBUF = scale scores, with the mask of the tile where it has one.
+  void apply(const isa::View& x, const isa::View& scores, std::int64_t tile) const;
+
+ private:
+  isa::Kernel& k_;
+  const AttentionConfig& c_;
+  isa::View masks_;
+};
+
+// The pieces of a vector of n in HBM and where they lie in a tile [128, tiles]: whole columns, and the rest.
+// body(memory [partitions, tiles], partitions, tiles).
+template <class Body>
+void for_vector(const isa::View& memory, std::int64_t n, const Body& body) {
+  const std::int64_t whole = n / kTile, rest = n % kTile;
+  if (whole > 0)
+    body(memory(isa::ds(0, whole * kTile)).reshape_dim(0, {whole, kTile}).permute({1, 0}), isa::ds(0, kTile),
+         isa::ds(0, whole));
+  if (rest > 0) body(memory(isa::ds(whole * kTile, rest)).expand_dim(1), isa::ds(0, rest), isa::ds(whole, 1));
+}
+
+// Several tiles of at most 128 x 128 side by side, each turned: to [n, tiles, m] from data [m, width].
+void turn_tiles(isa::Kernel& k, const isa::View& to, const isa::View& data, const std::vector<Piece>& tiles);
+
+}  // namespace kiln::kernels

@@ -1,0 +1,230 @@
+#include "kernels/sparse/attention.h"
+
+#include <cmath>
+
+#include "kernels/blas/host/blas.h"
+#include "kernels/sparse/host/sparse_call.h"
+
+namespace kiln::sparse {
+namespace {
+
+using blas::Layout;
+using blas::Transpose;
+using kernels::AttentionConfig;
+using kernels::kTile;
+using kernels::TilePattern;
+
+AttentionConfig config_of(const Attention& a, Elements elements, bool statistics) {
+  require_size("attention", {a.heads, a.queries, a.keys, a.head});
+  AttentionConfig c;
+  c.pattern.rows = a.queries;
+  c.pattern.columns = a.keys;
+  c.pattern.row_start.assign(a.row_start, a.row_start + c.pattern.tile_rows() + 1);
+  c.pattern.column.assign(a.column, a.column + c.pattern.row_start.back());
+  kernels::require_pattern("attention", c.pattern);
+  if (a.mask) c.mask.assign(a.mask, a.mask + c.pattern.count());
+  c.masks = a.mask_count;
+  c.heads = a.heads;
+  c.head = a.head;
+  c.scale = a.scale;
+  c.dtype = elements == Elements::bfloat16 ? DType::bfloat16 : DType::float32;
+  c.statistics = statistics;
+  return c;
+}
+
+std::string key_of(const AttentionConfig& c) {
+  return fmt::format("{} {} {} {:a} {} {} ", c.heads, c.head, c.masks, c.scale, name(c.dtype), c.statistics) +
+         kernels::key_of(c.pattern) + "m" + kernels::key_of(c.mask);
+}
+
+template <class T>
+void gemm(bool trans_a, bool trans_b, Int m, Int n, Int k, T alpha, const T* a, Int lda, const T* b, Int ldb, T beta,
+          T* c, Int ldc) {
+  const auto word = [](bool t) { return t ? Transpose::trans : Transpose::no_trans; };
+  blas::gemm<T>(Layout::row_major, word(trans_a), word(trans_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+// One head, natively: tile by tile, with products of the native BLAS.
+template <class T>
+class NativeHead {
+ public:
+  NativeHead(const AttentionConfig& c, const float* masks, const T* q, const T* k, const T* v)
+      : c_(c), p_(c.pattern), masks_(masks), q_(q), k_(k), v_(v) {}
+
+  void forward(T* out, T* minus_lse) const {
+    std::fill(out, out + p_.rows * c_.head, T(0));
+    for (Int row = 0; row < p_.tile_rows(); ++row) {
+      const Int m = p_.height(row), first = p_.row_start[row], count = p_.row_start[row + 1] - first;
+      std::vector<T> x(m * count * kTile, T(kernels::kMasked));
+      for (Int i = 0; i < count; ++i) scores(row, first + i, x.data() + i * kTile, count * kTile);
+      for (Int r = 0; r < m; ++r) minus_lse[row * kTile + r] = softmax(x.data() + r * count * kTile, count * kTile);
+      for (Int i = 0; i < count; ++i) {
+        const Int column = p_.column[first + i];
+        gemm<T>(false, false, m, c_.head, p_.width(column), 1, x.data() + i * kTile, count * kTile, at(v_, column),
+                c_.head, 1, out + row * kTile * c_.head, c_.head);
+      }
+    }
+  }
+
+  void backward(const T* out, const T* minus_lse, const T* dout, T* dq, T* dk, T* dv) const {
+    std::fill(dq, dq + p_.rows * c_.head, T(0));
+    std::fill(dk, dk + p_.columns * c_.head, T(0));
+    std::fill(dv, dv + p_.columns * c_.head, T(0));
+    const T scale = static_cast<T>(c_.scale);
+    std::vector<T> p(kTile * kTile), ds(kTile * kTile);
+    for (Int row = 0; row < p_.tile_rows(); ++row) {
+      const Int m = p_.height(row), h = c_.head;
+      for (Int e = p_.row_start[row]; e < p_.row_start[row + 1]; ++e) {
+        const Int column = p_.column[e], n = p_.width(column);
+        scores(row, e, p.data(), kTile);
+        gemm<T>(false, true, m, n, h, 1, at(dout, row), h, at(v_, column), h, 0, ds.data(), kTile);
+        for (Int r = 0; r < m; ++r) {
+          const Int i = row * kTile + r;
+          T d = 0;
+          for (Int j = 0; j < h; ++j) d += dout[i * h + j] * out[i * h + j];
+          for (Int j = 0; j < n; ++j) {
+            T& weight = p[r * kTile + j];
+            weight = std::exp(weight + minus_lse[i]);
+            ds[r * kTile + j] = weight * (ds[r * kTile + j] - d);
+          }
+        }
+        gemm<T>(true, false, n, h, m, 1, p.data(), kTile, at(dout, row), h, 1, dv + column * kTile * h, h);
+        gemm<T>(true, false, n, h, m, scale, ds.data(), kTile, at(q_, row), h, 1, dk + column * kTile * h, h);
+        gemm<T>(false, false, m, h, n, scale, ds.data(), kTile, at(k_, column), h, 1, dq + row * kTile * h, h);
+      }
+    }
+  }
+
+ private:
+  const T* at(const T* matrix, Int tile) const { return matrix + tile * kTile * c_.head; }
+
+  // Scaled and masked, of one tile, into rows `stride` apart.
+  void scores(Int row, Int e, T* x, Int stride) const {
+    const Int column = p_.column[e], m = p_.height(row), n = p_.width(column);
+    gemm<T>(false, true, m, n, c_.head, static_cast<T>(c_.scale), at(q_, row), c_.head, at(k_, column), c_.head, 0, x,
+            stride);
+    if (c_.mask.empty() || c_.mask[e] < 0) return;
+    const float* mask = masks_ + c_.mask[e] * kTile * kTile;
+    for (Int r = 0; r < m; ++r) {
+      for (Int j = 0; j < n; ++j) {
+        if (mask[r * kTile + j] != 0) x[r * stride + j] = T(kernels::kMasked);
+      }
+    }
+  }
+
+  // A row becomes its softmax; -ln Σ e^x of it. Where nothing counts, all is zero.
+  T softmax(T* x, Int n) const {
+    T largest = T(kernels::kMasked), sum = 0;
+    for (Int j = 0; j < n; ++j) largest = std::isnan(x[j]) ? x[j] : std::max(largest, x[j]);
+    if (largest == T(kernels::kMasked)) {
+      std::fill(x, x + n, T(0));
+      return 0;
+    }
+    for (Int j = 0; j < n; ++j) {
+      x[j] = std::exp(x[j] - largest);
+      sum += x[j];
+    }
+    for (Int j = 0; j < n; ++j) x[j] /= sum;
+    return -(largest + std::log(sum));
+  }
+
+  const AttentionConfig& c_;
+  const TilePattern& p_;
+  const float* masks_;
+  const T *q_, *k_, *v_;
+};
+
+template <class T>
+void native_forward(const AttentionConfig& c, const float* masks, const void* q, const void* k, const void* v,
+                    void* out, void* minus_lse) {
+  const backend::Scope scope("native");
+  const Int queries = c.pattern.rows * c.head, keys = c.pattern.columns * c.head;
+  std::vector<T> own(minus_lse ? 0 : c.heads * c.pattern.rows);
+  T* lse = minus_lse ? static_cast<T*>(minus_lse) : own.data();
+  for (Int h = 0; h < c.heads; ++h)
+    NativeHead<T>(c, masks, static_cast<const T*>(q) + h * queries, static_cast<const T*>(k) + h * keys,
+                  static_cast<const T*>(v) + h * keys)
+        .forward(static_cast<T*>(out) + h * queries, lse + h * c.pattern.rows);
+}
+
+template <class T>
+void native_backward(const AttentionConfig& c, const float* masks, const void* q, const void* k, const void* v,
+                     const void* out, const void* minus_lse, const void* dout, void* dq, void* dk, void* dv) {
+  const backend::Scope scope("native");
+  const Int queries = c.pattern.rows * c.head, keys = c.pattern.columns * c.head;
+  const auto in = [](const void* p, Int offset) { return static_cast<const T*>(p) + offset; };
+  const auto to = [](void* p, Int offset) { return static_cast<T*>(p) + offset; };
+  for (Int h = 0; h < c.heads; ++h)
+    NativeHead<T>(c, masks, in(q, h * queries), in(k, h * keys), in(v, h * keys))
+        .backward(in(out, h * queries), in(minus_lse, h * c.pattern.rows), in(dout, h * queries), to(dq, h * queries),
+                  to(dk, h * keys), to(dv, h * keys));
+}
+
+backend::Call call_of(const char* operation, const AttentionConfig& c, Elements elements,
+                      isa::Program (*kernel)(const AttentionConfig&, Target)) {
+  backend::Call call{.library = "SPARSE", .operation = operation, .key = key_of(c), .program = {}, .arrays = {}};
+  if (elements != Elements::float64) call.program = [c, kernel](Target target) { return kernel(c, target); };
+  return call;
+}
+
+void require_native(Elements elements) {
+  if (elements == Elements::bfloat16)
+    raise(kernels::sparse_rules::kTable, kernels::sparse_rules::kDtype, {.found = "native attention of bfloat16"});
+}
+
+// Tensors of the program beside memory of the caller.
+class Arrays {
+ public:
+  Arrays(const AttentionConfig& c, const Attention& a) : c_(c) {
+    if (c.masks > 0) list.push_back(array("masks", a.masks, {c.masks, kTile, kTile}));
+  }
+  Arrays& add(const char* name, const void* data, Int rows) {
+    list.push_back({name, const_cast<void*>(data), {c_.heads, rows, c_.head}, c_.dtype});
+    return *this;
+  }
+  Arrays& add_lse(const void* data) {
+    list.push_back({"minus_lse", const_cast<void*>(data), {c_.heads, c_.pattern.rows}, DType::float32});
+    return *this;
+  }
+  std::vector<Array> list;
+
+ private:
+  const AttentionConfig& c_;
+};
+
+}  // namespace
+
+void attention(const Attention& a, Elements elements, const void* q, const void* k, const void* v, void* out,
+               void* minus_lse) {
+  const AttentionConfig c = config_of(a, elements, minus_lse != nullptr);
+  const auto native = [&] {
+    require_native(elements);
+    (elements == Elements::float64 ? native_forward<double> : native_forward<float>)(c, a.masks, q, k, v, out,
+                                                                                     minus_lse);
+  };
+  backend::dispatch(call_of("attention", c, elements, &kernels::attention), native, [&](const auto& run) {
+    Arrays arrays(c, a);
+    arrays.add("q", q, a.queries).add("k", k, a.keys).add("v", v, a.keys).add("out", out, a.queries);
+    if (minus_lse) arrays.add_lse(minus_lse);
+    run(std::move(arrays.list));
+  });
+}
+
+void attention_backward(const Attention& a, Elements elements, const void* q, const void* k, const void* v,
+                        const void* out, const void* minus_lse, const void* dout, void* dq, void* dk, void* dv) {
+  const AttentionConfig c = config_of(a, elements, false);
+  const auto native = [&] {
+    require_native(elements);
+    (elements == Elements::float64 ? native_backward<double> : native_backward<float>)(c, a.masks, q, k, v, out,
+                                                                                       minus_lse, dout, dq, dk, dv);
+  };
+  backend::dispatch(
+      call_of("attention_backward", c, elements, &kernels::attention_backward), native, [&](const auto& run) {
+        Arrays arrays(c, a);
+        arrays.add("q", q, a.queries).add("k", k, a.keys).add("v", v, a.keys).add("out", out, a.queries);
+        arrays.add("dout", dout, a.queries).add("dq", dq, a.queries).add("dk", dk, a.keys).add("dv", dv, a.keys);
+        run(std::move(arrays.add_lse(minus_lse).list));
+      });
+}
+
+}  // namespace kiln::sparse

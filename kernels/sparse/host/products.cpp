@@ -1,0 +1,314 @@
+// Products of sparse with dense matrices: spmm, bsr_spmm, sddmm, screened_spmm.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/sparse/bsr_sddmm.h"
+#include "kernels/sparse/bsr_spmm.h"
+#include "kernels/sparse/host/sparse_call.h"
+#include "kernels/sparse/host/tiled.h"
+#include "kernels/sparse/screened_spmm.h"
+#include "kernels/sparse/sddmm.h"
+#include "kernels/sparse/spmm.h"
+
+namespace kiln::sparse {
+namespace {
+
+using kernels::BucketPlan;
+using kernels::kTile;
+using kernels::Scalar;
+using kernels::TilePattern;
+
+template <class T>
+void scale(Int count, T beta, T* c) {
+  if (beta == T(0))
+    std::fill(c, c + count, T(0));
+  else if (beta != T(1))
+    std::transform(c, c + count, c, [&](T v) { return beta * v; });
+}
+
+// c[0 … n] += v b[0 … n].
+template <class T>
+inline void add_row(Int n, T v, const T* __restrict b, T* __restrict c) {
+  for (Int j = 0; j < n; ++j) c[j] += v * b[j];
+}
+
+template <class T>
+void native_spmm(const Csr<T>& a, Int n, T alpha, const T* b, T beta, T* c) {
+  for (Int r = 0; r < a.rows; ++r) {
+    T* row = c + r * n;
+    scale(n, beta, row);
+    for (Int e = a.row_start[r]; e < a.row_start[r + 1]; ++e) add_row(n, alpha * a.values[e], b + a.column[e] * n, row);
+  }
+}
+
+template <class T>
+void native_bsr_spmm(const Bsr<T>& a, Int n, const T* b, T* c) {
+  std::fill(c, c + a.rows * n, T(0));
+  for (Int r = 0; r < a.block_rows(); ++r) {
+    const Int height = std::min(a.block, a.rows - r * a.block);
+    for (Int e = a.row_start[r]; e < a.row_start[r + 1]; ++e) {
+      const Int first = a.column[e] * a.block, width = std::min(a.block, a.columns - first);
+      const T* block = a.blocks + e * a.block * a.block;
+      for (Int i = 0; i < height; ++i) {
+        T* row = c + (r * a.block + i) * n;
+        for (Int k = 0; k < width; ++k) add_row(n, block[i * a.block + k], b + (first + k) * n, row);
+      }
+    }
+  }
+}
+
+template <class T>
+bool passes(T row_bound, T column_bound, T limit) {
+  const T product = row_bound * column_bound;
+  return product > limit;
+}
+
+template <class T>
+void native_screened(Int rows, Int columns, Int n, bool trans_a, const T* a, const T* row_bound, const T* column_bound,
+                     T limit, const T* b, T* c) {
+  std::fill(c, c + rows * n, T(0));
+  for (Int i = 0; i < rows; ++i) {
+    for (Int j = 0; j < columns; ++j) {
+      if (passes(row_bound[i], column_bound[j], limit))
+        add_row(n, trans_a ? a[j * rows + i] : a[i * columns + j], b + j * n, c + i * n);
+    }
+  }
+}
+
+// Of slots of a plan; `values` may be those of the caller or those of the kernel.
+std::vector<float> in_slots(const BucketPlan& plan, const float* values) {
+  std::vector<float> slots(kTile * plan.buckets.slot_count, 0.0f);
+  for (std::size_t e = 0; e < plan.slot.size(); ++e) {
+    if (plan.slot[e] >= 0) slots[plan.slot[e]] = values[e];
+  }
+  return slots;
+}
+
+// Tiles of which an element can pass: bounds are not negative, and rounding keeps their order.
+TilePattern screened_pattern(Int rows, Int columns, const float* row_bound, const float* column_bound, float limit) {
+  const auto largest = [](Int size, const float* bounds) {
+    std::vector<float> found;
+    for (Int i = 0; i < size; i += kTile)
+      found.push_back(*std::max_element(bounds + i, bounds + std::min(size, i + kTile)));
+    return found;
+  };
+  const std::vector<float> r = largest(rows, row_bound), c = largest(columns, column_bound);
+  TilePattern p{.rows = rows, .columns = columns, .row_start = {0}, .column = {}};
+  for (const float row : r) {
+    for (std::size_t j = 0; j < c.size(); ++j) {
+      if (passes(row, c[j], limit)) p.column.push_back(static_cast<Int>(j));
+    }
+    p.row_start.push_back(p.count());
+  }
+  return p;
+}
+
+bool all_finite(const float* values, Int count) {
+  return std::all_of(values, values + count, [](float v) { return std::isfinite(v); });
+}
+
+void run_spmm(const Csr<float>& a, Int n, float alpha, const float* b, float beta, float* c, const BucketPlan& plan,
+              const std::function<void(std::vector<Array>)>& run) {
+  const Int buckets = static_cast<Int>(plan.buckets.buckets.size()), slots = plan.buckets.slot_count;
+  std::vector<float> values = in_slots(plan, a.values), blocks(kTile * plan.buckets.tile_count * kTile, 0.0f),
+                     out(a.rows * n), scalars{alpha, beta};
+  for (Int e = 0; e < a.count(); ++e) {
+    if (plan.in_block[e] >= 0) blocks[plan.in_block[e]] += a.values[e];
+  }
+  std::vector<Array> arrays{
+      {"indices", const_cast<std::int32_t*>(plan.indices.data()), {kTile, buckets + slots}, DType::int32},
+      array("b", b, {a.columns, n}),
+      array("c", out.data(), {a.rows, n})};
+  if (slots > 0) arrays.push_back(array("values", values.data(), {kTile, slots}));
+  if (plan.buckets.tile_count > 0)
+    arrays.push_back(array("blocks", blocks.data(), {kTile, plan.buckets.tile_count, kTile}));
+  if (beta != 0) arrays.push_back(array("c_in", c, {a.rows, n}));
+  if (kernels::scalar_of(alpha) == Scalar::given || kernels::scalar_of(beta) == Scalar::given)
+    arrays.push_back(array("scalars", scalars.data(), {1, 2}));
+  run(std::move(arrays));
+  std::copy(out.begin(), out.end(), c);
+}
+
+}  // namespace
+
+template <class T>
+void spmm(const Csr<T>& a, Int n, T alpha, const T* b, T beta, T* c) {
+  require_csr("spmm", a);
+  require_size("spmm", {n});
+  if (a.rows == 0 || n == 0) return;
+  if (a.columns == 0 || a.count() == 0 || alpha == T(0)) return scale(a.rows * n, beta, c);
+  const auto kept = keep(a.rows, a.row_start, a.column);
+  const Int rows = a.rows, columns = a.columns;
+  const Scalar alpha_kind = kernels::scalar_of(alpha), beta_kind = kernels::scalar_of(beta);
+  // A block has zeros that are not stored, which would make NaN of infinity.
+  bool only_slots = false;
+  if constexpr (std::is_same_v<T, float>) {
+    if (backend::current("SPARSE") != backend::Backend::native)
+      only_slots = !all_finite(a.values, a.count()) || !all_finite(b, columns * n);
+  }
+  const auto plan_for = [=](Target target) {
+    return kernels::plan_buckets({rows, columns, kept->row_start.data(), kept->column.data()}, n, arch(target),
+                                 only_slots);
+  };
+  const auto program = [=](Target target) {
+    return kernels::spmm({plan_for(target).buckets, rows, columns, n, alpha_kind, beta_kind}, target);
+  };
+  const std::string key = fmt::format("{}x{}x{} {} {} {} ", rows, columns, n, static_cast<int>(alpha_kind),
+                                      static_cast<int>(beta_kind), only_slots) +
+                          kernels::key_of(kept->row_start) + kernels::key_of(kept->column);
+  dispatch<T>(
+      "spmm", key, program, [&] { native_spmm(a, n, alpha, b, beta, c); },
+      [&](const auto& run) {
+        if constexpr (std::is_same_v<T, float>)
+          run_spmm(a, n, alpha, b, beta, c, plan_for(backend::current_target()), run);
+      });
+}
+
+template <class T>
+void bsr_spmm(const Bsr<T>& a, Int n, const T* b, T* c) {
+  require_bsr("bsr_spmm", a);
+  require_size("bsr_spmm", {n});
+  if (a.rows == 0 || n == 0) return;
+  if (a.columns == 0) return std::fill(c, c + a.rows * n, T(0));
+  const auto kept = keep(a.block_rows(), a.row_start, a.column);
+  const Bsr<float> shape{a.rows, a.columns, a.block, kept->row_start.data(), kept->column.data(), nullptr};
+  const auto program = [=](Target target) {
+    (void)kept;
+    return kernels::bsr_spmm({pattern_of(shape), n}, target);
+  };
+  const std::string key = fmt::format("{}x{}x{} {} ", a.rows, a.columns, n, a.block) +
+                          kernels::key_of(kept->row_start) + kernels::key_of(kept->column);
+  dispatch<T>(
+      "bsr_spmm", key, program, [&] { native_bsr_spmm(a, n, b, c); },
+      [&](const auto& run) {
+        if constexpr (std::is_same_v<T, float>) {
+          const Tiled tiles = tiled(a, true);
+          std::vector<float> out(a.rows * n);
+          std::vector<Array> arrays{array("b", b, {a.columns, n}), array("c", out.data(), {a.rows, n})};
+          if (tiles.pattern.count() > 0)
+            arrays.push_back(array("blocks", tiles.blocks.data(), {kTile, tiles.pattern.count(), kTile}));
+          run(std::move(arrays));
+          std::copy(out.begin(), out.end(), c);
+        }
+      });
+}
+
+template <class T>
+void sddmm(const Csr<T>& a, Int n, const T* x, const T* y, T* values) {
+  require_csr("sddmm", a);
+  require_size("sddmm", {n});
+  if (a.rows == 0 || a.count() == 0) return;
+  if (n == 0) return std::fill(values, values + a.count(), T(0));
+  const auto kept = keep(a.rows, a.row_start, a.column);
+  const Int rows = a.rows, columns = a.columns;
+  const auto plan_for = [=](Target target) {
+    return kernels::plan_buckets({rows, columns, kept->row_start.data(), kept->column.data()}, n, arch(target), true);
+  };
+  const auto program = [=](Target target) {
+    return kernels::sddmm({plan_for(target).buckets, rows, columns, n}, target);
+  };
+  const std::string key =
+      fmt::format("{}x{}x{} ", rows, columns, n) + kernels::key_of(kept->row_start) + kernels::key_of(kept->column);
+  const auto native = [&] {
+    for (Int r = 0; r < rows; ++r) {
+      for (Int e = a.row_start[r]; e < a.row_start[r + 1]; ++e) {
+        const T *left = x + r * n, *right = y + a.column[e] * n;
+        T sum = 0;
+        for (Int j = 0; j < n; ++j) sum += left[j] * right[j];
+        values[e] = sum;
+      }
+    }
+  };
+  dispatch<T>("sddmm", key, program, native, [&](const auto& run) {
+    if constexpr (std::is_same_v<T, float>) {
+      const BucketPlan plan = plan_for(backend::current_target());
+      const Int buckets = static_cast<Int>(plan.buckets.buckets.size()), slots = plan.buckets.slot_count;
+      std::vector<float> out(kTile * slots);
+      run({{"indices", const_cast<std::int32_t*>(plan.indices.data()), {kTile, buckets + slots}, DType::int32},
+           array("x", x, {rows, n}),
+           array("y", y, {columns, n}),
+           array("values", out.data(), {kTile, slots})});
+      for (Int e = 0; e < a.count(); ++e) values[e] = out[plan.slot[e]];
+    }
+  });
+}
+
+template <class T>
+void bsr_sddmm(const Bsr<T>& a, Int n, const T* x, const T* y, T* blocks) {
+  require_bsr("bsr_sddmm", a);
+  require_size("bsr_sddmm", {n});
+  if (a.rows == 0 || a.columns == 0 || a.count() == 0) return;
+  std::fill(blocks, blocks + a.count() * a.block * a.block, T(0));
+  if (n == 0) return;
+  const auto kept = keep(a.block_rows(), a.row_start, a.column);
+  const Bsr<float> shape{a.rows, a.columns, a.block, kept->row_start.data(), kept->column.data(), nullptr};
+  const auto program = [=](Target target) {
+    (void)kept;
+    return kernels::bsr_sddmm({pattern_of(shape), n}, target);
+  };
+  const std::string key = fmt::format("{}x{}x{} {} ", a.rows, a.columns, n, a.block) +
+                          kernels::key_of(kept->row_start) + kernels::key_of(kept->column);
+  // Gives every element inside the matrix its value.
+  const auto fill = [&](const auto& value) {
+    for (Int r = 0; r < a.block_rows(); ++r) {
+      for (Int e = a.row_start[r]; e < a.row_start[r + 1]; ++e) {
+        const Int row = r * a.block, column = a.column[e] * a.block;
+        for (Int i = 0; i < std::min(a.block, a.rows - row); ++i) {
+          for (Int j = 0; j < std::min(a.block, a.columns - column); ++j)
+            blocks[(e * a.block + i) * a.block + j] = value(row + i, column + j);
+        }
+      }
+    }
+  };
+  const auto native = [&] {
+    fill([&](Int i, Int j) {
+      T sum = 0;
+      for (Int l = 0; l < n; ++l) sum += x[i * n + l] * y[j * n + l];
+      return sum;
+    });
+  };
+  dispatch<T>("bsr_sddmm", key, program, native, [&](const auto& run) {
+    if constexpr (std::is_same_v<T, float>) {
+      const TilePattern pattern = pattern_of(shape);
+      std::vector<float> out(pattern.count() * kTile * kTile);
+      run({array("x", x, {a.rows, n}), array("y", y, {a.columns, n}),
+           array("blocks", out.data(), {kTile, pattern.count(), kTile})});
+      fill([&](Int i, Int j) { return out[place_of(pattern, i, j, false)]; });
+    }
+  });
+}
+
+template <class T>
+void screened_spmm(Int rows, Int columns, Int n, bool trans_a, const T* a, const T* row_bound, const T* column_bound,
+                   T limit, const T* b, T* c) {
+  require_size("screened_spmm", {rows, columns, n});
+  if (rows == 0 || n == 0) return;
+  if (columns == 0) return std::fill(c, c + rows * n, T(0));
+  TilePattern pattern;
+  if constexpr (std::is_same_v<T, float>) pattern = screened_pattern(rows, columns, row_bound, column_bound, limit);
+  const auto program = [=](Target target) { return kernels::screened_spmm({pattern, n, trans_a}, target); };
+  dispatch<T>(
+      "screened_spmm", fmt::format("{} {} ", n, trans_a) + kernels::key_of(pattern), program,
+      [&] { native_screened(rows, columns, n, trans_a, a, row_bound, column_bound, limit, b, c); },
+      [&](const auto& run) {
+        if constexpr (std::is_same_v<T, float>) {
+          std::vector<float> out(rows * n);
+          run({array("a", a, trans_a ? std::vector<Int>{columns, rows} : std::vector<Int>{rows, columns}),
+               array("row_bound", row_bound, {rows}), array("column_bound", column_bound, {columns}),
+               array("limit", &limit, {1, 1}), array("b", b, {columns, n}), array("c", out.data(), {rows, n})});
+          std::copy(out.begin(), out.end(), c);
+        }
+      });
+}
+
+#define KILN_PRODUCTS(T)                                                  \
+  template void spmm<T>(const Csr<T>&, Int, T, const T*, T, T*);          \
+  template void bsr_spmm<T>(const Bsr<T>&, Int, const T*, T*);            \
+  template void sddmm<T>(const Csr<T>&, Int, const T*, const T*, T*);     \
+  template void bsr_sddmm<T>(const Bsr<T>&, Int, const T*, const T*, T*); \
+  template void screened_spmm<T>(Int, Int, Int, bool, const T*, const T*, const T*, T, const T*, T*);
+KILN_PRODUCTS(float)
+KILN_PRODUCTS(double)
+#undef KILN_PRODUCTS
+
+}  // namespace kiln::sparse

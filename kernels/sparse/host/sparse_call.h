@@ -1,0 +1,80 @@
+// How operations of kiln::sparse reach their backend.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <type_traits>
+
+#include "kernels/backend/dispatch.h"
+#include "kernels/sparse/host/sparse.h"
+#include "kernels/sparse/sparse_rules.h"
+
+namespace kiln::sparse {
+
+using backend::Array;
+
+inline Array array(std::string name, const float* data, std::vector<Int> shape) {
+  return {std::move(name), const_cast<float*>(data), std::move(shape), DType::float32};
+}
+
+// The name of an operation with BLAS's letter for its elements.
+template <class T>
+std::string named(const char* operation) {
+  return std::string(std::is_same_v<T, float> ? "s" : "d") + operation;
+}
+
+// Kernels are for float; others compute natively.
+template <class T, class Native, class Device>
+void dispatch(const char* operation, std::string key, std::function<isa::Program(Target)> program, Native&& native,
+              Device&& device) {
+  backend::Call call{
+      .library = "SPARSE", .operation = named<T>(operation), .key = std::move(key), .program = {}, .arrays = {}};
+  if constexpr (std::is_same_v<T, float>) {
+    call.program = std::move(program);
+    backend::dispatch(std::move(call), native, device);
+  } else {
+    backend::dispatch(std::move(call), native, [](auto&&) {});
+  }
+}
+
+// Copies of indices that live as long as somebody may ask for a program.
+struct Kept {
+  std::vector<Int> row_start, column;
+};
+inline std::shared_ptr<const Kept> keep(Int rows, const Int* row_start, const Int* column) {
+  return std::make_shared<const Kept>(Kept{{row_start, row_start + rows + 1}, {column, column + row_start[rows]}});
+}
+
+inline void require_size(const char* what, std::initializer_list<Int> sizes) {
+  for (const Int s : sizes) {
+    if (s < 0 || s > (Int{1} << 31) - 1)
+      raise(kernels::sparse_rules::kTable, kernels::sparse_rules::kSize, {.found = fmt::format("{}: {}", what, s)});
+  }
+}
+
+// Starts ascend from 0, indices are below `size`.
+inline void require_indices(const char* what, Int groups, const Int* start, const Int* index, Int size) {
+  const auto refuse = [&](const std::string& found) {
+    raise(kernels::sparse_rules::kTable, kernels::sparse_rules::kIndex, {.found = fmt::format("{}: {}", what, found)});
+  };
+  if (start[0] != 0 || !std::is_sorted(start, start + groups + 1)) refuse("starts that do not ascend from 0");
+  for (Int e = 0; e < start[groups]; ++e) {
+    if (index[e] < 0 || index[e] >= size) refuse(fmt::format("index {} of {}", index[e], size));
+  }
+}
+
+template <class T>
+void require_csr(const char* what, const Csr<T>& a) {
+  require_size(what, {a.rows, a.columns});
+  require_indices(what, a.rows, a.row_start, a.column, a.columns);
+}
+
+template <class T>
+void require_bsr(const char* what, const Bsr<T>& a) {
+  require_size(what, {a.rows, a.columns, a.block - 1});
+  require_indices(what, a.block_rows(), a.row_start, a.column, (a.columns + a.block - 1) / a.block);
+}
+
+}  // namespace kiln::sparse

@@ -1,0 +1,190 @@
+#include "kernels/sparse/row_buckets.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace kiln::kernels {
+namespace {
+
+using Int = std::int64_t;
+
+// What a slot element, a slot and a block take, in nanoseconds of the part that does it.
+struct Costs {
+  double dma_element, vector_slot, tensor_block, dma_block;
+};
+
+Costs costs_of(Int n, const Arch& a) {
+  const double size = 4.0 * static_cast<double>(n), rate = a.dma.loaded_bytes_per_ns, engines = a.dma.engines;
+  return {.dma_element = (a.dma.packet_ns + size / rate) / engines,
+          .vector_slot = a.vector.interval_ns + static_cast<double>(n) / a.vector.clock_ghz,
+          .tensor_block = std::max(static_cast<double>(n) * a.matmul_fp32_passes / a.tensor.clock_ghz, 200.0),
+          .dma_block = kTile * kTile * 4.0 / rate / engines};
+}
+
+// Elements of each tile of each group of 128 rows: (group, column of tiles) -> count, for those that have any.
+struct TileCount {
+  Int group, tile, count;
+};
+
+std::vector<TileCount> count_tiles(const CsrPattern& m) {
+  std::vector<TileCount> counts;
+  std::vector<Int> in_group(tiles_of(std::max<Int>(1, m.columns), kTile));
+  for (Int g = 0; g * kTile < m.rows; ++g) {
+    std::fill(in_group.begin(), in_group.end(), 0);
+    const Int last = m.row_start[std::min(m.rows, (g + 1) * kTile)];
+    for (Int e = m.row_start[g * kTile]; e < last; ++e) ++in_group[m.column[e] / kTile];
+    for (std::size_t t = 0; t < in_group.size(); ++t) {
+      if (in_group[t]) counts.push_back({g, static_cast<Int>(t), in_group[t]});
+    }
+  }
+  return counts;
+}
+
+// How many of the fullest tiles go to the tensor engine so that it and the DMAs are done soonest.
+std::size_t best_split(const std::vector<TileCount>& fullest_first, Int elements, const Costs& c) {
+  std::size_t best = 0;
+  double least = 0;
+  Int left = elements;
+  for (std::size_t t = 0; t <= fullest_first.size(); ++t) {
+    const double dma = static_cast<double>(left) * c.dma_element + static_cast<double>(t) * c.dma_block;
+    const double vector = static_cast<double>(left) / kTile * c.vector_slot;
+    const double time = std::max({dma, vector, static_cast<double>(t) * c.tensor_block});
+    if (t == 0 || time < least) {
+      best = t;
+      least = time;
+    }
+    if (t < fullest_first.size()) left -= fullest_first[t].count;
+  }
+  return best;
+}
+
+// Groups of rows with their order inside, by what is left for slots.
+std::vector<std::vector<Int>> group_rows(const std::vector<Int>& lengths, bool anywhere) {
+  const Int rows = static_cast<Int>(lengths.size());
+  std::vector<Int> order(lengths.size());
+  std::iota(order.begin(), order.end(), Int{0});
+  const auto longer = [&](Int a, Int b) { return lengths[a] > lengths[b]; };
+  if (anywhere) std::stable_sort(order.begin(), order.end(), longer);
+  std::vector<std::vector<Int>> groups;
+  for (Int r = 0; r < rows; r += kTile) {
+    groups.emplace_back(order.begin() + r, order.begin() + std::min(rows, r + kTile));
+    if (!anywhere) std::stable_sort(groups.back().begin(), groups.back().end(), longer);
+  }
+  return groups;
+}
+
+void add_runs(RowBuckets::Bucket& bucket, const std::vector<Int>& rows, const std::vector<Int>& lengths) {
+  Int done = 0;
+  for (Int active = bucket.rows; active > 0; --active) {
+    const Int length = lengths[rows[active - 1]];
+    if (length > done) bucket.runs.push_back({active, length - done});
+    done = std::max(done, length);
+  }
+}
+
+class Planner {
+ public:
+  Planner(const CsrPattern& m, Int n, const Arch& arch, bool only_slots) : m_(m) {
+    if (!only_slots) choose_tiles(costs_of(n, arch));
+    const std::vector<Int> lengths = slot_lengths();
+    const auto groups = group_rows(lengths, chosen_.empty());
+    for (const auto& rows : groups) add_bucket(rows, lengths);
+    place(groups);
+  }
+  BucketPlan plan;
+
+ private:
+  Int tile_columns() const { return tiles_of(std::max<Int>(1, m_.columns), kTile); }
+
+  void choose_tiles(const Costs& costs) {
+    std::vector<TileCount> tiles = count_tiles(m_);
+    std::stable_sort(tiles.begin(), tiles.end(), [](auto& a, auto& b) { return a.count > b.count; });
+    const std::size_t taken = best_split(tiles, m_.count(), costs);
+    if (taken == 0) return;
+    chosen_.assign(tiles_of(m_.rows, kTile) * tile_columns(), false);
+    for (std::size_t t = 0; t < taken; ++t) chosen_[tiles[t].group * tile_columns() + tiles[t].tile] = true;
+  }
+
+  bool in_block(Int row, Int e) const {
+    return !chosen_.empty() && chosen_[row / kTile * tile_columns() + m_.column[e] / kTile];
+  }
+
+  std::vector<Int> slot_lengths() const {
+    std::vector<Int> lengths(m_.rows, 0);
+    for (Int r = 0; r < m_.rows; ++r) {
+      for (Int e = m_.row_start[r]; e < m_.row_start[r + 1]; ++e) lengths[r] += !in_block(r, e);
+    }
+    return lengths;
+  }
+
+  void add_bucket(const std::vector<Int>& rows, const std::vector<Int>& lengths) {
+    RowBuckets& all = plan.buckets;
+    RowBuckets::Bucket bucket{.rows = static_cast<Int>(rows.size())};
+    add_runs(bucket, rows, lengths);
+    if (!chosen_.empty()) {
+      const Int group = static_cast<Int>(all.buckets.size());
+      for (Int t = 0; t < tile_columns(); ++t) {
+        if (chosen_[group * tile_columns() + t]) bucket.tiles.push_back(t);
+      }
+    }
+    all.slot_count += bucket.slots();
+    all.tile_count += static_cast<Int>(bucket.tiles.size());
+    all.buckets.push_back(std::move(bucket));
+  }
+
+  // Slots and blocks of all buckets are known: tells every element its place.
+  void place(const std::vector<std::vector<Int>>& groups) {
+    const Int buckets = static_cast<Int>(groups.size()), width = buckets + plan.buckets.slot_count;
+    plan.indices.assign(kTile * width, 0);
+    plan.slot.assign(m_.count(), -1);
+    plan.in_block.assign(m_.count(), -1);
+    Int first_slot = 0, first_tile = 0;
+    std::vector<Int> tile_at(tile_columns(), -1);
+    for (Int g = 0; g < buckets; ++g) {
+      const RowBuckets::Bucket& bucket = plan.buckets.buckets[g];
+      for (std::size_t t = 0; t < bucket.tiles.size(); ++t) tile_at[bucket.tiles[t]] = first_tile + static_cast<Int>(t);
+      for (Int p = 0; p < bucket.rows; ++p) {
+        const Int row = groups[g][p];
+        plan.indices[p * width + first_slot + g] = static_cast<std::int32_t>(row);
+        Int s = first_slot;
+        for (Int e = m_.row_start[row]; e < m_.row_start[row + 1]; ++e) {
+          const Int c = m_.column[e];
+          if (in_block(row, e)) {
+            plan.in_block[e] = (c % kTile * plan.buckets.tile_count + tile_at[c / kTile]) * kTile + p;
+          } else {
+            plan.indices[p * width + s + g + 1] = static_cast<std::int32_t>(c);
+            plan.slot[e] = p * plan.buckets.slot_count + s++;
+          }
+        }
+      }
+      first_slot += bucket.slots();
+      first_tile += static_cast<Int>(bucket.tiles.size());
+    }
+  }
+
+  const CsrPattern& m_;
+  std::vector<bool> chosen_;  // tiles of natural groups of rows; empty: none
+};
+
+}  // namespace
+
+std::int64_t RowBuckets::Bucket::slots() const {
+  return std::accumulate(runs.begin(), runs.end(), Int{0}, [](Int sum, const Run& r) { return sum + r.slots; });
+}
+
+std::string key_of(const RowBuckets& b) {
+  std::vector<Int> numbers;
+  for (const RowBuckets::Bucket& bucket : b.buckets) {
+    numbers.insert(numbers.end(), {bucket.rows, static_cast<Int>(bucket.runs.size())});
+    for (const RowBuckets::Run& run : bucket.runs) numbers.insert(numbers.end(), {run.rows, run.slots});
+    numbers.push_back(static_cast<Int>(bucket.tiles.size()));
+    numbers.insert(numbers.end(), bucket.tiles.begin(), bucket.tiles.end());
+  }
+  return key_of(numbers);
+}
+
+BucketPlan plan_buckets(const CsrPattern& matrix, Int n, const Arch& arch, bool only_slots) {
+  return Planner(matrix, n, arch, only_slots).plan;
+}
+
+}  // namespace kiln::kernels

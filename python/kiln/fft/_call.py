@@ -1,0 +1,108 @@
+"""How a function takes arrays: NumPy arrays, torch tensors and ComplexTensors in, the same kind out."""
+
+import functools
+import inspect
+
+import numpy as np
+
+from kiln.blas._arrays import to_numpy, torch_of
+from kiln.blas._backend import note_precision, scope
+
+from . import precision as modes
+from ._linear import Linear, on_tensor
+from .complex import ComplexTensor
+
+
+def function(call):
+    """A function with one more argument, `backend`: who computes this call."""
+
+    @functools.wraps(call)
+    def outer(*args, backend=None, **kwargs):
+        note_precision()
+        with scope(backend):
+            return call(*args, **kwargs)
+
+    signature = inspect.signature(call)
+    more = inspect.Parameter("backend", inspect.Parameter.KEYWORD_ONLY, default=None)
+    outer.__signature__ = signature.replace(parameters=[*signature.parameters.values(), more])
+    return outer
+
+
+class Data:
+    """What a caller gave: an array, or a tensor that stays in torch's graph."""
+
+    def __init__(self, value, name="input"):
+        self.pair = isinstance(value, ComplexTensor)
+        self.torch, self.dtype = None, None
+        if self.pair:
+            import torch
+            self.torch, self.dtype, self.value = torch, value.dtype, value.to_torch_complex()
+            return
+        self.torch = torch_of(value)
+        if self.torch is not None:
+            self.value = value
+            self._widen_tensor(name)
+        else:
+            self.value = _float_array(to_numpy(value, name), name)
+
+    def _widen_tensor(self, name):
+        torch, v = self.torch, self.value
+        if v.dtype in (torch.float16, torch.bfloat16):
+            self.dtype, self.value = v.dtype, v.float()
+        elif v.dtype == torch.complex32:
+            self.value = v.to(torch.complex64)
+        elif not (v.is_floating_point() or v.is_complex()):
+            self.value = v.to(torch.get_default_dtype())
+
+    @property
+    def is_complex(self):
+        return self.value.is_complex() if self.torch is not None else self.value.dtype.kind == "c"
+
+    @property
+    def shape(self):
+        return tuple(self.value.shape)
+
+    def as_complex(self):
+        if not self.is_complex:
+            v = self.value
+            if self.torch is not None:
+                self.value = v.to(self.torch.complex128 if v.dtype == self.torch.float64 else self.torch.complex64)
+            else:
+                self.value = v.astype(np.complex128 if v.dtype == np.float64 else np.complex64)
+        return self
+
+    def conj(self):
+        self.value = self.value.conj().resolve_conj() if self.torch is not None else self.value.conj()
+        return self
+
+    def apply(self, linear: Linear):
+        self.value = on_tensor(self.torch, linear, self.value) if self.torch is not None else linear(self.value)
+        return self
+
+    def result(self, out=None):
+        """What the caller gets: complex tensors leave as ComplexTensors, as those of trnfft."""
+        if self.torch is None:
+            if out is not None:
+                out[...] = self.value
+                return out
+            return self.value
+        if not self.is_complex:
+            return self.value if self.dtype is None or self.dtype.is_complex else self.value.to(self.dtype)
+        pair = ComplexTensor(self.value.real, self.value.imag)
+        return pair if self.dtype is None else pair.to(self.dtype)
+
+
+def _float_array(array, name):
+    if array.dtype.kind in "biu":
+        return array.astype(np.float64)
+    if array.dtype in (np.float32, np.float64, np.complex64, np.complex128):
+        return array
+    if array.dtype.kind == "c":
+        return array.astype(np.complex128)
+    if array.dtype.kind == "f" or array.dtype.name == "bfloat16":
+        return array.astype(np.float64 if array.dtype.itemsize > 4 else np.float32)
+    raise TypeError(f"{name}: elements are {array.dtype}, expected numbers")
+
+
+def mode_of(precision):
+    return modes.chosen(precision)

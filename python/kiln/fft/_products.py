@@ -1,0 +1,170 @@
+"""Products of ComplexTensors: by torch natively, by kernels on the other backends; gradients by products again."""
+
+import numpy as np
+
+from kiln import blas
+from kiln._kiln import blas as _choice
+from kiln._kiln import fft as _native
+from kiln.blas._arrays import to_numpy
+from kiln.blas._backend import scope
+
+from ._rows import current_backend, is_native
+
+_NODES = {}
+
+
+def _pair(z, dtype):
+    from .complex import ComplexTensor
+    return ComplexTensor(z.real.to(dtype), z.imag.to(dtype))
+
+
+def _tensor(torch, array, like):
+    return torch.from_numpy(np.ascontiguousarray(array)).to(like.device)
+
+
+def _multiply_arrays(x, y):
+    """x y of complex64 arrays of one shape, by the kernel."""
+    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
+    z = np.empty_like(x)
+    if x.size:
+        _native.complex_multiply(x.size, x.ctypes.data, y.ctypes.data, z.ctypes.data)
+    return z
+
+
+def _mod_relu_arrays(x, bias):
+    x, bias = np.ascontiguousarray(x), np.ascontiguousarray(bias)
+    y = np.empty_like(x)
+    if x.size:
+        _native.mod_relu(x.size // bias.size, bias.size, x.ctypes.data, bias.ctypes.data, y.ctypes.data)
+    return y
+
+
+def _nodes(torch):
+    if torch in _NODES:
+        return _NODES[torch]
+
+    class Multiply(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            ctx.choice = _choice.scope_choice()
+            return _tensor(torch, _multiply_arrays(to_numpy(x, "x"), to_numpy(y, "y")), x)
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            with scope(ctx.choice or None):
+                return Multiply.apply(g, y.conj()), Multiply.apply(g, x.conj())
+
+    class Gemm(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b, ta, tb):
+            ctx.save_for_backward(a, b)
+            ctx.trans, ctx.choice = (ta, tb), _choice.scope_choice()
+            with scope(current_backend()):  # FFT's choice, not that of BLAS
+                return _tensor(torch, blas.gemm(1.0, to_numpy(a, "a"), to_numpy(b, "b"), transA=ta, transB=tb), a)
+
+        @staticmethod
+        def backward(ctx, g):
+            a, b = ctx.saved_tensors
+            ta, tb = ctx.trans
+            with scope(ctx.choice or None):
+                # Transposed operands get the transposed gradient.
+                da = Gemm.apply(g, b if tb == "N" else b.transpose(0, 1), "N", "C")
+                db = Gemm.apply(a if ta == "N" else a.transpose(0, 1), g, "C", "N")
+                return (da if ta == "N" else da.transpose(0, 1), db if tb == "N" else db.transpose(0, 1), None, None)
+
+    class ModRelu(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, z, bias):
+            ctx.save_for_backward(z, bias)
+            return _tensor(torch, _mod_relu_arrays(to_numpy(z, "z"), to_numpy(bias, "bias")), z)
+
+        @staticmethod
+        def backward(ctx, g):
+            z, bias = ctx.saved_tensors
+            with torch.enable_grad():
+                re, im, b = (t.detach().requires_grad_() for t in (z.real.clone(), z.imag.clone(), bias))
+                out = _mod_relu_formula(torch, re, im, b)
+                dre, dim, db = torch.autograd.grad(out, (re, im, b), (g.real, g.imag))
+            return torch.complex(dre, dim), db
+
+    _NODES[torch] = (Multiply, Gemm, ModRelu)
+    return _NODES[torch]
+
+
+def multiply(a, b):
+    """Elementwise."""
+    import torch
+
+    from .complex import ComplexTensor
+    wide = a.real.dtype == torch.float64 or b.real.dtype == torch.float64
+    if is_native() or wide:
+        out = ComplexTensor(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real)
+        if is_native() and out.numel():
+            _native.note_complex_multiply(out.numel())
+        elif wide:
+            raise NotImplementedError("a: float64 numbers are not multiplied one by one on a device so far; choose the "
+                                      "backend native, or float32")
+        return out
+    dtype = torch.result_type(a.real, b.real)
+    x, y = torch.broadcast_tensors(a.to_torch_complex(), b.to_torch_complex())
+    return _pair(_nodes(torch)[0].apply(x, y), dtype)
+
+
+def gemm(a, b, trans_a="N", trans_b="N"):
+    """op(a) op(b) of matrices."""
+    import torch
+    dtype = torch.result_type(a.real, b.real)
+    x, y = a.to_torch_complex(), b.to_torch_complex()
+    if x.dtype != y.dtype:
+        x, y = x.to(torch.complex128), y.to(torch.complex128)
+    return _pair(_nodes(torch)[1].apply(x, y, trans_a, trans_b), dtype)
+
+
+def matmul(a, b):
+    """As torch.matmul."""
+    import torch
+
+    from .complex import ComplexTensor
+    if is_native():
+        re = torch.matmul(a.real, b.real) - torch.matmul(a.imag, b.imag)
+        return ComplexTensor(re, torch.matmul(a.real, b.imag) + torch.matmul(a.imag, b.real))
+    if a.ndim == 2 and b.ndim == 2:
+        return gemm(a, b)
+    if a.ndim == 1 or b.ndim == 1:
+        rows = a if a.ndim > 1 else a.unsqueeze(0)
+        out = matmul(rows, b if b.ndim > 1 else b.unsqueeze(1))
+        out = out if b.ndim > 1 else out.squeeze(-1)
+        return out if a.ndim > 1 else out.squeeze(-2 if b.ndim > 1 else -1)
+    if b.ndim == 2:  # one matrix for all: a single product
+        return gemm(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1])
+    batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    left = a.expand(*batch, *a.shape[-2:]).reshape(-1, *a.shape[-2:])
+    right = b.expand(*batch, *b.shape[-2:]).reshape(-1, *b.shape[-2:])
+    each = [gemm(left[i], right[i]) for i in range(left.shape[0])]
+    out = ComplexTensor(torch.stack([e.real for e in each]), torch.stack([e.imag for e in each]))
+    return out.reshape(*batch, *out.shape[-2:])
+
+
+def _mod_relu_formula(torch, re, im, bias):
+    size = torch.sqrt(re * re + im * im)
+    size = torch.where(size > 1e-8, size, torch.full_like(size, 1e-8))
+    factor = torch.relu(size + bias) / size
+    return re * factor, im * factor
+
+
+def mod_relu(z, bias):
+    """relu(|z| + bias) z / |z|; the bias belongs to the last axis."""
+    import torch
+
+    from .complex import ComplexTensor
+    if is_native():
+        out = ComplexTensor(*_mod_relu_formula(torch, z.real, z.imag, bias))
+        if z.numel():
+            _native.note_mod_relu(z.numel() // bias.numel(), bias.numel())
+        return out
+    if z.real.dtype == torch.float64:
+        raise NotImplementedError("z: float64 numbers are not treated one by one on a device so far; choose the "
+                                  "backend native, or float32")
+    return _pair(_nodes(torch)[2].apply(z.to_torch_complex(), bias.float()), z.real.dtype)

@@ -1,0 +1,98 @@
+"""Transforms of rows: the last axis of a NumPy array, natively (NumPy's pocketfft) or by a device plan."""
+
+import math
+
+import numpy as np
+
+from kiln._kiln import blas as _choice
+from kiln._kiln import fft as _native
+
+from . import _staged, precision
+
+WHOLE, FORWARD, INVERSE = range(3)  # as Spectrum in kernels/fft/two_factor.h counts
+
+
+def current_backend():
+    """Who would compute a call now: 'native', 'simulator' or 'neuron'."""
+    return _choice.current_backend("FFT")
+
+
+def is_native():
+    return current_backend() == "native"
+
+
+def fit(array, axis, length):
+    """The array with `length` numbers along an axis: what is more is left out, what is missing is zero."""
+    have = array.shape[axis]
+    if have == length:
+        return array
+    if have > length:
+        return array[(slice(None),) * (axis % array.ndim) + (slice(0, length),)]
+    shape = list(array.shape)
+    shape[axis] = length
+    out = np.zeros(shape, array.dtype)
+    out[(slice(None),) * (axis % array.ndim) + (slice(0, have),)] = array
+    return out
+
+
+def _norm(n, positive, scale):
+    """(word of NumPy, factor that it does not know)."""
+    if scale == 1:
+        return "forward" if positive else "backward", None
+    if scale == 1 / n:
+        return "backward" if positive else "forward", None
+    if scale == 1 / math.sqrt(n):
+        return "ortho", None
+    return "forward" if positive else "backward", scale
+
+
+def _by_numpy(x, n, kind, positive, scale):
+    norm, factor = _norm(n, positive or kind == INVERSE, scale)
+    if kind == WHOLE:
+        y = np.fft.ifft(x, norm=norm) if positive else np.fft.fft(x, norm=norm)
+    elif kind == FORWARD:
+        y = np.fft.rfft(x, norm=norm)
+    else:
+        y = np.fft.irfft(x, n, norm=norm)
+    return y if factor is None else y * y.dtype.type(factor)
+
+
+def _by_plan(x, n, kind, positive, scale):
+    shape = (*x.shape[:-1], n // 2 + 1 if kind == FORWARD else n)
+    x = np.ascontiguousarray(x)
+    y = np.empty(shape, np.float32 if kind == INVERSE else np.complex64)
+    _native.transform(n, math.prod(shape[:-1]), kind, positive, scale, x.ctypes.data, y.ctypes.data)
+    return y
+
+
+def transform(x, n, kind, positive, scale, mode):
+    """scale Σ_j x(j) e^(± 2 pi i j k / n) of the last axis. Of `kind` FORWARD x is real and the result half a spectrum,
+    of INVERSE the other way round."""
+    if x.size == 0:
+        shape = (*x.shape[:-1], n // 2 + 1 if kind == FORWARD else n)
+        return np.zeros(shape, x.real.dtype if kind == INVERSE else np.result_type(x.dtype, np.complex64))
+    single = x.dtype in (np.float32, np.complex64)
+    products = precision.PRODUCTS[mode]
+    native = is_native()
+    if products is None and native:
+        y = _by_numpy(x, n, kind, positive, scale)
+        _native.note_transform(n, x.size // x.shape[-1], kind, positive, scale)
+        return y
+    if products is None and single:
+        return _by_plan(x, n, kind, positive, scale)
+    if products in (None, "fp64"):
+        wide = x.astype(np.float64 if kind == FORWARD else np.complex128)
+        if native:
+            y = _by_numpy(wide, n, kind, positive, scale)
+            _native.note_transform(n, x.size // x.shape[-1], kind, positive, scale)
+        else:
+            y = _staged.transform(wide, n, kind, positive, scale, "fp64")
+        return y.astype(_result_dtype(single, kind))
+    y = _staged.transform(x, n, kind, positive, scale, products)
+    return y.astype(_result_dtype(single, kind))
+
+
+def _result_dtype(single, kind):
+    if kind == INVERSE:
+        return np.float32 if single else np.float64
+    return np.complex64 if single else np.complex128

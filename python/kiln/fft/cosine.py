@@ -1,0 +1,207 @@
+"""Discrete cosine and sine transforms, types 1 to 4, as in scipy.fft; each is one transform of real or complex rows."""
+
+import dataclasses
+
+import numpy as np
+
+from kiln.blas._backend import scope
+
+from ._axes import length, normal
+from ._call import Data, function, mode_of
+from ._refused import Refused
+from ._rows import FORWARD, WHOLE, fit, transform
+
+INVERSE_TYPE = {1: 1, 2: 3, 3: 2, 4: 4}
+
+
+def _turn(numerators, denominator, dtype):
+    """e^(- i pi a / b), from reduced a."""
+    return np.exp(-1j * np.pi * (np.asarray(numerators) % (2 * denominator) / denominator)).astype(dtype)
+
+
+def _complex(dtype):
+    return np.complex64 if dtype == np.float32 else np.complex128
+
+
+def _half(x, m, mode):
+    """The half spectrum of m numbers, x and zeros."""
+    return transform(fit(x, -1, m), m, FORWARD, False, 1.0, mode)
+
+
+def _cos1(x, mode):
+    n = x.shape[-1]
+    if n < 2:
+        raise ValueError("n: a cosine transform of type 1 has at least 2 numbers")
+    return _half(np.concatenate([x, x[..., -2:0:-1]], axis=-1), 2 * n - 2, mode).real
+
+
+def _sin1(x, mode):
+    n = x.shape[-1]
+    zero = np.zeros((*x.shape[:-1], 1), x.dtype)
+    y = _half(np.concatenate([zero, x, zero, -x[..., ::-1]], axis=-1), 2 * n + 2, mode)
+    return -y.imag[..., 1:n + 1]
+
+
+def _cos2(x, mode):
+    n = x.shape[-1]
+    k = np.arange(n)
+    y = _half(x, 2 * n, mode)[..., :n]
+    return 2 * (y * _turn(k, 2 * n, y.dtype)).real
+
+
+def _sin2(x, mode):
+    n = x.shape[-1]
+    k = np.arange(1, n + 1)
+    y = _half(x, 2 * n, mode)[..., 1:n + 1]
+    return -2 * (y * _turn(k, 2 * n, y.dtype)).imag
+
+
+def _cos3(x, mode):
+    # x(0) + 2 Σ x(j) cos(pi j (2 k + 1) / 2n): a complex transform of length 2 n of turned numbers.
+    n = x.shape[-1]
+    z = 2 * x * _turn(np.arange(n), 2 * n, _complex(x.dtype))
+    z[..., 0] = x[..., 0]
+    return transform(fit(z, -1, 2 * n), 2 * n, WHOLE, False, 1.0, mode).real[..., :n]
+
+
+def _sin3(x, mode):
+    n = x.shape[-1]
+    turned = np.zeros((*x.shape[:-1], n + 1), _complex(x.dtype))
+    turned[..., 1:] = 2 * x * _turn(np.arange(1, n + 1), 2 * n, turned.dtype)
+    turned[..., n] /= 2
+    return -transform(fit(turned, -1, 2 * n), 2 * n, WHOLE, False, 1.0, mode).imag[..., :n]
+
+
+def _four(x, mode):
+    """2 Σ x(j) e^(- i pi (2 j + 1) (2 k + 1) / 4n)"""
+    n = x.shape[-1]
+    z = x * _turn(2 * np.arange(n), 4 * n, _complex(x.dtype))
+    y = transform(fit(z, -1, 2 * n), 2 * n, WHOLE, False, 1.0, mode)[..., :n]
+    return 2 * y * _turn(2 * np.arange(n) + 1, 4 * n, y.dtype)
+
+
+COSINES = {1: _cos1, 2: _cos2, 3: _cos3, 4: lambda x, mode: _four(x, mode).real}
+SINES = {1: _sin1, 2: _sin2, 3: _sin3, 4: lambda x, mode: -_four(x, mode).imag}
+
+
+def _ends(x, kind, factor, cosine):
+    """The numbers that count once where others count twice, times a factor."""
+    where = {(1, True): [0, -1], (2, True): [0], (3, True): [0], (2, False): [-1], (3, False): [-1]}.get((kind, cosine))
+    if where is None or factor == 1:
+        return x
+    x = x.copy()
+    x[..., where] *= x.dtype.type(factor)
+    return x
+
+
+def _period(kind, cosine, n):
+    return {(1, True): 2 * (n - 1), (1, False): 2 * (n + 1)}.get((kind, cosine), 2 * n)
+
+
+@dataclasses.dataclass(slots=True)
+class Trigonometric:
+    """A cosine or sine transform along an axis, and its adjoint; Linear is the same for Fourier transforms."""
+
+    cosine: bool
+    kind: int
+    n: int
+    axis: int
+    factor: float
+    mode: str
+    given: int  # numbers along the axis of x
+    before: float = 1.0  # factors of the numbers that count once, on the way in and out
+    after: float = 1.0
+    kept: int | None = None
+    backend: str = ""
+
+    def __call__(self, x):
+        x = fit(np.moveaxis(x, self.axis, -1), -1, self.n)
+        x = _ends(x, self.kind, self.before, self.cosine)
+        with scope(self.backend or None):
+            y = (COSINES if self.cosine else SINES)[self.kind](x, self.mode)
+        y = _ends(y, self.kind, self.after, self.cosine)
+        y = y * y.dtype.type(self.factor) if self.factor != 1 else y
+        return np.moveaxis(y if self.kept is None else fit(y, -1, self.kept), -1, self.axis)
+
+    def adjoint(self):
+        # Transposed, type 2 is type 3 of numbers of which the first counts twice; types 1 of sines and 4 are themselves.
+        before, after = {2: (2 * self.after, self.before), 3: (self.after, self.before / 2)}.get(
+            self.kind, (2 * self.after, self.before / 2) if (self.kind, self.cosine) == (1, True) else
+            (self.after, self.before))
+        return dataclasses.replace(self, kind=INVERSE_TYPE[self.kind], before=before, after=after,
+                                   given=self.n if self.kept is None else self.kept, kept=self.given)
+
+
+def _apply(x, type, n, axis, norm, table, inverse, precision):
+    if type not in table:
+        raise ValueError(f"type: {type!r}, expected 1, 2, 3 or 4")
+    if norm not in (None, "backward", "ortho", "forward"):
+        raise ValueError(f"norm: {norm!r}, expected 'backward', 'ortho' or 'forward'")
+    data = Data(x, "x")
+    if data.is_complex:
+        raise Refused("x: complex numbers, expected real ones")
+    axis, cosine = normal(axis, len(data.shape), "axis"), table is COSINES
+    given = data.shape[axis]
+    n, kind = length(n, given), INVERSE_TYPE[type] if inverse else type
+    factor, before, after = 1.0, 1.0, 1.0
+    if norm == "ortho":
+        factor = _period(kind, cosine, max(n, 2)) ** -0.5
+        before = 2 ** 0.5 if kind == 3 or (kind, cosine) == (1, True) else 1.0
+        after = 2 ** -0.5 if kind == 2 or (kind, cosine) == (1, True) else 1.0
+    elif (norm != "forward") == inverse:
+        factor = 1 / _period(type, cosine, max(n, 2))
+    return data.apply(Trigonometric(cosine, kind, n, axis, factor, mode_of(precision), given, before, after)).result()
+
+
+@function
+def dct(x, type=2, n=None, axis=-1, norm=None, *, precision=None):
+    """The cosine transform along an axis."""
+    return _apply(x, type, n, axis, norm, COSINES, False, precision)
+
+
+@function
+def idct(x, type=2, n=None, axis=-1, norm=None, *, precision=None):
+    return _apply(x, type, n, axis, norm, COSINES, True, precision)
+
+
+@function
+def dst(x, type=2, n=None, axis=-1, norm=None, *, precision=None):
+    """The sine transform along an axis."""
+    return _apply(x, type, n, axis, norm, SINES, False, precision)
+
+
+@function
+def idst(x, type=2, n=None, axis=-1, norm=None, *, precision=None):
+    return _apply(x, type, n, axis, norm, SINES, True, precision)
+
+
+def _many(one, x, type, s, axes, norm, precision):
+    ndim = np.ndim(x) if not hasattr(x, "ndim") else x.ndim
+    axes = range(ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
+    axes = list(axes)
+    s = [None] * len(axes) if s is None else (s,) if isinstance(s, int) else s
+    if len(s) != len(axes):
+        raise Refused(f"s: {len(s)} lengths for {len(axes)} axes")
+    for n, axis in zip(s, axes):
+        x = one(x, type, n, axis, norm, precision=precision)
+    return x
+
+
+@function
+def dctn(x, type=2, s=None, axes=None, norm=None, *, precision=None):
+    return _many(dct, x, type, s, axes, norm, precision)
+
+
+@function
+def idctn(x, type=2, s=None, axes=None, norm=None, *, precision=None):
+    return _many(idct, x, type, s, axes, norm, precision)
+
+
+@function
+def dstn(x, type=2, s=None, axes=None, norm=None, *, precision=None):
+    return _many(dst, x, type, s, axes, norm, precision)
+
+
+@function
+def idstn(x, type=2, s=None, axes=None, norm=None, *, precision=None):
+    return _many(idst, x, type, s, axes, norm, precision)

@@ -1,0 +1,62 @@
+"""Products of ComplexTensors under the names of trnfft."""
+
+from kiln.blas import _backend
+
+from .. import _products
+from .._call import function
+from .._refused import Refused
+from ..complex import ComplexTensor
+
+HAS_NKI = True  # the simulator runs kernels everywhere
+
+get_backend = _backend.get_backend
+
+
+def set_backend(backend):
+    """As kiln.blas.set_backend; a word that is none is also an AssertionError, as in trnfft."""
+    try:
+        _backend.set_backend(backend)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+
+
+def _matrix(z, name):
+    z = z if isinstance(z, ComplexTensor) else ComplexTensor(z)
+    if z.ndim != 2:
+        raise Refused(f"{name}: {z.ndim} dimensions, expected a matrix")
+    return z
+
+
+@function
+def complex_gemm(a, b):
+    """a b of complex matrices, any sizes."""
+    a, b = _matrix(a, "a"), _matrix(b, "b")
+    if a.shape[1] != b.shape[0]:
+        raise Refused(f"b: {b.shape[0]} rows, but a has {a.shape[1]} columns")
+    return _products.gemm(a, b)
+
+
+@function
+def complex_linear(x, weight_real, weight_imag):
+    """x Wᵀ for x (..., in) and W (out, in)."""
+    x = x if isinstance(x, ComplexTensor) else ComplexTensor(x)
+    w = _matrix(ComplexTensor(weight_real, weight_imag), "weight_real")
+    if x.shape[-1] != w.shape[1]:
+        raise Refused(f"x: {x.shape[-1]} features, but the weight has {w.shape[1]}")
+    return _products.gemm(x.reshape(-1, x.shape[-1]), w, "N", "T").reshape(*x.shape[:-1], w.shape[0])
+
+
+@function
+def complex_multiply(a, b):
+    """Elementwise."""
+    return _products.multiply(a, b)
+
+
+@function
+def complex_mask_apply(mask, spectrum):
+    """mask spectrum, elementwise; the mask may be real."""
+    if not isinstance(spectrum, ComplexTensor):
+        spectrum = ComplexTensor(spectrum)
+    if not isinstance(mask, ComplexTensor):
+        mask = ComplexTensor(mask)
+    return _products.multiply(mask, spectrum)

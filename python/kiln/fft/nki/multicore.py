@@ -1,0 +1,54 @@
+"""Transforms over several cores, with the names of trnfft. Shares are computed one after the other here: programs for
+pairs of cores are not there yet (docs/status.md)."""
+
+import os
+
+from ..complex import ComplexTensor
+from ..fft_core import fft_core
+
+_state = {"enabled": None, "num_cores": 0}
+
+
+def set_multicore(enabled, num_cores=0):
+    """Whether transforms are cut into shares, and into how many; 0: as many as a chip has cores."""
+    if num_cores < 0:
+        raise ValueError(f"num_cores: {num_cores}, expected 0 or more")
+    _state["enabled"], _state["num_cores"] = bool(enabled), int(num_cores)
+
+
+def get_multicore():
+    """What was set; else whether TRNFFT_MULTICORE is 1."""
+    if _state["enabled"] is None:
+        return os.environ.get("TRNFFT_MULTICORE", "").lower() in ("1", "true", "yes")
+    return _state["enabled"]
+
+
+def _largest_divisor(n):
+    d = int(n ** 0.5)
+    while n % d:
+        d -= 1
+    return d
+
+
+def _rows(x):
+    n = 1
+    for size in x.shape[:-1]:
+        n *= size
+    return n
+
+
+def multi_core_fft(x, inverse=False):
+    """The transform of the last axis: rows in shares, or one row in two steps (which a prime length has not)."""
+    import torch
+    x = x if isinstance(x, ComplexTensor) else ComplexTensor(x)
+    n, rows = x.shape[-1], _rows(x)
+    if rows > 1:
+        flat = x.reshape(rows, n)
+        cores = min(rows, _state["num_cores"] or 2)
+        size = -(-rows // cores)
+        shares = [fft_core(flat[i:i + size], inverse) for i in range(0, rows, size)]
+        return ComplexTensor(torch.cat([s.real for s in shares]), torch.cat([s.imag for s in shares])).reshape(*x.shape)
+    n1 = _largest_divisor(n)
+    if n1 == 1 and n > 3:
+        raise NotImplementedError(f"x: {n} is prime; one transform over several cores needs two factors")
+    return fft_core(x, inverse)

@@ -1,0 +1,240 @@
+"""Short-time transforms and their inverse, as in trnfft and torch.stft."""
+
+import functools
+import math
+
+import numpy as np
+
+from kiln._kiln import fft as _native
+
+from . import api
+from ._call import Data, function, mode_of
+from ._refused import Refused
+from ._rows import is_native
+
+_MOST_FUSED = 2048  # the longest frame whose window and transform are one matrix
+
+
+def hann_window(n):
+    """The periodic Hann window."""
+    return (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(n) / n)).astype(np.float32) if n > 1 else np.ones(n, np.float32)
+
+
+class _Frames:
+    """The arguments that stft and istft share."""
+
+    def __init__(self, n_fft, hop_length, hop, win_length, window, normalized, onesided):
+        if not isinstance(n_fft, (int, np.integer)) or n_fft < 1:
+            raise ValueError(f"n_fft: {n_fft!r}, expected a positive number")
+        if hop is not None and hop_length is not None:
+            raise ValueError("hop: it means hop_length, which is given too")
+        self.n_fft, self.onesided = int(n_fft), onesided
+        self.hop = int(n_fft // 4 if hop is None and hop_length is None else hop if hop_length is None else hop_length)
+        if self.hop < 1:
+            raise ValueError(f"hop_length: {self.hop}, expected at least 1")
+        length = self.n_fft if win_length is None else int(win_length)
+        if not 1 <= length <= self.n_fft:
+            raise ValueError(f"win_length: {length}, expected 1 to n_fft, which is {self.n_fft}")
+        if window is None:
+            window = hann_window(length)
+        if hasattr(window, "detach"):
+            window = window.detach().cpu().numpy()
+        window = np.asarray(window)
+        if window.shape != (length,):
+            raise ValueError(f"window: its shape is {window.shape}, expected ({length},)")
+        left = (self.n_fft - length) // 2
+        self.window = np.zeros(self.n_fft, np.float64)
+        self.window[left:left + length] = window
+        self.scale = 1 / math.sqrt(self.n_fft) if normalized else 1.0
+        self.bins = self.n_fft // 2 + 1 if onesided else self.n_fft
+
+
+@functools.lru_cache(maxsize=8)
+def _matrix(n, window_bytes, scale):
+    """[n, 2 (n // 2 + 1)]: real frames times it are their windowed half spectra."""
+    window = np.frombuffer(window_bytes, np.float64)
+    turns = np.outer(np.arange(n), np.arange(n // 2 + 1)) % n
+    w = (scale * window)[:, None] * np.exp(-2j * np.pi * (turns / n))
+    return np.ascontiguousarray(w.astype(np.complex64).view(np.float32))
+
+
+def _fused(x, f):
+    """Spectra of real frames [..., frames, bins] by the kernel that windows, cuts and transforms at once."""
+    rows, samples = math.prod(x.shape[:-1]), x.shape[-1]
+    matrix = _matrix(f.n_fft, f.window.tobytes(), f.scale)
+    frames = (samples - f.n_fft) // f.hop + 1
+    x = np.ascontiguousarray(x)
+    y = np.empty((*x.shape[:-1], frames, f.bins), np.complex64)
+    _native.frames_product(rows, samples, f.n_fft, f.hop, 2 * f.bins, x.ctypes.data, matrix.ctypes.data, y.ctypes.data)
+    return y
+
+
+@functools.lru_cache(maxsize=8)
+def _matrix_back(n, hop, window_bytes, scale):
+    """[r 2 (n // 2 + 1), hop]: half spectra of r frames that follow each other, times it, are the hop samples that all
+    of them have a part in: inverse transform, window and sum at once. r is n / hop, rounded up."""
+    window, bins, r = np.frombuffer(window_bytes, np.float64), n // 2 + 1, -(-n // hop)
+    weight = np.full(bins, 2.0 / n)
+    weight[0] = 1.0 / n
+    if n % 2 == 0:
+        weight[-1] = 1.0 / n
+    out = np.zeros((r, bins, 2, hop), np.float32)
+    for j in range(r):
+        samples = np.arange((r - 1 - j) * hop, min((r - j) * hop, n))
+        turns = np.outer(np.arange(bins), samples) % n
+        w = weight[:, None] * (window[samples] / scale) * np.exp(2j * np.pi * (turns / n))
+        out[j, :, 0, :len(samples)], out[j, :, 1, :len(samples)] = w.real, -w.imag
+    return out.reshape(r * bins * 2, hop)
+
+
+def _fused_back(spectra, f):
+    """The sum of windowed frames from half spectra [..., frames, bins], by one kernel: the rows of r frames overlap in
+    memory as frames of a signal do."""
+    *batch, frames, bins = spectra.shape
+    r = -(-f.n_fft // f.hop)
+    rows, blocks, width = math.prod(batch), frames + r - 1, 2 * bins
+    padded = np.zeros((rows, frames + 2 * (r - 1), bins), np.complex64)
+    padded[:, r - 1:r - 1 + frames] = spectra.reshape(rows, frames, bins)
+    matrix = _matrix_back(f.n_fft, f.hop, f.window.tobytes(), f.scale)
+    y = np.empty((rows, blocks, f.hop), np.float32)
+    _native.frames_product(rows, padded.shape[1] * width, r * width, width, f.hop, padded.ctypes.data,
+                           matrix.ctypes.data, y.ctypes.data)
+    return y.reshape(*batch, blocks * f.hop)[..., :(frames - 1) * f.hop + f.n_fft]
+
+
+def _padded(data, size, pad_mode):
+    """The signal with half a frame on both sides."""
+    torch = data.torch
+    if torch is None:
+        width = [(0, 0)] * (data.value.ndim - 1) + [(size, size)]
+        word = {"reflect": "reflect", "constant": "constant", "zeros": "constant", "replicate": "edge",
+                "circular": "wrap"}.get(pad_mode)
+        if word is None:
+            raise ValueError(f"pad_mode: {pad_mode!r}, expected 'reflect', 'constant', 'replicate' or 'circular'")
+        data.value = np.pad(data.value, width, mode=word)
+        return
+    shape = data.value.shape
+    flat = data.value.reshape(1, -1, shape[-1])
+    parts = (flat.real, flat.imag) if flat.is_complex() else (flat,)
+    padded = [torch.nn.functional.pad(p, (size, size), mode="constant" if pad_mode == "zeros" else pad_mode)
+              for p in parts]
+    value = torch.complex(*padded) if len(padded) == 2 else padded[0]
+    data.value = value.reshape(*shape[:-1], -1)
+
+
+def _frames_of(data, f):
+    """[..., frames, n_fft] times the window, in the caller's kind."""
+    if data.torch is None:
+        frames = np.lib.stride_tricks.sliding_window_view(data.value, f.n_fft, axis=-1)[..., ::f.hop, :]
+        return frames * f.window.astype(data.value.real.dtype)
+    value = data.value.unfold(-1, f.n_fft, f.hop)
+    real = value.real.dtype if value.is_complex() else value.dtype
+    return value * data.torch.from_numpy(f.window).to(real).to(value.device)
+
+
+@function
+def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect",
+         normalized=False, onesided=True, return_complex=True, *, hop=None, precision=None):
+    """Spectra of frames, (..., frequency, time). Frames begin `hop_length` samples apart, n_fft // 4 where not given;
+    the window is in the middle of them, a Hann window where not given."""
+    f = _Frames(n_fft, hop_length, hop, win_length, window, normalized, onesided)
+    data = Data(input)
+    if len(data.shape) == 0:
+        raise ValueError("input: a single number, expected a signal")
+    if onesided and data.is_complex:
+        raise Refused("onesided: complex signals have no half spectrum; pass onesided=False")
+    if center:
+        if pad_mode == "reflect" and f.n_fft // 2 >= data.shape[-1]:
+            raise ValueError(f"input: {data.shape[-1]} samples are too few to reflect {f.n_fft // 2} of them")
+        _padded(data, f.n_fft // 2, pad_mode)
+    if data.shape[-1] < f.n_fft:
+        raise ValueError(f"input: {data.shape[-1]} samples are fewer than one frame of {f.n_fft}")
+    mode = mode_of(precision)
+    if _can_fuse(data, f, mode):
+        array = data.value if data.torch is None else data.value.detach().cpu().numpy()
+        y = _fused(array, f)
+        data.value = y if data.torch is None else data.torch.from_numpy(y).to(data.value.device)
+    else:
+        frames = _frames_of(data, f)
+        one = api.rfft if onesided else api.fft
+        spectra = Data(one(frames, precision=mode if mode == "bf16" else precision))
+        data.value = spectra.value * f.scale if f.scale != 1 else spectra.value
+    swap = data.value.transpose(-1, -2) if data.torch is not None else np.swapaxes(data.value, -1, -2)
+    data.value = swap
+    return data.result()
+
+
+def _can_fuse(data, f, mode):
+    if is_native() or not f.onesided or f.n_fft > _MOST_FUSED or mode != "fast":
+        return False
+    if data.torch is None:
+        return data.value.dtype in (np.float32, np.complex64)
+    wants = data.torch.is_grad_enabled() and data.value.requires_grad
+    return data.value.dtype in (data.torch.float32, data.torch.complex64) and not wants
+
+
+def _overlapped(frames, hop, torch):
+    """The sum of frames [..., frames, n] that begin `hop` apart."""
+    *batch, count, n = frames.shape
+    pieces = -(-n // hop)
+    if torch is None:
+        out = np.zeros((*batch, (count + pieces - 1) * hop), frames.dtype)
+        frames = np.pad(frames, [(0, 0)] * (len(batch) + 1) + [(0, pieces * hop - n)])
+        for i in range(pieces):
+            part = frames[..., i * hop:(i + 1) * hop].reshape(*batch, count * hop)
+            out[..., i * hop:(i + count) * hop] += part
+        return out[..., :(count - 1) * hop + n]
+    frames = torch.nn.functional.pad(frames, (0, pieces * hop - n))
+    out = 0
+    for i in range(pieces):
+        part = frames[..., i * hop:(i + 1) * hop].reshape(*batch, count * hop)
+        out = out + torch.nn.functional.pad(part, (i * hop, (pieces - 1 - i) * hop))
+    return out[..., :(count - 1) * hop + n]
+
+
+@function
+def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=True,
+          length=None, return_complex=False, *, hop=None, precision=None):
+    """The signal whose stft is given: windowed frames that overlap are added, and divided by the sum of the windows'
+    squares where that is more than 1e-8."""
+    f = _Frames(n_fft, hop_length, hop, win_length, window, normalized, onesided)
+    data = Data(input).as_complex()
+    if len(data.shape) < 2 or data.shape[-2] != f.bins:
+        raise ValueError(f"input: its shape is {data.shape}, expected (..., {f.bins}, frames)")
+    torch = data.torch
+    data.value = data.value.transpose(-1, -2) if torch is not None else np.swapaxes(data.value, -1, -2)
+    count = data.shape[-2]
+    if onesided and _can_fuse(data, f, mode_of(precision)):
+        array = data.value if torch is None else data.value.detach().cpu().numpy()
+        y = _fused_back(array, f)
+        y = y if torch is None else torch.from_numpy(y).to(data.value.device)
+        return _finished(y, f, count, center, length, torch)
+    frames_in = data.result()
+    if onesided:
+        frames = api.irfft(frames_in, f.n_fft, precision=precision)
+    else:
+        frames = api.ifft(frames_in, precision=precision)
+        frames = frames if return_complex and torch is None else frames.real
+    real = frames.real.dtype if torch is None else frames.dtype
+    window = f.window.astype(np.float64)
+    if torch is None:
+        y = _overlapped(frames * (window / f.scale).astype(real), f.hop, None)
+    else:
+        y = _overlapped(frames * torch.from_numpy(window / f.scale).to(real).to(frames.device), f.hop, torch)
+    return _finished(y, f, count, center, length, torch)
+
+
+def _finished(y, f, count, center, length, torch):
+    """Divided by the sum of squared windows, and cut."""
+    real, window = y.dtype, f.window
+    weight = _overlapped(np.broadcast_to(window * window, (count, f.n_fft)), f.hop, None)
+    weight = np.where(weight > 1e-8, weight, 1.0)
+    y = y / (weight.astype(real) if torch is None else torch.from_numpy(weight).to(real).to(y.device))
+    first = f.n_fft // 2 if center else 0
+    last = y.shape[-1] - first if length is None else first + length
+    y = y[..., first:min(last, y.shape[-1])]
+    if length is not None and y.shape[-1] < length:
+        missing = length - y.shape[-1]
+        y = np.pad(y, [(0, 0)] * (y.ndim - 1) + [(0, missing)]) if torch is None else (
+            torch.nn.functional.pad(y, (0, missing)))
+    return y

@@ -1,0 +1,142 @@
+"""What Python's operators mean for sparse matrices: each is an operation of this package."""
+
+import numbers
+
+import numpy as np
+
+from . import _values as v
+
+
+class Operators:
+    """`A @ B`, `A + B`, `A - B`, `-A`, `a * A`, `A / a`, `A[rows, columns]`; results keep the kind of the left one."""
+
+    def __matmul__(self, other):
+        from . import ops
+        from .formats import BSRMatrix
+        if isinstance(other, Operators):
+            return ops.spgemm(self.to_csr(), other.to_csr())._as(type(self), self)
+        if len(other.shape) == 1:
+            if isinstance(self, BSRMatrix):
+                return ops.bsr_spmm(self, other.reshape(-1, 1)).reshape(-1)
+            return ops.spmv(self, other)
+        return ops.bsr_spmm(self, other) if isinstance(self, BSRMatrix) else ops.spmm(self, other)
+
+    def __add__(self, other):
+        return self._sum(other, 1.0)
+
+    def __sub__(self, other):
+        return self._sum(other, -1.0)
+
+    def __neg__(self):
+        return self * -1.0
+
+    def __mul__(self, factor):
+        from . import ops
+        if not _is_number(factor):
+            return NotImplemented
+        return ops.sparse_scale(self, factor)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, factor):
+        return self * (1.0 / factor) if _is_number(factor) else NotImplemented
+
+    def _sum(self, other, factor):
+        from . import ops
+        if not isinstance(other, Operators):
+            return NotImplemented
+        return ops.sparse_add(self.to_csr(), other.to_csr(), 1.0, factor)._as(type(self), self)
+
+    def multiply(self, other):
+        """The product element by element, with a sparse or a dense matrix of the same shape."""
+        from . import ops
+        return ops.sparse_multiply(self.to_csr(), other)._as(type(self), self)
+
+    def power(self, exponent):
+        """Stored elements to a power."""
+        csr = self.to_csr()
+        return _with_values(csr, csr.values ** exponent)._as(type(self), self)
+
+    def sum(self, axis=None):
+        """The sum of all elements, or along an axis."""
+        rows, columns, values = self._triplets()
+        if axis is None:
+            return values.sum()
+        ids, size = (columns, self.shape[1]) if axis in (0, -2) else (rows, self.shape[0])
+        return v.placed(values, ids, size)
+
+    def stats(self):
+        """What one asks before choosing a format: elements, rows, blocks of 128."""
+        rows, columns, _ = self._triplets()
+        lengths = np.bincount(rows, minlength=self.shape[0]) if self.shape[0] else np.zeros(1, np.int64)
+        blocks = np.unique(rows // 128 * (self.shape[1] // 128 + 1) + columns // 128)
+        total = -(-self.shape[0] // 128) * -(-self.shape[1] // 128)
+        return {"shape": self.shape, "nnz": self.nnz, "density": self.density, "longest_row": int(lengths.max()),
+                "shortest_row": int(lengths.min()), "mean_row": float(lengths.mean()),
+                "empty_rows": int(np.count_nonzero(lengths == 0)), "blocks_of_128": len(blocks),
+                "block_density_of_128": len(blocks) / total if total else 0.0}
+
+    def __getitem__(self, key):
+        rows_key, columns_key = key if isinstance(key, tuple) else (key, slice(None))
+        if isinstance(rows_key, numbers.Integral) and isinstance(columns_key, numbers.Integral):
+            return self._cut([rows_key], [columns_key]).sum()
+        picked = [_picked(k, size, name) for k, size, name in zip(
+            (rows_key, columns_key), self.shape, ("rows", "columns"))]
+        return self._cut(*picked)._as(type(self), self)
+
+    def _cut(self, rows_wanted, columns_wanted):
+        from .formats import COOMatrix
+        rows_wanted = _wrapped(rows_wanted, self.shape[0], "rows")
+        columns_wanted = _wrapped(columns_wanted, self.shape[1], "columns")
+        rows, columns, values = self._triplets()
+        for size, wanted, which in ((self.shape[0], rows_wanted, 0), (self.shape[1], columns_wanted, 1)):
+            ids = (rows, columns)[which]
+            places, new = _matches(ids, wanted, size)
+            rows, columns = rows[places], columns[places]
+            values = v.take(values, places)
+            if which == 0:
+                rows = new
+            else:
+                columns = new
+        return COOMatrix(values, v.indices_like(values, rows), v.indices_like(values, columns),
+                         (len(rows_wanted), len(columns_wanted)))
+
+
+def _is_number(value):
+    return isinstance(value, numbers.Number) or getattr(value, "ndim", None) == 0
+
+
+def _with_values(csr, values):
+    from .formats import CSRMatrix
+    return CSRMatrix(values, v.copied(csr.col_indices), v.copied(csr.row_ptrs), csr.shape)
+
+
+def _picked(key, size, name):
+    if isinstance(key, slice):
+        return np.arange(*key.indices(size), dtype=np.int64)
+    if isinstance(key, numbers.Integral):
+        return np.array([key], np.int64)
+    array = np.asarray(key)
+    if array.dtype == bool:
+        v.require(array.shape == (size,), f"{name}: a mask of {array.shape} for {size}")
+        return np.flatnonzero(array)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise TypeError(f"{name}: {key!r}, expected a slice, an index or a vector of them")
+    return array.astype(np.int64)
+
+
+def _wrapped(indices, size, name):
+    indices = np.asarray(indices, np.int64)
+    if len(indices) and (indices.min() < -size or indices.max() >= size):
+        raise IndexError(f"{name}: {indices.min()} to {indices.max()}, allowed are {-size} to {size - 1}")
+    return np.where(indices < 0, indices + size, indices)
+
+
+def _matches(ids, wanted, size):
+    """(places in ids, their new ids) for every place whose id is wanted, as often as it is."""
+    order = np.argsort(wanted, kind="stable")
+    starts = v.starts_of(wanted[order], size) if size else np.zeros(1, np.int64)
+    counts = np.diff(starts)[ids] if size else np.zeros(0, np.int64)
+    places = np.repeat(np.arange(len(ids)), counts)
+    offset = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return places, order[starts[ids[places]] + offset] if len(places) else np.zeros(0, np.int64)

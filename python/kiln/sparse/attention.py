@@ -1,0 +1,257 @@
+"""Block-sparse attention: softmax(scale Q K^T, where a pattern has it) V, forward and backward by kernels."""
+
+import ml_dtypes
+import numpy as np
+
+from kiln._kiln import sparse as _sparse
+
+from . import _values as v
+from ._autograd import node
+from ._backend import current_backend, routine
+from ._native import Held, form_of
+from .formats import BSRMatrix
+
+__all__ = ["AttentionPattern", "block_sparse_attention", "block_sparse_attention_backward",
+           "block_sparse_attention_tiled"]
+
+TILE = 128
+_MASKED = -(2.0 ** 126)
+_ELEMENTS = {np.dtype(np.float32): 0, np.dtype(ml_dtypes.bfloat16): 1, np.dtype(np.float64): 2}
+
+
+class AttentionPattern:
+    """What queries attend to, in tiles of 128 x 128: which tiles are stored, and masks inside of them. Made once, it
+    serves any number of calls.
+
+    `pattern` is a BSRMatrix, of which only the places of blocks count; or a function of (query, key), two arrays of
+    indices that broadcast, that is True where a query attends to a key. `mask` (with a BSRMatrix) is such a function
+    too, or an array [n_blocks, block_size, block_size] of what counts inside of the blocks.
+    """
+
+    def __init__(self, pattern, queries, keys=None, mask=None):
+        self.queries, self.keys = int(queries), int(queries if keys is None else keys)
+        self._starts, self._columns, self._mask, masks = [0], [], [], {}
+        rows_of = _rows_of_function(pattern) if callable(pattern) else _rows_of_blocks(pattern, self, mask)
+        for row in range(0, self.queries, TILE):
+            height = min(TILE, self.queries - row)
+            for column, counts in rows_of(row, height, self.keys):
+                if counts is None or counts.all():
+                    self._mask.append(-1)
+                elif counts.any():
+                    self._mask.append(masks.setdefault(_padded(counts), len(masks)))
+                else:
+                    continue
+                self._columns.append(column)
+            self._starts.append(len(self._columns))
+        self._starts, self._columns, self._mask = (np.array(a, np.int64) for a in (
+            self._starts, self._columns, self._mask))
+        bits = [np.frombuffer(m, np.bool_).reshape(TILE, TILE) for m in masks]
+        self._masks = np.where(np.array(bits).reshape(-1, TILE, TILE), 0.0, _MASKED).astype(np.float32)
+
+    @property
+    def tiles(self):
+        """The number of stored tiles."""
+        return len(self._columns)
+
+    @property
+    def density(self):
+        """The share of tiles that are stored."""
+        return self.tiles / max(1, -(-self.queries // TILE) * -(-self.keys // TILE))
+
+    def call(self, held, heads, head, scale):
+        has_masks = len(self._masks) > 0
+        return (heads, self.queries, self.keys, head, held(self._starts), held(self._columns),
+                held(self._mask) if has_masks else 0, held(self._masks) if has_masks else 0, len(self._masks), scale)
+
+
+def _padded(counts):
+    whole = np.ones((TILE, TILE), bool)
+    whole[:counts.shape[0], :counts.shape[1]] = counts
+    return whole.tobytes()
+
+
+def _rows_of_function(function):
+    """Tiles of a row: (column, what counts)."""
+
+    def rows_of(row, height, keys):
+        query = np.arange(row, row + height)[:, None]
+        for column in range(-(-keys // TILE)):
+            key = np.arange(column * TILE, min(keys, (column + 1) * TILE))[None, :]
+            yield column, np.broadcast_to(np.asarray(function(query, key), bool), (height, key.shape[1]))
+
+    return rows_of
+
+
+def _rows_of_blocks(blocks, pattern, mask):
+    """The same for a BSRMatrix, whose blocks may have any size."""
+    if not isinstance(blocks, BSRMatrix):
+        raise TypeError(f"mask_bsr: {type(blocks).__name__}, expected a BSRMatrix or a function")
+    v.require(blocks.shape == (pattern.queries, pattern.keys),
+              f"mask_bsr: its shape is {blocks.shape}, expected {(pattern.queries, pattern.keys)}")
+    b, (block_rows, block_columns) = blocks.block_size, blocks.grid
+    inside = _inside(blocks, mask)
+    if b == TILE and inside is None:
+        def whole_rows(row, _, __):
+            first, last = blocks._starts[row // TILE:row // TILE + 2]
+            return ((int(c), None) for c in np.unique(blocks._columns[first:last]))
+        return whole_rows
+    at = np.full((block_rows, block_columns), -1, np.int64)
+    at[v.ids_of(blocks._starts), blocks._columns] = np.arange(blocks.n_blocks)
+
+    def rows_of(row, height, keys):
+        query = np.arange(row, row + height)[:, None]
+        touched = np.unique(np.nonzero(at[row // b:(row + height - 1) // b + 1] >= 0)[1])
+        columns = {c for t in touched for c in range(t * b // TILE, (min(keys, (t + 1) * b) - 1) // TILE + 1)}
+        for column in sorted(columns):
+            key = np.arange(column * TILE, min(keys, (column + 1) * TILE))[None, :]
+            block = at[query // b, key // b]
+            counts = block >= 0
+            if inside is not None:
+                counts = counts & inside(block, query, key)
+            yield column, counts
+
+    return rows_of
+
+
+def _inside(blocks, mask):
+    """What counts inside of blocks, as a function of (block, query, key)."""
+    if mask is None:
+        return None
+    if callable(mask):
+        return lambda block, query, key: np.asarray(mask(query, key), bool)
+    b = blocks.block_size
+    array = np.asarray(mask, bool)
+    v.require(array.shape == (blocks.n_blocks, b, b), f"mask: its shape is {array.shape}, expected "
+              f"{(blocks.n_blocks, b, b)}")
+    return lambda block, query, key: array[block, query % b, key % b]
+
+
+def _elements(form):
+    """The dtype that a call computes in: native has no bfloat16, and kernels no float64."""
+    if form.is_bfloat16 and current_backend() != "native":
+        return form.dtype
+    return form.compute
+
+
+def _forward(pattern, scale, Q, K, V, statistics):
+    form = form_of(Q, "Q")
+    dtype = _elements(form)
+    held = Held()
+    q, k, values = (_array(form, a, name, dtype) for a, name in ((Q, "Q"), (K, "K"), (V, "V")))
+    heads, head = int(np.prod(q.shape[:-2])), q.shape[-1]
+    out = np.zeros(q.shape, dtype)
+    lse = np.zeros(q.shape[:-1], np.float64 if dtype == np.float64 else np.float32)
+    if out.size:
+        _sparse.attention(pattern.call(held, heads, head, scale), _ELEMENTS[dtype], held(q), held(k), held(values),
+                          held(out), held(lse) if statistics else 0)
+    return form.result(out), lse
+
+
+def _array(form, value, name, dtype):
+    """An operand in the dtype that kernels take it in."""
+    return form.array(value, name).astype(dtype, copy=False)
+
+
+def _backward(pattern, scale, Q, K, V, out, lse, dout):
+    form = form_of(Q, "Q")
+    dtype = _elements(form)
+    held = Held()
+    q, k, values, o, do = (_array(form, a, name, dtype) for a, name in (
+        (Q, "Q"), (K, "K"), (V, "V"), (out, "out"), (dout, "dout")))
+    heads, head = int(np.prod(q.shape[:-2])), q.shape[-1]
+    dq, dk, dv = np.zeros(q.shape, dtype), np.zeros(k.shape, dtype), np.zeros(k.shape, dtype)
+    if dq.size:
+        _sparse.attention_backward(pattern.call(held, heads, head, scale), _ELEMENTS[dtype], held(q), held(k),
+                                   held(values), held(o), held(lse), held(do), held(dq), held(dk), held(dv))
+    return form.result(dq), form.result(dk), form.result(dv)
+
+
+def _attend(pattern, scale, Q, K, V):
+    from ._autograd import wants_gradient
+    statistics = wants_gradient(Q, K, V)
+
+    def forward(Q, K, V):
+        return _forward(pattern, scale, Q, K, V, statistics)
+
+    def backward(g, kept, _, Q, K, V):
+        out, lse = kept
+        if g.requires_grad:
+            raise NotImplementedError("block_sparse_attention: it has no second gradient so far")
+        return _backward(pattern, scale, Q, K, V, out, lse, g)
+
+    return node(forward, backward, Q, K, V)
+
+
+def _checked(Q, K, V, scale):
+    shapes = [tuple(a.shape) for a in (Q, K, V)]
+    v.require(len(shapes[0]) >= 2, f"Q: its shape is {shapes[0]}, expected (..., queries, head)")
+    v.require(shapes[1] == shapes[2], f"V: its shape is {shapes[2]}, that of K {shapes[1]}")
+    v.require(shapes[0][:-2] == shapes[1][:-2] and shapes[0][-1] == shapes[1][-1],
+              f"K: its shape is {shapes[1]}, that of Q {shapes[0]}")
+    return float(shapes[0][-1] ** -0.5 if scale is None else scale)
+
+
+@routine
+def block_sparse_attention(Q, K, V, pattern, scale=None, mask=None):
+    """Attention where a pattern has it. Q is [..., queries, head], K and V are [..., keys, head]; leading dimensions
+    are batches and heads, which share the pattern: a BSRMatrix, a function of (query, key), or an AttentionPattern.
+    Rows that attend to nothing are zero."""
+    scale = _checked(Q, K, V, scale)
+    return _attend(_pattern(pattern, Q, K, mask), scale, Q, K, V)
+
+
+def _pattern(pattern, Q, K, mask):
+    if not isinstance(pattern, AttentionPattern):
+        pattern = AttentionPattern(pattern, Q.shape[-2], K.shape[-2], mask)
+    v.require((pattern.queries, pattern.keys) == (Q.shape[-2], K.shape[-2]),
+              f"pattern: it is for {pattern.queries} queries and {pattern.keys} keys")
+    return pattern
+
+
+@routine
+def block_sparse_attention_backward(Q, K, V, dO, pattern, scale=None, mask=None):
+    """(dQ, dK, dV) for the gradient dO of block_sparse_attention: what torch's graph computes, for arrays that are no
+    part of one."""
+    scale = _checked(Q, K, V, scale)
+    v.require(tuple(dO.shape) == tuple(Q.shape), f"dO: its shape is {tuple(dO.shape)}, that of Q {tuple(Q.shape)}")
+    pattern = _pattern(pattern, Q, K, mask)
+    out, lse = _forward(pattern, scale, Q, K, V, True)
+    return _backward(pattern, scale, Q, K, V, out, lse, dO)
+
+
+@routine
+def block_sparse_attention_tiled(Q, K, V, mask_bsr, scale=None):
+    """Attention over the blocks that mask_bsr stores; what they hold does not count. The scale is head ** -0.5 where
+    none is given."""
+    scale = _checked(Q, K, V, scale)
+    return _attend(AttentionPattern(mask_bsr, Q.shape[-2], K.shape[-2]), scale, Q, K, V)
+
+
+def _statistics(Q, lse, block_size):
+    """(row_max, row_denom) as trnsparse has them: here the logarithm of the sum, and ones."""
+    form = form_of(Q, "Q")
+    rows = -(-lse.shape[-1] // block_size) * block_size
+    largest = np.zeros(rows, lse.dtype)
+    largest[:lse.shape[-1]] = -lse.reshape(-1)
+    largest = largest.reshape(-1, block_size).astype(form.compute)
+    return form.result(largest), form.result(np.ones_like(largest))
+
+
+def _block_sparse_attn_pytorch(Q, K, V, mask_bsr, scale, return_stats=False):
+    """Attention without a graph; with the statistics of its rows."""
+    pattern = AttentionPattern(mask_bsr, Q.shape[-2], K.shape[-2])
+    out, lse = _forward(pattern, _checked(Q, K, V, scale), Q, K, V, True)
+    return (out, *_statistics(Q, lse, mask_bsr.block_size)) if return_stats else out
+
+
+def _block_sparse_attn_backward(Q, K, V, O, dO, mask_bsr, scale, row_max=None, row_denom=None):  # noqa: E741
+    """(dQ, dK, dV). The statistics are those that _block_sparse_attn_pytorch returned; None: computed again."""
+    scale = _checked(Q, K, V, scale)
+    pattern = AttentionPattern(mask_bsr, Q.shape[-2], K.shape[-2])
+    if row_max is None or row_denom is None:
+        O, lse = _forward(pattern, scale, Q, K, V, True)  # noqa: E741
+    else:
+        form = form_of(Q, "Q")
+        sums = form.array(row_max, "row_max") + np.log(form.array(row_denom, "row_denom"))
+        lse = np.ascontiguousarray(-sums.reshape(-1)[:Q.shape[-2]])
+    return _backward(pattern, scale, Q, K, V, O, lse, dO)

@@ -1,0 +1,61 @@
+"""Single kernels by the names of trnsparse.nki.dispatch, on the backend of the moment."""
+
+import os
+
+from .._backend import current_backend, get_backend, set_backend  # noqa: F401  handed on
+
+HAS_NKI = True  # kernels can always be run: by Kiln's simulator where there is no device
+
+
+def _is_set(variable):
+    return os.environ.get(variable, "").lower() in ("1", "true", "yes")
+
+
+def __getattr__(name):
+    # Read when they are asked for, not when the module is loaded.
+    if name == "_REQUIRE_NKI":
+        return _is_set("TRNSPARSE_REQUIRE_NKI")
+    if name == "_USE_SIMULATOR":
+        return _is_set("TRNSPARSE_USE_SIMULATOR")
+    if name == "_backend":
+        return get_backend()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _use_nki():
+    """Whether a call now is computed by a kernel."""
+    return current_backend() != "native"
+
+
+def _use_simulator():
+    return current_backend() == "simulator"
+
+
+def nki_spmm(A, B):
+    """A B."""
+    from ..ops import spmm
+    return spmm(A, B)
+
+
+def nki_bsr_spmm(A, B):
+    """A B of a matrix of blocks."""
+    from ..ops import bsr_spmm
+    return bsr_spmm(A, B)
+
+
+def nki_screened_spmm(A, diag_integrals, B, threshold):
+    """(A, screened) B."""
+    from ..ops import screened_spmm
+    return screened_spmm(A, diag_integrals, B, threshold)
+
+
+def nki_bsr_attn_tiled(Q, K, V, mask_bsr, return_stats=False, scale=None):
+    """Attention; with return_stats also what nki_bsr_attn_bwd wants to know of the rows."""
+    from ..attention import _block_sparse_attn_pytorch
+    return _block_sparse_attn_pytorch(Q, K, V, mask_bsr, scale, return_stats)
+
+
+def nki_bsr_attn_bwd(Q, K, V, dO, O, mask_bsr, row_max, row_denom, scale=None):  # noqa: E741
+    """(dQ, dK, dV)."""
+    from ..attention import _block_sparse_attn_backward
+    return _block_sparse_attn_backward(Q, K, V, O, dO, mask_bsr, scale, row_max, row_denom)

@@ -1,0 +1,84 @@
+// kiln::fft for Python: transforms of rows on addresses of arrays that Python keeps alive.
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "kernels/backend/backend.h"
+#include "kernels/fft/host/elementwise.h"
+#include "kernels/fft/host/plan.h"
+#include "python/src/bindings.h"
+
+namespace kiln::python {
+namespace {
+
+using FftAddress = std::uintptr_t;
+
+const float* fft_in(FftAddress a) {
+  return reinterpret_cast<const float*>(a);
+}  // NOLINT: of an array that Python holds
+float* fft_out(FftAddress a) { return reinterpret_cast<float*>(a); }  // NOLINT
+
+backend::Backend fft_backend() { return backend::current("FFT"); }
+
+fft::TransformConfig fft_config(std::int64_t n, std::int64_t rows, int spectrum, bool positive, double scale) {
+  return {n, rows, static_cast<fft::Spectrum>(spectrum), positive, scale};
+}
+
+void bind_fft_transforms(nb::module_& m) {
+  m.def("transform",
+        [](std::int64_t n, std::int64_t rows, int spectrum, bool positive, double scale, FftAddress x, FftAddress y) {
+          nb::gil_scoped_release released;
+          fft::execute(fft_config(n, rows, spectrum, positive, scale), fft_in(x), fft_out(y), fft_backend());
+        });
+  m.def("note_transform", [](std::int64_t n, std::int64_t rows, int spectrum, bool positive, double scale) {
+    fft::note_native(fft_config(n, rows, spectrum, positive, scale));
+  });
+  // What a plan is: the way, whether half a spectrum is computed as such, bytes of its tables.
+  m.def("plan", [](std::int64_t n, std::int64_t rows, int spectrum, bool positive, double scale) {
+    nb::gil_scoped_release released;
+    const auto p = fft::plan(fft_config(n, rows, spectrum, positive, scale));
+    std::size_t numbers = 0;
+    for (const kernels::Table& t : p->tables()) numbers += t.values.size();
+    return std::tuple(p->way().name(), p->computed().spectrum == p->config().spectrum, 4 * numbers);
+  });
+  m.def("plan_program", [](std::int64_t n, std::int64_t rows, int spectrum, const std::string& chip) {
+    Target target;
+    if (!parse_target(chip, target)) throw nb::value_error("target: it is none of trn1, trn2, trn3");
+    return std::make_shared<isa::Program>(fft::Plan(fft_config(n, rows, spectrum, false, 1), target).program(target));
+  });
+  m.def("plan_count", &fft::plan_count);
+  m.def("clear_plans", &fft::clear_plans);
+}
+
+void bind_fft_elementwise(nb::module_& m) {
+  m.def("complex_multiply", [](std::int64_t count, FftAddress x, FftAddress y, FftAddress z) {
+    nb::gil_scoped_release released;
+    fft::complex_multiply(count, fft_in(x), fft_in(y), fft_out(z), fft_backend());
+  });
+  m.def("mod_relu", [](std::int64_t rows, std::int64_t features, FftAddress x, FftAddress bias, FftAddress y) {
+    nb::gil_scoped_release released;
+    fft::mod_relu(rows, features, fft_in(x), fft_in(bias), fft_out(y), fft_backend());
+  });
+  m.def("frames_product", [](std::int64_t rows, std::int64_t samples, std::int64_t size, std::int64_t hop,
+                             std::int64_t width, FftAddress x, FftAddress matrix, FftAddress y) {
+    nb::gil_scoped_release released;
+    fft::frames_product({rows, samples, size, hop, width}, fft_in(x), fft_in(matrix), fft_out(y), fft_backend());
+  });
+  m.def("note_complex_multiply", &fft::note_complex_multiply);
+  m.def("note_mod_relu", &fft::note_mod_relu);
+  m.def("note_frames_product",
+        [](std::int64_t rows, std::int64_t samples, std::int64_t size, std::int64_t hop, std::int64_t width) {
+          fft::note_frames_product({rows, samples, size, hop, width});
+        });
+}
+
+}  // namespace
+
+void bind_fft(nb::module_& m) {
+  nb::module_ sub = m.def_submodule("fft", "The native half of kiln.fft.");
+  bind_fft_transforms(sub);
+  bind_fft_elementwise(sub);
+}
+
+}  // namespace kiln::python

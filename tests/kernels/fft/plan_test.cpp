@@ -1,0 +1,49 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/fft/host/plan.h"
+#include "kernels/fft/host_dft.h"
+
+namespace kiln::fft {
+namespace {
+
+TEST(Plan, IsKeptAndExecutes) {
+  clear_plans();
+  const TransformConfig config{.n = 480, .rows = 3};
+  const auto first = plan(config);
+  EXPECT_EQ(first, plan(config));
+  EXPECT_EQ(plan_count(), 1u);
+  EXPECT_NE(first->way().kind, kernels::Way::Kind::bluestein);
+  std::vector<float> x(3 * 960), y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(std::sin(static_cast<double>(i * i)));
+  execute(config, x.data(), y.data(), backend::Backend::simulator);
+  for (std::size_t r = 0; r < 3; ++r) {
+    std::vector<kernels::Complex> row(480);
+    for (std::size_t j = 0; j < 480; ++j) row[j] = {x[960 * r + 2 * j], x[960 * r + 2 * j + 1]};
+    const auto want = kernels::host_dft(row);
+    for (std::size_t k = 0; k < 480; ++k) {
+      EXPECT_NEAR(y[960 * r + 2 * k], want[k].real(), 1e-4);
+      EXPECT_NEAR(y[960 * r + 2 * k + 1], want[k].imag(), 1e-4);
+    }
+  }
+  EXPECT_EQ(backend::last_call().operation, "fft");
+}
+
+TEST(Plan, HalfSpectraWithoutAWayAreWhole) {
+  const Plan plan({.n = 2 * 131, .rows = 1, .spectrum = Spectrum::forward}, Target::trn2);
+  EXPECT_EQ(plan.computed().spectrum,
+            plan.way().kind == kernels::Way::Kind::direct ? Spectrum::forward : Spectrum::whole);
+  const Plan prime({.n = 4099, .rows = 1, .spectrum = Spectrum::inverse}, Target::trn2);
+  EXPECT_EQ(prime.computed().spectrum, Spectrum::whole);
+  EXPECT_TRUE(prime.computed().positive);
+}
+
+TEST(Plan, RefusesWhatItCannotDo) {
+  EXPECT_THROW(Plan({.n = 0, .rows = 1}, Target::trn2), Error);
+  EXPECT_THROW(Plan({.n = 8, .rows = 0}, Target::trn2), Error);
+  EXPECT_THROW(Plan({.n = kernels::kLongest + 1, .rows = 1}, Target::trn2), Error);
+}
+
+}  // namespace
+}  // namespace kiln::fft

@@ -1,0 +1,122 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/fft/host_dft.h"
+#include "kernels/fft/transform.h"
+#include "tests/kernels/blas/harness.h"
+
+namespace kiln::kernels::test {
+namespace {
+
+using Row = std::vector<Complex>;
+
+// The rows of a transform in double: numbers in, numbers out.
+Row transformed(const TransformConfig& c, Row x) {
+  if (c.positive || c.spectrum == Spectrum::inverse) {
+    for (Complex& v : x) v = std::conj(v);
+    x = host_dft(x);
+    for (Complex& v : x) v = std::conj(v);
+  } else {
+    x = host_dft(x);
+  }
+  for (Complex& v : x) v *= c.scale;
+  return x;
+}
+
+Row row_of(const TransformConfig& c, const Matrix& x, std::int64_t r) {
+  Row row(static_cast<std::size_t>(c.n));
+  const std::int64_t half = c.n / 2 + 1;
+  for (std::int64_t j = 0; j < c.n; ++j) {
+    Complex& v = row[static_cast<std::size_t>(j)];
+    if (c.spectrum == Spectrum::forward)
+      v = x(r, j);
+    else if (c.spectrum == Spectrum::whole || j < half)
+      v = {x(r, 2 * j), x(r, 2 * j + 1)};
+    else
+      v = std::conj(Complex{x(r, 2 * (c.n - j)), x(r, 2 * (c.n - j) + 1)});
+  }
+  if (c.spectrum == Spectrum::inverse) {
+    row[0] = row[0].real();
+    if (c.n % 2 == 0) row[static_cast<std::size_t>(c.n / 2)] = row[static_cast<std::size_t>(c.n / 2)].real();
+  }
+  return row;
+}
+
+// Runs a transform one way and compares with the sums in double: 1e-6 of the largest number of a row.
+void expect_right(const TransformConfig& c, const Way& way, Target target, Random& random) {
+  SCOPED_TRACE(way.name() + ", n " + std::to_string(c.n) + ", rows " + std::to_string(c.rows) + ", spectrum " +
+               std::to_string(static_cast<int>(c.spectrum)) + " seed " + std::to_string(random.seed()));
+  Arrays inputs{{"x", random.matrix(c.rows, c.x_width())}};
+  for (const Table& t : transform_tables(c, way)) {
+    Matrix m(t.rows, t.columns);
+    m.values.assign(t.values.begin(), t.values.end());
+    inputs[t.name] = m;
+  }
+  const Matrix got = run(transform(c, way, target), inputs)["y"];
+  Matrix want(c.rows, c.y_width()), bound = want;
+  for (std::int64_t r = 0; r < c.rows; ++r) {
+    const Row y = transformed(c, row_of(c, inputs["x"], r));
+    double largest = 0;
+    for (const Complex& v : y) largest = std::max(largest, std::abs(v));
+    for (std::int64_t i = 0; i < c.y_width(); ++i) {
+      const bool real = c.spectrum == Spectrum::inverse;
+      const Complex& v = y[static_cast<std::size_t>(real ? i : i / 2)];
+      want(r, i) = real || i % 2 == 0 ? v.real() : v.imag();
+      bound(r, i) = 1e-6 * largest;
+    }
+  }
+  expect_within(got, want, bound, "y");
+}
+
+constexpr Spectrum kSpectra[] = {Spectrum::whole, Spectrum::forward, Spectrum::inverse};
+
+TEST(Transform, EveryWayOfEveryKind) {
+  Random random;
+  int turn = 0;
+  for (const Spectrum spectrum : kSpectra) {
+    for (const std::int64_t n : {1, 3, 127, 257, 300, 1001, 1024, 2048, 16384}) {
+      const TransformConfig c{.n = n,
+                              .rows = random.size(1, n > 4000 ? 9 : 40),
+                              .spectrum = spectrum,
+                              .positive = turn % 2 == 1,
+                              .scale = turn % 3 == 0 ? 1.0 : 1.0 / static_cast<double>(n)};
+      std::vector<Way> some = ways(c);
+      if (some.size() > 4) some.erase(some.begin() + 2, some.end() - 2);  // the best and the worst
+      for (const Way& way : some) expect_right(c, way, kTargets[turn++ % 3], random);
+    }
+  }
+}
+
+TEST(Transform, Bluestein) {
+  Random random;
+  for (const std::int64_t n : {263, 997, 4097, 8193}) {
+    const TransformConfig c{.n = n, .rows = n > 4000 ? 1 : random.size(1, 20)};
+    const std::vector<Way> all = ways(c);
+    const auto found = std::find_if(all.begin(), all.end(), [](auto& w) { return w.kind == Way::Kind::bluestein; });
+    ASSERT_NE(found, all.end());
+    expect_right(c, *found, Target::trn2, random);
+  }
+}
+
+TEST(Transform, ThreeFactors) {
+  Random random;
+  for (const std::int64_t n : {32768, 17000, 65536}) {
+    const TransformConfig c{.n = n, .rows = n > 40000 ? 1 : 3};
+    expect_right(c, ways(c).front(), Target::trn1, random);
+  }
+}
+
+TEST(Transform, LegalEverywhere) {
+  for (const Spectrum spectrum : kSpectra) {
+    for (const std::int64_t n : {1, 100, 1000, 4096, 10000}) {
+      const TransformConfig c{.n = n, .rows = 128, .spectrum = spectrum};
+      for (const Way& way : ways(c)) expect_legal([&](Target t) { return transform(c, way, t); });
+    }
+  }
+  const TransformConfig longest{.n = kLongest};
+  expect_legal([&](Target t) { return transform(longest, ways(longest).front(), t); });
+}
+
+}  // namespace
+}  // namespace kiln::kernels::test

@@ -1,0 +1,42 @@
+// write_fft_programs FOLDER: a small program of every kernel for every target, as FOLDER/<name>.<target>.kiln.
+#include <fmt/format.h>
+
+#include "kernels/fft/elementwise.h"
+#include "kernels/fft/frames.h"
+#include "kernels/fft/transform.h"
+#include "kiln/base/file.h"
+#include "kiln/isa/text/print.h"
+#include "tests/kernels/blas/harness.h"
+
+namespace {
+
+using namespace kiln;
+using namespace kiln::kernels;
+
+std::map<std::string, isa::Program> programs(Target t) {
+  using Kind = Way::Kind;
+  const auto one = [&](std::int64_t n, std::int64_t rows, const Way& way, Spectrum spectrum = Spectrum::whole) {
+    return transform({.n = n, .rows = rows, .spectrum = spectrum}, way, t);
+  };
+  return {
+      {"direct", one(30, 5, {Kind::direct})},
+      {"two_factor", one(480, 21, {Kind::two_factor, 1, 20, 24})},
+      {"two_factor_real", one(480, 21, {Kind::two_factor, 1, 20, 24}, Spectrum::forward)},
+      {"two_factor_half", one(480, 21, {Kind::two_factor, 1, 20, 24}, Spectrum::inverse)},
+      {"three_factor", one(1000, 2, {Kind::three_factor, 10, 10, 10})},
+      {"bluestein", one(263, 3, {Kind::bluestein, 1, 22, 24})},
+      {"complex_multiply", complex_multiply(1000, t)},
+      {"mod_relu", mod_relu(130, 20, t)},
+      {"frames_product", frames_product({.rows = 2, .samples = 900, .size = 60, .hop = 7, .width = 62}, t)},
+  };
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  for (const Target target : test::kTargets) {
+    for (const auto& [name, program] : programs(target))
+      write_atomically(fmt::format("{}/{}.{}.kiln", argv[1], name, arch(target).name), isa::print(program));
+  }
+}

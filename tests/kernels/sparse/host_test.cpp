@@ -1,0 +1,82 @@
+// kiln::sparse in C++: conversions, and operations on both backends that are always there.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "kernels/backend/backend.h"
+#include "kernels/sparse/host/formats.h"
+#include "tests/error_of.h"
+
+namespace kiln::sparse {
+namespace {
+
+using Dense = std::vector<float>;
+
+CooMatrix<float> random_coo(Int rows, Int columns, Int count, unsigned seed) {
+  std::mt19937 random(seed);
+  CooMatrix<float> a{rows, columns, {}, {}, {}};
+  for (Int i = 0; i < count; ++i) {  // places may come twice
+    a.row.push_back(static_cast<Int>(random() % static_cast<unsigned>(rows)));
+    a.column.push_back(static_cast<Int>(random() % static_cast<unsigned>(columns)));
+    a.values.push_back(static_cast<float>(static_cast<int>(random() % 9)) - 4.5f);
+  }
+  return a;
+}
+
+Dense dense(const CooMatrix<float>& a) {
+  Dense d(a.rows * a.columns, 0);
+  for (std::size_t e = 0; e < a.values.size(); ++e) d[a.row[e] * a.columns + a.column[e]] += a.values[e];
+  return d;
+}
+Dense dense(const CsrMatrix<float>& a) { return dense(to_coo(a)); }
+
+TEST(SparseFormats, EveryConversionKeepsTheMatrix) {
+  for (const auto& [rows, columns, count] :
+       {std::tuple<Int, Int, Int>{7, 5, 20}, {130, 257, 900}, {1, 1, 3}, {9, 4, 0}}) {
+    const CooMatrix<float> coo = random_coo(rows, columns, count, 7);
+    const CsrMatrix<float> csr = to_csr(coo);
+    const Dense want = dense(coo);
+    EXPECT_EQ(dense(csr), want);
+    EXPECT_EQ(dense(to_csr(to_csc(csr))), want);
+    EXPECT_EQ(dense(to_csr(to_ell(csr))), want);
+    EXPECT_EQ(dense(transposed(transposed(csr))), want);
+    for (const Int block : {1, 3, 128}) EXPECT_EQ(dense(to_csr(to_bsr(csr, block))), want) << block;
+  }
+}
+
+TEST(SparseProducts, AreRightOnBothBackends) {
+  const Int rows = 300, columns = 200, n = 33;
+  const CsrMatrix<float> a = to_csr(random_coo(rows, columns, 2000, 9));
+  const BsrMatrix<float> blocks = to_bsr(a, 50);
+  const Dense matrix = dense(a);
+  Dense b(columns * n), want(rows * n, 0);
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(static_cast<int>(i % 7)) - 3;
+  for (Int i = 0; i < rows; ++i) {
+    for (Int k = 0; k < columns; ++k) {
+      for (Int j = 0; j < n; ++j) want[i * n + j] += matrix[i * columns + k] * b[k * n + j];
+    }
+  }
+  for (const char* word : {"native", "simulator"}) {
+    const backend::Scope scope(word);
+    Dense c(rows * n, NAN), d(rows * n, NAN);
+    spmm<float>(a.view(), n, 1, b.data(), 0, c.data());
+    bsr_spmm<float>(blocks.view(), n, b.data(), d.data());
+    EXPECT_EQ(c, want) << word;  // small integers and halves: exact in any order
+    EXPECT_EQ(d, want) << word;
+  }
+}
+
+TEST(SparseProducts, RefuseWrongIndices) {
+  CsrMatrix<float> a = to_csr(random_coo(4, 4, 6, 3));
+  const Dense b(16, 1);
+  Dense c(16, 5);
+  a.column[0] = 4;
+  EXPECT_EQ(error_of([&] { spmm<float>(a.view(), 4, 1, b.data(), 0, c.data()); }).code, "sparse.R5");
+  a.column[0] = 0;
+  a.row_start[1] = 9;
+  EXPECT_EQ(error_of([&] { spmm<float>(a.view(), 4, 1, b.data(), 0, c.data()); }).code, "sparse.R5");
+  EXPECT_EQ(c, Dense(16, 5)) << "something was written";
+}
+
+}  // namespace
+}  // namespace kiln::sparse

@@ -1,0 +1,65 @@
+"""Shifts, frequencies, cosine and sine transforms, convolutions against NumPy and SciPy."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.fft
+import scipy.signal
+
+from cases import BACKENDS, assert_close, normal, rng, wide
+from kiln import fft
+
+
+def test_shifts_and_frequencies():
+    for shape in ((7,), (4, 5), (3, 2, 6)):
+        x = rng().standard_normal(shape)
+        for axes in (None, 0, -1):
+            np.testing.assert_array_equal(fft.fftshift(x, axes), np.fft.fftshift(x, axes))
+            np.testing.assert_array_equal(fft.ifftshift(x, axes), np.fft.ifftshift(x, axes))
+    for n in (1, 8, 9):
+        np.testing.assert_array_equal(fft.fftfreq(n, 0.5), np.fft.fftfreq(n, 0.5))
+        np.testing.assert_array_equal(fft.rfftfreq(n), np.fft.rfftfreq(n))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_cosine_and_sine_transforms(backend):
+    r = rng()
+    for name, kind, n, norm in itertools.product(("dct", "idct", "dst", "idst"), (1, 2, 3, 4), (2, 9, 150),
+                                                 (None, "ortho", "forward")):
+        x = normal(r, (2, n), "float32")
+        got = getattr(fft, name)(x, kind, norm=norm, backend=backend)
+        assert got.dtype == np.float32
+        assert_close(got, getattr(scipy.fft, name)(wide(x), kind, norm=norm), 2e-6, f"{name} {kind} {n} {norm}")
+
+
+def test_cosine_transforms_along_axes():
+    x = normal(rng(), (4, 6, 5), "float32")
+    assert_close(fft.dct(x, axis=1, n=8), scipy.fft.dct(wide(x), axis=1, n=8))
+    assert_close(fft.dctn(x, axes=(0, 2)), scipy.fft.dctn(wide(x), axes=(0, 2)), 2e-6)
+    assert_close(fft.idstn(x), scipy.fft.idstn(wide(x)), 2e-6)
+    with pytest.raises(ValueError, match="^type: "):
+        fft.dct(x, 5)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_convolutions(backend):
+    r = rng()
+    for n1, n2, mode, dtype in itertools.product((1, 50), (3, 81), ("full", "same", "valid"), ("float32", "complex64")):
+        a, b = normal(r, n1, dtype), normal(r, n2, dtype)
+        if mode != "same":
+            assert_close(fft.fftconvolve(a, b, mode, backend=backend), scipy.signal.fftconvolve(wide(a), wide(b), mode),
+                         2e-6, f"{n1} {n2} {mode}")
+        assert_close(fft.convolve(a, b, mode, backend=backend), np.convolve(wide(a), wide(b), mode), 2e-6,
+                     f"{n1} {n2} {mode}")
+
+
+def test_fast_lengths_have_plans():
+    for n in (127, 131, 997, 8193):
+        m = fft.next_fast_len(n)
+        assert m >= n and "bluestein" not in fft.create_plan(m).device()["way"]
+
+
+def test_everything_listed_is_there():
+    for name in fft.__all__:
+        assert getattr(fft, name) is not None

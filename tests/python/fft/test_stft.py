@@ -1,0 +1,73 @@
+"""Short-time transforms against direct sums in float64, with tails, odd hops and windows."""
+
+import numpy as np
+import pytest
+
+from cases import BACKENDS, assert_close, normal, rng, wide
+from kiln import fft
+
+
+def reference(x, n_fft, hop, window, center, scale=1.0, onesided=True):
+    x = wide(x)
+    if center:
+        x = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(n_fft // 2, n_fft // 2)], mode="reflect")
+    frames = (x.shape[-1] - n_fft) // hop + 1
+    cut = np.stack([x[..., f * hop:f * hop + n_fft] * window for f in range(frames)], -2)
+    y = np.fft.rfft(cut) if onesided else np.fft.fft(cut)
+    return np.swapaxes(y * scale, -1, -2)
+
+
+CASES = [(128, 64, 1600), (512, 128, 16000), (100, 33, 1001), (256, None, 3000), (63, 17, 500)]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("n_fft, hop, samples", CASES)
+@pytest.mark.parametrize("center", [True, False])
+def test_every_frame(n_fft, hop, samples, center, backend):
+    x = normal(rng(), samples, "float32")
+    window = np.hanning(n_fft + 1)[:-1].astype("float32")
+    got = fft.stft(x, n_fft, hop, window=window, center=center, backend=backend)
+    assert_close(got, reference(x, n_fft, hop or n_fft // 4, window, center))
+    if backend == "simulator":
+        assert fft.last_call().operation == "frames_product"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_default_window_batches_and_forms(backend):
+    x = normal(rng(), (2, 3, 900), "float32")
+    hann = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(128) / 128)
+    assert_close(fft.stft(x, 128, backend=backend), reference(x, 128, 32, hann, True))
+    assert_close(fft.stft(x, 128, normalized=True, backend=backend), reference(x, 128, 32, hann, True, 128 ** -0.5))
+    assert_close(fft.stft(x, 128, onesided=False, backend=backend), reference(x, 128, 32, hann, True, onesided=False))
+    short = np.zeros(128)
+    short[14:114] = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(100) / 100)
+    assert_close(fft.stft(x, 128, win_length=100, backend=backend), reference(x, 128, 32, short, True))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_there_and_back(backend):
+    x = normal(rng(), (2, 1600), "float32")
+    for n_fft, hop in ((128, 32), (128, 40), (100, 25), (63, 20)):
+        for normalized in (False, True):
+            y = fft.stft(x, n_fft, hop, normalized=normalized, backend=backend)
+            back = fft.istft(y, n_fft, hop, normalized=normalized, length=1600, backend=backend)
+            assert fft.last_call().operation == ("frames_product" if backend == "simulator" else "irfft")
+            assert_close(back, x, 2e-6)
+    y = fft.stft(x, 128, 32, center=False, backend=backend)
+    back = fft.istft(y, 128, 32, center=False, backend=backend)
+    assert_close(back[..., 128:1400], x[..., 128:1400], 2e-6)
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda x: fft.stft(x, 0), "^n_fft: "),
+    (lambda x: fft.stft(x, 64, 0), "^hop_length: "),
+    (lambda x: fft.stft(x, 64, win_length=65), "^win_length: "),
+    (lambda x: fft.stft(x, 64, window=np.ones(3)), "^window: "),
+    (lambda x: fft.stft(x, 512), "^input: "),
+    (lambda x: fft.stft(x + 1j, 64), "^onesided: "),
+    (lambda x: fft.istft(x, 64), "^input: "),
+    (lambda x: fft.stft(x, 64, pad_mode="odd"), "^pad_mode: "),
+])
+def test_wrong_arguments(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(np.ones(100, np.float32))

@@ -1,0 +1,134 @@
+"""Transforms against numpy.fft in float64: lengths, batches, axes, norms, on both backends."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from cases import BACKENDS, SEED, assert_close, normal, rng, wide
+from kiln import fft
+
+LENGTHS = (1, 2, 3, 5, 8, 16, 31, 64, 100, 127, 128, 200, 243, 256, 257, 360, 500, 512, 625, 729, 997, 1000, 1024, 1155,
+           2048, 2187, 4096, 8193)
+NORMS = (None, "backward", "ortho", "forward")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("n", LENGTHS)
+def test_lengths(n, backend):
+    r = rng()
+    x = normal(r, (3, n))
+    assert_close(fft.fft(x, backend=backend), np.fft.fft(wide(x)), what="fft")
+    assert fft.last_call().backend == backend and fft.last_call().operation == "fft"
+    assert_close(fft.ifft(x, backend=backend), np.fft.ifft(wide(x)), what="ifft")
+    real = normal(r, (2, n), "float32")
+    half = fft.rfft(real, backend=backend)
+    assert half.dtype == np.complex64
+    assert_close(half, np.fft.rfft(wide(real)), what="rfft")
+    assert_close(fft.irfft(half, n, backend=backend), real, what="irfft of rfft")
+    some = normal(r, (2, n // 2 + 1))
+    assert_close(fft.irfft(some, n, backend=backend), np.fft.irfft(wide(some), n), what="irfft")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("n", [17408, 65536])
+def test_long(n, backend):
+    x = normal(rng(), (1, n))
+    assert_close(fft.fft(x, backend=backend), np.fft.fft(wide(x)))
+    assert_close(fft.rfft(x.real, backend=backend), np.fft.rfft(wide(x.real)))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_batches(backend):
+    r = rng()
+    for rows in (1, 2, 3, 5, 7, 13, 33, 130):
+        x = normal(r, (rows, 480))
+        assert_close(fft.fft(x, backend=backend), np.fft.fft(wide(x)), what=f"{rows} rows")
+        assert_close(fft.rfft(x.real, backend=backend), np.fft.rfft(wide(x.real)), what=f"{rows} real rows")
+        half = np.fft.rfft(wide(x.real)).astype("complex64")
+        assert_close(fft.irfft(half, 480, backend=backend), x.real, what=f"{rows} half spectra")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_axes_lengths_and_norms(backend):
+    r = rng()
+    for axis, n, norm in itertools.product((0, 1, -1), (None, 4, 9), NORMS):
+        x = normal(r, (5, 7, 6))
+        what = f"axis {axis} n {n} norm {norm}"
+        for name in ("fft", "ifft", "irfft", "hfft"):
+            want = getattr(np.fft, name)(wide(x), n, axis, norm)
+            assert_close(getattr(fft, name)(x, n, axis, norm, backend=backend), want, what=f"{name} {what}")
+        for name in ("rfft", "ihfft"):
+            want = getattr(np.fft, name)(wide(x.real), n, axis, norm)
+            got = getattr(fft, name)(x.real, n, dim=axis, norm=norm, backend=backend)
+            assert_close(got, want, what=f"{name} {what}")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_many_axes(backend):
+    r = rng()
+    x = normal(r, (3, 10, 9))
+    real = x.real.copy()
+    for s, axes in ((None, None), ((4, 12), (0, 2)), ((5, 5), None), (None, (2, 0, 1)), (None, (-2, -1))):
+        if s is not None and axes is None:
+            axes = (-2, -1)  # NumPy is about to ask for both
+        for name, norm in itertools.product(("fftn", "ifftn"), NORMS):
+            assert_close(getattr(fft, name)(x, s, axes, norm, backend=backend),
+                         getattr(np.fft, name)(wide(x), s, axes, norm), what=name)
+        assert_close(fft.rfftn(real, s, axes, backend=backend), np.fft.rfftn(wide(real), s, axes), what="rfftn")
+        assert_close(fft.irfftn(x, s, axes, backend=backend), np.fft.irfftn(wide(x), s, axes), 2e-6, what="irfftn")
+    assert_close(fft.fft2(x, backend=backend), np.fft.fft2(wide(x)))
+    assert_close(fft.ifft2(x, (4, 4), backend=backend), np.fft.ifft2(wide(x), (4, 4)))
+    assert_close(fft.rfft2(real, backend=backend), np.fft.rfft2(wide(real)))
+    assert_close(fft.irfft2(x, backend=backend), np.fft.irfft2(wide(x)), 2e-6)
+    assert_close(fft.hfftn(x, backend=backend), np.fft.irfftn(wide(x).conj(), norm="forward"), 2e-6)
+    assert_close(fft.ihfft2(real, backend=backend), np.fft.rfft2(wide(real), norm="forward").conj())
+
+
+def test_doubles_stay_doubles():
+    x = normal(rng(), (2, 1000), "complex128")
+    assert_close(fft.fft(x), np.fft.fft(x), 1e-14)
+    assert_close(fft.fft(x, backend="simulator"), np.fft.fft(x), 1e-12, f"seed {SEED}")
+    assert fft.fft(x, backend="simulator").dtype == np.complex128
+
+
+def test_nan_stays_in_its_row():
+    x = normal(rng(), (3, 480))
+    x[1, 5] = np.nan
+    for backend in BACKENDS:
+        y = fft.fft(x, backend=backend)
+        assert np.isnan(y[1]).any() and not np.isnan(y[[0, 2]]).any(), backend
+
+
+def test_empty_batches_and_out():
+    assert fft.fft(np.zeros((0, 8), np.complex64), backend="simulator").shape == (0, 8)
+    out = np.empty((2, 8), np.complex64)
+    x = normal(rng(), (2, 8))
+    assert fft.fft(x, out=out) is out
+    assert_close(out, np.fft.fft(wide(x)))
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda x: fft.fft(x, 0), "^n: "),
+    (lambda x: fft.fft(x, norm="no"), "^norm: "),
+    (lambda x: fft.fftn(x, (1, 2), (0,)), "^s: "),
+    (lambda x: fft.rfftn(x), "^input: complex"),
+    (lambda x: fft.fft(x, precision="exact"), "^precision: "),
+    (lambda x: fft.fft(x, backend="gpu"), "^backend: "),
+    (lambda x: fft.fftn(x, axes=(0, 0)), "^dim: axes repeat"),
+])
+def test_wrong_arguments(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(np.ones((3, 4), np.complex64))
+
+
+def test_wrong_axis_and_elements():
+    with pytest.raises(IndexError, match="^dim: "):
+        fft.fft(np.ones(3), axis=2)
+    with pytest.raises(TypeError, match="^input: "):
+        fft.fft(np.array(["a"]))
+
+
+def test_too_long_says_so():
+    with pytest.raises(NotImplementedError, match="n is 1048577|2\\^20"):
+        fft.fft(np.zeros(1048577, np.complex64), backend="simulator")

@@ -1,0 +1,145 @@
+"""Block-sparse attention and its gradients against float64: patterns, head sizes, odd sequences, both dtypes."""
+
+import itertools
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import kiln
+from cases import PATTERNS, attention64, dense_mask, generator, gradients64, relative
+from kiln import sparse
+
+HEADS = (16, 64, 100, 128, 256, 512)
+SEQUENCES = (300, 129, 200, 257, 130, 140)
+BOUND = {np.dtype(np.float32): 1e-5, np.dtype(ml_dtypes.bfloat16): 2e-2, np.dtype(np.float64): 1e-12}
+
+
+def check(backend, Q, K, V, dO, pattern, mask, scale=None):
+    wanted = Q.shape[-1] ** -0.5 if scale is None else scale
+    bound = BOUND[Q.dtype]
+    got = sparse.block_sparse_attention(Q, K, V, pattern, scale, backend=backend)
+    assert got.dtype == Q.dtype and relative(got, attention64(Q, K, V, mask, wanted)[0]) <= bound
+    found = sparse.block_sparse_attention_backward(Q, K, V, dO, pattern, scale, backend=backend)
+    for name, g, want in zip("QKV", found, gradients64(Q, K, V, dO, mask, wanted)):
+        assert g.dtype == Q.dtype and relative(g, want) <= bound, f"d{name}: {relative(g, want)}"
+
+
+def arrays(rng, shape, dtype=np.float32, keys=None):
+    key_shape = shape if keys is None else (*shape[:-2], keys, shape[-1])
+    return [rng.standard_normal(s).astype(dtype) for s in (shape, key_shape, key_shape, shape)]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
+def test_patterns_and_heads(pattern, dtype):
+    function = PATTERNS[pattern]
+    for head, sequence in zip(HEADS, SEQUENCES):
+        rng = generator(head)
+        check("simulator", *arrays(rng, (sequence, head), dtype), function, dense_mask(function, sequence, sequence))
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_natively(pattern):
+    function, rng = PATTERNS[pattern], generator()
+    for dtype in (np.float32, np.float64, ml_dtypes.bfloat16):
+        check("native", *arrays(rng, (2, 270, 20), dtype), function, dense_mask(function, 270, 270), 0.3)
+
+
+@pytest.mark.parametrize("target", ["trn1", "trn3"])
+def test_other_chips(target):
+    before = sparse.get_target()
+    sparse.set_target(target)
+    for pattern, (head, sequence), dtype in itertools.product(
+            ("causal", "global", "empty rows"), ((64, 300), (256, 130)), (np.float32, ml_dtypes.bfloat16)):
+        function = PATTERNS[pattern]
+        check("simulator", *arrays(generator(head), (sequence, head), dtype), function,
+              dense_mask(function, sequence, sequence))
+    sparse.set_target(before)
+
+
+@pytest.mark.parametrize("backend", ["native", "simulator"])
+def test_batches_heads_and_other_numbers_of_keys(backend):
+    rng = generator()
+    function = PATTERNS["causal"]
+    check(backend, *arrays(rng, (2, 3, 150, 32), keys=290), function, dense_mask(function, 150, 290))
+
+
+@pytest.mark.parametrize("backend", ["native", "simulator"])
+@pytest.mark.parametrize("block_size", [16, 48, 128, 256])
+def test_blocks_of_any_size_with_masks_inside(backend, block_size):
+    rng = generator(block_size)
+    sequence = 300
+    grid = -(-sequence // block_size)
+    stored = rng.random((grid, grid)) < 0.4
+    stored[grid // 2] = False
+    mask = np.kron(stored, np.ones((block_size, block_size)))[:sequence, :sequence] > 0
+    blocks = sparse.BSRMatrix.from_dense(mask.astype(np.float32), block_size)
+    check(backend, *arrays(rng, (sequence, 24)), blocks, mask)
+    Q, K, V, _ = arrays(rng, (sequence, 24))
+    causal = mask & dense_mask(PATTERNS["causal"], sequence, sequence)
+    got = sparse.block_sparse_attention(Q, K, V, blocks, mask=PATTERNS["causal"], backend=backend)
+    assert relative(got, attention64(Q, K, V, causal, 24 ** -0.5)[0]) < 1e-5
+    inside = rng.random(blocks.blocks.shape) < 0.5
+    counts = sparse.BSRMatrix(inside.astype(np.float32), blocks.block_col_indices, blocks.block_row_ptrs, blocks.shape,
+                              block_size).to_dense() > 0
+    got = sparse.block_sparse_attention(Q, K, V, blocks, mask=inside, backend=backend)
+    assert relative(got, attention64(Q, K, V, counts, 24 ** -0.5)[0]) < 1e-5
+
+
+@pytest.mark.parametrize("backend", ["native", "simulator"])
+@pytest.mark.parametrize("scale", [0.01, 1.0, 0.0, -0.4])
+def test_any_scale(backend, scale):
+    function = PATTERNS["local"]
+    check(backend, *arrays(generator(), (260, 16)), function, dense_mask(function, 260, 260), scale)
+
+
+@pytest.mark.parametrize("backend", ["native", "simulator"])
+def test_large_scores_do_not_overflow(backend):
+    rng = generator()
+    Q, K, V, dO = arrays(rng, (200, 32))
+    function = PATTERNS["causal"]
+    got = sparse.block_sparse_attention(100 * Q, 100 * K, V, function, backend=backend)
+    assert relative(got, attention64(100 * Q, 100 * K, V, dense_mask(function, 200, 200), 32 ** -0.5)[0]) < 1e-2
+
+
+def test_one_pattern_for_many_calls():
+    pattern = sparse.AttentionPattern(PATTERNS["causal"], 300)
+    assert pattern.tiles == 6 and pattern.density == pytest.approx(6 / 9)
+    Q, K, V, _ = arrays(generator(), (300, 16))
+    got = sparse.block_sparse_attention(Q, K, V, pattern, backend="simulator")
+    assert relative(got, attention64(Q, K, V, dense_mask(PATTERNS["causal"], 300, 300), 0.25)[0]) < 1e-5
+    with pytest.raises(ValueError, match="^pattern:"):
+        sparse.block_sparse_attention(Q[1:], K[1:], V[1:], pattern)
+
+
+def test_time_goes_with_the_stored_tiles():
+    Q, K, V, _ = arrays(generator(), (2048, 64))
+    times = []
+    for w in (0, 3, 20):
+        sparse.block_sparse_attention(Q, K, V, lambda i, j, w=w: abs(i // 128 - j // 128) <= w, backend="native")
+        times.append(sparse.last_call().predicted_ns)
+    assert times[0] < times[1] / 2 and times[1] < times[2] / 1.5
+
+
+@pytest.mark.parametrize("change, name", [
+    (lambda a: a.update(K=a["K"][1:]), "V"),
+    (lambda a: a.update(K=a["K"][:, 1:], V=a["V"][:, 1:]), "K"),
+    (lambda a: a.update(V=a["V"][:5]), "V"),
+    (lambda a: a.update(Q=a["Q"][0]), "Q"),
+    (lambda a: a.update(mask_bsr=np.ones((20, 20))), "mask_bsr"),
+    (lambda a: a.update(mask_bsr=sparse.BSRMatrix.from_dense(np.ones((9, 9), np.float32))), "mask_bsr"),
+])
+def test_wrong_arguments_are_named(change, name):
+    blocks = sparse.BSRMatrix.from_dense(np.ones((20, 20), np.float32))
+    a = dict(zip("QKV", arrays(generator(), (20, 8))), mask_bsr=blocks)
+    change(a)
+    with pytest.raises((ValueError, TypeError), match=f"^{name}:"):
+        sparse.block_sparse_attention_tiled(**a)
+
+
+def test_heads_that_are_too_long_are_refused_by_kernels():
+    Q, K, V, _ = arrays(generator(), (20, 600))
+    with pytest.raises(kiln.NkiValidationError, match="sparse.R2"):
+        sparse.block_sparse_attention(Q, K, V, PATTERNS["full"], backend="simulator")
+    assert sparse.block_sparse_attention(Q, K, V, PATTERNS["full"], backend="native").shape == (20, 600)

@@ -1,0 +1,241 @@
+"""kiln.fft on torch tensors: the names and results of trnfft, layers, gradients by transforms."""
+
+import importlib
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from kiln import fft
+from kiln.fft import nki, nn
+
+SEED = 20261116
+C = fft.ComplexTensor
+
+
+@pytest.fixture(params=("pytorch", "nki"))
+def word(request):
+    torch.manual_seed(SEED)
+    before = fft.get_backend()
+    fft.set_backend(request.param)
+    yield request.param
+    fft.set_backend(before)
+
+
+def pair(*shape, grad=False, dtype=torch.float32):
+    return C(*(torch.randn(*shape, dtype=dtype).requires_grad_(grad) for _ in range(2)))
+
+
+def close(got, want, rtol=2e-6):
+    got = got.to_torch_complex() if isinstance(got, C) else got
+    want = want.to_torch_complex() if isinstance(want, C) else want
+    assert got.shape == want.shape
+    assert (got - want).abs().max() <= rtol * want.abs().max().clamp(min=1e-30), (got - want).abs().max()
+
+
+def test_trnfft_is_another_name_for_it(monkeypatch):
+    for name in [n for n in sys.modules if n == "kiln.fft" or n.startswith("kiln.fft.")]:
+        monkeypatch.setitem(sys.modules, "trnfft" + name[len("kiln.fft"):], sys.modules[name])
+    trnfft = importlib.import_module("trnfft")
+    for name in ("ComplexTensor", "complex_matmul", "fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "fftn",
+                 "ifftn", "rfft2", "rfftn", "irfft2", "irfftn", "stft", "istft", "create_plan", "clear_plan_cache",
+                 "FFTPlan", "set_precision", "get_precision", "set_ozaki_product_precision_verified", "set_backend",
+                 "get_backend"):
+        assert hasattr(trnfft, name), name
+    for name in ("complex_gemm", "complex_linear", "complex_mask_apply", "set_multicore", "get_multicore",
+                 "multi_core_fft", "set_backend", "get_backend", "HAS_NKI"):
+        assert hasattr(trnfft.nki, name), name
+    assert trnfft.nn.ComplexLinear is nn.ComplexLinear
+
+
+def test_complex_tensors(word):
+    a, b = pair(3, 4), pair(3, 4)
+    ta, tb = a.to_torch_complex(), b.to_torch_complex()
+    close(a + b, ta + tb)
+    close(a - b, ta - tb)
+    close(a * b, ta * tb)
+    close(-a, -ta)
+    close(a + 2, ta + 2)
+    close(3 * a, 3 * ta)
+    close(2 - a, 2 - ta)
+    close(a * (1 + 2j), ta * (1 + 2j))
+    close(a * torch.ones(4), ta)
+    close(a + torch.ones(2, 3, 4), ta + torch.ones(2, 3, 4))
+    close(a @ b.transpose(0, 1), ta @ tb.T)
+    close(a.abs(), ta.abs())
+    close(a.angle(), ta.angle())
+    close(a.conj(), ta.conj())
+    close(C.from_polar(a.abs(), a.angle()), ta)
+    close(C(ta), ta)
+    close(a.reshape(4, 3), ta.reshape(4, 3))
+    close(a.unsqueeze(0).squeeze(0)[1], ta[1])
+    assert a.clone().real is not a.real and a.dtype == torch.float32 and a.shape == (3, 4)
+    assert a.to(torch.float64).dtype == torch.float64
+    for wrong in ((torch.ones(2), torch.ones(3)), (torch.ones(2), torch.ones(2, dtype=torch.float64))):
+        with pytest.raises(AssertionError):
+            C(*wrong)
+
+
+@pytest.mark.parametrize("n", [8, 7, 100, 257, 360])
+def test_transforms(word, n):
+    x = pair(3, n)
+    t = x.to_torch_complex()
+    close(fft.fft(x), torch.fft.fft(t))
+    close(fft.ifft(t), torch.fft.ifft(t))
+    close(fft.fft(x.real), torch.fft.fft(x.real))
+    close(fft.rfft(x.real), torch.fft.rfft(x.real))
+    close(fft.rfft(x), torch.fft.fft(t)[:, : n // 2 + 1])
+    close(fft.irfft(fft.rfft(x.real), n), x.real)
+    close(fft.hfft(x[:, : n // 2 + 1], n), torch.fft.hfft(t[:, : n // 2 + 1], n), 4e-6)
+    close(fft.ihfft(x.real), torch.fft.ihfft(x.real))
+    close(fft.fftn(x, (4, 9), (0, 1)), torch.fft.fftn(t, (4, 9), (0, 1)))
+    close(fft.irfft2(fft.rfft2(x.real), (3, n)), x.real)
+    close(fft.fft(x, dim=0, norm="ortho"), torch.fft.fft(t, dim=0, norm="ortho"))
+    assert isinstance(fft.fft(x), C) and not isinstance(fft.irfft(x), C)
+    half = fft.fft(x.to(torch.bfloat16))
+    assert half.dtype == torch.bfloat16
+
+
+def test_gradients_of_transforms(word):
+    cases = {
+        "fft": (lambda f, x: f.fft(x, 12), True), "ifft": (lambda f, x: f.ifft(x, 7, dim=0), True),
+        "rfft": (lambda f, x: f.rfft(x, 13), False), "irfft": (lambda f, x: f.irfft(x, 11), True),
+        "irfft_even": (lambda f, x: f.irfft(x, 12, norm="ortho"), True), "hfft": (lambda f, x: f.hfft(x), True),
+        "ihfft": (lambda f, x: f.ihfft(x), False), "fftn": (lambda f, x: f.fftn(x, (5, 6), (0, 1)), True),
+        "irfft2": (lambda f, x: f.irfft2(x), True), "rfftn": (lambda f, x: f.rfftn(x), False),
+    }
+    for call, is_complex in cases.values():
+        x = torch.randn(4, 10, dtype=torch.complex64 if is_complex else torch.float32).requires_grad_()
+        y = x.detach().clone().requires_grad_()
+        want = call(torch.fft, y)
+        weights = torch.randn_like(want)
+        (want * weights).real.sum().backward() if want.is_complex() else (want * weights).sum().backward()
+        got = call(fft, x)
+        got = got.to_torch_complex() if isinstance(got, C) else got
+        close(got.detach(), want.detach())
+        (got * weights).real.sum().backward() if got.is_complex() else (got * weights).sum().backward()
+        close(x.grad, y.grad)
+
+
+def test_gradients_of_gradients():
+    torch.manual_seed(SEED)
+    x = torch.randn(2, 6, dtype=torch.float64).requires_grad_()
+    assert torch.autograd.gradcheck(lambda v: fft.rfft(v).abs(), x)
+    assert torch.autograd.gradgradcheck(lambda v: fft.irfft(fft.rfft(v), 5), x)
+
+
+def test_gradients_of_cosine_transforms():
+    torch.manual_seed(SEED)
+    x = torch.randn(2, 5, dtype=torch.float64).requires_grad_()
+    for name in ("dct", "idct", "dst", "idst"):
+        for kind in (1, 2, 3, 4):
+            for norm in (None, "ortho"):
+                for n in (None, 4, 7):
+                    call = getattr(fft, name)
+                    assert torch.autograd.gradcheck(lambda v: call(v, kind, n, norm=norm), x), (name, kind, norm, n)  # noqa: B023
+    assert torch.autograd.gradgradcheck(lambda v: fft.dct(v, 1, axis=0), x)
+
+
+@pytest.mark.parametrize("m, k, n", [(128, 128, 512), (251, 129, 65), (1, 257, 3), (130, 1, 513)])
+def test_f4_products_of_any_size(word, m, k, n):
+    a, b = pair(m, k), pair(k, n)
+    close(nki.complex_gemm(a, b), a.to_torch_complex() @ b.to_torch_complex(), 1e-5)
+    w = pair(n, k)
+    close(nki.complex_linear(a, w.real, w.imag), a.to_torch_complex() @ w.to_torch_complex().T, 1e-5)
+    assert fft.last_call().backend == ("native" if word == "pytorch" else "simulator")
+
+
+def test_masks_and_products(word):
+    for shape in ((64, 32), (251, 7), (3, 1, 5)):
+        m, s = pair(*shape), pair(*shape)
+        close(nki.complex_mask_apply(m, s), m.to_torch_complex() * s.to_torch_complex())
+    a, b = pair(2, 3, 4), pair(4, 5)
+    close(fft.complex_matmul(a, b), a.to_torch_complex() @ b.to_torch_complex())
+    a, b = pair(2, 3, 4), pair(2, 4, 5)
+    close(a @ b, a.to_torch_complex() @ b.to_torch_complex())
+
+
+def test_gradients_of_products(word):
+    shapes = {"gemm": ((5, 4), (4, 3)), "linear": ((5, 4), (3, 4)), "mul": ((5, 4), (5, 4))}
+    calls = {"gemm": (nki.complex_gemm, lambda a, b: a @ b),
+             "linear": (lambda a, b: nki.complex_linear(a, b.real, b.imag), lambda a, b: a @ b.T),
+             "mul": (nki.complex_mask_apply, lambda a, b: a * b)}
+    for name, (sa, sb) in shapes.items():
+        a, b = pair(*sa, grad=True), pair(*sb, grad=True)
+        ta, tb = (z.to_torch_complex().detach().requires_grad_() for z in (a, b))
+        want = calls[name][1](ta, tb)
+        weights = torch.randn_like(want)
+        (want * weights).real.sum().backward()
+        (calls[name][0](a, b).to_torch_complex() * weights).real.sum().backward()
+        for z, t in ((a, ta), (b, tb)):
+            close(torch.complex(z.real.grad, z.imag.grad), t.grad, 1e-5)
+
+
+def test_layers(word):
+    x = pair(6, 10)
+    t = x.to_torch_complex()
+    linear = nn.ComplexLinear(10, 7)
+    w = torch.complex(linear.weight_real, linear.weight_imag)
+    close(linear(x), t @ w.T + torch.complex(linear.bias_real, linear.bias_imag), 1e-5)
+    assert nn.ComplexLinear(10, 7, bias=False)(x).shape == (6, 7)
+    conv = nn.ComplexConv1d(4, 6, 3, stride=2, padding=1, dilation=2, groups=2)
+    z = pair(2, 4, 21)
+    f = torch.nn.functional.conv1d
+    options = {"stride": 2, "padding": 1, "dilation": 2, "groups": 2}
+    re = f(z.real, conv.weight_real, None, **options) - f(z.imag, conv.weight_imag, None, **options)
+    im = f(z.imag, conv.weight_real, None, **options) + f(z.real, conv.weight_imag, None, **options)
+    close(conv(z), torch.complex(re, im), 1e-5)
+    norm = nn.ComplexBatchNorm1d(10)
+    out = norm(x)
+    assert out.real.mean(0).abs().max() < 1e-5 and out.shape == x.shape
+    act = nn.ComplexModReLU(10)
+    with torch.no_grad():
+        act.bias.copy_(torch.linspace(-1, 1, 10))
+    size = t.abs()
+    close(act(x), torch.relu(size + act.bias) * t / size, 1e-5)
+    assert torch.isfinite(act(C(torch.zeros(2, 10))).real).all()
+
+
+def test_layers_learn(word):
+    model = torch.nn.Sequential(nn.ComplexLinear(10, 8), nn.ComplexModReLU(8), nn.ComplexBatchNorm1d(8),
+                                nn.ComplexLinear(8, 2))
+    x = pair(12, 10)
+    model(x).abs().pow(2).sum().backward()
+    for name, p in model.named_parameters():
+        assert p.grad is not None and torch.isfinite(p.grad).all(), name
+    assert model[0].weight_real.grad.abs().max() > 0
+
+
+@pytest.mark.parametrize("n_fft, hop, samples", [(128, 64, 1600), (100, 33, 1001), (256, 64, 4000)])
+def test_stft_is_torchs(word, n_fft, hop, samples):
+    x = torch.randn(2, samples)
+    window = torch.hann_window(n_fft)
+    want = torch.stft(x, n_fft, hop, window=window, return_complex=True)
+    got = fft.stft(x, n_fft, hop)
+    close(got, want)
+    back = torch.istft(want, n_fft, hop, window=window, length=samples)
+    close(fft.istft(got, n_fft, hop, length=samples), back, 5e-6)
+    y = x.clone().requires_grad_()
+    fft.istft(fft.stft(y, n_fft, hop), n_fft, hop).pow(2).sum().backward()
+    assert torch.isfinite(y.grad).all() and y.grad.abs().max() > 0
+
+
+def test_many_cores(word):
+    x = pair(5, 64)
+    for cores in (0, 2, 3):
+        nki.set_multicore(True, cores)
+        assert nki.get_multicore()
+        close(nki.multi_core_fft(x), torch.fft.fft(x.to_torch_complex()))
+        close(nki.multi_core_fft(x, inverse=True), torch.fft.ifft(x.to_torch_complex()))
+    one = pair(60)
+    close(nki.multi_core_fft(one), torch.fft.fft(one.to_torch_complex()))
+    with pytest.raises(NotImplementedError):
+        nki.multi_core_fft(pair(127))
+    nki.set_multicore(False)
+    assert not nki.get_multicore()
+
+
+def test_arrays_and_tensors_agree(word):
+    x = torch.randn(3, 20)
+    np.testing.assert_array_equal(fft.rfft(x).numpy(), fft.rfft(x.numpy()))
