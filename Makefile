@@ -36,6 +36,7 @@ wheel: configure     ## a wheel for any Linux with the Python of .venv, in build
 
 bench: build         ## measure; the numbers go to build/bench.json
 	@bench/run
+	@bench/compile --all
 
 torch: build         ## kernels on torch tensors, in an environment of its own (gigabytes: not part of make test)
 	@test -x build/torch/bin/python || .venv/bin/python -m venv build/torch

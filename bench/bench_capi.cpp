@@ -3,9 +3,11 @@
 #include <chrono>
 #include <string>
 
+#include "bench/compile_patterns.h"
 #include "bench/programs.h"
 #include "kiln/check/check_program.h"
 #include "kiln/sim/machine.h"
+#include "kiln/tensor/lower/lower.h"
 
 #define KILN_BENCH_API extern "C" __attribute__((visibility("default")))
 
@@ -67,6 +69,28 @@ KILN_BENCH_API Program* kiln_bench_program(const char* name, std::int64_t rows, 
     made = new Program(std::move(program));
   });
   return made;
+}
+
+// What the compiler makes of a pattern of bench/compile_patterns.h.
+KILN_BENCH_API Program* kiln_bench_pattern(const char* name) {
+  Program* made = nullptr;
+  guarded([&] {
+    for (const kiln::bench::Pattern& pattern : kiln::bench::patterns()) {
+      if (pattern.name == name) made = new Program(kiln::tensor::compile(pattern.make()).program);
+    }
+    if (!made) throw std::runtime_error(std::string("no pattern ") + name);
+  });
+  return made;
+}
+
+// The names of a program's inputs and outputs, in the order of their declaration, a blank behind each.
+KILN_BENCH_API const char* kiln_bench_arguments(const Program* program) {
+  static std::string names;
+  names.clear();
+  for (const kiln::isa::Tensor& t : program->tensors) {
+    if (t.role != kiln::isa::Role::internal) names += t.name + " ";
+  }
+  return names.c_str();
 }
 
 KILN_BENCH_API void kiln_bench_free(Program* program) { delete program; }

@@ -1,9 +1,9 @@
 // What the compiler makes of building blocks: instructions, predicted time over the least that DMA engines and tensor
-// engine need, bytes over the compulsory ones, time to compile. The peer's counts stand beside.
+// engine need, bytes over the compulsory ones, processor time to compile. The peer's counts stand beside.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstring>
+#include <ctime>
 
 #include "bench/compile_patterns.h"
 #include "kiln/analysis/engine_counts.h"
@@ -26,6 +26,13 @@ Least least(const tensor::Graph& graph, const Arch& arch) {
   const auto bytes = [](const tensor::Type& t) { return static_cast<double>(t.size() * size_bytes(t.dtype)); };
   for (const tensor::Op& op : graph.ops()) {
     if (op.code == tensor::OpCode::input) out.bytes += bytes(op.type);
+    if (op.code == tensor::OpCode::conv) {
+      const auto& w = graph.type(op.operands[1]).shape;
+      const double passes = size_bytes(op.type.dtype) == 4 ? arch.matmul_fp32_passes : 1;
+      const double taps = static_cast<double>(tensor::product(w, 1, w.size()));
+      const double places = static_cast<double>(op.type.size() / w[0]), channels = static_cast<double>(w[0]);
+      out.tensor_ns += passes * std::ceil(taps / 128) * std::ceil(channels / 128) * places / arch.tensor.clock_ghz;
+    }
     if (op.code != tensor::OpCode::matmul) continue;
     const double k = static_cast<double>(graph.type(op.operands[0]).shape.back());
     const double passes = size_bytes(op.type.dtype) == 4 ? arch.matmul_fp32_passes : 1;
@@ -43,10 +50,10 @@ Least least(const tensor::Graph& graph, const Arch& arch) {
 void show(const bench::Pattern& pattern, tensor::CompileOptions options) {
   options.donated = pattern.donated;
   const tensor::Graph graph = pattern.make();
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   try {
     const tensor::Compiled c = tensor::compile(graph, options);
-    const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    const double ms = 1000.0 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     const timing::TimedRun run = timing::time_program(isa::Launch(c.program));
     const auto executed = static_cast<double>(run.timeline.instructions);
     const Least l = least(graph, arch(options.target));
@@ -76,15 +83,17 @@ int main(int argc, char** argv) {
     else
       only = argv[i];
   }
+  std::vector<bench::Pattern> all = bench::patterns();
+  for (bench::Pattern& pattern : bench::broad_patterns()) all.push_back(std::move(pattern));
   if (text) {
-    for (const bench::Pattern& pattern : bench::patterns()) {
+    for (const bench::Pattern& pattern : all) {
       if (pattern.name.find(only) != std::string::npos) fmt::print("{}", tensor::print(pattern.make()));
     }
     return 0;
   }
   fmt::print("{:38} {:>6} {:>6} {:>8} {:>9} {:>9} {:>6} {:>6} {:>8}\n", "pattern", "peer", "static", "executed",
-             "time us", "least us", "ratio", "bytes", "comp ms");
-  for (const bench::Pattern& pattern : bench::patterns()) {
+             "time us", "least us", "ratio", "bytes", "cpu ms");
+  for (const bench::Pattern& pattern : all) {
     if (pattern.name.find(only) != std::string::npos) show(pattern, options);
   }
 }

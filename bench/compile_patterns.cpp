@@ -73,6 +73,38 @@ Graph attention(std::int64_t heads, std::int64_t n, std::int64_t depth, DType t,
   return b.finish();
 }
 
+// -log(softmax) at the label of each row.
+Graph cross_entropy(Shape shape) {
+  Builder b("cross_entropy");
+  const Expr x = b.input("x", {f32, shape}), hot = b.input("hot", {f32, shape});
+  const Expr m = max(x, {{-1}, true});
+  b.output("out", log(sum(exp(x - m), {{-1}, true})) + m - tensor::sum(x * hot, {{-1}, true}));
+  return b.finish();
+}
+
+// Heads in groups share keys and values.
+Graph grouped(std::int64_t kv, std::int64_t group, std::int64_t n, std::int64_t depth, DType t) {
+  Builder b("grouped");
+  const Expr q = b.input("q", {t, {kv * group, n, depth}});
+  const auto shared = [&](const char* name) {
+    return reshape(broadcast_to(b.input(name, {t, {kv, 1, n, depth}}), {kv, group, n, depth}), {kv * group, n, depth});
+  };
+  const Expr k = shared("k"), v = shared("v");
+  const Type ramp{DType::int32, {n, n}};
+  const Expr scores = matmul(q, transpose(k)) * (1 / std::sqrt(static_cast<double>(depth)));
+  b.output("out", matmul(softmax(where(b.iota(ramp, 1) <= b.iota(ramp, 0), scores, -30000.0)), v));
+  return b.finish();
+}
+
+// scale, bias, activation, residual.
+Graph residual(Shape shape) {
+  Builder b("residual");
+  const Expr x = b.input("x", {f32, shape}), y = b.input("y", {f32, shape});
+  const Expr scale = b.input("scale", {f32, {shape.back()}}), bias = b.input("bias", {f32, {shape.back()}});
+  b.output("out", x + gelu(y * scale + bias));
+  return b.finish();
+}
+
 Graph strided() {
   Builder b("strided_slice");
   const Expr x = b.input("x", {f32, {1, 16, 32, 32}});
@@ -220,6 +252,54 @@ std::vector<Pattern> patterns() {
        },
        17919},
       {"layer 0.6B bf16", [] { return layer(); }, 13707},
+      {"softmax (3001,1999)",
+       [] {
+         return soft({3001, 1999});
+       },
+       0},
+      {"layer-norm (3000,5120)",
+       [] {
+         return norm({3000, 5120}, true);
+       },
+       0},
+      {"cross-entropy (1000,32000)",
+       [] {
+         return cross_entropy({1000, 32000});
+       },
+       0},
+      {"residual (2000,3000)",
+       [] {
+         return residual({2000, 3000});
+       },
+       0},
+      {"transpose (1000,3001)",
+       [] {
+         return turned({1000, 3001}, {1, 0});
+       },
+       0},
+      {"transpose (16,1024,4,128) 0213",
+       [] {
+         return turned({16, 1024, 4, 128}, {0, 2, 1, 3});
+       },
+       0},
+      {"matmul (1000,3000)@(3000,5000)",
+       [] {
+         return product({1000, 3000}, {3000, 5000});
+       },
+       0},
+      {"matmul (3000,1100)@(1100,700) bf16",
+       [] {
+         return product({3000, 1100}, {1100, 700}, bf16);
+       },
+       0},
+      {"matmul 12 x (900,64)@(64,900) bf16",
+       [] {
+         return product({12, 900, 64}, {12, 64, 900}, bf16);
+       },
+       0},
+      {"attention 5 x 1500 x 96 bf16", [] { return attention(5, 1500, 96, bf16, false); }, 0},
+      {"attention 3 x 1900 x 64 f32 causal", [] { return attention(3, 1900, 64, f32, true); }, 0},
+      {"grouped heads 4 x 3 x 1024 x 128 bf16", [] { return grouped(4, 3, 1024, 128, bf16); }, 0},
   };
 }
 

@@ -16,6 +16,7 @@ struct Pattern {
   std::vector<std::string> donated = {};  // inputs that may be overwritten
 };
 std::vector<Pattern> patterns();
+std::vector<Pattern> broad_patterns();  // compile_broad.cpp
 
 // A layer of a transformer: norms, grouped heads, rotated positions, causal attention, SwiGLU.
 struct LayerShape {

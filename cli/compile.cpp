@@ -6,13 +6,16 @@
 #include <filesystem>
 
 #include "cli/program_file.h"
+#include "cli/python_options.h"
 #include "cli/rules.h"
 #include "kiln/base/file.h"
 #include "kiln/base/npy.h"
 #include "kiln/emit/emit.h"
 #include "kiln/isa/text/print.h"
 #include "kiln/tensor/ir/text.h"
+#include "kiln/tensor/lower/cache.h"
 #include "kiln/tensor/lower/lower.h"
+#include "kiln/tensor/lower/report.h"
 
 namespace kiln::cli {
 namespace {
@@ -22,29 +25,13 @@ struct CompileCommand {
   std::optional<Target> target;
   int level = 2;
   bool report = false;
-  std::vector<std::string> donated;
+  std::vector<std::string> donated, arguments;
+  std::string cache;
 };
 
 tensor::Graph read_graph(const std::string& path) {
   const bool standard_input = path == "-";
   return tensor::parse(read_file(standard_input ? "/dev/stdin" : path), standard_input ? "<stdin>" : path);
-}
-
-std::string report_of(const tensor::Compiled& compiled, Target target) {
-  std::string out = fmt::format("{} for {}: {} instructions in {} groups", compiled.program.name, arch(target).name,
-                                compiled.program.instructions.size(), compiled.regions.size());
-  if (compiled.time_ns > 0) out += fmt::format(", predicted {:.1f} us", compiled.time_ns / 1000);
-  out += "\n";
-  for (std::size_t i = 0; i < compiled.regions.size(); ++i) {
-    const tensor::RegionReport& r = compiled.regions[i];
-    out += fmt::format("  {}. {}\n     {} rows in blocks of 128 partitions", i + 1, r.ops, r.rows * r.packed);
-    if (r.packed > 1) out += fmt::format(", {} rows per partition", r.packed);
-    if (!r.loops.empty()) out += fmt::format(", loops over {}", fmt::join(r.loops, " x "));
-    out += fmt::format(
-        "; {} instructions\n     moves {:.1f} KB of HBM, {:.1f} KB of SBUF per partition; {} tilings compared\n",
-        r.instructions, r.hbm_bytes / 1024, r.tile_bytes / 1024, r.alternatives);
-  }
-  return out;
 }
 
 // Constants that are no single number are inputs: beside the program, as arrays.
@@ -57,23 +44,39 @@ void write_constants(const std::string& out, const std::vector<tensor::Constant>
   }
 }
 
+// From the cache, or compiled now.
+tensor::Kept compiled(const CompileCommand& command) {
+  const tensor::Graph graph = read_graph(command.file);
+  const tensor::CompileOptions options{
+      .target = command.target.value_or(Target::trn2), .level = command.level, .donated = command.donated};
+  const tensor::Cache cache(command.cache);
+  const std::string key = command.cache.empty() ? "" : tensor::cache_key(graph, options);
+  if (!command.cache.empty()) {
+    if (std::optional<tensor::Kept> kept = cache.find(key)) return std::move(*kept);
+  }
+  tensor::Compiled made = tensor::compile(graph, options);
+  const bool wants_report = command.report || !command.cache.empty();
+  std::string report = wants_report ? tensor::report_text(made) : "";
+  tensor::Kept kept{std::move(made.program), std::move(made.constants), std::move(report)};
+  if (!command.cache.empty()) cache.put(key, kept);
+  return kept;
+}
+
 Outcome compile(const CompileCommand& command) {
   if (!command.out.empty()) require_writable(std::span(&command.out, 1));
-  const Target target = command.target.value_or(Target::trn2);
-  const tensor::Compiled compiled =
-      tensor::compile(read_graph(command.file), {.target = target, .level = command.level, .donated = command.donated});
+  const tensor::Kept kept = compiled(command);
   Outcome outcome;
   const bool python = command.out.ends_with(".py");
-  std::string text = python ? emit::emit(isa::Launch(compiled.program),
+  std::string text = python ? emit::emit(isa::Launch(kept.program),
                                          {.origin = std::filesystem::path(command.file).filename().string()})
-                            : isa::print(compiled.program);
+                            : isa::print(kept.program);
   if (command.out.empty()) {
-    outcome.out = command.report ? report_of(compiled, target) : std::move(text);
+    outcome.out = command.report ? kept.report : std::move(text);
     return outcome;
   }
-  write_constants(command.out, compiled.constants);
+  write_constants(command.out, kept.constants);
   write_atomically(command.out, text);
-  if (command.report) outcome.out = report_of(compiled, target);
+  if (command.report) outcome.out = kept.report;
   return outcome;
 }
 
@@ -114,17 +117,24 @@ Outcome opt(const OptCommand& command) {
 Command add_compile(CLI::App& root) {
   auto command = std::make_shared<CompileCommand>();
   CLI::App* app = root.add_subcommand("compile", "make instructions of a tensor program");
-  app->add_option("FILE", command->file, "the tensor program (.kt), - is standard input")->required();
+  app->add_option("FILE", command->file,
+                  "the tensor program (.kt), - is standard input; or file.py:function, a NumPy "
+                  "function, whose file runs")
+      ->required();
   app->add_option("-o,--out", command->out, "write to this file: .kiln, or .py for NKI source")->type_name("FILE");
   app->add_option("-O", command->level, "1: quick rules; 2: tilings compared with the timing model")
       ->check(CLI::Range(1, 2));
   app->add_option("--donate", command->donated, "an input that the program may overwrite: updates are made in place")
       ->type_name("NAME");
   app->add_flag("--report", command->report, "tell what the groups of the program are");
+  app->add_option("--cache", command->cache, "a folder of compiled programs: what is in it is not compiled again")
+      ->type_name("FOLDER");
   add_target(*app, command->target);
+  add_arguments(*app, command->arguments);
   app->footer(examples({"kiln compile softmax.kt --report", "kiln compile softmax.kt --target trn2 -o softmax.kiln",
-                        "kiln compile softmax.kt -o softmax.py"}));
-  return {app, [command] { return compile(*command); }};
+                        "kiln compile softmax.kt -o softmax.py",
+                        "kiln compile model.py:layer --arg 'x=float32[128,1024]' --report"}));
+  return {app, [command] { return compile(*command); }, [command] { return names_function(command->file); }};
 }
 
 Command add_opt(CLI::App& root) {

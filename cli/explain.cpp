@@ -89,7 +89,10 @@ Command add_explain(CLI::App& root) {
   add_json(*app, options->json);
   app->footer(examples({"kiln explain nc_matmul.R3", "kiln explain"}));
   return {app, [options] { return explain(*options); },
-          [options] { return options->code.starts_with("language.") || options->code.starts_with("nki."); }};
+          [options] {
+            const std::string& code = options->code;
+            return code.starts_with("language.") || code.starts_with("nki.") || code.starts_with("numpy.");
+          }};
 }
 
 }  // namespace kiln::cli

@@ -17,20 +17,31 @@ std::string not_a_dtype(const std::string& text) {
 
 }  // namespace
 
-bool is_python(std::string_view file) { return file.ends_with(".py"); }
+bool is_python(std::string_view file) { return file.ends_with(".py") || names_function(file); }
+
+bool names_function(std::string_view file) {
+  const std::size_t at = file.rfind(".py:");
+  if (at == std::string_view::npos) return false;
+  const std::string_view name = file.substr(at + 4);
+  return !name.empty() && name.find_first_of("/\\.:") == std::string_view::npos;
+}
 
 bool any_python(const std::vector<std::string>& files) { return std::any_of(files.begin(), files.end(), is_python); }
 
-void add_kernel_options(CLI::App& app, KernelOptions& options) {
-  app.add_option("--kernel", options.kernel, "the kernel to take; otherwise every one of the file")
-      ->type_name("NAME")
-      ->group(kPythonGroup);
-  app.add_option("--arg", options.arguments,
+void add_arguments(CLI::App& app, std::vector<std::string>& arguments) {
+  app.add_option("--arg", arguments,
                  "an argument: x=float32[128,512] for a tensor, a Python literal, a dtype or a word for anything else; "
                  "once for each")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false)
       ->group(kPythonGroup);
+}
+
+void add_kernel_options(CLI::App& app, KernelOptions& options) {
+  app.add_option("--kernel", options.kernel, "the kernel to take; otherwise every one of the file")
+      ->type_name("NAME")
+      ->group(kPythonGroup);
+  add_arguments(app, options.arguments);
   app.add_option("--dtype", options.dtype, "of tensors whose shape an annotation gives; float32 unless given")
       ->check(not_a_dtype)
       ->type_name("DTYPE")
@@ -44,7 +55,24 @@ void add_kernel_options(CLI::App& app, KernelOptions& options) {
       ->group(kPythonGroup);
 }
 
+namespace {
+
+// A script calls its kernels itself; functions in a file have arguments.
+void require_function(const CLI::App& app) {
+  if (app.get_name() != "run" || app.count("--arg") == 0) return;
+  const CLI::Option* file = app.get_option_no_throw("FILE");
+  const std::vector<std::string> files = file ? file->results() : std::vector<std::string>{};
+  if (std::ranges::any_of(files, [](const std::string& f) { return f.find(".py:") != std::string::npos; })) return;
+  throw Error(
+      broken(cli_rules::kKindOfFile, "`--arg` goes with FILE.py:FUNCTION only",
+             "a script calls its kernels itself; for the kernels of a file, kiln check, kiln time and kiln emit "
+             "have `--arg`"));
+}
+
+}  // namespace
+
 void require_fitting_groups(const CLI::App& app, bool for_python) {
+  if (for_python) require_function(app);
   const char* const wrong = for_python ? kTextGroup : kPythonGroup;
   for (const CLI::Option* option : app.get_options()) {
     if (option->count() == 0 || option->get_group() != wrong) continue;

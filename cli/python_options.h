@@ -16,6 +16,8 @@ inline constexpr const char* kPythonGroup = "Kernels in Python (.py)";
 inline constexpr const char* kTextGroup = "Programs in text form (.kiln)";
 
 bool is_python(std::string_view file);
+// file.py:function, a NumPy function to compile.
+bool names_function(std::string_view file);
 bool any_python(const std::vector<std::string>& files);
 
 // Values of the options that say which kernel and with which arguments.
@@ -23,6 +25,7 @@ struct KernelOptions {
   std::string kernel, dtype, record, lnc;
   std::vector<std::string> arguments;
 };
+void add_arguments(CLI::App& app, std::vector<std::string>& arguments);
 void add_kernel_options(CLI::App& app, KernelOptions& options);
 
 // Throws Error for options of the other kind of files.

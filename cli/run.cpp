@@ -26,7 +26,8 @@ struct RunCommand {
   Bindings bindings;
   std::optional<Target> target;
   std::vector<std::string> source_roots;
-  std::string module;  // a Python module to run; empty: none
+  std::vector<std::string> arguments;  // of a NumPy function
+  std::string module;                  // a Python module to run; empty: none
   sim::RunOptions options;
   int ranks = 1;
   bool json = false;
@@ -249,12 +250,14 @@ Command add_run(CLI::App& root) {
   add_max_memory(*app, command->options.max_memory);
   add_json(*app, command->json);
   for (const char* option : {"--source-root", kJsonOption}) app->get_option(option)->group(kTextGroup);
+  add_arguments(*app, command->arguments);
   app->add_option("-m", command->module, "run a module as python -m does, instead of a FILE")
       ->type_name("MODULE")
       ->group(kPythonGroup);
   app->footer(examples({"kiln run scale.kiln --in x=x.npy --out y=y.npy", "kiln run scale.kiln --in x=x.npy --print",
                         "kiln run core0.kiln core1.kiln --in x=x.npy --out y=y.npy",
                         "kiln run sum.kiln --ranks 2 --in x=x.{}.npy --out y=y.npy", "kiln run script.py --target trn2",
+                        "kiln run model.py:layer --arg 'x=float32[128,1024]'",
                         "kiln run script.py input.txt -- --an-option-of-the-script"}));
   return {app, [command] { return run(*command); }, [command] { return command->is_for_python(); }};
 }

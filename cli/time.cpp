@@ -13,6 +13,8 @@
 #include "kiln/base/suggest.h"
 #include "kiln/base/terminal.h"
 #include "kiln/check/capacity.h"
+#include "kiln/tensor/ir/text.h"
+#include "kiln/tensor/lower/report.h"
 #include "kiln/views/compare.h"
 #include "kiln/views/html.h"
 #include "kiln/views/json.h"
@@ -118,6 +120,7 @@ struct Loaded {
   std::string title;
   std::vector<isa::Program> programs;
   std::string note;
+  std::string groups;  // of a tensor program: what the compiler made of it
 };
 
 // What there is to time: FILE or what --compare names.
@@ -130,7 +133,7 @@ struct Source {
 // Throws Error with the diagnostics of programs that are not legal.
 Loaded load(const Source& source, const Host& host, std::optional<Target> target, std::vector<Diagnostic>& warnings) {
   const Progress progress("reading and checking");
-  Loaded loaded{.title = source.files[0], .programs = {}, .note = {}};
+  Loaded loaded{.title = source.files[0], .programs = {}, .note = {}, .groups = {}};
   const auto take = [&](CheckedProgram checked) {
     std::vector<Diagnostic>& found = checked.report.diagnostics;
     if (source.command.spill) std::erase_if(found, check::spilling_helps);
@@ -143,6 +146,11 @@ Loaded load(const Source& source, const Host& host, std::optional<Target> target
     for (isa::Program& program : traced.programs) take(check_given(std::move(program), {}, traced.reserved_psum_banks));
     loaded.title = std::move(traced.title);
     loaded.note = std::move(traced.note);
+  } else if (source.files[0].ends_with(".kt")) {
+    tensor::Compiled compiled = tensor::compile(tensor::parse(read_file(source.files[0]), source.files[0]),
+                                                {.target = target.value_or(Target::trn2)});
+    loaded.groups = tensor::report_text(compiled);
+    take(check_given(std::move(compiled.program), {}, 0));
   } else {
     for (const std::string& file : source.files) take(check_file(file, target, source.command.source_roots));
   }
@@ -159,12 +167,12 @@ Timed time_programs(const TimeCommand& command, std::string title, std::vector<i
   return {std::move(title), views::time_kernel(std::move(programs), request)};
 }
 
-void write_pictures(const TimeCommand& command, const Timed& timed) {
+void write_pictures(const TimeCommand& command, const Timed& timed, const std::vector<views::Section>& sections) {
   if (!command.trace.empty()) write_atomically(command.trace, views::to_perfetto(timed.kernel->picture()));
   if (!command.html.empty()) {
     const views::Picture picture = timed.kernel->picture({.max_slices = kMaxPageSlices});
     const views::TimeReport& report = timed.kernel->report;
-    write_atomically(command.html, views::to_html(report, picture, views::read_sources(report)));
+    write_atomically(command.html, views::to_html(report, picture, views::read_sources(report), sections));
   }
 }
 
@@ -261,10 +269,15 @@ Outcome time(const TimeCommand& command, const Host& host) {
   Outcome outcome;
   AllTimed all;
   std::vector<std::string> notes;
+  std::vector<views::Section> sections;
   const auto add = [&](const Source& source, std::optional<Target> target) {
     Loaded loaded = load(source, host, target, outcome.diagnostics);
     if (!source.is_compared) require_loops(request, loaded.programs);
     if (!loaded.note.empty()) notes.push_back(std::move(loaded.note));
+    if (!loaded.groups.empty()) {
+      notes.push_back("Groups of the tensor program\n" + loaded.groups);
+      if (!source.is_compared) sections.push_back({"Groups of the tensor program", loaded.groups});
+    }
     all.push_back(time_programs(command, std::move(loaded.title), std::move(loaded.programs)));
   };
   if (command.targets.all) {
@@ -278,7 +291,7 @@ Outcome time(const TimeCommand& command, const Host& host) {
     add({{command.compare}, command, true}, target);
     if (all[0].target() != all[1].target()) notes.push_back("these are two chips: --target sets one for both");
   }
-  write_pictures(command, all.front());
+  write_pictures(command, all.front(), sections);
   outcome.out = show(command, all, notes, outcome.diagnostics);
   return outcome;
 }
@@ -289,10 +302,9 @@ Command add_time(CLI::App& root, const Host& host) {
   auto command = std::make_shared<TimeCommand>();
   CLI::App* app = root.add_subcommand("time", "tell how long a program takes on the chip, and why");
   app->alias("profile");
-  app->add_option(
-         "FILE", command->files,
-         "the program, two for a pair of cores (lnc 2), - is standard input; or a file with a kernel in Python "
-         "(.py), whose top-level code runs")
+  app->add_option("FILE", command->files,
+                  "the program, two for a pair of cores (lnc 2), - is standard input; a tensor program (.kt), which is "
+                  "compiled; or a file with a kernel in Python (.py), whose top-level code runs")
       ->expected(0, 2);
   add_targets(*app, command->targets);
   app->add_option("--compare", command->compare, "another program or kernel, side by side with the first")

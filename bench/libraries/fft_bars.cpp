@@ -46,6 +46,12 @@ Bar half(const char* what, Spectrum spectrum, Target target, double bar) {
           time / fft_ns(4096, 128, target), bar};
 }
 
+// On two cores over one; for trn2, which is the target of the backend.
+Bar on_pair(const std::string& what, const fft::TransformConfig& c) {
+  const double time = fft::pair_ns(c);
+  return {what + " on a pair of one core", "trn2", time, time / fft_ns(c.n, c.rows, Target::trn2), 0};
+}
+
 double stft_ns(std::int64_t samples, std::int64_t size, std::int64_t hop, Target target) {
   // A frame's half on both sides of the signal.
   return predicted_ns(kernels::frames_product(
@@ -78,6 +84,8 @@ std::vector<Bar> fft_bars() {
   bars.push_back(half("rfft", Spectrum::forward, Target::trn2, 0.6));
   bars.push_back(half("irfft", Spectrum::inverse, kTrn1, 0));
   bars.push_back(half("irfft", Spectrum::inverse, Target::trn2, 0));
+  bars.push_back(on_pair("fft (128, 4096)", {.n = 4096, .rows = 128}));
+  bars.push_back(on_pair("fft 2^20", {.n = 1 << 20}));
   for (const int products : {4, 3}) bars.push_back(complex_gemm_bar(products, Target::trn2));
   return bars;
 }

@@ -47,11 +47,12 @@ ColumnPass::ColumnPass(Kernel& k, const ColumnPassConfig& c) : k_(k), c_(c) {
   twiddles_ = k.input(c.prefix + "column_twiddles", {c.n0, 2 * c.m}, f32);
 }
 
-void ColumnPass::run(const View& x, const View& s) const {
+void ColumnPass::run(const View& x, const View& s, std::int64_t column, std::int64_t columns) const {
   const View from = x.reshape_dim(1, {c_.n0, 2 * c_.m}).flatten_dims(0, 1);
   k_.tiles(x.dim(0), c_.p(), [&](Index row, std::int64_t rows) {
     const auto some = [&](const View& v) { return v(ds(row * c_.n0, rows * c_.n0)); };
-    k_.tiles(c_.m, kWide, [&](Index first, std::int64_t width) { chunk(some(from), some(s), first, width); });
+    tiles_from(k_, column, column + columns, kWide,
+               [&](Index first, std::int64_t width) { chunk(some(from), some(s), first, width); });
   });
 }
 

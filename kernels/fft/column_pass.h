@@ -21,7 +21,9 @@ class ColumnPass {
  public:
   ColumnPass(isa::Kernel& k, const ColumnPassConfig& config);
   // x [rows, 2 n] -> s [rows * n0, 2 m]
-  void run(const isa::View& x, const isa::View& s) const;
+  void run(const isa::View& x, const isa::View& s) const { run(x, s, 0, c_.m); }
+  // The same for some columns of m.
+  void run(const isa::View& x, const isa::View& s, std::int64_t column, std::int64_t columns) const;
 
  private:
   void chunk(const isa::View& x, const isa::View& s, const isa::Index& first, std::int64_t width) const;

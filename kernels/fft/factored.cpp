@@ -1,5 +1,6 @@
 #include "kernels/fft/factored.h"
 
+#include "kernels/blas/product_block.h"
 #include "kernels/fft/column_pass.h"
 #include "kernels/fft/turn_pairs.h"
 
@@ -34,7 +35,8 @@ void four(Kernel& k, Factored f, const View& x, const View& y) {
   f.way.n3 = 1;
   factored(k, f, between, results);
   k.loop(x.dim(0), [&](Index i) {
-    turn_pairs(k, results(ds(i * pass.n0, pass.n0)), y(ds(i, 1)).reshape_dim(1, {pass.m, 2 * pass.n0}).flatten_dims(0, 1));
+    turn_pairs(k, results(ds(i * pass.n0, pass.n0)),
+               y(ds(i, 1)).reshape_dim(1, {pass.m, 2 * pass.n0}).flatten_dims(0, 1));
   });
 }
 
@@ -48,6 +50,21 @@ Tables factored_tables(const Factored& f) {
   if (has_pass(f)) add(outer(f));
   if (f.way.n3 > 1) add(outermost(f));
   return tables;
+}
+
+void factored_on_core(Kernel& k, const Factored& f, const View& x, const View& y, int core) {
+  const TwoFactor rows(k, inner(f));
+  const std::int64_t n0 = f.way.n0, m = f.way.n1 * f.way.n2;
+  const View between = k.tensor(Memory::shared_hbm, Role::internal, {n0, 2 * m}, DType::float32, {.name = "between"});
+  const auto share = [&](std::int64_t total) {
+    const std::int64_t half = (total + 1) / 2;
+    return core == 0 ? Piece{0, half} : Piece{half, total - half};
+  };
+  const Piece columns = share(m), mine = share(n0);
+  ColumnPass(k, outer(f)).run(x, between, columns.start, columns.size);
+  k.core_barrier({.data = between, .cores = {0, 1}});
+  const View results = y.reshape_dim(1, {m, 2 * n0}).flatten_dims(0, 1);
+  rows.run(between(ds(mine.start, mine.size)), results(all, ds(2 * mine.start, 2 * mine.size)));
 }
 
 void factored(Kernel& k, const Factored& f, const View& x, const View& y) {

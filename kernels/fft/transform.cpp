@@ -59,10 +59,8 @@ Tables transform_tables(const TransformConfig& c, const Way& w) {
   return c.spectrum == Spectrum::whole ? factored_tables(whole(c, w)) : two_factor_tables(half(c, w));
 }
 
-Program transform(const TransformConfig& c, const Way& w, Target target) {
-  require_sizes("transform", {c.n, c.rows});
-  Kernel k("transform", target);
-  const View x = k.input("x", {c.rows, c.x_width()}, f32), y = k.output("y", {c.rows, c.y_width()}, f32);
+// All rows of x, c.rows of them.
+static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
   if (w.kind == Way::Kind::direct)
     direct(k, c, x, y);
   else if (w.kind == Way::Kind::bluestein)
@@ -71,7 +69,38 @@ Program transform(const TransformConfig& c, const Way& w, Target target) {
     factored(k, whole(c, w), x, y);
   else
     TwoFactor(k, half(c, w)).run(x, y);
+}
+
+Program transform(const TransformConfig& c, const Way& w, Target target) {
+  require_sizes("transform", {c.n, c.rows});
+  Kernel k("transform", target);
+  const View x = k.input("x", {c.rows, c.x_width()}, f32), y = k.output("y", {c.rows, c.y_width()}, f32);
+  transform_rows(k, c, w, x, y);
   return k.finish();
+}
+
+bool is_shareable(const TransformConfig& c, const Way& w) {
+  return c.rows > 1 || (w.kind == Way::Kind::three_factor && c.spectrum == Spectrum::whole);
+}
+
+std::vector<Program> transform_pair(const TransformConfig& c, const Way& w, Target target) {
+  require_sizes("transform_pair", {c.n, c.rows, is_shareable(c, w) ? 1 : 0});
+  std::vector<Program> cores;
+  for (int core = 0; core < 2; ++core) {
+    Kernel k("transform", target);
+    k.pair();
+    const View x = k.input("x", {c.rows, c.x_width()}, f32), y = k.output("y", {c.rows, c.y_width()}, f32);
+    if (c.rows == 1) {
+      factored_on_core(k, whole(c, w), x, y, core);
+    } else {
+      TransformConfig share = c;
+      const std::int64_t first = core == 0 ? 0 : (c.rows + 1) / 2;
+      share.rows = core == 0 ? (c.rows + 1) / 2 : c.rows / 2;
+      transform_rows(k, share, w, x(ds(first, share.rows)), y(ds(first, share.rows)));
+    }
+    cores.push_back(k.finish());
+  }
+  return cores;
 }
 
 }  // namespace kiln::kernels

@@ -12,6 +12,11 @@ namespace kiln::kernels {
 Tables transform_tables(const TransformConfig& config, const Way& way);
 isa::Program transform(const TransformConfig& config, const Way& way, Target target);
 
+// The same for the two cores of a pair, one program each: half the rows, or half of each step of a single transform in
+// three factors. is_shareable says whether there is such a pair.
+bool is_shareable(const TransformConfig& config, const Way& way);
+std::vector<isa::Program> transform_pair(const TransformConfig& config, const Way& way, Target target);
+
 // The real matrix [x_width, y_width] of a transform.
 Table transform_matrix(const TransformConfig& config, const std::string& name);
 

@@ -16,7 +16,12 @@ constexpr std::int64_t kColumnRows = 64;  // rows of the matrix whose results ar
 
 View part(const View& x, int i) { return x.slice(x.rank() - 1, i, 1).squeeze_dim(x.rank() - 1); }
 
-std::int64_t rows_loaded(const TwoFactorConfig& c) { return c.half_rows() + (c.half_rest() ? 1 : 0); }
+// Whether what is left of half a spectrum is its middle number alone: a real one, which is added to the results.
+bool has_middle(const TwoFactorConfig& c) {
+  return c.spectrum == Spectrum::inverse && 2 * c.n1 * c.half_rows() == c.n() && c.half_rest() == 1;
+}
+std::int64_t rest_loaded(const TwoFactorConfig& c) { return has_middle(c) ? 0 : c.half_rest(); }
+std::int64_t rows_loaded(const TwoFactorConfig& c) { return c.half_rows() + (rest_loaded(c) ? 1 : 0); }
 
 // What the first product contracts over, and what the second one does.
 std::int64_t first_size(const TwoFactorConfig& c) { return c.spectrum == Spectrum::inverse ? c.n2 : c.n1; }
@@ -94,7 +99,7 @@ static void add_weights(Tables& tables, const TwoFactorConfig& c) {
   for (const std::int64_t half : {std::int64_t{0}, kImaginary}) {
     for (std::int64_t copy = 0; copy < c.q(); ++copy) {
       t(half + copy * rows, 0) = 0.5f;
-      if (c.n() % 2 == 0) t(half + copy * rows + middle / c.n1, middle % c.n1 ? 1 : 0) = 0.5f;
+      if (c.n() % 2 == 0 && !has_middle(c)) t(half + copy * rows + middle / c.n1, middle % c.n1 ? 1 : 0) = 0.5f;
     }
   }
   tables.push_back(std::move(t));
@@ -160,6 +165,15 @@ static void add_half_tables(Tables& tables, const TwoFactorConfig& c) {
   add("rest_im", true, rows, 1);
 }
 
+// What the middle number adds to the results: itself with alternating signs.
+static void add_alternating(Tables& tables, const TwoFactorConfig& c) {
+  Table t(c.prefix + "alternating", kTile, c.n2);
+  for (std::int64_t r = 0; r < kTile; ++r) {
+    for (std::int64_t j = 0; j < c.n2; ++j) t(r, j) = static_cast<float>(j % 2 ? -c.scale : c.scale);
+  }
+  tables.push_back(std::move(t));
+}
+
 // All tables, [up to 128 rows, columns] each, in the order in which they are needed.
 static Tables parts_of(const TwoFactorConfig& c) {
   Tables tables;
@@ -170,6 +184,7 @@ static Tables parts_of(const TwoFactorConfig& c) {
     add_half_tables(tables, c);
   else
     add_second_tables(tables, c);
+  if (has_middle(c)) add_alternating(tables, c);
   return tables;
 }
 
@@ -211,8 +226,8 @@ TwoFactor::TwoFactor(Kernel& k, const TwoFactorConfig& c) : k_(k), c_(c) {
   const bool half = c.spectrum == Spectrum::forward;
   second_[0] = views[half ? "second_re" : "second_cos"], second_[1] = views[half ? "second_im" : "second_minus_sin"];
   second_[2] = views["second_sin"], rest_[0] = views["rest_re"], rest_[1] = views["rest_im"];
-  weight_ = views["weight"];
-  if (c.spectrum != Spectrum::inverse) return;
+  weight_ = views["weight"], alternating_ = views["alternating"];
+  if (c.spectrum != Spectrum::inverse || rest_loaded(c) == 0) return;
   zero_ = k.sbuf({1, together(c) * c.p() * 2 * c.n1}, f32);
   k.memset({.dst = zero_, .value = 0.0});
 }
@@ -245,7 +260,7 @@ void TwoFactor::natural(const View& x, const View& y) const {
     const bool real = c_.spectrum == Spectrum::inverse;
     const std::int64_t rows = real ? s.p * c_.n1 : s.q * c_.n2, columns = s.u * (real ? s.q * c_.n2 : s.p * c_.n1);
     const View out = real ? k_.sbuf({rows, columns}, f32) : k_.sbuf({rows, columns, 2}, f32);
-    second(out, b, s);
+    second(out, b, s, has_middle(c_) ? load_middle(from, s) : View());
     store(to, out, s);
   });
 }
@@ -256,7 +271,7 @@ void TwoFactor::turned(const View& x, const View& y) const {
     const View out = k_.sbuf({c_.n2, c_.n1, rows, 2}, f32);
     shares(0, rows, [&](const Index& inside, const Share& s) {
       const View b = first(load(x(ds(row + inside, s.rows())), s), s);
-      second(out(all, all, ds(inside, s.rows())), b, s);
+      second(out(all, all, ds(inside, s.rows())), b, s, View());
     });
     const View to = y(all, ds(row * 2, 2 * rows)).reshape_dim(0, {c_.n2, c_.n1});
     k_.dma_copy({.dst = to, .src = out.flatten_dims(2, 3)});
@@ -279,16 +294,22 @@ std::vector<View> TwoFactor::load(const View& x, const Share& s) const {
 
 // Half a spectrum with the parts of its numbers on partitions of their own.
 View TwoFactor::load_half(const View& x, const Share& s) const {
-  const std::int64_t rows = c_.half_rows(), loaded = rows_loaded(c_), rest = c_.half_rest(), used = s.q * loaded;
+  const std::int64_t rows = c_.half_rows(), loaded = rows_loaded(c_), rest = rest_loaded(c_), used = s.q * loaded;
   const std::int64_t many = s.halves(), size = s.u / many;
   const View tile = k_.sbuf({kTile, size, s.p, 2 * c_.n1}, f32);
   const View matrix = x.reshape_dim(0, {s.u, s.q, s.p});
   const View parts = k_.sbuf({kTile, s.u, s.p * c_.n1}, f32);
   // Its table has zeros there, but they are read.
   if (used < kImaginary) k_.memset({.dst = parts, .value = 0.0, .engine = Engine::gpsimd});
+  const bool at_once = rest == 0 && (used == kImaginary || many == 1);  // rows leave no gap
+  if (at_once) {
+    const View whole =
+        x(all, ds(0, 2 * c_.n1 * rows)).reshape_dim(1, {rows, 2 * c_.n1}).reshape_dim(0, {size, many, s.q, s.p});
+    k_.dma_copy({.dst = tile(ds(0, many * used)), .src = whole.permute({1, 2, 4, 0, 3, 5}).flatten_dims(0, 1)});
+  }
   for (std::int64_t half = 0; half < many; ++half) {
     const View to = tile(ds(half * kImaginary, used));
-    for (std::int64_t c = 0; c < s.q; ++c) {
+    for (std::int64_t c = 0; c < s.q && !at_once; ++c) {
       const View some = matrix.select(1, c)(ds(half, size, many));
       const View whole =
           some(all, all, ds(0, 2 * c_.n1 * rows)).reshape_dim(2, {rows, 2 * c_.n1}).permute({2, 0, 1, 3});
@@ -308,8 +329,16 @@ View TwoFactor::load_half(const View& x, const Share& s) const {
   return parts(ds(0, kImaginary + used));
 }
 
+// The middle number of each row on the partitions of its results, [p n1, u q].
+View TwoFactor::load_middle(const View& x, const Share& s) const {
+  const View tile = k_.sbuf({s.p * c_.n1, s.u * s.q}, f32);
+  const View middle = x(all, ds(c_.n(), 1)).flatten_dims(0, 1).reshape_dim(0, {s.u * s.q, s.p});
+  k_.dma_copy({.dst = tile, .src = middle.permute({1, 0}).expand_dim(1).broadcast(1, c_.n1)});
+  return tile;
+}
+
 void TwoFactor::weigh(const View& tile, std::int64_t first) const {
-  const std::int64_t middle = c_.n() % 2 == 0 ? c_.n() / 2 % c_.n1 : 0;
+  const std::int64_t middle = c_.n() % 2 == 0 && !has_middle(c_) ? c_.n() / 2 % c_.n1 : 0;
   for (int i = 0; i < (middle ? 2 : 1); ++i) {
     const View column = tile(all, all, ds(i == 0 ? 0 : 2 * middle, 2));
     k_.tensor_scalar(
@@ -358,7 +387,7 @@ void TwoFactor::twiddle(const View& to, const View& sum, std::int64_t rows, std:
 
 // The second product. `out` is [results, columns, 2], or [results, columns] where they are real; by columns [k2, k1,
 // rows of the matrix, 2].
-void TwoFactor::second(const View& out, const View& b, const Share& s) const {
+void TwoFactor::second(const View& out, const View& b, const Share& s, const View& middle) const {
   const bool real = c_.spectrum == Spectrum::inverse;
   const std::int64_t rows = b.dim(0), columns = b.dim(1);
   const auto sum = [&] { return k_.psum({kTile, kWide}, f32)(ds(0, rows), ds(0, columns)); };
@@ -366,7 +395,15 @@ void TwoFactor::second(const View& out, const View& b, const Share& s) const {
     k_.nc_matmul({.dst = to, .stationary = second_[table](ds(0, rows), ds(0, rows)), .moving = part(b, of)});
   };
   const auto away = [&](int which, const View& from) {
-    if (real) return evict(k_, out, from, 1);
+    if (real && !has_middle(c_)) return evict(k_, out, from, 1);
+    for (std::int64_t i = 0; real && i < s.u * s.q; ++i)
+      k_.scalar_tensor_tensor({.dst = out(all, ds(i * c_.n2, c_.n2)),
+                               .data = alternating_(ds(0, rows)),
+                               .op0 = AluOp::multiply,
+                               .operand0 = middle(all, ds(i, 1)),
+                               .op1 = AluOp::add,
+                               .operand1 = from(all, ds(i * c_.n2, c_.n2))});
+    if (real) return;
     if (!c_.by_columns) return evict(k_, part(out, which), from, 1);
     evict(k_, part(out, which), from.reshape_dim(1, {s.rows(), c_.n1}).permute({0, 2, 1}), 1);
   };

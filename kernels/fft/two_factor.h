@@ -69,7 +69,8 @@ class TwoFactor {
   void weigh(const isa::View& tile, std::int64_t first) const;
   isa::View first(const std::vector<isa::View>& parts, const Share& s) const;
   void twiddle(const isa::View& to, const isa::View& sum, std::int64_t rows, std::int64_t many) const;
-  void second(const isa::View& out, const isa::View& b, const Share& s) const;
+  isa::View load_middle(const isa::View& x, const Share& s) const;
+  void second(const isa::View& out, const isa::View& b, const Share& s, const isa::View& middle) const;
   isa::View second_half(const isa::View& b, const Share& s) const;
   void store_half(const isa::View& y, const isa::View& out, const Share& s) const;
   void store_rest(const isa::View& y, const isa::View& b, const Share& s) const;
@@ -77,7 +78,7 @@ class TwoFactor {
 
   isa::Kernel& k_;
   TwoFactorConfig c_;
-  isa::View first_re_, first_im_, cosine_, sine_, second_[3], rest_[2], weight_, zero_;
+  isa::View first_re_, first_im_, cosine_, sine_, second_[3], rest_[2], weight_, zero_, alternating_;
 };
 
 }  // namespace kiln::kernels

@@ -37,8 +37,8 @@ struct Way {
 
 inline constexpr std::int64_t kLongest = 1 << 24;
 
-// What is worth timing, the most promising first by a rough count of work. `whole` has one for n up to 2^24, and up to 2^20 for any prime factors;
-// the others have none where both factors would not fit.
+// What is worth timing, the most promising first by a rough count of work. `whole` has one for n up to 2^24, and up to
+// 2^20 for any prime factors; the others have none where both factors would not fit.
 std::vector<Way> ways(const TransformConfig& config);
 
 }  // namespace kiln::kernels

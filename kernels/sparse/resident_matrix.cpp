@@ -8,6 +8,7 @@ using namespace isa;
 namespace {
 constexpr DType f32 = DType::float32;
 constexpr std::int64_t kStays = 128 * 1024;  // bytes of a partition
+constexpr std::int64_t kLoadTiles = 16;      // in one DMA, where they do not stay
 }  // namespace
 
 ResidentMatrix::ResidentMatrix(Kernel& k, const std::string& name, const TilePattern& p) : k_(k), p_(p) {
@@ -35,13 +36,19 @@ void ResidentMatrix::multiply(const View& y, const View& x) const {
       k_.memset({.dst = to, .value = 0.0});
       continue;
     }
-    View row = rows_.empty() ? k_.sbuf({kTile, count, kTile}, f32) : rows_[r];
-    if (rows_.empty()) k_.dma_copy({.dst = row, .src = blocks_(all, ds(first, count))});
+    View row = rows_.empty() ? View() : rows_[r];
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t c = p_.column[first + i];
+      const std::int64_t c = p_.column[first + i], part = rows_.empty() ? i % kLoadTiles : i;
+      if (rows_.empty() && part == 0) {
+        const std::int64_t some = std::min(kLoadTiles, count - i);
+        row = k_.sbuf({kTile, some, kTile}, f32);
+        k_.dma_copy({.dst = row, .src = blocks_(all, ds(first + i, some))});
+      }
       const Slice depth = ds(0, p_.width(c));
-      k_.nc_matmul(
-          {.dst = sum, .stationary = row(depth, i, ds(0, height)), .moving = x(depth, ds(c, 1)), .accumulate = i > 0});
+      k_.nc_matmul({.dst = sum,
+                    .stationary = row(depth, part, ds(0, height)),
+                    .moving = x(depth, ds(c, 1)),
+                    .accumulate = i > 0});
     }
     evict(k_, to, sum, static_cast<std::size_t>(r));
   }

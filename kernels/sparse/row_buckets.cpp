@@ -1,6 +1,8 @@
 #include "kernels/sparse/row_buckets.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <numeric>
 
 namespace kiln::kernels {
@@ -21,39 +23,72 @@ Costs costs_of(Int n, const Arch& a) {
           .dma_block = kTile * kTile * 4.0 / rate / engines};
 }
 
-// Elements of each tile of each group of 128 rows: (group, column of tiles) -> count, for those that have any.
+// Elements of a tile of a group of 128 rows, and the slots that they fill: one that has its slot to itself, since it
+// lies in the longest row, fills all of it.
 struct TileCount {
   Int group, tile, count;
+  double slots;
 };
+
+// Of a group, the share of a slot that an element at each depth of its row fills.
+std::vector<double> shares_of(const CsrPattern& m, Int first, Int last) {
+  std::vector<double> active;
+  for (Int r = first; r < last; ++r) {
+    const auto length = static_cast<std::size_t>(m.row_start[r + 1] - m.row_start[r]);
+    if (active.size() < length) active.resize(length, 0);
+    for (std::size_t i = 0; i < length; ++i) ++active[i];
+  }
+  for (double& rows : active) rows = 1 / rows;
+  return active;
+}
 
 std::vector<TileCount> count_tiles(const CsrPattern& m) {
   std::vector<TileCount> counts;
-  std::vector<Int> in_group(tiles_of(std::max<Int>(1, m.columns), kTile));
-  for (Int g = 0; g * kTile < m.rows; ++g) {
-    std::fill(in_group.begin(), in_group.end(), 0);
-    const Int last = m.row_start[std::min(m.rows, (g + 1) * kTile)];
-    for (Int e = m.row_start[g * kTile]; e < last; ++e) ++in_group[m.column[e] / kTile];
-    for (std::size_t t = 0; t < in_group.size(); ++t) {
-      if (in_group[t]) counts.push_back({g, static_cast<Int>(t), in_group[t]});
+  std::vector<TileCount> in_group(tiles_of(std::max<Int>(1, m.columns), kTile));
+  for (Int first = 0; first < m.rows; first += kTile) {
+    const Int last = std::min(m.rows, first + kTile);
+    const std::vector<double> shares = shares_of(m, first, last);
+    for (std::size_t t = 0; t < in_group.size(); ++t) in_group[t] = {first / kTile, static_cast<Int>(t), 0, 0};
+    for (Int r = first; r < last; ++r) {
+      for (Int e = m.row_start[r]; e < m.row_start[r + 1]; ++e) {
+        TileCount& tile = in_group[m.column[e] / kTile];
+        ++tile.count;
+        tile.slots += shares[e - m.row_start[r]];
+      }
     }
+    std::copy_if(in_group.begin(), in_group.end(), std::back_inserter(counts), [](auto& t) { return t.count > 0; });
   }
   return counts;
 }
 
-// How many of the fullest tiles go to the tensor engine so that it and the DMAs are done soonest.
-std::size_t best_split(const std::vector<TileCount>& fullest_first, Int elements, const Costs& c) {
+// Slots where rows of all groups are sorted together: those of every 128th row.
+double least_slots(const CsrPattern& m) {
+  std::vector<Int> lengths(m.rows);
+  for (Int r = 0; r < m.rows; ++r) lengths[r] = m.row_start[r + 1] - m.row_start[r];
+  std::sort(lengths.begin(), lengths.end(), std::greater<>());
+  Int slots = 0;
+  for (Int r = 0; r < m.rows; r += kTile) slots += lengths[r];
+  return static_cast<double>(slots);
+}
+
+// How many of the tiles, the most expensive ones first, go to the tensor engine so that all engines are done soonest.
+std::size_t best_split(const std::vector<TileCount>& tiles, const CsrPattern& m, const Costs& c) {
+  double slots = 0;
+  for (const TileCount& t : tiles) slots += t.slots;
+  Int left = m.count();
   std::size_t best = 0;
   double least = 0;
-  Int left = elements;
-  for (std::size_t t = 0; t <= fullest_first.size(); ++t) {
+  for (std::size_t t = 0; t <= tiles.size(); ++t) {
     const double dma = static_cast<double>(left) * c.dma_element + static_cast<double>(t) * c.dma_block;
-    const double vector = static_cast<double>(left) / kTile * c.vector_slot;
+    const double vector = (t == 0 ? least_slots(m) : slots) * c.vector_slot;
     const double time = std::max({dma, vector, static_cast<double>(t) * c.tensor_block});
     if (t == 0 || time < least) {
       best = t;
       least = time;
     }
-    if (t < fullest_first.size()) left -= fullest_first[t].count;
+    if (t == tiles.size()) break;
+    left -= tiles[t].count;
+    slots -= tiles[t].slots;
   }
   return best;
 }
@@ -98,8 +133,11 @@ class Planner {
 
   void choose_tiles(const Costs& costs) {
     std::vector<TileCount> tiles = count_tiles(m_);
-    std::stable_sort(tiles.begin(), tiles.end(), [](auto& a, auto& b) { return a.count > b.count; });
-    const std::size_t taken = best_split(tiles, m_.count(), costs);
+    const auto cost = [&](const TileCount& t) {
+      return static_cast<double>(t.count) * costs.dma_element + t.slots * costs.vector_slot;
+    };
+    std::stable_sort(tiles.begin(), tiles.end(), [&](auto& a, auto& b) { return cost(a) > cost(b); });
+    const std::size_t taken = best_split(tiles, m_, costs);
     if (taken == 0) return;
     chosen_.assign(tiles_of(m_.rows, kTile) * tile_columns(), false);
     for (std::size_t t = 0; t < taken; ++t) chosen_[tiles[t].group * tile_columns() + tiles[t].tile] = true;
@@ -170,6 +208,22 @@ class Planner {
 
 std::int64_t RowBuckets::Bucket::slots() const {
   return std::accumulate(runs.begin(), runs.end(), Int{0}, [](Int sum, const Run& r) { return sum + r.slots; });
+}
+
+std::vector<RowBuckets::Bucket::Window> RowBuckets::Bucket::windows(Int most) const {
+  std::vector<Window> found;
+  for (Run run : runs) {
+    while (run.slots > 0) {
+      if (found.empty() || found.back().slots == most)
+        found.push_back({found.empty() ? 0 : found.back().first + most, 0, {}});
+      Window& w = found.back();
+      const Int some = std::min(run.slots, most - w.slots);
+      w.runs.push_back({run.rows, some});
+      w.slots += some;
+      run.slots -= some;
+    }
+  }
+  return found;
 }
 
 std::string key_of(const RowBuckets& b) {

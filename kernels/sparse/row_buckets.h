@@ -16,6 +16,12 @@ struct RowBuckets {
     std::vector<Run> runs = {};            // with ever fewer rows
     std::vector<std::int64_t> tiles = {};  // columns of tiles that the tensor engine takes
     std::int64_t slots() const;
+    // The slots in pieces of at most `most`, each with the runs inside of it.
+    struct Window {
+      std::int64_t first, slots;
+      std::vector<Run> runs;
+    };
+    std::vector<Window> windows(std::int64_t most) const;
   };
   std::vector<Bucket> buckets;
   std::int64_t slot_count = 0, tile_count = 0;

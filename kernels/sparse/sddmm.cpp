@@ -9,6 +9,7 @@ namespace {
 
 constexpr DType f32 = DType::float32;
 constexpr std::int64_t kChunk = 2048;  // of n, in SBUF at once
+constexpr std::int64_t kLoadSlots = 512;
 
 // One slot: out [rows, 1] += the products of x with the gathered rows of y.
 void add_slot(Kernel& k, const View& out, const View& x, const View& y, const View& where, const Index& n0) {
@@ -31,25 +32,29 @@ Program sddmm(const SddmmConfig& c, Target target) {
   const View out = k.output("values", {kTile, c.buckets.slot_count}, f32);
   std::int64_t slot = 0, number = 0;
   for (const RowBuckets::Bucket& bucket : c.buckets.buckets) {
-    const std::int64_t slots = bucket.slots(), first = slot + number++;
-    if (slots == 0) continue;
-    const View index = k.sbuf({bucket.rows, 1 + slots}, DType::int32), values = k.sbuf({kTile, slots}, f32);
-    k.dma_copy({.dst = index, .src = indices(ds(0, bucket.rows), ds(first, 1 + slots))});
-    k.memset({.dst = values, .value = 0.0});
-    k.tiles(c.n, kChunk, [&](Index n0, std::int64_t n) {
-      const View mine = k.sbuf({bucket.rows, n}, f32);
-      k.dma_copy({.dst = mine, .src = x(all, ds(n0, n)).vector_offset(index(all, ds(0, 1)))});
-      std::int64_t done = 0;
-      for (const RowBuckets::Run& run : bucket.runs) {
-        k.loop(run.slots, [&](Index s) {
-          const Slice rows = ds(0, run.rows);
-          add_slot(k, values(rows, ds(s + done, 1)), mine(rows), y, index(rows, ds(s + (done + 1), 1)), n0);
-        });
-        done += run.slots;
-      }
-    });
-    k.dma_copy({.dst = out(all, ds(slot, slots)), .src = values});
-    slot += slots;
+    const std::int64_t first = slot + number++;
+    if (bucket.runs.empty()) continue;
+    const View where = k.sbuf({bucket.rows, 1}, DType::int32);
+    k.dma_copy({.dst = where, .src = indices(ds(0, bucket.rows), ds(first, 1))});
+    for (const auto& window : bucket.windows(kLoadSlots)) {
+      const View index = k.sbuf({bucket.rows, window.slots}, DType::int32), values = k.sbuf({kTile, window.slots}, f32);
+      k.dma_copy({.dst = index, .src = indices(ds(0, bucket.rows), ds(first + 1 + window.first, window.slots))});
+      k.memset({.dst = values, .value = 0.0});
+      k.tiles(c.n, kChunk, [&](Index n0, std::int64_t n) {
+        const View mine = k.sbuf({bucket.rows, n}, f32);
+        k.dma_copy({.dst = mine, .src = x(all, ds(n0, n)).vector_offset(where)});
+        std::int64_t done = 0;
+        for (const RowBuckets::Run& run : window.runs) {
+          k.loop(run.slots, [&](Index s) {
+            const Slice rows = ds(0, run.rows), at = ds(s + done, 1);
+            add_slot(k, values(rows, at), mine(rows), y, index(rows, at), n0);
+          });
+          done += run.slots;
+        }
+      });
+      k.dma_copy({.dst = out(all, ds(slot + window.first, window.slots)), .src = values});
+    }
+    slot += bucket.slots();
   }
   return k.finish();
 }

@@ -14,10 +14,10 @@ using namespace isa;
 namespace {
 
 constexpr DType f32 = DType::float32;
-constexpr std::int64_t kStayingTiles = 128;  // of b, in SBUF all the time
-constexpr std::int64_t kGroup = 4;           // tiles of the result in a bank
+constexpr std::int64_t kStayingTiles = 96;  // of an operand, in SBUF as long as it is needed
+constexpr std::int64_t kGroup = 4;          // tiles of the result in a bank
 
-// Tiles of b, in SBUF all the time or loaded for each use.
+// Tiles of an operand, loaded once or for each use.
 class Tiles {
  public:
   Tiles(Kernel& k, const View& blocks) : k_(k), blocks_(blocks), stays_(blocks.dim(1) <= kStayingTiles) {}
@@ -76,14 +76,13 @@ Program spgemm(const SpgemmConfig& c, Target target) {
     const Pairs pairs = pairs_of(c, r);
     if (pairs.empty()) continue;
     const std::int64_t first = c.a.row_start[r], count = c.a.row_start[r + 1] - first;
-    const View left = k.sbuf({kTile, count, kTile}, f32);
-    k.dma_copy({.dst = left, .src = a(all, ds(first, count))});
+    Tiles left(k, a(all, ds(first, count)));
     for (auto at = pairs.begin(); at != pairs.end();) {
       const std::int64_t some = std::min(kGroup, static_cast<std::int64_t>(std::distance(at, pairs.end())));
       const View sums = k.psum({kTile, some, kTile}, f32), tile = k.sbuf({kTile, some, kTile}, f32);
       for (std::int64_t i = 0; i < some; ++i, ++at) {
         for (const auto& [e, f] : at->second)
-          k.nc_matmul({.dst = sums(all, i), .stationary = left(all, e - first), .moving = b.tile(f)});
+          k.nc_matmul({.dst = sums(all, i), .stationary = left.tile(e - first), .moving = b.tile(f)});
       }
       evict(k, tile, sums, static_cast<std::size_t>(done));
       k.dma_copy({.dst = out(all, ds(done, some)), .src = tile});

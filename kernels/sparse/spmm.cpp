@@ -12,7 +12,7 @@ using namespace isa;
 namespace {
 
 constexpr DType f32 = DType::float32;
-constexpr std::int64_t kLoadTiles = 8;
+constexpr std::int64_t kLoadTiles = 8, kLoadSlots = 512;
 
 class SpmmLoops {
  public:
@@ -48,12 +48,11 @@ class SpmmLoops {
 
   void multiply(const RowBuckets::Bucket& bucket, const First& first, ResidentRows& rows, const Index& n0,
                 std::int64_t n) {
-    const std::int64_t slots = bucket.slots();
-    const View index = k_.sbuf({bucket.rows, 1 + slots}, DType::int32);
-    k_.dma_copy({.dst = index, .src = indices_(ds(0, bucket.rows), ds(first.slot + first.bucket, 1 + slots))});
+    const View where = k_.sbuf({bucket.rows, 1}, DType::int32);
+    k_.dma_copy({.dst = where, .src = indices_(ds(0, bucket.rows), ds(first.slot + first.bucket, 1))});
     View sum = bucket.tiles.empty() ? View() : in_blocks(bucket, first.tile, rows, n);
-    if (slots > 0 || bucket.tiles.empty()) sum = in_slots(bucket, first, index, sum, n0, n);
-    const View out = k_.sbuf({bucket.rows, n}, f32), where = index(all, ds(0, 1));
+    if (!bucket.runs.empty() || bucket.tiles.empty()) sum = in_slots(bucket, first, sum, n0, n);
+    const View out = k_.sbuf({bucket.rows, n}, f32);
     View c;
     if (epilogue_.reads_c()) {
       c = k_.sbuf({bucket.rows, n}, f32);
@@ -79,30 +78,34 @@ class SpmmLoops {
   }
 
   // What is gathered, with `begun` (or nothing) added.
-  View in_slots(const RowBuckets::Bucket& bucket, const First& first, const View& index, const View& begun,
-                const Index& n0, std::int64_t n) {
+  View in_slots(const RowBuckets::Bucket& bucket, const First& first, const View& begun, const Index& n0,
+                std::int64_t n) {
     const View sum = k_.sbuf({bucket.rows, n}, f32);
     k_.memset({.dst = sum, .value = 0.0});
-    if (bucket.slots() == 0) return sum;
-    const View values = k_.sbuf({bucket.rows, bucket.slots()}, f32);
-    k_.dma_copy({.dst = values, .src = values_(ds(0, bucket.rows), ds(first.slot, bucket.slots()))});
-    std::int64_t done = 0;
-    for (const RowBuckets::Run& run : bucket.runs) {
-      k_.loop(run.slots, [&](Index s) {
-        const View gathered = k_.sbuf({run.rows, n}, f32), part = sum(ds(0, run.rows));
-        k_.dma_copy(
-            {.dst = gathered, .src = b_(all, ds(n0, n)).vector_offset(index(ds(0, run.rows), ds(s + (done + 1), 1)))});
-        k_.scalar_tensor_tensor({.dst = part,
-                                 .data = gathered,
-                                 .op0 = AluOp::multiply,
-                                 .operand0 = values(ds(0, run.rows), ds(s + done, 1)),
-                                 .op1 = AluOp::add,
-                                 .operand1 = part});
-      });
-      done += run.slots;
+    for (const auto& window : bucket.windows(kLoadSlots)) {
+      const std::int64_t rows = window.runs.front().rows, slot = first.slot + window.first;
+      const View index = k_.sbuf({rows, window.slots}, DType::int32), values = k_.sbuf({rows, window.slots}, f32);
+      k_.dma_copy({.dst = index, .src = indices_(ds(0, rows), ds(slot + first.bucket + 1, window.slots))});
+      k_.dma_copy({.dst = values, .src = values_(ds(0, rows), ds(slot, window.slots))});
+      std::int64_t done = 0;
+      for (const RowBuckets::Run& run : window.runs) {
+        k_.loop(run.slots, [&](Index s) {
+          const Slice active = ds(0, run.rows), at = ds(s + done, 1);
+          add_slot(sum(active), index(active, at), values(active, at), n0, n);
+        });
+        done += run.slots;
+      }
     }
     if (begun.rank() > 0) k_.tensor_tensor({.dst = sum, .data1 = sum, .data2 = begun, .op = AluOp::add});
     return sum;
+  }
+
+  // sum [rows, n] += values times the rows of b that the index says.
+  void add_slot(const View& sum, const View& index, const View& values, const Index& n0, std::int64_t n) {
+    const View gathered = k_.sbuf(sum.shape(), f32);
+    k_.dma_copy({.dst = gathered, .src = b_(all, ds(n0, n)).vector_offset(index)});
+    k_.scalar_tensor_tensor(
+        {.dst = sum, .data = gathered, .op0 = AluOp::multiply, .operand0 = values, .op1 = AluOp::add, .operand1 = sum});
   }
 
   Kernel& k_;

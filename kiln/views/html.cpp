@@ -32,6 +32,19 @@ std::string script_data(const char* id, std::string json) {
   return fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id, safe);
 }
 
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '&')
+      out += "&amp;";
+    else
+      out += c;
+  }
+  return out;
+}
+
 // A JSON array of what `number` makes of each slice. Pages hold many of them, so they do not become Json
 // first.
 template <class Number>
@@ -165,7 +178,8 @@ Sources read_sources(const TimeReport& report) {
   return sources;
 }
 
-std::string to_html(const TimeReport& report, const Picture& picture, const Sources& sources) {
+std::string to_html(const TimeReport& report, const Picture& picture, const Sources& sources,
+                    const std::vector<Section>& sections) {
   std::string page =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" "
@@ -174,6 +188,8 @@ std::string to_html(const TimeReport& report, const Picture& picture, const Sour
   page += kHtmlStyle;
   page += "</style>\n</head>\n<body>\n";
   page += kHtmlBody;
+  for (const Section& section : sections)
+    page += fmt::format("<section><h2>{}</h2><pre>{}</pre></section>\n", escaped(section.title), escaped(section.text));
   page += script_data("report-data", dump(report_json(report)));
   page += script_data("picture-data", picture_json(picture));
   page += script_data("sources-data", dump(Json(sources)));

@@ -18,17 +18,23 @@ _PUBLIC = {
     "blas": "kiln.blas",
     "check": "kiln._check",
     "compare": "kiln._compare",
+    "cond": "kiln.numpy._functions",
     "deactivate": "kiln._activate",
     "emit": "kiln._emit",
+    "fori_loop": "kiln.numpy._functions",
+    "jit": "kiln.numpy._jit",
     "nki": "kiln.nki",
+    "numpy": "kiln.numpy",
     "per_rank": "kiln._trace.on_ranks",
     "profile": "kiln._time",
     "program": "kiln._program",
     # With `pytest -p kiln` this module itself is the plugin.
     "pytest_load_initial_conftests": "kiln._pytest",
     "ranks": "kiln._trace.on_ranks",
+    "scan": "kiln.numpy._functions",
     "time": "kiln._time",
     "tune": "kiln.tune",
+    "while_loop": "kiln.numpy._functions",
 }
 
 __all__ = [name for name in sorted(_PUBLIC) if not name.startswith(("_", "pytest_"))]

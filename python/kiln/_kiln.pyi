@@ -4,8 +4,7 @@ from typing import Annotated
 import numpy
 from numpy.typing import NDArray
 
-from kiln._kiln import blas as blas, fft as fft
-from kiln._kiln import blas as blas, sparse as sparse
+from kiln._kiln import blas as blas, fft as fft, sparse as sparse
 
 
 def configure(*, package_folder: str, root_code: object, assigned_name: object, make_error: object, complete_diagnostic: object, call_hint: object, older_call: object, isa_signature: object, dtypes: Sequence, memories: dict, enums: dict) -> None:
@@ -682,8 +681,42 @@ class TensorGraph:
     def evaluate(self, inputs: Mapping[str, bytes]) -> dict[str, tuple[str, list[int], bytes]]:
         """What the program means: outputs as doubles, from bytes of inputs."""
 
-    def compile(self, target: str = 'trn2', level: int = 2) -> tuple[Program, dict[str, tuple[str, list[int], bytes]]]:
-        """The program of instructions, and the inputs that it brings itself."""
+    def compile(self, target: str = 'trn2', level: int = 2, donated: Sequence[str] = []) -> TensorCompiled:
+        """The program of instructions; `donated` inputs may be overwritten."""
+
+    def at(self, file: str, line: int) -> None:
+        """Ops that follow come from this line."""
+
+    def push(self, code: int, operands: tuple, *attributes) -> tuple:
+        """An op by its number: (value, dtype, shape)."""
+
+    def constant_of_bytes(self, dtype: str, shape: Sequence[int], data: bytes) -> tuple:
+        """A constant with these elements: (value, dtype, shape)."""
+
+    def text(self, places: bool = False) -> str:
+        """The program in text form."""
+
+class TensorCompiled:
+    """What the compiler made of a tensor program."""
+
+    @property
+    def program(self) -> Program:
+        """The program of instructions."""
+
+    @property
+    def constants(self) -> dict[str, tuple[str, list[int], bytes]]:
+        """Inputs that the program brings itself."""
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Outputs that are inputs, updated in place."""
+
+    @property
+    def regions(self) -> list:
+        """What the report says of each fused group."""
 
 def tensor_ops() -> dict[str, tuple[int, bool]]:
     """Every op: how many operands, and whether it is elementwise."""
+
+def tensor_op_codes() -> dict[str, int]:
+    """The number of every op."""

@@ -47,6 +47,14 @@ void bind_fft_transforms(nb::module_& m) {
     if (!parse_target(chip, target)) throw nb::value_error("target: it is none of trn1, trn2, trn3");
     return std::make_shared<isa::Program>(fft::Plan(fft_config(n, rows, spectrum, false, 1), target).program(target));
   });
+  m.def("transform_pair",
+        [](std::int64_t n, std::int64_t rows, int spectrum, bool positive, double scale, FftAddress x, FftAddress y) {
+          nb::gil_scoped_release released;
+          fft::execute_pair(fft_config(n, rows, spectrum, positive, scale), fft_in(x), fft_out(y));
+        });
+  m.def("pair_ns", [](std::int64_t n, std::int64_t rows, int spectrum) {
+    return fft::pair_ns(fft_config(n, rows, spectrum, false, 1));
+  });
   m.def("plan_count", &fft::plan_count);
   m.def("clear_plans", &fft::clear_plans);
 }
@@ -64,6 +72,11 @@ void bind_fft_elementwise(nb::module_& m) {
                              std::int64_t width, FftAddress x, FftAddress matrix, FftAddress y) {
     nb::gil_scoped_release released;
     fft::frames_product({rows, samples, size, hop, width}, fft_in(x), fft_in(matrix), fft_out(y), fft_backend());
+  });
+  m.def("complex_gemm", [](std::int64_t rows, std::int64_t columns, std::int64_t inner, int products, FftAddress a,
+                           FftAddress b, FftAddress c) {
+    nb::gil_scoped_release released;
+    fft::complex_gemm(rows, columns, inner, products, fft_in(a), fft_in(b), fft_out(c), fft_backend());
   });
   m.def("note_complex_multiply", &fft::note_complex_multiply);
   m.def("note_mod_relu", &fft::note_mod_relu);

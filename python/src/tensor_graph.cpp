@@ -6,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "kiln/tensor/ir/rules.h"
@@ -70,7 +71,13 @@ Value add(Graph& graph, const std::string& op, nb::args operands, nb::kwargs att
     if (!attributes.contains(name)) refuse_graph(fmt::format("{} needs `{}`", op, a.name));
     attrs.push_back(attribute(attributes[name], a.kind));
   }
-  return graph.add(code, std::move(values), std::move(attrs));
+  std::vector<tensor::Body> bodies;
+  if (attributes.contains("bodies")) {
+    for (nb::handle h : attributes["bodies"]) bodies.push_back(std::make_shared<const Graph>(nb::cast<Graph&>(h)));
+  }
+  if (attributes.contains("program"))
+    return graph.kernel(nb::cast<ProgramRef>(attributes["program"]), std::move(values));
+  return graph.add(code, std::move(values), std::move(attrs), std::move(bodies));
 }
 
 Value number(Graph& graph, nb::object x, Value beside) {
@@ -106,14 +113,82 @@ std::map<std::string, ArrayTuple> evaluate(const Graph& graph, const std::map<st
   return out;
 }
 
-std::tuple<ProgramRef, std::map<std::string, ArrayTuple>> compile(const Graph& graph, const std::string& target,
-                                                                  int level) {
-  tensor::CompileOptions options{.level = level};
+// (value, dtype, shape) of what was added.
+nb::tuple described(const Graph& graph, Value value) {
+  const tensor::Type& type = graph.type(value);
+  const nb::object shape = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(type.shape.size())));
+  for (std::size_t i = 0; i < type.shape.size(); ++i)
+    PyTuple_SET_ITEM(shape.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(type.shape[i]));
+  return nb::make_tuple(value, static_cast<int>(type.dtype), shape);
+}
+
+// An op by its number in `tensor_ops`, attributes in the order of its row.
+nb::tuple push(Graph& graph, int code, nb::tuple operands, nb::args attributes) {
+  const auto op = static_cast<tensor::OpCode>(code);
+  std::vector<Value> values;
+  values.reserve(operands.size());
+  for (nb::handle h : operands) values.push_back(nb::cast<Value>(h));
+  const auto& infos = tensor::info(op).attributes;
+  if (attributes.size() != infos.size()) refuse_graph(fmt::format("{} has other attributes", tensor::name(op)));
+  tensor::Attrs attrs;
+  for (std::size_t i = 0; i < infos.size(); ++i) attrs.push_back(attribute(attributes[i], infos[i].kind));
+  return described(graph, graph.add(op, std::move(values), std::move(attrs)));
+}
+
+nb::tuple constant_of_bytes(Graph& graph, const std::string& dtype, Shape shape, const nb::bytes& bytes) {
+  const tensor::Type type = type_of(dtype, std::move(shape));
+  if (bytes.size() != static_cast<std::size_t>(type.size() * size_bytes(type.dtype)))
+    refuse_graph(fmt::format("{} bytes for {}", bytes.size(), to_string(type)));
+  tensor::Array array = tensor::from_bytes(type, reinterpret_cast<const std::byte*>(bytes.c_str()));
+  auto& numbers = array.data;
+  const auto same = [&](double x) { return std::memcmp(&x, numbers.data(), sizeof x) == 0; };
+  if (numbers.size() > 1 && std::all_of(numbers.begin(), numbers.end(), same)) numbers = {numbers[0]};
+  if (numbers.empty()) numbers = {0};
+  return described(graph, graph.constant(type, std::move(numbers)));
+}
+
+std::shared_ptr<tensor::Compiled> compile(const Graph& graph, const std::string& target, int level,
+                                          std::vector<std::string> donated) {
+  tensor::CompileOptions options{.level = level, .donated = std::move(donated)};
   if (!parse_target(target, options.target)) refuse_graph(fmt::format("`{}` is no target", target));
-  tensor::Compiled made = tensor::compile(graph, options);
-  std::map<std::string, ArrayTuple> constants;
-  for (const tensor::Constant& c : made.constants) constants.emplace(c.name, to_tuple(c.array));
-  return {std::make_shared<isa::Program>(std::move(made.program)), std::move(constants)};
+  nb::gil_scoped_release released;
+  return std::make_shared<tensor::Compiled>(tensor::compile(graph, options));
+}
+
+nb::dict describe(const tensor::RegionReport& r) {
+  nb::dict out;
+  out["ops"] = r.ops;
+  out["rows"] = r.rows;
+  out["packed"] = r.packed;
+  out["loops"] = r.loops;
+  out["tilings_compared"] = r.alternatives;
+  out["instructions_static"] = r.instructions;
+  out["hbm_bytes"] = r.hbm_bytes;
+  out["sbuf_bytes_per_partition"] = r.tile_bytes;
+  return out;
+}
+
+std::map<std::string, ArrayTuple> constants_of(const tensor::Compiled& made) {
+  std::map<std::string, ArrayTuple> out;
+  for (const tensor::Constant& c : made.constants) out.emplace(c.name, to_tuple(c.array));
+  return out;
+}
+
+void bind_compiled(nb::module_& m) {
+  nb::class_<tensor::Compiled>(m, "TensorCompiled", "What the compiler made of a tensor program.")
+      .def_prop_ro(
+          "program", [](std::shared_ptr<tensor::Compiled> made) { return ProgramRef(made, &made->program); },
+          "The program of instructions.")
+      .def_prop_ro("constants", &constants_of, "Inputs that the program brings itself.")
+      .def_ro("aliases", &tensor::Compiled::aliases, "Outputs that are inputs, updated in place.")
+      .def_prop_ro(
+          "regions",
+          [](const tensor::Compiled& made) {
+            nb::list out;
+            for (const auto& r : made.regions) out.append(describe(r));
+            return out;
+          },
+          "What the report says of each fused group.");
 }
 
 }  // namespace
@@ -159,7 +234,22 @@ void bind_tensor_graph(nb::module_& m) {
       .def("evaluate", &evaluate, nb::arg("inputs"),
            "What the program means: outputs as doubles, from bytes of inputs.")
       .def("compile", &compile, nb::arg("target") = "trn2", nb::arg("level") = 2,
-           "The program of instructions, and the inputs that it brings itself.");
+           nb::arg("donated") = std::vector<std::string>(),
+           "The program of instructions; `donated` inputs may be overwritten.")
+      .def(
+          "at",
+          [](Graph& g, const std::string& file, int line) {
+            g.at({file, line, {}, false});
+          },
+          nb::arg("file"), nb::arg("line"), "Ops that follow come from this line.")
+      .def("push", &push, nb::arg("code"), nb::arg("operands"), nb::arg("attributes"),
+           "An op by its number: (value, dtype, shape).")
+      .def("constant_of_bytes", &constant_of_bytes, nb::arg("dtype"), nb::arg("shape"), nb::arg("data"),
+           "A constant with these elements: (value, dtype, shape).")
+      .def(
+          "text", [](const Graph& g, bool places) { return tensor::print(g, {.places = places}); },
+          nb::arg("places") = false, "The program in text form.");
+  bind_compiled(m);
   m.def(
       "tensor_ops",
       [] {
@@ -169,6 +259,14 @@ void bind_tensor_graph(nb::module_& m) {
         return out;
       },
       "Every op: how many operands, and whether it is elementwise.");
+  m.def(
+      "tensor_op_codes",
+      [] {
+        std::map<std::string, int> out;
+        for (tensor::OpCode code : tensor::all_ops()) out[std::string(tensor::name(code))] = static_cast<int>(code);
+        return out;
+      },
+      "The number of every op.");
 }
 
 }  // namespace kiln::python

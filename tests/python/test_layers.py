@@ -30,7 +30,9 @@ LAYERS = {
     "fft": ("_kiln", "blas"),
     "sparse": ("_kiln", "blas"),
     "_native": ("_kiln",),
-    "commands": ("_activate", "_check", "_emit", "_files", "_kiln", "_native", "_program", "_trace", "lint", "nki"),
+    "numpy": ("_check", "_emit", "_files", "_kiln", "_time", "_trace", "blas"),
+    "commands": ("_activate", "_check", "_emit", "_files", "_kiln", "_native", "_program", "_trace", "lint", "nki",
+                 "numpy"),
     "_pytest": ("_activate",),
     "_pytest_entry": ("_activate",),
     "_api": ("__init__", "_files", "_kiln", "nki"),  # these three write pages and stubs

@@ -88,8 +88,8 @@ def test_options_of_kiln_are_taken_or_refused(kiln):
         assert done.returncode == 2
         assert f"`{option[0]}` goes with programs in text form only" in done.stderr + done.stdout
     done = kiln("run", "script.py", "--arg", "x=float32[4,8]")
-    assert done.returncode == 2 and "kiln run has no option `--arg`" in done.stderr
-    assert "kiln check, kiln time and kiln emit have it" in done.stderr
+    assert done.returncode == 2 and "`--arg` goes with FILE.py:FUNCTION only" in done.stderr
+    assert "kiln check, kiln time and kiln emit have `--arg`" in done.stderr
 
 
 def test_options_of_the_script_come_after_two_dashes(kiln):

@@ -77,7 +77,7 @@ Arrays random_inputs(const Graph& graph, unsigned seed, const InputOptions& opti
   return out;
 }
 
-Outcome compare(const Graph& graph, const Arrays& inputs, const CompileOptions& options) {
+Outcome compare(const Graph& graph, const Arrays& inputs, const CompileOptions& options, const Graph* oracle) {
   Outcome out{.compiled = compile(graph, options)};
   const isa::Program& program = out.compiled.program;
   const check::Report report = check::check_program(program, arch(program.target));
@@ -94,7 +94,7 @@ Outcome compare(const Graph& graph, const Arrays& inputs, const CompileOptions& 
   };
   for (const auto& [name, array] : inputs) bind(name, array);
   for (const Constant& c : out.compiled.constants) bind(c.name, c.array);
-  const Arrays wanted = evaluate(graph, inputs);
+  const Arrays wanted = evaluate(oracle ? *oracle : graph, inputs);
   for (const auto& [name, array] : wanted) bind(name, {array.type, std::vector<double>(array.data.size())});
   std::erase_if(buffers, [&](const auto& b) {
     for (const isa::Tensor& t : program.tensors) {
@@ -108,7 +108,7 @@ Outcome compare(const Graph& graph, const Arrays& inputs, const CompileOptions& 
     const auto alias = out.compiled.aliases.find(name);
     const std::string& at = alias == out.compiled.aliases.end() ? name : alias->second;
     out.wrong = difference(name, from_bytes(array.type, bytes[at].data()), array, tolerance(graph, array.type.dtype),
-                           largest_of(graph, inputs));
+                           largest_of(oracle ? *oracle : graph, inputs));
     if (!out.wrong.empty()) break;
   }
   return out;

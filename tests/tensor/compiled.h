@@ -21,6 +21,8 @@ Arrays random_inputs(const Graph& graph, unsigned seed, const InputOptions& opti
 // Compiles, checks, runs and compares.
 Outcome compare(const Graph& graph, unsigned seed = 1, const CompileOptions& options = {},
                 const InputOptions& inputs = {});
-Outcome compare(const Graph& graph, const Arrays& inputs, const CompileOptions& options = {});
+// With `oracle`, another graph says what is right.
+Outcome compare(const Graph& graph, const Arrays& inputs, const CompileOptions& options = {},
+                const Graph* oracle = nullptr);
 
 }  // namespace kiln::tensor

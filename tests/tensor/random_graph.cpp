@@ -178,10 +178,64 @@ class Generator {
     return matmul(x, w) * (1.0 / static_cast<double>(k));
   }
 
+  // What a query does not see is filled with a mask, or lies above a diagonal.
+  Expr masked(const Expr& x) {
+    if (x.rank() < 2) return x;
+    const std::int64_t rows = x.shape()[x.rank() - 2], columns = x.shape().back();
+    const std::int64_t ahead = number(static_cast<int>(std::min<std::int64_t>(columns, 40)));
+    if (number(3) == 0) return number(2) ? tril(x, ahead) : triu(x, ahead - 3);
+    const Type ramp{DType::int32, {rows, columns}};
+    return where(builder_.iota(ramp, 1) <= builder_.iota(ramp, 0) + static_cast<double>(ahead), x,
+                 pick<double>({-3.0, 1.0, 0.0}));
+  }
+
+  Expr attended(const Expr& x) {
+    if (x.rank() < 2 || x.rank() > 3) return x;
+    Shape shape = x.shape();
+    const std::int64_t depth = shape.back(), rows = shape[shape.size() - 2];
+    const std::int64_t keys = pick<std::int64_t>({rows, rows + 3, 64, 130, 600, 1100, 2100});
+    if (depth > 128 || x.type().size() / depth * keys > 200000) return x;
+    shape[shape.size() - 2] = keys;
+    ++weights_;
+    const Expr k = builder_.input(fmt::format("k{}", weights_), {x.dtype(), shape});
+    const Expr v = builder_.input(fmt::format("v{}", weights_), {x.dtype(), shape});
+    Expr scores = matmul(tamed(x), transpose(k)) * (0.5 / static_cast<double>(depth));
+    if (number(2)) {
+      const Type ramp{DType::int32, {rows, keys}};
+      const auto ahead = static_cast<double>(number(3) ? std::max<std::int64_t>(0, keys - rows) : number(9));
+      scores = where(builder_.iota(ramp, 1) <= builder_.iota(ramp, 0) + ahead, scores, -30000.0);
+    }
+    return matmul(softmax(scores), v);
+  }
+
+  // Halves of one product, each on its own way.
+  Expr gated(const Expr& x) {
+    if (x.rank() < 1 || x.rank() > 3) return x;
+    const std::int64_t k = x.shape().back(), n = pick<std::int64_t>({8, 33, 512, 600, 1024});
+    if (x.type().size() / k * n > 100000 || k * n > 100000) return x;
+    const Expr w = builder_.input(fmt::format("w{}", ++weights_), {x.dtype(), {k, 2 * n}});
+    const Expr both = matmul(x, w) * (1.0 / static_cast<double>(k));
+    return silu(slice(both, -1, 0, n)) * slice(both, -1, n, 2 * n);
+  }
+
+  Expr normed(const Expr& x) {
+    if (x.rank() < 1) return x;
+    const Expr gain = builder_.input(fmt::format("g{}", ++weights_), {x.dtype(), {x.shape().back()}});
+    return number(2) ? rms_norm(x, gain, 0.01) : layer_norm(x, gain, gain, 0.01);
+  }
+
   Expr step() {
     const Expr x = any();
     if (!is_float(x.dtype())) return cast(x, DType::float32);
-    switch (number(10)) {
+    switch (number(14)) {
+      case 10:
+        return masked(x);
+      case 11:
+        return attended(x);
+      case 12:
+        return gated(x);
+      case 13:
+        return normed(x);
       case 0:
       case 1:
       case 2:

@@ -71,6 +71,7 @@ OTHERS = {
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "silu": lambda x: x / (1 + np.exp(-x)),
     "gelu": lambda x: x / 2 * (1 + erf(x / np.sqrt(2))),
     "gelu_tanh": lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
+    "sinc": np.sinc, "rad2deg": lambda x: x * (180 / np.pi), "deg2rad": lambda x: x * (np.pi / 180),  # NumPy rounds
     "softplus": softplus, "mish": lambda x: x * np.tanh(softplus(x)),
 }
 ELEMENTWISE = sorted(name for name, (_, elementwise) in _kiln.tensor_ops().items() if elementwise)

@@ -52,6 +52,74 @@ TEST(Wide, Sums) {
   expect_right(b.finish());
 }
 
+// Parts of the matrix meet several blocks of rows while their sums wait in PSUM.
+TEST(Wide, LongSumsOfManyRows) {
+  Builder b("long_sums_of_rows");
+  b.output("out", matmul(b.input("x", {f32, {300, 2700}}), b.input("w", {f32, {2700, 2100}})) * 0.5);
+  expect_right(b.finish());
+}
+
+// A matrix that lies the other way round, with more rows than lie in SBUF beside 512 of its columns.
+TEST(Wide, LongTurnedMatrix) {
+  Builder b("long_turned");
+  b.output("out", matmul(b.input("x", {f32, {20, 8000}}), transpose(b.input("w", {f32, {2100, 8000}}))));
+  expect_right(b.finish());
+}
+
+TEST(Wide, JoinedOutputs) {
+  Builder b("joined");
+  const Expr x = b.input("x", {f32, {70, 40}}), y = b.input("y", {f32, {50, 40}});
+  const Expr first = slice(x, 0, 0, 30), second = slice(x, 0, 30, 60);
+  b.output("rows", concat({first * 2.0 + second, second - first, y, slice(exp(x), 0, 1, 4)}, 0));
+  b.output("columns", transpose(concat({exp(x), x}, 1)));
+  expect_right(b.finish());
+}
+
+TEST(Wide, HalvesOfAProduct) {
+  Builder b("halves");
+  const Expr x = b.input("x", {f32, {100, 200}}), w = b.input("w", {f32, {200, 2100}});
+  const Expr h = matmul(x, w) + b.input("bias", {f32, {2100}});
+  const Expr up = silu(slice(h, -1, 0, 1050)) * slice(h, -1, 1050, 2100);
+  b.output("out", matmul(up, b.input("v", {f32, {1050, 60}})));
+  expect_right(b.finish());
+}
+
+TEST(Wide, EightDimensions) {
+  Builder b("eight");
+  const Expr x = b.input("x", {f32, {2, 3, 2, 5, 2, 3, 2, 4}});
+  b.output("turned", transpose(x, {7, 1, 5, 3, 0, 6, 2, 4}));
+  b.output("more", exp(transpose(x, {1, 0, 3, 2, 5, 4, 7, 6})) + 1.0);
+  b.output("rows", sum(x, {{7}}));
+  expect_right(b.finish());
+}
+
+TEST(Wide, Nothing) {
+  Builder b("nothing");
+  const Expr x = b.input("x", {f32, {0, 40}}), w = b.input("w", {f32, {40, 30}}), y = b.input("y", {f32, {5, 0}});
+  b.output("product", matmul(x, w));
+  b.output("sums", matmul(y, b.input("z", {f32, {0, 7}})) + 1.0);
+  b.output("softmax", softmax(x));
+  b.output("joined", concat({x, b.input("more", {f32, {3, 40}})}, 0));
+  expect_right(b.finish());
+}
+
+// With little SBUF tiles become smaller, and values wait in HBM; what is computed stays the same.
+TEST(Wide, LittleSbuf) {
+  Builder b("little");
+  const Expr x = b.input("x", {f32, {200, 1500}}), w = b.input("w", {f32, {1500, 700}});
+  const Expr h = rms_norm(x, b.input("gain", {f32, {1500}}));
+  b.output("out", softmax(matmul(h, w) * 0.05) + mean(x, {{-1}, true}));
+  const Graph graph = b.finish();
+  for (std::int64_t bytes : {160 << 10, 80 << 10, 48 << 10}) {
+    try {
+      const Outcome out = compare(graph, 1, {.level = 1, .sbuf_bytes = bytes});
+      EXPECT_EQ(out.wrong, "") << bytes;
+    } catch (const Error& e) {
+      ADD_FAILURE() << bytes << ": " << e.what();
+    }
+  }
+}
+
 TEST(Wide, MatrixThatDoesNotFit) {
   Builder b("large_matrix");
   const Expr x = b.input("x", {f32, {600, 256}}), w = b.input("w", {f32, {256, 9000}}),

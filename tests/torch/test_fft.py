@@ -63,6 +63,12 @@ def test_complex_tensors(word):
     close(a * torch.ones(4), ta)
     close(a + torch.ones(2, 3, 4), ta + torch.ones(2, 3, 4))
     close(a @ b.transpose(0, 1), ta @ tb.T)
+    real = torch.randn(4)
+    for got, want in ((real * a, real * ta), (real + a, real + ta), (real - a, real - ta), (ta * a, ta * ta)):
+        assert isinstance(got, C)
+        close(got, want)
+    assert torch.allclose(a, ta) and isinstance(torch.stack([a, a]), C) and not isinstance(torch.abs(a), C)
+    np.testing.assert_array_equal(np.asarray(a), ta.numpy())
     close(a.abs(), ta.abs())
     close(a.angle(), ta.angle())
     close(a.conj(), ta.conj())
@@ -141,6 +147,7 @@ def test_gradients_of_cosine_transforms():
 def test_f4_products_of_any_size(word, m, k, n):
     a, b = pair(m, k), pair(k, n)
     close(nki.complex_gemm(a, b), a.to_torch_complex() @ b.to_torch_complex(), 1e-5)
+    close(nki.complex_gemm(a, b, products=3), a.to_torch_complex() @ b.to_torch_complex(), 2e-5)
     w = pair(n, k)
     close(nki.complex_linear(a, w.real, w.imag), a.to_torch_complex() @ w.to_torch_complex().T, 1e-5)
     assert fft.last_call().backend == ("native" if word == "pytorch" else "simulator")
@@ -228,8 +235,9 @@ def test_many_cores(word):
         assert nki.get_multicore()
         close(nki.multi_core_fft(x), torch.fft.fft(x.to_torch_complex()))
         close(nki.multi_core_fft(x, inverse=True), torch.fft.ifft(x.to_torch_complex()))
-    one = pair(60)
-    close(nki.multi_core_fft(one), torch.fft.fft(one.to_torch_complex()))
+    nki.set_multicore(True)
+    for one in (pair(60), pair(32768)):
+        close(nki.multi_core_fft(one), torch.fft.fft(one.to_torch_complex()))
     with pytest.raises(NotImplementedError):
         nki.multi_core_fft(pair(127))
     nki.set_multicore(False)

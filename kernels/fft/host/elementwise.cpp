@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/blas/complex_gemm.h"
 #include "kernels/fft/elementwise.h"
 
 namespace kiln::fft {
@@ -55,6 +56,17 @@ void frames_product(const FramesConfig& c, const float* x, const float* matrix, 
   backend::Call call = frames_call(c);
   call.arrays = {array("x", x, {c.rows, c.samples}), array("matrix", matrix, {c.size, c.width}),
                  array("y", y, {c.rows, c.frames(), c.width})};
+  backend::run(call, backend);
+}
+
+void complex_gemm(std::int64_t m, std::int64_t n, std::int64_t k, int products, const float* a, const float* b,
+                  float* c, backend::Backend backend) {
+  const kernels::ComplexGemmConfig config{.m = m, .n = n, .k = k, .products = products};
+  const backend::Call call{.library = "FFT",
+                           .operation = "complex_gemm",
+                           .key = fmt::format("{}x{}x{} {}", m, n, k, products),
+                           .program = [config](Target t) { return kernels::complex_gemm(config, t); },
+                           .arrays = {array("a", a, {m, 2 * k}), array("b", b, {k, 2 * n}), array("c", c, {m, 2 * n})}};
   backend::run(call, backend);
 }
 

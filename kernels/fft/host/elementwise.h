@@ -1,4 +1,4 @@
-// What is done to complex numbers one by one, on a backend that is not native.
+// What is done to complex numbers one by one, to frames and to matrices, on a backend that is not native.
 #pragma once
 
 #include "kernels/backend/call.h"
@@ -17,6 +17,10 @@ void mod_relu(std::int64_t rows, std::int64_t features, const float* x, const fl
 using kernels::FramesConfig;
 void frames_product(const FramesConfig& config, const float* x, const float* matrix, float* y,
                     backend::Backend backend);
+
+// c = a b with 3 or 4 real products, [m, k] [k, n]; BLAS has the transposed forms.
+void complex_gemm(std::int64_t m, std::int64_t n, std::int64_t k, int products, const float* a, const float* b,
+                  float* c, backend::Backend backend);
 
 // Tell of calls that were computed natively.
 void note_complex_multiply(std::int64_t count);

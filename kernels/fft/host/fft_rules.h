@@ -11,7 +11,12 @@ inline constexpr Rule kLength{2,
                               "A device transforms rows of at most 2^24 numbers, and of 2^20 where the length "
                               "has a prime factor above 128.",
                               "choose the backend native for it"};
-inline constexpr Rule kRules[] = {kSizes, kLength};
+inline constexpr Rule kPair{
+    3,
+    "A pair of cores shares complex rows, or one row in three factors, on a chip that has pairs, "
+    "by the simulator.",
+    "use one core for it"};
+inline constexpr Rule kRules[] = {kSizes, kLength, kPair};
 inline constexpr RuleTable kTable{"fft", "arguments of kiln::fft", kRules};
 }  // namespace fft_rules
 

@@ -11,6 +11,7 @@
 #include "kernels/fft/host/fft_rules.h"
 #include "kernels/fft/host/half_spectrum.h"
 #include "kiln/check/check_program.h"
+#include "kiln/sim/machine.h"
 #include "kiln/views/timed_kernel.h"
 
 namespace kiln::fft {
@@ -148,6 +149,43 @@ void clear_plans() {
   std::lock_guard lock(cache().mutex);
   cache().plans.clear();
   cache().oldest_first.clear();
+}
+
+namespace {
+
+std::vector<isa::Program> pair_programs(const Plan& p) {
+  const Target target = backend::current_target();
+  if (!arch(target).features.lnc2 || p.computed().spectrum != p.config().spectrum ||
+      !kernels::is_shareable(p.config(), p.way()))
+    raise(fft_rules::kTable, fft_rules::kPair,
+          {.found = fmt::format("{} rows of {} by {} on {}", p.config().rows, p.config().n, p.way().name(),
+                                arch(target).name),
+           .category = Category::not_yet});
+  std::vector<isa::Program> cores = kernels::transform_pair(p.config(), p.way(), target);
+  for (const isa::Program& core : cores) {
+    const check::Report report = check::check_program(core, arch(target));
+    if (!report.ok()) throw Error(report.diagnostics);
+  }
+  return cores;
+}
+
+}  // namespace
+
+void execute_pair(const TransformConfig& config, const float* x, float* y) {
+  const auto p = plan(config);
+  const std::vector<isa::Program> cores = pair_programs(*p);
+  sim::Buffers buffers;
+  const auto bind = [&](const std::string& name, const float* data, std::int64_t count) {
+    buffers[name] = {const_cast<float*>(data), static_cast<std::size_t>(count) * sizeof(float)};
+  };
+  bind("x", x, config.rows * config.x_width());
+  bind("y", y, config.rows * config.y_width());
+  for (const kernels::Table& t : p->tables()) bind(t.name, t.values.data(), t.rows * t.columns);
+  sim::run(isa::Launch::of(cores), arch(cores[0].target), buffers, {.nan = sim::NanMode::off});
+}
+
+double pair_ns(const TransformConfig& config) {
+  return views::time_kernel(pair_programs(*plan(config)), {.advice = false})->report.total_ns;
 }
 
 void execute(const TransformConfig& config, const float* x, float* y, backend::Backend backend) {

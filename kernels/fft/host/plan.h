@@ -44,6 +44,11 @@ std::shared_ptr<const Plan> plan(const TransformConfig& config);
 std::size_t plan_count();
 void clear_plans();
 
+// Rows on the two cores of a pair, by the simulator; throws Error (fft.R3) where the chip has no pairs or one row
+// cannot be shared. pair_ns is what is predicted for it.
+void execute_pair(const TransformConfig& config, const float* x, float* y);
+double pair_ns(const TransformConfig& config);
+
 // The transform of rows, on the backend that is not native; `backend::note_native` tells of a native one.
 void execute(const TransformConfig& config, const float* x, float* y, backend::Backend backend);
 void note_native(const TransformConfig& config);

@@ -2,14 +2,12 @@
 
 #include <cmath>
 
-#include "kernels/blas/host/blas.h"
+#include "kernels/sparse/host/native_gemm.h"
 #include "kernels/sparse/host/sparse_call.h"
 
 namespace kiln::sparse {
 namespace {
 
-using blas::Layout;
-using blas::Transpose;
 using kernels::AttentionConfig;
 using kernels::kTile;
 using kernels::TilePattern;
@@ -37,13 +35,6 @@ std::string key_of(const AttentionConfig& c) {
          kernels::key_of(c.pattern) + "m" + kernels::key_of(c.mask);
 }
 
-template <class T>
-void gemm(bool trans_a, bool trans_b, Int m, Int n, Int k, T alpha, const T* a, Int lda, const T* b, Int ldb, T beta,
-          T* c, Int ldc) {
-  const auto word = [](bool t) { return t ? Transpose::trans : Transpose::no_trans; };
-  blas::gemm<T>(Layout::row_major, word(trans_a), word(trans_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-}
-
 // One head, natively: tile by tile, with products of the native BLAS.
 template <class T>
 class NativeHead {
@@ -60,8 +51,8 @@ class NativeHead {
       for (Int r = 0; r < m; ++r) minus_lse[row * kTile + r] = softmax(x.data() + r * count * kTile, count * kTile);
       for (Int i = 0; i < count; ++i) {
         const Int column = p_.column[first + i];
-        gemm<T>(false, false, m, c_.head, p_.width(column), 1, x.data() + i * kTile, count * kTile, at(v_, column),
-                c_.head, 1, out + row * kTile * c_.head, c_.head);
+        native_gemm<T>(false, false, m, c_.head, p_.width(column), 1, x.data() + i * kTile, count * kTile,
+                       at(v_, column), c_.head, 1, out + row * kTile * c_.head, c_.head);
       }
     }
   }
@@ -77,7 +68,7 @@ class NativeHead {
       for (Int e = p_.row_start[row]; e < p_.row_start[row + 1]; ++e) {
         const Int column = p_.column[e], n = p_.width(column);
         scores(row, e, p.data(), kTile);
-        gemm<T>(false, true, m, n, h, 1, at(dout, row), h, at(v_, column), h, 0, ds.data(), kTile);
+        native_gemm<T>(false, true, m, n, h, 1, at(dout, row), h, at(v_, column), h, 0, ds.data(), kTile);
         for (Int r = 0; r < m; ++r) {
           const Int i = row * kTile + r;
           T d = 0;
@@ -88,9 +79,9 @@ class NativeHead {
             ds[r * kTile + j] = weight * (ds[r * kTile + j] - d);
           }
         }
-        gemm<T>(true, false, n, h, m, 1, p.data(), kTile, at(dout, row), h, 1, dv + column * kTile * h, h);
-        gemm<T>(true, false, n, h, m, scale, ds.data(), kTile, at(q_, row), h, 1, dk + column * kTile * h, h);
-        gemm<T>(false, false, m, h, n, scale, ds.data(), kTile, at(k_, column), h, 1, dq + row * kTile * h, h);
+        native_gemm<T>(true, false, n, h, m, 1, p.data(), kTile, at(dout, row), h, 1, dv + column * kTile * h, h);
+        native_gemm<T>(true, false, n, h, m, scale, ds.data(), kTile, at(q_, row), h, 1, dk + column * kTile * h, h);
+        native_gemm<T>(false, false, m, h, n, scale, ds.data(), kTile, at(k_, column), h, 1, dq + row * kTile * h, h);
       }
     }
   }
@@ -101,8 +92,8 @@ class NativeHead {
   // Scaled and masked, of one tile, into rows `stride` apart.
   void scores(Int row, Int e, T* x, Int stride) const {
     const Int column = p_.column[e], m = p_.height(row), n = p_.width(column);
-    gemm<T>(false, true, m, n, c_.head, static_cast<T>(c_.scale), at(q_, row), c_.head, at(k_, column), c_.head, 0, x,
-            stride);
+    native_gemm<T>(false, true, m, n, c_.head, static_cast<T>(c_.scale), at(q_, row), c_.head, at(k_, column), c_.head,
+                   0, x, stride);
     if (c_.mask.empty() || c_.mask[e] < 0) return;
     const float* mask = masks_ + c_.mask[e] * kTile * kTile;
     for (Int r = 0; r < m; ++r) {
@@ -137,7 +128,6 @@ class NativeHead {
 template <class T>
 void native_forward(const AttentionConfig& c, const float* masks, const void* q, const void* k, const void* v,
                     void* out, void* minus_lse) {
-  const backend::Scope scope("native");
   const Int queries = c.pattern.rows * c.head, keys = c.pattern.columns * c.head;
   std::vector<T> own(minus_lse ? 0 : c.heads * c.pattern.rows);
   T* lse = minus_lse ? static_cast<T*>(minus_lse) : own.data();
@@ -150,7 +140,6 @@ void native_forward(const AttentionConfig& c, const float* masks, const void* q,
 template <class T>
 void native_backward(const AttentionConfig& c, const float* masks, const void* q, const void* k, const void* v,
                      const void* out, const void* minus_lse, const void* dout, void* dq, void* dk, void* dv) {
-  const backend::Scope scope("native");
   const Int queries = c.pattern.rows * c.head, keys = c.pattern.columns * c.head;
   const auto in = [](const void* p, Int offset) { return static_cast<const T*>(p) + offset; };
   const auto to = [](void* p, Int offset) { return static_cast<T*>(p) + offset; };

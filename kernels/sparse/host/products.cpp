@@ -4,6 +4,7 @@
 
 #include "kernels/sparse/bsr_sddmm.h"
 #include "kernels/sparse/bsr_spmm.h"
+#include "kernels/sparse/host/native_gemm.h"
 #include "kernels/sparse/host/sparse_call.h"
 #include "kernels/sparse/host/tiled.h"
 #include "kernels/sparse/screened_spmm.h"
@@ -32,12 +33,26 @@ inline void add_row(Int n, T v, const T* __restrict b, T* __restrict c) {
   for (Int j = 0; j < n; ++j) c[j] += v * b[j];
 }
 
+// The same for four rows, in their order, with c read and written once.
+template <class T>
+inline void add_rows(Int n, const T (&v)[4], const T* __restrict b0, const T* __restrict b1, const T* __restrict b2,
+                     const T* __restrict b3, T* __restrict c) {
+  for (Int j = 0; j < n; ++j) c[j] = (((c[j] + v[0] * b0[j]) + v[1] * b1[j]) + v[2] * b2[j]) + v[3] * b3[j];
+}
+
 template <class T>
 void native_spmm(const Csr<T>& a, Int n, T alpha, const T* b, T beta, T* c) {
   for (Int r = 0; r < a.rows; ++r) {
     T* row = c + r * n;
     scale(n, beta, row);
-    for (Int e = a.row_start[r]; e < a.row_start[r + 1]; ++e) add_row(n, alpha * a.values[e], b + a.column[e] * n, row);
+    const Int last = a.row_start[r + 1];
+    Int e = a.row_start[r];
+    for (; e + 4 <= last; e += 4) {
+      const T v[] = {alpha * a.values[e], alpha * a.values[e + 1], alpha * a.values[e + 2], alpha * a.values[e + 3]};
+      const auto at = [&](Int i) { return b + a.column[e + i] * n; };
+      add_rows(n, v, at(0), at(1), at(2), at(3), row);
+    }
+    for (; e < last; ++e) add_row(n, alpha * a.values[e], b + a.column[e] * n, row);
   }
 }
 
@@ -48,11 +63,8 @@ void native_bsr_spmm(const Bsr<T>& a, Int n, const T* b, T* c) {
     const Int height = std::min(a.block, a.rows - r * a.block);
     for (Int e = a.row_start[r]; e < a.row_start[r + 1]; ++e) {
       const Int first = a.column[e] * a.block, width = std::min(a.block, a.columns - first);
-      const T* block = a.blocks + e * a.block * a.block;
-      for (Int i = 0; i < height; ++i) {
-        T* row = c + (r * a.block + i) * n;
-        for (Int k = 0; k < width; ++k) add_row(n, block[i * a.block + k], b + (first + k) * n, row);
-      }
+      native_gemm<T>(false, false, height, n, width, 1, a.blocks + e * a.block * a.block, a.block, b + first * n, n, 1,
+                     c + r * a.block * n, n);
     }
   }
 }
@@ -66,13 +78,14 @@ bool passes(T row_bound, T column_bound, T limit) {
 template <class T>
 void native_screened(Int rows, Int columns, Int n, bool trans_a, const T* a, const T* row_bound, const T* column_bound,
                      T limit, const T* b, T* c) {
-  std::fill(c, c + rows * n, T(0));
+  std::vector<T> kept(rows * columns, T(0));
   for (Int i = 0; i < rows; ++i) {
     for (Int j = 0; j < columns; ++j) {
       if (passes(row_bound[i], column_bound[j], limit))
-        add_row(n, trans_a ? a[j * rows + i] : a[i * columns + j], b + j * n, c + i * n);
+        kept[i * columns + j] = trans_a ? a[j * rows + i] : a[i * columns + j];
     }
   }
+  native_gemm<T>(false, false, rows, n, columns, 1, kept.data(), columns, b, n, 0, c, n);
 }
 
 // Of slots of a plan; `values` may be those of the caller or those of the kernel.
@@ -261,11 +274,14 @@ void bsr_sddmm(const Bsr<T>& a, Int n, const T* x, const T* y, T* blocks) {
     }
   };
   const auto native = [&] {
-    fill([&](Int i, Int j) {
-      T sum = 0;
-      for (Int l = 0; l < n; ++l) sum += x[i * n + l] * y[j * n + l];
-      return sum;
-    });
+    for (Int r = 0; r < a.block_rows(); ++r) {
+      const Int row = r * a.block, height = std::min(a.block, a.rows - row);
+      for (Int e = a.row_start[r]; e < a.row_start[r + 1]; ++e) {
+        const Int column = a.column[e] * a.block, width = std::min(a.block, a.columns - column);
+        native_gemm<T>(false, true, height, width, n, 1, x + row * n, n, y + column * n, n, 0,
+                       blocks + e * a.block * a.block, a.block);
+      }
+    }
   };
   dispatch<T>("bsr_sddmm", key, program, native, [&](const auto& run) {
     if constexpr (std::is_same_v<T, float>) {

@@ -249,6 +249,9 @@ class Kernel {
 #include "kiln/isa/instructions.def"
 #include "kiln/isa/undef_instruction_macros.h"
 
+  // All of another program, here. `bound` stands for its arguments and results, in the order of its tensors.
+  void splice(const Program& program, const std::vector<View>& bound);
+
   const Program& program() const { return program_; }
   Program& program() { return program_; }
   Program finish() { return std::move(program_); }

@@ -9,62 +9,11 @@
 #include <limits>
 
 #include "kiln/tensor/ir/evaluate_elementwise.h"
+#include "kiln/tensor/ir/evaluate_op.h"
 #include "kiln/tensor/ir/rules.h"
 
 namespace kiln::tensor {
 namespace {
-
-struct Eval {
-  const Op& op;
-  const std::vector<const Array*>& in;
-  DType working;
-  Array make() const { return {op.type, std::vector<double>(static_cast<std::size_t>(op.type.size()))}; }
-};
-
-Shape strides_of(const Shape& shape) {
-  Shape out(shape.size());
-  std::int64_t n = 1;
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    out[i] = n;
-    n *= shape[i];
-  }
-  return out;
-}
-
-// Calls fn(i, index) for each element of a shape in C order.
-template <class Fn>
-void for_each(const Shape& shape, Fn&& fn) {
-  Shape index(shape.size(), 0);
-  const std::int64_t n = product(shape);
-  for (std::int64_t i = 0; i < n; ++i) {
-    fn(i, index);
-    for (std::size_t d = shape.size(); d-- > 0;) {
-      if (++index[d] < shape[d]) break;
-      index[d] = 0;
-    }
-  }
-}
-
-// Reads an array at an index of a shape that it broadcasts to.
-class Spread {
- public:
-  Spread(const Array& array, std::size_t rank) : array_(array), strides_(strides_of(array.type.shape)) {
-    skip_ = rank - strides_.size();
-    for (std::size_t i = 0; i < strides_.size(); ++i) {
-      if (array.type.shape[i] == 1) strides_[i] = 0;
-    }
-  }
-  double at(const Shape& index) const {
-    std::int64_t at = 0;
-    for (std::size_t i = 0; i < strides_.size(); ++i) at += strides_[i] * index[skip_ + i];
-    return array_.data[at];
-  }
-
- private:
-  const Array& array_;
-  Shape strides_;
-  std::size_t skip_;
-};
 
 Array eval_elementwise(const Eval& e) {
   Array out = e.make();
@@ -201,6 +150,12 @@ Array eval_scan(const Eval& e) {
   return out;
 }
 
+// The low 64 bits of a product.
+std::int64_t low_product(double a, double b) {
+  const auto bits = [](double x) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(x)); };
+  return static_cast<std::int64_t>(bits(a) * bits(b));
+}
+
 Array eval_matmul(const Eval& e) {
   Array x = *e.in[0], y = *e.in[1], out = e.make();
   Shape shape = e.op.type.shape;
@@ -222,8 +177,13 @@ Array eval_matmul(const Eval& e) {
     for (std::int64_t k = 0; k < K; ++k) {
       xa[rank - 1] = k;
       ya[rank - 2] = k;
-      sum += xs.at(xa) * ys.at(ya);
-      if (whole) sum = stored(e.op.type.dtype, sum);
+      const double a = xs.at(xa), b = ys.at(ya);
+      if (!whole)
+        sum += a * b;
+      else if (e.op.type.dtype == DType::bool_)
+        sum = sum != 0 || (a != 0 && b != 0);
+      else  // products of 32 bits fit 64
+        sum = stored(e.op.type.dtype, sum + wrapped(e.op.type.dtype, low_product(a, b)));
     }
     out.data[i] = sum;
   });
@@ -288,14 +248,6 @@ Array eval_pad(const Eval& e) {
   std::fill(out.data.begin(), out.data.end(), stored(out.type.dtype, e.op.real("value")));
   place(out, *e.in[0], e.op.ints("low"));
   return out;
-}
-
-std::int64_t checked_index(const Eval& e, double index, std::int64_t count) {
-  const auto i = static_cast<std::int64_t>(index);
-  if (i < 0 || i >= count) {
-    raise(rules::kTable, rules::kIndex, {.found = fmt::format("index {} of {} rows in {}", i, count, name(e.op.code))});
-  }
-  return i;
 }
 
 Array eval_gather(const Eval& e) {
@@ -380,6 +332,7 @@ Array evaluate(const Op& op, const std::vector<const Array*>& operands, DType wo
 
 Arrays evaluate(const Graph& graph, const Arrays& inputs) {
   std::vector<Array> values;
+  std::map<Value, std::vector<Array>> results;  // of ops with bodies
   values.reserve(graph.size());
   for (const Op& op : graph.ops()) {
     if (op.code == OpCode::input) {
@@ -390,8 +343,17 @@ Arrays evaluate(const Graph& graph, const Arrays& inputs) {
       values.push_back(given->second);
       continue;
     }
+    if (op.code == OpCode::result) {
+      values.push_back(results.at(op.operands[0]).at(static_cast<std::size_t>(op.integer("index"))));
+      continue;
+    }
     std::vector<const Array*> in;
     for (Value v : op.operands) in.push_back(&values[v]);
+    if (!op.bodies.empty()) {
+      const auto& all = results[static_cast<Value>(values.size())] = results_of(op, in);
+      values.push_back(all[0]);
+      continue;
+    }
     values.push_back(evaluate(op, in, is_elementwise(op.code) ? working_dtype(graph, op) : op.type.dtype));
   }
   Arrays out;

@@ -1,6 +1,8 @@
 #include "kiln/tensor/ir/evaluate_elementwise.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kiln/base/error.h"
 #include "kiln/tensor/ir/type.h"
@@ -51,6 +53,28 @@ Int int_power(Int x, Int y) {
 }
 Int shifted_left(Int x, Int y) { return y < 0 || y > 31 ? 0 : static_cast<Int>(static_cast<std::uint64_t>(x) << y); }
 Int shifted_right(Int x, Int y) { return y < 0 || y > 31 ? (x < 0 ? -1 : 0) : x >> y; }
+
+Int rest_of(Int x, Int y) { return y == 0 ? 0 : x % y; }
+
+double sinc_of(double x) { return x == 0 ? 1 : std::sin(M_PI * x) / (M_PI * x); }
+// std::hypot, without the newest version of the system's library: a wheel serves older systems.
+double length_of(double x, double y) {
+  if (std::isinf(x) || std::isinf(y)) return std::numeric_limits<double>::infinity();
+  const double largest = std::max(std::abs(x), std::abs(y));
+  if (largest == 0 || std::isnan(x) || std::isnan(y)) return x * x + y * y;
+  const double a = x / largest, b = y / largest;
+  return largest * std::sqrt(a * a + b * b);
+}
+
+double log_add(double x, double y) {
+  if (x == y) return x + std::log(2.0);
+  return larger(x, y) + std::log1p(std::exp(-std::fabs(x - y)));
+}
+double log_add2(double x, double y) {
+  if (x == y) return x + 1;
+  return larger(x, y) + std::log1p(std::exp2(-std::fabs(x - y))) / std::log(2.0);
+}
+double step_of(double x, double y) { return std::isnan(x) ? x : x < 0 ? 0 : x > 0 ? 1 : y; }
 
 struct None {};
 

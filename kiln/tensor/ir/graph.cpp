@@ -21,8 +21,8 @@ Value Graph::push(Op op) {
   return size() - 1;
 }
 
-Value Graph::add(OpCode code, std::vector<Value> operands, Attrs attrs) {
-  return push({.code = code, .operands = std::move(operands), .attrs = std::move(attrs)});
+Value Graph::add(OpCode code, std::vector<Value> operands, Attrs attrs, std::vector<Body> bodies) {
+  return push({.code = code, .operands = std::move(operands), .attrs = std::move(attrs), .bodies = std::move(bodies)});
 }
 
 Value Graph::input(std::string input_name, Type type) {
@@ -43,6 +43,10 @@ Value Graph::constant(Type type, std::vector<double> numbers) {
 
 Value Graph::iota(Type type, std::int64_t axis) {
   return push({.code = OpCode::iota, .type = std::move(type), .attrs = {axis}});
+}
+
+Value Graph::kernel(std::shared_ptr<const isa::Program> program, std::vector<Value> operands) {
+  return push({.code = OpCode::kernel, .operands = std::move(operands), .kernel = std::move(program)});
 }
 
 void Graph::output(std::string output_name, Value value) {
@@ -69,6 +73,14 @@ Value Graph::copy(const Graph& from, const Op& op, std::vector<Value> operands) 
 void Graph::at(SourceLoc loc) {
   if (!(locs_.back() == loc)) locs_.push_back(std::move(loc));
   loc_ = static_cast<std::uint32_t>(locs_.size() - 1);
+}
+
+std::vector<Value> Graph::inputs() const {
+  std::vector<Value> out;
+  for (Value v = 0; v < size(); ++v) {
+    if (ops_[v].code == OpCode::input) out.push_back(v);
+  }
+  return out;
 }
 
 std::vector<int> Graph::uses() const {

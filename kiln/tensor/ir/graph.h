@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kiln/base/error.h"
+#include "kiln/isa/program.h"
 #include "kiln/tensor/ir/op.h"
 #include "kiln/tensor/ir/type.h"
 
@@ -16,6 +17,8 @@ namespace kiln::tensor {
 
 using Value = std::uint32_t;
 using Numbers = std::shared_ptr<const std::vector<double>>;
+class Graph;
+using Body = std::shared_ptr<const Graph>;  // of a loop, a branch or a function; it reads nothing but its inputs
 
 struct Op {
   OpCode code{};
@@ -23,6 +26,8 @@ struct Op {
   std::vector<Value> operands;
   Attrs attrs = {};
   Numbers numbers = {};  // of a constant: one for all elements, or one for each
+  std::vector<Body> bodies = {};
+  std::shared_ptr<const isa::Program> kernel = {};  // that the op calls
   std::uint32_t loc = 0;
 
   // Attributes by their names in the table.
@@ -45,10 +50,13 @@ class Graph {
   explicit Graph(std::string name = "program") : name(std::move(name)) {}
 
   // Appends an op; its type is inferred. Throws Error (tensor.R*) when the operands do not fit.
-  Value add(OpCode code, std::vector<Value> operands, Attrs attrs = {});
+  Value add(OpCode code, std::vector<Value> operands, Attrs attrs = {}, std::vector<Body> bodies = {});
   Value input(std::string name, Type type);
   Value constant(Type type, std::vector<double> numbers);  // one number for all elements, or one for each
   Value iota(Type type, std::int64_t axis);
+  // A kernel written by hand: operands are its arguments in order; results are its outputs, then the arguments that it
+  // changes.
+  Value kernel(std::shared_ptr<const isa::Program> program, std::vector<Value> operands);
   void output(std::string name, Value value);
   // An op of another graph with other operands: attributes, numbers and place stay, the type is inferred anew.
   Value copy(const Graph& from, const Op& op, std::vector<Value> operands);
@@ -65,6 +73,7 @@ class Graph {
   const std::vector<Op>& ops() const { return ops_; }
   const std::vector<Output>& outputs() const { return outputs_; }
   Value size() const { return static_cast<Value>(ops_.size()); }
+  std::vector<Value> inputs() const;  // in order
   // How many operands and outputs each value is.
   std::vector<int> uses() const;
 
@@ -79,6 +88,8 @@ class Graph {
   std::uint32_t loc_ = 0;
 };
 
+// The types of all results of an op with bodies, or of one that calls a kernel; of others the one that it has.
+std::vector<Type> result_types(const Op& op);
 // The type of an op's result; throws Error (tensor.R*) at `loc`.
 Type infer(const Graph& graph, const Op& op);
 // The dtype in which an elementwise op takes its operands.

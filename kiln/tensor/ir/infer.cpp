@@ -3,24 +3,10 @@
 
 #include <algorithm>
 
-#include "kiln/tensor/ir/graph.h"
-#include "kiln/tensor/ir/rules.h"
+#include "kiln/tensor/ir/infer_op.h"
 
 namespace kiln::tensor {
 namespace {
-
-struct Ask {
-  const Graph& graph;
-  const Op& op;
-  const Type& operand(std::size_t i) const { return graph.type(op.operands[i]); }
-  [[noreturn]] void refuse(const Rule& rule, std::string found) const {
-    raise(rules::kTable, rule,
-          {.found = std::move(found), .loc = graph.loc(op), .context = fmt::format("op {}", name(op.code))});
-  }
-  void require(bool holds, const Rule& rule, const std::string& found) const {
-    if (!holds) refuse(rule, found);
-  }
-};
 
 DType promoted(const Ask& a) {
   DType t = a.operand(0).dtype;
@@ -47,8 +33,12 @@ DType working(const Ask& a) {
     case Result::bits:
       a.require(!is_float(t), rules::kDtype, fmt::format("{} of {}", name(a.op.code), name(t)));
       return t;
-    case Result::real:
-      return real_dtype(t);
+    case Result::real: {
+      if (is_float(t) || a.op.operands.size() == 1) return real_dtype(t);
+      const DType x = real_dtype(a.operand(0).dtype),
+                  y = real_dtype(a.operand(1).dtype);  // of integers, each by itself
+      return size_bytes(x) > size_bytes(y) ? x : y;
+    }
     case Result::quotient:
       return is_float(t) ? t : DType::float32;
     default:

@@ -2,9 +2,11 @@
 
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "kiln/base/suggest.h"
 #include "kiln/isa/text/lexer.h"
+#include "kiln/isa/text/parse.h"
 #include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/ir/text.h"
 #include "kiln/tensor/ir/weak.h"
@@ -57,6 +59,8 @@ class Parser {
   Value value(const std::string& name);
   void statement();
   Value call(const Type* given);
+  void accept_place();
+  Body body();
   Value make(OpCode code, std::vector<Scalar> scalars, std::vector<Value> operands, Attrs attrs, const Type* given,
              std::vector<double> numbers);
 
@@ -64,6 +68,7 @@ class Parser {
   std::string file_;
   Graph graph_;
   std::map<std::string, Value, std::less<>> names_;
+  int depth_ = 0;  // of bodies
 };
 
 std::int64_t Parser::integer() {
@@ -168,6 +173,7 @@ Value Parser::call(const Type* given) {
   std::vector<Value> operands;
   std::vector<Scalar> scalars;
   std::vector<double> numbers;
+  std::shared_ptr<const isa::Program> kernel;
   expect("(");
   while (!accept(")")) {
     if (at_number()) {
@@ -180,6 +186,14 @@ Value Parser::call(const Type* given) {
       if (!accept("=")) {
         operands.push_back(value(first));
         scalars.push_back({});
+      } else if (code == OpCode::kernel && first == "program") {
+        expect("[");
+        std::string lines;
+        while (!accept("]")) {
+          lines += text() + "\n";
+          if (!lexer_.peek().is("]")) expect(",");
+        }
+        kernel = std::make_shared<const isa::Program>(isa::parse(lines, file_));
       } else if (code == OpCode::constant && first == "numbers") {
         expect("[");
         while (!accept("]")) {
@@ -200,7 +214,35 @@ Value Parser::call(const Type* given) {
     if (!found[i]) fail(fmt::format("{} needs the attribute `{}`", op_name, infos[i].name));
     attrs.push_back(*found[i]);
   }
+  accept_place();
+  if (kernel) return graph_.kernel(std::move(kernel), std::move(operands));
+  std::vector<Body> bodies;
+  while (accept("{")) bodies.push_back(body());
+  if (!bodies.empty()) return graph_.add(code, std::move(operands), std::move(attrs), std::move(bodies));
   return make(code, std::move(scalars), std::move(operands), std::move(attrs), given, std::move(numbers));
+}
+
+// The place of whoever wrote the program; this text is nearer.
+void Parser::accept_place() {
+  if (!accept("@")) return;
+  text();
+  expect(":");
+  integer();
+}
+
+// Statements up to the closing brace, with names of their own.
+Body Parser::body() {
+  constexpr int kDeepest = 64;
+  if (++depth_ > kDeepest) fail("bodies in bodies, too deep");
+  Graph outer = std::exchange(graph_, Graph("body"));
+  auto names = std::exchange(names_, {});
+  while (!accept("}")) {
+    if (lexer_.peek().kind == Token::Kind::end) fail("a body without its }");
+    statement();
+  }
+  names_ = std::move(names);
+  --depth_;
+  return std::make_shared<const Graph>(std::exchange(graph_, std::move(outer)));
 }
 
 void Parser::statement() {
@@ -221,11 +263,6 @@ void Parser::statement() {
   const Value v = call(given ? &*given : nullptr);
   if (given && !(*given == graph_.type(v)))
     fail(fmt::format("`{}` is {}, not {}", name, to_string(graph_.type(v)), to_string(*given)));
-  if (accept("@")) {  // the place of whoever wrote the program; this text is nearer
-    text();
-    expect(":");
-    integer();
-  }
   names_[name] = v;
 }
 

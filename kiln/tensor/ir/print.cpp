@@ -3,7 +3,9 @@
 
 #include <cmath>
 #include <set>
+#include <sstream>
 
+#include "kiln/isa/text/print.h"
 #include "kiln/tensor/ir/text.h"
 
 namespace kiln::tensor {
@@ -53,6 +55,14 @@ std::vector<std::string> names_of(const Graph& graph) {
   return out;
 }
 
+// A kernel, line by line.
+std::string kernel_text(const isa::Program& program) {
+  std::string out;
+  std::istringstream lines(isa::print(program));
+  for (std::string line; std::getline(lines, line);) out += (out.empty() ? "" : ", ") + quoted(line);
+  return out;
+}
+
 std::string numbers_text(const Op& op) {
   std::vector<std::string> out;
   for (double x : *op.numbers) out.push_back(number_text(x));
@@ -61,8 +71,11 @@ std::string numbers_text(const Op& op) {
 
 }  // namespace
 
-std::string print(const Graph& graph, const PrintOptions& options) {
-  std::string out = fmt::format("kt 1\nprogram {}\n", quoted(graph.name));
+namespace {
+
+// The statements of a program or of a body, one per line.
+std::string statements(const Graph& graph, const PrintOptions& options, const std::string& indent) {
+  std::string out;
   const auto names = names_of(graph);
   for (Value v = 0; v < graph.size(); ++v) {
     const Op& op = graph.op(v);
@@ -72,13 +85,24 @@ std::string print(const Graph& graph, const PrintOptions& options) {
     for (std::size_t i = 0; i < infos.size(); ++i)
       arguments.push_back(fmt::format("{}={}", infos[i].name, std::visit(AttrText{}, op.attrs[i])));
     if (op.code == OpCode::constant) arguments.push_back(numbers_text(op));
-    out += fmt::format("{}: {} = {}({})", names[v], to_string(op.type), name(op.code), fmt::join(arguments, ", "));
+    if (op.kernel) arguments.push_back(fmt::format("program=[{}]", kernel_text(*op.kernel)));
+    out += fmt::format("{}{}: {} = {}({})", indent, names[v], to_string(op.type), name(op.code),
+                       fmt::join(arguments, ", "));
     const SourceLoc& loc = graph.loc(op);
     if (options.places && loc.known()) out += fmt::format(" @ {}:{}", quoted(loc.file), loc.line);
+    for (const Body& body : op.bodies)
+      out += fmt::format(" {{\n{}{}}}", statements(*body, options, indent + "  "), indent);
     out += "\n";
   }
-  for (const Output& o : graph.outputs()) out += fmt::format("output {} = {}\n", quoted(o.name), names[o.value]);
+  for (const Output& o : graph.outputs())
+    out += fmt::format("{}output {} = {}\n", indent, quoted(o.name), names[o.value]);
   return out;
+}
+
+}  // namespace
+
+std::string print(const Graph& graph, const PrintOptions& options) {
+  return fmt::format("kt 1\nprogram {}\n", quoted(graph.name)) + statements(graph, options, "");
 }
 
 }  // namespace kiln::tensor

@@ -32,9 +32,15 @@ inline constexpr Rule kNotYet{17, "the compiler has no instructions for this op 
                               "write this part with the kernel builder, or as an NKI kernel"};
 inline constexpr Rule kText{18, "the text is a tensor program in the form of docs/compiler.md", "correct the line"};
 
-inline constexpr Rule kRules[] = {kOperands,    kBroadcast, kPromotion, kDtype,  kAxis,   kReshape,
-                                  kPermutation, kSlice,     kMatmul,    kEmpty,  kConcat, kIndex,
-                                  kNames,       kShape,     kChip,      kNumber, kNotYet, kText};
+inline constexpr Rule kBody{19, "a body takes what the op gives it, and gives back results of the op's types",
+                            "correct the inputs and outputs of the body"};
+
+inline constexpr Rule kWindow{20, "windows fit the dimensions that they slide over, and channels their groups",
+                              "correct window, strides, borders and groups"};
+
+inline constexpr Rule kRules[] = {kOperands, kBroadcast, kPromotion, kDtype,  kAxis,  kReshape, kPermutation,
+                                  kSlice,    kMatmul,    kEmpty,     kConcat, kIndex, kNames,   kShape,
+                                  kChip,     kNumber,    kNotYet,    kText,   kBody,  kWindow};
 inline constexpr RuleTable kTable{"tensor", "tensor programs", kRules};
 
 }  // namespace kiln::tensor::rules

@@ -20,6 +20,7 @@ void verify(const Graph& graph, const std::string& pass) {
     for (Value operand : op.operands) {
       if (operand >= v) refuse(graph, pass, fmt::format("op {} reads value {}", v, operand));
     }
+    for (const Body& body : op.bodies) verify(*body, pass);
     if (!(infer(graph, op) == op.type)) refuse(graph, pass, fmt::format("op {} has another type", v));
   }
   for (const Output& o : graph.outputs()) {

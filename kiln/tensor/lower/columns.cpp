@@ -44,6 +44,21 @@ void RegionEmitter::prepare(const Cone& cone) {
   for (Value v : cone.products) turned_rows(v);
 }
 
+// How many columns of products go together: fewer when all rows of a matrix that is turned first lie beside them.
+std::int64_t RegionEmitter::piece_of(std::int64_t columns, std::int64_t most,
+                                     const std::vector<const Leaf*>& leaves) const {
+  constexpr std::int64_t kTurnedBytes = 64 << 10;
+  Cone cone;
+  for (const Leaf* leaf : leaves) gather_cone(leaf->value, columns, cone);
+  for (Value v : cone.products) {
+    const Leaf& y = layout_.loads[layout_.load_of.at({v, 1})];
+    if (y.free[0].stride != 1 || y.free[1].stride == 1) continue;
+    const std::int64_t bytes = (y.free[0].count + 127) / 128 * size_bytes(graph_.type(y.value).dtype);
+    while (most > 128 && bytes * most > kTurnedBytes) most /= 2;
+  }
+  return most;
+}
+
 void RegionEmitter::store_pieces(std::int64_t columns, std::int64_t piece, const std::vector<const Leaf*>& leaves) {
   Cone cone;
   for (const Leaf* leaf : leaves) gather_cone(leaf->value, columns, cone);
@@ -89,37 +104,60 @@ double neutral(OpCode code) {
 
 }  // namespace
 
-// A reduction of wide rows, piece by piece into one value per row.
-void RegionEmitter::reduce_pieces(Value v) {
-  const Op& op = graph_.op(v);
-  const Free one = free_of(v);
-  const Tile total = new_tile(k_, Memory::sbuf, rows_, one, DType::float32);
-  fill(total, one, neutral(op.code));
+// Reductions of wide rows, piece by piece into one value per row each. They share what they read.
+void RegionEmitter::reduce_pieces(const std::vector<Value>& reductions) {
+  std::map<Value, Tile> totals;
   Cone cone;
-  gather_cone(op.operands[0], widest_, cone);
+  for (Value v : reductions) {
+    const Free one = free_of(v);
+    totals[v] = new_tile(k_, Memory::sbuf, rows_, one, DType::float32);
+    fill(totals[v], one, neutral(graph_.op(v).code));
+    gather_cone(graph_.op(v).operands[0], widest_, cone);
+  }
   prepare(cone);
   k_.tiles(widest_, options_.column_tile, [&](Index start, std::int64_t n) {
     columns_ = Columns{widest_, n, start};
     scopes_.emplace_back();
-    const Tile piece = reduce(v, nullptr);
-    const AluOp with = op.code == OpCode::sum    ? AluOp::add
-                       : op.code == OpCode::prod ? AluOp::multiply
-                       : op.code == OpCode::max  ? AluOp::maximum
-                                                 : AluOp::minimum;
-    k_.tensor_tensor({.dst = column_of(total), .data1 = column_of(total), .data2 = column_of(piece), .op = with});
+    for (Value v : reductions) {
+      const OpCode code = graph_.op(v).code;
+      const Tile piece = reduce(v, nullptr);
+      const AluOp with = code == OpCode::sum    ? AluOp::add
+                         : code == OpCode::prod ? AluOp::multiply
+                         : code == OpCode::max  ? AluOp::maximum
+                                                : AluOp::minimum;
+      const isa::View total = column_of(totals[v]);
+      k_.tensor_tensor({.dst = total, .data1 = total, .data2 = column_of(piece), .op = with});
+    }
     scopes_.pop_back();
     columns_.reset();
   });
-  scopes_.back().values[v] = total;
+  for (Value v : reductions) scopes_.back().values[v] = totals[v];
+}
+
+// Whether v is made of one of these values of the region.
+bool RegionEmitter::depends(Value v, const std::set<Value>& on) const {
+  if (on.contains(v)) return true;
+  if (fusion_.region_of[v] != region_ || find(v)) return false;
+  const auto& operands = graph_.op(v).operands;
+  return std::any_of(operands.begin(), operands.end(), [&](Value x) { return depends(x, on); });
 }
 
 void RegionEmitter::stream() {
+  std::set<Value> left;
   for (Value v : fusion_.regions[region_].ops) {
     const OpCode code = graph_.op(v).code;
     const bool reduces = code >= OpCode::sum && code <= OpCode::min;
     if (reduces && !splat_of(graph_, graph_.op(v).operands[0]) &&
         graph_.type(graph_.op(v).operands[0]).shape.back() == widest_ && !find(v))
-      reduce_pieces(v);
+      left.insert(v);
+  }
+  while (!left.empty()) {
+    std::vector<Value> next;
+    for (Value v : left) {
+      if (!depends(graph_.op(v).operands[0], left)) next.push_back(v);
+    }
+    reduce_pieces(next);
+    for (Value v : next) left.erase(v);
   }
   std::vector<const Leaf*> wide;
   for (const Leaf& leaf : layout_.stores) {

@@ -12,11 +12,11 @@ namespace {
 
 // Calls body(to, from, more_to, more_from) for what one DMA takes.
 void nest(isa::Kernel& k, const Dims& to, const Dims& from, Index more_to, Index more_from,
-          const std::function<void(const Dims&, const Dims&, Index, Index)>& body) {
-  if (to.size() <= static_cast<std::size_t>(isa::kMaxOperandRank)) return body(to, from, more_to, more_from);
+          const std::function<void(const Dims&, const Dims&, Index, Index)>& body, int most = isa::kMaxOperandRank) {
+  if (to.size() <= static_cast<std::size_t>(most)) return body(to, from, more_to, more_from);
   k.loop(to[0].count, [&](Index i) {
     nest(k, Dims(to.begin() + 1, to.end()), Dims(from.begin() + 1, from.end()), more_to + i * to[0].stride,
-         more_from + i * from[0].stride, body);
+         more_from + i * from[0].stride, body, most);
   });
 }
 
@@ -80,22 +80,40 @@ void Copies::fill(const View& dst, const Strided& to, double x) {
   const std::int64_t n = std::min<std::int64_t>(dims.back().count, 4096);
   const View row = k.sbuf({1, n}, dst.dtype());
   k.memset({.dst = row, .value = real ? isa::Operand(x) : isa::Operand(static_cast<std::int64_t>(x))});
-  const std::function<void(std::size_t, Index)> each = [&](std::size_t d, Index at) {
-    if (d + 1 < dims.size()) {
-      k.loop(dims[d].count, [&](Index i) { each(d + 1, at + i * dims[d].stride); });
-      return;
-    }
-    k.tiles(dims[d].count, n, [&](Index i, std::int64_t m) {
-      k.dma_copy({.dst = dst.ap({{dims[d].stride, m}}, at + i * dims[d].stride), .src = row.slice(1, 0, m)});
-    });
-  };
-  each(0, to.offset);
+  Dims whole = dims, again = dims;  // the row, over and over, for all that one DMA takes
+  for (isa::Dim& d : again) d.stride = 0;
+  again.back().stride = 1;
+  const std::int64_t size = whole.back().count, stride = whole.back().stride;
+  k.tiles(size, n, [&](Index first, std::int64_t m) {
+    whole.back().count = again.back().count = m;
+    nest(
+        k, whole, again, to.offset + first * stride, 0,
+        [&](const Dims& d, Dims s, Index more, Index) {
+          s.insert(s.begin(), {n, 1});
+          k.dma_copy({.dst = dst.ap(d, more), .src = row.ap(s)});
+        },
+        isa::kMaxOperandRank - 1);
+  });
 }
 
 void Copies::place(const View& dst, const Strided& to, Value v) {
   if (const auto x = splat_of(graph, v)) return fill(dst, to, *x);
+  if (fusion.inlined.contains(v) && graph.op(v).code == OpCode::concat && !is_on_chip(v)) return join(dst, to, v);
+  if (fusion.inlined.contains(v)) return;  // the region that computed it has put it there
   const Source s = source_of(graph, fusion, v);
   move(dst, to, storage.of.at(s.base), s.access);
+}
+
+std::pair<View, Strided> Copies::stored(Value v) {
+  const Shape& shape = graph.type(v).shape;
+  if (splat_of(graph, v)) {
+    const DType t = graph.type(v).dtype == DType::bool_ ? DType::uint8 : graph.type(v).dtype;
+    const View made = k.hbm(shape.empty() ? isa::Shape{1} : shape, t);
+    fill(made, Strided::contiguous(shape), *splat_of(graph, v));
+    return {made, Strided::contiguous(shape)};
+  }
+  const Source s = source_of(graph, fusion, v);
+  return {storage.of.at(s.base), s.access};
 }
 
 void Copies::output(int index) {
@@ -105,20 +123,27 @@ void Copies::output(int index) {
 
 void Copies::ramp(Value v) {
   const Op& op = graph.op(v);
-  const std::int64_t n = op.type.shape[op.integer("axis")], most = 8192;
+  ramp(storage.of.at(v), op.type.shape[op.integer("axis")]);
+}
+
+void Copies::ramp(const View& dst, std::int64_t n) {
+  constexpr std::int64_t most = 8192;
   for (std::int64_t first = 0; first < n; first += most) {
     const std::int64_t m = std::min(most, n - first);
-    const View row = k.sbuf({1, m}, op.type.dtype);
+    const View row = k.sbuf({1, m}, dst.dtype());
     k.iota({.dst = row, .pattern = {{1, m}}, .offset = first});
-    k.dma_copy({.dst = storage.of.at(v).ap({{1, m}}, first), .src = row});
+    k.dma_copy({.dst = dst.ap({{1, m}}, first), .src = row});
   }
 }
 
-isa::Reg Copies::start_of(Value v) {
-  const Source s = source_of(graph, fusion, v);
+// A pattern that begins `start` times `stride` further: where a loop counts its passes that is no run-time address.
+View Copies::from_start(const View& hbm, const Dims& dims, std::int64_t offset, std::int64_t stride, Value start) {
+  if (const auto at = splat_of(graph, start)) return hbm.ap(dims, offset + static_cast<std::int64_t>(*at) * stride);
+  const Source s = source_of(graph, fusion, start);
+  if (pass && s.base == pass->first) return hbm.ap(dims, offset + pass->second * stride);
   const isa::Reg reg = k.reg();
   k.register_load({.dst = reg, .src = storage.of.at(s.base).ap({{1, 1}}, s.access.offset)});
-  return reg;
+  return hbm.ap(dims, offset).scalar_offset(reg, stride);
 }
 
 void Copies::scatter(Value v) {
@@ -126,59 +151,65 @@ void Copies::scatter(Value v) {
   const Strided whole = Strided::contiguous(op.type.shape);
   const View& dst = storage.of.at(v);
   if (!in_place.contains(v)) place(dst, whole, op.operands[0]);
-  const Source at = source_of(graph, fusion, op.operands[1]), from = source_of(graph, fusion, op.operands[2]);
+  const auto [indices, at] = stored(op.operands[1]);
+  const auto [updates, from] = stored(op.operands[2]);
   const std::int64_t row = whole.dims[0].stride, n = graph.type(op.operands[1]).size();
-  const auto rows = reshaped(from.access, {n, row});
+  const auto rows = reshaped(from, {n, row});
   if (!rows) internal_error(__FILE__, __LINE__, "rows of a scatter that are no pattern");
-  k.tiles(n, 128, [&](Index first, std::int64_t m) {
+  k.tiles(n, 128, [&, indices = indices, updates = updates, at = at](Index first, std::int64_t m) {
     const View index = k.sbuf({m, 1}, DType::int32), tile = k.sbuf({m, row}, op.type.dtype);
-    k.dma_copy({.dst = index,
-                .src = storage.of.at(at.base).ap({{at.access.dims[0].stride, m}, {1, 1}},
-                                                 at.access.offset + first * at.access.dims[0].stride)});
+    k.dma_copy(
+        {.dst = index, .src = indices.ap({{at.dims[0].stride, m}, {1, 1}}, at.offset + first * at.dims[0].stride)});
     k.dma_copy({.dst = tile,
-                .src = storage.of.at(from.base).ap(
+                .src = updates.ap(
                     {rows->dims[0].count == 1 ? isa::Dim{row, m} : isa::Dim{rows->dims[0].stride, m}, rows->dims[1]},
                     rows->offset + first * rows->dims[0].stride)});
     k.dma_copy({.dst = dst.ap({{row, m}, {1, row}}).vector_offset(index, row), .src = tile});
   });
 }
 
+// Part after part.
+void Copies::join(const View& dst, const Strided& to, Value v) {
+  const Op& op = graph.op(v);
+  const std::int64_t axis = op.integer("axis");
+  Strided part = to;
+  for (Value x : op.operands) {
+    part.dims[axis].count = graph.type(x).shape[axis];
+    place(dst, part, x);
+    part.offset += part.dims[axis].count * part.dims[axis].stride;
+  }
+}
+
 void Copies::emit(Value v) {
   const Op& op = graph.op(v);
   const Strided whole = Strided::contiguous(op.type.shape);
   if (op.code == OpCode::concat) {
-    const std::int64_t axis = op.integer("axis");
-    Strided part = whole;
-    for (Value x : op.operands) {
-      part.dims[axis].count = graph.type(x).shape[axis];
-      place(storage.of.at(v), part, x);
-      part.offset += part.dims[axis].count * part.dims[axis].stride;
-    }
+    join(storage.of.at(v), whole, v);
   } else if (op.code == OpCode::scatter_rows) {
     scatter(v);
+  } else if (op.code == OpCode::scatter) {
+    scatter_in_order(v);
+  } else if (op.code == OpCode::conv) {
+    convolve(v);
   } else if (op.code == OpCode::update_slice) {
     const std::int64_t axis = op.integer("axis");
     if (!in_place.contains(v)) place(storage.of.at(v), whole, op.operands[0]);
-    const Source part = source_of(graph, fusion, op.operands[1]);
+    const auto [source, part] = stored(op.operands[1]);
     Strided to = whole;
-    to.dims[axis].count = part.access.dims[axis].count;
-    std::vector<Dims> lists{to.dims, part.access.dims};
+    to.dims[axis].count = part.dims[axis].count;
+    std::vector<Dims> lists{to.dims, part.dims};
     join_together(lists);
-    const isa::Reg at = start_of(op.operands[2]);
-    k.dma_copy({.dst = storage.of.at(v).ap(at_least_one(lists[0])).scalar_offset(at, whole.dims[axis].stride),
-                .src = storage.of.at(part.base).ap(at_least_one(lists[1]), part.access.offset)});
+    k.dma_copy({.dst = from_start(storage.of.at(v), at_least_one(lists[0]), 0, whole.dims[axis].stride, op.operands[2]),
+                .src = source.ap(at_least_one(lists[1]), part.offset)});
   } else {
-    const Source x = source_of(graph, fusion, op.operands[0]);
-    Strided from = x.access;
+    const auto [source, x] = stored(op.operands[0]);
+    Strided from = x;
     const std::int64_t axis = op.integer("axis");
     from.dims[axis].count = op.type.shape[axis];
     std::vector<Dims> lists{whole.dims, from.dims};
     join_together(lists);
-    const isa::Reg at = start_of(op.operands[1]);
     k.dma_copy({.dst = storage.of.at(v).ap(at_least_one(lists[0])),
-                .src = storage.of.at(x.base)
-                           .ap(at_least_one(lists[1]), from.offset)
-                           .scalar_offset(at, x.access.dims[axis].stride)});
+                .src = from_start(source, at_least_one(lists[1]), from.offset, x.dims[axis].stride, op.operands[1])});
   }
 }
 

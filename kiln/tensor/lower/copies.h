@@ -12,20 +12,29 @@ struct Copies {
   const Fusion& fusion;
   Storage& storage;
   const Arch& arch;
-  const std::set<Value>& in_place;  // updates of what lies there already
+  const std::set<Value>& in_place;                        // updates of what lies there already
+  std::optional<std::pair<Value, isa::Index>> pass = {};  // of a loop's body: the input that counts its passes
 
   void emit(Value v);      // an op of a region of copies
   void output(int index);  // from its source
   void ramp(Value v);      // fills the storage of an iota
+  void ramp(const isa::View& dst, std::int64_t n);
+  void place(const isa::View& dst, const Strided& to, Value v);  // a value, wherever it comes from
+  void move(const isa::View& dst, const Strided& to, const isa::View& src, const Strided& from);
 
  private:
   bool turn(const isa::View& dst, const Dims& to, isa::Index at, const isa::View& src, const Dims& from,
             isa::Index from_at);
-  void move(const isa::View& dst, const Strided& to, const isa::View& src, const Strided& from);
   void fill(const isa::View& dst, const Strided& to, double x);
-  void place(const isa::View& dst, const Strided& to, Value v);  // a value, wherever it comes from
+  bool is_on_chip(Value v) const { return fusion.regions[fusion.region_of[v]].kind != Region::Kind::copies; }
+  // Where a value lies in HBM; one number for all elements is written there first.
+  std::pair<isa::View, Strided> stored(Value v);
+  void join(const isa::View& dst, const Strided& to, Value v);
   void scatter(Value v);
-  isa::Reg start_of(Value v);
+  void scatter_in_order(Value v);  // scatter.cpp
+  void convolve(Value v);          // convolve.cpp
+  isa::View combined(const isa::View& now, const isa::View& more, const std::string& mode, bool truth);
+  isa::View from_start(const isa::View& hbm, const Dims& dims, std::int64_t offset, std::int64_t stride, Value start);
 };
 
 }  // namespace kiln::tensor

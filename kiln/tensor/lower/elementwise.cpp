@@ -43,6 +43,38 @@ isa::Operand RegionEmitter::scalar(const Given& g) {
   return column_of(t);
 }
 
+// Who combines two tiles: gpsimd when it is asked to and can.
+Engine RegionEmitter::pair_engine(const Tile& dst, const Tile& x, const Tile& y) const {
+  const bool floats = is_float(dst.dtype()) && is_float(x.dtype()) && is_float(y.dtype());
+  const bool here = !dst.in_psum() && !x.in_psum() && !y.in_psum();
+  return options_.pairs_on_gpsimd && floats && here ? Engine::gpsimd : Engine::unknown;
+}
+
+Engine RegionEmitter::factor_engine(const Tile& dst, AluOp op, bool reverse) const {
+  const bool fits = (op == AluOp::multiply || op == AluOp::add) && !reverse && is_float(dst.dtype());
+  return options_.factors_on_scalar && fits && arch_.features.scalar_tensor_ops && dst.count() > 64 ? Engine::scalar
+                                                                                                    : Engine::unknown;
+}
+
+// Values that a function of the scalar engine makes only to sum them up are written over each other.
+void RegionEmitter::make_scratch() {
+  if (layout_.partitions <= arch_.partitions && layout_.loops.empty()) return;
+  for (Value v : fusion_.regions[region_].ops) {
+    if (sums_apart(v)) {
+      Free free{1, {}};
+      for (std::int64_t n : graph_.type(graph_.op(v).operands[0]).shape) free.dims.push_back(n);
+      const auto rows = *row_dims(free.dims, rows_of_region_);
+      std::fill_n(free.dims.begin(), rows, 1);
+      scratch_[v] = new_tile(k_, Memory::sbuf, rows_, free, DType::bfloat16);
+    }
+    const bool act = is_elementwise(graph_.op(v).code) && info(graph_.op(v).code).lowering.kind == Lowering::Kind::act;
+    if (!act || uses_[v] != 1 || layout_.packed != 1 || streams() || !is_float(graph_.type(v).dtype)) continue;
+    const auto sum = row_sum_of(v);
+    if (!sum || graph_.op(*sum).operands[0] != v) continue;
+    scratch_[v] = new_tile(k_, Memory::sbuf, rows_, free_of(v), DType::bfloat16);
+  }
+}
+
 Tile RegionEmitter::elementwise(Value v, const Tile* into) {
   const Op& op = graph_.op(v);
   const Lowering& lowering = info(op.code).lowering;
@@ -94,7 +126,12 @@ Tile RegionEmitter::operate(Value v, const Tile* into) {
     const isa::Operand with = scalar(given(v, outer->scalar_at));
     const Tile dst = target(v, into, v, outer->data_at, data);
     over(k_, {dst, data}, free, [&](const Views& t) {
-      k_.tensor_scalar({.dst = t[0], .data = t[1], .op0 = outer->op, .operand0 = with, .reverse0 = outer->reverse});
+      k_.tensor_scalar({.dst = t[0],
+                        .data = t[1],
+                        .op0 = outer->op,
+                        .operand0 = with,
+                        .reverse0 = outer->reverse,
+                        .engine = factor_engine(dst, outer->op, outer->reverse)});
     });
     return dst;
   }
@@ -124,8 +161,10 @@ Tile RegionEmitter::operate(Value v, const Tile* into) {
   if ((x.in_psum() && y.in_psum()) || alu == AluOp::power) x = in_sbuf(x, free);
   if (alu == AluOp::power) y = in_sbuf(y, free);
   Tile dst = target(v, into, v, 0, x);
-  over(k_, {dst, x, y}, free,
-       [&](const Views& t) { k_.tensor_tensor({.dst = t[0], .data1 = t[1], .data2 = t[2], .op = alu}); });
+  const Engine engine = alu == AluOp::power ? Engine::unknown : pair_engine(dst, x, y);
+  over(k_, {dst, x, y}, free, [&](const Views& t) {
+    k_.tensor_tensor({.dst = t[0], .data1 = t[1], .data2 = t[2], .op = alu, .engine = engine});
+  });
   return dst;
 }
 
@@ -243,8 +282,10 @@ Tile RegionEmitter::activate(Value v, const Tile* into) {
     at = c->data_at;
   }
   const Tile data = operand(user, at);
-  const Tile dst = target(v, into, user, at, data);
   const auto sum = row_sum_of(v);
+  const auto scratch = scratch_.find(v);
+  Tile dst = sum && scratch != scratch_.end() && !into && !columns_ ? scratch->second : target(v, into, user, at, data);
+  dst.rows = rows_;
   std::optional<Tile> total;
   if (sum) scopes_.back().values[*sum] = *(total = target(*sum, nullptr));
   over(k_, {dst, data}, free_of(v), [&](const Views& t) {

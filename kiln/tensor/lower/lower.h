@@ -14,8 +14,9 @@ namespace kiln::tensor {
 
 struct CompileOptions {
   Target target = Target::trn2;
-  int level = 2;     // 1: rules alone; 2: candidates compared with the timing model
-  bool fuse = true;  // false: every op goes through HBM, to compare with
+  int level = 2;                // 1: rules alone; 2: candidates compared with the timing model
+  bool fuse = true;             // false: every op goes through HBM, to compare with
+  std::int64_t sbuf_bytes = 0;  // of a partition that the program may take; 0: all that the chip has
   // Inputs that the program may overwrite: an update of one is made in place, and the output that it is is the input.
   std::vector<std::string> donated = {};
 };
@@ -26,10 +27,12 @@ struct RegionReport {
   std::string ops;  // the ops of it, in order
   std::int64_t rows = 0, packed = 1;
   std::vector<std::int64_t> loops;
-  std::size_t alternatives = 1;   // tilings that were compared
-  std::int64_t instructions = 0;  // static
+  std::size_t alternatives = 1;  // tilings that were compared
+  isa::InstructionId first_instruction = 0;
+  std::int64_t instructions = 0;  // static, from the first one on
   double hbm_bytes = 0;           // that its operands and results are, once for each time they are moved
   double tile_bytes = 0;          // of a partition of SBUF, were all its tiles alive at once
+  double psum_bytes = 0;          // the same of PSUM
 };
 
 struct Constant {
@@ -37,12 +40,27 @@ struct Constant {
   Array array;
 };
 
+// A value that goes through HBM between groups.
+struct Spill {
+  std::string what;
+  double bytes = 0;
+};
+
+// A program that was built and timed.
+struct Alternative {
+  std::string what;
+  double time_ns = 0;
+};
+
 struct Compiled {
   isa::Program program;
   std::vector<Constant> constants;             // inputs that the program itself brings
   std::map<std::string, std::string> aliases;  // outputs that are inputs, updated in place
   std::vector<RegionReport> regions;
-  double time_ns = 0;  // predicted, at level 2
+  double time_ns = 0;  // predicted, at level 2; of long loops some passes were timed
+  std::vector<Spill> spills;
+  int refused = 0;                        // programs with larger tiles that did not fit
+  std::vector<Alternative> alternatives;  // at level 2, the best first, which is this program
 };
 
 // Throws Error: tensor.R17 (not_yet) for what has no instructions yet, and what check says of a program that does not

@@ -1,4 +1,6 @@
 // Products of matrices: rows of x become columns that are summed over partitions, blocks of y come from HBM.
+#include <algorithm>
+
 #include "kiln/tensor/lower/region.h"
 #include "kiln/tensor/lower/turn.h"
 #include "kiln/tensor/passes/rewrite.h"
@@ -11,6 +13,8 @@ using isa::View;
 namespace {
 
 constexpr std::int64_t kColumns = 512;  // of one bank of PSUM, and of a moving operand
+
+constexpr std::int64_t kFewPieces = 4;  // of a matrix: the first one is waited for
 
 constexpr std::int64_t kLongest = 8192;  // sum of which all of x is turned at once
 
@@ -29,7 +33,19 @@ void over_pieces(isa::Kernel& k, std::int64_t N, const std::function<void(Index,
 }  // namespace
 
 Turner RegionEmitter::turner() {
-  return {k_, arch_, [this] { return evacuator(); }};
+  return {k_, arch_, [this] { return evacuator(); }, options_.turned_by_dma};
+}
+
+// Columns that lie in HBM as rows of K elements, one `stride` apart, turned by the DMA: dst is (K in blocks, columns).
+void RegionEmitter::load_turned(const Tile& dst, const View& hbm, const Index& at, std::int64_t K, std::int64_t stride,
+                                std::int64_t columns) {
+  const std::int64_t whole = K / kBlock, row = dst.storage.dim(1);
+  if (whole)
+    k_.dma_transpose({.dst = dst.storage.ap({{row, kBlock}, {columns, whole}, {1, columns}}, dst.offset),
+                      .src = hbm.ap({{stride, columns}, {kBlock, whole}, {1, kBlock}}, at)});
+  if (const std::int64_t rest = K % kBlock)
+    k_.dma_transpose({.dst = dst.storage.ap({{row, rest}, {1, columns}}, dst.offset + whole * columns),
+                      .src = hbm.ap({{stride, columns}, {1, rest}}, at + whole * kBlock)});
 }
 
 Engine RegionEmitter::evacuator() {
@@ -73,6 +89,28 @@ void RegionEmitter::turn_rows(Value v, const Tile& out) {
       return;
     }
   }
+  if (leaf != layout_.load_of.end() && options_.loads_turned && size_bytes(t) == 2 &&
+      !kept(layout_.loads[leaf->second]) && !is_hoisted(layout_.loads[leaf->second])) {
+    const Leaf& l = layout_.loads[leaf->second];
+    std::vector<Dims> one{l.free};
+    join_together(one);
+    if (one[0].size() == 1 && one[0][0].stride == 1 && one[0][0].count == K && l.partition > 0 && rows_ % 16 == 0)
+      return load_turned(out, storage_.of.at(l.base), place(l), K, l.partition, rows_);
+  }
+  if (turns_in_pieces(v)) return turn_pieces(v, out);
+  if (leaf != layout_.load_of.end() && loads_in_parts(layout_.loads[leaf->second])) {
+    const Leaf& l = layout_.loads[leaf->second];
+    const View& hbm = storage_.of.at(l.base);
+    over_pieces(k_, K, [&](Index p, std::int64_t n) {
+      const Tile part = new_tile(k_, Memory::sbuf, rows_, {1, {n}}, t);
+      k_.dma_copy(
+          {.dst = view_of(part, {{1, n}}), .src = hbm.ap({{l.partition, rows_}, {1, n}}, place(l) + p * kColumns)});
+      Tile to = out;
+      to.offset += p * (kColumns / kBlock * rows_);
+      turner().tile(to, part, n);
+    });
+    return;
+  }
   Tile x = operand(v, 0);
   const Free free{1, {K}};
   const Dims flat{spread_dims(x, {1, Strided{0, x.dims}.shape()}).back()};
@@ -83,6 +121,53 @@ void RegionEmitter::turn_rows(Value v, const Tile& out) {
     x = copied;
   }
   turner().tile(out, x, K);
+}
+
+// Rows that come from HBM for a product alone: the first columns are turned while the others are loaded.
+bool RegionEmitter::loads_in_parts(const Leaf& leaf) const {
+  if (options_.load_blocks == 0 || kept(leaf) || is_hoisted(leaf) || is_turned(leaf) || leaf.free.empty()) return false;
+  std::vector<Dims> one{leaf.free};
+  join_together(one);
+  if (one[0].size() != 1 || one[0][0].stride != 1 || one[0][0].count < 2 * kColumns) return false;
+  int readers = 0;
+  for (const auto& [user, i] : layout_.load_of) readers += &layout_.loads[i] == &leaf;
+  return readers == 1 && layout_.partitions <= arch_.partitions && !graph_.type(leaf.value).shape.empty();
+}
+
+// Whether the rows of x come from products themselves, and nobody else wants them.
+bool RegionEmitter::turns_in_pieces(Value v) const {
+  const Value x = graph_.op(v).operands[0];
+  const std::int64_t K = graph_.type(x).shape.back();
+  if (fusion_.region_of[x] != region_ || layout_.packed != 1 || columns_ || find(x) || K < 2 * kColumns) return false;
+  if (std::any_of(users_[x].begin(), users_[x].end(), [&](Value u) { return u != v; }) || uses_[x] != 1) return false;
+  Cone cone;
+  return gather_cone(x, K, cone) && !cone.products.empty();
+}
+
+// Some columns of x at a time: the next ones are computed while these are finished and turned.
+void RegionEmitter::turn_pieces(Value v, const Tile& out) {
+  const Value x = graph_.op(v).operands[0];
+  const std::int64_t K = graph_.type(x).shape.back();
+  const DType t = graph_.type(x).dtype;
+  Cone cone;
+  gather_cone(x, K, cone);
+  prepare(cone);
+  over_pieces(k_, K, [&](Index p, std::int64_t n) {
+    columns_ = Columns{K, n, p * kColumns};
+    scopes_.emplace_back();
+    Tile piece = value(x);
+    piece.dims = {spread_dims(piece, {1, Strided{0, piece.dims}.shape()}).back()};
+    if (piece.in_psum() || piece.dtype() != t) {
+      const Tile copied = new_tile(k_, Memory::sbuf, rows_, {1, {n}}, t);
+      copy(copied, piece, {1, {n}});
+      piece = copied;
+    }
+    Tile part = out;
+    part.offset += p * (kColumns / kBlock * rows_);
+    turner().tile(part, piece, n);
+    scopes_.pop_back();
+    columns_.reset();
+  });
 }
 
 // Columns of y: (K on partitions, blocks of K, columns).
@@ -103,10 +188,16 @@ Tile RegionEmitter::load_matrix(int index, Index column, std::int64_t columns) {
   Index at = leaf.offset + column * sn;
   for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
   if (sk == 1 && sn != 1 && columns > 1) {  // it lies the other way round: rows of columns, turned on the tensor engine
-    turner().from_hbm(out, hbm, at, K, sn, columns);
+    if (options_.loads_turned && size_bytes(t) == 2 && columns % 16 == 0)
+      load_turned(out, hbm, at, K, sn, columns);
+    else
+      turner().from_hbm(out, hbm, at, K, sn, columns);
     return out;
   }
+  const std::int64_t at_once = options_.load_blocks;
+  if (leaf.free[1].count > kFewPieces * kColumns) options_.load_blocks = 0;  // others are under way anyway
   load_block(out, hbm, at, K, sk, columns, sn);
+  options_.load_blocks = at_once;
   return out;
 }
 
@@ -146,9 +237,14 @@ Tile RegionEmitter::multiply_pieces(Value v, const Tile* into) {
 void RegionEmitter::load_block(const Tile& dst, const View& hbm, Index at, std::int64_t k, std::int64_t k_stride,
                                std::int64_t columns, std::int64_t stride) {
   const std::int64_t whole = k / kBlock, row = dst.storage.dim(1);
+  const bool parts = options_.load_blocks > 0 && whole > options_.load_blocks;
+  const std::int64_t together = parts ? options_.load_blocks : whole;
   if (whole)
-    k_.dma_copy({.dst = dst.storage.ap({{row, kBlock}, {columns, whole}, {1, columns}}),
-                 .src = hbm.ap({{k_stride, kBlock}, {k_stride * kBlock, whole}, {stride, columns}}, at)});
+    k_.tiles(whole, together, [&](Index b, std::int64_t n) {
+      k_.dma_copy({.dst = dst.storage.ap({{row, kBlock}, {columns, n}, {1, columns}}, b * columns),
+                   .src = hbm.ap({{k_stride, kBlock}, {k_stride * kBlock, n}, {stride, columns}},
+                                 at + b * (k_stride * kBlock))});
+    });
   if (k % kBlock)
     k_.dma_copy({.dst = dst.storage.ap({{row, k % kBlock}, {1, columns}}, whole * columns),
                  .src = hbm.ap({{k_stride, k % kBlock}, {stride, columns}}, at + whole * kBlock * k_stride)});

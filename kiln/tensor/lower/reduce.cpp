@@ -1,4 +1,8 @@
 // Reductions and scans along free dimensions.
+#include <fmt/format.h>
+
+#include <limits>
+
 #include "kiln/tensor/lower/region.h"
 
 namespace kiln::tensor {
@@ -24,6 +28,17 @@ AluOp operator_of(OpCode code) {
 
 // Whether one value per partition is left.
 bool RegionEmitter::reduces_all(Value v) const { return layout_.packed == 1 && product(free_of(v).dims) == 1; }
+
+// Whether v is a sum of rows that the scalar engine is to make, because no instruction makes it along the way.
+bool RegionEmitter::sums_apart(Value v) const {
+  const Op& op = graph_.op(v);
+  if (!options_.sums_on_scalar || op.code != OpCode::sum || !reduces_all(v) || streams()) return false;
+  const Value x = op.operands[0];
+  if (graph_.type(x).dtype != DType::float32 || !row_dims(graph_.type(x).shape, rows_of_region_)) return false;
+  const bool made = fusion_.region_of[x] == region_ && is_elementwise(graph_.op(x).code) &&
+                    info(graph_.op(x).code).lowering.kind == Lowering::Kind::act;
+  return !made;
+}
 
 // The row sum of v that the instruction which makes v can make as well.
 std::optional<Value> RegionEmitter::row_sum_of(Value v) const {
@@ -89,6 +104,21 @@ Tile RegionEmitter::reduce(Value v, const Tile* into, bool negate) {
   if (stay[0].size() + go[0].size() > isa::kMaxOperandRank - 1) not_yet(v, "a reduction of more than four dimensions");
   Dims all = stay[0];
   all.insert(all.end(), go[0].begin(), go[0].end());
+  const auto scratch = scratch_.find(v);
+  if (scratch != scratch_.end() && !columns_ && !negate && stay[0].empty() && is_float(x.dtype())) {
+    Tile junk = scratch->second;
+    junk.rows = rows_;
+    over(k_, {junk, x}, whole, [&](const std::vector<View>& t) {
+      k_.activation({.dst = t[0],
+                     .op = ActFn::copy,
+                     .data = t[1],
+                     .scale = 1.0,
+                     .reduce_op = AluOp::add,
+                     .reduce_res = column_of(dst),
+                     .reduce_cmd = isa::ReduceCmd::reset_reduce});
+    });
+    return dst;
+  }
   isa::Ints axes;
   for (std::size_t i = 0; i < go[0].size(); ++i) axes.push_back(static_cast<std::int64_t>(1 + stay[0].size() + i));
   k_.tensor_reduce({.dst = view_of(dst, stay[1]),
@@ -150,16 +180,36 @@ Tile RegionEmitter::reduce_integers(Value v, const Tile& x, const Tile* into) {
   return dst;
 }
 
-// s = 1 * s + x along the last dimension; the others one by one.
+namespace {
+
+// s = op1(op0(data0, s), data1), where x is one of the two data or both.
+struct Recurrence {
+  AluOp op0, op1;
+  double start;
+  bool first, second;  // whether x is data0 and data1
+  double other;        // what the other one is
+};
+Recurrence recurrence(OpCode code) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  if (code == OpCode::cumsum) return {AluOp::multiply, AluOp::add, 0, false, true, 1};
+  if (code == OpCode::cumprod) return {AluOp::multiply, AluOp::add, 1, true, false, 0};
+  if (code == OpCode::cummax) return {AluOp::maximum, AluOp::maximum, -inf, true, true, 0};
+  return {AluOp::minimum, AluOp::minimum, inf, true, true, 0};
+}
+
+}  // namespace
+
+// A recurrence along the last dimension; the others one by one.
 Tile RegionEmitter::scan(Value v, const Tile* into) {
   const Op& op = graph_.op(v);
   const auto axis = static_cast<std::size_t>(op.integer("axis"));
-  if (!is_float(op.type.dtype)) not_yet(v, "cumsum of integers");
+  if (!is_float(op.type.dtype)) not_yet(v, fmt::format("{} of integers", name(op.code)));
+  const Recurrence how = recurrence(op.code);
   const Free free = free_of(v);
   const Tile x = operand(v, 0), dst = target(v, into);
   const std::int64_t n = free.dims[axis];
   const Tile ones = new_tile(k_, Memory::sbuf, rows_, {1, {n}}, DType::float32);
-  fill(ones, {1, {n}}, 1);
+  if (!how.first || !how.second) fill(ones, {1, {n}}, how.other);
   Dims from = spread_dims(x, free), to = spread_dims(dst, free);
   const isa::Dim last_from = from[axis + 1], last_to = to[axis + 1];
   from.erase(from.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
@@ -167,11 +217,11 @@ Tile RegionEmitter::scan(Value v, const Tile* into) {
   const std::function<void(std::size_t, isa::Index, isa::Index)> each = [&](std::size_t d, isa::Index a, isa::Index b) {
     if (d == from.size()) {
       k_.tensor_tensor_scan({.dst = view_of(dst, {last_to}, b),
-                             .data0 = view_of(ones, {{1, n}}),
-                             .data1 = view_of(x, {last_from}, a),
-                             .initial = 0.0,
-                             .op0 = AluOp::multiply,
-                             .op1 = AluOp::add});
+                             .data0 = how.first ? view_of(x, {last_from}, a) : view_of(ones, {{1, n}}),
+                             .data1 = how.second ? view_of(x, {last_from}, a) : view_of(ones, {{1, n}}),
+                             .initial = how.start,
+                             .op0 = how.op0,
+                             .op1 = how.op1});
     } else if (from[d].count == 1) {
       each(d + 1, a, b);
     } else {

@@ -57,6 +57,10 @@ void RegionEmitter::emit() {
     KILN_ASSERT(can_keep(layout_, leaf, graph_.type(leaf.value).size(), shape));
     storage_.kept[leaf.value] = new_tile(k_, Memory::sbuf, shape.rows, {1, {shape.row}}, graph_.type(leaf.value).dtype);
   }
+  for (Value v : fusion_.regions[region_].ops) {
+    if (!attention_) attention_ = attention_of(v);
+  }
+  make_scratch();
   hoist(0);
   nest(0);
   for (const Leaf& leaf : layout_.stores) {
@@ -83,8 +87,7 @@ const Tile* RegionEmitter::kept(const Leaf& leaf) const {
 }
 
 // A result that stays: into its place in the row.
-void RegionEmitter::keep(const Leaf& leaf, const Tile& tile, const Free& free) {
-  Tile dst = storage_.kept.at(leaf.value);
+void RegionEmitter::keep(const Leaf& leaf, const Tile& tile, const Free& free, Tile dst) {
   dst.offset = place_in_row(leaf);
   dst.dims = leaf.free;
   if (columns_ && !dst.dims.empty() && dst.dims.back().count == columns_->extent) {
@@ -97,6 +100,7 @@ void RegionEmitter::keep(const Leaf& leaf, const Tile& tile, const Free& free) {
 void RegionEmitter::nest(std::size_t loop) {
   if (loop == layout_.loops.size()) {
     if (const std::int64_t together = blocks_together(); together > 1) return over_row_blocks(together);
+    if (attention_ && attention_->ahead) return over_causal_groups(*attention_);
     k_.tiles(layout_.partitions, arch_.partitions, [&](Index start, std::int64_t rows) { body(start, rows); });
     return;
   }
@@ -115,6 +119,7 @@ void RegionEmitter::body(Index start, std::int64_t rows) {
   const std::int64_t outer = rows_;
   rows_ = rows;
   scopes_.emplace_back();
+  if (attention_) attend(*attention_);
   store_all();
   scopes_.pop_back();
   rows_ = outer;
@@ -130,7 +135,7 @@ void RegionEmitter::store_all() {
     else
       store(leaf, value(leaf.value));
   }
-  for (const auto& [n, leaves] : by_columns) store_pieces(n, kPiece, leaves);
+  for (const auto& [n, leaves] : by_columns) store_pieces(n, piece_of(n, kPiece, leaves), leaves);
 }
 
 // An operand that moves with fewer loops than there are is loaded before the inner ones begin.
@@ -156,7 +161,8 @@ bool RegionEmitter::is_for_products(int index) const {
 void RegionEmitter::hoist(int level) {
   for (std::size_t i = 0; i < layout_.loads.size(); ++i) {
     const Leaf& leaf = layout_.loads[i];
-    if (is_for_products(static_cast<int>(i))) continue;
+    if (is_for_products(static_cast<int>(i)) || (attention_ && attention_->unloaded.contains(static_cast<int>(i))))
+      continue;
     if (layout_.level(leaf) == level && is_hoisted(leaf) && !kept(leaf))
       scopes_.back().leaves[static_cast<int>(i)] = load(static_cast<int>(i));
   }
@@ -249,7 +255,10 @@ Tile RegionEmitter::in_dtype_of_store(const Tile& t, const Free& free, DType dty
 void RegionEmitter::store(const Leaf& leaf, const Tile& given) {
   k_.at(k_.program().add_loc(graph_.loc(graph_.op(leaf.value))));
   const Free free = free_of(leaf.value);
-  if (leaf.output < 0 && storage_.residency.kept.contains(leaf.value)) return keep(leaf, given, free);
+  if (leaf.output < 0 && storage_.residency.kept.contains(leaf.value))
+    return keep(leaf, given, free, storage_.kept.at(leaf.value));
+  if (leaf.output >= 0 && storage_.kept_outputs.contains(leaf.output))
+    return keep(leaf, given, free, storage_.kept_outputs.at(leaf.output));
   const DType stored_as = graph_.type(leaf.value).dtype;
   const Tile tile = given.in_psum() && stored_as != DType::bool_ ? in_dtype_of_store(given, free, stored_as) : given;
   Dims to = leaf.free;
@@ -380,7 +389,8 @@ Tile RegionEmitter::value(Value v, const Tile* into) {
 // Instructions tell the place of the op that they are made for.
 void RegionEmitter::comes_from(Value v) {
   now_ = v;
-  k_.at(v == kScalar ? 0 : k_.program().add_loc(graph_.loc(graph_.op(v))));
+  const Value from = v == kScalar ? fusion_.regions[region_].ops.back() : v;
+  k_.at(k_.program().add_loc(graph_.loc(graph_.op(from))));
 }
 
 Tile RegionEmitter::compute(Value v, const Tile* into) {
@@ -399,7 +409,18 @@ Tile RegionEmitter::compute(Value v, const Tile* into) {
     case OpCode::min:
       return reduce(v, into);
     case OpCode::cumsum:
+    case OpCode::cumprod:
+    case OpCode::cummax:
+    case OpCode::cummin:
       return scan(v, into);
+    case OpCode::take_along_axis:
+      return take_along(v, into);
+    case OpCode::put_along_axis:
+      return put_along(v, into);
+    case OpCode::argsort:
+      return order(v, into);
+    case OpCode::top_k_indices:
+      return largest(v, into);
     case OpCode::matmul:
       return multiply(v, into);
     case OpCode::concat:

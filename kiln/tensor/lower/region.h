@@ -21,7 +21,8 @@ struct Storage {
   std::map<Value, isa::View> of;  // by base
   std::vector<isa::View> outputs;
   Residency residency;
-  std::map<Value, Tile> kept;  // by base: (rows, elements of a row) in SBUF
+  std::map<Value, Tile> kept;        // by base: (rows, elements of a row) in SBUF
+  std::map<int, Tile> kept_outputs;  // of a body: state that stays in SBUF
 };
 
 struct RegionOptions {
@@ -29,6 +30,13 @@ struct RegionOptions {
   std::int64_t hoisted_bytes = 65536;  // per partition: an operand up to this size is loaded once for all rows
   std::int64_t row_blocks = 8;         // of 128 rows that meet a matrix while a piece of it is in SBUF
   std::int64_t column_tile = 0;        // columns at a time; 0: whole rows
+  std::int64_t chunk = 2048;           // keys of attention at a time
+  std::int64_t load_blocks = 0;        // of 128 rows of a matrix that a DMA loads; 0: all
+  bool pairs_on_gpsimd = false;        // operators between two tiles of SBUF
+  bool factors_on_scalar = false;      // one factor or summand per row
+  bool sums_on_scalar = false;         // of rows
+  bool loads_turned = false;           // operands of products with 16-bit elements are turned while they are loaded
+  std::int64_t turned_by_dma = 0;      // of 16 blocks of 16-bit elements that are turned in SBUF
   enum class Evacuate : std::uint8_t { in_turn, vector, scalar } evacuate = Evacuate::in_turn;  // who empties PSUM
 };
 
@@ -81,7 +89,7 @@ class RegionEmitter {
   isa::Index place_in_row(const Leaf& leaf) const;
   const Tile* kept(const Leaf& leaf) const;
   bool is_turned(const Leaf& leaf) const;
-  void keep(const Leaf& leaf, const Tile& tile, const Free& free);
+  void keep(const Leaf& leaf, const Tile& tile, const Free& free, Tile dst);
   Tile load(int leaf);
   Tile operand(Value op, std::size_t i);
   Given given(Value op, std::size_t i);
@@ -110,19 +118,63 @@ class RegionEmitter {
   bool gather_cone(Value v, std::int64_t columns, Cone& cone) const;
   bool goes_in_pieces(Value v, std::int64_t columns) const;
   void prepare(const Cone& cone);
+  std::int64_t piece_of(std::int64_t columns, std::int64_t most, const std::vector<const Leaf*>& leaves) const;
   void store_pieces(std::int64_t columns, std::int64_t piece, const std::vector<const Leaf*>& leaves);
   bool streams() const;
   void stream();
-  void reduce_pieces(Value v);
+  void reduce_pieces(const std::vector<Value>& reductions);
+  bool depends(Value v, const std::set<Value>& on) const;
+
+  // attention.cpp
+  struct Attention {
+    Value scores{};                     // the first product
+    Value seen{};                       // what the softmax is of: the scores, or a choice between them and a mask
+    std::optional<std::int64_t> ahead;  // a query sees the keys up to its own place plus this
+    Value largest{}, weights{}, total{}, result{};
+    double factor = 1;       // weights are exp(factor * (seen - largest))
+    std::set<int> unloaded;  // operands of the mask, which nobody needs
+  };
+  // Keys that are worked on: their scores and where they and their values lie.
+  struct Chunk {
+    isa::Index at;
+    std::int64_t size = 0;
+    Tile keys, values, seen;
+    isa::Index keys_at, values_at;  // column of keys, block of values
+    std::int64_t keys_width = 0;
+  };
+  // The edge of a causal mask for the queries that are worked on.
+  struct Band {
+    isa::View mask, identity;
+    std::int64_t blocks = 1;           // of queries in a group
+    std::int64_t first = 0, keys = 0;  // keys below `first` are seen by all of the group, those from `keys` on by none
+    isa::Index skip = 0;               // columns of the mask
+  };
+  std::optional<Attention> attention_of(Value result) const;
+  bool counts_rows(Value condition, std::set<int>& leaves) const;
+  bool has_only_these_users(const Attention& a) const;
+  bool fits_chunks(const Attention& a) const;
+  void make_band(std::int64_t blocks);
+  void over_causal_groups(const Attention& a);
+  void hide(const isa::View& sum, std::int64_t at, std::int64_t n);
+  void score(const Attention& a, const Chunk& chunk, isa::Index at, std::int64_t n, const isa::View& largest);
+  Tile score_all(const Attention& a, const Chunk& chunk);
+  Tile weigh(const Attention& a, const Chunk& chunk, const Tile& bias, const Tile& total);
+  Chunk chunk_of(const Attention& a, isa::Index at, std::int64_t n, isa::Index first_block);
+  void attend(const Attention& a);
 
   // row_blocks.cpp
   std::int64_t blocks_together() const;
   void over_row_blocks(std::int64_t together);
+  isa::View add_parts(Value v, const Tile& rows, std::int64_t together, isa::Index column, std::int64_t n,
+                      std::int64_t blocks);
 
   // elementwise.cpp
   std::optional<Chain> chain(Value v) const;
   bool is_inlined(Value v, const Shape& shape) const;
   isa::Operand scalar(const Given& g);
+  Engine pair_engine(const Tile& dst, const Tile& x, const Tile& y) const;
+  Engine factor_engine(const Tile& dst, AluOp op, bool reverse) const;
+  void make_scratch();
   Tile elementwise(Value v, const Tile* into);
   Tile operate(Value v, const Tile* into);
   Tile operate_on_integers(Value v, const Tile* into);
@@ -143,8 +195,17 @@ class RegionEmitter {
   Tile reduce_integers(Value v, const Tile& x, const Tile* into);
   Tile scan(Value v, const Tile* into);
   bool reduces_all(Value v) const;
+  bool sums_apart(Value v) const;
   std::optional<Value> row_sum_of(Value v) const;
   std::optional<Value> row_maximum_of(Value v) const;
+
+  // lines.cpp
+  Tile line(Value v, std::size_t i, DType dtype, bool fresh);
+  Tile take_along(Value v, const Tile* into);
+  Tile put_along(Value v, const Tile* into);
+  void change_narrow(const Tile& dst, const Tile& x, const Tile& values, const isa::Index& i, AluOp op, std::int64_t n);
+  Tile order(Value v, const Tile* into);
+  Tile largest(Value v, const Tile* into);
 
   // product.cpp
   Tile multiply(Value v, const Tile* into);
@@ -152,9 +213,14 @@ class RegionEmitter {
   void load_block(const Tile& dst, const isa::View& hbm, isa::Index at, std::int64_t k, std::int64_t k_stride,
                   std::int64_t columns, std::int64_t stride);
   Turner turner();
+  void load_turned(const Tile& dst, const isa::View& hbm, const isa::Index& at, std::int64_t K, std::int64_t stride,
+                   std::int64_t columns);
   Engine evacuator();
   Tile turned_rows(Value v);
   void turn_rows(Value v, const Tile& out);
+  bool turns_in_pieces(Value v) const;
+  bool loads_in_parts(const Leaf& leaf) const;
+  void turn_pieces(Value v, const Tile& out);
   Tile load_matrix(int leaf, isa::Index column, std::int64_t columns);
   Tile gather(Value v, const Tile* into);
 
@@ -176,6 +242,9 @@ class RegionEmitter {
   std::int64_t rows_ = 0;       // of it
   std::optional<Columns> columns_;
   int evacuations_ = 0;
+  std::optional<Attention> attention_;
+  std::optional<Band> band_;
+  std::map<Value, Tile> scratch_;           // values of which only the row sum is wanted: one place for all blocks
   std::map<isa::TensorId, Value> made_by_;  // the value that a tile was made for, plus one
   Value now_ = 0xffffffffu;                 // the op that instructions are being made for
 };

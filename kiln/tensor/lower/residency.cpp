@@ -5,8 +5,7 @@
 namespace kiln::tensor {
 namespace {
 
-constexpr std::int64_t kMostBytes = 16384;    // of a partition, for one result
-constexpr std::int64_t kBudgetBytes = 49152;  // for all of them
+constexpr std::int64_t kMost = 14, kBudget = 4;  // one part of so many of a partition: for one result, for all of them
 
 // The largest element that a leaf reaches on one partition.
 std::int64_t reach(const Layout& layout, const Leaf& leaf) {
@@ -21,7 +20,8 @@ std::int64_t reach(const Layout& layout, const Leaf& leaf) {
 bool can_keep(const Layout& layout, const Leaf& store, std::int64_t elements, KeptShape& shape) {
   if (layout.partitions > 128 || layout.packed != 1 || elements % layout.partitions != 0) return false;
   shape = {layout.partitions, elements / layout.partitions};
-  return store.output < 0 && (store.partition == shape.row || shape.rows == 1) && reach(layout, store) < shape.row;
+  return store.output < 0 && store.base == store.value && (store.partition == shape.row || shape.rows == 1) &&
+         reach(layout, store) < shape.row;
 }
 
 bool finds(const Layout& layout, const Leaf& load, const KeptShape& shape) {
@@ -37,9 +37,10 @@ bool finds(const Layout& layout, const Leaf& load, const KeptShape& shape) {
          reach(layout, load) < shape.row;
 }
 
-Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<Layout>& layouts) {
+Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<Layout>& layouts, const Arch& arch) {
   std::map<Value, KeptShape> shapes;
-  std::int64_t left = kBudgetBytes;
+  std::int64_t left = arch.sbuf_partition_bytes / kBudget;
+  const std::int64_t most = arch.sbuf_partition_bytes / kMost;
   Residency out;
   for (std::size_t r = 0; r < layouts.size(); ++r) {
     if (fusion.regions[r].kind != Region::Kind::rows) continue;
@@ -48,7 +49,7 @@ Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<
       if (!can_keep(layouts[r], store, graph.type(store.value).size(), shape)) continue;
       if (graph.type(store.value).dtype == DType::bool_) continue;
       const std::int64_t bytes = shape.row * size_bytes(graph.type(store.value).dtype);
-      if (bytes > kMostBytes || bytes > left) continue;
+      if (bytes > most || bytes > left) continue;
       left -= bytes;
       shapes[store.value] = shape;
       out.kept.insert(store.value);
@@ -56,6 +57,7 @@ Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<
   }
   out.unstored = out.kept;
   for (std::size_t r = 0; r < layouts.size(); ++r) {
+    if (fusion.regions[r].is_dropped) continue;
     if (fusion.regions[r].kind != Region::Kind::rows) {  // copies read HBM
       for (Value v : fusion.regions[r].ops) {
         for (Value x : graph.op(v).operands) {
@@ -76,8 +78,10 @@ Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<
       out.unstored.erase(x);
     }
   }
-  for (int i : fusion.copied) {
-    Value x = graph.outputs()[i].value;
+  std::vector<Value> copied;
+  for (int i : fusion.copied) copied.push_back(graph.outputs()[i].value);
+  for (const Store& part : fusion.copied_parts) copied.push_back(part.value);
+  for (Value x : copied) {
     while (is_view(graph.op(x).code)) x = graph.op(x).operands[0];
     out.unstored.erase(x);
   }

@@ -5,6 +5,10 @@ namespace kiln::tensor {
 using isa::Index;
 using isa::View;
 
+namespace {
+constexpr std::int64_t kRowBytes = 32 << 10;  // of a partition, for rows that are turned together
+}
+
 View block(const Tile& t, Index b, Index column, std::int64_t rows, std::int64_t columns, std::int64_t width) {
   const std::int64_t stride = t.dims.back().stride;
   return t.storage.ap({{t.storage.dim(1), rows}, {stride, columns}}, t.offset + b * width + column * stride);
@@ -29,8 +33,13 @@ void Turner::tile(const Tile& dst, const Tile& src, std::int64_t columns) const 
                     .data = src.storage.ap({{src.storage.dim(1), rows}, {src.dims[0].stride, n}},
                                            src.offset + b * (kBlock * src.dims[0].stride))});
   };
-  k.tiles(whole, together, [&](Index first, std::int64_t m) {
+  const std::int64_t moved = size_bytes(src.dtype()) == 2 && src.dims[0].stride == 1 ? whole * by_dma / 16 : 0;
+  if (moved > 0)
+    k.dma_transpose({.dst = dst.storage.ap({{dst.storage.dim(1), kBlock}, {rows, moved}, {1, rows}}, dst.offset),
+                     .src = src.storage.ap({{src.storage.dim(1), rows}, {kBlock, moved}, {1, kBlock}}, src.offset)});
+  k.tiles(whole - moved, together, [&](Index start, std::int64_t m) {
     const View turned = k.psum({kBlock, m * rows}, src.dtype());
+    const Index first = start + moved;
     const auto one = [&](Index i) { turn(turned.ap({{m * rows, kBlock}, {1, rows}}, i * rows), first + i, kBlock); };
     if (m == 1)
       one(0);
@@ -50,7 +59,8 @@ void Turner::from_hbm(const Tile& out, const View& hbm, const Index& at, std::in
                       std::int64_t columns) const {
   const DType t = out.dtype();
   const std::int64_t row = out.storage.dim(1), whole = columns / kBlock;
-  const std::int64_t together = std::max<std::int64_t>(1, arch.psum_bank_bytes / (kBlock * size_bytes(t)));
+  const std::int64_t together = std::max<std::int64_t>(
+      1, std::min(arch.psum_bank_bytes / (kBlock * size_bytes(t)), kRowBytes / (K * size_bytes(t))));
   const auto turn = [&](const Tile& rows, Index first, std::int64_t m, std::int64_t n) {  // m blocks of n columns
     over_blocks(k, K, [&](Index b, std::int64_t depth) {
       const View turned = k.psum({depth, m * n}, t);

@@ -14,6 +14,7 @@ struct Turner {
   isa::Kernel& k;
   const Arch& arch;
   std::function<Engine()> evacuator;  // who empties PSUM
+  std::int64_t by_dma = 0;            // of 16 blocks of a tile, where elements have 16 bits
 
   // Blocks of 128 columns of src, whose free dimension is one: dst has a row per column, block after block.
   void tile(const Tile& dst, const Tile& src, std::int64_t columns) const;

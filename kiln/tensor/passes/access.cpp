@@ -23,6 +23,13 @@ bool is_backwards(const Strided& s) {
   return false;
 }
 
+// A slice that reads contiguous elements in the other order.
+bool runs_backwards(const Op& op, const Strided& from) {
+  constexpr std::int64_t kLong = 16;
+  if (op.code != OpCode::slice || from.dims.empty()) return false;
+  return op.ints("steps").back() < 0 && op.type.shape.back() >= kLong && from.dims.back().stride == 1;
+}
+
 }  // namespace
 
 Graph split_views(const Graph& graph) {
@@ -32,6 +39,16 @@ Graph split_views(const Graph& graph) {
   };
   return rebuilt(graph, [&](const Rewriting& r) -> std::optional<Value> {
     grow(r.to);
+    if (r.op.code == OpCode::gather_rows || r.op.code == OpCode::conv) {  // these read storage in order
+      std::vector<Value> operands = r.operands;
+      const std::size_t tables = r.op.code == OpCode::conv ? 2 : 1;
+      for (std::size_t i = 0; i < tables; ++i) {
+        grow(r.to);
+        if (!access[operands[i]].is_contiguous())
+          operands[i] = r.to.add(OpCode::cast, {operands[i]}, {r.to.type(operands[i]).dtype});
+      }
+      return r.to.copy(r.from, r.op, operands);
+    }
     if (!is_view(r.op.code)) return {};
     std::vector<Value> operands = r.operands;
     auto s = viewed(access[operands[0]], r.op);
@@ -40,6 +57,13 @@ Graph split_views(const Graph& graph) {
       grow(r.to);
       s = viewed(access[operands[0]], r.op);
       KILN_ASSERT(s.has_value());
+    }
+    if (runs_backwards(r.op, access[operands[0]])) {  // turned round on the chip, where single elements cost nothing
+      const DType t = r.op.type.dtype;
+      operands[0] = r.to.add(OpCode::cast, {operands[0]}, {t});
+      const Value v = r.to.add(OpCode::cast, {r.to.copy(r.from, r.op, operands)}, {t});
+      grow(r.to);
+      return v;
     }
     const Value v = r.to.copy(r.from, r.op, operands);
     access.push_back(*s);

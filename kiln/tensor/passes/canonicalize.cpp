@@ -5,6 +5,7 @@
 #include <map>
 
 #include "kiln/tensor/ir/evaluate.h"
+#include "kiln/tensor/passes/band.h"
 #include "kiln/tensor/passes/rewrite.h"
 #include "kiln/tensor/passes/strided.h"
 
@@ -13,7 +14,10 @@ namespace {
 
 constexpr std::int64_t kFoldUpTo = 4096;  // elements: larger constants are made on the chip
 
+bool has_results(const Op& op) { return !op.bodies.empty() || op.kernel || op.code == OpCode::result; }
+
 bool same(const Op& a, const Op& b) {
+  if (a.bodies != b.bodies || a.kernel != b.kernel) return false;
   if (a.code != b.code || a.operands != b.operands || !(a.type == b.type) || a.attrs != b.attrs) return false;
   if (!a.numbers || !b.numbers || a.numbers == b.numbers) return true;
   return a.numbers->size() == b.numbers->size() &&
@@ -44,7 +48,7 @@ class Seen {
 };
 
 std::optional<Value> folded(const Rewriting& r) {
-  if (r.operands.empty() || r.op.type.size() > kFoldUpTo) return {};
+  if (r.operands.empty() || r.op.type.size() > kFoldUpTo || has_results(r.op)) return {};
   std::vector<Array> arrays;
   bool splat = is_elementwise(r.op.code) || r.op.code == OpCode::cast;
   for (Value v : r.operands) {
@@ -62,14 +66,20 @@ std::optional<Value> folded(const Rewriting& r) {
   return r.to.constant(out.type, std::move(out.data));
 }
 
+// Ops whose result is the first operand where nothing else is given.
+bool is_update(OpCode code) {
+  return code == OpCode::scatter_rows || code == OpCode::update_slice || code == OpCode::scatter ||
+         code == OpCode::scatter_nd || code == OpCode::put_along_axis;
+}
+
 // Nothing to compute: no elements, or sums and products over none.
 std::optional<Value> folded_empty(const Rewriting& r) {
-  if (r.op.code == OpCode::constant) return {};
+  if (r.op.code == OpCode::constant || has_results(r.op)) return {};
   if (r.op.type.size() == 0) return r.to.constant(r.op.type, std::vector<double>(1, 0.0));
   const bool empty =
       std::any_of(r.operands.begin(), r.operands.end(), [&](Value v) { return r.to.type(v).size() == 0; });
   if (!empty || r.op.code == OpCode::concat || r.op.code == OpCode::pad) return {};
-  if (r.op.code == OpCode::scatter_rows || r.op.code == OpCode::update_slice) return r.operands[0];
+  if (is_update(r.op.code)) return r.operands[0];
   std::vector<Array> arrays;
   for (Value v : r.operands) arrays.push_back({r.to.type(v), std::vector<double>(r.to.type(v).size())});
   std::vector<const Array*> in;
@@ -179,10 +189,16 @@ std::optional<Value> grouped_product(const Rewriting& r) {
   return reshape(out, r.op.type.shape).value();
 }
 
-// (x * r) y is (x y) * r for one r per row: fewer elements to scale when y has fewer columns than rows.
+// (x * r) y is (x y) * r for one r per row: fewer elements to scale when y has fewer columns than rows. Rows may have
+// been taken apart before the product.
 std::optional<Value> scaled_product(const Rewriting& r) {
   if (r.op.code != OpCode::matmul) return {};
   Value v = r.operands[0];
+  const Shape rows = r.to.type(v).shape;
+  if (const Op& view = r.to.op(v); view.code == OpCode::reshape && view.type.rank() >= 2 &&
+                                   r.to.type(view.operands[0]).rank() >= 2 &&
+                                   r.to.type(view.operands[0]).shape.back() == rows.back())
+    v = view.operands[0];
   if (r.to.op(v).code == OpCode::cast && is_float(r.to.type(r.to.op(v).operands[0]).dtype)) v = r.to.op(v).operands[0];
   const Op x = r.to.op(v);  // a copy: adding ops moves them
   if (x.code != OpCode::multiply || x.type.rank() < 2) return {};
@@ -193,25 +209,127 @@ std::optional<Value> scaled_product(const Rewriting& r) {
     if (!is_float(data.dtype) || data.shape != x.type.shape || scale.shape.size() != data.shape.size() ||
         scale.shape.back() != 1)
       continue;
-    const Expr product =
-        matmul(cast(Expr(r.to, x.operands[i]), r.to.type(r.operands[0]).dtype), Expr(r.to, r.operands[1]));
-    if (product.rank() != static_cast<int>(scale.shape.size())) continue;
-    return cast(product * Expr(r.to, x.operands[1 - i]), r.op.type.dtype).value();
+    const bool split = rows != data.shape;
+    Shape one = rows;
+    one.back() = 1;
+    if (split && tensor::product(scale.shape) != tensor::product(one)) continue;
+    Expr left = cast(Expr(r.to, x.operands[i]), r.to.type(r.operands[0]).dtype), by(r.to, x.operands[1 - i]);
+    if (split) left = reshape(left, rows), by = reshape(by, one);
+    const Expr product = matmul(left, Expr(r.to, r.operands[1]));
+    if (product.rank() != by.rank()) continue;
+    return cast(product * by, r.op.type.dtype).value();
   }
   return {};
+}
+
+// A comparison of columns with rows has the shape of what it chooses from, so that it is made where it is used, and
+// counts in float32, which an engine compares quickest.
+std::optional<Value> banded_choice(const Rewriting& r) {
+  if (r.op.code != OpCode::where || r.op.type.rank() < 2 || !is_float(r.op.type.dtype)) return {};
+  const Op cond = r.operand_op(0);  // a copy: adding ops moves them
+  const Shape shape = r.op.type.shape;
+  if (cond.type.rank() < 2 || cond.type.shape.back() != shape.back() ||
+      cond.type.shape[cond.type.shape.size() - 2] != shape[shape.size() - 2])
+    return {};
+  const auto ahead = band_of(r.to, r.operands[0]);
+  if (!ahead || std::abs(*ahead) > (1 << 23) || shape.back() > (1 << 23) || shape[shape.size() - 2] > (1 << 23))
+    return {};
+  const Type ramp{DType::float32, shape};
+  if (cond.type.shape == shape && r.to.type(cond.operands[0]).dtype == DType::float32) return {};
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const Value columns = r.to.iota(ramp, rank - 1);
+  Expr rows(r.to, r.to.iota(ramp, rank - 2));
+  if (*ahead != 0) rows = rows + static_cast<double>(*ahead);
+  return r.to.add(OpCode::where, {(Expr(r.to, columns) <= rows).value(), r.operands[1], r.operands[2]});
+}
+
+// where(c, x * s, mask) is where(c, x, mask / s) * s: what follows can take the factor along.
+std::optional<Value> scaled_choice(const Rewriting& r) {
+  if (r.op.code != OpCode::where || !is_float(r.op.type.dtype)) return {};
+  const auto fill = splat_of(r.to, r.operands[2]);
+  const Op x = r.operand_op(1);  // a copy: adding ops moves them
+  if (!fill || *fill > kHiddenFill || x.code != OpCode::multiply || !(x.type == r.op.type)) return {};
+  for (int i : {0, 1}) {
+    const auto s = splat_of(r.to, x.operands[i]);
+    if (!s || *s < 1e-4 || *s > 1 || !(r.to.type(x.operands[1 - i]) == x.type)) continue;
+    const double most = -highest(x.type.dtype);
+    const Value mask = r.to.constant({x.type.dtype, {}}, {std::max(*fill / *s, std::isinf(*fill) ? *fill : most)});
+    const Value chosen = r.to.add(OpCode::where, {r.operands[0], x.operands[1 - i], mask});
+    return r.to.add(OpCode::multiply, {chosen, r.to.constant({x.type.dtype, {}}, {*s})});
+  }
+  return {};
+}
+
+using Users = std::vector<std::vector<Value>>;
+constexpr std::int64_t kFewColumns = 512;  // of a product: the tensor engine would wait for its operands
+
+// A slice of the last dimension alone.
+bool cuts_columns(const Graph& graph, const Op& op) {
+  if (op.code != OpCode::slice || op.type.rank() < 1) return false;
+  const Shape& x = graph.type(op.operands[0]).shape;
+  for (std::size_t d = 0; d + 1 < x.size(); ++d) {
+    if (op.type.shape[d] != x[d]) return false;
+  }
+  return op.ints("steps").back() == 1 && op.type.shape.back() >= kFewColumns;
+}
+
+// Whether columns of v, a product or what elementwise ops make of one, can be computed apart. `last`: it is what is
+// cut.
+bool has_separate_columns(const Graph& graph, const Users& users, const std::vector<int>& uses, Value v, bool last) {
+  const Op& op = graph.op(v);
+  std::int64_t cut = 0;
+  for (Value u : users[v]) cut += last && cuts_columns(graph, graph.op(u)) ? graph.type(u).shape.back() : 0;
+  const bool all =
+      std::all_of(users[v].begin(), users[v].end(), [&](Value u) { return !last || cuts_columns(graph, graph.op(u)); });
+  if (!all || uses[v] != static_cast<int>(users[v].size()) || (!last && uses[v] != 1)) return false;
+  if (last && cut > op.type.shape.back()) return false;  // columns that are in two slices
+  if (op.code == OpCode::matmul) return graph.type(op.operands[1]).rank() >= 2;
+  if (!is_elementwise(op.code)) return false;
+  return std::any_of(op.operands.begin(), op.operands.end(), [&](Value x) {
+    return graph.type(x).shape == op.type.shape && has_separate_columns(graph, users, uses, x, false);
+  });
+}
+
+Value columns_of(Graph& graph, Value v, std::int64_t start, std::int64_t size) {
+  const Op op = graph.op(v);  // a copy: adding ops moves them
+  if (op.type.rank() == 0 || op.type.shape.back() == 1) return v;
+  if (op.code == OpCode::matmul)
+    return graph.add(OpCode::matmul, {op.operands[0], columns_of(graph, op.operands[1], start, size)});
+  if (is_elementwise(op.code)) {
+    std::vector<Value> operands;
+    for (Value x : op.operands) operands.push_back(columns_of(graph, x, start, size));
+    return graph.add(op.code, std::move(operands), op.attrs);
+  }
+  return slice(Expr(graph, v), -1, start, start + size).value();
+}
+
+// Columns of a product, alone: those that stand side by side in one product go different ways.
+std::optional<Value> cut_product(const Rewriting& r, const Users& users, const std::vector<int>& uses) {
+  if (!cuts_columns(r.from, r.op) || !has_separate_columns(r.from, users, uses, r.op.operands[0], true)) return {};
+  const OpCode code = r.operand_op(0).code;
+  if (code != OpCode::matmul && !is_elementwise(code)) return {};
+  return columns_of(r.to, r.operands[0], r.op.ints("starts").back(), r.op.type.shape.back());
 }
 
 }  // namespace
 
 Graph canonicalize(const Graph& graph) {
   Seen seen;
+  Users users(graph.size());
+  const std::vector<int> uses = graph.uses();
+  for (Value v = 0; v < graph.size(); ++v) {
+    for (Value x : graph.op(v).operands) users[x].push_back(v);
+  }
   const Graph out = rebuilt(graph, [&](const Rewriting& r) -> std::optional<Value> {
     if (r.op.code == OpCode::input) return {};
     if (const auto v = folded_empty(r)) return v;
     if (const auto v = folded(r)) return v;
     if (const auto v = simpler_view(r)) return v;
+    if (const auto v = cut_product(r, users, uses)) return v;
     if (r.op.code == OpCode::cast && r.op.type == r.operand_op(0).type) return r.operands[0];
     if (const auto v = recomposed(r)) return v;
+    if (const auto v = banded_choice(r)) return v;
+    if (const auto v = scaled_choice(r)) return v;
     if (const auto v = scaled_extreme(r)) return v;
     if (const auto v = scaled_product(r)) return v;
     if (const auto v = grouped_product(r)) return v;

@@ -8,6 +8,7 @@
 
 #include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/passes/rewrite.h"
+#include "kiln/tensor/passes/ways.h"
 
 namespace kiln::tensor {
 namespace {
@@ -69,24 +70,30 @@ Expr way_trunc(const Rewriting& r) {
   return of_floats(r) ? cast(toward_zero(wide(r.operand(0))), r.op.type.dtype) : r.operand(0);
 }
 
+// x - q * y without rounding the product: its factors fall into halves whose products are exact.
+Expr rest_of(const Expr& x, const Expr& q, const Expr& y) {
+  const auto upper = [](const Expr& e) {
+    return bitcast(bitwise_and(bitcast(e, DType::uint32), std::int64_t{0xfffff000}), DType::float32);
+  };
+  const Expr q_high = upper(q), q_low = q - q_high, y_high = upper(y), y_low = y - y_high;
+  return x - q_high * y_high - q_high * y_low - q_low * y_high - q_low * y_low;
+}
+
 // The quotient is off by one at most where it is near an integer: the remainder tells.
 Expr floor_quotient(const Expr& x, const Expr& y) {
-  const Expr q = below(x * reciprocal(y)), rest = x - q * y;
+  const Expr q = below(x * reciprocal(y)), rest = rest_of(x, q, y);
   const Expr low = cast(logical_and(not_equal(rest, 0.0), not_equal(rest < 0.0, y < 0.0)), DType::float32);
   const Expr high = cast(abs(rest) >= abs(y), DType::float32);
   return q - low + high * (1.0 - low);
 }
 Expr way_floor_divide(const Rewriting& r) {
-  if (!of_floats(r) && size_bytes(r.op.type.dtype) > 2) not_yet(r, "floor_divide of 32-bit integers");
-  const Expr x = wide(r.operand(0)), y = wide(r.operand(1));
-  if (of_floats(r)) return cast(floor_quotient(x, y), r.op.type.dtype);
-  return cast(where(equal(y, 0.0), 0.0, floor_quotient(x, y)), r.op.type.dtype);  // as NumPy does
+  if (!of_floats(r)) return floor_divide_integers(r);
+  return cast(floor_quotient(wide(r.operand(0)), wide(r.operand(1))), r.op.type.dtype);
 }
 Expr way_remainder(const Rewriting& r) {
-  if (!of_floats(r) && size_bytes(r.op.type.dtype) > 2) not_yet(r, "remainder of 32-bit integers");
+  if (!of_floats(r)) return remainder_of_integers(r);
   const Expr x = wide(r.operand(0)), y = wide(r.operand(1));
-  const Expr rest = x - y * floor_quotient(x, y);
-  return cast(of_floats(r) ? rest : where(equal(y, 0.0), 0.0, rest), r.op.type.dtype);
+  return cast(rest_of(x, floor_quotient(x, y), y), r.op.type.dtype);
 }
 
 Expr way_power(const Rewriting& r) {
@@ -99,7 +106,7 @@ Expr way_power(const Rewriting& r) {
   if (same && y && *y == 1) return x;
   if (same && y && *y == 3) return x * square(x);
   if (same && y && *y == 4) return square(square(x));
-  if (!of_floats(r)) not_yet(r, "power of integers");
+  if (!of_floats(r)) return power_of_integers(r);
   return {r.to, r.to.copy(r.from, r.op, r.operands)};
 }
 
@@ -116,17 +123,22 @@ Expr way_log1p(const Rewriting& r) {
   const Expr x = wide(r.operand(0)), u = x + 1.0, d = u - 1.0;
   const Expr off = cast(equal(d, 0.0), DType::float32);
   const Expr fixed = log(u) * x * reciprocal(d + off);
-  return cast(where(equal(d, 0.0), x, where(u < kInf, fixed, u)), r.op.type.dtype);
+  return cast(where(equal(d, 0.0), x, where(u < 0x1p40, fixed, log(u))), r.op.type.dtype);
 }
 
-// x less the nearest multiple of 2 pi, whose digits come in pieces that are exact when multiplied.
+// x less the nearest multiple of 2 pi. Its digits and the halves of the multiple come in pieces that are exact when
+// multiplied, for angles up to 10^8.
 Expr reduced_angle(const Expr& x) {
-  const Expr k = nearest(x * (1 / (2 * M_PI)));
-  constexpr double a = 6.28125, b = 0.0019350051879882812, c = 3.0199159819567967e-07;
-  return x - k * a - k * b - k * c;
+  constexpr double kDigits[] = {0x1.92p+2, 0x1.fbp-10, 0x1.51p-20, 0x1.0bp-32};
+  const Expr k = nearest(x * (1 / (2 * M_PI))), high = nearest(k * 0x1p-12) * 0x1p12, low = k - high;
+  Expr y = x;
+  for (double d : kDigits) y = y - high * d - low * d;
+  return y;
 }
 Expr clamped(const Expr& x) { return minimum(maximum(x, -3.1415925), 3.1415925); }
-Expr sine(const Expr& x) { return sin(clamped(reduced_angle(x))); }
+// The sine of an angle beyond a right one is that of what is left to a straight one.
+Expr acute(const Expr& y) { return minimum(maximum(y, y * -1.0 - M_PI), y * -1.0 + M_PI); }
+Expr sine(const Expr& x) { return sin(acute(reduced_angle(x))); }
 // The sine itself is left to the scalar engine: what has been reduced is not reduced again.
 bool is_reduced(const Rewriting& r) { return r.operand_op(0).code == OpCode::minimum; }
 Expr way_sin(const Rewriting& r) {
@@ -349,15 +361,31 @@ std::optional<Value> reduction(const Rewriting& r) {
   return reshape(out, r.op.type.shape).value();
 }
 
+// Sums that broadcast to the product of x and y.
+Expr as_product(const Rewriting& r, const Expr& x, const Expr& y, const Expr& sums) {
+  const Shape a = x.shape(), b = y.shape();
+  Shape whole = *broadcast(Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
+  whole.insert(whole.end(), {a[a.size() - 2], b.back()});
+  return reshape(broadcast_to(cast(sums, r.op.type.dtype), whole), r.op.type.shape);
+}
+
 // Two or more dimensions on both sides, and batches of x as the result has them; those of y are the same or broadcast.
 std::optional<Value> product_of_matrices(const Rewriting& r) {
   Expr x = r.operand(0), y = r.operand(1);
   const DType t = r.op.type.dtype;
-  if (!is_float(t)) not_yet(r, "matmul of integers");
+  if (!is_float(t)) return product_of_integers(r).value();
   x = cast(x, t);
   y = cast(y, t);
   if (x.rank() == 1) x = reshape(x, {1, x.shape()[0]});
   if (y.rank() == 1) y = reshape(y, {y.shape()[0], 1});
+  if (const auto c = splat_of(r.to, y.value())) {  // all columns are the same
+    const Expr rows = kept(OpCode::sum, wide(x), {static_cast<std::int64_t>(x.rank()) - 1}) * *c;
+    return as_product(r, x, y, rows).value();
+  }
+  if (const auto c = splat_of(r.to, x.value())) {
+    const Expr columns = kept(OpCode::sum, wide(y), {static_cast<std::int64_t>(y.rank()) - 2}) * *c;
+    return as_product(r, x, y, columns).value();
+  }
   const Shape ys = y.shape();
   const bool one_y = product(ys, 0, ys.size() - 2) == 1;
   const std::int64_t m = x.shape()[x.rank() - 2], k = x.shape().back(), n = ys.back();
@@ -376,7 +404,7 @@ std::optional<Value> product_of_matrices(const Rewriting& r) {
 
 std::optional<Value> border(const Rewriting& r) {
   Expr x = r.operand(0);
-  for (int d = 0; d < x.rank(); ++d) {
+  for (int d = x.rank(); d-- > 0;) {  // the last dimension while rows are on the chip
     std::vector<Expr> parts;
     const auto add = [&](std::int64_t n) {
       Shape shape = x.shape();
@@ -415,7 +443,7 @@ Graph decompose(const Graph& graph) {
         v = elementwise(r);
       else if (is_reduction(r.op.code))
         v = reduction(r);
-      else if (r.op.code == OpCode::matmul && round == 0)
+      else if (r.op.code == OpCode::matmul && round <= 1)
         v = product_of_matrices(r);
       else if (r.op.code == OpCode::cast && round == 0)
         v = conversion(r);

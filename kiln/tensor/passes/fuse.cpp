@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 #include "kiln/tensor/passes/rewrite.h"
 
@@ -19,10 +20,16 @@ std::optional<std::size_t> row_dims(const Shape& shape, std::int64_t rows) {
 namespace {
 
 bool is_source(OpCode code) { return code == OpCode::input || code == OpCode::constant || code == OpCode::iota; }
+}  // namespace
+
 bool is_copy(OpCode code) {
+  if (code >= OpCode::for_loop && code <= OpCode::result) return true;
+  if (code == OpCode::conv) return true;
   return code == OpCode::concat || code == OpCode::scatter_rows || code == OpCode::update_slice ||
-         code == OpCode::dynamic_slice;
+         code == OpCode::dynamic_slice || code == OpCode::scatter;
 }
+namespace {
+
 bool is_reduction(OpCode code) { return code >= OpCode::sum && code <= OpCode::min; }
 
 std::set<std::int64_t> prefix_products(const Shape& shape, std::size_t most) {
@@ -45,6 +52,14 @@ std::set<std::int64_t> own_candidates(const Graph& graph, const Op& op) {
       return {product(shape, 0, shape.size() - 1)};
     case OpCode::gather_rows:
       return {graph.type(op.operands[1]).size()};
+    case OpCode::take_along_axis:
+    case OpCode::put_along_axis:
+    case OpCode::argsort:
+    case OpCode::top_k_indices:
+      return {product(shape, 0, shape.size() - 1)};
+    case OpCode::cumprod:
+    case OpCode::cummax:
+    case OpCode::cummin:
     case OpCode::cumsum:
       return prefix_products(shape, static_cast<std::size_t>(op.integer("axis")));
     case OpCode::concat:
@@ -89,6 +104,7 @@ class Fuser {
  private:
   bool is_computed(Value v) const;
   Value base_of(Value v) const;
+  bool joins_on_chip(const Op& op) const;
   void place(Value v);
   std::set<std::int64_t> common(Value v, std::size_t i, std::set<std::int64_t> rows) const;
   bool makes_cycle(const std::set<int>& merged, const Op& op) const;
@@ -99,7 +115,15 @@ class Fuser {
   void add_views(Value v, int region);
   void order();
   void find_stores();
-  std::optional<Strided> written_back(Value output, Value& base) const;
+  bool is_join(Value v) const;
+  void inline_joins();
+  void inline_parts(Value join, Value part_of, Strided to, const std::vector<int>& uses);
+  void join_siblings();
+  std::vector<Value> read_by(int region) const;
+  bool are_siblings(int a, int b) const;
+  bool is_split(const Output& output, const std::vector<int>& uses) const;
+  void split_output(int index);
+  std::optional<Strided> written_back(Value output, Strided access, Value& base) const;
 
   const Graph& graph_;
   FuseOptions options_;
@@ -220,6 +244,20 @@ bool is_worth(const std::set<std::int64_t>& before, const std::set<std::int64_t>
   return n / lanes(after) <= n / lanes(before) + kWayNs + n * kWayPerElementNs;
 }
 
+// Short parts of many rows are joined on the chip: as DMAs every part of every row would be a transfer.
+bool Fuser::joins_on_chip(const Op& op) const {
+  constexpr std::int64_t kShortRun = 512, kFewRows = 32, kMostBytes = 16384;
+  if (op.code != OpCode::concat) return false;
+  const auto axis = static_cast<std::size_t>(op.integer("axis"));
+  const Shape& shape = op.type.shape;
+  const std::int64_t inner = product(shape, axis + 1, shape.size()) * size_bytes(op.type.dtype);
+  if (product(shape, 0, axis) < kFewRows || inner * shape[axis] > kMostBytes) return false;
+  return std::any_of(op.operands.begin(), op.operands.end(), [&](Value x) {
+    const std::int64_t run = graph_.type(x).shape[axis] * inner;
+    return run > 0 && run < kShortRun;
+  });
+}
+
 void Fuser::place(Value v) {
   const Op& op = graph_.op(v);
   std::set<std::int64_t> rows = own_candidates(graph_, op);
@@ -228,8 +266,7 @@ void Fuser::place(Value v) {
     const Value b = base_of(op.operands[i]);
     const int region = is_computed(b) ? f_.region_of[b] : -1;
     if (region < 0 || f_.regions[region].kind != Region::Kind::rows) continue;
-    if (op.code == OpCode::scatter_rows || op.code == OpCode::update_slice || op.code == OpCode::dynamic_slice)
-      continue;
+    if (is_copy(op.code) && op.code != OpCode::concat) continue;
     std::set<std::int64_t> both;
     std::set_intersection(rows.begin(), rows.end(), f_.regions[region].candidates.begin(),
                           f_.regions[region].candidates.end(), std::inserter(both, both.end()));
@@ -248,7 +285,7 @@ void Fuser::place(Value v) {
     merged = std::move(more);
     rows = std::move(both);
   }
-  const bool copies = is_copy(op.code) && merged.empty();
+  const bool copies = is_copy(op.code) && merged.empty() && !joins_on_chip(op);
   int region = merged.empty() ? static_cast<int>(f_.regions.size()) : *merged.begin();
   if (merged.empty()) f_.regions.push_back({});
   std::vector<Value> links;  // views through which the merged regions read each other
@@ -297,8 +334,8 @@ void Fuser::order() {
 
 // An output that is a transposed or reshaped value of a region is written where it belongs at once: the places of the
 // value's elements in the output.
-std::optional<Strided> Fuser::written_back(Value output, Value& base) const {
-  std::optional<Strided> s = Strided::contiguous(graph_.type(output).shape);
+std::optional<Strided> Fuser::written_back(Value output, Strided access, Value& base) const {
+  std::optional<Strided> s = std::move(access);
   Value v = output;
   while (is_view(graph_.op(v).code)) {
     const Op& op = graph_.op(v);
@@ -318,13 +355,87 @@ std::optional<Strided> Fuser::written_back(Value output, Value& base) const {
   return s;
 }
 
+// An output that joins values which nobody else wants: each is written into its part at once.
+bool Fuser::is_split(const Output& output, const std::vector<int>& uses) const {
+  const Op& op = graph_.op(output.value);
+  return op.code == OpCode::concat && uses[output.value] == 1 &&
+         f_.regions[f_.region_of[output.value]].kind == Region::Kind::copies;
+}
+
+void Fuser::split_output(int index) {
+  const Op& op = graph_.op(graph_.outputs()[index].value);
+  const std::int64_t axis = op.integer("axis");
+  Strided part = Strided::contiguous(op.type.shape);
+  for (Value x : op.operands) {
+    part.dims[axis].count = graph_.type(x).shape[axis];
+    Value base = 0;
+    const auto access = written_back(x, part, base);
+    const bool rows = access && is_computed(base) && f_.regions[f_.region_of[base]].kind == Region::Kind::rows;
+    if (rows && part.size() > 0) {
+      f_.stores[f_.region_of[base]].push_back({base, index, access});
+    } else if (part.size() > 0) {
+      f_.copied_parts.push_back({x, index, part});
+      if (!splat_of(graph_, x)) f_.is_stored[base_of(x)] = true;
+    }
+    part.offset += part.dims[axis].count * part.dims[axis].stride;
+  }
+}
+
+bool Fuser::is_join(Value v) const {
+  return graph_.op(v).code == OpCode::concat && f_.regions[f_.region_of[v]].kind == Region::Kind::copies;
+}
+
+// What is read once, by a join, needs no storage of its own: a join in a join, and a result of a region.
+void Fuser::inline_parts(Value join, Value part_of, Strided to, const std::vector<int>& uses) {
+  const std::int64_t axis = graph_.op(part_of).integer("axis");
+  for (Value x : graph_.op(part_of).operands) {
+    to.dims[axis].count = graph_.type(x).shape[axis];
+    const bool mine = is_computed(x) && uses[x] == 1 && graph_.type(x).size() > 0;
+    if (mine && is_join(x)) {
+      inline_parts(join, x, to, uses);
+    } else if (mine && f_.regions[f_.region_of[x]].kind == Region::Kind::rows) {
+      auto& stores = f_.stores[f_.region_of[x]];
+      std::erase_if(stores, [&](const Store& s) { return s.value == x && s.output < 0; });
+      stores.push_back({x, -1, to, join});
+    }
+    if (mine && (is_join(x) || f_.regions[f_.region_of[x]].kind == Region::Kind::rows)) {
+      f_.inlined.insert(x);
+      f_.is_stored[x] = false;
+    }
+    to.offset += to.dims[axis].count * to.dims[axis].stride;
+  }
+}
+
+// Outputs that are split have their parts already, but for joins among them.
+void Fuser::inline_joins() {
+  const std::vector<int> uses = graph_.uses();
+  for (Value v = graph_.size(); v-- > 0;) {
+    if (!is_computed(v) || !is_join(v) || f_.inlined.contains(v)) continue;
+    if (!f_.regions[f_.region_of[v]].is_dropped) {
+      inline_parts(v, v, Strided::contiguous(graph_.type(v).shape), uses);
+      continue;
+    }
+    for (Value x : graph_.op(v).operands) {
+      if (!is_computed(x) || !is_join(x) || uses[x] != 1) continue;
+      f_.inlined.insert(x);
+      f_.is_stored[x] = false;
+    }
+  }
+}
+
 void Fuser::find_stores() {
   f_.is_stored.assign(graph_.size(), false);
   f_.stores.resize(f_.regions.size());
+  const std::vector<int> uses = graph_.uses();
+  for (const Output& o : graph_.outputs()) {
+    if (options_.splits_outputs && options_.fuse && is_split(o, uses))
+      f_.regions[f_.region_of[o.value]].is_dropped = true;
+  }
   for (Value v = 0; v < graph_.size(); ++v) {
     if (is_source(graph_.op(v).code)) f_.is_stored[v] = true;
     if (!is_computed(v)) continue;
     const Op& op = graph_.op(v);
+    if (f_.regions[f_.region_of[v]].is_dropped) continue;
     for (std::size_t i = 0; i < op.operands.size(); ++i) {
       const Value b = base_of(op.operands[i]);
       const bool is_matrix = op.code == OpCode::matmul && i == 1;
@@ -333,8 +444,12 @@ void Fuser::find_stores() {
     if (f_.regions[f_.region_of[v]].kind == Region::Kind::copies) f_.is_stored[v] = true;
   }
   for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
-    Value base = 0;
-    const auto access = written_back(graph_.outputs()[i].value, base);
+    Value base = graph_.outputs()[i].value;
+    if (is_computed(base) && f_.regions[f_.region_of[base]].is_dropped) {
+      split_output(static_cast<int>(i));
+      continue;
+    }
+    const auto access = written_back(base, Strided::contiguous(graph_.type(graph_.outputs()[i].value).shape), base);
     const bool rows = access && is_computed(base) && f_.regions[f_.region_of[base]].kind == Region::Kind::rows;
     if (rows) {
       f_.stores[f_.region_of[base]].push_back({base, static_cast<int>(i), access});
@@ -352,13 +467,68 @@ void Fuser::find_stores() {
   }
 }
 
+// Operands from outside, numbers left out.
+std::vector<Value> Fuser::read_by(int region) const {
+  std::set<Value> out;
+  for (Value v : f_.regions[region].ops) {
+    for (Value x : graph_.op(v).operands) {
+      if (f_.region_of[x] != region && !splat_of(graph_, x)) out.insert(x);
+    }
+  }
+  return {out.begin(), out.end()};
+}
+
+// Ops whose operands lie in their own ways.
+bool stands_alone(OpCode code) {
+  return code == OpCode::matmul || code == OpCode::gather_rows || code == OpCode::take_along_axis ||
+         code == OpCode::put_along_axis || code == OpCode::argsort;
+}
+
+// Whether two regions read mostly the same, with the same rows, and neither waits for the other.
+bool Fuser::are_siblings(int a, int b) const {
+  const Region &one = f_.regions[a], &other = f_.regions[b];
+  if (one.ops.empty() || other.ops.empty() || one.candidates != other.candidates) return false;
+  for (const Region* r : {&one, &other}) {
+    if (r->kind != Region::Kind::rows) return false;
+    for (Value v : r->ops) {
+      if (stands_alone(graph_.op(v).code)) return false;
+    }
+  }
+  const std::vector<Value> in = read_by(a), others = read_by(b);
+  std::vector<Value> both;
+  std::set_intersection(in.begin(), in.end(), others.begin(), others.end(), std::back_inserter(both));
+  const auto size = [&](const std::vector<Value>& values) {
+    std::int64_t n = 0;
+    for (Value v : values) n += graph_.type(v).size();
+    return n;
+  };
+  if (2 * size(both) < std::max(size(in), size(others))) return false;
+  std::vector<int> state(f_.regions.size(), 0), back(f_.regions.size(), 0);
+  return !reaches(a, {b}, state) && !reaches(b, {a}, back);
+}
+
+// Regions that read the same become one, which reads it once.
+void Fuser::join_siblings() {
+  std::map<Value, std::vector<int>> readers;
+  for (std::size_t r = 0; r < f_.regions.size(); ++r) {
+    for (Value v : read_by(static_cast<int>(r))) readers[v].push_back(static_cast<int>(r));
+  }
+  for (const auto& [value, regions] : readers) {
+    for (std::size_t i = 1; i < regions.size(); ++i) {
+      if (regions[i - 1] != regions[i] && are_siblings(regions[i - 1], regions[i])) merge(regions[i], regions[i - 1]);
+    }
+  }
+}
+
 Fusion Fuser::run() {
   f_.region_of.assign(graph_.size(), -1);
   for (Value v = 0; v < graph_.size(); ++v) {
     if (is_computed(v)) place(v);
   }
+  if (options_.fuse) join_siblings();
   order();
   find_stores();
+  inline_joins();
   return std::move(f_);
 }
 

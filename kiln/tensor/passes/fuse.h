@@ -14,6 +14,9 @@
 
 namespace kiln::tensor {
 
+// What is moved and not computed, or emits its own loops: a region by itself, from HBM to HBM.
+bool is_copy(OpCode code);
+
 // Where the elements of a value lie: in the storage of `base`, at these places.
 struct Source {
   Value base;
@@ -25,12 +28,14 @@ struct Region {
   std::vector<Value> ops;             // operands first
   std::set<std::int64_t> candidates;  // possible R
   std::int64_t rows = 1;              // R
+  bool is_dropped = false;            // a join whose parts are written where they belong
 };
 
 struct Store {
-  Value value;                    // a value of the region
-  int output = -1;                // into this output of the graph, or
-  std::optional<Strided> access;  // nothing: the storage of the value itself
+  Value value;                     // a value of the region
+  int output = -1;                 // into this output of the graph, or
+  std::optional<Strided> access;   // nothing: the storage of the value itself
+  std::optional<Value> into = {};  // the join whose storage it is
 };
 
 struct Fusion {
@@ -39,12 +44,15 @@ struct Fusion {
   std::vector<bool> is_stored;             // by value: it has storage in HBM
   std::vector<std::vector<Store>> stores;  // by region: outputs that it writes itself
   std::vector<int> copied;                 // outputs that are copied from their source at the end
+  std::vector<Store> copied_parts;         // parts of outputs that are joins: values that no region computes
+  std::set<Value> inlined;                 // parts of a join that are written where they belong in it
 
   int region(Value v) const { return region_of[v]; }
 };
 
 struct FuseOptions {
-  bool fuse = true;  // false: every op alone
+  bool fuse = true;            // false: every op alone
+  bool splits_outputs = true;  // outputs that are joins are written part by part, as soon as a part is there
 };
 Fusion fuse(const Graph& graph, const FuseOptions& options = {});
 

@@ -95,7 +95,8 @@ void Layouter::add_store(const Store& store) {
   const Shape& shape = graph_.type(store.value).shape;
   const Strided access = store.access ? *store.access : Strided::contiguous(shape);
   const std::size_t p = *row_dims(shape, rows_);
-  Leaf leaf{.value = store.value, .base = store.value, .output = store.output, .offset = access.offset};
+  Leaf leaf{
+      .value = store.value, .base = store.into.value_or(store.value), .output = store.output, .offset = access.offset};
   for (std::size_t d = 0; d < shape.size(); ++d) leaf.free.push_back(d < p ? isa::Dim{0, 1} : access.dims[d]);
   out_.stores.push_back(std::move(leaf));
   store_parts_.emplace_back(access.dims.begin(), access.dims.begin() + static_cast<std::ptrdiff_t>(p));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kiln/tensor/lower/lines.h"
+
 namespace kiln::tensor {
 namespace {
 
@@ -83,7 +85,7 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
 bool can_pack(const Graph& graph, const Fusion& fusion, int region) {
   for (Value v : fusion.regions[region].ops) {
     const OpCode code = graph.op(v).code;
-    if (code == OpCode::matmul || code == OpCode::gather_rows) return false;
+    if (code == OpCode::matmul || code == OpCode::gather_rows || is_line_op(code)) return false;
   }
   return true;
 }

@@ -49,8 +49,20 @@ def _python_file(path, options, given):
     return result
 
 
+def _numpy_function(path, options):
+    """The FileResult of file.py:function."""
+    from kiln.commands import numpy_function
+
+    result = FileResult(path)
+    report = numpy_function.lowered(path, options).check()
+    result.add(report, numpy_function.split(path)[1])
+    return result
+
+
 def _result(path, chip, options, given):
     try:
+        if not path.endswith(".py") and ".py:" in path:
+            return _numpy_function(path, options)
         return _python_file(path, options, given) if path.endswith(".py") else _text_program(path, chip, options)
     except NkiValidationError as error:
         result = FileResult(path)
@@ -67,6 +79,8 @@ def _results(chip, options, given):
 def _wrong_usage(results, options, given):
     """The diagnostics of a command line that fits none of its files."""
     files = [r.file for r in results if r.file is not None]
+    if not files:
+        return []
     if len(files) < sum(path.endswith(".py") for path in options.files):
         return []  # nobody knows what the others have
     try:
@@ -81,7 +95,8 @@ def main(request):
     options = Options(request)
     findings = {path: lint(path) for path in options.files if path.endswith(".py")}
     try:
-        given = arguments.read(options.arguments)
+        kernels = any(path.endswith(".py") for path in options.files)  # file.py:function reads them itself
+        given = arguments.read(options.arguments) if kernels else {}
         by_chip = [_results(chip, options, given) for chip in target.asked_for(options.target)]
         wrong = _wrong_usage(by_chip[-1], options, given)
     except NkiValidationError as error:

@@ -8,7 +8,7 @@ from kiln import _check, _emit, _kiln
 from kiln._files import write_aside
 from kiln._trace import rules, simulate
 from kiln._trace.errors import NkiValidationError, refuse
-from kiln.commands import colour, kernel_file, target
+from kiln.commands import colour, kernel_file, numpy_function, target
 from kiln.commands.options import Options
 
 
@@ -34,6 +34,9 @@ def main(request):
 
 
 def _source(path, options):
+    if not path.endswith(".py"):
+        with contextlib.redirect_stdout(sys.stderr):
+            return numpy_function.lowered(path, options).source(options.roll, options.main, os.path.basename(path))
     # What users' code prints is no part of the source.
     with target.chosen(options.target), contextlib.redirect_stdout(sys.stderr), \
             kernel_file.opened(path, options.kernel) as file:

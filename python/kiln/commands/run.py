@@ -8,9 +8,10 @@ import traceback
 
 from kiln import _activate, _kiln
 from kiln._trace import env, record, rules, simulate, tracebacks  # noqa: F401
-from kiln._trace.errors import broken
+from kiln._trace.errors import NkiValidationError, broken
 from kiln._trace.kernel import Kernel
 from kiln.commands import colour, other_targets, target
+from kiln.commands.options import Options
 from kiln.nki import isa, language, typing  # noqa: F401
 
 
@@ -80,11 +81,25 @@ def _use_threads(count):
         os.environ["KILN_THREADS"] = count
 
 
+def _run_function(path, options):
+    """`kiln run file.py:function`: runs it on random arrays, and NumPy beside it."""
+    from kiln import _check
+    from kiln.commands import numpy_run
+
+    try:
+        return numpy_run.run(path, options)
+    except NkiValidationError as error:
+        print("\n\n".join(d.text(colour.wanted(sys.stderr)) for d in error.diagnostics), file=sys.stderr)
+        return _check.Report(path, error.diagnostics).exit_code
+
+
 def main(request):
     """Runs the script and returns the exit code."""
     given = request.options
     [module], [chip], [threads] = (given.get(name, [""]) for name in ("m", "target", "threads"))
     script, *args = ["", *given.get("FILE", [])] if module else given["FILE"]
+    if not module and not script.endswith(".py"):
+        return _run_function(script, Options(request))
     if not module and not os.path.isfile(script):
         error = broken(rules.KERNEL_FILE, f"there is no file `{script}`")
         print(error.text(colour.wanted(sys.stderr)), file=sys.stderr)

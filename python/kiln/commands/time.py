@@ -1,11 +1,13 @@
 """`kiln time kernel.py`: traces kernels for the native command."""
 
 import contextlib
+import json
 import sys
 
-from kiln import _native
+from kiln import _check, _native
 from kiln._trace import env
-from kiln.commands import kernel_file, other_targets, target
+from kiln._trace.errors import NkiValidationError
+from kiln.commands import colour, kernel_file, other_targets, target
 from kiln.commands.options import Options
 
 
@@ -18,6 +20,8 @@ class _Tracer:
     def trace(self, path, compared, chip):
         """(programs, title, reserved PSUM banks, note) of the kernel in a file, for a chip ("": as the environment
         says)."""
+        if not path.endswith(".py"):
+            return self._numpy_function(path, chip)
         kernel = self._options.compare_kernel if compared else None
         with contextlib.ExitStack() as stack:
             stack.enter_context(target.chosen(chip))
@@ -31,6 +35,12 @@ class _Tracer:
             title = f"{path}: {call.name}" if [self._options.compare] == self._options.files else path
             return programs, title, env.reserved_psum_banks(), str(other_targets.ask(file, call, programs) or "")
 
+    def _numpy_function(self, path, chip):
+        from kiln.commands import numpy_function
+
+        with target.chosen(chip), contextlib.redirect_stdout(sys.stderr):
+            return [numpy_function.lowered(path, self._options).program], path, env.reserved_psum_banks(), ""
+
     def _call(self, file, compared):
         """The one call that is to be timed."""
         kernel_file.require_kernels([file], self._options.kernel)
@@ -39,6 +49,27 @@ class _Tracer:
         return file.one_call(self._options, self._kernels, another)
 
 
+def _times_sequence(options):
+    """`kiln time file.py:function` of a kiln.numpy.sequence: prints its timeline. False for anything else."""
+    from kiln.commands import numpy_function
+    from kiln.numpy._sequence import Sequence
+
+    with target.chosen(options.target), numpy_function.opened(options.files[0], options) as (jitted, given):
+        if not isinstance(jitted, Sequence):
+            return False
+        timing = jitted.time(**given)
+    sys.stdout.write(json.dumps(timing.as_dict(), indent=2) + "\n" if options.json else timing.report())
+    return True
+
+
 def main(request):
     """Times the kernels and returns the exit code."""
+    options = Options(request)
+    if ".py:" in options.files[0]:
+        try:
+            if _times_sequence(options):
+                return 0
+        except NkiValidationError as error:
+            print("\n\n".join(d.text(colour.wanted(sys.stderr)) for d in error.diagnostics), file=sys.stderr)
+            return _check.Report(options.files[0], error.diagnostics).exit_code
     return _native.cli(request.words, _Tracer(Options(request)).trace)

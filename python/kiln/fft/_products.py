@@ -31,6 +31,13 @@ def _multiply_arrays(x, y):
     return z
 
 
+def _three_products(a, b):
+    a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
+    c = np.empty((a.shape[0], b.shape[1]), np.complex64)
+    _native.complex_gemm(a.shape[0], b.shape[1], a.shape[1], 3, a.ctypes.data, b.ctypes.data, c.ctypes.data)
+    return c
+
+
 def _mod_relu_arrays(x, bias):
     x, bias = np.ascontiguousarray(x), np.ascontiguousarray(bias)
     y = np.empty_like(x)
@@ -58,9 +65,11 @@ def _nodes(torch):
 
     class Gemm(torch.autograd.Function):
         @staticmethod
-        def forward(ctx, a, b, ta, tb):
+        def forward(ctx, a, b, ta, tb, products=4):
             ctx.save_for_backward(a, b)
-            ctx.trans, ctx.choice = (ta, tb), _choice.scope_choice()
+            ctx.trans, ctx.choice, ctx.products = (ta, tb), _choice.scope_choice(), products
+            if products == 3:
+                return _tensor(torch, _three_products(to_numpy(a, "a"), to_numpy(b, "b")), a)
             with scope(current_backend()):  # FFT's choice, not that of BLAS
                 return _tensor(torch, blas.gemm(1.0, to_numpy(a, "a"), to_numpy(b, "b"), transA=ta, transB=tb), a)
 
@@ -72,7 +81,8 @@ def _nodes(torch):
                 # Transposed operands get the transposed gradient.
                 da = Gemm.apply(g, b if tb == "N" else b.transpose(0, 1), "N", "C")
                 db = Gemm.apply(a if ta == "N" else a.transpose(0, 1), g, "C", "N")
-                return (da if ta == "N" else da.transpose(0, 1), db if tb == "N" else db.transpose(0, 1), None, None)
+                return (da if ta == "N" else da.transpose(0, 1), db if tb == "N" else db.transpose(0, 1), None, None,
+                        None)
 
     class ModRelu(torch.autograd.Function):
         @staticmethod
@@ -112,14 +122,16 @@ def multiply(a, b):
     return _pair(_nodes(torch)[0].apply(x, y), dtype)
 
 
-def gemm(a, b, trans_a="N", trans_b="N"):
+def gemm(a, b, trans_a="N", trans_b="N", products=4):
     """op(a) op(b) of matrices."""
     import torch
     dtype = torch.result_type(a.real, b.real)
     x, y = a.to_torch_complex(), b.to_torch_complex()
     if x.dtype != y.dtype:
         x, y = x.to(torch.complex128), y.to(torch.complex128)
-    return _pair(_nodes(torch)[1].apply(x, y, trans_a, trans_b), dtype)
+    if products == 3 and (is_native() or x.dtype != torch.complex64 or 0 in (*x.shape, *y.shape)):
+        products = 4  # natively OpenBLAS chooses, and doubles have products of their own
+    return _pair(_nodes(torch)[1].apply(x, y, trans_a, trans_b, products), dtype)
 
 
 def matmul(a, b):

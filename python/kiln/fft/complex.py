@@ -93,6 +93,17 @@ class ComplexTensor:
     def numpy(self):
         return self.to_torch_complex().detach().cpu().numpy()
 
+    def __array__(self, dtype=None, copy=None):
+        array = self.numpy()
+        return array if dtype is None else array.astype(dtype)
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        """Functions of torch see complex tensors; what they return that is complex is a ComplexTensor again."""
+        result = function(*_unpacked(args), **{k: _unpacked(v) for k, v in (kwargs or {}).items()})
+        is_complex = isinstance(result, _torch().Tensor) and result.is_complex()
+        return cls(result) if is_complex else result
+
     def _each(self, do):
         return ComplexTensor(do(self.real), do(self.imag))
 
@@ -185,6 +196,13 @@ class ComplexTensor:
 
     def __repr__(self):
         return f"ComplexTensor(shape={tuple(self.shape)}, dtype={self.dtype}, device={self.device})"
+
+
+def _unpacked(value):
+    """ComplexTensors in a value as tensors of torch."""
+    if isinstance(value, ComplexTensor):
+        return value.to_torch_complex()
+    return type(value)(_unpacked(v) for v in value) if type(value) in (tuple, list) else value
 
 
 def _parts(value):

@@ -124,7 +124,7 @@ class Trigonometric:
         return np.moveaxis(y if self.kept is None else fit(y, -1, self.kept), -1, self.axis)
 
     def adjoint(self):
-        # Transposed, type 2 is type 3 of numbers of which the first counts twice; types 1 of sines and 4 are themselves.
+        # Transposed, type 2 is type 3 of numbers of which the first counts twice; types 4 and 1 of sines stay.
         before, after = {2: (2 * self.after, self.before), 3: (self.after, self.before / 2)}.get(
             self.kind, (2 * self.after, self.before / 2) if (self.kind, self.cosine) == (1, True) else
             (self.after, self.before))

@@ -4,6 +4,8 @@ Names and signatures are those of trnsparse where it has them; every operation a
 tells what differs.
 """
 
+from kiln._kiln import __version__
+
 from ._backend import available, current_backend, get_backend, get_target, last_call, set_backend, set_target
 from .attention import (
     AttentionPattern, block_sparse_attention, block_sparse_attention_backward, block_sparse_attention_tiled,
@@ -21,7 +23,8 @@ from .ops import (
 from .screening import density_screen, schwarz_bounds, screen_quartets, sparsity_stats
 
 __all__ = [
-    "AttentionPattern", "BSRMatrix", "COOMatrix", "CSCMatrix", "CSRMatrix", "ELLMatrix", "HAS_NKI", "available",
+    "AttentionPattern", "BSRMatrix", "COOMatrix", "CSCMatrix", "CSRMatrix", "ELLMatrix", "HAS_NKI", "__version__",
+    "available",
     "block_sparse_attention", "block_sparse_attention_backward", "block_sparse_attention_tiled",
     "bsr_diagonal", "bsr_sddmm", "bsr_spmm", "cg_bsr",
     "chebyshev_bsr", "chebyshev_coeffs", "current_backend", "density_screen", "eye_sparse", "from_dense", "from_scipy",

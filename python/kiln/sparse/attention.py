@@ -8,6 +8,7 @@ from kiln._kiln import sparse as _sparse
 from . import _values as v
 from ._autograd import node
 from ._backend import current_backend, routine
+from ._backend import scope as chosen
 from ._native import Held, form_of
 from .formats import BSRMatrix
 
@@ -237,15 +238,27 @@ def _statistics(Q, lse, block_size):
     return form.result(largest), form.result(np.ones_like(largest))
 
 
-def _block_sparse_attn_pytorch(Q, K, V, mask_bsr, scale, return_stats=False):
+def with_statistics(Q, K, V, mask_bsr, scale, return_stats=True):
     """Attention without a graph; with the statistics of its rows."""
     pattern = AttentionPattern(mask_bsr, Q.shape[-2], K.shape[-2])
     out, lse = _forward(pattern, _checked(Q, K, V, scale), Q, K, V, True)
     return (out, *_statistics(Q, lse, mask_bsr.block_size)) if return_stats else out
 
 
-def _block_sparse_attn_backward(Q, K, V, O, dO, mask_bsr, scale, row_max=None, row_denom=None):  # noqa: E741
-    """(dQ, dK, dV). The statistics are those that _block_sparse_attn_pytorch returned; None: computed again."""
+def _block_sparse_attn_pytorch(Q, K, V, mask_bsr, scale, return_stats=False):
+    """The same, natively."""
+    with chosen("native"):
+        return with_statistics(Q, K, V, mask_bsr, scale, return_stats)
+
+
+def _block_sparse_attn_backward(*args, **kwargs):
+    """(dQ, dK, dV), natively."""
+    with chosen("native"):
+        return backward_with_statistics(*args, **kwargs)
+
+
+def backward_with_statistics(Q, K, V, O, dO, mask_bsr, scale, row_max=None, row_denom=None):  # noqa: E741
+    """(dQ, dK, dV). The statistics are those that with_statistics returned; None: computed again."""
     scale = _checked(Q, K, V, scale)
     pattern = AttentionPattern(mask_bsr, Q.shape[-2], K.shape[-2])
     if row_max is None or row_denom is None:

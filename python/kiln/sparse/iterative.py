@@ -9,6 +9,7 @@ from kiln.blas._arrays import to_numpy, torch_of
 from . import _native as native
 from . import _values as v
 from . import ops
+from ._autograd import wants_gradient
 from ._backend import routine
 from .formats import BSRMatrix
 
@@ -52,6 +53,8 @@ class _System:
         v.require(tuple(b.shape) == (n,), f"{name}: its shape is {tuple(b.shape)}, expected {(n,)}")
         if x0 is not None:
             v.require(tuple(x0.shape) == (n,), f"x0: its shape is {tuple(x0.shape)}, expected {(n,)}")
+        if wants_gradient(A.blocks, b, x0):
+            raise NotImplementedError(f"{name}: solvers have no gradient so far; detach their tensors")
         self.held = native.Held()
         self.form = native.form_of(b, name)
         self.b = self.form.array(b, name)

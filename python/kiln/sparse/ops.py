@@ -10,7 +10,7 @@ from kiln.blas._arrays import to_numpy
 
 from . import _native as native
 from . import _values as v
-from ._autograd import node
+from ._autograd import node, wants_gradient
 from ._backend import routine
 from .attention import (  # noqa: F401  block_sparse_attention is the longer form of the other
     _block_sparse_attn_backward, _block_sparse_attn_pytorch, block_sparse_attention, block_sparse_attention_tiled,
@@ -62,6 +62,8 @@ def _scaled(factor, array):
 
 def _spmm(pattern, values, B, alpha=1.0, C=None, beta=0.0):
     """alpha A B + beta C as a node of values, B and C."""
+    if wants_gradient(alpha, beta):
+        raise NotImplementedError("alpha, beta: products have no gradient by their factors")
     beta = 0.0 if C is None else beta
 
     def forward(values, B, C):
@@ -331,6 +333,11 @@ def _bsr(A, name="A"):
 def bsr_spmm(A, B):
     """A B of a matrix of blocks and a dense matrix."""
     return _bsr_spmm(_bsr(A), A.blocks, B)
+
+
+def _bsr_spmm_pytorch(A, B):
+    """The same, natively."""
+    return bsr_spmm(A, B, backend="native")
 
 
 @routine

@@ -4,6 +4,7 @@
 
 #include "kernels/fft/host/plan.h"
 #include "kernels/fft/host_dft.h"
+#include "kiln/views/timed_kernel.h"
 
 namespace kiln::fft {
 namespace {
@@ -37,6 +38,27 @@ TEST(Plan, HalfSpectraWithoutAWayAreWhole) {
   const Plan prime({.n = 4099, .rows = 1, .spectrum = Spectrum::inverse}, Target::trn2);
   EXPECT_EQ(prime.computed().spectrum, Spectrum::whole);
   EXPECT_TRUE(prime.computed().positive);
+}
+
+TEST(Plan, PairsOfCoresShareRowsAndSingleTransforms) {
+  for (const TransformConfig& c : {TransformConfig{.n = 480, .rows = 7},
+                                   {.n = 480, .rows = 2, .spectrum = Spectrum::forward},
+                                   {.n = 32768, .rows = 1}}) {
+    SCOPED_TRACE(c.n);
+    std::vector<float> x(static_cast<std::size_t>(c.rows * c.x_width())),
+        one(static_cast<std::size_t>(c.rows * c.y_width()));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(std::sin(static_cast<double>(i * i)));
+    std::vector<float> two(one.size());
+    execute(c, x.data(), one.data(), backend::Backend::simulator);
+    execute_pair(c, x.data(), two.data());
+    EXPECT_EQ(one, two);
+  }
+  const TransformConfig many{.n = 4096, .rows = 128}, large{.n = 1 << 20};
+  for (const TransformConfig& c : {many, large}) {
+    const double alone = views::time_kernel({plan(c)->program(Target::trn2)}, {.advice = false})->report.total_ns;
+    EXPECT_LT(pair_ns(c), 0.7 * alone);
+  }
+  EXPECT_THROW(execute_pair({.n = 8, .rows = 1}, nullptr, nullptr), Error);
 }
 
 TEST(Plan, RefusesWhatItCannotDo) {

@@ -2,7 +2,7 @@
 
 import os
 
-from .._backend import current_backend, get_backend, set_backend  # noqa: F401  handed on
+from .._backend import current_backend, get_backend, scope, set_backend  # noqa: F401  handed on
 
 HAS_NKI = True  # kernels can always be run: by Kiln's simulator where there is no device
 
@@ -51,11 +51,13 @@ def nki_screened_spmm(A, diag_integrals, B, threshold):
 
 def nki_bsr_attn_tiled(Q, K, V, mask_bsr, return_stats=False, scale=None):
     """Attention; with return_stats also what nki_bsr_attn_bwd wants to know of the rows."""
-    from ..attention import _block_sparse_attn_pytorch
-    return _block_sparse_attn_pytorch(Q, K, V, mask_bsr, scale, return_stats)
+    from ..attention import with_statistics
+    with scope(current_backend()):
+        return with_statistics(Q, K, V, mask_bsr, scale, return_stats)
 
 
 def nki_bsr_attn_bwd(Q, K, V, dO, O, mask_bsr, row_max, row_denom, scale=None):  # noqa: E741
     """(dQ, dK, dV)."""
-    from ..attention import _block_sparse_attn_backward
-    return _block_sparse_attn_backward(Q, K, V, O, dO, mask_bsr, scale, row_max, row_denom)
+    from ..attention import backward_with_statistics
+    with scope(current_backend()):
+        return backward_with_statistics(Q, K, V, O, dO, mask_bsr, scale, row_max, row_denom)

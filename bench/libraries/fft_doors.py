@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""What the way through kiln.fft costs: NumPy's pocketfft called itself, natively and by the simulator. Times are the
+best of several rounds, each of all three, so that a busy machine disturbs them alike."""
+
+import time
+
+import numpy as np
+
+from kiln import fft
+
+SHAPES = ((1, 1024), (128, 1024), (128, 4096), (1, 65536))
+ROUNDS = 12
+BARS = {"native / pocketfft": 1.1, "simulator / native": 5.0}
+
+
+def seconds(call):
+    begin = time.perf_counter()
+    call()
+    return time.perf_counter() - begin
+
+
+def main():
+    rng = np.random.default_rng(0)
+    for shape in SHAPES:
+        x = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(np.complex64)
+        calls = {"pocketfft": lambda x=x: np.fft.fft(x), "native": lambda x=x: fft.fft(x, backend="native"),
+                 "simulator": lambda x=x: fft.fft(x, backend="simulator")}
+        times = dict.fromkeys(calls, float("inf"))
+        for _ in range(ROUNDS):
+            for name, call in calls.items():
+                times[name] = min(times[name], seconds(call))
+        text = "  ".join(f"{name} {t * 1e3:8.3f} ms" for name, t in times.items())
+        ratios = {f"{a} / {b}": times[a] / times[b] for a, b in (("native", "pocketfft"), ("simulator", "native"))}
+        print(f"fft {shape}: {text}  " + "  ".join(f"{n} {v:.2f} (bar {BARS[n]})" for n, v in ratios.items()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+// Types of running values, sorts and the largest few.
+#include "kiln/tensor/ir/infer_op.h"
+
+namespace kiln::tensor {
+
+// Products widen as sums do; what is picked out keeps its dtype.
+Type infer_running(const Ask& a) {
+  asked_axis(a);
+  Type out = a.operand(0);
+  if (a.op.code != OpCode::cumprod || is_float(out.dtype)) return out;
+  out.dtype = info(out.dtype).cls == DTypeClass::unsigned_int ? DType::uint32 : DType::int32;
+  return out;
+}
+
+Type infer_sorted(const Ask& a) {
+  asked_axis(a);
+  return a.operand(0);
+}
+
+Type infer_order(const Ask& a) {
+  asked_axis(a);
+  return {DType::int32, a.operand(0).shape};
+}
+
+Type infer_top(const Ask& a) {
+  const std::int64_t axis = asked_axis(a), k = a.op.integer("k");
+  Type out = a.operand(0);
+  a.require(k >= 0 && k <= out.shape[axis], rules::kSlice, fmt::format("the first {} of {}", k, to_string(out)));
+  out.shape[axis] = k;
+  return out;
+}
+
+Type infer_top_order(const Ask& a) { return {DType::int32, infer_top(a).shape}; }
+
+}  // namespace kiln::tensor

@@ -1,0 +1,49 @@
+// The ops of ops.def that expr.h has no function for: moves, indexing, order, windows. Axes count from 0, or from -1 at
+// the end.
+#pragma once
+
+#include "kiln/tensor/ir/expr.h"
+
+namespace kiln::tensor {
+
+Expr flip(const Here& x, Ints axes);
+Expr roll(const Here& x, Ints shifts, Ints axes);
+Expr tile(const Here& x, Ints counts);
+Expr repeat(const Here& x, Ints counts, std::int64_t axis);  // one count, or one for each element
+Expr pad_with(const Here& x, Ints low, Ints high, const std::string& mode);
+Expr diagonal(const Here& x, std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1);
+Expr diag_matrix(const Here& x, std::int64_t offset = 0);
+Expr trace(const Here& x, std::int64_t offset = 0, std::int64_t axis1 = 0, std::int64_t axis2 = 1);
+
+Expr take(const Here& x, const Expr& indices, std::int64_t axis, const std::string& mode = "raise");
+Expr take_along_axis(const Here& x, const Expr& indices, std::int64_t axis);
+Expr put_along_axis(const Here& x, const Expr& indices, const Expr& values, std::int64_t axis,
+                    const std::string& mode = "set");
+Expr scatter(const Here& x, const Expr& indices, const Expr& slices, std::int64_t axis,
+             const std::string& mode = "set");
+Expr gather_nd(const Here& x, const std::vector<Expr>& indices);
+Expr scatter_nd(const Here& x, const Expr& updates, const std::vector<Expr>& indices, const std::string& mode = "set");
+Expr compress(const Here& x, const Expr& mask, std::int64_t axis, std::int64_t count);
+Expr nonzero(const Here& x, std::int64_t count);
+Expr one_hot(const Here& indices, std::int64_t depth, DType dtype = DType::float32);
+Expr searchsorted(const Here& sorted, const Expr& values, bool right = false);
+Expr bincount(const Here& x, std::int64_t length);
+
+Expr cumprod(const Here& x, std::int64_t axis);
+Expr cummax(const Here& x, std::int64_t axis);
+Expr cummin(const Here& x, std::int64_t axis);
+Expr sort(const Here& x, std::int64_t axis = -1, bool descending = false);
+Expr argsort(const Here& x, std::int64_t axis = -1, bool descending = false);
+Expr top_k(const Here& x, std::int64_t k, std::int64_t axis = -1, bool largest = true);
+Expr top_k_indices(const Here& x, std::int64_t k, std::int64_t axis = -1, bool largest = true);
+
+// Lists are filled up: with ones, borders with nothing.
+struct Windows {
+  Ints strides = {}, low = {}, high = {}, dilation = {};
+};
+Expr conv(const Here& x, const Expr& weights, Windows windows = {}, std::int64_t groups = 1);
+// The gradient of a conv: weights are (channels in, channels of a group out, taps), `windows` those of the conv.
+Expr conv_transpose(const Here& x, const Expr& weights, Windows windows = {}, std::int64_t groups = 1);
+Expr pool(const Here& x, Ints window, const std::string& mode, Windows windows = {});
+
+}  // namespace kiln::tensor

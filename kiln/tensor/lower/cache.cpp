@@ -1,0 +1,76 @@
+#include "kiln/tensor/lower/cache.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "kiln/base/file.h"
+#include "kiln/isa/text/parse.h"
+#include "kiln/isa/text/print.h"
+#include "kiln/tensor/ir/text.h"
+
+namespace kiln::tensor {
+namespace {
+
+using Json = nlohmann::json;
+
+// 64 bits of FNV-1a. The file has the whole key: two keys with one name are told apart.
+std::uint64_t digest(const std::string& text) {
+  std::uint64_t h = 0xcbf29ce484222325u;
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return h;
+}
+
+}  // namespace
+
+std::string cache_key(const Graph& graph, const CompileOptions& options) {
+  return fmt::format("kiln {}\n{} -O{}{} sbuf {} donated {}\n{}", KILN_VERSION, arch(options.target).name,
+                     options.level, options.fuse ? "" : " apart", options.sbuf_bytes, fmt::join(options.donated, ","),
+                     print(graph));
+}
+
+std::string Cache::path(const std::string& key) const {
+  return (std::filesystem::path(folder_) / fmt::format("{:016x}.kilncache", digest(key))).string();
+}
+
+std::optional<Kept> Cache::find(const std::string& key) const {
+  const std::string file = path(key);
+  if (!std::filesystem::exists(file)) return {};
+  try {
+    const std::string text = read_file(file);
+    const Json json = Json::from_cbor(text.begin(), text.end());
+    if (json.at("key") != key) return {};
+    Kept kept{isa::parse(json.at("program").get<std::string>(), file), {}, json.at("report")};
+    for (const Json& c : json.at("constants")) {
+      DType dtype{};
+      if (!parse_dtype(c.at("dtype").get<std::string>(), dtype)) return {};
+      const Type type{dtype, c.at("shape").get<Shape>()};
+      const auto& bytes = c.at("bytes").get_binary();
+      kept.constants.push_back({c.at("name"), from_bytes(type, reinterpret_cast<const std::byte*>(bytes.data()))});
+    }
+    return kept;
+  } catch (const std::exception&) {  // an older layout, or a file that somebody else wrote
+    return {};
+  }
+}
+
+void Cache::put(const std::string& key, const Kept& kept) const {
+  Json constants = Json::array();
+  for (const Constant& c : kept.constants) {
+    const std::vector<std::byte> bytes = to_bytes(c.array);
+    const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    constants.push_back({{"name", c.name},
+                         {"dtype", name(c.array.type.dtype)},
+                         {"shape", c.array.type.shape},
+                         {"bytes", Json::binary(std::vector<std::uint8_t>(first, first + bytes.size()))}});
+  }
+  const Json json{
+      {"key", key}, {"program", isa::print(kept.program)}, {"report", kept.report}, {"constants", constants}};
+  const std::vector<std::uint8_t> cbor = Json::to_cbor(json);
+  std::filesystem::create_directories(folder_);
+  write_atomically(path(key), std::string(cbor.begin(), cbor.end()));
+}
+
+}  // namespace kiln::tensor

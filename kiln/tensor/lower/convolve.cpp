@@ -1,0 +1,298 @@
+// Convolutions as shifted products: channels of a volume lie on partitions, a tap is another place to start reading it,
+// and all taps add up in PSUM. Where channels are few, taps along a dimension lie on partitions beside them.
+#include <algorithm>
+
+#include "kiln/tensor/ir/rules.h"
+#include "kiln/tensor/lower/copies.h"
+#include "kiln/tensor/lower/windows.h"
+#include "kiln/tensor/passes/rewrite.h"
+
+namespace kiln::tensor {
+
+using isa::Index;
+using isa::View;
+
+namespace {
+
+constexpr std::int64_t kColumns = 512;        // of a bank of PSUM, and of a moving operand
+constexpr std::int64_t kWeightBytes = 73728;  // of a partition
+constexpr std::int64_t kFewChannels = 32;
+
+// Calls body with 0 .. count - 1: once, or in a rolled loop.
+void repeat(isa::Kernel& k, std::int64_t count, const std::function<void(Index)>& body) {
+  if (count == 1)
+    body(0);
+  else
+    k.loop(count, body);
+}
+
+struct Convolution {
+  isa::Kernel& k;
+  const Arch& arch;
+  View x, w, y;
+  std::int64_t x_at, w_at;  // where they begin in their storage
+  DType dtype;
+  std::int64_t images, groups, in, out;  // channels of a group
+  Window d, h, v;                        // depth, rows, columns
+  bool whole = true;                     // all of a volume is in SBUF at once
+  std::int64_t stacked = 1, steps = 1;   // taps along rows that lie on partitions, and how often they are moved on
+  std::int64_t rows = 1;                 // of the result, of a slab
+  std::int64_t chunk = 1;                // channels out whose weights are in SBUF
+  std::int64_t depth = 1, height = 1, width = 1;  // of a slab
+  View slab, weights;
+  int evacuations = 0;
+
+  std::int64_t channel_blocks() const { return (in + kBlock - 1) / kBlock; }
+  std::int64_t taps() const { return d.taps * steps * v.taps; }
+  std::int64_t plane() const { return height * width; }
+
+  void plan();
+  void run();
+  void load_weights(const Index& o, std::int64_t count);
+  void turn_weights(const View& rows, const Index& ob, std::int64_t m);
+  void load(const Index& n, const Index& g, const Index& z, const Index& row, std::int64_t count);
+  void load_block(const Index& from, const Index& block, std::int64_t channels);
+  void load_slab(const Index& from, const Index& block, std::int64_t channels, const Index& z, const Index& row,
+                 std::int64_t count);
+  void compute(const Index& n, const Index& o, std::int64_t channels, const Index& z, const Index& row,
+               std::int64_t count);
+  void sum(const View& total, const Index& ob, std::int64_t o, const Index& z, const Index& r, std::int64_t pr,
+           const Index& c, std::int64_t pc);
+  Engine evacuator() {
+    return arch.features.scalar_tensor_ops && ++evacuations % 2 == 0 ? Engine::scalar : Engine::unknown;
+  }
+};
+
+void Convolution::plan() {
+  for (std::int64_t t = 1; in <= kFewChannels && t <= h.taps; ++t) {
+    if (h.taps % t == 0 && t * in <= kBlock) stacked = t;
+  }
+  steps = h.taps / stacked;
+  const std::int64_t bytes = size_bytes(dtype);
+  whole = fits_whole(in, {d, h, v}, bytes);
+  depth = whole ? d.padded() : d.taps;
+  width = v.padded();
+  const std::int64_t reach = (steps - 1) * stacked * h.dilation + 1;
+  rows = h.count();
+  if (!whole) {
+    const std::int64_t most = kVolumeBytes / (channel_blocks() * depth * width * bytes);
+    rows = std::clamp<std::int64_t>((most - reach) / h.stride + 1, 1, rows);
+    const std::int64_t bank = std::max<std::int64_t>(1, kColumns / v.count());
+    if (rows > bank) rows -= rows % bank;
+  }
+  height = whole ? h.padded() : (rows - 1) * h.stride + reach;
+  const std::int64_t each = channel_blocks() * taps() * bytes;
+  chunk = out * each <= kWeightBytes ? out : std::max(kBlock, kWeightBytes / each / kBlock * kBlock);
+  chunk = std::min(chunk, out);
+}
+
+// From (channels out, channels in, taps) to (channels in beside stacked taps, blocks of channels, taps, channels out):
+// rows of channels out are put in order and turned on the tensor engine, tap by tap.
+void Convolution::load_weights(const Index& o, std::int64_t count) {
+  const std::int64_t all = d.taps * h.taps * v.taps, row = in * all;
+  over_blocks(k, count, [&](Index ob, std::int64_t m) {
+    const View plain = k.sbuf({m, row}, dtype);
+    k.dma_copy({.dst = plain, .src = w.ap({{row, m}, {1, row}}, w_at + o * row + ob * (kBlock * row))});
+    View rows = plain;
+    if (stacked > 1) {  // (taps, stacked taps, channels)
+      rows = k.sbuf({m, row}, dtype);
+      repeat(k, d.taps, [&](const Index& z) {
+        repeat(k, steps, [&](const Index& s) {
+          const std::int64_t tap = v.taps * stacked;
+          k.tensor_copy(
+              {.dst = rows.ap({{row, m}, {in * stacked, v.taps}, {in, stacked}, {1, in}}, (z * steps + s) * (tap * in)),
+               .src =
+                   plain.ap({{row, m}, {1, v.taps}, {v.taps, stacked}, {all, in}}, z * (h.taps * v.taps) + s * tap)});
+        });
+      });
+    }
+    turn_weights(rows, ob, m);
+  });
+}
+
+void Convolution::turn_weights(const View& rows, const Index& ob, std::int64_t m) {
+  const std::int64_t row = rows.dim(1), n = taps(),
+                     together = std::max<std::int64_t>(1, arch.psum_bank_bytes / (m * size_bytes(dtype)));
+  const auto turn = [&](const Index& b, std::int64_t channels) {
+    k.tiles(n, together, [&](Index first, std::int64_t count) {
+      const View turned = k.psum({channels, count * m}, dtype);
+      repeat(k, count, [&](const Index& i) {
+        const Index tap = first + i;
+        const std::vector<isa::Dim> from{{row, m}, {stacked > 1 ? 1 : n, channels}};
+        k.nc_transpose({.dst = turned.ap({{count * m, channels}, {1, m}}, i * m),
+                        .data = rows.ap(from, stacked > 1 ? tap * channels : b * (kBlock * n) + tap)});
+      });
+      k.tensor_copy({.dst = weights.ap({{weights.dim(1), channels}, {chunk, count}, {1, m}},
+                                       b * (n * chunk) + first * chunk + ob * kBlock),
+                     .src = turned,
+                     .engine = evacuator()});
+    });
+  };
+  if (stacked > 1)
+    turn(0, stacked * in);
+  else
+    over_blocks(k, in, turn);
+}
+
+// All of a volume with its border; stacked taps see it from further on.
+void Convolution::load_block(const Index& from, const Index& block, std::int64_t channels) {
+  const std::int64_t row = slab.dim(1);
+  for (std::int64_t t = 0; t < stacked; ++t) {
+    const std::int64_t away = t * h.dilation - h.low, first = away > 0 ? (away + h.spread - 1) / h.spread : 0;
+    if (first >= h.size) continue;
+    const std::int64_t to = d.low * plane() + (first * h.spread - away) * width + v.low;
+    std::vector<Dims> lists{{{plane() * d.spread, d.size}, {width * h.spread, h.size - first}, {v.spread, v.size}},
+                            {{h.size * v.size, d.size}, {v.size, h.size - first}, {1, v.size}}};
+    join_together(lists);
+    for (Dims& l : lists) {
+      if (l.empty()) l.push_back({1, 1});
+      l.insert(l.begin(), {&l == &lists[0] ? row : d.size * h.size * v.size, channels});
+    }
+    k.dma_copy({.dst = slab.ap(lists[0], block * (depth * plane()) + (t * in * row + to)),
+                .src = x.ap(lists[1], from + first * v.size)});
+  }
+}
+
+// What some rows of the result need, of a volume without a border.
+void Convolution::load_slab(const Index& from, const Index& block, std::int64_t channels, const Index& z,
+                            const Index& row, std::int64_t count) {
+  const std::int64_t high = (count - 1) * h.stride + (steps - 1) * stacked * h.dilation + 1, area = h.size * v.size;
+  for (std::int64_t t = 0; t < stacked; ++t) {
+    k.dma_copy({.dst = slab.ap({{slab.dim(1), channels}, {plane(), d.taps}, {1, high * width}},
+                               block * (depth * plane()) + t * in * slab.dim(1)),
+                .src = x.ap({{d.size * area, channels}, {d.dilation * area, d.taps}, {1, high * width}},
+                            from + z * (d.stride * area) + row * (h.stride * width) + t * h.dilation * width)});
+  }
+}
+
+void Convolution::load(const Index& n, const Index& g, const Index& z, const Index& row, std::int64_t count) {
+  const std::int64_t volume = d.size * h.size * v.size;
+  slab = k.sbuf({std::min(kBlock, stacked * in), channel_blocks() * depth * plane()}, dtype);
+  const bool plain = d.is_plain() && h.is_plain() && v.is_plain();
+  if (whole && !(plain && stacked == 1)) k.memset({.dst = slab, .value = 0.0});
+  over_blocks(k, in, [&](Index b, std::int64_t channels) {
+    const Index from = x_at + n * (groups * in * volume) + g * (in * volume) + b * (kBlock * volume);
+    if (whole)
+      load_block(from, b, channels);
+    else
+      load_slab(from, b, channels, z, row, count);
+  });
+}
+
+// All taps of all channels, added up.
+void Convolution::sum(const View& total, const Index& ob, std::int64_t o, const Index& z, const Index& r,
+                      std::int64_t pr, const Index& c, std::int64_t pc) {
+  const auto blocks = [&](const std::function<void(Index, std::int64_t)>& body) {
+    if (stacked > 1)
+      body(0, stacked * in);
+    else
+      over_blocks(k, in, body);
+  };
+  blocks([&](const Index& b, std::int64_t channels) {
+    repeat(k, d.taps, [&](const Index& kz) {
+      repeat(k, steps, [&](const Index& kr) {
+        repeat(k, v.taps, [&](const Index& kc) {
+          const Index place = whole ? z * (d.stride * plane()) + kz * (d.dilation * plane()) : kz * plane();
+          const Index at = b * (depth * plane()) + place + (r * h.stride + kr * (stacked * h.dilation)) * width +
+                           c * v.stride + kc * v.dilation;
+          const Index tap = b * (taps() * chunk) + ((kz * steps + kr) * v.taps + kc) * chunk + ob * kBlock;
+          k.nc_matmul({.dst = total,
+                       .stationary = weights.ap({{weights.dim(1), channels}, {1, o}}, tap),
+                       .moving = slab.ap({{slab.dim(1), channels}, {h.stride * width, pr}, {v.stride, pc}}, at)});
+        });
+      });
+    });
+  });
+}
+
+void Convolution::compute(const Index& n, const Index& o, std::int64_t channels, const Index& z, const Index& row,
+                          std::int64_t count) {
+  const std::int64_t columns = v.count(), area = h.count() * columns, volume = d.count() * area;
+  const std::int64_t bank = std::max<std::int64_t>(1, kColumns / columns);
+  k.tiles(count, bank, [&](Index r, std::int64_t pr) {
+    k.tiles(columns, kColumns, [&](Index c, std::int64_t pc) {
+      over_blocks(k, channels, [&](Index ob, std::int64_t m) {
+        const View total = k.psum({m, pr, pc}, DType::float32);
+        sum(total, ob, m, z, whole ? row + r : r, pr, c, pc);
+        const View done = k.sbuf({m, pr, pc}, y.dtype());
+        k.tensor_copy({.dst = done, .src = total, .engine = evacuator()});
+        const Index to = n * (groups * out * volume) + (o + ob * kBlock) * volume + z * area + (row + r) * columns + c;
+        k.dma_copy({.dst = y.ap({{volume, m}, {columns, pr}, {1, pc}}, to), .src = done});
+      });
+    });
+  });
+}
+
+void Convolution::run() {
+  plan();
+  repeat(k, groups, [&](const Index& g) {
+    k.tiles(out, chunk, [&](Index o, std::int64_t channels) {
+      weights = k.sbuf({std::min(kBlock, stacked * in), channel_blocks() * taps() * chunk}, dtype);
+      load_weights(g * out + o, channels);
+      repeat(k, images, [&](const Index& n) {
+        if (whole) load(n, g, 0, 0, 0);
+        repeat(k, d.count(), [&](const Index& z) {
+          k.tiles(h.count(), rows, [&](Index row, std::int64_t count) {
+            if (!whole) load(n, g, z, row, count);
+            compute(n, g * out + o, channels, z, row, count);
+          });
+        });
+      });
+    });
+  });
+}
+
+}  // namespace
+
+void Copies::convolve(Value v) {
+  const Op& op = graph.op(v);
+  const Shape x = graph.type(op.operands[0]).shape, w = graph.type(op.operands[1]).shape;
+  const auto window = [&](std::size_t i) {
+    return Window{.size = x[2 + i],
+                  .taps = w[2 + i],
+                  .stride = op.ints("strides")[i],
+                  .low = op.ints("low")[i],
+                  .high = op.ints("high")[i],
+                  .dilation = op.ints("dilation")[i],
+                  .spread = op.ints("spread")[i]};
+  };
+  std::int64_t begins[2] = {0, 0};
+  const auto stored = [&](std::size_t i) {
+    const Value operand = op.operands[i];
+    if (splat_of(graph, operand)) {
+      const View made = k.hbm(graph.type(operand).shape, graph.type(operand).dtype);
+      place(made, Strided::contiguous(graph.type(operand).shape), operand);
+      return made;
+    }
+    const Source s = source_of(graph, fusion, operand);
+    begins[i] = s.access.offset;
+    return storage.of.at(s.base);
+  };
+  const View xs = stored(0), ws = stored(1);
+  Convolution c{.k = k,
+                .arch = arch,
+                .x = xs,
+                .w = ws,
+                .y = storage.of.at(v),
+                .x_at = begins[0],
+                .w_at = begins[1],
+                .dtype = graph.type(op.operands[0]).dtype,
+                .images = x[0],
+                .groups = op.integer("groups"),
+                .in = w[1],
+                .out = w[0] / op.integer("groups"),
+                .d = window(0),
+                .h = window(1),
+                .v = window(2)};
+  const bool plain = c.d.is_plain() && c.h.is_plain() && c.v.is_plain();
+  const std::int64_t row = c.v.padded() * c.d.taps * c.channel_blocks() * size_bytes(c.dtype);
+  if ((!plain && !fits_whole(c.in, {c.d, c.h, c.v}, size_bytes(c.dtype))) || row * c.h.reach() > 2 * kVolumeBytes) {
+    raise(rules::kTable, rules::kNotYet,
+          {.found = "not yet: windows over rows that do not fit SBUF",
+           .loc = graph.loc(op),
+           .category = Category::not_yet});
+  }
+  c.run();
+}
+
+}  // namespace kiln::tensor

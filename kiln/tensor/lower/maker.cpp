@@ -1,0 +1,291 @@
+#include "kiln/tensor/lower/maker.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "kiln/tensor/passes/layout.h"
+#include "kiln/tensor/passes/rewrite.h"
+#include "kiln/tensor/passes/tile.h"
+
+namespace kiln::tensor {
+namespace {
+
+DType stored_dtype(DType t) { return t == DType::bool_ ? DType::uint8 : t; }
+isa::Shape stored_shape(const Shape& shape) { return shape.empty() ? isa::Shape{1} : shape; }
+
+}  // namespace
+
+Arch chip_of(const CompileOptions& options) {
+  Arch chip = arch(options.target);
+  if (options.sbuf_bytes > 0)
+    chip.sbuf_partition_bytes = std::min(chip.sbuf_partition_bytes, options.sbuf_bytes + chip.sbuf_reserved_bytes);
+  return chip;
+}
+
+Maker::Maker(const Graph& graph, const CompileOptions& options, const Choice& choice)
+    : graph_(graph),
+      options_(options),
+      choice_(choice),
+      chip_(chip_of(options)),
+      own_(std::make_unique<isa::Kernel>(graph.name, options.target)),
+      k_(*own_) {}
+
+Maker::Maker(const Graph& body, Bound bound)
+    : graph_(body),
+      options_(bound.around.options_),
+      choice_(bound.around.choice_),
+      bound_(std::move(bound)),
+      chip_(bound_->around.chip_),
+      k_(bound_->around.k_) {
+  choice_.tiling.clear();
+  choice_.fuse.splits_outputs = false;  // state that is still read may lie there
+}
+
+std::optional<Compiled> Maker::run() {
+  if (!prepare()) return {};
+  emit();
+  find_spills();
+  out_.program = k_.finish();
+  rename_tiles();
+  return std::move(out_);
+}
+
+Copies Maker::copies() { return {k_, graph_, fusion_, storage_, chip_, in_place_, pass_}; }
+
+bool Maker::prepare() {
+  fusion_ = fuse(graph_, choice_.fuse);
+  for (std::size_t r = 0; r < fusion_.regions.size(); ++r) {
+    if (!plan(static_cast<int>(r))) return false;
+  }
+  storage_.residency = residency(graph_, fusion_, layouts_, chip_);
+  find_updates();
+  declare();
+  if (bound_) keep_states();
+  for (Value v = 0; v < graph_.size(); ++v) {
+    if (graph_.op(v).code == OpCode::iota && storage_.of.contains(v)) copies().ramp(v);
+    if (!graph_.op(v).bodies.empty() && !prepare_control(v)) return false;
+    if (graph_.op(v).kernel) prepare_kernel(v);
+  }
+  return true;
+}
+
+void Maker::emit() {
+  for (std::size_t r = 0; r < fusion_.regions.size(); ++r) {
+    const Region& region = fusion_.regions[r];
+    if (region.is_dropped) continue;
+    const Op& last = graph_.op(region.ops.back());
+    k_.at(k_.program().add_loc(graph_.loc(last)));
+    if (region.kind != Region::Kind::copies)
+      emit_rows(static_cast<int>(r));
+    else if (!last.bodies.empty())
+      emit_control(region.ops.back());
+    else if (last.kernel)
+      emit_kernel(region.ops.back());
+    else if (last.code != OpCode::result &&
+             !fusion_.inlined.contains(region.ops.back()))  // which lie somewhere already
+      copies().emit(region.ops.back());
+  }
+  for (int i : fusion_.copied) {
+    const Value v = graph_.outputs()[i].value;
+    if (direct_value(static_cast<std::size_t>(i))) continue;
+    const bool stays = bound_ && bound_->states > 0 && is_unchanged(static_cast<std::size_t>(i));
+    if (graph_.type(v).size() > 0 && !in_place_.contains(v) && !stays) copies().output(i);
+  }
+  for (const Store& part : fusion_.copied_parts)
+    copies().place(storage_.outputs[part.output], *part.access, part.value);
+}
+
+// Where a value that is computed or given lies in HBM.
+isa::View Maker::storage_for(Value v) {
+  const Op& op = graph_.op(v);
+  const isa::Shape shape = stored_shape(op.type.shape);
+  const DType t = stored_dtype(op.type.dtype);
+  if (op.code == OpCode::input && bound_) {
+    const std::vector<Value> inputs = graph_.inputs();
+    return bound_->inputs[std::find(inputs.begin(), inputs.end(), v) - inputs.begin()];
+  }
+  if (op.code == OpCode::input && updated_.contains(v)) return k_.inout(op.text("name"), shape, t);
+  if (op.code == OpCode::input) return k_.input(op.text("name"), shape, t);
+  if (in_place_.contains(v)) return storage_.of.at(op.operands[0]);
+  if (const auto direct = direct_.find(v); direct != direct_.end()) return output_storage(direct->second);
+  if (op.code == OpCode::constant) return constant(op, shape, t);
+  if (op.code == OpCode::iota) return k_.hbm({op.type.shape[op.integer("axis")]}, t);
+  return k_.hbm(shape, t);
+}
+
+std::optional<Value> Maker::direct_value(std::size_t output) const {
+  for (const auto& [v, i] : direct_) {
+    if (i == output) return v;
+  }
+  return {};
+}
+
+isa::View Maker::output_storage(std::size_t i) {
+  const Output& o = graph_.outputs()[i];
+  if (bound_) return bound_->outputs[i];
+  const Type& t = graph_.type(o.value);
+  return t.size() ? k_.output(o.name, stored_shape(t.shape), stored_dtype(t.dtype)) : isa::View();
+}
+
+void Maker::find_direct_outputs() {
+  for (int i : fusion_.copied) {
+    Value v = graph_.outputs()[i].value;
+    while (graph_.op(v).code == OpCode::reshape) v = graph_.op(v).operands[0];  // the same elements in the same order
+    const int region = fusion_.region_of[v];
+    const bool copies = region >= 0 && fusion_.regions[region].kind == Region::Kind::copies;
+    if (copies && !is_view(graph_.op(v).code) && !in_place_.contains(v)) direct_.emplace(v, i);
+  }
+}
+
+void Maker::declare() {
+  find_direct_outputs();
+  for (Value v = 0; v < graph_.size(); ++v) {
+    const Op& op = graph_.op(v);
+    if (!fusion_.is_stored[v] || op.type.size() == 0) continue;
+    k_.at(k_.program().add_loc(graph_.loc(op)));
+    if (op.is_splat() || storage_.residency.unstored.contains(v)) continue;
+    storage_.of[v] = storage_for(v);
+  }
+  declare_outputs();
+}
+
+void Maker::declare_outputs() {
+  for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
+    const Output& o = graph_.outputs()[i];
+    const Type& t = graph_.type(o.value);
+    if (const auto direct = direct_value(i); direct && t.size() > 0) {
+      storage_.outputs.push_back(storage_.of.at(*direct));
+    } else if (bound_) {
+      storage_.outputs.push_back(in_place_.contains(o.value) ? storage_.of.at(o.value) : bound_->outputs[i]);
+    } else if (in_place_.contains(o.value)) {
+      out_.aliases[o.name] = graph_.op(graph_.op(o.value).operands[0]).text("name");
+      storage_.outputs.push_back(storage_.of.at(o.value));
+    } else {
+      storage_.outputs.push_back(output_storage(i));
+    }
+  }
+}
+
+bool Maker::is_named(const std::string& name) const {
+  const auto is_it = [&](const Op& op) { return op.code == OpCode::input && op.text("name") == name; };
+  const auto is_output = [&](const Output& o) { return o.name == name; };
+  return std::any_of(graph_.ops().begin(), graph_.ops().end(), is_it) ||
+         std::any_of(graph_.outputs().begin(), graph_.outputs().end(), is_output);
+}
+
+// Tiles are called t0, t1, ... unless an input or output is.
+void Maker::rename_tiles() {
+  for (isa::Tensor& t : out_.program.tensors) {
+    while (t.role == isa::Role::internal && is_named(t.name)) t.name += "_";
+  }
+}
+
+// Whether an update may write what it updates: nobody else reads it, and it is donated or state that it becomes.
+bool Maker::is_donated(Value v) const {
+  const Value x = graph_.op(v).operands[0];
+  if (graph_.op(x).code != OpCode::input) return false;
+  const auto& donated = options_.donated;
+  if (!bound_) return std::find(donated.begin(), donated.end(), graph_.op(x).text("name")) != donated.end();
+  const std::vector<Value> inputs = graph_.inputs();
+  for (std::size_t i = 0; i < bound_->states; ++i) {
+    if (inputs[bound_->first_state + i] == x) return graph_.outputs()[i].value == v;
+  }
+  return false;
+}
+
+void Maker::find_spills() {
+  for (const auto& [v, view] : storage_.of) {
+    const Op& op = graph_.op(v);
+    if (op.code == OpCode::input || op.code == OpCode::constant || in_place_.contains(v) || direct_.contains(v))
+      continue;
+    const SourceLoc& loc = graph_.loc(op);
+    const std::string place = loc.known() ? fmt::format(" of {}:{}", loc.file, loc.line) : "";
+    out_.spills.push_back({fmt::format("{} {}{}", name(op.code), to_string(op.type), place),
+                           static_cast<double>(op.type.size() * size_bytes(op.type.dtype))});
+  }
+}
+
+void Maker::find_updates() {
+  const std::vector<int> uses = graph_.uses();
+  for (Value v = 0; v < graph_.size(); ++v) {
+    const Op& op = graph_.op(v);
+    if (op.code != OpCode::update_slice && op.code != OpCode::scatter_rows && op.code != OpCode::scatter) continue;
+    if (uses[op.operands[0]] != 1 || !is_donated(v)) continue;
+    in_place_.insert(v);
+    updated_.insert(op.operands[0]);
+  }
+}
+
+isa::View Maker::constant(const Op& op, const isa::Shape& shape, DType t) {
+  std::string name = fmt::format("const{}", root().out_.constants.size());
+  while (root().is_named(name)) name += "_";
+  Array array = evaluate(op, {}, op.type.dtype);
+  array.type.dtype = t;
+  root().out_.constants.push_back({name, std::move(array)});
+  return k_.input(name, shape, t);
+}
+
+// The layout of a region: the best estimate, or another one that is being tried. False when there is none.
+bool Maker::plan(int region) {
+  layouts_.emplace_back();
+  alternatives_.push_back(1);
+  if (fusion_.regions[region].kind == Region::Kind::copies) return true;
+  const auto best = tilings(graph_, fusion_, region, chip_, choice_.region_choices);
+  if (best.empty()) return false;
+  const auto chosen = choice_.tiling.find(region);
+  const std::size_t at = chosen == choice_.tiling.end() ? 0 : std::min(chosen->second, best.size() - 1);
+  layouts_.back() = layout(graph_, fusion_, region, best[at].options);
+  alternatives_.back() = best.size();
+  return true;
+}
+
+void Maker::emit_rows(int region) {
+  const Layout& plan = layouts_[region];
+  const std::size_t before = k_.program().instructions.size(), tiles = k_.program().tensors.size();
+  RegionEmitter(k_, graph_, fusion_, region, plan, storage_, chip_, choice_.region).emit();
+  report(region, plan, k_.program().instructions.size() - before);
+  out_.regions.back().first_instruction = static_cast<isa::InstructionId>(before);
+  out_.regions.back().alternatives = alternatives_[region];
+  for (std::size_t t = tiles; t < k_.program().tensors.size(); ++t) {
+    const isa::Tensor& tile = k_.program().tensors[t];
+    RegionReport& told = out_.regions.back();
+    if (tile.memory == Memory::sbuf) told.tile_bytes += static_cast<double>(tile.bytes_per_partition());
+    if (tile.memory == Memory::psum) told.psum_bytes += static_cast<double>(tile.bytes_per_partition());
+  }
+}
+
+void Maker::report(int region, const Layout& plan, std::size_t instructions) {
+  std::vector<std::string_view> ops;
+  for (Value v : fusion_.regions[region].ops) {
+    if (!is_view(graph_.op(v).code)) ops.push_back(name(graph_.op(v).code));
+  }
+  out_.regions.push_back({.region = region,
+                          .ops = fmt::format("{}", fmt::join(ops, " ")),
+                          .rows = plan.partitions,
+                          .packed = plan.packed,
+                          .loops = plan.loops,
+                          .instructions = static_cast<std::int64_t>(instructions),
+                          .hbm_bytes = moved_bytes(plan)});
+}
+
+// Matrices once; what moves with the rows as often as it is different.
+double Maker::moved_bytes(const Layout& plan) const {
+  double bytes = 0;
+  for (const auto* leaves : {&plan.loads, &plan.stores}) {
+    for (const Leaf& leaf : *leaves) {
+      double n = size_bytes(graph_.type(leaf.value).dtype);
+      for (const isa::Dim& d : leaf.free) n *= static_cast<double>(d.stride == 0 ? 1 : d.count);
+      const int level = leaf.is_matrix ? plan.level(leaf) : plan.body_level();
+      for (int i = 0; i < level && i < static_cast<int>(plan.loops.size()); ++i)
+        n *= static_cast<double>(plan.loops[i]);
+      if (!leaf.is_matrix)
+        n *= static_cast<double>(plan.partitions) * static_cast<double>(leaf.packed ? plan.packed : 1);
+      bytes += n;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace kiln::tensor

@@ -1,0 +1,86 @@
+#include "kiln/tensor/lower/quick_time.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "kiln/analysis/trips.h"
+#include "kiln/arch/arch.h"
+#include "kiln/tensor/lower/assumed_trips.h"
+#include "kiln/timing/simulate.h"
+
+namespace kiln::tensor {
+namespace {
+
+constexpr double kInFull = 1500;  // instructions: a shorter program is timed as it is
+constexpr double kBody = 150;     // a pass of a loop that is cut has hardly more, or its own loops are cut too
+constexpr std::int64_t kFew = 2;  // passes that are left, at least
+
+struct Cut {
+  isa::LoopId loop;
+  std::int64_t trips, left;     // passes, and those that are timed
+  double around = 1, kept = 1;  // passes of the cut loops around it: all, and those that are timed
+};
+
+class Cutter {
+ public:
+  explicit Cutter(const isa::Program& program) : program_(program) {
+    for (const isa::Loop& loop : program.loops) trips_.push_back(analysis::known_trips(loop).value_or(1));
+  }
+  std::vector<Cut> run() {
+    if (executed(program_.body) > kInFull) walk(program_.body, 1, 1);
+    return std::move(cuts_);
+  }
+
+ private:
+  double executed(const isa::Block& block) const { return analysis::executed_instructions(program_, block, trips_); }
+  void walk(const isa::Block& block, double around, double kept) {
+    for (const isa::Node& node : block) {
+      if (node.kind != isa::Node::Kind::loop) continue;
+      const isa::Loop& loop = program_.loops[node.index];
+      const double body = executed(loop.body);
+      const std::int64_t trips = trips_[node.index];
+      if (body * static_cast<double>(trips) < kBody || loop.kind != isa::Loop::Kind::static_for) continue;
+      const auto fit = static_cast<std::int64_t>(kBody / std::max(1.0, body));
+      const std::int64_t left = std::max(kFew, fit);
+      const bool cut = trips > 2 * left;
+      if (cut) cuts_.push_back({node.index, trips, left, around, kept});
+      const auto all = static_cast<double>(trips);
+      if (body > 4 * kBody) walk(loop.body, around * all, kept * (cut ? static_cast<double>(left) : all));
+    }
+  }
+
+  const isa::Program& program_;
+  analysis::TripCounts trips_;
+  std::vector<Cut> cuts_;
+};
+
+double time_of(const isa::Program& program) {
+  return timing::to_ns(timing::simulate(isa::Launch(program), arch(program.target),
+                                        {.trip_counts = assumed_trips(program), .keep_events = 0})
+                           .total);
+}
+
+void shorten(isa::Program& program, const Cut& cut, std::int64_t passes) {
+  isa::Loop& loop = program.loops[cut.loop];
+  loop.upper.value = loop.lower.value + loop.step * passes;
+}
+
+}  // namespace
+
+double quick_time_ns(const isa::Program& program) {
+  const std::vector<Cut> cuts = Cutter(program).run();
+  if (cuts.empty()) return time_of(program);
+  isa::Program shorter = program;
+  for (const Cut& c : cuts) shorten(shorter, c, c.left);
+  const double least = time_of(shorter);
+  double total = least;
+  for (const Cut& c : cuts) {
+    shorten(shorter, c, 2 * c.left);
+    const double pass = std::max(0.0, time_of(shorter) - least) / (c.kept * static_cast<double>(c.left));
+    shorten(shorter, c, c.left);
+    total += pass * c.around * static_cast<double>(c.trips - c.left);
+  }
+  return total;
+}
+
+}  // namespace kiln::tensor

@@ -1,0 +1,25 @@
+// Expand: ops that are other ops in another order. Borders, flips, repetitions and diagonals become views and joins;
+// indexing becomes rows by index and lines by index; sorts and running values lie along the last axis. What stays of
+// them has instructions of its own.
+#pragma once
+
+#include "kiln/tensor/passes/rewrite.h"
+
+namespace kiln::tensor {
+
+Graph expand(const Graph& graph);
+
+// Nothing: the op stays.
+std::optional<Value> expanded_move(const Rewriting& r);      // expand_moves.cpp
+std::optional<Value> expanded_indexing(const Rewriting& r);  // expand_indexing.cpp
+std::optional<Value> expanded_order(const Rewriting& r);     // expand_order.cpp
+std::optional<Value> expanded_window(const Rewriting& r);    // expand_window.cpp
+
+// The order of long lines (expand_sort.cpp).
+Expr order_of_blocks(const Expr& x);
+
+// What an op on the last axis does, done along another one.
+Expr with_axis_last(const Expr& x, std::int64_t axis);
+Expr with_axis_back(const Expr& x, std::int64_t axis);
+
+}  // namespace kiln::tensor

@@ -1,0 +1,227 @@
+// Indexing as rows by index from HBM, and lines by index on the chip.
+#include "kiln/tensor/lower/lines.h"
+#include "kiln/tensor/passes/expand.h"
+
+namespace kiln::tensor {
+namespace {
+
+Expr iota_of(Graph& g, const Shape& shape, std::int64_t axis, DType t) { return {g, g.iota({t, shape}, axis)}; }
+
+// Indices into n elements as int32, counted from the front.
+Expr counted(const Expr& index, std::int64_t n) {
+  const Expr at = cast(index, DType::int32);
+  if (kiln::info(index.dtype()).cls != DTypeClass::signed_int) return at;
+  return where(at < 0, at + n, at);
+}
+
+Expr by_mode(const Expr& index, const std::string& mode, std::int64_t n) {
+  if (mode == "clip") return clip(cast(index, DType::int32), 0, static_cast<double>(n - 1));
+  if (mode == "wrap") return remainder(cast(index, DType::int32), n);
+  return counted(index, n);
+}
+
+// (outer, n, inner): rows of `inner` elements, or lines on the chip where rows are short.
+Expr taken(const Rewriting& r) {
+  const Expr x = r.operand(0);
+  const std::int64_t axis = r.op.integer("axis"), n = x.shape()[axis];
+  const std::int64_t outer = product(x.shape(), 0, static_cast<std::size_t>(axis));
+  const std::int64_t inner = product(x.shape(), static_cast<std::size_t>(axis) + 1, x.shape().size());
+  const std::int64_t m = r.operand(1).type().size();
+  const Expr at = reshape(by_mode(r.operand(1), r.op.text("mode"), n), {m});
+  constexpr std::int64_t kShortRow = 64;
+  Expr out = x;
+  if (outer == 1) {
+    out = gather_rows(reshape(x, {n, inner}), at);
+  } else if (inner >= kShortRow || !fits_line(n * inner, m * inner)) {
+    const Expr rows = reshape(iota_of(r.to, {outer, 1}, 0, DType::int32) * n + reshape(at, {1, m}), {outer * m});
+    out = gather_rows(reshape(x, {outer * n, inner}), rows);
+  } else {
+    Expr places = at;
+    if (inner > 1)
+      places = reshape(reshape(at, {m, 1}) * inner + iota_of(r.to, {1, inner}, 1, DType::int32), {m * inner});
+    const Expr line = cast(broadcast_to(reshape(places, {1, m * inner}), {outer, m * inner}), DType::uint32);
+    out = Expr(r.to, r.to.add(OpCode::take_along_axis, {reshape(x, {outer, n * inner}).value(), line.value()},
+                              {std::int64_t{1}}));
+  }
+  return reshape(out, r.op.type.shape);
+}
+
+// Operands with the axis last, indices as uint32: so they stay when lines fit a partition.
+struct LineOperands {
+  Expr x, index;
+  std::int64_t rows, n, m;
+};
+
+LineOperands lines_of(const Rewriting& r) {
+  const std::int64_t axis = r.op.integer("axis");
+  const Expr x = with_axis_last(r.operand(0), axis), at = with_axis_last(r.operand(1), axis);
+  const std::int64_t n = x.shape().back(), m = at.shape().back();
+  return {x, at.dtype() == DType::uint32 ? at : counted(at, n), x.type().size() / n, n, m};
+}
+
+std::optional<Value> taken_along(const Rewriting& r) {
+  const std::int64_t axis = r.op.integer("axis"), last = r.operand(0).rank() - 1;
+  const bool ready = axis == last && r.operand(1).dtype() == DType::uint32;
+  const LineOperands o = lines_of(r);
+  if (fits_line(o.n, o.m)) {
+    if (ready) return {};
+    const Value v = r.to.add(OpCode::take_along_axis, {o.x.value(), cast(o.index, DType::uint32).value()}, {last});
+    return with_axis_back(Expr(r.to, v), axis).value();
+  }
+  const Expr places =
+      reshape(cast(o.index, DType::int32), {o.rows, o.m}) + iota_of(r.to, {o.rows, 1}, 0, DType::int32) * o.n;
+  const Expr flat = gather_rows(reshape(o.x, {o.rows * o.n, 1}), reshape(places, {o.rows * o.m}));
+  return with_axis_back(reshape(flat, o.index.shape()), axis).value();
+}
+
+std::optional<Value> put_along(const Rewriting& r) {
+  const std::int64_t axis = r.op.integer("axis"), last = r.operand(0).rank() - 1;
+  const LineOperands o = lines_of(r);
+  const Expr values = with_axis_last(r.operand(2), axis);
+  if (fits_line(o.n, o.m)) {
+    if (axis == last && r.operand(1).dtype() == DType::uint32) return {};
+    const Value v =
+        r.to.add(OpCode::put_along_axis, {o.x.value(), cast(o.index, DType::uint32).value(), values.value()},
+                 {last, r.op.text("mode")});
+    return with_axis_back(Expr(r.to, v), axis).value();
+  }
+  const Expr places =
+      reshape(cast(o.index, DType::int32), {o.rows, o.m}) + iota_of(r.to, {o.rows, 1}, 0, DType::int32) * o.n;
+  const Expr table = reshape(o.x, {o.rows * o.n, 1});
+  const Value v =
+      r.to.add(OpCode::scatter,
+               {table.value(), reshape(places, {o.rows * o.m}).value(), reshape(values, {o.rows * o.m, 1}).value()},
+               {std::int64_t{0}, r.op.text("mode")});
+  return with_axis_back(reshape(Expr(r.to, v), o.x.shape()), axis).value();
+}
+
+// Rows of a table, in order: the axis first, indices as uint32.
+std::optional<Value> scattered(const Rewriting& r) {
+  const Expr x = r.operand(0);
+  const std::int64_t axis = r.op.integer("axis"), n = x.shape()[axis];
+  if (axis == 0 && x.rank() == 2 && r.operand(1).dtype() == DType::uint32) return {};
+  Ints front{axis}, back;
+  for (std::int64_t d = 0; d < x.rank(); ++d) {
+    if (d != axis) front.push_back(d);
+  }
+  for (std::int64_t d = 1; d < x.rank(); ++d) back.push_back(d);
+  back.insert(back.begin() + axis, 0);
+  const Expr table = transpose(x, front), rows = transpose(r.operand(2), front);
+  const std::int64_t inner = x.type().size() / n, m = rows.shape()[0];
+  const Expr at = cast(counted(r.operand(1), n), DType::uint32);
+  const Value v =
+      r.to.add(OpCode::scatter, {reshape(table, {n, inner}).value(), at.value(), reshape(rows, {m, inner}).value()},
+               {std::int64_t{0}, r.op.text("mode")});
+  return transpose(reshape(Expr(r.to, v), table.shape()), back).value();
+}
+
+// The place of each tuple of indices among rows of x.
+Expr places(const Rewriting& r, std::size_t first) {
+  const Shape x = r.operand(0).shape();  // a copy: adding ops moves them
+  Shape shape;
+  for (std::size_t i = first; i < r.operands.size(); ++i) shape = *broadcast(shape, r.operand(i).shape());
+  std::optional<Expr> out;
+  for (std::size_t i = first; i < r.operands.size(); ++i) {
+    const std::int64_t n = x[i - first];
+    const Expr at = counted(r.operand(i), n);
+    out = out ? *out * n + at : at;
+  }
+  return reshape(broadcast_to(*out, shape), {product(shape)});
+}
+
+Expr rows_by_tuples(const Rewriting& r) {
+  const Expr x = r.operand(0);
+  const std::int64_t lead = product(x.shape(), 0, r.operands.size() - 1), row = x.type().size() / lead;
+  return reshape(gather_rows(reshape(x, {lead, row}), places(r, 1)), r.op.type.shape);
+}
+
+Expr scattered_by_tuples(const Rewriting& r) {
+  const Expr x = r.operand(0), at = places(r, 2);
+  const std::int64_t lead = product(x.shape(), 0, r.operands.size() - 2), row = x.type().size() / lead;
+  const Expr rows = reshape(r.operand(1), {at.shape()[0], row});
+  const Value v = r.to.add(OpCode::scatter, {reshape(x, {lead, row}).value(), at.value(), rows.value()},
+                           {std::int64_t{0}, r.op.text("mode")});
+  return reshape(Expr(r.to, v), x.shape());
+}
+
+// How many elements of a (n) each of the numbers (m) is above.
+Expr count_below(const Expr& a, const Expr& numbers, bool or_equal) {
+  const std::int64_t n = a.shape()[0], m = numbers.shape()[0];
+  const Expr row = reshape(a, {1, n}), column = reshape(numbers, {m, 1});
+  Expr below = or_equal ? less_equal(row, column) : less(row, column);
+  if (is_float(numbers.dtype())) {  // NaN stands last
+    const Expr is_nan = not_equal(column, column);
+    below = logical_or(below, or_equal || !is_float(a.dtype()) ? is_nan : logical_and(is_nan, equal(row, row)));
+  }
+  return cast(sum(cast(below, DType::float32), {{1}, false}), DType::int32);
+}
+
+// The j-th nonzero element is where the count of them first is above j.
+Expr nonzero_places(const Expr& x, std::int64_t count) {
+  const Expr truth =
+      not_equal(reshape(x, {x.type().size()}), Expr(x.graph(), x.graph().constant({x.dtype(), {}}, {0})));
+  const Expr seen = cumsum(cast(truth, DType::float32), 0);
+  return count_below(seen, iota_of(x.graph(), {count}, 0, DType::float32), true);
+}
+
+Expr compressed(const Rewriting& r) {
+  const Value v = r.to.add(OpCode::take, {r.operands[0], nonzero_places(r.operand(1), r.op.integer("count")).value()},
+                           {r.op.integer("axis"), std::string("raise")});
+  return {r.to, v};
+}
+
+Expr hot(const Rewriting& r) {
+  const Expr index = r.operand(0);
+  Shape line(index.rank() + 1, 1);
+  line.back() = r.op.integer("depth");
+  const Expr at = cast(expand_dims(index, -1), DType::float32);
+  return cast(equal(at, iota_of(r.to, line, static_cast<std::int64_t>(line.size()) - 1, DType::float32)),
+              r.op.type.dtype);
+}
+
+Expr counts(const Rewriting& r) {
+  const std::int64_t n = r.operand(0).type().size(), length = r.op.integer("length");
+  const Expr row = cast(reshape(r.operand(0), {1, n}), DType::float32);
+  const Expr hit = equal(row, iota_of(r.to, {length, 1}, 0, DType::float32));
+  if (r.operands.size() == 1) return cast(sum(cast(hit, DType::float32), {{1}, false}), r.op.type.dtype);
+  const Expr weights = reshape(cast(r.operand(1), DType::float32), {1, n});
+  return cast(sum(where(hit, weights, 0.0), {{1}, false}), r.op.type.dtype);
+}
+
+}  // namespace
+
+std::optional<Value> expanded_indexing(const Rewriting& r) {
+  switch (r.op.code) {
+    case OpCode::gather_rows:  // rows of a table that is one number
+      if (const auto x = splat_of(r.to, r.operands[0])) return r.to.constant(r.op.type, {*x});
+      return {};
+    case OpCode::take:
+      return taken(r).value();
+    case OpCode::take_along_axis:
+      return taken_along(r);
+    case OpCode::put_along_axis:
+      return put_along(r);
+    case OpCode::scatter:
+      return scattered(r);
+    case OpCode::gather_nd:
+      return rows_by_tuples(r).value();
+    case OpCode::scatter_nd:
+      return scattered_by_tuples(r).value();
+    case OpCode::compress:
+      return compressed(r).value();
+    case OpCode::nonzero:
+      return nonzero_places(r.operand(0), r.op.integer("count")).value();
+    case OpCode::one_hot:
+      return hot(r).value();
+    case OpCode::searchsorted:
+      return reshape(count_below(r.operand(0), reshape(r.operand(1), {r.operand(1).type().size()}), r.op.flag("right")),
+                     r.op.type.shape)
+          .value();
+    case OpCode::bincount:
+      return counts(r).value();
+    default:
+      return {};
+  }
+}
+
+}  // namespace kiln::tensor

@@ -1,0 +1,174 @@
+// Running values and sorts along the last axis, where they have instructions.
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "kiln/tensor/ir/rules.h"
+#include "kiln/tensor/lower/lines.h"
+#include "kiln/tensor/passes/expand.h"
+
+namespace kiln::tensor {
+namespace {
+
+constexpr std::int64_t kExactFloat = 1 << 24;
+constexpr std::int64_t kLongRow = 4096;  // of a running value on one partition
+
+bool is_running(OpCode code) {
+  return code == OpCode::cumsum || code == OpCode::cumprod || code == OpCode::cummax || code == OpCode::cummin;
+}
+
+double neutral(OpCode code, DType t) {
+  if (code == OpCode::cumsum) return 0;
+  if (code == OpCode::cumprod) return 1;
+  return code == OpCode::cummax ? lowest(t) : highest(t);
+}
+
+Expr combined(OpCode code, const Expr& x, const Expr& y) {
+  switch (code) {
+    case OpCode::cumsum:
+      return add(x, y);
+    case OpCode::cumprod:
+      return multiply(x, y);
+    case OpCode::cummax:
+      return maximum(x, y);
+    default:
+      return minimum(x, y);
+  }
+}
+
+Expr running(OpCode code, const Expr& x) {
+  return {x.graph(), x.graph().add(code, {x.value()}, {static_cast<std::int64_t>(x.rank()) - 1})};
+}
+
+// Integers exactly: each round adds what stands twice as far before.
+Expr doubled(OpCode code, const Expr& x) {
+  Expr out = x;
+  const std::int64_t n = x.shape().back();
+  for (std::int64_t s = 1; s < n; s *= 2) {
+    const Expr sums = combined(code, slice(out, -1, s, n), slice(out, -1, 0, n - s));
+    out = concat({slice(out, -1, 0, s), sums}, -1);
+  }
+  return out;
+}
+
+// In blocks side by side: each by itself, then with what all blocks before it come to.
+Expr in_blocks(OpCode code, const Expr& x, std::int64_t blocks) {
+  const std::int64_t n = x.shape().back(), width = (n + blocks - 1) / blocks, rows = x.type().size() / n;
+  const double none = neutral(code, x.dtype());
+  Expr flat = reshape(x, {rows, n});
+  if (blocks * width > n) flat = pad(flat, {0, 0}, {0, blocks * width - n}, none);
+  const Expr parts = running(code, reshape(flat, {rows, blocks, width}));
+  const Expr totals = reshape(slice(parts, -1, width - 1, width), {rows, blocks});
+  const Expr before = pad(slice(running(code, totals), -1, 0, blocks - 1), {0, 1}, {0, 0}, none);
+  const Expr all = reshape(combined(code, parts, reshape(before, {rows, blocks, 1})), {rows, blocks * width});
+  return reshape(slice(all, -1, 0, n), x.shape());
+}
+
+std::optional<Value> running_value(const Rewriting& r) {
+  const Expr x = r.operand(0);
+  const std::int64_t axis = r.op.integer("axis"), n = x.shape()[axis];
+  const DType t = r.op.type.dtype;
+  if (n <= 1) return cast(x, t).value();
+  if (axis + 1 != x.rank()) {
+    const std::int64_t inner = product(x.shape(), static_cast<std::size_t>(axis) + 1, x.shape().size());
+    if (inner == 1)
+      return reshape(running(r.op.code, reshape(x, Shape(x.shape().begin(), x.shape().begin() + axis + 1))), x.shape())
+          .value();
+    return with_axis_back(running(r.op.code, with_axis_last(x, axis)), axis).value();
+  }
+  const std::int64_t rows = x.type().size() / n;
+  std::int64_t blocks = (n + kLongRow - 1) / kLongRow;
+  if (rows < 64 && n >= 2048) blocks = std::max(blocks, std::max<std::int64_t>(2, 128 / rows));
+  if (blocks > 1) return in_blocks(r.op.code, cast(x, t), blocks).value();
+  if (is_float(x.dtype())) return {};
+  const double largest = std::max(std::fabs(lowest(x.dtype())), highest(x.dtype()));
+  const bool picks = r.op.code == OpCode::cummax || r.op.code == OpCode::cummin;
+  const bool sums = r.op.code == OpCode::cumsum && largest * static_cast<double>(n) < static_cast<double>(kExactFloat);
+  if (sums || (picks && largest < static_cast<double>(kExactFloat)))
+    return cast(running(r.op.code, cast(x, DType::float32)), t).value();
+  return doubled(r.op.code, cast(x, t)).value();
+}
+
+// What a sort compares: float32, which holds every value.
+bool is_key(DType t) { return is_float(t) || size_bytes(t) <= 2; }
+
+Expr order_of(const Expr& x) {
+  return {x.graph(), x.graph().add(OpCode::argsort, {x.value()}, {static_cast<std::int64_t>(x.rank()) - 1, false})};
+}
+Expr along(const Expr& x, const Expr& order) {
+  const std::int64_t last = static_cast<std::int64_t>(x.rank()) - 1;
+  return {x.graph(), x.graph().add(OpCode::take_along_axis, {x.value(), cast(order, DType::uint32).value()}, {last})};
+}
+
+// By the low half, then by the high half, which keeps the order of what is equal.
+Expr order_of_halves(const Expr& x, bool descending) {
+  Expr bits = x.dtype() == DType::int32 ? bitwise_xor(bitcast(x, DType::uint32), std::int64_t{0x80000000}) : x;
+  if (descending) bits = bitwise_xor(bits, std::int64_t{0xffffffff});
+  const Expr low = order_of(cast(bitwise_and(bits, 0xffff), DType::float32));
+  const Expr high = order_of(along(cast(right_shift(bits, 16), DType::float32), low));
+  return along(low, high);
+}
+
+std::optional<Value> sorted_order(const Rewriting& r) {
+  const Expr x = r.operand(0);
+  const std::int64_t axis = r.op.integer("axis"), n = x.shape()[axis];
+  const bool descending = r.op.flag("descending");
+  if (n == 1) return r.to.constant(r.op.type, {0});
+  if (axis + 1 != x.rank()) {
+    const Expr line = with_axis_last(x, axis);
+    const Expr order(r.to,
+                     r.to.add(OpCode::argsort, {line.value()}, {static_cast<std::int64_t>(x.rank()) - 1, descending}));
+    return with_axis_back(order, axis).value();
+  }
+  if (!is_key(x.dtype())) return order_of_halves(x, descending).value();
+  if (x.dtype() != DType::float32 || descending) {
+    const Expr key = cast(x, DType::float32);
+    return order_of(descending ? key * -1.0 : key).value();
+  }
+  if (n <= kLongestSort) return {};
+  return order_of_blocks(x).value();
+}
+
+// The largest few along the last axis, as float32, have instructions; others are the first of a sort.
+std::optional<Value> first_places(const Rewriting& r) {
+  const Expr x = r.operand(0);
+  const std::int64_t axis = r.op.integer("axis"), k = r.op.integer("k"), last = x.rank() - 1;
+  const bool largest = r.op.flag("largest");
+  if (!is_key(x.dtype()) || !finds_largest(x.shape()[axis], k)) {
+    const Expr order(r.to, r.to.add(OpCode::argsort, {x.value()}, {axis, largest}));
+    return slice(order, axis, 0, k).value();
+  }
+  if (axis == last && largest && x.dtype() == DType::float32) return {};
+  const Expr key = with_axis_last(cast(x, DType::float32), axis);
+  const Expr places(r.to, r.to.add(OpCode::top_k_indices, {(largest ? key : key * -1.0).value()}, {last, k, true}));
+  return with_axis_back(places, axis).value();
+}
+
+}  // namespace
+
+std::optional<Value> expanded_order(const Rewriting& r) {
+  if (is_running(r.op.code)) return running_value(r);
+  const auto axis = [&] { return r.op.integer("axis"); };
+  const auto order = [&](bool descending) {
+    return Expr(r.to, r.to.add(OpCode::argsort, {r.operands[0]}, {axis(), descending}));
+  };
+  const auto by = [&](const Expr& at) {
+    return Expr(r.to, r.to.add(OpCode::take_along_axis, {r.operands[0], at.value()}, {axis()}));
+  };
+  switch (r.op.code) {
+    case OpCode::argsort:
+      return sorted_order(r);
+    case OpCode::sort:
+      return by(order(r.op.flag("descending"))).value();
+    case OpCode::top_k:
+      return by({r.to, r.to.add(OpCode::top_k_indices, {r.operands[0]}, r.op.attrs)}).value();
+    case OpCode::top_k_indices:
+      return first_places(r);
+    default:
+      return {};
+  }
+}
+
+}  // namespace kiln::tensor

@@ -1,0 +1,114 @@
+"""file.py:function on a command line: a NumPy function, compiled for the shapes that --arg gives."""
+
+import ast
+import contextlib
+import os
+
+import numpy as np
+
+from kiln import _check
+from kiln._trace.errors import NkiValidationError, make_error
+from kiln.commands import arguments, module_file, target
+from kiln.numpy import _arguments
+from kiln.numpy._jit import Jitted, default_target, jit
+from kiln.numpy._rules import FILE_FUNCTION, refuse
+from kiln.numpy._sequence import Sequence
+
+
+def split(path):
+    """(file, function) of file.py:function; None for another path."""
+    file, colon, name = path.rpartition(":")
+    return (file, name) if colon and file.endswith(".py") else None
+
+
+def _value(text):
+    shape = _arguments.parsed_shape(text)
+    if shape is not None:
+        return shape
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def read(texts):
+    """--arg NAME=VALUE, ... as {name: value}."""
+    given = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or not value or not name.isidentifier():
+            refuse(FILE_FUNCTION, f"--arg `{text}` is not of the form NAME=VALUE")
+        if name in given:
+            refuse(FILE_FUNCTION, f"`{name}` is given twice")
+        given[name] = _value(value)
+    return given
+
+
+def _require_arguments(name, function, given):
+    names = arguments.parameters(function)
+    if names is None:
+        return
+    for other in given:
+        if other not in names:
+            refuse(FILE_FUNCTION, f"`{name}` has no parameter `{other}`", arguments.did_you_mean(other, names))
+    from kiln._trace import specs
+
+    lacking = specs.missing(function, given)
+    if lacking:
+        refuse(FILE_FUNCTION, f"nothing says what {', '.join(f'`{n}`' for n in lacking)} of `{name}` is",
+               " ".join(f"add --arg '{n}=float32[128,512]'" for n in lacking))
+
+
+@contextlib.contextmanager
+def opened(path, options):
+    """(the jitted function, its arguments) of file.py:function, as long as the file is open."""
+    file, name = split(path)
+    if not os.path.isfile(file):
+        refuse(FILE_FUNCTION, f"there is no file `{file}`")
+    with contextlib.ExitStack() as stack:
+        try:
+            module = stack.enter_context(module_file.imported(os.path.abspath(file))).module
+        except NkiValidationError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise make_error([_check.stopped(error)]) from None
+        function = getattr(module, name, None)
+        if not callable(function):
+            names = [
+                n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__
+            ]
+            refuse(FILE_FUNCTION, f"`{file}` has no function `{name}`",
+                   arguments.did_you_mean(name, names) or f"its functions are {', '.join(names) or 'none'}")
+        jitted = function if isinstance(function, (Jitted, Sequence)) else jit(function)
+        given = read(options.arguments)
+        _require_arguments(name, jitted._function, given)
+        yield jitted, given
+
+
+def lowered(path, options, opt=2):
+    """What the function becomes. What its Python raises is a diagnostic."""
+    with target.chosen(options.target), opened(path, options) as (jitted, given):
+        try:
+            made = jitted.lower(target=default_target(), opt=opt, **given)
+            made.compiled  # noqa: B018  (errors of the compiler belong here)
+            return made
+        except NkiValidationError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise make_error([_check.stopped(error)]) from None
+
+
+def random_arguments(given, seed=0):
+    """Arrays of the shapes: floats around zero, integers and bool from 0 on."""
+    random = np.random.default_rng(seed)
+
+    def made(x):
+        if not isinstance(x, _arguments.Shape):
+            return x
+        if x.dtype.kind == "b":
+            return random.integers(0, 2, x.shape).astype(bool)
+        if x.dtype.kind in "iu":
+            return np.asarray(random.integers(0, 2, x.shape)).astype(x.dtype)
+        return np.asarray(random.normal(size=x.shape)).astype(x.dtype)
+
+    return {name: made(x) for name, x in given.items()}

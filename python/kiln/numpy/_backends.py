@@ -1,0 +1,125 @@
+"""How compiled functions run: each gives a function of {input: array} that returns {output: array}."""
+
+import math
+
+import numpy as np
+
+from kiln import _kiln
+from kiln._trace import env
+from kiln.numpy._rules import BACKEND, refuse
+
+
+def _all_outputs(traced):
+    outputs = {name: (dtype, shape) for name, dtype, shape, _, _ in traced.outputs}
+    for i, name in traced.written:
+        outputs[name] = traced.inputs[i][1:]
+    return outputs
+
+
+def _as_bytes(array):
+    return array.reshape(-1).view(np.uint8)
+
+
+class Results(dict):
+    """{output: array}; `release` gives back the memory of what was copied to arguments."""
+
+    release = staticmethod(lambda: None)
+
+
+_SMALL_BYTES = 16 << 20  # arrays of a program for which starting other threads costs more than they save
+
+
+def _threads(program):
+    """KILN_THREADS; without it one for small programs."""
+    held = sum(math.prod(t["shape"]) * _kiln.dtype_size(t["dtype"]) for t in program.tensors
+               if t["role"] in ("input", "output", "inout"))
+    return env.threads() or (1 if held < _SMALL_BYTES else 0)
+
+
+def simulator(lowered):
+    """Runs the program of instructions, bit by bit as the chip does."""
+    traced, compiled = lowered.traced, lowered.compiled
+    program, aliases = compiled.program, dict(compiled.aliases)
+    constants = {name: _as_bytes(np.array(a)) for name, a in lowered.constants.items()}
+    outputs = _all_outputs(traced)
+    needed = {t["name"] for t in program.tensors if t["role"] in ("input", "inout")}
+    programs, threads, memory = [program], _threads(program), env.max_memory()
+    made_here = [(name, dtype, shape) for name, (dtype, shape) in outputs.items() if name not in aliases]
+    passing = {name for _, name in traced.written}  # copied to arguments at once: their memory is used again
+    spare = []
+
+    def run(given):
+        buffers = dict(constants)
+        results, updated = Results(), {}
+        for name, array in given.items():
+            if name in needed:
+                buffers[name] = _as_bytes(np.ascontiguousarray(array))
+        for out, name in aliases.items():  # the program writes to the argument itself, where its memory is as it has it
+            if name not in updated:
+                mine = given[name]
+                updated[name] = mine if mine.flags.c_contiguous and mine.flags.writeable else np.array(mine)
+                buffers[name] = _as_bytes(updated[name])
+            results[out] = updated[name]
+        kept = spare.pop() if spare else {}
+        for name, dtype, shape in made_here:
+            array = results[name] = kept.get(name) if name in kept else np.empty(shape, dtype)
+            if array.size:
+                buffers[name] = _as_bytes(array)
+        if buffers:
+            _kiln.run(programs, [buffers], threads, max_memory=memory, nan="off")
+        results.release = lambda: spare.append({name: results[name] for name in passing if name not in aliases})
+        return results
+
+    return run
+
+
+def native(lowered):
+    """Evaluates the tensor program in double and exact integers; no instructions."""
+    traced = lowered.traced
+    graph, outputs = traced.graph, _all_outputs(traced)
+
+    def run(given):
+        data = {name: np.ascontiguousarray(a).tobytes() for name, a in given.items()}
+        results = Results()
+        for name, (_, shape, numbers) in graph.evaluate(data).items():
+            dtype = outputs[name][0]
+            with np.errstate(all="ignore"):
+                results[name] = np.frombuffer(numbers, np.float64).reshape(shape).astype(dtype)
+        return results
+
+    return run
+
+
+def neuron(lowered):
+    """Runs the emitted source through the package nki that is installed."""
+    from kiln.blas import _neuron
+
+    why = _neuron.why_not()
+    if why:
+        refuse(BACKEND, f"neuron: {why}", 'install the vendor\'s package nki, or use backend="simulator"')
+    kernel = _neuron._kernel(lowered.nki)
+    traced = lowered.traced
+    order = [t["name"] for t in lowered.program.tensors if t["role"] in ("input", "inout")]
+    outputs = _all_outputs(traced)
+    names = [name for name, _, shape, _, _ in traced.outputs if 0 not in shape] + [name for _, name in traced.written]
+    names = list(dict.fromkeys(names))
+
+    def run(given):
+        arrays = []
+        for name in order:
+            if name in given:
+                a = np.array(given[name])
+                arrays.append(
+                    a.reshape(a.shape or (1,)).view(np.uint8) if a.dtype == bool else a.reshape(a.shape or (1,))
+                )
+        made = _neuron._on_device(kernel, arrays)
+        made = made if isinstance(made, (tuple, list)) else (made,)
+        results = Results()
+        for name, value in zip(names, made):
+            dtype, shape = outputs[name]
+            results[name] = np.asarray(value).view(dtype).reshape(shape)
+        for name, (dtype, shape) in outputs.items():
+            results.setdefault(name, np.empty(shape, dtype))
+        return results
+
+    return run

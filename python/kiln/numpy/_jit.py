@@ -1,0 +1,251 @@
+"""kiln.jit: a plain NumPy function, traced once for shapes and dtypes, compiled and run."""
+
+import functools
+import inspect
+
+import numpy as np
+
+from kiln._trace import env, tracebacks
+from kiln.numpy import _arguments, _creation, _dtypes, _sequence
+from kiln.numpy._array import Array
+from kiln.numpy._lowered import Lowered
+from kiln.numpy._rules import OPTIONS, OVERLAP, refuse
+from kiln.numpy._trace import Trace, active
+
+BACKENDS = ("simulator", "native", "neuron")
+
+
+class Traced:
+    """A function as a tensor program: inputs, outputs, which of them are arguments that the function wrote to."""
+
+    def __init__(self, function, structure, kwargs_structure, arrays, x64):
+        name = getattr(function, "__name__", "function")
+        self.name = name if name.isidentifier() else "function"
+        trace = Trace(self.name)
+        self.inputs = []  # (name, dtype, shape) in the order of arrays; None for one that is an input already
+        with trace, _creation.patched():
+            roots = self._parameters(trace, arrays, x64)
+            made = function(*_arguments.unflatten(structure, roots), **_arguments.unflatten(kwargs_structure, roots))
+            self._results(trace, made, roots)
+        self.graph = trace.graph
+
+    def _parameters(self, trace, arrays, x64):
+        roots, seen = [], {}
+        for name, x in arrays:
+            if id(x) in seen and isinstance(x, np.ndarray):
+                roots.append(roots[seen[id(x)]])
+                self.inputs.append(None)
+                continue
+            seen[id(x)] = len(roots)
+            dtype = _arguments.dtype_for_chip(x.dtype, name, x64)
+            root = Array(trace.input(name, dtype, x.shape))
+            root._is_cell = isinstance(x, (np.ndarray, _arguments.Shape))
+            if isinstance(x, np.ndarray) and not x.flags.c_contiguous:
+                root._strides = tuple(n // x.itemsize for n in x.strides)
+            roots.append(root)
+            self.inputs.append((trace.last_input, dtype, tuple(x.shape)))
+        return roots
+
+    def _results(self, trace, made, roots):
+        outputs = []
+        self.structure = _arguments.flatten_result(made, outputs)
+        self.outputs = []  # (name, dtype, shape, host value or None, (argument, how it is seen) or None)
+        for i, x in enumerate(outputs):
+            name = trace.unique("out" if len(outputs) == 1 else f"out{i}")
+            known = x._known()
+            if known is not None:
+                known = known.astype(_dtypes.narrow(known.dtype))
+            node = x._get()
+            trace.graph.output(name, node.value)
+            self.outputs.append((name, node.dtype, node.shape, known, _alias(x, roots)))
+        self.written = []  # (position, name of the output)
+        for i, root in enumerate(roots):
+            if self.inputs[i] is not None and root._version > 0:
+                name = trace.unique(f"{self.inputs[i][0]}_after")
+                trace.graph.output(name, root._get().value)
+                self.written.append((i, name))
+
+    @property
+    def donated(self):
+        return [self.inputs[i][0] for i, _ in self.written]
+
+
+def _alias(x, roots):
+    """(argument, function of it) when a result is an argument or a view of one."""
+    for i, root in enumerate(roots):
+        if x._root is root:
+            lenses = []
+            while x is not root:
+                lenses.append(x._lens)
+                x = x._parent
+            return i, functools.partial(_seen, lenses[::-1])
+    return None
+
+
+def _seen(lenses, array):
+    for lens in lenses:
+        array = lens.host(array)
+    return array
+
+
+class Entry:
+    """A compiled call: runs it on the arrays of the host."""
+
+    def __init__(self, traced, lowered, runner):
+        self.traced, self.lowered, self.runner = traced, lowered, runner
+
+    def __call__(self, arrays):
+        traced = self.traced
+        if traced.written:
+            _require_apart(traced, arrays)
+        given = {}
+        for (name, x), told in zip(arrays, traced.inputs):
+            if told is not None:
+                x = x if isinstance(x, np.ndarray) else np.asarray(x)
+                given[told[0]] = x if x.dtype == told[1] else _arguments.narrowed(x, told[1], name)
+        results = self.runner(given)
+        for i, name in traced.written:
+            host = arrays[i][1]
+            if isinstance(host, np.ndarray) and results[name] is not host:
+                np.copyto(host, results[name], casting="unsafe")
+        made = []
+        for name, _, _, known, alias in traced.outputs:
+            if alias is not None and isinstance(arrays[alias[0]][1], np.ndarray):
+                out = alias[1](arrays[alias[0]][1])
+            else:
+                out = known.copy() if known is not None else results[name]
+                if traced.written and any(out is x for _, x in arrays):  # the same value, not the same array
+                    out = out.copy()
+            made.append(out if out.shape else out[()])
+        if traced.written:
+            results.release()
+        return _arguments.unflatten(traced.structure, made)
+
+
+def _require_apart(traced, arrays):
+    for i, _ in traced.written:
+        written = arrays[i][1]
+        if isinstance(written, np.ndarray) and not written.flags.writeable:
+            raise ValueError("assignment destination is read-only")
+        for j, (name, other) in enumerate(arrays):
+            if traced.inputs[j] is not None and j != i and isinstance(other, np.ndarray) and \
+                    np.may_share_memory(written, other):
+                refuse(OVERLAP, f"`{arrays[i][0]}`, which the function writes to, and `{name}`", kind=ValueError)
+
+
+class Jitted:
+    """A function that runs compiled. `lower` shows what it becomes."""
+
+    def __init__(self, function, backend, target, opt, x64):
+        self._function, self._backend, self._target, self._opt, self._x64 = function, backend, target, opt, x64
+        self._entries = {}
+        self._names = _parameter_names(function)
+        functools.update_wrapper(self, function)
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args, **kwargs):
+        if active() is not None:
+            return self._function(*args, **kwargs)
+        structure, kwargs_structure, arrays, key = self._flattened(args, kwargs)
+        if _sequence.recording() is not None:
+            return _sequence.recording().call(self, structure, kwargs_structure, arrays, key)
+        target = self._target or default_target()
+        key = (target, *key)
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._entries[key] = self._entry(structure, kwargs_structure, arrays, target)
+        return entry(arrays)
+
+    def _flattened(self, args, kwargs):
+        arrays, key = [], []
+        names = self._names
+        structure = tuple(_arguments.flatten(x, names[i] if i < len(names) else f"{names[-1] if names else 'arg'}_{i}",
+                                             arrays, key) for i, x in enumerate(args))
+        kwargs_structure = {}
+        for name in kwargs:
+            key.append(name)
+            kwargs_structure[name] = _arguments.flatten(kwargs[name], name, arrays, key)
+        if len(arrays) > 1 and len({id(x) for _, x in arrays}) < len(arrays):
+            first = {}
+            key.append(tuple(first.setdefault(id(x), i) for i, (_, x) in enumerate(arrays)))
+        return structure, kwargs_structure, arrays, key
+
+    def _traced(self, structure, kwargs_structure, arrays):
+        try:
+            return Traced(self._function, structure, kwargs_structure, arrays, self._x64)
+        except Exception as error:
+            raise error.with_traceback(_user_traceback(error)) from None
+
+    def _entry(self, structure, kwargs_structure, arrays, target):
+        from kiln.numpy import _backends
+
+        lowered = self.lowered_for(structure, kwargs_structure, arrays, target)
+        return Entry(lowered.traced, lowered, getattr(_backends, self._backend)(lowered))
+
+    def lowered_for(self, structure, kwargs_structure, arrays, target):
+        return Lowered(self._traced(structure, kwargs_structure, arrays), target, self._opt)
+
+    def lower(self, *args, target="trn2", opt=2, **kwargs):
+        """What the function becomes for these arguments, arrays or shapes such as "float32[128,512]"."""
+        _require_target(target)
+        _require_opt(opt)
+        args = [_arguments.as_given(x) for x in args]
+        kwargs = {k: _arguments.as_given(v) for k, v in kwargs.items()}
+        structure, kwargs_structure, arrays, _ = self._flattened(args, kwargs)
+        return Lowered(self._traced(structure, kwargs_structure, arrays), target, opt)
+
+    def __repr__(self):
+        return f"<kiln.jit {getattr(self._function, '__name__', self._function)!s} on {self._backend}>"
+
+
+def _user_traceback(error):
+    """The user's frames alone, unless ours raised what they should not."""
+    kept = tracebacks.without_our_frames(error.__traceback__)
+    return kept if kept is not None else error.__traceback__
+
+
+def default_target():
+    """What the environment says; trn2 when it says nothing."""
+    return env.target() if env.is_target_chosen() else "trn2"
+
+
+def _parameter_names(function):
+    """The names of positional parameters; that of *args last."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL)]
+
+
+def _require_target(target):
+    from kiln import _kiln
+
+    if target not in _kiln.chips:
+        refuse(OPTIONS, f"target={target!r}", f"pass one of {', '.join(_kiln.chips)}", kind=ValueError)
+
+
+def _require_opt(opt):
+    if opt not in (1, 2, 3) or isinstance(opt, bool):
+        refuse(
+            OPTIONS, f"opt={opt!r}", "pass 1 (rules alone), 2 or 3 (compared with the timing model)", kind=ValueError
+        )
+
+
+def jit(function=None, *, backend="simulator", target=None, opt=2, x64="error"):
+    """Makes a plain NumPy function run compiled: `@kiln.jit`, or `kiln.jit(f, backend="native")`. Arrays among the
+    arguments are inputs; everything else is a part of the program. backend: "simulator" runs the compiled program,
+    "native" the tensor program in double on the CPU, "neuron" the emitted source on a device. x64="narrow" lets 64-bit
+    arrays in and computes with 32 bits."""
+    if function is None:
+        return functools.partial(jit, backend=backend, target=target, opt=opt, x64=x64)
+    if not callable(function):
+        refuse(OPTIONS, f"kiln.jit of a {type(function).__name__}", "pass a function", kind=TypeError)
+    if backend not in BACKENDS:
+        refuse(OPTIONS, f"backend={backend!r}", f"pass one of {', '.join(BACKENDS)}", kind=ValueError)
+    if target is not None:
+        _require_target(target)
+    _require_opt(opt)
+    return Jitted(function, backend, target, opt, _dtypes.option_x64(x64))

@@ -1,0 +1,122 @@
+"""Lowered: a traced function compiled for a target, and all that can be asked of it."""
+
+import functools
+
+import numpy as np
+
+from kiln import _check, _emit, _kiln
+from kiln._time import Timing
+from kiln._trace import env
+from kiln._trace.errors import NkiValidationError
+from kiln.numpy import _dtypes
+
+_compiled = {}  # (text of the tensor program, target, level, donated) -> TensorCompiled
+_KEPT = 512
+
+
+class Lowered:
+    """What a function becomes: `ir` (the tensor program as text), `program` (instructions), `nki` (source)."""
+
+    def __init__(self, traced, target, opt):
+        self.traced, self.target, self.opt = traced, target, opt
+        self.graph = traced.graph
+
+    @functools.cached_property
+    def ir(self):
+        return str(self.graph)
+
+    @functools.cached_property
+    def compiled(self):
+        level = min(self.opt, 2)
+        key = self.graph.text(True), self.target, level, tuple(self.traced.donated)
+        if key not in _compiled:
+            if len(_compiled) >= _KEPT:
+                _compiled.clear()
+            _compiled[key] = self._compile(level)
+        return _compiled[key]
+
+    def _compile(self, level):
+        try:
+            return self.graph.compile(self.target, level, self.traced.donated)
+        except NkiValidationError:
+            raise
+        except Exception as error:  # a fault of the compiler, not of the function
+            said = _kiln.diagnostic("internal", "internal", "the compiler takes every tensor program that is one",
+                                    f"{type(error).__name__}: {error}", "report it, with the text of `low.ir`")
+            raise NkiValidationError([said]) from error
+
+    @property
+    def program(self):
+        return self.compiled.program
+
+    @functools.cached_property
+    def constants(self):
+        """Arrays that the program takes besides the function's own, by name."""
+        return {name: np.frombuffer(data, _dtypes.OF_NAME[dtype]).reshape(shape)
+                for name, (dtype, shape, data) in self.compiled.constants.items()}
+
+    @functools.cached_property
+    def nki(self):
+        """NKI source that issues the same program."""
+        return self.source()
+
+    def source(self, roll=True, main=False, origin=""):
+        """The same, with the options of `kiln emit`."""
+        texts = {name: _emit._array_text(array.reshape(array.shape or (1,))) for name, array in self.constants.items()}
+        aliases = self.compiled.aliases
+        names = [name for name, _, shape, _, _ in self.traced.outputs if 0 not in shape]
+        names += [name for _, name in self.traced.written]
+        outputs = list(dict.fromkeys(aliases.get(name, name) for name in names))
+        return _kiln.emit([self.program], roll=roll, main=main, origin=origin, outputs=outputs, constants=texts)
+
+    def check(self):
+        """The report of `kiln.check`: true when the program is legal."""
+        report = self.program.check(env.reserved_psum_banks())
+        return _check.Report(self.traced.name, report.diagnostics, [self.program], [report])
+
+    @functools.cached_property
+    def _timing(self):
+        return Timing(_kiln.time_programs([self.program], {}, [], None, True, max_memory=env.max_memory()))
+
+    def time(self):
+        """The predicted time, as `kiln.time` gives it."""
+        return self._timing
+
+    def report(self):
+        """What the program costs, and what its groups are."""
+        told = self._timing.as_dict()
+        roofline, summary = told["roofline"], told["summary"]
+        compulsory = summary["compulsory_bytes"]
+        flops_ns = max((c["least_ns"] for c in roofline["ceilings"] if c["unit"] == "flops"), default=0.0)
+        return {
+            "name": self.traced.name,
+            "target": self.target,
+            "opt": self.opt,
+            "instructions_static": self.program.instruction_count,
+            "instructions_executed": summary["instruction_count"],
+            "bytes_moved": roofline["hbm_bytes"],
+            "bytes_compulsory": compulsory,
+            "time_ns": self._timing._native.total_ns,
+            "time_low_ns": self._timing._native.low_ns,
+            "time_high_ns": self._timing._native.high_ns,
+            "roofline_ns": max(compulsory / roofline["peak_bytes_per_ns"], flops_ns),
+            "bottleneck": self._timing.bottleneck,
+            "groups": list(self.compiled.regions),
+        }
+
+    def __call__(self, *args, **kwargs):
+        """Runs it on arrays of these shapes, by the simulator."""
+        from kiln.numpy import _backends
+        from kiln.numpy._arguments import flatten
+        from kiln.numpy._jit import Entry
+
+        arrays = []
+        for i, x in enumerate([*args, *kwargs.values()]):
+            flatten(x, f"argument {i}", arrays, [])
+        if not hasattr(self, "_entry"):
+            self._entry = Entry(self.traced, self, _backends.simulator(self))
+        return self._entry(arrays)
+
+    def __repr__(self):
+        return f"<{self.traced.name} for {self.target}, -O{self.opt}>"
+

@@ -1,0 +1,170 @@
+"""Order: sorting, quantiles, searching."""
+
+import math
+
+import numpy as np
+
+from kiln.numpy import _dtypes, _lenses
+from kiln.numpy import _ops as ops
+from kiln.numpy._array import Array, as_array, axes_of, axis_of, node_of
+from kiln.numpy._dispatch import _kind, implements, write_out
+from kiln.numpy._rules import ARGUMENT, refuse
+
+def _line(a, axis):
+    x = as_array(a)
+    if axis is None:
+        return x.reshape(-1), 0
+    return x, axis_of(axis, x.ndim)
+
+
+def _number(x):
+    return _lenses.bool_to_number(x._get())
+
+
+def _plain_kind(kind, order, name):
+    if order is not None:
+        refuse(ARGUMENT, f"np.{name}(order=...)", "it is for structured arrays")
+    if kind not in (None, "quicksort", "mergesort", "heapsort", "stable", "introselect"):
+        raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
+
+
+@implements(np.sort)
+def sort(a, axis=-1, kind=None, order=None, *, stable=None):
+    _plain_kind(kind, order, "sort")
+    x, axis = _line(a, axis)
+    return x.copy() if x.size == 0 else Array(ops.cast(ops.sort(_number(x), axis, False), _dtypes.narrow(x.dtype)))
+
+
+@implements(np.argsort)
+def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
+    """Equal elements stay in order, whatever the kind."""
+    _plain_kind(kind, order, "argsort")
+    x, axis = _line(a, axis)
+    return np.zeros_like(x, dtype=np.int32) if x.size == 0 else Array(ops.argsort(_number(x), axis, False))
+
+
+@implements(np.lexsort)
+def lexsort(keys, axis=-1):
+    keys = [as_array(k) for k in keys]
+    order = None
+    for key in keys:
+        key = np.moveaxis(key, axis, -1)
+        order = argsort(key) if order is None else np.take_along_axis(
+            order, argsort(np.take_along_axis(key, order, axis=-1)), axis=-1)
+    return np.moveaxis(order, -1, axis)
+
+
+@implements(np.partition)
+def partition(a, kth, axis=-1, kind="introselect", order=None):
+    return sort(a, axis, order=order)
+
+
+@implements(np.argpartition)
+def argpartition(a, kth, axis=-1, kind="introselect", order=None):
+    return argsort(a, axis, order=order)
+
+
+@implements(np.searchsorted)
+def searchsorted(a, v, side="left", sorter=None):
+    x, value = as_array(a), as_array(v)
+    if x.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    if side not in ("left", "right"):
+        raise ValueError(f"search side must be one of 'left' or 'right' (got {side!r})")
+    if sorter is not None:
+        x = np.take(x, sorter)
+    dtype = _dtypes.loop(np.maximum, (_kind(x), _kind(v)))[0]
+    if value.size == 0 or x.size == 0:
+        return np.zeros_like(value, dtype=np.int32)
+    return Array(ops.searchsorted(node_of(x, dtype), node_of(value, dtype), side == "right"))
+
+
+# Quantiles.
+
+_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _quantile(a, q, axis, out, overwrite_input, method, keepdims, weights, name):
+    if weights is not None or method not in _METHODS:
+        refuse(
+            ARGUMENT, f"np.{name}(method={method!r}, weights=...)", f"use one of {', '.join(_METHODS)} without weights"
+        )
+    x = as_array(a)
+    known = q._known() if isinstance(q, Array) else np.asarray(q, np.float64)
+    if known is None:
+        refuse(ARGUMENT, f"np.{name} of fractions that are known at run time alone", "pass them as Python numbers")
+    if np.any(known < 0) or np.any(known > 1):
+        raise ValueError("Quantiles must be in the range [0, 1]")
+    axes = axes_of(axis, x.ndim)
+    x = x.astype(np.float32) if not _dtypes.is_float(_dtypes.narrow(x.dtype)) else x
+    kept = [i for i in range(x.ndim) if i not in axes]
+    flat = x.transpose([*kept, *axes]).reshape([x.shape[i] for i in kept] + [-1])
+    n = flat.shape[-1]
+    if n == 0:
+        raise IndexError("quantile of an empty array")
+    made = _at_fractions(np.sort(flat, axis=-1), flat, known.reshape(-1), n, method)
+    shape = [1 if i in axes else m for i, m in enumerate(x.shape)] if keepdims else [x.shape[i] for i in kept]
+    made = [m.reshape(shape) for m in made]
+    made = made[0] if known.ndim == 0 else np.stack(made).reshape([*known.shape, *shape])
+    return made if out is None else write_out(made, out, name)
+
+
+def _at_fractions(ordered, flat, fractions, n, method):
+    missing = np.any(np.isnan(flat), axis=-1)
+    made = []
+    for f in fractions:
+        place = float(f) * (n - 1)
+        low, high = math.floor(place), math.ceil(place)
+        if method == "lower":
+            high = low
+        elif method == "higher":
+            low = high
+        elif method == "nearest":
+            low = high = round(place)
+        weight = 0.5 if method == "midpoint" and low != high else place - low if low != high else 0.0
+        a, b = ordered[..., low], ordered[..., high]
+        value = a if low == high else a + (b - a) * weight
+        made.append(np.where(missing, np.asarray(math.nan, _dtypes.narrow(flat.dtype)), value))
+    return made
+
+
+@implements(np.quantile)
+def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+    return _quantile(a, q, axis, out, overwrite_input, method, keepdims, weights, "quantile")
+
+
+@implements(np.percentile)
+def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+    q = q / 100 if isinstance(q, Array) else np.asarray(q, np.float64) / 100
+    return _quantile(a, q, axis, out, overwrite_input, method, keepdims, weights, "percentile")
+
+
+@implements(np.median)
+def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    """The mean of the two in the middle."""
+    return _quantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims, None, "median")
+
+
+def _nan_median(x):
+    """Of the last axis, without NaN: the middle of as many as there are."""
+    count = np.sum(~np.isnan(x), axis=-1, keepdims=True)
+    ordered = np.where(np.isnan(np.sort(x, axis=-1)), np.asarray(0, x.dtype), np.sort(x, axis=-1))
+    place = np.arange(x.shape[-1], dtype=np.int32)
+    low = np.right_shift(np.maximum(count - 1, 0), 1)
+    high = np.right_shift(count, 1)
+    pick = [np.sum(np.where(place == p, ordered, np.asarray(0, x.dtype)), axis=-1) for p in (low, high)]
+    made = (pick[0] + pick[1]) * 0.5
+    return np.where(count[..., 0] == 0, np.asarray(math.nan, x.dtype), made)
+
+
+@implements(np.nanmedian)
+def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=np._NoValue):
+    x = as_array(a)
+    x = x if _dtypes.is_float(_dtypes.narrow(x.dtype)) else x.astype(np.float32)
+    axes = axes_of(axis, x.ndim)
+    kept = [i for i in range(x.ndim) if i not in axes]
+    flat = x.transpose([*kept, *axes]).reshape([x.shape[i] for i in kept] + [-1])
+    made = _nan_median(flat)
+    if keepdims is True:
+        made = made.reshape([1 if i in axes else m for i, m in enumerate(x.shape)])
+    return made if out is None else write_out(made, out, "nanmedian")

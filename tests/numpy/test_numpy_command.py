@@ -1,0 +1,98 @@
+"""kiln compile, check, run, time and emit of file.py:function."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+BUILD = pathlib.Path(os.environ["KILN_BUILD_DIR"])
+TEXT = """import numpy as np
+import kiln
+
+
+def layer(x, w, scale=2.0):
+    print("traced")
+    return np.tanh(x @ w) * scale + np.arange(w.shape[1])
+
+
+def branch(x):
+    if x.sum() > 0:
+        return x
+    return -x
+
+
+step = kiln.jit(lambda x: np.tanh(x))
+
+
+@kiln.numpy.sequence
+def model(x):
+    return step(step(x))
+"""
+SHAPES = ["--arg", "x=float32[64,32]", "--arg", "w=float32[32,48]"]
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text(TEXT)
+    return path
+
+
+def kiln_command(*words, ok=True, **options):
+    environment = {**os.environ, "KILN_PYTHON": sys.executable}
+    done = subprocess.run([BUILD / "cli" / "kiln", *map(str, words)], capture_output=True, text=True, env=environment,
+                          **options)
+    assert (done.returncode == 0) == ok, done.stderr + done.stdout
+    return done.stdout if ok else done.stdout + done.stderr
+
+
+def test_compile(file, tmp_path):
+    assert kiln_command("compile", f"{file}:layer", *SHAPES).startswith('kiln 1\nprogram "layer" target trn2')
+    report = kiln_command("compile", f"{file}:layer", *SHAPES, "--arg", "scale=3", "--report", "-O", "1")
+    assert "layer for trn2" in report and "matmul tanh" in report
+    kiln_command("compile", f"{file}:layer", *SHAPES, "--target", "trn3", "-o", tmp_path / "layer.py")
+    assert "import nki" in (tmp_path / "layer.py").read_text()
+    kiln_command("compile", f"{file}:layer", *SHAPES, "-o", tmp_path / "layer.kiln")
+    assert "layer for trn2: ok" in kiln_command("check", tmp_path / "layer.kiln")
+    assert (tmp_path / "layer.const0.npy").exists()
+
+
+def test_check_run_time_emit(file):
+    assert "layer for trn2: ok" in kiln_command("check", f"{file}:layer", *SHAPES)
+    assert "from NumPy" in kiln_command("run", f"{file}:layer", *SHAPES)
+    assert "layer for trn2" in kiln_command("time", f"{file}:layer", *SHAPES)
+    assert json.loads(kiln_command("time", f"{file}:layer", *SHAPES, "--json"))["ok"]
+    assert "nisa.nc_matmul" in kiln_command("emit", f"{file}:layer", *SHAPES)
+
+
+def test_a_sequence(file):
+    assert "in 2 calls" in kiln_command("time", f"{file}:model", "--arg", "x=float32[64,32]")
+    told = json.loads(kiln_command("time", f"{file}:model", "--arg", "x=float32[64,32]", "--json"))
+    assert len(told["steps"]) == 2
+
+
+@pytest.mark.parametrize("function, words, said", [
+    ("branch", ["--arg", "x=float32[4,4]"], "if x.sum() > 0"), ("layr", SHAPES, "did you mean `layer`"),
+    ("layer", SHAPES[:2], "nothing says what `w`"), ("layer", [*SHAPES, "--arg", "z=1"], "no parameter `z`"),
+    ("layer", ["--arg", "x=float32[4,4]", "--arg", "w=float32[5,4]"], "model.py:7"),
+    ("layer", ["--arg", "x=float64[4,4]", "--arg", "w=float32[4,4]"], "numpy.R1"),
+    ("layer", ["--arg", "x"], "NAME=VALUE")])
+@pytest.mark.parametrize("command", ["compile", "check", "run", "time", "emit"])
+def test_errors(file, command, function, words, said):
+    assert said in kiln_command(command, f"{file}:{function}", *words, ok=False)
+
+
+def test_no_file():
+    assert "there is no file" in kiln_command("compile", "nowhere.py:f", ok=False)
+
+
+def test_rules_are_explained():
+    from kiln.numpy._rules import RULES
+
+    assert len({rule.number for rule in RULES}) == len(RULES)
+    said = kiln_command("explain", "numpy.R2")
+    assert "numpy.R2: Python decides nothing" in said and "np.where" in said
+    assert "no label numpy.R999" in kiln_command("explain", "numpy.R999", ok=False)

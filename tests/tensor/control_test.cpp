@@ -1,0 +1,182 @@
+// Loops and branches: compiled they equal the oracle, stay rolled, and keep their state on the chip.
+#include <gtest/gtest.h>
+
+#include "kiln/isa/builder/builder.h"
+#include "kiln/isa/text/print.h"
+#include "kiln/tensor/ir/control.h"
+#include "kiln/tensor/ir/text.h"
+#include "tests/tensor/compiled.h"
+
+namespace kiln::tensor {
+namespace {
+
+constexpr Target kTargets[] = {Target::trn1, Target::trn2, Target::trn3};
+
+void expect_right(const Graph& graph, std::size_t most = 1000, const Arrays* given = nullptr) {
+  EXPECT_EQ(print(parse(print(graph), "text")), print(graph));
+  const Arrays inputs = given ? *given : random_inputs(graph, 4);
+  for (Target target : kTargets) {
+    const Outcome out = compare(graph, inputs, {.target = target});
+    EXPECT_EQ(out.wrong, "") << arch(target).name << isa::print(out.compiled.program);
+    EXPECT_LE(out.compiled.program.instructions.size(), most) << isa::print(out.compiled.program);
+  }
+}
+
+TEST(Control, For) {
+  Builder b("power");
+  const Expr x = b.input("x", {DType::float32, {20, 32}}), w = b.input("w", {DType::float32, {32, 32}});
+  const Exprs out = for_loop(5, {x, x * 0.0}, {w}, [](const Expr& pass, const Exprs& s, const Exprs& reads) {
+    return Exprs{tanh(matmul(s[0], reads[0]) * 0.2), s[1] + s[0] * cast(pass, DType::float32)};
+  });
+  b.output("y", out[0]);
+  b.output("z", out[1] * 2.0);
+  expect_right(b.finish(), 40);
+}
+
+TEST(Control, NoPass) {
+  Builder b("none");
+  const Expr x = b.input("x", {DType::float32, {5}});
+  b.output("y", for_loop(0, {x}, {}, [](const Expr&, const Exprs& s, const Exprs&) { return Exprs{s[0] + 1.0}; })[0]);
+  expect_right(b.finish());
+}
+
+TEST(Control, Nested) {
+  Builder b("nested");
+  const Expr x = b.input("x", {DType::float32, {130, 7}});
+  const Exprs out = for_loop(3, {x}, {}, [](const Expr& i, const Exprs& s, const Exprs&) {
+    return for_loop(4, s, {i}, [](const Expr& j, const Exprs& t, const Exprs& outer) {
+      return Exprs{t[0] * 0.5 + cast(j + outer[0], DType::float32)};
+    });
+  });
+  b.output("y", out[0]);
+  expect_right(b.finish());
+}
+
+TEST(Control, While) {
+  Builder b("until");
+  const Expr x = b.input("x", {DType::float32, {6, 9}});
+  const Exprs out = while_loop(
+      {x, Expr(b.graph(), b.graph().constant({DType::int32, {}}, {0}))}, {},
+      [](const Exprs& s, const Exprs&) { return less(max(abs(s[0])), 100.0); },
+      [](const Exprs& s, const Exprs&) {
+        return Exprs{s[0] * 1.7, s[1] + 1};
+      });
+  b.output("y", out[0]);
+  b.output("passes", out[1]);
+  expect_right(b.finish());
+}
+
+TEST(Control, Branch) {
+  Builder b("choice");
+  const Expr x = b.input("x", {DType::float32, {6, 9}}), c = b.input("c", {DType::float32, {}});
+  const Exprs out = branch(
+      c > 0.0, {x},
+      [](const Exprs& r) {
+        return Exprs{exp(r[0]), r[0]};
+      },
+      [](const Exprs& r) {
+        return Exprs{r[0] * 3.0, r[0] - 1.0};
+      });
+  b.output("y", out[0]);
+  b.output("z", out[1]);
+  const Graph graph = b.finish();
+  Arrays inputs = random_inputs(graph, 4);
+  for (double sign : {1.0, -1.0}) {
+    inputs["c"].data = {sign};
+    expect_right(graph, 60, &inputs);
+  }
+}
+
+TEST(Control, Call) {
+  Graph body("body");
+  const Expr p(body, body.input("p", {DType::float32, {4, 4}}));
+  body.output("first", exp(p).value());
+  body.output("second", (p * 2.0).value());
+  Builder b("calls");
+  const Expr x = b.input("x", {DType::float32, {4, 4}});
+  const auto shared = std::make_shared<const Graph>(body);
+  const Value once = b.graph().add(OpCode::call, {x.value()}, {}, {shared});
+  const Value second = b.graph().add(OpCode::result, {once}, {std::int64_t{1}});
+  const Value again = b.graph().add(OpCode::call, {second}, {}, {shared});
+  b.output("y", Expr(b.graph(), again) + Expr(b.graph(), once));
+  expect_right(b.finish());
+}
+
+// The delta rule: S is decayed, what it says of the key is replaced by the value, the query reads it.
+Graph delta_net(std::int64_t steps, std::int64_t d) {
+  Builder b("delta");
+  const Type rows{DType::float32, {steps, d}}, column{DType::float32, {steps, 1}};
+  const Expr q = b.input("q", rows), k = b.input("k", rows), v = b.input("v", rows), beta = b.input("beta", column),
+             s0 = b.input("s0", {DType::float32, {d, d}});
+  const Exprs out = scan({s0}, {q, k, v, beta}, {}, [&](const Exprs& s, const Exprs& x, const Exprs&) {
+    const Expr key = reshape(x[1], {1, d}), told = matmul(key, s[0]);
+    const Expr change = (reshape(x[2], {1, d}) - told) * x[3];
+    const Expr next = s[0] * 0.9 + reshape(x[1], {d, 1}) * change;
+    return Exprs{next, reshape(matmul(reshape(x[0], {1, d}), next), {d})};
+  });
+  b.output("state", out[0]);
+  b.output("read", out[1]);
+  return b.finish();
+}
+
+TEST(Control, DeltaNet) { expect_right(delta_net(12, 64), 60); }
+
+// A kernel that gives 2 x and adds x to its second argument, in a program and in a loop.
+isa::Program doubling(Target target) {
+  isa::Kernel k("doubling", target);
+  const isa::View x = k.input("x", {64, 48}, DType::float32), sum = k.inout("sum", {64, 48}, DType::float32),
+                  y = k.output("y", {64, 48}, DType::float32);
+  k.loop(2, [&](const isa::Index& i) {
+    const isa::View t = k.sbuf({32, 48}, DType::float32), s = k.sbuf({32, 48}, DType::float32);
+    k.dma_copy({.dst = t, .src = x(isa::ds(i * 32, 32))});
+    k.dma_copy({.dst = s, .src = sum(isa::ds(i * 32, 32))});
+    k.tensor_tensor({.dst = s, .data1 = s, .data2 = t, .op = AluOp::add});
+    k.tensor_scalar({.dst = t, .data = t, .op0 = AluOp::multiply, .operand0 = 2.0});
+    k.dma_copy({.dst = y(isa::ds(i * 32, 32)), .src = t});
+    k.dma_copy({.dst = sum(isa::ds(i * 32, 32)), .src = s});
+  });
+  return k.finish();
+}
+
+// What takes the place of the kernel for the oracle.
+Exprs called(const Expr& x, const Expr& sum, const std::shared_ptr<const isa::Program>& kernel) {
+  if (!kernel) return {x * 2.0, sum + x};
+  Graph& g = x.graph();
+  const Value v = g.kernel(kernel, {x.value(), sum.value()});
+  return {{g, v}, {g, g.add(OpCode::result, {v}, {std::int64_t{1}})}};
+}
+
+Graph with_kernel(const std::shared_ptr<const isa::Program>& kernel) {
+  Builder b("calls");
+  const Type t{DType::float32, {64, 48}};
+  const Expr x = b.input("x", t), z = b.input("z", t);
+  const Exprs once = called(exp(x), z, kernel);
+  const Exprs often = for_loop(3, {once[0], once[1]}, {}, [&](const Expr&, const Exprs& s, const Exprs&) {
+    const Exprs out = called(s[0] * 0.3, s[1], kernel);
+    return Exprs{out[0], out[1]};
+  });
+  b.output("y", often[0]);
+  b.output("sum", often[1] + once[1]);
+  return b.finish();
+}
+
+TEST(Control, Kernel) {
+  const Graph plain = with_kernel(nullptr);
+  const Arrays inputs = random_inputs(plain, 4);
+  for (Target target : kTargets) {
+    const Graph graph = with_kernel(std::make_shared<const isa::Program>(doubling(target)));
+    EXPECT_EQ(print(parse(print(graph), "text")), print(graph));
+    EXPECT_EQ(compare(graph, inputs, {.target = target}, &plain).wrong, "") << arch(target).name;
+  }
+  const Graph other = with_kernel(std::make_shared<const isa::Program>(doubling(Target::trn1)));
+  EXPECT_THROW(compile(other, {.target = Target::trn2}), Error);
+}
+
+TEST(Control, Refused) {
+  Builder b("wrong");
+  const Expr x = b.input("x", {DType::float32, {5}});
+  EXPECT_THROW(for_loop(3, {x}, {}, [](const Expr&, const Exprs& s, const Exprs&) { return Exprs{sum(s[0])}; }), Error);
+}
+
+}  // namespace
+}  // namespace kiln::tensor

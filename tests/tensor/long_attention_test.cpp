@@ -1,0 +1,103 @@
+// Attention over many keys: chunks with a running maximum, keys that a causal mask hides left out.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kiln/isa/text/print.h"
+#include "kiln/tensor/ir/expr.h"
+#include "kiln/tensor/ir/text.h"
+#include "kiln/timing/simulate.h"
+#include "tests/tensor/compiled.h"
+
+namespace kiln::tensor {
+namespace {
+
+constexpr DType f32 = DType::float32, bf16 = DType::bfloat16, f16 = DType::float16;
+
+struct Case {
+  DType dtype;
+  std::int64_t heads, queries, keys, depth;
+  std::optional<std::int64_t> ahead = {};  // a query sees the keys up to its own place plus this
+  double mask = -30000;
+};
+
+Graph attention(const Case& c) {
+  Builder b("attention");
+  const Expr q = b.input("q", {c.dtype, {c.heads, c.queries, c.depth}});
+  const Expr k = b.input("k", {c.dtype, {c.heads, c.keys, c.depth}});
+  const Expr v = b.input("v", {c.dtype, {c.heads, c.keys, c.depth}});
+  Expr scores = matmul(q, transpose(k)) * (1 / std::sqrt(static_cast<double>(c.depth)));
+  if (c.ahead) {
+    const Type ramp{DType::int32, {c.queries, c.keys}};
+    scores = where(b.iota(ramp, 1) <= b.iota(ramp, 0) + static_cast<double>(*c.ahead), scores, c.mask);
+  }
+  b.output("out", matmul(softmax(scores), v));
+  return b.finish();
+}
+
+void expect_right(const Graph& graph) {
+  for (Target target : {Target::trn1, Target::trn2, Target::trn3}) {
+    for (int level : {1, 2}) {
+      SCOPED_TRACE(arch(target).name);
+      try {
+        const Outcome out = compare(graph, 1, {.target = target, .level = level});
+        EXPECT_EQ(out.wrong, "") << print(graph) << isa::print(out.compiled.program);
+      } catch (const Error& e) {
+        ADD_FAILURE() << e.what() << print(graph);
+      }
+    }
+  }
+}
+
+TEST(Attention, LongRows) {
+  for (const Case& c : {Case{f32, 2, 130, 600, 32}, {bf16, 1, 200, 1100, 64}, {f16, 1, 40, 2048, 16}})
+    expect_right(attention(c));
+}
+
+TEST(Attention, Chunks) {
+  for (const Case& c : {Case{f32, 1, 130, 2300, 16}, {bf16, 2, 64, 4096, 32}, {f32, 1, 10, 6200, 8}})
+    expect_right(attention(c));
+}
+
+TEST(Attention, Causal) {
+  for (const Case& c : {Case{f32, 1, 600, 600, 32, 0},
+                        {bf16, 1, 640, 640, 64, 0, -INFINITY},
+                        {bf16, 1, 300, 700, 64, 400},
+                        {f32, 1, 200, 2500, 16, 2300}})
+    expect_right(attention(c));
+}
+
+// Scores that all queries of a group see are not masked, and what nobody sees is not computed.
+TEST(Attention, HiddenKeysAreLeftOut) {
+  const Graph all = attention({bf16, 1, 2048, 2048, 64}), causal = attention({bf16, 1, 2048, 2048, 64, 0});
+  const Compiled a = compile(all), b = compile(causal);
+  EXPECT_LT(b.time_ns, 0.75 * a.time_ns);
+}
+
+// What candidates are compared by is near what the whole program takes.
+TEST(Attention, QuickTimesAreNear) {
+  for (const Case& c : {Case{bf16, 8, 1024, 1024, 64}, {bf16, 1, 4096, 4096, 128}, {f32, 2, 2048, 700, 64}}) {
+    const Compiled compiled = compile(attention(c));
+    const double all =
+        timing::to_ns(timing::simulate(isa::Launch(compiled.program), arch(Target::trn2), {.keep_events = 0}).total);
+    EXPECT_NEAR(compiled.time_ns, all, 0.15 * all);
+  }
+}
+
+// Queries that share keys: the partitions count queries, not pairs of head and query.
+TEST(Attention, GroupedHeads) {
+  Builder b("grouped");
+  const Expr q = b.input("q", {bf16, {1, 4, 520, 32}});
+  const auto shared = [&](const char* name) {
+    const Expr x = b.input(name, {bf16, {1, 2, 1, 520, 32}});
+    return reshape(broadcast_to(x, {1, 2, 2, 520, 32}), {1, 4, 520, 32});
+  };
+  const Expr k = shared("k"), v = shared("v");
+  const Type ramp{DType::int32, {520, 520}};
+  const Expr scores = where(b.iota(ramp, 1) <= b.iota(ramp, 0), matmul(q, transpose(k)) * 0.2, -1e9);
+  b.output("out", matmul(softmax(scores), v));
+  expect_right(b.finish());
+}
+
+}  // namespace
+}  // namespace kiln::tensor

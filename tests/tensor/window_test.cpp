@@ -1,0 +1,74 @@
+// Convolutions and pools: compiled for every target they equal the oracle.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "kiln/isa/text/print.h"
+#include "kiln/tensor/ir/expr.h"
+#include "tests/tensor/compiled.h"
+
+namespace kiln::tensor {
+namespace {
+
+constexpr Target kTargets[] = {Target::trn1, Target::trn2, Target::trn3};
+
+struct Case {
+  Shape x, w;
+  Ints strides, low, high, dilation, spread;
+  std::int64_t groups = 1;
+  DType dtype = DType::float32;
+};
+
+void expect_right(const Graph& g, const std::string& what) {
+  for (Target target : kTargets) {
+    try {
+      const Outcome out = compare(g, 3, {.target = target, .level = 1});
+      EXPECT_EQ(out.wrong, "") << what << " " << arch(target).name;
+    } catch (const Error& e) {
+      ADD_FAILURE() << what << " " << arch(target).name << ": " << e.what();
+    }
+  }
+}
+
+TEST(Window, Convolutions) {
+  const std::vector<Case> cases{
+      {{2, 3, 11, 9}, {5, 3, 3, 3}, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {1, 1}},
+      {{1, 3, 17, 16}, {64, 3, 7, 7}, {2, 2}, {3, 3}, {3, 3}, {1, 1}, {1, 1}},
+      {{1, 40, 8, 9}, {140, 40, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+      {{1, 140, 6, 7}, {33, 140, 3, 2}, {2, 1}, {1, 0}, {0, 1}, {1, 2}, {1, 1}},
+      {{2, 8, 6, 6}, {12, 4, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
+      {{2, 6, 7, 8}, {12, 1, 3, 3}, {1, 2}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 6},
+      {{1, 5, 4, 4}, {7, 5, 3, 3}, {1, 1}, {2, 2}, {2, 2}, {1, 1}, {2, 3}},
+      {{2, 64, 8, 8}, {32, 64, 1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}, {1, 1}},
+      {{2, 3, 8, 12}, {10, 3, 4, 4}, {4, 4}, {0, 0}, {0, 0}, {1, 1}, {1, 1}},
+      {{2, 4, 50}, {6, 4, 5}, {3}, {2}, {1}, {2}, {1}},
+      {{1, 16, 700}, {16, 16, 3}, {1}, {1}, {1}, {1}, {1}},
+      {{1, 3, 4, 6, 6}, {8, 3, 2, 3, 3}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}, {1, 1, 1}, {1, 1, 1}},
+      {{1, 33, 4, 6, 6}, {8, 33, 2, 3, 3}, {2, 1, 2}, {1, 1, 1}, {0, 1, 1}, {1, 2, 1}, {1, 1, 1}},
+      {{1, 4, 160, 150}, {6, 4, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+      {{1, 40, 5, 70, 60}, {6, 40, 3, 3, 3}, {1, 2, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}},
+      {{1, 40, 9, 9}, {20, 40, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, DType::bfloat16},
+  };
+  for (const Case& c : cases) {
+    Graph g("conv");
+    const Value x = g.input("x", {c.dtype, c.x}), w = g.input("w", {c.dtype, c.w});
+    g.output("y", g.add(OpCode::conv, {x, w}, {c.strides, c.low, c.high, c.dilation, c.spread, c.groups}));
+    expect_right(g, fmt::format("{} with {}", to_string(c.x), to_string(c.w)));
+  }
+}
+
+TEST(Window, Pools) {
+  for (const char* mode : {"max", "min", "sum", "mean", "mean_inside"}) {
+    for (DType t : {DType::float32, DType::int8}) {
+      if (t == DType::int8 && std::string(mode) != "max" && std::string(mode) != "min") continue;
+      Graph g("pool");
+      const Value x = g.input("x", {t, {2, 5, 9, 12}});
+      g.output("y", g.add(OpCode::pool, {x},
+                          {Ints{3, 2}, Ints{2, 2}, Ints{1, 0}, Ints{1, 0}, Ints{1, 2}, std::string(mode)}));
+      g.output("line", g.add(OpCode::pool, {x}, {Ints{4}, Ints{1}, Ints{1}, Ints{2}, Ints{1}, std::string(mode)}));
+      expect_right(g, mode);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kiln::tensor
