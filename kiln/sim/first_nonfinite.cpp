@@ -76,8 +76,9 @@ bool FirstNonfinite::looks_at(const Run& run) const {
   return looks && !only_moves(run);
 }
 
-Before FirstNonfinite::look_before(const Run& run) const {
-  Before before;
+const Before& FirstNonfinite::look_before(const Run& run) const {
+  static thread_local Before before;  // keeps its room: instructions are executed by the million
+  before.clear();
   for_operands(run, [&](int param, int i, const Tile& tile) {
     bool is_over = false;
     for_results(run, [&](int result) { is_over |= param == result || lies_over(run, run.tile(result), tile); });

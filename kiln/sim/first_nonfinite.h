@@ -28,7 +28,8 @@ class FirstNonfinite {
 
   // Whether the instruction may be the first one.
   bool looks_at(const isa::Run& run) const;
-  Before look_before(const isa::Run& run) const;
+  // Of this thread, until it looks again.
+  const Before& look_before(const isa::Run& run) const;
   // In the mode `error`, throws the Error of what it finds.
   void look_after(const isa::Run& run, const Before& before);
 

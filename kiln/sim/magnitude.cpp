@@ -8,11 +8,20 @@ namespace kiln::sim {
 // float8_e8m0fnu has no sign, and a NaN only from scales that were one.
 bool may_be_nonfinite(DType t) { return is_float(t); }
 
-std::uint32_t first_nonfinite(DType t) {
+namespace {
+
+std::uint32_t find_first_nonfinite(DType t) {
   const DTypeInfo& row = info(t);
   const std::uint32_t last = (1u << (8 * row.size_bytes - 1)) - 1;
   if (!row.has_infinity) return last;
   return magnitude_of(t, from_float(t, std::numeric_limits<float>::infinity()));
+}
+
+}  // namespace
+
+std::uint32_t first_nonfinite(DType t) {
+  static const auto kOf = by_dtype(find_first_nonfinite);
+  return kOf[static_cast<int>(t)];
 }
 
 std::uint32_t magnitude_of(DType t, std::uint32_t bits) { return bits & ((1u << (8 * size_bytes(t) - 1)) - 1); }

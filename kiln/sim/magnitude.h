@@ -1,6 +1,7 @@
 // Magnitude: numbers of a tile as bits without their sign, whose order is that of the numbers.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "kiln/isa/semantics/run.h"
@@ -9,6 +10,15 @@ namespace kiln::sim {
 
 // Whether elements of a dtype can be infinite or NaN.
 bool may_be_nonfinite(DType t);
+
+// A function of dtypes that can be infinite or NaN, computed once for all of them.
+inline std::array<std::uint32_t, kDTypeCount> by_dtype(std::uint32_t (*of)(DType)) {
+  std::array<std::uint32_t, kDTypeCount> out{};
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (may_be_nonfinite(static_cast<DType>(i))) out[i] = of(static_cast<DType>(i));
+  }
+  return out;
+}
 
 // The bits of the smallest magnitude that is no number: infinity, or NaN where there is none.
 std::uint32_t first_nonfinite(DType t);

@@ -129,7 +129,9 @@ std::vector<Shadow> handed_on(const Run& run, const Before& before, int result, 
 }  // namespace
 
 std::uint32_t first_extreme(DType dtype) {
-  return std::min(first_nonfinite(dtype), magnitude_of(dtype, from_float(dtype, -kMask)));
+  static const auto kOf =
+      by_dtype([](DType t) { return std::min(first_nonfinite(t), magnitude_of(t, from_float(t, -kMask))); });
+  return kOf[static_cast<int>(dtype)];
 }
 
 std::optional<std::int64_t> first_made(const Run& run, const Before& before, int result) {

@@ -15,6 +15,11 @@ void for_spaced(const Operand& o, Fn&& fn) {
     fn(t.data - o.storage->data, size, std::int64_t{0}, t.count());
     return;
   }
+  const std::int64_t step = t.free_rank == 1 ? t.free[0].stride * size : 0;
+  if (step > 0 && !t.column && !t.row_offset && t.row_bytes == step * t.free_size) {  // rows go on as their elements do
+    fn(t.data - o.storage->data, step, std::int64_t{0}, t.count());
+    return;
+  }
   for (std::int64_t row = 0; row < t.rows; ++row) {
     if (t.row_offset && t.row_offset[row] == isa::kSkipRow) continue;
     isa::for_runs(t, row, 0, t.free_size,

@@ -107,7 +107,7 @@ TEST(Broad, ProductsOfIntegers) {
 TEST(Broad, Moves) {
   const Type x{DType::float32, {5, 7, 6}};
   using Case = std::pair<OpCode, Attrs>;
-  const std::int64_t one_ = 1, two = 2, zero = 0, minus = -2;
+  const std::int64_t single = 1, two = 2, zero = 0, minus = -2;
   for (const auto& [code, attrs] : std::vector<Case>{{OpCode::flip, {Ints{0}}},
                                                      {OpCode::flip, {Ints{2}}},
                                                      {OpCode::flip, {Ints{0, 1, 2}}},
@@ -119,10 +119,10 @@ TEST(Broad, Moves) {
                                                      {OpCode::repeat, {Ints{3}, two}},
                                                      {OpCode::repeat, {Ints{2}, zero}},
                                                      {OpCode::repeat, {Ints{1, 0, 2, 3, 1}, zero}},
-                                                     {OpCode::diagonal, {zero, zero, one_}},
-                                                     {OpCode::diagonal, {two, one_, two}},
+                                                     {OpCode::diagonal, {zero, zero, single}},
+                                                     {OpCode::diagonal, {two, single, two}},
                                                      {OpCode::diagonal, {minus, zero, two}},
-                                                     {OpCode::trace, {one_, one_, two}},
+                                                     {OpCode::trace, {single, single, two}},
                                                      {OpCode::diag_matrix, {zero}},
                                                      {OpCode::diag_matrix, {two}},
                                                      {OpCode::diag_matrix, {minus}}})
@@ -139,11 +139,11 @@ TEST(Broad, Borders) {
 }
 
 TEST(Broad, Take) {
-  const std::int64_t zero = 0, one_ = 1, two = 2;
+  const std::int64_t zero = 0, single = 1, two = 2;
   for (const auto& [shape, axis] : std::vector<std::pair<Shape, std::int64_t>>{{{9, 40}, zero},
-                                                                               {{9, 40}, one_},
-                                                                               {{3, 11, 70}, one_},
-                                                                               {{3, 11, 5}, one_},
+                                                                               {{9, 40}, single},
+                                                                               {{3, 11, 70}, single},
+                                                                               {{3, 11, 5}, single},
                                                                                {{3, 4, 11}, two},
                                                                                {{17}, zero}}) {
     for (DType t : {DType::float32, DType::int8, DType::bfloat16}) {
@@ -155,7 +155,7 @@ TEST(Broad, Take) {
     }
   }
   for (const char* mode : {"wrap", "clip"}) {
-    const Graph g = one(OpCode::take, {{DType::float32, {7, 12}}, {DType::int32, {4}}}, {one_, std::string(mode)});
+    const Graph g = one(OpCode::take, {{DType::float32, {7, 12}}, {DType::int32, {4}}}, {single, std::string(mode)});
     Arrays inputs = random_inputs(g, 5);
     inputs["x1"].data = {100, -1000, 12, -1};
     expect_right(g, inputs, mode);
@@ -168,9 +168,9 @@ void fill_index(Array& a, std::int64_t n, unsigned seed) {
 }
 
 TEST(Broad, LinesByIndex) {
-  const std::int64_t zero = 0, one_ = 1;
+  const std::int64_t zero = 0, single = 1;
   for (const auto& [shape, index, axis] : std::vector<std::tuple<Shape, Shape, std::int64_t>>{
-           {{130, 33}, {130, 9}, one_}, {{8, 33}, {3, 33}, zero}, {{2, 5, 6}, {2, 9, 6}, one_}}) {
+           {{130, 33}, {130, 9}, single}, {{8, 33}, {3, 33}, zero}, {{2, 5, 6}, {2, 9, 6}, single}}) {
     for (DType t : {DType::float32, DType::int32, DType::uint8, DType::bfloat16}) {
       const Graph g = one(OpCode::take_along_axis, {{t, shape}, {DType::int32, index}}, {axis});
       Arrays inputs = random_inputs(g, 5);
@@ -189,10 +189,10 @@ TEST(Broad, LinesByIndex) {
 }
 
 TEST(Broad, Scatter) {
-  const std::int64_t zero = 0, one_ = 1;
+  const std::int64_t zero = 0, single = 1;
   for (DType t : {DType::float32, DType::int32, DType::int8}) {
     for (const char* mode : {"set", "add", "multiply", "maximum"}) {
-      for (std::int64_t axis : {zero, one_}) {
+      for (std::int64_t axis : {zero, single}) {
         const Shape shape{6, 10, 4};
         Shape rows = shape;
         rows[axis] = 7;
@@ -291,11 +291,11 @@ TEST(Broad, RunningValues) {
 }
 
 TEST(Broad, Order) {
-  const std::int64_t zero = 0, one_ = 1, three = 3;
+  const std::int64_t zero = 0, single = 1, three = 3;
   for (DType t : {DType::float32, DType::int32, DType::uint32, DType::int8, DType::bfloat16}) {
     for (bool descending : {false, true}) {
       for (const auto& [shape, axis] : std::vector<std::pair<Shape, std::int64_t>>{
-               {{5, 33}, one_}, {{10, 3}, zero}, {{4, 1}, one_}, {{130, 8}, one_}}) {
+               {{5, 33}, single}, {{10, 3}, zero}, {{4, 1}, single}, {{130, 8}, single}}) {
         for (OpCode code : {OpCode::argsort, OpCode::sort}) {
           const Graph g = one(code, {{t, shape}}, {axis, descending});
           Arrays inputs = random_inputs(g, 5);
@@ -316,7 +316,7 @@ TEST(Broad, Order) {
   }
   for (OpCode code : {OpCode::top_k, OpCode::top_k_indices}) {
     for (bool largest : {false, true})
-      expect_right(one(code, {{DType::float32, {6, 50}}}, {one_, three, largest}), std::string(name(code)));
+      expect_right(one(code, {{DType::float32, {6, 50}}}, {single, three, largest}), std::string(name(code)));
   }
 }
 

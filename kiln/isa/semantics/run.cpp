@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "kiln/isa/semantics/check.h"
 
@@ -349,34 +350,44 @@ class Cursor {
   std::byte* at_ = nullptr;
 };
 
+// Elements one by one; the constant strides let the compiler vectorise the common cases.
+template <class Word>
+void move_words(std::byte* to, std::int64_t to_stride, const std::byte* from, std::int64_t from_stride,
+                std::int64_t n) {
+  const auto each = [&](auto to_step, auto from_step) {
+    for (std::int64_t i = 0; i < n; ++i)
+      std::memcpy(to + i * to_step * std::int64_t{sizeof(Word)}, from + i * from_step * std::int64_t{sizeof(Word)},
+                  sizeof(Word));
+  };
+  constexpr std::integral_constant<std::int64_t, 1> kOne;
+  constexpr std::integral_constant<std::int64_t, 2> kTwo;
+  if (to_stride == 1 && from_stride == 0) {
+    Word word;
+    std::memcpy(&word, from, sizeof word);
+    std::fill_n(reinterpret_cast<Word*>(to), n, word);
+  } else if (to_stride == 1 && from_stride == 2) {
+    each(kOne, kTwo);
+  } else if (to_stride == 2 && from_stride == 1) {
+    each(kTwo, kOne);
+  } else {
+    each(to_stride, from_stride);
+  }
+}
+
 void copy_run(const Run& r, const Tile& dst, std::byte* to, std::int64_t to_stride, const Tile& src,
               const std::byte* from, std::int64_t from_stride, std::int64_t n) {
   const int size = size_bytes(dst.dtype);
-  if (dst.dtype == src.dtype && to_stride == 1 && from_stride == 1) {
-    std::memmove(to, from, n * size);
-    return;
+  if (dst.dtype == src.dtype) {
+    if (to_stride == 1 && from_stride == 1) return static_cast<void>(std::memmove(to, from, n * size));
+    if (size == 4) return move_words<std::uint32_t>(to, to_stride, from, from_stride, n);
+    if (size == 2) return move_words<std::uint16_t>(to, to_stride, from, from_stride, n);
+    return move_words<std::uint8_t>(to, to_stride, from, from_stride, n);
   }
-  if (dst.dtype == src.dtype && to_stride == 1 && from_stride == 0 && size == 4) {
-    std::uint32_t word;
-    std::memcpy(&word, from, size);
-    std::fill_n(reinterpret_cast<std::uint32_t*>(to), n, word);
-    return;
-  }
-  if (dst.dtype == src.dtype && from_stride == 1 && size == 4)
-    return r.k.store_bits(size, reinterpret_cast<const std::uint32_t*>(from), n, to, to_stride);
-  alignas(64) std::uint32_t bits[kChunk];
   alignas(64) float values[kChunk];
   for (std::int64_t done = 0; done < n; done += kChunk) {
     const std::int64_t m = std::min<std::int64_t>(kChunk, n - done);
-    const std::byte* source = from + done * from_stride * size_bytes(src.dtype);
-    std::byte* target = to + done * to_stride * size;
-    if (dst.dtype == src.dtype) {
-      r.k.load_bits(size, source, from_stride, m, bits);
-      r.k.store_bits(size, bits, m, target, to_stride);
-    } else {
-      r.k.load(src.dtype, source, from_stride, m, values);
-      r.k.store(dst.dtype, values, m, target, to_stride);
-    }
+    r.k.load(src.dtype, from + done * from_stride * size_bytes(src.dtype), from_stride, m, values);
+    r.k.store(dst.dtype, values, m, to + done * to_stride * size, to_stride);
   }
 }
 
