@@ -1,8 +1,7 @@
 """Products of ComplexTensors under the names of trnfft."""
 
-import os
-
-from kiln.blas import _backend
+from kiln.blas import _backend as shared
+from kiln.blas._flags import flags_of
 
 from .. import _products
 from .._call import function
@@ -12,13 +11,14 @@ from ..complex import ComplexTensor
 
 HAS_NKI = True  # the simulator runs kernels everywhere
 
-get_backend = _backend.get_backend
+get_backend = shared.get_backend
+__getattr__ = flags_of("TRNFFT", __name__)
 
 
 def set_backend(backend):
     """As kiln.blas.set_backend; a word that is none is also an AssertionError, as in trnfft."""
     try:
-        _backend.set_backend(backend)
+        shared.set_backend(backend)
     except ValueError as error:
         raise Refused(str(error)) from None
 
@@ -30,22 +30,12 @@ def _matrix(z, name):
     return z
 
 
-def _is_set(variable):
-    return os.environ.get(variable, "").lower() in ("1", "true", "yes")
-
-
 def _use_nki():
     return current_backend() != "native"
 
 
 def _use_simulator():
     return current_backend() == "simulator"
-
-
-def __getattr__(name):  # flags of trnfft, which reads the environment once; here each look at them does
-    if name in ("_USE_SIMULATOR", "_REQUIRE_NKI"):
-        return _is_set("TRNFFT" + name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 @function

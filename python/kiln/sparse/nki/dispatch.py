@@ -1,25 +1,11 @@
 """Single kernels by the names of trnsparse.nki.dispatch, on the backend of the moment."""
 
-import os
+from kiln.blas._flags import flags_of
 
 from .._backend import current_backend, get_backend, scope, set_backend  # noqa: F401  handed on
 
 HAS_NKI = True  # kernels can always be run: by Kiln's simulator where there is no device
-
-
-def _is_set(variable):
-    return os.environ.get(variable, "").lower() in ("1", "true", "yes")
-
-
-def __getattr__(name):
-    # Read when they are asked for, not when the module is loaded.
-    if name == "_REQUIRE_NKI":
-        return _is_set("TRNSPARSE_REQUIRE_NKI")
-    if name == "_USE_SIMULATOR":
-        return _is_set("TRNSPARSE_USE_SIMULATOR")
-    if name == "_backend":
-        return get_backend()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = flags_of("TRNSPARSE", __name__)
 
 
 def _use_nki():
