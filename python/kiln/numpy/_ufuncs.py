@@ -46,7 +46,11 @@ def reciprocal(x):
     if _dtypes.is_float(x.dtype):
         return ops.reciprocal(x)
     one = ops.cast(ops.equal(ops.absolute(x), 1), x.dtype)
-    return ops.multiply(one, x)
+    made = ops.multiply(one, x)
+    if x.dtype != np.int32:
+        return made
+    # 1 / 0 as an integer: NumPy's answer is the machine's, and only at 32 bits is it not 0.
+    return ops.where(ops.equal(x, 0), np.iinfo(np.int32).min, made)
 
 
 @ufunc(np.left_shift)
