@@ -60,6 +60,7 @@ class Walk {
         tensors_(program.tensors.size(), out.tensors),
         registers_(program.registers.size(), out.registers) {
     out_.read_first.assign(program.tensors.size(), false);
+    out_.is_read.assign(program.tensors.size(), false);
     for_each_statement(
         program, kNone, [&](const Statement& s) { enter(s.node); },
         [&](const Statement&) {
@@ -89,6 +90,7 @@ class Walk {
   void instruction(const isa::Instruction& inst, Position now) {
     isa::for_each_use(program_, inst, [&](const isa::Access& access, isa::Use use) {
       if (out_.tensors[access.tensor].empty()) out_.read_first[access.tensor] = use == isa::Use::read;
+      if (use == isa::Use::read) out_.is_read[access.tensor] = true;
       tensors_.touch(access.tensor, now);
     });
     const isa::InstView view(program_, inst);

@@ -28,6 +28,7 @@ struct Liveness {
   std::vector<isa::Node> nodes;   // by position
   std::vector<Interval> tensors;  // empty: in HBM, or never used
   std::vector<bool> read_first;   // tensors whose first use reads: their bytes came from elsewhere
+  std::vector<bool> is_read;      // tensors that an instruction reads without writing to them
   std::vector<Interval> registers;
 };
 Liveness live_intervals(const isa::Program& program);

@@ -48,6 +48,8 @@ class FollowSums {
         out_(out) {}
 
   void run() {
+    const auto in_psum = [](const Tensor& t) { return t.memory == Memory::psum; };
+    if (std::ranges::none_of(program_.tensors, in_psum)) return;
     passes_.walk([this](const Node& node) {
       if (node.kind == Node::Kind::instruction) return instruction(program_.instructions[node.index]);
       sums_[node.index].clear();

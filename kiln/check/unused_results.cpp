@@ -30,18 +30,13 @@ struct Line {
 
 class Search {
  public:
-  explicit Search(const Program& program)
-      : program_(program), is_read_(program.tensors.size()), shares_bytes_(analysis::may_share_bytes(program)) {
-    for (const Instruction& inst : program.instructions) {
-      for_each_use(program, inst, [&](const Access& a, Use use) {
-        if (use == Use::read) is_read_[a.tensor] = true;
-      });
-    }
-  }
+  Search(const Program& program, const analysis::Liveness& liveness)
+      : program_(program), is_read_(liveness.is_read), shares_bytes_(analysis::may_share_bytes(program)) {}
 
   // Most programs have none, and are through here in no time.
   std::map<Kind, Line> lines() const {
     std::map<Kind, Line> lines;
+    if (all_read()) return lines;
     for (const Instruction& inst : program_.instructions) {
       if (!is_unused(inst)) continue;
       Line& line = lines[kind_of(program_, inst)];
@@ -60,9 +55,17 @@ class Search {
     }
   }
 
-  bool is_unread(const Access& a) const {
-    const Tensor& t = program_.tensors[a.tensor];
-    return !is_read_[a.tensor] && is_on_chip(t.memory) && t.role == Role::internal && !shares_bytes_[a.tensor];
+  bool is_unread(TensorId id) const {
+    const Tensor& t = program_.tensors[id];
+    return !is_read_[id] && is_on_chip(t.memory) && t.role == Role::internal && !shares_bytes_[id];
+  }
+  bool is_unread(const Access& a) const { return is_unread(a.tensor); }
+
+  bool all_read() const {
+    for (TensorId id = 0; id < program_.tensors.size(); ++id) {
+      if (is_unread(id)) return false;
+    }
+    return true;
   }
 
   // A result is all that it gives: no state of an engine, no register, no word to the other core. What takes no tile
@@ -81,7 +84,7 @@ class Search {
   }
 
   const Program& program_;
-  std::vector<bool> is_read_;
+  const std::vector<bool>& is_read_;
   const std::vector<bool> shares_bytes_;
 };
 
@@ -101,9 +104,9 @@ Diagnostic warning(const Program& program, const Line& line) {
 
 }  // namespace
 
-void check_unused(const Program& program, std::vector<Diagnostic>& out) {
+void check_unused(const Program& program, const analysis::Liveness& liveness, std::vector<Diagnostic>& out) {
   std::vector<const Line*> found;
-  const std::map<Kind, Line> lines = Search(program).lines();
+  const std::map<Kind, Line> lines = Search(program, liveness).lines();
   for (const auto& [key, line] : lines) {
     if (line.unused && !line.any_used) found.push_back(&line);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/sim/checks.h"
+#include "kiln/sim/compute.h"
 #include "kiln/sim/declared_storage.h"
 #include "kiln/sim/operand_overlap.h"
 #include "kiln/sim/placed_error.h"
@@ -98,6 +99,7 @@ void Core::execute(const Instruction& inst) {
   if (common_.ranks > 1) touch_destinations();
   if (view.facts().meets) {  // what follows is done when all cores are here (pair.h, ranks.h)
     if (!view.facts().collective) common_.queue.wait();
+    forget_largest(run, operands_);
     waiting_ = &inst;
     return;
   }

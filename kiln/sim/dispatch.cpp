@@ -44,9 +44,10 @@ void Dispatch::add_uses(const TaskRef& task, unsigned state, const Operands& ope
 
 void Dispatch::issue(isa::Run& run, unsigned state, const Operands& operands, const Bindings& bindings) {
   if (queue_.threads() == 1 || (work_of(run, operands) < kInlineWork && !must_wait(state, operands))) {
-    compute(run, queue_.nonfinite());
+    compute_here(run, queue_.nonfinite(), operands);
     return;
   }
+  forget_largest(run, operands);
   auto task = std::make_shared<Task>(run);
   task->keep = operands.keep;
   for (const Operand& o : operands.list) {

@@ -45,12 +45,11 @@ bool only_moves(const InstView& inst) {
   const int result = inst.row().result;
   const int from = facts.copies >= 0 ? facts.copies : facts.repeats ? facts.repeats(inst) : -1;
   if (from >= 0) return inst.is_tile(from) && inst.dtype(from) == inst.dtype(result);
-  bool reads = false;
   for (std::size_t p = 0; p < inst.row().params.size(); ++p) {
     const Arg::Kind kind = inst.arg(static_cast<int>(p)).kind;
-    reads |= inst.row().params[p].is_input() && (kind == Arg::Kind::access || kind == Arg::Kind::accesses);
+    if (inst.row().params[p].is_input() && (kind == Arg::Kind::access || kind == Arg::Kind::accesses)) return false;
   }
-  return !reads;
+  return true;
 }
 
 // Whether a tile may lie over another one. Sources and destinations are the same elements or share none, unless all
@@ -76,8 +75,14 @@ bool FirstNonfinite::looks_at(const Run& run) const {
   return looks && !only_moves(run);
 }
 
+bool FirstNonfinite::looks_at(const Run& run, DType result) const {
+  return run.inputs_written && run.row().result >= 0 && may_be_nonfinite(result) &&
+         is_first(kind_of(result), run.sequence) && !only_moves(run);
+}
+
 const Before& FirstNonfinite::look_before(const Run& run) const {
-  static thread_local Before before;  // keeps its room: instructions are executed by the million
+  static thread_local Before kept;  // keeps its room: instructions are executed by the million
+  Before& before = kept;            // found once
   before.clear();
   for_operands(run, [&](int param, int i, const Tile& tile) {
     bool is_over = false;
@@ -92,10 +97,14 @@ const Before& FirstNonfinite::look_before(const Run& run) const {
 void FirstNonfinite::look_after(const Run& run, const Before& before) {
   for_results(run, [&](int param) {
     const Tile& tile = run.tile(param);
-    const Kind kind = kind_of(tile.dtype);
-    if (!is_first(kind, run.sequence) || largest_magnitude(run.k, tile) < first_nonfinite(tile.dtype)) return;
-    if (const auto element = first_made(run, before, param)) found(kind, run, before, param, *element);
+    if (!is_first(kind_of(tile.dtype), run.sequence)) return;
+    if (largest_magnitude(run.k, tile) >= first_nonfinite(tile.dtype)) look_closer(run, before, param);
   });
+}
+
+void FirstNonfinite::look_closer(const Run& run, const Before& before, int param) {
+  if (const auto element = first_made(run, before, param))
+    found(kind_of(run.dtype(param)), run, before, param, *element);
 }
 
 void FirstNonfinite::found(Kind kind, const Run& run, const Before& before, int param, std::int64_t element) {

@@ -26,12 +26,15 @@ class FirstNonfinite {
  public:
   explicit FirstNonfinite(NanMode mode) : mode_(mode) {}
 
-  // Whether the instruction may be the first one.
+  // Whether the instruction may be the first one; the second for one with a single result, of this dtype.
   bool looks_at(const isa::Run& run) const;
+  bool looks_at(const isa::Run& run, DType result) const;
   // Of this thread, until it looks again.
   const Before& look_before(const isa::Run& run) const;
   // In the mode `error`, throws the Error of what it finds.
   void look_after(const isa::Run& run, const Before& before);
+  // The same of one result that holds an infinity or a NaN.
+  void look_closer(const isa::Run& run, const Before& before, int param);
 
   // What was found first: a result that is no number (run.R15), and one that its dtype cannot hold (run.R16).
   std::vector<isa::WarningSink::Warning> take();

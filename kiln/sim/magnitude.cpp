@@ -5,9 +5,6 @@
 
 namespace kiln::sim {
 
-// float8_e8m0fnu has no sign, and a NaN only from scales that were one.
-bool may_be_nonfinite(DType t) { return is_float(t); }
-
 namespace {
 
 std::uint32_t find_first_nonfinite(DType t) {

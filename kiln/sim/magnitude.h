@@ -9,7 +9,8 @@
 namespace kiln::sim {
 
 // Whether elements of a dtype can be infinite or NaN.
-bool may_be_nonfinite(DType t);
+// float8_e8m0fnu has no sign, and a NaN only from scales that were one.
+constexpr bool may_be_nonfinite(DType t) { return is_float(t); }
 
 // A function of dtypes that can be infinite or NaN, computed once for all of them.
 inline std::array<std::uint32_t, kDTypeCount> by_dtype(std::uint32_t (*of)(DType)) {

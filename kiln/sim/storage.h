@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kiln/sim/byte_map.h"
@@ -55,6 +56,13 @@ struct Storage {
     bool writes;
   };
   std::vector<Use> uses;
+  // The largest magnitude in it, when it was looked at as a whole since the last write (first_nonfinite.h); touched by
+  // the issuing thread only.
+  struct Largest {
+    DType dtype;
+    std::uint32_t magnitude;
+  };
+  std::optional<Largest> largest;
   // Collectives of several ranks: whether one has written here, and how many its rank had entered when it last used it.
   bool received = false;
   std::int64_t touched = 0;

@@ -1,6 +1,8 @@
 // The first NaN or infinity: once per run, the same for any number of threads, with what it was made of.
 // nonfinite.test has what counts as one.
 #include <cmath>
+#include <functional>
+#include <limits>
 
 #include "tests/sim/run_kernel.h"
 
@@ -129,6 +131,52 @@ TEST(Nonfinite, OperandsThatTheResultLiesOver) {
   const RunReport second = run.set("x", in).run();
   ASSERT_EQ(codes(second), std::vector<std::string>{"run.R15"});
   EXPECT_EQ(fact(second.warnings[0], "operands"), "data is up to 3e+38 in magnitude, and overwritten");
+}
+
+// A tile that was computed, and then written to by `between`, is doubled in place.
+RunReport double_after(const std::function<void(Kernel&, const View& x, const View& t)>& between, const Floats& in) {
+  Kernel k("written_between");
+  const View x = k.input("x", {128, 8}, DType::float32), y = k.output("y", {128, 8}, DType::float32);
+  const View t = k.sbuf({128, 8}, DType::float32), u = k.sbuf({128, 8}, DType::float32);
+  k.memset({.dst = u, .value = 3});
+  k.tensor_scalar({.dst = t, .data = u, .op0 = AluOp::multiply, .operand0 = 2});  // 6 all over
+  between(k, x, t);
+  k.tensor_scalar({.dst = t, .data = t, .op0 = AluOp::multiply, .operand0 = 2});
+  k.dma_copy({.dst = y, .src = t});
+  KernelRun run(k);
+  return run.set("x", in).run();
+}
+
+TEST(Nonfinite, WhatIsKnownOfATileEndsWithAWrite) {
+  const float kInf = std::numeric_limits<float>::infinity();
+  const Floats nan(128 * 8, std::nanf("")), inf(128 * 8, kInf);
+  const std::function<void(Kernel&, const View&, const View&)> ways[] = {
+      [](Kernel& k, const View& x, const View& t) { k.dma_copy({.dst = t, .src = x}); },
+      [](Kernel& k, const View& x, const View& t) { k.dma_copy({.dst = t(ds(0, 64)), .src = x(ds(0, 64))}); },
+      [&](Kernel& k, const View&, const View& t) { k.memset({.dst = t(all, ds(2, 3)), .value = kInf}); },
+      [](Kernel& k, const View& x, const View& t) {
+        const View bits = k.sbuf({128, 8}, DType::float32);
+        k.dma_copy({.dst = bits, .src = x});
+        k.tensor_scalar(
+            {.dst = t.view(DType::uint32), .data = bits.view(DType::uint32), .op0 = AluOp::bitwise_or, .operand0 = 0});
+      }};
+  for (const auto& way : ways) {
+    for (const Floats& in : {nan, inf}) EXPECT_EQ(codes(double_after(way, in)), std::vector<std::string>{});
+  }
+}
+
+TEST(Nonfinite, WhatIsKnownOfATileIsSaid) {
+  const auto grow = [](Kernel& k, const View&, const View& t) {
+    for (int i = 0; i < 2; ++i) k.tensor_scalar({.dst = t, .data = t, .op0 = AluOp::multiply, .operand0 = 5e18});
+  };
+  const RunReport report = double_after(grow, Floats(128 * 8));
+  ASSERT_EQ(codes(report), std::vector<std::string>{});
+  const auto overflow = [](Kernel& k, const View&, const View& t) {
+    for (int i = 0; i < 2; ++i) k.tensor_scalar({.dst = t, .data = t, .op0 = AluOp::multiply, .operand0 = 1e20});
+  };
+  const RunReport second = double_after(overflow, Floats(128 * 8));
+  ASSERT_EQ(codes(second), std::vector<std::string>{"run.R15"});
+  EXPECT_EQ(fact(second.warnings[0], "operands"), "data is up to 6e+20 in magnitude, and overwritten");
 }
 
 }  // namespace

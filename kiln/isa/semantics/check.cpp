@@ -42,11 +42,13 @@ std::string Check::describe(int param) const {
                      name(memory(param)));
 }
 
-void check_instruction(const Program& program, const Instruction& inst, const Arch& arch,
-                       std::vector<Diagnostic>& out) {
+namespace {
+
+void check_one(const Program& program, const Instruction& inst, const Arch& arch, SoundFor* sound,
+               std::vector<Diagnostic>& out) {
   const std::size_t before = out.size();
   Check c(program, inst, arch, out);
-  check_operands(c, out);
+  check_operands(c, sound, out);
   // An instruction's own rules may rely on operands of the right kind; those about their size say more than
   // that there are too many partitions.
   for (std::size_t i = before; i < out.size(); ++i) {
@@ -55,8 +57,16 @@ void check_instruction(const Program& program, const Instruction& inst, const Ar
   c.row().semantics->check(c);
 }
 
+}  // namespace
+
+void check_instruction(const Program& program, const Instruction& inst, const Arch& arch,
+                       std::vector<Diagnostic>& out) {
+  check_one(program, inst, arch, nullptr, out);
+}
+
 void check_instructions(const Program& program, const Arch& arch, std::vector<Diagnostic>& out) {
-  for (const Instruction& inst : program.instructions) check_instruction(program, inst, arch, out);
+  SoundFor sound(program.accesses.size());
+  for (const Instruction& inst : program.instructions) check_one(program, inst, arch, &sound, out);
 }
 
 }  // namespace kiln::isa

@@ -84,7 +84,7 @@ bool is_dma(const InstView& c) { return c.row().engines[0] == Engine::dma; }
 
 class OperandCheck {
  public:
-  OperandCheck(const Check& c, std::vector<Diagnostic>& out) : c_(c), out_(out) {}
+  OperandCheck(const Check& c, SoundFor* sound, std::vector<Diagnostic>& out) : c_(c), sound_(sound), out_(out) {}
 
   void all() {
     generation();
@@ -124,13 +124,32 @@ class OperandCheck {
     const ParamInfo& p = c_.row().params[i];
     if (!p.is_tile()) return;
     const Arg& arg = c_.arg(i);
-    if (arg.kind == Arg::Kind::access) operand(p, c_.access(i));
-    if (arg.kind == Arg::Kind::accesses) {
-      for (const Access& a : c_.accesses(i)) operand(p, a);
-    }
+    const bool one = arg.kind == Arg::Kind::access;
+    if (!one && arg.kind != Arg::Kind::accesses) return;
+    for (std::uint32_t k = 0; k < (one ? 1 : arg.count); ++k) operand(p, arg.index + k);
   }
 
-  void operand(const ParamInfo& p, const Access& a) {
+  void operand(const ParamInfo& p, std::uint32_t id) {
+    const Access& a = c_.program().accesses[id];
+    const std::uint64_t demands = demands_on(p);
+    if (!sound_ || (*sound_)[id] != demands) {
+      const std::size_t before = out_.size();
+      by_itself(p, a);
+      if (sound_ && out_.size() == before) (*sound_)[id] = demands;
+    }
+    if (p.is_output()) destination(p, a);
+    if (a.dynamic != kNone) dynamic(p, a, c_.program().tensors[a.tensor], c_.program().dynamics[a.dynamic]);
+  }
+
+  // All that `by_itself` looks at besides the access; never 0.
+  std::uint64_t demands_on(const ParamInfo& p) const {
+    static_assert(kDTypeCount <= 32 && sizeof p.memories == 1);
+    const auto bits = [](auto value, int at) { return static_cast<std::uint64_t>(value) << at; };
+    return bits(p.dtypes, 0) | bits(p.memories, 32) | bits(c_.engine(), 40) | bits(p.own_start, 48) |
+           bits(is_dma(c_), 49) | bits(1, 50);
+  }
+
+  void by_itself(const ParamInfo& p, const Access& a) {
     const Tensor& t = c_.program().tensors[a.tensor];
     if (!p.allows(t.memory))
       report(kMemory, p,
@@ -146,8 +165,6 @@ class OperandCheck {
                          c_.arch().generation_name));
     if (is_on_chip(t.memory)) on_chip(p, a, t);
     if (a.rank > kMaxOperandRank) merged_rank(p, a);
-    if (p.is_output()) destination(p, a);
-    if (a.dynamic != kNone) dynamic(p, a, t, c_.program().dynamics[a.dynamic]);
   }
 
   static std::string destination_help(const ParamInfo& p, Memory memory) {
@@ -293,6 +310,7 @@ class OperandCheck {
   }
 
   const Check& c_;
+  SoundFor* sound_;
   std::vector<Diagnostic>& out_;
   bool has_indirect_ = false;
 };
@@ -301,7 +319,9 @@ class OperandCheck {
 
 constexpr RuleTable kOperandRules{"operand", "the operands of every instruction", kRules, Category::invalid, true};
 
-void check_operands(const Check& c, std::vector<Diagnostic>& out) { OperandCheck(c, out).all(); }
+void check_operands(const Check& c, SoundFor* sound, std::vector<Diagnostic>& out) {
+  OperandCheck(c, sound, out).all();
+}
 bool is_partition_count(const Diagnostic& d) { return d.code == code_of(kOperandRules, kPartitions); }
 
 std::int64_t start_unit(const InstView& inst, const Arch& arch, const ParamInfo& param, std::int64_t rows) {

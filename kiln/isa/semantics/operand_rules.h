@@ -6,9 +6,12 @@
 
 namespace kiln::isa {
 
+// By access of a program: what it was last found sound for. Programs take the same tiles again and again.
+using SoundFor = std::vector<std::uint64_t>;
+
 extern const RuleTable kOperandRules;
-void check_operands(const Check& c, std::vector<Diagnostic>& out);
-bool is_partition_count(const Diagnostic& d);  // operand.R6
+void check_operands(const Check& c, SoundFor* sound, std::vector<Diagnostic>& out);  // sound: null, nothing is kept
+bool is_partition_count(const Diagnostic& d);                                        // operand.R6
 
 // The first partition of this operand, on chip, of `rows` partitions is a multiple of this (operand.R7); 1
 // when the rule leaves it alone.

@@ -13,6 +13,15 @@ namespace kiln::fast {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Highway's own has no lanes of a byte.
+template <class D, class V, class T = hn::TFromD<D>>
+T across(D d, V v) {
+  if constexpr (sizeof(T) > 1) return hn::GetLane(hn::MaxOfLanes(d, v));
+  alignas(64) T of_lanes[64 / sizeof(T)];
+  hn::Store(v, d, of_lanes);
+  return *std::max_element(of_lanes, of_lanes + hn::Lanes(d));
+}
+
 template <class T>
 std::uint32_t largest_of(const T* x, std::size_t n) {
   constexpr std::size_t kSums = 4;  // side by side, so that one need not wait for the other
@@ -28,9 +37,8 @@ std::uint32_t largest_of(const T* x, std::size_t n) {
     c = hn::Max(c, hn::And(hn::LoadU(d, x + i + 2 * lanes), magnitude));
     e = hn::Max(e, hn::And(hn::LoadU(d, x + i + 3 * lanes), magnitude));
   }
-  alignas(64) T of_lanes[64 / sizeof(T)];
-  hn::Store(hn::Max(hn::Max(a, b), hn::Max(c, e)), d, of_lanes);
-  T found = *std::max_element(of_lanes, of_lanes + lanes);
+  for (; i + lanes <= n; i += lanes) a = hn::Max(a, hn::And(hn::LoadU(d, x + i), magnitude));
+  T found = across(d, hn::Max(hn::Max(a, b), hn::Max(c, e)));
   for (; i < n; ++i) found = std::max(found, static_cast<T>(x[i] & kMagnitude));
   return found;
 }
