@@ -27,31 +27,30 @@ bool covers_storage(const Operand& o) {
          o.tile.count() * o.tile.element_bytes() == s.rows * s.row_bytes;
 }
 
-// Calls fn(operand) for the tiles that are read where the result is written, until one of them gives false.
-template <class Fn>
-bool all_overwritten(const isa::Run& run, const Operands& operands, const Operand& result, Fn&& fn) {
+// Whether a tile is read where the result is written.
+bool is_overwritten(const isa::Run& run, const Operand& o, const Operand& result) {
+  if (o.storage != result.storage || o.param < 0) return false;
   const bool adds = run.facts().sum_mode && run.psum_mode != isa::PsumMode::overwrite;
-  const bool reads_result = adds || run.row().params[result.param].is_input();
+  return &o != &result || adds || run.row().params[result.param].is_input();
+}
+
+// Whether all of them are known to be plain numbers. `covers`: the result is all of its storage.
+bool overwrites_plain(const isa::Run& run, const Operands& operands, const Operand& result, bool covers) {
+  const auto& known = result.storage->largest;
   for (const Operand& o : operands.list) {
-    if (o.storage == result.storage && o.param >= 0 && (&o != &result || reads_result) && !fn(o)) return false;
+    if (!is_overwritten(run, o, result)) continue;
+    if (!known || known->dtype != o.tile.dtype || known->magnitude >= first_extreme(known->dtype)) return false;
+    const bool is_same = o.tile.data == result.tile.data && o.tile.count() == result.tile.count();
+    if (is_same ? !covers : !covers_storage(o)) return false;
   }
   return true;
 }
 
-// Whether all of them are known to be plain numbers.
-bool overwrites_plain(const isa::Run& run, const Operands& operands, const Operand& result) {
-  return all_overwritten(run, operands, result, [&](const Operand& o) {
-    const auto& known = o.storage->largest;
-    return known && known->dtype == o.tile.dtype && known->magnitude < first_extreme(known->dtype) && covers_storage(o);
-  });
-}
-
 Before known_before(const isa::Run& run, const Operands& operands, const Operand& result) {
   Before before;
-  all_overwritten(run, operands, result, [&](const Operand& o) {
-    before.push_back({o.param, 0, o.storage->largest->magnitude, {}});
-    return true;
-  });
+  for (const Operand& o : operands.list) {
+    if (is_overwritten(run, o, result)) before.push_back({o.param, 0, result.storage->largest->magnitude, {}});
+  }
   return before;
 }
 
@@ -70,14 +69,17 @@ void compute_here(isa::Run& run, FirstNonfinite* nonfinite, const Operands& oper
     forget_largest(run, operands);
     return compute(run, nonfinite);
   }
-  const Before* before = overwrites_plain(run, operands, *result) ? nullptr : &nonfinite->look_before(run);
-  compute_exactly(run);
   const isa::Tile& tile = result->tile;
-  const std::uint32_t largest = largest_magnitude(run.k, tile);
+  const bool covers = covers_storage(*result);
+  const Before* before = overwrites_plain(run, operands, *result, covers) ? nullptr : &nonfinite->look_before(run);
+  compute_exactly(run);
+  const std::uint32_t largest = covers
+                                    ? run.k.largest(static_cast<int>(tile.element_bytes()), tile.data, 1, tile.count())
+                                    : largest_magnitude(run.k, tile);
   if (largest >= first_nonfinite(tile.dtype))
     nonfinite->look_closer(run, before ? *before : known_before(run, operands, *result), result->param);
   result->storage->largest.reset();
-  if (covers_storage(*result)) result->storage->largest = {tile.dtype, largest};
+  if (covers) result->storage->largest = {tile.dtype, largest};
 }
 
 void compute(isa::Run& run, FirstNonfinite* nonfinite) {

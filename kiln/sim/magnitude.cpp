@@ -16,9 +16,8 @@ std::uint32_t find_first_nonfinite(DType t) {
 
 }  // namespace
 
-std::uint32_t first_nonfinite(DType t) {
-  static const auto kOf = by_dtype(find_first_nonfinite);
-  return kOf[static_cast<int>(t)];
+namespace internal {
+const std::array<std::uint32_t, kDTypeCount> kFirstNonfinite = by_dtype(find_first_nonfinite);
 }
 
 std::uint32_t magnitude_of(DType t, std::uint32_t bits) { return bits & ((1u << (8 * size_bytes(t) - 1)) - 1); }

@@ -22,7 +22,10 @@ inline std::array<std::uint32_t, kDTypeCount> by_dtype(std::uint32_t (*of)(DType
 }
 
 // The bits of the smallest magnitude that is no number: infinity, or NaN where there is none.
-std::uint32_t first_nonfinite(DType t);
+namespace internal {
+extern const std::array<std::uint32_t, kDTypeCount> kFirstNonfinite;
+}
+inline std::uint32_t first_nonfinite(DType t) { return internal::kFirstNonfinite[static_cast<int>(t)]; }
 
 // The bits of an element without its sign.
 std::uint32_t magnitude_of(DType t, std::uint32_t bits);
