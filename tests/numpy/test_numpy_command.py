@@ -96,3 +96,44 @@ def test_rules_are_explained():
     said = kiln_command("explain", "numpy.R2")
     assert "numpy.R2: Python decides nothing" in said and "np.where" in said
     assert "no label numpy.R999" in kiln_command("explain", "numpy.R999", ok=False)
+
+
+KERNELS = """import nki
+import nki.isa as nisa
+import nki.language as nl
+from nki import jit as kernel
+
+
+@nki.jit
+def doubled(x):
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    nisa.tensor_scalar(dst=t, data=t, op0=nl.multiply, operand0=2.0)
+    nisa.dma_copy(dst=y, src=t)
+    return y
+
+
+@kernel
+def wrong(x):
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.ndarray((256, 8), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    nisa.dma_copy(dst=y, src=t)
+    return y
+"""
+
+
+@pytest.mark.parametrize("command, said", [
+    ("check", "doubled for trn"), ("time", "doubled for trn"), ("emit", "def doubled(x):"),
+    ("run", "result: float32[128, 8], 0.25146, -0.26421, 1.28085, 0.2098, ...")])
+def test_an_nki_kernel_by_its_name(tmp_path, command, said):
+    (tmp_path / "two.py").write_text(KERNELS)
+    assert said in kiln_command(command, tmp_path / "two.py:doubled", "--arg", "x=float32[128,8]")
+
+
+def test_an_nki_kernel_by_its_name_is_checked(tmp_path):
+    (tmp_path / "two.py").write_text(KERNELS)
+    assert "wrong: 1 error" in kiln_command("check", tmp_path / "two.py:wrong", "--arg", "x=float32[256,8]", ok=False)
+    said = kiln_command("check", tmp_path / "two.py:doubld", "--arg", "x=float32[128,8]", ok=False)
+    assert "did you mean `doubled`" in said

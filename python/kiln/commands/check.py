@@ -7,7 +7,7 @@ import sys
 from kiln import _check, _kiln, nki
 from kiln._trace import env
 from kiln._trace.errors import NkiValidationError
-from kiln.commands import arguments, kernel_file, other_targets, target
+from kiln.commands import arguments, kernel_file, named_function, other_targets, target
 from kiln.commands.options import Options
 from kiln.commands.verdicts import FileResult, NotTraced, Verdicts
 
@@ -55,7 +55,7 @@ def _numpy_function(path, options):
 
     result = FileResult(path)
     report = numpy_function.lowered(path, options).check()
-    result.add(report, numpy_function.split(path)[1])
+    result.add(report, named_function.split(path)[1])
     return result
 
 

@@ -6,19 +6,14 @@ import os
 
 import numpy as np
 
-from kiln import _check
+from kiln import _activate, _check
 from kiln._trace.errors import NkiValidationError, make_error
 from kiln.commands import arguments, module_file, target
+from kiln.commands.named_function import split
 from kiln.numpy import _arguments
 from kiln.numpy._jit import Jitted, default_target, jit
 from kiln.numpy._rules import FILE_FUNCTION, refuse
 from kiln.numpy._sequence import Sequence
-
-
-def split(path):
-    """(file, function) of file.py:function; None for another path."""
-    file, colon, name = path.rpartition(":")
-    return (file, name) if colon and file.endswith(".py") else None
 
 
 def _value(text):
@@ -65,6 +60,7 @@ def opened(path, options):
     file, name = split(path)
     if not os.path.isfile(file):
         refuse(FILE_FUNCTION, f"there is no file `{file}`")
+    _activate.activate()  # it may call kernels
     with contextlib.ExitStack() as stack:
         try:
             module = stack.enter_context(module_file.imported(os.path.abspath(file))).module
@@ -98,17 +94,15 @@ def lowered(path, options, opt=2):
             raise make_error([_check.stopped(error)]) from None
 
 
+def random_array(shape, dtype, random):
+    """Floats around zero, integers and bool from 0 on."""
+    if dtype.kind in "biu":
+        return np.asarray(random.integers(0, 2, shape)).astype(dtype)
+    return np.asarray(random.normal(size=shape)).astype(dtype)
+
+
 def random_arguments(given, seed=0):
-    """Arrays of the shapes: floats around zero, integers and bool from 0 on."""
+    """Arrays of the shapes among the arguments."""
     random = np.random.default_rng(seed)
-
-    def made(x):
-        if not isinstance(x, _arguments.Shape):
-            return x
-        if x.dtype.kind == "b":
-            return random.integers(0, 2, x.shape).astype(bool)
-        if x.dtype.kind in "iu":
-            return np.asarray(random.integers(0, 2, x.shape)).astype(x.dtype)
-        return np.asarray(random.normal(size=x.shape)).astype(x.dtype)
-
-    return {name: made(x) for name, x in given.items()}
+    return {name: random_array(x.shape, x.dtype, random) if isinstance(x, _arguments.Shape) else x
+            for name, x in given.items()}

@@ -1,13 +1,15 @@
-"""`kiln run file.py:function`: a NumPy function on random arrays, compiled and by NumPy."""
+"""`kiln run file.py:function`: a NumPy function, compiled and by NumPy, or a kernel, on random arrays."""
 
 import copy
 import sys
 
 import numpy as np
 
-from kiln import _check
+from kiln import _check, nki
+from kiln._trace import arrays as trace_arrays
+from kiln._trace import specs
 from kiln._trace.errors import NkiValidationError, make_error
-from kiln.commands import numpy_function, target
+from kiln.commands import kernel_file, numpy_function, target
 from kiln.numpy import _arguments
 
 
@@ -27,8 +29,37 @@ def _line(name, got, want):
     return f"{name}: {got.dtype.name}{list(got.shape)}, at most {worst:.3g} from NumPy{same}"
 
 
+def _values(array):
+    """The first few, as one line."""
+    first = ", ".join(f"{x:.6g}" for x in array.reshape(-1)[:4].astype(np.float64))
+    return first + (", ..." if array.size > 4 else "")
+
+
+def run_kernel(options):
+    """The kernel that the options name: prints a line for each result and returns the exit code."""
+    [path] = options.files
+    with target.chosen(options.target), kernel_file.opened(path, options.kernel) as file:
+        kernel_file.require_kernels([file], options.kernel)
+        call = file.one_call(options, list(file.functions().items()))
+        random = np.random.default_rng(0)
+        arrays = {name: numpy_function.random_array(x.shape, trace_arrays.numpy_dtype(x.dtype), random)
+                  if isinstance(x, specs.Spec) else x for name, x in call.kwargs.items()}
+        try:
+            got = nki.simulate(call.kernel)(*call.args, **arrays)
+        except NkiValidationError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise make_error([_check.stopped(error)]) from None
+    for name, array in _leaves(got):
+        print(f"{name}: {array.dtype.name}{list(array.shape)}, {_values(array)}")
+    sys.stdout.flush()
+    return 0
+
+
 def run(path, options):
     """Prints a line for each result and returns the exit code."""
+    if options.kernel:
+        return run_kernel(options)
     with target.chosen(options.target), numpy_function.opened(path, options) as (jitted, given):
         arrays = numpy_function.random_arguments(given)
         plain = copy.deepcopy(arrays)

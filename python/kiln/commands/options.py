@@ -1,5 +1,7 @@
 """What a command line says about kernels in Python. The options are declared in the C++ program, with their help."""
 
+from kiln.commands.named_function import nki_kernel
+
 
 class Options:
     """The options of a request, under the names that commands use."""
@@ -20,3 +22,6 @@ class Options:
         self.compare = one("compare")
         self.source_roots = given.get("source-root", [])
         self.out, self.main, self.roll = one("out"), "main" in given, one("roll", "true") != "false"
+        named = nki_kernel(self.files[0]) if len(self.files) == 1 and not self.kernel else None
+        if named:
+            self.files, self.kernel = [named[0]], named[1]

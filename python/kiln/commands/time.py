@@ -8,6 +8,7 @@ from kiln import _check, _native
 from kiln._trace import env
 from kiln._trace.errors import NkiValidationError
 from kiln.commands import colour, kernel_file, other_targets, target
+from kiln.commands.named_function import nki_kernel
 from kiln.commands.options import Options
 
 
@@ -20,9 +21,11 @@ class _Tracer:
     def trace(self, path, compared, chip):
         """(programs, title, reserved PSUM banks, note) of the kernel in a file, for a chip ("": as the environment
         says)."""
+        named = nki_kernel(path)
+        path = named[0] if named else path
         if not path.endswith(".py"):
             return self._numpy_function(path, chip)
-        kernel = self._options.compare_kernel if compared else None
+        kernel = named[1] if named else self._options.compare_kernel if compared else None
         with contextlib.ExitStack() as stack:
             stack.enter_context(target.chosen(chip))
             if self._options.json:  # what users' code prints is no part of it
@@ -32,7 +35,7 @@ class _Tracer:
                 file.kernels = file.all  # --kernel is that of the other file
             call = self._call(file, compared)
             programs = [core.program() for core in call.trace()]
-            title = f"{path}: {call.name}" if [self._options.compare] == self._options.files else path
+            title = f"{path}: {call.name}" if named or [self._options.compare] == self._options.files else path
             return programs, title, env.reserved_psum_banks(), str(other_targets.ask(file, call, programs) or "")
 
     def _numpy_function(self, path, chip):
