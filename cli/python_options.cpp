@@ -38,7 +38,7 @@ void add_arguments(CLI::App& app, std::vector<std::string>& arguments) {
 }
 
 void add_kernel_options(CLI::App& app, KernelOptions& options) {
-  app.add_option("--kernel", options.kernel, "the kernel to take, as FILE.py:NAME does; otherwise every one of the file")
+  app.add_option("--kernel", options.kernel, "the kernel to take, as FILE.py:NAME; otherwise every one of the file")
       ->type_name("NAME")
       ->group(kPythonGroup);
   add_arguments(app, options.arguments);

@@ -16,6 +16,7 @@ import run_examples
 from kiln import _kiln, lint
 from kiln.__main__ import main
 from kiln._trace import rules
+from kiln.numpy import _rules as numpy_rules
 
 SOURCES, BUILD = (pathlib.Path(os.environ[name]) for name in ("KILN_SOURCE_DIR", "KILN_BUILD_DIR"))
 FILES = pathlib.Path(__file__).parent / "files"
@@ -29,7 +30,7 @@ NEEDS_PYTHON = {"language.R42": (3, 12)}  # syntax that older ones do not have
 def codes():
     done = subprocess.run([sys.executable, "-m", "kiln", "explain", "--json"], capture_output=True, check=True)
     native = [rule["code"] for rule in json.loads(done.stdout)]
-    return [*native, *{rule.label for rule in (*lint.RULES, *rules.RULES)}, *_kiln.rules()]
+    return [*native, *{rule.label for rule in (*lint.RULES, *rules.RULES, *numpy_rules.RULES)}, *_kiln.rules()]
 
 
 def test_every_code_has_one_example():
@@ -92,7 +93,7 @@ def test_examples_in_cpp_are_run_by_their_own_test():
         code.replace(".", "_") for code in IN_CPP}
 
 
-@pytest.mark.parametrize("code", ["nc_matmul.R3", "language.R10", "nki.R16", "cli.R7", "text.R5"])
+@pytest.mark.parametrize("code", ["nc_matmul.R3", "language.R10", "nki.R16", "cli.R7", "text.R5", "numpy.R2"])
 def test_explain_shows_both(code, capfd):
     assert main(["explain", code]) == 0
     shown = capfd.readouterr().out

@@ -18,7 +18,7 @@ def main(request):
     if "json" in request.options:
         print(json.dumps({"code": label, "text": text, **_example(label)}, indent=2))
     else:
-        print(text + "\n" + ("" if label.startswith("numpy.") else _kiln.rule_example_text(label)), end="")
+        print(text + "\n" + _kiln.rule_example_text(label), end="")
     return 0
 
 

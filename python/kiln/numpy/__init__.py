@@ -11,7 +11,6 @@ from kiln.numpy._functions import (
     all_to_all,
     avg_pool,
     bincount,
-    call_kernel,
     cond,
     conv1d,
     conv2d,
@@ -42,6 +41,7 @@ from kiln.numpy._functions import (
     while_loop,
 )
 from kiln.numpy._jit import jit
+from kiln.numpy._kernels import call_kernel
 from kiln.numpy._sequence import sequence
 
 __all__ = [

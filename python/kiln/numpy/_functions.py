@@ -346,6 +346,3 @@ def _not_yet(name, why):
 _COLLECTIVE = "the tensor IR has no collectives yet; nki.collectives has them for kernels"
 all_reduce, all_gather, reduce_scatter, all_to_all = (
     _not_yet(n, _COLLECTIVE) for n in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all"))
-call_kernel = _not_yet(
-    "call_kernel", "the tensor IR cannot call an NKI kernel yet; call it between two jitted functions"
-)

@@ -18,10 +18,11 @@ BACKENDS = ("simulator", "native", "neuron")
 class Traced:
     """A function as a tensor program: inputs, outputs, which of them are arguments that the function wrote to."""
 
-    def __init__(self, function, structure, kwargs_structure, arrays, x64):
+    def __init__(self, function, structure, kwargs_structure, arrays, x64, target):
         name = getattr(function, "__name__", "function")
         self.name = name if name.isidentifier() else "function"
         trace = Trace(self.name)
+        trace.target = target
         self.inputs = []  # (name, dtype, shape) in the order of arrays; None for one that is an input already
         with trace, _creation.patched():
             roots = self._parameters(trace, arrays, x64)
@@ -172,9 +173,9 @@ class Jitted:
             key.append(tuple(first.setdefault(id(x), i) for i, (_, x) in enumerate(arrays)))
         return structure, kwargs_structure, arrays, key
 
-    def _traced(self, structure, kwargs_structure, arrays):
+    def _traced(self, structure, kwargs_structure, arrays, target):
         try:
-            return Traced(self._function, structure, kwargs_structure, arrays, self._x64)
+            return Traced(self._function, structure, kwargs_structure, arrays, self._x64, target)
         except Exception as error:
             raise error.with_traceback(_user_traceback(error)) from None
 
@@ -185,7 +186,7 @@ class Jitted:
         return Entry(lowered.traced, lowered, getattr(_backends, self._backend)(lowered))
 
     def lowered_for(self, structure, kwargs_structure, arrays, target):
-        return Lowered(self._traced(structure, kwargs_structure, arrays), target, self._opt)
+        return Lowered(self._traced(structure, kwargs_structure, arrays, target), target, self._opt)
 
     def lower(self, *args, target="trn2", opt=2, **kwargs):
         """What the function becomes for these arguments, arrays or shapes such as "float32[128,512]"."""
@@ -194,7 +195,7 @@ class Jitted:
         args = [_arguments.as_given(x) for x in args]
         kwargs = {k: _arguments.as_given(v) for k, v in kwargs.items()}
         structure, kwargs_structure, arrays, _ = self._flattened(args, kwargs)
-        return Lowered(self._traced(structure, kwargs_structure, arrays), target, opt)
+        return Lowered(self._traced(structure, kwargs_structure, arrays, target), target, opt)
 
     def __repr__(self):
         return f"<kiln.jit {getattr(self._function, '__name__', self._function)!s} on {self._backend}>"

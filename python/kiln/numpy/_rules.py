@@ -58,6 +58,9 @@ FILE_FUNCTION = Rule(17, "FILE.py:FUNCTION names a function of the file, and --a
 OUTSIDE = Rule(18, "the body of a loop or branch writes to what it made, and returns its state",
                "carry the array: take it as state, write to it, return it")
 
+KERNEL = Rule(19, "call_kernel takes a kernel for one core that returns whole tensors or writes to its arguments",
+              "call it between two jitted functions", "not_yet")
+
 RULES = tuple(value for value in globals().values() if isinstance(value, Rule))
 
 _made = {}

@@ -55,6 +55,7 @@ class Trace:
         self.last_input = ""
 
         self.around = active()  # of which this one is a body
+        self.target = self.around.target if self.around else None  # that the program is for, set by who asks for it
 
     def __enter__(self):
         _local.trace = self
