@@ -7,6 +7,7 @@
 #include "kiln/isa/semantics/gathering.h"
 #include "kiln/sim/checks.h"
 #include "kiln/sim/pieces.h"
+#include "kiln/sim/workers.h"
 
 namespace kiln::sim {
 using namespace isa;
@@ -94,9 +95,51 @@ class Table {
   std::list<Staged> staged_;
 };
 
+// All members are of this process.
+class Here final : public Carrier {
+ public:
+  Here(const Kernels& kernels, int threads) : kernels_(kernels), threads_(threads) {}
+
+  void move(const Gathering& g, const Gathering::Spot& from, const Gathering::Spot& to, std::int64_t count) override {
+    copy_elements(g.parcel(from), from.element, g.parcel(to), to.element, count);
+  }
+  void reduce(const Gathering& g, AluOp op, const std::vector<Gathering::Spot>& from,
+              const std::vector<Gathering::Spot>& to, std::int64_t count) override {
+    const DType dtype = g.parcel(from[0]).dtype;
+    in_parts(count, [&](std::int64_t first, std::int64_t n) {
+      std::vector<const std::byte*> sources;
+      std::vector<std::byte*> targets;
+      for (const auto& s : from) sources.push_back(g.parcel(s).data + (s.element + first) * size_bytes(dtype));
+      for (const auto& t : to) targets.push_back(g.parcel(t).data + (t.element + first) * size_bytes(dtype));
+      reduce_elements(op, dtype, sources, targets, n, kernels_);
+    });
+    if (!g.parcel(to[0]).shadow) return;
+    std::vector<const Shadow*> sources;
+    std::vector<Shadow*> targets;
+    for (const auto& s : from) sources.push_back(g.parcel(s).shadow + s.element);
+    for (const auto& t : to) targets.push_back(g.parcel(t).shadow + t.element);
+    reduce_shadows(sources, targets, count);
+  }
+
+ private:
+  // Large work goes to all threads; the values do not depend on the parts.
+  template <class Work>
+  void in_parts(std::int64_t count, const Work& work) const {
+    constexpr std::int64_t kPart = 128 * 1024;  // elements that are worth a thread
+    const std::int64_t parts = std::clamp<std::int64_t>(count / kPart, 1, threads_);
+    const auto first = [&](std::int64_t part) { return count * part / parts; };
+    std::vector<Worker> others;
+    for (std::int64_t p = 1; p < parts; ++p) others.emplace_back([&, p] { work(first(p), first(p + 1) - first(p)); });
+    work(0, first(1));
+  }
+
+  const Kernels& kernels_;
+  const int threads_;
+};
+
 }  // namespace
 
-void exchange(const std::vector<Party>& parties, const Arch& arch, const Kernels& kernels) {
+void exchange(const std::vector<Party>& parties, const Arch& arch, const Kernels& kernels, int threads) {
   std::list<Table> tables;
   for (const Party& p : parties) tables.emplace_back(p);
   const Facts& facts = InstView(parties[0].core->program(), *parties[0].core->waiting_at()).facts();
@@ -104,7 +147,8 @@ void exchange(const std::vector<Party>& parties, const Arch& arch, const Kernels
       kChecks && (facts.writes_some || !std::ranges::all_of(tables, [](Table& t) { return t.is_clean(); }));
   std::vector<Gathering::Member> members;
   for (Table& t : tables) members.push_back(t.lay_out(with_shadows));
-  Gathering gathering(std::move(members), arch, kernels);
+  Here carrier(kernels, threads);
+  Gathering gathering(std::move(members), arch, carrier);
   facts.collective->exchange(gathering);
   for (Table& t : tables) t.take_home(with_shadows);
 }

@@ -14,6 +14,6 @@ struct Party {
 };
 
 // The cores, in the order of their replica group, wait in the same collective, and all values are there.
-void exchange(const std::vector<Party>& parties, const Arch& arch, const Kernels& kernels);
+void exchange(const std::vector<Party>& parties, const Arch& arch, const Kernels& kernels, int threads);
 
 }  // namespace kiln::sim

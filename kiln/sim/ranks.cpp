@@ -82,7 +82,8 @@ class Meetings {
     for (std::size_t c = 0; c < cores; ++c) {
       std::vector<Party> parties;
       for (const int r : group) parties.push_back({r, ranks_[r]->cores[c].get()});
-      if (c == 0 || !is_done_by_first(group)) exchange(parties, arch_, kernels_);
+      if (c == 0 || !is_done_by_first(group))
+        exchange(parties, arch_, kernels_, ranks_[group[0]]->common.queue.threads());
     }
     for (const int r : group) leave(*ranks_[r]);
     clocks_.meet(group);

@@ -13,7 +13,32 @@ namespace {
 
 bool is_wide_integer(DType t) { return is_integer(t) && size_bytes(t) == 4; }
 
-const std::byte* at(const Parcel& p, std::int64_t element) { return p.data + element * size_bytes(p.dtype); }
+void reduce_floats(AluOp op, DType dtype, std::span<const std::byte* const> from, std::span<std::byte* const> to,
+                   std::int64_t first, std::size_t n, const Kernels& k) {
+  alignas(64) float sum[kChunk], scratch[kChunk];
+  const std::int64_t at = first * size_bytes(dtype);
+  k.load(dtype, from[0] + at, 1, n, sum);
+  for (const std::byte* source : from.subspan(1)) {
+    const float* values = scratch;
+    if (dtype == DType::float32) {
+      values = reinterpret_cast<const float*>(source + at);
+    } else {
+      k.load(dtype, source + at, 1, n, scratch);
+    }
+    k.alu_vv(op, sum, values, sum, n);
+  }
+  for (std::byte* target : to) k.store(dtype, sum, n, target + at, 1);
+}
+
+void reduce_integers(AluOp op, DType dtype, std::span<const std::byte* const> from, std::span<std::byte* const> to,
+                     std::int64_t first, std::size_t n, const Kernels& k) {
+  alignas(64) std::uint32_t bits[kChunk];
+  const std::int64_t at = first * size_bytes(dtype);
+  std::memcpy(bits, from[0] + at, n * sizeof bits[0]);
+  for (const std::byte* source : from.subspan(1))
+    k.int_vv(op, dtype == DType::int32, bits, reinterpret_cast<const std::uint32_t*>(source + at), bits, n);
+  for (std::byte* target : to) std::memcpy(target + at, bits, n * sizeof bits[0]);
+}
 
 }  // namespace
 
@@ -25,55 +50,11 @@ int Gathering::member_of(std::int64_t rank) const {
 }
 
 void Gathering::move(const Spot& from, const Spot& to, std::int64_t count) const {
-  const Parcel &src = parcel(from), &dst = parcel(to);
-  const std::int64_t size = size_bytes(src.dtype);
-  std::memcpy(dst.data + to.element * size, src.data + from.element * size, count * size);
-  if (!dst.shadow) return;
-  if (src.shadow) {
-    std::copy_n(src.shadow + from.element, count, dst.shadow + to.element);
-  } else {
-    std::fill_n(dst.shadow + to.element, count, Shadow{0});
-  }
+  carrier_.move(*this, from, to, count);
 }
 
 void Gathering::reduce(AluOp op, const std::vector<Spot>& from, const std::vector<Spot>& to, std::int64_t count) const {
-  const DType dtype = parcel(from[0]).dtype;
-  const bool wide = is_wide_integer(dtype);
-  alignas(64) float sum[kChunk], scratch[kChunk];
-  alignas(64) std::uint32_t bits[kChunk];
-  for (std::int64_t first = 0; first < count; first += kChunk) {
-    const std::size_t n = std::min<std::int64_t>(kChunk, count - first);
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      const std::byte* x = at(parcel(from[i]), from[i].element + first);
-      if (wide) {
-        const auto* values = reinterpret_cast<const std::uint32_t*>(x);
-        if (i == 0) std::copy_n(values, n, bits);
-        if (i > 0) k_.int_vv(op, dtype == DType::int32, bits, values, bits, n);
-      } else {
-        float* into = i == 0 ? sum : scratch;
-        k_.load(dtype, x, 1, n, into);
-        if (i > 0) k_.alu_vv(op, sum, scratch, sum, n);
-      }
-    }
-    for (const Spot& t : to) {
-      std::byte* out = parcel(t).data + (t.element + first) * size_bytes(dtype);
-      if (wide) {
-        std::memcpy(out, bits, n * sizeof(bits[0]));
-      } else {
-        k_.store(dtype, sum, n, out, 1);
-      }
-    }
-  }
-  for (const Spot& t : to) {
-    if (!parcel(t).shadow) continue;
-    for (std::int64_t e = 0; e < count; ++e) {
-      Shadow s = 0;
-      for (std::size_t i = 0; i < from.size() && !s; ++i) {
-        if (const Parcel& p = parcel(from[i]); p.shadow) s = p.shadow[from[i].element + e];
-      }
-      parcel(t).shadow[t.element + e] = s;
-    }
-  }
+  carrier_.reduce(*this, op, from, to, count);
 }
 
 std::vector<Gathering::Spot> Gathering::by_rank(int param, int tile, std::int64_t element) const {
@@ -86,6 +67,32 @@ std::vector<Gathering::Spot> Gathering::by_rank(int param, int tile, std::int64_
 void Gathering::fail(int member, const Rule& rule, std::string found) const {
   throw Error(broken(members_[member].view, arch_, rule,
                      {.found = fmt::format("on rank {}: {}", members_[member].rank, found)}));
+}
+
+void copy_elements(const Parcel& src, std::int64_t from, const Parcel& dst, std::int64_t to, std::int64_t count) {
+  const std::int64_t size = size_bytes(src.dtype);
+  std::memcpy(dst.data + to * size, src.data + from * size, count * size);
+  if (!dst.shadow) return;
+  if (src.shadow) {
+    std::copy_n(src.shadow + from, count, dst.shadow + to);
+  } else {
+    std::fill_n(dst.shadow + to, count, Shadow{0});
+  }
+}
+
+void reduce_elements(AluOp op, DType dtype, std::span<const std::byte* const> from, std::span<std::byte* const> to,
+                     std::int64_t count, const Kernels& kernels) {
+  const auto reduce = is_wide_integer(dtype) ? reduce_integers : reduce_floats;
+  for (std::int64_t first = 0; first < count; first += kChunk)
+    reduce(op, dtype, from, to, first, std::min<std::int64_t>(kChunk, count - first), kernels);
+}
+
+void reduce_shadows(std::span<const Shadow* const> from, std::span<Shadow* const> to, std::int64_t count) {
+  for (std::int64_t e = 0; e < count; ++e) {
+    Shadow missing = 0;
+    for (std::size_t i = 0; i < from.size() && !missing; ++i) missing = from[i] ? from[i][e] : Shadow{0};
+    for (Shadow* target : to) target[e] = missing;
+  }
 }
 
 }  // namespace kiln::isa

@@ -1,0 +1,163 @@
+"""Measures runs on many ranks, prints a table and writes build/bench-ranks.json: what a collective costs beside a
+memcpy of the bytes that it has to move, what ranks cost that run together beside the same ranks one after the other,
+what a thousand launches leave behind, and whether programs that do not fit together are reported.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import resource
+import signal
+import sys
+import warnings
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "examples" / "ranks")]
+
+import numpy as np  # noqa: E402
+
+from figures import Figures, milliseconds, ratio, take_turns  # noqa: E402
+
+TRAFFIC_LIMIT = 3.0  # time of an all_reduce, in times of a memcpy of what it reads
+TOGETHER_LIMIT = 1.15  # time of 8 ranks together, in times of 8 runs of one
+GROWTH_LIMIT = 4.0  # MiB that a thousand launches may add
+RANKS = 8
+
+
+def options():
+    parser = argparse.ArgumentParser(prog="bench/ranks", description="Measures runs on many ranks.")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release", help="build to measure")
+    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build" / "bench-ranks.json",
+                        help="where figures go")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds of each figure")
+    parser.add_argument("--seed", type=int, default=1, help="of the programs that do not fit together")
+    parser.add_argument("--quick", action="store_true", help="small arrays, one round")
+    parser.add_argument("--strict", action="store_true", help="exit 1 when a limit is missed")
+    return parser.parse_args()
+
+
+def measure_all_reduce(chosen, figures):
+    """The difference of a kernel with five of them and one with one, so that nothing else is in it."""
+    import kiln
+    import nki
+    import rank_kernels
+
+    side = 128 if chosen.quick else 2048  # 2048 x 2048 float32 are 16 MiB
+    arrays = [np.full((side, side), r, np.float32) for r in range(RANKS)]
+    copies = [np.empty_like(a) for a in arrays]
+
+    def reduce(times):
+        nki.simulate(rank_kernels.sums, ranks=RANKS, nan="off")(kiln.per_rank(arrays), times, RANKS)
+
+    def copy():
+        for to, of in zip(copies, arrays):
+            np.copyto(to, of)
+
+    for call in (copy, lambda: reduce(1), lambda: reduce(5)):
+        call()
+    copied, once, often = take_turns([copy, lambda: reduce(1), lambda: reduce(5)], chosen.rounds)
+    each = (min(often) - min(once)) / 4
+    figures.add("all_reduce", each / min(copied), TRAFFIC_LIMIT, "ratio",
+                f"{arrays[0].nbytes / 2**20:.0f} MiB on {RANKS} ranks {each * 1e3:.1f} ms, "
+                f"memcpy {milliseconds(copied)}")
+
+
+def measure_together(chosen, figures):
+    import tensor_parallel_mlp
+
+    import kiln
+    import nki
+    import rank_kernels
+
+    rng = np.random.default_rng(1)
+    side, depth = (128, 2) if chosen.quick else (1024, 10)
+
+    def arrays(shape):
+        return [rng.standard_normal(shape, dtype=np.float32) / 8 for _ in range(RANKS)]
+
+    cases = {"mlp": (tensor_parallel_mlp.mlp, [arrays((side, side)) for _ in range(3)], ()),
+             "layers": (rank_kernels.layers, [arrays((128, 512)), arrays((128, 128))], (2 * depth, depth)),
+             "steps": (rank_kernels.layers, [arrays((32, 32)), arrays((32, 32))], (100, 2))}
+    for name, (kernel, given, others) in cases.items():
+        def together():
+            nki.simulate(kernel, ranks=RANKS)(*map(kiln.per_rank, given), *others, RANKS)
+
+        def one_by_one():
+            for parts in zip(*given):
+                nki.simulate(kernel, ranks=1)(*parts, *others, 1)
+
+        together(), one_by_one()
+        many, single = take_turns([together, one_by_one], chosen.rounds)
+        figures.add(f"together.{name}", ratio(many, single), TOGETHER_LIMIT, "ratio",
+                    f"{RANKS} ranks {milliseconds(many)}, one by one {milliseconds(single)}")
+
+
+def resident():
+    """MiB of memory that the process has."""
+    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 2**20
+
+
+def measure_growth(chosen, figures):
+    import kiln
+    import nki
+    import rank_kernels
+
+    launches = 20 if chosen.quick else 1000
+    arrays = [np.full((16, 16), r, np.float32) for r in range(4)]
+    sizes = []
+    for launch in range(launches + launches // 5):
+        nki.simulate(rank_kernels.sums, ranks=4)(kiln.per_rank(arrays), 2, 4)
+        if launch + 1 in (launches // 5, launches + launches // 5):
+            sizes.append(resident())
+    figures.add("growth", sizes[1] - sizes[0], GROWTH_LIMIT, "MiB",
+                f"{launches} launches on 4 ranks, {sizes[0]:.0f} MiB before")
+
+
+def measure_mismatches(chosen, figures):
+    """Programs that differ on one rank: how many of them are not reported as such."""
+    import kiln
+    import nki
+    import rank_kernels
+
+    rng = random.Random(chosen.seed)
+    count, silent = 20 if chosen.quick else 200, 0
+    for _ in range(count):
+        ranks = rng.choice([2, 3, 4, 8])
+        plans = rank_kernels.mismatched(rng, ranks)
+        signal.alarm(60)  # a run that hangs ends the benchmark
+        try:
+            nki.simulate(rank_kernels.follow, ranks=ranks)(np.ones((8, 8), np.float32), kiln.per_rank(plans), ranks)
+            silent += 1
+        except kiln.NkiValidationError as error:
+            silent += "run.R17" not in str(error)
+        signal.alarm(0)
+    figures.add("mismatches", silent, 0, "programs", f"not reported, of {count}; --seed {chosen.seed}")
+
+
+def main():
+    chosen = options()
+    if chosen.quick:
+        chosen.rounds = 1
+    sys.path[:0] = [str(chosen.build / "python")]
+    import kiln
+
+    kiln.activate()
+    warnings.simplefilter("ignore")
+    print(f"{len(os.sched_getaffinity(0))} threads, {chosen.rounds} rounds")
+    figures = Figures()
+    for measure in (measure_all_reduce, measure_together, measure_growth, measure_mismatches):
+        measure(chosen, figures)
+    chosen.output.parent.mkdir(parents=True, exist_ok=True)
+    aside = chosen.output.with_name(chosen.output.name + ".part")
+    aside.write_text(json.dumps(figures.rows, indent=1) + "\n")
+    aside.replace(chosen.output)
+    missed = figures.missed()
+    print(f"misses: {', '.join(missed)}" if missed else "meets every limit")
+    return 1 if chosen.strict and missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
