@@ -183,24 +183,3 @@ def test_gradients(name, routine, reference, shapes, backend):
     assert blas.last_call().backend == backend
     for one, other in zip(found, torch.autograd.grad(want, theirs, weights.double())):
         close(one.double(), other, rtol=1e-3)
-
-
-def test_second_gradients():
-    A, B = (torch.randn(3, 3, dtype=torch.float64, requires_grad=True) for _ in range(2))
-    assert torch.autograd.gradgradcheck(lambda a, b: blas.gemm(2.0, a, b, transA=True), (A, B))
-
-
-def test_a_factor_that_wants_a_gradient_is_refused():
-    x = torch.ones(3, requires_grad=True)
-    with pytest.raises(NotImplementedError, match="^alpha:"):
-        blas.scal(torch.tensor(2.0, requires_grad=True), x)
-
-
-def test_a_routine_without_a_gradient_is_refused():
-    A = torch.ones(3, 3, requires_grad=True)
-    with pytest.raises(NotImplementedError, match="^syr2k:"):
-        blas.syr2k(1.0, A, A)
-    assert blas.syr2k(1.0, A.detach(), A.detach()).shape == (3, 3)
-    assert blas.iamax(A) == 0
-    with torch.no_grad():
-        assert not blas.syr2k(1.0, A, A).requires_grad

@@ -183,15 +183,15 @@ def test_layers(word):
     x = pair(6, 10)
     t = x.to_torch_complex()
     linear = nn.ComplexLinear(10, 7)
-    w = torch.complex(linear.weight_real, linear.weight_imag)
-    close(linear(x), t @ w.T + torch.complex(linear.bias_real, linear.bias_imag), 1e-5)
+    w = torch.complex(linear.W_re.weight, linear.W_im.weight)
+    close(linear(x), t @ w.T + torch.complex(linear.bias_re, linear.bias_im), 1e-5)
     assert nn.ComplexLinear(10, 7, bias=False)(x).shape == (6, 7)
     conv = nn.ComplexConv1d(4, 6, 3, stride=2, padding=1, dilation=2, groups=2)
     z = pair(2, 4, 21)
     f = torch.nn.functional.conv1d
     options = {"stride": 2, "padding": 1, "dilation": 2, "groups": 2}
-    re = f(z.real, conv.weight_real, None, **options) - f(z.imag, conv.weight_imag, None, **options)
-    im = f(z.imag, conv.weight_real, None, **options) + f(z.real, conv.weight_imag, None, **options)
+    re = f(z.real, conv.conv_re.weight, None, **options) - f(z.imag, conv.conv_im.weight, None, **options)
+    im = f(z.imag, conv.conv_re.weight, None, **options) + f(z.real, conv.conv_im.weight, None, **options)
     close(conv(z), torch.complex(re, im), 1e-5)
     norm = nn.ComplexBatchNorm1d(10)
     out = norm(x)
@@ -211,7 +211,7 @@ def test_layers_learn(word):
     model(x).abs().pow(2).sum().backward()
     for name, p in model.named_parameters():
         assert p.grad is not None and torch.isfinite(p.grad).all(), name
-    assert model[0].weight_real.grad.abs().max() > 0
+    assert model[0].W_re.weight.grad.abs().max() > 0
 
 
 @pytest.mark.parametrize("n_fft, hop, samples", [(128, 64, 1600), (100, 33, 1001), (256, 64, 4000)])

@@ -10,21 +10,25 @@ from kiln._kiln import blas as native
 _FUNCTIONS = {}  # by the module torch: the class of nodes
 
 
+def wants_gradient(values):
+    """Whether one of some arguments is a tensor that wants a gradient, now."""
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.is_grad_enabled() and any(
+        isinstance(v, torch.Tensor) and v.requires_grad for v in values)
+
+
 def differentiable(function):
-    """A routine whose gradient stands in _gradients.py under its name."""
+    """A routine whose gradient stands in _gradients under its name."""
     signature = inspect.signature(function)
 
     @functools.wraps(function)
     def call(*args, **kwargs):
-        torch = sys.modules.get("torch")
-        if torch is None or not torch.is_grad_enabled():
+        if not wants_gradient([*args, *kwargs.values()]):
             return function(*args, **kwargs)
-        values = [*args, *kwargs.values()]
-        if not any(isinstance(v, torch.Tensor) and v.requires_grad for v in values):
-            return function(*args, **kwargs)
+        torch = sys.modules["torch"]
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        return _node(torch).apply(_Call(torch, function, bound.arguments), *_Call.tensors(torch, bound.arguments))
+        return _node(torch).apply(_Call(torch, function, call, bound.arguments), *_Call.tensors(torch, bound.arguments))
 
     call.has_gradient = True
     return call
@@ -32,21 +36,17 @@ def differentiable(function):
 
 def require_gradient(function, values):
     """Refuses tensors that want a gradient where a routine has none: it would be lost without a word."""
-    torch = sys.modules.get("torch")
-    if torch is None or getattr(function, "has_gradient", False) or not torch.is_grad_enabled():
-        return
-    if any(isinstance(v, torch.Tensor) and v.requires_grad for v in values):
+    if not getattr(function, "has_gradient", False) and wants_gradient(values):
         raise NotImplementedError(f"{function.__name__}: it has no gradient so far; detach its tensors")
 
 
 class _Call:
     """A routine and its arguments, tensors apart."""
 
-    def __init__(self, torch, function, arguments):
-        for name in ("alpha", "beta", "c", "s"):
-            if isinstance(arguments.get(name), torch.Tensor) and arguments[name].requires_grad:
-                raise NotImplementedError(f"{name}: {function.__name__} has no gradient by its factors")
+    def __init__(self, torch, function, routine, arguments):
+        self.name = function.__name__
         self.function = function
+        self.routine = routine  # the same as a node of the graph, for gradients of gradients
         self.names = [n for n, v in arguments.items() if isinstance(v, torch.Tensor)]
         self.others = {n: v for n, v in arguments.items() if n not in self.names}
         self.backend = native.scope_choice()  # of the with statement around the call, if there is one
@@ -68,17 +68,20 @@ def _node(torch):
             def forward(ctx, call, *tensors):
                 result = call.function(**call.arguments([t.detach() for t in tensors]))
                 ctx.call = call
-                ctx.save_for_backward(*tensors, result)
+                ctx.results = len(result) if isinstance(result, tuple) else 0
+                ctx.save_for_backward(*tensors, *(result if ctx.results else (result,)))
                 return result
 
             @staticmethod
-            def backward(ctx, gradient):
+            def backward(ctx, *gradients):
                 from . import _backend, _gradients
-                *tensors, result = ctx.saved_tensors
-                wanted = [n for n, w in zip(ctx.call.names, ctx.needs_input_grad[1:]) if w]
+                count = max(1, ctx.results)
+                tensors, results = ctx.saved_tensors[:-count], ctx.saved_tensors[-count:]
+                wanted = {n for n, w in zip(ctx.call.names, ctx.needs_input_grad[1:]) if w}
                 with _backend.scope(ctx.call.backend or None):
-                    found = getattr(_gradients, ctx.call.function.__name__)(
-                        gradient, result, set(wanted), **ctx.call.arguments(tensors))
+                    found = _gradients.gradients(ctx.call, gradients if ctx.results else gradients[0],
+                                                 results if ctx.results else results[0], wanted,
+                                                 ctx.call.arguments(tensors))
                 return None, *(found[n] if n in wanted else None for n in ctx.call.names)
 
         _FUNCTIONS[torch] = Routine

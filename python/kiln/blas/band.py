@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _native as native
 from ._arrays import Form, word
+from ._autograd import differentiable
 from ._backend import routine
 from ._native import DIAG, ROWS, UPLO, Matrix, Vector, transpose
 from .level2 import _complex, _real, _real_vector, _result, _vector
@@ -40,6 +41,7 @@ def _order(ap, name="AP"):
 
 
 @routine
+@differentiable
 def gbmv(alpha, AB, x, n, kl, ku, beta=0.0, y=None, trans=False):
     """alpha op(A) x + beta y for a band matrix of n columns, kl diagonals below and ku above the main one."""
     form = Form(AB, "AB")
@@ -67,6 +69,7 @@ def _self_band(name, alpha, AB, x, beta, y, uplo, k):
 
 
 @routine
+@differentiable
 def sbmv(alpha, AB, x, beta=0.0, y=None, uplo="upper", k=None):
     """alpha A x + beta y for a symmetric band matrix with k diagonals beside the main one."""
     _real(AB)
@@ -74,6 +77,7 @@ def sbmv(alpha, AB, x, beta=0.0, y=None, uplo="upper", k=None):
 
 
 @routine
+@differentiable
 def hbmv(alpha, AB, x, beta=0.0, y=None, uplo="upper", k=None):
     """alpha A x + beta y for a hermitian band matrix."""
     _complex(AB, "AB")
@@ -92,6 +96,7 @@ def _self_packed(name, alpha, AP, x, beta, y, uplo):
 
 
 @routine
+@differentiable
 def spmv(alpha, AP, x, beta=0.0, y=None, uplo="upper"):
     """alpha A x + beta y for a packed symmetric matrix."""
     _real(AP)
@@ -99,6 +104,7 @@ def spmv(alpha, AP, x, beta=0.0, y=None, uplo="upper"):
 
 
 @routine
+@differentiable
 def hpmv(alpha, AP, x, beta=0.0, y=None, uplo="upper"):
     """alpha A x + beta y for a packed hermitian matrix."""
     _complex(AP, "AP")
@@ -117,12 +123,14 @@ def _triangular_band(name, AB, x, uplo, trans, diag, k):
 
 
 @routine
+@differentiable
 def tbmv(AB, x, uplo="upper", trans=False, diag="nonunit", k=None):
     """op(A) x for a triangular band matrix."""
     return _triangular_band("tbmv", AB, x, uplo, trans, diag, k)
 
 
 @routine
+@differentiable
 def tbsv(AB, x, uplo="upper", trans=False, diag="nonunit", k=None):
     """The solution of op(A) z = x for a triangular band matrix."""
     return _triangular_band("tbsv", AB, x, uplo, trans, diag, k)
@@ -138,12 +146,14 @@ def _triangular_packed(name, AP, x, uplo, trans, diag):
 
 
 @routine
+@differentiable
 def tpmv(AP, x, uplo="upper", trans=False, diag="nonunit"):
     """op(A) x for a packed triangular matrix."""
     return _triangular_packed("tpmv", AP, x, uplo, trans, diag)
 
 
 @routine
+@differentiable
 def tpsv(AP, x, uplo="upper", trans=False, diag="nonunit"):
     """The solution of op(A) z = x for a packed triangular matrix."""
     return _triangular_packed("tpsv", AP, x, uplo, trans, diag)
@@ -163,6 +173,7 @@ def _packed_update(name, alpha, vectors, AP, uplo):
 
 
 @routine
+@differentiable
 def spr(alpha, x, AP=None, uplo="upper"):
     """alpha x x^T + A for a packed symmetric A."""
     _real_vector(x)
@@ -170,6 +181,7 @@ def spr(alpha, x, AP=None, uplo="upper"):
 
 
 @routine
+@differentiable
 def spr2(alpha, x, y, AP=None, uplo="upper"):
     """alpha (x y^T + y x^T) + A for a packed symmetric A."""
     _real_vector(x)
@@ -177,6 +189,7 @@ def spr2(alpha, x, y, AP=None, uplo="upper"):
 
 
 @routine
+@differentiable
 def hpr(alpha, x, AP=None, uplo="upper"):
     """alpha x x^H + A for a packed hermitian A; alpha is real."""
     _complex(x, "x")
@@ -184,6 +197,7 @@ def hpr(alpha, x, AP=None, uplo="upper"):
 
 
 @routine
+@differentiable
 def hpr2(alpha, x, y, AP=None, uplo="upper"):
     """alpha x y^H + conj(alpha) y x^H + A for a packed hermitian A."""
     _complex(x, "x")

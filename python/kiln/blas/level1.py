@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import _native as native
-from ._arrays import Form, expect_shape
+from ._arrays import Form, expect_shape, to_numpy, torch_of
 from ._autograd import differentiable
 from ._backend import routine
 from ._native import Vector
@@ -59,6 +59,7 @@ def copy(x):
 
 
 @routine
+@differentiable
 def swap(x, y):
     """(y, x), as new arrays."""
     form, a, b = _pair(x, y)
@@ -106,6 +107,7 @@ def _single(x, name="x"):
 
 
 @routine
+@differentiable
 def dsdot(x, y):
     """Sum of x_i y_i of float32 vectors, accumulated as float64 would be."""
     form = _single(x)
@@ -118,6 +120,7 @@ def dsdot(x, y):
 
 
 @routine
+@differentiable
 def sdsdot(alpha, x, y):
     """alpha + x.y of float32 vectors, accumulated as float64 would be and rounded once."""
     form = _single(x)
@@ -153,34 +156,39 @@ def iamax(x):
 
 
 @routine
+@differentiable
 def rot(x, y, c, s):
     """(c x + s y, c y - s x)."""
     form, a, b = _pair(x, y)
     first, second = _rows(a), _rows(b)
     xv, yv = Vector(first), Vector(second)
-    real = [float(v) for v in (c, s)]
+    real = [float(v) for v in (c, s)]  # complex vectors have real factors too
     _call("rot", first, xv.n, xv, yv, *real)
     return form.result(first), form.result(second)
 
 
 @routine
+@differentiable
 def rotg(a, b):
     """(r, z, c, s) of the rotation that takes (a, b) to (r, 0)."""
-    dtype = np.dtype(np.result_type(np.asarray(a), np.asarray(b), np.float32))
-    values = np.array([a, b, 0], dtype)
+    torch = torch_of(a)
+    dtype = np.dtype(np.result_type(to_numpy(a, "a"), to_numpy(b, "b"), np.float32))
+    values = np.array([to_numpy(a, "a"), to_numpy(b, "b"), 0], dtype)
     c = np.zeros(1, np.zeros(1, dtype).real.dtype)
     size, at = dtype.itemsize, values.ctypes.data
     native.call(values, "rotg", at, at + size, c.ctypes.data, at + 2 * size)
-    return values[0], values[1], c[0], values[2]
+    found = values[0], values[1], c[0], values[2]
+    return found if torch is None else tuple(torch.tensor(v) for v in found)
 
 
 @routine
+@differentiable
 def rotm(x, y, param):
     """x and y after the modified rotation whose flag and matrix are `param` (5 numbers, as rotmg gives them)."""
     form, a, b = _pair(x, y)
     if form.is_complex:
         raise TypeError("x: complex, but rotm is for real vectors")
-    h = np.ascontiguousarray(param, form.compute)
+    h = np.ascontiguousarray(to_numpy(param, "param"), form.compute)
     expect_shape(h, "param", (5,))
     first, second = _rows(a), _rows(b)
     xv, yv = Vector(first), Vector(second)

@@ -79,6 +79,7 @@ def symv(alpha, A, x, beta=0.0, y=None, uplo="upper"):
 
 
 @routine
+@differentiable
 def hemv(alpha, A, x, beta=0.0, y=None, uplo="upper"):
     """alpha A x + beta y for a hermitian A, of which one triangle is read, and of its diagonal the real part."""
     _complex(A)
@@ -135,6 +136,7 @@ def geru(alpha, x, y, A=None):
 
 
 @routine
+@differentiable
 def gerc(alpha, x, y, A=None):
     """alpha x y^H + A."""
     return _rank_one("gerc" if Form(x, "x").is_complex else "ger", alpha, x, y, A)
@@ -156,6 +158,7 @@ def _update(name, alpha, vectors, A, uplo):
 
 
 @routine
+@differentiable
 def syr(alpha, x, A=None, uplo="upper"):
     """alpha x x^T + A in one triangle of A; the other one stays."""
     _real_vector(x)
@@ -163,6 +166,7 @@ def syr(alpha, x, A=None, uplo="upper"):
 
 
 @routine
+@differentiable
 def syr2(alpha, x, y, A=None, uplo="upper"):
     """alpha (x y^T + y x^T) + A in one triangle of A; the other one stays."""
     _real_vector(x)
@@ -176,6 +180,7 @@ def _real_vector(x):
 
 
 @routine
+@differentiable
 def her(alpha, x, A=None, uplo="upper"):
     """alpha x x^H + A in one triangle of a hermitian A; alpha is real."""
     _complex(x, "x")
@@ -183,6 +188,7 @@ def her(alpha, x, A=None, uplo="upper"):
 
 
 @routine
+@differentiable
 def her2(alpha, x, y, A=None, uplo="upper"):
     """alpha x y^H + conj(alpha) y x^H + A in one triangle of a hermitian A."""
     _complex(x, "x")

@@ -3,8 +3,8 @@
 import numpy as np
 
 from . import _native as native
-from ._arrays import Form, expect_shape, square, word
-from ._autograd import differentiable
+from ._arrays import Form, expect_shape, square, torch_of, word
+from ._autograd import differentiable, wants_gradient
 from ._backend import routine
 from ._native import DIAG, NO_TRANS, ROWS, SIDE, UPLO, Matrix, fresh, operand, transpose
 from ._precision import gemm_by_precision
@@ -103,11 +103,14 @@ def batched_gemm(alpha, A, B, beta=0.0, C=None, transA=False, transB=False):
 @routine
 def gemm_batched(alpha, As, Bs, beta=0.0, Cs=None, transA=False, transB=False):
     """The same for lists of matrices, which may lie anywhere; all of one shape. Returns a list."""
-    As, Bs = list(As), list(Bs)
+    As, Bs, Cs = list(As), list(Bs), None if Cs is None else list(Cs)
     if len(As) != len(Bs) or (Cs is not None and len(Cs) != len(As)):
         raise ValueError(f"Bs: {len(Bs)} matrices, but As has {len(As)}")
     if not As:
         return []
+    if wants_gradient([*As, *Bs, *(Cs or ())]):
+        stacks = [None if m is None else torch_of(As[0]).stack(m) for m in (As, Bs, Cs)]
+        return list(batched_gemm(alpha, *stacks[:2], beta, stacks[2], transA, transB))
     form = Form(As[0], "As[0]")
     a = np.stack([form.array(v, f"As[{i}]", 2) for i, v in enumerate(As)])
     b = np.stack([form.array(v, f"Bs[{i}]", 2) for i, v in enumerate(Bs)])
@@ -138,6 +141,7 @@ def symm(alpha, A, B, beta=0.0, C=None, side="left", uplo="upper"):
 
 
 @routine
+@differentiable
 def hemm(alpha, A, B, beta=0.0, C=None, side="left", uplo="upper"):
     """The same for a hermitian A."""
     return _symm("hemm" if Form(A, "A").is_complex else "symm", alpha, A, B, beta, C, side, uplo)
@@ -192,12 +196,14 @@ def syrk(alpha, A, beta=0.0, C=None, trans=False, uplo="upper", full=True):
 
 
 @routine
+@differentiable
 def syr2k(alpha, A, B, beta=0.0, C=None, trans=False, uplo="upper", full=True):
     """alpha (A B^T + B A^T) + beta C, or alpha (A^T B + B^T A) + beta C with trans; full as in syrk."""
     return _rank_k("syr2k", alpha, (A, B), beta, C, trans, uplo, full, False)
 
 
 @routine
+@differentiable
 def herk(alpha, A, beta=0.0, C=None, trans=False, uplo="upper", full=True):
     """alpha A A^H + beta C, or alpha A^H A + beta C with trans; alpha and beta are real; full as in syrk."""
     if not Form(A, "A").is_complex:
@@ -206,6 +212,7 @@ def herk(alpha, A, beta=0.0, C=None, trans=False, uplo="upper", full=True):
 
 
 @routine
+@differentiable
 def her2k(alpha, A, B, beta=0.0, C=None, trans=False, uplo="upper", full=True):
     """alpha A B^H + conj(alpha) B A^H + beta C, or with A^H B and B^H A; beta is real; full as in syrk."""
     if not Form(A, "A").is_complex:
@@ -214,6 +221,7 @@ def her2k(alpha, A, B, beta=0.0, C=None, trans=False, uplo="upper", full=True):
 
 
 @routine
+@differentiable
 def gemmt(alpha, A, B, beta=0.0, C=None, transA=False, transB=False, uplo="upper"):
     """The triangle `uplo` of alpha op(A) op(B) + beta C; the other one is C's, or 0. Also called gemmtr."""
     form = Form(A, "A")

@@ -5,7 +5,8 @@ import warnings
 MODES = ("fast", "kahan", "double", "bf16", "bf16_refined", "ozaki", "ozaki_hq")
 # Products of which bfloat16 slices make a mode; kiln.blas.error_bound has their bounds. None: float32 plans.
 PRODUCTS = {"fast": None, "kahan": "fp64", "double": "fp64", "bf16": "bf16", "bf16_refined": "bf16x6",
-            "ozaki": "bf16x3", "ozaki_hq": "bf16x6"}
+            "ozaki": "bf16x3", "ozaki_hq": "bf16x6",
+            "product": "fp32"}  # no mode: float32 as products of kiln.blas, for fft_core._fft_via_gemm
 
 _mode = "fast"
 _verified = False
@@ -27,7 +28,7 @@ def known(mode):
     return mode
 
 
-def set_ozaki_product_precision_verified(verified):
+def set_ozaki_product_precision_verified(verified=True):
     """Opens the modes ozaki and ozaki_hq, which need products of bfloat16 numbers that are not rounded. The vendor's
     documents and Kiln's simulator have them; trnfft reports a chip that has not."""
     global _verified

@@ -1,5 +1,6 @@
 """Products of ComplexTensors under the names of trnfft."""
 
+from kiln import blas
 from kiln.blas import _backend as shared
 from kiln.blas._flags import flags_of
 
@@ -74,3 +75,17 @@ def complex_mask_apply(mask, spectrum):
     if not isinstance(mask, ComplexTensor):
         mask = ComplexTensor(mask)
     return _products.multiply(mask, spectrum)
+
+
+def _complex_gemm_kernel_bf16(a_real, a_imag, b_real, b_imag):
+    """(real, imaginary) part of the product of bfloat16 matrices, summed in float32."""
+    def product(x, y):
+        return blas.gemm(1.0, x.float(), y.float(), precision="bf16")
+
+    return (product(a_real, b_real) - product(a_imag, b_imag)), (product(a_real, b_imag) + product(a_imag, b_real))
+
+
+def _simulate_kernel(kernel, *tensors):
+    """Calls a kernel on the simulator."""
+    with shared.scope("simulator"):
+        return kernel(*tensors)
