@@ -60,6 +60,9 @@ class Walk {
         tensors_(program.tensors.size(), out.tensors),
         registers_(program.registers.size(), out.registers) {
     out_.read_first.assign(program.tensors.size(), false);
+    std::size_t statements = program.body.size();
+    for (const isa::Loop& loop : program.loops) statements += loop.body.size();
+    out_.nodes.reserve(statements);
     for_each_statement(
         program, kNone, [&](const Statement& s) { enter(s.node); },
         [&](const Statement&) {
