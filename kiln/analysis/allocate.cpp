@@ -1,6 +1,7 @@
 #include "kiln/analysis/allocate.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "kiln/analysis/placer.h"
 
@@ -15,21 +16,25 @@ constexpr int kMaxQuadrants = kMaxPartitions / kQuadrantPartitions;
 constexpr std::int64_t kPreferredAlign = 32, kLeastAlign = 4;
 
 std::vector<Item> used_tensors(const Program& program, const Liveness& liveness, Memory memory) {
+  const auto is_used = [&](TensorId id) {
+    return program.tensors[id].memory == memory && !liveness.tensors[id].empty();
+  };
+  const auto ids = std::views::iota(TensorId{0}, static_cast<TensorId>(program.tensors.size()));
   std::vector<Item> items;
-  for (TensorId id = 0; id < program.tensors.size(); ++id) {
+  items.reserve(std::ranges::count_if(ids, is_used));  // there may be as many as instructions
+  for (const TensorId id : std::views::filter(ids, is_used)) {
     const Tensor& tensor = program.tensors[id];
-    if (tensor.memory != memory || liveness.tensors[id].empty()) continue;
     Item item;
     item.live = liveness.tensors[id];
     item.bytes = tensor.bytes_per_partition();
     item.tensor = id;
     const std::int64_t start = tensor.address ? tensor.address->partition : 0;
     item.mask = quadrants_of(start, tensor.partitions());
-    item.quadrants = __builtin_popcount(item.mask);
+    item.quadrants = static_cast<std::uint8_t>(__builtin_popcount(item.mask));
     item.placed = tensor.address.has_value();
     if (item.placed) {
-      item.address = *tensor.address;
-      item.offset = item.address.byte_offset;
+      item.partition = static_cast<std::int32_t>(start);
+      item.offset = tensor.address->byte_offset;
       KILN_ASSERT(is_start_partition(start, tensor.partitions()) && item.offset >= 0 &&
                   item.offset + item.bytes < 1 << 30);
     }
@@ -57,7 +62,7 @@ std::int64_t fullest_partition(const std::vector<Item>& items, const Layout& lay
   for (int q = 0; q < layout.quadrants; ++q) {
     std::vector<Demand> here;
     for (const Item& item : items) {
-      if (item.mask >> q & 1) here.push_back({item.live, item.bytes, 1, true, item.address.byte_offset, 1});
+      if (item.mask >> q & 1) here.push_back({item.live, item.bytes, item.offset, 1, 1, true});
     }
     most = std::max(most, find_peak(here, layout.available_bytes).bytes);
   }
@@ -111,8 +116,7 @@ class MemoryAllocation {
   }
 
   bool fits(Overflow& overflow) {
-    const std::vector<Demand> demands(items_.begin(), items_.end());
-    if (is_too_much(find_peak(demands, layout_.available_bytes, layout_.quadrants), overflow)) return false;
+    if (is_too_much(find_peak(items_, layout_.available_bytes, layout_.quadrants), overflow)) return false;
     const std::uint32_t failed = place_all(items_, layout_);
     if (failed != isa::kNone) overflow = {memory_, false, items_[failed].tensor, items_[failed].live.begin};
     return failed == isa::kNone;
@@ -136,8 +140,8 @@ class MemoryAllocation {
     if (use_.in_place || !std::all_of(items_.begin(), items_.end(), spans_all))
       use_.peak_bytes = fullest_partition(items_, layout_);
     for (const Item& item : items_) {
-      out_.address[item.tensor] = item.address;
-      use_.highest_bytes = std::max(use_.highest_bytes, item.address.byte_offset + item.bytes);
+      out_.address[item.tensor] = item.address();
+      use_.highest_bytes = std::max(use_.highest_bytes, item.offset + item.bytes);
     }
   }
 
@@ -152,6 +156,7 @@ class MemoryAllocation {
 
 Allocation allocate(const Program& program, const Arch& arch, const Liveness& liveness) {
   Allocation out;
+  out.address.reserve(program.tensors.size());
   for (const Tensor& tensor : program.tensors) {
     out.address.push_back(is_on_chip(tensor.memory) ? tensor.address : std::nullopt);
   }

@@ -61,6 +61,9 @@ class Walk {
         registers_(program.registers.size(), out.registers) {
     out_.read_first.assign(program.tensors.size(), false);
     out_.is_read.assign(program.tensors.size(), false);
+    std::size_t statements = program.body.size();
+    for (const isa::Loop& loop : program.loops) statements += loop.body.size();
+    out_.nodes.reserve(statements);
     for_each_statement(
         program, kNone, [&](const Statement& s) { enter(s.node); },
         [&](const Statement&) {

@@ -52,9 +52,10 @@ class Coverage {
 // What is alive now.
 class Level {
  public:
-  Level(std::span<const Demand> demands, std::int64_t limit, int quadrants) : limit_(limit), quadrants_(quadrants) {
+  Level(const Demands& demands, std::int64_t limit, int quadrants) : limit_(limit), quadrants_(quadrants) {
     std::vector<std::int64_t> ends;
-    for (const Demand& d : demands) {
+    for (std::size_t i = 0; i < demands.size(); ++i) {
+      const Demand& d = demands[i];
       if (!d.placed) continue;
       ends.push_back(std::min(d.offset, limit));
       ends.push_back(std::min(d.offset + d.bytes, limit));
@@ -89,7 +90,7 @@ class Level {
   std::vector<Coverage> fixed_;
 };
 
-std::vector<std::uint32_t> sorted_by(std::span<const Demand> demands, Position Interval::*key) {
+std::vector<std::uint32_t> sorted_by(const Demands& demands, Position Interval::*key) {
   std::vector<std::uint32_t> order(demands.size());
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(),
@@ -99,7 +100,7 @@ std::vector<std::uint32_t> sorted_by(std::span<const Demand> demands, Position I
 
 }  // namespace
 
-Peak find_peak(std::span<const Demand> demands, std::int64_t limit, int quadrants) {
+Peak find_peak(const Demands& demands, std::int64_t limit, int quadrants) {
   const auto by_begin = sorted_by(demands, &Interval::begin), by_end = sorted_by(demands, &Interval::end);
   Level level(demands, limit, quadrants);
   Peak peak;

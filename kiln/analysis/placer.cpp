@@ -1,7 +1,10 @@
 #include "kiln/analysis/placer.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
+#include "kiln/analysis/sweep.h"
 #include "kiln/analysis/time_index.h"
 
 namespace kiln::analysis {
@@ -17,7 +20,7 @@ class Taken {
   Taken(std::int64_t begin, std::int64_t end, QuadrantMask mask)
       : bits_(static_cast<std::uint64_t>(begin) << 34 | static_cast<std::uint64_t>(end) << 4 | mask) {}
   explicit Taken(const Item& item)
-      : Taken(item.address.byte_offset, item.address.byte_offset + item.bytes, item.mask) {}
+      : Taken(item.offset, item.offset + item.bytes, item.mask) {}
   std::int64_t begin() const { return static_cast<std::int64_t>(bits_ >> 34); }
   std::int64_t end() const { return static_cast<std::int64_t>(bits_ >> 4 & 0x3fffffff); }
   bool touches(QuadrantMask mask) const { return bits_ & mask; }
@@ -33,10 +36,9 @@ class Placer {
   Placer(std::vector<Item>& items, const Layout& layout, const InPlace* in_place)
       : items_(items), layout_(layout), in_place_(in_place), index_(intervals(items)) {}
 
-  void set_align(std::int64_t align) { layout_.align = align; }
-
   // Places the items in the order given; returns the first that finds no place, or kNone.
-  std::uint32_t place(std::span<const std::uint32_t> order) {
+  std::uint32_t place(std::span<const std::uint32_t> order, std::int64_t align) {
+    layout_.align = align;
     index_.clear();
     for (std::uint32_t i = 0; i < items_.size(); ++i) {
       if (items_[i].placed) index_.insert(i);
@@ -76,8 +78,7 @@ class Placer {
   template <class Fn>
   void for_each_start(const Item& item, Fn&& fn) const {
     const auto shape = static_cast<QuadrantMask>((1 << item.quadrants) - 1);
-    const int step = item.quadrants > 2 ? layout_.quadrants : item.quadrants;  // the start-partition rule
-    for (int first = 0; first < layout_.quadrants; first += step)
+    for (int first = 0; first < layout_.quadrants; first += start_step(layout_, item.quadrants))
       fn(first * kQuadrantPartitions, static_cast<QuadrantMask>(shape << first));
   }
 
@@ -85,7 +86,8 @@ class Placer {
     if (at.byte_offset >= best_) return;
     best_ = at.byte_offset;
     item.mask = mask;
-    item.address = at;
+    item.offset = at.byte_offset;
+    item.partition = static_cast<std::int32_t>(at.partition);
   }
 
   // Tries the addresses where the item has the very elements of a partner, and gaps that its partners leave unread.
@@ -93,7 +95,7 @@ class Placer {
   void place_over_partners(Item& item) {
     std::vector<Address> places;
     for (const std::uint32_t j : partners_)
-      in_place_->append_places(item.tensor, items_[j].tensor, items_[j].address, places);
+      in_place_->append_places(item.tensor, items_[j].tensor, items_[j].address(), places);
     for_each_start(item, [&](std::int64_t partition, QuadrantMask mask) {
       for (const Address& at : places) {
         if (at.partition == partition && is_gap(at.byte_offset, item.bytes, mask) && partners_allow(item, at))
@@ -108,7 +110,7 @@ class Placer {
 
   bool partners_allow(const Item& item, const Address& at) const {
     return std::ranges::all_of(partners_, [&](std::uint32_t j) {
-      return in_place_->may_lie(item.tensor, at, items_[j].tensor, items_[j].address);
+      return in_place_->may_lie(item.tensor, at, items_[j].tensor, items_[j].address());
     });
   }
 
@@ -165,29 +167,38 @@ std::int64_t Layout::next_start(std::int64_t offset, std::int64_t bytes) const {
   return crosses ? round_up(start, bank_bytes) : start;
 }
 
-std::uint32_t place_all(std::vector<Item>& items, const Layout& layout, const InPlace* in_place) {
+int start_step(const Layout& layout, int quadrants) { return quadrants > 2 ? layout.quadrants : quadrants; }
+
+std::uint32_t place_all(std::vector<Item>& items, Layout layout, const InPlace* in_place) {
   if (std::all_of(items.begin(), items.end(), [](const Item& i) { return i.placed; })) return isa::kNone;
-  Placer placer(items, layout, in_place);
+  const bool sweeps = !in_place && can_sweep(items, layout);
+  std::optional<Placer> placer;
   std::uint32_t failed = isa::kNone, stuck = isa::kNone;
   std::vector<std::uint32_t> order;
-  const auto fits = [&] {
-    stuck = placer.place(order);
+  const auto fits = [&](bool in_order) {
+    if (!placer && !(sweeps && in_order)) placer.emplace(items, layout, in_place);
+    const Swept swept = sweeps && in_order ? sweep(items, layout, order) : Swept{placer->place(order, layout.align)};
+    stuck = swept.failed;
     if (failed == isa::kNone) failed = stuck;
-    return stuck == isa::kNone;
+    return swept;
   };
+  bool hopeless = false;
   for (const std::int64_t align : {layout.align, layout.least_align}) {
-    placer.set_align(align);
-    for (int which = 0; which < kOrders; ++which) {
+    layout.align = align;
+    hopeless = false;
+    for (int which = 0; which < kOrders && !hopeless; ++which) {
       order = order_of(items, which);
-      if (fits()) return isa::kNone;
+      const Swept swept = fits(which == 0);
+      if (swept.failed == isa::kNone) return isa::kNone;
+      hopeless = swept.hopeless;
     }
     if (align == layout.least_align) break;
   }
   // Whoever found no place goes first the next time.
-  for (std::size_t work = 0; work < kMaxRepairWork; work += items.size()) {
+  for (std::size_t work = 0; work < kMaxRepairWork && !hopeless; work += items.size()) {
     const auto it = std::find(order.begin(), order.end(), stuck);
     std::rotate(order.begin(), it, it + 1);
-    if (fits()) return isa::kNone;
+    if (fits(false).failed == isa::kNone) return isa::kNone;
   }
   return failed;
 }

@@ -10,8 +10,9 @@ namespace kiln::analysis {
 
 // A used tensor of the memory at hand.
 struct Item : Demand {
-  isa::TensorId tensor;
-  isa::Address address;  // its place, or its place so far
+  isa::TensorId tensor = isa::kNone;
+  std::int32_t partition = 0;  // with the offset its place, or its place so far
+  isa::Address address() const { return {partition, offset}; }
 };
 
 // How a memory wants to be filled.
@@ -25,8 +26,11 @@ struct Layout {
   std::int64_t next_start(std::int64_t offset, std::int64_t bytes) const;
 };
 
+// Quadrants from one start to the next at which a tensor of so many may start: the start-partition rule.
+int start_step(const Layout& layout, int quadrants);
+
 // Gives all items that are not placed by hand an address; partners of `in_place` (null: none) may share bytes.
 // Otherwise returns the item at which the most natural try failed; kNone when there is none.
-std::uint32_t place_all(std::vector<Item>& items, const Layout& layout, const InPlace* in_place = nullptr);
+std::uint32_t place_all(std::vector<Item>& items, Layout layout, const InPlace* in_place = nullptr);
 
 }  // namespace kiln::analysis

@@ -28,9 +28,10 @@ std::size_t hash_of(const SourceLoc& loc) {
 
 Shadow Origins::add(const isa::Program& program, isa::TensorId tensor) {
   if (!kChecks) return 0;  // nobody follows shadows, so every byte counts as written
-  const auto [it, fresh] = added_.try_emplace({&program, tensor});  // ranks may run the same program
-  if (fresh) it->second = number_of(program, tensor);
-  return it->second;
+  std::vector<Shadow>& added = added_[&program];  // ranks may run the same program
+  if (added.empty()) added.resize(program.tensors.size());
+  if (!added[tensor]) added[tensor] = number_of(program, tensor);
+  return added[tensor];
 }
 
 Shadow Origins::number_of(const isa::Program& program, isa::TensorId tensor) {

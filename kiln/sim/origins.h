@@ -59,7 +59,7 @@ class Origins {
   isa::Shadow number_of(const isa::Program& program, isa::TensorId tensor);
 
   std::vector<Origin> known_;
-  std::map<std::pair<const isa::Program*, isa::TensorId>, isa::Shadow> added_;
+  std::unordered_map<const isa::Program*, std::vector<isa::Shadow>> added_;  // by tensor; 0: not yet
   std::unordered_map<std::size_t, isa::Shadow> by_place_;
   std::map<std::pair<const isa::Program*, isa::TensorId>, isa::Shadow> placed_;
   std::map<std::pair<const Storage*, isa::Shadow>, Arrival> arrivals_;

@@ -48,18 +48,25 @@ bool is_collective(const Core& core) { return info(core.waiting_at()->opcode).se
 
 // What travels: bytes and shadows in row-major order.
 struct Parcel {
-  std::vector<std::byte> bytes;
+  std::unique_ptr<std::byte[]> own;  // none: the bytes are where the core has them
+  const std::byte* bytes;
   std::vector<Shadow> shadow;  // none: all of it was written
 };
 
 const Exchange& exchange_of(const Core& core) { return info(core.waiting_at()->opcode).semantics->facts.exchange; }
 
-Parcel pick_up(Core& from) {
+// `to`: the other core.
+Parcel pick_up(Core& from, Core& to) {
   const Operand& src = from.operand(exchange_of(from).sent);
-  Parcel parcel{std::vector<std::byte>(src.tile.count() * src.tile.element_bytes()), {}};
-  for_pieces(src.tile, [&](std::byte* at, std::int64_t position, std::int64_t n) {
-    std::memcpy(parcel.bytes.data() + position, at, n);
-  });
+  const auto is_written = [&](Core& by) { return by.operand(exchange_of(by).received).storage == src.storage; };
+  Parcel parcel{nullptr, src.tile.data, {}};
+  if (!src.tile.is_dense() || is_written(from) || is_written(to)) {
+    parcel.own = std::make_unique_for_overwrite<std::byte[]>(src.tile.count() * src.tile.element_bytes());
+    parcel.bytes = parcel.own.get();
+    for_pieces(src.tile, [&](std::byte* at, std::int64_t position, std::int64_t n) {
+      std::memcpy(parcel.own.get() + position, at, n);
+    });
+  }
   Tracker tracker = from.tracker(*from.waiting_at());
   if (!tracker.is_clean(src.param)) parcel.shadow = tracker.read(src.param);
   return parcel;
@@ -68,7 +75,7 @@ Parcel pick_up(Core& from) {
 void deliver(const Parcel& parcel, Core& to) {
   const Operand& dst = to.operand(exchange_of(to).received);
   for_pieces(dst.tile, [&](std::byte* at, std::int64_t position, std::int64_t n) {
-    std::memcpy(at, parcel.bytes.data() + position, n);
+    std::memcpy(at, parcel.bytes + position, n);
   });
   Tracker tracker = to.tracker(*to.waiting_at());
   parcel.shadow.empty() ? tracker.write_clean(dst.param) : tracker.write(dst.param, parcel.shadow);
@@ -82,7 +89,7 @@ void meet(Core& a, Core& b, const Arch& arch, Races& races) {
     at_a.facts().check_meeting(at_a, 0, at_b, arch);
     at_b.facts().check_meeting(at_b, 1, at_a, arch);
     // src and dst of a core may be the same elements: both are read before either is written.
-    const Parcel from_a = pick_up(a), from_b = pick_up(b);
+    const Parcel from_a = pick_up(a, b), from_b = pick_up(b, a);
     deliver(from_a, b);
     deliver(from_b, a);
   }

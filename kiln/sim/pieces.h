@@ -9,6 +9,7 @@ namespace kiln::sim {
 template <class Fn>
 void for_pieces(const isa::Tile& t, Fn&& fn) {
   const std::int64_t size = t.element_bytes();
+  if (t.is_dense()) return fn(t.data, std::int64_t{0}, t.count() * size);
   for (std::int64_t row = 0; row < t.rows; ++row) {
     isa::for_runs(t, row, 0, t.free_size,
                   [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t position) {

@@ -14,7 +14,7 @@ constexpr std::size_t kHugePage = 2 << 20;
 std::byte* allocate(std::size_t size) {
   const bool is_large = size >= kHugePage;
   void* p = nullptr;
-  if (posix_memalign(&p, is_large ? kHugePage : 64, size)) throw std::bad_alloc();
+  if (posix_memalign(&p, is_large ? kHugePage : kStorageAlignment, size)) throw std::bad_alloc();
   if (is_large) madvise(p, size / kHugePage * kHugePage, MADV_HUGEPAGE);  // advice: it may be refused
   return static_cast<std::byte*>(p);
 }
@@ -26,10 +26,12 @@ void Storage::Free::operator()(std::byte* p) const { std::free(p); }
 Storage::Storage(std::int64_t rows, std::int64_t row_bytes, std::byte* external)
     : rows(rows), row_bytes(row_bytes), data(external), shadow(rows * row_bytes), psum(0) {
   if (external) return;
-  const std::size_t size = (static_cast<std::size_t>(rows * row_bytes) + 127) / 64 * 64;
-  owned_.reset(allocate(size));
+  owned_.reset(allocate(size_of(rows * row_bytes)));
   data = owned_.get();
 }
+
+Storage::Storage(std::int64_t rows, std::int64_t row_bytes, std::shared_ptr<std::byte> part)
+    : rows(rows), row_bytes(row_bytes), data(part.get()), shadow(rows * row_bytes), psum(0), part_(std::move(part)) {}
 
 void Storage::drop_finished() {
   std::erase_if(uses, [](const Use& u) { return u.task->finished(); });

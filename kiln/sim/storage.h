@@ -14,6 +14,8 @@ namespace kiln::sim {
 
 // What a view of any dtype of a tile may count on, where the tile lies in memory of the caller.
 inline constexpr std::int64_t kTileAlignment = 4;
+// Where storages begin that are not the caller's.
+inline constexpr std::size_t kStorageAlignment = 64;
 
 // A rectangle of a storage: rows [row, row_end) and bytes [begin, end) of each row.
 struct Region {
@@ -42,6 +44,10 @@ class Owners {
 
 struct Storage {
   Storage(std::int64_t rows, std::int64_t row_bytes, std::byte* external = nullptr);
+  // In memory that it shares with others: size_of() bytes at an address that kStorageAlignment divides.
+  Storage(std::int64_t rows, std::int64_t row_bytes, std::shared_ptr<std::byte> part);
+  // Bytes to keep for a storage of so many: vectors may read beyond the last element.
+  static std::size_t size_of(std::int64_t bytes) { return (static_cast<std::size_t>(bytes) + 127) / 64 * 64; }
 
   std::int64_t rows, row_bytes;  // HBM: one row
   std::byte* data;
@@ -66,7 +72,7 @@ struct Storage {
   // Collectives of several ranks: whether one has written here, and how many its rank had entered when it last used it.
   bool received = false;
   std::int64_t touched = 0;
-  bool is_external() const { return !owned_; }
+  bool is_external() const { return !owned_ && !part_; }
   void drop_finished();
   bool is_idle() { return drop_finished(), uses.empty(); }
 
@@ -75,6 +81,7 @@ struct Storage {
     void operator()(std::byte* p) const;
   };
   std::unique_ptr<std::byte, Free> owned_;
+  std::shared_ptr<std::byte> part_;
 };
 
 }  // namespace kiln::sim

@@ -1,6 +1,7 @@
 #include "kiln/sim/storage_pool.h"
 
 #include <algorithm>
+#include <new>
 
 namespace kiln::sim {
 namespace {
@@ -8,6 +9,8 @@ constexpr std::int64_t kCopyBytes = 2 << 20;             // storages of a tensor
 constexpr std::int64_t kMinCopies = 4, kMaxCopies = 32;  // at least and at most so many
 constexpr std::int64_t kSpareBytes = 256 << 20;          // storages that wait for a next tensor
 constexpr std::int64_t kAheadBytes = 16 << 20;           // of a size that wait for their values, before issuing waits
+constexpr std::size_t kSmallBytes = 4 << 10;             // storages that share a block of memory,
+constexpr std::size_t kBlockBytes = 64 << 10;            // which is so large
 
 // The first is the one used most lately, so few are used when few are enough.
 std::shared_ptr<Storage> first_idle(const std::vector<std::shared_ptr<Storage>>& storages) {
@@ -47,7 +50,21 @@ std::shared_ptr<Storage> StoragePool::make(std::int64_t rows, std::int64_t row_b
     spare_.clear();
     spare_bytes_ = 0;
   }
+  if (Storage::size_of(rows * row_bytes) <= kSmallBytes) return make_small(rows, row_bytes);
   return std::make_shared<Storage>(rows, row_bytes);
+}
+
+// An allocation for each would cost more than the instruction that uses it.
+std::shared_ptr<Storage> StoragePool::make_small(std::int64_t rows, std::int64_t row_bytes) {
+  const std::size_t size = Storage::size_of(rows * row_bytes);
+  if (!block_ || block_used_ + size > kBlockBytes) {
+    constexpr std::align_val_t kAlignment{kStorageAlignment};
+    block_.reset(static_cast<std::byte*>(operator new(kBlockBytes, kAlignment)),
+                 [](std::byte* p) { operator delete(p, kAlignment); });
+    block_used_ = 0;
+  }
+  std::byte* const at = block_.get() + std::exchange(block_used_, block_used_ + size);
+  return std::make_shared<Storage>(rows, row_bytes, std::shared_ptr<std::byte>(block_, at));
 }
 
 std::shared_ptr<Storage> StoragePool::take_spare(std::int64_t rows, std::int64_t row_bytes) {

@@ -26,12 +26,15 @@ class StoragePool {
  private:
   std::shared_ptr<Storage> make(std::int64_t rows, std::int64_t row_bytes);
   std::shared_ptr<Storage> take_spare(std::int64_t rows, std::int64_t row_bytes);
+  std::shared_ptr<Storage> make_small(std::int64_t rows, std::int64_t row_bytes);
 
   const isa::Program& program_;
   TaskQueue& queue_;
   std::vector<std::vector<std::shared_ptr<Storage>>> of_tensor_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::shared_ptr<Storage>>> spare_;  // given back, by size
   std::int64_t spare_bytes_ = 0;
+  std::shared_ptr<std::byte> block_;  // small storages lie side by side in blocks,
+  std::size_t block_used_ = 0;        // of which so many bytes of the last are taken
 };
 
 }  // namespace kiln::sim

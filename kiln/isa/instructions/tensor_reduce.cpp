@@ -8,6 +8,7 @@
 #include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/operand_rules.h"
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
@@ -151,9 +152,8 @@ void run_across(Run& r, std::int64_t size) {
 }
 
 // Folds 16 rows of a group at a time, converted piece by piece.
-void fold_converted(const Run& r, std::int64_t group, std::int64_t size, float* acc) {
+void fold_converted(const Run& r, const Tile& x, std::int64_t group, std::int64_t size, float* acc) {
   constexpr std::int64_t kRows = 16, kColumns = 256;
-  const Tile& x = r.tile(data);
   alignas(64) float block[kRows][kColumns];
   for (std::int64_t row = 0; row < x.rows; row += kRows) {
     const std::int64_t rows = std::min(kRows, x.rows - row);
@@ -169,9 +169,21 @@ void fold_converted(const Run& r, std::int64_t group, std::int64_t size, float* 
   }
 }
 
+// A row as it lies in memory, for operators that give the same in any order.
+Tile in_memory_order(const Tile& of) {
+  Tile x = of;
+  if (x.column) return x;
+  std::ranges::stable_sort(x.free, x.free + x.free_rank, std::greater<>(), &Dim::stride);
+  Dim sorted[kMaxOperandRank];
+  std::copy_n(x.free, x.free_rank, sorted);
+  x.free_rank = static_cast<std::uint8_t>(merge_dims(sorted, x.free_rank, x.free));
+  return x;
+}
+
 // Few or long groups: each is folded over all partitions side by side.
 void run_long_groups(Run& r, std::int64_t size) {
-  const Tile& x = r.tile(data);
+  const bool any_order = r.alu(op) == AluOp::maximum || r.alu(op) == AluOp::minimum;
+  const Tile x = any_order && size == r.tile(data).free_size ? in_memory_order(r.tile(data)) : r.tile(data);
   const std::int64_t groups = x.free_size / size;
   const bool in_place = x.dtype == DType::float32 && x.row_is_contiguous();
   std::vector<float> acc(x.rows * groups), out(groups);
@@ -181,7 +193,7 @@ void run_long_groups(Run& r, std::int64_t size) {
       const float* start = reinterpret_cast<const float*>(x.row(0)) + g * size;
       fold(r, start, x.row_bytes / 4, x.rows, size, of_group);
     } else {
-      fold_converted(r, g, size, of_group);
+      fold_converted(r, x, g, size, of_group);
     }
   }
   for (std::int64_t row = 0; row < x.rows; ++row) {

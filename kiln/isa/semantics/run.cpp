@@ -397,7 +397,21 @@ bool goes_by_rows(const Tile& dst, const Tile& src) {
          (has_short_runs(dst) || has_short_runs(src));
 }
 
+// Whether the elements of a row of one lie apart from those of the other, for certain.
+bool are_apart(const Tile& a, const Tile& b, std::int64_t row) {
+  const auto end = [&](const Tile& t) {
+    std::int64_t last = t.column ? -1 : 0;
+    for (int d = 0; d < t.free_rank && last >= 0; ++d)
+      last = t.free[d].stride < 0 ? -1 : last + (t.free[d].count - 1) * t.free[d].stride;
+    return last < 0 ? nullptr : t.row(row) + (last + 1) * t.element_bytes();
+  };
+  const std::byte *end_a = end(a), *end_b = end(b);
+  return end_a && end_b && (end_a <= b.row(row) || end_b <= a.row(row));
+}
+
 void copy_row(const Run& r, const Tile& dst, const Tile& src, std::int64_t row) {
+  if (dst.dtype == src.dtype && dst.row_is_contiguous() && are_apart(dst, src, row))
+    return gather(r, src, row, 0, dst.free_size, dst.row(row));
   alignas(64) std::uint32_t words[kChunk];
   alignas(64) float values[kChunk];
   for_pieces(0, dst.free_size, [&](std::int64_t first, std::size_t count, std::size_t) {

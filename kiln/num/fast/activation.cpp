@@ -114,6 +114,7 @@ HWY_NOINLINE void map(const Row& row) {
   constexpr std::size_t kBlock = hn::MaxLanes(d);
   const F scale = set_f(row.scale), bias = set_f(row.bias), param = set_f(row.param);
   std::size_t i = 0;
+#pragma GCC unroll 2
   for (; i + kBlock <= row.n; i += kBlock) {
     hn::StoreU(kFn(hn::LoadU(d, row.x + i) * scale + bias, param), d, row.out + i);
   }

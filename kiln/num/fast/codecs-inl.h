@@ -119,8 +119,7 @@ struct ToBfloat16 {
   template <class D, class V>
   HWY_INLINE hn::Vec<D> operator()(D d_raw, V value) const {
     const hn::Rebind<std::uint32_t, D> du;
-    const hn::Rebind<std::int32_t, D> di;
-    return hn::DemoteTo(d_raw, hn::BitCast(di, hn::ShiftRight<16>(round_bits<16>(du, hn::BitCast(du, value)))));
+    return hn::TruncateTo(d_raw, hn::ShiftRight<16>(round_bits<16>(du, hn::BitCast(du, value))));
   }
 };
 
@@ -144,18 +143,22 @@ HWY_INLINE hn::Vec<hn::RebindToSigned<hn::DFromV<V>>> round_to_int32(V value) {
   return hn::IfThenZeroElse(hn::RebindMask(di, hn::IsNaN(value)), hn::NearestInt(value));
 }
 
-// NearestInt saturates at 32 bits. The clamp is for uint8, which DemoteTo reaches through signed 16 bits.
+// NearestInt saturates at 32 bits. What is narrower is held within its range first; added to 1.5 * 2^23, it leaves its
+// nearest integer, ties to even, in the low bits of the sum.
 struct ToInt {
   template <class D, class V>
   HWY_INLINE hn::Vec<D> operator()(D d_raw, V value) const {
     using T = hn::TFromD<D>;
-    const auto whole = round_to_int32(value);
     if constexpr (sizeof(T) == 4) {
-      return whole;
+      return round_to_int32(value);
     } else {
-      const hn::Rebind<std::int32_t, D> di;
-      const auto lowest = hn::Set(di, hwy::LimitsMin<T>()), highest = hn::Set(di, hwy::LimitsMax<T>());
-      return hn::DemoteTo(d_raw, hn::Min(hn::Max(whole, lowest), highest));
+      const hn::Rebind<float, D> d;
+      const hn::Rebind<std::uint32_t, D> du;
+      const hn::RebindToUnsigned<D> d_bits;
+      const auto number = hn::IfThenZeroElse(hn::IsNaN(value), value);
+      const auto lowest = hn::Set(d, hwy::LimitsMin<T>()), highest = hn::Set(d, hwy::LimitsMax<T>());
+      const auto sum = hn::Add(hn::Min(hn::Max(number, lowest), highest), hn::Set(d, 0x1.8p23f));
+      return hn::BitCast(d_raw, hn::TruncateTo(d_bits, hn::BitCast(du, sum)));
     }
   }
 };

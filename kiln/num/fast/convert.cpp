@@ -29,6 +29,7 @@ void load_each(const Fn fn, const void* src, std::size_t n, float* dst) {
   const std::size_t lanes = hn::Lanes(d);
   const Raw* from = static_cast<const Raw*>(src);
   std::size_t i = 0;
+#pragma GCC unroll 4
   for (; i + lanes <= n; i += lanes) hn::StoreU(fn(d, hn::LoadU(d_raw, from + i)), d, dst + i);
   if (i == n) return;
   Raw raw[hn::MaxLanes(d)] = {};
@@ -45,6 +46,7 @@ void store_each(const Fn fn, const float* src, std::size_t n, void* dst) {
   const std::size_t lanes = hn::Lanes(d);
   Raw* to = static_cast<Raw*>(dst);
   std::size_t i = 0;
+#pragma GCC unroll 4
   for (; i + lanes <= n; i += lanes) hn::StoreU(fn(d_raw, hn::LoadU(d, src + i)), d_raw, to + i);
   if (i == n) return;
   float part[hn::MaxLanes(d)] = {};
@@ -176,6 +178,7 @@ void move_raw(int size, const void* src, std::ptrdiff_t src_stride, void* dst, s
 template <class From, class To>
 void resize_each(const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride, std::size_t n) {
   if (src_stride == 1 && dst_stride == 1) return move_each<From, To>(src, 1, dst, 1, n);
+  if (src_stride == 0 && dst_stride == 1) return move_each<From, To>(src, 0, dst, 1, n);
   if (src_stride == 1 && dst_stride == 2) return move_each<From, To>(src, 1, dst, 2, n);
   if (src_stride == 2 && dst_stride == 1) return move_each<From, To>(src, 2, dst, 1, n);
   move_each<From, To>(src, src_stride, dst, dst_stride, n);

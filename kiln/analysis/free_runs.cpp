@@ -1,0 +1,61 @@
+#include "kiln/analysis/free_runs.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace kiln::analysis {
+
+FreeRuns::FreeRuns(std::int32_t places)
+    : leaves_(static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint32_t>(std::max(places, 1))))),
+      nodes_(2 * static_cast<std::size_t>(leaves_)) {
+  for (std::int32_t size = 1; size <= leaves_; size *= 2) {
+    const auto first = static_cast<std::size_t>(leaves_ / size);
+    for (std::size_t n = first; n < 2 * first; ++n) nodes_[n] = {0, size, size, size};
+  }
+  take(places, leaves_, 1);  // places that there are not
+}
+
+void FreeRuns::take(const Part& part, std::int32_t begin, std::int32_t end, int step) {
+  if (end <= part.begin || part.end <= begin) return;
+  if (begin <= part.begin && part.end <= end) {
+    nodes_[part.node].taken += step;
+  } else {
+    take(part.left(), begin, end, step);
+    take(part.right(), begin, end, step);
+  }
+  sum_up(part);
+}
+
+void FreeRuns::sum_up(const Part& part) {
+  Node& node = nodes_[part.node];
+  const std::int32_t size = part.end - part.begin;
+  if (node.taken > 0) {
+    node.before = node.after = node.longest = 0;
+  } else if (size == 1) {
+    node.before = node.after = node.longest = 1;
+  } else {
+    const Node &left = nodes_[2 * part.node], &right = nodes_[2 * part.node + 1];
+    node.before = left.before == size / 2 ? size / 2 + right.before : left.before;
+    node.after = right.after == size / 2 ? size / 2 + left.after : right.after;
+    node.longest = std::max({left.longest, right.longest, left.after + right.before});
+  }
+}
+
+std::int32_t FreeRuns::find(std::int32_t count) const {
+  if (count <= 0) return 0;
+  Part part{1, 0, leaves_};
+  if (nodes_[1].longest < count) return -1;
+  while (nodes_[part.node].before < count) {
+    const Node &left = nodes_[2 * part.node], &right = nodes_[2 * part.node + 1];
+    if (left.longest >= count) {
+      part = part.left();
+    } else if (left.after + right.before >= count) {
+      return part.middle() - left.after;
+    } else {
+      part = part.right();
+    }
+  }
+  return part.begin;
+}
+
+}  // namespace kiln::analysis

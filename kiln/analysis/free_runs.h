@@ -1,0 +1,40 @@
+// FreeRuns: where a row of equal places, which come to be taken and free again, has enough free ones side by side.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace kiln::analysis {
+
+// A tree over the places; asking and changing take as long as it is high.
+class FreeRuns {
+ public:
+  explicit FreeRuns(std::int32_t places);
+
+  // Takes places [begin, end) once more (step 1), or once less (step -1) after they were taken so.
+  void take(std::int32_t begin, std::int32_t end, int step) {
+    if (begin < end) take({1, 0, leaves_}, begin, end, step);
+  }
+  // The first place from which `count` places are free; -1 when there is none.
+  std::int32_t find(std::int32_t count) const;
+
+ private:
+  struct Node {
+    std::int32_t taken = 0;                         // how often as a whole
+    std::int32_t before = 0, after = 0, longest = 0;  // free places at its beginning, at its end, side by side
+  };
+  struct Part {
+    std::size_t node;
+    std::int32_t begin, end;
+    std::int32_t middle() const { return begin + (end - begin) / 2; }
+    Part left() const { return {2 * node, begin, middle()}; }
+    Part right() const { return {2 * node + 1, middle(), end}; }
+  };
+  void take(const Part& part, std::int32_t begin, std::int32_t end, int step);
+  void sum_up(const Part& part);
+
+  std::int32_t leaves_;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace kiln::analysis
