@@ -2,6 +2,7 @@
 // engine need, bytes over the compulsory ones, processor time to compile. The peer's counts stand beside.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstring>
 #include <ctime>
 
@@ -9,6 +10,8 @@
 #include "kiln/analysis/engine_counts.h"
 #include "kiln/tensor/ir/text.h"
 #include "kiln/tensor/lower/lower.h"
+#include "kiln/tensor/lower/report.h"
+#include "kiln/tensor/lower/tuner.h"
 #include "kiln/timing/timed_run.h"
 
 namespace {
@@ -47,24 +50,45 @@ Least least(const tensor::Graph& graph, const Arch& arch) {
   return out;
 }
 
-void show(const bench::Pattern& pattern, tensor::CompileOptions options) {
+void show(const bench::Pattern& pattern, tensor::CompileOptions options, bool report) {
   options.donated = pattern.donated;
   const tensor::Graph graph = pattern.make();
   const std::clock_t start = std::clock();
   try {
     const tensor::Compiled c = tensor::compile(graph, options);
     const double ms = 1000.0 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-    const timing::TimedRun run = timing::time_program(isa::Launch(c.program));
+    const timing::TimedRun run = timing::time_program(c.launch());
     const auto executed = static_cast<double>(run.timeline.instructions);
     const Least l = least(graph, arch(options.target));
     const double us = timing::to_ns(run.timeline.total) / 1000;
     const double moved = run.timeline.hbm_bytes_read + run.timeline.hbm_bytes_written;
     fmt::print("{:38} {:6} {:6} {:8.0f} {:9.1f} {:9.1f} {:6.2f} {:6.2f} {:8.1f}\n", pattern.name, pattern.peer,
                c.program.instructions.size(), executed, us, l.ns() / 1000, us * 1000 / l.ns(), moved / l.bytes, ms);
+    if (!report) return;
+    fmt::print("{}", tensor::report_text(c));
+    for (const tensor::Alternative& a : c.alternatives) fmt::print("    {:9.1f} us: {}\n", a.time_ns / 1000, a.what);
   } catch (const Error& e) {
     fmt::print("{:38} {}\n", pattern.name, e.first().found);
   }
   std::fflush(stdout);
+}
+
+double time_ns(const tensor::Compiled& c) { return timing::to_ns(timing::time_program(c.launch()).timeline.total); }
+
+// Level 2, and what a search of so many seconds finds; the ratio.
+double search(const bench::Pattern& pattern, tensor::CompileOptions options, double seconds) {
+  options.donated = pattern.donated;
+  const tensor::Graph graph = pattern.make();
+  const double before = time_ns(tensor::compile(graph, options));
+  std::size_t tried = 0;
+  const tensor::Compiled c = tensor::tuned(
+      graph, options,
+      {.seconds = seconds, .progress = [&](const tensor::Tuner& tuner, double) { tried = tuner.tried(); }});
+  const double after = time_ns(c);
+  fmt::print("{:38} {:8} {:9.1f} {:9.1f} {:6.3f}  {}\n", pattern.name, tried, before / 1000, after / 1000,
+             after / before, c.alternatives.empty() ? "" : c.alternatives[0].what);
+  std::fflush(stdout);
+  return after / before;
 }
 
 }  // namespace
@@ -72,12 +96,19 @@ void show(const bench::Pattern& pattern, tensor::CompileOptions options) {
 int main(int argc, char** argv) {
   tensor::CompileOptions options;
   const char* only = "";
-  bool text = false;  // the programs themselves
+  double seconds = 0;                 // of a search
+  bool text = false, report = false;  // the programs themselves; what became of them
   for (int i = 1; i < argc; ++i) {
-    if (!std::strncmp(argv[i], "-O", 2))
+    if (!std::strcmp(argv[i], "--lnc2"))
+      options.lnc = 2;
+    else if (!std::strncmp(argv[i], "-O", 2))
       options.level = argv[i][2] - '0';
     else if (!std::strncmp(argv[i], "trn", 3))
       parse_target(argv[i], options.target);
+    else if (!std::strcmp(argv[i], "--search") && i + 1 < argc)
+      seconds = std::atof(argv[++i]);
+    else if (!std::strcmp(argv[i], "--report"))
+      report = true;
     else if (!std::strcmp(argv[i], "--kt"))
       text = true;
     else
@@ -91,9 +122,20 @@ int main(int argc, char** argv) {
     }
     return 0;
   }
+  if (seconds > 0) {
+    fmt::print("{:38} {:>8} {:>9} {:>9} {:>6}  {}\n", "pattern", "programs", "-O2 us", "-O3 us", "ratio", "changed");
+    double logs = 0, count = 0;
+    for (const bench::Pattern& pattern : all) {
+      if (pattern.name.find(only) == std::string::npos) continue;
+      logs += std::log(search(pattern, options, seconds));
+      ++count;
+    }
+    fmt::print("geometric mean {:.3f}\n", std::exp(logs / std::max(1.0, count)));
+    return 0;
+  }
   fmt::print("{:38} {:>6} {:>6} {:>8} {:>9} {:>9} {:>6} {:>6} {:>8}\n", "pattern", "peer", "static", "executed",
              "time us", "least us", "ratio", "bytes", "cpu ms");
   for (const bench::Pattern& pattern : all) {
-    if (pattern.name.find(only) != std::string::npos) show(pattern, options);
+    if (pattern.name.find(only) != std::string::npos) show(pattern, options, report);
   }
 }

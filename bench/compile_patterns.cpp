@@ -245,6 +245,7 @@ std::vector<Pattern> patterns() {
       {"attention 16 x 128 x 128 f32", [] { return attention(16, 128, 128, f32, false); }, 0},
       {"attention 8 x 2048 x 128 bf16", [] { return attention(8, 2048, 128, bf16, false); }, 0},
       {"attention 8 x 2048 x 128 bf16 causal", [] { return attention(8, 2048, 128, bf16, true); }, 0},
+      {"attention 8 x 4096 x 128 bf16", [] { return attention(8, 4096, 128, bf16, false); }, 0},
       {"attention 1 x 16384 x 128 bf16", [] { return attention(1, 16384, 128, bf16, false); }, 0},
       {"LM head (1,2048)@(2048,128256) bf16",
        [] {

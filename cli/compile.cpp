@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "cli/program_file.h"
+#include "cli/progress.h"
 #include "cli/python_options.h"
 #include "cli/rules.h"
 #include "kiln/base/file.h"
@@ -16,6 +17,7 @@
 #include "kiln/tensor/lower/cache.h"
 #include "kiln/tensor/lower/lower.h"
 #include "kiln/tensor/lower/report.h"
+#include "kiln/tensor/lower/tuner.h"
 
 namespace kiln::cli {
 namespace {
@@ -23,7 +25,9 @@ namespace {
 struct CompileCommand {
   std::string file, out;
   std::optional<Target> target;
-  int level = 2;
+  int level = 2, lnc = 1;
+  double time_limit = 60;
+  unsigned seed = 0;
   bool report = false;
   std::vector<std::string> donated, arguments;
   std::string cache;
@@ -44,38 +48,78 @@ void write_constants(const std::string& out, const std::vector<tensor::Constant>
   }
 }
 
+// A search tells how far it is, and keeps the times that it knows in the cache.
+tensor::Compiled compiled_now(const CompileCommand& command, const tensor::Graph& graph,
+                              const tensor::CompileOptions& options) {
+  if (command.level < 3) return tensor::compile(graph, options);
+  Progress progress("searching");
+  tensor::TuneOptions how{.seconds = command.time_limit, .seed = command.seed};
+  how.progress = [&](const tensor::Tuner& tuner, double part) {
+    progress.next(fmt::format("searching: {} programs, {:.1f} us, {:.1f} at level 2", tuner.tried(),
+                              tuner.best_ns() / 1000, tuner.first_ns() / 1000));
+    progress.done() = part;
+  };
+  if (!command.cache.empty()) {
+    std::filesystem::create_directories(command.cache);
+    how.file = tensor::Cache(command.cache)
+                   .path(fmt::format("seed {}\n{}", command.seed, tensor::cache_key(graph, options)), "kilnsearch");
+  }
+  return tensor::tuned(graph, options, how);
+}
+
 // From the cache, or compiled now.
 tensor::Kept compiled(const CompileCommand& command) {
   const tensor::Graph graph = read_graph(command.file);
-  const tensor::CompileOptions options{
-      .target = command.target.value_or(Target::trn2), .level = command.level, .donated = command.donated};
+  const tensor::CompileOptions options{.target = command.target.value_or(Target::trn2),
+                                       .level = command.level,
+                                       .lnc = command.lnc,
+                                       .donated = command.donated};
   const tensor::Cache cache(command.cache);
-  const std::string key = command.cache.empty() ? "" : tensor::cache_key(graph, options);
+  std::string key = command.cache.empty() ? "" : tensor::cache_key(graph, options);
+  if (command.level >= 3) key = fmt::format("seed {}, {} s\n{}", command.seed, command.time_limit, key);
   if (!command.cache.empty()) {
     if (std::optional<tensor::Kept> kept = cache.find(key)) return std::move(*kept);
   }
-  tensor::Compiled made = tensor::compile(graph, options);
+  tensor::Compiled made = compiled_now(command, graph, options);
   const bool wants_report = command.report || !command.cache.empty();
   std::string report = wants_report ? tensor::report_text(made) : "";
-  tensor::Kept kept{std::move(made.program), std::move(made.constants), std::move(report)};
+  tensor::Kept kept{{std::move(made.program)}, std::move(made.constants), std::move(report)};
+  if (made.peer) kept.programs.push_back(std::move(*made.peer));
   if (!command.cache.empty()) cache.put(key, kept);
   return kept;
 }
 
+// One file, or one for each core of a pair: softmax.core0.kiln and softmax.core1.kiln.
+std::vector<std::string> program_files(const std::string& out, std::size_t cores) {
+  if (cores == 1) return {out};
+  std::vector<std::string> files;
+  std::filesystem::path path(out);
+  const std::string stem = path.stem().string(), ending = path.extension().string();
+  for (std::size_t i = 0; i < cores; ++i)
+    files.push_back(path.replace_filename(fmt::format("{}.core{}{}", stem, i, ending)).string());
+  return files;
+}
+
 Outcome compile(const CompileCommand& command) {
-  if (!command.out.empty()) require_writable(std::span(&command.out, 1));
+  const bool python = command.out.ends_with(".py");
+  const std::vector<std::string> files = program_files(command.out, python ? 1 : static_cast<std::size_t>(command.lnc));
+  if (!command.out.empty()) require_writable(files);
   const tensor::Kept kept = compiled(command);
   Outcome outcome;
-  const bool python = command.out.ends_with(".py");
-  std::string text = python ? emit::emit(isa::Launch(kept.program),
-                                         {.origin = std::filesystem::path(command.file).filename().string()})
-                            : isa::print(kept.program);
+  std::vector<std::string> texts;
+  if (python) {
+    texts.push_back(emit::emit(isa::Launch::of(kept.programs),
+                               {.origin = std::filesystem::path(command.file).filename().string()}));
+  } else {
+    for (const isa::Program& program : kept.programs) texts.push_back(isa::print(program));
+  }
   if (command.out.empty()) {
-    outcome.out = command.report ? kept.report : std::move(text);
+    for (std::string& text : texts) outcome.out += command.report ? "" : std::move(text);
+    if (command.report) outcome.out = kept.report;
     return outcome;
   }
   write_constants(command.out, kept.constants);
-  write_atomically(command.out, text);
+  for (std::size_t i = 0; i < texts.size(); ++i) write_atomically(files[i], texts[i]);
   if (command.report) outcome.out = kept.report;
   return outcome;
 }
@@ -122,8 +166,15 @@ Command add_compile(CLI::App& root) {
                   "function, whose file runs")
       ->required();
   app->add_option("-o,--out", command->out, "write to this file: .kiln, or .py for NKI source")->type_name("FILE");
-  app->add_option("-O", command->level, "1: quick rules; 2: tilings compared with the timing model")
+  app->add_option("-O", command->level,
+                  "1: quick rules; 2: tilings compared with the timing model; 3: a search with the timing model")
+      ->check(CLI::Range(1, 3));
+  app->add_option("--lnc", command->lnc, "2: split over the two cores of a pair; two .kiln files, one .py")
       ->check(CLI::Range(1, 2));
+  app->add_option("--time-limit", command->time_limit, "of the search of -O 3; with --cache it goes on where it was")
+      ->check(CLI::PositiveNumber)
+      ->type_name("SECONDS");
+  app->add_option("--seed", command->seed, "of the search of -O 3");
   app->add_option("--donate", command->donated, "an input that the program may overwrite: updates are made in place")
       ->type_name("NAME");
   app->add_flag("--report", command->report, "tell what the groups of the program are");
@@ -132,7 +183,8 @@ Command add_compile(CLI::App& root) {
   add_target(*app, command->target);
   add_arguments(*app, command->arguments);
   app->footer(examples({"kiln compile softmax.kt --report", "kiln compile softmax.kt --target trn2 -o softmax.kiln",
-                        "kiln compile softmax.kt -o softmax.py",
+                        "kiln compile softmax.kt -o softmax.py", "kiln compile softmax.kt --lnc 2 -o softmax.kiln",
+                        "kiln compile softmax.kt -O 3 --time-limit 30 --cache compiled",
                         "kiln compile model.py:layer --arg 'x=float32[128,1024]' --report"}));
   return {app, [command] { return compile(*command); }, [command] { return names_function(command->file); }};
 }

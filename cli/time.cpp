@@ -147,10 +147,12 @@ Loaded load(const Source& source, const Host& host, std::optional<Target> target
     loaded.title = std::move(traced.title);
     loaded.note = std::move(traced.note);
   } else if (source.files[0].ends_with(".kt")) {
-    tensor::Compiled compiled = tensor::compile(tensor::parse(read_file(source.files[0]), source.files[0]),
-                                                {.target = target.value_or(Target::trn2)});
+    tensor::Compiled compiled =
+        tensor::compile(tensor::parse(read_file(source.files[0]), source.files[0]),
+                        {.target = target.value_or(Target::trn2), .lnc = source.command.kernel.lnc == "2" ? 2 : 1});
     loaded.groups = tensor::report_text(compiled);
     take(check_given(std::move(compiled.program), {}, 0));
+    if (compiled.peer) take(check_given(std::move(*compiled.peer), {}, 0));
   } else {
     for (const std::string& file : source.files) take(check_file(file, target, source.command.source_roots));
   }

@@ -681,8 +681,10 @@ class TensorGraph:
     def evaluate(self, inputs: Mapping[str, bytes]) -> dict[str, tuple[str, list[int], bytes]]:
         """What the program means: outputs as doubles, from bytes of inputs."""
 
-    def compile(self, target: str = 'trn2', level: int = 2, donated: Sequence[str] = []) -> TensorCompiled:
-        """The program of instructions; `donated` inputs may be overwritten."""
+    def compile(self, target: str = 'trn2', level: int = 2, donated: Sequence[str] = [], lnc: int = 1) -> TensorCompiled:
+        """
+        The program of instructions; `donated` inputs may be overwritten; with `lnc` 2 one for each core of a pair.
+        """
 
     def at(self, file: str, line: int) -> None:
         """Ops that follow come from this line."""
@@ -701,7 +703,15 @@ class TensorCompiled:
 
     @property
     def program(self) -> Program:
-        """The program of instructions."""
+        """The program of instructions; of a pair that of core 0."""
+
+    @property
+    def programs(self) -> list[Program]:
+        """The programs of all cores."""
+
+    @property
+    def split(self) -> str:
+        """What each core of a pair does."""
 
     @property
     def constants(self) -> dict[str, tuple[str, list[int], bytes]]:
@@ -714,6 +724,43 @@ class TensorCompiled:
     @property
     def regions(self) -> list:
         """What the report says of each fused group."""
+
+class TensorTuner:
+    """A search for a faster program: asks for candidates, is told times."""
+
+    def __init__(self, graph: TensorGraph, target: str, donated: Sequence[str], lnc: int, seed: int) -> None: ...
+
+    def ask(self) -> list[list[int]]:
+        """
+        The next candidates whose times are not known; none when nothing is left to try.
+        """
+
+    def time(self, candidate: Sequence[int]) -> float:
+        """Predicted nanoseconds of a candidate; infinity when it is not legal."""
+
+    def tell(self, candidate: Sequence[int], ns: float) -> None:
+        """The time of a candidate."""
+
+    @property
+    def tried(self) -> int:
+        """How many candidates have a time."""
+
+    @property
+    def first_ns(self) -> float:
+        """The time at level 2."""
+
+    @property
+    def best_ns(self) -> float:
+        """The best time."""
+
+    def compiled(self) -> TensorCompiled:
+        """The fastest program."""
+
+    def state(self) -> str:
+        """All times that are known, as text."""
+
+    def restore(self, text: str) -> None:
+        """Times of an earlier search of the same program."""
 
 def tensor_ops() -> dict[str, tuple[int, bool]]:
     """Every op: how many operands, and whether it is elementwise."""

@@ -8,6 +8,7 @@ with Kiln's version.
 """
 
 import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -87,7 +88,7 @@ class Tuned:
         return f"<tuned: {self.best}{', from the cache' if self.from_cache else ''}>"
 
 
-class _Progress:
+class Progress:
     """A line on the terminal that grows while candidates are tried; nothing where there is no terminal."""
 
     def __init__(self, name, total, show):
@@ -96,12 +97,37 @@ class _Progress:
 
     def step(self):
         self.done += 1
+        self._print(f"{self.done}/{self.total}", "\n" if self.done == self.total else "")
+
+    def show_at(self, done, text):
+        """The bar at a place, with a text behind it."""
+        self.done = min(int(done), self.total)
+        self._print(text, "")
+
+    def close(self):
+        if self.show:
+            print(file=sys.stderr)
+
+    def _print(self, text, end):
         if not self.show:
             return
         full = 30 * self.done // max(1, self.total)
-        end = "\n" if self.done == self.total else ""
-        print(f"\r{self.name} [{'#' * full}{'.' * (30 - full)}] {self.done}/{self.total}", end=end, file=sys.stderr,
-              flush=True)
+        print(f"\r{self.name} [{'#' * full}{'.' * (30 - full)}] {text}", end=end, file=sys.stderr, flush=True)
+
+
+def timed(function, candidates, *, executor=None, step=lambda: None):
+    """function(candidate) of all candidates in order, here or by any concurrent.futures executor; step() after each."""
+    if executor is None:
+        times = []
+        for candidate in candidates:
+            times.append(function(candidate))
+            step()
+        return times
+    futures = [executor.submit(function, candidate) for candidate in candidates]
+    for future in futures:
+        if isinstance(future, concurrent.futures.Future):
+            future.add_done_callback(lambda _: step())
+    return [future.result() for future in futures]
 
 
 def _json_form(candidate):
@@ -126,18 +152,8 @@ def tune(name, candidates, build, *, key="", cache=None, executor=None, progress
     for candidate in candidates:
         if known is not None and _json_form(candidate) == known:
             return Tuned(candidate, {}, True)
-    bar = _Progress(name, len(candidates), progress)
-    if executor is None:
-        times = []
-        for candidate in candidates:
-            times.append(_time_of(build, candidate))
-            bar.step()
-    else:
-        futures = [executor.submit(_time_of, build, candidate) for candidate in candidates]
-        for future in futures:
-            if isinstance(future, concurrent.futures.Future):
-                future.add_done_callback(lambda _: bar.step())
-        times = [future.result() for future in futures]
+    bar = Progress(name, len(candidates), progress)
+    times = timed(functools.partial(_time_of, build), candidates, executor=executor, step=bar.step)
     best = min(range(len(candidates)), key=lambda i: (times[i], i))
     if times[best] == float("inf"):
         raise ValueError(f"candidates: none of {len(candidates)} is legal")

@@ -12,7 +12,7 @@
 #include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/ir/text.h"
 #include "kiln/tensor/ir/weak.h"
-#include "kiln/tensor/lower/lower.h"
+#include "kiln/tensor/lower/tuner.h"
 #include "python/src/bindings.h"
 
 namespace kiln::python {
@@ -147,10 +147,15 @@ nb::tuple constant_of_bytes(Graph& graph, const std::string& dtype, Shape shape,
   return described(graph, graph.constant(type, std::move(numbers)));
 }
 
-std::shared_ptr<tensor::Compiled> compile(const Graph& graph, const std::string& target, int level,
-                                          std::vector<std::string> donated) {
-  tensor::CompileOptions options{.level = level, .donated = std::move(donated)};
+tensor::CompileOptions options_of(const std::string& target, int level, std::vector<std::string> donated, int lnc) {
+  tensor::CompileOptions options{.level = level, .lnc = lnc, .donated = std::move(donated)};
   if (!parse_target(target, options.target)) refuse_graph(fmt::format("`{}` is no target", target));
+  return options;
+}
+
+std::shared_ptr<tensor::Compiled> compile(const Graph& graph, const std::string& target, int level,
+                                          std::vector<std::string> donated, int lnc) {
+  const tensor::CompileOptions options = options_of(target, level, std::move(donated), lnc);
   nb::gil_scoped_release released;
   return std::make_shared<tensor::Compiled>(tensor::compile(graph, options));
 }
@@ -174,11 +179,44 @@ std::map<std::string, ArrayTuple> constants_of(const tensor::Compiled& made) {
   return out;
 }
 
+// A search that is driven from outside.
+void bind_tuner(nb::module_& m) {
+  nb::class_<tensor::Tuner>(m, "TensorTuner", "A search for a faster program: asks for candidates, is told times.")
+      .def(
+          "__init__",
+          [](tensor::Tuner* self, const Graph& graph, const std::string& target, std::vector<std::string> donated,
+             int lnc,
+             unsigned seed) { new (self) tensor::Tuner(graph, options_of(target, 2, std::move(donated), lnc), seed); },
+          nb::arg("graph"), nb::arg("target"), nb::arg("donated"), nb::arg("lnc"), nb::arg("seed"))
+      .def("ask", &tensor::Tuner::ask, nb::call_guard<nb::gil_scoped_release>(),
+           "The next candidates whose times are not known; none when nothing is left to try.")
+      .def("time", &tensor::Tuner::time, nb::arg("candidate"), nb::call_guard<nb::gil_scoped_release>(),
+           "Predicted nanoseconds of a candidate; infinity when it is not legal.")
+      .def("tell", &tensor::Tuner::tell, nb::arg("candidate"), nb::arg("ns"), "The time of a candidate.")
+      .def_prop_ro("tried", &tensor::Tuner::tried, "How many candidates have a time.")
+      .def_prop_ro("first_ns", &tensor::Tuner::first_ns, "The time at level 2.")
+      .def_prop_ro("best_ns", &tensor::Tuner::best_ns, "The best time.")
+      .def(
+          "compiled", [](tensor::Tuner& t) { return std::make_shared<tensor::Compiled>(t.compiled()); },
+          nb::call_guard<nb::gil_scoped_release>(), "The fastest program.")
+      .def("state", &tensor::Tuner::state, "All times that are known, as text.")
+      .def("restore", &tensor::Tuner::restore, nb::arg("text"), "Times of an earlier search of the same program.");
+}
+
 void bind_compiled(nb::module_& m) {
   nb::class_<tensor::Compiled>(m, "TensorCompiled", "What the compiler made of a tensor program.")
       .def_prop_ro(
           "program", [](std::shared_ptr<tensor::Compiled> made) { return ProgramRef(made, &made->program); },
-          "The program of instructions.")
+          "The program of instructions; of a pair that of core 0.")
+      .def_prop_ro(
+          "programs",
+          [](std::shared_ptr<tensor::Compiled> made) {
+            std::vector<ProgramRef> out{ProgramRef(made, &made->program)};
+            if (made->peer) out.push_back(ProgramRef(made, &*made->peer));
+            return out;
+          },
+          "The programs of all cores.")
+      .def_ro("split", &tensor::Compiled::split, "What each core of a pair does.")
       .def_prop_ro("constants", &constants_of, "Inputs that the program brings itself.")
       .def_ro("aliases", &tensor::Compiled::aliases, "Outputs that are inputs, updated in place.")
       .def_prop_ro(
@@ -233,9 +271,10 @@ void bind_tensor_graph(nb::module_& m) {
           nb::arg("value"), "dtype and shape of a value.")
       .def("evaluate", &evaluate, nb::arg("inputs"),
            "What the program means: outputs as doubles, from bytes of inputs.")
-      .def("compile", &compile, nb::arg("target") = "trn2", nb::arg("level") = 2,
-           nb::arg("donated") = std::vector<std::string>(),
-           "The program of instructions; `donated` inputs may be overwritten.")
+      .def(
+          "compile", &compile, nb::arg("target") = "trn2", nb::arg("level") = 2,
+          nb::arg("donated") = std::vector<std::string>(), nb::arg("lnc") = 1,
+          "The program of instructions; `donated` inputs may be overwritten; with `lnc` 2 one for each core of a pair.")
       .def(
           "at",
           [](Graph& g, const std::string& file, int line) {
@@ -250,6 +289,7 @@ void bind_tensor_graph(nb::module_& m) {
           "text", [](const Graph& g, bool places) { return tensor::print(g, {.places = places}); },
           nb::arg("places") = false, "The program in text form.");
   bind_compiled(m);
+  bind_tuner(m);
   m.def(
       "tensor_ops",
       [] {

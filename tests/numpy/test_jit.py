@@ -1,5 +1,6 @@
 """Calls, what they are kept by, and what lower() gives."""
 
+import concurrent.futures
 import dataclasses
 import threading
 import typing
@@ -286,3 +287,31 @@ def test_sequence_of_compiled_functions():
     for _ in range(5):
         want = np.tanh(want @ w)
     same(model(X, w), want, loose=10)
+
+
+def test_two_cores():
+    def f(x, w):
+        h = np.tanh(x @ w)
+        return h, h.sum(axis=0)
+
+    low = kiln.jit(f).lower(X, W, lnc=2)
+    assert len(low.programs) == 2 and low.check() and "halves" in low.report()["split"]
+    assert "program_id" in low.nki
+    for mine, want in zip(kiln.jit(f, lnc=2)(X, W), f(X, W)):
+        same(mine, want, loose=10)
+    with pytest.raises(ValueError, match="lnc=3"):
+        kiln.jit(f).lower(X, W, lnc=3)
+
+
+def test_search(tmp_path):
+    f = kiln.jit(lambda x, w: np.maximum(x @ w, 0) / (1 + np.abs(x).sum(axis=1, keepdims=True)))
+    plain = f.lower(X, W).time().latency_us
+    file = tmp_path / "search.json"
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        found = f.lower(X, W, opt=3, search={"time_limit": 0.2, "cache": file, "executor": pool})
+        assert found.time().latency_us <= plain * 1.02  # the search times the program as it is, `time` as emitted
+    assert file.exists()
+    again = f.lower(X, W, opt=3, search={"time_limit": 0.1, "cache": file})
+    same(again(X, W), np.maximum(X @ W, 0) / (1 + np.abs(X).sum(axis=1, keepdims=True)), loose=10)
+    with pytest.raises(ValueError, match="search has `limit`"):
+        f.lower(X, W, opt=3, search={"limit": 3})

@@ -78,10 +78,15 @@ Arrays random_inputs(const Graph& graph, unsigned seed, const InputOptions& opti
 }
 
 Outcome compare(const Graph& graph, const Arrays& inputs, const CompileOptions& options, const Graph* oracle) {
-  Outcome out{.compiled = compile(graph, options)};
+  return compare(compile(graph, options), graph, inputs, oracle);
+}
+
+Outcome compare(Compiled compiled, const Graph& graph, const Arrays& inputs, const Graph* oracle) {
+  Outcome out{.compiled = std::move(compiled)};
   const isa::Program& program = out.compiled.program;
-  const check::Report report = check::check_program(program, arch(program.target));
-  if (!report.diagnostics.empty()) {
+  for (const isa::Program* core : out.compiled.launch().programs) {
+    const check::Report report = check::check_program(*core, arch(program.target));
+    if (report.diagnostics.empty()) continue;
     out.wrong = to_text(report.diagnostics);
     return out;
   }
@@ -102,7 +107,8 @@ Outcome compare(const Graph& graph, const Arrays& inputs, const CompileOptions& 
     }
     return true;
   });
-  out.executed = sim::run(program, arch(program.target), buffers, {.nan = sim::NanMode::off}).instructions;
+  out.executed =
+      sim::run(out.compiled.launch(), arch(program.target), buffers, {.nan = sim::NanMode::off}).instructions;
   for (const auto& [name, array] : wanted) {
     if (array.data.empty()) continue;
     const auto alias = out.compiled.aliases.find(name);

@@ -24,5 +24,7 @@ Outcome compare(const Graph& graph, unsigned seed = 1, const CompileOptions& opt
 // With `oracle`, another graph says what is right.
 Outcome compare(const Graph& graph, const Arrays& inputs, const CompileOptions& options = {},
                 const Graph* oracle = nullptr);
+// The same of what is compiled already.
+Outcome compare(Compiled compiled, const Graph& graph, const Arrays& inputs, const Graph* oracle = nullptr);
 
 }  // namespace kiln::tensor

@@ -26,10 +26,11 @@ TEST(Random, CompiledEqualsOracle) {
     const Target target = static_cast<Target>(seed % 3);
     for (const CompileOptions& options : {CompileOptions{.target = target, .level = 1},
                                           {.target = target, .level = 2},
+                                          {.target = target, .level = 2, .lnc = target == Target::trn1 ? 1 : 2},
                                           {.target = target, .level = 1, .fuse = false},
                                           {.target = target, .level = 1, .sbuf_bytes = 40 << 10}}) {
-      const std::string what =
-          fmt::format("seed {} level {} fuse {} on {}\n", seed, options.level, options.fuse, arch(target).name);
+      const std::string what = fmt::format("seed {} level {} lnc {} fuse {} on {}\n", seed, options.level, options.lnc,
+                                           options.fuse, arch(target).name);
       try {
         const Outcome out = compare(graph, seed, options);
         ASSERT_EQ(out.wrong, "") << what << text << isa::print(out.compiled.program);

@@ -90,6 +90,9 @@ Array eval_result(const Eval& e);
 Array eval_kernel(const Eval& e);
 std::vector<Array> results_of(const Op& op, const std::vector<const Array*>& in);
 
+// evaluate_pair.cpp
+Array eval_pair(const Eval& e);
+
 // evaluate_window.cpp
 Array eval_conv(const Eval& e);
 Array eval_pool(const Eval& e);

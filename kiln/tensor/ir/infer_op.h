@@ -56,6 +56,10 @@ Type infer_call(const Ask& a);
 Type infer_result(const Ask& a);
 Type infer_kernel(const Ask& a);
 
+// infer_pair.cpp
+Type infer_exchange(const Ask& a);
+Type infer_pair_whole(const Ask& a);
+
 // infer_window.cpp
 Type infer_conv(const Ask& a);
 Type infer_pool(const Ask& a);

@@ -26,13 +26,13 @@ std::uint64_t digest(const std::string& text) {
 }  // namespace
 
 std::string cache_key(const Graph& graph, const CompileOptions& options) {
-  return fmt::format("kiln {}\n{} -O{}{} sbuf {} donated {}\n{}", KILN_VERSION, arch(options.target).name,
-                     options.level, options.fuse ? "" : " apart", options.sbuf_bytes, fmt::join(options.donated, ","),
-                     print(graph));
+  return fmt::format("kiln {}\n{} lnc {} -O{}{} sbuf {} donated {}\n{}", KILN_VERSION, arch(options.target).name,
+                     options.lnc, options.level, options.fuse ? "" : " apart", options.sbuf_bytes,
+                     fmt::join(options.donated, ","), print(graph));
 }
 
-std::string Cache::path(const std::string& key) const {
-  return (std::filesystem::path(folder_) / fmt::format("{:016x}.kilncache", digest(key))).string();
+std::string Cache::path(const std::string& key, const std::string& ending) const {
+  return (std::filesystem::path(folder_) / fmt::format("{:016x}.{}", digest(key), ending)).string();
 }
 
 std::optional<Kept> Cache::find(const std::string& key) const {
@@ -42,7 +42,10 @@ std::optional<Kept> Cache::find(const std::string& key) const {
     const std::string text = read_file(file);
     const Json json = Json::from_cbor(text.begin(), text.end());
     if (json.at("key") != key) return {};
-    Kept kept{isa::parse(json.at("program").get<std::string>(), file), {}, json.at("report")};
+    Kept kept{{}, {}, json.at("report")};
+    for (const Json& program : json.at("programs"))
+      kept.programs.push_back(isa::parse(program.get<std::string>(), file));
+    if (kept.programs.empty()) return {};
     for (const Json& c : json.at("constants")) {
       DType dtype{};
       if (!parse_dtype(c.at("dtype").get<std::string>(), dtype)) return {};
@@ -66,8 +69,9 @@ void Cache::put(const std::string& key, const Kept& kept) const {
                          {"shape", c.array.type.shape},
                          {"bytes", Json::binary(std::vector<std::uint8_t>(first, first + bytes.size()))}});
   }
-  const Json json{
-      {"key", key}, {"program", isa::print(kept.program)}, {"report", kept.report}, {"constants", constants}};
+  Json programs = Json::array();
+  for (const isa::Program& program : kept.programs) programs.push_back(isa::print(program));
+  const Json json{{"key", key}, {"programs", programs}, {"report", kept.report}, {"constants", constants}};
   const std::vector<std::uint8_t> cbor = Json::to_cbor(json);
   std::filesystem::create_directories(folder_);
   write_atomically(path(key), std::string(cbor.begin(), cbor.end()));

@@ -14,7 +14,7 @@ std::string cache_key(const Graph& graph, const CompileOptions& options);
 
 // What is kept of a compilation.
 struct Kept {
-  isa::Program program;
+  std::vector<isa::Program> programs;  // one, or those of a pair of cores
   std::vector<Constant> constants;
   std::string report;
 };
@@ -26,8 +26,10 @@ class Cache {
   std::optional<Kept> find(const std::string& key) const;
   void put(const std::string& key, const Kept& kept) const;
 
+  // Where something of this key lies.
+  std::string path(const std::string& key, const std::string& ending = "kilncache") const;
+
  private:
-  std::string path(const std::string& key) const;
   std::string folder_;
 };
 

@@ -173,6 +173,7 @@ void Copies::join(const View& dst, const Strided& to, Value v) {
   const Op& op = graph.op(v);
   const std::int64_t axis = op.integer("axis");
   Strided part = to;
+  part.offset += join_start(op) * part.dims[axis].stride;
   for (Value x : op.operands) {
     part.dims[axis].count = graph.type(x).shape[axis];
     place(dst, part, x);
@@ -183,8 +184,9 @@ void Copies::join(const View& dst, const Strided& to, Value v) {
 void Copies::emit(Value v) {
   const Op& op = graph.op(v);
   const Strided whole = Strided::contiguous(op.type.shape);
-  if (op.code == OpCode::concat) {
+  if (is_join_op(op.code)) {
     join(storage.of.at(v), whole, v);
+    if (op.code == OpCode::pair_gather_hbm) k.core_barrier({.data = storage.of.at(v), .cores = {0, 1}});
   } else if (op.code == OpCode::scatter_rows) {
     scatter(v);
   } else if (op.code == OpCode::scatter) {

@@ -10,11 +10,14 @@
 #include "kiln/tensor/ir/verify.h"
 #include "kiln/tensor/lower/maker.h"
 #include "kiln/tensor/lower/quick_time.h"
+#include "kiln/tensor/lower/solve.h"
+#include "kiln/tensor/lower/tuner.h"
 #include "kiln/tensor/passes/access.h"
 #include "kiln/tensor/passes/bodies.h"
 #include "kiln/tensor/passes/canonicalize.h"
 #include "kiln/tensor/passes/decompose.h"
 #include "kiln/tensor/passes/expand.h"
+#include "kiln/tensor/passes/pair.h"
 
 namespace kiln::tensor {
 namespace {
@@ -41,12 +44,25 @@ std::vector<Choice> choices(const CompileOptions& options) {
   return out;
 }
 
-std::vector<Diagnostic> errors_of(const isa::Program& program, const CompileOptions& options) {
-  const check::Report report = check::check_program(program, chip_of(options));
-  return report.ok() ? std::vector<Diagnostic>{} : report.diagnostics;
+}  // namespace
+
+std::vector<Diagnostic> errors_of(const Compiled& made, const CompileOptions& options) {
+  for (const isa::Program* program : made.launch().programs) {
+    const check::Report report = check::check_program(*program, chip_of(options));
+    if (!report.ok()) return report.diagnostics;
+  }
+  return {};
 }
 
-}  // namespace
+// One program for each core. Nothing when a region has no common loops.
+std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice) {
+  std::optional<Compiled> out = Maker(cores[0], options, choice).run();
+  if (!out || cores.size() == 1) return out;
+  std::optional<Compiled> peer = Maker(cores[1], options, choice).run();
+  if (!peer || peer->program.instructions.size() != out->program.instructions.size()) return {};
+  out->peer = std::move(peer->program);
+  return out;
+}
 
 std::vector<PassResult> run_passes(const Graph& graph) {
   std::vector<PassResult> out;
@@ -94,9 +110,9 @@ bool has_products(const Graph& graph) {
 // Keeps the program that is quickest, and how long the others took.
 class Search {
  public:
-  Search(const Graph& graph, const CompileOptions& options, Choice choice, Compiled first)
-      : graph_(graph), options_(options), choice_(std::move(choice)), best_(std::move(first)) {
-    best_.time_ns = quick_time_ns(best_.program);
+  Search(const std::vector<Graph>& cores, const CompileOptions& options, Choice choice, Compiled first)
+      : cores_(cores), options_(options), choice_(std::move(choice)), best_(std::move(first)) {
+    best_.time_ns = quick_time_ns(best_.launch());
     seen_.insert(isa::print(best_.program));
     tried_.push_back({"the best estimates", best_.time_ns});
   }
@@ -104,9 +120,9 @@ class Search {
   const Compiled& best() const { return best_; }
 
   void attempt(const Choice& choice, const std::string& what) {
-    std::optional<Compiled> made = Maker(graph_, options_, choice).run();
-    if (!made || !seen_.insert(isa::print(made->program)).second || !errors_of(made->program, options_).empty()) return;
-    made->time_ns = quick_time_ns(made->program);
+    std::optional<Compiled> made = make(cores_, options_, choice);
+    if (!made || !seen_.insert(isa::print(made->program)).second || !errors_of(*made, options_).empty()) return;
+    made->time_ns = quick_time_ns(made->launch());
     tried_.push_back({what, made->time_ns});
     if (made->time_ns >= best_.time_ns) return;
     made->refused = best_.refused;
@@ -122,7 +138,7 @@ class Search {
   }
 
  private:
-  const Graph& graph_;
+  const std::vector<Graph>& cores_;
   const CompileOptions& options_;
   Choice choice_;
   Compiled best_;
@@ -131,14 +147,15 @@ class Search {
 };
 
 // One region after the other takes the tiling with which the whole program is fastest.
-Compiled improved(Compiled first, const Graph& graph, const CompileOptions& options, const Choice& choice) {
-  Search search(graph, options, choice, std::move(first));
+void improve(Solved& solved, const CompileOptions& options) {
+  Search search(solved.cores, options, solved.choice, std::move(solved.made));
   const auto attempt = [&](const Candidate& c) {
     Choice tried = search.choice();
     c.change(tried.region);
     search.attempt(tried, c.what);
   };
-  if (has_products(graph)) std::for_each(std::begin(kProductCandidates), std::end(kProductCandidates), attempt);
+  if (has_products(solved.cores[0]))
+    std::for_each(std::begin(kProductCandidates), std::end(kProductCandidates), attempt);
   std::for_each(std::begin(kEngineCandidates), std::end(kEngineCandidates), attempt);
   const std::vector<RegionReport> regions = search.best().regions;
   for (std::size_t r = 0; r < regions.size(); ++r) {
@@ -148,26 +165,71 @@ Compiled improved(Compiled first, const Graph& graph, const CompileOptions& opti
       search.attempt(tried, fmt::format("tiling {} of group {}", other + 1, r + 1));
     }
   }
-  return search.finish();
+  solved.choice = search.choice();
+  solved.made = search.finish();
+}
+
+Solved first_that_fits(std::vector<Graph> cores, const CompileOptions& options) {
+  std::vector<Diagnostic> errors;
+  int refused = 0;
+  for (const Choice& choice : choices(options)) {
+    std::optional<Compiled> made = make(cores, options, choice);
+    if (!made) continue;
+    errors = errors_of(*made, options);
+    refused += !errors.empty();
+    if (!errors.empty()) continue;
+    made->refused = refused;
+    return {std::move(*made), choice, std::move(cores)};
+  }
+  throw Error(std::move(errors));
+}
+
+// Ways to split a program over two cores are compared with the timing model, unless the first is taken.
+Solved solve_pair(const Graph& ready, CompileOptions options) {
+  constexpr std::size_t kMost = 8;
+  options.donated.clear();  // both cores would write what the other one still reads
+  std::vector<Pairing> ways = pairings(ready, arch(options.target));
+  ways.resize(std::min(ways.size(), options.level >= 2 ? kMost : 1));
+  std::optional<Solved> best;
+  std::vector<Alternative> tried;
+  std::vector<Diagnostic> errors;
+  for (const Pairing& way : ways) {
+    try {
+      Solved solved = first_that_fits({half_of(ready, way, 0), half_of(ready, way, 1)}, options);
+      solved.made.time_ns = quick_time_ns(solved.made.launch());
+      solved.made.split = way.what;
+      tried.push_back({way.what, solved.made.time_ns});
+      if (!best || solved.made.time_ns < best->made.time_ns) best = std::move(solved);
+    } catch (const Error& e) {
+      errors = e.diagnostics();
+    }
+  }
+  if (!best) throw Error(std::move(errors));
+  if (options.level < 2) return std::move(*best);
+  const std::string split = best->made.split;
+  improve(*best, options);
+  best->made.split = split;
+  for (Alternative& a : tried) {
+    if (a.what != split) best->made.alternatives.push_back(std::move(a));
+  }
+  return std::move(*best);
 }
 
 }  // namespace
 
-Compiled compile(const Graph& graph, const CompileOptions& options) {
+Solved solve(const Graph& graph, const CompileOptions& options) {
   verify(graph, "the front end");
-  const Graph ready = std::move(run_passes(inlined(graph)).back().graph);
-  std::vector<Diagnostic> errors;
-  int refused = 0;
-  for (const Choice& choice : choices(options)) {
-    std::optional<Compiled> made = Maker(ready, options, choice).run();
-    if (!made) continue;
-    errors = errors_of(made->program, options);
-    refused += !errors.empty();
-    if (!errors.empty()) continue;
-    made->refused = refused;
-    return options.level >= 2 ? improved(std::move(*made), ready, options, choice) : std::move(*made);
-  }
-  throw Error(std::move(errors));
+  Graph ready = std::move(run_passes(inlined(graph)).back().graph);
+  if (options.lnc == 2) return solve_pair(ready, options);
+  Solved solved = first_that_fits({std::move(ready)}, options);
+  if (options.level >= 2) improve(solved, options);
+  return solved;
+}
+
+isa::Launch Compiled::launch() const { return peer ? isa::Launch({&program, &*peer}) : isa::Launch(program); }
+
+Compiled compile(const Graph& graph, const CompileOptions& options) {
+  return options.level >= 3 ? tuned(graph, options) : solve(graph, options).made;
 }
 
 }  // namespace kiln::tensor

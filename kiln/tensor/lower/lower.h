@@ -2,10 +2,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kiln/arch/arch.h"
+#include "kiln/isa/launch.h"
 #include "kiln/isa/program.h"
 #include "kiln/tensor/ir/evaluate.h"
 #include "kiln/tensor/ir/graph.h"
@@ -14,8 +16,9 @@ namespace kiln::tensor {
 
 struct CompileOptions {
   Target target = Target::trn2;
-  int level = 2;                // 1: rules alone; 2: candidates compared with the timing model
-  bool fuse = true;             // false: every op goes through HBM, to compare with
+  int level = 2;     // 1: rules alone; 2: candidates compared with the timing model; 3: a search (lower/tuner.h)
+  int lnc = 1;       // 2: split over the two cores of a pair
+  bool fuse = true;  // false: every op goes through HBM, to compare with
   std::int64_t sbuf_bytes = 0;  // of a partition that the program may take; 0: all that the chip has
   // Inputs that the program may overwrite: an update of one is made in place, and the output that it is is the input.
   std::vector<std::string> donated = {};
@@ -54,6 +57,7 @@ struct Alternative {
 
 struct Compiled {
   isa::Program program;
+  std::optional<isa::Program> peer;            // with lnc 2, the program of core 1; `program` is that of core 0
   std::vector<Constant> constants;             // inputs that the program itself brings
   std::map<std::string, std::string> aliases;  // outputs that are inputs, updated in place
   std::vector<RegionReport> regions;
@@ -61,6 +65,9 @@ struct Compiled {
   std::vector<Spill> spills;
   int refused = 0;                        // programs with larger tiles that did not fit
   std::vector<Alternative> alternatives;  // at level 2, the best first, which is this program
+  std::string split;                      // with lnc 2: what each core does
+
+  isa::Launch launch() const;
 };
 
 // Throws Error: tensor.R17 (not_yet) for what has no instructions yet, and what check says of a program that does not

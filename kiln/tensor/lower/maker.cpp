@@ -30,7 +30,9 @@ Maker::Maker(const Graph& graph, const CompileOptions& options, const Choice& ch
       choice_(choice),
       chip_(chip_of(options)),
       own_(std::make_unique<isa::Kernel>(graph.name, options.target)),
-      k_(*own_) {}
+      k_(*own_) {
+  if (options.lnc == 2) own_->pair();
+}
 
 Maker::Maker(const Graph& body, Bound bound)
     : graph_(body),
@@ -40,6 +42,7 @@ Maker::Maker(const Graph& body, Bound bound)
       chip_(bound_->around.chip_),
       k_(bound_->around.k_) {
   choice_.tiling.clear();
+  choice_.of_region.clear();
   choice_.fuse.splits_outputs = false;  // state that is still read may lie there
 }
 
@@ -112,6 +115,7 @@ isa::View Maker::storage_for(Value v) {
   if (const auto direct = direct_.find(v); direct != direct_.end()) return output_storage(direct->second);
   if (op.code == OpCode::constant) return constant(op, shape, t);
   if (op.code == OpCode::iota) return k_.hbm({op.type.shape[op.integer("axis")]}, t);
+  if (op.code == OpCode::pair_gather_hbm) return k_.tensor(Memory::shared_hbm, isa::Role::internal, shape, t, {});
   return k_.hbm(shape, t);
 }
 
@@ -244,7 +248,9 @@ bool Maker::plan(int region) {
 void Maker::emit_rows(int region) {
   const Layout& plan = layouts_[region];
   const std::size_t before = k_.program().instructions.size(), tiles = k_.program().tensors.size();
-  RegionEmitter(k_, graph_, fusion_, region, plan, storage_, chip_, choice_.region).emit();
+  const auto own = choice_.of_region.find(region);
+  const RegionOptions& options = own == choice_.of_region.end() ? choice_.region : own->second;
+  RegionEmitter(k_, graph_, fusion_, region, plan, storage_, chip_, options).emit();
   report(region, plan, k_.program().instructions.size() - before);
   out_.regions.back().first_instruction = static_cast<isa::InstructionId>(before);
   out_.regions.back().alternatives = alternatives_[region];

@@ -15,7 +15,8 @@ namespace kiln::tensor {
 struct Choice {
   FuseOptions fuse;
   RegionOptions region;
-  std::map<int, std::size_t> tiling;  // by region: which of the best estimates; the first unless said
+  std::map<int, std::size_t> tiling;       // by region: which of the best estimates; the first unless said
+  std::map<int, RegionOptions> of_region;  // regions that are built in another way
   std::size_t region_choices = 4;
 };
 

@@ -54,29 +54,34 @@ class Cutter {
   std::vector<Cut> cuts_;
 };
 
-double time_of(const isa::Program& program) {
-  return timing::to_ns(timing::simulate(isa::Launch(program), arch(program.target),
-                                        {.trip_counts = assumed_trips(program), .keep_events = 0})
-                           .total);
+double time_of(const isa::Launch& launch) {
+  const isa::Program& program = *launch.programs[0];
+  return timing::to_ns(
+      timing::simulate(launch, arch(program.target), {.trip_counts = assumed_trips(program), .keep_events = 0}).total);
 }
 
-void shorten(isa::Program& program, const Cut& cut, std::int64_t passes) {
-  isa::Loop& loop = program.loops[cut.loop];
-  loop.upper.value = loop.lower.value + loop.step * passes;
+// The two programs of a pair have the same loops.
+void shorten(std::vector<isa::Program>& programs, const Cut& cut, std::int64_t passes) {
+  for (isa::Program& program : programs) {
+    isa::Loop& loop = program.loops[cut.loop];
+    loop.upper.value = loop.lower.value + loop.step * passes;
+  }
 }
 
 }  // namespace
 
-double quick_time_ns(const isa::Program& program) {
-  const std::vector<Cut> cuts = Cutter(program).run();
-  if (cuts.empty()) return time_of(program);
-  isa::Program shorter = program;
+double quick_time_ns(const isa::Launch& launch) {
+  const std::vector<Cut> cuts = Cutter(*launch.programs[0]).run();
+  if (cuts.empty()) return time_of(launch);
+  std::vector<isa::Program> shorter;
+  for (const isa::Program* program : launch.programs) shorter.push_back(*program);
   for (const Cut& c : cuts) shorten(shorter, c, c.left);
-  const double least = time_of(shorter);
+  const double least = time_of(isa::Launch::of(shorter));
   double total = least;
   for (const Cut& c : cuts) {
     shorten(shorter, c, 2 * c.left);
-    const double pass = std::max(0.0, time_of(shorter) - least) / (c.kept * static_cast<double>(c.left));
+    const double pass =
+        std::max(0.0, time_of(isa::Launch::of(shorter)) - least) / (c.kept * static_cast<double>(c.left));
     shorten(shorter, c, c.left);
     total += pass * c.around * static_cast<double>(c.trips - c.left);
   }

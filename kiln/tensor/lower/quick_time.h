@@ -2,11 +2,11 @@
 // pass takes stands for the rest.
 #pragma once
 
-#include "kiln/isa/program.h"
+#include "kiln/isa/launch.h"
 
 namespace kiln::tensor {
 
-// The program has passed check.
-double quick_time_ns(const isa::Program& program);
+// Its programs have passed check.
+double quick_time_ns(const isa::Launch& launch);
 
 }  // namespace kiln::tensor

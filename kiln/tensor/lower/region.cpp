@@ -427,6 +427,10 @@ Tile RegionEmitter::compute(Value v, const Tile* into) {
       return join(v, into);
     case OpCode::gather_rows:
       return gather(v, into);
+    case OpCode::exchange:
+      return exchange(v, into);
+    case OpCode::pair_gather:
+      return gather_halves(v, into);
     case OpCode::reshape:
     case OpCode::transpose:
     case OpCode::broadcast_to:

@@ -224,6 +224,12 @@ class RegionEmitter {
   Tile load_matrix(int leaf, isa::Index column, std::int64_t columns);
   Tile gather(Value v, const Tile* into);
 
+  // pair.cpp
+  std::int64_t pipe_of(Value v) const;
+  void send(Value v, const Tile& dst, const Tile& src, const Free& free);
+  Tile exchange(Value v, const Tile* into);
+  Tile gather_halves(Value v, const Tile* into);
+
   isa::Kernel& k_;
   const Graph& graph_;
   const Fusion& fusion_;

@@ -25,9 +25,19 @@ bool is_source(OpCode code) { return code == OpCode::input || code == OpCode::co
 bool is_copy(OpCode code) {
   if (code >= OpCode::for_loop && code <= OpCode::result) return true;
   if (code == OpCode::conv) return true;
-  return code == OpCode::concat || code == OpCode::scatter_rows || code == OpCode::update_slice ||
+  return is_join_op(code) || code == OpCode::scatter_rows || code == OpCode::update_slice ||
          code == OpCode::dynamic_slice || code == OpCode::scatter;
 }
+
+bool is_join_op(OpCode code) {
+  return code == OpCode::concat || code == OpCode::pair_part || code == OpCode::pair_gather_hbm;
+}
+
+std::int64_t join_start(const Op& op) {
+  if (op.code == OpCode::concat || op.integer("core") == 0) return 0;
+  return op.integer("extent") - (op.integer("extent") + 1) / 2;
+}
+
 namespace {
 
 bool is_reduction(OpCode code) { return code >= OpCode::sum && code <= OpCode::min; }
@@ -63,6 +73,7 @@ std::set<std::int64_t> own_candidates(const Graph& graph, const Op& op) {
     case OpCode::cumsum:
       return prefix_products(shape, static_cast<std::size_t>(op.integer("axis")));
     case OpCode::concat:
+    case OpCode::pair_gather:
       return prefix_products(shape, static_cast<std::size_t>(op.integer("axis")));
     default:
       return prefix_products(shape, shape.size());
@@ -116,6 +127,7 @@ class Fuser {
   void order();
   void find_stores();
   bool is_join(Value v) const;
+  bool is_plain_join(Value v) const;
   void inline_joins();
   void inline_parts(Value join, Value part_of, Strided to, const std::vector<int>& uses);
   void join_siblings();
@@ -358,7 +370,7 @@ std::optional<Strided> Fuser::written_back(Value output, Strided access, Value& 
 // An output that joins values which nobody else wants: each is written into its part at once.
 bool Fuser::is_split(const Output& output, const std::vector<int>& uses) const {
   const Op& op = graph_.op(output.value);
-  return op.code == OpCode::concat && uses[output.value] == 1 &&
+  return is_join_op(op.code) && op.code != OpCode::pair_gather_hbm && uses[output.value] == 1 &&
          f_.regions[f_.region_of[output.value]].kind == Region::Kind::copies;
 }
 
@@ -366,6 +378,7 @@ void Fuser::split_output(int index) {
   const Op& op = graph_.op(graph_.outputs()[index].value);
   const std::int64_t axis = op.integer("axis");
   Strided part = Strided::contiguous(op.type.shape);
+  part.offset += join_start(op) * part.dims[axis].stride;
   for (Value x : op.operands) {
     part.dims[axis].count = graph_.type(x).shape[axis];
     Value base = 0;
@@ -382,23 +395,27 @@ void Fuser::split_output(int index) {
 }
 
 bool Fuser::is_join(Value v) const {
-  return graph_.op(v).code == OpCode::concat && f_.regions[f_.region_of[v]].kind == Region::Kind::copies;
+  return is_join_op(graph_.op(v).code) && f_.regions[f_.region_of[v]].kind == Region::Kind::copies;
 }
+
+// Not one that the cores of a pair wait for.
+bool Fuser::is_plain_join(Value v) const { return graph_.op(v).code == OpCode::concat && is_join(v); }
 
 // What is read once, by a join, needs no storage of its own: a join in a join, and a result of a region.
 void Fuser::inline_parts(Value join, Value part_of, Strided to, const std::vector<int>& uses) {
   const std::int64_t axis = graph_.op(part_of).integer("axis");
+  to.offset += join_start(graph_.op(part_of)) * to.dims[axis].stride;
   for (Value x : graph_.op(part_of).operands) {
     to.dims[axis].count = graph_.type(x).shape[axis];
     const bool mine = is_computed(x) && uses[x] == 1 && graph_.type(x).size() > 0;
-    if (mine && is_join(x)) {
+    if (mine && is_plain_join(x)) {
       inline_parts(join, x, to, uses);
     } else if (mine && f_.regions[f_.region_of[x]].kind == Region::Kind::rows) {
       auto& stores = f_.stores[f_.region_of[x]];
       std::erase_if(stores, [&](const Store& s) { return s.value == x && s.output < 0; });
       stores.push_back({x, -1, to, join});
     }
-    if (mine && (is_join(x) || f_.regions[f_.region_of[x]].kind == Region::Kind::rows)) {
+    if (mine && (is_plain_join(x) || f_.regions[f_.region_of[x]].kind == Region::Kind::rows)) {
       f_.inlined.insert(x);
       f_.is_stored[x] = false;
     }
@@ -416,7 +433,7 @@ void Fuser::inline_joins() {
       continue;
     }
     for (Value x : graph_.op(v).operands) {
-      if (!is_computed(x) || !is_join(x) || uses[x] != 1) continue;
+      if (!is_computed(x) || !is_plain_join(x) || uses[x] != 1) continue;
       f_.inlined.insert(x);
       f_.is_stored[x] = false;
     }

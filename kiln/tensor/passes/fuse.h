@@ -17,6 +17,11 @@ namespace kiln::tensor {
 // What is moved and not computed, or emits its own loops: a region by itself, from HBM to HBM.
 bool is_copy(OpCode code);
 
+// What is put together from its operands along an axis: concat, and what the cores of a pair share in HBM.
+bool is_join_op(OpCode code);
+// Where along its axis the first operand of a join begins.
+std::int64_t join_start(const Op& op);
+
 // Where the elements of a value lie: in the storage of `base`, at these places.
 struct Source {
   Value base;

@@ -19,27 +19,42 @@ def main(request):
     path = options.files[0]
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            made = numpy_function.lowered(path, options, int(given.get("O", ["2"])[-1]))
-            text = made.nki if (options.out or "").endswith(".py") else str(made.program)
+            made = numpy_function.lowered(path, options, int(given.get("O", ["2"])[-1]), _search(given))
+            python = (options.out or "").endswith(".py")
+            texts = [made.nki] if python else [str(program) for program in made.programs]
     except NkiValidationError as error:
         print("\n\n".join(d.text(colour.wanted(sys.stderr)) for d in error.diagnostics), file=sys.stderr)
         return _check.Report(path, error.diagnostics).exit_code
     wants_report = "report" in given
     if options.out:
-        _write(options.out, text, made)
+        _write(options.out, texts, made)
     elif not wants_report:
-        sys.stdout.write(text)
+        sys.stdout.write("".join(texts))
     if wants_report:
         sys.stdout.write(shown(made.report()))
     return 0
 
 
-def _write(out, text, made):
+def _search(given):
+    """The options of -O 3."""
+    search = {}
+    if "time-limit" in given:
+        search["time_limit"] = float(given["time-limit"][-1])
+    if "seed" in given:
+        search["seed"] = int(given["seed"][-1])
+    if "cache" in given:
+        search["cache"] = os.path.join(given["cache"][-1], "search.json")
+    return search
+
+
+def _write(out, texts, made):
     if not out.endswith(".py"):  # the source holds its constants itself
         folder, stem = os.path.split(os.path.splitext(out)[0])
         for name, array in made.constants.items():
             np.save(os.path.join(folder, f"{stem}.{name}.npy"), array)
-    write_aside(out, text)
+    stem, ending = os.path.splitext(out)
+    for i, text in enumerate(texts):  # of a pair one file for each core
+        write_aside(out if len(texts) == 1 else f"{stem}.core{i}{ending}", text)
 
 
 def shown(report):

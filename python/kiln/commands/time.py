@@ -42,7 +42,7 @@ class _Tracer:
         from kiln.commands import numpy_function
 
         with target.chosen(chip), contextlib.redirect_stdout(sys.stderr):
-            return [numpy_function.lowered(path, self._options).program], path, env.reserved_psum_banks(), ""
+            return numpy_function.lowered(path, self._options).programs, path, env.reserved_psum_banks(), ""
 
     def _call(self, file, compared):
         """The one call that is to be timed."""

@@ -43,7 +43,7 @@ def simulator(lowered):
     constants = {name: _as_bytes(np.array(a)) for name, a in lowered.constants.items()}
     outputs = _all_outputs(traced)
     needed = {t["name"] for t in program.tensors if t["role"] in ("input", "inout")}
-    programs, threads, memory = [program], _threads(program), env.max_memory()
+    programs, threads, memory = list(compiled.programs), _threads(program), env.max_memory()
     made_here = [(name, dtype, shape) for name, (dtype, shape) in outputs.items() if name not in aliases]
     passing = {name for _, name in traced.written}  # copied to arguments at once: their memory is used again
     spare = []

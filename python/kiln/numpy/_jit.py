@@ -137,8 +137,9 @@ def _require_apart(traced, arrays):
 class Jitted:
     """A function that runs compiled. `lower` shows what it becomes."""
 
-    def __init__(self, function, backend, target, opt, x64):
+    def __init__(self, function, backend, target, opt, x64, lnc=1, search=None):
         self._function, self._backend, self._target, self._opt, self._x64 = function, backend, target, opt, x64
+        self._lnc, self._search = lnc, search
         self._entries = {}
         self._names = _parameter_names(function)
         functools.update_wrapper(self, function)
@@ -186,16 +187,20 @@ class Jitted:
         return Entry(lowered.traced, lowered, getattr(_backends, self._backend)(lowered))
 
     def lowered_for(self, structure, kwargs_structure, arrays, target):
-        return Lowered(self._traced(structure, kwargs_structure, arrays, target), target, self._opt)
+        return Lowered(self._traced(structure, kwargs_structure, arrays, target), target, self._opt, self._lnc, self._search)
 
-    def lower(self, *args, target="trn2", opt=2, **kwargs):
-        """What the function becomes for these arguments, arrays or shapes such as "float32[128,512]"."""
+    def lower(self, *args, target="trn2", opt=2, lnc=1, search=None, **kwargs):
+        """What the function becomes for these arguments, arrays or shapes such as "float32[128,512]". lnc=2: for the
+        two cores of a pair. search: of opt=3, {"time_limit": seconds, "seed": 0, "cache": file, "executor": any
+        concurrent.futures executor, "progress": True or False}."""
         _require_target(target)
         _require_opt(opt)
+        _require_lnc(lnc)
+        search = _checked_search(search)
         args = [_arguments.as_given(x) for x in args]
         kwargs = {k: _arguments.as_given(v) for k, v in kwargs.items()}
         structure, kwargs_structure, arrays, _ = self._flattened(args, kwargs)
-        return Lowered(self._traced(structure, kwargs_structure, arrays, target), target, opt)
+        return Lowered(self._traced(structure, kwargs_structure, arrays, target), target, opt, lnc, search)
 
     def __repr__(self):
         return f"<kiln.jit {getattr(self._function, '__name__', self._function)!s} on {self._backend}>"
@@ -231,17 +236,35 @@ def _require_target(target):
 def _require_opt(opt):
     if opt not in (1, 2, 3) or isinstance(opt, bool):
         refuse(
-            OPTIONS, f"opt={opt!r}", "pass 1 (rules alone), 2 or 3 (compared with the timing model)", kind=ValueError
+            OPTIONS, f"opt={opt!r}", "pass 1 (rules alone), 2 (compared with the timing model) or 3 (a search)",
+            kind=ValueError
         )
 
 
-def jit(function=None, *, backend="simulator", target=None, opt=2, x64="error"):
+def _require_lnc(lnc):
+    if lnc not in (1, 2) or isinstance(lnc, bool):
+        refuse(OPTIONS, f"lnc={lnc!r}", "pass 1, or 2 for a pair of cores", kind=ValueError)
+
+
+_SEARCH = ("time_limit", "seed", "cache", "executor", "progress")
+
+
+def _checked_search(search):
+    search = dict(search or {})
+    for name in search:
+        if name not in _SEARCH:
+            refuse(OPTIONS, f"search has `{name}`", f"its options are {', '.join(_SEARCH)}", kind=ValueError)
+    return search
+
+
+def jit(function=None, *, backend="simulator", target=None, opt=2, x64="error", lnc=1, search=None):
     """Makes a plain NumPy function run compiled: `@kiln.jit`, or `kiln.jit(f, backend="native")`. Arrays among the
     arguments are inputs; everything else is a part of the program. backend: "simulator" runs the compiled program,
     "native" the tensor program in double on the CPU, "neuron" the emitted source on a device. x64="narrow" lets 64-bit
-    arrays in and computes with 32 bits."""
+    arrays in and computes with 32 bits. lnc=2 splits the work over a pair of cores; search has the options of opt=3,
+    as `lower` takes them."""
     if function is None:
-        return functools.partial(jit, backend=backend, target=target, opt=opt, x64=x64)
+        return functools.partial(jit, backend=backend, target=target, opt=opt, x64=x64, lnc=lnc, search=search)
     if not callable(function):
         refuse(OPTIONS, f"kiln.jit of a {type(function).__name__}", "pass a function", kind=TypeError)
     if backend not in BACKENDS:
@@ -249,4 +272,5 @@ def jit(function=None, *, backend="simulator", target=None, opt=2, x64="error"):
     if target is not None:
         _require_target(target)
     _require_opt(opt)
-    return Jitted(function, backend, target, opt, _dtypes.option_x64(x64))
+    _require_lnc(lnc)
+    return Jitted(function, backend, target, opt, _dtypes.option_x64(x64), lnc, _checked_search(search))

@@ -9,16 +9,18 @@ from kiln._time import Timing
 from kiln._trace import env
 from kiln._trace.errors import NkiValidationError
 from kiln.numpy import _dtypes
+from kiln.numpy._search import search
 
-_compiled = {}  # (text of the tensor program, target, level, donated) -> TensorCompiled
+_compiled = {}  # (text of the tensor program, target, level, donated, lnc, ...) -> TensorCompiled
 _KEPT = 512
 
 
 class Lowered:
     """What a function becomes: `ir` (the tensor program as text), `program` (instructions), `nki` (source)."""
 
-    def __init__(self, traced, target, opt):
-        self.traced, self.target, self.opt = traced, target, opt
+    def __init__(self, traced, target, opt, lnc=1, search=None):
+        self.traced, self.target, self.opt, self.lnc = traced, target, opt, lnc
+        self._search = search or {}
         self.graph = traced.graph
 
     @functools.cached_property
@@ -27,17 +29,20 @@ class Lowered:
 
     @functools.cached_property
     def compiled(self):
-        level = min(self.opt, 2)
-        key = self.graph.text(True), self.target, level, tuple(self.traced.donated)
+        key = self.graph.text(True), self.target, self.opt, tuple(self.traced.donated), self.lnc
+        if self.opt == 3:
+            key += self._search.get("seed", 0), self._search.get("time_limit")
         if key not in _compiled:
             if len(_compiled) >= _KEPT:
                 _compiled.clear()
-            _compiled[key] = self._compile(level)
+            _compiled[key] = self._compile()
         return _compiled[key]
 
-    def _compile(self, level):
+    def _compile(self):
         try:
-            return self.graph.compile(self.target, level, self.traced.donated)
+            if self.opt == 3:
+                return search(self.graph, self.target, self.traced.donated, self.lnc, **self._search)
+            return self.graph.compile(self.target, self.opt, self.traced.donated, self.lnc)
         except NkiValidationError:
             raise
         except Exception as error:  # a fault of the compiler, not of the function
@@ -47,7 +52,13 @@ class Lowered:
 
     @property
     def program(self):
+        """The program of instructions; of a pair of cores that of core 0."""
         return self.compiled.program
+
+    @property
+    def programs(self):
+        """One program, or one for each core of a pair."""
+        return self.compiled.programs
 
     @functools.cached_property
     def constants(self):
@@ -67,16 +78,17 @@ class Lowered:
         names = [name for name, _, shape, _, _ in self.traced.outputs if 0 not in shape]
         names += [name for _, name in self.traced.written]
         outputs = list(dict.fromkeys(aliases.get(name, name) for name in names))
-        return _kiln.emit([self.program], roll=roll, main=main, origin=origin, outputs=outputs, constants=texts)
+        return _kiln.emit(self.programs, roll=roll, main=main, origin=origin, outputs=outputs, constants=texts)
 
     def check(self):
         """The report of `kiln.check`: true when the program is legal."""
-        report = self.program.check(env.reserved_psum_banks())
-        return _check.Report(self.traced.name, report.diagnostics, [self.program], [report])
+        reports = [program.check(env.reserved_psum_banks()) for program in self.programs]
+        found = [diagnostic for report in reports for diagnostic in report.diagnostics]
+        return _check.Report(self.traced.name, found, self.programs, reports)
 
     @functools.cached_property
     def _timing(self):
-        return Timing(_kiln.time_programs([self.program], {}, [], None, True, max_memory=env.max_memory()))
+        return Timing(_kiln.time_programs(self.programs, {}, [], None, True, max_memory=env.max_memory()))
 
     def time(self):
         """The predicted time, as `kiln.time` gives it."""
@@ -92,6 +104,8 @@ class Lowered:
             "name": self.traced.name,
             "target": self.target,
             "opt": self.opt,
+            "lnc": self.lnc,
+            "split": self.compiled.split,
             "instructions_static": self.program.instruction_count,
             "instructions_executed": summary["instruction_count"],
             "bytes_moved": roofline["hbm_bytes"],

@@ -1,0 +1,20 @@
+// What level 2 does, with the choices that it made: where a search goes on from.
+#pragma once
+
+#include "kiln/tensor/lower/maker.h"
+
+namespace kiln::tensor {
+
+struct Solved {
+  Compiled made;
+  Choice choice;
+  std::vector<Graph> cores;  // after all passes; one, or one for each core of a pair
+};
+Solved solve(const Graph& graph, const CompileOptions& options);
+
+// One program for each core. Nothing when a region has no common loops.
+std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice);
+// What check says of programs that are not legal.
+std::vector<Diagnostic> errors_of(const Compiled& made, const CompileOptions& options);
+
+}  // namespace kiln::tensor

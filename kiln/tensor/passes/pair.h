@@ -1,0 +1,28 @@
+// Pair: a tensor program split over the two cores of a logical core. Each value gets a share (passes/share.h); where an
+// op needs another share than its operand has, the cores exchange. The programs of both cores have the same ops and
+// differ in where their halves begin, so that they are one kernel for any core.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kiln/arch/arch.h"
+#include "kiln/tensor/passes/share.h"
+
+namespace kiln::tensor {
+
+struct Pairing {
+  std::string what;           // outputs, and how often the cores exchange
+  std::vector<Share> shares;  // by value
+  std::vector<Share> outputs;
+  bool through_hbm = false;  // all halves that become wholes
+  double estimate_ns = 0;
+};
+
+// Ways to split a program that all passes have seen, the best estimate first. There is at least one.
+std::vector<Pairing> pairings(const Graph& graph, const Arch& arch);
+
+// The program of one core.
+Graph half_of(const Graph& graph, const Pairing& pairing, int core);
+
+}  // namespace kiln::tensor
