@@ -187,7 +187,8 @@ class Jitted:
         return Entry(lowered.traced, lowered, getattr(_backends, self._backend)(lowered))
 
     def lowered_for(self, structure, kwargs_structure, arrays, target):
-        return Lowered(self._traced(structure, kwargs_structure, arrays, target), target, self._opt, self._lnc, self._search)
+        traced = self._traced(structure, kwargs_structure, arrays, target)
+        return Lowered(traced, target, self._opt, self._lnc, self._search)
 
     def lower(self, *args, target="trn2", opt=2, lnc=1, search=None, **kwargs):
         """What the function becomes for these arguments, arrays or shapes such as "float32[128,512]". lnc=2: for the
