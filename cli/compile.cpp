@@ -83,7 +83,8 @@ tensor::Kept compiled(const CompileCommand& command) {
   tensor::Compiled made = compiled_now(command, graph, options);
   const bool wants_report = command.report || !command.cache.empty();
   std::string report = wants_report ? tensor::report_text(made) : "";
-  tensor::Kept kept{{std::move(made.program)}, std::move(made.constants), std::move(report)};
+  auto groups = tensor::groups_in_words(made);
+  tensor::Kept kept{{std::move(made.program)}, std::move(made.constants), std::move(report), std::move(groups)};
   if (made.peer) kept.programs.push_back(std::move(*made.peer));
   if (!command.cache.empty()) cache.put(key, kept);
   return kept;
@@ -108,8 +109,9 @@ Outcome compile(const CompileCommand& command) {
   Outcome outcome;
   std::vector<std::string> texts;
   if (python) {
-    texts.push_back(emit::emit(isa::Launch::of(kept.programs),
-                               {.origin = std::filesystem::path(command.file).filename().string()}));
+    texts.push_back(
+        emit::emit(isa::Launch::of(kept.programs),
+                   {.origin = std::filesystem::path(command.file).filename().string(), .groups = kept.groups}));
   } else {
     for (const isa::Program& program : kept.programs) texts.push_back(isa::print(program));
   }

@@ -638,7 +638,7 @@ def user_call(function: object, trim: object) -> object:
     The function as a method of a class, whose exceptions carry the traceback that trim(exception) returns.
     """
 
-def emit(programs: Sequence[Program], roll: bool = True, main: bool = False, origin: str = '', outputs: Sequence[str] = [], constants: Mapping[str, str] = {}) -> str:
+def emit(programs: Sequence[Program], roll: bool = True, main: bool = False, origin: str = '', outputs: Sequence[str] = [], constants: Mapping[str, str] = {}, groups: Sequence[Sequence[str]] = []) -> str:
     """The programs of a logical core as NKI source."""
 
 def normal_form(program: Program) -> Program:
@@ -712,6 +712,10 @@ class TensorCompiled:
     @property
     def split(self) -> str:
         """What each core of a pair does."""
+
+    @property
+    def groups(self) -> list[list[str]]:
+        """By core, by instruction: its group in a few words."""
 
     @property
     def constants(self) -> dict[str, tuple[str, list[int], bytes]]:

@@ -12,6 +12,7 @@
 #include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/ir/text.h"
 #include "kiln/tensor/ir/weak.h"
+#include "kiln/tensor/lower/report.h"
 #include "kiln/tensor/lower/tuner.h"
 #include "python/src/bindings.h"
 
@@ -217,6 +218,7 @@ void bind_compiled(nb::module_& m) {
           },
           "The programs of all cores.")
       .def_ro("split", &tensor::Compiled::split, "What each core of a pair does.")
+      .def_prop_ro("groups", &tensor::groups_in_words, "By core, by instruction: its group in a few words.")
       .def_prop_ro("constants", &constants_of, "Inputs that the program brings itself.")
       .def_ro("aliases", &tensor::Compiled::aliases, "Outputs that are inputs, updated in place.")
       .def_prop_ro(

@@ -28,6 +28,7 @@ def test_the_door():
     assert 'program "dense"' in low.ir and "tanh" in low.ir
     assert low.program.target == "trn2" and low.program.instruction_count > 0
     assert "import nki" in low.nki and "nisa.nc_matmul" in low.nki
+    assert low.nki.count("# group 1: matmul") == 1
     assert low.check() and low.check().ok
     assert low.time().latency_us > 0
     report = low.report()

@@ -42,7 +42,7 @@ std::optional<Kept> Cache::find(const std::string& key) const {
     const std::string text = read_file(file);
     const Json json = Json::from_cbor(text.begin(), text.end());
     if (json.at("key") != key) return {};
-    Kept kept{{}, {}, json.at("report")};
+    Kept kept{{}, {}, json.at("report"), json.at("groups")};
     for (const Json& program : json.at("programs"))
       kept.programs.push_back(isa::parse(program.get<std::string>(), file));
     if (kept.programs.empty()) return {};
@@ -71,7 +71,8 @@ void Cache::put(const std::string& key, const Kept& kept) const {
   }
   Json programs = Json::array();
   for (const isa::Program& program : kept.programs) programs.push_back(isa::print(program));
-  const Json json{{"key", key}, {"programs", programs}, {"report", kept.report}, {"constants", constants}};
+  const Json json{
+      {"key", key}, {"programs", programs}, {"report", kept.report}, {"groups", kept.groups}, {"constants", constants}};
   const std::vector<std::uint8_t> cbor = Json::to_cbor(json);
   std::filesystem::create_directories(folder_);
   write_atomically(path(key), std::string(cbor.begin(), cbor.end()));

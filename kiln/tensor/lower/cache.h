@@ -17,6 +17,7 @@ struct Kept {
   std::vector<isa::Program> programs;  // one, or those of a pair of cores
   std::vector<Constant> constants;
   std::string report;
+  std::vector<std::vector<std::string>> groups;  // groups_in_words
 };
 
 class Cache {

@@ -50,7 +50,27 @@ std::string group_text(std::size_t number, const RegionReport& r) {
                    r.instructions, r.hbm_bytes / kKilo, r.tile_bytes / kKilo, r.psum_bytes / kKilo, r.alternatives);
 }
 
+// As long as comments in emitted source are.
+std::string in_words(std::size_t number, const RegionReport& r) {
+  constexpr std::size_t kWidth = 50;
+  std::string text = fmt::format("group {}: {}", number, r.ops);
+  if (text.size() <= kWidth) return text;
+  return text.substr(0, text.rfind(' ', kWidth - 4)) + " ...";
+}
+
 }  // namespace
+
+std::vector<std::vector<std::string>> groups_in_words(const Compiled& compiled) {
+  std::vector<std::string> of_core(compiled.program.instructions.size());
+  for (std::size_t g = 0; g < compiled.regions.size(); ++g) {
+    const RegionReport& r = compiled.regions[g];
+    const std::size_t last = std::min(of_core.size(), r.first_instruction + static_cast<std::size_t>(r.instructions));
+    for (std::size_t i = r.first_instruction; i < last; ++i) of_core[i] = in_words(g + 1, r);
+  }
+  if (!compiled.peer) return {of_core};
+  if (compiled.peer->instructions.size() != of_core.size()) return {};  // regions are told of core 0 alone
+  return {of_core, of_core};
+}
 
 std::string report_text(const Compiled& compiled) {
   const Arch& chip = arch(compiled.program.target);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "kiln/tensor/lower/lower.h"
 
@@ -10,5 +11,8 @@ namespace kiln::tensor {
 
 // Times the program, so that each group has its time.
 std::string report_text(const Compiled& compiled);
+
+// By core, by InstructionId: the group of an instruction in a few words, for comments in emitted source.
+std::vector<std::vector<std::string>> groups_in_words(const Compiled& compiled);
 
 }  // namespace kiln::tensor

@@ -78,7 +78,8 @@ class Lowered:
         names = [name for name, _, shape, _, _ in self.traced.outputs if 0 not in shape]
         names += [name for _, name in self.traced.written]
         outputs = list(dict.fromkeys(aliases.get(name, name) for name in names))
-        return _kiln.emit(self.programs, roll=roll, main=main, origin=origin, outputs=outputs, constants=texts)
+        return _kiln.emit(self.programs, roll=roll, main=main, origin=origin, outputs=outputs, constants=texts,
+                          groups=self.compiled.groups)
 
     def check(self):
         """The report of `kiln.check`: true when the program is legal."""
