@@ -30,7 +30,7 @@ LAYERS = {
     "fft": ("_kiln", "blas"),
     "sparse": ("_kiln", "blas"),
     "_native": ("_kiln",),
-    "numpy": ("_check", "_emit", "_files", "_kiln", "_time", "_trace", "blas"),
+    "numpy": ("_check", "_emit", "_files", "_kiln", "_time", "_trace", "blas", "tune"),
     "commands": ("_activate", "_check", "_emit", "_files", "_kiln", "_native", "_program", "_trace", "lint", "nki",
                  "numpy"),
     "_pytest": ("_activate",),

@@ -6,7 +6,6 @@ namespace kiln::kernels {
 using namespace isa;
 namespace {
 
-constexpr std::int64_t kWidth = kIamaxPiece / 128;
 constexpr double kNowhere = 0x1p24;  // beyond every index of a piece
 
 // |x|, or |re| + |im|, of a tile.
