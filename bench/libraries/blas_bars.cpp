@@ -93,8 +93,8 @@ std::vector<Bar> mp2_bars() {
           energy("mp2 large (96, 672, 2304), s", 96, 672, 2304, 0.7)};
 }
 
-// DF-MP2 from integrals to the energy, as examples/df_mp2.py does it, against what the original measured warm: steps and
-// total, each less the 0.67 ms of a launch.
+// DF-MP2 from integrals to the energy, as examples/df_mp2.py does it, against what the original measured warm: steps
+// and total, each less the 0.67 ms of a launch.
 std::vector<Bar> df_mp2_bars() {
   struct Measured {
     const char* shape;
@@ -109,8 +109,7 @@ std::vector<Bar> df_mp2_bars() {
     double total = 0;
     const auto step = [&](const char* what, double time, double measured_s) {
       total += time;
-      if (measured_s > 0)
-        bars.push_back(original(fmt::format("df-mp2 {}, {}", d.shape, what), time, measured_s * 1e3));
+      if (measured_s > 0) bars.push_back(original(fmt::format("df-mp2 {}, {}", d.shape, what), time, measured_s * 1e3));
     };
     step("factor", ns(cholesky(d.x, Uplo::lower, kTrn1)), d.factor_s);
     const GemmConfig second{.m = v, .n = d.x, .k = d.n, .trans_a = true};

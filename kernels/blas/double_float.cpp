@@ -134,7 +134,8 @@ DoubleView DoubleFloat::square_root(const DoubleView& x) {
 DoubleView DoubleFloat::larger(const DoubleView& x, const DoubleView& y) {
   const DoubleView above = difference(x, y);
   const View first = k_.sbuf(x.high.shape(), f32), second = k_.sbuf(x.high.shape(), f32);  // 1 or 0
-  k_.tensor_scalar({.dst = first, .data = above.high, .op0 = AluOp::greater_equal, .operand0 = 0.0, .engine = Engine::vector});
+  k_.tensor_scalar(
+      {.dst = first, .data = above.high, .op0 = AluOp::greater_equal, .operand0 = 0.0, .engine = Engine::vector});
   k_.tensor_scalar({.dst = second, .data = above.high, .op0 = AluOp::less, .operand0 = 0.0, .engine = Engine::vector});
   const DoubleView one = times_each(x, first), other = times_each(y, second), out = fresh(x.high);
   apply(out.high, one.high, other.high, AluOp::add);

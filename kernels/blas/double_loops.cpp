@@ -27,10 +27,7 @@ Slices part(const Slices& panel, const Index& tile, std::int64_t rows) {
 }  // namespace
 
 DoubleLoops::DoubleLoops(Kernel& k, const DoubleGemmConfig& c, const DoubleView& a, const DoubleView& b)
-    : k_(k),
-      c_(c),
-      a_{{a.high, c.trans_a}, {a.low, c.trans_a}},
-      b_{{b.high, !c.trans_b}, {b.low, !c.trans_b}} {
+    : k_(k), c_(c), a_{{a.high, c.trans_a}, {a.low, c.trans_a}}, b_{{b.high, !c.trans_b}, {b.low, !c.trans_b}} {
   const Arch& chip = arch(k.program().target);
   const std::int64_t panel = kSlices * tiles_of(c.k, kTile) * kWide * 2, others = 48 * kWide * 4;
   resident_ = panel + others <= chip.sbuf_partition_bytes - chip.sbuf_reserved_bytes;
@@ -58,7 +55,8 @@ DoubleView DoubleLoops::block(const Index& m0, std::int64_t m, const Index& n0, 
 }
 
 // For a part of K: body(first row, first tile, rows, whether it is the first)
-void DoubleLoops::for_chunks(const Piece& p, const std::function<void(const Index&, const Index&, std::int64_t, bool)>& body) {
+void DoubleLoops::for_chunks(const Piece& p,
+                             const std::function<void(const Index&, const Index&, std::int64_t, bool)>& body) {
   const std::int64_t whole = p.size / kChunk, tiles = kChunk / kTile, tile = p.start / kTile;
   body(p.start, tile, std::min(p.size, kChunk), true);
   if (whole > 1) k_.loop(1, whole, 1, [&](Index i) { body(i * kChunk + p.start, i * tiles + tile, kChunk, false); });
@@ -71,7 +69,8 @@ DoubleLoops::Slices DoubleLoops::slices(std::int64_t rows, std::int64_t x) {
   return s;
 }
 // Loads a chunk of an operand and cuts it into slices.
-void DoubleLoops::cut(const Slices& to, const Operand& from, const Index& k0, std::int64_t rows, const Index& x0, std::int64_t x) {
+void DoubleLoops::cut(const Slices& to, const Operand& from, const Index& k0, std::int64_t rows, const Index& x0,
+                      std::int64_t x) {
   const View high = chunk_tile(k_, rows, x, f32), low = chunk_tile(k_, rows, x, f32);
   load_chunk(k_, high, from.high, k0, rows, x0, x);
   load_chunk(k_, low, from.low, k0, rows, x0, x);
@@ -129,8 +128,8 @@ void DoubleLoops::add_products(const View& sum, const Slices& a, const Slices& b
   if (rows % kTile) step(rows / kTile, rows % kTile);
 }
 
-void DoubleLoops::multiply(const Sums& sums, const Slices& a, const Slices& b, std::int64_t m, std::int64_t n, std::int64_t rows,
-              bool is_first) {
+void DoubleLoops::multiply(const Sums& sums, const Slices& a, const Slices& b, std::int64_t m, std::int64_t n,
+                           std::int64_t rows, bool is_first) {
   for (int o = 0; o < kExact; ++o) {
     const View sum = bank(m, n);
     add_products(sum, a, b, o, rows);

@@ -27,8 +27,7 @@ DoubleView both(const DoubleView& x, Part&& part) {
 struct Amplitudes {
   DoubleView ab, ba;
 };
-using AmplitudesOf =
-    std::function<Amplitudes(const Index& a, std::int64_t rows, const Index& b, std::int64_t columns)>;
+using AmplitudesOf = std::function<Amplitudes(const Index& a, std::int64_t rows, const Index& b, std::int64_t columns)>;
 
 // Sums of terms of pairs.
 class DoubleTerms {
@@ -44,8 +43,9 @@ class DoubleTerms {
   void add(const DoubleView& e, double weight, const AmplitudesOf& amplitudes) {
     k_.tiles(virtuals_, kTile, [&](Index a0, std::int64_t rows) {
       const DoubleView base = both(e, [&](const View& part) { return loaded(part.broadcast(0, rows)); });
-      const DoubleView of_a =
-          both(vir_, [&](const View& part) { return loaded(part(0, ds(a0, rows)).reshape({rows, 1})); });
+      const DoubleView of_a = both(vir_, [&](const View& part) {
+        return loaded(part(0, ds(a0, rows)).reshape({rows, 1}));
+      });
       const DoubleView column = math_.difference(base, of_a);
       k_.tiles(virtuals_, kColumns, [&](Index b0, std::int64_t columns) {
         const Amplitudes t = amplitudes(a0, rows, b0, columns);

@@ -11,8 +11,8 @@
 // mp2_reduce_double: amplitudes0, amplitudes1 [chunk * virtual, occupied * virtual]; e0, e1 [chunk, occupied]; v0, v1;
 // energy.
 //
-// An amplitude's error is that of double_gemm (auxiliary 2^-42 of the largest |b|²), that of a term 2^-41 of it besides;
-// sums carry what they lose.
+// An amplitude's error is that of double_gemm (auxiliary 2^-42 of the largest |b|²), that of a term 2^-41 of it
+// besides; sums carry what they lose.
 #pragma once
 
 #include "kiln/isa/program.h"

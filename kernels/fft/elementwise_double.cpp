@@ -36,8 +36,7 @@ struct Block {
 
 void for_blocks(Kernel& k, std::int64_t count, const std::function<void(const Block&)>& body) {
   const std::int64_t whole = count / kWidth, left = count % kWidth;
-  if (whole > 0)
-    k.tiles(whole, kTile, [&](Index row, std::int64_t rows) { body({row * kWidth, rows, kWidth}); });
+  if (whole > 0) k.tiles(whole, kTile, [&](Index row, std::int64_t rows) { body({row * kWidth, rows, kWidth}); });
   if (left > 0) body({whole * kWidth, 1, left});
 }
 
@@ -95,8 +94,8 @@ Program mod_relu_double(std::int64_t count, Target target) {
   for_blocks(k, count, [&](const Block& block) {
     const DoubleComplex z = load_complex(k, block, x);
     const DoubleView low = load(k, block, least);
-    const DoubleView square = math.larger(math.sum(math.product(z.re, z.re), math.product(z.im, z.im)),
-                                          math.product(low, low));
+    const DoubleView square =
+        math.larger(math.sum(math.product(z.re, z.re), math.product(z.im, z.im)), math.product(low, low));
     const DoubleView size = math.square_root(square);
     const DoubleView total = math.sum(math.times_each(size, load(k, block, ratio, 1)), load(k, block, bias));
     const DoubleView factor = math.product(math.not_negative(total), math.reciprocal(size));

@@ -76,11 +76,10 @@ void bind_fft_elementwise(nb::module_& m) {
     nb::gil_scoped_release released;
     fft::complex_multiply_double(count, in(x), in(y), out(z), fft_backend());
   });
-  m.def("mod_relu_double",
-        [](std::int64_t count, Parts x, FftAddress ratio, Parts bias, Parts least, Parts y) {
-          nb::gil_scoped_release released;
-          fft::mod_relu_double(count, in(x), fft_in(ratio), in(bias), in(least), out(y), fft_backend());
-        });
+  m.def("mod_relu_double", [](std::int64_t count, Parts x, FftAddress ratio, Parts bias, Parts least, Parts y) {
+    nb::gil_scoped_release released;
+    fft::mod_relu_double(count, in(x), fft_in(ratio), in(bias), in(least), out(y), fft_backend());
+  });
   m.def("frames_product", [](std::int64_t rows, std::int64_t samples, std::int64_t size, std::int64_t hop,
                              std::int64_t width, FftAddress x, FftAddress matrix, FftAddress y) {
     nb::gil_scoped_release released;

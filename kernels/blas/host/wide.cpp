@@ -88,10 +88,8 @@ Halves run_kernel(std::string_view operation, const Products& p, const Cut& a, c
   const Int batch = std::max(of_a, of_b);
   Halves out{std::vector<float>(p.size() * static_cast<std::size_t>(batch)), {}};
   out.low.resize(out.high.size());
-  const kernels::DoubleBatchConfig config{{.m = p.m, .n = p.n, .k = p.k, .trans_a = p.trans_a, .trans_b = p.trans_b},
-                                          batch,
-                                          of_a < batch,
-                                          of_b < batch};
+  const kernels::DoubleBatchConfig config{
+      {.m = p.m, .n = p.n, .k = p.k, .trans_a = p.trans_a, .trans_b = p.trans_b}, batch, of_a < batch, of_b < batch};
   const auto shape = [&](Int count, const Shape& s) {
     return batch == 1 ? std::vector<Int>{s.rows, s.columns} : std::vector<Int>{count, s.rows, s.columns};
   };
@@ -247,8 +245,8 @@ template <class T>
 void multiply_all(Transpose ta, Transpose tb, Int m, Int n, Int k, T alpha, const T* a, Int lda, Int stride_a,
                   const T* b, Int ldb, Int stride_b, T beta, T* c, Int ldc, Int stride_c, Int batch, bool is_batch) {
   multiply({ta != Transpose::no_trans, tb != Transpose::no_trans, m, n, k}, ta, tb,
-           Strided<T>{a, lda, stride_a, stride_a == 0 ? 1 : batch}, Strided<T>{b, ldb, stride_b, stride_b == 0 ? 1 : batch},
-           alpha, beta, c, ldc, stride_c, batch, is_batch);
+           Strided<T>{a, lda, stride_a, stride_a == 0 ? 1 : batch},
+           Strided<T>{b, ldb, stride_b, stride_b == 0 ? 1 : batch}, alpha, beta, c, ldc, stride_c, batch, is_batch);
 }
 
 }  // namespace

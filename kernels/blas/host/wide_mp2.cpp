@@ -49,7 +49,8 @@ double run_kernel(std::string name, KernelOf kernel, std::vector<Array> arrays, 
   std::array<float, 2> energy{};
   arrays.push_back(array("energy", energy.data(), {1, 2}));
   kernel.key += " double";
-  dispatch_as<float>(std::move(name), std::move(kernel), [] {}, [&](auto run) { run(std::move(arrays)); });
+  dispatch_as<float>(
+      std::move(name), std::move(kernel), [] {}, [&](auto run) { run(std::move(arrays)); });
   return std::ldexp(static_cast<double>(energy[0]) + energy[1], exponent);
 }
 
@@ -73,9 +74,10 @@ double wide_mp2_energy(Int o, Int v, Int x, const double* b, const double* eps_o
   add(arrays, "b", panels, {o + reach, v, x});
   add(arrays, "e", e, {distances, o});
   add(arrays, "v", vir, {1, v});
-  return run_kernel("mp2_energy",
-                    {fmt::format("{} {} {}", o, v, x), [=](Target t) { return kernels::mp2_energy_double(o, v, x, t); }},
-                    std::move(arrays), 4 * *exponent);
+  return run_kernel(
+      "mp2_energy",
+      {fmt::format("{} {} {}", o, v, x), [=](Target t) { return kernels::mp2_energy_double(o, v, x, t); }},
+      std::move(arrays), 4 * *exponent);
 }
 
 double wide_mp2_pair_energy(Int v, Int x, const double* b_i, const double* b_j, double eps_ij, const double* eps_vir) {

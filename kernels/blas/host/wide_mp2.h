@@ -1,5 +1,5 @@
-// MP2 energies of doubles on a device, by split arithmetic (kernels/blas/mp2_double.h): arrays divided by a power of two
-// and cut into two float32 numbers.
+// MP2 energies of doubles on a device, by split arithmetic (kernels/blas/mp2_double.h): arrays divided by a power of
+// two and cut into two float32 numbers.
 #pragma once
 
 #include "kernels/blas/host/types.h"

@@ -161,8 +161,7 @@ def matmul(a, b):
 
 
 def _mod_relu_formula(torch, re, im, bias):
-    size = torch.sqrt(re * re + im * im)
-    size = torch.where(size > 1e-8, size, torch.full_like(size, 1e-8))
+    size = torch.sqrt(torch.clamp(re * re + im * im, min=1e-16))  # clamped first: its gradient at 0 is 0
     factor = torch.relu(size + bias) / size
     return re * factor, im * factor
 

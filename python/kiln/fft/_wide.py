@@ -55,7 +55,8 @@ def mod_relu(x, bias, narrow):
     ratio = np.ldexp(1.0, of_x - of_all).astype(np.float32)
     b, least = _parts(np.ldexp(known, -of_all)), _parts(np.ldexp(LEAST, -of_x))
     y = np.empty_like(z[0]), np.empty_like(z[0])
-    _native.mod_relu_double(flat.size, _addresses(z), ratio.ctypes.data, _addresses(b), _addresses(least), _addresses(y))
+    _native.mod_relu_double(flat.size, _addresses(z), ratio.ctypes.data, _addresses(b), _addresses(least),
+                            _addresses(y))
     return _finite(_complex(y, of_all, x.shape), np.isfinite(x) & np.isfinite(np.broadcast_to(bias, x.shape)), narrow)
 
 
