@@ -45,9 +45,9 @@ std::map<std::string, isa::Program> programs(Target t) {
       {"mp2_energy", mp2_energy(4, 150, 140, t)},
       {"mp2_pair_energy", mp2_pair_energy(150, 140, t)},
       {"mp2_reduce", mp2_reduce(2, 3, 140, t)},
-      {"mp2_energy_double", mp2_energy_double(2, 130, 40, t)},
-      {"mp2_pair_energy_double", mp2_pair_energy_double(40, 140, t)},
-      {"mp2_reduce_double", mp2_reduce_double(2, 3, 40, t)},
+      {"mp2_energy_double", mp2_energy_double(2, 9, 12, t)},
+      {"mp2_pair_energy_double", mp2_pair_energy_double(20, 12, t)},
+      {"mp2_reduce_double", mp2_reduce_double(1, 2, 9, t)},
   };
 }
 
