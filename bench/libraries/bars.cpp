@@ -46,6 +46,7 @@ struct Section {
 constexpr Section kSections[] = {
     {"blas", "BLAS", kiln::bench::blas_bars},
     {"mp2", "MP2", kiln::bench::mp2_bars},
+    {"df_mp2", "DF-MP2 from end to end, dispatch left out", kiln::bench::df_mp2_bars},
     {"original", "What the original measured, dispatch left out", kiln::bench::original_bars},
     {"others", "Other figures", kiln::bench::other_figures},
     {"fft", "FFT", kiln::bench::fft_bars},

@@ -1,6 +1,8 @@
 // Predicted times of the BLAS and MP2 kernels, each beside its bar. bench/libraries/run drives it.
 #include "bench/libraries/blas_bars.h"
 
+#include <fmt/format.h>
+
 #include "bench/timing_kernels.h"
 #include "kernels/blas/batched_gemm.h"
 #include "kernels/blas/cholesky.h"
@@ -89,6 +91,40 @@ std::vector<Bar> mp2_bars() {
   return {energy("mp2 small (16, 112, 384), s", 16, 112, 384, 0.005),
           energy("mp2 medium (64, 448, 1536), s", 64, 448, 1536, 0.09),
           energy("mp2 large (96, 672, 2304), s", 96, 672, 2304, 0.7)};
+}
+
+// DF-MP2 from integrals to the energy, as examples/df_mp2.py does it, against what the original measured warm: steps
+// and total, each less the 0.67 ms of a launch.
+std::vector<Bar> df_mp2_bars() {
+  struct Measured {
+    const char* shape;
+    std::int64_t n, o, x;
+    double factor_s, half_s, metric_s, energy_s, total_s;  // 0: not told
+  };
+  std::vector<Bar> bars;
+  for (const Measured& d : {Measured{"small", 128, 16, 384, 0, 0, 0, 0.005, 0.081},
+                            {"medium", 512, 64, 1536, 0.061, 2.814, 0.318, 1.536, 4.784},
+                            {"large", 768, 96, 2304, 12.5, 30.4, 2.0, 30.13, 35.76}}) {
+    const std::int64_t v = d.n - d.o;
+    double total = 0;
+    const auto step = [&](const char* what, double time, double measured_s) {
+      total += time;
+      if (measured_s > 0) bars.push_back(original(fmt::format("df-mp2 {}, {}", d.shape, what), time, measured_s * 1e3));
+    };
+    step("factor", ns(cholesky(d.x, Uplo::lower, kTrn1)), d.factor_s);
+    const GemmConfig second{.m = v, .n = d.x, .k = d.n, .trans_a = true};
+    step("half transforms",
+         ns(gemm({.m = d.o, .n = d.n * d.x, .k = d.n, .trans_a = true}, kTrn1)) +
+             ns(batched_gemm({.each = second, .batch = d.o, .shares_a = true}, kTrn1)),
+         d.half_s);
+    step("metric", ns(trsm({.m = d.o * v, .n = d.x, .side = Side::right, .trans = true}, kTrn1)), d.metric_s);
+    step("energy", ns(mp2_energy(d.o, v, d.x, kTrn1)), d.energy_s);
+    bars.push_back(original(fmt::format("df-mp2 {}, total", d.shape), total, d.total_s * 1e3));
+  }
+  bars.push_back(original("pairs (16, 384, 512)", ns(mp2_energy(16, 384, 512, kTrn1)), 38.7));
+  bars.push_back(original("pairs (4, 256, 256)", ns(mp2_energy(4, 256, 256, kTrn1)), 1.9));
+  bars.push_back(original("reduction (64, 64, 448)", ns(mp2_reduce(64, 64, 448, kTrn1)), 214));
+  return bars;
 }
 
 std::vector<Bar> original_bars() {

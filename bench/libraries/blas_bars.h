@@ -26,6 +26,7 @@ Bar original(const std::string& what, double time_ns, double measured_ms);
 
 std::vector<Bar> blas_bars();
 std::vector<Bar> mp2_bars();
+std::vector<Bar> df_mp2_bars();    // from end to end, against the original
 std::vector<Bar> original_bars();  // every number that the original measured
 std::vector<Bar> other_figures();  // without a bar
 

@@ -82,8 +82,8 @@ std::vector<Bar> fft_bars() {
   bars.push_back({"stft 16000 samples, n_fft 512, us", "trn1", stft, stft / 1e3, 60});
   bars.push_back(half("rfft", Spectrum::forward, kTrn1, 0.6));
   bars.push_back(half("rfft", Spectrum::forward, Target::trn2, 0.6));
-  bars.push_back(half("irfft", Spectrum::inverse, kTrn1, 0));
-  bars.push_back(half("irfft", Spectrum::inverse, Target::trn2, 0));
+  bars.push_back(half("irfft", Spectrum::inverse, kTrn1, 0.6));
+  bars.push_back(half("irfft", Spectrum::inverse, Target::trn2, 0.6));
   bars.push_back(on_pair("fft (128, 4096)", {.n = 4096, .rows = 128}));
   bars.push_back(on_pair("fft 2^20", {.n = 1 << 20}));
   for (const int products : {4, 3}) bars.push_back(complex_gemm_bar(products, Target::trn2));

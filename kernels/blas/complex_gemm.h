@@ -27,4 +27,12 @@ struct ComplexGemmConfig {
 
 isa::Program complex_gemm(const ComplexGemmConfig& config, Target target);
 
+// Many of them in one program: arrays have the batch outside, [batch, …], and 1 there where one matrix serves all.
+struct ComplexBatchConfig {
+  ComplexGemmConfig each;
+  std::int64_t batch = 1;
+  bool shares_a = false, shares_b = false;
+};
+isa::Program complex_batched_gemm(const ComplexBatchConfig& config, Target target);
+
 }  // namespace kiln::kernels

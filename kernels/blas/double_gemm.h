@@ -33,4 +33,12 @@ struct DoubleGemmConfig {
 
 isa::Program double_gemm(const DoubleGemmConfig& config, Target target);
 
+// Many of them in one program: arrays have the batch outside, [batch, …], and 1 there where one matrix serves all.
+struct DoubleBatchConfig {
+  DoubleGemmConfig each;
+  std::int64_t batch = 1;
+  bool shares_a = false, shares_b = false;
+};
+isa::Program double_batched_gemm(const DoubleBatchConfig& config, Target target);
+
 }  // namespace kiln::kernels

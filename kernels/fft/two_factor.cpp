@@ -396,14 +396,7 @@ void TwoFactor::second(const View& out, const View& b, const Share& s, const Vie
   };
   const auto away = [&](int which, const View& from) {
     if (real && !has_middle(c_)) return evict(k_, out, from, 1);
-    for (std::int64_t i = 0; real && i < s.u * s.q; ++i)
-      k_.scalar_tensor_tensor({.dst = out(all, ds(i * c_.n2, c_.n2)),
-                               .data = alternating_(ds(0, rows)),
-                               .op0 = AluOp::multiply,
-                               .operand0 = middle(all, ds(i, 1)),
-                               .op1 = AluOp::add,
-                               .operand1 = from(all, ds(i * c_.n2, c_.n2))});
-    if (real) return;
+    if (real) return add_middle(out, from, middle);
     if (!c_.by_columns) return evict(k_, part(out, which), from, 1);
     evict(k_, part(out, which), from.reshape_dim(1, {s.rows(), c_.n1}).permute({0, 2, 1}), 1);
   };
@@ -416,6 +409,19 @@ void TwoFactor::second(const View& out, const View& b, const Share& s, const Vie
   add(im, 2, 0);
   add(im, 0, 1);
   away(1, im);
+}
+
+// out = from + the middle numbers [rows, u q] with alternating signs: their product does not wait for the sums.
+void TwoFactor::add_middle(const View& out, const View& from, const View& middle) const {
+  const std::int64_t rows = middle.dim(0), many = middle.dim(1);
+  const View added = k_.sbuf({rows, many, c_.n2}, f32);
+  k_.tensor_tensor({.dst = added,
+                    .data1 = alternating_(ds(0, rows)).expand_dim(1).broadcast(1, many),
+                    .data2 = middle.expand_dim(2).broadcast(2, c_.n2),
+                    .op = AluOp::multiply,
+                    .engine = Engine::gpsimd});
+  k_.tensor_tensor(
+      {.dst = out, .data1 = from, .data2 = added.flatten_dims(1, 2), .op = AluOp::add, .engine = Engine::vector});
 }
 
 // Half a spectrum: both parts come out of one product. It has 64 rows at most, so the second half of the columns goes

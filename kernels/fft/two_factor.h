@@ -69,6 +69,7 @@ class TwoFactor {
   void weigh(const isa::View& tile, std::int64_t first) const;
   isa::View first(const std::vector<isa::View>& parts, const Share& s) const;
   void twiddle(const isa::View& to, const isa::View& sum, std::int64_t rows, std::int64_t many) const;
+  void add_middle(const isa::View& out, const isa::View& from, const isa::View& middle) const;
   isa::View load_middle(const isa::View& x, const Share& s) const;
   void second(const isa::View& out, const isa::View& b, const Share& s, const isa::View& middle) const;
   isa::View second_half(const isa::View& b, const Share& s) const;

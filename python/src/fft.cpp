@@ -1,4 +1,5 @@
 // kiln::fft for Python: transforms of rows on addresses of arrays that Python keeps alive.
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -67,6 +68,17 @@ void bind_fft_elementwise(nb::module_& m) {
   m.def("mod_relu", [](std::int64_t rows, std::int64_t features, FftAddress x, FftAddress bias, FftAddress y) {
     nb::gil_scoped_release released;
     fft::mod_relu(rows, features, fft_in(x), fft_in(bias), fft_out(y), fft_backend());
+  });
+  using Parts = std::pair<FftAddress, FftAddress>;
+  static const auto in = [](const Parts& p) { return fft::ConstPair{{fft_in(p.first), fft_in(p.second)}}; };
+  static const auto out = [](const Parts& p) { return fft::Pair{{fft_out(p.first), fft_out(p.second)}}; };
+  m.def("complex_multiply_double", [](std::int64_t count, Parts x, Parts y, Parts z) {
+    nb::gil_scoped_release released;
+    fft::complex_multiply_double(count, in(x), in(y), out(z), fft_backend());
+  });
+  m.def("mod_relu_double", [](std::int64_t count, Parts x, FftAddress ratio, Parts bias, Parts least, Parts y) {
+    nb::gil_scoped_release released;
+    fft::mod_relu_double(count, in(x), fft_in(ratio), in(bias), in(least), out(y), fft_backend());
   });
   m.def("frames_product", [](std::int64_t rows, std::int64_t samples, std::int64_t size, std::int64_t hop,
                              std::int64_t width, FftAddress x, FftAddress matrix, FftAddress y) {

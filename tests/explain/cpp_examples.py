@@ -13,9 +13,9 @@ HEAD = """// Made by tests/explain/cpp_examples.py.
 #include <set>
 
 #include "kernels/backend/backend.h"
+#include "kernels/backend/dispatch.h"
 #include "kernels/blas/batched_gemm.h"
 #include "kernels/blas/complex_gemm.h"
-#include "kernels/blas/host/mp2.h"
 #include "kernels/blas/host/names.h"
 #include "kernels/fft/host/plan.h"
 #include "kernels/sparse/attention.h"

@@ -1,16 +1,17 @@
 """kiln.fft on torch tensors: the names and results of trnfft, layers, gradients by transforms."""
 
 import importlib
+import os
 import sys
 
 import numpy as np
 import pytest
 import torch
 
-from kiln import fft
+from kiln import blas, fft
 from kiln.fft import nki, nn
 
-SEED = 20261116
+SEED = int(os.environ.get("KILN_SEED", 20261116))
 C = fft.ComplexTensor
 
 
@@ -247,3 +248,44 @@ def test_many_cores(word):
 def test_arrays_and_tensors_agree(word):
     x = torch.randn(3, 20)
     np.testing.assert_array_equal(fft.rfft(x).numpy(), fft.rfft(x.numpy()))
+
+
+@pytest.mark.parametrize("count", [1, 255, 256, 40000])
+def test_numbers_of_float64_on_a_device(count):
+    torch.manual_seed(SEED)
+
+    def numbers():
+        z = torch.randn(count, 2, dtype=torch.float64) * 10.0 ** torch.randint(-150, 150, (count, 1)).double()
+        return torch.complex(z[:, 0], z[:, 1])
+
+    x, y = numbers(), numbers()
+    x[0] = 0
+    got = nki.complex_multiply(*(fft.ComplexTensor(z.real, z.imag) for z in (x, y)), backend="simulator")
+    assert fft.last_call().backend == "simulator" and got.real.dtype == torch.float64
+    assert ((got.to_torch_complex() - x * y).abs() <= 2.0 ** -42 * x.abs() * y.abs()).all()
+    y[0] = float("inf")
+    got = nki.complex_multiply(*(fft.ComplexTensor(z.real, z.imag) for z in (x, y)), backend="simulator")
+    assert got.real[0].isnan() and got.real[1:].isfinite().all()
+
+
+@pytest.mark.parametrize("rows, features", [(1, 1), (3, 100), (70, 9)])
+def test_mod_relu_of_float64_on_a_device(rows, features):
+    torch.manual_seed(SEED)
+    layer = nn.ComplexModReLU(features).double()
+    with torch.no_grad():
+        layer.bias += torch.randn(features) * 10.0 ** torch.randint(-9, 9, (features,)).double()
+    z = torch.randn(rows, features, 2, dtype=torch.float64)
+    z *= 10.0 ** torch.randint(-12, 12, (rows, features, 1)).double()
+    z[0, 0] = 0
+    x = fft.ComplexTensor(z[..., 0], z[..., 1])
+    with blas._backend.scope("native"):
+        want = layer(x)
+    with blas._backend.scope("simulator"):
+        got = layer(x)
+    assert fft.last_call().backend == "simulator"
+    bound = 2.0 ** -40 * (want.abs() + (torch.hypot(z[..., 0], z[..., 1]) + layer.bias.abs()))
+    assert ((got.real - want.real).abs() <= bound).all() and ((got.imag - want.imag).abs() <= bound).all()
+    x.real.requires_grad_()
+    with blas._backend.scope("simulator"):
+        layer(x).real.sum().backward()
+    assert layer.bias.grad.isfinite().all()

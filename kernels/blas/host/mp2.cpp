@@ -6,6 +6,8 @@
 #include "kernels/blas/host/arguments.h"
 #include "kernels/blas/host/device_call.h"
 #include "kernels/blas/host/native.h"
+#include "kernels/blas/host/wide.h"
+#include "kernels/blas/host/wide_mp2.h"
 #include "kernels/blas/mp2.h"
 
 namespace kiln::blas {
@@ -52,6 +54,9 @@ template <class T>
 double mp2_energy(Int o, Int v, Int x, const T* b, const T* eps_occ, const T* eps_vir) {
   Arguments("mp2_energy").size("occupied", o).size("virtual", v).size("auxiliary", x);
   if (o == 0 || v == 0 || x == 0) return 0;
+  if constexpr (is_wide<T>) {
+    if (!is_native()) return wide_mp2_energy(o, v, x, b, eps_occ, eps_vir);
+  }
   return energy_of<T>(
       "mp2_energy", {fmt::format("{} {} {}", o, v, x), [=](Target t) { return kernels::mp2_energy(o, v, x, t); }},
       {array("b", b, {o, v, x}), array("eps_occ", eps_occ, {1, o}), array("eps_vir", eps_vir, {1, v})}, [&] {
@@ -71,6 +76,9 @@ template <class T>
 double mp2_pair_energy(Int v, Int x, const T* b_i, const T* b_j, T eps_i, T eps_j, const T* eps_vir) {
   Arguments("mp2_pair_energy").size("virtual", v).size("auxiliary", x);
   if (v == 0 || x == 0) return 0;
+  if constexpr (is_wide<T>) {
+    if (!is_native()) return wide_mp2_pair_energy(v, x, b_i, b_j, eps_i + eps_j, eps_vir);
+  }
   const std::array<T, 2> eps_ij = {eps_i, eps_j};
   return energy_of<T>("mp2_pair_energy",
                       {fmt::format("{} {}", v, x), [=](Target t) { return kernels::mp2_pair_energy(v, x, t); }},
@@ -87,6 +95,9 @@ template <class T>
 double mp2_reduce(Int chunk, Int o, Int v, const T* t, const T* eps_chunk, const T* eps_occ, const T* eps_vir) {
   Arguments("mp2_reduce").size("chunk", chunk).size("occupied", o).size("virtual", v);
   if (chunk == 0 || o == 0 || v == 0) return 0;
+  if constexpr (is_wide<T>) {
+    if (!is_native()) return wide_mp2_reduce(chunk, o, v, t, eps_chunk, eps_occ, eps_vir);
+  }
   return energy_of<T>(
       "mp2_reduce",
       {fmt::format("{} {} {}", chunk, o, v), [=](Target tg) { return kernels::mp2_reduce(chunk, o, v, tg); }},

@@ -5,7 +5,7 @@
 
 namespace kiln::blas {
 
-// T is float, or double where native computes. b [occupied, virtual, auxiliary], without gaps.
+// T is float or double. b [occupied, virtual, auxiliary], without gaps.
 template <class T>
 double mp2_energy(Int occupied, Int virtuals, Int auxiliary, const T* b, const T* eps_occ, const T* eps_vir);
 // One pair: b_i, b_j [virtual, auxiliary].

@@ -44,7 +44,10 @@ KernelOf kernel_of(const RowProduct<T>& p) {
   if constexpr (is_complex<T>) {
     const kernels::ComplexGemmConfig config{
         .m = p.m, .n = p.n, .k = p.k, .op_a = op_of(p.a.trans), .op_b = op_of(p.b.trans), .alpha = alpha, .beta = beta};
-    return {key, [config](Target t) { return kernels::complex_gemm(config, t); }};
+    if (p.batch < 0) return {key, [config](Target t) { return kernels::complex_gemm(config, t); }};
+    const kernels::ComplexBatchConfig many{config, p.batch, p.a.stride == 0, p.b.stride == 0};
+    return {fmt::format("{} batch {} {}{}", key, p.batch, many.shares_a, many.shares_b),
+            [many](Target t) { return kernels::complex_batched_gemm(many, t); }};
   } else {
     const kernels::GemmBlocking cut = gemm_blocking(p.m, p.n, p.k);
     const kernels::GemmConfig config{.m = p.m,
@@ -189,16 +192,18 @@ void gemm_strided_batched(Layout layout, Transpose ta, Transpose tb, Int m, Int 
   const auto one = [&](Int i, auto&& call) {
     call(layout, ta, tb, m, n, k, alpha, a + i * stride_a, lda, b + i * stride_b, ldb, beta, c + i * stride_c, ldc);
   };
-  if constexpr (is_complex<T> || is_wide<T>) {
-    for (Int i = 0; i < batch; ++i) one(i, [](auto... args) { gemm<T>(args...); });
-  } else {
-    dispatch<T>(
-        "gemm_strided_batched", kernel_of(p),
-        [&] {
-          for (Int i = 0; i < batch; ++i) one(i, [](auto... args) { native::gemm(args...); });
-        },
-        [&](auto run) { run_product(p, run); });
+  if constexpr (is_wide<T>) {
+    if (!is_native()) {
+      return wide_batch<T>(p.a.trans, p.b.trans, p.m, p.n, p.k, alpha, p.a.data, p.a.ld, p.a.stride, p.b.data, p.b.ld,
+                           p.b.stride, beta, c, ldc, stride_c, batch);
+    }
   }
+  dispatch<T>(
+      "gemm_strided_batched", kernel_of(p),
+      [&] {
+        for (Int i = 0; i < batch; ++i) one(i, [](auto... args) { native::gemm(args...); });
+      },
+      [&](auto run) { run_product(p, run); });
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 
 #include "kernels/blas/complex_gemm.h"
 #include "kernels/fft/elementwise.h"
+#include "kernels/fft/elementwise_double.h"
 
 namespace kiln::fft {
 namespace {
@@ -49,6 +50,42 @@ void mod_relu(std::int64_t rows, std::int64_t features, const float* x, const fl
   backend::Call call = mod_relu_call(rows, features);
   call.arrays = {array("x", x, {rows, 2 * features}), array("bias", bias, {1, features}),
                  array("y", y, {rows, 2 * features})};
+  backend::run(call, backend);
+}
+
+namespace {
+
+void add(backend::Call& call, const std::string& name, const float* const* parts, std::int64_t size) {
+  for (int i = 0; i < 2; ++i) call.arrays.push_back(array(name + std::to_string(i), parts[i], {1, size}));
+}
+
+}  // namespace
+
+void complex_multiply_double(std::int64_t count, const ConstPair& x, const ConstPair& y, const Pair& z,
+                             backend::Backend backend) {
+  backend::Call call{.library = "FFT",
+                     .operation = "complex_multiply",
+                     .key = fmt::format("{} double", count),
+                     .program = [count](Target t) { return kernels::complex_multiply_double(count, t); },
+                     .arrays = {}};
+  add(call, "x", x.part, 2 * count);
+  add(call, "factor", y.part, 2 * count);
+  add(call, "y", z.part, 2 * count);
+  backend::run(call, backend);
+}
+
+void mod_relu_double(std::int64_t count, const ConstPair& x, const float* ratio, const ConstPair& bias,
+                     const ConstPair& least, const Pair& y, backend::Backend backend) {
+  backend::Call call{.library = "FFT",
+                     .operation = "mod_relu",
+                     .key = fmt::format("{} double", count),
+                     .program = [count](Target t) { return kernels::mod_relu_double(count, t); },
+                     .arrays = {}};
+  add(call, "x", x.part, 2 * count);
+  call.arrays.push_back(array("ratio", ratio, {1, count}));
+  add(call, "bias", bias.part, count);
+  add(call, "least", least.part, count);
+  add(call, "y", y.part, 2 * count);
   backend::run(call, backend);
 }
 

@@ -12,6 +12,18 @@ void complex_multiply(std::int64_t count, const float* x, const float* y, float*
 void mod_relu(std::int64_t rows, std::int64_t features, const float* x, const float* bias, float* y,
               backend::Backend backend);
 
+// The same for sums of two numbers, as kernels/fft/elementwise_double.h says; [0] and [1] are the two parts.
+struct ConstPair {
+  const float* part[2];
+};
+struct Pair {
+  float* part[2];
+};
+void complex_multiply_double(std::int64_t count, const ConstPair& x, const ConstPair& y, const Pair& z,
+                             backend::Backend backend);
+void mod_relu_double(std::int64_t count, const ConstPair& x, const float* ratio, const ConstPair& bias,
+                     const ConstPair& least, const Pair& y, backend::Backend backend);
+
 // Spectra of frames: row f of y is the product of x(f hop … f hop + size) with a matrix [size, width] that has window
 // and transform in it. x is [rows, samples], y [rows, frames, width].
 using kernels::FramesConfig;

@@ -8,6 +8,7 @@ from kiln._kiln import fft as _native
 from kiln.blas._arrays import to_numpy
 from kiln.blas._backend import scope
 
+from . import _wide
 from ._rows import current_backend, is_native
 
 _NODES = {}
@@ -23,8 +24,10 @@ def _tensor(torch, array, like):
 
 
 def _multiply_arrays(x, y):
-    """x y of complex64 arrays of one shape, by the kernel."""
+    """x y of complex arrays of one shape and dtype, by the kernel."""
     x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
+    if x.dtype == np.complex128 and x.size:
+        return _wide.multiply(x, y, lambda: _multiply_arrays(x.astype(np.complex64), y.astype(np.complex64)))
     z = np.empty_like(x)
     if x.size:
         _native.complex_multiply(x.size, x.ctypes.data, y.ctypes.data, z.ctypes.data)
@@ -40,6 +43,8 @@ def _three_products(a, b):
 
 def _mod_relu_arrays(x, bias):
     x, bias = np.ascontiguousarray(x), np.ascontiguousarray(bias)
+    if x.dtype == np.complex128 and x.size:
+        return _wide.mod_relu(x, bias, lambda: _mod_relu_arrays(x.astype(np.complex64), bias.astype(np.float32)))
     y = np.empty_like(x)
     if x.size:
         _native.mod_relu(x.size // bias.size, bias.size, x.ctypes.data, bias.ctypes.data, y.ctypes.data)
@@ -79,10 +84,9 @@ def _nodes(torch):
             ta, tb = ctx.trans
             with scope(ctx.choice or None):
                 # Transposed operands get the transposed gradient.
-                da = Gemm.apply(g, b if tb == "N" else b.transpose(0, 1), "N", "C")
-                db = Gemm.apply(a if ta == "N" else a.transpose(0, 1), g, "C", "N")
-                return (da if ta == "N" else da.transpose(0, 1), db if tb == "N" else db.transpose(0, 1), None, None,
-                        None)
+                da = Gemm.apply(g, b if tb == "N" else b.mT, "N", "C")
+                db = Gemm.apply(a if ta == "N" else a.mT, g, "C", "N")
+                return da if ta == "N" else da.mT, db if tb == "N" else db.mT, None, None, None
 
     class ModRelu(torch.autograd.Function):
         @staticmethod
@@ -108,22 +112,20 @@ def multiply(a, b):
     import torch
 
     from .complex import ComplexTensor
-    wide = a.real.dtype == torch.float64 or b.real.dtype == torch.float64
-    if is_native() or wide:
+    if is_native():
         out = ComplexTensor(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real)
-        if is_native() and out.numel():
+        if out.numel():
             _native.note_complex_multiply(out.numel())
-        elif wide:
-            raise NotImplementedError("a: float64 numbers are not multiplied one by one on a device so far; choose the "
-                                      "backend native, or float32")
         return out
     dtype = torch.result_type(a.real, b.real)
     x, y = torch.broadcast_tensors(a.to_torch_complex(), b.to_torch_complex())
+    if x.dtype != y.dtype:
+        x, y = x.to(torch.complex128), y.to(torch.complex128)
     return _pair(_nodes(torch)[0].apply(x, y), dtype)
 
 
 def gemm(a, b, trans_a="N", trans_b="N", products=4):
-    """op(a) op(b) of matrices."""
+    """op(a) op(b) of matrices, or of stacks of them, which are one program."""
     import torch
     dtype = torch.result_type(a.real, b.real)
     x, y = a.to_torch_complex(), b.to_torch_complex()
@@ -154,14 +156,12 @@ def matmul(a, b):
     batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     left = a.expand(*batch, *a.shape[-2:]).reshape(-1, *a.shape[-2:])
     right = b.expand(*batch, *b.shape[-2:]).reshape(-1, *b.shape[-2:])
-    each = [gemm(left[i], right[i]) for i in range(left.shape[0])]
-    out = ComplexTensor(torch.stack([e.real for e in each]), torch.stack([e.imag for e in each]))
+    out = gemm(left, right)
     return out.reshape(*batch, *out.shape[-2:])
 
 
 def _mod_relu_formula(torch, re, im, bias):
-    size = torch.sqrt(re * re + im * im)
-    size = torch.where(size > 1e-8, size, torch.full_like(size, 1e-8))
+    size = torch.sqrt(torch.clamp(re * re + im * im, min=1e-16))  # clamped first: its gradient at 0 is 0
     factor = torch.relu(size + bias) / size
     return re * factor, im * factor
 
@@ -176,7 +176,5 @@ def mod_relu(z, bias):
         if z.numel():
             _native.note_mod_relu(z.numel() // bias.numel(), bias.numel())
         return out
-    if z.real.dtype == torch.float64:
-        raise NotImplementedError("z: float64 numbers are not treated one by one on a device so far; choose the "
-                                  "backend native, or float32")
-    return _pair(_nodes(torch)[2].apply(z.to_torch_complex(), bias.float()), z.real.dtype)
+    real = torch.float64 if z.real.dtype == torch.float64 else torch.float32
+    return _pair(_nodes(torch)[2].apply(z.to_torch_complex(), bias.to(real)), z.real.dtype)

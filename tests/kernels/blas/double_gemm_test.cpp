@@ -66,6 +66,7 @@ TEST(DoubleGemm, WithinItsBound) {
 TEST(DoubleGemm, LegalEverywhere) {
   for (const auto& [m, n, k] : {std::tuple{1, 1, 1}, {1024, 1024, 1024}, {300, 700, 20000}})
     expect_legal([&](Target t) { return double_gemm({.m = m, .n = n, .k = k}, t); });
+  expect_legal([](Target t) { return double_batched_gemm({{.m = 200, .n = 600, .k = 1000}, 5, true, false}, t); });
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "kernels/blas/mp2.h"
 
+#include "kernels/blas/mp2_double.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -90,6 +92,14 @@ TEST(Mp2, AmplitudesInChunks) {
 TEST(Mp2, LegalEverywhere) {
   for (const auto& [o, v, x] : {std::tuple{16, 112, 384}, {64, 448, 1536}, {96, 672, 2304}, {7, 2000, 6001}})
     expect_legal([&](Target target) { return mp2_energy(o, v, x, target); });
+}
+
+TEST(Mp2Double, LegalEverywhere) {
+  for (const auto& [o, v, x] : {std::tuple{1, 1, 1}, {5, 300, 200}, {64, 448, 1536}}) {
+    expect_legal([&](Target t) { return mp2_energy_double(o, v, x, t); });
+    expect_legal([&](Target t) { return mp2_pair_energy_double(v, x, t); });
+    expect_legal([&](Target t) { return mp2_reduce_double(o, o, v, t); });
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "kernels/blas/double_gemm.h"
 #include "kernels/blas/herk.h"
 #include "kernels/blas/mp2.h"
+#include "kernels/blas/mp2_double.h"
 #include "kernels/blas/symm.h"
 #include "kernels/blas/syrk.h"
 #include "kernels/blas/trmm.h"
@@ -30,7 +31,9 @@ std::map<std::string, isa::Program> programs(Target t) {
       {"batched_gemm", batched_gemm({.each = {.m = 256, .n = 70, .k = 130}, .batch = 5}, t)},
       {"complex_gemm", complex_gemm({.m = 130, .n = 70, .k = 140}, t)},
       {"complex_gemm_3", complex_gemm({.m = 130, .n = 70, .k = 140, .op_a = Op::conjugate, .products = 3}, t)},
+      {"complex_batched_gemm", complex_batched_gemm({{.m = 130, .n = 70, .k = 40}, 3, true, false}, t)},
       {"double_gemm", double_gemm({.m = 130, .n = 70, .k = 300}, t)},
+      {"double_batched_gemm", double_batched_gemm({{.m = 130, .n = 70, .k = 40}, 3, false, true}, t)},
       {"syrk", syrk({.n = 520, .k = 130}, t)},
       {"syr2k", syr2k({.n = 200, .k = 130, .uplo = Uplo::upper}, t)},
       {"herk", herk({.n = 300, .k = 100}, t)},
@@ -42,6 +45,9 @@ std::map<std::string, isa::Program> programs(Target t) {
       {"mp2_energy", mp2_energy(4, 150, 140, t)},
       {"mp2_pair_energy", mp2_pair_energy(150, 140, t)},
       {"mp2_reduce", mp2_reduce(2, 3, 140, t)},
+      {"mp2_energy_double", mp2_energy_double(2, 9, 12, t)},
+      {"mp2_pair_energy_double", mp2_pair_energy_double(20, 12, t)},
+      {"mp2_reduce_double", mp2_reduce_double(1, 2, 9, t)},
   };
 }
 

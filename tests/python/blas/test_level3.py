@@ -197,10 +197,39 @@ def test_mp2_energies():
                  1e-6 * abs(terms[1, 3].sum()), "one pair")
     t = (flat[: 2 * v] @ flat.T).astype(np.float32)
     assert_close(blas.mp2_reduce(t, occ[:2], occ, vir), terms[:2].sum(), 1e-6 * abs(terms[:2].sum()), "amplitudes")
-    if blas.current_backend() == "native":
-        got = blas.mp2_energy(wide(B), wide(occ), wide(vir))
-        assert_close(got, terms.sum(), 1e-6 * abs(terms.sum()), "in float64")
-        assert got.dtype == np.float64
-    else:
-        with pytest.raises(Exception, match="mp2_energy has no kernel so far"):
-            blas.mp2_energy(wide(B), wide(occ), wide(vir))
+
+
+def mp2_bound(B, T, D):
+    """Errors of terms (2 T^2 - T T') / D: those of amplitudes (k 2^-42 of the largest |b|²), and 2^-41 of their own."""
+    error = B.shape[-1] * 2.0 ** -42 * np.abs(B).max() ** 2
+    size, other = np.abs(T), np.abs(T.transpose(0, 1, 3, 2))
+    return ((5 * size + other) * error + 3 * error ** 2 + 2.0 ** -41 * size * (2 * size + other)) / np.abs(D)
+
+
+@pytest.mark.parametrize("o, v, x", [(1, 5, 7), (2, 40, 33), (3, 133, 20), (4, 20, 260), (5, 9, 40)])
+def test_mp2_energies_in_float64(o, v, x):
+    r = rng()
+    B, occ, vir = 10.0 ** r.integers(-8, 8) * normal(r, (o, v, x), "float64"), -1 - r.random(o), 1 + r.random(v)
+    flat = B.reshape(o * v, x)
+    T = (flat @ flat.T).reshape(o, v, o, v).transpose(0, 2, 1, 3)
+    D = occ[:, None, None, None] + occ[None, :, None, None] - vir[None, None, :, None] - vir
+    terms, bound = T * (2 * T - T.transpose(0, 1, 3, 2)) / D, mp2_bound(B, T, D)
+    got = blas.mp2_energy(B, occ, vir)
+    assert got.dtype == np.float64
+    assert_close(got, terms.sum(), bound.sum(), "all pairs")
+    assert_close(blas.mp2_pair_energy(B[0], B[-1], occ[0], occ[-1], vir), terms[0, -1].sum(), bound[0, -1].sum(), "one")
+    assert_close(blas.mp2_reduce(flat[:v] @ flat.T, occ[:1], occ, vir), terms[0].sum(), bound[0].sum(), "amplitudes")
+    B[0, 0, 0] = np.nan
+    assert np.isnan(blas.mp2_energy(B, occ, vir))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_a_batch_is_one_program(dtype):
+    r = rng()
+    A, B, C = (normal(r, shape, dtype) for shape in ((3, 20, 30), (3, 30, 10), (3, 20, 10)))
+    for shared_a, shared_b in ((False, False), (True, False), (False, True)):
+        a, b = A[0] if shared_a else A, B[0] if shared_b else B
+        got = blas.batched_gemm(2.0, a, b, 0.5, C)
+        assert_close(got, 2 * wide(a) @ wide(b) + 0.5 * wide(C), 1e-5 * 30 * np.abs(A).max() * np.abs(B).max(), dtype)
+        if blas.current_backend() != "native":
+            assert "batch" in blas.last_call().operation and "batched" in blas.last_call().program.name

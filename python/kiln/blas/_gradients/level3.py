@@ -14,7 +14,8 @@ def _product(multiply, g, wanted, alpha, A, B, transA, transB):
 
 def _summed_to(value, shape):
     """The gradient of what was shared by a stack."""
-    value = value.sum(tuple(range(value.ndim - len(shape))))
+    more = tuple(range(value.ndim - len(shape)))
+    value = value.sum(more) if more else value  # without dimensions, sum would mean all
     shared = tuple(i for i, (one, other) in enumerate(zip(value.shape, shape)) if one != other)
     return value.sum(shared, keepdim=True) if shared else value
 
