@@ -13,9 +13,9 @@
 #include "cli/rules.h"
 #include "kiln/base/file.h"
 #include "kiln/check/same_work.h"
-#include "kiln/sim/mpi_processes.h"
 #include "kiln/sim/machine.h"
 #include "kiln/sim/memory_need.h"
+#include "kiln/sim/mpi_processes.h"
 #include "kiln/sim/processes.h"
 
 namespace kiln::cli {

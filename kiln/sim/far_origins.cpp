@@ -35,7 +35,8 @@ FarOrigins::FarOrigins(Processes& processes, const isa::Launch& launch, Origins&
   for (const std::string& text : all_say(processes, message.text())) {
     for (MessageReader reader(text); !reader.at_end();) {
       const std::int64_t program = reader.next(), tensor = reader.next(), padding = reader.next();
-      if (std::ranges::find(all, Name(program, tensor, padding)) == all.end()) all.emplace_back(program, tensor, padding);
+      if (std::ranges::find(all, Name(program, tensor, padding)) == all.end())
+        all.emplace_back(program, tensor, padding);
     }
   }
   const Shadow many = Origins::many();

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "kiln/sim/mpi_rules.h"
+
 namespace kiln::sim {
 namespace {
 
@@ -34,7 +36,8 @@ int started_processes() {
 }
 
 const Plugin& load_plugin() {
-  std::string why = fmt::format("mpirun started {} processes, and this Kiln was built without MPI", started_processes());
+  std::string why =
+      fmt::format("mpirun started {} processes, and this Kiln was built without MPI", started_processes());
   for (const std::string& file : candidates()) {
     // Components of Open MPI look for its symbols in the whole process.
     void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "kiln/sim/mpi_load.h"
-#include "kiln/sim/rules.h"
+#include "kiln/sim/mpi_rules.h"
 
 namespace kiln::sim {
 namespace {
@@ -60,7 +60,8 @@ class MpiProcesses final : public Processes {
         std::erase_if(open_, [this](const Request& r) { return is_done(r); });
         if (open_.empty()) return require_all_well();
         for (const Request& r : open_) {  // what it sent before has come by now
-          if (ended_[r.with]) fail(fmt::format("process {} has ended, and this process {} waits for it", r.with, self_));
+          if (ended_[r.with])
+            fail(fmt::format("process {} has ended, and this process {} waits for it", r.with, self_));
         }
         if (looks % 64 == 63) listen();
       }
@@ -109,8 +110,7 @@ class MpiProcesses final : public Processes {
     if (trouble_.empty()) trouble_ = std::move(why);
   }
   void require_all_well() const {
-    if (!trouble_.empty())
-      raise(run_rules::kTable, run_rules::kProcessesStay, {.found = trouble_, .category = Category::config});
+    if (!trouble_.empty()) raise(mpi_rules::kTable, mpi_rules::kProcessesStay, {.found = trouble_});
   }
 
   // Short messages that nobody waits for.

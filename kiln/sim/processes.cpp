@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "kiln/sim/rules.h"
+#include "kiln/sim/mpi_rules.h"
 
 namespace kiln::sim {
 
@@ -47,14 +47,13 @@ void require_same_launch(Processes& processes, int ranks, const std::string& lau
   const std::vector<std::string> all = all_say(processes, own);
   for (std::size_t p = 1; p < all.size(); ++p) {
     if (all[p] != all[0])
-      raise(run_rules::kTable, run_rules::kSameLaunch,
-            {.found = fmt::format("process {} runs other programs than process 0", p), .category = Category::config});
+      raise(mpi_rules::kTable, mpi_rules::kSameLaunch,
+            {.found = fmt::format("process {} runs other programs than process 0", p)});
   }
   if (ranks < processes.count())
-    raise(run_rules::kTable, run_rules::kSameLaunch,
+    raise(mpi_rules::kTable, mpi_rules::kSameLaunch,
           {.found = fmt::format("{} ranks for {} processes", ranks, processes.count()),
-           .help = "start at most as many processes as there are ranks: mpirun -n",
-           .category = Category::config});
+           .help = "start at most as many processes as there are ranks: mpirun -n"});
 }
 
 }  // namespace kiln::sim

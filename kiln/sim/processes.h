@@ -19,7 +19,7 @@ class Processes {
   // `wait` returns.
   virtual void send(int to, std::span<const std::byte> bytes) = 0;
   virtual void receive(int from, std::span<std::byte> bytes) = 0;
-  // Until all of that is done. Throws Error (run.R19) when a process is lost, has ended, or gives up.
+  // Until all of that is done. Throws Error (mpi.R3) when a process is lost, has ended, or gives up.
   virtual void wait() = 0;
 
   // Tells the others why this one does not go on: they end with it.

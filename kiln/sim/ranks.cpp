@@ -129,8 +129,7 @@ class Meetings {
     std::vector<Party> parties;
     for (const int r : group) {
       const Rank& rank = *ranks_[r];
-      parties.push_back(
-          {r, rank.stops[core].view(), rank.is_here() ? rank.cores[core].get() : nullptr, rank.process});
+      parties.push_back({r, rank.stops[core].view(), rank.is_here() ? rank.cores[core].get() : nullptr, rank.process});
     }
     return parties;
   }

@@ -26,9 +26,9 @@ struct Rank {
   std::vector<std::unique_ptr<Core>> cores = {};  // none: of another process
   int process = 0;                                // whose it is
   bool ended = false;
-  std::vector<Stop> stops = {};      // of each core; none while it goes on
-  bool sends_written = true;         // what it sends there, all of it
-  bool shares_tensors = false;       // its cores name the same tensors there
+  std::vector<Stop> stops = {};  // of each core; none while it goes on
+  bool sends_written = true;     // what it sends there, all of it
+  bool shares_tensors = false;   // its cores name the same tensors there
 
   bool is_here() const { return !cores.empty(); }
   bool waits() const { return !ended && !stops.empty(); }

@@ -71,17 +71,10 @@ inline constexpr Rule kOwnDestination{
     "does not wait for the ranks that receive",
     "give each collective a destination of its own, or use two in turn with another collective between them"};
 
-inline constexpr Rule kProcessesStay{
-    19, "every process that has ranks of a run stays until its end",
-    "look at what the other process says; KILN_MPI_TIMEOUT is for how many seconds a process may be silent"};
-inline constexpr Rule kSameLaunch{
-    20, "all processes of a run bring the same programs, with a rank for each process",
-    "start the same command with the same files on all, with mpirun -n at most as large as --ranks"};
-
 inline constexpr Rule kRules[] = {kWrittenResults, kWrittenChoices, kIndexInside,   kRegisterWritten, kLoopEnds,
                                   kBuffers,        kCoresMeet,      kOverlap,       kWholeOutput,     kSharedTensor,
                                   kOrderedAccess,  kScaleRows,      kExactIntegers, kStartPartition,  kFiniteResult,
-                                  kFitsRange,      kRanksMeet,      kOwnDestination, kProcessesStay, kSameLaunch};
+                                  kFitsRange,      kRanksMeet,      kOwnDestination};
 inline constexpr RuleTable kTable{"run", "a program while it runs", kRules};
 }  // namespace run_rules
 

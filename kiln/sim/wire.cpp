@@ -4,7 +4,7 @@
 
 namespace kiln::sim {
 namespace {
-constexpr std::size_t kLarge = 64 << 10;   // a piece that is not worth a copy
+constexpr std::size_t kLarge = 64 << 10;  // a piece that is not worth a copy
 constexpr std::size_t kPacked = 1 << 20;  // small pieces that make a message
 }  // namespace
 
