@@ -9,7 +9,9 @@ import os
 import pathlib
 import random
 import resource
+import shutil
 import signal
+import subprocess
 import sys
 import warnings
 
@@ -22,6 +24,7 @@ from figures import Figures, milliseconds, ratio, take_turns  # noqa: E402
 
 TRAFFIC_LIMIT = 3.0  # time of an all_reduce, in times of a memcpy of what it reads
 TOGETHER_LIMIT = 1.15  # time of 8 ranks together, in times of 8 runs of one
+PROCESSES_LIMIT = 2.0  # time of an all_reduce among processes, in times of one among ranks of a process
 GROWTH_LIMIT = 4.0  # MiB that a thousand launches may add
 RANKS = 8
 
@@ -94,6 +97,23 @@ def measure_together(chosen, figures):
                     f"{RANKS} ranks {milliseconds(many)}, one by one {milliseconds(single)}")
 
 
+def measure_processes(chosen, figures):
+    """The same all_reduce with a process for each rank; each kind in processes of its own."""
+    library = chosen.build / "python" / "kiln" / "libkiln_mpi.so"
+    if shutil.which("mpirun") is None or not library.exists():
+        return print("processes: mpirun or libkiln_mpi.so is not there")
+    path = f"{chosen.build / 'python'}:{ROOT / 'examples' / 'ranks'}:{ROOT / 'bench'}"
+    environment = {**os.environ, "PYTHONPATH": path, "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                   "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    alone = [sys.executable, "-m", "kiln", "run", str(ROOT / "bench" / "rank_seconds.py"),
+             str(128 if chosen.quick else 2048), str(chosen.rounds), str(RANKS)]
+    many = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(RANKS), *alone]
+    threads, processes = (float(subprocess.run(words, env=environment, check=True, capture_output=True,
+                                               text=True).stdout) for words in (alone, many))
+    figures.add("processes", processes / threads, PROCESSES_LIMIT, "ratio",
+                f"all_reduce in {RANKS} processes {processes * 1e3:.1f} ms, in one {threads * 1e3:.1f} ms")
+
+
 def resident():
     """MiB of memory that the process has."""
     pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
@@ -148,7 +168,7 @@ def main():
     warnings.simplefilter("ignore")
     print(f"{len(os.sched_getaffinity(0))} threads, {chosen.rounds} rounds")
     figures = Figures()
-    for measure in (measure_all_reduce, measure_together, measure_growth, measure_mismatches):
+    for measure in (measure_all_reduce, measure_processes, measure_together, measure_growth, measure_mismatches):
         measure(chosen, figures)
     chosen.output.parent.mkdir(parents=True, exist_ok=True)
     aside = chosen.output.with_name(chosen.output.name + ".part")

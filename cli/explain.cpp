@@ -9,6 +9,7 @@
 #include "kiln/base/suggest.h"
 #include "kiln/check/all_rules.h"
 #include "kiln/emit/emit_rules.h"
+#include "kiln/sim/mpi_rules.h"
 #include "kiln/sim/rules.h"
 #include "kiln/tensor/ir/rules.h"
 #include "kiln/timing/rules.h"
@@ -24,8 +25,9 @@ struct ExplainOptions {
 
 std::vector<RuleTable> every_table() {
   std::vector<RuleTable> tables = check::all_rules();
-  for (const RuleTable& table : {sim::run_rules::kTable, timing::timing_rules::kTable, views::view_rules::kTable,
-                                 emit::emit_rules::kTable, tensor::rules::kTable, cli_rules::kTable})
+  for (const RuleTable& table :
+       {sim::run_rules::kTable, sim::mpi_rules::kTable, timing::timing_rules::kTable, views::view_rules::kTable,
+        emit::emit_rules::kTable, tensor::rules::kTable, cli_rules::kTable})
     tables.push_back(table);
   tables.insert(tables.end(), std::begin(kernels::kLibraryRules), std::end(kernels::kLibraryRules));
   return tables;

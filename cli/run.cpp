@@ -15,6 +15,8 @@
 #include "kiln/check/same_work.h"
 #include "kiln/sim/machine.h"
 #include "kiln/sim/memory_need.h"
+#include "kiln/sim/mpi_processes.h"
+#include "kiln/sim/processes.h"
 
 namespace kiln::cli {
 namespace {
@@ -67,7 +69,7 @@ std::vector<std::string> first_values(const NpyArray& array) {
   return values;
 }
 
-// What one rank reads and writes.
+// What one rank reads and writes; empty where another process does.
 struct OfRank {
   Ports ports;
   Arrays arrays;
@@ -92,9 +94,14 @@ void for_outputs(const Result& r, Fn&& fn) {
   }
 }
 
+// What all processes say of their ranks, one after the other.
+std::vector<std::string> of_all(const Result& r, const std::string& own) {
+  sim::Processes* const processes = r.command.options.processes;
+  return processes ? sim::all_say(*processes, own) : std::vector{own};
+}
+
 std::string text_of(const Result& r) {
-  std::string text =
-      fmt::format("{} for {}: {} instructions in {:.3f} s\n", r.title, r.chip, r.report.instructions, r.seconds);
+  std::string text;
   for_outputs(r, [&](std::size_t rank, const std::string& tensor, const Port& port, const NpyArray& array) {
     text += fmt::format("  {}{}: {} {}", tensor, r.ranks.size() > 1 ? fmt::format(" of rank {}", rank) : "",
                         name(array.dtype), shape_text(array.shape));
@@ -102,7 +109,8 @@ std::string text_of(const Result& r) {
     if (!port.out_file.empty()) text += fmt::format(" -> {}", port.out_file);
     text += '\n';
   });
-  return text;
+  return fmt::format("{} for {}: {} instructions in {:.3f} s\n{}", r.title, r.chip, r.report.instructions, r.seconds,
+                     fmt::join(of_all(r, text), ""));
 }
 
 std::string json_text_of(const Result& r, const std::vector<Diagnostic>& warnings) {
@@ -116,13 +124,17 @@ std::string json_text_of(const Result& r, const std::vector<Diagnostic>& warning
     if (!port.out_file.empty()) outputs.back()["file"] = port.out_file;
     if (r.command.bindings.print) outputs.back()["first_values"] = first_values(array);
   });
+  nlohmann::ordered_json all_outputs = nlohmann::ordered_json::array();
+  for (const std::string& text : of_all(r, outputs.dump())) {
+    for (const auto& output : nlohmann::ordered_json::parse(text)) all_outputs.push_back(output);
+  }
   return dump({{"ok", true},
                {"program", r.title},
                {"target", r.chip},
                {"seconds", r.seconds},
                {"instructions", r.report.instructions},
                {"instructions_by_engine", std::move(engines)},
-               {"outputs", std::move(outputs)},
+               {"outputs", std::move(all_outputs)},
                {"diagnostics", json_of(warnings)}});
 }
 
@@ -166,7 +178,20 @@ void write_outputs(const std::vector<OfRank>& ranks) {
   write_all_or_none(files);
 }
 
-Outcome run(const RunCommand& command) {
+// The ranks that this process runs, with their files.
+std::vector<OfRank> bind_ranks(const RunCommand& command, const isa::Launch& one) {
+  std::vector<OfRank> ranks(command.ranks);
+  const sim::Processes* const processes = command.options.processes;
+  for (int rank = 0; rank < command.ranks; ++rank) {
+    if (processes && sim::process_of(rank, command.ranks, processes->count()) != processes->self()) continue;
+    ranks[rank].ports = bind_ports(one, of_rank(command.bindings, rank, command.ranks));
+    require_outputs(command, ranks[rank].ports);
+  }
+  return ranks;
+}
+
+Outcome run(RunCommand& command) {
+  command.options.processes = sim::mpi_processes();
   if (command.files.empty()) throw Error(broken(cli_rules::kUsage, "FILE is required", "see kiln run --help"));
   if (command.files.size() > 2) {
     throw Error(broken(cli_rules::kUsage, fmt::format("`{}` is one program too many", command.files[2]),
@@ -182,11 +207,7 @@ Outcome run(const RunCommand& command) {
   const isa::Launch launch = one.on_ranks(command.ranks);
   isa::require_ranks(launch);
 
-  std::vector<OfRank> ranks;
-  for (int rank = 0; rank < command.ranks; ++rank) {
-    ranks.push_back({bind_ports(one, of_rank(command.bindings, rank, command.ranks)), {}});
-    require_outputs(command, ranks.back().ports);
-  }
+  std::vector<OfRank> ranks = bind_ranks(command, one);
   sim::require_memory(launch, command.options.max_memory);
   for (OfRank& rank : ranks) rank.arrays = load_arrays(rank.ports);
 
@@ -198,6 +219,7 @@ Outcome run(const RunCommand& command) {
   outcome.diagnostics.insert(outcome.diagnostics.end(), report.warnings.begin(), report.warnings.end());
   const Result result{command, launch.name(), arch(launch.target()).name, ranks, std::move(report), elapsed.count()};
   outcome.out = command.json ? json_text_of(result, outcome.diagnostics) : text_of(result);
+  if (command.options.processes && command.options.processes->self() != 0) outcome.out.clear();
   return outcome;
 }
 

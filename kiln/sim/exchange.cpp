@@ -6,6 +6,8 @@
 
 #include "kiln/isa/semantics/gathering.h"
 #include "kiln/sim/checks.h"
+#include "kiln/sim/far_carrier.h"
+#include "kiln/sim/far_origins.h"
 #include "kiln/sim/pieces.h"
 #include "kiln/sim/workers.h"
 
@@ -16,17 +18,7 @@ namespace {
 // One core with its tiles; dense ones are used where they lie.
 class Table {
  public:
-  explicit Table(const Party& party)
-      : rank_(party.rank), core_(*party.core), view_(core_.program(), *core_.waiting_at()) {}
-
-  bool is_clean() {
-    Tracker track = core_.tracker(view_.inst());
-    const auto& params = view_.row().params;
-    for (std::size_t i = 0; i < params.size(); ++i) {
-      if (params[i].is_input() && params[i].is_tile() && !track.is_clean(static_cast<int>(i))) return false;
-    }
-    return true;
-  }
+  explicit Table(const Party& party) : rank_(party.rank), core_(*party.core), view_(party.view) {}
 
   Gathering::Member lay_out(bool with_shadows) {
     Gathering::Member member{rank_, view_, {}};
@@ -45,6 +37,12 @@ class Table {
       }
     }
     return member;
+  }
+
+  // All shadows, tile after tile.
+  template <class Fn>
+  void for_shadows(Fn&& fn) {
+    for (std::vector<Shadow>& s : shadows_) fn(std::span(s));
   }
 
   void take_home(bool with_shadows) {
@@ -137,20 +135,74 @@ class Here final : public Carrier {
   const int threads_;
 };
 
+// What a core of another process brings: only how much it is.
+Gathering::Member from_elsewhere(const Party& party) {
+  Gathering::Member member{party.rank, party.view, {}};
+  const auto& params = party.view.row().params;
+  member.parcels.resize(params.size());
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    const int param = static_cast<int>(i);
+    if (!params[i].is_tile()) continue;
+    const auto add = [&](const Access& a) { member.parcels[i].push_back({nullptr, a.count(), a.dtype, nullptr}); };
+    if (party.view.is_tile(param)) {
+      add(party.view.access(param));
+    } else {
+      for (const Access& a : party.view.accesses(param)) add(a);
+    }
+  }
+  return member;
+}
+
+void exchange_far(const std::vector<Party>& parties, std::vector<Gathering::Member> members,
+                  const ExchangeOptions& options) {
+  const Collective& collective = *parties[0].view.facts().collective;
+  std::vector<int> homes;
+  for (const Party& p : parties) homes.push_back(p.process);
+  FarCarrier carrier(*options.processes, std::move(homes), options.with_shadows, options.kernels);
+  const auto& params = parties[0].view.row().params;
+  for (int i = 0; collective.own_sizes && i < static_cast<int>(params.size()); ++i) {  // every rank looks at the sizes
+    if (params[i].is_tile() && i != collective.sent && i != collective.received) carrier.mirror(members, i);
+  }
+  Gathering gathering(std::move(members), options.arch, carrier);
+  collective.exchange(gathering);
+  carrier.finish();
+}
+
 }  // namespace
 
-void exchange(const std::vector<Party>& parties, const Arch& arch, const Kernels& kernels, int threads) {
+bool sends_written_bytes(Core& core) {
+  const InstView view(core.program(), *core.waiting_at());
+  Tracker track = core.tracker(view.inst());
+  const auto& params = view.row().params;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    if (params[i].is_input() && params[i].is_tile() && !track.is_clean(static_cast<int>(i))) return false;
+  }
+  return true;
+}
+
+void exchange(const std::vector<Party>& parties, const ExchangeOptions& options) {
   std::list<Table> tables;
-  for (const Party& p : parties) tables.emplace_back(p);
-  const Facts& facts = InstView(parties[0].core->program(), *parties[0].core->waiting_at()).facts();
-  const bool with_shadows =
-      kChecks && (facts.writes_some || !std::ranges::all_of(tables, [](Table& t) { return t.is_clean(); }));
   std::vector<Gathering::Member> members;
-  for (Table& t : tables) members.push_back(t.lay_out(with_shadows));
-  Here carrier(kernels, threads);
-  Gathering gathering(std::move(members), arch, carrier);
-  facts.collective->exchange(gathering);
-  for (Table& t : tables) t.take_home(with_shadows);
+  for (const Party& p : parties) {
+    if (!p.core) {
+      members.push_back(from_elsewhere(p));
+      continue;
+    }
+    members.push_back(tables.emplace_back(p).lay_out(options.with_shadows));
+  }
+  const Collective& collective = *parties[0].view.facts().collective;
+  if (tables.size() == parties.size()) {
+    Here carrier(options.kernels, options.threads);
+    Gathering gathering(std::move(members), options.arch, carrier);
+    collective.exchange(gathering);
+  } else if (!tables.empty()) {
+    if (options.far)
+      for (Table& t : tables) t.for_shadows([&](std::span<Shadow> s) { options.far->to_common(s); });
+    exchange_far(parties, std::move(members), options);
+    if (options.far)
+      for (Table& t : tables) t.for_shadows([&](std::span<Shadow> s) { options.far->to_own(s); });
+  }
+  for (Table& t : tables) t.take_home(options.with_shadows);
 }
 
 }  // namespace kiln::sim

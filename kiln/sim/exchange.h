@@ -8,12 +8,30 @@
 
 namespace kiln::sim {
 
+class FarOrigins;
+class Processes;
+
+// A core that waits in a collective.
 struct Party {
   int rank;
-  Core* core;
+  isa::InstView view;
+  Core* core;       // null: of another process
+  int process = 0;  // whose it is
 };
 
+struct ExchangeOptions {
+  const Arch& arch;
+  const Kernels& kernels;
+  int threads;
+  bool with_shadows;                // bytes that were never written may be among those that travel
+  Processes* processes = nullptr;   // of the parties; null: all are here
+  const FarOrigins* far = nullptr;  // with shadows between processes
+};
+
+// Whether everything that a waiting core sends was written.
+bool sends_written_bytes(Core& core);
+
 // The cores, in the order of their replica group, wait in the same collective, and all values are there.
-void exchange(const std::vector<Party>& parties, const Arch& arch, const Kernels& kernels, int threads);
+void exchange(const std::vector<Party>& parties, const ExchangeOptions& options);
 
 }  // namespace kiln::sim

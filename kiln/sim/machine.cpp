@@ -16,6 +16,7 @@
 #include "kiln/sim/placed_error.h"
 #include "kiln/sim/ranks.h"
 #include "kiln/sim/results.h"
+#include "kiln/sim/shared_results.h"
 
 namespace kiln::sim {
 namespace {
@@ -64,12 +65,15 @@ void add_ranks(const isa::Launch& launch, const Arch& arch, std::span<const Buff
                const RunOptions& options, WholeRun& run) {
   const bool may_borrow = inputs_stay(launch, of_ranks);
   const double expected = options.done ? expected_instructions(launch) : 0;
+  const int processes = options.processes ? options.processes->count() : 1;
   for (int r = 0; r < launch.ranks; ++r) {
     Rank& rank = run.ranks.emplace_back(Rank{{run.queue, run.report, run.origins, run.warnings, run.sequence}});
     rank.common.rank = r;
     rank.common.ranks = launch.ranks;
     rank.common.done = options.done;
     rank.common.expected = expected;
+    rank.process = process_of(r, launch.ranks, processes);
+    if (options.processes && rank.process != options.processes->self()) continue;
     share_buffers(launch.of_rank(r), of_ranks[r], may_borrow, rank.common);
     for (const isa::Program* p : launch.cores(r))
       rank.cores.push_back(std::make_unique<Core>(*p, arch, options, rank.common, static_cast<int>(rank.cores.size())));
@@ -77,9 +81,9 @@ void add_ranks(const isa::Launch& launch, const Arch& arch, std::span<const Buff
 }
 
 // Issues all instructions of all cores and waits for their values.
-void run_to_the_end(WholeRun& run, const Arch& arch, const RunOptions& options) {
+void run_to_the_end(WholeRun& run, const isa::Launch& launch, const Arch& arch, const RunOptions& options) {
   try {
-    run_ranks(run.ranks, arch, options.plain ? plain_kernels() : fast_kernels());
+    run_ranks(run.ranks, launch, arch, options);
   } catch (...) {
     if (!run.queue.stopped()) run.queue.wait();  // what was issued before may fail too: that is the first failure
     throw;
@@ -89,6 +93,7 @@ void run_to_the_end(WholeRun& run, const Arch& arch, const RunOptions& options) 
 
 void look_at_results(const isa::Launch& launch, const RunOptions& options, WholeRun& run) {
   for (Rank& rank : run.ranks) {
+    if (!rank.is_here()) continue;
     const isa::Launch own = launch.of_rank(rank.common.rank);
     const std::size_t before = run.report.warnings.size();
     check_arrivals(own, rank.common.rank, rank.common.tensors, run.origins, run.report);
@@ -120,19 +125,28 @@ RunReport run(const isa::Launch& launch, const Arch& arch, const Buffers& buffer
   return run(launch, arch, std::span(&buffers, 1), options);
 }
 
-RunReport run(const isa::Launch& launch, const Arch& arch, std::span<const Buffers> of_ranks,
-              const RunOptions& options) {
+namespace {
+
+// What is asked of a launch before anything runs; the part of it that this process has.
+void require_all(const isa::Launch& launch, std::span<const Buffers> of_ranks, const RunOptions& options) {
   isa::require_ranks(launch);
+  if (options.processes) require_same_launch(*options.processes, launch.ranks, text_of(launch));
   require_buffers(launch, of_ranks);
+  require_memory(own_ranks(launch, options.processes), options.max_memory);
+}
+
+RunReport run_all(const isa::Launch& launch, const Arch& arch, std::span<const Buffers> of_ranks,
+                  const RunOptions& options) {
+  require_all(launch, of_ranks, options);
   KILN_ASSERT(arch.partitions <= kMaxPartitions);
-  require_memory(launch, options.max_memory);
   const PassTeller passes(launch, options);
   try {
     WholeRun all(options);
     add_ranks(launch, arch, of_ranks, options, all);
-    run_to_the_end(all, arch, options);
+    run_to_the_end(all, launch, arch, options);
     report_warnings(all, passes);
     look_at_results(launch, options, all);
+    if (options.processes) share_results(*options.processes, launch, of_ranks, all.report);
     return std::move(all.report);
   } catch (const PlacedError& e) {
     std::vector<Diagnostic> diagnostics = e.diagnostics();
@@ -141,6 +155,18 @@ RunReport run(const isa::Launch& launch, const Arch& arch, std::span<const Buffe
       if (launch.ranks > 1) d.facts.push_back({"rank", std::to_string(e.rank)});
     }
     throw Error(std::move(diagnostics));
+  }
+}
+
+}  // namespace
+
+RunReport run(const isa::Launch& launch, const Arch& arch, std::span<const Buffers> of_ranks,
+              const RunOptions& options) {
+  try {
+    return run_all(launch, arch, of_ranks, options);
+  } catch (const std::exception& e) {
+    if (options.processes) options.processes->give_up(e.what());
+    throw;
   }
 }
 

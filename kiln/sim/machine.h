@@ -41,6 +41,8 @@ struct NamedLoop {
 };
 using NamedPass = std::vector<NamedLoop>;
 
+class Processes;
+
 struct RunOptions {
   int threads = 0;              // 0: one per processor
   bool plain = false;           // the plain row kernels instead of their fast twins: same values, slowly
@@ -55,6 +57,7 @@ struct RunOptions {
   std::function<std::string(int core, isa::InstructionId, const NamedPass&)> describe_pass = {};
   std::vector<std::vector<isa::InstructionId>> watched = {};  // per core
   std::function<void(const Sight&)> see = {};                 // called by the thread that issues; may throw likewise
+  Processes* processes = nullptr;  // who shares the ranks with this process (processes.h); null: nobody
 };
 
 // Memory of the caller for one input or output tensor: C order, `bytes` long. Inputs are only read.
@@ -84,7 +87,8 @@ struct RunReport {
 // anything runs when there is not enough memory (memory_need.h); outputs are then unspecified.
 RunReport run(const isa::Launch& launch, const Arch& arch, const Buffers& buffers, const RunOptions& options = {});
 
-// The same with buffers for each rank. Inputs of ranks may be the same memory; what a rank writes is its own.
+// The same with buffers for each rank. Inputs of ranks may be the same memory; what a rank writes is its own. Of ranks
+// that other processes run, what is written arrives in the buffers that are there; they need none.
 RunReport run(const isa::Launch& launch, const Arch& arch, std::span<const Buffers> of_ranks,
               const RunOptions& options = {});
 

@@ -50,6 +50,8 @@ Shadow Origins::number_of(const isa::Program& program, isa::TensorId tensor) {
   return shadow;
 }
 
+Shadow Origins::many() { return kMany; }
+
 Shadow Origins::unread() { return kChecks ? kUnread : 0; }
 
 Shadow Origins::read_through(Shadow shadow, const isa::Program& program, isa::TensorId tensor) {

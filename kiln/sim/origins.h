@@ -22,6 +22,7 @@ class Origins {
   // What bytes of placed tensors start with: windows may lie over each other, so only a read tells whose
   // bytes they are.
   static isa::Shadow unread();
+  static isa::Shadow many();  // the number of origins that have none
   isa::Shadow read_through(isa::Shadow shadow, const isa::Program& program, isa::TensorId tensor);
   // The tensor, or null when it is one of many.
   struct Origin {

@@ -54,11 +54,11 @@ std::vector<Where> places_of(const std::vector<Rank*>& ranks) {
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     Where here{"has ended", {}, {static_cast<int>(r)}};
     if (!ranks[r]->ended) {
-      const Core& core = *ranks[r]->cores[0];
-      const std::string pass = text_of(named(core.program(), core.pass()));
-      here.text = fmt::format("waits in {}{}", print(core.program(), *core.waiting_at()),
+      const Stop& stop = ranks[r]->stops[0];
+      const std::string pass = text_of(named(*stop.program, stop.pass));
+      here.text = fmt::format("waits in {}{}", print(*stop.program, *stop.inst),
                               pass.empty() ? "" : fmt::format(" ({})", pass));
-      here.loc = core.program().locs[core.waiting_at()->loc];
+      here.loc = stop.program->locs[stop.inst->loc];
     }
     const auto same =
         std::ranges::find_if(places, [&](const Where& w) { return w.text == here.text && w.loc == here.loc; });
@@ -75,12 +75,10 @@ std::vector<Where> places_of(const std::vector<Rank*>& ranks) {
 std::string reason(const std::vector<Rank*>& ranks) {
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     if (ranks[r]->ended) continue;
-    const Core& core = *ranks[r]->cores[0];
-    const InstView here(core.program(), *core.waiting_at());
+    const InstView here = ranks[r]->stops[0].view();
     for (const std::int64_t other : meeting_ranks(here, static_cast<std::int64_t>(r))) {
       if (ranks[other]->ended) return fmt::format("rank {} waits for rank {}, which has ended", r, other);
-      const Core& there = *ranks[other]->cores[0];
-      const std::string how = difference(here, InstView(there.program(), *there.waiting_at()));
+      const std::string how = difference(here, ranks[other]->stops[0].view());
       if (!how.empty()) return fmt::format("rank {} waits for rank {}, which {}", r, other, how);
     }
   }

@@ -503,6 +503,11 @@ def parse_bytes(text: str) -> int | None:
 def write_file(path: bytes, data: bytes) -> None:
     """Writes a file completely or not at all. Raises OSError."""
 
+def process() -> int:
+    """
+    Which of the processes this is that mpirun started, from 0 on; 0 without mpirun.
+    """
+
 def run(programs: Sequence[Program], arrays_of_ranks: Sequence[Mapping[str, Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]]], threads: int = 0, plain: bool = False, max_iterations: int = 100000000, max_memory: int = 0, watched: Sequence[Sequence[int]] = [], see: object | None = None, nan: str = 'warn', describe_pass: object | None = None) -> RunReport: ...
 
 def spilling_helps(diagnostic: Diagnostic) -> bool:

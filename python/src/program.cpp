@@ -26,6 +26,8 @@
 #include "kiln/rewrite/border.h"
 #include "kiln/sim/machine.h"
 #include "kiln/sim/memory_need.h"
+#include "kiln/sim/mpi_processes.h"
+#include "kiln/sim/processes.h"
 #include "python/src/convert.h"
 #include "python/src/error.h"
 #include "python/src/trace.h"
@@ -131,6 +133,7 @@ sim::RunReport run_programs(const std::vector<ProgramRef>& programs,
   options.nan = nan_mode(nan);
   options.describe_pass = describing(std::move(describe_pass));
   nb::gil_scoped_release released;
+  if (launch.ranks > 1) options.processes = sim::mpi_processes();
   return sim::run(launch, kiln::arch(launch.target()), buffers, options);
 }
 
@@ -295,6 +298,13 @@ void bind_program(nb::module_& m) {
   m.def("parse_bytes", &parse_bytes, nb::arg("text"), "The bytes of a text such as 8G; None when it is none.");
   m.def("write_file", &write_file, nb::arg("path"), nb::arg("data"),
         "Writes a file completely or not at all. Raises OSError.");
+  m.def(
+      "process",
+      [] {
+        const sim::Processes* all = sim::mpi_processes();
+        return all ? all->self() : 0;
+      },
+      "Which of the processes this is that mpirun started, from 0 on; 0 without mpirun.");
   m.def("run", &run_programs, nb::arg("programs"), nb::arg("arrays_of_ranks"), nb::arg("threads") = 0,
         nb::arg("plain") = false, nb::arg("max_iterations") = sim::RunOptions().max_passes, nb::arg("max_memory") = 0,
         nb::arg("watched") = std::vector<std::vector<isa::InstructionId>>(), nb::arg("see") = nb::none(),

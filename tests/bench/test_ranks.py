@@ -19,6 +19,6 @@ def test_quick_run_writes_every_figure(tmp_path):
     subprocess.run([sys.executable, SOURCE / "bench" / "ranks.py", "--quick", "--build", BUILD, "--output", output,
                     "--seed", str(SEED)], check=True)
     figures = {figure["name"]: figure for figure in json.loads(output.read_text())}
-    assert {"all_reduce", "together.mlp", "together.layers", "together.steps", "growth", "mismatches"} == set(figures)
+    assert {"all_reduce", "together.mlp", "together.layers", "together.steps", "growth", "mismatches"} <= set(figures)
     assert figures["mismatches"]["value"] == 0, f"KILN_SEED={SEED}"
     assert os.listdir(tmp_path) == ["ranks.json"]

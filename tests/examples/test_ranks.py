@@ -3,6 +3,7 @@
 import importlib
 import os
 import pathlib
+import subprocess
 import sys
 
 import numpy as np
@@ -57,3 +58,12 @@ def test_threads_do_not_matter(example, monkeypatch):
     for other in given[1:]:
         for a, b in zip(given[0], other):
             np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4, 8, 16, 64])
+@pytest.mark.parametrize("example", ["data_parallel", "tensor_parallel_mlp"])
+def test_example_in_cpp_is_right(example, ranks):
+    program = pathlib.Path(os.environ["KILN_BUILD_DIR"]) / "examples" / "cpp" / "ranks" / f"ranks_{example}"
+    done = subprocess.run([program, "--ranks", str(ranks), "--seed", str(SEED)], capture_output=True, text=True)
+    assert done.returncode == 0, f"KILN_SEED={SEED}\n{done.stdout}{done.stderr}"
+    assert f"on {ranks} ranks" in done.stdout

@@ -50,8 +50,20 @@ def _key(function):
     return getattr(function, "__code__", None)
 
 
+def _process():
+    """Which of the processes this is that mpirun started."""
+    return _kiln.process()
+
+
+def _speak_once():
+    """Of several processes that run the same script, the first one speaks; errors and warnings all of them."""
+    if _process() != 0:
+        sys.stdout = open(os.devnull, "w")
+
+
 def _say(text):
-    print(f"kiln run: {text}", file=sys.stderr, flush=True)
+    if _process() == 0:
+        print(f"kiln run: {text}", file=sys.stderr, flush=True)
 
 
 def _execute(script, module, args):
@@ -110,6 +122,11 @@ def main(request):
                              ("KILN_NAN", "nan"), ("KILN_RANKS", "ranks")):
         if option in given:
             os.environ[variable] = given[option][-1]
+    try:
+        _speak_once()
+    except NkiValidationError as error:
+        print("\n\n".join(d.text(colour.wanted(sys.stderr)) for d in error.diagnostics), file=sys.stderr)
+        return 2
     _activate.activate()
     watcher, names = _Watcher(), {}
     simulate.watch(watcher)
