@@ -20,7 +20,7 @@ class FreeRuns {
 
  private:
   struct Node {
-    std::int32_t taken = 0;                         // how often as a whole
+    std::int32_t taken = 0;                           // how often as a whole
     std::int32_t before = 0, after = 0, longest = 0;  // free places at its beginning, at its end, side by side
   };
   struct Part {

@@ -19,8 +19,7 @@ class Taken {
  public:
   Taken(std::int64_t begin, std::int64_t end, QuadrantMask mask)
       : bits_(static_cast<std::uint64_t>(begin) << 34 | static_cast<std::uint64_t>(end) << 4 | mask) {}
-  explicit Taken(const Item& item)
-      : Taken(item.offset, item.offset + item.bytes, item.mask) {}
+  explicit Taken(const Item& item) : Taken(item.offset, item.offset + item.bytes, item.mask) {}
   std::int64_t begin() const { return static_cast<std::int64_t>(bits_ >> 34); }
   std::int64_t end() const { return static_cast<std::int64_t>(bits_ >> 4 & 0x3fffffff); }
   bool touches(QuadrantMask mask) const { return bits_ & mask; }

@@ -27,7 +27,7 @@ std::size_t hash_of(const SourceLoc& loc) {
 }  // namespace
 
 Shadow Origins::add(const isa::Program& program, isa::TensorId tensor) {
-  if (!kChecks) return 0;  // nobody follows shadows, so every byte counts as written
+  if (!kChecks) return 0;                         // nobody follows shadows, so every byte counts as written
   std::vector<Shadow>& added = added_[&program];  // ranks may run the same program
   if (added.empty()) added.resize(program.tensors.size());
   if (!added[tensor]) added[tensor] = number_of(program, tensor);
