@@ -16,10 +16,10 @@ class Figures:
         print(f"{'name':26} {'value':>12} {'limit':>14}  {'':6}  median (best) times")
 
     def add(self, name, value, limit, unit, note):
-        at_least = unit == "instructions/s"
+        at_least = unit in ("instructions/s", "gain")
         meets = value is not None and (value >= limit if at_least else value <= limit)
         self.rows.append({"name": name, "value": value, "limit": limit, "unit": unit, "meets": meets})
-        shown = "-" if value is None else f"{value:,.0f}" if at_least else f"{value:.2f}"
+        shown = "-" if value is None else f"{value:,.0f}" if unit == "instructions/s" else f"{value:.2f}"
         bound = f"at least {limit:,}" if at_least else f"at most {limit}"
         print(f"{name:26} {shown:>12} {bound:>18}  {'' if meets else 'MISSES':6}  {note}", flush=True)
 

@@ -6,6 +6,7 @@ the figures mean.
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -124,6 +125,27 @@ def measure_instructions(chosen, figures):
     mean = statistics.geometric_mean(r["ratio"] for r in rows)
     figures.add("instructions.mean", mean, 0.9, "ratio", f"{len(rows)} cases, one thread")
     figures.add("instructions.worst", worst["ratio"], 3.0, "ratio", worst["name"])
+    times = {row["name"]: row["ns"] for row in rows}
+    mx, dense = (times[f"{name}.bfloat16.dense"] for name in ("nc_matmul_mx", "nc_matmul"))
+    figures.add("instructions.mx_rate", 4 * dense / mx, 0.6, "gain", "nc_matmul_mx, 4 x the products of nc_matmul")
+
+
+def measure_threads(library, chosen, figures):
+    """What the second thread brings, beside what it brings to copying: memory is the same for all."""
+    side = 256 if chosen.quick else 4096
+    x = np.random.default_rng(1).standard_normal((side, side), dtype=np.float32)
+    out = np.empty_like(x)
+    program = library.program("softmax", side, side)
+    halves = [(out[:side // 2], x[:side // 2]), (out[side // 2:], x[side // 2:])]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        calls = [lambda: program([x, out], 1), lambda: program([x, out], 2), lambda: np.copyto(out, x),
+                 lambda: list(pool.map(lambda pair: np.copyto(*pair), halves))]
+        for call in calls:
+            call()
+        one, two, copy, copies = take_turns(calls, chosen.rounds)
+    program.close()
+    figures.add("threads.softmax", min(one) / min(two), 1.6, "gain",
+                f"one {milliseconds(one)}, two {milliseconds(two)}; of copying {min(copy) / min(copies):.2f}")
 
 
 def write(path, rows):
@@ -149,6 +171,8 @@ def main():
         measure(case, with_checks, without_checks, (side, side), chosen.rounds, figures)
     if not chosen.only or "small_instructions" in chosen.only:
         measure_small(with_checks, without_checks, 2_000 if chosen.quick else 200_000, chosen.rounds, figures)
+    if not chosen.only or "threads" in chosen.only:
+        measure_threads(with_checks, chosen, figures)
     python_bars.measure_all(chosen, figures)
     if not chosen.only or "instructions" in chosen.only:
         measure_instructions(chosen, figures)

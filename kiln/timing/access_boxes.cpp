@@ -8,7 +8,7 @@ using namespace isa;
 Box AccessBoxes::of(const Use& use) const {
   const BoxShape& shape = plan_.shapes[use.shape];
   if (use.uncertain) return shape.everything();
-  const Access& a = *use.access;
+  const Access& a = program_.accesses[use.access];
   std::int64_t offset = analysis::value_of(program_, a.offset, values_);
   if (a.dynamic != kNone) {
     const Dynamic& d = program_.dynamics[a.dynamic];

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "kiln/base/memory_limit.h"
 #include "kiln/timing/rules.h"
@@ -40,9 +41,16 @@ CoreModel::CoreModel(const Program& program, const Arch& arch, const TimingOptio
 void CoreModel::expect(double instructions) {
   constexpr double kMost = 4e6;
   expected_ = instructions;
-  const auto count = static_cast<std::size_t>(std::min(instructions, kMost));
+  auto count = static_cast<std::size_t>(std::min(instructions, kMost));
+  std::size_t transfers = count / 2;
+  if (program_.loops.empty()) {  // known exactly
+    count = program_.instructions.size();
+    const auto moves = [&](InstructionId id) { return plan_.ops[id].kind == Kind::transfer; };
+    transfers = static_cast<std::size_t>(
+        std::ranges::count_if(std::views::iota(InstructionId{0}, static_cast<InstructionId>(count)), moves));
+  }
   progress_.reserve(count);
-  log_.reserve(count + count / 2);  // DMAs have two
+  log_.reserve(count + transfers);  // DMAs have two events
 }
 
 void CoreModel::declare(TensorId id) {
@@ -57,7 +65,7 @@ void CoreModel::release(TensorId id, bool for_good) {
   if (t.role != Role::internal || !is_on_chip(t.memory)) return;
   if (for_good) dependencies_.release_for_good(id);
   const Users& users = dependencies_.users(id);
-  if (!t.address) memory_.release(id, users);
+  if (!t.address) memory_.release(id, users, for_good);
   if (const OpId first = dependencies_.first_user(id); first != kNoOp && !replay_)
     lives_.push_back({t.bytes_per_partition(), t.memory == Memory::psum, first, users});
 }
@@ -135,7 +143,6 @@ void CoreModel::run_compute(const Issue& issue, const Op& op, const Ready& ready
   Event e = event_of(issue, op, start, Kind::execute);
   e.end = start.at + op.latency;
   e.occupied = op.interval;
-  e.flops = op.flops;
   stream.free = start.at + op.interval;
   stream.last = emit(e);
   done(issue, op, e.start, e.end, stream.last);
@@ -148,8 +155,6 @@ void CoreModel::run_tensor(const Issue& issue, const Op& op, const Ready& ready)
   Event e = event_of(issue, op, run.start, Kind::execute);
   e.end = run.end;
   e.occupied = run.occupied;
-  e.macs = op.macs;
-  e.flops = op.flops;
   stream.free = run.next;
   stream.last = emit(e);
   done(issue, op, e.start, e.end, stream.last);
@@ -174,7 +179,6 @@ void CoreModel::run_dma(const Issue& issue, const Op& op, const Ready& ready) {
   e.start = run.begin;
   e.end = run.end;
   e.occupied = e.end - e.start;
-  e.bytes = op.bytes;
   e.hbm_bytes = op.hbm_read + op.hbm_written;
   done(issue, op, triggered, e.end, emit(e));
 }

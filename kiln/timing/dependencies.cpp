@@ -31,18 +31,18 @@ Dependencies::Dependencies(const Program& program, const Plan& plan, const Progr
 void Dependencies::declare(TensorId id) {
   tensors_[id] = {};
   if (reorder_) loop_writers_.forget(id);
-  regions(id).clear();
+  if (regions_[region_of_[id]]) regions(id).clear();
 }
 
 void Dependencies::release_for_good(TensorId id) {
-  if (!program_.tensors[id].address) regions(id) = {};
+  if (!program_.tensors[id].address) regions_[region_of_[id]].reset();
 }
 
 void Dependencies::find(Issue& issue, const Op& op, const Progress& progress, TensorMemory& memory) {
   issue.deps.clear();
   issue.early.clear();
   issue.stays.clear();
-  for (const Use& use : plan_.uses_of(op)) touch(issue, op, use, progress, memory);
+  for (const Use& use : plan_.uses_of(issue.inst)) touch(issue, op, use, progress, memory);
   state_.touch(issue, op);
 }
 
@@ -74,7 +74,7 @@ void Dependencies::touch_bytes(Issue& issue, const Op& op, const Use& use, const
   const int stream = static_cast<int>(op.stream);
   const std::size_t before = out.size();
   Turns* turns = turns_of_.empty() || turns_of_[use.tensor] == kNone ? nullptr : &turns_[turns_of_[use.tensor]];
-  if (turns && use.writes) turns->write(box, issue.op, updates(op, use));
+  if (turns && use.writes) turns->write(box, issue.op, updates(issue, op, use));
   regions(use.tensor).touch(box, issue.op, stream, use.reads, use.writes, !reorder_, out);
   if (!turns) return;
   if (use.writes) turns->correct(out, before);
@@ -83,9 +83,9 @@ void Dependencies::touch_bytes(Issue& issue, const Op& op, const Use& use, const
 }
 
 // The tensor engine adds to what it wrote itself; once that was read, it begins anew.
-bool Dependencies::updates(const Op& op, const Use& use) const {
+bool Dependencies::updates(const Issue& issue, const Op& op, const Use& use) const {
   if (use.reads) return op.stream != Stream::tensor;
-  const auto uses = plan_.uses_of(op);
+  const auto uses = plan_.uses_of(issue.inst);
   return std::any_of(uses.begin(), uses.end(),
                      [&](const Use& other) { return other.tensor == use.tensor && other.reads; });
 }

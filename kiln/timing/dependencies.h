@@ -2,6 +2,7 @@
 // tensors before, registers, hidden state, what the kernel states.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "kiln/timing/access_boxes.h"
@@ -49,17 +50,22 @@ class Dependencies {
     Users users = kNoUsers;
     OpId first = kNoOp;
   };
-  Regions& regions(isa::TensorId id) { return regions_[region_of_[id]]; }
+  Regions& regions(isa::TensorId id) {
+    std::unique_ptr<Regions>& of = regions_[region_of_[id]];
+    if (!of) of = std::make_unique<Regions>();
+    return *of;
+  }
   void touch(Issue& issue, const Op& op, const Use& use, const Progress& progress, TensorMemory& memory);
   void touch_bytes(Issue& issue, const Op& op, const Use& use, const Box& box, std::vector<Dependency>& out);
-  bool updates(const Op& op, const Use& use) const;
+  bool updates(const Issue& issue, const Op& op, const Use& use) const;
   void add_ramp(const Use& use, const Box& box, OpId op);
 
   const isa::Program& program_;
   const Plan& plan_;
   bool reorder_;
   AccessBoxes boxes_;
-  std::vector<Regions> regions_;          // one per tensor; tensors with an address share one per memory
+  // One per tensor that is in use; tensors with an address share one per memory.
+  std::vector<std::unique_ptr<Regions>> regions_;
   std::vector<std::uint32_t> region_of_;  // by tensor
   std::vector<TensorUse> tensors_;
   std::vector<Turns> turns_;

@@ -72,10 +72,10 @@ void LoopPlan::find_chains() {
 bool LoopPlan::goes_on(LoopId outer, LoopId inner) const {
   if (program_.loops[inner].kind != Loop::Kind::static_for) return false;
   return analysis::for_each_instruction(program_, {Node::Kind::loop, inner}, [&](InstructionId id) {
-    const auto uses = plan_.uses_of(plan_.ops[id]);
+    const auto uses = plan_.uses_of(id);
     return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
-      return use.uncertain ||
-             (goes_on(use.access->partition, outer, inner) && goes_on(use.access->offset, outer, inner));
+      const Access& access = program_.accesses[use.access];
+      return use.uncertain || (goes_on(access.partition, outer, inner) && goes_on(access.offset, outer, inner));
     });
   });
 }

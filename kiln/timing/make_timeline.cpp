@@ -113,6 +113,7 @@ Timeline make_timeline(std::vector<CoreRun>& runs, const Arch& arch, const Timin
   const double cores = static_cast<double>(runs.size());
   t.tensor_peak_macs_per_ns = cores * arch.matmul_rows * arch.matmul_columns * arch.tensor.clock_ghz;
   t.hbm_bytes_per_ns = std::min(arch.hbm_bytes_per_ns, cores * arch.dma.engines * arch.dma.bytes_per_ns);
+  runs.clear();  // long runs have no room for what the cores knew beside the path
   t.bottleneck = bottleneck(t);
   t.critical_path = critical_path(t);
   t.band = band_of(t, arch);

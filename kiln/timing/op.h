@@ -10,13 +10,13 @@ namespace kiln::timing {
 
 // An operand in a tensor whose accesses can depend on each other.
 struct Use {
-  const isa::Access* access;
+  std::uint32_t access;  // index into Program::accesses
   isa::TensorId tensor;
   std::uint32_t shape;  // index into Plan::shapes
-  bool reads, writes;
-  bool fixed;       // no loop moves it
-  bool uncertain;   // a run-time address: any byte of the tensor
-  bool stationary;  // operand that a matmul loads before it begins
+  bool reads : 1, writes : 1;
+  bool fixed : 1;       // no loop moves it
+  bool uncertain : 1;   // a run-time address: any byte of the tensor
+  bool stationary : 1;  // operand that a matmul loads before it begins
 };
 
 // What starts DMAs: the sync and the scalar engine's hardware, and the gpsimd engine's software. DMAs whose
@@ -49,11 +49,10 @@ struct Op {
   Time hbm_share = 0;            // of the HBM stack's time
   Time spread = 0;
   bool meets = false;  // sendrecv, core_barrier
-  double bytes = 0, hbm_read = 0, hbm_written = 0, macs = 0, flops = 0;
+  double hbm_read = 0, hbm_written = 0, macs = 0, flops = 0;
   unsigned state = 0;  // isa::StateBit
-  std::uint32_t first_use = 0, use_count = 0;
-  std::uint32_t first_register = 0, register_count = 0;  // read
   isa::RegisterId writes_register = isa::kNone;
+  bool operator==(const Op&) const = default;
 };
 
 }  // namespace kiln::timing

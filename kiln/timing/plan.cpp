@@ -1,10 +1,12 @@
 #include "kiln/timing/plan.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "kiln/analysis/spread_rows.h"
 #include "kiln/analysis/statements.h"
 #include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/uses.h"
 #include "kiln/timing/box_shapes.h"
 #include "kiln/timing/plan_compute.h"
 #include "kiln/timing/plan_dma.h"
@@ -14,6 +16,14 @@ namespace kiln::timing {
 using namespace isa;
 
 namespace {
+
+// Of what tells most kinds apart.
+std::size_t hash_of(const Op& op) {
+  std::size_t h = static_cast<std::size_t>(op.engine);
+  for (const Time t : {op.latency, op.interval, op.transfer, op.load})
+    h = (h ^ static_cast<std::size_t>(t)) * 0x9E3779B97F4A7C15ull;
+  return h ^ h >> 32 ^ static_cast<std::size_t>(op.hbm_read);
+}
 
 class Planner {
  public:
@@ -27,6 +37,8 @@ class Planner {
   Op plan(InstructionId id);
   void add_uses(Op& op, const InstView& inst);
   void add_use(const Access& access, bool reads, bool writes, bool stationary);
+  std::size_t count_uses() const;
+  void note_firsts();
   void share_ports();
   void read_in_psum();
   void give_turns();
@@ -77,13 +89,11 @@ void Planner::add_use(const Access& access, bool reads, bool writes, bool statio
     }
   }
   if (!plan_.tracked[access.tensor]) return;
-  plan_.uses.push_back(
-      {&access, access.tensor, shapes_.find(access), reads, writes, !moves && !uncertain, uncertain, stationary});
+  plan_.uses.push_back({static_cast<std::uint32_t>(&access - program_.accesses.data()), access.tensor,
+                        shapes_.find(access), reads, writes, !moves && !uncertain, uncertain, stationary});
 }
 
 void Planner::add_uses(Op& op, const InstView& inst) {
-  op.first_use = static_cast<std::uint32_t>(plan_.uses.size());
-  op.first_register = static_cast<std::uint32_t>(plan_.registers.size());
   const auto& params = inst.row().params;
   for (std::size_t i = 0; i < params.size(); ++i) {
     const int param = static_cast<int>(i);
@@ -102,8 +112,20 @@ void Planner::add_uses(Op& op, const InstView& inst) {
     for (std::uint32_t k = 0; k < (one ? 1 : arg.count); ++k)
       add_use(program_.accesses[arg.index + k], params[i].is_input(), params[i].is_output(), stationary);
   }
-  op.use_count = static_cast<std::uint32_t>(plan_.uses.size()) - op.first_use;
-  op.register_count = static_cast<std::uint32_t>(plan_.registers.size()) - op.first_register;
+}
+
+// At most so many: there may be millions, and no room for half as many more.
+std::size_t Planner::count_uses() const {
+  std::size_t count = 0;
+  for (const Instruction& inst : program_.instructions)
+    for_each_use(program_, inst, [&](const Access& access, isa::Use) { count += plan_.tracked[access.tensor]; });
+  return count;
+}
+
+// Where the uses and registers of the next instruction begin.
+void Planner::note_firsts() {
+  plan_.first_use.push_back(static_cast<std::uint32_t>(plan_.uses.size()));
+  if (!program_.registers.empty()) plan_.first_register.push_back(static_cast<std::uint32_t>(plan_.registers.size()));
 }
 
 Merge Planner::merge_of(InstructionId id) const {
@@ -137,11 +159,11 @@ Op Planner::plan(InstructionId id) {
 void Planner::share_ports() {
   for (int p = 0; p < kPortCount; ++p) {
     unsigned users = 0;
-    for (const Op& op : plan_.ops) {
+    for (const Op& op : plan_.ops.kinds()) {
       if (op.ports >> p & 1) users |= 1u << static_cast<int>(op.engine);
     }
     if (users & (users - 1)) continue;
-    for (Op& op : plan_.ops) op.ports &= static_cast<std::uint16_t>(~(1u << p));
+    for (Op& op : plan_.ops.kinds()) op.ports &= static_cast<std::uint16_t>(~(1u << p));
   }
 }
 
@@ -179,11 +201,17 @@ Plan Planner::make() {
   if (!change_.merged.empty()) merged_.resize(program_.instructions.size());
   for (InstructionId id : change_.merged) merged_[id] = true;
   plan_.ops.reserve(program_.instructions.size());
-  plan_.uses.reserve(program_.instructions.size() * 3);
-  for (InstructionId id = 0; id < program_.instructions.size(); ++id) plan_.ops.push_back(plan(id));
+  plan_.uses.reserve(count_uses());
+  plan_.first_use.reserve(program_.instructions.size() + 1);
+  if (!program_.registers.empty()) plan_.first_register.reserve(program_.instructions.size() + 1);
+  for (InstructionId id = 0; id < program_.instructions.size(); ++id) {
+    note_firsts();
+    plan_.ops.push_back(plan(id));
+  }
+  note_firsts();
   plan_.shapes = std::move(shapes_.all());
   share_ports();
-  for (const Op& op : plan_.ops) plan_.uses_stream[static_cast<int>(op.stream)] = true;
+  for (const Op& op : plan_.ops.kinds()) plan_.uses_stream[static_cast<int>(op.stream)] = true;
   for (int s = 0; s < kStreamCount; ++s)
     plan_.semaphore[s] = from_ns(arch_.engine(engine_of(static_cast<Stream>(s))).semaphore_ns);
   plan_.dma_done = from_ns(arch_.dma.completion_ns);
@@ -191,6 +219,15 @@ Plan Planner::make() {
 }
 
 }  // namespace
+
+void Ops::push_back(const Op& op) {
+  const auto [begin, end] = known_.equal_range(hash_of(op));
+  const auto same = std::find_if(begin, end, [&](const auto& known) { return kinds_[known.second] == op; });
+  if (same != end) return kind_.push_back(same->second);
+  kind_.push_back(static_cast<std::uint32_t>(kinds_.size()));
+  known_.emplace(hash_of(op), kind_.back());
+  kinds_.push_back(op);
+}
 
 Plan make_plan(const Program& program, const Arch& arch, const ProgramChange& change) {
   return Planner(program, arch, change).make();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "kiln/analysis/box.h"
@@ -13,11 +14,27 @@ namespace kiln::timing {
 using analysis::Box;
 using analysis::BoxShape;
 
+// Ops by InstructionId. Programs have many instructions of few kinds: what is equal is kept once.
+class Ops {
+ public:
+  void reserve(std::size_t count) { kind_.reserve(count); }
+  void push_back(const Op& op);
+  const Op& operator[](isa::InstructionId id) const { return kinds_[kind_[id]]; }
+  std::vector<Op>& kinds() { return kinds_; }
+
+ private:
+  std::vector<std::uint32_t> kind_;  // by instruction: index into kinds_
+  std::vector<Op> kinds_;
+  std::unordered_multimap<std::size_t, std::uint32_t> known_;  // by hash
+};
+
 struct Plan {
-  std::vector<Op> ops;  // by InstructionId
-  std::vector<Use> uses;
+  Ops ops;
+  std::vector<Use> uses;                      // of all instructions, one after the other
+  std::vector<isa::RegisterId> registers;     // that they read, the same way
+  std::vector<std::uint32_t> first_use;       // by instruction, and one past the last
+  std::vector<std::uint32_t> first_register;  // the same; empty: the program has no registers
   std::vector<BoxShape> shapes;
-  std::vector<isa::RegisterId> registers;
   std::vector<bool> tracked;                  // by tensor: accesses can depend on each other
   std::vector<bool> spread;                   // by tensor: a spread row, in PSUM; empty: none is
   std::vector<isa::LoopId> loop_of_register;  // of induction registers; isa::kNone
@@ -25,9 +42,12 @@ struct Plan {
   Time semaphore[kStreamCount];  // end of a producer to the start of an instruction of this stream
   Time dma_done;                 // last byte to the start of an instruction that waits for it
 
-  std::span<const Use> uses_of(const Op& op) const { return {uses.data() + op.first_use, op.use_count}; }
-  std::span<const isa::RegisterId> registers_of(const Op& op) const {
-    return {registers.data() + op.first_register, op.register_count};
+  std::span<const Use> uses_of(isa::InstructionId id) const {
+    return {uses.data() + first_use[id], first_use[id + 1] - first_use[id]};
+  }
+  std::span<const isa::RegisterId> registers_of(isa::InstructionId id) const {
+    if (first_register.empty()) return {};
+    return {registers.data() + first_register[id], first_register[id + 1] - first_register[id]};
   }
 };
 

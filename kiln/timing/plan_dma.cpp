@@ -79,7 +79,6 @@ void plan_transfer(Op& op, const CostQuery& q, const Cost& cost, const Merge& me
   op.share = from_ns(each * (fixed + size / merge.starts / t.loaded_bytes_per_ns) * engines / all);
   op.hbm_share = from_ns((op.hbm_read + op.hbm_written) / merge.starts / q.arch().hbm_bytes_per_ns);
   op.spread = engines > 1 ? from_ns(t.spread_ns / merge.starts) : 0;
-  op.bytes = cost.dma_bytes;
   op.transfer = std::max(op.transfer, from_ns(cost.link_ns));  // the slower of the two: bytes move on while others come
 }
 

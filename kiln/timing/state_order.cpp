@@ -13,7 +13,7 @@ StateOrder::StateOrder(const Program& program, const Plan& plan, bool ordered)
 }
 
 void StateOrder::touch_registers(Issue& issue, const Op& op) {
-  for (RegisterId id : plan_.registers_of(op)) {
+  for (RegisterId id : plan_.registers_of(issue.inst)) {
     if (writer_[id] != kNoOp) issue.deps.push_back({writer_[id], Wait::state});
     if (!ordered_) readers_[id].push_back(issue.op);
   }
@@ -36,7 +36,7 @@ void StateOrder::touch_stated(Issue& issue) {
 }
 
 void StateOrder::touch(Issue& issue, const Op& op) {
-  if (op.register_count || op.writes_register != kNone) touch_registers(issue, op);
+  if (!plan_.registers_of(issue.inst).empty() || op.writes_register != kNone) touch_registers(issue, op);
   for (int bit = 0; op.state >> bit; ++bit) {
     if (!(op.state >> bit & 1)) continue;
     if (state_user_[bit] != kNoOp) issue.deps.push_back({state_user_[bit], Wait::state});

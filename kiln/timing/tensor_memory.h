@@ -16,7 +16,7 @@ class TensorMemory {
   TensorMemory(const isa::Program& program, const Plan& plan, const Arch& arch, bool reorder);
 
   void declare(isa::TensorId id);
-  void release(isa::TensorId id, const Users& users);
+  void release(isa::TensorId id, const Users& users, bool for_good);  // `for_good`: it is not declared again
 
   // In program order: who must be done before the tensor may be written for the first time.
   const std::vector<OpId>& users_before(isa::TensorId id) const { return places_[id].before; }

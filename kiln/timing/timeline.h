@@ -54,10 +54,7 @@ struct Event {
   Time start = 0, end = 0;   // end: results visible
   Time occupied = 0;         // from start: how long the lane takes nothing else
   std::int64_t repeats = 1;  // executions it stands for: extrapolated iterations show one of them
-  double bytes = 0;          // moved by a transfer
-  double hbm_bytes = 0;      // of these, read from or written to HBM (both when HBM to HBM)
-  double macs = 0;           // multiply-accumulates of the tensor engine
-  double flops = 0;          // floating-point operations: 2 x macs, or elements of another engine
+  double hbm_bytes = 0;      // that a transfer reads from or writes to HBM (both when HBM to HBM)
 };
 
 // An engine's instruction stream or a DMA queue of one core.

@@ -38,16 +38,25 @@ View select_dynamic(const Tensor& t, int dim, nb::handle index) {
   return moved(t, v.select(dim, 0), index, stride);
 }
 
+// start, stop and step of a slice or a range.
+struct Bounds {
+  nb::object start, stop, step;
+};
+Bounds bounds_of(nb::handle slice) {
+  if (!PySlice_Check(slice.ptr())) return {slice.attr("start"), slice.attr("stop"), slice.attr("step")};
+  const auto* s = reinterpret_cast<const PySliceObject*>(slice.ptr());  // looking names up takes longer than the rest
+  return {nb::borrow(s->start), nb::borrow(s->stop), nb::borrow(s->step)};
+}
+
 // start:stop:step of a dimension of `size`, without clipping. The size is 0 for start == stop.
 isa::Slice to_slice(nb::handle slice, std::int64_t size, int dim) {
-  const auto part = [&](const char* name, std::int64_t missing) {
-    nb::object value = slice.attr(name);
-    if (value.is_none()) return missing;
-    const std::int64_t v = to_int(value, "a slice bound");
-    return v < 0 && name[2] != 'e' ? v + size : v;  // negative bounds count from the end; a step does not
+  const auto part = [](const nb::object& value, std::int64_t missing) {
+    return value.is_none() ? missing : to_int(value, "a slice bound");
   };
-  const std::int64_t step = part("step", 1);
-  const std::int64_t start = part("start", 0), stop = part("stop", size);
+  const auto from_end = [&](std::int64_t bound) { return bound < 0 ? bound + size : bound; };
+  const Bounds bounds = bounds_of(slice);
+  const std::int64_t step = part(bounds.step, 1);
+  const std::int64_t start = from_end(part(bounds.start, 0)), stop = from_end(part(bounds.stop, size));
   if (step < 1) bad_index(fmt::format("a step of {}", step), "steps are positive");
   if (start == stop && start >= 0 && stop < size) return {start, 0, step};
   if (start < 0 || start >= stop || stop > size)
@@ -102,6 +111,7 @@ Indexing parse_index(const View& v, nb::handle key) {
   Indexing out;
   nb::tuple items = nb::isinstance<nb::tuple>(key) ? nb::borrow<nb::tuple>(key) : nb::make_tuple(key);
   const auto count = static_cast<int>(nb::len(items));
+  out.slices.reserve(v.rank());
   bool ellipsis = false;
   for (nb::handle item : items) {
     if (item.ptr() != Py_Ellipsis) {

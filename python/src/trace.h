@@ -2,10 +2,10 @@
 // and numbers of this program.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "kiln/arch/arch.h"
@@ -78,7 +78,7 @@ class Trace : public std::enable_shared_from_this<Trace> {
   std::vector<isa::InstructionId> named(const std::string& name) const;
 
   Locator locator_;
-  std::map<std::string, int, std::less<>> names_;
+  std::unordered_map<std::string, int> names_;
   int no_reorder_ = 0;
   std::optional<isa::InstructionId> last_ordered_;
   std::int64_t max_instructions_;

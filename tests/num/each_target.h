@@ -9,17 +9,17 @@
 
 namespace kiln::test {
 
+// The best instruction set that the fast kernels see from now on; 0: what the CPU has.
+inline void limit_to(std::int64_t target) {
+  hwy::SetSupportedTargetsForTest(target);
+  hwy::GetChosenTarget().DeInit();
+}
+
 // The instruction set given by the parameter is the best that the fast kernels see.
 class EachTarget : public testing::TestWithParam<std::int64_t> {
  protected:
   void SetUp() override { limit_to(GetParam()); }
   void TearDown() override { limit_to(0); }
-
- private:
-  static void limit_to(std::int64_t targets) {
-    hwy::SetSupportedTargetsForTest(targets);
-    hwy::GetChosenTarget().DeInit();
-  }
 };
 
 inline std::vector<std::int64_t> targets_of_this_cpu() {

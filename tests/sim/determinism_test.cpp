@@ -1,4 +1,5 @@
-// Random programs give the same bits on any number of threads, with plain and with fast kernels.
+// Random programs give the same bits on any number of threads, with plain kernels and with fast ones of every width.
+#include "tests/num/each_target.h"
 #include "tests/num/random_rows.h"
 #include "tests/sim/run_kernel.h"
 
@@ -72,11 +73,36 @@ class RandomKernel {
     k_.nc_matmul({.dst = sum_, .stationary = s, .moving = m});
   }
 
+  ActFn function() {
+    constexpr ActFn kFunctions[] = {ActFn::exp, ActFn::tanh, ActFn::gelu, ActFn::sigmoid, ActFn::copy};
+    return kFunctions[random_.below(5)];
+  }
+
+  // Through integers and back.
+  void narrow(const View& dst) {
+    constexpr DType kNarrow[] = {DType::int8, DType::uint8, DType::int16, DType::uint16, DType::int32};
+    const View scaled = k_.sbuf({128, kColumns}, DType::float32),
+               whole = k_.sbuf({128, kColumns}, kNarrow[random_.below(5)]);
+    k_.tensor_scalar({.dst = scaled, .data = other(dst), .op0 = AluOp::multiply, .operand0 = 100.25});
+    k_.tensor_copy({.dst = whole, .src = scaled});
+    k_.tensor_copy({.dst = dst, .src = whole});
+  }
+
+  // A sum or the largest of each row, added to it; across the row and transposed.
+  void reduce(const View& dst) {
+    const View column = k_.sbuf({128, 1}, DType::float32), turned = k_.psum({128, 128}, dst.dtype());
+    const AluOp op = random_.below(2) ? AluOp::add : AluOp::maximum;
+    k_.tensor_reduce({.dst = column, .op = op, .data = other(dst), .axis = {1}});
+    k_.tensor_scalar({.dst = dst, .data = other(dst), .op0 = AluOp::add, .operand0 = column});
+    k_.nc_transpose({.dst = turned, .data = dst(all, ds(0, 128))});
+    k_.tensor_copy({.dst = dst(all, ds(128, 128)), .src = turned});
+  }
+
   void one() {
     const View dst = tile();
     const std::int64_t start = random_.below(4) * 32, size = 32 * (1 + random_.below(4));
     const auto columns = [&](const View& v) { return v(all, ds(start, size)); };
-    switch (random_.below(8)) {
+    switch (random_.below(11)) {
       case 0:
         return void(k_.tensor_tensor({.dst = dst, .data1 = other(dst), .data2 = dst, .op = op()}));
       case 1:
@@ -97,6 +123,12 @@ class RandomKernel {
         return void(k_.dma_copy({.dst = columns(dst), .src = columns(far_[random_.below(2)])}));
       case 6:
         return matmul();
+      case 7:
+        return void(k_.activation({.dst = dst, .op = function(), .data = other(dst)}));
+      case 8:
+        return narrow(dst);
+      case 9:
+        return reduce(dst);
       default:
         return void(k_.tensor_copy({.dst = dst, .src = sum_}));
     }
@@ -124,7 +156,7 @@ std::vector<std::uint32_t> outputs(const KernelRun& run) {
 
 TEST(Determinism, ThreadsAndKernelsDoNotChangeABit) {
   test::RandomRows random;
-  for (int round = 0; round < 8; ++round) {
+  for (int round = 0; round < 4; ++round) {
     SCOPED_TRACE(round);
     Kernel k("random");
     RandomKernel maker(k, random);
@@ -136,10 +168,14 @@ TEST(Determinism, ThreadsAndKernelsDoNotChangeABit) {
     run.set("x", in);
     run.run({.threads = 1});
     const std::vector<std::uint32_t> wanted = outputs(run);
-    for (const bool plain : {false, true}) {
-      for (const int threads : {1, 2, 4}) {
-        run.run({.threads = threads, .plain = plain});
-        ASSERT_TRUE(outputs(run) == wanted) << threads << (plain ? " threads, plain" : " threads, fast");
+    for (const int threads : {1, 2, 4}) {
+      run.run({.threads = threads, .plain = true});
+      ASSERT_TRUE(outputs(run) == wanted) << threads << " threads, plain";
+      for (const std::int64_t target : test::targets_of_this_cpu()) {
+        test::limit_to(target);
+        run.run({.threads = threads});
+        test::limit_to(0);
+        ASSERT_TRUE(outputs(run) == wanted) << threads << " threads, " << hwy::TargetName(target);
       }
     }
   }

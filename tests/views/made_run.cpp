@@ -87,7 +87,7 @@ MadeRun make_run(std::size_t events, unsigned seed) {
       e.because = static_cast<timing::EventId>(cause);
       e.wait = static_cast<Wait>(1 + below(timing::kWaitCount - 1));
     }
-    if (e.kind == Kind::transfer) e.bytes = e.hbm_bytes = static_cast<double>(below(1 << 20));
+    if (e.kind == Kind::transfer) e.hbm_bytes = static_cast<double>(below(1 << 20));
     free[e.lane] = std::max(free[e.lane], e.start + e.occupied);
     last_start[e.lane] = e.start;
     if (i % 10 == 0) t.critical_path.push_back({static_cast<timing::EventId>(i), e.occupied, 1});

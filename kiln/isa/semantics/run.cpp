@@ -204,31 +204,50 @@ const float* load_column(const Run& r, const Tile& t, std::int64_t row, std::siz
   return scratch;
 }
 
+// `count` pieces of n floats, so many bytes apart there and there. Constant sizes make moves of calls.
+void move_floats(std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step, std::int64_t n,
+                 std::int64_t count) {
+  const auto each = [&](auto floats) {
+    for (std::int64_t i = 0; i < count; ++i)
+      std::memcpy(to + i * to_step, from + i * from_step, static_cast<std::size_t>(floats) * sizeof(float));
+  };
+  switch (n) {
+    case 1:
+      return each(std::integral_constant<std::int64_t, 1>());
+    case 2:
+      return each(std::integral_constant<std::int64_t, 2>());
+    case 4:
+      return each(std::integral_constant<std::int64_t, 4>());
+    case 8:
+      return each(std::integral_constant<std::int64_t, 8>());
+    default:
+      return each(n);
+  }
+}
+
 // Short rows with gaps between them, many at a time.
 void map_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs,
                 FunctionRef<void(const RowChunk&)> body) {
   alignas(64) float scratch[3][kChunk];
   alignas(64) float result[kChunk];
-  const std::int64_t n = dst.free_size, block = static_cast<std::int64_t>(kChunk) / n;
-  const bool direct = dst.dtype == DType::float32 && dst.row_is_contiguous();
+  const std::int64_t n = dst.free_size, block = static_cast<std::int64_t>(kChunk) / n, bytes = n * 4;
+  const auto is_direct = [](const Tile& t) { return t.dtype == DType::float32 && t.row_is_contiguous(); };
   for (std::int64_t first = 0; first < dst.rows; first += block) {
     const std::int64_t rows = std::min(block, dst.rows - first);
     RowChunk chunk{first, 0, static_cast<std::size_t>(rows * n), {scratch[0], scratch[1], scratch[2]}, result};
     for (std::size_t k = 0; k < inputs.size(); ++k) {
-      for (std::int64_t i = 0; i < rows; ++i) {
-        float* to = scratch[k] + i * n;
-        const float* from = load_row(r, *inputs.begin()[k], first + i, 0, n, to);
-        for (std::int64_t j = 0; from != to && j < n; ++j) to[j] = from[j];
+      const Tile& from = *inputs.begin()[k];
+      if (is_direct(from)) {
+        move_floats(reinterpret_cast<std::byte*>(scratch[k]), bytes, from.row(first), from.row_bytes, n, rows);
+      } else {
+        for (std::int64_t i = 0; i < rows; ++i) load_row(r, from, first + i, 0, n, scratch[k] + i * n);
       }
     }
     body(chunk);
-    for (std::int64_t i = 0; i < rows; ++i) {
-      if (!direct) {
-        store_row(r, dst, first + i, 0, n, result + i * n);
-        continue;
-      }
-      auto* to = reinterpret_cast<float*>(dst.row(first + i));
-      for (std::int64_t j = 0; j < n; ++j) to[j] = result[i * n + j];
+    if (is_direct(dst)) {
+      move_floats(dst.row(first), dst.row_bytes, reinterpret_cast<const std::byte*>(result), bytes, n, rows);
+    } else {
+      for (std::int64_t i = 0; i < rows; ++i) store_row(r, dst, first + i, 0, n, result + i * n);
     }
   }
 }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <functional>
 #include <unordered_map>
 
 #include "kiln/isa/text/print.h"
@@ -121,13 +123,19 @@ std::vector<Diagnostic> Verifier::run() {
 }
 
 void Verifier::names() {
-  std::unordered_map<std::string_view, const Tensor*> tensors;
-  for (const Tensor& t : program_.tensors) {
-    const auto [it, fresh] = tensors.emplace(t.name, &t);
+  // There may be a tensor for each instruction, so the table has their numbers only.
+  std::vector<TensorId> table(std::bit_ceil(2 * program_.tensors.size() + 1), kNone);
+  for (TensorId id = 0; id < program_.tensors.size(); ++id) {
+    const Tensor& t = program_.tensors[id];
+    std::size_t at = std::hash<std::string_view>()(t.name) % table.size();
+    while (table[at] != kNone && program_.tensors[table[at]].name != t.name) at = (at + 1) % table.size();
+    const bool fresh = table[at] == kNone;
+    if (fresh) table[at] = id;
     if (fresh && !t.name.empty()) continue;
     report(program_rules::kNames, t.loc, t.name,
            t.name.empty() ? "a tensor without a name" : "two tensors of this name");
-    if (!fresh && !full()) out_.back().notes.push_back({"the first one", program_.locs[it->second->loc]});
+    if (!fresh && !full())
+      out_.back().notes.push_back({"the first one", program_.locs[program_.tensors[table[at]].loc]});
   }
   std::unordered_map<std::string_view, int> registers;
   for (const Register& r : program_.registers) {
