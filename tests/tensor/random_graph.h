@@ -6,5 +6,7 @@
 namespace kiln::tensor {
 
 Graph random_graph(unsigned seed);
+// Integers, borders, indexing, sorting, windows, loops and branches.
+Graph random_broad_graph(unsigned seed);
 
 }  // namespace kiln::tensor

@@ -41,5 +41,27 @@ TEST(Random, CompiledEqualsOracle) {
   }
 }
 
+TEST(Random, BroadOpsEqualOracle) {
+  const unsigned first = from_environment("KILN_SEED", 1), count = from_environment("KILN_PROGRAMS", 60);
+  for (unsigned seed = first; seed < first + count && !HasFailure(); ++seed) {
+    const Graph graph = random_broad_graph(seed);
+    const std::string text = print(graph);
+    ASSERT_EQ(print(parse(text, "text")), text) << "seed " << seed;
+    const Target target = static_cast<Target>(seed % 3);
+    for (const CompileOptions& options : {CompileOptions{.target = target, .level = 1},
+                                          {.target = target, .level = 1, .lnc = target == Target::trn1 ? 1 : 2},
+                                          {.target = target, .level = 1, .fuse = false}}) {
+      const std::string what = fmt::format("seed {} lnc {} fuse {} on {}\n", seed, options.lnc, options.fuse,
+                                           arch(target).name);
+      try {
+        const Outcome out = compare(graph, seed, options);
+        ASSERT_EQ(out.wrong, "") << what << text;
+      } catch (const Error& e) {
+        FAIL() << what << e.what() << "\n" << text;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kiln::tensor

@@ -16,12 +16,11 @@ Type infer_exchange(const Ask& a) {
   return a.operand(0);
 }
 
-// Halves of an odd extent overlap by one.
 Type infer_pair_whole(const Ask& a) {
   require_core(a);
   Type out = a.operand(0);
   const std::int64_t axis = asked_axis(a), extent = a.op.integer("extent");
-  a.require(out.shape[axis] == (extent + 1) / 2, rules::kShape,
+  a.require(2 * out.shape[axis] == extent, rules::kShape,
             fmt::format("{} as a half of {} along axis {}", to_string(out), extent, axis));
   out.shape[axis] = extent;
   return out;

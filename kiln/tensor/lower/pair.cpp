@@ -31,23 +31,23 @@ Tile RegionEmitter::exchange(Value v, const Tile* into) {
   return into ? *into : dst;
 }
 
-// Halves of an odd extent overlap: what this core has is sent from where it is, not from its place in the whole.
+// What this core has is copied to its place, and sent from there.
 Tile RegionEmitter::gather_halves(Value v, const Tile* into) {
   const Op& op = graph_.op(v);
   const auto axis = static_cast<std::size_t>(op.integer("axis"));
-  const std::int64_t n = op.integer("extent"), half = (n + 1) / 2, core = op.integer("core");
+  const std::int64_t half = op.integer("extent") / 2, core = op.integer("core");
   const Tile dst = into && into->dtype() == tile_dtype(v) ? *into : target(v, nullptr);
   Free free = free_of(v);
   free.dims[axis] = half;
   const auto place = [&](std::int64_t of) {
     Tile part = dst;
-    part.offset += of * (n - half) * dst.dims[axis].stride;
+    part.offset += of * half * dst.dims[axis].stride;
     part.dims[axis].count = half;
     return part;
   };
-  const Tile here = in_sbuf(in_dtype(operand(v, 0), free, dst.dtype()), free), mine = place(core);
-  copy(mine, here, free);
-  send(v, place(1 - core), here, free);
+  const Tile mine = place(core);
+  copy(mine, operand(v, 0), free);
+  send(v, place(1 - core), mine, free);
   if (into && into->dtype() != dst.dtype()) copy(*into, dst, free_of(v));
   return into && into->dtype() != dst.dtype() ? *into : dst;
 }

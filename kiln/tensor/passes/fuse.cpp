@@ -35,7 +35,7 @@ bool is_join_op(OpCode code) {
 
 std::int64_t join_start(const Op& op) {
   if (op.code == OpCode::concat || op.integer("core") == 0) return 0;
-  return op.integer("extent") - (op.integer("extent") + 1) / 2;
+  return op.integer("extent") / 2;
 }
 
 namespace {

@@ -88,7 +88,7 @@ class Planner {
     out.shares.resize(graph_.size());
     for (const Output& o : graph_.outputs()) {
       Share s = cheapest_output(o.value);
-      if (axis && *axis < graph_.type(o.value).rank() && graph_.type(o.value).shape[*axis] >= 2)
+      if (axis && *axis < graph_.type(o.value).rank() && graph_.type(o.value).shape[*axis] % 2 == 0)
         s = Share::half_of(*axis);
       out.outputs.push_back(s);
       wanted[o.value].push_back(s);
@@ -203,7 +203,7 @@ class Halver {
 
   // Attributes that name extents of the result.
   void narrow(Op& op, int axis) const {
-    const std::int64_t n = half_extent(op.type.shape[axis]);
+    const std::int64_t n = op.type.shape[axis] / 2;
     for (std::size_t i = 0; i < op.attrs.size(); ++i) {
       const std::string_view name = info(op.code).attributes[i].name;
       if (name == "shape" || name == "sizes") std::get<Ints>(op.attrs[i])[axis] = n;
@@ -221,7 +221,7 @@ class Halver {
   }
   Value splat(Value v, const Share& want) {
     Type t = graph_.type(v);
-    if (want.is_half()) t.shape[want.axis] = half_extent(t.shape[want.axis]);
+    if (want.is_half()) t.shape[want.axis] /= 2;
     return to_.constant(t, {(*graph_.op(v).numbers)[0]});
   }
 
@@ -230,7 +230,7 @@ class Halver {
     const Op& op = graph_.op(v);
     if (op.code == OpCode::iota && op.integer("axis") != want.axis) {  // the same along every other axis
       Type t = op.type;
-      t.shape[want.axis] = half_extent(t.shape[want.axis]);
+      t.shape[want.axis] /= 2;
       return to_.iota(t, op.integer("axis"));
     }
     if (have.is_whole()) return part(x, want.axis, core_);
@@ -249,8 +249,8 @@ class Halver {
   Value part(Value x, int axis, int core) {
     const Shape& shape = to_.type(x).shape;
     Ints starts(shape.size(), 0), sizes = shape, steps(shape.size(), 1);
-    sizes[axis] = half_extent(shape[axis]);
-    starts[axis] = core == 0 ? 0 : shape[axis] - sizes[axis];
+    sizes[axis] = shape[axis] / 2;
+    starts[axis] = core * sizes[axis];
     return to_.add(OpCode::slice, {x}, {starts, sizes, steps});
   }
 
@@ -259,7 +259,7 @@ class Halver {
     const Shape& shape = graph_.type(v).shape;
     int axis = share.axis;
     if (share.is_whole()) {
-      const auto it = std::find_if(shape.begin(), shape.end(), [](std::int64_t n) { return n >= 2; });
+      const auto it = std::find_if(shape.begin(), shape.end(), [](std::int64_t n) { return n >= 2 && n % 2 == 0; });
       if (it == shape.end()) return as(v, share);
       axis = static_cast<int>(it - shape.begin());
     }

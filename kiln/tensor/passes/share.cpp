@@ -163,7 +163,7 @@ std::vector<Share> shares_of(const Graph& graph, Value v) {
   std::vector<Share> out{{}};
   const Shape& shape = graph.type(v).shape;
   for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
-    if (shape[d] >= 2) out.push_back(Share::half_of(d));
+    if (shape[d] >= 2 && shape[d] % 2 == 0) out.push_back(Share::half_of(d));
   }
   if (needed(graph, v, {Share::Kind::summand, 0})) out.push_back({Share::Kind::summand, 0});
   return out;
@@ -173,7 +173,12 @@ std::optional<std::vector<Share>> needed(const Graph& graph, Value v, const Shar
   const Op& op = graph.op(v);
   if (share.is_whole()) return Shares(op.operands.size());
   if (share.is_summand()) return of_summand(graph, op);
-  return of_half({graph, op, share.axis});
+  Needed out = of_half({graph, op, share.axis});
+  for (std::size_t i = 0; out && i < out->size(); ++i) {
+    const Share& s = (*out)[i];
+    if (s.is_half() && graph.type(op.operands[i]).shape[s.axis] % 2 != 0) return {};
+  }
+  return out;
 }
 
 }  // namespace kiln::tensor

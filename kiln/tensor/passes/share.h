@@ -10,8 +10,8 @@
 namespace kiln::tensor {
 
 struct Share {
-  // whole: both cores have all of it. half: each has (n + 1) / 2 along an axis; core 1 has the last ones, so that the
-  // halves of an odd extent overlap. summand: what both have adds up to the value.
+  // whole: both cores have all of it. half: each has a half along an axis of even extent. summand: what both have adds
+  // up to the value.
   enum class Kind : std::uint8_t { whole, half, summand } kind = Kind::whole;
   int axis = 0;  // of halves
   auto operator<=>(const Share&) const = default;
@@ -21,8 +21,6 @@ struct Share {
   bool is_half() const { return kind == Kind::half; }
   bool is_summand() const { return kind == Kind::summand; }
 };
-
-inline std::int64_t half_extent(std::int64_t n) { return (n + 1) / 2; }
 
 // Every share that a value could have.
 std::vector<Share> shares_of(const Graph& graph, Value v);
