@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -137,11 +138,13 @@ struct Bound {
 };
 struct Loop {
   enum class Kind : std::uint8_t { static_for, dynamic_for, dynamic_while };
+  static constexpr std::int64_t kUnsaid = std::numeric_limits<std::int64_t>::min();
   Kind kind = Kind::static_for;
   std::string variable;
   RegisterId reg = kNone;  // dynamic loops: the induction or condition register
   Bound lower, upper;
   std::int64_t step = 1;
+  std::int64_t usual = kUnsaid;  // dynamic loops: passes that timing counts with unless it is told how many there are
   Block body;
   LocId loc = 0;
   std::int64_t trip_count() const;  // static loops

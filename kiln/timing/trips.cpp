@@ -28,6 +28,7 @@ std::int64_t trips(const Program& program, const Loop& loop, const TimingOptions
   if (loop.kind == Loop::Kind::static_for) return loop.trip_count();
   if (const std::int64_t given = given_trips(program, loop, options); given >= 0) return given;
   if (const auto known = analysis::known_trips(loop)) return *known;
+  if (loop.usual != Loop::kUnsaid) return loop.usual;
   const std::string name = name_of(program, loop);
   fail(program, loop, fmt::format("the loop on `{}` has no trip count", name),
        fmt::format("give one: --trip-count {}=N, or TimingOptions::trip_counts[\"{}\"]", name, name));

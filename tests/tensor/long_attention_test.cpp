@@ -19,13 +19,14 @@ struct Case {
   std::int64_t heads, queries, keys, depth;
   std::optional<std::int64_t> ahead = {};  // a query sees the keys up to its own place plus this
   double mask = -30000;
+  std::int64_t wide = 0;  // depth of the values when it is another one
 };
 
 Graph attention(const Case& c) {
   Builder b("attention");
   const Expr q = b.input("q", {c.dtype, {c.heads, c.queries, c.depth}});
   const Expr k = b.input("k", {c.dtype, {c.heads, c.keys, c.depth}});
-  const Expr v = b.input("v", {c.dtype, {c.heads, c.keys, c.depth}});
+  const Expr v = b.input("v", {c.dtype, {c.heads, c.keys, c.wide ? c.wide : c.depth}});
   Expr scores = matmul(q, transpose(k)) * (1 / std::sqrt(static_cast<double>(c.depth)));
   if (c.ahead) {
     const Type ramp{DType::int32, {c.queries, c.keys}};
@@ -65,6 +66,42 @@ TEST(Attention, Causal) {
                         {bf16, 1, 300, 700, 64, 400},
                         {f32, 1, 200, 2500, 16, 2300}})
     expect_right(attention(c));
+}
+
+// Queries and keys that are enough for weights without the largest scores; ragged ones, and a sum beside the values or
+// not.
+TEST(Attention, Unshifted) {
+  for (const Case& c : {Case{bf16, 1, 260, 520, 128}, {f32, 1, 660, 520, 8}, {f32, 1, 400, 900, 8, 130}})
+    expect_right(attention(c));
+  // Two chips less; many keys, in a loop.
+  for (const Case& c :
+       {Case{bf16, 1, 256, 6200, 8, {}, 0, 128}, {bf16, 1, 530, 530, 8, 0, -30000, 128}, {bf16, 1, 256, 6200, 8}}) {
+    const Graph graph = attention(c);
+    EXPECT_EQ(compare(graph, 1, {}).wrong, "") << print(graph);
+  }
+  EXPECT_NE(isa::print(compile(attention({bf16, 8, 2048, 2048, 128})).program).find("usually 0"), std::string::npos);
+}
+
+// Sums that are no numbers of a moderate size, or results that are none: everything again, with the largest scores.
+TEST(Attention, ShiftedWhereNeeded) {
+  const auto scaled = [](DType t, double scores, double values, bool low) {
+    Builder b("attention");
+    const Expr q = b.input("q", {t, {1, 260, 16}}), k = b.input("k", {t, {1, 520, 16}});
+    const Expr v = b.input("v", {t, {1, 520, 16}});
+    const Expr queries = low ? abs(q) : q, keys = low ? -abs(k) : k;
+    b.output("out", matmul(softmax(matmul(queries, transpose(keys)) * scores), v * values));
+    return b.finish();
+  };
+  const auto expect = [](const Graph& graph) {
+    const Outcome out = compare(graph, 1, {});
+    EXPECT_EQ(out.wrong, "") << print(graph);
+    EXPECT_NE(isa::print(out.compiled.program).find("usually 0"), std::string::npos);
+  };
+  for (DType t : {f32, bf16}) {
+    expect(scaled(t, 6, 1, true));        // rows with nothing but exp(-30) and less
+    expect(scaled(t, 0.1, 1e36, false));  // values whose sums have no number
+  }
+  expect(scaled(bf16, 6, 1, false));  // exp(70) and more; float32 rounds scores of 100 to 1e-5 of their weight
 }
 
 // Scores that all queries of a group see are not masked, and what nobody sees is not computed.

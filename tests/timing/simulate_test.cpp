@@ -98,7 +98,7 @@ TEST(Simulate, DynamicLoopsNeedTheirTripCount) {
   k.dma_copy({.dst = tile, .src = x});
   k.fori_loop(0, n, [&](Reg) { k.tensor_scalar({.dst = tile, .data = tile, .op0 = AluOp::add, .operand0 = 1.0}); });
   k.dma_copy({.dst = out, .src = tile});
-  const Program p = k.finish();
+  Program p = k.finish();
   const Diagnostic d = error_of([&] { simulate(p, arch(Target::trn2)); });
   EXPECT_EQ(d.code, "timing.trip_count");
   EXPECT_EQ(d.category, Category::config);
@@ -111,6 +111,9 @@ TEST(Simulate, DynamicLoopsNeedTheirTripCount) {
   const Timeline six = simulate(p, arch(Target::trn2), {.trip_counts = {{name, 6}}});
   EXPECT_EQ(six.instructions, five.instructions + 1);
   EXPECT_GT(six.total, five.total);
+  p.loops[0].usual = 6;  // what is given counts more than what is usual
+  EXPECT_EQ(simulate(p, arch(Target::trn2)).total, six.total);
+  EXPECT_EQ(simulate(p, arch(Target::trn2), {.trip_counts = {{name, 5}}}).total, five.total);
   ASSERT_EQ(five.trip_counts.size(), 1u);
   EXPECT_EQ(five.trip_counts[0].count, 5);
   EXPECT_TRUE(std::any_of(five.events.begin(), five.events.end(), [](const Event& e) { return e.wait == Wait::loop; }));

@@ -219,6 +219,8 @@ class Kernel {
   void fori_loop(IntOrReg lower, IntOrReg upper, const std::function<void(Reg)>& body, std::int64_t step = 1,
                  Where at = Where::current());
   void while_loop(Reg condition, const std::function<void()>& body, Where at = Where::current());
+  // How many passes timing counts with, of the loop on a register whose body this is, unless it is told.
+  void usually(std::int64_t passes) { program_.loops[open_loops_.back()].usual = passes; }
 
   // Names the last instruction; makes it run after others.
   class Handle {

@@ -235,6 +235,7 @@ LoopId Parser::loop(int depth) {
     loop.reg = register_id();
     loop.variable = name.name();
     if (loop.kind == Loop::Kind::dynamic_for) dynamic_range(loop);
+    if (accept_word("usually")) loop.usual = integer();
   }
   loop.loc = location(word.line);
   expect("{");

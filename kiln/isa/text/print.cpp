@@ -137,6 +137,7 @@ class Printer {
       append(out_, " = {} .. {}", bound(loop.lower), bound(loop.upper));
       if (loop.step != 1) append(out_, " step {}", loop.step);
     }
+    if (loop.usual != Loop::kUnsaid) append(out_, " usually {}", loop.usual);
     location(loop.loc);
     out_ += " {\n";
     block(loop.body, depth + 1);

@@ -170,6 +170,8 @@ void Verifier::loop(LoopId id) {
   const Loop& loop = program_.loops[id];
   const bool is_static = loop.kind == Loop::Kind::static_for;
   if (!is_static && loop.reg == kNone) report(program_rules::kLoopRegister, loop.loc, loop.variable, "no register");
+  if (loop.usual != Loop::kUnsaid && (is_static || loop.usual < 0 || loop.usual > kMaxLoopBound))
+    report(program_rules::kLoop, loop.loc, loop.variable, fmt::format("usually {}", loop.usual));
   if (loop.kind == Loop::Kind::dynamic_while) return;
   if (loop.step <= 0 || loop.step > kMaxLoopBound) {
     report(program_rules::kLoop, loop.loc, loop.variable, fmt::format("step {}", loop.step));

@@ -12,7 +12,8 @@ using isa::Index;
 
 namespace {
 constexpr std::int64_t kLongestSum = 8192;  // of a product that goes column by column
-}
+constexpr std::int64_t kFewPieces = 8;      // of a product, beyond which the last one counts little
+}  // namespace
 
 // Whether v can be computed for some columns alone; what it needs before goes into the cone.
 bool RegionEmitter::gather_cone(Value v, std::int64_t columns, Cone& cone) const {
@@ -56,7 +57,9 @@ std::int64_t RegionEmitter::piece_of(std::int64_t columns, std::int64_t most,
     const std::int64_t bytes = (y.free[0].count + 127) / 128 * size_bytes(graph_.type(y.value).dtype);
     while (most > 128 && bytes * most > kTurnedBytes) most /= 2;
   }
-  return most;
+  const std::int64_t pieces =
+      (columns + most - 1) / most;  // of one size: a narrow last one costs as much as a wide one
+  return pieces > kFewPieces ? most : (columns + pieces - 1) / pieces;
 }
 
 void RegionEmitter::store_pieces(std::int64_t columns, std::int64_t piece, const std::vector<const Leaf*>& leaves) {
@@ -104,21 +107,77 @@ double neutral(OpCode code) {
 
 }  // namespace
 
+// The maximum m of x when v is sum(exp(x - m)): then the sum so far is corrected where m grows.
+std::optional<Value> RegionEmitter::shift_of(Value v) const {
+  const auto here = [&](Value x, OpCode code) { return fusion_.region_of[x] == region_ && graph_.op(x).code == code; };
+  if (graph_.op(v).code != OpCode::sum || !here(graph_.op(v).operands[0], OpCode::exp)) return {};
+  const Value difference = graph_.op(graph_.op(v).operands[0]).operands[0];
+  if (!here(difference, OpCode::subtract)) return {};
+  const Value x = graph_.op(difference).operands[0], m = graph_.op(difference).operands[1];
+  if (!here(m, OpCode::max) || graph_.op(m).operands[0] != x || !is_float(graph_.type(x).dtype)) return {};
+  return m;
+}
+
+// A larger maximum of the rows so far, for sums of exp(x - m): m is never less than the least number, so that m - m is
+// 0. The factor for the sums so far.
+Tile RegionEmitter::grow(Value m, const Tile& total, const Tile& piece) {
+  const auto column = [&] { return new_tile(k_, Memory::sbuf, rows_, free_of(m), DType::float32); };
+  const Tile before = column(), now = column(), less = column(), factor = column();
+  const auto least = [&](const Tile& dst, double times) {
+    k_.tensor_scalar({.dst = column_of(dst),
+                      .data = column_of(total),
+                      .op0 = AluOp::maximum,
+                      .operand0 = -static_cast<double>(std::numeric_limits<float>::max()),
+                      .op1 = AluOp::multiply,
+                      .operand1 = times});
+  };
+  least(before, 1);
+  k_.tensor_tensor(
+      {.dst = column_of(total), .data1 = column_of(total), .data2 = column_of(piece), .op = AluOp::maximum});
+  least(now, 1);
+  least(less, -1);
+  k_.activation({.dst = column_of(factor), .op = ActFn::exp, .data = column_of(before), .bias = column_of(less)});
+  scopes_.back().values[m] = now;
+  return factor;
+}
+
 // Reductions of wide rows, piece by piece into one value per row each. They share what they read.
 void RegionEmitter::reduce_pieces(const std::vector<Value>& reductions) {
   std::map<Value, Tile> totals;
   Cone cone;
+  std::map<Value, Value> shifts;  // sums of exp(x - m) where m is not known yet, and m
   for (Value v : reductions) {
     const Free one = free_of(v);
     totals[v] = new_tile(k_, Memory::sbuf, rows_, one, DType::float32);
     fill(totals[v], one, neutral(graph_.op(v).code));
-    gather_cone(graph_.op(v).operands[0], widest_, cone);
+    const auto m = shift_of(v);
+    if (m && totals.contains(*m))
+      shifts[v] = *m;
+    else
+      gather_cone(graph_.op(v).operands[0], widest_, cone);
   }
   prepare(cone);
+  const auto is_shift = [&](Value m) {
+    return std::any_of(shifts.begin(), shifts.end(), [&](const auto& s) { return s.second == m; });
+  };
   k_.tiles(widest_, options_.column_tile, [&](Index start, std::int64_t n) {
     columns_ = Columns{widest_, n, start};
     scopes_.emplace_back();
+    std::map<Value, Tile> factors;  // by maximum
     for (Value v : reductions) {
+      if (is_shift(v)) {
+        factors[v] = grow(v, totals[v], reduce(v, nullptr));
+        continue;
+      }
+      if (const auto m = shifts.find(v); m != shifts.end()) {
+        k_.scalar_tensor_tensor({.dst = column_of(totals[v]),
+                                 .data = column_of(totals[v]),
+                                 .op0 = AluOp::multiply,
+                                 .operand0 = column_of(factors.at(m->second)),
+                                 .op1 = AluOp::add,
+                                 .operand1 = column_of(reduce(v, nullptr))});
+        continue;
+      }
       const OpCode code = graph_.op(v).code;
       const Tile piece = reduce(v, nullptr);
       const AluOp with = code == OpCode::sum    ? AluOp::add
@@ -131,6 +190,13 @@ void RegionEmitter::reduce_pieces(const std::vector<Value>& reductions) {
     scopes_.pop_back();
     columns_.reset();
   });
+  for (const auto& [v, m] : shifts)  // no number when m is none, as x - m would be
+    k_.scalar_tensor_tensor({.dst = column_of(totals[v]),
+                             .data = column_of(totals[m]),
+                             .op0 = AluOp::multiply,
+                             .operand0 = 0.0,
+                             .op1 = AluOp::add,
+                             .operand1 = column_of(totals[v])});
   for (Value v : reductions) scopes_.back().values[v] = totals[v];
 }
 
@@ -155,6 +221,10 @@ void RegionEmitter::stream() {
     std::vector<Value> next;
     for (Value v : left) {
       if (!depends(graph_.op(v).operands[0], left)) next.push_back(v);
+    }
+    for (Value v : left) {  // behind the maximum that they follow
+      const auto m = shift_of(v);
+      if (m && std::find(next.begin(), next.end(), *m) != next.end()) next.push_back(v);
     }
     reduce_pieces(next);
     for (Value v : next) left.erase(v);

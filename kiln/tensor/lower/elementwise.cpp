@@ -11,6 +11,8 @@ using Views = std::vector<View>;
 
 namespace {
 
+constexpr std::int64_t kSharedFrom = 512;  // columns in PSUM: fewer are not worth two instructions
+
 bool is_small_integer(DType t) { return is_integer(t) && size_bytes(t) <= 2; }
 bool wraps(OpCode code) { return code == OpCode::add || code == OpCode::subtract || code == OpCode::multiply; }
 bool is_plain(AluOp op) { return !is_bitvec(op) && op != AluOp::power; }
@@ -41,6 +43,21 @@ isa::Operand RegionEmitter::scalar(const Given& g) {
   if (g.number) return *g.number;
   const Tile t = in_dtype(g.tile, {1, Shape(g.tile.dims.size(), 1)}, DType::float32);
   return column_of(t);
+}
+
+// The negative of a number or of one value per partition. The factor of a mean takes the sign along.
+isa::Operand RegionEmitter::less(Value v, std::size_t i) {
+  const Value x = graph_.op(v).operands[i];
+  if (const auto number = splat_of(graph_, x)) return -*number;
+  const Op& op = graph_.op(x);
+  const bool alone = fusion_.region_of[x] == region_ && op.code == OpCode::multiply && uses_[x] == 1 && !find(x);
+  const auto factor = alone ? splat_of(graph_, op.operands[1]) : std::nullopt;
+  const Tile column = factor ? operand(x, 0) : given(v, i).tile;
+  const Tile out = new_tile(k_, Memory::sbuf, rows_, {1, {1}}, DType::float32);
+  k_.tensor_scalar(
+      {.dst = column_of(out), .data = column_of(column), .op0 = AluOp::multiply, .operand0 = factor ? -*factor : -1.0});
+  if (factor) scopes_.back().consumed.insert(x);
+  return column_of(out);
 }
 
 // Who combines two tiles: gpsimd when it is asked to and can.
@@ -123,15 +140,19 @@ Tile RegionEmitter::operate(Value v, const Tile* into) {
     }
     Tile data = operand(v, outer->data_at);
     if (alu == AluOp::power) data = in_sbuf(data, free);
-    const isa::Operand with = scalar(given(v, outer->scalar_at));
+    AluOp with_op = outer->op;
+    const bool on_scalar = factor_engine(data, AluOp::add, outer->reverse) == Engine::scalar;
+    if (with_op == AluOp::subtract && on_scalar && is_float(op.type.dtype))
+      with_op = AluOp::add;  // that engine only adds
+    const isa::Operand with = with_op == outer->op ? scalar(given(v, outer->scalar_at)) : less(v, outer->scalar_at);
     const Tile dst = target(v, into, v, outer->data_at, data);
     over(k_, {dst, data}, free, [&](const Views& t) {
       k_.tensor_scalar({.dst = t[0],
                         .data = t[1],
-                        .op0 = outer->op,
+                        .op0 = with_op,
                         .operand0 = with,
                         .reverse0 = outer->reverse,
-                        .engine = factor_engine(dst, outer->op, outer->reverse)});
+                        .engine = factor_engine(dst, with_op, outer->reverse)});
     });
     return dst;
   }
@@ -422,7 +443,16 @@ Tile RegionEmitter::join(Value v, const Tile* into) {
 }
 
 void RegionEmitter::copy(const Tile& dst, const Tile& src, const Free& free) {
+  using Evacuate = RegionOptions::Evacuate;
+  const bool shared = options_.evacuate == Evacuate::shared && src.in_psum() && arch_.features.scalar_tensor_ops;
   over(k_, {dst, src}, free, [&](const Views& t) {
+    const int last = t[0].rank() - 1;
+    const std::int64_t n = t[0].dim(last), half = n / 2;
+    if (shared && n >= kSharedFrom) {
+      k_.tensor_copy({.dst = t[0].slice(last, 0, half), .src = t[1].slice(last, 0, half), .engine = Engine::scalar});
+      k_.tensor_copy({.dst = t[0].slice(last, half, n - half), .src = t[1].slice(last, half, n - half)});
+      return;
+    }
     k_.tensor_copy({.dst = t[0], .src = t[1], .engine = src.in_psum() ? evacuator() : Engine::unknown});
   });
 }

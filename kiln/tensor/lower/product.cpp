@@ -69,6 +69,27 @@ Tile RegionEmitter::turned_rows(Value v) {
   return scopes_.back().turned[op.operands[0]] = out;
 }
 
+const Tile& RegionEmitter::held_matrix(int leaf) const {
+  for (const Scope& s : scopes_) {
+    const auto it = s.matrices.find(leaf);
+    if (it != s.matrices.end()) return it->second;
+  }
+  KILN_ASSERT(false);
+}
+
+// Whether turn_rows moves rows of x from HBM as columns.
+bool RegionEmitter::turns_in_dma(Value v, std::int64_t rows) const {
+  const auto found = layout_.load_of.find({v, 0});
+  if (found == layout_.load_of.end() || kept(layout_.loads[found->second])) return false;
+  const Leaf& leaf = layout_.loads[found->second];
+  if (leaf.partition == 1 && leaf.free.back().stride != 1) return true;
+  const Type& t = graph_.type(graph_.op(v).operands[0]);
+  std::vector<Dims> one{leaf.free};
+  join_together(one);
+  return options_.loads_turned && size_bytes(t.dtype) == 2 && !is_hoisted(leaf) && one[0].size() == 1 &&
+         one[0][0].stride == 1 && one[0][0].count == t.shape.back() && leaf.partition > 0 && rows % 16 == 0;
+}
+
 void RegionEmitter::turn_rows(Value v, const Tile& out) {
   const Op& op = graph_.op(v);
   const std::int64_t K = graph_.type(op.operands[0]).shape.back();
@@ -89,13 +110,9 @@ void RegionEmitter::turn_rows(Value v, const Tile& out) {
       return;
     }
   }
-  if (leaf != layout_.load_of.end() && options_.loads_turned && size_bytes(t) == 2 &&
-      !kept(layout_.loads[leaf->second]) && !is_hoisted(layout_.loads[leaf->second])) {
+  if (turns_in_dma(v, rows_)) {
     const Leaf& l = layout_.loads[leaf->second];
-    std::vector<Dims> one{l.free};
-    join_together(one);
-    if (one[0].size() == 1 && one[0][0].stride == 1 && one[0][0].count == K && l.partition > 0 && rows_ % 16 == 0)
-      return load_turned(out, storage_.of.at(l.base), place(l), K, l.partition, rows_);
+    return load_turned(out, storage_.of.at(l.base), place(l), K, l.partition, rows_);
   }
   if (turns_in_pieces(v)) return turn_pieces(v, out);
   if (leaf != layout_.load_of.end() && loads_in_parts(layout_.loads[leaf->second])) {

@@ -24,7 +24,8 @@ struct Cut {
 class Cutter {
  public:
   explicit Cutter(const isa::Program& program) : program_(program) {
-    for (const isa::Loop& loop : program.loops) trips_.push_back(analysis::known_trips(loop).value_or(1));
+    for (const isa::Loop& loop : program.loops)
+      trips_.push_back(analysis::known_trips(loop).value_or(loop.usual == isa::Loop::kUnsaid ? 1 : loop.usual));
   }
   std::vector<Cut> run() {
     if (executed(program_.body) > kInFull) walk(program_.body, 1, 1);

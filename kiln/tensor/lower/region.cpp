@@ -61,8 +61,12 @@ void RegionEmitter::emit() {
     if (!attention_) attention_ = attention_of(v);
   }
   make_scratch();
-  hoist(0);
-  nest(0);
+  if (attention_ && goes_unshifted(*attention_)) {
+    emit_unshifted();
+  } else {
+    hoist(0);
+    nest(0);
+  }
   for (const Leaf& leaf : layout_.stores) {
     if (leaf.output >= 0 || !storage_.residency.kept.contains(leaf.value)) continue;
     if (storage_.residency.unstored.contains(leaf.value)) continue;
@@ -99,6 +103,7 @@ void RegionEmitter::keep(const Leaf& leaf, const Tile& tile, const Free& free, T
 
 void RegionEmitter::nest(std::size_t loop) {
   if (loop == layout_.loops.size()) {
+    if (unshifted_) return over_query_groups(*attention_);
     if (const std::int64_t together = blocks_together(); together > 1) return over_row_blocks(together);
     if (attention_ && attention_->ahead) return over_causal_groups(*attention_);
     k_.tiles(layout_.partitions, arch_.partitions, [&](Index start, std::int64_t rows) { body(start, rows); });
@@ -169,9 +174,14 @@ void RegionEmitter::hoist(int level) {
   for (std::size_t i = 0; i < layout_.loads.size(); ++i) {
     const Leaf& leaf = layout_.loads[i];
     if (!leaf.is_matrix || layout_.level(leaf) != level) continue;
+    const int index = static_cast<int>(i);
+    const auto is_of = [&](Value op) { return unshifted_ && layout_.load_of.at({op, 1}) == index; };
+    const bool values = unshifted_ && is_of(attention_->result), keys = unshifted_ && is_of(attention_->scores);
     const std::int64_t blocks = (leaf.free[0].count + 127) / 128;
-    if (blocks * leaf.free[1].count * size_bytes(graph_.type(leaf.value).dtype) > options_.hoisted_bytes) continue;
-    scopes_.back().matrices[static_cast<int>(i)] = load_matrix(static_cast<int>(i), 0, leaf.free[1].count);
+    const std::int64_t bytes = blocks * leaf.free[1].count * size_bytes(graph_.type(leaf.value).dtype);
+    if (bytes > options_.hoisted_bytes && !values && !keys) continue;
+    scopes_.back().matrices[index] =
+        values && unshifted_->counted ? load_counted(index) : load_matrix(index, 0, leaf.free[1].count);
   }
 }
 

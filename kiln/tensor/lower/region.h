@@ -32,12 +32,18 @@ struct RegionOptions {
   std::int64_t column_tile = 0;        // columns at a time; 0: whole rows
   std::int64_t chunk = 2048;           // keys of attention at a time
   std::int64_t load_blocks = 0;        // of 128 rows of a matrix that a DMA loads; 0: all
+  bool unshifted = true;               // attention without the largest scores, which are computed only where needed
   bool pairs_on_gpsimd = false;        // operators between two tiles of SBUF
   bool factors_on_scalar = false;      // one factor or summand per row
   bool sums_on_scalar = false;         // of rows
   bool loads_turned = false;           // operands of products with 16-bit elements are turned while they are loaded
   std::int64_t turned_by_dma = 0;      // of 16 blocks of 16-bit elements that are turned in SBUF
-  enum class Evacuate : std::uint8_t { in_turn, vector, scalar } evacuate = Evacuate::in_turn;  // who empties PSUM
+  enum class Evacuate : std::uint8_t {
+    in_turn,
+    vector,
+    scalar,
+    shared
+  } evacuate = Evacuate::in_turn;  // who empties PSUM
 };
 
 // A range of the last dimension: the piece of wide rows that is being worked on.
@@ -45,6 +51,8 @@ struct Columns {
   std::int64_t extent = 0, size = 0;
   isa::Index start = 0;
 };
+
+class RunningSum;
 
 class RegionEmitter {
  public:
@@ -122,6 +130,8 @@ class RegionEmitter {
   void store_pieces(std::int64_t columns, std::int64_t piece, const std::vector<const Leaf*>& leaves);
   bool streams() const;
   void stream();
+  std::optional<Value> shift_of(Value v) const;
+  Tile grow(Value m, const Tile& total, const Tile& piece);
   void reduce_pieces(const std::vector<Value>& reductions);
   bool depends(Value v, const std::set<Value>& on) const;
 
@@ -162,6 +172,30 @@ class RegionEmitter {
   Chunk chunk_of(const Attention& a, isa::Index at, std::int64_t n, isa::Index first_block);
   void attend(const Attention& a);
 
+  // unshifted.cpp
+  struct Keys;
+  struct Unshifted {
+    bool counted = false;  // values have a column of ones: sums are a row of the result
+    DType turned = DType::float32;
+    isa::View fine;    // (128, blocks of a group): 1 while the sums are in range
+    isa::View finite;  // (128, 1): 0 while the results are numbers
+    isa::View ones;    // (128, 1)
+    isa::View edge, identity;
+  };
+  bool is_quotient(const Attention& a) const;
+  bool goes_unshifted(const Attention& a) const;
+  Tile load_counted(int leaf);
+  void emit_unshifted();
+  void make_edge(Unshifted& u);
+  isa::Reg ask_again(const Unshifted& u);
+  void over_query_groups(const Attention& a);
+  Tile turned_queries(const Attention& a, const isa::Index& start, std::int64_t n, std::int64_t m);
+  Tile weigh_keys(const Attention& a, const Keys& keys, const Tile& queries);
+  void add_values(const Attention& a, const Keys& keys, const Tile& weights, const isa::View& product);
+  void weigh_all(const Attention& a, const isa::Index& start, const Tile& queries, const isa::View& product,
+                 RunningSum* sum);
+  void attend_group(const Attention& a, const isa::Index& start, std::int64_t n);
+
   // row_blocks.cpp
   std::int64_t blocks_together() const;
   void over_row_blocks(std::int64_t together);
@@ -172,6 +206,7 @@ class RegionEmitter {
   std::optional<Chain> chain(Value v) const;
   bool is_inlined(Value v, const Shape& shape) const;
   isa::Operand scalar(const Given& g);
+  isa::Operand less(Value v, std::size_t i);
   Engine pair_engine(const Tile& dst, const Tile& x, const Tile& y) const;
   Engine factor_engine(const Tile& dst, AluOp op, bool reverse) const;
   void make_scratch();
@@ -218,6 +253,8 @@ class RegionEmitter {
   Engine evacuator();
   Tile turned_rows(Value v);
   void turn_rows(Value v, const Tile& out);
+  bool turns_in_dma(Value v, std::int64_t rows) const;
+  const Tile& held_matrix(int leaf) const;
   bool turns_in_pieces(Value v) const;
   bool loads_in_parts(const Leaf& leaf) const;
   void turn_pieces(Value v, const Tile& out);
@@ -250,6 +287,7 @@ class RegionEmitter {
   int evacuations_ = 0;
   std::optional<Attention> attention_;
   std::optional<Band> band_;
+  std::optional<Unshifted> unshifted_;
   std::map<Value, Tile> scratch_;           // values of which only the row sum is wanted: one place for all blocks
   std::map<isa::TensorId, Value> made_by_;  // the value that a tile was made for, plus one
   Value now_ = 0xffffffffu;                 // the op that instructions are being made for

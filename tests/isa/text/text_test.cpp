@@ -82,6 +82,7 @@ class Same {
     EXPECT_EQ(a.variable, b.variable);
     EXPECT_EQ(a.reg, b.reg);
     EXPECT_EQ(a.step, b.step);
+    EXPECT_EQ(a.usual, b.usual);
     EXPECT_EQ(a.body, b.body);
     for (const auto& [x, y] : {std::pair{a.lower, b.lower}, std::pair{a.upper, b.upper}}) {
       EXPECT_EQ(x.is_register, y.is_register);
@@ -268,6 +269,7 @@ TEST(Text, SpellsValues) {
        "loop i = 0 .. 8 {\n  max8(dst=s, src=s.ap(0:1, [[1, 8]], offset=i - 2*i + 7))\n}"},
       {"for r0 = -1 .. r0 step 2 { }", "for r0 = -1 .. r0 step 2 {\n}"},
       {"while r0 { }", "while r0 {\n}"},
+      {"while r0 usually 3 { }", "while r0 usually 3 {\n}"},
       {"tensor x.y: output shared_hbm uint8 [2] at (0, 64)", "tensor x.y: output shared_hbm uint8 [2] at (0, 64)"},
       {"tensor none1: internal hbm uint8 [2]", "tensor none1: hbm uint8 [2]"},
       {"tensor `none`: hbm uint8 [2]", "tensor `none`: hbm uint8 [2]"},

@@ -112,6 +112,7 @@ TEST(Verify, EveryRuleRefusesSomething) {
                              })},
       {"program.R10", program("loop k = 0 .. 4 step 0 { }")},
       {"program.R10", program("for i = 0 .. r0 step -1 { }")},
+      {"program.R10", program("while r0 usually -1 { }")},
       {"program.R10", program("loop k = 0 .. 4294967296 { }")},
       {"program.R10", changed("loop k = 0 .. 4 { }",
                               [](Program& p) {

@@ -1,0 +1,327 @@
+// softmax(scores) v with exp(scores) as they are, not shifted by the largest of each row. Keys lie on partitions, so
+// the weights need no turning, only the result does. That is exact while the sums of all rows are numbers of a moderate
+// size; where one is not, everything is computed again with the largest scores (attention.cpp).
+#include <algorithm>
+#include <deque>
+
+#include "kiln/tensor/lower/region.h"
+#include "kiln/tensor/lower/running_sum.h"
+#include "kiln/tensor/passes/rewrite.h"
+
+namespace kiln::tensor {
+
+using isa::Index;
+using isa::View;
+
+namespace {
+
+constexpr std::int64_t kBank = 512;       // columns of float32 in a bank of PSUM
+constexpr std::int64_t kQueries = 512;    // that meet a block of keys together
+constexpr std::int64_t kFewest = 256;     // queries: below, whole rows are as quick
+constexpr std::int64_t kTogether = 8;     // pairs of blocks of keys in a pass of a loop
+constexpr std::int64_t kGroups = 16;      // of queries at most, under a causal mask
+constexpr std::int64_t kHeld = 80 << 10;  // bytes per partition of keys, and of values
+constexpr std::size_t kAhead = 2;         // keys whose weights are made before the values of others are added
+constexpr double kMask = -1e30;           // what is added to a score that nobody sees
+// Sums of weights between these are exact: the largest score of the row is between -30 and 60, and what is less than
+// its weight by a factor of 2^24 is a normal number of float32.
+constexpr double kSmallest = 1e-9, kLargest = 1e26;
+
+View part(const View& t, std::int64_t rows, const Index& at, std::int64_t columns) {
+  return t.ap({{t.dim(1), rows}, {1, columns}}, at);
+}
+
+}  // namespace
+
+// Whether the sums divide the result and nothing else reads them or the largest scores: then a factor per row cancels.
+bool RegionEmitter::is_quotient(const Attention& a) const {
+  const auto next = [&](Value v) { return uses_[v] == 1 && users_[v].size() == 1 ? users_[v][0] : v; };
+  const auto behind_casts = [&](Value v) {  // the first reader that computes
+    for (Value u = next(v); u != v; u = next(v)) {
+      const OpCode code = graph_.op(u).code;
+      if (code != OpCode::cast && !is_view(code)) return u;
+      v = u;
+    }
+    return v;
+  };
+  Value shift = behind_casts(a.largest);
+  if (graph_.op(shift).code == OpCode::multiply) shift = behind_casts(shift);
+  const Value inverse = behind_casts(a.total);
+  if (graph_.op(shift).code != OpCode::subtract || graph_.op(inverse).code != OpCode::reciprocal) return false;
+  const Value quotient = behind_casts(inverse);
+  return graph_.op(quotient).code == OpCode::multiply && behind_casts(a.result) == quotient;
+}
+
+bool RegionEmitter::goes_unshifted(const Attention& a) const {
+  if (!options_.unshifted || layout_.packed != 1 || layout_.partitions < kFewest || !is_quotient(a)) return false;
+  const DType t = graph_.type(graph_.op(a.result).operands[0]).dtype;
+  if (t != DType::bfloat16 && t != DType::float32) return false;  // float16 ends at 65504
+  const std::int64_t N = graph_.type(a.scores).shape.back(), D = graph_.type(a.result).shape.back();
+  const std::int64_t K = graph_.type(graph_.op(a.scores).operands[0]).shape.back();
+  const std::int64_t blocks = (N + kBlock - 1) / kBlock, wide = D < kBlock ? D + 1 : D;
+  const std::int64_t keys = N * size_bytes(graph_.type(graph_.op(a.scores).operands[1]).dtype);
+  const std::int64_t values = blocks * wide * size_bytes(graph_.type(graph_.op(a.result).operands[1]).dtype);
+  if (K > kBlock || D > kBlock || keys > kHeld || values > kHeld) return false;
+  return !a.ahead || layout_.partitions <= kGroups * kQueries;
+}
+
+// The values with a column of ones behind them: their product with the weights then has the sums in its last row.
+Tile RegionEmitter::load_counted(int index) {
+  const Leaf& leaf = layout_.loads[index];
+  const std::int64_t N = leaf.free[0].count, D = leaf.free[1].count, stride = leaf.free[0].stride;
+  const std::int64_t whole = N / kBlock, blocks = (N + kBlock - 1) / kBlock;
+  const Tile out =
+      new_tile(k_, Memory::sbuf, std::min(N, kBlock), {1, {blocks * (D + 1)}}, graph_.type(leaf.value).dtype);
+  Index at = leaf.offset;
+  for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
+  const View& hbm = storage_.of.at(leaf.base);
+  const std::int64_t row = out.storage.dim(1);
+  k_.memset({.dst = out.storage.ap({{row, out.rows}, {D + 1, blocks}}, D), .value = 1.0});
+  if (whole)
+    k_.dma_copy({.dst = out.storage.ap({{row, kBlock}, {D + 1, whole}, {1, D}}),
+                 .src = hbm.ap({{stride, kBlock}, {stride * kBlock, whole}, {1, D}}, at)});
+  if (const std::int64_t rest = N % kBlock)
+    k_.dma_copy({.dst = out.storage.ap({{row, rest}, {1, D}}, whole * (D + 1)),
+                 .src = hbm.ap({{stride, rest}, {1, D}}, at + whole * kBlock * stride)});
+  return out;
+}
+
+// The whole region: first without the largest scores, then, if a row needs them, with them.
+void RegionEmitter::emit_unshifted() {
+  const Attention& a = *attention_;
+  const DType total = graph_.type(a.total).dtype, result = graph_.type(a.result).dtype;
+  Unshifted u;
+  u.counted = graph_.type(a.result).shape.back() < kBlock;
+  u.turned = size_bytes(total) == 4 || size_bytes(result) == 4 ? DType::float32 : DType::bfloat16;
+  u.fine = k_.sbuf({kBlock, kQueries / kBlock}, DType::float32);
+  u.finite = k_.sbuf({kBlock, 1}, DType::float32);
+  u.ones = k_.sbuf({kBlock, 1}, u.turned);
+  k_.memset({.dst = u.fine, .value = 1.0});
+  k_.memset({.dst = u.finite, .value = 0.0});
+  k_.memset({.dst = u.ones, .value = 1.0});
+  if (a.ahead) make_edge(u);
+  unshifted_ = u;
+  const auto all = [&] {
+    scopes_.emplace_back();
+    hoist(0);
+    nest(0);
+    scopes_.pop_back();
+  };
+  all();
+  unshifted_.reset();
+  const isa::Reg again = ask_again(u);
+  k_.fori_loop(0, again, [&](isa::Reg) {
+    k_.usually(0);
+    all();
+  });
+}
+
+// The edge of a causal mask: the key of a partition is seen by the query of a column unless it comes behind it.
+void RegionEmitter::make_edge(Unshifted& u) {
+  const View zeros = k_.sbuf({kBlock, kBlock}, DType::bfloat16), ones = k_.sbuf({kBlock, kBlock}, DType::bfloat16);
+  u.edge = k_.sbuf({kBlock, kBlock}, DType::bfloat16), u.identity = k_.sbuf({kBlock, kBlock}, DType::bfloat16);
+  k_.memset({.dst = zeros, .value = 0.0});
+  k_.memset({.dst = ones, .value = 1.0});
+  k_.affine_select({.dst = u.identity,
+                    .pattern = {{-1, kBlock}},
+                    .channel_multiplier = 1,
+                    .on_true_tile = ones,
+                    .on_false_value = 0.0,
+                    .cmp_op = AluOp::equal});
+  k_.affine_select({.dst = u.edge,
+                    .pattern = {{1, kBlock}},
+                    .channel_multiplier = -1,
+                    .on_true_tile = zeros,
+                    .on_false_value = kMask,
+                    .cmp_op = AluOp::greater_equal});
+}
+
+// 1 when a sum was out of range or a result no number, else 0.
+isa::Reg RegionEmitter::ask_again(const Unshifted& u) {
+  const View fine = k_.sbuf({kBlock, 1}, DType::float32), bad = k_.sbuf({kBlock, 1}, DType::float32);
+  k_.tensor_reduce({.dst = fine, .op = AluOp::minimum, .data = u.fine, .axis = {1}});
+  k_.scalar_tensor_tensor(
+      {.dst = fine, .data = u.finite, .op0 = AluOp::equal, .operand0 = 0.0, .op1 = AluOp::multiply, .operand1 = fine});
+  k_.tensor_scalar({.dst = bad, .data = fine, .op0 = AluOp::equal, .operand0 = 0.0});
+  const View ones = k_.sbuf({kBlock, 1}, DType::float32), count = k_.psum({1, 1}, DType::float32);
+  k_.memset({.dst = ones, .value = 1.0});
+  k_.nc_matmul({.dst = count, .stationary = bad, .moving = ones});
+  const View any = k_.sbuf({1, 1}, DType::int32);
+  k_.tensor_scalar({.dst = any, .data = count, .op0 = AluOp::greater, .operand0 = 0.5});
+  const isa::Reg again = k_.reg();
+  k_.register_load({.dst = again, .src = any});
+  return again;
+}
+
+// Queries in groups of up to 512. Under a causal mask each group is written out: it has its own keys.
+void RegionEmitter::over_query_groups(const Attention& a) {
+  const std::int64_t queries = layout_.partitions, whole = queries / kBlock * kBlock;
+  if (a.ahead) {
+    for (std::int64_t first = 0; first < whole; first += kQueries)
+      attend_group(a, first, std::min(kQueries, whole - first));
+  } else {
+    k_.tiles(whole, kQueries, [&](Index first, std::int64_t n) { attend_group(a, first, n); });
+  }
+  if (queries > whole) attend_group(a, whole, queries - whole);
+}
+
+// The queries of a group as columns.
+Tile RegionEmitter::turned_queries(const Attention& a, const Index& start, std::int64_t n, std::int64_t m) {
+  const Value x = graph_.op(a.scores).operands[0];
+  const std::int64_t K = graph_.type(x).shape.back();
+  const Tile out = new_tile(k_, Memory::sbuf, K, {1, {n}}, graph_.type(x).dtype);
+  const bool together = turns_in_dma(a.scores, n);  // no rows on partitions on the way
+  for (std::int64_t at = 0; at < n; at += together ? n : m) {
+    start_ = start + at, rows_ = together ? n : m;
+    Tile part = out;
+    part.offset += at;
+    scopes_.emplace_back();
+    turn_rows(a.scores, part);
+    scopes_.pop_back();
+  }
+  return out;
+}
+
+// Blocks of keys that a group of queries meets together.
+struct RegionEmitter::Keys {
+  Index block;              // the first
+  std::int64_t blocks = 1;  // 1 or 2
+  std::int64_t count = kBlock;
+  std::int64_t from = 0;             // queries before this one see none of them
+  std::optional<std::int64_t> edge;  // the query that sees the first key and no other; may be below 0
+};
+
+// exp(scores) of some keys: (keys, blocks of them, queries).
+Tile RegionEmitter::weigh_keys(const Attention& a, const Keys& keys, const Tile& queries) {
+  const Unshifted& u = *unshifted_;
+  const std::int64_t n = queries.storage.dim(1), K = queries.rows, N = graph_.type(a.scores).shape.back();
+  const std::int64_t seen = n - keys.from, apart = keys.blocks > 1 ? kBank : n;
+  const Tile& all = held_matrix(layout_.load_of.at({a.scores, 1}));
+  const View scores = k_.psum({keys.count, keys.blocks * apart}, DType::float32);
+  for (std::int64_t b = 0; b < keys.blocks; ++b)
+    k_.nc_matmul({.dst = part(scores, keys.count, b * apart + keys.from, seen),
+                  .stationary = block(all, 0, (keys.block + b) * kBlock, K, keys.count, N),
+                  .moving = part(queries.storage, K, keys.from, seen)});
+  if (keys.edge) {
+    const std::int64_t skip = keys.from - *keys.edge, columns = std::min(seen, kBlock - skip);
+    if (columns > 0)
+      k_.nc_matmul({.dst = part(scores, keys.count, keys.from, columns),
+                    .stationary = part(u.identity, kBlock, 0, keys.count),
+                    .moving = part(u.edge, kBlock, skip, columns)});
+  }
+  const DType t = graph_.type(graph_.op(a.result).operands[0]).dtype;
+  const Tile weights = new_tile(k_, Memory::sbuf, keys.count, {1, {keys.blocks * n}}, t);
+  const auto span = [&](const View& v, std::int64_t stride) {
+    return v.ap({{v.dim(1), keys.count}, {stride, keys.blocks}, {1, seen}}, keys.from);
+  };
+  k_.activation({.dst = span(weights.storage, n), .op = ActFn::exp, .data = span(scores, apart), .scale = a.factor});
+  return weights;
+}
+
+// Adds the values of some keys, weighted, to `product`: (depth, queries).
+void RegionEmitter::add_values(const Attention& a, const Keys& keys, const Tile& weights, const View& product) {
+  const std::int64_t n = product.dim(1), D = product.dim(0), seen = n - keys.from;
+  const Tile& values = held_matrix(layout_.load_of.at({a.result, 1}));
+  for (std::int64_t b = 0; b < keys.blocks; ++b)
+    k_.nc_matmul({.dst = part(product, D, keys.from, seen),
+                  .stationary = block(values, keys.block + b, 0, keys.count, D, D),
+                  .moving = part(weights.storage, keys.count, b * n + keys.from, seen)});
+}
+
+// All keys that a group of queries sees: first those that all of its queries see, in pairs of blocks.
+void RegionEmitter::weigh_all(const Attention& a, const Index& start, const Tile& queries, const View& product,
+                              RunningSum* sum) {
+  const std::int64_t N = graph_.type(a.scores).shape.back(), n = queries.storage.dim(1);
+  const std::int64_t first = a.ahead ? start.constant() + *a.ahead : N;  // the last key that all see
+  const std::int64_t plain = std::min(N, first + 1) / kBlock, end = std::min(N, first + n);
+  // The tensor engine goes on with the scores of the next keys while weights are made of these.
+  std::deque<std::pair<Keys, Tile>> waiting;
+  const auto finish = [&](std::size_t left) {
+    for (; waiting.size() > left; waiting.pop_front()) {
+      const auto& [keys, weights] = waiting.front();
+      add_values(a, keys, weights, product);
+      if (sum) sum->add(weights, keys.blocks, keys.from);
+    }
+  };
+  const auto weigh = [&](const Keys& keys) {
+    waiting.emplace_back(keys, weigh_keys(a, keys, queries));
+    finish(kAhead);
+  };
+  const auto pairs = [&](const Index& at, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) weigh({.block = at + 2 * i, .blocks = 2});
+  };
+  // A loop when there are many; what is added up begins before it.
+  const std::int64_t count = plain / 2, before = std::min(count, kTogether), passes = (count - before) / kTogether;
+  pairs(0, before);
+  if (passes > 1) {
+    finish(0);
+    k_.loop(passes, [&](Index p) {
+      pairs((p + 1) * (2 * kTogether), kTogether);
+      finish(0);
+    });
+  }
+  const std::int64_t done = passes > 1 ? before + passes * kTogether : before;
+  pairs(2 * done, count - done);
+  for (std::int64_t b = 2 * count; b * kBlock < end; ++b) {
+    const std::int64_t keys = std::min(kBlock, end - b * kBlock), edge = b * kBlock - first;
+    if (a.ahead && b >= plain && edge + keys > 1)
+      weigh({.block = b, .count = keys, .from = std::max<std::int64_t>(0, edge), .edge = edge});
+    else
+      weigh({.block = b, .count = keys});
+  }
+  finish(0);
+}
+
+void RegionEmitter::attend_group(const Attention& a, const Index& start, std::int64_t n) {
+  const Unshifted& u = *unshifted_;
+  const std::int64_t outer = rows_, m = std::min(n, kBlock), blocks = n / m;
+  const std::int64_t D = graph_.type(a.result).shape.back(), wide = u.counted ? D + 1 : D;
+  const std::int64_t apart = (wide + 1) / 2 * 2;
+  const Tile queries = turned_queries(a, start, n, m);
+  const View product = k_.psum({wide, n}, DType::float32);
+  std::optional<RunningSum> sum;
+  if (!u.counted) sum.emplace(k_, n);
+  weigh_all(a, start, queries, product, sum ? &*sum : nullptr);
+  // Out of PSUM, with a sum that is no number when one of the results is none.
+  const View left = k_.sbuf({wide, n}, u.turned), finite = k_.sbuf({wide, 1}, DType::float32);
+  k_.tensor_scalar_reduce({.dst = left,
+                           .data = product,
+                           .op0 = AluOp::multiply,
+                           .operand0 = 1.0,
+                           .reduce_op = AluOp::add,
+                           .reduce_res = finite});
+  k_.scalar_tensor_tensor({.dst = u.finite.slice(0, 0, wide),
+                           .data = finite,
+                           .op0 = AluOp::multiply,
+                           .operand0 = 0.0,
+                           .op1 = AluOp::add,
+                           .operand1 = u.finite.slice(0, 0, wide)});
+  const View turned = k_.psum({m, blocks * apart}, u.turned);
+  for (std::int64_t b = 0; b < blocks; ++b)
+    k_.nc_transpose(
+        {.dst = turned.ap({{blocks * apart, m}, {1, wide}}, b * apart), .data = left.ap({{n, wide}, {1, m}}, b * m)});
+  Tile totals{turned, D, {0, 1}, {{apart, blocks}}, m};
+  if (sum) totals = sum->columns(m, u.ones);
+  for (const auto& [compare, limit] : {std::pair(AluOp::greater_equal, kSmallest), {AluOp::less_equal, kLargest}}) {
+    const View fine = u.fine.ap({{u.fine.dim(1), m}, {1, blocks}});
+    k_.scalar_tensor_tensor({.dst = fine,
+                             .data = view_of(totals, totals.dims),
+                             .op0 = compare,
+                             .operand0 = limit,
+                             .op1 = AluOp::multiply,
+                             .operand1 = fine});
+  }
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    start_ = start + b * m, rows_ = m;
+    Scope& scope = scopes_.emplace_back();
+    const Index column = totals.offset + b * totals.dims[0].stride;
+    scope.values[a.result] = {turned, b * apart, {0, 1}, Strided::contiguous(free_of(a.result).dims).dims, m};
+    scope.values[a.total] = {totals.storage, column, {0, 1}, Strided::contiguous(free_of(a.total).dims).dims, m};
+    for (Value v : {a.scores, a.seen, a.weights, a.largest}) scope.consumed.insert(v);
+    store_all();
+    scopes_.pop_back();
+  }
+  rows_ = outer;
+}
+
+}  // namespace kiln::tensor
