@@ -68,7 +68,7 @@ def mixture_of_experts(name, chosen, figures):
     import mixture_of_experts as example
     from router_topk import reference as route
 
-    sizes = (128, 128, 128, 4) if chosen.quick else (1024, 512, 1024, 8)
+    sizes = (128, 128, 128, 8) if chosen.quick else (1024, 512, 1024, 8)
     arrays = example.inputs(np.random.default_rng(1), *sizes)
 
     def in_numpy():  # an expert at a time, on the tokens that chose it
