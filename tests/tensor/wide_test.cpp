@@ -1,6 +1,8 @@
 // Rows that do not fit a partition, products over long sums, results of many columns.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "kiln/isa/text/print.h"
 #include "kiln/tensor/ir/expr.h"
 #include "tests/tensor/compiled.h"
@@ -36,6 +38,15 @@ TEST(Wide, LayerNorm) {
   b.output("out", layer_norm(b.input("x", {f32, {2, 70001}}), b.input("gain", {f32, {70001}}),
                              b.input("bias", {f32, {70001}})));
   expect_right(b.finish());
+}
+
+// A row whose first pieces have no number: the sum so far is corrected by a maximum that begins below all numbers.
+TEST(Wide, SoftmaxOfHiddenColumns) {
+  Builder b("softmax");
+  const Expr x = b.input("x", {DType::float32, {3, 60000}});
+  const Expr column = b.iota({DType::int32, {3, 60000}}, 1);
+  b.output("out", softmax(where(column >= 20000.0, x, -INFINITY)));
+  EXPECT_EQ(compare(b.finish(), 1, {}).wrong, "");
 }
 
 TEST(Wide, Columns) {
