@@ -296,8 +296,9 @@ def test_two_cores():
         return h, h.sum(axis=0)
 
     low = kiln.jit(f).lower(X, W, lnc=2)
-    assert len(low.programs) == 2 and low.check() and "halves" in low.report()["split"]
-    assert "program_id" in low.nki
+    assert len(low.programs) == 2 and low.check() and low.report()["split"]
+    large = kiln.jit(f).lower("float32[1024,512]", "float32[512,512]", lnc=2)
+    assert "halves" in large.report()["split"] and "program_id" in large.nki
     for mine, want in zip(kiln.jit(f, lnc=2)(X, W), f(X, W)):
         same(mine, want, loose=10)
     with pytest.raises(ValueError, match="lnc=3"):

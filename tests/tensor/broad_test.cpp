@@ -329,5 +329,22 @@ TEST(Broad, LongOrder) {
   expect_right(g, inputs, "argsort", {Target::trn2});
 }
 
+// Words that the authors of the generator publish for these keys, for counters (0, 0) and (1, 0) of ours.
+TEST(Broad, RandomBits) {
+  Graph known("known");
+  known.output("out", known.add(OpCode::random_bits, {known.input("key", {DType::uint32, {2}})}, {Ints{2}}));
+  const Array zero{{DType::uint32, {2}}, {0, 0}};
+  const Array words = evaluate(known, {{"key", zero}}).at("out");
+  EXPECT_EQ(words.data, (std::vector<double>{0x6b200159, 0x99ba4efe}));
+  for (const Shape& shape : {Shape{1}, {2}, {7}, {3, 50}, {2500}, {4, 3, 130}, {0, 4}}) {
+    for (OpCode code : {OpCode::random_bits, OpCode::random_uniform}) {
+      Graph g("random");
+      g.output("out", g.add(code, {g.input("key", {DType::uint32, {2}})}, {shape}));
+      for (const Array& key : {zero, Array{{DType::uint32, {2}}, {0xdeadbeef, 0xffffffff}}})
+        expect_right(g, {{"key", key}}, std::string(name(code)) + to_string(shape));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kiln::tensor

@@ -51,8 +51,8 @@ TEST(Random, BroadOpsEqualOracle) {
     for (const CompileOptions& options : {CompileOptions{.target = target, .level = 1},
                                           {.target = target, .level = 1, .lnc = target == Target::trn1 ? 1 : 2},
                                           {.target = target, .level = 1, .fuse = false}}) {
-      const std::string what = fmt::format("seed {} lnc {} fuse {} on {}\n", seed, options.lnc, options.fuse,
-                                           arch(target).name);
+      const std::string what =
+          fmt::format("seed {} lnc {} fuse {} on {}\n", seed, options.lnc, options.fuse, arch(target).name);
       try {
         const Outcome out = compare(graph, seed, options);
         ASSERT_EQ(out.wrong, "") << what << text;

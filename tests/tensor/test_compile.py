@@ -14,9 +14,10 @@ from kiln import _kiln
 
 SOURCE = pathlib.Path(os.environ["KILN_SOURCE_DIR"])
 BUILD = pathlib.Path(os.environ["KILN_BUILD_DIR"])
-sys.path[:0] = [str(SOURCE / "tests" / "emit"), str(SOURCE / "bench")]
+sys.path[:0] = [str(SOURCE / "tests" / "emit"), str(SOURCE / "bench"), str(SOURCE / "tests" / "tensor")]
 kiln.activate()
 
+import broad_texts  # noqa: E402
 import compile_kernels  # noqa: E402
 import round_trip  # noqa: E402
 
@@ -93,6 +94,7 @@ PATTERNS = {
     "attention of columns": compile_kernels.attention(1, 600, 64, "bfloat16", columns=True),
     "MLP": compile_kernels.mlp(140, 200, 600, "bfloat16"),
     "SwiGLU": compile_kernels.swiglu(140, 200, 1100),
+    **broad_texts.BROAD,
 }
 
 

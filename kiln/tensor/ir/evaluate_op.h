@@ -93,6 +93,10 @@ std::vector<Array> results_of(const Op& op, const std::vector<const Array*>& in)
 // evaluate_pair.cpp
 Array eval_pair(const Eval& e);
 
+// random.cpp
+Array eval_random_bits(const Eval& e);
+Array eval_random_uniform(const Eval& e);
+
 // evaluate_window.cpp
 Array eval_conv(const Eval& e);
 Array eval_pool(const Eval& e);

@@ -60,6 +60,10 @@ Type infer_kernel(const Ask& a);
 Type infer_exchange(const Ask& a);
 Type infer_pair_whole(const Ask& a);
 
+// random.cpp
+Type infer_random_bits(const Ask& a);
+Type infer_random_uniform(const Ask& a);
+
 // infer_window.cpp
 Type infer_conv(const Ask& a);
 Type infer_pool(const Ask& a);

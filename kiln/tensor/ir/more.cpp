@@ -131,4 +131,9 @@ Expr pool(const Here& x, Ints window, const std::string& mode, Windows windows) 
   return apply(OpCode::pool, {x}, {std::move(window), w.strides, w.low, w.high, w.dilation, mode}, x.at);
 }
 
+Expr random_bits(const Here& key, Shape shape) { return apply(OpCode::random_bits, {key}, {std::move(shape)}, key.at); }
+Expr random_uniform(const Here& key, Shape shape) {
+  return apply(OpCode::random_uniform, {key}, {std::move(shape)}, key.at);
+}
+
 }  // namespace kiln::tensor

@@ -38,6 +38,10 @@ Expr top_k(const Here& x, std::int64_t k, std::int64_t axis = -1, bool largest =
 Expr top_k_indices(const Here& x, std::int64_t k, std::int64_t axis = -1, bool largest = true);
 
 // Lists are filled up: with ones, borders with nothing.
+// By counter: the same bits for the same key (two uint32) on every chip.
+Expr random_bits(const Here& key, Shape shape);
+Expr random_uniform(const Here& key, Shape shape);
+
 struct Windows {
   Ints strides = {}, low = {}, high = {}, dilation = {};
 };

@@ -55,12 +55,31 @@ std::vector<Diagnostic> errors_of(const Compiled& made, const CompileOptions& op
   return {};
 }
 
+namespace {
+
+// Whether the programs of two cores differ in numbers only, so that every exchange meets its counterpart.
+bool are_alike(const isa::Program& a, const isa::Program& b) {
+  const auto same_tensor = [](const isa::Tensor& x, const isa::Tensor& y) {
+    return x.name == y.name && x.shape == y.shape && x.dtype == y.dtype && x.memory == y.memory;
+  };
+  const auto same_opcode = [](const isa::Instruction& x, const isa::Instruction& y) { return x.opcode == y.opcode; };
+  const auto same_loop = [](const isa::Loop& x, const isa::Loop& y) {
+    return x.kind == y.kind && x.upper.value - x.lower.value == y.upper.value - y.lower.value && x.step == y.step &&
+           x.body.size() == y.body.size();
+  };
+  return std::ranges::equal(a.tensors, b.tensors, same_tensor) &&
+         std::ranges::equal(a.instructions, b.instructions, same_opcode) &&
+         std::ranges::equal(a.loops, b.loops, same_loop);
+}
+
+}  // namespace
+
 // One program for each core. Nothing when a region has no common loops.
 std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice) {
   std::optional<Compiled> out = Maker(cores[0], options, choice).run();
   if (!out || cores.size() == 1) return out;
   std::optional<Compiled> peer = Maker(cores[1], options, choice).run();
-  if (!peer || peer->program.instructions.size() != out->program.instructions.size()) return {};
+  if (!peer || !are_alike(out->program, peer->program)) return {};
   out->peer = std::move(peer->program);
   return out;
 }
@@ -205,11 +224,12 @@ Solved solve_pair(const Graph& ready, CompileOptions options) {
   constexpr std::size_t kMost = 8;
   options.donated.clear();  // both cores would write what the other one still reads
   std::vector<Pairing> ways = pairings(ready, arch(options.target));
-  ways.resize(std::min(ways.size(), options.level >= 2 ? kMost : 1));
   std::optional<Solved> best;
   std::vector<Alternative> tried;
   std::vector<Diagnostic> errors;
+  const std::size_t enough = options.level >= 2 ? kMost : 1;
   for (const Pairing& way : ways) {
+    if (tried.size() >= enough) break;
     try {
       Solved solved = first_that_fits({half_of(ready, way, 0), half_of(ready, way, 1)}, options);
       solved.made.time_ns = quick_time_ns(solved.made.launch());

@@ -13,6 +13,7 @@ Graph expand(const Graph& graph);
 std::optional<Value> expanded_move(const Rewriting& r);      // expand_moves.cpp
 std::optional<Value> expanded_indexing(const Rewriting& r);  // expand_indexing.cpp
 std::optional<Value> expanded_order(const Rewriting& r);     // expand_order.cpp
+std::optional<Value> expanded_random(const Rewriting& r);    // expand_random.cpp
 std::optional<Value> expanded_window(const Rewriting& r);    // expand_window.cpp
 
 // The order of long lines (expand_sort.cpp).

@@ -258,6 +258,7 @@ class Halver {
   Value written(Value v, const Share& share) {
     const Shape& shape = graph_.type(v).shape;
     int axis = share.axis;
+    if (pairing_.writes_all) return as(v, share);
     if (share.is_whole()) {
       const auto it = std::find_if(shape.begin(), shape.end(), [](std::int64_t n) { return n >= 2 && n % 2 == 0; });
       if (it == shape.end()) return as(v, share);
@@ -296,6 +297,7 @@ std::vector<Pairing> pairings(const Graph& graph, const Arch& arch) {
       if (seen.emplace(p.shares, p.outputs).second) out.push_back(std::move(p));
     }
   }
+  std::erase_if(out, [&](const Pairing& p) { return !agrees(graph, p); });
   std::stable_sort(out.begin(), out.end(),
                    [](const Pairing& a, const Pairing& b) { return a.estimate_ns < b.estimate_ns; });
   for (std::size_t i = out.size(); i-- > 0;) {
@@ -305,7 +307,23 @@ std::vector<Pairing> pairings(const Graph& graph, const Arch& arch) {
     p.what += ", through HBM";
     out.insert(out.begin() + static_cast<std::ptrdiff_t>(i) + 1, std::move(p));
   }
+  out.push_back({.what = "both compute everything",
+                 .shares = std::vector<Share>(graph.size()),
+                 .outputs = std::vector<Share>(graph.outputs().size()),
+                 .writes_all = true});
   return out;
+}
+
+bool agrees(const Graph& graph, const Pairing& pairing) {
+  const auto is_split = [&](const Output& o) {
+    const Shape& s = graph.type(o.value).shape;
+    return std::any_of(s.begin(), s.end(), [](std::int64_t n) { return n % 2 == 0; });
+  };
+  if (std::all_of(graph.outputs().begin(), graph.outputs().end(), is_split)) return true;
+  const Graph half = half_of(graph, pairing, 0);
+  return std::none_of(half.ops().begin(), half.ops().end(), [](const Op& op) {
+    return op.code == OpCode::exchange || op.code == OpCode::pair_gather || op.code == OpCode::pair_gather_hbm;
+  });
 }
 
 Graph half_of(const Graph& graph, const Pairing& pairing, int core) { return Halver(graph, pairing, core).run(); }

@@ -16,11 +16,15 @@ struct Pairing {
   std::vector<Share> shares;  // by value
   std::vector<Share> outputs;
   bool through_hbm = false;  // all halves that become wholes
+  bool writes_all = false;   // both cores compute and write all, the same bits: nothing is split
   double estimate_ns = 0;
 };
 
-// Ways to split a program that all passes have seen, the best estimate first. There is at least one.
+// Ways to split a program that all passes have seen, the best estimate first. The last one splits nothing.
 std::vector<Pairing> pairings(const Graph& graph, const Arch& arch);
+
+// Whether outputs that both cores write hold the same bits: what is made of an exchange is rounded in another order.
+bool agrees(const Graph& graph, const Pairing& pairing);
 
 // The program of one core.
 Graph half_of(const Graph& graph, const Pairing& pairing, int core);
