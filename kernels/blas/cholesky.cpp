@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/blas/config_rules.h"
+#include "kernels/blas/dtypes.h"
 #include "kernels/blas/product_block.h"
 #include "kernels/blas/triangular_inverse.h"
 #include "kernels/blas/turned_load.h"
@@ -12,7 +13,6 @@ using namespace isa;
 
 namespace {
 
-constexpr DType f32 = DType::float32;
 constexpr std::int64_t kLoadTiles = 4;  // of a panel that streams by
 
 // Row by row of blocks, U with a = uᵀ u: what the rows above leave of a, the factor of the diagonal block, and its

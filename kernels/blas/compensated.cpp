@@ -1,11 +1,11 @@
 #include "kernels/blas/compensated.h"
 
+#include "kernels/blas/dtypes.h"
+
 namespace kiln::kernels {
 using namespace isa;
 
-namespace {
-constexpr DType f32 = DType::float32;
-}
+namespace {}
 
 CompensatedSum::CompensatedSum(Kernel& k, std::int64_t rows, std::int64_t columns)
     : k_(k), hi_(k.sbuf({rows, columns}, f32)), lo_(k.sbuf({rows, columns}, f32)) {

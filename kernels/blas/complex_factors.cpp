@@ -1,10 +1,10 @@
 #include "kernels/blas/complex_loops.h"
+#include "kernels/blas/dtypes.h"
 
 namespace kiln::kernels {
 using namespace isa;
 
 namespace {
-constexpr DType f32 = DType::float32;
 enum Factor { alpha_re, alpha_im, beta_re, beta_im, minus_alpha_im, minus_beta_im };
 }  // namespace
 

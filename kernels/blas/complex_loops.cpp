@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/blas/dtypes.h"
 #include "kernels/blas/turned_load.h"
 
 namespace kiln::kernels {
@@ -9,7 +10,6 @@ using namespace isa;
 
 namespace {
 
-constexpr DType f32 = DType::float32;
 constexpr std::int64_t kRows = 2 * kTile, kColumns = kWide;  // of a block: six banks of sums, two to transpose in
 constexpr std::int64_t kChunk = 2 * kTile;                   // of K
 

@@ -1,10 +1,11 @@
 #include "kernels/blas/double_float.h"
 
+#include "kernels/blas/dtypes.h"
+
 namespace kiln::kernels {
 using namespace isa;
 
 namespace {
-constexpr DType f32 = DType::float32;
 constexpr double kHalves = 4097;  // 2^12 + 1: Dekker's factor, which cuts 24 bits into two times 12
 constexpr std::size_t kScratch = 8;
 }  // namespace

@@ -2,13 +2,12 @@
 
 #include "kernels/blas/config_rules.h"
 #include "kernels/blas/double_loops.h"
+#include "kernels/blas/dtypes.h"
 
 namespace kiln::kernels {
 using namespace isa;
 
 namespace {
-
-constexpr DType f32 = DType::float32;
 
 // Two arrays under the names x0 and x1.
 DoubleView inputs(Kernel& k, const std::string& name, const Shape& shape) {

@@ -1,5 +1,7 @@
 #include "kernels/blas/double_loops.h"
 
+#include "kernels/blas/dtypes.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +10,6 @@ using namespace isa;
 
 namespace {
 
-constexpr DType f32 = DType::float32;
 constexpr int kSlices = 6, kExact = 4;      // orders 0 to 3 are summed exactly
 constexpr std::int64_t kChunk = 2 * kTile;  // of K: (order + 1) * 256 <= 1024 products in a sum
 constexpr std::int64_t kMostExact = 65536;  // of K

@@ -2,14 +2,13 @@
 
 #include "kernels/blas/compensated.h"
 #include "kernels/blas/config_rules.h"
+#include "kernels/blas/dtypes.h"
 #include "kernels/blas/mp2_pairs.h"
 
 namespace kiln::kernels {
 using namespace isa;
 
-namespace {
-constexpr DType f32 = DType::float32;
-}
+namespace {}
 
 // Pairs (i, i + d) with the orbitals in a ring: d up to half of it reaches every pair once, so all loops have fixed
 // bounds. What belongs to the first orbitals stands behind the last ones once more. The loop over i counts in a

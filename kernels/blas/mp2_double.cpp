@@ -3,13 +3,13 @@
 #include "kernels/blas/compensated.h"
 #include "kernels/blas/config_rules.h"
 #include "kernels/blas/double_float.h"
+#include "kernels/blas/dtypes.h"
 
 namespace kiln::kernels {
 using namespace isa;
 
 namespace {
 
-constexpr DType f32 = DType::float32;
 constexpr std::int64_t kColumns = 256;  // of a block: tiles of many numbers live at once
 
 DoubleView inputs(Kernel& k, const std::string& name, const Shape& shape) {

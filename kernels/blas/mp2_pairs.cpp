@@ -1,12 +1,13 @@
 #include "kernels/blas/mp2_pairs.h"
 
+#include "kernels/blas/dtypes.h"
+
 #include <algorithm>
 
 namespace kiln::kernels {
 using namespace isa;
 
 namespace {
-constexpr DType f32 = DType::float32;
 constexpr std::int64_t kTurnedTogether = kWide / kTile;  // tiles in a bank of PSUM
 }  // namespace
 

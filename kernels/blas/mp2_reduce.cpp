@@ -1,5 +1,6 @@
 #include "kernels/blas/compensated.h"
 #include "kernels/blas/config_rules.h"
+#include "kernels/blas/dtypes.h"
 #include "kernels/blas/mp2.h"
 #include "kernels/blas/mp2_terms.h"
 
@@ -7,7 +8,6 @@ namespace kiln::kernels {
 using namespace isa;
 
 namespace {
-constexpr DType f32 = DType::float32;
 
 // T_ijba opposite of a piece of a strip: tiles below the diagonal, turned into PSUM.
 View opposite(Kernel& k, const View& t, const Index& row, const Index& column, const Mp2Strip& strip,

@@ -1,12 +1,9 @@
 #include "kernels/blas/mp2_terms.h"
 
+#include "kernels/blas/dtypes.h"
+
 namespace kiln::kernels {
 using namespace isa;
-
-namespace {
-constexpr DType f32 = DType::float32;
-
-}  // namespace
 
 Mp2Terms::Mp2Terms(Kernel& k, const View& virtuals) : k_(k), virtuals_(virtuals.dim(1)), has_half_(virtuals_ > kTile) {
   minus_b_ = k.sbuf({kTile, virtuals_}, f32);

@@ -1,12 +1,12 @@
 #include "kernels/blas/panel_loops.h"
 
+#include "kernels/blas/dtypes.h"
 #include "kernels/blas/turned_load.h"
 
 namespace kiln::kernels {
 using namespace isa;
 
 namespace {
-constexpr DType f32 = DType::float32;
 constexpr std::int64_t kBlockBytes = 96 * 1024;  // of a partition, for a block of b
 constexpr std::int64_t kLoadTiles = 16;          // of L in a load
 }  // namespace

@@ -1,16 +1,12 @@
 #include "kernels/blas/symm.h"
 
 #include "kernels/blas/config_rules.h"
+#include "kernels/blas/dtypes.h"
 #include "kernels/blas/epilogue.h"
 #include "kernels/blas/panel_loops.h"
 
 namespace kiln::kernels {
 using namespace isa;
-
-namespace {
-
-constexpr DType f32 = DType::float32;
-}  // namespace
 
 Program symm(const SymmConfig& c, Target target) {
   require_sizes("symm", {c.m, c.n});

@@ -1,12 +1,12 @@
 #include "kernels/blas/triangular_inverse.h"
 
+#include "kernels/blas/dtypes.h"
 #include "kernels/blas/product_block.h"
 
 namespace kiln::kernels {
 using namespace isa;
 
 namespace {
-constexpr DType f32 = DType::float32;
 
 void apply(Kernel& k, const View& to, const View& a, const View& b, AluOp op) {
   k.tensor_tensor({.dst = to, .data1 = a, .data2 = b, .op = op, .engine = Engine::vector});

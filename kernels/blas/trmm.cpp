@@ -1,16 +1,12 @@
 #include "kernels/blas/trmm.h"
 
 #include "kernels/blas/config_rules.h"
+#include "kernels/blas/dtypes.h"
 #include "kernels/blas/epilogue.h"
 #include "kernels/blas/panel_loops.h"
 
 namespace kiln::kernels {
 using namespace isa;
-
-namespace {
-
-constexpr DType f32 = DType::float32;
-}  // namespace
 
 Program trmm(const TriangularConfig& c, Target target) {
   require_sizes("trmm", {c.m, c.n});

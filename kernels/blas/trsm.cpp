@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/blas/config_rules.h"
+#include "kernels/blas/dtypes.h"
 #include "kernels/blas/epilogue.h"
 #include "kernels/blas/panel_loops.h"
 #include "kernels/blas/triangular_inverse.h"
@@ -11,8 +12,6 @@ namespace kiln::kernels {
 using namespace isa;
 
 namespace {
-
-constexpr DType f32 = DType::float32;
 
 class Trsm {
  public:

@@ -1,12 +1,12 @@
 #include "kernels/fft/column_pass.h"
 
+#include "kernels/blas/dtypes.h"
 #include "kernels/blas/product_block.h"
 
 namespace kiln::kernels {
 using namespace isa;
 
 namespace {
-constexpr DType f32 = DType::float32;
 View part(const View& x, int i) { return x(all, all, ds(i, 1)).squeeze_dim(2); }
 }  // namespace
 

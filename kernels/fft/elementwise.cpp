@@ -1,6 +1,7 @@
 #include "kernels/fft/elementwise.h"
 
 #include "kernels/blas/config_rules.h"
+#include "kernels/blas/dtypes.h"
 #include "kernels/fft/pointwise.h"
 
 namespace kiln::kernels {
@@ -8,7 +9,6 @@ using namespace isa;
 
 namespace {
 
-constexpr DType f32 = DType::float32;
 constexpr std::int64_t kWidth = 1024;  // complex numbers of a partition at once
 constexpr double kLeast = 1e-8;
 

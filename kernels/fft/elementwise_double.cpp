@@ -2,13 +2,13 @@
 
 #include "kernels/blas/config_rules.h"
 #include "kernels/blas/double_float.h"
+#include "kernels/blas/dtypes.h"
 
 namespace kiln::kernels {
 using namespace isa;
 
 namespace {
 
-constexpr DType f32 = DType::float32;
 constexpr std::int64_t kWidth = 256;  // complex numbers of a partition at once
 
 struct DoubleComplex {

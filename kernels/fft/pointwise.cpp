@@ -1,5 +1,6 @@
 #include "kernels/fft/pointwise.h"
 
+#include "kernels/blas/dtypes.h"
 #include "kernels/blas/product_block.h"
 
 namespace kiln::kernels {
@@ -7,7 +8,6 @@ using namespace isa;
 
 namespace {
 
-constexpr DType f32 = DType::float32;
 constexpr std::int64_t kWidth = 1024;  // complex numbers of a partition at once
 constexpr std::int64_t kFewRows = 16;  // fewer rows lie along the partitions with parts of theirs
 

@@ -1,6 +1,7 @@
 #include "kernels/fft/transform.h"
 
 #include "kernels/blas/config_rules.h"
+#include "kernels/blas/dtypes.h"
 #include "kernels/blas/gemm_loops.h"
 #include "kernels/fft/bluestein.h"
 #include "kernels/fft/factored.h"
@@ -9,8 +10,6 @@ namespace kiln::kernels {
 using namespace isa;
 
 namespace {
-
-constexpr DType f32 = DType::float32;
 
 TwoFactorConfig half(const TransformConfig& c, const Way& w) {
   return {.n1 = w.n1, .n2 = w.n2, .spectrum = c.spectrum, .positive = c.positive, .scale = c.scale};

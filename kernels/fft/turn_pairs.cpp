@@ -1,12 +1,12 @@
 #include "kernels/fft/turn_pairs.h"
 
+#include "kernels/blas/dtypes.h"
 #include "kernels/blas/turned_load.h"
 
 namespace kiln::kernels {
 using namespace isa;
 
 namespace {
-constexpr DType f32 = DType::float32;
 constexpr std::int64_t kColumns = 4 * kTile;
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "kernels/blas/dtypes.h"
 #include "kernels/blas/product_block.h"
 
 namespace kiln::kernels {
@@ -10,7 +11,6 @@ using namespace isa;
 
 namespace {
 
-constexpr DType f32 = DType::float32;
 constexpr std::int64_t kImaginary = 64;   // partition where imaginary parts begin when both parts share a tile
 constexpr std::int64_t kColumnRows = 64;  // rows of the matrix whose results are stored transposed together
 

@@ -2,6 +2,7 @@
 
 #include <deque>
 
+#include "kernels/blas/dtypes.h"
 #include "kernels/sparse/attention_parts.h"
 
 namespace kiln::kernels {
@@ -9,7 +10,6 @@ using namespace isa;
 
 namespace {
 
-constexpr DType f32 = DType::float32;
 constexpr std::int64_t kGroup = 4;          // tiles of keys whose scores fill a bank of PSUM
 constexpr std::size_t kAhead = 3;           // groups whose values are not multiplied yet
 constexpr double kFloor = 0x1p120;          // -max of a row of which nothing counts so far

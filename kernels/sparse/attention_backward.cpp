@@ -3,6 +3,7 @@
 #include <deque>
 #include <memory>
 
+#include "kernels/blas/dtypes.h"
 #include "kernels/sparse/attention.h"
 #include "kernels/sparse/attention_parts.h"
 #include "kernels/sparse/sparse_rules.h"
@@ -12,7 +13,6 @@ using namespace isa;
 
 namespace {
 
-constexpr DType f32 = DType::float32;
 constexpr std::int64_t kGroup = 4;           // neighbouring tiles of keys whose scores fill a bank of PSUM
 constexpr std::size_t kAhead = 2;            // groups whose gradients are not multiplied yet
 constexpr std::int64_t kSums = 128 * 1024;   // bytes of a partition for the sums of dk and dv

@@ -1,6 +1,7 @@
 #include "kernels/sparse/bsr_sddmm.h"
 
 #include "kernels/blas/config_rules.h"
+#include "kernels/blas/dtypes.h"
 #include "kernels/sparse/attention_parts.h"
 
 namespace kiln::kernels {
@@ -8,7 +9,6 @@ using namespace isa;
 
 namespace {
 
-constexpr DType f32 = DType::float32;
 constexpr std::int64_t kGroup = 4;          // tiles in a bank of PSUM
 constexpr std::int64_t kStays = 64 * 1024;  // bytes of a partition for y
 

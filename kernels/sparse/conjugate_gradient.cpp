@@ -1,3 +1,4 @@
+#include "kernels/blas/dtypes.h"
 #include "kernels/sparse/resident_matrix.h"
 #include "kernels/sparse/solver_parts.h"
 
@@ -6,7 +7,6 @@ using namespace isa;
 
 namespace {
 
-constexpr DType f32 = DType::float32;
 constexpr double kBreakdown = 1e-30;  // |p a p| below it says nothing about a step
 
 class ConjugateGradient {

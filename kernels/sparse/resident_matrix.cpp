@@ -1,12 +1,12 @@
 #include "kernels/sparse/resident_matrix.h"
 
+#include "kernels/blas/dtypes.h"
 #include "kernels/sparse/attention_parts.h"
 
 namespace kiln::kernels {
 using namespace isa;
 
 namespace {
-constexpr DType f32 = DType::float32;
 constexpr std::int64_t kStays = 128 * 1024;  // bytes of a partition
 constexpr std::int64_t kLoadTiles = 16;      // in one DMA, where they do not stay
 }  // namespace

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "kernels/blas/config_rules.h"
+#include "kernels/blas/dtypes.h"
 #include "kernels/sparse/resident_rows.h"
 
 namespace kiln::kernels {
@@ -10,7 +11,6 @@ using namespace isa;
 
 namespace {
 
-constexpr DType f32 = DType::float32;
 constexpr std::int64_t kBlock = 4 * kWide;  // columns of the result at once: half of PSUM
 
 class Screened {

@@ -1,13 +1,13 @@
 #include "kernels/sparse/sddmm.h"
 
 #include "kernels/blas/config_rules.h"
+#include "kernels/blas/dtypes.h"
 
 namespace kiln::kernels {
 using namespace isa;
 
 namespace {
 
-constexpr DType f32 = DType::float32;
 constexpr std::int64_t kChunk = 2048;  // of n, in SBUF at once
 constexpr std::int64_t kLoadSlots = 512;
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "kernels/blas/config_rules.h"
+#include "kernels/blas/dtypes.h"
 #include "kernels/sparse/sparse_rules.h"
 
 namespace kiln::kernels {
@@ -13,7 +14,6 @@ using namespace isa;
 
 namespace {
 
-constexpr DType f32 = DType::float32;
 constexpr std::int64_t kStayingTiles = 96;  // of an operand, in SBUF as long as it is needed
 constexpr std::int64_t kGroup = 4;          // tiles of the result in a bank
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "kernels/blas/config_rules.h"
+#include "kernels/blas/dtypes.h"
 #include "kernels/blas/epilogue.h"
 #include "kernels/sparse/resident_rows.h"
 
@@ -11,7 +12,6 @@ using namespace isa;
 
 namespace {
 
-constexpr DType f32 = DType::float32;
 constexpr std::int64_t kLoadTiles = 8, kLoadSlots = 512;
 
 class SpmmLoops {
