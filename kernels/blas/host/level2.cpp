@@ -5,6 +5,7 @@
 #include "kernels/blas/host/arguments.h"
 #include "kernels/blas/host/blas.h"
 #include "kernels/blas/host/device_call.h"
+#include "kernels/blas/host/matrix_call.h"
 #include "kernels/blas/host/native.h"
 #include "kernels/blas/host/packing.h"
 #include "kernels/blas/host/wide.h"
@@ -17,7 +18,6 @@ using kernels::Structure;
 using kernels::Triangle;
 using kernels::VectorShape;
 
-bool by_columns(Layout layout) { return layout == Layout::col_major; }
 Triangle triangle_of(Layout layout, Uplo uplo) {
   return (uplo == Uplo::upper) != by_columns(layout) ? Triangle::upper : Triangle::lower;
 }
