@@ -64,11 +64,11 @@ def normal_text(program):
 
 
 def random_arrays(programs, seed):
-    """An array for everything that crosses the border."""
+    """An array for everything that crosses the border: arguments, then outputs, as a kernel has them."""
     rng = np.random.default_rng(seed)
     out = {}
     for program in programs:
-        for t in program.tensors:
+        for t in sorted(program.tensors, key=lambda t: t["role"] == "output"):
             if t["role"] == "internal" or t["name"] in out:
                 continue
             dtype = arrays.numpy_dtype(t["dtype"])
