@@ -12,7 +12,7 @@ constexpr double kBreakdown = 1e-30;  // |p a p| below it says nothing about a s
 class ConjugateGradient {
  public:
   ConjugateGradient(Kernel& k, const SolverConfig& c)
-      : k_(k), c_(c), n_(c.pattern.rows), math_(k, n_), a_(k, "blocks", c.pattern) {
+      : k_(k), n_(c.pattern.rows), math_(k, n_), a_(k, "blocks", c.pattern) {
     if (c.preconditioner == Preconditioner::matrix) m_.emplace(k, "m_blocks", c.m_pattern);
     if (c.preconditioner == Preconditioner::diagonal) inverse_ = math_.load(k.input("inverse", {n_}, f32));
     b_ = math_.load(k.input("b", {n_}, f32));
@@ -102,7 +102,6 @@ class ConjugateGradient {
   }
 
   Kernel& k_;
-  const SolverConfig& c_;
   std::int64_t n_;
   VectorMath math_;
   ResidentMatrix a_;
