@@ -1,5 +1,6 @@
 """`kiln explain` shows a wrong and a right example for every code, and each of them is what it says."""
 
+import functools
 import json
 import os
 import pathlib
@@ -76,6 +77,12 @@ def active(monkeypatch):
     kiln.deactivate()
 
 
+@functools.cache
+def starts_processes():
+    return shutil.which("mpirun") and not subprocess.run(["mpirun", "--oversubscribe", "-n", "2", "true"],
+                                                         capture_output=True, timeout=120).returncode
+
+
 RUN_HERE = [example for example in EXAMPLES if example[1] != "c++"]
 
 
@@ -83,8 +90,8 @@ RUN_HERE = [example for example in EXAMPLES if example[1] != "c++"]
 def test_wrong_breaks_the_rule_and_right_keeps_all(code, form, wrong, right, also, folders):
     if sys.version_info < NEEDS_PYTHON.get(code, ()):
         pytest.skip(f"{code} is about syntax of a later Python")
-    if "mpirun" in wrong and shutil.which("mpirun") is None:
-        pytest.skip("mpirun is not installed (openmpi-bin)")
+    if "mpirun" in wrong and not starts_processes():
+        pytest.skip("mpirun is not installed (openmpi-bin), or does not start processes here")
     assert wrong != right
     found = run_examples.both(code, form, wrong, right, folders)
     assert found == ({code, *also}, set())
