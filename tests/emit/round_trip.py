@@ -64,11 +64,11 @@ def normal_text(program):
 
 
 def random_arrays(programs, seed):
-    """An array for everything that crosses the border: arguments, then outputs, as a kernel has them."""
+    """An array for everything that crosses the border."""
     rng = np.random.default_rng(seed)
     out = {}
     for program in programs:
-        for t in sorted(program.tensors, key=lambda t: t["role"] == "output"):
+        for t in program.tensors:
             if t["role"] == "internal" or t["name"] in out:
                 continue
             dtype = arrays.numpy_dtype(t["dtype"])
@@ -86,6 +86,21 @@ def run(programs, given, names=None):
     buffers = {names.get(n, n): arrays.bytes_of(a.copy()) for n, a in given.items()}
     _kiln.run(programs, [buffers], 1, max_iterations=1000)
     return {n: bytes(buffers[names.get(n, n)]) for n in given}
+
+
+def both_results(file, folder, seed):
+    """What the program in a file, and its emitted source traced again, make of the same random arrays."""
+    programs = [_kiln.parse_program(file.read_text(), file.name)]
+    _, kernel = load(_kiln.emit(programs), folder)
+    again = trace(kernel, programs)
+    given = random_arrays(programs, seed)  # whatever the numbers mean to the kernel, both do the same with them
+    return run(programs, given), run(again, given, dict(zip(_border(programs), _border(again), strict=True)))
+
+
+def _border(programs):
+    """The names of arguments and of outputs, in the order of a kernel: some are no Python, and get another one."""
+    crossing = {t["name"]: t["role"] for p in programs for t in p.tensors if t["role"] != "internal"}
+    return sorted(crossing, key=lambda name: crossing[name] == "output")
 
 
 def time_ns(programs, trips=3):
