@@ -1,6 +1,7 @@
 """Array: what stands for an array while a function is traced. It is a whole, or a view of one that aliases as in NumPy;
 its elements are known while tracing, or at run time alone."""
 
+import math
 import operator
 
 import numpy as np
@@ -114,10 +115,7 @@ class Array:
 
     @property
     def size(self):
-        out = 1
-        for n in self.shape:
-            out *= n
-        return out
+        return math.prod(self.shape)
 
     @property
     def itemsize(self):

@@ -1,5 +1,6 @@
 """A function as it is traced: the tensor program that its NumPy calls become, and the lines that they come from."""
 
+import math
 import os
 import sys
 import sysconfig
@@ -146,7 +147,4 @@ class Node:
 
     @property
     def size(self):
-        out = 1
-        for n in self.shape:
-            out *= n
-        return out
+        return math.prod(self.shape)
