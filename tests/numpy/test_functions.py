@@ -90,10 +90,10 @@ def test_product_with_equal_elements(dtype):
 def test_methods_of_ufuncs(ufunc, method):
     x = sample(np.int32, (4, 5), 1) % 5 if ufunc in (np.bitwise_and, np.logical_or) else sample(
         np.float32, (4, 5), 1, False)
+    if ufunc is np.logical_or and method == "accumulate":
+        x = x.astype(bool)  # which is all that NumPy accumulates with it
     if method == "outer":
         check(lambda a: ufunc.outer(a[0], a[1]), x)
-    elif ufunc is np.logical_or and method == "accumulate":
-        pytest.skip("of bool alone")
     else:
         check(lambda a: (getattr(ufunc, method)(a), getattr(ufunc, method)(a, axis=1)), x)
 

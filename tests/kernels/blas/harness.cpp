@@ -37,7 +37,7 @@ Matrix magnitudes(const Matrix& a) {
 }
 
 Random::Random() {
-  const char* given = std::getenv("KILN_TEST_SEED");
+  const char* given = std::getenv("KILN_SEED");
   seed_ = given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10))
                 : static_cast<unsigned>(std::chrono::steady_clock::now().time_since_epoch().count() / 1000);
   generator_.seed(seed_);
