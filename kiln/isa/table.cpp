@@ -11,7 +11,11 @@
 
 namespace kiln::isa {
 
-#define KILN_INSTRUCTION(name, group, ...) extern const Semantics semantics_##name;
+// Each row's semantics stand in the namespace of its instruction, so that names of their files never meet.
+#define KILN_INSTRUCTION(name, group, ...) \
+  namespace instruction::name {            \
+  extern const Semantics semantics;        \
+  }
 #define KILN_OUT(...)
 #define KILN_INOUT(...)
 #define KILN_OPT_OUT(...)
@@ -123,8 +127,15 @@ std::vector<InstructionInfo> build_table() {
   std::vector<InstructionInfo> table;
   table.reserve(kOpcodeCount);
 #define KILN_INSTRUCTION(name, group, engines, generation, summary) \
-  table.push_back(                                                  \
-      {#name, "instruction " #name, #group, engine_list(engines), generation, summary, {}, &semantics_##name, -1});
+  table.push_back({#name,                                           \
+                   "instruction " #name,                            \
+                   #group,                                          \
+                   engine_list(engines),                            \
+                   generation,                                      \
+                   summary,                                         \
+                   {},                                              \
+                   &instruction::name::semantics,                   \
+                   -1});
 #define KILN_PARAMS table.back().params
 #define KILN_OUT(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::out, m, d));
 #define KILN_INOUT(n, m, d) KILN_PARAMS.push_back(tile(#n, ParamKind::inout, m, d));

@@ -5,7 +5,7 @@
 #include "kiln/isa/instructions/shared/activation_common.h"
 #include "kiln/isa/instructions/shared/rule_words.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::activate2 {
 namespace {
 using namespace args::activate2;
 
@@ -116,7 +116,7 @@ int table(const InstView& v) { return table_of(v.act(op)); }
 
 }  // namespace
 
-extern const Semantics semantics_activate2 = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "v = op0(data, imm0), swapped with reverse0, or data when op0 is bypass; w = op1(v, imm1), swapped with "
@@ -135,4 +135,4 @@ extern const Semantics semantics_activate2 = {
     .facts = {.argument = data, .in_place = param_bit(data), .table = table},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::activate2

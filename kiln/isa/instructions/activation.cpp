@@ -1,7 +1,7 @@
 #include "kiln/isa/instructions/shared/activation_common.h"
 #include "kiln/isa/instructions/shared/rule_words.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::activation {
 namespace {
 using namespace args::activation;
 
@@ -61,7 +61,7 @@ int repeats(const InstView& v) {
 
 }  // namespace
 
-extern const Semantics semantics_activation = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "o = op(data * scale + bias) in float32, product and sum rounded one after the other; dst = cvt(o). The 128 "
@@ -78,4 +78,4 @@ extern const Semantics semantics_activation = {
     .facts = {.argument = data, .in_place = param_bit(data), .table = table, .repeats = repeats},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::activation

@@ -1,6 +1,6 @@
 #include "kiln/isa/instructions/shared/activation_common.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::activation_reduce {
 namespace {
 using namespace args::activation_reduce;
 
@@ -34,7 +34,7 @@ int table(const InstView& v) { return table_of(v.act(op)); }
 
 }  // namespace
 
-extern const Semantics semantics_activation_reduce = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "activation with reduce_cmd=reset_reduce: o = op(data * scale + bias); dst = cvt(o); the reduction registers = "
@@ -50,4 +50,4 @@ extern const Semantics semantics_activation_reduce = {
     .facts = {.argument = data, .in_place = param_bit(data), .table = table},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::activation_reduce

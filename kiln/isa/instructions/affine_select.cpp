@@ -10,7 +10,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::affine_select {
 namespace {
 using namespace args::affine_select;
 
@@ -111,7 +111,7 @@ void track(Track& t) {
 
 }  // namespace
 
-extern const Semantics semantics_affine_select = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "a = offset + p * channel_multiplier + w * sw + z * sz + y * sy + x * sx in int32, as for iota. dst[p, f] = "
@@ -125,4 +125,4 @@ extern const Semantics semantics_affine_select = {
     .facts = {.in_place = param_bit(on_true_tile)},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::affine_select

@@ -5,7 +5,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::all_gather {
 namespace {
 using namespace args::all_gather;
 
@@ -58,7 +58,7 @@ constexpr Collective kCollective{
 
 }  // namespace
 
-extern const Semantics semantics_all_gather = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "dst = the src of every rank of the group, in the order of its list, one after the other along collective_dim; "
@@ -72,4 +72,4 @@ extern const Semantics semantics_all_gather = {
     .facts = {.collective = &kCollective, .meets = true},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::all_gather

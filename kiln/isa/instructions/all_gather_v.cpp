@@ -5,7 +5,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::all_gather_v {
 namespace {
 using namespace args::all_gather_v;
 
@@ -55,7 +55,7 @@ constexpr Collective kCollective{.sent = srcs,
 
 }  // namespace
 
-extern const Semantics semantics_all_gather_v = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "For ranks i and j of the group: send_counts[0] elements of the src of i, from send_displs[0] on, go to the "
@@ -70,4 +70,4 @@ extern const Semantics semantics_all_gather_v = {
     .facts = {.collective = &kCollective, .meets = true, .writes_some = true},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::all_gather_v

@@ -5,7 +5,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::all_reduce {
 namespace {
 using namespace args::all_reduce;
 
@@ -44,7 +44,7 @@ constexpr Collective kCollective{
 
 }  // namespace
 
-extern const Semantics semantics_all_reduce = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "dst = op over the src of every rank of the group, in ascending order of ranks: floats in float32 with one "
@@ -58,4 +58,4 @@ extern const Semantics semantics_all_reduce = {
     .facts = {.collective = &kCollective, .meets = true},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::all_reduce

@@ -5,7 +5,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::all_to_all {
 namespace {
 using namespace args::all_to_all;
 
@@ -52,7 +52,7 @@ constexpr Collective kCollective{
 
 }  // namespace
 
-extern const Semantics semantics_all_to_all = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "Part i, along dimension 0, of the dst of the rank at place j of the group's list = part j of the src of the "
@@ -67,4 +67,4 @@ extern const Semantics semantics_all_to_all = {
     .facts = {.collective = &kCollective, .meets = true},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::all_to_all

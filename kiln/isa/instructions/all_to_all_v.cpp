@@ -5,7 +5,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::all_to_all_v {
 namespace {
 using namespace args::all_to_all_v;
 
@@ -70,7 +70,7 @@ constexpr Collective kCollective{.sent = srcs,
 
 }  // namespace
 
-extern const Semantics semantics_all_to_all_v = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "For ranks i and j of the group: send_counts[j] elements of the src of i, from send_displs[j] on, go to the "
@@ -85,4 +85,4 @@ extern const Semantics semantics_all_to_all_v = {
     .facts = {.collective = &kCollective, .meets = true, .writes_some = true},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::all_to_all_v

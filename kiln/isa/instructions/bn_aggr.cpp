@@ -5,7 +5,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::bn_aggr {
 namespace {
 using namespace args::bn_aggr;
 
@@ -65,7 +65,7 @@ void track(Track& t) {
 
 }  // namespace
 
-extern const Semantics semantics_bn_aggr = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "Triples (n, m, M2): N = sum n, mean = sum n m / N, variance = sum(M2 + n (m - mean)^2) / N; dst[p] = [mean, "
@@ -78,4 +78,4 @@ extern const Semantics semantics_bn_aggr = {
     .cost_text = "max(64, 13 N / 3)",
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::bn_aggr

@@ -8,7 +8,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::bn_stats {
 namespace {
 using namespace args::bn_stats;
 
@@ -79,7 +79,7 @@ void track(Track& t) {
 
 }  // namespace
 
-extern const Semantics semantics_bn_stats = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "dst[p] = [n, mean, M2] of the elements with even index, then of those with odd index; M2 = sum of (x - "
@@ -92,4 +92,4 @@ extern const Semantics semantics_bn_stats = {
     .cost_text = "max(64, N)",
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::bn_stats

@@ -7,7 +7,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::collective_permute {
 namespace {
 using namespace args::collective_permute;
 
@@ -60,7 +60,7 @@ constexpr Collective kCollective{.sent = srcs,
 
 }  // namespace
 
-extern const Semantics semantics_collective_permute = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description = "For each pair (s, t): dst on rank t = src on rank s, bit for bit. Ranks that no pair names go on.",
     .engine = nullptr,
@@ -72,4 +72,4 @@ extern const Semantics semantics_collective_permute = {
     .facts = {.collective = &kCollective, .meets = true, .writes_some = true},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::collective_permute

@@ -5,7 +5,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::collective_permute_implicit {
 namespace {
 using namespace args::collective_permute_implicit;
 
@@ -40,7 +40,7 @@ constexpr Collective kCollective{.sent = srcs_by_channel,
 
 }  // namespace
 
-extern const Semantics semantics_collective_permute_implicit = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "On each channel: dst of a rank = src of the rank before it in the group's list; the first one gets that of "
@@ -54,4 +54,4 @@ extern const Semantics semantics_collective_permute_implicit = {
     .facts = {.collective = &kCollective, .meets = true},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::collective_permute_implicit

@@ -6,7 +6,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::collective_permute_implicit_current_processing_rank_id {
 namespace {
 using namespace args::collective_permute_implicit_current_processing_rank_id;
 
@@ -38,7 +38,7 @@ Cost cost(const CostQuery&) { return {.cycles = 1}; }
 
 }  // namespace
 
-extern const Semantics semantics_collective_permute_implicit_current_processing_rank_id = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "dst = the rank whose data is here after iteration_id steps of collective_permute_implicit: at step 0 this "
@@ -53,4 +53,4 @@ extern const Semantics semantics_collective_permute_implicit_current_processing_
     .facts = {.sets_register = dst, .declares_register = true},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::collective_permute_implicit_current_processing_rank_id

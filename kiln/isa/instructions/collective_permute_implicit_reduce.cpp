@@ -5,7 +5,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::collective_permute_implicit_reduce {
 namespace {
 using namespace args::collective_permute_implicit_reduce;
 
@@ -40,7 +40,7 @@ constexpr Collective kCollective{.sent = srcs0_by_channel,
 
 }  // namespace
 
-extern const Semantics semantics_collective_permute_implicit_reduce = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "On each channel: dst of a rank = op(src0, src1) of the rank before it in the group's list, computed there: "
@@ -54,4 +54,4 @@ extern const Semantics semantics_collective_permute_implicit_reduce = {
     .facts = {.collective = &kCollective, .meets = true},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::collective_permute_implicit_reduce

@@ -5,7 +5,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::core_barrier {
 namespace {
 using namespace args::core_barrier;
 
@@ -39,7 +39,7 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(0)}; }
 
 }  // namespace
 
-extern const Semantics semantics_core_barrier = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "Each core signals the other one and waits for its signal. What either core wrote to data before its barrier, "
@@ -54,4 +54,4 @@ extern const Semantics semantics_core_barrier = {
     .facts = {.stationary = data, .meets = true},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::core_barrier

@@ -9,7 +9,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::dma_compute {
 namespace {
 using namespace args::dma_compute;
 
@@ -154,7 +154,7 @@ Cost cost(const CostQuery& q) { return dma_cost(q, q.access(dst), q.accesses(src
 
 }  // namespace
 
-extern const Semantics semantics_dma_compute = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "dst.flat[i] = cvt(Σ_j srcs[j].flat[i]) in float32, j ascending; one source is copied. With a vector offset v: "
@@ -168,4 +168,4 @@ extern const Semantics semantics_dma_compute = {
     .cost_text = "bytes of all sources at the DMA's compute rate: 50 % of the copy rate, the full rate on gen4",
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::dma_compute

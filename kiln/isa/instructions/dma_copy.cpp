@@ -10,7 +10,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::dma_copy {
 namespace {
 using namespace args::dma_copy;
 
@@ -92,7 +92,7 @@ Cost cost(const CostQuery& q) { return dma_cost(q, q.access(dst), std::span(&q.a
 
 }  // namespace
 
-extern const Semantics semantics_dma_copy = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "Both views in row-major order: dst.flat[i] = cvt(src.flat[i]); equal dtypes move bytes unchanged, others go "
@@ -107,4 +107,4 @@ extern const Semantics semantics_dma_copy = {
     .facts = {.copies = src},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::dma_copy

@@ -10,7 +10,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::dma_transpose {
 namespace {
 using namespace args::dma_transpose;
 
@@ -261,7 +261,7 @@ Cost cost(const CostQuery& q) {
 
 }  // namespace
 
-extern const Semantics semantics_dma_transpose = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "dst[j] = src[i] with j_k = i_axes[k], bit for bit: the first and the last dimension change places. With a "
@@ -276,4 +276,4 @@ extern const Semantics semantics_dma_transpose = {
     .facts = {.takes_index_tiles = true},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::dma_transpose

@@ -6,7 +6,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::dropout {
 namespace {
 using namespace args::dropout;
 
@@ -60,7 +60,7 @@ unsigned state(const InstView&) { return kVectorRandom; }
 
 }  // namespace
 
-extern const Semantics semantics_dropout = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "dst[p, f] = 0 when u < prob, else data[p, f] bit for bit, with u = bits * 2^-32 in [0, 1) and bits the next "
@@ -76,4 +76,4 @@ extern const Semantics semantics_dropout = {
     .facts = {.in_place = param_bit(data)},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::dropout

@@ -5,7 +5,7 @@
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::exponential {
 namespace {
 using namespace args::exponential;
 
@@ -73,7 +73,7 @@ unsigned state(const InstView& v) { return state_of(v, kVectorAccumulators, v.ge
 
 }  // namespace
 
-extern const Semantics semantics_exponential = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "v = e^(src - max_value) in float32, the difference rounded first; dst = cvt(v). The accumulators: "
@@ -89,4 +89,4 @@ extern const Semantics semantics_exponential = {
     .facts = {.in_place = param_bit(src)},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::exponential

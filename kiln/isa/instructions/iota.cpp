@@ -7,7 +7,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::iota {
 namespace {
 using namespace args::iota;
 
@@ -52,7 +52,7 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q
 
 }  // namespace
 
-extern const Semantics semantics_iota = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "a[p, w, z, y, x] = offset + p * channel_multiplier + w * sw + z * sz + y * sy + x * sx in int32, which wraps; "
@@ -66,4 +66,4 @@ extern const Semantics semantics_iota = {
     .cost_text = "150 + N",
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::iota

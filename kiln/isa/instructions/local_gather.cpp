@@ -8,7 +8,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::local_gather {
 namespace {
 using namespace args::local_gather;
 
@@ -110,7 +110,7 @@ void track(Track& t) {
 
 }  // namespace
 
-extern const Semantics semantics_local_gather = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "For each group of 16 partitions starting at g: I[j] = index[g + j mod 16, j div 16], j < num_valid_indices; "
@@ -126,4 +126,4 @@ extern const Semantics semantics_local_gather = {
         "in the manual",
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::local_gather

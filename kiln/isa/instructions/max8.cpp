@@ -10,7 +10,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::max8 {
 namespace {
 using namespace args::max8;
 
@@ -86,7 +86,7 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q
 
 }  // namespace
 
-extern const Semantics semantics_max8 = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "dst[p] = the eight largest of src[p, *] as float32, equal values as often as they occur, in descending order "
@@ -99,4 +99,4 @@ extern const Semantics semantics_max8 = {
     .cost_text = "max(64, N)",
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::max8

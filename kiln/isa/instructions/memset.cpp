@@ -9,7 +9,7 @@
 #include "kiln/isa/semantics/track.h"
 #include "kiln/isa/text/text_words.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::memset {
 namespace {
 using namespace args::memset;
 
@@ -65,7 +65,7 @@ bool zeroes(const InstView& v) { return v.real(value) == 0; }
 
 }  // namespace
 
-extern const Semantics semantics_memset = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description = "dst[p, f] = cvt(value): exactly for integers, through float32 for floats.",
     .engine = nullptr,
@@ -77,4 +77,4 @@ extern const Semantics semantics_memset = {
     .facts = {.zeroes = zeroes},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::memset

@@ -7,7 +7,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::nc_find_index8 {
 namespace {
 using namespace args::nc_find_index8;
 
@@ -66,7 +66,7 @@ void track(Track& t) {
 
 }  // namespace
 
-extern const Semantics semantics_nc_find_index8 = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "For j = 0 … 7: dst[p, j] = the smallest f with data[p, f] == vals[p, j], compared as float32, that no earlier "
@@ -79,4 +79,4 @@ extern const Semantics semantics_nc_find_index8 = {
     .cost_text = "max(64, N)",
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::nc_find_index8

@@ -9,7 +9,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::nc_match_replace8 {
 namespace {
 using namespace args::nc_match_replace8;
 
@@ -96,7 +96,7 @@ void track(Track& t) {
 
 }  // namespace
 
-extern const Semantics semantics_nc_match_replace8 = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "dst = data (the same bits when the dtypes agree); for j = 7 … 0: the first f with data[p, f] == vals[p, j], "
@@ -110,4 +110,4 @@ extern const Semantics semantics_nc_match_replace8 = {
     .cost_text = "max(64, N)",
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::nc_match_replace8

@@ -12,7 +12,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::nc_matmul {
 namespace {
 using namespace args::nc_matmul;
 
@@ -307,7 +307,7 @@ bool spreads_row(const InstView& v) { return v.boolean(is_stationary_onezero) &&
 
 }  // namespace
 
-extern const Semantics semantics_nc_matmul = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "sum[m, n] = Σ_k stationary[k, m] * moving[k, n] in float32, k ascending with fused multiply-add; dst = sum, "
@@ -328,4 +328,4 @@ extern const Semantics semantics_nc_matmul = {
               .array_tile = array_tile},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::nc_matmul

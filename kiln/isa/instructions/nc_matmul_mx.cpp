@@ -13,7 +13,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::nc_matmul_mx {
 namespace {
 using namespace args::nc_matmul_mx;
 
@@ -284,7 +284,7 @@ std::optional<ArrayTile> array_tile(const InstView& v) { return tile_of_array(v,
 
 }  // namespace
 
-extern const Semantics semantics_nc_matmul_mx = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "sum[m, n] = Σ_k Σ_q (s(k, m) * stationary[k, m, q]) * (t(k, n) * moving[k, n, q]) in float32, (k, q) "
@@ -304,4 +304,4 @@ extern const Semantics semantics_nc_matmul_mx = {
               .array_tile = array_tile},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::nc_matmul_mx

@@ -7,7 +7,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::nc_n_gather {
 namespace {
 using namespace args::nc_n_gather;
 
@@ -70,7 +70,7 @@ void track(Track& t) {
 
 }  // namespace
 
-extern const Semantics semantics_nc_n_gather = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description = "dst[p, j] = data[p, indices[p, j]], free dimensions flattened, bit for bit.",
     .engine = nullptr,
@@ -81,4 +81,4 @@ extern const Semantics semantics_nc_n_gather = {
     .cost_text = "150 ceil(N / 512) + N (not documented)",
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::nc_n_gather

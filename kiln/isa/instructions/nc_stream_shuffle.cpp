@@ -9,7 +9,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::nc_stream_shuffle {
 namespace {
 using namespace args::nc_stream_shuffle;
 
@@ -109,7 +109,7 @@ void track(Track& t) {
 
 }  // namespace
 
-extern const Semantics semantics_nc_stream_shuffle = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "For each group q of 32 partitions: dst[32q + i] = src[32q + shuffle_mask[i]], bit for bit; where "
@@ -123,4 +123,4 @@ extern const Semantics semantics_nc_stream_shuffle = {
     .facts = {.reads_first = [](const InstView&) { return true; }},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::nc_stream_shuffle

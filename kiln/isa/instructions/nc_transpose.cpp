@@ -6,7 +6,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::nc_transpose {
 namespace {
 using namespace args::nc_transpose;
 
@@ -110,7 +110,7 @@ Product product(const InstView& v, const Arch&) {
 
 }  // namespace
 
-extern const Semantics semantics_nc_transpose = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "dst[f, p] = data[p, f], bit for bit. On the tensor engine of gen2 it is a product with an identity in "
@@ -125,4 +125,4 @@ extern const Semantics semantics_nc_transpose = {
     .facts = {.stationary = data, .product = product},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::nc_transpose

@@ -8,7 +8,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::nonzero_with_count {
 namespace {
 using namespace args::nonzero_with_count;
 
@@ -73,7 +73,7 @@ void track(Track& t) {
 
 }  // namespace
 
-extern const Semantics semantics_nonzero_with_count = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "For partitions p = 0, 16, 32, … with F free elements in src: i_0 < i_1 < … are the c positions where src[p, "
@@ -87,4 +87,4 @@ extern const Semantics semantics_nonzero_with_count = {
     .cost_text = "150 + N (not documented)",
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::nonzero_with_count

@@ -12,7 +12,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::quantize_mx {
 namespace {
 using namespace args::quantize_mx;
 
@@ -145,7 +145,7 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q
 
 }  // namespace
 
-extern const Semantics semantics_quantize_mx = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "Group: 8 partitions x 4 consecutive elements of src. a = max |V|; E = floor(log2 a) - (Emax - 1), at least "
@@ -161,4 +161,4 @@ extern const Semantics semantics_quantize_mx = {
     .cost_text = "max(64, F/4)",
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::quantize_mx

@@ -2,7 +2,7 @@
 // program.
 #include "kiln/isa/table.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction {
 namespace {
 constexpr Semantics query(const char* description) {
   return {.rules = {},
@@ -16,7 +16,12 @@ constexpr Semantics query(const char* description) {
 }
 }  // namespace
 
-extern const Semantics semantics_get_nc_version = query("nc_version.gen2, gen3 or gen4, by the target.");
-extern const Semantics semantics_get_nc_sub_version = query("0 for the first silicon revision, 1 for the second.");
+namespace get_nc_version {
+extern const Semantics semantics = query("nc_version.gen2, gen3 or gen4, by the target.");
+}
 
-}  // namespace kiln::isa
+namespace get_nc_sub_version {
+extern const Semantics semantics = query("0 for the first silicon revision, 1 for the second.");
+}
+
+}  // namespace kiln::isa::instruction

@@ -8,7 +8,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::rand2 {
 namespace {
 using namespace args::rand2;
 
@@ -57,7 +57,7 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q
 
 }  // namespace
 
-extern const Semantics semantics_rand2 = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "dst[p, f] = cvt(minimum(min + (max - min) * u, max)) in float32, u = float32(bits) * 2^-32, bits = the next "
@@ -72,4 +72,4 @@ extern const Semantics semantics_rand2 = {
     .state = state,
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::rand2

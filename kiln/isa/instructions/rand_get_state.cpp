@@ -3,7 +3,7 @@
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::rand_get_state {
 namespace {
 using namespace args::rand_get_state;
 
@@ -25,7 +25,7 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q
 
 }  // namespace
 
-extern const Semantics semantics_rand_get_state = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "dst[p, 6s .. 6s + 5] = the words x, y, z, w, v, d of state s of partition p's generator (Marsaglia's xorwow). "
@@ -39,4 +39,4 @@ extern const Semantics semantics_rand_get_state = {
     .state = state,
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::rand_get_state

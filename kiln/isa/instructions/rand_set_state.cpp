@@ -7,7 +7,7 @@
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::rand_set_state {
 namespace {
 using namespace args::rand_set_state;
 
@@ -36,7 +36,7 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q
 
 }  // namespace
 
-extern const Semantics semantics_rand_set_state = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "State s of partition p's generator = src_seeds[p, 6s .. 6s + 5], the words x, y, z, w, v, d of Marsaglia's "
@@ -51,4 +51,4 @@ extern const Semantics semantics_rand_set_state = {
     .state = state,
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::rand_set_state

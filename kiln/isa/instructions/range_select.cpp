@@ -8,7 +8,7 @@
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::range_select {
 namespace {
 using namespace args::range_select;
 
@@ -113,7 +113,7 @@ unsigned state(const InstView& v) { return state_of(v, kVectorAccumulators, v.ge
 
 }  // namespace
 
-extern const Semantics semantics_range_select = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "i = range_start + f; v = on_true_tile[p, f] when comp_op0(i, bound0[p]) and comp_op1(i, bound1[p]), else "
@@ -130,4 +130,4 @@ extern const Semantics semantics_range_select = {
     .facts = {.in_place = param_bit(on_true_tile)},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::range_select

@@ -5,7 +5,7 @@
 #include "kiln/isa/text/print.h"
 #include "kiln/isa/uses.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::rank_id {
 namespace {
 using namespace args::rank_id;
 
@@ -31,7 +31,7 @@ Cost cost(const CostQuery&) { return {.cycles = 1}; }
 
 }  // namespace
 
-extern const Semantics semantics_rank_id = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description = "dst = the number of the rank that runs, from 0 on; both cores of a logical core have the same.",
     .engine = nullptr,
@@ -43,4 +43,4 @@ extern const Semantics semantics_rank_id = {
     .facts = {.sets_register = dst, .declares_register = true},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::rank_id

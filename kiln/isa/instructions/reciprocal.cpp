@@ -6,7 +6,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::reciprocal {
 namespace {
 using namespace args::reciprocal;
 
@@ -33,7 +33,7 @@ Cost cost(const CostQuery& q) {
 
 }  // namespace
 
-extern const Semantics semantics_reciprocal = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description = "dst[p, f] = cvt(1 / data[p, f]), correctly rounded in float32; 1 / ±0 is ±infinity.",
     .engine = nullptr,
@@ -47,4 +47,4 @@ extern const Semantics semantics_reciprocal = {
               .of_function = data},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::reciprocal

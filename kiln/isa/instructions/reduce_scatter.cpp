@@ -5,7 +5,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::reduce_scatter {
 namespace {
 using namespace args::reduce_scatter;
 
@@ -51,7 +51,7 @@ constexpr Collective kCollective{
 
 }  // namespace
 
-extern const Semantics semantics_reduce_scatter = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "dst of the rank at place r of the group's list = part r, along dimension 0, of op over the src of every rank, "
@@ -66,4 +66,4 @@ extern const Semantics semantics_reduce_scatter = {
     .facts = {.collective = &kCollective, .meets = true},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::reduce_scatter

@@ -6,7 +6,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::register_alloc {
 namespace {
 using namespace args::register_alloc;
 
@@ -30,7 +30,7 @@ bool gives_value(const InstView& v) { return v.has(x); }
 
 }  // namespace
 
-extern const Semantics semantics_register_alloc = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description = "dst = x modulo 2^32; without x, dst holds nothing until it is written.",
     .engine = nullptr,
@@ -42,4 +42,4 @@ extern const Semantics semantics_register_alloc = {
     .facts = {.sets_register = dst, .declares_register = true, .gives_value = gives_value},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::register_alloc

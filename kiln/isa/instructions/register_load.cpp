@@ -3,7 +3,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::register_load {
 namespace {
 using namespace args::register_load;
 
@@ -26,7 +26,7 @@ Cost cost(const CostQuery& q) {
 
 }  // namespace
 
-extern const Semantics semantics_register_load = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "dst = src: signed integers of 8 and 16 bits are extended with their sign, unsigned ones with zeros; a float32 "
@@ -40,4 +40,4 @@ extern const Semantics semantics_register_load = {
     .facts = {.sets_register = dst},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::register_load

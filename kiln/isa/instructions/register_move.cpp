@@ -6,7 +6,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::register_move {
 namespace {
 using namespace args::register_move;
 
@@ -27,7 +27,7 @@ Cost cost(const CostQuery&) { return {.cycles = 1}; }
 
 }  // namespace
 
-extern const Semantics semantics_register_move = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description = "dst = src, all 32 bits; an integer src is taken modulo 2^32.",
     .engine = nullptr,
@@ -39,4 +39,4 @@ extern const Semantics semantics_register_move = {
     .facts = {.sets_register = dst},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::register_move

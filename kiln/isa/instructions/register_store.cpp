@@ -3,7 +3,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::register_store {
 namespace {
 using namespace args::register_store;
 
@@ -19,7 +19,7 @@ Cost cost(const CostQuery& q) { return {.cycles = static_cast<double>(q.arch().s
 
 }  // namespace
 
-extern const Semantics semantics_register_store = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description = "dst = the low bits of src, as many as dst's dtype has.",
     .engine = nullptr,
@@ -30,4 +30,4 @@ extern const Semantics semantics_register_store = {
     .cost_text = "60, one access to memory (not documented)",
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::register_store

@@ -5,7 +5,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::rng {
 namespace {
 using namespace args::rng;
 
@@ -51,7 +51,7 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(static_cast<double>(q
 
 }  // namespace
 
-extern const Semantics semantics_rng = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "dst[p, f] = the low bits of the next 32 bits of partition p's generator, one draw per element in ascending "
@@ -66,4 +66,4 @@ extern const Semantics semantics_rng = {
     .state = state,
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::rng

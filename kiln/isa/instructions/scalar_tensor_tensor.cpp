@@ -6,7 +6,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::scalar_tensor_tensor {
 namespace {
 using namespace args::scalar_tensor_tensor;
 
@@ -66,7 +66,7 @@ Cost cost(const CostQuery& q) {
 
 }  // namespace
 
-extern const Semantics semantics_scalar_tensor_tensor = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "t = op0(data[p, f], operand0), operands swapped with reverse0; dst[p, f] = cvt(op1(t, operand1[p, f])), "
@@ -82,4 +82,4 @@ extern const Semantics semantics_scalar_tensor_tensor = {
     .facts = {.in_place = param_bit(data) | param_bit(operand1)},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::scalar_tensor_tensor

@@ -5,7 +5,7 @@
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::select_reduce {
 namespace {
 using namespace args::select_reduce;
 
@@ -91,7 +91,7 @@ unsigned state(const InstView& v) { return state_of(v, kVectorAccumulators, v.ge
 
 }  // namespace
 
-extern const Semantics semantics_select_reduce = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "v = on_true[p, f] when predicate[p, f] is nonzero (zero with reverse_pred), else on_false; dst = cvt(v). The "
@@ -107,4 +107,4 @@ extern const Semantics semantics_select_reduce = {
     .facts = {.in_place = param_bit(on_true)},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::select_reduce

@@ -10,7 +10,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::sendrecv {
 namespace {
 using namespace args::sendrecv;
 
@@ -69,7 +69,7 @@ void check_meeting(const InstView& ours, int core, const InstView& theirs, const
 
 }  // namespace
 
-extern const Semantics semantics_sendrecv = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "The cores that call with the same pipe_id exchange: my src becomes the peer's dst and the peer's src mine, "
@@ -85,4 +85,4 @@ extern const Semantics semantics_sendrecv = {
               .check_meeting = check_meeting},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::sendrecv

@@ -8,7 +8,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::sequence_bounds {
 namespace {
 using namespace args::sequence_bounds;
 
@@ -85,7 +85,7 @@ void track(Track& t) {
 
 }  // namespace
 
-extern const Semantics semantics_sequence_bounds = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "For each maximal run of equal neighbouring ids that are not 0: dst[0, 0, i] = index of its first element, "
@@ -98,4 +98,4 @@ extern const Semantics semantics_sequence_bounds = {
     .cost_text = "150 + n (not documented)",
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::sequence_bounds

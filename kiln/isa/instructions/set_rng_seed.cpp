@@ -5,7 +5,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::set_rng_seed {
 namespace {
 using namespace args::set_rng_seed;
 
@@ -33,7 +33,7 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(1)}; }
 
 }  // namespace
 
-extern const Semantics semantics_set_rng_seed = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "All states of the vector engine's generator start anew from the 32 bits of src_seeds: the same seed gives the "
@@ -48,4 +48,4 @@ extern const Semantics semantics_set_rng_seed = {
     .state = state,
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::set_rng_seed

@@ -6,7 +6,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::tensor_copy {
 namespace {
 using namespace args::tensor_copy;
 
@@ -41,7 +41,7 @@ Cost cost(const CostQuery& q) {
 
 }  // namespace
 
-extern const Semantics semantics_tensor_copy = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description = "dst[p, f] = cvt(src[p, f]): equal dtypes move bits unchanged, others go through float32.",
     .engine = nullptr,
@@ -55,4 +55,4 @@ extern const Semantics semantics_tensor_copy = {
     .facts = {.copies = src, .in_place = param_bit(src)},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::tensor_copy

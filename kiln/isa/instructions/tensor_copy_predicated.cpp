@@ -7,7 +7,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::tensor_copy_predicated {
 namespace {
 using namespace args::tensor_copy_predicated;
 
@@ -70,7 +70,7 @@ void track(Track& t) {
 
 }  // namespace
 
-extern const Semantics semantics_tensor_copy_predicated = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "dst[p, f] = src[p, f], bits unchanged, where predicate[p, f] is nonzero (zero with reverse_pred); other "
@@ -84,4 +84,4 @@ extern const Semantics semantics_tensor_copy_predicated = {
     .facts = {.writes_some = true},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::tensor_copy_predicated

@@ -8,7 +8,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::tensor_partition_reduce {
 namespace {
 using namespace args::tensor_partition_reduce;
 
@@ -91,7 +91,7 @@ void track(Track& t) {
 
 }  // namespace
 
-extern const Semantics semantics_tensor_partition_reduce = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "dst[0, f] = cvt(data[0, f] op data[1, f] op …), partitions ascending, each step rounded to float32; average "
@@ -105,4 +105,4 @@ extern const Semantics semantics_tensor_partition_reduce = {
     .cost_text = "150 + N (not documented; the guide advises nc_transpose and tensor_reduce, or a matmul with ones)",
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::tensor_partition_reduce

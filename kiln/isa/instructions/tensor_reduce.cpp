@@ -12,7 +12,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::tensor_reduce {
 namespace {
 using namespace args::tensor_reduce;
 
@@ -231,7 +231,7 @@ bool reads_first(const InstView& v) { return v.access(dst).count() == v.access(d
 
 }  // namespace
 
-extern const Semantics semantics_tensor_reduce = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "r = x0, then r = op(r, xi) over the elements that axis names, in row-major order, each step rounded to "
@@ -246,4 +246,4 @@ extern const Semantics semantics_tensor_reduce = {
     .facts = {.reads_first = reads_first},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::tensor_reduce

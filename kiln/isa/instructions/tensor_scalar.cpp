@@ -9,7 +9,7 @@
 #include "kiln/isa/semantics/track.h"
 #include "kiln/isa/text/text_words.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::tensor_scalar {
 namespace {
 using namespace args::tensor_scalar;
 
@@ -245,7 +245,7 @@ Cost cost(const CostQuery& q) {
 
 }  // namespace
 
-extern const Semantics semantics_tensor_scalar = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "t = op0(data[p, f], operand0[p]), operands swapped with reverse0; dst[p, f] = cvt(op1(t, operand1[p])), "
@@ -263,4 +263,4 @@ extern const Semantics semantics_tensor_scalar = {
     .facts = {.in_place = param_bit(data), .multiply_add = is_multiply_add},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::tensor_scalar

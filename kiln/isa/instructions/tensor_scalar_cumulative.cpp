@@ -8,7 +8,7 @@
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::tensor_scalar_cumulative {
 namespace {
 using namespace args::tensor_scalar_cumulative;
 
@@ -110,7 +110,7 @@ unsigned state(const InstView&) { return kVectorAccumulators; }
 
 }  // namespace
 
-extern const Semantics semantics_tensor_scalar_cumulative = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "Per partition: reg = identity of op1 (0 for subtract) with reset_reduce, the accumulator with reduce, imm1 "
@@ -126,4 +126,4 @@ extern const Semantics semantics_tensor_scalar_cumulative = {
     .facts = {.in_place = param_bit(src)},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::tensor_scalar_cumulative

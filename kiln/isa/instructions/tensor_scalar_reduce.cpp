@@ -6,7 +6,7 @@
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::tensor_scalar_reduce {
 namespace {
 using namespace args::tensor_scalar_reduce;
 
@@ -93,7 +93,7 @@ unsigned state(const InstView&) { return kVectorAccumulators; }
 
 }  // namespace
 
-extern const Semantics semantics_tensor_scalar_reduce = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "t = op0(data, operand0) in float32; dst = cvt(t). The accumulators: reset_reduce starts at the identity of "
@@ -110,4 +110,4 @@ extern const Semantics semantics_tensor_scalar_reduce = {
     .facts = {.in_place = param_bit(data)},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::tensor_scalar_reduce

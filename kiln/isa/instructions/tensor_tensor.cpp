@@ -8,7 +8,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::tensor_tensor {
 namespace {
 using namespace args::tensor_tensor;
 
@@ -127,7 +127,7 @@ Cost cost(const CostQuery& q) {
 
 }  // namespace
 
-extern const Semantics semantics_tensor_tensor = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "dst[p, f] = cvt(op(data1[p, f], data2[p, f])) in float32; 32-bit integers are exact on gpsimd; bit operators "
@@ -143,4 +143,4 @@ extern const Semantics semantics_tensor_tensor = {
     .facts = {.in_place = param_bit(data1) | param_bit(data2)},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::tensor_tensor

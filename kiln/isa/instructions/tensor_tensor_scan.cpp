@@ -9,7 +9,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::tensor_tensor_scan {
 namespace {
 using namespace args::tensor_tensor_scan;
 
@@ -98,7 +98,7 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(2 * static_cast<doubl
 
 }  // namespace
 
-extern const Semantics semantics_tensor_tensor_scan = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "s = initial; for f ascending: s = op1(op0(data0[p, f], s), data1[p, f]); dst[p, f] = cvt(s). reverse0 swaps "
@@ -112,4 +112,4 @@ extern const Semantics semantics_tensor_tensor_scan = {
     .facts = {.in_place = param_bit(data0) | param_bit(data1)},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::tensor_tensor_scan

@@ -9,7 +9,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::topk {
 namespace {
 using namespace args::topk;
 
@@ -114,7 +114,7 @@ void track(Track& t) {
 
 }  // namespace
 
-extern const Semantics semantics_topk = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description =
         "For each group g of 16 partitions: S[i] = src[16g + i mod 16, i div 16], i < n. The K largest of S, K = free "
@@ -128,4 +128,4 @@ extern const Semantics semantics_topk = {
     .cost_text = "150 + 4n + K",
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::topk

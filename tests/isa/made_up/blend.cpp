@@ -5,7 +5,7 @@
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::blend {
 namespace {
 using namespace args::blend;
 
@@ -30,7 +30,7 @@ Cost cost(const CostQuery& q) { return {.cycles = q.stream(3.0 * static_cast<dou
 
 }  // namespace
 
-extern const Semantics semantics_blend = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description = "mixed = (left + right) / 2.",
     .engine = nullptr,
@@ -41,4 +41,4 @@ extern const Semantics semantics_blend = {
     .cost_text = "max(64, 3N)",
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::blend

@@ -3,7 +3,7 @@
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 
-namespace kiln::isa {
+namespace kiln::isa::instruction::gram {
 namespace {
 using namespace args::gram;
 
@@ -33,7 +33,7 @@ Product product(const InstView& v, const Arch& arch) { return matrix_product(v, 
 
 }  // namespace
 
-extern const Semantics semantics_gram = {
+extern const Semantics semantics = {
     .rules = kRules,
     .description = "sums = held, transposed, times passed.",
     .engine = nullptr,
@@ -45,4 +45,4 @@ extern const Semantics semantics_gram = {
     .facts = {.stationary = held, .moving = passed, .product = product},
 };
 
-}  // namespace kiln::isa
+}  // namespace kiln::isa::instruction::gram
