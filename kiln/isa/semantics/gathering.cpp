@@ -11,8 +11,6 @@
 namespace kiln::isa {
 namespace {
 
-bool is_wide_integer(DType t) { return is_integer(t) && size_bytes(t) == 4; }
-
 void reduce_floats(AluOp op, DType dtype, std::span<const std::byte* const> from, std::span<std::byte* const> to,
                    std::int64_t first, std::size_t n, const Kernels& k) {
   alignas(64) float sum[kChunk], scratch[kChunk];

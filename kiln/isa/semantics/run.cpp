@@ -62,8 +62,6 @@ bool has_short_runs(const Tile& t) {
   return t.column || (t.free_rank > 1 && t.free[t.free_rank - 1].count < kShortRun);
 }
 
-bool is_wide_integer(DType t) { return t == DType::int32 || t == DType::uint32; }
-
 template <class Word>
 void gather_words(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, Word* out) {
   for_runs(t, row, first, n, [&](std::byte* at, std::int64_t stride, std::int64_t count, std::int64_t position) {

@@ -19,6 +19,9 @@
 
 namespace kiln::isa {
 
+// Integers that float32 cannot hold all of.
+constexpr bool is_wide_integer(DType t) { return is_integer(t) && size_bytes(t) == 4; }
+
 // An instruction that is executed: `sequence` counts them.
 struct Execution {
   std::int64_t sequence;

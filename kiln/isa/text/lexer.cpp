@@ -6,12 +6,11 @@
 #include <charconv>
 #include <limits>
 
+#include "kiln/isa/text/text_words.h"
+
 namespace kiln::isa {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_word_char(char c) { return is_name_start(c) || is_digit(c); }
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 constexpr std::size_t kMaxContext = 160;  // characters of the offending line that a message shows

@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 namespace kiln::isa {
 namespace {
 
-bool is_word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
 // A dot stands between two word characters; ".ap" at the end would read as the start of a pattern.
 bool is_plain(std::string_view name) {
-  if (name.empty() || !is_word_char(name[0]) || std::isdigit(static_cast<unsigned char>(name[0]))) return false;
+  if (name.empty() || !is_name_start(name[0])) return false;
   for (std::size_t i = 1; i < name.size(); ++i) {
     const bool dot = name[i] == '.' && i + 1 < name.size() && name[i + 1] != '.';
     if (!dot && !is_word_char(name[i])) return false;

@@ -6,6 +6,11 @@
 
 namespace kiln::isa {
 
+// What names are made of after their first character.
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+constexpr bool is_word_char(char c) { return is_name_start(c) || is_digit(c); }
+
 // Words that are values; a tensor or register of that name is written in backticks.
 bool is_reserved(std::string_view word);
 

@@ -15,7 +15,7 @@ namespace kiln::isa {
 namespace {
 
 constexpr std::size_t kMaxDiagnostics = 100;
-constexpr std::size_t kMaxContext = 400;
+constexpr std::size_t kMaxText = 400;
 
 constexpr const char* kKindNames[] = {"nothing",         "a tile",    "a list of tiles", "an integer",
                                       "a real",          "a boolean", "an enumerator",   "a list of integers",
@@ -100,7 +100,7 @@ void Verifier::report(const Rule& rule, LocId loc, std::string context, std::str
 void Verifier::report_here(const Rule& rule, std::string found, std::string allowed, std::string_view operand) {
   if (context_.empty()) {
     context_ = print(program_, *inst_);
-    if (context_.size() > kMaxContext) context_ = context_.substr(0, kMaxContext) + " ...";
+    if (context_.size() > kMaxText) context_ = context_.substr(0, kMaxText) + " ...";
   }
   report(rule, inst_->loc, context_, std::move(found), std::move(allowed), std::string(operand));
 }
@@ -223,7 +223,7 @@ void Verifier::argument(const ParamInfo& param, const Arg& a) {
 void Verifier::dependencies(InstructionId id) {
   for (std::uint32_t i = 0; i < inst_->dep_count; ++i) {
     const InstructionId producer = program_.deps[inst_->first_dep + i];
-    const auto text = [&] { return print(program_, program_.instructions[producer]).substr(0, kMaxContext); };
+    const auto text = [&] { return print(program_, program_.instructions[producer]).substr(0, kMaxText); };
     if (instructions_[producer].order >= instructions_[id].order) {
       report_here(program_rules::kEarlier, text());
     } else if (!in_dynamic_loops_of(instructions_[producer].loop, instructions_[id].loop)) {
