@@ -53,6 +53,16 @@ function(kiln_sees target)
   endforeach()
 endfunction()
 
+# How much the compiler works on a target in release builds: -O3 for what runs by the million (kernels of numbers, the
+# simulator, instructions), -O1 for what runs once per command or test, -O2 for the rest. It is half of a clean build.
+string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+function(kiln_runs_often target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
+endfunction()
+function(kiln_runs_seldom target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 # kiln_compiled_together(target [APART source...]): with KILN_UNITY the sources of a target are compiled in a few large
 # pieces, which takes half as long and serves whoever builds once. APART: sources that must stay by themselves.
 option(KILN_UNITY "Compile many sources at once: faster, except after small changes" OFF)

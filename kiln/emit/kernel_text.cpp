@@ -350,7 +350,13 @@ class KernelText {
     arguments.push_back(name);
     if (loop.step != 1) arguments.push_back(fmt::format("step={}", loop.step));
     lines_.line();
+    usual_passes(loop);
     lines_.call("nl.fori_loop", arguments);
+  }
+
+  // NKI has no word for it; Kiln's tracer reads the comment.
+  void usual_passes(const isa::Loop& loop) {
+    if (loop.usual != isa::Loop::kUnsaid) lines_.line(fmt::format("# kiln: usually {}", loop.usual));
   }
 
   // nl.while_loop makes a register of its own, moves the first condition there and, behind each pass, the next one. A
@@ -366,6 +372,7 @@ class KernelText {
     lines_.line("return " + whiles_.back().next);
     lines_.back();
     lines_.line();
+    usual_passes(program_.loops[item.source]);
     lines_.call("nl.while_loop", {has_own ? first->second : own, name});
     whiles_.pop_back();
     first_conditions_.erase(condition);

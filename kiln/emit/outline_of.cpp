@@ -185,7 +185,7 @@ class OutlineBuilder {
     const isa::Loop& loop = program_.loops[id];
     const bool rolled = loop.kind == isa::Loop::Kind::static_for;
     begin(rolled ? Item::Kind::loop : Item::Kind::device_loop, id, depth);
-    key_.add('l').add(loop.kind);
+    key_.add('l').add(loop.kind).add(loop.usual);
     if (rolled) {
       column_of_[id] = 1 + depth;
       item_.lower = loop.lower.value;

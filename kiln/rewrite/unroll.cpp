@@ -235,7 +235,6 @@ Program normal_form(const Program& program) {
   for (Instruction& inst : p.instructions) inst.loc = 0;
   for (Loop& loop : p.loops) {
     loop.loc = 0;
-    loop.usual = Loop::kUnsaid;  // a word about time, not about what it does
     loop.variable = loop.reg == kNone ? "" : p.registers[loop.reg].name;
   }
   for (Access& a : p.accesses) {

@@ -217,6 +217,11 @@ class Trace:
 
     def open_while_loop(self, arg: VirtualRegister, /) -> None: ...
 
+    def usually(self, arg: int, /) -> None:
+        """
+        How many passes the innermost open loop usually has; `kiln time` counts with them.
+        """
+
     def close_loop(self) -> None: ...
 
     def add_probe(self, tensor: NkiTensor) -> int: ...

@@ -244,6 +244,9 @@ void bind_trace_class(nb::module_& m) {
              t.here();
              t.kernel.open_while_loop({condition.id});
            })
+      .def(
+          "usually", [](Trace& t, std::int64_t passes) { t.kernel.usually(passes); },
+          "How many passes the innermost open loop usually has; `kiln time` counts with them.")
       .def("close_loop", [](Trace& t) { t.kernel.close_loop(); })
       .def("add_probe", &Trace::add_probe, nb::arg("tensor"))
       .def("new_register",

@@ -181,11 +181,11 @@ tensor x: input hbm float32 [64, 512]
 tensor y: output shared_hbm float32 [64, 512]
 register_alloc(dst=n)
 register_load(dst=n, src=count)
-for i = 0 .. n step 2 {
+for i = 0 .. n step 2 usually 7 {
   dma_copy(dst=y.ap([[512, 1], [1, 512]], scalar_offset=i, scale=512),
            src=x.ap([[512, 1], [1, 512]], scalar_offset=i, scale=512))
 }
-while n {
+while n usually 0 {
   register_load(dst=n, src=count)
 }
 )"),
@@ -196,12 +196,14 @@ nisa.register_load(dst=n, src=count)
 def body(i):
     nisa.dma_copy(dst=y[nl.ds(i, 1)], src=x[nl.ds(i, 1)])
 
+# kiln: usually 7
 nl.fori_loop(0, n, body, step=2)
 
 def body_1(_):
     nisa.register_load(dst=n, src=count)
     return n
 
+# kiln: usually 0
 nl.while_loop(n, body_1)
 )");
 }

@@ -149,6 +149,7 @@ class Generator {
       l.variable = p_.registers[l.reg].name;
       if (!options_.legal && c_.chance(3)) l.lower = {true, c_.below(kFreeRegisters)};
       if (c_.chance(3)) l.upper = {true, c_.below(kFreeRegisters)};
+      if (c_.chance(3)) l.usual = c_.below(4);
     } else {
       l.variable = name("i");
     }
@@ -162,7 +163,8 @@ class Generator {
       r = new_register(false);
       set_register(body, r, integer_arg(c_.below(2)));
     }
-    const Loop l{.kind = Loop::Kind::dynamic_while, .variable = p_.registers[chain[0]].name, .reg = chain[0]};
+    Loop l{.kind = Loop::Kind::dynamic_while, .variable = p_.registers[chain[0]].name, .reg = chain[0]};
+    if (c_.chance(3)) l.usual = c_.below(4);
     const LoopId id = loop(body, l, depth, c_.between(1, 3));
     dynamic_.push_back(id);
     Block& inner = p_.loops[id].body;

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+import kiln
 from kiln import NkiValidationError, nki
 from kiln.nki import isa as nisa
 from kiln.nki import language as nl
@@ -68,6 +69,58 @@ def with_while_statement(count, body):
 def test_a_device_loop_runs_as_often_as_its_register_says(form, trips):
     got = nki.simulate(counted(form))(np.array([[trips]], np.int32))
     np.testing.assert_array_equal(got, np.full((4, 3), trips, np.float32))
+
+
+def usual_fori_loop(count, body):
+    nl.fori_loop(0, load_register(count), lambda i: body() and None)  # kiln: usually 7
+
+
+def usual_fori_loop_in_lines(count, body):
+    # kiln: usually 7
+    nl.fori_loop(
+        0,
+        load_register(count),
+        lambda i: body() and None,
+    )
+
+
+def usual_while_loop(count, body):
+    def step(register):
+        body()
+        return decrement(count, register)
+
+    # kiln: usually 7
+    nl.while_loop(load_register(count), step)
+
+
+def usual_dynamic_range(count, body):
+    for _ in nl.dynamic_range(load_register(count)):  # kiln: usually 7
+        body()
+
+
+def usual_while_statement(count, body):
+    register = load_register(count)
+    while register:  # kiln: usually 7
+        body()
+        decrement(count, register)
+
+
+@pytest.mark.parametrize("form", [usual_dynamic_range, usual_fori_loop, usual_fori_loop_in_lines, usual_while_loop,
+                                  usual_while_statement])  # fmt: skip
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_comment_says_how_often_a_device_loop_usually_runs(form):
+    text = str(kiln.program(counted(form), "int32[1,1]"))
+    assert text.count("usually 7 {") == 1
+    kiln.time(counted(form))("int32[1,1]")  # needs no trip count
+
+
+def test_a_comment_that_says_no_number_is_refused():
+    def form(count, body):
+        nl.fori_loop(0, load_register(count), lambda i: body() and None)  # kiln: usually few
+
+    with pytest.raises(NkiValidationError, match="`# kiln: usually few`") as error:
+        kiln.program(counted(form), "int32[1,1]")
+    assert error.value.rule == "nki.R89"
 
 
 def test_the_index_addresses_memory():

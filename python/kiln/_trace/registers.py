@@ -10,7 +10,7 @@ import linecache
 import sys
 import warnings
 
-from kiln._trace import version
+from kiln._trace import usual_passes, version
 
 _HELP = "a register has no value while the kernel is traced; use nki.isa instructions on registers or tiles"
 
@@ -60,6 +60,7 @@ def _truth(register):
         warnings.warn("`while register:` is deprecated since NKI 0.6.0; use nl.while_loop", DeprecationWarning,
                       stacklevel=2)
     trace.open_while_loop(register)
+    usual_passes.said(trace)
     trace.open_whiles.append(key)
     return True
 

@@ -175,6 +175,8 @@ CALL_RECORDED = Rule(87, "a file of calls has one of the kernel that is checked"
                      "run the kernel with KILN_RECORD={file} in the environment, or give its arguments with --arg",
                      "config")
 NAN_MODE = Rule(88, "KILN_NAN, --nan and nan= are off, warn or error", "pass one of {modes}", "config")
+USUAL_PASSES = Rule(89, "`# kiln: usually N` at a device loop says a number of passes",
+                    "write e.g. `# kiln: usually 4`, or leave the comment out")
 
 RULES = tuple(value for value in globals().values() if isinstance(value, Rule))
 _SENTENCES = {**_NATIVE, **{rule.label: rule.text for rule in RULES}}

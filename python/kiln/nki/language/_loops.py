@@ -5,7 +5,7 @@ import contextlib
 import warnings
 
 from kiln import _kiln
-from kiln._trace import device_print, rules, version
+from kiln._trace import device_print, rules, usual_passes, version
 from kiln._trace.errors import refuse
 from kiln._trace.traced_kernel import running
 from kiln.nki import _older
@@ -80,7 +80,9 @@ def _open_loop(trace, lower, upper, step):
         refuse(rules.LOOP_IN_NO_REORDER, "a device loop in a no_reorder block")
     if isinstance(step, bool) or not isinstance(step, int) or step < 1:
         refuse(rules.LOOP_STEP, f"step {step!r}")
-    return trace.open_fori_loop(lower, upper, step)
+    register = trace.open_fori_loop(lower, upper, step)
+    usual_passes.said(trace, depth=2)
+    return register
 
 
 def _close_loop(trace):
@@ -126,6 +128,7 @@ def while_loop(init, body_fun):
     condition = isa.register_alloc()
     isa.register_move(condition, init)
     trace.open_while_loop(condition)
+    usual_passes.said(trace)
     following = body_fun(condition) if _takes_argument(body_fun) else body_fun()
     if not isinstance(following, _kiln.VirtualRegister):
         refuse(rules.WHILE_BODY, f"it returns a {type(following).__name__}")
