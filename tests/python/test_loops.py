@@ -118,9 +118,8 @@ def test_a_comment_that_says_no_number_is_refused():
     def form(count, body):
         nl.fori_loop(0, load_register(count), lambda i: body() and None)  # kiln: usually few
 
-    with pytest.raises(NkiValidationError, match="`# kiln: usually few`") as error:
+    with pytest.raises(NkiValidationError, match="`# kiln: usually few`(.|\n)*nki.R89"):
         kiln.program(counted(form), "int32[1,1]")
-    assert error.value.rule == "nki.R89"
 
 
 def test_the_index_addresses_memory():
