@@ -53,8 +53,8 @@ function(kiln_sees target)
   endforeach()
 endfunction()
 
-# How much the compiler works on a target in release builds: -O3 for what runs by the million (kernels of numbers, the
-# simulator, instructions), -O1 for what runs once per command or test, -O2 for the rest. It is half of a clean build.
+# How much the compiler works on a target in release builds: -O3 for kernels of numbers, -O1 for what runs once per
+# command, program or test, -O2 for the rest. Optimising is half of a clean build.
 string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 function(kiln_runs_often target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
