@@ -63,15 +63,31 @@ function(kiln_runs_seldom target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# kiln_compiled_together(target [APART source...]): with KILN_UNITY the sources of a target are compiled in a few large
-# pieces, which takes half as long and serves whoever builds once. APART: sources that must stay by themselves.
+# kiln_compiled_together(target [APART source... / source...]): with KILN_UNITY the sources of a target are compiled in
+# a few large pieces, which takes half as long and serves whoever builds once. APART: sources with names of their own
+# that others have too; they make pieces of their own, and a / begins the next one.
 option(KILN_UNITY "Compile many sources at once: faster, except after small changes" OFF)
 function(kiln_compiled_together target)
   cmake_parse_arguments(ARG "" "" "APART" ${ARGN})
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${KILN_UNITY} UNITY_BUILD_BATCH_SIZE 20)
-  if(ARG_APART)
-    set_source_files_properties(${ARG_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${KILN_UNITY} UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  list(REMOVE_ITEM sources ${ARG_APART} none)
+  set(piece "")
+  set(number 0)
+  foreach(source IN LISTS sources ITEMS / LISTS ARG_APART ITEMS /)
+    if(NOT source STREQUAL "/")
+      list(APPEND piece ${source})
+    endif()
+    list(LENGTH piece length)
+    if(length EQUAL 20 OR (source STREQUAL "/" AND length GREATER 1))
+      math(EXPR number "${number} + 1")
+      set_source_files_properties(${piece} PROPERTIES UNITY_GROUP ${number})
+      set(piece "")
+    elseif(source STREQUAL "/" AND length EQUAL 1)
+      set_source_files_properties(${piece} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      set(piece "")
+    endif()
+  endforeach()
 endfunction()
 
 # kiln_folder(name SOURCES ... DEPENDS ... PRIVATE ...): the target kiln_<name> for the folder kiln/<name>. It sees its
