@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "cli/python_options.h"
 #include "cli/rules.h"
+#include "kiln/arch/topologies.h"
 #include "kiln/base/file.h"
 #include "kiln/base/suggest.h"
 #include "kiln/base/terminal.h"
@@ -34,6 +35,8 @@ struct TimeCommand {
   Targets targets;
   KernelOptions kernel;
   std::vector<std::string> what_if, trip_counts, source_roots, without;
+  int ranks = 1;
+  std::string topology;     // empty: the chip's first
   std::string trace, html;  // files to write; empty: none
   std::size_t lines = 10;
   std::int64_t limit = timing::kTimingLimit, max_memory = 0;
@@ -71,6 +74,8 @@ void require_constant(const std::string& name) {
 views::TimeRequest request_of(const TimeCommand& command) {
   views::TimeRequest request;
   if (command.reorder || command.in_order) request.reorder = command.reorder;
+  request.ranks = command.ranks;
+  request.topology = command.topology;
   request.advice = !command.no_advice;
   request.without = command.without;
   request.as_written = command.as_written;
@@ -263,8 +268,21 @@ std::string list_what_if() {
          fmt::format("{:<20} {}\n", views::kEngineWhatIf, "INSTRUCTION:ENGINE, these instructions on that engine");
 }
 
+std::string list_topologies() {
+  std::string text;
+  for (const Topology& t : all_topologies()) {
+    const LinkSpec& links = arch(t.target).links;
+    text += fmt::format("{:<20} {}: {} devices of {} cores in a server", t.name, arch(t.target).name,
+                        links.devices_per_node, links.cores_per_device);
+    if (t.joined_nodes > 1) text += fmt::format(", {} servers joined", t.joined_nodes);
+    text += t.joined_nodes == 0 ? ", switched\n" : fmt::format(", torus of {} x {}\n", t.rows, t.columns);
+  }
+  return text;
+}
+
 Outcome time(const TimeCommand& command, const Host& host) {
   if (command.what_if == std::vector<std::string>{"list"}) return {.out = list_what_if()};
+  if (command.topology == "list") return {.out = list_topologies()};
   if (command.files.empty()) throw Error(broken(cli_rules::kUsage, "FILE is required", "see kiln time --help"));
   require_fitting_options(command);
   const views::TimeRequest request = request_of(command);  // wrong options before wrong programs
@@ -315,6 +333,11 @@ Command add_time(CLI::App& root, const Host& host) {
                   "a constant of the model changed, as in dma_bandwidth=2x; list: all names")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+  app->add_option("--ranks", command->ranks, "so many ranks that run the program and meet in collectives")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  app->add_option("--topology", command->topology, "what joins the ranks, as in trn2-ultraserver; list: all names")
+      ->type_name("NAME");
   app->add_option("--trip-count", command->trip_counts, "how often a loop on a register runs")
       ->type_name("REGISTER=N")
       ->allow_extra_args(false);

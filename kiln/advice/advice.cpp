@@ -15,6 +15,9 @@ constexpr AdviceRule kRules[] = {
     {"engine_imbalance", "engines that can do the same work share it", engine_imbalance},
     {"vector_fast_mode", "vector instructions run in the 2x and 4x modes", vector_fast_mode},
     {"reload", "an input is read from HBM once", reload},
+    {"exposed_communication", "engines work while collectives are under way", exposed_communication},
+    {"small_messages", "a collective takes longer for its bytes than for its steps", small_messages},
+    {"late_collectives", "a collective begins when what it sends is there", late_collectives},
 };
 
 }  // namespace

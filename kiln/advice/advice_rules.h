@@ -12,5 +12,8 @@ std::optional<Advice> double_buffering(const Evidence& evidence);
 std::optional<Advice> engine_imbalance(const Evidence& evidence);
 std::optional<Advice> vector_fast_mode(const Evidence& evidence);
 std::optional<Advice> reload(const Evidence& evidence);
+std::optional<Advice> exposed_communication(const Evidence& evidence);
+std::optional<Advice> small_messages(const Evidence& evidence);
+std::optional<Advice> late_collectives(const Evidence& evidence);
 
 }  // namespace kiln::advice

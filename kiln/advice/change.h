@@ -12,6 +12,7 @@ struct CoreChange {
   std::vector<isa::InstructionId> narrowed;  // their float32 tiles become bfloat16
   std::vector<isa::InstructionId> moved;     // they run on Change::engine
   std::vector<isa::InstructionId> merged;    // DMAs: Change::merge of them become one
+  std::vector<isa::InstructionId> early;     // DMAs: they wait for what they read and write, not for their turn
   std::vector<isa::TensorId> in_turn;        // have Change::buffers buffers in turn
 };
 

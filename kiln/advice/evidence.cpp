@@ -7,6 +7,7 @@
 
 #include "kiln/analysis/statements.h"
 #include "kiln/rewrite/costs_after.h"
+#include "kiln/timing/rank_kinds.h"
 
 namespace kiln::advice {
 namespace {
@@ -50,7 +51,8 @@ std::vector<std::size_t> beginnings(const isa::Program& program, const std::vect
 CoreChange translated(const CoreChange& change, const rewrite::Excerpt& part) {
   using rewrite::Excerpt;
   return {Excerpt::translate(change.narrowed, part.instructions), Excerpt::translate(change.moved, part.instructions),
-          Excerpt::translate(change.merged, part.instructions), Excerpt::translate(change.in_turn, part.tensors)};
+          Excerpt::translate(change.merged, part.instructions), Excerpt::translate(change.early, part.instructions),
+          Excerpt::translate(change.in_turn, part.tensors)};
 }
 
 }  // namespace
@@ -74,9 +76,10 @@ void Evidence::take_parts(double simulated) {
 }
 
 timing::Time Evidence::total_with(const isa::Launch& launch, const Change& change) const {
-  const auto cores = launch.cores();
+  const std::vector<const isa::Program*> cores = timing::timed_programs(launch, timing::rank_kinds(launch));
   timing::TimingOptions options = run.options;
   options.what_if.clear();  // run.arch has them already
+  options.topology.clear();
   options.extrapolate = true;
   options.keep_events = 0;
   options.done = nullptr;
@@ -92,6 +95,7 @@ timing::Time Evidence::total_with(const isa::Launch& launch, const Change& chang
       costs.push_back(rewrite::costs_after(*cores[core], c.narrowed, c.moved, change.engine));
       to.costs = &costs.back();
     }
+    to.early = c.early;
     to.in_turn = c.in_turn;
     to.buffers = change.buffers;
     to.merged = c.merged;
@@ -119,7 +123,7 @@ double Evidence::most_to_gain(const Change& change) const {
   const CoreChange& core = change.cores.at(0);
   if (!core.in_turn.empty()) return total_ns();
   std::vector<bool> faster(run.cores()[0]->instructions.size());
-  for (const auto* ids : {&core.narrowed, &core.moved, &core.merged}) {
+  for (const auto* ids : {&core.narrowed, &core.moved, &core.merged, &core.early}) {
     for (const isa::InstructionId id : *ids) faster[id] = true;
   }
   timing::Time most = 0;

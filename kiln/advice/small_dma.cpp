@@ -22,7 +22,8 @@ std::optional<Advice> small_dma(const Evidence& e) {
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
       const isa::InstView inst(program, program.instructions[i]);
       const std::int64_t times = e.executions[core][i];
-      if (times < 2 || resolve_engine(inst, e.run.arch) != Engine::dma) continue;  // one cannot be merged
+      if (times < 2 || inst.facts().collective) continue;  // one cannot be merged
+      if (resolve_engine(inst, e.run.arch) != Engine::dma) continue;
       const isa::Cost cost = cost_of(program, inst.inst(), e.run.arch);
       if (cost.dma_bytes >= kGoodRunBytes * cost.dma_descriptors) continue;
       places.add(inst);

@@ -158,7 +158,7 @@ void exchange_far(const std::vector<Party>& parties, std::vector<Gathering::Memb
   const Collective& collective = *parties[0].view.facts().collective;
   std::vector<int> homes;
   for (const Party& p : parties) homes.push_back(p.process);
-  FarCarrier carrier(*options.processes, std::move(homes), options.with_shadows, options.kernels);
+  FarCarrier carrier(*options.processes, std::move(homes), options.with_shadows, options.kernels, *options.scratch);
   const auto& params = parties[0].view.row().params;
   for (int i = 0; collective.own_sizes && i < static_cast<int>(params.size()); ++i) {  // every rank looks at the sizes
     if (params[i].is_tile() && i != collective.sent && i != collective.received) carrier.mirror(members, i);

@@ -10,6 +10,7 @@ namespace kiln::sim {
 
 class FarOrigins;
 class Processes;
+class Scratch;
 
 // A core that waits in a collective.
 struct Party {
@@ -26,6 +27,7 @@ struct ExchangeOptions {
   bool with_shadows;                // bytes that were never written may be among those that travel
   Processes* processes = nullptr;   // of the parties; null: all are here
   const FarOrigins* far = nullptr;  // with shadows between processes
+  Scratch* scratch = nullptr;       // with processes
 };
 
 // Whether everything that a waiting core sends was written.

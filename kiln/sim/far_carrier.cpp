@@ -24,12 +24,16 @@ Parcel from_on(const Parcel& p, std::int64_t first, std::int64_t count) {
 
 }  // namespace
 
-FarCarrier::FarCarrier(Processes& processes, std::vector<int> homes, bool with_shadows, const Kernels& kernels)
+FarCarrier::FarCarrier(Processes& processes, std::vector<int> homes, bool with_shadows, const Kernels& kernels,
+                       Scratch& scratch)
     : self_(processes.self()),
       homes_(std::move(homes)),
       with_shadows_(with_shadows),
       kernels_(kernels),
-      wire_(processes) {}
+      wire_(processes),
+      scratch_(scratch) {
+  scratch_.reset();
+}
 
 void FarCarrier::send(int to, const Parcel& from, std::int64_t first, std::int64_t count) {
   wire_.send(to, elements(from, first, count));
@@ -68,8 +72,9 @@ std::vector<FarCarrier::Part> FarCarrier::parts_of(const std::vector<Spot>& from
 
 Parcel FarCarrier::make_scratch(DType dtype, std::int64_t count) {
   Parcel parcel{nullptr, count, dtype, nullptr};
-  parcel.data = scratch_.emplace_back(count * size_bytes(dtype)).data();
-  if (with_shadows_) parcel.shadow = reinterpret_cast<Shadow*>(scratch_.emplace_back(count).data());
+  parcel.data = scratch_.take(static_cast<std::size_t>(count * size_bytes(dtype)));
+  if (with_shadows_)
+    parcel.shadow = reinterpret_cast<Shadow*>(scratch_.take(static_cast<std::size_t>(count) * sizeof(Shadow)));
   return parcel;
 }
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <deque>
-#include <list>
 #include <vector>
 
 #include "kiln/isa/semantics/gathering.h"
+#include "kiln/sim/scratch.h"
 #include "kiln/sim/wire.h"
 
 namespace kiln::sim {
@@ -14,8 +14,8 @@ namespace kiln::sim {
 class FarCarrier final : public isa::Carrier {
  public:
   using Spot = isa::Gathering::Spot;
-  // `homes`: the process of each member.
-  FarCarrier(Processes& processes, std::vector<int> homes, bool with_shadows, const Kernels& kernels);
+  // `homes`: the process of each member. `scratch` has nobody else's memory.
+  FarCarrier(Processes& processes, std::vector<int> homes, bool with_shadows, const Kernels& kernels, Scratch& scratch);
 
   void move(const isa::Gathering& g, const Spot& from, const Spot& to, std::int64_t count) override;
   void reduce(const isa::Gathering& g, AluOp op, const std::vector<Spot>& from, const std::vector<Spot>& to,
@@ -56,7 +56,7 @@ class FarCarrier final : public isa::Carrier {
   const Kernels& kernels_;
   Wire wire_;
   std::deque<Reduction> reductions_;
-  std::list<std::vector<std::byte>> scratch_;
+  Scratch& scratch_;
 };
 
 }  // namespace kiln::sim

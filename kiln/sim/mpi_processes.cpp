@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "kiln/base/thread_count.h"
 #include "kiln/sim/mpi_load.h"
 #include "kiln/sim/mpi_rules.h"
 
@@ -28,6 +29,12 @@ constexpr char kAlive = 'a', kEnded = 'e', kGivesUp = 'g';  // first letters of 
 int silent_seconds() {
   const char* text = std::getenv("KILN_MPI_TIMEOUT");
   return text && std::atoi(text) > 0 ? std::atoi(text) : kSilentSeconds;
+}
+
+// How many processes mpirun started on this machine; 1 when it does not say.
+int processes_here() {
+  const char* text = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  return text ? std::max(1, std::atoi(text)) : 1;
 }
 
 // All calls of MPI happen under one mutex. A thread of its own tells the others that this process lives, while the one
@@ -52,7 +59,6 @@ class MpiProcesses final : public Processes {
       add(mpi_.receive(from, kData, bytes.data() + at, static_cast<int>(std::min(kChunk, bytes.size() - at))), from);
   }
   void wait() override {
-    constexpr int kBusy = 2000;  // looks before others get the processor for longer
     for (int looks = 0;; ++looks) {
       {
         std::lock_guard lock(mutex_);
@@ -65,8 +71,7 @@ class MpiProcesses final : public Processes {
         }
         if (looks % 64 == 63) listen();
       }
-      if (looks < kBusy) std::this_thread::yield();
-      if (looks >= kBusy) std::this_thread::sleep_for(std::chrono::microseconds(200));
+      rest(looks);
     }
   }
   void give_up(const std::string& why) noexcept override {
@@ -95,6 +100,15 @@ class MpiProcesses final : public Processes {
     void* handle;
     int with;
   };
+
+  // Between two looks at messages that have not come. Where processes outnumber processors, whoever waits takes time
+  // from those who compute: it sleeps at once.
+  void rest(int looks) const {
+    constexpr int kBusy = 2000, kBusyTogether = 4;  // looks before others get the processor for longer
+    constexpr std::chrono::microseconds kSleep{200}, kSleepTogether{50};
+    if (looks < (together_ ? kBusyTogether : kBusy)) return std::this_thread::yield();
+    std::this_thread::sleep_for(together_ && looks < 10 * kBusyTogether ? kSleepTogether : kSleep);
+  }
 
   void add(void* handle, int with) {
     if (!handle) fail(fmt::format("MPI refuses a message between this process {} and process {}", self_, with));
@@ -177,6 +191,7 @@ class MpiProcesses final : public Processes {
 
   const Plugin& mpi_;
   const int self_, count_;
+  const bool together_ = processes_here() > thread_count(0);
   std::mutex mutex_;
   std::vector<Request> open_;
   std::list<Told> told_;

@@ -17,6 +17,7 @@
 #include "kiln/sim/rank_states.h"
 #include "kiln/sim/ranks_report.h"
 #include "kiln/sim/rules.h"
+#include "kiln/sim/scratch.h"
 
 namespace kiln::sim {
 using namespace isa;
@@ -117,6 +118,7 @@ class Meetings {
     std::optional<FarOrigins> far;
     if (std::ranges::any_of(group, [&](int r) { return ranks_[r]->process != ranks_[group[0]]->process; })) {
       options.processes = processes_;
+      options.scratch = &scratch_;
       if (options.with_shadows) options.far = &far.emplace(*processes_, launch_, ranks_[group[0]]->common.origins);
     }
     for (std::size_t c = 0; c < (once ? 1 : ranks_[group[0]]->stops.size()); ++c)
@@ -176,6 +178,7 @@ class Meetings {
   const Kernels& kernels_;
   Processes* const processes_;
   RankClocks clocks_;
+  Scratch scratch_;
 };
 
 }  // namespace

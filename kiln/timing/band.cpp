@@ -20,6 +20,7 @@ constexpr std::size_t kFewest = 4;      // rows that a band needs
 constexpr std::size_t kNamed = 2;       // nearest rows that are named
 constexpr double kCovered = 0.9;        // share of the rows inside it
 constexpr double kUnknownFactor = 1.5;  // where no row is like this kernel
+constexpr double kLinkFactor = 2;       // what collectives are known to: docs/ranks.md
 constexpr double kPerDecade = 0.2;      // of distance: ten times as long is as far as a fifth more of an engine's time
 constexpr double kNear = 0.35;          // up to here the rows speak for a kernel; beyond, the band grows
 constexpr double kGrowth = 1.5;         // of its logarithm, per distance
@@ -67,9 +68,14 @@ std::string basis_of(const std::vector<Like>& rows, const Arch& arch, int step) 
   return text;
 }
 
+// No kernel with collectives is among the rows: while they alone go on, they take what links are known to within.
 void set_ends(Band& band, const Timeline& t, double factor) {
-  band.low = static_cast<Time>(static_cast<double>(t.total) / factor);
-  band.high = static_cast<Time>(static_cast<double>(t.total) * factor);
+  Time exposed = 0;
+  for (const RanksAlike& ranks : t.ranks) exposed = std::max(exposed, std::min(ranks.exposed, t.total));
+  const auto alone = static_cast<double>(exposed), rest = static_cast<double>(t.total - exposed);
+  band.low = static_cast<Time>(rest / factor + alone / kLinkFactor);
+  band.high = static_cast<Time>(rest * factor + alone * kLinkFactor);
+  if (exposed > 0) band.basis += fmt::format("; collectives within a factor of {}", kLinkFactor);
 }
 
 }  // namespace

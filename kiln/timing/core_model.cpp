@@ -22,7 +22,8 @@ const ProgramChange& change_of(const TimingOptions& options, int core) {
 
 }  // namespace
 
-CoreModel::CoreModel(const Program& program, const Arch& arch, const TimingOptions& options, int number, bool pair)
+CoreModel::CoreModel(const Program& program, const Arch& arch, const TimingOptions& options, int number, bool pair,
+                     const std::string& prefix)
     : program_(program),
       arch_(arch),
       options_(options),
@@ -36,7 +37,7 @@ CoreModel::CoreModel(const Program& program, const Arch& arch, const TimingOptio
       compute_(arch),
       array_(arch.timing.matmul),
       dma_(arch, pair),
-      log_(number, pair) {}
+      log_(number, prefix, std::ranges::any_of(plan_.ops.kinds(), &Op::crosses)) {}
 
 void CoreModel::expect(double instructions) {
   constexpr double kMost = 4e6;
@@ -100,7 +101,8 @@ void CoreModel::finish() {
 
 void CoreModel::start(const Issue& issue) {
   const Op& op = plan_.ops[issue.inst];
-  Ready ready = progress_.ready(progress_.stream(op.stream).ready(), issue.deps, op.stream);
+  Ready ready = progress_.ready(op.early ? Ready{0, Wait::none, kNone} : progress_.stream(op.stream).ready(),
+                                issue.deps, op.stream);
   if (!issue.stays.empty()) {
     ready = memory_.stays().ready(ready, issue.stays, plan_.semaphore[static_cast<int>(op.stream)]);
     memory_.stays().take(issue.stays);
@@ -160,21 +162,23 @@ void CoreModel::run_tensor(const Issue& issue, const Op& op, const Ready& ready)
   done(issue, op, e.start, e.end, stream.last);
 }
 
-void CoreModel::run_dma(const Issue& issue, const Op& op, const Ready& ready) {
+void CoreModel::run_dma(const Issue& issue, const Op& op, const Ready& ready, Time others) {
   StreamState& stream = progress_.stream(op.stream);
-  const DmaUnit::Run run = dma_.run(op, ready, stream);
+  const DmaUnit::Run run = dma_.run(op, ready, stream, others);
   const Time triggered = run.trigger.at;
   Event trigger = event_of(issue, op, run.trigger, Kind::trigger);
   trigger.end = triggered + op.trigger;
   trigger.occupied = op.trigger;
-  stream.free = triggered + op.interval;
-  stream.last = emit(trigger);
+  const EventId triggering = emit(trigger);
+  if (!op.early) stream.free = triggered + op.interval, stream.last = triggering;
 
   Event e{.inst = issue.inst,
-          .because = stream.last,
-          .lane = log_.queue_lane(run.queue),
+          .because = triggering,
+          .lane = run.queue < 0 ? log_.link_lane() : log_.queue_lane(run.queue),
           .kind = Kind::transfer,
-          .wait = run.queued ? Wait::queue : Wait::start};
+          .wait = run.late     ? Wait::peer
+                  : run.queued ? Wait::queue
+                               : Wait::start};
   e.issue = triggered;
   e.start = run.begin;
   e.end = run.end;
@@ -231,13 +235,15 @@ void CoreModel::retire(Stream stream) {
 Time CoreModel::arrive(InstructionId id) {
   finish();
   const Op& op = begin(meeting_, id);
-  const Time at = progress_.ready({progress_.stream(op.stream).free, Wait::engine, kNone}, meeting_.deps, op.stream).at;
+  arrived_ = progress_.ready(progress_.stream(op.stream).ready(), meeting_.deps, op.stream);
+  const Time at = arrived_.at;
   // A barrier orders everything before it.
   return op.kind == Kind::transfer ? at : std::max(at, progress_.last_end());
 }
 
 void CoreModel::meet(Time at) {
   const Op& op = plan_.ops[meeting_.inst];
+  if (op.crosses) return run_dma(meeting_, op, arrived_, at);  // nothing else of its stream waits for the others
   const Ready ready{at, Wait::peer, progress_.stream(op.stream).last};
   if (op.kind == Kind::transfer) return run_dma(meeting_, op, ready);
   run_compute(meeting_, op, ready);

@@ -48,8 +48,9 @@ struct Replay {
 
 class CoreModel {
  public:
-  // `pair`: the other core takes half of the HBM stack, and names of lanes tell the core.
-  CoreModel(const isa::Program& program, const Arch& arch, const TimingOptions& options, int number, bool pair);
+  // `pair`: the other core takes half of the HBM stack. `prefix`: of the names of lanes.
+  CoreModel(const isa::Program& program, const Arch& arch, const TimingOptions& options, int number, bool pair,
+            const std::string& prefix);
   CoreModel(const CoreModel&) = delete;
 
   const isa::Program& program() const { return program_; }
@@ -71,7 +72,7 @@ class CoreModel {
   void turn(const isa::Loop& loop);                      // of a dynamic loop: every sequencer evaluates the condition
   void turn_again(const isa::Loop& loop, double count);  // so often, with nothing in between
 
-  // A sendrecv or core_barrier: when this core is ready for it, and what follows once both are.
+  // A sendrecv, core_barrier or collective: when this core is ready for it, and what follows once all are.
   bool meets(isa::InstructionId id) const { return plan_.ops[id].meets; }
   Time arrive(isa::InstructionId id);
   void meet(Time at);
@@ -94,7 +95,7 @@ class CoreModel {
   void repeat(const Issue& issue, const Op& op);
   void run_compute(const Issue& issue, const Op& op, const Ready& ready);
   void run_tensor(const Issue& issue, const Op& op, const Ready& ready);
-  void run_dma(const Issue& issue, const Op& op, const Ready& ready);
+  void run_dma(const Issue& issue, const Op& op, const Ready& ready, Time others = 0);
   Event event_of(const Issue& issue, const Op& op, const Ready& start, Kind kind);
   EventId emit(const Event& event);
   void done(const Issue& issue, const Op& op, Time start, Time end, EventId event);
@@ -118,6 +119,7 @@ class CoreModel {
   EventLog log_;
   std::vector<Life> lives_;
   Issue now_, meeting_;
+  Ready arrived_{};  // at the meeting
   LoopReach reach_;
   std::optional<Replay> replay_;
 };

@@ -32,26 +32,29 @@ int DmaUnit::choose_queue(Time start) {
   return static_cast<int>(q);
 }
 
-DmaUnit::Run DmaUnit::run(const Op& op, Ready ready, const StreamState& stream) {
+DmaUnit::Run DmaUnit::run(const Op& op, Ready ready, const StreamState& stream, Time others) {
   InFlight& in_flight = in_flight_[static_cast<int>(op.stream)];
   Time& slot = in_flight.ends[in_flight.next];
   in_flight.next = (in_flight.next + 1) % in_flight.ends.size();
   ready.later(slot, Wait::queue, ready.because);
   Run run;
   run.trigger = trigger(op, ready, stream);
-  const Time first = run.trigger.at + op.latency;
+  const Time first = std::max(run.trigger.at, others) + op.latency;
   const Time share = pair_ ? std::max(op.share, 2 * op.hbm_share) : op.share;
   run.begin = engines_.take(first, share);
+  if (op.crosses) run.begin = links_.take(run.begin, op.link);
   run.end = run.begin + std::max(op.transfer, share) + op.spread;
   run.queued = run.begin > first;
-  run.queue = choose_queue(run.begin);
-  queue_free_[static_cast<std::size_t>(run.queue)] = run.end;
+  run.late = others > run.trigger.at;
+  run.queue = op.crosses ? -1 : choose_queue(run.begin);
+  if (run.queue >= 0) queue_free_[static_cast<std::size_t>(run.queue)] = run.end;
   slot = run.end;
   return run;
 }
 
 void DmaUnit::forget_before(Time floor) {
   engines_.forget_before(floor);
+  links_.forget_before(floor);
   for (Server& u : units_) u.forget_before(floor);
 }
 
@@ -62,6 +65,7 @@ void DmaUnit::jump(unsigned used, Time complete, Time period, std::int64_t count
     for (Time& t : in_flight_[s].ends) t += by;
   }
   engines_.repeat(complete, period, count, floor);
+  links_.repeat(complete, period, count, floor);
   for (Server& u : units_) u.repeat(complete, period, count, floor);
   for (Time& t : queue_free_) t += by;
 }

@@ -1,5 +1,5 @@
 // DmaUnit: what all DMAs of a core share: the units that trigger them, the transfers that a stream may have under way,
-// the engines that move bytes, and the queues in which transfers are shown.
+// the engines that move bytes, the links to other ranks, and the queues in which transfers are shown.
 #pragma once
 
 #include <vector>
@@ -18,10 +18,12 @@ class DmaUnit {
     Ready trigger;
     Time begin, end;  // of the transfer
     bool queued;      // it had to wait for the engines
-    int queue;
+    bool late;        // and the others to come
+    int queue;        // -1: a collective, which is in none
   };
-  // A DMA whose dependencies let it be triggered at `ready`, after what `stream` did before.
-  Run run(const Op& op, Ready ready, const StreamState& stream);
+  // A DMA whose dependencies let it be triggered at `ready`, after what `stream` did before. No byte moves before the
+  // others are there.
+  Run run(const Op& op, Ready ready, const StreamState& stream, Time others = 0);
 
   void forget_before(Time floor);  // nothing to come starts earlier
   // The streams in `used` go on `count` periods later; everything before `complete` is known. Nothing to come starts
@@ -38,7 +40,7 @@ class DmaUnit {
 
   bool pair_;
   Time trigger_gap_;
-  Server engines_, units_[kUnitCount];
+  Server engines_, units_[kUnitCount], links_;
   InFlight in_flight_[kStreamCount];
   std::vector<Time> queue_free_;
 };

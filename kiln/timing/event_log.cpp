@@ -24,16 +24,21 @@ void cover(Time& sum, Time& until, Time begin, Time end) {
 
 }  // namespace
 
-EventLog::EventLog(int core, bool pair) : core_(core), pair_(pair) {
+EventLog::EventLog(int core, std::string prefix, bool links) : core_(core), prefix_(std::move(prefix)) {
   for (int s = 0; s < kStreamCount; ++s) {
     const Stream stream = static_cast<Stream>(s);
     add_lane(name(stream), engine_of(stream), -1);
   }
+  if (links) {
+    add_lane("links", Engine::unknown, -1);
+    lanes_.back().links = true;
+  }
+  first_queue_ = lanes_.size();
 }
 
 void EventLog::add_lane(const std::string& name, Engine engine, int queue) {
   Lane lane;
-  lane.name = pair_ ? "core " + std::to_string(core_) + " " + name : name;
+  lane.name = prefix_ + name;
   lane.engine = engine;
   lane.core = core_;
   lane.queue = queue;
@@ -43,9 +48,9 @@ void EventLog::add_lane(const std::string& name, Engine engine, int queue) {
 }
 
 LaneId EventLog::queue_lane(int queue) {
-  const auto lane = static_cast<std::size_t>(kStreamCount + queue);
+  const std::size_t lane = first_queue_ + static_cast<std::size_t>(queue);
   while (lanes_.size() <= lane) {
-    const int next = static_cast<int>(lanes_.size()) - kStreamCount;
+    const int next = static_cast<int>(lanes_.size() - first_queue_);
     add_lane("dma " + std::to_string(next), Engine::dma, next);
   }
   return static_cast<LaneId>(lane);

@@ -1,6 +1,7 @@
 // EventLog: what a core did: its events, its lanes and what is counted over them.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "kiln/timing/op.h"
@@ -15,18 +16,22 @@ struct Totals {
 
 class EventLog {
  public:
-  EventLog(int core, bool pair);  // one lane per stream; queues follow when they are used
+  // One lane per stream, and one for links when there are collectives; queues follow when they are used. `prefix`
+  // stands before the names of lanes.
+  EventLog(int core, std::string prefix, bool links);
 
   void reserve(std::size_t count) { events_.reserve(count); }
   EventId add(const Event& event);
   void count(const Op& op);  // one more executed instruction
   LaneId queue_lane(int queue);
+  LaneId link_lane() const { return kStreamCount; }
   void forget_before(Time floor) { transfers_.forget_before(floor); }  // no transfer to come begins earlier
 
   const std::vector<Event>& events() const { return events_; }
   EventId event_count() const { return static_cast<EventId>(events_.size()); }
   std::vector<Event> take_events() { return std::move(events_); }
   const std::vector<Lane>& lanes() const { return lanes_; }
+  const std::string& prefix() const { return prefix_; }
   const Totals& totals() const { return totals_; }
   Time dma_busy() const { return transfers_.total(); }  // any queue moves bytes
 
@@ -48,7 +53,8 @@ class EventLog {
   void add_lane(const std::string& name, Engine engine, int queue);
 
   int core_;
-  bool pair_;
+  std::string prefix_;
+  std::size_t first_queue_;  // lane
   std::vector<Event> events_;
   std::vector<Lane> lanes_;
   std::vector<Time> active_until_, busy_until_;  // by lane

@@ -4,6 +4,8 @@
 
 #include "kiln/timing/band.h"
 #include "kiln/timing/critical_path.h"
+#include "kiln/timing/exposed.h"
+#include "kiln/timing/together.h"
 
 namespace kiln::timing {
 using namespace isa;
@@ -67,14 +69,14 @@ void add_memory(Timeline& t, const CoreModel& core, int number) {
   }
 }
 
-double compulsory_bytes(const std::vector<CoreRun>& runs) {
+double compulsory_bytes(const std::vector<CoreRun>& runs, std::size_t cores) {
   double bytes = 0;
   for (std::size_t r = 0; r < runs.size(); ++r) {
+    const Program& first = runs[r - r % cores].core->program();  // of its rank
     for (const Tensor& tensor : runs[r].core->program().tensors) {
       if (tensor.role == Role::internal) continue;
-      const bool seen =
-          r > 0 && std::any_of(runs[0].core->program().tensors.begin(), runs[0].core->program().tensors.end(),
-                               [&](const Tensor& other) { return other.name == tensor.name; });
+      const bool seen = r % cores > 0 && std::any_of(first.tensors.begin(), first.tensors.end(),
+                                                     [&](const Tensor& other) { return other.name == tensor.name; });
       if (seen) continue;  // the cores of a pair share inputs and outputs
       const double once = static_cast<double>(tensor.size()) * size_bytes(tensor.dtype);
       bytes += tensor.role == Role::inout ? 2 * once : once;
@@ -97,23 +99,39 @@ LaneId bottleneck(const Timeline& t) {
   return best;
 }
 
+void add_ranks(Timeline& t, const std::vector<CoreRun>& runs, const TimedRanks& r) {
+  const auto cores = static_cast<std::size_t>(r.launch.cores_per_rank);
+  for (std::size_t kind = 0; kind < r.kinds.ranks_of.size(); ++kind) {
+    RanksAlike& alike = t.ranks.emplace_back(RanksAlike{.ranks = r.kinds.ranks_of[kind]});
+    for (std::size_t core = 0; core < cores; ++core)
+      alike.total = std::max(alike.total, runs[kind * cores + core].core->progress().last_end());
+  }
+  for (const CoreRun& run : runs) t.core_names.push_back(run.core->log().prefix());
+}
+
 }  // namespace
 
-Timeline make_timeline(std::vector<CoreRun>& runs, const Arch& arch, const TimingOptions& options) {
+Timeline make_timeline(std::vector<CoreRun>& runs, const TimedRanks& ranks, const TimingOptions& options) {
+  const Arch& arch = ranks.arch;
+  const auto cores_per_rank = static_cast<std::size_t>(ranks.launch.cores_per_rank);
   Timeline t;
   t.target = arch.target;
   t.reordered = options.reorder.value();
+  add_ranks(t, runs, ranks);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     add_memory(t, *runs[i].core, static_cast<int>(i));
     add_core(t, runs[i]);
   }
   t.profiler_total = t.total + from_ns(arch.timing.profiler_ns);
   t.benchmark_latency = t.total + from_ns(arch.timing.benchmark_ns);
-  t.compulsory_bytes = compulsory_bytes(runs);
+  t.compulsory_bytes = compulsory_bytes(runs, cores_per_rank);
   const double cores = static_cast<double>(runs.size());
   t.tensor_peak_macs_per_ns = cores * arch.matmul_rows * arch.matmul_columns * arch.tensor.clock_ghz;
-  t.hbm_bytes_per_ns = std::min(arch.hbm_bytes_per_ns, cores * arch.dma.engines * arch.dma.bytes_per_ns);
+  const double of_rank = static_cast<double>(cores_per_rank);
+  t.hbm_bytes_per_ns =
+      cores / of_rank * std::min(arch.hbm_bytes_per_ns, of_rank * arch.dma.engines * arch.dma.bytes_per_ns);
   runs.clear();  // long runs have no room for what the cores knew beside the path
+  add_exposed(t, ranks.launch.cores_per_rank);
   t.bottleneck = bottleneck(t);
   t.critical_path = critical_path(t);
   t.band = band_of(t, arch);

@@ -13,6 +13,8 @@ struct CoreRun {
   std::unique_ptr<Walk> walk;
 };
 
-Timeline make_timeline(std::vector<CoreRun>& runs, const Arch& arch, const TimingOptions& options);
+struct TimedRanks;  // together.h
+
+Timeline make_timeline(std::vector<CoreRun>& runs, const TimedRanks& ranks, const TimingOptions& options);
 
 }  // namespace kiln::timing

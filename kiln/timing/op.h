@@ -48,7 +48,10 @@ struct Op {
   Time transfer = 0, share = 0;  // DMA: alone on the machine; of all engines' time
   Time hbm_share = 0;            // of the HBM stack's time
   Time spread = 0;
-  bool meets = false;  // sendrecv, core_barrier
+  Time link = 0;         // collectives: of the rank's links
+  bool crosses = false;  // it is a collective
+  bool early = false;    // it does not wait for its turn (ProgramChange)
+  bool meets = false;    // sendrecv, core_barrier, collectives
   double hbm_read = 0, hbm_written = 0, macs = 0, flops = 0;
   unsigned state = 0;  // isa::StateBit
   isa::RegisterId writes_register = isa::kNone;

@@ -50,6 +50,7 @@ class Planner {
   std::optional<Program> seen_;  // the program with spread rows in PSUM, when that makes a difference
   std::vector<bool> left_out_;   // by instruction: copies of spread rows; empty: none
   std::vector<bool> merged_;     // by instruction; empty: none
+  std::vector<bool> early_;
   BoxShapes shapes_;
   std::vector<int> turns_;  // by instruction: loads that leave their queue open take turns; empty: none does
   Plan plan_;
@@ -68,8 +69,10 @@ void Planner::find_written() {
     const auto& params = info(inst.opcode).params;
     for (std::size_t i = 0; i < params.size(); ++i) {
       const Arg& arg = program_.arg(inst, static_cast<int>(i));
-      if (params[i].is_output() && arg.kind == Arg::Kind::access)
-        plan_.tracked[program_.accesses[arg.index].tensor] = true;
+      const bool one = arg.kind == Arg::Kind::access;
+      if (!params[i].is_output() || (!one && arg.kind != Arg::Kind::accesses)) continue;
+      for (std::uint32_t k = 0; k < (one ? 1 : arg.count); ++k)
+        plan_.tracked[program_.accesses[arg.index + k].tensor] = true;
     }
   }
 }
@@ -141,6 +144,8 @@ Op Planner::plan(InstructionId id) {
   op.engine = q.engine();
   op.stream = stream_of(op.engine);
   op.meets = inst.facts().meets;
+  op.early = !early_.empty() && early_[id];
+  op.crosses = inst.facts().collective != nullptr;
   if (op.engine == Engine::dma) {
     plan_dma(op, q, merge_of(id), turns_.empty() ? 0 : turns_[id]);
   } else if (op.engine == Engine::tensor && !op.meets) {
@@ -200,6 +205,8 @@ Plan Planner::make() {
   read_in_psum();
   if (!change_.merged.empty()) merged_.resize(program_.instructions.size());
   for (InstructionId id : change_.merged) merged_[id] = true;
+  if (!change_.early.empty()) early_.resize(program_.instructions.size());
+  for (InstructionId id : change_.early) early_[id] = true;
   plan_.ops.reserve(program_.instructions.size());
   plan_.uses.reserve(count_uses());
   plan_.first_use.reserve(program_.instructions.size() + 1);

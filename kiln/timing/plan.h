@@ -21,6 +21,7 @@ class Ops {
   void push_back(const Op& op);
   const Op& operator[](isa::InstructionId id) const { return kinds_[kind_[id]]; }
   std::vector<Op>& kinds() { return kinds_; }
+  const std::vector<Op>& kinds() const { return kinds_; }
 
  private:
   std::vector<std::uint32_t> kind_;  // by instruction: index into kinds_

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kiln/isa/instructions/shared/collective.h"
 #include "kiln/isa/instructions/shared/dma.h"
 
 namespace kiln::timing {
@@ -79,7 +80,11 @@ void plan_transfer(Op& op, const CostQuery& q, const Cost& cost, const Merge& me
   op.share = from_ns(each * (fixed + size / merge.starts / t.loaded_bytes_per_ns) * engines / all);
   op.hbm_share = from_ns((op.hbm_read + op.hbm_written) / merge.starts / q.arch().hbm_bytes_per_ns);
   op.spread = engines > 1 ? from_ns(t.spread_ns / merge.starts) : 0;
-  op.transfer = std::max(op.transfer, from_ns(cost.link_ns));  // the slower of the two: bytes move on while others come
+  if (!q.facts().collective) return;
+  const LinkTime links = link_time(q);
+  op.link = from_ns(links.busy_ns / merge.starts);
+  // The slower of the two: bytes move on while others come.
+  op.transfer = std::max(op.transfer, op.link + from_ns(links.steps_ns / merge.count));
 }
 
 }  // namespace

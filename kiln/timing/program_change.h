@@ -20,6 +20,8 @@ struct ProgramChange {
   std::vector<isa::InstructionId> merged;
   double merge = 1;
   bool same_bytes = false;
+  // DMAs that wait for what they read and write, but not for their turn in a stream.
+  std::vector<isa::InstructionId> early;
 };
 
 }  // namespace kiln::timing

@@ -9,7 +9,7 @@
 //     the ComputeUnit, the TensorArray or the DmaUnit; Progress keeps its times, the EventLog what is shown and
 //     counted;
 //  5. in long loops, Steady (steady.h) leaves out iterations that are like those before;
-//  6. the cores of a pair stop where they meet, and go on when both are there;
+//  6. cores of a pair, and ranks, stop where they meet, and go on when all are there (together.h);
 //  7. what the cores did becomes one Timeline (make_timeline.h): lanes, memory, critical path, error band;
 //  8. where program order is faster than the list scheduler's, it stays.
 #include "kiln/timing/simulate.h"
@@ -18,9 +18,11 @@
 
 #include <algorithm>
 
+#include "kiln/arch/topologies.h"
 #include "kiln/timing/band.h"
 #include "kiln/timing/make_timeline.h"
 #include "kiln/timing/rules.h"
+#include "kiln/timing/together.h"
 #include "kiln/timing/trips.h"
 
 namespace kiln::timing {
@@ -51,44 +53,31 @@ bool reorders(std::span<const Program* const> cores, const TimingOptions& option
   return executed <= static_cast<double>(options.reorder_up_to);
 }
 
-[[noreturn]] void deadlock(const std::vector<CoreRun>& runs, const std::vector<bool>& ended) {
-  const std::size_t waiting = ended[0] ? 1 : 0;
-  const Program& program = runs[waiting].core->program();
-  raise(timing_rules::kTable, timing_rules::kDeadlock,
-        {.found = "one core waits here and the other has ended",
-         .loc = program.locs[program.instructions[runs[waiting].walk->meeting].loc],
-         .category = Category::invalid});
-}
-
-// 6. Each core goes on until it meets the other; then both know when.
-void run_pair(std::vector<CoreRun>& runs, const Arch& arch) {
-  std::vector<bool> ended(runs.size());
-  while (true) {
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      if (!ended[i]) ended[i] = runs[i].walk->advance();
-    }
-    if (std::all_of(ended.begin(), ended.end(), [](bool e) { return e; })) return;
-    if (std::any_of(ended.begin(), ended.end(), [](bool e) { return e; })) deadlock(runs, ended);
-    Time at = 0;
-    for (const CoreRun& r : runs) at = std::max(at, r.walk->arrival);
-    for (CoreRun& r : runs) r.core->meet(at + from_ns(arch.timing.pair_ns));
-  }
+// "rank 3 core 0 ", as much of it as there is more than one of.
+std::string prefix_of(const TimedRanks& ranks, int kind, int core) {
+  std::string prefix;
+  if (ranks.launch.ranks > 1) prefix += ranks_text(ranks.kinds.ranks_of[static_cast<std::size_t>(kind)]) + " ";
+  if (ranks.launch.cores_per_rank > 1) prefix += fmt::format("core {} ", core);
+  return prefix;
 }
 
 // 3. to 7., in the one order of the instructions that the options say.
-Timeline run(std::span<const Program* const> cores, const Arch& arch, const TimingOptions& options) {
-  const bool pair = cores.size() > 1;
-  std::vector<CoreRun> runs(cores.size());
-  for (std::size_t i = 0; i < cores.size(); ++i) {
-    runs[i].core = std::make_unique<CoreModel>(*cores[i], arch, options, static_cast<int>(i), pair);
-    runs[i].walk = std::make_unique<Walk>(*runs[i].core, options, static_cast<int>(i), pair);
+Timeline run(const TimedRanks& ranks, const TimingOptions& options) {
+  const int cores = ranks.launch.cores_per_rank;
+  const bool meets = cores > 1 || ranks.kinds.count() > 1;
+  std::vector<CoreRun> runs;
+  for (int kind = 0; kind < ranks.kinds.count(); ++kind) {
+    for (int core = 0; core < cores; ++core) {
+      const int number = static_cast<int>(runs.size());
+      CoreRun& r = runs.emplace_back();
+      const Program& program = ranks.launch.program(ranks.kinds.first(kind), core);
+      r.core =
+          std::make_unique<CoreModel>(program, ranks.arch, options, number, cores > 1, prefix_of(ranks, kind, core));
+      r.walk = std::make_unique<Walk>(*r.core, options, number, meets);
+    }
   }
-  if (pair) {
-    run_pair(runs, arch);
-  } else {
-    runs[0].walk->advance();
-  }
-  return make_timeline(runs, arch, options);
+  run_together(runs, ranks);
+  return make_timeline(runs, ranks, options);
 }
 
 // Loops that hand results on through HBM: the compiler that reorders lets them wait for each other.
@@ -100,28 +89,46 @@ bool has_scratch(std::span<const Program* const> cores) {
 }
 
 // 8. A compiler keeps an order that is better than what it found.
-Timeline better_of(Timeline reordered, std::span<const Program* const> cores, const Arch& arch, TimingOptions options) {
+Timeline better_of(Timeline reordered, std::span<const Program* const> cores, const TimedRanks& ranks,
+                   TimingOptions options) {
   if (reordered.instructions > kTriedInOrder || has_scratch(cores)) return reordered;
   options.reorder = false;
-  Timeline in_order = run(cores, arch, options);
+  Timeline in_order = run(ranks, options);
   if (in_order.total >= reordered.total) return reordered;
   in_order.reordered = true;
-  in_order.band = band_of(in_order, arch);
+  in_order.band = band_of(in_order, ranks.arch);
   return in_order;
 }
 
 }  // namespace
 
+Arch chip_of(const Arch& arch, const TimingOptions& options) {
+  if (options.topology.empty()) return timing::apply(arch, options.what_if);
+  const Topology* topology = find_topology(options.topology);
+  if (!topology || topology->target != arch.target)
+    raise(timing_rules::kTable, timing_rules::kTopology,
+          {.found = topology ? fmt::format("`{}` has {}, the program is for {}", topology->name,
+                                           kiln::arch(topology->target).name, arch.name)
+                             : fmt::format("no topology `{}`; there are {}", options.topology, topology_names(", "))});
+  return timing::apply(with_topology(arch, *topology), options.what_if);
+}
+
 Timeline simulate(const Launch& launch, const Arch& arch, const TimingOptions& given) {
-  require_sound(launch);
-  const std::span<const Program* const> cores = launch.cores();
+  if (launch.ranks > 1) {
+    require_ranks(launch);
+  } else {
+    require_sound(launch);
+  }
+  const RankKinds kinds = rank_kinds(launch);
+  const std::vector<const Program*> cores = timed_programs(launch, kinds);
   require_loops(cores, given);
   TimingOptions options = given;
   options.reorder = reorders(cores, given);
-  const Arch changed = timing::apply(arch, options.what_if);
-  Timeline t = run(cores, changed, options);
+  const Arch changed = chip_of(arch, options);
+  const TimedRanks ranks{launch, kinds, changed};
+  Timeline t = run(ranks, options);
   if (!*options.reorder) return t;
-  return better_of(std::move(t), cores, changed, options);
+  return better_of(std::move(t), cores, ranks, options);
 }
 
 bool takes_trip_count(const Program& program, const std::string& name) {

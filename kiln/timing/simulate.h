@@ -26,6 +26,7 @@ struct TimingOptions {
   // is scheduled when no more instructions than reorder_up_to are executed, since each is then taken one by one.
   std::optional<bool> reorder;
   std::int64_t reorder_up_to = 300'000;  // about half a second
+  std::string topology;                  // of arch/topologies.h; empty: the first of the chip
   std::vector<WhatIf> what_if;
   std::vector<ProgramChange> changes;         // by core; empty: the programs as they are
   std::size_t keep_events = 10'000'000;       // later events count in the totals but are not kept
@@ -40,9 +41,13 @@ struct TimingOptions {
 // Whether a loop of the program takes its trip count from an entry of this name.
 bool takes_trip_count(const isa::Program& program, const std::string& name);
 
+// The chip with the topology and the what-if of the options. Throws Error when one of them is unknown.
+Arch chip_of(const Arch& arch, const TimingOptions& options);
+
 // Times programs that passed check::check_program. The two of a logical core pair share HBM bandwidth and meet in
-// sendrecv and core_barrier. Throws Error (category config) when a trip count is missing, a what-if name is unknown, or
-// the programs do not stand together (isa::verify).
+// sendrecv and core_barrier; ranks meet in collectives. Of ranks that do the same, one is timed (rank_kinds.h); a
+// launch of one rank takes the ranks that its collectives name to arrive with it. Throws Error (category config) when a
+// trip count is missing, a topology or what-if is unknown, or the programs do not stand together (isa::verify_ranks).
 Timeline simulate(const isa::Launch& launch, const Arch& arch, const TimingOptions& options = {});
 
 }  // namespace kiln::timing

@@ -1,5 +1,7 @@
 #include "kiln/timing/timed_run.h"
 
+#include "kiln/timing/rank_kinds.h"
+
 namespace kiln::timing {
 
 analysis::TripCounts TimedRun::trips(int core) const {
@@ -21,7 +23,9 @@ TimedRun time_program(isa::Launch launch, TimingOptions options) {
   const Arch& chip = arch(launch.target());
   Timeline timeline = simulate(launch, chip, options);
   options.reorder = timeline.reordered;  // for whatever is run to compare with it
-  return {std::move(launch), timing::apply(chip, options.what_if), std::move(options), std::move(timeline)};
+  std::vector<const isa::Program*> programs = timed_programs(launch, rank_kinds(launch));
+  Arch changed = chip_of(chip, options);
+  return {std::move(launch), changed, std::move(options), std::move(timeline), std::move(programs)};
 }
 
 TimedRun time_in_full(isa::Launch launch, TimingOptions options, std::int64_t max_instructions) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "kiln/analysis/trips.h"
 #include "kiln/arch/arch.h"
@@ -18,7 +19,9 @@ struct TimedRun {
   TimingOptions options;
   Timeline timeline;
 
-  std::span<const isa::Program* const> cores() const { return launch.cores(); }
+  std::vector<const isa::Program*> programs;  // that were timed: of one rank of each kind, core by core
+
+  std::span<const isa::Program* const> cores() const { return programs; }
   const isa::Program& program_of(const Event& event) const { return *cores()[timeline.lanes[event.lane].core]; }
   isa::InstView instruction_of(const Event& event) const {
     const isa::Program& program = program_of(event);

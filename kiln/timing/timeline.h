@@ -33,7 +33,7 @@ enum class Wait : std::uint8_t {
   port,        // a memory port or PSUM bank was taken by another engine
   start,       // the fixed start delay of a DMA transfer after its trigger
   queue,       // the DMA queue was full or served an earlier transfer
-  peer,        // the other core of the pair had not arrived
+  peer,        // the other core of the pair, or another rank, had not arrived
   loop         // the sequencer evaluated a dynamic loop's condition
 };
 inline constexpr int kWaitCount = 13;
@@ -57,12 +57,14 @@ struct Event {
   double hbm_bytes = 0;      // that a transfer reads from or writes to HBM (both when HBM to HBM)
 };
 
-// An engine's instruction stream or a DMA queue of one core.
+// An engine's instruction stream, a DMA queue, or the links to other ranks, of one core.
 struct Lane {
-  std::string name;  // "tensor", "dma 3"; "core 0 tensor" in a pair
+  std::string
+      name;  // "tensor", "dma 3"; "core 0 tensor" in a pair; "rank 3 tensor", "ranks 0-3 links" of several ranks
   Engine engine = Engine::unknown;
   int core = 0;
   int queue = -1;                 // DMA queues count from 0
+  bool links = false;             // collectives are here, not in a queue
   std::int64_t executions = 0;    // with all repeats
   Time busy = 0;                  // union of occupied spans, with all repeats
   Time active = 0;                // union of start … end, with all repeats: the profiler's "active time"
@@ -108,11 +110,22 @@ struct TripCount {
   std::int64_t count;
 };
 
+// Ranks whose times are the same, of which one was timed.
+struct RanksAlike {
+  std::vector<int> ranks;  // ascending
+  Time total = 0;          // when they have ended
+  Time links = 0;          // collectives are under way
+  Time exposed = 0;        // of that: no engine works meanwhile
+  Time work = 0;           // an engine works
+};
+
 struct Timeline {
   Target target = Target::trn2;
-  bool reordered = false;     // each engine's instructions, as the vendor's compiler may
-  std::vector<Event> events;  // in issue order; at most TimingOptions::keep_events
-  std::vector<Lane> lanes;    // engines first, then queues; by core
+  std::vector<RanksAlike> ranks;  // all ranks of the launch; figures of lanes, work and bytes are of the first of each
+  std::vector<std::string> core_names;  // by core: what stands before the names of its lanes
+  bool reordered = false;               // each engine's instructions, as the vendor's compiler may
+  std::vector<Event> events;            // in issue order; at most TimingOptions::keep_events
+  std::vector<Lane> lanes;              // engines first, then queues; by core
   std::vector<Gap> gaps;
   std::vector<CriticalStep> critical_path;  // first to last
   std::vector<MemorySample> memory;

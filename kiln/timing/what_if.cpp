@@ -25,6 +25,12 @@ void set_dma_bandwidth(Arch& a, double v) {
   a.dma.bytes_per_ns = v;
 }
 
+// Without a figure of its own a link between cores of a device is as fast as any.
+void set_link_bandwidth(Arch& a, double v) {
+  a.links.core_bytes_per_ns *= v / a.links.link_bytes_per_ns;
+  a.links.link_bytes_per_ns = v;
+}
+
 const Constant kConstants[] = {
     {"dma_bandwidth", "bytes/ns", "sustained rate of one DMA engine", [](const Arch& a) { return a.dma.bytes_per_ns; },
      set_dma_bandwidth},
@@ -49,6 +55,10 @@ const Constant kConstants[] = {
     KILN_CONSTANT("scalar_interval", "ns", scalar.interval_ns, "fixed part of its interval"),
     KILN_CONSTANT("table_load", "ns", timing.table_load_ns, "loading activation functions"),
     KILN_CONSTANT("warm_up", "ns", timing.matmul.warm_up_ns, "activity until the tensor engine's full clock"),
+    {"link_bandwidth", "bytes/ns", "one link between devices, one direction, and all other links in proportion",
+     [](const Arch& a) { return a.links.link_bytes_per_ns; }, set_link_bandwidth},
+    KILN_CONSTANT("link_hop", "ns", links.hop_ns, "a step between ranks of a server"),
+    KILN_CONSTANT("node_hop", "ns", links.node_hop_ns, "a step between ranks over the network"),
     KILN_CONSTANT("fp32_passes", "", matmul_fp32_passes, "passes of a float32 matmul"),
 };
 

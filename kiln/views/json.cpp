@@ -34,6 +34,14 @@ Json json_of(const LaneUse& lane) {
   return json;
 }
 
+Json json_of(const RankUse& ranks) {
+  return {{"name", ranks.name},
+          {"count", ranks.count},
+          {"total_ns", ranks.total_ns},
+          {"links_ns", ranks.links_ns},
+          {"exposed_ns", ranks.exposed_ns}};
+}
+
 Json json_of(const LineTime& line) {
   Json json = json_of(line.place);
   json["instructions"] = line.instructions;
@@ -112,6 +120,8 @@ Json to_json(const TimeReport& r) {
           {"band", {{"low_ns", r.low_ns}, {"high_ns", r.high_ns}, {"basis", r.band_basis}, {"rows", r.band_rows}}},
           {"bottleneck", r.lanes[r.bottleneck].name},
           {"summary", std::move(summary)},
+          {"topology", r.topology},
+          {"ranks", list(r.ranks)},
           {"engines", list(r.lanes)},
           {"lines", list(r.lines)},
           {"critical_path", list(r.critical_path, kMaxSteps)},

@@ -22,6 +22,7 @@ const char* words(const timing::Lane& lane) {
     case Engine::dma:
       return "DMA queue: bytes on their way between HBM, SBUF and PSUM";
     case Engine::unknown:
+      if (lane.links) return "links to other ranks: collectives under way";
       break;
   }
   return "";

@@ -133,7 +133,7 @@ class Painter {
 
   void add_memory() {
     for (int core = 0; core < static_cast<int>(run_.cores().size()); ++core) {
-      const std::string prefix = run_.cores().size() > 1 ? fmt::format("core {} ", core) : "";
+      const std::string& prefix = t_.core_names[static_cast<std::size_t>(core)];
       Curve sbuf{prefix + "SBUF", "bytes per partition", "bytes that live tensors hold in each partition of SBUF",
                  static_cast<double>(run_.arch.sbuf_partition_bytes - run_.arch.sbuf_reserved_bytes)};
       Curve psum{prefix + "PSUM", "bytes per partition", "bytes that live tensors hold in each partition of PSUM",

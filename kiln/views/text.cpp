@@ -20,6 +20,29 @@ std::string share_text(double part, const TimeReport& r) {
   return percent_text(r.total_ns > 0 ? part / r.total_ns : 0);
 }
 
+// "8 ranks on trn2.48xlarge, all alike; collectives take 12 us, 3 us of it exposed".
+std::string ranks_text(const TimeReport& r) {
+  int count = 0;
+  for (const RankUse& ranks : r.ranks) count += ranks.count;
+  std::string text = count > 1
+                         ? fmt::format("{} ranks on {}, {}", count, r.topology,
+                                       r.ranks.size() == 1 ? "all alike" : fmt::format("of {} kinds", r.ranks.size()))
+                         : fmt::format("one rank on {}, the others taken to arrive with it", r.topology);
+  if (r.ranks.size() > 1) return text;
+  return text + fmt::format("; collectives under way for {}, {} of it while no engine works",
+                            time_text(r.ranks[0].links_ns), time_text(r.ranks[0].exposed_ns));
+}
+
+std::string ranks_table(const TimeReport& r) {
+  if (r.ranks.size() < 2) return {};
+  TextTable table({L, R, R, R, R});
+  table.add({"ranks", "ended", "collectives", "exposed", ""});
+  for (const RankUse& ranks : r.ranks)
+    table.add({ranks.name, time_text(ranks.total_ns), time_text(ranks.links_ns), time_text(ranks.exposed_ns),
+               share_text(ranks.exposed_ns, r)});
+  return "\nRanks\n" + table.to_text();
+}
+
 std::string head(const TimeReport& r) {
   std::string text = fmt::format("{} for {}: {}", r.program, r.target, time_text(r.total_ns));
   if (r.high_ns > 0) text += fmt::format(", between {} and {}", time_text(r.low_ns), time_text(r.high_ns));
@@ -30,6 +53,7 @@ std::string head(const TimeReport& r) {
     text += fmt::format("  the vendor's profiler would show {}, its benchmark {}\n", time_text(r.profiler_total_ns),
                         time_text(r.benchmark_latency_ns));
   }
+  if (!r.topology.empty()) text += fmt::format("  {}\n", ranks_text(r));
   const LaneUse& b = r.lanes[r.bottleneck];
   text += fmt::format("  bottleneck: {}, busy for {} of the time\n", b.name, share_text(b.busy_ns, r));
   if (!r.compiled.empty()) text += fmt::format("  as the vendor's compiler would: {}\n", r.compiled);
@@ -142,7 +166,7 @@ std::string advice_text(const TimeReport& r) {
 
 std::string to_text(const TimeReport& r, const TextOptions& options) {
   const bool narrow = options.width > 0 && options.width < kWide;
-  return fit_width(head(r) + engines(r) +
+  return fit_width(head(r) + ranks_table(r) + engines(r) +
                        lines_table(r, "Critical path, by line", options.lines, &LineTime::critical_ns, "time", narrow) +
                        lines_table(r, "Hottest lines", options.lines, &LineTime::busy_ns, "busy", narrow) +
                        roofline_text(r) + advice_text(r),

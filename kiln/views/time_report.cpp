@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kiln/timing/rank_kinds.h"
+
 namespace kiln::views {
 namespace {
 
@@ -90,6 +92,10 @@ TimeReport report_of(const TimedRun& run, bool with_advice) {
   TimeReport r;
   r.program = run.launch.name();
   r.target = run.arch.name;
+  for (const timing::RanksAlike& alike : t.ranks)
+    r.ranks.push_back({timing::ranks_text(alike.ranks), static_cast<int>(alike.ranks.size()), to_ns(alike.total),
+                       to_ns(alike.links), to_ns(alike.exposed)});
+  if (std::ranges::any_of(t.lanes, &timing::Lane::links)) r.topology = run.arch.links.server;
   for (const timing::WhatIf& change : run.options.what_if) r.what_if.push_back(text_of(change));
   r.reordered = t.reordered;
   r.total_ns = to_ns(t.total);

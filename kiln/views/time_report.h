@@ -37,9 +37,20 @@ struct PathStep {
   std::int64_t repeats = 1;  // how often the path passes here
 };
 
+// Ranks that do the same: one of them was timed.
+struct RankUse {
+  std::string name;  // "ranks 0-3"
+  int count = 1;
+  double total_ns = 0;    // until they have ended
+  double links_ns = 0;    // collectives are under way
+  double exposed_ns = 0;  // of that: no engine works meanwhile
+};
+
 struct TimeReport {
   std::string program;
   std::string_view target;
+  std::string_view topology;         // that collectives go over; empty: there is none of them
+  std::vector<RankUse> ranks;        // all of the launch
   std::vector<std::string> what_if;  // as given
   bool reordered = false;            // or in program order
   std::string compiled;              // "12 loads hoisted, 3 buffers renamed": what the vendor's compiler would do

@@ -19,6 +19,7 @@ namespace {
 timing::TimingOptions options_of(const TimeRequest& request, std::vector<isa::Program>& programs) {
   timing::TimingOptions options;
   options.trip_counts = request.trip_counts;
+  options.topology = request.topology;
   options.reorder = request.reorder;
   options.limit = request.limit;
   options.max_memory = request.max_memory;
@@ -89,6 +90,19 @@ std::string compile(const TimeRequest& request, const timing::TimingOptions& opt
   return text;
 }
 
+// The programs of one rank on so many, or each rank's own: as many as there are cores follow each other.
+isa::Launch launch_of(const TimeRequest& request, const std::vector<isa::Program>& programs) {
+  if (request.of_rank.empty()) return isa::Launch::of(programs).on_ranks(request.ranks);
+  isa::Launch launch;
+  launch.ranks = static_cast<int>(request.of_rank.size());
+  launch.cores_per_rank = std::max(1, programs.at(0).lnc);
+  for (const int first : request.of_rank) {
+    for (int core = 0; core < launch.cores_per_rank; ++core)
+      launch.programs.push_back(&programs.at(static_cast<std::size_t>(first + core)));
+  }
+  return launch;
+}
+
 void begin(const TimeRequest& request, const char* work) {
   if (request.begin) request.begin(work);
 }
@@ -105,7 +119,7 @@ std::unique_ptr<TimedKernel> time_kernel(std::vector<isa::Program> programs, con
   timed->programs = std::move(programs);
   const timing::TimingOptions options = options_of(request, timed->programs);
   const std::string compiled = compile(request, options, timed->programs);
-  const auto launch = isa::Launch::of(timed->programs);
+  const isa::Launch launch = launch_of(request, timed->programs);
   begin(request, "timing");
   timed->run = timing::time_program(launch, options);
   begin(request, request.advice ? "looking for advice" : "counting");

@@ -19,6 +19,9 @@ namespace kiln::views {
 struct TimeRequest {
   std::map<std::string, std::int64_t> trip_counts;  // by the register that counts or is tested, or the loop's variable
   std::vector<std::string> what_if;                 // NAME=VALUE, as `kiln time --what-if list` shows
+  int ranks = 1;                                    // the programs are those of each
+  std::vector<int> of_rank;                         // or: by rank, the first of its programs; empty: the former
+  std::string topology;                             // as `kiln time --topology list` shows; empty: the chip's first
   std::optional<bool> reorder;                      // none: as in timing::TimingOptions
   std::vector<std::string> without;                 // passes of the vendor's compiler (vendor/passes.h) to leave out
   bool as_written = false;                          // without any of them
@@ -40,8 +43,8 @@ struct TimedKernel {
   Picture picture(const PictureOptions& options = {}) const;
 };
 
-// The programs, of one core or of a pair, have passed check. Throws Error when a trip count is missing or no loop's,
-// when a what-if is unknown, or when the programs do not stand together.
+// The programs, of one core or of a pair, or of several kinds of ranks, have passed check. Throws Error when a trip
+// count is missing or no loop's, when a what-if is unknown, or when the programs do not stand together.
 std::unique_ptr<TimedKernel> time_kernel(std::vector<isa::Program> programs, const TimeRequest& request = {});
 
 }  // namespace kiln::views

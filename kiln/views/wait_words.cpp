@@ -27,7 +27,7 @@ const char* words(timing::Wait wait) {
     case timing::Wait::queue:
       return "the DMA queue";
     case timing::Wait::peer:
-      return "the other core";
+      return "the other core or rank";
     case timing::Wait::loop:
       return "a loop's condition";
   }

@@ -551,7 +551,7 @@ class Timing:
     @property
     def files(self) -> list[str]: ...
 
-def time_programs(programs: Sequence[Program], trip_counts: Mapping[str, int], what_if: Sequence[str], reorder: bool | None, advice: bool, limit: int = 10000000, max_memory: int = 0, without: Sequence[str] = [], as_written: bool = False, disable_dge: bool = False, spill: bool = False) -> Timing: ...
+def time_programs(programs: Sequence[Program], trip_counts: Mapping[str, int], what_if: Sequence[str], reorder: bool | None, advice: bool, limit: int = 10000000, max_memory: int = 0, without: Sequence[str] = [], as_written: bool = False, disable_dge: bool = False, spill: bool = False, of_rank: Sequence[int] = [], topology: str = '') -> Timing: ...
 
 def compare_timings(arg: Sequence[tuple[str, Timing]], /) -> str: ...
 
@@ -690,6 +690,11 @@ class TensorGraph:
 
     def evaluate(self, inputs: Mapping[str, bytes]) -> dict[str, tuple[str, list[int], bytes]]:
         """What the program means: outputs as doubles, from bytes of inputs."""
+
+    def evaluate_ranks(self, inputs: Sequence[Mapping[str, bytes]]) -> list[dict[str, tuple[str, list[int], bytes]]]:
+        """
+        The same on several ranks, which meet in collectives: inputs and outputs of each.
+        """
 
     def compile(self, target: str = 'trn2', level: int = 2, donated: Sequence[str] = [], lnc: int = 1) -> TensorCompiled:
         """

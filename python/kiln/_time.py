@@ -8,7 +8,7 @@ import os
 from kiln import _kiln
 from kiln._files import write_aside
 from kiln._program import plain
-from kiln._trace import env, rules, simulate, specs
+from kiln._trace import env, on_ranks, rules, simulate, specs
 from kiln._trace.errors import refuse
 
 _LIMIT = 10_000_000
@@ -139,18 +139,27 @@ def _check(programs, spill):
 
 def _shape(value):
     """A Spec for a shape; arrays stay, because their values may decide how often loops run."""
+    if isinstance(value, on_ranks.PerRank):
+        return on_ranks.PerRank(map(_shape, value.values))
     return specs.of_value(value) if isinstance(value, str) else value
 
 
+def _has_shape(call):
+    args, kwargs = call
+    return any(map(specs.has_shape, [*args, *kwargs.values()]))
+
+
 def time(kernel, *, trip_counts=None, what_if=(), reorder=None, advice=True, limit=_LIMIT, without=(), as_written=False,
-         disable_dge=False, spill=False):
+         disable_dge=False, spill=False, ranks=None, topology=None):
     """A callable that times a kernel: kiln.time(kernel)(*args) returns a Timing. Arguments are arrays or shapes such as
     "float32[128,512]". Loops on registers take their trip counts from `trip_counts` ({name: n}); with arrays they are
     measured by running the kernel. what_if: ("dma_bandwidth=2x", ...). reorder: whether each engine's instructions are
     reordered as the vendor's compiler may; None: unless the kernel executes more than 300,000. limit: how many
     instructions of loops may be simulated one by one, where their passes are not alike. without: passes of the
     vendor's compiler to leave out ("hoist", ...); as_written leaves out all. disable_dge: as its option
-    --disable-dge. spill: times a kernel whose tiles do not fit, with those that do not waiting in HBM."""
+    --disable-dge. spill: times a kernel whose tiles do not fit, with those that do not waiting in HBM. ranks: so many
+    meet in collectives, with arguments that may be kiln.per_rank([...]); topology: what joins them
+    ("trn2-ultraserver"; `kiln time --topology list` names all)."""
     function, lnc = plain(kernel)
     counts = _trip_counts(trip_counts)
     what_if = [what_if] if isinstance(what_if, str) else list(what_if)
@@ -162,17 +171,24 @@ def time(kernel, *, trip_counts=None, what_if=(), reorder=None, advice=True, lim
     if not all(isinstance(text, str) for text in without):
         raise TypeError(f"without is the name of a pass such as 'hoist' or several, not {without!r}")
 
+    if topology is not None and not isinstance(topology, str):
+        raise TypeError(f"topology is a name such as 'trn2.48xlarge', not {topology!r}")
+    if ranks is not None:
+        env.require_ranks(ranks, f"ranks={ranks!r}")
+
     def timed(*args, **kwargs):
         args, kwargs = [_shape(v) for v in args], {k: _shape(v) for k, v in kwargs.items()}
-        by_shape = any(map(specs.has_shape, [*args, *kwargs.values()]))
-        cores = simulate.trace_cores(function, lnc, args, kwargs, getattr(kernel, "schedule", ()))
-        programs = [core.program() for core in cores]
+        calls, kinds = on_ranks.kinds_of_calls(ranks or 1, args, kwargs)
+        traced = [simulate.trace_cores(function, lnc, *call, getattr(kernel, "schedule", ())) for call in calls]
+        of_kind = [[core.program() for core in cores] for cores in traced]
+        programs = [program for own in of_kind for program in own]
         _check(programs, spill)
         trips = dict(counts)
-        if not trips and not by_shape and any(p.device_loops for p in programs):
-            trips = _average_trips(cores, programs)
+        if not trips and not any(map(_has_shape, calls)) and any(p.device_loops for p in programs):
+            trips = _average_trips(traced[0], of_kind[0])
+        of_rank = [kind * len(of_kind[0]) for kind in kinds] if ranks else []
         return Timing(_kiln.time_programs(programs, trips, what_if, reorder, advice, limit, env.max_memory(), without,
-                                          bool(as_written), bool(disable_dge), bool(spill)))
+                                          bool(as_written), bool(disable_dge), bool(spill), of_rank, topology or ""))
 
     return timed
 

@@ -105,12 +105,24 @@ Arrays inputs_of(const Graph& graph, const std::map<std::string, nb::bytes>& giv
 }
 
 // The outputs exactly, as doubles.
-std::map<std::string, ArrayTuple> evaluate(const Graph& graph, const std::map<std::string, nb::bytes>& inputs) {
-  std::map<std::string, ArrayTuple> out;
-  for (const auto& [name, array] : tensor::evaluate(graph, inputs_of(graph, inputs))) {
+using Given = std::map<std::string, nb::bytes>;
+using Outputs = std::map<std::string, ArrayTuple>;
+Outputs as_tuples(const Arrays& arrays) {
+  Outputs out;
+  for (const auto& [name, array] : arrays) {
     const nb::bytes doubles(array.data.data(), array.data.size() * sizeof(double));
     out.emplace(name, ArrayTuple{std::string(kiln::name(array.type.dtype)), array.type.shape, doubles});
   }
+  return out;
+}
+Outputs evaluate(const Graph& graph, const Given& inputs) {
+  return as_tuples(tensor::evaluate(graph, inputs_of(graph, inputs)));
+}
+std::vector<Outputs> evaluate_ranks(const Graph& graph, const std::vector<Given>& inputs) {
+  std::vector<Arrays> ranks;
+  for (const Given& own : inputs) ranks.push_back(inputs_of(graph, own));
+  std::vector<Outputs> out;
+  for (const Arrays& own : tensor::evaluate(graph, ranks)) out.push_back(as_tuples(own));
   return out;
 }
 
@@ -273,6 +285,8 @@ void bind_tensor_graph(nb::module_& m) {
           nb::arg("value"), "dtype and shape of a value.")
       .def("evaluate", &evaluate, nb::arg("inputs"),
            "What the program means: outputs as doubles, from bytes of inputs.")
+      .def("evaluate_ranks", &evaluate_ranks, nb::arg("inputs"),
+           "The same on several ranks, which meet in collectives: inputs and outputs of each.")
       .def(
           "compile", &compile, nb::arg("target") = "trn2", nb::arg("level") = 2,
           nb::arg("donated") = std::vector<std::string>(), nb::arg("lnc") = 1,

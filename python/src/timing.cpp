@@ -27,7 +27,8 @@ using TimingRef = std::shared_ptr<Timing>;
 TimingRef time_programs(const std::vector<ProgramRef>& programs, std::map<std::string, std::int64_t> trip_counts,
                         const std::vector<TextArg>& what_if, std::optional<bool> reorder, bool advice,
                         std::int64_t limit, std::int64_t max_memory, const std::vector<TextArg>& without,
-                        bool as_written, bool disable_dge, bool spill) {
+                        bool as_written, bool disable_dge, bool spill, std::vector<int> of_rank,
+                        const TextArg& topology) {
   std::vector<isa::Program> copies;
   for (const ProgramRef& p : programs) copies.push_back(*p);
   std::vector<std::string> changes;
@@ -37,6 +38,8 @@ TimingRef time_programs(const std::vector<ProgramRef>& programs, std::map<std::s
   nb::gil_scoped_release released;
   return views::time_kernel(std::move(copies), {.trip_counts = std::move(trip_counts),
                                                 .what_if = std::move(changes),
+                                                .of_rank = std::move(of_rank),
+                                                .topology = topology.value,
                                                 .reorder = reorder,
                                                 .without = std::move(left_out),
                                                 .as_written = as_written,
@@ -85,7 +88,8 @@ void bind_timing(nb::module_& m) {
   m.def("time_programs", &time_programs, nb::arg("programs"), nb::arg("trip_counts"), nb::arg("what_if"),
         nb::arg("reorder").none(), nb::arg("advice"), nb::arg("limit") = timing::kTimingLimit,
         nb::arg("max_memory") = 0, nb::arg("without") = nb::list(), nb::arg("as_written") = false,
-        nb::arg("disable_dge") = false, nb::arg("spill") = false);
+        nb::arg("disable_dge") = false, nb::arg("spill") = false, nb::arg("of_rank") = nb::list(),
+        nb::arg("topology") = "");
   m.def("compare_timings", &compare);
 }
 

@@ -126,6 +126,78 @@ TEST(Advice, Reload) {
   expect_advice("reload", pass(4), pass(1), "p.kiln:13");
 }
 
+// Work on a part of f, its copy in HBM, and a sum over four ranks.
+std::string part_of_work(int columns, int part, int times) {
+  const std::string tile =
+      "f.ap(0:128, [[1, " + std::to_string(columns) + "]], offset=" + std::to_string(columns * part) + ")";
+  std::string text;
+  for (int i = 0; i < times; ++i) text += "activation(dst=" + tile + ", op=exp, data=" + tile + ")\n";
+  return text;
+}
+std::string hbm_tensor(const std::string& name, int columns) {
+  return "tensor " + name + ": shared_hbm float32 [128, " + std::to_string(columns) + "]\n";
+}
+std::string store(const std::string& name, int columns, int part) {
+  return "dma_copy(dst=" + name + ", src=f.ap(0:128, [[1, " + std::to_string(columns) +
+         "]], offset=" + std::to_string(columns * part) + "))\n";
+}
+std::string sum(const std::string& from, const std::string& to) {
+  return "all_reduce(srcs=[" + from + "], dsts=[" + to + "], replica_group=[[0, 1, 2, 3]], op=add)\n";
+}
+
+TEST(Advice, ExposedCommunication) {
+  constexpr int kColumns = 256, kTimes = 50;
+  std::string together = hbm_tensor("mine", 4 * kColumns) + hbm_tensor("all", 4 * kColumns), apart;
+  for (int i = 0; i < 4; ++i) {
+    const std::string n = std::to_string(i);
+    together += part_of_work(kColumns, i, kTimes);
+    apart += hbm_tensor("m" + n, kColumns) + hbm_tensor("a" + n, kColumns) + part_of_work(kColumns, i, kTimes) +
+             store("m" + n, kColumns, i) + sum("m" + n, "a" + n);
+  }
+  together += store("mine", 4 * kColumns, 0) + sum("mine", "all");
+  const Judged before = judge(together), after = judge(apart);
+  const Advice* advice = before.find("exposed_communication");
+  ASSERT_NE(advice, nullptr) << "total " << before.total_ns << " ns";
+  EXPECT_EQ(advice->places.first.size(), 1u);
+  EXPECT_EQ(after.find("exposed_communication"), nullptr) << "total " << after.total_ns << " ns";
+  const double gained = before.total_ns - after.total_ns;
+  EXPECT_NEAR(advice->gain_ns, gained, 0.2 * gained) << before.total_ns << " ns, then " << after.total_ns;
+}
+
+TEST(Advice, SmallMessages) {
+  constexpr int kMessages = 8, kColumns = 4;
+  std::string many, one = hbm_tensor("mine", kMessages * kColumns) + hbm_tensor("all", kMessages * kColumns);
+  for (int i = 0; i < kMessages; ++i) {
+    const std::string n = std::to_string(i);  // each needs the one before
+    many += hbm_tensor("m" + n, kColumns) + hbm_tensor("a" + n, kColumns) +
+            (i == 0 ? store("m0", kColumns, 0) : "dma_copy(dst=m" + n + ", src=a" + std::to_string(i - 1) + ")\n") +
+            sum("m" + n, "a" + n);
+  }
+  one += store("mine", kMessages * kColumns, 0) + sum("mine", "all");
+  const Judged before = judge(many), after = judge(one);
+  const Advice* advice = before.find("small_messages");
+  ASSERT_NE(advice, nullptr) << "total " << before.total_ns << " ns";
+  EXPECT_EQ(advice->places.first.size(), static_cast<std::size_t>(kMessages));
+  EXPECT_EQ(after.find("small_messages"), nullptr);
+  EXPECT_LE(advice->gain_ns, before.total_ns - after.total_ns);
+  EXPECT_GE(advice->gain_ns, 0.5 * (before.total_ns - after.total_ns));
+}
+
+// A load that waits for work stands in the queue before a collective that needs none of it.
+TEST(Advice, LateCollectives) {
+  const std::string tensors = hbm_tensor("mine", 1024) + hbm_tensor("all", 1024);
+  const std::string first = "dma_copy(dst=mine, src=x.ap([[65536, 128], [1, 1024]]))\n";
+  const std::string work = part_of_work(4096, 0, 10);
+  const std::string load = "dma_copy(dst=f, src=x.ap([[65536, 128], [1, 4096]]))\n";
+  const Judged before = judge(tensors + first + work + load + sum("mine", "all"));
+  const Judged after = judge(tensors + first + sum("mine", "all") + work + load);
+  const Advice* advice = before.find("late_collectives");
+  ASSERT_NE(advice, nullptr) << "total " << before.total_ns << " ns";
+  EXPECT_EQ(after.find("late_collectives"), nullptr);
+  const double gained = before.total_ns - after.total_ns;
+  EXPECT_NEAR(advice->gain_ns, gained, 0.2 * gained) << before.total_ns << " ns, then " << after.total_ns;
+}
+
 // Written out, so that nothing is extrapolated.
 std::string written_out(int times, const std::string& body) {
   std::string text;
@@ -181,7 +253,7 @@ TEST(Excerpt, HoldsAboutAsManyInstructionsAsAsked) {
 TEST(Advice, RulesHaveNamesOfTheirOwn) {
   std::set<std::string_view> names;
   for (const AdviceRule& rule : advice_rules()) EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
-  EXPECT_EQ(names.size(), 7u);
+  EXPECT_EQ(names.size(), 10u);
 }
 
 TEST(Advice, LinesBeyondAHundredAreCounted) {

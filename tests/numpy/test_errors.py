@@ -49,7 +49,7 @@ def loop(x):
     (lambda x: object(), ["numpy.R8"]),
     (lambda x: kn.fori_loop(0, 3, lambda i, c: c[:2], x), ["numpy.R5", "after a pass"]),
     (lambda x: kn.fori_loop(0, 3, lambda i, c: (c, c), x), ["numpy.R5", "structure"]),
-    (lambda x: kn.all_reduce(x), ["numpy.R4", "collectives"]),
+    (lambda x: kn.all_reduce(x), ["numpy.R20", "ranks=n"]),
 ])
 def test_refused(function, words):
     text = error_of(function, X)

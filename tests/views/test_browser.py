@@ -323,6 +323,37 @@ def test_pages_of_kernels(names, tmp_path):
         browser.close()
 
 
+RANKS = """kiln 1
+program "sum" target trn2
+tensor x: input hbm float32 [128, 512]
+tensor y: output shared_hbm float32 [128, 512]
+tensor mine: shared_hbm float32 [128, 512]
+tensor all: shared_hbm float32 [128, 512]
+dma_copy(dst=mine, src=x)
+all_reduce(srcs=[mine], dsts=[all], replica_group=[[0, 1, 2, 3]], op=add)
+dma_copy(dst=y, src=all)
+"""
+
+
+def test_lanes_of_ranks_and_links(tmp_path):
+    (tmp_path / "sum.kiln").write_text(RANKS)
+    subprocess.run([BUILD / "cli" / "kiln", "time", "sum.kiln", "--ranks", "4", "--html", "sum.html"], cwd=tmp_path,
+                   check=True, stdout=subprocess.DEVNULL)
+    browser = Browser(tmp_path)
+    try:
+        browser.open(tmp_path / "sum.html")
+        browser.frame()
+        assert browser.console == []
+        lanes = browser.evaluate("timeline.tracks.map((lane) => lane.name)")
+        assert "ranks 0-3 links" in lanes and all(name.startswith("ranks 0-3 ") for name in lanes)
+        drawn = browser.evaluate("timeline.tracks.find((t) => t.name.endsWith('links')).rows[0].count")
+        assert drawn == 1
+        about = browser.evaluate("timeline.tracks.find((t) => t.name.endsWith('links')).about")
+        assert "collectives" in about
+    finally:
+        browser.close()
+
+
 LOOP = """kiln 1
 program "loop" target trn2
 tensor y: output shared_hbm float32 [128, 512]

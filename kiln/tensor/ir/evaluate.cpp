@@ -330,35 +330,35 @@ Array evaluate(const Op& op, const std::vector<const Array*>& operands, DType wo
   return kFunctions[static_cast<std::size_t>(op.code)]({op, operands, working});
 }
 
-Arrays evaluate(const Graph& graph, const Arrays& inputs) {
-  std::vector<Array> values;
-  std::map<Value, std::vector<Array>> results;  // of ops with bodies
-  values.reserve(graph.size());
-  for (const Op& op : graph.ops()) {
-    if (op.code == OpCode::input) {
-      const auto given = inputs.find(op.text("name"));
-      if (given == inputs.end() || !(given->second.type == op.type))
-        raise(rules::kTable, rules::kNames,
-              {.found = fmt::format("no array {} for input `{}`", to_string(op.type), op.text("name"))});
-      values.push_back(given->second);
-      continue;
-    }
-    if (op.code == OpCode::result) {
-      values.push_back(results.at(op.operands[0]).at(static_cast<std::size_t>(op.integer("index"))));
-      continue;
-    }
-    std::vector<const Array*> in;
-    for (Value v : op.operands) in.push_back(&values[v]);
-    if (!op.bodies.empty()) {
-      const auto& all = results[static_cast<Value>(values.size())] = results_of(op, in);
-      values.push_back(all[0]);
-      continue;
-    }
-    values.push_back(evaluate(op, in, is_elementwise(op.code) ? working_dtype(graph, op) : op.type.dtype));
+void Evaluation::add(const Op& op) {
+  if (op.code == OpCode::input) {
+    const auto given = inputs_.find(op.text("name"));
+    if (given == inputs_.end() || !(given->second.type == op.type))
+      raise(rules::kTable, rules::kNames,
+            {.found = fmt::format("no array {} for input `{}`", to_string(op.type), op.text("name"))});
+    return add(given->second);
   }
+  if (op.code == OpCode::result)
+    return add(results_.at(op.operands[0]).at(static_cast<std::size_t>(op.integer("index"))));
+  std::vector<const Array*> in;
+  for (Value v : op.operands) in.push_back(&values_[v]);
+  if (!op.bodies.empty()) {
+    const auto& all = results_[static_cast<Value>(values_.size())] = results_of(op, in);
+    return add(all[0]);
+  }
+  add(evaluate(op, in, is_elementwise(op.code) ? working_dtype(graph_, op) : op.type.dtype));
+}
+
+Arrays Evaluation::outputs() const {
   Arrays out;
-  for (const Output& o : graph.outputs()) out[o.name] = values[o.value];
+  for (const Output& o : graph_.outputs()) out[o.name] = values_[o.value];
   return out;
+}
+
+Arrays evaluate(const Graph& graph, const Arrays& inputs) {
+  Evaluation all(graph, inputs);
+  for (const Op& op : graph.ops()) all.add(op);
+  return all.outputs();
 }
 
 }  // namespace kiln::tensor

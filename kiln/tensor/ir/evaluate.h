@@ -19,6 +19,9 @@ using Arrays = std::map<std::string, Array, std::less<>>;
 // The outputs by name. Throws Error (tensor.R13) when an input is missing or has another type.
 Arrays evaluate(const Graph& graph, const Arrays& inputs);
 
+// The same on several ranks, which meet in collectives: inputs and outputs of each.
+std::vector<Arrays> evaluate(const Graph& graph, const std::vector<Arrays>& inputs);
+
 // Elements of an array as bytes of its dtype, and back.
 std::vector<std::byte> to_bytes(const Array& array);
 Array from_bytes(const Type& type, const std::byte* bytes);

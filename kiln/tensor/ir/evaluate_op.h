@@ -58,6 +58,24 @@ class Spread {
   std::size_t skip_;
 };
 
+// A program on its way through the oracle, op by op.
+class Evaluation {
+ public:
+  Evaluation(const Graph& graph, const Arrays& inputs) : graph_(graph), inputs_(inputs) {
+    values_.reserve(graph.size());
+  }
+  void add(const Op& op);  // the next one
+  void add(Array value) { values_.push_back(std::move(value)); }
+  const Array& value(Value v) const { return values_[v]; }
+  Arrays outputs() const;
+
+ private:
+  const Graph& graph_;
+  const Arrays& inputs_;
+  std::vector<Array> values_;
+  std::map<Value, std::vector<Array>> results_;  // of ops with bodies
+};
+
 // An index into `count` things; throws Error (tensor.R12) when it is none.
 std::int64_t checked_index(const Eval& e, double index, std::int64_t count);
 
@@ -92,6 +110,9 @@ std::vector<Array> results_of(const Op& op, const std::vector<const Array*>& in)
 
 // evaluate_pair.cpp
 Array eval_pair(const Eval& e);
+
+// evaluate_ranks.cpp
+Array eval_collective(const Eval& e);
 
 // random.cpp
 Array eval_random_bits(const Eval& e);

@@ -60,6 +60,13 @@ Type infer_kernel(const Ask& a);
 Type infer_exchange(const Ask& a);
 Type infer_pair_whole(const Ask& a);
 
+// infer_collective.cpp
+Type infer_all_reduce(const Ask& a);
+Type infer_all_gather(const Ask& a);
+Type infer_reduce_scatter(const Ask& a);
+Type infer_all_to_all(const Ask& a);
+Type infer_collective_permute(const Ask& a);
+
 // random.cpp
 Type infer_random_bits(const Ask& a);
 Type infer_random_uniform(const Ask& a);

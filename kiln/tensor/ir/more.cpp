@@ -52,6 +52,22 @@ Expr trace(const Here& x, std::int64_t offset, std::int64_t axis1, std::int64_t 
   return apply(OpCode::trace, {x}, {offset, counted(x, axis1), counted(x, axis2)}, x.at);
 }
 
+Expr all_reduce(const Here& x, const RankGroups& groups, const std::string& op) {
+  return apply(OpCode::all_reduce, {x}, {op, flat_groups(groups)}, x.at);
+}
+Expr all_gather(const Here& x, std::int64_t axis, const RankGroups& groups) {
+  return apply(OpCode::all_gather, {x}, {counted(x, axis), flat_groups(groups)}, x.at);
+}
+Expr reduce_scatter(const Here& x, std::int64_t axis, const RankGroups& groups, const std::string& op) {
+  return apply(OpCode::reduce_scatter, {x}, {op, counted(x, axis), flat_groups(groups)}, x.at);
+}
+Expr all_to_all(const Here& x, std::int64_t split, std::int64_t axis, const RankGroups& groups) {
+  return apply(OpCode::all_to_all, {x}, {counted(x, split), counted(x, axis), flat_groups(groups)}, x.at);
+}
+Expr collective_permute(const Here& x, const RankGroups& pairs) {
+  return apply(OpCode::collective_permute, {x}, {flat_groups(pairs)}, x.at);
+}
+
 Expr take(const Here& x, const Expr& indices, std::int64_t axis, const std::string& mode) {
   return apply(OpCode::take, {x, indices}, {counted(x, axis), mode}, x.at);
 }

@@ -2,6 +2,7 @@
 // the end.
 #pragma once
 
+#include "kiln/tensor/ir/collective.h"
 #include "kiln/tensor/ir/expr.h"
 
 namespace kiln::tensor {
@@ -36,6 +37,14 @@ Expr sort(const Here& x, std::int64_t axis = -1, bool descending = false);
 Expr argsort(const Here& x, std::int64_t axis = -1, bool descending = false);
 Expr top_k(const Here& x, std::int64_t k, std::int64_t axis = -1, bool largest = true);
 Expr top_k_indices(const Here& x, std::int64_t k, std::int64_t axis = -1, bool largest = true);
+
+// Between ranks that all run the program: groups are lists of ranks, in which the position of a rank counts.
+Expr all_reduce(const Here& x, const RankGroups& groups, const std::string& op = "add");  // or minimum, maximum
+Expr all_gather(const Here& x, std::int64_t axis, const RankGroups& groups);
+Expr reduce_scatter(const Here& x, std::int64_t axis, const RankGroups& groups, const std::string& op = "add");
+// Part j along axis `split` goes to rank j; what comes is joined along `axis`.
+Expr all_to_all(const Here& x, std::int64_t split, std::int64_t axis, const RankGroups& groups);
+Expr collective_permute(const Here& x, const RankGroups& pairs);  // source and target of each
 
 // Lists are filled up: with ones, borders with nothing.
 // By counter: the same bits for the same key (two uint32) on every chip.

@@ -38,9 +38,17 @@ inline constexpr Rule kBody{19, "a body takes what the op gives it, and gives ba
 inline constexpr Rule kWindow{20, "windows fit the dimensions that they slide over, and channels their groups",
                               "correct window, strides, borders and groups"};
 
-inline constexpr Rule kRules[] = {kOperands, kBroadcast, kPromotion, kDtype,  kAxis,  kReshape, kPermutation,
-                                  kSlice,    kMatmul,    kEmpty,     kConcat, kIndex, kNames,   kShape,
-                                  kChip,     kNumber,    kNotYet,    kText,   kBody,  kWindow};
+inline constexpr Rule kRankGroups{21, "groups of ranks are of one length, and each rank stands in one of them",
+                                  "list every rank once, from 0 on"};
+inline constexpr Rule kRankPairs{22, "a permutation has a source and a target for each of its ranks, each once",
+                                 "let every rank that sends receive, as around a ring"};
+inline constexpr Rule kRankParts{23, "what is shared among ranks has an extent that their number divides",
+                                 "pad the tensor, or share it along another axis"};
+
+inline constexpr Rule kRules[] = {kOperands,    kBroadcast, kPromotion,  kDtype,     kAxis,     kReshape,
+                                  kPermutation, kSlice,     kMatmul,     kEmpty,     kConcat,   kIndex,
+                                  kNames,       kShape,     kChip,       kNumber,    kNotYet,   kText,
+                                  kBody,        kWindow,    kRankGroups, kRankPairs, kRankParts};
 inline constexpr RuleTable kTable{"tensor", "tensor programs", kRules};
 
 }  // namespace kiln::tensor::rules

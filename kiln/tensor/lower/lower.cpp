@@ -7,6 +7,7 @@
 
 #include "kiln/check/check_program.h"
 #include "kiln/isa/text/print.h"
+#include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/ir/verify.h"
 #include "kiln/tensor/lower/maker.h"
 #include "kiln/tensor/lower/quick_time.h"
@@ -15,6 +16,7 @@
 #include "kiln/tensor/passes/access.h"
 #include "kiln/tensor/passes/bodies.h"
 #include "kiln/tensor/passes/canonicalize.h"
+#include "kiln/tensor/passes/collectives.h"
 #include "kiln/tensor/passes/decompose.h"
 #include "kiln/tensor/passes/expand.h"
 #include "kiln/tensor/passes/pair.h"
@@ -255,7 +257,14 @@ Solved solve_pair(const Graph& ready, CompileOptions options) {
 
 Solved solve(const Graph& graph, const CompileOptions& options) {
   verify(graph, "the front end");
-  Graph ready = std::move(run_passes(inlined(graph)).back().graph);
+  const bool meets = has_collectives(graph);
+  if (meets && options.lnc == 2)
+    raise(rules::kTable, rules::kNotYet,
+          {.found = "not yet: collectives in a program that is split over a pair of cores",
+           .help = "compile it for one core of each rank",
+           .category = Category::not_yet});
+  const Graph whole = inlined(graph);
+  Graph ready = std::move(run_passes(meets ? with_collective_kernels(whole, options.target) : whole).back().graph);
   if (options.lnc == 2) return solve_pair(ready, options);
   Solved solved = first_that_fits({std::move(ready)}, options);
   if (options.level >= 2) improve(solved, options);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "kiln/tensor/ir/collective.h"
 #include "kiln/tensor/ir/evaluate.h"
 #include "kiln/tensor/passes/band.h"
 #include "kiln/tensor/passes/rewrite.h"
@@ -48,7 +49,7 @@ class Seen {
 };
 
 std::optional<Value> folded(const Rewriting& r) {
-  if (r.operands.empty() || r.op.type.size() > kFoldUpTo || has_results(r.op)) return {};
+  if (r.operands.empty() || r.op.type.size() > kFoldUpTo || has_results(r.op) || is_collective(r.op.code)) return {};
   std::vector<Array> arrays;
   bool splat = is_elementwise(r.op.code) || r.op.code == OpCode::cast;
   for (Value v : r.operands) {

@@ -120,15 +120,30 @@ def _require_own(ranks):
         seen |= {id(rank.arguments[name].value) for name in written}
 
 
+def calls_of_ranks(ranks, args, kwargs):
+    """The arguments of each rank."""
+    return [(tuple(_of_rank(a, r, ranks) for a in args), {k: _of_rank(v, r, ranks) for k, v in kwargs.items()})
+            for r in range(ranks)]
+
+
+def kinds_of_calls(ranks, args, kwargs):
+    """(calls, kinds): one call for each kind of ranks, and by rank the number of its kind."""
+    calls, kinds = [], []
+    for call in calls_of_ranks(ranks, args, kwargs):
+        kind = next((k for k, other in enumerate(calls) if _is_alike(other, call)), len(calls))
+        if kind == len(calls):
+            calls.append(call)
+        kinds.append(kind)
+    return calls, kinds
+
+
 def run(function, lnc, ranks, args, kwargs, schedule=(), nan=None):
     """Runs a kernel on so many ranks; returns a list of what it returns on each."""
     env.check_lnc(lnc)
     simulate.note_start(function)
     asked = env.times_asked()
-    calls = [(tuple(_of_rank(a, r, ranks) for a in args), {k: _of_rank(v, r, ranks) for k, v in kwargs.items()})
-             for r in range(ranks)]
     traced, launched = [], []
-    for call in calls:
+    for call in calls_of_ranks(ranks, args, kwargs):
         like = next((rank for rank in traced if _is_alike(rank.call, call)), None)
         if like is None:
             traced.append(like := _trace(function, lnc, call, schedule))

@@ -20,6 +20,7 @@ class Options:
         self.target, self.json = one("target"), "json" in given
         self.strict_order = "strict-order" in given
         self.compare = one("compare")
+        self.ranks = one("ranks")
         self.source_roots = given.get("source-root", [])
         self.out, self.main, self.roll = one("out"), "main" in given, one("roll", "true") != "false"
         named = nki_kernel(self.files[0]) if len(self.files) == 1 and not self.kernel else None

@@ -2,7 +2,9 @@
 
 import contextlib
 import json
+import os
 import sys
+from unittest import mock
 
 from kiln import _check, _native
 from kiln._trace import env
@@ -28,6 +30,8 @@ class _Tracer:
         kernel = named[1] if named else self._options.compare_kernel if compared else None
         with contextlib.ExitStack() as stack:
             stack.enter_context(target.chosen(chip))
+            if self._options.ranks:  # what kiln.ranks() tells the file
+                stack.enter_context(mock.patch.dict(os.environ, KILN_RANKS=self._options.ranks))
             if self._options.json:  # what users' code prints is no part of it
                 stack.enter_context(contextlib.redirect_stdout(sys.stderr))
             file = stack.enter_context(kernel_file.opened(path, kernel or self._options.kernel))

@@ -5,10 +5,8 @@ from kiln.numpy import _ufuncs  # noqa: F401  (fills the tables of _dispatch)
 from kiln.numpy import _linalg, _numeric, _products, _reductions, _selection, _shapes, _sorting  # noqa: F401
 from kiln.numpy._arguments import Shape as shape
 from kiln.numpy._array import Array
+from kiln.numpy._collectives import all_gather, all_reduce, all_to_all, collective_permute, reduce_scatter
 from kiln.numpy._functions import (
-    all_gather,
-    all_reduce,
-    all_to_all,
     avg_pool,
     bincount,
     cond,
@@ -28,7 +26,6 @@ from kiln.numpy._functions import (
     mish,
     nonzero,
     one_hot,
-    reduce_scatter,
     relu,
     rms_norm,
     rsqrt,
@@ -52,6 +49,7 @@ __all__ = [
     "avg_pool",
     "bincount",
     "call_kernel",
+    "collective_permute",
     "cond",
     "conv1d",
     "conv2d",

@@ -48,7 +48,8 @@ def simulator(lowered):
     passing = {name for _, name in traced.written}  # copied to arguments at once: their memory is used again
     spare = []
 
-    def run(given):
+    def prepared(given):
+        """The memory that the program runs on, and results in it."""
         buffers = dict(constants)
         results, updated = Results(), {}
         for name, array in given.items():
@@ -65,11 +66,22 @@ def simulator(lowered):
             array = results[name] = kept.get(name) if name in kept else np.empty(shape, dtype)
             if array.size:
                 buffers[name] = _as_bytes(array)
+        results.release = lambda: spare.append({name: results[name] for name in passing if name not in aliases})
+        return buffers, results
+
+    def run(given):
+        buffers, results = prepared(given)
         if buffers:
             _kiln.run(programs, [buffers], threads, max_memory=memory, nan="off")
-        results.release = lambda: spare.append({name: results[name] for name in passing if name not in aliases})
         return results
 
+    def on_ranks(given_of_ranks):
+        ranks = [prepared(given) for given in given_of_ranks]
+        if ranks[0][0]:
+            _kiln.run(programs * len(ranks), [buffers for buffers, _ in ranks], threads, max_memory=memory, nan="off")
+        return [results for _, results in ranks]
+
+    run.on_ranks = on_ranks
     return run
 
 
@@ -78,15 +90,21 @@ def native(lowered):
     traced = lowered.traced
     graph, outputs = traced.graph, _all_outputs(traced)
 
-    def run(given):
-        data = {name: np.ascontiguousarray(a).tobytes() for name, a in given.items()}
+    def data_of(given):
+        return {name: np.ascontiguousarray(a).tobytes() for name, a in given.items()}
+
+    def results_of(evaluated):
         results = Results()
-        for name, (_, shape, numbers) in graph.evaluate(data).items():
+        for name, (_, shape, numbers) in evaluated.items():
             dtype = outputs[name][0]
             with np.errstate(all="ignore"):
                 results[name] = np.frombuffer(numbers, np.float64).reshape(shape).astype(dtype)
         return results
 
+    def run(given):
+        return results_of(graph.evaluate(data_of(given)))
+
+    run.on_ranks = lambda given_of_ranks: [*map(results_of, graph.evaluate_ranks([*map(data_of, given_of_ranks)]))]
     return run
 
 
@@ -122,4 +140,8 @@ def neuron(lowered):
             results.setdefault(name, np.empty(shape, dtype))
         return results
 
+    def on_ranks(_):
+        refuse(BACKEND, "not yet: neuron on several ranks", 'use backend="simulator"')
+
+    run.on_ranks = on_ranks
     return run

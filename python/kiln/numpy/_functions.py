@@ -8,7 +8,7 @@ import numpy as np
 from kiln.numpy import _control, _dtypes
 from kiln.numpy import _ops as ops
 from kiln.numpy._array import Array, as_array, axis_of, node_of
-from kiln.numpy._rules import ARGUMENT, INDEX, MISSING, refuse
+from kiln.numpy._rules import ARGUMENT, INDEX, refuse
 from kiln.numpy._trace import active
 
 
@@ -332,17 +332,3 @@ def scan(body, carry, xs, length=None):
 def _placed(whole, one, i):
     whole[i] = one
     return whole
-
-
-def _not_yet(name, why):
-    def function(*args, **kwargs):
-        refuse(MISSING, f"kiln.numpy.{name}: {why}")
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Not yet: {why}."
-    return function
-
-
-_COLLECTIVE = "the tensor IR has no collectives yet; nki.collectives has them for kernels"
-all_reduce, all_gather, reduce_scatter, all_to_all = (
-    _not_yet(n, _COLLECTIVE) for n in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all"))

@@ -6,6 +6,7 @@ import inspect
 import numpy as np
 
 from kiln._trace import env, tracebacks
+from kiln._trace.on_ranks import calls_of_ranks
 from kiln.numpy import _arguments, _creation, _dtypes, _sequence
 from kiln.numpy._array import Array
 from kiln.numpy._lowered import Lowered
@@ -18,11 +19,11 @@ BACKENDS = ("simulator", "native", "neuron")
 class Traced:
     """A function as a tensor program: inputs, outputs, which of them are arguments that the function wrote to."""
 
-    def __init__(self, function, structure, kwargs_structure, arrays, x64, target):
+    def __init__(self, function, structure, kwargs_structure, arrays, x64, target, ranks=None):
         name = getattr(function, "__name__", "function")
         self.name = name if name.isidentifier() else "function"
         trace = Trace(self.name)
-        trace.target = target
+        trace.target, trace.ranks = target, ranks
         self.inputs = []  # (name, dtype, shape) in the order of arrays; None for one that is an input already
         with trace, _creation.patched():
             roots = self._parameters(trace, arrays, x64)
@@ -96,6 +97,15 @@ class Entry:
         self.traced, self.lowered, self.runner = traced, lowered, runner
 
     def __call__(self, arrays):
+        return self.made_of(arrays, self.runner(self.given(arrays)))
+
+    def on_ranks(self, arrays_of_ranks):
+        """The results of each rank."""
+        results = self.runner.on_ranks([self.given(arrays) for arrays in arrays_of_ranks])
+        return [self.made_of(arrays, own) for arrays, own in zip(arrays_of_ranks, results)]
+
+    def given(self, arrays):
+        """{input: array} of a call."""
         traced = self.traced
         if traced.written:
             _require_apart(traced, arrays)
@@ -104,7 +114,11 @@ class Entry:
             if told is not None:
                 x = x if isinstance(x, np.ndarray) else np.asarray(x)
                 given[told[0]] = x if x.dtype == told[1] else _arguments.narrowed(x, told[1], name)
-        results = self.runner(given)
+        return given
+
+    def made_of(self, arrays, results):
+        """What the call returns; arguments that the function writes to are written."""
+        traced = self.traced
         for i, name in traced.written:
             host = arrays[i][1]
             if isinstance(host, np.ndarray) and results[name] is not host:
@@ -137,9 +151,9 @@ def _require_apart(traced, arrays):
 class Jitted:
     """A function that runs compiled. `lower` shows what it becomes."""
 
-    def __init__(self, function, backend, target, opt, x64, lnc=1, search=None):
+    def __init__(self, function, backend, target, opt, x64, lnc=1, search=None, ranks=None):
         self._function, self._backend, self._target, self._opt, self._x64 = function, backend, target, opt, x64
-        self._lnc, self._search = lnc, search
+        self._lnc, self._search, self._ranks = lnc, search, ranks
         self._entries = {}
         self._names = _parameter_names(function)
         functools.update_wrapper(self, function)
@@ -150,6 +164,8 @@ class Jitted:
     def __call__(self, *args, **kwargs):
         if active() is not None:
             return self._function(*args, **kwargs)
+        if self._ranks is not None:
+            return self._call_on_ranks(args, kwargs)
         structure, kwargs_structure, arrays, key = self._flattened(args, kwargs)
         if _sequence.recording() is not None:
             return _sequence.recording().call(self, structure, kwargs_structure, arrays, key)
@@ -159,6 +175,20 @@ class Jitted:
         if entry is None:
             entry = self._entries[key] = self._entry(structure, kwargs_structure, arrays, target)
         return entry(arrays)
+
+    def _call_on_ranks(self, args, kwargs):
+        """A list of what each rank returns."""
+        calls = [self._flattened(*call) for call in calls_of_ranks(self._ranks, args, kwargs)]
+        structure, kwargs_structure, arrays, key = calls[0]
+        for rank, call in enumerate(calls):
+            if call[3] != key:
+                refuse(OPTIONS, f"rank {rank} has arguments of another kind than rank 0",
+                       "give all ranks arrays of the same shapes and dtypes, and equal other values", kind=ValueError)
+        target = self._target or default_target()
+        key = (target, *key)
+        if key not in self._entries:
+            self._entries[key] = self._entry(structure, kwargs_structure, arrays, target)
+        return self._entries[key].on_ranks([call[2] for call in calls])
 
     def _flattened(self, args, kwargs):
         arrays, key = [], []
@@ -176,7 +206,7 @@ class Jitted:
 
     def _traced(self, structure, kwargs_structure, arrays, target):
         try:
-            return Traced(self._function, structure, kwargs_structure, arrays, self._x64, target)
+            return Traced(self._function, structure, kwargs_structure, arrays, self._x64, target, self._ranks)
         except Exception as error:
             raise error.with_traceback(_user_traceback(error)) from None
 
@@ -188,7 +218,7 @@ class Jitted:
 
     def lowered_for(self, structure, kwargs_structure, arrays, target):
         traced = self._traced(structure, kwargs_structure, arrays, target)
-        return Lowered(traced, target, self._opt, self._lnc, self._search)
+        return Lowered(traced, target, self._opt, self._lnc, self._search, self._ranks)
 
     def lower(self, *args, target="trn2", opt=2, lnc=1, search=None, **kwargs):
         """What the function becomes for these arguments, arrays or shapes such as "float32[128,512]". lnc=2: for the
@@ -198,10 +228,12 @@ class Jitted:
         _require_opt(opt)
         _require_lnc(lnc)
         search = _checked_search(search)
+        if self._ranks is not None:
+            args, kwargs = calls_of_ranks(self._ranks, args, kwargs)[0]
         args = [_arguments.as_given(x) for x in args]
         kwargs = {k: _arguments.as_given(v) for k, v in kwargs.items()}
         structure, kwargs_structure, arrays, _ = self._flattened(args, kwargs)
-        return Lowered(self._traced(structure, kwargs_structure, arrays, target), target, opt, lnc, search)
+        return Lowered(self._traced(structure, kwargs_structure, arrays, target), target, opt, lnc, search, self._ranks)
 
     def __repr__(self):
         return f"<kiln.jit {getattr(self._function, '__name__', self._function)!s} on {self._backend}>"
@@ -258,14 +290,16 @@ def _checked_search(search):
     return search
 
 
-def jit(function=None, *, backend="simulator", target=None, opt=2, x64="error", lnc=1, search=None):
+def jit(function=None, *, backend="simulator", target=None, opt=2, x64="error", lnc=1, search=None, ranks=None):
     """Makes a plain NumPy function run compiled: `@kiln.jit`, or `kiln.jit(f, backend="native")`. Arrays among the
     arguments are inputs; everything else is a part of the program. backend: "simulator" runs the compiled program,
     "native" the tensor program in double on the CPU, "neuron" the emitted source on a device. x64="narrow" lets 64-bit
     arrays in and computes with 32 bits. lnc=2 splits the work over a pair of cores; search has the options of opt=3,
-    as `lower` takes them."""
+    as `lower` takes them. ranks=n runs it on so many ranks, which meet in kiln.numpy.all_reduce and its like: arguments
+    may be kiln.per_rank([...]), and what comes back is a list."""
     if function is None:
-        return functools.partial(jit, backend=backend, target=target, opt=opt, x64=x64, lnc=lnc, search=search)
+        return functools.partial(jit, backend=backend, target=target, opt=opt, x64=x64, lnc=lnc, search=search,
+                                 ranks=ranks)
     if not callable(function):
         refuse(OPTIONS, f"kiln.jit of a {type(function).__name__}", "pass a function", kind=TypeError)
     if backend not in BACKENDS:
@@ -274,4 +308,6 @@ def jit(function=None, *, backend="simulator", target=None, opt=2, x64="error", 
         _require_target(target)
     _require_opt(opt)
     _require_lnc(lnc)
-    return Jitted(function, backend, target, opt, _dtypes.option_x64(x64), lnc, _checked_search(search))
+    if ranks is not None:
+        env.require_ranks(ranks, f"ranks={ranks!r}")
+    return Jitted(function, backend, target, opt, _dtypes.option_x64(x64), lnc, _checked_search(search), ranks)

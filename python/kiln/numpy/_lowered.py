@@ -18,8 +18,8 @@ _KEPT = 512
 class Lowered:
     """What a function becomes: `ir` (the tensor program as text), `program` (instructions), `nki` (source)."""
 
-    def __init__(self, traced, target, opt, lnc=1, search=None):
-        self.traced, self.target, self.opt, self.lnc = traced, target, opt, lnc
+    def __init__(self, traced, target, opt, lnc=1, search=None, ranks=None):
+        self.traced, self.target, self.opt, self.lnc, self.ranks = traced, target, opt, lnc, ranks
         self._search = search or {}
         self.graph = traced.graph
 
@@ -89,7 +89,8 @@ class Lowered:
 
     @functools.cached_property
     def _timing(self):
-        return Timing(_kiln.time_programs(self.programs, {}, [], None, True, max_memory=env.max_memory()))
+        return Timing(_kiln.time_programs(self.programs, {}, [], None, True, max_memory=env.max_memory(),
+                                          of_rank=[0] * (self.ranks or 0)))
 
     def time(self):
         """The predicted time, as `kiln.time` gives it."""

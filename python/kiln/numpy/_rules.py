@@ -61,6 +61,10 @@ OUTSIDE = Rule(18, "the body of a loop or branch writes to what it made, and ret
 KERNEL = Rule(19, "call_kernel takes a kernel for one core that returns whole tensors or writes to its arguments",
               "call it between two jitted functions", "not_yet")
 
+ON_RANKS = Rule(20, "functions of ranks stand in a function that runs on ranks", "jit it with ranks=n", "config")
+RANK_GROUPS = Rule(21, "groups are lists of ranks, and each rank stands in one of them",
+                   "list every rank once, from 0 on", "config")
+
 RULES = tuple(value for value in globals().values() if isinstance(value, Rule))
 
 _made = {}

@@ -57,6 +57,7 @@ class Trace:
 
         self.around = active()  # of which this one is a body
         self.target = self.around.target if self.around else None  # that the program is for, set by who asks for it
+        self.ranks = self.around.ranks if self.around else None  # how many run it; None: it is on no ranks
 
     def __enter__(self):
         _local.trace = self

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 
+#include "kiln/arch/link_load.h"
 #include "kiln/isa/instructions/shared/dma.h"
 #include "kiln/isa/semantics/run.h"
 
@@ -206,17 +207,31 @@ void move_part(const Gathering& g, int sender, int receiver, const Part& part, c
 
 namespace {
 
-// Inside a device, between those of a node, or between nodes.
-double link_ns(const LinkSpec& links, const Collective::Traffic& t, std::int64_t ranks, int lnc) {
-  const bool in_device = ranks <= links.ranks_per_device(lnc) && links.core_bytes_per_ns > 0;
-  const double peak = in_device ? links.core_bytes_per_ns : links.link_bytes_per_ns;
-  const double hop = ranks <= links.ranks_per_node(lnc) ? links.hop_ns : links.node_hop_ns;
-  return t.steps * hop + (t.bytes > 0 ? t.bytes / (peak * links.rate[static_cast<int>(t.route)]) : 0);
+// What the groups of an instruction send at once. A ring goes along neighbouring devices; neighbours are those of the
+// list, or the pairs themselves.
+LinkLoad load_of(const CostQuery& q, const Collective& collective, const Collective::Traffic& t) {
+  const LinkSpec& links = q.arch().links;
+  const std::int64_t per_device = links.ranks_per_device(q.program().lnc);
+  LinkLoad load(links, per_device);
+  for (const RankList list : replica_groups(q, collective.groups)) {
+    if (std::ssize(list) < 2) continue;
+    if (collective.by_pairs) {
+      load.add(list[0], list[1], t.bytes);
+    } else if (t.route == Route::mesh) {
+      load.add_all_pairs(list, t.bytes / static_cast<double>(list.size() - 1));
+    } else {
+      const std::vector<std::int64_t> ring = t.route == Route::neighbour
+                                                 ? std::vector<std::int64_t>(list.begin(), list.end())
+                                                 : ring_order(links, per_device, list);
+      for (std::size_t i = 0; i < ring.size(); ++i) load.add(ring[i], ring[(i + 1) % ring.size()], t.bytes);
+    }
+  }
+  return load;
 }
 
 }  // namespace
 
-Cost collective_cost(const CostQuery& q) {
+LinkTime link_time(const CostQuery& q) {
   const Collective& collective = *q.facts().collective;
   double bytes = 0;
   for (const Access& a : q.accesses(collective.sent)) bytes += static_cast<double>(a.count()) * size_bytes(a.dtype);
@@ -224,7 +239,13 @@ Cost collective_cost(const CostQuery& q) {
   if (!collective.by_pairs)
     for (const RankList list : replica_groups(q, collective.groups)) ranks = std::max(ranks, std::ssize(list));
   const Collective::Traffic t = collective.traffic(static_cast<int>(ranks), bytes);
-  return {.dma_bytes = bytes, .dma_descriptors = 1, .link_ns = link_ns(q.arch().links, t, ranks, q.program().lnc)};
+  const LinkLoad load = load_of(q, collective, t);
+  return {bytes, load.busiest_ns() / q.arch().links.rate[static_cast<int>(t.route)], t.steps * load.step_ns()};
+}
+
+Cost collective_cost(const CostQuery& q) {
+  const LinkTime t = link_time(q);
+  return {.dma_bytes = t.sent_bytes, .dma_descriptors = 1, .link_ns = t.busy_ns + t.steps_ns};
 }
 
 void run_collective(Run&) { internal_error(__FILE__, __LINE__, "a collective runs when its ranks meet"); }

@@ -92,7 +92,13 @@ Part sent_part(const Gathering& g, int sender, const SizedParams& params, int co
 // Moves a part and writes recv_counts.
 void move_part(const Gathering& g, int sender, int receiver, const Part& part, const SizedParams& params);
 
-// A collective on its link: steps x the latency of a hop, and the bytes.
+// A collective on the links: what every group of it sends at once over the topology.
+struct LinkTime {
+  double sent_bytes;  // of a rank
+  double busy_ns;     // bytes over the busiest link
+  double steps_ns;    // steps x the latency of the farthest hop
+};
+LinkTime link_time(const CostQuery& q);
 Cost collective_cost(const CostQuery& q);
 
 // No core does it alone: the machine runs `exchange` when the ranks are there (sim/ranks.h).

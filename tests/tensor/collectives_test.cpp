@@ -1,0 +1,156 @@
+// Collectives as ops: types, the oracle over ranks, and compiled programs that run on ranks, against sums by hand.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "kiln/sim/machine.h"
+#include "kiln/tensor/ir/more.h"
+#include "kiln/tensor/ir/text.h"
+#include "kiln/tensor/lower/lower.h"
+#include "tests/error_of.h"
+
+namespace kiln::tensor {
+namespace {
+
+constexpr int kRanks = 4;
+const RankGroups kAll = {{0, 1, 2, 3}}, kPairs = {{0, 2}, {3, 1}};
+
+using Made = Expr (*)(const Expr&);
+struct Case {
+  const char* name;
+  Shape shape;
+  Made made;
+};
+const Case kCases[] = {
+    {"all_reduce", {3, 5}, [](const Expr& x) { return all_reduce(x, kAll); }},
+    {"maximum of pairs", {3, 5}, [](const Expr& x) { return all_reduce(x, kPairs, "maximum"); }},
+    {"minimum of a vector", {7}, [](const Expr& x) { return all_reduce(x, kAll, "minimum"); }},
+    {"all_gather", {3, 5}, [](const Expr& x) { return all_gather(x, 0, kAll); }},
+    {"all_gather of columns", {3, 5}, [](const Expr& x) { return all_gather(x, -1, kPairs); }},
+    {"reduce_scatter", {8, 3}, [](const Expr& x) { return reduce_scatter(x, 0, kAll); }},
+    {"reduce_scatter in the middle", {2, 8, 3}, [](const Expr& x) { return reduce_scatter(x, 1, kPairs, "maximum"); }},
+    {"all_to_all", {8, 3}, [](const Expr& x) { return all_to_all(x, 0, 0, kAll); }},
+    {"all_to_all of rows to columns", {8, 3, 2}, [](const Expr& x) { return all_to_all(x, 0, 1, kAll); }},
+    {"all_to_all of columns to rows", {3, 8}, [](const Expr& x) { return all_to_all(x, 1, 0, kPairs); }},
+    {"collective_permute",
+     {3, 5},
+     [](const Expr& x) {
+       return collective_permute(x, {{0, 1}, {1, 2}, {2, 3}, {3, 0}});
+     }},
+    {"work around them",
+     {4, 6},
+     [](const Expr& x) {
+       return all_reduce(exp(x * 0.5), kAll) + all_gather(x, 0, {{0}, {1}, {2}, {3}});
+     }},
+};
+
+Graph graph_of(const Case& c) {
+  Builder b("p");
+  b.output("y", c.made(b.input("x", {DType::float32, c.shape})));
+  return b.finish();
+}
+
+std::vector<Arrays> inputs_of(const Case& c) {
+  std::mt19937 rng(7);
+  std::vector<Arrays> all(kRanks);
+  for (Arrays& own : all) {
+    Array& x = own["x"] = {{DType::float32, c.shape}, {}};
+    for (std::int64_t i = 0; i < x.type.size(); ++i) x.data.push_back(static_cast<int>(rng() % 64) - 32);
+  }
+  return all;
+}
+
+TEST(TensorCollectives, CompiledProgramsDoWhatTheOracleSays) {
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const Graph graph = graph_of(c);
+    const std::vector<Arrays> inputs = inputs_of(c), expected = evaluate(graph, inputs);
+    for (const Target target : {Target::trn1, Target::trn2, Target::trn3}) {
+      const Compiled compiled = compile(graph, {.target = target});
+      std::vector<std::vector<std::byte>> x(kRanks), y(kRanks);
+      std::vector<std::map<std::string, std::vector<std::byte>>> constants(kRanks);
+      std::vector<sim::Buffers> buffers(kRanks);
+      for (int rank = 0; rank < kRanks; ++rank) {
+        x[rank] = to_bytes(inputs[rank].at("x"));
+        y[rank].resize(to_bytes(expected[rank].at("y")).size());
+        buffers[rank]["x"] = {x[rank].data(), x[rank].size()};
+        buffers[rank]["y"] = {y[rank].data(), y[rank].size()};
+        for (const Constant& k : compiled.constants) {
+          std::vector<std::byte>& bytes = constants[rank][k.name] = to_bytes(k.array);
+          buffers[rank][k.name] = {bytes.data(), bytes.size()};
+        }
+      }
+      sim::run(compiled.launch().on_ranks(kRanks), arch(target), buffers);
+      for (int rank = 0; rank < kRanks; ++rank) {
+        const Array& wanted = expected[rank].at("y");
+        const Array got = from_bytes(wanted.type, y[rank].data());
+        for (std::size_t i = 0; i < got.data.size(); ++i)
+          ASSERT_NEAR(got.data[i], wanted.data[i], 1e-4 * (1 + std::abs(wanted.data[i])))
+              << "rank " << rank << ", element " << i << " on " << arch(target).name;
+      }
+    }
+  }
+}
+
+// The oracle itself, counted by hand: rank r has 10 r + i.
+TEST(TensorCollectives, Oracle) {
+  std::vector<Arrays> inputs(2);
+  for (int r = 0; r < 2; ++r)
+    inputs[r]["x"] = {{DType::float32, {4}}, {10. * r, 10. * r + 1, 10. * r + 2, 10. * r + 3}};
+  const auto results = [&](Made made) {
+    std::vector<std::vector<double>> out;
+    for (const Arrays& own : evaluate(graph_of({"", {4}, made}), inputs)) out.push_back(own.at("y").data);
+    return out;
+  };
+  using Rows = std::vector<std::vector<double>>;
+  EXPECT_EQ(results([](const Expr& x) { return all_reduce(x, {{0, 1}}); }), (Rows{{10, 12, 14, 16}, {10, 12, 14, 16}}));
+  EXPECT_EQ(results([](const Expr& x) {
+              return all_gather(x, 0, {{1, 0}});
+            }),
+            (Rows{{10, 11, 12, 13, 0, 1, 2, 3}, {10, 11, 12, 13, 0, 1, 2, 3}}));
+  EXPECT_EQ(results([](const Expr& x) { return reduce_scatter(x, 0, {{0, 1}}); }), (Rows{{10, 12}, {14, 16}}));
+  EXPECT_EQ(results([](const Expr& x) {
+              return all_to_all(x, 0, 0, {{0, 1}});
+            }),
+            (Rows{{0, 1, 10, 11}, {2, 3, 12, 13}}));
+  EXPECT_EQ(results([](const Expr& x) {
+              return collective_permute(x, {{0, 1}, {1, 0}});
+            }),
+            (Rows{{10, 11, 12, 13}, {0, 1, 2, 3}}));
+}
+
+TEST(TensorCollectives, TextForm) {
+  for (const Case& c : kCases) {
+    const std::string text = print(graph_of(c));
+    EXPECT_EQ(print(parse(text, "p.kt")), text);
+  }
+}
+
+TEST(TensorCollectives, Refusals) {
+  const auto code = [](Made made, DType dtype = DType::float32) {
+    return error_of([&] {
+             Builder b("p");
+             made(b.input("x", {dtype, {4, 6}}));
+           })
+        .code;
+  };
+  EXPECT_EQ(code([](const Expr& x) { return all_reduce(x, {}); }), "tensor.R21");
+  EXPECT_EQ(code([](const Expr& x) { return all_reduce(x, {{0, 1}, {1, 2}}); }), "tensor.R21");
+  EXPECT_EQ(code([](const Expr& x) { return all_gather(x, 0, {{0, 1}, {2}}); }), "tensor.R21");
+  EXPECT_EQ(code([](const Expr& x) { return all_reduce(x, kAll, "multiply"); }), "tensor.R1");
+  EXPECT_EQ(code([](const Expr& x) { return all_reduce(x, kAll); }, DType::int8), "tensor.R4");
+  EXPECT_EQ(code([](const Expr& x) { return all_gather(x, 2, kAll); }), "tensor.R5");
+  EXPECT_EQ(code([](const Expr& x) { return collective_permute(x, {{0, 1}}); }), "tensor.R22");
+  EXPECT_EQ(code([](const Expr& x) { return collective_permute(x, {{0, 1}, {0, 2}}); }), "tensor.R22");
+  EXPECT_EQ(code([](const Expr& x) { return reduce_scatter(x, 1, kAll); }), "tensor.R23");
+  EXPECT_EQ(code([](const Expr& x) { return all_to_all(x, 1, 0, kAll); }), "tensor.R23");
+}
+
+TEST(TensorCollectives, NotYet) {
+  const Graph graph = graph_of(kCases[0]);
+  EXPECT_EQ(error_of([&] { evaluate(graph, inputs_of(kCases[0])[0]); }).code, "tensor.R17");
+  EXPECT_EQ(error_of([&] { compile(graph, {.lnc = 2}); }).code, "tensor.R17");
+}
+
+}  // namespace
+}  // namespace kiln::tensor

@@ -1,0 +1,176 @@
+// Time of programs on several ranks: what links take, who is timed, who waits for whom.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kiln/isa/text/parse.h"
+#include "kiln/timing/rank_kinds.h"
+#include "kiln/timing/simulate.h"
+#include "tests/error_of.h"
+
+namespace kiln::timing {
+namespace {
+
+using isa::Launch;
+using isa::Program;
+
+constexpr const char* kAll = "[[0, 1, 2, 3]]";
+
+// `before` activations, then a sum over the ranks of `groups`, then its result stored.
+Program summing(const std::string& groups, int before = 1, const std::string& target = "trn2", int sums = 1) {
+  std::string text = "kiln 1\nprogram \"p\" target " + target + R"(
+tensor x: input hbm float32 [128, 1024]
+tensor y: output shared_hbm float32 [128, 1024]
+tensor f: sbuf float32 [128, 1024]
+)";
+  for (int i = 0; i < sums; ++i)
+    text += "tensor mine" + std::to_string(i) + ": shared_hbm float32 [128, 1024]\ntensor all" + std::to_string(i) +
+            ": shared_hbm float32 [128, 1024]\n";
+  text += "dma_copy(dst=f, src=x)\n";
+  for (int i = 0; i < before; ++i) text += "activation(dst=f, op=exp, data=f)\n";
+  for (int i = 0; i < sums; ++i) text += "dma_copy(dst=mine" + std::to_string(i) + ", src=f)\n";
+  for (int i = 0; i < sums; ++i) {
+    const std::string n = std::to_string(i);
+    text += "all_reduce(srcs=[mine" + n + "], dsts=[all" + n + "], replica_group=" + groups + ", op=add)\n";
+  }
+  return isa::parse(text + "dma_copy(dst=y, src=all0)\n", "p.kiln");
+}
+
+Timeline time_of(const Launch& launch, TimingOptions options = {}) {
+  options.reorder = false;
+  return simulate(launch, arch(launch.target()), options);
+}
+
+std::vector<const Event*> on_links(const Timeline& t) {
+  std::vector<const Event*> events;
+  for (const Event& e : t.events)
+    if (t.lanes[e.lane].links) events.push_back(&e);
+  return events;
+}
+
+TEST(RankTimes, RanksThatDoTheSameAreTimedOnce) {
+  const Program p = summing(kAll);
+  const Timeline one = time_of(p), all = time_of(Launch(p).on_ranks(4));
+  EXPECT_EQ(all.total, one.total);
+  EXPECT_EQ(all.events.size(), one.events.size());
+  ASSERT_EQ(all.ranks.size(), 1u);
+  EXPECT_EQ(all.ranks[0].ranks, (std::vector{0, 1, 2, 3}));
+  EXPECT_TRUE(std::ranges::any_of(all.lanes, [](const Lane& l) { return l.name == "ranks 0-3 links" && l.busy > 0; }));
+  EXPECT_TRUE(std::ranges::any_of(one.lanes, [](const Lane& l) { return l.name == "links" && l.busy > 0; }));
+}
+
+// 2 x 3/4 of 512 KiB at an eighth of 128 bytes/ns, and 6 steps of 1.5 us.
+TEST(RankTimes, BytesAndSteps) {
+  const Timeline t = time_of(Launch(summing(kAll)).on_ranks(4));
+  const auto links = on_links(t);
+  ASSERT_EQ(links.size(), 1u);
+  const double expected = 1.5 * 524288 / 16 + 6 * 1500;
+  EXPECT_NEAR(to_ns(links[0]->end - links[0]->start), expected, 500);  // and what spreading a DMA takes
+}
+
+// The result is there when the collective is, and not before.
+TEST(RankTimes, ResultsOfACollectiveAreWaitedFor) {
+  const Timeline t = time_of(summing(kAll));
+  const Event* sum = on_links(t).at(0);
+  const auto last = std::ranges::max_element(t.events, {}, &Event::end);
+  EXPECT_GE(last->start, sum->end);
+  EXPECT_NE(t.lanes[last->lane].links, true);
+}
+
+// Two collectives at once share the links: their bytes follow each other, their steps do not.
+TEST(RankTimes, CollectivesShareTheLinks) {
+  const auto span = [](int sums) {
+    const Timeline t = time_of(Launch(summing(kAll, 1, "trn2", sums)).on_ranks(4));
+    const auto links = on_links(t);
+    return to_ns(links.back()->end - links.front()->start);
+  };
+  const double bytes = 1.5 * 524288 / 16;
+  EXPECT_NEAR(span(2) - span(1), bytes, 0.02 * bytes);
+}
+
+TEST(RankTimes, AQuickRankWaitsForASlowOne) {
+  const Program quick = summing("[[0, 1]]", 1), slow = summing("[[0, 1]]", 40);
+  Launch launch(quick);
+  launch.programs = {&quick, &slow};
+  launch.ranks = 2;
+  const Timeline t = time_of(launch);
+  ASSERT_EQ(t.ranks.size(), 2u);
+  const auto links = on_links(t);
+  ASSERT_EQ(links.size(), 2u);
+  EXPECT_EQ(links[0]->start, links[1]->start);
+  const auto waits = [&](std::string_view lane) {
+    return std::ranges::any_of(links,
+                               [&](const Event* e) { return t.lanes[e->lane].name == lane && e->wait == Wait::peer; });
+  };
+  EXPECT_TRUE(waits("rank 0 links"));
+  EXPECT_FALSE(waits("rank 1 links"));
+  EXPECT_GT(t.total, time_of(quick).total);
+}
+
+// Whom a rank meets tells it apart, whatever its own program is.
+TEST(RankTimes, KindsOfRanks) {
+  const Program same = summing("[[0, 1], [2, 3]]"), other = summing("[[0, 1], [2, 3]]", 9);
+  Launch launch = Launch(same).on_ranks(4);
+  EXPECT_EQ(rank_kinds(launch).kind_of, (std::vector{0, 0, 0, 0}));
+  launch.programs[3] = &other;
+  EXPECT_EQ(rank_kinds(launch).kind_of, (std::vector{0, 0, 1, 2}));
+  EXPECT_EQ(ranks_text({0, 1, 2, 4, 7, 8}), "ranks 0-2, 4, 7-8");
+  EXPECT_EQ(ranks_text({5}), "rank 5");
+}
+
+TEST(RankTimes, RanksThatMissEachOtherAreToldOf) {
+  const Program one = summing("[[0, 1]]"), two = summing("[[0, 1]]", 1, "trn2", 2);
+  Launch launch(one);
+  launch.programs = {&one, &two};
+  launch.ranks = 2;
+  const Diagnostic error = error_of([&] { time_of(launch); });
+  EXPECT_EQ(error.code, "timing.deadlock");
+  EXPECT_NE(error.found.find("rank 0 has ended; rank 1 waits in all_reduce on line"), std::string::npos) << error.found;
+}
+
+TEST(RankTimes, Topologies) {
+  const std::string everyone = [] {
+    std::string list = "[[0";
+    for (int i = 1; i < 256; ++i) list += ", " + std::to_string(i);
+    return list + "]]";
+  }();
+  const Program p = summing(everyone, 1);
+  const Launch launch = Launch(p).on_ranks(256);
+  const Time server = time_of(launch).total;
+  EXPECT_EQ(time_of(launch, {.topology = "trn2.48xlarge"}).total, server);
+  // Two servers over the network take 15 us a step, those of an ultraserver 1.5.
+  const Time joined = time_of(launch, {.topology = "trn2-ultraserver"}).total;
+  EXPECT_NEAR(to_ns(server - joined), 2 * 255 * 13500.0, 0.05 * 2 * 255 * 13500.0);
+  EXPECT_EQ(error_of([&] { time_of(launch, {.topology = "trn1.32xlarge"}); }).code, "timing.topology");
+  EXPECT_EQ(error_of([&] { time_of(launch, {.topology = "trn9"}); }).code, "timing.topology");
+}
+
+TEST(RankTimes, WhatIfLinks) {
+  const Program p = summing(kAll);
+  const auto with = [&](const char* change) { return to_ns(time_of(p, {.what_if = {parse_what_if(change)}}).total); };
+  const double as_is = to_ns(time_of(p).total), bytes = 1.5 * 524288 / 16;
+  EXPECT_NEAR(as_is - with("link_bandwidth=2x"), bytes / 2, 1);
+  EXPECT_NEAR(as_is - with("link_bandwidth=256"), bytes / 2, 1);
+  EXPECT_NEAR(as_is - with("link_hop=0.5x"), 6 * 750, 1);
+  EXPECT_EQ(with("node_hop=2x"), as_is);
+}
+
+// Links are known within a factor of two, and no kernel that was measured is like this one.
+TEST(RankTimes, Band) {
+  const Timeline t = time_of(Launch(summing(kAll)).on_ranks(4));
+  const Time exposed = t.ranks[0].exposed;
+  EXPECT_GT(exposed, t.total / 2);
+  EXPECT_GE(t.band.high, t.total + exposed);
+  EXPECT_LE(t.band.low, t.total - exposed / 2);
+  EXPECT_NE(t.band.basis.find("collectives within a factor of 2"), std::string::npos) << t.band.basis;
+}
+
+// What no engine hides is exposed.
+TEST(RankTimes, ExposedCommunication) {
+  const Timeline t = time_of(Launch(summing(kAll)).on_ranks(4));
+  EXPECT_EQ(t.ranks[0].exposed, t.ranks[0].links);
+  EXPECT_GT(t.ranks[0].work, 0);
+}
+
+}  // namespace
+}  // namespace kiln::timing
