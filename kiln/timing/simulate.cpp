@@ -17,6 +17,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "kiln/timing/band.h"
 #include "kiln/timing/make_timeline.h"
@@ -75,8 +77,9 @@ void run_pair(std::vector<CoreRun>& runs, const Arch& arch) {
   }
 }
 
-// 3. to 7., in the one order of the instructions that the options say.
-Timeline run(std::span<const Program* const> cores, const Arch& arch, const TimingOptions& options) {
+// 3. to 7., in the one order of the instructions that the options say. Nothing when one core takes longer than `limit`.
+std::optional<Timeline> run_within(Time limit, std::span<const Program* const> cores, const Arch& arch,
+                                   const TimingOptions& options) {
   const bool pair = cores.size() > 1;
   std::vector<CoreRun> runs(cores.size());
   for (std::size_t i = 0; i < cores.size(); ++i) {
@@ -86,9 +89,15 @@ Timeline run(std::span<const Program* const> cores, const Arch& arch, const Timi
   if (pair) {
     run_pair(runs, arch);
   } else {
+    runs[0].walk->give_up_after(limit);
     runs[0].walk->advance();
+    if (runs[0].walk->gave_up()) return std::nullopt;
   }
   return make_timeline(runs, arch, options);
+}
+
+Timeline run(std::span<const Program* const> cores, const Arch& arch, const TimingOptions& options) {
+  return *run_within(std::numeric_limits<Time>::max(), cores, arch, options);
 }
 
 // Loops that hand results on through HBM: the compiler that reorders lets them wait for each other.
@@ -103,11 +112,11 @@ bool has_scratch(std::span<const Program* const> cores) {
 Timeline better_of(Timeline reordered, std::span<const Program* const> cores, const Arch& arch, TimingOptions options) {
   if (reordered.instructions > kTriedInOrder || has_scratch(cores)) return reordered;
   options.reorder = false;
-  Timeline in_order = run(cores, arch, options);
-  if (in_order.total >= reordered.total) return reordered;
-  in_order.reordered = true;
-  in_order.band = band_of(in_order, arch);
-  return in_order;
+  std::optional<Timeline> in_order = run_within(reordered.total, cores, arch, options);
+  if (!in_order || in_order->total >= reordered.total) return reordered;
+  in_order->reordered = true;
+  in_order->band = band_of(*in_order, arch);
+  return std::move(*in_order);
 }
 
 }  // namespace
