@@ -42,29 +42,41 @@ std::int64_t distance(std::int64_t value, std::int64_t scale) {
 
 }  // namespace
 
-void AddressResolver::add_operands(Run& run, Operands& operands) const {
+void AddressResolver::add_operands(Run& run, std::span<const Lent> lent, Operands& operands) const {
   const int params = static_cast<int>(run.row().params.size());
+  const auto binding_of = [&](int param, TensorId tensor) -> const Binding& {
+    if (!run.row().params[param].is_output()) {
+      for (const Lent& l : lent) {
+        if (l.tensor == tensor) return l.from;
+      }
+    }
+    return at_.bindings[tensor];
+  };
   for (int param = 0; param < params; ++param) {
     const Arg& arg = run.arg(param);
-    if (arg.kind == Arg::Kind::access) add_operand(run, param, run.access(param), operands);
+    if (arg.kind == Arg::Kind::access)
+      add_operand(run, param, run.access(param), binding_of(param, run.access(param).tensor), operands);
     if (arg.kind == Arg::Kind::accesses) {
-      for (const Access& a : run.accesses(param)) add_operand(run, param, a, operands);
+      for (const Access& a : run.accesses(param)) add_operand(run, param, a, binding_of(param, a.tensor), operands);
     }
   }
 }
 
-void AddressResolver::add_operand(Run& run, int param, const Access& access, Operands& operands) const {
+void AddressResolver::add_operand(Run& run, int param, const Access& access, const Binding& binding,
+                                  Operands& operands) const {
   operands.may_overlap |= access.dynamic != kNone || access.offset.term_count || access.partition.term_count ||
                           at_.program.tensors[access.tensor].address;
   Tile own;  // a collective takes any number of tiles, and `run` does not see them
   Tile& tile = run.facts().collective ? own : run.add_tile(param);
-  resolve(tile, access, run, operands.keep);
+  resolve(tile, access, binding, run, operands.keep);
   if (kChecks && access.dynamic != kNone) check_start(tile, param, access, run);
-  operands.list.push_back({param, &access, at_.bindings[access.tensor].storage.get(), tile});
+  Storage* elsewhere = nullptr;
+  if (!at_.postponed.empty() && !run.row().params[param].is_output())
+    elsewhere = at_.postponed.move(access.tensor, tile);
+  operands.list.push_back({param, &access, elsewhere ? elsewhere : binding.storage.get(), tile});
 }
 
-void AddressResolver::resolve(Tile& tile, const Access& a, const Run& run, Keep& keep) const {
-  const Binding& b = at_.bindings[a.tensor];
+void AddressResolver::place(Tile& tile, const Access& a, const Binding& b) const {
   const Tensor& t = at_.program.tensors[a.tensor];
   Storage& s = *b.storage;
   const std::int64_t size = size_bytes(a.dtype);
@@ -86,6 +98,10 @@ void AddressResolver::resolve(Tile& tile, const Access& a, const Run& run, Keep&
     tile.row_bytes = a.dims[0].stride * size;
     tile.lane = 0;
   }
+}
+
+void AddressResolver::resolve(Tile& tile, const Access& a, const Binding& b, const Run& run, Keep& keep) const {
+  place(tile, a, b);
   if (a.dynamic == kNone) return;
   const Dynamic& d = at_.program.dynamics[a.dynamic];
   switch (d.kind) {
@@ -106,7 +122,7 @@ void AddressResolver::resolve(Tile& tile, const Access& a, const Run& run, Keep&
 std::vector<std::int64_t> AddressResolver::read_indices(const Access& index, const Run& run, std::int64_t group,
                                                         std::int64_t count, Keep& keep) const {
   Tile tile;
-  resolve(tile, index, run, keep);
+  resolve(tile, index, at_.bindings[index.tensor], run, keep);
   Storage& s = *at_.bindings[index.tensor].storage;
   if (!s.is_idle()) at_.queue.wait();
   if (kChecks) check_offsets(run, at_.origins, {-1, &index, &s, tile}, group, count);

@@ -3,13 +3,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "kiln/isa/semantics/run.h"
 #include "kiln/sim/bindings.h"
+#include "kiln/sim/loan.h"
 #include "kiln/sim/loop_stack.h"
 #include "kiln/sim/operand.h"
+#include "kiln/sim/postponed.h"
 #include "kiln/sim/registers.h"
 
 namespace kiln::sim {
@@ -23,18 +26,24 @@ class AddressResolver {
     const Bindings& bindings;
     const LoopStack& loops;
     const Registers& registers;
+    const Postponed& postponed;
     Origins& origins;  // index tiles must have been written
     TaskQueue& queue;  // and their values must be there
   };
   explicit AddressResolver(const Sources& sources) : at_(sources) {}
 
-  // Gives the run its tiles, and lists them as operands.
-  void add_operands(isa::Run& run, Operands& operands) const;
+  // Gives the run its tiles, and lists them as operands. What it reads of the tensors in `lent` lies there.
+  void add_operands(isa::Run& run, std::span<const Lent> lent, Operands& operands) const;
+
+  // The tile of an access without run-time parts.
+  void place(isa::Tile& tile, const isa::Access& access, const Binding& binding) const;
 
  private:
   using Keep = std::vector<std::shared_ptr<void>>;  // tables that a tile points to
-  void add_operand(isa::Run& run, int param, const isa::Access& access, Operands& operands) const;
-  void resolve(isa::Tile& tile, const isa::Access& access, const isa::Run& run, Keep& keep) const;
+  void add_operand(isa::Run& run, int param, const isa::Access& access, const Binding& binding,
+                   Operands& operands) const;
+  void resolve(isa::Tile& tile, const isa::Access& access, const Binding& binding, const isa::Run& run,
+               Keep& keep) const;
   void resolve_scalar(isa::Tile& tile, const isa::Access& access, std::int64_t value, const isa::Run& run,
                       Keep& keep) const;
   void resolve_vector(isa::Tile& tile, const isa::Access& access, const isa::Access& index, const isa::Run& run,

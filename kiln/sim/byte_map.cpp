@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace kiln::sim {
 namespace {
@@ -51,6 +52,7 @@ void ByteMap::reset(std::int64_t size, std::uint8_t value) {
   size_ = size;
   uniform_ = true;
   value_ = value;
+  patches_.clear();
   pages_.clear();
 }
 
@@ -63,6 +65,7 @@ void ByteMap::spread() {
   for (Page& page : pages_) page.value = value_;
   clean_pages_ = value_ == 0 ? pages_.size() : 0;
   uniform_ = false;
+  for (const Patch& patch : std::exchange(patches_, {})) fill_pages_spaced(patch, patch_value_);
 }
 
 void ByteMap::fill_page(Page& page, std::int64_t size, std::int64_t begin, std::int64_t end, std::uint8_t value) {
@@ -92,8 +95,28 @@ void ByteMap::store(Page& page, std::int64_t size) {
 }
 
 void ByteMap::fill(std::int64_t begin, std::int64_t end, std::uint8_t value) {
-  if (begin >= end || is_uniform(value)) return;
-  if (begin == 0 && end == size_) return reset(size_, value);
+  if (begin < end) fill_patch({begin, end - begin, end - begin, 1}, value);
+}
+
+void ByteMap::fill_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count,
+                          std::uint8_t value) {
+  if (bytes <= 0 || count <= 0) return;
+  if (count == 1 || step >= bytes) return fill_patch(joined({begin, bytes, step, count}), value);
+  for (std::int64_t i = 0; i < count; ++i) fill(begin + i * step, begin + i * step + bytes, value);
+}
+
+void ByteMap::fill_patch(const Patch& patch, std::uint8_t value) {
+  if (is_uniform(value)) return;
+  if (patch.count == 1 && patch.bytes == size_) return reset(size_, value);
+  if (pages_.empty()) {
+    if (add_patch(patch, value)) return;
+    spread();
+  }
+  fill_pages_spaced(patch, value);
+}
+
+void ByteMap::fill_pages(std::int64_t begin, std::int64_t end, std::uint8_t value) {
+  if (is_uniform(value)) return;
   if (uniform_) spread();
   for (std::int64_t at = begin; at < end;) {
     const std::size_t i = at / kPage;
@@ -108,20 +131,20 @@ void ByteMap::fill(std::int64_t begin, std::int64_t end, std::uint8_t value) {
 }
 
 // A page at a time, whose bytes are at hand for all of its ranges.
-void ByteMap::fill_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count,
-                          std::uint8_t value) {
-  if ((bytes != 1 && bytes != 2 && bytes != 4) || step < bytes) {
-    for (std::int64_t i = 0; i < count; ++i) fill(begin + i * step, begin + i * step + bytes, value);
+void ByteMap::fill_pages_spaced(const Patch& patch, std::uint8_t value) {
+  const auto& [begin, bytes, step, count] = patch;
+  if (count == 1 || (bytes != 1 && bytes != 2 && bytes != 4)) {
+    for (std::int64_t i = 0; i < count; ++i) fill_pages(begin + i * step, begin + i * step + bytes, value);
     return;
   }
-  if (count <= 0 || is_uniform(value)) return;
+  if (is_uniform(value)) return;
   if (uniform_) spread();
   for (std::int64_t i = 0; i < count;) {
     const std::int64_t at = begin + i * step;
     const std::size_t p = at / kPage;
     const std::int64_t base = static_cast<std::int64_t>(p) * kPage, in_page = base + page_size(p) - bytes - at;
     if (in_page < 0) {  // a range over the end of a page
-      fill(at, at + bytes, value);
+      fill_pages(at, at + bytes, value);
       if (is_uniform(value)) return;
       if (uniform_) spread();
       ++i;
@@ -136,7 +159,7 @@ void ByteMap::fill_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t s
   if (clean_pages_ == pages_.size()) reset(size_, 0);
 }
 
-void ByteMap::fill_spaced_page(Page& page, std::int64_t size, const Spaced& ranges, std::uint8_t value) {
+void ByteMap::fill_spaced_page(Page& page, std::int64_t size, const Patch& ranges, std::uint8_t value) {
   if (!page.bytes && page.value == value) return;
   const bool was_uniform = !page.bytes;
   store(page, size);
@@ -153,13 +176,17 @@ void ByteMap::fill_spaced_page(Page& page, std::int64_t size, const Spaced& rang
 }
 
 std::uint8_t ByteMap::at(std::int64_t i) const {
-  if (uniform_) return value_;
+  if (pages_.empty()) return covered(i, i + 1) ? patch_value_ : value_;
   const Page& page = pages_[i / kPage];
   return page.bytes ? page.bytes[i % kPage] : page.value;
 }
 
 bool ByteMap::all(std::int64_t begin, std::int64_t end, std::uint8_t value) const {
-  if (uniform_) return value_ == value || begin >= end;
+  if (uniform_ || begin >= end) return value_ == value || begin >= end;
+  if (pages_.empty()) {
+    const std::int64_t in_patches = covered(begin, end);
+    return in_patches == end - begin ? patch_value_ == value : in_patches == 0 && value_ == value;
+  }
   for (std::int64_t at = begin; at < end;) {
     const std::size_t i = at / kPage;
     const std::int64_t base = static_cast<std::int64_t>(i) * kPage;
@@ -176,7 +203,11 @@ bool ByteMap::all(std::int64_t begin, std::int64_t end, std::uint8_t value) cons
 }
 
 std::uint8_t ByteMap::first_nonzero(std::int64_t begin, std::int64_t end) const {
-  if (uniform_) return begin < end ? value_ : 0;
+  if (uniform_ || begin >= end) return begin < end ? value_ : 0;
+  if (pages_.empty()) {
+    const std::int64_t in_patches = covered(begin, end);
+    if (in_patches == 0 || in_patches == end - begin) return in_patches ? patch_value_ : value_;
+  }
   for (std::int64_t i = begin; i < end; ++i) {
     if (const std::uint8_t v = at(i)) return v;
   }
@@ -184,7 +215,10 @@ std::uint8_t ByteMap::first_nonzero(std::int64_t begin, std::int64_t end) const 
 }
 
 std::int64_t ByteMap::count_nonzero() const {
-  if (uniform_) return value_ ? size_ : 0;
+  if (pages_.empty()) {
+    const std::int64_t in_patches = covered(0, size_);
+    return (patch_value_ ? in_patches : 0) + (value_ ? size_ - in_patches : 0);
+  }
   std::int64_t n = 0;
   for (std::size_t i = 0; i < pages_.size(); ++i) {
     const Page& page = pages_[i];
@@ -195,6 +229,7 @@ std::int64_t ByteMap::count_nonzero() const {
 
 std::int64_t ByteMap::find_nonzero() const {
   if (uniform_) return value_ ? 0 : size_;
+  if (pages_.empty()) return find_nonzero_in_patches();
   for (std::size_t i = 0; i < pages_.size(); ++i) {
     if (is_clean(pages_[i])) continue;
     std::int64_t found = static_cast<std::int64_t>(i) * kPage;

@@ -1,5 +1,6 @@
-// ByteMap: one small number per byte of a memory, cheap while large parts agree. Whole maps and pages of 4
-// KiB that hold one value cost nothing; only pages with mixed values are stored byte by byte.
+// ByteMap: one small number per byte of a memory, cheap while large parts agree. A map that holds one value costs
+// nothing, and one with a few patches of another value, rows or columns of a tile, costs a line for each. Else, pages
+// of 4 KiB that hold one value cost nothing; only pages with mixed values are stored byte by byte.
 #pragma once
 
 #include <cstdint>
@@ -34,18 +35,33 @@ class ByteMap {
     std::int32_t nonzero = 0;  // of a stored page
     std::unique_ptr<std::uint8_t[]> bytes;
   };
-  void spread();
-  void fill_page(Page& page, std::int64_t page_size, std::int64_t begin, std::int64_t end, std::uint8_t value);
-  struct Spaced {
+  // Ranges of equal length, the same distance apart: [begin + i * step, begin + i * step + bytes), i < count.
+  struct Patch {
     std::int64_t begin, bytes, step, count;
+    std::int64_t end() const { return begin + (count - 1) * step + bytes; }
+    std::int64_t covered(std::int64_t from, std::int64_t to) const;  // bytes of from ... to
+    bool holds(const Patch& other) const;                            // surely
+    bool is_apart(const Patch& other) const;                         // surely
+    bool takes(const Patch& other);                                  // becomes both of them, where that is a patch
   };
-  void fill_spaced_page(Page& page, std::int64_t page_size, const Spaced& ranges, std::uint8_t value);
+  static Patch joined(Patch patch);  // one range, when there is nothing between them
+  bool add_patch(Patch patch, std::uint8_t value);
+  std::int64_t covered(std::int64_t begin, std::int64_t end) const;  // by patches
+  std::int64_t find_nonzero_in_patches() const;
+  void fill_patch(const Patch& patch, std::uint8_t value);
+  void fill_pages(std::int64_t begin, std::int64_t end, std::uint8_t value);
+  void fill_pages_spaced(const Patch& patch, std::uint8_t value);
+  void spread();  // from patches to pages
+  void fill_page(Page& page, std::int64_t page_size, std::int64_t begin, std::int64_t end, std::uint8_t value);
+  void fill_spaced_page(Page& page, std::int64_t page_size, const Patch& ranges, std::uint8_t value);
   static void store(Page& page, std::int64_t page_size);
   std::int64_t page_size(std::size_t i) const;
 
   std::int64_t size_ = 0;
   bool uniform_ = true;
-  std::uint8_t value_ = 0;
+  std::uint8_t value_ = 0;  // of all bytes, or of those outside the patches
+  std::uint8_t patch_value_ = 0;
+  std::vector<Patch> patches_;  // none meets another; empty: uniform, or in pages
   std::vector<Page> pages_;
   std::size_t clean_pages_ = 0;  // pages that are all 0
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/isa/uses.h"
 #include "kiln/sim/checks.h"
 #include "kiln/sim/compute.h"
 #include "kiln/sim/declared_storage.h"
@@ -9,6 +10,7 @@
 #include "kiln/sim/placed_error.h"
 #include "kiln/sim/plain_copy.h"
 #include "kiln/sim/rounded_integers.h"
+#include "kiln/sim/whole_access.h"
 
 namespace kiln::sim {
 using namespace isa;
@@ -25,8 +27,9 @@ Core::Core(const Program& program, const Arch& arch, const RunOptions& options, 
       bindings_(program, arch, common.tensors, common.origins),
       pool_(program, common.queue),
       loans_(common.may_borrow && !options.plain),
+      postponed_(common.may_borrow && !options.plain && common.cores == 1),
       deposits_(program, common.may_borrow && !options.plain && common.cores == 1),
-      resolver_({program, arch, bindings_, loops_, registers_, common.origins, common.queue}),
+      resolver_({program, arch, bindings_, loops_, registers_, postponed_, common.origins, common.queue}),
       races_(program, number, loops_, common),
       dispatch_(common.queue),
       watch_(program, options, common.rank * common.cores + number) {
@@ -68,6 +71,7 @@ bool Core::go_on() {
 void Core::declare(TensorId id) {
   if (!is_declared_storage(program_.tensors[id])) return;
   loans_.forget(id);
+  postponed_.forget(id);
   std::shared_ptr<Storage> storage = deposits_.place(id, bindings_, loops_);
   bindings_.declare(id, storage ? std::move(storage) : pool_.take(id));
 }
@@ -77,6 +81,7 @@ void Core::release_after(LoopId loop, std::size_t position) {
     if (!is_declared_storage(program_.tensors[id])) continue;
     pool_.give_back(id);
     loans_.forget(id);
+    postponed_.forget(id);
     bindings_.release(id);
   }
 }
@@ -90,9 +95,11 @@ void Core::execute(const Instruction& inst) {
 
   // Where its operands are.
   operands_.clear();
+  lent_.clear();
   if (!loans_.empty()) repay_written(inst);
+  if (!postponed_.empty()) settle(inst);
   Run run = start_run(view, engine);
-  resolver_.add_operands(run, operands_);
+  resolver_.add_operands(run, lent_, operands_);
 
   // Whether it may use them: each other, and those that the other core sees.
   if (operands_.may_overlap) check_overlaps(run, operands_);
@@ -139,6 +146,22 @@ Run Core::start_run(const InstView& view, Engine engine) {
   return run;
 }
 
+// Whether an instruction writes every element of a tensor, after it has read it for the last time.
+bool Core::replaces(const InstView& view, int param) const {
+  const Access& to = view.access(param);
+  const isa::Facts& facts = view.facts();
+  if (param != view.row().result || view.row().params[param].is_input() || facts.writes_some || facts.meets ||
+      !covers(to, program_.tensors[to.tensor]))
+    return false;
+  bool alone = true;
+  for_each_use(program_, view.inst(), [&](const Access& a, Use) {
+    const bool same = a.dtype == to.dtype && a.rank == to.rank && std::equal(a.dims, a.dims + a.rank, to.dims);
+    alone = alone && a.dynamic == kNone;  // which has an index tile to be read
+    if (&a != &to && a.tensor == to.tensor) alone = alone && same && covers(a, program_.tensors[a.tensor]);
+  });
+  return alone;
+}
+
 // Makes the copies of loans that an instruction is going to write to.
 void Core::repay_written(const Instruction& inst) {
   const InstView view(program_, inst);
@@ -146,7 +169,11 @@ void Core::repay_written(const Instruction& inst) {
   for (std::size_t i = 0; i < params.size(); ++i) {
     const int param = static_cast<int>(i);
     if (!params[i].is_output()) continue;
-    if (view.arg(param).kind == Arg::Kind::access) repay(view.access(param).tensor);
+    if (view.arg(param).kind == Arg::Kind::access) {
+      const TensorId id = view.access(param).tensor;
+      std::optional<Lent> lent = replaces(view, param) ? loans_.replace(id, bindings_) : std::nullopt;
+      lent ? lent_.push_back(std::move(*lent)) : repay(id);
+    }
     if (view.arg(param).kind == Arg::Kind::accesses) {
       for (const Access& a : view.accesses(param)) repay(a.tensor);
     }
@@ -154,18 +181,40 @@ void Core::repay_written(const Instruction& inst) {
 }
 
 void Core::repay(TensorId id) {
-  const std::optional<Loan> loan = loans_.end(id, bindings_);
-  if (!loan) return;
-  const InstView view(program_, *loan->load);
-  Run run(program_, *loan->load, arch_, resolve_engine(view, arch_), kernels_, state_);
-  run.sequence = loan->sequence;
+  if (const std::optional<Loan> loan = loans_.end(id, bindings_))
+    copy(*loan->load, loan->sequence, loan->to, loan->from);
+}
+
+// Makes the copies of postponed loads that an instruction writes to, or reads otherwise than where the input lies.
+void Core::settle(const Instruction& inst) {
+  bool plain = !InstView(program_, inst).facts().meets;
+  for_each_use(program_, inst, [&](const Access& a, Use) { plain = plain && a.dynamic == kNone; });
+  for_each_use(program_, inst, [&](const Access& a, Use use) {
+    if (!postponed_.has(a.tensor)) return;
+    Tile tile;
+    resolver_.place(tile, a, bindings_[a.tensor]);
+    Tile moved = tile;
+    const bool stays =
+        plain && (!postponed_.meets(a.tensor, tile) || (use == Use::read && postponed_.move(a.tensor, moved)));
+    if (!stays) copy_now(a.tensor);
+  });
+}
+
+void Core::copy_now(TensorId id) {
+  for (const PostponedLoad& load : postponed_.take(id)) copy(*load.load, load.sequence, load.to, load.from);
+}
+
+void Core::copy(const Instruction& load, std::int64_t sequence, const Tile& to, const Tile& from) {
+  const InstView view(program_, load);
+  Run run(program_, load, arch_, resolve_engine(view, arch_), kernels_, state_);
+  run.sequence = sequence;
   run.loops = &loops_;
   run.warnings = &common_.warnings;
   Operands operands;
   const int dst = to_of(view), src = from_of(view);
   for (const int param : {dst, src}) {
     const Access& access = view.access(param);
-    run.add_tile(param) = param == dst ? loan->to : loan->from;
+    run.add_tile(param) = param == dst ? to : from;
     operands.list.push_back({param, &access, bindings_[access.tensor].storage.get(), run.tile(param)});
   }
   dispatch_.issue(run, 0, operands, bindings_);
@@ -214,11 +263,13 @@ void Core::follow_shadows(Run& run) {
 
 // A load that reads the input where it lies, or a store of what was computed in its place.
 bool Core::needs_no_copy(const Run& run) {
-  return is_plain_copy(run) && (loans_.borrow(run, bindings_) || deposits_.is_done(run, operands_, bindings_));
+  return is_plain_copy(run) && (loans_.borrow(run, bindings_) || postponed_.add(run, bindings_) ||
+                                deposits_.is_done(run, operands_, bindings_));
 }
 
 void Core::show(InstructionId id) {
   repay(watch_.tensor_of(id));
+  copy_now(watch_.tensor_of(id));
   common_.queue.wait();
   watch_.show(id, bindings_);
 }

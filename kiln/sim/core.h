@@ -17,6 +17,7 @@
 #include "kiln/sim/loop_stack.h"
 #include "kiln/sim/machine.h"
 #include "kiln/sim/operand.h"
+#include "kiln/sim/postponed.h"
 #include "kiln/sim/race_check.h"
 #include "kiln/sim/registers.h"
 #include "kiln/sim/storage_pool.h"
@@ -55,7 +56,11 @@ class Core {
   isa::Run start_run(const isa::InstView& view, Engine engine);
   void touch_destinations();
   void repay_written(const isa::Instruction& inst);
+  bool replaces(const isa::InstView& view, int param) const;
   void repay(isa::TensorId id);
+  void settle(const isa::Instruction& inst);
+  void copy_now(isa::TensorId id);
+  void copy(const isa::Instruction& load, std::int64_t sequence, const isa::Tile& to, const isa::Tile& from);
   void follow_shadows(isa::Run& run);
   bool needs_tracking() const;
   bool needs_no_copy(const isa::Run& run);
@@ -72,6 +77,7 @@ class Core {
   StoragePool pool_;
   std::optional<analysis::Lifetimes> lifetimes_;  // empty: storages are kept to the end
   Loans loans_;
+  Postponed postponed_;
   Deposits deposits_;
   AddressResolver resolver_;
   RaceCheck races_;
@@ -81,6 +87,7 @@ class Core {
   TrackedState tracked_;
   isa::EngineState state_;
   Operands operands_;                          // of the instruction being issued
+  std::vector<Lent> lent_;                     // tensors that it replaces
   const isa::Instruction* current_ = nullptr;  // null between statements
   const isa::Instruction* waiting_ = nullptr;
 };

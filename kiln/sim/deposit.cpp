@@ -3,29 +3,16 @@
 #include <algorithm>
 
 #include "kiln/analysis/statements.h"
-#include "kiln/isa/semantics/operand_rules.h"
 #include "kiln/isa/uses.h"
 #include "kiln/sim/declared_storage.h"
 #include "kiln/sim/plain_copy.h"
+#include "kiln/sim/whole_access.h"
 
 namespace kiln::sim {
 using namespace isa;
 namespace {
 
 constexpr std::int64_t kMinBytes = 64 << 10;  // smaller copies are not worth the looking
-
-// The elements follow each other without a gap.
-bool is_dense(const Dim* dims, int rank) {
-  Dim merged[kMaxRank];
-  const int n = merge_dims(dims, rank, merged);
-  return n == 0 || (n == 1 && merged[0].stride == 1);
-}
-
-bool covers(const Access& a, const Tensor& t) {
-  return a.offset.constant == 0 && !a.offset.term_count && a.partition.constant == 0 && !a.partition.term_count &&
-         a.rows() == t.partitions() && is_dense(a.dims + 1, a.rank - 1) &&
-         a.row_size() * size_bytes(a.dtype) == t.bytes_per_partition();
-}
 
 const Access& tile_of(const InstView& store) { return store.access(from_of(store)); }
 const Access& target_of(const InstView& store) { return store.access(to_of(store)); }

@@ -27,10 +27,10 @@ bool Loans::borrow(const Run& run, Bindings& bindings) {
   if (run.tensor(src).role != Role::input || to.memory != Memory::sbuf || !is_declared_storage(to)) return false;
   const Tile &d = run.tile(dst), &s = run.tile(src);
   const Storage& own = *bindings[id].storage;
-  if (own.is_external()) return false;  // it lies in an output already: this copy is the only one
   if (!is_plain(d) || !is_plain(s) || !is_whole(d, own) || d.dtype != s.dtype || d.rows != s.rows) return false;
   if (reinterpret_cast<std::uintptr_t>(s.data) % kTileAlignment || s.row_bytes % kTileAlignment) return false;
-  if (s.row_bytes < own.row_bytes || (own.row_bytes < kMinRowBytes && !s.is_dense())) return false;
+  const bool repeats = s.row_bytes == 0;  // one row for all partitions
+  if ((s.row_bytes < own.row_bytes && !repeats) || (own.row_bytes < kMinRowBytes && !s.is_dense())) return false;
   loans_[id] = {&run.inst(), run.sequence, bindings[id], d, s};
   bindings.move(id, {std::make_shared<Storage>(d.rows, s.row_bytes, s.data), 0, 0});
   return true;
@@ -43,6 +43,12 @@ std::optional<Loan> Loans::end(TensorId id, Bindings& bindings) {
   loans_.erase(it);
   bindings.move(id, loan.own);
   return loan;
+}
+
+std::optional<Lent> Loans::replace(TensorId id, Bindings& bindings) {
+  Binding from = bindings[id];
+  if (!end(id, bindings)) return std::nullopt;
+  return Lent{id, std::move(from)};
 }
 
 }  // namespace kiln::sim

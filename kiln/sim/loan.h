@@ -19,6 +19,12 @@ struct Loan {
   isa::Tile to, from;
 };
 
+// A tensor that an instruction replaces while it reads it where the input lies.
+struct Lent {
+  isa::TensorId tensor;
+  Binding from;
+};
+
 class Loans {
  public:
   // Without `may_borrow` every load is a copy.
@@ -29,6 +35,8 @@ class Loans {
   bool borrow(const isa::Run& run, Bindings& bindings);
   // Moves a tensor back to its own storage, and tells which copy has to be made; nothing when it lives there.
   std::optional<Loan> end(isa::TensorId id, Bindings& bindings);
+  // The same where all of the tensor is going to be written, so that no copy is made: where its old content lies.
+  std::optional<Lent> replace(isa::TensorId id, Bindings& bindings);
   // The tensor's content is not needed any more.
   void forget(isa::TensorId id) { loans_.erase(id); }
 

@@ -7,7 +7,7 @@ namespace kiln::sim {
 Region region_of(const Operand& o) {
   const isa::Tile& t = o.tile;
   const std::int64_t row_bytes = o.storage->row_bytes;
-  if (t.row_offset || t.column) return {0, o.storage->rows, 0, row_bytes};
+  if (t.row_offset || t.column || row_bytes == 0) return {0, o.storage->rows, 0, row_bytes};
   std::int64_t begin = t.data - o.storage->data, end = begin + t.element_bytes();
   for (int d = 0; d < t.free_rank; ++d) {
     const std::int64_t reach = t.free[d].stride * (t.free[d].count - 1) * t.element_bytes();

@@ -78,6 +78,7 @@ struct Storage {
 
  private:
   struct Free {
+    std::size_t bytes;
     void operator()(std::byte* p) const;
   };
   std::unique_ptr<std::byte, Free> owned_;

@@ -16,7 +16,19 @@ namespace {
 
 void fill(ByteMap& map, const Operand& o, std::uint8_t value) {
   if (map.is_uniform(value)) return;
-  const std::int64_t size = o.tile.element_bytes();
+  const isa::Tile& t = o.tile;
+  const std::int64_t size = t.element_bytes();
+  const std::int64_t begin = t.data - o.storage->data;
+  if (t.row_is_contiguous() && !t.row_offset && t.rows > 1)
+    return map.fill_spaced(begin, t.free_size * size, t.row_bytes, t.rows, value);
+  if (t.free_rank == 2 && t.free[1].stride == 1 && !t.row_offset && !t.column) {  // blocks of each row
+    const auto [stride, blocks] = t.free[0];
+    const bool rows_go_on = t.row_bytes == stride * size * blocks;
+    for (std::int64_t row = 0; row < (rows_go_on ? 1 : t.rows); ++row)
+      map.fill_spaced(begin + row * t.row_bytes, t.free[1].count * size, stride * size,
+                      rows_go_on ? t.rows * blocks : blocks, value);
+    return;
+  }
   for_spaced(o, [&](std::int64_t byte, std::int64_t step, std::int64_t, std::int64_t n) {
     step == size ? map.fill(byte, byte + n * size, value) : map.fill_spaced(byte, size, step, n, value);
   });

@@ -17,6 +17,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "kiln/arch/topologies.h"
 #include "kiln/timing/band.h"
@@ -61,8 +63,8 @@ std::string prefix_of(const TimedRanks& ranks, int kind, int core) {
   return prefix;
 }
 
-// 3. to 7., in the one order of the instructions that the options say.
-Timeline run(const TimedRanks& ranks, const TimingOptions& options) {
+// 3. to 7., in the one order of the instructions that the options say. Nothing when one core takes longer than `limit`.
+std::optional<Timeline> run_within(Time limit, const TimedRanks& ranks, const TimingOptions& options) {
   const int cores = ranks.launch.cores_per_rank;
   const bool meets = cores > 1 || ranks.kinds.count() > 1;
   std::vector<CoreRun> runs;
@@ -76,8 +78,14 @@ Timeline run(const TimedRanks& ranks, const TimingOptions& options) {
       r.walk = std::make_unique<Walk>(*r.core, options, number, meets);
     }
   }
+  if (!meets) runs[0].walk->give_up_after(limit);
   run_together(runs, ranks);
+  if (runs[0].walk->gave_up()) return std::nullopt;
   return make_timeline(runs, ranks, options);
+}
+
+Timeline run(const TimedRanks& ranks, const TimingOptions& options) {
+  return *run_within(std::numeric_limits<Time>::max(), ranks, options);
 }
 
 // Loops that hand results on through HBM: the compiler that reorders lets them wait for each other.
@@ -93,11 +101,11 @@ Timeline better_of(Timeline reordered, std::span<const Program* const> cores, co
                    TimingOptions options) {
   if (reordered.instructions > kTriedInOrder || has_scratch(cores)) return reordered;
   options.reorder = false;
-  Timeline in_order = run(ranks, options);
-  if (in_order.total >= reordered.total) return reordered;
-  in_order.reordered = true;
-  in_order.band = band_of(in_order, ranks.arch);
-  return in_order;
+  std::optional<Timeline> in_order = run_within(reordered.total, ranks, options);
+  if (!in_order || in_order->total >= reordered.total) return reordered;
+  in_order->reordered = true;
+  in_order->band = band_of(*in_order, ranks.arch);
+  return std::move(*in_order);
 }
 
 }  // namespace

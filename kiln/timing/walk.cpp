@@ -120,7 +120,7 @@ void Walk::after(LoopId loop, std::size_t position) {
 }
 
 bool Walk::advance() {
-  while (!frames_.empty()) {
+  while (!frames_.empty() && !gave_up()) {
     Frame& frame = frames_.back();
     if (frame.next == frame.block->size()) {
       if (!repeat(frame)) {

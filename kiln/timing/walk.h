@@ -1,6 +1,7 @@
 // Walk: executes a program's statements in order on a CoreModel, loops and all, and can stop where two cores meet.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -18,6 +19,10 @@ class Walk {
 
   // Goes on until the program ends (true) or a sendrecv or core_barrier is reached (false).
   bool advance();
+
+  // Ends the walk as soon as anything is under way after `limit`: a longer run is of no use to whoever asks.
+  void give_up_after(Time limit) { give_up_after_ = limit; }
+  bool gave_up() const { return core_.progress().last_end() > give_up_after_; }
 
   isa::InstructionId meeting = isa::kNone;  // where it stopped
   Time arrival = 0;                         // and when the core is ready for it
@@ -45,6 +50,7 @@ class Walk {
   const isa::Program& program_;
   bool pair_;
   std::int64_t limit_, taken_ = 0;  // instructions of loops
+  Time give_up_after_ = std::numeric_limits<Time>::max();
   LoopPlan loops_;
   analysis::Lifetimes lifetimes_;
   std::size_t last_use_[kStreamCount] = {};  // by stream: the last statement of the program's body that needs it

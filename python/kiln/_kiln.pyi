@@ -1,4 +1,5 @@
 from collections.abc import Mapping, Sequence
+import types
 from typing import Annotated
 
 import numpy
@@ -388,7 +389,13 @@ class NkiTensor:
         Free elements by the indices in a tile, per group of partitions (trn3).
         """
 
-def new_tensor(shape: object | None, dtype: object | None, buffer: object | None, name: object | None = '', address: object | None = None, role: str = 'internal') -> NkiTensor: ...
+class NdarrayType(type):
+    def __call__(self, /, *args, **kwargs):
+        """Call self as a function."""
+
+    __instancecheck__: types.MethodDescriptorType = ...
+
+def new_tensor(shape: object | None, dtype: object | None, buffer: object | None, name: object | None = '', address: object | None = None, role: str = 'internal') -> object: ...
 
 def dtype_names() -> list: ...
 
@@ -520,6 +527,11 @@ def spilling_helps(diagnostic: Diagnostic) -> bool:
 
 def check_launch(programs: Sequence[Program]) -> list[Diagnostic]:
     """What is to be said about the programs of all cores together."""
+
+class SpareBuffer:
+    """Bytes of any content, for an array."""
+
+    def __init__(self, bytes: int) -> None: ...
 
 class Timing:
     @property

@@ -52,7 +52,7 @@ void warn_of_offset(const View& v) {
 // What .ap gives back.
 Tensor with_pattern(const Tensor& t, const View& under, View w) {
   Tensor out = with(t, std::move(w));
-  out.under_ap = under;
+  out.under_ap = std::make_shared<const View>(under);
   return out;
 }
 

@@ -17,6 +17,7 @@ void bind_trace(nb::module_& m);
 void bind_tensor(nb::module_& m);
 void bind_isa(nb::module_& m);
 void bind_program(nb::module_& m);
+void bind_spare_buffer(nb::module_& m);
 void bind_timing(nb::module_& m);
 void bind_cli(nb::module_& m);
 void bind_fragments(nb::module_& m);

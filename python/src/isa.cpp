@@ -5,13 +5,13 @@
 #include <nanobind/stl/string.h>
 
 #include <deque>
-#include <new>
 
 #include "kiln/isa/default_arg.h"
 #include "kiln/isa/table.h"
 #include "kiln/isa/text/print.h"
 #include "python/src/convert.h"
 #include "python/src/error.h"
+#include "python/src/instance.h"
 #include "python/src/isa_function.h"
 #include "python/src/op.h"
 #include "python/src/settings.h"
@@ -299,7 +299,7 @@ nb::object issue(const Function& f, PyObject* const* args, Py_ssize_t count, PyO
   }
   std::string label;
   if (name && name != Py_None) label = to_name(name, fmt::format("`name` of {}", f.called).c_str());
-  return nb::cast(trace.issue(std::move(label)));
+  return instance_of(trace.issue(std::move(label)));
 }
 
 // The call in a kernel that is traced as an older NKI: the package says what it does there, and issues it.
@@ -316,19 +316,10 @@ bool is_older(const Trace* trace) { return trace && trace->kernel.program().nki 
 
 PyObject* entry(std::size_t number, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   const auto& f = functions[number];
-  try {
+  return returned([&] {
     const bool older = is_older(current_trace_or_null()) && settings().older_call;
-    return (older ? issue_as_older : issue)(f, args, count, keywords).release().ptr();
-  } catch (const Error& e) {
-    set_python_error(e.diagnostics());
-  } catch (nb::python_error& e) {
-    e.restore();
-  } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
-  } catch (const std::exception& e) {
-    PyErr_SetString(PyExc_RuntimeError, e.what());
-  }
-  return nullptr;
+    return (older ? issue_as_older : issue)(f, args, count, keywords);
+  });
 }
 
 // As a call of nisa.<name> in the newest NKI, whatever the kernel is traced as.

@@ -103,19 +103,17 @@ isa::LocId Locator::locate(isa::Program& program) {
   return loc;
 }
 
-std::string Locator::assigned_name() {
-  static std::map<std::pair<PyCodeObject*, int>, std::string> known;
-  std::string name;
-  for_user_frames([&](PyFrameObject* frame, PyCodeObject* code) {
-    const auto [it, is_new] = known.try_emplace({code, instruction_of(frame)});
-    if (is_new && settings().assigned_name) {
-      nb::object found = settings().assigned_name(nb::borrow(reinterpret_cast<PyObject*>(code)), instruction_of(frame));
-      it->second = nb::cast<std::string>(found);
-    }
-    name = it->second;
-    return false;
-  });
-  return name;
+const std::string& Locator::assigned_name() const {
+  static const std::string none;
+  static std::map<std::pair<std::uintptr_t, std::uintptr_t>, std::string> known;
+  if (chain_.empty()) return none;
+  const auto [it, is_new] = known.try_emplace({chain_[0], chain_[1]});
+  if (is_new && settings().assigned_name) {
+    nb::object found = settings().assigned_name(nb::borrow(reinterpret_cast<PyObject*>(chain_[0])),
+                                                static_cast<std::int64_t>(chain_[1]));
+    it->second = nb::cast<std::string>(found);
+  }
+  return it->second;
 }
 
 void bind_locations(nb::module_& m) {

@@ -21,8 +21,8 @@ SourceLoc current_location();
 class Locator {
  public:
   isa::LocId locate(isa::Program& program);
-  // The variable that the running call is about to be assigned to, or "".
-  std::string assigned_name();
+  // The variable that the call which was located last is about to be assigned to, or "".
+  const std::string& assigned_name() const;
 
  private:
   struct Entry {

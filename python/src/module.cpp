@@ -15,6 +15,7 @@ NB_MODULE(_kiln, m) {
   bind_tensor(m);
   bind_isa(m);
   bind_program(m);
+  bind_spare_buffer(m);
   bind_timing(m);
   bind_cli(m);
   bind_fragments(m);

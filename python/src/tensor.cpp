@@ -9,6 +9,7 @@
 #include "kiln/isa/text/print.h"
 #include "python/src/convert.h"
 #include "python/src/error.h"
+#include "python/src/instance.h"
 
 namespace kiln::python {
 namespace {
@@ -16,9 +17,10 @@ namespace {
 using isa::View;
 
 nb::tuple tuple_of(int count, auto&& item) {
-  nb::list out;
-  for (int i = 0; i < count; ++i) out.append(item(i));
-  return nb::tuple(out);
+  nb::tuple out = nb::steal<nb::tuple>(PyTuple_New(count));
+  if (!out) throw nb::python_error();
+  for (int i = 0; i < count; ++i) PyTuple_SET_ITEM(out.ptr(), i, nb::int_(item(i)).release().ptr());
+  return out;
 }
 
 nb::tuple shape_of(const Tensor& t) {
@@ -152,6 +154,13 @@ void check_inside(const Tensor& t) {
          "the last element is offset + sum of step * (num - 1)");
 }
 
+nb::object new_tensor(Memory memory, isa::Role role, nb::handle shape, nb::handle dtype, nb::handle name,
+                      std::optional<isa::Address> address) {
+  Trace& trace = current_trace("nl.ndarray");
+  return instance_of(trace.tensor(memory, role, to_shape(shape, "a shape"), to_dtype(dtype),
+                                  name.is_none() ? "" : to_name(name, "the name of a tensor"), address));
+}
+
 void bind_tensor(nb::module_& m) {
   bind_dynamic_slice(m);
   nb::class_<Tensor> cls(m, "NkiTensor", "A tensor of a kernel: storage seen through shape, strides and offset.");
@@ -162,17 +171,17 @@ void bind_tensor(nb::module_& m) {
   });
   bind_attributes(cls);
   bind_views(cls);
+  bind_ndarray(m);
   m.def(
       "new_tensor",
-      [](nb::handle shape, nb::handle dtype, nb::handle buffer, nb::handle name, nb::handle address,
-         const std::string& role) {
-        Trace& trace = current_trace("nl.ndarray");
-        const isa::Role r = role == "inout" ? isa::Role::inout : isa::Role::internal;
+      [](nb::handle shape, nb::handle dtype, nb::handle buffer, nb::handle name, nb::handle address, nb::str role) {
+        current_trace("nl.ndarray");
+        const bool is_inout = PyUnicode_CompareWithASCIIString(role.ptr(), "inout") == 0;
+        const isa::Role r = is_inout ? isa::Role::inout : isa::Role::internal;
         Memory memory = to_memory(buffer);
         const std::optional<isa::Address> place = to_address(address, memory);
         if (r == isa::Role::inout && memory == Memory::private_hbm) memory = Memory::hbm;  // one word in Python
-        return trace.tensor(memory, r, to_shape(shape, "a shape"), to_dtype(dtype),
-                            name.is_none() ? "" : to_name(name, "the name of a tensor"), place);
+        return new_tensor(memory, r, shape, dtype, name, place);
       },
       nb::arg("shape").none(), nb::arg("dtype").none(), nb::arg("buffer").none(), nb::arg("name").none() = "",
       nb::arg("address") = nb::none(), nb::arg("role") = "internal");

@@ -1,6 +1,7 @@
 // What the files about NkiTensor share. Every view is arithmetic on a builder's View.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "python/src/bindings.h"
@@ -33,6 +34,11 @@ Tensor ap(const Tensor& tensor, nb::handle pattern, nb::handle offset, nb::handl
 
 // t.rearrange: rearrange.cpp.
 Tensor rearrange(const Tensor& tensor, nb::handle src, nb::handle dst, nb::handle fixed_sizes);
+
+// A tensor of the kernel that runs, as an object of Python.
+nb::object new_tensor(Memory memory, isa::Role role, nb::handle shape, nb::handle dtype, nb::handle name,
+                      std::optional<isa::Address> address);
+void bind_ndarray(nb::module_& m);  // ndarray.cpp
 
 // The methods that make views: tensor_views.cpp.
 void bind_views(nb::class_<Tensor>& cls);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 
+#include "python/src/instance.h"
 #include "python/src/tensor.h"
 
 namespace kiln::python {
@@ -75,6 +76,10 @@ Tensor indirect(const Tensor& t, const Tensor& index, std::optional<IntArg> coun
   return with(t, t.view.indirect(index.view, n));
 }
 
+PyObject* subscript(PyObject* self, PyObject* key) {
+  return returned([&] { return instance_of(get_item(*nb::inst_ptr<Tensor>(self), key)); });
+}
+
 }  // namespace
 
 void bind_views(nb::class_<Tensor>& cls) {
@@ -106,6 +111,8 @@ void bind_views(nb::class_<Tensor>& cls) {
            "or vector_offset is added at run time, in steps of dimension indirect_dim.")
       .def("indirect", &indirect, nb::arg("index"), nb::arg("num_elem") = nb::none(),
            "Free elements by the indices in a tile, per group of partitions (trn3).");
+  // t[key] itself goes without looking the method up, which takes longer than the rest.
+  reinterpret_cast<PyTypeObject*>(cls.ptr())->tp_as_mapping->mp_subscript = subscript;
 }
 
 }  // namespace kiln::python

@@ -8,10 +8,10 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "kiln/check/placement.h"
 #include "kiln/isa/instructions/shared/sendrecv.h"
-#include "kiln/isa/semantics/check.h"
 #include "python/src/convert.h"
 #include "python/src/error.h"
 
@@ -50,15 +50,31 @@ isa::LocId Trace::here() {
   return loc;
 }
 
+// Of names that were made of others, only how many there are is kept: base_1, base_2, ...
 std::string Trace::unique_name(const std::string& base) {
-  int& count = names_[base];
+  const auto [it, is_new] = names_.try_emplace(base, 0);
+  int& count = it->second;
+  if (is_new && was_made(base)) count = 1;
   if (!count++) return base;
   std::string name;
   do {
-    name = fmt::format("{}_{}", base, count++);
+    name = base;
+    name += '_';
+    name += std::to_string(count++);
   } while (names_.contains(name));
-  names_[name] = 1;
   return name;
+}
+
+// Whether a name was made of another one.
+bool Trace::was_made(const std::string& name) const {
+  const std::size_t end = name.rfind('_');
+  if (end == std::string::npos) return false;
+  const std::string number = name.substr(end + 1);
+  int parsed = 0;
+  const auto [rest, error] = std::from_chars(number.data(), number.data() + number.size(), parsed);
+  if (error != std::errc() || rest != number.data() + number.size() || std::to_string(parsed) != number) return false;
+  const auto base = names_.find(name.substr(0, end));
+  return base != names_.end() && parsed >= 1 && parsed < base->second;
 }
 
 namespace {
@@ -116,7 +132,7 @@ Instruction Trace::issue(std::string name) {
   isa::Kernel::Handle handle = kernel.end();
   isa::Program& program = kernel.program();
   found_.clear();
-  check_instruction(program, program.instructions.back(), arch, found_);
+  check_instruction(program, program.instructions.back(), arch, sound_, found_);
   check_rank(program.instructions.back());
   bool failed = false;
   for (const Diagnostic& d : found_) failed |= d.severity == Severity::error;

@@ -10,6 +10,7 @@
 
 #include "kiln/arch/arch.h"
 #include "kiln/isa/builder/builder.h"
+#include "kiln/isa/semantics/operand_rules.h"
 #include "kiln/rewrite/probe.h"
 #include "python/src/location.h"
 
@@ -22,9 +23,9 @@ using TraceRef = std::shared_ptr<Trace>;
 struct Tensor {
   TraceRef trace;
   isa::View view;
-  bool outside = false;                    // reaches beyond its storage: may be made, not used
-  int empty_dim = -1;                      // sliced to nothing: may be made, not used; `view` has one element there
-  std::optional<isa::View> under_ap = {};  // of what .ap made: the view it was called on
+  bool outside = false;  // reaches beyond its storage: may be made, not used
+  int empty_dim = -1;    // sliced to nothing: may be made, not used; `view` has one element there
+  std::shared_ptr<const isa::View> under_ap = {};  // of what .ap made: the view it was called on
 };
 
 // VirtualRegister of Python.
@@ -75,6 +76,7 @@ class Trace : public std::enable_shared_from_this<Trace> {
 
  private:
   void check_rank(const isa::Instruction& inst);
+  bool was_made(const std::string& name) const;
   std::vector<isa::InstructionId> named(const std::string& name) const;
 
   Locator locator_;
@@ -83,6 +85,7 @@ class Trace : public std::enable_shared_from_this<Trace> {
   std::optional<isa::InstructionId> last_ordered_;
   std::int64_t max_instructions_;
   std::vector<Diagnostic> found_;
+  isa::SoundFor sound_;
   std::vector<rewrite::Probe> probes_;
   std::vector<isa::InstructionId> last_writers_;  // by tensor, of the instructions before looked_at_
   isa::InstructionId looked_at_ = 0;

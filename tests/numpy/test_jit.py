@@ -317,3 +317,18 @@ def test_search(tmp_path):
     same(again(X, W), np.maximum(X @ W, 0) / (1 + np.abs(X).sum(axis=1, keepdims=True)), loose=10)
     with pytest.raises(ValueError, match="search has `limit`"):
         f.lower(X, W, opt=3, search={"limit": 3})
+
+
+def test_results_are_arrays_of_their_own():
+    """Memory of a result is used again when nobody has the result any more, and not before."""
+    double = kiln.jit(lambda x: x + x)
+    kept = []
+    for i in range(6):
+        made = double(np.full((256, 512), i, np.float32))
+        if i % 2:
+            kept.append((i, made, made[3:, ::2]))
+        del made
+    for i, whole, part in kept:
+        assert (whole == 2 * i).all() and (part == 2 * i).all()
+        assert whole.flags.writeable and whole.flags.c_contiguous
+    assert not any(np.shares_memory(a[1], b[1]) for a in kept for b in kept if a is not b)

@@ -118,5 +118,30 @@ TEST(ByteMap, RangesInSteps) {
   }
 }
 
+// As tiles are written: rows of a matrix of bytes, in blocks of rows and columns, mostly with one value.
+TEST(ByteMap, BlocksOfAMatrix) {
+  test::RandomRows random;
+  const auto below = [&](std::int64_t n) -> std::int64_t { return random.below(static_cast<std::uint32_t>(n)); };
+  for (int round = 0; round < 40; ++round) {
+    const std::int64_t rows = 1 + below(40), columns = 8 * (1 + below(40));
+    Pair pair(rows * columns, static_cast<std::uint8_t>(below(3)));
+    const std::uint8_t usual = static_cast<std::uint8_t>(below(2));
+    for (int i = 0; i < 24; ++i) {
+      const std::int64_t first = below(rows), height = below(3) ? rows - first : 1 + below(rows - first);
+      const std::int64_t left = 8 * below(columns / 8), width = 8 * (1 + below((columns - left) / 8));
+      const std::uint8_t value = below(6) ? usual : static_cast<std::uint8_t>(below(3));
+      if (below(2)) {
+        pair.fill_spaced(first * columns + left, width, columns, height, value);
+      } else {
+        for (std::int64_t r = first; r < first + height; ++r)
+          pair.fill(r * columns + left, r * columns + left + width, value);
+      }
+      const std::int64_t begin = below(rows * columns), end = begin + below(rows * columns - begin + 1);
+      ASSERT_NO_FATAL_FAILURE(pair.expect_range(begin, end));
+      ASSERT_NO_FATAL_FAILURE(pair.expect_all()) << "round " << round << ", step " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kiln::sim

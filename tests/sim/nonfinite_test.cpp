@@ -115,11 +115,17 @@ TEST(Nonfinite, OperandValues) {
   EXPECT_EQ(fact(report.warnings[0], "operands"), "data is 2 to 3e+38");
 }
 
+View loaded(Kernel& k, const View& x) {
+  const View t = k.sbuf(x.shape(), x.dtype());
+  k.dma_copy({.dst = t, .src = x});
+  return t;
+}
+
 TEST(Nonfinite, OperandsThatTheResultLiesOver) {
   Kernel k("in_place");
   const View x = k.input("x", {128, 8}, DType::float32), y = k.output("y", {128, 8}, DType::float32);
   const View t = k.sbuf({128, 8}, DType::float32);
-  k.dma_copy({.dst = t, .src = x});
+  k.tensor_copy({.dst = t, .src = loaded(k, x)});
   k.tensor_scalar({.dst = t, .data = t, .op0 = AluOp::multiply, .operand0 = 2});
   k.dma_copy({.dst = y, .src = t});
   KernelRun run(k);
@@ -131,6 +137,21 @@ TEST(Nonfinite, OperandsThatTheResultLiesOver) {
   const RunReport second = run.set("x", in).run();
   ASSERT_EQ(codes(second), std::vector<std::string>{"run.R15"});
   EXPECT_EQ(fact(second.warnings[0], "operands"), "data is up to 3e+38 in magnitude, and overwritten");
+}
+
+// A tile that was loaded and is computed anew in place: its elements are still those of the input.
+TEST(Nonfinite, OperandsThatAreStillThere) {
+  Kernel k("loaded");
+  const View x = k.input("x", {128, 8}, DType::float32), y = k.output("y", {128, 8}, DType::float32);
+  const View t = loaded(k, x);
+  k.tensor_scalar({.dst = t, .data = t, .op0 = AluOp::multiply, .operand0 = 2});
+  k.dma_copy({.dst = y, .src = t});
+  KernelRun run(k);
+  Floats in(128 * 8, 2.0f);
+  in[17] = 3e38f;
+  const RunReport report = run.set("x", in).run();
+  ASSERT_EQ(codes(report), std::vector<std::string>{"run.R15"});
+  EXPECT_EQ(fact(report.warnings[0], "operands"), "data is 3e+38");
 }
 
 // A tile that was computed, and then written to by `between`, is doubled in place.

@@ -229,19 +229,21 @@ std::uint32_t Kernel::add_access(const View& view) {
   return static_cast<std::uint32_t>(program_.accesses.size() - 1);
 }
 
-// A tile is mostly used the same way several times in a row: such uses share one access.
+// A tile is mostly used the same way several times in a row, or its halves in turn: such uses share one access.
 std::uint32_t Kernel::share_access(const View& view) {
   if (!view.partition_terms_.empty() || !view.offset_terms_.empty()) return add_access(view);
-  last_access_.resize(program_.tensors.size(), kNone);
-  std::uint32_t& last = last_access_[view.tensor()];
-  if (last != kNone) {
-    const Access &a = view.access_, &b = program_.accesses[last];
+  last_access_.resize(2 * program_.tensors.size(), kNone);  // two of each tensor, the latest first
+  std::uint32_t* const last = last_access_.data() + std::size_t{2} * view.tensor();
+  for (const std::uint32_t id : {last[0], last[1]}) {
+    if (id == kNone) continue;
+    const Access &a = view.access_, &b = program_.accesses[id];
     const bool same = a.dtype == b.dtype && a.dynamic == b.dynamic && a.offset.constant == b.offset.constant &&
                       a.partition.constant == b.partition.constant && a.rank == b.rank &&
                       std::equal(a.dims, a.dims + a.rank, b.dims);
-    if (same) return last;
+    if (same) return id;
   }
-  return last = add_access(view);
+  last[1] = last[0];
+  return last[0] = add_access(view);
 }
 
 void Kernel::push(const View& view) {

@@ -64,6 +64,12 @@ void check_instruction(const Program& program, const Instruction& inst, const Ar
   check_one(program, inst, arch, nullptr, out);
 }
 
+void check_instruction(const Program& program, const Instruction& inst, const Arch& arch, SoundFor& sound,
+                       std::vector<Diagnostic>& out) {
+  sound.resize(program.accesses.size());
+  check_one(program, inst, arch, &sound, out);
+}
+
 void check_instructions(const Program& program, const Arch& arch, std::vector<Diagnostic>& out) {
   SoundFor sound(program.accesses.size());
   for (const Instruction& inst : program.instructions) check_one(program, inst, arch, &sound, out);

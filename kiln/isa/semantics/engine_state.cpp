@@ -14,17 +14,41 @@ Xorwow Xorwow::seeded(std::uint64_t seed) {
   return g;
 }
 
-EngineState::EngineState() {
-  seed_vector_random(0);
-  // Beyond every seed of the vector engine, whose upper limit is 2^41.
-  for (std::uint64_t p = 0; p < kMaxPartitions; ++p) gpsimd_random[p] = Xorwow::seeded((std::uint64_t{1} << 41) + p);
-}
+namespace {
 
-void EngineState::seed_vector_random(std::uint32_t seed) {
+using VectorRandom = decltype(EngineState::vector_random);
+using GpsimdRandom = decltype(EngineState::gpsimd_random);
+
+VectorRandom vector_seeded(std::uint32_t seed) {
+  VectorRandom out;
   for (std::uint64_t p = 0; p < kMaxPartitions; ++p) {
     for (std::uint64_t slot = 0; slot < 4; ++slot)
-      vector_random[p][slot] = Xorwow::seeded(seed * std::uint64_t{512} + p * 4 + slot);
+      out[p][slot] = Xorwow::seeded(seed * std::uint64_t{512} + p * 4 + slot);
   }
+  return out;
 }
+
+// Beyond every seed of the vector engine, whose upper limit is 2^41.
+GpsimdRandom gpsimd_seeded() {
+  GpsimdRandom out;
+  for (std::uint64_t p = 0; p < kMaxPartitions; ++p) out[p] = Xorwow::seeded((std::uint64_t{1} << 41) + p);
+  return out;
+}
+
+// What a core begins with is worked out once: short programs take less time than that.
+const VectorRandom& first_vector() {
+  static const VectorRandom first = vector_seeded(0);
+  return first;
+}
+const GpsimdRandom& first_gpsimd() {
+  static const GpsimdRandom first = gpsimd_seeded();
+  return first;
+}
+
+}  // namespace
+
+EngineState::EngineState() : vector_random(first_vector()), gpsimd_random(first_gpsimd()) {}
+
+void EngineState::seed_vector_random(std::uint32_t seed) { vector_random = vector_seeded(seed); }
 
 }  // namespace kiln::isa

@@ -9,6 +9,10 @@ namespace kiln::isa {
 // By access of a program: what it was last found sound for. Programs take the same tiles again and again.
 using SoundFor = std::vector<std::uint64_t>;
 
+// check_instruction for a program that grows: `sound` is empty for its first instruction and kept to the last.
+void check_instruction(const Program& program, const Instruction& inst, const Arch& arch, SoundFor& sound,
+                       std::vector<Diagnostic>& out);
+
 extern const RuleTable kOperandRules;
 void check_operands(const Check& c, SoundFor* sound, std::vector<Diagnostic>& out);  // sound: null, nothing is kept
 bool is_partition_count(const Diagnostic& d);                                        // operand.R6

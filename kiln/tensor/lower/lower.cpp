@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "kiln/check/check_program.h"
-#include "kiln/isa/text/print.h"
 #include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/ir/verify.h"
+#include "kiln/tensor/lower/fingerprint.h"
 #include "kiln/tensor/lower/maker.h"
 #include "kiln/tensor/lower/quick_time.h"
 #include "kiln/tensor/lower/solve.h"
@@ -133,24 +133,13 @@ bool has_products(const Graph& graph) {
   return std::any_of(graph.ops().begin(), graph.ops().end(), is_product);
 }
 
-// What a program usually does, to tell programs apart.
-std::string usual_text(const isa::Program& program) {
-  const auto rare = [](const isa::Loop& loop) { return loop.usual == 0; };
-  if (std::none_of(program.loops.begin(), program.loops.end(), rare)) return isa::print(program);
-  isa::Program usual = program;
-  for (isa::Loop& loop : usual.loops) {
-    if (rare(loop)) loop.body.clear();
-  }
-  return isa::print(usual);
-}
-
 // Keeps the program that is quickest, and how long the others took.
 class Search {
  public:
   Search(const std::vector<Graph>& cores, const CompileOptions& options, Choice choice, Compiled first)
       : cores_(cores), options_(options), choice_(std::move(choice)), best_(std::move(first)) {
     best_.time_ns = quick_time_ns(best_.launch());
-    seen_.insert(usual_text(best_.program));
+    seen_.insert(fingerprint(best_.program));
     tried_.push_back({"the best estimates", best_.time_ns});
   }
   const Choice& choice() const { return choice_; }
@@ -158,7 +147,7 @@ class Search {
 
   void attempt(const Choice& choice, const std::string& what, double worth = 1) {
     std::optional<Compiled> made = make(cores_, options_, choice);
-    if (!made || !seen_.insert(usual_text(made->program)).second || !errors_of(*made, options_).empty()) return;
+    if (!made || !seen_.insert(fingerprint(made->program)).second || !errors_of(*made, options_).empty()) return;
     made->time_ns = quick_time_ns(made->launch());
     tried_.push_back({what, made->time_ns});
     if (made->time_ns >= worth * best_.time_ns) return;
@@ -179,7 +168,7 @@ class Search {
   const CompileOptions& options_;
   Choice choice_;
   Compiled best_;
-  std::set<std::string> seen_;
+  std::set<std::uint64_t> seen_;  // programs
   std::vector<Alternative> tried_;
 };
 

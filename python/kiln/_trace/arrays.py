@@ -1,8 +1,11 @@
 """Arrays of the caller as bytes of the machine, and back: NumPy, torch, anything with DLPack."""
 
+import math
+
 import ml_dtypes
 import numpy as np
 
+from kiln import _kiln
 from kiln._trace import dtypes, rules
 from kiln._trace.errors import refuse
 
@@ -145,4 +148,13 @@ def bytes_of(array):
 
 def empty(shape, dtype):
     """An array for an output. The machine fills what the kernel leaves unwritten: NaN, or 4 for integers."""
-    return np.empty(shape, numpy_dtype(dtype))
+    return spare(shape, numpy_dtype(dtype))
+
+
+_SPARE_BYTES = 64 << 10
+
+
+def spare(shape, dtype):
+    """np.empty, in memory that earlier results have left: clearing new pages takes as long as filling them."""
+    size = math.prod(shape) * dtype.itemsize
+    return np.ndarray(shape, dtype, _kiln.SpareBuffer(size)) if size >= _SPARE_BYTES else np.empty(shape, dtype)

@@ -6,6 +6,7 @@ import numpy as np
 
 from kiln import _kiln
 from kiln._trace import env
+from kiln._trace.arrays import spare
 from kiln.numpy._rules import BACKEND, refuse
 
 
@@ -18,12 +19,6 @@ def _all_outputs(traced):
 
 def _as_bytes(array):
     return array.reshape(-1).view(np.uint8)
-
-
-class Results(dict):
-    """{output: array}; `release` gives back the memory of what was copied to arguments."""
-
-    release = staticmethod(lambda: None)
 
 
 _SMALL_BYTES = 16 << 20  # arrays of a program for which starting other threads costs more than they save
@@ -45,13 +40,11 @@ def simulator(lowered):
     needed = {t["name"] for t in program.tensors if t["role"] in ("input", "inout")}
     programs, threads, memory = list(compiled.programs), _threads(program), env.max_memory()
     made_here = [(name, dtype, shape) for name, (dtype, shape) in outputs.items() if name not in aliases]
-    passing = {name for _, name in traced.written}  # copied to arguments at once: their memory is used again
-    spare = []
 
     def prepared(given):
         """The memory that the program runs on, and results in it."""
         buffers = dict(constants)
-        results, updated = Results(), {}
+        results, updated = {}, {}
         for name, array in given.items():
             if name in needed:
                 buffers[name] = _as_bytes(np.ascontiguousarray(array))
@@ -61,12 +54,10 @@ def simulator(lowered):
                 updated[name] = mine if mine.flags.c_contiguous and mine.flags.writeable else np.array(mine)
                 buffers[name] = _as_bytes(updated[name])
             results[out] = updated[name]
-        kept = spare.pop() if spare else {}
         for name, dtype, shape in made_here:
-            array = results[name] = kept.get(name) if name in kept else np.empty(shape, dtype)
+            array = results[name] = spare(shape, np.dtype(dtype))
             if array.size:
                 buffers[name] = _as_bytes(array)
-        results.release = lambda: spare.append({name: results[name] for name in passing if name not in aliases})
         return buffers, results
 
     def run(given):
@@ -94,7 +85,7 @@ def native(lowered):
         return {name: np.ascontiguousarray(a).tobytes() for name, a in given.items()}
 
     def results_of(evaluated):
-        results = Results()
+        results = {}
         for name, (_, shape, numbers) in evaluated.items():
             dtype = outputs[name][0]
             with np.errstate(all="ignore"):
@@ -132,7 +123,7 @@ def neuron(lowered):
                 )
         made = _neuron._on_device(kernel, arrays)
         made = made if isinstance(made, (tuple, list)) else (made,)
-        results = Results()
+        results = {}
         for name, value in zip(names, made):
             dtype, shape = outputs[name]
             results[name] = np.asarray(value).view(dtype).reshape(shape)

@@ -132,8 +132,6 @@ class Entry:
                 if traced.written and any(out is x for _, x in arrays):  # the same value, not the same array
                     out = out.copy()
             made.append(out if out.shape else out[()])
-        if traced.written:
-            results.release()
         return _arguments.unflatten(traced.structure, made)
 
 

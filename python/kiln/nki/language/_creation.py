@@ -22,12 +22,7 @@ def _take_name(name):
     taken.add(name)
 
 
-class _NdarrayType(type):
-    def __instancecheck__(cls, value):
-        return isinstance(value, _kiln.NkiTensor)
-
-
-class ndarray(metaclass=_NdarrayType):
+class ndarray(metaclass=_kiln.NdarrayType):
     """An uninitialised tensor. Also the type that annotations name."""
 
     def __new__(cls, shape, dtype, buffer=memory.sbuf, name="", address=None, **kwargs):

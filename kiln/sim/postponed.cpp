@@ -1,0 +1,111 @@
+#include "kiln/sim/postponed.h"
+
+#include <algorithm>
+
+#include "kiln/sim/declared_storage.h"
+#include "kiln/sim/plain_copy.h"
+
+namespace kiln::sim {
+using namespace isa;
+namespace {
+
+constexpr std::int64_t kMinBytes = 16 << 10;  // smaller copies are not worth the looking
+constexpr std::int64_t kMinRunBytes = 1024;   // shorter pieces far apart are gathered better once than at each use
+
+// The elements of a row that follow each other without a gap.
+std::int64_t run_of(const Tile& t) {
+  if (t.free_rank == 0) return t.free_size;
+  return t.free[t.free_rank - 1].stride == 1 ? t.free[t.free_rank - 1].count : 0;
+}
+
+bool is_aligned(const Tile& t) {
+  bool is = reinterpret_cast<std::uintptr_t>(t.data) % kTileAlignment == 0 && t.row_bytes % kTileAlignment == 0;
+  for (int d = 0; d + 1 < t.free_rank; ++d) is = is && t.free[d].stride * t.element_bytes() % kTileAlignment == 0;
+  return is;
+}
+
+// Where a tile of the same storage lies in a load: its first row and the first byte of it, among those of the load.
+struct Place {
+  std::int64_t row, byte;
+};
+Place place_in(const PostponedLoad& load, const Tile& tile) {
+  const std::int64_t row = tile.lane - load.to.lane;
+  return {row, (tile.data - load.to.data) - row * load.to.row_bytes};
+}
+
+// The bytes of a row that a tile reaches, from its first element on.
+struct Reach {
+  std::int64_t begin = 0, end = 0;
+};
+Reach reach_of(const Tile& t) {
+  Reach reach{0, t.element_bytes()};
+  for (int d = 0; d < t.free_rank; ++d) {
+    const std::int64_t bytes = t.free[d].stride * (t.free[d].count - 1) * t.element_bytes();
+    (bytes < 0 ? reach.begin : reach.end) += bytes;
+  }
+  return reach;
+}
+
+bool meet(const PostponedLoad& load, const Tile& tile) {
+  const Place at = place_in(load, tile);
+  const Reach reach = reach_of(tile);
+  return at.row < load.to.rows && at.row + tile.rows > 0 &&
+         at.byte + reach.begin < load.to.free_size * load.to.element_bytes() && at.byte + reach.end > 0;
+}
+
+}  // namespace
+
+bool Postponed::add(const Run& run, const Bindings& bindings) {
+  if (!may_postpone_) return false;
+  const int dst = to_of(run), src = from_of(run);
+  const TensorId id = run.access(dst).tensor;
+  const Tensor& to = run.tensor(dst);
+  if (run.tensor(src).role != Role::input || to.memory != Memory::sbuf || !is_declared_storage(to)) return false;
+  const Tile &d = run.tile(dst), &s = run.tile(src);
+  if (bindings[id].storage->is_external()) return false;  // in an output, or with the input already
+  if (!d.row_is_contiguous() || d.row_offset || s.row_offset || s.column) return false;
+  if (d.dtype != s.dtype || d.rows != s.rows || d.free_size != s.free_size || s.free_rank > 2) return false;
+  if (!is_aligned(s) || d.count() * d.element_bytes() < kMinBytes) return false;
+  if (run_of(s) * s.element_bytes() < kMinRunBytes) return false;
+  bindings[id].storage->largest.reset();
+  loads_[id].push_back({&run.inst(), run.sequence, bindings[run.access(src).tensor].storage.get(), d, s});
+  return true;
+}
+
+bool Postponed::meets(TensorId id, const Tile& tile) const {
+  const auto it = loads_.find(id);
+  return it != loads_.end() && std::ranges::any_of(it->second, [&](const auto& load) { return meet(load, tile); });
+}
+
+Storage* Postponed::move(TensorId id, Tile& tile) const {
+  const auto it = loads_.find(id);
+  if (it == loads_.end() || !tile.row_is_contiguous() || tile.row_offset) return nullptr;
+  for (const PostponedLoad& load : it->second) {
+    const std::int64_t size = tile.element_bytes(), run = run_of(load.from);
+    const auto [row, byte] = place_in(load, tile);
+    if (size != load.from.element_bytes() || row < 0 || row + tile.rows > load.from.rows || byte < 0 || byte % size)
+      continue;
+    const std::int64_t element = byte / size, block = element / run, in_run = element % run;
+    const std::int64_t blocks = tile.free_size / run;
+    const bool is_in_one = in_run + tile.free_size <= run;
+    const bool is_of_blocks = in_run == 0 && tile.free_size == blocks * run;
+    if (element + tile.free_size > load.from.free_size || (!is_in_one && !is_of_blocks)) continue;
+    const std::int64_t between = load.from.free_rank == 2 ? load.from.free[0].stride : 0;
+    tile.data = load.from.data + row * load.from.row_bytes + (block * between + in_run) * size;
+    tile.row_bytes = load.from.row_bytes;
+    if (!is_in_one) {
+      tile.free_rank = 2;
+      tile.free[0] = {between, blocks};
+      tile.free[1] = {1, run};
+    }
+    return load.input;
+  }
+  return nullptr;
+}
+
+std::vector<PostponedLoad> Postponed::take(TensorId id) {
+  auto node = loads_.extract(id);
+  return node ? std::move(node.mapped()) : std::vector<PostponedLoad>{};
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,45 @@
+// Loads of a part of a tile that need no copy: whoever reads a piece of the tile that lies in one row of the load reads
+// it where the input lies. The copy is made when somebody reads anything else of the part, or writes to it.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "kiln/isa/semantics/run.h"
+#include "kiln/sim/bindings.h"
+
+namespace kiln::sim {
+
+// A load that was left out.
+struct PostponedLoad {
+  const isa::Instruction* load;
+  std::int64_t sequence;
+  Storage* input;
+  isa::Tile to, from;  // rows of `to` have no gaps; those of `from` consist of runs that have none
+};
+
+class Postponed {
+ public:
+  // Without `may_postpone` every load is a copy.
+  explicit Postponed(bool may_postpone) : may_postpone_(may_postpone) {}
+
+  bool empty() const { return loads_.empty(); }
+  bool has(isa::TensorId id) const { return loads_.contains(id); }
+  // Leaves a DMA copy out; false when it has to be made.
+  bool add(const isa::Run& run, const Bindings& bindings);
+  // Whether a tile of the tensor has elements of a postponed load.
+  bool meets(isa::TensorId id, const isa::Tile& tile) const;
+  // Moves a tile to the input that a postponed load is of; null when it does not lie in one.
+  Storage* move(isa::TensorId id, isa::Tile& tile) const;
+  // The copies that have to be made now, in the order of the program.
+  std::vector<PostponedLoad> take(isa::TensorId id);
+  // The tensor's content is not needed any more.
+  void forget(isa::TensorId id) { loads_.erase(id); }
+
+ private:
+  const bool may_postpone_;
+  std::unordered_map<isa::TensorId, std::vector<PostponedLoad>> loads_;
+};
+
+}  // namespace kiln::sim
