@@ -5,6 +5,7 @@
 #include "kernels/blas/config_rules.h"
 #include "kernels/blas/dtypes.h"
 #include "kernels/blas/product_block.h"
+#include "kernels/blas/split.h"
 #include "kernels/blas/triangular_inverse.h"
 #include "kernels/blas/turned_load.h"
 
@@ -19,9 +20,10 @@ constexpr std::int64_t kLoadTiles = 4;  // of a panel that streams by
 // inverse times the rest of the row. U waits in HBM for the rows below.
 class Cholesky {
  public:
-  Cholesky(Kernel& k, std::int64_t n, Uplo uplo)
+  Cholesky(Kernel& k, std::int64_t n, Uplo uplo, Precision precision)
       : k_(k),
         n_(n),
+        precision_(precision),
         upper_(uplo == Uplo::upper),
         a_(k.input("a", {n, n}, f32)),
         out_(k.output("l", {n, n}, f32)),
@@ -46,10 +48,11 @@ class Cholesky {
 
   void row(const Piece& p) {
     // Columns of U above the diagonal block: the stationary operands of everything in this row.
-    View above;
+    Parts above;
     if (p.start > 0) {
-      above = chunk_tile(k_, p.start, p.size, f32);
-      load_chunk(k_, above, {u_, true}, 0, p.start, p.start, p.size);
+      const View chunk = chunk_tile(k_, p.start, p.size, f32);
+      load_chunk(k_, chunk, {u_, true}, 0, p.start, p.start, p.size);
+      above = parts_of_chunk(k_, chunk, p.start, precision_);
     }
     const View upper = factor(rest(symmetric_block(k_, a_, p.start, p.size, uplo()), above, p, p.start));
     const View lower = transposed(upper);
@@ -68,16 +71,20 @@ class Cholesky {
   Uplo uplo() const { return upper_ ? Uplo::upper : Uplo::lower; }
 
   // a minus the products of the rows of U above.
-  View rest(const View& a, const View& above, const Piece& p, const Index& c0) {
+  View rest(const View& a, const Parts& above, const Piece& p, const Index& c0) {
     if (p.start == 0) return a;
     const std::int64_t width = a.dim(1);
     const View sum = k_.psum({p.size, width}, f32), left = k_.sbuf({p.size, width}, f32);
     k_.tiles(p.start / kTile, kLoadTiles, [&](Index first, std::int64_t count) {
       const View chunk = chunk_tile(k_, count * kTile, width, f32);
       load_chunk(k_, chunk, {u_, true}, first * kTile, count * kTile, c0, width);
-      k_.loop(count, [&](Index t) {
-        k_.nc_matmul({.dst = sum, .stationary = above.select(1, first + t), .moving = chunk.select(1, t)});
-      });
+      const Parts parts = parts_of_chunk(k_, chunk, count * kTile, precision_);
+      const auto at = [](const Parts& of, const Index& t) {
+        Parts tiles;
+        for (const View& part : of) tiles.push_back(part.select(1, t));
+        return tiles;
+      };
+      k_.loop(count, [&](Index t) { add_products(k_, sum, at(above, first + t), at(parts, t), precision_); });
     });
     k_.tensor_tensor({.dst = left, .data1 = a, .data2 = sum, .op = AluOp::subtract});
     return left;
@@ -145,7 +152,7 @@ class Cholesky {
   }
 
   // A piece of U beside its diagonal block: the inverse of that times the rest, and a step of refinement, as in trsm.
-  void solve(const Piece& p, const View& inverse, const View& diagonal, const View& above, const Index& c0,
+  void solve(const Piece& p, const View& inverse, const View& diagonal, const Parts& above, const Index& c0,
              std::int64_t width) {
     const View loaded = chunk_tile(k_, p.size, width, f32);
     load_chunk(k_, loaded, {a_, upper_}, p.start, p.size, c0, width);
@@ -172,6 +179,7 @@ class Cholesky {
 
   Kernel& k_;
   std::int64_t n_;
+  Precision precision_;
   bool upper_;
   View a_, out_, u_, zero_;
   View below_;  // ones below the diagonal
@@ -180,10 +188,10 @@ class Cholesky {
 
 }  // namespace
 
-Program cholesky(std::int64_t n, Uplo uplo, Target target) {
+Program cholesky(std::int64_t n, Uplo uplo, Target target, Precision precision) {
   require_sizes("cholesky", {n});
   Kernel k("cholesky", target);
-  Cholesky(k, n, uplo).run();
+  Cholesky(k, n, uplo, precision).run();
   return k.finish();
 }
 

@@ -70,7 +70,7 @@ void GemmLoops::run() {
   });
 }
 
-GemmLoops::Parts GemmLoops::parts(std::int64_t rows, std::int64_t x) const {
+Parts GemmLoops::parts(std::int64_t rows, std::int64_t x) const {
   Parts parts;
   for (int i = 0; i < parts_of(c_.precision); ++i)
     parts.push_back(chunk_tile(k_, rows, x, part_dtype(c_.precision, c_.dtype)));
@@ -82,13 +82,7 @@ void GemmLoops::load(const Parts& to, const Source& from, const Index& k0, std::
   if (c_.precision == Precision::native) return load_chunk(k_, to[0], from, k0, rows, x0, x);
   const View chunk = chunk_tile(k_, rows, x, c_.dtype);
   load_chunk(k_, chunk, from, k0, rows, x0, x);
-  const auto cut = [&](const Slice& partitions, const Slice& tiles) {
-    Parts parts;
-    for (const View& part : to) parts.push_back(part(partitions, tiles));
-    split(k_, chunk(partitions, tiles), parts);
-  };
-  if (rows / kTile > 0) cut(all, ds(0, rows / kTile));
-  if (rows % kTile) cut(ds(0, rows % kTile), ds(rows / kTile, 1));
+  split_chunk(k_, chunk, rows, to);
 }
 
 // One block: its sums over K, then the way out. `panel` is that of the outer operand.

@@ -28,7 +28,6 @@ class GemmLoops {
     isa::Index n0;
     std::int64_t n;
   };
-  using Parts = std::vector<isa::View>;  // of an operand: one, or the numbers that it is split into
   bool fits_twice() const;
   Parts parts(std::int64_t rows, std::int64_t x) const;
   void load(const Parts& to, const Source& from, const isa::Index& k0, std::int64_t rows, const isa::Index& x0,

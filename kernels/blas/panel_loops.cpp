@@ -11,8 +11,8 @@ constexpr std::int64_t kBlockBytes = 96 * 1024;  // of a partition, for a block 
 constexpr std::int64_t kLoadTiles = 16;          // of L in a load
 }  // namespace
 
-PanelLoops::PanelLoops(Kernel& k, Side side, const View& b, const View& out)
-    : k_(k), turned_(side == Side::right), b_(b), out_(out) {
+PanelLoops::PanelLoops(Kernel& k, Side side, const View& b, const View& out, Precision precision)
+    : k_(k), turned_(side == Side::right), b_(b), out_(out), precision_(precision) {
   size_ = b.dim(turned_ ? 1 : 0), total_ = b.dim(turned_ ? 0 : 1);
   panels_ = whole_pieces(size_, kTile);
   width_ = kWide;
@@ -73,18 +73,30 @@ std::vector<View> PanelLoops::diagonal_blocks(const Source& l, Uplo uplo, bool u
 }
 
 void PanelLoops::add(const View& sum, const Source& l, const Piece& panel, std::int64_t first, std::int64_t last,
-                     const View& b) const {
+                     const Parts& b) const {
   const auto part = [&](const Index& row, std::int64_t rows, const Index& tile) {
     const View chunk = chunk_tile(k_, rows, panel.size, f32);
     load_chunk(k_, chunk, l, row, rows, panel.start, panel.size);
+    const Parts pieces = parts_of_chunk(k_, chunk, rows, precision_);
     const auto step = [&](const Index& t, std::int64_t height) {
-      k_.nc_matmul({.dst = sum, .stationary = chunk(ds(0, height), t), .moving = b(ds(0, height), tile + t)});
+      const auto at = [&](const Parts& whole, const Index& i) {
+        Parts tiles;
+        for (const View& part : whole) tiles.push_back(part(ds(0, height), i));
+        return tiles;
+      };
+      multiply(sum, at(pieces, t), at(b, tile + t));
     };
     if (rows / kTile > 0) k_.loop(rows / kTile, [&](Index t) { step(t, kTile); });
     if (rows % kTile) step(rows / kTile, rows % kTile);
   };
   for (std::int64_t row = first; row < last; row += kLoadTiles * kTile)
     part(row, std::min(kLoadTiles * kTile, last - row), row / kTile);
+}
+
+Parts panel_of(const Parts& block, std::size_t panel, std::int64_t rows) {
+  Parts parts;
+  for (const View& part : block) parts.push_back(part(ds(0, rows), static_cast<std::int64_t>(panel)));
+  return parts;
 }
 
 }  // namespace kiln::kernels

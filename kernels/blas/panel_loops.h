@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "kernels/blas/product_block.h"
+#include "kernels/blas/split.h"
 #include "kernels/blas/triangle.h"
 
 namespace kiln::kernels {
@@ -13,7 +14,8 @@ namespace kiln::kernels {
 class PanelLoops {
  public:
   // b and out are [S, R] on the left, [R, S] on the right.
-  PanelLoops(isa::Kernel& k, Side side, const isa::View& b, const isa::View& out);
+  PanelLoops(isa::Kernel& k, Side side, const isa::View& b, const isa::View& out,
+             Precision precision = Precision::native);
 
   std::int64_t size() const { return size_; }
   const std::vector<Piece>& panels() const { return panels_; }
@@ -26,20 +28,32 @@ class PanelLoops {
   isa::View load(const isa::View& from, const Piece& panel, const isa::Index& r0, std::int64_t width) const;
   void store(const Piece& panel, const isa::Index& r0, const isa::View& tile) const;
 
+  // A block, or a tile, as products take it.
+  Parts parts(const isa::View& block) const { return parts_of_chunk(k_, block, size_, precision_); }
+  Parts tile_parts(const isa::View& tile) const { return parts_of_tile(k_, tile, precision_); }
+  // sum += stationaryᵀ moving
+  void multiply(const isa::View& sum, const Parts& stationary, const Parts& moving) const {
+    add_products(k_, sum, stationary, moving, precision_);
+  }
+
   // Diagonal blocks of a triangle L as stationary operands: Lᵀ, the rest zero. `l` as in add.
   std::vector<isa::View> diagonal_blocks(const Source& l, Uplo uplo, bool unit) const;
 
   // sum += Lᵀ of some rows of L (`panel`) with the tiles of b from row `first` to `last`, [128, panels, width].
   // `l` holds L as [X, K], with k_first Lᵀ.
   void add(const isa::View& sum, const Source& l, const Piece& panel, std::int64_t first, std::int64_t last,
-           const isa::View& b) const;
+           const Parts& b) const;
 
  private:
   isa::Kernel& k_;
   bool turned_;
   isa::View b_, out_;
+  Precision precision_;
   std::int64_t size_, total_, width_;
   std::vector<Piece> panels_;
 };
+
+// The first rows of a panel of a block.
+Parts panel_of(const Parts& block, std::size_t panel, std::int64_t rows);
 
 }  // namespace kiln::kernels

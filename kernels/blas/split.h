@@ -11,6 +11,7 @@
 // beside the rounding of float32 sums. Products of bfloat16 numbers are exact in float32.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,15 @@ std::vector<std::pair<int, int>> products_of(Precision precision);
 double product_error(Precision precision);
 
 // Writes the parts of a float32 tile.
-void split(isa::Kernel& k, const isa::View& x, const std::vector<isa::View>& parts);
+using Parts = std::vector<isa::View>;
+void split(isa::Kernel& k, const isa::View& x, const Parts& parts);
+// Writes the parts of a chunk [128, tiles, x] that has `rows` rows of K (product_block.h).
+void split_chunk(isa::Kernel& k, const isa::View& chunk, std::int64_t rows, const Parts& parts);
+// The same into tiles of its own; with Precision::native the one part is the tile itself.
+Parts parts_of_tile(isa::Kernel& k, const isa::View& x, Precision precision);
+Parts parts_of_chunk(isa::Kernel& k, const isa::View& chunk, std::int64_t rows, Precision precision);
+// sum += the products of parts that are worth it.
+void add_products(isa::Kernel& k, const isa::View& sum, const Parts& stationary, const Parts& moving,
+                  Precision precision, std::optional<bool> accumulate = {});
 
 }  // namespace kiln::kernels

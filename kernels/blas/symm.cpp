@@ -18,16 +18,16 @@ Program symm(const SymmConfig& c, Target target) {
   View from;
   if (epilogue.reads_c()) from = k.input("c_in", {c.m, c.n}, f32);
   const View out = k.output("c", {c.m, c.n}, f32);
-  const PanelLoops loops(k, c.side, b, out);
-  std::vector<View> diagonal;
-  for (const Piece& p : loops.panels()) diagonal.push_back(symmetric_block(k, a, p.start, p.size, c.uplo));
+  const PanelLoops loops(k, c.side, b, out, c.precision);
+  std::vector<Parts> diagonal;
+  for (const Piece& p : loops.panels())
+    diagonal.push_back(loops.tile_parts(symmetric_block(k, a, p.start, p.size, c.uplo)));
   loops.blocks([&](Index r0, std::int64_t width) {
-    const View block = loops.load(b, r0, width);
+    const Parts block = loops.parts(loops.load(b, r0, width));
     for (std::size_t i = 0; i < loops.panels().size(); ++i) {
       const Piece& p = loops.panels()[i];
       const View sum = k.psum({p.size, width}, f32), result = k.sbuf({p.size, width}, f32);
-      k.nc_matmul(
-          {.dst = sum, .stationary = diagonal[i], .moving = block(ds(0, p.size), static_cast<std::int64_t>(i))});
+      loops.multiply(sum, diagonal[i], panel_of(block, i, p.size));
       // Rows of a on the used side of the diagonal, columns of a (rows of aᵀ) on the other.
       loops.add(sum, {a, c.uplo == Uplo::upper}, p, 0, p.start, block);
       loops.add(sum, {a, c.uplo == Uplo::lower}, p, p.start + p.size, size, block);

@@ -8,6 +8,7 @@
 //   output c        [M, N]                                      float32
 #pragma once
 
+#include "kernels/blas/gemm.h"
 #include "kernels/blas/scalar.h"
 #include "kernels/blas/triangle.h"
 #include "kiln/isa/program.h"
@@ -19,6 +20,7 @@ struct SymmConfig {
   Side side = Side::left;
   Uplo uplo = Uplo::lower;
   Scalar alpha = Scalar::one, beta = Scalar::zero;
+  Precision precision = Precision::native;
 };
 
 isa::Program symm(const SymmConfig& config, Target target);

@@ -16,18 +16,19 @@ Program trmm(const TriangularConfig& c, Target target) {
   const Epilogue epilogue(k, c.alpha, Scalar::zero);
   const View a = k.input("a", {size, size}, f32), b = k.input("b", {c.m, c.n}, f32);
   const View out = k.output("c", {c.m, c.n}, f32);
-  const PanelLoops loops(k, c.side, b, out);
+  const PanelLoops loops(k, c.side, b, out, c.precision);
   // b op(a) is op(a)ᵀ bᵀ, transposed.
   const bool trans = c.trans != (c.side == Side::right), lower = (c.uplo == Uplo::lower) != trans;
   const Source l{a, trans};
-  const std::vector<View> diagonal = loops.diagonal_blocks(l, lower ? Uplo::lower : Uplo::upper, c.diag == Diag::unit);
+  std::vector<Parts> diagonal;
+  for (const View& d : loops.diagonal_blocks(l, lower ? Uplo::lower : Uplo::upper, c.diag == Diag::unit))
+    diagonal.push_back(loops.tile_parts(d));
   loops.blocks([&](Index r0, std::int64_t width) {
-    const View block = loops.load(b, r0, width);
+    const Parts block = loops.parts(loops.load(b, r0, width));
     for (std::size_t i = 0; i < loops.panels().size(); ++i) {
       const Piece& p = loops.panels()[i];
       const View sum = k.psum({p.size, width}, f32), result = k.sbuf({p.size, width}, f32);
-      k.nc_matmul(
-          {.dst = sum, .stationary = diagonal[i], .moving = block(ds(0, p.size), static_cast<std::int64_t>(i))});
+      loops.multiply(sum, diagonal[i], panel_of(block, i, p.size));
       loops.add(sum, l, p, lower ? 0 : p.start + p.size, lower ? p.start : size, block);
       epilogue.apply(result, sum, {}, i);
       loops.store(p, r0, result);

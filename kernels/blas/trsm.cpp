@@ -22,6 +22,7 @@ class Trsm {
         b_(b),
         alpha_(alpha),
         has_alpha_(c.alpha == Scalar::given),
+        precision_(c.precision),
         unit_(c.diag == Diag::unit) {
     // x op(a) = b is op(a)ᵀ xᵀ = bᵀ.
     trans_ = c.trans != (c.side == Side::right);
@@ -32,7 +33,7 @@ class Trsm {
     invert_diagonal();
     blocks_ = loops_.diagonal_blocks({a_, trans_}, lower_ ? Uplo::lower : Uplo::upper, unit_);
     loops_.blocks([&](Index r0, std::int64_t width) {
-      const View x = chunk_tile(k_, loops_.size(), width, f32);
+      const Parts x = solution(width);
       for (std::size_t i = 0; i < inverses_.size(); ++i) solve(lower_ ? i : inverses_.size() - 1 - i, x, r0, width);
     });
   }
@@ -56,17 +57,28 @@ class Trsm {
 
   // x of a panel: the inverse of its diagonal block times what the panels before it leave of b. One step of refinement
   // follows, since a product with an inverse alone leaves a residual that grows with the condition of the block.
-  void solve(std::size_t i, const View& x, const Index& r0, std::int64_t width) {
+  void solve(std::size_t i, const Parts& x, const Index& r0, std::int64_t width) {
     const Piece& p = loops_.panels()[i];
     const View b = loops_.load(b_, p, r0, width), sum = k_.psum({p.size, width}, f32);
     const bool is_first = lower_ ? i == 0 : i + 1 == inverses_.size();
     if (!is_first) loops_.add(sum, {a_, trans_}, p, lower_ ? 0 : p.start + p.size, lower_ ? p.start : loops_.size(), x);
-    const View first = k_.sbuf({p.size, width}, f32), result = x(ds(0, p.size), static_cast<std::int64_t>(i));
+    const Parts place = panel_of(x, i, p.size);
+    const bool splits = precision_ != Precision::native;
+    const View first = k_.sbuf({p.size, width}, f32), result = splits ? k_.sbuf({p.size, width}, f32) : place[0];
     evict(k_, first, times_inverse(i, is_first ? scaled(b) : left_of(b, sum)), 1);
     k_.nc_matmul({.dst = sum, .stationary = blocks_[i], .moving = first, .accumulate = !is_first});
     const View correction = times_inverse(i, left_of(b, sum));
     k_.tensor_tensor({.dst = result, .data1 = first, .data2 = correction, .op = AluOp::add, .engine = Engine::vector});
+    if (splits) split(k_, result, place);
     loops_.store(p, r0, result);
+  }
+
+  // x of all panels, as products take it.
+  Parts solution(std::int64_t width) {
+    Parts parts;
+    for (int i = 0; i < parts_of(precision_); ++i)
+      parts.push_back(chunk_tile(k_, loops_.size(), width, part_dtype(precision_, f32)));
+    return parts;
   }
 
   View times_inverse(std::size_t i, const View& y) {
@@ -102,7 +114,9 @@ class Trsm {
   View a_;
   const PanelLoops& loops_;
   View b_, alpha_;
-  bool has_alpha_, unit_, trans_ = false, lower_ = false;
+  bool has_alpha_;
+  Precision precision_;
+  bool unit_, trans_ = false, lower_ = false;
   std::vector<View> inverses_, blocks_;  // of the diagonal, transposed
 };
 
@@ -120,7 +134,7 @@ Program trsm(const TriangularConfig& c, Target target) {
     k.dma_copy({.dst = alpha, .src = k.input("scalars", {1, 2}, f32).broadcast(0, kTile)});
   }
   const View x = k.output("x", {c.m, c.n}, f32);
-  const PanelLoops loops(k, c.side, b, x);
+  const PanelLoops loops(k, c.side, b, x, c.precision);
   Trsm(k, c, a, loops, b, alpha).run();
   return k.finish();
 }

@@ -7,9 +7,12 @@
 //
 // Only the triangle `uplo` of a is used, with diag unit not even its diagonal. Nothing happens on the host: the
 // diagonal blocks of 128 x 128 are inverted on the chip and everything else is products. A step of refinement per block
-// makes the residual as small as that of a substitution, whatever the condition.
+// makes the residual as small as that of a substitution, whatever the condition. A precision (split.h) is that of the
+// products with blocks beside the diagonal; the diagonal stays float32. So |op(a) x - alpha b| grows by
+// product_error(precision) |op(a)| |x|.
 #pragma once
 
+#include "kernels/blas/gemm.h"
 #include "kernels/blas/scalar.h"
 #include "kernels/blas/triangle.h"
 #include "kiln/isa/program.h"
@@ -23,6 +26,7 @@ struct TriangularConfig {
   bool trans = false;
   Diag diag = Diag::non_unit;
   Scalar alpha = Scalar::one;  // one or given
+  Precision precision = Precision::native;
 };
 
 isa::Program trsm(const TriangularConfig& config, Target target);

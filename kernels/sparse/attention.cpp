@@ -3,7 +3,7 @@
 #include <deque>
 
 #include "kernels/blas/dtypes.h"
-#include "kernels/sparse/attention_parts.h"
+#include "kernels/sparse/attention_unshifted.h"
 
 namespace kiln::kernels {
 using namespace isa;
@@ -32,19 +32,14 @@ struct Pending {
 
 class Forward {
  public:
-  Forward(Kernel& k, const AttentionConfig& c) : k_(k), c_(c), p_(c.pattern), masks_(k, c) {
-    q_ = k.input("q", {c.heads, p_.rows, c.head}, c.dtype);
-    keys_ = k.input("k", {c.heads, p_.columns, c.head}, c.dtype);
-    values_ = k.input("v", {c.heads, p_.columns, c.head}, c.dtype);
-    out_ = k.output("out", {c.heads, p_.rows, c.head}, c.dtype);
-    if (c.statistics) minus_lse_ = k.output("minus_lse", {c.heads, p_.rows}, f32);
-  }
+  Forward(Kernel& k, const AttentionConfig& c, const AttentionTensors& t, const Masks& masks)
+      : k_(k), c_(c), p_(c.pattern), t_(t), masks_(masks) {}
 
   void run() {
     const std::int64_t bytes = p_.tile_columns() * tiles_of(c_.head, kTile) * kTile * size_bytes(c_.dtype);
     k_.loop(c_.heads, [&](Index h) {
-      HeadRows queries(k_, q_.select(0, h), false), keys(k_, keys_.select(0, h), bytes <= kStays),
-          values(k_, values_.select(0, h), bytes <= kStays);
+      HeadRows queries(k_, t_.q.select(0, h), false), keys(k_, t_.k.select(0, h), bytes <= kStays),
+          values(k_, t_.v.select(0, h), bytes <= kStays);
       Statistics statistics{k_.sbuf({kTile, p_.tile_rows()}, f32), k_.sbuf({kTile, p_.tile_rows()}, f32)};
       // The tensor engine goes on with the scores of the next tiles while weights are made of these.
       std::deque<Pending> pending;
@@ -192,7 +187,7 @@ class Forward {
     k_.tensor_scalar({.dst = run.sum, .data = run.sum, .op0 = AluOp::maximum, .operand0 = kLeastSum});
     k_.reciprocal({.dst = inverse, .data = run.sum});
     k_.tensor_scalar({.dst = out, .data = run.out, .op0 = AluOp::multiply, .operand0 = inverse});
-    k_.dma_copy({.dst = out_.select(0, h)(ds(row * kTile, m)), .src = out});
+    k_.dma_copy({.dst = t_.out.select(0, h)(ds(row * kTile, m)), .src = out});
   }
 
   void store_nothing(const Index& h, std::int64_t row, const Statistics& statistics) const {
@@ -201,33 +196,58 @@ class Forward {
     k_.memset({.dst = out, .value = 0.0});
     k_.memset({.dst = statistics.minus_max(ds(0, m), ds(row, 1)), .value = 0.0});
     k_.memset({.dst = statistics.sum(ds(0, m), ds(row, 1)), .value = 1.0});
-    k_.dma_copy({.dst = out_.select(0, h)(ds(row * kTile, m)), .src = out});
+    k_.dma_copy({.dst = t_.out.select(0, h)(ds(row * kTile, m)), .src = out});
   }
 
   // All logarithms of a head at once: the scalar engine changes its table for them.
   void store_statistics(const Index& h, const Statistics& s) const {
     const View lse = k_.sbuf({kTile, p_.tile_rows()}, f32);
-    for_vector(minus_lse_.select(0, h), p_.rows, [&](const View& memory, const Slice& partitions, const Slice& tiles) {
-      const View part = lse(partitions, tiles);
-      k_.activation({.dst = part, .op = ActFn::log, .data = s.sum(partitions, tiles)});
-      k_.tensor_tensor({.dst = part, .data1 = s.minus_max(partitions, tiles), .data2 = part, .op = AluOp::subtract});
-      k_.dma_copy({.dst = memory, .src = part});
-    });
+    for_vector(t_.minus_lse.select(0, h), p_.rows,
+               [&](const View& memory, const Slice& partitions, const Slice& tiles) {
+                 const View part = lse(partitions, tiles);
+                 k_.activation({.dst = part, .op = ActFn::log, .data = s.sum(partitions, tiles)});
+                 k_.tensor_tensor(
+                     {.dst = part, .data1 = s.minus_max(partitions, tiles), .data2 = part, .op = AluOp::subtract});
+                 k_.dma_copy({.dst = memory, .src = part});
+               });
   }
 
   Kernel& k_;
   const AttentionConfig& c_;
   const TilePattern& p_;
-  Masks masks_;
-  View q_, keys_, values_, out_, minus_lse_;
+  const AttentionTensors& t_;
+  const Masks& masks_;
 };
+
+AttentionTensors declare(Kernel& k, const AttentionConfig& c) {
+  const TilePattern& p = c.pattern;
+  AttentionTensors t;
+  t.q = k.input("q", {c.heads, p.rows, c.head}, c.dtype);
+  t.k = k.input("k", {c.heads, p.columns, c.head}, c.dtype);
+  t.v = k.input("v", {c.heads, p.columns, c.head}, c.dtype);
+  t.out = k.output("out", {c.heads, p.rows, c.head}, c.dtype);
+  if (c.statistics) t.minus_lse = k.output("minus_lse", {c.heads, p.rows}, f32);
+  return t;
+}
 
 }  // namespace
 
 Program attention(const AttentionConfig& c, Target target) {
   require_attention("attention", c);
   Kernel k("attention", target);
-  Forward(k, c).run();
+  Masks masks(k, c);
+  const AttentionTensors tensors = declare(k, c);
+  Forward shifted(k, c, tensors, masks);
+  if (goes_unshifted(c)) {
+    masks.prepare_turned();
+    const Reg again = attend_unshifted(k, c, tensors, masks);
+    k.fori_loop(0, again, [&](Reg) {
+      k.usually(0);
+      shifted.run();
+    });
+  } else {
+    shifted.run();
+  }
   return k.finish();
 }
 

@@ -9,6 +9,12 @@
 namespace kiln::kernels {
 using namespace isa;
 
+namespace {
+
+constexpr std::int64_t kMasksThatStay = 64;  // 16 KiB of a partition
+
+}  // namespace
+
 void require_attention(const char* what, const AttentionConfig& c) {
   require_pattern(what, c.pattern);
   require_sizes(what, {c.heads, c.head});
@@ -72,10 +78,46 @@ void Masks::apply(const View& x, const View& scores, std::int64_t tile) const {
     k_.tensor_scalar({.dst = x, .data = scores, .op0 = AluOp::multiply, .operand0 = c_.scale});
     return;
   }
-  const View mask = k_.sbuf(x.shape(), DType::float32);
-  k_.dma_copy({.dst = mask, .src = masks_.select(0, c_.mask[tile])(ds(0, x.dim(0)), ds(0, x.dim(1)))});
+  const View mask = load(c_.mask[tile], x.dim(0), x.dim(1));
   k_.scalar_tensor_tensor(
       {.dst = x, .data = scores, .op0 = AluOp::multiply, .operand0 = c_.scale, .op1 = AluOp::add, .operand1 = mask});
+}
+
+View Masks::load(std::int64_t mask, std::int64_t rows, std::int64_t columns) const {
+  const View loaded = k_.sbuf({rows, columns}, DType::float32);
+  k_.dma_copy({.dst = loaded, .src = masks_.select(0, mask)(ds(0, rows), ds(0, columns))});
+  return loaded;
+}
+
+// A mask is 0 and a power of two: bfloat16 has both.
+View Masks::narrow(std::int64_t mask) const {
+  const View to = k_.sbuf({kTile, kTile}, DType::bfloat16);
+  k_.tensor_copy({.dst = to, .src = load(mask, kTile, kTile), .engine = Engine::gpsimd});
+  return to;
+}
+
+void Masks::prepare_turned() {
+  if (c_.masks == 0) return;
+  const View ones = k_.sbuf({kTile, kTile}, DType::bfloat16);
+  identity_ = k_.sbuf({kTile, kTile}, DType::bfloat16);
+  k_.memset({.dst = ones, .value = 1.0});
+  k_.affine_select({.dst = identity_,
+                    .pattern = {{-1, kTile}},
+                    .channel_multiplier = 1,
+                    .on_true_tile = ones,
+                    .on_false_value = 0.0,
+                    .cmp_op = AluOp::equal});
+  if (c_.masks > kMasksThatStay) return;
+  for (std::int64_t m = 0; m < c_.masks; ++m) turned_.push_back(narrow(m));
+}
+
+// Queries lie on the partitions of a mask: its product with the identity is turned.
+void Masks::add_turned(const View& scores, std::int64_t tile) const {
+  const std::int64_t mask = c_.mask[tile], keys = scores.dim(0), queries = scores.dim(1);
+  const View from = turned_.empty() ? narrow(mask) : turned_[mask];
+  k_.nc_matmul({.dst = scores,
+                .stationary = from(ds(0, queries), ds(0, keys)),
+                .moving = identity_(ds(0, queries), ds(0, queries))});
 }
 
 void turn_tiles(Kernel& k, const View& to, const View& data, const std::vector<Piece>& tiles) {

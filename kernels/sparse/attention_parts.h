@@ -9,6 +9,11 @@ namespace kiln::kernels {
 
 void require_attention(const char* what, const AttentionConfig& config);
 
+// What the forward pass reads and writes (attention.h); minus_lse with `statistics`.
+struct AttentionTensors {
+  isa::View q, k, v, out, minus_lse;
+};
+
 // Rows of a matrix [rows, head] in HBM, 128 at a time, loaded when first asked for: as they lie, or turned with the
 // head on the partitions. All stay in SBUF with `stays`, else each use loads its own.
 class HeadRows {
@@ -45,11 +50,19 @@ class Masks {
   bool has(std::int64_t tile) const { return !c_.mask.empty() && c_.mask[tile] >= 0; }
   // x [m, n] in SBUF = scale scores, with the mask of the tile where it has one.
   void apply(const isa::View& x, const isa::View& scores, std::int64_t tile) const;
+  // Gets ready for add_turned, before any loop.
+  void prepare_turned();
+  // scores [keys, queries] in PSUM += the mask of the tile.
+  void add_turned(const isa::View& scores, std::int64_t tile) const;
 
  private:
+  isa::View load(std::int64_t mask, std::int64_t rows, std::int64_t columns) const;
+  isa::View narrow(std::int64_t mask) const;
+
   isa::Kernel& k_;
   const AttentionConfig& c_;
-  isa::View masks_;
+  isa::View masks_, identity_;
+  std::vector<isa::View> turned_;  // all of them as bfloat16, where they fit
 };
 
 // The pieces of a vector of n in HBM and where they lie in a tile [128, tiles]: whole columns, and the rest.

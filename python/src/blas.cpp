@@ -15,6 +15,7 @@
 #include "kernels/blas/host/blas.h"
 #include "kernels/blas/host/blocking.h"
 #include "kernels/blas/host/mp2.h"
+#include "kernels/blas/host/precision_scope.h"
 #include "python/src/bindings.h"
 
 namespace kiln::python {
@@ -158,6 +159,12 @@ struct ScopeOfPython {
   std::unique_ptr<backend::Scope> scope = {};
 };
 
+// The same for the precision of products.
+struct PrecisionOfPython {
+  int precision;
+  std::unique_ptr<blas::PrecisionScope> scope = {};
+};
+
 nb::dict dict_of(const backend::Array& a) {
   nb::dict out;
   out["name"] = a.name;
@@ -228,6 +235,13 @@ void bind_backend(nb::module_& m) {
       .def("__init__", [](ScopeOfPython* self, std::string choice) { new (self) ScopeOfPython{std::move(choice)}; })
       .def("__enter__", [](ScopeOfPython& s) { s.scope = std::make_unique<backend::Scope>(s.choice); })
       .def("__exit__", [](ScopeOfPython& s, nb::args) { s.scope.reset(); });
+  nb::class_<PrecisionOfPython>(m, "PrecisionScope")
+      .def("__init__", [](PrecisionOfPython* self, int precision) { new (self) PrecisionOfPython{precision}; })
+      .def("__enter__",
+           [](PrecisionOfPython& s) {
+             s.scope = std::make_unique<blas::PrecisionScope>(static_cast<Precision>(s.precision));
+           })
+      .def("__exit__", [](PrecisionOfPython& s, nb::args) { s.scope.reset(); });
 }
 
 }  // namespace

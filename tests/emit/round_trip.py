@@ -88,12 +88,14 @@ def run(programs, given, names=None):
     return {n: bytes(buffers[names.get(n, n)]) for n in given}
 
 
-def both_results(file, folder, seed):
-    """What the program in a file, and its emitted source traced again, make of the same random arrays."""
+def both_results(file, folder, seed, values=None):
+    """What the program in a file, and its emitted source traced again, make of the same random arrays, or of those in
+    `values` that it takes."""
     programs = [_kiln.parse_program(file.read_text(), file.name)]
     _, kernel = load(_kiln.emit(programs), folder)
     again = trace(kernel, programs)
     given = random_arrays(programs, seed)  # whatever the numbers mean to the kernel, both do the same with them
+    given.update({name: array for name, array in (values or {}).items() if name in given})
     return run(programs, given), run(again, given, dict(zip(_border(programs), _border(again), strict=True)))
 
 

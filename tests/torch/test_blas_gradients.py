@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from kiln import blas
-from kiln.blas import _gradients
+from kiln.blas import _backend, _gradients
 
 SEED = int(os.environ.get("KILN_SEED", 20261117))
 N = 5
-WITHOUT = {"iamax", "rotmg"}  # an index; numbers that a table of cases makes
+WITHOUT = {"iamax"}  # an index
 
 
 def _band(*shape):
@@ -34,8 +34,10 @@ def cases():
     yield "scal", {"alpha": 1.5, "x": (n,)}, {}, "both"
     yield "axpy", {"alpha": 1.5, "x": (n,), "y": (n,)}, {}, "both"
     yield "rot", {"x": (n,), "y": (n,), "c": 0.6, "s": 0.8}, {}, "real factors"
-    yield "rotg", {"a": 0.3, "b": -0.7}, {}, "real"
-    yield "rotg", {"a": 0.8, "b": -0.7}, {}, "real"
+    yield "rotg", {"a": 0.3, "b": -0.7}, {}, "both"
+    yield "rotg", {"a": 0.8, "b": -0.7}, {}, "both"
+    for d1, d2, x1, y1 in ((1.2, 0.7, 0.9, 0.4), (0.7, 1.2, 0.4, -0.9), (3e7, 7e7, 0.9, 0.4)):
+        yield "rotmg", {"d1": d1, "d2": d2, "x1": x1, "y1": y1}, {}, "real"
     for flag in (-2.0, -1.0, 0.0, 1.0):
         yield "rotm", {"x": (n,), "y": (n,)}, {"param": [flag, 0.5, -0.3, 0.7, 1.2]}, "real"
     for name in ("ger", "geru", "gerc"):
@@ -208,10 +210,14 @@ def test_a_gradient_of_a_norm_of_zero_is_zero():
     assert torch.autograd.grad(blas.nrm2(x), x)[0].tolist() == [0, 0, 0]
 
 
+def made_up(x):
+    return x
+
+
 def test_a_routine_without_a_gradient_is_refused():
     a = torch.tensor(1.0, requires_grad=True)
-    with pytest.raises(NotImplementedError, match="^rotmg:"):
-        blas.rotmg(a, 2.0, 3.0, 4.0)
+    with pytest.raises(NotImplementedError, match="^made_up:"):
+        _backend.routine(made_up)(a)
     assert blas.iamax(torch.ones(3, requires_grad=True)) == 0
     with torch.no_grad():
         assert not blas.scal(2.0, a).requires_grad

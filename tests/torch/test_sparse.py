@@ -91,7 +91,7 @@ def test_gradients_of_products(word):
 
 
 @pytest.mark.parametrize("name", ["spmm", "bsr_spmm", "screened_spmm", "spgemm", "sparse_add", "sparse_multiply",
-                                  "sddmm", "spmv_symmetric", "attention"])
+                                  "sddmm", "spmv_symmetric", "attention", "masked attention"])
 def test_gradients_against_finite_differences(name):
     torch.manual_seed(SEED)
     D, E = (random_sparse(12, 9, 0.4, torch.float64) for _ in range(2))
@@ -113,12 +113,73 @@ def test_gradients_against_finite_differences(name):
                             (A.values, C.values)),
         "sddmm": (lambda x, y: sparse.sddmm(A, x, y).values, (X, B)),
         "spmv_symmetric": (lambda v, x: sparse.spmv_symmetric(with_values(tri, v), x), (tri.values, q)),
+        "masked attention": (lambda a, b: sparse.block_sparse_attention(a, b, b, lambda i, j: (i > j) | (i % 4 == 2)),
+                             (X, X.flip(0))),
         "attention": (lambda a, b: sparse.block_sparse_attention_tiled(a, b, a * b, blocks, 0.7), (X, X.flip(0))),
     }[name]
     leaves = tuple(leaf(t) for t in leaves)
     assert torch.autograd.gradcheck(function, leaves)
-    if name not in ("attention", "sparse_add"):
+    if name != "sparse_add":
         assert torch.autograd.gradgradcheck(function, leaves)
+
+
+def positive(n, block_size):
+    """(blocks as a leaf, what makes the matrix of them): symmetric and positive definite, of float64."""
+    W = torch.randn(n, n, dtype=torch.float64)
+    M = sparse.BSRMatrix.from_dense(W @ W.T / n + 2 * torch.eye(n, dtype=torch.float64), block_size)
+    return (M.blocks.detach().clone().requires_grad_(),
+            lambda blocks: sparse.BSRMatrix(blocks, M.block_col_indices, M.block_row_ptrs, M.shape, block_size))
+
+
+@pytest.mark.parametrize("name", ["cg", "cg jacobi", "cg matrix", "cg function", "chebyshev", "richardson", "power"])
+def test_gradients_of_solvers_against_finite_differences(name):
+    torch.manual_seed(SEED)
+    blocks, matrix = positive(6, 3)
+    b, x0 = (torch.randn(6, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    low, high, omega = (torch.tensor(f, dtype=torch.float64, requires_grad=True) for f in (1.5, 7.0, 0.2))
+    inverse = torch.eye(6, dtype=torch.float64) / 4
+    jacobi = sparse.jacobi_preconditioner_bsr(matrix(blocks))
+    solver = {"cg": {}, "cg jacobi": {"M": jacobi}, "cg matrix": {"M": inverse},
+              "cg function": {"M": lambda r: r / 3}}
+    function, leaves = {
+        **{n: (lambda blocks, b, o=options: sparse.cg_bsr(matrix(blocks), b, tol=1e-14, **o)[0], (blocks, b))
+           for n, options in solver.items()},
+        "chebyshev": (lambda blocks, b, low, high, x0: sparse.chebyshev_bsr(matrix(blocks), b, low, high, 4, x0)[0],
+                      (blocks, b, low, high, x0)),
+        "richardson": (lambda blocks, b, omega: sparse.richardson_bsr(matrix(blocks), b, omega, 3)[0],
+                       (blocks, b, omega)),
+        "power": (lambda blocks, v: sparse.power_iteration_bsr(matrix(blocks), v, 3, 0.0)[:2], (blocks, b)),
+    }[name]
+    assert torch.autograd.gradcheck(function, leaves)
+    assert torch.autograd.gradgradcheck(function, leaves)
+
+
+def test_gradients_of_solvers_by_kernels(word):
+    blocks, matrix = positive(150, 128)
+    b = torch.randn(150)
+    x = torch.linalg.solve(matrix(blocks).to_dense(), b.double())
+    x.backward(torch.ones(150, dtype=torch.float64))
+    single = blocks.detach().float().requires_grad_()
+    got, _, _ = sparse.cg_bsr(matrix(single), b, tol=1e-7)
+    got.backward(torch.ones(150))
+    assert sparse.last_call().backend == {"pytorch": "native", "nki": "simulator"}[word]
+    assert (single.grad.double() - blocks.grad).abs().max() <= 1e-4 * blocks.grad.abs().max()
+
+
+def test_gradients_of_factors():
+    torch.manual_seed(SEED)
+    A, E = (sparse.from_dense(random_sparse(7, 5, 0.5, torch.float64)) for _ in range(2))
+    leaf = lambda *shape: torch.randn(*shape, dtype=torch.float64, requires_grad=True)  # noqa: E731
+    alpha, beta, B, C, x, y = leaf(), leaf(), leaf(5, 3), leaf(7, 3), leaf(5), leaf(7)
+    values = A.values.detach().clone().requires_grad_()
+    with_values = lambda v: sparse.CSRMatrix(v, A.col_indices, A.row_ptrs, A.shape)  # noqa: E731
+    for function, leaves in (
+            (lambda v, B, a, C, b: sparse.spmm(with_values(v), B, a, C, b), (values, B, alpha, C, beta)),
+            (lambda v, x, a, y, b: sparse.spmv(with_values(v), x, a, y, b), (values, x, alpha, y, beta)),
+            (lambda v, a, b: sparse.sparse_add(with_values(v), E, a, b).values, (values, alpha, beta)),
+            (lambda v, a: sparse.sparse_scale(with_values(v), a).values, (values, alpha))):
+        assert torch.autograd.gradcheck(function, leaves)
+    assert torch.autograd.gradgradcheck(lambda v, B, a: sparse.spmm(with_values(v), B, a), (values, B, alpha))
 
 
 @pytest.mark.parametrize("head", [32, 128, 256])

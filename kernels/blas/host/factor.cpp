@@ -4,6 +4,7 @@
 
 #include "kernels/blas/cholesky.h"
 #include "kernels/blas/host/matrix_call.h"
+#include "kernels/blas/host/precision_scope.h"
 #include "kernels/blas/host/wide.h"
 
 extern "C" {
@@ -116,10 +117,13 @@ bool potrf(Layout layout, Uplo uplo, Int n, T* a, Int lda) {
     if (!is_native()) return wide_potrf(upper, n, a, lda);
   }
   const kernels::Uplo word = upper ? kernels::Uplo::upper : kernels::Uplo::lower;
+  const kernels::Precision precision = precision_of_scope();
   std::vector<T> factor(static_cast<std::size_t>(n * n));
   bool is_definite = true;
   dispatch<T>(
-      "potrf", {fmt::format("{} {}", n, upper), [n, word](Target t) { return kernels::cholesky(n, word, t); }},
+      "potrf",
+      {fmt::format("{} {} {}", n, upper, static_cast<int>(precision)),
+       [n, word, precision](Target t) { return kernels::cholesky(n, word, t, precision); }},
       [&] {
         for (Int i = 0; i < n; ++i) std::copy_n(a + i * lda, n, factor.data() + i * n);
         is_definite = native_potrf(upper ? 'L' : 'U', native::c(n), factor.data(), native::c(n));

@@ -4,6 +4,7 @@
 
 #include "kernels/blas/herk.h"
 #include "kernels/blas/host/matrix_call.h"
+#include "kernels/blas/host/precision_scope.h"
 #include "kernels/blas/host/wide.h"
 #include "kernels/blas/syrk.h"
 
@@ -69,10 +70,11 @@ void run_symm(Layout layout, Side side, Uplo uplo, Int m, Int n, T alpha, const 
                                    .side = kernel_word(row_side),
                                    .uplo = kernel_word(row_uplo(layout, uplo)),
                                    .alpha = kind_of(alpha),
-                                   .beta = kind_of(beta)};
+                                   .beta = kind_of(beta),
+                                   .precision = precision_of_scope()};
   const std::string key =
-      fmt::format("{}x{} {}{} {}{}", rm, rn, static_cast<int>(config.side), static_cast<int>(config.uplo),
-                  static_cast<int>(config.alpha), static_cast<int>(config.beta));
+      fmt::format("{}x{} {}{} {}{}{}", rm, rn, static_cast<int>(config.side), static_cast<int>(config.uplo),
+                  static_cast<int>(config.alpha), static_cast<int>(config.beta), static_cast<int>(config.precision));
   dispatch<T>(
       "symm", {key, [config](Target t) { return kernels::symm(config, t); }},
       [&] { native::symm(layout, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc); },

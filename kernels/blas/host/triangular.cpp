@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "kernels/blas/host/matrix_call.h"
+#include "kernels/blas/host/precision_scope.h"
 #include "kernels/blas/host/wide.h"
 #include "kernels/blas/trsm.h"
 
@@ -31,11 +32,12 @@ kernels::TriangularConfig config_of(const Triangular& t, Int m, Int n, kernels::
           .uplo = t.uplo == Uplo::upper ? kernels::Uplo::upper : kernels::Uplo::lower,
           .trans = t.trans != Transpose::no_trans,
           .diag = t.diag == Diag::unit ? kernels::Diag::unit : kernels::Diag::non_unit,
-          .alpha = alpha};
+          .alpha = alpha,
+          .precision = precision_of_scope()};
 }
 std::string key_of(const kernels::TriangularConfig& c) {
-  return fmt::format("{}x{} {}{}{}{} {}", c.m, c.n, static_cast<int>(c.side), static_cast<int>(c.uplo), c.trans,
-                     static_cast<int>(c.diag), static_cast<int>(c.alpha));
+  return fmt::format("{}x{} {}{}{}{} {}{}", c.m, c.n, static_cast<int>(c.side), static_cast<int>(c.uplo), c.trans,
+                     static_cast<int>(c.diag), static_cast<int>(c.alpha), static_cast<int>(c.precision));
 }
 
 using Make = isa::Program (*)(const kernels::TriangularConfig&, Target);

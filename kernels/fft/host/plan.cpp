@@ -84,7 +84,8 @@ std::string Plan::key() const { return key_of(config_); }
 
 void Plan::execute(const float* x, float* y, backend::Backend backend) const {
   backend::Call call = call_of(config_);
-  call.program = [this](Target t) { return program(t); };
+  // What was called is remembered longer than a plan may live.
+  call.program = [computed = computed_, way = way_](Target t) { return kernels::transform(computed, way, t); };
   std::vector<float> whole_x, whole_y;
   const bool as_whole = computed_.spectrum != config_.spectrum;
   if (as_whole) {

@@ -1,6 +1,8 @@
 // Products of sparse with dense matrices: spmm, bsr_spmm, sddmm, screened_spmm.
 #include <algorithm>
 #include <cmath>
+#include <deque>
+#include <mutex>
 
 #include "kernels/sparse/bsr_sddmm.h"
 #include "kernels/sparse/bsr_spmm.h"
@@ -120,6 +122,24 @@ bool all_finite(const float* values, Int count) {
   return std::all_of(values, values + count, [](float v) { return std::isfinite(v); });
 }
 
+// The plans of the last patterns, which a caller is likely to come with again.
+std::shared_ptr<const BucketPlan> cached_plan(const std::string& key, const std::function<BucketPlan()>& make) {
+  constexpr std::size_t kMost = 16;
+  static std::mutex mutex;
+  static std::deque<std::pair<std::string, std::shared_ptr<const BucketPlan>>> plans;
+  {
+    std::lock_guard lock(mutex);
+    for (const auto& [known, plan] : plans) {
+      if (known == key) return plan;
+    }
+  }
+  auto plan = std::make_shared<const BucketPlan>(make());
+  std::lock_guard lock(mutex);
+  plans.emplace_front(key, plan);
+  if (plans.size() > kMost) plans.pop_back();
+  return plan;
+}
+
 void run_spmm(const Csr<float>& a, Int n, float alpha, const float* b, float beta, float* c, const BucketPlan& plan,
               const std::function<void(std::vector<Array>)>& run) {
   const Int buckets = static_cast<Int>(plan.buckets.buckets.size()), slots = plan.buckets.slot_count;
@@ -172,8 +192,12 @@ void spmm(const Csr<T>& a, Int n, T alpha, const T* b, T beta, T* c) {
   dispatch<T>(
       "spmm", key, program, [&] { native_spmm(a, n, alpha, b, beta, c); },
       [&](const auto& run) {
-        if constexpr (std::is_same_v<T, float>)
-          run_spmm(a, n, alpha, b, beta, c, plan_for(backend::current_target()), run);
+        if constexpr (std::is_same_v<T, float>) {
+          const Target target = backend::current_target();
+          const auto plan =
+              cached_plan(fmt::format("{} ", static_cast<int>(target)) + key, [&] { return plan_for(target); });
+          run_spmm(a, n, alpha, b, beta, c, *plan, run);
+        }
       });
 }
 
@@ -234,7 +258,10 @@ void sddmm(const Csr<T>& a, Int n, const T* x, const T* y, T* values) {
   };
   dispatch<T>("sddmm", key, program, native, [&](const auto& run) {
     if constexpr (std::is_same_v<T, float>) {
-      const BucketPlan plan = plan_for(backend::current_target());
+      const Target target = backend::current_target();
+      const auto kept_plan =
+          cached_plan(fmt::format("sddmm {} ", static_cast<int>(target)) + key, [&] { return plan_for(target); });
+      const BucketPlan& plan = *kept_plan;
       const Int buckets = static_cast<Int>(plan.buckets.buckets.size()), slots = plan.buckets.slot_count;
       std::vector<float> out(kTile * slots);
       run({{"indices", const_cast<std::int32_t*>(plan.indices.data()), {kTile, buckets + slots}, DType::int32},

@@ -12,6 +12,7 @@ from ._autograd import require_gradient
 
 _neuron.register()
 NOTHING = contextlib.nullcontext()
+_CHOICES = tuple(native.backend_choices())
 
 
 def available():
@@ -20,8 +21,8 @@ def available():
 
 
 def _check(backend, name="backend"):
-    if not isinstance(backend, str) or backend not in native.backend_choices():
-        raise ValueError(f"{name}: {backend!r} is none of {', '.join(native.backend_choices())}; "
+    if not isinstance(backend, str) or backend not in _CHOICES:
+        raise ValueError(f"{name}: {backend!r} is none of {', '.join(_CHOICES)}; "
                          f"here are {', '.join(available())}")
     if backend == "neuron" and _neuron.why_not():
         raise RuntimeError(f"{name}: neuron is not there: {_neuron.why_not()}; here are {', '.join(available())}")
@@ -49,11 +50,18 @@ def scope(backend):
     return NOTHING if backend is None else native.BackendScope(_check(backend))
 
 
-def routine(function):
-    """A routine with one more argument, `backend`: who computes this call."""
+def routine(function=None, *, plain=None):
+    """A routine with one more argument, `backend`: who computes this call. Where `plain` is given, it takes the backend
+    and the other arguments and computes a call that nothing is to be said about, quickly; else it gives None."""
+    if function is None:
+        return functools.partial(routine, plain=plain)
 
     @functools.wraps(function)
     def call(*args, backend=None, **kwargs):
+        if plain is not None and not kwargs:
+            result = plain(backend, *args)
+            if result is not None:
+                return result
         note_precision()
         if function.__name__ != "iamax":  # a number of no gradient
             require_gradient(function, [*args, *kwargs.values()])

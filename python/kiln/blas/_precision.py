@@ -1,5 +1,6 @@
 """Products in a precision that the caller chooses, or the cheapest one that keeps a bound."""
 
+import contextlib
 import functools
 
 import numpy as np
@@ -57,6 +58,20 @@ def _chosen(form, m, n, k, ta, tb, precision, wanted):
     least = error_bound("fp64" if is_double else "fp32", k)
     raise ValueError(f"target_forward_error: {wanted:g} is less than the {least:.2g} that can be promised for "
                      f"{k} products of {form.dtype}")
+
+
+@contextlib.contextmanager
+def products_in(form, precision, depth):
+    """A with statement's worth of products over `depth` in a precision; None: as ever."""
+    if precision is None:
+        yield
+        return
+    word(precision, "precision", PRECISIONS)
+    if form.letter != "s":
+        raise TypeError(f"A: elements are {form.dtype}; precisions are for those that are computed in float32")
+    with native.PrecisionScope(PRECISIONS.index(precision)):
+        yield
+    _backend.note_precision(precision, error_bound(precision, depth))
 
 
 def gemm_by_precision(form, alpha, a, b, beta, out, ta, tb, precision, target_forward_error):

@@ -197,10 +197,16 @@ def rotm(x, y, param):
 
 
 @routine
-def rotmg(d1, d2, x1, y1, dtype=np.float32):
-    """(d1, d2, x1, param) of the modified rotation that makes the second component zero."""
-    values = np.array([d1, d2, x1], dtype)
+@differentiable
+def rotmg(d1, d2, x1, y1, dtype=None):
+    """(d1, d2, x1, param) of the modified rotation that makes the second component zero; of numbers in float32, unless
+    a dtype is given, of torch tensors in theirs."""
+    torch = torch_of(d1)
+    if dtype is None:
+        dtype = to_numpy(d1, "d1").dtype if torch is not None else np.float32
+    values = np.array([to_numpy(v, name) for v, name in ((d1, "d1"), (d2, "d2"), (x1, "x1"))], dtype)
     param = np.zeros(5, dtype)
     size, at = values.itemsize, values.ctypes.data
     native.call(values, "rotmg", at, at + size, at + 2 * size, float(y1), param.ctypes.data)
-    return values[0], values[1], values[2], param
+    found = values[0], values[1], values[2], param
+    return found if torch is None else tuple(torch.tensor(v) for v in found)

@@ -5,9 +5,9 @@ import numpy as np
 from . import _native as native
 from ._arrays import Form, expect_shape, square, torch_of, word
 from ._autograd import differentiable, wants_gradient
-from ._backend import routine
+from ._backend import note_precision, routine, scope
 from ._native import DIAG, NO_TRANS, ROWS, SIDE, UPLO, Matrix, fresh, operand, transpose
-from ._precision import gemm_by_precision
+from ._precision import gemm_by_precision, products_in
 
 
 def _result(form, beta, C, shape, out=None):
@@ -29,7 +29,27 @@ def _inner(a_shape, b_shape):
         raise ValueError(f"B: op(B) has {b_shape[0]} rows, but op(A) has {a_shape[1]} columns")
 
 
-@routine
+_PLAIN = {np.dtype(np.float32): native.routines.sgemm, np.dtype(np.float64): native.routines.dgemm}
+
+
+def _plain_gemm(backend, alpha, A, B, *more):
+    """The product of two NumPy matrices that lie by rows without gaps; None for all others."""
+    if more or type(A) is not np.ndarray or type(B) is not np.ndarray or type(alpha) is not float:
+        return None
+    product = _PLAIN.get(A.dtype)
+    if product is None or B.dtype != A.dtype or A.ndim != 2 or B.ndim != 2 or A.shape[1] != B.shape[0]:
+        return None
+    (m, k), n = A.shape, B.shape[1]
+    if not (m and n and k and A.flags.c_contiguous and B.flags.c_contiguous):
+        return None
+    out = np.empty((m, n), A.dtype)
+    note_precision()
+    with scope(backend):
+        product(ROWS, NO_TRANS, NO_TRANS, m, n, k, alpha, A.ctypes.data, k, B.ctypes.data, n, 0.0, out.ctypes.data, n)
+    return out
+
+
+@routine(plain=_plain_gemm)
 @differentiable
 def gemm(alpha, A, B, beta=0.0, C=None, transA=False, transB=False, precision=None, target_forward_error=None):
     """alpha op(A) op(B) + beta C; op is A itself, its transpose (True or 'T') or conjugate transpose ('C'). Arrays of
@@ -120,24 +140,25 @@ def gemm_batched(alpha, As, Bs, beta=0.0, Cs=None, transA=False, transB=False):
     return [form.result(np.array(m)) for m in out]
 
 
-def _symm(name, alpha, A, B, beta, C, side, uplo):
+def _symm(name, alpha, A, B, beta, C, side, uplo, precision=None):
     form = Form(A, "A")
     a, b = square(form.array(A, "A", 2), "A"), form.array(B, "B", 2)
     s, u = SIDE[word(side, "side", tuple(SIDE))], UPLO[word(uplo, "uplo", tuple(UPLO))]
     if b.shape[0 if side == "left" else 1] != len(a):
         raise ValueError(f"B: its shape is {b.shape}, which does not fit A of order {len(a)} on the {side}")
     beta, out = _result(form, beta, C, b.shape)
-    if out.size:
-        native.call(out, name, ROWS, s, u, *b.shape, form.scalar(alpha, "alpha"), Matrix(a), Matrix(b),
-                                  beta, Matrix(out))
+    with products_in(form, precision, len(a)):
+        if out.size:
+            native.call(out, name, ROWS, s, u, *b.shape, form.scalar(alpha, "alpha"), Matrix(a), Matrix(b), beta,
+                        Matrix(out))
     return form.result(out)
 
 
 @routine
 @differentiable
-def symm(alpha, A, B, beta=0.0, C=None, side="left", uplo="upper"):
+def symm(alpha, A, B, beta=0.0, C=None, side="left", uplo="upper", precision=None):
     """alpha A B + beta C, or alpha B A + beta C with side 'right', for a symmetric A of which one triangle is read."""
-    return _symm("symm", alpha, A, B, beta, C, side, uplo)
+    return _symm("symm", alpha, A, B, beta, C, side, uplo, precision)
 
 
 @routine
@@ -247,7 +268,7 @@ def gemmt(alpha, A, B, beta=0.0, C=None, transA=False, transB=False, uplo="upper
 gemmtr = gemmt
 
 
-def _triangular(name, alpha, A, B, side, uplo, trans, diag):
+def _triangular(name, alpha, A, B, side, uplo, trans, diag, precision):
     form = Form(A, "A")
     a, b = square(form.array(A, "A", 2), "A"), form.array(B, "B", 2)
     s, u = SIDE[word(side, "side", tuple(SIDE))], UPLO[word(uplo, "uplo", tuple(UPLO))]
@@ -255,36 +276,39 @@ def _triangular(name, alpha, A, B, side, uplo, trans, diag):
     if b.shape[0 if side == "left" else 1] != len(a):
         raise ValueError(f"B: its shape is {b.shape}, which does not fit A of order {len(a)} on the {side}")
     out = np.array(b, order="C")
-    if out.size:
-        native.call(out, name, ROWS, s, u, t, d, *b.shape, form.scalar(alpha, "alpha"), Matrix(a),
-                                  Matrix(out))
+    with products_in(form, precision, len(a)):
+        if out.size:
+            native.call(out, name, ROWS, s, u, t, d, *b.shape, form.scalar(alpha, "alpha"), Matrix(a), Matrix(out))
     return form.result(out)
 
 
 @routine
 @differentiable
-def trsm(alpha, A, B, side="left", uplo="upper", trans=False, diag="nonunit"):
-    """X of op(A) X = alpha B, or of X op(A) = alpha B with side 'right', for a triangular A."""
-    return _triangular("trsm", alpha, A, B, side, uplo, trans, diag)
+def trsm(alpha, A, B, side="left", uplo="upper", trans=False, diag="nonunit", precision=None):
+    """X of op(A) X = alpha B, or of X op(A) = alpha B with side 'right', for a triangular A. The bound of a precision
+    is that of the residual, relative to |op(A)| |X|."""
+    return _triangular("trsm", alpha, A, B, side, uplo, trans, diag, precision)
 
 
 @routine
 @differentiable
-def trmm(alpha, A, B, side="left", uplo="upper", trans=False, diag="nonunit"):
+def trmm(alpha, A, B, side="left", uplo="upper", trans=False, diag="nonunit", precision=None):
     """alpha op(A) B, or alpha B op(A) with side 'right', for a triangular A."""
-    return _triangular("trmm", alpha, A, B, side, uplo, trans, diag)
+    return _triangular("trmm", alpha, A, B, side, uplo, trans, diag, precision)
 
 
 @routine
 @differentiable
-def cholesky(A, uplo="lower"):
+def cholesky(A, uplo="lower", precision=None):
     """L of A = L L^T (or U of A = U^T U with uplo 'upper') for a symmetric positive definite A of which one triangle
-    is read; zero in the other triangle. A matrix that is not positive definite is a ValueError."""
+    is read; zero in the other triangle. A matrix that is not positive definite is a ValueError. The bound of a
+    precision is that of A - L L^T, relative to |L| |L^T|."""
     form = Form(A, "A")
     a, u = square(form.array(A, "A", 2), "A"), UPLO[word(uplo, "uplo", tuple(UPLO))]
     if form.is_complex:
         raise TypeError(f"A: elements are {form.dtype}, expected real ones")
     out = np.triu(a) if uplo == "upper" else np.tril(a)
-    if out.size and not native.call(out, "potrf", ROWS, u, len(out), Matrix(out)):
-        raise ValueError("A: it is not positive definite")
+    with products_in(form, precision, len(a)):
+        if out.size and not native.call(out, "potrf", ROWS, u, len(out), Matrix(out)):
+            raise ValueError("A: it is not positive definite")
     return form.result(out)

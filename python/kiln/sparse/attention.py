@@ -4,9 +4,10 @@ import ml_dtypes
 import numpy as np
 
 from kiln._kiln import sparse as _sparse
+from kiln.blas._arrays import torch_of
 
 from . import _values as v
-from ._autograd import node
+from ._autograd import node, wants_gradient
 from ._backend import current_backend, routine
 from ._backend import scope as chosen
 from ._native import Held, form_of
@@ -58,6 +59,14 @@ class AttentionPattern:
     def density(self):
         """The share of tiles that are stored."""
         return self.tiles / max(1, -(-self.queries // TILE) * -(-self.keys // TILE))
+
+    def counts(self):
+        """[tiles, 128, 128]: which elements of the stored tiles count."""
+        inside = np.ones((self.tiles, TILE, TILE), bool)
+        has_mask = self._mask >= 0
+        inside[has_mask] = self._masks[self._mask[has_mask]] == 0
+        key = self._columns[:, None, None] * TILE + np.arange(TILE)
+        return inside & (key < self.keys)
 
     def call(self, held, heads, head, scale):
         has_masks = len(self._masks) > 0
@@ -168,19 +177,42 @@ def _backward(pattern, scale, Q, K, V, out, lse, dout):
 
 
 def _attend(pattern, scale, Q, K, V):
-    from ._autograd import wants_gradient
     statistics = wants_gradient(Q, K, V)
 
     def forward(Q, K, V):
         return _forward(pattern, scale, Q, K, V, statistics)
 
     def backward(g, kept, _, Q, K, V):
-        out, lse = kept
-        if g.requires_grad:
-            raise NotImplementedError("block_sparse_attention: it has no second gradient so far")
-        return _backward(pattern, scale, Q, K, V, out, lse, g)
+        if wants_gradient(g, Q, K, V):  # somebody wants to differentiate again
+            torch = torch_of(Q)
+            leaves = [t if t.requires_grad else t.detach().requires_grad_() for t in (Q, K, V)]
+            return torch.autograd.grad(_composed(pattern, scale, *leaves), leaves, g, create_graph=True)
+        return _backward(pattern, scale, Q, K, V, *kept, g)
 
     return node(forward, backward, Q, K, V)
+
+
+def _composed(pattern, scale, Q, K, V):
+    """The same of operations that can be differentiated any number of times: the scores and weights of all stored
+    tiles are there at once."""
+    from .ops import _bsr_sddmm, _bsr_spmm
+    torch = torch_of(Q)
+    tiles = BSRMatrix(np.broadcast_to(np.float32(0), (pattern.tiles, TILE, TILE)), pattern._columns, pattern._starts,
+                      (pattern.queries, pattern.keys), TILE)
+    rows, count = torch.from_numpy(v.ids_of(pattern._starts)), len(pattern._starts) - 1
+    counts = torch.from_numpy(pattern.counts())
+
+    def of_head(q, k, values):
+        scores = _bsr_sddmm(tiles, q, k) * scale
+        bottom = torch.full((count, TILE), -torch.inf, dtype=q.dtype)
+        tops = scores.detach().masked_fill(~counts, -torch.inf).amax(-1)
+        largest = bottom.scatter_reduce(0, rows[:, None].expand_as(tops), tops, "amax")[rows][..., None]
+        e = torch.exp(torch.where(counts, scores - largest, 0.0)) * counts
+        sums = torch.zeros_like(bottom).index_add(0, rows, e.sum(-1))[rows][..., None]
+        return _bsr_spmm(tiles, e / torch.where(sums == 0, 1.0, sums), values)
+
+    heads = [t.reshape(-1, *t.shape[-2:]).unbind() for t in (Q, K, V)]
+    return torch.stack([of_head(*head) for head in zip(*heads)]).reshape(Q.shape)
 
 
 def _checked(Q, K, V, scale):

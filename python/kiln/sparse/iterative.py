@@ -9,7 +9,7 @@ from kiln.blas._arrays import to_numpy, torch_of
 from . import _native as native
 from . import _values as v
 from . import ops
-from ._autograd import wants_gradient
+from ._autograd import node, wants_gradient
 from ._backend import routine
 from .formats import BSRMatrix
 
@@ -46,15 +46,11 @@ class _System:
     """A square matrix of blocks with a right-hand side, as the native half takes them."""
 
     def __init__(self, A, b, x0, name="b"):
-        if not isinstance(A, BSRMatrix):
-            raise TypeError(f"A: {type(A).__name__}, expected a BSRMatrix")
-        n = A.shape[0]
+        n = _blocks_matrix(A).shape[0]
         v.require(A.shape[0] == A.shape[1], f"A: expected a square matrix, it is {A.shape}")
         v.require(tuple(b.shape) == (n,), f"{name}: its shape is {tuple(b.shape)}, expected {(n,)}")
         if x0 is not None:
             v.require(tuple(x0.shape) == (n,), f"x0: its shape is {tuple(x0.shape)}, expected {(n,)}")
-        if wants_gradient(A.blocks, b, x0):
-            raise NotImplementedError(f"{name}: solvers have no gradient so far; detach their tensors")
         self.held = native.Held()
         self.form = native.form_of(b, name)
         self.b = self.form.array(b, name)
@@ -73,7 +69,42 @@ class _System:
 @routine
 def cg_bsr(A, b, x0=None, tol=1e-6, max_iter=1000, M=None):
     """Conjugate gradients for A x = b: (x, iterations, ||r|| / ||b||). M is a function of r, or a matrix: what comes
-    close to the inverse of A. A step that breaks down ends the iteration, and counts for nothing."""
+    close to the inverse of A. A step that breaks down ends the iteration, and counts for nothing.
+
+    Gradients are those of the solution, to the same tolerance: x0 and M have none."""
+    told = []
+
+    def forward(blocks, b, x0):
+        x, *rest = _cg(_with_blocks(A, blocks), b, x0, tol, max_iter, M)
+        told.extend(rest)
+        return x, None
+
+    def backward(g, kept, wanted, blocks, b, x0):
+        of_b = cg_bsr(_with_blocks(A, blocks).transpose(), g.contiguous(), None, tol, max_iter, _turned(M))[0]
+        of_a = ops._bsr_sddmm(A, -of_b.reshape(-1, 1), kept[0].reshape(-1, 1)) if wanted[0] else None
+        return of_a, of_b, None if x0 is None else x0 * 0
+
+    return node(forward, backward, _blocks_matrix(A).blocks, b, x0), *told
+
+
+def _blocks_matrix(A):
+    if not isinstance(A, BSRMatrix):
+        raise TypeError(f"A: {type(A).__name__}, expected a BSRMatrix")
+    return A
+
+
+def _with_blocks(A, blocks):
+    return BSRMatrix(blocks, A._columns, A._starts, A.shape, A.block_size)
+
+
+def _turned(M):
+    """A preconditioner of the transposed matrix."""
+    if M is None or callable(M):
+        return M
+    return M.transpose() if isinstance(M, BSRMatrix) else M.T
+
+
+def _cg(A, b, x0, tol, max_iter, M):
     system = _System(A, b, x0)
     if system.norm < _TINY:
         return system.solution(), 0, 0.0
@@ -121,41 +152,57 @@ def _cg_by_steps(A, b, system, tol, max_iter, precondition):
 
 
 def _coefficients(lam_min, lam_max, steps):
-    """alpha and beta of each step in float64."""
+    """alpha and beta of each step, as lists."""
     c, d = (lam_max - lam_min) / 2, (lam_max + lam_min) / 2
-    alpha, beta = np.zeros(steps), np.zeros(steps)
-    for k in range(steps):
-        if k == 0:
-            alpha[0] = 1 / d
-            continue
-        t = (c * alpha[k - 1] / 2) ** 2
-        alpha[k] = 1 / (d - t / alpha[k - 1])
-        beta[k] = alpha[k] * t / alpha[k - 1]
+    alpha, beta = [1 / d][:steps], [0.0][:steps]
+    for _ in range(1, steps):
+        t = (c * alpha[-1] / 2) ** 2
+        beta.append(t / alpha[-1] / (d - t / alpha[-1]))
+        alpha.append(1 / (d - t / alpha[-1]))
     return alpha, beta
 
 
 def chebyshev_coeffs(lam_min, lam_max, K):
     """(alpha, beta) of K steps, computed in float64, as float32; torch tensors where torch is loaded."""
-    found = [a.astype(np.float32) for a in _coefficients(lam_min, lam_max, int(K))]
+    found = [np.array(a, np.float32) for a in _coefficients(float(lam_min), float(lam_max), int(K))]
     torch = v.default_torch()
     return tuple(found) if torch is None else tuple(torch.from_numpy(a) for a in found)
 
 
+def _norm(x):
+    return float(np.linalg.norm(to_numpy(x, "x").astype(np.float64)))
+
+
+def _times(A, x):
+    return ops._bsr_spmm(A, A.blocks, x.reshape(-1, 1)).reshape(-1)
+
+
 def _fixed(A, b, x0, alpha, beta):
+    """Steps with factors from two lists."""
+    if wants_gradient(_blocks_matrix(A).blocks, b, x0, *alpha, *beta):
+        return _fixed_by_steps(A, b, x0, alpha, beta)
+    alpha, beta = (np.array([float(f) for f in factors]) for factors in (alpha, beta))
     system = _System(A, b, x0)
     steps = len(alpha)
-    if steps == 0 or system.norm < _TINY:
-        r = b - ops.bsr_spmm(A, system.solution().reshape(-1, 1)).reshape(-1)
-        if steps == 0:
-            size = float(np.linalg.norm(to_numpy(r, "r").astype(np.float64)))
-            return system.solution(), 0, size / max(system.norm, _TINY)
+    if steps == 0:
+        return system.solution(), 0, _norm(b - _times(A, system.solution())) / max(system.norm, _TINY)
     kind = system.form.compute
     passes, residual = system.call("fixed_iteration", system.held(system.b), system.held(system.x), steps,
                                    system.held(alpha.astype(kind)), system.held(beta.astype(kind)))
     if system.norm < _TINY:
-        rest = to_numpy(ops.bsr_spmm(A, system.solution().reshape(-1, 1)), "x").astype(np.float64)
-        residual = float(np.linalg.norm(rest)) / _TINY
+        residual = _norm(_times(A, system.solution())) / _TINY
     return system.solution(), passes, residual
+
+
+def _fixed_by_steps(A, b, x0, alpha, beta):
+    """The same with every product a node of torch's graph, so that all steps have their part in the gradient."""
+    size = _System(A, b, x0).norm
+    x, d = b * 0 if x0 is None else x0, None
+    for a, f in zip(alpha, beta):
+        r = b - _times(A, x)
+        d = a * r if d is None else a * r + f * d
+        x = x + d
+    return x, len(alpha), _norm(b - _times(A, x)) / max(size, _TINY)
 
 
 @routine
@@ -167,21 +214,33 @@ def chebyshev_bsr(A, b, lam_min, lam_max, K=50, x0=None):
 @routine
 def richardson_bsr(A, b, omega, K=100, x0=None):
     """K steps x + omega r: (x, K, ||r|| / ||b||)."""
-    return _fixed(A, b, x0, np.full(int(K), float(omega)), np.zeros(int(K)))
+    return _fixed(A, b, x0, [omega] * int(K), [0.0] * int(K))
 
 
 @routine
 def power_iteration_bsr(A, v0=None, max_iter=100, tol=1e-9):
     """The eigenvalue of largest size and its vector: (eigenvalue, vector, iterations), until the eigenvalue changes by
-    less than tol."""
+    less than tol. The eigenvalue is a number, and a tensor of no dimensions where a gradient is wanted."""
     if v0 is None:
-        v0 = _random_like(A)
+        v0 = _random_like(_blocks_matrix(A))
     system = _System(A, v0, v0, "v0")
     if A.n_blocks == 0 or system.norm == 0:
         size = system.norm or 1.0
         return 0.0, system.form.result((system.x / size).astype(system.form.compute)), 1
     passes, eigenvalue = system.call("power_iteration", system.held(system.x), float(tol), int(max_iter))
+    if wants_gradient(A.blocks, v0):
+        return *_power_by_steps(A, v0, passes), passes
     return eigenvalue, system.solution(), passes
+
+
+def _power_by_steps(A, x, passes):
+    """As many passes as nodes of torch's graph."""
+    x = x / (x * x).sum().sqrt()
+    for _ in range(passes):
+        y = _times(A, x)
+        eigenvalue = (x * y).sum()
+        x = y / (y * y).sum().sqrt()
+    return eigenvalue, x
 
 
 def _random_like(A):

@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from kiln import blas
-from kiln.blas._arrays import to_numpy
+from kiln.blas._arrays import to_numpy, torch_of
 
 from . import _native as native
 from . import _values as v
@@ -57,33 +57,40 @@ class _Pattern:
 
 
 def _scaled(factor, array):
-    return array if factor == 1.0 else blas.scal(factor, array)
+    return array if not torch_of(factor) and factor == 1.0 else blas.scal(factor, array)
 
 
 def _spmm(pattern, values, B, alpha=1.0, C=None, beta=0.0):
-    """alpha A B + beta C as a node of values, B and C."""
-    if wants_gradient(alpha, beta):
-        raise NotImplementedError("alpha, beta: products have no gradient by their factors")
-    beta = 0.0 if C is None else beta
+    """alpha A B + beta C as a node of values, B, C, alpha and beta."""
+    reads_c = C is not None and (wants_gradient(beta) or beta != 0.0)
 
-    def forward(values, B, C):
+    def forward(values, B, C, alpha, beta):
         form = native.form_of(values, "A")
         b = _dense(form, B, pattern.shape[1], "B", f"A is {pattern.shape}")
-        c = None if beta == 0.0 else v.contiguous(form.array(C, "C", 2))
+        c = v.contiguous(form.array(C, "C", 2)) if reads_c else None
         if c is not None:
             v.require(c.shape == (pattern.shape[0], b.shape[1]),
                       f"C: its shape is {c.shape}, expected {(pattern.shape[0], b.shape[1])}")
         return form.result(native.spmm(pattern.shape, pattern.starts, pattern.columns, form.array(values, "A"), b,
-                                       form.scalar(alpha, "alpha"), c, form.scalar(beta, "beta"))), None
+                                       form.scalar(alpha, "alpha"), c,
+                                       form.scalar(beta, "beta") if reads_c else 0.0)), None
 
-    def backward(g, _, wanted, values, B, C):
+    def backward(g, _, wanted, values, B, C, alpha, beta):
         g = g.contiguous()
         turned, order = pattern.turned()
-        return (_scaled(alpha, _sddmm(pattern, g, B)) if wanted[0] else None,
+        sampled = _sddmm(pattern, g, B) if wanted[0] or wanted[3] else None
+        return (_scaled(alpha, sampled) if wanted[0] else None,
                 _spmm(turned, v.take(values, order), g, alpha) if wanted[1] else None,
-                _scaled(beta, g) if wanted[2] else None)
+                (_scaled(beta, g) if reads_c else g * 0) if wanted[2] else None,
+                _of_factor(alpha, values, sampled) if wanted[3] else None,
+                _of_factor(beta, C.reshape(-1), g.reshape(-1)) if wanted[4] and reads_c else None)
 
-    return node(forward, backward, values, B, C)
+    return node(forward, backward, values, B, C, alpha, beta)
+
+
+def _of_factor(factor, x, g):
+    """The gradient of a factor of x."""
+    return blas.dot(x, g).to(factor.dtype).reshape(factor.shape)
 
 
 def _sddmm(pattern, X, Y):

@@ -62,3 +62,44 @@ def test_what_cannot_be_promised_is_refused():
         blas.gemm(1.0, A, B, precision="fp32", target_forward_error=1e-3)
     blas.gemm(1.0, A, B)
     assert blas.last_call().precision is None
+
+
+def well_conditioned(r, n):
+    """A lower triangle whose inverse is moderate, float32."""
+    return (np.tril(r.standard_normal((n, n)), -1) / n + np.diag(1 + r.random(n))).astype(np.float32)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("target", ["trn1", "trn2"])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_bounds_of_other_products(precision, target, side):
+    before = blas.get_target()
+    blas.set_target(target)
+    r = rng()
+    n, m = 290, 70  # three panels, of which one is no whole one
+    A = r.standard_normal((n, n)).astype(np.float32)
+    L, B = well_conditioned(r, n), r.standard_normal((n, m) if side == "left" else (m, n)).astype(np.float32)
+    multiply = (lambda x, y: x @ y) if side == "left" else (lambda x, y: y @ x)
+    options = {"side": side, "uplo": "lower", "precision": precision, "backend": "simulator"}
+
+    def check(error, size):
+        last = blas.last_call()
+        assert (last.precision, last.error_bound) == (precision, blas.error_bound(precision, n))
+        assert_close(error, 0 * error, last.error_bound * size, last.operation)
+
+    S, T = wide(np.tril(A) + np.tril(A, -1).T), wide(L)
+    check(wide(blas.symm(1.0, A, B, **options)) - multiply(S, wide(B)), multiply(np.abs(S), np.abs(wide(B))))
+    check(wide(blas.trmm(1.0, L, B, **options)) - multiply(T, wide(B)), multiply(np.abs(T), np.abs(wide(B))))
+    X = wide(blas.trsm(1.0, L, B, **options))
+    check(multiply(T, X) - wide(B), 2 * multiply(np.abs(T), np.abs(X)))  # float32 solves the blocks of the diagonal
+    P = L @ L.T
+    F = wide(blas.cholesky(P, precision=precision, backend="simulator"))
+    check(F @ F.T - wide(P), 2 * np.abs(F) @ np.abs(F.T))
+    blas.set_target(before)
+
+
+def test_precisions_of_other_products_are_for_single_numbers():
+    with pytest.raises(TypeError, match="^A: elements are float64"):
+        blas.symm(1.0, np.eye(3), np.eye(3), precision="bf16")
+    with pytest.raises(ValueError, match="^precision:"):
+        blas.cholesky(np.eye(3, dtype=np.float32), precision="fp64")

@@ -95,12 +95,51 @@ def test_any_scale(backend, scale):
 
 
 @pytest.mark.parametrize("backend", ["native", "simulator"])
-def test_large_scores_do_not_overflow(backend):
+@pytest.mark.parametrize("sequence", [200, 270])
+def test_large_scores_do_not_overflow(backend, sequence):
     rng = generator()
-    Q, K, V, dO = arrays(rng, (200, 32))
+    Q, K, V, dO = arrays(rng, (sequence, 32))
     function = PATTERNS["causal"]
     got = sparse.block_sparse_attention(100 * Q, 100 * K, V, function, backend=backend)
-    assert relative(got, attention64(100 * Q, 100 * K, V, dense_mask(function, 200, 200), 32 ** -0.5)[0]) < 1e-2
+    want = attention64(100 * Q, 100 * K, V, dense_mask(function, sequence, sequence), 32 ** -0.5)[0]
+    assert relative(got, want) < 1e-2
+
+
+def block_pattern(rng, tiles, share):
+    """Tiles at random, and the function that says so; some rows of tiles may be empty."""
+    stored = rng.random((tiles, tiles)) < share
+    return lambda i, j: stored[i // 128, j // 128]
+
+
+@pytest.mark.parametrize("head, dtype", [(64, np.float32), (128, np.float32), (128, ml_dtypes.bfloat16),
+                                         (200, np.float32), (256, ml_dtypes.bfloat16)])
+@pytest.mark.parametrize("target", ["trn1", "trn2"])
+def test_many_tiles_of_queries(head, dtype, target):
+    """Groups of queries that meet tiles of keys in any way; scores that make sums too small and too large."""
+    before = sparse.get_target()
+    sparse.set_target(target)
+    for number, share in enumerate((0.2, 0.6)):
+        rng = generator(head, number)
+        function = block_pattern(rng, 8, share)
+        Q, K, V, dO = arrays(rng, (930, head), dtype)
+        check("simulator", Q, K, V, dO, function, dense_mask(function, 930, 930))
+    # Every row has a score of about +-90 and others below: exp() of them is out of the range of float32.
+    for sign in (-1, 1):
+        K[:, 0], Q[:, 0] = sign, 90 * head ** 0.5
+        got = sparse.block_sparse_attention(Q, K, V, function, backend="simulator")
+        want = attention64(Q, K, V, dense_mask(function, 930, 930), head ** -0.5)[0]
+        assert relative(got, want) <= (2e-2 if dtype == ml_dtypes.bfloat16 else 1e-4)
+    sparse.set_target(before)
+
+
+def test_large_values_do_not_overflow():
+    rng = generator()
+    function = PATTERNS["full"]
+    Q, K, V, _ = arrays(rng, (300, 16))
+    Q, V = 15 * Q, 1e30 * V
+    got = sparse.block_sparse_attention(Q, K, V, function, backend="simulator")
+    want = attention64(Q, K, V, dense_mask(function, 300, 300), 0.25)[0]
+    assert relative(got / 1e30, want / 1e30) < 1e-4
 
 
 def test_one_pattern_for_many_calls():

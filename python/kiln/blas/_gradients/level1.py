@@ -83,17 +83,64 @@ def rotm(g, _, wanted, x, y, param):
 
 
 def rotg(g, result, wanted, a, b):
-    """Of real numbers: they are four functions of two numbers, which torch differentiates where they are smooth."""
+    """Four functions of two numbers, which torch differentiates where they are smooth."""
     import torch
-    if result[0].is_complex():
-        raise NotImplementedError("a: rotg of complex numbers has no gradient so far")
     again = torch.is_grad_enabled()
     with torch.enable_grad():
         inputs = [v if again and v.requires_grad else v.detach().requires_grad_()
                   for v in (torch.as_tensor(a), torch.as_tensor(b))]
-        r = torch.hypot(*inputs) * (1 if result[0] >= 0 else -1)
-        c, s = inputs[0] / r, inputs[1] / r
-        z = s if abs(a) > abs(b) else 1 / c if c != 0 else torch.ones_like(s)
-        total = sum(w * v for w, v in zip(g, (r, z, c, s)))
-        found = torch.autograd.grad(total, inputs, create_graph=again)
+        outputs = _rotation_of_complex(*inputs) if result[0].is_complex() else _rotation(*inputs, result[0] >= 0)
+        found = torch.autograd.grad(outputs, inputs, g, create_graph=again, allow_unused=True)
     return {name: value for name, value in zip("ab", found) if name in wanted}
+
+
+def _rotation(a, b, is_positive):
+    import torch
+    r = torch.hypot(a, b) * (1 if is_positive else -1)
+    c, s = a / r, b / r
+    z = s if abs(a) > abs(b) else 1 / c if c != 0 else torch.ones_like(s)
+    return r, z, c, s
+
+
+def _rotation_of_complex(a, b):
+    """z is b as it was; of a = 0 the rotation takes b to itself."""
+    import torch
+    a, b = a.to(torch.promote_types(a.dtype, b.dtype)), b.to(torch.promote_types(a.dtype, b.dtype))
+    if a == 0:
+        return b * 1, b * 1, a.real * 0, a * 0 + 1
+    size = torch.sqrt(a.abs() ** 2 + b.abs() ** 2)
+    direction = a / a.abs()
+    return direction * size, b * 1, a.abs() / size, direction * b.conj() / size
+
+
+def rotmg(g, result, wanted, d1, d2, x1, y1, dtype):
+    """As rotg; powers of 4096 that bring numbers into range count as constants."""
+    import torch
+    again = torch.is_grad_enabled()
+    with torch.enable_grad():
+        inputs = [v if again and v.requires_grad else v.detach().requires_grad_()
+                  for v in (torch.as_tensor(v, dtype=result[0].dtype) for v in (d1, d2, x1, y1))]
+        numbers, matrix = _modified_rotation(*inputs, int(result[3][0]))
+        scaled = [v * _factor(r, v) for v, r in zip([*numbers, *matrix], [*result[:3], *result[3][1:]])]
+        outputs = [*scaled[:3], torch.stack([0 * scaled[0], *scaled[3:]])]
+        found = torch.autograd.grad(outputs, inputs, g, create_graph=again, allow_unused=True)
+    return {name: value for name, value in zip(("d1", "d2", "x1", "y1"), found) if name in wanted}
+
+
+def _factor(result, value):
+    return float(result) / float(value) if value != 0 else 0.0
+
+
+def _modified_rotation(d1, d2, x1, y1, flag):
+    """((d1, d2, x1), (h11, h21, h12, h22)) before they are scaled; all zero where there is no rotation."""
+    zero = 0 * d1
+    if flag == -2:
+        return (d1, d2, x1), (zero, zero, zero, zero)
+    one = zero + 1
+    if abs(d1 * x1 * x1) > abs(d2 * y1 * y1):
+        h21, h12 = -y1 / x1, d2 * y1 / (d1 * x1)
+        u = 1 - h12 * h21
+        return (d1 / u, d2 / u, x1 * u), (one, h21, h12, one)
+    h11, h22 = d1 * x1 / (d2 * y1), x1 / y1
+    u = 1 + h11 * h22
+    return (d2 / u, d1 / u, y1 * u), (h11, -one, one, h22)

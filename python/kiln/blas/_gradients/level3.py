@@ -44,15 +44,17 @@ def gemmt(g, _, wanted, alpha, A, B, beta, C, transA, transB, uplo):
 
 
 def _symmetric(routine, hermitian):
-    def gradient(g, _, wanted, alpha, A, B, beta, C, side, uplo):
+    def gradient(g, _, wanted, alpha, A, B, beta, C, side, uplo, precision=None):
+        options = {} if precision is None else {"precision": precision}
         factor = conj(alpha)
 
         def matrix():
-            full = level3.gemm(factor, g, B, transB="C") if side == "left" else level3.gemm(factor, B, g, transA="C")
+            full = (level3.gemm(factor, g, B, transB="C", **options) if side == "left" else
+                    level3.gemm(factor, B, g, transA="C", **options))
             return of_stored(full, uplo, hermitian)
 
         return only(wanted, A=matrix, C=lambda: scaled(beta, g), B=lambda: getattr(level3, routine)(
-            factor, A if hermitian else conj(A), g, side=side, uplo=uplo))
+            factor, A if hermitian else conj(A), g, side=side, uplo=uplo, **options))
     return gradient
 
 
@@ -95,37 +97,39 @@ def her2k(g, _, wanted, alpha, A, B, beta, C, trans, uplo, full):
     return _rank_k(g, wanted, {"A": (factors[0], B), "B": (factors[1], A)}, beta, trans, uplo, full, A.is_complex())
 
 
-def trsm(g, result, wanted, alpha, A, B, side, uplo, trans, diag):
+def trsm(g, result, wanted, alpha, A, B, side, uplo, trans, diag, precision):
     other, flag = opposite(A, trans)
-    z = level3.trsm(1.0, other, g, side=side, uplo=uplo, trans=flag, diag=diag)
+    z = level3.trsm(1.0, other, g, side=side, uplo=uplo, trans=flag, diag=diag, precision=precision)
 
     def matrix():
-        full = level3.gemm(-1.0, z, result, transB="C") if side == "left" else level3.gemm(
-            -1.0, result, z, transA="C")
+        full = level3.gemm(-1.0, z, result, transB="C", precision=precision) if side == "left" else level3.gemm(
+            -1.0, result, z, transA="C", precision=precision)
         return of_triangular(undone(full, trans), uplo, diag)
 
     return only(wanted, A=matrix, B=lambda: scaled(alpha, z))
 
 
-def trmm(g, _, wanted, alpha, A, B, side, uplo, trans, diag):
+def trmm(g, _, wanted, alpha, A, B, side, uplo, trans, diag, precision):
     factor = conj(alpha)
     other, flag = opposite(A, trans)
 
     def matrix():
-        full = level3.gemm(factor, g, B, transB="C") if side == "left" else level3.gemm(factor, B, g, transA="C")
+        full = level3.gemm(factor, g, B, transB="C", precision=precision) if side == "left" else level3.gemm(
+            factor, B, g, transA="C", precision=precision)
         return of_triangular(undone(full, trans), uplo, diag)
 
-    return only(wanted, A=matrix, B=lambda: level3.trmm(factor, other, g, side=side, uplo=uplo, trans=flag, diag=diag))
+    return only(wanted, A=matrix, B=lambda: level3.trmm(factor, other, g, side=side, uplo=uplo, trans=flag, diag=diag,
+                                                        precision=precision))
 
 
-def cholesky(g, result, wanted, A, uplo):
+def cholesky(g, result, wanted, A, uplo, precision):
     """Of the stored triangle: with L, P = tril(L^T G) with half its diagonal, S = L^-T P L^-1."""
     lower = result if uplo == "lower" else result.T.contiguous()
     gl = (g if uplo == "lower" else g.T.contiguous()).tril()
-    p = level3.trmm(1.0, lower, gl, uplo="lower", trans=True).tril()
+    p = level3.trmm(1.0, lower, gl, uplo="lower", trans=True, precision=precision).tril()
     p = p - 0.5 * p.diagonal().diag()
-    s = level3.trsm(1.0, lower, p, uplo="lower", trans=True)
-    s = level3.trsm(1.0, lower, s, side="right", uplo="lower")
+    s = level3.trsm(1.0, lower, p, uplo="lower", trans=True, precision=precision)
+    s = level3.trsm(1.0, lower, s, side="right", uplo="lower", precision=precision)
     full = (s + s.T) / 2
     gradient = full.tril(-1) * 2 + full.diagonal().diag()
     return {"A": gradient if uplo == "lower" else gradient.T.contiguous()}

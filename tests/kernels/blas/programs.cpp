@@ -1,5 +1,4 @@
-// write_blas_programs FOLDER: a small program of every kernel for every target, as FOLDER/<name>.<target>.kiln.
-#include <fmt/format.h>
+#include "tests/kernels/programs.h"
 
 #include "kernels/blas/batched_gemm.h"
 #include "kernels/blas/cholesky.h"
@@ -11,14 +10,8 @@
 #include "kernels/blas/symm.h"
 #include "kernels/blas/syrk.h"
 #include "kernels/blas/trmm.h"
-#include "kiln/base/file.h"
-#include "kiln/isa/text/print.h"
-#include "tests/kernels/blas/harness.h"
 
-namespace {
-
-using namespace kiln;
-using namespace kiln::kernels;
+namespace kiln::kernels::test {
 
 std::map<std::string, isa::Program> programs(Target t) {
   const Scalar given = Scalar::given;
@@ -51,12 +44,4 @@ std::map<std::string, isa::Program> programs(Target t) {
   };
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc != 2) return 2;
-  for (const Target target : test::kTargets) {
-    for (const auto& [name, program] : programs(target))
-      write_atomically(fmt::format("{}/{}.{}.kiln", argv[1], name, arch(target).name), isa::print(program));
-  }
-}
+}  // namespace kiln::kernels::test

@@ -1,17 +1,10 @@
-// write_fft_programs FOLDER: a small program of every kernel for every target, as FOLDER/<name>.<target>.kiln.
-#include <fmt/format.h>
+#include "tests/kernels/programs.h"
 
 #include "kernels/fft/elementwise.h"
 #include "kernels/fft/frames.h"
 #include "kernels/fft/transform.h"
-#include "kiln/base/file.h"
-#include "kiln/isa/text/print.h"
-#include "tests/kernels/blas/harness.h"
 
-namespace {
-
-using namespace kiln;
-using namespace kiln::kernels;
+namespace kiln::kernels::test {
 
 std::map<std::string, isa::Program> programs(Target t) {
   using Kind = Way::Kind;
@@ -31,12 +24,4 @@ std::map<std::string, isa::Program> programs(Target t) {
   };
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc != 2) return 2;
-  for (const Target target : test::kTargets) {
-    for (const auto& [name, program] : programs(target))
-      write_atomically(fmt::format("{}/{}.{}.kiln", argv[1], name, arch(target).name), isa::print(program));
-  }
-}
+}  // namespace kiln::kernels::test

@@ -1,0 +1,401 @@
+#include "kernels/sparse/attention_unshifted.h"
+
+#include <deque>
+#include <memory>
+
+#include "kernels/blas/dtypes.h"
+#include "kernels/blas/turned_load.h"
+#include "kernels/sparse/query_groups.h"
+#include "kernels/sparse/weight_sums.h"
+
+namespace kiln::kernels {
+using namespace isa;
+
+namespace {
+
+constexpr std::int64_t kFewest = 256;      // queries: below, whole rows are as quick
+constexpr std::int64_t kMostPieces = 2;    // of 128 elements of a head: their sums stay in PSUM
+constexpr std::size_t kAhead = 2;          // chunks whose weights are made before values of others are added
+constexpr double kLeastScale = 0x1p-60;    // what a mask adds to a score still hides it then
+constexpr std::int64_t kHeld = 48 * 1024;  // bytes of a partition for the keys, and for the values, of a head
+// Sums between these are exact: the largest score of a row is between -30 and 60, and what is less than its weight by a
+// factor of 2^24 is a normal number of float32.
+constexpr double kSmallest = 1e-9, kLargest = 1e26;
+
+constexpr std::int64_t kLane = 64;  // heads of this size go two by two, each in one half of the tensor engine
+
+// Rows of one head, or of two, turned: [128, pieces of the head, width] with the second head on partitions from 64 on.
+class TurnedRows {
+ public:
+  TurnedRows(Kernel& k, const View& heads, const Index& h, std::int64_t lanes, bool stays)
+      : k_(k), heads_(heads), h_(h), lanes_(lanes), stays_(stays), alone_(k, heads.select(0, h), stays) {}
+
+  View turned(std::int64_t t, std::int64_t count = 1) {
+    if (lanes_ == 1) return alone_.turned(t, count);
+    const std::int64_t all_tiles = tiles_of(heads_.dim(1), kTile);
+    if (!stays_ || both_.rank() == 0)
+      both_ = chunk_tile(k_, kTile, (stays_ ? all_tiles : count) * kTile, heads_.dtype());
+    if (loaded_.empty()) loaded_.assign(all_tiles, false);
+    const std::int64_t first = stays_ ? t : 0, width = (count - 1) * kTile + height(t + count - 1);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (!stays_ || !loaded_[t + i]) load(both_(all, 0, ds((first + i) * kTile, height(t + i))), t + i);
+      loaded_[t + i] = true;
+    }
+    return both_(all, all, ds(first * kTile, width));
+  }
+
+ private:
+  std::int64_t height(std::int64_t t) const { return std::min(kTile, heads_.dim(1) - t * kTile); }
+  void load(const View& to, std::int64_t t) const {
+    const View rows = k_.sbuf({height(t), lanes_, kLane}, heads_.dtype());
+    k_.dma_copy({.dst = rows, .src = heads_(ds(h_, lanes_), ds(t * kTile, height(t))).permute({1, 0, 2})});
+    turn(k_, to, rows.flatten_dims(1, 2));
+  }
+
+  Kernel& k_;
+  View heads_;
+  Index h_;
+  std::int64_t lanes_;
+  bool stays_;
+  HeadRows alone_;
+  View both_;
+  std::vector<bool> loaded_;
+};
+
+// A group of queries on its way.
+struct Group {
+  QueryGroup queries;
+  View turned_queries;                  // [128, pieces, queries]
+  std::vector<View> product;            // of each piece of the head: [piece, queries]
+  std::vector<std::vector<View>> left;  // of each piece and tile of queries, out of PSUM: [piece, tile]
+  std::vector<WeightSums> sums;         // of each lane, unless the values count
+};
+
+struct Pending {
+  std::shared_ptr<Group> group;
+  const KeyChunk* chunk;
+  std::vector<View> weights;  // of each lane
+};
+
+class Unshifted {
+ public:
+  Unshifted(Kernel& k, const AttentionConfig& c, const AttentionTensors& t, const Masks& masks)
+      : k_(k), c_(c), p_(c.pattern), t_(t), masks_(masks), groups_(query_groups(c.pattern)) {}
+
+  Reg run() {
+    fine_ = k_.sbuf({kTile, 1}, f32);
+    ones_ = k_.sbuf({kTile, 1}, c_.dtype);
+    k_.memset({.dst = fine_, .value = 1.0});
+    k_.memset({.dst = ones_, .value = 1.0});
+    const std::int64_t pairs = c_.head == kLane ? c_.heads / 2 : 0, rest = c_.heads - 2 * pairs;
+    attend(2, 0, pairs);
+    attend(1, 2 * pairs, rest);
+    return ask_again();
+  }
+
+ private:
+  // Heads from `first` on, `lanes` at a time.
+  void attend(std::int64_t lanes, std::int64_t first, std::int64_t times) {
+    if (times == 0) return;
+    lanes_ = lanes;
+    counted_ = c_.head % kTile != 0 && lanes == 1;
+    pieces_ = whole_pieces(lanes * c_.head + counted_, kTile);
+    chunks_.clear();
+    const std::int64_t banks = lanes == 1 && pieces_.size() == 1 ? 2 : 1;
+    for (const QueryGroup& g : groups_) chunks_.push_back(key_chunks(p_, g, banks));
+    k_.loop(times, [&](Index i) { attend_heads(i * lanes + first); });
+  }
+
+  void attend_heads(const Index& h) {
+    h_ = h;
+    begin_heads();
+    TurnedRows queries(k_, t_.q, h, lanes_, false), keys(k_, t_.k, h, lanes_, true);
+    std::shared_ptr<Group> next = begin_group(0, queries);
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const std::shared_ptr<Group> group = next;
+      // The queries of the next group come while this one is computed.
+      next = g + 1 < groups_.size() ? begin_group(g + 1, queries) : nullptr;
+      for (const KeyChunk& chunk : chunks_[g]) {
+        pending_.push_back({group, &chunk, weigh(*group, chunk, keys)});
+        finish(kAhead);
+      }
+    }
+    finish(0);
+    finish_group();
+    for (std::int64_t row = 0; row < p_.tile_rows(); ++row) {
+      if (p_.row_start[row] == p_.row_start[row + 1]) store_zeros(row);
+    }
+    end_heads();
+  }
+
+  void begin_heads() {
+    values_ = k_.sbuf({kTile, p_.tile_columns(), lanes_ * c_.head + counted_}, c_.dtype);
+    if (counted_) k_.memset({.dst = values_(all, all, ds(c_.head, 1)), .value = 1.0});
+    loaded_.assign(p_.tile_columns(), false);
+    sums_ = k_.sbuf({kTile, lanes_, p_.tile_rows()}, f32);
+    results_ = k_.sbuf({kTile, parts(), p_.tile_rows()}, f32);
+    k_.memset({.dst = sums_, .value = 1.0});
+    k_.memset({.dst = results_, .value = 0.0});
+  }
+
+  // Pieces of results that are written at once: lanes, or pieces of a head.
+  std::int64_t parts() const { return std::max(lanes_, static_cast<std::int64_t>(pieces_.size())); }
+
+  std::shared_ptr<Group> begin_group(std::size_t number, TurnedRows& queries) {
+    const QueryGroup& g = groups_[number];
+    auto group = std::make_shared<Group>(Group{g, queries.turned(g.first, g.tiles), {}, {}, {}});
+    for (const Piece& piece : pieces_) group->product.push_back(k_.psum({piece.size, kWide}, f32)(all, ds(0, g.size)));
+    for (std::int64_t lane = 0; lane < lanes_ && !counted_; ++lane) group->sums.emplace_back(k_, g.size);
+    return group;
+  }
+
+  // exp(scores) of the keys of a chunk, as the chunk has them, for each lane.
+  std::vector<View> weigh(const Group& g, const KeyChunk& chunk, TurnedRows& keys) {
+    const std::int64_t width = chunk.banks * kWide;
+    const View scores = k_.psum({chunk.keys, lanes_ * width}, f32), weights = k_.sbuf(scores.shape(), c_.dtype);
+    for (const KeyRun& run : chunk.runs) {
+      const View some = keys.turned(run.column), queries = g.turned_queries(all, all, ds(run.first * kTile, run.size));
+      for (std::int64_t lane = 0; lane < lanes_; ++lane)
+        score(scores(all, ds(lane * width + run.at, run.size)), some, queries, lane, run);
+    }
+    for (const Piece& span : chunk.spans(lanes_))
+      k_.activation({.dst = weights(all, ds(span.start, span.size)),
+                     .op = ActFn::exp,
+                     .data = scores(all, ds(span.start, span.size)),
+                     .scale = c_.scale});
+    std::vector<View> found;
+    for (std::int64_t lane = 0; lane < lanes_; ++lane) found.push_back(weights(all, ds(lane * width, width)));
+    return found;
+  }
+
+  void score(const View& to, const View& keys, const View& queries, std::int64_t lane, const KeyRun& run) {
+    if (lanes_ == 1) {
+      add_scores(k_, to, keys, queries, c_.head);
+    } else {
+      const Slice half = ds(lane * kLane, kLane);
+      k_.nc_matmul({.dst = to,
+                    .stationary = keys(half, 0),
+                    .moving = queries(half, 0),
+                    .tile_position = {lane * kLane, 0},
+                    .tile_size = {kLane, kTile}});
+    }
+    for (std::int64_t i = 0; i < run.tiles; ++i) {
+      if (masks_.has(run.tile[i]))
+        masks_.add_turned(to(all, ds(i * kTile, std::min(kTile, run.size - i * kTile))), run.tile[i]);
+    }
+  }
+
+  void finish(std::size_t left) {
+    for (; pending_.size() > left; pending_.pop_front()) {
+      const Pending& p = pending_.front();
+      for (const KeyRun& run : p.chunk->runs) {
+        for (std::int64_t lane = 0; lane < lanes_; ++lane)
+          add_values(*p.group, run, p.weights[lane](all, ds(run.at, run.size)), lane);
+      }
+      for (std::size_t lane = 0; lane < p.group->sums.size(); ++lane)
+        p.group->sums[lane].add(*p.chunk, p.weights[lane]);
+      finish_group();
+      if (!p.chunk->is_last) continue;
+      take_out(*p.group);
+      waiting_ = p.group;  // its results are turned when the tensor engine has something else to do
+    }
+  }
+
+  View values_of(std::int64_t column) {
+    if (!loaded_[column]) {
+      const std::int64_t n = p_.width(column);
+      const View rows = t_.v(ds(h_, lanes_), ds(column * kTile, n)).permute({1, 0, 2});
+      k_.dma_copy(
+          {.dst = values_(ds(0, n), column, ds(0, lanes_ * c_.head)).reshape_dim(1, {lanes_, c_.head}), .src = rows});
+      loaded_[column] = true;
+    }
+    return values_.select(1, column);
+  }
+
+  // Parts of a run that are all new or all begun are products of their own.
+  void add_values(Group& g, const KeyRun& run, const View& weights, std::int64_t lane) {
+    const View values = values_of(run.column);
+    for (const auto& [part, is_new] : run.parts) {
+      for (std::size_t i = 0; i < pieces_.size(); ++i) {
+        const Piece rows = lanes_ == 1 ? Piece{0, pieces_[i].size} : Piece{lane * kLane, kLane};
+        nc_matmul_args product{
+            .dst = g.product[i](ds(rows.start, rows.size), ds(run.first * kTile + part.start, part.size)),
+            .stationary = values(ds(0, weights.dim(0)), ds(pieces_[i].start + rows.start, rows.size)),
+            .moving = weights(all, ds(part.start, part.size)),
+            .accumulate = !is_new};
+        if (lanes_ > 1) product.tile_position = {0, rows.start}, product.tile_size = {kTile, kLane};
+        k_.nc_matmul(product);
+      }
+    }
+  }
+
+  bool turns_whole() const { return arch(k_.program().target).features.tensor_transpose_mode; }
+
+  // Out of PSUM: at once where tiles of it can be turned, else tile by tile.
+  void take_out(Group& g) {
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      g.left.emplace_back();
+      const std::int64_t rows = pieces_[i].size;
+      const View left = turns_whole() ? k_.sbuf({rows, g.queries.size}, f32) : View();
+      if (turns_whole()) evict(k_, left, g.product[i], taken_++);
+      for (std::int64_t t = 0; t < g.queries.tiles; ++t) {
+        const Slice part = ds(t * kTile, p_.height(g.queries.first + t));
+        g.left.back().push_back(turns_whole() ? left(all, part) : k_.sbuf({rows, part.size}, f32));
+        if (!turns_whole()) evict(k_, g.left.back().back(), g.product[i](all, part), taken_++);
+      }
+    }
+  }
+
+  // Of a piece of the head: [tile, tiles, piece]. In float32: a row that sees one key is that key's value exactly.
+  View turned(const Group& g, std::size_t piece) const {
+    const std::int64_t rows = pieces_[piece].size, tiles = g.queries.tiles;
+    const Shape shape{kTile, tiles, rows};
+    const View out = turns_whole() ? k_.psum(shape, f32) : k_.sbuf(shape, f32);
+    for (std::int64_t t = 0; t < tiles; ++t) {
+      const View& from = g.left[piece][t];
+      const View to = out(ds(0, from.dim(1)), t, ds(0, rows));
+      if (turns_whole())
+        k_.nc_transpose({.dst = to, .data = from});
+      else
+        turn(k_, to, from);
+    }
+    return out;
+  }
+
+  // Whole tiles of queries, and one that has fewer: body(queries on the partitions, tiles).
+  template <class Body>
+  void each_height(const QueryGroup& g, const Body& body) const {
+    const std::int64_t rest = g.size % kTile, whole = g.tiles - (rest > 0);
+    if (whole > 0) body(kTile, Piece{0, whole});
+    if (rest > 0) body(rest, Piece{whole, 1});
+  }
+
+  void finish_group() {
+    if (!waiting_) return;
+    Group& g = *waiting_;
+    std::vector<View> pieces;
+    for (std::size_t i = 0; i < pieces_.size(); ++i) pieces.push_back(turned(g, i));
+    for (std::int64_t lane = 0; lane < lanes_; ++lane) {
+      const View totals = counted_ ? pieces.back()(all, all, ds(pieces_.back().size - 1, 1)).squeeze_dim(2)
+                                   : g.sums[lane].totals(ones_);
+      store_group(g.queries, lane, pieces, totals);
+    }
+    waiting_.reset();
+  }
+
+  void store_group(const QueryGroup& q, std::int64_t lane, const std::vector<View>& pieces, const View& totals) {
+    const View inverse = k_.sbuf({kTile, q.tiles}, f32), out = k_.sbuf({kTile, q.tiles, c_.head}, c_.dtype);
+    each_height(q, [&](std::int64_t m, const Piece& tiles) {
+      const Slice partitions = ds(0, m), columns = ds(tiles.start, tiles.size);
+      const View sums = sums_(partitions, lane, ds(q.first + tiles.start, tiles.size));
+      k_.tensor_copy({.dst = sums, .src = totals(partitions, columns)});
+      k_.reciprocal({.dst = inverse(partitions, columns), .data = sums});
+      for (std::int64_t t = tiles.start; t < tiles.start + tiles.size; ++t) {
+        for (std::int64_t i = 0; i < (lanes_ == 1 ? parts() : 1); ++i)
+          divide(q.first + t, ds(0, m), t, lanes_ == 1 ? i : lane, pieces, inverse, out);
+      }
+      const View memory = t_.out.select(0, h_ + lane)(ds((q.first + tiles.start) * kTile, tiles.size * m));
+      k_.dma_copy({.dst = memory.reshape_dim(0, {tiles.size, m}).permute({1, 0, 2}), .src = out(partitions, columns)});
+    });
+  }
+
+  // A part of a tile of results, with a sum that is no number when one of them is none.
+  void divide(std::int64_t row, const Slice& queries, std::int64_t t, std::int64_t part,
+              const std::vector<View>& pieces, const View& inverse, const View& out) const {
+    const std::int64_t start = lanes_ == 1 ? pieces_[part].start : 0, size = std::min(kTile, c_.head - start);
+    if (size <= 0) return;
+    const View from =
+        lanes_ == 1 ? pieces[part](queries, t, ds(0, size)) : pieces[0](queries, t, ds(part * kLane, size));
+    k_.tensor_scalar_reduce({.dst = out(queries, t, ds(start, size)),
+                             .data = from,
+                             .op0 = AluOp::multiply,
+                             .operand0 = inverse(queries, ds(t, 1)),
+                             .reduce_op = AluOp::add,
+                             .reduce_res = results_(queries, part, ds(row, 1))});
+  }
+
+  void store_zeros(std::int64_t row) const {
+    const std::int64_t m = p_.height(row);
+    const View out = k_.sbuf({m, lanes_, c_.head}, c_.dtype);
+    k_.memset({.dst = out, .value = 0.0});
+    k_.dma_copy({.dst = t_.out(ds(h_, lanes_), ds(row * kTile, m)).permute({1, 0, 2}), .src = out});
+  }
+
+  // Looks at all sums and results, and stores -ln of the sums.
+  void end_heads() {
+    const View fine = k_.sbuf(sums_.shape(), f32), numbers = k_.sbuf(results_.shape(), f32);
+    const View least = k_.sbuf({kTile, 1}, f32);
+    k_.tensor_scalar({.dst = fine, .data = sums_, .op0 = AluOp::greater_equal, .operand0 = kSmallest});
+    k_.scalar_tensor_tensor({.dst = fine,
+                             .data = sums_,
+                             .op0 = AluOp::less_equal,
+                             .operand0 = kLargest,
+                             .op1 = AluOp::multiply,
+                             .operand1 = fine});
+    k_.tensor_scalar({.dst = numbers,
+                      .data = results_,
+                      .op0 = AluOp::multiply,
+                      .operand0 = 0.0,
+                      .op1 = AluOp::equal,
+                      .operand1 = 0.0});
+    for (const View& flags : {fine, numbers}) {
+      k_.tensor_reduce({.dst = least, .op = AluOp::minimum, .data = flags.flatten_dims(1, 2), .axis = {1}});
+      k_.tensor_tensor({.dst = fine_, .data1 = fine_, .data2 = least, .op = AluOp::minimum});
+    }
+    if (!c_.statistics) return;
+    const View lse = k_.sbuf(sums_.shape(), f32);
+    k_.activation({.dst = lse, .op = ActFn::log, .data = sums_});
+    k_.tensor_scalar({.dst = lse, .data = lse, .op0 = AluOp::multiply, .operand0 = -1.0});
+    for (std::int64_t lane = 0; lane < lanes_; ++lane)
+      for_vector(t_.minus_lse.select(0, h_ + lane), p_.rows,
+                 [&](const View& memory, const Slice& partitions, const Slice& tiles) {
+                   k_.dma_copy({.dst = memory, .src = lse(partitions, lane, tiles)});
+                 });
+  }
+
+  // Partitions that are not fine, counted by the tensor engine.
+  Reg ask_again() const {
+    const View bad = k_.sbuf({kTile, 1}, f32), ones = k_.sbuf({kTile, 1}, f32), count = k_.psum({1, 1}, f32);
+    k_.tensor_scalar({.dst = bad, .data = fine_, .op0 = AluOp::equal, .operand0 = 0.0});
+    k_.memset({.dst = ones, .value = 1.0});
+    k_.nc_matmul({.dst = count, .stationary = bad, .moving = ones});
+    const View any = k_.sbuf({1, 1}, DType::int32);
+    k_.tensor_scalar({.dst = any, .data = count, .op0 = AluOp::greater, .operand0 = 0.5});
+    const Reg again = k_.reg();
+    k_.register_load({.dst = again, .src = any});
+    return again;
+  }
+
+  Kernel& k_;
+  const AttentionConfig& c_;
+  const TilePattern& p_;
+  const AttentionTensors& t_;
+  const Masks& masks_;
+  std::vector<QueryGroup> groups_;
+  View fine_, ones_;  // [128, 1]: 0 where something was out of range; ones
+  // Of the heads that are computed together:
+  std::int64_t lanes_ = 1;
+  bool counted_ = false;                       // values have a column of ones, whose product is the sum
+  std::vector<Piece> pieces_;                  // of the head with that column, or of both heads
+  std::vector<std::vector<KeyChunk>> chunks_;  // of each group
+  Index h_ = 0;
+  View values_, sums_, results_;
+  std::vector<bool> loaded_;
+  std::deque<Pending> pending_;
+  std::shared_ptr<Group> waiting_;
+  std::size_t taken_ = 0;
+};
+
+}  // namespace
+
+bool goes_unshifted(const AttentionConfig& c) {
+  const std::int64_t pieces = tiles_of(c.head, kTile), columns = c.pattern.tile_columns() * size_bytes(c.dtype);
+  return c.pattern.rows >= kFewest && c.pattern.count() > 0 && c.scale >= kLeastScale && pieces <= kMostPieces &&
+         pieces * columns * kTile <= kHeld && (c.head + 1) * columns <= kHeld;
+}
+
+Reg attend_unshifted(Kernel& k, const AttentionConfig& c, const AttentionTensors& tensors, const Masks& masks) {
+  return Unshifted(k, c, tensors, masks).run();
+}
+
+}  // namespace kiln::kernels
