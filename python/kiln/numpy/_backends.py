@@ -17,7 +17,8 @@ def _all_outputs(traced):
 
 
 def _as_bytes(array):
-    return array.reshape(-1).view(np.uint8)
+    """Its memory, that a run may write to: a copy of what may not be written."""
+    return (array if array.flags.writeable else array.copy()).reshape(-1).view(np.uint8)
 
 
 class Results(dict):
@@ -81,8 +82,8 @@ def native(lowered):
     def run(given):
         data = {name: np.ascontiguousarray(a).tobytes() for name, a in given.items()}
         results = Results()
-        for name, (_, shape, numbers) in graph.evaluate(data).items():
-            dtype = outputs[name][0]
+        for name, (_, _, numbers) in graph.evaluate(data).items():
+            dtype, shape = outputs[name]
             with np.errstate(all="ignore"):
                 results[name] = np.frombuffer(numbers, np.float64).reshape(shape).astype(dtype)
         return results
