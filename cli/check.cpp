@@ -37,7 +37,8 @@ struct Verdict {
 Verdict judge(const std::string& file, std::optional<Target> target, const CheckOptions& options) {
   Verdict verdict{.file = file};
   try {
-    verdict.checked = check_file(file, target, options.source_roots, {.strict_order = options.strict_order});
+    verdict.checked =
+        check_file(file, target, options.source_roots, {.strict_order = options.strict_order, .unwritten = true});
     verdict.diagnostics = verdict.checked->report.diagnostics;
     verdict.left_out = verdict.checked->report.left_out;
   } catch (const Error& e) {

@@ -7,6 +7,7 @@
 #include "kiln/check/lost_sums.h"
 #include "kiln/check/placement.h"
 #include "kiln/check/unused_results.h"
+#include "kiln/check/unwritten.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/verify/verify.h"
 
@@ -36,6 +37,7 @@ void check_layers(const isa::Program& program, const Arch& arch, const CheckOpti
   if (has_error(found)) return;  // what it computes is worth a word once it is legal
   check_sums(program, found);
   check_unused(program, liveness, found);
+  if (options.unwritten) check_unwritten(program, found);
 }
 
 }  // namespace

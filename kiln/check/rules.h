@@ -56,7 +56,8 @@ inline constexpr Rule kRules[] = {kMemory, kRegisters, kOutput};
 inline constexpr RuleTable kTable{"io", "inputs, outputs and registers of a program", kRules};
 }  // namespace io_rules
 
-// What becomes of values: legal, and hardly meant. All of them are warnings.
+// What becomes of values: legal, and hardly meant. All of them are warnings, but R5 where a run is sure to end in an
+// error.
 namespace flow_rules {
 inline constexpr Rule kSumRead{1, "a sum in PSUM is read before it is overwritten",
                                "add to it: leave accumulate out, or pass accumulate=(k > 0); or read it first"};
@@ -71,7 +72,11 @@ inline constexpr Rule kSharedWork{
     "let nl.program_id(0) choose the part of the data that a core works on, or launch the "
     "kernel on one core"};
 
-inline constexpr Rule kRules[] = {kSumRead, kSumEnds, kResultUsed, kSharedWork};
+inline constexpr Rule kWrittenFirst{
+    5, "a tile is written before it is read",
+    "write it first (memset, or a load); is another tile meant, or accumulate=False for the first product of a sum?"};
+
+inline constexpr Rule kRules[] = {kSumRead, kSumEnds, kResultUsed, kSharedWork, kWrittenFirst};
 inline constexpr RuleTable kTable{"flow", "what becomes of values", kRules};
 }  // namespace flow_rules
 

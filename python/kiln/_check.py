@@ -98,7 +98,7 @@ def check_call(kernel, specs, named, strict_order=False):
     try:
         cores = simulate.trace_cores(function, lnc, args, given, getattr(kernel, "schedule", ()))
         programs = [core.program() for core in cores]
-        reports = [program.check(env.reserved_psum_banks(), strict_order) for program in programs]
+        reports = [program.check(env.reserved_psum_banks(), strict_order, True) for program in programs]
     except NkiValidationError as error:
         return Report(name, error.diagnostics)
     except (Exception, SystemExit) as error:

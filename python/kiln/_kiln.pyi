@@ -489,7 +489,7 @@ class Program:
         Writes the program as text; `kiln check`, `kiln run` and `kiln time` take the file.
         """
 
-    def check(self, reserved_psum_banks: int = 0, strict_order: bool = False) -> CheckReport: ...
+    def check(self, reserved_psum_banks: int = 0, strict_order: bool = False, unwritten: bool = False) -> CheckReport: ...
 
     def for_chip(self, chip: Chip) -> Program:
         """The same instructions for another chip."""

@@ -115,7 +115,7 @@ def _average_trips(cores, programs):
     return {name: round(total / entries) if entries else 0 for name, (entries, total) in report.loops.items()}
 
 
-def _trip_counts(given):
+def checked_trips(given):
     """The trip counts as the native half takes them."""
     counts = {} if given is None else given
     if not isinstance(counts, dict) or not all(isinstance(k, str) and _is_count(v) for k, v in counts.items()):
@@ -161,7 +161,7 @@ def time(kernel, *, trip_counts=None, what_if=(), reorder=None, advice=True, lim
     meet in collectives, with arguments that may be kiln.per_rank([...]); topology: what joins them
     ("trn2-ultraserver"; `kiln time --topology list` names all)."""
     function, lnc = plain(kernel)
-    counts = _trip_counts(trip_counts)
+    counts = checked_trips(trip_counts)
     what_if = [what_if] if isinstance(what_if, str) else list(what_if)
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise TypeError(f"limit is a number of instructions, not {limit!r}")

@@ -213,10 +213,10 @@ void save(const isa::Program& p, nb::handle path) {
   write_atomically(name, print(p, {.locations = true}));
 }
 
-check::Report check_with(const isa::Program& p, int reserved_psum_banks, bool strict_order) {
+check::Report check_with(const isa::Program& p, int reserved_psum_banks, bool strict_order, bool unwritten) {
   nb::gil_scoped_release released;
   return check::check_program(p, check::with_reserved_psum_banks(arch(p.target), reserved_psum_banks),
-                              {.strict_order = strict_order});
+                              {.strict_order = strict_order, .unwritten = unwritten});
 }
 
 ProgramRef for_chip(const isa::Program& p, const Arch& chip) {
@@ -272,7 +272,8 @@ void bind_program_class(nb::module_& m) {
       .def_prop_ro("instructions_by_engine", &instructions_by_engine)
       .def("save", &save, nb::arg("path"),
            "Writes the program as text; `kiln check`, `kiln run` and `kiln time` take the file.")
-      .def("check", &check_with, nb::arg("reserved_psum_banks") = 0, nb::arg("strict_order") = false)
+      .def("check", &check_with, nb::arg("reserved_psum_banks") = 0, nb::arg("strict_order") = false,
+           nb::arg("unwritten") = false)
       .def("for_chip", &for_chip, nb::arg("chip"), "The same instructions for another chip.")
       .def(
           "text", [](const isa::Program& p, bool locations) { return print(p, {.locations = locations}); },

@@ -231,6 +231,8 @@ case("quantile percentile", lambda x: (np.quantile(x, 0.3), np.percentile(x, [10
     x, [0.2, 0.9], axis=0, method="nearest", keepdims=True)), G)
 case("median", lambda x: np.median(x, axis=1), F)
 case("nanmedian", lambda x: np.nanmedian(x, axis=1), F)
+case("nanquantile", lambda x: (np.nanquantile(x, 0.3), np.nanquantile(x, [0, 0.5, 1], axis=0, keepdims=True)), F)
+case("nanpercentile", lambda x: (np.nanpercentile(x, 30, axis=1), np.nanpercentile(x, [10, 90], axis=(0, 1))), F)
 
 # Products.
 case("dot", lambda x, y: np.dot(x, y.T), G, P)
@@ -261,3 +263,9 @@ case("numpy.linalg.matrix_power", lambda x: (np.linalg.matrix_power(x / 8, 3), n
 case("numpy.linalg.multi_dot", lambda x, y: np.linalg.multi_dot([x, y.T, x]), G, P)
 case("numpy.linalg.tensorsolve", lambda a, b: np.linalg.tensorsolve(a, b), S.reshape(5, 1, 5), V[:5].reshape(5, 1))
 case("numpy.linalg.tensorinv", lambda a: np.linalg.tensorinv(a, 1), S)
+
+# Bits and divisors.
+case("packbits", lambda x, y: (np.packbits(x), np.packbits(x, axis=0, bitorder="little"), np.packbits(y, axis=1)), B, U)
+case("unpackbits", lambda x: (np.unpackbits(x), np.unpackbits(x, axis=0, bitorder="little")), U)
+case("unpackbits", lambda x: (np.unpackbits(x, axis=1, count=10), np.unpackbits(x, axis=1, count=-3)), U)
+case("gcd lcm", lambda x, y: (np.gcd(x, y), np.gcd(x, 12), np.lcm(x, 6), np.gcd(y, 0)), N, U.astype(np.int32))

@@ -1,6 +1,7 @@
 // Reductions and scans along free dimensions.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "kiln/tensor/lower/region.h"
@@ -22,6 +23,35 @@ AluOp operator_of(OpCode code) {
     default:
       return AluOp::minimum;
   }
+}
+
+struct Reduction {
+  isa::Kernel& k;
+  const Tile &dst, &x;
+  AluOp op;
+  bool negate;
+};
+
+// `stay` are dimensions of x and of dst that stay, `go` those of x that go. Too many for one instruction: one for each
+// element of the shortest that stays.
+void reduce_parts(const Reduction& r, std::vector<Dims> stay, const Dims& go, std::int64_t to, std::int64_t from) {
+  if (stay[0].size() + go.size() <= isa::kMaxOperandRank - 1) {
+    Dims all = stay[0];
+    all.insert(all.end(), go.begin(), go.end());
+    isa::Ints axes;
+    for (std::size_t i = 0; i < go.size(); ++i) axes.push_back(static_cast<std::int64_t>(1 + stay[0].size() + i));
+    r.k.tensor_reduce({.dst = view_of(r.dst, stay[1], to),
+                       .op = r.op,
+                       .data = view_of(r.x, all, from),
+                       .axis = axes,
+                       .negate = r.negate});
+    return;
+  }
+  const auto shorter = [](const isa::Dim& a, const isa::Dim& b) { return a.count < b.count; };
+  const auto d = std::min_element(stay[0].begin(), stay[0].end(), shorter) - stay[0].begin();
+  const isa::Dim in = stay[0][static_cast<std::size_t>(d)], out = stay[1][static_cast<std::size_t>(d)];
+  for (Dims& dims : stay) dims.erase(dims.begin() + d);
+  for (std::int64_t i = 0; i < in.count; ++i) reduce_parts(r, stay, go, to + i * out.stride, from + i * in.stride);
 }
 
 }  // namespace
@@ -101,9 +131,6 @@ Tile RegionEmitter::reduce(Value v, const Tile* into, bool negate) {
     k_.tensor_scalar({.dst = column_of(dst), .data = column_of(x), .op0 = AluOp::multiply, .operand0 = -1.0});
     return dst;
   }
-  if (stay[0].size() + go[0].size() > isa::kMaxOperandRank - 1) not_yet(v, "a reduction of more than four dimensions");
-  Dims all = stay[0];
-  all.insert(all.end(), go[0].begin(), go[0].end());
   const auto scratch = scratch_.find(v);
   if (scratch != scratch_.end() && !columns_ && !negate && stay[0].empty() && is_float(x.dtype())) {
     Tile junk = scratch->second;
@@ -119,13 +146,8 @@ Tile RegionEmitter::reduce(Value v, const Tile* into, bool negate) {
     });
     return dst;
   }
-  isa::Ints axes;
-  for (std::size_t i = 0; i < go[0].size(); ++i) axes.push_back(static_cast<std::int64_t>(1 + stay[0].size() + i));
-  k_.tensor_reduce({.dst = view_of(dst, stay[1]),
-                    .op = operator_of(op.code),
-                    .data = view_of(x, all),
-                    .axis = axes,
-                    .negate = negate});
+  if (go[0].size() > isa::kMaxOperandRank - 1) not_yet(v, "a reduction over more than four dimensions");
+  reduce_parts({k_, dst, x, operator_of(op.code), negate}, stay, go[0], 0, 0);
   return dst;
 }
 

@@ -425,6 +425,11 @@ std::optional<Value> conversion(const Rewriting& r) {
   const DType to = r.op.type.dtype;
   if (to == DType::bool_) return not_equal(x, number(r, 0, x.dtype())).value();
   if (is_integer(to) && is_float(x.dtype())) return cast(toward_zero(wide(x)), to).value();
+  // Negative numbers wrap: the bits of the signed dtype that is as wide.
+  const auto is = [](DType t, DTypeClass cls) { return kiln::info(t).cls == cls; };
+  const bool wraps = is(x.dtype(), DTypeClass::signed_int) && is(to, DTypeClass::unsigned_int);
+  if (wraps && size_bytes(to) > size_bytes(x.dtype()))
+    return cast(cast(x, size_bytes(to) == 4 ? DType::int32 : DType::int16), to).value();
   return {};
 }
 

@@ -27,7 +27,7 @@ def _text_program(path, chip, options):
     program = _kiln.read_program(path, options.source_roots)
     if chip:
         program = program.for_chip(env.chip())
-    report = program.check(0, options.strict_order)
+    report = program.check(0, options.strict_order, True)
     result.add(_check.Report("", report.diagnostics, [program], [report]), program.name)
     return result
 

@@ -158,7 +158,7 @@ def flatten_result(x, outputs):
     """A result with Leaf in place of Arrays."""
     if isinstance(x, Masked):
         x.refuse("a result")
-    if isinstance(x, np.ndarray):
+    if type(x) is not Array and isinstance(x, np.ndarray):
         x = Array(const=x)
     if isinstance(x, Array):
         outputs.append(x)

@@ -15,6 +15,11 @@ _REMEDY_INDEX = (
     "a table that is indexed at run time has to be an argument or np.asarray(table) inside of the function; "
     "a slice with such bounds is kiln.numpy.dynamic_slice(x, start, size, axis)"
 )
+_REMEDY_HOST = (
+    "np.float32(x) is written x.astype(np.float32); a table that is indexed at run time has to be an argument or "
+    "np.asarray(table) inside of the function; other functions take arrays of the host alone: stay with those of "
+    "docs/numpy.md"
+)
 
 
 class Array:
@@ -105,6 +110,14 @@ class Array:
     # What users ask of an array.
 
     @property
+    def __class__(self):
+        """For isinstance(x, np.ndarray), which holds of what NumPy makes an array of, and not a number."""
+        return np.ndarray if self.shape or self._is_cell else Array
+
+    def __round__(self, digits=None):
+        return np.rint(self).astype(np.int32) if digits is None else np.round(self, digits)
+
+    @property
     def dtype(self):
         d = self._dtype
         return d if self._root._const is not None or d in _dtypes.NAME else _dtypes.narrow(d)
@@ -124,6 +137,19 @@ class Array:
     @property
     def nbytes(self):
         return self.size * self.itemsize
+
+    @property
+    def strides(self):
+        return tuple(n * self.itemsize for n in self._shadow().strides)
+
+    @property
+    def flags(self):
+        return self._shadow().flags
+
+    def __getattr__(self, name):
+        if not name.startswith("_") and hasattr(np.ndarray, name):
+            refuse(CONCRETE, f"x.{name}", kind=AttributeError)
+        raise AttributeError(f"an array of a traced function has no attribute '{name}'")
 
     @property
     def T(self):
@@ -210,7 +236,7 @@ class Array:
         return operator.index(self._concrete("a Python index, range or shape", help=_REMEDY_INDEX))
 
     def __array__(self, dtype=None, copy=None):
-        return np.array(self._concrete("np.asarray()", help=_REMEDY_INDEX), dtype=dtype)
+        return np.array(self._concrete("an array or number of the host", help=_REMEDY_HOST), dtype=dtype)
 
     def item(self, *args):
         return self._concrete("item()").item(*args)
@@ -267,8 +293,8 @@ class Array:
             shape = (shape,)
         if order not in ("C", "F", "A"):
             raise ValueError("order must be one of 'C', 'F', or 'A'")
-        if order == "A" and self.ndim > 1:
-            refuse(RESULT, "reshape(order='A')", "write order='C' or order='F'", kind=ValueError)
+        if order == "A":
+            order = "F" if self._shadow().flags.fnc else "C"
         shape = filled(shape, self.size)
         if order == "F" and max(self.ndim, len(shape)) > 1:
             return self.transpose().reshape(shape[::-1]).transpose()
@@ -322,7 +348,7 @@ class Array:
         return np.copy(self)
 
     def flatten(self, order="C"):
-        return self.copy().reshape(-1, order=order)
+        return self.ravel(order).copy()
 
     def ravel(self, order="C"):
         return np.ravel(self, order=order)
@@ -460,11 +486,21 @@ class Masked:
     """x[mask] with a mask that is known at run time alone: how many elements it has is not known. Elementwise functions
     go through, sums and the like too, and it may be assigned to elements of the same mask."""
 
-    __slots__ = ("mask", "source")
+    __slots__ = ("ahead", "mask", "source")
     __hash__ = None
 
-    def __init__(self, source, mask):
+    def __init__(self, source, mask, ahead=0):
         self.source, self.mask = source, mask
+        self.ahead = ahead  # dimensions of the source in front of those of the mask
+
+    def whole_mask(self):
+        """The mask with the dimensions of the source."""
+        behind = self.source.ndim - self.mask.ndim - self.ahead
+        return self.mask.reshape((1,) * self.ahead + self.mask.shape + (1,) * behind)
+
+    def is_like(self, other):
+        """Whether its elements stand where those of the other do."""
+        return self.ahead == other.ahead and same_mask(self.mask, other.mask)
 
     @property
     def dtype(self):
@@ -494,47 +530,60 @@ class Masked:
         if method != "__call__" or kwargs:
             self.refuse(f"{ufunc.__name__}.{method}")
         for x in inputs:
-            if isinstance(x, Masked) and x.mask is not self.mask and not same_mask(x.mask, self.mask):
+            if isinstance(x, Masked) and not x.is_like(self):
                 self.refuse("two different masks")
             if not isinstance(x, Masked) and np.ndim(x) > 0:
                 self.refuse("an array beside x[mask]")
-        return Masked(ufunc(*(x.source if isinstance(x, Masked) else x for x in inputs)), self.mask)
+        return Masked(ufunc(*(x.source if isinstance(x, Masked) else x for x in inputs)), self.mask, self.ahead)
 
     def __array_function__(self, func, types, args, kwargs):
         name = func.__name__
-        if name in _OF_MASKED and len(args) == 1 and isinstance(args[0], Masked) and kwargs.get("axis") is None:
-            kwargs = {k: v for k, v in kwargs.items() if k != "axis"}
+        if name in _OF_MASKED and len(args) == 1 and isinstance(args[0], Masked):
             return getattr(self, name)(**kwargs)
         self.refuse(f"np.{name}(x[mask])")
 
-    def _reduce(self, name, **kwargs):
-        mask = np.broadcast_to(self.mask.reshape(self.mask.shape + (1,) * (self.source.ndim - self.mask.ndim)),
-                               self.source.shape)
-        return getattr(np, name)(self.source, where=mask, **kwargs)
+    def _reduce(self, name, axis=None, keepdims=False, **kwargs):
+        """Over axes of x[mask], in which the dimensions of the mask are one."""
+        mask = np.broadcast_to(self.whole_mask(), self.source.shape)
+        if axis is None and not keepdims:
+            return getattr(np, name)(self.source, where=mask, **kwargs)
+        more = self.mask.ndim - 1
+        axes = axes_of(axis, self.source.ndim - more)
+        if self.ahead not in axes:
+            self.refuse(f"x[mask].{name}(axis={axis})")
+        if keepdims:
+            self.refuse(f"x[mask].{name}(keepdims=True)")
+        whole = [*range(self.ahead, self.ahead + more + 1)]
+        axes = whole + [a if a < self.ahead else a + more for a in axes if a != self.ahead]
+        return getattr(np, name)(self.source, axis=tuple(axes), where=mask, **kwargs)
 
-    def sum(self, **kwargs):
-        return self._reduce("sum", **kwargs)
+    @property
+    def size(self):
+        return np.count_nonzero(np.broadcast_to(self.whole_mask(), self.source.shape))
 
-    def prod(self, **kwargs):
-        return self._reduce("prod", **kwargs)
+    def sum(self, axis=None, **kwargs):
+        return self._reduce("sum", axis, **kwargs)
 
-    def mean(self, **kwargs):
-        return self._reduce("mean", **kwargs)
+    def prod(self, axis=None, **kwargs):
+        return self._reduce("prod", axis, **kwargs)
 
-    def var(self, **kwargs):
-        return self._reduce("var", **kwargs)
+    def mean(self, axis=None, **kwargs):
+        return self._reduce("mean", axis, **kwargs)
 
-    def std(self, **kwargs):
-        return self._reduce("std", **kwargs)
+    def var(self, axis=None, **kwargs):
+        return self._reduce("var", axis, **kwargs)
 
-    def any(self, **kwargs):
-        return self._reduce("any", **kwargs)
+    def std(self, axis=None, **kwargs):
+        return self._reduce("std", axis, **kwargs)
 
-    def all(self, **kwargs):
-        return self._reduce("all", **kwargs)
+    def any(self, axis=None, **kwargs):
+        return self._reduce("any", axis, **kwargs)
+
+    def all(self, axis=None, **kwargs):
+        return self._reduce("all", axis, **kwargs)
 
     def astype(self, dtype, **kwargs):
-        return Masked(self.source.astype(dtype, **kwargs), self.mask)
+        return Masked(self.source.astype(dtype, **kwargs), self.mask, self.ahead)
 
 
 _OF_MASKED = ("sum", "prod", "mean", "var", "std", "any", "all")

@@ -18,7 +18,8 @@ def _all_outputs(traced):
 
 
 def _as_bytes(array):
-    return array.reshape(-1).view(np.uint8)
+    """Its memory, that a run may write to: a copy of what may not be written."""
+    return (array if array.flags.writeable else array.copy()).reshape(-1).view(np.uint8)
 
 
 _SMALL_BYTES = 16 << 20  # arrays of a program for which starting other threads costs more than they save
@@ -86,8 +87,8 @@ def native(lowered):
 
     def results_of(evaluated):
         results = {}
-        for name, (_, shape, numbers) in evaluated.items():
-            dtype = outputs[name][0]
+        for name, (_, _, numbers) in evaluated.items():
+            dtype, shape = outputs[name]
             with np.errstate(all="ignore"):
                 results[name] = np.frombuffer(numbers, np.float64).reshape(shape).astype(dtype)
         return results

@@ -1,6 +1,8 @@
 """Loops and branches of the program: a body is traced once, as a program of its own. What it reads of the function
 around it goes in beside its state."""
 
+import dataclasses
+
 import numpy as np
 
 from kiln.numpy import _arguments, _dtypes
@@ -28,6 +30,8 @@ class Leaves:
             return type(x)(map(self._flat, x))
         if isinstance(x, dict):
             return {k: self._flat(v) for k, v in x.items()}
+        if dataclasses.is_dataclass(x) and not isinstance(x, type):
+            return dataclasses.replace(x, **{f.name: self._flat(getattr(x, f.name)) for f in dataclasses.fields(x)})
         if x is None:
             return None
         return refuse(ARGUMENT, f"state of a loop that holds a {type(x).__name__}", "carry arrays and numbers alone",
@@ -49,6 +53,8 @@ def repr_of(x):
         return f"{type(x).__name__}({','.join(map(repr_of, x))})"
     if isinstance(x, dict):
         return f"dict({','.join(f'{k}:{repr_of(v)}' for k, v in x.items())})"
+    if dataclasses.is_dataclass(x):
+        return f"{type(x).__name__}({','.join(repr_of(getattr(x, f.name)) for f in dataclasses.fields(x))})"
     return repr(x)
 
 
@@ -171,21 +177,48 @@ def while_loop(condition, body, carry):
     return leaves.back([_cell(n) for n in made])
 
 
+def _is_weak(x):
+    return isinstance(x, (int, float)) and not isinstance(x, (bool, np.generic))
+
+
+def _dtype_of_two(a, node, b, other):
+    """The dtype that Python numbers among two results take: the other's, or that of a float; None where none does."""
+    if node.dtype == other.dtype or not (_is_weak(a) or _is_weak(b)):
+        return None
+    if _is_weak(a) and _is_weak(b):
+        return _dtypes.FLOAT32
+    return other.dtype if _is_weak(a) else node.dtype
+
+
+def _in_dtypes(structure, dtypes):
+    """A structure whose Python numbers have become arrays of these dtypes; those without one stay."""
+    if not any(dtypes):
+        return structure
+    leaves = Leaves(structure)
+    return leaves.back(np.asarray(v, d) if d is not None and _is_weak(v) else v for v, d in zip(leaves.values, dtypes))
+
+
 def branch(condition, then, otherwise, operands):
     """then(*operands) or otherwise(*operands); what both give has the same shapes and dtypes."""
     leaves = Leaves(operands)
     start = _start(leaves)
 
-    def traced(function, captured=()):
-        return _traced("branch", _types(start), captured, lambda *s: function(*leaves.back(s)))
+    def traced(function, captured=(), like=()):
+        return _traced("branch", _types(start), captured, lambda *s: _in_dtypes(function(*leaves.back(s)), like))
 
     yes, nodes, result = traced(then)
     no, others, result_of_no = traced(otherwise, yes.outer)
     _same_structure(result, result_of_no, "the two branches")
+    like = [_dtype_of_two(*each) for each in zip(result.values, nodes, result_of_no.values, others)]
+    if any(like):
+        yes, nodes, result = traced(then, like=like)
+        no, others, result_of_no = traced(otherwise, yes.outer, like)
     if [n.shape for n in nodes] != [n.shape for n in others]:
         refuse(ARGUMENT, "two branches with results of different shapes", "give both the same shape", kind=ValueError)
     if [n.dtype for n in nodes] != [n.dtype for n in others]:
         refuse(ARGUMENT, "two branches with results of different dtypes", "cast them", kind=TypeError)
+    if not nodes:
+        return result.structure
     yes.results, no.results = _types(nodes), _types(others)
     for node in no.outer[len(yes.outer):]:
         yes.capture(node)

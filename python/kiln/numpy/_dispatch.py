@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from kiln.numpy import _dtypes
+from kiln.numpy import _comparisons, _dtypes, _generalized
 from kiln.numpy import _ops as ops
 from kiln.numpy._array import Array, Masked, host_cast, node_of
 from kiln.numpy._rules import ARGUMENT, CASTING, MISSING, PRECISION, UNDEFINED, refuse
@@ -137,16 +137,17 @@ def call(which, inputs, dtype=None):
             kwargs = {} if dtype is None else {"dtype": dtype}
             return wrapped(which(*map(_on_host, inputs), **kwargs))
     if which.signature is not None:
-        return _generalized(which, inputs, dtype)
+        return _product(which, inputs, dtype)
     ours = UFUNCS.get(which) or _OF_SCIPY.get(which.__name__)
     if ours is None:
         from kiln.numpy import _support
 
         refuse(MISSING, f"np.{which.__name__}: {_support.reason(which)}")
     kinds = tuple([_kind(x) for x in inputs])
-    numbers = _comparison_of_numbers(which, inputs, kinds)
-    if numbers is not None:
-        return numbers
+    if which in _comparisons.COMPARED:
+        made = _comparisons.exact(which, inputs, kinds)
+        if made is not None:
+            return made
     if which is np.power and dtype is None:
         made = _power_of_number(inputs, kinds)
         if made is not None:
@@ -191,25 +192,6 @@ def _input(x, dtype):
     return node_of(x, dtype)
 
 
-_COMPARED = {np.equal: (False, False), np.not_equal: (True, True), np.less: (False, True), np.less_equal: (False, True),
-             np.greater: (True, False), np.greater_equal: (True, False)}  # beside a number that is too large, too small
-
-
-def _comparison_of_numbers(which, inputs, kinds):
-    """Comparisons with Python integers that the dtype cannot hold: NumPy compares them exactly."""
-    if which not in _COMPARED or not any(k is int for k in kinds):
-        return None
-    at = 0 if kinds[0] is int else 1
-    other = kinds[1 - at]
-    if not isinstance(other, np.dtype) or other.kind not in "iu":
-        return None
-    low, high = _dtypes.finite_range(_dtypes.narrow(other))
-    if low <= inputs[at] <= high:
-        return None
-    sample = which(*(np.zeros((), np.int64) if i != at else np.array(float(inputs[at])) for i in range(2)))
-    return np.full_like(inputs[1 - at], bool(sample), dtype=bool)
-
-
 def _power_of_number(inputs, kinds):
     """Powers by a Python integer: products, and no function of the exponent."""
     from kiln.numpy._ufuncs import known_power
@@ -229,21 +211,20 @@ def _power_of_number(inputs, kinds):
 
 
 def _with_options(which, inputs, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True,
-                  signature=None, sig=None):
+                  signature=None, sig=None, axes=None, axis=None, keepdims=False, **others):
+    if others or (which.signature is None and (axes is not None or axis is not None or keepdims)):
+        name = next(iter(others), "axes" if axes is not None else "axis" if axis is not None else "keepdims")
+        raise TypeError(f"{which.__name__}() got an unexpected keyword argument '{name}'")
     if signature is not None or sig is not None:
         refuse(ARGUMENT, f"np.{which.__name__}(signature=...)", "pass dtype=")
-    if dtype is not None:
-        dtype = _dtypes.requested(dtype)
-        for x in inputs:
-            kind = _kind(x)
-            if (
-                isinstance(kind, np.dtype)
-                and not np.can_cast(kind, _dtypes.loop(which, tuple(map(_kind, inputs)), dtype)[0], casting)
-                and not _dtypes.is_wide(kind)
-            ):
-                raise TypeError(f"Cannot cast ufunc '{which.__name__}' input from {kind} to {dtype} with casting rule "
-                                f"'{casting}'")
-    made = call(which, inputs, dtype)
+    dtype = None if dtype is None else _dtypes.requested(dtype)
+    if dtype is not None or casting != "same_kind":
+        _require_casting(which, inputs, dtype, casting)
+    if axes is not None or axis is not None or keepdims:
+        inputs, placed = _generalized.moved(which, inputs, axes, axis, keepdims)
+        made = placed(call(which, inputs, dtype))
+    else:
+        made = call(which, inputs, dtype)
     outs = out if isinstance(out, tuple) else (out,) * which.nout
     results = made if which.nout > 1 else (made,)
     if where is not True and all(o is None for o in outs):
@@ -254,6 +235,15 @@ def _with_options(which, inputs, out=None, where=True, dtype=None, casting="same
         )
     written = tuple(r if o is None else write_out(r, o, which.__name__, casting, where) for r, o in zip(results, outs))
     return written if which.nout > 1 else written[0]
+
+
+def _require_casting(which, inputs, dtype, casting):
+    """Inputs are cast to the loop's dtypes as the rule allows."""
+    kinds = tuple(map(_kind, inputs))
+    for kind, into in zip(kinds, _dtypes.whole_loop(which, kinds, dtype)):
+        if isinstance(kind, np.dtype) and not _dtypes.is_wide(kind) and not np.can_cast(kind, into, casting):
+            raise TypeError(f"Cannot cast ufunc '{which.__name__}' input from {kind!r} to {into!r} with casting rule "
+                            f"'{casting}'")
 
 
 def write_out(result, out, name, casting="same_kind", where=True):
@@ -353,12 +343,11 @@ METHODS.update(
 
 # matmul and the like.
 
-def _generalized(which, inputs, dtype):
+def _product(which, inputs, dtype):
     ours = UFUNCS.get(which)
     if ours is None:
         refuse(MISSING, f"np.{which.__name__}")
-    loop = _dtypes.loop(which, tuple(_kind(x) for x in inputs), dtype)
-    return Array(ops.cast(ours(*(_input(x, t) for x, t in zip(inputs, loop))), loop[-1]))
+    return _generalized.product(which, ours, inputs, tuple(_kind(x) for x in inputs), dtype)
 
 
 def exact(array, dtype, what):

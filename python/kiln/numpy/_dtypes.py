@@ -76,8 +76,8 @@ def weak(number, dtype):
 
 
 @functools.lru_cache(maxsize=4096)
-def _loop(ufunc, inputs, dtype):
-    """The dtypes in which a ufunc computes and that it gives, for dtypes or Python's number types as inputs."""
+def whole_loop(ufunc, inputs, dtype):
+    """The dtypes in which NumPy's ufunc computes and that it gives, for dtypes or Python's number types as inputs."""
     given = tuple(inputs) + (None,) * ufunc.nout
     signature = None if dtype is None else (None,) * ufunc.nin + (dtype,) * ufunc.nout
     # Python numbers beside one of ml_dtypes' floats are weak too, as beside NumPy's own.
@@ -106,7 +106,7 @@ def loop(ufunc, inputs, dtype=None):
 
 def _narrow_loop(ufunc, inputs, dtype):
     try:
-        found = _loop(ufunc, inputs, dtype)
+        found = whole_loop(ufunc, inputs, dtype)
     except TypeError as error:
         refuse(WIDE, str(error), "cast the operands to a dtype that the function takes", kind=TypeError)
     mixed = dtype is None and any(d == np.int64 for d in found if d is not None) and UINT32 in inputs

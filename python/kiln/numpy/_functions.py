@@ -262,7 +262,7 @@ def fori_loop(lower, upper, body, carry):
         if last - first <= 0:
             return carry
         if last - first == 1:
-            return body(Array(const=np.asarray(first, np.int32)), carry)
+            return body(Array(const=np.asarray(first, np.int32)), _copied(carry))
         return _control.for_loop(last - first, lambda i, c: body(i + first if first else i, c), carry)
     start = as_array(lower).astype(np.int32)
     end = as_array(upper).astype(np.int32)
@@ -286,35 +286,29 @@ def cond(condition, then, otherwise, *operands):
     return _control.branch(node_of(c.reshape(()), _dtypes.BOOL), then, otherwise, operands)
 
 
-def _leaves(x):
-    if isinstance(x, (tuple, list)):
-        return [leaf for item in x for leaf in _leaves(item)]
-    if isinstance(x, dict):
-        return [leaf for item in x.values() for leaf in _leaves(item)]
-    return [] if x is None else [x]
-
-
 def _mapped(f, *structures):
-    """f of the leaves that stand in the same places."""
-    first = structures[0]
-    if isinstance(first, (tuple, list)):
-        return type(first)(_mapped(f, *items) for items in zip(*structures))
-    if isinstance(first, dict):
-        return {k: _mapped(f, *(s[k] for s in structures)) for k in first}
-    return None if first is None else f(*structures)
+    """f of the arrays and numbers that stand in the same places."""
+    leaves = [_control.Leaves(s) for s in structures]
+    return leaves[0].back(map(f, *(each.values for each in leaves)))
+
+
+def _copied(structure):
+    """State that a body may write to: what the caller passed in stays as it is."""
+    return _mapped(lambda x: x if isinstance(x, (int, float)) else as_array(x).copy(), structure)
 
 
 @_own
 def scan(body, carry, xs, length=None):
     """(carry, ys) with carry, y = body(carry, x) for each x along the first axis of xs: a loop of the program."""
-    lengths = {np.shape(leaf)[0] for leaf in _leaves(xs)} | ({length} if length is not None else set())
+    lengths = {np.shape(leaf)[0] for leaf in _control.Leaves(xs).values} | ({length} if length is not None else set())
     if len(lengths) != 1:
         refuse(ARGUMENT, f"scan over lengths {sorted(lengths)}", "pass arrays with the same first extent, or length=")
     count = lengths.pop()
-    if count == 0:
-        refuse(ARGUMENT, "scan over no element", "leave the loop out")
     xs = _mapped(as_array, xs)
-    carry, first = body(carry, _mapped(lambda x: x[0], xs))
+    if count == 0:  # the body tells what its results are like
+        one = body(_copied(carry), _mapped(lambda x: np.zeros(x.shape[1:], _dtypes.narrow(x.dtype)), xs))[1]
+        return carry, _mapped(lambda y: np.zeros((0, *np.shape(y)), _dtypes.narrow(as_array(y).dtype)), one)
+    carry, first = body(_copied(carry), _mapped(lambda x: x[0], xs))
     first = _mapped(as_array, first)
     if count == 1:
         return carry, _mapped(lambda y: np.expand_dims(y, 0), first)

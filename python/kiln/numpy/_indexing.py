@@ -7,7 +7,7 @@ import numpy as np
 from kiln.numpy import _dtypes
 from kiln.numpy import _lenses
 from kiln.numpy import _ops as ops
-from kiln.numpy._array import Array, Masked, has_array, host_cast, known_of, node_of, same_mask, stacked
+from kiln.numpy._array import Array, Masked, as_array, has_array, host_cast, known_of, node_of, stacked
 from kiln.numpy._dtypes import INT32
 from kiln.numpy._rules import CASTING, DYNAMIC_SHAPE, INDEX, refuse
 
@@ -120,11 +120,46 @@ def _checked(index, extent, axis):
     return index % extent
 
 
+def _is_runtime_mask(item):
+    return isinstance(item, Array) and item.dtype.kind == "b" and item._known() is None and item.ndim > 0
+
+
+def _is_number(item):
+    return isinstance(item, (int, np.integer)) and not isinstance(item, bool)
+
+
+def _spelled_out(key, rank):
+    """The items of a key with slices in place of the ellipsis, given or not."""
+    key = list(key) if isinstance(key, tuple) else [key]
+    taken = sum(item.ndim if _is_runtime_mask(item) else item is not None and item is not Ellipsis for item in key)
+    at = next((i for i, item in enumerate(key) if item is Ellipsis), len(key))
+    return key[:at] + [slice(None)] * (rank - taken) + key[at + 1:]
+
+
 def _runtime_mask(array, key):
-    """The mask of x[mask], when it is known at run time alone."""
-    if isinstance(key, tuple) and len(key) == 1:
-        key = key[0]
-    return key if isinstance(key, Array) and key.dtype.kind == "b" and key._known() is None else None
+    """x[mask], x[:, mask], x[mask, 2] and the like with a mask that is known at run time alone, as a Masked of the view
+    that the mask chooses from; None for other keys."""
+    items = key if isinstance(key, tuple) else (key,)
+    if sum(map(_is_runtime_mask, items)) != 1:
+        return None
+    items = _spelled_out(key, array.ndim)
+    if not all(i is None or isinstance(i, slice) or _is_number(i) or _is_runtime_mask(i) for i in items):
+        return None
+    at = next(i for i, item in enumerate(items) if _is_runtime_mask(item))
+    together = [i for i, item in enumerate(items) if i == at or _is_number(item)]
+    if together != list(range(together[0], together[-1] + 1)):
+        return None  # a number counts as an array, and apart from the mask both go to the front
+    mask = items[at]
+    axis = sum(item is not None for item in items[:at])
+    if mask.shape != array.shape[axis:axis + mask.ndim]:
+        raise IndexError(f"boolean index did not match indexed array along axis {axis}; shape is {array.shape} but the "
+                         f"index is {mask.shape}")
+    if all(isinstance(item, slice) and item.start is item.stop is item.step is None for i, item in enumerate(items)
+           if i != at):
+        view = array
+    else:
+        view = _basic(array, _items(array, (*items[:at], *[slice(None)] * mask.ndim, *items[at + 1:])))[0]
+    return Masked(view, mask, sum(not _is_number(item) for item in items[:at]))
 
 
 def _basic(array, items):
@@ -167,10 +202,9 @@ def _basic(array, items):
 
 
 def read(array, key):
-    mask = _runtime_mask(array, key)
-    if mask is not None:
-        _require_mask(array, mask)
-        return Masked(array, mask)
+    chosen = _runtime_mask(array, key)
+    if chosen is not None:  # a copy: what is written later does not change it
+        return Masked(_number(chosen.source), _number(chosen.mask), chosen.ahead)
     items = _items(array, key)
     view, arrays = _basic(array, items)
     if not arrays:
@@ -197,33 +231,19 @@ def _host_key(key):
     return tuple(map(plain, key)) if isinstance(key, tuple) else plain(key)
 
 
-def _require_mask(array, mask):
-    if mask.shape != array.shape[:mask.ndim]:
-        raise IndexError(
-            f"boolean index did not match indexed array along axis 0; shape is {array.shape} but the index "
-            f"is {mask.shape}"
-        )
-
-
 def write(array, key, value):
     array._require_here()
-    mask = _runtime_mask(array, key)
+    chosen = _runtime_mask(array, key)
     if isinstance(value, Masked):
-        if mask is None or not same_mask(mask, value.mask):
+        if chosen is None or not chosen.is_like(value):
             value.refuse("an assignment to elements of another mask")
-        value = value.source
-        if value.shape != array.shape:
-            refuse(DYNAMIC_SHAPE, f"x[mask] = y[mask] with x of shape {array.shape} and y of shape {value.shape}",
-                   kind=ValueError)
-        _write_masked(array, mask, value)
+        if value.source.shape != chosen.source.shape:
+            refuse(DYNAMIC_SHAPE, f"x[mask] = y[mask] with x of shape {chosen.source.shape} and y of shape "
+                                  f"{value.source.shape}", kind=ValueError)
+        _write_masked(chosen, value.source)
         return
-    if mask is not None:
-        _require_mask(array, mask)
-        shape, tail = np.shape(value), array.shape[mask.ndim:]
-        if len(shape) > len(tail) and not (len(shape) == len(tail) + 1 and shape[0] == 1):
-            refuse(DYNAMIC_SHAPE, f"x[mask] = y with y of shape {shape}",
-                   "write x[...] = np.where(mask, y, x) with y of the shape of x", kind=ValueError)
-        _write_masked(array, mask, value)
+    if chosen is not None:
+        _write_masked(chosen, _spread_over_mask(chosen, value))
         return
     view, arrays = _basic(array, _items(array, key))
     if not arrays:
@@ -295,15 +315,26 @@ def _fitted(node, shape):
     return ops.broadcast_to(node, shape)
 
 
-def _write_masked(array, mask, value):
+def _spread_over_mask(chosen, value):
+    """A value for x[mask], with the dimensions of the mask where it has one for the elements that are chosen."""
+    shape = np.shape(value)
+    behind = chosen.source.ndim - chosen.ahead - chosen.mask.ndim
+    if len(shape) <= behind:
+        return value
+    at = len(shape) - 1 - behind
+    if shape[at] != 1 or len(shape) > chosen.ahead + 1 + behind:
+        refuse(DYNAMIC_SHAPE, f"x[mask] = y with y of shape {shape}",
+               "write x[...] = np.where(mask, y, x) with y of the shape of x", kind=ValueError)
+    return np.reshape(as_array(value), (*shape[:at], *(1,) * chosen.mask.ndim, *shape[at + 1:]))
+
+
+def _write_masked(chosen, value):
+    array = chosen.source
     if array._known() is not None:
         array._root._loosen()
     node = array._get()
     part = node_of(value, _target_dtype(value, node.dtype))
-    if part.ndim > node.ndim:
-        part = ops.reshape(part, part.shape[part.ndim - node.ndim:])
-    condition = ops.reshape(mask._get(), mask.shape + (1,) * (array.ndim - mask.ndim))
-    made = ops.where(condition, _lenses.bool_to_number(part), _lenses.bool_to_number(node))
+    made = ops.where(chosen.whole_mask()._get(), _lenses.bool_to_number(part), _lenses.bool_to_number(node))
     array._set(ops.cast(ops.broadcast_to(made, node.shape), node.dtype))
 
 

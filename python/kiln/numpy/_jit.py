@@ -10,7 +10,7 @@ from kiln._trace.on_ranks import calls_of_ranks
 from kiln.numpy import _arguments, _creation, _dtypes, _sequence
 from kiln.numpy._array import Array
 from kiln.numpy._lowered import Lowered
-from kiln.numpy._rules import OPTIONS, OVERLAP, refuse
+from kiln.numpy._rules import ARGUMENTS, OPTIONS, OVERLAP, refuse
 from kiln.numpy._trace import Trace, active
 
 BACKENDS = ("simulator", "native", "neuron")
@@ -40,6 +40,7 @@ class Traced:
                 continue
             seen[id(x)] = len(roots)
             dtype = _arguments.dtype_for_chip(x.dtype, name, x64)
+            _require_rank(f"`{name}`", x.shape)
             root = Array(trace.input(name, dtype, x.shape))
             root._is_cell = isinstance(x, (np.ndarray, _arguments.Shape))
             if isinstance(x, np.ndarray) and not x.flags.c_contiguous:
@@ -58,6 +59,7 @@ class Traced:
             if known is not None:
                 known = known.astype(_dtypes.narrow(known.dtype))
             node = x._get()
+            _require_rank("a result", node.shape)
             trace.graph.output(name, node.value)
             self.outputs.append((name, node.dtype, node.shape, known, _alias(x, roots)))
         self.written = []  # (position, name of the output)
@@ -70,6 +72,12 @@ class Traced:
     @property
     def donated(self):
         return [self.inputs[i][0] for i, _ in self.written]
+
+
+def _require_rank(what, shape):
+    if len(shape) > 8:
+        refuse(ARGUMENTS, f"{what} has {len(shape)} dimensions, and tensors in memory have at most 8",
+               "reshape it outside of the function, and back inside", kind=ValueError)
 
 
 def _alias(x, roots):
@@ -135,6 +143,14 @@ class Entry:
         return _arguments.unflatten(traced.structure, made)
 
 
+def _overlap(a, b):
+    """Whether two arrays have an element in common, as far as that is found out quickly."""
+    try:
+        return np.may_share_memory(a, b) and np.shares_memory(a, b, max_work=10000)
+    except np.exceptions.TooHardError:
+        return True
+
+
 def _require_apart(traced, arrays):
     for i, _ in traced.written:
         written = arrays[i][1]
@@ -142,7 +158,7 @@ def _require_apart(traced, arrays):
             raise ValueError("assignment destination is read-only")
         for j, (name, other) in enumerate(arrays):
             if traced.inputs[j] is not None and j != i and isinstance(other, np.ndarray) and \
-                    np.may_share_memory(written, other):
+                    _overlap(written, other):
                 refuse(OVERLAP, f"`{arrays[i][0]}`, which the function writes to, and `{name}`", kind=ValueError)
 
 
@@ -230,8 +246,11 @@ class Jitted:
             args, kwargs = calls_of_ranks(self._ranks, args, kwargs)[0]
         args = [_arguments.as_given(x) for x in args]
         kwargs = {k: _arguments.as_given(v) for k, v in kwargs.items()}
-        structure, kwargs_structure, arrays, _ = self._flattened(args, kwargs)
-        return Lowered(self._traced(structure, kwargs_structure, arrays, target), target, opt, lnc, search, self._ranks)
+        structure, kwargs_structure, arrays, key = self._flattened(args, kwargs)
+        traced = self._traced(structure, kwargs_structure, arrays, target)
+        low = Lowered(traced, target, opt, lnc, search, self._ranks)
+        low.flattened, low.key, low.keywords = self._flattened, key, kwargs
+        return low
 
     def __repr__(self):
         return f"<kiln.jit {getattr(self._function, '__name__', self._function)!s} on {self._backend}>"

@@ -54,7 +54,7 @@ class Slices:
         return assign(node, list(self.starts), list(self.sizes), list(self.steps), ops.reshape(part, self.sizes))
 
     def host(self, array):
-        return array[self.key]
+        return array[(*self.key, ...)]  # a view, also of one element
 
 
 class Bitcast:

@@ -198,8 +198,7 @@ def det(a):
     if n == 2:
         return x[..., 0, 0] * x[..., 1, 1] - x[..., 0, 1] * x[..., 1, 0]
     pivots, swaps = _triangular(x)
-    made = np.prod(np.stack(pivots + swaps, axis=-1), axis=-1)
-    return np.where(np.isnan(made), np.float32(0), made)
+    return np.prod(np.stack(pivots + swaps, axis=-1), axis=-1)
 
 
 def _triangular(x):

@@ -1,18 +1,33 @@
 """Lowered: a traced function compiled for a target, and all that can be asked of it."""
 
 import functools
+import itertools
 
 import numpy as np
 
 from kiln import _check, _emit, _kiln
-from kiln._time import Timing
+from kiln._time import Timing, checked_trips
 from kiln._trace import env
 from kiln._trace.errors import NkiValidationError
 from kiln.numpy import _dtypes
+from kiln.numpy._rules import ARGUMENTS, refuse
 from kiln.numpy._search import search
 
 _compiled = {}  # (text of the tensor program, target, level, donated, lnc, ...) -> TensorCompiled
 _KEPT = 512
+
+
+def _of_call(item):
+    """What tells calls apart, without strides."""
+    return item[:2] if isinstance(item, tuple) and item and isinstance(item[0], np.dtype) else item
+
+
+def _words(item):
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], np.dtype):
+        return f"{item[0].name}{list(item[1])}"
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], type):
+        return f"{item[0].__name__} {item[1]!r}"
+    return "no such argument" if item is None else repr(item)
 
 
 class Lowered:
@@ -21,6 +36,8 @@ class Lowered:
     def __init__(self, traced, target, opt, lnc=1, search=None, ranks=None):
         self.traced, self.target, self.opt, self.lnc, self.ranks = traced, target, opt, lnc, ranks
         self._search = search or {}
+        self._timings = {}  # trip counts -> Timing
+        self.flattened, self.key, self.keywords = None, (), {}  # how the call that it is for is told from others
         self.graph = traced.graph
 
     @functools.cached_property
@@ -87,18 +104,21 @@ class Lowered:
         found = [diagnostic for report in reports for diagnostic in report.diagnostics]
         return _check.Report(self.traced.name, found, self.programs, reports)
 
-    @functools.cached_property
-    def _timing(self):
-        return Timing(_kiln.time_programs(self.programs, {}, [], None, True, max_memory=env.max_memory(),
-                                          of_rank=[0] * (self.ranks or 0)))
+    def time(self, trip_counts=None):
+        """The predicted time, as `kiln.time` gives it. Loops that the run ends take their passes from `trip_counts`,
+        {register: passes}; the error without them names the register."""
+        trips = checked_trips(trip_counts)
+        key = tuple(trips.items())
+        if key not in self._timings:
+            made = _kiln.time_programs(self.programs, trips, [], None, True, max_memory=env.max_memory(),
+                                       of_rank=[0] * (self.ranks or 0))
+            self._timings[key] = Timing(made)
+        return self._timings[key]
 
-    def time(self):
-        """The predicted time, as `kiln.time` gives it."""
-        return self._timing
-
-    def report(self):
+    def report(self, trip_counts=None):
         """What the program costs, and what its groups are."""
-        told = self._timing.as_dict()
+        timing = self.time(trip_counts)
+        told = timing.as_dict()
         roofline, summary = told["roofline"], told["summary"]
         compulsory = summary["compulsory_bytes"]
         flops_ns = max((c["least_ns"] for c in roofline["ceilings"] if c["unit"] == "flops"), default=0.0)
@@ -112,26 +132,34 @@ class Lowered:
             "instructions_executed": summary["instruction_count"],
             "bytes_moved": roofline["hbm_bytes"],
             "bytes_compulsory": compulsory,
-            "time_ns": self._timing._native.total_ns,
-            "time_low_ns": self._timing._native.low_ns,
-            "time_high_ns": self._timing._native.high_ns,
+            "time_ns": timing._native.total_ns,
+            "time_low_ns": timing._native.low_ns,
+            "time_high_ns": timing._native.high_ns,
             "roofline_ns": max(compulsory / roofline["peak_bytes_per_ns"], flops_ns),
-            "bottleneck": self._timing.bottleneck,
+            "bottleneck": timing.bottleneck,
             "groups": list(self.compiled.regions),
         }
 
     def __call__(self, *args, **kwargs):
         """Runs it on arrays of these shapes, by the simulator."""
         from kiln.numpy import _backends
-        from kiln.numpy._arguments import flatten
         from kiln.numpy._jit import Entry
 
-        arrays = []
-        for i, x in enumerate([*args, *kwargs.values()]):
-            flatten(x, f"argument {i}", arrays, [])
+        arrays = self._same_call(args, kwargs)
         if not hasattr(self, "_entry"):
             self._entry = Entry(self.traced, self, _backends.simulator(self))
         return self._entry(arrays)
+
+    def _same_call(self, args, kwargs):
+        """The arrays of a call with the arguments that it was lowered for."""
+        known = {name: kwargs.get(name, value) for name, value in self.keywords.items()
+                 if name in kwargs or not self.flattened((value,), {})[2]}  # what is no array may be left out
+        _, _, arrays, key = self.flattened(args, {**known, **kwargs})
+        for ours, given in itertools.zip_longest(map(_of_call, self.key), map(_of_call, key)):
+            if ours != given:
+                refuse(ARGUMENTS, f"a call of `{self.traced.name}` with {_words(given)}, lowered for {_words(ours)}",
+                       "pass arguments as they were lowered, or call the jitted function", kind=TypeError)
+        return arrays
 
     def __repr__(self):
         return f"<{self.traced.name} for {self.target}, -O{self.opt}>"

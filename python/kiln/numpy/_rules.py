@@ -89,6 +89,11 @@ def refuse(rule, found, help="", kind=None):
     raise _class(rule.category, kind)([said])
 
 
+def as_value_error(error):
+    """An error of the compiler about shapes, as the ValueError that NumPy raises."""
+    return error if type(error) is not NkiValidationError else _class("invalid", ValueError)(error.diagnostics)
+
+
 def explain(label):
     """What a label means; None for a label that is not ours."""
     for rule in RULES:

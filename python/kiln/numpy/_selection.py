@@ -92,15 +92,18 @@ def clip(a, a_min=np._NoValue, a_max=np._NoValue, out=None, *, min=np._NoValue, 
         refuse(ARGUMENT, "np.clip(where=...)", "choose with np.where")
     made = x
     for bound, f in ((low, np.maximum), (high, np.minimum)):
-        if bound is None:
-            continue
-        if type(bound) is int and x.dtype.kind in "iu":
-            least, most = _dtypes.finite_range(_dtypes.narrow(x.dtype))
-            if not least <= bound <= most:
-                raise OverflowError(f"Python integer {bound} out of bounds for {x.dtype}")
-        made = f(made, bound)
+        if bound is not None and not _bounds_nothing(bound, f, x.dtype):
+            made = f(made, bound)
     made = made if made is not x else x.copy()
     return made if out is None else write_out(made, out, "clip", casting)
+
+
+def _bounds_nothing(bound, f, dtype):
+    """Whether a Python integer is beyond all that the dtype holds, on the side where it changes nothing."""
+    if type(bound) is not int or dtype.kind not in "iu":
+        return False
+    least, most = _dtypes.finite_range(_dtypes.narrow(dtype))
+    return bound <= least if f is np.maximum else bound >= most
 
 
 @implements(np.select)
@@ -140,6 +143,9 @@ def piecewise(x, condlist, funclist, *args, **kw):
 @implements(np.choose)
 def choose(a, choices, out=None, mode="raise"):
     index = as_array(a)
+    if index.dtype.kind not in "iub":
+        raise TypeError(f"Cannot cast array data from {index.dtype!r} to {np.dtype(np.int64)!r} according to the rule "
+                        "'safe'")
     many = [as_array(choices[i]) for i in range(len(choices))]
     index = _bounded(index, len(many), mode)
     (first, *_), dtype = _together(*many)

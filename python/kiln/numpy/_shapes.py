@@ -40,10 +40,9 @@ def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None):
 @implements(np.ravel, view=True)
 def ravel(a, order="C"):
     x = as_array(a)
-    if order in ("K", "A"):
-        order = "C" if x._parent is None else order
-        if order != "C":
-            refuse(ARGUMENT, f"ravel(order={order!r}) of a view", "write order='C' or order='F'")
+    if order == "K":  # the axes with the longest strides first
+        strides = x._shadow().strides
+        return x.transpose(sorted(range(x.ndim), key=lambda i: -abs(strides[i]))).reshape(-1)
     return x.reshape(-1, order=order)
 
 
@@ -421,6 +420,9 @@ def roll(a, shift, axis=None):
     for s, i in zip(shifts, axes):
         i = axis_of(i, x.ndim)
         n = x.shape[i]
+        if n and isinstance(s, Array) and s._known() is None:
+            node = np.take(Array(node), np.remainder(np.arange(n, dtype=np.int32) - s, n), axis=i)._get()
+            continue
         s = operator.index(s) % n if n else 0
         if s:
             node = ops.concat([ops.cut(node, i, n - s, n), ops.cut(node, i, 0, n - s)], i)

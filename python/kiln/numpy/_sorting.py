@@ -123,7 +123,7 @@ def _at_fractions(ordered, flat, fractions, n, method):
             low = high = round(place)
         weight = 0.5 if method == "midpoint" and low != high else place - low if low != high else 0.0
         a, b = ordered[..., low], ordered[..., high]
-        value = a if low == high else a + (b - a) * weight
+        value = a if low == high else a * 0.5 + b * 0.5 if method == "midpoint" else a + (b - a) * weight
         made.append(np.where(missing, np.asarray(math.nan, _dtypes.narrow(flat.dtype)), value))
     return made
 
@@ -145,26 +145,65 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     return _quantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims, None, "median")
 
 
-def _nan_median(x):
-    """Of the last axis, without NaN: the middle of as many as there are."""
-    count = np.sum(~np.isnan(x), axis=-1, keepdims=True)
-    ordered = np.where(np.isnan(np.sort(x, axis=-1)), np.asarray(0, x.dtype), np.sort(x, axis=-1))
-    place = np.arange(x.shape[-1], dtype=np.int32)
-    low = np.right_shift(np.maximum(count - 1, 0), 1)
-    high = np.right_shift(count, 1)
-    pick = [np.sum(np.where(place == p, ordered, np.asarray(0, x.dtype)), axis=-1) for p in (low, high)]
-    made = (pick[0] + pick[1]) * 0.5
-    return np.where(count[..., 0] == 0, np.asarray(math.nan, x.dtype), made)
+class _Present:
+    """The elements of axes that are not NaN, in order; how many there are is known at run time alone."""
+
+    def __init__(self, a, axis, keepdims):
+        x = as_array(a)
+        x = x if _dtypes.is_float(_dtypes.narrow(x.dtype)) else x.astype(np.float32)
+        axes = axes_of(axis, x.ndim)
+        kept = [i for i in range(x.ndim) if i not in axes]
+        flat = x.transpose([*kept, *axes]).reshape([x.shape[i] for i in kept] + [-1])
+        self.count = np.sum(~np.isnan(flat), axis=-1, keepdims=True)
+        self.ordered = np.sort(flat, axis=-1)
+        self._places = np.arange(flat.shape[-1], dtype=np.int32)
+        self._shape = [1 if i in axes else n for i, n in enumerate(x.shape)] if keepdims is True else \
+            [x.shape[i] for i in kept]
+
+    def at(self, place):
+        """The elements at a place of each row, which is there."""
+        return np.sum(np.where(self._places == place, self.ordered, np.asarray(0, self.ordered.dtype)), axis=-1)
+
+    def shaped(self, value):
+        """A value of each row, NaN where there is no element, with the dimensions of the result."""
+        missing = np.asarray(math.nan, self.ordered.dtype)
+        return np.where(self.count[..., 0] == 0, missing, value).reshape(self._shape)
 
 
 @implements(np.nanmedian)
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=np._NoValue):
-    x = as_array(a)
-    x = x if _dtypes.is_float(_dtypes.narrow(x.dtype)) else x.astype(np.float32)
-    axes = axes_of(axis, x.ndim)
-    kept = [i for i in range(x.ndim) if i not in axes]
-    flat = x.transpose([*kept, *axes]).reshape([x.shape[i] for i in kept] + [-1])
-    made = _nan_median(flat)
-    if keepdims is True:
-        made = made.reshape([1 if i in axes else m for i, m in enumerate(x.shape)])
+    rows = _Present(a, axis, keepdims)
+    low, high = rows.at(np.right_shift(np.maximum(rows.count - 1, 0), 1)), rows.at(np.right_shift(rows.count, 1))
+    made = rows.shaped((low + high) * 0.5)
     return made if out is None else write_out(made, out, "nanmedian")
+
+
+def _nan_quantile(a, q, axis, out, method, keepdims, weights, name):
+    known = q._known() if isinstance(q, Array) else np.asarray(q, np.float64)
+    if weights is not None or method != "linear" or known is None:
+        refuse(ARGUMENT, f"np.{name} with a method other than linear, weights, or fractions of the run",
+               "pass fractions as Python numbers, and leave the rest out")
+    if np.any(known < 0) or np.any(known > 1):
+        raise ValueError("Quantiles must be in the range [0, 1]")
+    rows, made = _Present(a, axis, keepdims), []
+    for fraction in known.reshape(-1):
+        place = np.maximum(rows.count - 1, 0) * np.float32(fraction)
+        low = np.floor(place).astype(np.int32)
+        below, above = rows.at(low), rows.at(np.minimum(low + 1, np.maximum(rows.count - 1, 0)))
+        part = (place - np.floor(place))[..., 0]
+        made.append(rows.shaped((below + (above - below) * part).astype(rows.ordered.dtype)))
+    made = made[0] if known.ndim == 0 else np.stack(made).reshape([*known.shape, *made[0].shape])
+    return made if out is None else write_out(made, out, name)
+
+
+@implements(np.nanquantile)
+def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=np._NoValue, *,
+                weights=None):
+    return _nan_quantile(a, q, axis, out, method, keepdims, weights, "nanquantile")
+
+
+@implements(np.nanpercentile)
+def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=np._NoValue, *,
+                  weights=None):
+    q = q / 100 if isinstance(q, Array) else np.asarray(q, np.float64) / 100
+    return _nan_quantile(a, q, axis, out, method, keepdims, weights, "nanpercentile")

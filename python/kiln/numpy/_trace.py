@@ -10,6 +10,7 @@ import numpy as np
 
 from kiln import _kiln
 from kiln._trace import tracebacks
+from kiln._trace.errors import NkiValidationError
 from kiln.numpy import _dtypes
 
 _OTHERS = (os.path.dirname(os.path.abspath(np.__file__)) + os.sep, os.path.join(sysconfig.get_path("stdlib"), ""),
@@ -130,7 +131,12 @@ class Trace:
     def push(self, op, nodes, *attributes):
         self.at_user_line()
         values = tuple([n.value if n.trace is self else self.capture(n).value for n in nodes])
-        value, dtype, shape = self.graph.push(CODES[op], values, *attributes)
+        try:
+            value, dtype, shape = self.graph.push(CODES[op], values, *attributes)
+        except NkiValidationError as error:  # a ValueError, too, as in NumPy
+            from kiln.numpy._rules import as_value_error
+
+            raise as_value_error(error) from None
         return Node(value, _dtypes.BY_CODE[dtype], shape, self)
 
 
