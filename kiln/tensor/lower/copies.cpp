@@ -146,6 +146,13 @@ View Copies::from_start(const View& hbm, const Dims& dims, std::int64_t offset, 
   return hbm.ap(dims, offset).scalar_offset(reg, stride);
 }
 
+void Copies::alias(Value v) {
+  const Op& op = graph.op(v);
+  const auto [source, x] = stored(op.operands[0]);
+  storage.of[v] = from_start(source, at_least_one(Strided::contiguous(op.type.shape).dims), 0,
+                             x.dims[op.integer("axis")].stride, op.operands[1]);
+}
+
 void Copies::scatter(Value v) {
   const Op& op = graph.op(v);
   const Strided whole = Strided::contiguous(op.type.shape);
@@ -157,7 +164,7 @@ void Copies::scatter(Value v) {
   const auto rows = reshaped(from, {n, row});
   if (!rows) internal_error(__FILE__, __LINE__, "rows of a scatter that are no pattern");
   k.tiles(n, 128, [&, indices = indices, updates = updates, at = at](Index first, std::int64_t m) {
-    const View index = k.sbuf({m, 1}, DType::int32), tile = k.sbuf({m, row}, op.type.dtype);
+    const View index = k.sbuf({m, 1}, indices.dtype()), tile = k.sbuf({m, row}, dst.dtype());
     k.dma_copy(
         {.dst = index, .src = indices.ap({{at.dims[0].stride, m}, {1, 1}}, at.offset + first * at.dims[0].stride)});
     k.dma_copy({.dst = tile,
@@ -193,6 +200,8 @@ void Copies::emit(Value v) {
     scatter_in_order(v);
   } else if (op.code == OpCode::conv) {
     convolve(v);
+  } else if (op.code == OpCode::mx_matmul) {
+    multiply_mx(v);
   } else if (op.code == OpCode::update_slice) {
     const std::int64_t axis = op.integer("axis");
     if (!in_place.contains(v)) place(storage.of.at(v), whole, op.operands[0]);

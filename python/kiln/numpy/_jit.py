@@ -137,9 +137,9 @@ def _require_apart(traced, arrays):
 class Jitted:
     """A function that runs compiled. `lower` shows what it becomes."""
 
-    def __init__(self, function, backend, target, opt, x64, lnc=1, search=None):
+    def __init__(self, function, backend, target, opt, x64, lnc=1, search=None, kernel_ops=None):
         self._function, self._backend, self._target, self._opt, self._x64 = function, backend, target, opt, x64
-        self._lnc, self._search = lnc, search
+        self._lnc, self._search, self._kernel_ops = lnc, search, kernel_ops
         self._entries = {}
         self._names = _parameter_names(function)
         functools.update_wrapper(self, function)
@@ -188,20 +188,23 @@ class Jitted:
 
     def lowered_for(self, structure, kwargs_structure, arrays, target):
         traced = self._traced(structure, kwargs_structure, arrays, target)
-        return Lowered(traced, target, self._opt, self._lnc, self._search)
+        return Lowered(traced, target, self._opt, self._lnc, self._search, self._kernel_ops)
 
-    def lower(self, *args, target="trn2", opt=2, lnc=1, search=None, **kwargs):
+    def lower(self, *args, target="trn2", opt=2, lnc=1, search=None, kernel_ops=None, **kwargs):
         """What the function becomes for these arguments, arrays or shapes such as "float32[128,512]". lnc=2: for the
         two cores of a pair. search: of opt=3, {"time_limit": seconds, "seed": 0, "cache": file, "executor": any
-        concurrent.futures executor, "progress": True or False}."""
+        concurrent.futures executor, "progress": True or False}. kernel_ops: how many ops a kernel has at most;
+        functions with more are several kernels."""
         _require_target(target)
+        _require_kernel_ops(kernel_ops)
         _require_opt(opt)
         _require_lnc(lnc)
         search = _checked_search(search)
         args = [_arguments.as_given(x) for x in args]
         kwargs = {k: _arguments.as_given(v) for k, v in kwargs.items()}
         structure, kwargs_structure, arrays, _ = self._flattened(args, kwargs)
-        return Lowered(self._traced(structure, kwargs_structure, arrays, target), target, opt, lnc, search)
+        traced = self._traced(structure, kwargs_structure, arrays, target)
+        return Lowered(traced, target, opt, lnc, search, kernel_ops or self._kernel_ops)
 
     def __repr__(self):
         return f"<kiln.jit {getattr(self._function, '__name__', self._function)!s} on {self._backend}>"
@@ -247,6 +250,11 @@ def _require_lnc(lnc):
         refuse(OPTIONS, f"lnc={lnc!r}", "pass 1, or 2 for a pair of cores", kind=ValueError)
 
 
+def _require_kernel_ops(kernel_ops):
+    if kernel_ops is not None and (isinstance(kernel_ops, bool) or not isinstance(kernel_ops, int) or kernel_ops < 1):
+        refuse(OPTIONS, f"kernel_ops={kernel_ops!r}", "pass a number of ops, or leave it out", kind=ValueError)
+
+
 _SEARCH = ("time_limit", "seed", "cache", "executor", "progress")
 
 
@@ -258,14 +266,15 @@ def _checked_search(search):
     return search
 
 
-def jit(function=None, *, backend="simulator", target=None, opt=2, x64="error", lnc=1, search=None):
+def jit(function=None, *, backend="simulator", target=None, opt=2, x64="error", lnc=1, search=None, kernel_ops=None):
     """Makes a plain NumPy function run compiled: `@kiln.jit`, or `kiln.jit(f, backend="native")`. Arrays among the
     arguments are inputs; everything else is a part of the program. backend: "simulator" runs the compiled program,
     "native" the tensor program in double on the CPU, "neuron" the emitted source on a device. x64="narrow" lets 64-bit
     arrays in and computes with 32 bits. lnc=2 splits the work over a pair of cores; search has the options of opt=3,
-    as `lower` takes them."""
+    as `lower` takes them. Functions with more than kernel_ops ops are several kernels, called one after the other."""
     if function is None:
-        return functools.partial(jit, backend=backend, target=target, opt=opt, x64=x64, lnc=lnc, search=search)
+        return functools.partial(jit, backend=backend, target=target, opt=opt, x64=x64, lnc=lnc, search=search,
+                                 kernel_ops=kernel_ops)
     if not callable(function):
         refuse(OPTIONS, f"kiln.jit of a {type(function).__name__}", "pass a function", kind=TypeError)
     if backend not in BACKENDS:
@@ -274,4 +283,5 @@ def jit(function=None, *, backend="simulator", target=None, opt=2, x64="error", 
         _require_target(target)
     _require_opt(opt)
     _require_lnc(lnc)
-    return Jitted(function, backend, target, opt, _dtypes.option_x64(x64), lnc, _checked_search(search))
+    _require_kernel_ops(kernel_ops)
+    return Jitted(function, backend, target, opt, _dtypes.option_x64(x64), lnc, _checked_search(search), kernel_ops)
