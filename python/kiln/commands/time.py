@@ -62,7 +62,8 @@ def _times_sequence(options):
             numpy_function.opened(options.files[0], options) as (jitted, given):
         timing = jitted.time(**given) if isinstance(jitted, Sequence) else None
     if timing is None:
-        lowered = numpy_function.lowered(options.files[0], options)
+        with contextlib.redirect_stdout(sys.stderr):
+            lowered = numpy_function.lowered(options.files[0], options)
         if lowered.is_one_kernel:
             return False
         timing = lowered.time()
