@@ -80,7 +80,7 @@ def test_mx_of_numbers_that_have_no_scale():
 def test_mx_products(target, m, k, n, tmp_path):
     print("KILN_SEED", SEED)
     x, y = sample((m, k), BF16, 3), sample((k, n), BF16, 3)
-    dtype = MX[1] if target != "trn3" else MX[(m + n) % 2]
+    dtype = MX[(m + n) % 2]
 
     def product(x, y):
         return kn.mx_matmul(x, y, dtype)

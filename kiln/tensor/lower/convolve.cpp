@@ -54,6 +54,7 @@ struct Convolution {
   void load_weights(const Index& o, std::int64_t count);
   void turn_weights(const View& rows, const Index& ob, std::int64_t m);
   void load(const Index& n, const Index& g, const Index& z, const Index& row, std::int64_t count);
+  void clear_border();
   void load_block(const Index& from, const Index& block, std::int64_t channels);
   void load_slab(const Index& from, const Index& block, std::int64_t channels, const Index& z, const Index& row,
                  std::int64_t count);
@@ -183,11 +184,38 @@ void Convolution::load_slab(const Index& from, const Index& block, std::int64_t 
   }
 }
 
+// Zeros around what is loaded, also where it begins later for stacked taps.
+void Convolution::clear_border() {
+  std::int64_t top = 0, bottom = height;
+  bool simple = channel_blocks() == 1 && d.spread == 1 && h.spread == 1 && v.spread == 1;
+  for (std::int64_t t = 0; t < stacked; ++t) {
+    const std::int64_t away = t * h.dilation - h.low, first = std::max<std::int64_t>(0, away);
+    simple = simple && first < h.size;
+    top = std::max(top, first - away);
+    bottom = std::min(bottom, h.size - away);
+  }
+  if (!simple) {
+    k.memset({.dst = slab, .value = 0.0});
+    return;
+  }
+  const std::int64_t row = slab.dim(1), all = slab.dim(0), right = v.low + v.size, back = d.low + d.size;
+  const auto clear = [&](std::int64_t stride, std::int64_t count, std::int64_t from, std::int64_t to) {
+    if (to > from && count > 0)
+      k.memset({.dst = slab.ap({{row, all}, {stride, count}, {1, to - from}}, from), .value = 0.0});
+  };
+  clear(plane(), depth, 0, top * width);
+  clear(plane(), depth, bottom * width, plane());
+  clear(width, depth * height, 0, v.low);
+  clear(width, depth * height, right, width);
+  clear(plane(), 1, 0, d.low * plane());
+  clear(plane(), 1, back * plane(), depth * plane());
+}
+
 void Convolution::load(const Index& n, const Index& g, const Index& z, const Index& row, std::int64_t count) {
   const std::int64_t volume = d.size * h.size * v.size;
   slab = k.sbuf({std::min(kBlock, stacked * in), channel_blocks() * depth * plane()}, dtype);
   const bool plain = d.is_plain() && h.is_plain() && v.is_plain();
-  if (whole && !(plain && stacked == 1)) k.memset({.dst = slab, .value = 0.0});
+  if (whole && !(plain && stacked == 1)) clear_border();
   over_blocks(k, in, [&](Index b, std::int64_t channels) {
     const Index from = x_at + n * (groups * in * volume) + g * (in * volume) + b * (kBlock * volume);
     if (whole)

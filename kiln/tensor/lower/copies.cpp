@@ -141,16 +141,23 @@ View Copies::from_start(const View& hbm, const Dims& dims, std::int64_t offset, 
   if (const auto at = splat_of(graph, start)) return hbm.ap(dims, offset + static_cast<std::int64_t>(*at) * stride);
   const Source s = source_of(graph, fusion, start);
   if (pass && s.base == pass->first) return hbm.ap(dims, offset + pass->second * stride);
+  return hbm.ap(dims, offset).scalar_offset(loaded(s), stride);
+}
+
+isa::Reg Copies::loaded(const Source& s) {
   const isa::Reg reg = k.reg();
-  k.register_load({.dst = reg, .src = storage.of.at(s.base).ap({{1, 1}}, s.access.offset)});
-  return hbm.ap(dims, offset).scalar_offset(reg, stride);
+  k.register_load({.dst = reg, .src = storage.of.at(s.base).ap({{1, 1}}, storage.begin(s.base) + s.access.offset)});
+  return reg;
 }
 
 void Copies::alias(Value v) {
   const Op& op = graph.op(v);
   const auto [source, x] = stored(op.operands[0]);
-  storage.of[v] = from_start(source, at_least_one(Strided::contiguous(op.type.shape).dims), 0,
-                             x.dims[op.integer("axis")].stride, op.operands[1]);
+  const std::int64_t stride = x.dims[op.integer("axis")].stride;
+  const Source start = source_of(graph, fusion, op.operands[1]);
+  const bool counted = pass && start.base == pass->first;
+  storage.begins[v] = counted ? x.offset + pass->second * stride : Index(x.offset);
+  storage.of[v] = counted ? source : source.scalar_offset(loaded(start), stride);
 }
 
 void Copies::scatter(Value v) {

@@ -36,6 +36,7 @@ struct Copies {
   void convolve(Value v);          // convolve.cpp
   void multiply_mx(Value v);       // mx_product.cpp
   isa::View combined(const isa::View& now, const isa::View& more, const std::string& mode, bool truth);
+  isa::Reg loaded(const Source& s);  // an index
   isa::View from_start(const isa::View& hbm, const Dims& dims, std::int64_t offset, std::int64_t stride, Value start);
 };
 

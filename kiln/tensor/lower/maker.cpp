@@ -223,6 +223,9 @@ bool Maker::reads_rows(Value v) const {
   for (Value u = v + 1; u < graph_.size(); ++u) {
     const Op& op = graph_.op(u);
     if (std::find(op.operands.begin(), op.operands.end(), v) == op.operands.end()) continue;
+    const bool cuts = op.code == OpCode::dynamic_slice || op.code == OpCode::update_slice;
+    if (cuts && op.operands.back() == v && std::count(op.operands.begin(), op.operands.end(), v) == 1)
+      continue;  // where it starts
     if (!op.bodies.empty() || op.kernel || is_copy(op.code) || op.code == OpCode::gather_rows) return false;
     if (is_view(op.code) && !reads_rows(u)) return false;
   }
@@ -233,11 +236,10 @@ void Maker::find_moving_views() {
   for (Value v = 0; v < graph_.size(); ++v) {
     const Op& op = graph_.op(v);
     if (op.code != OpCode::dynamic_slice || op.type.size() == 0 || splat_of(graph_, op.operands[1])) continue;
-    const Source table = source_of(graph_, fusion_, op.operands[0]), start = source_of(graph_, fusion_, op.operands[1]);
-    const bool counted = bound_ && graph_.op(start.base).code == OpCode::input;  // it may be the pass of a loop
+    const Source table = source_of(graph_, fusion_, op.operands[0]);
     const auto axis = static_cast<std::size_t>(op.integer("axis"));
-    if (counted || moving_.contains(table.base) || splat_of(graph_, op.operands[0])) continue;
-    if (!table.access.is_contiguous() || table.access.offset != 0 || product(op.type.shape, 0, axis) != 1) continue;
+    if (moving_.contains(table.base) || splat_of(graph_, op.operands[0])) continue;
+    if (!table.access.is_contiguous() || product(op.type.shape, 0, axis) != 1) continue;
     if (reads_rows(v)) moving_.insert(v);
   }
 }

@@ -186,7 +186,7 @@ void RegionEmitter::hoist(int level) {
 }
 
 Index RegionEmitter::place(const Leaf& leaf) const {
-  Index at = leaf.offset;
+  Index at = storage_.begin(leaf.base) + leaf.offset;
   for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
   return at + start_ * leaf.partition;
 }

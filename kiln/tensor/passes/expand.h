@@ -17,8 +17,8 @@ std::optional<Value> expanded_random(const Rewriting& r);    // expand_random.cp
 std::optional<Value> expanded_mx(const Rewriting& r);        // expand_mx.cpp
 std::optional<Value> expanded_window(const Rewriting& r);    // expand_window.cpp
 
-// The product of what quantising leaves of x and y (expand_mx.cpp).
-Expr mx_product(const Expr& x, const Expr& y, DType element);
+// The product of what quantising leaves of x and y (expand_mx.cpp), on a chip that has elements of the dtype or not.
+Expr mx_product(const Expr& x, const Expr& y, DType element, bool has_element);
 
 // The order of long lines (expand_sort.cpp).
 Expr order_of_blocks(const Expr& x);

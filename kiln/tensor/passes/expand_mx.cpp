@@ -61,18 +61,34 @@ Expr quantised(const Expr& groups, const Expr& scale, DType element) {
   return cast(cast(groups, DType::float32) * inverse_of(scale), element);
 }
 
+// Rounded to float8_e4m3fn on a chip that has none: to four bits, ties to even, and below 2^-6 to multiples of 2^-9. x
+// is smaller than 2^8.
+Expr rounded_in_float32(const Expr& x) {
+  constexpr int kDropped = kMantissa - 3;
+  Graph& g = x.graph();
+  const Expr bits = bitcast(x, DType::int32);
+  const Expr odd = bitwise_and(right_shift(bits, integer(g, kDropped)), integer(g, 1));
+  const Expr up = bits + (odd + integer(g, (1 << (kDropped - 1)) - 1));
+  const Expr large = bitcast(bitwise_and(up, integer(g, -(1 << kDropped))), DType::float32);
+  const double magic = 1.5 * (1 << (kMantissa - 9));
+  return where(abs(x) >= 1.0 / 64, large, (x + magic) - magic);
+}
+
 // What quantising leaves of x, in bfloat16, which holds it exactly.
-Expr rounded(const Expr& x, std::int64_t axis, DType element) {
+Expr rounded(const Expr& x, std::int64_t axis, DType element, bool has_element) {
   const Expr last = with_axis_last(x, axis), groups = in_groups(last);
   const Expr scale = scales_of(groups, element);
-  const Expr back = cast(quantised(groups, scale, element), DType::float32) * power_of(scale);
+  const Expr scaled = has_element ? cast(quantised(groups, scale, element), DType::float32)
+                                  : rounded_in_float32(cast(groups, DType::float32) * inverse_of(scale));
+  const Expr back = scaled * power_of(scale);
   return with_axis_back(cast(out_of_groups(back, last.shape().back()), DType::bfloat16), axis);
 }
 
 }  // namespace
 
-Expr mx_product(const Expr& x, const Expr& y, DType element) {
-  const Expr a = rounded(x, static_cast<std::int64_t>(x.rank()) - 1, element), b = rounded(y, 0, element);
+Expr mx_product(const Expr& x, const Expr& y, DType element, bool has_element) {
+  const Expr a = rounded(x, static_cast<std::int64_t>(x.rank()) - 1, element, has_element);
+  const Expr b = rounded(y, 0, element, has_element);
   return {x.graph(), x.graph().add(OpCode::matmul_f32, {a.value(), b.value()})};
 }
 

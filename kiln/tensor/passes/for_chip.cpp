@@ -14,28 +14,17 @@ bool multiplies_mx(const Rewriting& r, const Arch& chip) {
          r.to.type(r.operands[0]).size() > 0 && r.to.type(r.operands[1]).size() > 0;
 }
 
-// Operands of a product as the tensor engine takes them.
-std::optional<Value> product_for(const Rewriting& r, const Arch& chip) {
-  std::vector<Value> operands = r.operands;
-  for (Value& v : operands) {
-    if (r.to.type(v).dtype == DType::float8_e4m3fn && !chip.features.float8_e4m3fn)
-      v = cast(Expr(r.to, v), DType::bfloat16).value();
-  }
-  if (operands == r.operands) return {};
-  return r.to.copy(r.from, r.op, operands);
-}
-
 }  // namespace
 
 Graph for_chip(const Graph& graph, const Arch& chip) {
-  const auto concerned = [](const Op& op) {
-    return op.code == OpCode::mx_matmul || op.code == OpCode::matmul_f32 || !op.bodies.empty();
-  };
+  const auto concerned = [](const Op& op) { return op.code == OpCode::mx_matmul || !op.bodies.empty(); };
   if (std::none_of(graph.ops().begin(), graph.ops().end(), concerned)) return graph;
   return rebuilt(graph, [&](const Rewriting& r) -> std::optional<Value> {
-    if (r.op.code == OpCode::mx_matmul && !multiplies_mx(r, chip))
-      return mx_product(r.operand(0), r.operand(1), std::get<DType>(r.op.attr("dtype"))).value();
-    if (r.op.code == OpCode::matmul_f32) return product_for(r, chip);
+    if (r.op.code == OpCode::mx_matmul && !multiplies_mx(r, chip)) {
+      const DType element = std::get<DType>(r.op.attr("dtype"));
+      const bool has_element = element != DType::float8_e4m3fn || chip.features.float8_e4m3fn;
+      return mx_product(r.operand(0), r.operand(1), element, has_element).value();
+    }
     if (r.op.bodies.empty()) return {};
     Op op = r.op;
     for (Body& body : op.bodies) body = std::make_shared<const Graph>(for_chip(*body, chip));
