@@ -10,6 +10,7 @@
 #include "kiln/analysis/engine_counts.h"
 #include "kiln/tensor/ir/text.h"
 #include "kiln/tensor/lower/lower.h"
+#include "kiln/tensor/lower/model.h"
 #include "kiln/tensor/lower/report.h"
 #include "kiln/tensor/lower/tuner.h"
 #include "kiln/timing/timed_run.h"
@@ -36,7 +37,7 @@ Least least(const tensor::Graph& graph, const Arch& arch) {
       const double places = static_cast<double>(op.type.size() / w[0]), channels = static_cast<double>(w[0]);
       out.tensor_ns += passes * std::ceil(taps / 128) * std::ceil(channels / 128) * places / arch.tensor.clock_ghz;
     }
-    if (op.code != tensor::OpCode::matmul) continue;
+    if (!tensor::is_product(op.code)) continue;
     const double k = static_cast<double>(graph.type(op.operands[0]).shape.back());
     const double passes = size_bytes(op.type.dtype) == 4 ? arch.matmul_fp32_passes : 1;
     const auto& s = op.type.shape;
@@ -59,7 +60,11 @@ void show(const bench::Pattern& pattern, tensor::CompileOptions options, bool re
     const double ms = 1000.0 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     const timing::TimedRun run = timing::time_program(c.launch());
     const auto executed = static_cast<double>(run.timeline.instructions);
-    const Least l = least(graph, arch(options.target));
+    Least l = least(graph, arch(options.target));
+    if (pattern.bytes > 0) {
+      l.dma_ns *= pattern.bytes / l.bytes;
+      l.bytes = pattern.bytes;
+    }
     const double us = timing::to_ns(run.timeline.total) / 1000;
     const double moved = run.timeline.hbm_bytes_read + run.timeline.hbm_bytes_written;
     fmt::print("{:38} {:6} {:6} {:8.0f} {:9.1f} {:9.1f} {:6.2f} {:6.2f} {:8.1f}\n", pattern.name, pattern.peer,
@@ -71,6 +76,25 @@ void show(const bench::Pattern& pattern, tensor::CompileOptions options, bool re
     fmt::print("{:38} {}\n", pattern.name, e.first().found);
   }
   std::fflush(stdout);
+}
+
+// A whole model: cut into kernels, equal layers compiled once.
+void show_model(const tensor::CompileOptions& options, bool report) {
+  const tensor::Graph graph = bench::model();
+  const std::clock_t start = std::clock();
+  const tensor::Model model = tensor::compile_model(graph, options);
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  const std::vector<double> times = tensor::kernel_times_ns(model);
+  double us = 0;
+  std::size_t instructions = 0;
+  for (const tensor::Step& step : model.steps) us += times[step.kernel] / 1000;
+  for (const tensor::Compiled& kernel : model.kernels) instructions += kernel.program.instructions.size();
+  fmt::print(
+      "whole model 0.6B bf16: {} ops, {} calls of {} kernels with {} instructions, {:.1f} us (least {:.1f}), "
+      "{:.2f} s to compile\n",
+      graph.size(), model.steps.size(), model.kernels.size(), instructions, us,
+      least(graph, arch(options.target)).ns() / 1000, seconds);
+  if (report) fmt::print("{}", tensor::report_text(model));
 }
 
 double time_ns(const tensor::Compiled& c) { return timing::to_ns(timing::time_program(c.launch()).timeline.total); }
@@ -98,6 +122,7 @@ int main(int argc, char** argv) {
   const char* only = "";
   double seconds = 0;                 // of a search
   bool text = false, report = false;  // the programs themselves; what became of them
+  bool model = false;
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--lnc2"))
       options.lnc = 2;
@@ -107,6 +132,8 @@ int main(int argc, char** argv) {
       parse_target(argv[i], options.target);
     else if (!std::strcmp(argv[i], "--search") && i + 1 < argc)
       seconds = std::atof(argv[++i]);
+    else if (!std::strcmp(argv[i], "--model"))
+      model = true;
     else if (!std::strcmp(argv[i], "--report"))
       report = true;
     else if (!std::strcmp(argv[i], "--kt"))
@@ -114,8 +141,13 @@ int main(int argc, char** argv) {
     else
       only = argv[i];
   }
+  if (model) {
+    show_model(options, report);
+    return 0;
+  }
   std::vector<bench::Pattern> all = bench::patterns();
   for (bench::Pattern& pattern : bench::broad_patterns()) all.push_back(std::move(pattern));
+  for (bench::Pattern& pattern : bench::expert_patterns()) all.push_back(std::move(pattern));
   if (text) {
     for (const bench::Pattern& pattern : all) {
       if (pattern.name.find(only) != std::string::npos) fmt::print("{}", tensor::print(pattern.make()));

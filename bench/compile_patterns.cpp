@@ -1,5 +1,7 @@
 #include "bench/compile_patterns.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "kiln/tensor/ir/expr.h"
@@ -133,13 +135,17 @@ Graph cache_write() {
 
 }  // namespace
 
-tensor::Graph layer(const LayerShape& shape, DType dtype) {
+namespace {
+
+// One layer behind another; the names of its weights begin with `prefix`.
+Expr with_layer(Builder& b, const Expr& x, const Expr& c, const Expr& s, const LayerShape& shape,
+                const std::string& prefix) {
   const std::int64_t T = shape.tokens, H = shape.hidden, Q = shape.heads, KV = shape.kv_heads, D = shape.depth,
                      I = shape.inner;
-  Builder b("layer");
-  const Expr x = b.input("x", {dtype, {1, T, H}});
-  const auto weight = [&](const char* name, Shape extents) { return b.input(name, {dtype, std::move(extents)}); };
-  const Expr c = b.input("cos", {f32, {T, 1, D}}), s = b.input("sin", {f32, {T, 1, D}});
+  const DType dtype = x.dtype();
+  const auto weight = [&](const char* name, Shape extents) {
+    return b.input(prefix + name, {dtype, std::move(extents)});
+  };
   const Expr h = rms_norm(x, weight("norm1", {H}));
   const auto heads = [&](const char* name, std::int64_t n) {
     return reshape(matmul(h, weight(name, {H, n * D})), {1, T, n, D});
@@ -159,8 +165,33 @@ tensor::Graph layer(const LayerShape& shape, DType dtype) {
   const Expr joined = reshape(transpose(matmul(p, grouped(v)), {0, 2, 1, 3}), {1, T, Q * D});
   const Expr y = x + matmul(joined, weight("wo", {Q * D, H}));
   const Expr g = rms_norm(y, weight("norm2", {H}));
-  b.output("out", y + matmul(silu(matmul(g, weight("w_gate", {H, I}))) * matmul(g, weight("w_up", {H, I})),
-                             weight("w_down", {I, H})));
+  return y + matmul(silu(matmul(g, weight("w_gate", {H, I}))) * matmul(g, weight("w_up", {H, I})),
+                    weight("w_down", {I, H}));
+}
+
+}  // namespace
+
+tensor::Graph layer(const LayerShape& shape, DType dtype) {
+  Builder b("layer");
+  const Expr x = b.input("x", {dtype, {1, shape.tokens, shape.hidden}});
+  const Type turns{f32, {shape.tokens, 1, shape.depth}};
+  const Expr c = b.input("cos", turns), s = b.input("sin", turns);
+  b.output("out", with_layer(b, x, c, s, shape, ""));
+  return b.finish();
+}
+
+tensor::Graph model(const ModelShape& shape, DType dtype) {
+  Builder b("model");
+  const LayerShape& l = shape.layer;
+  const Expr tokens = b.input("tokens", {DType::int32, {l.tokens}});
+  const Expr table = b.input("table", {dtype, {shape.vocabulary, l.hidden}});
+  const Type turns{f32, {l.tokens, 1, l.depth}};
+  const Expr c = b.input("cos", turns), s = b.input("sin", turns);
+  Expr x = reshape(gather_rows(table, tokens), {1, l.tokens, l.hidden});
+  for (int i = 0; i < shape.layers; ++i) x = with_layer(b, x, c, s, l, fmt::format("layer{}_", i));
+  const Expr last = slice(reshape(x, {l.tokens, l.hidden}), 0, l.tokens - 1, l.tokens);
+  const Expr normed = rms_norm(last, b.input("norm", {dtype, {l.hidden}}));
+  b.output("logits", matmul(normed, b.input("head", {dtype, {l.hidden, shape.vocabulary}})));
   return b.finish();
 }
 

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "cli/model.h"
 #include "cli/program_file.h"
 #include "cli/progress.h"
 #include "cli/python_options.h"
@@ -18,6 +19,8 @@
 #include "kiln/tensor/lower/lower.h"
 #include "kiln/tensor/lower/report.h"
 #include "kiln/tensor/lower/tuner.h"
+#include "kiln/tensor/passes/bodies.h"
+#include "kiln/tensor/passes/cut.h"
 
 namespace kiln::cli {
 namespace {
@@ -27,16 +30,12 @@ struct CompileCommand {
   std::optional<Target> target;
   int level = 2, lnc = 1;
   double time_limit = 60;
+  std::int64_t kernel_ops = tensor::kMostOps;
   unsigned seed = 0;
   bool report = false;
   std::vector<std::string> donated, arguments;
   std::string cache;
 };
-
-tensor::Graph read_graph(const std::string& path) {
-  const bool standard_input = path == "-";
-  return tensor::parse(read_file(standard_input ? "/dev/stdin" : path), standard_input ? "<stdin>" : path);
-}
 
 // Constants that are no single number are inputs: beside the program, as arrays.
 void write_constants(const std::string& out, const std::vector<tensor::Constant>& constants) {
@@ -67,13 +66,34 @@ tensor::Compiled compiled_now(const CompileCommand& command, const tensor::Graph
   return tensor::tuned(graph, options, how);
 }
 
+tensor::CompileOptions options_of(const CompileCommand& command) {
+  return {.target = command.target.value_or(Target::trn2),
+          .level = command.level,
+          .lnc = command.lnc,
+          .donated = command.donated};
+}
+
+// A program that is too large for one kernel.
+Outcome compile_several(const CompileCommand& command, const tensor::Graph& graph) {
+  const tensor::Model model = tensor::compile_model(
+      graph, options_of(command),
+      {.most_ops = command.kernel_ops, .compile = [&](const tensor::Graph& kernel, const tensor::CompileOptions& with) {
+         return compiled_now(command, kernel, with);
+       }});
+  Outcome outcome;
+  if (!command.out.empty()) write_model(model, command.out, std::filesystem::path(command.file).filename().string());
+  if (command.report) outcome.out = tensor::report_text(model);
+  if (!command.report && command.out.empty()) {
+    for (const tensor::Compiled& kernel : model.kernels) {
+      for (const isa::Program* program : kernel.launch().programs) outcome.out += isa::print(*program);
+    }
+  }
+  return outcome;
+}
+
 // From the cache, or compiled now.
-tensor::Kept compiled(const CompileCommand& command) {
-  const tensor::Graph graph = read_graph(command.file);
-  const tensor::CompileOptions options{.target = command.target.value_or(Target::trn2),
-                                       .level = command.level,
-                                       .lnc = command.lnc,
-                                       .donated = command.donated};
+tensor::Kept compiled(const CompileCommand& command, const tensor::Graph& graph) {
+  const tensor::CompileOptions options = options_of(command);
   const tensor::Cache cache(command.cache);
   std::string key = command.cache.empty() ? "" : tensor::cache_key(graph, options);
   if (command.level >= 3) key = fmt::format("seed {}, {} s\n{}", command.seed, command.time_limit, key);
@@ -105,7 +125,9 @@ Outcome compile(const CompileCommand& command) {
   const bool python = command.out.ends_with(".py");
   const std::vector<std::string> files = program_files(command.out, python ? 1 : static_cast<std::size_t>(command.lnc));
   if (!command.out.empty()) require_writable(files);
-  const tensor::Kept kept = compiled(command);
+  const tensor::Graph graph = read_graph(command.file);
+  if (tensor::counted_ops(tensor::inlined(graph)) > command.kernel_ops) return compile_several(command, graph);
+  const tensor::Kept kept = compiled(command, graph);
   Outcome outcome;
   std::vector<std::string> texts;
   if (python) {
@@ -179,6 +201,10 @@ Command add_compile(CLI::App& root) {
   app->add_option("--seed", command->seed, "of the search of -O 3");
   app->add_option("--donate", command->donated, "an input that the program may overwrite: updates are made in place")
       ->type_name("NAME");
+  app->add_option("--kernel-ops", command->kernel_ops,
+                  "programs with more ops become several kernels: model.kernel0.kiln, ..., and model.plan.json")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
   app->add_flag("--report", command->report, "tell what the groups of the program are");
   app->add_option("--cache", command->cache, "a folder of compiled programs: what is in it is not compiled again")
       ->type_name("FOLDER");

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/bindings.h"
+#include "cli/model.h"
 #include "cli/options.h"
 #include "cli/program_file.h"
 #include "cli/progress.h"
@@ -190,6 +191,27 @@ std::vector<OfRank> bind_ranks(const RunCommand& command, const isa::Launch& one
   return ranks;
 }
 
+// A tensor program: compiled, as one kernel or several, and run.
+Outcome run_tensor_program(const RunCommand& command) {
+  if (command.files.size() > 1 || command.ranks > 1)
+    throw Error(
+        broken(cli_rules::kKindOfFile, fmt::format("`{}` is one tensor program for one rank", command.files[0])));
+  const tensor::Graph graph = read_graph(command.files[0]);
+  const Target target = command.target.value_or(Target::trn2);
+  const isa::Program outside = outside_of(graph, target);
+  std::vector<OfRank> ranks = bind_ranks(command, outside);
+  const tensor::Model model = tensor::compile_model(graph, {.target = target});
+  ranks[0].arrays = load_arrays(ranks[0].ports);
+  const auto start = std::chrono::steady_clock::now();
+  sim::RunReport report = run_model(model, ranks[0].arrays, command.options);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  write_outputs(ranks);
+  Outcome outcome{.diagnostics = report.warnings};
+  const Result result{command, graph.name, arch(target).name, ranks, std::move(report), elapsed.count()};
+  outcome.out = command.json ? json_text_of(result, outcome.diagnostics) : text_of(result);
+  return outcome;
+}
+
 Outcome run(RunCommand& command) {
   command.options.processes = sim::mpi_processes();
   if (command.files.empty()) throw Error(broken(cli_rules::kUsage, "FILE is required", "see kiln run --help"));
@@ -197,6 +219,7 @@ Outcome run(RunCommand& command) {
     throw Error(broken(cli_rules::kUsage, fmt::format("`{}` is one program too many", command.files[2]),
                        "run one program, or the two of a pair of cores"));
   }
+  if (command.files[0].ends_with(".kt")) return run_tensor_program(command);
   Outcome outcome;
   const std::vector<CheckedProgram> programs = load_programs(command, outcome.diagnostics);
   std::vector<const isa::Program*> cores;
@@ -230,10 +253,10 @@ Command add_run(CLI::App& root) {
   command->options.fill_unwritten = true;  // as a run from Python
   CLI::App* app =
       root.add_subcommand("run", "check a program and run it on arrays, or run a Python script with kernels");
-  app->add_option(
-      "FILE", command->files,
-      "the program, two for a pair of cores (lnc 2), - is standard input; or a Python script (.py) with its "
-      "arguments, those that begin with - after `--`");
+  app->add_option("FILE", command->files,
+                  "the program, two for a pair of cores (lnc 2), - is standard input; a tensor program (.kt), which is "
+                  "compiled; or "
+                  "a Python script (.py) with its arguments, those that begin with - after `--`");
   add_target(*app, command->target);
   app->add_option("--threads", command->options.threads, "0: one per processor; the result is the same for any number")
       ->check(CLI::Range(0, 1024))

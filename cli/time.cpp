@@ -4,6 +4,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "cli/model.h"
 #include "cli/options.h"
 #include "cli/program_file.h"
 #include "cli/progress.h"
@@ -16,6 +17,8 @@
 #include "kiln/check/capacity.h"
 #include "kiln/tensor/ir/text.h"
 #include "kiln/tensor/lower/report.h"
+#include "kiln/tensor/passes/bodies.h"
+#include "kiln/tensor/passes/cut.h"
 #include "kiln/views/compare.h"
 #include "kiln/views/html.h"
 #include "kiln/views/json.h"
@@ -280,12 +283,27 @@ std::string list_topologies() {
   return text;
 }
 
+// Of a tensor program that is several kernels: the calls one after the other. Nothing for anything else.
+std::optional<Outcome> time_several(const TimeCommand& command) {
+  if (command.files.size() != 1 || !command.files[0].ends_with(".kt")) return {};
+  const tensor::Graph graph = read_graph(command.files[0]);
+  if (tensor::counted_ops(tensor::inlined(graph)) <= tensor::kMostOps) return {};
+  if (!command.trace.empty() || !command.html.empty() || !command.compare.empty() || command.targets.all ||
+      !command.what_if.empty())
+    throw Error(broken(cli_rules::kKindOfFile, fmt::format("`{}` is several kernels", command.files[0]),
+                       "time them one by one: kiln compile -o model.kiln writes them"));
+  const tensor::CompileOptions options{.target = command.targets.one.value_or(Target::trn2),
+                                       .lnc = command.kernel.lnc == "2" ? 2 : 1};
+  return Outcome{.out = model_times(tensor::compile_model(graph, options), command.json)};
+}
+
 Outcome time(const TimeCommand& command, const Host& host) {
   if (command.what_if == std::vector<std::string>{"list"}) return {.out = list_what_if()};
   if (command.topology == "list") return {.out = list_topologies()};
   if (command.files.empty()) throw Error(broken(cli_rules::kUsage, "FILE is required", "see kiln time --help"));
   require_fitting_options(command);
   const views::TimeRequest request = request_of(command);  // wrong options before wrong programs
+  if (std::optional<Outcome> several = time_several(command)) return std::move(*several);
   Outcome outcome;
   AllTimed all;
   std::vector<std::string> notes;

@@ -713,6 +713,11 @@ class TensorGraph:
         The program of instructions; `donated` inputs may be overwritten; with `lnc` 2 one for each core of a pair.
         """
 
+    def compile_model(self, target: str, level: int, donated: Sequence[str], lnc: int, most_ops: int, search: object | None) -> TensorModel:
+        """
+        The same as one kernel, or as several that have at most `most_ops` ops each.
+        """
+
     def at(self, file: str, line: int) -> None:
         """Ops that follow come from this line."""
 
@@ -756,6 +761,40 @@ class TensorCompiled:
     def regions(self) -> list:
         """What the report says of each fused group."""
 
+class TensorModel:
+    """A tensor program as one kernel, or several that are called in order."""
+
+    @property
+    def kernels(self) -> list[TensorCompiled]:
+        """Each kernel once."""
+
+    @property
+    def steps(self) -> list:
+        """The calls: which kernel, and which buffer each argument and result is."""
+
+    @property
+    def buffers(self) -> list:
+        """Tensors of the caller and between kernels."""
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Outputs that are inputs, updated in place."""
+
+    @property
+    def between_bytes(self) -> int:
+        """HBM that buffers between kernels need."""
+
+    @property
+    def handed_on_bytes(self) -> int:
+        """What they would need side by side."""
+
+    @property
+    def scratch_bytes(self) -> int:
+        """HBM within a kernel, the most of all."""
+
+    def plan(self, files: Sequence[Sequence[str]]) -> str:
+        """Calls and buffers as JSON, with the files of the kernels."""
+
 class TensorTuner:
     """A search for a faster program: asks for candidates, is told times."""
 
@@ -798,3 +837,5 @@ def tensor_ops() -> dict[str, tuple[int, bool]]:
 
 def tensor_op_codes() -> dict[str, int]:
     """The number of every op."""
+
+MOST_KERNEL_OPS: int = 400

@@ -12,6 +12,7 @@
 #include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/ir/text.h"
 #include "kiln/tensor/ir/weak.h"
+#include "kiln/tensor/lower/model.h"
 #include "kiln/tensor/lower/report.h"
 #include "kiln/tensor/lower/tuner.h"
 #include "python/src/bindings.h"
@@ -173,6 +174,36 @@ std::shared_ptr<tensor::Compiled> compile(const Graph& graph, const std::string&
   return std::make_shared<tensor::Compiled>(tensor::compile(graph, options));
 }
 
+// `search` compiles one kernel: a function of its graph and what it may overwrite.
+std::shared_ptr<tensor::Model> compile_model(const Graph& graph, const std::string& target, int level,
+                                             std::vector<std::string> donated, int lnc, std::int64_t most_ops,
+                                             const nb::object& search) {
+  const tensor::CompileOptions options = options_of(target, level, std::move(donated), lnc);
+  tensor::ModelOptions how{.most_ops = most_ops};
+  if (!search.is_none()) {
+    how.compile = [&](const Graph& kernel, const tensor::CompileOptions& with) {
+      const nb::gil_scoped_acquire held;
+      return *nb::cast<std::shared_ptr<tensor::Compiled>>(search(kernel, with.donated));
+    };
+  }
+  nb::gil_scoped_release released;
+  return std::make_shared<tensor::Model>(tensor::compile_model(graph, options, how));
+}
+
+nb::dict describe(const tensor::Buffer& b) {
+  constexpr const char* kKinds[] = {"input", "output", "between"};
+  nb::dict out;
+  out["name"] = b.name;
+  out["kind"] = kKinds[static_cast<int>(b.kind)];
+  out["dtype"] = std::string(name(b.type.dtype));
+  out["shape"] = b.type.shape;
+  out["bytes"] = b.bytes();
+  out["offset"] = b.offset;
+  out["first_step"] = b.first;
+  out["last_step"] = b.last;
+  return out;
+}
+
 nb::dict describe(const tensor::RegionReport& r) {
   nb::dict out;
   out["ops"] = r.ops;
@@ -243,6 +274,39 @@ void bind_compiled(nb::module_& m) {
           "What the report says of each fused group.");
 }
 
+void bind_model(nb::module_& m) {
+  nb::class_<tensor::Model>(m, "TensorModel", "A tensor program as one kernel, or several that are called in order.")
+      .def_prop_ro(
+          "kernels",
+          [](std::shared_ptr<tensor::Model> model) {
+            std::vector<std::shared_ptr<tensor::Compiled>> out;
+            for (tensor::Compiled& k : model->kernels) out.emplace_back(model, &k);
+            return out;
+          },
+          "Each kernel once.")
+      .def_prop_ro(
+          "steps",
+          [](const tensor::Model& model) {
+            nb::list out;
+            for (const tensor::Step& s : model.steps) out.append(nb::make_tuple(s.kernel, s.buffers));
+            return out;
+          },
+          "The calls: which kernel, and which buffer each argument and result is.")
+      .def_prop_ro(
+          "buffers",
+          [](const tensor::Model& model) {
+            nb::list out;
+            for (const tensor::Buffer& b : model.buffers) out.append(describe(b));
+            return out;
+          },
+          "Tensors of the caller and between kernels.")
+      .def_ro("aliases", &tensor::Model::aliases, "Outputs that are inputs, updated in place.")
+      .def_ro("between_bytes", &tensor::Model::between_bytes, "HBM that buffers between kernels need.")
+      .def_ro("handed_on_bytes", &tensor::Model::handed_on_bytes, "What they would need side by side.")
+      .def_ro("scratch_bytes", &tensor::Model::scratch_bytes, "HBM within a kernel, the most of all.")
+      .def("plan", &tensor::plan_json, nb::arg("files"), "Calls and buffers as JSON, with the files of the kernels.");
+}
+
 }  // namespace
 
 void bind_tensor_graph(nb::module_& m) {
@@ -291,6 +355,9 @@ void bind_tensor_graph(nb::module_& m) {
           "compile", &compile, nb::arg("target") = "trn2", nb::arg("level") = 2,
           nb::arg("donated") = std::vector<std::string>(), nb::arg("lnc") = 1,
           "The program of instructions; `donated` inputs may be overwritten; with `lnc` 2 one for each core of a pair.")
+      .def("compile_model", &compile_model, nb::arg("target"), nb::arg("level"), nb::arg("donated"), nb::arg("lnc"),
+           nb::arg("most_ops"), nb::arg("search").none(),
+           "The same as one kernel, or as several that have at most `most_ops` ops each.")
       .def(
           "at",
           [](Graph& g, const std::string& file, int line) {
@@ -305,6 +372,7 @@ void bind_tensor_graph(nb::module_& m) {
           "text", [](const Graph& g, bool places) { return tensor::print(g, {.places = places}); },
           nb::arg("places") = false, "The program in text form.");
   bind_compiled(m);
+  bind_model(m);
   bind_tuner(m);
   m.def(
       "tensor_ops",
@@ -323,6 +391,7 @@ void bind_tensor_graph(nb::module_& m) {
         return out;
       },
       "The number of every op.");
+  m.attr("MOST_KERNEL_OPS") = tensor::kMostOps;
 }
 
 }  // namespace kiln::python

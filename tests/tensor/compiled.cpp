@@ -120,6 +120,11 @@ Outcome compare(Compiled compiled, const Graph& graph, const Arrays& inputs, con
   return out;
 }
 
+std::string difference_from(const Graph& graph, const Arrays& inputs, const std::string& name, const Array& got,
+                            const Array& wanted) {
+  return difference(name, got, wanted, tolerance(graph, wanted.type.dtype), largest_of(graph, inputs));
+}
+
 Outcome compare(const Graph& graph, unsigned seed, const CompileOptions& options, const InputOptions& inputs) {
   return compare(graph, random_inputs(graph, seed, inputs), options);
 }

@@ -27,4 +27,8 @@ Outcome compare(const Graph& graph, const Arrays& inputs, const CompileOptions& 
 // The same of what is compiled already.
 Outcome compare(Compiled compiled, const Graph& graph, const Arrays& inputs, const Graph* oracle = nullptr);
 
+// What is wrong with an output that some other way was computed; empty: nothing.
+std::string difference_from(const Graph& graph, const Arrays& inputs, const std::string& name, const Array& got,
+                            const Array& wanted);
+
 }  // namespace kiln::tensor

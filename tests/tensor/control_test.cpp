@@ -121,6 +121,32 @@ Graph delta_net(std::int64_t steps, std::int64_t d) {
 
 TEST(Control, DeltaNet) { expect_right(delta_net(12, 64), 60); }
 
+// Weights that are chosen at run time are read where they lie, in a loop and outside of one.
+TEST(Control, RangesAreReadWhereTheyLie) {
+  Builder b("experts");
+  const Expr x = b.input("x", {DType::float32, {5, 40}}), experts = b.input("experts", {DType::int32, {5}});
+  const Expr table = b.input("table", {DType::float32, {7, 40, 30}}), bias = b.input("bias", {DType::float32, {9, 30}});
+  const Exprs out = scan({b.constant({DType::float32, {1}}, {0})}, {x, experts}, {table},
+                         [](const Exprs& s, const Exprs& row, const Exprs& reads) {
+                           const Expr w = reshape(dynamic_slice(reads[0], reshape(row[1], {}), 0, 1), {40, 30});
+                           return Exprs{s[0], reshape(tanh(matmul(reshape(row[0], {1, 40}), w)), {30})};
+                         });
+  const Expr last = reshape(slice(experts, 0, 4, 5), {});
+  b.output("y", out[1] + dynamic_slice(slice(bias, 0, 2, 9), last, 0, 1));
+  b.output("part", exp(dynamic_slice(bias, last, 0, 2)));
+  b.output("copied", dynamic_slice(bias, last, 0, 3));
+  const Graph graph = b.finish();
+  Arrays inputs = random_inputs(graph, 5);
+  inputs["experts"].data = {6, 0, 3, 3, 5};
+  for (const Target target : {Target::trn1, Target::trn2, Target::trn3}) {
+    for (const int level : {1, 2}) {
+      const Outcome out_of = compare(graph, inputs, {.target = target, .level = level});
+      EXPECT_EQ(out_of.wrong, "") << arch(target).name;
+      for (const Spill& s : out_of.compiled.spills) EXPECT_EQ(s.what.find("[1, 40, 30]"), std::string::npos) << s.what;
+    }
+  }
+}
+
 // A kernel that gives 2 x and adds x to its second argument, in a program and in a loop.
 isa::Program doubling(Target target) {
   isa::Kernel k("doubling", target);

@@ -156,6 +156,8 @@ std::int64_t low_product(double a, double b) {
   return static_cast<std::int64_t>(bits(a) * bits(b));
 }
 
+}  // namespace
+
 Array eval_matmul(const Eval& e) {
   Array x = *e.in[0], y = *e.in[1], out = e.make();
   Shape shape = e.op.type.shape;
@@ -189,6 +191,8 @@ Array eval_matmul(const Eval& e) {
   });
   return out;
 }
+
+namespace {
 
 Array eval_reshape(const Eval& e) { return {e.op.type, e.in[0]->data}; }
 

@@ -118,6 +118,15 @@ Array eval_collective(const Eval& e);
 Array eval_random_bits(const Eval& e);
 Array eval_random_uniform(const Eval& e);
 
+// quantised.cpp
+Array eval_mx_quantize(const Eval& e);
+Array eval_mx_scales(const Eval& e);
+Array eval_mx_dequantize(const Eval& e);
+Array eval_mx_matmul(const Eval& e);
+
+// evaluate.cpp
+Array eval_matmul(const Eval& e);
+
 // evaluate_window.cpp
 Array eval_conv(const Eval& e);
 Array eval_pool(const Eval& e);

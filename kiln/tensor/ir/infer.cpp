@@ -153,20 +153,7 @@ Type infer_scan(const Ask& a) {
   return {is_float(x.dtype) ? x.dtype : is_unsigned ? DType::uint32 : DType::int32, x.shape};
 }
 
-Type infer_matmul(const Ask& a) {
-  const Type &x = a.operand(0), &y = a.operand(1);
-  const auto refuse = [&] { a.refuse(rules::kMatmul, fmt::format("{} and {}", to_string(x), to_string(y))); };
-  if (x.rank() == 0 || y.rank() == 0) refuse();
-  Shape xs = x.shape, ys = y.shape;
-  if (x.rank() == 1) xs.insert(xs.begin(), 1);
-  if (y.rank() == 1) ys.push_back(1);
-  if (xs.back() != ys[ys.size() - 2]) refuse();
-  auto batch = broadcast(Shape(xs.begin(), xs.end() - 2), Shape(ys.begin(), ys.end() - 2));
-  if (!batch) refuse();
-  if (x.rank() > 1) batch->push_back(xs[xs.size() - 2]);
-  if (y.rank() > 1) batch->push_back(ys.back());
-  return {promoted(a), *batch};
-}
+Type infer_matmul(const Ask& a) { return {promoted(a), asked_product(a)}; }
 
 Type infer_reshape(const Ask& a) {
   const Ints& shape = a.op.ints("shape");
@@ -298,6 +285,21 @@ bool fits(const AttrInfo& wanted, const AttrValue& value) {
 }
 
 }  // namespace
+
+Shape asked_product(const Ask& a) {
+  const Type &x = a.operand(0), &y = a.operand(1);
+  const auto refuse = [&] { a.refuse(rules::kMatmul, fmt::format("{} and {}", to_string(x), to_string(y))); };
+  if (x.rank() == 0 || y.rank() == 0) refuse();
+  Shape xs = x.shape, ys = y.shape;
+  if (x.rank() == 1) xs.insert(xs.begin(), 1);
+  if (y.rank() == 1) ys.push_back(1);
+  if (xs.back() != ys[ys.size() - 2]) refuse();
+  auto batch = broadcast(Shape(xs.begin(), xs.end() - 2), Shape(ys.begin(), ys.end() - 2));
+  if (!batch) refuse();
+  if (x.rank() > 1) batch->push_back(xs[xs.size() - 2]);
+  if (y.rank() > 1) batch->push_back(ys.back());
+  return *batch;
+}
 
 Type infer(const Graph& graph, const Op& op) {
   const Ask ask{graph, op};

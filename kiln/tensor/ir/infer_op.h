@@ -25,6 +25,9 @@ struct Ask {
 // The axis that an attribute names: a dimension of the first operand.
 std::int64_t asked_axis(const Ask& a, std::string_view attribute = "axis");
 
+// infer.cpp: the shape of a product of matrices.
+Shape asked_product(const Ask& a);
+
 // infer_moves.cpp
 Type infer_flip(const Ask& a);
 Type infer_roll(const Ask& a);
@@ -70,6 +73,13 @@ Type infer_collective_permute(const Ask& a);
 // random.cpp
 Type infer_random_bits(const Ask& a);
 Type infer_random_uniform(const Ask& a);
+
+// quantised.cpp
+Type infer_matmul_f32(const Ask& a);
+Type infer_mx_quantize(const Ask& a);
+Type infer_mx_scales(const Ask& a);
+Type infer_mx_dequantize(const Ask& a);
+Type infer_mx_matmul(const Ask& a);
 
 // infer_window.cpp
 Type infer_conv(const Ask& a);

@@ -272,7 +272,7 @@ RegionEmitter::Chunk RegionEmitter::chunk_of(const Attention& a, Index at, std::
     const std::int64_t D = leaf.free[1].count, stride = leaf.free[0].stride;
     c.values = new_tile(k_, Memory::sbuf, std::min(n, kBlock), {1, {(n + kBlock - 1) / kBlock * D}},
                         graph_.type(leaf.value).dtype);
-    Index place = leaf.offset + at * stride;
+    Index place = storage_.begin(leaf.base) + leaf.offset + at * stride;
     for (std::size_t i = 0; i < at_.size(); ++i) place += at_[i] * leaf.loops[i];
     load_block(c.values, storage_.of.at(leaf.base), place, n, stride, D, leaf.free[1].stride);
     c.values_at = 0;

@@ -25,7 +25,7 @@ bool RegionEmitter::gather_cone(Value v, std::int64_t columns, Cone& cone) const
     return true;
   }
   if (free.dims.back() != columns || product(free.dims) != columns) return false;
-  if (op.code == OpCode::matmul) {
+  if (is_product(op.code)) {
     if (graph_.type(op.operands[0]).shape.back() > kLongestSum) return false;
     cone.products.push_back(v);
     return true;

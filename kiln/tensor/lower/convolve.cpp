@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::int64_t kColumns = 512;        // of a bank of PSUM, and of a moving operand
 constexpr std::int64_t kWeightBytes = 73728;  // of a partition
-constexpr std::int64_t kFewChannels = 32;
+constexpr std::int64_t kFewChannels = 64;
+constexpr std::int64_t kShortRow = 512;  // bytes
 
 // Calls body with 0 .. count - 1: once, or in a rolled loop.
 void repeat(isa::Kernel& k, std::int64_t count, const std::function<void(Index)>& body) {
@@ -44,6 +45,8 @@ struct Convolution {
 
   std::int64_t channel_blocks() const { return (in + kBlock - 1) / kBlock; }
   std::int64_t taps() const { return d.taps * steps * v.taps; }
+  std::int64_t whole_steps() const { return h.taps / stacked; }
+  std::int64_t rest() const { return h.taps % stacked; }  // taps of the last step, where they are fewer
   std::int64_t plane() const { return height * width; }
 
   void plan();
@@ -51,6 +54,7 @@ struct Convolution {
   void load_weights(const Index& o, std::int64_t count);
   void turn_weights(const View& rows, const Index& ob, std::int64_t m);
   void load(const Index& n, const Index& g, const Index& z, const Index& row, std::int64_t count);
+  void clear_border();
   void load_block(const Index& from, const Index& block, std::int64_t channels);
   void load_slab(const Index& from, const Index& block, std::int64_t channels, const Index& z, const Index& row,
                  std::int64_t count);
@@ -64,10 +68,8 @@ struct Convolution {
 };
 
 void Convolution::plan() {
-  for (std::int64_t t = 1; in <= kFewChannels && t <= h.taps; ++t) {
-    if (h.taps % t == 0 && t * in <= kBlock) stacked = t;
-  }
-  steps = h.taps / stacked;
+  stacked = in <= kFewChannels ? std::min(h.taps, kBlock / in) : 1;
+  steps = (h.taps + stacked - 1) / stacked;
   const std::int64_t bytes = size_bytes(dtype);
   whole = fits_whole(in, {d, h, v}, bytes);
   depth = whole ? d.padded() : d.taps;
@@ -95,15 +97,17 @@ void Convolution::load_weights(const Index& o, std::int64_t count) {
     k.dma_copy({.dst = plain, .src = w.ap({{row, m}, {1, row}}, w_at + o * row + ob * (kBlock * row))});
     View rows = plain;
     if (stacked > 1) {  // (taps, stacked taps, channels)
-      rows = k.sbuf({m, row}, dtype);
+      const std::int64_t tap = v.taps * stacked, wide = taps() * stacked * in;
+      rows = k.sbuf({m, wide}, dtype);
+      if (rest() > 0) k.memset({.dst = rows, .value = 0.0});
       repeat(k, d.taps, [&](const Index& z) {
-        repeat(k, steps, [&](const Index& s) {
-          const std::int64_t tap = v.taps * stacked;
+        const auto order = [&](const Index& s, std::int64_t count) {
           k.tensor_copy(
-              {.dst = rows.ap({{row, m}, {in * stacked, v.taps}, {in, stacked}, {1, in}}, (z * steps + s) * (tap * in)),
-               .src =
-                   plain.ap({{row, m}, {1, v.taps}, {v.taps, stacked}, {all, in}}, z * (h.taps * v.taps) + s * tap)});
-        });
+              {.dst = rows.ap({{wide, m}, {in * stacked, v.taps}, {in, count}, {1, in}}, (z * steps + s) * (tap * in)),
+               .src = plain.ap({{row, m}, {1, v.taps}, {v.taps, count}, {all, in}}, z * (h.taps * v.taps) + s * tap)});
+        };
+        repeat(k, whole_steps(), [&](const Index& s) { order(s, stacked); });
+        if (rest() > 0) order(whole_steps(), rest());
       });
     }
     turn_weights(rows, ob, m);
@@ -134,9 +138,17 @@ void Convolution::turn_weights(const View& rows, const Index& ob, std::int64_t m
     over_blocks(k, in, turn);
 }
 
-// All of a volume with its border; stacked taps see it from further on.
+// All of a volume with its border; stacked taps see it from further on. Short rows are put in their places by an
+// engine: a DMA would move them one by one.
 void Convolution::load_block(const Index& from, const Index& block, std::int64_t channels) {
-  const std::int64_t row = slab.dim(1);
+  const std::int64_t row = slab.dim(1), volume = d.size * h.size * v.size;
+  const bool placed = v.size * size_bytes(dtype) < kShortRow && (stacked == 1 || in % kQuadrantPartitions == 0) &&
+                      volume * size_bytes(dtype) <= kVolumeBytes;
+  View plain;
+  if (placed) {
+    plain = k.sbuf({channels, volume}, dtype);
+    k.dma_copy({.dst = plain, .src = x.ap({{volume, channels}, {1, volume}}, from)});
+  }
   for (std::int64_t t = 0; t < stacked; ++t) {
     const std::int64_t away = t * h.dilation - h.low, first = away > 0 ? (away + h.spread - 1) / h.spread : 0;
     if (first >= h.size) continue;
@@ -146,18 +158,25 @@ void Convolution::load_block(const Index& from, const Index& block, std::int64_t
     join_together(lists);
     for (Dims& l : lists) {
       if (l.empty()) l.push_back({1, 1});
-      l.insert(l.begin(), {&l == &lists[0] ? row : d.size * h.size * v.size, channels});
+      l.insert(l.begin(), {&l == &lists[0] ? row : volume, channels});
     }
-    k.dma_copy({.dst = slab.ap(lists[0], block * (depth * plane()) + (t * in * row + to)),
-                .src = x.ap(lists[1], from + first * v.size)});
+    const View to_slab = slab.ap(lists[0], block * (depth * plane()) + (t * in * row + to));
+    if (placed)
+      k.tensor_copy({.dst = to_slab,
+                     .src = plain.ap(lists[1], first * v.size),
+                     .engine = t % 2 == 0 ? Engine::gpsimd : Engine::vector});
+    else
+      k.dma_copy({.dst = to_slab, .src = x.ap(lists[1], from + first * v.size)});
   }
 }
 
 // What some rows of the result need, of a volume without a border.
 void Convolution::load_slab(const Index& from, const Index& block, std::int64_t channels, const Index& z,
                             const Index& row, std::int64_t count) {
-  const std::int64_t high = (count - 1) * h.stride + (steps - 1) * stacked * h.dilation + 1, area = h.size * v.size;
+  const std::int64_t area = h.size * v.size;
   for (std::int64_t t = 0; t < stacked; ++t) {
+    const std::int64_t moves = (rest() > 0 && t >= rest() ? steps - 2 : steps - 1) * stacked * h.dilation;
+    const std::int64_t high = (count - 1) * h.stride + moves + 1;
     k.dma_copy({.dst = slab.ap({{slab.dim(1), channels}, {plane(), d.taps}, {1, high * width}},
                                block * (depth * plane()) + t * in * slab.dim(1)),
                 .src = x.ap({{d.size * area, channels}, {d.dilation * area, d.taps}, {1, high * width}},
@@ -165,11 +184,38 @@ void Convolution::load_slab(const Index& from, const Index& block, std::int64_t 
   }
 }
 
+// Zeros around what is loaded, also where it begins later for stacked taps.
+void Convolution::clear_border() {
+  std::int64_t top = 0, bottom = height;
+  bool simple = channel_blocks() == 1 && d.spread == 1 && h.spread == 1 && v.spread == 1;
+  for (std::int64_t t = 0; t < stacked; ++t) {
+    const std::int64_t away = t * h.dilation - h.low, first = std::max<std::int64_t>(0, away);
+    simple = simple && first < h.size;
+    top = std::max(top, first - away);
+    bottom = std::min(bottom, h.size - away);
+  }
+  if (!simple) {
+    k.memset({.dst = slab, .value = 0.0});
+    return;
+  }
+  const std::int64_t row = slab.dim(1), all = slab.dim(0), right = v.low + v.size, back = d.low + d.size;
+  const auto clear = [&](std::int64_t stride, std::int64_t count, std::int64_t from, std::int64_t to) {
+    if (to > from && count > 0)
+      k.memset({.dst = slab.ap({{row, all}, {stride, count}, {1, to - from}}, from), .value = 0.0});
+  };
+  clear(plane(), depth, 0, top * width);
+  clear(plane(), depth, bottom * width, plane());
+  clear(width, depth * height, 0, v.low);
+  clear(width, depth * height, right, width);
+  clear(plane(), 1, 0, d.low * plane());
+  clear(plane(), 1, back * plane(), depth * plane());
+}
+
 void Convolution::load(const Index& n, const Index& g, const Index& z, const Index& row, std::int64_t count) {
   const std::int64_t volume = d.size * h.size * v.size;
   slab = k.sbuf({std::min(kBlock, stacked * in), channel_blocks() * depth * plane()}, dtype);
   const bool plain = d.is_plain() && h.is_plain() && v.is_plain();
-  if (whole && !(plain && stacked == 1)) k.memset({.dst = slab, .value = 0.0});
+  if (whole && !(plain && stacked == 1)) clear_border();
   over_blocks(k, in, [&](Index b, std::int64_t channels) {
     const Index from = x_at + n * (groups * in * volume) + g * (in * volume) + b * (kBlock * volume);
     if (whole)
@@ -182,26 +228,26 @@ void Convolution::load(const Index& n, const Index& g, const Index& z, const Ind
 // All taps of all channels, added up.
 void Convolution::sum(const View& total, const Index& ob, std::int64_t o, const Index& z, const Index& r,
                       std::int64_t pr, const Index& c, std::int64_t pc) {
-  const auto blocks = [&](const std::function<void(Index, std::int64_t)>& body) {
-    if (stacked > 1)
-      body(0, stacked * in);
-    else
-      over_blocks(k, in, body);
-  };
-  blocks([&](const Index& b, std::int64_t channels) {
-    repeat(k, d.taps, [&](const Index& kz) {
-      repeat(k, steps, [&](const Index& kr) {
-        repeat(k, v.taps, [&](const Index& kc) {
-          const Index place = whole ? z * (d.stride * plane()) + kz * (d.dilation * plane()) : kz * plane();
-          const Index at = b * (depth * plane()) + place + (r * h.stride + kr * (stacked * h.dilation)) * width +
-                           c * v.stride + kc * v.dilation;
-          const Index tap = b * (taps() * chunk) + ((kz * steps + kr) * v.taps + kc) * chunk + ob * kBlock;
-          k.nc_matmul({.dst = total,
-                       .stationary = weights.ap({{weights.dim(1), channels}, {1, o}}, tap),
-                       .moving = slab.ap({{slab.dim(1), channels}, {h.stride * width, pr}, {v.stride, pc}}, at)});
-        });
-      });
+  const auto add = [&](const Index& b, std::int64_t channels, const Index& kz, const Index& kr) {
+    repeat(k, v.taps, [&](const Index& kc) {
+      const Index place = whole ? z * (d.stride * plane()) + kz * (d.dilation * plane()) : kz * plane();
+      const Index at = b * (depth * plane()) + place + (r * h.stride + kr * (stacked * h.dilation)) * width +
+                       c * v.stride + kc * v.dilation;
+      const Index tap = b * (taps() * chunk) + ((kz * steps + kr) * v.taps + kc) * chunk + ob * kBlock;
+      k.nc_matmul({.dst = total,
+                   .stationary = weights.ap({{weights.dim(1), channels}, {1, o}}, tap),
+                   .moving = slab.ap({{slab.dim(1), channels}, {h.stride * width, pr}, {v.stride, pc}}, at)});
     });
+  };
+  repeat(k, d.taps, [&](const Index& kz) {
+    if (stacked == 1) {
+      over_blocks(k, in, [&](Index b, std::int64_t channels) {
+        repeat(k, steps, [&](const Index& kr) { add(b, channels, kz, kr); });
+      });
+      return;
+    }
+    repeat(k, whole_steps(), [&](const Index& kr) { add(0, stacked * in, kz, kr); });
+    if (rest() > 0) add(0, rest() * in, kz, whole_steps());
   });
 }
 

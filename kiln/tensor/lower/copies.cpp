@@ -141,9 +141,23 @@ View Copies::from_start(const View& hbm, const Dims& dims, std::int64_t offset, 
   if (const auto at = splat_of(graph, start)) return hbm.ap(dims, offset + static_cast<std::int64_t>(*at) * stride);
   const Source s = source_of(graph, fusion, start);
   if (pass && s.base == pass->first) return hbm.ap(dims, offset + pass->second * stride);
+  return hbm.ap(dims, offset).scalar_offset(loaded(s), stride);
+}
+
+isa::Reg Copies::loaded(const Source& s) {
   const isa::Reg reg = k.reg();
-  k.register_load({.dst = reg, .src = storage.of.at(s.base).ap({{1, 1}}, s.access.offset)});
-  return hbm.ap(dims, offset).scalar_offset(reg, stride);
+  k.register_load({.dst = reg, .src = storage.of.at(s.base).ap({{1, 1}}, storage.begin(s.base) + s.access.offset)});
+  return reg;
+}
+
+void Copies::alias(Value v) {
+  const Op& op = graph.op(v);
+  const auto [source, x] = stored(op.operands[0]);
+  const std::int64_t stride = x.dims[op.integer("axis")].stride;
+  const Source start = source_of(graph, fusion, op.operands[1]);
+  const bool counted = pass && start.base == pass->first;
+  storage.begins[v] = counted ? x.offset + pass->second * stride : Index(x.offset);
+  storage.of[v] = counted ? source : source.scalar_offset(loaded(start), stride);
 }
 
 void Copies::scatter(Value v) {
@@ -157,7 +171,7 @@ void Copies::scatter(Value v) {
   const auto rows = reshaped(from, {n, row});
   if (!rows) internal_error(__FILE__, __LINE__, "rows of a scatter that are no pattern");
   k.tiles(n, 128, [&, indices = indices, updates = updates, at = at](Index first, std::int64_t m) {
-    const View index = k.sbuf({m, 1}, DType::int32), tile = k.sbuf({m, row}, op.type.dtype);
+    const View index = k.sbuf({m, 1}, indices.dtype()), tile = k.sbuf({m, row}, dst.dtype());
     k.dma_copy(
         {.dst = index, .src = indices.ap({{at.dims[0].stride, m}, {1, 1}}, at.offset + first * at.dims[0].stride)});
     k.dma_copy({.dst = tile,
@@ -193,6 +207,8 @@ void Copies::emit(Value v) {
     scatter_in_order(v);
   } else if (op.code == OpCode::conv) {
     convolve(v);
+  } else if (op.code == OpCode::mx_matmul) {
+    multiply_mx(v);
   } else if (op.code == OpCode::update_slice) {
     const std::int64_t axis = op.integer("axis");
     if (!in_place.contains(v)) place(storage.of.at(v), whole, op.operands[0]);

@@ -16,6 +16,7 @@ struct Copies {
   std::optional<std::pair<Value, isa::Index>> pass = {};  // of a loop's body: the input that counts its passes
 
   void emit(Value v);      // an op of a region of copies
+  void alias(Value v);     // a range from a place known at run time, read where it lies
   void output(int index);  // from its source
   void ramp(Value v);      // fills the storage of an iota
   void ramp(const isa::View& dst, std::int64_t n);
@@ -33,7 +34,9 @@ struct Copies {
   void scatter(Value v);
   void scatter_in_order(Value v);  // scatter.cpp
   void convolve(Value v);          // convolve.cpp
+  void multiply_mx(Value v);       // mx_product.cpp
   isa::View combined(const isa::View& now, const isa::View& more, const std::string& mode, bool truth);
+  isa::Reg loaded(const Source& s);  // an index
   isa::View from_start(const isa::View& hbm, const Dims& dims, std::int64_t offset, std::int64_t stride, Value start);
 };
 

@@ -19,6 +19,7 @@
 #include "kiln/tensor/passes/collectives.h"
 #include "kiln/tensor/passes/decompose.h"
 #include "kiln/tensor/passes/expand.h"
+#include "kiln/tensor/passes/for_chip.h"
 #include "kiln/tensor/passes/pair.h"
 
 namespace kiln::tensor {
@@ -36,14 +37,15 @@ constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
 
 // What to try, one after the other, until the program fits.
 std::vector<Choice> choices(const CompileOptions& options) {
-  std::vector<Choice> out(5);
+  std::vector<Choice> out(6);
   for (Choice& c : out) c.fuse.fuse = options.fuse;
-  out[1].region = {.psum_columns = 512, .hoisted_bytes = 16384, .column_tile = 8192};
-  out[2].region = {.psum_columns = 0, .hoisted_bytes = 4096, .column_tile = 2048};
-  out[3].region = {.psum_columns = 0, .hoisted_bytes = 16384, .column_tile = 8192};
-  out[4].region = {.psum_columns = 0, .hoisted_bytes = 4096, .column_tile = 2048};
-  for (std::size_t i = 1; i < out.size(); ++i) out[i].region.unshifted = false;
-  out[3].fuse.fuse = out[4].fuse.fuse = false;
+  for (std::size_t i = 1; i < out.size(); ++i) out[i].moving_views = false;
+  out[2].region = {.psum_columns = 512, .hoisted_bytes = 16384, .column_tile = 8192};
+  out[3].region = {.psum_columns = 0, .hoisted_bytes = 4096, .column_tile = 2048};
+  out[4].region = {.psum_columns = 0, .hoisted_bytes = 16384, .column_tile = 8192};
+  out[5].region = {.psum_columns = 0, .hoisted_bytes = 4096, .column_tile = 2048};
+  for (std::size_t i = 2; i < out.size(); ++i) out[i].region.unshifted = false;
+  out[4].fuse.fuse = out[5].fuse.fuse = false;
   return out;
 }
 
@@ -129,8 +131,7 @@ constexpr Candidate kEngineCandidates[] = {
 };
 
 bool has_products(const Graph& graph) {
-  const auto is_product = [](const Op& op) { return op.code == OpCode::matmul; };
-  return std::any_of(graph.ops().begin(), graph.ops().end(), is_product);
+  return std::any_of(graph.ops().begin(), graph.ops().end(), [](const Op& op) { return is_product(op.code); });
 }
 
 // Keeps the program that is quickest, and how long the others took.
@@ -252,8 +253,9 @@ Solved solve(const Graph& graph, const CompileOptions& options) {
           {.found = "not yet: collectives in a program that is split over a pair of cores",
            .help = "compile it for one core of each rank",
            .category = Category::not_yet});
-  const Graph whole = inlined(graph);
-  Graph ready = std::move(run_passes(meets ? with_collective_kernels(whole, options.target) : whole).back().graph);
+  Graph whole = inlined(graph);
+  if (meets) whole = with_collective_kernels(whole, options.target);
+  Graph ready = std::move(run_passes(for_chip(whole, arch(options.target))).back().graph);
   if (options.lnc == 2) return solve_pair(ready, options);
   Solved solved = first_that_fits({std::move(ready)}, options);
   if (options.level >= 2) improve(solved, options);

@@ -64,6 +64,7 @@ bool Maker::prepare() {
   }
   storage_.residency = residency(graph_, fusion_, layouts_, chip_);
   find_updates();
+  if (choice_.moving_views) find_moving_views();
   declare();
   if (bound_) keep_states();
   for (Value v = 0; v < graph_.size(); ++v) {
@@ -86,6 +87,8 @@ void Maker::emit() {
       emit_control(region.ops.back());
     else if (last.kernel)
       emit_kernel(region.ops.back());
+    else if (moving_.contains(region.ops.back()))
+      copies().alias(region.ops.back());
     else if (last.code != OpCode::result &&
              !fusion_.inlined.contains(region.ops.back()))  // which lie somewhere already
       copies().emit(region.ops.back());
@@ -149,7 +152,7 @@ void Maker::declare() {
     const Op& op = graph_.op(v);
     if (!fusion_.is_stored[v] || op.type.size() == 0) continue;
     k_.at(k_.program().add_loc(graph_.loc(op)));
-    if (op.is_splat() || storage_.residency.unstored.contains(v)) continue;
+    if (op.is_splat() || storage_.residency.unstored.contains(v) || moving_.contains(v)) continue;
     storage_.of[v] = storage_for(v);
   }
   declare_outputs();
@@ -202,12 +205,42 @@ bool Maker::is_donated(Value v) const {
 void Maker::find_spills() {
   for (const auto& [v, view] : storage_.of) {
     const Op& op = graph_.op(v);
-    if (op.code == OpCode::input || op.code == OpCode::constant || in_place_.contains(v) || direct_.contains(v))
+    if (op.code == OpCode::input || op.code == OpCode::constant || in_place_.contains(v) || direct_.contains(v) ||
+        moving_.contains(v))
       continue;
     const SourceLoc& loc = graph_.loc(op);
     const std::string place = loc.known() ? fmt::format(" of {}:{}", loc.file, loc.line) : "";
     out_.spills.push_back({fmt::format("{} {}{}", name(op.code), to_string(op.type), place),
                            static_cast<double>(op.type.size() * size_bytes(op.type.dtype))});
+  }
+}
+
+// Whether all who read a value load it from HBM, through views at most.
+bool Maker::reads_rows(Value v) const {
+  for (const Output& o : graph_.outputs()) {
+    if (o.value == v) return false;
+  }
+  for (Value u = v + 1; u < graph_.size(); ++u) {
+    const Op& op = graph_.op(u);
+    if (std::find(op.operands.begin(), op.operands.end(), v) == op.operands.end()) continue;
+    const bool cuts = op.code == OpCode::dynamic_slice || op.code == OpCode::update_slice;
+    if (cuts && op.operands.back() == v && std::count(op.operands.begin(), op.operands.end(), v) == 1)
+      continue;  // where it starts
+    if (!op.bodies.empty() || op.kernel || is_copy(op.code) || op.code == OpCode::gather_rows) return false;
+    if (is_view(op.code) && !reads_rows(u)) return false;
+  }
+  return true;
+}
+
+void Maker::find_moving_views() {
+  for (Value v = 0; v < graph_.size(); ++v) {
+    const Op& op = graph_.op(v);
+    if (op.code != OpCode::dynamic_slice || op.type.size() == 0 || splat_of(graph_, op.operands[1])) continue;
+    const Source table = source_of(graph_, fusion_, op.operands[0]);
+    const auto axis = static_cast<std::size_t>(op.integer("axis"));
+    if (moving_.contains(table.base) || splat_of(graph_, op.operands[0])) continue;
+    if (!table.access.is_contiguous() || product(op.type.shape, 0, axis) != 1) continue;
+    if (reads_rows(v)) moving_.insert(v);
   }
 }
 

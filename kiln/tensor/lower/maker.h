@@ -18,6 +18,7 @@ struct Choice {
   std::map<int, std::size_t> tiling;       // by region: which of the best estimates; the first unless said
   std::map<int, RegionOptions> of_region;  // regions that are built in another way
   std::size_t region_choices = 4;
+  bool moving_views = true;  // a range from a place known at run time is read where it lies, not copied
 };
 
 // The chip, with as much SBUF as the program may take.
@@ -51,6 +52,8 @@ class Maker {
   bool is_named(const std::string& name) const;
   void rename_tiles();
   bool is_donated(Value v) const;
+  bool reads_rows(Value v) const;
+  void find_moving_views();
   void find_updates();
   void find_spills();
   isa::View constant(const Op& op, const isa::Shape& shape, DType t);
@@ -101,6 +104,7 @@ class Maker {
   Storage storage_;
   Compiled out_;
   std::set<Value> in_place_, updated_;  // ops that write a donated input, and these inputs
+  std::set<Value> moving_;              // ranges that are read where they lie
   std::vector<Layout> layouts_;         // by region
   std::vector<std::size_t> alternatives_;
   std::map<Value, std::size_t> direct_;  // what is moved or looped over, and is an output: written there at once

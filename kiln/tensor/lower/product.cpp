@@ -202,7 +202,7 @@ Tile RegionEmitter::load_matrix(int index, Index column, std::int64_t columns) {
   }
   const View& hbm = storage_.of.at(leaf.base);
   Tile out = new_tile(k_, Memory::sbuf, std::min(K, kBlock), {1, {blocks_of(K) * columns}}, t);
-  Index at = leaf.offset + column * sn;
+  Index at = storage_.begin(leaf.base) + leaf.offset + column * sn;
   for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
   if (sk == 1 && sn != 1 && columns > 1) {  // it lies the other way round: rows of columns, turned on the tensor engine
     if (options_.loads_turned && size_bytes(t) == 2 && columns % 16 == 0)
@@ -225,7 +225,7 @@ Tile RegionEmitter::multiply_pieces(Value v, const Tile* into) {
   const std::int64_t K = y.free[0].count, N = op.type.shape.back(), sx = x.free.back().stride;
   const DType t = graph_.type(x.value).dtype;
   const View &hbm_x = storage_.of.at(x.base), &hbm_y = storage_.of.at(y.base);
-  Index at_y = y.offset;
+  Index at_y = storage_.begin(y.base) + y.offset;
   for (std::size_t i = 0; i < at_.size(); ++i) at_y += at_[i] * y.loops[i];
   const Tile dst = target(v, into);
   k_.tiles(N, kColumns, [&](Index n0, std::int64_t n) {

@@ -158,7 +158,7 @@ bool RegionEmitter::is_for_products(int index) const {
   const Leaf& leaf = layout_.loads[index];
   if (leaf.partition != 1 || leaf.free.empty() || leaf.free.back().stride == 1) return false;
   for (const auto& [user, i] : layout_.load_of) {
-    if (i == index && !(graph_.op(user.first).code == OpCode::matmul && user.second == 0)) return false;
+    if (i == index && !(is_product(graph_.op(user.first).code) && user.second == 0)) return false;
   }
   return true;
 }
@@ -186,7 +186,7 @@ void RegionEmitter::hoist(int level) {
 }
 
 Index RegionEmitter::place(const Leaf& leaf) const {
-  Index at = leaf.offset;
+  Index at = storage_.begin(leaf.base) + leaf.offset;
   for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
   return at + start_ * leaf.partition;
 }
@@ -432,6 +432,7 @@ Tile RegionEmitter::compute(Value v, const Tile* into) {
     case OpCode::top_k_indices:
       return largest(v, into);
     case OpCode::matmul:
+    case OpCode::matmul_f32:
       return multiply(v, into);
     case OpCode::concat:
       return join(v, into);

@@ -18,11 +18,17 @@ namespace kiln::tensor {
 
 // What the regions of a program share: where values lie in HBM.
 struct Storage {
-  std::map<Value, isa::View> of;  // by base
+  std::map<Value, isa::View> of;       // by base
+  std::map<Value, isa::Index> begins;  // of those that begin elsewhere than at the first element of their storage
   std::vector<isa::View> outputs;
   Residency residency;
   std::map<Value, Tile> kept;        // by base: (rows, elements of a row) in SBUF
   std::map<int, Tile> kept_outputs;  // of a body: state that stays in SBUF
+
+  isa::Index begin(Value base) const {
+    const auto found = begins.find(base);
+    return found == begins.end() ? isa::Index(0) : found->second;
+  }
 };
 
 struct RegionOptions {

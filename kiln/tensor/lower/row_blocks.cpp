@@ -54,7 +54,7 @@ isa::View RegionEmitter::add_parts(Value v, const Tile& rows, std::int64_t toget
   const auto add = [&](Index first, std::int64_t k) {  // first: block of K
     const Tile part = new_tile(k_, Memory::sbuf, std::min(k, kBlock), {1, {(k + kBlock - 1) / kBlock * n}},
                                graph_.type(leaf.value).dtype);
-    load_block(part, hbm, leaf.offset + column * sn + first * (kBlock * sk), k, sk, n, sn);
+    load_block(part, hbm, storage_.begin(leaf.base) + leaf.offset + column * sn + first * (kBlock * sk), k, sk, n, sn);
     k_.loop(together, [&](Index j) {
       over_blocks(k_, k, [&](Index b, std::int64_t m) {
         k_.nc_matmul(

@@ -49,8 +49,11 @@ View Copies::combined(const View& now, const View& more, const std::string& mode
 }
 
 void Copies::scatter_in_order(Value v) {
+  constexpr std::int64_t kRowBytes = 32768;  // of a row that lies on one partition
   const Op& op = graph.op(v);
   const std::string& mode = op.text("mode");
+  // Nothing is read: many rows at once, of equal indices the last one wins.
+  if (mode == "set" && op.type.shape[1] * size_bytes(op.type.dtype) <= kRowBytes) return scatter(v);
   const View& dst = storage.of.at(v);
   if (!in_place.contains(v)) place(dst, Strided::contiguous(op.type.shape), op.operands[0]);
   const std::int64_t row = op.type.shape[1], m = graph.type(op.operands[1]).size(), lanes = lanes_of(row),

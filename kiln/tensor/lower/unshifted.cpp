@@ -72,7 +72,7 @@ Tile RegionEmitter::load_counted(int index) {
   const std::int64_t whole = N / kBlock, blocks = (N + kBlock - 1) / kBlock;
   const Tile out =
       new_tile(k_, Memory::sbuf, std::min(N, kBlock), {1, {blocks * (D + 1)}}, graph_.type(leaf.value).dtype);
-  Index at = leaf.offset;
+  Index at = storage_.begin(leaf.base) + leaf.offset;
   for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
   const View& hbm = storage_.of.at(leaf.base);
   const std::int64_t row = out.storage.dim(1);

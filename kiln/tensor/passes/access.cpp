@@ -39,9 +39,10 @@ Graph split_views(const Graph& graph) {
   };
   return rebuilt(graph, [&](const Rewriting& r) -> std::optional<Value> {
     grow(r.to);
-    if (r.op.code == OpCode::gather_rows || r.op.code == OpCode::conv) {  // these read storage in order
+    if (r.op.code == OpCode::gather_rows || r.op.code == OpCode::conv ||
+        r.op.code == OpCode::mx_matmul) {  // these read storage in order
       std::vector<Value> operands = r.operands;
-      const std::size_t tables = r.op.code == OpCode::conv ? 2 : 1;
+      const std::size_t tables = r.op.code == OpCode::gather_rows ? 1 : 2;
       for (std::size_t i = 0; i < tables; ++i) {
         grow(r.to);
         if (!access[operands[i]].is_contiguous())

@@ -8,6 +8,7 @@
 
 #include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/passes/rewrite.h"
+#include "kiln/tensor/passes/strided.h"
 #include "kiln/tensor/passes/ways.h"
 
 namespace kiln::tensor {
@@ -369,13 +370,20 @@ Expr as_product(const Rewriting& r, const Expr& x, const Expr& y, const Expr& su
   return reshape(broadcast_to(cast(sums, r.op.type.dtype), whole), r.op.type.shape);
 }
 
+// 8-bit floats in bfloat16, which holds all of them, where the tensor engine turns them.
+DType turned_dtype(const Expr& x) { return size_bytes(x.dtype()) == 1 ? DType::bfloat16 : x.dtype(); }
+
 // Two or more dimensions on both sides, and batches of x as the result has them; those of y are the same or broadcast.
 std::optional<Value> product_of_matrices(const Rewriting& r) {
   Expr x = r.operand(0), y = r.operand(1);
   const DType t = r.op.type.dtype;
   if (!is_float(t)) return product_of_integers(r).value();
-  x = cast(x, t);
-  y = cast(y, t);
+  const bool mixed = r.op.code == OpCode::matmul_f32;
+  x = cast(x, mixed ? turned_dtype(x) : t);  // rows of x are turned, and so is y where its columns are rows of HBM
+  y = cast(y, mixed ? (is_view(r.operand_op(1).code) ? turned_dtype(y) : y.dtype()) : t);
+  const auto matmul = [&](const Expr& a, const Expr& b) {
+    return Expr(r.to, r.to.add(r.op.code, {a.value(), b.value()}));
+  };
   if (x.rank() == 1) x = reshape(x, {1, x.shape()[0]});
   if (y.rank() == 1) y = reshape(y, {y.shape()[0], 1});
   if (const auto c = splat_of(r.to, y.value())) {  // all columns are the same
@@ -448,7 +456,7 @@ Graph decompose(const Graph& graph) {
         v = elementwise(r);
       else if (is_reduction(r.op.code))
         v = reduction(r);
-      else if (r.op.code == OpCode::matmul && round <= 1)
+      else if (is_product(r.op.code) && round <= 1)
         v = product_of_matrices(r);
       else if (r.op.code == OpCode::cast && round == 0)
         v = conversion(r);

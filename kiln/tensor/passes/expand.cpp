@@ -28,6 +28,7 @@ Graph expand(const Graph& graph) {
       if (!v) v = expanded_indexing(r);
       if (!v) v = expanded_order(r);
       if (!v) v = expanded_random(r);
+      if (!v) v = expanded_mx(r);
       if (!v) v = expanded_window(r);
       changed = changed || v.has_value();
       return v;

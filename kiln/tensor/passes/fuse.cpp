@@ -24,7 +24,7 @@ bool is_source(OpCode code) { return code == OpCode::input || code == OpCode::co
 
 bool is_copy(OpCode code) {
   if (code >= OpCode::for_loop && code <= OpCode::result) return true;
-  if (code == OpCode::conv) return true;
+  if (code == OpCode::conv || code == OpCode::mx_matmul) return true;
   return is_join_op(code) || code == OpCode::scatter_rows || code == OpCode::update_slice ||
          code == OpCode::dynamic_slice || code == OpCode::scatter;
 }
@@ -59,6 +59,7 @@ std::set<std::int64_t> own_candidates(const Graph& graph, const Op& op) {
   }
   switch (op.code) {
     case OpCode::matmul:
+    case OpCode::matmul_f32:
       return {product(shape, 0, shape.size() - 1)};
     case OpCode::gather_rows:
       return {graph.type(op.operands[1]).size()};
@@ -85,7 +86,7 @@ bool keeps_rows(const Graph& graph, const Op& op, std::size_t i, std::int64_t ro
   const Shape &x = graph.type(op.operands[i]).shape, &y = op.type.shape;
   const auto px = row_dims(x, rows), py = row_dims(y, rows);
   if (!px || !py) return false;
-  if (op.code == OpCode::matmul) return i == 0 && product(x, 0, x.size() - 1) == rows;
+  if (is_product(op.code)) return i == 0 && product(x, 0, x.size() - 1) == rows;
   if (op.code == OpCode::gather_rows) return false;
   if (op.code == OpCode::reshape) return true;
   if (op.code == OpCode::transpose) {
@@ -455,7 +456,7 @@ void Fuser::find_stores() {
     if (f_.regions[f_.region_of[v]].is_dropped) continue;
     for (std::size_t i = 0; i < op.operands.size(); ++i) {
       const Value b = base_of(op.operands[i]);
-      const bool is_matrix = op.code == OpCode::matmul && i == 1;
+      const bool is_matrix = is_product(op.code) && i == 1;
       if (is_computed(b) && (f_.region_of[b] != f_.region_of[v] || is_matrix)) f_.is_stored[b] = true;
     }
     if (f_.regions[f_.region_of[v]].kind == Region::Kind::copies) f_.is_stored[v] = true;
@@ -497,7 +498,7 @@ std::vector<Value> Fuser::read_by(int region) const {
 
 // Ops whose operands lie in their own ways.
 bool stands_alone(OpCode code) {
-  return code == OpCode::matmul || code == OpCode::gather_rows || code == OpCode::take_along_axis ||
+  return is_product(code) || code == OpCode::gather_rows || code == OpCode::take_along_axis ||
          code == OpCode::put_along_axis || code == OpCode::argsort;
 }
 

@@ -54,7 +54,7 @@ void Layouter::add_loads(Value v) {
   const Op& op = graph_.op(v);
   for (std::size_t i = 0; i < op.operands.size(); ++i) {
     const Value operand = op.operands[i];
-    const bool is_matrix = op.code == OpCode::matmul && i == 1, is_table = op.code == OpCode::gather_rows && i == 0;
+    const bool is_matrix = is_product(op.code) && i == 1, is_table = op.code == OpCode::gather_rows && i == 0;
     if (fusion_.region_of[operand] == region_ && !is_matrix) continue;
     if (splat_of(graph_, operand) || is_table) continue;
     const Source source = source_of(graph_, fusion_, operand);

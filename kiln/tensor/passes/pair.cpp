@@ -42,7 +42,7 @@ class Costs {
     if (op.code == OpCode::iota) return 0;
     if (is_source(op.code)) return part * bytes_of(op.type) / kLoadBytesPerNs;
     if (is_view(op.code)) return 0;
-    if (op.code == OpCode::matmul) return part * product_ns(op);
+    if (is_product(op.code)) return part * product_ns(op);
     double elements = static_cast<double>(op.type.size());
     for (Value x : op.operands) elements = std::max(elements, static_cast<double>(graph_.type(x).size()));
     return part * elements / kLanes / arch_.vector.clock_ghz;

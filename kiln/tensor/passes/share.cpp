@@ -125,6 +125,7 @@ Needed of_half(const Asked& a) {
     case OpCode::put_along_axis:
       return same_axis(a, static_cast<int>(a.op.integer("axis")));
     case OpCode::matmul:
+    case OpCode::matmul_f32:
       return of_product(a);
     case OpCode::transpose:
       return Shares{Share::half_of(static_cast<int>(a.op.ints("perm")[a.axis]))};
@@ -145,7 +146,7 @@ Needed of_half(const Asked& a) {
 // Sums of halves along an even extent.
 Needed of_summand(const Graph& graph, const Op& op) {
   const auto shape = [&](std::size_t i) -> const Shape& { return graph.type(op.operands[i]).shape; };
-  if (op.code == OpCode::matmul && shape(0).size() >= 2 && shape(1).size() >= 2) {
+  if (is_product(op.code) && shape(0).size() >= 2 && shape(1).size() >= 2) {
     const int k = static_cast<int>(shape(0).size()) - 1;
     if (shape(0)[k] % 2 != 0 || shape(0)[k] < 2) return {};
     return Shares{Share::half_of(k), Share::half_of(static_cast<int>(shape(1).size()) - 2)};

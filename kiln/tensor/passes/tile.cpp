@@ -85,7 +85,7 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
 bool can_pack(const Graph& graph, const Fusion& fusion, int region) {
   for (Value v : fusion.regions[region].ops) {
     const OpCode code = graph.op(v).code;
-    if (code == OpCode::matmul || code == OpCode::gather_rows || is_line_op(code)) return false;
+    if (is_product(code) || code == OpCode::gather_rows || is_line_op(code)) return false;
   }
   return true;
 }

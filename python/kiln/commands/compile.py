@@ -19,9 +19,10 @@ def main(request):
     path = options.files[0]
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            made = numpy_function.lowered(path, options, int(given.get("O", ["2"])[-1]), _search(given))
+            level = int(given.get("O", ["2"])[-1])
+            made = numpy_function.lowered(path, options, level, _search(given), _most_ops(given))
             python = (options.out or "").endswith(".py")
-            texts = [made.nki] if python else [str(program) for program in made.programs]
+            texts = [_texts(kernel, python) for kernel in made.kernels]
     except NkiValidationError as error:
         print("\n\n".join(d.text(colour.wanted(sys.stderr)) for d in error.diagnostics), file=sys.stderr)
         return _check.Report(path, error.diagnostics).exit_code
@@ -29,7 +30,7 @@ def main(request):
     if options.out:
         _write(options.out, texts, made)
     elif not wants_report:
-        sys.stdout.write("".join(texts))
+        sys.stdout.write("".join(text for kernel in texts for text in kernel))
     if wants_report:
         sys.stdout.write(shown(made.report()))
     return 0
@@ -47,14 +48,34 @@ def _search(given):
     return search
 
 
+def _most_ops(given):
+    """--kernel-ops; None: as many as usual."""
+    return int(given["kernel-ops"][-1]) if "kernel-ops" in given else None
+
+
+def _texts(kernel, python):
+    """One text, or one for each core of a pair."""
+    return [kernel.nki] if python else [str(program) for program in kernel.programs]
+
+
 def _write(out, texts, made):
-    if not out.endswith(".py"):  # the source holds its constants itself
-        folder, stem = os.path.split(os.path.splitext(out)[0])
-        for name, array in made.constants.items():
-            np.save(os.path.join(folder, f"{stem}.{name}.npy"), array)
     stem, ending = os.path.splitext(out)
-    for i, text in enumerate(texts):  # of a pair one file for each core
-        write_aside(out if len(texts) == 1 else f"{stem}.core{i}{ending}", text)
+    if made.is_one_kernel:
+        _write_kernel(stem, ending, texts[0], made)
+        return
+    files = [_write_kernel(f"{stem}.kernel{i}", ending, texts[i], kernel) for i, kernel in enumerate(made.kernels)]
+    write_aside(f"{stem}.plan.json", made.model.plan(files))
+
+
+def _write_kernel(stem, ending, texts, kernel):
+    """The names of the files, without their folder."""
+    if ending != ".py":  # the source holds its constants itself
+        for name, array in kernel.constants.items():
+            np.save(f"{stem}.{name}.npy", array)
+    files = [stem + ending] if len(texts) == 1 else [f"{stem}.core{i}{ending}" for i in range(len(texts))]
+    for file, text in zip(files, texts):
+        write_aside(file, text)
+    return [os.path.basename(file) for file in files]
 
 
 def shown(report):
@@ -64,6 +85,13 @@ def shown(report):
              f"  predicted {report['time_ns'] / 1000:.2f} us, between {report['time_low_ns'] / 1000:.2f} and "
              f"{report['time_high_ns'] / 1000:.2f}; at least {report['roofline_ns'] / 1000:.2f} by the roofline",
              f"  {report['bytes_moved']:.0f} bytes of HBM moved, {report['bytes_compulsory']:.0f} compulsory"]
+    for kernel in report.get("kernels", ()):
+        lines.append(f"  {kernel['name']}: called {kernel['calls']} times, {kernel['time_ns'] / 1000:.2f} us each, "
+                     f"{kernel['instructions_static']} instructions")
+    if "hbm" in report:
+        hbm = report["hbm"]
+        lines.append(f"  HBM between kernels: {len(hbm['buffers'])} buffers of {hbm['handed_on_bytes']} bytes in "
+                     f"{hbm['between_bytes']}; within kernels at most {hbm['scratch_bytes']}")
     for i, group in enumerate(report["groups"], 1):
         lines.append(f"  {i}. {group['ops']}: {group['rows'] * group['packed']} rows, "
                      f"{group['instructions_static']} instructions")

@@ -81,12 +81,13 @@ def opened(path, options):
         yield jitted, given
 
 
-def lowered(path, options, opt=2, search=None):
+def lowered(path, options, opt=2, search=None, kernel_ops=None):
     """What the function becomes. What its Python raises is a diagnostic."""
     with target.chosen(options.target), opened(path, options) as (jitted, given):
         try:
-            made = jitted.lower(target=default_target(), opt=opt, lnc=options.lnc or 1, search=search, **given)
-            made.compiled  # noqa: B018  (errors of the compiler belong here)
+            made = jitted.lower(target=default_target(), opt=opt, lnc=options.lnc or 1, search=search,
+                                kernel_ops=kernel_ops, **given)
+            made.model  # noqa: B018  (errors of the compiler belong here)
             return made
         except NkiValidationError:
             raise

@@ -57,14 +57,20 @@ class _Tracer:
 
 
 def _times_sequence(options):
-    """`kiln time file.py:function` of a kiln.numpy.sequence: prints its timeline. False for anything else."""
+    """`kiln time file.py:function` of a kiln.numpy.sequence, or of a function that is several kernels: prints the
+    timeline. False for anything else."""
     from kiln.commands import numpy_function
     from kiln.numpy._sequence import Sequence
 
-    with target.chosen(options.target), numpy_function.opened(options.files[0], options) as (jitted, given):
-        if not isinstance(jitted, Sequence):
+    with target.chosen(options.target), contextlib.redirect_stdout(sys.stderr), \
+            numpy_function.opened(options.files[0], options) as (jitted, given):
+        timing = jitted.time(**given) if isinstance(jitted, Sequence) else None
+    if timing is None:
+        with contextlib.redirect_stdout(sys.stderr):
+            lowered = numpy_function.lowered(options.files[0], options)
+        if lowered.is_one_kernel:
             return False
-        timing = jitted.time(**given)
+        timing = lowered.time()
     sys.stdout.write(json.dumps(timing.as_dict(), indent=2) + "\n" if options.json else timing.report())
     return True
 

@@ -38,8 +38,10 @@ from kiln.numpy._functions import (
     topk,
     while_loop,
 )
+from kiln.numpy import random
 from kiln.numpy._jit import jit
 from kiln.numpy._kernels import call_kernel
+from kiln.numpy._quantised import dequantize, matmul_f32, mx_dequantize, mx_matmul, mx_quantize, quantize
 from kiln.numpy._sequence import sequence
 
 __all__ = [
@@ -55,6 +57,7 @@ __all__ = [
     "conv1d",
     "conv2d",
     "conv3d",
+    "dequantize",
     "dynamic_slice",
     "dynamic_update_slice",
     "erf",
@@ -65,10 +68,16 @@ __all__ = [
     "leaky_relu",
     "log_softmax",
     "logsumexp",
+    "matmul_f32",
     "max_pool",
     "mish",
+    "mx_dequantize",
+    "mx_matmul",
+    "mx_quantize",
     "nonzero",
     "one_hot",
+    "quantize",
+    "random",
     "reduce_scatter",
     "relu",
     "rms_norm",

@@ -34,6 +34,10 @@ def _threads(program):
 
 def simulator(lowered):
     """Runs the program of instructions, bit by bit as the chip does."""
+    if not lowered.is_one_kernel:
+        from kiln.numpy import _model
+
+        return _model.simulator(lowered)
     traced, compiled = lowered.traced, lowered.compiled
     program, aliases = compiled.program, dict(compiled.aliases)
     constants = {name: _as_bytes(np.array(a)) for name, a in lowered.constants.items()}

@@ -165,9 +165,9 @@ def _require_apart(traced, arrays):
 class Jitted:
     """A function that runs compiled. `lower` shows what it becomes."""
 
-    def __init__(self, function, backend, target, opt, x64, lnc=1, search=None, ranks=None):
+    def __init__(self, function, backend, target, opt, x64, lnc=1, search=None, ranks=None, kernel_ops=None):
         self._function, self._backend, self._target, self._opt, self._x64 = function, backend, target, opt, x64
-        self._lnc, self._search, self._ranks = lnc, search, ranks
+        self._lnc, self._search, self._ranks, self._kernel_ops = lnc, search, ranks, kernel_ops
         self._entries = {}
         self._names = _parameter_names(function)
         functools.update_wrapper(self, function)
@@ -232,13 +232,15 @@ class Jitted:
 
     def lowered_for(self, structure, kwargs_structure, arrays, target):
         traced = self._traced(structure, kwargs_structure, arrays, target)
-        return Lowered(traced, target, self._opt, self._lnc, self._search, self._ranks)
+        return Lowered(traced, target, self._opt, self._lnc, self._search, self._ranks, self._kernel_ops)
 
-    def lower(self, *args, target="trn2", opt=2, lnc=1, search=None, **kwargs):
+    def lower(self, *args, target="trn2", opt=2, lnc=1, search=None, kernel_ops=None, **kwargs):
         """What the function becomes for these arguments, arrays or shapes such as "float32[128,512]". lnc=2: for the
         two cores of a pair. search: of opt=3, {"time_limit": seconds, "seed": 0, "cache": file, "executor": any
-        concurrent.futures executor, "progress": True or False}."""
+        concurrent.futures executor, "progress": True or False}. kernel_ops: how many ops a kernel has at most;
+        functions with more are several kernels."""
         _require_target(target)
+        _require_kernel_ops(kernel_ops)
         _require_opt(opt)
         _require_lnc(lnc)
         search = _checked_search(search)
@@ -248,7 +250,7 @@ class Jitted:
         kwargs = {k: _arguments.as_given(v) for k, v in kwargs.items()}
         structure, kwargs_structure, arrays, key = self._flattened(args, kwargs)
         traced = self._traced(structure, kwargs_structure, arrays, target)
-        low = Lowered(traced, target, opt, lnc, search, self._ranks)
+        low = Lowered(traced, target, opt, lnc, search, self._ranks, kernel_ops or self._kernel_ops)
         low.flattened, low.key, low.keywords = self._flattened, key, kwargs
         return low
 
@@ -296,6 +298,11 @@ def _require_lnc(lnc):
         refuse(OPTIONS, f"lnc={lnc!r}", "pass 1, or 2 for a pair of cores", kind=ValueError)
 
 
+def _require_kernel_ops(kernel_ops):
+    if kernel_ops is not None and (isinstance(kernel_ops, bool) or not isinstance(kernel_ops, int) or kernel_ops < 1):
+        refuse(OPTIONS, f"kernel_ops={kernel_ops!r}", "pass a number of ops, or leave it out", kind=ValueError)
+
+
 _SEARCH = ("time_limit", "seed", "cache", "executor", "progress")
 
 
@@ -307,16 +314,18 @@ def _checked_search(search):
     return search
 
 
-def jit(function=None, *, backend="simulator", target=None, opt=2, x64="error", lnc=1, search=None, ranks=None):
+def jit(function=None, *, backend="simulator", target=None, opt=2, x64="error", lnc=1, search=None, ranks=None,
+        kernel_ops=None):
     """Makes a plain NumPy function run compiled: `@kiln.jit`, or `kiln.jit(f, backend="native")`. Arrays among the
     arguments are inputs; everything else is a part of the program. backend: "simulator" runs the compiled program,
     "native" the tensor program in double on the CPU, "neuron" the emitted source on a device. x64="narrow" lets 64-bit
     arrays in and computes with 32 bits. lnc=2 splits the work over a pair of cores; search has the options of opt=3,
     as `lower` takes them. ranks=n runs it on so many ranks, which meet in kiln.numpy.all_reduce and its like: arguments
-    may be kiln.per_rank([...]), and what comes back is a list."""
+    may be kiln.per_rank([...]), and what comes back is a list. Functions with more than kernel_ops ops are several
+    kernels, called one after the other."""
     if function is None:
         return functools.partial(jit, backend=backend, target=target, opt=opt, x64=x64, lnc=lnc, search=search,
-                                 ranks=ranks)
+                                 ranks=ranks, kernel_ops=kernel_ops)
     if not callable(function):
         refuse(OPTIONS, f"kiln.jit of a {type(function).__name__}", "pass a function", kind=TypeError)
     if backend not in BACKENDS:
@@ -327,4 +336,6 @@ def jit(function=None, *, backend="simulator", target=None, opt=2, x64="error", 
     _require_lnc(lnc)
     if ranks is not None:
         env.require_ranks(ranks, f"ranks={ranks!r}")
-    return Jitted(function, backend, target, opt, _dtypes.option_x64(x64), lnc, _checked_search(search), ranks)
+    _require_kernel_ops(kernel_ops)
+    return Jitted(function, backend, target, opt, _dtypes.option_x64(x64), lnc, _checked_search(search), ranks,
+                  kernel_ops)

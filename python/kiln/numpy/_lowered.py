@@ -10,10 +10,10 @@ from kiln._time import Timing, checked_trips
 from kiln._trace import env
 from kiln._trace.errors import NkiValidationError
 from kiln.numpy import _dtypes
-from kiln.numpy._rules import ARGUMENTS, refuse
+from kiln.numpy._rules import ARGUMENTS, OPTIONS, refuse
 from kiln.numpy._search import search
 
-_compiled = {}  # (text of the tensor program, target, level, donated, lnc, ...) -> TensorCompiled
+_compiled = {}  # (text of the tensor program, target, level, donated, lnc, ...) -> TensorModel
 _KEPT = 512
 
 
@@ -33,9 +33,9 @@ def _words(item):
 class Lowered:
     """What a function becomes: `ir` (the tensor program as text), `program` (instructions), `nki` (source)."""
 
-    def __init__(self, traced, target, opt, lnc=1, search=None, ranks=None):
+    def __init__(self, traced, target, opt, lnc=1, search=None, ranks=None, kernel_ops=None):
         self.traced, self.target, self.opt, self.lnc, self.ranks = traced, target, opt, lnc, ranks
-        self._search = search or {}
+        self._search, self._kernel_ops = search or {}, kernel_ops or _kiln.MOST_KERNEL_OPS
         self._timings = {}  # trip counts -> Timing
         self.flattened, self.key, self.keywords = None, (), {}  # how the call that it is for is told from others
         self.graph = traced.graph
@@ -45,8 +45,9 @@ class Lowered:
         return str(self.graph)
 
     @functools.cached_property
-    def compiled(self):
-        key = self.graph.text(True), self.target, self.opt, tuple(self.traced.donated), self.lnc
+    def model(self):
+        """The kernels, the order of their calls, and where what they hand on lies."""
+        key = self.graph.text(True), self.target, self.opt, tuple(self.traced.donated), self.lnc, self._kernel_ops
         if self.opt == 3:
             key += self._search.get("seed", 0), self._search.get("time_limit")
         if key not in _compiled:
@@ -56,16 +57,38 @@ class Lowered:
         return _compiled[key]
 
     def _compile(self):
+        def found(graph, donated):
+            return search(graph, self.target, donated, self.lnc, **self._search)
+
         try:
-            if self.opt == 3:
-                return search(self.graph, self.target, self.traced.donated, self.lnc, **self._search)
-            return self.graph.compile(self.target, self.opt, self.traced.donated, self.lnc)
+            return self.graph.compile_model(self.target, self.opt, self.traced.donated, self.lnc, self._kernel_ops,
+                                            found if self.opt == 3 else None)
         except NkiValidationError:
             raise
         except Exception as error:  # a fault of the compiler, not of the function
             said = _kiln.diagnostic("internal", "internal", "the compiler takes every tensor program that is one",
                                     f"{type(error).__name__}: {error}", "report it, with the text of `low.ir`")
             raise NkiValidationError([said]) from error
+
+    @property
+    def is_one_kernel(self):
+        return len(self.kernels) == 1 and self.kernels[0] is self
+
+    @functools.cached_property
+    def kernels(self):
+        """Each kernel, with `program`, `nki`, `check`, `time` and `report`; of most functions it is the one."""
+        from kiln.numpy._model import Kernel
+
+        model = self.model
+        return [self] if len(model.steps) == 1 else [Kernel(self, made) for made in model.kernels]
+
+    @property
+    def compiled(self):
+        """The one kernel."""
+        if not self.is_one_kernel:
+            refuse(OPTIONS, f"`{self.traced.name}` is {len(self.model.kernels)} kernels",
+                   "ask one of `low.kernels`, or take more ops into one kernel with kernel_ops=")
+        return self.model.kernels[0]
 
     @property
     def program(self):
@@ -100,23 +123,38 @@ class Lowered:
 
     def check(self):
         """The report of `kiln.check`: true when the program is legal."""
-        reports = [program.check(env.reserved_psum_banks()) for program in self.programs]
+        programs = [program for kernel in self.kernels for program in kernel.programs]
+        reports = [program.check(env.reserved_psum_banks()) for program in programs]
         found = [diagnostic for report in reports for diagnostic in report.diagnostics]
-        return _check.Report(self.traced.name, found, self.programs, reports)
+        return _check.Report(self.traced.name, found, programs, reports)
 
     def time(self, trip_counts=None):
-        """The predicted time, as `kiln.time` gives it. Loops that the run ends take their passes from `trip_counts`,
-        {register: passes}; the error without them names the register."""
+        """The predicted time, as `kiln.time` gives it; of several kernels, as a kiln.numpy.sequence has it. Loops that
+        the run ends take their passes from `trip_counts`, {register: passes}; the error without them names the
+        register."""
         trips = checked_trips(trip_counts)
         key = tuple(trips.items())
         if key not in self._timings:
-            made = _kiln.time_programs(self.programs, trips, [], None, True, max_memory=env.max_memory(),
-                                       of_rank=[0] * (self.ranks or 0))
-            self._timings[key] = Timing(made)
+            self._timings[key] = self._timed(trips)
         return self._timings[key]
 
+    def _timed(self, trips):
+        if not self.is_one_kernel:
+            from kiln.numpy import _model
+
+            if trips:
+                refuse(OPTIONS, f"trip_counts of `{self.traced.name}`, which is several kernels",
+                       "time its kernels one by one: low.kernels[0].time(trip_counts=...)")
+            return _model.timing(self)
+        return Timing(_kiln.time_programs(self.programs, trips, [], None, True, max_memory=env.max_memory(),
+                                          of_rank=[0] * (self.ranks or 0)))
+
     def report(self, trip_counts=None):
-        """What the program costs, and what its groups are."""
+        """What the program costs, and what its groups are; of several kernels also `kernels`, `calls` and `hbm`."""
+        if not self.is_one_kernel:
+            from kiln.numpy import _model
+
+            return _model.report(self)
         timing = self.time(trip_counts)
         told = timing.as_dict()
         roofline, summary = told["roofline"], told["summary"]
