@@ -156,6 +156,11 @@ class Emission {
         fmt::format("Written by `kiln emit`{}.", options_.origin.empty() ? "" : " from " + printable(options_.origin)));
     lines.line("\"\"\"");
     lines.line();
+    if (uses("nl.fori_loop") || uses("nl.while_loop")) {
+      lines.line("# Loops on registers are inner functions, which NKI 0.6.0 traces and its old parser refuses.");
+      lines.line("# kiln: profile tracer");
+      lines.line();
+    }
     if (uses("base64.")) {
       lines.line("import base64");
       lines.line();

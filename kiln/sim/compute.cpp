@@ -72,8 +72,12 @@ void compute_here(isa::Run& run, FirstNonfinite* nonfinite, const Operands& oper
   const isa::Tile& tile = result->tile;
   const bool covers = covers_storage(*result);
   const Before* before = overwrites_plain(run, operands, *result, covers) ? nullptr : &nonfinite->look_before(run);
+  isa::Seen seen{.data = tile.data};
+  run.seen = &seen;
   compute_exactly(run);
-  const std::uint32_t largest = covers
+  run.seen = nullptr;
+  const std::uint32_t largest = seen.elements == tile.count() ? seen.largest
+                                : covers
                                     ? run.k.largest(static_cast<int>(tile.element_bytes()), tile.data, 1, tile.count())
                                     : largest_magnitude(run.k, tile);
   if (largest >= first_nonfinite(tile.dtype))

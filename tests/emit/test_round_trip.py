@@ -30,7 +30,6 @@ import round_trip  # noqa: E402
 SEED = int(os.environ.get("KILN_SEED", np.random.SeedSequence().entropy % 2**32))
 CPP_EXAMPLES = ["attention", "block_sparse", "complex_gemm", "gemm", "rms_norm", "softmax", "tensor_add"]
 PYTHON_EXAMPLES = sorted(p.stem for p in (SOURCE / "examples" / "nki").glob("*.py") if p.stem != "tiles")
-WITH_DEVICE_LOOPS = {"language.R22"}  # the old parser has no inner functions; nothing else runs on the tracer
 
 
 @pytest.fixture(autouse=True)
@@ -46,14 +45,13 @@ def bits(programs, seed=SEED):
         return error.code
 
 
-def require_clean(path, device_loops):
+def require_clean(path):
     """No finding of ruff and of the language lint, and no line over 100 columns."""
     done = subprocess.run([sys.executable, "-m", "ruff", "check", "--no-cache", "--config",
                            str(SOURCE / "pyproject.toml"), "--line-length", "100", path],
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    found = {f.rule for f in lint.check_file(path)}
-    assert found <= (WITH_DEVICE_LOOPS if device_loops else set())
+    assert not lint.check_file(path)
 
 
 def instructions(source):
@@ -69,7 +67,7 @@ def require_round_trip(programs, source, folder):
     assert bits(again) == bits(programs)
     before, after = (round_trip.time_ns(p) for p in (programs, again))
     assert after == pytest.approx(before, rel=0.01)
-    require_clean(path, any(p.device_loops for p in programs))
+    require_clean(path)
     # What the trace has unrolled is rolled up again: no more instructions are written than the program had.
     for text in (source, _kiln.emit(again)):
         assert instructions(text) <= sum(p.instruction_count for p in programs)

@@ -250,6 +250,12 @@ void map_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*
   }
 }
 
+void see(const Run& r, Seen& seen, const Tile& to, std::int64_t row, std::int64_t first, std::size_t n) {
+  const std::int64_t bytes = to.element_bytes();
+  seen.largest = std::max(seen.largest, r.k.largest(static_cast<int>(bytes), to.row(row) + first * bytes, 1, n));
+  seen.elements += static_cast<std::int64_t>(n);
+}
+
 constexpr std::int64_t kShortRow = 64;
 
 bool has_short_rows(const Tile& dst, std::initializer_list<const Tile*> inputs) {
@@ -275,6 +281,7 @@ void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> 
   }
   const bool direct = dst.dtype == DType::float32 && dst.row_is_contiguous();
   const bool down = flat && walk == Walk::by_row_or_down;
+  Seen* seen = r.seen && r.seen->data == dst.data && to.row_is_contiguous() && !to.row_offset ? r.seen : nullptr;
   for (std::int64_t row = 0; row < to.rows; ++row) {
     for (std::int64_t first = 0; first < to.free_size; first += kChunk) {
       RowChunk chunk{row, first, std::min<std::size_t>(kChunk, to.free_size - first), {}, result};
@@ -283,6 +290,7 @@ void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> 
       if (down) chunk.row = first, chunk.first = 0, chunk.down = true;
       body(chunk);
       if (!direct) store_row(r, to, row, first, chunk.n, result);
+      if (seen) see(r, *seen, to, row, first, chunk.n);
     }
   }
 }

@@ -54,6 +54,14 @@ class WarningSink {
 
 inline constexpr int kMaxTiles = 18;  // dma_compute: a destination and 16 sources
 
+// The largest magnitude among the elements that were written to a tile, taken while they are in the first cache. It
+// says something when `elements` is the count of the tile: each was written once, by a walk that fills it in.
+struct Seen {
+  const std::byte* data = nullptr;  // of the tile
+  std::uint32_t largest = 0;        // as Kernels::largest has it
+  std::int64_t elements = 0;
+};
+
 class Run : public InstView {
  public:
   Run(const Program& program, const Instruction& inst, const Arch& arch, Engine engine, const Kernels& kernels,
@@ -92,6 +100,7 @@ class Run : public InstView {
   PsumMode psum_mode = PsumMode::overwrite;
   const std::uint8_t* psum_add = nullptr;  // per_element: row-major (rows x free), 1 = add
   std::uint32_t* registers = nullptr;      // register file; register_* instructions only
+  Seen* seen = nullptr;                    // null: nobody asks
   Tile& add_tile(int param);               // in parameter order; the caller fills it
 
  private:

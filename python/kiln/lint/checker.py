@@ -3,6 +3,7 @@
 import ast
 import inspect
 import os
+import re
 import textwrap
 
 from . import (  # they register their checks
@@ -49,6 +50,15 @@ def check_function(function, profiles=PROFILES, api_version=NEWEST):
     return check_source(text, code.co_filename, [plain.__name__], profiles, api_version)
 
 
+_FRONT_END = re.compile(r"^# kiln: profile (\w+)\s*$", re.M)
+
+
+def _written_for(text, profiles):
+    """The front ends to ask: the one that a comment of the file names, unless the caller wants one."""
+    named = _FRONT_END.search(text)
+    return (named[1],) if named and named[1] in PROFILES and set(profiles) == set(PROFILES) else profiles
+
+
 class _Run:
     def __init__(self, profiles, api_version):
         unknown = set(profiles) - set(PROFILES)
@@ -66,6 +76,9 @@ class _Run:
         return BY_NAME[name].holds_for(self.profiles, self.api_version)
 
     def source(self, text, filename, kernels, importer):
+        profiles = _written_for(text, self.profiles)
+        if profiles != self.profiles:
+            return _Run(profiles, self.api_version).source(text, filename, kernels, importer)
         try:
             module = Module(text, filename, importer)
             if importer is not None:

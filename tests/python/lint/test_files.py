@@ -297,3 +297,26 @@ def test_program(tmp_path):
     assert run(tmp_path / "bad.py", "--profile", "tracer").returncode == 0
     assert json.loads(run(tmp_path / "bad.py", "--json").stdout)["ok"] is False
     assert run(tmp_path / "none.py").returncode == 2
+
+
+INNER = """import nki
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x):
+    def body(i):
+        pass
+
+    nl.fori_loop(0, 4, body)
+    return x
+"""
+
+
+def test_a_comment_says_which_front_end_a_file_is_for():
+    said = f"# kiln: profile tracer\n{INNER}"
+    assert [f.rule for f in lint.check_source(INNER)] == ["language.R22"]
+    assert not lint.check_source(said)
+    assert [f.rule for f in lint.check_source(said, profiles=["parser"])] == ["language.R22"]
+    assert [f.rule for f in lint.check_source(f"# kiln: profile other\n{INNER}")] == ["language.R22"]
+    assert [f.rule for f in lint.check_source(INNER + "# text # kiln: profile tracer\n")] == ["language.R22"]
