@@ -28,6 +28,7 @@ TOGETHER_LIMIT = 1.15  # time of 8 ranks together, in times of 8 runs of one
 PROCESSES_LIMIT = 2.0  # time of an all_reduce among processes, in times of one among ranks of a process
 GROWTH_LIMIT = 4.0  # MiB that a thousand launches may add
 RANKS = 8
+FEW, MANY = 2, 12  # all_reduces of a run; two write to the memory that all write to
 
 
 def options():
@@ -111,7 +112,7 @@ def sums_text(side, times):
 
 def measure_processes(chosen, figures):
     """The same all_reduce with a process for each rank. Programs in text form, so that each process has the arrays of
-    its own rank only; the difference of five and one of them."""
+    its own rank only; the difference of a run with few of them and one with many, in which the same memory is used."""
     library = chosen.build / "python" / "kiln" / "libkiln_mpi.so"
     if shutil.which("mpirun") is None or not library.exists():
         return print("processes: mpirun or libkiln_mpi.so is not there")
@@ -122,7 +123,7 @@ def measure_processes(chosen, figures):
         folder = pathlib.Path(name)
         for rank in range(RANKS):
             np.save(folder / f"x.{rank}.npy", np.full((side, side), rank, np.float32))
-        for times in (1, 5):
+        for times in (FEW, MANY):
             (folder / f"sums{times}.kiln").write_text(sums_text(side, times))
 
         def seconds(times, *before):
@@ -132,11 +133,12 @@ def measure_processes(chosen, figures):
             return json.loads(done.stdout)["seconds"]
 
         mpirun = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(RANKS)]
-        taken = {(times, many): [] for times in (1, 5) for many in (False, True)}
+        taken = {(times, many): [] for times in (FEW, MANY) for many in (False, True)}
         for _ in range(max(1, chosen.rounds // 2)):
             for (times, many), all_of_them in taken.items():
                 all_of_them.append(seconds(times, *(mpirun if many else [])))
-    threads, processes = (max(1e-9, min(taken[5, many]) - min(taken[1, many])) / 4 for many in (False, True))
+    threads, processes = (max(1e-9, min(taken[MANY, many]) - min(taken[FEW, many])) / (MANY - FEW)
+                          for many in (False, True))
     figures.add("processes", processes / threads, PROCESSES_LIMIT, "ratio",
                 f"all_reduce in {RANKS} processes {processes * 1e3:.1f} ms, in one {threads * 1e3:.1f} ms")
 

@@ -64,7 +64,7 @@ bool write(std::FILE* file, const std::string& text) {
 
 int show(Outcome outcome, bool json) {
   const ExitCode code = exit_code(outcome.diagnostics);
-  if (json && outcome.out.empty())
+  if (json && outcome.out.empty() && (code != kExitOk || !outcome.is_told_elsewhere))
     outcome.out = dump({{"ok", code == kExitOk}, {"diagnostics", json_of(outcome.diagnostics)}});
   if (!json) {
     const TextStyle style{.colour = wants_colour(STDERR_FILENO)};

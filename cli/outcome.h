@@ -20,6 +20,7 @@ enum ExitCode : int {
 struct Outcome {
   std::string out;                      // for stdout
   std::vector<Diagnostic> diagnostics;  // for stderr; with --json they are part of `out`
+  bool is_told_elsewhere = false;       // by another process of the run, unless there are errors
 };
 
 // The worst of the errors decides; warnings alone are fine.

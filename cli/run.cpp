@@ -242,7 +242,10 @@ Outcome run(RunCommand& command) {
   outcome.diagnostics.insert(outcome.diagnostics.end(), report.warnings.begin(), report.warnings.end());
   const Result result{command, launch.name(), arch(launch.target()).name, ranks, std::move(report), elapsed.count()};
   outcome.out = command.json ? json_text_of(result, outcome.diagnostics) : text_of(result);
-  if (command.options.processes && command.options.processes->self() != 0) outcome.out.clear();
+  if (command.options.processes && command.options.processes->self() != 0) {
+    outcome.out.clear();
+    outcome.is_told_elsewhere = true;
+  }
   return outcome;
 }
 

@@ -1,6 +1,7 @@
 #include "kiln/timing/make_timeline.h"
 
 #include <algorithm>
+#include <map>
 
 #include "kiln/timing/band.h"
 #include "kiln/timing/critical_path.h"
@@ -99,6 +100,17 @@ LaneId bottleneck(const Timeline& t) {
   return best;
 }
 
+// A collective that waited for other ranks began because of the one that came last, which waited for nobody.
+void name_the_last(Timeline& t) {
+  std::map<Time, EventId> last;  // by when it began
+  for (const Event& e : t.events)
+    if (t.lanes[e.lane].links && e.wait != Wait::peer) last.try_emplace(e.start, e.because);
+  for (Event& e : t.events) {
+    if (!t.lanes[e.lane].links || e.wait != Wait::peer) continue;
+    if (const auto found = last.find(e.start); found != last.end()) e.because = found->second;
+  }
+}
+
 void add_ranks(Timeline& t, const std::vector<CoreRun>& runs, const TimedRanks& r) {
   const auto cores = static_cast<std::size_t>(r.launch.cores_per_rank);
   for (std::size_t kind = 0; kind < r.kinds.ranks_of.size(); ++kind) {
@@ -122,6 +134,7 @@ Timeline make_timeline(std::vector<CoreRun>& runs, const TimedRanks& ranks, cons
     add_memory(t, *runs[i].core, static_cast<int>(i));
     add_core(t, runs[i]);
   }
+  if (t.ranks.size() > 1) name_the_last(t);
   t.profiler_total = t.total + from_ns(arch.timing.profiler_ns);
   t.benchmark_latency = t.total + from_ns(arch.timing.benchmark_ns);
   t.compulsory_bytes = compulsory_bytes(runs, cores_per_rank);

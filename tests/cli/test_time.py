@@ -127,7 +127,7 @@ def test_every_key_is_documented_and_there(kiln, matmul):
     for part in ["band", "roofline"]:
         found |= {f"{part}.{key}" for key in report[part]}
     found |= {f"roofline.ceilings[].{key}" for key in report["roofline"]["ceilings"][0]}
-    for part in ["engines", "lines", "critical_path", "advice"]:
+    for part in ["ranks", "engines", "lines", "critical_path", "advice"]:
         assert report[part], part
         found |= {f"{part}[].{key}" for item in report[part] for key in item}
     assert found == documented_keys()

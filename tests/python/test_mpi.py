@@ -2,6 +2,7 @@
 a process does not stay. Real processes and real messages; skipped where mpirun or libkiln_mpi.so is not."""
 
 import contextlib
+import json
 import os
 import pathlib
 import shutil
@@ -150,6 +151,15 @@ def test_text_programs_read_and_write_files_of_their_ranks(tmp_path):
     assert [f"y of rank {rank}" in done.stdout for rank in range(4)] == [True] * 4
     for rank in range(4):
         np.testing.assert_array_equal(np.load(tmp_path / f"y.{rank}.npy"), np.full((2, 3), 1111, np.float32))
+
+
+def test_json_is_one_document(tmp_path):
+    (tmp_path / "sum.kiln").write_text(PROGRAM)
+    for rank in range(4):
+        np.save(tmp_path / f"x.{rank}.npy", np.full((2, 3), rank, np.float32))
+    got = mpirun(2, ["run", tmp_path / "sum.kiln", "--ranks", "4", "--in", f"x={tmp_path}/x.{{}}.npy", "--print",
+                     "--json"])
+    assert [output["rank"] for output in json.loads(got.stdout)["outputs"]] == [0, 1, 2, 3], got.stderr
 
 
 def test_too_many_processes_are_refused(tmp_path):

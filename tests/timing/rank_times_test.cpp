@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "kiln/isa/text/parse.h"
 #include "kiln/timing/rank_kinds.h"
@@ -105,6 +106,12 @@ TEST(RankTimes, AQuickRankWaitsForASlowOne) {
   EXPECT_TRUE(waits("rank 0 links"));
   EXPECT_FALSE(waits("rank 1 links"));
   EXPECT_GT(t.total, time_of(quick).total);
+  // The path goes through the work of the slow rank.
+  const Time work =
+      std::accumulate(t.critical_path.begin(), t.critical_path.end(), Time{0}, [&](Time sum, const auto& s) {
+        return sum + (t.lanes[t.events[s.event].lane].name == "rank 1 scalar" ? s.time : 0);
+      });
+  EXPECT_GT(to_ns(work), 39 * 800);
 }
 
 // Whom a rank meets tells it apart, whatever its own program is.

@@ -38,7 +38,10 @@ MadeRun start() {
   made.text = kProgram;
   made.run.launch = *made.program;
   made.run.arch = arch(Target::trn2);
+  made.run.programs = made.run.launch.programs;
   timing::Timeline& t = made.run.timeline;
+  t.ranks = {{.ranks = {0}}};
+  t.core_names = {""};
   t.lanes = {{.name = "tensor", .engine = Engine::tensor},
              {.name = "vector", .engine = Engine::vector},
              {.name = "sync", .engine = Engine::sync},

@@ -15,7 +15,7 @@ namespace {
 // What each rank of a group has for the operand, in the order of the list.
 using Brought = std::vector<const Array*>;
 
-double reduced(const std::string& op, double a, double b) {
+double combined(const std::string& op, double a, double b) {
   if (op == "add") return a + b;
   if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
   return op == "maximum" ? std::max(a, b) : std::min(a, b);
@@ -25,7 +25,7 @@ Array all_reduced(const Op& op, const Brought& brought) {
   Array out = *brought[0];
   for (std::size_t r = 1; r < brought.size(); ++r) {
     for (std::size_t i = 0; i < out.data.size(); ++i)
-      out.data[i] = reduced(op.text("op"), out.data[i], brought[r]->data[i]);
+      out.data[i] = combined(op.text("op"), out.data[i], brought[r]->data[i]);
   }
   if (!is_float(out.type.dtype))  // modulo 2^32
     out = from_bytes(out.type, to_bytes(out).data());
@@ -45,7 +45,7 @@ void for_part(const Shape& shape, std::int64_t axis, std::int64_t parts, std::in
   });
 }
 
-Array part_of(const Array& whole, std::int64_t axis, std::int64_t parts, std::int64_t part) {
+Array share_of(const Array& whole, std::int64_t axis, std::int64_t parts, std::int64_t part) {
   Array out{whole.type, {}};
   out.type.shape[axis] /= parts;
   out.data.resize(static_cast<std::size_t>(out.type.size()));
@@ -70,9 +70,9 @@ Array exchanged(const Op& op, const Brought& brought, std::int64_t mine) {
     case OpCode::all_reduce:
       return all_reduced(op, brought);
     case OpCode::reduce_scatter:
-      return part_of(all_reduced(op, brought), op.integer("axis"), n, mine);
+      return share_of(all_reduced(op, brought), op.integer("axis"), n, mine);
     case OpCode::all_to_all:
-      for (const Array* a : brought) parts.push_back(part_of(*a, op.integer("split"), n, mine));
+      for (const Array* a : brought) parts.push_back(share_of(*a, op.integer("split"), n, mine));
       return joined(op.type, op.integer("axis"), parts);
     default:
       for (const Array* a : brought) parts.push_back(*a);

@@ -65,7 +65,7 @@ Ints inverse(const Ints& perm) {
   for (std::size_t i = 0; i < perm.size(); ++i) out[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
   return out;
 }
-Shape permuted(const Shape& shape, const Ints& perm) {
+Shape in_order_of(const Shape& shape, const Ints& perm) {
   Shape out;
   for (const std::int64_t d : perm) out.push_back(shape[static_cast<std::size_t>(d)]);
   return out;
@@ -76,9 +76,9 @@ Shape as_matrix(const Shape& shape) {
   return {rows, shape.empty() ? 1 : product(shape) / std::max<std::int64_t>(1, rows)};
 }
 
-class Lowering {
+class CollectiveLowering {
  public:
-  Lowering(const Rewriting& r, Target target) : r_(r), target_(target), x_(r.operand(0)) {}
+  CollectiveLowering(const Rewriting& r, Target target) : r_(r), target_(target), x_(r.operand(0)) {}
 
   Expr run() {
     if (r_.op.code == OpCode::all_reduce || r_.op.code == OpCode::collective_permute)
@@ -87,7 +87,7 @@ class Lowering {
     const std::int64_t axis = r_.op.integer(joins ? "split" : "axis");
     const Ints perm = to_front(x_.rank(), axis);
     x_ = transpose(x_, perm);
-    Shape after = permuted(r_.op.type.shape, perm);
+    Shape after = in_order_of(r_.op.type.shape, perm);
     if (joins) after = x_.shape();
     const Expr y = reshape(along_rows(as_matrix(x_.shape()), as_matrix(after)), after);
     return joins ? joined(y, perm) : transpose(y, inverse(perm));
@@ -124,12 +124,12 @@ template <Target T>
 Graph lowered(const Graph& graph) {
   return rebuilt(graph, [](const Rewriting& r) -> std::optional<Value> {
     if (!is_collective(r.op.code) || r.op.type.size() == 0) return {};
-    return Lowering(r, T).run().value();
+    return CollectiveLowering(r, T).run().value();
   });
 }
 
-using Pass = Graph (*)(const Graph&);
-constexpr Pass kLowered[] = {lowered<Target::trn1>, lowered<Target::trn2>, lowered<Target::trn3>};
+using LowerTo = Graph (*)(const Graph&);
+constexpr LowerTo kLowered[] = {lowered<Target::trn1>, lowered<Target::trn2>, lowered<Target::trn3>};
 
 }  // namespace
 
@@ -141,7 +141,7 @@ bool has_collectives(const Graph& graph) {
 }
 
 Graph with_collective_kernels(const Graph& graph, Target target) {
-  const Pass pass = kLowered[static_cast<std::size_t>(target)];
+  const LowerTo pass = kLowered[static_cast<std::size_t>(target)];
   return with_bodies(pass(graph), pass);
 }
 

@@ -57,6 +57,8 @@ function showHead() {
       (high_ns ? `, between ${timeText(low_ns)} and ${timeText(high_ns)}` : "");
   const facts = [`bottleneck: ${report.bottleneck}`];
   if (basis) facts.push(`band: ${basis} (${rows.length} measurements)`);
+  const count = report.ranks.reduce((sum, ranks) => sum + ranks.count, 0);
+  if (count > 1) facts.unshift(`${count} ranks${report.topology ? ` on ${report.topology}` : ""}`);
   if (report.what_if.length) facts.push(`what if ${report.what_if.join(", ")}`);
   byId("facts").textContent = facts.join(" · ");
 }
