@@ -9,9 +9,9 @@ namespace kiln::sim {
 using namespace isa;
 namespace {
 
-constexpr std::int64_t kMinBytes = 16 << 10;  // smaller copies are not worth the looking
-constexpr std::int64_t kMinRunBytes = 1024;   // shorter pieces far apart are gathered better once than at each use
-constexpr std::int64_t kMinRowBytes = 64;     // of pieces that follow each other
+constexpr std::int64_t kMinLoadBytes = 16 << 10;  // smaller copies are not worth the looking
+constexpr std::int64_t kMinRunBytes = 1024;       // shorter pieces far apart are gathered better once than at each use
+constexpr std::int64_t kMinDenseRowBytes = 64;    // of pieces that follow each other
 
 // The elements of a row that follow each other without a gap.
 std::int64_t run_of(const Tile& t) {
@@ -22,7 +22,7 @@ std::int64_t run_of(const Tile& t) {
 // Whether the pieces that partitions get of a block are long, or follow each other.
 bool is_worth_reading(const Tile& t) {
   const std::int64_t bytes = run_of(t) * t.element_bytes();
-  return bytes >= (t.row_bytes == bytes ? kMinRowBytes : kMinRunBytes);
+  return bytes >= (t.row_bytes == bytes ? kMinDenseRowBytes : kMinRunBytes);
 }
 
 bool is_aligned(const Tile& t) {
@@ -53,7 +53,7 @@ Reach reach_of(const Tile& t) {
   return reach;
 }
 
-bool meet(const PostponedLoad& load, const Tile& tile) {
+bool is_met(const PostponedLoad& load, const Tile& tile) {
   const Place at = place_in(load, tile);
   const Reach reach = reach_of(tile);
   return at.row < load.to.rows && at.row + tile.rows > 0 &&
@@ -74,7 +74,7 @@ bool Postponed::add(const Run& run, const Bindings& bindings) {
   if (bindings[id].storage->is_external()) return false;  // in an output, or with the input already
   if (!d.row_is_contiguous() || d.row_offset || s.row_offset || s.column) return false;
   if (d.dtype != s.dtype || d.rows != s.rows || d.free_size != s.free_size || s.free_rank > 2) return false;
-  if (!is_aligned(s) || d.count() * d.element_bytes() < kMinBytes) return false;
+  if (!is_aligned(s) || d.count() * d.element_bytes() < kMinLoadBytes) return false;
   if (!is_worth_reading(s)) return false;
   bindings[id].storage->largest.reset();
   const TensorId from = run.access(src).tensor;
@@ -92,7 +92,7 @@ TensorId Postponed::reader_of(TensorId from) const {
 
 bool Postponed::meets(TensorId id, const Tile& tile) const {
   const auto it = loads_.find(id);
-  return it != loads_.end() && std::ranges::any_of(it->second, [&](const auto& load) { return meet(load, tile); });
+  return it != loads_.end() && std::ranges::any_of(it->second, [&](const auto& load) { return is_met(load, tile); });
 }
 
 Storage* Postponed::move(TensorId id, Tile& tile) const {

@@ -12,6 +12,7 @@
 
 namespace kiln::python {
 namespace {
+namespace ndarrays {  // other types of Python have slots, too
 
 struct Given {
   PyObject* value[3] = {};  // shape, dtype, buffer
@@ -76,13 +77,14 @@ PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
 PyType_Spec spec = {"kiln._kiln.NdarrayType", 0, 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL, slots};
 
+}  // namespace ndarrays
 }  // namespace
 
 void bind_ndarray(nb::module_& m) {
   const char* const words[] = {"shape", "dtype", "buffer"};
-  for (std::size_t i = 0; i < std::size(words); ++i) names[i] = PyUnicode_InternFromString(words[i]);
+  for (std::size_t i = 0; i < std::size(words); ++i) ndarrays::names[i] = PyUnicode_InternFromString(words[i]);
   const nb::object bases = nb::make_tuple(nb::handle(reinterpret_cast<PyObject*>(&PyType_Type)));
-  const nb::object type = nb::steal(PyType_FromSpecWithBases(&spec, bases.ptr()));
+  const nb::object type = nb::steal(PyType_FromSpecWithBases(&ndarrays::spec, bases.ptr()));
   if (!type) throw nb::python_error();
   m.attr("NdarrayType") = type;
 }
