@@ -2,18 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace kiln::analysis {
 
-// A tree over the places; asking and changing take as long as it is high.
+// A tree over the places; asking and changing take as long as it is high. With `few`, a list of what is taken, which
+// costs less where that is not much.
 class FreeRuns {
  public:
-  explicit FreeRuns(std::int32_t places);
+  explicit FreeRuns(std::int32_t places, bool few = false);
 
   // Takes places [begin, end) once more (step 1), or once less (step -1) after they were taken so.
   void take(std::int32_t begin, std::int32_t end, int step) {
-    if (begin < end) take({1, 0, leaves_}, begin, end, step);
+    if (begin < end) few_ ? take_few({begin, end}, step) : take({1, 0, leaves_}, begin, end, step);
   }
   // The first place from which `count` places are free; -1 when there is none.
   std::int32_t find(std::int32_t count) const;
@@ -33,7 +35,13 @@ class FreeRuns {
   void take(const Part& part, std::int32_t begin, std::int32_t end, int step);
   void sum_up(const Part& part);
 
-  std::int32_t leaves_;
+  using Taken = std::pair<std::int32_t, std::int32_t>;  // begin, end
+  void take_few(Taken run, int step);
+  std::int32_t find_few(std::int32_t count) const;
+
+  bool few_;
+  std::vector<Taken> taken_;  // with `few`: by their beginning
+  std::int32_t leaves_;       // with `few`: places
   std::vector<Node> nodes_;
 };
 

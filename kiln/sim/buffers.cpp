@@ -67,9 +67,10 @@ bool inputs_stay(const isa::Launch& launch, std::span<const Buffers> of_ranks) {
     }
   }
   const auto begin = [](const Buffer* b) { return reinterpret_cast<std::uintptr_t>(b->data); };
+  read.insert(read.end(), written.begin(), written.end());  // what is written may be read as well
   for (const Buffer* r : read) {
     for (const Buffer* w : written) {
-      if (begin(r) < begin(w) + w->bytes && begin(w) < begin(r) + r->bytes) return false;
+      if (r != w && begin(r) < begin(w) + w->bytes && begin(w) < begin(r) + r->bytes) return false;
     }
   }
   return true;

@@ -27,7 +27,7 @@ Core::Core(const Program& program, const Arch& arch, const RunOptions& options, 
       bindings_(program, arch, common.tensors, common.origins),
       pool_(program, common.queue),
       loans_(common.may_borrow && !options.plain),
-      postponed_(common.may_borrow && !options.plain && common.cores == 1),
+      postponed_(common.may_borrow && !options.plain && common.cores == 1, common.ranks == 1),
       deposits_(program, common.may_borrow && !options.plain && common.cores == 1),
       resolver_({program, arch, bindings_, loops_, registers_, postponed_, common.origins, common.queue}),
       races_(program, number, loops_, common),
@@ -197,6 +197,10 @@ void Core::settle(const Instruction& inst) {
     const bool stays =
         plain && (!postponed_.meets(a.tensor, tile) || (use == Use::read && postponed_.move(a.tensor, moved)));
     if (!stays) copy_now(a.tensor);
+  });
+  for_each_use(program_, inst, [&](const Access& a, Use use) {
+    if (use == Use::read || program_.tensors[a.tensor].role != Role::inout) return;
+    for (TensorId id = postponed_.reader_of(a.tensor); id != kNone; id = postponed_.reader_of(a.tensor)) copy_now(id);
   });
 }
 

@@ -9,13 +9,20 @@ namespace kiln::sim {
 using namespace isa;
 namespace {
 
-constexpr std::int64_t kMinBytes = 16 << 10;  // smaller copies are not worth the looking
-constexpr std::int64_t kMinRunBytes = 1024;   // shorter pieces far apart are gathered better once than at each use
+constexpr std::int64_t kMinLoadBytes = 16 << 10;  // smaller copies are not worth the looking
+constexpr std::int64_t kMinRunBytes = 1024;       // shorter pieces far apart are gathered better once than at each use
+constexpr std::int64_t kMinDenseRowBytes = 64;    // of pieces that follow each other
 
 // The elements of a row that follow each other without a gap.
 std::int64_t run_of(const Tile& t) {
   if (t.free_rank == 0) return t.free_size;
   return t.free[t.free_rank - 1].stride == 1 ? t.free[t.free_rank - 1].count : 0;
+}
+
+// Whether the pieces that partitions get of a block are long, or follow each other.
+bool is_worth_reading(const Tile& t) {
+  const std::int64_t bytes = run_of(t) * t.element_bytes();
+  return bytes >= (t.row_bytes == bytes ? kMinDenseRowBytes : kMinRunBytes);
 }
 
 bool is_aligned(const Tile& t) {
@@ -46,7 +53,7 @@ Reach reach_of(const Tile& t) {
   return reach;
 }
 
-bool meet(const PostponedLoad& load, const Tile& tile) {
+bool is_met(const PostponedLoad& load, const Tile& tile) {
   const Place at = place_in(load, tile);
   const Reach reach = reach_of(tile);
   return at.row < load.to.rows && at.row + tile.rows > 0 &&
@@ -60,21 +67,32 @@ bool Postponed::add(const Run& run, const Bindings& bindings) {
   const int dst = to_of(run), src = from_of(run);
   const TensorId id = run.access(dst).tensor;
   const Tensor& to = run.tensor(dst);
-  if (run.tensor(src).role != Role::input || to.memory != Memory::sbuf || !is_declared_storage(to)) return false;
+  const Role role = run.tensor(src).role;
+  if (role != Role::input && !(role == Role::inout && from_inout_)) return false;
+  if (to.memory != Memory::sbuf || !is_declared_storage(to)) return false;
   const Tile &d = run.tile(dst), &s = run.tile(src);
   if (bindings[id].storage->is_external()) return false;  // in an output, or with the input already
   if (!d.row_is_contiguous() || d.row_offset || s.row_offset || s.column) return false;
   if (d.dtype != s.dtype || d.rows != s.rows || d.free_size != s.free_size || s.free_rank > 2) return false;
-  if (!is_aligned(s) || d.count() * d.element_bytes() < kMinBytes) return false;
-  if (run_of(s) * s.element_bytes() < kMinRunBytes) return false;
+  if (!is_aligned(s) || d.count() * d.element_bytes() < kMinLoadBytes) return false;
+  if (!is_worth_reading(s)) return false;
   bindings[id].storage->largest.reset();
-  loads_[id].push_back({&run.inst(), run.sequence, bindings[run.access(src).tensor].storage.get(), d, s});
+  const TensorId from = run.access(src).tensor;
+  loads_[id].push_back({&run.inst(), run.sequence, from, bindings[from].storage.get(), d, s});
   return true;
+}
+
+TensorId Postponed::reader_of(TensorId from) const {
+  const auto reads = [&](const PostponedLoad& load) { return load.from_tensor == from; };
+  for (const auto& [id, loads] : loads_) {
+    if (std::ranges::any_of(loads, reads)) return id;
+  }
+  return kNone;
 }
 
 bool Postponed::meets(TensorId id, const Tile& tile) const {
   const auto it = loads_.find(id);
-  return it != loads_.end() && std::ranges::any_of(it->second, [&](const auto& load) { return meet(load, tile); });
+  return it != loads_.end() && std::ranges::any_of(it->second, [&](const auto& load) { return is_met(load, tile); });
 }
 
 Storage* Postponed::move(TensorId id, Tile& tile) const {

@@ -15,17 +15,20 @@ namespace kiln::sim {
 struct PostponedLoad {
   const isa::Instruction* load;
   std::int64_t sequence;
+  isa::TensorId from_tensor;
   Storage* input;
   isa::Tile to, from;  // rows of `to` have no gaps; those of `from` consist of runs that have none
 };
 
 class Postponed {
  public:
-  // Without `may_postpone` every load is a copy.
-  explicit Postponed(bool may_postpone) : may_postpone_(may_postpone) {}
+  // Without `may_postpone` every load is a copy; without `from_inout` every load of a tensor that may be written to is.
+  Postponed(bool may_postpone, bool from_inout) : may_postpone_(may_postpone), from_inout_(from_inout) {}
 
   bool empty() const { return loads_.empty(); }
   bool has(isa::TensorId id) const { return loads_.contains(id); }
+  // A tensor with a postponed load from this one; isa::kNone when there is none.
+  isa::TensorId reader_of(isa::TensorId from) const;
   // Leaves a DMA copy out; false when it has to be made.
   bool add(const isa::Run& run, const Bindings& bindings);
   // Whether a tile of the tensor has elements of a postponed load.
@@ -38,7 +41,7 @@ class Postponed {
   void forget(isa::TensorId id) { loads_.erase(id); }
 
  private:
-  const bool may_postpone_;
+  const bool may_postpone_, from_inout_;
   std::unordered_map<isa::TensorId, std::vector<PostponedLoad>> loads_;
 };
 

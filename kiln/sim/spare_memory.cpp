@@ -28,7 +28,7 @@ std::byte* allocate(std::size_t bytes) {
 }
 
 // Sizes of eight steps from one power of two to the next, so that a piece suits more than one storage.
-std::size_t rounded(std::size_t bytes) {
+std::size_t size_class(std::size_t bytes) {
   const std::size_t step = std::bit_floor(bytes) / 8;
   return (bytes + step - 1) / step * step;
 }
@@ -81,7 +81,7 @@ class Spare {
 
 std::byte* take_memory(std::size_t bytes) {
   if (bytes >= kLeast) {
-    bytes = rounded(bytes);
+    bytes = size_class(bytes);
     if (std::byte* p = Spare::get().take(bytes)) return p;
   }
   std::byte* p = allocate(bytes);
@@ -94,7 +94,7 @@ std::byte* take_memory(std::size_t bytes) {
 }
 
 void give_memory_back(std::byte* memory, std::size_t bytes) {
-  bytes >= kLeast ? Spare::get().keep(memory, rounded(bytes)) : std::free(memory);
+  bytes >= kLeast ? Spare::get().keep(memory, size_class(bytes)) : std::free(memory);
 }
 
 }  // namespace kiln::sim

@@ -146,7 +146,7 @@ Timeline make_timeline(std::vector<CoreRun>& runs, const TimedRanks& ranks, cons
   runs.clear();  // long runs have no room for what the cores knew beside the path
   add_exposed(t, ranks.launch.cores_per_rank);
   t.bottleneck = bottleneck(t);
-  t.critical_path = critical_path(t);
+  if (options.keep_events > 0) t.critical_path = critical_path(t);
   t.band = band_of(t, arch);
   if (t.events.size() > options.keep_events) {
     t.events_left_out = static_cast<std::int64_t>(t.events.size() - options.keep_events);

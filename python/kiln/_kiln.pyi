@@ -393,7 +393,12 @@ class NdarrayType(type):
     def __call__(self, /, *args, **kwargs):
         """Call self as a function."""
 
+    def __init__(self, /, *args, **kwargs):
+        """Initialize self.  See help(type(self)) for accurate signature."""
+
     __instancecheck__: types.MethodDescriptorType = ...
+
+    __vectorcalloffset__: types.MemberDescriptorType = ...
 
 def new_tensor(shape: object | None, dtype: object | None, buffer: object | None, name: object | None = '', address: object | None = None, role: str = 'internal') -> object: ...
 

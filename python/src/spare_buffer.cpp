@@ -22,12 +22,12 @@ class SpareBuffer {
   std::byte* data_;
 };
 
-PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&SpareBuffer::get_buffer)}, {0, nullptr}};
+PyType_Slot buffer_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&SpareBuffer::get_buffer)}, {0, nullptr}};
 
 }  // namespace
 
 void bind_spare_buffer(nb::module_& m) {
-  nb::class_<SpareBuffer>(m, "SpareBuffer", nb::type_slots(slots), "Bytes of any content, for an array.")
+  nb::class_<SpareBuffer>(m, "SpareBuffer", nb::type_slots(buffer_slots), "Bytes of any content, for an array.")
       .def(nb::init<std::size_t>(), nb::arg("bytes"));
 }
 

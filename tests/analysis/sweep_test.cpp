@@ -92,7 +92,7 @@ TEST(FreeRuns, AreThoseOfARowOfCounts) {
   Random random;
   for (int round = 0; round < 50; ++round) {
     const auto places = static_cast<std::int32_t>(1 + random.below(40));
-    FreeRuns runs(places);
+    FreeRuns runs(places, round % 2 == 1);
     std::vector<int> taken(places);
     std::vector<std::pair<std::int32_t, std::int32_t>> held;
     for (int step = 0; step < 60; ++step) {
