@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <deque>
+#include <map>
 #include <memory>
 
 #include "kernels/blas/dtypes.h"
@@ -14,12 +15,12 @@ using namespace isa;
 namespace {
 
 constexpr std::int64_t kGroup = 4;           // neighbouring tiles of keys whose scores fill a bank of PSUM
-constexpr std::size_t kAhead = 2;            // groups whose gradients are not multiplied yet
-constexpr std::int64_t kSums = 128 * 1024;   // bytes of a partition for the sums of dk and dv
-constexpr std::int64_t kStays = 184 * 1024;  // of a partition, for these and the keys and values of a head
+constexpr std::size_t kAhead = 2;            // tiles of queries whose gradients are not multiplied yet
+constexpr std::int64_t kSums = 128 * 1024;   // bytes of a partition for the sums of dq
+constexpr std::int64_t kStays = 160 * 1024;  // of a partition, for these and what queries bring along
 
-// Queries outside, keys inside: products have as many columns as keys, up to four tiles. dq of a tile of queries stays
-// in PSUM, the sums of dk and dv, turned, in SBUF.
+// Keys outside, queries inside: dk and dv of up to four tiles of keys stay in PSUM, turned, while the queries that meet
+// them go by; the sums of dq stay in SBUF. Products have as many columns as there are keys.
 class Backward {
  public:
   Backward(Kernel& k, const AttentionConfig& c) : k_(k), c_(c), p_(c.pattern), masks_(k, c) {
@@ -32,31 +33,39 @@ class Backward {
     dq_ = k.output("dq", {c.heads, p_.rows, c.head}, c.dtype);
     dk_ = k.output("dk", {c.heads, p_.columns, c.head}, c.dtype);
     dv_ = k.output("dv", {c.heads, p_.columns, c.head}, c.dtype);
+    turned_ = p_.transposed(tile_of_);
   }
 
-  // Of a partition, for dk and dv.
-  static std::int64_t sum_bytes(const AttentionConfig& c) {
-    return 2 * c.pattern.tile_columns() * kTile * tiles_of(c.head, kTile) * 4;
-  }
+  // Of a partition, for dq.
+  static std::int64_t sum_bytes(const AttentionConfig& c) { return c.pattern.tile_rows() * c.head * 4; }
 
   void run() {
-    const std::int64_t keys = p_.tile_columns() * kTile * tiles_of(c_.head, kTile) * size_bytes(c_.dtype);
-    const bool stays = sum_bytes(c_) + 3 * keys <= kStays;
+    // Queries and dout, as they lie and turned.
+    const std::int64_t pieces = tiles_of(c_.head, kTile) * kTile;
+    const std::int64_t queries = 2 * p_.tile_rows() * (c_.head + pieces) * size_bytes(c_.dtype);
+    const bool stays = sum_bytes(c_) + queries <= kStays;
     k_.loop(c_.heads, [&](Index h) {
       Head head{.h = h,
-                .q = {k_, q_.select(0, h), false},
-                .dout = {k_, dout_.select(0, h), false},
-                .keys = {k_, keys_.select(0, h), stays},
-                .values = {k_, values_.select(0, h), stays},
-                .dk = zero_sums(),
-                .dv = zero_sums()};
+                .q = {k_, q_.select(0, h), stays},
+                .dout = {k_, dout_.select(0, h), stays},
+                .keys = {k_, keys_.select(0, h), false},
+                .values = {k_, values_.select(0, h), false},
+                .minus_lse = k_.sbuf({kTile, p_.tile_rows()}, f32),
+                .d = k_.sbuf({kTile, p_.tile_rows()}, f32),
+                .dq = k_.sbuf({kTile, p_.tile_rows(), c_.head}, f32),
+                .has_d = std::vector<bool>(p_.tile_rows(), false),
+                .begun = std::vector<bool>(p_.tile_rows(), false)};
+      for_vector(minus_lse_.select(0, h), p_.rows,
+                 [&](const View& memory, const Slice& partitions, const Slice& tiles) {
+                   k_.dma_copy({.dst = head.minus_lse(partitions, tiles), .src = memory});
+                 });
       std::deque<Pending> pending;
       const auto finish = [&](std::size_t left) {
         for (; pending.size() > left; pending.pop_front()) multiply(head, pending.front());
       };
-      for (std::int64_t row = 0; row < p_.tile_rows(); ++row) add_row(head, row, pending, finish);
+      for (const Piece& g : whole_pieces(p_.tile_columns(), kGroup)) add_keys(head, g, pending, finish);
       finish(0);
-      for (std::int64_t column = 0; column < p_.tile_columns(); ++column) store_keys(head, column);
+      for (std::int64_t row = 0; row < p_.tile_rows();) row += store_queries(head, head.q.neighbours(row));
     });
   }
 
@@ -64,149 +73,245 @@ class Backward {
   struct Head {
     Index h;
     HeadRows q, dout, keys, values;
-    View dk, dv;  // [128, pieces of the head, keys]
+    View minus_lse, d;  // [128, tiles of queries]: -lse, and the sums of dout out
+    View dq;            // [128, tiles of queries, head]
+    std::vector<bool> has_d, begun;
   };
-  // A tile of queries: turned and as it lies, -lse, Σ dout out, and the sums of dq.
-  struct Row {
-    std::int64_t row;
-    View q, q_t, dout, dout_t, minus_lse, d, dq;
+  // Neighbouring tiles of keys: turned and as they lie, and the sums of dk and dv, [piece of the head, keys] each.
+  struct Keys {
+    Piece tiles;
+    std::int64_t size;  // keys
+    View keys_t, values_t;
+    std::vector<View> keys, dk, dv;
+    std::vector<bool> begun;  // of each tile
   };
-  // Neighbouring tiles whose weights and their gradients are there, but not multiplied yet.
+  // A tile of queries and those of the keys that it meets side by side.
   struct Pending {
-    std::shared_ptr<Row> row;
-    std::int64_t column, count;
+    std::shared_ptr<Keys> keys;
+    std::int64_t row, first;  // of the tiles, in the group
     std::vector<Piece> tiles;
-    View weights, gradient, turned;
-    bool is_last;  // of its row
+    View q, dout, weights, gradient, turned;
+    bool is_last;  // of its keys
   };
 
-  View zero_sums() const {
-    const View sums = k_.sbuf({kTile, tiles_of(c_.head, kTile), p_.tile_columns() * kTile}, f32);
-    k_.memset({.dst = sums, .value = 0.0, .engine = Engine::gpsimd});
-    return sums;
-  }
-
-  std::shared_ptr<Row> begin(Head& head, std::int64_t row) const {
+  // Σ dout out of a tile of queries, and of those that are loaded with it.
+  View d_of(Head& head, std::int64_t row) const {
     const std::int64_t m = p_.height(row);
-    const auto r =
-        std::make_shared<Row>(Row{row, head.q.tile(row), head.q.turned(row), head.dout.tile(row), head.dout.turned(row),
-                                  k_.sbuf({m, 1}, f32), k_.sbuf({m, 1}, f32), head_sums(k_, m, c_.head)});
-    k_.dma_copy({.dst = r->minus_lse, .src = minus_lse_.select(0, head.h)(ds(row * kTile, m)).expand_dim(1)});
-    const View out = k_.sbuf({m, c_.head}, c_.dtype), product = k_.sbuf({m, c_.head}, f32);
-    k_.dma_copy({.dst = out, .src = out_.select(0, head.h)(ds(row * kTile, m))});
-    k_.tensor_tensor({.dst = product, .data1 = out, .data2 = r->dout, .op = AluOp::multiply});
-    k_.tensor_reduce({.dst = r->d, .op = AluOp::add, .data = product, .axis = {1}});
-    return r;
-  }
-
-  // The tensor engine goes on with the scores of the next tiles while weights are made of these.
-  template <class Finish>
-  void add_row(Head& head, std::int64_t row, std::deque<Pending>& pending, const Finish& finish) {
-    const std::int64_t last = p_.row_start[row + 1];
-    if (p_.row_start[row] == last) {
-      const View zero = k_.sbuf({p_.height(row), c_.head}, c_.dtype);
-      k_.memset({.dst = zero, .value = 0.0});
-      k_.dma_copy({.dst = dq_.select(0, head.h)(ds(row * kTile, p_.height(row))), .src = zero});
-      return;
-    }
-    const auto r = begin(head, row);
-    for (std::int64_t e = p_.row_start[row]; e < last;) {
-      std::int64_t together = 1;
-      while (e + together < last && p_.column[e + together] == p_.column[e] + together) ++together;
-      for (const Piece& g : even_pieces(together, kGroup)) {
-        pending.push_back(weigh(head, r, e + g.start, g.size));
-        pending.back().is_last = e + g.start + g.size == last;
-        finish(kAhead);
+    if (!head.has_d[row]) {
+      const Piece some = head.dout.neighbours(row);
+      const View out = k_.sbuf({m, some.size, c_.head}, c_.dtype), product = k_.sbuf(out.shape(), f32);
+      const View from = out_.select(0, head.h)(ds(some.start * kTile, some.size * m)).reshape_dim(0, {some.size, m});
+      k_.dma_copy({.dst = out, .src = from.permute({1, 0, 2})});
+      for (std::int64_t i = 0; i < some.size; ++i) {
+        k_.tensor_tensor({.dst = product.select(1, i),
+                          .data1 = out.select(1, i),
+                          .data2 = head.dout.tile(some.start + i),
+                          .op = AluOp::multiply,
+                          .engine = Engine::gpsimd});
+        head.has_d[some.start + i] = true;
       }
-      e += together;
+      k_.tensor_reduce(
+          {.dst = head.d(ds(0, m), ds(some.start, some.size)), .op = AluOp::add, .data = product, .axis = {2}});
+    }
+    return head.d(ds(0, m), ds(row, 1));
+  }
+
+  // The tensor engine goes on with the scores of the next queries while weights are made of these.
+  template <class Finish>
+  void add_keys(Head& head, const Piece& g, std::deque<Pending>& pending, const Finish& finish) {
+    std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::int64_t>>> met;  // row -> (tile in group, tile)
+    for (std::int64_t i = 0; i < g.size; ++i) {
+      for (std::int64_t e = turned_.row_start[g.start + i]; e < turned_.row_start[g.start + i + 1]; ++e)
+        met[turned_.column[e]].emplace_back(i, tile_of_[e]);
+    }
+    for (std::int64_t i = 0; i < g.size; ++i) {
+      if (turned_.row_start[g.start + i] == turned_.row_start[g.start + i + 1]) store_zeros(head, g.start + i);
+    }
+    if (met.empty()) return;
+    const auto keys = begin_keys(head, g);
+    const std::int64_t last = met.rbegin()->first;
+    for (const auto& [row, tiles] : met) {
+      for (std::size_t i = 0; i < tiles.size();) {  // neighbours at once
+        std::size_t end = i + 1;
+        while (end < tiles.size() && tiles[end].first == tiles[end - 1].first + 1) ++end;
+        std::vector<std::int64_t> stored;
+        for (std::size_t t = i; t < end; ++t) stored.push_back(tiles[t].second);
+        pending.push_back(weigh(head, keys, row, tiles[i].first, stored));
+        pending.back().is_last = row == last && end == tiles.size();
+        finish(kAhead);
+        i = end;
+      }
     }
   }
 
-  Pending weigh(Head& head, const std::shared_ptr<Row>& r, std::int64_t e, std::int64_t count) {
-    Pending p{r, p_.column[e], count, {}, {}, {}, {}, false};
-    for (std::int64_t i = 0; i < count; ++i) p.tiles.push_back({i * kTile, p_.width(p.column + i)});
-    const std::int64_t m = p_.height(r->row), width = p.tiles.back().start + p.tiles.back().size;
+  std::shared_ptr<Keys> begin_keys(Head& head, const Piece& g) const {
+    const std::int64_t size = std::min(p_.columns, (g.start + g.size) * kTile) - g.start * kTile;
+    auto keys = std::make_shared<Keys>(Keys{.tiles = g,
+                                            .size = size,
+                                            .keys_t = head.keys.turned(g.start, g.size),
+                                            .values_t = head.values.turned(g.start, g.size),
+                                            .keys = {},
+                                            .dk = {},
+                                            .dv = {},
+                                            .begun = std::vector<bool>(g.size, false)});
+    for (std::int64_t i = 0; i < g.size; ++i) keys->keys.push_back(head.keys.tile(g.start + i));
+    for (const Piece& piece : whole_pieces(c_.head, kTile)) {
+      keys->dk.push_back(k_.psum({piece.size, kWide}, f32)(all, ds(0, size)));
+      keys->dv.push_back(k_.psum({piece.size, kWide}, f32)(all, ds(0, size)));
+    }
+    return keys;
+  }
+
+  Pending weigh(Head& head, const std::shared_ptr<Keys>& keys, std::int64_t row, std::int64_t first,
+                const std::vector<std::int64_t>& stored) {
+    Pending p{keys, row, first, {}, head.q.tile(row), head.dout.tile(row), {}, {}, {}, false};
+    const std::int64_t count = static_cast<std::int64_t>(stored.size()), m = p_.height(row);
+    for (std::int64_t i = 0; i < count; ++i) p.tiles.push_back({i * kTile, p_.width(keys->tiles.start + first + i)});
+    const std::int64_t width = p.tiles.back().start + p.tiles.back().size;
     const View scores = k_.psum({m, kWide}, f32)(all, ds(0, width)), dp = k_.psum({m, kWide}, f32)(all, ds(0, width));
-    add_scores(k_, scores, r->q_t, head.keys.turned(p.column, count), c_.head);
-    add_scores(k_, dp, r->dout_t, head.values.turned(p.column, count), c_.head);
+    const Slice some = ds(first * kTile, width);
+    add_scores(k_, scores, head.q.turned(row), keys->keys_t(all, all, some), c_.head);
+    add_scores(k_, dp, head.dout.turned(row), keys->values_t(all, all, some), c_.head);
     View x = scores;
     bool masked = false;
-    for (std::int64_t i = 0; i < count; ++i) masked = masked || masks_.has(e + i);
+    for (const std::int64_t e : stored) masked = masked || masks_.has(e);
     if (masked) {
       x = k_.sbuf({m, width}, f32);
       for (std::int64_t i = 0; i < count; ++i) {
         const Slice part = ds(p.tiles[i].start, p.tiles[i].size);
-        masks_.apply(x(all, part), scores(all, part), e + i);
+        masks_.apply(x(all, part), scores(all, part), stored[i]);
       }
     }
     p.weights = k_.sbuf({m, width}, c_.dtype), p.gradient = k_.sbuf({m, width}, c_.dtype);
-    k_.activation(
-        {.dst = p.weights, .op = ActFn::exp, .data = x, .bias = r->minus_lse, .scale = masked ? 1.0 : c_.scale});
+    k_.activation({.dst = p.weights,
+                   .op = ActFn::exp,
+                   .data = x,
+                   .bias = head.minus_lse(ds(0, m), ds(row, 1)),
+                   .scale = masked ? 1.0 : c_.scale});
     k_.scalar_tensor_tensor({.dst = p.gradient,
                              .data = dp,
                              .op0 = AluOp::subtract,
-                             .operand0 = r->d,
+                             .operand0 = d_of(head, row),
                              .op1 = AluOp::multiply,
                              .operand1 = p.weights});
     p.turned = k_.sbuf({kTile, count, m}, c_.dtype);
-    turn_tiles(k_, p.turned, p.gradient, p.tiles);
+    turn_tiles(k_, p.turned, p.gradient, p.tiles, way_to_turn());
     return p;
   }
 
+  // In bfloat16 the tensor engine has time for it, and DMAs have not.
+  std::optional<std::size_t> way_to_turn() {
+    if (c_.dtype == DType::float32) return std::nullopt;
+    return turns_++;
+  }
+
   void multiply(Head& head, const Pending& p) {
-    const Row& r = *p.row;
-    add_sums(head.dv, p, r.dout, p.weights, true);
-    add_sums(head.dk, p, r.q, p.gradient, false);
-    for (std::int64_t i = 0; i < p.count; ++i)
-      k_.nc_matmul(
-          {.dst = r.dq, .stationary = p.turned(ds(0, p.tiles[i].size), i), .moving = head.keys.tile(p.column + i)});
-    if (!p.is_last) return;
-    const View dq = k_.sbuf(r.dq.shape(), c_.dtype);
-    k_.activation({.dst = dq, .op = ActFn::copy, .data = r.dq, .scale = c_.scale});
-    k_.dma_copy({.dst = dq_.select(0, head.h)(ds(r.row * kTile, p_.height(r.row))), .src = dq});
+    Keys& keys = *p.keys;
+    add_to_keys(keys.dv, p, p.dout, p.weights);
+    add_to_keys(keys.dk, p, p.q, p.gradient);
+    for (std::size_t i = 0; i < p.tiles.size(); ++i) keys.begun[p.first + i] = true;
+    add_to_queries(head, p);
+    if (p.is_last) store_keys(head, keys);
   }
 
-  // sums [head, keys] += rowsᵀ x with rows [m, head] and x [m, keys]; added up by the vector engine, or by the scalar
-  // engine and gpsimd together.
-  void add_sums(const View& sums, const Pending& p, const View& rows, const View& x, bool by_vector) const {
-    for (const Piece& piece : whole_pieces(c_.head, kTile)) {
-      View part = k_.psum({piece.size, kWide}, f32)(all, ds(0, x.dim(1)));
-      k_.nc_matmul({.dst = part, .stationary = rows(all, ds(piece.start, piece.size)), .moving = x});
-      const View to = sums(ds(0, piece.size), piece.start / kTile, ds(p.column * kTile, x.dim(1)));
-      if (!by_vector) {
-        const View copied = k_.sbuf(part.shape(), f32);
-        k_.activation({.dst = copied, .op = ActFn::copy, .data = part});
-        part = copied;
+  // sums [head, keys] += rowsᵀ x with rows [m, head] and x [m, keys]. Parts that are all new or all begun are products
+  // of their own.
+  void add_to_keys(const std::vector<View>& sums, const Pending& p, const View& rows, const View& x) const {
+    const std::vector<Piece> pieces = whole_pieces(c_.head, kTile);
+    for (std::size_t t = 0; t < p.tiles.size();) {
+      std::size_t end = t + 1;
+      const auto is_begun = [&](std::size_t i) { return p.keys->begun[p.first + i]; };
+      while (end < p.tiles.size() && is_begun(end) == is_begun(t)) ++end;
+      const std::int64_t start = p.tiles[t].start, size = p.tiles[end - 1].start + p.tiles[end - 1].size - start;
+      for (std::size_t i = 0; i < pieces.size(); ++i)
+        k_.nc_matmul({.dst = sums[i](all, ds(p.first * kTile + start, size)),
+                      .stationary = rows(all, ds(pieces[i].start, pieces[i].size)),
+                      .moving = x(all, ds(start, size)),
+                      .accumulate = is_begun(t)});
+      t = end;
+    }
+  }
+
+  void add_to_queries(Head& head, const Pending& p) const {
+    const std::int64_t m = p_.height(p.row);
+    const View sum = head_sums(k_, m, c_.head), to = head.dq(ds(0, m), p.row);
+    for (std::size_t i = 0; i < p.tiles.size(); ++i)
+      k_.nc_matmul({.dst = sum,
+                    .stationary = p.turned(ds(0, p.tiles[i].size), static_cast<std::int64_t>(i)),
+                    .moving = p.keys->keys[p.first + i]});
+    if (head.begun[p.row])
+      k_.tensor_tensor({.dst = to, .data1 = to, .data2 = sum, .op = AluOp::add, .engine = Engine::vector});
+    else
+      k_.tensor_copy({.dst = to, .src = sum, .engine = Engine::vector});
+    head.begun[p.row] = true;
+  }
+
+  // How many tiles that was.
+  std::int64_t store_queries(const Head& head, const Piece& some) const {
+    const std::int64_t m = p_.height(some.start);
+    const View dq = k_.sbuf({m, some.size, c_.head}, c_.dtype);
+    for (std::int64_t i = 0; i < some.size; ++i) {
+      const std::int64_t row = some.start + i;
+      if (head.begun[row])
+        k_.activation({.dst = dq.select(1, i), .op = ActFn::copy, .data = head.dq(ds(0, m), row), .scale = c_.scale});
+      else
+        k_.memset({.dst = dq.select(1, i), .value = 0.0});
+    }
+    const View memory = dq_.select(0, head.h)(ds(some.start * kTile, some.size * m));
+    k_.dma_copy({.dst = memory.reshape_dim(0, {some.size, m}).permute({1, 0, 2}), .src = dq});
+    return some.size;
+  }
+
+  void store_keys(const Head& head, const Keys& keys) {
+    store_turned(dk_.select(0, head.h), keys, keys.dk, c_.scale);
+    store_turned(dv_.select(0, head.h), keys, keys.dv, 1);
+  }
+
+  void store_turned(const View& memory, const Keys& keys, const std::vector<View>& sums, double scale) {
+    const std::vector<Piece> pieces = whole_pieces(c_.head, kTile);
+    const View out = k_.sbuf({kTile, keys.tiles.size, c_.head}, c_.dtype);
+    bool together = keys.size == keys.tiles.size * kTile;
+    for (std::int64_t t = 0; t < keys.tiles.size; ++t) {
+      if (!keys.begun[t]) {  // nobody meets it: it is zero, and stored already
+        together = false;
+        continue;
       }
-      k_.tensor_tensor({.dst = to,
-                        .data1 = to,
-                        .data2 = part,
-                        .op = AluOp::add,
-                        .engine = by_vector ? Engine::vector : Engine::gpsimd});
+      const std::int64_t n = p_.width(keys.tiles.start + t);
+      for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const View sum = k_.sbuf({pieces[i].size, n}, f32), turned = k_.sbuf({kTile, 1, pieces[i].size}, f32);
+        k_.activation({.dst = sum, .op = ActFn::copy, .data = sums[i](all, ds(t * kTile, n)), .scale = scale});
+        turn_tiles(k_, turned, sum, {{0, n}}, way_to_turn());
+        k_.tensor_copy({.dst = out(ds(0, n), t, ds(pieces[i].start, pieces[i].size)), .src = turned(ds(0, n), 0)});
+      }
+    }
+    const std::int64_t first = keys.tiles.start * kTile, tiles = keys.tiles.size;
+    if (together) {
+      const View whole = memory(ds(first, keys.size)).reshape_dim(0, {tiles, kTile}).permute({1, 0, 2});
+      k_.dma_copy({.dst = whole, .src = out});
+      return;
+    }
+    for (std::int64_t t = 0; t < tiles; ++t) {
+      const std::int64_t n = p_.width(keys.tiles.start + t);
+      if (keys.begun[t]) k_.dma_copy({.dst = memory(ds(first + t * kTile, n)), .src = out(ds(0, n), t)});
     }
   }
 
-  void store_keys(const Head& head, std::int64_t column) const {
-    store_turned(dk_.select(0, head.h), head.dk, column, c_.scale);
-    store_turned(dv_.select(0, head.h), head.dv, column, 1);
-  }
-
-  void store_turned(const View& memory, const View& sums, std::int64_t column, double scale) const {
+  void store_zeros(const Head& head, std::int64_t column) const {
     const std::int64_t n = p_.width(column);
-    const View out = k_.sbuf({n, c_.head}, c_.dtype);
-    for (const Piece& piece : whole_pieces(c_.head, kTile)) {
-      const View turned = k_.sbuf({kTile, 1, piece.size}, f32), to = out(all, ds(piece.start, piece.size));
-      turn_tiles(k_, turned, sums(ds(0, piece.size), piece.start / kTile, ds(column * kTile, n)), {{0, n}});
-      k_.tensor_scalar({.dst = to, .data = turned(ds(0, n), 0), .op0 = AluOp::multiply, .operand0 = scale});
-    }
-    k_.dma_copy({.dst = memory(ds(column * kTile, n)), .src = out});
+    const View zero = k_.sbuf({n, c_.head}, c_.dtype);
+    k_.memset({.dst = zero, .value = 0.0});
+    for (const View& memory : {dk_, dv_})
+      k_.dma_copy({.dst = memory.select(0, head.h)(ds(column * kTile, n)), .src = zero});
   }
 
   Kernel& k_;
   const AttentionConfig& c_;
   const TilePattern& p_;
   Masks masks_;
+  TilePattern turned_;                 // keys x queries
+  std::vector<std::int64_t> tile_of_;  // of each of its tiles: which one of the pattern it is
   View q_, keys_, values_, out_, dout_, minus_lse_, dq_, dk_, dv_;
+  std::size_t turns_ = 0;
 };
 
 }  // namespace
@@ -215,8 +320,8 @@ Program attention_backward(const AttentionConfig& c, Target target) {
   require_attention("attention_backward", c);
   if (Backward::sum_bytes(c) > kSums)
     raise(sparse_rules::kTable, sparse_rules::kSize,
-          {.found = fmt::format("attention_backward with {} keys of {}", c.pattern.columns, c.head),
-           .allowed = fmt::format("keys times head up to {}, each rounded up to 128", kSums / 8 * kTile),
+          {.found = fmt::format("attention_backward with {} queries of {}", c.pattern.rows, c.head),
+           .allowed = fmt::format("queries times head up to {}, queries rounded up to 128", kSums / 4 * kTile),
            .category = Category::not_yet});
   Kernel k("attention_backward", target);
   Backward(k, c).run();

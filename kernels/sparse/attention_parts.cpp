@@ -12,6 +12,7 @@ using namespace isa;
 namespace {
 
 constexpr std::int64_t kMasksThatStay = 64;  // 16 KiB of a partition
+constexpr std::int64_t kLoadTogether = 4;    // tiles that stay come by one DMA
 
 }  // namespace
 
@@ -27,31 +28,43 @@ void require_attention(const char* what, const AttentionConfig& c) {
 
 HeadRows::HeadRows(Kernel& k, const View& matrix, bool stays) : k_(k), matrix_(matrix), stays_(stays) {}
 
-View HeadRows::tile(std::int64_t t) {
-  if (const auto found = tiles_.find(t); found != tiles_.end()) return found->second;
-  const View tile = k_.sbuf({height(t), matrix_.dim(1)}, matrix_.dtype());
-  k_.dma_copy({.dst = tile, .src = matrix_(ds(t * kTile, height(t)))});
-  if (stays_) tiles_[t] = tile;
-  return tile;
+Piece HeadRows::neighbours(std::int64_t t) const {
+  const std::int64_t whole = matrix_.dim(0) / kTile;
+  if (!stays_ || t >= whole) return {t, 1};
+  const std::int64_t first = t / kLoadTogether * kLoadTogether;
+  return {first, std::min(kLoadTogether, whole - first)};
 }
 
-void HeadRows::load_turned_tile(const View& to, std::int64_t t) const {
-  load_chunk(k_, to, {matrix_, false}, 0, matrix_.dim(1), t * kTile, height(t));
+View HeadRows::tile(std::int64_t t) {
+  if (const auto found = tiles_.find(t); found != tiles_.end()) return found->second;
+  const Piece some = neighbours(t);
+  const std::int64_t rows = height(t);
+  const View loaded = k_.sbuf({rows, some.size, matrix_.dim(1)}, matrix_.dtype());
+  const View from = matrix_(ds(some.start * kTile, some.size * rows)).reshape_dim(0, {some.size, rows});
+  k_.dma_copy({.dst = loaded, .src = from.permute({1, 0, 2})});
+  if (!stays_) return loaded.select(1, 0);
+  for (std::int64_t i = 0; i < some.size; ++i) tiles_[some.start + i] = loaded.select(1, i);
+  return tiles_[t];
 }
 
 View HeadRows::turned(std::int64_t t, std::int64_t count) {
   const std::int64_t head = matrix_.dim(1), width = (count - 1) * kTile + height(t + count - 1);
+  const auto load = [&](const View& to, std::int64_t first, std::int64_t rows) {
+    load_chunk(k_, to, {matrix_, false}, 0, head, first * kTile, rows);
+  };
   if (!stays_) {
-    const View some = chunk_tile(k_, head, count * kTile, matrix_.dtype());
-    for (std::int64_t i = 0; i < count; ++i) load_turned_tile(some(all, all, ds(i * kTile, height(t + i))), t + i);
-    return some(all, all, ds(0, width));
+    const View some = chunk_tile(k_, head, count * kTile, matrix_.dtype())(all, all, ds(0, width));
+    load(some, t, width);
+    return some;
   }
   if (all_turned_.rank() == 0)
     all_turned_ = chunk_tile(k_, head, tiles_of(matrix_.dim(0), kTile) * kTile, matrix_.dtype());
   for (std::int64_t i = t; i < t + count; ++i) {
     if (loaded_[i]) continue;
-    load_turned_tile(all_turned_(all, all, ds(i * kTile, height(i))), i);
-    loaded_[i] = true;
+    const Piece some = neighbours(i);
+    const std::int64_t rows = (some.size - 1) * kTile + height(some.start + some.size - 1);
+    load(all_turned_(all, all, ds(some.start * kTile, rows)), some.start, rows);
+    for (std::int64_t j = some.start; j < some.start + some.size; ++j) loaded_[j] = true;
   }
   return all_turned_(all, all, ds(t * kTile, width));
 }
@@ -120,10 +133,11 @@ void Masks::add_turned(const View& scores, std::int64_t tile) const {
                 .moving = identity_(ds(0, queries), ds(0, queries))});
 }
 
-void turn_tiles(Kernel& k, const View& to, const View& data, const std::vector<Piece>& tiles) {
+void turn_tiles(Kernel& k, const View& to, const View& data, const std::vector<Piece>& tiles,
+                std::optional<std::size_t> number) {
   const Arch& chip = arch(k.program().target);
   // Where DMAs are fast at it, they leave the tensor engine to the products.
-  if (chip.dma.transpose_rate_sbuf >= 0.4 && data.dim(0) == kTile && tiles.back().size == kTile) {
+  if (!number && chip.dma.transpose_rate_sbuf >= 0.4 && data.dim(0) == kTile && tiles.back().size == kTile) {
     const std::int64_t count = static_cast<std::int64_t>(tiles.size());
     k.dma_transpose({.dst = to, .src = data.reshape_dim(1, {count, kTile})});
     return;
@@ -146,10 +160,10 @@ void turn_tiles(Kernel& k, const View& to, const View& data, const std::vector<P
     if (n == kTile) full = static_cast<std::int64_t>(t) + 1;
   }
   // A narrower tile is the last one.
-  if (full > 0) k.activation({.dst = to(all, ds(0, full)), .op = ActFn::copy, .data = bank(all, ds(0, full))});
+  if (full > 0) evict(k, to(all, ds(0, full)), bank(all, ds(0, full)), number.value_or(1));
   if (full < static_cast<std::int64_t>(tiles.size())) {
     const Slice rest = ds(0, tiles.back().size);
-    k.activation({.dst = to(rest, full), .op = ActFn::copy, .data = bank(rest, full)});
+    evict(k, to(rest, full), bank(rest, full), number.value_or(1));
   }
 }
 

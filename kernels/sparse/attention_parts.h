@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 
 #include "kernels/sparse/attention.h"
 
@@ -21,13 +22,13 @@ class HeadRows {
   HeadRows(isa::Kernel& k, const isa::View& matrix, bool stays);
   // [height, head] of tile t.
   isa::View tile(std::int64_t t);
+  // Tiles that are loaded together with `stays`, as whole ones: those of t.
+  Piece neighbours(std::int64_t t) const;
   // [128, pieces of the head, width] of `count` tiles from t on.
   isa::View turned(std::int64_t t, std::int64_t count = 1);
 
  private:
   std::int64_t height(std::int64_t t) const { return std::min(kTile, matrix_.dim(0) - t * kTile); }
-  void load_turned_tile(const isa::View& to, std::int64_t t) const;
-
   isa::Kernel& k_;
   isa::View matrix_;
   bool stays_;
@@ -76,7 +77,9 @@ void for_vector(const isa::View& memory, std::int64_t n, const Body& body) {
   if (rest > 0) body(memory(isa::ds(whole * kTile, rest)).expand_dim(1), isa::ds(0, rest), isa::ds(whole, 1));
 }
 
-// Several tiles of at most 128 x 128 side by side, each turned: to [n, tiles, m] from data [m, width].
-void turn_tiles(isa::Kernel& k, const isa::View& to, const isa::View& data, const std::vector<Piece>& tiles);
+// Several tiles of at most 128 x 128 side by side, each turned: to [n, tiles, m] from data [m, width]. By DMAs where
+// they are fast at it; else, and with a number, by the tensor engine and the two that empty PSUM in turn.
+void turn_tiles(isa::Kernel& k, const isa::View& to, const isa::View& data, const std::vector<Piece>& tiles,
+                std::optional<std::size_t> number = {});
 
 }  // namespace kiln::kernels

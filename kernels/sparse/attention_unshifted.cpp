@@ -22,7 +22,8 @@ constexpr std::int64_t kHeld = 48 * 1024;  // bytes of a partition for the keys,
 // factor of 2^24 is a normal number of float32.
 constexpr double kSmallest = 1e-9, kLargest = 1e26;
 
-constexpr std::int64_t kLane = 64;  // heads of this size go two by two, each in one half of the tensor engine
+constexpr std::size_t kByVector = 0;  // evict: the scalar engine has the exponentials
+constexpr std::int64_t kLane = 64;    // heads of this size go two by two, each in one half of the tensor engine
 
 // Rows of one head, or of two, turned: [128, pieces of the head, width] with the second head on partitions from 64 on.
 class TurnedRows {
@@ -201,14 +202,22 @@ class Unshifted {
     }
   }
 
+  // Whole tiles of values that come together.
+  Piece neighbours(std::int64_t column) const {
+    constexpr std::int64_t kTogether = 4;
+    const std::int64_t whole = p_.columns / kTile, first = column / kTogether * kTogether;
+    return column < whole ? Piece{first, std::min(kTogether, whole - first)} : Piece{column, 1};
+  }
+
   View values_of(std::int64_t column) {
-    if (!loaded_[column]) {
-      const std::int64_t n = p_.width(column);
-      const View rows = t_.v(ds(h_, lanes_), ds(column * kTile, n)).permute({1, 0, 2});
-      k_.dma_copy(
-          {.dst = values_(ds(0, n), column, ds(0, lanes_ * c_.head)).reshape_dim(1, {lanes_, c_.head}), .src = rows});
-      loaded_[column] = true;
+    const Piece some = neighbours(column);
+    const std::int64_t n = p_.width(column);
+    for (std::int64_t lane = 0; lane < lanes_ && !loaded_[column]; ++lane) {
+      const View rows = t_.v.select(0, h_ + lane)(ds(some.start * kTile, some.size * n));
+      k_.dma_copy({.dst = values_(ds(0, n), ds(some.start, some.size), ds(lane * c_.head, c_.head)),
+                   .src = rows.reshape_dim(0, {some.size, n}).permute({1, 0, 2})});
     }
+    for (std::int64_t i = 0; i < some.size; ++i) loaded_[some.start + i] = true;
     return values_.select(1, column);
   }
 
@@ -237,11 +246,11 @@ class Unshifted {
       g.left.emplace_back();
       const std::int64_t rows = pieces_[i].size;
       const View left = turns_whole() ? k_.sbuf({rows, g.queries.size}, f32) : View();
-      if (turns_whole()) evict(k_, left, g.product[i], taken_++);
+      if (turns_whole()) evict(k_, left, g.product[i], kByVector);
       for (std::int64_t t = 0; t < g.queries.tiles; ++t) {
         const Slice part = ds(t * kTile, p_.height(g.queries.first + t));
         g.left.back().push_back(turns_whole() ? left(all, part) : k_.sbuf({rows, part.size}, f32));
-        if (!turns_whole()) evict(k_, g.left.back().back(), g.product[i](all, part), taken_++);
+        if (!turns_whole()) evict(k_, g.left.back().back(), g.product[i](all, part), kByVector);
       }
     }
   }
@@ -383,7 +392,6 @@ class Unshifted {
   std::vector<bool> loaded_;
   std::deque<Pending> pending_;
   std::shared_ptr<Group> waiting_;
-  std::size_t taken_ = 0;
 };
 
 }  // namespace

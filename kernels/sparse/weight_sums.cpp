@@ -11,7 +11,7 @@ View WeightSums::sum_of(Part& part) {
 }
 
 void WeightSums::add(const KeyChunk& chunk, const View& weights) {
-  Part& part = parts_[added_++ % 2];
+  Part& part = parts_[added_++ % 3 == 0 ? 0 : 1];  // the vector engine has other things to do
   if (chunk.is_pair() && chunk.keys == kTile) {
     add_pair(part, weights);
     return;
@@ -93,7 +93,8 @@ View WeightSums::totals(const View& ones) {
   const auto by_vector = folded(parts_[0]), by_gpsimd = folded(parts_[1]);
   const View once = k_.sbuf({kTile, queries_}, ones.dtype());
   if (by_gpsimd)
-    k_.tensor_tensor({.dst = once, .data1 = *by_vector, .data2 = *by_gpsimd, .op = AluOp::add});
+    k_.tensor_tensor(
+        {.dst = once, .data1 = *by_vector, .data2 = *by_gpsimd, .op = AluOp::add, .engine = Engine::gpsimd});
   else
     k_.tensor_copy({.dst = once, .src = *by_vector});
   const std::int64_t tiles = tiles_of(queries_, kTile);

@@ -1,5 +1,5 @@
 // WeightSums: the sums of weights over keys, which lie on the partitions, added up element by element by the vector
-// engine and gpsimd in turn while the tensor engine goes on.
+// engine and gpsimd while the tensor engine goes on.
 #pragma once
 
 #include <optional>

@@ -169,7 +169,7 @@ def test_gradients_of_solvers_by_kernels(word):
 def test_gradients_of_factors():
     torch.manual_seed(SEED)
     A, E = (sparse.from_dense(random_sparse(7, 5, 0.5, torch.float64)) for _ in range(2))
-    leaf = lambda *shape: torch.randn(*shape, dtype=torch.float64, requires_grad=True)  # noqa: E731
+    leaf = lambda *shape: torch.randn(shape, dtype=torch.float64, requires_grad=True)  # noqa: E731
     alpha, beta, B, C, x, y = leaf(), leaf(), leaf(5, 3), leaf(7, 3), leaf(5), leaf(7)
     values = A.values.detach().clone().requires_grad_()
     with_values = lambda v: sparse.CSRMatrix(v, A.col_indices, A.row_ptrs, A.shape)  # noqa: E731
