@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 
@@ -83,6 +84,13 @@ def test_a_sequence(file):
 @pytest.mark.parametrize("command", ["compile", "check", "run", "time", "emit"])
 def test_errors(file, command, function, words, said):
     assert said in kiln_command(command, f"{file}:{function}", *words, ok=False)
+
+
+def test_errors_do_not_point_at_the_launcher(file):
+    script = pathlib.Path(sysconfig.get_path("scripts")) / "kiln"
+    done = subprocess.run([script if script.exists() else BUILD / "cli" / "kiln", "check", f"{file}:layer", "--arg",
+                           "x=float64[4,4]", "--arg", "w=float32[4,4]"], capture_output=True, text=True)
+    assert done.returncode == 2 and "numpy.R1" in done.stderr and "-->" not in done.stderr
 
 
 def test_no_file():

@@ -125,7 +125,8 @@ def test_integers_wrap_when_they_are_cast():
 
 
 def test_shapes_that_do_not_fit_are_value_errors():
-    for f in (lambda x, y: x + y, lambda x, y: x @ y, lambda x, y: np.where(x > 0, x, y)):
+    for f in (lambda x, y: x + y, lambda x, y: x @ y, lambda x, y: np.where(x > 0, x, y), lambda x, y: np.ones(9) @ x.T,
+              lambda x, y: x @ np.zeros((9, 2), np.float32)):
         with pytest.raises(ValueError, match="tensor.R") as caught:
             kiln.jit(f)(G, V)
         assert isinstance(caught.value, kiln.NkiValidationError)
@@ -256,3 +257,22 @@ def test_branches_with_numbers_and_with_nothing():
         f = kiln.jit(lambda x, n: kiln.cond(n > 3, lambda a: (a.sum(), 1), lambda a: (0, 2.5), x))
         same(f(G, n), (G.sum(), np.float32(1)) if n > 3 else (np.float32(0), np.float32(2.5)), loose=10)
     assert kiln.jit(lambda x, n: kiln.cond(n > 3, lambda a: None, lambda a: None, x))(G, np.int32(2)) is None
+
+
+@pytest.mark.parametrize("shape", [(2, 6, 2, 15), (16, 16, 4), (2, 2, 3), (2, 4, 2, 4, 8), (3, 3), (4, 2, 2, 8)])
+def test_the_first_of_what_was_computed(shape):
+    """Rows of the whole and of its first element may be as many, and are not the same."""
+    x = sample(np.float32, shape, 17, False)
+    check(lambda x: ((x * 2)[0] + 1, (x * 2)[:1] - x[:1], np.tanh(x)[0, 0] * 2, (x * 2)[1] + 1), x)
+    check(lambda x: (x.max(-1, keepdims=True) + x)[0] * 3, x)
+
+
+@pytest.mark.parametrize("dtype, length", [(np.float32, 20000), (np.int32, 4500)])
+def test_the_largest_of_long_rows(dtype, length):
+    """Rows that are longer than what is ordered at once; equal elements in several parts of them."""
+    x = np.round(sample(dtype, (3, length), 18, False), 1)
+    for largest in (True, False):
+        low = kiln.jit(lambda x, largest=largest: kiln.numpy.topk(x, 20, largest=largest)).lower(x)
+        order = np.argsort(-x if largest else x, axis=1, kind="stable")[:, :20]
+        same(low(x), (np.take_along_axis(x, order, axis=1), order.astype(np.int32)))
+        assert dtype == np.int32 or low.program.instruction_count < 500

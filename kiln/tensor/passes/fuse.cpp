@@ -95,10 +95,10 @@ bool keeps_rows(const Graph& graph, const Op& op, std::size_t i, std::int64_t ro
     }
     return true;
   }
-  // Right-aligned: every row dimension is there in full.
+  // Right-aligned: every row dimension is there in full. One of which a slice leaves a single element is not.
   const std::size_t skip = y.size() - x.size();
   for (std::size_t d = 0; d < *py; ++d) {
-    if (y[d] != 1 && (d < skip || x[d - skip] != y[d])) return false;
+    if (d < skip ? y[d] != 1 : x[d - skip] != y[d]) return false;
   }
   if (op.code == OpCode::slice) {
     for (std::size_t d = 0; d < *py; ++d) {

@@ -14,7 +14,7 @@ from kiln._trace.errors import NkiValidationError
 from kiln.numpy import _dtypes
 
 _OTHERS = (os.path.dirname(os.path.abspath(np.__file__)) + os.sep, os.path.join(sysconfig.get_path("stdlib"), ""),
-           tracebacks.PACKAGE, "<__array_function__", "<frozen")
+           tracebacks.PACKAGE, "<__array_function__", "<frozen", os.path.join(sysconfig.get_path("scripts"), "kiln"))
 _local = threading.local()
 _is_users = {}  # file -> whether its lines are the user's
 CODES = _kiln.tensor_op_codes()

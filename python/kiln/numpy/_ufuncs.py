@@ -147,6 +147,8 @@ def matmul(x, y):
     if 0 in x.shape or 0 in y.shape:
         return ops.sums(_products(x, y), [-1 % _products(x, y).ndim], False)
     uniform = active().uniform
+    if x.shape[-1] != y.shape[max(y.ndim - 2, 0)]:
+        return ops.matmul(x, y)  # which says what is wrong
     if y.value in uniform and y.trace is active():
         return _of_uniform(x, uniform[y.value], x.ndim - 1, x, y)
     if x.value in uniform and x.trace is active():
