@@ -14,9 +14,9 @@ namespace kiln::check {
 using namespace isa;
 namespace {
 
-class Search {
+class UnwrittenSearch {
  public:
-  Search(const Program& program, std::vector<Diagnostic>& out)
+  UnwrittenSearch(const Program& program, std::vector<Diagnostic>& out)
       : program_(program), out_(out), written_(analysis::may_share_bytes(program)) {
     for (TensorId id = 0; id < program.tensors.size(); ++id) {
       const Tensor& t = program.tensors[id];
@@ -71,6 +71,6 @@ class Search {
 
 }  // namespace
 
-void check_unwritten(const Program& program, std::vector<Diagnostic>& out) { Search(program, out).run(); }
+void check_unwritten(const Program& program, std::vector<Diagnostic>& out) { UnwrittenSearch(program, out).run(); }
 
 }  // namespace kiln::check

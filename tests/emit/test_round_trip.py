@@ -203,7 +203,7 @@ def test_pair_of_cores(function, branches, tmp_path):
     x = np.random.default_rng(SEED).standard_normal((512, 64)).astype(np.float32)
     path, again = round_trip.load(source, tmp_path)
     assert again[2](x).tobytes() == kernel(x).tobytes()
-    require_clean(path, False)
+    require_clean(path)
 
 
 def test_results_come_in_the_order_of_the_kernel(tmp_path):

@@ -60,6 +60,9 @@ def test_mx_quantise(target, dtype, shape, axis):
         return
     elements, scales = jitted(x)
     want, wanted_scales = quantised(x, axis, dtype)
+    oracle = kiln.jit(lambda x: kn.mx_quantize(x, axis, dtype), backend="native")(x)
+    np.testing.assert_array_equal(oracle[0].astype(np.float32), want.astype(np.float32))
+    np.testing.assert_array_equal(oracle[1], wanted_scales)
     np.testing.assert_array_equal(scales, wanted_scales)
     np.testing.assert_array_equal(elements.astype(np.float32), want.astype(np.float32))
     back = kiln.jit(lambda e, s: kn.mx_dequantize(e, s, axis), target=target)(elements, scales)
@@ -91,6 +94,8 @@ def test_mx_products(target, m, k, n, tmp_path):
     exact = dequantised(*quantised(x, 1, dtype), 1) @ dequantised(*quantised(y, 0, dtype), 0)
     magnitude = np.abs(dequantised(*quantised(x, 1, dtype), 1)) @ np.abs(dequantised(*quantised(y, 0, dtype), 0))
     assert (np.abs(got - exact) <= 2.0**-22 * k * magnitude + 1e-30).all()
+    oracle = kiln.jit(product, backend="native")(x, y)
+    assert (np.abs(oracle - exact) <= 2.0**-22 * k * magnitude + 1e-30).all()
     np.testing.assert_array_equal(emitted(low, tmp_path, x, y), got)
 
 

@@ -147,6 +147,18 @@ Expr pool(const Here& x, Ints window, const std::string& mode, Windows windows) 
   return apply(OpCode::pool, {x}, {std::move(window), w.strides, w.low, w.high, w.dilation, mode}, x.at);
 }
 
+Expr matmul_f32(const Here& x, const Expr& y) { return apply(OpCode::matmul_f32, {x, y}, {}, x.at); }
+Expr mx_quantize(const Here& x, std::int64_t axis, DType dtype) {
+  return apply(OpCode::mx_quantize, {x}, {counted(x, axis), dtype}, x.at);
+}
+Expr mx_scales(const Here& x, std::int64_t axis, DType dtype) {
+  return apply(OpCode::mx_scales, {x}, {counted(x, axis), dtype}, x.at);
+}
+Expr mx_dequantize(const Here& x, const Expr& scales, std::int64_t axis, DType dtype) {
+  return apply(OpCode::mx_dequantize, {x, scales}, {counted(x, axis), dtype}, x.at);
+}
+Expr mx_matmul(const Here& x, const Expr& y, DType dtype) { return apply(OpCode::mx_matmul, {x, y}, {dtype}, x.at); }
+
 Expr random_bits(const Here& key, Shape shape) { return apply(OpCode::random_bits, {key}, {std::move(shape)}, key.at); }
 Expr random_uniform(const Here& key, Shape shape) {
   return apply(OpCode::random_uniform, {key}, {std::move(shape)}, key.at);

@@ -51,6 +51,13 @@ Expr collective_permute(const Here& x, const RankGroups& pairs);  // source and 
 Expr random_bits(const Here& key, Shape shape);
 Expr random_uniform(const Here& key, Shape shape);
 
+// Floats of 8 and 16 bits, summed in float32; microscaled ones, of which 32 along an axis share a scale.
+Expr matmul_f32(const Here& x, const Expr& y);
+Expr mx_quantize(const Here& x, std::int64_t axis = -1, DType dtype = DType::float8_e4m3fn);
+Expr mx_scales(const Here& x, std::int64_t axis = -1, DType dtype = DType::float8_e4m3fn);
+Expr mx_dequantize(const Here& x, const Expr& scales, std::int64_t axis = -1, DType dtype = DType::float32);
+Expr mx_matmul(const Here& x, const Expr& y, DType dtype = DType::float8_e4m3fn);
+
 struct Windows {
   Ints strides = {}, low = {}, high = {}, dilation = {};
 };

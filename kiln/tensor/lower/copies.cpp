@@ -160,6 +160,19 @@ void Copies::alias(Value v) {
   storage.of[v] = counted ? source : source.scalar_offset(loaded(start), stride);
 }
 
+void Copies::alias_part(Value part, Value update) {
+  const Op& op = graph.op(update);
+  const std::int64_t stride = Strided::contiguous(op.type.shape).dims[op.integer("axis")].stride;
+  const View& whole = storage.of.at(update);
+  const auto at = splat_of(graph, op.operands[2]);
+  const Source start = source_of(graph, fusion, op.operands[2]);
+  const bool counted = !at && pass && start.base == pass->first;
+  storage.begins[part] = at        ? Index(static_cast<std::int64_t>(*at) * stride)
+                         : counted ? pass->second * stride
+                                   : Index(0);
+  storage.of[part] = at || counted ? whole : whole.scalar_offset(loaded(start), stride);
+}
+
 void Copies::scatter(Value v) {
   const Op& op = graph.op(v);
   const Strided whole = Strided::contiguous(op.type.shape);

@@ -15,10 +15,11 @@ struct Copies {
   const std::set<Value>& in_place;                        // updates of what lies there already
   std::optional<std::pair<Value, isa::Index>> pass = {};  // of a loop's body: the input that counts its passes
 
-  void emit(Value v);      // an op of a region of copies
-  void alias(Value v);     // a range from a place known at run time, read where it lies
-  void output(int index);  // from its source
-  void ramp(Value v);      // fills the storage of an iota
+  void emit(Value v);                         // an op of a region of copies
+  void alias(Value v);                        // a range from a place known at run time, read where it lies
+  void alias_part(Value part, Value update);  // what an update in place changes, stored where it belongs
+  void output(int index);                     // from its source
+  void ramp(Value v);                         // fills the storage of an iota
   void ramp(const isa::View& dst, std::int64_t n);
   void place(const isa::View& dst, const Strided& to, Value v);  // a value, wherever it comes from
   void move(const isa::View& dst, const Strided& to, const isa::View& src, const Strided& from);

@@ -64,7 +64,10 @@ bool Maker::prepare() {
   }
   storage_.residency = residency(graph_, fusion_, layouts_, chip_);
   find_updates();
-  if (choice_.moving_views) find_moving_views();
+  if (choice_.moving_views) {
+    find_moving_views();
+    find_placed_parts();
+  }
   declare();
   if (bound_) keep_states();
   for (Value v = 0; v < graph_.size(); ++v) {
@@ -76,6 +79,7 @@ bool Maker::prepare() {
 }
 
 void Maker::emit() {
+  for (const auto& [part, update] : placed_) copies().alias_part(part, update);
   for (std::size_t r = 0; r < fusion_.regions.size(); ++r) {
     const Region& region = fusion_.regions[r];
     if (region.is_dropped) continue;
@@ -89,6 +93,8 @@ void Maker::emit() {
       emit_kernel(region.ops.back());
     else if (moving_.contains(region.ops.back()))
       copies().alias(region.ops.back());
+    else if (last.code == OpCode::update_slice && is_placed(region.ops.back()))
+      continue;
     else if (last.code != OpCode::result &&
              !fusion_.inlined.contains(region.ops.back()))  // which lie somewhere already
       copies().emit(region.ops.back());
@@ -152,7 +158,8 @@ void Maker::declare() {
     const Op& op = graph_.op(v);
     if (!fusion_.is_stored[v] || op.type.size() == 0) continue;
     k_.at(k_.program().add_loc(graph_.loc(op)));
-    if (op.is_splat() || storage_.residency.unstored.contains(v) || moving_.contains(v)) continue;
+    if (op.is_splat() || storage_.residency.unstored.contains(v) || moving_.contains(v) || placed_.contains(v))
+      continue;
     storage_.of[v] = storage_for(v);
   }
   declare_outputs();
@@ -206,7 +213,7 @@ void Maker::find_spills() {
   for (const auto& [v, view] : storage_.of) {
     const Op& op = graph_.op(v);
     if (op.code == OpCode::input || op.code == OpCode::constant || in_place_.contains(v) || direct_.contains(v) ||
-        moving_.contains(v))
+        moving_.contains(v) || placed_.contains(v))
       continue;
     const SourceLoc& loc = graph_.loc(op);
     const std::string place = loc.known() ? fmt::format(" of {}:{}", loc.file, loc.line) : "";
@@ -241,6 +248,29 @@ void Maker::find_moving_views() {
     if (moving_.contains(table.base) || splat_of(graph_, op.operands[0])) continue;
     if (!table.access.is_contiguous() || product(op.type.shape, 0, axis) != 1) continue;
     if (reads_rows(v)) moving_.insert(v);
+  }
+}
+
+bool Maker::is_placed(Value update) const {
+  return std::any_of(placed_.begin(), placed_.end(), [&](const auto& p) { return p.second == update; });
+}
+
+// What a region computes for an update in place alone, from a place that is known when the program or the pass begins.
+void Maker::find_placed_parts() {
+  const std::vector<int> uses = graph_.uses();
+  for (Value v : in_place_) {
+    const Op& op = graph_.op(v);
+    if (op.code != OpCode::update_slice) continue;
+    if (product(op.type.shape, 0, static_cast<std::size_t>(op.integer("axis"))) != 1) continue;
+    Value part = op.operands[1];
+    while (graph_.op(part).code == OpCode::reshape && uses[part] == 1) part = graph_.op(part).operands[0];
+    const int region = fusion_.region_of[part];
+    if (uses[part] != 1 || region < 0 || !fusion_.is_stored[part] || graph_.type(part).size() == 0) continue;
+    if (fusion_.regions[region].kind == Region::Kind::copies || fusion_.inlined.contains(part)) continue;
+    const Source start = source_of(graph_, fusion_, op.operands[2]);
+    const bool known = splat_of(graph_, op.operands[2]) || graph_.op(start.base).code == OpCode::input;
+    const Source source = source_of(graph_, fusion_, op.operands[1]);
+    if (known && source.base == part && source.access.is_contiguous() && source.access.offset == 0) placed_[part] = v;
   }
 }
 

@@ -54,6 +54,8 @@ class Maker {
   bool is_donated(Value v) const;
   bool reads_rows(Value v) const;
   void find_moving_views();
+  void find_placed_parts();
+  bool is_placed(Value update) const;
   void find_updates();
   void find_spills();
   isa::View constant(const Op& op, const isa::Shape& shape, DType t);
@@ -105,6 +107,7 @@ class Maker {
   Compiled out_;
   std::set<Value> in_place_, updated_;  // ops that write a donated input, and these inputs
   std::set<Value> moving_;              // ranges that are read where they lie
+  std::map<Value, Value> placed_;       // what is stored where an update in place would put it, and the update
   std::vector<Layout> layouts_;         // by region
   std::vector<std::size_t> alternatives_;
   std::map<Value, std::size_t> direct_;  // what is moved or looped over, and is an output: written there at once

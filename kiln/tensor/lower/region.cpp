@@ -72,7 +72,8 @@ void RegionEmitter::emit() {
     if (storage_.residency.unstored.contains(leaf.value)) continue;
     const Tile& tile = storage_.kept.at(leaf.value);
     const std::int64_t row = tile.count();
-    k_.dma_copy({.dst = storage_.of.at(leaf.value).ap({{row, tile.rows}, {1, row}}), .src = view_of(tile, {{1, row}})});
+    k_.dma_copy({.dst = storage_.of.at(leaf.value).ap({{row, tile.rows}, {1, row}}, storage_.begin(leaf.value)),
+                 .src = view_of(tile, {{1, row}})});
   }
   scopes_.pop_back();
 }
