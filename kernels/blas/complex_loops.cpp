@@ -14,7 +14,7 @@ constexpr std::int64_t kRows = 2 * kTile, kColumns = kWide;  // of a block: six 
 constexpr std::int64_t kChunk = 2 * kTile;                   // of K
 
 // Real and imaginary part, [128, tiles of K, x] each.
-struct Parts {
+struct ComplexParts {
   View re, im;
 };
 
@@ -42,9 +42,9 @@ class ComplexLoops {
   }
 
  private:
-  Parts load(const ComplexSource& from, const Index& k0, std::int64_t rows, const Index& x0, std::int64_t x) {
+  ComplexParts load(const ComplexSource& from, const Index& k0, std::int64_t rows, const Index& x0, std::int64_t x) {
     if (!from.k_first) {  // on the tensor engine: a DMA would move one number at a time
-      const Parts parts{chunk_tile(k_, rows, x, f32), chunk_tile(k_, rows, x, f32)};
+      const ComplexParts parts{chunk_tile(k_, rows, x, f32), chunk_tile(k_, rows, x, f32)};
       load_turned(k_, {parts.re, parts.im}, from.matrix, k0, rows, x0, x);
       return parts;
     }
@@ -77,7 +77,7 @@ class ComplexLoops {
     std::vector<ProductBlock> sums;
     for (int i = 0; i < (p_.products == 3 ? 3 : 2); ++i) sums.emplace_back(k_, m, n);
     const auto step = [&](const Index& k0, std::int64_t rows) {
-      const Parts a = load(p_.a, k0, rows, m0, m), b = load(p_.b, k0, rows, n0, n);
+      const ComplexParts a = load(p_.a, k0, rows, m0, m), b = load(p_.b, k0, rows, n0, n);
       p_.products == 3 ? three(sums, a, b, rows) : four(sums, a, b, rows);
     };
     if (p_.k / kChunk > 0) k_.loop(p_.k / kChunk, [&](Index i) { step(i * kChunk, kChunk); });
@@ -86,7 +86,7 @@ class ComplexLoops {
   }
 
   // re = ar br - ai bi, im = ar bi + ai br
-  void four(std::vector<ProductBlock>& sums, const Parts& a, const Parts& b, std::int64_t rows) {
+  void four(std::vector<ProductBlock>& sums, const ComplexParts& a, const ComplexParts& b, std::int64_t rows) {
     const View minus = negative(a.im, rows);
     const View a_im = p_.a.conjugate ? minus : a.im, minus_a_im = p_.a.conjugate ? a.im : minus;
     const View b_im = p_.b.conjugate ? negative(b.im, rows) : b.im;
@@ -97,7 +97,7 @@ class ComplexLoops {
   }
 
   // (ar + ai) br, ar (bi - br), ai (br + bi): signs of conjugated operands wait for the end.
-  void three(std::vector<ProductBlock>& sums, const Parts& a, const Parts& b, std::int64_t rows) {
+  void three(std::vector<ProductBlock>& sums, const ComplexParts& a, const ComplexParts& b, std::int64_t rows) {
     sums[0].add(combine(a.re, a.im, p_.a.conjugate ? AluOp::subtract : AluOp::add, rows), b.re, rows);
     const View plus = combine(b.re, b.im, AluOp::add, rows);
     const View minus =

@@ -50,7 +50,7 @@ isa::LocId Trace::here() {
   return loc;
 }
 
-// Of names that were made of others, only how many there are is kept: base_1, base_2, ...
+// Of names that were made of others, only how many there are is kept: base_2, base_4, ...
 std::string Trace::unique_name(const std::string& base) {
   const auto [it, is_new] = names_.try_emplace(base, 0);
   int& count = it->second;
@@ -60,8 +60,10 @@ std::string Trace::unique_name(const std::string& base) {
   do {
     name = base;
     name += '_';
-    name += std::to_string(count++);
+    name += std::to_string(count);
+    count += 2;
   } while (names_.contains(name));
+  --count;
   return name;
 }
 
@@ -74,7 +76,7 @@ bool Trace::was_made(const std::string& name) const {
   const auto [rest, error] = std::from_chars(number.data(), number.data() + number.size(), parsed);
   if (error != std::errc() || rest != number.data() + number.size() || std::to_string(parsed) != number) return false;
   const auto base = names_.find(name.substr(0, end));
-  return base != names_.end() && parsed >= 1 && parsed < base->second;
+  return base != names_.end() && parsed >= 2 && parsed % 2 == 0 && parsed < base->second;
 }
 
 namespace {

@@ -229,7 +229,7 @@ def test_main_runs(dtype, tmp_path):
     done = subprocess.run([sys.executable, "-m", "kiln", path], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("out (64, 8) ")
-    require_clean(str(path), False)
+    require_clean(str(path))
 
 
 @pytest.mark.parametrize("array, text", [
