@@ -39,7 +39,7 @@ def loop(x):
     (lambda x: np.nonzero(x), ["numpy.R6"]),
     (lambda x: np.unique(x), ["numpy.R6"]),
     (lambda x: np.linalg.svd(x), ["numpy.R4", "svd"]),
-    (lambda x: np.gcd(x.astype(int), 3), ["numpy.R4", "gcd"]),
+    (lambda x: np.linalg.eigh(x), ["numpy.R4", "eigh"]),
     (lambda x: np.add(x, 1, where=x > 0), ["numpy.R14", "out"]),
     (lambda x: np.add(x, 1, out=np.random.default_rng(0).normal(size=(4, 6))), ["numpy.R5", "np.zeros"]),
     (lambda x: np.pad(x, 1, mode="linear_ramp"), ["numpy.R5", "linear_ramp"]),

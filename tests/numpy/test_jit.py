@@ -264,7 +264,12 @@ def test_random_programs():
                 a = step(a)
             return a
 
-        check(program, random.normal(size=shape).astype(np.float32), loose=10)
+        want = x = random.normal(size=shape).astype(np.float32)
+        peak = float(np.max(np.abs(x)))
+        for step in chosen:  # what large numbers lose, small differences of them have lost
+            want = step(want)
+            peak = max(peak, float(np.max(np.abs(want))))
+        np.testing.assert_allclose(kiln.jit(program)(x), want, rtol=2e-4, atol=2e-5 * peak)
 
 
 def test_sequence_of_compiled_functions():
