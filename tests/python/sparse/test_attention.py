@@ -21,8 +21,19 @@ def check(backend, Q, K, V, dO, pattern, mask, scale=None):
     got = sparse.block_sparse_attention(Q, K, V, pattern, scale, backend=backend)
     assert got.dtype == Q.dtype and relative(got, attention64(Q, K, V, mask, wanted)[0]) <= bound
     found = sparse.block_sparse_attention_backward(Q, K, V, dO, pattern, scale, backend=backend)
-    for name, g, want in zip("QKV", found, gradients64(Q, K, V, dO, mask, wanted)):
-        assert g.dtype == Q.dtype and relative(g, want) <= bound, f"d{name}: {relative(g, want)}"
+    lost = lost_in_out(Q, K, V, dO, mask, wanted) if Q.dtype == ml_dtypes.bfloat16 else (0, 0, 0)
+    for name, g, want, slack in zip("QKV", found, gradients64(Q, K, V, dO, mask, wanted), lost):
+        assert g.dtype == Q.dtype and relative(g, want) <= bound + slack / max(abs(want).max(), 0.1), \
+            f"d{name}: {relative(g, want)}, {slack}"
+
+
+def lost_in_out(Q, K, V, dO, mask, scale):
+    """What dQ, dK and dV may be off because the backward pass reads the result as it was given, in bfloat16: where one
+    weight of a row is nearly 1, its gradient is a small difference of dO V and dO out. Four standard deviations."""
+    out, p = attention64(Q, K, V, mask, scale)
+    Q, K, dO = (np.asarray(x, np.float64) for x in (Q, K, dO))
+    off = p * (4 * 2**-9 / 3**0.5 * np.sqrt(((dO * out) ** 2).sum(-1, keepdims=True)))
+    return (off @ abs(K)).max() * scale, (off.swapaxes(-1, -2) @ abs(Q)).max() * scale, 0
 
 
 def arrays(rng, shape, dtype=np.float32, keys=None):
