@@ -15,6 +15,10 @@ import time
 import numpy as np
 import pytest
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "programs"))
+
+import rank_sum  # noqa: E402
+
 SOURCE = pathlib.Path(os.environ["KILN_SOURCE_DIR"])
 BUILD = pathlib.Path(os.environ["KILN_BUILD_DIR"])
 SEED = int(os.environ.get("KILN_SEED", np.random.SeedSequence().entropy % 2**32))
@@ -128,20 +132,8 @@ def test_large_messages_and_sizes_in_tensors(tmp_path):
     assert got.stdout == want.stdout and len(got.stdout.split()) == 2
 
 
-PROGRAM = """kiln 1
-program "sum" target trn2
-  tensor x: input hbm float32 [2, 3]
-  tensor y: output shared_hbm float32 [2, 3]
-  tensor mine: shared_hbm float32 [2, 3]
-  tensor all: shared_hbm float32 [2, 3]
-  dma_copy(dst=mine, src=x)
-  all_reduce(srcs=[mine], dsts=[all], replica_group=[[0, 1, 2, 3]], op=add)
-  dma_copy(dst=y, src=all)
-"""
-
-
 def test_text_programs_read_and_write_files_of_their_ranks(tmp_path):
-    (tmp_path / "sum.kiln").write_text(PROGRAM)
+    (tmp_path / "sum.kiln").write_text(rank_sum.text(2, 3))
     for rank in range(4):
         np.save(tmp_path / f"x.{rank}.npy", np.full((2, 3), 10.0**rank, np.float32))
     run = ["run", tmp_path / "sum.kiln", "--ranks", "4", "--in", f"x={tmp_path}/x.{{}}.npy", "--out",
@@ -154,7 +146,7 @@ def test_text_programs_read_and_write_files_of_their_ranks(tmp_path):
 
 
 def test_json_is_one_document(tmp_path):
-    (tmp_path / "sum.kiln").write_text(PROGRAM)
+    (tmp_path / "sum.kiln").write_text(rank_sum.text(2, 3))
     for rank in range(4):
         np.save(tmp_path / f"x.{rank}.npy", np.full((2, 3), rank, np.float32))
     got = mpirun(2, ["run", tmp_path / "sum.kiln", "--ranks", "4", "--in", f"x={tmp_path}/x.{{}}.npy", "--print",

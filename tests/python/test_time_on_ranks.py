@@ -2,6 +2,7 @@
 command."""
 
 import json
+import pathlib
 import subprocess
 import sys
 
@@ -12,6 +13,10 @@ from kiln import nki
 from kiln.nki import collectives as nccl
 from kiln.nki import isa as nisa
 from kiln.nki import language as nl
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "programs"))
+
+import rank_sum  # noqa: E402
 
 
 @nki.jit
@@ -102,24 +107,12 @@ def test_ranks_that_miss_each_other():
     assert "rank 1 has ended" in str(error.value)
 
 
-PROGRAM = """kiln 1
-program "sum" target trn2
-  tensor x: input hbm float32 [128, 512]
-  tensor y: output shared_hbm float32 [128, 512]
-  tensor mine: shared_hbm float32 [128, 512]
-  tensor all: shared_hbm float32 [128, 512]
-  dma_copy(dst=mine, src=x)
-  all_reduce(srcs=[mine], dsts=[all], replica_group=[[0, 1, 2, 3]], op=add)
-  dma_copy(dst=y, src=all)
-"""
-
-
 def _kiln(folder, *words):
     return subprocess.run([sys.executable, "-m", "kiln", "time", *words], cwd=folder, capture_output=True, text=True)
 
 
 def test_command(tmp_path):
-    (tmp_path / "sum.kiln").write_text(PROGRAM)
+    (tmp_path / "sum.kiln").write_text(rank_sum.text(128, 512))
     got = json.loads(_kiln(tmp_path, "sum.kiln", "--ranks", "4", "--topology", "trn2-ultraserver", "--json").stdout)
     assert got["reports"][0]["topology"] == "trn2-ultraserver"
     assert "trn2-ultraserver" in _kiln(tmp_path, "--topology", "list").stdout

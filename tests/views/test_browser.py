@@ -7,10 +7,15 @@ import pathlib
 import random
 import re
 import subprocess
+import sys
 
 import pytest
 
 from browser import Browser
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "programs"))
+
+import rank_sum  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["KILN_BUILD_DIR"])
 SCREENSHOTS = BUILD / "tests" / "views" / "screenshots"
@@ -323,20 +328,8 @@ def test_pages_of_kernels(names, tmp_path):
         browser.close()
 
 
-RANKS = """kiln 1
-program "sum" target trn2
-tensor x: input hbm float32 [128, 512]
-tensor y: output shared_hbm float32 [128, 512]
-tensor mine: shared_hbm float32 [128, 512]
-tensor all: shared_hbm float32 [128, 512]
-dma_copy(dst=mine, src=x)
-all_reduce(srcs=[mine], dsts=[all], replica_group=[[0, 1, 2, 3]], op=add)
-dma_copy(dst=y, src=all)
-"""
-
-
 def test_lanes_of_ranks_and_links(tmp_path):
-    (tmp_path / "sum.kiln").write_text(RANKS)
+    (tmp_path / "sum.kiln").write_text(rank_sum.text(128, 512))
     subprocess.run([BUILD / "cli" / "kiln", "time", "sum.kiln", "--ranks", "4", "--html", "sum.html"], cwd=tmp_path,
                    check=True, stdout=subprocess.DEVNULL)
     browser = Browser(tmp_path)
