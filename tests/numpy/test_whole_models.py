@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import kiln
+import kiln.numpy as kn
 from against_numpy import SEED
 
 BUILD = pathlib.Path(os.environ["KILN_BUILD_DIR"])
@@ -91,6 +92,17 @@ def test_arguments_that_are_written_to():
 def test_what_is_refused():
     with pytest.raises(ValueError, match=r"numpy.R11"):
         kiln.jit(model, kernel_ops=0)
+
+    def two(x):
+        return np.exp(kn.all_reduce(np.tanh(x) @ x))
+
+    x = np.ones((8, 8), np.float32)
+    on_ranks = kiln.jit(two, ranks=2, kernel_ops=2)
+    assert len(on_ranks.lower(x).kernels) > 1
+    with pytest.raises(NotImplementedError, match="not yet: `two`, which is several kernels, on several ranks"):
+        on_ranks(x)
+    with pytest.raises(ValueError, match="low.kernels.0..time"):
+        on_ranks.lower(x).time(trip_counts={"r0": 3})
 
 
 SCRIPT = """import numpy as np
