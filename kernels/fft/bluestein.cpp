@@ -20,8 +20,12 @@ Way convolution(const Way& w) {
   return {w.n0 == 1 ? Kind::two_factor : w.n3 == 1 ? Kind::three_factor : Kind::four_factor, w.n0, w.n1, w.n2, w.n3};
 }
 
-Factored forward(const Way& w) { return {convolution(w), false, 1, "forward_"}; }
-Factored backward(const Way& w) { return {convolution(w), true, 1, "backward_"}; }
+Factored forward(const TransformConfig& c, const Way& w) {
+  return {convolution(w), false, 1, "forward_", c.rows_of_tables()};
+}
+Factored backward(const TransformConfig& c, const Way& w) {
+  return {convolution(w), true, 1, "backward_", c.rows_of_tables()};
+}
 
 void set(Table& t, std::int64_t i, const Complex& v) {
   t(0, 2 * i) = static_cast<float>(v.real()), t(0, 2 * i + 1) = static_cast<float>(v.imag());
@@ -45,7 +49,7 @@ Tables bluestein_tables(const TransformConfig& c, const Way& w) {
   const std::vector<Complex> spectrum = host_dft(filter);
   for (std::int64_t k = 0; k < m; ++k) set(between, k, spectrum[static_cast<std::size_t>(k)] / static_cast<double>(m));
   Tables tables{std::move(before), std::move(between), std::move(after)};
-  for (const Factored& f : {forward(w), backward(w)}) {
+  for (const Factored& f : {forward(c, w), backward(c, w)}) {
     for (Table& t : factored_tables(f)) tables.push_back(std::move(t));
   }
   return tables;
@@ -58,9 +62,9 @@ void bluestein(Kernel& k, const TransformConfig& c, const Way& w, const View& x,
   const View padded = scratch(), spectrum = scratch(), filtered = scratch(), result = scratch();
   multiply_rows(k, x, padded, table("chirp_before", numbers_in(c)),
                 c.spectrum == Spectrum::forward ? RealRows::x : RealRows::none);
-  factored(k, forward(w), padded, spectrum);
+  factored(k, forward(c, w), padded, spectrum);
   multiply_rows(k, spectrum, filtered, table("chirp_spectrum", m));
-  factored(k, backward(w), filtered, result);
+  factored(k, backward(c, w), filtered, result);
   multiply_rows(k, result, y, table("chirp_after", numbers_out(c)),
                 c.spectrum == Spectrum::inverse ? RealRows::y : RealRows::none);
 }

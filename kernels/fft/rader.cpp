@@ -27,8 +27,8 @@ std::vector<std::int64_t> powers_of_generator(std::int64_t p) {
   }
 }
 
-Factored along(const Way& w, bool positive) {
-  return {{Way::Kind::two_factor, 1, w.n1, w.n2}, positive, 1, positive ? "backward_" : "forward_"};
+Factored along(const TransformConfig& c, const Way& w, bool positive) {
+  return {{Way::Kind::two_factor, 1, w.n1, w.n2}, positive, 1, positive ? "backward_" : "forward_", c.rows_of_tables()};
 }
 
 // Indices are bits in tables of float32. Of each number both parts move.
@@ -131,7 +131,7 @@ Tables rader_tables(const TransformConfig& c, const Way& w) {
   }
   Tables tables{std::move(before), std::move(after), std::move(filter)};
   for (const bool positive : {false, true}) {
-    for (Table& t : factored_tables(along(w, positive))) tables.push_back(std::move(t));
+    for (Table& t : factored_tables(along(c, w, positive))) tables.push_back(std::move(t));
   }
   return tables;
 }
@@ -142,10 +142,10 @@ void rader(Kernel& k, const TransformConfig& c, const Way& w, const View& x, con
   const View ordered = scratch(), spectrum = scratch(), filtered = scratch(), result = scratch();
   const View sums = k.hbm({c.rows, 2}, f32);
   r.before(ordered);
-  factored(k, along(w, false), ordered, spectrum);
+  factored(k, along(c, w, false), ordered, spectrum);
   multiply_rows(k, spectrum, filtered, k.input("filter", {1, 2 * r.m}, f32));
   r.add_first(spectrum, filtered, sums);
-  factored(k, along(w, true), filtered, result);
+  factored(k, along(c, w, true), filtered, result);
   r.after(result, sums);
 }
 

@@ -14,10 +14,15 @@ using namespace isa;
 namespace {
 
 TwoFactorConfig half(const TransformConfig& c, const Way& w) {
-  return {.n1 = w.n1, .n2 = w.n2, .spectrum = c.spectrum, .positive = c.positive, .scale = c.scale};
+  return {.n1 = w.n1,
+          .n2 = w.n2,
+          .spectrum = c.spectrum,
+          .positive = c.positive,
+          .scale = c.scale,
+          .rows = c.rows_of_tables()};
 }
 
-Factored whole(const TransformConfig& c, const Way& w) { return {w, c.positive, c.scale}; }
+Factored whole(const TransformConfig& c, const Way& w) { return {w, c.positive, c.scale, "", c.rows_of_tables()}; }
 
 void direct(Kernel& k, const TransformConfig& c, const View& x, const View& y) {
   const GemmConfig product{.m = c.rows, .n = c.y_width(), .k = c.x_width()};
@@ -57,7 +62,8 @@ Table transform_matrix(const TransformConfig& c, const std::string& name) {
 // The complex transform of a way that is halved, the way that it goes, and what joins its numbers.
 static TransformConfig half_length(const TransformConfig& c) {
   const bool forward = c.spectrum == Spectrum::forward;
-  return {c.n / 2, c.rows, Spectrum::whole, c.positive || !forward, forward ? c.scale / 2 : c.scale};
+  return {c.n / 2,     c.rows, Spectrum::whole, c.positive || !forward, forward ? c.scale / 2 : c.scale,
+          c.table_rows};
 }
 static Way without_halving(Way w) {
   w.halved = false;
@@ -126,6 +132,7 @@ std::vector<Program> transform_pair(const TransformConfig& c, const Way& w, Targ
       factored_on_core(k, whole(c, w), x, y, core);
     } else {
       TransformConfig share = c;
+      share.table_rows = c.rows;
       const std::int64_t first = core == 0 ? 0 : (c.rows + 1) / 2;
       share.rows = core == 0 ? (c.rows + 1) / 2 : c.rows / 2;
       transform_rows(k, share, w, x(ds(first, share.rows)), y(ds(first, share.rows)));
