@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What the way through kiln.fft costs: NumPy's pocketfft called itself, natively and by the simulator. Times are the
-best of several rounds, each of all three, so that a busy machine disturbs them alike."""
+best of several rounds, each of all three, and of the processor, so that a busy machine disturbs them little."""
 
 import time
 
@@ -8,15 +8,17 @@ import numpy as np
 
 from kiln import fft
 
-SHAPES = ((1, 1024), (128, 1024), (128, 4096), (1, 65536))
+SHAPES = ((1, 64), (1, 1024), (1, 4096), (128, 64), (128, 1024), (128, 4096), (1, 65536))
 ROUNDS = 12
+NUMBERS = 1 << 17  # of a round, at least
 BARS = {"native / pocketfft": 1.1, "simulator / native": 5.0}
 
 
-def seconds(call):
-    begin = time.perf_counter()
-    call()
-    return time.perf_counter() - begin
+def seconds(call, repeats):
+    begin = time.process_time()
+    for _ in range(repeats):
+        call()
+    return (time.process_time() - begin) / repeats
 
 
 def main():
@@ -28,7 +30,7 @@ def main():
         times = dict.fromkeys(calls, float("inf"))
         for _ in range(ROUNDS):
             for name, call in calls.items():
-                times[name] = min(times[name], seconds(call))
+                times[name] = min(times[name], seconds(call, -(-NUMBERS // x.size)))
         text = "  ".join(f"{name} {t * 1e3:8.3f} ms" for name, t in times.items())
         ratios = {f"{a} / {b}": times[a] / times[b] for a, b in (("native", "pocketfft"), ("simulator", "native"))}
         print(f"fft {shape}: {text}  " + "  ".join(f"{n} {v:.2f} (bar {BARS[n]})" for n, v in ratios.items()))

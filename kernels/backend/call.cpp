@@ -12,17 +12,38 @@
 namespace kiln::backend {
 namespace {
 
+constexpr std::size_t kBytesForThreads = 1 << 20;  // of all arrays of a call
+
 thread_local LastCall noted;
 
 void note(const Call& call, Backend backend, Target target) {
-  noted = {call.operation, backend, target, call.key, call.program, call.passes};
+  noted = {call.operation, backend, target, call.key, call.program, call.passes, call.second};
 }
 
-void run_on_simulator(const isa::Program& program, const std::vector<Array>& arrays) {
+using Programs = std::vector<std::shared_ptr<const isa::Program>>;
+
+Programs programs_of(const std::string& operation, const std::string& key, Target target,
+                     const std::function<isa::Program(Target)>& first,
+                     const std::function<isa::Program(Target)>& second) {
+  if (!second) return {cached_program(operation, key, target, first)};
+  return {cached_program(operation, key + " core 0", target, first),
+          cached_program(operation, key + " core 1", target, second)};
+}
+
+isa::Launch launch_of(const Programs& programs) {
+  std::vector<const isa::Program*> cores;
+  for (const auto& program : programs) cores.push_back(program.get());
+  return isa::Launch(std::move(cores));
+}
+
+void run_on_simulator(const Programs& programs, const std::vector<Array>& arrays) {
   sim::Buffers buffers;
-  for (const Array& a : arrays) buffers[a.name] = {a.data, a.bytes()};
-  // NaN of the caller travels; it is no fault of the kernel.
-  sim::run(program, arch(program.target), buffers, {.nan = sim::NanMode::off});
+  std::size_t bytes = 0;
+  for (const Array& a : arrays) buffers[a.name] = {a.data, a.bytes()}, bytes += a.bytes();
+  // NaN of the caller travels; it is no fault of the kernel. Threads would wait for each other longer than they compute
+  // where there is little to do.
+  sim::run(launch_of(programs), arch(programs[0]->target), buffers,
+           {.threads = bytes < kBytesForThreads ? 1 : 0, .nan = sim::NanMode::off});
 }
 
 }  // namespace
@@ -40,11 +61,11 @@ void run(const Call& call, Backend backend) {
            .category = Category::not_yet});
   }
   const Target target = current_target();
-  const auto program = cached_program(call.operation, call.key, target, call.program);
+  const Programs programs = programs_of(call.operation, call.key, target, call.program, call.second);
   if (backend == Backend::neuron) {
-    run_on_neuron(*program, call.arrays);
+    run_on_neuron(programs, call.arrays);
   } else {
-    run_on_simulator(*program, call.arrays);
+    run_on_simulator(programs, call.arrays);
   }
   note(call, backend, target);
 }
@@ -53,20 +74,24 @@ void note_native(const Call& call) { note(call, Backend::native, current_target(
 
 const LastCall& last_call() { return noted; }
 
-std::shared_ptr<const isa::Program> program_of(const LastCall& call) {
-  if (!call.make) return nullptr;
-  return cached_program(call.operation, call.key, call.target, call.make);
+Programs programs_of(const LastCall& call) {
+  if (!call.make) return {};
+  return programs_of(call.operation, call.key, call.target, call.make, call.make_second);
 }
 
 double predicted_ns(const LastCall& call) {
-  const auto program = program_of(call);
-  if (!program) return 0;
+  const Programs programs = programs_of(call);
+  if (programs.empty()) return 0;
   views::TimeRequest request{.advice = false};
-  for (const isa::Loop& loop : program->loops) {
-    if (call.passes && loop.kind == isa::Loop::Kind::dynamic_while)
-      request.trip_counts[timing::name_of(*program, loop)] = *call.passes;
+  std::vector<isa::Program> cores;
+  for (const auto& program : programs) {
+    for (const isa::Loop& loop : program->loops) {
+      if (call.passes && loop.kind == isa::Loop::Kind::dynamic_while)
+        request.trip_counts[timing::name_of(*program, loop)] = *call.passes;
+    }
+    cores.push_back(*program);
   }
-  return views::time_kernel({*program}, request)->report.total_ns;
+  return views::time_kernel(cores, request)->report.total_ns;
 }
 
 }  // namespace kiln::backend

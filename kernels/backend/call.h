@@ -26,10 +26,12 @@ struct Call {
   std::string_view library;  // "BLAS": whose environment variables count
   std::string operation;     // "sgemm"
   std::string key;           // with the operation and the target, all that the program depends on
-  std::function<isa::Program(Target)> program;
+  std::function<isa::Program(Target)> program;  // of the core, or of the first one of a pair
   std::vector<Array> arrays;  // one per input, output and inout of the program
   // How often its loop on a register goes round, for programs that have one; known when the call has run.
   std::shared_ptr<std::int64_t> passes = {};
+  // Of the other core of a pair, where two share the work.
+  std::function<isa::Program(Target)> second = {};
 };
 
 // Makes the program, or takes it from the cache, checks it once, and runs it on `backend`, which is not native. Throws
@@ -47,11 +49,12 @@ struct LastCall {
   std::string key;
   std::function<isa::Program(Target)> make;  // empty before the first call, and where there is no kernel
   std::shared_ptr<std::int64_t> passes = {};
+  std::function<isa::Program(Target)> make_second = {};  // of the other core of a pair
   bool is_known() const { return !operation.empty(); }
 };
 const LastCall& last_call();
-// The program of a call, from the cache or made now; null where there is no kernel.
-std::shared_ptr<const isa::Program> program_of(const LastCall& call);
+// The programs of a call, one for each core, from the cache or made now; none where there is no kernel.
+std::vector<std::shared_ptr<const isa::Program>> programs_of(const LastCall& call);
 // What the model of time predicts for it, in nanoseconds; 0 without a kernel.
 double predicted_ns(const LastCall& call);
 

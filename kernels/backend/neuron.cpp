@@ -32,6 +32,8 @@ bool has_device() {
   return e.has_device && e.has_device();
 }
 
-void run_on_neuron(const isa::Program& program, const std::vector<Array>& arrays) { registered().run(program, arrays); }
+void run_on_neuron(const std::vector<std::shared_ptr<const isa::Program>>& programs, const std::vector<Array>& arrays) {
+  registered().run(programs, arrays);
+}
 
 }  // namespace kiln::backend

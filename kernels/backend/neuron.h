@@ -11,12 +11,13 @@ namespace kiln::backend {
 struct NeuronExecutor {
   std::function<std::string()> why_not;  // "" when `run` can be called
   std::function<bool()> has_device;      // asked by `auto` and `nki`
-  std::function<void(const isa::Program&, const std::vector<Array>&)> run;
+  // One program for each core of a launch.
+  std::function<void(const std::vector<std::shared_ptr<const isa::Program>>&, const std::vector<Array>&)> run;
 };
 void register_neuron(NeuronExecutor executor);
 
 std::string why_no_neuron();
 bool has_device();
-void run_on_neuron(const isa::Program& program, const std::vector<Array>& arrays);
+void run_on_neuron(const std::vector<std::shared_ptr<const isa::Program>>& programs, const std::vector<Array>& arrays);
 
 }  // namespace kiln::backend

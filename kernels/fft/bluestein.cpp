@@ -12,15 +12,20 @@ namespace {
 // e^(± i pi j² / n)
 Complex chirp(const TransformConfig& c, std::int64_t j) {
   const std::int64_t square = product_mod(j, j, 2 * c.n);
-  return root(c.positive ? square : -square, 2 * c.n);
+  return root(c.positive || c.spectrum == Spectrum::inverse ? square : -square, 2 * c.n);
 }
 
 Way convolution(const Way& w) {
-  return {w.n0 == 1 ? Way::Kind::two_factor : Way::Kind::three_factor, w.n0, w.n1, w.n2};
+  using Kind = Way::Kind;
+  return {w.n0 == 1 ? Kind::two_factor : w.n3 == 1 ? Kind::three_factor : Kind::four_factor, w.n0, w.n1, w.n2, w.n3};
 }
 
-Factored forward(const Way& w) { return {convolution(w), false, 1, "forward_"}; }
-Factored backward(const Way& w) { return {convolution(w), true, 1, "backward_"}; }
+Factored forward(const TransformConfig& c, const Way& w) {
+  return {convolution(w), false, 1, "forward_", c.rows_of_tables()};
+}
+Factored backward(const TransformConfig& c, const Way& w) {
+  return {convolution(w), true, 1, "backward_", c.rows_of_tables()};
+}
 
 void set(Table& t, std::int64_t i, const Complex& v) {
   t(0, 2 * i) = static_cast<float>(v.real()), t(0, 2 * i + 1) = static_cast<float>(v.imag());
@@ -29,20 +34,22 @@ void set(Table& t, std::int64_t i, const Complex& v) {
 }  // namespace
 
 Tables bluestein_tables(const TransformConfig& c, const Way& w) {
-  const std::int64_t m = w.product();
-  Table before("chirp_before", 1, 2 * c.n), between("chirp_spectrum", 1, 2 * m), after("chirp_after", 1, 2 * c.n);
+  const std::int64_t m = w.product(), in = numbers_in(c), out = numbers_out(c);
+  Table before("chirp_before", 1, 2 * in), between("chirp_spectrum", 1, 2 * m), after("chirp_after", 1, 2 * out);
   std::vector<Complex> filter(static_cast<std::size_t>(m));
-  for (std::int64_t j = 0; j < c.n; ++j) {
+  for (std::int64_t j = 0; j < std::max(in, out); ++j) {
     const Complex v = chirp(c, j);
-    set(before, j, v);
-    set(after, j, c.scale * v);
-    filter[static_cast<std::size_t>(j)] = std::conj(v);
-    if (j > 0) filter[static_cast<std::size_t>(m - j)] = std::conj(v);
+    // Of half a spectrum every number but the first and the middle one stands for two.
+    const double weight = c.spectrum == Spectrum::inverse && j != 0 && 2 * j != c.n ? 2 : 1;
+    if (j < in) set(before, j, weight * v);
+    if (j < out) set(after, j, c.scale * v);
+    if (j < out) filter[static_cast<std::size_t>(j)] = std::conj(v);
+    if (j > 0 && j < in) filter[static_cast<std::size_t>(m - j)] = std::conj(v);
   }
   const std::vector<Complex> spectrum = host_dft(filter);
   for (std::int64_t k = 0; k < m; ++k) set(between, k, spectrum[static_cast<std::size_t>(k)] / static_cast<double>(m));
   Tables tables{std::move(before), std::move(between), std::move(after)};
-  for (const Factored& f : {forward(w), backward(w)}) {
+  for (const Factored& f : {forward(c, w), backward(c, w)}) {
     for (Table& t : factored_tables(f)) tables.push_back(std::move(t));
   }
   return tables;
@@ -53,11 +60,13 @@ void bluestein(Kernel& k, const TransformConfig& c, const Way& w, const View& x,
   const auto table = [&](const char* name, std::int64_t n) { return k.input(name, {1, 2 * n}, DType::float32); };
   const auto scratch = [&] { return k.hbm({c.rows, 2 * m}, DType::float32); };
   const View padded = scratch(), spectrum = scratch(), filtered = scratch(), result = scratch();
-  multiply_rows(k, x, padded, table("chirp_before", c.n));
-  factored(k, forward(w), padded, spectrum);
+  multiply_rows(k, x, padded, table("chirp_before", numbers_in(c)),
+                c.spectrum == Spectrum::forward ? RealRows::x : RealRows::none);
+  factored(k, forward(c, w), padded, spectrum);
   multiply_rows(k, spectrum, filtered, table("chirp_spectrum", m));
-  factored(k, backward(w), filtered, result);
-  multiply_rows(k, result, y, table("chirp_after", c.n));
+  factored(k, backward(c, w), filtered, result);
+  multiply_rows(k, result, y, table("chirp_after", numbers_out(c)),
+                c.spectrum == Spectrum::inverse ? RealRows::y : RealRows::none);
 }
 
 }  // namespace kiln::kernels

@@ -1,13 +1,22 @@
 // Bluestein's algorithm: with j k = (j² + k² - (k - j)²) / 2 a transform of any length is a convolution with a chirp,
-// here one of length m >= 2 n - 1 that has factors. Squares are reduced modulo 2 n before they are angles.
+// here one of a length m that has factors, as many as numbers come and go: of whole rows at least 2 n - 1, of half
+// spectra and real rows n + n / 2. Squares are reduced modulo 2 n before they are angles.
 #pragma once
 
 #include "kernels/fft/way.h"
 
 namespace kiln::kernels {
 
+// Numbers that a row has before and after: half a spectrum has n / 2 + 1.
+inline std::int64_t numbers_in(const TransformConfig& c) {
+  return c.spectrum == Spectrum::inverse ? c.n / 2 + 1 : c.n;
+}
+inline std::int64_t numbers_out(const TransformConfig& c) {
+  return c.spectrum == Spectrum::forward ? c.n / 2 + 1 : c.n;
+}
+
 Tables bluestein_tables(const TransformConfig& config, const Way& way);
-// x and y are [rows, 2 n] in HBM.
+// x and y are [rows, x_width] and [rows, y_width] in HBM.
 void bluestein(isa::Kernel& k, const TransformConfig& config, const Way& way, const isa::View& x, const isa::View& y);
 
 }  // namespace kiln::kernels

@@ -13,4 +13,9 @@ isa::Program complex_multiply(std::int64_t count, Target target);
 //   input x  [rows, 2 features]   input bias  [1, features]   output y  [rows, 2 features]   float32
 isa::Program mod_relu(std::int64_t rows, std::int64_t features, Target target);
 
+// mod_relu_backward: dx and dbias, what a change of y by `gradient` is of x and of the bias
+//   input x, gradient  [rows, 2 features]   input bias  [1, features]
+//   output dx  [rows, 2 features]   output dbias  [1, features]   float32
+isa::Program mod_relu_backward(std::int64_t rows, std::int64_t features, Target target);
+
 }  // namespace kiln::kernels

@@ -22,7 +22,8 @@ TwoFactorConfig inner(const Factored& f) {
           .positive = f.positive,
           .scale = f.scale,
           .by_columns = has_pass(f),
-          .prefix = f.prefix};
+          .prefix = f.prefix,
+          .rows = f.rows * f.way.n0 * f.way.n3};
 }
 
 ColumnPassConfig outer(const Factored& f) { return {f.way.n0, f.way.n1 * f.way.n2, f.positive, f.prefix}; }

@@ -10,6 +10,7 @@ struct Factored {
   bool positive = false;
   double scale = 1;
   std::string prefix = {};  // of the names of tables
+  std::int64_t rows = 128;  // that tables are made for
 };
 
 Tables factored_tables(const Factored& f);

@@ -32,23 +32,55 @@ void multiply(Kernel& k, const View& out, const View& a, const View& t) {
   join(1, ri, ir, AluOp::add, Engine::gpsimd);
 }
 
-// Rows and table as [partitions, 2 w].
-void piece(Kernel& k, const View& x, const View& y, const View& t) {
-  const View a = k.sbuf(x.shape(), f32), table = k.sbuf(x.shape(), f32), out = k.sbuf(x.shape(), f32);
+// out = a t with real a: [partitions, w] times [partitions, 2 w].
+void multiply_real(Kernel& k, const View& out, const View& a, const View& t) {
+  const std::int64_t w = a.dim(1);
+  k.tensor_tensor({.dst = out.reshape_dim(1, {w, 2}),
+                   .data1 = a.expand_dim(2).broadcast(2, 2),
+                   .data2 = t.reshape_dim(1, {w, 2}),
+                   .op = AluOp::multiply,
+                   .engine = Engine::vector});
+}
+
+// The real parts of a t.
+void multiply_to_real(Kernel& k, const View& out, const View& a, const View& t) {
+  const std::int64_t w = out.dim(1);
+  const View both = k.sbuf({a.dim(0), w, 2}, f32);
+  const auto pairs = [&](const View& v) { return v.reshape_dim(1, {w, 2}); };
+  k.tensor_tensor(
+      {.dst = both, .data1 = pairs(a), .data2 = pairs(t), .op = AluOp::multiply, .engine = Engine::vector});
+  k.tensor_tensor({.dst = out,
+                   .data1 = part(both, 0),
+                   .data2 = part(both, 1),
+                   .op = AluOp::subtract,
+                   .engine = Engine::gpsimd});
+}
+
+// Rows and table as [partitions, 2 w], real rows as [partitions, w].
+void piece(Kernel& k, const View& x, const View& y, const View& t, RealRows real) {
+  const View a = k.sbuf(x.shape(), f32), table = k.sbuf(t.shape(), f32), out = k.sbuf(y.shape(), f32);
   k.dma_copy({.dst = a, .src = x});
   k.dma_copy({.dst = table, .src = t});
-  multiply(k, out, a, table);
+  if (real == RealRows::all)
+    k.tensor_tensor({.dst = out, .data1 = a, .data2 = table, .op = AluOp::multiply, .engine = Engine::vector});
+  else
+    (real == RealRows::none ? multiply : real == RealRows::x ? multiply_real : multiply_to_real)(k, out, a, table);
   k.dma_copy({.dst = y, .src = out});
 }
 
+// Real numbers of one number of x, of y and of the table.
+std::int64_t x_size(RealRows real) { return real == RealRows::x || real == RealRows::all ? 1 : 2; }
+std::int64_t y_size(RealRows real) { return real == RealRows::y || real == RealRows::all ? 1 : 2; }
+std::int64_t table_size(RealRows real) { return real == RealRows::all ? 1 : 2; }
+
 // One row cut into pieces for the partitions: [1, 2 count] as [128, 2 w], and what is left.
-void along_partitions(Kernel& k, const View& x, const View& y, const View& t) {
-  const std::int64_t count = t.dim(1) / 2;
+void along_partitions(Kernel& k, const View& x, const View& y, const View& t, RealRows real) {
+  const std::int64_t count = t.dim(1) / table_size(real);
   const auto cut = [&](const Index& first, std::int64_t partitions, std::int64_t w) {
-    const auto shaped = [&](const View& v) {
-      return v(0, ds(first * 2, 2 * partitions * w)).reshape_dim(0, {partitions, 2 * w});
+    const auto shaped = [&](const View& v, std::int64_t size) {
+      return v(0, ds(first * size, size * partitions * w)).reshape_dim(0, {partitions, size * w});
     };
-    piece(k, shaped(x), shaped(y), shaped(t));
+    piece(k, shaped(x, x_size(real)), shaped(y, y_size(real)), shaped(t, table_size(real)), real);
   };
   const std::int64_t w = std::clamp<std::int64_t>(count / kTile, 1, kWidth), whole = std::min(kTile, count);
   k.tiles(count / w, whole, [&](Index i, std::int64_t partitions) { cut(i * w, partitions, w); });
@@ -70,19 +102,20 @@ void clear(Kernel& k, const View& y, std::int64_t from) {
 
 }  // namespace
 
-void multiply_rows(Kernel& k, const View& x, const View& y, const View& table) {
-  const std::int64_t rows = y.dim(0), count = table.dim(1) / 2;
+void multiply_rows(Kernel& k, const View& x, const View& y, const View& table, RealRows real) {
+  const std::int64_t rows = y.dim(0), count = table.dim(1) / table_size(real);
   if (rows < kFewRows) {
-    k.loop(rows, [&](Index i) { along_partitions(k, x(ds(i, 1)), y(ds(i, 1)), table); });
+    k.loop(rows, [&](Index i) { along_partitions(k, x(ds(i, 1)), y(ds(i, 1)), table, real); });
   } else {
     k.tiles(rows, kTile, [&](Index row, std::int64_t some) {
       k.tiles(count, kWidth, [&](Index first, std::int64_t w) {
-        const Slice columns = ds(first * 2, 2 * w);
-        piece(k, x(ds(row, some), columns), y(ds(row, some), columns), table(all, columns).broadcast(0, some));
+        const auto columns = [&](std::int64_t size) { return ds(first * size, size * w); };
+        piece(k, x(ds(row, some), columns(x_size(real))), y(ds(row, some), columns(y_size(real))),
+              table(all, columns(table_size(real))).broadcast(0, some), real);
       });
     });
   }
-  clear(k, y, 2 * count);
+  clear(k, y, y_size(real) * count);
 }
 
 }  // namespace kiln::kernels

@@ -5,8 +5,13 @@
 
 namespace kiln::kernels {
 
-// y [rows, 2 length] = x [rows, ≥ 2 count] times the table [1, 2 count]; what is beyond `count` is zero. With x equal
-// to y the rows are replaced.
-void multiply_rows(isa::Kernel& k, const isa::View& x, const isa::View& y, const isa::View& table);
+// Which rows are real: those that come, or those that go, of which only the real parts are stored, or these and the
+// table too.
+enum class RealRows : std::uint8_t { none, x, y, all };
+
+// y [rows, 2 length] = x [rows, ≥ 2 count] times the table [1, 2 count]; what is beyond `count` is zero. Real rows have
+// half as many numbers. With x equal to y the rows are replaced.
+void multiply_rows(isa::Kernel& k, const isa::View& x, const isa::View& y, const isa::View& table,
+                   RealRows real = RealRows::none);
 
 }  // namespace kiln::kernels

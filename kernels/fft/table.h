@@ -13,12 +13,17 @@ namespace kiln::kernels {
 struct Table {
   std::string name;  // of the program's input
   std::int64_t rows = 0, columns = 0;
+  DType dtype = DType::float32;  // or uint32, whose bits the values are then
   std::vector<float> values;
 
-  Table(std::string name, std::int64_t rows, std::int64_t columns)
-      : name(std::move(name)), rows(rows), columns(columns), values(static_cast<std::size_t>(rows * columns)) {}
+  Table(std::string name, std::int64_t rows, std::int64_t columns, DType dtype = DType::float32)
+      : name(std::move(name)),
+        rows(rows),
+        columns(columns),
+        dtype(dtype),
+        values(static_cast<std::size_t>(rows * columns)) {}
   float& operator()(std::int64_t r, std::int64_t c) { return values[static_cast<std::size_t>(r * columns + c)]; }
-  isa::View declare(isa::Kernel& k) const { return k.input(name, {rows, columns}, DType::float32); }
+  isa::View declare(isa::Kernel& k) const { return k.input(name, {rows, columns}, dtype); }
 };
 using Tables = std::vector<Table>;
 

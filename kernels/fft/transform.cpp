@@ -5,6 +5,8 @@
 #include "kernels/blas/gemm_loops.h"
 #include "kernels/fft/bluestein.h"
 #include "kernels/fft/factored.h"
+#include "kernels/fft/rader.h"
+#include "kernels/fft/tangle.h"
 
 namespace kiln::kernels {
 using namespace isa;
@@ -12,10 +14,15 @@ using namespace isa;
 namespace {
 
 TwoFactorConfig half(const TransformConfig& c, const Way& w) {
-  return {.n1 = w.n1, .n2 = w.n2, .spectrum = c.spectrum, .positive = c.positive, .scale = c.scale};
+  return {.n1 = w.n1,
+          .n2 = w.n2,
+          .spectrum = c.spectrum,
+          .positive = c.positive,
+          .scale = c.scale,
+          .rows = c.rows_of_tables()};
 }
 
-Factored whole(const TransformConfig& c, const Way& w) { return {w, c.positive, c.scale}; }
+Factored whole(const TransformConfig& c, const Way& w) { return {w, c.positive, c.scale, "", c.rows_of_tables()}; }
 
 void direct(Kernel& k, const TransformConfig& c, const View& x, const View& y) {
   const GemmConfig product{.m = c.rows, .n = c.y_width(), .k = c.x_width()};
@@ -52,16 +59,48 @@ Table transform_matrix(const TransformConfig& c, const std::string& name) {
   return t;
 }
 
+// The complex transform of a way that is halved, the way that it goes, and what joins its numbers.
+static TransformConfig half_length(const TransformConfig& c) {
+  const bool forward = c.spectrum == Spectrum::forward;
+  return {c.n / 2,     c.rows, Spectrum::whole, c.positive || !forward, forward ? c.scale / 2 : c.scale,
+          c.table_rows};
+}
+static Way without_halving(Way w) {
+  w.halved = false;
+  return w;
+}
+static TangleConfig tangle_of(const TransformConfig& c) { return {c.n / 2, c.spectrum, c.positive}; }
+
 Tables transform_tables(const TransformConfig& c, const Way& w) {
+  if (w.halved) {
+    Tables tables = transform_tables(half_length(c), without_halving(w));
+    tables.push_back(tangle_table(tangle_of(c)));
+    return tables;
+  }
   if (w.kind == Way::Kind::direct) return {transform_matrix(c, "matrix")};
   if (w.kind == Way::Kind::bluestein) return bluestein_tables(c, w);
+  if (w.kind == Way::Kind::rader) return rader_tables(c, w);
   return c.spectrum == Spectrum::whole ? factored_tables(whole(c, w)) : two_factor_tables(half(c, w));
+}
+
+static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y);
+
+static void halved(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
+  const View spectrum = k.hbm({c.rows, c.n}, f32);
+  if (c.spectrum == Spectrum::inverse) tangle(k, tangle_of(c), x, spectrum);
+  const bool forward = c.spectrum == Spectrum::forward;
+  transform_rows(k, half_length(c), without_halving(w), forward ? x : spectrum, forward ? spectrum : y);
+  if (forward) tangle(k, tangle_of(c), spectrum, y);
 }
 
 // All rows of x, c.rows of them.
 static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
-  if (w.kind == Way::Kind::direct)
+  if (w.halved)
+    halved(k, c, w, x, y);
+  else if (w.kind == Way::Kind::direct)
     direct(k, c, x, y);
+  else if (w.kind == Way::Kind::rader)
+    rader(k, c, w, x, y);
   else if (w.kind == Way::Kind::bluestein)
     bluestein(k, c, w, x, y);
   else if (c.spectrum == Spectrum::whole)
@@ -93,6 +132,7 @@ std::vector<Program> transform_pair(const TransformConfig& c, const Way& w, Targ
       factored_on_core(k, whole(c, w), x, y, core);
     } else {
       TransformConfig share = c;
+      share.table_rows = c.rows;
       const std::int64_t first = core == 0 ? 0 : (c.rows + 1) / 2;
       share.rows = core == 0 ? (c.rows + 1) / 2 : c.rows / 2;
       transform_rows(k, share, w, x(ds(first, share.rows)), y(ds(first, share.rows)));

@@ -43,9 +43,10 @@ Complex phase(const TwoFactorConfig& c, std::int64_t k, std::int64_t n) {
 
 std::int64_t TwoFactorConfig::q() const {
   if (by_columns) return 1;
-  if (spectrum == Spectrum::inverse) return std::max<std::int64_t>(1, kImaginary / rows_loaded(*this));
-  const std::int64_t q = std::max<std::int64_t>(1, kTile / n2);
-  return spectrum == Spectrum::whole ? q : std::max<std::int64_t>(1, std::min(q, kImaginary / half_rows()));
+  const std::int64_t room = spectrum == Spectrum::inverse   ? kImaginary / rows_loaded(*this)
+                            : spectrum == Spectrum::forward ? std::min(kTile / n2, kImaginary / half_rows())
+                                                            : kTile / n2;
+  return std::max<std::int64_t>(1, std::min(room, tiles_of(rows, p())));
 }
 
 bool is_possible(const TwoFactorConfig& c) {
@@ -197,9 +198,11 @@ Tables two_factor_tables(const TwoFactorConfig& c) {
   const Tables parts = parts_of(c);
   Tables tables;
   for (const bool early : {true, false}) {
-    std::int64_t columns = 0, first = 0;
-    for (const Table& t : parts) columns += is_early(c, t) == early ? t.columns : 0;
-    Table all(c.prefix + (early ? "early_tables" : "late_tables"), kTile, columns);
+    std::int64_t rows = 0, columns = 0, first = 0;
+    for (const Table& t : parts) {
+      if (is_early(c, t) == early) rows = std::max(rows, t.rows), columns += t.columns;
+    }
+    Table all(c.prefix + (early ? "early_tables" : "late_tables"), rows, columns);
     for (const Table& t : parts) {
       if (is_early(c, t) != early) continue;
       for (std::int64_t r = 0; r < t.rows; ++r)

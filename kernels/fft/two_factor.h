@@ -30,9 +30,10 @@ struct TwoFactorConfig {
   double scale = 1;         // of the result
   bool by_columns = false;  // the result is stored transposed; `whole` only
   std::string prefix = {};  // of the names of tables
+  std::int64_t rows = 128;  // of the matrix: tables have no room for more than come
 
   std::int64_t n() const { return n1 * n2; }
-  std::int64_t p() const { return std::max<std::int64_t>(1, 128 / n1); }
+  std::int64_t p() const { return std::clamp<std::int64_t>(rows, 1, std::max<std::int64_t>(1, 128 / n1)); }
   std::int64_t q() const;
   // Of half a spectrum: whole rows of n1, and what is left.
   std::int64_t half_rows() const { return (n() / 2 + 1) / n1; }

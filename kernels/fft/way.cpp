@@ -6,12 +6,16 @@
 #include <cmath>
 
 #include "kernels/blas/product_block.h"
+#include "kernels/fft/bluestein.h"
+#include "kernels/fft/rader.h"
 
 namespace kiln::kernels {
 namespace {
 
 constexpr std::int64_t kMostDirect = 1024, kShortest = 64;
-constexpr std::size_t kMostPairs = 12, kMostTriples = 8, kMostQuadruples = 2, kMostConvolutions = 4;  // that are timed
+// That are timed.
+constexpr std::size_t kMostPairs = 12, kMostTriples = 8, kMostQuadruples = 2, kMostConvolutions = 4, kMostRaders = 3,
+                      kMostHalves = 6;
 
 struct Rated {
   Way way;
@@ -73,22 +77,55 @@ std::vector<Rated> quadruples(std::int64_t n) {
   return found;
 }
 
-// Lengths from 2 n - 1 on that have factors, none much longer than the first.
+// Lengths from `least` on that are short products of small primes, for those that are too long to look at every number.
+std::vector<std::int64_t> smooth_lengths(std::int64_t least) {
+  std::vector<std::int64_t> found;
+  for (const std::int64_t odd : {1, 3, 5, 7, 9, 15, 21, 25, 27, 35, 45}) {
+    std::int64_t m = odd;
+    while (m < least) m *= 2;
+    found.push_back(m);
+  }
+  std::sort(found.begin(), found.end());
+  found.resize(2);
+  return found;
+}
+
+void add_convolution(std::vector<Rated>& found, std::vector<Rated> of_m, std::int64_t m, std::int64_t least) {
+  for (Rated& r : of_m) {
+    r.way.kind = Way::Kind::bluestein;
+    r.work *= static_cast<double>(m) / static_cast<double>(least);
+    found.push_back(r);
+  }
+}
+
+// Convolutions whose lengths have factors and are not much longer than they must be.
 std::vector<Rated> convolutions(const TransformConfig& c) {
   std::vector<Rated> found;
-  const std::int64_t least = 2 * c.n - 1;
-  if (least > kTile * kTile * kTile) return found;
-  std::int64_t m = least;
-  for (std::int64_t last = least + least / 3 + 64; m <= last && found.size() < 64; ++m) {
-    std::vector<Rated> of_m = pairs({.n = m});
-    if (m > kTile * kTile) of_m = triples(m);
-    for (Rated& r : of_m) {
-      r.way.kind = Way::Kind::bluestein;
-      r.work *= static_cast<double>(m) / static_cast<double>(least);
-      found.push_back(r);
-    }
+  const std::int64_t least = numbers_in(c) + numbers_out(c) - 1;
+  if (least > kTile * kTile * kTile) {
+    for (const std::int64_t m : smooth_lengths(least)) add_convolution(found, quadruples(m), m, least);
+  } else {
+    for (std::int64_t m = least; m <= least + least / 3 + 64 && found.size() < 64; ++m)
+      add_convolution(found, m > kTile * kTile ? triples(m) : pairs({.n = m}), m, least);
   }
   sort_and_cut(found, kMostConvolutions);
+  return found;
+}
+
+std::vector<Rated> raders(const TransformConfig& c) {
+  if (c.spectrum != Spectrum::whole || c.n > kLongestRader || !is_prime(c.n)) return {};
+  std::vector<Rated> found = pairs({.n = c.n - 1});
+  for (Rated& r : found) r.way.kind = Way::Kind::rader;
+  sort_and_cut(found, kMostRaders);
+  return found;
+}
+
+// Real rows of even length by complex ones of half of it.
+std::vector<Way> halves(const TransformConfig& c) {
+  if (c.n % 2) return {};
+  std::vector<Way> found = ways({.n = c.n / 2});
+  if (found.size() > kMostHalves) found.resize(kMostHalves);
+  for (Way& w : found) w.halved = true;
   return found;
 }
 
@@ -102,19 +139,24 @@ std::int64_t TransformConfig::y_width() const {
 }
 
 std::string Way::name() const {
-  switch (kind) {
-    case Kind::direct:
-      return "direct";
-    case Kind::two_factor:
-      return fmt::format("two_factor {}x{}", n1, n2);
-    case Kind::three_factor:
-      return fmt::format("three_factor {}x{}x{}", n0, n1, n2);
-    case Kind::four_factor:
-      return fmt::format("four_factor {}x{}x{}x{}", n3, n0, n1, n2);
-    case Kind::bluestein:
-      return fmt::format("bluestein {}", product());
-  }
-  return "";
+  const auto named = [&]() -> std::string {
+    switch (kind) {
+      case Kind::direct:
+        return "direct";
+      case Kind::two_factor:
+        return fmt::format("two_factor {}x{}", n1, n2);
+      case Kind::three_factor:
+        return fmt::format("three_factor {}x{}x{}", n0, n1, n2);
+      case Kind::four_factor:
+        return fmt::format("four_factor {}x{}x{}x{}", n3, n0, n1, n2);
+      case Kind::bluestein:
+        return fmt::format("bluestein {}", product());
+      case Kind::rader:
+        return fmt::format("rader {}x{}", n1, n2);
+    }
+    return "";
+  };
+  return halved ? "halved " + named() : named();
 }
 
 std::vector<Way> ways(const TransformConfig& c) {
@@ -129,7 +171,13 @@ std::vector<Way> ways(const TransformConfig& c) {
   add(pairs(c));
   if (c.n > kTile * kTile && c.spectrum == Spectrum::whole) add(triples(c.n));
   if (c.n > kTile * kTile * kTile && c.spectrum == Spectrum::whole) add(quadruples(c.n));
-  if (found.size() == before && c.spectrum == Spectrum::whole) add(convolutions(c));
+  if (found.size() > before) return found;
+  if (c.spectrum != Spectrum::whole) {
+    const std::vector<Way> some = halves(c);
+    found.insert(found.end(), some.begin(), some.end());
+  }
+  if (found.size() == before) add(convolutions(c));
+  add(raders(c));
   return found;
 }
 

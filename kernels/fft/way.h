@@ -14,7 +14,9 @@ struct TransformConfig {
   Spectrum spectrum = Spectrum::whole;
   bool positive = false;  // the sign of the exponent; `inverse` always has the positive one
   double scale = 1;
+  std::int64_t table_rows = 0;  // that tables are made for, where a program has some of them only; 0: rows
 
+  std::int64_t rows_of_tables() const { return table_rows ? table_rows : rows; }
   // Numbers in a row of x and y.
   std::int64_t x_width() const;
   std::int64_t y_width() const;
@@ -26,10 +28,12 @@ struct Way {
     two_factor,    // n = n1 n2
     three_factor,  // n = n0 n1 n2
     four_factor,   // n = n3 n0 n1 n2, through HBM
-    bluestein,     // a convolution of length n0 n1 n2, n0 being 1 where two factors are enough
+    bluestein,     // a convolution of length n3 n0 n1 n2, n3 and n0 being 1 where fewer factors are enough
+    rader,         // one of length n1 n2 = n - 1
   };
   Kind kind = Kind::direct;
   std::int64_t n0 = 1, n1 = 1, n2 = 1, n3 = 1;
+  bool halved = false;  // real rows as complex ones of half their length, which go this way
 
   std::int64_t product() const { return n0 * n1 * n2 * n3; }
   std::string name() const;  // "two_factor 64x64"
@@ -37,8 +41,7 @@ struct Way {
 
 inline constexpr std::int64_t kLongest = 1 << 24;
 
-// What is worth timing, the most promising first by a rough count of work. `whole` has one for n up to 2^24, and up to
-// 2^20 for any prime factors; the others have none where both factors would not fit.
+// What is worth timing, the most promising first by a rough count of work; there is one for every n up to 2^24.
 std::vector<Way> ways(const TransformConfig& config);
 
 }  // namespace kiln::kernels

@@ -186,11 +186,13 @@ void register_executor(nb::object why_not, nb::object has_device, nb::object run
                                   return nb::cast<bool>(has_device());
                                 },
                             .run =
-                                [run](const isa::Program& program, const std::vector<backend::Array>& arrays) {
+                                [run](const std::vector<std::shared_ptr<const isa::Program>>& programs,
+                                      const std::vector<backend::Array>& arrays) {
                                   nb::gil_scoped_acquire gil;
-                                  nb::list list;
+                                  nb::list cores, list;
+                                  for (const auto& p : programs) cores.append(std::make_shared<isa::Program>(*p));
                                   for (const backend::Array& a : arrays) list.append(dict_of(a));
-                                  run(std::make_shared<isa::Program>(program), list);
+                                  run(cores, list);
                                 }});
 }
 
@@ -205,10 +207,11 @@ void bind_last_call(nb::module_& m) {
       .def_ro("operation", &LastCall::operation)
       .def_prop_ro("backend", [](const LastCall& c) { return std::string(backend::name(c.backend)); })
       .def_prop_ro("target", [](const LastCall& c) { return std::string(arch(c.target).name); })
-      .def("program",
-           [](const LastCall& c) -> Programs {
-             const auto program = backend::program_of(c);
-             return program ? std::make_shared<isa::Program>(*program) : nullptr;
+      .def("programs",
+           [](const LastCall& c) {
+             std::vector<Programs> cores;
+             for (const auto& p : backend::programs_of(c)) cores.push_back(std::make_shared<isa::Program>(*p));
+             return cores;
            })
       .def("predicted_ns", [](const LastCall& c) -> std::optional<double> {
         nb::gil_scoped_release released;

@@ -51,13 +51,21 @@ void bind_fft_transforms(nb::module_& m) {
   m.def("transform_pair",
         [](std::int64_t n, std::int64_t rows, int spectrum, bool positive, double scale, FftAddress x, FftAddress y) {
           nb::gil_scoped_release released;
-          fft::execute_pair(fft_config(n, rows, spectrum, positive, scale), fft_in(x), fft_out(y));
+          fft::execute_pair(fft_config(n, rows, spectrum, positive, scale), fft_in(x), fft_out(y), fft_backend());
         });
   m.def("pair_ns", [](std::int64_t n, std::int64_t rows, int spectrum) {
     return fft::pair_ns(fft_config(n, rows, spectrum, false, 1));
   });
   m.def("plan_count", &fft::plan_count);
   m.def("clear_plans", &fft::clear_plans);
+}
+
+using FramesNumbers = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, int,
+                                 std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+
+fft::FramesConfig frames_config(const FramesNumbers& n) {
+  const auto& [rows, samples, size, hop, width, border, pad, unit, kept, first] = n;
+  return {rows, samples, size, hop, width, static_cast<kernels::Border>(border), pad, unit, kept, first};
 }
 
 void bind_fft_elementwise(nb::module_& m) {
@@ -68,6 +76,12 @@ void bind_fft_elementwise(nb::module_& m) {
   m.def("mod_relu", [](std::int64_t rows, std::int64_t features, FftAddress x, FftAddress bias, FftAddress y) {
     nb::gil_scoped_release released;
     fft::mod_relu(rows, features, fft_in(x), fft_in(bias), fft_out(y), fft_backend());
+  });
+  m.def("mod_relu_backward", [](std::int64_t rows, std::int64_t features, FftAddress x, FftAddress bias,
+                                FftAddress gradient, FftAddress dx, FftAddress dbias) {
+    nb::gil_scoped_release released;
+    fft::mod_relu_backward(rows, features, fft_in(x), fft_in(bias), fft_in(gradient), fft_out(dx), fft_out(dbias),
+                           fft_backend());
   });
   using Parts = std::pair<FftAddress, FftAddress>;
   static const auto in = [](const Parts& p) { return fft::ConstPair{{fft_in(p.first), fft_in(p.second)}}; };
@@ -80,11 +94,13 @@ void bind_fft_elementwise(nb::module_& m) {
     nb::gil_scoped_release released;
     fft::mod_relu_double(count, in(x), fft_in(ratio), in(bias), in(least), out(y), fft_backend());
   });
-  m.def("frames_product", [](std::int64_t rows, std::int64_t samples, std::int64_t size, std::int64_t hop,
-                             std::int64_t width, FftAddress x, FftAddress matrix, FftAddress y) {
-    nb::gil_scoped_release released;
-    fft::frames_product({rows, samples, size, hop, width}, fft_in(x), fft_in(matrix), fft_out(y), fft_backend());
-  });
+  // numbers: those of FramesConfig, in its order.
+  m.def("frames_product",
+        [](const FramesNumbers& numbers, FftAddress x, FftAddress matrix, FftAddress weight, FftAddress y) {
+          nb::gil_scoped_release released;
+          fft::frames_product(frames_config(numbers), fft_in(x), fft_in(matrix), fft_in(weight), fft_out(y),
+                              fft_backend());
+        });
   m.def("complex_gemm", [](std::int64_t rows, std::int64_t columns, std::int64_t inner, int products, FftAddress a,
                            FftAddress b, FftAddress c) {
     nb::gil_scoped_release released;
@@ -92,10 +108,7 @@ void bind_fft_elementwise(nb::module_& m) {
   });
   m.def("note_complex_multiply", &fft::note_complex_multiply);
   m.def("note_mod_relu", &fft::note_mod_relu);
-  m.def("note_frames_product",
-        [](std::int64_t rows, std::int64_t samples, std::int64_t size, std::int64_t hop, std::int64_t width) {
-          fft::note_frames_product({rows, samples, size, hop, width});
-        });
+  m.def("note_frames_product", [](const FramesNumbers& numbers) { fft::note_frames_product(frames_config(numbers)); });
 }
 
 }  // namespace

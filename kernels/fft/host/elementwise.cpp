@@ -32,7 +32,8 @@ backend::Call mod_relu_call(std::int64_t rows, std::int64_t features) {
 backend::Call frames_call(const FramesConfig& c) {
   return {.library = "FFT",
           .operation = "frames_product",
-          .key = fmt::format("{} {} {} {} {}", c.rows, c.samples, c.size, c.hop, c.width),
+          .key = fmt::format("{} {} {} {} {} {} {} {} {} {}", c.rows, c.samples, c.size, c.hop, c.width,
+                             static_cast<int>(c.border), c.pad, c.unit, c.kept, c.first),
           .program = [c](Target t) { return kernels::frames_product(c, t); },
           .arrays = {}};
 }
@@ -50,6 +51,19 @@ void mod_relu(std::int64_t rows, std::int64_t features, const float* x, const fl
   backend::Call call = mod_relu_call(rows, features);
   call.arrays = {array("x", x, {rows, 2 * features}), array("bias", bias, {1, features}),
                  array("y", y, {rows, 2 * features})};
+  backend::run(call, backend);
+}
+
+void mod_relu_backward(std::int64_t rows, std::int64_t features, const float* x, const float* bias,
+                       const float* gradient, float* dx, float* dbias, backend::Backend backend) {
+  const backend::Call call{
+      .library = "FFT",
+      .operation = "mod_relu_backward",
+      .key = fmt::format("{}x{}", rows, features),
+      .program = [rows, features](Target t) { return kernels::mod_relu_backward(rows, features, t); },
+      .arrays = {array("x", x, {rows, 2 * features}), array("bias", bias, {1, features}),
+                 array("gradient", gradient, {rows, 2 * features}), array("dx", dx, {rows, 2 * features}),
+                 array("dbias", dbias, {1, features})}};
   backend::run(call, backend);
 }
 
@@ -89,10 +103,12 @@ void mod_relu_double(std::int64_t count, const ConstPair& x, const float* ratio,
   backend::run(call, backend);
 }
 
-void frames_product(const FramesConfig& c, const float* x, const float* matrix, float* y, backend::Backend backend) {
+void frames_product(const FramesConfig& c, const float* x, const float* matrix, const float* weight, float* y,
+                    backend::Backend backend) {
   backend::Call call = frames_call(c);
-  call.arrays = {array("x", x, {c.rows, c.samples}), array("matrix", matrix, {c.size, c.width}),
-                 array("y", y, {c.rows, c.frames(), c.width})};
+  call.arrays = {array("x", x, {c.rows, c.samples}), array("matrix", matrix, {c.size, c.width})};
+  if (c.kept) call.arrays.push_back(array("weight", weight, {1, c.kept}));
+  call.arrays.push_back(c.kept ? array("y", y, {c.rows, c.kept}) : array("y", y, {c.rows, c.frames(), c.width}));
   backend::run(call, backend);
 }
 

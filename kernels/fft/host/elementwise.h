@@ -11,6 +11,9 @@ void complex_multiply(std::int64_t count, const float* x, const float* y, float*
 // y = relu(|x| + bias) x / |x|, rows of `features` numbers; |x| counts as at least 1e-8.
 void mod_relu(std::int64_t rows, std::int64_t features, const float* x, const float* bias, float* y,
               backend::Backend backend);
+// What a change of y by `gradient` is of x and of the bias.
+void mod_relu_backward(std::int64_t rows, std::int64_t features, const float* x, const float* bias,
+                       const float* gradient, float* dx, float* dbias, backend::Backend backend);
 
 // The same for sums of two numbers, as kernels/fft/elementwise_double.h says; [0] and [1] are the two parts.
 struct ConstPair {
@@ -24,10 +27,10 @@ void complex_multiply_double(std::int64_t count, const ConstPair& x, const Const
 void mod_relu_double(std::int64_t count, const ConstPair& x, const float* ratio, const ConstPair& bias,
                      const ConstPair& least, const Pair& y, backend::Backend backend);
 
-// Spectra of frames: row f of y is the product of x(f hop … f hop + size) with a matrix [size, width] that has window
-// and transform in it. x is [rows, samples], y [rows, frames, width].
+// Spectra of frames, and frames of spectra added up, as kernels/fft/frames.h says; weight counts where config keeps
+// some.
 using kernels::FramesConfig;
-void frames_product(const FramesConfig& config, const float* x, const float* matrix, float* y,
+void frames_product(const FramesConfig& config, const float* x, const float* matrix, const float* weight, float* y,
                     backend::Backend backend);
 
 // c = a b with 3 or 4 real products, [m, k] [k, n]; BLAS has the transposed forms.

@@ -11,7 +11,6 @@
 #include "kernels/fft/host/fft_rules.h"
 #include "kernels/fft/host/half_spectrum.h"
 #include "kiln/check/check_program.h"
-#include "kiln/sim/machine.h"
 #include "kiln/views/timed_kernel.h"
 
 namespace kiln::fft {
@@ -29,13 +28,38 @@ double time_ns(const isa::Program& program) {
 // Rows enough to tell the ways apart: what a plan costs to make does not grow with the batch.
 constexpr std::int64_t kTrialNumbers = 1 << 20;
 
-kernels::Way fastest(TransformConfig c, const std::vector<kernels::Way>& ways, Target target) {
-  if (ways.size() == 1) return ways[0];
-  c.rows = std::min(c.rows, std::max<std::int64_t>(1, kTrialNumbers / c.n));
-  const auto time = [&](const kernels::Way& w) { return time_ns(kernels::transform(c, w, target)); };
+struct Choice {
+  TransformConfig config;
+  kernels::Way way;
+};
+
+// Half a spectrum of an odd length that would be a convolution may be faster as a whole one.
+bool is_worth_whole(const TransformConfig& c, const std::vector<kernels::Way>& ways) {
+  return c.spectrum != Spectrum::whole && c.n % 2 == 1 && !ways.empty() &&
+         ways.back().kind == kernels::Way::Kind::bluestein;
+}
+
+std::vector<Choice> choices(const TransformConfig& c) {
+  std::vector<Choice> found;
+  const std::vector<kernels::Way> ways = kernels::ways(c);
+  for (const kernels::Way& w : ways) found.push_back({c, w});
+  if (!is_worth_whole(c, ways)) return found;
+  TransformConfig whole = c;
+  whole.spectrum = Spectrum::whole;
+  whole.positive = c.positive || c.spectrum == Spectrum::inverse;
+  for (const kernels::Way& w : kernels::ways(whole)) found.push_back({whole, w});
+  return found;
+}
+
+Choice fastest(const std::vector<Choice>& some, Target target) {
+  if (some.size() == 1) return some[0];
   std::vector<double> times;
-  for (const kernels::Way& w : ways) times.push_back(time(w));
-  return ways[static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin())];
+  for (const Choice& choice : some) {
+    TransformConfig c = choice.config;
+    c.rows = std::min(c.rows, std::max<std::int64_t>(1, kTrialNumbers / c.n));
+    times.push_back(time_ns(kernels::transform(c, choice.way, target)));
+  }
+  return some[static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin())];
 }
 
 bool is_finite(const float* values, std::int64_t count) {
@@ -67,20 +91,27 @@ backend::Call call_of(const TransformConfig& config) {
 Plan::Plan(const TransformConfig& config, Target target) : config_(config), computed_(config) {
   if (config.n < 1 || config.rows < 1)
     raise(fft_rules::kTable, fft_rules::kSizes, {.found = fmt::format("{} rows of {}", config.rows, config.n)});
-  std::vector<kernels::Way> ways = kernels::ways(computed_);
-  if (ways.empty() && config.spectrum != Spectrum::whole) {
-    computed_.positive = config.positive || config.spectrum == Spectrum::inverse;
-    computed_.spectrum = Spectrum::whole;
-    ways = kernels::ways(computed_);
-  }
-  if (ways.empty())
+  const std::vector<Choice> some = choices(config);
+  if (some.empty())
     raise(fft_rules::kTable, fft_rules::kLength,
           {.found = fmt::format("n is {}", config.n), .operand = "n", .category = Category::not_yet});
-  way_ = fastest(computed_, ways, target);
+  const Choice chosen = fastest(some, target);
+  computed_ = chosen.config, way_ = chosen.way;
   tables_ = kernels::transform_tables(computed_, way_);
 }
 
 std::string Plan::key() const { return key_of(config_); }
+
+std::vector<backend::Array> Plan::arrays(const float* x, float* y) const {
+  const auto array = [](std::string name, const float* data, std::int64_t rows, std::int64_t columns, DType dtype) {
+    return backend::Array{std::move(name), const_cast<float*>(data), {rows, columns}, dtype};
+  };
+  std::vector<backend::Array> found = {array("x", x, computed_.rows, computed_.x_width(), DType::float32),
+                                       array("y", y, computed_.rows, computed_.y_width(), DType::float32)};
+  for (const kernels::Table& t : tables_)
+    found.push_back(array(t.name, t.values.data(), t.rows, t.columns, t.dtype));
+  return found;
+}
 
 void Plan::execute(const float* x, float* y, backend::Backend backend) const {
   backend::Call call = call_of(config_);
@@ -92,12 +123,7 @@ void Plan::execute(const float* x, float* y, backend::Backend backend) const {
     whole_x = to_whole(config_, x);
     whole_y.resize(static_cast<std::size_t>(computed_.rows * computed_.y_width()));
   }
-  const auto array = [](std::string name, const float* data, std::int64_t rows, std::int64_t columns) {
-    return backend::Array{std::move(name), const_cast<float*>(data), {rows, columns}, DType::float32};
-  };
-  call.arrays = {array("x", as_whole ? whole_x.data() : x, computed_.rows, computed_.x_width()),
-                 array("y", as_whole ? whole_y.data() : y, computed_.rows, computed_.y_width())};
-  for (const kernels::Table& t : tables_) call.arrays.push_back(array(t.name, t.values.data(), t.rows, t.columns));
+  call.arrays = arrays(as_whole ? whole_x.data() : x, as_whole ? whole_y.data() : y);
   backend::run(call, backend);
   keep_apart(call, backend);
   if (as_whole) from_whole(config_, whole_y, y);
@@ -154,39 +180,37 @@ void clear_plans() {
 
 namespace {
 
-std::vector<isa::Program> pair_programs(const Plan& p) {
-  const Target target = backend::current_target();
-  if (!arch(target).features.lnc2 || p.computed().spectrum != p.config().spectrum ||
-      !kernels::is_shareable(p.config(), p.way()))
-    raise(fft_rules::kTable, fft_rules::kPair,
-          {.found = fmt::format("{} rows of {} by {} on {}", p.config().rows, p.config().n, p.way().name(),
-                                arch(target).name),
-           .category = Category::not_yet});
-  std::vector<isa::Program> cores = kernels::transform_pair(p.config(), p.way(), target);
-  for (const isa::Program& core : cores) {
-    const check::Report report = check::check_program(core, arch(target));
-    if (!report.ok()) throw Error(report.diagnostics);
-  }
-  return cores;
+void require_pair(const Plan& p, Target target) {
+  if (arch(target).features.lnc2 && p.computed().spectrum == p.config().spectrum &&
+      kernels::is_shareable(p.config(), p.way()))
+    return;
+  raise(
+      fft_rules::kTable, fft_rules::kPair,
+      {.found = fmt::format("{} rows of {} by {} on {}", p.config().rows, p.config().n, p.way().name(),
+                            arch(target).name),
+       .category = Category::not_yet});
 }
 
 }  // namespace
 
-void execute_pair(const TransformConfig& config, const float* x, float* y) {
+void execute_pair(const TransformConfig& config, const float* x, float* y, backend::Backend backend) {
   const auto p = plan(config);
-  const std::vector<isa::Program> cores = pair_programs(*p);
-  sim::Buffers buffers;
-  const auto bind = [&](const std::string& name, const float* data, std::int64_t count) {
-    buffers[name] = {const_cast<float*>(data), static_cast<std::size_t>(count) * sizeof(float)};
+  require_pair(*p, backend::current_target());
+  backend::Call call = call_of(config);
+  const auto core = [config, way = p->way()](std::size_t i) {
+    return [config, way, i](Target t) { return kernels::transform_pair(config, way, t)[i]; };
   };
-  bind("x", x, config.rows * config.x_width());
-  bind("y", y, config.rows * config.y_width());
-  for (const kernels::Table& t : p->tables()) bind(t.name, t.values.data(), t.rows * t.columns);
-  sim::run(isa::Launch::of(cores), arch(cores[0].target), buffers, {.nan = sim::NanMode::off});
+  call.program = core(0), call.second = core(1);
+  call.arrays = p->arrays(x, y);
+  backend::run(call, backend);
+  p->keep_apart(call, backend);
 }
 
 double pair_ns(const TransformConfig& config) {
-  return views::time_kernel(pair_programs(*plan(config)), {.advice = false})->report.total_ns;
+  const auto p = plan(config);
+  const Target target = backend::current_target();
+  require_pair(*p, target);
+  return views::time_kernel(kernels::transform_pair(config, p->way(), target), {.advice = false})->report.total_ns;
 }
 
 void execute(const TransformConfig& config, const float* x, float* y, backend::Backend backend) {

@@ -19,8 +19,7 @@ class Plan {
   Plan(const TransformConfig& config, Target target);
 
   const TransformConfig& config() const { return config_; }
-  // Half a spectrum where no way takes half the work (one that is long or has a large prime factor) is computed as a
-  // whole one: the transform that the program has.
+  // The transform that the program has: half a spectrum of an odd length may be faster as a whole one.
   const TransformConfig& computed() const { return computed_; }
   const kernels::Way& way() const { return way_; }
   const kernels::Tables& tables() const { return tables_; }
@@ -31,6 +30,8 @@ class Plan {
   void execute(const float* x, float* y, backend::Backend backend) const;
 
  private:
+  friend void execute_pair(const TransformConfig&, const float*, float*, backend::Backend);
+  std::vector<backend::Array> arrays(const float* x, float* y) const;
   void keep_apart(backend::Call& call, backend::Backend backend) const;
 
   TransformConfig config_, computed_;
@@ -44,9 +45,9 @@ std::shared_ptr<const Plan> plan(const TransformConfig& config);
 std::size_t plan_count();
 void clear_plans();
 
-// Rows on the two cores of a pair, by the simulator; throws Error (fft.R3) where the chip has no pairs or one row
-// cannot be shared. pair_ns is what is predicted for it.
-void execute_pair(const TransformConfig& config, const float* x, float* y);
+// Rows on the two cores of a pair, by the simulator or a device; throws Error (fft.R3) where the chip has no pairs or
+// one row cannot be shared. pair_ns is what is predicted for it.
+void execute_pair(const TransformConfig& config, const float* x, float* y, backend::Backend backend);
 double pair_ns(const TransformConfig& config);
 
 // The transform of rows, on the backend that is not native; `backend::note_native` tells of a native one.

@@ -102,13 +102,19 @@ class LastCall:
         self._told = told
 
     @functools.cached_property
+    def programs(self):
+        """The programs of the kernel, one for each core; none where there is no kernel so far."""
+        return tuple(self._told.programs())
+
+    @property
     def program(self):
-        """The program of the kernel, as kiln.program gives it; None where there is no kernel so far."""
-        return self._told.program()
+        """The program of the kernel, as kiln.program gives it, or of the first core of a pair; None without one."""
+        return self.programs[0] if self.programs else None
 
     @functools.cached_property
     def predicted_ns(self):
-        """Nanoseconds that the model of time predicts for the kernel on the target; None without a kernel."""
+        """Nanoseconds that the model of time predicts for the kernel on the target, all cores of it; None without a
+        kernel."""
         return self._told.predicted_ns()
 
     def __repr__(self):

@@ -59,8 +59,9 @@ def _view(told):
     return np.frombuffer(memory, dtype).reshape(told["shape"])
 
 
-def _on_device(kernel, arrays):
+def _on_device(kernel, cores, arrays):
     """The kernel's results. With torch_xla, tensors travel to the device and back; else the package takes arrays."""
+    kernel = kernel if cores == 1 else kernel[cores]
     if not has_device():
         return kernel(*arrays)
     import torch
@@ -71,14 +72,14 @@ def _on_device(kernel, arrays):
     return tuple(r.cpu().numpy() for r in results)
 
 
-def run(program, told):
-    """Runs a program on arrays; outputs are copied back when all are there."""
-    arrays = {t["name"]: _view(t) for t in told}
-    border = {role: [t["name"] for t in program.border if t["role"] == role] for role in ("input", "inout", "output")}
-    inputs = [t["name"] for t in program.border if t["role"] in ("input", "inout")]
+def run(programs, told):
+    """Runs a program, or those of a pair of cores, on arrays; outputs are copied back when all are there."""
+    arrays, tensors = {t["name"]: _view(t) for t in told}, programs[0].border
+    border = {role: [t["name"] for t in tensors if t["role"] == role] for role in ("input", "inout", "output")}
+    inputs = [t["name"] for t in tensors if t["role"] in ("input", "inout")]
     written = [*border["output"], *border["inout"]]
-    source = _kiln.emit([program], outputs=written)
-    results = _on_device(_kernel(source), [arrays[name].copy() for name in inputs])
+    source = _kiln.emit(programs, outputs=written)
+    results = _on_device(_kernel(source), len(programs), [arrays[name].copy() for name in inputs])
     results = results if isinstance(results, (tuple, list)) else (results,)
     for name, result in zip(written, results, strict=True):
         arrays[name][...] = np.asarray(result).reshape(arrays[name].shape)

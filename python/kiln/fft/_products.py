@@ -51,6 +51,16 @@ def _mod_relu_arrays(x, bias):
     return y
 
 
+def _mod_relu_backward_arrays(x, bias, gradient):
+    """(dx, dbias) of float32 numbers, by the kernel."""
+    x, bias, gradient = (np.ascontiguousarray(a) for a in (x, bias, gradient))
+    dx, dbias = np.zeros_like(x), np.zeros_like(bias)
+    if x.size:
+        _native.mod_relu_backward(x.size // bias.size, bias.size, x.ctypes.data, bias.ctypes.data,
+                                  gradient.ctypes.data, dx.ctypes.data, dbias.ctypes.data)
+    return dx, dbias
+
+
 def _nodes(torch):
     if torch in _NODES:
         return _NODES[torch]
@@ -92,11 +102,18 @@ def _nodes(torch):
         @staticmethod
         def forward(ctx, z, bias):
             ctx.save_for_backward(z, bias)
+            ctx.choice = _choice.scope_choice()
             return _tensor(torch, _mod_relu_arrays(to_numpy(z, "z"), to_numpy(bias, "bias")), z)
 
         @staticmethod
+        @torch.autograd.function.once_differentiable
         def backward(ctx, g):
             z, bias = ctx.saved_tensors
+            if z.dtype == torch.complex64:
+                with scope(ctx.choice or None):
+                    arrays = (to_numpy(z, "z"), to_numpy(bias, "bias"), to_numpy(g, "gradient"))
+                    dz, db = _mod_relu_backward_arrays(*arrays)
+                return _tensor(torch, dz, z), _tensor(torch, db, bias)
             with torch.enable_grad():
                 re, im, b = (t.detach().requires_grad_() for t in (z.real.clone(), z.imag.clone(), bias))
                 out = _mod_relu_formula(torch, re, im, b)

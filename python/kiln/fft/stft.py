@@ -12,7 +12,10 @@ from ._call import Data, function, mode_of
 from ._refused import Refused
 from ._rows import is_native
 
-_MOST_FUSED = 2048  # the longest frame whose window and transform are one matrix
+_MOST_FUSED = 2048 * 2050  # numbers of the largest matrix that is a window and a transform
+
+_BORDERS = ("constant", "reflect", "replicate", "circular")  # as Border in kernels/fft/frames.h counts
+_OF_NUMPY = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 def hann_window(n):
@@ -50,22 +53,30 @@ class _Frames:
 
 
 @functools.lru_cache(maxsize=8)
-def _matrix(n, window_bytes, scale):
-    """[n, 2 (n // 2 + 1)]: real frames times it are their windowed half spectra."""
+def _matrix(n, bins, window_bytes, scale, unit):
+    """[unit n, 2 bins]: frames of real numbers, or of pairs where unit is 2, times it are their windowed spectra."""
     window = np.frombuffer(window_bytes, np.float64)
-    turns = np.outer(np.arange(n), np.arange(n // 2 + 1)) % n
+    turns = np.outer(np.arange(n), np.arange(bins)) % n
     w = (scale * window)[:, None] * np.exp(-2j * np.pi * (turns / n))
+    if unit == 2:
+        w = np.stack([w, 1j * w], 1).reshape(2 * n, bins)
     return np.ascontiguousarray(w.astype(np.complex64).view(np.float32))
 
 
-def _fused(x, f):
-    """Spectra of real frames [..., frames, bins] by the kernel that windows, cuts and transforms at once."""
-    rows, samples = math.prod(x.shape[:-1]), x.shape[-1]
-    matrix = _matrix(f.n_fft, f.window.tobytes(), f.scale)
-    frames = (samples - f.n_fft) // f.hop + 1
+def _numbers(f, shape, unit, border, pad):
+    """What the kernel is told of a signal: rows, samples, size, hop, width, border, pad, unit, kept, first."""
+    return (math.prod(shape[:-1]), shape[-1] * unit, f.n_fft * unit, f.hop * unit, 2 * f.bins, _BORDERS.index(border),
+            pad * unit, unit, 0, 0)
+
+
+def _fused(x, f, border, pad):
+    """Spectra of frames [..., frames, bins] by the kernel that makes the ends, windows, cuts and transforms at once."""
+    unit = 2 if x.dtype.kind == "c" else 1
+    matrix = _matrix(f.n_fft, f.bins, f.window.tobytes(), f.scale, unit)
+    frames = (x.shape[-1] + 2 * pad - f.n_fft) // f.hop + 1
     x = np.ascontiguousarray(x)
     y = np.empty((*x.shape[:-1], frames, f.bins), np.complex64)
-    _native.frames_product(rows, samples, f.n_fft, f.hop, 2 * f.bins, x.ctypes.data, matrix.ctypes.data, y.ctypes.data)
+    _native.frames_product(_numbers(f, x.shape, unit, border, pad), x.ctypes.data, matrix.ctypes.data, 0, y.ctypes.data)
     return y
 
 
@@ -87,37 +98,41 @@ def _matrix_back(n, hop, window_bytes, scale):
     return out.reshape(r * bins * 2, hop)
 
 
-def _fused_back(spectra, f):
-    """The sum of windowed frames from half spectra [..., frames, bins], by one kernel: the rows of r frames overlap in
-    memory as frames of a signal do."""
+@functools.lru_cache(maxsize=8)
+def _weights(n, hop, window_bytes, frames, first, kept):
+    """One over the sum of the windows' squares, for the samples of a signal that are kept."""
+    window = np.frombuffer(window_bytes, np.float64)
+    total = _overlapped(np.broadcast_to(window * window, (frames, n)), hop, None)[first:first + kept]
+    out = np.ones(kept, np.float32)
+    out[:len(total)] = 1 / np.where(total > 1e-8, total, 1.0)
+    return out
+
+
+def _fused_back(spectra, f, first, kept):
+    """`kept` samples of the signal from half spectra [..., frames, bins], by one kernel: the rows of r frames overlap
+    in memory as frames of a signal do, and there are none before the first and behind the last."""
     *batch, frames, bins = spectra.shape
-    r = -(-f.n_fft // f.hop)
-    rows, blocks, width = math.prod(batch), frames + r - 1, 2 * bins
-    padded = np.zeros((rows, frames + 2 * (r - 1), bins), np.complex64)
-    padded[:, r - 1:r - 1 + frames] = spectra.reshape(rows, frames, bins)
+    r, width = -(-f.n_fft // f.hop), 2 * bins
+    spectra = np.ascontiguousarray(spectra)
     matrix = _matrix_back(f.n_fft, f.hop, f.window.tobytes(), f.scale)
-    y = np.empty((rows, blocks, f.hop), np.float32)
-    _native.frames_product(rows, padded.shape[1] * width, r * width, width, f.hop, padded.ctypes.data,
-                           matrix.ctypes.data, y.ctypes.data)
-    return y.reshape(*batch, blocks * f.hop)[..., :(frames - 1) * f.hop + f.n_fft]
+    weights = _weights(f.n_fft, f.hop, f.window.tobytes(), frames, first, kept)
+    y = np.empty((*batch, kept), np.float32)
+    numbers = (math.prod(batch), frames * width, r * width, width, f.hop, 0, (r - 1) * width, 1, kept, first)
+    _native.frames_product(numbers, spectra.ctypes.data, matrix.ctypes.data, weights.ctypes.data, y.ctypes.data)
+    return y
 
 
-def _padded(data, size, pad_mode):
+def _padded(data, size, border):
     """The signal with half a frame on both sides."""
     torch = data.torch
     if torch is None:
         width = [(0, 0)] * (data.value.ndim - 1) + [(size, size)]
-        word = {"reflect": "reflect", "constant": "constant", "zeros": "constant", "replicate": "edge",
-                "circular": "wrap"}.get(pad_mode)
-        if word is None:
-            raise ValueError(f"pad_mode: {pad_mode!r}, expected 'reflect', 'constant', 'replicate' or 'circular'")
-        data.value = np.pad(data.value, width, mode=word)
+        data.value = np.pad(data.value, width, mode=_OF_NUMPY[border])
         return
     shape = data.value.shape
     flat = data.value.reshape(1, -1, shape[-1])
     parts = (flat.real, flat.imag) if flat.is_complex() else (flat,)
-    padded = [torch.nn.functional.pad(p, (size, size), mode="constant" if pad_mode == "zeros" else pad_mode)
-              for p in parts]
+    padded = [torch.nn.functional.pad(p, (size, size), mode=border) for p in parts]
     value = torch.complex(*padded) if len(padded) == 2 else padded[0]
     data.value = value.reshape(*shape[:-1], -1)
 
@@ -143,29 +158,45 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
         raise ValueError("input: a single number, expected a signal")
     if onesided and data.is_complex:
         raise Refused("onesided: complex signals have no half spectrum; pass onesided=False")
-    if center:
-        if pad_mode == "reflect" and f.n_fft // 2 >= data.shape[-1]:
-            raise ValueError(f"input: {data.shape[-1]} samples are too few to reflect {f.n_fft // 2} of them")
-        _padded(data, f.n_fft // 2, pad_mode)
-    if data.shape[-1] < f.n_fft:
+    border, pad = _border_of(pad_mode, f.n_fft // 2 if center else 0, data.shape[-1])
+    if data.shape[-1] + 2 * pad < f.n_fft:
         raise ValueError(f"input: {data.shape[-1]} samples are fewer than one frame of {f.n_fft}")
     mode = mode_of(precision)
-    if _can_fuse(data, f, mode):
+    unit = 2 if data.is_complex else 1
+    if _can_fuse(data, f, mode, unit * f.n_fft * 2 * f.bins):
         array = data.value if data.torch is None else data.value.detach().cpu().numpy()
-        y = _fused(array, f)
+        y = _fused(array, f, border, pad)
         data.value = y if data.torch is None else data.torch.from_numpy(y).to(data.value.device)
     else:
+        numbers = _numbers(f, data.shape, unit, border, pad)
+        if pad:
+            _padded(data, pad, border)
         frames = _frames_of(data, f)
         one = api.rfft if onesided else api.fft
         spectra = Data(one(frames, precision=mode if mode == "bf16" else precision))
         data.value = spectra.value * f.scale if f.scale != 1 else spectra.value
+        if is_native() and numbers[0]:
+            _native.note_frames_product(numbers)
     swap = data.value.transpose(-1, -2) if data.torch is not None else np.swapaxes(data.value, -1, -2)
     data.value = swap
     return data.result()
 
 
-def _can_fuse(data, f, mode):
-    if is_native() or not f.onesided or f.n_fft > _MOST_FUSED or mode != "fast":
+def _border_of(pad_mode, pad, samples):
+    """(border, samples at each end) of a signal."""
+    border = {"zeros": "constant"}.get(pad_mode, pad_mode)
+    if border not in _BORDERS:
+        raise ValueError(f"pad_mode: {pad_mode!r}, expected 'reflect', 'constant', 'replicate' or 'circular'")
+    if border == "reflect" and pad and pad >= samples:
+        raise ValueError(f"input: {samples} samples are too few to reflect {pad} of them")
+    if border == "circular" and pad > samples or pad and samples == 0:
+        raise ValueError(f"input: {samples} samples are too few for {pad} more at each end")
+    return border, pad
+
+
+def _can_fuse(data, f, mode, size):
+    """Whether one kernel computes all, with a matrix of so many numbers."""
+    if is_native() or size > _MOST_FUSED or mode != "fast" or 0 in data.shape:
         return False
     if data.torch is None:
         return data.value.dtype in (np.float32, np.complex64)
@@ -204,11 +235,14 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
     torch = data.torch
     data.value = data.value.transpose(-1, -2) if torch is not None else np.swapaxes(data.value, -1, -2)
     count = data.shape[-2]
-    if onesided and _can_fuse(data, f, mode_of(precision)):
+    first = f.n_fft // 2 if center else 0
+    total = (count - 1) * f.hop + f.n_fft
+    kept = total - 2 * first if length is None else length
+    size = -(-f.n_fft // f.hop) * f.hop * 2 * f.bins
+    if onesided and 0 < kept and first < total and _can_fuse(data, f, mode_of(precision), size):
         array = data.value if torch is None else data.value.detach().cpu().numpy()
-        y = _fused_back(array, f)
-        y = y if torch is None else torch.from_numpy(y).to(data.value.device)
-        return _finished(y, f, count, center, length, torch)
+        y = _fused_back(array, f, first, kept)
+        return y if torch is None else torch.from_numpy(y).to(data.value.device)
     frames_in = data.result()
     if onesided:
         frames = api.irfft(frames_in, f.n_fft, precision=precision)

@@ -31,13 +31,25 @@ TEST(Plan, IsKeptAndExecutes) {
   EXPECT_EQ(backend::last_call().operation, "fft");
 }
 
-TEST(Plan, HalfSpectraWithoutAWayAreWhole) {
-  const Plan plan({.n = 2 * 131, .rows = 1, .spectrum = Spectrum::forward}, Target::trn2);
-  EXPECT_EQ(plan.computed().spectrum,
-            plan.way().kind == kernels::Way::Kind::direct ? Spectrum::forward : Spectrum::whole);
-  const Plan prime({.n = 4099, .rows = 1, .spectrum = Spectrum::inverse}, Target::trn2);
-  EXPECT_EQ(prime.computed().spectrum, Spectrum::whole);
-  EXPECT_TRUE(prime.computed().positive);
+TEST(Plan, RealRowsOfEvenLengthsAreComplexOnesOfHalf) {
+  for (const std::int64_t n : {2 * 1009, 1 << 15}) {
+    const Plan plan({.n = n, .rows = 4, .spectrum = Spectrum::forward}, Target::trn2);
+    EXPECT_TRUE(plan.way().halved);
+    EXPECT_EQ(plan.computed().spectrum, Spectrum::forward);
+  }
+}
+
+// What has factors is faster as a whole spectrum than as a convolution.
+TEST(Plan, HalfSpectraOfOddLengthsMayBeWhole) {
+  const Plan plan({.n = 27 * 27 * 27, .rows = 1, .spectrum = Spectrum::inverse}, Target::trn2);
+  EXPECT_EQ(plan.computed().spectrum, Spectrum::whole);
+  EXPECT_TRUE(plan.computed().positive);
+}
+
+// Rader's convolution is half as long as Bluestein's; one row is too few for what its order costs.
+TEST(Plan, PrimesGoTheFasterWay) {
+  EXPECT_EQ(Plan({.n = 4051, .rows = 128}, Target::trn2).way().kind, kernels::Way::Kind::rader);
+  EXPECT_EQ(Plan({.n = 4079, .rows = 128}, Target::trn2).way().kind, kernels::Way::Kind::bluestein);  // 2 * 2039
 }
 
 TEST(Plan, PairsOfCoresShareRowsAndSingleTransforms) {
@@ -50,7 +62,9 @@ TEST(Plan, PairsOfCoresShareRowsAndSingleTransforms) {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(std::sin(static_cast<double>(i * i)));
     std::vector<float> two(one.size());
     execute(c, x.data(), one.data(), backend::Backend::simulator);
-    execute_pair(c, x.data(), two.data());
+    execute_pair(c, x.data(), two.data(), backend::Backend::simulator);
+    EXPECT_TRUE(backend::last_call().make_second);
+    EXPECT_NEAR(backend::predicted_ns(backend::last_call()), pair_ns(c), 1e-3);
     EXPECT_EQ(one, two);
   }
   const TransformConfig many{.n = 4096, .rows = 128}, large{.n = 1 << 20};
@@ -58,7 +72,7 @@ TEST(Plan, PairsOfCoresShareRowsAndSingleTransforms) {
     const double alone = views::time_kernel({plan(c)->program(Target::trn2)}, {.advice = false})->report.total_ns;
     EXPECT_LT(pair_ns(c), 0.7 * alone);
   }
-  EXPECT_THROW(execute_pair({.n = 8, .rows = 1}, nullptr, nullptr), Error);
+  EXPECT_THROW(execute_pair({.n = 8, .rows = 1}, nullptr, nullptr, backend::Backend::simulator), Error);
 }
 
 TEST(Plan, RefusesWhatItCannotDo) {

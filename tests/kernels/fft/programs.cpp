@@ -18,9 +18,20 @@ std::map<std::string, isa::Program> programs(Target t) {
       {"two_factor_half", one(480, 21, {Kind::two_factor, 1, 20, 24}, Spectrum::inverse)},
       {"three_factor", one(1000, 2, {Kind::three_factor, 10, 10, 10})},
       {"bluestein", one(263, 3, {Kind::bluestein, 1, 22, 24})},
+      {"bluestein_real", one(263, 3, {Kind::bluestein, 1, 18, 22}, Spectrum::forward)},
+      {"halved", one(600, 3, {Kind::two_factor, 1, 15, 20, 1, true}, Spectrum::forward)},
+      {"halved_back", one(600, 20, {Kind::two_factor, 1, 15, 20, 1, true}, Spectrum::inverse)},
+      {"rader", one(257, 3, {Kind::rader, 1, 16, 16})},
       {"complex_multiply", complex_multiply(1000, t)},
       {"mod_relu", mod_relu(130, 20, t)},
+      {"mod_relu_backward", mod_relu_backward(130, 20, t)},
       {"frames_product", frames_product({.rows = 2, .samples = 900, .size = 60, .hop = 7, .width = 62}, t)},
+      {"frames_reflected",
+       frames_product(
+           {.rows = 2, .samples = 900, .size = 60, .hop = 7, .width = 62, .border = Border::reflect, .pad = 30}, t)},
+      {"frames_weighed",
+       frames_product(
+           {.rows = 2, .samples = 620, .size = 248, .hop = 62, .width = 15, .pad = 186, .kept = 150, .first = 30}, t)},
   };
 }
 

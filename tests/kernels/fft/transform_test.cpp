@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 
 #include "kernels/fft/host_dft.h"
@@ -51,6 +52,9 @@ void expect_right(const TransformConfig& c, const Way& way, Target target, Rando
   for (const Table& t : transform_tables(c, way)) {
     Matrix m(t.rows, t.columns);
     m.values.assign(t.values.begin(), t.values.end());
+    if (t.dtype == DType::uint32) {
+      for (double& v : m.values) v = std::bit_cast<std::uint32_t>(static_cast<float>(v));
+    }
     inputs[t.name] = m;
   }
   const Matrix got = run(transform(c, way, target), inputs)["y"];
@@ -99,6 +103,41 @@ TEST(Transform, Bluestein) {
   }
 }
 
+TEST(Transform, Rader) {
+  Random random;
+  int turn = 0;
+  for (const std::int64_t n : {257, 641, 997, 8191}) {
+    for (const bool positive : {false, true}) {
+      const TransformConfig c{.n = n,
+                              .rows = n > 4000 ? 2 : random.size(1, 140),
+                              .positive = positive,
+                              .scale = positive ? 1.0 / static_cast<double>(n) : 1.0};
+      const std::vector<Way> all = ways(c);
+      const auto found = std::find_if(all.begin(), all.end(), [](auto& w) { return w.kind == Way::Kind::rader; });
+      ASSERT_NE(found, all.end());
+      expect_right(c, *found, kTargets[turn++ % 3], random);
+    }
+  }
+}
+
+// Real rows of lengths that two factors have not: as complex rows of half the length, or by a shorter convolution.
+TEST(Transform, RealRowsOfOtherLengths) {
+  Random random;
+  int turn = 0;
+  for (const Spectrum spectrum : {Spectrum::forward, Spectrum::inverse}) {
+    for (const std::int64_t n : {2 * 131, 2 * 997, 4 * 137, 4099, 32768, 34000, 2 * 8193, 17 * 131}) {
+      const TransformConfig c{.n = n,
+                              .rows = n > 5000 ? random.size(1, 3) : random.size(1, 40),
+                              .spectrum = spectrum,
+                              .positive = turn % 2 == 1,
+                              .scale = turn % 3 == 0 ? 1.0 : 1.0 / static_cast<double>(n)};
+      std::vector<Way> some = ways(c);
+      if (some.size() > 3) some.erase(some.begin() + 1, some.end() - 1);
+      for (const Way& way : some) expect_right(c, way, kTargets[turn++ % 3], random);
+    }
+  }
+}
+
 TEST(Transform, ThreeFactors) {
   Random random;
   for (const std::int64_t n : {32768, 17000, 65536}) {
@@ -114,8 +153,9 @@ TEST(Transform, LegalEverywhere) {
       for (const Way& way : ways(c)) expect_legal([&](Target t) { return transform(c, way, t); });
     }
   }
-  const TransformConfig longest{.n = kLongest};
-  expect_legal([&](Target t) { return transform(longest, ways(longest).front(), t); });
+  const TransformConfig longest{.n = kLongest}, prime{.n = 1048583}, real{.n = 1 << 20, .spectrum = Spectrum::inverse};
+  for (const TransformConfig& c : {longest, prime, real})
+    expect_legal([&](Target t) { return transform(c, ways(c).front(), t); });
 }
 
 }  // namespace

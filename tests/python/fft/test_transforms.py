@@ -130,5 +130,5 @@ def test_wrong_axis_and_elements():
 
 
 def test_too_long_says_so():
-    with pytest.raises(NotImplementedError, match="n is 1048577|2\\^20"):
-        fft.fft(np.zeros(1048577, np.complex64), backend="simulator")
+    with pytest.raises(NotImplementedError, match="n is 16777217"):
+        fft.fft(np.zeros(16777217, np.complex64), backend="simulator")

@@ -1,5 +1,5 @@
-"""Transforms over several cores, with the names of trnfft. On the simulator two cores are a pair of programs that share
-their memory, where the chip has pairs; other numbers of cores compute their shares one after the other."""
+"""Transforms over several cores, with the names of trnfft. Two cores are a pair of programs that share their memory,
+where the chip has pairs; other numbers of cores compute their shares one after the other."""
 
 import math
 import os
@@ -54,7 +54,7 @@ def _on_pair(x, inverse, num_cores):
     wants = torch.is_grad_enabled() and x.requires_grad
     if wants or x.dtype != torch.float32 or num_cores != 2 or precision.chosen() != "fast":
         return None
-    if current_backend() != "simulator" or get_target() == "trn1":
+    if current_backend() == "native" or get_target() == "trn1":
         return None
     z = np.ascontiguousarray(x.numpy())
     y = np.empty_like(z)
