@@ -93,6 +93,8 @@ case("concatenate concat", lambda x, y: np.concatenate([x, y], axis=-1), G, N)
 case("concatenate", lambda x, y: np.concatenate([x, y[:0]]), G, G)
 case("concatenate", lambda x, y: np.concatenate((x, y), axis=None), G, V)
 case("stack", lambda x, y: np.stack([x, y], axis=1), G, P)
+if hasattr(np, "row_stack"):
+    case("row_stack", lambda x, y: np.row_stack([x, y]), G, P)
 case("vstack hstack dstack", lambda x, y: (np.vstack([x, y]), np.hstack([x, y]), np.dstack([x, y])), G, P)
 case("column_stack", lambda x, y: np.column_stack((x, y)), V, V)
 case("block", lambda x, y: np.block([[x, y], [y, x]]), G, P)
@@ -114,6 +116,11 @@ case("pad", lambda x: np.pad(x, ((1, 2), (0, 3)), constant_values=((1, 2), (3, 4
 case("pad", lambda x: tuple(np.pad(x, 2, mode=m) for m in ("edge", "reflect", "symmetric", "wrap", "maximum", "minimum",
                                                            "mean")), G)
 case("pad", lambda x: np.pad(x, 1), B)
+for _mode in ("maximum", "mean", "median"):
+    case("pad", lambda x, mode=_mode: np.pad(x, 2, mode, stat_length=((1, 2), (3, 40))), N)
+case("pad", lambda x: (np.pad(x, 3, mode="linear_ramp", end_values=2), np.pad(x, ((4, 0), (1, 2)), "linear_ramp")), G)
+case("pad", lambda x: tuple(np.pad(x, 9, mode=m, reflect_type="odd") for m in ("reflect", "symmetric")), N)
+case("pad", lambda x, y: np.pad(x, 1, constant_values=y[0]), G, V)
 case("zeros_like ones_like", lambda x: (np.zeros_like(x) + x, np.ones_like(x, dtype=np.int32) * x), N)
 case("empty_like full_like", lambda x: (np.empty_like(x) * 0 + x if x.size == 0 else x, np.full_like(x, 3) + x), N)
 case("real imag", lambda x: (np.real(x), np.imag(x)), G)
@@ -215,6 +222,12 @@ case("correlate", lambda x, y: tuple(np.correlate(x, y, m) for m in ("full", "sa
 each("cov corrcoef", G)
 case("cov", lambda x, y: np.cov(x, y, bias=True), V, V[::-1].copy())
 case("digitize", lambda x: (np.digitize(x, [-1.0, 0.0, 1.0]), np.digitize(x, [1.0, 0.0, -1.0], right=True)), G)
+case("histogram", lambda x: (np.histogram(x), np.histogram(x, 4, density=True), np.histogram(x, 3, weights=x)), G)
+case("histogram", lambda x: (np.histogram(x, 7), np.histogram(x[:0], 3), np.histogram(x * 0 + 2, 3)), N)
+case("histogram_bin_edges", lambda x: (np.histogram_bin_edges(x), np.histogram_bin_edges(x, 3, (-2, 5))), G)
+case("histogram2d", lambda x, y: (np.histogram2d(x[0], y[0]), np.histogram2d(x[0], y[0], [3, 4], [[-2, 2], [0, 3]]),
+                                  np.histogram2d(x[0], y[0], [-3, 0, 1, 4], weights=y[1])), G, P)
+case("histogramdd", lambda x: (np.histogramdd(x[:, :3], (2, 3, 2)), np.histogramdd((x[0], x[1]), 3, density=True)), G)
 case("histogram", lambda x: (np.histogram(x, bins=5, range=(-3, 3)), np.histogram(x, bins=[-2.0, 0.0, 1.0])), G)
 case("apply_along_axis", lambda x: np.apply_along_axis(lambda r: r * r.sum(), 1, x), G)
 case("apply_over_axes", lambda x: np.apply_over_axes(np.sum, x, [0, 2]), T)
@@ -243,6 +256,8 @@ case("tensordot numpy.linalg.tensordot", lambda x, y: (np.tensordot(x, y, axes=(
                                                        np.linalg.tensordot(x, y.T, axes=1)), T, T)
 each("kron", S, W.reshape(2, 2))
 each("cross linalg.cross", X3, Y3)
+case("cross", lambda x, y: (np.cross(x[:, :2], y), np.cross(x[:, 1:], y[:, :2])), X3, Y3)
+case("einsum_path", lambda x, y: np.einsum_path("ij,kj->ik", x, y)[0][1:], G, P)
 case("numpy.linalg.matmul", lambda x, y: np.linalg.matmul(x, y.T), G, P)
 for _formula, _args in (("ij,kj->ik", (G, P)), ("ii", (S,)), ("ijk->kji", (T,)), ("bij,bkj->bik", (T, T)),
                         ("...j,...j->...", (T, T)), ("ij,jk,kl", (S, S, S)), ("i,j->ij", (V, W)), ("ii->i", (S,)),
@@ -256,6 +271,29 @@ case("numpy.linalg.norm", lambda x: (np.linalg.norm(x), np.linalg.norm(x, axis=1
 case("numpy.linalg.vector_norm numpy.linalg.matrix_norm", lambda x: (
     np.linalg.vector_norm(x, axis=1), np.linalg.vector_norm(x, ord=1), np.linalg.matrix_norm(x)), G)
 each("linalg.det linalg.inv linalg.slogdet", S)
+case("numpy.linalg.norm numpy.linalg.svdvals", lambda x: (
+    np.linalg.norm(x, 2), np.linalg.norm(x, "nuc"), np.linalg.norm(x, -2, axis=(0, 1), keepdims=True),
+    np.linalg.svdvals(x)), G)
+case("numpy.linalg.svd", lambda x: (np.linalg.svd(x, compute_uv=False), np.linalg.svd(x + x.T, hermitian=True).S), S)
+case("numpy.linalg.eigh numpy.linalg.eigvalsh", lambda x: (np.linalg.eigh(x).eigenvalues,
+                                                           np.linalg.eigvalsh(x, "U")), S)
+case("numpy.linalg.qr", lambda x: (np.linalg.qr(x), np.linalg.qr(x.T), np.linalg.qr(x, "r"),
+                                   np.linalg.qr(x.T, "complete")[1]), G)
+case("numpy.linalg.cond", lambda x: (np.linalg.cond(x), np.linalg.cond(x, 1), np.linalg.cond(x, -2)), S)
+case("numpy.linalg.matrix_rank", lambda x: (np.linalg.matrix_rank(x), np.linalg.matrix_rank(np.outer(x[0], x[1])),
+                                            np.linalg.matrix_rank(x[0]), np.linalg.matrix_rank(x, tol=7.0)), S)
+case("numpy.linalg.pinv", lambda x: (np.linalg.pinv(x), np.linalg.pinv(x.T, rtol=1e-3)), G)
+case("numpy.linalg.lstsq", lambda x, y: (np.linalg.lstsq(x.T, y.T), np.linalg.lstsq(x, y[:, 0])), G, P)
+case("polyfit", lambda x, y: (np.polyfit(x, y, 2), np.polyfit(x, y, 1, w=y, full=True), np.polyfit(x, y, 1, cov=True)),
+     RISING, V)
+case("poly", lambda x: np.poly(x), W)
+case("round", lambda x: (np.round(x, -1), np.round(x * 12345677, -2), np.round(x, -9), np.round(x, -12)), N)
+case("interp", lambda x, y: np.interp(x, y[::-1], y, period=2.5), G, V)
+case("cov", lambda x, w: (np.cov(x[:, :4], aweights=w), np.cov(x[:, :4], None, True, True, None, [1, 2, 3, 1], w)), G,
+     np.abs(W) + np.float32(0.5))
+for _method in ("hazen", "weibull", "median_unbiased", "normal_unbiased", "interpolated_inverted_cdf", "inverted_cdf",
+                "averaged_inverted_cdf", "closest_observation"):
+    case("quantile percentile", lambda x, m=_method: np.quantile(x, np.linspace(0, 1, 17), axis=1, method=m), G)
 case("numpy.linalg.det numpy.linalg.inv", lambda x: (np.linalg.det(x), np.linalg.inv(x)), np.stack([S, S.T, S[::-1]]))
 case("numpy.linalg.solve", lambda x, y: (np.linalg.solve(x, y[:5]), np.linalg.solve(x, x[:, :2])), S, V)
 case("numpy.linalg.cholesky", lambda x: (np.linalg.cholesky(x @ x.T), np.linalg.cholesky(x @ x.T, upper=True)), S)

@@ -38,11 +38,15 @@ def loop(x):
     (lambda x: x[x > 0], ["numpy.R6", "np.where"]),
     (lambda x: np.nonzero(x), ["numpy.R6"]),
     (lambda x: np.unique(x), ["numpy.R6"]),
-    (lambda x: np.linalg.svd(x), ["numpy.R4", "svd"]),
-    (lambda x: np.linalg.eigh(x), ["numpy.R4", "eigh"]),
+    (lambda x: np.linalg.eigvals(x), ["numpy.R4", "eigvals", "complex"]),
+    (lambda x: np.fft.fft(x), ["numpy.R4", "np.fft.fft", "kiln.fft"]),
+    (lambda x: np.zeros(x.sum().astype(int)), ["numpy.R6", "np.zeros", "x.shape"]),
+    (lambda x: setattr(x, "shape", (24,)), ["numpy.R8", "x.reshape(shape)"]),
+    (lambda x: x + 1j, ["numpy.R1", "complex", "kiln.fft"]),
+    (lambda x: np.histogram(x, "auto"), ["numpy.R6", "how many bins"]),
     (lambda x: np.add(x, 1, where=x > 0), ["numpy.R14", "out"]),
     (lambda x: np.add(x, 1, out=np.random.default_rng(0).normal(size=(4, 6))), ["numpy.R5", "np.zeros"]),
-    (lambda x: np.pad(x, 1, mode="linear_ramp"), ["numpy.R5", "linear_ramp"]),
+    (lambda x: np.pad(x, 1, mode=lambda *_: 0), ["numpy.R5", "np.pad", "linear_ramp"]),
     (lambda x: np.astype(x, complex), ["numpy.R1", "complex"]),
     (lambda x: x.astype(np.uint32) + x.astype(np.int32), ["numpy.R10", "int64"]),
     (lambda x: x["a"], ["numpy.R7"]),
@@ -61,6 +65,13 @@ def test_the_line_is_the_users():
     text = error_of(branch, X)
     line = inspect.getsourcelines(branch)[1] + 1
     assert f"test_errors.py:{line}" in text and "if x.sum() > 0:" in text
+
+
+def test_results_are_refused_in_the_function():
+    def positive(x):
+        return x[x > 0]
+
+    assert f"test_errors.py:{inspect.getsourcelines(positive)[1]}" in error_of(positive, X)
 
 
 def test_errors_of_the_compiler_have_the_line_too():

@@ -176,6 +176,19 @@ TEST(Model, OutputsThatNothingComputes) {
   expect_right(compile_model(graph, {.level = 1}, {.most_ops = 1}), graph, random_inputs(graph, seed_of_run()));
 }
 
+// What is left of a program without its dead ops may be one piece, which has the names of the program.
+TEST(Model, OnePieceOfSeveralIsTheProgram) {
+  Builder b("dead");
+  const Expr x = b.input("x", {DType::float32, {5, 3}});
+  abs(sqrt(x));
+  b.output("y", exp(x));
+  const Graph graph = b.finish();
+  const Model model = compile_model(graph, {.level = 1}, {.most_ops = 2});
+  ASSERT_EQ(model.steps.size(), 1u);
+  EXPECT_TRUE(model.steps[0].buffers.contains("x") && model.steps[0].buffers.contains("y"));
+  expect_right(model, graph, random_inputs(graph, seed_of_run()));
+}
+
 TEST(Model, RandomProgramsInPieces) {
   const unsigned seed = seed_of_run();
   for (unsigned i = 0; i < 12; ++i) {

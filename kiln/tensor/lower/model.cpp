@@ -16,8 +16,8 @@ namespace {
 
 class ModelMaker {
  public:
-  ModelMaker(const Graph& graph, const CompileOptions& options, const ModelOptions& how)
-      : graph_(graph), options_(options), how_(how), pieces_(cut(graph, how.most_ops)) {
+  ModelMaker(const Graph& graph, std::vector<Piece> pieces, const CompileOptions& options, const ModelOptions& how)
+      : graph_(graph), options_(options), how_(how), pieces_(std::move(pieces)) {
     out_.name = graph.name;
     for (const Value v : graph.inputs()) {
       buffer_of_[v] = out_.buffers.size();
@@ -152,7 +152,10 @@ Model compile_model(const Graph& graph, const CompileOptions& options, const Mod
   verify(graph, "the front end");
   const Graph whole = inlined(graph);
   if (counted_ops(whole) <= how.most_ops) return one_kernel(graph, how.compile(graph, options));
-  return ModelMaker(whole, options, how).run();
+  std::vector<Piece> pieces = cut(whole, how.most_ops);
+  // What cannot be cut, or has nothing but dead ops beyond a cut, is one kernel after all.
+  if (pieces.size() <= 1) return one_kernel(graph, how.compile(graph, options));
+  return ModelMaker(whole, std::move(pieces), options, how).run();
 }
 
 }  // namespace kiln::tensor

@@ -16,17 +16,17 @@ _REMEDY_INDEX = (
     "a slice with such bounds is kiln.numpy.dynamic_slice(x, start, size, axis)"
 )
 _REMEDY_HOST = (
-    "np.float32(x) is written x.astype(np.float32); a table that is indexed at run time has to be an argument or "
-    "np.asarray(table) inside of the function; other functions take arrays of the host alone: stay with those of "
-    "docs/numpy.md"
+    "np.float32(x) is written x.astype(np.float32), a list of arrays np.stack(list); a table that is indexed at run "
+    "time has to be an argument or np.asarray(table) inside of the function; other functions take arrays of the host "
+    "alone: stay with those of docs/numpy.md"
 )
 
 
 class Array:
     """An array of the function that is traced."""
 
-    __slots__ = ("__weakref__", "_const", "_dtype", "_is_cell", "_lens", "_node", "_parent", "_root", "_strides",
-                 "_trace", "_version", "shape")
+    __slots__ = ("__weakref__", "_const", "_dtype", "_is_cell", "_lens", "_node", "_parent", "_root", "_shape",
+                 "_strides", "_trace", "_version")
     __array_priority__ = 1000
     __hash__ = None
 
@@ -35,13 +35,13 @@ class Array:
         self._parent = self._lens = self._strides = None
         self._root, self._version, self._trace = self, 0, active()
         self._is_cell = False  # without dimensions: an array that can be written, not a number
-        self._dtype, self.shape = (node.dtype, node.shape) if const is None else (const.dtype, const.shape)
+        self._dtype, self._shape = (node.dtype, node.shape) if const is None else (const.dtype, const.shape)
 
     # What it holds.
 
     def _view(self, lens, shape, dtype=None):
         out = Array.__new__(Array)
-        out._parent, out._lens, out._root, out.shape = self, lens, self._root, tuple(shape)
+        out._parent, out._lens, out._root, out._shape = self, lens, self._root, tuple(shape)
         out._node, out._version, out._dtype, out._strides = None, -1, dtype or self._dtype, None
         out._is_cell, out._trace = True, self._trace
         known = self._known()
@@ -108,6 +108,11 @@ class Array:
         return np.lib.stride_tricks.as_strided(plain, self.shape, strides)
 
     # What users ask of an array.
+
+    def _reshaped_in_place(self, shape):
+        refuse(RESULT, f"x.shape = {shape}", "write x = x.reshape(shape)", kind=AttributeError)
+
+    shape = property(operator.attrgetter("_shape"), _reshaped_in_place)
 
     @property
     def __class__(self):
@@ -516,6 +521,9 @@ class Masked:
 
     def __array__(self, dtype=None, copy=None):
         self.refuse("np.asarray(x[mask])")
+
+    def __getitem__(self, key):
+        self.refuse("x[mask][...]; index first, as in x[:, 1][mask],")
 
     def __len__(self):
         return self.refuse("len(x[mask])") or 0

@@ -15,7 +15,7 @@ import numpy.random  # noqa: F401  (which NumPy loads late: it must not be loade
 from kiln._trace import tracebacks
 from kiln.numpy import _dispatch, _dtypes
 from kiln.numpy._array import Array, Masked, has_array, stacked
-from kiln.numpy._rules import ARGUMENT, refuse
+from kiln.numpy._rules import ARGUMENT, DYNAMIC_SHAPE, refuse
 from kiln.numpy._trace import active
 
 PATCHED = {}  # name in numpy -> its replacement
@@ -73,6 +73,9 @@ def _maker(name, original):
             return _full(*args, **kwargs)
         if name in ("linspace", "logspace", "geomspace", "arange") and _has_unknown(args, kwargs):
             return _dispatch.function(original, args, kwargs)
+        if _has_unknown(args, kwargs):
+            refuse(DYNAMIC_SHAPE, f"np.{name} with an argument that is known at run time alone",
+                   "pass it as a Python number, or take it from x.shape", kind=TypeError)
         with _dispatch.Host():
             made = _dispatch.wrapped(original(*_dispatch._on_host(args), **_dispatch._on_host(kwargs)))
         for x in made if isinstance(made, (tuple, list)) else (made,):
@@ -174,6 +177,18 @@ for _name in ("asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "a
 ORIGINAL = {name: getattr(np, name) for name in PATCHED}
 
 
+_call_vectorized = np.vectorize.__call__
+
+
+def _vectorized(self, *args, **kwargs):
+    """Calls of what np.vectorize made."""
+    if active() is None or not has_array([*args, *kwargs.values()]):
+        return _call_vectorized(self, *args, **kwargs)
+    from kiln.numpy._vectorize import call
+
+    return call(self, args, kwargs)
+
+
 @contextlib.contextmanager
 def patched():
     """NumPy with these functions, as long as any thread traces; other threads get the original ones' results."""
@@ -184,6 +199,7 @@ def patched():
             _shield()
             for name, made in PATCHED.items():
                 setattr(np, name, made)
+            np.vectorize.__call__ = _vectorized
     try:
         yield
     finally:
@@ -192,6 +208,7 @@ def patched():
             if _depth == 0:
                 for name, original in ORIGINAL.items():
                     setattr(np, name, original)
+                np.vectorize.__call__ = _call_vectorized
 
 
 def zeros(shape, dtype):

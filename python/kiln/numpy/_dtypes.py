@@ -27,6 +27,14 @@ _NARROW = {np.dtype(a): np.dtype(b) for a, b in
             (np.longlong, np.int32), (np.ulonglong, np.uint32))}
 
 
+_REMEDIES = {
+    "c": "the chip has no complex numbers: compute with two arrays, real and imaginary; kiln.fft has transforms",
+    "O": "make it of numbers: arrays of Python objects stay on the host",
+    "M": "the chip has no dates: pass them as integers", "m": "the chip has no dates: pass them as integers",
+    "U": "strings stay on the host", "S": "strings stay on the host", "T": "strings stay on the host",
+}
+
+
 def is_float(dtype):
     return dtype.kind == "f" or (dtype.kind == "V" and dtype in NAME)
 
@@ -45,7 +53,7 @@ def narrow(dtype):
     if dtype in NAME:
         return dtype
     if dtype not in _NARROW:
-        refuse(WIDE, f"an array of {dtype}", kind=TypeError)
+        refuse(WIDE, f"an array of {dtype}", _REMEDIES.get(dtype.kind, ""), kind=TypeError)
     return _NARROW[dtype]
 
 

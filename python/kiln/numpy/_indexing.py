@@ -201,7 +201,30 @@ def _basic(array, items):
     return array._view(_lenses.Slices(tuple(key), starts, sizes, steps, tuple(shape)), shape), arrays
 
 
+def _without_bools(array, key):
+    """Without True and False, which are an axis more with one element, or none: an array of indices."""
+    key = key if isinstance(key, tuple) else (key,)
+    if not any(isinstance(item, (bool, np.bool_)) for item in key):
+        return array, key
+    taken = sum(np.ndim(i) if _is_bool(i) and np.ndim(i) else i is not None and i is not Ellipsis and
+                not isinstance(i, (bool, np.bool_)) for i in key)
+    shape, made, axis = [], [], 0
+    for item in key:
+        is_new = isinstance(item, (bool, np.bool_))
+        if is_new:
+            shape.append(1)
+            made.append(np.zeros(int(item), np.intp))
+            continue
+        made.append(item)
+        width = array.ndim - taken if item is Ellipsis else 0 if item is None else max(
+            1, np.ndim(item) if _is_bool(item) else 1)
+        shape += array.shape[axis:axis + width]
+        axis += width
+    return array.reshape([*shape, *array.shape[axis:]]), tuple(made)
+
+
 def read(array, key):
+    array, key = _without_bools(array, key) if _has_bool(key) else (array, key)
     chosen = _runtime_mask(array, key)
     if chosen is not None:  # a copy: what is written later does not change it
         return Masked(_number(chosen.source), _number(chosen.mask), chosen.ahead)
@@ -231,8 +254,14 @@ def _host_key(key):
     return tuple(map(plain, key)) if isinstance(key, tuple) else plain(key)
 
 
+def _has_bool(key):
+    return isinstance(key, (bool, np.bool_)) or (
+        type(key) is tuple and any(type(item) is bool or type(item) is np.bool_ for item in key))
+
+
 def write(array, key, value):
     array._require_here()
+    array, key = _without_bools(array, key) if _has_bool(key) else (array, key)
     chosen = _runtime_mask(array, key)
     if isinstance(value, Masked):
         if chosen is None or not chosen.is_like(value):

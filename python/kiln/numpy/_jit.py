@@ -11,7 +11,7 @@ from kiln.numpy import _arguments, _creation, _dtypes, _sequence
 from kiln.numpy._array import Array
 from kiln.numpy._lowered import Lowered
 from kiln.numpy._rules import ARGUMENTS, OPTIONS, OVERLAP, refuse
-from kiln.numpy._trace import Trace, active
+from kiln.numpy._trace import Trace, active, is_users, traces
 
 BACKENDS = ("simulator", "native", "neuron")
 
@@ -19,11 +19,12 @@ BACKENDS = ("simulator", "native", "neuron")
 class Traced:
     """A function as a tensor program: inputs, outputs, which of them are arguments that the function wrote to."""
 
+    @traces
     def __init__(self, function, structure, kwargs_structure, arrays, x64, target, ranks=None):
         name = getattr(function, "__name__", "function")
         self.name = name if name.isidentifier() else "function"
         trace = Trace(self.name)
-        trace.target, trace.ranks = target, ranks
+        trace.target, trace.ranks, trace.place = target, ranks, _place_of(function)
         self.inputs = []  # (name, dtype, shape) in the order of arrays; None for one that is an input already
         with trace, _creation.patched():
             roots = self._parameters(trace, arrays, x64)
@@ -72,6 +73,12 @@ class Traced:
     @property
     def donated(self):
         return [self.inputs[i][0] for i, _ in self.written]
+
+
+def _place_of(function):
+    """(file, line) of a function of the user's; None of others."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if code is not None and is_users(code.co_filename) else None
 
 
 def _require_rank(what, shape):

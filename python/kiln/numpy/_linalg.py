@@ -1,4 +1,4 @@
-"""numpy.linalg: norms, powers, and elimination and factors of small matrices, unrolled row by row."""
+"""numpy.linalg: norms, powers, elimination and Cholesky's factors, a pass for each row."""
 
 import math
 import operator
@@ -7,13 +7,12 @@ import numpy as np
 
 from kiln.numpy import _dtypes
 from kiln.numpy._array import as_array, axes_of, axis_of
+from kiln.numpy._control import for_loop
 from kiln.numpy._dispatch import implements
 from kiln.numpy._rules import ARGUMENT, refuse
 
-_LARGEST = 64
 
-
-def _floating(x):
+def floating(x):
     x = as_array(x)
     dtype = _dtypes.narrow(x.dtype)
     if _dtypes.is_float(dtype) and dtype.itemsize == 2 and dtype.kind == "f":
@@ -70,7 +69,11 @@ def _matrix(x, ord, axes, keepdims):
         sums = np.sum(np.abs(x), axis=first, keepdims=True)
         made = (np.max if ord > 0 else np.min)(sums, axis=second, keepdims=True)
         return made if keepdims else np.squeeze(made, axis=axes)
-    refuse(ARGUMENT, f"numpy.linalg.norm(ord={ord!r}) of a matrix", "it needs singular values; use 'fro', 1 or inf")
+    if ord in (2, -2, "nuc"):
+        from kiln.numpy._factors import spectral_norm
+
+        return spectral_norm(x, ord, axes, keepdims)
+    raise ValueError("Invalid norm order for matrices.")
 
 
 @implements(np.linalg.vector_norm)
@@ -92,7 +95,7 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):
 @implements(np.linalg.matrix_power)
 def matrix_power(a, n):
     x = as_array(a)
-    _square(x)
+    square(x)
     n = operator.index(n)
     if n == 0:
         return np.broadcast_to(np.eye(x.shape[-1], dtype=_dtypes.narrow(x.dtype)), x.shape).copy()
@@ -137,36 +140,49 @@ def _chain(arrays):
 
 # Elimination.
 
-def _square(x, limit=None):
+_UNROLLED = 8  # rows of which each is a pass of its own; more are a loop
+
+
+def square(x):
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
-    if limit and x.shape[-1] > limit:
-        refuse(ARGUMENT, f"elimination of a matrix of {x.shape[-1]} rows", f"at most {limit} rows are unrolled; "
-               "kiln.blas has triangular solves for larger ones")
+
+
+def _passes(n, step, state):
+    """step(k, state) for k from 0 on."""
+    if n > _UNROLLED:
+        return for_loop(n, step, state)
+    for k in range(n):
+        state = step(k, state)
+    return state
+
+
+def _pivoted(work, k, rows):
+    """(the row with the largest element of column k from row k on, where it was, the rows with row k in its place)."""
+    column = np.where(rows >= k, np.abs(work[..., :, k]), np.float32(-1))
+    best = np.argmax(column, axis=-1, keepdims=True)  # [..., 1]
+    is_best = rows == best
+    chosen = np.sum(np.where(is_best[..., None], work, np.float32(0)), axis=-2, keepdims=True)
+    return chosen, best, np.where((is_best & (rows != k))[..., None], work[..., k, None, :], work)
 
 
 def _eliminated(x, rest):
     """What `rest` becomes when x becomes the identity: Gauss-Jordan with the largest pivot of each column."""
     n = x.shape[-1]
     rows = np.arange(n, dtype=np.int32)
-    work = np.concatenate([x, rest], axis=-1)
-    for k in range(n):
-        column = np.where(rows >= k, np.abs(work[..., :, k]), np.float32(-1))
-        best = np.argmax(column, axis=-1, keepdims=True)  # [..., 1]
-        is_best, is_here = rows == best, rows == k
-        top = work[..., k:k + 1, :]
-        chosen = np.sum(np.where(is_best[..., None], work, np.float32(0)), axis=-2, keepdims=True)
-        work = np.where(is_best[..., None] & ~is_here[:, None], top, work)
-        scaled = chosen / chosen[..., :, k:k + 1]
-        below = work - work[..., :, k:k + 1] * scaled
-        work = np.where(is_here[:, None], scaled, below)
-    return work[..., n:]
+
+    def step(k, work):
+        chosen, _, work = _pivoted(work, k, rows)
+        scaled = chosen / chosen[..., :, k, None]
+        return np.where((rows == k)[:, None], scaled, work - work[..., :, k, None] * scaled)
+
+    return _passes(n, step, np.concatenate([x, rest], axis=-1))[..., n:]
 
 
 @implements(np.linalg.inv)
 def inv(a):
-    x = _floating(a)
-    _square(x, _LARGEST)
+    x = floating(a)
+    square(x)
     if x.size == 0:
         return x.copy()
     eye = np.broadcast_to(np.eye(x.shape[-1], dtype=np.float32), x.shape)
@@ -175,78 +191,84 @@ def inv(a):
 
 @implements(np.linalg.solve)
 def solve(a, b):
-    x, y = _floating(a), _floating(b)
-    _square(x, _LARGEST)
+    x, y = floating(a), floating(b)
+    square(x)
     is_vector = y.ndim == 1
     y = y.reshape(-1, 1) if is_vector else y
     batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     x = np.broadcast_to(x, batch + x.shape[-2:])
     y = np.broadcast_to(y, batch + y.shape[-2:])
-    made = _eliminated(x, y)
+    if x.size == 0 or y.size == 0:
+        made = y.copy()
+    else:
+        made = _eliminated(x, y)
     return made[..., 0] if is_vector else made
-
-
 
 
 @implements(np.linalg.det)
 def det(a):
-    x = _floating(a)
-    _square(x, _LARGEST)
+    x = floating(a)
+    square(x)
     n = x.shape[-1]
     if n == 1:
         return x[..., 0, 0]
     if n == 2:
         return x[..., 0, 0] * x[..., 1, 1] - x[..., 0, 1] * x[..., 1, 0]
     pivots, swaps = _triangular(x)
-    return np.prod(np.stack(pivots + swaps, axis=-1), axis=-1)
+    return np.prod(np.concatenate([pivots, swaps], axis=-1), axis=-1)
 
 
 def _triangular(x):
     """Pivots and signs of an elimination downwards; a column without a pivot gives 0."""
     n = x.shape[-1]
     rows = np.arange(n, dtype=np.int32)
-    work, pivots, swaps = x, [], []
-    for k in range(n):
-        column = np.where(rows >= k, np.abs(work[..., :, k]), np.float32(-1))
-        best = np.argmax(column, axis=-1, keepdims=True)
-        is_best = rows == best
-        chosen = np.sum(np.where(is_best[..., None], work, np.float32(0)), axis=-2, keepdims=True)
-        top = work[..., k:k + 1, :]
-        work = np.where(is_best[..., None] & (rows != k)[:, None], top, work)
-        pivot = chosen[..., :, k:k + 1]
-        pivots.append(pivot[..., 0, 0])
-        swaps.append(np.where(best[..., 0] == k, np.float32(1), np.float32(-1)))
-        factor = work[..., :, k:k + 1] / np.where(pivot == 0, np.float32(1), pivot)
+    places = rows
+
+    def step(k, state):
+        work, pivots, swaps = state
+        chosen, best, work = _pivoted(work, k, rows)
+        pivot = chosen[..., :, k, None]
+        factor = work[..., :, k, None] / np.where(pivot == 0, np.float32(1), pivot)
         work = np.where((rows > k)[:, None], work - factor * chosen, work)
-    return pivots, swaps
+        here = places == k
+        swap = np.where(best == k, np.float32(1), np.float32(-1))
+        return work, np.where(here, pivot[..., 0], pivots), np.where(here, swap, swaps)
+
+    ones = np.ones((*x.shape[:-2], n), np.float32)
+    return _passes(n, step, (x, ones, ones))[1:]
 
 
 @implements(np.linalg.slogdet)
 def slogdet(a):
-    x = _floating(a)
-    _square(x, _LARGEST)
-    pivots, swaps = _triangular(x)
-    stacked = np.stack(pivots, axis=-1)
-    sign = np.prod(np.concatenate([np.sign(stacked), np.stack(swaps, axis=-1)], axis=-1), axis=-1)
-    value = np.sum(np.log(np.abs(stacked)), axis=-1)
+    x = floating(a)
+    square(x)
     from numpy.linalg._linalg import SlogdetResult
 
-    return SlogdetResult(sign, value)
+    if x.shape[-1] == 0:
+        return SlogdetResult(np.ones(x.shape[:-2], np.float32), np.zeros(x.shape[:-2], np.float32))
+    pivots, swaps = _triangular(x)
+    sign = np.prod(np.concatenate([np.sign(pivots), swaps], axis=-1), axis=-1)
+    return SlogdetResult(sign, np.sum(np.log(np.abs(pivots)), axis=-1))
 
 
 @implements(np.linalg.cholesky)
 def cholesky(a, /, *, upper=False):
-    x = _floating(a)
-    _square(x, _LARGEST)
+    x = floating(a)
+    square(x)
     n = x.shape[-1]
-    columns = []
-    for k in range(n):
-        column = x[..., k, :] if upper else x[..., :, k]
-        for c in columns:
-            column = column - c * c[..., k:k + 1]
-        column = column / np.sqrt(column[..., k:k + 1])
-        columns.append(np.where(np.arange(n) >= k, column, np.float32(0)))
-    return np.stack(columns, axis=-2 if upper else -1)
+    rows = np.arange(n, dtype=np.int32)
+    if upper:
+        x = np.swapaxes(x, -1, -2)
+
+    def step(k, work):
+        """Column k is done, and its products are taken from the columns behind it."""
+        pivot = work[..., k, None, k, None] if isinstance(k, int) else work[..., k, :][..., None, k, None]
+        column = np.where((rows >= k)[:, None], work[..., :, k, None] / np.sqrt(pivot), np.float32(0))
+        left = work - column * np.swapaxes(column, -1, -2)
+        return np.where(rows == k, column, np.where(rows > k, left, work))
+
+    made = np.tril(_passes(n, step, x.copy()))
+    return np.swapaxes(made, -1, -2).copy() if upper else made
 
 
 @implements(np.linalg.tensorsolve)

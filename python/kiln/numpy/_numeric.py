@@ -28,8 +28,7 @@ def round_(a, decimals=0, out=None):
         elif decimals >= 0:
             made = x.copy()
         else:
-            scale = 10 ** -decimals
-            made = (np.rint(x.astype(np.float32) / scale) * scale).astype(x.dtype)
+            made = _rounded(x, 10 ** -decimals)
     elif decimals == 0:
         made = np.rint(x)
     else:
@@ -38,6 +37,17 @@ def round_(a, decimals=0, out=None):
         made = np.rint(wide * scale) / scale if decimals > 0 else np.rint(wide / scale) * scale
         made = made.astype(x.dtype)
     return made if out is None else write_out(made, out, "round")
+
+
+def _rounded(x, scale):
+    """Integers to a multiple of the scale, halves to an even one."""
+    if scale > 2 * _dtypes.finite_range(_dtypes.narrow(x.dtype))[1]:
+        return np.zeros_like(x)
+    wide = x if x.dtype.itemsize == 4 else x.astype(np.int32)
+    whole = np.floor_divide(wide, scale)
+    twice = (wide - whole * scale) * 2
+    up = (twice > scale) | ((twice == scale) & (whole % 2 != 0))
+    return ((whole + up.astype(wide.dtype)) * scale).astype(x.dtype)
 
 
 @implements(np.fix)
@@ -184,9 +194,16 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 
 @implements(np.interp)
 def interp(x, xp, fp, left=None, right=None, period=None):
-    if period is not None:
-        refuse(ARGUMENT, "np.interp(period=...)", "bring x into the period first, with np.remainder")
     x, xp, fp = (as_array(v).astype(np.float32) for v in (x, xp, fp))
+    if period is not None:
+        if period == 0:
+            raise ValueError("period must be a non-zero value")
+        period, left, right = abs(float(period)), None, None
+        x, xp = np.remainder(x, period), np.remainder(xp, period)
+        order = np.argsort(xp)
+        xp, fp = xp[order], fp[order]
+        xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
+        fp = np.concatenate([fp[-1:], fp, fp[:1]])
     if xp.ndim != 1 or fp.ndim != 1 or xp.shape != fp.shape:
         raise ValueError("fp and xp are not of the same length.")
     if not xp.size:
@@ -384,6 +401,21 @@ def arange(*args, **kwargs):
 
 # Polynomials.
 
+@implements(np.poly)
+def poly(seq_of_zeros):
+    roots = as_array(seq_of_zeros)
+    if roots.ndim == 2:
+        refuse(ARGUMENT, "np.poly of a matrix", "pass its eigenvalues: np.linalg.eigvalsh, if it is symmetric")
+    if roots.ndim > 1:
+        raise ValueError("input must be 1d or non-empty square 2d array.")
+    roots = _floating(roots.reshape(-1))
+    made = np.ones(1, _dtypes.narrow(roots.dtype))
+    for i in range(roots.size):
+        made = np.concatenate([made, np.zeros(1, made.dtype)]) - np.concatenate(
+            [np.zeros(1, made.dtype), made * roots[i]])
+    return made
+
+
 @implements(np.polyval)
 def polyval(p, x):
     p, x = as_array(p), as_array(x)
@@ -477,18 +509,32 @@ def _correlate(x, y, mode):
 
 @implements(np.cov)
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
-    if fweights is not None or aweights is not None:
-        refuse(ARGUMENT, "np.cov(fweights=, aweights=)", "weight the samples first")
     x = _rows(m, rowvar)
     if y is not None:
         x = np.concatenate([x, _rows(y, rowvar)], axis=0)
     n = x.shape[1]
     ddof = (0 if bias else 1) if ddof is None else ddof
+    if fweights is not None or aweights is not None:
+        made = np.squeeze(_weighted_cov(x, fweights, aweights, ddof))
+        return made if dtype is None else made.astype(dtype)
     centred = x - np.mean(x, axis=1, keepdims=True)
     made = np.matmul(centred, centred.T) / float(max(n - ddof, 0)) if n - ddof > 0 else np.full_like(
         np.matmul(centred, centred.T), math.nan)
     made = np.squeeze(made)
     return made if dtype is None else made.astype(dtype)
+
+
+def _weighted_cov(x, fweights, aweights, ddof):
+    weights = 1.0
+    for w in (fweights, aweights):
+        if w is not None:
+            if np.shape(w) != x.shape[1:]:
+                raise RuntimeError("incompatible numbers of samples and weights")
+            weights = weights * as_array(w).astype(np.float32)
+    total = np.sum(weights)
+    centred = x - np.sum(x * weights, axis=1, keepdims=True) / total
+    lost = ddof if aweights is None else ddof * np.sum(weights * as_array(aweights).astype(np.float32)) / total
+    return np.matmul(centred * weights, centred.T) / np.maximum(total - lost, np.float32(0))
 
 
 def _rows(m, rowvar):
@@ -623,33 +669,3 @@ def delete(arr, obj, axis=None):
     keep = np.ones(n, bool)
     keep[gone if gone.dtype.kind == "b" or gone.size else gone.astype(int)] = False
     return np.compress(keep, x, axis=axis)
-
-
-@implements(np.histogram)
-def histogram(a, bins=10, range=None, density=None, weights=None):
-    """Counts in bins that are known: edges, or a number of bins of a known range."""
-    x = as_array(a).reshape(-1)
-    edges = known_of(bins)
-    if edges is None or (edges.ndim == 0 and range is None):
-        refuse(
-            DYNAMIC_SHAPE,
-            "np.histogram with bins that depend on the data",
-            "pass the edges, or range=",
-            kind=ValueError,
-        )
-    if edges.ndim == 0:
-        edges = np.linspace(range[0], range[1], int(edges) + 1)
-    xs = x.astype(np.float32).reshape(-1, 1)
-    low, high = edges[:-1].astype(np.float32), edges[1:].astype(np.float32)
-    last = np.arange(len(low)) == len(low) - 1
-    inside = (xs >= low) & ((xs < high) | (last & (xs == high)))
-    if weights is None:
-        counts = np.sum(inside, axis=0)
-    else:
-        w = as_array(weights).reshape(-1, 1)
-        counts = np.sum(
-            np.where(inside, w, np.zeros(1, _dtypes.narrow(w.dtype))), axis=0, dtype=_dtypes.narrow(w.dtype)
-        )
-    if density:
-        counts = counts / np.diff(edges).astype(np.float32) / np.sum(counts)
-    return counts, edges

@@ -5,9 +5,8 @@ import operator
 import numpy as np
 
 from kiln.numpy import _dtypes
-from kiln.numpy._array import as_array, axis_of
+from kiln.numpy._array import Array, as_array, axis_of
 from kiln.numpy._dispatch import _kind, implements, write_out
-from kiln.numpy._rules import ARGUMENT, refuse
 
 
 @implements(np.dot)
@@ -97,8 +96,9 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     x, y = np.moveaxis(as_array(a), axisa, -1), np.moveaxis(as_array(b), axisb, -1)
     if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
         raise ValueError("incompatible dimensions for cross product (dimension must be 2 or 3)")
-    if x.shape[-1] == 2 or y.shape[-1] == 2:
-        refuse(ARGUMENT, "np.cross of vectors with 2 elements", "write x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]")
+    if x.shape[-1] == 2 and y.shape[-1] == 2:
+        return x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
+    x, y = (v if v.shape[-1] == 3 else np.concatenate([v, np.zeros_like(v[..., :1])], axis=-1) for v in (x, y))
     (x0, x1, x2), (y0, y1, y2) = ([v[..., i] for i in range(3)] for v in (x, y))
     made = np.stack([x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0], axis=-1)
     return np.moveaxis(made, -1, axisc)
@@ -267,3 +267,10 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     return made if out is None else write_out(made, out, "einsum", casting)
 
 
+@implements(np.einsum_path)
+def einsum_path(*operands, optimize="greedy", einsum_call=False):
+    """Of shapes alone."""
+    def plain(x):
+        return np.broadcast_to(np.zeros((), x.dtype), x.shape) if isinstance(x, Array) else x
+
+    return np.einsum_path(*map(plain, operands), optimize=optimize)

@@ -256,7 +256,7 @@ def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     return np.concatenate([expand_dims(a, axis) for a in arrays], axis=axis, out=out, dtype=dtype, casting=casting)
 
 
-@implements(np.vstack)
+@implements(np.vstack, *([np.row_stack] if hasattr(np, "row_stack") else []))
 def vstack(tup, *, dtype=None, casting="same_kind"):
     return np.concatenate([np.atleast_2d(as_array(a)) for a in tup], axis=0, dtype=dtype, casting=casting)
 
@@ -469,98 +469,6 @@ def resize(a, new_shape):
     if count and not x.size:
         return np.zeros_like(x, shape=shape)
     return tile(x, -(-count // max(x.size, 1)))[:count].reshape(shape)
-
-
-# Padding.
-
-def _pairs(value, rank, what):
-    """A width or value for both ends of each axis."""
-    if isinstance(value, dict):
-        value = [value.get(i, value.get(i - rank, (0, 0))) for i in range(rank)]
-        value = [(v, v) if np.ndim(v) == 0 else tuple(v) for v in value]
-    made = np.broadcast_to(np.asarray(value), (rank, 2)).tolist()
-    return made
-
-
-@implements(np.pad)
-def pad(array, pad_width, mode="constant", **kwargs):
-    x = as_array(array)
-    widths = [[operator.index(w) for w in pair] for pair in _pairs(pad_width, x.ndim, "pad_width")]
-    if any(w < 0 for pair in widths for w in pair):
-        raise ValueError("index can't contain negative values")
-    allowed = {"constant": {"constant_values"}, "edge": set(), "wrap": set(), "empty": set(),
-               "reflect": {"reflect_type"}, "symmetric": {"reflect_type"}, "linear_ramp": {"end_values"},
-               "maximum": {"stat_length"}, "minimum": {"stat_length"}, "mean": {"stat_length"},
-               "median": {"stat_length"}}
-    if callable(mode) or mode not in allowed:
-        refuse(
-            ARGUMENT, f"np.pad(mode={mode!r})", "use constant, edge, reflect, symmetric, wrap, maximum, minimum or mean"
-        )
-    if set(kwargs) - allowed[mode]:
-        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {set(kwargs) - allowed[mode]}")
-    if mode in ("constant", "empty"):
-        return _pad_constant(x, widths, kwargs.get("constant_values", 0))
-    if (
-        mode in ("linear_ramp", "median")
-        or kwargs.get("stat_length") is not None
-        or kwargs.get("reflect_type") == "odd"
-    ):
-        refuse(ARGUMENT, f"np.pad(mode={mode!r}, {', '.join(kwargs)})", "pad with np.concatenate")
-    if mode in ("maximum", "minimum", "mean"):
-        return _pad_statistic(x, widths, mode)
-    for axis, (low, high) in enumerate(widths):
-        if low or high:
-            n = x.shape[axis]
-            if n == 0:
-                raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
-            index = np.pad(np.arange(n), (low, high), mode=mode)
-            x = _pieces(x, axis, index)
-    return x if any(map(any, widths)) else x.copy()
-
-
-def _pieces(x, axis, index):
-    """Elements along an axis by known indices, as slices of steps 1 and -1 that are joined."""
-    parts, start = [], 0
-    index = index.tolist()
-    while start < len(index):
-        stop, step = start + 1, 0
-        while stop < len(index) and index[stop] - index[stop - 1] in ((step,) if step else (1, -1)):
-            step = index[stop] - index[stop - 1]
-            stop += 1
-        first, count = index[start], stop - start
-        parts.append(ops.cut(x._get(), axis, first, first + (step or 1) * count, step or 1))
-        start = stop
-    return Array(ops.concat(parts, axis))
-
-
-def _pad_constant(x, widths, values):
-    values = _pairs(values, x.ndim, "constant_values")
-    dtype = _dtypes.narrow(x.dtype)
-    flat = [v for pair in values for v in pair]
-    node = _lenses.bool_to_number(x._get())
-    if len(set(flat)) <= 1:
-        number = np.asarray(flat[0] if flat else 0).astype(dtype)
-        made = ops.pad(node, [w[0] for w in widths], [w[1] for w in widths], float(number))
-        return Array(ops.cast(made, dtype))
-    for axis, ((low, high), (first, last)) in enumerate(zip(widths, values)):
-        for count, number, at_end in ((low, first, False), (high, last, True)):
-            if count:
-                zero = [0] * x.ndim
-                side = list(zero)
-                side[axis] = count
-                number = float(np.asarray(number).astype(dtype))
-                node = ops.pad(node, zero, side, number) if at_end else ops.pad(node, side, zero, number)
-    return Array(ops.cast(node, dtype))
-
-
-def _pad_statistic(x, widths, mode):
-    for axis, (low, high) in enumerate(widths):
-        value = getattr(np, {"maximum": "max", "minimum": "min"}.get(mode, mode))(x, axis=axis, keepdims=True)
-        if mode == "mean" and x.dtype.kind in "iu":
-            value = np.rint(value)
-        value = value.astype(x.dtype)
-        x = np.concatenate([np.repeat(value, low, axis), x, np.repeat(value, high, axis)], axis=axis)
-    return x
 
 
 # Like another array.

@@ -81,7 +81,42 @@ def searchsorted(a, v, side="left", sorter=None):
 
 # Quantiles.
 
-_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+_EVEN = ("linear", "lower", "higher", "midpoint", "nearest")  # places from the first element to the last
+_PLOTTED = {"hazen": (0.5, 0.5), "weibull": (0, 0), "median_unbiased": (1 / 3, 1 / 3),
+            "normal_unbiased": (3 / 8, 3 / 8), "interpolated_inverted_cdf": (0, 1)}
+_STEPS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
+_METHODS = (*_EVEN, *_PLOTTED, *_STEPS)
+
+
+def _place(fraction, n, method):
+    """(the element below, the one above, how far between them) of a fraction of n elements in order."""
+    if method in _PLOTTED:
+        first, last = _PLOTTED[method]
+        place = min(max(n * fraction + first + fraction * (1 - first - last) - 1, 0), n - 1)
+    elif method in _STEPS:
+        return _step(fraction, n, method)
+    else:
+        place = fraction * (n - 1)
+    low, high = math.floor(place), math.ceil(place)
+    low, high = {"lower": (low, low), "higher": (high, high), "nearest": (round(place),) * 2}.get(method, (low, high))
+    return low, high, 0.5 if method == "midpoint" and low != high else place - low if low != high else 0.0
+
+
+def _step(fraction, n, method):
+    def element(at):
+        return min(max(int(at), 0), n - 1)
+
+    if method == "closest_observation":
+        place = n * fraction - 1.5
+        is_even = place == math.floor(place) and math.floor(place) % 2 == 1
+        at = element(math.floor(place) if is_even else math.floor(place) + 1)
+        return at, at, 0.0
+    place = n * fraction - 1
+    is_whole = place == math.floor(place)
+    at = element(place if is_whole else math.floor(place) + 1)
+    if is_whole and method == "averaged_inverted_cdf":
+        return at, element(place + 1), 0.5
+    return at, at, 0.0
 
 
 def _quantile(a, q, axis, out, overwrite_input, method, keepdims, weights, name):
@@ -113,15 +148,7 @@ def _at_fractions(ordered, flat, fractions, n, method):
     missing = np.any(np.isnan(flat), axis=-1)
     made = []
     for f in fractions:
-        place = float(f) * (n - 1)
-        low, high = math.floor(place), math.ceil(place)
-        if method == "lower":
-            high = low
-        elif method == "higher":
-            low = high
-        elif method == "nearest":
-            low = high = round(place)
-        weight = 0.5 if method == "midpoint" and low != high else place - low if low != high else 0.0
+        low, high, weight = _place(float(f), n, method)
         a, b = ordered[..., low], ordered[..., high]
         value = a if low == high else a * 0.5 + b * 0.5 if method == "midpoint" else a + (b - a) * weight
         made.append(np.where(missing, np.asarray(math.nan, _dtypes.narrow(flat.dtype)), value))

@@ -10,7 +10,6 @@ _FILES = "reads or writes files and text"
 _HOST = "works on the host, as ever"
 _COMPLEX = "complex numbers: the chip has none"
 _VALUES = "its shape depends on the values"
-_FACTORS = "needs an iteration until it converges; np.linalg.solve, inv, det and cholesky are there"
 _OBJECTS = "makes arrays of Python objects"
 _DATES = "dates: the chip has none"
 
@@ -24,17 +23,9 @@ REASONS = {
         _FILES,
     ),
     **dict.fromkeys(("busday_count busday_offset is_busday isnat datetime_data").split(), _DATES),
-    **dict.fromkeys(("roots poly sort_complex").split(), _COMPLEX + ", and roots need eigenvalues"),
-    **dict.fromkeys(("eig eigh eigvals eigvalsh svd svdvals qr lstsq pinv matrix_rank cond polyfit").split(), _FACTORS),
+    **dict.fromkeys(("roots sort_complex eig eigvals").split(), _COMPLEX),
     **dict.fromkeys(("frompyfunc asmatrix bmat from_dlpack nested_iters").split(), _OBJECTS),
-    **dict.fromkeys(
-        (
-            "polydiv einsum_path histogram2d histogramdd histogram_bin_edges test"
-        ).split(),
-        "not there yet",
-    ),
-    "argwhere": _VALUES,
-    "flatnonzero": _VALUES,
+    **dict.fromkeys("argwhere flatnonzero polydiv".split(), _VALUES),
 }
 HOST = set(
     (
@@ -47,6 +38,8 @@ HOST = set(
 
 def reason(function):
     """Why a function is not there."""
+    if function.__module__ == "numpy.fft":
+        return _COMPLEX + "; kiln.fft has transforms, to call beside a jitted function"
     return REASONS.get(function.__name__, "not there yet")
 
 

@@ -25,23 +25,41 @@ def active():
     return getattr(_local, "trace", None)
 
 
+_boundary = []  # the code that calls a function to trace it: what stands outside is not of that function
+
+
+def is_users(file):
+    """Whether a file is neither ours nor NumPy's nor of Python's own library."""
+    users = _is_users.get(file)
+    if users is None:
+        users = _is_users[file] = not file.startswith(_OTHERS)
+    return users
+
+
 def user_frame():
-    """The innermost frame that is neither ours nor NumPy's nor of Python's own library."""
+    """The innermost frame of the user's; None where the function that is traced has no frame, before and after it."""
     frame = sys._getframe(1)
     while frame is not None:
-        file = frame.f_code.co_filename
-        users = _is_users.get(file)
-        if users is None:
-            users = _is_users[file] = not file.startswith(_OTHERS)
-        if users:
+        code = frame.f_code
+        if is_users(code.co_filename):
             return frame
+        if code in _boundary and active() is not None and active().place is not None:
+            return None
         frame = frame.f_back
     return None
 
 
 def user_place():
     frame = user_frame()
-    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    if frame is not None:
+        return frame.f_code.co_filename, frame.f_lineno
+    return ("", 0) if active() is None or active().place is None else active().place
+
+
+def traces(function):
+    """Decorator: of the code that calls a function to trace it."""
+    _boundary.append(function.__code__)
+    return function
 
 
 class Trace:
@@ -57,6 +75,7 @@ class Trace:
         self.last_input = ""
 
         self.around = active()  # of which this one is a body
+        self.place = self.around.place if self.around else None  # (file, line) of the user's function that is traced
         self.target = self.around.target if self.around else None  # that the program is for, set by who asks for it
         self.ranks = self.around.ranks if self.around else None  # how many run it; None: it is on no ranks
 
