@@ -183,20 +183,20 @@ class Forward {
 
   void store(const Index& h, std::int64_t row, const Running& run) const {
     const std::int64_t m = p_.height(row);
-    const View inverse = k_.sbuf({m, 1}, f32), out = k_.sbuf({m, c_.head}, c_.dtype);
+    const View inverse = k_.sbuf({m, 1}, f32), out = k_.sbuf({m, c_.head}, c_.stores_unrounded() ? f32 : c_.dtype);
     k_.tensor_scalar({.dst = run.sum, .data = run.sum, .op0 = AluOp::maximum, .operand0 = kLeastSum});
     k_.reciprocal({.dst = inverse, .data = run.sum});
     k_.tensor_scalar({.dst = out, .data = run.out, .op0 = AluOp::multiply, .operand0 = inverse});
-    k_.dma_copy({.dst = t_.out.select(0, h)(ds(row * kTile, m)), .src = out});
+    const View rounded = round_out(k_, c_, out);
+    k_.dma_copy({.dst = t_.out.select(0, h)(ds(row * kTile, m)), .src = rounded});
+    if (c_.stores_unrounded()) k_.dma_copy({.dst = t_.unrounded.select(0, h)(ds(row * kTile, m)), .src = out});
   }
 
   void store_nothing(const Index& h, std::int64_t row, const Statistics& statistics) const {
     const std::int64_t m = p_.height(row);
-    const View out = k_.sbuf({m, c_.head}, c_.dtype);
-    k_.memset({.dst = out, .value = 0.0});
+    store_zero_rows(k_, c_, t_, h, 1, row);
     k_.memset({.dst = statistics.minus_max(ds(0, m), ds(row, 1)), .value = 0.0});
     k_.memset({.dst = statistics.sum(ds(0, m), ds(row, 1)), .value = 1.0});
-    k_.dma_copy({.dst = t_.out.select(0, h)(ds(row * kTile, m)), .src = out});
   }
 
   // All logarithms of a head at once: the scalar engine changes its table for them.
@@ -227,6 +227,7 @@ AttentionTensors declare(Kernel& k, const AttentionConfig& c) {
   t.v = k.input("v", {c.heads, p.columns, c.head}, c.dtype);
   t.out = k.output("out", {c.heads, p.rows, c.head}, c.dtype);
   if (c.statistics) t.minus_lse = k.output("minus_lse", {c.heads, p.rows}, f32);
+  if (c.stores_unrounded()) t.unrounded = k.output("unrounded", {c.heads, p.rows, c.head}, f32);
   return t;
 }
 

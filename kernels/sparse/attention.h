@@ -7,9 +7,12 @@
 //   input  masks     [masks, 128, 128]       float32: 0 where a tile lets through, else kMasked
 //   output out       [heads, queries, head]  dtype
 //   output minus_lse [heads, queries]        float32, with `statistics`: -ln Σ e^score
+//   output unrounded [heads, queries, head]  float32, with `statistics` of another dtype: out before it is rounded
 //
 // attention_backward:
-//   input  q, k, v, masks, out, minus_lse    as above
+//   input  q, k, v, masks, minus_lse         as above
+//   input  out       [heads, queries, head]  float32: not rounded, since where one weight of a row is nearly 1 its
+//                                            gradient is a small difference, which rounding would drown
 //   input  dout      [heads, queries, head]  dtype
 //   output dq, dk, dv                        as q, k, v
 //
@@ -30,7 +33,8 @@ struct AttentionConfig {
   std::int64_t heads = 1, head = 0;
   double scale = 1;
   DType dtype = DType::float32;  // float32 or bfloat16
-  bool statistics = false;       // of the forward pass
+  bool statistics = false;       // of the forward pass, for the backward pass
+  bool stores_unrounded() const { return statistics && dtype != DType::float32; }
 };
 
 isa::Program attention(const AttentionConfig& config, Target target);

@@ -27,7 +27,8 @@ class Backward {
     const auto in = [&](const char* name, std::int64_t rows) {
       return k.input(name, {c.heads, rows, c.head}, c.dtype);
     };
-    q_ = in("q", p_.rows), keys_ = in("k", p_.columns), values_ = in("v", p_.columns), out_ = in("out", p_.rows);
+    q_ = in("q", p_.rows), keys_ = in("k", p_.columns), values_ = in("v", p_.columns);
+    out_ = k.input("out", {c.heads, p_.rows, c.head}, f32);
     dout_ = in("dout", p_.rows);
     minus_lse_ = k.input("minus_lse", {c.heads, p_.rows}, f32);
     dq_ = k.output("dq", {c.heads, p_.rows, c.head}, c.dtype);
@@ -99,7 +100,7 @@ class Backward {
     const std::int64_t m = p_.height(row);
     if (!head.has_d[row]) {
       const Piece some = head.dout.neighbours(row);
-      const View out = k_.sbuf({m, some.size, c_.head}, c_.dtype), product = k_.sbuf(out.shape(), f32);
+      const View out = k_.sbuf({m, some.size, c_.head}, f32), product = k_.sbuf(out.shape(), f32);
       const View from = out_.select(0, head.h)(ds(some.start * kTile, some.size * m)).reshape_dim(0, {some.size, m});
       k_.dma_copy({.dst = out, .src = from.permute({1, 0, 2})});
       for (std::int64_t i = 0; i < some.size; ++i) {

@@ -69,6 +69,25 @@ View HeadRows::turned(std::int64_t t, std::int64_t count) {
   return all_turned_(all, all, ds(t * kTile, width));
 }
 
+View round_out(Kernel& k, const AttentionConfig& c, const View& out) {
+  if (!c.stores_unrounded()) return out;
+  const View rounded = k.sbuf(out.shape(), c.dtype);
+  k.tensor_copy({.dst = rounded, .src = out, .engine = Engine::gpsimd});
+  return rounded;
+}
+
+void store_zero_rows(Kernel& k, const AttentionConfig& c, const AttentionTensors& t, const Index& h, std::int64_t lanes,
+                     std::int64_t row) {
+  const std::int64_t m = c.pattern.height(row);
+  const auto store = [&](const View& memory) {
+    const View zero = k.sbuf({m, lanes, c.head}, memory.dtype());
+    k.memset({.dst = zero, .value = 0.0});
+    k.dma_copy({.dst = memory(ds(h, lanes), ds(row * kTile, m)).permute({1, 0, 2}), .src = zero});
+  };
+  store(t.out);
+  if (c.stores_unrounded()) store(t.unrounded);
+}
+
 View head_sums(Kernel& k, std::int64_t m, std::int64_t head) {
   std::int64_t columns = 16;  // a power of two, so that none lies across two banks
   while (columns < head) columns *= 2;
@@ -137,7 +156,7 @@ void turn_tiles(Kernel& k, const View& to, const View& data, const std::vector<P
                 std::optional<std::size_t> number) {
   const Arch& chip = arch(k.program().target);
   // Where DMAs are fast at it, they leave the tensor engine to the products.
-  if (!number && chip.dma.transpose_rate_sbuf >= 0.4 && data.dim(0) == kTile && tiles.back().size == kTile) {
+  if (!number && chip.dma.transpose_rate_sbuf >= kFastTurns && data.dim(0) == kTile && tiles.back().size == kTile) {
     const std::int64_t count = static_cast<std::int64_t>(tiles.size());
     k.dma_transpose({.dst = to, .src = data.reshape_dim(1, {count, kTile})});
     return;

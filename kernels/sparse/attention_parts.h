@@ -10,9 +10,9 @@ namespace kiln::kernels {
 
 void require_attention(const char* what, const AttentionConfig& config);
 
-// What the forward pass reads and writes (attention.h); minus_lse with `statistics`.
+// What the forward pass reads and writes (attention.h); minus_lse and unrounded where it has them.
 struct AttentionTensors {
-  isa::View q, k, v, out, minus_lse;
+  isa::View q, k, v, out, minus_lse, unrounded;
 };
 
 // Rows of a matrix [rows, head] in HBM, 128 at a time, loaded when first asked for: as they lie, or turned with the
@@ -36,6 +36,12 @@ class HeadRows {
   std::map<std::int64_t, isa::View> tiles_;
   std::map<std::int64_t, bool> loaded_;
 };
+
+// `out` in the dtype of the result: rounded by gpsimd where it is kept unrounded, too.
+isa::View round_out(isa::Kernel& k, const AttentionConfig& config, const isa::View& out);
+// Stores zeros as a tile of results of `lanes` heads from h on.
+void store_zero_rows(isa::Kernel& k, const AttentionConfig& config, const AttentionTensors& tensors,
+                     const isa::Index& h, std::int64_t lanes, std::int64_t row);
 
 // Sums [m, head] in PSUM, in a part of a bank where they fit.
 isa::View head_sums(isa::Kernel& k, std::int64_t m, std::int64_t head);
@@ -76,6 +82,9 @@ void for_vector(const isa::View& memory, std::int64_t n, const Body& body) {
          isa::ds(0, whole));
   if (rest > 0) body(memory(isa::ds(whole * kTile, rest)).expand_dim(1), isa::ds(0, rest), isa::ds(whole, 1));
 }
+
+// The share of their rate that DMAs need for turning tiles in SBUF so that they are quicker at it than others.
+inline constexpr double kFastTurns = 0.4;
 
 // Several tiles of at most 128 x 128 side by side, each turned: to [n, tiles, m] from data [m, width]. By DMAs where
 // they are fast at it; else, and with a number, by the tensor engine and the two that empty PSUM in turn.

@@ -22,8 +22,10 @@ constexpr std::int64_t kHeld = 48 * 1024;  // bytes of a partition for the keys,
 // factor of 2^24 is a normal number of float32.
 constexpr double kSmallest = 1e-9, kLargest = 1e26;
 
-constexpr std::size_t kByVector = 0;  // evict: the scalar engine has the exponentials
-constexpr std::int64_t kLane = 64;    // heads of this size go two by two, each in one half of the tensor engine
+constexpr std::int64_t kLane = 64;  // heads of this size go two by two, each in one half of the tensor engine
+// Chunks of them whose scores are multiplied one after the other: scores need its upper and its lower half, values its
+// left and its right one, so that each kind waits for the other.
+constexpr std::size_t kHalvesTogether = 4;
 
 // Rows of one head, or of two, turned: [128, pieces of the head, width] with the second head on partitions from 64 on.
 class TurnedRows {
@@ -37,20 +39,34 @@ class TurnedRows {
     if (!stays_ || both_.rank() == 0)
       both_ = chunk_tile(k_, kTile, (stays_ ? all_tiles : count) * kTile, heads_.dtype());
     if (loaded_.empty()) loaded_.assign(all_tiles, false);
-    const std::int64_t first = stays_ ? t : 0, width = (count - 1) * kTile + height(t + count - 1);
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (!stays_ || !loaded_[t + i]) load(both_(all, 0, ds((first + i) * kTile, height(t + i))), t + i);
-      loaded_[t + i] = true;
+    const std::int64_t first = stays_ ? t : 0;
+    for (std::int64_t i = 0; i < count;) {
+      const Piece some = stays_ ? alone_.neighbours(t + i) : Piece{t, count};
+      if (!stays_ || !loaded_[t + i]) load(both_(all, all, ds(stays_ ? some.start * kTile : 0, width(some))), some);
+      for (std::int64_t j = some.start; j < some.start + some.size; ++j) loaded_[j] = true;
+      i = some.start + some.size - t;
     }
-    return both_(all, all, ds(first * kTile, width));
+    return both_(all, all, ds(first * kTile, width({t, count})));
   }
 
  private:
   std::int64_t height(std::int64_t t) const { return std::min(kTile, heads_.dim(1) - t * kTile); }
-  void load(const View& to, std::int64_t t) const {
-    const View rows = k_.sbuf({height(t), lanes_, kLane}, heads_.dtype());
-    k_.dma_copy({.dst = rows, .src = heads_(ds(h_, lanes_), ds(t * kTile, height(t))).permute({1, 0, 2})});
-    turn(k_, to, rows.flatten_dims(1, 2));
+  std::int64_t width(const Piece& tiles) const {
+    return (tiles.size - 1) * kTile + height(tiles.start + tiles.size - 1);
+  }
+  void load(const View& to, const Piece& tiles) const {
+    if (!turns_on_tensor_engine(arch(k_.program().target))) {
+      for (std::int64_t lane = 0; lane < lanes_; ++lane)
+        load_chunk(k_, to(ds(lane * kLane, kLane)), {heads_.select(0, h_ + lane), false}, 0, kLane, tiles.start * kTile,
+                   to.dim(2));
+      return;
+    }
+    for (std::int64_t i = 0; i < tiles.size; ++i) {
+      const std::int64_t t = tiles.start + i;
+      const View rows = k_.sbuf({height(t), lanes_, kLane}, heads_.dtype());
+      k_.dma_copy({.dst = rows, .src = heads_(ds(h_, lanes_), ds(t * kTile, height(t))).permute({1, 0, 2})});
+      turn(k_, to(all, 0, ds(i * kTile, height(t))), rows.flatten_dims(1, 2));
+    }
   }
 
   Kernel& k_;
@@ -66,10 +82,10 @@ class TurnedRows {
 // A group of queries on its way.
 struct Group {
   QueryGroup queries;
-  View turned_queries;                  // [128, pieces, queries]
-  std::vector<View> product;            // of each piece of the head: [piece, queries]
-  std::vector<std::vector<View>> left;  // of each piece and tile of queries, out of PSUM: [piece, tile]
-  std::vector<WeightSums> sums;         // of each lane, unless the values count
+  View turned_queries;           // [128, pieces, queries]
+  std::vector<View> product;     // of each piece of the head: [piece, queries]
+  std::vector<View> left;        // of each piece, out of PSUM: [piece, queries]
+  std::vector<WeightSums> sums;  // of each lane, unless the values count
 };
 
 struct Pending {
@@ -85,7 +101,7 @@ class Unshifted {
 
   Reg run() {
     fine_ = k_.sbuf({kTile, 1}, f32);
-    ones_ = k_.sbuf({kTile, 1}, c_.dtype);
+    ones_ = k_.sbuf({kTile, 1}, c_.statistics ? f32 : c_.dtype);
     k_.memset({.dst = fine_, .value = 1.0});
     k_.memset({.dst = ones_, .value = 1.0});
     const std::int64_t pairs = c_.head == kLane ? c_.heads / 2 : 0, rest = c_.heads - 2 * pairs;
@@ -118,13 +134,13 @@ class Unshifted {
       next = g + 1 < groups_.size() ? begin_group(g + 1, queries) : nullptr;
       for (const KeyChunk& chunk : chunks_[g]) {
         pending_.push_back({group, &chunk, weigh(*group, chunk, keys)});
-        finish(kAhead);
+        if (pending_.size() >= kAhead + (lanes_ > 1 ? kHalvesTogether : 1)) finish(kAhead);
       }
     }
     finish(0);
     finish_group();
     for (std::int64_t row = 0; row < p_.tile_rows(); ++row) {
-      if (p_.row_start[row] == p_.row_start[row + 1]) store_zeros(row);
+      if (p_.row_start[row] == p_.row_start[row + 1]) store_zero_rows(k_, c_, t_, h_, lanes_, row);
     }
     end_heads();
   }
@@ -134,13 +150,10 @@ class Unshifted {
     if (counted_) k_.memset({.dst = values_(all, all, ds(c_.head, 1)), .value = 1.0});
     loaded_.assign(p_.tile_columns(), false);
     sums_ = k_.sbuf({kTile, lanes_, p_.tile_rows()}, f32);
-    results_ = k_.sbuf({kTile, parts(), p_.tile_rows()}, f32);
+    results_ = k_.sbuf({kTile, static_cast<std::int64_t>(pieces_.size()), p_.tile_rows()}, f32);
     k_.memset({.dst = sums_, .value = 1.0});
     k_.memset({.dst = results_, .value = 0.0});
   }
-
-  // Pieces of results that are written at once: lanes, or pieces of a head.
-  std::int64_t parts() const { return std::max(lanes_, static_cast<std::int64_t>(pieces_.size())); }
 
   std::shared_ptr<Group> begin_group(std::size_t number, TurnedRows& queries) {
     const QueryGroup& g = groups_[number];
@@ -243,26 +256,43 @@ class Unshifted {
   // Out of PSUM: at once where tiles of it can be turned, else tile by tile.
   void take_out(Group& g) {
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      g.left.emplace_back();
-      const std::int64_t rows = pieces_[i].size;
-      const View left = turns_whole() ? k_.sbuf({rows, g.queries.size}, f32) : View();
-      if (turns_whole()) evict(k_, left, g.product[i], kByVector);
-      for (std::int64_t t = 0; t < g.queries.tiles; ++t) {
-        const Slice part = ds(t * kTile, p_.height(g.queries.first + t));
-        g.left.back().push_back(turns_whole() ? left(all, part) : k_.sbuf({rows, part.size}, f32));
-        if (!turns_whole()) evict(k_, g.left.back().back(), g.product[i](all, part), kByVector);
+      const std::int64_t rows = pieces_[i].size, first = g.queries.first;
+      g.left.push_back(k_.sbuf({rows, g.queries.size}, f32));
+      if (turns_whole()) take_out(g.left[i], g.product[i], i, first);
+      for (std::int64_t t = 0; t < g.queries.tiles && !turns_whole(); ++t) {
+        const Slice part = ds(t * kTile, p_.height(first + t));
+        take_out(g.left[i](all, part), g.product[i](all, part), i, first + t);
       }
     }
   }
 
-  // Of a piece of the head: [tile, tiles, piece]. In float32: a row that sees one key is that key's value exactly.
+  // With a sum for the tile that is no number when one of the products is none.
+  void take_out(const View& to, const View& product, std::size_t piece, std::int64_t tile) const {
+    k_.tensor_scalar_reduce({.dst = to,
+                             .data = product,
+                             .op0 = AluOp::multiply,
+                             .operand0 = 1.0,
+                             .reduce_op = AluOp::add,
+                             .reduce_res = results_(ds(0, to.dim(0)), static_cast<int>(piece), ds(tile, 1))});
+  }
+
+  // Of a piece of the head: [tile, tiles, piece]. In float32: a row that sees one key is that key's value exactly. DMAs
+  // do it where they are fast, but for the last group, which has nothing to hide their latency.
   View turned(const Group& g, std::size_t piece) const {
     const std::int64_t rows = pieces_[piece].size, tiles = g.queries.tiles;
+    const View& left = g.left[piece];
+    const bool is_whole = rows == kTile && left.dim(1) == tiles * kTile,
+               is_last = g.queries.first == groups_.back().first;
+    if (turns_whole() && is_whole && !is_last && arch(k_.program().target).dma.transpose_rate_sbuf >= kFastTurns) {
+      const View out = k_.sbuf({kTile, tiles, rows}, f32);
+      k_.dma_transpose({.dst = out, .src = left.reshape_dim(1, {tiles, kTile})});
+      return out;
+    }
     const Shape shape{kTile, tiles, rows};
     const View out = turns_whole() ? k_.psum(shape, f32) : k_.sbuf(shape, f32);
     for (std::int64_t t = 0; t < tiles; ++t) {
-      const View& from = g.left[piece][t];
-      const View to = out(ds(0, from.dim(1)), t, ds(0, rows));
+      const std::int64_t queries = p_.height(g.queries.first + t);
+      const View from = left(all, ds(t * kTile, queries)), to = out(ds(0, queries), t);
       if (turns_whole())
         k_.nc_transpose({.dst = to, .data = from});
       else
@@ -293,41 +323,29 @@ class Unshifted {
   }
 
   void store_group(const QueryGroup& q, std::int64_t lane, const std::vector<View>& pieces, const View& totals) {
-    const View inverse = k_.sbuf({kTile, q.tiles}, f32), out = k_.sbuf({kTile, q.tiles, c_.head}, c_.dtype);
+    const View inverse = k_.sbuf({kTile, q.tiles}, f32),
+               out = k_.sbuf({kTile, q.tiles, c_.head}, c_.stores_unrounded() ? f32 : c_.dtype);
     each_height(q, [&](std::int64_t m, const Piece& tiles) {
       const Slice partitions = ds(0, m), columns = ds(tiles.start, tiles.size);
       const View sums = sums_(partitions, lane, ds(q.first + tiles.start, tiles.size));
       k_.tensor_copy({.dst = sums, .src = totals(partitions, columns)});
       k_.reciprocal({.dst = inverse(partitions, columns), .data = sums});
-      for (std::int64_t t = tiles.start; t < tiles.start + tiles.size; ++t) {
-        for (std::int64_t i = 0; i < (lanes_ == 1 ? parts() : 1); ++i)
-          divide(q.first + t, ds(0, m), t, lanes_ == 1 ? i : lane, pieces, inverse, out);
+      for (std::size_t i = 0; i < pieces_.size(); ++i) {
+        const std::int64_t start = pieces_[i].start, size = std::min(pieces_[i].size, c_.head - start);
+        if (size > 0)
+          k_.tensor_tensor({.dst = out(partitions, columns, ds(start, size)),
+                            .data1 = pieces[i](partitions, columns, ds(lane * kLane, size)),
+                            .data2 = inverse(partitions, columns).expand_dim(2).broadcast(2, size),
+                            .op = AluOp::multiply,
+                            .engine = Engine::vector});
       }
-      const View memory = t_.out.select(0, h_ + lane)(ds((q.first + tiles.start) * kTile, tiles.size * m));
-      k_.dma_copy({.dst = memory.reshape_dim(0, {tiles.size, m}).permute({1, 0, 2}), .src = out(partitions, columns)});
+      const auto store = [&](const View& to, const View& from) {
+        const View memory = to.select(0, h_ + lane)(ds((q.first + tiles.start) * kTile, tiles.size * m));
+        k_.dma_copy({.dst = memory.reshape_dim(0, {tiles.size, m}).permute({1, 0, 2}), .src = from});
+      };
+      store(t_.out, round_out(k_, c_, out(partitions, columns)));
+      if (c_.stores_unrounded()) store(t_.unrounded, out(partitions, columns));
     });
-  }
-
-  // A part of a tile of results, with a sum that is no number when one of them is none.
-  void divide(std::int64_t row, const Slice& queries, std::int64_t t, std::int64_t part,
-              const std::vector<View>& pieces, const View& inverse, const View& out) const {
-    const std::int64_t start = lanes_ == 1 ? pieces_[part].start : 0, size = std::min(kTile, c_.head - start);
-    if (size <= 0) return;
-    const View from =
-        lanes_ == 1 ? pieces[part](queries, t, ds(0, size)) : pieces[0](queries, t, ds(part * kLane, size));
-    k_.tensor_scalar_reduce({.dst = out(queries, t, ds(start, size)),
-                             .data = from,
-                             .op0 = AluOp::multiply,
-                             .operand0 = inverse(queries, ds(t, 1)),
-                             .reduce_op = AluOp::add,
-                             .reduce_res = results_(queries, part, ds(row, 1))});
-  }
-
-  void store_zeros(std::int64_t row) const {
-    const std::int64_t m = p_.height(row);
-    const View out = k_.sbuf({m, lanes_, c_.head}, c_.dtype);
-    k_.memset({.dst = out, .value = 0.0});
-    k_.dma_copy({.dst = t_.out(ds(h_, lanes_), ds(row * kTile, m)).permute({1, 0, 2}), .src = out});
   }
 
   // Looks at all sums and results, and stores -ln of the sums.
@@ -381,7 +399,7 @@ class Unshifted {
   const AttentionTensors& t_;
   const Masks& masks_;
   std::vector<QueryGroup> groups_;
-  View fine_, ones_;  // [128, 1]: 0 where something was out of range; ones
+  View fine_, ones_;  // [128, 1]: 0 where something was out of range; ones, for sums that the backward pass can use
   // Of the heads that are computed together:
   std::int64_t lanes_ = 1;
   bool counted_ = false;                       // values have a column of ones, whose product is the sum

@@ -27,8 +27,6 @@ struct KeyChunk {
   std::vector<std::int64_t> used;  // columns of each bank
   // What is used of `lanes` copies of it side by side, in as few pieces as possible.
   std::vector<Piece> spans(std::int64_t lanes) const;
-  // Two banks that have the same queries.
-  bool is_pair() const { return runs.size() == 2 && runs[0].size == kWide && runs[1].size == kWide; }
 };
 // Chunks of up to `banks` banks, the longest runs first.
 std::vector<KeyChunk> key_chunks(const TilePattern& pattern, const QueryGroup& group, std::int64_t banks);

@@ -6,91 +6,74 @@ namespace kiln::kernels {
 using namespace isa;
 
 View WeightSums::sum_of(Part& part) {
-  if (part.sum.rank() == 0) part.sum = k_.sbuf({kTile, 2, kWide}, DType::float32);
+  if (part.sum.rank() == 0) part.sum = k_.sbuf({kTile, queries_}, DType::float32);
   return part.sum;
 }
 
 void WeightSums::add(const KeyChunk& chunk, const View& weights) {
-  Part& part = parts_[added_++ % 3 == 0 ? 0 : 1];  // the vector engine has other things to do
-  if (chunk.is_pair() && chunk.keys == kTile) {
-    add_pair(part, weights);
-    return;
+  for (const KeyRun& run : chunk.runs) {
+    Part& part = parts_[added_++ % 3 == 0 ? 0 : 1];  // the vector engine has other things to do
+    add_run(part, run, weights(all, ds(run.at, run.size)));
   }
-  settle(part);
-  for (const KeyRun& run : chunk.runs) add_run(part, run, weights(all, ds(run.at, run.size)));
 }
 
-void WeightSums::add_pair(Part& part, const View& weights) {
-  const bool is_begun = std::find(part.begun.begin(), part.begun.end(), true) != part.begun.end();
-  if (!is_begun && !part.first) {
+void WeightSums::add_run(Part& part, const KeyRun& run, const View& weights) {
+  const bool is_new = !part.first && std::find(part.begun.begin(), part.begun.end(), true) == part.begun.end();
+  const bool is_whole = weights.dim(0) == kTile && run.size == queries_;
+  if (is_new && is_whole) {
     part.first = weights;
-    return;
-  }
-  const View sum = sum_of(part), pair = weights.reshape_dim(1, {2, kWide});
-  if (part.first) {
-    k_.tensor_tensor({.dst = sum,
-                      .data1 = part.first->reshape_dim(1, {2, kWide}),
-                      .data2 = pair,
-                      .op = AluOp::add,
-                      .engine = part.engine});
+  } else if (part.first && is_whole) {
+    k_.tensor_tensor(
+        {.dst = sum_of(part), .data1 = *part.first, .data2 = weights, .op = AluOp::add, .engine = part.engine});
     part.first.reset();
     part.begun.assign(part.begun.size(), true);
-    return;
+  } else {
+    settle(part);
+    add_to_begun(part, run, weights);
   }
-  for (std::int64_t t = 0; t < 2 * kWide / kTile; ++t) begin(part, t);
-  k_.tensor_tensor({.dst = sum, .data1 = sum, .data2 = pair, .op = AluOp::add, .engine = part.engine});
 }
 
-// What came first becomes the sum so far.
 void WeightSums::settle(Part& part) {
   if (!part.first) return;
-  k_.tensor_copy({.dst = sum_of(part), .src = part.first->reshape_dim(1, {2, kWide}), .engine = part.engine});
+  k_.tensor_copy({.dst = sum_of(part), .src = *part.first, .engine = part.engine});
   part.first.reset();
   part.begun.assign(part.begun.size(), true);
 }
 
-// Something can be added to a tile of both halves.
-void WeightSums::begin(Part& part, std::int64_t tile) {
-  if (part.begun[tile]) return;
-  const View sum = sum_of(part).flatten_dims(1, 2);
-  k_.memset({.dst = sum(all, ds(tile * kTile, kTile)), .value = 0.0, .engine = part.engine});
-  part.begun[tile] = true;
-}
-
-void WeightSums::add_run(Part& part, const KeyRun& run, const View& weights) {
-  const View sum = sum_of(part).flatten_dims(1, 2);
+// Tiles of queries that are all new or all begun go together.
+void WeightSums::add_to_begun(Part& part, const KeyRun& run, const View& weights) {
+  const View sum = sum_of(part);
   for (std::int64_t t = 0; t < run.tiles;) {
     std::int64_t end = t + 1;
     const auto is_begun = [&](std::int64_t i) { return part.begun[run.first + i]; };
     while (end < run.tiles && is_begun(end) == is_begun(t)) ++end;
     const std::int64_t size = std::min(run.size, end * kTile) - t * kTile;
-    const View to = sum(ds(0, weights.dim(0)), ds((run.first + t) * kTile, size)),
-               more = weights(all, ds(t * kTile, size));
-    if (!is_begun(t) && weights.dim(0) < kTile) {
-      for (std::int64_t i = t; i < end; ++i) begin(part, run.first + i);
-    }
-    if (is_begun(t)) {
+    const Slice queries = ds((run.first + t) * kTile, size);
+    const View to = sum(ds(0, weights.dim(0)), queries), more = weights(all, ds(t * kTile, size));
+    const bool fills = weights.dim(0) == kTile;
+    if (!is_begun(t) && !fills) k_.memset({.dst = sum(all, queries), .value = 0.0, .engine = part.engine});
+    if (is_begun(t) || !fills)
       k_.tensor_tensor({.dst = to, .data1 = to, .data2 = more, .op = AluOp::add, .engine = part.engine});
-    } else {
+    else
       k_.tensor_copy({.dst = to, .src = more, .engine = part.engine});
-      for (std::int64_t i = t; i < end; ++i) part.begun[run.first + i] = true;
-    }
+    for (std::int64_t i = t; i < end; ++i) part.begun[run.first + i] = true;
     t = end;
   }
 }
 
-std::optional<View> WeightSums::folded(Part& part) {
+std::optional<View> WeightSums::total(Part& part) {
   settle(part);
   if (part.sum.rank() == 0) return std::nullopt;
-  const View first = part.sum(all, 0, ds(0, queries_)), second = part.sum(all, 1, ds(0, queries_));
-  for (std::int64_t t = 0; t < tiles_of(queries_, kTile); ++t) begin(part, t);
-  if (part.begun[kWide / kTile])
-    k_.tensor_tensor({.dst = first, .data1 = first, .data2 = second, .op = AluOp::add, .engine = part.engine});
-  return first;
+  for (std::int64_t t = 0; t < tiles_of(queries_, kTile); ++t) {
+    if (part.begun[t]) continue;
+    const Slice queries = ds(t * kTile, std::min(kTile, queries_ - t * kTile));
+    k_.memset({.dst = part.sum(all, queries), .value = 0.0, .engine = part.engine});
+  }
+  return part.sum;
 }
 
 View WeightSums::totals(const View& ones) {
-  const auto by_vector = folded(parts_[0]), by_gpsimd = folded(parts_[1]);
+  const auto by_vector = total(parts_[0]), by_gpsimd = total(parts_[1]);
   const View once = k_.sbuf({kTile, queries_}, ones.dtype());
   if (by_gpsimd)
     k_.tensor_tensor(
@@ -101,7 +84,10 @@ View WeightSums::totals(const View& ones) {
   const View out = k_.psum({kTile, tiles}, DType::float32);
   for (std::int64_t t = 0; t < tiles; ++t) {
     const std::int64_t m = std::min(kTile, queries_ - t * kTile);
-    k_.nc_matmul({.dst = out(ds(0, m), ds(t, 1)), .stationary = once(all, ds(t * kTile, m)), .moving = ones});
+    k_.nc_matmul({.dst = out(ds(0, m), ds(t, 1)),
+                  .stationary = once(all, ds(t * kTile, m)),
+                  .moving = ones,
+                  .is_moving_onezero = true});
   }
   return out;
 }

@@ -17,19 +17,19 @@ class WeightSums {
   isa::View totals(const isa::View& ones);
 
  private:
-  // What one engine has added up: [128, halves, 512].
+  // What one engine has added up: [128, queries].
   struct Part {
     Engine engine;
     isa::View sum = {};
-    std::optional<isa::View> first = {};  // a pair that is not added yet
-    std::vector<bool> begun = std::vector<bool>(2 * kWide / kTile, false);
+    std::optional<isa::View> first = {};  // of all queries, and not added yet
+    std::vector<bool> begun = std::vector<bool>(kWide / kTile, false);
   };
-  void add_pair(Part& part, const isa::View& weights);
   void add_run(Part& part, const KeyRun& run, const isa::View& weights);
-  void begin(Part& part, std::int64_t tile);
+  void add_to_begun(Part& part, const KeyRun& run, const isa::View& weights);
+  // What came first becomes the sum so far.
   void settle(Part& part);
-  // All that a part has, in its first half.
-  std::optional<isa::View> folded(Part& part);
+  // All that a part has.
+  std::optional<isa::View> total(Part& part);
   isa::View sum_of(Part& part);
 
   isa::Kernel& k_;

@@ -125,13 +125,13 @@ Attention attention_of(const nb::tuple& t) {
 }
 
 void bind_attention(nb::module_& m) {
-  m.def("attention",
-        [](const nb::tuple& given, int elements, Address q, Address k, Address v, Address out, Address minus_lse) {
-          const Attention a = attention_of(given);
-          nb::gil_scoped_release released;
-          attention(a, static_cast<Elements>(elements), at<void>(q), at<void>(k), at<void>(v), at<void>(out),
-                    at<void>(minus_lse));
-        });
+  m.def("attention", [](const nb::tuple& given, int elements, Address q, Address k, Address v, Address out,
+                        Address minus_lse, Address unrounded) {
+    const Attention a = attention_of(given);
+    nb::gil_scoped_release released;
+    attention(a, static_cast<Elements>(elements), at<void>(q), at<void>(k), at<void>(v), at<void>(out),
+              at<void>(minus_lse), at<float>(unrounded));
+  });
   m.def("attention_backward", [](const nb::tuple& given, int elements, Address q, Address k, Address v, Address out,
                                  Address minus_lse, Address dout, Address dq, Address dk, Address dv) {
     const Attention a = attention_of(given);

@@ -167,8 +167,9 @@ class Arrays {
   Arrays(const AttentionConfig& c, const Attention& a) : c_(c) {
     if (c.masks > 0) list.push_back(array("masks", a.masks, {c.masks, kTile, kTile}));
   }
-  Arrays& add(const char* name, const void* data, Int rows) {
-    list.push_back({name, const_cast<void*>(data), {c_.heads, rows, c_.head}, c_.dtype});
+  Arrays& add(const char* name, const void* data, Int rows) { return add(name, data, rows, c_.dtype); }
+  Arrays& add(const char* name, const void* data, Int rows, DType dtype) {
+    list.push_back({name, const_cast<void*>(data), {c_.heads, rows, c_.head}, dtype});
     return *this;
   }
   Arrays& add_lse(const void* data) {
@@ -184,7 +185,7 @@ class Arrays {
 }  // namespace
 
 void attention(const Attention& a, Elements elements, const void* q, const void* k, const void* v, void* out,
-               void* minus_lse) {
+               void* minus_lse, float* unrounded) {
   const AttentionConfig c = config_of(a, elements, minus_lse != nullptr);
   const auto native = [&] {
     require_native(elements);
@@ -195,6 +196,7 @@ void attention(const Attention& a, Elements elements, const void* q, const void*
     Arrays arrays(c, a);
     arrays.add("q", q, a.queries).add("k", k, a.keys).add("v", v, a.keys).add("out", out, a.queries);
     if (minus_lse) arrays.add_lse(minus_lse);
+    if (c.stores_unrounded()) arrays.add("unrounded", unrounded, a.queries, DType::float32);
     run(std::move(arrays.list));
   });
 }
@@ -210,7 +212,8 @@ void attention_backward(const Attention& a, Elements elements, const void* q, co
   backend::dispatch(
       call_of("attention_backward", c, elements, &kernels::attention_backward), native, [&](const auto& run) {
         Arrays arrays(c, a);
-        arrays.add("q", q, a.queries).add("k", k, a.keys).add("v", v, a.keys).add("out", out, a.queries);
+        arrays.add("q", q, a.queries).add("k", k, a.keys).add("v", v, a.keys);
+        arrays.add("out", out, a.queries, DType::float32);
         arrays.add("dout", dout, a.queries).add("dq", dq, a.queries).add("dk", dk, a.keys).add("dv", dv, a.keys);
         run(std::move(arrays.add_lse(minus_lse).list));
       });

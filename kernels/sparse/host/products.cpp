@@ -1,11 +1,11 @@
 // Products of sparse with dense matrices: spmm, bsr_spmm, sddmm, screened_spmm.
 #include <algorithm>
-#include <cmath>
 #include <deque>
 #include <mutex>
 
 #include "kernels/sparse/bsr_sddmm.h"
 #include "kernels/sparse/bsr_spmm.h"
+#include "kernels/sparse/host/formats.h"
 #include "kernels/sparse/host/native_gemm.h"
 #include "kernels/sparse/host/sparse_call.h"
 #include "kernels/sparse/host/tiled.h"
@@ -118,8 +118,20 @@ TilePattern screened_pattern(Int rows, Int columns, const float* row_bound, cons
   return p;
 }
 
-bool all_finite(const float* values, Int count) {
-  return std::all_of(values, values + count, [](float v) { return std::isfinite(v); });
+// Every element of the blocks, zeros too: they are stored.
+template <class T>
+CsrMatrix<T> all_elements(const Bsr<T>& a) {
+  CsrMatrix<T> csr{a.rows, a.columns, {0}, {}, {}};
+  for (Int row = 0; row < a.rows; ++row) {
+    for (Int e = a.row_start[row / a.block]; e < a.row_start[row / a.block + 1]; ++e) {
+      const Int first = a.column[e] * a.block, last = std::min(a.columns, first + a.block);
+      const T* values = a.blocks + (e * a.block + row % a.block) * a.block;
+      for (Int c = first; c < last; ++c) csr.column.push_back(c);
+      csr.values.insert(csr.values.end(), values, values + (last - first));
+    }
+    csr.row_start.push_back(static_cast<Int>(csr.column.size()));
+  }
+  return csr;
 }
 
 // The plans of the last patterns, which a caller is likely to come with again.
@@ -174,11 +186,7 @@ void spmm(const Csr<T>& a, Int n, T alpha, const T* b, T beta, T* c) {
   const Int rows = a.rows, columns = a.columns;
   const Scalar alpha_kind = kernels::scalar_of(alpha), beta_kind = kernels::scalar_of(beta);
   // A block has zeros that are not stored, which would make NaN of infinity.
-  bool only_slots = false;
-  if constexpr (std::is_same_v<T, float>) {
-    if (backend::current("SPARSE") != backend::Backend::native)
-      only_slots = !all_finite(a.values, a.count()) || !all_finite(b, columns * n);
-  }
+  const bool only_slots = kernel_meets_infinity<T>({view_of(a.values, a.count()), view_of(b, columns * n)});
   const auto plan_for = [=](Target target) {
     return kernels::plan_buckets({rows, columns, kept->row_start.data(), kept->column.data()}, n, arch(target),
                                  only_slots);
@@ -207,6 +215,9 @@ void bsr_spmm(const Bsr<T>& a, Int n, const T* b, T* c) {
   require_size("bsr_spmm", {n});
   if (a.rows == 0 || n == 0) return;
   if (a.columns == 0) return std::fill(c, c + a.rows * n, T(0));
+  // Tiles that no block fills have zeros that are not stored, which would make NaN of infinity.
+  if (a.block % kTile != 0 && kernel_meets_infinity<T>({view_of(b, a.columns * n)}))
+    return spmm<T>(all_elements(a).view(), n, T(1), b, T(0), c);
   const auto kept = keep(a.block_rows(), a.row_start, a.column);
   const Bsr<float> shape{a.rows, a.columns, a.block, kept->row_start.data(), kept->column.data(), nullptr};
   const auto program = [=](Target target) {

@@ -67,10 +67,11 @@ struct Attention {
   double scale = 1;
 };
 // Kernels take float32 and bfloat16, native computes float32 and float64. minus_lse [heads, queries] is of float32
-// (float64 with float64), or null.
+// (float64 with float64), or null. With it and bfloat16, `unrounded` [heads, queries, head] is the result in float32,
+// which is the `out` of the backward pass (float64 with float64).
 enum class Elements : int { float32, bfloat16, float64 };
 void attention(const Attention& a, Elements elements, const void* q, const void* k, const void* v, void* out,
-               void* minus_lse);
+               void* minus_lse, float* unrounded = nullptr);
 void attention_backward(const Attention& a, Elements elements, const void* q, const void* k, const void* v,
                         const void* out, const void* minus_lse, const void* dout, void* dq, void* dk, void* dv);
 

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
+#include <span>
 #include <type_traits>
 
 #include "kernels/backend/dispatch.h"
@@ -37,6 +39,20 @@ void dispatch(const char* operation, std::string key, std::function<isa::Program
   } else {
     backend::dispatch(std::move(call), native, [](auto&&) {});
   }
+}
+
+template <class T>
+std::span<const T> view_of(const T* values, Int count) {
+  return {values, static_cast<std::size_t>(count)};
+}
+
+// Whether a kernel is to compute with an infinity or NaN, which make NaN of zeros that nobody stored.
+template <class T>
+bool kernel_meets_infinity(std::initializer_list<std::span<const T>> operands) {
+  if (!std::is_same_v<T, float> || backend::current("SPARSE") == backend::Backend::native) return false;
+  return std::any_of(operands.begin(), operands.end(), [](std::span<const T> values) {
+    return !std::all_of(values.begin(), values.end(), [](T v) { return std::isfinite(v); });
+  });
 }
 
 // Copies of indices that live as long as somebody may ask for a program.

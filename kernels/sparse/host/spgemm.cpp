@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/sparse/host/formats.h"
 #include "kernels/sparse/host/sparse_call.h"
 #include "kernels/sparse/host/tiled.h"
 
@@ -34,6 +35,29 @@ void native_spgemm(const Csr<T>& a, const Csr<T>& b, const Csr<T>& places, T* va
   }
 }
 
+// The same as one product of a sparse matrix, in which each place has a row and each element of b a column, with the
+// values of b: nothing but stored elements meet in it.
+template <class T>
+void spgemm_by_elements(const Csr<T>& a, const Csr<T>& b, const Csr<T>& places, T* values) {
+  CsrMatrix<T> pairs{places.count(), b.count(), {0}, {}, {}};
+  std::vector<std::vector<std::pair<Int, T>>> of_place(b.columns);
+  for (Int r = 0; r < a.rows; ++r) {
+    for (Int e = a.row_start[r]; e < a.row_start[r + 1]; ++e) {
+      for (Int f = b.row_start[a.column[e]]; f < b.row_start[a.column[e] + 1]; ++f)
+        of_place[b.column[f]].emplace_back(f, a.values[e]);
+    }
+    for (Int e = places.row_start[r]; e < places.row_start[r + 1]; ++e) {
+      for (const auto& [column, value] : of_place[places.column[e]]) {
+        pairs.column.push_back(column);
+        pairs.values.push_back(value);
+      }
+      of_place[places.column[e]].clear();
+      pairs.row_start.push_back(static_cast<Int>(pairs.column.size()));
+    }
+  }
+  spmm<T>(pairs.view(), 1, T(1), b.values, T(0), values);
+}
+
 }  // namespace
 
 template <class T>
@@ -62,6 +86,8 @@ void spgemm(const Csr<T>& a, const Csr<T>& b, const Csr<T>& places, T* values) {
   require_pair(a, b);
   require_csr("spgemm", places);
   if (places.rows == 0 || places.count() == 0) return;
+  if (kernel_meets_infinity<T>({view_of(a.values, a.count()), view_of(b.values, b.count())}))
+    return spgemm_by_elements(a, b, places, values);
   const auto ka = keep(a.rows, a.row_start, a.column), kb = keep(b.rows, b.row_start, b.column);
   const Csr<float> fa{a.rows, a.columns, ka->row_start.data(), ka->column.data(), nullptr};
   const Csr<float> fb{b.rows, b.columns, kb->row_start.data(), kb->column.data(), nullptr};

@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 
 from kiln._kiln import sparse as _sparse
-from kiln.blas._arrays import torch_of
+from kiln.blas._arrays import to_numpy, torch_of
 
 from . import _values as v
 from ._autograd import node, wants_gradient
@@ -144,17 +144,20 @@ def _elements(form):
 
 
 def _forward(pattern, scale, Q, K, V, statistics):
+    """The result, and (unrounded, lse): with `statistics` what the backward pass needs besides, the result before it
+    was rounded to Q's dtype (None where it was not) and -ln of the sums."""
     form = form_of(Q, "Q")
     dtype = _elements(form)
     held = Held()
     q, k, values = (_array(form, a, name, dtype) for a, name in ((Q, "Q"), (K, "K"), (V, "V")))
     heads, head = int(np.prod(q.shape[:-2])), q.shape[-1]
     out = np.zeros(q.shape, dtype)
-    lse = np.zeros(q.shape[:-1], np.float64 if dtype == np.float64 else np.float32)
+    lse = np.zeros(q.shape[:-1], form.compute)
+    unrounded = out if dtype == form.compute else np.zeros(q.shape if statistics else 0, form.compute)
     if out.size:
         _sparse.attention(pattern.call(held, heads, head, scale), _ELEMENTS[dtype], held(q), held(k), held(values),
-                          held(out), held(lse) if statistics else 0)
-    return form.result(out), lse
+                          held(out), held(lse) if statistics else 0, held(unrounded) if statistics else 0)
+    return form.result(out), (None if form.dtype == form.compute else unrounded, lse)
 
 
 def _array(form, value, name, dtype):
@@ -162,17 +165,20 @@ def _array(form, value, name, dtype):
     return form.array(value, name).astype(dtype, copy=False)
 
 
-def _backward(pattern, scale, Q, K, V, out, lse, dout):
+def _backward(pattern, scale, Q, K, V, out, kept, dout):
+    """(dQ, dK, dV), for the result and what _forward returned besides."""
     form = form_of(Q, "Q")
     dtype = _elements(form)
     held = Held()
-    q, k, values, o, do = (_array(form, a, name, dtype) for a, name in (
-        (Q, "Q"), (K, "K"), (V, "V"), (out, "out"), (dout, "dout")))
+    q, k, values, do = (_array(form, a, name, dtype) for a, name in ((Q, "Q"), (K, "K"), (V, "V"), (dout, "dout")))
+    unrounded, lse = kept
+    if unrounded is None:
+        unrounded = form.array(out, "out")
     heads, head = int(np.prod(q.shape[:-2])), q.shape[-1]
     dq, dk, dv = np.zeros(q.shape, dtype), np.zeros(k.shape, dtype), np.zeros(k.shape, dtype)
     if dq.size:
         _sparse.attention_backward(pattern.call(held, heads, head, scale), _ELEMENTS[dtype], held(q), held(k),
-                                   held(values), held(o), held(lse), held(do), held(dq), held(dk), held(dv))
+                                   held(values), held(unrounded), held(lse), held(do), held(dq), held(dk), held(dv))
     return form.result(dq), form.result(dk), form.result(dv)
 
 
@@ -248,8 +254,7 @@ def block_sparse_attention_backward(Q, K, V, dO, pattern, scale=None, mask=None)
     scale = _checked(Q, K, V, scale)
     v.require(tuple(dO.shape) == tuple(Q.shape), f"dO: its shape is {tuple(dO.shape)}, that of Q {tuple(Q.shape)}")
     pattern = _pattern(pattern, Q, K, mask)
-    out, lse = _forward(pattern, scale, Q, K, V, True)
-    return _backward(pattern, scale, Q, K, V, out, lse, dO)
+    return _backward(pattern, scale, Q, K, V, *_forward(pattern, scale, Q, K, V, True), dO)
 
 
 @routine
@@ -261,19 +266,19 @@ def block_sparse_attention_tiled(Q, K, V, mask_bsr, scale=None):
 
 
 def _statistics(Q, lse, block_size):
-    """(row_max, row_denom) as trnsparse has them: here the logarithm of the sum, and ones."""
-    form = form_of(Q, "Q")
+    """(row_max, row_denom) as trnsparse has them: here the logarithm of the sum, and ones. float32 in bfloat16 too."""
     rows = -(-lse.shape[-1] // block_size) * block_size
     largest = np.zeros(rows, lse.dtype)
     largest[:lse.shape[-1]] = -lse.reshape(-1)
-    largest = largest.reshape(-1, block_size).astype(form.compute)
-    return form.result(largest), form.result(np.ones_like(largest))
+    largest = largest.reshape(-1, block_size)
+    torch = torch_of(Q)
+    return tuple(a if torch is None else torch.from_numpy(a).to(Q.device) for a in (largest, np.ones_like(largest)))
 
 
 def with_statistics(Q, K, V, mask_bsr, scale, return_stats=True):
     """Attention without a graph; with the statistics of its rows."""
     pattern = AttentionPattern(mask_bsr, Q.shape[-2], K.shape[-2])
-    out, lse = _forward(pattern, _checked(Q, K, V, scale), Q, K, V, True)
+    out, (_, lse) = _forward(pattern, _checked(Q, K, V, scale), Q, K, V, True)
     return (out, *_statistics(Q, lse, mask_bsr.block_size)) if return_stats else out
 
 
@@ -294,9 +299,8 @@ def backward_with_statistics(Q, K, V, O, dO, mask_bsr, scale, row_max=None, row_
     scale = _checked(Q, K, V, scale)
     pattern = AttentionPattern(mask_bsr, Q.shape[-2], K.shape[-2])
     if row_max is None or row_denom is None:
-        O, lse = _forward(pattern, scale, Q, K, V, True)  # noqa: E741
+        O, kept = _forward(pattern, scale, Q, K, V, True)  # noqa: E741
     else:
-        form = form_of(Q, "Q")
-        sums = form.array(row_max, "row_max") + np.log(form.array(row_denom, "row_denom"))
-        lse = np.ascontiguousarray(-sums.reshape(-1)[:Q.shape[-2]])
-    return _backward(pattern, scale, Q, K, V, O, lse, dO)
+        sums = to_numpy(row_max, "row_max") + np.log(to_numpy(row_denom, "row_denom"))
+        kept = None, np.ascontiguousarray(-sums.reshape(-1)[:Q.shape[-2]], form_of(Q, "Q").compute)
+    return _backward(pattern, scale, Q, K, V, O, kept, dO)

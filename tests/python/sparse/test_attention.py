@@ -21,19 +21,8 @@ def check(backend, Q, K, V, dO, pattern, mask, scale=None):
     got = sparse.block_sparse_attention(Q, K, V, pattern, scale, backend=backend)
     assert got.dtype == Q.dtype and relative(got, attention64(Q, K, V, mask, wanted)[0]) <= bound
     found = sparse.block_sparse_attention_backward(Q, K, V, dO, pattern, scale, backend=backend)
-    lost = lost_in_out(Q, K, V, dO, mask, wanted) if Q.dtype == ml_dtypes.bfloat16 else (0, 0, 0)
-    for name, g, want, slack in zip("QKV", found, gradients64(Q, K, V, dO, mask, wanted), lost):
-        assert g.dtype == Q.dtype and relative(g, want) <= bound + slack / max(abs(want).max(), 0.1), \
-            f"d{name}: {relative(g, want)}, {slack}"
-
-
-def lost_in_out(Q, K, V, dO, mask, scale):
-    """What dQ, dK and dV may be off because the backward pass reads the result as it was given, in bfloat16: where one
-    weight of a row is nearly 1, its gradient is a small difference of dO V and dO out. Four standard deviations."""
-    out, p = attention64(Q, K, V, mask, scale)
-    Q, K, dO = (np.asarray(x, np.float64) for x in (Q, K, dO))
-    off = p * (4 * 2**-9 / 3**0.5 * np.sqrt(((dO * out) ** 2).sum(-1, keepdims=True)))
-    return (off @ abs(K)).max() * scale, (off.swapaxes(-1, -2) @ abs(Q)).max() * scale, 0
+    for name, g, want in zip("QKV", found, gradients64(Q, K, V, dO, mask, wanted)):
+        assert g.dtype == Q.dtype and relative(g, want) <= bound, f"d{name}: {relative(g, want)}"
 
 
 def arrays(rng, shape, dtype=np.float32, keys=None):
@@ -55,6 +44,20 @@ def test_natively(pattern):
     function, rng = PATTERNS[pattern], generator()
     for dtype in (np.float32, np.float64, ml_dtypes.bfloat16):
         check("native", *arrays(rng, (2, 270, 20), dtype), function, dense_mask(function, 270, 270), 0.3)
+
+
+@pytest.mark.parametrize("backend", ["native", "simulator"])
+@pytest.mark.parametrize("sequence", [140, 300])
+@pytest.mark.parametrize("head", [64, 128, 200])
+def test_weights_that_are_nearly_1(backend, sequence, head):
+    """Every query has one key of its own that takes 99 % and more: gradients are small differences of dO V and dO out,
+    which would be lost in a result that was rounded to bfloat16."""
+    rng = generator(head, sequence)
+    Q, K, V, dO = arrays(rng, (2, sequence, head), ml_dtypes.bfloat16)
+    Q = (rng.uniform(20, 30, (2, sequence, 1)) / head * K.astype(np.float32)).astype(ml_dtypes.bfloat16)
+    mask = dense_mask(PATTERNS["causal"], sequence, sequence)
+    assert (attention64(Q, K, V, mask, 1)[1].max(-1) > 0.99).mean() > 0.9
+    check(backend, Q, K, V, dO, PATTERNS["causal"], mask, 1)
 
 
 @pytest.mark.parametrize("target", ["trn1", "trn3"])

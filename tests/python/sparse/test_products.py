@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import kiln
 from cases import KERNELS, assert_product, generator, sparse_dense
@@ -132,6 +133,39 @@ def test_nan_and_infinity_travel_as_in_numpy(backend):
     got = sparse.spmm(sparse.from_dense(dense), B, backend=backend)
     np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
     np.testing.assert_array_equal(np.isinf(got), np.isinf(want))
+
+
+@pytest.mark.parametrize("block_size", [16, 48, 128, 200])
+def test_infinity_meets_stored_elements_of_blocks_only(backend, block_size):
+    """Zeros inside of a stored block count, those that fill up a tile of 128 do not."""
+    rng = generator(block_size)
+    dense = sparse_dense(rng, 300, 270, 0.3)
+    dense *= np.kron(rng.random((-(-300 // block_size), -(-270 // block_size))) < 0.4,
+                     np.ones((block_size, block_size)))[:300, :270]
+    A = sparse.BSRMatrix.from_dense(dense.astype(np.float32), block_size)
+    B = rng.standard_normal((270, 5)).astype(np.float32)
+    B[3, 1], B[130, 2], B[269, 4] = np.inf, np.nan, -np.inf
+    stored = sparse.BSRMatrix(np.ones_like(A.blocks), A.block_col_indices, A.block_row_ptrs, A.shape,
+                              block_size).to_dense() > 0
+    with np.errstate(invalid="ignore"):
+        want = np.array([dense[i, stored[i]].astype(np.float32) @ B[stored[i]] for i in range(300)])
+    got = sparse.bsr_spmm(A, B, backend=backend)
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+    np.testing.assert_array_equal(np.isinf(got), np.isinf(want))
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+
+
+def test_infinity_in_products_of_sparse_matrices(backend):
+    rng = generator()
+    x, y = sparse_dense(rng, 150, 140, 0.05), sparse_dense(rng, 140, 160, 0.05)
+    x[3, 5], y[5, 9], y[20, 30] = np.inf, 2.0, np.nan
+    x[7, 20] = 1.0
+    got = sparse.spgemm(sparse.from_dense(x), sparse.from_dense(y), backend=backend)
+    want = (scipy.sparse.csr_matrix(x) @ scipy.sparse.csr_matrix(y)).toarray()
+    dense = got.to_dense()
+    np.testing.assert_array_equal(np.isnan(dense), np.isnan(want))
+    np.testing.assert_array_equal(np.isinf(dense), np.isinf(want))
+    np.testing.assert_allclose(dense, want, rtol=1e-4, atol=1e-5)
 
 
 def _row(dense, i):
