@@ -4,8 +4,9 @@ y = sum over the chosen experts e of share_e * (silu(x G_e) * (x U_e)) D_e
 
 The shares come from the router (router_topk.py). An expert works on the tokens that chose it: their numbers are found
 on the chip, their rows gathered, 128 at a time, and the results added to the rows where they belong. How many there are
-is known on the chip only, so the blocks of an expert are a loop on a register. The hidden values are computed
-transposed, with the hidden dimension in partitions, where the last product needs it.
+is known on the chip only, so the blocks of an expert are a loop on a register; the last one is a half where that is
+enough. The hidden values are computed transposed, with the hidden dimension in partitions, where the last product needs
+it.
 """
 # kiln: profile tracer
 
@@ -30,12 +31,17 @@ def mixture_of_experts(x, router, gate, up, down, k):
     shares, by_expert = chosen_shares(x, router, k)
     clear(sums)
     for e in range(gate.shape[0]):
-        numbers, blocks = tokens_of(by_expert[e // P][e % P:e % P + 1])
+        numbers, count = tokens_of(by_expert[e // P][e % P:e % P + 1])
+        blocks, halves, whole = block_counts(count)
 
         def block(i):
             add_expert(sums, x, shares, numbers.select(0, i), e, (gate[e], up[e], down[e]))
 
+        def half_block(i):
+            add_expert(sums, x, shares, in_halves(numbers).select(0, i), e, (gate[e], up[e], down[e]))
+
         nl.fori_loop(0, blocks, block)  # kiln: usually 2
+        nl.fori_loop(whole, halves, half_block)  # kiln: usually 1
     if sums is not out:
         nisa.dma_copy(dst=out, src=sums)
     return out
@@ -75,7 +81,7 @@ def clear(matrix):
 
 
 def tokens_of(shares):
-    """The numbers of the tokens with a share, a row of HBM for each block, filled up with -1; how many blocks that is.
+    """The numbers of the tokens with a share, a row of HBM for each block, filled up with -1; and their count (1, 1).
 
     shares: (1, tokens), a multiple of 128."""
     tokens = shares.shape[1]
@@ -85,22 +91,42 @@ def tokens_of(shares):
     nisa.nonzero_with_count(dst=found, src=row)
     numbers = nl.ndarray((tokens // P, P), dtype=nl.int32, buffer=nl.private_hbm)
     nisa.dma_copy(dst=numbers.reshape((1, tokens)), src=found[:, :tokens])
-    count = nl.ndarray((1, 1), dtype=nl.int32)
-    nisa.tensor_scalar(dst=count, data=found[:, tokens:], op0=nl.add, operand0=P - 1)
-    nisa.tensor_scalar(dst=count, data=count, op0=nl.right_shift, operand0=7)
-    blocks = nisa.register_alloc()
-    nisa.register_load(blocks, count)
-    return numbers, blocks
+    return numbers, found[:, tokens:]
+
+
+def in_halves(numbers):
+    return numbers.reshape((2 * numbers.shape[0], P // 2))
+
+
+def block_counts(count):
+    """Registers: the whole blocks; the halves that all tokens need, of which the last is alone or in a whole block; and
+    the halves in whole blocks."""
+    halves = changed(count, nl.add, P // 2 - 1)
+    halves = changed(halves, nl.right_shift, 6)
+    blocks = changed(halves, nl.right_shift, 1)
+    return in_register(blocks), in_register(halves), in_register(changed(blocks, nl.left_shift, 1))
+
+
+def changed(number, op, operand):
+    result = nl.ndarray((1, 1), dtype=nl.int32)
+    nisa.tensor_scalar(dst=result, data=number, op0=op, operand0=operand)
+    return result
+
+
+def in_register(number):
+    register = nisa.register_alloc()
+    nisa.register_load(register, number)
+    return register
 
 
 def add_expert(sums, x, shares, numbers, e, weights):
-    """Adds the results of an expert for a block of tokens; numbers: (128,) in HBM, -1 where there is no token."""
+    """Adds the results of an expert for a block of tokens; numbers: (n,) in HBM, -1 where there is no token."""
     index = load(numbers.expand_dim(1))
     inputs, share = gathered(x, index), gathered(shares, index)
     turned = []
     for part in pieces(0, x.shape[1], P):
         turned.append(transposed(inputs[:, part]))
-    result = nl.ndarray((P, x.shape[1]), dtype=nl.float32)
+    result = nl.ndarray(inputs.shape, dtype=nl.float32)
     nisa.tensor_scalar(dst=result, data=expert(turned, *weights), op0=nl.multiply, operand0=share[:, e:e + 1])
     rows = sums.vector_select(0, index)
     nisa.dma_compute(dst=rows, srcs=[rows, result], reduce_op=nl.add, oob_mode=nisa.oob_mode.skip)
@@ -108,7 +134,7 @@ def add_expert(sums, x, shares, numbers, e, weights):
 
 def gathered(matrix, index):
     """Rows of a matrix in HBM; zeros where the index is out of bounds."""
-    tile = nl.ndarray((P, matrix.shape[1]), dtype=matrix.dtype)
+    tile = nl.ndarray((index.shape[0], matrix.shape[1]), dtype=matrix.dtype)
     nisa.memset(dst=tile, value=0.0)
     nisa.dma_copy(dst=tile, src=matrix.vector_select(0, index), oob_mode=nisa.oob_mode.skip)
     return tile
