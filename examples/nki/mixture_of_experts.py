@@ -2,10 +2,13 @@
 
 y = sum over the chosen experts e of share_e * (silu(x G_e) * (x U_e)) D_e
 
-The shares come from the router (router_topk.py). Every expert works on every tile of tokens; the share of an expert
-that a token did not choose is 0. The hidden values are computed transposed, with the hidden dimension in partitions,
-where the last product needs it.
+The shares come from the router (router_topk.py). An expert works on the tokens that chose it: their numbers are found
+on the chip, their rows gathered, 128 at a time, and the results added to the rows where they belong. How many there are
+is known on the chip only, so the blocks of an expert are a loop on a register; the last one is a half where that is
+enough. The hidden values are computed transposed, with the hidden dimension in partitions, where the last product needs
+it.
 """
+# kiln: profile tracer
 
 import numpy as np
 
@@ -13,7 +16,7 @@ import nki
 import nki.isa as nisa
 import nki.language as nl
 from router_topk import normalised, reference as route_reference, route
-from tiles import load, load_rows, load_transposed, pieces, to_sbuf, width
+from tiles import load, load_rows, pieces, to_sbuf, transposed, width
 
 P = 128
 
@@ -21,31 +24,120 @@ P = 128
 @nki.jit
 def mixture_of_experts(x, router, gate, up, down, k):
     """x: (tokens, d); router: (d, experts); gate, up: (experts, d, hidden); down: (experts, hidden, d); d up to 512."""
-    tokens, d = x.shape
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    columns = load_rows(router, P)
-    for part in pieces(0, tokens, P):
-        powers, largest = route(x[part], columns)
-        shares = chosen_shares(powers, largest, k)
-        inputs = []
-        for i in pieces(0, d, P):
-            inputs.append(load_transposed(x[part, i]))
-        total = nl.ndarray((width(part), d), dtype=nl.float32)
-        nisa.memset(dst=total, value=0.0)
-        for e in range(gate.shape[0]):
-            result = expert(inputs, gate[e], up[e], down[e])
-            nisa.scalar_tensor_tensor(dst=total, data=result, op0=nl.multiply, operand0=shares[:, e:e + 1],
-                                      op1=nl.add, operand1=total)
-        nisa.dma_copy(dst=out[part], src=to_sbuf(total, x.dtype))
+    sums = out
+    if x.dtype != nl.float32:
+        sums = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.private_hbm)
+    shares, by_expert = chosen_shares(x, router, k)
+    clear(sums)
+    for e in range(gate.shape[0]):
+        numbers, count = tokens_of(by_expert[e // P][e % P:e % P + 1])
+        blocks, halves, whole = block_counts(count)
+
+        def block(i):
+            add_expert(sums, x, shares, numbers.select(0, i), e, (gate[e], up[e], down[e]))
+
+        def half_block(i):
+            add_expert(sums, x, shares, in_halves(numbers).select(0, i), e, (gate[e], up[e], down[e]))
+
+        nl.fori_loop(0, blocks, block)  # kiln: usually 2
+        nl.fori_loop(whole, halves, half_block)  # kiln: usually 1
+    if sums is not out:
+        nisa.dma_copy(dst=out, src=sums)
     return out
 
 
-def chosen_shares(powers, largest, k):
-    """Shares of all experts: those at least as likely as the k-th are kept, the others become 0; rows add up to 1."""
-    kept = nl.ndarray(powers.shape, dtype=nl.float32)
-    nisa.scalar_tensor_tensor(dst=kept, data=powers, op0=nl.greater_equal, operand0=largest[:, k - 1:k],
-                              op1=nl.multiply, operand1=powers)
-    return normalised(kept)
+def chosen_shares(x, router, k):
+    """Shares of all experts in HBM, (tokens, experts), and as tiles (experts, tokens), whose rows end in zeros.
+
+    Experts at least as likely as the k-th keep theirs, the others have 0; those of a token add up to 1."""
+    (tokens, _), experts = x.shape, router.shape[1]
+    shares = nl.ndarray((tokens, experts), dtype=nl.float32, buffer=nl.private_hbm)
+    by_expert = []
+    for part in pieces(0, experts, P):
+        tile = nl.ndarray((width(part), (tokens + P - 1) // P * P), dtype=nl.float32)
+        nisa.memset(dst=tile, value=0.0)
+        by_expert.append(tile)
+    columns = load_rows(router, P)
+    for part in pieces(0, tokens, P):
+        powers, largest = route(x[part], columns)
+        kept = nl.ndarray(powers.shape, dtype=nl.float32)
+        nisa.scalar_tensor_tensor(dst=kept, data=powers, op0=nl.greater_equal, operand0=largest[:, k - 1:k],
+                                  op1=nl.multiply, operand1=powers)
+        chosen = normalised(kept)
+        nisa.dma_copy(dst=shares[part], src=chosen)
+        for i in range(len(by_expert)):
+            turned = transposed(chosen[:, i * P:i * P + by_expert[i].shape[0]])
+            nisa.tensor_copy(dst=by_expert[i][:, part], src=turned)
+    return shares, by_expert
+
+
+def clear(matrix):
+    """Zeros for a matrix in HBM."""
+    zeros = nl.ndarray((P, matrix.shape[1]), dtype=nl.float32)
+    nisa.memset(dst=zeros, value=0.0)
+    for part in pieces(0, matrix.shape[0], P):
+        nisa.dma_copy(dst=matrix[part], src=zeros[:width(part)])
+
+
+def tokens_of(shares):
+    """The numbers of the tokens with a share, a row of HBM for each block, filled up with -1; and their count (1, 1).
+
+    shares: (1, tokens), a multiple of 128."""
+    tokens = shares.shape[1]
+    row = nl.ndarray((1, tokens), dtype=nl.float32)
+    nisa.dma_copy(dst=row, src=shares)  # nonzero_with_count looks at partition 0
+    found = nl.ndarray((1, tokens + 1), dtype=nl.int32)
+    nisa.nonzero_with_count(dst=found, src=row)
+    numbers = nl.ndarray((tokens // P, P), dtype=nl.int32, buffer=nl.private_hbm)
+    nisa.dma_copy(dst=numbers.reshape((1, tokens)), src=found[:, :tokens])
+    return numbers, found[:, tokens:]
+
+
+def in_halves(numbers):
+    return numbers.reshape((2 * numbers.shape[0], P // 2))
+
+
+def block_counts(count):
+    """Registers: the whole blocks; the halves that all tokens need, of which the last is alone or in a whole block; and
+    the halves in whole blocks."""
+    halves = changed(count, nl.add, P // 2 - 1)
+    halves = changed(halves, nl.right_shift, 6)
+    blocks = changed(halves, nl.right_shift, 1)
+    return in_register(blocks), in_register(halves), in_register(changed(blocks, nl.left_shift, 1))
+
+
+def changed(number, op, operand):
+    result = nl.ndarray((1, 1), dtype=nl.int32)
+    nisa.tensor_scalar(dst=result, data=number, op0=op, operand0=operand)
+    return result
+
+
+def in_register(number):
+    register = nisa.register_alloc()
+    nisa.register_load(register, number)
+    return register
+
+
+def add_expert(sums, x, shares, numbers, e, weights):
+    """Adds the results of an expert for a block of tokens; numbers: (n,) in HBM, -1 where there is no token."""
+    index = load(numbers.expand_dim(1))
+    inputs, share = gathered(x, index), gathered(shares, index)
+    turned = []
+    for part in pieces(0, x.shape[1], P):
+        turned.append(transposed(inputs[:, part]))
+    result = nl.ndarray(inputs.shape, dtype=nl.float32)
+    nisa.tensor_scalar(dst=result, data=expert(turned, *weights), op0=nl.multiply, operand0=share[:, e:e + 1])
+    rows = sums.vector_select(0, index)
+    nisa.dma_compute(dst=rows, srcs=[rows, result], reduce_op=nl.add, oob_mode=nisa.oob_mode.skip)
+
+
+def gathered(matrix, index):
+    """Rows of a matrix in HBM; zeros where the index is out of bounds."""
+    tile = nl.ndarray((index.shape[0], matrix.shape[1]), dtype=matrix.dtype)
+    nisa.memset(dst=tile, value=0.0)
+    nisa.dma_copy(dst=tile, src=matrix.vector_select(0, index), oob_mode=nisa.oob_mode.skip)
+    return tile
 
 
 def expert(inputs, gate, up, down):

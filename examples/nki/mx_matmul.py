@@ -2,7 +2,8 @@
 
 C = A^T B with A (K, M), B (K, N). A group of 32 numbers along K shares one power of two. quantize_mx wants a group as 8
 partitions x 4 neighbours, so row 4 p + i of the matrix goes to partition p, place i: K = 512 fills a tile, and one
-instruction multiplies four times as much as with bfloat16.
+instruction multiplies four times as much as with bfloat16. Columns of B are quantised once and stay in SBUF, as many as
+fit, while all rows of the result go by.
 """
 
 import ml_dtypes
@@ -11,9 +12,10 @@ import numpy as np
 import nki
 import nki.isa as nisa
 import nki.language as nl
-from tiles import pieces, to_sbuf, width
+from tiles import pieces, to_sbuf
 
 TILE_M, TILE_N = 128, 512
+KEPT_BYTES = 96 * 1024  # of a partition of SBUF, for the quantised columns of B
 
 
 def parts_of_k(k):
@@ -33,19 +35,39 @@ def mx_matmul(a, b):
     assert k % 128 == 0 and m % 2 == 0, f"K = {k} is a multiple of 128 and M = {m} is even"
     out = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.shared_hbm)
     parts = parts_of_k(k)
-    for rows in pieces(0, m, TILE_M):
-        stationary = []
-        for part in parts:
-            stationary.append(quantize(a[part, rows]))
-        for columns in pieces(0, n, TILE_N):
-            sums = nl.ndarray((width(rows), width(columns)), dtype=nl.float32, buffer=nl.psum)
-            for i in range(len(parts)):
-                left, left_scale = stationary[i]
-                right, right_scale = quantize(b[parts[i], columns])
-                nisa.nc_matmul_mx(dst=sums, stationary=left, moving=right, stationary_scale=left_scale,
-                                  moving_scale=right_scale)
-            nisa.dma_copy(dst=out[rows, columns], src=to_sbuf(sums))
+    for block in pieces(0, n, block_columns(parts)):
+        moving = []
+        for columns in pieces(block.start, block.stop, TILE_N):
+            moving.append((columns, quantize_parts(b[:, columns], parts)))
+        for rows in pieces(0, m, TILE_M):
+            stationary = quantize_parts(a[:, rows], parts)
+            for columns, tiles in moving:
+                multiply(out[rows, columns], stationary, tiles)
     return out
+
+
+def block_columns(parts):
+    """Columns of B that stay in SBUF once quantised: a byte of each value, and a scale for four of them."""
+    return max(1, KEPT_BYTES // (5 * len(parts) * TILE_N)) * TILE_N
+
+
+def multiply(out, stationary, moving):
+    """A tile of the product, from the quantised parts of K of both operands."""
+    sums = nl.ndarray(out.shape, dtype=nl.float32, buffer=nl.psum)
+    for i in range(len(stationary)):
+        left, left_scale = stationary[i]
+        right, right_scale = moving[i]
+        nisa.nc_matmul_mx(dst=sums, stationary=left, moving=right, stationary_scale=left_scale,
+                          moving_scale=right_scale)
+    nisa.dma_copy(dst=out, src=to_sbuf(sums))
+
+
+def quantize_parts(matrix, parts):
+    """The parts of K of a view (K, F) of HBM, quantised."""
+    tiles = []
+    for part in parts:
+        tiles.append(quantize(matrix[part]))
+    return tiles
 
 
 def quantize(matrix):

@@ -2,18 +2,23 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace kiln::analysis {
 
-FreeRuns::FreeRuns(std::int32_t places, bool few) : few_(few), leaves_(places) {
-  if (few) return;
-  leaves_ = static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint32_t>(std::max(places, 1))));
+namespace {
+constexpr std::size_t kFew = 128;
+}
+
+void FreeRuns::grow_tree() {
+  leaves_ = static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint32_t>(std::max(places_, 1))));
   nodes_.resize(2 * static_cast<std::size_t>(leaves_));
   for (std::int32_t size = 1; size <= leaves_; size *= 2) {
     const auto first = static_cast<std::size_t>(leaves_ / size);
     for (std::size_t n = first; n < 2 * first; ++n) nodes_[n] = {0, size, size, size};
   }
-  take(places, leaves_, 1);  // places that there are not
+  take(places_, leaves_, 1);  // places that there are not
+  for (const auto& [begin, end] : std::exchange(taken_, {})) take(begin, end, 1);
 }
 
 void FreeRuns::take(const Part& part, std::int32_t begin, std::int32_t end, int step) {
@@ -45,6 +50,7 @@ void FreeRuns::sum_up(const Part& part) {
 void FreeRuns::take_few(Taken run, int step) {
   const auto at = std::lower_bound(taken_.begin(), taken_.end(), run);
   step > 0 ? void(taken_.insert(at, run)) : void(taken_.erase(at));
+  if (taken_.size() > kFew) grow_tree();
 }
 
 std::int32_t FreeRuns::find_few(std::int32_t count) const {
@@ -53,12 +59,12 @@ std::int32_t FreeRuns::find_few(std::int32_t count) const {
     if (begin - free >= count) return free;
     free = std::max(free, end);
   }
-  return leaves_ - free >= count ? free : -1;
+  return places_ - free >= count ? free : -1;
 }
 
 std::int32_t FreeRuns::find(std::int32_t count) const {
   if (count <= 0) return 0;
-  if (few_) return find_few(count);
+  if (nodes_.empty()) return find_few(count);
   Part part{1, 0, leaves_};
   if (nodes_[1].longest < count) return -1;
   while (nodes_[part.node].before < count) {

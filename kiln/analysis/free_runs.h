@@ -7,15 +7,15 @@
 
 namespace kiln::analysis {
 
-// A tree over the places; asking and changing take as long as it is high. With `few`, a list of what is taken, which
-// costs less where that is not much.
+// A list of what is taken, and from the moment on where that is much, a tree over the places, where asking and changing
+// take as long as it is high.
 class FreeRuns {
  public:
-  explicit FreeRuns(std::int32_t places, bool few = false);
+  explicit FreeRuns(std::int32_t places) : places_(places) {}
 
   // Takes places [begin, end) once more (step 1), or once less (step -1) after they were taken so.
   void take(std::int32_t begin, std::int32_t end, int step) {
-    if (begin < end) few_ ? take_few({begin, end}, step) : take({1, 0, leaves_}, begin, end, step);
+    if (begin < end) nodes_.empty() ? take_few({begin, end}, step) : take({1, 0, leaves_}, begin, end, step);
   }
   // The first place from which `count` places are free; -1 when there is none.
   std::int32_t find(std::int32_t count) const;
@@ -38,11 +38,12 @@ class FreeRuns {
   using Taken = std::pair<std::int32_t, std::int32_t>;  // begin, end
   void take_few(Taken run, int step);
   std::int32_t find_few(std::int32_t count) const;
+  void grow_tree();
 
-  bool few_;
-  std::vector<Taken> taken_;  // with `few`: by their beginning
-  std::int32_t leaves_;       // with `few`: places
-  std::vector<Node> nodes_;
+  std::int32_t places_;
+  std::vector<Taken> taken_;  // by their beginning; empty when there is a tree
+  std::int32_t leaves_ = 0;   // of the tree
+  std::vector<Node> nodes_;   // empty: there is none
 };
 
 }  // namespace kiln::analysis

@@ -8,8 +8,6 @@
 namespace kiln::analysis {
 namespace {
 
-constexpr std::size_t kFew = 256;  // items
-
 // The free places of the partitions that an item may take; a place is as many bytes as items are aligned to.
 struct Column {
   int first;  // quadrant
@@ -51,7 +49,7 @@ class Sweep {
   void add_columns(std::uint8_t quadrants) {
     for (int first = 0; first < layout_.quadrants; first += start_step(layout_, quadrants))
       columns_.push_back({first, quadrants, static_cast<QuadrantMask>(((1 << quadrants) - 1) << first),
-                          FreeRuns(places_, items_.size() <= kFew)});
+                          FreeRuns(places_)});
   }
 
   std::int32_t places_of(std::int64_t bytes) const {

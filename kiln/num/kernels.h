@@ -13,6 +13,14 @@
 
 namespace kiln {
 
+// A factor of a product: rows of float32 or bfloat16 elements, `stride` elements apart.
+struct Factor {
+  DType dtype;
+  const void* data;
+  std::ptrdiff_t stride;
+};
+inline bool is_factor_dtype(DType t) { return t == DType::float32 || t == DType::bfloat16; }
+
 struct Kernels {
   // Conversion of n elements that lie `stride` elements apart (stride 1 is contiguous, 0 repeats the first)
   // to and from float32. Packed dtypes are not allowed here.
@@ -51,8 +59,8 @@ struct Kernels {
 
   // out[m][n] (rows out_stride apart) = sum over k ascending of fma(a[k][m], b[k][n], sum), starting at +0.
   // With `accumulate`, the finished sum is added to out[m][n] once; without, it replaces it.
-  void (*matmul)(const float* a, std::ptrdiff_t a_stride, const float* b, std::ptrdiff_t b_stride, float* out,
-                 std::ptrdiff_t out_stride, std::size_t k, std::size_t m, std::size_t n, bool accumulate);
+  void (*matmul)(const Factor& a, const Factor& b, float* out, std::ptrdiff_t out_stride, std::size_t k, std::size_t m,
+                 std::size_t n, bool accumulate);
 
   // dst[c][r] = src[r][c] for rows x cols elements of size_bytes 1, 2 or 4; row strides in elements.
   void (*transpose)(int size_bytes, const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride,

@@ -5,7 +5,7 @@
 namespace kiln::rewrite {
 using namespace isa;
 
-Program with_border(Program program, std::span<const TensorId> outputs) {
+void draw_border(Program& program, std::span<const TensorId> outputs) {
   const std::vector<bool> written = analysis::written_tensors(program);
   for (std::size_t i = 0; i < program.tensors.size(); ++i) {
     Tensor& t = program.tensors[i];
@@ -15,6 +15,10 @@ Program with_border(Program program, std::span<const TensorId> outputs) {
     Tensor& t = program.tensors[id];
     if (t.role == Role::internal) t.role = Role::output;
   }
+}
+
+Program with_border(Program program, std::span<const TensorId> outputs) {
+  draw_border(program, outputs);
   return program;
 }
 

@@ -8,6 +8,7 @@
 namespace kiln::rewrite {
 
 // Internal tensors among `outputs` become outputs, inout tensors that nothing writes become inputs.
+void draw_border(isa::Program& program, std::span<const isa::TensorId> outputs);
 isa::Program with_border(isa::Program program, std::span<const isa::TensorId> outputs);
 
 }  // namespace kiln::rewrite

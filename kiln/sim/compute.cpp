@@ -20,6 +20,18 @@ const Operand* only_result(const isa::Run& run, const Operands& operands) {
   return result && run.arg(result->param).kind == isa::Arg::Kind::access ? result : nullptr;
 }
 
+// The same as a parameter, or -1.
+int only_result(const isa::Run& run) {
+  int result = -1;
+  const auto& params = run.row().params;
+  for (int p = 0; p < static_cast<int>(params.size()); ++p) {
+    if (!params[p].is_output() || !run.has(p)) continue;
+    if (result >= 0 || run.arg(p).kind != isa::Arg::Kind::access) return -1;
+    result = p;
+  }
+  return result;
+}
+
 // Storages that nobody else writes to: HBM, which has one row, is left out, and so is memory of the caller.
 bool covers_storage(const Operand& o) {
   const Storage& s = *o.storage;
@@ -89,8 +101,12 @@ void compute_here(isa::Run& run, FirstNonfinite* nonfinite, const Operands& oper
 void compute(isa::Run& run, FirstNonfinite* nonfinite) {
   if (!nonfinite || !nonfinite->looks_at(run)) return compute_exactly(run);
   const Before& before = nonfinite->look_before(run);
+  const int param = only_result(run);
+  isa::Seen seen{.data = param >= 0 ? run.tile(param).data : nullptr};
+  run.seen = param >= 0 ? &seen : nullptr;
   compute_exactly(run);
-  nonfinite->look_after(run, before);
+  run.seen = nullptr;
+  nonfinite->look_after(run, before, seen);
 }
 
 }  // namespace kiln::sim

@@ -94,11 +94,13 @@ const Before& FirstNonfinite::look_before(const Run& run) const {
   return before;
 }
 
-void FirstNonfinite::look_after(const Run& run, const Before& before) {
+void FirstNonfinite::look_after(const Run& run, const Before& before, const Seen& seen) {
   for_results(run, [&](int param) {
     const Tile& tile = run.tile(param);
     if (!is_first(kind_of(tile.dtype), run.sequence)) return;
-    if (largest_magnitude(run.k, tile) >= first_nonfinite(tile.dtype)) look_closer(run, before, param);
+    const bool is_seen = seen.data == tile.data && seen.elements == tile.count();
+    if ((is_seen ? seen.largest : largest_magnitude(run.k, tile)) >= first_nonfinite(tile.dtype))
+      look_closer(run, before, param);
   });
 }
 

@@ -31,8 +31,8 @@ class FirstNonfinite {
   bool looks_at(const isa::Run& run, DType result) const;
   // Of this thread, until it looks again.
   const Before& look_before(const isa::Run& run) const;
-  // In the mode `error`, throws the Error of what it finds.
-  void look_after(const isa::Run& run, const Before& before);
+  // In the mode `error`, throws the Error of what it finds. `seen`: what the instruction's own walk saw, if anything.
+  void look_after(const isa::Run& run, const Before& before, const isa::Seen& seen);
   // The same of one result that holds an infinity or a NaN.
   void look_closer(const isa::Run& run, const Before& before, int param);
 

@@ -35,7 +35,7 @@ void fill(ByteMap& map, const Operand& o, std::uint8_t value) {
 }
 
 // States of PSUM; the last one only as an answer: a matmul wrote through another tensor at the same place.
-constexpr std::uint8_t kMatmul = 2, kOtherMatmul = 4;
+constexpr std::uint8_t kOther = 1, kMatmul = 2, kZeroed = 3, kOtherMatmul = 4;
 
 bool owns(const Operand& o, std::int64_t begin, std::int64_t end) {
   return !o.storage->owners || o.storage->owners->all(begin, end, o.access->tensor);
@@ -134,16 +134,20 @@ void Tracker::write_tile(Operand& o, const Shadow* shadow) {
       o.storage->shadow.fill(byte + i * size, byte + end * size, shadow[first + i]);
     }
   });
-  if (t.memory == Memory::psum) fill(o.storage->psum, o, 1);
+  if (t.memory == Memory::psum) fill(o.storage->psum, o, written_state());
 }
 
 void Tracker::write_clean(int param) {
   for (Operand& o : operands_) {
     if (o.param != param) continue;
     fill(o.storage->shadow, o, 0);
-    if (program().tensors[o.access->tensor].memory == Memory::psum)
-      fill(o.storage->psum, o, facts().zeroes && facts().zeroes(*this) ? 3 : 1);
+    if (program().tensors[o.access->tensor].memory == Memory::psum) fill(o.storage->psum, o, written_state());
   }
+}
+
+std::uint8_t Tracker::written_state() const {
+  if (facts().sum_mode) return kMatmul;
+  return facts().zeroes && facts().zeroes(*this) ? kZeroed : kOther;
 }
 
 void Tracker::write_where(int param, const std::vector<Shadow>& shadow, const std::vector<std::uint8_t>& where) {
@@ -158,7 +162,7 @@ void Tracker::write_where(int param, const std::vector<Shadow>& shadow, const st
       if (shadow[first + i] && t.role != isa::Role::internal)
         origins_.arrive(o.storage, shadow[first + i], {&program(), &inst(), loops ? loops->pass() : isa::Pass{}});
       o.storage->shadow.fill(byte + i * size, byte + end * size, shadow[first + i]);
-      if (t.memory == Memory::psum) o.storage->psum.fill(byte + i * size, byte + end * size, 1);
+      if (t.memory == Memory::psum) o.storage->psum.fill(byte + i * size, byte + end * size, kOther);
     }
   });
 }

@@ -58,6 +58,7 @@ class Tracker final : public isa::Track {
  private:
   Operand& operand(int param);
   void write_tile(Operand& operand, const isa::Shadow* shadow);
+  std::uint8_t written_state() const;  // of PSUM that the instruction writes to
 
   Origins& origins_;
   TrackedState& state_;

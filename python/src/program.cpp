@@ -47,9 +47,16 @@ std::optional<SourceLoc> first_write(const isa::Program& program, const std::str
   return std::nullopt;
 }
 
-// The traced program; returned tensors are its outputs.
-ProgramRef finish(const Trace& trace, const std::vector<isa::TensorId>& outputs) {
-  return std::make_shared<isa::Program>(rewrite::with_border(trace.kernel.program(), outputs));
+// The traced program, of a trace that has ended; returned tensors are its outputs. It stays where it is: a copy would
+// take as long as checking it.
+ProgramRef finish(const TraceRef& trace, const std::vector<isa::TensorId>& outputs) {
+  rewrite::draw_border(trace->kernel.program(), outputs);
+  return {trace, &trace->kernel.program()};
+}
+
+// What was traced so far.
+ProgramRef copy_so_far(const Trace& trace) {
+  return std::make_shared<isa::Program>(rewrite::with_border(trace.kernel.program(), {}));
 }
 
 // Lets Ctrl-C through while the machine runs without the interpreter.
@@ -288,6 +295,7 @@ void bind_program(nb::module_& m) {
   bind_check_report(m);
   bind_program_class(m);
   m.def("finish", &finish, nb::arg("trace"), nb::arg("outputs"));
+  m.def("copy_so_far", &copy_so_far, nb::arg("trace"));
   nb::list nan_modes;
   for (const std::string_view mode : sim::kNanModes) nan_modes.append(std::string(mode));
   m.attr("nan_modes") = nb::tuple(nan_modes);

@@ -91,14 +91,16 @@ TEST(Sweep, FindsTheLowestFreeAddresses) {
 TEST(FreeRuns, AreThoseOfARowOfCounts) {
   Random random;
   for (int round = 0; round < 50; ++round) {
-    const auto places = static_cast<std::int32_t>(1 + random.below(40));
-    FreeRuns runs(places, round % 2 == 1);
+    const bool many = round % 2 == 1;  // so many that they are kept as a tree
+    const auto places = static_cast<std::int32_t>(1 + random.below(many ? 1000 : 40));
+    FreeRuns runs(places);
     std::vector<int> taken(places);
     std::vector<std::pair<std::int32_t, std::int32_t>> held;
-    for (int step = 0; step < 60; ++step) {
-      const bool gives = !held.empty() && random.below(2);
+    for (int step = 0; step < (many ? 600 : 60); ++step) {
+      const bool gives = !held.empty() && random.below(many ? 4 : 2) == 0;
       const auto begin = static_cast<std::int32_t>(random.below(places));
-      if (!gives) held.emplace_back(begin, begin + static_cast<std::int32_t>(random.below(places - begin + 1)));
+      const std::int64_t most = many ? std::min(places - begin, 6) : places - begin;
+      if (!gives) held.emplace_back(begin, begin + static_cast<std::int32_t>(random.below(most + 1)));
       if (gives) std::swap(held[random.below(std::ssize(held))], held.back());
       const auto [first, end] = held.back();
       runs.take(first, end, gives ? -1 : 1);

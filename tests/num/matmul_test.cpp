@@ -56,12 +56,32 @@ struct Matrix {
   std::vector<float> data;
 };
 
+std::ptrdiff_t stride_of(const Matrix& matrix) { return static_cast<std::ptrdiff_t>(matrix.stride); }
+
 Matrix matmul(Kernel kernel, const Matrix& a, const Matrix& b, Matrix out, bool accumulate) {
-  const auto stride = [](const Matrix& matrix) { return static_cast<std::ptrdiff_t>(matrix.stride); };
-  kernel(a.data.data(), stride(a), b.data.data(), stride(b), out.data.data(), stride(out), a.rows, a.columns, b.columns,
-         accumulate);
+  kernel({DType::float32, a.data.data(), stride_of(a)}, {DType::float32, b.data.data(), stride_of(b)}, out.data.data(),
+         stride_of(out), a.rows, a.columns, b.columns, accumulate);
   return out;
 }
+
+// A matrix rounded to bfloat16, or as it is: the bits that a kernel gets, and the same values in float32.
+struct Rounded {
+  Rounded(Random& random, Matrix from) : values(std::move(from)), dtype(DType::float32) {
+    if (between(random, 0, 1)) return;
+    dtype = DType::bfloat16;
+    bits.resize(values.data.size());
+    plain::store(dtype, values.data.data(), bits.size(), bits.data(), 1);
+    plain::load(dtype, bits.data(), 1, bits.size(), values.data.data());
+  }
+  Factor factor() const {
+    if (dtype == DType::float32) return {dtype, values.data.data(), stride_of(values)};
+    return {dtype, bits.data(), stride_of(values)};
+  }
+
+  Matrix values;
+  DType dtype;
+  std::vector<std::uint16_t> bits;
+};
 
 bool same(float x, float y) {
   return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y) || (std::isnan(x) && std::isnan(y));
@@ -78,12 +98,16 @@ void expect_same(const Matrix& plain, const Matrix& fast) {
 void expect_fast_is_plain(Random& random, std::size_t k, std::size_t m, std::size_t n) {
   const auto values = static_cast<Values>(between(random, 0, 2));
   const bool accumulate = between(random, 0, 1) == 1;
-  const Matrix a(random, k, m, values);
-  const Matrix b(random, k, n, values);
+  const Rounded a(random, Matrix(random, k, m, values)), b(random, Matrix(random, k, n, values));
   const Matrix out(random, m, n, values);
   SCOPED_TRACE(testing::Message() << "k " << k << " m " << m << " n " << n << " values " << static_cast<int>(values)
-                                  << " accumulate " << accumulate);
-  expect_same(matmul(plain::matmul, a, b, out, accumulate), matmul(fast::matmul, a, b, out, accumulate));
+                                  << " accumulate " << accumulate << " " << name(a.dtype) << " " << name(b.dtype));
+  const Matrix want = matmul(plain::matmul, a.values, b.values, out, accumulate);
+  for (const Kernel kernel : {plain::matmul, fast::matmul}) {
+    Matrix got = out;
+    kernel(a.factor(), b.factor(), got.data.data(), stride_of(got), k, m, n, accumulate);
+    expect_same(want, got);
+  }
 }
 
 class FastMatmul : public test::EachTarget {

@@ -197,62 +197,66 @@ void check(Check& c) {
   c.boolean(is_transpose) ? check_transpose(c) : check_dst_dtype(c);
 }
 
-// An operand as float32 rows: in place when it is float32 already, else converted into `buffer`.
-const float* as_rows(const Run& r, const Tile& t, std::vector<float>& buffer, std::ptrdiff_t& stride) {
-  if (t.dtype == DType::float32 && t.row_is_contiguous() && !t.row_offset) {
-    stride = t.row_bytes / static_cast<std::int64_t>(sizeof(float));
-    return reinterpret_cast<const float*>(t.data);
-  }
+// An operand as rows of a factor: in place, or converted to float32 in `buffer`.
+Factor as_factor(const Run& r, const Tile& t, std::vector<float>& buffer) {
+  if (is_factor_dtype(t.dtype) && t.row_is_contiguous() && !t.row_offset)
+    return {t.dtype, t.data, t.row_bytes / t.element_bytes()};
   buffer.resize(t.count());
   for (std::int64_t row = 0; row < t.rows; ++row) {
     float* to = buffer.data() + row * t.free_size;
     const float* from = load_row(r, t, row, 0, t.free_size, to);
     if (from != to) std::memcpy(to, from, t.free_size * sizeof(float));
   }
-  stride = t.free_size;
-  return buffer.data();
+  return {DType::float32, buffer.data(), t.free_size};
 }
 
-void require_onezero(const Run& r, int param, const float* x, std::ptrdiff_t stride) {
-  for (std::int64_t row = 0; row < r.tile(param).rows; ++row) {
-    for (std::int64_t i = 0; i < r.tile(param).free_size; ++i) {
-      const float v = x[row * stride + i];
-      if (v != 0 && v != 1) r.fail(kOneZero, fmt::format("`{}` holds {}", r.row().params[param].name, v));
+void require_onezero(const Run& r, int param) {
+  const Tile& t = r.tile(param);
+  std::vector<float> buffer(t.free_size);
+  for (std::int64_t row = 0; row < t.rows; ++row) {
+    const float* x = load_row(r, t, row, 0, t.free_size, buffer.data());
+    for (std::int64_t i = 0; i < t.free_size; ++i) {
+      if (x[i] != 0 && x[i] != 1) r.fail(kOneZero, fmt::format("`{}` holds {}", r.row().params[param].name, x[i]));
     }
   }
 }
 
-void require_identity(const Run& r, const float* x, std::ptrdiff_t stride) {
-  const std::int64_t n = r.tile(moving).rows;
-  const auto is_unit = [&](std::int64_t i) {  // -0.0 is 0 here
-    const float* row = x + i * stride;
-    return row[i] == 1.0f && r.k.largest(4, row, 1, i) == 0 && r.k.largest(4, row + i + 1, 1, n - i - 1) == 0;
-  };
+void require_identity(const Run& r) {
+  const Tile& t = r.tile(moving);
+  const std::int64_t n = t.rows;
+  std::vector<float> buffer(n);
   for (std::int64_t i = 0; i < n; ++i) {
-    if (is_unit(i)) continue;
+    const float* row = load_row(r, t, i, 0, n, buffer.data());
+    // -0.0 is 0 here.
+    if (row[i] == 1.0f && r.k.largest(4, row, 1, i) == 0 && r.k.largest(4, row + i + 1, 1, n - i - 1) == 0) continue;
     for (std::int64_t j = 0; j < n; ++j) {
-      if (const float v = x[i * stride + j]; v != (i == j ? 1.0f : 0.0f))
-        r.fail(kTransposeIdentity, fmt::format("moving[{}, {}] is {}", i, j, v));
+      if (row[j] != (i == j ? 1.0f : 0.0f))
+        r.fail(kTransposeIdentity, fmt::format("moving[{}, {}] is {}", i, j, row[j]));
     }
   }
+}
+
+// What was said of the values holds.
+void require_values(const Run& r) {
+  if (!r.inputs_written) return;
+  if (r.boolean(is_stationary_onezero)) require_onezero(r, stationary);
+  if (r.boolean(is_moving_onezero)) require_onezero(r, moving);
+  if (r.boolean(is_transpose)) require_identity(r);
 }
 
 void run(Run& r) {
   const Tile &s = r.tile(stationary), &m = r.tile(moving);
+  require_values(r);
+  if (r.boolean(is_transpose) && r.arch().features.tensor_transpose_mode)
+    return transpose_elements(r, r.tile(dst), r.tile(stationary));
   thread_local std::vector<float> a_buffer, b_buffer;
-  std::ptrdiff_t a_stride, b_stride;
-  const float* a = as_rows(r, s, a_buffer, a_stride);
-  const float* b = as_rows(r, m, b_buffer, b_stride);
-  if (r.inputs_written && r.boolean(is_stationary_onezero)) require_onezero(r, stationary, a, a_stride);
-  if (r.inputs_written && r.boolean(is_moving_onezero)) require_onezero(r, moving, b, b_stride);
-  if (r.boolean(is_transpose)) {
-    if (r.inputs_written) require_identity(r, b, b_stride);
-    if (r.arch().features.tensor_transpose_mode) return transpose_elements(r, r.tile(dst), r.tile(stationary));
-  }
-  if (!is_double_row(r)) return multiply_into(r, r.tile(dst), a, a_stride, b, b_stride, s.rows);
+  Factor a = as_factor(r, s, a_buffer), b = as_factor(r, m, b_buffer);
+  if (!is_double_row(r)) return multiply_into(r, r.tile(dst), a, b, s.rows);
   // A contraction over 2K rows: fp8 operands are in the buffers now, where the halves of a row follow each
   // other.
-  multiply_into(r, r.tile(dst), a, a_stride / 2, b, b_stride / 2, 2 * s.rows);
+  a.stride /= 2;
+  b.stride /= 2;
+  multiply_into(r, r.tile(dst), a, b, 2 * s.rows);
 }
 
 Cost cost(const CostQuery& q) {

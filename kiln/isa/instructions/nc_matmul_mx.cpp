@@ -198,8 +198,8 @@ void run(Run& r) {
   thread_local std::vector<float> a_buffer, b_buffer;
   const float* a = expand(r, kOperands[0], a_buffer);
   const float* b = expand(r, kOperands[1], b_buffer);
-  multiply_into(r, r.tile(dst), a, r.tile(stationary).free_size, b, r.tile(moving).free_size,
-                4 * r.tile(stationary).rows);
+  multiply_into(r, r.tile(dst), {DType::float32, a, r.tile(stationary).free_size},
+                {DType::float32, b, r.tile(moving).free_size}, 4 * r.tile(stationary).rows);
 }
 
 Cost cost(const CostQuery& q) {

@@ -48,7 +48,7 @@ void check(Check& c) {
 void run(Run& r) {
   const AluOp first = r.alu(op0), second = r.alu(op1);
   const bool swap0 = r.boolean(reverse0), swap1 = r.boolean(reverse1);
-  const Walk walk = r.is_tile(operand0) ? Walk::by_row_or_down : Walk::anyhow;
+  const Walk walk = r.is_tile(operand0) ? Walk::by_rows : Walk::anyhow;
   alignas(64) float between[kChunk];  // not dst, which operand1 may be
   map_rows(r, r.tile(dst), {&r.tile(data), &r.tile(operand1)}, walk, [&](const RowChunk& c) {
     apply_operand(r, first, swap0, c, c.in[0], operand0, between);

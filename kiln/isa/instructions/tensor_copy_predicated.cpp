@@ -33,7 +33,8 @@ void check(Check& c) {
 }
 
 void run(Run& r) {
-  const Tile &d = r.tile(dst), &p = r.tile(predicate);
+  Tile d = r.tile(dst), p = r.tile(predicate), s = r.is_tile(src) ? r.tile(src) : d;
+  if (d.is_dense() && p.is_dense() && s.is_dense()) flatten(d), flatten(p), flatten(s);
   const std::uint32_t keep_false = r.boolean(reverse_pred) ? 0u : ~0u;
   alignas(64) std::uint32_t old[kChunk], now[kChunk], truth[kChunk];
   if (!r.is_tile(src)) std::fill_n(now, kChunk, from_float(d.dtype, static_cast<float>(r.real(src))));
@@ -42,7 +43,7 @@ void run(Run& r) {
       const std::size_t n = std::min<std::size_t>(kChunk, d.free_size - first);
       load_row_bits(r, p, row, first, n, truth);
       load_row_bits(r, d, row, first, n, old);
-      if (r.is_tile(src)) load_row_bits(r, r.tile(src), row, first, n, now);
+      if (r.is_tile(src)) load_row_bits(r, s, row, first, n, now);
       for (std::size_t i = 0; i < n; ++i) {
         const std::uint32_t keep = truth[i] == 0 ? keep_false : ~keep_false;  // a mask: no branch
         old[i] = (old[i] & keep) | (now[i] & ~keep);

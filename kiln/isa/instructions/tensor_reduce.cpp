@@ -91,9 +91,24 @@ void run_bits(Run& r) {
   }
 }
 
-void store_results(Run& r, std::int64_t row, std::int64_t first, std::size_t n, float* values) {
+void store_results(Run& r, const Tile& to, std::int64_t row, std::int64_t first, std::size_t n, float* values) {
   if (r.boolean(negate)) r.k.alu_vs(AluOp::multiply, values, -1.0f, values, n);
-  store_row(r, r.tile(dst), row, first, n, values);
+  store_row(r, to, row, first, n, values);
+}
+
+void store_results(Run& r, std::int64_t row, std::int64_t first, std::size_t n, float* values) {
+  store_results(r, r.tile(dst), row, first, n, values);
+}
+
+// One result per row, in one piece where they lie together.
+void store_column(Run& r, std::vector<float>& values) {
+  Tile to = r.tile(dst);
+  if (to.is_dense()) {
+    flatten(to);
+    return store_results(r, to, 0, 0, values.size(), values.data());
+  }
+  for (std::size_t row = 0; row < values.size(); ++row)
+    store_results(r, static_cast<std::int64_t>(row), 0, 1, &values[row]);
 }
 
 // acc[i] = fold of row i, `stride` floats apart, from its first element on. Where a start value leaves the
@@ -196,6 +211,7 @@ void run_long_groups(Run& r, std::int64_t size) {
       fold_converted(r, x, g, size, of_group);
     }
   }
+  if (groups == 1) return store_column(r, acc);
   for (std::int64_t row = 0; row < x.rows; ++row) {
     for (std::int64_t g = 0; g < groups; ++g) out[g] = acc[g * x.rows + row];
     store_results(r, row, 0, groups, out.data());

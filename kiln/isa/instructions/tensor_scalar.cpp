@@ -224,7 +224,7 @@ void run_exact(Run& r) {
 void run(Run& r) {
   if (is_bitvec(r.alu(op0))) return run_bits(r);
   if (is_exact(r)) return run_exact(r);
-  const Walk walk = r.is_tile(operand0) || r.is_tile(operand1) ? Walk::by_row_or_down : Walk::anyhow;
+  const Walk walk = r.is_tile(operand0) || r.is_tile(operand1) ? Walk::by_rows : Walk::anyhow;
   const auto apply = [&](const Step& s, const RowChunk& c, const float* x, float* out) {
     apply_operand(r, r.alu(s.op), r.boolean(s.reverse), c, x, s.operand, out);
   };

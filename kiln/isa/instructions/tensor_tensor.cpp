@@ -88,16 +88,25 @@ void run_bits(Run& r) {
   if (d.is_dense() && a.is_dense() && b.is_dense()) flatten(d), flatten(a), flatten(b);
   const int width = 8 * size_bytes(d.dtype);
   alignas(64) std::uint32_t x[kChunk], y[kChunk];
-  for (std::int64_t row = 0; row < d.rows; ++row) {
-    for (std::int64_t first = 0; first < d.free_size; first += kChunk) {
-      const std::size_t n = std::min<std::size_t>(kChunk, d.free_size - first);
+  const auto apply = [&](std::size_t n) {
+    is_bitvec(r.alu(op)) ? r.k.bits_vv(r.alu(op), width, x, y, x, n)
+                         : r.k.int_vv(r.alu(op), a.dtype == DType::int32, x, y, x, n);
+  };
+  constexpr auto kMost = static_cast<std::int64_t>(kChunk);
+  const std::int64_t rows = std::max<std::int64_t>(kMost / d.free_size, 1);  // short ones at a time
+  for (std::int64_t row = 0; rows > 1 && row < d.rows; row += rows) {
+    const std::int64_t count = std::min(rows, d.rows - row);
+    load_rows_bits(r, a, row, count, x);
+    load_rows_bits(r, b, row, count, y);
+    apply(count * d.free_size);
+    store_rows_bits(r, d, row, count, x);
+  }
+  for (std::int64_t row = 0; rows == 1 && row < d.rows; ++row) {
+    for (std::int64_t first = 0; first < d.free_size; first += kMost) {
+      const std::size_t n = std::min(kMost, d.free_size - first);
       load_row_bits(r, a, row, first, n, x);
       load_row_bits(r, b, row, first, n, y);
-      if (is_bitvec(r.alu(op))) {
-        r.k.bits_vv(r.alu(op), width, x, y, x, n);
-      } else {
-        r.k.int_vv(r.alu(op), a.dtype == DType::int32, x, y, x, n);
-      }
+      apply(n);
       store_row_bits(r, d, row, first, n, x);
     }
   }

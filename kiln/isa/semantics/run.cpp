@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 
 #include "kiln/isa/semantics/check.h"
@@ -184,10 +185,22 @@ void store_row_bits(const Run& r, const Tile& t, std::int64_t row, std::int64_t 
   });
 }
 
+void load_rows_bits(const Run& r, const Tile& t, std::int64_t row, std::int64_t rows, std::uint32_t* out) {
+  if (t.is_dense()) return r.k.load_bits(size_bytes(t.dtype), t.row(row), 1, rows * t.free_size, out);
+  for (std::int64_t i = 0; i < rows; ++i) load_row_bits(r, t, row + i, 0, t.free_size, out + i * t.free_size);
+}
+
+void store_rows_bits(const Run& r, const Tile& t, std::int64_t row, std::int64_t rows, const std::uint32_t* bits) {
+  if (t.is_dense()) return r.k.store_bits(size_bytes(t.dtype), bits, rows * t.free_size, t.row(row), 1);
+  for (std::int64_t i = 0; i < rows; ++i) store_row_bits(r, t, row + i, 0, t.free_size, bits + i * t.free_size);
+}
+
 namespace {
 
+constexpr std::int64_t kShortRow = 64;
+
 bool is_flat(const Tile& dst, std::initializer_list<const Tile*> inputs, Walk walk) {
-  if (walk == Walk::by_row || (walk == Walk::by_row_or_down && dst.free_size != 1)) return false;
+  if (walk == Walk::by_row || (walk == Walk::by_rows && dst.free_size >= kShortRow)) return false;
   return dst.is_dense() && std::ranges::all_of(inputs, [](const Tile* t) { return t->is_dense(); });
 }
 
@@ -200,6 +213,18 @@ const float* load_column(const Run& r, const Tile& t, std::int64_t row, std::siz
   float one;
   for (std::size_t i = 0; i < n; ++i) scratch[i] = *load_row(r, t, row + static_cast<std::int64_t>(i), 0, 1, &one);
   return scratch;
+}
+
+// Each value `width` times. A constant number of moves beyond each one's place costs less than a call for it.
+const float* repeat_each(const float* values, std::size_t n, std::size_t width, float* out) {
+  constexpr std::size_t kAtOnce = 8;
+  float* to = out;
+  std::size_t i = 0;
+  for (; width <= kAtOnce && i + kAtOnce < n; ++i, to += width) {
+    for (std::size_t j = 0; j < kAtOnce; ++j) to[j] = values[i];
+  }
+  for (; i < n; ++i, to += width) std::fill_n(to, width, values[i]);
+  return out;
 }
 
 // `count` pieces of n floats, so many bytes apart there and there. Constant sizes make moves of calls.
@@ -232,17 +257,21 @@ void map_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*
   const auto is_direct = [](const Tile& t) { return t.dtype == DType::float32 && t.row_is_contiguous(); };
   for (std::int64_t first = 0; first < dst.rows; first += block) {
     const std::int64_t rows = std::min(block, dst.rows - first);
-    RowChunk chunk{first, 0, static_cast<std::size_t>(rows * n), {scratch[0], scratch[1], scratch[2]}, result};
+    RowChunk chunk{first, 0, static_cast<std::size_t>(rows * n), {scratch[0], scratch[1], scratch[2]}, result, n};
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const Tile& from = *inputs.begin()[k];
-      if (is_direct(from)) {
+      if (from.is_dense()) {
+        r.k.load(from.dtype, from.row(first), 1, chunk.n, scratch[k]);
+      } else if (is_direct(from)) {
         move_floats(reinterpret_cast<std::byte*>(scratch[k]), bytes, from.row(first), from.row_bytes, n, rows);
       } else {
         for (std::int64_t i = 0; i < rows; ++i) load_row(r, from, first + i, 0, n, scratch[k] + i * n);
       }
     }
     body(chunk);
-    if (is_direct(dst)) {
+    if (dst.is_dense()) {
+      r.k.store(dst.dtype, result, chunk.n, dst.row(first), 1);
+    } else if (is_direct(dst)) {
       move_floats(dst.row(first), dst.row_bytes, reinterpret_cast<const std::byte*>(result), bytes, n, rows);
     } else {
       for (std::int64_t i = 0; i < rows; ++i) store_row(r, dst, first + i, 0, n, result + i * n);
@@ -256,8 +285,6 @@ void see(const Run& r, Seen& seen, const Tile& to, std::int64_t row, std::int64_
   seen.elements += static_cast<std::int64_t>(n);
 }
 
-constexpr std::int64_t kShortRow = 64;
-
 bool has_short_rows(const Tile& dst, std::initializer_list<const Tile*> inputs) {
   const auto regular = [](const Tile& t) { return !t.row_offset && !t.column; };
   return dst.rows > 1 && dst.free_size > 0 && dst.free_size < kShortRow && regular(dst) &&
@@ -269,7 +296,7 @@ bool has_short_rows(const Tile& dst, std::initializer_list<const Tile*> inputs) 
 void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, Walk walk,
               FunctionRef<void(const RowChunk&)> body) {
   const bool flat = is_flat(dst, inputs, walk);
-  if (!flat && walk == Walk::anyhow && has_short_rows(dst, inputs)) return map_blocks(r, dst, inputs, body);
+  if (!flat && walk != Walk::by_row && has_short_rows(dst, inputs)) return map_blocks(r, dst, inputs, body);
   alignas(64) float scratch[3][kChunk];
   alignas(64) float result[kChunk];
   Tile to = dst, from[3];
@@ -280,14 +307,15 @@ void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> 
     for (std::size_t i = 0; i < input_count; ++i) flatten(from[i]);
   }
   const bool direct = dst.dtype == DType::float32 && dst.row_is_contiguous();
-  const bool down = flat && walk == Walk::by_row_or_down;
+  const std::int64_t width = flat && walk == Walk::by_rows ? dst.free_size : 0;
+  const std::int64_t step = width ? static_cast<std::int64_t>(kChunk) / width * width : kChunk;
   Seen* seen = r.seen && r.seen->data == dst.data && to.row_is_contiguous() && !to.row_offset ? r.seen : nullptr;
   for (std::int64_t row = 0; row < to.rows; ++row) {
-    for (std::int64_t first = 0; first < to.free_size; first += kChunk) {
-      RowChunk chunk{row, first, std::min<std::size_t>(kChunk, to.free_size - first), {}, result};
+    for (std::int64_t first = 0; first < to.free_size; first += step) {
+      RowChunk chunk{row, first, static_cast<std::size_t>(std::min(step, to.free_size - first)), {}, result, width};
       for (std::size_t i = 0; i < input_count; ++i) chunk.in[i] = load_row(r, from[i], row, first, chunk.n, scratch[i]);
       if (direct) chunk.out = reinterpret_cast<float*>(to.row(row)) + first;
-      if (down) chunk.row = first, chunk.first = 0, chunk.down = true;
+      if (width) chunk.row = first / width, chunk.first = 0;
       body(chunk);
       if (!direct) store_row(r, to, row, first, chunk.n, result);
       if (seen) see(r, *seen, to, row, first, chunk.n);
@@ -297,9 +325,11 @@ void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> 
 
 void apply_operand(const Run& r, AluOp op, bool swapped, const RowChunk& c, const float* x, int operand, float* out,
                    float otherwise) {
-  if (c.down && r.is_tile(operand)) {
-    alignas(64) float scratch[kChunk];
-    const float* column = load_column(r, r.tile(operand), c.row, c.n, scratch);
+  if (c.width && r.is_tile(operand)) {
+    alignas(64) float scratch[kChunk], repeated[kChunk];
+    const std::size_t width = c.width, rows = c.n / width;
+    const float* column = load_column(r, r.tile(operand), c.row, rows, scratch);
+    if (width > 1) column = repeat_each(column, rows, width, repeated);
     return swapped ? r.k.alu_vv(op, column, x, out, c.n) : r.k.alu_vv(op, x, column, out, c.n);
   }
   const float value = r.column(operand, c.row, otherwise);
@@ -434,6 +464,34 @@ bool are_apart(const Tile& a, const Tile& b, std::int64_t row) {
   return end_a && end_b && (end_a <= b.row(row) || end_b <= a.row(row));
 }
 
+// A row as `count` blocks without gaps, `step` bytes apart.
+struct Blocks {
+  std::int64_t count, bytes, step;
+};
+
+std::optional<Blocks> blocks_of(const Tile& t) {
+  const std::int64_t size = t.element_bytes();
+  if (t.column || t.row_offset) return std::nullopt;
+  if (t.row_is_contiguous()) return Blocks{1, t.free_size * size, t.free_size * size};
+  if (t.free_rank != 2 || t.free[1].stride != 1) return std::nullopt;
+  return Blocks{t.free[0].count, t.free[1].count * size, t.free[0].stride * size};
+}
+
+// Rows that are blocks on both sides, or on one of them, in one go; false for others.
+bool copy_blocks(const Tile& dst, const Tile& src) {
+  if (dst.dtype != src.dtype || dst.rows != src.rows || dst.free_size != src.free_size) return false;
+  const std::optional<Blocks> to = blocks_of(dst), from = blocks_of(src);
+  if (!to || !from || (to->count != from->count && to->count != 1 && from->count != 1)) return false;
+  const std::int64_t count = std::max(to->count, from->count), bytes = std::min(to->bytes, from->bytes);
+  const std::int64_t to_step = to->count == 1 ? bytes : to->step, from_step = from->count == 1 ? bytes : from->step;
+  for (std::int64_t row = 0; row < dst.rows; ++row) {
+    std::byte* at = dst.row(row);
+    const std::byte* source = src.row(row);
+    for (std::int64_t i = 0; i < count; ++i) std::memmove(at + i * to_step, source + i * from_step, bytes);
+  }
+  return true;
+}
+
 void copy_row(const Run& r, const Tile& dst, const Tile& src, std::int64_t row) {
   if (dst.dtype == src.dtype && dst.row_is_contiguous() && are_apart(dst, src, row))
     return gather(r, src, row, 0, dst.free_size, dst.row(row));
@@ -473,6 +531,7 @@ void copy_elements(const Run& r, const Tile& dst, const Tile& src) {
     for (std::int64_t row = 0; row < dst.rows; ++row) copy_row(r, dst, src, row);
     return;
   }
+  if (copy_blocks(dst, src)) return;
   Cursor to(dst), from(src);
   for (std::int64_t left = dst.count(); left > 0;) {
     const std::int64_t n = std::min(to.run(), from.run());

@@ -118,14 +118,14 @@ struct RowChunk {
   std::size_t n;
   const float* in[3];
   float* out;
-  bool down = false;  // tiles of one column: the elements are those of n rows, from `row` on
+  std::int64_t width = 0;  // tiles of short rows: the elements of whole rows, so many in each, from `row` on
 };
 
 // Walks dst and inputs of the same shape in pieces: converts inputs to float32 (or points straight at them),
 // calls body, converts `out` to dst's dtype. With `by_row` a piece never spans rows; without, dense tiles are
-// walked as one long row and `row`/`first` of the chunk mean nothing. `by_row_or_down`: like by_row, but dense tiles of
-// one column come as one piece, whose body uses apply_operand for what differs by row.
-enum class Walk : std::uint8_t { anyhow, by_row, by_row_or_down };
+// walked as one long row and `row`/`first` of the chunk mean nothing. `by_rows`: like by_row, but short rows come many
+// at a time, and the body uses apply_operand for what differs by row.
+enum class Walk : std::uint8_t { anyhow, by_row, by_rows };
 void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, Walk walk,
               FunctionRef<void(const RowChunk&)> body);
 
@@ -148,6 +148,9 @@ void load_row_bits(const Run& r, const Tile& tile, std::int64_t row, std::int64_
                    std::uint32_t* out);
 void store_row_bits(const Run& r, const Tile& tile, std::int64_t row, std::int64_t first, std::size_t n,
                     const std::uint32_t* bits);
+// Of whole rows, one after the other.
+void load_rows_bits(const Run& r, const Tile& tile, std::int64_t row, std::int64_t rows, std::uint32_t* out);
+void store_rows_bits(const Run& r, const Tile& tile, std::int64_t row, std::int64_t rows, const std::uint32_t* bits);
 
 // Copies every element bit for bit (equal dtypes) or through float32, walking both tiles in row-major order;
 // shapes may differ, element counts may not. Skipped rows of either side are left alone.

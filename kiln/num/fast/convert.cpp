@@ -39,6 +39,28 @@ void load_each(const Fn fn, const void* src, std::size_t n, float* dst) {
   std::memcpy(dst + i, part, (n - i) * sizeof(float));
 }
 
+// Every fourth byte, as the elements of packed dtypes lie. The last few are left to the caller, as whole words are read:
+// the number of those that were loaded is returned.
+template <class Fn>
+std::size_t load_quarters(const Fn fn, const std::byte* src, std::size_t n, float* dst) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<std::uint8_t, decltype(d)> d_raw;
+  const hn::Rebind<std::uint32_t, decltype(d)> d_word;
+  const hn::Repartition<std::uint8_t, decltype(d)> d_bytes;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes < n; i += lanes) {
+    const auto words = hn::LoadU(d_bytes, reinterpret_cast<const std::uint8_t*>(src) + 4 * i);
+    hn::StoreU(fn(d, hn::TruncateTo(d_raw, hn::BitCast(d_word, words))), d, dst + i);
+  }
+  return i;
+}
+
+std::size_t load_every_fourth(DType t, const void* src, std::size_t n, float* dst) {
+  if (t != DType::float8_e4m3fn && t != DType::float8_e5m2) return 0;
+  return load_quarters(FromFloat8(info(t)), static_cast<const std::byte*>(src), n, dst);
+}
+
 template <class Raw, class Fn>
 void store_each(const Fn fn, const float* src, std::size_t n, void* dst) {
   const hn::ScalableTag<float> d;
@@ -134,6 +156,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::fast {
 
+HWY_EXPORT(load_every_fourth);
 HWY_EXPORT(load_row);
 HWY_EXPORT(store_row);
 
@@ -192,9 +215,9 @@ constexpr std::size_t kBlock = 512;
 void load(DType t, const void* src, std::ptrdiff_t stride, std::size_t n, float* dst) {
   if (stride == 1) return HWY_DYNAMIC_DISPATCH(load_row)(t, src, n, dst);
   if (t == DType::float32) return move_raw(4, src, stride, dst, 1, n);
-  alignas(64) std::byte block[kBlock * 4];
   const auto* from = static_cast<const std::byte*>(src);
-  for (std::size_t i = 0; i < n; i += kBlock) {
+  alignas(64) std::byte block[kBlock * 4];
+  for (std::size_t i = stride == 4 ? HWY_DYNAMIC_DISPATCH(load_every_fourth)(t, src, n, dst) : 0; i < n; i += kBlock) {
     const std::size_t count = std::min(kBlock, n - i);
     move_raw(size_bytes(t), from + static_cast<std::ptrdiff_t>(i) * stride * size_bytes(t), stride, block, 1, count);
     HWY_DYNAMIC_DISPATCH(load_row)(t, block, count, dst + i);

@@ -69,9 +69,13 @@ HWY_INLINE void fold_group(const float* const* rows, std::size_t n, NextRows nex
 #pragma GCC unroll 4
     for (std::size_t part = i; part < i + kLine; part += kSide) sum = fold_square<kOp>(rows, part, sum);
   }
+  for (; i + kSide <= n; i += kSide) sum = fold_square<kOp>(rows, i, sum);
+  for (; i < n; ++i) {
+    float column[kSide];
+    for (std::size_t r = 0; r < kSide; ++r) column[r] = rows[r][i];
+    sum = Arith<kOp>()(d, sum, hn::LoadU(d, column));
+  }
   hn::StoreU(sum, d, acc);
-  for (; i < n; ++i)
-    for (std::size_t r = 0; r < kSide; ++r) acc[r] = plain::arith(kOp, acc[r], rows[r][i]);
 }
 
 // The last group may be short: its missing rows repeat the first one and their results are dropped.
@@ -95,16 +99,12 @@ void fold_ordered(const float* x, std::ptrdiff_t row_stride, std::size_t rows, s
 }
 
 // maximum and minimum give the same value in any order and however often an element takes part, so they run
-// along the row in independent lanes and the last vector may overlap the one before.
+// along the row in independent lanes and the last vector may overlap the one before. n is at least a vector.
 template <AluOp kOp>
 float fold_any_order(const float* row, std::size_t n, float start) {
   const hn::ScalableTag<float> d;
   const std::size_t lanes = hn::Lanes(d);
   const Arith<kOp> fn;
-  if (n < lanes) {
-    for (std::size_t i = 0; i < n; ++i) start = plain::arith(kOp, start, row[i]);
-    return start;
-  }
   auto v0 = hn::LoadU(d, row + n - lanes), v1 = v0, v2 = v0, v3 = v0;
   std::size_t i = 0;
   for (; i + 4 * lanes <= n; i += 4 * lanes) {
@@ -125,6 +125,7 @@ float fold_any_order(const float* row, std::size_t n, float start) {
 
 template <AluOp kOp>
 void fold_unordered(const float* x, std::ptrdiff_t row_stride, std::size_t rows, std::size_t n, float* acc) {
+  if (n < hn::Lanes(hn::ScalableTag<float>())) return fold_ordered<kOp>(x, row_stride, rows, n, acc);
   for (std::size_t r = 0; r < rows; ++r)
     acc[r] = fold_any_order<kOp>(x + static_cast<std::ptrdiff_t>(r) * row_stride, n, acc[r]);
 }

@@ -1,18 +1,30 @@
 #include <cmath>
+#include <vector>
 
 #include "kiln/num/plain/plain.h"
 
 namespace kiln::plain {
+namespace {
 
-void matmul(const float* a, std::ptrdiff_t a_stride, const float* b, std::ptrdiff_t b_stride, float* out,
-            std::ptrdiff_t out_stride, std::size_t k, std::size_t m, std::size_t n, bool accumulate) {
+// The first `columns` of each row as float32, without gaps.
+std::vector<float> values_of(const Factor& f, std::size_t rows, std::size_t columns) {
+  std::vector<float> values(rows * columns);
+  const auto* from = static_cast<const std::byte*>(f.data);
+  for (std::size_t i = 0; i < rows; ++i, from += f.stride * size_bytes(f.dtype))
+    load(f.dtype, from, 1, columns, values.data() + i * columns);
+  return values;
+}
+
+}  // namespace
+
+void matmul(const Factor& a, const Factor& b, float* out, std::ptrdiff_t out_stride, std::size_t k, std::size_t m,
+            std::size_t n, bool accumulate) {
+  const std::vector<float> left = values_of(a, k, m), right = values_of(b, k, n);
   for (std::size_t row = 0; row < m; ++row) {
     float* const out_row = out + static_cast<std::ptrdiff_t>(row) * out_stride;
     for (std::size_t column = 0; column < n; ++column) {
-      const float* left = a + row;
-      const float* right = b + column;
       float sum = 0.0f;
-      for (std::size_t i = 0; i < k; ++i, left += a_stride, right += b_stride) sum = std::fma(*left, *right, sum);
+      for (std::size_t i = 0; i < k; ++i) sum = std::fma(left[i * m + row], right[i * n + column], sum);
       out_row[column] = accumulate ? out_row[column] + sum : sum;
     }
   }

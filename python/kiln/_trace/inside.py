@@ -84,7 +84,7 @@ def so_far(kernel, probes):
     """The fragments that tell what the core whose Python runs has done until now, that core's last, with probes in it,
     and for each fragment the instructions that stand for its probes. Of loops that are open, the first pass. Raises
     NotReady."""
-    mine, copies = _kiln.with_probes(_kiln.finish(kernel.trace, []), kernel.trace, [p.number for p in probes])
+    mine, copies = _kiln.with_probes(_kiln.copy_so_far(kernel.trace), kernel.trace, [p.number for p in probes])
     mine = _kiln.first_pass(mine, kernel.trace.open_loops)
     met = _kiln.meetings(mine)
     if kernel.trace.lnc == 1 or not met:

@@ -44,7 +44,7 @@ void run_activation(Run& r, const ActivationParams& p, ReduceCmd cmd) {
   const bool anywhere = info(fn).range == ActRange::all, differs = r.is_tile(p.scale) || r.is_tile(p.bias);
   alignas(64) float between[kChunk];  // not dst, which bias may be
   const auto body = [&](const RowChunk& c) {
-    if (anywhere && !(c.down && differs)) {
+    if (anywhere && !(c.width && differs)) {
       const float s = r.column(p.scale, c.row, 1.0f), b = r.column(p.bias, c.row, 0.0f);
       return r.k.scaled_activation(fn, c.in[0], s, b, 0.0f, c.out, c.n);
     }
@@ -52,7 +52,7 @@ void run_activation(Run& r, const ActivationParams& p, ReduceCmd cmd) {
     apply_operand(r, AluOp::add, false, c, between, p.bias, c.out, 0.0f);
     apply_activation(r, activation_rules::kInputRange, fn, 0.0f, c, c.out);
   };
-  const Walk walk = anywhere && !differs ? Walk::anyhow : Walk::by_row_or_down;
+  const Walk walk = anywhere && !differs ? Walk::anyhow : Walk::by_rows;
   map_and_reduce(r, p.reduction(cmd), {&r.tile(p.data)}, body, walk);
 }
 
@@ -89,7 +89,7 @@ void apply_activation(const Run& r, const Rule& rule, ActFn fn, float param, con
     for (std::size_t i = 0; outside && i < c.n; ++i) {
       if (in_range(fn, x[i])) continue;
       r.warn(rule, fmt::format("{}({}) in row {}; {}", name(fn), x[i],
-                               c.row + (c.down ? static_cast<std::int64_t>(i) : 0), range_text(row)));
+                               c.row + (c.width ? static_cast<std::int64_t>(i) / c.width : 0), range_text(row)));
       break;
     }
   }

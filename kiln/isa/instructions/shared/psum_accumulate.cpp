@@ -99,15 +99,14 @@ void track_product(Track& t, int dst, const Arg& accumulate, const Rule& never_r
   t.mark_matmul(dst);
 }
 
-void multiply_into(const Run& r, const Tile& dst, const float* a, std::ptrdiff_t a_stride, const float* b,
-                   std::ptrdiff_t b_stride, std::int64_t k) {
+void multiply_into(const Run& r, const Tile& dst, const Factor& a, const Factor& b, std::int64_t k) {
   const bool direct = dst.dtype == DType::float32 && dst.row_is_contiguous() && r.psum_mode != PsumMode::per_element;
   if (direct)
-    return r.k.matmul(a, a_stride, b, b_stride, reinterpret_cast<float*>(dst.data), dst.row_bytes / 4, k, dst.rows,
-                      dst.free_size, r.psum_mode == PsumMode::accumulate);
+    return r.k.matmul(a, b, reinterpret_cast<float*>(dst.data), dst.row_bytes / 4, k, dst.rows, dst.free_size,
+                      r.psum_mode == PsumMode::accumulate);
   thread_local std::vector<float> sum;
   sum.resize(dst.count());
-  r.k.matmul(a, a_stride, b, b_stride, sum.data(), dst.free_size, k, dst.rows, dst.free_size, false);
+  r.k.matmul(a, b, sum.data(), dst.free_size, k, dst.rows, dst.free_size, false);
   store_sum(r, dst, sum.data());
 }
 

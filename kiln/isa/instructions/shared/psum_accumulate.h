@@ -23,7 +23,6 @@ std::vector<Shadow> column_shadow(Track& t, int param, std::int64_t columns);
 
 // dst (m x n) becomes, or is increased by, the product of a (k x m) and b (k x n), as run.psum_mode says. The
 // finished float32 sum is added once.
-void multiply_into(const Run& r, const Tile& dst, const float* a, std::ptrdiff_t a_stride, const float* b,
-                   std::ptrdiff_t b_stride, std::int64_t k);
+void multiply_into(const Run& r, const Tile& dst, const Factor& a, const Factor& b, std::int64_t k);
 
 }  // namespace kiln::isa
