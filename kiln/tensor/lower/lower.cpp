@@ -21,6 +21,7 @@
 #include "kiln/tensor/passes/expand.h"
 #include "kiln/tensor/passes/for_chip.h"
 #include "kiln/tensor/passes/pair.h"
+#include "kiln/tensor/passes/recompute.h"
 
 namespace kiln::tensor {
 namespace {
@@ -33,7 +34,8 @@ constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
                             {"expand", expand},
                             {"decompose", decompose},
                             {"simplify", canonicalize},
-                            {"split-views", split_views}};
+                            {"split-views", split_views},
+                            {"recompute", recomputed}};
 
 // What to try, one after the other, until the program fits.
 std::vector<Choice> choices(const CompileOptions& options) {

@@ -231,11 +231,15 @@ Tile RegionEmitter::multiply_pieces(Value v, const Tile* into) {
   k_.tiles(N, kColumns, [&](Index n0, std::int64_t n) {
     const View sum = k_.psum({rows_, n}, DType::float32);
     k_.tiles(K, kLongest, [&](Index k0, std::int64_t k) {
-      const Tile rows = new_tile(k_, Memory::sbuf, rows_, {1, {k}}, t);
-      k_.dma_copy(
-          {.dst = view_of(rows, {{1, k}}), .src = hbm_x.ap({{x.partition, rows_}, {sx, k}}, place(x) + k0 * sx)});
       const Tile turned = new_tile(k_, Memory::sbuf, std::min(k, kBlock), {1, {blocks_of(k) * rows_}}, t);
-      turner().tile(turned, rows, k);
+      if (x.partition == 1 && sx != 1) {  // it lies in HBM as it is needed
+        load_block(turned, hbm_x, place(x) + k0 * sx, k, sx, rows_, 1);
+      } else {
+        const Tile rows = new_tile(k_, Memory::sbuf, rows_, {1, {k}}, t);
+        k_.dma_copy(
+            {.dst = view_of(rows, {{1, k}}), .src = hbm_x.ap({{x.partition, rows_}, {sx, k}}, place(x) + k0 * sx)});
+        turner().tile(turned, rows, k);
+      }
       const Tile part = new_tile(k_, Memory::sbuf, std::min(k, kBlock), {1, {blocks_of(k) * n}}, t);
       load_block(part, hbm_y, at_y + k0 * y.free[0].stride + n0 * y.free[1].stride, k, y.free[0].stride, n,
                  y.free[1].stride);
