@@ -22,6 +22,7 @@
 #include "kiln/tensor/passes/for_chip.h"
 #include "kiln/tensor/passes/pair.h"
 #include "kiln/tensor/passes/recompute.h"
+#include "kiln/tensor/passes/running_sums.h"
 
 namespace kiln::tensor {
 namespace {
@@ -31,6 +32,7 @@ struct Pass {
   Graph (*run)(const Graph&);
 };
 constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
+                            {"running-sums", with_running_sums},
                             {"expand", expand},
                             {"decompose", decompose},
                             {"simplify", canonicalize},

@@ -88,6 +88,8 @@ class Maker {
   isa::View operand_storage(Control& control, Value operand);
   bool is_unchanged(std::size_t state) const;
   bool is_updated(std::size_t state) const;
+  bool is_rewritten(std::size_t state, std::int64_t count) const;
+  bool changes_in_place(std::size_t state) const;
   bool computes_with(Value input) const;
   void keep_states();
   void keep_reads(const std::set<Value>& moved, std::int64_t left);

@@ -91,15 +91,25 @@ const Tile* RegionEmitter::kept(const Leaf& leaf) const {
   return finds(layout_, leaf, {it->second.rows, it->second.count()}) ? &it->second : nullptr;
 }
 
-// A result that stays: into its place in the row.
-void RegionEmitter::keep(const Leaf& leaf, const Tile& tile, const Free& free, Tile dst) {
+// Where a result that stays lies in its row.
+Tile RegionEmitter::place_of_kept(const Leaf& leaf, Tile dst) const {
   dst.offset = place_in_row(leaf);
   dst.dims = leaf.free;
+  dst.rows = rows_;
   if (columns_ && !dst.dims.empty() && dst.dims.back().count == columns_->extent) {
     dst.offset += columns_->start * dst.dims.back().stride;
     dst.dims.back().count = columns_->size;
   }
-  copy(dst, tile, free);
+  return dst;
+}
+
+// The row of a result that stays in SBUF, for other regions or the next pass.
+const Tile* RegionEmitter::kept_result(const Leaf& leaf) const {
+  if (leaf.output >= 0) {
+    const auto state = storage_.kept_outputs.find(leaf.output);
+    return state == storage_.kept_outputs.end() ? nullptr : &state->second;
+  }
+  return storage_.residency.kept.contains(leaf.value) ? &storage_.kept.at(leaf.value) : nullptr;
 }
 
 void RegionEmitter::nest(std::size_t loop) {
@@ -136,10 +146,15 @@ void RegionEmitter::store_all() {
   std::map<std::int64_t, std::vector<const Leaf*>> by_columns;  // stores that go piece by piece, by their width
   for (const Leaf& leaf : layout_.stores) {
     const std::int64_t n = graph_.type(leaf.value).shape.empty() ? 1 : graph_.type(leaf.value).shape.back();
-    if (goes_in_pieces(leaf.value, n))
+    const Tile* row = kept_result(leaf);
+    if (goes_in_pieces(leaf.value, n)) {
       by_columns[n].push_back(&leaf);
-    else
+    } else if (row && !find(leaf.value) && row->dtype() == tile_dtype(leaf.value)) {
+      const Tile there = place_of_kept(leaf, *row);
+      store(leaf, value(leaf.value, &there));
+    } else {
       store(leaf, value(leaf.value));
+    }
   }
   for (const auto& [n, leaves] : by_columns) store_pieces(n, piece_of(n, kPiece, leaves), leaves);
 }
@@ -171,6 +186,10 @@ void RegionEmitter::hoist(int level) {
       continue;
     if (layout_.level(leaf) == level && is_hoisted(leaf) && !kept(leaf))
       scopes_.back().leaves[static_cast<int>(i)] = load(static_cast<int>(i));
+  }
+  for (Value v : fusion_.regions[region_].ops) {  // a row that comes as columns is there before the matrix
+    if (layout_.loops.empty() && is_product(graph_.op(v).code) && depth_of(v).follows && comes_as_columns(v))
+      turned_rows(v);
   }
   for (std::size_t i = 0; i < layout_.loads.size(); ++i) {
     const Leaf& leaf = layout_.loads[i];
@@ -266,10 +285,11 @@ Tile RegionEmitter::in_dtype_of_store(const Tile& t, const Free& free, DType dty
 void RegionEmitter::store(const Leaf& leaf, const Tile& given) {
   k_.at(k_.program().add_loc(graph_.loc(graph_.op(leaf.value))));
   const Free free = free_of(leaf.value);
-  if (leaf.output < 0 && storage_.residency.kept.contains(leaf.value))
-    return keep(leaf, given, free, storage_.kept.at(leaf.value));
-  if (leaf.output >= 0 && storage_.kept_outputs.contains(leaf.output))
-    return keep(leaf, given, free, storage_.kept_outputs.at(leaf.output));
+  if (const Tile* row = kept_result(leaf)) {
+    const Tile there = place_of_kept(leaf, *row);
+    if (given.storage.tensor() != there.storage.tensor()) copy(there, given, free);  // else it was made there
+    return;
+  }
   const DType stored_as = graph_.type(leaf.value).dtype;
   const Tile tile = given.in_psum() && stored_as != DType::bool_ ? in_dtype_of_store(given, free, stored_as) : given;
   Dims to = leaf.free;

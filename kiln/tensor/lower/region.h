@@ -103,7 +103,8 @@ class RegionEmitter {
   isa::Index place_in_row(const Leaf& leaf) const;
   const Tile* kept(const Leaf& leaf) const;
   bool is_turned(const Leaf& leaf) const;
-  void keep(const Leaf& leaf, const Tile& tile, const Free& free, Tile dst);
+  Tile place_of_kept(const Leaf& leaf, Tile dst) const;
+  const Tile* kept_result(const Leaf& leaf) const;
   Tile load(int leaf);
   Tile operand(Value op, std::size_t i);
   Given given(Value op, std::size_t i);
@@ -249,6 +250,17 @@ class RegionEmitter {
   Tile largest(Value v, const Tile* into);
 
   // product.cpp
+  // How the elements that a product sums over lie on partitions: block after block, or each partition has some that
+  // follow each other, as they do in HBM.
+  struct Depth {
+    std::int64_t rows = 0, blocks = 0;
+    bool follows = false;
+  };
+  Depth depth_of(Value v) const;
+  Depth depth_of_matrix(int leaf) const;
+  std::int64_t rows_that_follow(Value v) const;
+  bool comes_as_columns(Value v) const;
+  Tile load_following(int leaf, const Depth& depth);
   Tile multiply(Value v, const Tile* into);
   Tile multiply_pieces(Value v, const Tile* into);
   void load_block(const Tile& dst, const isa::View& hbm, isa::Index at, std::int64_t k, std::int64_t k_stride,
