@@ -290,7 +290,24 @@ void Maker::keep_reads(const std::set<Value>& moved, std::int64_t left) {
   }
 }
 
+// Matrices that a body reads in every pass and never changes.
+void Maker::hold_matrices() {
+  std::set<Value> unchanged;
+  const std::vector<Value> inputs = graph_.inputs();
+  for (std::size_t i = bound_->first_state + bound_->states; i < inputs.size(); ++i) unchanged.insert(inputs[i]);
+  for (Value v = 0; v < graph_.size(); ++v) {
+    if (graph_.op(v).code == OpCode::constant) unchanged.insert(v);
+  }
+  std::int64_t left = choice_.held_bytes;
+  for (std::size_t r = 0; r < fusion_.regions.size(); ++r) {
+    if (fusion_.regions[r].is_dropped || fusion_.regions[r].kind != Region::Kind::rows) continue;
+    RegionEmitter(k_, graph_, fusion_, static_cast<int>(r), layouts_[r], storage_, chip_, choice_.region)
+        .hold(unchanged, left);
+  }
+}
+
 void Maker::load_states() {
+  hold_matrices();
   for (const auto* all : {&kept_states_, &kept_reads_}) {
     for (const KeptState& s : *all) {
       const std::int64_t row = s.now.count();

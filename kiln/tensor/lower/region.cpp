@@ -78,6 +78,24 @@ void RegionEmitter::emit() {
   scopes_.pop_back();
 }
 
+void RegionEmitter::hold(const std::set<Value>& unchanged, std::int64_t& left) {
+  for (Value v : fusion_.regions[region_].ops) {
+    if (attention_of(v)) return;  // which loads its matrices in its own ways
+  }
+  scopes_.emplace_back();
+  rows_ = std::min<std::int64_t>(layout_.partitions, arch_.partitions);
+  for (std::size_t i = 0; i < layout_.loads.size(); ++i) {
+    const Leaf& leaf = layout_.loads[i];
+    if (!leaf.is_matrix || !unchanged.contains(leaf.base) || layout_.level(leaf) != 0 || kept(leaf)) continue;
+    const std::int64_t blocks = (leaf.free[0].count + kBlock - 1) / kBlock;
+    const std::int64_t bytes = blocks * leaf.free[1].count * size_bytes(graph_.type(leaf.value).dtype);
+    if (bytes > left) continue;
+    left -= bytes;
+    storage_.held[{region_, static_cast<int>(i)}] = load_matrix(static_cast<int>(i), 0, leaf.free[1].count);
+  }
+  scopes_.pop_back();
+}
+
 // Where a leaf lies in a row that is kept: without the rows before it.
 Index RegionEmitter::place_in_row(const Leaf& leaf) const {
   Index at = leaf.offset;
@@ -195,6 +213,10 @@ void RegionEmitter::hoist(int level) {
     const Leaf& leaf = layout_.loads[i];
     if (!leaf.is_matrix || layout_.level(leaf) != level) continue;
     const int index = static_cast<int>(i);
+    if (const auto held = storage_.held.find({region_, index}); held != storage_.held.end()) {
+      scopes_.back().matrices[index] = held->second;
+      continue;
+    }
     const auto is_of = [&](Value op) { return unshifted_ && layout_.load_of.at({op, 1}) == index; };
     const bool values = unshifted_ && is_of(attention_->result), keys = unshifted_ && is_of(attention_->scores);
     const std::int64_t blocks = (leaf.free[0].count + 127) / 128;

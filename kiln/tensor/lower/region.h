@@ -24,6 +24,7 @@ struct Storage {
   Residency residency;
   std::map<Value, Tile> kept;        // by base: (rows, elements of a row) in SBUF
   std::map<int, Tile> kept_outputs;  // of a body: state that stays in SBUF
+  std::map<std::pair<int, int>, Tile> held;  // of a body, by region and load: matrices that are there for all passes
 
   isa::Index begin(Value base) const {
     const auto found = begins.find(base);
@@ -65,6 +66,8 @@ class RegionEmitter {
   RegionEmitter(isa::Kernel& k, const Graph& graph, const Fusion& fusion, int region, const Layout& layout,
                 Storage& storage, const Arch& arch, const RegionOptions& options);
   void emit();
+  // Loads matrices that no pass of a loop changes, as long as bytes of a partition are left; takes what they need off.
+  void hold(const std::set<Value>& unchanged, std::int64_t& left);
 
  private:
   struct Scope {
