@@ -5,6 +5,7 @@
 #include "kiln/isa/text/print.h"
 #include "kiln/tensor/ir/control.h"
 #include "kiln/tensor/ir/text.h"
+#include "kiln/timing/timed_run.h"
 #include "tests/tensor/compiled.h"
 
 namespace kiln::tensor {
@@ -31,6 +32,53 @@ TEST(Control, For) {
   b.output("y", out[0]);
   b.output("z", out[1] * 2.0);
   expect_right(b.finish(), 40);
+}
+
+// Rows of which only the sum is read are added up as they come; others are read themselves, or are summed otherwise.
+TEST(Control, SumsOfScannedRows) {
+  const auto body = [](const Exprs& s, const Exprs& x, const Exprs& reads) {
+    const Expr y = matmul(reshape(x[0], {1, 48}), reads[0]);
+    return Exprs{s[0] + 1.0, reshape(y * 0.5, {70}), reshape(tanh(y), {70}), x[0] * 2.0};
+  };
+  Builder b("sums");
+  const Expr x = b.input("x", {DType::float32, {9, 48}}), w = b.input("w", {DType::float32, {48, 70}});
+  const Exprs out = scan({b.constant({DType::float32, {1}}, {0})}, {x}, {w}, body);
+  b.output("count", out[0]);
+  b.output("total", sum(out[1], {{0}, true}));
+  b.output("grouped", sum(reshape(out[2], {1, 3, 3, 70}), {{1, 2}, false}));
+  b.output("rows", out[3]);
+  b.output("also", sum(out[3], {{0}, false}));
+  expect_right(b.finish());
+}
+
+// Each state by itself or by another, added to and not.
+TEST(Control, StatesInPlace) {
+  for (const Shape& shape : {Shape{1, 300}, Shape{40, 65}, Shape{128, 7}, Shape{300, 20}}) {
+    Builder b("in_place");
+    const Expr x = b.input("x", {DType::float32, shape});
+    const Expr z = b.input("z", {DType::bfloat16, shape});
+    const Exprs out = for_loop(6, {x, x * 0.5, z, x}, {x}, [](const Expr&, const Exprs& s, const Exprs& reads) {
+      return Exprs{s[0] + s[1] * 0.25, s[3] - s[1], maximum(s[2], cast(s[1], DType::bfloat16)), reads[0] * s[3]};
+    });
+    for (std::size_t i = 0; i < out.size(); ++i) b.output("y" + std::to_string(i), out[i]);
+    expect_right(b.finish());
+  }
+}
+
+// Matrices that no pass changes are loaded once, as they are, turned, and with rows that follow each other.
+TEST(Control, MatricesOfAllPasses) {
+  Builder b("held");
+  const Expr x = b.input("x", {DType::float32, {5, 192}});
+  const Expr w = b.input("w", {DType::float32, {192, 300}}), u = b.input("u", {DType::float32, {192, 300}});
+  const Exprs out = for_loop(4, {x}, {w, u}, [](const Expr&, const Exprs& s, const Exprs& reads) {
+    return Exprs{tanh(matmul(tanh(matmul(s[0], reads[0]) * 0.1), transpose(reads[1])) * 0.1)};
+  });
+  b.output("y", out[0]);
+  const Graph graph = b.finish();
+  expect_right(graph);
+  const Compiled made = compile(graph);
+  const double weights = 2.0 * 4 * 192 * 300;
+  EXPECT_LT(timing::time_program(made.launch()).timeline.hbm_bytes_read, 1.5 * weights);
 }
 
 TEST(Control, NoPass) {

@@ -63,6 +63,13 @@ TEST(Wide, Sums) {
   expect_right(b.finish());
 }
 
+// Columns of what lies in HBM with the long sum in front, as in the gradient of weights.
+TEST(Wide, SumsOfTurnedRows) {
+  Builder b("turned_sums");
+  b.output("out", matmul(transpose(b.input("x", {f32, {9000, 150}})), b.input("y", {f32, {9000, 70}})));
+  expect_right(b.finish());
+}
+
 // Parts of the matrix meet several blocks of rows while their sums wait in PSUM.
 TEST(Wide, LongSumsOfManyRows) {
   Builder b("long_sums_of_rows");

@@ -122,8 +122,11 @@ void Maker::emit_control(Value v) {
   for (const auto& [view, operand] : control.given)
     copies().place(view, Strided::contiguous(graph_.type(operand).shape), operand);
   if (op.code == OpCode::branch) return emit_branch(v);
-  for (std::int64_t i = 0; i < op.integer("carried"); ++i)
+  for (std::int64_t i = 0; i < op.integer("carried"); ++i) {
+    if (op.code == OpCode::for_loop && control.bodies.back()->is_rewritten(static_cast<std::size_t>(i), op.integer("count")))
+      continue;
     copies().place(control.results[i], Strided::contiguous(graph_.type(op.operands[i]).shape), op.operands[i]);
+  }
   control.bodies.back()->load_states();
   if (op.code == OpCode::for_loop)
     emit_for(v);
@@ -184,6 +187,16 @@ bool Maker::is_unchanged(std::size_t state) const {
 }
 bool Maker::is_updated(std::size_t state) const { return in_place_.contains(graph_.outputs()[state].value); }
 
+// Each pass writes its own part of the state, all passes all of it, and nobody reads what was there.
+bool Maker::is_rewritten(std::size_t state, std::int64_t count) const {
+  const Op& op = graph_.op(graph_.outputs()[state].value);
+  const Value before = graph_.inputs()[bound_->first_state + state];
+  if (!is_updated(state) || op.code != OpCode::update_slice || op.operands[0] != before) return false;
+  const auto axis = static_cast<std::size_t>(op.integer("axis"));
+  return graph_.uses()[before] == 1 && op.operands[2] == graph_.inputs()[0] && op.type.shape[axis] == count &&
+         graph_.type(op.operands[1]).shape[axis] == 1;
+}
+
 // Whether an input is read by more than addresses.
 bool Maker::computes_with(Value input) const {
   for (const Op& op : graph_.ops()) {
@@ -194,6 +207,17 @@ bool Maker::computes_with(Value input) const {
   }
   return std::any_of(graph_.outputs().begin(), graph_.outputs().end(),
                      [&](const Output& o) { return o.value == input; });
+}
+
+// The only reader of the state is the op that makes the next one of it, element by element in one instruction.
+bool Maker::changes_in_place(std::size_t state) const {
+  const Value s = graph_.inputs()[bound_->first_state + state];
+  const Op& op = graph_.op(graph_.outputs()[state].value);
+  const OpCode code = op.code;
+  const bool one = code == OpCode::add || code == OpCode::subtract || code == OpCode::multiply ||
+                   code == OpCode::maximum || code == OpCode::minimum;
+  return one && is_float(op.type.dtype) && op.type == graph_.type(s) && graph_.uses()[s] == 1 &&
+         std::count(op.operands.begin(), op.operands.end(), s) == 1;
 }
 
 // State stays in SBUF when the region that makes it leaves it as all that read it want it.
@@ -226,13 +250,14 @@ void Maker::keep_states() {
     for (const Layout& layout : layouts_) {
       for (const Leaf& leaf : layout.loads) fits = fits && (leaf.base != s || finds(layout, leaf, shape));
     }
-    const std::int64_t bytes = 2 * shape.row * size_bytes(t.dtype);
+    const bool in_place = changes_in_place(state);
+    const std::int64_t bytes = (in_place ? 1 : 2) * shape.row * size_bytes(t.dtype);
     if (!fits || shape.rows == 0 || bytes > left) continue;
     left -= bytes;
     const Free row{1, {shape.row}};
-    const KeptState kept{bound_->inputs[bound_->first_state + state],
-                         new_tile(k_, Memory::sbuf, shape.rows, row, t.dtype),
-                         new_tile(k_, Memory::sbuf, shape.rows, row, t.dtype)};
+    const Tile now = new_tile(k_, Memory::sbuf, shape.rows, row, t.dtype);
+    const KeptState kept{bound_->inputs[bound_->first_state + state], now,
+                         in_place ? now : new_tile(k_, Memory::sbuf, shape.rows, row, t.dtype)};
     storage_.kept[s] = kept.now;
     storage_.kept_outputs[static_cast<int>(state)] = kept.next;
     kept_states_.push_back(kept);
@@ -265,7 +290,24 @@ void Maker::keep_reads(const std::set<Value>& moved, std::int64_t left) {
   }
 }
 
+// Matrices that a body reads in every pass and never changes.
+void Maker::hold_matrices() {
+  std::set<Value> unchanged;
+  const std::vector<Value> inputs = graph_.inputs();
+  for (std::size_t i = bound_->first_state + bound_->states; i < inputs.size(); ++i) unchanged.insert(inputs[i]);
+  for (Value v = 0; v < graph_.size(); ++v) {
+    if (graph_.op(v).code == OpCode::constant) unchanged.insert(v);
+  }
+  std::int64_t left = choice_.held_bytes;
+  for (std::size_t r = 0; r < fusion_.regions.size(); ++r) {
+    if (fusion_.regions[r].is_dropped || fusion_.regions[r].kind != Region::Kind::rows) continue;
+    RegionEmitter(k_, graph_, fusion_, static_cast<int>(r), layouts_[r], storage_, chip_, choice_.region)
+        .hold(unchanged, left);
+  }
+}
+
 void Maker::load_states() {
+  hold_matrices();
   for (const auto* all : {&kept_states_, &kept_reads_}) {
     for (const KeptState& s : *all) {
       const std::int64_t row = s.now.count();
@@ -285,6 +327,7 @@ void Maker::store_states() {
 void Maker::finish_pass() {
   for (const KeptState& s : kept_states_) {
     const Dims row{{1, s.now.count()}};
+    if (s.now.storage.tensor() == s.next.storage.tensor()) continue;
     k_.tensor_copy({.dst = view_of(s.now, row), .src = view_of(s.next, row)});
   }
   for (std::size_t i = 0; i < bound_->states; ++i) {

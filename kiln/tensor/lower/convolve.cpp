@@ -1,5 +1,6 @@
 // Convolutions as shifted products: channels of a volume lie on partitions, a tap is another place to start reading it,
-// and all taps add up in PSUM. Where channels are few, taps along a dimension lie on partitions beside them.
+// and all taps add up in PSUM. Where channels are few, taps along rows lie on partitions beside them; where one row of
+// taps is left over, taps along its columns do, in a second slab.
 #include <algorithm>
 
 #include "kiln/tensor/ir/rules.h"
@@ -17,7 +18,9 @@ namespace {
 constexpr std::int64_t kColumns = 512;        // of a bank of PSUM, and of a moving operand
 constexpr std::int64_t kWeightBytes = 73728;  // of a partition
 constexpr std::int64_t kFewChannels = 64;
-constexpr std::int64_t kShortRow = 512;  // bytes
+constexpr std::int64_t kShortRow = 512;      // bytes
+constexpr std::int64_t kSideBytes = 49152;   // of a partition, for a second slab
+constexpr std::int64_t kPartElements = 784;  // of a partition, that are put in their places before products begin
 
 // Calls body with 0 .. count - 1: once, or in a rolled loop.
 void repeat(isa::Kernel& k, std::int64_t count, const std::function<void(Index)>& body) {
@@ -26,6 +29,14 @@ void repeat(isa::Kernel& k, std::int64_t count, const std::function<void(Index)>
   else
     k.loop(count, body);
 }
+
+// Elements of a volume that go to a slab: from `first` on, by two lists of dimensions, there and here.
+struct Placement {
+  View to;
+  Index at;
+  std::int64_t first;
+  std::vector<Dims> lists;
+};
 
 struct Convolution {
   isa::Kernel& k;
@@ -40,7 +51,8 @@ struct Convolution {
   std::int64_t rows = 1;                 // of the result, of a slab
   std::int64_t chunk = 1;                // channels out whose weights are in SBUF
   std::int64_t depth = 1, height = 1, width = 1;  // of a slab
-  View slab, weights;
+  std::int64_t beside = 1;                        // taps along columns that lie on partitions, of the last row of taps
+  View slab, side, weights;
   int evacuations = 0;
 
   std::int64_t channel_blocks() const { return (in + kBlock - 1) / kBlock; }
@@ -48,6 +60,7 @@ struct Convolution {
   std::int64_t whole_steps() const { return h.taps / stacked; }
   std::int64_t rest() const { return h.taps % stacked; }  // taps of the last step, where they are fewer
   std::int64_t plane() const { return height * width; }
+  bool is_spread() const { return d.spread > 1 || h.spread > 1 || v.spread > 1; }
 
   void plan();
   void run();
@@ -55,6 +68,10 @@ struct Convolution {
   void turn_weights(const View& rows, const Index& ob, std::int64_t m);
   void load(const Index& n, const Index& g, const Index& z, const Index& row, std::int64_t count);
   void clear_border();
+  void order_weights(const View& rows, const View& plain, const Index& z);
+  void clear_side();
+  void place(Placement one, std::int64_t p, std::int64_t parts, const View& source, const Index& from,
+             std::int64_t channels);
   void load_block(const Index& from, const Index& block, std::int64_t channels);
   void load_slab(const Index& from, const Index& block, std::int64_t channels, const Index& z, const Index& row,
                  std::int64_t count);
@@ -63,7 +80,8 @@ struct Convolution {
   void sum(const View& total, const Index& ob, std::int64_t o, const Index& z, const Index& r, std::int64_t pr,
            const Index& c, std::int64_t pc);
   Engine evacuator() {
-    return arch.features.scalar_tensor_ops && ++evacuations % 2 == 0 ? Engine::scalar : Engine::unknown;
+    if (!arch.features.scalar_tensor_ops) return Engine::unknown;
+    return stacked > 1 || ++evacuations % 2 == 0 ? Engine::scalar : Engine::unknown;  // the other one places volumes
   }
 };
 
@@ -83,6 +101,8 @@ void Convolution::plan() {
     if (rows > bank) rows -= rows % bank;
   }
   height = whole ? h.padded() : (rows - 1) * h.stride + reach;
+  if (whole && stacked > 1 && rest() == 1 && !is_spread() && depth * plane() * bytes <= kSideBytes)
+    beside = std::min(stacked, v.taps);
   const std::int64_t each = channel_blocks() * taps() * bytes;
   chunk = out * each <= kWeightBytes ? out : std::max(kBlock, kWeightBytes / each / kBlock * kBlock);
   chunk = std::min(chunk, out);
@@ -97,21 +117,34 @@ void Convolution::load_weights(const Index& o, std::int64_t count) {
     k.dma_copy({.dst = plain, .src = w.ap({{row, m}, {1, row}}, w_at + o * row + ob * (kBlock * row))});
     View rows = plain;
     if (stacked > 1) {  // (taps, stacked taps, channels)
-      const std::int64_t tap = v.taps * stacked, wide = taps() * stacked * in;
-      rows = k.sbuf({m, wide}, dtype);
+      rows = k.sbuf({m, taps() * stacked * in}, dtype);
       if (rest() > 0) k.memset({.dst = rows, .value = 0.0});
-      repeat(k, d.taps, [&](const Index& z) {
-        const auto order = [&](const Index& s, std::int64_t count) {
-          k.tensor_copy(
-              {.dst = rows.ap({{wide, m}, {in * stacked, v.taps}, {in, count}, {1, in}}, (z * steps + s) * (tap * in)),
-               .src = plain.ap({{row, m}, {1, v.taps}, {v.taps, count}, {all, in}}, z * (h.taps * v.taps) + s * tap)});
-        };
-        repeat(k, whole_steps(), [&](const Index& s) { order(s, stacked); });
-        if (rest() > 0) order(whole_steps(), rest());
-      });
+      repeat(k, d.taps, [&](const Index& z) { order_weights(rows, plain, z); });
     }
     turn_weights(rows, ob, m);
   });
+}
+
+// Weights of one depth: (steps, taps along columns, stacked taps, channels).
+void Convolution::order_weights(const View& rows, const View& plain, const Index& z) {
+  const std::int64_t m = rows.dim(0), wide = rows.dim(1), row = plain.dim(1), all = d.taps * h.taps * v.taps;
+  const std::int64_t tap = v.taps * stacked;
+  const Index from = z * (h.taps * v.taps), to = z * (steps * tap * in);
+  const auto order = [&](const Index& s, std::int64_t count) {
+    k.tensor_copy({.dst = rows.ap({{wide, m}, {in * stacked, v.taps}, {in, count}, {1, in}}, to + s * (tap * in)),
+                   .src = plain.ap({{row, m}, {1, v.taps}, {v.taps, count}, {all, in}}, from + s * tap)});
+  };
+  repeat(k, whole_steps(), [&](const Index& s) { order(s, stacked); });
+  if (rest() == 0) return;
+  if (beside == 1) return order(whole_steps(), rest());
+  const auto order_side = [&](std::int64_t first, std::int64_t groups, std::int64_t count) {
+    k.tensor_copy(
+        {.dst = rows.ap({{wide, m}, {in * stacked, groups}, {in, count}, {1, in}},
+                        to + (whole_steps() * tap * in + first * (in * stacked))),
+         .src = plain.ap({{row, m}, {beside, groups}, {1, count}, {all, in}}, from + (whole_steps() * tap + first * beside))});
+  };
+  order_side(0, v.taps / beside, beside);
+  if (v.taps % beside) order_side(v.taps / beside, 1, v.taps % beside);
 }
 
 void Convolution::turn_weights(const View& rows, const Index& ob, std::int64_t m) {
@@ -144,30 +177,55 @@ void Convolution::load_block(const Index& from, const Index& block, std::int64_t
   const std::int64_t row = slab.dim(1), volume = d.size * h.size * v.size;
   const bool placed = v.size * size_bytes(dtype) < kShortRow && (stacked == 1 || in % kQuadrantPartitions == 0) &&
                       volume * size_bytes(dtype) <= kVolumeBytes;
-  View plain;
-  if (placed) {
-    plain = k.sbuf({channels, volume}, dtype);
-    k.dma_copy({.dst = plain, .src = x.ap({{volume, channels}, {1, volume}}, from)});
-  }
+  std::vector<Placement> all;
   for (std::int64_t t = 0; t < stacked; ++t) {
     const std::int64_t away = t * h.dilation - h.low, first = away > 0 ? (away + h.spread - 1) / h.spread : 0;
     if (first >= h.size) continue;
     const std::int64_t to = d.low * plane() + (first * h.spread - away) * width + v.low;
-    std::vector<Dims> lists{{{plane() * d.spread, d.size}, {width * h.spread, h.size - first}, {v.spread, v.size}},
-                            {{h.size * v.size, d.size}, {v.size, h.size - first}, {1, v.size}}};
-    join_together(lists);
-    for (Dims& l : lists) {
-      if (l.empty()) l.push_back({1, 1});
-      l.insert(l.begin(), {&l == &lists[0] ? row : volume, channels});
-    }
-    const View to_slab = slab.ap(lists[0], block * (depth * plane()) + (t * in * row + to));
-    if (placed)
-      k.tensor_copy({.dst = to_slab,
-                     .src = plain.ap(lists[1], first * v.size),
-                     .engine = t % 2 == 0 ? Engine::gpsimd : Engine::vector});
-    else
-      k.dma_copy({.dst = to_slab, .src = x.ap(lists[1], from + first * v.size)});
+    all.push_back({slab, block * (depth * plane()) + (t * in * row + to), first * v.size,
+                   {{{plane() * d.spread, d.size}, {width * h.spread, h.size - first}, {v.spread, v.size}},
+                    {{h.size * v.size, d.size}, {v.size, h.size - first}, {1, v.size}}}});
   }
+  for (std::int64_t t = 0; t < beside && beside > 1; ++t) {
+    const std::int64_t away = t * v.dilation - v.low, first = std::max<std::int64_t>(0, away);
+    if (first >= v.size) continue;
+    const std::int64_t to = d.low * plane() + h.low * width + (first - away);
+    all.push_back({side, t * in * row + to, first,
+                   {{{plane(), d.size}, {width, h.size}, {1, v.size - first}},
+                    {{h.size * v.size, d.size}, {v.size, h.size}, {1, v.size - first}}}});
+  }
+  const View plain = placed ? k.sbuf({channels, volume}, dtype) : View();
+  const std::int64_t parts = placed ? std::clamp<std::int64_t>(volume / kPartElements, 1, 8) : 1;
+  for (std::int64_t p = 0; p < parts; ++p) {
+    const std::int64_t begin = volume * p / parts, end = volume * (p + 1) / parts;
+    if (placed)
+      k.dma_copy({.dst = plain.ap({{volume, channels}, {1, end - begin}}, begin),
+                  .src = x.ap({{volume, channels}, {1, end - begin}}, from + begin)});
+    for (const Placement& one : all) place(one, p, parts, placed ? plain : x, placed ? Index(0) : from, channels);
+  }
+}
+
+// Part p of what goes to one place, so that products of the first parts begin before the last ones are there.
+void Convolution::place(Placement one, std::int64_t p, std::int64_t parts, const View& source, const Index& from,
+                        std::int64_t channels) {
+  join_together(one.lists);
+  for (Dims& l : one.lists) {
+    if (l.empty()) l.push_back({1, 1});
+  }
+  const std::int64_t n = one.lists[0][0].count, begin = n * p / parts, count = n * (p + 1) / parts - begin;
+  if (count == 0) return;
+  const bool in_sbuf = source.memory() == Memory::sbuf;
+  const std::int64_t volume = d.size * h.size * v.size;
+  std::vector<isa::Dim> to{{one.to.dim(1), channels}}, at{{volume, channels}};
+  to.insert(to.end(), one.lists[0].begin(), one.lists[0].end());
+  at.insert(at.end(), one.lists[1].begin(), one.lists[1].end());
+  to[1].count = at[1].count = count;
+  const View dst = one.to.ap(to, one.at + begin * to[1].stride);
+  const View src = source.ap(at, from + one.first + begin * at[1].stride);
+  if (in_sbuf)
+    k.tensor_copy({.dst = dst, .src = src, .engine = Engine::vector});
+  else
+    k.dma_copy({.dst = dst, .src = src});
 }
 
 // What some rows of the result need, of a volume without a border.
@@ -211,11 +269,30 @@ void Convolution::clear_border() {
   clear(plane(), 1, back * plane(), depth * plane());
 }
 
+void Convolution::clear_side() {
+  const std::int64_t row = side.dim(1), all = side.dim(0);
+  const auto clear = [&](std::int64_t stride, std::int64_t count, std::int64_t from, std::int64_t to) {
+    if (to > from && count > 0)
+      k.memset({.dst = side.ap({{row, all}, {stride, count}, {1, to - from}}, from), .value = 0.0});
+  };
+  const std::int64_t right = std::max<std::int64_t>(0, v.low + v.size - (beside - 1) * v.dilation);
+  clear(plane(), depth, 0, h.low * width);
+  clear(plane(), depth, (h.low + h.size) * width, plane());
+  clear(width, depth * height, 0, v.low);
+  clear(width, depth * height, right, width);
+  clear(plane(), 1, 0, d.low * plane());
+  clear(plane(), 1, (d.low + d.size) * plane(), depth * plane());
+}
+
 void Convolution::load(const Index& n, const Index& g, const Index& z, const Index& row, std::int64_t count) {
   const std::int64_t volume = d.size * h.size * v.size;
   slab = k.sbuf({std::min(kBlock, stacked * in), channel_blocks() * depth * plane()}, dtype);
   const bool plain = d.is_plain() && h.is_plain() && v.is_plain();
   if (whole && !(plain && stacked == 1)) clear_border();
+  if (beside > 1) {
+    side = k.sbuf({beside * in, depth * plane()}, dtype);
+    clear_side();
+  }
   over_blocks(k, in, [&](Index b, std::int64_t channels) {
     const Index from = x_at + n * (groups * in * volume) + g * (in * volume) + b * (kBlock * volume);
     if (whole)
@@ -247,7 +324,19 @@ void Convolution::sum(const View& total, const Index& ob, std::int64_t o, const 
       return;
     }
     repeat(k, whole_steps(), [&](const Index& kr) { add(0, stacked * in, kz, kr); });
-    if (rest() > 0) add(0, rest() * in, kz, whole_steps());
+    if (rest() > 0 && beside == 1) add(0, rest() * in, kz, whole_steps());
+    if (beside == 1) return;
+    const auto add_side = [&](const Index& kc, std::int64_t count) {
+      const Index at = z * (d.stride * plane()) + kz * (d.dilation * plane()) +
+                       (r * h.stride + whole_steps() * stacked * h.dilation) * width + c * v.stride +
+                       kc * (beside * v.dilation);
+      const Index tap = ((kz * steps + whole_steps()) * v.taps + kc) * chunk + ob * kBlock;
+      k.nc_matmul({.dst = total,
+                   .stationary = weights.ap({{weights.dim(1), count * in}, {1, o}}, tap),
+                   .moving = side.ap({{side.dim(1), count * in}, {h.stride * width, pr}, {v.stride, pc}}, at)});
+    };
+    repeat(k, v.taps / beside, [&](const Index& kc) { add_side(kc, beside); });
+    if (v.taps % beside) add_side(v.taps / beside, v.taps % beside);
   });
 }
 

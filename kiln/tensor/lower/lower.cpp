@@ -21,6 +21,8 @@
 #include "kiln/tensor/passes/expand.h"
 #include "kiln/tensor/passes/for_chip.h"
 #include "kiln/tensor/passes/pair.h"
+#include "kiln/tensor/passes/recompute.h"
+#include "kiln/tensor/passes/running_sums.h"
 
 namespace kiln::tensor {
 namespace {
@@ -30,22 +32,25 @@ struct Pass {
   Graph (*run)(const Graph&);
 };
 constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
+                            {"running-sums", with_running_sums},
                             {"expand", expand},
                             {"decompose", decompose},
                             {"simplify", canonicalize},
-                            {"split-views", split_views}};
+                            {"split-views", split_views},
+                            {"recompute", recomputed}};
 
 // What to try, one after the other, until the program fits.
 std::vector<Choice> choices(const CompileOptions& options) {
-  std::vector<Choice> out(6);
+  std::vector<Choice> out(7);
   for (Choice& c : out) c.fuse.fuse = options.fuse;
-  for (std::size_t i = 1; i < out.size(); ++i) out[i].moving_views = false;
-  out[2].region = {.psum_columns = 512, .hoisted_bytes = 16384, .column_tile = 8192};
-  out[3].region = {.psum_columns = 0, .hoisted_bytes = 4096, .column_tile = 2048};
-  out[4].region = {.psum_columns = 0, .hoisted_bytes = 16384, .column_tile = 8192};
-  out[5].region = {.psum_columns = 0, .hoisted_bytes = 4096, .column_tile = 2048};
-  for (std::size_t i = 2; i < out.size(); ++i) out[i].region.unshifted = false;
-  out[4].fuse.fuse = out[5].fuse.fuse = false;
+  for (std::size_t i = 1; i < out.size(); ++i) out[i].held_bytes = 0;
+  for (std::size_t i = 2; i < out.size(); ++i) out[i].moving_views = false;
+  out[3].region = {.psum_columns = 512, .hoisted_bytes = 16384, .column_tile = 8192};
+  out[4].region = {.psum_columns = 0, .hoisted_bytes = 4096, .column_tile = 2048};
+  out[5].region = {.psum_columns = 0, .hoisted_bytes = 16384, .column_tile = 8192};
+  out[6].region = {.psum_columns = 0, .hoisted_bytes = 4096, .column_tile = 2048};
+  for (std::size_t i = 3; i < out.size(); ++i) out[i].region.unshifted = false;
+  out[5].fuse.fuse = out[6].fuse.fuse = false;
   return out;
 }
 

@@ -18,6 +18,7 @@ struct Choice {
   std::map<int, std::size_t> tiling;       // by region: which of the best estimates; the first unless said
   std::map<int, RegionOptions> of_region;  // regions that are built in another way
   std::size_t region_choices = 4;
+  std::int64_t held_bytes = 114688;  // of a partition, for matrices that lie there during all passes of a loop
   bool moving_views = true;  // a range from a place known at run time is read where it lies, not copied
 };
 
@@ -88,10 +89,13 @@ class Maker {
   isa::View operand_storage(Control& control, Value operand);
   bool is_unchanged(std::size_t state) const;
   bool is_updated(std::size_t state) const;
+  bool is_rewritten(std::size_t state, std::int64_t count) const;
+  bool changes_in_place(std::size_t state) const;
   bool computes_with(Value input) const;
   void keep_states();
   void keep_reads(const std::set<Value>& moved, std::int64_t left);
   void finish_pass();
+  void hold_matrices();
   void load_states();
   void store_states();
 

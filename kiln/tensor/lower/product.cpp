@@ -62,11 +62,38 @@ Tile RegionEmitter::turned_rows(Value v) {
     const auto it = s.turned.find(op.operands[0]);
     if (it != s.turned.end()) return it->second;
   }
-  const std::int64_t K = graph_.type(op.operands[0]).shape.back();
   const DType t = graph_.type(op.operands[0]).dtype;
-  const Tile out = new_tile(k_, Memory::sbuf, std::min(K, kBlock), {1, {blocks_of(K) * rows_}}, t);
+  const Depth depth = depth_of(v);
+  const Tile out = new_tile(k_, Memory::sbuf, depth.rows, {1, {depth.blocks * rows_}}, t);
   turn_rows(v, out);
   return scopes_.back().turned[op.operands[0]] = out;
+}
+
+// How many rows of the second operand of v, which is loaded whole, follow each other on a partition; 0: they do not.
+// Short rows move in longer runs then, and a row of x that lies in HBM comes as columns.
+std::int64_t RegionEmitter::rows_that_follow(Value v) const {
+  constexpr std::int64_t kLongRun = 2048;  // bytes
+  if (attention_ || layout_.partitions > arch_.partitions) return 0;
+  const Leaf& y = layout_.loads[layout_.load_of.at({v, 1})];
+  const std::int64_t K = y.free[0].count, N = y.free[1].count, size = size_bytes(graph_.type(y.value).dtype);
+  if (K <= kBlock || K > kLongest || kept(y) || y.free[1].stride != 1 || y.free[0].stride != N) return 0;
+  if (blocks_of(K) * N * size > options_.hoisted_bytes || (N * size >= kLongRun && K % kBlock == 0)) return 0;
+  std::int64_t rows = kBlock;
+  while (K % rows != 0) --rows;
+  if (2 * rows < kBlock || turns_in_dma(v, layout_.partitions) || turns_in_pieces(v)) return 0;
+  return K / rows;
+}
+
+// All products with the same x see it in the same way.
+RegionEmitter::Depth RegionEmitter::depth_of(Value v) const {
+  const Value x = graph_.op(v).operands[0];
+  const std::int64_t K = graph_.type(x).shape.back(), follow = rows_that_follow(v);
+  for (Value u : fusion_.regions[region_].ops) {
+    if (is_product(graph_.op(u).code) && graph_.op(u).operands[0] == x && rows_that_follow(u) != follow)
+      return {std::min(K, kBlock), blocks_of(K), false};
+  }
+  if (follow == 0) return {std::min(K, kBlock), blocks_of(K), false};
+  return {K / follow, follow, true};
 }
 
 const Tile& RegionEmitter::held_matrix(int leaf) const {
@@ -115,6 +142,13 @@ void RegionEmitter::turn_rows(Value v, const Tile& out) {
     return load_turned(out, storage_.of.at(l.base), place(l), K, l.partition, rows_);
   }
   if (turns_in_pieces(v)) return turn_pieces(v, out);
+  const Depth depth = depth_of(v);
+  if (depth.follows && comes_as_columns(v)) {
+    const Leaf& l = layout_.loads[leaf->second];
+    k_.dma_copy({.dst = out.storage.ap({{out.storage.dim(1), depth.rows}, {1, depth.blocks}}, out.offset),
+                 .src = storage_.of.at(l.base).ap({{depth.blocks, depth.rows}, {1, depth.blocks}}, place(l))});
+    return;
+  }
   if (leaf != layout_.load_of.end() && loads_in_parts(layout_.loads[leaf->second])) {
     const Leaf& l = layout_.loads[leaf->second];
     const View& hbm = storage_.of.at(l.base);
@@ -137,7 +171,23 @@ void RegionEmitter::turn_rows(Value v, const Tile& out) {
     copy(copied, x, free);
     x = copied;
   }
-  turner().tile(out, x, K);
+  if (depth.follows)
+    turner().strided(out, x, depth.blocks);
+  else
+    turner().tile(out, x, K);
+}
+
+// One row that lies in HBM element after element, for products alone.
+bool RegionEmitter::comes_as_columns(Value v) const {
+  const auto found = layout_.load_of.find({v, 0});
+  if (found == layout_.load_of.end() || layout_.partitions != 1) return false;
+  const Leaf& leaf = layout_.loads[found->second];
+  std::vector<Dims> one{leaf.free};
+  join_together(one);
+  if (kept(leaf) || is_hoisted(leaf) || one[0].size() != 1 || one[0][0].stride != 1) return false;
+  return std::all_of(layout_.load_of.begin(), layout_.load_of.end(), [&](const auto& read) {
+    return read.second != found->second || (is_product(graph_.op(read.first.first).code) && read.first.second == 0);
+  });
 }
 
 // Rows that come from HBM for a product alone: the first columns are turned while the others are loaded.
@@ -187,8 +237,33 @@ void RegionEmitter::turn_pieces(Value v, const Tile& out) {
   });
 }
 
+// How the products that read a matrix see it.
+RegionEmitter::Depth RegionEmitter::depth_of_matrix(int index) const {
+  Depth out;
+  for (const auto& [user, i] : layout_.load_of) {
+    if (i == index) out = depth_of(user.first);
+  }
+  return out;
+}
+
+// All of y, with rows that follow each other on each partition.
+Tile RegionEmitter::load_following(int index, const Depth& depth) {
+  const Leaf& leaf = layout_.loads[index];
+  const std::int64_t N = leaf.free[1].count, run = depth.blocks * N;
+  const std::int64_t together = options_.load_blocks > 0 ? options_.load_blocks : depth.blocks;
+  const Tile out = new_tile(k_, Memory::sbuf, depth.rows, {1, {run}}, graph_.type(leaf.value).dtype);
+  Index at = storage_.begin(leaf.base) + leaf.offset;
+  for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
+  k_.tiles(depth.blocks, together, [&](Index b, std::int64_t n) {
+    k_.dma_copy({.dst = view_of(out, {{1, n * N}}, b * N),
+                 .src = storage_.of.at(leaf.base).ap({{run, depth.rows}, {1, n * N}}, at + b * N)});
+  });
+  return out;
+}
+
 // Columns of y: (K on partitions, blocks of K, columns).
 Tile RegionEmitter::load_matrix(int index, Index column, std::int64_t columns) {
+  if (const Depth depth = depth_of_matrix(index); depth.follows) return load_following(index, depth);
   const Leaf& leaf = layout_.loads[index];
   const std::int64_t K = leaf.free[0].count, sk = leaf.free[0].stride, sn = leaf.free[1].stride;
   const DType t = graph_.type(leaf.value).dtype;
@@ -231,11 +306,15 @@ Tile RegionEmitter::multiply_pieces(Value v, const Tile* into) {
   k_.tiles(N, kColumns, [&](Index n0, std::int64_t n) {
     const View sum = k_.psum({rows_, n}, DType::float32);
     k_.tiles(K, kLongest, [&](Index k0, std::int64_t k) {
-      const Tile rows = new_tile(k_, Memory::sbuf, rows_, {1, {k}}, t);
-      k_.dma_copy(
-          {.dst = view_of(rows, {{1, k}}), .src = hbm_x.ap({{x.partition, rows_}, {sx, k}}, place(x) + k0 * sx)});
       const Tile turned = new_tile(k_, Memory::sbuf, std::min(k, kBlock), {1, {blocks_of(k) * rows_}}, t);
-      turner().tile(turned, rows, k);
+      if (x.partition == 1 && sx != 1) {  // it lies in HBM as it is needed
+        load_block(turned, hbm_x, place(x) + k0 * sx, k, sx, rows_, 1);
+      } else {
+        const Tile rows = new_tile(k_, Memory::sbuf, rows_, {1, {k}}, t);
+        k_.dma_copy(
+            {.dst = view_of(rows, {{1, k}}), .src = hbm_x.ap({{x.partition, rows_}, {sx, k}}, place(x) + k0 * sx)});
+        turner().tile(turned, rows, k);
+      }
       const Tile part = new_tile(k_, Memory::sbuf, std::min(k, kBlock), {1, {blocks_of(k) * n}}, t);
       load_block(part, hbm_y, at_y + k0 * y.free[0].stride + n0 * y.free[1].stride, k, y.free[0].stride, n,
                  y.free[1].stride);
@@ -276,6 +355,7 @@ Tile RegionEmitter::multiply(Value v, const Tile* into) {
   const std::int64_t N = columns_ && op.type.shape.back() == columns_->extent ? columns_->size : op.type.shape.back();
   const Index first = N != op.type.shape.back() ? columns_->start : Index(0);
   const int leaf = layout_.load_of.at({v, 1});
+  const Depth depth = depth_of(v);
   const Tile x = turned_rows(v);
   const Tile *whole = nullptr, *piece = nullptr;  // all of y, or just these columns
   for (const Scope& s : scopes_) {
@@ -298,10 +378,14 @@ Tile RegionEmitter::multiply(Value v, const Tile* into) {
     const std::int64_t y_width = piece ? N : whole ? width : n;
     const Index y_at = piece ? n0 : whole ? first + n0 : Index(0);
     const View sum = stays ? view_of(dst, {{1, n}}, n0) : k_.psum({rows_, n}, DType::float32);
-    over_blocks(k_, K, [&](Index b, std::int64_t k) {
+    const auto add = [&](Index b, std::int64_t k) {
       k_.nc_matmul(
           {.dst = sum, .stationary = block(x, b, 0, k, rows_, rows_), .moving = block(y, b, y_at, k, n, y_width)});
-    });
+    };
+    if (depth.follows)
+      k_.loop(depth.blocks, [&](Index b) { add(b, depth.rows); });
+    else
+      over_blocks(k_, K, add);
     if (stays) return;
     const std::int64_t stride = dst.dims.back().stride;
     const View out = view_of(dst, {{stride, n}}, n0 * stride);

@@ -78,6 +78,24 @@ void RegionEmitter::emit() {
   scopes_.pop_back();
 }
 
+void RegionEmitter::hold(const std::set<Value>& unchanged, std::int64_t& left) {
+  for (Value v : fusion_.regions[region_].ops) {
+    if (attention_of(v)) return;  // which loads its matrices in its own ways
+  }
+  scopes_.emplace_back();
+  rows_ = std::min<std::int64_t>(layout_.partitions, arch_.partitions);
+  for (std::size_t i = 0; i < layout_.loads.size(); ++i) {
+    const Leaf& leaf = layout_.loads[i];
+    if (!leaf.is_matrix || !unchanged.contains(leaf.base) || layout_.level(leaf) != 0 || kept(leaf)) continue;
+    const std::int64_t blocks = (leaf.free[0].count + kBlock - 1) / kBlock;
+    const std::int64_t bytes = blocks * leaf.free[1].count * size_bytes(graph_.type(leaf.value).dtype);
+    if (bytes > left) continue;
+    left -= bytes;
+    storage_.held[{region_, static_cast<int>(i)}] = load_matrix(static_cast<int>(i), 0, leaf.free[1].count);
+  }
+  scopes_.pop_back();
+}
+
 // Where a leaf lies in a row that is kept: without the rows before it.
 Index RegionEmitter::place_in_row(const Leaf& leaf) const {
   Index at = leaf.offset;
@@ -91,15 +109,25 @@ const Tile* RegionEmitter::kept(const Leaf& leaf) const {
   return finds(layout_, leaf, {it->second.rows, it->second.count()}) ? &it->second : nullptr;
 }
 
-// A result that stays: into its place in the row.
-void RegionEmitter::keep(const Leaf& leaf, const Tile& tile, const Free& free, Tile dst) {
+// Where a result that stays lies in its row.
+Tile RegionEmitter::place_of_kept(const Leaf& leaf, Tile dst) const {
   dst.offset = place_in_row(leaf);
   dst.dims = leaf.free;
+  dst.rows = rows_;
   if (columns_ && !dst.dims.empty() && dst.dims.back().count == columns_->extent) {
     dst.offset += columns_->start * dst.dims.back().stride;
     dst.dims.back().count = columns_->size;
   }
-  copy(dst, tile, free);
+  return dst;
+}
+
+// The row of a result that stays in SBUF, for other regions or the next pass.
+const Tile* RegionEmitter::kept_result(const Leaf& leaf) const {
+  if (leaf.output >= 0) {
+    const auto state = storage_.kept_outputs.find(leaf.output);
+    return state == storage_.kept_outputs.end() ? nullptr : &state->second;
+  }
+  return storage_.residency.kept.contains(leaf.value) ? &storage_.kept.at(leaf.value) : nullptr;
 }
 
 void RegionEmitter::nest(std::size_t loop) {
@@ -136,10 +164,15 @@ void RegionEmitter::store_all() {
   std::map<std::int64_t, std::vector<const Leaf*>> by_columns;  // stores that go piece by piece, by their width
   for (const Leaf& leaf : layout_.stores) {
     const std::int64_t n = graph_.type(leaf.value).shape.empty() ? 1 : graph_.type(leaf.value).shape.back();
-    if (goes_in_pieces(leaf.value, n))
+    const Tile* row = kept_result(leaf);
+    if (goes_in_pieces(leaf.value, n)) {
       by_columns[n].push_back(&leaf);
-    else
+    } else if (row && !find(leaf.value) && row->dtype() == tile_dtype(leaf.value)) {
+      const Tile there = place_of_kept(leaf, *row);
+      store(leaf, value(leaf.value, &there));
+    } else {
       store(leaf, value(leaf.value));
+    }
   }
   for (const auto& [n, leaves] : by_columns) store_pieces(n, piece_of(n, kPiece, leaves), leaves);
 }
@@ -172,10 +205,18 @@ void RegionEmitter::hoist(int level) {
     if (layout_.level(leaf) == level && is_hoisted(leaf) && !kept(leaf))
       scopes_.back().leaves[static_cast<int>(i)] = load(static_cast<int>(i));
   }
+  for (Value v : fusion_.regions[region_].ops) {  // a row that comes as columns is there before the matrix
+    if (layout_.loops.empty() && is_product(graph_.op(v).code) && depth_of(v).follows && comes_as_columns(v))
+      turned_rows(v);
+  }
   for (std::size_t i = 0; i < layout_.loads.size(); ++i) {
     const Leaf& leaf = layout_.loads[i];
     if (!leaf.is_matrix || layout_.level(leaf) != level) continue;
     const int index = static_cast<int>(i);
+    if (const auto held = storage_.held.find({region_, index}); held != storage_.held.end()) {
+      scopes_.back().matrices[index] = held->second;
+      continue;
+    }
     const auto is_of = [&](Value op) { return unshifted_ && layout_.load_of.at({op, 1}) == index; };
     const bool values = unshifted_ && is_of(attention_->result), keys = unshifted_ && is_of(attention_->scores);
     const std::int64_t blocks = (leaf.free[0].count + 127) / 128;
@@ -266,10 +307,11 @@ Tile RegionEmitter::in_dtype_of_store(const Tile& t, const Free& free, DType dty
 void RegionEmitter::store(const Leaf& leaf, const Tile& given) {
   k_.at(k_.program().add_loc(graph_.loc(graph_.op(leaf.value))));
   const Free free = free_of(leaf.value);
-  if (leaf.output < 0 && storage_.residency.kept.contains(leaf.value))
-    return keep(leaf, given, free, storage_.kept.at(leaf.value));
-  if (leaf.output >= 0 && storage_.kept_outputs.contains(leaf.output))
-    return keep(leaf, given, free, storage_.kept_outputs.at(leaf.output));
+  if (const Tile* row = kept_result(leaf)) {
+    const Tile there = place_of_kept(leaf, *row);
+    if (given.storage.tensor() != there.storage.tensor()) copy(there, given, free);  // else it was made there
+    return;
+  }
   const DType stored_as = graph_.type(leaf.value).dtype;
   const Tile tile = given.in_psum() && stored_as != DType::bool_ ? in_dtype_of_store(given, free, stored_as) : given;
   Dims to = leaf.free;

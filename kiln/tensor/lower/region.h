@@ -24,6 +24,7 @@ struct Storage {
   Residency residency;
   std::map<Value, Tile> kept;        // by base: (rows, elements of a row) in SBUF
   std::map<int, Tile> kept_outputs;  // of a body: state that stays in SBUF
+  std::map<std::pair<int, int>, Tile> held;  // of a body, by region and load: matrices that are there for all passes
 
   isa::Index begin(Value base) const {
     const auto found = begins.find(base);
@@ -65,6 +66,8 @@ class RegionEmitter {
   RegionEmitter(isa::Kernel& k, const Graph& graph, const Fusion& fusion, int region, const Layout& layout,
                 Storage& storage, const Arch& arch, const RegionOptions& options);
   void emit();
+  // Loads matrices that no pass of a loop changes, as long as bytes of a partition are left; takes what they need off.
+  void hold(const std::set<Value>& unchanged, std::int64_t& left);
 
  private:
   struct Scope {
@@ -103,7 +106,8 @@ class RegionEmitter {
   isa::Index place_in_row(const Leaf& leaf) const;
   const Tile* kept(const Leaf& leaf) const;
   bool is_turned(const Leaf& leaf) const;
-  void keep(const Leaf& leaf, const Tile& tile, const Free& free, Tile dst);
+  Tile place_of_kept(const Leaf& leaf, Tile dst) const;
+  const Tile* kept_result(const Leaf& leaf) const;
   Tile load(int leaf);
   Tile operand(Value op, std::size_t i);
   Given given(Value op, std::size_t i);
@@ -249,6 +253,17 @@ class RegionEmitter {
   Tile largest(Value v, const Tile* into);
 
   // product.cpp
+  // How the elements that a product sums over lie on partitions: block after block, or each partition has some that
+  // follow each other, as they do in HBM.
+  struct Depth {
+    std::int64_t rows = 0, blocks = 0;
+    bool follows = false;
+  };
+  Depth depth_of(Value v) const;
+  Depth depth_of_matrix(int leaf) const;
+  std::int64_t rows_that_follow(Value v) const;
+  bool comes_as_columns(Value v) const;
+  Tile load_following(int leaf, const Depth& depth);
   Tile multiply(Value v, const Tile* into);
   Tile multiply_pieces(Value v, const Tile* into);
   void load_block(const Tile& dst, const isa::View& hbm, isa::Index at, std::int64_t k, std::int64_t k_stride,

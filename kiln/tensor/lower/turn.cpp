@@ -54,6 +54,24 @@ void Turner::tile(const Tile& dst, const Tile& src, std::int64_t columns) const 
   }
 }
 
+void Turner::strided(const Tile& dst, const Tile& src, std::int64_t blocks) const {
+  const std::int64_t rows = src.rows, columns = dst.rows, stride = src.dims[0].stride;
+  const std::int64_t together = std::max<std::int64_t>(1, arch.psum_bank_bytes / (rows * size_bytes(src.dtype())));
+  k.tiles(blocks, together, [&](Index first, std::int64_t m) {
+    const View turned = k.psum({columns, m * rows}, src.dtype());
+    const auto one = [&](Index i) {
+      k.nc_transpose({.dst = turned.ap({{m * rows, columns}, {1, rows}}, i * rows),
+                      .data = src.storage.ap({{src.storage.dim(1), rows}, {stride * blocks, columns}},
+                                             src.offset + (first + i) * stride)});
+    };
+    if (m == 1)
+      one(0);
+    else
+      k.loop(m, one);
+    k.tensor_copy({.dst = block(dst, first, 0, columns, m * rows, rows), .src = turned, .engine = evacuator()});
+  });
+}
+
 // Columns that lie in HBM as rows of K elements: loaded in blocks of 128, turned, as many as fit a bank together.
 void Turner::from_hbm(const Tile& out, const View& hbm, const Index& at, std::int64_t K, std::int64_t stride,
                       std::int64_t columns) const {

@@ -18,6 +18,8 @@ struct Turner {
 
   // Blocks of 128 columns of src, whose free dimension is one: dst has a row per column, block after block.
   void tile(const Tile& dst, const Tile& src, std::int64_t columns) const;
+  // The same with columns j, j + blocks, j + 2 blocks, ... in block j, as many as dst has rows.
+  void strided(const Tile& dst, const Tile& src, std::int64_t blocks) const;
   // Columns that lie in HBM as rows of K elements, one `stride` apart: dst is (K in blocks of 128, columns).
   void from_hbm(const Tile& dst, const isa::View& hbm, const isa::Index& at, std::int64_t K, std::int64_t stride,
                 std::int64_t columns) const;

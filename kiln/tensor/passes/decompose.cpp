@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kiln/tensor/ir/rules.h"
+#include "kiln/tensor/passes/reduction_order.h"
 #include "kiln/tensor/passes/rewrite.h"
 #include "kiln/tensor/passes/strided.h"
 #include "kiln/tensor/passes/ways.h"
@@ -259,62 +260,6 @@ std::int64_t reduced_count(const Rewriting& r) {
 
 Expr kept(OpCode code, const Here& x, const Ints& axes) { return apply(code, {x}, {axes, true}, x.at); }
 
-// Reduced dimensions behind the others, when so many more rows can be worked on side by side.
-std::optional<Value> turned_reduction(const Rewriting& r) {
-  const Expr x = r.operand(0);
-  const Ints& axes = r.op.ints("axes");
-  Ints perm;
-  Shape kept_shape;
-  for (int d = 0; d < x.rank(); ++d) {
-    if (std::find(axes.begin(), axes.end(), d) != axes.end()) continue;
-    perm.push_back(d);
-    kept_shape.push_back(x.shape()[d]);
-  }
-  const std::int64_t rows = product(kept_shape), now = product(x.shape(), 0, static_cast<std::size_t>(axes[0]));
-  if (now >= 32 || rows <= now) return {};
-  Ints behind;
-  for (std::int64_t a : axes) {
-    behind.push_back(static_cast<std::int64_t>(perm.size()));
-    perm.push_back(a);
-  }
-  const Expr sums = kept(r.op.code, transpose(x, perm), behind);
-  return reshape(sums, r.op.type.shape).value();
-}
-
-// Reductions of the last dimensions: as one dimension, and where few rows are long in two steps, so that many
-// partitions work on the first.
-std::optional<Value> stepwise_reduction(const Rewriting& r) {
-  constexpr std::int64_t kFewRows = 64, kLong = 2048, kLanes = 128;
-  const Expr x = r.operand(0);
-  const Ints& axes = r.op.ints("axes");
-  const auto first = static_cast<std::size_t>(axes[0]);
-  if (axes.size() != x.shape().size() - first) return {};
-  const Shape kept_shape(x.shape().begin(), x.shape().begin() + axes[0]);
-  const std::int64_t rows = product(kept_shape), n = product(x.shape(), first, x.shape().size());
-  std::int64_t lanes = 1;
-  if (rows < kFewRows && n >= kLong) {
-    std::int64_t prefix = 1;  // where dimensions begin, so that what is computed before can keep its rows
-    for (std::size_t d = first; d < x.shape().size(); ++d) {
-      prefix *= x.shape()[d];
-      if (rows * prefix <= kLanes) lanes = prefix;
-    }
-    for (std::int64_t a = kLanes / std::max<std::int64_t>(rows, 1); lanes < 16 && a > lanes; --a) {
-      if (n % a == 0) lanes = a;
-    }
-  }
-  if (lanes == 1 && axes.size() == 1) return {};
-  Shape shape = kept_shape;
-  if (lanes > 1) shape.push_back(lanes);
-  shape.push_back(n / lanes);
-  Expr out = reshape(x, shape);
-  out = kept(r.op.code, out, {static_cast<std::int64_t>(shape.size()) - 1});
-  if (lanes > 1) {
-    shape.pop_back();
-    out = kept(r.op.code, reshape(out, shape), {static_cast<std::int64_t>(shape.size()) - 1});
-  }
-  return reshape(out, r.op.type.shape).value();
-}
-
 std::optional<Value> reduction(const Rewriting& r) {
   Expr x = r.operand(0);
   const Ints& axes = r.op.ints("axes");
@@ -354,8 +299,7 @@ std::optional<Value> reduction(const Rewriting& r) {
       break;
     }
     default:
-      if (const auto v = turned_reduction(r)) return v;
-      if (const auto v = stepwise_reduction(r)) return v;
+      if (const auto v = reordered_reduction(r)) return v;
       if (r.op.flag("keepdims")) return {};
       out = kept(r.op.code, x, axes);
   }
@@ -446,9 +390,9 @@ bool is_reduction(OpCode code) { return code >= OpCode::sum && code <= OpCode::a
 }  // namespace
 
 Graph decompose(const Graph& graph) {
-  // What ways make may itself be taken apart: until nothing changes.
+  constexpr int kMostRounds = 8;  // what ways make may itself be taken apart: until nothing changes
   Graph out = graph;
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < kMostRounds; ++round) {
     bool changed = false;
     out = rebuilt(out, [&](const Rewriting& r) -> std::optional<Value> {
       std::optional<Value> v;
@@ -462,7 +406,7 @@ Graph decompose(const Graph& graph) {
         v = conversion(r);
       else if (r.op.code == OpCode::pad)
         v = border(r);
-      changed = changed || (v && r.to.op(*v).code != r.op.code);
+      changed = changed || (v && (is_reduction(r.op.code) || r.to.op(*v).code != r.op.code));
       return v;
     });
     if (!changed) break;

@@ -117,6 +117,7 @@ class Fuser {
   bool is_computed(Value v) const;
   Value base_of(Value v) const;
   bool joins_on_chip(const Op& op) const;
+  std::int64_t widest_of(int region) const;
   void place(Value v);
   std::set<std::int64_t> common(Value v, std::size_t i, std::set<std::int64_t> rows) const;
   bool makes_cycle(const std::set<int>& merged, const Op& op) const;
@@ -271,6 +272,16 @@ bool Fuser::joins_on_chip(const Op& op) const {
   });
 }
 
+// Elements of the largest value that a region computes or reduces.
+std::int64_t Fuser::widest_of(int region) const {
+  std::int64_t n = 0;
+  for (Value v : f_.regions[region].ops) {
+    n = std::max(n, graph_.type(v).size());
+    if (is_reduction(graph_.op(v).code)) n = std::max(n, graph_.type(graph_.op(v).operands[0]).size());
+  }
+  return n;
+}
+
 void Fuser::place(Value v) {
   const Op& op = graph_.op(v);
   std::set<std::int64_t> rows = own_candidates(graph_, op);
@@ -293,7 +304,8 @@ void Fuser::place(Value v) {
     }
     if (both.empty() || !meet(more, both)) continue;
     const std::int64_t elements = std::max(op.type.size(), graph_.type(op.operands[i]).size());
-    if (!is_worth(rows, both, elements) || !is_worth(f_.regions[region].candidates, both, elements)) continue;
+    if (!is_worth(rows, both, elements)) continue;
+    if (!is_worth(f_.regions[region].candidates, both, std::max(elements, widest_of(region)))) continue;
     if (makes_cycle(more, op)) continue;
     merged = std::move(more);
     rows = std::move(both);
