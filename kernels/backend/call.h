@@ -23,11 +23,11 @@ struct Array {
 };
 
 struct Call {
-  std::string_view library;  // "BLAS": whose environment variables count
-  std::string operation;     // "sgemm"
-  std::string key;           // with the operation and the target, all that the program depends on
+  std::string_view library;                     // "BLAS": whose environment variables count
+  std::string operation;                        // "sgemm"
+  std::string key;                              // with the operation and the target, all that the program depends on
   std::function<isa::Program(Target)> program;  // of the core, or of the first one of a pair
-  std::vector<Array> arrays;  // one per input, output and inout of the program
+  std::vector<Array> arrays;                    // one per input, output and inout of the program
   // How often its loop on a register goes round, for programs that have one; known when the call has run.
   std::shared_ptr<std::int64_t> passes = {};
   // Of the other core of a pair, where two share the work.
