@@ -38,8 +38,10 @@ struct Call {
 // what the check, the run or the device throws: there is no other way that could be gone instead.
 void run(const Call& call, Backend backend);
 
-// Notes a call that the native library has computed; its program is made when somebody asks for its time.
+// Notes a call that the native library has computed; its program is made when somebody asks for its time. The second
+// one is for calls that are over sooner than their names are made: `call` is asked when somebody wants to know.
 void note_native(const Call& call);
+void note_native(std::function<Call()> call);
 
 // What computed the last call of this thread.
 struct LastCall {

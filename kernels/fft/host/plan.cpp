@@ -215,6 +215,8 @@ void execute(const TransformConfig& config, const float* x, float* y, backend::B
   plan(config)->execute(x, y, backend);
 }
 
-void note_native(const TransformConfig& config) { backend::note_native(call_of(config)); }
+void note_native(const TransformConfig& config) {
+  backend::note_native([config] { return call_of(config); });
+}
 
 }  // namespace kiln::fft
