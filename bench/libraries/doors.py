@@ -11,7 +11,7 @@ import numpy as np
 
 from kiln import blas
 
-SIZES = (256, 512, 1024)
+SIZES = (64, 256, 512, 1024)
 ROUNDS = 8
 BARS = {"native / OpenBLAS": 1.1, "simulator / native": 2.0}  # at 1024
 

@@ -15,8 +15,10 @@ namespace {
 constexpr std::size_t kBytesForThreads = 1 << 20;  // of all arrays of a call
 
 thread_local LastCall noted;
+thread_local std::function<Call()> pending;  // what is to be noted, where it is
 
 void note(const Call& call, Backend backend, Target target) {
+  pending = nullptr;
   noted = {call.operation, backend, target, call.key, call.program, call.passes, call.second};
 }
 
@@ -72,7 +74,15 @@ void run(const Call& call, Backend backend) {
 
 void note_native(const Call& call) { note(call, Backend::native, current_target()); }
 
-const LastCall& last_call() { return noted; }
+void note_native(std::function<Call()> call) {
+  pending = std::move(call);
+  noted.target = current_target();
+}
+
+const LastCall& last_call() {
+  if (pending) note(std::exchange(pending, {})(), Backend::native, noted.target);
+  return noted;
+}
 
 Programs programs_of(const LastCall& call) {
   if (!call.make) return {};

@@ -23,11 +23,11 @@ struct Array {
 };
 
 struct Call {
-  std::string_view library;  // "BLAS": whose environment variables count
-  std::string operation;     // "sgemm"
-  std::string key;           // with the operation and the target, all that the program depends on
+  std::string_view library;                     // "BLAS": whose environment variables count
+  std::string operation;                        // "sgemm"
+  std::string key;                              // with the operation and the target, all that the program depends on
   std::function<isa::Program(Target)> program;  // of the core, or of the first one of a pair
-  std::vector<Array> arrays;  // one per input, output and inout of the program
+  std::vector<Array> arrays;                    // one per input, output and inout of the program
   // How often its loop on a register goes round, for programs that have one; known when the call has run.
   std::shared_ptr<std::int64_t> passes = {};
   // Of the other core of a pair, where two share the work.
@@ -38,8 +38,10 @@ struct Call {
 // what the check, the run or the device throws: there is no other way that could be gone instead.
 void run(const Call& call, Backend backend);
 
-// Notes a call that the native library has computed; its program is made when somebody asks for its time.
+// Notes a call that the native library has computed; its program is made when somebody asks for its time. The second
+// one is for calls that are over sooner than their names are made: `call` is asked when somebody wants to know.
 void note_native(const Call& call);
+void note_native(std::function<Call()> call);
 
 // What computed the last call of this thread.
 struct LastCall {

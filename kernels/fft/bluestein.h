@@ -8,9 +8,7 @@
 namespace kiln::kernels {
 
 // Numbers that a row has before and after: half a spectrum has n / 2 + 1.
-inline std::int64_t numbers_in(const TransformConfig& c) {
-  return c.spectrum == Spectrum::inverse ? c.n / 2 + 1 : c.n;
-}
+inline std::int64_t numbers_in(const TransformConfig& c) { return c.spectrum == Spectrum::inverse ? c.n / 2 + 1 : c.n; }
 inline std::int64_t numbers_out(const TransformConfig& c) {
   return c.spectrum == Spectrum::forward ? c.n / 2 + 1 : c.n;
 }

@@ -10,26 +10,34 @@ namespace {
 View part(const View& x, int i) { return x(all, all, ds(i, 1)).squeeze_dim(2); }
 }  // namespace
 
+// What the numbers of half a spectrum count.
+static double weight_of(const ColumnPassConfig& c, std::int64_t k) {
+  return c.spectrum == Spectrum::inverse && k != 0 && 2 * k != c.n0 ? 2 : 1;
+}
+
+static bool is_positive(const ColumnPassConfig& c) { return c.positive || c.spectrum == Spectrum::inverse; }
+
 Tables column_pass_tables(const ColumnPassConfig& c) {
   Tables tables;
-  const std::int64_t size = c.p() * c.n0, sign = c.positive ? 1 : -1;
+  const std::int64_t sign = is_positive(c) ? 1 : -1, in = c.contracted(), out = c.results();
   const char* names[] = {"column_cos", "column_sin", "column_minus_sin"};
   for (int which = 0; which < 3; ++which) {
-    Table t(c.prefix + names[which], size, size);
+    if (which == (c.spectrum == Spectrum::forward ? 2 : 1) && c.spectrum != Spectrum::whole) continue;
+    Table t(c.prefix + names[which], c.p() * in, c.p() * out);
     for (std::int64_t copy = 0; copy < c.p(); ++copy) {
-      for (std::int64_t j = 0; j < c.n0; ++j) {
-        for (std::int64_t k = 0; k < c.n0; ++k) {
-          const Complex w = root(sign * product_mod(j, k, c.n0), c.n0);
-          t(copy * c.n0 + j, copy * c.n0 + k) = static_cast<float>(which == 0   ? w.real()
-                                                                   : which == 1 ? w.imag()
-                                                                                : -w.imag());
+      for (std::int64_t j = 0; j < in; ++j) {
+        for (std::int64_t k = 0; k < out; ++k) {
+          const Complex w = weight_of(c, j) * root(sign * product_mod(j, k, c.n0), c.n0);
+          t(copy * in + j, copy * out + k) = static_cast<float>(which == 0   ? w.real()
+                                                                : which == 1 ? w.imag()
+                                                                             : -w.imag());
         }
       }
     }
     tables.push_back(std::move(t));
   }
-  Table twiddles(c.prefix + "column_twiddles", c.n0, 2 * c.m);
-  for (std::int64_t k = 0; k < c.n0; ++k) {
+  Table twiddles(c.prefix + "column_twiddles", c.kept(), 2 * c.m);
+  for (std::int64_t k = 0; k < c.kept(); ++k) {
     for (std::int64_t r = 0; r < c.m; ++r) {
       const Complex w = root(sign * product_mod(k, r, c.n0 * c.m), c.n0 * c.m);
       twiddles(k, 2 * r) = static_cast<float>(w.real()), twiddles(k, 2 * r + 1) = static_cast<float>(w.imag());
@@ -40,49 +48,93 @@ Tables column_pass_tables(const ColumnPassConfig& c) {
 }
 
 ColumnPass::ColumnPass(Kernel& k, const ColumnPassConfig& c) : k_(k), c_(c) {
-  const std::int64_t size = c.p() * c.n0;
-  cos_ = resident(k, c.prefix + "column_cos", size, size);
-  sin_ = resident(k, c.prefix + "column_sin", size, size);
-  minus_sin_ = resident(k, c.prefix + "column_minus_sin", size, size);
-  twiddles_ = k.input(c.prefix + "column_twiddles", {c.n0, 2 * c.m}, f32);
+  const auto table = [&](const char* name) {
+    return resident(k, c.prefix + name, c.p() * c.contracted(), c.p() * c.results());
+  };
+  cos_ = table("column_cos");
+  if (c.spectrum != Spectrum::inverse) sin_ = table("column_sin");
+  if (c.spectrum != Spectrum::forward) minus_sin_ = table("column_minus_sin");
+  twiddles_ = k.input(c.prefix + "column_twiddles", {c.kept(), 2 * c.m}, f32);
 }
 
 void ColumnPass::run(const View& x, const View& s, std::int64_t column, std::int64_t columns) const {
-  const View from = x.reshape_dim(1, {c_.n0, 2 * c_.m}).flatten_dims(0, 1);
-  k_.tiles(x.dim(0), c_.p(), [&](Index row, std::int64_t rows) {
-    const auto some = [&](const View& v) { return v(ds(row * c_.n0, rows * c_.n0)); };
-    tiles_from(k_, column, column + columns, kWide,
-               [&](Index first, std::int64_t width) { chunk(some(from), some(s), first, width); });
+  const bool back = c_.spectrum == Spectrum::inverse;
+  const View& real = back ? s : x;  // the rows that are as long as the transform
+  const std::int64_t width = c_.spectrum == Spectrum::whole ? 2 * c_.m : c_.m;
+  const View matrix = real.reshape_dim(1, {c_.n0, width}).flatten_dims(0, 1);
+  k_.tiles(real.dim(0), c_.p(), [&](Index row, std::int64_t rows) {
+    const auto some = [&](const View& v, std::int64_t size) { return v(ds(row * size, rows * size)); };
+    tiles_from(k_, column, column + columns, kWide, [&](Index first, std::int64_t size) {
+      if (back)
+        chunk_back(some(x, c_.kept()), some(matrix, c_.n0), first, size);
+      else
+        chunk(some(matrix, c_.n0), some(s, c_.kept()), first, size);
+    });
   });
 }
 
+// The factors of some columns, for `rows` rows of numbers k0.
+View ColumnPass::weights(std::int64_t rows, const Index& first, std::int64_t width) const {
+  const View w = k_.sbuf({rows, width, 2}, f32);
+  for (std::int64_t row = 0; row < rows; row += c_.kept())
+    k_.dma_copy({.dst = w(ds(row, c_.kept())).flatten_dims(1, 2), .src = twiddles_(all, ds(first * 2, 2 * width))});
+  return w;
+}
+
+// (re, im) w as pairs. What is in PSUM is read by the vector engine alone.
+View ColumnPass::weighed(const View& re, const View& im, const View& w) const {
+  const std::int64_t rows = w.dim(0), width = w.dim(1);
+  const View out = k_.sbuf({rows, width, 2}, f32);
+  const Engine of_im = im.memory() == Memory::psum ? Engine::vector : Engine::gpsimd;
+  const auto times = [&](const View& a, int i, Engine engine) {
+    const View to = k_.sbuf({rows, width}, f32);
+    k_.tensor_tensor({.dst = to, .data1 = a, .data2 = part(w, i), .op = AluOp::multiply, .engine = engine});
+    return to;
+  };
+  const auto join = [&](int i, AluOp op, Engine engine) {
+    const View a = times(re, i, Engine::vector), b = times(im, 1 - i, of_im);
+    k_.tensor_tensor({.dst = part(out, i), .data1 = a, .data2 = b, .op = op, .engine = engine});
+  };
+  join(0, AluOp::subtract, Engine::gpsimd);
+  join(1, AluOp::add, of_im == Engine::gpsimd ? Engine::vector : Engine::gpsimd);
+  return out;
+}
+
 void ColumnPass::chunk(const View& x, const View& s, const Index& first, std::int64_t width) const {
-  const std::int64_t rows = x.dim(0);
+  const std::int64_t rows = x.dim(0), results = s.dim(0);
   const Slice columns = ds(first * 2, 2 * width);
-  const auto tile = [&] { return k_.sbuf({rows, width, 2}, f32); };
-  const View in = tile(), out = tile(), w = tile();
-  k_.dma_copy({.dst = in.flatten_dims(1, 2), .src = x(all, columns)});
-  for (std::int64_t row = 0; row < rows; row += c_.n0)
-    k_.dma_copy({.dst = w(ds(row, c_.n0)).flatten_dims(1, 2), .src = twiddles_(all, columns)});
+  const bool real = c_.spectrum == Spectrum::forward;
+  const View in = real ? k_.sbuf({rows, width}, f32) : k_.sbuf({rows, width, 2}, f32);
+  if (real)
+    k_.dma_copy({.dst = in, .src = x(all, ds(first, width))});
+  else
+    k_.dma_copy({.dst = in.flatten_dims(1, 2), .src = x(all, columns)});
+  const View w = weights(results, first, width);
+  const auto add = [&](const View& sum, const View& table, const View& moving) {
+    k_.nc_matmul({.dst = sum, .stationary = table(ds(0, rows), ds(0, results)), .moving = moving});
+  };
   const auto product = [&](const View& with_re, const View& with_im) {
-    const View sum = k_.psum({kTile, kWide}, f32)(ds(0, rows), ds(0, width));
-    const Slice used = ds(0, rows);
-    k_.nc_matmul({.dst = sum, .stationary = with_re(used, used), .moving = part(in, 0)});
-    k_.nc_matmul({.dst = sum, .stationary = with_im(used, used), .moving = part(in, 1)});
+    const View sum = k_.psum({kTile, kWide}, f32)(ds(0, results), ds(0, width));
+    add(sum, with_re, real ? in : part(in, 0));
+    if (!real) add(sum, with_im, part(in, 1));
     return sum;
   };
   const View re = product(cos_, minus_sin_), im = product(sin_, cos_);
-  const auto times = [&](const View& a, int i) {
-    const View to = k_.sbuf({rows, width}, f32);
-    k_.tensor_tensor({.dst = to, .data1 = a, .data2 = part(w, i), .op = AluOp::multiply, .engine = Engine::vector});
-    return to;
-  };
-  const auto join = [&](int i, const View& a, const View& b, AluOp op) {
-    k_.tensor_tensor({.dst = part(out, i), .data1 = a, .data2 = b, .op = op, .engine = Engine::gpsimd});
-  };
-  join(0, times(re, 0), times(im, 1), AluOp::subtract);
-  join(1, times(re, 1), times(im, 0), AluOp::add);
-  k_.dma_copy({.dst = s(all, columns), .src = out.flatten_dims(1, 2)});
+  k_.dma_copy({.dst = s(all, columns), .src = weighed(re, im, w).flatten_dims(1, 2)});
+}
+
+void ColumnPass::chunk_back(const View& s, const View& x, const Index& first, std::int64_t width) const {
+  const std::int64_t rows = s.dim(0), results = x.dim(0);
+  const View in = k_.sbuf({rows, width, 2}, f32), out = k_.sbuf({results, width}, f32);
+  k_.dma_copy({.dst = in.flatten_dims(1, 2), .src = s(all, ds(first * 2, 2 * width))});
+  const View turned = weighed(part(in, 0), part(in, 1), weights(rows, first, width));
+  const View sum = k_.psum({kTile, kWide}, f32)(ds(0, results), ds(0, width));
+  for (int i = 0; i < 2; ++i)
+    k_.nc_matmul({.dst = sum,
+                  .stationary = (i == 0 ? cos_ : minus_sin_)(ds(0, rows), ds(0, results)),
+                  .moving = part(turned, i)});
+  evict(k_, out, sum, 1);
+  k_.dma_copy({.dst = x(all, ds(first, width)), .src = out});
 }
 
 }  // namespace kiln::kernels

@@ -73,7 +73,8 @@ void scale_numbers(Kernel& k, const View& to, const View& x, const View& factor)
 // The part of the bias' gradient that each number has; dx = factor gradient - that bias / |x|² x, where |x| counts.
 View backward(Kernel& k, const View& dx, const Numbers& n, const View& gradient) {
   const Sizes s(n);
-  const View active = n.with(AluOp::greater, s.shifted, 0.0), counts = n.with(AluOp::greater_equal, s.square, kLeast * kLeast);
+  const View active = n.with(AluOp::greater, s.shifted, 0.0),
+             counts = n.with(AluOp::greater_equal, s.square, kLeast * kLeast);
   const View of_bias = n.two(AluOp::multiply, n.two(AluOp::multiply, active, n.dot(gradient)), s.inverse);
   const View inverse_square = n.two(AluOp::multiply, s.inverse, s.inverse, Engine::gpsimd);
   const View shared = n.two(AluOp::multiply, n.two(AluOp::multiply, of_bias, n.bias), inverse_square);

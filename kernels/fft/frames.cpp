@@ -35,7 +35,8 @@ void products(Kernel& k, const FramesConfig& c, const View& x, const View& to) {
 
 Program frames_product(const FramesConfig& c, Target target) {
   const std::int64_t total = c.frames() * c.width;
-  require_sizes("frames_product", {c.rows, c.samples, c.size, c.hop, c.width, c.padded() - c.size + 1, total - c.first});
+  require_sizes("frames_product",
+                {c.rows, c.samples, c.size, c.hop, c.width, c.padded() - c.size + 1, total - c.first});
   Kernel k("frames_product", target);
   const View x = k.input("x", {c.rows, c.samples}, f32);
   View signal = x;

@@ -47,13 +47,9 @@ void multiply_to_real(Kernel& k, const View& out, const View& a, const View& t) 
   const std::int64_t w = out.dim(1);
   const View both = k.sbuf({a.dim(0), w, 2}, f32);
   const auto pairs = [&](const View& v) { return v.reshape_dim(1, {w, 2}); };
+  k.tensor_tensor({.dst = both, .data1 = pairs(a), .data2 = pairs(t), .op = AluOp::multiply, .engine = Engine::vector});
   k.tensor_tensor(
-      {.dst = both, .data1 = pairs(a), .data2 = pairs(t), .op = AluOp::multiply, .engine = Engine::vector});
-  k.tensor_tensor({.dst = out,
-                   .data1 = part(both, 0),
-                   .data2 = part(both, 1),
-                   .op = AluOp::subtract,
-                   .engine = Engine::gpsimd});
+      {.dst = out, .data1 = part(both, 0), .data2 = part(both, 1), .op = AluOp::subtract, .engine = Engine::gpsimd});
 }
 
 // Rows and table as [partitions, 2 w], real rows as [partitions, w].

@@ -33,7 +33,8 @@ Factored along(const TransformConfig& c, const Way& w, bool positive) {
 
 // Indices are bits in tables of float32. Of each number both parts move.
 void set_index(Table& t, std::int64_t at, std::int64_t from) {
-  for (std::int64_t i = 0; i < 2; ++i) t(0, 2 * at + i) = std::bit_cast<float>(static_cast<std::uint32_t>(2 * from + i));
+  for (std::int64_t i = 0; i < 2; ++i)
+    t(0, 2 * at + i) = std::bit_cast<float>(static_cast<std::uint32_t>(2 * from + i));
 }
 
 struct Rader {
@@ -74,8 +75,7 @@ struct Rader {
   // the scale in it, these two have not.
   void add_first(const View& spectrum, const View& filtered, const View& sums) const {
     const auto scaled = [&](const View& number) {
-      if (c.scale != 1)
-        k.tensor_scalar({.dst = number, .data = number, .op0 = AluOp::multiply, .operand0 = c.scale});
+      if (c.scale != 1) k.tensor_scalar({.dst = number, .data = number, .op0 = AluOp::multiply, .operand0 = c.scale});
       return number;
     };
     const auto add = [&](const View& to, const View& a, const View& b) {

@@ -6,6 +6,7 @@
 #include "kernels/fft/bluestein.h"
 #include "kernels/fft/factored.h"
 #include "kernels/fft/rader.h"
+#include "kernels/fft/real_factored.h"
 #include "kernels/fft/tangle.h"
 
 namespace kiln::kernels {
@@ -23,6 +24,10 @@ TwoFactorConfig half(const TransformConfig& c, const Way& w) {
 }
 
 Factored whole(const TransformConfig& c, const Way& w) { return {w, c.positive, c.scale, "", c.rows_of_tables()}; }
+
+RealFactored real(const TransformConfig& c, const Way& w) {
+  return {w, c.spectrum, c.positive, c.scale, c.rows_of_tables()};
+}
 
 void direct(Kernel& k, const TransformConfig& c, const View& x, const View& y) {
   const GemmConfig product{.m = c.rows, .n = c.y_width(), .k = c.x_width()};
@@ -62,8 +67,7 @@ Table transform_matrix(const TransformConfig& c, const std::string& name) {
 // The complex transform of a way that is halved, the way that it goes, and what joins its numbers.
 static TransformConfig half_length(const TransformConfig& c) {
   const bool forward = c.spectrum == Spectrum::forward;
-  return {c.n / 2,     c.rows, Spectrum::whole, c.positive || !forward, forward ? c.scale / 2 : c.scale,
-          c.table_rows};
+  return {c.n / 2, c.rows, Spectrum::whole, c.positive || !forward, forward ? c.scale / 2 : c.scale, c.table_rows};
 }
 static Way without_halving(Way w) {
   w.halved = false;
@@ -80,7 +84,8 @@ Tables transform_tables(const TransformConfig& c, const Way& w) {
   if (w.kind == Way::Kind::direct) return {transform_matrix(c, "matrix")};
   if (w.kind == Way::Kind::bluestein) return bluestein_tables(c, w);
   if (w.kind == Way::Kind::rader) return rader_tables(c, w);
-  return c.spectrum == Spectrum::whole ? factored_tables(whole(c, w)) : two_factor_tables(half(c, w));
+  if (c.spectrum == Spectrum::whole) return factored_tables(whole(c, w));
+  return w.kind == Way::Kind::three_factor ? real_factored_tables(real(c, w)) : two_factor_tables(half(c, w));
 }
 
 static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y);
@@ -105,6 +110,8 @@ static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, co
     bluestein(k, c, w, x, y);
   else if (c.spectrum == Spectrum::whole)
     factored(k, whole(c, w), x, y);
+  else if (w.kind == Way::Kind::three_factor)
+    real_factored(k, real(c, w), x, y);
   else
     TwoFactor(k, half(c, w)).run(x, y);
 }

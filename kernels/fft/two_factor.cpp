@@ -23,6 +23,12 @@ bool has_middle(const TwoFactorConfig& c) {
 std::int64_t rest_loaded(const TwoFactorConfig& c) { return has_middle(c) ? 0 : c.half_rest(); }
 std::int64_t rows_loaded(const TwoFactorConfig& c) { return c.half_rows() + (rest_loaded(c) ? 1 : 0); }
 
+bool folds_in(const TwoFactorConfig& c) { return c.folded && !c.by_columns; }
+bool folds_out(const TwoFactorConfig& c) { return c.folded && c.by_columns; }
+// Where number i of n stands when the second half is folded back: from partition 64 on, in the other order.
+std::int64_t folded_place(std::int64_t i, std::int64_t n) { return i < n / 2 ? i : kImaginary + n - 1 - i; }
+std::int64_t folded_size(std::int64_t n) { return kImaginary + n / 2; }
+
 // What the first product contracts over, and what the second one does.
 std::int64_t first_size(const TwoFactorConfig& c) { return c.spectrum == Spectrum::inverse ? c.n2 : c.n1; }
 std::int64_t second_size(const TwoFactorConfig& c) { return c.spectrum == Spectrum::inverse ? c.n1 : c.n2; }
@@ -34,6 +40,9 @@ std::int64_t second_copies(const TwoFactorConfig& c) { return c.spectrum == Spec
 std::int64_t together(const TwoFactorConfig& c) {
   return std::max<std::int64_t>(1, kWide / (first_copies(c) * first_size(c)));
 }
+
+// Of a stationary operand [contracted, u, others] or [contracted, u, q, others].
+std::int64_t others(const View& part) { return part.rank() == 4 ? part.dim(2) * part.dim(3) : part.dim(2); }
 
 Complex phase(const TwoFactorConfig& c, std::int64_t k, std::int64_t n) {
   return root(c.positive || c.spectrum == Spectrum::inverse ? k : -k, n);
@@ -51,7 +60,7 @@ std::int64_t TwoFactorConfig::q() const {
 
 bool is_possible(const TwoFactorConfig& c) {
   if (c.n1 < 1 || c.n2 < 1 || c.n1 > kTile || c.n2 > kTile) return false;
-  if (c.spectrum == Spectrum::whole) return true;
+  if (c.spectrum == Spectrum::whole) return !c.folded || (c.by_columns ? c.n2 : c.n1) % 2 == 0;
   return !c.by_columns && c.half_rows() >= 1 &&
          (c.spectrum == Spectrum::forward ? c.half_rows() : rows_loaded(c)) <= kImaginary;
 }
@@ -76,12 +85,13 @@ static void add_first_tables(Tables& tables, const TwoFactorConfig& c) {
     tables.push_back(std::move(t));
     return;
   }
-  Table re(c.prefix + "first_re", copies * n, 2 * copies * n), im(c.prefix + "first_im", copies * n, 2 * copies * n);
+  const std::int64_t contracted = folds_in(c) ? folded_size(n) : copies * n;
+  Table re(c.prefix + "first_re", contracted, 2 * copies * n), im(c.prefix + "first_im", contracted, 2 * copies * n);
   for (std::int64_t copy = 0; copy < copies; ++copy) {
     for (std::int64_t j = 0; j < n; ++j) {
       for (std::int64_t k = 0; k < n; ++k) {
         const Complex w = phase(c, product_mod(j, k, n), n);
-        const std::int64_t row = copy * n + j, column = 2 * (copy * n + k);
+        const std::int64_t row = folds_in(c) ? folded_place(j, n) : copy * n + j, column = 2 * (copy * n + k);
         re(row, column) = static_cast<float>(w.real()), re(row, column + 1) = static_cast<float>(w.imag());
         im(row, column) = static_cast<float>(-w.imag()), im(row, column + 1) = static_cast<float>(w.real());
       }
@@ -125,15 +135,20 @@ static void add_twiddles(Tables& tables, const TwoFactorConfig& c) {
 // result.
 static void add_second_tables(Tables& tables, const TwoFactorConfig& c) {
   const std::int64_t n = second_size(c), copies = second_copies(c), size = copies * n;
-  const bool real = c.spectrum == Spectrum::inverse;
-  const char* names[] = {"second_cos", "second_minus_sin", "second_sin"};
-  for (int which = 0; which < (real ? 2 : 3); ++which) {
-    Table t(c.prefix + names[which], size, size);
+  const bool real = c.spectrum == Spectrum::inverse, folds = folds_out(c);
+  // Real parts of real and imaginary ones, imaginary parts of them; the last is the first but where results are folded.
+  const char* names[] = {"second_cos", "second_minus_sin", "second_sin", "second_im_cos"};
+  for (int which = 0; which < (real ? 2 : folds ? 4 : 3); ++which) {
+    Table t(c.prefix + names[which], size, folds ? folded_size(n) : size);
     for (std::int64_t copy = 0; copy < copies; ++copy) {
       for (std::int64_t j = 0; j < n; ++j) {
         for (std::int64_t k = 0; k < n; ++k) {
           const Complex w = (real ? 2 : 1) * c.scale * phase(c, product_mod(j, k, n), n);
-          t(copy * n + j, copy * n + k) = static_cast<float>(which == 0 ? w.real() : which == 1 ? -w.imag() : w.imag());
+          const double sign = folds && which >= 2 && k >= n / 2 ? -1 : 1;  // conjugates
+          t(copy * n + j, folds ? folded_place(k, n) : copy * n + k) =
+              static_cast<float>(sign * (which % 3 == 0 ? w.real()
+                                         : which == 1   ? -w.imag()
+                                                        : w.imag()));
         }
       }
     }
@@ -228,7 +243,8 @@ TwoFactor::TwoFactor(Kernel& k, const TwoFactorConfig& c) : k_(k), c_(c) {
   first_re_ = views["first_re"], first_im_ = views["first_im"], cosine_ = views["cosine"], sine_ = views["sine"];
   const bool half = c.spectrum == Spectrum::forward;
   second_[0] = views[half ? "second_re" : "second_cos"], second_[1] = views[half ? "second_im" : "second_minus_sin"];
-  second_[2] = views["second_sin"], rest_[0] = views["rest_re"], rest_[1] = views["rest_im"];
+  second_[2] = views["second_sin"], second_[3] = views[folds_out(c) ? "second_im_cos" : "second_cos"];
+  rest_[0] = views["rest_re"], rest_[1] = views["rest_im"];
   weight_ = views["weight"], alternating_ = views["alternating"];
   if (c.spectrum != Spectrum::inverse || rest_loaded(c) == 0) return;
   zero_ = k.sbuf({1, together(c) * c.p() * 2 * c.n1}, f32);
@@ -278,6 +294,86 @@ void TwoFactor::turned(const View& x, const View& y) const {
     });
     const View to = y(all, ds(row * 2, 2 * rows)).reshape_dim(0, {c_.n2, c_.n1});
     k_.dma_copy({.dst = to, .src = out.flatten_dims(2, 3)});
+  });
+}
+
+// First products of all rows, then second ones for some k1 of all of them, whose results are stored meanwhile: runs in
+// memory are as long as the rows are many.
+void TwoFactor::run_to_folded(const View& x, const View& y, const Index& row, std::int64_t n0) const {
+  const std::int64_t rows = n0 / 2 + 1;
+  const View b = k_.sbuf({c_.n2, rows, c_.n1, 2}, f32);
+  shares(0, rows, [&](const Index& inside, const Share& s) {
+    first(load(x(ds(inside, s.rows())), s), s, b(all, ds(inside, s.rows())).flatten_dims(1, 2));
+  });
+  for (const Piece& k1 : even_pieces(c_.n1, std::max<std::int64_t>(1, kWide / rows)))
+    fold(b(all, all, ds(k1.start, k1.size)), y, row, n0, k1.start);
+}
+
+// Second products of [n2, rows, some k1, 2]. Where n0 is even its middle row is its own conjugate.
+void TwoFactor::fold(const View& b, const View& y, const Index& row, std::int64_t n0, std::int64_t k1) const {
+  const std::int64_t rows = b.dim(1), many = b.dim(2), half = c_.n2 / 2, mirrored = n0 / 2, direct = n0 - mirrored;
+  const View out = k_.sbuf({folded_size(c_.n2), many, rows, 2}, f32);
+  second_sums(b, false, [&](int which, const View& sum) {
+    const View to = part(out, which);
+    evict(k_, to(ds(0, half)), sum(ds(0, half)).reshape_dim(1, {rows, many}).permute({0, 2, 1}), 1);
+    // The conjugates, with rows and k1 in the other order.
+    const View other = sum.ap({{kWide, half}, {-1, many}, {-many, rows}}, kImaginary * kWide + rows * many - 1);
+    evict(k_, to(ds(kImaginary, half)), other, 2);
+  });
+  const auto places = [&](std::int64_t first, std::int64_t count) {
+    return y.ap({{2 * n0 * c_.n1, half}, {2 * n0, many}, {1, 2 * count}}, row * y.stride(0) + (y.offset() + 2 * first));
+  };
+  k_.dma_copy({.dst = places(k1 * n0, direct), .src = out(ds(0, half), all, ds(0, direct)).flatten_dims(2, 3)});
+  const View upper = out(ds(kImaginary, half), all, ds(rows - 1 - mirrored, mirrored)).flatten_dims(2, 3);
+  k_.dma_copy({.dst = places((c_.n1 - k1 - many) * n0 + direct, mirrored), .src = upper});
+  if (k1 > 0) return;
+  const View last = out(ds(kImaginary + half - 1, 1), ds(many - 1, 1), ds(rows - 1, 1)).flatten_dims(1, 3);
+  k_.dma_copy({.dst = y(ds(row, 1), ds(n0 * c_.n(), 2)), .src = last});
+}
+
+// All rows of one half spectrum, [contracted, n2, rows, 2].
+View TwoFactor::load_folded(const View& x, const Index& row, std::int64_t n0) const {
+  const std::int64_t rows = n0 / 2 + 1, half = c_.n1 / 2, numbers = c_.n2 * rows;
+  const View tile = k_.sbuf({folded_size(c_.n1), numbers, 2}, f32),
+             raw = k_.sbuf({folded_size(c_.n1), numbers, 2}, f32);
+  // Its table has zeros there, but they are read.
+  const std::int64_t gap = half % 32 == 0 ? half : 0;  // where an engine can begin
+  if (half < kImaginary) k_.memset({.dst = tile(ds(gap, kImaginary - gap)), .value = 0.0, .engine = Engine::gpsimd});
+  const auto from = [&](std::int64_t first) {
+    return x.ap({{2 * c_.n2 * n0, half}, {2 * n0, c_.n2}, {1, 2 * rows}}, row * x.stride(0) + (x.offset() + 2 * first));
+  };
+  const auto place = [&](const View& to, std::int64_t partition) {
+    return to(ds(partition, half)).flatten_dims(1, 2).reshape_dim(1, {c_.n2, 2 * rows});
+  };
+  k_.dma_copy({.dst = place(tile, 0), .src = from(0)});
+  k_.dma_copy({.dst = place(raw, kImaginary), .src = from(n0 - rows + 1)});
+  // What is real counts as real: the first number, and the last.
+  const View zero = k_.sbuf({1, 1}, f32);
+  k_.memset({.dst = zero, .value = 0.0});
+  k_.dma_copy({.dst = part(tile(ds(0, 1), ds(0, 1)), 1), .src = zero});
+  k_.dma_copy({.dst = part(raw(ds(kImaginary + half - 1, 1), ds(numbers - 1, 1)), 1), .src = zero});
+  for (int i = 0; i < 2; ++i) {
+    const View turned = raw.ap({{2 * numbers, half}, {-2, numbers}}, kImaginary * 2 * numbers + 2 * (numbers - 1) + i);
+    const View to = part(tile(ds(kImaginary, half)), i);
+    if (i == 0)
+      k_.tensor_copy({.dst = to, .src = turned, .engine = Engine::vector});
+    else
+      k_.activation({.dst = to, .op = ActFn::copy, .data = turned, .scale = -1.0});
+  }
+  return tile.reshape_dim(1, {c_.n2, rows});
+}
+
+void TwoFactor::run_from_folded(const View& x, const Index& row, const View& y, std::int64_t n0) const {
+  const View spectrum = load_folded(x, row, n0);
+  shares(0, n0 / 2 + 1, [&](const Index& inside, const Share& s) {
+    std::vector<View> parts;
+    for (int i = 0; i < 2; ++i) {
+      const View some = part(spectrum, i)(all, all, ds(inside, s.rows()));
+      parts.push_back(some.reshape_dim(2, {s.u, s.q}).permute({0, 2, 3, 1}));
+    }
+    const View b = first(parts, s), out = k_.sbuf({s.q * c_.n2, s.u * c_.n1, 2}, f32);
+    second(out, b, s, View());
+    store(y(ds(inside, s.rows())), out, s);
   });
 }
 
@@ -351,10 +447,16 @@ void TwoFactor::weigh(const View& tile, std::int64_t first) const {
 
 // The first product and the factors behind it: [others, u * columns, 2].
 View TwoFactor::first(const std::vector<View>& parts, const Share& s) const {
+  const std::int64_t copies = c_.spectrum == Spectrum::inverse ? s.q : s.p;
+  const View b = k_.sbuf({others(parts[0]), s.u * copies * first_size(c_), 2}, f32);
+  first(parts, s, b);
+  return b;
+}
+
+void TwoFactor::first(const std::vector<View>& parts, const Share& s, const View& b) const {
   const bool swapped = c_.spectrum == Spectrum::inverse;
-  const std::int64_t copies = swapped ? s.q : s.p, columns = copies * first_size(c_), rows = parts[0].dim(2);
+  const std::int64_t copies = swapped ? s.q : s.p, columns = copies * first_size(c_), rows = others(parts[0]);
   const std::int64_t contracted = parts[0].dim(0), group = std::clamp<std::int64_t>(kWide / (2 * columns), 1, s.u);
-  const View b = k_.sbuf({rows, s.u * columns, 2}, f32);
   for (const Piece& g : whole_pieces(s.u, group)) {
     const View sum = k_.psum({kTile, kWide}, f32)(ds(0, rows), ds(0, g.size * 2 * columns));
     for (std::int64_t i = 0; i < g.size; ++i) {
@@ -368,7 +470,6 @@ View TwoFactor::first(const std::vector<View>& parts, const Share& s) const {
     }
     twiddle(b(all, ds(g.start * columns, g.size * columns)).flatten_dims(1, 2), sum, rows, g.size * copies);
   }
-  return b;
 }
 
 void TwoFactor::twiddle(const View& to, const View& sum, std::int64_t rows, std::int64_t many) const {
@@ -392,26 +493,26 @@ void TwoFactor::twiddle(const View& to, const View& sum, std::int64_t rows, std:
 // rows of the matrix, 2].
 void TwoFactor::second(const View& out, const View& b, const Share& s, const View& middle) const {
   const bool real = c_.spectrum == Spectrum::inverse;
-  const std::int64_t rows = b.dim(0), columns = b.dim(1);
-  const auto sum = [&] { return k_.psum({kTile, kWide}, f32)(ds(0, rows), ds(0, columns)); };
-  const auto add = [&](const View& to, int table, int of) {
-    k_.nc_matmul({.dst = to, .stationary = second_[table](ds(0, rows), ds(0, rows)), .moving = part(b, of)});
-  };
   const auto away = [&](int which, const View& from) {
     if (real && !has_middle(c_)) return evict(k_, out, from, 1);
     if (real) return add_middle(out, from, middle);
     if (!c_.by_columns) return evict(k_, part(out, which), from, 1);
     evict(k_, part(out, which), from.reshape_dim(1, {s.rows(), c_.n1}).permute({0, 2, 1}), 1);
   };
-  const View re = sum();
-  add(re, 0, 0);
-  add(re, 1, 1);
-  away(0, re);
-  if (real) return;
-  const View im = sum();
-  add(im, 2, 0);
-  add(im, 0, 1);
-  away(1, im);
+  second_sums(b, real, away);
+}
+
+// The sums of real parts, and of imaginary ones.
+void TwoFactor::second_sums(const View& b, bool real, const std::function<void(int, const View&)>& away) const {
+  const std::int64_t rows = b.dim(0), columns = b.rank() == 3 ? b.dim(1) : b.dim(1) * b.dim(2),
+                     results = folds_out(c_) ? folded_size(c_.n2) : rows;
+  for (int which = 0; which < (real ? 1 : 2); ++which) {
+    const View sum = k_.psum({kTile, kWide}, f32)(ds(0, results), ds(0, columns));
+    for (int of = 0; of < 2; ++of)
+      k_.nc_matmul(
+          {.dst = sum, .stationary = second_[2 * which + of](ds(0, rows), ds(0, results)), .moving = part(b, of)});
+    away(which, sum);
+  }
 }
 
 // out = from + the middle numbers [rows, u q] with alternating signs: their product does not wait for the sums.

@@ -29,18 +29,22 @@ struct TwoFactorConfig {
   bool positive = false;    // the sign of the exponent; `inverse` always has the positive one
   double scale = 1;         // of the result
   bool by_columns = false;  // the result is stored transposed; `whole` only
+  bool folded = false;      // rows of a real transform, as run_folded has them; `whole` only
   std::string prefix = {};  // of the names of tables
   std::int64_t rows = 128;  // of the matrix: tables have no room for more than come
 
   std::int64_t n() const { return n1 * n2; }
-  std::int64_t p() const { return std::clamp<std::int64_t>(rows, 1, std::max<std::int64_t>(1, 128 / n1)); }
+  std::int64_t p() const {
+    return folded && !by_columns ? 1 : std::clamp<std::int64_t>(rows, 1, std::max<std::int64_t>(1, 128 / n1));
+  }
   std::int64_t q() const;
   // Of half a spectrum: whole rows of n1, and what is left.
   std::int64_t half_rows() const { return (n() / 2 + 1) / n1; }
   std::int64_t half_rest() const { return (n() / 2 + 1) % n1; }
 };
 
-// Whether there is such a kernel: factors of at most 128, and for half a spectrum at least two rows of it.
+// Whether there is such a kernel: factors of at most 128, and for half a spectrum at least two rows of it. Folded rows
+// have an even factor where they are cut: n2 by columns, else n1.
 bool is_possible(const TwoFactorConfig& config);
 
 Tables two_factor_tables(const TwoFactorConfig& config);
@@ -52,6 +56,13 @@ class TwoFactor {
   // y = the transforms of the rows of x, in HBM. Complex numbers are neighbours: [rows, 2 n], half a spectrum
   // [rows, 2 (n / 2 + 1)], real rows [rows, n]; by columns y is [n, 2 rows].
   void run(const isa::View& x, const isa::View& y) const;
+
+  // The rows k0 = 0 … n0 / 2 of a real transform of length n0 n. Their numbers k < n / 2 are k0 + n0 k of half a
+  // spectrum, in order; the others are the conjugates of n0 (n - k) - k0. By columns: x [n0 / 2 + 1, 2 n] to row `row`
+  // of half spectra, a whole tensor [rows, n0 n + 2] or known rows of it.
+  void run_to_folded(const isa::View& x, const isa::View& y, const isa::Index& row, std::int64_t n0) const;
+  // Else: such a row to y [n0 / 2 + 1, 2 n].
+  void run_from_folded(const isa::View& x, const isa::Index& row, const isa::View& y, std::int64_t n0) const;
 
  private:
   // u q p rows of the matrix that are computed together.
@@ -66,13 +77,17 @@ class TwoFactor {
   void natural(const isa::View& x, const isa::View& y) const;
   void turned(const isa::View& x, const isa::View& y) const;
   std::vector<isa::View> load(const isa::View& x, const Share& s) const;
+  isa::View load_folded(const isa::View& x, const isa::Index& row, std::int64_t n0) const;
   isa::View load_half(const isa::View& x, const Share& s) const;
   void weigh(const isa::View& tile, std::int64_t first) const;
   isa::View first(const std::vector<isa::View>& parts, const Share& s) const;
+  void first(const std::vector<isa::View>& parts, const Share& s, const isa::View& b) const;
+  void fold(const isa::View& b, const isa::View& y, const isa::Index& row, std::int64_t n0, std::int64_t k1) const;
   void twiddle(const isa::View& to, const isa::View& sum, std::int64_t rows, std::int64_t many) const;
   void add_middle(const isa::View& out, const isa::View& from, const isa::View& middle) const;
   isa::View load_middle(const isa::View& x, const Share& s) const;
   void second(const isa::View& out, const isa::View& b, const Share& s, const isa::View& middle) const;
+  void second_sums(const isa::View& b, bool real, const std::function<void(int, const isa::View&)>& away) const;
   isa::View second_half(const isa::View& b, const Share& s) const;
   void store_half(const isa::View& y, const isa::View& out, const Share& s) const;
   void store_rest(const isa::View& y, const isa::View& b, const Share& s) const;
@@ -80,7 +95,7 @@ class TwoFactor {
 
   isa::Kernel& k_;
   TwoFactorConfig c_;
-  isa::View first_re_, first_im_, cosine_, sine_, second_[3], rest_[2], weight_, zero_, alternating_;
+  isa::View first_re_, first_im_, cosine_, sine_, second_[4], rest_[2], weight_, zero_, alternating_;
 };
 
 }  // namespace kiln::kernels

@@ -8,6 +8,7 @@
 #include "kernels/blas/product_block.h"
 #include "kernels/fft/bluestein.h"
 #include "kernels/fft/rader.h"
+#include "kernels/fft/real_factored.h"
 
 namespace kiln::kernels {
 namespace {
@@ -47,7 +48,7 @@ std::vector<Rated> pairs(const TransformConfig& c) {
 }
 
 // Three factors that fill the partitions best; the first is the batch of the others, stored in runs of its length.
-std::vector<Rated> triples(std::int64_t n) {
+std::vector<Rated> triples(std::int64_t n, const std::function<bool(const Way&)>& fits = {}) {
   std::vector<Rated> found;
   for (std::int64_t n0 = 2; n0 <= kTile; ++n0) {
     if (n % n0) continue;
@@ -55,7 +56,8 @@ std::vector<Rated> triples(std::int64_t n) {
       if (n / n0 % n1 || n / n0 / n1 > kTile || n / n0 / n1 < 2) continue;
       const std::int64_t n2 = n / n0 / n1;
       const double run = std::max(0.0, 64.0 / static_cast<double>(n0) - 1);
-      found.push_back({{Way::Kind::three_factor, n0, n1, n2}, work_of(n1, n2) + 128.0 / static_cast<double>(n0) + run});
+      const Way way{Way::Kind::three_factor, n0, n1, n2};
+      if (!fits || fits(way)) found.push_back({way, work_of(n1, n2) + 128.0 / static_cast<double>(n0) + run});
     }
   }
   sort_and_cut(found, kMostTriples);
@@ -173,6 +175,7 @@ std::vector<Way> ways(const TransformConfig& c) {
   if (c.n > kTile * kTile * kTile && c.spectrum == Spectrum::whole) add(quadruples(c.n));
   if (found.size() > before) return found;
   if (c.spectrum != Spectrum::whole) {
+    add(triples(c.n, [&](const Way& w) { return is_possible(RealFactored{w, c.spectrum}); }));
     const std::vector<Way> some = halves(c);
     found.insert(found.end(), some.begin(), some.end());
   }

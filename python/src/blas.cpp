@@ -128,6 +128,44 @@ void bind_names(nb::module_& m) {
   def(m, "product_error", &product_error);
 }
 
+// A buffer of Python that is given back.
+struct PlainMatrix {
+  Py_buffer view{};
+  bool is_there;
+  explicit PlainMatrix(nb::handle array, int flags)
+      : is_there(PyObject_GetBuffer(array.ptr(), &view, flags | PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) == 0) {
+    if (!is_there) PyErr_Clear();
+  }
+  PlainMatrix(const PlainMatrix&) = delete;
+  ~PlainMatrix() {
+    if (is_there) PyBuffer_Release(&view);
+  }
+  char letter() const { return is_there && view.ndim == 2 && view.format && !view.format[1] ? view.format[0] : 0; }
+  Int rows() const { return view.shape[0]; }
+  Int columns() const { return view.shape[1]; }
+};
+
+template <class T>
+void plain_product(double alpha, const PlainMatrix& a, const PlainMatrix& b, const PlainMatrix& c) {
+  const Int m = a.rows(), n = b.columns(), k = a.columns();
+  const auto at = [](const PlainMatrix& x) { return static_cast<T*>(x.view.buf); };
+  nb::gil_scoped_release released;
+  gemm<T>(Layout::row_major, Transpose::no_trans, Transpose::no_trans, m, n, k, static_cast<T>(alpha), at(a), k, at(b),
+          n, T(0), at(c), n);
+}
+
+// c = alpha a b where all three are matrices by rows without gaps that fit; whether they are.
+bool plain_gemm(double alpha, nb::handle a, nb::handle b, nb::handle c) {
+  const PlainMatrix left(a, 0), right(b, 0), result(c, PyBUF_WRITABLE);
+  const char letter = left.letter();
+  if ((letter != 'f' && letter != 'd') || right.letter() != letter || result.letter() != letter) return false;
+  if (left.columns() != right.rows() || result.rows() != left.rows() || result.columns() != right.columns() ||
+      left.columns() == 0 || result.rows() == 0 || result.columns() == 0)
+    return false;
+  (letter == 'f' ? plain_product<float> : plain_product<double>)(alpha, left, right, result);
+  return true;
+}
+
 // The program of a product that is cut as asked, for whoever tries what is best.
 Programs gemm_program(Int m, Int n, Int k, bool trans_a, bool trans_b, const std::string& dtype, int m_tiles,
                       int n_tiles, int k_tiles, int precision, const std::string& target) {
@@ -145,6 +183,7 @@ Programs gemm_program(Int m, Int n, Int k, bool trans_a, bool trans_b, const std
 }
 
 void bind_tuning(nb::module_& m) {
+  m.def("plain_gemm", &plain_gemm);
   m.def("gemm_program", &gemm_program, nb::arg("m"), nb::arg("n"), nb::arg("k"), nb::arg("trans_a") = false,
         nb::arg("trans_b") = false, nb::arg("dtype") = "float32", nb::arg("m_tiles") = 0, nb::arg("n_tiles") = 0,
         nb::arg("k_tiles") = 0, nb::arg("precision") = 0, nb::arg("target") = "trn2");

@@ -95,12 +95,11 @@ void bind_fft_elementwise(nb::module_& m) {
     fft::mod_relu_double(count, in(x), fft_in(ratio), in(bias), in(least), out(y), fft_backend());
   });
   // numbers: those of FramesConfig, in its order.
-  m.def("frames_product",
-        [](const FramesNumbers& numbers, FftAddress x, FftAddress matrix, FftAddress weight, FftAddress y) {
-          nb::gil_scoped_release released;
-          fft::frames_product(frames_config(numbers), fft_in(x), fft_in(matrix), fft_in(weight), fft_out(y),
-                              fft_backend());
-        });
+  m.def("frames_product", [](const FramesNumbers& numbers, FftAddress x, FftAddress matrix, FftAddress weight,
+                             FftAddress y) {
+    nb::gil_scoped_release released;
+    fft::frames_product(frames_config(numbers), fft_in(x), fft_in(matrix), fft_in(weight), fft_out(y), fft_backend());
+  });
   m.def("complex_gemm", [](std::int64_t rows, std::int64_t columns, std::int64_t inner, int products, FftAddress a,
                            FftAddress b, FftAddress c) {
     nb::gil_scoped_release released;

@@ -27,20 +27,25 @@ struct KernelOf {
   std::function<isa::Program(Target)> program;
 };
 
-// Calls native() or device(run), where run(arrays) runs the kernel. T double has no kernel here.
+// T double has no kernel here.
+template <class T>
+backend::Call call_of(std::string operation, KernelOf kernel) {
+  const bool has_kernel = std::is_same_v<real_t<T>, float>;
+  return {.library = "BLAS",
+          .operation = std::move(operation),
+          .key = std::move(kernel.key),
+          .program = has_kernel ? std::move(kernel.program) : nullptr,
+          .arrays = {}};
+}
+
+// Calls native() or device(run), where run(arrays) runs the kernel.
 template <class T, class Native, class Device>
 void dispatch_as(std::string operation, KernelOf kernel, Native&& native, Device&& device) {
-  backend::Call call{.library = "BLAS",
-                     .operation = std::move(operation),
-                     .key = std::move(kernel.key),
-                     .program = std::move(kernel.program),
-                     .arrays = {}};
-  if constexpr (std::is_same_v<real_t<T>, float>) {
+  backend::Call call = call_of<T>(std::move(operation), std::move(kernel));
+  if constexpr (std::is_same_v<real_t<T>, float>)
     backend::dispatch(std::move(call), native, device);
-  } else {
-    call.program = nullptr;
+  else
     backend::dispatch(std::move(call), native, [](auto&&) {});
-  }
 }
 
 template <class T, class Native, class Device>

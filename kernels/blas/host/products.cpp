@@ -145,14 +145,18 @@ void gemm(Layout layout, Transpose ta, Transpose tb, Int m, Int n, Int k, T alph
   if (m == 0 || n == 0) return;
   const RowProduct<T> p = in_rows(layout, ta, tb, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc, 0, -1);
   if (k == 0 || alpha == T(0)) return only_scale(p.m, p.n, beta, c, ldc);
-  if constexpr (is_wide<T>) {
-    if (!is_native()) {
-      return wide_gemm(p.a.trans, p.b.trans, p.m, p.n, p.k, alpha, p.a.data, p.a.ld, p.b.data, p.b.ld, beta, c, ldc);
-    }
+  // Small products are over before a name for them is made.
+  if (is_native()) {
+    native::gemm(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    backend::note_native([p] { return call_of<T>(routine_name<T>("gemm"), kernel_of(p)); });
+    return;
   }
-  dispatch<T>(
-      "gemm", kernel_of(p), [&] { native::gemm(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc); },
-      [&](auto run) { run_product(p, run); });
+  if constexpr (is_wide<T>) {
+    return wide_gemm(p.a.trans, p.b.trans, p.m, p.n, p.k, alpha, p.a.data, p.a.ld, p.b.data, p.b.ld, beta, c, ldc);
+  } else {
+    dispatch<T>(
+        "gemm", kernel_of(p), [] {}, [&](auto run) { run_product(p, run); });
+  }
 }
 
 void gemm(Precision precision, Layout layout, Transpose ta, Transpose tb, Int m, Int n, Int k, float alpha,

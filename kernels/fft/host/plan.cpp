@@ -108,8 +108,7 @@ std::vector<backend::Array> Plan::arrays(const float* x, float* y) const {
   };
   std::vector<backend::Array> found = {array("x", x, computed_.rows, computed_.x_width(), DType::float32),
                                        array("y", y, computed_.rows, computed_.y_width(), DType::float32)};
-  for (const kernels::Table& t : tables_)
-    found.push_back(array(t.name, t.values.data(), t.rows, t.columns, t.dtype));
+  for (const kernels::Table& t : tables_) found.push_back(array(t.name, t.values.data(), t.rows, t.columns, t.dtype));
   return found;
 }
 
@@ -184,11 +183,10 @@ void require_pair(const Plan& p, Target target) {
   if (arch(target).features.lnc2 && p.computed().spectrum == p.config().spectrum &&
       kernels::is_shareable(p.config(), p.way()))
     return;
-  raise(
-      fft_rules::kTable, fft_rules::kPair,
-      {.found = fmt::format("{} rows of {} by {} on {}", p.config().rows, p.config().n, p.way().name(),
-                            arch(target).name),
-       .category = Category::not_yet});
+  raise(fft_rules::kTable, fft_rules::kPair,
+        {.found =
+             fmt::format("{} rows of {} by {} on {}", p.config().rows, p.config().n, p.way().name(), arch(target).name),
+         .category = Category::not_yet});
 }
 
 }  // namespace
@@ -217,6 +215,8 @@ void execute(const TransformConfig& config, const float* x, float* y, backend::B
   plan(config)->execute(x, y, backend);
 }
 
-void note_native(const TransformConfig& config) { backend::note_native(call_of(config)); }
+void note_native(const TransformConfig& config) {
+  backend::note_native([config] { return call_of(config); });
+}
 
 }  // namespace kiln::fft

@@ -29,24 +29,18 @@ def _inner(a_shape, b_shape):
         raise ValueError(f"B: op(B) has {b_shape[0]} rows, but op(A) has {a_shape[1]} columns")
 
 
-_PLAIN = {np.dtype(np.float32): native.routines.sgemm, np.dtype(np.float64): native.routines.dgemm}
-
-
 def _plain_gemm(backend, alpha, A, B, *more):
     """The product of two NumPy matrices that lie by rows without gaps; None for all others."""
     if more or type(A) is not np.ndarray or type(B) is not np.ndarray or type(alpha) is not float:
         return None
-    product = _PLAIN.get(A.dtype)
-    if product is None or B.dtype != A.dtype or A.ndim != 2 or B.ndim != 2 or A.shape[1] != B.shape[0]:
+    if A.ndim != 2 or B.ndim != 2:
         return None
-    (m, k), n = A.shape, B.shape[1]
-    if not (m and n and k and A.flags.c_contiguous and B.flags.c_contiguous):
-        return None
-    out = np.empty((m, n), A.dtype)
+    out = np.empty((A.shape[0], B.shape[1]), A.dtype)
     note_precision()
+    if backend is None:
+        return out if native.routines.plain_gemm(alpha, A, B, out) else None
     with scope(backend):
-        product(ROWS, NO_TRANS, NO_TRANS, m, n, k, alpha, A.ctypes.data, k, B.ctypes.data, n, 0.0, out.ctypes.data, n)
-    return out
+        return out if native.routines.plain_gemm(alpha, A, B, out) else None
 
 
 @routine(plain=_plain_gemm)

@@ -72,7 +72,8 @@ TEST(ModRelu, BackwardOfAnyShape) {
         bias_bound(0, f) += 1e-5 * std::abs(g);
       }
     }
-    const Arrays got = run(mod_relu_backward(rows, features, target), {{"x", x}, {"bias", bias}, {"gradient", gradient}});
+    const Arrays got =
+        run(mod_relu_backward(rows, features, target), {{"x", x}, {"bias", bias}, {"gradient", gradient}});
     expect_within(got.at("dx"), dx, bound, "dx");
     expect_within(got.at("dbias"), dbias, bias_bound, "dbias");
   }
@@ -117,7 +118,8 @@ TEST(Frames, BordersAndWeights) {
           frames(r, j) = bordered(c, x, r / c.frames(), r % c.frames() * c.hop + j);
       }
       Matrix want = product(frames, matrix), bound = product(magnitudes(frames), magnitudes(matrix));
-      for (double& b : bound.values) b = 4 * std::sqrt(static_cast<double>(c.size)) * epsilon(DType::float32) * b + 1e-300;
+      for (double& b : bound.values)
+        b = 4 * std::sqrt(static_cast<double>(c.size)) * epsilon(DType::float32) * b + 1e-300;
       Arrays inputs{{"x", x}, {"matrix", matrix}};
       if (weighs) {
         inputs["weight"] = weight;

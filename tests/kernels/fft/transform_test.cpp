@@ -138,6 +138,26 @@ TEST(Transform, RealRowsOfOtherLengths) {
   }
 }
 
+// Small factors, odd first ones and tails of every kind, so that all of it is cheap to run.
+TEST(Transform, RealRowsInThreeFactors) {
+  Random random;
+  int turn = 0;
+  const Way forward[] = {{Way::Kind::three_factor, 2, 3, 4},     {Way::Kind::three_factor, 5, 7, 6},
+                         {Way::Kind::three_factor, 64, 5, 20},   {Way::Kind::three_factor, 9, 96, 2},
+                         {Way::Kind::three_factor, 128, 3, 128}, {Way::Kind::three_factor, 127, 2, 66}};
+  for (const Spectrum spectrum : {Spectrum::forward, Spectrum::inverse}) {
+    for (Way way : forward) {
+      if (spectrum == Spectrum::inverse) std::swap(way.n1, way.n2);
+      const TransformConfig c{.n = way.product(),
+                              .rows = random.size(1, way.product() > 4000 ? 2 : 20),
+                              .spectrum = spectrum,
+                              .positive = turn % 2 == 1,
+                              .scale = turn % 3 == 0 ? 1.0 : 0.5};
+      expect_right(c, way, kTargets[turn++ % 3], random);
+    }
+  }
+}
+
 TEST(Transform, ThreeFactors) {
   Random random;
   for (const std::int64_t n : {32768, 17000, 65536}) {

@@ -57,7 +57,8 @@ def test_every_program_is_legal_on_every_chip(chip):
 def test_a_kernel_that_fails_raises(monkeypatch):
     def broken(*_):
         raise RuntimeError("no kernel today")
-    monkeypatch.setattr("kiln.fft._rows._native", type("Broken", (), {"transform": staticmethod(broken)}))
+    for module in ("_plain", "_rows"):
+        monkeypatch.setattr(f"kiln.fft.{module}._native", type("Broken", (), {"transform": staticmethod(broken)}))
     monkeypatch.setenv("TRNFFT_REQUIRE_NKI", "1")
     with pytest.raises(RuntimeError, match="no kernel today"):
         fft.fft(np.ones((2, 8), np.complex64))

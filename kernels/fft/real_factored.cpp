@@ -1,0 +1,50 @@
+#include "kernels/fft/real_factored.h"
+
+#include "kernels/blas/dtypes.h"
+#include "kernels/fft/column_pass.h"
+
+namespace kiln::kernels {
+using namespace isa;
+
+namespace {
+
+ColumnPassConfig columns_of(const RealFactored& f) {
+  return {f.way.n0, f.way.n1 * f.way.n2, f.positive, "", f.spectrum};
+}
+
+TwoFactorConfig rows_of(const RealFactored& f) {
+  const bool forward = f.spectrum == Spectrum::forward;
+  return {.n1 = f.way.n1,
+          .n2 = f.way.n2,
+          .positive = f.positive || !forward,
+          .scale = f.scale,
+          .by_columns = forward,
+          .folded = true,
+          .rows = f.rows * columns_of(f).kept()};
+}
+
+}  // namespace
+
+bool is_possible(const RealFactored& f) { return f.way.n0 > 1 && is_possible(rows_of(f)); }
+
+Tables real_factored_tables(const RealFactored& f) {
+  Tables tables = two_factor_tables(rows_of(f));
+  for (Table& t : column_pass_tables(columns_of(f))) tables.push_back(std::move(t));
+  return tables;
+}
+
+void real_factored(Kernel& k, const RealFactored& f, const View& x, const View& y) {
+  const TwoFactor rows(k, rows_of(f));
+  const ColumnPassConfig columns = columns_of(f);
+  const View between = k.hbm({x.dim(0) * columns.kept(), 2 * columns.m}, f32);
+  const auto of = [&](const Index& i) { return between(ds(i * columns.kept(), columns.kept())); };
+  if (f.spectrum == Spectrum::forward) {
+    ColumnPass(k, columns).run(x, between);
+    k.loop(x.dim(0), [&](Index i) { rows.run_to_folded(of(i), y, i, columns.n0); });
+  } else {
+    k.loop(x.dim(0), [&](Index i) { rows.run_from_folded(x, i, of(i), columns.n0); });
+    ColumnPass(k, columns).run(between, y);
+  }
+}
+
+}  // namespace kiln::kernels
