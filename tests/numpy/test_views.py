@@ -219,3 +219,79 @@ def test_read_only_stays():
         kiln.jit(argument_alone)(x)
     with pytest.raises(ValueError, match="read-only"):
         kiln.jit(lambda a: np.broadcast_to(a[0], (3, 8)).__setitem__(0, 1))(G.copy())
+
+
+def row_of_the_run(a, t):
+    row = a[t]
+    row += 1
+    column = a[:, t + 1]
+    column[1:3] = 7
+    part = a[t, 2:5]
+    a[t] *= 2
+    return part, column
+
+
+def row_of_a_table(a, t):
+    table = np.zeros((6, 8), np.float32)
+    row = table[t]
+    row[:] = a[0]
+    table[1] = 3
+    return table, row
+
+
+def loop_over_rows(a, t):
+    def body(i, x):
+        row = x[i]
+        row += i
+        row[2:] *= 2
+        return x
+
+    return kiln.fori_loop(0, 6, body, a)
+
+
+def numbers_are_their_own(a, t):
+    total = a.sum()
+    one, other = t.reshape(1, 1), total[None]
+    one += 5
+    other += 1
+    return t, one, total, other
+
+
+@pytest.mark.parametrize("function", [row_of_the_run, row_of_a_table, numbers_are_their_own])
+@pytest.mark.parametrize("options", [{}, {"backend": "native"}, {"kernel_ops": 2}])
+def test_indices_of_the_run_give_views(function, options):
+    check(function, np.round(G * 4), np.int32(3), **options)
+
+
+def test_rows_of_a_loop_are_views():
+    x = np.round(G * 4)
+    want = x.copy()
+    for i in range(6):
+        want[i] += i
+        want[i, 2:] *= 2
+    np.testing.assert_array_equal(kiln.jit(loop_over_rows)(x, np.int32(0)), want)
+
+
+def test_an_index_that_is_an_array_gives_a_copy():
+    check(row_of_the_run, np.round(G * 4)[:, :4].copy(), np.array(3, np.int32)[()])
+
+    def row(a, t):
+        part = a[t]
+        part += 1
+        return a, part
+
+    check(row, G, np.array(2, np.int32))
+
+
+@pytest.mark.parametrize("order", [np.asfortranarray, lambda x: x[::-1], lambda x: np.repeat(x, 2, axis=1)[:, ::2]])
+@pytest.mark.parametrize("options", [{}, {"kernel_ops": 1}])
+def test_arguments_of_any_order_are_written(order, options):
+    def write(x, t):
+        x[t, 1:3] = 4
+        x[:, t] = 5
+        return x.max()
+
+    x, want = order(G.copy()), order(G.copy())
+    kiln.jit(write, **options)(x, np.int32(2))
+    write(want, 2)
+    np.testing.assert_array_equal(x, want)

@@ -40,12 +40,21 @@ class Array:
     # What it holds.
 
     def _view(self, lens, shape, dtype=None):
+        if not self._shape and not self._is_cell:  # a number: what is made of it is an array of its own
+            self = self._cell()
         out = Array.__new__(Array)
         out._parent, out._lens, out._root, out._shape = self, lens, self._root, tuple(shape)
         out._node, out._version, out._dtype, out._strides = None, -1, dtype or self._dtype, None
         out._is_cell, out._trace = True, self._trace
         known = self._known()
-        out._const = None if known is None else lens.host(known)
+        out._const = None if known is None or type(lens) is _lenses.At else lens.host(known)
+        return out
+
+    def _cell(self):
+        """The same value as an array that can be written."""
+        known = self._known()
+        out = Array(const=np.array(known)) if known is not None else Array(self._get())
+        out._is_cell = True
         return out
 
     def _known(self):
@@ -59,8 +68,8 @@ class Array:
             if self._node is None:
                 return ops.constant(self._const)  # a constant is written in place: its node is not kept
             return self._node
-        if root._const is not None:
-            return ops.constant(self._const)
+        if root._const is not None:  # not kept: a constant is written in place
+            return ops.constant(self._const) if self._const is not None else self._lens.get(self._parent._get())
         if self._version != root._version:
             node = self._lens.get(self._parent._get())
             if root._trace is not active():  # read in a body: of no use outside of it
@@ -125,7 +134,7 @@ class Array:
     @property
     def dtype(self):
         d = self._dtype
-        return d if self._root._const is not None or d in _dtypes.NAME else _dtypes.narrow(d)
+        return d if d in _dtypes.NAME or self._known() is not None else _dtypes.narrow(d)
 
     @property
     def ndim(self):

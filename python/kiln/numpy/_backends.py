@@ -56,7 +56,7 @@ def simulator(lowered):
         for out, name in aliases.items():  # the program writes to the argument itself, where its memory is as it has it
             if name not in updated:
                 mine = given[name]
-                updated[name] = mine if mine.flags.c_contiguous and mine.flags.writeable else np.array(mine)
+                updated[name] = mine if mine.flags.c_contiguous and mine.flags.writeable else np.array(mine, order="C")
                 buffers[name] = _as_bytes(updated[name])
             results[out] = updated[name]
         for name, dtype, shape in made_here:
@@ -122,7 +122,7 @@ def neuron(lowered):
         arrays = []
         for name in order:
             if name in given:
-                a = np.array(given[name])
+                a = np.array(given[name], order="C")
                 arrays.append(
                     a.reshape(a.shape or (1,)).view(np.uint8) if a.dtype == bool else a.reshape(a.shape or (1,))
                 )

@@ -100,6 +100,14 @@ def _cell(node):
     return made
 
 
+def _like(arrays, given):
+    """Arrays of a body: those that stand for numbers are numbers, too."""
+    for array, value in zip(arrays, given):
+        is_array = value._is_cell or value.shape if type(value) is Array else isinstance(value, np.ndarray)
+        array._is_cell = bool(is_array)
+    return arrays
+
+
 def _types(nodes):
     return [(n.dtype, n.shape) for n in nodes]
 
@@ -144,13 +152,14 @@ def for_loop(count, body, carry):
     start = _start(leaves)
 
     def traced(types, captured=()):
-        return _traced("body", [(INT32, ()), *types], captured, lambda i, *state: body(i, leaves.back(state)))
+        return _traced("body", [(INT32, ()), *types], captured, lambda *state: body(
+            *_like(state[:1], [0]), leaves.back(_like(state[1:], leaves.values))))
 
     start = _settled(leaves, start, traced)
     trace, nodes, _ = traced(_types(start))
     trace.results = _types(nodes)
     made = _add("for_loop", [*start, *trace.outer], [trace], count=count, carried=len(start))
-    return leaves.back([_cell(n) for n in made])
+    return leaves.back(_like([_cell(n) for n in made], leaves.values))
 
 
 def while_loop(condition, body, carry):
@@ -159,7 +168,7 @@ def while_loop(condition, body, carry):
     start = _start(leaves)
 
     def traced(types, captured=()):
-        return _traced("body", types, captured, lambda *state: body(leaves.back(state)))
+        return _traced("body", types, captured, lambda *state: body(leaves.back(_like(state, leaves.values))))
 
     start = _settled(leaves, start, traced)
     test, nodes, _ = _traced("condition", _types(start), (), lambda *s: as_array(condition(leaves.back(s))))
@@ -174,7 +183,7 @@ def while_loop(condition, body, carry):
     for node in trace.outer[len(test.outer):]:
         test.capture(node)
     made = _add("while_loop", [*start, *trace.outer], [test, trace], carried=len(start))
-    return leaves.back([_cell(n) for n in made])
+    return leaves.back(_like([_cell(n) for n in made], leaves.values))
 
 
 def _is_weak(x):
@@ -204,7 +213,8 @@ def branch(condition, then, otherwise, operands):
     start = _start(leaves)
 
     def traced(function, captured=(), like=()):
-        return _traced("branch", _types(start), captured, lambda *s: _in_dtypes(function(*leaves.back(s)), like))
+        return _traced("branch", _types(start), captured, lambda *s: _in_dtypes(
+            function(*leaves.back(_like(s, leaves.values))), like))
 
     yes, nodes, result = traced(then)
     no, others, result_of_no = traced(otherwise, yes.outer)

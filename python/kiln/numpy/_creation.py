@@ -139,6 +139,14 @@ def _of_lists(original):
     return call
 
 
+def _is_number(original):
+    @functools.wraps(original)
+    def isscalar(element):
+        return not element.shape and not element._is_cell if type(element) is Array else original(element)
+
+    return isscalar
+
+
 class _Joined:
     """np.r_ and np.c_ for keys with Arrays in them."""
 
@@ -164,16 +172,41 @@ class _Joined:
         return np.concatenate(parts, axis=-1 if self._as_columns else 0)
 
 
+def _of_lists_too(ufunc):
+    """A ufunc whose reduce and accumulate take a list with Arrays in it."""
+    def method(name):
+        plain = getattr(ufunc, name)
+
+        @functools.wraps(plain)
+        def call(array, *args, **kwargs):
+            if isinstance(array, (list, tuple)) and active() is not None and has_array(array):
+                array = stacked(array)
+            return plain(array, *args, **kwargs)
+
+        return staticmethod(call)
+
+    return type(ufunc.__name__, (), {
+        "__call__": staticmethod(ufunc), "reduce": method("reduce"), "accumulate": method("accumulate"),
+        "__class__": property(lambda self: np.ufunc), "__getattr__": lambda self, name: getattr(ufunc, name),
+        "__eq__": lambda self, other: other is self or other is ufunc, "__hash__": lambda self: hash(ufunc),
+        "__repr__": lambda self: repr(ufunc)})()
+
+
+_REDUCED = ("add multiply maximum minimum fmax fmin logical_and logical_or logical_xor bitwise_and bitwise_or "
+            "bitwise_xor").split()
 _TAKE_LISTS = ("all amax amin any argmax argmin average cumprod cumsum diff max mean median min percentile prod ptp "
                "quantile sort std sum trapezoid var").split()
 for _name in _TAKE_LISTS:
     PATCHED[_name] = _of_lists(getattr(np, _name))
+for _name in _REDUCED:
+    PATCHED[_name] = _of_lists_too(getattr(np, _name))
 PATCHED["r_"], PATCHED["c_"] = _Joined(np.r_, False), _Joined(np.c_, True)
 for _name in _MAKERS:
     PATCHED[_name] = _maker(_name, getattr(np, _name))
 PATCHED["array"] = _array(np.array, True)
 for _name in ("asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite", "require"):
     PATCHED[_name] = _array(getattr(np, _name), False)
+PATCHED["isscalar"] = _is_number(np.isscalar)
 ORIGINAL = {name: getattr(np, name) for name in PATCHED}
 
 

@@ -112,6 +112,18 @@ def loop(ufunc, inputs, dtype=None):
     return made
 
 
+def common(kinds, name):
+    """The dtype in which a function joins or compares values of these kinds."""
+    out = kinds[0] if len(kinds) > 1 else narrow(kinds[0]) if isinstance(kinds[0], np.dtype) else kinds[0]
+    for k in kinds[1:]:
+        pair = [d for d in (out, k) if isinstance(d, np.dtype)]
+        if UINT32 in pair and any(d.kind == "i" for d in pair):
+            refuse(PRECISION, _SIGNED_MIX.format(f"np.{name}", " and ".join(d.name for d in pair), "int64"),
+                   kind=TypeError)
+        out = loop(np.maximum, (out, k))[0]
+    return out
+
+
 def _narrow_loop(ufunc, inputs, dtype):
     try:
         found = whole_loop(ufunc, inputs, dtype)
@@ -120,7 +132,7 @@ def _narrow_loop(ufunc, inputs, dtype):
     mixed = dtype is None and any(d == np.int64 for d in found if d is not None) and UINT32 in inputs
     if mixed and any(isinstance(i, np.dtype) and i.kind == "i" for i in inputs):
         words = " and ".join(i.name if isinstance(i, np.dtype) else i.__name__ for i in inputs)
-        refuse(PRECISION, _SIGNED_MIX.format(ufunc.__name__, words, "int64"), kind=TypeError)
+        refuse(PRECISION, _SIGNED_MIX.format(f"np.{ufunc.__name__}", words, "int64"), kind=TypeError)
     return tuple(narrow(d) for d in found)
 
 

@@ -234,10 +234,24 @@ def read(array, key):
         is_number = not view.shape and items and not (isinstance(key, tuple) and Ellipsis in [
             k for k in key if k is Ellipsis]) and key is not Ellipsis
         return _number(view) if is_number else view
+    if len(view.shape) > len(arrays) and all(_is_runtime_number(index) for _, index, _ in arrays):
+        return _at(view, arrays)
     known = view._known()
     if known is not None and all(not isinstance(value, Array) for _, value, _ in arrays):
         return Array(const=array._known()[_host_key(key)])
     return Array(gather(view._get(), arrays))
+
+
+def _is_runtime_number(index):
+    return isinstance(index, Array) and not index.shape and not index._is_cell
+
+
+def _at(view, arrays):
+    """The view by integers of the run."""
+    for axis, index, _ in sorted(arrays, key=lambda each: -each[0]):
+        shape = view.shape
+        view = view._view(_lenses.At(axis, _from_zero(index, shape[axis])), shape[:axis] + shape[axis + 1:])
+    return view
 
 
 def _number(view):

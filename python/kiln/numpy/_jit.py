@@ -9,6 +9,7 @@ from kiln._trace import env, tracebacks
 from kiln._trace.on_ranks import calls_of_ranks
 from kiln.numpy import _arguments, _creation, _dtypes, _sequence
 from kiln.numpy._array import Array
+from kiln.numpy._lenses import At
 from kiln.numpy._lowered import Lowered
 from kiln.numpy._rules import ARGUMENTS, OPTIONS, OVERLAP, refuse
 from kiln.numpy._trace import Trace, active, is_users, traces
@@ -95,6 +96,8 @@ def _alias(x, roots):
             while x is not root:
                 lenses.append(x._lens)
                 x = x._parent
+            if any(type(lens) is At for lens in lenses):
+                return None  # which part it is, the run alone knows: a copy
             return i, functools.partial(_seen, lenses[::-1])
     return None
 

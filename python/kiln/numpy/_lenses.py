@@ -57,6 +57,30 @@ class Slices:
         return array[(*self.key, ...)]  # a view, also of one element
 
 
+class At:
+    """One index along an axis, that is known at run time alone, from 0 on."""
+
+    __slots__ = ("axis", "index")
+
+    def __init__(self, axis, index):
+        self.axis, self.index = axis, index
+
+    def get(self, node):
+        return ops.reshape(ops.dynamic_slice(node, self.index, self.axis, 1), self._without(node.shape))
+
+    def put(self, node, part):
+        part = ops.reshape(part, (*node.shape[:self.axis], 1, *node.shape[self.axis + 1:]))
+        return ops.update_slice(node, part, self.index, self.axis)
+
+    def host(self, array):
+        """Of shape and strides alone: which elements they are, the host does not know."""
+        return array[(slice(None),) * self.axis + (0,)] if array.shape[self.axis] else np.empty(
+            self._without(array.shape), array.dtype)
+
+    def _without(self, shape):
+        return (*shape[:self.axis], *shape[self.axis + 1:])
+
+
 class Bitcast:
     __slots__ = ("after", "before")
 

@@ -93,7 +93,7 @@ def simulator(lowered):
         for out, name in aliases.items():
             if name not in updated:
                 mine = given[name]
-                updated[name] = mine if mine.flags.c_contiguous and mine.flags.writeable else np.array(mine)
+                updated[name] = mine if mine.flags.c_contiguous and mine.flags.writeable else np.array(mine, order="C")
             results[out] = updated[name]
         between = np.empty(model.between_bytes, np.uint8)
         arrays = []

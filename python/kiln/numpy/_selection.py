@@ -12,15 +12,9 @@ from kiln.numpy._dispatch import METHODS, _kind, implements, write_out
 from kiln.numpy._rules import ARGUMENT, CASTING, DYNAMIC_SHAPE, refuse
 
 
-def _together(*values):
-    """Nodes of the values in their common dtype, Python numbers weak; bool becomes a number of 8 bits."""
-    kinds = [_kind(v) for v in values]
-    if len(kinds) == 1:
-        dtype = _dtypes.narrow(kinds[0])
-    else:
-        dtype = kinds[0]
-        for k in kinds[1:]:
-            dtype = _dtypes.loop(np.maximum, (dtype, k))[0]
+def _together(*values, name="where"):
+    """Nodes of the values in their common dtype, Python numbers weak."""
+    dtype = _dtypes.common([_kind(v) for v in values], name)
     return [node_of(v, dtype) for v in values], dtype
 
 
@@ -148,7 +142,7 @@ def choose(a, choices, out=None, mode="raise"):
                         "'safe'")
     many = [as_array(choices[i]) for i in range(len(choices))]
     index = _bounded(index, len(many), mode)
-    (first, *_), dtype = _together(*many)
+    (first, *_), dtype = _together(*many, name="choose")
     made = np.broadcast_to(many[0], np.broadcast_shapes(index.shape, *(m.shape for m in many))).astype(dtype)
     for i, m in enumerate(many[1:], 1):
         made = np.where(index == i, m.astype(dtype), made)

@@ -207,19 +207,7 @@ def joined_dtype(arrays, dtype, casting):
             if not np.can_cast(a.dtype, np.dtype(dtype), casting):
                 raise TypeError(f"Cannot cast array data from {a.dtype} to {dtype} according to the rule '{casting}'")
         return _dtypes.requested(dtype)
-    return common_dtype(kinds)
-
-
-def common_dtype(kinds):
-    """NumPy's common dtype; 64 bits become 32, except where a signed and an unsigned one need them."""
-    return _dtypes.loop(np.maximum, (kinds[0], kinds[0]))[0] if len(set(kinds)) == 1 else _common(kinds)
-
-
-def _common(kinds):
-    out = kinds[0]
-    for k in kinds[1:]:
-        out = _dtypes.loop(np.maximum, (out, k))[0]
-    return out
+    return _dtypes.common(kinds, "concatenate")
 
 
 @implements(np.concatenate)

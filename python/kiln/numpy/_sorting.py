@@ -73,7 +73,7 @@ def searchsorted(a, v, side="left", sorter=None):
         raise ValueError(f"search side must be one of 'left' or 'right' (got {side!r})")
     if sorter is not None:
         x = np.take(x, sorter)
-    dtype = _dtypes.loop(np.maximum, (_kind(x), _kind(v)))[0]
+    dtype = _dtypes.common([_kind(x), _kind(v)], "searchsorted")
     if value.size == 0 or x.size == 0:
         return np.zeros_like(value, dtype=np.int32)
     return Array(ops.searchsorted(node_of(x, dtype), node_of(value, dtype), side == "right"))
