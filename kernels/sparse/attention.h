@@ -16,7 +16,7 @@
 //   input  dout      [heads, queries, head]  dtype
 //   output dq, dk, dv                        as q, k, v
 //
-// Sums and the softmax are float32. The backward pass keeps the sums of dq of a head in SBUF: 4 queries head bytes.
+// Sums and the softmax are float32. The backward pass keeps the sums of dq of a head in SBUF (query_sums.h).
 #pragma once
 
 #include "kernels/sparse/tile_pattern.h"

@@ -1,12 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
 
 #include "kernels/blas/dtypes.h"
 #include "kernels/sparse/attention.h"
-#include "kernels/sparse/attention_parts.h"
+#include "kernels/sparse/query_sums.h"
 #include "kernels/sparse/sparse_rules.h"
 
 namespace kiln::kernels {
@@ -15,7 +16,8 @@ using namespace isa;
 namespace {
 
 constexpr std::int64_t kGroup = 4;           // neighbouring tiles of keys whose scores fill a bank of PSUM
-constexpr std::size_t kAhead = 2;            // tiles of queries whose gradients are not multiplied yet
+constexpr std::int64_t kLongGroup = 2;       // of heads whose sums of dk and dv would fill all banks
+constexpr std::size_t kAhead = 3;            // tiles of queries whose gradients are not multiplied yet
 constexpr std::int64_t kSums = 128 * 1024;   // bytes of a partition for the sums of dq
 constexpr std::int64_t kStays = 160 * 1024;  // of a partition, for these and what queries bring along
 
@@ -37,14 +39,11 @@ class Backward {
     turned_ = p_.transposed(tile_of_);
   }
 
-  // Of a partition, for dq.
-  static std::int64_t sum_bytes(const AttentionConfig& c) { return c.pattern.tile_rows() * c.head * 4; }
-
   void run() {
     // Queries and dout, as they lie and turned.
     const std::int64_t pieces = tiles_of(c_.head, kTile) * kTile;
     const std::int64_t queries = 2 * p_.tile_rows() * (c_.head + pieces) * size_bytes(c_.dtype);
-    const bool stays = sum_bytes(c_) + queries <= kStays;
+    const bool stays = QuerySums::bytes(c_) + queries <= kStays;
     k_.loop(c_.heads, [&](Index h) {
       Head head{.h = h,
                 .q = {k_, q_.select(0, h), stays},
@@ -53,9 +52,8 @@ class Backward {
                 .values = {k_, values_.select(0, h), false},
                 .minus_lse = k_.sbuf({kTile, p_.tile_rows()}, f32),
                 .d = k_.sbuf({kTile, p_.tile_rows()}, f32),
-                .dq = k_.sbuf({kTile, p_.tile_rows(), c_.head}, f32),
-                .has_d = std::vector<bool>(p_.tile_rows(), false),
-                .begun = std::vector<bool>(p_.tile_rows(), false)};
+                .dq = {k_, c_},
+                .has_d = std::vector<bool>(p_.tile_rows(), false)};
       for_vector(minus_lse_.select(0, h), p_.rows,
                  [&](const View& memory, const Slice& partitions, const Slice& tiles) {
                    k_.dma_copy({.dst = head.minus_lse(partitions, tiles), .src = memory});
@@ -64,9 +62,9 @@ class Backward {
       const auto finish = [&](std::size_t left) {
         for (; pending.size() > left; pending.pop_front()) multiply(head, pending.front());
       };
-      for (const Piece& g : whole_pieces(p_.tile_columns(), kGroup)) add_keys(head, g, pending, finish);
+      for (const Piece& g : whole_pieces(p_.tile_columns(), group())) add_keys(head, g, pending, finish);
       finish(0);
-      for (std::int64_t row = 0; row < p_.tile_rows();) row += store_queries(head, head.q.neighbours(row));
+      head.dq.store(dq_.select(0, h));
     });
   }
 
@@ -75,8 +73,8 @@ class Backward {
     Index h;
     HeadRows q, dout, keys, values;
     View minus_lse, d;  // [128, tiles of queries]: -lse, and the sums of dout out
-    View dq;            // [128, tiles of queries, head]
-    std::vector<bool> has_d, begun;
+    QuerySums dq;
+    std::vector<bool> has_d;
   };
   // Neighbouring tiles of keys: turned and as they lie, and the sums of dk and dv, [piece of the head, keys] each.
   struct Keys {
@@ -91,9 +89,12 @@ class Backward {
     std::shared_ptr<Keys> keys;
     std::int64_t row, first;  // of the tiles, in the group
     std::vector<Piece> tiles;
-    View q, dout, weights, gradient, turned;
-    bool is_last;  // of its keys
+    View q, dout, weights, gradient;
+    std::shared_ptr<QuerySums::Block> block;
+    bool is_last, ends_block;  // of its keys
   };
+
+  std::int64_t group() const { return c_.head <= 2 * kTile ? kGroup : kLongGroup; }
 
   // Σ dout out of a tile of queries, and of those that are loaded with it.
   View d_of(Head& head, std::int64_t row) const {
@@ -117,10 +118,13 @@ class Backward {
     return head.d(ds(0, m), ds(row, 1));
   }
 
+  // Of a group of keys, by tile of queries: (tile in the group, tile of the pattern).
+  using Met = std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::int64_t>>>;
+
   // The tensor engine goes on with the scores of the next queries while weights are made of these.
   template <class Finish>
   void add_keys(Head& head, const Piece& g, std::deque<Pending>& pending, const Finish& finish) {
-    std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::int64_t>>> met;  // row -> (tile in group, tile)
+    Met met;
     for (std::int64_t i = 0; i < g.size; ++i) {
       for (std::int64_t e = turned_.row_start[g.start + i]; e < turned_.row_start[g.start + i + 1]; ++e)
         met[turned_.column[e]].emplace_back(i, tile_of_[e]);
@@ -130,19 +134,41 @@ class Backward {
     }
     if (met.empty()) return;
     const auto keys = begin_keys(head, g);
-    const std::int64_t last = met.rbegin()->first;
-    for (const auto& [row, tiles] : met) {
+    std::shared_ptr<QuerySums::Block> block;
+    const std::vector<std::int64_t> rows = order_of(met);
+    const auto block_of = [&](std::size_t i) { return rows[i] / QuerySums::rows_of_block(c_); };
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const auto& tiles = met.at(rows[r]);
+      if (r == 0 || block_of(r - 1) != block_of(r)) block = head.dq.begin_block(rows[r]);
+      const bool is_last = r + 1 == rows.size(), ends_block = is_last || block_of(r + 1) != block_of(r);
       for (std::size_t i = 0; i < tiles.size();) {  // neighbours at once
         std::size_t end = i + 1;
         while (end < tiles.size() && tiles[end].first == tiles[end - 1].first + 1) ++end;
         std::vector<std::int64_t> stored;
         for (std::size_t t = i; t < end; ++t) stored.push_back(tiles[t].second);
-        pending.push_back(weigh(head, keys, row, tiles[i].first, stored));
-        pending.back().is_last = row == last && end == tiles.size();
+        pending.push_back(weigh(head, keys, block, rows[r], tiles[i].first, stored));
+        pending.back().is_last = is_last && end == tiles.size();
+        pending.back().ends_block = ends_block && end == tiles.size();
         finish(kAhead);
         i = end;
       }
     }
+  }
+
+  // Block by block of queries; the one that meets most of the keys comes first, so that few products are partly new.
+  std::vector<std::int64_t> order_of(const Met& met) const {
+    const auto longer = [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); };
+    const std::int64_t widest = std::max_element(met.begin(), met.end(), longer)->first;
+    const std::int64_t size = QuerySums::rows_of_block(c_), first = widest / size * size;
+    std::vector<std::int64_t> rows{widest};
+    const auto add = [&](std::int64_t from, std::int64_t to) {
+      for (auto row = met.lower_bound(from); row != met.end() && row->first < to; ++row) {
+        if (row->first != widest) rows.push_back(row->first);
+      }
+    };
+    add(first, p_.tile_rows());
+    add(0, first);
+    return rows;
   }
 
   std::shared_ptr<Keys> begin_keys(Head& head, const Piece& g) const {
@@ -157,19 +183,20 @@ class Backward {
                                             .begun = std::vector<bool>(g.size, false)});
     for (std::int64_t i = 0; i < g.size; ++i) keys->keys.push_back(head.keys.tile(g.start + i));
     for (const Piece& piece : whole_pieces(c_.head, kTile)) {
-      keys->dk.push_back(k_.psum({piece.size, kWide}, f32)(all, ds(0, size)));
-      keys->dv.push_back(k_.psum({piece.size, kWide}, f32)(all, ds(0, size)));
+      keys->dk.push_back(k_.psum({piece.size, group() * kTile}, f32)(all, ds(0, size)));
+      keys->dv.push_back(k_.psum({piece.size, group() * kTile}, f32)(all, ds(0, size)));
     }
     return keys;
   }
 
-  Pending weigh(Head& head, const std::shared_ptr<Keys>& keys, std::int64_t row, std::int64_t first,
-                const std::vector<std::int64_t>& stored) {
-    Pending p{keys, row, first, {}, head.q.tile(row), head.dout.tile(row), {}, {}, {}, false};
+  Pending weigh(Head& head, const std::shared_ptr<Keys>& keys, const std::shared_ptr<QuerySums::Block>& block,
+                std::int64_t row, std::int64_t first, const std::vector<std::int64_t>& stored) {
+    Pending p{keys, row, first, {}, head.q.tile(row), head.dout.tile(row), {}, {}, block, false, false};
     const std::int64_t count = static_cast<std::int64_t>(stored.size()), m = p_.height(row);
     for (std::int64_t i = 0; i < count; ++i) p.tiles.push_back({i * kTile, p_.width(keys->tiles.start + first + i)});
     const std::int64_t width = p.tiles.back().start + p.tiles.back().size;
-    const View scores = k_.psum({m, kWide}, f32)(all, ds(0, width)), dp = k_.psum({m, kWide}, f32)(all, ds(0, width));
+    const View scores = k_.psum({m, group() * kTile}, f32)(all, ds(0, width)),
+               dp = k_.psum({m, group() * kTile}, f32)(all, ds(0, width));
     const Slice some = ds(first * kTile, width);
     add_scores(k_, scores, head.q.turned(row), keys->keys_t(all, all, some), c_.head);
     add_scores(k_, dp, head.dout.turned(row), keys->values_t(all, all, some), c_.head);
@@ -195,15 +222,16 @@ class Backward {
                              .operand0 = d_of(head, row),
                              .op1 = AluOp::multiply,
                              .operand1 = p.weights});
-    p.turned = k_.sbuf({kTile, count, m}, c_.dtype);
-    turn_tiles(k_, p.turned, p.gradient, p.tiles, way_to_turn());
+    turn_tiles(k_, head.dq.place(*block, row, first, count), p.gradient, p.tiles, way_to_turn());
     return p;
   }
 
-  // In bfloat16 the tensor engine has time for it, and DMAs have not.
+  // In bfloat16 DMAs and the tensor engine share it: as many as leave neither waiting for the other.
   std::optional<std::size_t> way_to_turn() {
     if (c_.dtype == DType::float32) return std::nullopt;
-    return turns_++;
+    ++turns_;
+    const bool by_dma = c_.head <= kTile / 2 ? turns_ % 4 != 0 : turns_ % 3 < (c_.head <= kTile ? 1 : 2);
+    return by_dma ? std::nullopt : std::optional(turns_);
   }
 
   void multiply(Head& head, const Pending& p) {
@@ -211,7 +239,7 @@ class Backward {
     add_to_keys(keys.dv, p, p.dout, p.weights);
     add_to_keys(keys.dk, p, p.q, p.gradient);
     for (std::size_t i = 0; i < p.tiles.size(); ++i) keys.begun[p.first + i] = true;
-    add_to_queries(head, p);
+    if (p.ends_block) head.dq.add(*p.block, keys.keys);
     if (p.is_last) store_keys(head, keys);
   }
 
@@ -233,68 +261,28 @@ class Backward {
     }
   }
 
-  void add_to_queries(Head& head, const Pending& p) const {
-    const std::int64_t m = p_.height(p.row);
-    const View sum = head_sums(k_, m, c_.head), to = head.dq(ds(0, m), p.row);
-    for (std::size_t i = 0; i < p.tiles.size(); ++i)
-      k_.nc_matmul({.dst = sum,
-                    .stationary = p.turned(ds(0, p.tiles[i].size), static_cast<std::int64_t>(i)),
-                    .moving = p.keys->keys[p.first + i]});
-    if (head.begun[p.row])
-      k_.tensor_tensor({.dst = to, .data1 = to, .data2 = sum, .op = AluOp::add, .engine = Engine::vector});
-    else
-      k_.tensor_copy({.dst = to, .src = sum, .engine = Engine::vector});
-    head.begun[p.row] = true;
-  }
-
-  // How many tiles that was.
-  std::int64_t store_queries(const Head& head, const Piece& some) const {
-    const std::int64_t m = p_.height(some.start);
-    const View dq = k_.sbuf({m, some.size, c_.head}, c_.dtype);
-    for (std::int64_t i = 0; i < some.size; ++i) {
-      const std::int64_t row = some.start + i;
-      if (head.begun[row])
-        k_.activation({.dst = dq.select(1, i), .op = ActFn::copy, .data = head.dq(ds(0, m), row), .scale = c_.scale});
-      else
-        k_.memset({.dst = dq.select(1, i), .value = 0.0});
-    }
-    const View memory = dq_.select(0, head.h)(ds(some.start * kTile, some.size * m));
-    k_.dma_copy({.dst = memory.reshape_dim(0, {some.size, m}).permute({1, 0, 2}), .src = dq});
-    return some.size;
-  }
-
   void store_keys(const Head& head, const Keys& keys) {
     store_turned(dk_.select(0, head.h), keys, keys.dk, c_.scale);
     store_turned(dv_.select(0, head.h), keys, keys.dv, 1);
   }
 
+  // Out of PSUM and turned, run by run of tiles that somebody meets; the others are zero, and stored already.
   void store_turned(const View& memory, const Keys& keys, const std::vector<View>& sums, double scale) {
-    const std::vector<Piece> pieces = whole_pieces(c_.head, kTile);
-    const View out = k_.sbuf({kTile, keys.tiles.size, c_.head}, c_.dtype);
-    bool together = keys.size == keys.tiles.size * kTile;
-    for (std::int64_t t = 0; t < keys.tiles.size; ++t) {
-      if (!keys.begun[t]) {  // nobody meets it: it is zero, and stored already
-        together = false;
-        continue;
+    const auto kind = [&](std::int64_t t) { return 2 * keys.begun[t] + (p_.width(keys.tiles.start + t) == kTile); };
+    for_runs(keys.tiles.size, kind, [&](std::int64_t first, std::int64_t tiles, int) {
+      if (!keys.begun[first]) return;
+      const std::int64_t row = keys.tiles.start + first, n = p_.width(row);
+      const View out = k_.sbuf({n, tiles, c_.head}, c_.dtype);
+      for (const Piece& piece : whole_pieces(c_.head, kTile)) {
+        const View scaled = k_.sbuf({piece.size, tiles * n}, c_.dtype);
+        k_.activation({.dst = scaled.reshape_dim(1, {tiles, n}),
+                       .op = ActFn::copy,
+                       .data = interleaved(sums[piece.start / kTile](all, ds(first * kTile, tiles * n)), tiles),
+                       .scale = scale});
+        turn_tiles(k_, out(all, all, ds(piece.start, piece.size)), scaled, equal_pieces(tiles, n));
       }
-      const std::int64_t n = p_.width(keys.tiles.start + t);
-      for (std::size_t i = 0; i < pieces.size(); ++i) {
-        const View sum = k_.sbuf({pieces[i].size, n}, f32), turned = k_.sbuf({kTile, 1, pieces[i].size}, f32);
-        k_.activation({.dst = sum, .op = ActFn::copy, .data = sums[i](all, ds(t * kTile, n)), .scale = scale});
-        turn_tiles(k_, turned, sum, {{0, n}}, way_to_turn());
-        k_.tensor_copy({.dst = out(ds(0, n), t, ds(pieces[i].start, pieces[i].size)), .src = turned(ds(0, n), 0)});
-      }
-    }
-    const std::int64_t first = keys.tiles.start * kTile, tiles = keys.tiles.size;
-    if (together) {
-      const View whole = memory(ds(first, keys.size)).reshape_dim(0, {tiles, kTile}).permute({1, 0, 2});
-      k_.dma_copy({.dst = whole, .src = out});
-      return;
-    }
-    for (std::int64_t t = 0; t < tiles; ++t) {
-      const std::int64_t n = p_.width(keys.tiles.start + t);
-      if (keys.begun[t]) k_.dma_copy({.dst = memory(ds(first + t * kTile, n)), .src = out(ds(0, n), t)});
-    }
+      store_interleaved(k_, memory, row, out);
+    });
   }
 
   void store_zeros(const Head& head, std::int64_t column) const {
@@ -319,10 +307,10 @@ class Backward {
 
 Program attention_backward(const AttentionConfig& c, Target target) {
   require_attention("attention_backward", c);
-  if (Backward::sum_bytes(c) > kSums)
+  if (QuerySums::bytes(c) > kSums)
     raise(sparse_rules::kTable, sparse_rules::kSize,
           {.found = fmt::format("attention_backward with {} queries of {}", c.pattern.rows, c.head),
-           .allowed = fmt::format("queries times head up to {}, queries rounded up to 128", kSums / 4 * kTile),
+           .allowed = fmt::format("up to {} of them", QuerySums::most_queries(c.head, kSums)),
            .category = Category::not_yet});
   Kernel k("attention_backward", target);
   Backward(k, c).run();

@@ -152,6 +152,21 @@ void Masks::add_turned(const View& scores, std::int64_t tile) const {
                 .moving = identity_(ds(0, queries), ds(0, queries))});
 }
 
+std::vector<Piece> equal_pieces(std::int64_t tiles, std::int64_t n) {
+  std::vector<Piece> pieces;
+  for (std::int64_t t = 0; t < tiles; ++t) pieces.push_back({t * n, n});
+  return pieces;
+}
+
+View interleaved(const View& x, std::int64_t tiles) {
+  return x.reshape_dim(1, {x.dim(1) / tiles, tiles}).permute({0, 2, 1});
+}
+
+void store_interleaved(Kernel& k, const View& matrix, std::int64_t tile, const View& out) {
+  const View rows = matrix(ds(tile * kTile, out.dim(0) * out.dim(1)));
+  k.dma_copy({.dst = rows.reshape_dim(0, {out.dim(0), out.dim(1)}), .src = out});
+}
+
 void turn_tiles(Kernel& k, const View& to, const View& data, const std::vector<Piece>& tiles,
                 std::optional<std::size_t> number) {
   const Arch& chip = arch(k.program().target);

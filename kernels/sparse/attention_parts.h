@@ -83,6 +83,26 @@ void for_vector(const isa::View& memory, std::int64_t n, const Body& body) {
   if (rest > 0) body(memory(isa::ds(whole * kTile, rest)).expand_dim(1), isa::ds(0, rest), isa::ds(whole, 1));
 }
 
+// body(first, count, value) for runs of equal values among `count` ones.
+template <class Value, class Body>
+void for_runs(std::int64_t count, const Value& value, const Body& body) {
+  for (std::int64_t i = 0; i < count;) {
+    std::int64_t end = i + 1;
+    while (end < count && value(end) == value(i)) ++end;
+    body(i, end - i, value(i));
+    i = end;
+  }
+}
+
+// `tiles` pieces of n side by side.
+std::vector<Piece> equal_pieces(std::int64_t tiles, std::int64_t n);
+
+// Columns of x [m, tiles n] dealt out to the tiles, [m, tiles, n]: once turned, a partition has rows that lie side by
+// side in memory, which DMAs write faster than many short ones.
+isa::View interleaved(const isa::View& x, std::int64_t tiles);
+// Stores such rows, out [n, tiles, head], from a tile of a matrix [rows, head] on.
+void store_interleaved(isa::Kernel& k, const isa::View& matrix, std::int64_t tile, const isa::View& out);
+
 // The share of their rate that DMAs need for turning tiles in SBUF so that they are quicker at it than others.
 inline constexpr double kFastTurns = 0.4;
 

@@ -125,8 +125,9 @@ def block_pattern(rng, tiles, share):
     return lambda i, j: stored[i // 128, j // 128]
 
 
-@pytest.mark.parametrize("head, dtype", [(64, np.float32), (128, np.float32), (128, ml_dtypes.bfloat16),
-                                         (200, np.float32), (256, ml_dtypes.bfloat16)])
+@pytest.mark.parametrize("head, dtype", [(40, ml_dtypes.bfloat16), (64, np.float32), (64, ml_dtypes.bfloat16),
+                                         (128, np.float32), (128, ml_dtypes.bfloat16), (200, np.float32),
+                                         (256, ml_dtypes.bfloat16), (512, np.float32)])
 @pytest.mark.parametrize("target", ["trn1", "trn2"])
 def test_many_tiles_of_queries(head, dtype, target):
     """Groups of queries that meet tiles of keys in any way; scores that make sums too small and too large."""
