@@ -65,6 +65,8 @@ def instruction_metric(metric, answer):
         return done[0][2] - answer["cold_load_ns"]
     if metric == "hand_over":
         return hand_over(answer)
+    if metric.startswith("completion-"):  # what is left of the wait for a DMA when an instruction waits for it
+        return dma_metric("completion", answer) - float(metric.removeprefix("completion-"))
     if metric == "last_load":  # the end of a load to the product that waits for it, at the full clock
         return answer["load_ns"]
     raise ValueError(metric)

@@ -25,6 +25,7 @@
 #include "kiln/views/perfetto.h"
 #include "kiln/views/text.h"
 #include "kiln/views/timed_kernel.h"
+#include "kiln/views/what_if_compiler.h"
 #include "kiln/views/what_if_engine.h"
 
 namespace kiln::cli {
@@ -66,6 +67,7 @@ std::pair<std::string, std::string> split(const std::string& text, const Rule& r
 void require_constant(const std::string& name) {
   Suggest suggest(name);
   suggest.consider(views::kEngineWhatIf);
+  suggest.consider(views::kMergedWhatIf);
   for (const timing::Constant& constant : timing::constants()) {
     if (constant.name == name) return;
     suggest.consider(constant.name);
@@ -88,7 +90,9 @@ views::TimeRequest request_of(const TimeCommand& command) {
   request.max_memory = command.max_memory;
   for (const std::string& text : command.what_if) {
     const std::string name = split(text, cli_rules::kWhatIf).first;
-    if (name != views::kEngineWhatIf) {
+    if (views::is_compiler_what_if(text)) {
+      views::compiler_of({text});
+    } else if (name != views::kEngineWhatIf) {
       require_constant(name);
       timing::parse_what_if(text);
     }
@@ -267,6 +271,7 @@ std::string list_what_if() {
   for (const timing::Constant& c : timing::constants()) {
     text += fmt::format("{:<20} {} ({})\n", c.name, c.text, c.unit.empty() ? "a number" : c.unit);
   }
+  text += fmt::format("{:<20} {}\n", views::kMergedWhatIf, "longest loop that the vendor's compiler merges (passes)");
   return text +
          fmt::format("{:<20} {}\n", views::kEngineWhatIf, "INSTRUCTION:ENGINE, these instructions on that engine");
 }

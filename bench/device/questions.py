@@ -98,6 +98,19 @@ def small_instructions(a, block):
     return out
 
 
+@nki.jit
+def short_products(a, b, operands):
+    """256 products of 128 columns with one stationary operand after the other: which loads are hidden?"""
+    out = nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.shared_hbm)
+    x, y = nl.load(a), nl.load(b)
+    total = nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.psum)
+    for i in range(256):
+        at = i % operands * 128
+        nisa.nc_matmul(total, x[:, at:at + 128], y)
+    nl.store(out, nl.copy(total))
+    return out
+
+
 CASES = [
     ("1 dma_copy, 256 B rows", copies, ("float32[128,4096]", 64)),
     ("1 nl.load, 256 B rows", loads_and_stores, ("float32[128,4096]", 64)),
@@ -111,6 +124,8 @@ CASES = [
     ("6 open engines", open_engines, ("float32[128,2048]",)),
     ("7 small instructions, blocks of 64", small_instructions, ("float32[128,2050]", 64)),
     ("7 small instructions, one loop", small_instructions, ("float32[128,2050]", 2048)),
+    ("8 short products, one operand", short_products, ("float32[128,1024]", "float32[128,128]", 1)),
+    ("8 short products, eight operands", short_products, ("float32[128,1024]", "float32[128,128]", 8)),
 ]
 
 

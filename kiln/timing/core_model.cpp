@@ -152,8 +152,9 @@ void CoreModel::run_compute(const Issue& issue, const Op& op, const Ready& ready
 
 void CoreModel::run_tensor(const Issue& issue, const Op& op, const Ready& ready) {
   StreamState& stream = progress_.stream(op.stream);
-  const Ready load = progress_.ready({array_.load_from(), Wait::engine, stream.last}, issue.early, op.stream);
-  const TensorArray::Run run = array_.run(op, ready, load, stream.last);
+  const Ready load =
+      progress_.ready({array_.load_from(op, issue.loaded), Wait::engine, stream.last}, issue.early, op.stream);
+  const TensorArray::Run run = array_.run(op, ready, load, issue.loaded, stream.last);
   Event e = event_of(issue, op, run.start, Kind::execute);
   e.end = run.end;
   e.occupied = run.occupied;

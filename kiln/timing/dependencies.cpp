@@ -42,6 +42,7 @@ void Dependencies::find(Issue& issue, const Op& op, const Progress& progress, Te
   issue.deps.clear();
   issue.early.clear();
   issue.stays.clear();
+  issue.loaded = {};
   for (const Use& use : plan_.uses_of(issue.inst)) touch(issue, op, use, progress, memory);
   state_.touch(issue, op);
 }
@@ -51,6 +52,10 @@ void Dependencies::touch(Issue& issue, const Op& op, const Use& use, const Progr
   const std::size_t before = out.size();
   const Box box = boxes_.of(use);
   touch_bytes(issue, op, use, box, out);
+  if (use.stationary && !use.uncertain) {
+    issue.loaded = {use.tensor, box.hash()};
+    for (std::size_t i = before; i < out.size(); ++i) issue.loaded.writer = out[i].op;
+  }
   const Tensor& tensor = program_.tensors[use.tensor];
   if (reorder_ && is_hbm(tensor.memory) && tensor.role == Role::internal)
     loop_writers_.touch(use, issue.op, progress, out);

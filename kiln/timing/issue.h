@@ -25,12 +25,21 @@ struct Dependency {
 
 using StayId = std::uint32_t;  // a tensor's stay in memory, see Stays
 
+// What a matmul loads before it begins: bytes of a tensor (Box::hash) as the last op that wrote them left them.
+struct Loaded {
+  isa::TensorId tensor = isa::kNone;
+  std::size_t bytes = 0;
+  OpId writer = kNoOp;
+  bool operator==(const Loaded&) const = default;
+};
+
 struct Issue {
   isa::InstructionId inst;
   OpId op;
   std::vector<Dependency> deps;   // of everything but
   std::vector<Dependency> early;  // the stationary operand
   std::vector<StayId> stays;      // list scheduler: tensors in memory that it uses
+  Loaded loaded;
 };
 
 // When something can start, and what keeps it from starting earlier.

@@ -37,6 +37,7 @@ struct Op {
   Kind kind = Kind::execute;
   Time latency = 0, interval = 0;    // start to results; start to next start
   Time load = 0;                     // tensor: stationary operand
+  Time load_pass = 0;                // tensor: of that, what its columns take
   Time pass = 0;                     // tensor: streaming time of the last of its parts
   int parts = 1;                     // tensor
   std::uint16_t quadrants = 0xffff;  // tensor: bit per piece of the array that it occupies

@@ -70,7 +70,8 @@ void Planner::find_written() {
     for (std::size_t i = 0; i < params.size(); ++i) {
       const Arg& arg = program_.arg(inst, static_cast<int>(i));
       const bool one = arg.kind == Arg::Kind::access;
-      if (!params[i].is_output() || (!one && arg.kind != Arg::Kind::accesses)) continue;
+      const bool loads = static_cast<int>(i) == InstView(program_, inst).facts().stationary;  // known again: Loaded
+      if ((!params[i].is_output() && !loads) || (!one && arg.kind != Arg::Kind::accesses)) continue;
       for (std::uint32_t k = 0; k < (one ? 1 : arg.count); ++k)
         plan_.tracked[program_.accesses[arg.index + k].tensor] = true;
     }

@@ -35,6 +35,7 @@ void plan_tensor(Op& op, const CostQuery& q) {
   op.interval = from_ns(cost.cycles / clock * share + cost.parts * arch.tensor.interval_ns);
   op.latency = from_ns(arch.tensor.latency_ns);
   op.load = from_ns(arch.timing.matmul.load_ns + cost.load_cycles / clock);
+  op.load_pass = from_ns(cost.load_cycles / clock);
   op.quadrants = quadrants(q, arch);
   op.macs = analysis::product_of(q, arch).macs;
   op.flops = 2 * op.macs;

@@ -5,9 +5,16 @@
 
 namespace kiln::timing {
 
-// The stationary operand is loaded while the matmul before streams. After idling the array runs at a lower
-// clock until it has been busy for some time; as much idling takes the full clock away again.
-TensorArray::Run TensorArray::run(const Op& op, Ready r, const Ready& load, EventId last) {
+// The stationary operand is loaded while the matmul before streams. What was loaded last has been waited for: when it
+// is loaded again, and for the other parts of such a matmul, all but the passing of its columns comes before that
+// matmul starts (INS2-mm-f32-128-ii). Operands that are new show no such thing (FUS-ATT).
+Time TensorArray::load_from(const Op& op, const Loaded& loaded) const {
+  return is_there(loaded) ? std::max(issued_, last_start_ - (op.load - op.load_pass)) : last_start_;
+}
+
+// After idling the array runs at a lower clock until it has been busy for some time; as much idling takes the full
+// clock away again.
+TensorArray::Run TensorArray::run(const Op& op, Ready r, const Ready& load, const Loaded& loaded, EventId last) {
   const bool warms_up = timing_.warm_up_ns > 0;
   if (warms_up) {
     const Time begin = std::max(r.at, load.at);
@@ -17,6 +24,7 @@ TensorArray::Run TensorArray::run(const Op& op, Ready r, const Ready& load, Even
   const double slow = warm_ ? 1 : 1 / timing_.cold_rate;
   const auto stretch = [&](Time time) { return static_cast<Time>(static_cast<double>(time) * slow + 0.5); };
   const Time cold = warm_ ? 0 : from_ns(timing_.cold_latency_ns);
+  issued_ = r.wait == Wait::engine ? issued_ : r.at;
   if (load.at + op.load + cold > r.at) {
     const bool exposed = load.at > r.at;
     r = {load.at + op.load + cold, exposed ? load.wait : r.wait, exposed ? load.because : r.because};
@@ -27,7 +35,9 @@ TensorArray::Run TensorArray::run(const Op& op, Ready r, const Ready& load, Even
   }
   r.later(free, Wait::engine, last);
   // A float32 product is two matmuls, each with its own load.
-  const Time each = std::max(stretch(op.interval / op.parts), op.parts > 1 ? op.load + cold : 0);
+  const Time part_load = is_there(loaded) ? op.load_pass : op.load + cold;
+  loaded_ = loaded;
+  const Time each = std::max(stretch(op.interval / op.parts), op.parts > 1 ? part_load : 0);
   last_start_ = r.at + each * (op.parts - 1);
   const Time occupied = last_start_ + stretch(op.interval / op.parts) - r.at;
   for (int q = 0; q < kQuadrantCount; ++q) {
@@ -46,6 +56,7 @@ TensorArray::Run TensorArray::run(const Op& op, Ready r, const Ready& load, Even
 void TensorArray::move(Time by) {
   for (Time& t : free_) t += by;
   last_start_ += by;
+  issued_ += by;
   cooled_at_ += by;
 }
 

@@ -12,7 +12,7 @@ class TensorArray {
   explicit TensorArray(const TensorTiming& timing) : timing_(timing), warm_(timing.warm_up_ns <= 0) {}
 
   // From when on the stationary operand of the next matmul can be loaded.
-  Time load_from() const { return last_start_; }
+  Time load_from(const Op& op, const Loaded& loaded) const;
 
   struct Run {
     Ready start;
@@ -22,7 +22,7 @@ class TensorArray {
   };
   // A matmul whose operands let it start at `ready`, and whose stationary operand is there to be loaded at `load`.
   // `last`: the event before it in the stream.
-  Run run(const Op& op, Ready ready, const Ready& load, EventId last);
+  Run run(const Op& op, Ready ready, const Ready& load, const Loaded& loaded, EventId last);
 
   Time heat() const { return heat_; }
   void move(Time by);  // everything happens so much later
@@ -31,6 +31,9 @@ class TensorArray {
   const TensorTiming& timing_;
   Time free_[kQuadrantCount] = {};
   Time last_start_ = 0;  // of the last part of the last matmul
+  Time issued_ = 0;      // when that one had nothing to wait for any more but the array
+  Loaded loaded_;
+  bool is_there(const Loaded& loaded) const { return loaded.tensor != isa::kNone && loaded == loaded_; }
   Time heat_ = 0, cooled_at_ = 0;
   bool warm_;
 };

@@ -141,6 +141,6 @@ std::int64_t Balancer::run() {
 
 }  // namespace
 
-std::int64_t balance(Program& program, const Arch& arch) { return Balancer(program, arch).run(); }
+std::int64_t balance(Program& program, const Arch& arch, const CompilerSpec&) { return Balancer(program, arch).run(); }
 
 }  // namespace kiln::vendor

@@ -8,6 +8,6 @@ namespace kiln::vendor {
 // Between the vector and the scalar engine: copies, casts, and products and sums with numbers, which the scalar engine
 // does as x * scale + bias on every generation. Tiles that are filled with one value: gpsimd. Returns how many
 // instructions changed their engine.
-std::int64_t balance(isa::Program& program, const Arch& arch);
+std::int64_t balance(isa::Program& program, const Arch& arch, const CompilerSpec& compiler = {});
 
 }  // namespace kiln::vendor

@@ -12,10 +12,6 @@ using namespace isa;
 
 namespace {
 
-// Rows of trn2 show that operands stay (FUS-MLP), rows of trn1 that what a loop loads is loaded (DOC-MAMBA-v1,
-// ACMP-mamba-0, NKIB1-mamba).
-constexpr int kKeepsLoads = 3;
-
 using Key = std::vector<std::int64_t>;
 struct KeyHash {
   std::size_t operator()(const Key& key) const {
@@ -40,7 +36,8 @@ struct Kept {
 
 class Hoister {
  public:
-  Hoister(Program& program, const Arch& arch) : p_(program), arch_(arch), writers_(writers_of(program)) {}
+  Hoister(Program& program, const Arch& arch, const CompilerSpec& compiler)
+      : p_(program), arch_(arch), compiler_(compiler), writers_(writers_of(program)) {}
   std::int64_t run();
 
  private:
@@ -59,6 +56,7 @@ class Hoister {
 
   Program& p_;
   const Arch& arch_;
+  const CompilerSpec& compiler_;
   std::vector<std::uint32_t> writers_, version_;
   std::map<TensorId, Kept> kept_;  // by tensor in HBM
   std::vector<bool> is_kept_;
@@ -189,7 +187,7 @@ void Hoister::scan(bool choosing) {
 
 void Hoister::choose_kept() {
   is_kept_.assign(p_.tensors.size(), false);
-  if (arch_.generation < kKeepsLoads) return;
+  if (arch_.generation < compiler_.keeps_loads) return;
   scan(true);
   std::vector<std::pair<std::int64_t, TensorId>> order;
   for (const auto& [tensor, kept] : kept_) {
@@ -240,6 +238,8 @@ std::int64_t Hoister::run() {
 
 }  // namespace
 
-std::int64_t hoist(Program& program, const Arch& arch) { return Hoister(program, arch).run(); }
+std::int64_t hoist(Program& program, const Arch& arch, const CompilerSpec& compiler) {
+  return Hoister(program, arch, compiler).run();
+}
 
 }  // namespace kiln::vendor

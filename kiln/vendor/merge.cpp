@@ -1,6 +1,7 @@
 #include "kiln/vendor/merge.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "kiln/isa/inst_view.h"
 #include "kiln/vendor/trace.h"
@@ -10,17 +11,15 @@ using namespace isa;
 
 namespace {
 
-constexpr std::int64_t kMostPasses = 128;
-constexpr std::int64_t kSmall = 16;  // elements per partition
-
 // A small computation of tiles on the chip.
-bool is_small(const Program& p, InstructionId id, const Arch& arch) {
+bool is_small(const Program& p, InstructionId id, const Arch& arch, const CompilerSpec& compiler) {
   const InstView inst(p, p.instructions[id]);
   const Engine engine = resolve_engine(inst, arch);
   if (engine != Engine::vector && engine != Engine::scalar && engine != Engine::gpsimd) return false;
   bool small = inst.inst().dep_count == 0;
   for_each_use(p, inst.inst(), [&](const Access& access, Use) {
-    small &= is_fixed(p, access) && access.row_size() <= kSmall && is_on_chip(p.tensors[access.tensor].memory);
+    small &= is_fixed(p, access) && access.row_size() <= compiler.merged_elements &&
+             is_on_chip(p.tensors[access.tensor].memory);
   });
   return small;
 }
@@ -42,12 +41,14 @@ bool follows(const Program& p, InstructionId a, InstructionId b) {
   return alike && at == first.size() && moves;
 }
 
-bool can_merge(const Program& p, const TracedLoop& loop, const Arch& arch) {
+bool can_merge(const Program& p, const TracedLoop& loop, const Arch& arch, const CompilerSpec& compiler) {
   const auto count = static_cast<std::int64_t>(loop.end - loop.first);
-  if (loop.passes < 2 || loop.passes > kMostPasses || count % loop.passes != 0) return false;
+  constexpr std::int64_t kMost = std::numeric_limits<decltype(Instruction::together)>::max();
+  if (loop.passes < 2 || loop.passes > std::min(compiler.merged_passes, kMost) || count % loop.passes != 0)
+    return false;
   const auto each = static_cast<InstructionId>(count / loop.passes);
   for (InstructionId id = loop.first; id < loop.end; ++id) {
-    if (!is_small(p, id, arch)) return false;
+    if (!is_small(p, id, arch, compiler)) return false;
     if (id + each < loop.end && !follows(p, id, id + each)) return false;
   }
   return true;
@@ -81,14 +82,14 @@ void put_in_order(Program& p, const TracedLoop& loop, const std::vector<std::uin
 
 }  // namespace
 
-std::int64_t merge(Program& program, const Arch& arch) {
+std::int64_t merge(Program& program, const Arch& arch, const CompilerSpec& compiler) {
   std::int64_t merged = 0;
-  InstructionId done = 0;
+  InstructionId inside = 0;  // where the last loop ends: one that begins before is around it
   const std::vector<std::uint32_t> position = positions_of(program);
-  for (std::size_t i = 0; i < program.traced_loops.size(); ++i) {
-    const TracedLoop loop = program.traced_loops[i];
-    if (loop.first < done || !can_merge(program, loop, arch)) continue;
-    done = loop.end;  // a loop around it is not innermost
+  for (const TracedLoop& loop : program.traced_loops) {
+    const bool innermost = loop.first >= inside;
+    inside = std::max(inside, loop.end);
+    if (!innermost || !can_merge(program, loop, arch, compiler)) continue;
     for (InstructionId id = loop.first; id < loop.end; ++id)
       program.instructions[id].together = static_cast<std::uint16_t>(loop.passes);
     put_in_order(program, loop, position);

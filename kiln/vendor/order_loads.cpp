@@ -34,7 +34,7 @@ TensorId loaded_tile(const Program& p, InstructionId id, const std::vector<std::
 
 }  // namespace
 
-std::int64_t order_loads(Program& p, const Arch&) {
+std::int64_t order_loads(Program& p, const Arch&, const CompilerSpec&) {
   const std::vector<std::uint32_t> writers = writers_of(p);
   std::vector<std::uint32_t> load_of(p.tensors.size(), kNone);
   std::vector<Load> loads;

@@ -27,11 +27,12 @@ constexpr std::array kPasses = {
 
 std::span<const Pass> passes() { return kPasses; }
 
-std::vector<Done> as_compiled(isa::Program& program, const Arch& arch, std::span<const std::string> without) {
+std::vector<Done> as_compiled(isa::Program& program, const Arch& arch, std::span<const std::string> without,
+                              const CompilerSpec& compiler) {
   std::vector<Done> done;
   for (const Pass& pass : kPasses) {
     if (std::find(without.begin(), without.end(), pass.name) != without.end()) continue;
-    if (const std::int64_t count = pass.run(program, arch)) done.push_back({&pass, count});
+    if (const std::int64_t count = pass.run(program, arch, compiler)) done.push_back({&pass, count});
   }
   return done;
 }

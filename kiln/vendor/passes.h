@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kiln/arch/arch.h"
+#include "kiln/arch/compiler_spec.h"
 #include "kiln/isa/program.h"
 
 namespace kiln::vendor {
@@ -16,7 +17,7 @@ struct Pass {
   std::string_view name;
   std::string_view done;  // "loads hoisted", with how many before it
   std::string_view what;  // for listings
-  std::int64_t (*run)(isa::Program&, const Arch&);
+  std::int64_t (*run)(isa::Program&, const Arch&, const CompilerSpec&);
 };
 
 // In the order in which they run.
@@ -29,7 +30,8 @@ struct Done {
 };
 
 // Runs all passes but those whose names are in `without`.
-std::vector<Done> as_compiled(isa::Program& program, const Arch& arch, std::span<const std::string> without = {});
+std::vector<Done> as_compiled(isa::Program& program, const Arch& arch, std::span<const std::string> without = {},
+                              const CompilerSpec& compiler = {});
 
 // "12 loads hoisted, 3 buffers renamed"; empty when nothing was done.
 std::string text_of(std::span<const Done> done);

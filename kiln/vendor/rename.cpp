@@ -114,6 +114,6 @@ std::int64_t Renamer::run() {
 
 }  // namespace
 
-std::int64_t rename(Program& program, const Arch&) { return Renamer(program).run(); }
+std::int64_t rename(Program& program, const Arch&, const CompilerSpec&) { return Renamer(program).run(); }
 
 }  // namespace kiln::vendor

@@ -10,12 +10,13 @@
 #include "kiln/vendor/disable_dge.h"
 #include "kiln/vendor/passes.h"
 #include "kiln/vendor/spill.h"
+#include "kiln/views/what_if_compiler.h"
 #include "kiln/views/what_if_engine.h"
 
 namespace kiln::views {
 namespace {
 
-// What the model is asked. A what-if about engines changes the programs instead.
+// What the model is asked. A what-if about engines changes the programs instead, one about the compiler its passes.
 timing::TimingOptions options_of(const TimeRequest& request, std::vector<isa::Program>& programs) {
   timing::TimingOptions options;
   options.trip_counts = request.trip_counts;
@@ -28,7 +29,7 @@ timing::TimingOptions options_of(const TimeRequest& request, std::vector<isa::Pr
   for (const std::string& text : request.what_if) {
     if (text.starts_with(engine))
       apply_engine_what_if(text.substr(engine.size()), programs);
-    else
+    else if (!is_compiler_what_if(text))
       options.what_if.push_back(timing::parse_what_if(text));
   }
   return options;
@@ -78,12 +79,13 @@ std::string compile(const TimeRequest& request, const timing::TimingOptions& opt
             {.found = fmt::format("no pass `{}`; there are {}", name, pass_names())});
   }
   std::string text;
+  const CompilerSpec compiler = compiler_of(request.what_if);
   for (isa::Program& program : programs) {
     if (!request.as_written) write_out_loops(program, options);
     if (request.disable_dge) vendor::disable_dge(program);
     if (request.spill) text += spilled_text(vendor::spill(program, arch(program.target)));
     if (request.as_written) continue;
-    const auto done = vendor::as_compiled(program, arch(program.target), request.without);
+    const auto done = vendor::as_compiled(program, arch(program.target), request.without, compiler);
     const std::string one = vendor::text_of(done);
     if (one != text && !one.empty()) text += (text.empty() ? "" : "; ") + one;
   }

@@ -151,6 +151,13 @@ def test_what_if_engine(kiln, matmul):
     refused(kiln("time", matmul, "--what-if", "engine=tensor_cpy:scalar"), "views.R1", "did you mean `tensor_copy`?")
 
 
+def test_what_if_compiler(kiln, matmul):
+    report = report_of(kiln("time", matmul, "--json", "--what-if", "merged_passes=2048"))
+    assert report["what_if"] == ["merged_passes=2048"]
+    refused(kiln("time", matmul, "--what-if", "merged_passes=many"), "timing.what_if", "no number of passes")
+    assert "merged_passes" in kiln("time", "--what-if", "list").stdout
+
+
 def test_wrong_what_if(kiln, matmul):
     refused(kiln("time", matmul, "--what-if", "dma_bandwith=2x"), "cli.R16", "did you mean `dma_bandwidth`?")
     refused(kiln("time", matmul, "--what-if", "dma_bandwidth"), "cli.R16", "NAME=VALUE")

@@ -181,6 +181,19 @@ def test_merged_statements_do_not_wait_for_each_other_pass_by_pass():
     assert span < vector["busy_ns"] + 8000  # the load, the store, and the pass at each end
 
 
+def test_how_long_a_merged_loop_may_be_is_a_what_if():
+    shapes = ("float32[128,514]",)
+
+    def merged(**options):
+        return "merged" in compiled(kiln.time(products, advice=False, **options)(*shapes))
+
+    assert merged() and merged(what_if="merged_passes=64")
+    assert not merged(what_if="merged_passes=63")  # the loop of 8 passes around it is not innermost
+    for wrong in ("merged_passes=2x", "merged_passes=0", "merged_passes="):
+        with pytest.raises(kiln.NkiValidationError, match="number of passes"):
+            kiln.time(products, what_if=wrong)(*shapes)
+
+
 def test_fills_go_to_gpsimd_when_the_vector_engine_is_busy():
     timing = kiln.time(padded, advice=False)("float32[1024,1024]")
     assert "moved to another engine" in compiled(timing)

@@ -54,6 +54,44 @@ TEST(Formulas, Float32TakesFourTimesAsLong) {
   EXPECT_NEAR(to_ns(t.events[150].start - t.events[149].start), 858, 4);
 }
 
+// A short pass takes less time than the 191 ns that loading takes.
+TEST(Formulas, Float32PassesOfAnOperandThatWasThereHideItsLoads) {
+  const Timeline t = simulate(products(400, 128, kF32), arch(Target::trn2));
+  EXPECT_NEAR(to_ns(t.events[2].start - t.events[1].start), 2 * 213, 12);  // at half the clock
+  EXPECT_NEAR(to_ns(t.events[350].start - t.events[349].start), 2 * 111, 6);
+}
+
+// What attention on trn2 shows: each operand is there for the first time.
+TEST(Formulas, Float32PassesOfNewOperandsWaitForTheirLoads) {
+  Kernel k("stream");
+  k.fragment();
+  const View s = k.input("s", {128, 256}, kF32, Memory::sbuf), m = k.input("m", {128, 128}, kF32, Memory::sbuf);
+  const View out = k.output("out", {128, 128}, kF32, Memory::psum);
+  k.loop(200, [&](Index) {
+    for (std::int64_t i = 0; i < 2; ++i) k.nc_matmul({.dst = out, .stationary = s(all, ds(i * 128, 128)), .moving = m});
+  });
+  const Timeline t = simulate(k.program(), arch(Target::trn2));
+  EXPECT_NEAR(to_ns(t.events[350].start - t.events[349].start), 2 * 191, 6);
+}
+
+// A product that waits for its moving operand holds up the load behind it.
+TEST(Formulas, NoLoadOvertakesAProductThatWaits) {
+  const auto gap = [](bool waits) {
+    Kernel k("waits");
+    k.fragment();
+    const View s = k.input("s", {128, 128}, kBf16, Memory::sbuf), m = k.input("m", {128, 64}, kBf16, Memory::sbuf);
+    const View x = k.inout("x", {128, 64}, kBf16, Memory::sbuf), out = k.output("out", {128, 64}, kF32, Memory::psum);
+    k.tensor_copy({.dst = x, .src = m, .engine = Engine::gpsimd});
+    k.nc_matmul({.dst = out, .stationary = s, .moving = m});
+    k.nc_matmul({.dst = out, .stationary = s, .moving = waits ? x : m});
+    k.nc_matmul({.dst = out, .stationary = s, .moving = m});
+    const std::vector<Event> done = events_of(simulate(k.program(), arch(Target::trn2)), Kind::execute);
+    return to_ns(done[3].start - done[2].start);
+  };
+  EXPECT_NEAR(gap(false), 64 / 1.2, 5);  // at half the clock: the pass before
+  EXPECT_NEAR(gap(true), 97 + 41, 2);    // the load, with what the lower clock adds
+}
+
 TEST(Formulas, DoubleRowTakesNoLongerForTwiceTheDepth) {
   Kernel k("double_row");
   k.fragment();
