@@ -205,6 +205,27 @@ TEST(Broad, Scatter) {
   }
 }
 
+// Sums of many rows go 128 at a time; a row that is no number spoils its own place alone.
+TEST(Broad, ScatterManyRows) {
+  const std::int64_t zero = 0, single = 1;
+  for (const auto& [t, table, rows] : {std::tuple{DType::float32, Shape{40, 70}, Shape{300, 70}},
+                                       {DType::bfloat16, Shape{9, 33}, Shape{40, 33}},
+                                       {DType::float16, Shape{300, 5}, Shape{129, 5}},
+                                       {DType::float32, Shape{7, 1100}, Shape{17, 1100}}}) {
+    for (std::int64_t axis : {zero, single}) {
+      const auto turned = [&](Shape s) { return axis == 0 ? s : Shape{s[1], s[0]}; };
+      const Graph g = one(OpCode::scatter, {{t, turned(table)}, {DType::int32, {rows[0]}}, {t, turned(rows)}},
+                          {axis, std::string("add")});
+      Arrays inputs = random_inputs(g, 5);
+      fill_index(inputs["x1"], table[0], 3);
+      expect_right(g, inputs, fmt::format("scatter of {} axis {}", to_string(rows), axis));
+      if (axis != 0) continue;
+      inputs["x2"].data[4 * static_cast<std::size_t>(rows[1])] = INFINITY;
+      expect_right(g, inputs, fmt::format("scatter of {} with an infinity", to_string(rows)));
+    }
+  }
+}
+
 // One number in the place of a tensor.
 TEST(Broad, UniformOperands) {
   Builder b("uniform");

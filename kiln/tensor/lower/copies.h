@@ -33,7 +33,17 @@ struct Copies {
   std::pair<isa::View, Strided> stored(Value v);
   void join(const isa::View& dst, const Strided& to, Value v);
   void scatter(Value v);
-  void scatter_in_order(Value v);  // scatter.cpp
+  void scatter_in_order(Value v);       // scatter.cpp
+  void scatter_rows_in_order(Value v);  // the same, when the table is there
+  // scatter_sums.cpp
+  struct Rows {  // that are added, and where
+    isa::View indices, updates;
+    std::int64_t first_index, index_stride, first_update, stride, column, row;
+  };
+  bool adds_in_blocks(Value v) const;
+  void add_block(const isa::View& dst, const Rows& from, const isa::Index& first, std::int64_t n,
+                 const isa::View& spoiled);
+  void scatter_sums(Value v);
   void convolve(Value v);          // convolve.cpp
   void multiply_mx(Value v);       // mx_product.cpp
   isa::View combined(const isa::View& now, const isa::View& more, const std::string& mode, bool truth);

@@ -54,8 +54,15 @@ void Copies::scatter_in_order(Value v) {
   const std::string& mode = op.text("mode");
   // Nothing is read: many rows at once, of equal indices the last one wins.
   if (mode == "set" && op.type.shape[1] * size_bytes(op.type.dtype) <= kRowBytes) return scatter(v);
+  if (adds_in_blocks(v)) return scatter_sums(v);
+  if (!in_place.contains(v)) place(storage.of.at(v), Strided::contiguous(op.type.shape), op.operands[0]);
+  scatter_rows_in_order(v);
+}
+
+void Copies::scatter_rows_in_order(Value v) {
+  const Op& op = graph.op(v);
+  const std::string& mode = op.text("mode");
   const View& dst = storage.of.at(v);
-  if (!in_place.contains(v)) place(dst, Strided::contiguous(op.type.shape), op.operands[0]);
   const std::int64_t row = op.type.shape[1], m = graph.type(op.operands[1]).size(), lanes = lanes_of(row),
                      each = row / lanes;
   const auto [indices, at] = stored(op.operands[1]);
