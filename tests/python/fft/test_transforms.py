@@ -166,9 +166,20 @@ def test_empty_batches_and_out():
     (lambda x: fft.fft(x, precision="exact"), "^precision: "),
     (lambda x: fft.fft(x, backend="gpu"), "^backend: "),
     (lambda x: fft.fftn(x, axes=(0, 0)), "^dim: axes repeat"),
+    (lambda x: fft.fft(x, 2.5), "^n: 2.5"),
+    (lambda x: fft.fft(x, axis="a"), "^dim: 'a'"),
+    (lambda x: fft.fft(x, out=np.ones(3, np.complex64)), "^out: its shape"),
+    (lambda x: fft.fft(x, out=np.ones((3, 4), np.float32)), "^out: elements are float32"),
+    (lambda x: fft.fft(x, out=5), "^out: int"),
+    (lambda x: fft.fftfreq(0), "^n: "),
+    (lambda x: fft.create_plan("a"), "^n: 'a'"),
+    (lambda x: fft.stft(x[0].real, 4, "a"), "^hop_length: 'a'"),
+    (lambda x: fft.istft(x, 4, length=-2), "^length: -2"),
+    (lambda x: fft.istft(x, 4, length=2.5), "^length: 2.5"),
+    (lambda x: fft.istft(x[:, :0], 4), "^input: it has no frames"),
 ])
 def test_wrong_arguments(call, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         call(np.ones((3, 4), np.complex64))
 
 
