@@ -40,10 +40,17 @@ Bar over_roofline(const std::string& what, std::int64_t n, std::int64_t rows, Ta
   return {"fft " + what + " of its roofline", std::string(arch(target).name), time, time / roofline_ns(p, target), bar};
 }
 
-Bar half(const char* what, Spectrum spectrum, Target target, double bar) {
-  const double time = fft_ns(4096, 128, target, spectrum);
-  return {std::string(what) + " (128, 4096) of fft", std::string(arch(target).name), time,
-          time / fft_ns(4096, 128, target), bar};
+Bar half(const char* what, std::int64_t rows, std::int64_t n, Spectrum spectrum, Target target, double bar) {
+  const double time = fft_ns(n, rows, target, spectrum);
+  return {std::string(what) + " (" + std::to_string(rows) + ", " + std::to_string(n) + ") of fft",
+          std::string(arch(target).name), time, time / fft_ns(n, rows, target), bar};
+}
+
+// A prime length that Rader's algorithm takes, over one near it that it cannot.
+Bar rader(Target target) {
+  const double time = fft_ns(4051, 128, target);
+  return {"fft (128, 4051) of fft (128, 4079)", std::string(arch(target).name), time, time / fft_ns(4079, 128, target),
+          0};
 }
 
 // On two cores over one; for trn2, which is the target of the backend.
@@ -53,9 +60,26 @@ Bar on_pair(const std::string& what, const fft::TransformConfig& c) {
 }
 
 double stft_ns(std::int64_t samples, std::int64_t size, std::int64_t hop, Target target) {
-  // A frame's half on both sides of the signal.
-  return predicted_ns(kernels::frames_product(
-      {.samples = samples + size / 2 * 2, .size = size, .hop = hop, .width = 2 * (size / 2 + 1)}, target));
+  return predicted_ns(kernels::frames_product({.samples = samples,
+                                               .size = size,
+                                               .hop = hop,
+                                               .width = 2 * (size / 2 + 1),
+                                               .border = kernels::Border::reflect,
+                                               .pad = size / 2},
+                                              target));
+}
+
+// Window, inverse transform, sum and division of as many frames as the signal has.
+double istft_ns(std::int64_t samples, std::int64_t size, std::int64_t hop, Target target) {
+  const std::int64_t frames = samples / hop + 1, numbers = 2 * (size / 2 + 1), overlap = (size + hop - 1) / hop;
+  return predicted_ns(kernels::frames_product({.samples = frames * numbers,
+                                               .size = overlap * numbers,
+                                               .hop = numbers,
+                                               .width = hop,
+                                               .pad = (overlap - 1) * numbers,
+                                               .kept = samples,
+                                               .first = size / 2},
+                                              target));
 }
 
 Bar complex_gemm_bar(int products, Target target) {
@@ -80,10 +104,19 @@ std::vector<Bar> fft_bars() {
   }
   const double stft = stft_ns(16000, 512, 128, kTrn1);
   bars.push_back({"stft 16000 samples, n_fft 512, us", "trn1", stft, stft / 1e3, 60});
-  bars.push_back(half("rfft", Spectrum::forward, kTrn1, 0.6));
-  bars.push_back(half("rfft", Spectrum::forward, Target::trn2, 0.6));
-  bars.push_back(half("irfft", Spectrum::inverse, kTrn1, 0.6));
-  bars.push_back(half("irfft", Spectrum::inverse, Target::trn2, 0.6));
+  const double istft = istft_ns(16000, 512, 128, kTrn1);
+  bars.push_back({"istft 16000 samples, n_fft 512, us", "trn1", istft, istft / 1e3, 60});
+  for (const Target t : {kTrn1, Target::trn2}) {
+    bars.push_back(half("rfft", 128, 4096, Spectrum::forward, t, 0.6));
+    bars.push_back(half("irfft", 128, 4096, Spectrum::inverse, t, 0.6));
+    bars.push_back(half("rfft", 32, 65536, Spectrum::forward, t, 0.6));
+    bars.push_back(half("irfft", 32, 65536, Spectrum::inverse, t, 0.6));
+    bars.push_back(half("rfft", 1, 1 << 20, Spectrum::forward, t, 0.6));
+    bars.push_back(half("irfft", 1, 1 << 20, Spectrum::inverse, t, 0.6));
+    bars.push_back(half("rfft", 1, 2 * 4099, Spectrum::forward, t, 0.6));
+    bars.push_back(half("rfft", 128, 4099, Spectrum::forward, t, 0.6));
+    bars.push_back(rader(t));
+  }
   bars.push_back(on_pair("fft (128, 4096)", {.n = 4096, .rows = 128}));
   bars.push_back(on_pair("fft 2^20", {.n = 1 << 20}));
   for (const int products : {4, 3}) bars.push_back(complex_gemm_bar(products, Target::trn2));
@@ -96,7 +129,10 @@ std::vector<Bar> fft_original_bars() {
     std::int64_t n, rows;
     double ms;
   };
-  for (const Measured& x : {Measured{64, 1, 1.189},
+  for (const Measured& x : {Measured{8, 1, 1.716},
+                            {16, 1, 1.687},
+                            {32, 1, 1.679},
+                            {64, 1, 1.189},
                             {128, 1, 1.208},
                             {256, 1, 1.310},
                             {512, 1, 2.126},
@@ -121,6 +157,11 @@ std::vector<Bar> fft_original_bars() {
   for (const Measured& x : {Measured{128, 0, 1.494}, {256, 0, 1.686}, {512, 0, 2.294}, {1024, 0, 4.824}})
     bars.push_back(original("complex gemm " + std::to_string(x.n) + "^3",
                             predicted_ns(kernels::complex_gemm({.m = x.n, .n = x.n, .k = x.n}, kTrn1)), x.ms));
+  for (const Measured& x : {Measured{256, 128, 1.659}, {1024, 512, 3.269}})
+    bars.push_back(original("complex linear " + std::to_string(x.rows) + " to " + std::to_string(x.n),
+                            predicted_ns(kernels::complex_gemm(
+                                {.m = x.rows, .n = x.n, .k = x.rows, .op_b = kernels::Op::transpose}, kTrn1)),
+                            x.ms));
   for (const Measured& x : {Measured{32, 64, 1.413}, {128, 256, 1.528}, {512, 1024, 2.966}})
     bars.push_back(original("mask " + std::to_string(x.rows) + "x" + std::to_string(x.n),
                             predicted_ns(kernels::complex_multiply(x.n * x.rows, kTrn1)), x.ms));

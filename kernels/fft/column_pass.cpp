@@ -81,25 +81,6 @@ View ColumnPass::weights(std::int64_t rows, const Index& first, std::int64_t wid
   return w;
 }
 
-// (re, im) w as pairs. What is in PSUM is read by the vector engine alone.
-View ColumnPass::weighed(const View& re, const View& im, const View& w) const {
-  const std::int64_t rows = w.dim(0), width = w.dim(1);
-  const View out = k_.sbuf({rows, width, 2}, f32);
-  const Engine of_im = im.memory() == Memory::psum ? Engine::vector : Engine::gpsimd;
-  const auto times = [&](const View& a, int i, Engine engine) {
-    const View to = k_.sbuf({rows, width}, f32);
-    k_.tensor_tensor({.dst = to, .data1 = a, .data2 = part(w, i), .op = AluOp::multiply, .engine = engine});
-    return to;
-  };
-  const auto join = [&](int i, AluOp op, Engine engine) {
-    const View a = times(re, i, Engine::vector), b = times(im, 1 - i, of_im);
-    k_.tensor_tensor({.dst = part(out, i), .data1 = a, .data2 = b, .op = op, .engine = engine});
-  };
-  join(0, AluOp::subtract, Engine::gpsimd);
-  join(1, AluOp::add, of_im == Engine::gpsimd ? Engine::vector : Engine::gpsimd);
-  return out;
-}
-
 void ColumnPass::chunk(const View& x, const View& s, const Index& first, std::int64_t width) const {
   const std::int64_t rows = x.dim(0), results = s.dim(0);
   const Slice columns = ds(first * 2, 2 * width);
@@ -120,19 +101,17 @@ void ColumnPass::chunk(const View& x, const View& s, const Index& first, std::in
     return sum;
   };
   const View re = product(cos_, minus_sin_), im = product(sin_, cos_);
-  k_.dma_copy({.dst = s(all, columns), .src = weighed(re, im, w).flatten_dims(1, 2)});
+  k_.dma_copy({.dst = s(all, columns), .src = times_pairs(k_, re, im, w).flatten_dims(1, 2)});
 }
 
 void ColumnPass::chunk_back(const View& s, const View& x, const Index& first, std::int64_t width) const {
   const std::int64_t rows = s.dim(0), results = x.dim(0);
   const View in = k_.sbuf({rows, width, 2}, f32), out = k_.sbuf({results, width}, f32);
   k_.dma_copy({.dst = in.flatten_dims(1, 2), .src = s(all, ds(first * 2, 2 * width))});
-  const View turned = weighed(part(in, 0), part(in, 1), weights(rows, first, width));
   const View sum = k_.psum({kTile, kWide}, f32)(ds(0, results), ds(0, width));
   for (int i = 0; i < 2; ++i)
-    k_.nc_matmul({.dst = sum,
-                  .stationary = (i == 0 ? cos_ : minus_sin_)(ds(0, rows), ds(0, results)),
-                  .moving = part(turned, i)});
+    k_.nc_matmul(
+        {.dst = sum, .stationary = (i == 0 ? cos_ : minus_sin_)(ds(0, rows), ds(0, results)), .moving = part(in, i)});
   evict(k_, out, sum, 1);
   k_.dma_copy({.dst = x(all, ds(first, width)), .src = out});
 }

@@ -5,7 +5,8 @@
 //
 // Of real rows the numbers k0 and n0 - k0 are each other's conjugates: `forward` makes k0 = 0 … n0 / 2 only. `inverse`
 // is the last step backwards, from such rows of half a spectrum to real ones:
-//   x(j0, r) = Re Σ_k0 weight(k0) e^(2 pi i j0 k0 / n0) e^(2 pi i k0 r / n) s(k0, r)
+//   x(j0, r) = Re Σ_k0 weight(k0) e^(2 pi i j0 k0 / n0) s(k0, r)
+// where s has the factors e^(2 pi i k0 r / n) in it, which whoever makes it takes from twiddles().
 #pragma once
 
 #include "kernels/fft/two_factor.h"
@@ -32,15 +33,16 @@ class ColumnPass {
   void run(const isa::View& x, const isa::View& s) const { run(x, s, 0, c_.m); }
   // The same for some columns of m.
   void run(const isa::View& x, const isa::View& s, std::int64_t column, std::int64_t columns) const;
+  // In HBM, [kept, 2 m].
+  const isa::View& twiddles() const { return twiddles_; }
 
  private:
   void chunk(const isa::View& x, const isa::View& s, const isa::Index& first, std::int64_t width) const;
   void chunk_back(const isa::View& s, const isa::View& x, const isa::Index& first, std::int64_t width) const;
   isa::View weights(std::int64_t rows, const isa::Index& first, std::int64_t width) const;
-  isa::View weighed(const isa::View& re, const isa::View& im, const isa::View& w) const;
   isa::Kernel& k_;
   ColumnPassConfig c_;
-  isa::View cos_, sin_, minus_sin_, twiddles_;  // the last one in HBM, [n0, 2 m]
+  isa::View cos_, sin_, minus_sin_, twiddles_;
 };
 
 }  // namespace kiln::kernels

@@ -38,12 +38,13 @@ void real_factored(Kernel& k, const RealFactored& f, const View& x, const View& 
   const ColumnPassConfig columns = columns_of(f);
   const View between = k.hbm({x.dim(0) * columns.kept(), 2 * columns.m}, f32);
   const auto of = [&](const Index& i) { return between(ds(i * columns.kept(), columns.kept())); };
+  const ColumnPass pass(k, columns);
   if (f.spectrum == Spectrum::forward) {
-    ColumnPass(k, columns).run(x, between);
+    pass.run(x, between);
     k.loop(x.dim(0), [&](Index i) { rows.run_to_folded(of(i), y, i, columns.n0); });
   } else {
-    k.loop(x.dim(0), [&](Index i) { rows.run_from_folded(x, i, of(i), columns.n0); });
-    ColumnPass(k, columns).run(between, y);
+    k.loop(x.dim(0), [&](Index i) { rows.run_from_folded(x, i, of(i), pass.twiddles(), columns.n0); });
+    pass.run(between, y);
   }
 }
 

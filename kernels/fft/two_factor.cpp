@@ -65,6 +65,24 @@ bool is_possible(const TwoFactorConfig& c) {
          (c.spectrum == Spectrum::forward ? c.half_rows() : rows_loaded(c)) <= kImaginary;
 }
 
+// What is in PSUM is read by the vector engine alone.
+View times_pairs(Kernel& k, const View& re, const View& im, const View& w) {
+  const std::int64_t rows = w.dim(0), width = w.dim(1);
+  const View out = k.sbuf({rows, width, 2}, f32);
+  const auto times = [&](const View& a, int i) {
+    const View to = k.sbuf({rows, width}, f32);
+    k.tensor_tensor({.dst = to, .data1 = a, .data2 = part(w, i), .op = AluOp::multiply, .engine = Engine::vector});
+    return to;
+  };
+  const auto join = [&](int i, AluOp op) {
+    const View a = times(re, i), b = times(im, 1 - i);
+    k.tensor_tensor({.dst = part(out, i), .data1 = a, .data2 = b, .op = op, .engine = Engine::gpsimd});
+  };
+  join(0, AluOp::subtract);
+  join(1, AluOp::add);
+  return out;
+}
+
 // Tables of the first product have a row for each number that is contracted and pairs of columns for the results.
 static void add_first_tables(Tables& tables, const TwoFactorConfig& c) {
   const std::int64_t n = first_size(c), copies = first_copies(c);
@@ -345,8 +363,9 @@ View TwoFactor::load_folded(const View& x, const Index& row, std::int64_t n0) co
   const auto place = [&](const View& to, std::int64_t partition) {
     return to(ds(partition, half)).flatten_dims(1, 2).reshape_dim(1, {c_.n2, 2 * rows});
   };
+  k_.dma_copy(
+      {.dst = place(raw, kImaginary), .src = from(n0 - rows + 1)});  // first: it is turned while the other comes
   k_.dma_copy({.dst = place(tile, 0), .src = from(0)});
-  k_.dma_copy({.dst = place(raw, kImaginary), .src = from(n0 - rows + 1)});
   // What is real counts as real: the first number, and the last.
   const View zero = k_.sbuf({1, 1}, f32);
   k_.memset({.dst = zero, .value = 0.0});
@@ -363,7 +382,8 @@ View TwoFactor::load_folded(const View& x, const Index& row, std::int64_t n0) co
   return tile.reshape_dim(1, {c_.n2, rows});
 }
 
-void TwoFactor::run_from_folded(const View& x, const Index& row, const View& y, std::int64_t n0) const {
+void TwoFactor::run_from_folded(const View& x, const Index& row, const View& y, const View& factors,
+                                std::int64_t n0) const {
   const View spectrum = load_folded(x, row, n0);
   shares(0, n0 / 2 + 1, [&](const Index& inside, const Share& s) {
     std::vector<View> parts;
@@ -371,9 +391,15 @@ void TwoFactor::run_from_folded(const View& x, const Index& row, const View& y, 
       const View some = part(spectrum, i)(all, all, ds(inside, s.rows()));
       parts.push_back(some.reshape_dim(2, {s.u, s.q}).permute({0, 2, 3, 1}));
     }
-    const View b = first(parts, s), out = k_.sbuf({s.q * c_.n2, s.u * c_.n1, 2}, f32);
-    second(out, b, s, View());
-    store(y(ds(inside, s.rows())), out, s);
+    const View w = k_.sbuf({s.q * c_.n2, s.u * c_.n1, 2}, f32);
+    k_.dma_copy({.dst = w.flatten_dims(1, 2), .src = places(factors(ds(inside, s.rows())), s)});
+    View re;
+    second_sums(first(parts, s), false, [&](int which, const View& sum) {
+      if (which == 0)
+        re = sum;
+      else
+        store(y(ds(inside, s.rows())), times_pairs(k_, re, sum, w), s);
+    });
   });
 }
 
@@ -586,8 +612,12 @@ void TwoFactor::store(const View& y, const View& out, const Share& s) const {
     k_.dma_copy({.dst = to, .src = out.reshape_dim(1, {s.u, s.q, c_.n2})});
     return;
   }
-  const View matrix = y.reshape_dim(0, {s.u, s.q, s.p}).reshape_dim(3, {c_.n2, 2 * c_.n1});
-  k_.dma_copy({.dst = matrix.permute({1, 3, 0, 2, 4}), .src = out.flatten_dims(1, 2)});
+  k_.dma_copy({.dst = places(y, s), .src = out.flatten_dims(1, 2)});
+}
+
+// Rows of whole spectra as their results lie on the chip.
+View TwoFactor::places(const View& y, const Share& s) const {
+  return y.reshape_dim(0, {s.u, s.q, s.p}).reshape_dim(3, {c_.n2, 2 * c_.n1}).permute({1, 3, 0, 2, 4});
 }
 
 }  // namespace kiln::kernels

@@ -43,6 +43,9 @@ struct TwoFactorConfig {
   std::int64_t half_rest() const { return (n() / 2 + 1) % n1; }
 };
 
+// (re, im) w for numbers in two tiles [partitions, width], PSUM or SBUF, and factors as pairs; the result is pairs too.
+isa::View times_pairs(isa::Kernel& k, const isa::View& re, const isa::View& im, const isa::View& w);
+
 // Whether there is such a kernel: factors of at most 128, and for half a spectrum at least two rows of it. Folded rows
 // have an even factor where they are cut: n2 by columns, else n1.
 bool is_possible(const TwoFactorConfig& config);
@@ -61,8 +64,9 @@ class TwoFactor {
   // spectrum, in order; the others are the conjugates of n0 (n - k) - k0. By columns: x [n0 / 2 + 1, 2 n] to row `row`
   // of half spectra, a whole tensor [rows, n0 n + 2] or known rows of it.
   void run_to_folded(const isa::View& x, const isa::View& y, const isa::Index& row, std::int64_t n0) const;
-  // Else: such a row to y [n0 / 2 + 1, 2 n].
-  void run_from_folded(const isa::View& x, const isa::Index& row, const isa::View& y, std::int64_t n0) const;
+  // Else: such a row to y [n0 / 2 + 1, 2 n], times factors of the same shape.
+  void run_from_folded(const isa::View& x, const isa::Index& row, const isa::View& y, const isa::View& factors,
+                       std::int64_t n0) const;
 
  private:
   // u q p rows of the matrix that are computed together.
@@ -92,6 +96,7 @@ class TwoFactor {
   void store_half(const isa::View& y, const isa::View& out, const Share& s) const;
   void store_rest(const isa::View& y, const isa::View& b, const Share& s) const;
   void store(const isa::View& y, const isa::View& out, const Share& s) const;
+  isa::View places(const isa::View& y, const Share& s) const;
 
   isa::Kernel& k_;
   TwoFactorConfig c_;

@@ -66,6 +66,28 @@ bool is_finite(const float* values, std::int64_t count) {
   return std::all_of(values, values + count, [](float v) { return std::isfinite(v); });
 }
 
+// Imaginary parts of half a spectrum that do not count, the first number's and the middle one's: zeros of a table make
+// nothing of them, but for NaN and infinity.
+std::vector<std::int64_t> stray_places(const TransformConfig& c) {
+  if (c.spectrum != Spectrum::inverse) return {};
+  return c.n % 2 == 0 ? std::vector<std::int64_t>{1, c.n + 1} : std::vector<std::int64_t>{1};
+}
+bool has_stray_numbers(const TransformConfig& c, const float* x) {
+  for (const std::int64_t i : stray_places(c)) {
+    for (std::int64_t r = 0; r < c.rows; ++r) {
+      if (!std::isfinite(x[r * c.x_width() + i])) return true;
+    }
+  }
+  return false;
+}
+std::vector<float> without_stray_numbers(const TransformConfig& c, const float* x) {
+  std::vector<float> out(x, x + c.rows * c.x_width());
+  for (const std::int64_t i : stray_places(c)) {
+    for (std::int64_t r = 0; r < c.rows; ++r) out[static_cast<std::size_t>(r * c.x_width() + i)] = 0;
+  }
+  return out;
+}
+
 struct Cache {
   std::mutex mutex;
   std::unordered_map<std::string, std::shared_ptr<const Plan>> plans;
@@ -116,8 +138,12 @@ void Plan::execute(const float* x, float* y, backend::Backend backend) const {
   backend::Call call = call_of(config_);
   // What was called is remembered longer than a plan may live.
   call.program = [computed = computed_, way = way_](Target t) { return kernels::transform(computed, way, t); };
-  std::vector<float> whole_x, whole_y;
+  std::vector<float> whole_x, whole_y, cleared;
   const bool as_whole = computed_.spectrum != config_.spectrum;
+  if (has_stray_numbers(config_, x)) {
+    cleared = without_stray_numbers(config_, x);
+    x = cleared.data();
+  }
   if (as_whole) {
     whole_x = to_whole(config_, x);
     whole_y.resize(static_cast<std::size_t>(computed_.rows * computed_.y_width()));

@@ -8,13 +8,21 @@ from ._refused import Refused
 NORMS = ("backward", "ortho", "forward")
 
 
+def whole(value, name):
+    """A whole number that a caller gave."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: {value!r}, expected a whole number") from None
+
+
 def one_axis(axis, dim):
     """`axis` of NumPy or `dim` of torch."""
     if dim is not None:
         if axis is not None:
             raise ValueError("dim: it means axis, which is given too")
         axis = dim
-    return -1 if axis is None else operator.index(axis)
+    return -1 if axis is None else whole(axis, "dim")
 
 
 def normal(axis, ndim, name="dim"):
@@ -26,7 +34,7 @@ def normal(axis, ndim, name="dim"):
 def length(n, have, name="n"):
     if n is None:
         n = have
-    n = operator.index(n)
+    n = whole(n, name)
     if n < 1:
         raise ValueError(f"{name}: invalid number of data points ({n}), expected at least 1")
     return n
@@ -58,7 +66,7 @@ def several(shape, s, axes, dim, default=None):
     if axes is None:
         axes = range(len(shape)) if s is None else range(len(shape) - len(s), len(shape))
     axes = (axes,) if isinstance(axes, int) else tuple(axes)
-    axes = [normal(operator.index(a), len(shape)) for a in axes]
+    axes = [normal(whole(a, "dim"), len(shape)) for a in axes]
     if len(set(axes)) != len(axes):
         raise ValueError(f"dim: axes repeat: {axes}")
     if s is None:

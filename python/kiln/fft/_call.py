@@ -88,14 +88,23 @@ class Data:
     def result(self, out=None):
         """What the caller gets: complex tensors leave as ComplexTensors, as those of trnfft."""
         if self.torch is None:
-            if out is not None:
-                out[...] = self.value
-                return out
-            return self.value
+            return self.value if out is None else _written(out, self.value)
         if not self.is_complex:
             return self.value if self.dtype is None or self.dtype.is_complex else self.value.to(self.dtype)
         pair = ComplexTensor(self.value.real, self.value.imag)
         return pair if self.dtype is None else pair.to(self.dtype)
+
+
+def _written(out, value):
+    """`out` with the result in it, as NumPy's functions have it."""
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out: {type(out).__name__}, expected an array")
+    if out.shape != value.shape:
+        raise ValueError(f"out: its shape is {out.shape}, expected {value.shape}")
+    if not np.can_cast(value.dtype, out.dtype, "same_kind"):
+        raise TypeError(f"out: elements are {out.dtype}, which cannot hold {value.dtype}")
+    out[...] = value
+    return out
 
 
 def _float_array(array, name):

@@ -1,21 +1,20 @@
 """Frequencies and orders of numbers, as in numpy.fft and torch.fft; nothing is computed on a device."""
 
-import operator
-
 import numpy as np
 
 from kiln.blas._arrays import torch_of
 
+from ._axes import length, whole
 from .complex import ComplexTensor
 
 
 def fftfreq(n, d=1.0):
     """Frequencies of the numbers of a transform of n samples that are d apart."""
-    return np.fft.fftfreq(operator.index(n), d)
+    return np.fft.fftfreq(length(n, None), d)
 
 
 def rfftfreq(n, d=1.0):
-    return np.fft.rfftfreq(operator.index(n), d)
+    return np.fft.rfftfreq(length(n, None), d)
 
 
 def _shifted(x, axes, dim, sign):
@@ -42,7 +41,7 @@ def ifftshift(x, axes=None, *, dim=None):
 
 def next_fast_len(target, real=False):
     """The shortest length from `target` on that has factors up to 128 only, two or three of them."""
-    n = operator.index(target)
+    n = whole(target, "target")
     if n < 1:
         raise ValueError(f"target: {n}, expected at least 1")
     while not _has_factors(n):

@@ -8,6 +8,7 @@ import numpy as np
 from kiln._kiln import fft as _native
 
 from . import api
+from ._axes import whole
 from ._call import Data, function, mode_of
 from ._refused import Refused
 from ._rows import is_native
@@ -32,10 +33,11 @@ class _Frames:
         if hop is not None and hop_length is not None:
             raise ValueError("hop: it means hop_length, which is given too")
         self.n_fft, self.onesided = int(n_fft), onesided
-        self.hop = int(n_fft // 4 if hop is None and hop_length is None else hop if hop_length is None else hop_length)
+        given = hop if hop_length is None else hop_length
+        self.hop = self.n_fft // 4 if given is None else whole(given, "hop_length")
         if self.hop < 1:
             raise ValueError(f"hop_length: {self.hop}, expected at least 1")
-        length = self.n_fft if win_length is None else int(win_length)
+        length = self.n_fft if win_length is None else whole(win_length, "win_length")
         if not 1 <= length <= self.n_fft:
             raise ValueError(f"win_length: {length}, expected 1 to n_fft, which is {self.n_fft}")
         if window is None:
@@ -232,6 +234,10 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
     data = Data(input).as_complex()
     if len(data.shape) < 2 or data.shape[-2] != f.bins:
         raise ValueError(f"input: its shape is {data.shape}, expected (..., {f.bins}, frames)")
+    if data.shape[-1] == 0:
+        raise ValueError("input: it has no frames")
+    if length is not None and whole(length, "length") < 0:
+        raise ValueError(f"length: {length}, expected 0 or more")
     torch = data.torch
     data.value = data.value.transpose(-1, -2) if torch is not None else np.swapaxes(data.value, -1, -2)
     count = data.shape[-2]

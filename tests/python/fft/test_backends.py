@@ -82,6 +82,18 @@ def test_plans_are_kept():
         fft.create_plan(0)
 
 
+def test_a_pair_of_cores_is_told():
+    x = normal(rng(), (4, 480))
+    y = np.empty_like(x)
+    with kiln.blas._backend.scope("simulator"):
+        _kiln.fft.transform_pair(480, 4, 0, False, 1.0, x.ctypes.data, y.ctypes.data)
+    last = fft.last_call()
+    assert (last.operation, last.backend, len(last.programs)) == ("fft", "simulator", 2)
+    assert last.program is last.programs[0] and last.predicted_ns > 0
+    assert np.array_equal(y, fft.fft(x, backend="simulator"))
+    assert len(fft.last_call().programs) == 1
+
+
 def test_real_transforms_take_less_time():
     r = rng()
     whole = normal(r, (128, 4096))
@@ -106,6 +118,13 @@ NEURON = """
         assert fft.last_call().backend == "neuron"
         real = x.real.copy()
         assert np.abs(fft.irfft(fft.rfft(real), n) - real).max() < 1e-5, n
+    pair = np.ascontiguousarray(x[:, :480])
+    out = np.empty_like(pair)
+    from kiln._kiln import fft as native
+    native.transform_pair(480, 3, 0, False, 1.0, pair.ctypes.data, out.ctypes.data)
+    want = np.fft.fft(pair.astype(np.complex128))
+    assert np.abs(out - want).max() < 1e-6 * np.abs(want).max()
+    assert fft.last_call().backend == "neuron" and len(fft.last_call().programs) == 2
     y = fft.stft(real[0], 64)
     assert np.abs(y - fft.stft(real[0], 64, backend="native")).max() < 1e-5 * np.abs(y).max()
     nki.isa.nc_matmul = None  # the package breaks: so does the call, and nothing computes instead

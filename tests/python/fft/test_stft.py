@@ -44,6 +44,40 @@ def test_the_default_window_batches_and_forms(backend):
     assert_close(fft.stft(x, 128, win_length=100, backend=backend), reference(x, 128, 32, short, True))
 
 
+PAD_MODES = {"reflect": "reflect", "constant": "constant", "zeros": "constant", "replicate": "edge", "circular": "wrap"}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("pad_mode", PAD_MODES)
+def test_ends_of_real_and_complex_signals(pad_mode, backend):
+    r = rng()
+    for dtype, n_fft, hop, samples in (("float32", 100, 33, 501), ("complex64", 64, 20, 300), ("float32", 63, 16, 32)):
+        x = normal(r, (2, samples), dtype)
+        window = np.hanning(n_fft + 1)[:-1].astype("float32")
+        got = fft.stft(x, n_fft, hop, window=window, pad_mode=pad_mode, onesided=False, backend=backend)
+        ends = np.pad(wide(x), [(0, 0), (n_fft // 2, n_fft // 2)], mode=PAD_MODES[pad_mode])
+        assert_close(got, reference(ends, n_fft, hop, window, False, onesided=False), what=f"{dtype} {n_fft}")
+        assert fft.last_call().operation == "frames_product"
+        if backend == "simulator":
+            assert fft.last_call().predicted_ns > 0
+    with pytest.raises(ValueError, match="^pad_mode: 'mirror'"):
+        fft.stft(x, 16, pad_mode="mirror", onesided=False)
+    with pytest.raises(ValueError, match="^input: 0 samples are too few"):
+        fft.stft(np.ones(0, np.float32), 16, pad_mode=pad_mode)
+
+
+@pytest.mark.parametrize("length", [None, 1, 700, 1600, 1700])
+def test_signals_are_divided_and_cut_by_the_kernel(length):
+    x = normal(rng(), (2, 1600), "float32")
+    for n_fft, hop, center in ((128, 32, True), (100, 33, True), (64, 64, False), (63, 20, False)):
+        window = np.hamming(n_fft).astype("float32")
+        y = fft.stft(x, n_fft, hop, window=window, center=center)
+        want = fft.istft(y, n_fft, hop, window=window, center=center, length=length, backend="native")
+        got = fft.istft(y, n_fft, hop, window=window, center=center, length=length, backend="simulator")
+        assert fft.last_call().operation == "frames_product"
+        assert_close(got, want, 2e-6, what=f"{n_fft} {hop}")
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_there_and_back(backend):
     x = normal(rng(), (2, 1600), "float32")

@@ -38,6 +38,56 @@ def test_long(n, backend):
     assert_close(fft.rfft(x.real, backend=backend), np.fft.rfft(wide(x.real)))
 
 
+# Real ones in three factors, as complex ones of half the length, by a shorter convolution, and as whole ones; primes by
+# Rader's algorithm and by Bluestein's.
+@pytest.mark.parametrize("n", [20000, 32768, 34000, 2 * 4099, 2 * 1009, 4099, 19683, 997, 4051])
+def test_real_lengths_of_every_way(n):
+    r = rng()
+    for rows in (1, 3):
+        real = normal(r, (rows, n), "float32")
+        half = fft.rfft(real, backend="simulator")
+        assert_close(half, np.fft.rfft(wide(real)), what=f"rfft, {rows} rows")
+        some = normal(r, (rows, n // 2 + 1))
+        want = np.fft.irfft(wide(some), n)
+        some.imag[:, 0] = np.nan  # what should be real is not read
+        if n % 2 == 0:
+            some.imag[:, -1] = np.inf
+        assert_close(fft.irfft(some, n, backend="simulator"), want, what=f"irfft, {rows} rows")
+        x = normal(r, (rows, n))
+        assert_close(fft.fft(x, backend="simulator"), np.fft.fft(wide(x)), what=f"fft, {rows} rows")
+        assert_close(fft.ifft(x, backend="simulator"), np.fft.ifft(wide(x)), what=f"ifft, {rows} rows")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_random_shapes_axes_and_norms(backend):
+    """One, two and all axes of arrays with one to four dimensions, views and integers among them."""
+    r = rng()
+    for turn in range(40):
+        shape = tuple(int(v) for v in r.integers(1, 14, r.integers(1, 5)))
+        x = normal(r, shape)
+        if turn % 3 == 1:
+            x = x[..., ::-1].T
+        axis, norm = int(r.integers(-x.ndim, x.ndim)), NORMS[turn % 4]
+        n = None if turn % 2 else int(r.integers(1, 20))
+        what = f"{x.shape} axis {axis} n {n} norm {norm}"
+        for name in ("fft", "ifft", "hfft"):
+            if name == "hfft" and n is None and x.shape[axis] == 1:
+                continue
+            want = getattr(np.fft, name)(wide(x), n, axis, norm)
+            assert_close(getattr(fft, name)(x, n, axis, norm, backend=backend), want, 2e-6, what=f"{name} {what}")
+        for name in ("rfft", "ihfft"):
+            want = getattr(np.fft, name)(wide(x.real), n, axis, norm)
+            assert_close(getattr(fft, name)(x.real, n, axis, norm, backend=backend), want, 2e-6, what=f"{name} {what}")
+        axes = tuple(int(a) for a in r.permutation(x.ndim)[:r.integers(1, x.ndim + 1)])
+        s = None if turn % 2 else [int(v) for v in r.integers(1, 12, len(axes))]
+        what += f" axes {axes} s {s}"
+        for name in ("fftn", "ifftn"):
+            want = getattr(np.fft, name)(wide(x), s, axes, norm)
+            assert_close(getattr(fft, name)(x, s, axes, norm, backend=backend), want, 2e-6, what=f"{name} {what}")
+        want = np.fft.rfftn(wide(x.real), s, axes, norm)
+        assert_close(fft.rfftn(x.real, s, axes, norm, backend=backend), want, 2e-6, what=f"rfftn {what}")
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_batches(backend):
     r = rng()
@@ -116,9 +166,20 @@ def test_empty_batches_and_out():
     (lambda x: fft.fft(x, precision="exact"), "^precision: "),
     (lambda x: fft.fft(x, backend="gpu"), "^backend: "),
     (lambda x: fft.fftn(x, axes=(0, 0)), "^dim: axes repeat"),
+    (lambda x: fft.fft(x, 2.5), "^n: 2.5"),
+    (lambda x: fft.fft(x, axis="a"), "^dim: 'a'"),
+    (lambda x: fft.fft(x, out=np.ones(3, np.complex64)), "^out: its shape"),
+    (lambda x: fft.fft(x, out=np.ones((3, 4), np.float32)), "^out: elements are float32"),
+    (lambda x: fft.fft(x, out=5), "^out: int"),
+    (lambda x: fft.fftfreq(0), "^n: "),
+    (lambda x: fft.create_plan("a"), "^n: 'a'"),
+    (lambda x: fft.stft(x[0].real, 4, "a"), "^hop_length: 'a'"),
+    (lambda x: fft.istft(x, 4, length=-2), "^length: -2"),
+    (lambda x: fft.istft(x, 4, length=2.5), "^length: 2.5"),
+    (lambda x: fft.istft(x[:, :0], 4), "^input: it has no frames"),
 ])
 def test_wrong_arguments(call, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         call(np.ones((3, 4), np.complex64))
 
 
