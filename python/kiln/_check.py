@@ -5,7 +5,7 @@ import traceback
 
 from kiln import _kiln
 from kiln._program import plain
-from kiln._trace import env, rules, shown, simulate, tracebacks
+from kiln._trace import divergence, env, rules, shown, simulate, tracebacks
 from kiln._trace.errors import NkiValidationError, broken
 from kiln._trace.specs import from_annotations, of_value
 
@@ -108,6 +108,7 @@ def check_call(kernel, specs, named, strict_order=False):
         cores = simulate.trace_cores(function, lnc, args, given, getattr(kernel, "schedule", ()))
         programs = [core.program() for core in cores]
         simulate.require_effect(cores, programs)
+        divergence.require_same(function, cores, programs)
         reports = [program.check(env.reserved_psum_banks(), strict_order, True) for program in programs]
     except NkiValidationError as error:
         return Report(name, error.diagnostics)
