@@ -103,8 +103,32 @@ std::string available_text(const Arch& arch, Memory memory, std::int64_t availab
                      reserved ? fmt::format(", {} reserved", reserved) : "");
 }
 
-// In SBUF the compiler may find another arrangement of the pieces; banks leave little choice.
-bool is_fatal(const Overflow& o) { return o.too_much || o.memory == Memory::psum; }
+// Whether tensors placed by hand leave no gap for one that lives beside them, wherever the others go. One of up to half
+// of the partitions may find another start.
+bool is_shut_out(const Program& program, const Arch& arch, const Liveness& liveness, TensorId id) {
+  const Tensor& t = program.tensors[id];
+  if (2 * t.partitions() <= arch.partitions) return false;
+  std::vector<std::pair<std::int64_t, std::int64_t>> taken;
+  for (TensorId other = 0; other < program.tensors.size(); ++other) {
+    const Tensor& o = program.tensors[other];
+    const Interval &a = liveness.tensors[id], &b = liveness.tensors[other];
+    if (o.memory != t.memory || !o.address || b.empty() || a.end < b.begin || b.end < a.begin) continue;
+    if (o.address->partition < t.partitions())
+      taken.emplace_back(o.address->byte_offset, o.address->byte_offset + o.bytes_per_partition());
+  }
+  std::sort(taken.begin(), taken.end());
+  std::int64_t free = 0;
+  for (const auto& [begin, end] : taken) {
+    if (begin - free >= t.bytes_per_partition()) return false;
+    free = std::max(free, end);
+  }
+  return available_bytes(arch, t.memory) - free < t.bytes_per_partition();
+}
+
+// In SBUF the compiler may find another arrangement of the pieces, if there is one; banks leave little choice.
+bool is_fatal(const Program& program, const Arch& arch, const Liveness& liveness, const Overflow& o) {
+  return o.too_much || o.memory == Memory::psum || is_shut_out(program, arch, liveness, o.tensor);
+}
 
 const Overflow* overflow_of(const Allocation& allocation, Memory memory) {
   const auto it = std::ranges::find(allocation.overflows, memory, &Overflow::memory);
@@ -112,16 +136,20 @@ const Overflow* overflow_of(const Allocation& allocation, Memory memory) {
 }
 
 // The allocation of another order of the instructions in which nothing is fatal any more and no other memory overflows.
-std::optional<Allocation> after_reordering(const Program& program, const Arch& arch, const Allocation& written) {
+std::optional<Allocation> after_reordering(const Program& program, const Arch& arch, const Liveness& liveness,
+                                           const Allocation& written) {
   unsigned short_of = 0;
-  for (const Overflow& o : written.overflows) short_of |= is_fatal(o) ? memory_bit(o.memory) : 0;
+  for (const Overflow& o : written.overflows)
+    short_of |= is_fatal(program, arch, liveness, o) ? memory_bit(o.memory) : 0;
   if (!short_of) return {};
   for (const unsigned memories : {short_of, memory_bit(Memory::sbuf) | memory_bit(Memory::psum)}) {
     for (const FillOrder fill : kFillOrders) {
       const Program moved = reordered(program, memories, fill);
-      Allocation found = allocate(moved, arch, live_intervals(moved));
-      const bool fits = std::ranges::none_of(
-          found.overflows, [&](const Overflow& o) { return is_fatal(o) || !overflow_of(written, o.memory); });
+      const Liveness lives = live_intervals(moved);
+      Allocation found = allocate(moved, arch, lives);
+      const bool fits = std::ranges::none_of(found.overflows, [&](const Overflow& o) {
+        return is_fatal(moved, arch, lives, o) || !overflow_of(written, o.memory);
+      });
       if (fits) return found;
     }
   }
@@ -198,7 +226,7 @@ Diagnostic diagnostic_of(const Program& program, const Arch& arch, const Livenes
   } else if (overflow.too_much) {
     finding.help = rule.help + spill_text(program, overflow.memory, use);
   }
-  if (!is_fatal(overflow)) finding.severity = Severity::warning;
+  if (!is_fatal(program, arch, liveness, overflow)) finding.severity = Severity::warning;
   Diagnostic d = broken(memory_rules::kTable, rule, std::move(finding));
   add_notes(program, alive, d);
   return d;
@@ -209,9 +237,9 @@ Diagnostic diagnostic_of(const Program& program, const Arch& arch, const Livenes
 Allocation check_capacity(const Program& program, const Arch& arch, const Liveness& liveness, bool strict_order,
                           std::vector<Diagnostic>& out) {
   Allocation written = allocate(program, arch, liveness);
-  std::optional<Allocation> moved = after_reordering(program, arch, written);
+  std::optional<Allocation> moved = after_reordering(program, arch, liveness, written);
   for (const Overflow& overflow : written.overflows) {
-    const bool is_helped = moved && is_fatal(overflow);
+    const bool is_helped = moved && is_fatal(program, arch, liveness, overflow);
     out.push_back(diagnostic_of(program, arch, liveness, written, overflow, is_helped ? &*moved : nullptr));
     if (is_helped && !strict_order) out.back().severity = Severity::warning;
   }

@@ -9,6 +9,7 @@
 #include "kiln/check/unused_results.h"
 #include "kiln/check/unwritten.h"
 #include "kiln/isa/semantics/check.h"
+#include "kiln/isa/verify/program_rules.h"
 #include "kiln/isa/verify/verify.h"
 
 namespace kiln::check {
@@ -18,10 +19,16 @@ namespace {
 bool is_error(const Diagnostic& d) { return d.severity == Severity::error; }
 bool has_error(const std::vector<Diagnostic>& all) { return std::any_of(all.begin(), all.end(), is_error); }
 
+// An output that nothing writes is an error, and one that hides no other.
+bool is_sound(const std::vector<Diagnostic>& all) {
+  static const std::string unwritten = code_of(isa::program_rules::kTable, isa::program_rules::kOutput);
+  return std::none_of(all.begin(), all.end(), [](const Diagnostic& d) { return is_error(d) && d.code != unwritten; });
+}
+
 void check_layers(const isa::Program& program, const Arch& arch, const CheckOptions& options, Report& report) {
   auto& found = report.diagnostics;
   found = isa::verify(program, arch);
-  if (has_error(found)) return;  // the other layers rely on the structure
+  if (!is_sound(found)) return;  // the other layers rely on the structure
   isa::check_instructions(program, arch, found);
   const Liveness liveness = live_intervals(program);
   std::vector<Diagnostic> misplaced;

@@ -36,14 +36,43 @@ struct Run {
   std::vector<std::int64_t> steps;  // by which the numbers grow, then those of the references
 };
 
+// By entity: the statement of the block that makes it, and the how-manieth of what that makes. One table serves all
+// blocks, one after the other, so that a small block costs what it has and not what the program has.
+constexpr std::size_t kNowhere = ~std::size_t{0};
+struct Place {
+  std::size_t item = kNowhere, ordinal = 0;
+};
+class Places {
+ public:
+  void set(Entity entity, Place place) {
+    if (entity >= places_.size()) places_.resize(entity + 1);
+    places_[entity] = place;
+    touched_.push_back(entity);
+  }
+  Place of(Entity entity) const { return entity < places_.size() ? places_[entity] : Place{}; }
+  void clear() {
+    for (const Entity entity : touched_) places_[entity] = {};
+    touched_.clear();
+  }
+
+ private:
+  std::vector<Place> places_;
+  std::vector<Entity> touched_;
+};
+
+// Why passes of one size do not repeat: the statement that differs, and the last start of a run for which it does.
+struct Difference {
+  std::size_t item, last_start;
+};
+
 // One block, once through.
 class Sweep {
  public:
-  Sweep(Outline& outline, std::vector<Item>& items, std::size_t column, Keys& keys)
-      : outline_(outline), items_(items), column_(column), keys_(keys), stretches_(items) {
-    place_.resize(outline.entities.size(), {kNowhere, 0});
+  Sweep(Outline& outline, std::vector<Item>& items, std::size_t column, Keys& keys, Places& places)
+      : outline_(outline), items_(items), column_(column), keys_(keys), stretches_(items), places_(places) {
+    places.clear();
     for (std::size_t i = 0; i < items.size(); ++i) {
-      for (std::size_t k = 0; k < items[i].makes.size(); ++k) place_[items[i].makes[k]] = {i, k};
+      for (std::size_t k = 0; k < items[i].makes.size(); ++k) places.set(items[i].makes[k], {i, k});
     }
     std::unordered_map<std::uint32_t, std::size_t> seen;
     next_.resize(items.size(), kNowhere);
@@ -73,20 +102,24 @@ class Sweep {
   }
 
  private:
-  static constexpr std::size_t kNowhere = ~std::size_t{0};
-  struct Place {
-    std::size_t item, ordinal;
-  };
-
   std::optional<Run> find(std::size_t first) {
     int tries = 0;
     for (std::size_t next = next_[first]; next != kNowhere && tries < kMostTries; next = next_[next], ++tries) {
       Run run{first, next - first, 1, {}};
       if (run.size > longest_ || first + 2 * run.size > items_.size()) break;
+      if (is_known_to_differ(run)) continue;
       while (first + (run.passes + 1) * run.size <= items_.size() && continues(run)) ++run.passes;
       if (run.passes > 1 && saves_lines(run)) return run;
     }
     return std::nullopt;
+  }
+
+  // A long body whose last statement differs would be compared again from each of its statements on.
+  bool is_known_to_differ(const Run& run) const {
+    const auto known = differences_.find(run.size);
+    if (known == differences_.end()) return false;
+    const auto& [item, last_start] = known->second;
+    return run.first <= last_start && item >= run.first && item < run.first + run.size;
   }
 
   std::size_t start(const Run& run, std::int64_t pass) const {
@@ -100,7 +133,10 @@ class Sweep {
     std::vector<std::int64_t> steps;
     for (std::size_t i = 0; i < run.size; ++i) {
       if (items_[a + i].key != items_[b + i].key) return false;
-      if (!compare(run, run.passes, items_[a + i], items_[b + i], steps)) return false;
+      last_start_ = kNowhere;
+      if (compare(run, run.passes, items_[a + i], items_[b + i], steps)) continue;
+      if (run.passes == 1) differences_[run.size] = {a + i, last_start_};
+      return false;
     }
     if (run.passes == 1) {
       run.steps = std::move(steps);
@@ -133,15 +169,18 @@ class Sweep {
     return true;
   }
 
-  // One thing made before the run, or what each pass makes at the same place.
-  bool same_role(const Run& run, std::int64_t pass, Entity a, Entity b) const {
-    const Place pa = place_of(a), pb = place_of(b);
-    if (a == b) return pa.item == kNowhere || pa.item < run.first;
+  // One thing made before the run, or what each pass makes at the same place. What differs does so for runs that start
+  // later too, but for what they find made before them.
+  bool same_role(const Run& run, std::int64_t pass, Entity a, Entity b) {
+    const Place pa = places_.of(a), pb = places_.of(b);
+    if (a == b) {
+      if (pa.item == kNowhere || pa.item < run.first) return true;
+      last_start_ = pa.item;
+      return false;
+    }
     if (pa.item == kNowhere || pb.item == kNowhere || pa.ordinal != pb.ordinal) return false;
     return pa.item >= start(run, pass - 1) && pa.item < start(run, pass) && pb.item == pa.item + run.size;
   }
-
-  Place place_of(Entity entity) const { return entity < place_.size() ? place_[entity] : Place{kNowhere, 0}; }
 
   // A list takes a line where it begins and one where it grows.
   bool saves_lines(const Run& run) const {
@@ -206,8 +245,9 @@ class Sweep {
       keep_as(list.source, items_[start(run, pass) + item].makes[ordinal]);
     list.last_use = outline_.entities[list.source].last_use;
     outline_.entities.push_back(list);
-    place_.push_back({run.first, 0});
-    return static_cast<Entity>(outline_.entities.size() - 1);
+    const Entity made = static_cast<Entity>(outline_.entities.size() - 1);
+    places_.set(made, {run.first, 0});
+    return made;
   }
 
   // The first pass is written for all: what one of the others uses, or keeps in a list, it does as well.
@@ -244,26 +284,29 @@ class Sweep {
   std::size_t longest_ = 0;
   Keys& keys_;
   Stretches stretches_;
-  std::vector<Place> place_;       // by entity: who makes it in this block
-  std::vector<std::size_t> next_;  // statement of the same key
+  Places& places_;
+  std::vector<std::size_t> next_;                            // statement of the same key
+  std::unordered_map<std::size_t, Difference> differences_;  // by the size of a pass: the last one found
+  std::size_t last_start_ = kNowhere;                        // of the runs for which the last comparison holds
 };
 
-void roll_block(Outline& outline, std::vector<Item>& items, std::size_t column, Keys& keys, bool roll) {
+void roll_block(Outline& outline, std::vector<Item>& items, std::size_t column, Keys& keys, Places& places, bool roll) {
   for (Item& item : items) {
     if (!item.has_body()) continue;
-    roll_block(outline, item.body, column + (item.kind == Item::Kind::loop ? 1 : 0), keys, roll);
+    roll_block(outline, item.body, column + (item.kind == Item::Kind::loop ? 1 : 0), keys, places, roll);
     seal(outline, item, keys);
   }
   // What is inside a body is rolled before the body is: short bodies first, and again when one was found.
   for (std::size_t longest = 1; roll && longest <= kMostStatements; longest *= 2) {
-    while (Sweep(outline, items, column, keys).run(longest)) longest = 1;
+    while (Sweep(outline, items, column, keys, places).run(longest)) longest = 1;
   }
 }
 
 }  // namespace
 
 void roll_up(Outline& outline, Keys& keys, bool roll) {
-  roll_block(outline, outline.items, 1 + static_cast<std::size_t>(outline.variables), keys, roll);
+  Places places;
+  roll_block(outline, outline.items, 1 + static_cast<std::size_t>(outline.variables), keys, places, roll);
   for (Item& item : outline.items) {
     for (Ref& ref : item.refs) ref = resolve(outline, std::move(ref), item.width);
   }

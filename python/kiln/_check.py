@@ -5,7 +5,7 @@ import traceback
 
 from kiln import _kiln
 from kiln._program import plain
-from kiln._trace import env, rules, shown, simulate, tracebacks
+from kiln._trace import divergence, env, rules, shown, simulate, tracebacks
 from kiln._trace.errors import NkiValidationError, broken
 from kiln._trace.specs import from_annotations, of_value
 
@@ -69,12 +69,21 @@ def _plural(n, word):
     return f"{n} {word}{'' if n == 1 else 's'}"
 
 
+# What an exception of Python's own usually means in a kernel.
+_USUALLY = {
+    AssertionError: "the kernel asks for it itself: look at what it says of its arguments, and at --arg or the call",
+    NameError: "Python does not know the name at this line: is it misspelt, or made in another function or branch?",
+}
+
+
 def stopped(error, rule=rules.PYTHON_RUNS):
-    """The diagnostic for Python of the user that ends with an exception of its own."""
+    """The diagnostic for Python of the user that ends with an exception of its own, or with one that has its remedy as
+    `help`."""
     frames = traceback.extract_tb(tracebacks.without_our_frames(error.__traceback__))
     place = (frames[-1].filename, frames[-1].lineno) if frames else ("", 0)
     text = "".join(traceback.format_exception_only(type(error), error)).strip()
-    return broken(rule, text, at=place)
+    usual = next((help for kind, help in _USUALLY.items() if isinstance(error, kind)), "")
+    return broken(rule, text, getattr(error, "help", "") or usual, at=place)
 
 
 def check(kernel, *specs, strict_order=False, **named):
@@ -98,6 +107,8 @@ def check_call(kernel, specs, named, strict_order=False):
     try:
         cores = simulate.trace_cores(function, lnc, args, given, getattr(kernel, "schedule", ()))
         programs = [core.program() for core in cores]
+        simulate.require_effect(cores, programs)
+        divergence.require_same(function, cores, programs)
         reports = [program.check(env.reserved_psum_banks(), strict_order, True) for program in programs]
     except NkiValidationError as error:
         return Report(name, error.diagnostics)

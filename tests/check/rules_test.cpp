@@ -220,6 +220,21 @@ TEST(Rules, PiecesMessage) {
             "`p0` and 8 like it: uint8 (128, 1200), 1200 bytes per partition each, 10800 together");
 }
 
+// A tile placed by hand in the middle of SBUF leaves 112952 bytes behind it, and fewer before it.
+TEST(Rules, ATensorThatFindsNoGapBesideOnesPlacedByHandIsAnError) {
+  for (const std::int64_t bytes : {112952, 112953}) {
+    Kernel k("gap");
+    const View sink = k.hbm({1}, DType::uint8);
+    const View fixed = k.sbuf({128, 32}, DType::uint8, {.address = isa::Address{0, 100000}});
+    const View large = k.sbuf({128, bytes}, DType::uint8, {.name = "large"});
+    for (const View& t : {fixed, large}) k.memset({.dst = t, .value = 0});
+    k.tensor_tensor({.dst = sink, .data1 = fixed, .data2 = large, .op = AluOp::add});
+    const auto found = check_memory(k.program());
+    ASSERT_EQ(codes(found), bytes == 112952 ? Codes{} : Codes{"memory.R9"});
+    for (const Diagnostic& d : found) EXPECT_EQ(d.severity, Severity::error);
+  }
+}
+
 Codes check_io_codes(const isa::Program& program) {
   std::vector<Diagnostic> out;
   check_io(program, trn2(), live_intervals(program), out);

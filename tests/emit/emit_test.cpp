@@ -173,6 +173,24 @@ dma_copy(dst=y.ap([[1, 1]], offset=3), src=x.ap([[1, 1]], offset=9))
   EXPECT_EQ(body.find("for "), std::string::npos);
 }
 
+// From the first tile on, passes of two statements differ in what they read. From the first copy on they do not.
+TEST(Emit, WhatDiffersFromOneStatementOnIsRolledFromALaterOne) {
+  Kernel k("later", Target::trn2);
+  const View y = k.output("y", {128, 64}, DType::float32);
+  const auto tile = [&](int i) { return k.sbuf({128, 64}, DType::float32, {.name = "tile_" + std::to_string(i)}); };
+  const View first = tile(0);
+  for (int i = 1; i < 6; ++i) {
+    k.dma_copy({.dst = y(ds(0, 128)), .src = first});
+    tile(i);
+  }
+  EXPECT_EQ(body_of(emit(k.finish())), R"(y = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+tile = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+for _ in range(5):
+    nisa.dma_copy(dst=y, src=tile)
+    nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+)");
+}
+
 TEST(Emit, RegistersAndLoopsOnThem) {
   EXPECT_EQ(emitted(R"(register n
 register i frozen

@@ -248,8 +248,10 @@ View View::reshape(const Shape& to) const {
   if (product != count || static_cast<int>(to.size()) > max_rank(on_chip()) || to.size() < (on_chip() ? 2u : 1u) ||
       (first && to[0] != dim(0)))
     refuse(fmt::format("shape ({}) as ({})", fmt::join(shape(), ", "), fmt::join(to, ", ")),
-           on_chip() ? "the number of elements and dimension 0 stay, 2 to 5 dimensions; write every size"
-                     : "the number of elements stays, 1 to 8 dimensions; write every size");
+           on_chip()
+               ? "the number of elements and dimension 0 stay, 2 to 5 dimensions; write every size. Data changes its "
+                 "partition on the way only: reshape the tensor in HBM before it is loaded, or move it with dma_copy"
+               : "the number of elements stays, 1 to 8 dimensions; write every size");
   std::vector<Dim> blocks;  // outermost first, no unit dimensions
   for (int i = first; i < rank(); ++i) {
     const Dim d = access_.dims[i];

@@ -9,6 +9,7 @@
 #include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/indirect_rules.h"
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
@@ -63,7 +64,9 @@ constexpr Rule kIndirect{23,
                          "indirect operands are 8- or 16-bit floats, moving is not indirect with is_transpose, and "
                          "tile_position is unset or (0, 0)",
                          "copy the gathered operand first"};
-constexpr Rule kTileStart{24, "operands placed by hand start at the tile's first row, dst at its first column",
+constexpr Rule kTileStart{24,
+                          "operands start at the tile's first row, dst at its first column: placed there by hand, or "
+                          "where the compiler can place their tensors so",
                           "give stationary and moving the start partition tile_position[0], dst tile_position[1]",
                           Mark::undocumented};
 constexpr Rule kTransposeFp8Stride{
@@ -113,6 +116,17 @@ void check_bank(Check& c) {
   c.require(kOneBank, c.arch().features.psum_bfloat16 || lies_in_one_bank(c, dst), [&] { return bank_text(c, dst); });
 }
 
+// Only a tile that is a part of the array, or an operand placed by hand, has something to miss.
+void check_tile_start(Check& c, int param, std::int64_t wanted, bool is_part) {
+  const Access& access = c.access(param);
+  if (!is_part && !c.tensor(param).address) return;
+  c.require(kTileStart, can_start_at(c, access, wanted), tile_position, [&] {
+    const auto position = c.integers(tile_position);
+    return fmt::format("`{}` starts at partition {} of `{}`, and tile_position=({}, {})", c.row().params[param].name,
+                       access.partition.constant, c.tensor(param).name, position[0], position[1]);
+  });
+}
+
 void check_tiling(Check& c) {
   const auto position = c.integers(tile_position), size = c.integers(tile_size);
   c.require(kTileTogether,
@@ -124,18 +138,17 @@ void check_tiling(Check& c) {
     return known && p >= 0 && p % s == 0 && p + s <= whole;
   };
   const std::int64_t all_rows = c.arch().matmul_rows, all_columns = c.arch().matmul_columns;
-  c.require(kTileGrid, legal(position[0], size[0], all_rows) && legal(position[1], size[1], all_columns), [&] {
+  const bool is_on_grid = legal(position[0], size[0], all_rows) && legal(position[1], size[1], all_columns);
+  c.require(kTileGrid, is_on_grid, [&] {
     return fmt::format("tile_position=({}, {}), tile_size=({}, {})", position[0], position[1], size[0], size[1]);
   });
   c.require(kTileFits, c.partitions(stationary) <= size[0] && columns(c, stationary) <= size[1], [&] {
     return fmt::format("stationary is {}, tile_size=({}, {})", shape_text(c.access(stationary)), size[0], size[1]);
   });
-  const auto starts_at = [&](int param, std::int64_t p) {
-    return !c.tensor(param).address || c.tensor(param).address->partition + c.access(param).partition.constant == p;
-  };
-  c.require(kTileStart,
-            starts_at(stationary, position[0]) && starts_at(moving, position[0]) && starts_at(dst, position[1]),
-            tile_position, [&] { return fmt::format("tile_position=({}, {})", position[0], position[1]); });
+  if (!is_on_grid) return;
+  check_tile_start(c, stationary, position[0], size[0] < all_rows);
+  check_tile_start(c, moving, position[0], size[0] < all_rows);
+  check_tile_start(c, dst, position[1], size[1] < all_columns);
 }
 
 void check_double_row(Check& c) {

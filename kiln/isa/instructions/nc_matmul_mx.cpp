@@ -10,6 +10,7 @@
 #include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/indirect_rules.h"
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
@@ -42,8 +43,9 @@ constexpr Rule kAccumulateMatmul{
 constexpr Rule kIndirect{12,
                          "an indirect operand and its scale have the same index, and tile_position is unset or (0, 0)",
                          "give data and scale the same index tile, or copy the gathered tiles first"};
-constexpr Rule kTileStart{13, "operands placed by hand start at the tile's first row",
-                          "start both at partition tile_position[0]", Mark::undocumented};
+constexpr Rule kTileStart{
+    13, "operands start at the tile's first row: placed there by hand, or where the compiler can place them so",
+    "start both at partition tile_position[0]", Mark::undocumented};
 constexpr Rule kRowCount{14, "operands have 32, 64 or 128 partitions", "pad K, or split it into 64 and 32 partitions",
                          Mark::external};
 constexpr Rule kRowsWritten{15,
@@ -97,15 +99,16 @@ void check_tiling(Check& c) {
   const std::int64_t row = position[0], rows = size[0];
   const std::int64_t all_rows = c.arch().matmul_rows, all_columns = c.arch().matmul_columns;
   const bool known = rows == all_rows / 4 || rows == all_rows / 2 || rows == all_rows;
-  c.require(
-      kTileGrid,
-      known && row >= 0 && row % rows == 0 && row + rows <= all_rows && position[1] == 0 && size[1] == all_columns,
-      [&] { return fmt::format("tile_position=({}, {}), tile_size=({}, {})", row, position[1], rows, size[1]); });
+  const bool is_on_grid =
+      known && row >= 0 && row % rows == 0 && row + rows <= all_rows && position[1] == 0 && size[1] == all_columns;
+  c.require(kTileGrid, is_on_grid,
+            [&] { return fmt::format("tile_position=({}, {}), tile_size=({}, {})", row, position[1], rows, size[1]); });
   c.require(kTileFits, c.partitions(stationary) <= rows, [&] {
     return fmt::format("stationary has {} partitions, tile_size=({}, {})", c.partitions(stationary), rows, size[1]);
   });
   for (const Operand o : kOperands) {
-    c.require(kTileStart, !c.tensor(o.data).address || first_partition(c, o.data) == row, [&] {
+    const bool matters = is_on_grid && (rows < all_rows || c.tensor(o.data).address);
+    c.require(kTileStart, !matters || can_start_at(c, c.access(o.data), row), [&] {
       return fmt::format("`{}` starts at partition {}, the tile at row {}", c.row().params[o.data].name,
                          first_partition(c, o.data), row);
     });

@@ -16,7 +16,8 @@ constexpr Rule kNotBothPsum{1, "data1 and data2 are not both in PSUM",
                             "copy one of them to SBUF with tensor_copy first"};
 constexpr Rule kSameShape{
     2, "data1, data2 and dst have the same number of partitions and of free elements",
-    "slice or reshape the operands to one shape; broadcast in the free dimension with a stride-0 view"};
+    "slice or reshape the operands to one shape; a tile with one value per partition is operand0 of tensor_scalar, or "
+    "here t.broadcast(1, n), a view of stride 0"};
 constexpr Rule kTwoOperands{3, "op takes two operands", "apply unary operators with tensor_scalar or activation"};
 constexpr Rule kBitIntegers{4, "a bit operator takes integers of one width on all three tiles",
                             "view the tiles as integers of the same width"};

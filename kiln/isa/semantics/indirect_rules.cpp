@@ -68,6 +68,10 @@ std::string misplaced_indirect(const Check& c) {
   return {};
 }
 
+bool can_start_at(const Check& c, const Access& access, std::int64_t partition) {
+  return (first_partition(c, access) - partition) % placement_unit(c, c.program().tensors[access.tensor]) == 0;
+}
+
 std::int64_t index_capacity(const Check& c, const Access& index) {
   const std::int64_t group = c.engine() == Engine::tensor ? 32 : 16;
   const std::int64_t rest = index.rows() % group;  // partitions of a last, incomplete group

@@ -50,7 +50,8 @@ inline constexpr Rule kKind{19, "A value is of the kind that its parameter takes
 inline constexpr Rule kQuery{20, "A query of the target is answered while the kernel is built and is no instruction.",
                              "use the answer instead"};
 inline constexpr Rule kInput{21, "An input is never written.", "write an output, or declare the tensor inout"};
-inline constexpr Rule kOutput{22, "An output is written by some instruction.", "write it, or remove it"};
+inline constexpr Rule kOutput{22, "An output is written by some instruction.",
+                              "write it, with dma_copy or nl.store, or do not return it"};
 inline constexpr Rule kDynamic{23,
                                "A run-time offset comes from a register or from a tile with an address known before; "
                                "vector offsets are for HBM, indirect ones for the chip.",

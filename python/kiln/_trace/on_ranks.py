@@ -90,8 +90,8 @@ def _trace(function, lnc, call, schedule):
         cores = simulate.trace_cores(function, lnc, *call, schedule)
     programs = [core.program() for core in cores]
     simulate.require_effect(cores, programs)
+    divergence.require_same(function, cores, programs)
     simulate.check_all(programs)
-    divergence.warn_of(function, programs)
     return _Rank(call, cores, programs, simulate.arguments_of(cores[0]))
 
 

@@ -14,10 +14,28 @@ from kiln._trace import usual_passes, version
 
 _HELP = "a register has no value while the kernel is traced; use nki.isa instructions on registers or tiles"
 
+# What to write instead, by what was asked of the register.
+_INSTEAD = {
+    "the int": "a loop with a register as its bound is nl.fori_loop(0, register, body); a place that a register names "
+               "is t.ap(pattern, scalar_offset=register) or t.select(dim, register)",
+    "Python arithmetic": "compute with a (1, 1) int32 tile, nisa.tensor_scalar(dst=tile, data=tile, op0=nl.add, "
+                         "operand0=1), and nisa.register_load(register, tile); a static part of a place is the "
+                         "offset= of t.ap(pattern, offset=4, scalar_offset=register)",
+    "truth": "a loop on the device is nl.while_loop(register, body) or nl.fori_loop; where values decide, take both "
+             "sides and choose with nisa.select_reduce or nisa.tensor_copy_predicated",
+}
+_INSTEAD["a comparison"] = _INSTEAD["truth"]
+
+
+def _no_value(what, more=""):
+    error = TypeError(f"{what} of a register: {_HELP}{more}")
+    error.help = _INSTEAD.get(what, _INSTEAD["the int"])  # for `kiln check`, which shows it as the remedy
+    return error
+
 
 def _refuse(what):
     def method(self, *args):
-        raise TypeError(f"{what} of a register: {_HELP}")
+        raise _no_value(what)
 
     return method
 
@@ -55,7 +73,7 @@ def _truth(register):
         trace.close_loop()
         return False
     if place not in _while_tests(frame.f_code.co_filename):
-        raise TypeError(f"truth of a register: {_HELP}; a loop on the device is nl.while_loop or nl.fori_loop")
+        raise _no_value("truth", "; a loop on the device is nl.while_loop or nl.fori_loop")
     if version.at_least("0.6.0"):
         warnings.warn("`while register:` is deprecated since NKI 0.6.0; use nl.while_loop", DeprecationWarning,
                       stacklevel=2)

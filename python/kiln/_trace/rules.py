@@ -177,6 +177,10 @@ CALL_RECORDED = Rule(87, "a file of calls has one of the kernel that is checked"
 NAN_MODE = Rule(88, "KILN_NAN, --nan and nan= are off, warn or error", "pass one of {modes}", "config")
 USUAL_PASSES = Rule(89, "`# kiln: usually N` at a device loop says a number of passes",
                     "write e.g. `# kiln: usually 4`, or leave the comment out")
+SAME_CONSTANT = Rule(90, "a shared constant holds the same data on both cores of a pair",
+                     "make one constant for both cores and let each read its part")
+SAME_RESULTS = Rule(91, "the two cores of a pair return the same tensors",
+                    "make the results alike on both cores, and let each write its part")
 
 RULES = tuple(value for value in globals().values() if isinstance(value, Rule))
 _SENTENCES = {**_NATIVE, **{rule.label: rule.text for rule in RULES}}

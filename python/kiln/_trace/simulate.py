@@ -79,9 +79,9 @@ def run(function, lnc, args, kwargs, schedule=(), nan=None):
         cores = trace_cores(function, lnc, args, kwargs, schedule)
     programs = [core.program() for core in cores]
     require_effect(cores, programs)
+    divergence.require_same(function, cores, programs)
     check_all(programs)
     note_traced(function, programs, env.times_asked() > asked)
-    divergence.warn_of(function, programs)
     _kiln.require_memory(programs, env.max_memory())
     arrays = buffers(cores, programs)
     passes = Passes(cores, args, kwargs)

@@ -127,6 +127,7 @@ def explain(error, arguments):
             help = keyword_hint(package, *keyword.groups())
             if help:
                 error.args = (f"{short}.{error}: {help}",)
+                error.help = help
                 return
         return
     attribute = re.match(r"'(\w+)' object has no attribute '(\w+)'$", str(error))

@@ -36,6 +36,11 @@ TENSOR = {
 }
 
 
+# Modules as kernels write them.
+_SHORT = {"module 'nki.language'": "nl.", "module 'nki.isa'": "nisa.", "module 'nki'": "nki."}
+_NAMES_HELP = "dir() of it, or docs/api.md, lists the names that there are"
+
+
 class NkiRemovedError(NkiValidationError, AttributeError):
     """A name that NKI no longer has; hasattr sees that it is missing."""
 
@@ -43,8 +48,10 @@ class NkiRemovedError(NkiValidationError, AttributeError):
 def _no_attribute(owner, name, hint, names):
     """The exception for a name that is not among `names`; it is the user's line that is wrong."""
     close = [] if hint or name.startswith("_") else difflib.get_close_matches(name, names, 1)
-    hint = f": {hint}" if hint else f". Did you mean: {close[0]!r}?" if close else ""
-    return tracebacks.of_user(AttributeError(f"{owner} has no attribute {name!r}{hint}"))
+    said = f": {hint}" if hint else f". Did you mean: {close[0]!r}?" if close else ""
+    error = AttributeError(f"{owner} has no attribute {name!r}{said}")
+    error.help = hint or (f"write {_SHORT.get(owner, '')}{close[0]}" if close else _NAMES_HELP)
+    return tracebacks.of_user(error)
 
 
 def missing(table, name, spelled, owner, names):

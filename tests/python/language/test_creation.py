@@ -1,11 +1,10 @@
 """nl.ndarray, zeros, ones, full, *_like, shared_constant, shared_identity_matrix."""
 
-import warnings
-
 import ml_dtypes
 import numpy as np
 import pytest
 
+import kiln
 from kernels import instructions, refused, run, run_kernel, same
 from kiln import nki
 from kiln.nki import language as nl
@@ -125,11 +124,13 @@ def test_shared_constant_is_the_same_on_both_cores(differ):
         nl.store(out[core], nl.load(constant))
         return out
 
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        got = nki.simulate(nki.jit(kernel)[2])(np.zeros((1, 1), np.float32))
-    same(got[:, 0, 0], np.array([0, 1] if differ else [7, 7], np.float32))
-    assert ["other data on core 1" in str(warning.message) for warning in caught] == [True] * differ
+    launched, x = nki.jit(kernel)[2], np.zeros((1, 1), np.float32)
+    assert [d.code for d in kiln.check(launched, x).diagnostics] == ["nki.R90"] * differ
+    if differ:
+        with pytest.raises(kiln.NkiValidationError, match="core 1 gives it other data"):
+            nki.simulate(launched)(x)
+    else:
+        same(nki.simulate(launched)(x)[:, 0, 0], np.array([7, 7], np.float32))
 
 
 def test_shared_constant_refuses(tmp_path):

@@ -125,8 +125,7 @@ def shared_constant(constant):
     arrays.require_unmasked(constant, "the argument of nl.shared_constant")
     tensor = kernel.constant(constant)
     if kernel.note_constant(tensor) not in (None, tensor.name):
-        warn_not_portable("a shared constant with other data on core 1 than on core 0",
-                          "make one constant for both cores and let each read its part")
+        refuse(rules.SAME_CONSTANT, "core 1 gives it other data than core 0")
     return tensor
 
 

@@ -59,7 +59,9 @@ def _no_sum(tensor, value):
 
 def _no_value(what, help):
     def method(self, *args, **kwargs):
-        raise TypeError(f"{what} of a tensor: it has no value while the kernel is traced; {help}")
+        error = TypeError(f"{what} of a tensor: it has no value while the kernel is traced; {help}")
+        error.help = help
+        raise error
 
     return method
 
@@ -69,7 +71,8 @@ VALUES = {
     "__int__": ("the int", "load it into a register: nisa.register_load(nisa.register_alloc(), tensor)"),
     "__float__": ("the float", "pass a (P, 1) tile where an instruction takes a number"),
     "__iter__": ("iteration", "write `for i in range(t.shape[0]):` and t[i:i + 1]"),
-    "__array__": ("the array", "print(tensor) and nl.device_print show its values"),
+    "__array__": ("the array", "NumPy does not compute with tensors, nki.language does: nl.exp(t) for np.exp(t); "
+                  "print(tensor) and nl.device_print show its values"),
 }
 
 
