@@ -1,6 +1,7 @@
 """Faults that a public front end of the same kind is known for, each by its number in our notes."""
 
 import numpy as np
+import pytest
 
 import kiln
 import kiln.numpy as kn
@@ -106,3 +107,31 @@ def test_33_what_is_offered_is_there():
     same(kn.softmax(X), want)
     same(kn.rms_norm(X), X / np.sqrt((X * X).mean(axis=-1, keepdims=True) + 1e-6))
     check(lambda x, y: (np.copyto(x, y), x)[1], X, X[:1])
+
+
+# Found later.
+
+@pytest.mark.parametrize("options", [{}, {"backend": "native"}, {"target": "trn1", "opt": 1}])
+def test_quotients_that_decide(options):
+    """The chip multiplies by reciprocals, and 49 / 49 is less than 1 that way."""
+    x = np.arange(1, 200, dtype=np.float32)
+
+    def steps(x, y):
+        q = x / y
+        return q.astype(np.int32), np.floor(q), np.ceil(q), np.trunc(q), q == 3, q >= 3, (x / 49).astype(np.int16), \
+            np.rint(x / (y * 6)), (y / y).astype(np.uint8), np.floor(x / 8), np.floor(x / 0.3) if not options else 0
+
+    check(steps, x * 3, x, **options)
+    special = np.float32([np.inf, -np.inf, np.nan, 0, -0.0, 1, 3e38, 1e-30])
+    check(lambda x, y: (np.floor(x[:, None] / y), x[:, None] / y >= 1), special, special, **options)
+
+
+def test_functions_outside_of_their_domain():
+    x = np.float32([-3e38, -2, -1, 0, 0.5, 1, 2, 3e38, np.inf, -np.inf, np.nan])
+    check(lambda x: (np.arccosh(x), np.arcsin(x), np.arctanh(x)), x)
+    check(lambda x: np.sinc(x), np.float32([1e-45, -1e-40, 1e-30, 1e-10, 0, 0.5, 1, -2.5]))
+    small = np.float32([1e-40, -3e-39, 1e-38, 1e-20, 0, -0.0, 1, np.inf, np.nan, 3e38, -1e-45])
+    got = kiln.jit(lambda x: (np.hypot(x[:, None], x), np.arctan2(x[:, None], x)))(small)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(got[0], np.hypot(small[:, None], small), rtol=1e-6, atol=3e-45)
+        np.testing.assert_allclose(got[1], np.arctan2(small[:, None], small), rtol=2e-6, atol=3e-45)

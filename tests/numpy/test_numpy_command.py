@@ -69,6 +69,15 @@ def test_check_run_time_emit(file):
     assert "nisa.nc_matmul" in kiln_command("emit", f"{file}:layer", *SHAPES)
 
 
+def test_options_of_the_function_hold_unless_the_command_says(file):
+    file.write_text(TEXT + "\n\n@kiln.jit(target='trn3', opt=1)\ndef own(x):\n    return x + 1\n")
+    words = [f"{file}:own", "--arg", "x=float32[4,4]"]
+    assert "own for trn3" in kiln_command("check", *words) and "own for trn3" in kiln_command("time", *words)
+    assert "target trn3" in kiln_command("compile", *words)
+    assert "own for trn1" in kiln_command("check", *words, "--target", "trn1")
+    assert "from NumPy" in kiln_command("run", *words, "--target", "trn1")
+
+
 def test_a_sequence(file):
     assert "in 2 calls" in kiln_command("time", f"{file}:model", "--arg", "x=float32[64,32]")
     told = json.loads(kiln_command("time", f"{file}:model", "--arg", "x=float32[64,32]", "--json"))
@@ -80,6 +89,7 @@ def test_a_sequence(file):
     ("layer", SHAPES[:2], "nothing says what `w`"), ("layer", [*SHAPES, "--arg", "z=1"], "no parameter `z`"),
     ("layer", ["--arg", "x=float32[4,4]", "--arg", "w=float32[5,4]"], "model.py:7"),
     ("layer", ["--arg", "x=float64[4,4]", "--arg", "w=float32[4,4]"], "numpy.R1"),
+    ("layer", ["--arg", "x=float32[4,4", SHAPES[2], SHAPES[3]], "`float32[4,4` is no shape"),
     ("layer", ["--arg", "x"], "NAME=VALUE")])
 @pytest.mark.parametrize("command", ["compile", "check", "run", "time", "emit"])
 def test_errors(file, command, function, words, said):
@@ -90,7 +100,8 @@ def test_errors_do_not_point_at_the_launcher(file):
     script = pathlib.Path(sysconfig.get_path("scripts")) / "kiln"
     done = subprocess.run([script if script.exists() else BUILD / "cli" / "kiln", "check", f"{file}:layer", "--arg",
                            "x=float64[4,4]", "--arg", "w=float32[4,4]"], capture_output=True, text=True)
-    assert done.returncode == 2 and "numpy.R1" in done.stderr and "-->" not in done.stderr
+    assert done.returncode == 2 and "numpy.R1" in done.stderr
+    assert [line for line in done.stderr.splitlines() if "-->" in line] == [f"  --> {file}:5"]  # the function itself
 
 
 def test_no_file():

@@ -15,6 +15,8 @@ constexpr double kPi = std::numbers::pi, kLn2 = std::numbers::ln2;
 Expr wide(const Expr& x) { return cast(x, DType::float32); }
 Expr narrow(const Rewriting& r, const Expr& x) { return cast(x, r.op.type.dtype); }
 Expr quotient(const Expr& x, const Expr& y) { return x * reciprocal(y); }
+// By what a pair is multiplied so that the reciprocal of its larger one does not overflow.
+Expr scale_of(const Expr& high) { return where(high < 0x1p-100, high * 0.0 + 0x1p100, 1.0); }
 Expr is_negative(const Expr& x) { return less(bitcast(x, DType::int32), 0); }
 
 // |magnitude| with the sign bit of `sign`.
@@ -44,7 +46,8 @@ Expr way_arcsinh(const Rewriting& r) {
 }
 Expr way_arccosh(const Rewriting& r) {
   const Expr x = wide(r.operand(0)), t = minimum(x, 1e15) - 1.0;
-  return narrow(r, where(x < 1e8, log1p(t + sqrt(t * (t + 2.0))), log(x) + kLn2));
+  const Expr made = where(x < 1e8, log1p(t + sqrt(t * (t + 2.0))), log(x) + kLn2);
+  return narrow(r, where(x < 1.0, std::numeric_limits<double>::quiet_NaN(), made));
 }
 Expr way_arctanh(const Rewriting& r) {
   const Expr x = wide(r.operand(0)), a = abs(x);
@@ -54,7 +57,7 @@ Expr way_arctanh(const Rewriting& r) {
 
 Expr way_arctan2(const Rewriting& r) {
   const Expr y = wide(r.operand(0)), x = wide(r.operand(1)), a = abs(y), b = abs(x);
-  const Expr low = minimum(a, b), high = maximum(a, b);
+  const Expr scale = scale_of(maximum(a, b)), low = minimum(a, b) * scale, high = maximum(a, b) * scale;
   const Expr both = logical_or(equal(high, 0.0), equal(low, kInf));  // 0 / 0, and infinity over infinity
   const Expr ratio = where(both, where(equal(low, kInf), 1.0, low), quotient(low, high));
   const Expr acute = arctan(ratio), steep = where(a > b, kPi / 2 - acute, acute);
@@ -64,9 +67,9 @@ Expr way_arctan2(const Rewriting& r) {
 
 Expr way_hypot(const Rewriting& r) {
   const Expr x = abs(wide(r.operand(0))), y = abs(wide(r.operand(1)));
-  const Expr low = minimum(x, y), high = maximum(x, y);
-  const Expr ratio = quotient(low, where(equal(high, 0.0), 1.0, high));
-  const Expr length = high * sqrt(square(ratio) + 1.0);
+  const Expr longer = maximum(x, y), scale = scale_of(longer), high = longer * scale;
+  const Expr ratio = quotient(minimum(x, y) * scale, where(equal(high, 0.0), 1.0, high));
+  const Expr length = longer * sqrt(square(ratio) + 1.0);
   const Expr endless = logical_or(equal(x, kInf), equal(y, kInf));
   return narrow(r, where(endless, kInf, length));
 }
@@ -80,7 +83,7 @@ Expr way_cbrt(const Rewriting& r) {
 }
 
 Expr way_sinc(const Rewriting& r) {
-  const Expr x = wide(r.operand(0)), zero = equal(x, 0.0), safe = where(zero, 1.0, x) * kPi;
+  const Expr x = wide(r.operand(0)), zero = abs(x) < 1e-20, safe = where(zero, 1.0, x) * kPi;
   return narrow(r, where(zero, 1.0, quotient(sin(safe), safe)));
 }
 Expr way_deg2rad(const Rewriting& r) { return narrow(r, wide(r.operand(0)) * (kPi / 180)); }

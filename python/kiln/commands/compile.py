@@ -19,7 +19,7 @@ def main(request):
     path = options.files[0]
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            level = int(given.get("O", ["2"])[-1])
+            level = int(given["O"][-1]) if "O" in given else None
             made = numpy_function.lowered(path, options, level, _search(given), _most_ops(given))
             python = (options.out or "").endswith(".py")
             texts = [_texts(kernel, python) for kernel in made.kernels]

@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import os
+import re
 
 import numpy as np
 
@@ -16,10 +17,15 @@ from kiln.numpy._rules import FILE_FUNCTION, refuse
 from kiln.numpy._sequence import Sequence
 
 
+_LIKE_A_SHAPE = re.compile(r"[A-Za-z]\w*\s*\[")
+
+
 def _value(text):
     shape = _arguments.parsed_shape(text)
     if shape is not None:
         return shape
+    if _LIKE_A_SHAPE.match(text):
+        refuse(FILE_FUNCTION, f"`{text}` is no shape", "write it as in x=float32[128,512]")
     try:
         return ast.literal_eval(text)
     except (SyntaxError, ValueError):
@@ -81,12 +87,16 @@ def opened(path, options):
         yield jitted, given
 
 
-def lowered(path, options, opt=2, search=None, kernel_ops=None):
-    """What the function becomes. What its Python raises is a diagnostic."""
+def lowered(path, options, opt=None, search=None, kernel_ops=None):
+    """What the function becomes, as the command line says, or as it was jitted. What its Python raises is a
+    diagnostic."""
     with target.chosen(options.target), opened(path, options) as (jitted, given):
+        own = isinstance(jitted, Jitted) and jitted.options
+        chip = default_target() if options.target or not own or own["target"] is None else own["target"]
         try:
-            made = jitted.lower(target=default_target(), opt=opt, lnc=options.lnc or 1, search=search,
-                                kernel_ops=kernel_ops, **given)
+            made = jitted.lower(target=chip, opt=opt or (own["opt"] if own else 2),
+                                lnc=options.lnc or (own["lnc"] if own else 1), search=search, kernel_ops=kernel_ops,
+                                **given)
             made.model  # noqa: B018  (errors of the compiler belong here)
             return made
         except NkiValidationError:

@@ -11,6 +11,7 @@ from kiln._trace import specs
 from kiln._trace.errors import NkiValidationError, make_error
 from kiln.commands import kernel_file, numpy_function, target
 from kiln.numpy import _arguments
+from kiln.numpy._jit import Jitted
 
 
 def _leaves(x, name="result"):
@@ -61,6 +62,8 @@ def run(path, options):
     if options.kernel:
         return run_kernel(options)
     with target.chosen(options.target), numpy_function.opened(path, options) as (jitted, given):
+        if options.target and isinstance(jitted, Jitted):
+            jitted = jitted.for_target(options.target)
         arrays = numpy_function.random_arguments(given)
         plain = copy.deepcopy(arrays)
         try:

@@ -182,6 +182,16 @@ class Jitted:
         self._names = _parameter_names(function)
         functools.update_wrapper(self, function)
 
+    @property
+    def options(self):
+        """What it is compiled for, where the caller does not say."""
+        return {"target": self._target, "opt": self._opt, "lnc": self._lnc}
+
+    def for_target(self, target):
+        """The same function for another chip."""
+        return Jitted(self._function, self._backend, target, self._opt, self._x64, self._lnc, self._search, self._ranks,
+                      self._kernel_ops)
+
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(self, instance)
 

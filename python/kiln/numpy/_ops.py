@@ -42,9 +42,9 @@ def _elementwise(names):
     return map(made, names.split())
 
 
-negative, absolute, sign, square, relu, floor, ceil, trunc = _elementwise(
+negative, absolute, sign, square, relu, _floor, _ceil, _trunc = _elementwise(
     "negative abs sign square relu floor ceil trunc")
-rint, reciprocal, exp, exp2, expm1, log, log2, log10 = _elementwise("rint reciprocal exp exp2 expm1 log log2 log10")
+_rint, reciprocal, exp, exp2, expm1, log, log2, log10 = _elementwise("rint reciprocal exp exp2 expm1 log log2 log10")
 log1p, sqrt, rsqrt, sin, cos, tan, arctan, sinh = _elementwise("log1p sqrt rsqrt sin cos tan arctan sinh")
 cosh, tanh, erf, sigmoid, silu, gelu, gelu_tanh, softplus = _elementwise(
     "cosh tanh erf sigmoid silu gelu gelu_tanh softplus")
@@ -52,9 +52,9 @@ mish, invert, logical_not, isnan, isinf, isfinite, arcsin, arccos = _elementwise
     "mish invert logical_not isnan isinf isfinite arcsin arccos")
 arcsinh, arccosh, arctanh, cbrt, sinc, deg2rad, rad2deg, signbit = _elementwise(
     "arcsinh arccosh arctanh cbrt sinc deg2rad rad2deg signbit")
-add, subtract, multiply, divide, floor_divide, remainder, power, maximum = _elementwise(
+add, subtract, multiply, _divide, floor_divide, remainder, power, maximum = _elementwise(
     "add subtract multiply divide floor_divide remainder power maximum")
-minimum, equal, not_equal, greater, greater_equal, less, less_equal, logical_and = _elementwise(
+minimum, *_compared, logical_and = _elementwise(
     "minimum equal not_equal greater greater_equal less less_equal logical_and")
 logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, left_shift, right_shift, fmod = _elementwise(
     "logical_or logical_xor bitwise_and bitwise_or bitwise_xor left_shift right_shift fmod")
@@ -62,10 +62,49 @@ arctan2, hypot, logaddexp, logaddexp2, copysign, heaviside, fmax, fmin = _elemen
     "arctan2 hypot logaddexp logaddexp2 copysign heaviside fmax fmin")
 
 
+# The chip multiplies by the reciprocal, which is off by a bit now and then: 49 / 49 is less than 1. Where that bit
+# decides (steps, comparisons, integers), the quotient is made better first.
+
+def divide(x, y):
+    x, y = _operands((x, y))
+    made = _divide(x, y)
+    if made.dtype == FLOAT32 and abs(math.frexp(active().single.get(y.value, 3))[0]) != 0.5:  # by 2^n it is exact
+        active().quotients[made.value] = x, y
+    return made
+
+
+def settled(x):
+    """A value with the last bit of its quotient right, if it is one."""
+    pair = active().quotients.get(x.value) if isinstance(x, Node) and x.trace is active() else None
+    if pair is None:
+        return x
+    a, b = (cast(n, FLOAT32) for n in pair)
+    high, b_high = _masked(x), _masked(b)
+    low, b_low = subtract(x, high), subtract(b, b_high)
+    rest = a
+    for p, q in ((high, b_high), (high, b_low), (low, b_high), (low, b_low)):
+        rest = subtract(rest, multiply(p, q))
+    better = add(x, multiply(rest, reciprocal(b)))
+    return where(isfinite(better), better, x)
+
+
+def _of_settled(op):
+    def function(*operands):
+        return op(*map(settled, operands))
+
+    return function
+
+
+floor, ceil, trunc, rint = map(_of_settled, (_floor, _ceil, _trunc, _rint))
+equal, not_equal, greater, greater_equal, less, less_equal = map(_of_settled, _compared)
+
+
 def cast(x, dtype):
     """As NumPy casts: floats towards zero, integers wrap, anything but zero is true."""
     if x.dtype == dtype:
         return x
+    if dtype.kind in "iu":
+        x = settled(x)
     if dtype == BOOL:
         return not_equal(x, 0)
     if _dtypes.is_float(x.dtype) and dtype.kind in "iu" and dtype != INT32:  # through int32: what is too large wraps

@@ -69,8 +69,10 @@ class Trace:
         self.graph = _kiln.TensorGraph(name)
         self._file, self._line = "", 0
         self._constants = {}  # (dtype, shape, bytes) -> Node
+        self.single = {}  # value of a constant with one element -> the element
         self.uniform = {}  # value of a constant with many equal elements -> the element
         self._numbers = {}  # (type, Python number, dtype) -> Node
+        self.quotients = {}  # value of a quotient in float32 -> (dividend, divisor)
         self.names = set()
         self.last_input = ""
 
@@ -135,7 +137,9 @@ class Trace:
         if key not in self._constants:
             value, _, shape = self.graph.constant_of_bytes(_dtypes.NAME[array.dtype], list(array.shape), data)
             self._constants[key] = Node(value, array.dtype, shape, self)
-            if array.size > 1 and data == data[:array.itemsize] * array.size:
+            if array.size == 1:
+                self.single[value] = array.reshape(-1)[0]
+            elif array.size and data == data[:array.itemsize] * array.size:
                 self.uniform[value] = array.reshape(-1)[0]
         return self._constants[key]
 
