@@ -1,6 +1,7 @@
 // Both operands come K-major, so a block of outputs held in registers reads, for each k, a short run of a
 // (broadcast) and a short run of b (vectors). Rows of a tile lie a power of two apart and would fight for the
-// same cache sets, so the runs are first packed into contiguous panels of float32: all of a once, b one panel at a time.
+// same cache sets, so the runs are first packed into contiguous panels of float32: all of a once, b one panel at a
+// time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/num/fast/matmul.cpp"
 #include <hwy/foreach_target.h>
@@ -64,9 +65,7 @@ struct Wide {
 struct Narrow {
   using Raw = std::uint16_t;
   using RawTag = hn::Rebind<std::uint16_t, Tag>;
-  static HWY_INLINE Vec load(const std::uint16_t* from) {
-    return FromBfloat16()(Tag(), hn::LoadU(RawTag(), from));
-  }
+  static HWY_INLINE Vec load(const std::uint16_t* from) { return FromBfloat16()(Tag(), hn::LoadU(RawTag(), from)); }
   static HWY_INLINE Vec load_first(const std::uint16_t* from, std::size_t n) {
     return FromBfloat16()(Tag(), hn::MaskedLoad(hn::FirstN(RawTag(), n), RawTag(), from));
   }
