@@ -36,19 +36,21 @@ def mx_matmul(a, b):
     out = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.shared_hbm)
     parts = parts_of_k(k)
     for block in pieces(0, n, block_columns(parts)):
-        moving = []
-        for columns in pieces(block.start, block.stop, TILE_N):
-            moving.append((columns, quantize_parts(b[:, columns], parts)))
+        columns, moving = pieces(block.start, block.stop, TILE_N), []
+        for part in columns:
+            moving.append(quantize_parts(b[:, part], parts))
         for rows in pieces(0, m, TILE_M):
             stationary = quantize_parts(a[:, rows], parts)
-            for columns, tiles in moving:
-                multiply(out[rows, columns], stationary, tiles)
+            for i in range(len(columns)):
+                multiply(out[rows, columns[i]], stationary, moving[i])
     return out
 
 
 def block_columns(parts):
     """Columns of B that stay in SBUF once quantised: a byte of each value, and a scale for four of them."""
-    return max(1, KEPT_BYTES // (5 * len(parts) * TILE_N)) * TILE_N
+    fitting = KEPT_BYTES // (5 * len(parts))
+    step = TILE_N if fitting >= TILE_N else TILE_M
+    return max(1, fitting // step) * step
 
 
 def multiply(out, stationary, moving):

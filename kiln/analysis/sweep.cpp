@@ -48,8 +48,8 @@ class Sweep {
  private:
   void add_columns(std::uint8_t quadrants) {
     for (int first = 0; first < layout_.quadrants; first += start_step(layout_, quadrants))
-      columns_.push_back({first, quadrants, static_cast<QuadrantMask>(((1 << quadrants) - 1) << first),
-                          FreeRuns(places_)});
+      columns_.push_back(
+          {first, quadrants, static_cast<QuadrantMask>(((1 << quadrants) - 1) << first), FreeRuns(places_)});
   }
 
   std::int32_t places_of(std::int64_t bytes) const {

@@ -39,8 +39,8 @@ void load_each(const Fn fn, const void* src, std::size_t n, float* dst) {
   std::memcpy(dst + i, part, (n - i) * sizeof(float));
 }
 
-// Every fourth byte, as the elements of packed dtypes lie. The last few are left to the caller, as whole words are read:
-// the number of those that were loaded is returned.
+// Every fourth byte, as the elements of packed dtypes lie. The last few are left to the caller, as whole words are
+// read: the number of those that were loaded is returned.
 template <class Fn>
 std::size_t load_quarters(const Fn fn, const std::byte* src, std::size_t n, float* dst) {
   const hn::ScalableTag<float> d;

@@ -1,6 +1,7 @@
 // Both operands come K-major, so a block of outputs held in registers reads, for each k, a short run of a
 // (broadcast) and a short run of b (vectors). Rows of a tile lie a power of two apart and would fight for the
-// same cache sets, so the runs are first packed into contiguous panels of float32: all of a once, b one panel at a time.
+// same cache sets, so the runs are first packed into contiguous panels of float32: all of a once, b a few panels
+// at a time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/num/fast/matmul.cpp"
 #include <hwy/foreach_target.h>
@@ -64,9 +65,7 @@ struct Wide {
 struct Narrow {
   using Raw = std::uint16_t;
   using RawTag = hn::Rebind<std::uint16_t, Tag>;
-  static HWY_INLINE Vec load(const std::uint16_t* from) {
-    return FromBfloat16()(Tag(), hn::LoadU(RawTag(), from));
-  }
+  static HWY_INLINE Vec load(const std::uint16_t* from) { return FromBfloat16()(Tag(), hn::LoadU(RawTag(), from)); }
   static HWY_INLINE Vec load_first(const std::uint16_t* from, std::size_t n) {
     return FromBfloat16()(Tag(), hn::MaskedLoad(hn::FirstN(RawTag(), n), RawTag(), from));
   }
@@ -108,16 +107,10 @@ HWY_INLINE void store_row(const Vec* sums, Output out, std::size_t width) {
   }
 }
 
-// A line of each of k rows that is wanted soon.
-struct Wanted {
-  const std::byte* data;
-  std::ptrdiff_t row_bytes;
-};
-
 // One block of kRows rows and kVectors vectors. `a` is a packed panel, kRows floats for each k; b has whole
 // vectors. The loops over rows and vectors must unroll fully for the sums to stay in registers.
 template <std::size_t kRows, std::size_t kVectors>
-void multiply_block(const float* a, Panel b, Output out, std::size_t k, std::size_t width, Wanted next) {
+void multiply_block(const float* a, Panel b, Output out, std::size_t k, std::size_t width) {
   const Tag d;
   Vec sums[kRows][kVectors];
 #pragma GCC unroll 14
@@ -126,8 +119,6 @@ void multiply_block(const float* a, Panel b, Output out, std::size_t k, std::siz
     for (Vec& sum : row) sum = hn::Zero(d);
   }
   for (const float* const end = a + k * kRows; a != end; a += kRows, b.data += b.stride) {
-    __builtin_prefetch(next.data, 0, 2);
-    next.data += next.row_bytes;
     Vec columns[kVectors];
 #pragma GCC unroll 2
     for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b.data + v * kLanes);
@@ -142,7 +133,7 @@ void multiply_block(const float* a, Panel b, Output out, std::size_t k, std::siz
   for (std::size_t r = 0; r < kRows; ++r) store_row<kVectors>(sums[r], out.from(r, 0), width);
 }
 
-using Block = void (*)(const float* a, Panel b, Output out, std::size_t k, std::size_t width, Wanted next);
+using Block = void (*)(const float* a, Panel b, Output out, std::size_t k, std::size_t width);
 
 template <std::size_t... kIndex>
 constexpr std::array<Block, sizeof...(kIndex)> make_blocks(std::index_sequence<kIndex...>) {
@@ -159,33 +150,83 @@ constexpr std::size_t divide_up(std::size_t a, std::size_t b) { return (a + b - 
 // Rows of the next block when `left` rows are left: as few blocks as possible, all of nearly the same size.
 constexpr std::size_t block_rows(std::size_t left) { return divide_up(left, divide_up(left, kMaxRows)); }
 
-// Copies the first `width` columns of the k rows of `from` to rows `step` apart. Whole vectors are written:
-// what a row writes past its end the next row overwrites, so `to` needs room for one vector more.
+// Asks for the first `bytes` of a row that is packed soon. Rows lie so far apart that the processor does not guess the
+// next one, and that several of them do not stay in the cache until their other columns are packed: so what is packed
+// of a row is packed at once.
+HWY_INLINE void prefetch_ahead(const Source& from, std::size_t row, std::size_t k, std::size_t bytes) {
+  constexpr std::size_t kAhead = 12, kLine = 64;
+  if (row + kAhead >= k) return;
+  const std::byte* at = from.data + static_cast<std::ptrdiff_t>(row + kAhead) * from.row_bytes;
+  for (std::size_t j = 0; j < bytes; j += kLine) __builtin_prefetch(at + j, 0, 3);
+}
+
+// Some blocks of rows of the product: columns of a.
+struct Blocks {
+  static constexpr std::size_t kMost = 24;
+  std::size_t count = 0, end;
+  std::size_t begin[kMost], rows[kMost];
+
+  Blocks(std::size_t first, std::size_t m) : end(first) {
+    for (; count < kMost && end < m; ++count) {
+      begin[count] = end;
+      rows[count] = block_rows(m - end);
+      end += rows[count];
+    }
+  }
+};
+
+// Each block goes to a panel of its own, at its first row times k: its columns of each k follow each other. Whole
+// vectors are written where the next row, or what follows the last panel, is still to come.
 template <class Kind>
-void pack_as(const Source& from, std::size_t width, std::size_t step, std::size_t k, float* to) {
+void pack_blocks_as(const Source& from, const Blocks& blocks, std::size_t k, float* to) {
   const Tag d;
-  const std::size_t whole = width / kLanes * kLanes;
-  const std::byte* at = from.data;
-  for (std::size_t i = 0; i < k; ++i, at += from.row_bytes, to += step) {
-    const auto* row = reinterpret_cast<const typename Kind::Raw*>(at);
-    for (std::size_t j = 0; j < whole; j += kLanes) hn::StoreU(Kind::load(row + j), d, to + j);
-    if (whole != width) hn::StoreU(Kind::load_first(row + whole, width - whole), d, to + whole);
+  const std::size_t bytes = (blocks.end - blocks.begin[0]) * from.element_bytes();
+  for (std::size_t i = 0; i < k; ++i) {
+    prefetch_ahead(from, i, k, bytes);
+    const auto* row =
+        reinterpret_cast<const typename Kind::Raw*>(from.data + static_cast<std::ptrdiff_t>(i) * from.row_bytes);
+    for (std::size_t b = 0; b < blocks.count; ++b) {
+      const std::size_t rows = blocks.rows[b], at = i * rows;
+      float* const place = to + (blocks.begin[b] - blocks.begin[0]) * k + at;
+      const Vec v = Kind::load_first(row + (blocks.begin[b] - blocks.begin[0]), rows);
+      at + kLanes <= k* rows ? hn::StoreU(v, d, place) : hn::BlendedStore(v, hn::FirstN(d, rows), d, place);
+    }
   }
 }
 
-void pack(const Source& from, std::size_t width, std::size_t step, std::size_t k, float* to) {
-  from.narrow ? pack_as<Narrow>(from, width, step, k, to) : pack_as<Wide>(from, width, step, k, to);
+// All of a.
+void pack_all(const Source& a, std::size_t k, std::size_t m, float* to) {
+  for (std::size_t first = 0; first < m;) {
+    const Blocks blocks(first, m);
+    const Source from = a.from_column(first);
+    a.narrow ? pack_blocks_as<Narrow>(from, blocks, k, to + first * k)
+             : pack_blocks_as<Wide>(from, blocks, k, to + first * k);
+    first = blocks.end;
+  }
 }
 
-// Asks for the first `width` columns of rows [first, end): they come near while something else is computed.
-// Rows lie so far apart that the processor does not guess the next one.
-HWY_INLINE void prefetch(const Source& from, std::size_t width, std::size_t first, std::size_t end) {
-  constexpr std::size_t kLine = 64;
-  const std::size_t bytes = width * from.element_bytes();
-  for (std::size_t i = first; i < end; ++i) {
-    const std::byte* row = from.data + static_cast<std::ptrdiff_t>(i) * from.row_bytes;
-    for (std::size_t j = 0; j < bytes; j += kLine) __builtin_prefetch(row + j, 0, 2);
+// The first `width` columns of b as panels, of which the last one may have fewer vectors.
+template <class Kind>
+void pack_panels_as(const Source& from, std::size_t width, std::size_t k, float* to) {
+  const Tag d;
+  const std::size_t whole = width / kPanelWidth * kPanelWidth, rest = width - whole;
+  const std::size_t rest_step = divide_up(rest, kLanes) * kLanes;
+  for (std::size_t i = 0; i < k; ++i) {
+    prefetch_ahead(from, i, k, width * from.element_bytes());
+    const auto* row =
+        reinterpret_cast<const typename Kind::Raw*>(from.data + static_cast<std::ptrdiff_t>(i) * from.row_bytes);
+    for (std::size_t c = 0; c < whole; c += kPanelWidth) {
+      float* const place = to + c * k + i * kPanelWidth;
+      hn::StoreU(Kind::load(row + c), d, place);
+      hn::StoreU(Kind::load(row + c + kLanes), d, place + kLanes);
+    }
+    for (std::size_t c = 0; c < rest; c += kLanes)
+      hn::StoreU(Kind::load_first(row + whole + c, rest - c), d, to + whole * k + i * rest_step + c);
   }
+}
+
+void pack_panels(const Source& from, std::size_t width, std::size_t k, float* to) {
+  from.narrow ? pack_panels_as<Narrow>(from, width, k, to) : pack_panels_as<Wide>(from, width, k, to);
 }
 
 struct alignas(64) CacheLine {
@@ -200,34 +241,32 @@ float* scratch(std::size_t n) {
   return lines.front().values;
 }
 
-// The rows of the stationary operand are packed while the first panel needs them: a block is multiplied while the next
-// one comes near.
+// All blocks of rows with one panel.
+void multiply_panel(const float* packed_a, Panel panel, Output out, std::size_t k, std::size_t m, std::size_t width) {
+  const std::size_t vectors = divide_up(width, kLanes);
+  for (std::size_t row = 0, rows; row < m; row += rows) {
+    rows = block_rows(m - row);
+    block_of(rows, vectors)(packed_a + row * k, panel, out.from(row, 0), k, width);
+  }
+}
+
 void multiply(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n) {
-  float* const packed_b = scratch(k * (kPanelWidth + m) + kLanes);
-  float* const packed_a = packed_b + k * kPanelWidth;
-  prefetch(a, block_rows(m), 0, k);
-  prefetch(b, std::min(n, kPanelWidth), 0, k);
-  for (std::size_t column = 0; column < n; column += kPanelWidth) {
-    const std::size_t width = std::min(n - column, kPanelWidth);
-    const std::size_t vectors = divide_up(width, kLanes);
-    const std::size_t next_width = std::min(n - column - width, kPanelWidth);
-    const Source columns = b.from_column(column), next_columns = b.from_column(column + width);
-    Panel panel{reinterpret_cast<const float*>(columns.data), b.row_bytes / static_cast<std::ptrdiff_t>(sizeof(float))};
-    // A whole panel that is read only once is not worth the copy.
-    if (b.narrow || m > kMaxRows || width < kPanelWidth) {
-      pack(columns, width, vectors * kLanes, k, packed_b);
-      panel = {packed_b, static_cast<std::ptrdiff_t>(vectors * kLanes)};
-    }
-    for (std::size_t row = 0, rows; row < m; row += rows) {
-      rows = block_rows(m - row);
-      Wanted next{reinterpret_cast<const std::byte*>(packed_a), 0};
-      if (column == 0) {
-        pack(a.from_column(row), rows, rows, k, packed_a + row * k);
-        const std::size_t left = m - row - rows;
-        if (left) next = {a.from_column(row + rows + block_rows(left) - 1).data, a.row_bytes};
-      }
-      prefetch(next_columns, next_width, k * row / m, k * (row + rows) / m);
-      block_of(rows, vectors)(packed_a + row * k, panel, out.from(row, column), k, width, next);
+  constexpr std::size_t kGroup = 4 * kPanelWidth;  // columns of b that are packed at once
+  float* const packed_b = scratch(k * (kGroup + m) + kLanes);
+  float* const packed_a = packed_b + k * kGroup;
+  pack_all(a, k, m, packed_a);
+  for (std::size_t column = 0; column < n; column += kGroup) {
+    const std::size_t columns = std::min(n - column, kGroup);
+    // Panels that are read only once are not worth the copy, unless there is something to convert or to fill up.
+    const bool in_place = !b.narrow && m <= kMaxRows && columns % kPanelWidth == 0;
+    if (!in_place) pack_panels(b.from_column(column), columns, k, packed_b);
+    for (std::size_t c = 0; c < columns; c += kPanelWidth) {
+      const std::size_t width = std::min(columns - c, kPanelWidth);
+      const auto step = static_cast<std::ptrdiff_t>(divide_up(width, kLanes) * kLanes);
+      const Panel panel = in_place ? Panel{reinterpret_cast<const float*>(b.from_column(column + c).data),
+                                           b.row_bytes / static_cast<std::ptrdiff_t>(sizeof(float))}
+                                   : Panel{packed_b + c * k, step};
+      multiply_panel(packed_a, panel, out.from(0, column + c), k, m, width);
     }
   }
 }

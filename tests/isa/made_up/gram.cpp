@@ -15,8 +15,8 @@ void check(Check& c) { c.require(kContraction, c.partitions(held) == c.partition
 
 void run(Run& r) {
   const Tile &a = r.tile(held), &b = r.tile(passed);
-  const auto data = [](const Tile& t) { return reinterpret_cast<const float*>(t.data); };
-  multiply_into(r, r.tile(sums), data(a), a.row_bytes / 4, data(b), b.row_bytes / 4, a.rows);
+  const auto factor = [](const Tile& t) { return Factor{DType::float32, t.data, t.row_bytes / 4}; };
+  multiply_into(r, r.tile(sums), factor(a), factor(b), a.rows);
 }
 
 void track(Track& t) {
