@@ -20,7 +20,7 @@ struct Pairs {
 
 View component(const View& x, int i) { return x.slice(x.rank() - 1, i, 1).squeeze_dim(x.rank() - 1); }
 
-// A whole tile with its numbers in the other order; component -1: both, 0 and 1: one of them, -2: both, swapped.
+// A whole tile with its numbers in the other order.
 View backwards(const View& tile) {
   const std::int64_t rows = tile.dim(0), width = tile.dim(1);
   return tile.ap({{2 * width, rows}, {-2, width}, {1, 2}}, 2 * (width - 1));

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from kiln import blas, fft
+from kiln.blas._backend import scope
 from kiln.fft import nki, nn
 
 SEED = int(os.environ.get("KILN_SEED", 20261116))
@@ -203,6 +204,25 @@ def test_layers(word):
     size = t.abs()
     close(act(x), torch.relu(size + act.bias) * t / size, 1e-5)
     assert torch.isfinite(act(C(torch.zeros(2, 10))).real).all()
+
+
+@pytest.mark.parametrize("rows, features", [(7, 10), (130, 3)])
+def test_mod_relu_backward_is_a_kernel(rows, features):
+    """Against torch's own gradients in float64."""
+    layer = nn.ComplexModReLU(features)
+    with torch.no_grad():
+        layer.bias.copy_(torch.randn(features))
+    x, g = pair(rows, features, grad=True), pair(rows, features)
+    with scope("simulator"):
+        y = layer(x)
+    (y.real * g.real + y.imag * g.imag).sum().backward()
+    assert fft.last_call().operation == "mod_relu_backward" and fft.last_call().backend == "simulator"
+    re, im, bias = (t.detach().double().requires_grad_() for t in (x.real, x.imag, layer.bias))
+    size = torch.sqrt(re * re + im * im)
+    factor = torch.relu(size + bias) / size
+    (re * factor * g.real.double() + im * factor * g.imag.double()).sum().backward()
+    for found, want in ((x.real.grad, re.grad), (x.imag.grad, im.grad), (layer.bias.grad, bias.grad)):
+        torch.testing.assert_close(found.double(), want, atol=1e-4, rtol=1e-4)
 
 
 def test_layers_learn(word):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cases import BACKENDS, assert_close, normal, rng, wide
+from cases import BACKENDS, SEED, assert_close, normal, rng, wide
 from kiln import fft
 
 
@@ -75,7 +75,9 @@ def test_signals_are_divided_and_cut_by_the_kernel(length):
         want = fft.istft(y, n_fft, hop, window=window, center=center, length=length, backend="native")
         got = fft.istft(y, n_fft, hop, window=window, center=center, length=length, backend="simulator")
         assert fft.last_call().operation == "frames_product"
-        assert_close(got, want, 2e-6, what=f"{n_fft} {hop}")
+        assert got.shape == want.shape
+        # Of the whole signal's largest number: few samples may all be small.
+        assert np.abs(got - want).max() <= 2e-6 * np.abs(x).max(), f"{n_fft} {hop} seed {SEED}"
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
