@@ -40,6 +40,8 @@ def loop(x):
     (lambda x: np.unique(x), ["numpy.R6"]),
     (lambda x: np.linalg.eigvals(x), ["numpy.R4", "eigvals", "complex"]),
     (lambda x: np.fft.fft(x), ["numpy.R4", "np.fft.fft", "kiln.fft"]),
+    (lambda x: x + np.random.normal(size=6), ["numpy.R5", "np.random.normal", "kiln.numpy.random"]),
+    (lambda x: x + np.random.default_rng().random(6), ["numpy.R5", "default_rng", "pass the array"]),
     (lambda x: np.zeros(x.sum().astype(int)), ["numpy.R6", "np.zeros", "x.shape"]),
     (lambda x: setattr(x, "shape", (24,)), ["numpy.R8", "x.reshape(shape)"]),
     (lambda x: x + 1j, ["numpy.R1", "complex", "kiln.fft"]),
@@ -125,3 +127,11 @@ def _has_nki():
 
 def test_jit_of_kernels_is_another():
     assert kiln.jit is not kiln.nki.jit
+
+
+def test_random_numbers_with_a_seed_are_constants():
+    def noisy(x):
+        return x + np.random.default_rng(7).integers(0, 9, 6).astype(np.float32)
+
+    np.testing.assert_array_equal(kiln.jit(noisy)(X), noisy(X))
+    assert np.random.rand(3).shape == (3,)  # outside everything is as ever

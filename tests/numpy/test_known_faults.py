@@ -126,6 +126,15 @@ def test_quotients_that_decide(options):
     check(lambda x, y: (np.floor(x[:, None] / y), x[:, None] / y >= 1), special, special, **options)
 
 
+def test_a_quotient_is_equal_to_itself():
+    def best(x, y):
+        q = x / y
+        return (q >= np.sort(q)[-3]).sum(), q == q + 0, (q >= np.max(q)).sum(), q > q * 1
+
+    x = np.arange(1, 60, dtype=np.float32)
+    check(best, x * 3 + 1, x)
+
+
 def test_functions_outside_of_their_domain():
     x = np.float32([-3e38, -2, -1, 0, 0.5, 1, 2, 3e38, np.inf, -np.inf, np.nan])
     check(lambda x: (np.arccosh(x), np.arcsin(x), np.arctanh(x)), x)

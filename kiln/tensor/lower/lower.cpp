@@ -152,6 +152,8 @@ class Search {
   const Compiled& best() const { return best_; }
 
   void attempt(const Choice& choice, const std::string& what, double worth = 1) {
+    if (looked_at_ > kMostInstructions) return;
+    looked_at_ += best_.program.instructions.size();
     std::optional<Compiled> made = make(cores_, options_, choice);
     if (!made || !seen_.insert(fingerprint(made->program)).second || !errors_of(*made, options_).empty()) return;
     made->time_ns = quick_time_ns(made->launch());
@@ -174,6 +176,8 @@ class Search {
   const CompileOptions& options_;
   Choice choice_;
   Compiled best_;
+  static constexpr std::size_t kMostInstructions = 250000;  // of all programs that are tried: sorts have many
+  std::size_t looked_at_ = 0;
   std::set<std::uint64_t> seen_;  // programs
   std::vector<Alternative> tried_;
 };

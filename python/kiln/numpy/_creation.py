@@ -210,6 +210,25 @@ PATCHED["isscalar"] = _is_number(np.isscalar)
 ORIGINAL = {name: getattr(np, name) for name in PATCHED}
 
 
+def _drawn(name, original):
+    """A function of np.random whose numbers are others at each call: traced once, they would be the same for ever."""
+    @functools.wraps(original)
+    def draw(*args, **kwargs):
+        has_seed = name == "default_rng" and any(x is not None for x in (*args, *kwargs.values()))
+        if _is_ours() and not has_seed:
+            refuse(ARGUMENT, f"np.random.{name} in a function that is traced once",
+                   "draw outside and pass the array, or use kiln.numpy.random with a key; np.random.default_rng(seed) "
+                   "gives the same numbers at every call", kind=TypeError)
+        return original(*args, **kwargs)
+
+    return draw
+
+
+_DRAWN = {name: getattr(np.random, name) for name in dir(np.random)
+          if isinstance(getattr(getattr(np.random, name), "__self__", None), np.random.RandomState)
+          and name not in ("get_state", "set_state", "seed")}
+_DRAWN["default_rng"] = np.random.default_rng
+_REFUSED = {name: _drawn(name, original) for name, original in _DRAWN.items()}
 _call_vectorized = np.vectorize.__call__
 
 
@@ -232,6 +251,8 @@ def patched():
             _shield()
             for name, made in PATCHED.items():
                 setattr(np, name, made)
+            for name, refused in _REFUSED.items():
+                setattr(np.random, name, refused)
             np.vectorize.__call__ = _vectorized
     try:
         yield
@@ -241,6 +262,8 @@ def patched():
             if _depth == 0:
                 for name, original in ORIGINAL.items():
                     setattr(np, name, original)
+                for name, original in _DRAWN.items():
+                    setattr(np.random, name, original)
                 np.vectorize.__call__ = _call_vectorized
 
 

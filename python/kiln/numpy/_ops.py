@@ -63,14 +63,20 @@ arctan2, hypot, logaddexp, logaddexp2, copysign, heaviside, fmax, fmin = _elemen
 
 
 # The chip multiplies by the reciprocal, which is off by a bit now and then: 49 / 49 is less than 1. Where that bit
-# decides (steps, comparisons, integers), the quotient is made better first.
+# decides (steps, integers, comparisons with a number), the quotient is made better first.
 
 def divide(x, y):
     x, y = _operands((x, y))
     made = _divide(x, y)
-    if made.dtype == FLOAT32 and abs(math.frexp(active().single.get(y.value, 3))[0]) != 0.5:  # by 2^n it is exact
+    number = _number_of(y)
+    if made.dtype == FLOAT32 and (number is None or abs(math.frexp(number)[0]) != 0.5):  # by 2^n it is exact
         active().quotients[made.value] = x, y
     return made
+
+
+def _number_of(x):
+    """The element of a constant that has one; None of others."""
+    return x.trace.single.get(x.value)
 
 
 def settled(x):
@@ -88,15 +94,21 @@ def settled(x):
     return where(isfinite(better), better, x)
 
 
-def _of_settled(op):
-    def function(*operands):
-        return op(*map(settled, operands))
-
-    return function
+def _step(op):
+    return lambda x: op(settled(x))
 
 
-floor, ceil, trunc, rint = map(_of_settled, (_floor, _ceil, _trunc, _rint))
-equal, not_equal, greater, greater_equal, less, less_equal = map(_of_settled, _compared)
+def _comparison(op):
+    """With a number: what was made of the quotient itself has to stay equal to it."""
+    def compare(x, y):
+        x, y = _operands((x, y))
+        return op(settled(x) if _number_of(y) is not None else x, settled(y) if _number_of(x) is not None else y)
+
+    return compare
+
+
+floor, ceil, trunc, rint = map(_step, (_floor, _ceil, _trunc, _rint))
+equal, not_equal, greater, greater_equal, less, less_equal = map(_comparison, _compared)
 
 
 def cast(x, dtype):
