@@ -40,7 +40,7 @@ void run(const Call& call, Backend backend) {
            .category = Category::not_yet});
   }
   const Target target = current_target();
-  const auto program = cached_program(call.operation, call.key, target, call.program);
+  const auto program = cached_program(call.operation, call.key.text(), target, call.program);
   if (backend == Backend::neuron) {
     run_on_neuron(*program, call.arrays);
   } else {
@@ -55,7 +55,7 @@ const LastCall& last_call() { return noted; }
 
 std::shared_ptr<const isa::Program> program_of(const LastCall& call) {
   if (!call.make) return nullptr;
-  return cached_program(call.operation, call.key, call.target, call.make);
+  return cached_program(call.operation, call.key.text(), call.target, call.make);
 }
 
 double predicted_ns(const LastCall& call) {
