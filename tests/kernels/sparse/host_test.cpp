@@ -82,6 +82,19 @@ TEST(SparseProducts, SeePatternsThatChangeInPlace) {
   }
 }
 
+// Statistics may be asked for without the result in float32.
+TEST(SparseAttention, GivesStatisticsAlone) {
+  const Int row_start[] = {0, 1}, column[] = {0};
+  const Attention a{.queries = 2, .keys = 1, .head = 16, .row_start = row_start, .column = column};
+  const std::vector<std::uint16_t> ones(32, 0x3f80);  // 1 in bfloat16
+  std::vector<std::uint16_t> out(32);
+  Dense minus_lse(2);
+  const backend::Scope scope("simulator");
+  attention(a, Elements::bfloat16, ones.data(), ones.data(), ones.data(), out.data(), minus_lse.data());
+  EXPECT_EQ(minus_lse, Dense(2, -16));  // one key, whose score is 16
+  EXPECT_EQ(out, ones);
+}
+
 // Queries by the head: sums of dq are 128 KiB of a partition, two blocks of them on it for heads of up to 64.
 TEST(SparseAttention, RefusesWhatDoesNotFit) {
   using namespace kernels;
