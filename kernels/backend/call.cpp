@@ -63,7 +63,7 @@ void run(const Call& call, Backend backend) {
            .category = Category::not_yet});
   }
   const Target target = current_target();
-  const Programs programs = programs_of(call.operation, call.key, target, call.program, call.second);
+  const Programs programs = programs_of(call.operation, call.key.text(), target, call.program, call.second);
   if (backend == Backend::neuron) {
     run_on_neuron(programs, call.arrays);
   } else {
@@ -86,7 +86,7 @@ const LastCall& last_call() {
 
 Programs programs_of(const LastCall& call) {
   if (!call.make) return {};
-  return programs_of(call.operation, call.key, call.target, call.make, call.make_second);
+  return programs_of(call.operation, call.key.text(), call.target, call.make, call.make_second);
 }
 
 double predicted_ns(const LastCall& call) {

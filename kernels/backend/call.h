@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/backend/backend.h"
@@ -22,10 +23,24 @@ struct Array {
   std::size_t bytes() const;
 };
 
+// A text, or what makes it when somebody asks: that of a large pattern takes longer than a small product.
+class Key {
+ public:
+  Key() = default;
+  Key(std::string text) : make_([text = std::move(text)] { return text; }) {}  // NOLINT: implicit on purpose
+  template <class Make>
+  requires std::is_invocable_r_v<std::string, const Make&> Key(Make make)
+      : make_(std::move(make)) {}  // NOLINT: implicit on purpose
+  std::string text() const { return make_ ? make_() : std::string(); }
+
+ private:
+  std::function<std::string()> make_;
+};
+
 struct Call {
   std::string_view library;                     // "BLAS": whose environment variables count
   std::string operation;                        // "sgemm"
-  std::string key;                              // with the operation and the target, all that the program depends on
+  Key key;                                      // with the operation and the target, all that the program depends on
   std::function<isa::Program(Target)> program;  // of the core, or of the first one of a pair
   std::vector<Array> arrays;                    // one per input, output and inout of the program
   // How often its loop on a register goes round, for programs that have one; known when the call has run.
@@ -48,7 +63,7 @@ struct LastCall {
   std::string operation;
   Backend backend = Backend::native;
   Target target = Target::trn2;
-  std::string key;
+  Key key;
   std::function<isa::Program(Target)> make;  // empty before the first call, and where there is no kernel
   std::shared_ptr<std::int64_t> passes = {};
   std::function<isa::Program(Target)> make_second = {};  // of the other core of a pair

@@ -196,7 +196,9 @@ void attention(const Attention& a, Elements elements, const void* q, const void*
     Arrays arrays(c, a);
     arrays.add("q", q, a.queries).add("k", k, a.keys).add("v", v, a.keys).add("out", out, a.queries);
     if (minus_lse) arrays.add_lse(minus_lse);
-    if (c.stores_unrounded()) arrays.add("unrounded", unrounded, a.queries, DType::float32);
+    std::vector<float> nobodys(c.stores_unrounded() && !unrounded ? c.heads * a.queries * c.head : 0);
+    if (c.stores_unrounded())
+      arrays.add("unrounded", unrounded ? unrounded : nobodys.data(), a.queries, DType::float32);
     run(std::move(arrays.list));
   });
 }

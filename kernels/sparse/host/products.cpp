@@ -49,6 +49,11 @@ void native_spmm(const Csr<T>& a, Int n, T alpha, const T* b, T beta, T* c) {
     scale(n, beta, row);
     const Int last = a.row_start[r + 1];
     Int e = a.row_start[r];
+    if (n == 1) {  // the same sum, without a loop inside
+      T sum = *row;
+      for (; e < last; ++e) sum += alpha * a.values[e] * b[a.column[e]];
+      *row = sum;
+    }
     for (; e + 4 <= last; e += 4) {
       const T v[] = {alpha * a.values[e], alpha * a.values[e + 1], alpha * a.values[e + 2], alpha * a.values[e + 3]};
       const auto at = [&](Int i) { return b + a.column[e + i] * n; };
@@ -194,16 +199,18 @@ void spmm(const Csr<T>& a, Int n, T alpha, const T* b, T beta, T* c) {
   const auto program = [=](Target target) {
     return kernels::spmm({plan_for(target).buckets, rows, columns, n, alpha_kind, beta_kind}, target);
   };
-  const std::string key = fmt::format("{}x{}x{} {} {} {} ", rows, columns, n, static_cast<int>(alpha_kind),
-                                      static_cast<int>(beta_kind), only_slots) +
-                          kernels::key_of(kept->row_start) + kernels::key_of(kept->column);
+  const auto key = [=] {
+    return fmt::format("{}x{}x{} {} {} {} ", rows, columns, n, static_cast<int>(alpha_kind),
+                       static_cast<int>(beta_kind), only_slots) +
+           key_of(*kept);
+  };
   dispatch<T>(
       "spmm", key, program, [&] { native_spmm(a, n, alpha, b, beta, c); },
       [&](const auto& run) {
         if constexpr (std::is_same_v<T, float>) {
           const Target target = backend::current_target();
           const auto plan =
-              cached_plan(fmt::format("{} ", static_cast<int>(target)) + key, [&] { return plan_for(target); });
+              cached_plan(fmt::format("{} ", static_cast<int>(target)) + key(), [&] { return plan_for(target); });
           run_spmm(a, n, alpha, b, beta, c, *plan, run);
         }
       });
@@ -224,8 +231,9 @@ void bsr_spmm(const Bsr<T>& a, Int n, const T* b, T* c) {
     (void)kept;
     return kernels::bsr_spmm({pattern_of(shape), n}, target);
   };
-  const std::string key = fmt::format("{}x{}x{} {} ", a.rows, a.columns, n, a.block) +
-                          kernels::key_of(kept->row_start) + kernels::key_of(kept->column);
+  const auto key = [=, rows = a.rows, columns = a.columns, block = a.block] {
+    return fmt::format("{}x{}x{} {} ", rows, columns, n, block) + key_of(*kept);
+  };
   dispatch<T>(
       "bsr_spmm", key, program, [&] { native_bsr_spmm(a, n, b, c); },
       [&](const auto& run) {
@@ -255,8 +263,7 @@ void sddmm(const Csr<T>& a, Int n, const T* x, const T* y, T* values) {
   const auto program = [=](Target target) {
     return kernels::sddmm({plan_for(target).buckets, rows, columns, n}, target);
   };
-  const std::string key =
-      fmt::format("{}x{}x{} ", rows, columns, n) + kernels::key_of(kept->row_start) + kernels::key_of(kept->column);
+  const auto key = [=] { return fmt::format("{}x{}x{} ", rows, columns, n) + key_of(*kept); };
   const auto native = [&] {
     for (Int r = 0; r < rows; ++r) {
       for (Int e = a.row_start[r]; e < a.row_start[r + 1]; ++e) {
@@ -271,7 +278,7 @@ void sddmm(const Csr<T>& a, Int n, const T* x, const T* y, T* values) {
     if constexpr (std::is_same_v<T, float>) {
       const Target target = backend::current_target();
       const auto kept_plan =
-          cached_plan(fmt::format("sddmm {} ", static_cast<int>(target)) + key, [&] { return plan_for(target); });
+          cached_plan(fmt::format("sddmm {} ", static_cast<int>(target)) + key(), [&] { return plan_for(target); });
       const BucketPlan& plan = *kept_plan;
       const Int buckets = static_cast<Int>(plan.buckets.buckets.size()), slots = plan.buckets.slot_count;
       std::vector<float> out(kTile * slots);
@@ -297,8 +304,9 @@ void bsr_sddmm(const Bsr<T>& a, Int n, const T* x, const T* y, T* blocks) {
     (void)kept;
     return kernels::bsr_sddmm({pattern_of(shape), n}, target);
   };
-  const std::string key = fmt::format("{}x{}x{} {} ", a.rows, a.columns, n, a.block) +
-                          kernels::key_of(kept->row_start) + kernels::key_of(kept->column);
+  const auto key = [=, rows = a.rows, columns = a.columns, block = a.block] {
+    return fmt::format("{}x{}x{} {} ", rows, columns, n, block) + key_of(*kept);
+  };
   // Gives every element inside the matrix its value.
   const auto fill = [&](const auto& value) {
     for (Int r = 0; r < a.block_rows(); ++r) {

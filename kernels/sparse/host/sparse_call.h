@@ -12,6 +12,7 @@
 #include "kernels/backend/dispatch.h"
 #include "kernels/sparse/host/sparse.h"
 #include "kernels/sparse/sparse_rules.h"
+#include "kernels/sparse/tile_pattern.h"
 
 namespace kiln::sparse {
 
@@ -29,7 +30,7 @@ std::string named(const char* operation) {
 
 // Kernels are for float; others compute natively.
 template <class T, class Native, class Device>
-void dispatch(const char* operation, std::string key, std::function<isa::Program(Target)> program, Native&& native,
+void dispatch(const char* operation, backend::Key key, std::function<isa::Program(Target)> program, Native&& native,
               Device&& device) {
   backend::Call call{
       .library = "SPARSE", .operation = named<T>(operation), .key = std::move(key), .program = {}, .arrays = {}};
@@ -59,9 +60,9 @@ bool kernel_meets_infinity(std::initializer_list<std::span<const T>> operands) {
 struct Kept {
   std::vector<Int> row_start, column;
 };
-inline std::shared_ptr<const Kept> keep(Int rows, const Int* row_start, const Int* column) {
-  return std::make_shared<const Kept>(Kept{{row_start, row_start + rows + 1}, {column, column + row_start[rows]}});
-}
+inline std::string key_of(const Kept& kept) { return kernels::key_of(kept.row_start) + kernels::key_of(kept.column); }
+// Those of the last call again when they are the same, since comparing is quicker than new memory.
+std::shared_ptr<const Kept> keep(Int rows, const Int* row_start, const Int* column);
 
 inline void require_size(const char* what, std::initializer_list<Int> sizes) {
   for (const Int s : sizes) {
@@ -76,9 +77,10 @@ inline void require_indices(const char* what, Int groups, const Int* start, cons
     raise(kernels::sparse_rules::kTable, kernels::sparse_rules::kIndex, {.found = fmt::format("{}: {}", what, found)});
   };
   if (start[0] != 0 || !std::is_sorted(start, start + groups + 1)) refuse("starts that do not ascend from 0");
-  for (Int e = 0; e < start[groups]; ++e) {
-    if (index[e] < 0 || index[e] >= size) refuse(fmt::format("index {} of {}", index[e], size));
-  }
+  Int least = 0, most = 0;
+  for (Int e = 0; e < start[groups]; ++e) least = std::min(least, index[e]), most = std::max(most, index[e]);
+  if (start[groups] > 0 && (least < 0 || most >= size))
+    refuse(fmt::format("index {} of {}", least < 0 ? least : most, size));
 }
 
 template <class T>

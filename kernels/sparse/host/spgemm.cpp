@@ -95,8 +95,9 @@ void spgemm(const Csr<T>& a, const Csr<T>& b, const Csr<T>& places, T* values) {
     (void)ka, (void)kb;
     return kernels::spgemm({pattern_of(fa), pattern_of(fb)}, target);
   };
-  const std::string key = fmt::format("{}x{}x{} ", a.rows, a.columns, b.columns) + kernels::key_of(ka->row_start) +
-                          kernels::key_of(ka->column) + kernels::key_of(kb->row_start) + kernels::key_of(kb->column);
+  const auto key = [=] {
+    return fmt::format("{}x{}x{} ", fa.rows, fa.columns, fb.columns) + key_of(*ka) + key_of(*kb);
+  };
   dispatch<T>(
       "spgemm", key, program, [&] { native_spgemm(a, b, places, values); },
       [&](const auto& run) {

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "kernels/backend/backend.h"
+#include "kernels/sparse/attention.h"
 #include "kernels/sparse/host/formats.h"
 #include "tests/error_of.h"
 
@@ -64,6 +65,49 @@ TEST(SparseProducts, AreRightOnBothBackends) {
     EXPECT_EQ(c, want) << word;  // small integers and halves: exact in any order
     EXPECT_EQ(d, want) << word;
   }
+}
+
+// The pattern of the call before is kept: one that has changed in place is another one.
+TEST(SparseProducts, SeePatternsThatChangeInPlace) {
+  CsrMatrix<float> a{2, 3, {0, 1, 2}, {0, 1}, {2, 3}};
+  const Dense b{1, 10, 100};
+  for (const char* word : {"native", "simulator"}) {
+    const backend::Scope scope(word);
+    for (const Int column : {0, 1, 2}) {
+      a.column[1] = column;
+      Dense c(2, NAN);
+      spmm<float>(a.view(), 1, 1, b.data(), 0, c.data());
+      EXPECT_EQ(c, (Dense{2, 3 * b[column]})) << word << column;
+    }
+  }
+}
+
+// Statistics may be asked for without the result in float32.
+TEST(SparseAttention, GivesStatisticsAlone) {
+  const Int row_start[] = {0, 1}, column[] = {0};
+  const Attention a{.queries = 2, .keys = 1, .head = 16, .row_start = row_start, .column = column};
+  const std::vector<std::uint16_t> ones(32, 0x3f80);  // 1 in bfloat16
+  std::vector<std::uint16_t> out(32);
+  Dense minus_lse(2);
+  const backend::Scope scope("simulator");
+  attention(a, Elements::bfloat16, ones.data(), ones.data(), ones.data(), out.data(), minus_lse.data());
+  EXPECT_EQ(minus_lse, Dense(2, -16));  // one key, whose score is 16
+  EXPECT_EQ(out, ones);
+}
+
+// Queries by the head: sums of dq are 128 KiB of a partition, two blocks of them on it for heads of up to 64.
+TEST(SparseAttention, RefusesWhatDoesNotFit) {
+  using namespace kernels;
+  for (const auto& [head, most] :
+       {std::pair<Int, Int>{16, 65536}, {64, 65536}, {65, 32768}, {128, 32768}, {512, 8192}}) {
+    AttentionConfig c{.pattern = {.rows = most + 1, .columns = 128, .row_start = {}, .column = {}}, .head = head};
+    c.pattern.row_start.assign(c.pattern.tile_rows() + 1, 0);
+    const Diagnostic found = error_of([&] { attention_backward(c, Target::trn2); });
+    EXPECT_EQ(found.code, "sparse.R4") << head;
+    EXPECT_NE(found.allowed.find(std::to_string(most)), std::string::npos) << found.allowed;
+  }
+  AttentionConfig c{.pattern = {.rows = 128, .columns = 128, .row_start = {0, 0}, .column = {}}, .head = 513};
+  EXPECT_EQ(error_of([&] { attention(c, Target::trn2); }).code, "sparse.R2");
 }
 
 TEST(SparseProducts, RefuseWrongIndices) {
