@@ -45,7 +45,7 @@ class Workers:
         self._problems = [tempfile.TemporaryFile() for _ in range(jobs)]
         self._workers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=problems,
                                           text=True, env=environment) for problems in self._problems]
-        self._place = {}  # of a program's worker
+        self._place = {}  # of a row's worker
 
     def __enter__(self):
         return self
@@ -57,18 +57,24 @@ class Workers:
             worker.stdout.close()
             problems.close()
 
-    def answers(self, rows, options, variants=()):
-        """What the model says of each row, by id. variants: {"what_if": [...], "without": [...]} more to say it
-        with."""
+    def answers(self, rows, options):
+        """What the model says of each row, by id."""
         first = _distinct(rows)
-        shares = [[] for _ in self._workers]
-        for program, row in first.items():
-            place = self._place.setdefault(program, len(self._place) % len(shares))
-            shares[place].append(row | {"options": options, "variants": list(variants)})
-        with concurrent.futures.ThreadPoolExecutor(len(shares)) as pool:
-            done = [a for part in pool.map(self._work, range(len(shares)), shares) for a in part]
-        by_id = {a["id"]: a for a in done}
+        by_id = self._all([r | {"options": options} for r in first.values()])
         return {r["id"]: by_id[first[_program(r)]["id"]] for r in rows}
+
+    def variants(self, rows, variants):
+        """What the model says of each row with each of its variants: {"what_if": [...], "without": [...]}."""
+        by_id = self._all([r | {"variants": v} for r, v in zip(rows, variants)])
+        return [by_id[r["id"]] for r in rows]
+
+    def _all(self, requests):
+        shares = [[] for _ in self._workers]
+        for request in requests:
+            shares[self._place.setdefault(request["id"], len(self._place) % len(shares))].append(request)
+        with concurrent.futures.ThreadPoolExecutor(len(shares)) as pool:
+            done = pool.map(self._work, range(len(shares)), shares)
+            return {a["id"]: a for part in done for a in part}
 
     def _work(self, place, requests):
         return [self._ask(place, json.dumps(r)) for r in requests]

@@ -25,7 +25,7 @@ def left_out(folder, build, rows, results, metric_of, jobs):
     folds = refit.folds_of(rows, taught())
     own = [(f, r) for f in folds for r in rows if f.owns(r)]
     with column.Workers(folder, build, jobs) as workers:
-        model = refit.Model(lambda some, variants: workers.answers(some, {}, variants), metric_of)
+        model = refit.Model(workers.variants, metric_of)
         refit.refit(folds, rows, model)
         model.ask([(r, f.setting()) for f, r in own])
     errors = {r["id"]: model.error(r, f.setting()) for f, r in own}

@@ -65,30 +65,48 @@ def folds_of(rows, taught):
 
 
 class Model:
-    """How far off rows are with other constants; each program is timed once with each setting."""
+    """How far off rows are with other constants; each program is timed once with each setting that matters to it."""
 
     def __init__(self, answer, metric_of):
-        """answer(rows, variants): the replies of column.answers."""
-        self._answer, self._metric_of, self._known = answer, metric_of, {}
+        """answer(rows, variants): the replies of column.Workers.variants."""
+        self._answer, self._metric_of = answer, metric_of
+        self._known = {}  # by row and passes left out: figures by values of the constants
+        self._deaf = {}  # likewise: constants that do not move the row
 
     def ask(self, questions):
         """questions: pairs of a row and a setting, timed in few runs."""
         missing = {}
         for row, setting in questions:
-            if (row["id"], _timed(setting)) not in self._known:
-                missing.setdefault(row["id"], (row, {}))[1][_timed(setting)] = None
-        groups = {}
-        for row, settings in missing.values():
-            groups.setdefault(tuple(settings), []).append(row)
-        for settings, rows in groups.items():
-            replies = self._answer(rows, [_variant(s) for s in settings])
-            for row in rows:
-                for setting, parts in zip(settings, replies[row["id"]]["variants"]):
-                    self._known[row["id"], setting] = parts
+            values = self._values(row, setting)
+            if values not in self._known.get((row["id"], setting[0]), {}):
+                missing.setdefault(row["id"], (row, {}))[1][setting[0], values] = None
+        replies = self._answer([row for row, _ in missing.values()],
+                               [[_variant(s) for s in settings] for _, settings in missing.values()])
+        for (row, settings), reply in zip(missing.values(), replies):
+            for (without, values), parts in zip(settings, reply["variants"]):
+                self._known.setdefault((row["id"], without), {})[values] = parts
+
+    def learn(self, row, name, settings):
+        """Settings that differ in one constant alone: when they come to the same, the row is not timed for it again."""
+        figures = [self._parts(row, s) for s in settings]
+        if name == BENCHMARK or any(f != figures[0] for f in figures):
+            return
+        place = row["id"], settings[0][0]
+        self._deaf.setdefault(place, set()).add(name)
+        self._known[place] = {tuple(v for v in values if v[0] != name): parts
+                              for values, parts in self._known[place].items()}
+
+    def _values(self, row, setting):
+        """What of a setting the model is told for a row."""
+        deaf = self._deaf.get((row["id"], setting[0]), ())
+        return tuple((k, v) for k, v in setting[1] if k != BENCHMARK and k not in deaf)
+
+    def _parts(self, row, setting):
+        return self._known[row["id"], setting[0]][self._values(row, setting)]
 
     def error(self, row, setting):
         """predicted / measured - 1"""
-        parts, added = self._known[row["id"], _timed(setting)], dict(setting[1]).get(BENCHMARK)
+        parts, added = self._parts(row, setting), dict(setting[1]).get(BENCHMARK)
         if added is not None:
             parts = [p | {"benchmark_ns": p["total_ns"] + float(added)} for p in parts]
         return column.predicted(row, parts, self._metric_of) / float(row["measured_ns"]) - 1
@@ -101,36 +119,37 @@ class Model:
         return statistics.mean(statistics.mean(group) for group in off.values()) if off else 0
 
 
-def _timed(setting):
-    """What of a setting the model is told."""
-    without, values = setting
-    return without, tuple((k, v) for k, v in values if k != BENCHMARK)
-
-
 def _variant(setting):
     return {"without": list(setting[0]), "what_if": [f"{k}={v}" for k, v in setting[1]]}
 
 
 def refit(folds, rows, model):
     """Sets the values of each fold, constant by constant, to those that serve the other repositories best."""
-    most = max(len(f.constants) for f in folds)
-    for turn in range(ROUNDS * most):
-        trials = [(f, _tried(f, f.constants[turn % len(f.constants)])) for f in folds if f.constants]
-        model.ask([(r, setting) for fold, tried in trials for setting in tried.values() for r in rows
-                   if fold.learns_from(r)])
-        for fold, tried in trials:
-            _choose(fold, fold.constants[turn % len(fold.constants)].name, tried,
-                    [r for r in rows if fold.learns_from(r)], model)
+    for turn in range(ROUNDS * max(len(f.constants) for f in folds)):
+        trials = [Trial(f, f.constants[turn % len(f.constants)], rows) for f in folds if f.constants]
+        model.ask([(r, s) for t in trials for r in t.rows for s in t.extremes()])
+        for trial in trials:
+            for row in trial.rows:
+                model.learn(row, trial.constant.name, trial.extremes())
+        model.ask([(r, s) for t in trials for r in t.rows for s in t.settings.values()])
+        for trial in trials:
+            trial.choose(model)
 
 
-def _tried(fold, constant):
-    """The setting for each value of the constant; the one that it has comes first."""
-    values = dict.fromkeys((fold.values[constant.name], *constant.values))
-    return {v: fold.setting(**{constant.name: v}) for v in values}
+class Trial:
+    """Values of one constant, tried on what a fold learns from."""
 
+    def __init__(self, fold, constant, rows):
+        self.fold, self.constant, self.rows = fold, constant, [r for r in rows if fold.learns_from(r)]
+        values = dict.fromkeys((fold.values[constant.name], *constant.values))
+        self.settings = {v: fold.setting(**{constant.name: v}) for v in values}
 
-def _choose(fold, name, tried, rows, model):
-    costs = {value: model.cost(rows, setting) for value, setting in tried.items()}
-    best = min(costs, key=costs.get)
-    if costs[best] < (1 - GAIN) * costs[fold.values[name]]:
-        fold.values[name] = best
+    def extremes(self):
+        return [self.settings[v] for v in (min(self.settings, key=float), max(self.settings, key=float))]
+
+    def choose(self, model):
+        """The best value, unless it is hardly better than the one that is there."""
+        costs = {value: model.cost(self.rows, setting) for value, setting in self.settings.items()}
+        best, name = min(costs, key=costs.get), self.constant.name
+        if costs[best] < (1 - GAIN) * costs[self.fold.values[name]]:
+            self.fold.values[name] = best
