@@ -382,13 +382,15 @@ def main():
         if not args.only:
             rows_of_sources = column.source_rows(every_row)
             wanted = {r["id"] for r in plain}
-            without = leave_out.left_out(args.sources, pathlib.Path(args.build),
-                                         [r for r in rows_of_sources if r["id"] in wanted], plain, kernel_metric,
-                                         args.jobs)
+            folds, without = leave_out.left_out(args.sources, pathlib.Path(args.build),
+                                                [r for r in rows_of_sources if r["id"] in wanted], plain, kernel_metric,
+                                                args.jobs)
             leave_out.add_bars(plain, without, bar, figures, bands_of_others(program, plain))
     show_rows(results)
     if plain:
         show_plain(plain, results)
+        if not args.only:
+            leave_out.show(folds, without)
     if plain and args.before:
         show_changes(json.loads(pathlib.Path(args.before).read_text()), plain)
     show_bars(figures)

@@ -8,6 +8,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOTALS = ("body", "profiler", "benchmark")
@@ -31,22 +32,67 @@ def _program(row):
 
 def answers(folder, build, rows, options, jobs=2):
     """What the model says of each row, by id."""
-    first = _distinct(rows)
-    requests = [json.dumps(r | {"options": options}) for r in first.values()]
-    shares = [requests[i::jobs] for i in range(jobs)]
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        done = [a for part in pool.map(lambda share: _work(folder, build, share), shares) for a in part]
-    by_id = {a["id"]: a for a in done}
-    return {r["id"]: by_id[first[_program(r)]["id"]] for r in rows}
+    with Workers(folder, build, jobs) as workers:
+        return workers.answers(rows, options)
 
 
-def _work(folder, build, requests):
-    environment = os.environ | {"PYTHONPATH": str(build / "python")}
-    done = subprocess.run([sys.executable, HERE / "worker.py", folder], input="\n".join(requests), text=True,
-                          capture_output=True, env=environment)
-    if done.returncode:
-        raise RuntimeError(done.stderr[-2000:])
-    return [json.loads(line) for line in done.stdout.splitlines()]
+class Workers:
+    """Processes that time rows; each row is asked of one of them, which traces it once."""
+
+    def __init__(self, folder, build, jobs):
+        environment = os.environ | {"PYTHONPATH": str(build / "python")}
+        command = [sys.executable, HERE / "worker.py", folder]
+        self._problems = [tempfile.TemporaryFile() for _ in range(jobs)]
+        self._workers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=problems,
+                                          text=True, env=environment) for problems in self._problems]
+        self._place = {}  # of a row's worker
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for worker, problems in zip(self._workers, self._problems):
+            worker.stdin.close()
+            worker.wait()
+            worker.stdout.close()
+            problems.close()
+
+    def answers(self, rows, options):
+        """What the model says of each row, by id."""
+        first = _distinct(rows)
+        by_id = self._all([r | {"options": options} for r in first.values()])
+        return {r["id"]: by_id[first[_program(r)]["id"]] for r in rows}
+
+    def variants(self, rows, variants):
+        """What the model says of each row with each of its variants: {"what_if": [...], "without": [...]}."""
+        by_id = self._all([r | {"variants": v} for r, v in zip(rows, variants)])
+        return [by_id[r["id"]] for r in rows]
+
+    def _all(self, requests):
+        shares = [[] for _ in self._workers]
+        for request in requests:
+            shares[self._place.setdefault(request["id"], len(self._place) % len(shares))].append(request)
+        with concurrent.futures.ThreadPoolExecutor(len(shares)) as pool:
+            done = pool.map(self._work, range(len(shares)), shares)
+            return {a["id"]: a for part in done for a in part}
+
+    def _work(self, place, requests):
+        return [self._ask(place, json.dumps(r)) for r in requests]
+
+    def _ask(self, place, line):
+        worker, problems = self._workers[place], self._problems[place]
+        try:
+            print(line, file=worker.stdin, flush=True)
+            return json.loads(worker.stdout.readline())
+        except (OSError, ValueError):  # it is gone
+            worker.wait()
+            problems.seek(0)
+            raise RuntimeError(problems.read().decode()[-2000:]) from None
+
+
+def predicted(row, parts, metric_of):
+    """What was measured, as the figures of the row's kernels have it."""
+    return sum(metric_of(row["metric"], p) for p in parts)
 
 
 def compared(rows, replies, metric_of):
@@ -59,7 +105,7 @@ def compared(rows, replies, metric_of):
             results.append(result | {"problem": reply["problem"]})
             continue
         parts = reply["parts"]
-        result["predicted_ns"] = sum(metric_of(row["metric"], p) for p in parts)
+        result["predicted_ns"] = predicted(row, parts, metric_of)
         result["total_ns"] = sum(p["total_ns"] for p in parts)
         result["error"] = result["predicted_ns"] / result["measured_ns"] - 1
         added = result["predicted_ns"] - result["total_ns"] if row["metric"] in TOTALS else 0

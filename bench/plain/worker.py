@@ -19,7 +19,7 @@ def main():
         row = json.loads(line)
         os.environ["NEURON_PLATFORM_TARGET_OVERRIDE"] = row["target"]
         try:
-            answer = time_row.time_row(folder, row, row.get("options", {}))
+            answer = time_row.time_row(folder, row, row.get("options", {}), row.get("variants", ()))
         except Exception as error:  # a source that cannot be timed is a figure as well
             text = " ".join(str(error).split())
             answer = {"problem": f"{type(error).__name__}: {text}"[:600]}

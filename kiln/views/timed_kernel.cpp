@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "kiln/rewrite/unroll.h"
@@ -127,6 +128,7 @@ std::unique_ptr<TimedKernel> time_kernel(std::vector<isa::Program> programs, con
   begin(request, request.advice ? "looking for advice" : "counting");
   timed->report = report_of(timed->run, request.advice);
   timed->report.compiled = compiled;
+  std::ranges::copy_if(request.what_if, std::back_inserter(timed->report.what_if), is_compiler_what_if);
   timed->run.options.done = nullptr;
   return timed;
 }
