@@ -123,7 +123,8 @@ void Maker::emit_control(Value v) {
     copies().place(view, Strided::contiguous(graph_.type(operand).shape), operand);
   if (op.code == OpCode::branch) return emit_branch(v);
   for (std::int64_t i = 0; i < op.integer("carried"); ++i) {
-    if (op.code == OpCode::for_loop && control.bodies.back()->is_rewritten(static_cast<std::size_t>(i), op.integer("count")))
+    if (op.code == OpCode::for_loop &&
+        control.bodies.back()->is_rewritten(static_cast<std::size_t>(i), op.integer("count")))
       continue;
     copies().place(control.results[i], Strided::contiguous(graph_.type(op.operands[i]).shape), op.operands[i]);
   }

@@ -138,10 +138,10 @@ void Convolution::order_weights(const View& rows, const View& plain, const Index
   if (rest() == 0) return;
   if (beside == 1) return order(whole_steps(), rest());
   const auto order_side = [&](std::int64_t first, std::int64_t groups, std::int64_t count) {
-    k.tensor_copy(
-        {.dst = rows.ap({{wide, m}, {in * stacked, groups}, {in, count}, {1, in}},
-                        to + (whole_steps() * tap * in + first * (in * stacked))),
-         .src = plain.ap({{row, m}, {beside, groups}, {1, count}, {all, in}}, from + (whole_steps() * tap + first * beside))});
+    k.tensor_copy({.dst = rows.ap({{wide, m}, {in * stacked, groups}, {in, count}, {1, in}},
+                                  to + (whole_steps() * tap * in + first * (in * stacked))),
+                   .src = plain.ap({{row, m}, {beside, groups}, {1, count}, {all, in}},
+                                   from + (whole_steps() * tap + first * beside))});
   };
   order_side(0, v.taps / beside, beside);
   if (v.taps % beside) order_side(v.taps / beside, 1, v.taps % beside);
@@ -182,7 +182,9 @@ void Convolution::load_block(const Index& from, const Index& block, std::int64_t
     const std::int64_t away = t * h.dilation - h.low, first = away > 0 ? (away + h.spread - 1) / h.spread : 0;
     if (first >= h.size) continue;
     const std::int64_t to = d.low * plane() + (first * h.spread - away) * width + v.low;
-    all.push_back({slab, block * (depth * plane()) + (t * in * row + to), first * v.size,
+    all.push_back({slab,
+                   block * (depth * plane()) + (t * in * row + to),
+                   first * v.size,
                    {{{plane() * d.spread, d.size}, {width * h.spread, h.size - first}, {v.spread, v.size}},
                     {{h.size * v.size, d.size}, {v.size, h.size - first}, {1, v.size}}}});
   }
@@ -190,7 +192,9 @@ void Convolution::load_block(const Index& from, const Index& block, std::int64_t
     const std::int64_t away = t * v.dilation - v.low, first = std::max<std::int64_t>(0, away);
     if (first >= v.size) continue;
     const std::int64_t to = d.low * plane() + h.low * width + (first - away);
-    all.push_back({side, t * in * row + to, first,
+    all.push_back({side,
+                   t * in * row + to,
+                   first,
                    {{{plane(), d.size}, {width, h.size}, {1, v.size - first}},
                     {{h.size * v.size, d.size}, {v.size, h.size}, {1, v.size - first}}}});
   }

@@ -31,13 +31,10 @@ struct Pass {
   const char* name;
   Graph (*run)(const Graph&);
 };
-constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
-                            {"running-sums", with_running_sums},
-                            {"expand", expand},
-                            {"decompose", decompose},
-                            {"simplify", canonicalize},
-                            {"split-views", split_views},
-                            {"recompute", recomputed}};
+constexpr Pass kPasses[] = {
+    {"canonicalize", canonicalize}, {"running-sums", with_running_sums}, {"expand", expand},
+    {"decompose", decompose},       {"simplify", canonicalize},          {"split-views", split_views},
+    {"recompute", recomputed}};
 
 // What to try, one after the other, until the program fits.
 std::vector<Choice> choices(const CompileOptions& options) {

@@ -19,7 +19,7 @@ struct Choice {
   std::map<int, RegionOptions> of_region;  // regions that are built in another way
   std::size_t region_choices = 4;
   std::int64_t held_bytes = 114688;  // of a partition, for matrices that lie there during all passes of a loop
-  bool moving_views = true;  // a range from a place known at run time is read where it lies, not copied
+  bool moving_views = true;          // a range from a place known at run time is read where it lies, not copied
 };
 
 // The chip, with as much SBUF as the program may take.

@@ -22,8 +22,8 @@ struct Storage {
   std::map<Value, isa::Index> begins;  // of those that begin elsewhere than at the first element of their storage
   std::vector<isa::View> outputs;
   Residency residency;
-  std::map<Value, Tile> kept;        // by base: (rows, elements of a row) in SBUF
-  std::map<int, Tile> kept_outputs;  // of a body: state that stays in SBUF
+  std::map<Value, Tile> kept;                // by base: (rows, elements of a row) in SBUF
+  std::map<int, Tile> kept_outputs;          // of a body: state that stays in SBUF
   std::map<std::pair<int, int>, Tile> held;  // of a body, by region and load: matrices that are there for all passes
 
   isa::Index begin(Value base) const {

@@ -33,8 +33,8 @@ bool finds(const Layout& layout, const Leaf& load, const KeptShape& shape) {
     one.free = {straight ? n : k};
     return (straight || turned) && reach(layout, one) < shape.row;
   }
-  return layout.packed == 1 && layout.partitions == shape.rows &&
-         (load.partition == shape.row || shape.rows == 1) && reach(layout, load) < shape.row;
+  return layout.packed == 1 && layout.partitions == shape.rows && (load.partition == shape.row || shape.rows == 1) &&
+         reach(layout, load) < shape.row;
 }
 
 Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<Layout>& layouts, const Arch& arch) {

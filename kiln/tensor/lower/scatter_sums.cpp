@@ -1,6 +1,6 @@
 // Rows added to those of a table by index, 128 at a time: a matrix that says which of them have equal indices adds
-// these up on the tensor engine, so that each may be written by itself. Where a row is no number, 0 times it would spoil
-// the others: the program sees that and adds all rows once more, one after the other.
+// these up on the tensor engine, so that each may be written by itself. Where a row is no number, 0 times it would
+// spoil the others: the program sees that and adds all rows once more, one after the other.
 #include "kiln/tensor/lower/copies.h"
 #include "kiln/tensor/passes/rewrite.h"
 
@@ -30,7 +30,8 @@ bool Copies::adds_in_blocks(Value v) const {
 void Copies::add_block(const View& dst, const Rows& from, const Index& first, std::int64_t n, const View& spoiled) {
   const std::int64_t row = from.row, step = from.index_stride;
   const DType t = dst.dtype(), index_type = from.indices.dtype();
-  const View index = k.sbuf({n, 1}, index_type), others = k.sbuf({n, n}, index_type), equal = k.sbuf({n, n}, index_type);
+  const View index = k.sbuf({n, 1}, index_type), others = k.sbuf({n, n}, index_type),
+             equal = k.sbuf({n, n}, index_type);
   const Index at = from.first_index + first * step;
   k.dma_copy({.dst = index, .src = from.indices.ap({{step, n}, {1, 1}}, at)});
   k.dma_copy({.dst = others, .src = from.indices.ap({{0, n}, {step, n}}, at)});

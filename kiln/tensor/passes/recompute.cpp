@@ -10,7 +10,7 @@ namespace kiln::tensor {
 namespace {
 
 constexpr std::int64_t kLarge = 16384;  // elements: less is stored and read in no time
-constexpr int kMostOps = 4;             // that are computed again
+constexpr int kMostAgain = 4;           // that are computed again
 constexpr std::int64_t kSmall = 16;     // so many times smaller operands do not count
 
 class Recomputer {
@@ -45,7 +45,7 @@ class Recomputer {
 
 // What v is made of down to what lies in HBM.
 bool Recomputer::gather(Value v, std::int64_t size, int& ops, std::set<Value>& large) const {
-  if (++ops > kMostOps) return false;
+  if (++ops > kMostAgain) return false;
   for (Value x : graph_.op(v).operands) {
     if (splat_of(graph_, x) || graph_.type(x).size() * kSmall <= size) continue;
     Value base = x;
@@ -63,7 +63,8 @@ bool Recomputer::gather(Value v, std::int64_t size, int& ops, std::set<Value>& l
 bool Recomputer::is_worth(Value v) const {
   if (!computes(v) || !fusion_.is_stored[v] || given_.contains(v) || graph_.type(v).size() < kLarge) return false;
   const bool all = std::all_of(users_[v].begin(), users_[v].end(), [&](Value u) {
-    if (fusion_.region_of[u] == fusion_.region_of[v]) return !is_product(graph_.op(u).code) || graph_.op(u).operands[1] != v;
+    if (fusion_.region_of[u] == fusion_.region_of[v])
+      return !is_product(graph_.op(u).code) || graph_.op(u).operands[1] != v;
     return in_rows(u) && !is_view(graph_.op(u).code) && !is_product(graph_.op(u).code);
   });
   int ops = 0;

@@ -5,23 +5,24 @@
 #include <map>
 
 #include "kiln/tensor/passes/strided.h"
+#include "kiln/tensor/passes/tile.h"
 
 namespace kiln::tensor {
 namespace {
 
-constexpr std::int64_t kLanes = 128;
-constexpr std::int64_t kFewRows = 32;        // side by side: more are worth another view
+constexpr std::int64_t kAllLanes = 128;
+constexpr std::int64_t kFewSideBySide = 32;  // side by side: more are worth another view
 constexpr std::int64_t kRowElements = 4096;  // of an operand, on a partition
 
-using View = std::function<Expr(const Expr&)>;
+using Viewing = std::function<Expr(const Expr&)>;
 
-Expr kept(OpCode code, const Here& x, const Ints& axes) { return apply(code, {x}, {axes, true}, x.at); }
+Expr reduced_over(OpCode code, const Here& x, const Ints& axes) { return apply(code, {x}, {axes, true}, x.at); }
 
 // A view of what elementwise ops make is made of views of their operands, so that they are computed where the view is
 // read: computing a few of them twice is quicker than a way through HBM.
 class Lifter {
  public:
-  Lifter(Graph& graph, Shape whole, View view) : g_(graph), whole_(std::move(whole)), view_(std::move(view)) {}
+  Lifter(Graph& graph, Shape whole, Viewing view) : g_(graph), whole_(std::move(whole)), view_(std::move(view)) {}
   Expr run(const Expr& x) { return {g_, lifted(x.value()).value_or(view_(x).value())}; }
 
  private:
@@ -54,12 +55,12 @@ class Lifter {
 
   Graph& g_;
   Shape whole_;
-  View view_;
+  Viewing view_;
   int left_ = 8;  // ops that may be computed once more
   std::map<Value, std::optional<Value>> done_;
 };
 
-Expr lifted(const Expr& x, const View& view) { return Lifter(x.graph(), x.shape(), view).run(x); }
+Expr lifted(const Expr& x, const Viewing& view) { return Lifter(x.graph(), x.shape(), view).run(x); }
 
 // The last run of neighbours among the axes.
 Ints last_block(const Ints& axes) {
@@ -72,19 +73,9 @@ Ints last_block(const Ints& axes) {
 std::optional<Value> blockwise_reduction(const Rewriting& r) {
   const Ints &axes = r.op.ints("axes"), last = last_block(axes);
   if (last.size() == axes.size()) return {};
-  const Expr part = kept(r.op.code, r.operand(0), last);
+  const Expr part = reduced_over(r.op.code, r.operand(0), last);
   const Ints others(axes.begin(), axes.end() - static_cast<std::ptrdiff_t>(last.size()));
-  return reshape(kept(r.op.code, part, others), r.op.type.shape).value();
-}
-
-std::vector<std::int64_t> divisors(std::int64_t n) {
-  std::vector<std::int64_t> out;
-  for (std::int64_t d = 1; d * d <= n; ++d) {
-    if (n % d) continue;
-    out.push_back(d);
-    if (d * d != n) out.push_back(n / d);
-  }
-  return out;
+  return reshape(reduced_over(r.op.code, part, others), r.op.type.shape).value();
 }
 
 // Neighbouring dimensions with others behind them: (before, reduced, behind).
@@ -102,15 +93,15 @@ struct Split {
   double ns = 0;
 };
 
-constexpr double kBytesPerNs = 360, kElementNs = 1.04, kStepNs = 5000, kShortRun = 512;
+constexpr double kBytesPerNs = 360, kElementNs = 1.04, kStepNs = 5000, kFullRun = 512;
 constexpr double kBlockNs = 1200;  // a block of 128 rows comes with a DMA and goes with another one
 
 double split_ns(const Middle& m, std::int64_t rows, std::int64_t columns) {
   const double bytes = m.elements() * static_cast<double>(m.size);
   const auto run = static_cast<double>((columns == m.behind ? rows * columns : columns) * m.size);
   const std::int64_t outer = m.before * (m.reduced / rows), side = m.behind / columns;
-  const auto lanes = static_cast<double>(std::min(kLanes, std::max(outer, side)));
-  const double moved = bytes * std::max(1.0, kShortRun / run) / (kBytesPerNs * std::min(1.0, lanes / 16));
+  const auto lanes = static_cast<double>(std::min(kAllLanes, std::max(outer, side)));
+  const double moved = bytes * std::max(1.0, kFullRun / run) / (kBytesPerNs * std::min(1.0, lanes / 16));
   const double once = std::max(moved, m.elements() / lanes * kElementNs);
   const double left = 3 * bytes / static_cast<double>(rows) / kBytesPerNs;
   return once + (rows == m.reduced ? 0 : kStepNs + left);
@@ -133,7 +124,7 @@ Split best_split(const Middle& m) {
 double turned_ns(const Middle& m) {
   if (!m.turns || m.reduced < 8 || m.reduced > 4 * kRowElements) return 1e30;
   const double element = m.size == 4 ? 0.0185 : 0.01;
-  const auto rows = static_cast<double>(m.before * m.behind), lanes = static_cast<double>(kLanes);
+  const auto rows = static_cast<double>(m.before * m.behind), lanes = static_cast<double>(kAllLanes);
   const double blocks = std::ceil(rows / lanes);
   return std::max({m.elements() * element, m.elements() / std::min(rows, lanes) * kElementNs, blocks * kBlockNs});
 }
@@ -142,9 +133,8 @@ Middle middle_of(const Rewriting& r) {
   const Expr x = r.operand(0);
   const Ints& axes = r.op.ints("axes");
   const auto first = static_cast<std::size_t>(axes.front()), behind = static_cast<std::size_t>(axes.back()) + 1;
-  return {product(x.shape(), 0, first), product(x.shape(), first, behind),
-          product(x.shape(), behind, x.shape().size()), size_bytes(x.dtype()),
-          is_float(x.dtype()) && size_bytes(x.dtype()) >= 2};
+  return {product(x.shape(), 0, first), product(x.shape(), first, behind), product(x.shape(), behind, x.shape().size()),
+          size_bytes(x.dtype()), is_float(x.dtype()) && size_bytes(x.dtype()) >= 2};
 }
 
 // Some of the rows that are added up and some columns on each partition; what is left of the rows in a second step.
@@ -152,7 +142,7 @@ std::optional<Value> split_reduction(const Rewriting& r) {
   const Middle m = middle_of(r);
   if (m.behind == 1 || m.reduced == 1) return {};
   const bool fits = m.reduced * m.behind <= kRowElements;
-  if (m.before >= kFewRows && fits) return {};
+  if (m.before >= kFewSideBySide && fits) return {};
   const Split split = best_split(m);
   if (split.rows == 0 || split.ns >= turned_ns(m)) return {};
   if (split.columns == m.behind && split.rows == m.reduced) return {};  // as it stands
@@ -160,8 +150,8 @@ std::optional<Value> split_reduction(const Rewriting& r) {
   const Expr seen = lifted(r.operand(0), [&](const Expr& e) {
     return transpose(reshape(e, {m.before, a, split.rows, b, split.columns}), {0, 1, 3, 2, 4});
   });
-  Expr out = reshape(kept(r.op.code, seen, {3}), {m.before, a, m.behind});
-  if (a > 1) out = kept(r.op.code, out, {1});
+  Expr out = reshape(reduced_over(r.op.code, seen, {3}), {m.before, a, m.behind});
+  if (a > 1) out = reduced_over(r.op.code, out, {1});
   return reshape(out, r.op.type.shape).value();
 }
 
@@ -177,14 +167,14 @@ std::optional<Value> turned_reduction(const Rewriting& r) {
     kept_shape.push_back(x.shape()[d]);
   }
   const std::int64_t rows = product(kept_shape), now = product(x.shape(), 0, static_cast<std::size_t>(axes[0]));
-  if (now >= kFewRows || rows <= now) return {};
+  if (now >= kFewSideBySide || rows <= now) return {};
   Ints behind;
   for (std::int64_t a : axes) {
     behind.push_back(static_cast<std::int64_t>(perm.size()));
     perm.push_back(a);
   }
   const Expr turned = lifted(x, [&](const Expr& e) { return transpose(e, perm); });
-  return reshape(kept(r.op.code, turned, behind), r.op.type.shape).value();
+  return reshape(reduced_over(r.op.code, turned, behind), r.op.type.shape).value();
 }
 
 // What is computed, and all of it reduced: the last dimensions first, while its rows are on the chip.
@@ -197,11 +187,11 @@ std::optional<Value> rows_first(const Rewriting& r) {
   for (std::size_t i = 0; i + 1 < axes.size(); ++i) {
     rows *= x.shape()[axes[i]];
     const auto left = product(x.shape(), static_cast<std::size_t>(axes[i + 1]), x.shape().size());
-    if (rows < kLanes || left < kFewRows) continue;
+    if (rows < kAllLanes || left < kFewSideBySide) continue;
     const auto cut = axes.begin() + static_cast<std::ptrdiff_t>(i) + 1;
-    const Expr part = kept(r.op.code, x, Ints(cut, axes.end()));
+    const Expr part = reduced_over(r.op.code, x, Ints(cut, axes.end()));
     const std::int64_t before = product(x.shape(), 0, static_cast<std::size_t>(axes[0]));
-    return reshape(kept(r.op.code, reshape(part, {before, rows / before}), {1}), r.op.type.shape).value();
+    return reshape(reduced_over(r.op.code, reshape(part, {before, rows / before}), {1}), r.op.type.shape).value();
   }
   return {};
 }
@@ -222,9 +212,9 @@ std::optional<Value> stepwise_reduction(const Rewriting& r) {
     std::int64_t prefix = 1;  // where dimensions begin, so that what is computed before can keep its rows
     for (std::size_t d = first; d < x.shape().size(); ++d) {
       prefix *= x.shape()[d];
-      if (rows * prefix <= kLanes) lanes = prefix;
+      if (rows * prefix <= kAllLanes) lanes = prefix;
     }
-    for (std::int64_t a = kLanes / std::max<std::int64_t>(rows, 1); lanes < 16 && a > lanes; --a) {
+    for (std::int64_t a = kAllLanes / std::max<std::int64_t>(rows, 1); lanes < 16 && a > lanes; --a) {
       if (n % a == 0) lanes = a;
     }
   }
@@ -235,10 +225,10 @@ std::optional<Value> stepwise_reduction(const Rewriting& r) {
   const auto as_rows = [&](const Expr& e) { return reshape(e, shape); };
   const bool alone = lanes > 1 && r.from.uses()[r.op.operands[0]] == 1;  // others may share its rows
   Expr out = alone ? lifted(x, as_rows) : as_rows(x);
-  out = kept(r.op.code, out, {static_cast<std::int64_t>(shape.size()) - 1});
+  out = reduced_over(r.op.code, out, {static_cast<std::int64_t>(shape.size()) - 1});
   if (lanes > 1) {
     shape.pop_back();
-    out = kept(r.op.code, reshape(out, shape), {static_cast<std::int64_t>(shape.size()) - 1});
+    out = reduced_over(r.op.code, reshape(out, shape), {static_cast<std::int64_t>(shape.size()) - 1});
   }
   return reshape(out, r.op.type.shape).value();
 }

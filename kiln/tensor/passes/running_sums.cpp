@@ -76,8 +76,7 @@ class Finder {
     const Ints& axes = op.ints("axes");
     const Shape& shape = graph_.type(op.operands[0]).shape;
     const auto first = static_cast<std::size_t>(axes.front()), last = static_cast<std::size_t>(axes.back());
-    return axes.size() == last - first + 1 && product(shape, 0, first) == 1 &&
-           product(shape, first, last + 1) == count;
+    return axes.size() == last - first + 1 && product(shape, 0, first) == 1 && product(shape, first, last + 1) == count;
   }
   int plain_uses(Value loop) const {
     int n = uses_[loop];
@@ -139,8 +138,7 @@ Graph with_running_sums(const Graph& graph) {
     const auto states = found.states.find(v);
     if (states == found.states.end()) return {};
     std::vector<Value> operands = r.operands;
-    for (std::size_t s : states->second)
-      operands[s] = r.to.constant(r.op.bodies[0]->type(*row_of(r.op, s)), {0});
+    for (std::size_t s : states->second) operands[s] = r.to.constant(r.op.bodies[0]->type(*row_of(r.op, s)), {0});
     return r.to.add(OpCode::for_loop, std::move(operands), r.op.attrs, {adding(r.op, states->second)});
   });
 }

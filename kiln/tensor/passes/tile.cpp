@@ -72,16 +72,6 @@ struct Estimator {
   }
 };
 
-std::vector<std::int64_t> divisors(std::int64_t n) {
-  std::vector<std::int64_t> out;
-  for (std::int64_t d = 1; d * d <= n; ++d) {
-    if (n % d) continue;
-    out.push_back(d);
-    if (d * d != n) out.push_back(n / d);
-  }
-  return out;
-}
-
 bool can_pack(const Graph& graph, const Fusion& fusion, int region) {
   for (Value v : fusion.regions[region].ops) {
     const OpCode code = graph.op(v).code;
@@ -91,6 +81,16 @@ bool can_pack(const Graph& graph, const Fusion& fusion, int region) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> divisors(std::int64_t n) {
+  std::vector<std::int64_t> out;
+  for (std::int64_t d = 1; d * d <= n; ++d) {
+    if (n % d) continue;
+    out.push_back(d);
+    if (d * d != n) out.push_back(n / d);
+  }
+  return out;
+}
 
 std::vector<Tiling> tilings(const Graph& graph, const Fusion& fusion, int region, const Arch& arch, std::size_t most) {
   const Estimator estimator{graph, fusion, region, arch};

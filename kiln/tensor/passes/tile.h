@@ -11,6 +11,9 @@ struct Tiling {
   double estimate_ns = 0;
 };
 
+// In no order.
+std::vector<std::int64_t> divisors(std::int64_t n);
+
 // The best first, at most `most`.
 std::vector<Tiling> tilings(const Graph& graph, const Fusion& fusion, int region, const Arch& arch, std::size_t most);
 
