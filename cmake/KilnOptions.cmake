@@ -25,8 +25,8 @@ if(KILN_SANITIZE)
   target_compile_options(kiln_options INTERFACE -fsanitize=${KILN_SANITIZE} -fno-omit-frame-pointer
                                                 -fno-sanitize-recover=all)
   target_link_options(kiln_options INTERFACE -fsanitize=${KILN_SANITIZE})
-  if(KILN_FUZZ)  # the runtime that atheris loads before the Python module knows nothing of C++ types
-    target_compile_options(kiln_options INTERFACE -fno-sanitize=vptr)
+  if(KILN_FUZZ)  # the runtime that atheris loads before the Python module knows no types, of C++ or of functions
+    target_compile_options(kiln_options INTERFACE -fno-sanitize=vptr,function)
   endif()
 endif()
 
