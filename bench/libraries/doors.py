@@ -8,6 +8,7 @@ import json
 import time
 
 import numpy as np
+from best_times import best_times, ratios
 
 from kiln import blas
 
@@ -51,11 +52,7 @@ def measured(n, routine):
              "simulator": lambda: blas.gemm(1.0, A, B, backend="simulator")}
     if routine is not None:
         calls["OpenBLAS"] = direct
-    times = dict.fromkeys(calls, float("inf"))
-    for _ in range(ROUNDS):
-        for name, call in calls.items():
-            times[name] = min(times[name], seconds(call))
-    return times
+    return best_times(calls, ROUNDS, seconds)
 
 
 def main():
@@ -66,18 +63,15 @@ def main():
     rows = []
     for n in SIZES:
         times = measured(n, routine)
-        ratios = {"simulator / native": times["simulator"] / times["native"]}
-        if "OpenBLAS" in times:
-            ratios["native / OpenBLAS"] = times["native"] / times["OpenBLAS"]
-        rows.append({"size": n, "seconds": times, "ratios": ratios})
+        rows.append({"size": n, "seconds": times, "ratios": ratios(times, BARS)})
     if options.json:
         print(json.dumps(rows, indent=1))
         return
     for row in rows:
         times = "  ".join(f"{name} {t * 1e3:8.3f} ms" for name, t in row["seconds"].items())
         bars = {name: f" (bar {BARS[name]})" if row["size"] == 1024 else "" for name in BARS}
-        ratios = "  ".join(f"{name} {v:.2f}{bars[name]}" for name, v in row["ratios"].items())
-        print(f"gemm float32 {row['size']}^3: {times}  {ratios}")
+        over = "  ".join(f"{name} {v:.2f}{bars[name]}" for name, v in row["ratios"].items())
+        print(f"gemm float32 {row['size']}^3: {times}  {over}")
 
 
 if __name__ == "__main__":

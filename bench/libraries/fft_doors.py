@@ -5,6 +5,7 @@ best of several rounds, each of all three, and of the processor, so that a busy 
 import time
 
 import numpy as np
+from best_times import best_times, ratios
 
 from kiln import fft
 
@@ -27,13 +28,10 @@ def main():
         x = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(np.complex64)
         calls = {"pocketfft": lambda x=x: np.fft.fft(x), "native": lambda x=x: fft.fft(x, backend="native"),
                  "simulator": lambda x=x: fft.fft(x, backend="simulator")}
-        times = dict.fromkeys(calls, float("inf"))
-        for _ in range(ROUNDS):
-            for name, call in calls.items():
-                times[name] = min(times[name], seconds(call, -(-NUMBERS // x.size)))
+        times = best_times(calls, ROUNDS, lambda call, x=x: seconds(call, -(-NUMBERS // x.size)))
         text = "  ".join(f"{name} {t * 1e3:8.3f} ms" for name, t in times.items())
-        ratios = {f"{a} / {b}": times[a] / times[b] for a, b in (("native", "pocketfft"), ("simulator", "native"))}
-        print(f"fft {shape}: {text}  " + "  ".join(f"{n} {v:.2f} (bar {BARS[n]})" for n, v in ratios.items()))
+        over = ratios(times, BARS).items()
+        print(f"fft {shape}: {text}  " + "  ".join(f"{n} {v:.2f} (bar {BARS[n]})" for n, v in over))
 
 
 if __name__ == "__main__":

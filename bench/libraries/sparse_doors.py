@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import scipy.sparse
+from best_times import best_times, ratios
 
 from kiln import sparse
 
@@ -30,11 +31,7 @@ def measured(size, density, columns):
              "simulator": lambda: sparse.spmm(ours, B, backend="simulator")}
     for call in calls.values():
         call()
-    times = dict.fromkeys(calls, float("inf"))
-    for _ in range(ROUNDS):
-        for name, call in calls.items():
-            times[name] = min(times[name], seconds(call))
-    return times
+    return best_times(calls, ROUNDS, seconds)
 
 
 def main():
@@ -44,15 +41,15 @@ def main():
     rows = []
     for size, density, columns in CASES:
         times = measured(size, density, columns)
-        ratios = {name: times[name.split(" / ")[0]] / times[name.split(" / ")[1]] for name in BARS}
-        rows.append({"size": size, "density": density, "columns": columns, "seconds": times, "ratios": ratios})
+        rows.append({"size": size, "density": density, "columns": columns, "seconds": times,
+                     "ratios": ratios(times, BARS)})
     if options.json:
         print(json.dumps(rows, indent=1))
         return
     for row in rows:
         times = "  ".join(f"{name} {t * 1e3:8.3f} ms" for name, t in row["seconds"].items())
-        ratios = "  ".join(f"{name} {v:.2f} (bar {BARS[name]})" for name, v in row["ratios"].items())
-        print(f"spmm {row['size']}^2 x {row['columns']}, {row['density']:.1%}: {times}  {ratios}")
+        over = "  ".join(f"{name} {v:.2f} (bar {BARS[name]})" for name, v in row["ratios"].items())
+        print(f"spmm {row['size']}^2 x {row['columns']}, {row['density']:.1%}: {times}  {over}")
 
 
 if __name__ == "__main__":
