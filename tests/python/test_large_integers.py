@@ -79,3 +79,11 @@ def test_a_step_beyond_the_end_takes_the_first():
     taken = []
     nki.simulate(lambda x: taken.extend([x[:, :: (1 << 63) - 1].shape, x.slice(1, 0, 8, (1 << 63) - 1).shape]) or x)(X)
     assert taken == [(128, 1), (128, 1)]
+
+
+@pytest.mark.parametrize("function", [nl.divide, nl.mod, nl.fmod])
+def test_an_int_that_is_no_float_is_refused_by_the_steps_of_a_division(function):
+    with pytest.raises(kiln.NkiValidationError) as caught, pytest.warns(UserWarning):
+        nki.simulate(lambda x: function(f32(), 10**400))(X)
+    assert caught.value.diagnostics[0].found.endswith("is an int of 1329 bits")
+    assert caught.value.diagnostics[0].loc.file == __file__

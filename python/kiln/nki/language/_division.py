@@ -12,13 +12,23 @@ def _scratch(x):
     return _tiles.scratch(x.shape, "float32")
 
 
+def _number(operand):
+    """As a float; an int that is none stays one, so that the instruction which gets it says what is wrong."""
+    try:
+        return float(operand)
+    except OverflowError:
+        return operand
+
+
 def divide(x, y, dtype=None):
     """x / y, elementwise, as x * (1 / y). The device has no division: this warns."""
     _elementwise.require_operands("divide", x, y)
     warn_not_portable("nl.divide, which the device does not have", "write nl.multiply(x, nl.reciprocal(y))")
     if not _tiles.is_tile(y):
+        y = _number(y)
         with np.errstate(divide="ignore"):
-            return _elementwise.binary("multiply", x, float(np.float32(1) / np.float32(y)), dtype)
+            inverse = float(np.float32(1) / np.float32(y)) if isinstance(y, float) else y
+        return _elementwise.binary("multiply", x, inverse, dtype)
     if _tiles.is_tile(x):
         dtype = dtype or _elementwise.joint_dtype("divide", x, y)
     inverse = _scratch(y)
@@ -30,7 +40,7 @@ def _float32(operand, shape):
     """A number or tile as a float32 tile of the given shape."""
     tile = _tiles.scratch(shape, "float32")
     if not _tiles.is_tile(operand):
-        nisa.memset(tile, float(operand))
+        nisa.memset(tile, _number(operand))
     else:
         nisa.tensor_copy(tile, _movement.fitted("mod", operand, tile))
     return tile
