@@ -188,7 +188,9 @@ def test_recorded_values_come_back(value):
     5, [5], [{}], [{"kernel": "scale"}],
     [{"kernel": "scale", "file": "", "lnc": 1, "args": None, "kwargs": {}}],
     [{"kernel": "scale", "file": "", "lnc": 1, "args": [], "kwargs": []}],
-], ids=str)
+    [{"kernel": "scale", "file": "\ud800", "lnc": 1, "args": [], "kwargs": {}}],
+    [{"kernel": "scale", "file": "\0", "lnc": 1, "args": [], "kwargs": {}}],
+], ids=ascii)
 def test_a_file_of_no_calls_is_refused(calls, tmp_path):
     path = tmp_path / "calls.json"
     path.write_text(json.dumps({"kiln_calls": 1, "calls": calls}))

@@ -111,8 +111,16 @@ def _write(path, calls):
 _FIELDS = {"kernel": str, "file": str, "lnc": int, "args": list, "kwargs": dict}  # of a call
 
 
+def _is_path(text):
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+
+
 def _is_call(call):
-    return isinstance(call, dict) and all(isinstance(call.get(name), kind) for name, kind in _FIELDS.items())
+    return (isinstance(call, dict) and all(isinstance(call.get(name), kind) for name, kind in _FIELDS.items())
+            and _is_path(call["file"]))
 
 
 def read(path):
