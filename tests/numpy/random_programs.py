@@ -148,7 +148,16 @@ class Program:
                 self.lines.append(each)
         except (ValueError, TypeError, IndexError):
             return  # NumPy has no such call
-        self.count += not is_statement
+        if not is_statement:
+            self._lay_out(f"y{self.count}")
+            self.count += 1
+
+    def _lay_out(self, made):
+        """Kiln's new arrays lie in C order, NumPy's as their operands do: which reshapes are views differs then."""
+        y, others = self.names[made], [x for name, x in self.names.items() if name != made and isinstance(x, np.ndarray)]
+        if isinstance(y, np.ndarray) and not y.flags.c_contiguous and not any(np.may_share_memory(y, x) for x in others):
+            self.lines.append(f"{made} = {made}.copy()")
+            exec(self.lines[-1], self.names)
 
     def _size_after(self, line):
         trial = {**self.names, **{k: copy.deepcopy(v) for k, v in self.names.items() if isinstance(v, np.ndarray)}}

@@ -59,7 +59,7 @@ def _view(told):
     return np.frombuffer(memory, dtype).reshape(told["shape"])
 
 
-def _on_device(kernel, cores, arrays):
+def on_device(kernel, cores, arrays):
     """The kernel's results. With torch_xla, tensors travel to the device and back; else the package takes arrays."""
     kernel = kernel if cores == 1 else kernel[cores]
     if not has_device():
@@ -79,7 +79,7 @@ def run(programs, told):
     inputs = [t["name"] for t in tensors if t["role"] in ("input", "inout")]
     written = [*border["output"], *border["inout"]]
     source = _kiln.emit(programs, outputs=written)
-    results = _on_device(_kernel(source), len(programs), [arrays[name].copy() for name in inputs])
+    results = on_device(_kernel(source), len(programs), [arrays[name].copy() for name in inputs])
     results = results if isinstance(results, (tuple, list)) else (results,)
     for name, result in zip(written, results, strict=True):
         arrays[name][...] = np.asarray(result).reshape(arrays[name].shape)

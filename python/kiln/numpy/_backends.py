@@ -126,7 +126,7 @@ def neuron(lowered):
                 arrays.append(
                     a.reshape(a.shape or (1,)).view(np.uint8) if a.dtype == bool else a.reshape(a.shape or (1,))
                 )
-        made = _neuron._on_device(kernel, arrays)
+        made = _neuron.on_device(kernel, lowered.lnc, arrays)
         made = made if isinstance(made, (tuple, list)) else (made,)
         results = {}
         for name, value in zip(names, made):
