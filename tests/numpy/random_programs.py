@@ -154,8 +154,9 @@ class Program:
 
     def _lay_out(self, made):
         """Kiln's new arrays lie in C order, NumPy's as their operands do: which reshapes are views differs then."""
-        y, others = self.names[made], [x for name, x in self.names.items() if name != made and isinstance(x, np.ndarray)]
-        if isinstance(y, np.ndarray) and not y.flags.c_contiguous and not any(np.may_share_memory(y, x) for x in others):
+        y, others = self.names[made], [x for n, x in self.names.items() if n != made and isinstance(x, np.ndarray)]
+        is_new = isinstance(y, np.ndarray) and not any(np.may_share_memory(y, x) for x in others)
+        if is_new and not y.flags.c_contiguous:
             self.lines.append(f"{made} = {made}.copy()")
             exec(self.lines[-1], self.names)
 
