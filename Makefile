@@ -2,6 +2,9 @@
 # presets of CMakePresets.json and the programs they build.
 PRESET ?= release
 SECONDS ?= 60
+# What random tests start from. They must hold for every seed: make soak draws new ones.
+KILN_SEED ?= 1
+ROUNDS ?= 10
 # Where the kiln of a preset is: its description in CMakePresets.json, and cmake/KilnVenv.cmake.
 VENV = $(if $(filter release,$(PRESET)),.venv,build/$(PRESET)/venv)
 # The demo does without the tests and what they need; it leaves them in a build that has them.
@@ -19,8 +22,11 @@ configure: bootstrap
 build: configure     ## build everything (PRESET=release; see cmake --list-presets); kiln is in .venv then
 	@cmake --build --preset $(PRESET)
 
-test: build          ## build and run all tests (PRESET=release)
-	@ctest --preset $(PRESET)
+test: build          ## build and run all tests (PRESET=release; random ones start from KILN_SEED=1)
+	@KILN_SEED=$(KILN_SEED) ctest --preset $(PRESET)
+
+soak: build          ## run what is random ROUNDS=10 times, each with another seed
+	@env -u KILN_SEED ctest --preset $(PRESET) --repeat until-fail:$(ROUNDS) -LE "lint|install|docs|fuzz"
 
 demo:                ## build kiln alone, run and time the attention example; its timeline goes to build/demo
 	@scripts/bootstrap --without-tests
@@ -41,12 +47,12 @@ bench: build         ## measure; the numbers go to build/bench.json
 torch: build         ## kernels on torch tensors, in an environment of its own (gigabytes: not part of make test)
 	@test -x build/torch/bin/python || .venv/bin/python -m venv build/torch
 	@build/torch/bin/python -m pip install --quiet --requirement tests/torch/requirements.txt
-	@PYTHONPATH=build/$(PRESET)/python build/torch/bin/python -m pytest --quiet tests/torch
+	@PYTHONPATH=build/$(PRESET)/python KILN_SEED=$(KILN_SEED) build/torch/bin/python -m pytest --quiet tests/torch
 
 sanitize: bootstrap  ## C++ tests under AddressSanitizer with UndefinedBehaviorSanitizer, then ThreadSanitizer
 	@set -e; for preset in asan tsan; do \
 	  echo "== $$preset: build in build/$$preset, then all tests that Python does not drive"; \
-	  cmake --preset $$preset; cmake --build --preset $$preset; ctest --preset $$preset; \
+	  cmake --preset $$preset; cmake --build --preset $$preset; KILN_SEED=$(KILN_SEED) ctest --preset $$preset; \
 	done
 
 fuzz:                ## run each fuzzer for SECONDS=60
@@ -66,4 +72,4 @@ lint: configure      ## layout, clang-tidy on what changed, ruff, lists and long
 clean:               ## remove build/
 	rm -rf build
 
-.PHONY: help bootstrap configure build test demo wheel bench torch sanitize fuzz format lint clean
+.PHONY: help bootstrap configure build test demo wheel bench torch soak sanitize fuzz format lint clean

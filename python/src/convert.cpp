@@ -120,6 +120,13 @@ std::optional<double> as_real(nb::handle value) {
   return PyFloat_AS_DOUBLE(real.ptr());
 }
 
+bool is_sequence(nb::handle value) {
+  if (!PySequence_Check(value.ptr())) return false;
+  if (PySequence_Size(value.ptr()) >= 0) return true;
+  PyErr_Clear();
+  return false;
+}
+
 std::int64_t to_int(nb::handle value, const char* what) {
   if (const auto i = as_int(value)) return *i;
   if (const std::string large = too_large(value); !large.empty())
@@ -134,7 +141,7 @@ std::int64_t to_int(nb::handle value, const char* what) {
 isa::Shape to_shape(nb::handle value, const char* what) {
   isa::Shape shape;
   if (as_int(value) || !too_large(value).empty()) return {to_int(value, what)};
-  if (!nb::isinstance<nb::sequence>(value) || nb::isinstance<nb::str>(value))
+  if (!is_sequence(value) || nb::isinstance<nb::str>(value))
     refuse(nki_rules::kIntegers, fmt::format("{} is a {}", what, kind_of(value)), "pass a tuple of ints");
   for (nb::handle item : value) shape.push_back(to_int(item, what));
   return shape;

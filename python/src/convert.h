@@ -34,6 +34,8 @@ std::optional<std::int64_t> as_int(nb::handle value);
 std::string too_large(nb::handle value);
 inline constexpr const char* kAllowedInts = "ints from -2^63 to 2^63 - 1";
 std::optional<double> as_real(nb::handle value);
+// Whether it has a length and elements; an array of no dimensions has not, though Python calls it a sequence.
+bool is_sequence(nb::handle value);
 std::int64_t to_int(nb::handle value, const char* what);
 isa::Shape to_shape(nb::handle value, const char* what);
 

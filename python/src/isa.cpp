@@ -95,8 +95,7 @@ void push_tile(const Function& f, const ParamInfo& param, Trace& trace, nb::hand
   }
   if (param.is_list()) {
     std::vector<isa::View> views;
-    if (nb::isinstance<Tensor>(value) || !nb::isinstance<nb::sequence>(value))
-      bad_argument(f, param, value, "pass a list of tensors");
+    if (nb::isinstance<Tensor>(value) || !is_sequence(value)) bad_argument(f, param, value, "pass a list of tensors");
     for (nb::handle item : value) views.push_back(tile_of(f, param, trace, item).view);
     return k.push(views);
   }
@@ -151,7 +150,7 @@ bool is_enum_member(nb::handle value) {
 std::vector<std::int64_t> to_ints(const Function& f, const ParamInfo& param, nb::handle value) {
   std::vector<std::int64_t> out;
   if (const auto one = as_int(value)) return {*one};
-  if (!nb::isinstance<nb::sequence>(value)) bad_argument(f, param, value, "pass ints");
+  if (!is_sequence(value)) bad_argument(f, param, value, "pass ints");
   for (nb::handle item : value) {
     const auto i = as_int(item);
     if (!i) bad_argument(f, param, item, "pass ints");
@@ -162,7 +161,7 @@ std::vector<std::int64_t> to_ints(const Function& f, const ParamInfo& param, nb:
 
 void push_pattern(const Function& f, const ParamInfo& param, isa::Kernel& k, nb::handle value) {
   isa::Pattern pattern;
-  if (!nb::isinstance<nb::sequence>(value)) bad_argument(f, param, value, "pass [[step, num], ...]");
+  if (!is_sequence(value)) bad_argument(f, param, value, "pass [[step, num], ...]");
   for (nb::handle pair : value) {
     const auto two = to_ints(f, param, pair);
     if (two.size() != 2) bad_argument(f, param, pair, "pass [[step, num], ...]");
@@ -173,7 +172,7 @@ void push_pattern(const Function& f, const ParamInfo& param, isa::Kernel& k, nb:
 
 void push_groups(const Function& f, const ParamInfo& param, isa::Kernel& k, nb::handle value) {
   isa::Groups groups;
-  if (!nb::isinstance<nb::sequence>(value)) bad_argument(f, param, value, "pass [[0, 1], [2, 3]]");
+  if (!is_sequence(value)) bad_argument(f, param, value, "pass [[0, 1], [2, 3]]");
   for (nb::handle list : value) groups.push_back(to_ints(f, param, list));
   k.push(groups);
 }
@@ -212,7 +211,7 @@ void push_attribute(const Function& f, const ParamInfo& param, Trace& trace, nb:
       return k.push(to_ints(f, param, value));
     case AttrType::Floats: {
       std::vector<double> reals;
-      if (!nb::isinstance<nb::sequence>(value)) bad_argument(f, param, value, "pass a list of numbers");
+      if (!is_sequence(value)) bad_argument(f, param, value, "pass a list of numbers");
       for (nb::handle item : value) {
         const auto r = as_real(item);
         if (!r) bad_argument(f, param, item, "pass numbers");

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "kiln/isa/builder/builder.h"
+#include "tests/seed.h"
 
 namespace kiln::analysis {
 namespace {
@@ -123,8 +124,7 @@ isa::Program random_program(std::mt19937_64& random) {
 }
 
 TEST(Allocate, RandomProgramsNeverOverlap) {
-  const auto seed = std::random_device{}();
-  std::cout << "seed " << seed << '\n';
+  const std::uint64_t seed = test::seed();
   std::mt19937_64 random(seed);
   int complete = 0;
   for (int i = 0; i < 400; ++i) {

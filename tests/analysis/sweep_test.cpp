@@ -11,23 +11,17 @@
 
 #include "kiln/analysis/allocate.h"
 #include "kiln/analysis/free_runs.h"
+#include "tests/seed.h"
 
 namespace kiln::analysis {
 namespace {
-
-std::uint64_t seed() {
-  const char* text = std::getenv("KILN_SEED");
-  const std::uint64_t chosen = text ? std::strtoull(text, nullptr, 0) : std::random_device{}();
-  std::cout << "seed: KILN_SEED=" << chosen << std::endl;
-  return chosen;
-}
 
 class Random {
  public:
   std::int64_t below(std::int64_t limit) { return static_cast<std::int64_t>(engine_() % limit); }
 
  private:
-  std::mt19937_64 engine_{seed()};
+  std::mt19937_64 engine_{test::seed()};
 };
 
 std::vector<Item> random_items(Random& random, int count, std::int64_t most_bytes) {

@@ -9,6 +9,7 @@
 #include "kiln/isa/builder/builder.h"
 #include "kiln/isa/verify/verify.h"
 #include "tests/check/run_random.h"
+#include "tests/seed.h"
 
 namespace kiln::check {
 namespace {
@@ -16,8 +17,7 @@ namespace {
 constexpr unsigned kBoth = memory_bit(Memory::sbuf) | memory_bit(Memory::psum);
 
 TEST(Reorder, RandomKernelsGiveTheSame) {
-  const auto seed = std::random_device{}();
-  std::cout << "seed " << seed << '\n';
+  const std::uint64_t seed = test::seed();
   int changed = 0;
   for (std::uint64_t i = 0; i < 150; ++i) {
     const isa::Program program = random_kernel(seed + i, 30);

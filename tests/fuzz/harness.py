@@ -1,9 +1,9 @@
 """Runs a fuzz target that is written in Python; to be imported before kiln. With atheris, the words are libFuzzer's;
 otherwise
 
-    fuzz_x.py --seconds N [--seed S] [--failed FOLDER] [FOLDER or FILE...]
+    fuzz_x.py --seconds N [--inputs N] [--seed S] [--failed FOLDER] [FOLDER or FILE...]
 
-runs every file of the corpus, then random mutations of them. The seed is printed, and an input that fails is kept. An
+runs every file of the corpus, then random mutations of them for so many seconds or inputs. The seed is printed, and an input that fails is kept. An
 input that takes longer than SECONDS_EACH fails, too."""
 
 import argparse
@@ -66,6 +66,7 @@ def _files(paths):
 def _run_alone(target, words):
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=0)
+    parser.add_argument("--inputs", type=int, default=sys.maxsize)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
     parser.add_argument("--failed", type=pathlib.Path, default=pathlib.Path("."))
     parser.add_argument("corpus", nargs="*")
@@ -76,7 +77,7 @@ def _run_alone(target, words):
         _run(target, data, f"{i} of the corpus", options.failed)
     corpus.append(b"")
     numbers, end, count = random.Random(options.seed), time.monotonic() + options.seconds, 0
-    while time.monotonic() < end:
+    while count < options.inputs and time.monotonic() < end:
         count += 1
         fresh = numbers.randrange(2) == 0
         base = numbers.randbytes(numbers.randint(0, 200)) if fresh else numbers.choice(corpus)

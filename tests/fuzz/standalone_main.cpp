@@ -1,7 +1,7 @@
 // Runs a fuzz target without libFuzzer: every file of a corpus, then random mutations of them.
-//   fuzz_x --seconds N [--seed S] [--dict FILE] corpus…
-// Prints the seed. An input that fails is named by its number; --only NUMBER with the same seed, dictionary
-// and corpus writes that input to standard output instead of running it.
+//   fuzz_x --seconds N [--inputs N] [--seed S] [--dict FILE] corpus…
+// Prints the seed, and ends after so many seconds or inputs. An input that fails is named by its number; --only NUMBER
+// with the same seed, dictionary and corpus writes that input to standard output instead of running it.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -24,7 +24,7 @@ constexpr std::size_t kMaxSize = 1 << 16;
 struct Options {
   double seconds = 1;
   std::uint64_t seed = std::random_device{}();
-  std::uint64_t only = 0;
+  std::uint64_t inputs = UINT64_MAX, only = 0;
   std::vector<std::string> words, corpus;
 };
 
@@ -69,6 +69,8 @@ Options read_options(int argc, char** argv) {
       o.seconds = std::atof(argv[++i]);
     } else if (arg == "--seed" && has_value) {
       o.seed = std::strtoull(argv[++i], nullptr, 10);
+    } else if (arg == "--inputs" && has_value) {
+      o.inputs = std::strtoull(argv[++i], nullptr, 10);
     } else if (arg == "--only" && has_value) {
       o.only = std::strtoull(argv[++i], nullptr, 10);
     } else if (arg == "--dict" && has_value) {
@@ -172,7 +174,7 @@ int main(int argc, char** argv) {
   for (const int signal : {SIGABRT, SIGSEGV, SIGFPE, SIGILL}) std::signal(signal, say_which);
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration<double>(options.seconds);
-  while (Clock::now() < end) {
+  while (input_number < options.inputs && Clock::now() < end) {
     ++input_number;
     run(mutator.next());
   }

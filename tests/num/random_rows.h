@@ -11,18 +11,9 @@
 #include <random>
 #include <vector>
 
-namespace kiln::test {
+#include "tests/seed.h"
 
-// KILN_SEED repeats a run; the seed in use is always printed.
-inline std::uint64_t seed() {
-  static const std::uint64_t value = [] {
-    const char* text = std::getenv("KILN_SEED");
-    const std::uint64_t chosen = text ? std::strtoull(text, nullptr, 0) : std::random_device{}();
-    std::cout << "seed: KILN_SEED=" << chosen << std::endl;
-    return chosen;
-  }();
-  return value;
-}
+namespace kiln::test {
 
 class RandomRows {
  public:

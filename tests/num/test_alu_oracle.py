@@ -2,13 +2,12 @@
 
 import os
 import pathlib
-import random
 import subprocess
 
 import numpy as np
 import pytest
 
-SEED = int(os.environ.get("KILN_SEED", random.randrange(2**32)))
+SEED = int(os.environ["KILN_SEED"])
 PROGRAM = pathlib.Path(os.environ["KILN_BUILD_DIR"]) / "tests" / "num" / "alu_dump"
 
 

@@ -21,7 +21,7 @@ import rank_sum  # noqa: E402
 
 SOURCE = pathlib.Path(os.environ["KILN_SOURCE_DIR"])
 BUILD = pathlib.Path(os.environ["KILN_BUILD_DIR"])
-SEED = int(os.environ.get("KILN_SEED", np.random.SeedSequence().entropy % 2**32))
+SEED = int(os.environ["KILN_SEED"])
 EXAMPLES = sorted(path.stem for path in (SOURCE / "examples" / "ranks").glob("*.py") if path.stem != "parts")
 LIMIT = 10  # seconds in which all others end when a process is lost
 SLACK = 60  # seconds for starting Python on a busy machine, and for mpirun to clear up

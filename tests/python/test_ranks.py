@@ -14,7 +14,7 @@ from kiln.nki import collectives as ncc
 from kiln.nki import isa as nisa
 from kiln.nki import language as nl
 
-SEED = int(os.environ.get("KILN_SEED", np.random.SeedSequence().entropy % 2**32))
+SEED = int(os.environ["KILN_SEED"])
 NP = {"add": np.add, "minimum": np.minimum, "maximum": np.maximum}
 
 

@@ -15,7 +15,7 @@ import nki  # noqa: E402
 import nki.isa as nisa  # noqa: E402
 import nki.language as nl  # noqa: E402
 
-SEED = int(os.environ.get("KILN_SEED", np.random.SeedSequence().entropy % 2**32))
+SEED = int(os.environ["KILN_SEED"])
 DTYPES = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "int32": np.int32, "uint8": np.uint8}
 
 

@@ -12,16 +12,14 @@
 #include "kiln/tensor/ir/more.h"
 #include "kiln/tensor/lower/hbm_plan.h"
 #include "kiln/tensor/passes/repeats.h"
+#include "tests/seed.h"
 #include "tests/tensor/compiled.h"
 #include "tests/tensor/random_graph.h"
 
 namespace kiln::tensor {
 namespace {
 
-unsigned seed_of_run() {
-  const char* given = std::getenv("KILN_SEED");
-  return given ? static_cast<unsigned>(std::atoi(given)) : 1;
-}
+unsigned seed_of_run() { return static_cast<unsigned>(test::seed() % 1'000'000); }
 
 // Runs the kernels on the planned buffers. What is not written yet holds NaN.
 Arrays run(const Model& model, const Graph& graph, const Arrays& inputs) {

@@ -10,6 +10,7 @@
 #include "kiln/tensor/ir/text.h"
 #include "kiln/tensor/lower/solve.h"
 #include "kiln/tensor/passes/pair.h"
+#include "tests/seed.h"
 #include "tests/tensor/compiled.h"
 #include "tests/tensor/random_graph.h"
 
@@ -101,10 +102,7 @@ TEST(Pair, EveryWayEqualsOracle) {
   }
 }
 
-unsigned first_seed() {
-  const char* text = std::getenv("KILN_SEED");
-  return text ? static_cast<unsigned>(std::atoi(text)) : 1;
-}
+unsigned first_seed() { return static_cast<unsigned>(test::seed() % 1'000'000'000); }
 
 TEST(Pair, RandomProgramsInEveryWay) {
   for (unsigned seed = first_seed(); seed < first_seed() + 40 && !HasFailure(); ++seed)

@@ -6,19 +6,23 @@
 
 #include "kiln/isa/text/print.h"
 #include "kiln/tensor/ir/text.h"
+#include "tests/seed.h"
 #include "tests/tensor/compiled.h"
 #include "tests/tensor/random_graph.h"
 
 namespace kiln::tensor {
 namespace {
 
-unsigned from_environment(const char* name, unsigned otherwise) {
-  const char* text = std::getenv(name);
-  return text ? static_cast<unsigned>(std::atoi(text)) : otherwise;
+unsigned first_seed() { return static_cast<unsigned>(test::seed() % 1'000'000'000); }
+
+// How many programs; KILN_PROGRAMS says another number.
+unsigned how_many(unsigned usual) {
+  const char* text = std::getenv("KILN_PROGRAMS");
+  return text ? static_cast<unsigned>(std::atoi(text)) : usual;
 }
 
 TEST(Random, CompiledEqualsOracle) {
-  const unsigned first = from_environment("KILN_SEED", 1), count = from_environment("KILN_PROGRAMS", 150);
+  const unsigned first = first_seed(), count = how_many(150);
   for (unsigned seed = first; seed < first + count && !HasFailure(); ++seed) {
     const Graph graph = random_graph(seed);
     const std::string text = print(graph);
@@ -42,7 +46,7 @@ TEST(Random, CompiledEqualsOracle) {
 }
 
 TEST(Random, BroadOpsEqualOracle) {
-  const unsigned first = from_environment("KILN_SEED", 1), count = from_environment("KILN_PROGRAMS", 60);
+  const unsigned first = first_seed(), count = how_many(60);
   for (unsigned seed = first; seed < first + count && !HasFailure(); ++seed) {
     const Graph graph = random_broad_graph(seed);
     const std::string text = print(graph);

@@ -7,6 +7,7 @@
 
 #include "kiln/isa/builder/builder.h"
 #include "kiln/timing/simulate.h"
+#include "tests/seed.h"
 
 namespace kiln::timing {
 namespace {
@@ -82,7 +83,7 @@ class Sweeps : public testing::TestWithParam<std::tuple<Target, bool>> {
   }
   template <class Fn>
   void for_each(Fn&& fn) {
-    const unsigned seed = std::random_device{}();
+    const auto seed = static_cast<unsigned>(test::seed());
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
     for (const Make kernel : {&product, &rows}) {

@@ -12,7 +12,7 @@ from kiln import blas, fft
 from kiln.blas._backend import scope
 from kiln.fft import nki, nn
 
-SEED = int(os.environ.get("KILN_SEED", 20261116))
+SEED = int(os.environ["KILN_SEED"])
 C = fft.ComplexTensor
 
 

@@ -4,7 +4,6 @@ and the tracks are on the page. A screenshot stays in the build folder under tes
 import json
 import os
 import pathlib
-import random
 import subprocess
 
 import pytest
@@ -17,7 +16,7 @@ BUILD = pathlib.Path(os.environ["KILN_BUILD_DIR"])
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ui")
-    seed = random.SystemRandom().randrange(2**31)
+    seed = int(os.environ["KILN_SEED"]) % 2**31
     print(f"seed {seed}")
     subprocess.run([BUILD / "tests" / "views" / "write_views", "2000", str(seed), folder], check=True)
     ui = PerfettoUi(folder, folder / "made.perfetto-trace")

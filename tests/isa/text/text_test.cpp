@@ -18,6 +18,7 @@
 #include "kiln/isa/verify/verify.h"
 #include "tests/error_of.h"
 #include "tests/programs/random_program.h"
+#include "tests/seed.h"
 
 namespace kiln::isa {
 namespace {
@@ -185,8 +186,7 @@ TEST(Text, ManualExamplePrintsAsItStands) {
 }
 
 TEST(Text, RandomProgramsReadBackExactly) {
-  const std::uint64_t seed = std::random_device{}();
-  fmt::print("seed {}\n", seed);
+  const std::uint64_t seed = test::seed();
   std::set<Opcode> seen;
   for (std::uint64_t i = 0; i < 400; ++i) {
     const Program p = random_program(seed + i);

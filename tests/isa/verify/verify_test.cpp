@@ -12,6 +12,7 @@
 #include "kiln/isa/text/parse.h"
 #include "kiln/isa/verify/program_rules.h"
 #include "tests/programs/random_program.h"
+#include "tests/seed.h"
 
 namespace kiln::isa {
 namespace {
@@ -39,8 +40,7 @@ std::string codes(const Program& p) {
 }
 
 TEST(Verify, RandomProgramsAreSound) {
-  const std::uint64_t seed = std::random_device{}();
-  fmt::print("seed {}\n", seed);
+  const std::uint64_t seed = test::seed();
   for (std::uint64_t i = 0; i < 400; ++i) {
     ASSERT_EQ(to_text(verify(random_program(seed + i))), "") << "seed " << seed + i;
     ASSERT_EQ(to_text(verify(random_program(seed + i, kLegalProgram))), "") << "legal, seed " << seed + i;

@@ -9,6 +9,7 @@
 
 #include "kiln/check/check_program.h"
 #include "kiln/sim/machine.h"
+#include "tests/seed.h"
 
 namespace kiln::kernels::test {
 
@@ -37,9 +38,7 @@ Matrix magnitudes(const Matrix& a) {
 }
 
 Random::Random() {
-  const char* given = std::getenv("KILN_SEED");
-  seed_ = given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10))
-                : static_cast<unsigned>(std::chrono::steady_clock::now().time_since_epoch().count() / 1000);
+  seed_ = static_cast<unsigned>(kiln::test::seed());
   generator_.seed(seed_);
 }
 
@@ -116,7 +115,8 @@ void expect_within(const Matrix& got, const Matrix& want, const Matrix& bound, c
   double worst = 0;
   std::size_t at = 0;
   for (std::size_t i = 0; i < got.values.size(); ++i) {
-    const double ratio = std::abs(got.values[i] - want.values[i]) / bound.values[i];
+    const double off = std::abs(got.values[i] - want.values[i]);
+    const double ratio = off == 0 ? 0 : off / bound.values[i];
     if (!(ratio <= worst)) worst = std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio, at = i;
   }
   EXPECT_LE(worst, 1) << what << ": [" << at / got.columns << ", " << at % got.columns << "] is " << got.values[at]

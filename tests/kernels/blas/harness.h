@@ -27,7 +27,7 @@ Matrix transposed(const Matrix& a);
 Matrix product(const Matrix& a, const Matrix& b);
 Matrix magnitudes(const Matrix& a);
 
-// A source of random sizes and matrices, from KILN_SEED or the clock; tests print what it started from.
+// A source of random sizes and matrices, from the seed of random tests (tests/seed.h).
 class Random {
  public:
   Random();

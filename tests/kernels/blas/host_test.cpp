@@ -8,6 +8,7 @@
 #include "kernels/backend/backend.h"
 #include "kernels/backend/call.h"
 #include "kernels/blas/host/names.h"
+#include "tests/seed.h"
 
 namespace kiln::blas {
 namespace {
@@ -19,7 +20,7 @@ using Wide = std::conditional_t<is_complex<T>, std::complex<double>, double>;
 
 class Random {
  public:
-  Random() : seed_(std::random_device{}()), generator_(seed_) {}
+  Random() : seed_(static_cast<unsigned>(test::seed())), generator_(seed_) {}
   unsigned seed() const { return seed_; }
   Int size(Int low, Int high) { return std::uniform_int_distribution<Int>(low, high)(generator_); }
   template <class T>

@@ -97,10 +97,10 @@ TEST(Frames, BordersAndWeights) {
   int turn = 0;
   for (const Border border : {Border::zeros, Border::reflect, Border::replicate, Border::circular}) {
     for (const bool weighs : {false, true}) {
-      const std::int64_t unit = random.size(1, 2), pad = random.size(1, 1500);
+      const std::int64_t unit = random.size(1, 2), pad = random.size(1, 1500), samples = pad + random.size(1, 900);
       FramesConfig c{.rows = random.size(1, 3),
-                     .samples = unit * (pad + random.size(1, 900)),
-                     .size = random.size(1, 200),
+                     .samples = unit * samples,
+                     .size = random.size(1, std::min<std::int64_t>(200, unit * (samples + 2 * pad))),
                      .hop = random.size(1, 90),
                      .width = random.size(1, 40),
                      .border = border,

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-SEED = int(os.environ.get("KILN_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
+SEED = int(os.environ["KILN_SEED"])
 EPS = {"float32": 2.0 ** -24, "float64": 2.0 ** -53, "complex64": 2.0 ** -24, "complex128": 2.0 ** -53}
 DTYPES = ("float32", "complex64")
 

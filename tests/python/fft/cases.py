@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-SEED = int(os.environ.get("KILN_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
+SEED = int(os.environ["KILN_SEED"])
 BACKENDS = ("native", "simulator")
 
 

@@ -1,6 +1,7 @@
 """Any valid Python: the lint does not crash, whatever is called a kernel, and says the same twice."""
 
 import ast
+import os
 import pathlib
 import random
 import sysconfig
@@ -14,7 +15,7 @@ from kiln import lint
 from kiln.lint.rules import RULES
 
 LIBRARY = sorted(pathlib.Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))
-SEED = random.SystemRandom().randrange(2**32)
+SEED = int(os.environ["KILN_SEED"])
 SAMPLE = random.Random(SEED).sample(LIBRARY, 25)
 LABELS = {rule.label for rule in RULES}
 
