@@ -12,7 +12,7 @@ inline std::uint64_t seed() {
   static const std::uint64_t value = [] {
     const char* text = std::getenv("KILN_SEED");
     const std::uint64_t chosen = text ? std::strtoull(text, nullptr, 0) : std::random_device{}();
-    std::cout << "seed: KILN_SEED=" << chosen << std::endl;
+    std::cout << "seed: KILN_SEED=" << chosen << '\n' << std::flush;
     return chosen;
   }();
   return value;

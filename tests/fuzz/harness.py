@@ -3,8 +3,8 @@ otherwise
 
     fuzz_x.py --seconds N [--inputs N] [--seed S] [--failed FOLDER] [FOLDER or FILE...]
 
-runs every file of the corpus, then random mutations of them for so many seconds or inputs. The seed is printed, and an input that fails is kept. An
-input that takes longer than SECONDS_EACH fails, too."""
+runs every file of the corpus, then random mutations of them for so many seconds or inputs. The seed is printed, and an
+input that fails is kept. An input that takes longer than SECONDS_EACH fails, too."""
 
 import argparse
 import faulthandler
