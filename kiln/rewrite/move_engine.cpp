@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "kiln/isa/semantics/check.h"
+#include "kiln/rewrite/edit.h"
 
 namespace kiln::rewrite {
 namespace {
 
 isa::Arg& choice_of(isa::Program& program, isa::InstructionId id) {
   const isa::Instruction& inst = program.instructions[id];
-  return program.args[inst.first_arg + info(inst.opcode).engine_param];
+  return arg_of(program, inst, info(inst.opcode).engine_param);
 }
 
 bool is_legal(const isa::Program& program, isa::InstructionId id, const Arch& arch) {
@@ -36,11 +37,7 @@ std::vector<isa::InstructionId> movable(isa::Program& program, std::span<const i
 }
 
 void move_to_engine(isa::Program& program, std::span<const isa::InstructionId> instructions, Engine engine) {
-  for (const isa::InstructionId id : instructions) {
-    isa::Arg& choice = choice_of(program, id);
-    choice.kind = isa::Arg::Kind::enumerator;
-    choice.integer = static_cast<std::int64_t>(engine);
-  }
+  for (const isa::InstructionId id : instructions) choice_of(program, id) = enumerator(static_cast<std::int64_t>(engine));
 }
 
 }  // namespace kiln::rewrite

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "kiln/isa/default_arg.h"
 #include "kiln/isa/semantics/cost.h"
+#include "kiln/rewrite/edit.h"
 #include "kiln/rewrite/move_engine.h"
 #include "kiln/vendor/trace.h"
 
@@ -52,16 +52,13 @@ bool Balancer::becomes_function(InstructionId id) {
   const InstructionInfo& row = info(opcode);
   const Instruction before = inst.inst();
   Instruction made = before;
-  made.opcode = opcode;
-  made.first_arg = static_cast<std::uint32_t>(p_.args.size());
   const Arg dst = inst.arg(inst.row().result), data = inst.arg(facts.of_function);
   const auto function = static_cast<std::int64_t>(*facts.function(inst));
-  for (const Arg& arg : default_args(opcode)) p_.args.push_back(arg);
-  p_.args[made.first_arg + static_cast<std::uint32_t>(row.result)] = dst;
-  p_.args[made.first_arg + static_cast<std::uint32_t>(row.semantics->facts.argument)] = data;
-  Arg& op = p_.args[made.first_arg + static_cast<std::uint32_t>(row.find_param(AttrType::ActFn))];
-  op.kind = Arg::Kind::enumerator;
-  op.integer = function;
+  made.opcode = opcode;
+  made.first_arg = rewrite::default_instruction(p_, opcode, made.loc).first_arg;
+  rewrite::arg_of(p_, made, row.result) = dst;
+  rewrite::arg_of(p_, made, row.semantics->facts.argument) = data;
+  rewrite::arg_of(p_, made, row.find_param(AttrType::ActFn)) = rewrite::enumerator(function);
   const double on_vector = time_on(id, Engine::vector);
   p_.instructions[id] = made;
   if (time_on(id, Engine::scalar) + arch_.timing.table_load_ns < on_vector) return true;
@@ -96,10 +93,10 @@ bool Balancer::is_fill(InstructionId id) const {
 double Balancer::time_on(InstructionId id, Engine engine) {
   const Instruction inst = p_.instructions[id];
   const int param = info(inst.opcode).engine_param;
-  const Arg before = param < 0 ? Arg{} : p_.args[inst.first_arg + param];
+  const Arg before = param < 0 ? Arg{} : p_.arg(inst, param);
   if (param >= 0) rewrite::move_to_engine(p_, {&id, 1}, engine);
   const double cycles = cost_of(p_, inst, arch_, true).cycles;
-  if (param >= 0) p_.args[inst.first_arg + param] = before;
+  if (param >= 0) rewrite::arg_of(p_, inst, param) = before;
   const EngineSpec& spec = arch_.engine(engine);
   return cycles / spec.clock_ghz + spec.interval_ns;
 }

@@ -3,6 +3,7 @@
 #include "kiln/isa/enums.h"
 #include "kiln/isa/inst_view.h"
 #include "kiln/isa/uses.h"
+#include "kiln/rewrite/edit.h"
 
 namespace kiln::vendor {
 using namespace isa;
@@ -14,9 +15,7 @@ void disable_dge(Program& program) {
     bool dynamic = false;
     for_each_use(program, inst, [&](const Access& access, Use) { dynamic |= access.dynamic != kNone; });
     if (dynamic) continue;
-    Arg& arg = program.args[inst.first_arg + static_cast<std::uint32_t>(param)];
-    arg.kind = Arg::Kind::enumerator;
-    arg.integer = static_cast<std::int64_t>(DgeMode::none);
+    rewrite::arg_of(program, inst, param) = rewrite::enumerator(static_cast<std::int64_t>(DgeMode::none));
   }
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "kiln/isa/default_arg.h"
+#include "kiln/rewrite/edit.h"
 #include "kiln/vendor/trace.h"
 
 namespace kiln::vendor {
@@ -28,15 +28,9 @@ std::int64_t peak_of(const Program& p, const std::vector<Span>& spans, Memory me
 // A row of the table that copies `src` to `dst`.
 InstructionId add_copy(Program& p, Opcode opcode, TensorId dst, TensorId src, LocId loc) {
   const InstructionInfo& row = info(opcode);
-  Instruction made{.opcode = opcode, .loc = loc, .first_arg = static_cast<std::uint32_t>(p.args.size())};
-  for (const Arg& arg : default_args(opcode)) p.args.push_back(arg);
-  const int from = row.semantics->facts.copies;
-  for (const auto& [param, tensor] : {std::pair{row.result, dst}, std::pair{from, src}}) {
-    Arg& arg = p.args[made.first_arg + static_cast<std::uint32_t>(param)];
-    arg.kind = Arg::Kind::access;
-    arg.index = static_cast<std::uint32_t>(p.accesses.size());
-    p.accesses.push_back(whole(p, tensor));
-  }
+  const Instruction made = rewrite::default_instruction(p, opcode, loc);
+  rewrite::arg_of(p, made, row.result) = rewrite::add_access(p, whole(p, dst));
+  rewrite::arg_of(p, made, row.semantics->facts.copies) = rewrite::add_access(p, whole(p, src));
   p.instructions.push_back(made);
   return static_cast<InstructionId>(p.instructions.size() - 1);
 }

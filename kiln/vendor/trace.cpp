@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/analysis/statements.h"
+#include "kiln/rewrite/edit.h"
 
 namespace kiln::vendor {
 using namespace isa;
@@ -30,25 +31,15 @@ bool is_free_tile(const Tensor& tensor, Memory memory) {
   return tensor.role == Role::internal && tensor.memory == memory && !tensor.address;
 }
 
-namespace {
-
-// A copy of an access, because instructions may share one.
-std::uint32_t with_tensor(Program& program, std::uint32_t index, TensorId tensor) {
-  program.accesses.push_back(program.accesses[index]);
-  program.accesses.back().tensor = tensor;
-  return static_cast<std::uint32_t>(program.accesses.size() - 1);
-}
-
-}  // namespace
-
 void use_instead(Program& program, InstructionId id, const std::vector<TensorId>& to) {
   const Instruction inst = program.instructions[id];
-  const std::size_t params = info(inst.opcode).params.size();
-  for (std::size_t i = 0; i < params; ++i) {
-    Arg& arg = program.args[inst.first_arg + i];
+  const int params = static_cast<int>(info(inst.opcode).params.size());
+  for (int i = 0; i < params; ++i) {
+    Arg& arg = rewrite::arg_of(program, inst, i);
     if (arg.kind != Arg::Kind::access) continue;
-    const TensorId other = to[program.accesses[arg.index].tensor];
-    if (other != kNone) arg.index = with_tensor(program, arg.index, other);
+    Access access = program.accesses[arg.index];
+    access.tensor = to[access.tensor];
+    if (access.tensor != kNone) arg = rewrite::add_access(program, access);
   }
 }
 
