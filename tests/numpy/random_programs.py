@@ -107,7 +107,7 @@ class Program:
             self._step()
         made = [name for name in self.names if name.startswith("y")][-3:] + [str(random.choice(list(self.arguments)))]
         parameters = ", ".join(self.arguments)
-        self.source = "\n    ".join([f"def f({parameters}):", *self.lines, f"return {', '.join(made)}"]) + "\n"
+        self.source = "\n    ".join([f"def f({parameters}):", *self.lines, f"return {', '.join(made)},"]) + "\n"
 
     def copied(self):
         return {name: np.copy(x, order="K") if isinstance(x, np.ndarray) else x for name, x in self.arguments.items()}
