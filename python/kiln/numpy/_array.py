@@ -36,6 +36,8 @@ class Array:
         self._root, self._version, self._trace = self, 0, active()
         self._is_cell = False  # without dimensions: an array that can be written, not a number
         self._dtype, self._shape = (node.dtype, node.shape) if const is None else (const.dtype, const.shape)
+        if const is not None and not const.flags.c_contiguous:
+            self._strides = tuple([n // const.itemsize for n in const.strides])
 
     # What it holds.
 
@@ -115,6 +117,14 @@ class Array:
                 strides.insert(0, step)
                 step *= max(n, 1)
         return np.lib.stride_tricks.as_strided(plain, self.shape, strides)
+
+    def _is_plain(self):
+        """Whether its axes surely lie in C order."""
+        while self._parent is not None:
+            if not self._lens.keeps_order:
+                return False
+            self = self._parent
+        return self._strides is None
 
     # What users ask of an array.
 
@@ -359,7 +369,7 @@ class Array:
         refuse(RESULT, "x.resize() in place", "write np.resize(x, shape), or np.pad", kind=ValueError)
 
     def copy(self, order="C"):
-        return np.copy(self)
+        return np.copy(self, order=order)
 
     def flatten(self, order="C"):
         return self.ravel(order).copy()
@@ -368,7 +378,12 @@ class Array:
         return np.ravel(self, order=order)
 
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
-        return np.astype(self, dtype, copy=copy) if casting == "unsafe" else cast_as(self, dtype, casting)
+        made = np.astype(self, dtype, copy=copy) if casting == "unsafe" else cast_as(self, dtype, casting)
+        if order == "K":
+            return made
+        from kiln.numpy import _layouts
+
+        return _layouts.as_order(made, order)
 
     def dot(self, b, out=None):
         return np.dot(self, b, out=out)

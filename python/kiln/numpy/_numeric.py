@@ -668,4 +668,7 @@ def delete(arr, obj, axis=None):
         refuse(DYNAMIC_SHAPE, "np.delete at positions that are known at run time alone", kind=ValueError)
     keep = np.ones(n, bool)
     keep[gone if gone.dtype.kind == "b" or gone.size else gone.astype(int)] = False
-    return np.compress(keep, x, axis=axis)
+    if isinstance(obj, slice) or np.size(gone) == 1:
+        made = np.compress(keep, x, axis=axis)
+        return np.copy(made, order="F") if x.flags.fnc else made
+    return x[(slice(None),) * axis + (np.flatnonzero(keep),)]
