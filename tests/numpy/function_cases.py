@@ -221,7 +221,11 @@ case("convolve", lambda x, y: tuple(np.convolve(x, y, m) for m in ("full", "same
 case("correlate", lambda x, y: tuple(np.correlate(x, y, m) for m in ("full", "same", "valid")), V, W)
 each("cov corrcoef", G)
 case("cov", lambda x, y: np.cov(x, y, bias=True), V, V[::-1].copy())
-case("digitize", lambda x: (np.digitize(x, [-1.0, 0.0, 1.0]), np.digitize(x, [1.0, 0.0, -1.0], right=True)), G)
+for _right in (False, True):
+    case("digitize", lambda x, r=_right: (np.digitize(x, [-1.0, 0.0, 1.0], right=r),
+                                          np.digitize(x, [1.0, 0.0, -1.0], right=r)), np.rint(G))
+    case("digitize", lambda x, b, r=_right: (np.digitize(x, b, right=r), np.digitize(x, b[::-1], right=r)), np.rint(G),
+         np.array([-2, -1, 0, 3], np.float32))
 case("histogram", lambda x: (np.histogram(x), np.histogram(x, 4, density=True), np.histogram(x, 3, weights=x)), G)
 case("histogram", lambda x: (np.histogram(x, 7), np.histogram(x[:0], 3), np.histogram(x * 0 + 2, 3)), N)
 case("histogram_bin_edges", lambda x: (np.histogram_bin_edges(x), np.histogram_bin_edges(x, 3, (-2, 5))), G)

@@ -14,7 +14,7 @@ LAYOUTS = ("C", "F", "outer axes swapped", "part of a larger one", "every second
 def _laid(x, layout):
     """The array in a layout."""
     if not isinstance(x, np.ndarray) or x.ndim < 2 or layout == "C":
-        return x
+        return x.copy() if isinstance(x, np.ndarray) else x
     if layout == "F":
         return np.asfortranarray(x)
     if layout == "first axis second":

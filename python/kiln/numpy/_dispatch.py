@@ -105,8 +105,7 @@ def function(func, args, kwargs):
     if func in _views:
         return made
     must_ask = func in _layouts.ALWAYS or kwargs.get("order") == "F" or any(type(x) is str and x == "F" for x in args)
-    return _layouts.settled(made, [*arrays, *args], lambda: func(*_layouts.thumbnails(args),
-                                                                 **_layouts.thumbnails(kwargs)), must_ask)
+    return _layouts.settled(made, [*arrays, *args], (func, args, kwargs), must_ask)
 
 
 # Ufuncs.
@@ -144,7 +143,7 @@ def call(which, inputs, dtype=None, order="K"):
     made = _called(which, inputs, dtype)
     if order == "K" and (_layouts.are_plain(inputs) or which is np.matmul and made.ndim == 2):
         return made
-    return _layouts.settled(made, inputs, lambda: which(*_layouts.thumbnails(inputs), order=order), order == "F")
+    return _layouts.settled(made, inputs, (which, inputs, {"order": order}), True)
 
 
 def _called(which, inputs, dtype):
@@ -295,8 +294,8 @@ def _method(which, method, inputs, kwargs):
     if ours is None:
         refuse(MISSING, f"np.{which.__name__}.{method}")
     made = ours(which, *inputs, **kwargs)
-    return made if made is None else _layouts.settled(made, [*inputs, kwargs.get("out")], lambda: getattr(
-        which, method)(*_layouts.thumbnails(inputs), **_layouts.thumbnails(kwargs)))
+    return made if made is None else _layouts.settled(made, [*inputs, kwargs.get("out")],
+                                                      (getattr(which, method), inputs, kwargs))
 
 
 def reduce_method(which, array, axis=0, dtype=None, out=None, keepdims=False, initial=np._NoValue, where=True):

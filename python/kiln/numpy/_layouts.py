@@ -24,32 +24,59 @@ def are_plain(values):
     return True
 
 
+def _look(x):
+    """(dtype, shape, strides in elements or an order by name) of a thumbnail."""
+    dtype = x.dtype
+    if dtype.kind not in "biufc":
+        dtype = np.dtype(np.float32)
+    shape = tuple([n if n < _FEW else _FEW for n in x.shape])
+    if type(x) is Array and x._parent is None and x._strides is None:
+        return dtype, shape, "C"
+    seen = x._shadow() if type(x) is Array else x
+    if seen.size and seen.flags.forc:
+        return dtype, shape, "C" if seen.flags.c_contiguous else "F"
+    strides, step, last = [0] * len(shape), 2, 0
+    apart = [abs(s) if n != 1 else 0 for s, n in zip(seen.strides, seen.shape)]
+    for i in sorted(range(len(shape)), key=apart.__getitem__):
+        if apart[i]:
+            if last and apart[i] != last:
+                step *= _FEW
+            strides[i], last = step, apart[i]
+    return dtype, shape, tuple(strides)
+
+
+def _drawn(look):
+    dtype, shape, lie = look
+    number = 0 if dtype.kind in "biu" else 1
+    if type(lie) is str:
+        return np.full(shape, number, dtype, lie)
+    line = np.full(sum(lie) * _FEW + 1, number, dtype)
+    return np.lib.stride_tricks.as_strided(line, shape, [n * dtype.itemsize for n in lie])
+
+
 def thumbnail(x):
     """A small array of the host with the axes of x: as long up to a few elements, and as they lie in memory."""
-    seen = x._shadow() if type(x) is Array else x
-    shape = tuple([min(n, _FEW) for n in seen.shape])
-    dtype = x.dtype if x.dtype.kind in "biufc" else np.dtype(np.float32)
-    number = 0 if dtype.kind in "biu" else 1
-    if seen.size and seen.flags.forc:
-        return np.full(shape, number, dtype, "C" if seen.flags.c_contiguous else "F")
-    strides, step, last = [0] * len(shape), 2, 0
-    for i in sorted(range(len(shape)), key=lambda i: abs(seen.strides[i])):
-        if seen.shape[i] > 1 and seen.strides[i]:
-            if last and abs(seen.strides[i]) != last:
-                step *= _FEW
-            strides[i], last = step * dtype.itemsize, abs(seen.strides[i])
-    return np.lib.stride_tricks.as_strided(np.full(step * _FEW * len(shape), number, dtype), shape, strides)
+    return _drawn(_look(x))
 
 
 def thumbnails(x):
     """Arguments of a function with thumbnails in place of arrays."""
-    if type(x) is Array or type(x) is np.ndarray:
+    t = type(x)
+    if t is Array or t is np.ndarray:
         return thumbnail(x)
-    if type(x) in (list, tuple):
-        return type(x)(map(thumbnails, x))
-    if type(x) is dict:
-        return {k: thumbnails(v) for k, v in x.items()}
-    return x
+    if t is list or t is tuple:
+        return t([thumbnails(item) for item in x])
+    return {k: thumbnails(v) for k, v in x.items()} if t is dict else x
+
+
+def _key(x):
+    """Arguments by which answers are kept: what thumbnails of them are made of."""
+    t = type(x)
+    if t is Array or t is np.ndarray:
+        return _look(x)
+    if t is list or t is tuple:
+        return (t, *map(_key, x))
+    return tuple([(k, _key(v)) for k, v in x.items()]) if t is dict else (t, x)
 
 
 def strides_in(order, shape):
@@ -119,21 +146,21 @@ def _rebuilt(x, made):
     return type(x)(_rebuilt(item, made) for item in x) if isinstance(x, (list, tuple)) else x
 
 
-def settled(made, arrays, ask, must_ask=False):
-    """Results of a function of these arrays as they lie in NumPy: as those of `ask`, its function of thumbnails. It is
-    called for arrays in C order only where it must be: nearly all results of such are, too."""
+def settled(made, arrays, call, must_ask=False):
+    """Results of a function of these arrays as they lie in NumPy, which is asked. call: (function, arguments by
+    position, by name). For arrays in C order it is asked only where it must be: nearly all results of such are, too."""
     if type(made) is Array and len(made._shape) < 2 and made._parent is None:
         return made
-    leaves = [x for x in _flat(made, []) if type(x) is Array]
+    leaves = [made] if type(made) is Array else [x for x in _flat(made, []) if type(x) is Array]
     if not must_ask and are_plain(arrays) and all(x._parent is None and x._strides is None for x in leaves):
         return made
-    roots = [x._root for x in arrays if type(x) is Array]
-    answers = _flat(_answer(ask), [])
+    roots = [id(x._root) for x in arrays if type(x) is Array]
+    answers = _answers(*call)
     if len(answers) != len(leaves):
         answers = [x._shadow() for x in leaves]
-    return _rebuilt(made, {
-        id(x): x if x.ndim == 0 or any(x._root is root for root in roots) else laid_like(x, small)
-        for x, small in zip(leaves, answers)})
+    settled = {id(x): x if not x._shape or id(x._root) in roots else laid_like(x, small)
+               for x, small in zip(leaves, answers)}
+    return _rebuilt(made, settled)
 
 
 def as_order(x, order):
@@ -142,13 +169,31 @@ def as_order(x, order):
     return x if np.asarray(small, order=order) is small else np.copy(x, order=order)
 
 
-def _answer(ask):
-    """What NumPy answers; nothing where a thumbnail is too small for the other arguments."""
+_kept = {}  # (function, key of its arguments) -> answers
+
+
+def _answers(function, args, kwargs):
+    """Small results of NumPy's function; none where thumbnails are too small for the other arguments."""
+    try:
+        key = function, _key(args), _key(kwargs)
+        if key in _kept:
+            return _kept[key]
+    except TypeError:  # an argument that cannot be told apart
+        key = None
+    made = _flat(_answer(function, args, kwargs), [])
+    if key is not None:
+        if len(_kept) > 10000:
+            _kept.clear()
+        _kept[key] = made
+    return made
+
+
+def _answer(function, args, kwargs):
     from kiln.numpy._dispatch import Host
 
     with Host(), np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return ask()
+            return function(*thumbnails(args), **thumbnails(kwargs))
         except Exception:  # of any kind that NumPy has
             return None

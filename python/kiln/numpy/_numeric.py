@@ -566,16 +566,16 @@ bincount.refuses = "its shape depends on the values; kiln.numpy.bincount(x, leng
 
 @implements(np.digitize)
 def digitize(x, bins, right=False):
-    """Which of known bins: counted, as bins rise or fall."""
-    known = known_of(bins)
+    """Which of bins that rise or fall."""
+    known, side = known_of(bins), "left" if right else "right"
     if known is None:
-        return np.searchsorted(bins, x, side="left" if right else "right")
+        rising = np.searchsorted(bins, x, side=side)
+        return np.where(bins[0] > bins[-1], bins.size - np.searchsorted(bins[::-1], x, side=side), rising)
     if known.size > 1 and not (np.all(np.diff(known) >= 0) or np.all(np.diff(known) <= 0)):
         raise ValueError("bins must be monotonically increasing or decreasing")
     if known.size > 1 and known[0] > known[-1]:
-        made = np.searchsorted(known[::-1], x, side="right" if right else "left")
-        return known.size - made
-    return np.searchsorted(known, x, side="left" if right else "right")
+        return known.size - np.searchsorted(known[::-1], x, side=side)
+    return np.searchsorted(known, x, side=side)
 
 
 @implements(np.unwrap)
