@@ -215,7 +215,12 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         x0, x1, f0, f1 = xp[:-1], xp[1:], fp[:-1], fp[1:]
         inside = np.logical_and(flat >= x0, flat < x1)
         slope = np.where(x1 == x0, 0.0, (f1 - f0) / np.where(x1 == x0, 1.0, x1 - x0))
-        made = np.sum(np.where(inside, f0 + slope * (flat - x0), 0.0), axis=1)
+        value = f0 + slope * (flat - x0)
+        if known_of(fp) is None or not np.all(np.isfinite(known_of(fp))):  # as NumPy avoids NaN where it can
+            other = f1 + slope * (flat - x1)
+            value = np.where(np.isnan(value), np.where(np.isnan(other) & (f0 == f1), f0, other), value)
+            value = np.where(flat == x0, f0, value)
+        made = np.sum(np.where(inside, value, 0.0), axis=1)
     flat = flat.reshape(-1)
     made = np.where(flat < xp[0], fp[0] if left is None else left, made)
     made = np.where(flat == xp[-1], fp[-1], np.where(flat > xp[-1], fp[-1] if right is None else right, made))
@@ -367,7 +372,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     a, b = as_array(start).astype(np.float32), as_array(stop).astype(np.float32)
     a, b = np.broadcast_arrays(a, b)
     count = num - 1 if endpoint else num
-    step = (b - a) / count if count > 0 else None
+    step = Array(ops.settled(((b - a) / count)._get())) if count > 0 else None
     ramp = np.arange(num, dtype=np.float32).reshape([-1] + [1] * a.ndim)
     made = a + ramp * step if step is not None else np.broadcast_to(a, (num, *a.shape))
     if endpoint and num > 1:
