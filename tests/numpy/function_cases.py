@@ -221,9 +221,25 @@ case("convolve", lambda x, y: tuple(np.convolve(x, y, m) for m in ("full", "same
 case("correlate", lambda x, y: tuple(np.correlate(x, y, m) for m in ("full", "same", "valid")), V, W)
 each("cov corrcoef", G)
 case("cov", lambda x, y: np.cov(x, y, bias=True), V, V[::-1].copy())
-case("digitize", lambda x: (np.digitize(x, [-1.0, 0.0, 1.0]), np.digitize(x, [1.0, 0.0, -1.0], right=True)), G)
+for _right in (False, True):
+    case("digitize", lambda x, r=_right: (np.digitize(x, [-1.0, 0.0, 1.0], right=r),
+                                          np.digitize(x, [1.0, 0.0, -1.0], right=r)), np.rint(G))
+    case("digitize", lambda x, b, r=_right: (np.digitize(x, b, right=r), np.digitize(x, b[::-1], right=r)), np.rint(G),
+         np.array([-2, -1, 0, 3], np.float32))
 case("histogram", lambda x: (np.histogram(x), np.histogram(x, 4, density=True), np.histogram(x, 3, weights=x)), G)
 case("histogram", lambda x: (np.histogram(x, 7), np.histogram(x[:0], 3), np.histogram(x * 0 + 2, 3)), N)
+for _bins in (7, 10, 49):  # integers on edges
+    case("histogram", lambda x, n=_bins: np.histogram(x, n)[0], np.arange(-49, 50, dtype=np.int32) // 2)
+    case("histogram", lambda x, n=_bins: np.histogram(x, n)[0], np.arange(0, 196, 4, dtype=np.uint8))
+INFINITE = G.copy()
+INFINITE[1, 2], INFINITE[2, 0], INFINITE[3, :2], INFINITE[4] = np.inf, -np.inf, np.inf, -np.inf
+for _method in ("linear", "lower", "higher", "midpoint", "nearest", "hazen", "weibull", "median_unbiased",
+                "interpolated_inverted_cdf", "averaged_inverted_cdf", "closest_observation", "inverted_cdf"):
+    case("quantile", lambda x, m=_method: np.quantile(x, [0, 0.1, 0.3, 0.5, 0.77, 1], axis=1, method=m), INFINITE)
+case("median", lambda x: np.median(x, axis=1), INFINITE)
+case("nanquantile", lambda x: np.nanquantile(x, [0, 0.2, 0.9], axis=1), INFINITE)
+case("interp", lambda x, p, f: np.interp(x, p, f), np.array([-1, 0, 0.5, np.nan, np.inf, 1, 1.5, 2, 3], np.float32),
+     np.array([0, 1, 2], np.float32), np.array([np.inf, 1, np.nan], np.float32))
 case("histogram_bin_edges", lambda x: (np.histogram_bin_edges(x), np.histogram_bin_edges(x, 3, (-2, 5))), G)
 case("histogram2d", lambda x, y: (np.histogram2d(x[0], y[0]), np.histogram2d(x[0], y[0], [3, 4], [[-2, 2], [0, 3]]),
                                   np.histogram2d(x[0], y[0], [-3, 0, 1, 4], weights=y[1])), G, P)

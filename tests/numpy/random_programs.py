@@ -10,30 +10,35 @@ DIMS = (1, 2, 3, 4, 5, 7, 8, 12, 16, 33, 64, 130)
 DTYPES = ("float32", "float32", "int32", "int32", "int8", "uint8", "int16", "uint16", "bool")
 
 
+def _new(state):
+    """State of a loop or branch: arrays of its own, in C order."""
+    return tuple(map(_new, state)) if isinstance(state, tuple) else np.array(state, order="C")[()]
+
+
 def _fori_loop(first, last, body, carry):
-    carry = copy.deepcopy(carry)
+    carry = _new(carry)
     for i in range(int(first), int(last)):
-        carry = body(i, carry)
+        carry = _new(body(i, carry))
     return carry
 
 
 def _while_loop(condition, body, carry):
-    carry = copy.deepcopy(carry)
+    carry = _new(carry)
     while condition(carry):
-        carry = body(carry)
+        carry = _new(body(carry))
     return carry
 
 
 def _scan(body, carry, xs):
-    carry, ys = copy.deepcopy(carry), []
+    carry, ys = _new(carry), []
     for x in xs:
-        carry, y = body(carry, x)
-        ys.append(copy.deepcopy(y))
+        carry, y = _new(body(carry, x))
+        ys.append(y)
     return carry, np.stack(ys)
 
 
 def _cond(condition, then, otherwise, *operands):
-    return (then if condition else otherwise)(*copy.deepcopy(operands))
+    return _new((then if condition else otherwise)(*_new(operands)))
 
 
 PLAIN = types.SimpleNamespace(fori_loop=_fori_loop, while_loop=_while_loop, scan=_scan, cond=_cond)
@@ -107,7 +112,7 @@ class Program:
             self._step()
         made = [name for name in self.names if name.startswith("y")][-3:] + [str(random.choice(list(self.arguments)))]
         parameters = ", ".join(self.arguments)
-        self.source = "\n    ".join([f"def f({parameters}):", *self.lines, f"return {', '.join(made)}"]) + "\n"
+        self.source = "\n    ".join([f"def f({parameters}):", *self.lines, f"return {', '.join(made)},"]) + "\n"
 
     def copied(self):
         return {name: np.copy(x, order="K") if isinstance(x, np.ndarray) else x for name, x in self.arguments.items()}
@@ -149,16 +154,7 @@ class Program:
         except (ValueError, TypeError, IndexError):
             return  # NumPy has no such call
         if not is_statement:
-            self._lay_out(f"y{self.count}")
             self.count += 1
-
-    def _lay_out(self, made):
-        """Kiln's new arrays lie in C order, NumPy's as their operands do: which reshapes are views differs then."""
-        y, others = self.names[made], [x for n, x in self.names.items() if n != made and isinstance(x, np.ndarray)]
-        is_new = isinstance(y, np.ndarray) and not any(np.may_share_memory(y, x) for x in others)
-        if is_new and not y.flags.c_contiguous:
-            self.lines.append(f"{made} = {made}.copy()")
-            exec(self.lines[-1], self.names)
 
     def _size_after(self, line):
         trial = {**self.names, **{k: copy.deepcopy(v) for k, v in self.names.items() if isinstance(v, np.ndarray)}}

@@ -216,3 +216,10 @@ PROGRAMS = {
 def test_program(program):
     print(f"KILN_SEED={SEED}")
     check(program, *PROGRAMS[program], loose=50)
+
+
+def test_reductions_of_equal_numbers():
+    """Positions along an axis with one element are a constant, which is reduced along an axis that is not the last."""
+    x = normal(3, 4, 1)
+    check(lambda x: (np.argsort(x, axis=2).max(axis=0), np.argsort(x[:1], axis=0).sum(axis=0, keepdims=True)), x)
+    check(lambda x: np.argsort(x[0].T, axis=0).max(axis=0), x)

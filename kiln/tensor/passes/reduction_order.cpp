@@ -23,7 +23,10 @@ Expr reduced_over(OpCode code, const Here& x, const Ints& axes) { return apply(c
 class Lifter {
  public:
   Lifter(Graph& graph, Shape whole, Viewing view) : g_(graph), whole_(std::move(whole)), view_(std::move(view)) {}
-  Expr run(const Expr& x) { return {g_, lifted(x.value()).value_or(view_(x).value())}; }
+  Expr run(const Expr& x) {
+    const Expr seen = view_(x), made(g_, lifted(x.value()).value_or(seen.value()));
+    return made.shape() == seen.shape() ? made : broadcast_to(made, seen.shape());  // of numbers alone
+  }
 
  private:
   std::optional<Value> lifted(Value v) {

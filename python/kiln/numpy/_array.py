@@ -1,6 +1,7 @@
 """Array: what stands for an array while a function is traced. It is a whole, or a view of one that aliases as in NumPy;
 its elements are known while tracing, or at run time alone."""
 
+import functools
 import math
 import operator
 
@@ -25,17 +26,19 @@ _REMEDY_HOST = (
 class Array:
     """An array of the function that is traced."""
 
-    __slots__ = ("__weakref__", "_const", "_dtype", "_is_cell", "_lens", "_node", "_parent", "_root", "_shape",
-                 "_strides", "_trace", "_version")
+    __slots__ = ("__weakref__", "_const", "_dtype", "_is_cell", "_lens", "_node", "_parent", "_root", "_seen",
+                 "_shape", "_strides", "_trace", "_version")
     __array_priority__ = 1000
     __hash__ = None
 
     def __init__(self, node=None, const=None):
         self._node, self._const = node, const
-        self._parent = self._lens = self._strides = None
+        self._parent = self._lens = self._strides = self._seen = None
         self._root, self._version, self._trace = self, 0, active()
         self._is_cell = False  # without dimensions: an array that can be written, not a number
         self._dtype, self._shape = (node.dtype, node.shape) if const is None else (const.dtype, const.shape)
+        if const is not None and not const.flags.c_contiguous:
+            self._strides = tuple([n // const.itemsize for n in const.strides])
 
     # What it holds.
 
@@ -44,7 +47,7 @@ class Array:
             self = self._cell()
         out = Array.__new__(Array)
         out._parent, out._lens, out._root, out._shape = self, lens, self._root, tuple(shape)
-        out._node, out._version, out._dtype, out._strides = None, -1, dtype or self._dtype, None
+        out._node, out._version, out._dtype, out._strides, out._seen = None, -1, dtype or self._dtype, None, None
         out._is_cell, out._trace = True, self._trace
         known = self._known()
         out._const = None if known is None or type(lens) is _lenses.At else lens.host(known)
@@ -105,16 +108,19 @@ class Array:
 
     def _shadow(self):
         """An array of the host with these strides, whose elements are never touched."""
-        if self is not self._root:
-            return self._lens.host(self._parent._shadow())
-        plain = np.empty(1, np.uint8)
-        strides = self._strides
-        if strides is None:
-            strides, step = [], 1
-            for n in reversed(self.shape):
-                strides.insert(0, step)
-                step *= max(n, 1)
-        return np.lib.stride_tricks.as_strided(plain, self.shape, strides)
+        if self._parent is None:
+            return _shadow_of(self._shape, self._strides)
+        if self._seen is None:
+            self._seen = self._lens.host(self._parent._shadow())
+        return self._seen
+
+    def _is_plain(self):
+        """Whether its axes surely lie in C order."""
+        while self._parent is not None:
+            if not self._lens.keeps_order:
+                return False
+            self = self._parent
+        return self._strides is None
 
     # What users ask of an array.
 
@@ -359,7 +365,7 @@ class Array:
         refuse(RESULT, "x.resize() in place", "write np.resize(x, shape), or np.pad", kind=ValueError)
 
     def copy(self, order="C"):
-        return np.copy(self)
+        return np.copy(self, order=order)
 
     def flatten(self, order="C"):
         return self.ravel(order).copy()
@@ -368,7 +374,12 @@ class Array:
         return np.ravel(self, order=order)
 
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
-        return np.astype(self, dtype, copy=copy) if casting == "unsafe" else cast_as(self, dtype, casting)
+        made = np.astype(self, dtype, copy=copy) if casting == "unsafe" else cast_as(self, dtype, casting)
+        if order == "K":
+            return made
+        from kiln.numpy import _layouts
+
+        return _layouts.as_order(made, order)
 
     def dot(self, b, out=None):
         return np.dot(self, b, out=out)
@@ -378,6 +389,16 @@ class Array:
 
 
 builtin_type = type
+
+
+@functools.lru_cache(4096)
+def _shadow_of(shape, strides):
+    if strides is None:
+        strides, step = [], 1
+        for n in reversed(shape):
+            strides.insert(0, step)
+            step *= max(n, 1)
+    return np.lib.stride_tricks.as_strided(np.empty(1, np.uint8), shape, strides)
 
 
 def cast_as(array, dtype, casting):

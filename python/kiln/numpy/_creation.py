@@ -13,7 +13,7 @@ import numpy as np
 import numpy.random  # noqa: F401  (which NumPy loads late: it must not be loaded while functions are traced)
 
 from kiln._trace import tracebacks
-from kiln.numpy import _dispatch, _dtypes
+from kiln.numpy import _dispatch, _dtypes, _layouts
 from kiln.numpy._array import Array, Masked, has_array, stacked
 from kiln.numpy._rules import ARGUMENT, DYNAMIC_SHAPE, refuse
 from kiln.numpy._trace import active
@@ -94,7 +94,7 @@ def _has_unknown(args, kwargs):
 
 
 def _full(shape, fill_value, dtype=None, order="C", *, device=None):
-    made = np.broadcast_to(fill_value, shape).copy()
+    made = np.broadcast_to(fill_value, shape).copy(order=order)
     return made if dtype is None else made.astype(dtype)
 
 
@@ -115,9 +115,7 @@ def _array(original, copies):
             if isinstance(made, Array):
                 made._is_cell = True
             return made
-        made = stacked(a)
-        if made is a and (copies and kwargs.get("copy", True) is not False):
-            made = np.copy(made)
+        made = _copied(stacked(a), a, original, args, kwargs)
         if dtype is not None and made.dtype != np.dtype(dtype):
             made = made.astype(dtype)
         for _ in range(kwargs.get("ndmin", 0) - made.ndim):
@@ -126,6 +124,17 @@ def _array(original, copies):
         return made
 
     return array
+
+
+def _copied(made, a, original, args, kwargs):
+    """An Array as np.array and the like give it: itself, or a new one that lies as NumPy's does."""
+    kwargs = {k: v for k, v in kwargs.items() if k not in ("ndmin", "like", "device")}
+    small = _layouts.thumbnails(a)
+    with _dispatch.Host():
+        answer = original(small, None, *args, **kwargs)
+    if made is a and np.shares_memory(answer, small):
+        return a
+    return _layouts.laid_like(np.copy(made) if made is a else made, answer)
 
 
 def _of_lists(original):

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from kiln.numpy import _comparisons, _dtypes, _generalized
+from kiln.numpy import _comparisons, _dtypes, _generalized, _layouts
 from kiln.numpy import _ops as ops
 from kiln.numpy._array import Array, Masked, host_cast, node_of
 from kiln.numpy._rules import ARGUMENT, CASTING, MISSING, PRECISION, UNDEFINED, refuse
@@ -97,11 +97,15 @@ def function(func, args, kwargs):
         name = f"{func.__module__}.{func.__name__}".replace("numpy.", "np.", 1)
         refuse(MISSING, f"{name} of an array that is known at run time alone: {_support.reason(func)}")
     try:
-        return ours(*args, **kwargs)
+        made = ours(*args, **kwargs)
     except TypeError as error:
         if "unexpected keyword argument" in str(error) and error.__traceback__.tb_next is None:
             refuse(ARGUMENT, f"np.{func.__name__}: {error}")
         raise
+    if func in _views:
+        return made
+    must_ask = func in _layouts.ALWAYS or kwargs.get("order") == "F" or any(type(x) is str and x == "F" for x in args)
+    return _layouts.settled(made, [*arrays, *args], (func, args, kwargs), must_ask)
 
 
 # Ufuncs.
@@ -130,12 +134,19 @@ def _known_inputs(inputs):
     return True
 
 
-def call(which, inputs, dtype=None):
+def call(which, inputs, dtype=None, order="K"):
     """A ufunc of inputs; a tuple of Arrays when it gives several."""
     if _known_inputs(inputs):
         with Host():
             kwargs = {} if dtype is None else {"dtype": dtype}
-            return wrapped(which(*map(_on_host, inputs), **kwargs))
+            return wrapped(which(*map(_on_host, inputs), order=order, **kwargs))
+    made = _called(which, inputs, dtype)
+    if order == "K" and (_layouts.are_plain(inputs) or which is np.matmul and made.ndim == 2):
+        return made
+    return _layouts.settled(made, inputs, (which, inputs, {"order": order}), True)
+
+
+def _called(which, inputs, dtype):
     if which.signature is not None:
         return _product(which, inputs, dtype)
     ours = UFUNCS.get(which) or _OF_SCIPY.get(which.__name__)
@@ -222,9 +233,9 @@ def _with_options(which, inputs, out=None, where=True, dtype=None, casting="same
         _require_casting(which, inputs, dtype, casting)
     if axes is not None or axis is not None or keepdims:
         inputs, placed = _generalized.moved(which, inputs, axes, axis, keepdims)
-        made = placed(call(which, inputs, dtype))
+        made = placed(call(which, inputs, dtype, order))
     else:
-        made = call(which, inputs, dtype)
+        made = call(which, inputs, dtype, order)
     outs = out if isinstance(out, tuple) else (out,) * which.nout
     results = made if which.nout > 1 else (made,)
     if where is not True and all(o is None for o in outs):
@@ -282,7 +293,9 @@ def _method(which, method, inputs, kwargs):
     ours = METHODS.get((which, method)) or METHODS.get((None, method))
     if ours is None:
         refuse(MISSING, f"np.{which.__name__}.{method}")
-    return ours(which, *inputs, **kwargs)
+    made = ours(which, *inputs, **kwargs)
+    return made if made is None else _layouts.settled(made, [*inputs, kwargs.get("out")],
+                                                      (getattr(which, method), inputs, kwargs))
 
 
 def reduce_method(which, array, axis=0, dtype=None, out=None, keepdims=False, initial=np._NoValue, where=True):

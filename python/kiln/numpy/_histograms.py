@@ -41,13 +41,28 @@ def _edges(x, bins, range, name):
     return np.linspace(low - apart, high + apart, count + 1, dtype=np.float32)
 
 
-def _inside(x, edges):
-    """[element, bin]: whether it lies there; the last bin has its upper edge, too."""
+def _inside(x, edges, is_even=False):
+    """[element, bin]: whether it lies there; the last bin has its upper edge, too. is_even: the edges are so many,
+    evenly between the ends of the data."""
     edges = edges.astype(np.float32)
-    x = x.astype(np.float32).reshape(-1, 1)
-    low, high = edges[:-1], edges[1:]
-    is_last = np.arange(low.size) == low.size - 1
-    return (x >= low) & ((x < high) | (is_last & (x == high)))
+    reached = x.astype(np.float32).reshape(-1, 1) >= edges[:-1]
+    if is_even and x.size and x.dtype.kind in "iu":
+        reached = _reached_exactly(x, edges.size - 1, reached)
+    over = np.concatenate([reached[:, 1:], x.astype(np.float32).reshape(-1, 1) > edges[-1:]], axis=1)
+    return reached & ~over
+
+
+def _reached_exactly(x, count, nearly):
+    """Which integers are at the lower edge of a bin or beyond it, without rounding while 32 bits hold the products."""
+    x = x.astype(np.int32)
+    low, high = np.min(x), np.max(x)
+    exactly = (x - low).reshape(-1, 1) * count >= np.arange(count, dtype=np.int32) * (high - low)
+    fits = (high.astype(np.float32) - low.astype(np.float32)) * count < 2.0**31
+    return np.where(fits & (low < high), exactly, nearly)
+
+
+def _is_even(bins, range):
+    return range is None and np.ndim(bins) == 0
 
 
 @implements(np.histogram_bin_edges)
@@ -59,7 +74,7 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
 def histogram(a, bins=10, range=None, density=None, weights=None):
     x = as_array(a).reshape(-1)
     edges = _edges(x, bins, range, "histogram")
-    inside = _inside(x, edges)
+    inside = _inside(x, edges, _is_even(bins, range))
     if weights is None:
         counts = np.sum(inside, axis=0)
     else:
@@ -89,8 +104,8 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
         raise ValueError("range argument must have one entry per dimension")
     edges = [_edges(x, b, r, "histogramdd") for x, b, r in zip(columns, bins, ranges)]
     made = None
-    for x, e in zip(columns, edges):  # products of 0 and 1, one dimension more with each
-        one = _inside(x, e).astype(np.float32)
+    for x, e, b, r in zip(columns, edges, bins, ranges):  # products of 0 and 1, one dimension more with each
+        one = _inside(x, e, _is_even(b, r)).astype(np.float32)
         made = one if made is None else made[..., None] * one.reshape(one.shape[0], *(1,) * (made.ndim - 1), -1)
     if weights is not None:
         made = made * as_array(weights).astype(np.float32).reshape(-1, *(1,) * rank)

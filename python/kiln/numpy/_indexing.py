@@ -4,8 +4,7 @@ import operator
 
 import numpy as np
 
-from kiln.numpy import _dtypes
-from kiln.numpy import _lenses
+from kiln.numpy import _dtypes, _layouts, _lenses
 from kiln.numpy import _ops as ops
 from kiln.numpy._array import Array, Masked, as_array, has_array, host_cast, known_of, node_of, stacked
 from kiln.numpy._dtypes import INT32
@@ -239,7 +238,7 @@ def read(array, key):
     known = view._known()
     if known is not None and all(not isinstance(value, Array) for _, value, _ in arrays):
         return Array(const=array._known()[_host_key(key)])
-    return Array(gather(view._get(), arrays))
+    return _layouts.chosen(Array(gather(view._get(), arrays)), view, arrays)
 
 
 def _is_runtime_number(index):

@@ -1,5 +1,5 @@
 """Views: how a part of an array is read from it (`get`), written back into it (`put`), and seen on an array of the host
-(`host`). All are pure: `put` returns the whole array anew."""
+(`host`). All are pure: `put` returns the whole array anew. Who keeps the order shows C order as such."""
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from kiln.numpy._rules import READ_ONLY, refuse
 
 class Reshape:
     __slots__ = ("before", "shape")
+    keeps_order = True
 
     def __init__(self, before, shape):
         self.before, self.shape = before, shape
@@ -25,6 +26,7 @@ class Reshape:
 
 class Transpose:
     __slots__ = ("perm",)
+    keeps_order = False
 
     def __init__(self, perm):
         self.perm = list(perm)
@@ -43,6 +45,7 @@ class Slices:
     """A range of each dimension, then the dimensions that a key leaves or inserts."""
 
     __slots__ = ("key", "shape", "sizes", "starts", "steps")
+    keeps_order = True
 
     def __init__(self, key, starts, sizes, steps, shape):
         self.key, self.starts, self.sizes, self.steps, self.shape = key, starts, sizes, steps, shape
@@ -61,6 +64,7 @@ class At:
     """One index along an axis, that is known at run time alone, from 0 on."""
 
     __slots__ = ("axis", "index")
+    keeps_order = True
 
     def __init__(self, axis, index):
         self.axis, self.index = axis, index
@@ -83,6 +87,7 @@ class At:
 
 class Bitcast:
     __slots__ = ("after", "before")
+    keeps_order = True
 
     def __init__(self, before, after):
         self.before, self.after = before, after
@@ -101,6 +106,7 @@ class ReadOnly:
     """What is computed from the array on every read."""
 
     __slots__ = ("get", "host")
+    keeps_order = False
 
     def __init__(self, get, host):
         self.get, self.host = get, host

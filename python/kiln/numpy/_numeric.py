@@ -215,7 +215,12 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         x0, x1, f0, f1 = xp[:-1], xp[1:], fp[:-1], fp[1:]
         inside = np.logical_and(flat >= x0, flat < x1)
         slope = np.where(x1 == x0, 0.0, (f1 - f0) / np.where(x1 == x0, 1.0, x1 - x0))
-        made = np.sum(np.where(inside, f0 + slope * (flat - x0), 0.0), axis=1)
+        value = f0 + slope * (flat - x0)
+        if known_of(fp) is None or not np.all(np.isfinite(known_of(fp))):  # as NumPy avoids NaN where it can
+            other = f1 + slope * (flat - x1)
+            value = np.where(np.isnan(value), np.where(np.isnan(other) & (f0 == f1), f0, other), value)
+            value = np.where(flat == x0, f0, value)
+        made = np.sum(np.where(inside, value, 0.0), axis=1)
     flat = flat.reshape(-1)
     made = np.where(flat < xp[0], fp[0] if left is None else left, made)
     made = np.where(flat == xp[-1], fp[-1], np.where(flat > xp[-1], fp[-1] if right is None else right, made))
@@ -367,7 +372,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     a, b = as_array(start).astype(np.float32), as_array(stop).astype(np.float32)
     a, b = np.broadcast_arrays(a, b)
     count = num - 1 if endpoint else num
-    step = (b - a) / count if count > 0 else None
+    step = Array(ops.settled(((b - a) / count)._get())) if count > 0 else None
     ramp = np.arange(num, dtype=np.float32).reshape([-1] + [1] * a.ndim)
     made = a + ramp * step if step is not None else np.broadcast_to(a, (num, *a.shape))
     if endpoint and num > 1:
@@ -566,16 +571,16 @@ bincount.refuses = "its shape depends on the values; kiln.numpy.bincount(x, leng
 
 @implements(np.digitize)
 def digitize(x, bins, right=False):
-    """Which of known bins: counted, as bins rise or fall."""
-    known = known_of(bins)
+    """Which of bins that rise or fall."""
+    known, side = known_of(bins), "left" if right else "right"
     if known is None:
-        return np.searchsorted(bins, x, side="left" if right else "right")
+        rising = np.searchsorted(bins, x, side=side)
+        return np.where(bins[0] > bins[-1], bins.size - np.searchsorted(bins[::-1], x, side=side), rising)
     if known.size > 1 and not (np.all(np.diff(known) >= 0) or np.all(np.diff(known) <= 0)):
         raise ValueError("bins must be monotonically increasing or decreasing")
     if known.size > 1 and known[0] > known[-1]:
-        made = np.searchsorted(known[::-1], x, side="right" if right else "left")
-        return known.size - made
-    return np.searchsorted(known, x, side="left" if right else "right")
+        return known.size - np.searchsorted(known[::-1], x, side=side)
+    return np.searchsorted(known, x, side=side)
 
 
 @implements(np.unwrap)
@@ -668,4 +673,7 @@ def delete(arr, obj, axis=None):
         refuse(DYNAMIC_SHAPE, "np.delete at positions that are known at run time alone", kind=ValueError)
     keep = np.ones(n, bool)
     keep[gone if gone.dtype.kind == "b" or gone.size else gone.astype(int)] = False
-    return np.compress(keep, x, axis=axis)
+    if isinstance(obj, slice) or np.size(gone) == 1:
+        made = np.compress(keep, x, axis=axis)
+        return np.copy(made, order="F") if x.flags.fnc else made
+    return x[(slice(None),) * axis + (np.flatnonzero(keep),)]

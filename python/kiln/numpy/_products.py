@@ -256,7 +256,7 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
         kind = _dtypes.loop(np.multiply, (kind, _kind(a)))[0]
     kind = _dtypes.narrow(kind) if dtype is None else _dtypes.requested(dtype)
     terms, output = _parsed(formula, arrays)
-    work = [_diagonals(a.astype(kind), t) for a, t in zip(arrays, terms)]
+    work = [_diagonals(a if a.dtype == kind else a.astype(kind), t) for a, t in zip(arrays, terms)]
     while len(work) > 1:
         (x, xl), (y, yl) = work.pop(0), work.pop(0)
         needed = set(output).union(*(t for _, t in work))

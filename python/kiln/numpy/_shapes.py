@@ -179,9 +179,8 @@ def astype(x, dtype, /, *, copy=True, device=None):
     return made
 
 
-@implements(np.lib.stride_tricks.sliding_window_view)
+@implements(np.lib.stride_tricks.sliding_window_view, view=True)
 def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
-    """The windows, joined from one slice for each place in them."""
     x = as_array(x)
     if writeable:
         refuse(ARGUMENT, "sliding_window_view(writeable=True)", "write to the array itself")
@@ -189,13 +188,23 @@ def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=Fa
     axes = list(range(x.ndim)) if axis is None else [axis_of(a, x.ndim) for a in np.atleast_1d(axis).tolist()]
     if len(axes) != len(window):
         raise ValueError("Must provide matching length window_shape and axis")
+    shape = list(x.shape)
     for a, n in zip(axes, window):
-        count = x.shape[a] - n + 1
-        if n < 0 or count < 1:
+        shape[a] -= n - 1
+        if n < 0 or shape[a] < 1:
             raise ValueError("window shape cannot be larger than input array shape")
-        before = (slice(None),) * a
-        x = np.stack([x[(*before, slice(i, i + count))] for i in range(n)], axis=-1)
-    return x
+    lens = _lenses.ReadOnly(lambda node: _windows(node, window, axes), lambda host: np.lib.stride_tricks.
+                            sliding_window_view(host, window, axes))
+    return x._view(lens, [*shape, *window])
+
+
+def _windows(node, window, axes):
+    """The windows, joined from one slice for each place in them."""
+    for a, n in zip(axes, window):
+        count = node.shape[a] - n + 1
+        parts = [ops.expand_dims(_lenses.bool_to_number(ops.cut(node, a, i, i + count)), node.ndim) for i in range(n)]
+        node = ops.cast(ops.concat(parts, node.ndim), node.dtype)
+    return node
 
 
 # Joining.

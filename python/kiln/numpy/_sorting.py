@@ -85,21 +85,28 @@ _EVEN = ("linear", "lower", "higher", "midpoint", "nearest")  # places from the 
 _PLOTTED = {"hazen": (0.5, 0.5), "weibull": (0, 0), "median_unbiased": (1 / 3, 1 / 3),
             "normal_unbiased": (3 / 8, 3 / 8), "interpolated_inverted_cdf": (0, 1)}
 _STEPS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
+_ONE = ("lower", "higher", "nearest")  # which are an element
 _METHODS = (*_EVEN, *_PLOTTED, *_STEPS)
 
 
 def _place(fraction, n, method):
-    """(the element below, the one above, how far between them) of a fraction of n elements in order."""
+    """(the element below, the one above, how far between them; None: the one below) of a fraction of n elements in
+    order."""
     if method in _PLOTTED:
         first, last = _PLOTTED[method]
-        place = min(max(n * fraction + first + fraction * (1 - first - last) - 1, 0), n - 1)
+        place = min(n * fraction + first + fraction * (1 - first - last) - 1, n - 1)
+        if place < 0:
+            return 0, 0, 0.0
     elif method in _STEPS:
         return _step(fraction, n, method)
     else:
         place = fraction * (n - 1)
     low, high = math.floor(place), math.ceil(place)
-    low, high = {"lower": (low, low), "higher": (high, high), "nearest": (round(place),) * 2}.get(method, (low, high))
-    return low, high, 0.5 if method == "midpoint" and low != high else place - low if low != high else 0.0
+    if method in _ONE:
+        return {"lower": low, "higher": high, "nearest": round(place)}[method], None, None
+    if method == "median":
+        return low, high, None if low == high else 0.5
+    return low, min(low + 1, n - 1), 0.5 if method == "midpoint" and low != high else place - low
 
 
 def _step(fraction, n, method):
@@ -110,17 +117,17 @@ def _step(fraction, n, method):
         place = n * fraction - 1.5
         is_even = place == math.floor(place) and math.floor(place) % 2 == 1
         at = element(math.floor(place) if is_even else math.floor(place) + 1)
-        return at, at, 0.0
+        return at, None, None
     place = n * fraction - 1
     is_whole = place == math.floor(place)
     at = element(place if is_whole else math.floor(place) + 1)
-    if is_whole and method == "averaged_inverted_cdf":
-        return at, element(place + 1), 0.5
-    return at, at, 0.0
+    if method == "averaged_inverted_cdf":
+        return element(math.floor(place)), element(math.floor(place) + 1), 0.5 if is_whole else 1.0
+    return at, None, None
 
 
 def _quantile(a, q, axis, out, overwrite_input, method, keepdims, weights, name):
-    if weights is not None or method not in _METHODS:
+    if weights is not None or method not in (*_METHODS, "median"):
         refuse(
             ARGUMENT, f"np.{name}(method={method!r}, weights=...)", f"use one of {', '.join(_METHODS)} without weights"
         )
@@ -144,13 +151,21 @@ def _quantile(a, q, axis, out, overwrite_input, method, keepdims, weights, name)
     return made if out is None else write_out(made, out, name)
 
 
+def _between(a, b, weight):
+    """As NumPy interpolates, which shows where they are infinite."""
+    apart = b - a
+    if isinstance(weight, Array):
+        return np.where(weight >= 0.5, b - apart * (1 - weight), a + apart * weight)
+    return b - apart * (1 - weight) if weight >= 0.5 else a + apart * weight
+
+
 def _at_fractions(ordered, flat, fractions, n, method):
     missing = np.any(np.isnan(flat), axis=-1)
     made = []
     for f in fractions:
         low, high, weight = _place(float(f), n, method)
-        a, b = ordered[..., low], ordered[..., high]
-        value = a if low == high else a * 0.5 + b * 0.5 if method == "midpoint" else a + (b - a) * weight
+        a, b = ordered[..., low], None if high is None else ordered[..., high]
+        value = a if weight is None else a * 0.5 + b * 0.5 if method == "median" else _between(a, b, weight)
         made.append(np.where(missing, np.asarray(math.nan, _dtypes.narrow(flat.dtype)), value))
     return made
 
@@ -169,7 +184,7 @@ def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear"
 @implements(np.median)
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     """The mean of the two in the middle."""
-    return _quantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims, None, "median")
+    return _quantile(a, 0.5, axis, out, overwrite_input, "median", keepdims, None, "median")
 
 
 class _Present:
@@ -218,7 +233,7 @@ def _nan_quantile(a, q, axis, out, method, keepdims, weights, name):
         low = np.floor(place).astype(np.int32)
         below, above = rows.at(low), rows.at(np.minimum(low + 1, np.maximum(rows.count - 1, 0)))
         part = (place - np.floor(place))[..., 0]
-        made.append(rows.shaped((below + (above - below) * part).astype(rows.ordered.dtype)))
+        made.append(rows.shaped(_between(below, above, part).astype(rows.ordered.dtype)))
     made = made[0] if known.ndim == 0 else np.stack(made).reshape([*known.shape, *made[0].shape])
     return made if out is None else write_out(made, out, name)
 

@@ -38,10 +38,11 @@ def is_users(file):
 
 def user_frame():
     """The innermost frame of the user's; None where the function that is traced has no frame, before and after it."""
-    frame = sys._getframe(1)
+    frame, known = sys._getframe(1), _is_users.get
     while frame is not None:
         code = frame.f_code
-        if is_users(code.co_filename):
+        users = known(code.co_filename)
+        if users or (users is None and is_users(code.co_filename)):
             return frame
         if code in _boundary and active() is not None and active().place is not None:
             return None
