@@ -11,6 +11,7 @@
 #include "kiln/emit/kernel_text.h"
 #include "kiln/emit/main_text.h"
 #include "kiln/emit/merge_cores.h"
+#include "kiln/emit/odd_pass.h"
 #include "kiln/emit/roll.h"
 #include "kiln/emit/same_statements.h"
 #include "kiln/isa/table.h"
@@ -99,7 +100,10 @@ class Emission {
     }
     for (Core& core : cores_) core.rolled = core.plain;
     if (is_pair()) is_one_ = merge_cores(cores_[0].rolled, program(0), cores_[1].plain, program(1));
-    for (int i = 0; i < (is_one_ ? 1 : 2); ++i) roll_up(cores_[i].rolled, keys_, options_.roll);
+    for (int i = 0; i < (is_one_ ? 1 : 2); ++i) {
+      roll_up(cores_[i].rolled, keys_, options_.roll);
+      if (options_.roll) fold_odd_passes(cores_[i].rolled);
+    }
   }
 
   // Rolling and merging may change nothing: what is written, run as Python runs it, issues every statement.

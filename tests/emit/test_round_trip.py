@@ -98,7 +98,7 @@ def test_emitted_attention_is_not_much_longer_than_the_python_example(tmp_path):
     assert lines <= 1.5 * (SOURCE / "examples" / "nki" / "attention.py").read_text().count("\n")
 
 
-@pytest.mark.parametrize("version", ["tiled", "hoisted", "blocked_free"])
+@pytest.mark.parametrize("version", ["tiled", "hoisted", "blocked_free", "blocked"])
 def test_a_traced_matmul_rolls_back(version):
     kernel = getattr(importlib.import_module("matmul"), version)
     source = kiln.emit(kernel)("bfloat16[4096,4096]", "bfloat16[4096,4096]")
