@@ -333,9 +333,17 @@ class KernelText {
     if (inst.name != isa::kNone) arguments.push_back(fmt::format("name={}", string_text(program_.strings[inst.name])));
     std::vector<std::string> waits;
     while (waits.size() < item.waits) waits.push_back(ref(cursor));
-    const std::string made = item.makes.empty() ? "" : names_[item.makes[0]] + " = ";
-    lines_.call(fmt::format("{}{}.{}", made, row.is_of_ranks() ? "ncc" : "nisa", row.name), arguments,
+    lines_.call(fmt::format("{}{}.{}", assigned(item), row.is_of_ranks() ? "ncc" : "nisa", row.name), arguments,
                 waits.empty() ? ")" : fmt::format(").depends_on({})", fmt::join(waits, ", ")));
+  }
+
+  // The name that the result of an instruction gets: of the register that it makes, or of itself.
+  std::string assigned(const Item& item) const {
+    if (item.makes.size() > 1)
+      raise(emit_rules::kTable, emit_rules::kRegister,
+            {.found = fmt::format("`{}`, which others wait for, gives back a register", wish(item.makes[1]))});
+    const bool is_used = !item.makes.empty() && outline_.entities[item.makes[0]].last_use > 0;
+    return is_used ? names_[item.makes[0]] + " = " : "";
   }
 
   // An integer may be a default at first and another number later.

@@ -348,12 +348,17 @@ TEST(Emit, NamesAreLegalAndEachMeansOneThing) {
 tensor `a b`: input hbm float32 [8]
 tensor a_b: output shared_hbm float32 [8]
 tensor `7`: hbm float32 [8]
-dma_copy(dst=`7`, src=`for`)
+tensor `_`: hbm float32 [8]
+loop i = 0 .. 3 {
+  dma_copy(dst=`7`, src=`_`)
+}
 dma_copy(dst=a_b, src=`a b`)
 )");
   EXPECT_EQ(body, R"(a_b_1 = nl.ndarray((8,), dtype=nl.float32, buffer=nl.shared_hbm)
 t7 = nl.ndarray((8,), dtype=nl.float32, buffer=nl.hbm)
-nisa.dma_copy(dst=t7, src=for_1)
+__1 = nl.ndarray((8,), dtype=nl.float32, buffer=nl.hbm)
+for _ in range(3):
+    nisa.dma_copy(dst=t7, src=__1)
 nisa.dma_copy(dst=a_b_1, src=a_b)
 )");
 }
@@ -425,6 +430,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "register_alloc(dst=r, x=0) register_load(dst=r, src=x.ap([[1, 1]], scalar_offset=r, scale=7))\n",
                 "emit.R3"},
         Refusal{"kiln 1 program \"k\" target trn2 register r register_alloc(dst=r) register_alloc(dst=r)\n", "emit.R4"},
+        Refusal{"kiln 1 program \"k\" target trn2 register r tensor x: inout hbm float32 [8]\n"
+                "%0: register_alloc(dst=r) memset(dst=x, value=0.0) dma_copy(dst=x, src=x) after(%0)\n",
+                "emit.R4"},
         Refusal{"kiln 1 program \"k\" target trn2 register r register i frozen register_alloc(dst=i)\n", "program.R13"},
         Refusal{"kiln 1 program \"k\" target trn2 tensor x: hbm float8_e3m4 [8, 8]\n", "emit.R5"},
         Refusal{"kiln 1 program \"k\" target trn2 tensor x: input hbm tfloat32 [8, 8]\n", "emit.R5"}));
