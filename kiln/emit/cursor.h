@@ -16,6 +16,11 @@ class Cursor {
   }
   const Ref& ref() { return item_.refs[ref_++]; }
   std::size_t width() const { return item_.width; }
+  // Past all that a statement in the body has.
+  void skip(const Item& inside) {
+    number_ += inside.row_count;
+    ref_ += inside.ref_count;
+  }
 
   struct State {
     std::size_t number, ref;

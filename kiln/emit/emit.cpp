@@ -11,6 +11,7 @@
 #include "kiln/emit/kernel_text.h"
 #include "kiln/emit/main_text.h"
 #include "kiln/emit/merge_cores.h"
+#include "kiln/emit/odd_pass.h"
 #include "kiln/emit/roll.h"
 #include "kiln/emit/same_statements.h"
 #include "kiln/isa/table.h"
@@ -99,7 +100,10 @@ class Emission {
     }
     for (Core& core : cores_) core.rolled = core.plain;
     if (is_pair()) is_one_ = merge_cores(cores_[0].rolled, program(0), cores_[1].plain, program(1));
-    for (int i = 0; i < (is_one_ ? 1 : 2); ++i) roll_up(cores_[i].rolled, keys_, options_.roll);
+    for (int i = 0; i < (is_one_ ? 1 : 2); ++i) {
+      roll_up(cores_[i].rolled, keys_, options_.roll);
+      if (options_.roll) fold_odd_passes(cores_[i].rolled);
+    }
   }
 
   // Rolling and merging may change nothing: what is written, run as Python runs it, issues every statement.
@@ -130,6 +134,7 @@ class Emission {
         if (is_inside(t) || border_.contains(t.name)) continue;
         const bool is_constant = options_.constants.contains(t.name);
         border_[t.name] = names_.take(is_constant ? "constant" : t.name);
+        if (is_constant) constants_.push_back(t.name);
         if (is_argument(t) && !is_constant) arguments_.push_back({border_[t.name], &t});
         if (t.role == Role::output) outputs_.push_back(t.name);
         if (t.role == Role::inout) changed.push_back(t.name);
@@ -144,7 +149,8 @@ class Emission {
 
   // What it is, how it was made, and what `body` imports.
   std::string header(const std::string& body) {
-    const auto uses = [&](const char* word) { return body.find(word) != std::string::npos; };
+    const std::string code = without_strings(body);
+    const auto uses = [&](const char* word) { return code.find(word) != std::string::npos; };
     SourceLines lines;
     lines.line(fmt::format("\"\"\"The kernel `{}` for {}, in NKI 0.{}.0.", printable(program(0).name),
                            arch(program(0).target).name, program(0).nki));
@@ -163,6 +169,7 @@ class Emission {
     }
     if (uses("base64.")) {
       lines.line("import base64");
+      if (uses("zlib.")) lines.line("import zlib");
       lines.line();
     }
     if (uses("ml_dtypes.")) lines.line("import ml_dtypes");
@@ -175,6 +182,21 @@ class Emission {
     if (uses("nisa.")) lines.line("import nki.isa as nisa");
     if (uses("nl.")) lines.line("import nki.language as nl");
     return lines.text();
+  }
+
+  static std::string without_strings(const std::string& text) {
+    std::string out;
+    bool is_quoted = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (is_quoted && text[i] == '\\') {
+        ++i;
+      } else if (text[i] == '"') {
+        is_quoted = !is_quoted;
+      } else if (!is_quoted) {
+        out += text[i];
+      }
+    }
+    return out;
   }
 
   // Text that can stand in a docstring.
@@ -201,12 +223,11 @@ class Emission {
   }
 
   void constants() {
-    if (options_.constants.empty()) return;
+    if (constants_.empty()) return;
     lines_.line();
-    for (const auto& [name, text] : options_.constants) {
-      if (!border_.contains(name)) continue;
-      arrays_[name] = names_.take("CONSTANT");
-      lines_.line(fmt::format("{} = {}", arrays_[name], text));
+    for (const std::string& name : constants_) {
+      arrays_.push_back(names_.take("CONSTANT"));
+      lines_.line(fmt::format("{} = {}", arrays_.back(), options_.constants.at(name)));
     }
   }
 
@@ -219,8 +240,8 @@ class Emission {
     lines_.call("def " + kernel_, names, "):");
     lines_.deeper();
     for (const Argument& a : arguments_) require(a);
-    for (const auto& [name, array] : arrays_)
-      lines_.line(fmt::format("{} = nl.shared_constant({})", border_[name], array));
+    for (std::size_t i = 0; i < constants_.size(); ++i)
+      lines_.line(fmt::format("{} = nl.shared_constant({})", border_[constants_[i]], arrays_[i]));
   }
 
   // What the kernel was made for. NKI has two words for some floats of 8 bits: those are not compared.
@@ -301,7 +322,8 @@ class Emission {
   Names names_;
   std::string kernel_, core_;
   std::map<std::string, std::string> border_;  // tensors that cross the border: their names in the source
-  std::map<std::string, std::string> arrays_;  // constants: the names of their arrays
+  std::vector<std::string> constants_;         // of those
+  std::vector<std::string> arrays_;            // by constant: the name of its array
   std::vector<Argument> arguments_;
   std::vector<std::string> outputs_, returned_;
   SourceLines lines_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 #include "kiln/emit/access_text.h"
 #include "kiln/emit/argument_text.h"
@@ -35,6 +36,7 @@ class KernelText {
       names_[t] = border.names[t];
       is_seen_[t] = !names_[t].empty();
     }
+    for (const isa::Tensor& t : program_.tensors) tensor_names_.insert(t.name);
     name_all(outline_.items);
   }
 
@@ -65,7 +67,7 @@ class KernelText {
     const EntityInfo& info = outline_.entities[entity];
     switch (info.kind) {
       case EntityKind::tensor:
-        return without_number(program_.tensors[info.source].name);
+        return without_number(program_.tensors[info.source].name, info.list != isa::kNone);
       case EntityKind::reg:
         return program_.registers[info.source].name;
       case EntityKind::instruction:
@@ -76,11 +78,14 @@ class KernelText {
     return "";
   }
 
-  // A trace numbers what the source gave one name.
-  static std::string without_number(const std::string& name) {
-    const std::size_t end = name.find_last_not_of("0123456789");
-    const bool is_numbered = end != std::string::npos && end > 0 && end + 1 < name.size() && name[end] == '_';
-    return is_numbered ? name.substr(0, end) : name;
+  // A trace numbers what the source gave one name: the first one has none. What a loop makes has one name for all.
+  std::string without_number(std::string name, bool is_of_loop) const {
+    for (;; is_of_loop = false) {
+      const std::size_t end = name.find_last_not_of("0123456789");
+      const bool is_numbered = end != std::string::npos && end > 0 && end + 1 < name.size() && name[end] == '_';
+      if (!is_numbered || (!is_of_loop && !tensor_names_.contains(name.substr(0, end)))) return name;
+      name.resize(end);
+    }
   }
 
   void statement(const std::vector<Item>& block, std::size_t at, Cursor& cursor) {
@@ -102,6 +107,10 @@ class KernelText {
         break;
       case Item::Kind::ordered:
         lines_.line("with nl.no_reorder():");
+        body(item, cursor);
+        break;
+      case Item::Kind::guard:
+        lines_.line(question(block, at));
         body(item, cursor);
         break;
     }
@@ -155,6 +164,7 @@ class KernelText {
     for (std::size_t i = 0; i < item.body.size(); ++i) {
       statement(item.body, i, cursor);
       if (item.kind == Item::Kind::loop && item.source == isa::kNone) collect(item, item.body[i]);
+      if (item.kind == Item::Kind::guard) collect_in_loops(item.body[i]);
     }
     if (lines_.count() == before) lines_.line("pass");
     lines_.back();
@@ -163,12 +173,31 @@ class KernelText {
   // What a pass of a rolled loop makes for others goes into its list.
   void collect(const Item& loop, const Item& child) {
     for (const Entity list : loop.makes) {
-      const EntityInfo& info = outline_.entities[list];
-      if (!info.leaves_its_loop) continue;
+      if (!outline_.is_kept_list(list) || outline_.flat.contains(list)) continue;
       for (const Entity made : child.makes) {
-        if (made == info.source) lines_.line(fmt::format("{}.append({})", names_[list], names_[made]));
+        if (made == outline_.entities[list].source) append(list, made);
       }
     }
+  }
+
+  // What several loops make for others, in one pass of a loop around them.
+  void collect_in_loops(const Item& child) {
+    for (const Entity made : child.makes) {
+      const auto list = outline_.flat_of.find(made);
+      if (list != outline_.flat_of.end()) append(list->second, made);
+    }
+  }
+
+  void append(Entity list, Entity made) { lines_.line(fmt::format("{}.append({})", names_[list], names_[made])); }
+
+  // Whether the body of a guard runs.
+  std::string question(const std::vector<Item>& block, std::size_t at) {
+    const Item& guard = block[at];
+    if (guard.runs_otherwise && at > 0 && block[at - 1].kind == Item::Kind::guard) return "else:";
+    const std::size_t variable = guard.column - 1;
+    used_[variable] = true;
+    const char* is = !guard.runs_otherwise ? "==" : guard.pass == 0 ? ">" : "<";
+    return fmt::format("if {} {} {}:", variables_[variable].name, is, guard.pass);
   }
 
   void declare(const Item& item, Cursor& cursor) {
@@ -202,9 +231,15 @@ class KernelText {
     if (!is_seen_[r.entity])
       raise(emit_rules::kTable, emit_rules::kRegister,
             {.found = fmt::format("`{}` is used where it is not known", wish(r.entity))});
-    for (std::size_t i = 0; i < r.places.size(); i += cursor.width()) {
-      const Sum place = note(Sum::of(std::span(r.places).subspan(i, cursor.width())));
-      text += fmt::format("[{}]", text_of(place, variables_));
+    Entity list = r.entity;
+    for (std::size_t i = 0; i < r.places.size();) {
+      Sum place;
+      for (const std::int64_t size : outline_.sizes_of(list)) {
+        place = place.times(size).plus(Sum::of(std::span(r.places).subspan(i, cursor.width())));
+        i += cursor.width();
+      }
+      text += fmt::format("[{}]", text_of(note(place), variables_));
+      list = outline_.entities[list].source;
     }
     return text;
   }
@@ -298,9 +333,17 @@ class KernelText {
     if (inst.name != isa::kNone) arguments.push_back(fmt::format("name={}", string_text(program_.strings[inst.name])));
     std::vector<std::string> waits;
     while (waits.size() < item.waits) waits.push_back(ref(cursor));
-    const std::string made = item.makes.empty() ? "" : names_[item.makes[0]] + " = ";
-    lines_.call(fmt::format("{}{}.{}", made, row.is_of_ranks() ? "ncc" : "nisa", row.name), arguments,
+    lines_.call(fmt::format("{}{}.{}", assigned(item), row.is_of_ranks() ? "ncc" : "nisa", row.name), arguments,
                 waits.empty() ? ")" : fmt::format(").depends_on({})", fmt::join(waits, ", ")));
+  }
+
+  // The name that the result of an instruction gets: of the register that it makes, or of itself.
+  std::string assigned(const Item& item) const {
+    if (item.makes.size() > 1)
+      raise(emit_rules::kTable, emit_rules::kRegister,
+            {.found = fmt::format("`{}`, which others wait for, gives back a register", wish(item.makes[1]))});
+    const bool is_used = !item.makes.empty() && outline_.entities[item.makes[0]].last_use > 0;
+    return is_used ? names_[item.makes[0]] + " = " : "";
   }
 
   // An integer may be a default at first and another number later.
@@ -312,8 +355,9 @@ class KernelText {
 
   void loop(const Item& item, Cursor& cursor) {
     for (const Entity list : item.makes) {
-      const EntityInfo& info = outline_.entities[list];
-      if (info.kind == EntityKind::list && info.leaves_its_loop) lines_.line(names_[list] + " = []");
+      if (!outline_.is_kept_list(list)) continue;
+      lines_.line(names_[list] + " = []");
+      is_seen_[list] = true;
     }
     const std::size_t header = lines_.hold();
     const std::int64_t trips = std::max<std::int64_t>(item.trips(), 1);
@@ -444,6 +488,7 @@ class KernelText {
   std::span<const std::string> groups_;
   std::string group_;  // of the last instruction
   Names free_;
+  std::unordered_set<std::string> tensor_names_;
   std::vector<std::string> names_;  // by entity
   std::vector<bool> is_seen_;       // by entity: its name stands for it here
   std::vector<Variable> variables_;

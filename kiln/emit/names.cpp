@@ -5,13 +5,13 @@
 namespace kiln::emit {
 namespace {
 
-// Python's keywords, what the source imports or calls, and what reads like something else.
+// Python's keywords, what the source imports, calls or counts on, and what reads like something else.
 constexpr std::string_view kTaken[] = {
-    "False",     "None",   "True",  "and",   "as",     "assert",   "async",   "await", "break", "class",
-    "continue",  "def",    "del",   "elif",  "else",   "except",   "finally", "for",   "from",  "global",
-    "if",        "import", "in",    "is",    "lambda", "nonlocal", "not",     "or",    "pass",  "raise",
-    "return",    "try",    "while", "with",  "yield",  "nki",      "nisa",    "ncc",   "nl",    "np",
-    "ml_dtypes", "base64", "range", "float", "print",  "rng",      "I",       "O",     "l"};
+    "False", "None",  "True",   "and",      "as",     "assert",  "async", "await",     "break",  "class", "continue",
+    "def",   "del",   "elif",   "else",     "except", "finally", "for",   "from",      "global", "if",    "import",
+    "in",    "is",    "lambda", "nonlocal", "not",    "or",      "pass",  "raise",     "return", "try",   "while",
+    "with",  "yield", "nki",    "nisa",     "ncc",    "nl",      "np",    "ml_dtypes", "base64", "zlib",  "range",
+    "float", "print", "rng",    "I",        "O",      "l",       "_",     "__debug__"};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -1,6 +1,7 @@
 #include "kiln/emit/outline.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "kiln/emit/key_text.h"
 
@@ -31,8 +32,26 @@ std::unordered_map<Entity, Maker> makers_of(const std::vector<Item>& body) {
 
 // A tensor lives as long as its block; registers and instructions have names of the whole function.
 bool is_seen_behind(const Outline& outline, const Item& item, Entity entity) {
-  if (item.kind == Item::Kind::ordered) return true;
+  if (item.kind == Item::Kind::ordered || item.kind == Item::Kind::guard) return true;
   return item.kind == Item::Kind::loop && outline.entities[entity].kind != EntityInfo::Kind::tensor;
+}
+
+// The numbers and references of a child go behind those that the statement has.
+void move_up(Item& child, Item& item) {
+  child.row_count = static_cast<std::uint32_t>(child.rows());
+  child.ref_count = static_cast<std::uint32_t>(child.refs.size());
+  item.numbers.insert(item.numbers.end(), child.numbers.begin(), child.numbers.end());
+  item.refs.insert(item.refs.end(), std::make_move_iterator(child.refs.begin()),
+                   std::make_move_iterator(child.refs.end()));
+  child.numbers = {};
+  child.refs = {};
+}
+
+void widen_all(Item& item) {
+  std::size_t width = item.width;
+  for (const Item& child : item.body) width = std::max(width, child.width);
+  widen(item, width);
+  for (Item& child : item.body) widen(child, width);
 }
 
 }  // namespace
@@ -61,24 +80,17 @@ void seal(Outline& outline, Item& item, Keys& keys) {
   key.add(item.key).add(item.kind).add(item.lower).add(item.upper).add(item.step).add(item.body.size());
   auto makers = makers_of(item.body);
   if (item.variable != isa::kNone) makers[item.variable] = {isa::kNone, 0};
-  std::size_t width = item.width;
-  for (const Item& child : item.body) width = std::max(width, child.width);
-  widen(item, width);
+  widen_all(item);
   for (Item& child : item.body) {
     key.add(child.key);
-    widen(child, width);
-    item.numbers.insert(item.numbers.end(), child.numbers.begin(), child.numbers.end());
     for (std::uint32_t r = 0; r < child.refs.size(); ++r) {
-      Ref ref = resolve(outline, std::move(child.refs[r]), width);
+      Ref& ref = child.refs[r] = resolve(outline, std::move(child.refs[r]), item.width);
       const auto maker = makers.find(ref.entity);
-      if (!ref.bound && maker != makers.end()) {
-        ref.bound = true;
-        key.add(r).add(maker->second.child).add(maker->second.place);
-      }
-      item.refs.push_back(std::move(ref));
+      if (ref.bound || maker == makers.end()) continue;
+      ref.bound = true;
+      key.add(r).add(maker->second.child).add(maker->second.place);
     }
-    child.numbers = {};
-    child.refs = {};
+    move_up(child, item);
     item.lines += child.lines;
     item.last = std::max(item.last, child.last);
     for (const Entity made : child.makes) {
@@ -86,6 +98,29 @@ void seal(Outline& outline, Item& item, Keys& keys) {
     }
   }
   item.key = keys.number(std::move(key).text());
+}
+
+void open(Item& item) {
+  std::size_t row = item.rows(), ref = item.refs.size();
+  for (std::size_t i = item.body.size(); i-- > 0;) {
+    Item& child = item.body[i];
+    row -= child.row_count;
+    ref -= child.ref_count;
+    const auto numbers = item.numbers.begin() + static_cast<std::ptrdiff_t>(row * item.width);
+    const auto refs = item.refs.begin() + static_cast<std::ptrdiff_t>(ref);
+    child.width = item.width;
+    child.numbers.assign(numbers, item.numbers.end());
+    child.refs.assign(std::make_move_iterator(refs), std::make_move_iterator(item.refs.end()));
+    item.numbers.erase(numbers, item.numbers.end());
+    item.refs.erase(refs, item.refs.end());
+    open(child);
+  }
+}
+
+void close(Item& item) {
+  for (Item& child : item.body) close(child);
+  widen_all(item);
+  for (Item& child : item.body) move_up(child, item);
 }
 
 }  // namespace kiln::emit

@@ -32,11 +32,12 @@ class Comparison {
  private:
   bool statement(const Item& item, Cursor& cursor, const std::vector<Item>& plain, std::size_t& next) {
     if (item.kind == Item::Kind::loop && item.source == isa::kNone) return passes(item, cursor, plain, next);
+    if (item.kind == Item::Kind::guard) return guarded(item, cursor, plain, next);
     if (next == plain.size()) return false;
     const Item& other = plain[next++];
     if (item.kind != other.kind || (!item.has_body() && item.key != other.key)) return false;
     if (!own(other, cursor)) return false;
-    for (std::size_t k = 0; !item.has_body() && k < item.makes.size(); ++k) bind(item.makes[k], other.makes[k]);
+    for (std::size_t k = 0; !item.has_body() && k < item.makes.size(); ++k) make(item.makes[k], other.makes[k]);
     if (item.variable != isa::kNone) bind(item.variable, other.variable);
     if (!item.has_body()) return true;
     const bool counts = item.kind == Item::Kind::loop;
@@ -61,11 +62,30 @@ class Comparison {
       }
       values_.pop_back();
       for (const Entity list : loop.makes) {
-        if (rolled_.entities[list].leaves_its_loop)
+        if (rolled_.is_kept_list(list) && !rolled_.flat.contains(list))
           things_[list].elements.push_back(things_[rolled_.entities[list].source]);
       }
     }
     return true;
+  }
+
+  bool guarded(const Item& guard, Cursor& cursor, const std::vector<Item>& plain, std::size_t& next) {
+    const std::optional<std::int64_t> value = values_[guard.column - 1];
+    if (!value) return false;
+    if ((*value == guard.pass) == guard.runs_otherwise) {
+      cursor.skip(guard);
+      return true;
+    }
+    for (const Item& child : guard.body) {
+      if (!statement(child, cursor, plain, next)) return false;
+    }
+    return true;
+  }
+
+  void make(Entity name, Entity entity) {
+    bind(name, entity);
+    const auto flat = rolled_.flat_of.find(name);
+    if (flat != rolled_.flat_of.end()) things_[flat->second].elements.push_back({entity, {}});
   }
 
   // The numbers and references of one statement that `other` has.
@@ -106,10 +126,19 @@ class Comparison {
     const auto found = things_.find(ref.entity);
     if (found == things_.end()) return isa::kNone;
     const Thing* thing = &found->second;
-    for (std::size_t i = 0; i < ref.places.size(); i += width) {
-      const auto place = folded(std::span(ref.places).subspan(i, width));
-      if (place[0] < 0 || static_cast<std::size_t>(place[0]) >= thing->elements.size()) return isa::kNone;
-      thing = &thing->elements[static_cast<std::size_t>(place[0])];
+    Entity name = ref.entity;
+    for (std::size_t i = 0; i < ref.places.size();) {
+      std::int64_t place = 0;
+      for (const std::int64_t size : rolled_.sizes_of(name)) {
+        if (i == ref.places.size()) return isa::kNone;
+        const std::int64_t index = folded(std::span(ref.places).subspan(i, width))[0];
+        if (index < 0 || (size && index >= size)) return isa::kNone;
+        place = place * size + index;
+        i += width;
+      }
+      if (static_cast<std::size_t>(place) >= thing->elements.size()) return isa::kNone;
+      thing = &thing->elements[static_cast<std::size_t>(place)];
+      name = rolled_.entities[name].source;
     }
     return thing->entity;
   }

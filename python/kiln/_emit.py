@@ -1,6 +1,7 @@
 """kiln.emit: a kernel as NKI source that issues the same program."""
 
 import base64
+import zlib
 
 import numpy as np
 
@@ -9,7 +10,9 @@ from kiln._program import plain
 from kiln._trace import simulate
 from kiln._trace.specs import of_value
 
-_SHORT = 16  # elements that are written out
+_SHORT = 80  # columns of a list of elements that is written out
+_COLUMNS = 90  # of bytes
+_LARGE = 1024  # bytes that are packed where that halves them
 
 
 def emit(kernel, roll=True, main=False):
@@ -38,6 +41,8 @@ def of_cores(cores, roll=True, main=False, origin=""):
 
 
 def _dtype_text(dtype):
+    if dtype == np.bool_:
+        return "np.bool_"  # `np.bool` is missing in some versions
     return f"np.{dtype.name}" if dtype.type.__module__ == "numpy" else f"ml_dtypes.{dtype.name}"
 
 
@@ -48,22 +53,32 @@ def _array_text(array):
     for text, made in _plain_arrays(array, dtype):
         if made.dtype == array.dtype and made.shape == shape and made.tobytes() == bits:
             return text
-    if array.size <= _SHORT and np.isfinite(array.astype(np.float64)).all():
-        made = np.array(array.tolist(), array.dtype)
-        if made.tobytes() == bits:
-            return f"np.array({array.tolist()}, dtype={dtype})"
-    code = base64.b85encode(bits).decode()
-    lines = "\n".join(f'    "{code[i:i + 90]}"' for i in range(0, len(code), 90))
-    return f"np.frombuffer(base64.b85decode(\n{lines}\n), {dtype}).reshape({shape})"
+    packed = zlib.compress(bits, 9) if len(bits) > _LARGE else bits
+    is_packed = 2 * len(packed) <= len(bits)
+    code = base64.b85encode(packed if is_packed else bits).decode()
+    lines = "\n".join(f'    "{code[i:i + _COLUMNS]}"' for i in range(0, len(code), _COLUMNS))
+    data = f"base64.b85decode(\n{lines}\n)"
+    if is_packed:
+        data = f"zlib.decompress({data})"
+    return f"np.frombuffer({data}, {dtype}).reshape({shape})"
 
 
 def _plain_arrays(array, dtype):
-    """(text, array) of arrays that have a name of their own."""
-    shape = array.shape
-    first = array.reshape(-1)[:1]
-    if first.astype(np.float64)[0] in (0, 1):
-        word = "zeros" if first.astype(np.float64)[0] == 0 else "ones"
+    """(text, array) of arrays that have a name of their own, or are short."""
+    shape, values = array.shape, array.reshape(-1)
+    first, ends = values[:1].tolist()[0], [np.asarray(v).astype(np.float64) for v in (values[0], values[-1])]
+    if ends[0] in (0, 1):
+        word = "zeros" if ends[0] == 0 else "ones"
         yield f"np.{word}({shape}, dtype={dtype})", getattr(np, word)(shape, dtype=array.dtype)
+    if np.isfinite(ends).all():
+        yield f"np.full({shape}, {first}, dtype={dtype})", np.full(shape, first, dtype=array.dtype)
     if len(shape) == 2:
         size = str(shape[0]) if shape[0] == shape[1] else f"{shape[0]}, {shape[1]}"
         yield f"np.eye({size}, dtype={dtype})", np.eye(*shape, dtype=array.dtype)
+    if ends[0] == 0 and ends[1] == values.size - 1:
+        cut = "" if len(shape) == 1 else f".reshape({shape})"
+        yield f"np.arange({values.size}, dtype={dtype}){cut}", np.arange(values.size).astype(array.dtype).reshape(shape)
+    if values.size < _SHORT and np.isfinite(values.astype(np.float64)).all():
+        text = f"np.array({array.tolist()}, dtype={dtype})"
+        if len(text) <= _SHORT:
+            yield text, np.array(array.tolist(), array.dtype)

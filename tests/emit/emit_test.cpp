@@ -173,6 +173,76 @@ dma_copy(dst=y.ap([[1, 1]], offset=3), src=x.ap([[1, 1]], offset=9))
   EXPECT_EQ(body.find("for "), std::string::npos);
 }
 
+// Sums over blocks, of which the first begins the sums: tiles that one pass makes and the others use.
+TEST(Emit, APassThatDiffersInOnePlaceIsAPassOfTheLoop) {
+  Kernel k("sums", Target::trn2);
+  const View x = k.input("x", {512, 64}, DType::float32), y = k.output("y", {128, 64}, DType::float32);
+  std::vector<View> sums;
+  for (int block = 0; block < 4; ++block) {
+    const View tile = k.sbuf({128, 64}, DType::float32, {.name = "tile_" + std::to_string(block)});
+    k.dma_copy({.dst = tile, .src = x(ds(block * 128, 128))});
+    for (int i = 0; i < 6; ++i) {
+      const View piece = tile(all, ds(i / 3 * 30 + i % 3 * 8, 8));
+      if (block == 0) {
+        sums.push_back(k.sbuf({128, 8}, DType::float32, {.name = "sum_" + std::to_string(i)}));
+        k.tensor_copy({.dst = sums[i], .src = piece});
+      } else {
+        k.tensor_tensor({.dst = sums[i], .data1 = sums[i], .data2 = piece, .op = AluOp::add});
+      }
+      k.tensor_scalar({.dst = piece, .data = piece, .op0 = AluOp::multiply, .operand0 = 2});
+      k.tensor_copy({.dst = piece, .src = piece});
+    }
+  }
+  for (int i = 0; i < 6; ++i) k.dma_copy({.dst = y(all, ds(i / 3 * 30 + i % 3 * 8, 8)), .src = sums[i]});
+  EXPECT_EQ(body_of(emit(k.finish())), R"(y = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+sum_list = []
+for i in range(4):
+    tile = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x[nl.ds(i * 128, 128)])
+    for j in range(2):
+        for k in range(3):
+            if i == 0:
+                sum = nl.ndarray((128, 8), dtype=nl.float32, buffer=nl.sbuf)
+                sum_list.append(sum)
+                nisa.tensor_copy(dst=sum, src=tile[:, nl.ds(j * 30 + k * 8, 8)])
+            else:
+                nisa.tensor_tensor(dst=sum_list[j * 3 + k], data1=sum_list[j * 3 + k],
+                                   data2=tile[:, nl.ds(j * 30 + k * 8, 8)], op=nl.add)
+            nisa.tensor_scalar(dst=tile[:, nl.ds(j * 30 + k * 8, 8)],
+                               data=tile[:, nl.ds(j * 30 + k * 8, 8)], op0=nl.multiply,
+                               operand0=2)
+            nisa.tensor_copy(dst=tile[:, nl.ds(j * 30 + k * 8, 8)],
+                             src=tile[:, nl.ds(j * 30 + k * 8, 8)])
+for i in range(3):
+    nisa.dma_copy(dst=y[:, nl.ds(i * 8, 8)], src=sum_list[i])
+for i in range(3):
+    nisa.dma_copy(dst=y[:, nl.ds(i * 8 + 30, 8)], src=sum_list[i + 3])
+)");
+}
+
+TEST(Emit, ThePassThatDiffersMayBeTheLastOne) {
+  Kernel k("last", Target::trn2);
+  const View x = k.inout("x", {128, 64}, DType::float32), y = k.output("y", {128, 64}, DType::float32);
+  for (int i = 0; i < 5; ++i) {
+    const View tile = k.sbuf({128, 8}, DType::float32, {.name = "tile_" + std::to_string(i)});
+    k.dma_copy({.dst = tile, .src = x(all, ds(i * 8, 8))});
+    k.tensor_scalar({.dst = tile, .data = tile, .op0 = AluOp::multiply, .operand0 = 2});
+    if (i < 4) k.dma_copy({.dst = x(all, ds(i * 8 + 8, 8)), .src = tile});
+    k.tensor_scalar({.dst = tile, .data = tile, .op0 = AluOp::add, .operand0 = 1});
+    k.dma_copy({.dst = y(all, ds(i * 8, 8)), .src = tile});
+  }
+  EXPECT_EQ(body_of(emit(k.finish())), R"(y = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+for i in range(5):
+    tile = nl.ndarray((128, 8), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x[:, nl.ds(i * 8, 8)])
+    nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=2)
+    if i < 4:
+        nisa.dma_copy(dst=x[:, nl.ds(i * 8 + 8, 8)], src=tile)
+    nisa.tensor_scalar(dst=tile, data=tile, op0=nl.add, operand0=1)
+    nisa.dma_copy(dst=y[:, nl.ds(i * 8, 8)], src=tile)
+)");
+}
+
 // From the first tile on, passes of two statements differ in what they read. From the first copy on they do not.
 TEST(Emit, WhatDiffersFromOneStatementOnIsRolledFromALaterOne) {
   Kernel k("later", Target::trn2);
@@ -184,9 +254,9 @@ TEST(Emit, WhatDiffersFromOneStatementOnIsRolledFromALaterOne) {
     tile(i);
   }
   EXPECT_EQ(body_of(emit(k.finish())), R"(y = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
-tile = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+tile_0 = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
 for _ in range(5):
-    nisa.dma_copy(dst=y, src=tile)
+    nisa.dma_copy(dst=y, src=tile_0)
     nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
 )");
 }
@@ -278,12 +348,17 @@ TEST(Emit, NamesAreLegalAndEachMeansOneThing) {
 tensor `a b`: input hbm float32 [8]
 tensor a_b: output shared_hbm float32 [8]
 tensor `7`: hbm float32 [8]
-dma_copy(dst=`7`, src=`for`)
+tensor `_`: hbm float32 [8]
+loop i = 0 .. 3 {
+  dma_copy(dst=`7`, src=`_`)
+}
 dma_copy(dst=a_b, src=`a b`)
 )");
   EXPECT_EQ(body, R"(a_b_1 = nl.ndarray((8,), dtype=nl.float32, buffer=nl.shared_hbm)
 t7 = nl.ndarray((8,), dtype=nl.float32, buffer=nl.hbm)
-nisa.dma_copy(dst=t7, src=for_1)
+__1 = nl.ndarray((8,), dtype=nl.float32, buffer=nl.hbm)
+for _ in range(3):
+    nisa.dma_copy(dst=t7, src=__1)
 nisa.dma_copy(dst=a_b_1, src=a_b)
 )");
 }
@@ -355,6 +430,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "register_alloc(dst=r, x=0) register_load(dst=r, src=x.ap([[1, 1]], scalar_offset=r, scale=7))\n",
                 "emit.R3"},
         Refusal{"kiln 1 program \"k\" target trn2 register r register_alloc(dst=r) register_alloc(dst=r)\n", "emit.R4"},
+        Refusal{"kiln 1 program \"k\" target trn2 register r tensor x: inout hbm float32 [8]\n"
+                "%0: register_alloc(dst=r) memset(dst=x, value=0.0) dma_copy(dst=x, src=x) after(%0)\n",
+                "emit.R4"},
         Refusal{"kiln 1 program \"k\" target trn2 register r register i frozen register_alloc(dst=i)\n", "program.R13"},
         Refusal{"kiln 1 program \"k\" target trn2 tensor x: hbm float8_e3m4 [8, 8]\n", "emit.R5"},
         Refusal{"kiln 1 program \"k\" target trn2 tensor x: input hbm tfloat32 [8, 8]\n", "emit.R5"}));

@@ -3,6 +3,7 @@
 Inputs are random; KILN_SEED repeats a run.
 """
 
+import base64
 import contextlib
 import importlib
 import io
@@ -11,7 +12,9 @@ import pathlib
 import re
 import subprocess
 import sys
+import zlib
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -98,7 +101,7 @@ def test_emitted_attention_is_not_much_longer_than_the_python_example(tmp_path):
     assert lines <= 1.5 * (SOURCE / "examples" / "nki" / "attention.py").read_text().count("\n")
 
 
-@pytest.mark.parametrize("version", ["tiled", "hoisted", "blocked_free"])
+@pytest.mark.parametrize("version", ["tiled", "hoisted", "blocked_free", "blocked"])
 def test_a_traced_matmul_rolls_back(version):
     kernel = getattr(importlib.import_module("matmul"), version)
     source = kiln.emit(kernel)("bfloat16[4096,4096]", "bfloat16[4096,4096]")
@@ -238,15 +241,42 @@ def test_main_runs(dtype, tmp_path):
     (np.ones((3,), np.float16), "np.ones((3,), dtype=np.float16)"),
     (np.array([[1, 5]], np.int32), "np.array([[1, 5]], dtype=np.int32)"),
     (np.arange(600, dtype=np.float32) / 7, None),
+    (np.arange(600, dtype=np.int32).reshape(2, 300), "np.arange(600, dtype=np.int32).reshape((2, 300))"),
+    (np.full((4, 5), 2.5, ml_dtypes.bfloat16), "np.full((4, 5), 2.5, dtype=ml_dtypes.bfloat16)"),
+    (np.ones((2, 3), bool), "np.ones((2, 3), dtype=np.bool_)"),
+    (np.arange(16, dtype=np.float64) / 7, None),  # a list of them is too long
+    (np.triu(np.full((64, 64), -np.inf, np.float32)), None),
     (np.array([np.nan, -0.0], np.float32), None),
 ])
 def test_constants_are_made_again(array, text):
-    import base64
-
-    import ml_dtypes
-
     made = _emit._array_text(array)
     assert text is None or made == text
-    again = eval(made, {"np": np, "ml_dtypes": ml_dtypes, "base64": base64})
+    again = eval(made, {"np": np, "ml_dtypes": ml_dtypes, "base64": base64, "zlib": zlib})
     assert (again.dtype, again.shape, again.tobytes()) == (array.dtype, array.shape, array.tobytes())
-    assert max(map(len, made.splitlines())) <= 100
+    assert len(made.splitlines()[0]) <= 84 and max(map(len, made.splitlines())) <= 100  # behind `CONSTANT_99 = `
+    assert made.count("\n") < 40
+
+
+def many_constants(x):
+    """More than ten, none used in the order in which they are made."""
+    out = nl.ndarray((1, 8), dtype=nl.float32, buffer=nl.shared_hbm)
+    constants = [nl.shared_constant(np.full((1, 8), 3 * i, np.float32)) for i in range(12)]
+    total, tile = (nl.ndarray((1, 8), dtype=nl.float32) for _ in range(2))
+    nisa.dma_copy(dst=total, src=x)
+    for constant in reversed(constants):
+        nisa.dma_copy(dst=tile, src=constant)
+        nisa.tensor_tensor(dst=total, data1=tile, data2=total, op=nl.subtract)
+    nisa.dma_copy(dst=out, src=total, name="np.base64.zlib.")
+    return out
+
+
+def test_constants_keep_their_order(tmp_path):
+    source = kiln.emit(many_constants)("float32[1,8]")
+    path, again = round_trip.load(source, tmp_path)
+    require_clean(path)
+    assert kiln.emit(again)("float32[1,8]") == source
+    x = np.random.default_rng(SEED).standard_normal((1, 8)).astype(np.float32)
+    expected = x
+    for i in reversed(range(12)):
+        expected = np.float32(3 * i) - expected
+    assert again(x).tobytes() == expected.tobytes()
