@@ -16,12 +16,6 @@ std::span<std::byte> shadows(const Parcel& p, std::int64_t first, std::int64_t c
   return std::as_writable_bytes(std::span(p.shadow + first, count));
 }
 
-// The same elements from `first` on.
-Parcel from_on(const Parcel& p, std::int64_t first, std::int64_t count) {
-  return {p.data ? p.data + first * size_bytes(p.dtype) : nullptr, count, p.dtype,
-          p.shadow ? p.shadow + first : nullptr};
-}
-
 }  // namespace
 
 FarCarrier::FarCarrier(Processes& processes, std::vector<int> homes, bool with_shadows, const Kernels& kernels,
@@ -31,7 +25,8 @@ FarCarrier::FarCarrier(Processes& processes, std::vector<int> homes, bool with_s
       with_shadows_(with_shadows),
       kernels_(kernels),
       wire_(processes),
-      scratch_(scratch) {
+      scratch_(scratch),
+      stream_(processes, scratch, kernels) {
   scratch_.reset();
 }
 
@@ -81,76 +76,56 @@ Parcel FarCarrier::make_scratch(DType dtype, std::int64_t count) {
 void FarCarrier::reduce(const Gathering& g, AluOp op, const std::vector<Spot>& from, const std::vector<Spot>& to,
                         std::int64_t count) {
   for (const Part& part : parts_of(from, to, count)) {
-    if (part.count > 0) begin(g, op, from, to, part);
+    if (part.count == 0) continue;
+    FarReduction& r = reductions_.emplace_back(reduction_of(g, op, from, to, part));
+    if (r.is_streamed) {
+      stream_.begin(r);
+    } else {
+      begin(r);
+    }
   }
 }
 
-// Sources go to the process that computes.
-void FarCarrier::begin(const Gathering& g, AluOp op, const std::vector<Spot>& from, const std::vector<Spot>& to,
-                       const Part& part) {
-  Reduction r{op, g.parcel(from[0]).dtype, part, {}, {}, {}};
+FarReduction FarCarrier::reduction_of(const Gathering& g, AluOp op, const std::vector<Spot>& from,
+                                      const std::vector<Spot>& to, const Part& part) {
+  FarReduction r{op, g.parcel(from[0]).dtype, part.process, part.count, {}, {}, {}, {}};
+  r.is_streamed = !with_shadows_ && SliceStream::is_worth_it(r.dtype, r.count);
   for (const Spot& s : from) {
-    if (part.process == self_ && !is_here(s)) {
-      r.from.push_back(make_scratch(r.dtype, part.count));
-      receive(homes_[s.member], r.from.back(), 0, part.count);
-    } else {
-      r.from.push_back(from_on(g.parcel(s), s.element + part.first, part.count));
-      if (part.process != self_ && is_here(s)) send(part.process, r.from.back(), 0, part.count);
-    }
+    r.from.push_back(from_on(g.parcel(s), s.element + part.first, part.count));
+    r.from_homes.push_back(homes_[s.member]);
   }
   for (const Spot& s : to) {
     r.to.push_back(from_on(g.parcel(s), s.element + part.first, part.count));
     r.to_homes.push_back(homes_[s.member]);
   }
-  reductions_.push_back(std::move(r));
-}
-
-void FarCarrier::compute(Reduction& r) {
-  std::vector<const std::byte*> sources;
-  std::vector<const Shadow*> source_shadows;
-  for (const Parcel& p : r.from) {
-    sources.push_back(p.data);
-    source_shadows.push_back(p.shadow);
-  }
-  std::vector<Parcel> here;
-  for (std::size_t i = 0; i < r.to.size(); ++i) {
-    if (r.to_homes[i] == self_) here.push_back(r.to[i]);
-  }
-  if (here.empty()) {  // no target of this process: the result is on its way only
-    here.push_back(make_scratch(r.dtype, r.part.count));
-    r.to.push_back(here[0]);
+  if (r.process == self_ && !r.target_of(self_)) {  // the result is on its way only
+    r.to.push_back(make_scratch(r.dtype, r.count));
     r.to_homes.push_back(self_);
   }
-  std::vector<std::byte*> targets;
-  std::vector<Shadow*> target_shadows;
-  for (const Parcel& p : here) {
-    targets.push_back(p.data);
-    if (p.shadow) target_shadows.push_back(p.shadow);
+  return r;
+}
+
+// Sources go to the process that computes.
+void FarCarrier::begin(FarReduction& r) {
+  for (std::size_t i = 0; i < r.from.size(); ++i) {
+    const bool here = r.from_homes[i] == self_;
+    if (r.process == self_ && !here) {
+      r.from[i] = make_scratch(r.dtype, r.count);
+      receive(r.from_homes[i], r.from[i], 0, r.count);
+    } else if (r.process != self_ && here) {
+      send(r.process, r.from[i], 0, r.count);
+    }
   }
-  reduce_elements(r.op, r.dtype, sources, targets, r.part.count, kernels_);
-  if (!target_shadows.empty()) reduce_shadows(source_shadows, target_shadows, r.part.count);
 }
 
 // A result goes once to each process that has a target.
-void FarCarrier::hand_out(const Reduction& r) {
-  const auto own = std::ranges::find(r.to_homes, self_);
-  if (r.part.process != self_) {
-    if (own != r.to_homes.end()) receive(r.part.process, r.to[own - r.to_homes.begin()], 0, r.part.count);
+void FarCarrier::hand_out(const FarReduction& r) {
+  const Parcel* const own = r.target_of(self_);
+  if (r.process != self_) {
+    if (own) receive(r.process, *own, 0, r.count);
     return;
   }
-  for (const int process : std::set<int>(r.to_homes.begin(), r.to_homes.end())) {
-    if (process != self_) send(process, r.to[own - r.to_homes.begin()], 0, r.part.count);
-  }
-}
-
-// Further targets of this process get what the first one got.
-void FarCarrier::spread(const Reduction& r) const {
-  const Parcel* first = nullptr;
-  for (std::size_t i = 0; i < r.to.size(); ++i) {
-    if (r.to_homes[i] != self_) continue;
-    if (first) copy_elements(*first, 0, r.to[i], 0, r.part.count);
-    if (!first) first = &r.to[i];
-  }
+  for (const int process : r.receivers()) send(process, *own, 0, r.count);
 }
 
 void FarCarrier::mirror(std::vector<Gathering::Member>& members, int param) {
@@ -171,14 +146,22 @@ void FarCarrier::mirror(std::vector<Gathering::Member>& members, int param) {
 }
 
 void FarCarrier::finish() {
-  wire_.wait();
-  for (Reduction& r : reductions_) {
-    if (r.part.process == self_) compute(r);
+  wire_.begin();
+  for (const bool mine : {true, false}) {  // no process waits for a result before it has sent its own
+    for (const FarReduction& r : reductions_) {
+      if (r.is_streamed && mine == (r.process == self_)) stream_.finish(r);
+    }
   }
-  for (const Reduction& r : reductions_) hand_out(r);
   wire_.wait();
-  for (const Reduction& r : reductions_) {
-    if (r.part.process != self_) spread(r);
+  for (const FarReduction& r : reductions_) {
+    if (!r.is_streamed && r.process == self_) compute_slice(r, self_, r.from, 0, kernels_);
+  }
+  for (const FarReduction& r : reductions_) {
+    if (!r.is_streamed) hand_out(r);
+  }
+  wire_.wait();
+  for (const FarReduction& r : reductions_) {
+    if (r.process != self_) spread_result(r, self_);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "kiln/isa/semantics/gathering.h"
 #include "kiln/sim/scratch.h"
+#include "kiln/sim/slice_stream.h"
 #include "kiln/sim/wire.h"
 
 namespace kiln::sim {
@@ -31,21 +32,12 @@ class FarCarrier final : public isa::Carrier {
     int process;
     std::int64_t first, count;
   };
-  struct Reduction {
-    AluOp op;
-    DType dtype;
-    Part part;
-    std::vector<isa::Parcel> from, to;  // where the part begins; of other processes, sources are copies here
-    std::vector<int> to_homes;
-  };
-
   bool is_here(const Spot& s) const { return homes_[s.member] == self_; }
   std::vector<Part> parts_of(const std::vector<Spot>& from, const std::vector<Spot>& to, std::int64_t count) const;
-  void begin(const isa::Gathering& g, AluOp op, const std::vector<Spot>& from, const std::vector<Spot>& to,
-             const Part& part);
-  void compute(Reduction& r);
-  void hand_out(const Reduction& r);
-  void spread(const Reduction& r) const;
+  FarReduction reduction_of(const isa::Gathering& g, AluOp op, const std::vector<Spot>& from,
+                            const std::vector<Spot>& to, const Part& part);
+  void begin(FarReduction& r);
+  void hand_out(const FarReduction& r);
   void send(int to, const isa::Parcel& from, std::int64_t first, std::int64_t count);
   void receive(int from, const isa::Parcel& to, std::int64_t first, std::int64_t count);
   isa::Parcel make_scratch(DType dtype, std::int64_t count);
@@ -55,8 +47,9 @@ class FarCarrier final : public isa::Carrier {
   const bool with_shadows_;
   const Kernels& kernels_;
   Wire wire_;
-  std::deque<Reduction> reductions_;
+  std::deque<FarReduction> reductions_;
   Scratch& scratch_;
+  SliceStream stream_;
 };
 
 }  // namespace kiln::sim

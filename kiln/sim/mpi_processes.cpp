@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <deque>
 #include <list>
 #include <mutex>
 #include <thread>
@@ -21,10 +22,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kChunk = 4 << 20;  // bytes of one message at most
-constexpr int kData = 1, kControl = 2;   // tags
+constexpr int kControl = 1;              // a tag; those of the channels follow it
 constexpr std::chrono::milliseconds kBeat{1000}, kLook{100};
 constexpr int kSilentSeconds = 8;
 constexpr char kAlive = 'a', kEnded = 'e', kGivesUp = 'g';  // first letters of control messages
+
+int tag_of(Channel channel) { return kControl + 1 + static_cast<int>(channel); }
 
 int silent_seconds() {
   const char* text = std::getenv("KILN_MPI_TIMEOUT");
@@ -48,31 +51,21 @@ class MpiProcesses final : public Processes {
   int self() const override { return self_; }
   int count() const override { return count_; }
 
-  void send(int to, std::span<const std::byte> bytes) override {
-    std::lock_guard lock(mutex_);
-    for (std::size_t at = 0; at < bytes.size(); at += kChunk)
-      add(mpi_.send(to, kData, bytes.data() + at, static_cast<int>(std::min(kChunk, bytes.size() - at))), to);
+  void send(int to, std::span<const std::byte> bytes, Channel channel) override {
+    in_chunks(bytes, [&](std::size_t at, int size) {
+      add(sends_, mpi_.send(to, tag_of(channel), bytes.data() + at, size), to);
+    });
   }
-  void receive(int from, std::span<std::byte> bytes) override {
-    std::lock_guard lock(mutex_);
-    for (std::size_t at = 0; at < bytes.size(); at += kChunk)
-      add(mpi_.receive(from, kData, bytes.data() + at, static_cast<int>(std::min(kChunk, bytes.size() - at))), from);
+  void receive(int from, std::span<std::byte> bytes, Channel channel) override {
+    in_chunks(bytes, [&](std::size_t at, int size) {
+      add(receives_, mpi_.receive(from, tag_of(channel), bytes.data() + at, size), from);
+    });
   }
   void wait() override {
-    for (int looks = 0;; ++looks) {
-      {
-        std::lock_guard lock(mutex_);
-        require_all_well();
-        std::erase_if(open_, [this](const Request& r) { return is_done(r); });
-        if (open_.empty()) return require_all_well();
-        for (const Request& r : open_) {  // what it sent before has come by now
-          if (ended_[r.with])
-            fail(fmt::format("process {} has ended, and this process {} waits for it", r.with, self_));
-        }
-        if (looks % 64 == 63) listen();
-      }
-      rest(looks);
-    }
+    wait_until([this] { return are_done(receives_) && are_done(sends_); });
+  }
+  void wait_for_received() override {
+    wait_until([this] { return are_done(receives_); });
   }
   void give_up(const std::string& why) noexcept override {
     try {
@@ -100,6 +93,41 @@ class MpiProcesses final : public Processes {
     void* handle;
     int with;
   };
+  using Requests = std::deque<Request>;
+
+  template <class Work>
+  void in_chunks(std::span<const std::byte> bytes, const Work& work) {
+    std::lock_guard lock(mutex_);
+    for (std::size_t at = 0; at < bytes.size(); at += kChunk)
+      work(at, static_cast<int>(std::min(kChunk, bytes.size() - at)));
+  }
+
+  template <class Done>
+  void wait_until(const Done& done) {
+    for (int looks = 0;; ++looks) {
+      {
+        std::lock_guard lock(mutex_);
+        require_all_well();
+        if (done()) return require_all_well();
+        if (looks % 64 == 63) require_all_there();
+      }
+      rest(looks);
+    }
+  }
+  // MPI looks at all messages whichever is asked for, so the first one tells enough.
+  bool are_done(Requests& requests) {
+    while (!requests.empty() && is_done(requests.front())) requests.pop_front();
+    return requests.empty();
+  }
+  void require_all_there() {
+    for (Requests* requests : {&receives_, &sends_}) {
+      std::erase_if(*requests, [this](const Request& r) { return is_done(r); });
+      for (const Request& r : *requests) {  // what it sent before has come by now
+        if (ended_[r.with]) fail(fmt::format("process {} has ended, and this process {} waits for it", r.with, self_));
+      }
+    }
+    listen();
+  }
 
   // Between two looks at messages that have not come. Where processes outnumber processors, whoever waits takes time
   // from those who compute: it sleeps at once.
@@ -110,9 +138,9 @@ class MpiProcesses final : public Processes {
     std::this_thread::sleep_for(together_ && looks < 10 * kBusyTogether ? kSleepTogether : kSleep);
   }
 
-  void add(void* handle, int with) {
+  void add(Requests& requests, void* handle, int with) {
     if (!handle) fail(fmt::format("MPI refuses a message between this process {} and process {}", self_, with));
-    if (handle) open_.push_back({handle, with});
+    if (handle) requests.push_back({handle, with});
   }
   bool is_done(const Request& r) {
     const int state = mpi_.test(r.handle);
@@ -193,7 +221,7 @@ class MpiProcesses final : public Processes {
   const int self_, count_;
   const bool together_ = processes_here() > thread_count(0);
   std::mutex mutex_;
-  std::vector<Request> open_;
+  Requests sends_, receives_;  // that are not done
   std::list<Told> told_;
   std::vector<Clock::time_point> heard_;  // by process
   std::vector<bool> ended_;

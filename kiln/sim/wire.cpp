@@ -31,11 +31,15 @@ void Wire::receive(int from, std::span<std::byte> piece) {
   if (lane.in_bytes >= kPacked) flush_in(from);
 }
 
-void Wire::wait() {
+void Wire::begin() {
   for (std::size_t p = 0; p < lanes_.size(); ++p) {
     flush_out(static_cast<int>(p));
     flush_in(static_cast<int>(p));
   }
+}
+
+void Wire::wait() {
+  begin();
   processes_.wait();
   for (const Arriving& a : arriving_) {
     const std::byte* at = a.bytes.data();

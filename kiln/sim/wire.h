@@ -16,6 +16,8 @@ class Wire {
   // later when it is large.
   void send(int to, std::span<const std::byte> piece);
   void receive(int from, std::span<std::byte> piece);
+  // What waits to be put together leaves now.
+  void begin();
   // Until all of it has come.
   void wait();
 

@@ -132,6 +132,53 @@ def test_large_messages_and_sizes_in_tensors(tmp_path):
     assert got.stdout == want.stdout and len(got.stdout.split()) == 2
 
 
+@pytest.mark.parametrize("copying", ["cma", "none"])
+@pytest.mark.parametrize("processes", [2, 3])
+def test_large_reductions_come_in_slices(processes, copying, tmp_path):
+    """Sums in ascending order of ranks in float32, as NumPy computes them: several tensors of which some are large,
+    parts that no slice divides, and more ranks than processes."""
+    path = script(tmp_path, f"""
+        import ml_dtypes
+        RANKS = 5
+
+        @nki.jit
+        def reduced(large, small, rows):
+            here, few, many = copied(large, "here"), copied(small, "few"), copied(rows, "many")
+            there, fewer = shared(large.shape, large.dtype, "there"), shared(small.shape, small.dtype, "fewer")
+            part = shared((rows.shape[0] // RANKS, rows.shape[1]), rows.dtype, "part")
+            passed = shared(large.shape, large.dtype, "passed")
+            ncc.all_reduce(srcs=[here, few, here], dsts=[there, fewer, passed], replica_group=everyone(RANKS),
+                           op=nl.add)
+            ncc.reduce_scatter(srcs=[many], dsts=[part], replica_group=everyone(RANKS), collective_dim=0, op=nl.add)
+            onward = shared(large.shape, large.dtype, "onward")
+            ncc.collective_permute_implicit_reduce(srcs0_by_channel=[[here]], srcs1_by_channel=[[there]],
+                                                   dsts_by_channel=[[onward]], replica_group=everyone(RANKS),
+                                                   op=nl.maximum)
+            return tuple(map(returned, (there, fewer, passed, part, onward)))
+
+        def summed(arrays):
+            total = arrays[0].astype(np.float32)
+            for array in arrays[1:]:
+                total = total + array.astype(np.float32)
+            return total.astype(arrays[0].dtype)
+
+        rng = np.random.default_rng({SEED})
+        large = [rng.standard_normal((700, 1201), dtype=np.float32) for _ in range(RANKS)]
+        small = [rng.standard_normal((3, 5)).astype(ml_dtypes.bfloat16) for _ in range(RANKS)]
+        rows = [rng.standard_normal((5 * 333, 1201)).astype(ml_dtypes.bfloat16) for _ in range(RANKS)]
+        results = nki.simulate(reduced, ranks=RANKS)(*map(kiln.per_rank, (large, small, rows)))
+        everything, parts = summed(large), np.split(summed(rows), RANKS)
+        for r, (there, fewer, passed, part, onward) in enumerate(results):
+            before = np.maximum(large[r - 1], everything)
+            for got, want in zip((there, fewer, passed, part, onward),
+                                 (everything, summed(small), everything, parts[r], before)):
+                assert np.array_equal(got, want), f"rank {{r}}, KILN_SEED={SEED}"
+        print("same")
+    """)
+    done = mpirun(processes, ["run", path], OMPI_MCA_btl_vader_single_copy_mechanism=copying)
+    assert done.returncode == 0 and done.stdout == "same\n", f"KILN_SEED={SEED}\n{done.stderr}"
+
+
 def test_text_programs_read_and_write_files_of_their_ranks(tmp_path):
     (tmp_path / "sum.kiln").write_text(rank_sum.text(2, 3))
     for rank in range(4):
