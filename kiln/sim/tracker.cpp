@@ -23,6 +23,16 @@ void fill(ByteMap& map, const Operand& o, std::uint8_t value) {
 
 bool all(const ByteMap& map, const Operand& o, std::uint8_t value) {
   if (map.is_uniform(value)) return true;
+  const isa::Tile& t = o.tile;
+  if (t.free_rank > 0 && !t.row_is_contiguous() && !t.row_offset && !t.column) {  // perhaps all between them, too
+    std::int64_t first = 0, last = 0;
+    for (int d = 0; d < t.free_rank; ++d) {
+      const std::int64_t reach = t.free[d].stride * (t.free[d].count - 1);
+      (reach < 0 ? first : last) += reach;
+    }
+    const std::int64_t size = t.element_bytes(), begin = t.data - o.storage->data + first * size;
+    if (map.all_spaced(begin, (last + 1 - first) * size, t.row_bytes, t.rows, value)) return true;
+  }
   bool same = true;
   for_patches(o, [&](std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count) {
     same = same && map.all_spaced(begin, bytes, step, count, value);
