@@ -202,6 +202,21 @@ bool ByteMap::all(std::int64_t begin, std::int64_t end, std::uint8_t value) cons
   return true;
 }
 
+bool ByteMap::all_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count,
+                         std::uint8_t value) const {
+  if (bytes <= 0 || count <= 0) return true;
+  if (uniform_) return value_ == value;
+  if (pages_.empty() && count > 1 && step >= bytes) {  // mostly in one patch, or in none
+    const Patch asked = joined({begin, bytes, step, count});
+    if (std::ranges::any_of(patches_, [&](const Patch& p) { return p.holds(asked); })) return patch_value_ == value;
+    if (std::ranges::all_of(patches_, [&](const Patch& p) { return p.is_apart(asked); })) return value_ == value;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!all(begin + i * step, begin + i * step + bytes, value)) return false;
+  }
+  return true;
+}
+
 std::uint8_t ByteMap::first_nonzero(std::int64_t begin, std::int64_t end) const {
   if (uniform_ || begin >= end) return begin < end ? value_ : 0;
   if (pages_.empty()) {

@@ -21,6 +21,8 @@ class ByteMap {
   // `count` ranges of `bytes` bytes, whose beginnings lie `step` bytes apart.
   void fill_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count, std::uint8_t value);
   bool all(std::int64_t begin, std::int64_t end, std::uint8_t value) const;
+  bool all_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count,
+                  std::uint8_t value) const;
   std::uint8_t at(std::int64_t i) const;
   // The first nonzero value in the range, 0 when there is none.
   std::uint8_t first_nonzero(std::int64_t begin, std::int64_t end) const;

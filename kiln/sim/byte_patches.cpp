@@ -25,7 +25,8 @@ std::int64_t ByteMap::Patch::covered(std::int64_t from, std::int64_t to) const {
 }
 
 bool ByteMap::Patch::holds(const Patch& other) const {
-  if (other.count == 1) return covered(other.begin, other.end()) == other.bytes;
+  if (covered(other.begin, other.end()) == other.end() - other.begin) return true;
+  if (other.count == 1) return false;
   if (count == 1) return begin <= other.begin && other.end() <= end();
   const std::int64_t distance = other.begin - begin;
   return step == other.step && distance >= 0 && distance % step + other.bytes <= bytes &&

@@ -29,6 +29,29 @@ void for_spaced(const Operand& o, Fn&& fn) {
   }
 }
 
+// Calls fn(first byte, bytes, step in bytes, count) for groups of equally spaced ranges of bytes that an operand is made
+// of, in any order: as few as can be told from its shape.
+template <class Fn>
+void for_patches(const Operand& o, Fn&& fn) {
+  const isa::Tile& t = o.tile;
+  const std::int64_t size = t.element_bytes();
+  const std::int64_t begin = t.data - o.storage->data;
+  if (t.row_is_contiguous() && !t.row_offset && t.rows > 1) {
+    fn(begin, t.free_size * size, t.row_bytes, t.rows);
+    return;
+  }
+  if (t.free_rank == 2 && t.free[1].stride == 1 && !t.row_offset && !t.column) {  // blocks of each row
+    const auto [stride, blocks] = t.free[0];
+    const bool rows_go_on = t.row_bytes == stride * size * blocks;
+    for (std::int64_t row = 0; row < (rows_go_on ? 1 : t.rows); ++row)
+      fn(begin + row * t.row_bytes, t.free[1].count * size, stride * size, rows_go_on ? t.rows * blocks : blocks);
+    return;
+  }
+  for_spaced(o, [&](std::int64_t byte, std::int64_t step, std::int64_t, std::int64_t n) {
+    step == size ? fn(byte, n * size, n * size, std::int64_t{1}) : fn(byte, size, step, n);
+  });
+}
+
 // Calls fn(first byte, bytes, first element, elements) for contiguous runs of an operand, as offsets into the
 // storage.
 template <class Fn>

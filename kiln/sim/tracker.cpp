@@ -16,22 +16,28 @@ namespace {
 
 void fill(ByteMap& map, const Operand& o, std::uint8_t value) {
   if (map.is_uniform(value)) return;
-  const isa::Tile& t = o.tile;
-  const std::int64_t size = t.element_bytes();
-  const std::int64_t begin = t.data - o.storage->data;
-  if (t.row_is_contiguous() && !t.row_offset && t.rows > 1)
-    return map.fill_spaced(begin, t.free_size * size, t.row_bytes, t.rows, value);
-  if (t.free_rank == 2 && t.free[1].stride == 1 && !t.row_offset && !t.column) {  // blocks of each row
-    const auto [stride, blocks] = t.free[0];
-    const bool rows_go_on = t.row_bytes == stride * size * blocks;
-    for (std::int64_t row = 0; row < (rows_go_on ? 1 : t.rows); ++row)
-      map.fill_spaced(begin + row * t.row_bytes, t.free[1].count * size, stride * size,
-                      rows_go_on ? t.rows * blocks : blocks, value);
-    return;
-  }
-  for_spaced(o, [&](std::int64_t byte, std::int64_t step, std::int64_t, std::int64_t n) {
-    step == size ? map.fill(byte, byte + n * size, value) : map.fill_spaced(byte, size, step, n, value);
+  for_patches(o, [&](std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count) {
+    map.fill_spaced(begin, bytes, step, count, value);
   });
+}
+
+bool all(const ByteMap& map, const Operand& o, std::uint8_t value) {
+  if (map.is_uniform(value)) return true;
+  const isa::Tile& t = o.tile;
+  if (t.free_rank > 0 && !t.row_is_contiguous() && !t.row_offset && !t.column) {  // perhaps all between them, too
+    std::int64_t first = 0, last = 0;
+    for (int d = 0; d < t.free_rank; ++d) {
+      const std::int64_t reach = t.free[d].stride * (t.free[d].count - 1);
+      (reach < 0 ? first : last) += reach;
+    }
+    const std::int64_t size = t.element_bytes(), begin = t.data - o.storage->data + first * size;
+    if (map.all_spaced(begin, (last + 1 - first) * size, t.row_bytes, t.rows, value)) return true;
+  }
+  bool same = true;
+  for_patches(o, [&](std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count) {
+    same = same && map.all_spaced(begin, bytes, step, count, value);
+  });
+  return same;
 }
 
 // States of PSUM; the last one only as an answer: a matmul wrote through another tensor at the same place.
@@ -64,12 +70,7 @@ Operand& Tracker::operand(int param) {
 
 bool Tracker::is_clean(int param) {
   for (const Operand& o : operands_) {
-    if (o.param != param || o.storage->shadow.is_uniform(0)) continue;
-    bool clean = true;
-    for_spans(o, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
-      clean = clean && o.storage->shadow.all(byte, byte + bytes, 0);
-    });
-    if (clean) continue;
+    if (o.param != param || all(o.storage->shadow, o, 0)) continue;
     saw_unwritten = true;
     return false;
   }
@@ -84,10 +85,7 @@ bool Tracker::is_row_clean(int param, std::int64_t row) {
   one.tile.rows = 1;
   one.tile.row_offset = nullptr;
   if (o.tile.column) one.tile.column = o.tile.column + row / o.tile.group_rows * o.tile.free_size;
-  bool clean = true;
-  for_spans(one, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
-    clean = clean && o.storage->shadow.all(byte, byte + bytes, 0);
-  });
+  const bool clean = all(o.storage->shadow, one, 0);
   saw_unwritten |= !clean;
   return clean;
 }
@@ -239,10 +237,9 @@ int Tracker::uniform_psum_state(int param) {
   const Owners* owners = first == kMatmul ? o.storage->owners.get() : nullptr;
   if (o.storage->psum.is_uniform(first) && !owners) return first;
   const std::uint32_t owner = owners ? owners->at(at) : 0;
-  bool same = true;
+  bool same = all(o.storage->psum, o, first);
   for_spans(o, [&](std::int64_t byte, std::int64_t bytes, std::int64_t, std::int64_t) {
-    same =
-        same && o.storage->psum.all(byte, byte + bytes, first) && (!owners || owners->all(byte, byte + bytes, owner));
+    same = same && (!owners || owners->all(byte, byte + bytes, owner));
   });
   if (!same) return -1;
   return owners && !owns(o, at, at + 1) ? kOtherMatmul : first;

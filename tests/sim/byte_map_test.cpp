@@ -36,6 +36,17 @@ class Pair {
     ASSERT_EQ(map_.first_nonzero(begin, end), nonzero == last ? 0 : *nonzero) << begin << " to " << end;
   }
 
+  void expect_spaced(std::int64_t begin, std::int64_t bytes, std::int64_t step, std::int64_t count) const {
+    for (const std::uint8_t v : {0, 1, 2, 255}) {
+      bool all = true;
+      for (std::int64_t i = 0; i < count; ++i)
+        all = all && std::all_of(bytes_.begin() + begin + i * step, bytes_.begin() + begin + i * step + bytes,
+                                 [&](auto b) { return b == v; });
+      ASSERT_EQ(map_.all_spaced(begin, bytes, step, count, v), all)
+          << count << " times " << bytes << " bytes from " << begin << " in steps of " << step << ", value " << int{v};
+    }
+  }
+
   void expect_all() const {
     for (std::int64_t i = 0; i < size(); ++i) ASSERT_EQ(map_.at(i), bytes_[i]) << "byte " << i;
     ASSERT_EQ(map_.count_nonzero(), size() - std::count(bytes_.begin(), bytes_.end(), 0));
@@ -112,6 +123,8 @@ TEST(ByteMap, RangesInSteps) {
       const std::int64_t most = (size - begin - bytes) / step + 1;
       const std::int64_t count = random.below(2) ? most : random.below(static_cast<std::uint32_t>(most + 1));
       pair.fill_spaced(begin, bytes, step, count, static_cast<std::uint8_t>(random.below(3)));
+      ASSERT_NO_FATAL_FAILURE(pair.expect_spaced(begin, bytes, step, count));
+      ASSERT_NO_FATAL_FAILURE(pair.expect_spaced(begin / 2, bytes, step, count));
       if (i % 10 == 0) pair.fill(0, size, static_cast<std::uint8_t>(random.below(3)));
       ASSERT_NO_FATAL_FAILURE(pair.expect_all()) << "size " << size << ", bytes " << bytes << ", step " << step;
     }
@@ -122,6 +135,12 @@ TEST(ByteMap, RangesInSteps) {
 TEST(ByteMap, BlocksOfAMatrix) {
   test::RandomRows random;
   const auto below = [&](std::int64_t n) -> std::int64_t { return random.below(static_cast<std::uint32_t>(n)); };
+  // What is asked about lies in what was written, beside it, or across.
+  const auto expect_block = [&](const Pair& pair, std::int64_t rows, std::int64_t columns) {
+    const std::int64_t first = below(rows), height = 1 + below(rows - first);
+    const std::int64_t left = below(columns), width = below(columns - left + 1);
+    ASSERT_NO_FATAL_FAILURE(pair.expect_spaced(first * columns + left, width, columns, height));
+  };
   for (int round = 0; round < 40; ++round) {
     const std::int64_t rows = 1 + below(40), columns = 8 * (1 + below(40));
     Pair pair(rows * columns, static_cast<std::uint8_t>(below(3)));
@@ -138,6 +157,7 @@ TEST(ByteMap, BlocksOfAMatrix) {
       }
       const std::int64_t begin = below(rows * columns), end = begin + below(rows * columns - begin + 1);
       ASSERT_NO_FATAL_FAILURE(pair.expect_range(begin, end));
+      for (int k = 0; k < 4; ++k) ASSERT_NO_FATAL_FAILURE(expect_block(pair, rows, columns));
       ASSERT_NO_FATAL_FAILURE(pair.expect_all()) << "round " << round << ", step " << i;
     }
   }

@@ -86,6 +86,7 @@ bool run_words(const Run& r, const Tile& d, const Tile& a, const Tile& b) {
 void run_bits(Run& r) {
   Tile d = r.tile(dst), a = r.tile(data1), b = r.tile(data2);
   if (run_words(r, d, a, b)) return;
+  follow_memory(d, a, b);
   if (d.is_dense() && a.is_dense() && b.is_dense()) flatten(d), flatten(a), flatten(b);
   const int width = 8 * size_bytes(d.dtype);
   alignas(64) std::uint32_t x[kChunk], y[kChunk];
@@ -116,7 +117,9 @@ void run_bits(Run& r) {
 void run(Run& r) {
   const bool exact_integers = r.engine() == Engine::gpsimd && all_int32(r) && has_integer_form(r.alu(op));
   if (is_bitvec(r.alu(op)) || exact_integers) return run_bits(r);
-  map_rows(r, r.tile(dst), {&r.tile(data1), &r.tile(data2)}, Walk::anyhow,
+  Tile d = r.tile(dst), a = r.tile(data1), b = r.tile(data2);
+  follow_memory(d, a, b);
+  map_rows(r, d, {&a, &b}, Walk::anyhow,
            [&](const RowChunk& c) { r.k.alu_vv(r.alu(op), c.in[0], c.in[1], c.out, c.n); });
 }
 

@@ -79,21 +79,34 @@ void scatter_words(const Tile& t, std::int64_t row, std::int64_t first, std::int
   });
 }
 
+// Whether elements [first, first + n) of a row are whole columns of a matrix, one after the other.
+bool goes_by_columns(const Tile& t, std::int64_t first, std::int64_t n) {
+  if (t.column || t.free_rank != 2) return false;
+  const Dim across = t.free[0], down = t.free[1];
+  return across.stride == 1 && down.stride >= across.count && first % down.count == 0 && n % down.count == 0;
+}
+
 // Elements [first, first + n) of a row, one after the other. A row that is a matrix read by columns is transposed.
 void gather(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, void* out) {
   const int size = static_cast<int>(t.element_bytes());
-  const Dim across = t.free[0], down = t.free[1];
-  if (!t.column && t.free_rank == 2 && across.stride == 1 && down.stride >= across.count && first % down.count == 0 &&
-      n % down.count == 0)
+  if (goes_by_columns(t, first, n)) {
+    const Dim down = t.free[1];
     return r.k.transpose(size, t.row(row) + first / down.count * size, down.stride, out, down.count, down.count,
                          n / down.count);
+  }
   if (size == 4) return gather_words(t, row, first, n, static_cast<std::uint32_t*>(out));
   if (size == 2) return gather_words(t, row, first, n, static_cast<std::uint16_t*>(out));
   gather_words(t, row, first, n, static_cast<std::uint8_t*>(out));
 }
 
-void scatter(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, const void* words) {
-  const std::int64_t size = t.element_bytes();
+// The opposite.
+void scatter(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, const void* words) {
+  const int size = static_cast<int>(t.element_bytes());
+  if (goes_by_columns(t, first, n)) {
+    const Dim down = t.free[1];
+    return r.k.transpose(size, words, down.count, t.row(row) + first / down.count * size, down.stride, n / down.count,
+                         down.count);
+  }
   if (size == 4) return scatter_words(t, row, first, n, static_cast<const std::uint32_t*>(words));
   if (size == 2) return scatter_words(t, row, first, n, static_cast<const std::uint16_t*>(words));
   scatter_words(t, row, first, n, static_cast<const std::uint8_t*>(words));
@@ -146,8 +159,9 @@ void store_row(const Run& r, const Tile& t, std::int64_t row, std::int64_t first
   if (has_short_runs(t) && !is_wide_integer(t.dtype)) {
     alignas(64) std::uint32_t words[kChunk];
     return for_pieces(first, n, [&](std::int64_t to, std::size_t count, std::size_t done) {
-      r.k.store(t.dtype, values + done, count, words, 1);
-      scatter(t, row, to, static_cast<std::int64_t>(count), words);
+      if (t.dtype != DType::float32) r.k.store(t.dtype, values + done, count, words, 1);
+      const void* from = t.dtype == DType::float32 ? static_cast<const void*>(values + done) : words;
+      scatter(r, t, row, to, static_cast<std::int64_t>(count), from);
     });
   }
   for_runs(t, row, first, static_cast<std::int64_t>(n), [&](std::byte* at, auto stride, auto count, auto position) {
@@ -177,7 +191,7 @@ void store_row_bits(const Run& r, const Tile& t, std::int64_t row, std::int64_t 
     alignas(64) std::uint32_t words[kChunk];
     return for_pieces(first, n, [&](std::int64_t to, std::size_t count, std::size_t done) {
       if (size < 4) r.k.store_bits(size, bits + done, count, words, 1);
-      scatter(t, row, to, static_cast<std::int64_t>(count), size == 4 ? bits + done : words);
+      scatter(r, t, row, to, static_cast<std::int64_t>(count), size == 4 ? bits + done : words);
     });
   }
   for_runs(t, row, first, static_cast<std::int64_t>(n), [&](std::byte* at, auto stride, auto count, auto position) {
@@ -248,19 +262,33 @@ void move_floats(std::byte* to, std::int64_t to_step, const std::byte* from, std
   }
 }
 
-// Short rows with gaps between them, many at a time.
+void see(const Run& r, Seen& seen, const Tile& to, std::int64_t row, std::int64_t first, std::size_t n) {
+  const std::int64_t bytes = to.element_bytes();
+  seen.largest = std::max(seen.largest, r.k.largest(static_cast<int>(bytes), to.row(row) + first * bytes, 1, n));
+  seen.elements += static_cast<std::int64_t>(n);
+}
+
+// Where to tell what is written to a tile: null when nobody asks.
+Seen* seen_of(const Run& r, const Tile& dst, const Tile& to) {
+  return r.seen && r.seen->data == dst.data && to.row_is_contiguous() && !to.row_offset ? r.seen : nullptr;
+}
+
+// Rows that are short, or that are brought together from elsewhere, many at a time.
 void map_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs,
                 FunctionRef<void(const RowChunk&)> body) {
   alignas(64) float scratch[3][kChunk];
   alignas(64) float result[kChunk];
   const std::int64_t n = dst.free_size, block = static_cast<std::int64_t>(kChunk) / n, bytes = n * 4;
   const auto is_direct = [](const Tile& t) { return t.dtype == DType::float32 && t.row_is_contiguous(); };
+  Seen* seen = dst.is_dense() ? seen_of(r, dst, dst) : nullptr;
   for (std::int64_t first = 0; first < dst.rows; first += block) {
     const std::int64_t rows = std::min(block, dst.rows - first);
     RowChunk chunk{first, 0, static_cast<std::size_t>(rows * n), {scratch[0], scratch[1], scratch[2]}, result, n};
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const Tile& from = *inputs.begin()[k];
-      if (from.is_dense()) {
+      if (from.is_dense() && is_direct(from)) {
+        chunk.in[k] = reinterpret_cast<const float*>(from.row(first));
+      } else if (from.is_dense()) {
         r.k.load(from.dtype, from.row(first), 1, chunk.n, scratch[k]);
       } else if (is_direct(from)) {
         move_floats(reinterpret_cast<std::byte*>(scratch[k]), bytes, from.row(first), from.row_bytes, n, rows);
@@ -268,9 +296,11 @@ void map_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*
         for (std::int64_t i = 0; i < rows; ++i) load_row(r, from, first + i, 0, n, scratch[k] + i * n);
       }
     }
+    if (dst.is_dense() && is_direct(dst)) chunk.out = reinterpret_cast<float*>(dst.row(first));
     body(chunk);
     if (dst.is_dense()) {
-      r.k.store(dst.dtype, result, chunk.n, dst.row(first), 1);
+      if (!is_direct(dst)) r.k.store(dst.dtype, result, chunk.n, dst.row(first), 1);
+      if (seen) see(r, *seen, dst, first, 0, chunk.n);
     } else if (is_direct(dst)) {
       move_floats(dst.row(first), dst.row_bytes, reinterpret_cast<const std::byte*>(result), bytes, n, rows);
     } else {
@@ -279,15 +309,12 @@ void map_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*
   }
 }
 
-void see(const Run& r, Seen& seen, const Tile& to, std::int64_t row, std::int64_t first, std::size_t n) {
-  const std::int64_t bytes = to.element_bytes();
-  seen.largest = std::max(seen.largest, r.k.largest(static_cast<int>(bytes), to.row(row) + first * bytes, 1, n));
-  seen.elements += static_cast<std::int64_t>(n);
-}
-
-bool has_short_rows(const Tile& dst, std::initializer_list<const Tile*> inputs) {
+// Whether rows are better taken several at a time: short ones, and those that go to one place without gaps where an
+// instruction does not care for rows.
+bool goes_by_blocks(const Tile& dst, std::initializer_list<const Tile*> inputs, Walk walk) {
   const auto regular = [](const Tile& t) { return !t.row_offset && !t.column; };
-  return dst.rows > 1 && dst.free_size > 0 && dst.free_size < kShortRow && regular(dst) &&
+  const std::int64_t most = walk == Walk::anyhow && dst.is_dense() ? kChunk / 2 : kShortRow - 1;
+  return walk != Walk::by_row && dst.rows > 1 && dst.free_size > 0 && dst.free_size <= most && regular(dst) &&
          std::ranges::all_of(inputs, [&](const Tile* t) { return regular(*t); });
 }
 
@@ -296,7 +323,7 @@ bool has_short_rows(const Tile& dst, std::initializer_list<const Tile*> inputs) 
 void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, Walk walk,
               FunctionRef<void(const RowChunk&)> body) {
   const bool flat = is_flat(dst, inputs, walk);
-  if (!flat && walk != Walk::by_row && has_short_rows(dst, inputs)) return map_blocks(r, dst, inputs, body);
+  if (!flat && goes_by_blocks(dst, inputs, walk)) return map_blocks(r, dst, inputs, body);
   alignas(64) float scratch[3][kChunk];
   alignas(64) float result[kChunk];
   Tile to = dst, from[3];
@@ -309,7 +336,7 @@ void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> 
   const bool direct = dst.dtype == DType::float32 && dst.row_is_contiguous();
   const std::int64_t width = flat && walk == Walk::by_rows ? dst.free_size : 0;
   const std::int64_t step = width ? static_cast<std::int64_t>(kChunk) / width * width : kChunk;
-  Seen* seen = r.seen && r.seen->data == dst.data && to.row_is_contiguous() && !to.row_offset ? r.seen : nullptr;
+  Seen* seen = seen_of(r, dst, to);
   for (std::int64_t row = 0; row < to.rows; ++row) {
     for (std::int64_t first = 0; first < to.free_size; first += step) {
       RowChunk chunk{row, first, static_cast<std::size_t>(std::min(step, to.free_size - first)), {}, result, width};
@@ -500,7 +527,7 @@ void copy_row(const Run& r, const Tile& dst, const Tile& src, std::int64_t row) 
   for_pieces(0, dst.free_size, [&](std::int64_t first, std::size_t count, std::size_t) {
     if (dst.dtype == src.dtype) {
       gather(r, src, row, first, static_cast<std::int64_t>(count), words);
-      scatter(dst, row, first, static_cast<std::int64_t>(count), words);
+      scatter(r, dst, row, first, static_cast<std::int64_t>(count), words);
     } else {
       store_row(r, dst, row, first, count, load_row(r, src, row, first, count, values));
     }
@@ -508,6 +535,26 @@ void copy_row(const Run& r, const Tile& dst, const Tile& src, std::int64_t row) 
 }
 
 }  // namespace
+
+void follow_memory(Tile& dst, Tile& a, Tile& b) {
+  const Dim across = a.free[0], down = a.free[1];
+  const auto regular = [](const Tile& t) { return !t.row_offset && !t.column; };
+  const auto by_columns = [&](const Tile& t) {
+    return regular(t) && t.free_rank == 2 && std::equal(t.free, t.free + 2, a.free) && across.stride == 1 &&
+           down.stride == across.count && across.count < kShortRun;
+  };
+  const auto is_apart = [&](const Tile& t) {
+    const auto end = [](const Tile& x) { return x.row(x.rows - 1) + x.free_size * x.element_bytes(); };
+    return t.row_bytes > 0 && (end(dst) <= t.data || end(t) <= dst.data);
+  };
+  if (dst.rows == 0 || !by_columns(a) || !by_columns(b) || !regular(dst) || !dst.row_is_contiguous() ||
+      dst.row_bytes <= 0 || !is_apart(a) || !is_apart(b))
+    return;
+  for (Tile* t : {&a, &b}) t->free_rank = 1, t->free[0] = {1, t->free_size};
+  dst.free_rank = 2;
+  dst.free[0] = {1, down.count};
+  dst.free[1] = {down.count, across.count};
+}
 
 void transpose_elements(const Run& r, const Tile& dst, const Tile& src) {
   const std::int64_t size = src.element_bytes();

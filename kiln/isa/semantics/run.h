@@ -156,6 +156,10 @@ void store_rows_bits(const Run& r, const Tile& tile, std::int64_t row, std::int6
 // shapes may differ, element counts may not. Skipped rows of either side are left alone.
 void copy_elements(const Run& r, const Tile& dst, const Tile& src);
 
+// Of a function of two elements, all that dst depends on: inputs whose rows are matrices read by columns, both alike,
+// are read as they lie, and dst is written by columns. One transposition instead of two.
+void follow_memory(Tile& dst, Tile& a, Tile& b);
+
 // dst[f, p] = src[p, f], bit for bit; all reads come before the writes.
 void transpose_elements(const Run& r, const Tile& dst, const Tile& src);
 
