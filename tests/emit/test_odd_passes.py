@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(os.environ["KILN_SOURCE_DIR"]) / "tests" / "
 
 import round_trip  # noqa: E402
 
-SEED = int(os.environ.get("KILN_SEED", random.SystemRandom().randrange(2**32)))
+SEED = int(os.environ["KILN_SEED"])
 ROWS, COLUMNS = 16, 512
 
 
