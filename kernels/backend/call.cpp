@@ -1,6 +1,7 @@
 #include "kernels/backend/call.h"
 
 #include <numeric>
+#include <utility>
 
 #include "kernels/backend/backend_rules.h"
 #include "kernels/backend/neuron.h"

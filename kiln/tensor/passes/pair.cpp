@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "kiln/tensor/passes/access.h"
 #include "kiln/tensor/passes/rewrite.h"
