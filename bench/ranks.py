@@ -143,7 +143,7 @@ def measure_processes(chosen, figures):
         taken = np.array([(each(), each(*mpirun)) for _ in range(max(1, chosen.rounds // 2))])
     (threads, by_clock), (processes, far_by_clock) = np.median(taken, axis=0)
     ratios = taken[:, 1] / taken[:, 0]
-    figures.add("processes", np.median(ratios[:, 0]), PROCESSES_LIMIT, "ratio",
+    figures.add("processes", float(np.median(ratios[:, 0])), PROCESSES_LIMIT, "ratio",
                 f"processor time of an all_reduce in {RANKS} processes {processes * 1e3:.1f} ms, in one "
                 f"{threads * 1e3:.1f} ms; by the clock {far_by_clock * 1e3:.1f} and {by_clock * 1e3:.1f} ms")
 

@@ -7,9 +7,9 @@
 namespace kiln::emit {
 namespace {
 
-constexpr std::size_t kMostStatements = 256;  // in the body of a loop that gets a pass
-constexpr int kMostTries = 4;                 // beginnings, or ends, of a pass that are tried
-constexpr std::int64_t kLeastSaved = 4;       // lines
+constexpr std::size_t kMostInBody = 256;  // in the body of a loop that gets a pass
+constexpr int kMostCuts = 4;              // beginnings, or ends, of a pass that are tried
+constexpr std::int64_t kLeastSaved = 4;   // lines
 constexpr std::size_t kEver = std::numeric_limits<std::size_t>::max();
 
 using Block = std::span<const Item>;
@@ -45,7 +45,7 @@ void each_row(Item& item, const Visit& visit) {
 }
 
 // A loop and the number that the odd pass would have in it, counted as its passes are now.
-struct Place {
+struct OddPlace {
   const Item& loop;
   std::size_t column;  // of the loop's variable
   std::int64_t pass;
@@ -55,7 +55,7 @@ struct Place {
 // other; `odd` statements in the pass, `regular` ones in the body.
 class Alignment {
  public:
-  Alignment(const Outline& outline, const Place& place) : outline_(outline), place_(place) {}
+  Alignment(const Outline& outline, const OddPlace& place) : outline_(outline), place_(place) {}
 
   std::vector<std::size_t> prefixes;  // one for every loop around the place, and one there
   std::size_t odd = 0, regular = 0;
@@ -200,7 +200,7 @@ class Alignment {
   }
 
   const Outline& outline_;
-  const Place& place_;
+  const OddPlace& place_;
 };
 
 // One block.
@@ -220,7 +220,7 @@ class Folding {
  private:
   // Nothing that its passes make is used behind them, and it makes tensors only.
   bool can_grow(const Item& loop) const {
-    return is_rolled(loop) && loop.body.size() <= kMostStatements && makes_tensors_only(loop) &&
+    return is_rolled(loop) && loop.body.size() <= kMostInBody && makes_tensors_only(loop) &&
            std::ranges::none_of(loop.makes, [&](Entity e) { return outline_.is_kept_list(e); });
   }
 
@@ -239,9 +239,9 @@ class Folding {
   // How many statements became a pass of the loop.
   std::size_t fold_before(std::size_t at) {
     const std::size_t body = items_[at].body.size(), most = std::min(at, 2 * body + 4);
-    const Place place{items_[at], column_, -1};
+    const OddPlace place{items_[at], column_, -1};
     int tries = 0;
-    for (std::size_t size = 1; size <= most && tries < kMostTries; ++size) {
+    for (std::size_t size = 1; size <= most && tries < kMostCuts; ++size) {
       if (!Alignment(outline_, place).same(items_[at - size], place.loop.body.front())) continue;
       ++tries;
       if (fold(at, at - size, size, place.pass)) return size;
@@ -255,9 +255,9 @@ class Folding {
 
   void fold_behind(std::size_t at) {
     const std::size_t body = items_[at].body.size(), most = std::min(items_.size() - at - 1, 2 * body + 4);
-    const Place place{items_[at], column_, items_[at].upper};
+    const OddPlace place{items_[at], column_, items_[at].upper};
     int tries = 0;
-    for (std::size_t size = 1; size <= most && tries < kMostTries; ++size) {
+    for (std::size_t size = 1; size <= most && tries < kMostCuts; ++size) {
       if (!is_alike(items_[at + size], place.loop.body.back())) continue;
       ++tries;
       if (fold(at, at + 1, size, place.pass)) return;
@@ -272,7 +272,7 @@ class Folding {
   }
 
   bool fold(std::size_t at, std::size_t first, std::size_t size, std::int64_t pass) {
-    const Place place{items_[at], column_, pass};
+    const OddPlace place{items_[at], column_, pass};
     const Block odd = Block(items_).subspan(first, size);
     if (!std::ranges::all_of(odd, [&](const Item& item) { return makes_tensors_only(item); })) return false;
     Alignment found(outline_, place);

@@ -37,7 +37,8 @@ std::vector<isa::InstructionId> movable(isa::Program& program, std::span<const i
 }
 
 void move_to_engine(isa::Program& program, std::span<const isa::InstructionId> instructions, Engine engine) {
-  for (const isa::InstructionId id : instructions) choice_of(program, id) = enumerator(static_cast<std::int64_t>(engine));
+  for (const isa::InstructionId id : instructions)
+    choice_of(program, id) = enumerator(static_cast<std::int64_t>(engine));
 }
 
 }  // namespace kiln::rewrite

@@ -281,7 +281,7 @@ def test_sequence_of_compiled_functions():
             x = step(x, w)
         return x
 
-    w = W[:32, :32].copy()
+    w = W[:32, :32] / 16  # small enough that rounding errors do not grow
     timing = model.time(X, w)
     one = step.lower(X, w).time()
     assert len(timing.steps) == 5
