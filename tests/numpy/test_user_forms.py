@@ -276,3 +276,14 @@ def test_the_largest_of_long_rows(dtype, length):
         order = np.argsort(-x if largest else x, axis=1, kind="stable")[:, :20]
         same(low(x), (np.take_along_axis(x, order, axis=1), order.astype(np.int32)))
         assert dtype == np.int32 or low.program.instruction_count < 500
+
+
+def test_places_of_partitions():
+    check(lambda x: np.partition(x, -8, axis=1)[:, 0], G)
+    for place in (8, -9, 1.5):
+        check(lambda x, k=place: np.partition(x, k), G)
+        check(lambda x, k=place: np.argpartition(x, k, axis=1), G)
+
+
+def test_loops_over_elements():
+    check(lambda x: sum(v * (i + 2 * j) for (i, j), v in np.ndenumerate(x[:2, :3])), G)

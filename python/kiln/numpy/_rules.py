@@ -22,7 +22,7 @@ WIDE = Rule(1, "arrays have a dtype that the chip computes with: bool, integers 
             'convert it, e.g. x.astype(np.float32), or jit with x64="narrow"', "config")
 BRANCH = Rule(2, "Python decides nothing by a value that is known at run time alone",
               "compute both and choose with np.where(condition, a, b), or use kiln.cond, kiln.fori_loop or "
-              "kiln.while_loop")
+              "kiln.while_loop; Python's max, min and sorted are np.max, np.min and np.sort")
 CONCRETE = Rule(3, "a value that is known at run time alone is no Python number and no NumPy array",
                 "stay with NumPy functions and operators on it; make arrays with np.zeros, np.stack or np.array")
 MISSING = Rule(
