@@ -80,11 +80,12 @@ def _class(category, kind):
     return _made[key]
 
 
-def refuse(rule, found, help="", kind=None):
-    """Raises the exception for a broken rule at the user's line; `kind` is the exception that NumPy would raise."""
+def refuse(rule, found, help="", kind=None, place=None):
+    """Raises the exception for a broken rule at the user's line, or at (file, line); `kind` is the exception that NumPy
+    would raise."""
     from kiln.numpy._trace import user_place
 
-    file, line = ("", 0) if rule is FILE_FUNCTION else user_place()
+    file, line = ("", 0) if rule is FILE_FUNCTION else place or user_place()
     said = _kiln.diagnostic(rule.category, rule.label, rule.text, found, help or rule.help, file=file, line=line)
     raise _class(rule.category, kind)([said])
 
