@@ -223,3 +223,9 @@ def test_reductions_of_equal_numbers():
     x = normal(3, 4, 1)
     check(lambda x: (np.argsort(x, axis=2).max(axis=0), np.argsort(x[:1], axis=0).sum(axis=0, keepdims=True)), x)
     check(lambda x: np.argsort(x[0].T, axis=0).max(axis=0), x)
+
+
+def test_rows_of_equal_numbers():
+    """A table that turns out to be one number is not looked up."""
+    check(lambda x, i: (np.argsort(x)[i], (np.argsort(x) // 2)[i], (np.argsort(x) + 3)[i] * x), normal(1),
+          np.array([0, 0, -1], np.int32))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import kiln
-from against_numpy import check, same, sample
+from against_numpy import SEED, check, same, sample
 
 G, T, Q = (sample(np.float32, s, i, False) for i, s in enumerate(((6, 8), (2, 3, 4), (2, 3, 4, 5))))
 COLUMN, V = sample(np.float32, (6, 1), 4, False), sample(np.float32, (9,), 5, False)
@@ -276,3 +276,43 @@ def test_the_largest_of_long_rows(dtype, length):
         order = np.argsort(-x if largest else x, axis=1, kind="stable")[:, :20]
         same(low(x), (np.take_along_axis(x, order, axis=1), order.astype(np.int32)))
         assert dtype == np.int32 or low.program.instruction_count < 500
+
+
+def test_places_of_partitions():
+    check(lambda x: np.partition(x, -8, axis=1)[:, 0], G)
+    for place in (8, -9, 1.5):
+        check(lambda x, k=place: np.partition(x, k), G)
+        check(lambda x, k=place: np.argpartition(x, k, axis=1), G)
+
+
+def test_loops_over_elements():
+    check(lambda x: sum(v * (i + 2 * j) for (i, j), v in np.ndenumerate(x[:2, :3])), G)
+
+
+@pytest.mark.parametrize("backend", ["simulator", "native"])
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32])
+@pytest.mark.parametrize("function", [lambda x: x.sum(axis=1), lambda x: np.cumsum(x, axis=1)], ids=["sum", "cumsum"])
+def test_sums_beyond_32_bits(function, dtype, backend):
+    """NumPy's sums where 32 bits hold them, also with terms and parts that they nearly do not; an error elsewhere."""
+    print(f"KILN_SEED={SEED}")
+    random, least, most = np.random.default_rng(SEED), np.iinfo(dtype).min, np.iinfo(dtype).max
+    jitted = kiln.jit(function, backend=backend)
+    rows = [[most, 0, 0], [most, 1, 0], [least, 0, 0], [least, most, 1], [most - 1, 1, least]]
+    for row in rows + [(random.integers(least, most, 3) >> random.integers(31)).tolist() for _ in range(30)]:
+        x = np.array([row, [0, 1, 2]], dtype)
+        want = function(x)
+        if want.min() < least or want.max() > most:
+            with pytest.raises(OverflowError, match="beyond 32 bits"):
+                jitted(x)
+        else:
+            np.testing.assert_array_equal(jitted(x), want)
+
+
+def test_sums_of_many_integers():
+    many = np.full(40000, 2**17, np.int32)
+    with pytest.raises(OverflowError, match="int32"):
+        kiln.jit(lambda x: x.sum())(many)
+    check(lambda x: (x.sum(), np.sum(x, dtype=np.int32)), many[:16000])
+    check(lambda x: np.sum(x, dtype=np.int32), many)
+    low = kiln.jit(lambda x: np.sum(x)).lower(np.zeros(9, np.int16))
+    assert "beyond" not in low.ir

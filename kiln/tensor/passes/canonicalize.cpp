@@ -89,6 +89,13 @@ std::optional<Value> folded_empty(const Rewriting& r) {
   return r.to.constant(out.type, {out.data.at(0)});
 }
 
+// Rows of a table that is one number.
+std::optional<Value> rows_of_number(const Rewriting& r) {
+  if (r.op.code != OpCode::gather_rows) return {};
+  const auto number = splat_of(r.to, r.operands[0]);
+  return number ? std::optional(r.to.constant(r.op.type, {*number})) : std::nullopt;
+}
+
 std::optional<Value> simpler_view(const Rewriting& r) {
   if (!is_view(r.op.code)) return {};
   const Op x = r.operand_op(0);  // a copy: adding ops moves them
@@ -326,6 +333,7 @@ Graph canonicalize(const Graph& graph) {
     if (const auto v = folded_empty(r)) return v;
     if (const auto v = folded(r)) return v;
     if (const auto v = simpler_view(r)) return v;
+    if (const auto v = rows_of_number(r)) return v;
     if (const auto v = cut_product(r, users, uses)) return v;
     if (r.op.code == OpCode::cast && r.op.type == r.operand_op(0).type) return r.operands[0];
     if (const auto v = recomposed(r)) return v;

@@ -192,9 +192,6 @@ Expr counts(const Rewriting& r) {
 
 std::optional<Value> expanded_indexing(const Rewriting& r) {
   switch (r.op.code) {
-    case OpCode::gather_rows:  // rows of a table that is one number
-      if (const auto x = splat_of(r.to, r.operands[0])) return r.to.constant(r.op.type, {*x});
-      return {};
     case OpCode::take:
       return taken(r).value();
     case OpCode::take_along_axis:

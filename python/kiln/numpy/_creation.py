@@ -148,6 +148,26 @@ def _of_lists(original):
     return call
 
 
+def _enumerated(original):
+    @functools.wraps(original)
+    def ndenumerate(arr):
+        return ((i, arr[i]) for i in np.ndindex(*arr.shape)) if isinstance(arr, Array) else original(arr)
+
+    return ndenumerate
+
+
+def _iterated(original):
+    @functools.wraps(original)
+    def nditer(op, *args, **kwargs):
+        if has_array(op):
+            refuse(ARGUMENT, "np.nditer of an array of a traced function",
+                   "loop over x, x.flat or np.ndindex(x.shape), or write the loop as operations on whole arrays",
+                   kind=TypeError)
+        return original(op, *args, **kwargs)
+
+    return nditer
+
+
 def _is_number(original):
     @functools.wraps(original)
     def isscalar(element):
@@ -216,6 +236,7 @@ PATCHED["array"] = _array(np.array, True)
 for _name in ("asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite", "require"):
     PATCHED[_name] = _array(getattr(np, _name), False)
 PATCHED["isscalar"] = _is_number(np.isscalar)
+PATCHED["ndenumerate"], PATCHED["nditer"] = _enumerated(np.ndenumerate), _iterated(np.nditer)
 ORIGINAL = {name: getattr(np, name) for name in PATCHED}
 
 

@@ -8,10 +8,11 @@ import numpy as np
 from kiln._trace import env, tracebacks
 from kiln._trace.on_ranks import calls_of_ranks
 from kiln.numpy import _arguments, _creation, _dtypes, _sequence
+from kiln.numpy import _ops as ops
 from kiln.numpy._array import Array
 from kiln.numpy._lenses import At
 from kiln.numpy._lowered import Lowered
-from kiln.numpy._rules import ARGUMENTS, OPTIONS, OVERLAP, refuse
+from kiln.numpy._rules import ARGUMENTS, OPTIONS, OVERLAP, PRECISION, refuse
 from kiln.numpy._trace import Trace, active, is_users, traces
 
 BACKENDS = ("simulator", "native", "neuron")
@@ -21,11 +22,12 @@ class Traced:
     """A function as a tensor program: inputs, outputs, which of them are arguments that the function wrote to."""
 
     @traces
-    def __init__(self, function, structure, kwargs_structure, arrays, x64, target, ranks=None):
+    def __init__(self, function, structure, kwargs_structure, arrays, x64, target, ranks=None, is_checked=False):
         name = getattr(function, "__name__", "function")
         self.name = name if name.isidentifier() else "function"
         trace = Trace(self.name)
         trace.target, trace.ranks, trace.place = target, ranks, _place_of(function)
+        trace.doubts = [] if is_checked else None
         self.inputs = []  # (name, dtype, shape) in the order of arrays; None for one that is an input already
         with trace, _creation.patched():
             roots = self._parameters(trace, arrays, x64)
@@ -64,12 +66,29 @@ class Traced:
             _require_rank("a result", node.shape)
             trace.graph.output(name, node.value)
             self.outputs.append((name, node.dtype, node.shape, known, _alias(x, roots)))
+        self._doubts(trace)
         self.written = []  # (position, name of the output)
         for i, root in enumerate(roots):
             if self.inputs[i] is not None and root._version > 0:
                 name = trace.unique(f"{self.inputs[i][0]}_after")
                 trace.graph.output(name, root._get().value)
                 self.written.append((i, name))
+
+    def _doubts(self, trace):
+        """One output more, beside the results: which sums 32 bits do not hold."""
+        self.doubts = [(what, place) for _, what, place in trace.doubts or ()]
+        if self.doubts:
+            flags = ops.concat([ops.reshape(ops.cast(node, _dtypes.INT32), (1,)) for node, _, _ in trace.doubts], 0)
+            name = trace.unique("beyond_32_bits")
+            trace.graph.output(name, flags.value)
+            self.outputs.append((name, flags.dtype, flags.shape, None, None))
+
+    def require_32_bits(self, flags):
+        for (what, place), flag in zip(self.doubts, flags):
+            if flag:
+                refuse(PRECISION, f"{what}, whose sum is beyond 32 bits",
+                       "sum with dtype=np.float32, or with its own dtype, which wraps as it does in NumPy",
+                       kind=OverflowError, place=place)
 
     @property
     def donated(self):
@@ -137,6 +156,8 @@ class Entry:
     def made_of(self, arrays, results):
         """What the call returns; arguments that the function writes to are written."""
         traced = self.traced
+        if traced.doubts:
+            traced.require_32_bits(results[traced.outputs[-1][0]])
         for i, name in traced.written:
             host = arrays[i][1]
             if isinstance(host, np.ndarray) and results[name] is not host:
@@ -238,20 +259,21 @@ class Jitted:
             key.append(tuple(first.setdefault(id(x), i) for i, (_, x) in enumerate(arrays)))
         return structure, kwargs_structure, arrays, key
 
-    def _traced(self, structure, kwargs_structure, arrays, target):
+    def _traced(self, structure, kwargs_structure, arrays, target, is_checked=False):
         try:
-            return Traced(self._function, structure, kwargs_structure, arrays, self._x64, target, self._ranks)
+            return Traced(self._function, structure, kwargs_structure, arrays, self._x64, target, self._ranks,
+                          is_checked)
         except Exception as error:
             raise error.with_traceback(_user_traceback(error)) from None
 
     def _entry(self, structure, kwargs_structure, arrays, target):
         from kiln.numpy import _backends
 
-        lowered = self.lowered_for(structure, kwargs_structure, arrays, target)
+        lowered = self.lowered_for(structure, kwargs_structure, arrays, target, self._ranks is None)
         return Entry(lowered.traced, lowered, getattr(_backends, self._backend)(lowered))
 
-    def lowered_for(self, structure, kwargs_structure, arrays, target):
-        traced = self._traced(structure, kwargs_structure, arrays, target)
+    def lowered_for(self, structure, kwargs_structure, arrays, target, is_checked=False):
+        traced = self._traced(structure, kwargs_structure, arrays, target, is_checked)
         return Lowered(traced, target, self._opt, self._lnc, self._search, self._ranks, self._kernel_ops)
 
     def lower(self, *args, target="trn2", opt=2, lnc=1, search=None, kernel_ops=None, **kwargs):

@@ -10,6 +10,7 @@ from kiln.numpy._array import Array, as_array, axes_of, axis_of
 from kiln.numpy._dispatch import METHODS, implements, write_out
 from kiln.numpy._dtypes import BOOL, FLOAT32, INT32, UINT32
 from kiln.numpy._rules import ARGUMENT, refuse
+from kiln.numpy._trace import active, user_place
 
 _NONE = np._NoValue
 
@@ -45,12 +46,33 @@ def sum_dtype(dtype):
     return UINT32 if dtype.kind == "u" else dtype
 
 
+def _doubt(node, dtype, count, op, name):
+    """Notes where a sum of integers that were of a dtype, as op adds so many of them, is beyond 32 bits: parts of their
+    bits are added apart, which is exact."""
+    trace, (low, high) = active(), _dtypes.finite_range(_dtypes.narrow(dtype))
+    is_signed = node.dtype.kind == "i"
+    if trace.doubts is None or node.size == 0 or count * max(high, -low) < 2**(31 if is_signed else 32):
+        return
+    bits, top = 16 if count < 2**15 else 8, None
+    for shift in range(0, 32, bits):
+        part = ops.right_shift(node, shift) if shift else node
+        part = op(ops.cast(ops.bitwise_and(part, 2**bits - 1) if shift + bits < 32 else part, INT32))
+        top = part if top is None else ops.add(part, ops.right_shift(top, bits))
+    least, most = (-2**(bits - 1), 2**(bits - 1) - 1) if is_signed else (0, 2**bits - 1)
+    beyond = ops.logical_or(ops.less(top, least), ops.greater(top, most))
+    beyond = ops.anys(beyond, list(range(beyond.ndim)), False) if beyond.ndim else beyond
+    trace.doubts.append((beyond, f"np.{name} of {dtype}{list(node.shape)}", user_place()))
+
+
 def _summed(x, axis, dtype, keepdims, initial, where, op, combine, neutral, wide):
     x = as_array(x)
+    before, is_widened = x.dtype, dtype is None and op is ops.sums and x.dtype.kind in "iu"
     dtype = sum_dtype(_dtypes.narrow(x.dtype)) if dtype is None else _dtypes.requested(dtype)
     axes = axes_of(axis, x.ndim)
     x = masked(x.astype(dtype) if x.dtype != dtype else x, where, neutral)
     node = x._get()
+    if is_widened and axes:
+        _doubt(node, before, math.prod(x.shape[i] for i in axes), lambda part: op(part, axes, keepdims), "sum")
     if dtype == BOOL:
         node = (ops.anys if op is ops.sums else ops.alls)(node, axes, keepdims)
     else:
@@ -295,9 +317,12 @@ def _flat(a, axis):
 @implements(np.cumsum)
 def cumsum(a, axis=None, dtype=None, out=None):
     x, axis = _flat(a, axis)
+    is_widened = dtype is None and x.dtype.kind in "iu"
     dtype = sum_dtype(_dtypes.narrow(x.dtype)) if dtype is None else _dtypes.requested(dtype)
     if x.size == 0 or x.ndim == 0:
         return finished(x.astype(dtype).reshape(x.shape or (1,)), out, "cumsum")
+    if is_widened:
+        _doubt(ops.cast(x._get(), dtype), x.dtype, x.shape[axis], lambda part: ops.cumsum(part, axis), "cumsum")
     if dtype == BOOL:
         return finished(np.cumsum(x, axis=axis, dtype=np.int32) != 0, out, "cumsum")
     return finished(_running(x, axis, dtype, ops.cumsum), out, "cumsum")

@@ -22,7 +22,7 @@ WIDE = Rule(1, "arrays have a dtype that the chip computes with: bool, integers 
             'convert it, e.g. x.astype(np.float32), or jit with x64="narrow"', "config")
 BRANCH = Rule(2, "Python decides nothing by a value that is known at run time alone",
               "compute both and choose with np.where(condition, a, b), or use kiln.cond, kiln.fori_loop or "
-              "kiln.while_loop")
+              "kiln.while_loop; Python's max, min and sorted are np.max, np.min and np.sort")
 CONCRETE = Rule(3, "a value that is known at run time alone is no Python number and no NumPy array",
                 "stay with NumPy functions and operators on it; make arrays with np.zeros, np.stack or np.array")
 MISSING = Rule(
@@ -80,11 +80,12 @@ def _class(category, kind):
     return _made[key]
 
 
-def refuse(rule, found, help="", kind=None):
-    """Raises the exception for a broken rule at the user's line; `kind` is the exception that NumPy would raise."""
+def refuse(rule, found, help="", kind=None, place=None):
+    """Raises the exception for a broken rule at the user's line, or at (file, line); `kind` is the exception that NumPy
+    would raise."""
     from kiln.numpy._trace import user_place
 
-    file, line = ("", 0) if rule is FILE_FUNCTION else user_place()
+    file, line = ("", 0) if rule is FILE_FUNCTION else place or user_place()
     said = _kiln.diagnostic(rule.category, rule.label, rule.text, found, help or rule.help, file=file, line=line)
     raise _class(rule.category, kind)([said])
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from kiln.numpy import _dtypes, _lenses
 from kiln.numpy import _ops as ops
-from kiln.numpy._array import Array, as_array, axes_of, axis_of, node_of
+from kiln.numpy._array import Array, as_array, axes_of, axis_of, known_of, node_of
 from kiln.numpy._dispatch import _kind, implements, write_out
 from kiln.numpy._rules import ARGUMENT, refuse
 
@@ -54,14 +54,30 @@ def lexsort(keys, axis=-1):
     return np.moveaxis(order, -1, axis)
 
 
+def _require_places(a, kth, axis):
+    """Places of a partition are in the array; it is sorted as a whole, so that they need not be known."""
+    known, n = known_of(kth), as_array(a).size if axis is None else as_array(a).shape[axis]
+    if known is None:
+        return
+    if known.dtype.kind not in "iu":
+        raise TypeError("Partition index must be integer")
+    for k in known.reshape(-1):
+        if not -n <= k < n:
+            raise ValueError(f"kth(={k}) out of bounds ({n})")
+
+
 @implements(np.partition)
 def partition(a, kth, axis=-1, kind="introselect", order=None):
-    return sort(a, axis, order=order)
+    made = sort(a, axis, order=order)
+    _require_places(a, kth, axis)
+    return made
 
 
 @implements(np.argpartition)
 def argpartition(a, kth, axis=-1, kind="introselect", order=None):
-    return argsort(a, axis, order=order)
+    made = argsort(a, axis, order=order)
+    _require_places(a, kth, axis)
+    return made
 
 
 @implements(np.searchsorted)

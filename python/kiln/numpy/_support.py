@@ -38,8 +38,10 @@ HOST = set(
 
 def reason(function):
     """Why a function is not there."""
-    if function.__module__ == "numpy.fft":
+    if getattr(function, "__module__", "") == "numpy.fft":
         return _COMPLEX + "; kiln.fft has transforms, to call beside a jitted function"
+    if function.__name__.endswith(" (vectorized)"):
+        return _OBJECTS + "; call the function itself, or np.vectorize(function)"
     return REASONS.get(function.__name__, "not there yet")
 
 
