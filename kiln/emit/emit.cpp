@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "kiln/arch/arch.h"
 #include "kiln/emit/access_text.h"
@@ -150,7 +151,7 @@ class Emission {
   // What it is, how it was made, and what `body` imports.
   std::string header(const std::string& body) {
     const std::string code = without_strings(body);
-    const auto uses = [&](const char* word) { return code.find(word) != std::string::npos; };
+    const auto uses = [&](std::string_view module) { return has_word(code, module); };
     SourceLines lines;
     lines.line(fmt::format("\"\"\"The kernel `{}` for {}, in NKI 0.{}.0.", printable(program(0).name),
                            arch(program(0).target).name, program(0).nki));
@@ -182,6 +183,15 @@ class Emission {
     if (uses("nisa.")) lines.line("import nki.isa as nisa");
     if (uses("nl.")) lines.line("import nki.language as nl");
     return lines.text();
+  }
+
+  // `word`, and not as the end of a longer one.
+  static bool has_word(std::string_view code, std::string_view word) {
+    const auto goes_on = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+    for (std::size_t at = code.find(word); at != std::string_view::npos; at = code.find(word, at + 1)) {
+      if (at == 0 || !goes_on(code[at - 1])) return true;
+    }
+    return false;
   }
 
   static std::string without_strings(const std::string& text) {

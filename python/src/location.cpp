@@ -60,11 +60,35 @@ void for_user_frames(Fn&& fn) {
   }
 }
 
+// Where the lines of some code begin: first bytes of instructions, in order, and their lines.
+using LineTable = std::vector<std::pair<int, int>>;
+
+LineTable lines_of(PyCodeObject* code) {
+  LineTable table;
+  for (const nb::handle row : nb::borrow(reinterpret_cast<PyObject*>(code)).attr("co_lines")())
+    table.emplace_back(nb::cast<int>(row[0]), row[2].is_none() ? -1 : nb::cast<int>(row[2]));
+  return table;
+}
+
+// Python looks for a line from the beginning of the code on. In code that is long, such as emitted kernels, that takes
+// longer than all else.
+int line_of(PyFrameObject* frame, PyCodeObject* code) {
+  constexpr Py_ssize_t kLong = 2048;
+  static std::unordered_map<PyCodeObject*, LineTable> known;
+  if (PyBytes_GET_SIZE(code->co_linetable) < kLong) return PyFrame_GetLineNumber(frame);
+  const auto [it, is_new] = known.try_emplace(code);
+  if (is_new) it->second = lines_of(code);
+  const LineTable& table = it->second;
+  const auto behind = std::upper_bound(table.begin(), table.end(), instruction_of(frame),
+                                       [](int at, const auto& row) { return at < row.first; });
+  return behind == table.begin() ? -1 : std::prev(behind)->second;
+}
+
 SourceLoc make_location() {
   SourceLoc loc;
   for_user_frames([&](PyFrameObject* frame, PyCodeObject* code) {
     const std::string file = text_of(code->co_filename);
-    const int line = PyFrame_GetLineNumber(frame);
+    const int line = line_of(frame, code);
     if (!loc.known()) {
       loc.file = file;
       loc.line = line;

@@ -280,3 +280,16 @@ def test_constants_keep_their_order(tmp_path):
     for i in reversed(range(12)):
         expected = np.float32(3 * i) - expected
     assert again(x).tobytes() == expected.tobytes()
+
+
+def test_what_is_imported_is_used(tmp_path):
+    def kernel(inp, panel_nl, ml_dtypes_1):
+        """Names that end as modules begin."""
+        out = nl.ndarray((64, 8), dtype=nl.float32, buffer=nl.shared_hbm)
+        nisa.dma_copy(dst=out.reshape((8, 64)), src=inp.reshape((8, 64)))
+        nisa.dma_copy(dst=out.reshape((8, 64)), src=panel_nl.reshape((8, 64)))
+        nisa.dma_copy(dst=out, src=ml_dtypes_1)
+        return out
+
+    path, _ = round_trip.load(kiln.emit(kernel)(*["float32[64,8]"] * 3), tmp_path)
+    require_clean(path)
