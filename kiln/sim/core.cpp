@@ -6,6 +6,7 @@
 #include "kiln/sim/checks.h"
 #include "kiln/sim/compute.h"
 #include "kiln/sim/declared_storage.h"
+#include "kiln/sim/kept_state.h"
 #include "kiln/sim/operand_overlap.h"
 #include "kiln/sim/placed_error.h"
 #include "kiln/sim/plain_copy.h"
@@ -32,7 +33,8 @@ Core::Core(const Program& program, const Arch& arch, const RunOptions& options, 
       resolver_({program, arch, bindings_, loops_, registers_, postponed_, common.origins, common.queue}),
       races_(program, number, loops_, common),
       dispatch_(common.queue),
-      watch_(program, options, common.rank * common.cores + number) {
+      watch_(program, options, common.rank * common.cores + number),
+      kept_state_(common.queue.threads() > 1 ? kept_state(program) : ~0u) {
   if (gives_storages_back(program)) lifetimes_.emplace(program);
 }
 
@@ -124,7 +126,7 @@ void Core::execute(const Instruction& inst) {
   }
   if (needs_no_copy(run)) return;
   const Semantics& semantics = *view.row().semantics;
-  dispatch_.issue(run, semantics.state ? semantics.state(view) : 0, operands_, bindings_);
+  dispatch_.issue(run, semantics.state ? semantics.state(view) & kept_state_ : 0, operands_, bindings_);
 }
 
 void Core::count(Engine engine) {
@@ -143,6 +145,7 @@ Run Core::start_run(const InstView& view, Engine engine) {
   run.rank_number = common_.rank;
   run.loops = &loops_;
   run.warnings = &common_.warnings;
+  run.kept_state = kept_state_;
   return run;
 }
 

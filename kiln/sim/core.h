@@ -83,6 +83,7 @@ class Core {
   RaceCheck races_;
   Dispatch dispatch_;
   Watch watch_;
+  unsigned kept_state_;  // by program order; with one thread all of it
 
   TrackedState tracked_;
   isa::EngineState state_;

@@ -98,11 +98,30 @@ class RandomKernel {
     k_.tensor_copy({.dst = dst(all, ds(128, 128)), .src = turned});
   }
 
+  // Sums of each row beside the values; sometimes over two instructions, so that the second goes on from the first.
+  void accumulate(const View& dst) {
+    const View sums = k_.sbuf({128, 1}, DType::float32);
+    const bool goes_on = goes_on_ && random_.below(2);
+    if (goes_on)
+      k_.activation({.dst = dst,
+                     .op = ActFn::tanh,
+                     .data = other(dst),
+                     .reduce_op = AluOp::add,
+                     .reduce_cmd = isa::ReduceCmd::reset_reduce});
+    k_.activation({.dst = dst,
+                   .op = ActFn::sigmoid,
+                   .data = other(dst),
+                   .reduce_op = AluOp::add,
+                   .reduce_res = sums,
+                   .reduce_cmd = goes_on ? isa::ReduceCmd::reduce : isa::ReduceCmd::reset_reduce});
+    k_.tensor_scalar({.dst = dst, .data = other(dst), .op0 = AluOp::subtract, .operand0 = sums});
+  }
+
   void one() {
     const View dst = tile();
     const std::int64_t start = random_.below(4) * 32, size = 32 * (1 + random_.below(4));
     const auto columns = [&](const View& v) { return v(all, ds(start, size)); };
-    switch (random_.below(11)) {
+    switch (random_.below(12)) {
       case 0:
         return void(k_.tensor_tensor({.dst = dst, .data1 = other(dst), .data2 = dst, .op = op()}));
       case 1:
@@ -129,6 +148,8 @@ class RandomKernel {
         return narrow(dst);
       case 9:
         return reduce(dst);
+      case 10:
+        return accumulate(dst);
       default:
         return void(k_.tensor_copy({.dst = dst, .src = sum_}));
     }
@@ -138,6 +159,7 @@ class RandomKernel {
   test::RandomRows& random_;
   std::vector<View> tiles_, far_;
   View sum_;
+  const bool goes_on_ = random_.below(2);  // else no instruction needs what another left in the accumulators
 };
 
 // Bits of the outputs, all NaNs alike.

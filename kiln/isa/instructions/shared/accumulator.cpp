@@ -29,18 +29,15 @@ unsigned state_of(const InstView& v, StateBit bit, ReduceCmd cmd, int reduce_res
 }
 
 std::vector<float> start_accumulators(Run& r, const Reduction& d) {
-  const float* held = lanes(r, d);
-  std::vector<float> acc(held, held + r.tile(d.dst).rows);
-  if (d.cmd == ReduceCmd::load_reduce) {
-    for (std::size_t row = 0; row < acc.size(); ++row) acc[row] = r.column(d.init, static_cast<std::int64_t>(row));
-  } else if (starts(d.cmd)) {
-    std::fill(acc.begin(), acc.end(), identity(d.op));
-  }
+  const std::int64_t rows = r.tile(d.dst).rows;
+  if (!starts(d.cmd)) return {lanes(r, d), lanes(r, d) + rows};
+  std::vector<float> acc(rows, identity(d.op));
+  for (std::int64_t row = 0; d.cmd == ReduceCmd::load_reduce && row < rows; ++row) acc[row] = r.column(d.init, row);
   return acc;
 }
 
 void put_back(Run& r, const Reduction& d, const std::vector<float>& acc) {
-  std::copy(acc.begin(), acc.end(), lanes(r, d));
+  if (r.kept_state & d.bit) std::copy(acc.begin(), acc.end(), lanes(r, d));
 }
 
 void map_and_reduce(Run& r, const Reduction& d, std::initializer_list<const Tile*> inputs,

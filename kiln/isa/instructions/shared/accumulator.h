@@ -30,7 +30,8 @@ unsigned state_of(const InstView& v, StateBit bit, ReduceCmd cmd, int reduce_res
 void map_and_reduce(Run& r, const Reduction& reduction, std::initializer_list<const Tile*> inputs,
                     FunctionRef<void(const RowChunk&)> body, Walk walk = Walk::by_row);
 
-// One accumulator per row of dst, started as the command says; put_back stores them in their lanes again.
+// One accumulator per row of dst, started as the command says; put_back stores them in their lanes again, unless nobody
+// goes on from there.
 std::vector<float> start_accumulators(Run& r, const Reduction& reduction);
 void put_back(Run& r, const Reduction& reduction, const std::vector<float>& acc);
 
