@@ -8,6 +8,7 @@ import pathlib
 import resource
 import signal
 import subprocess
+import tempfile
 import warnings
 
 import ml_dtypes
@@ -238,17 +239,17 @@ def drop_root():
         os.setuid(65534)
 
 
-def test_unwritable_folder(tmp_path):
-    for folder in [tmp_path, *tmp_path.parents[:3]]:
-        if folder.stat().st_uid == os.getuid():
-            folder.chmod(0o755)
-    source, target = tmp_path / "in.npy", tmp_path / "closed" / "out.npy"
-    source.write_bytes(GOOD)
-    target.parent.mkdir(mode=0o555)
-    done = npy_copy(source, target, preexec_fn=drop_root)
-    assert done.returncode == 1, done.stderr
-    assert json.loads(done.stderr)[0]["code"] == "file.R2"
-    assert not list(target.parent.iterdir())
+def test_unwritable_folder():
+    with tempfile.TemporaryDirectory() as made:  # pytest's own folders are closed to others whenever a pytest starts
+        folder = pathlib.Path(made)
+        folder.chmod(0o755)
+        source, target = folder / "in.npy", folder / "closed" / "out.npy"
+        source.write_bytes(GOOD)
+        target.parent.mkdir(mode=0o555)
+        done = npy_copy(source, target, preexec_fn=drop_root)
+        assert done.returncode == 1, done.stderr
+        assert json.loads(done.stderr)[0]["code"] == "file.R2"
+        assert not list(target.parent.iterdir())
 
 
 @pytest.mark.parametrize("where", ["missing/out.npy", "in.npy/out.npy", "folder"])
