@@ -68,9 +68,9 @@ void LinkLoad::cross_switch(std::int64_t from, std::int64_t to, double bytes) {
 }
 
 void LinkLoad::add_between(std::int64_t from, std::int64_t to, double bytes) {
-  if (!are_joined(shape_, from / links_.devices_per_node,
-                  to / links_.devices_per_node)) {  // no bandwidth is public: a link of the server stands in
-    take(from, network, bytes, links_.link_bytes_per_ns);
+  if (!are_joined(shape_, from / links_.devices_per_node, to / links_.devices_per_node)) {
+    take(from, to_network, bytes, shape_.network_bytes_per_ns);
+    take(to, from_network, bytes, shape_.network_bytes_per_ns);
     travelled(1, links_.node_hop_ns);
   } else if (shape_.joined_nodes == 0) {
     cross_switch(from, to, bytes);

@@ -6,14 +6,23 @@ namespace kiln {
 namespace {
 
 constexpr Topology kTopologies[] = {
-    {.name = "trn1.32xlarge", .target = Target::trn1, .rows = 4, .columns = 4},
-    {.name = "trn2.48xlarge", .target = Target::trn2, .rows = 4, .columns = 4},
+    {.name = "trn1.32xlarge",
+     .target = Target::trn1,
+     .rows = 4,
+     .columns = 4,
+     .network_bytes_per_ns = 6.25},  // derived: 800 Gbit/s of EFA for 16 chips
+    {.name = "trn2.48xlarge",
+     .target = Target::trn2,
+     .rows = 4,
+     .columns = 4,
+     .network_bytes_per_ns = 25},  // 200 Gbit/s of EFA for each chip
     {.name = "trn2-ultraserver",
      .target = Target::trn2,
      .rows = 4,
      .columns = 4,
      .joined_nodes = 4,
-     .joined_share = 64.0 / 128.0},  // derived: 256 GB/s per chip between instances, two neighbours, two directions
+     .joined_share = 64.0 / 128.0,  // derived: 256 GB/s per chip between instances, two neighbours, two directions
+     .network_bytes_per_ns = 25},
     {.name = "trn3",
      .target = Target::trn3,
      .joined_nodes = 0,

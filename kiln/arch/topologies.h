@@ -16,6 +16,7 @@ struct Topology {
   int rows = 1, columns = 1;  // the torus of a server's devices, which are numbered row by row; a switch: none
   int joined_nodes = 1;       // servers whose devices of the same number form a ring; 0: any number, over a switch
   double joined_share = 0;    // a link between joined servers, of one in a server
+  double network_bytes_per_ns = 0;  // of a device to servers that no link joins, one direction
 };
 
 // In the order of the chips. The first of a chip is the one that is taken unless another is asked for.

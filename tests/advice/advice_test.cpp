@@ -141,8 +141,8 @@ std::string store(const std::string& name, int columns, int part) {
   return "dma_copy(dst=" + name + ", src=f.ap(0:128, [[1, " + std::to_string(columns) +
          "]], offset=" + std::to_string(columns * part) + "))\n";
 }
-std::string sum(const std::string& from, const std::string& to) {
-  return "all_reduce(srcs=[" + from + "], dsts=[" + to + "], replica_group=[[0, 1, 2, 3]], op=add)\n";
+std::string sum(const std::string& from, const std::string& to, const std::string& group = "[[0, 1, 2, 3]]") {
+  return "all_reduce(srcs=[" + from + "], dsts=[" + to + "], replica_group=" + group + ", op=add)\n";
 }
 
 TEST(Advice, ExposedCommunication) {
@@ -166,14 +166,15 @@ TEST(Advice, ExposedCommunication) {
 
 TEST(Advice, SmallMessages) {
   constexpr int kMessages = 8, kColumns = 4;
+  const std::string far = "[[0, 40, 80, 120]]";  // devices of a diagonal: a step is up to four hops
   std::string many, one = hbm_tensor("mine", kMessages * kColumns) + hbm_tensor("all", kMessages * kColumns);
   for (int i = 0; i < kMessages; ++i) {
     const std::string n = std::to_string(i);  // each needs the one before
     many += hbm_tensor("m" + n, kColumns) + hbm_tensor("a" + n, kColumns) +
             (i == 0 ? store("m0", kColumns, 0) : "dma_copy(dst=m" + n + ", src=a" + std::to_string(i - 1) + ")\n") +
-            sum("m" + n, "a" + n);
+            sum("m" + n, "a" + n, far);
   }
-  one += store("mine", kMessages * kColumns, 0) + sum("mine", "all");
+  one += store("mine", kMessages * kColumns, 0) + sum("mine", "all", far);
   const Judged before = judge(many), after = judge(one);
   const Advice* advice = before.find("small_messages");
   ASSERT_NE(advice, nullptr) << "total " << before.total_ns << " ns";

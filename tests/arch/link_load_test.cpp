@@ -75,6 +75,9 @@ TEST(LinkLoad, NodesAreFar) {
   LinkLoad network(alone, 4), ring(joined, 4), around(joined, 4), beyond(joined, 4);
   network.add(0, node, 64);
   EXPECT_DOUBLE_EQ(network.step_ns(), alone.node_hop_ns);
+  EXPECT_DOUBLE_EQ(network.busiest_ns(), 64 / 25.0) << "200 Gbit/s for each chip";
+  network.add(5 * 4, node, 64);  // from another device to the same one
+  EXPECT_DOUBLE_EQ(network.busiest_ns(), 2 * 64 / 25.0);
   ring.add(0, node, 64);
   EXPECT_DOUBLE_EQ(ring.step_ns(), joined.hop_ns);
   EXPECT_DOUBLE_EQ(ring.busiest_ns(), 1) << "64 GB/s between instances";

@@ -87,11 +87,25 @@ def test_arguments_that_are_written(rng):
         np.testing.assert_allclose(a, np.sum(x, 0) / RANKS, rtol=1e-6)
 
 
-def test_integers_wrap(rng):
-    x = [np.full((2, 3), 2**31 - 1 - r, np.int32) for r in range(RANKS)]
-    got = kiln.jit(lambda x: kn.all_reduce(x), ranks=RANKS)(kiln.per_rank(x))
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_integers_are_exact(backend, rng):
+    """Ranks reduce in float32, so integers are gathered and reduced on the core; sums wrap."""
+    x = [rng.integers(-(2**31), 2**31, (8, 3), dtype=np.int64).astype(np.int32) for _ in range(RANKS)]
     with np.errstate(over="ignore"):
-        np.testing.assert_array_equal(got[2], np.sum(x, 0, dtype=np.int32))
+        total = np.sum(x, 0, dtype=np.int32)
+    pairs = [[2, 0], [1, 3]]
+    cases = [
+        (lambda x: kn.all_reduce(x), [total] * RANKS),
+        (lambda x: kn.reduce_scatter(x), np.split(total, RANKS)),
+        (lambda x: kn.all_reduce(x, "max"), [np.max(x, 0)] * RANKS),
+        (lambda x: kn.reduce_scatter(x.T, 1, "min", groups=pairs),
+         [np.split(np.min([x[r] for r in group], 0).T, 2, 1)[group.index(r)]
+          for r in range(RANKS) for group in pairs if r in group]),
+    ]
+    for function, wanted in cases:
+        got = kiln.jit(function, ranks=RANKS, backend=backend)(kiln.per_rank(x))
+        for mine, whole in zip(got, wanted, strict=True):
+            np.testing.assert_array_equal(mine, whole, err_msg=f"{backend}, KILN_SEED={SEED}")
 
 
 def test_time_of_ranks():

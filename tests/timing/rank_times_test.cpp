@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kiln/isa/instructions/shared/collective.h"
 #include "kiln/isa/text/parse.h"
 #include "kiln/timing/rank_kinds.h"
 #include "kiln/timing/simulate.h"
@@ -20,13 +21,13 @@ constexpr const char* kAll = "[[0, 1, 2, 3]]";
 // `before` activations, then a sum over the ranks of `groups`, then its result stored.
 Program summing(const std::string& groups, int before = 1, const std::string& target = "trn2", int sums = 1) {
   std::string text = "kiln 1\nprogram \"p\" target " + target + R"(
-tensor x: input hbm float32 [128, 1024]
-tensor y: output shared_hbm float32 [128, 1024]
-tensor f: sbuf float32 [128, 1024]
+tensor x: input hbm float32 [128, 4096]
+tensor y: output shared_hbm float32 [128, 4096]
+tensor f: sbuf float32 [128, 4096]
 )";
   for (int i = 0; i < sums; ++i)
-    text += "tensor mine" + std::to_string(i) + ": shared_hbm float32 [128, 1024]\ntensor all" + std::to_string(i) +
-            ": shared_hbm float32 [128, 1024]\n";
+    text += "tensor mine" + std::to_string(i) + ": shared_hbm float32 [128, 4096]\ntensor all" + std::to_string(i) +
+            ": shared_hbm float32 [128, 4096]\n";
   text += "dma_copy(dst=f, src=x)\n";
   for (int i = 0; i < before; ++i) text += "activation(dst=f, op=exp, data=f)\n";
   for (int i = 0; i < sums; ++i) text += "dma_copy(dst=mine" + std::to_string(i) + ", src=f)\n";
@@ -60,12 +61,12 @@ TEST(RankTimes, RanksThatDoTheSameAreTimedOnce) {
   EXPECT_TRUE(std::ranges::any_of(one.lanes, [](const Lane& l) { return l.name == "links" && l.busy > 0; }));
 }
 
-// 2 x 3/4 of 512 KiB at an eighth of 128 bytes/ns, and 6 steps of 1.5 us.
+// 2 x 3/4 of 2 MiB at an eighth of 128 bytes/ns, and 6 steps of 1.5 us.
 TEST(RankTimes, BytesAndSteps) {
   const Timeline t = time_of(Launch(summing(kAll)).on_ranks(4));
   const auto links = on_links(t);
   ASSERT_EQ(links.size(), 1u);
-  const double expected = 1.5 * 524288 / 16 + 6 * 1500;
+  const double expected = 1.5 * 2097152 / 16 + 6 * 1500;
   EXPECT_NEAR(to_ns(links[0]->end - links[0]->start), expected, 500);  // and what spreading a DMA takes
 }
 
@@ -85,7 +86,7 @@ TEST(RankTimes, CollectivesShareTheLinks) {
     const auto links = on_links(t);
     return to_ns(links.back()->end - links.front()->start);
   };
-  const double bytes = 1.5 * 524288 / 16;
+  const double bytes = 1.5 * 2097152 / 16;
   EXPECT_NEAR(span(2) - span(1), bytes, 0.02 * bytes);
 }
 
@@ -147,15 +148,39 @@ TEST(RankTimes, Topologies) {
   EXPECT_EQ(time_of(launch, {.topology = "trn2.48xlarge"}).total, server);
   // Two servers over the network take 15 us a step, those of an ultraserver 1.5.
   const Time joined = time_of(launch, {.topology = "trn2-ultraserver"}).total;
-  EXPECT_NEAR(to_ns(server - joined), 2 * 255 * 13500.0, 0.05 * 2 * 255 * 13500.0);
+  // Bytes go over the network at 25 bytes/ns, between those at 64, of which an all_reduce gets an eighth.
+  const double bytes = 2 * 255 / 256.0 * 2097152, expected = 2 * 255 * 13500 + bytes / (25 / 8.0) - bytes / (64 / 8.0);
+  EXPECT_NEAR(to_ns(server - joined), expected, 1e-3 * expected);
   EXPECT_EQ(error_of([&] { time_of(launch, {.topology = "trn1.32xlarge"}); }).code, "timing.topology");
   EXPECT_EQ(error_of([&] { time_of(launch, {.topology = "trn9"}); }).code, "timing.topology");
+}
+
+// Small tensors: of 64 ranks on 16 devices each sends all others its part, 4 hops far at most, there and back; a ring
+// takes 126 steps. Large ones go round the ring.
+TEST(RankTimes, SmallTensorsTakeAMesh) {
+  const auto taken = [](int columns) {
+    std::string list = "[[0";
+    for (int i = 1; i < 64; ++i) list += ", " + std::to_string(i);
+    const std::string shape = "float32 [64, " + std::to_string(columns) + "]\n";
+    const Program p =
+        isa::parse("kiln 1\nprogram \"p\" target trn2 lnc 2\ntensor a: shared_hbm " + shape + "tensor b: shared_hbm " +
+                       shape + "all_reduce(srcs=[a], dsts=[b], replica_group=" + list + "]], op=add)\n",
+                   "p.kiln");
+    const isa::LinkTime t = isa::link_time(isa::CostQuery(p, p.instructions[0], arch(Target::trn2)));
+    return std::pair(t.steps_ns, t.busy_ns);
+  };
+  // A part is 2 KiB / 64 there and as much back, between each of 16 ranks of two devices; the busiest link of the torus
+  // carries 12 such pairs (LinkLoad, AllPairs), at an eighth of 128 bytes/ns.
+  const auto [steps, busy] = taken(8);
+  EXPECT_DOUBLE_EQ(steps, 2 * 4 * 1500);
+  EXPECT_DOUBLE_EQ(busy, 2 * 64 * 8 * 4 / 64.0 * 16 * 12 / 16);
+  EXPECT_DOUBLE_EQ(taken(4096).first, 2 * 63 * 1500);
 }
 
 TEST(RankTimes, WhatIfLinks) {
   const Program p = summing(kAll);
   const auto with = [&](const char* change) { return to_ns(time_of(p, {.what_if = {parse_what_if(change)}}).total); };
-  const double as_is = to_ns(time_of(p).total), bytes = 1.5 * 524288 / 16;
+  const double as_is = to_ns(time_of(p).total), bytes = 1.5 * 2097152 / 16;
   EXPECT_NEAR(as_is - with("link_bandwidth=2x"), bytes / 2, 1);
   EXPECT_NEAR(as_is - with("link_bandwidth=256"), bytes / 2, 1);
   EXPECT_NEAR(as_is - with("link_hop=0.5x"), 6 * 750, 1);

@@ -11,9 +11,11 @@ using namespace args::all_reduce;
 
 constexpr Rule kShape{8, "dst has the shape of src", "slice or reshape one of them"};
 
-constexpr Rule kRules[] = {kAsMany,         kOneMemory,     kCoalescing,
-                           kSameDtype,      kReplicaGroups, kCollectivePriority,
-                           kCallersTensors, kShape,         kCollectiveOperator};
+constexpr Rule kInFloat32{10, kReducesFloats};
+
+constexpr Rule kRules[] = {
+    kAsMany,         kOneMemory, kCoalescing,         kSameDtype, kReplicaGroups, kCollectivePriority,
+    kCallersTensors, kShape,     kCollectiveOperator, kInFloat32};
 constexpr int kSources[] = {srcs};
 
 void check(Check& c) {
@@ -24,6 +26,7 @@ void check(Check& c) {
     c.require(kShape, same_shapes(from[i], to[i]), dsts,
               [&] { return fmt::format("src is {}, dst is {}", shape_text(from[i]), shape_text(to[i])); });
   check_operator(c, op);
+  check_reduced(c, srcs, kInFloat32);
 }
 
 void exchange(Gathering& g) {
@@ -47,14 +50,15 @@ constexpr Collective kCollective{
 extern const Semantics semantics = {
     .rules = kRules,
     .description =
-        "dst = op over the src of every rank of the group, in ascending order of ranks: floats in float32 with one "
-        "rounding to the dtype at the end, 32-bit integers as such.",
+        "dst = op over the src of every rank of the group, in ascending order of ranks, in float32 with one rounding "
+        "to the dtype at the end.",
     .engine = nullptr,
     .check = check,
     .run = run_collective,
     .cost = collective_cost,
     .track = track_none,
-    .cost_text = "ring: 2 (n - 1) hops, 2 (n - 1) / n of the bytes over a link",
+    .cost_text =
+        "ring: 2 (n - 1) hops, 2 (n - 1) / n of the bytes over a link; below 1 MB a mesh when it is faster: 2 hops",
     .facts = {.collective = &kCollective, .meets = true},
 };
 

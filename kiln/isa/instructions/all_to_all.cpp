@@ -1,6 +1,7 @@
 #include "kiln/isa/instructions/shared/collective.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
@@ -12,6 +13,9 @@ using namespace args::all_to_all;
 constexpr Rule kShape{6, "dst has the shape of src, and dimension 0 is a multiple of the ranks of the group",
                       "make dimension 0 ranks x part"};
 constexpr Rule kDimension{7, "collective_dim is 0", "pass collective_dim=0"};
+constexpr Rule kWholeDevices{8, "the ranks of a list are all ranks of their devices: a mesh is built among whole ones",
+                             "use groups of 4 ranks of lnc 2 on trn2 and trn3, 8 of lnc 1, 2 on trn1, or multiples",
+                             Mark::external};
 
 constexpr int kWithout = 2;
 constexpr Rule kRules[] = {kAsMany,
@@ -20,7 +24,8 @@ constexpr Rule kRules[] = {kAsMany,
                            earlier(kCollectivePriority, kWithout),
                            earlier(kCallersTensors, kWithout),
                            kShape,
-                           kDimension};
+                           kDimension,
+                           kWholeDevices};
 constexpr int kSources[] = {srcs};
 
 void check(Check& c) {
@@ -33,6 +38,11 @@ void check(Check& c) {
     });
   c.require(kDimension, c.integer(collective_dim) == 0, collective_dim,
             [&] { return fmt::format("collective_dim is {}", c.integer(collective_dim)); });
+  if (!are_replica_groups(c, replica_group)) return;
+  for (const RankList list : replica_groups(c, replica_group))
+    c.advise(kWholeDevices, list.size() == 1 || has_whole_devices(c, list), replica_group, [&] {
+      return fmt::format("[{}] on {} with lnc {}", fmt::join(list, ", "), c.arch().name, c.program().lnc);
+    });
 }
 
 void exchange(Gathering& g) {

@@ -13,8 +13,8 @@ constexpr Rule kPlaces{10, "has_rdispls exists where a NeuronSwitch joins the de
                        "leave has_rdispls out"};
 constexpr Rule kReach{
     11,
-    "on trn3 a list holds ranks that follow each other, of lnc 2; elsewhere ranks at the same place of "
-    "different nodes",
+    "on trn3 a list holds ranks that follow each other, all those of two devices or more, of lnc 2; elsewhere ranks at "
+    "the same place of different nodes",
     "use all_to_all inside a node", Mark::external};
 
 constexpr int kWithout = 1;
@@ -33,13 +33,13 @@ constexpr int kSources[] = {srcs};
 constexpr SizedParams kParams{srcs, dsts, replica_group, metadata_tensor, recv_counts_known, has_rdispls};
 
 bool reaches(const Check& c) {
-  const bool node = c.arch().links.has_switch;
-  const std::int64_t step = node ? 1 : c.arch().links.ranks_per_node(c.program().lnc);
-  if (node && c.program().lnc != 2) return false;
+  const LinkSpec& links = c.arch().links;
+  if (links.has_switch && c.program().lnc != 2) return false;
   for (const RankList list : replica_groups(c, replica_group)) {
+    if (links.has_switch && (!has_whole_devices(c, list) || devices_of(c, list).size() < 2)) return false;
     for (std::size_t i = 1; i < list.size(); ++i) {
       const std::int64_t distance = list[i] - list[i - 1];
-      if (node ? distance != 1 : distance % step != 0) return false;
+      if (links.has_switch ? distance != 1 : distance % links.ranks_per_node(c.program().lnc) != 0) return false;
     }
   }
   return true;

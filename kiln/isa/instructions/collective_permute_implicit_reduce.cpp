@@ -11,15 +11,18 @@ using namespace args::collective_permute_implicit_reduce;
 
 constexpr Rule kShape{8, "dst has the shape of both sources", "slice or reshape one of them"};
 
+constexpr Rule kInFloat32{11, kReducesFloats};
+
 constexpr Rule kRules[] = {
     kAsMany,         kOneMemory, kOnePerChannel,      kSameDtype, kReplicaGroups, kCollectivePriority,
-    kCallersTensors, kShape,     kCollectiveOperator, kChannels};
+    kCallersTensors, kShape,     kCollectiveOperator, kChannels,  kInFloat32};
 constexpr int kSources[] = {srcs0_by_channel, srcs1_by_channel};
 
 void check(Check& c) {
   check_collective(c, {kSources, dsts_by_channel, replica_group, priority});
   for (const int sources : kSources) check_by_channel(c, sources, dsts_by_channel, channel_ids, kShape);
   check_operator(c, op);
+  check_reduced(c, srcs0_by_channel, kInFloat32);
   check_channels(c, srcs0_by_channel, replica_group, channel_ids);
 }
 
@@ -43,8 +46,8 @@ constexpr Collective kCollective{.sent = srcs0_by_channel,
 extern const Semantics semantics = {
     .rules = kRules,
     .description =
-        "On each channel: dst of a rank = op(src0, src1) of the rank before it in the group's list, computed there: "
-        "floats in float32 with one rounding, 32-bit integers as such.",
+        "On each channel: dst of a rank = op(src0, src1) of the rank before it in the group's list, computed there "
+        "in float32 with one rounding.",
     .engine = nullptr,
     .check = check,
     .run = run_collective,

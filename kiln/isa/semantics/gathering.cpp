@@ -11,8 +11,8 @@
 namespace kiln::isa {
 namespace {
 
-void reduce_floats(AluOp op, DType dtype, std::span<const std::byte* const> from, std::span<std::byte* const> to,
-                   std::int64_t first, std::size_t n, const Kernels& k) {
+void reduce_chunk(AluOp op, DType dtype, std::span<const std::byte* const> from, std::span<std::byte* const> to,
+                  std::int64_t first, std::size_t n, const Kernels& k) {
   alignas(64) float sum[kChunk], scratch[kChunk];
   const std::int64_t at = first * size_bytes(dtype);
   k.load(dtype, from[0] + at, 1, n, sum);
@@ -26,16 +26,6 @@ void reduce_floats(AluOp op, DType dtype, std::span<const std::byte* const> from
     k.alu_vv(op, sum, values, sum, n);
   }
   for (std::byte* target : to) k.store(dtype, sum, n, target + at, 1);
-}
-
-void reduce_integers(AluOp op, DType dtype, std::span<const std::byte* const> from, std::span<std::byte* const> to,
-                     std::int64_t first, std::size_t n, const Kernels& k) {
-  alignas(64) std::uint32_t bits[kChunk];
-  const std::int64_t at = first * size_bytes(dtype);
-  std::memcpy(bits, from[0] + at, n * sizeof bits[0]);
-  for (const std::byte* source : from.subspan(1))
-    k.int_vv(op, dtype == DType::int32, bits, reinterpret_cast<const std::uint32_t*>(source + at), bits, n);
-  for (std::byte* target : to) std::memcpy(target + at, bits, n * sizeof bits[0]);
 }
 
 }  // namespace
@@ -80,9 +70,8 @@ void copy_elements(const Parcel& src, std::int64_t from, const Parcel& dst, std:
 
 void reduce_elements(AluOp op, DType dtype, std::span<const std::byte* const> from, std::span<std::byte* const> to,
                      std::int64_t count, const Kernels& kernels) {
-  const auto reduce = is_wide_integer(dtype) ? reduce_integers : reduce_floats;
   for (std::int64_t first = 0; first < count; first += kChunk)
-    reduce(op, dtype, from, to, first, std::min<std::int64_t>(kChunk, count - first), kernels);
+    reduce_chunk(op, dtype, from, to, first, std::min<std::int64_t>(kChunk, count - first), kernels);
 }
 
 void reduce_shadows(std::span<const Shadow* const> from, std::span<Shadow* const> to, std::int64_t count) {

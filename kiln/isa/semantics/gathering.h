@@ -71,7 +71,7 @@ class Carrier {
 // Copies elements, bit for bit, with what is known of them.
 void copy_elements(const Parcel& src, std::int64_t from, const Parcel& dst, std::int64_t to, std::int64_t count);
 
-// The values of a reduction: in float32 and in the order of the sources, integers of 32 bits as such, with one rounding
+// The values of a reduction: in float32 and in the order of the sources, integers too, with one rounding
 // at the end. An element lacks a value where one of its sources does.
 void reduce_elements(AluOp op, DType dtype, std::span<const std::byte* const> from, std::span<std::byte* const> to,
                      std::int64_t count, const Kernels& kernels);

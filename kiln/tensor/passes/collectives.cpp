@@ -16,10 +16,10 @@ AluOp alu_of(const Op& op) {
   return text == "add" ? AluOp::add : text == "minimum" ? AluOp::minimum : AluOp::maximum;
 }
 
-// The instruction of an op, from and to tensors of the kernel's own.
-void issue(isa::Kernel& k, const Op& op, isa::View from, isa::View to) {
+// The instruction that moves for an op, from and to tensors of the kernel's own.
+void issue(isa::Kernel& k, const Op& op, OpCode moving, isa::View from, isa::View to) {
   const RankGroups groups = groups_of(op);
-  switch (op.code) {
+  switch (moving) {
     case OpCode::all_reduce:
       k.all_reduce({.srcs = {from}, .dsts = {to}, .replica_group = groups, .op = alu_of(op)});
       break;
@@ -39,16 +39,16 @@ void issue(isa::Kernel& k, const Op& op, isa::View from, isa::View to) {
 }
 
 // A kernel that makes one matrix of another.
-std::shared_ptr<const isa::Program> kernel_of(const Op& op, Target target, DType dtype, const Shape& before,
-                                              const Shape& after) {
-  isa::Kernel k(std::string(name(op.code)), target);
+std::shared_ptr<const isa::Program> kernel_of(const Op& op, OpCode moving, Target target, DType dtype,
+                                              const Shape& before, const Shape& after) {
+  isa::Kernel k(std::string(name(moving)), target);
   const isa::View x = k.input("x", before, dtype), y = k.output("y", after, dtype);
   const auto own = [&](const char* name, const Shape& shape) {
     return k.tensor(Memory::shared_hbm, isa::Role::internal, shape, dtype, {name});
   };
   const isa::View sent = own("sent", before), received = own("received", after);
   k.dma_copy({.dst = sent, .src = x});
-  issue(k, op, sent, received);
+  issue(k, op, moving, sent, received);
   k.dma_copy({.dst = y, .src = received});
   return std::make_shared<const isa::Program>(k.finish());
 }
@@ -81,22 +81,42 @@ class CollectiveLowering {
   CollectiveLowering(const Rewriting& r, Target target) : r_(r), target_(target), x_(r.operand(0)) {}
 
   Expr run() {
+    if (is_reduction() && !is_float(x_.dtype())) return reduced_here();
     if (r_.op.code == OpCode::all_reduce || r_.op.code == OpCode::collective_permute)
-      return reshape(along_rows(as_matrix(x_.shape()), as_matrix(x_.shape())), x_.shape());
+      return reshape(along_rows(r_.op.code, as_matrix(x_.shape()), as_matrix(x_.shape())), x_.shape());
     const bool joins = r_.op.code == OpCode::all_to_all;
     const std::int64_t axis = r_.op.integer(joins ? "split" : "axis");
     const Ints perm = to_front(x_.rank(), axis);
     x_ = transpose(x_, perm);
     Shape after = in_order_of(r_.op.type.shape, perm);
     if (joins) after = x_.shape();
-    const Expr y = reshape(along_rows(as_matrix(x_.shape()), as_matrix(after)), after);
+    const Expr y = reshape(along_rows(r_.op.code, as_matrix(x_.shape()), as_matrix(after)), after);
     return joins ? joined(y, perm) : transpose(y, inverse(perm));
   }
 
  private:
-  Expr along_rows(const Shape& before, const Shape& after) {
+  bool is_reduction() const { return r_.op.code == OpCode::all_reduce || r_.op.code == OpCode::reduce_scatter; }
+
+  Expr along_rows(OpCode moving, const Shape& before, const Shape& after) {
     const Expr x = reshape(x_, before);
-    return {r_.to, r_.to.kernel(kernel_of(r_.op, target_, x.dtype(), before, after), {x.value()})};
+    return {r_.to, r_.to.kernel(kernel_of(r_.op, moving, target_, x.dtype(), before, after), {x.value()})};
+  }
+
+  // Ranks reduce in float32, which does not hold all integers: they are gathered, or the parts of a rank are, and
+  // reduced on the core.
+  Expr reduced_here() {
+    const std::int64_t ranks = group_size(r_.op), size = product(x_.shape());
+    if (r_.op.code == OpCode::all_reduce)
+      return reshape(over_ranks(along_rows(OpCode::all_gather, {1, size}, {ranks, size})), x_.shape());
+    const Ints perm = to_front(x_.rank(), r_.op.integer("axis"));
+    x_ = transpose(x_, perm);
+    const Shape rows = as_matrix(x_.shape());
+    const Expr parts = reshape(along_rows(OpCode::all_to_all, rows, rows), {ranks, size / ranks});
+    return transpose(reshape(over_ranks(parts), in_order_of(r_.op.type.shape, perm)), inverse(perm));
+  }
+  Expr over_ranks(const Expr& x) const {
+    const AluOp op = alu_of(r_.op);
+    return op == AluOp::add ? sum(x, {{0}}) : op == AluOp::minimum ? min(x, {{0}}) : max(x, {{0}});
   }
 
   // Of (ranks x part, others) with what rank i sent in place i: the ranks go before the axis that they are joined

@@ -15,6 +15,7 @@ namespace kiln::isa {
 namespace {
 
 constexpr std::int64_t kMaxPriority = 3;
+constexpr double kMeshBytes = 1e6;  // a ring carries tensors of that size and larger ones
 constexpr int kChannelsOfSome = 2;
 constexpr std::int64_t kMaxRankNumber = 1 << 20;
 
@@ -130,6 +131,23 @@ void check_operator(Check& c, int op) {
             [&] { return fmt::format("op is {}", info(alu).name); });
 }
 
+void check_reduced(Check& c, int sources, const Rule& rule) {
+  for (const Access& a : c.accesses(sources))
+    c.advise(rule, !is_wide_integer(a.dtype), sources, [&] { return fmt::format("src is {}", name(a.dtype)); });
+}
+
+std::map<std::int64_t, std::int64_t> devices_of(const Check& c, RankList list) {
+  std::map<std::int64_t, std::int64_t> devices;
+  for (const std::int64_t rank : list) ++devices[rank / c.arch().links.ranks_per_device(c.program().lnc)];
+  return devices;
+}
+
+bool has_whole_devices(const Check& c, RankList list) {
+  return std::ranges::all_of(devices_of(c, list), [&](const auto& device) {
+    return device.second == c.arch().links.ranks_per_device(c.program().lnc);
+  });
+}
+
 std::int64_t group_size(const InstView& inst, int groups) {
   std::int64_t size = 0;
   for (const RankList list : replica_groups(inst, groups)) {
@@ -144,7 +162,7 @@ void check_channels(Check& c, int srcs, int groups, int channel_ids) {
   const std::size_t tensors = c.accesses(srcs).size();
   std::size_t most = kMostChannels;
   for (const RankList list : replica_groups(c, groups)) {
-    if (std::ssize(list) < c.arch().links.devices_per_node) most = kChannelsOfSome;
+    if (std::ssize(devices_of(c, list)) < c.arch().links.devices_per_node) most = kChannelsOfSome;
   }
   bool ok = ids.empty() ? tensors == 1 : ids.size() == tensors && ids.size() <= most;
   for (std::size_t i = 0; i < ids.size(); ++i) ok = ok && ids[i] == static_cast<std::int64_t>(i);
@@ -209,7 +227,7 @@ namespace {
 
 // What the groups of an instruction send at once. A ring goes along neighbouring devices; neighbours are those of the
 // list, or the pairs themselves.
-LinkLoad load_of(const CostQuery& q, const Collective& collective, const Collective::Traffic& t) {
+LinkLoad load_of(const CostQuery& q, const Collective& collective, const Collective::Traffic& t, bool is_mesh) {
   const LinkSpec& links = q.arch().links;
   const std::int64_t per_device = links.ranks_per_device(q.program().lnc);
   LinkLoad load(links, per_device);
@@ -217,7 +235,7 @@ LinkLoad load_of(const CostQuery& q, const Collective& collective, const Collect
     if (std::ssize(list) < 2) continue;
     if (collective.by_pairs) {
       load.add(list[0], list[1], t.bytes);
-    } else if (t.route == Route::mesh) {
+    } else if (is_mesh) {
       load.add_all_pairs(list, t.bytes / static_cast<double>(list.size() - 1));
     } else {
       const std::vector<std::int64_t> ring = t.route == Route::neighbour
@@ -229,18 +247,34 @@ LinkLoad load_of(const CostQuery& q, const Collective& collective, const Collect
   return load;
 }
 
+double bytes_of(const CostQuery& q, int param) {
+  double bytes = 0;
+  for (const Access& a : q.accesses(param)) bytes += static_cast<double>(a.count()) * size_bytes(a.dtype);
+  return bytes;
+}
+
+LinkTime time_of(const CostQuery& q, const Collective& collective, const Collective::Traffic& t, bool is_mesh) {
+  const LinkLoad load = load_of(q, collective, t, is_mesh);
+  const double share = q.arch().links.rate[static_cast<int>(t.route)];
+  return {bytes_of(q, collective.sent), load.busiest_ns() / share, t.steps * load.step_ns()};
+}
+
+bool is_ring(Route route) { return route != Route::mesh && route != Route::neighbour; }
+
 }  // namespace
 
+// A mesh instead of a ring: each rank sends all others what is theirs at once, the same bytes in one step for n - 1.
 LinkTime link_time(const CostQuery& q) {
   const Collective& collective = *q.facts().collective;
-  double bytes = 0;
-  for (const Access& a : q.accesses(collective.sent)) bytes += static_cast<double>(a.count()) * size_bytes(a.dtype);
   std::int64_t ranks = collective.by_pairs ? 2 : 1;
   if (!collective.by_pairs)
     for (const RankList list : replica_groups(q, collective.groups)) ranks = std::max(ranks, std::ssize(list));
-  const Collective::Traffic t = collective.traffic(static_cast<int>(ranks), bytes);
-  const LinkLoad load = load_of(q, collective, t);
-  return {bytes, load.busiest_ns() / q.arch().links.rate[static_cast<int>(t.route)], t.steps * load.step_ns()};
+  const Collective::Traffic t = collective.traffic(static_cast<int>(ranks), bytes_of(q, collective.sent));
+  const LinkTime plain = time_of(q, collective, t, t.route == Route::mesh);
+  const double largest = std::max(bytes_of(q, collective.sent), bytes_of(q, collective.received));
+  if (!is_ring(t.route) || ranks < 2 || largest >= kMeshBytes) return plain;
+  const LinkTime mesh = time_of(q, collective, {t.route, t.steps / static_cast<double>(ranks - 1), t.bytes}, true);
+  return mesh.busy_ns + mesh.steps_ns < plain.busy_ns + plain.steps_ns ? mesh : plain;
 }
 
 Cost collective_cost(const CostQuery& q) {

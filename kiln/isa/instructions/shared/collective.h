@@ -1,6 +1,8 @@
 // What the functions of nki.collectives share: rules, what moves, and what it costs.
 #pragma once
 
+#include <map>
+
 #include "kiln/base/rule.h"
 #include "kiln/isa/replica_groups.h"
 #include "kiln/isa/semantics/check.h"
@@ -31,6 +33,11 @@ inline constexpr Rule kCallersTensors{
 inline constexpr Rule kCollectiveOperator{9, "op is add, minimum or maximum",
                                           "reduce in another way after an all_gather"};
 
+// The number is that of the function.
+inline constexpr RuleWords kReducesFloats{
+    "ranks reduce in float32, which holds integers up to 2^24; the vendor's compiler refuses 32-bit integers",
+    "convert to float32 before, or gather the integers and reduce them on the core", Mark::external};
+
 // Parameter positions.
 struct CollectiveParams {
   std::span<const int> sources;  // lists of the same length
@@ -53,11 +60,18 @@ bool same_shapes(const Access& a, const Access& b);
 // The dimension `dim` of `large` is n times that of `small`, and the others agree.
 bool is_multiple(const Access& large, const Access& small, std::int64_t dim, std::int64_t n);
 void check_operator(Check& c, int op);
+// 32-bit integers among `sources`, which are reduced.
+void check_reduced(Check& c, int sources, const Rule& rule);
 // Ranks in each list; 0 when the lists differ or there is none.
 std::int64_t group_size(const InstView& inst, int groups);
 
 // Whether lists of ranks are replica groups.
 bool are_replica_groups(const InstView& inst, int groups);
+
+// The devices of a list, by how many of their ranks it has.
+std::map<std::int64_t, std::int64_t> devices_of(const Check& c, RankList list);
+// Whether a list has all ranks of every device that it has one of.
+bool has_whole_devices(const Check& c, RankList list);
 
 // Channels: R10 of the functions that have them.
 inline constexpr Rule kChannels{
