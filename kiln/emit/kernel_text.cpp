@@ -209,6 +209,7 @@ class KernelText {
       const std::string partition = number(cursor), byte = number(cursor);
       arguments.push_back(fmt::format("address=({}, {})", partition, byte));
     }
+    if (outline_.named.contains(item.source)) arguments.push_back("name=" + string_text(t.name));
     lines_.call(is_used ? fmt::format("{} = nl.ndarray", names_[entity]) : "nl.ndarray", arguments);
   }
 

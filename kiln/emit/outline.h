@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "kiln/isa/program.h"
@@ -79,6 +80,7 @@ struct Outline {
   // reference has one place for each loop, as in a list of lists.
   std::unordered_map<Entity, std::vector<std::int64_t>> flat;
   std::unordered_map<Entity, Entity> flat_of;  // elements of such lists
+  std::unordered_set<isa::TensorId> named;  // in HBM, between ranks: the device's compiler wants a name in the source
   Entity tensor(isa::TensorId id) const { return id; }
   Entity reg(isa::RegisterId id) const { return tensors + id; }
   Entity instruction(isa::InstructionId id) const { return tensors + registers + id; }

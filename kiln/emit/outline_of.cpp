@@ -29,6 +29,7 @@ class OutlineBuilder {
 
   Outline run() {
     find_chains(program_.body);
+    for (const isa::Instruction& inst : program_.instructions) find_named(inst);
     for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
       for (const isa::InstructionId dep : explicit_deps(static_cast<isa::InstructionId>(i))) waited_for_[dep] = true;
     }
@@ -59,6 +60,19 @@ class OutlineBuilder {
       in_chain_[node.index] = inst.dep_count > 0 && before != isa::kNone && program_.deps[inst.first_dep] == before;
       before = node.index;
       is_issued_[node.index] = true;
+    }
+  }
+
+  void find_named(const isa::Instruction& inst) {
+    const isa::InstructionInfo& row = info(inst.opcode);
+    for (std::size_t i = 0; row.is_of_ranks() && i < row.params.size(); ++i) {
+      const isa::Arg& arg = program_.arg(inst, static_cast<int>(i));
+      const bool is_list = arg.kind == isa::Arg::Kind::accesses;
+      if (!is_list && arg.kind != isa::Arg::Kind::access) continue;
+      for (std::uint32_t k = 0; k < (is_list ? arg.count : 1); ++k) {
+        const isa::TensorId id = program_.accesses[arg.index + k].tensor;
+        if (is_hbm(program_.tensors[id].memory) && !is_argument(id)) out_.named.insert(id);
+      }
     }
   }
 
@@ -141,7 +155,7 @@ class OutlineBuilder {
     for (const std::int64_t n : t.shape) key_.add(n);
     // Who shares it finds it by its name, so it is declared as itself.
     const bool is_shared = program_.lnc == 2 && isa::is_shared(t);
-    if (t.role != isa::Role::internal || is_shared) key_.add(t.name);
+    if (t.role != isa::Role::internal || is_shared || out_.named.contains(id)) key_.add(t.name);
     key_.add(t.address.has_value());
     if (t.address) {
       number({t.address->partition, 0, 0});

@@ -12,6 +12,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import warnings
 import zlib
 
 import ml_dtypes
@@ -292,4 +293,16 @@ def test_what_is_imported_is_used(tmp_path):
         return out
 
     path, _ = round_trip.load(kiln.emit(kernel)(*["float32[64,8]"] * 3), tmp_path)
+    require_clean(path)
+
+
+def test_what_ranks_exchange_has_a_name(tmp_path):
+    """The device's compiler wants one, and Kiln warns where it is missing."""
+    file = SOURCE / "tests" / "explain" / "files" / "ranks.kiln"
+    program = _kiln.parse_program(file.read_text(), file.name)
+    path, kernel = round_trip.load(_kiln.emit([program]), tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (again,) = round_trip.trace(kernel, [program])
+    assert round_trip.normal_text(again) == round_trip.normal_text(program)
     require_clean(path)
