@@ -29,8 +29,8 @@ void for_spaced(const Operand& o, Fn&& fn) {
   }
 }
 
-// Calls fn(first byte, bytes, step in bytes, count) for groups of equally spaced ranges of bytes that an operand is made
-// of, in any order: as few as can be told from its shape.
+// Calls fn(first byte, bytes, step in bytes, count) for groups of equally spaced ranges of bytes that an operand is
+// made of, in any order: as few as can be told from its shape.
 template <class Fn>
 void for_patches(const Operand& o, Fn&& fn) {
   const isa::Tile& t = o.tile;
