@@ -69,6 +69,11 @@ struct Kernels {
   // The largest of n elements of size_bytes 1, 2 or 4 that lie `stride` elements apart, taken as bits without their
   // highest one, the sign: of floating-point numbers the largest magnitude, and of those infinity and then NaN.
   std::uint32_t (*largest)(int size_bytes, const void* src, std::ptrdiff_t stride, std::size_t n);
+
+  // out[r][i] = x[r][i] * s + y[r][i], the product rounded and then the sum, where s is the result before, at first
+  // state[r]; state[r] becomes the last one. Rows lie so many floats apart; out may be x or y.
+  void (*linear_scan)(const float* x, std::ptrdiff_t x_stride, const float* y, std::ptrdiff_t y_stride, float* out,
+                      std::ptrdiff_t out_stride, std::size_t rows, std::size_t n, float* state);
 };
 
 const Kernels& plain_kernels();

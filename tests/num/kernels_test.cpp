@@ -264,6 +264,30 @@ TEST_P(FastKernels, FoldsOfOddRows) {
     }
 }
 
+// Into rows of their own, over x and over y; x repeats one row where its stride is 0.
+TEST_P(FastKernels, LinearScans) {
+  for (std::size_t rows : {0, 1, 7, 8, 13, 32, 37, 128})
+    for (std::size_t n : {0, 1, 7, 8, 9, 64, 131})
+      for (int where : {0, 1, 2}) {
+        const auto stride = static_cast<std::ptrdiff_t>(n + rng.below(5));
+        const std::ptrdiff_t x_stride = where != 1 && rng.below(3) == 0 ? 0 : stride;
+        const auto run = [&](const Kernels& k, std::vector<float> x, std::vector<float> y, std::vector<float> state) {
+          std::vector<float> apart(y.size());
+          std::vector<float>& out = where == 0 ? apart : where == 1 ? x : y;
+          k.linear_scan(x.data() + 1, x_stride, y.data() + 1, stride, out.data() + 1, stride, rows, n, state.data());
+          out.insert(out.end(), state.begin(), state.end());
+          return out;
+        };
+        const std::size_t size = rows * stride + n + 1;
+        const bool wild = rng.below(2);
+        const auto x = wild ? rng.floats(size) : rng.tame_floats(size),
+                   y = wild ? rng.floats(size) : rng.tame_floats(size);
+        const auto state = rng.tame_floats(rows);
+        ASSERT_TRUE(same(run(plain, x, y, state), run(fast, x, y, state)))
+            << rows << " x " << n << ", strides " << x_stride << " and " << stride << ", out " << where;
+      }
+}
+
 TEST_P(FastKernels, Transposes) {
   const std::size_t sides[] = {0, 1, 3, 4, 8, 15, 16, 17, 31, 32, 64, 65, 130};
   for (int size : {1, 2, 4})

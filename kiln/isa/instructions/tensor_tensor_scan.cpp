@@ -40,35 +40,58 @@ void check(Check& c) {
   }
 }
 
-// Pieces of this shape are turned round, so that a step of the recurrence takes one element of each row.
-constexpr std::int64_t kRows = 128, kColumns = 128;
+// Pieces of this shape are turned round, so that a step of the recurrence takes one element of each row. Two of them
+// fit into the first cache.
+constexpr std::int64_t kRows = 128, kColumns = 16;
 // No power of two, so that rows do not compete for the same cache lines.
 constexpr std::int64_t kRowStride = kColumns + 16, kColumnStride = kRows + 16;
 
+bool is_float_matrix(const Tile& t) {
+  return t.dtype == DType::float32 && t.row_is_contiguous() && !t.row_offset && t.row_bytes % 4 == 0;
+}
+
+// Products and sums of float32 have a kernel of their own; false for the others.
+bool run_linear(const Run& r) {
+  const Tile &d = r.tile(dst), &x = r.tile(data0), &y = r.tile(data1);
+  if (r.alu(op0) != AluOp::multiply || r.alu(op1) != AluOp::add) return false;
+  if (!is_float_matrix(d) || !is_float_matrix(x) || !is_float_matrix(y)) return false;
+  std::vector<float> state(d.rows);
+  for (std::int64_t row = 0; row < d.rows; ++row) state[row] = r.column(initial, row);
+  const auto floats = [](const Tile& t) { return reinterpret_cast<float*>(t.data); };
+  r.k.linear_scan(floats(x), x.row_bytes / 4, floats(y), y.row_bytes / 4, floats(d), d.row_bytes / 4, d.rows,
+                  d.free_size, state.data());
+  return true;
+}
+
 class Piece {
  public:
-  explicit Piece(const Run& r) : r_(r), by_row_(kRows * kRowStride), by_column_(kColumns * kColumnStride) {}
+  explicit Piece(const Run& r) : r_(r) {}
   float* column(std::int64_t f) { return &by_column_[f * kColumnStride]; }
 
   void load(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t rows, std::int64_t n) {
+    if (is_float_matrix(t))
+      return r_.k.transpose(4, t.row(row) + first * 4, t.row_bytes / 4, by_column_, kColumnStride, rows, n);
     for (std::int64_t p = 0; p < rows; ++p) {
       float* to = &by_row_[p * kRowStride];
       const float* from = load_row(r_, t, row + p, first, n, to);
       if (from != to) std::copy_n(from, n, to);
     }
-    r_.k.transpose(4, by_row_.data(), kRowStride, by_column_.data(), kColumnStride, rows, n);
+    r_.k.transpose(4, by_row_, kRowStride, by_column_, kColumnStride, rows, n);
   }
   void store(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t rows, std::int64_t n) {
-    r_.k.transpose(4, by_column_.data(), kColumnStride, by_row_.data(), kRowStride, n, rows);
+    if (is_float_matrix(t))
+      return r_.k.transpose(4, by_column_, kColumnStride, t.row(row) + first * 4, t.row_bytes / 4, n, rows);
+    r_.k.transpose(4, by_column_, kColumnStride, by_row_, kRowStride, n, rows);
     for (std::int64_t p = 0; p < rows; ++p) store_row(r_, t, row + p, first, n, &by_row_[p * kRowStride]);
   }
 
  private:
   const Run& r_;
-  std::vector<float> by_row_, by_column_;
+  alignas(64) float by_row_[kRows * kRowStride], by_column_[kColumns * kColumnStride];
 };
 
 void run(Run& r) {
+  if (run_linear(r)) return;
   const Tile& d = r.tile(dst);
   Piece x(r), y(r);
   float start[kRows];
