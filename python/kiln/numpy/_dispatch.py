@@ -145,7 +145,7 @@ def call(which, inputs, dtype=None, order="K"):
     if order == "K" and (_layouts.are_plain(inputs) or which is np.matmul and made.ndim == 2):
         return made
     is_plain = which.signature is None and which.nout == 1 and which.nin < 3 and not any(
-        [type(x) in (list, tuple) for x in inputs])
+        type(x) in (list, tuple) for x in inputs)
     if order == "K" and is_plain:
         return _layouts.elementwise(made, inputs)
     return _layouts.settled(made, inputs, (which, inputs, {"order": order}), True)
