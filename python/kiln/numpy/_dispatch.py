@@ -104,7 +104,8 @@ def function(func, args, kwargs):
         raise
     if func in _views:
         return made
-    must_ask = func in _layouts.ALWAYS or kwargs.get("order") == "F" or any(type(x) is str and x == "F" for x in args)
+    must_ask = func in _layouts.ALWAYS or kwargs.get("order") == "F" or (
+        len(args) > 1 and "F" in [x for x in args if type(x) is str])
     return _layouts.settled(made, [*arrays, *args], (func, args, kwargs), must_ask)
 
 
@@ -143,6 +144,10 @@ def call(which, inputs, dtype=None, order="K"):
     made = _called(which, inputs, dtype)
     if order == "K" and (_layouts.are_plain(inputs) or which is np.matmul and made.ndim == 2):
         return made
+    is_plain = which.signature is None and which.nout == 1 and which.nin < 3 and not any(
+        type(x) in (list, tuple) for x in inputs)
+    if order == "K" and is_plain:
+        return _layouts.elementwise(made, inputs)
     return _layouts.settled(made, inputs, (which, inputs, {"order": order}), True)
 
 

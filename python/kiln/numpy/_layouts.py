@@ -25,16 +25,19 @@ def are_plain(values):
 
 
 def _look(x):
-    """(dtype, shape, strides in elements or an order by name) of a thumbnail."""
+    """(shape, strides in elements or an order by name, dtype) of a thumbnail."""
     dtype = x.dtype
-    if dtype.kind not in "biufc":
-        dtype = np.dtype(np.float32)
+    return *_lie(x), dtype if dtype.kind in "biufc" else np.dtype(np.float32)
+
+
+def _lie(x):
     shape = tuple([n if n < _FEW else _FEW for n in x.shape])
     if type(x) is Array and x._parent is None and x._strides is None:
-        return dtype, shape, "C"
+        return shape, "C"
     seen = x._shadow() if type(x) is Array else x
-    if seen.size and seen.flags.forc:
-        return dtype, shape, "C" if seen.flags.c_contiguous else "F"
+    flags = seen.flags
+    if flags.forc and seen.size:
+        return shape, "C" if flags.c_contiguous else "F"
     strides, step, last = [0] * len(shape), 2, 0
     apart = [abs(s) if n != 1 else 0 for s, n in zip(seen.strides, seen.shape)]
     for i in sorted(range(len(shape)), key=apart.__getitem__):
@@ -42,11 +45,11 @@ def _look(x):
             if last and apart[i] != last:
                 step *= _FEW
             strides[i], last = step, apart[i]
-    return dtype, shape, tuple(strides)
+    return shape, tuple(strides)
 
 
 def _drawn(look):
-    dtype, shape, lie = look
+    shape, lie, dtype = look
     number = 0 if dtype.kind in "biu" else 1
     if type(lie) is str:
         return np.full(shape, number, dtype, lie)
@@ -89,12 +92,16 @@ def strides_in(order, shape):
     return None if lasting == sorted(lasting) else tuple(strides)
 
 
+def _order_of(small):
+    """The axes of an array, the outermost first."""
+    order = list(range(small.ndim))
+    if small.flags.c_contiguous:
+        return order
+    return order[::-1] if small.flags.f_contiguous else sorted(order, key=lambda i: -abs(small.strides[i]))
+
+
 def _strides_like(small, shape):
-    if len(shape) < 2 or small.flags.c_contiguous:
-        return None
-    order = range(small.ndim)
-    return strides_in(list(order)[::-1] if small.flags.f_contiguous else
-                      sorted(order, key=lambda i: -abs(small.strides[i])), shape)
+    return None if len(shape) < 2 or small.flags.c_contiguous else strides_in(_order_of(small), shape)
 
 
 def laid_like(made, small):
@@ -167,6 +174,19 @@ def as_order(x, order):
     """x itself where it lies in this order, else a copy that does."""
     small = thumbnail(x)
     return x if np.asarray(small, order=order) is small else np.copy(x, order=order)
+
+
+_orders = {}  # how operands lie -> the order of axes of what an elementwise function makes of them
+
+
+def elementwise(made, inputs):
+    """What an elementwise function made of one or two inputs, as it lies in NumPy: the same for all such functions."""
+    key = tuple([_lie(x) for x in inputs if (type(x) is Array or type(x) is np.ndarray) and len(x.shape) > 1])
+    order = _orders.get(key)
+    if order is None:
+        small = [_drawn((*lie, np.dtype(np.uint8))) for lie in key]
+        order = _orders[key] = _order_of(np.add(*small) if len(small) == 2 else np.positive(*small))
+    return laid_out(made, strides_in(order, made._shape))
 
 
 _kept = {}  # (function, key of its arguments) -> answers
