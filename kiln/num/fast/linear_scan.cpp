@@ -5,7 +5,7 @@
 #include "kiln/num/fast/fast.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kiln/num/fast/linear_scan.cpp"
+#define HWY_TARGET_INCLUDE "kiln/num/fast/linear_scan.cpp"  // NOLINT: the name is Highway's
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
