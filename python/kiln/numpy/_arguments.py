@@ -7,7 +7,8 @@ import numpy as np
 
 from kiln._trace.specs import Spec
 from kiln.numpy import _dtypes
-from kiln.numpy._array import Array, Masked
+from kiln.numpy._array import Array
+from kiln.numpy._masked import Masked
 from kiln.numpy._rules import ARGUMENTS, RESULT, WIDE, refuse
 
 

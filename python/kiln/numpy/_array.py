@@ -9,6 +9,8 @@ import numpy as np
 
 from kiln.numpy import _dtypes, _lenses
 from kiln.numpy import _ops as ops
+from kiln.numpy._axes import axis_of
+from kiln.numpy._masked import Masked
 from kiln.numpy._rules import BRANCH, CONCRETE, OUTSIDE, RESULT, refuse
 from kiln.numpy._trace import active
 
@@ -408,24 +410,6 @@ def cast_as(array, dtype, casting):
     return np.astype(array, dtype)
 
 
-def axis_of(axis, ndim):
-    """The axis counted from 0."""
-    axis = operator.index(axis)
-    if not -ndim <= axis < ndim:
-        raise np.exceptions.AxisError(axis, ndim)
-    return axis % ndim
-
-
-def axes_of(axis, ndim):
-    """The axes of axis=, sorted."""
-    if axis is None:
-        return list(range(ndim))
-    axes = [axis_of(a, ndim) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))]
-    if len(set(axes)) != len(axes):
-        raise ValueError("duplicate value in 'axis'")
-    return sorted(axes)
-
-
 def filled(shape, size):
     """A shape as ints, with -1 filled in."""
     shape = tuple(operator.index(n) for n in shape)
@@ -515,120 +499,6 @@ class Flat:
 
     def copy(self):
         return self._array.copy().reshape(-1)
-
-
-class Masked:
-    """x[mask] with a mask that is known at run time alone: how many elements it has is not known. Elementwise functions
-    go through, sums and the like too, and it may be assigned to elements of the same mask."""
-
-    __slots__ = ("ahead", "mask", "source")
-    __hash__ = None
-
-    def __init__(self, source, mask, ahead=0):
-        self.source, self.mask = source, mask
-        self.ahead = ahead  # dimensions of the source in front of those of the mask
-
-    def whole_mask(self):
-        """The mask with the dimensions of the source."""
-        behind = self.source.ndim - self.mask.ndim - self.ahead
-        return self.mask.reshape((1,) * self.ahead + self.mask.shape + (1,) * behind)
-
-    def is_like(self, other):
-        """Whether its elements stand where those of the other do."""
-        return self.ahead == other.ahead and same_mask(self.mask, other.mask)
-
-    @property
-    def dtype(self):
-        return self.source.dtype
-
-    def refuse(self, what):
-        from kiln.numpy._rules import DYNAMIC_SHAPE
-
-        refuse(DYNAMIC_SHAPE, f"{what}: x[mask] has as many elements as the mask holds at run time", kind=IndexError)
-
-    def __getattr__(self, name):
-        self.refuse(f"x[mask].{name}")
-
-    def __array__(self, dtype=None, copy=None):
-        self.refuse("np.asarray(x[mask])")
-
-    def __getitem__(self, key):
-        self.refuse("x[mask][...]; index first, as in x[:, 1][mask],")
-
-    def __len__(self):
-        return self.refuse("len(x[mask])") or 0
-
-    def __iter__(self):
-        self.refuse("a loop over x[mask]")
-
-    def __bool__(self):
-        return bool(self.refuse("the truth of x[mask]"))
-
-    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        if method != "__call__" or kwargs:
-            self.refuse(f"{ufunc.__name__}.{method}")
-        for x in inputs:
-            if isinstance(x, Masked) and not x.is_like(self):
-                self.refuse("two different masks")
-            if not isinstance(x, Masked) and np.ndim(x) > 0:
-                self.refuse("an array beside x[mask]")
-        return Masked(ufunc(*(x.source if isinstance(x, Masked) else x for x in inputs)), self.mask, self.ahead)
-
-    def __array_function__(self, func, types, args, kwargs):
-        name = func.__name__
-        if name in _OF_MASKED and len(args) == 1 and isinstance(args[0], Masked):
-            return getattr(self, name)(**kwargs)
-        self.refuse(f"np.{name}(x[mask])")
-
-    def _reduce(self, name, axis=None, keepdims=False, **kwargs):
-        """Over axes of x[mask], in which the dimensions of the mask are one."""
-        mask = np.broadcast_to(self.whole_mask(), self.source.shape)
-        if axis is None and not keepdims:
-            return getattr(np, name)(self.source, where=mask, **kwargs)
-        more = self.mask.ndim - 1
-        axes = axes_of(axis, self.source.ndim - more)
-        if self.ahead not in axes:
-            self.refuse(f"x[mask].{name}(axis={axis})")
-        if keepdims:
-            self.refuse(f"x[mask].{name}(keepdims=True)")
-        whole = [*range(self.ahead, self.ahead + more + 1)]
-        axes = whole + [a if a < self.ahead else a + more for a in axes if a != self.ahead]
-        return getattr(np, name)(self.source, axis=tuple(axes), where=mask, **kwargs)
-
-    @property
-    def size(self):
-        return np.count_nonzero(np.broadcast_to(self.whole_mask(), self.source.shape))
-
-    def sum(self, axis=None, **kwargs):
-        return self._reduce("sum", axis, **kwargs)
-
-    def prod(self, axis=None, **kwargs):
-        return self._reduce("prod", axis, **kwargs)
-
-    def mean(self, axis=None, **kwargs):
-        return self._reduce("mean", axis, **kwargs)
-
-    def var(self, axis=None, **kwargs):
-        return self._reduce("var", axis, **kwargs)
-
-    def std(self, axis=None, **kwargs):
-        return self._reduce("std", axis, **kwargs)
-
-    def any(self, axis=None, **kwargs):
-        return self._reduce("any", axis, **kwargs)
-
-    def all(self, axis=None, **kwargs):
-        return self._reduce("all", axis, **kwargs)
-
-    def astype(self, dtype, **kwargs):
-        return Masked(self.source.astype(dtype, **kwargs), self.mask, self.ahead)
-
-
-_OF_MASKED = ("sum", "prod", "mean", "var", "std", "any", "all")
-
-
-def same_mask(a, b):
-    return a is b or (a._known() is None and b._known() is None and a._get().value == b._get().value)
 
 
 def _operator(ufunc, reflected=False):

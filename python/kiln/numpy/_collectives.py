@@ -4,7 +4,8 @@ own. Groups are lists of ranks; the order of a list is that of the parts. None: 
 import numpy as np
 
 from kiln.numpy import _dtypes
-from kiln.numpy._array import Array, as_array, axis_of
+from kiln.numpy._array import Array, as_array
+from kiln.numpy._axes import axis_of
 from kiln.numpy._rules import ON_RANKS, RANK_GROUPS, refuse
 from kiln.numpy._trace import active
 

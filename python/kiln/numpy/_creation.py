@@ -14,7 +14,8 @@ import numpy.random  # noqa: F401  (which NumPy loads late: it must not be loade
 
 from kiln._trace import tracebacks
 from kiln.numpy import _dispatch, _dtypes, _layouts
-from kiln.numpy._array import Array, Masked, has_array, stacked
+from kiln.numpy._array import Array, has_array, stacked
+from kiln.numpy._masked import Masked
 from kiln.numpy._rules import ARGUMENT, DYNAMIC_SHAPE, refuse
 from kiln.numpy._trace import active
 

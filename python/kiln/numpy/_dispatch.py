@@ -6,7 +6,9 @@ import numpy as np
 
 from kiln.numpy import _comparisons, _dtypes, _generalized, _layouts
 from kiln.numpy import _ops as ops
-from kiln.numpy._array import Array, Masked, host_cast, node_of
+from kiln.numpy._array import Array, host_cast, node_of
+from kiln.numpy._axes import axes_of, axis_of
+from kiln.numpy._masked import Masked
 from kiln.numpy._rules import ARGUMENT, CASTING, MISSING, PRECISION, UNDEFINED, refuse
 from kiln.numpy._trace import active
 
@@ -315,8 +317,6 @@ def reduce_method(which, array, axis=0, dtype=None, out=None, keepdims=False, in
         return _REDUCED[which](array, axis=axis, out=out, keepdims=keepdims, where=where, **more)
     if out is not None or where is not True:
         refuse(ARGUMENT, f"np.{which.__name__}.reduce(out=, where=)")
-    from kiln.numpy._array import axes_of
-
     axes = axes_of(axis, array.ndim)
     if len(axes) != 1:
         refuse(ARGUMENT, f"np.{which.__name__}.reduce over several axes", "reduce one axis after the other")
@@ -336,8 +336,6 @@ def reduce_method(which, array, axis=0, dtype=None, out=None, keepdims=False, in
 def accumulate_method(which, array, axis=0, dtype=None, out=None):
     if which in _ACCUMULATED:
         return _ACCUMULATED[which](array, axis=axis, dtype=dtype, out=out)
-    from kiln.numpy._array import axis_of
-
     axis = axis_of(axis, array.ndim)
     if dtype is not None:
         array = array.astype(dtype)

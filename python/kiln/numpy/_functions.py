@@ -7,7 +7,8 @@ import numpy as np
 
 from kiln.numpy import _control, _dtypes
 from kiln.numpy import _ops as ops
-from kiln.numpy._array import Array, as_array, axis_of, node_of
+from kiln.numpy._array import Array, as_array, node_of
+from kiln.numpy._axes import axis_of
 from kiln.numpy._rules import ARGUMENT, INDEX, refuse
 from kiln.numpy._trace import active
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from kiln.numpy import _dtypes, _layouts, _lenses
 from kiln.numpy import _ops as ops
-from kiln.numpy._array import Array, Masked, as_array, has_array, host_cast, known_of, node_of, stacked
+from kiln.numpy._array import Array, as_array, has_array, host_cast, known_of, node_of, stacked
+from kiln.numpy._masked import Masked
 from kiln.numpy._dtypes import INT32
 from kiln.numpy._rules import CASTING, DYNAMIC_SHAPE, INDEX, refuse
 

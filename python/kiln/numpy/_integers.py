@@ -6,7 +6,8 @@ import numpy as np
 
 from kiln.numpy import _dtypes
 from kiln.numpy import _ops as ops
-from kiln.numpy._array import Array, as_array, axis_of
+from kiln.numpy._array import Array, as_array
+from kiln.numpy._axes import axis_of
 from kiln.numpy._control import for_loop
 from kiln.numpy._dispatch import implements
 from kiln.numpy._ufuncs import ufunc

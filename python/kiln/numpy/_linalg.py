@@ -6,7 +6,8 @@ import operator
 import numpy as np
 
 from kiln.numpy import _dtypes
-from kiln.numpy._array import as_array, axes_of, axis_of
+from kiln.numpy._array import as_array
+from kiln.numpy._axes import axes_of, axis_of
 from kiln.numpy._control import for_loop
 from kiln.numpy._dispatch import implements
 from kiln.numpy._rules import ARGUMENT, refuse

@@ -7,7 +7,8 @@ import numpy as np
 
 from kiln.numpy import _dtypes, _lenses
 from kiln.numpy import _ops as ops
-from kiln.numpy._array import Array, as_array, axes_of, axis_of, known_of
+from kiln.numpy._array import Array, as_array, known_of
+from kiln.numpy._axes import axes_of, axis_of
 from kiln.numpy._dispatch import _kind, implements, write_out
 from kiln.numpy._rules import ARGUMENT, DYNAMIC_SHAPE, refuse
 

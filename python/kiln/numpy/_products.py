@@ -5,7 +5,8 @@ import operator
 import numpy as np
 
 from kiln.numpy import _dtypes
-from kiln.numpy._array import Array, as_array, axis_of
+from kiln.numpy._array import Array, as_array
+from kiln.numpy._axes import axis_of
 from kiln.numpy._dispatch import _kind, implements, write_out
 
 

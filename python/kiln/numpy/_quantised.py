@@ -5,7 +5,8 @@ import ml_dtypes
 import numpy as np
 
 from kiln.numpy import _dtypes
-from kiln.numpy._array import Array, as_array, axis_of, node_of
+from kiln.numpy._array import Array, as_array, node_of
+from kiln.numpy._axes import axis_of
 from kiln.numpy._functions import _own, _real
 from kiln.numpy._rules import ARGUMENT, refuse
 from kiln.numpy._trace import active

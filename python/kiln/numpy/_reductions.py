@@ -6,7 +6,8 @@ import numpy as np
 
 from kiln.numpy import _dtypes
 from kiln.numpy import _ops as ops
-from kiln.numpy._array import Array, as_array, axes_of, axis_of
+from kiln.numpy._array import Array, as_array
+from kiln.numpy._axes import axes_of, axis_of
 from kiln.numpy._dispatch import METHODS, implements, write_out
 from kiln.numpy._dtypes import BOOL, FLOAT32, INT32, UINT32
 from kiln.numpy._rules import ARGUMENT, refuse

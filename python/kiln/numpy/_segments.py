@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from kiln.numpy._array import as_array, axis_of, known_of
+from kiln.numpy._array import as_array, known_of
+from kiln.numpy._axes import axis_of
 from kiln.numpy._dispatch import METHODS, write_out
 from kiln.numpy._rules import DYNAMIC_SHAPE, refuse
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from kiln.numpy import _dtypes, _indexing, _lenses
 from kiln.numpy import _ops as ops
-from kiln.numpy._array import Array, as_array, axis_of, known_of, node_of
+from kiln.numpy._array import Array, as_array, known_of, node_of
+from kiln.numpy._axes import axis_of
 from kiln.numpy._dispatch import METHODS, _kind, implements, write_out
 from kiln.numpy._rules import ARGUMENT, CASTING, DYNAMIC_SHAPE, refuse
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from kiln.numpy import _dtypes, _lenses
 from kiln.numpy import _ops as ops
-from kiln.numpy._array import Array, as_array, axes_of, axis_of, node_of
+from kiln.numpy._array import Array, as_array, node_of
+from kiln.numpy._axes import axes_of, axis_of
 from kiln.numpy._dispatch import implements, write_out
 from kiln.numpy._rules import ARGUMENT, DYNAMIC_SHAPE, refuse
 
