@@ -1,7 +1,7 @@
 """`kiln run script.py args...`: a Python script with `import nki` giving kiln.nki."""
 
 import os
-import pkgutil  # noqa: F401  (what runpy, the package and NumPy want later is here before the script's folder is searched)
+import pkgutil  # noqa: F401  (what runpy, the package and NumPy want is here before the script's folder is searched)
 import runpy
 import sys
 import traceback
