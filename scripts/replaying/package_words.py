@@ -8,6 +8,7 @@ import io
 import json
 import pathlib
 import re
+import subprocess
 import sys
 
 import kiln
@@ -38,8 +39,11 @@ def explanations():
 
 
 def helps():
+    """In processes of their own: the native commands write past sys.stdout."""
     for command in ("check", "run", "time"):
-        yield f"kiln {command} kernel.py --help", printed([command, "kernel.py", "--help"])[1]
+        words = [command, "kernel.py", "--help"]
+        done = subprocess.run([sys.executable, "-m", "kiln", *words], capture_output=True, text=True)
+        yield " ".join(["kiln", *words]), done.stdout + done.stderr
 
 
 def shown(value):

@@ -66,6 +66,15 @@ def compared(out, against, *more):
                   against, *more)
 
 
+def test_the_package_speaks_for_itself(tmp_path):
+    done = replay("--build", BUILD, "--out", tmp_path / "records", "--only", "words/package")
+    assert (done.returncode, done.stderr) == (0, "")
+    said = read(tmp_path / "records" / "words" / "package.txt")
+    assert said["kiln time kernel.py --help"].startswith("tell how long a program takes")
+    assert "nki.R1" in said["explain nki.R1"]
+    assert "nc_matmul(" in said["names of kiln.nki.isa"]
+
+
 def test_records_say_what_is_promised(stored):
     pair = read(stored / "kiln" / "core0.kiln.txt")["core0.kiln and core1.kiln"]
     for part in ("tensor_tensor(dst=a", "programs[1].memory.sbuf.peak_bytes = ", "y: float32[4, 8] ",
