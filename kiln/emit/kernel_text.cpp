@@ -370,10 +370,35 @@ class KernelText {
     const std::string range = item.step != 1 ? fmt::format("{}, {}, {}", item.lower, item.upper, item.step)
                               : item.lower   ? fmt::format("{}, {}", item.lower, item.upper)
                                              : fmt::format("{}", item.upper);
-    lines_.fill(header, fmt::format("for {} in range({}):", used_.back() ? name : "_", range));
+    const std::string_view kind = is_affine(item) ? "nl.affine_range" : "range";
+    lines_.fill(header, fmt::format("for {} in {}({}):", used_.back() ? name : "_", kind, range));
     used_.pop_back();
     variables_.pop_back();
     free_.give_back(name);
+  }
+
+  // Whether a rolled loop is one that was traced as nl.affine_range, which tells the vendor's compiler that its passes
+  // may run together.
+  bool is_affine(const Item& item) const {
+    if (program_.traced_loops.empty() || item.source != isa::kNone) return false;
+    isa::InstructionId first = isa::kNone;
+    const auto count = static_cast<isa::InstructionId>(instructions_in(item, first));
+    const auto ends = std::ranges::equal_range(program_.traced_loops, first + count, {}, &isa::TracedLoop::end);
+    return count > 0 && std::ranges::any_of(ends, [&](const isa::TracedLoop& loop) {
+             return loop.first == first && loop.passes == item.trips();
+           });
+  }
+
+  // How many instructions of a trace a statement stands for, and the first of them.
+  std::int64_t instructions_in(const Item& item, isa::InstructionId& first) const {
+    if (item.kind == Item::Kind::declare) return 0;
+    if (item.kind == Item::Kind::instruction) {
+      if (first == isa::kNone) first = item.source;
+      return 1;
+    }
+    std::int64_t count = 0;
+    for (const Item& inside : item.body) count += instructions_in(inside, first);
+    return item.kind == Item::Kind::loop ? count * item.trips() : count;
   }
 
   std::string variable_name(const Item& item) {

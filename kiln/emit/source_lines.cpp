@@ -9,19 +9,34 @@
 namespace kiln::emit {
 namespace {
 
-// An argument that is too long for a line, cut behind its commas; text in quotes stays whole.
-std::vector<std::string> cut(const std::vector<std::string>& arguments, std::size_t room) {
-  std::vector<std::string> pieces;
-  for (const std::string& a : arguments) {
-    std::size_t begin = 0;
-    bool is_quoted = false;
-    for (std::size_t i = 0; a.size() > room && i < a.size(); ++i) {
-      if (a[i] == '"' && (i == 0 || a[i - 1] != '\\')) is_quoted = !is_quoted;
-      if (is_quoted || a.compare(i, 2, ", ") != 0) continue;
-      pieces.push_back(a.substr(begin, i - begin));
-      begin = i + 2;
-    }
-    pieces.push_back(a.substr(begin));
+// Cuts text that is too long at the spaces that `is_place` takes, which then end a line; text in quotes stays whole.
+template <typename IsPlace>
+void cut(const std::string& text, std::size_t room, IsPlace is_place, std::vector<std::string>& pieces) {
+  std::size_t begin = 0;
+  bool is_quoted = false;
+  for (std::size_t i = 0; text.size() > room && i < text.size(); ++i) {
+    if (text[i] == '"' && (i == 0 || text[i - 1] != '\\')) is_quoted = !is_quoted;
+    if (is_quoted || text[i] != ' ' || i == 0 || !is_place(i)) continue;
+    pieces.push_back(text.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  pieces.push_back(text.substr(begin));
+}
+
+// What a line may hold at least: arguments; of one that is too long what its commas part, of that the terms of a sum.
+std::vector<std::string> pieces_of(const std::vector<std::string>& arguments, const std::string& after,
+                                   std::size_t room) {
+  std::vector<std::string> parts, pieces;
+  for (std::size_t k = 0; k < arguments.size(); ++k) {
+    const std::string text = arguments[k] + (k + 1 == arguments.size() ? after : ",");
+    cut(
+        text, room, [&](std::size_t i) { return text[i - 1] == ','; }, parts);
+  }
+  for (const std::string& text : parts) {
+    const auto is_before_term = [&](std::size_t i) {
+      return text.compare(i, 3, " + ") == 0 || text.compare(i, 3, " - ") == 0;
+    };
+    cut(text, room, is_before_term, pieces);
   }
   return pieces;
 }
@@ -43,9 +58,7 @@ void SourceLines::call(const std::string& before, const std::vector<std::string>
   std::string now = std::string(indent_, ' ') + before + "(";
   if (!aligned) lines_.push_back(std::exchange(now, std::string(margin, ' ')));
   bool is_fresh = true;  // nothing stands on the line yet
-  const std::vector<std::string> pieces = cut(arguments, kColumns - margin - after.size());
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const std::string piece = pieces[i] + (i + 1 == pieces.size() ? after : ",");
+  for (const std::string& piece : pieces_of(arguments, after, kColumns - margin)) {
     if (!is_fresh && now.size() + 1 + piece.size() > kColumns) {
       lines_.push_back(std::exchange(now, std::string(margin, ' ')));
       is_fresh = true;

@@ -102,6 +102,49 @@ def test_emitted_attention_is_not_much_longer_than_the_python_example(tmp_path):
     assert lines <= 1.5 * (SOURCE / "examples" / "nki" / "attention.py").read_text().count("\n")
 
 
+def small_copies(x):
+    """A loop of small instructions, which the vendor's compiler runs together, in one that it does not."""
+    out = nl.ndarray((128, 5 * 32), dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in nl.sequential_range(5):
+        tile = nl.ndarray((128, 32), dtype=x.dtype, buffer=nl.sbuf)
+        turned = nl.ndarray((128, 4, 8), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=x[:, nl.ds(i * 32, 32)])
+        for j in nl.affine_range(4):
+            nisa.tensor_copy(dst=turned[:, j, :], src=tile.reshape((128, 8, 4))[:, :, j])
+        nisa.dma_copy(dst=out[:, nl.ds(i * 32, 32)], src=turned.reshape((128, 32)))
+    return out
+
+
+def test_a_loop_whose_passes_run_together_stays_one(tmp_path):
+    with round_trip.Captured() as captured:
+        kiln.nki.simulate(small_copies)(np.ones((128, 160), np.float32))
+    (cores,) = captured.traces
+    source = _emit.of_cores(cores)
+    assert "for i in range(5):" in source and "for j in nl.affine_range(4):" in source
+    require_round_trip([core.program() for core in cores], source, tmp_path)
+
+
+def many_places(a_tensor_with_a_name_of_some_length):
+    x = a_tensor_with_a_name_of_some_length
+    out = nl.ndarray((23040,), dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in range(4):
+        for j in range(8):
+            for k in range(4):
+                for m in range(3):
+                    place = 5760 * i + 700 * j + 170 * k + m * 50
+                    nisa.dma_copy(dst=out[nl.ds(place, 40)], src=x.reshape((23040,))[nl.ds(place, 40)])
+    return out
+
+
+def test_sums_are_cut_where_a_line_is_too_short(tmp_path):
+    with round_trip.Captured() as captured:
+        kiln.nki.simulate(many_places)(np.ones((160, 144), np.float32))
+    (cores,) = captured.traces
+    source = _emit.of_cores(cores)
+    assert max(map(len, source.splitlines())) <= 100
+    require_round_trip([core.program() for core in cores], source, tmp_path)
+
+
 @pytest.mark.parametrize("version", ["tiled", "hoisted", "blocked_free", "blocked"])
 def test_a_traced_matmul_rolls_back(version):
     kernel = getattr(importlib.import_module("matmul"), version)
