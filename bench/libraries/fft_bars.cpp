@@ -114,7 +114,12 @@ std::vector<Bar> fft_bars() {
     bars.push_back(half("rfft", 1, 1 << 20, Spectrum::forward, t, 0.6));
     bars.push_back(half("irfft", 1, 1 << 20, Spectrum::inverse, t, 0.6));
     bars.push_back(half("rfft", 1, 2 * 4099, Spectrum::forward, t, 0.6));
-    bars.push_back(half("rfft", 128, 4099, Spectrum::forward, t, 0.6));
+    for (const std::int64_t n : {4099, 4051}) {
+      bars.push_back(half("rfft", 128, n, Spectrum::forward, t, 0.6));
+      bars.push_back(half("irfft", 128, n, Spectrum::inverse, t, 0.6));
+    }
+    bars.push_back(half("rfft", 16, 59049, Spectrum::forward, t, 0.6));
+    bars.push_back(half("irfft", 16, 59049, Spectrum::inverse, t, 0.6));
     bars.push_back(rader(t));
   }
   bars.push_back(on_pair("fft (128, 4096)", {.n = 4096, .rows = 128}));

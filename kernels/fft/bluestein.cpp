@@ -55,18 +55,27 @@ Tables bluestein_tables(const TransformConfig& c, const Way& w) {
   return tables;
 }
 
-void bluestein(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
+void bluestein(Kernel& k, const TransformConfig& c, const Way& w, const ChirpStep& before, const ChirpStep& after) {
   const std::int64_t m = w.product();
   const auto table = [&](const char* name, std::int64_t n) { return k.input(name, {1, 2 * n}, DType::float32); };
   const auto scratch = [&] { return k.hbm({c.rows, 2 * m}, DType::float32); };
   const View padded = scratch(), spectrum = scratch(), filtered = scratch(), result = scratch();
-  multiply_rows(k, x, padded, table("chirp_before", numbers_in(c)),
-                c.spectrum == Spectrum::forward ? RealRows::x : RealRows::none);
+  before(padded, table("chirp_before", numbers_in(c)));
   factored(k, forward(c, w), padded, spectrum);
   multiply_rows(k, spectrum, filtered, table("chirp_spectrum", m));
   factored(k, backward(c, w), filtered, result);
-  multiply_rows(k, result, y, table("chirp_after", numbers_out(c)),
-                c.spectrum == Spectrum::inverse ? RealRows::y : RealRows::none);
+  after(result, table("chirp_after", numbers_out(c)));
+}
+
+void bluestein(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
+  bluestein(
+      k, c, w,
+      [&](const View& z, const View& chirp) {
+        multiply_rows(k, x, z, chirp, c.spectrum == Spectrum::forward ? RealRows::x : RealRows::none);
+      },
+      [&](const View& z, const View& chirp) {
+        multiply_rows(k, z, y, chirp, c.spectrum == Spectrum::inverse ? RealRows::y : RealRows::none);
+      });
 }
 
 }  // namespace kiln::kernels

@@ -83,7 +83,9 @@ void along_partitions(Kernel& k, const View& x, const View& y, const View& t, Re
   if (count % w) cut(count / w * w, 1, count % w);
 }
 
-void clear(Kernel& k, const View& y, std::int64_t from) {
+}  // namespace
+
+void clear_rows(Kernel& k, const View& y, std::int64_t from) {
   const std::int64_t left = y.dim(1) - from;
   if (left <= 0) return;
   const std::int64_t width = std::min<std::int64_t>(left, 2 * kWidth);
@@ -95,8 +97,6 @@ void clear(Kernel& k, const View& y, std::int64_t from) {
     });
   });
 }
-
-}  // namespace
 
 void multiply_rows(Kernel& k, const View& x, const View& y, const View& table, RealRows real) {
   const std::int64_t rows = y.dim(0), count = table.dim(1) / table_size(real);
@@ -111,7 +111,7 @@ void multiply_rows(Kernel& k, const View& x, const View& y, const View& table, R
       });
     });
   }
-  clear(k, y, y_size(real) * count);
+  clear_rows(k, y, y_size(real) * count);
 }
 
 }  // namespace kiln::kernels

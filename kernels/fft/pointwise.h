@@ -14,4 +14,7 @@ enum class RealRows : std::uint8_t { none, x, y, all };
 void multiply_rows(isa::Kernel& k, const isa::View& x, const isa::View& y, const isa::View& table,
                    RealRows real = RealRows::none);
 
+// Zeros in the columns of y from `from` on.
+void clear_rows(isa::Kernel& k, const isa::View& y, std::int64_t from);
+
 }  // namespace kiln::kernels

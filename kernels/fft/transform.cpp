@@ -7,6 +7,7 @@
 #include "kernels/fft/factored.h"
 #include "kernels/fft/rader.h"
 #include "kernels/fft/real_factored.h"
+#include "kernels/fft/row_pairs.h"
 #include "kernels/fft/tangle.h"
 
 namespace kiln::kernels {
@@ -69,18 +70,29 @@ static TransformConfig half_length(const TransformConfig& c) {
   const bool forward = c.spectrum == Spectrum::forward;
   return {c.n / 2, c.rows, Spectrum::whole, c.positive || !forward, forward ? c.scale / 2 : c.scale, c.table_rows};
 }
-static Way without_halving(Way w) {
-  w.halved = false;
+static Way as_complex(Way w) {
+  w.halved = w.paired = false;
   return w;
+}
+// The complex transform of a way that is paired.
+static TransformConfig half_rows(const TransformConfig& c) {
+  const bool forward = c.spectrum == Spectrum::forward;
+  return {c.n,
+          pairs_of(c.rows),
+          Spectrum::whole,
+          c.positive || !forward,
+          forward ? c.scale / 2 : c.scale,
+          pairs_of(c.rows_of_tables())};
 }
 static TangleConfig tangle_of(const TransformConfig& c) { return {c.n / 2, c.spectrum, c.positive}; }
 
 Tables transform_tables(const TransformConfig& c, const Way& w) {
   if (w.halved) {
-    Tables tables = transform_tables(half_length(c), without_halving(w));
+    Tables tables = transform_tables(half_length(c), as_complex(w));
     tables.push_back(tangle_table(tangle_of(c)));
     return tables;
   }
+  if (w.paired) return transform_tables(half_rows(c), as_complex(w));
   if (w.kind == Way::Kind::direct) return {transform_matrix(c, "matrix")};
   if (w.kind == Way::Kind::bluestein) return bluestein_tables(c, w);
   if (w.kind == Way::Kind::rader) return rader_tables(c, w);
@@ -94,14 +106,31 @@ static void halved(Kernel& k, const TransformConfig& c, const Way& w, const View
   const View spectrum = k.hbm({c.rows, c.n}, f32);
   if (c.spectrum == Spectrum::inverse) tangle(k, tangle_of(c), x, spectrum);
   const bool forward = c.spectrum == Spectrum::forward;
-  transform_rows(k, half_length(c), without_halving(w), forward ? x : spectrum, forward ? spectrum : y);
+  transform_rows(k, half_length(c), as_complex(w), forward ? x : spectrum, forward ? spectrum : y);
   if (forward) tangle(k, tangle_of(c), spectrum, y);
+}
+
+// The first and the last step of a convolution are those that join rows and take them apart.
+static void paired(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
+  const TransformConfig whole = half_rows(c);
+  if (w.kind == Way::Kind::bluestein) {
+    bluestein(
+        k, whole, as_complex(w), [&](const View& z, const View& chirp) { join_rows(k, c, x, z, chirp); },
+        [&](const View& z, const View& chirp) { split_rows(k, c, z, y, chirp); });
+    return;
+  }
+  const View joined = k.hbm({whole.rows, 2 * c.n}, f32), result = k.hbm({whole.rows, 2 * c.n}, f32);
+  join_rows(k, c, x, joined);
+  transform_rows(k, whole, as_complex(w), joined, result);
+  split_rows(k, c, result, y);
 }
 
 // All rows of x, c.rows of them.
 static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
   if (w.halved)
     halved(k, c, w, x, y);
+  else if (w.paired)
+    paired(k, c, w, x, y);
   else if (w.kind == Way::Kind::direct)
     direct(k, c, x, y);
   else if (w.kind == Way::Kind::rader)

@@ -67,8 +67,13 @@ bool is_possible(const TwoFactorConfig& c) {
 
 // What is in PSUM is read by the vector engine alone.
 View times_pairs(Kernel& k, const View& re, const View& im, const View& w) {
+  const View out = k.sbuf({w.dim(0), w.dim(1), 2}, f32);
+  times_pairs(k, out, re, im, w);
+  return out;
+}
+
+void times_pairs(Kernel& k, const View& out, const View& re, const View& im, const View& w) {
   const std::int64_t rows = w.dim(0), width = w.dim(1);
-  const View out = k.sbuf({rows, width, 2}, f32);
   const auto times = [&](const View& a, int i) {
     const View to = k.sbuf({rows, width}, f32);
     k.tensor_tensor({.dst = to, .data1 = a, .data2 = part(w, i), .op = AluOp::multiply, .engine = Engine::vector});
@@ -80,7 +85,6 @@ View times_pairs(Kernel& k, const View& re, const View& im, const View& w) {
   };
   join(0, AluOp::subtract);
   join(1, AluOp::add);
-  return out;
 }
 
 // Tables of the first product have a row for each number that is contracted and pairs of columns for the results.

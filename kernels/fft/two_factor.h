@@ -45,6 +45,7 @@ struct TwoFactorConfig {
 
 // (re, im) w for numbers in two tiles [partitions, width], PSUM or SBUF, and factors as pairs; the result is pairs too.
 isa::View times_pairs(isa::Kernel& k, const isa::View& re, const isa::View& im, const isa::View& w);
+void times_pairs(isa::Kernel& k, const isa::View& out, const isa::View& re, const isa::View& im, const isa::View& w);
 
 // Whether there is such a kernel: factors of at most 128, and for half a spectrum at least two rows of it. Folded rows
 // have an even factor where they are cut: n2 by columns, else n1.

@@ -35,8 +35,10 @@ struct Choice {
 
 // Half a spectrum of an odd length that would be a convolution may be faster as a whole one.
 bool is_worth_whole(const TransformConfig& c, const std::vector<kernels::Way>& ways) {
-  return c.spectrum != Spectrum::whole && c.n % 2 == 1 && !ways.empty() &&
-         ways.back().kind == kernels::Way::Kind::bluestein;
+  return c.spectrum != Spectrum::whole && c.n % 2 == 1 &&
+         std::any_of(ways.begin(), ways.end(), [](const kernels::Way& w) {
+           return w.kind == kernels::Way::Kind::bluestein && !w.paired;
+         });
 }
 
 std::vector<Choice> choices(const TransformConfig& c) {
@@ -56,7 +58,7 @@ Choice fastest(const std::vector<Choice>& some, Target target) {
   std::vector<double> times;
   for (const Choice& choice : some) {
     TransformConfig c = choice.config;
-    c.rows = std::min(c.rows, std::max<std::int64_t>(1, kTrialNumbers / c.n));
+    c.rows = std::min(c.rows, std::max<std::int64_t>(2, kTrialNumbers / c.n));  // two, which may be a pair
     times.push_back(time_ns(kernels::transform(c, choice.way, target)));
   }
   return some[static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin())];

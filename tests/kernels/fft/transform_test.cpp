@@ -138,6 +138,29 @@ TEST(Transform, RealRowsOfOtherLengths) {
   }
 }
 
+// Two real rows as one complex one: pairs beyond the partitions, a last row without another, every kind of way.
+TEST(Transform, PairsOfRealRows) {
+  Random random;
+  int turn = 0;
+  struct Length {
+    std::int64_t n, most_rows;
+  };
+  for (const Spectrum spectrum : {Spectrum::forward, Spectrum::inverse}) {
+    for (const Length& l : {Length{257, 300}, {1031, 140}, {4099, 9}, {4051, 5}, {17 * 131, 3}, {16807, 3}}) {
+      const TransformConfig c{.n = l.n,
+                              .rows = random.size(2, l.most_rows),
+                              .spectrum = spectrum,
+                              .positive = turn % 2 == 1,
+                              .scale = turn % 3 == 0 ? 1.0 : 1.0 / static_cast<double>(l.n)};
+      std::vector<Way> some = ways(c);
+      std::erase_if(some, [](const Way& w) { return !w.paired; });
+      ASSERT_FALSE(some.empty()) << l.n;
+      if (some.size() > 2) some.erase(some.begin() + 1, some.end() - 1);
+      for (const Way& way : some) expect_right(c, way, kTargets[turn++ % 3], random);
+    }
+  }
+}
+
 // Small factors, odd first ones and tails of every kind, so that all of it is cheap to run.
 TEST(Transform, RealRowsInThreeFactors) {
   Random random;
