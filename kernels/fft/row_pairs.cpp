@@ -1,10 +1,9 @@
 #include "kernels/fft/row_pairs.h"
 
-#include <algorithm>
-
 #include "kernels/blas/dtypes.h"
 #include "kernels/blas/product_block.h"
 #include "kernels/fft/pointwise.h"
+#include "kernels/fft/row_blocks.h"
 
 namespace kiln::kernels {
 using namespace isa;
@@ -13,14 +12,9 @@ namespace {
 
 constexpr std::int64_t kPieceWidth = 1024;  // numbers of a partition at once
 
-// Numbers from `first` on of some pairs, in pieces of `width` that lie on partitions of their own.
-struct Block {
-  Index pair;
-  std::int64_t pairs;
-  bool alone;  // the last row, which has none beside it
-  Index first = 0;
-  std::int64_t pieces = 1, width = 1;
-  std::int64_t partitions() const { return pairs * pieces; }
+// Pairs and numbers of theirs.
+struct Block : RowBlock {
+  bool alone = false;  // the last row, which has none beside it
 };
 
 View half_of(const View& x, int i) { return x.slice(x.rank() - 1, i, 1).squeeze_dim(x.rank() - 1); }
@@ -40,38 +34,20 @@ struct RowPairs {
 
   // All pairs, `count` numbers from `first` on.
   void blocks(std::int64_t first, std::int64_t count, const Body& body) const {
-    k.tiles(c.rows / 2, kTile,
-            [&](Index pair, std::int64_t pairs) { numbers({pair, pairs, false}, first, count, body); });
-    if (c.rows % 2) numbers({c.rows / 2, 1, true}, first, count, body);
-  }
-  void numbers(Block b, std::int64_t first, std::int64_t count, const Body& body) const {
-    const std::int64_t pieces = std::min(kTile / b.pairs, count), steps = tiles_of(count, pieces * kPieceWidth);
-    const std::int64_t width = count / (pieces * steps), whole = pieces * steps * width;
-    k.loop(steps, [&](Index i) {
-      b.first = i * (pieces * width) + first, b.pieces = pieces, b.width = width;
-      body(b);
+    row_blocks(k, c.rows / 2, first, count, kPieceWidth, [&](const RowBlock& b) { body({b, false}); });
+    if (c.rows % 2 == 0) return;
+    row_blocks(k, 1, first, count, kPieceWidth, [&](RowBlock b) {
+      b.row = c.rows / 2;
+      body({b, true});
     });
-    if (whole == count) return;
-    b.first = whole + first, b.pieces = 1, b.width = count - whole;
-    body(b);
   }
 
-  // Places of a block in v, whose numbers have `size` parts: every `step`-th row from `row` on; numbers from `first` on
-  // in pieces that follow each other, or go back.
-  View places(const Block& b, const View& v, const Index& row, std::int64_t step, std::int64_t size, const Index& first,
-              bool back = false) const {
-    const std::int64_t piece = size * b.width, stride = v.stride(0);
-    return v.ap({{step * stride, b.pairs}, {back ? -piece : piece, b.pieces}, {1, piece}},
-                row * stride + v.offset() + first * size);
-  }
   // The row `which` of each pair; z; z(n - k) with k falling.
   View of_row(const Block& b, int which, std::int64_t size) const {
-    return places(b, rows, b.pair * 2 + which, 2, size, b.first);
+    return b.places(rows, size, b.row * 2 + which, 2, b.first);
   }
-  View lower(const Block& b) const { return places(b, z, b.pair, 1, 2, b.first); }
-  View upper(const Block& b) const {
-    return places(b, z, b.pair, 1, 2, (b.first * -1) + (c.n - b.width + 1), true);
-  }
+  View lower(const Block& b) const { return b.places(z, 2); }
+  View upper(const Block& b) const { return b.places(z, 2, b.row, 1, (b.first * -1) + (c.n - b.width + 1), true); }
 
   View real_tile(const Block& b) const { return k.sbuf({b.partitions(), b.width}, f32); }
   View tile(const Block& b) const { return k.sbuf({b.partitions(), b.width, 2}, f32); }
@@ -88,7 +64,7 @@ struct RowPairs {
   bool has_factors() const { return factors.rank() > 0; }
   View factors_of(const Block& b) const {
     if (!has_factors()) return {};
-    return loaded(b, places(b, factors, 0, 0, 2, b.first));
+    return loaded(b, b.places(factors, 2, 0, 0, b.first));
   }
   View negated(const Block& b, const View& w) const {
     if (!has_factors()) return {};

@@ -12,8 +12,8 @@ inline std::int64_t pairs_of(std::int64_t rows) { return (rows + 1) / 2; }
 
 // Steps of a transform of `config.rows` real rows, from HBM to HBM. z is [pairs, ≥ 2 n]; what it has beyond is zero.
 // `forward` begins with x [rows, n] -> z and ends with twice the half spectra, z -> y [rows, 2 (n / 2 + 1)]; `inverse`
-// begins with half spectra and ends with real rows. Factors [1, ≥ 2 (n / 2 + 1)] are numbers w(k) = - w(n - k), as those
-// of a chirp, that z is multiplied with on the way.
+// begins with half spectra and ends with real rows. Factors [1, ≥ 2 (n / 2 + 1)] are numbers w(k) = - w(n - k), as
+// those of a chirp, that z is multiplied with on the way.
 void join_rows(isa::Kernel& k, const TransformConfig& config, const isa::View& x, const isa::View& z,
                const isa::View& factors = {});
 void split_rows(isa::Kernel& k, const TransformConfig& config, const isa::View& z, const isa::View& y,

@@ -157,6 +157,11 @@ bool is_shareable(const TransformConfig& c, const Way& w) {
   return c.rows > 1 || (w.kind == Way::Kind::three_factor && c.spectrum == Spectrum::whole);
 }
 
+// Two rows that are computed together stay so.
+static std::int64_t rows_of_first_core(const TransformConfig& c, const Way& w) {
+  return w.paired && c.rows > 2 ? 2 * pairs_of(pairs_of(c.rows)) : pairs_of(c.rows);
+}
+
 std::vector<Program> transform_pair(const TransformConfig& c, const Way& w, Target target) {
   require_sizes("transform_pair", {c.n, c.rows, is_shareable(c, w) ? 1 : 0});
   std::vector<Program> cores;
@@ -169,8 +174,8 @@ std::vector<Program> transform_pair(const TransformConfig& c, const Way& w, Targ
     } else {
       TransformConfig share = c;
       share.table_rows = c.rows;
-      const std::int64_t first = core == 0 ? 0 : (c.rows + 1) / 2;
-      share.rows = core == 0 ? (c.rows + 1) / 2 : c.rows / 2;
+      const std::int64_t half = rows_of_first_core(c, w), first = core == 0 ? 0 : half;
+      share.rows = core == 0 ? half : c.rows - half;
       transform_rows(k, share, w, x(ds(first, share.rows)), y(ds(first, share.rows)));
     }
     cores.push_back(k.finish());

@@ -138,6 +138,14 @@ static void add_weights(Tables& tables, const TwoFactorConfig& c) {
   tables.push_back(std::move(t));
 }
 
+// Of folded rows: 0 where the imaginary part of the first number of a partition does not count, else 1.
+static void add_keep(Tables& tables, const TwoFactorConfig& c) {
+  Table t(c.prefix + "first_keep", folded_size(c.n1), 1);
+  std::fill(t.values.begin(), t.values.end(), 1.0f);
+  t(0, 0) = t(folded_size(c.n1) - 1, 0) = 0;
+  tables.push_back(std::move(t));
+}
+
 // Factors between the products, for (re, im): (cos, cos) and (- sin, sin).
 static void add_twiddles(Tables& tables, const TwoFactorConfig& c) {
   const std::int64_t rows = second_size(c), columns = first_size(c), copies = second_copies(c);
@@ -217,6 +225,7 @@ static Tables parts_of(const TwoFactorConfig& c) {
   Tables tables;
   add_first_tables(tables, c);
   if (c.spectrum == Spectrum::inverse) add_weights(tables, c);
+  if (folds_in(c)) add_keep(tables, c);
   add_twiddles(tables, c);
   if (c.spectrum == Spectrum::forward)
     add_half_tables(tables, c);
@@ -267,7 +276,7 @@ TwoFactor::TwoFactor(Kernel& k, const TwoFactorConfig& c) : k_(k), c_(c) {
   second_[0] = views[half ? "second_re" : "second_cos"], second_[1] = views[half ? "second_im" : "second_minus_sin"];
   second_[2] = views["second_sin"], second_[3] = views[folds_out(c) ? "second_im_cos" : "second_cos"];
   rest_[0] = views["rest_re"], rest_[1] = views["rest_im"];
-  weight_ = views["weight"], alternating_ = views["alternating"];
+  keep_ = views["first_keep"], weight_ = views["weight"], alternating_ = views["alternating"];
   if (c.spectrum != Spectrum::inverse || rest_loaded(c) == 0) return;
   zero_ = k.sbuf({1, together(c) * c.p() * 2 * c.n1}, f32);
   k.memset({.dst = zero_, .value = 0.0});
@@ -353,58 +362,68 @@ void TwoFactor::fold(const View& b, const View& y, const Index& row, std::int64_
   k_.dma_copy({.dst = y(ds(row, 1), ds(n0 * c_.n(), 2)), .src = last});
 }
 
-// All rows of one half spectrum, [contracted, n2, rows, 2].
-View TwoFactor::load_folded(const View& x, const Index& row, std::int64_t n0) const {
-  const std::int64_t rows = n0 / 2 + 1, half = c_.n1 / 2, numbers = c_.n2 * rows;
-  const View tile = k_.sbuf({folded_size(c_.n1), numbers, 2}, f32),
-             raw = k_.sbuf({folded_size(c_.n1), numbers, 2}, f32);
+// Some rows of one half spectrum, [contracted, n2, rows, 2].
+View TwoFactor::load_folded(const View& x, const Index& row, std::int64_t n0, const Piece& rows) const {
+  const std::int64_t half = c_.n1 / 2;
+  const View tile = k_.sbuf({folded_size(c_.n1), c_.n2, rows.size, 2}, f32),
+             raw = k_.sbuf({folded_size(c_.n1), c_.n2, rows.size, 2}, f32);
   // Its table has zeros there, but they are read.
   const std::int64_t gap = half % 32 == 0 ? half : 0;  // where an engine can begin
   if (half < kImaginary) k_.memset({.dst = tile(ds(gap, kImaginary - gap)), .value = 0.0, .engine = Engine::gpsimd});
-  const auto from = [&](std::int64_t first) {
-    return x.ap({{2 * c_.n2 * n0, half}, {2 * n0, c_.n2}, {1, 2 * rows}}, row * x.stride(0) + (x.offset() + 2 * first));
+  const auto load = [&](const View& to, std::int64_t first) {
+    const View from = x.ap({{2 * c_.n2 * n0, half}, {2 * n0, c_.n2}, {1, 2 * rows.size}},
+                           row * x.stride(0) + (x.offset() + 2 * first));
+    k_.dma_copy({.dst = to.flatten_dims(2, 3), .src = from});
   };
-  const auto place = [&](const View& to, std::int64_t partition) {
-    return to(ds(partition, half)).flatten_dims(1, 2).reshape_dim(1, {c_.n2, 2 * rows});
-  };
-  k_.dma_copy(
-      {.dst = place(raw, kImaginary), .src = from(n0 - rows + 1)});  // first: it is turned while the other comes
-  k_.dma_copy({.dst = place(tile, 0), .src = from(0)});
+  load(raw(ds(kImaginary, half)), n0 + 1 - rows.start - rows.size);  // first: it is turned while the other comes
+  load(tile(ds(0, half)), rows.start);
+  turn(tile(ds(kImaginary, half)), raw);
+  if (rows.start > 0) return tile;
   // What is real counts as real: the first number, and the last.
-  const View zero = k_.sbuf({1, 1}, f32);
-  k_.memset({.dst = zero, .value = 0.0});
-  k_.dma_copy({.dst = part(tile(ds(0, 1), ds(0, 1)), 1), .src = zero});
-  k_.dma_copy({.dst = part(raw(ds(kImaginary + half - 1, 1), ds(numbers - 1, 1)), 1), .src = zero});
-  for (int i = 0; i < 2; ++i) {
-    const View turned = raw.ap({{2 * numbers, half}, {-2, numbers}}, kImaginary * 2 * numbers + 2 * (numbers - 1) + i);
-    const View to = part(tile(ds(kImaginary, half)), i);
-    if (i == 0)
-      k_.tensor_copy({.dst = to, .src = turned, .engine = Engine::vector});
-    else
-      k_.activation({.dst = to, .op = ActFn::copy, .data = turned, .scale = -1.0});
-  }
-  return tile.reshape_dim(1, {c_.n2, rows});
+  const View ends = part(tile(all, ds(0, 1), ds(0, 1)), 1);
+  k_.tensor_scalar({.dst = ends, .data = ends, .op0 = AluOp::multiply, .operand0 = keep_});
+  return tile;
 }
 
+// Conjugates of [half of n1, n2, rows, 2], in the other order.
+void TwoFactor::turn(const View& to, const View& raw) const {
+  const std::int64_t rows = raw.dim(2), numbers = c_.n2 * rows;
+  for (int i = 0; i < 2; ++i) {
+    const View turned = raw.ap({{2 * numbers, to.dim(0)}, {-2 * rows, c_.n2}, {-2, rows}},
+                               kImaginary * 2 * numbers + 2 * (numbers - 1) + i);
+    if (i == 0)
+      k_.tensor_copy({.dst = part(to, i), .src = turned, .engine = Engine::vector});
+    else
+      k_.activation({.dst = part(to, i), .op = ActFn::copy, .data = turned, .scale = -1.0});
+  }
+}
+
+// Rows come in two pieces: products of the first one do not wait for the other.
 void TwoFactor::run_from_folded(const View& x, const Index& row, const View& y, const View& factors,
                                 std::int64_t n0) const {
-  const View spectrum = load_folded(x, row, n0);
-  shares(0, n0 / 2 + 1, [&](const Index& inside, const Share& s) {
-    std::vector<View> parts;
-    for (int i = 0; i < 2; ++i) {
-      const View some = part(spectrum, i)(all, all, ds(inside, s.rows()));
-      parts.push_back(some.reshape_dim(2, {s.u, s.q}).permute({0, 2, 3, 1}));
-    }
-    const View w = k_.sbuf({s.q * c_.n2, s.u * c_.n1, 2}, f32);
-    k_.dma_copy({.dst = w.flatten_dims(1, 2), .src = places(factors(ds(inside, s.rows())), s)});
-    View re;
-    second_sums(first(parts, s), false, [&](int which, const View& sum) {
-      if (which == 0)
-        re = sum;
-      else
-        store(y(ds(inside, s.rows())), times_pairs(k_, re, sum, w), s);
+  const std::int64_t rows = n0 / 2 + 1, share = together(c_) * c_.q() * c_.p();
+  const std::int64_t early = rows / 2 < share ? rows : rows / 2 / share * share;
+  for (const Piece& p : {Piece{0, early}, Piece{early, rows - early}}) {
+    if (p.size == 0) continue;
+    const View spectrum = load_folded(x, row, n0, p);
+    shares(0, p.size, [&](const Index& inside, const Share& s) {
+      std::vector<View> parts;
+      for (int i = 0; i < 2; ++i) {
+        const View some = part(spectrum, i)(all, all, ds(inside, s.rows()));
+        parts.push_back(some.reshape_dim(2, {s.u, s.q}).permute({0, 2, 3, 1}));
+      }
+      const Slice places_of = ds(inside + p.start, s.rows());
+      const View w = k_.sbuf({s.q * c_.n2, s.u * c_.n1, 2}, f32);
+      k_.dma_copy({.dst = w.flatten_dims(1, 2), .src = places(factors(places_of), s)});
+      View re;
+      second_sums(first(parts, s), false, [&](int which, const View& sum) {
+        if (which == 0)
+          re = sum;
+        else
+          store(y(places_of), times_pairs(k_, re, sum, w), s);
+      });
     });
-  });
+  }
 }
 
 // The stationary operands of the first product, [contracted, u, others] each.

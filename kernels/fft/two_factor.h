@@ -13,6 +13,7 @@
 // and in the other one both parts of a number share the partitions that half of a spectrum leaves free.
 #pragma once
 
+#include "kernels/blas/product_block.h"
 #include "kernels/fft/table.h"
 
 namespace kiln::kernels {
@@ -82,7 +83,8 @@ class TwoFactor {
   void natural(const isa::View& x, const isa::View& y) const;
   void turned(const isa::View& x, const isa::View& y) const;
   std::vector<isa::View> load(const isa::View& x, const Share& s) const;
-  isa::View load_folded(const isa::View& x, const isa::Index& row, std::int64_t n0) const;
+  isa::View load_folded(const isa::View& x, const isa::Index& row, std::int64_t n0, const Piece& rows) const;
+  void turn(const isa::View& to, const isa::View& raw) const;
   isa::View load_half(const isa::View& x, const Share& s) const;
   void weigh(const isa::View& tile, std::int64_t first) const;
   isa::View first(const std::vector<isa::View>& parts, const Share& s) const;
@@ -101,7 +103,7 @@ class TwoFactor {
 
   isa::Kernel& k_;
   TwoFactorConfig c_;
-  isa::View first_re_, first_im_, cosine_, sine_, second_[4], rest_[2], weight_, zero_, alternating_;
+  isa::View first_re_, first_im_, cosine_, sine_, second_[4], rest_[2], weight_, keep_, zero_, alternating_;
 };
 
 }  // namespace kiln::kernels

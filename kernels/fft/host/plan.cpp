@@ -6,10 +6,12 @@
 #include <cmath>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 #include "kernels/fft/host/fft_rules.h"
 #include "kernels/fft/host/half_spectrum.h"
+#include "kernels/fft/host/row_balance.h"
 #include "kiln/check/check_program.h"
 #include "kiln/views/timed_kernel.h"
 
@@ -36,9 +38,8 @@ struct Choice {
 // Half a spectrum of an odd length that would be a convolution may be faster as a whole one.
 bool is_worth_whole(const TransformConfig& c, const std::vector<kernels::Way>& ways) {
   return c.spectrum != Spectrum::whole && c.n % 2 == 1 &&
-         std::any_of(ways.begin(), ways.end(), [](const kernels::Way& w) {
-           return w.kind == kernels::Way::Kind::bluestein && !w.paired;
-         });
+         std::any_of(ways.begin(), ways.end(),
+                     [](const kernels::Way& w) { return w.kind == kernels::Way::Kind::bluestein && !w.paired; });
 }
 
 std::vector<Choice> choices(const TransformConfig& c) {
@@ -140,20 +141,28 @@ void Plan::execute(const float* x, float* y, backend::Backend backend) const {
   backend::Call call = call_of(config_);
   // What was called is remembered longer than a plan may live.
   call.program = [computed = computed_, way = way_](Target t) { return kernels::transform(computed, way, t); };
-  std::vector<float> whole_x, whole_y, cleared;
+  std::vector<float> whole_x, whole_y;
   const bool as_whole = computed_.spectrum != config_.spectrum;
-  if (has_stray_numbers(config_, x)) {
-    cleared = without_stray_numbers(config_, x);
-    x = cleared.data();
-  }
   if (as_whole) {
     whole_x = to_whole(config_, x);
     whole_y.resize(static_cast<std::size_t>(computed_.rows * computed_.y_width()));
   }
-  call.arrays = arrays(as_whole ? whole_x.data() : x, as_whole ? whole_y.data() : y);
+  run(call, as_whole ? whole_x.data() : x, as_whole ? whole_y.data() : y, backend);
+  if (as_whole) from_whole(config_, whole_y, y);
+}
+
+void Plan::run(backend::Call& call, const float* x, float* y, backend::Backend backend) const {
+  std::vector<float> cleared;
+  if (has_stray_numbers(computed_, x)) {
+    cleared = without_stray_numbers(computed_, x);
+    x = cleared.data();
+  }
+  std::optional<RowBalance> balance;
+  if (way_.paired) balance.emplace(computed_, x);
+  call.arrays = arrays(balance ? balance->x() : x, y);
   backend::run(call, backend);
   keep_apart(call, backend);
-  if (as_whole) from_whole(config_, whole_y, y);
+  if (balance) balance->undo(y);
 }
 
 // Rows share partitions, where zeros of a table times NaN or infinity are NaN: rows that are finite are computed again
@@ -227,9 +236,7 @@ void execute_pair(const TransformConfig& config, const float* x, float* y, backe
     return [config, way, i](Target t) { return kernels::transform_pair(config, way, t)[i]; };
   };
   call.program = core(0), call.second = core(1);
-  call.arrays = p->arrays(x, y);
-  backend::run(call, backend);
-  p->keep_apart(call, backend);
+  p->run(call, x, y, backend);
 }
 
 double pair_ns(const TransformConfig& config) {
