@@ -21,10 +21,10 @@ Way convolution(const Way& w) {
 }
 
 Factored forward(const TransformConfig& c, const Way& w) {
-  return {convolution(w), false, 1, "forward_", c.rows_of_tables()};
+  return {convolution(w), false, 1, "forward_", c.rows_of_tables(), c.precision};
 }
 Factored backward(const TransformConfig& c, const Way& w) {
-  return {convolution(w), true, 1, "backward_", c.rows_of_tables()};
+  return {convolution(w), true, 1, "backward_", c.rows_of_tables(), c.precision};
 }
 
 void set(Table& t, std::int64_t i, const Complex& v) {

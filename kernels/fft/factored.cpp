@@ -13,7 +13,7 @@ bool has_pass(const Factored& f) { return f.way.n0 > 1; }
 
 // Four factors are three for each row of a first pass.
 ColumnPassConfig outermost(const Factored& f) {
-  return {f.way.n3, f.way.n0 * f.way.n1 * f.way.n2, f.positive, f.prefix + "outer_"};
+  return {f.way.n3, f.way.n0 * f.way.n1 * f.way.n2, f.positive, f.prefix + "outer_", Spectrum::whole, f.precision};
 }
 
 TwoFactorConfig inner(const Factored& f) {
@@ -23,10 +23,13 @@ TwoFactorConfig inner(const Factored& f) {
           .scale = f.scale,
           .by_columns = has_pass(f),
           .prefix = f.prefix,
-          .rows = f.rows * f.way.n0 * f.way.n3};
+          .rows = f.rows * f.way.n0 * f.way.n3,
+          .precision = f.precision};
 }
 
-ColumnPassConfig outer(const Factored& f) { return {f.way.n0, f.way.n1 * f.way.n2, f.positive, f.prefix}; }
+ColumnPassConfig outer(const Factored& f) {
+  return {f.way.n0, f.way.n1 * f.way.n2, f.positive, f.prefix, Spectrum::whole, f.precision};
+}
 
 void four(Kernel& k, Factored f, const View& x, const View& y) {
   const ColumnPassConfig pass = outermost(f);

@@ -9,7 +9,7 @@ using namespace isa;
 namespace {
 
 ColumnPassConfig columns_of(const RealFactored& f) {
-  return {f.way.n0, f.way.n1 * f.way.n2, f.positive, "", f.spectrum};
+  return {f.way.n0, f.way.n1 * f.way.n2, f.positive, "", f.spectrum, f.precision};
 }
 
 TwoFactorConfig rows_of(const RealFactored& f) {
@@ -20,7 +20,8 @@ TwoFactorConfig rows_of(const RealFactored& f) {
           .scale = f.scale,
           .by_columns = forward,
           .folded = true,
-          .rows = f.rows * columns_of(f).kept()};
+          .rows = f.rows * columns_of(f).kept(),
+          .precision = f.precision};
 }
 
 }  // namespace

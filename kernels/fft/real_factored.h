@@ -11,6 +11,7 @@ struct RealFactored {
   bool positive = false;
   double scale = 1;
   std::int64_t rows = 1;  // that tables are made for
+  Precision precision = Precision::native;
 };
 
 // Whether the factors can be taken: those that are folded are even.

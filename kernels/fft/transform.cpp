@@ -21,17 +21,20 @@ TwoFactorConfig half(const TransformConfig& c, const Way& w) {
           .spectrum = c.spectrum,
           .positive = c.positive,
           .scale = c.scale,
-          .rows = c.rows_of_tables()};
+          .rows = c.rows_of_tables(),
+          .precision = c.precision};
 }
 
-Factored whole(const TransformConfig& c, const Way& w) { return {w, c.positive, c.scale, "", c.rows_of_tables()}; }
+Factored whole(const TransformConfig& c, const Way& w) {
+  return {w, c.positive, c.scale, "", c.rows_of_tables(), c.precision};
+}
 
 RealFactored real(const TransformConfig& c, const Way& w) {
-  return {w, c.spectrum, c.positive, c.scale, c.rows_of_tables()};
+  return {w, c.spectrum, c.positive, c.scale, c.rows_of_tables(), c.precision};
 }
 
 void direct(Kernel& k, const TransformConfig& c, const View& x, const View& y) {
-  const GemmConfig product{.m = c.rows, .n = c.y_width(), .k = c.x_width()};
+  const GemmConfig product{.m = c.rows, .n = c.y_width(), .k = c.x_width(), .precision = c.precision};
   const Epilogue epilogue(k, product.alpha, product.beta);
   GemmOperands operands;
   operands.a = {x, false};
@@ -68,7 +71,8 @@ Table transform_matrix(const TransformConfig& c, const std::string& name) {
 // The complex transform of a way that is halved, the way that it goes, and what joins its numbers.
 static TransformConfig half_length(const TransformConfig& c) {
   const bool forward = c.spectrum == Spectrum::forward;
-  return {c.n / 2, c.rows, Spectrum::whole, c.positive || !forward, forward ? c.scale / 2 : c.scale, c.table_rows};
+  return {c.n / 2,      c.rows,     Spectrum::whole, c.positive || !forward, forward ? c.scale / 2 : c.scale,
+          c.table_rows, c.precision};
 }
 static Way as_complex(Way w) {
   w.halved = w.paired = false;
@@ -82,7 +86,8 @@ static TransformConfig half_rows(const TransformConfig& c) {
           Spectrum::whole,
           c.positive || !forward,
           forward ? c.scale / 2 : c.scale,
-          pairs_of(c.rows_of_tables())};
+          pairs_of(c.rows_of_tables()),
+          c.precision};
 }
 static TangleConfig tangle_of(const TransformConfig& c) { return {c.n / 2, c.spectrum, c.positive}; }
 

@@ -16,6 +16,16 @@ constexpr std::int64_t kColumnRows = 64;  // rows of the matrix whose results ar
 
 View part(const View& x, int i) { return x.slice(x.rank() - 1, i, 1).squeeze_dim(x.rank() - 1); }
 
+// The first rows and columns of a table.
+Parts cut(Parts table, std::int64_t rows, std::int64_t columns) {
+  for (View& v : table) v = v(ds(0, rows), ds(0, columns));
+  return table;
+}
+Parts selected(Parts parts, std::int64_t i) {
+  for (View& v : parts) v = v.select(1, i);
+  return parts;
+}
+
 // Whether what is left of half a spectrum is its middle number alone: a real one, which is added to the results.
 bool has_middle(const TwoFactorConfig& c) {
   return c.spectrum == Spectrum::inverse && 2 * c.n1 * c.half_rows() == c.n() && c.half_rest() == 1;
@@ -271,11 +281,16 @@ TwoFactor::TwoFactor(Kernel& k, const TwoFactorConfig& c) : k_(k), c_(c) {
     views[t.name.substr(c.prefix.size())] = tiles[i](ds(0, t.rows), ds(used[i], t.columns));
     used[i] += t.columns;
   }
-  first_re_ = views["first_re"], first_im_ = views["first_im"], cosine_ = views["cosine"], sine_ = views["sine"];
+  const auto table = [&](const char* name) {
+    const View v = views[name];
+    return v.rank() == 0 ? Parts() : parts_of_tile(k, v, c.precision);
+  };
+  cosine_ = views["cosine"], sine_ = views["sine"];
+  first_[0] = table("first_re"), first_[1] = table("first_im");
   const bool half = c.spectrum == Spectrum::forward;
-  second_[0] = views[half ? "second_re" : "second_cos"], second_[1] = views[half ? "second_im" : "second_minus_sin"];
-  second_[2] = views["second_sin"], second_[3] = views[folds_out(c) ? "second_im_cos" : "second_cos"];
-  rest_[0] = views["rest_re"], rest_[1] = views["rest_im"];
+  second_[0] = table(half ? "second_re" : "second_cos"), second_[1] = table(half ? "second_im" : "second_minus_sin");
+  second_[2] = table("second_sin"), second_[3] = folds_out(c) ? table("second_im_cos") : second_[0];
+  rest_[0] = table("rest_re"), rest_[1] = table("rest_im");
   keep_ = views["first_keep"], weight_ = views["weight"], alternating_ = views["alternating"];
   if (c.spectrum != Spectrum::inverse || rest_loaded(c) == 0) return;
   zero_ = k.sbuf({1, together(c) * c.p() * 2 * c.n1}, f32);
@@ -506,16 +521,14 @@ void TwoFactor::first(const std::vector<View>& parts, const Share& s, const View
   const bool swapped = c_.spectrum == Spectrum::inverse;
   const std::int64_t copies = swapped ? s.q : s.p, columns = copies * first_size(c_), rows = others(parts[0]);
   const std::int64_t contracted = parts[0].dim(0), group = std::clamp<std::int64_t>(kWide / (2 * columns), 1, s.u);
+  std::vector<Parts> data;
+  for (const View& part : parts) data.push_back(parts_of_tile(k_, part, c_.precision));
   for (const Piece& g : whole_pieces(s.u, group)) {
     const View sum = k_.psum({kTile, kWide}, f32)(ds(0, rows), ds(0, g.size * 2 * columns));
     for (std::int64_t i = 0; i < g.size; ++i) {
       const View to = sum(all, ds(i * 2 * columns, 2 * columns));
-      for (std::size_t which = 0; which < parts.size(); ++which) {
-        const View& table = which == 0 ? first_re_ : first_im_;
-        k_.nc_matmul({.dst = to,
-                      .stationary = parts[which].select(1, g.start + i),
-                      .moving = table(ds(0, contracted), ds(0, 2 * columns))});
-      }
+      for (std::size_t which = 0; which < data.size(); ++which)
+        add(to, selected(data[which], g.start + i), cut(first_[which], contracted, 2 * columns));
     }
     twiddle(b(all, ds(g.start * columns, g.size * columns)).flatten_dims(1, 2), sum, rows, g.size * copies);
   }
@@ -555,11 +568,10 @@ void TwoFactor::second(const View& out, const View& b, const Share& s, const Vie
 void TwoFactor::second_sums(const View& b, bool real, const std::function<void(int, const View&)>& away) const {
   const std::int64_t rows = b.dim(0), columns = b.rank() == 3 ? b.dim(1) : b.dim(1) * b.dim(2),
                      results = folds_out(c_) ? folded_size(c_.n2) : rows;
+  const Parts data[] = {parts_of_tile(k_, part(b, 0), c_.precision), parts_of_tile(k_, part(b, 1), c_.precision)};
   for (int which = 0; which < (real ? 1 : 2); ++which) {
     const View sum = k_.psum({kTile, kWide}, f32)(ds(0, results), ds(0, columns));
-    for (int of = 0; of < 2; ++of)
-      k_.nc_matmul(
-          {.dst = sum, .stationary = second_[2 * which + of](ds(0, rows), ds(0, results)), .moving = part(b, of)});
+    for (int of = 0; of < 2; ++of) add(sum, cut(second_[2 * which + of], rows, results), data[of]);
     away(which, sum);
   }
 }
@@ -584,7 +596,7 @@ View TwoFactor::second_half(const View& b, const Share& s) const {
   const View sum = k_.psum({kTile, kWide}, f32)(ds(0, width), ds(0, columns));
   // With fewer copies than the table has, results of those that are not there are left out.
   for (int of = 0; of < 2; ++of)
-    k_.nc_matmul({.dst = sum, .stationary = second_[of](ds(0, b.dim(0)), ds(0, width)), .moving = part(b, of)});
+    add(sum, cut(second_[of], b.dim(0), width), parts_of_tile(k_, part(b, of), c_.precision));
   const std::int64_t many = s.halves(), wide = s.p * c_.n1;
   const View out = k_.sbuf({kTile, s.u / many, wide, 2}, f32), by_group = sum.reshape_dim(1, {s.u, wide});
   for (std::int64_t half = 0; half < many; ++half) {
@@ -618,7 +630,7 @@ void TwoFactor::store_rest(const View& y, const View& b, const Share& s) const {
   const View sum = k_.psum({kTile, kWide}, f32)(ds(0, width), ds(0, many * rest)).reshape_dim(1, {many, rest});
   const View some = b.reshape_dim(1, {many, c_.n1})(all, all, ds(0, rest));
   for (int of = 0; of < (is_middle ? 1 : 2); ++of)
-    k_.nc_matmul({.dst = sum, .stationary = rest_[of](ds(0, b.dim(0)), ds(0, width)), .moving = part(some, of)});
+    add(sum, cut(rest_[of], b.dim(0), width), parts_of_tile(k_, part(some, of), c_.precision));
   const View out = k_.sbuf({s.q, many, rest, 2}, f32);
   if (is_middle) k_.memset({.dst = out, .value = 0.0, .engine = Engine::gpsimd});
   evict(k_, part(out, 0), sum(ds(0, s.q)), 1);

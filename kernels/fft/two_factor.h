@@ -14,6 +14,7 @@
 #pragma once
 
 #include "kernels/blas/product_block.h"
+#include "kernels/blas/split.h"
 #include "kernels/fft/table.h"
 
 namespace kiln::kernels {
@@ -33,6 +34,7 @@ struct TwoFactorConfig {
   bool folded = false;      // rows of a real transform, as run_folded has them; `whole` only
   std::string prefix = {};  // of the names of tables
   std::int64_t rows = 128;  // of the matrix: tables have no room for more than come
+  Precision precision = Precision::native;
 
   std::int64_t n() const { return n1 * n2; }
   std::int64_t p() const {
@@ -88,6 +90,9 @@ class TwoFactor {
   isa::View load_half(const isa::View& x, const Share& s) const;
   void weigh(const isa::View& tile, std::int64_t first) const;
   isa::View first(const std::vector<isa::View>& parts, const Share& s) const;
+  void add(const isa::View& sum, const Parts& stationary, const Parts& moving) const {
+    add_products(k_, sum, stationary, moving, c_.precision);
+  }
   void first(const std::vector<isa::View>& parts, const Share& s, const isa::View& b) const;
   void fold(const isa::View& b, const isa::View& y, const isa::Index& row, std::int64_t n0, std::int64_t k1) const;
   void twiddle(const isa::View& to, const isa::View& sum, std::int64_t rows, std::int64_t many) const;
@@ -103,7 +108,8 @@ class TwoFactor {
 
   isa::Kernel& k_;
   TwoFactorConfig c_;
-  isa::View first_re_, first_im_, cosine_, sine_, second_[4], rest_[2], weight_, keep_, zero_, alternating_;
+  Parts first_[2], second_[4], rest_[2];  // of real numbers and imaginary ones
+  isa::View cosine_, sine_, weight_, keep_, zero_, alternating_;
 };
 
 }  // namespace kiln::kernels

@@ -14,7 +14,8 @@ struct TransformConfig {
   Spectrum spectrum = Spectrum::whole;
   bool positive = false;  // the sign of the exponent; `inverse` always has the positive one
   double scale = 1;
-  std::int64_t table_rows = 0;  // that tables are made for, where a program has some of them only; 0: rows
+  std::int64_t table_rows = 0;              // that tables are made for, where a program has some of them only; 0: rows
+  Precision precision = Precision::native;  // of products; others split their operands
 
   std::int64_t rows_of_tables() const { return table_rows ? table_rows : rows; }
   // Numbers in a row of x and y.

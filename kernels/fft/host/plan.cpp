@@ -19,7 +19,8 @@ namespace kiln::fft {
 namespace {
 
 std::string key_of(const TransformConfig& c) {
-  return fmt::format("{} {} {} {} {:a}", c.n, c.rows, static_cast<int>(c.spectrum), c.positive, c.scale);
+  return fmt::format("{} {} {} {} {:a} {}", c.n, c.rows, static_cast<int>(c.spectrum), c.positive, c.scale,
+                     static_cast<int>(c.precision));
 }
 
 double time_ns(const isa::Program& program) {
