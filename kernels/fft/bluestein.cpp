@@ -1,5 +1,6 @@
 #include "kernels/fft/bluestein.h"
 
+#include "kernels/fft/core_share.h"
 #include "kernels/fft/factored.h"
 #include "kernels/fft/host_dft.h"
 #include "kernels/fft/pointwise.h"
@@ -26,6 +27,11 @@ Factored forward(const TransformConfig& c, const Way& w) {
 Factored backward(const TransformConfig& c, const Way& w) {
   return {convolution(w), true, 1, "backward_", c.rows_of_tables(), c.precision};
 }
+
+RealRows real_before(const TransformConfig& c) {
+  return c.spectrum == Spectrum::forward ? RealRows::x : RealRows::none;
+}
+RealRows real_after(const TransformConfig& c) { return c.spectrum == Spectrum::inverse ? RealRows::y : RealRows::none; }
 
 void set(Table& t, std::int64_t i, const Complex& v) {
   t(0, 2 * i) = static_cast<float>(v.real()), t(0, 2 * i + 1) = static_cast<float>(v.imag());
@@ -69,13 +75,28 @@ void bluestein(Kernel& k, const TransformConfig& c, const Way& w, const ChirpSte
 
 void bluestein(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
   bluestein(
-      k, c, w,
-      [&](const View& z, const View& chirp) {
-        multiply_rows(k, x, z, chirp, c.spectrum == Spectrum::forward ? RealRows::x : RealRows::none);
-      },
-      [&](const View& z, const View& chirp) {
-        multiply_rows(k, z, y, chirp, c.spectrum == Spectrum::inverse ? RealRows::y : RealRows::none);
-      });
+      k, c, w, [&](const View& z, const View& chirp) { multiply_rows(k, x, z, chirp, real_before(c)); },
+      [&](const View& z, const View& chirp) { multiply_rows(k, z, y, chirp, real_after(c)); });
+}
+
+void bluestein_on_core(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y, int core) {
+  const std::int64_t m = w.product(), in = numbers_in(c), out = numbers_out(c);
+  const auto step = [&](const char* table, std::int64_t numbers, const View& from, const View& to, RealRows real) {
+    multiply_numbers(k, from, to, k.input(table, {1, 2 * numbers}, f32), real, share_of(numbers, core));
+  };
+  const auto shared = [&](const char* name) { return shared_tensor(k, name, {1, 2 * m}); };
+  const View padded = shared("padded"), spectrum = shared("spectrum"), filtered = shared("filtered"),
+             result = shared("result");
+  step("chirp_before", in, x, padded, real_before(c));
+  if (core == 1) clear_rows(k, padded, 2 * in);
+  meet(k, padded);
+  factored_on_core(k, forward(c, w), padded, spectrum, core);
+  meet(k, spectrum);
+  step("chirp_spectrum", m, spectrum, filtered, RealRows::none);
+  meet(k, filtered);
+  factored_on_core(k, backward(c, w), filtered, result, core);
+  meet(k, result);
+  step("chirp_after", out, result, y, real_after(c));
 }
 
 }  // namespace kiln::kernels

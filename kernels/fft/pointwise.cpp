@@ -85,9 +85,14 @@ void clear_rows(Kernel& k, const View& y, std::int64_t from) {
   });
 }
 
+void multiply_numbers(Kernel& k, const View& x, const View& y, const View& table, RealRows real, const Piece& numbers) {
+  row_blocks(k, y.dim(0), numbers.start, numbers.size, kWidth,
+             [&](const RowBlock& b) { piece(k, b, x, y, table, real); });
+}
+
 void multiply_rows(Kernel& k, const View& x, const View& y, const View& table, RealRows real) {
   const std::int64_t count = table.dim(1) / table_size(real);
-  row_blocks(k, y.dim(0), 0, count, kWidth, [&](const RowBlock& b) { piece(k, b, x, y, table, real); });
+  multiply_numbers(k, x, y, table, real, {0, count});
   clear_rows(k, y, y_size(real) * count);
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/blas/dtypes.h"
 #include "kernels/blas/gemm_loops.h"
 #include "kernels/fft/bluestein.h"
+#include "kernels/fft/core_share.h"
 #include "kernels/fft/factored.h"
 #include "kernels/fft/rader.h"
 #include "kernels/fft/real_factored.h"
@@ -159,7 +160,27 @@ Program transform(const TransformConfig& c, const Way& w, Target target) {
 }
 
 bool is_shareable(const TransformConfig& c, const Way& w) {
-  return c.rows > 1 || (w.kind == Way::Kind::three_factor && c.spectrum == Spectrum::whole);
+  const bool is_long = (w.kind == Way::Kind::three_factor || w.kind == Way::Kind::bluestein) && w.n0 > 1 && w.n3 == 1;
+  return c.rows > 1 || is_long;
+}
+
+// What one of two cores does of a single row.
+static void row_on_core(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y, int core) {
+  if (w.kind == Way::Kind::bluestein)
+    bluestein_on_core(k, c, w, x, y, core);
+  else if (c.spectrum != Spectrum::whole)
+    real_factored_on_core(k, real(c, w), x, y, core);
+  else
+    factored_on_core(k, whole(c, w), x, y, core);
+}
+static void halved_on_core(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y, int core) {
+  const View between = shared_tensor(k, "half", {1, c.n});
+  const bool forward = c.spectrum == Spectrum::forward;
+  if (!forward) tangle_on_core(k, tangle_of(c), x, between, core);
+  if (!forward) meet(k, between);
+  row_on_core(k, half_length(c), as_complex(w), forward ? x : between, forward ? between : y, core);
+  if (forward) meet(k, between);
+  if (forward) tangle_on_core(k, tangle_of(c), between, y, core);
 }
 
 // Two rows that are computed together stay so.
@@ -175,7 +196,7 @@ std::vector<Program> transform_pair(const TransformConfig& c, const Way& w, Targ
     k.pair();
     const View x = k.input("x", {c.rows, c.x_width()}, f32), y = k.output("y", {c.rows, c.y_width()}, f32);
     if (c.rows == 1) {
-      factored_on_core(k, whole(c, w), x, y, core);
+      (w.halved ? halved_on_core : row_on_core)(k, c, w, x, y, core);
     } else {
       TransformConfig share = c;
       share.table_rows = c.rows;

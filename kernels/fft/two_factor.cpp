@@ -21,6 +21,12 @@ Parts cut(Parts table, std::int64_t rows, std::int64_t columns) {
   for (View& v : table) v = v(ds(0, rows), ds(0, columns));
   return table;
 }
+// Some of the results of each of `copies` transforms, pairs of columns.
+Parts some_columns(Parts table, std::int64_t copies, std::int64_t size, const Piece& some) {
+  if (some.size == size) return table;
+  for (View& v : table) v = v.reshape_dim(1, {copies, 2 * size})(all, all, ds(2 * some.start, 2 * some.size));
+  return table;
+}
 Parts selected(Parts parts, std::int64_t i) {
   for (View& v : parts) v = v.select(1, i);
   return parts;
@@ -345,14 +351,14 @@ void TwoFactor::turned(const View& x, const View& y) const {
 
 // First products of all rows, then second ones for some k1 of all of them, whose results are stored meanwhile: runs in
 // memory are as long as the rows are many.
-void TwoFactor::run_to_folded(const View& x, const View& y, const Index& row, std::int64_t n0) const {
+void TwoFactor::run_to_folded(const View& x, const View& y, const Index& row, std::int64_t n0, const Piece& k1) const {
   const std::int64_t rows = n0 / 2 + 1;
-  const View b = k_.sbuf({c_.n2, rows, c_.n1, 2}, f32);
+  const View b = k_.sbuf({c_.n2, rows, k1.size, 2}, f32);
   shares(0, rows, [&](const Index& inside, const Share& s) {
-    first(load(x(ds(inside, s.rows())), s), s, b(all, ds(inside, s.rows())).flatten_dims(1, 2));
+    first(load(x(ds(inside, s.rows())), s), s, b(all, ds(inside, s.rows())).flatten_dims(1, 2), k1);
   });
-  for (const Piece& k1 : even_pieces(c_.n1, std::max<std::int64_t>(1, kWide / rows)))
-    fold(b(all, all, ds(k1.start, k1.size)), y, row, n0, k1.start);
+  for (const Piece& some : even_pieces(k1.size, std::max<std::int64_t>(1, kWide / rows)))
+    fold(b(all, all, ds(some.start, some.size)), y, row, n0, k1.start + some.start);
 }
 
 // Second products of [n2, rows, some k1, 2]. Where n0 is even its middle row is its own conjugate.
@@ -414,11 +420,11 @@ void TwoFactor::turn(const View& to, const View& raw) const {
 }
 
 // Rows come in two pieces: products of the first one do not wait for the other.
-void TwoFactor::run_from_folded(const View& x, const Index& row, const View& y, const View& factors,
-                                std::int64_t n0) const {
-  const std::int64_t rows = n0 / 2 + 1, share = together(c_) * c_.q() * c_.p();
+void TwoFactor::run_from_folded(const View& x, const Index& row, const View& y, const View& factors, std::int64_t n0,
+                                const Piece& k0) const {
+  const std::int64_t rows = k0.size, share = together(c_) * c_.q() * c_.p();
   const std::int64_t early = rows / 2 < share ? rows : rows / 2 / share * share;
-  for (const Piece& p : {Piece{0, early}, Piece{early, rows - early}}) {
+  for (const Piece& p : {Piece{k0.start, early}, Piece{k0.start + early, rows - early}}) {
     if (p.size == 0) continue;
     const View spectrum = load_folded(x, row, n0, p);
     shares(0, p.size, [&](const Index& inside, const Share& s) {
@@ -513,14 +519,16 @@ void TwoFactor::weigh(const View& tile, std::int64_t first) const {
 View TwoFactor::first(const std::vector<View>& parts, const Share& s) const {
   const std::int64_t copies = c_.spectrum == Spectrum::inverse ? s.q : s.p;
   const View b = k_.sbuf({others(parts[0]), s.u * copies * first_size(c_), 2}, f32);
-  first(parts, s, b);
+  first(parts, s, b, {0, first_size(c_)});
   return b;
 }
 
-void TwoFactor::first(const std::vector<View>& parts, const Share& s, const View& b) const {
+// Some of the numbers of each result.
+void TwoFactor::first(const std::vector<View>& parts, const Share& s, const View& b, const Piece& some) const {
   const bool swapped = c_.spectrum == Spectrum::inverse;
-  const std::int64_t copies = swapped ? s.q : s.p, columns = copies * first_size(c_), rows = others(parts[0]);
+  const std::int64_t copies = swapped ? s.q : s.p, columns = copies * some.size, rows = others(parts[0]);
   const std::int64_t contracted = parts[0].dim(0), group = std::clamp<std::int64_t>(kWide / (2 * columns), 1, s.u);
+  const std::int64_t size = first_size(c_);
   std::vector<Parts> data;
   for (const View& part : parts) data.push_back(parts_of_tile(k_, part, c_.precision));
   for (const Piece& g : whole_pieces(s.u, group)) {
@@ -528,17 +536,18 @@ void TwoFactor::first(const std::vector<View>& parts, const Share& s, const View
     for (std::int64_t i = 0; i < g.size; ++i) {
       const View to = sum(all, ds(i * 2 * columns, 2 * columns));
       for (std::size_t which = 0; which < data.size(); ++which)
-        add(to, selected(data[which], g.start + i), cut(first_[which], contracted, 2 * columns));
+        add(some.size == size ? to : to.reshape_dim(1, {copies, 2 * some.size}), selected(data[which], g.start + i),
+            some_columns(cut(first_[which], contracted, 2 * copies * size), copies, size, some));
     }
-    twiddle(b(all, ds(g.start * columns, g.size * columns)).flatten_dims(1, 2), sum, rows, g.size * copies);
+    twiddle(b(all, ds(g.start * columns, g.size * columns)).flatten_dims(1, 2), sum, g.size * copies, some);
   }
 }
 
-void TwoFactor::twiddle(const View& to, const View& sum, std::int64_t rows, std::int64_t many) const {
-  const std::int64_t size = first_size(c_);
+void TwoFactor::twiddle(const View& to, const View& sum, std::int64_t many, const Piece& some) const {
+  const std::int64_t rows = sum.dim(0), size = some.size;
   const auto pairs = [&](const View& v) { return v.reshape_dim(1, {many, size, 2}); };
   const auto table = [&](const View& t) {
-    return t(ds(0, rows)).reshape_dim(1, {size, 2}).expand_dim(1).broadcast(1, many);
+    return t(ds(0, rows), ds(2 * some.start, 2 * size)).reshape_dim(1, {size, 2}).expand_dim(1).broadcast(1, many);
   };
   const View turned = k_.sbuf({rows, many, size, 2}, f32), straight = k_.sbuf({rows, many, size, 2}, f32);
   const View a = pairs(sum), sine = table(sine_);

@@ -67,10 +67,20 @@ class TwoFactor {
   // The rows k0 = 0 … n0 / 2 of a real transform of length n0 n. Their numbers k < n / 2 are k0 + n0 k of half a
   // spectrum, in order; the others are the conjugates of n0 (n - k) - k0. By columns: x [n0 / 2 + 1, 2 n] to row `row`
   // of half spectra, a whole tensor [rows, n0 n + 2] or known rows of it.
-  void run_to_folded(const isa::View& x, const isa::View& y, const isa::Index& row, std::int64_t n0) const;
+  void run_to_folded(const isa::View& x, const isa::View& y, const isa::Index& row, std::int64_t n0) const {
+    run_to_folded(x, y, row, n0, {0, c_.n1});
+  }
+  // The same for some k1 of numbers k = k1 + n1 k2.
+  void run_to_folded(const isa::View& x, const isa::View& y, const isa::Index& row, std::int64_t n0,
+                     const Piece& k1) const;
   // Else: such a row to y [n0 / 2 + 1, 2 n], times factors of the same shape.
   void run_from_folded(const isa::View& x, const isa::Index& row, const isa::View& y, const isa::View& factors,
-                       std::int64_t n0) const;
+                       std::int64_t n0) const {
+    run_from_folded(x, row, y, factors, n0, {0, n0 / 2 + 1});
+  }
+  // The same for some k0.
+  void run_from_folded(const isa::View& x, const isa::Index& row, const isa::View& y, const isa::View& factors,
+                       std::int64_t n0, const Piece& k0) const;
 
  private:
   // u q p rows of the matrix that are computed together.
@@ -93,9 +103,9 @@ class TwoFactor {
   void add(const isa::View& sum, const Parts& stationary, const Parts& moving) const {
     add_products(k_, sum, stationary, moving, c_.precision);
   }
-  void first(const std::vector<isa::View>& parts, const Share& s, const isa::View& b) const;
+  void first(const std::vector<isa::View>& parts, const Share& s, const isa::View& b, const Piece& some) const;
   void fold(const isa::View& b, const isa::View& y, const isa::Index& row, std::int64_t n0, std::int64_t k1) const;
-  void twiddle(const isa::View& to, const isa::View& sum, std::int64_t rows, std::int64_t many) const;
+  void twiddle(const isa::View& to, const isa::View& sum, std::int64_t many, const Piece& some) const;
   void add_middle(const isa::View& out, const isa::View& from, const isa::View& middle) const;
   isa::View load_middle(const isa::View& x, const Share& s) const;
   void second(const isa::View& out, const isa::View& b, const Share& s, const isa::View& middle) const;

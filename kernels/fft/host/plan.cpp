@@ -23,9 +23,11 @@ std::string key_of(const TransformConfig& c) {
                      static_cast<int>(c.precision));
 }
 
-double time_ns(const isa::Program& program) {
-  if (!check::check_program(program, arch(program.target)).ok()) return 1e300;
-  return views::time_kernel({program}, {.advice = false})->report.total_ns;
+double time_ns(const std::vector<isa::Program>& programs) {
+  for (const isa::Program& p : programs) {
+    if (!check::check_program(p, arch(p.target)).ok()) return 1e300;
+  }
+  return views::time_kernel(programs, {.advice = false})->report.total_ns;
 }
 
 // Rows enough to tell the ways apart: what a plan costs to make does not grow with the batch.
@@ -55,13 +57,14 @@ std::vector<Choice> choices(const TransformConfig& c) {
   return found;
 }
 
-Choice fastest(const std::vector<Choice>& some, Target target) {
+Choice fastest(const std::vector<Choice>& some, Target target, bool pair) {
   if (some.size() == 1) return some[0];
   std::vector<double> times;
   for (const Choice& choice : some) {
     TransformConfig c = choice.config;
     c.rows = std::min(c.rows, std::max<std::int64_t>(2, kTrialNumbers / c.n));  // two, which may be a pair
-    times.push_back(time_ns(kernels::transform(c, choice.way, target)));
+    times.push_back(time_ns(pair ? kernels::transform_pair(c, choice.way, target)
+                                 : std::vector{kernels::transform(c, choice.way, target)}));
   }
   return some[static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin())];
 }
@@ -114,14 +117,27 @@ backend::Call call_of(const TransformConfig& config) {
 
 }  // namespace
 
-Plan::Plan(const TransformConfig& config, Target target) : config_(config), computed_(config) {
+// Two cores share a transform as it is asked for.
+static void keep_shareable(std::vector<Choice>& some, const TransformConfig& config, Target target) {
+  std::erase_if(some, [&](const Choice& c) {
+    return c.config.spectrum != config.spectrum || !kernels::is_shareable(c.config, c.way);
+  });
+  if (arch(target).features.lnc2 && !some.empty()) return;
+  raise(fft_rules::kTable, fft_rules::kPair,
+        {.found = fmt::format("{} rows of {} on {}", config.rows, config.n, arch(target).name),
+         .category = Category::not_yet});
+}
+
+Plan::Plan(const TransformConfig& config, Target target, Cores cores) : config_(config), computed_(config) {
   if (config.n < 1 || config.rows < 1)
     raise(fft_rules::kTable, fft_rules::kSizes, {.found = fmt::format("{} rows of {}", config.rows, config.n)});
-  const std::vector<Choice> some = choices(config);
+  std::vector<Choice> some = choices(config);
   if (some.empty())
     raise(fft_rules::kTable, fft_rules::kLength,
           {.found = fmt::format("n is {}", config.n), .operand = "n", .category = Category::not_yet});
-  const Choice chosen = fastest(some, target);
+  const bool pair = cores == Cores::pair;
+  if (pair) keep_shareable(some, config, target);
+  const Choice chosen = fastest(some, target, pair);
   computed_ = chosen.config, way_ = chosen.way;
   tables_ = kernels::transform_tables(computed_, way_);
 }
@@ -186,15 +202,16 @@ void Plan::keep_apart(backend::Call& call, backend::Backend backend) const {
   }
 }
 
-std::shared_ptr<const Plan> plan(const TransformConfig& config) {
+std::shared_ptr<const Plan> plan(const TransformConfig& config, Plan::Cores cores) {
   const Target target = backend::current_target();
-  const std::string key = fmt::format("{} {}", arch(target).name, key_of(config));
+  const std::string key =
+      fmt::format("{} {} {}", arch(target).name, cores == Plan::Cores::pair ? "pair" : "one", key_of(config));
   {
     std::lock_guard lock(cache().mutex);
     const auto found = cache().plans.find(key);
     if (found != cache().plans.end()) return found->second;
   }
-  auto made = std::make_shared<const Plan>(config, target);
+  auto made = std::make_shared<const Plan>(config, target, cores);
   std::lock_guard lock(cache().mutex);
   if (cache().plans.emplace(key, made).second) cache().oldest_first.push_back(key);
   if (cache().oldest_first.size() > kMostPlans) {
@@ -215,23 +232,8 @@ void clear_plans() {
   cache().oldest_first.clear();
 }
 
-namespace {
-
-void require_pair(const Plan& p, Target target) {
-  if (arch(target).features.lnc2 && p.computed().spectrum == p.config().spectrum &&
-      kernels::is_shareable(p.config(), p.way()))
-    return;
-  raise(fft_rules::kTable, fft_rules::kPair,
-        {.found =
-             fmt::format("{} rows of {} by {} on {}", p.config().rows, p.config().n, p.way().name(), arch(target).name),
-         .category = Category::not_yet});
-}
-
-}  // namespace
-
 void execute_pair(const TransformConfig& config, const float* x, float* y, backend::Backend backend) {
-  const auto p = plan(config);
-  require_pair(*p, backend::current_target());
+  const auto p = plan(config, Plan::Cores::pair);
   backend::Call call = call_of(config);
   const auto core = [config, way = p->way()](std::size_t i) {
     return [config, way, i](Target t) { return kernels::transform_pair(config, way, t)[i]; };
@@ -241,9 +243,8 @@ void execute_pair(const TransformConfig& config, const float* x, float* y, backe
 }
 
 double pair_ns(const TransformConfig& config) {
-  const auto p = plan(config);
+  const auto p = plan(config, Plan::Cores::pair);
   const Target target = backend::current_target();
-  require_pair(*p, target);
   return views::time_kernel(kernels::transform_pair(config, p->way(), target), {.advice = false})->report.total_ns;
 }
 
