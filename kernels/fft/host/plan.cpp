@@ -117,12 +117,18 @@ backend::Call call_of(const TransformConfig& config) {
 
 }  // namespace
 
-// Two cores share a transform as it is asked for.
-static void keep_shareable(std::vector<Choice>& some, const TransformConfig& config, Target target) {
-  std::erase_if(some, [&](const Choice& c) {
-    return c.config.spectrum != config.spectrum || !kernels::is_shareable(c.config, c.way);
-  });
-  if (arch(target).features.lnc2 && !some.empty()) return;
+// Two cores share a transform as it is asked for: the way that one core takes where they can, so that they give the
+// same bits, else the fastest that they can.
+static Choice chosen_for_pair(std::vector<Choice> some, const TransformConfig& config, Target target) {
+  const auto can_share = [&](const Choice& c) {
+    return c.config.spectrum == config.spectrum && kernels::is_shareable(c.config, c.way);
+  };
+  if (arch(target).features.lnc2) {
+    const Choice alone = fastest(some, target, false);
+    if (can_share(alone)) return alone;
+    std::erase_if(some, [&](const Choice& c) { return !can_share(c); });
+    if (!some.empty()) return fastest(some, target, true);
+  }
   raise(fft_rules::kTable, fft_rules::kPair,
         {.found = fmt::format("{} rows of {} on {}", config.rows, config.n, arch(target).name),
          .category = Category::not_yet});
@@ -131,13 +137,11 @@ static void keep_shareable(std::vector<Choice>& some, const TransformConfig& con
 Plan::Plan(const TransformConfig& config, Target target, Cores cores) : config_(config), computed_(config) {
   if (config.n < 1 || config.rows < 1)
     raise(fft_rules::kTable, fft_rules::kSizes, {.found = fmt::format("{} rows of {}", config.rows, config.n)});
-  std::vector<Choice> some = choices(config);
+  const std::vector<Choice> some = choices(config);
   if (some.empty())
     raise(fft_rules::kTable, fft_rules::kLength,
           {.found = fmt::format("n is {}", config.n), .operand = "n", .category = Category::not_yet});
-  const bool pair = cores == Cores::pair;
-  if (pair) keep_shareable(some, config, target);
-  const Choice chosen = fastest(some, target, pair);
+  const Choice chosen = cores == Cores::pair ? chosen_for_pair(some, config, target) : fastest(some, target, false);
   computed_ = chosen.config, way_ = chosen.way;
   tables_ = kernels::transform_tables(computed_, way_);
 }
