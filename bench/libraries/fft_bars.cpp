@@ -56,7 +56,7 @@ Bar rader(Target target) {
 // On two cores over one; for trn2, which is the target of the backend.
 Bar on_pair(const std::string& what, const fft::TransformConfig& c) {
   const double time = fft::pair_ns(c);
-  return {what + " on a pair of one core", "trn2", time, time / fft_ns(c.n, c.rows, Target::trn2), 0};
+  return {what + " on a pair of one core", "trn2", time, time / fft_ns(c.n, c.rows, Target::trn2, c.spectrum), 0};
 }
 
 double stft_ns(std::int64_t samples, std::int64_t size, std::int64_t hop, Target target) {
@@ -114,11 +114,19 @@ std::vector<Bar> fft_bars() {
     bars.push_back(half("rfft", 1, 1 << 20, Spectrum::forward, t, 0.6));
     bars.push_back(half("irfft", 1, 1 << 20, Spectrum::inverse, t, 0.6));
     bars.push_back(half("rfft", 1, 2 * 4099, Spectrum::forward, t, 0.6));
-    bars.push_back(half("rfft", 128, 4099, Spectrum::forward, t, 0.6));
+    for (const std::int64_t n : {4099, 4051}) {
+      bars.push_back(half("rfft", 128, n, Spectrum::forward, t, 0.6));
+      bars.push_back(half("irfft", 128, n, Spectrum::inverse, t, 0.6));
+    }
+    bars.push_back(half("rfft", 16, 59049, Spectrum::forward, t, 0.6));
+    bars.push_back(half("irfft", 16, 59049, Spectrum::inverse, t, 0.6));
     bars.push_back(rader(t));
   }
   bars.push_back(on_pair("fft (128, 4096)", {.n = 4096, .rows = 128}));
   bars.push_back(on_pair("fft 2^20", {.n = 1 << 20}));
+  bars.push_back(on_pair("rfft 2^20", {.n = 1 << 20, .spectrum = Spectrum::forward}));
+  bars.push_back(on_pair("irfft 2^20", {.n = 1 << 20, .spectrum = Spectrum::inverse}));
+  bars.push_back(on_pair("fft 524309", {.n = 524309}));
   for (const int products : {4, 3}) bars.push_back(complex_gemm_bar(products, Target::trn2));
   return bars;
 }

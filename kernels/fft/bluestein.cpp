@@ -1,5 +1,6 @@
 #include "kernels/fft/bluestein.h"
 
+#include "kernels/fft/core_share.h"
 #include "kernels/fft/factored.h"
 #include "kernels/fft/host_dft.h"
 #include "kernels/fft/pointwise.h"
@@ -21,11 +22,16 @@ Way convolution(const Way& w) {
 }
 
 Factored forward(const TransformConfig& c, const Way& w) {
-  return {convolution(w), false, 1, "forward_", c.rows_of_tables()};
+  return {convolution(w), false, 1, "forward_", c.rows_of_tables(), c.precision};
 }
 Factored backward(const TransformConfig& c, const Way& w) {
-  return {convolution(w), true, 1, "backward_", c.rows_of_tables()};
+  return {convolution(w), true, 1, "backward_", c.rows_of_tables(), c.precision};
 }
+
+RealRows real_before(const TransformConfig& c) {
+  return c.spectrum == Spectrum::forward ? RealRows::x : RealRows::none;
+}
+RealRows real_after(const TransformConfig& c) { return c.spectrum == Spectrum::inverse ? RealRows::y : RealRows::none; }
 
 void set(Table& t, std::int64_t i, const Complex& v) {
   t(0, 2 * i) = static_cast<float>(v.real()), t(0, 2 * i + 1) = static_cast<float>(v.imag());
@@ -55,18 +61,42 @@ Tables bluestein_tables(const TransformConfig& c, const Way& w) {
   return tables;
 }
 
-void bluestein(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
+void bluestein(Kernel& k, const TransformConfig& c, const Way& w, const ChirpStep& before, const ChirpStep& after) {
   const std::int64_t m = w.product();
   const auto table = [&](const char* name, std::int64_t n) { return k.input(name, {1, 2 * n}, DType::float32); };
   const auto scratch = [&] { return k.hbm({c.rows, 2 * m}, DType::float32); };
   const View padded = scratch(), spectrum = scratch(), filtered = scratch(), result = scratch();
-  multiply_rows(k, x, padded, table("chirp_before", numbers_in(c)),
-                c.spectrum == Spectrum::forward ? RealRows::x : RealRows::none);
+  before(padded, table("chirp_before", numbers_in(c)));
   factored(k, forward(c, w), padded, spectrum);
   multiply_rows(k, spectrum, filtered, table("chirp_spectrum", m));
   factored(k, backward(c, w), filtered, result);
-  multiply_rows(k, result, y, table("chirp_after", numbers_out(c)),
-                c.spectrum == Spectrum::inverse ? RealRows::y : RealRows::none);
+  after(result, table("chirp_after", numbers_out(c)));
+}
+
+void bluestein(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
+  bluestein(
+      k, c, w, [&](const View& z, const View& chirp) { multiply_rows(k, x, z, chirp, real_before(c)); },
+      [&](const View& z, const View& chirp) { multiply_rows(k, z, y, chirp, real_after(c)); });
+}
+
+void bluestein_on_core(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y, int core) {
+  const std::int64_t m = w.product(), in = numbers_in(c), out = numbers_out(c);
+  const auto step = [&](const char* table, std::int64_t numbers, const View& from, const View& to, RealRows real) {
+    multiply_numbers(k, from, to, k.input(table, {1, 2 * numbers}, f32), real, share_of(numbers, core));
+  };
+  const auto shared = [&](const char* name) { return shared_tensor(k, name, {1, 2 * m}); };
+  const View padded = shared("padded"), spectrum = shared("spectrum"), filtered = shared("filtered"),
+             result = shared("result");
+  step("chirp_before", in, x, padded, real_before(c));
+  if (core == 1) clear_rows(k, padded, 2 * in);
+  meet(k, padded);
+  factored_on_core(k, forward(c, w), padded, spectrum, core);
+  meet(k, spectrum);
+  step("chirp_spectrum", m, spectrum, filtered, RealRows::none);
+  meet(k, filtered);
+  factored_on_core(k, backward(c, w), filtered, result, core);
+  meet(k, result);
+  step("chirp_after", out, result, y, real_after(c));
 }
 
 }  // namespace kiln::kernels

@@ -17,4 +17,14 @@ Tables bluestein_tables(const TransformConfig& config, const Way& way);
 // x and y are [rows, x_width] and [rows, y_width] in HBM.
 void bluestein(isa::Kernel& k, const TransformConfig& config, const Way& way, const isa::View& x, const isa::View& y);
 
+// What one of two cores does of a single row whose convolution has three factors.
+void bluestein_on_core(isa::Kernel& k, const TransformConfig& config, const Way& way, const isa::View& x,
+                       const isa::View& y, int core);
+
+// The same with other first and last steps: what z [rows, 2 m] is made of, and what is made of it, times a chirp
+// [1, 2 numbers].
+using ChirpStep = std::function<void(const isa::View& z, const isa::View& chirp)>;
+void bluestein(isa::Kernel& k, const TransformConfig& config, const Way& way, const ChirpStep& before,
+               const ChirpStep& after);
+
 }  // namespace kiln::kernels

@@ -49,7 +49,7 @@ Tables column_pass_tables(const ColumnPassConfig& c) {
 
 ColumnPass::ColumnPass(Kernel& k, const ColumnPassConfig& c) : k_(k), c_(c) {
   const auto table = [&](const char* name) {
-    return resident(k, c.prefix + name, c.p() * c.contracted(), c.p() * c.results());
+    return parts_of_tile(k, resident(k, c.prefix + name, c.p() * c.contracted(), c.p() * c.results()), c.precision);
   };
   cos_ = table("column_cos");
   if (c.spectrum != Spectrum::inverse) sin_ = table("column_sin");
@@ -81,6 +81,13 @@ View ColumnPass::weights(std::int64_t rows, const Index& first, std::int64_t wid
   return w;
 }
 
+// sum [results, columns] += tableᵀ moving [rows, columns]
+void ColumnPass::add(const View& sum, const Parts& table, const View& moving) const {
+  Parts stationary = table;
+  for (View& v : stationary) v = v(ds(0, moving.dim(0)), ds(0, sum.dim(0)));
+  add_products(k_, sum, stationary, parts_of_tile(k_, moving, c_.precision), c_.precision);
+}
+
 void ColumnPass::chunk(const View& x, const View& s, const Index& first, std::int64_t width) const {
   const std::int64_t rows = x.dim(0), results = s.dim(0);
   const Slice columns = ds(first * 2, 2 * width);
@@ -91,10 +98,7 @@ void ColumnPass::chunk(const View& x, const View& s, const Index& first, std::in
   else
     k_.dma_copy({.dst = in.flatten_dims(1, 2), .src = x(all, columns)});
   const View w = weights(results, first, width);
-  const auto add = [&](const View& sum, const View& table, const View& moving) {
-    k_.nc_matmul({.dst = sum, .stationary = table(ds(0, rows), ds(0, results)), .moving = moving});
-  };
-  const auto product = [&](const View& with_re, const View& with_im) {
+  const auto product = [&](const Parts& with_re, const Parts& with_im) {
     const View sum = k_.psum({kTile, kWide}, f32)(ds(0, results), ds(0, width));
     add(sum, with_re, real ? in : part(in, 0));
     if (!real) add(sum, with_im, part(in, 1));
@@ -109,9 +113,7 @@ void ColumnPass::chunk_back(const View& s, const View& x, const Index& first, st
   const View in = k_.sbuf({rows, width, 2}, f32), out = k_.sbuf({results, width}, f32);
   k_.dma_copy({.dst = in.flatten_dims(1, 2), .src = s(all, ds(first * 2, 2 * width))});
   const View sum = k_.psum({kTile, kWide}, f32)(ds(0, results), ds(0, width));
-  for (int i = 0; i < 2; ++i)
-    k_.nc_matmul(
-        {.dst = sum, .stationary = (i == 0 ? cos_ : minus_sin_)(ds(0, rows), ds(0, results)), .moving = part(in, i)});
+  for (int i = 0; i < 2; ++i) add(sum, i == 0 ? cos_ : minus_sin_, part(in, i));
   evict(k_, out, sum, 1);
   k_.dma_copy({.dst = x(all, ds(first, width)), .src = out});
 }

@@ -18,6 +18,7 @@ struct ColumnPassConfig {
   bool positive = false;
   std::string prefix = {};
   Spectrum spectrum = Spectrum::whole;
+  Precision precision = Precision::native;
   std::int64_t p() const { return std::max<std::int64_t>(1, 128 / n0); }               // rows that share the partitions
   std::int64_t kept() const { return spectrum == Spectrum::whole ? n0 : n0 / 2 + 1; }  // numbers k0
   std::int64_t contracted() const { return spectrum == Spectrum::inverse ? kept() : n0; }
@@ -39,10 +40,12 @@ class ColumnPass {
  private:
   void chunk(const isa::View& x, const isa::View& s, const isa::Index& first, std::int64_t width) const;
   void chunk_back(const isa::View& s, const isa::View& x, const isa::Index& first, std::int64_t width) const;
+  void add(const isa::View& sum, const Parts& table, const isa::View& moving) const;
   isa::View weights(std::int64_t rows, const isa::Index& first, std::int64_t width) const;
   isa::Kernel& k_;
   ColumnPassConfig c_;
-  isa::View cos_, sin_, minus_sin_, twiddles_;
+  Parts cos_, sin_, minus_sin_;
+  isa::View twiddles_;
 };
 
 }  // namespace kiln::kernels

@@ -2,6 +2,7 @@
 
 #include "kernels/blas/product_block.h"
 #include "kernels/fft/column_pass.h"
+#include "kernels/fft/core_share.h"
 #include "kernels/fft/turn_pairs.h"
 
 namespace kiln::kernels {
@@ -13,7 +14,7 @@ bool has_pass(const Factored& f) { return f.way.n0 > 1; }
 
 // Four factors are three for each row of a first pass.
 ColumnPassConfig outermost(const Factored& f) {
-  return {f.way.n3, f.way.n0 * f.way.n1 * f.way.n2, f.positive, f.prefix + "outer_"};
+  return {f.way.n3, f.way.n0 * f.way.n1 * f.way.n2, f.positive, f.prefix + "outer_", Spectrum::whole, f.precision};
 }
 
 TwoFactorConfig inner(const Factored& f) {
@@ -23,10 +24,13 @@ TwoFactorConfig inner(const Factored& f) {
           .scale = f.scale,
           .by_columns = has_pass(f),
           .prefix = f.prefix,
-          .rows = f.rows * f.way.n0 * f.way.n3};
+          .rows = f.rows * f.way.n0 * f.way.n3,
+          .precision = f.precision};
 }
 
-ColumnPassConfig outer(const Factored& f) { return {f.way.n0, f.way.n1 * f.way.n2, f.positive, f.prefix}; }
+ColumnPassConfig outer(const Factored& f) {
+  return {f.way.n0, f.way.n1 * f.way.n2, f.positive, f.prefix, Spectrum::whole, f.precision};
+}
 
 void four(Kernel& k, Factored f, const View& x, const View& y) {
   const ColumnPassConfig pass = outermost(f);
@@ -56,14 +60,10 @@ Tables factored_tables(const Factored& f) {
 void factored_on_core(Kernel& k, const Factored& f, const View& x, const View& y, int core) {
   const TwoFactor rows(k, inner(f));
   const std::int64_t n0 = f.way.n0, m = f.way.n1 * f.way.n2;
-  const View between = k.tensor(Memory::shared_hbm, Role::internal, {n0, 2 * m}, DType::float32, {.name = "between"});
-  const auto share = [&](std::int64_t total) {
-    const std::int64_t half = (total + 1) / 2;
-    return core == 0 ? Piece{0, half} : Piece{half, total - half};
-  };
-  const Piece columns = share(m), mine = share(n0);
+  const View between = shared_tensor(k, f.prefix + "between", {n0, 2 * m});
+  const Piece columns = share_of(m, core), mine = share_of(n0, core);
   ColumnPass(k, outer(f)).run(x, between, columns.start, columns.size);
-  k.core_barrier({.data = between, .cores = {0, 1}});
+  meet(k, between);
   const View results = y.reshape_dim(1, {m, 2 * n0}).flatten_dims(0, 1);
   rows.run(between(ds(mine.start, mine.size)), results(all, ds(2 * mine.start, 2 * mine.size)));
 }

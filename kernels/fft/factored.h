@@ -11,6 +11,7 @@ struct Factored {
   double scale = 1;
   std::string prefix = {};  // of the names of tables
   std::int64_t rows = 128;  // that tables are made for
+  Precision precision = Precision::native;
 };
 
 Tables factored_tables(const Factored& f);

@@ -2,6 +2,7 @@
 
 #include "kernels/blas/dtypes.h"
 #include "kernels/blas/product_block.h"
+#include "kernels/fft/row_blocks.h"
 
 namespace kiln::kernels {
 using namespace isa;
@@ -9,7 +10,6 @@ using namespace isa;
 namespace {
 
 constexpr std::int64_t kWidth = 1024;  // complex numbers of a partition at once
-constexpr std::int64_t kFewRows = 16;  // fewer rows lie along the partitions with parts of theirs
 
 View part(const View& x, int i) { return x(all, all, ds(i, 1)).squeeze_dim(2); }
 
@@ -52,38 +52,27 @@ void multiply_to_real(Kernel& k, const View& out, const View& a, const View& t) 
       {.dst = out, .data1 = part(both, 0), .data2 = part(both, 1), .op = AluOp::subtract, .engine = Engine::gpsimd});
 }
 
-// Rows and table as [partitions, 2 w], real rows as [partitions, w].
-void piece(Kernel& k, const View& x, const View& y, const View& t, RealRows real) {
-  const View a = k.sbuf(x.shape(), f32), table = k.sbuf(t.shape(), f32), out = k.sbuf(y.shape(), f32);
-  k.dma_copy({.dst = a, .src = x});
-  k.dma_copy({.dst = table, .src = t});
-  if (real == RealRows::all)
-    k.tensor_tensor({.dst = out, .data1 = a, .data2 = table, .op = AluOp::multiply, .engine = Engine::vector});
-  else
-    (real == RealRows::none ? multiply : real == RealRows::x ? multiply_real : multiply_to_real)(k, out, a, table);
-  k.dma_copy({.dst = y, .src = out});
-}
-
 // Real numbers of one number of x, of y and of the table.
 std::int64_t x_size(RealRows real) { return real == RealRows::x || real == RealRows::all ? 1 : 2; }
 std::int64_t y_size(RealRows real) { return real == RealRows::y || real == RealRows::all ? 1 : 2; }
 std::int64_t table_size(RealRows real) { return real == RealRows::all ? 1 : 2; }
 
-// One row cut into pieces for the partitions: [1, 2 count] as [128, 2 w], and what is left.
-void along_partitions(Kernel& k, const View& x, const View& y, const View& t, RealRows real) {
-  const std::int64_t count = t.dim(1) / table_size(real);
-  const auto cut = [&](const Index& first, std::int64_t partitions, std::int64_t w) {
-    const auto shaped = [&](const View& v, std::int64_t size) {
-      return v(0, ds(first * size, size * partitions * w)).reshape_dim(0, {partitions, size * w});
-    };
-    piece(k, shaped(x, x_size(real)), shaped(y, y_size(real)), shaped(t, table_size(real)), real);
-  };
-  const std::int64_t w = std::clamp<std::int64_t>(count / kTile, 1, kWidth), whole = std::min(kTile, count);
-  k.tiles(count / w, whole, [&](Index i, std::int64_t partitions) { cut(i * w, partitions, w); });
-  if (count % w) cut(count / w * w, 1, count % w);
+// A block of rows times the table.
+void piece(Kernel& k, const RowBlock& b, const View& x, const View& y, const View& t, RealRows real) {
+  const auto tile = [&](std::int64_t size) { return k.sbuf({b.partitions(), size * b.width}, f32); };
+  const View a = tile(x_size(real)), table = tile(table_size(real)), out = tile(y_size(real));
+  k.dma_copy({.dst = a, .src = b.places(x, x_size(real))});
+  k.dma_copy({.dst = table, .src = b.places(t, table_size(real), 0, 0, b.first)});
+  if (real == RealRows::all)
+    k.tensor_tensor({.dst = out, .data1 = a, .data2 = table, .op = AluOp::multiply, .engine = Engine::vector});
+  else
+    (real == RealRows::none ? multiply : real == RealRows::x ? multiply_real : multiply_to_real)(k, out, a, table);
+  k.dma_copy({.dst = b.places(y, y_size(real)), .src = out});
 }
 
-void clear(Kernel& k, const View& y, std::int64_t from) {
+}  // namespace
+
+void clear_rows(Kernel& k, const View& y, std::int64_t from) {
   const std::int64_t left = y.dim(1) - from;
   if (left <= 0) return;
   const std::int64_t width = std::min<std::int64_t>(left, 2 * kWidth);
@@ -96,22 +85,15 @@ void clear(Kernel& k, const View& y, std::int64_t from) {
   });
 }
 
-}  // namespace
+void multiply_numbers(Kernel& k, const View& x, const View& y, const View& table, RealRows real, const Piece& numbers) {
+  row_blocks(k, y.dim(0), numbers.start, numbers.size, kWidth,
+             [&](const RowBlock& b) { piece(k, b, x, y, table, real); });
+}
 
 void multiply_rows(Kernel& k, const View& x, const View& y, const View& table, RealRows real) {
-  const std::int64_t rows = y.dim(0), count = table.dim(1) / table_size(real);
-  if (rows < kFewRows) {
-    k.loop(rows, [&](Index i) { along_partitions(k, x(ds(i, 1)), y(ds(i, 1)), table, real); });
-  } else {
-    k.tiles(rows, kTile, [&](Index row, std::int64_t some) {
-      k.tiles(count, kWidth, [&](Index first, std::int64_t w) {
-        const auto columns = [&](std::int64_t size) { return ds(first * size, size * w); };
-        piece(k, x(ds(row, some), columns(x_size(real))), y(ds(row, some), columns(y_size(real))),
-              table(all, columns(table_size(real))).broadcast(0, some), real);
-      });
-    });
-  }
-  clear(k, y, y_size(real) * count);
+  const std::int64_t count = table.dim(1) / table_size(real);
+  multiply_numbers(k, x, y, table, real, {0, count});
+  clear_rows(k, y, y_size(real) * count);
 }
 
 }  // namespace kiln::kernels

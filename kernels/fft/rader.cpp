@@ -28,7 +28,8 @@ std::vector<std::int64_t> powers_of_generator(std::int64_t p) {
 }
 
 Factored along(const TransformConfig& c, const Way& w, bool positive) {
-  return {{Way::Kind::two_factor, 1, w.n1, w.n2}, positive, 1, positive ? "backward_" : "forward_", c.rows_of_tables()};
+  return {{Way::Kind::two_factor, 1, w.n1, w.n2}, positive,           1,
+          positive ? "backward_" : "forward_",    c.rows_of_tables(), c.precision};
 }
 
 // Indices are bits in tables of float32. Of each number both parts move.

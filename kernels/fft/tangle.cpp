@@ -4,6 +4,7 @@
 
 #include "kernels/blas/dtypes.h"
 #include "kernels/blas/product_block.h"
+#include "kernels/fft/core_share.h"
 
 namespace kiln::kernels {
 using namespace isa;
@@ -99,6 +100,15 @@ struct Tangler {
     store(from(y, last, -width), b);
   }
 
+  // The same for all of some pairs.
+  void some_of_row(const Index& row, const Piece& pairs) const {
+    if (pairs.size == 0) return;
+    const std::int64_t w = std::clamp<std::int64_t>(pairs.size / kTile, 1, kPairWidth), pieces = pairs.size / w;
+    k.tiles(pieces, std::min(kTile, pieces),
+            [&](Index i, std::int64_t partitions) { along(row, i * w + (pairs.start + 1), partitions, w); });
+    if (pairs.size % w) along(row, pairs.start + pieces * w + 1, 1, pairs.size % w);
+  }
+
   // What is real stays so: its imaginary part, whatever it is, is not read.
   void clear_imaginary(const View& number) const {
     if (c.spectrum == Spectrum::inverse) k.memset({.dst = component(number, 1), .value = 0.0});
@@ -152,12 +162,14 @@ void tangle(Kernel& k, const TangleConfig& c, const View& x, const View& y) {
     });
     return;
   }
-  const std::int64_t w = std::clamp<std::int64_t>(pairs / kTile, 1, kPairWidth);
-  k.loop(rows, [&](Index row) {
-    k.tiles(pairs / w, std::min(kTile, pairs / w),
-            [&](Index i, std::int64_t partitions) { t.along(row, i * w + 1, partitions, w); });
-    if (pairs % w) t.along(row, pairs / w * w + 1, 1, pairs % w);
-  });
+  k.loop(rows, [&](Index row) { t.some_of_row(row, {0, pairs}); });
+}
+
+void tangle_on_core(Kernel& k, const TangleConfig& c, const View& x, const View& y, int core) {
+  const Tangler t{k, c, x, y, k.input("tangle", {1, 2 * (c.m / 2 + 1)}, f32)};
+  if (core == 0) t.ends();
+  if (core == 1 && c.m % 2 == 0) t.middle();
+  t.some_of_row(0, share_of(c.pairs(), core));
 }
 
 }  // namespace kiln::kernels

@@ -21,5 +21,7 @@ Table tangle_table(const TangleConfig& config);
 // `forward`: x [rows, 2 m], y [rows, 2 (m + 1)]; `inverse` the other way round, and what should be real in x counts as
 // real. Both are tensors, or slices of their rows that are known.
 void tangle(isa::Kernel& k, const TangleConfig& config, const isa::View& x, const isa::View& y);
+// What one of two cores does of a single row.
+void tangle_on_core(isa::Kernel& k, const TangleConfig& config, const isa::View& x, const isa::View& y, int core);
 
 }  // namespace kiln::kernels

@@ -4,9 +4,11 @@
 #include "kernels/blas/dtypes.h"
 #include "kernels/blas/gemm_loops.h"
 #include "kernels/fft/bluestein.h"
+#include "kernels/fft/core_share.h"
 #include "kernels/fft/factored.h"
 #include "kernels/fft/rader.h"
 #include "kernels/fft/real_factored.h"
+#include "kernels/fft/row_pairs.h"
 #include "kernels/fft/tangle.h"
 
 namespace kiln::kernels {
@@ -20,17 +22,20 @@ TwoFactorConfig half(const TransformConfig& c, const Way& w) {
           .spectrum = c.spectrum,
           .positive = c.positive,
           .scale = c.scale,
-          .rows = c.rows_of_tables()};
+          .rows = c.rows_of_tables(),
+          .precision = c.precision};
 }
 
-Factored whole(const TransformConfig& c, const Way& w) { return {w, c.positive, c.scale, "", c.rows_of_tables()}; }
+Factored whole(const TransformConfig& c, const Way& w) {
+  return {w, c.positive, c.scale, "", c.rows_of_tables(), c.precision};
+}
 
 RealFactored real(const TransformConfig& c, const Way& w) {
-  return {w, c.spectrum, c.positive, c.scale, c.rows_of_tables()};
+  return {w, c.spectrum, c.positive, c.scale, c.rows_of_tables(), c.precision};
 }
 
 void direct(Kernel& k, const TransformConfig& c, const View& x, const View& y) {
-  const GemmConfig product{.m = c.rows, .n = c.y_width(), .k = c.x_width()};
+  const GemmConfig product{.m = c.rows, .n = c.y_width(), .k = c.x_width(), .precision = c.precision};
   const Epilogue epilogue(k, product.alpha, product.beta);
   GemmOperands operands;
   operands.a = {x, false};
@@ -67,20 +72,33 @@ Table transform_matrix(const TransformConfig& c, const std::string& name) {
 // The complex transform of a way that is halved, the way that it goes, and what joins its numbers.
 static TransformConfig half_length(const TransformConfig& c) {
   const bool forward = c.spectrum == Spectrum::forward;
-  return {c.n / 2, c.rows, Spectrum::whole, c.positive || !forward, forward ? c.scale / 2 : c.scale, c.table_rows};
+  return {c.n / 2,      c.rows,     Spectrum::whole, c.positive || !forward, forward ? c.scale / 2 : c.scale,
+          c.table_rows, c.precision};
 }
-static Way without_halving(Way w) {
-  w.halved = false;
+static Way as_complex(Way w) {
+  w.halved = w.paired = false;
   return w;
+}
+// The complex transform of a way that is paired.
+static TransformConfig half_rows(const TransformConfig& c) {
+  const bool forward = c.spectrum == Spectrum::forward;
+  return {c.n,
+          pairs_of(c.rows),
+          Spectrum::whole,
+          c.positive || !forward,
+          forward ? c.scale / 2 : c.scale,
+          pairs_of(c.rows_of_tables()),
+          c.precision};
 }
 static TangleConfig tangle_of(const TransformConfig& c) { return {c.n / 2, c.spectrum, c.positive}; }
 
 Tables transform_tables(const TransformConfig& c, const Way& w) {
   if (w.halved) {
-    Tables tables = transform_tables(half_length(c), without_halving(w));
+    Tables tables = transform_tables(half_length(c), as_complex(w));
     tables.push_back(tangle_table(tangle_of(c)));
     return tables;
   }
+  if (w.paired) return transform_tables(half_rows(c), as_complex(w));
   if (w.kind == Way::Kind::direct) return {transform_matrix(c, "matrix")};
   if (w.kind == Way::Kind::bluestein) return bluestein_tables(c, w);
   if (w.kind == Way::Kind::rader) return rader_tables(c, w);
@@ -94,14 +112,31 @@ static void halved(Kernel& k, const TransformConfig& c, const Way& w, const View
   const View spectrum = k.hbm({c.rows, c.n}, f32);
   if (c.spectrum == Spectrum::inverse) tangle(k, tangle_of(c), x, spectrum);
   const bool forward = c.spectrum == Spectrum::forward;
-  transform_rows(k, half_length(c), without_halving(w), forward ? x : spectrum, forward ? spectrum : y);
+  transform_rows(k, half_length(c), as_complex(w), forward ? x : spectrum, forward ? spectrum : y);
   if (forward) tangle(k, tangle_of(c), spectrum, y);
+}
+
+// The first and the last step of a convolution are those that join rows and take them apart.
+static void paired(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
+  const TransformConfig whole = half_rows(c);
+  if (w.kind == Way::Kind::bluestein) {
+    bluestein(
+        k, whole, as_complex(w), [&](const View& z, const View& chirp) { join_rows(k, c, x, z, chirp); },
+        [&](const View& z, const View& chirp) { split_rows(k, c, z, y, chirp); });
+    return;
+  }
+  const View joined = k.hbm({whole.rows, 2 * c.n}, f32), result = k.hbm({whole.rows, 2 * c.n}, f32);
+  join_rows(k, c, x, joined);
+  transform_rows(k, whole, as_complex(w), joined, result);
+  split_rows(k, c, result, y);
 }
 
 // All rows of x, c.rows of them.
 static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
   if (w.halved)
     halved(k, c, w, x, y);
+  else if (w.paired)
+    paired(k, c, w, x, y);
   else if (w.kind == Way::Kind::direct)
     direct(k, c, x, y);
   else if (w.kind == Way::Kind::rader)
@@ -125,7 +160,32 @@ Program transform(const TransformConfig& c, const Way& w, Target target) {
 }
 
 bool is_shareable(const TransformConfig& c, const Way& w) {
-  return c.rows > 1 || (w.kind == Way::Kind::three_factor && c.spectrum == Spectrum::whole);
+  const bool is_long = (w.kind == Way::Kind::three_factor || w.kind == Way::Kind::bluestein) && w.n0 > 1 && w.n3 == 1;
+  return c.rows > 1 || is_long;
+}
+
+// What one of two cores does of a single row.
+static void row_on_core(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y, int core) {
+  if (w.kind == Way::Kind::bluestein)
+    bluestein_on_core(k, c, w, x, y, core);
+  else if (c.spectrum != Spectrum::whole)
+    real_factored_on_core(k, real(c, w), x, y, core);
+  else
+    factored_on_core(k, whole(c, w), x, y, core);
+}
+static void halved_on_core(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y, int core) {
+  const View between = shared_tensor(k, "half", {1, c.n});
+  const bool forward = c.spectrum == Spectrum::forward;
+  if (!forward) tangle_on_core(k, tangle_of(c), x, between, core);
+  if (!forward) meet(k, between);
+  row_on_core(k, half_length(c), as_complex(w), forward ? x : between, forward ? between : y, core);
+  if (forward) meet(k, between);
+  if (forward) tangle_on_core(k, tangle_of(c), between, y, core);
+}
+
+// Two rows that are computed together stay so.
+static std::int64_t rows_of_first_core(const TransformConfig& c, const Way& w) {
+  return w.paired && c.rows > 2 ? 2 * pairs_of(pairs_of(c.rows)) : pairs_of(c.rows);
 }
 
 std::vector<Program> transform_pair(const TransformConfig& c, const Way& w, Target target) {
@@ -136,12 +196,12 @@ std::vector<Program> transform_pair(const TransformConfig& c, const Way& w, Targ
     k.pair();
     const View x = k.input("x", {c.rows, c.x_width()}, f32), y = k.output("y", {c.rows, c.y_width()}, f32);
     if (c.rows == 1) {
-      factored_on_core(k, whole(c, w), x, y, core);
+      (w.halved ? halved_on_core : row_on_core)(k, c, w, x, y, core);
     } else {
       TransformConfig share = c;
       share.table_rows = c.rows;
-      const std::int64_t first = core == 0 ? 0 : (c.rows + 1) / 2;
-      share.rows = core == 0 ? (c.rows + 1) / 2 : c.rows / 2;
+      const std::int64_t half = rows_of_first_core(c, w), first = core == 0 ? 0 : half;
+      share.rows = core == 0 ? half : c.rows - half;
       transform_rows(k, share, w, x(ds(first, share.rows)), y(ds(first, share.rows)));
     }
     cores.push_back(k.finish());

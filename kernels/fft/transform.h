@@ -13,7 +13,8 @@ Tables transform_tables(const TransformConfig& config, const Way& way);
 isa::Program transform(const TransformConfig& config, const Way& way, Target target);
 
 // The same for the two cores of a pair, one program each: half the rows, or half of each step of a single transform in
-// three factors. is_shareable says whether there is such a pair.
+// three factors, of a convolution in three factors, or of a real row that is halved to one of these. is_shareable says
+// whether there is such a pair.
 bool is_shareable(const TransformConfig& config, const Way& way);
 std::vector<isa::Program> transform_pair(const TransformConfig& config, const Way& way, Target target);
 

@@ -16,6 +16,22 @@ constexpr std::int64_t kColumnRows = 64;  // rows of the matrix whose results ar
 
 View part(const View& x, int i) { return x.slice(x.rank() - 1, i, 1).squeeze_dim(x.rank() - 1); }
 
+// The first rows and columns of a table.
+Parts cut(Parts table, std::int64_t rows, std::int64_t columns) {
+  for (View& v : table) v = v(ds(0, rows), ds(0, columns));
+  return table;
+}
+// Some of the results of each of `copies` transforms, pairs of columns.
+Parts some_columns(Parts table, std::int64_t copies, std::int64_t size, const Piece& some) {
+  if (some.size == size) return table;
+  for (View& v : table) v = v.reshape_dim(1, {copies, 2 * size})(all, all, ds(2 * some.start, 2 * some.size));
+  return table;
+}
+Parts selected(Parts parts, std::int64_t i) {
+  for (View& v : parts) v = v.select(1, i);
+  return parts;
+}
+
 // Whether what is left of half a spectrum is its middle number alone: a real one, which is added to the results.
 bool has_middle(const TwoFactorConfig& c) {
   return c.spectrum == Spectrum::inverse && 2 * c.n1 * c.half_rows() == c.n() && c.half_rest() == 1;
@@ -67,8 +83,13 @@ bool is_possible(const TwoFactorConfig& c) {
 
 // What is in PSUM is read by the vector engine alone.
 View times_pairs(Kernel& k, const View& re, const View& im, const View& w) {
+  const View out = k.sbuf({w.dim(0), w.dim(1), 2}, f32);
+  times_pairs(k, out, re, im, w);
+  return out;
+}
+
+void times_pairs(Kernel& k, const View& out, const View& re, const View& im, const View& w) {
   const std::int64_t rows = w.dim(0), width = w.dim(1);
-  const View out = k.sbuf({rows, width, 2}, f32);
   const auto times = [&](const View& a, int i) {
     const View to = k.sbuf({rows, width}, f32);
     k.tensor_tensor({.dst = to, .data1 = a, .data2 = part(w, i), .op = AluOp::multiply, .engine = Engine::vector});
@@ -80,7 +101,6 @@ View times_pairs(Kernel& k, const View& re, const View& im, const View& w) {
   };
   join(0, AluOp::subtract);
   join(1, AluOp::add);
-  return out;
 }
 
 // Tables of the first product have a row for each number that is contracted and pairs of columns for the results.
@@ -131,6 +151,14 @@ static void add_weights(Tables& tables, const TwoFactorConfig& c) {
       if (c.n() % 2 == 0 && !has_middle(c)) t(half + copy * rows + middle / c.n1, middle % c.n1 ? 1 : 0) = 0.5f;
     }
   }
+  tables.push_back(std::move(t));
+}
+
+// Of folded rows: 0 where the imaginary part of the first number of a partition does not count, else 1.
+static void add_keep(Tables& tables, const TwoFactorConfig& c) {
+  Table t(c.prefix + "first_keep", folded_size(c.n1), 1);
+  std::fill(t.values.begin(), t.values.end(), 1.0f);
+  t(0, 0) = t(folded_size(c.n1) - 1, 0) = 0;
   tables.push_back(std::move(t));
 }
 
@@ -213,6 +241,7 @@ static Tables parts_of(const TwoFactorConfig& c) {
   Tables tables;
   add_first_tables(tables, c);
   if (c.spectrum == Spectrum::inverse) add_weights(tables, c);
+  if (folds_in(c)) add_keep(tables, c);
   add_twiddles(tables, c);
   if (c.spectrum == Spectrum::forward)
     add_half_tables(tables, c);
@@ -258,12 +287,17 @@ TwoFactor::TwoFactor(Kernel& k, const TwoFactorConfig& c) : k_(k), c_(c) {
     views[t.name.substr(c.prefix.size())] = tiles[i](ds(0, t.rows), ds(used[i], t.columns));
     used[i] += t.columns;
   }
-  first_re_ = views["first_re"], first_im_ = views["first_im"], cosine_ = views["cosine"], sine_ = views["sine"];
+  const auto table = [&](const char* name) {
+    const View v = views[name];
+    return v.rank() == 0 ? Parts() : parts_of_tile(k, v, c.precision);
+  };
+  cosine_ = views["cosine"], sine_ = views["sine"];
+  first_[0] = table("first_re"), first_[1] = table("first_im");
   const bool half = c.spectrum == Spectrum::forward;
-  second_[0] = views[half ? "second_re" : "second_cos"], second_[1] = views[half ? "second_im" : "second_minus_sin"];
-  second_[2] = views["second_sin"], second_[3] = views[folds_out(c) ? "second_im_cos" : "second_cos"];
-  rest_[0] = views["rest_re"], rest_[1] = views["rest_im"];
-  weight_ = views["weight"], alternating_ = views["alternating"];
+  second_[0] = table(half ? "second_re" : "second_cos"), second_[1] = table(half ? "second_im" : "second_minus_sin");
+  second_[2] = table("second_sin"), second_[3] = folds_out(c) ? table("second_im_cos") : second_[0];
+  rest_[0] = table("rest_re"), rest_[1] = table("rest_im");
+  keep_ = views["first_keep"], weight_ = views["weight"], alternating_ = views["alternating"];
   if (c.spectrum != Spectrum::inverse || rest_loaded(c) == 0) return;
   zero_ = k.sbuf({1, together(c) * c.p() * 2 * c.n1}, f32);
   k.memset({.dst = zero_, .value = 0.0});
@@ -317,14 +351,14 @@ void TwoFactor::turned(const View& x, const View& y) const {
 
 // First products of all rows, then second ones for some k1 of all of them, whose results are stored meanwhile: runs in
 // memory are as long as the rows are many.
-void TwoFactor::run_to_folded(const View& x, const View& y, const Index& row, std::int64_t n0) const {
+void TwoFactor::run_to_folded(const View& x, const View& y, const Index& row, std::int64_t n0, const Piece& k1) const {
   const std::int64_t rows = n0 / 2 + 1;
-  const View b = k_.sbuf({c_.n2, rows, c_.n1, 2}, f32);
+  const View b = k_.sbuf({c_.n2, rows, k1.size, 2}, f32);
   shares(0, rows, [&](const Index& inside, const Share& s) {
-    first(load(x(ds(inside, s.rows())), s), s, b(all, ds(inside, s.rows())).flatten_dims(1, 2));
+    first(load(x(ds(inside, s.rows())), s), s, b(all, ds(inside, s.rows())).flatten_dims(1, 2), k1);
   });
-  for (const Piece& k1 : even_pieces(c_.n1, std::max<std::int64_t>(1, kWide / rows)))
-    fold(b(all, all, ds(k1.start, k1.size)), y, row, n0, k1.start);
+  for (const Piece& some : even_pieces(k1.size, std::max<std::int64_t>(1, kWide / rows)))
+    fold(b(all, all, ds(some.start, some.size)), y, row, n0, k1.start + some.start);
 }
 
 // Second products of [n2, rows, some k1, 2]. Where n0 is even its middle row is its own conjugate.
@@ -349,58 +383,68 @@ void TwoFactor::fold(const View& b, const View& y, const Index& row, std::int64_
   k_.dma_copy({.dst = y(ds(row, 1), ds(n0 * c_.n(), 2)), .src = last});
 }
 
-// All rows of one half spectrum, [contracted, n2, rows, 2].
-View TwoFactor::load_folded(const View& x, const Index& row, std::int64_t n0) const {
-  const std::int64_t rows = n0 / 2 + 1, half = c_.n1 / 2, numbers = c_.n2 * rows;
-  const View tile = k_.sbuf({folded_size(c_.n1), numbers, 2}, f32),
-             raw = k_.sbuf({folded_size(c_.n1), numbers, 2}, f32);
+// Some rows of one half spectrum, [contracted, n2, rows, 2].
+View TwoFactor::load_folded(const View& x, const Index& row, std::int64_t n0, const Piece& rows) const {
+  const std::int64_t half = c_.n1 / 2;
+  const View tile = k_.sbuf({folded_size(c_.n1), c_.n2, rows.size, 2}, f32),
+             raw = k_.sbuf({folded_size(c_.n1), c_.n2, rows.size, 2}, f32);
   // Its table has zeros there, but they are read.
   const std::int64_t gap = half % 32 == 0 ? half : 0;  // where an engine can begin
   if (half < kImaginary) k_.memset({.dst = tile(ds(gap, kImaginary - gap)), .value = 0.0, .engine = Engine::gpsimd});
-  const auto from = [&](std::int64_t first) {
-    return x.ap({{2 * c_.n2 * n0, half}, {2 * n0, c_.n2}, {1, 2 * rows}}, row * x.stride(0) + (x.offset() + 2 * first));
+  const auto load = [&](const View& to, std::int64_t first) {
+    const View from = x.ap({{2 * c_.n2 * n0, half}, {2 * n0, c_.n2}, {1, 2 * rows.size}},
+                           row * x.stride(0) + (x.offset() + 2 * first));
+    k_.dma_copy({.dst = to.flatten_dims(2, 3), .src = from});
   };
-  const auto place = [&](const View& to, std::int64_t partition) {
-    return to(ds(partition, half)).flatten_dims(1, 2).reshape_dim(1, {c_.n2, 2 * rows});
-  };
-  k_.dma_copy(
-      {.dst = place(raw, kImaginary), .src = from(n0 - rows + 1)});  // first: it is turned while the other comes
-  k_.dma_copy({.dst = place(tile, 0), .src = from(0)});
+  load(raw(ds(kImaginary, half)), n0 + 1 - rows.start - rows.size);  // first: it is turned while the other comes
+  load(tile(ds(0, half)), rows.start);
+  turn(tile(ds(kImaginary, half)), raw);
+  if (rows.start > 0) return tile;
   // What is real counts as real: the first number, and the last.
-  const View zero = k_.sbuf({1, 1}, f32);
-  k_.memset({.dst = zero, .value = 0.0});
-  k_.dma_copy({.dst = part(tile(ds(0, 1), ds(0, 1)), 1), .src = zero});
-  k_.dma_copy({.dst = part(raw(ds(kImaginary + half - 1, 1), ds(numbers - 1, 1)), 1), .src = zero});
-  for (int i = 0; i < 2; ++i) {
-    const View turned = raw.ap({{2 * numbers, half}, {-2, numbers}}, kImaginary * 2 * numbers + 2 * (numbers - 1) + i);
-    const View to = part(tile(ds(kImaginary, half)), i);
-    if (i == 0)
-      k_.tensor_copy({.dst = to, .src = turned, .engine = Engine::vector});
-    else
-      k_.activation({.dst = to, .op = ActFn::copy, .data = turned, .scale = -1.0});
-  }
-  return tile.reshape_dim(1, {c_.n2, rows});
+  const View ends = part(tile(all, ds(0, 1), ds(0, 1)), 1);
+  k_.tensor_scalar({.dst = ends, .data = ends, .op0 = AluOp::multiply, .operand0 = keep_});
+  return tile;
 }
 
-void TwoFactor::run_from_folded(const View& x, const Index& row, const View& y, const View& factors,
-                                std::int64_t n0) const {
-  const View spectrum = load_folded(x, row, n0);
-  shares(0, n0 / 2 + 1, [&](const Index& inside, const Share& s) {
-    std::vector<View> parts;
-    for (int i = 0; i < 2; ++i) {
-      const View some = part(spectrum, i)(all, all, ds(inside, s.rows()));
-      parts.push_back(some.reshape_dim(2, {s.u, s.q}).permute({0, 2, 3, 1}));
-    }
-    const View w = k_.sbuf({s.q * c_.n2, s.u * c_.n1, 2}, f32);
-    k_.dma_copy({.dst = w.flatten_dims(1, 2), .src = places(factors(ds(inside, s.rows())), s)});
-    View re;
-    second_sums(first(parts, s), false, [&](int which, const View& sum) {
-      if (which == 0)
-        re = sum;
-      else
-        store(y(ds(inside, s.rows())), times_pairs(k_, re, sum, w), s);
+// Conjugates of [half of n1, n2, rows, 2], in the other order.
+void TwoFactor::turn(const View& to, const View& raw) const {
+  const std::int64_t rows = raw.dim(2), numbers = c_.n2 * rows;
+  for (int i = 0; i < 2; ++i) {
+    const View turned = raw.ap({{2 * numbers, to.dim(0)}, {-2 * rows, c_.n2}, {-2, rows}},
+                               kImaginary * 2 * numbers + 2 * (numbers - 1) + i);
+    if (i == 0)
+      k_.tensor_copy({.dst = part(to, i), .src = turned, .engine = Engine::vector});
+    else
+      k_.activation({.dst = part(to, i), .op = ActFn::copy, .data = turned, .scale = -1.0});
+  }
+}
+
+// Rows come in two pieces: products of the first one do not wait for the other.
+void TwoFactor::run_from_folded(const View& x, const Index& row, const View& y, const View& factors, std::int64_t n0,
+                                const Piece& k0) const {
+  const std::int64_t rows = k0.size, share = together(c_) * c_.q() * c_.p();
+  const std::int64_t early = rows / 2 < share ? rows : rows / 2 / share * share;
+  for (const Piece& p : {Piece{k0.start, early}, Piece{k0.start + early, rows - early}}) {
+    if (p.size == 0) continue;
+    const View spectrum = load_folded(x, row, n0, p);
+    shares(0, p.size, [&](const Index& inside, const Share& s) {
+      std::vector<View> parts;
+      for (int i = 0; i < 2; ++i) {
+        const View some = part(spectrum, i)(all, all, ds(inside, s.rows()));
+        parts.push_back(some.reshape_dim(2, {s.u, s.q}).permute({0, 2, 3, 1}));
+      }
+      const Slice places_of = ds(inside + p.start, s.rows());
+      const View w = k_.sbuf({s.q * c_.n2, s.u * c_.n1, 2}, f32);
+      k_.dma_copy({.dst = w.flatten_dims(1, 2), .src = places(factors(places_of), s)});
+      View re;
+      second_sums(first(parts, s), false, [&](int which, const View& sum) {
+        if (which == 0)
+          re = sum;
+        else
+          store(y(places_of), times_pairs(k_, re, sum, w), s);
+      });
     });
-  });
+  }
 }
 
 // The stationary operands of the first product, [contracted, u, others] each.
@@ -475,34 +519,35 @@ void TwoFactor::weigh(const View& tile, std::int64_t first) const {
 View TwoFactor::first(const std::vector<View>& parts, const Share& s) const {
   const std::int64_t copies = c_.spectrum == Spectrum::inverse ? s.q : s.p;
   const View b = k_.sbuf({others(parts[0]), s.u * copies * first_size(c_), 2}, f32);
-  first(parts, s, b);
+  first(parts, s, b, {0, first_size(c_)});
   return b;
 }
 
-void TwoFactor::first(const std::vector<View>& parts, const Share& s, const View& b) const {
+// Some of the numbers of each result.
+void TwoFactor::first(const std::vector<View>& parts, const Share& s, const View& b, const Piece& some) const {
   const bool swapped = c_.spectrum == Spectrum::inverse;
-  const std::int64_t copies = swapped ? s.q : s.p, columns = copies * first_size(c_), rows = others(parts[0]);
+  const std::int64_t copies = swapped ? s.q : s.p, columns = copies * some.size, rows = others(parts[0]);
   const std::int64_t contracted = parts[0].dim(0), group = std::clamp<std::int64_t>(kWide / (2 * columns), 1, s.u);
+  const std::int64_t size = first_size(c_);
+  std::vector<Parts> data;
+  for (const View& part : parts) data.push_back(parts_of_tile(k_, part, c_.precision));
   for (const Piece& g : whole_pieces(s.u, group)) {
     const View sum = k_.psum({kTile, kWide}, f32)(ds(0, rows), ds(0, g.size * 2 * columns));
     for (std::int64_t i = 0; i < g.size; ++i) {
       const View to = sum(all, ds(i * 2 * columns, 2 * columns));
-      for (std::size_t which = 0; which < parts.size(); ++which) {
-        const View& table = which == 0 ? first_re_ : first_im_;
-        k_.nc_matmul({.dst = to,
-                      .stationary = parts[which].select(1, g.start + i),
-                      .moving = table(ds(0, contracted), ds(0, 2 * columns))});
-      }
+      for (std::size_t which = 0; which < data.size(); ++which)
+        add(some.size == size ? to : to.reshape_dim(1, {copies, 2 * some.size}), selected(data[which], g.start + i),
+            some_columns(cut(first_[which], contracted, 2 * copies * size), copies, size, some));
     }
-    twiddle(b(all, ds(g.start * columns, g.size * columns)).flatten_dims(1, 2), sum, rows, g.size * copies);
+    twiddle(b(all, ds(g.start * columns, g.size * columns)).flatten_dims(1, 2), sum, g.size * copies, some);
   }
 }
 
-void TwoFactor::twiddle(const View& to, const View& sum, std::int64_t rows, std::int64_t many) const {
-  const std::int64_t size = first_size(c_);
+void TwoFactor::twiddle(const View& to, const View& sum, std::int64_t many, const Piece& some) const {
+  const std::int64_t rows = sum.dim(0), size = some.size;
   const auto pairs = [&](const View& v) { return v.reshape_dim(1, {many, size, 2}); };
   const auto table = [&](const View& t) {
-    return t(ds(0, rows)).reshape_dim(1, {size, 2}).expand_dim(1).broadcast(1, many);
+    return t(ds(0, rows), ds(2 * some.start, 2 * size)).reshape_dim(1, {size, 2}).expand_dim(1).broadcast(1, many);
   };
   const View turned = k_.sbuf({rows, many, size, 2}, f32), straight = k_.sbuf({rows, many, size, 2}, f32);
   const View a = pairs(sum), sine = table(sine_);
@@ -532,11 +577,10 @@ void TwoFactor::second(const View& out, const View& b, const Share& s, const Vie
 void TwoFactor::second_sums(const View& b, bool real, const std::function<void(int, const View&)>& away) const {
   const std::int64_t rows = b.dim(0), columns = b.rank() == 3 ? b.dim(1) : b.dim(1) * b.dim(2),
                      results = folds_out(c_) ? folded_size(c_.n2) : rows;
+  const Parts data[] = {parts_of_tile(k_, part(b, 0), c_.precision), parts_of_tile(k_, part(b, 1), c_.precision)};
   for (int which = 0; which < (real ? 1 : 2); ++which) {
     const View sum = k_.psum({kTile, kWide}, f32)(ds(0, results), ds(0, columns));
-    for (int of = 0; of < 2; ++of)
-      k_.nc_matmul(
-          {.dst = sum, .stationary = second_[2 * which + of](ds(0, rows), ds(0, results)), .moving = part(b, of)});
+    for (int of = 0; of < 2; ++of) add(sum, cut(second_[2 * which + of], rows, results), data[of]);
     away(which, sum);
   }
 }
@@ -561,7 +605,7 @@ View TwoFactor::second_half(const View& b, const Share& s) const {
   const View sum = k_.psum({kTile, kWide}, f32)(ds(0, width), ds(0, columns));
   // With fewer copies than the table has, results of those that are not there are left out.
   for (int of = 0; of < 2; ++of)
-    k_.nc_matmul({.dst = sum, .stationary = second_[of](ds(0, b.dim(0)), ds(0, width)), .moving = part(b, of)});
+    add(sum, cut(second_[of], b.dim(0), width), parts_of_tile(k_, part(b, of), c_.precision));
   const std::int64_t many = s.halves(), wide = s.p * c_.n1;
   const View out = k_.sbuf({kTile, s.u / many, wide, 2}, f32), by_group = sum.reshape_dim(1, {s.u, wide});
   for (std::int64_t half = 0; half < many; ++half) {
@@ -595,7 +639,7 @@ void TwoFactor::store_rest(const View& y, const View& b, const Share& s) const {
   const View sum = k_.psum({kTile, kWide}, f32)(ds(0, width), ds(0, many * rest)).reshape_dim(1, {many, rest});
   const View some = b.reshape_dim(1, {many, c_.n1})(all, all, ds(0, rest));
   for (int of = 0; of < (is_middle ? 1 : 2); ++of)
-    k_.nc_matmul({.dst = sum, .stationary = rest_[of](ds(0, b.dim(0)), ds(0, width)), .moving = part(some, of)});
+    add(sum, cut(rest_[of], b.dim(0), width), parts_of_tile(k_, part(some, of), c_.precision));
   const View out = k_.sbuf({s.q, many, rest, 2}, f32);
   if (is_middle) k_.memset({.dst = out, .value = 0.0, .engine = Engine::gpsimd});
   evict(k_, part(out, 0), sum(ds(0, s.q)), 1);

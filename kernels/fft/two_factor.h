@@ -13,6 +13,8 @@
 // and in the other one both parts of a number share the partitions that half of a spectrum leaves free.
 #pragma once
 
+#include "kernels/blas/product_block.h"
+#include "kernels/blas/split.h"
 #include "kernels/fft/table.h"
 
 namespace kiln::kernels {
@@ -32,6 +34,7 @@ struct TwoFactorConfig {
   bool folded = false;      // rows of a real transform, as run_folded has them; `whole` only
   std::string prefix = {};  // of the names of tables
   std::int64_t rows = 128;  // of the matrix: tables have no room for more than come
+  Precision precision = Precision::native;
 
   std::int64_t n() const { return n1 * n2; }
   std::int64_t p() const {
@@ -45,6 +48,7 @@ struct TwoFactorConfig {
 
 // (re, im) w for numbers in two tiles [partitions, width], PSUM or SBUF, and factors as pairs; the result is pairs too.
 isa::View times_pairs(isa::Kernel& k, const isa::View& re, const isa::View& im, const isa::View& w);
+void times_pairs(isa::Kernel& k, const isa::View& out, const isa::View& re, const isa::View& im, const isa::View& w);
 
 // Whether there is such a kernel: factors of at most 128, and for half a spectrum at least two rows of it. Folded rows
 // have an even factor where they are cut: n2 by columns, else n1.
@@ -63,10 +67,20 @@ class TwoFactor {
   // The rows k0 = 0 … n0 / 2 of a real transform of length n0 n. Their numbers k < n / 2 are k0 + n0 k of half a
   // spectrum, in order; the others are the conjugates of n0 (n - k) - k0. By columns: x [n0 / 2 + 1, 2 n] to row `row`
   // of half spectra, a whole tensor [rows, n0 n + 2] or known rows of it.
-  void run_to_folded(const isa::View& x, const isa::View& y, const isa::Index& row, std::int64_t n0) const;
+  void run_to_folded(const isa::View& x, const isa::View& y, const isa::Index& row, std::int64_t n0) const {
+    run_to_folded(x, y, row, n0, {0, c_.n1});
+  }
+  // The same for some k1 of numbers k = k1 + n1 k2.
+  void run_to_folded(const isa::View& x, const isa::View& y, const isa::Index& row, std::int64_t n0,
+                     const Piece& k1) const;
   // Else: such a row to y [n0 / 2 + 1, 2 n], times factors of the same shape.
   void run_from_folded(const isa::View& x, const isa::Index& row, const isa::View& y, const isa::View& factors,
-                       std::int64_t n0) const;
+                       std::int64_t n0) const {
+    run_from_folded(x, row, y, factors, n0, {0, n0 / 2 + 1});
+  }
+  // The same for some k0.
+  void run_from_folded(const isa::View& x, const isa::Index& row, const isa::View& y, const isa::View& factors,
+                       std::int64_t n0, const Piece& k0) const;
 
  private:
   // u q p rows of the matrix that are computed together.
@@ -81,13 +95,17 @@ class TwoFactor {
   void natural(const isa::View& x, const isa::View& y) const;
   void turned(const isa::View& x, const isa::View& y) const;
   std::vector<isa::View> load(const isa::View& x, const Share& s) const;
-  isa::View load_folded(const isa::View& x, const isa::Index& row, std::int64_t n0) const;
+  isa::View load_folded(const isa::View& x, const isa::Index& row, std::int64_t n0, const Piece& rows) const;
+  void turn(const isa::View& to, const isa::View& raw) const;
   isa::View load_half(const isa::View& x, const Share& s) const;
   void weigh(const isa::View& tile, std::int64_t first) const;
   isa::View first(const std::vector<isa::View>& parts, const Share& s) const;
-  void first(const std::vector<isa::View>& parts, const Share& s, const isa::View& b) const;
+  void add(const isa::View& sum, const Parts& stationary, const Parts& moving) const {
+    add_products(k_, sum, stationary, moving, c_.precision);
+  }
+  void first(const std::vector<isa::View>& parts, const Share& s, const isa::View& b, const Piece& some) const;
   void fold(const isa::View& b, const isa::View& y, const isa::Index& row, std::int64_t n0, std::int64_t k1) const;
-  void twiddle(const isa::View& to, const isa::View& sum, std::int64_t rows, std::int64_t many) const;
+  void twiddle(const isa::View& to, const isa::View& sum, std::int64_t many, const Piece& some) const;
   void add_middle(const isa::View& out, const isa::View& from, const isa::View& middle) const;
   isa::View load_middle(const isa::View& x, const Share& s) const;
   void second(const isa::View& out, const isa::View& b, const Share& s, const isa::View& middle) const;
@@ -100,7 +118,8 @@ class TwoFactor {
 
   isa::Kernel& k_;
   TwoFactorConfig c_;
-  isa::View first_re_, first_im_, cosine_, sine_, second_[4], rest_[2], weight_, zero_, alternating_;
+  Parts first_[2], second_[4], rest_[2];  // of real numbers and imaginary ones
+  isa::View cosine_, sine_, weight_, keep_, zero_, alternating_;
 };
 
 }  // namespace kiln::kernels

@@ -9,6 +9,7 @@
 #include "kernels/fft/bluestein.h"
 #include "kernels/fft/rader.h"
 #include "kernels/fft/real_factored.h"
+#include "kernels/fft/row_pairs.h"
 
 namespace kiln::kernels {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 constexpr std::int64_t kMostDirect = 1024, kShortest = 64;
 // That are timed.
 constexpr std::size_t kMostPairs = 12, kMostTriples = 8, kMostQuadruples = 2, kMostConvolutions = 4, kMostRaders = 3,
-                      kMostHalves = 6;
+                      kMostHalves = 6, kMostPaired = 4;
 
 struct Rated {
   Way way;
@@ -131,6 +132,16 @@ std::vector<Way> halves(const TransformConfig& c) {
   return found;
 }
 
+// Real rows of odd length by complex ones, half as many.
+std::vector<Way> paired(const TransformConfig& c) {
+  if (c.n % 2 == 0 || c.rows < 2) return {};
+  std::vector<Way> found = ways({.n = c.n, .rows = pairs_of(c.rows)});
+  std::erase_if(found, [](const Way& w) { return w.kind == Way::Kind::direct; });
+  if (found.size() > kMostPaired) found.resize(kMostPaired);
+  for (Way& w : found) w.paired = true;
+  return found;
+}
+
 }  // namespace
 
 std::int64_t TransformConfig::x_width() const {
@@ -158,7 +169,7 @@ std::string Way::name() const {
     }
     return "";
   };
-  return halved ? "halved " + named() : named();
+  return (halved ? "halved " : paired ? "paired " : "") + named();
 }
 
 std::vector<Way> ways(const TransformConfig& c) {
@@ -181,6 +192,10 @@ std::vector<Way> ways(const TransformConfig& c) {
   }
   if (found.size() == before) add(convolutions(c));
   add(raders(c));
+  if (c.spectrum != Spectrum::whole) {
+    const std::vector<Way> some = paired(c);
+    found.insert(found.end(), some.begin(), some.end());
+  }
   return found;
 }
 

@@ -14,7 +14,8 @@ struct TransformConfig {
   Spectrum spectrum = Spectrum::whole;
   bool positive = false;  // the sign of the exponent; `inverse` always has the positive one
   double scale = 1;
-  std::int64_t table_rows = 0;  // that tables are made for, where a program has some of them only; 0: rows
+  std::int64_t table_rows = 0;              // that tables are made for, where a program has some of them only; 0: rows
+  Precision precision = Precision::native;  // of products; others split their operands
 
   std::int64_t rows_of_tables() const { return table_rows ? table_rows : rows; }
   // Numbers in a row of x and y.
@@ -34,6 +35,7 @@ struct Way {
   Kind kind = Kind::direct;
   std::int64_t n0 = 1, n1 = 1, n2 = 1, n3 = 1;
   bool halved = false;  // real rows as complex ones of half their length, which go this way
+  bool paired = false;  // two real rows as one complex one, which goes this way
 
   std::int64_t product() const { return n0 * n1 * n2 * n3; }
   std::string name() const;  // "two_factor 64x64"

@@ -5,7 +5,8 @@
 namespace kiln::timing {
 
 namespace {
-constexpr std::size_t kFew = 8;  // slots that are searched one by one
+constexpr std::size_t kFew = 8;           // slots that are searched one by one
+constexpr std::uint32_t kCompared = 64;  // slots that are compared with a new one, one by one
 }
 
 bool Regions::fits_grid(const Box& box) {
@@ -17,6 +18,20 @@ bool Regions::fits_grid(const Box& box) {
   }
   if (box.step != 1) return grid_ = false;
   return true;
+}
+
+void Regions::find_neighbours(std::uint32_t made) {
+  Slot& slot = slots_[made];
+  if (made < kCompared) {
+    for (std::uint32_t i = 0; i < made; ++i) {
+      if (slots_[i].box.overlaps(slot.box)) slot.neighbours.push_back(i);
+    }
+  } else {
+    if (!buckets_) buckets_ = std::make_unique<BoxBuckets>();
+    slot.neighbours =
+        buckets_->overlapping(slot.box, made, [&](std::uint32_t i) -> const Box& { return slots_[i].box; });
+  }
+  for (std::uint32_t i : slot.neighbours) slots_[i].neighbours.push_back(made);
 }
 
 std::uint32_t Regions::find(const Box& box) {
@@ -39,11 +54,7 @@ std::uint32_t Regions::find(const Box& box) {
   slot.writer = kNoOp;
   slot.readers.clear();
   slot.neighbours.clear();
-  for (std::uint32_t i = 0; i < made && !apart; ++i) {
-    if (!slots_[i].box.overlaps(box)) continue;
-    slot.neighbours.push_back(i);
-    slots_[i].neighbours.push_back(made);
-  }
+  if (!apart) find_neighbours(made);
   if (used_ == kFew + 1) {
     if (!index_) index_ = std::make_unique<std::unordered_multimap<std::size_t, std::uint32_t>>();
     for (std::uint32_t i = 0; i < used_; ++i) index_->emplace(slots_[i].box.hash(), i);
@@ -98,6 +109,7 @@ void Regions::forget(FunctionRef<bool(OpId)> is_over) {
   last_ = 0;
   grid_ = true;
   if (index_) index_->clear();
+  if (buckets_) buckets_->clear();
   slots_.clear();
   for (Slot& slot : kept) {
     Slot& again = slots_[find(slot.box)];
@@ -114,6 +126,7 @@ void Regions::clear() {
   last_ = 0;
   grid_ = true;
   if (index_) index_->clear();
+  if (buckets_) buckets_->clear();
   ramps_.clear();
 }
 

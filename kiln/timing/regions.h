@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kiln/base/function_ref.h"
+#include "kiln/timing/box_buckets.h"
 #include "kiln/timing/ramp.h"
 
 namespace kiln::timing {
@@ -35,12 +36,14 @@ class Regions {
     std::vector<std::uint32_t> neighbours;  // other slots that share bytes
   };
   std::uint32_t find(const Box& box);
+  void find_neighbours(std::uint32_t made);
   bool fits_grid(const Box& box);
   static void wait_for(const Slot& slot, bool reads, bool writes, std::vector<Dependency>& out);
 
   std::vector<Slot> slots_;
   std::size_t used_ = 0;
   std::unique_ptr<std::unordered_multimap<std::size_t, std::uint32_t>> index_;  // once there are many slots
+  std::unique_ptr<BoxBuckets> buckets_;                                         // likewise
   std::uint32_t last_ = 0;
   std::size_t limit_ = kMany;
   bool grid_ = true;  // all slots are tiles of one size on its own grid, so no two of them share bytes

@@ -27,11 +27,13 @@ fft::TransformConfig fft_config(std::int64_t n, std::int64_t rows, int spectrum,
 }
 
 void bind_fft_transforms(nb::module_& m) {
-  m.def("transform",
-        [](std::int64_t n, std::int64_t rows, int spectrum, bool positive, double scale, FftAddress x, FftAddress y) {
-          nb::gil_scoped_release released;
-          fft::execute(fft_config(n, rows, spectrum, positive, scale), fft_in(x), fft_out(y), fft_backend());
-        });
+  m.def("transform", [](std::int64_t n, std::int64_t rows, int spectrum, bool positive, double scale, int precision,
+                        FftAddress x, FftAddress y) {
+    nb::gil_scoped_release released;
+    fft::TransformConfig config = fft_config(n, rows, spectrum, positive, scale);
+    config.precision = static_cast<kernels::Precision>(precision);
+    fft::execute(config, fft_in(x), fft_out(y), fft_backend());
+  });
   m.def("note_transform", [](std::int64_t n, std::int64_t rows, int spectrum, bool positive, double scale) {
     fft::note_native(fft_config(n, rows, spectrum, positive, scale));
   });

@@ -67,6 +67,55 @@ TEST(Patterns, Norms) {
   }
 }
 
+// Slices of one tensor that lie a little apart: what they reach is loaded once.
+TEST(Patterns, ShiftedSlices) {
+  for (DType t : {f32, bf16}) {
+    for (const Shape& shape : {Shape{258, 130}, {131, 70}, {514, 37}, {1026, 12}}) {
+      Builder b("stencil");
+      const Expr x = b.input("x", {t, shape});
+      const std::int64_t n = shape[0] - 2, m = shape[1] - 2;
+      const auto at = [&](std::int64_t i, std::int64_t j) { return slice(slice(x, 0, i, i + n), 1, j, j + m); };
+      b.output("star", at(0, 1) + at(2, 1) + at(1, 0) + at(1, 2) - at(1, 1) * 4.0);
+      b.output("rows", maximum(at(0, 0), exp(at(2, 0) * 0.5)) * at(1, 0));
+      b.output("turned", at(1, 1) + slice(slice(x, 0, n, 0, -1), 1, 1, 1 + m));
+      b.output("sums", sum(at(0, 0) * at(1, 1), {{-1}, true}) + at(1, 2));
+      expect_right(b.finish(), ("shifted slices of " + to_string(shape)).c_str());
+    }
+  }
+  Builder b("volume");
+  const Expr x = b.input("x", {f32, {14, 30, 22}});
+  Expr total = slice(slice(slice(x, 0, 1, 13), 1, 1, 29), 2, 1, 21) * -6.0;
+  for (int axis : {0, 1, 2}) {
+    for (std::int64_t s : {0, 2}) {
+      Expr e = x;
+      for (int d : {0, 1, 2}) {
+        const std::int64_t start = d == axis ? s : 1;
+        e = slice(e, d, start, start + x.shape()[static_cast<std::size_t>(d)] - 2);
+      }
+      total = total + e;
+    }
+  }
+  b.output("out", total);
+  expect_right(b.finish(), "shifted slices of a volume");
+}
+
+// One row meets several matrices: what is made of it element by element comes as columns, sums of it wait for nobody.
+TEST(Patterns, OneRow) {
+  for (DType t : {bf16, f32}) {
+    for (std::int64_t n : {1280, 1000, 130}) {
+      Builder b("row");
+      const Expr x = b.input("x", {t, {1, n}}), gain = b.input("gain", {t, {n}});
+      const Expr h = rms_norm(x, gain);
+      b.output("wide", silu(matmul(h, b.input("u", {t, {n, t == bf16 ? 1024 : 520}}))));
+      b.output("narrow", matmul(h, b.input("w", {t, {n, 96}})) + 1.0);
+      b.output("made", matmul(exp(x * 0.25) * gain, b.input("v", {t, {n, 72}})));
+      const Expr y = matmul(x, b.input("o", {t, {n, 1152}}));
+      b.output("again", matmul(rms_norm(y, b.input("after", {t, {1152}})), b.input("r", {t, {1152, 40}})));
+      expect_right(b.finish(), ("one row of " + std::to_string(n)).c_str());
+    }
+  }
+}
+
 TEST(Patterns, Matmul) {
   struct Case {
     Shape x, y;

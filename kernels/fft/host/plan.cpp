@@ -6,10 +6,12 @@
 #include <cmath>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 #include "kernels/fft/host/fft_rules.h"
 #include "kernels/fft/host/half_spectrum.h"
+#include "kernels/fft/host/row_balance.h"
 #include "kiln/check/check_program.h"
 #include "kiln/views/timed_kernel.h"
 
@@ -17,12 +19,15 @@ namespace kiln::fft {
 namespace {
 
 std::string key_of(const TransformConfig& c) {
-  return fmt::format("{} {} {} {} {:a}", c.n, c.rows, static_cast<int>(c.spectrum), c.positive, c.scale);
+  return fmt::format("{} {} {} {} {:a} {}", c.n, c.rows, static_cast<int>(c.spectrum), c.positive, c.scale,
+                     static_cast<int>(c.precision));
 }
 
-double time_ns(const isa::Program& program) {
-  if (!check::check_program(program, arch(program.target)).ok()) return 1e300;
-  return views::time_kernel({program}, {.advice = false})->report.total_ns;
+double time_ns(const std::vector<isa::Program>& programs) {
+  for (const isa::Program& p : programs) {
+    if (!check::check_program(p, arch(p.target)).ok()) return 1e300;
+  }
+  return views::time_kernel(programs, {.advice = false})->report.total_ns;
 }
 
 // Rows enough to tell the ways apart: what a plan costs to make does not grow with the batch.
@@ -35,8 +40,9 @@ struct Choice {
 
 // Half a spectrum of an odd length that would be a convolution may be faster as a whole one.
 bool is_worth_whole(const TransformConfig& c, const std::vector<kernels::Way>& ways) {
-  return c.spectrum != Spectrum::whole && c.n % 2 == 1 && !ways.empty() &&
-         ways.back().kind == kernels::Way::Kind::bluestein;
+  return c.spectrum != Spectrum::whole && c.n % 2 == 1 &&
+         std::any_of(ways.begin(), ways.end(),
+                     [](const kernels::Way& w) { return w.kind == kernels::Way::Kind::bluestein && !w.paired; });
 }
 
 std::vector<Choice> choices(const TransformConfig& c) {
@@ -51,13 +57,14 @@ std::vector<Choice> choices(const TransformConfig& c) {
   return found;
 }
 
-Choice fastest(const std::vector<Choice>& some, Target target) {
+Choice fastest(const std::vector<Choice>& some, Target target, bool pair) {
   if (some.size() == 1) return some[0];
   std::vector<double> times;
   for (const Choice& choice : some) {
     TransformConfig c = choice.config;
-    c.rows = std::min(c.rows, std::max<std::int64_t>(1, kTrialNumbers / c.n));
-    times.push_back(time_ns(kernels::transform(c, choice.way, target)));
+    c.rows = std::min(c.rows, std::max<std::int64_t>(2, kTrialNumbers / c.n));  // two, which may be a pair
+    times.push_back(time_ns(pair ? kernels::transform_pair(c, choice.way, target)
+                                 : std::vector{kernels::transform(c, choice.way, target)}));
   }
   return some[static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin())];
 }
@@ -110,14 +117,31 @@ backend::Call call_of(const TransformConfig& config) {
 
 }  // namespace
 
-Plan::Plan(const TransformConfig& config, Target target) : config_(config), computed_(config) {
+// Two cores share a transform as it is asked for: the way that one core takes where they can, so that they give the
+// same bits, else the fastest that they can.
+static Choice chosen_for_pair(std::vector<Choice> some, const TransformConfig& config, Target target) {
+  const auto can_share = [&](const Choice& c) {
+    return c.config.spectrum == config.spectrum && kernels::is_shareable(c.config, c.way);
+  };
+  if (arch(target).features.lnc2) {
+    const Choice alone = fastest(some, target, false);
+    if (can_share(alone)) return alone;
+    std::erase_if(some, [&](const Choice& c) { return !can_share(c); });
+    if (!some.empty()) return fastest(some, target, true);
+  }
+  raise(fft_rules::kTable, fft_rules::kPair,
+        {.found = fmt::format("{} rows of {} on {}", config.rows, config.n, arch(target).name),
+         .category = Category::not_yet});
+}
+
+Plan::Plan(const TransformConfig& config, Target target, Cores cores) : config_(config), computed_(config) {
   if (config.n < 1 || config.rows < 1)
     raise(fft_rules::kTable, fft_rules::kSizes, {.found = fmt::format("{} rows of {}", config.rows, config.n)});
   const std::vector<Choice> some = choices(config);
   if (some.empty())
     raise(fft_rules::kTable, fft_rules::kLength,
           {.found = fmt::format("n is {}", config.n), .operand = "n", .category = Category::not_yet});
-  const Choice chosen = fastest(some, target);
+  const Choice chosen = cores == Cores::pair ? chosen_for_pair(some, config, target) : fastest(some, target, false);
   computed_ = chosen.config, way_ = chosen.way;
   tables_ = kernels::transform_tables(computed_, way_);
 }
@@ -138,20 +162,28 @@ void Plan::execute(const float* x, float* y, backend::Backend backend) const {
   backend::Call call = call_of(config_);
   // What was called is remembered longer than a plan may live.
   call.program = [computed = computed_, way = way_](Target t) { return kernels::transform(computed, way, t); };
-  std::vector<float> whole_x, whole_y, cleared;
+  std::vector<float> whole_x, whole_y;
   const bool as_whole = computed_.spectrum != config_.spectrum;
-  if (has_stray_numbers(config_, x)) {
-    cleared = without_stray_numbers(config_, x);
-    x = cleared.data();
-  }
   if (as_whole) {
     whole_x = to_whole(config_, x);
     whole_y.resize(static_cast<std::size_t>(computed_.rows * computed_.y_width()));
   }
-  call.arrays = arrays(as_whole ? whole_x.data() : x, as_whole ? whole_y.data() : y);
+  run(call, as_whole ? whole_x.data() : x, as_whole ? whole_y.data() : y, backend);
+  if (as_whole) from_whole(config_, whole_y, y);
+}
+
+void Plan::run(backend::Call& call, const float* x, float* y, backend::Backend backend) const {
+  std::vector<float> cleared;
+  if (has_stray_numbers(computed_, x)) {
+    cleared = without_stray_numbers(computed_, x);
+    x = cleared.data();
+  }
+  std::optional<RowBalance> balance;
+  if (way_.paired) balance.emplace(computed_, x);
+  call.arrays = arrays(balance ? balance->x() : x, y);
   backend::run(call, backend);
   keep_apart(call, backend);
-  if (as_whole) from_whole(config_, whole_y, y);
+  if (balance) balance->undo(y);
 }
 
 // Rows share partitions, where zeros of a table times NaN or infinity are NaN: rows that are finite are computed again
@@ -174,15 +206,16 @@ void Plan::keep_apart(backend::Call& call, backend::Backend backend) const {
   }
 }
 
-std::shared_ptr<const Plan> plan(const TransformConfig& config) {
+std::shared_ptr<const Plan> plan(const TransformConfig& config, Plan::Cores cores) {
   const Target target = backend::current_target();
-  const std::string key = fmt::format("{} {}", arch(target).name, key_of(config));
+  const std::string key =
+      fmt::format("{} {} {}", arch(target).name, cores == Plan::Cores::pair ? "pair" : "one", key_of(config));
   {
     std::lock_guard lock(cache().mutex);
     const auto found = cache().plans.find(key);
     if (found != cache().plans.end()) return found->second;
   }
-  auto made = std::make_shared<const Plan>(config, target);
+  auto made = std::make_shared<const Plan>(config, target, cores);
   std::lock_guard lock(cache().mutex);
   if (cache().plans.emplace(key, made).second) cache().oldest_first.push_back(key);
   if (cache().oldest_first.size() > kMostPlans) {
@@ -203,37 +236,19 @@ void clear_plans() {
   cache().oldest_first.clear();
 }
 
-namespace {
-
-void require_pair(const Plan& p, Target target) {
-  if (arch(target).features.lnc2 && p.computed().spectrum == p.config().spectrum &&
-      kernels::is_shareable(p.config(), p.way()))
-    return;
-  raise(fft_rules::kTable, fft_rules::kPair,
-        {.found =
-             fmt::format("{} rows of {} by {} on {}", p.config().rows, p.config().n, p.way().name(), arch(target).name),
-         .category = Category::not_yet});
-}
-
-}  // namespace
-
 void execute_pair(const TransformConfig& config, const float* x, float* y, backend::Backend backend) {
-  const auto p = plan(config);
-  require_pair(*p, backend::current_target());
+  const auto p = plan(config, Plan::Cores::pair);
   backend::Call call = call_of(config);
   const auto core = [config, way = p->way()](std::size_t i) {
     return [config, way, i](Target t) { return kernels::transform_pair(config, way, t)[i]; };
   };
   call.program = core(0), call.second = core(1);
-  call.arrays = p->arrays(x, y);
-  backend::run(call, backend);
-  p->keep_apart(call, backend);
+  p->run(call, x, y, backend);
 }
 
 double pair_ns(const TransformConfig& config) {
-  const auto p = plan(config);
+  const auto p = plan(config, Plan::Cores::pair);
   const Target target = backend::current_target();
-  require_pair(*p, target);
   return views::time_kernel(kernels::transform_pair(config, p->way(), target), {.advice = false})->report.total_ns;
 }
 

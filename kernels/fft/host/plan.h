@@ -15,8 +15,10 @@ using kernels::TransformConfig;
 
 class Plan {
  public:
-  // Tries the ways there are by simulated time. Throws Error (fft.R1 to R3): sizes, a length beyond 2^20.
-  Plan(const TransformConfig& config, Target target);
+  // Tries the ways there are by simulated time, for one core or those that two can share. Throws Error (fft.R1 to R3):
+  // sizes, a length beyond 2^24, no way for two cores.
+  enum class Cores : std::uint8_t { one, pair };
+  Plan(const TransformConfig& config, Target target, Cores cores = Cores::one);
 
   const TransformConfig& config() const { return config_; }
   // The transform that the program has: half a spectrum of an odd length may be faster as a whole one.
@@ -32,6 +34,7 @@ class Plan {
  private:
   friend void execute_pair(const TransformConfig&, const float*, float*, backend::Backend);
   std::vector<backend::Array> arrays(const float* x, float* y) const;
+  void run(backend::Call& call, const float* x, float* y, backend::Backend backend) const;
   void keep_apart(backend::Call& call, backend::Backend backend) const;
 
   TransformConfig config_, computed_;
@@ -41,7 +44,7 @@ class Plan {
 
 // The plan of a transform for the current target; made when it is not there. The oldest ones are forgotten.
 inline constexpr std::size_t kMostPlans = 64;
-std::shared_ptr<const Plan> plan(const TransformConfig& config);
+std::shared_ptr<const Plan> plan(const TransformConfig& config, Plan::Cores cores = Plan::Cores::one);
 std::size_t plan_count();
 void clear_plans();
 

@@ -344,8 +344,13 @@ double Maker::moved_bytes(const Layout& plan) const {
   double bytes = 0;
   for (const auto* leaves : {&plan.loads, &plan.stores}) {
     for (const Leaf& leaf : *leaves) {
+      const auto index = static_cast<int>(&leaf - leaves->data());
+      const Footprint* all = leaves == &plan.loads ? plan.footprint(index) : nullptr;
       double n = size_bytes(graph_.type(leaf.value).dtype);
       for (const isa::Dim& d : leaf.free) n *= static_cast<double>(d.stride == 0 ? 1 : d.count);
+      if (all)  // each of its loads has a share in it
+        n = size_bytes(graph_.type(leaf.value).dtype) * static_cast<double>(all->span) /
+            static_cast<double>(all->loads.size()) / static_cast<double>(leaf.packed ? plan.packed : 1);
       const int level = leaf.is_matrix ? plan.level(leaf) : plan.body_level();
       for (int i = 0; i < level && i < static_cast<int>(plan.loops.size()); ++i)
         n *= static_cast<double>(plan.loops[i]);

@@ -64,6 +64,8 @@ Tile RegionEmitter::turned_rows(Value v) {
   }
   const DType t = graph_.type(op.operands[0]).dtype;
   const Depth depth = depth_of(v);
+  if (depth.follows && can_spread(op.operands[0], graph_.type(op.operands[0]).shape.back()))
+    return scopes_.back().turned[op.operands[0]] = spread_row(op.operands[0], depth);
   const Tile out = new_tile(k_, Memory::sbuf, depth.rows, {1, {depth.blocks * rows_}}, t);
   turn_rows(v, out);
   return scopes_.back().turned[op.operands[0]] = out;
@@ -77,7 +79,8 @@ std::int64_t RegionEmitter::rows_that_follow(Value v) const {
   const Leaf& y = layout_.loads[layout_.load_of.at({v, 1})];
   const std::int64_t K = y.free[0].count, N = y.free[1].count, size = size_bytes(graph_.type(y.value).dtype);
   if (K <= kBlock || K > kLongest || kept(y) || y.free[1].stride != 1 || y.free[0].stride != N) return 0;
-  if (blocks_of(K) * N * size > options_.hoisted_bytes || (N * size >= kLongRun && K % kBlock == 0)) return 0;
+  if (blocks_of(K) * N * size > options_.hoisted_bytes) return 0;
+  if (N * size >= kLongRun && K % kBlock == 0 && !comes_as_columns(v)) return 0;
   std::int64_t rows = kBlock;
   while (K % rows != 0) --rows;
   if (2 * rows < kBlock || turns_in_dma(v, layout_.partitions) || turns_in_pieces(v)) return 0;
@@ -86,6 +89,11 @@ std::int64_t RegionEmitter::rows_that_follow(Value v) const {
 
 // All products with the same x see it in the same way.
 RegionEmitter::Depth RegionEmitter::depth_of(Value v) const {
+  const auto known = depths_.find(v);
+  return known == depths_.end() ? find_depth(v) : known->second;
+}
+
+RegionEmitter::Depth RegionEmitter::find_depth(Value v) const {
   const Value x = graph_.op(v).operands[0];
   const std::int64_t K = graph_.type(x).shape.back(), follow = rows_that_follow(v);
   for (Value u : fusion_.regions[region_].ops) {
@@ -177,17 +185,72 @@ void RegionEmitter::turn_rows(Value v, const Tile& out) {
     turner().tile(out, x, K);
 }
 
-// One row that lies in HBM element after element, for products alone.
-bool RegionEmitter::comes_as_columns(Value v) const {
-  const auto found = layout_.load_of.find({v, 0});
-  if (found == layout_.load_of.end() || layout_.partitions != 1) return false;
-  const Leaf& leaf = layout_.loads[found->second];
+// One row that lies in HBM element after element.
+bool RegionEmitter::is_row_of_hbm(const Leaf& leaf) const {
   std::vector<Dims> one{leaf.free};
   join_together(one);
-  if (kept(leaf) || is_hoisted(leaf) || one[0].size() != 1 || one[0][0].stride != 1) return false;
-  return std::all_of(layout_.load_of.begin(), layout_.load_of.end(), [&](const auto& read) {
-    return read.second != found->second || (is_product(graph_.op(read.first.first).code) && read.first.second == 0);
+  return layout_.partitions == 1 && !kept(leaf) && !is_hoisted(leaf) && one[0].size() == 1 && one[0][0].stride == 1;
+}
+
+// One row that comes as columns without being turned: it is for products alone, or made of what lies in HBM.
+bool RegionEmitter::comes_as_columns(Value v) const {
+  const Value x = graph_.op(v).operands[0];
+  const auto found = layout_.load_of.find({v, 0});
+  if (found == layout_.load_of.end()) return can_spread(x, graph_.type(x).shape.back());
+  return is_row_of_hbm(layout_.loads[found->second]) &&
+         std::all_of(layout_.load_of.begin(), layout_.load_of.end(), [&](const auto& read) {
+           return read.second != found->second ||
+                  (is_product(graph_.op(read.first.first).code) && read.first.second == 0);
+         });
+}
+
+// Whether a row of K elements is made, element by element, of rows that lie in HBM.
+bool RegionEmitter::can_spread(Value x, std::int64_t K) const {
+  const Op& op = graph_.op(x);
+  if (fusion_.region_of[x] != region_ || layout_.partitions != 1 || layout_.packed != 1 || !layout_.loops.empty())
+    return false;
+  const auto is_row = [&](const Type& t) { return t.rank() > 0 && t.size() == K && t.shape.back() == K; };
+  if (!is_row(op.type) || !is_float(op.type.dtype)) return false;
+  if (!is_elementwise(op.code) && op.code != OpCode::cast) return false;
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    if (splat_of(graph_, op.operands[i])) continue;
+    if (!is_row(graph_.type(op.operands[i]))) return false;
+    const auto leaf = layout_.load_of.find({x, static_cast<int>(i)});
+    const bool fine =
+        leaf == layout_.load_of.end() ? can_spread(op.operands[i], K) : is_row_of_hbm(layout_.loads[leaf->second]);
+    if (!fine) return false;
+  }
+  return true;
+}
+
+// Whether anybody reads v as it is, and not only as columns.
+bool RegionEmitter::is_wanted_as_row(Value x) const {
+  if (uses_[x] != static_cast<int>(users_[x].size())) return true;  // it is stored
+  return std::any_of(users_[x].begin(), users_[x].end(), [&](Value user) {
+    const std::int64_t K = graph_.type(x).size();
+    if (!can_spread(x, K)) return true;
+    return is_product(graph_.op(user).code) ? !depth_of(user).follows : is_wanted_as_row(user);
   });
+}
+
+// Such a row, as columns: every partition computes those that follow each other on it.
+Tile RegionEmitter::spread_row(Value x, const Depth& depth) {
+  std::vector<Scope> others(1);
+  std::swap(scopes_, others);
+  const std::int64_t rows = rows_;
+  columns_ = Columns{depth.rows * depth.blocks, depth.blocks, 0, true};
+  rows_ = depth.rows;
+  Tile out = value(x);
+  out.dims = {{1, depth.blocks}};
+  if (const DType t = graph_.type(x).dtype; out.dtype() != t) {
+    const Tile copied = new_tile(k_, Memory::sbuf, rows_, {1, {depth.blocks}}, t);
+    copy(copied, out, {1, {depth.blocks}});
+    out = copied;
+  }
+  rows_ = rows;
+  columns_.reset();
+  std::swap(scopes_, others);
+  return out;
 }
 
 // Rows that come from HBM for a product alone: the first columns are turned while the others are loaded.
@@ -208,7 +271,24 @@ bool RegionEmitter::turns_in_pieces(Value v) const {
   if (fusion_.region_of[x] != region_ || layout_.packed != 1 || columns_ || find(x) || K < 2 * kColumns) return false;
   if (std::any_of(users_[x].begin(), users_[x].end(), [&](Value u) { return u != v; }) || uses_[x] != 1) return false;
   Cone cone;
-  return gather_cone(x, K, cone) && !cone.products.empty();
+  return gather_cone(x, K, cone) && !cone.products.empty() && is_for_this_alone(x);
+}
+
+// Whether what x is made of, back to products, is read for x alone: else it would be computed twice.
+bool RegionEmitter::is_for_this_alone(Value x) const {
+  std::set<Value> seen;
+  std::map<Value, int> reads;
+  std::vector<Value> left{x};
+  while (!left.empty()) {
+    const Value v = left.back();
+    left.pop_back();
+    if (!seen.insert(v).second || is_product(graph_.op(v).code)) continue;
+    for (Value y : graph_.op(v).operands) {
+      ++reads[y];
+      if (fusion_.region_of[y] == region_ && product(free_of(y).dims) > 1) left.push_back(y);
+    }
+  }
+  return std::all_of(seen.begin(), seen.end(), [&](Value v) { return v == x || reads[v] == uses_[v]; });
 }
 
 // Some columns of x at a time: the next ones are computed while these are finished and turned.

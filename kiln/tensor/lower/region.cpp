@@ -60,6 +60,9 @@ void RegionEmitter::emit() {
   for (Value v : fusion_.regions[region_].ops) {
     if (!attention_) attention_ = attention_of(v);
   }
+  for (Value v : fusion_.regions[region_].ops) {
+    if (is_product(graph_.op(v).code)) depths_[v] = find_depth(v);
+  }
   make_scratch();
   if (attention_ && goes_unshifted(*attention_)) {
     emit_unshifted();
@@ -209,6 +212,7 @@ void RegionEmitter::hoist(int level) {
     if (layout_.loops.empty() && is_product(graph_.op(v).code) && depth_of(v).follows && comes_as_columns(v))
       turned_rows(v);
   }
+  if (has_few_rows()) load_rows_first();
   for (std::size_t i = 0; i < layout_.loads.size(); ++i) {
     const Leaf& leaf = layout_.loads[i];
     if (!leaf.is_matrix || layout_.level(leaf) != level) continue;
@@ -224,6 +228,31 @@ void RegionEmitter::hoist(int level) {
     if (bytes > options_.hoisted_bytes && !values && !keys) continue;
     scopes_.back().matrices[index] =
         values && unshifted_->counted ? load_counted(index) : load_matrix(index, 0, leaf.free[1].count);
+  }
+}
+
+// Few rows in one block that meet matrices: most of the time goes by while matrices are loaded.
+bool RegionEmitter::has_few_rows() const {
+  constexpr std::int64_t kFew = 16;
+  const auto is_matrix = [](const Leaf& leaf) { return leaf.is_matrix; };
+  return layout_.loops.empty() && layout_.packed == 1 && layout_.partitions <= kFew &&
+         std::any_of(layout_.loads.begin(), layout_.loads.end(), is_matrix);
+}
+
+// What is short does not wait for the matrices.
+void RegionEmitter::load_rows_first() {
+  constexpr std::int64_t kShort = 8192, kNumbers = 64;  // bytes of a partition; a few numbers come in time anyway
+  for (std::size_t i = 0; i < layout_.loads.size(); ++i) {
+    const Leaf& leaf = layout_.loads[i];
+    const int index = static_cast<int>(i);
+    if (leaf.is_matrix || kept(leaf) || is_turned(leaf) || is_for_products(index)) continue;
+    if (attention_ && attention_->unloaded.contains(index)) continue;
+    std::int64_t bytes = size_bytes(graph_.type(leaf.value).dtype);
+    for (const isa::Dim& d : leaf.free) bytes *= d.stride == 0 ? 1 : d.count;
+    const bool read = std::any_of(layout_.load_of.begin(), layout_.load_of.end(), [&](const auto& use) {
+      return use.second == index && !is_product(graph_.op(use.first.first).code) && is_wanted_as_row(use.first.first);
+    });
+    if (read && bytes > kNumbers && bytes <= kShort) scopes_.back().leaves[index] = load(index);
   }
 }
 
@@ -247,6 +276,7 @@ Tile RegionEmitter::load(int index) {
     }
     return tile;
   }
+  if (const Footprint* all = shared(index)) return load_shared(index, *all);
   if (columns_ && !from.empty() && from.back().count == columns_->extent) {
     at += columns_->start * from.back().stride;
     from.back().count = columns_->size;
@@ -271,7 +301,7 @@ Tile RegionEmitter::load(int index) {
   const std::function<void(const Dims&, const Dims&, Index, Index)> copy_in = [&](const Dims& to, const Dims& source,
                                                                                   Index more, Index source_more) {
     if (to.size() <= isa::kMaxOperandRank - 1) {
-      std::vector<isa::Dim> pattern{{leaf.partition, rows_}};
+      std::vector<isa::Dim> pattern{{columns_ && columns_->spread ? columns_->size : leaf.partition, rows_}};
       pattern.insert(pattern.end(), source.begin(), source.end());
       k_.dma_copy({.dst = view_of(tile, to, more), .src = hbm.ap(pattern, at + source_more)});
       return;
@@ -286,6 +316,31 @@ Tile RegionEmitter::load(int index) {
     if (from[d].stride == 0) tile.dims[d] = {0, from[d].count};
   }
   return tile;
+}
+
+// The footprint that a load comes with. Pieces of rows come by themselves.
+const Footprint* RegionEmitter::shared(int index) const {
+  const Leaf& leaf = layout_.loads[index];
+  if (columns_ || kept(leaf) || is_turned(leaf)) return nullptr;
+  return layout_.footprint(index);
+}
+
+// A view of what is loaded once for several operands.
+Tile RegionEmitter::load_shared(int index, const Footprint& all) {
+  const Leaf& leaf = layout_.loads[index];
+  const Tile* loaded = nullptr;
+  for (const Scope& s : scopes_) {
+    if (const auto it = s.footprints.find(&all); it != s.footprints.end()) loaded = &it->second;
+  }
+  if (!loaded) {
+    const Tile run = new_tile(k_, Memory::sbuf, rows_, {1, {all.span}}, tile_dtype(leaf.value));
+    k_.dma_copy({.dst = view_of(run, {{1, all.span}}),
+                 .src = storage_.of.at(leaf.base).ap({{leaf.partition, rows_}, {1, all.span}},
+                                                     place(leaf) + (all.offset - leaf.offset))});
+    loaded = &(scopes_.back().footprints[&all] = run);
+  }
+  const isa::Dim packed = layout_.packed == 1 ? isa::Dim{0, 1} : isa::Dim{leaf.packed, layout_.packed};
+  return {loaded->storage, leaf.offset - all.offset, packed, leaf.free, rows_};
 }
 
 // Rows lie next to each other in HBM and elements of a row apart: moved as they are, every element would be a transfer.
@@ -565,6 +620,7 @@ bool lies_plain(const Tile& t, const Free& free) {
 bool RegionEmitter::is_last_reader(Value user, std::size_t i, const Tile& t, Value v) const {
   const auto leaf = layout_.load_of.find({user, static_cast<int>(i)});
   if (leaf == layout_.load_of.end() || kept(layout_.loads[leaf->second])) return false;
+  if (layout_.footprint(leaf->second)) return false;  // others read it, too
   const auto here = scopes_.back().leaves.find(leaf->second);
   if (here == scopes_.back().leaves.end() || here->second.storage.tensor() != t.storage.tensor()) return false;
   int left = 0;

@@ -57,6 +57,7 @@ struct RegionOptions {
 struct Columns {
   std::int64_t extent = 0, size = 0;
   isa::Index start = 0;
+  bool spread = false;  // one row lies on all partitions, `size` of its columns on each
 };
 
 class RunningSum;
@@ -73,6 +74,7 @@ class RegionEmitter {
   struct Scope {
     std::map<Value, Tile> values;
     std::map<int, Tile> leaves;
+    std::map<const Footprint*, Tile> footprints;
     std::map<int, Tile> matrices;
     std::map<int, Tile> pieces;    // of matrices: the columns that are worked on
     std::map<Value, Tile> turned;  // rows of the first operands of products, as columns
@@ -100,6 +102,8 @@ class RegionEmitter {
   void store(const Leaf& leaf, const Tile& tile);
   Tile in_dtype_of_store(const Tile& t, const Free& free, DType dtype);
   void hoist(int level);
+  bool has_few_rows() const;
+  void load_rows_first();
   bool is_hoisted(const Leaf& leaf) const;
   bool is_for_products(int index) const;
   isa::Index place(const Leaf& leaf) const;
@@ -109,6 +113,8 @@ class RegionEmitter {
   Tile place_of_kept(const Leaf& leaf, Tile dst) const;
   const Tile* kept_result(const Leaf& leaf) const;
   Tile load(int leaf);
+  const Footprint* shared(int leaf) const;
+  Tile load_shared(int leaf, const Footprint& all);
   Tile operand(Value op, std::size_t i);
   Given given(Value op, std::size_t i);
   Tile value(Value v, const Tile* into = nullptr);
@@ -260,9 +266,15 @@ class RegionEmitter {
     bool follows = false;
   };
   Depth depth_of(Value v) const;
+  Depth find_depth(Value v) const;
+  bool is_for_this_alone(Value x) const;
   Depth depth_of_matrix(int leaf) const;
   std::int64_t rows_that_follow(Value v) const;
   bool comes_as_columns(Value v) const;
+  bool is_row_of_hbm(const Leaf& leaf) const;
+  bool can_spread(Value x, std::int64_t K) const;
+  bool is_wanted_as_row(Value x) const;
+  Tile spread_row(Value x, const Depth& depth);
   Tile load_following(int leaf, const Depth& depth);
   Tile multiply(Value v, const Tile* into);
   Tile multiply_pieces(Value v, const Tile* into);
@@ -306,6 +318,7 @@ class RegionEmitter {
   std::int64_t rows_ = 0;       // of it
   std::optional<Columns> columns_;
   int evacuations_ = 0;
+  std::map<Value, Depth> depths_;  // of all products, as they are when nothing is computed yet
   std::optional<Attention> attention_;
   std::optional<Band> band_;
   std::optional<Unshifted> unshifted_;

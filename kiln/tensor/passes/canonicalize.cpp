@@ -197,6 +197,24 @@ std::optional<Value> grouped_product(const Rewriting& r) {
   return reshape(out, r.op.type.shape).value();
 }
 
+// One row (x * r) * g as (x * g) * r, where r is one number: x * g waits for no sum of the row.
+std::optional<Value> row_before_factor(Graph& graph, Value v) {
+  const Op gained = graph.op(v);  // copies: adding ops moves them
+  if (gained.code != OpCode::multiply || gained.type.rank() < 2 || gained.type.size() != gained.type.shape.back())
+    return {};
+  for (int i : {0, 1}) {
+    const Op scaled = graph.op(gained.operands[i]);
+    if (scaled.code != OpCode::multiply || !(scaled.type == gained.type)) continue;
+    for (int j : {0, 1}) {
+      const Value data = scaled.operands[j], by = scaled.operands[1 - j], gain = gained.operands[1 - i];
+      if (!(graph.type(data) == gained.type) || graph.type(by).size() != 1 || graph.type(by).rank() != 2) continue;
+      if (graph.type(gain).dtype != gained.type.dtype || graph.type(gain).size() == 1) continue;
+      return graph.add(OpCode::multiply, {graph.add(OpCode::multiply, {data, gain}), by});
+    }
+  }
+  return {};
+}
+
 // (x * r) y is (x y) * r for one r per row: fewer elements to scale when y has fewer columns than rows. Rows may have
 // been taken apart before the product.
 std::optional<Value> scaled_product(const Rewriting& r) {
@@ -208,6 +226,7 @@ std::optional<Value> scaled_product(const Rewriting& r) {
                                    r.to.type(view.operands[0]).shape.back() == rows.back())
     v = view.operands[0];
   if (r.to.op(v).code == OpCode::cast && is_float(r.to.type(r.to.op(v).operands[0]).dtype)) v = r.to.op(v).operands[0];
+  v = row_before_factor(r.to, v).value_or(v);
   const Op x = r.to.op(v);  // a copy: adding ops moves them
   if (x.code != OpCode::multiply || x.type.rank() < 2) return {};
   const Shape y = r.to.type(r.operands[1]).shape;

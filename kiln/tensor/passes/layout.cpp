@@ -182,10 +182,18 @@ Layout Layouter::run() {
     all[l]->packed = row_parts_[l][at].stride;
     all[l]->partition = all[l]->packed * out_.packed;
   }
+  out_.footprints = footprints(graph_, out_);
   return std::move(out_);
 }
 
 }  // namespace
+
+const Footprint* Layout::footprint(int load) const {
+  for (const Footprint& f : footprints) {
+    if (std::find(f.loads.begin(), f.loads.end(), load) != f.loads.end()) return &f;
+  }
+  return nullptr;
+}
 
 Layout layout(const Graph& graph, const Fusion& fusion, int region, const LayoutOptions& options) {
   return Layouter(graph, fusion, region, options).run();

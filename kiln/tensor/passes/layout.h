@@ -5,6 +5,7 @@
 #include <map>
 
 #include "kiln/arch/arch.h"
+#include "kiln/tensor/passes/footprint.h"
 #include "kiln/tensor/passes/fuse.h"
 
 namespace kiln::tensor {
@@ -30,6 +31,8 @@ struct Layout {
   std::vector<Leaf> loads;
   std::vector<Leaf> stores;
   std::map<std::pair<Value, int>, int> load_of;  // (op, operand) to loads
+  std::vector<Footprint> footprints;             // loads that come together
+  const Footprint* footprint(int load) const;    // of a load; nothing: it comes by itself
   int body_level() const { return static_cast<int>(loops.size()) + 1; }
   // The innermost loop that a leaf moves with, counted from 1; one more: with the blocks of partitions; 0: never.
   int level(const Leaf& leaf) const;

@@ -199,10 +199,21 @@ std::optional<Value> rows_first(const Rewriting& r) {
   return {};
 }
 
+// Whether v is made of a product, element by element: then its rows lie on as many partitions as the product has.
+bool is_made_of_product(const Graph& graph, Value v, int depth = 12) {
+  const Op& op = graph.op(v);
+  if (is_product(op.code)) return true;
+  const bool passes =
+      is_elementwise(op.code) || op.code == OpCode::where || op.code == OpCode::cast || op.code == OpCode::reshape;
+  return passes && depth > 0 && std::any_of(op.operands.begin(), op.operands.end(), [&](Value x) {
+           return is_made_of_product(graph, x, depth - 1);
+         });
+}
+
 // Reductions of the last dimensions: as one dimension, and where few rows are long in two steps, so that many
 // partitions work on the first.
 std::optional<Value> stepwise_reduction(const Rewriting& r) {
-  constexpr std::int64_t kFew = 64, kLong = 2048;
+  constexpr std::int64_t kFew = 64, kLong = 2048, kLongOfProduct = 8192;
   const Expr x = r.operand(0);
   const Ints& axes = r.op.ints("axes");
   const auto first = static_cast<std::size_t>(axes[0]);
@@ -210,7 +221,8 @@ std::optional<Value> stepwise_reduction(const Rewriting& r) {
   const Shape kept_shape(x.shape().begin(), x.shape().begin() + axes[0]);
   const std::int64_t rows = product(kept_shape), n = product(x.shape(), first, x.shape().size());
   std::int64_t lanes = 1;
-  if (rows < kFew && n >= kLong) {
+  const bool lies_in_rows = n <= kLongOfProduct && is_made_of_product(r.from, r.op.operands[0]);
+  if (rows < kFew && n >= kLong && !lies_in_rows) {
     if (const auto v = rows_first(r)) return v;
     std::int64_t prefix = 1;  // where dimensions begin, so that what is computed before can keep its rows
     for (std::size_t d = first; d < x.shape().size(); ++d) {

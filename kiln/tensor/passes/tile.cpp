@@ -55,6 +55,15 @@ struct Estimator {
     }
     if (plan.packed > 1 && reductions > 0) computed *= 1.5;  // what is one value per row is no operand of a scalar then
     double moved = 0;
+    auto loads = static_cast<double>(plan.loads.size());
+    const double rate = lanes / (kEngineBytesPerNs * std::max(1.0, lanes / 8));
+    for (const Footprint& f : plan.footprints) {
+      const std::int64_t size = size_bytes(graph.type(plan.loads[f.loads[0]].value).dtype);
+      moved += kDmaNs + static_cast<double>(std::max(f.span * size, kShortRun)) * rate;
+      loads -= static_cast<double>(f.loads.size());
+      loads += std::min(static_cast<double>(f.loads.size()),
+                        static_cast<double>(f.span) / (widest * static_cast<double>(plan.packed)));
+    }
     for (const auto* leaves : {&plan.loads, &plan.stores}) {
       for (const Leaf& leaf : *leaves) {
         double elements = 1;
@@ -62,10 +71,11 @@ struct Estimator {
         if (!leaf.is_matrix) widest = std::max(widest, elements);
         if (leaf.is_matrix || (leaves == &plan.loads && plan.level(leaf) < plan.body_level() && plan.level(leaf) <= 0))
           continue;
-        moved += kDmaNs + row_bytes(leaf, plan) * lanes / (kEngineBytesPerNs * std::max(1.0, lanes / 8));
+        if (leaves == &plan.loads && plan.footprint(static_cast<int>(&leaf - plan.loads.data()))) continue;
+        moved += kDmaNs + row_bytes(leaf, plan) * rate;
       }
     }
-    const double live = widest * static_cast<double>(plan.packed) * 4 * (4 + static_cast<double>(plan.loads.size()));
+    const double live = widest * static_cast<double>(plan.packed) * 4 * (4 + loads);
     const double budget = static_cast<double>(arch.sbuf_partition_bytes) * 0.8;
     const double over = live > budget ? 1000 * live / budget : 1;
     return over * (4000 + iterations * std::max(computed, moved) + std::min(computed, moved));

@@ -74,4 +74,4 @@ def several(shape, s, axes, dim, default=None):
     s = (s,) if isinstance(s, int) else tuple(s)
     if len(s) != len(axes):
         raise Refused(f"s: {len(s)} lengths for {len(axes)} axes")
-    return [shape[a] if n in (None, -1) else length(n, 0, "s") for n, a in zip(s, axes)], axes
+    return [length(None if n == -1 else n, shape[a], "s") for n, a in zip(s, axes)], axes

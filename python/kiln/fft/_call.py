@@ -9,13 +9,38 @@ from kiln.blas._arrays import to_numpy, torch_of
 from kiln.blas._backend import note_precision, scope
 
 from . import precision as modes
+from ._axes import whole
 from ._linear import Linear, on_tensor
 from ._plain import plain
 from .complex import ComplexTensor
 
 
-def function(call):
-    """A function with one more argument, `backend`: who computes this call."""
+# What NumPy and SciPy call the array.
+_ARRAY_NAMES = ("a", "x")
+
+
+def _as_ours(kwargs, first):
+    """Arguments by the names of NumPy and SciPy, by ours. How many threads there are, and whether the array may be
+    overwritten, changes no result."""
+    for name in _ARRAY_NAMES:
+        if name in kwargs and name != first and first not in kwargs:
+            kwargs[first] = kwargs.pop(name)
+    workers = kwargs.pop("workers", None)
+    if workers is not None and whole(workers, "workers") == 0:
+        raise ValueError("workers: 0, expected None or another whole number")
+    kwargs.pop("overwrite_x", None)
+    if kwargs.get("plan", 0) is None:
+        del kwargs["plan"]
+    return kwargs
+
+
+def transforming(call):
+    """A function of an array that takes the arguments of NumPy's, SciPy's and torch's of its name."""
+    return function(call, next(iter(inspect.signature(call).parameters)))
+
+
+def function(call, first=None):
+    """A function with one more argument, `backend`: who computes this call. `first` is the array of a transform."""
     shortcut = plain(call.__name__)
 
     @functools.wraps(call)
@@ -24,13 +49,16 @@ def function(call):
             result = shortcut(args[0], backend)
             if result is not None:
                 return result
+        if first is not None and kwargs:
+            kwargs = _as_ours(kwargs, first)
         note_precision()
         with scope(backend):
             return call(*args, **kwargs)
 
     signature = inspect.signature(call)
-    more = inspect.Parameter("backend", inspect.Parameter.KEYWORD_ONLY, default=None)
-    outer.__signature__ = signature.replace(parameters=[*signature.parameters.values(), more])
+    names = {"backend": None} if first is None else {"overwrite_x": False, "workers": None, "backend": None}
+    more = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=v) for n, v in names.items()]
+    outer.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *more])
     return outer
 
 

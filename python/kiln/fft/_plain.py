@@ -52,7 +52,8 @@ def plain(name):
             _native.note_transform(n, x.size // shape[-1], kind, positive, scale)
         else:
             with scope(backend):
-                _native.transform(n, x.size // shape[-1], kind, positive, scale, x.ctypes.data, out.ctypes.data)
+                _native.transform(n, x.size // shape[-1], kind, positive, scale, 0, x.ctypes.data,
+                                  out.ctypes.data)
         return out
 
     return transform

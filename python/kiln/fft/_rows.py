@@ -10,6 +10,7 @@ from kiln._kiln import fft as _native
 from . import _staged, precision
 
 WHOLE, FORWARD, INVERSE = range(3)  # as Spectrum in kernels/fft/two_factor.h counts
+PRECISIONS = {"fp32": 0, "bf16": 1, "bf16x3": 2, "bf16x6": 3}  # as Precision in kernels/blas/gemm.h
 
 
 def current_backend():
@@ -57,11 +58,12 @@ def _by_numpy(x, n, kind, positive, scale):
     return y if factor is None else y * y.dtype.type(factor)
 
 
-def _by_plan(x, n, kind, positive, scale):
+def _by_plan(x, n, kind, positive, scale, products="fp32"):
     shape = (*x.shape[:-1], n // 2 + 1 if kind == FORWARD else n)
     x = np.ascontiguousarray(x)
     y = np.empty(shape, np.float32 if kind == INVERSE else np.complex64)
-    _native.transform(n, math.prod(shape[:-1]), kind, positive, scale, x.ctypes.data, y.ctypes.data)
+    _native.transform(n, math.prod(shape[:-1]), kind, positive, scale, PRECISIONS[products], x.ctypes.data,
+                      y.ctypes.data)
     return y
 
 
@@ -88,8 +90,11 @@ def transform(x, n, kind, positive, scale, mode):
         else:
             y = _staged.transform(wide, n, kind, positive, scale, "fp64")
         return y.astype(_result_dtype(single, kind))
-    y = _staged.transform(x, n, kind, positive, scale, products)
-    return y.astype(_result_dtype(single, kind))
+    if products.startswith("bf16") and not native:
+        y = _by_plan(x.astype(np.float32 if kind == FORWARD else np.complex64), n, kind, positive, scale, products)
+    else:
+        y = _staged.transform(x, n, kind, positive, scale, products)
+    return y.astype(_result_dtype(single, kind), copy=False)
 
 
 def _result_dtype(single, kind):

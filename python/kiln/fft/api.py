@@ -1,7 +1,7 @@
 """Transforms with the names of numpy.fft, torch.fft and trnfft. `axis` and `dim`, `axes` and `dim` mean the same."""
 
 from ._axes import length, normal, one_axis, scale_of, several, swapped
-from ._call import Data, function, mode_of
+from ._call import Data, mode_of, transforming
 from ._refused import Refused
 from .fft_core import FORWARD, INVERSE, WHOLE, along
 
@@ -13,13 +13,13 @@ def _one(input, n, axis, norm, dim, inverse, precision, out=None):
     return along(data, WHOLE, n, axis, inverse, scale_of(norm, n, inverse), mode_of(precision)).result(out)
 
 
-@function
+@transforming
 def fft(input, n=None, axis=None, norm=None, out=None, *, dim=None, precision=None):
     """The transform along an axis, the last one where none is given; n numbers, cut or filled up with zeros."""
     return _one(input, n, axis, norm, dim, False, precision, out)
 
 
-@function
+@transforming
 def ifft(input, n=None, axis=None, norm=None, out=None, *, dim=None, precision=None):
     """The inverse of fft."""
     return _one(input, n, axis, norm, dim, True, precision, out)
@@ -42,7 +42,7 @@ def _require_real(data, name="input"):
     return data
 
 
-@function
+@transforming
 def rfft(input, n=None, axis=None, norm=None, out=None, *, dim=None, precision=None):
     """The first n // 2 + 1 numbers of the transform of real ones, at half its cost."""
     data = Data(input)
@@ -55,7 +55,7 @@ def rfft(input, n=None, axis=None, norm=None, out=None, *, dim=None, precision=N
     return _real(_require_real(data), n, axis, norm, mode_of(precision)).result(out)
 
 
-@function
+@transforming
 def irfft(input, n=None, axis=None, norm=None, out=None, *, dim=None, precision=None):
     """n real numbers, 2 (m - 1) where not given, from the first m of their spectrum: the inverse of rfft."""
     data = Data(input)
@@ -63,7 +63,7 @@ def irfft(input, n=None, axis=None, norm=None, out=None, *, dim=None, precision=
     return _to_real(data, n, axis, norm, mode_of(precision)).result(out)
 
 
-@function
+@transforming
 def hfft(input, n=None, axis=None, norm=None, out=None, *, dim=None, precision=None):
     """The real spectrum of Hermitian numbers of which the first half is given."""
     data = Data(input).as_complex().conj()
@@ -71,7 +71,7 @@ def hfft(input, n=None, axis=None, norm=None, out=None, *, dim=None, precision=N
     return _to_real(data, n, axis, swapped(norm), mode_of(precision)).result(out)
 
 
-@function
+@transforming
 def ihfft(input, n=None, axis=None, norm=None, out=None, *, dim=None, precision=None):
     """The inverse of hfft."""
     data = _require_real(Data(input))
@@ -113,63 +113,63 @@ def _many_to_real(data, s, axes, norm, dim, precision, default=None):
 PLANE = (-2, -1)
 
 
-@function
+@transforming
 def fft2(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
     """fft along the last two axes."""
     return _many(input, s, axes, norm, dim, False, precision, PLANE, out)
 
 
-@function
+@transforming
 def ifft2(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
     return _many(input, s, axes, norm, dim, True, precision, PLANE, out)
 
 
-@function
+@transforming
 def fftn(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
     """fft along several axes, all where none are given."""
     return _many(input, s, axes, norm, dim, False, precision, None, out)
 
 
-@function
+@transforming
 def ifftn(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
     return _many(input, s, axes, norm, dim, True, precision, None, out)
 
 
-@function
+@transforming
 def rfft2(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
     return _many_real(_require_real(Data(input)), s, axes, norm, dim, precision, PLANE).result(out)
 
 
-@function
+@transforming
 def rfftn(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
     return _many_real(_require_real(Data(input)), s, axes, norm, dim, precision).result(out)
 
 
-@function
+@transforming
 def irfft2(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
     return _many_to_real(Data(input), s, axes, norm, dim, precision, PLANE).result(out)
 
 
-@function
+@transforming
 def irfftn(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
     return _many_to_real(Data(input), s, axes, norm, dim, precision).result(out)
 
 
-@function
+@transforming
 def hfft2(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
     return _many_to_real(Data(input).as_complex().conj(), s, axes, swapped(norm), dim, precision, PLANE).result(out)
 
 
-@function
+@transforming
 def hfftn(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
     return _many_to_real(Data(input).as_complex().conj(), s, axes, swapped(norm), dim, precision).result(out)
 
 
-@function
+@transforming
 def ihfft2(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
     return _many_real(_require_real(Data(input)), s, axes, swapped(norm), dim, precision, PLANE).conj().result(out)
 
 
-@function
+@transforming
 def ihfftn(input, s=None, axes=None, norm=None, out=None, *, dim=None, precision=None):
     return _many_real(_require_real(Data(input)), s, axes, swapped(norm), dim, precision).conj().result(out)

@@ -2,12 +2,7 @@
 
 from . import api
 from ._call import Data, function
-from .complex import ComplexTensor
 from .helpers import next_fast_len
-
-
-def _product(a, b):
-    return a * b if isinstance(a, ComplexTensor) else a * b
 
 
 @function
@@ -23,9 +18,9 @@ def fftconvolve(in1, in2, mode="full", axis=-1, *, precision=None):
     n = next_fast_len(full)
     options = {"axis": axis, "precision": precision}
     if a.is_complex or b.is_complex:
-        y = api.ifft(_product(api.fft(in1, n, **options), api.fft(in2, n, **options)), n, **options)
+        y = api.ifft(api.fft(in1, n, **options) * api.fft(in2, n, **options), n, **options)
     else:
-        y = api.irfft(_product(api.rfft(in1, n, **options), api.rfft(in2, n, **options)), n, **options)
+        y = api.irfft(api.rfft(in1, n, **options) * api.rfft(in2, n, **options), n, **options)
     first, size = 0, full
     if mode == "same":
         first, size = (full - n1) // 2, n1

@@ -7,7 +7,7 @@ import numpy as np
 from kiln.blas._backend import scope
 
 from ._axes import length, normal
-from ._call import Data, function, mode_of
+from ._call import Data, mode_of, transforming
 from ._refused import Refused
 from ._rows import FORWARD, WHOLE, fit, transform
 
@@ -132,7 +132,7 @@ class Trigonometric:
                                    given=self.n if self.kept is None else self.kept, kept=self.given)
 
 
-def _apply(x, type, n, axis, norm, table, inverse, precision):
+def _apply(x, type, n, axis, norm, table, inverse, orthogonalize, precision):
     if type not in table:
         raise ValueError(f"type: {type!r}, expected 1, 2, 3 or 4")
     if norm not in (None, "backward", "ortho", "forward"):
@@ -144,64 +144,67 @@ def _apply(x, type, n, axis, norm, table, inverse, precision):
     given = data.shape[axis]
     n, kind = length(n, given), INVERSE_TYPE[type] if inverse else type
     factor, before, after = 1.0, 1.0, 1.0
-    if norm == "ortho":
-        factor = _period(kind, cosine, max(n, 2)) ** -0.5
+    if norm == "ortho" if orthogonalize is None else orthogonalize:
         before = 2 ** 0.5 if kind == 3 or (kind, cosine) == (1, True) else 1.0
         after = 2 ** -0.5 if kind == 2 or (kind, cosine) == (1, True) else 1.0
+    if norm == "ortho":
+        factor = _period(kind, cosine, max(n, 2)) ** -0.5
     elif (norm != "forward") == inverse:
         factor = 1 / _period(type, cosine, max(n, 2))
     return data.apply(Trigonometric(cosine, kind, n, axis, factor, mode_of(precision), given, before, after)).result()
 
 
-@function
-def dct(x, type=2, n=None, axis=-1, norm=None, *, precision=None):
+@transforming
+def dct(x, type=2, n=None, axis=-1, norm=None, *, orthogonalize=None, precision=None):
     """The cosine transform along an axis."""
-    return _apply(x, type, n, axis, norm, COSINES, False, precision)
+    return _apply(x, type, n, axis, norm, COSINES, False, orthogonalize, precision)
 
 
-@function
-def idct(x, type=2, n=None, axis=-1, norm=None, *, precision=None):
-    return _apply(x, type, n, axis, norm, COSINES, True, precision)
+@transforming
+def idct(x, type=2, n=None, axis=-1, norm=None, *, orthogonalize=None, precision=None):
+    return _apply(x, type, n, axis, norm, COSINES, True, orthogonalize, precision)
 
 
-@function
-def dst(x, type=2, n=None, axis=-1, norm=None, *, precision=None):
+@transforming
+def dst(x, type=2, n=None, axis=-1, norm=None, *, orthogonalize=None, precision=None):
     """The sine transform along an axis."""
-    return _apply(x, type, n, axis, norm, SINES, False, precision)
+    return _apply(x, type, n, axis, norm, SINES, False, orthogonalize, precision)
 
 
-@function
-def idst(x, type=2, n=None, axis=-1, norm=None, *, precision=None):
-    return _apply(x, type, n, axis, norm, SINES, True, precision)
+@transforming
+def idst(x, type=2, n=None, axis=-1, norm=None, *, orthogonalize=None, precision=None):
+    return _apply(x, type, n, axis, norm, SINES, True, orthogonalize, precision)
 
 
-def _many(one, x, type, s, axes, norm, precision):
+def _many(one, x, type, s, axes, norm, orthogonalize, precision):
     ndim = np.ndim(x) if not hasattr(x, "ndim") else x.ndim
-    axes = range(ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
-    axes = list(axes)
-    s = [None] * len(axes) if s is None else (s,) if isinstance(s, int) else s
+    s = (s,) if isinstance(s, int) else s
+    if axes is None:
+        axes = range(ndim) if s is None else range(ndim - len(s), ndim)
+    axes = [axes] if isinstance(axes, int) else list(axes)
+    s = [None] * len(axes) if s is None else s
     if len(s) != len(axes):
         raise Refused(f"s: {len(s)} lengths for {len(axes)} axes")
     for n, axis in zip(s, axes):
-        x = one(x, type, n, axis, norm, precision=precision)
+        x = one(x, type, n, axis, norm, orthogonalize=orthogonalize, precision=precision)
     return x
 
 
-@function
-def dctn(x, type=2, s=None, axes=None, norm=None, *, precision=None):
-    return _many(dct, x, type, s, axes, norm, precision)
+@transforming
+def dctn(x, type=2, s=None, axes=None, norm=None, *, orthogonalize=None, precision=None):
+    return _many(dct, x, type, s, axes, norm, orthogonalize, precision)
 
 
-@function
-def idctn(x, type=2, s=None, axes=None, norm=None, *, precision=None):
-    return _many(idct, x, type, s, axes, norm, precision)
+@transforming
+def idctn(x, type=2, s=None, axes=None, norm=None, *, orthogonalize=None, precision=None):
+    return _many(idct, x, type, s, axes, norm, orthogonalize, precision)
 
 
-@function
-def dstn(x, type=2, s=None, axes=None, norm=None, *, precision=None):
-    return _many(dst, x, type, s, axes, norm, precision)
+@transforming
+def dstn(x, type=2, s=None, axes=None, norm=None, *, orthogonalize=None, precision=None):
+    return _many(dst, x, type, s, axes, norm, orthogonalize, precision)
 
 
-@function
-def idstn(x, type=2, s=None, axes=None, norm=None, *, precision=None):
-    return _many(idst, x, type, s, axes, norm, precision)
+@transforming
+def idstn(x, type=2, s=None, axes=None, norm=None, *, orthogonalize=None, precision=None):
+    return _many(idst, x, type, s, axes, norm, orthogonalize, precision)

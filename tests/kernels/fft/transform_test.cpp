@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "kernels/blas/split.h"
 #include "kernels/fft/host_dft.h"
 #include "kernels/fft/transform.h"
 #include "tests/kernels/blas/harness.h"
@@ -44,10 +45,12 @@ Row row_of(const TransformConfig& c, const Matrix& x, std::int64_t r) {
   return row;
 }
 
-// Runs a transform one way and compares with the sums in double: 1e-6 of the largest number of a row.
+// Runs a transform one way and compares with the sums in double: 1e-6 of the largest number of a row, and four times
+// what a product of split operands loses.
 void expect_right(const TransformConfig& c, const Way& way, Target target, Random& random) {
   SCOPED_TRACE(way.name() + ", n " + std::to_string(c.n) + ", rows " + std::to_string(c.rows) + ", spectrum " +
-               std::to_string(static_cast<int>(c.spectrum)) + " seed " + std::to_string(random.seed()));
+               std::to_string(static_cast<int>(c.spectrum)) + ", precision " +
+               std::to_string(static_cast<int>(c.precision)) + " seed " + std::to_string(random.seed()));
   Arrays inputs{{"x", random.matrix(c.rows, c.x_width())}};
   for (const Table& t : transform_tables(c, way)) {
     Matrix m(t.rows, t.columns);
@@ -67,7 +70,7 @@ void expect_right(const TransformConfig& c, const Way& way, Target target, Rando
       const bool real = c.spectrum == Spectrum::inverse;
       const Complex& v = y[static_cast<std::size_t>(real ? i : i / 2)];
       want(r, i) = real || i % 2 == 0 ? v.real() : v.imag();
-      bound(r, i) = 1e-6 * largest;
+      bound(r, i) = (1e-6 + 4 * product_error(c.precision)) * largest;
     }
   }
   expect_within(got, want, bound, "y");
@@ -134,6 +137,50 @@ TEST(Transform, RealRowsOfOtherLengths) {
       std::vector<Way> some = ways(c);
       if (some.size() > 3) some.erase(some.begin() + 1, some.end() - 1);
       for (const Way& way : some) expect_right(c, way, kTargets[turn++ % 3], random);
+    }
+  }
+}
+
+// Two real rows as one complex one: pairs beyond the partitions, a last row without another, every kind of way.
+TEST(Transform, PairsOfRealRows) {
+  Random random;
+  int turn = 0;
+  struct Length {
+    std::int64_t n, most_rows;
+  };
+  for (const Spectrum spectrum : {Spectrum::forward, Spectrum::inverse}) {
+    for (const Length& l : {Length{257, 300}, {1031, 140}, {4099, 9}, {4051, 5}, {17 * 131, 3}, {16807, 3}}) {
+      const TransformConfig c{.n = l.n,
+                              .rows = random.size(2, l.most_rows),
+                              .spectrum = spectrum,
+                              .positive = turn % 2 == 1,
+                              .scale = turn % 3 == 0 ? 1.0 : 1.0 / static_cast<double>(l.n)};
+      std::vector<Way> some = ways(c);
+      std::erase_if(some, [](const Way& w) { return !w.paired; });
+      ASSERT_FALSE(some.empty()) << l.n;
+      if (some.size() > 2) some.erase(some.begin() + 1, some.end() - 1);
+      for (const Way& way : some) expect_right(c, way, kTargets[turn++ % 3], random);
+    }
+  }
+}
+
+// Operands of products as sums of bfloat16 numbers: one program, as any other.
+TEST(Transform, SplitOperands) {
+  Random random;
+  int turn = 0;
+  for (const Precision precision : {Precision::bf16, Precision::bf16x3, Precision::bf16x6}) {
+    for (const Spectrum spectrum : kSpectra) {
+      for (const std::int64_t n : {30, 257, 600, 1031, 20000}) {
+        const TransformConfig c{.n = n,
+                                .rows = random.size(1, n > 4000 ? 2 : 20),
+                                .spectrum = spectrum,
+                                .positive = turn % 2 == 1,
+                                .scale = turn % 3 == 0 ? 1.0 : 0.5,
+                                .precision = precision};
+        const std::vector<Way> some = ways(c);
+        expect_right(c, some[static_cast<std::size_t>(random.size(0, static_cast<std::int64_t>(some.size()) - 1))],
+                     kTargets[turn++ % 3], random);
+      }
     }
   }
 }

@@ -63,3 +63,26 @@ def test_fast_lengths_have_plans():
 def test_everything_listed_is_there():
     for name in fft.__all__:
         assert getattr(fft, name) is not None
+
+
+def test_arguments_of_scipy():
+    """Those that change no result are taken; `orthogonalize` and lengths without axes do what they do there."""
+    x = normal(rng(), (3, 4, 6), "float32")
+    for name in ("fft", "ifft", "rfft", "irfft", "hfft", "fft2", "rfftn", "irfftn", "dct", "dstn"):
+        want = getattr(scipy.fft, name)(wide(x))
+        assert_close(getattr(fft, name)(x=x, workers=2, overwrite_x=True), want, 2e-6, name)
+        assert_close(getattr(fft, name)(x, workers=-1, backend="simulator"), want, 2e-6, name)
+    assert_close(fft.fft(a=x, norm="ortho"), np.fft.fft(a=wide(x), norm="ortho"))
+    assert_close(fft.fft(x, plan=None), np.fft.fft(wide(x)))
+    for name, kind, norm, orthogonal in itertools.product(("dct", "idct", "dst", "idst"), (1, 2, 3, 4),
+                                                          (None, "ortho", "forward"), (False, True)):
+        want = getattr(scipy.fft, name)(wide(x), kind, norm=norm, orthogonalize=orthogonal)
+        assert_close(getattr(fft, name)(x, kind, norm=norm, orthogonalize=orthogonal), want, 2e-6,
+                     f"{name} {kind} {norm} {orthogonal}")
+    assert_close(fft.dctn(x, s=(3, 7)), scipy.fft.dctn(wide(x), s=(3, 7)), 2e-6)
+    with pytest.raises(ValueError, match="workers"):
+        fft.fft(x, workers=0)
+    with pytest.raises(TypeError, match="threads"):
+        fft.fft(x, threads=2)
+    with pytest.raises(ValueError, match="data points"):
+        fft.fftn(np.zeros((0, 4)), s=(-1, 4), axes=(0, 1))

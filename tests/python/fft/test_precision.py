@@ -66,3 +66,17 @@ def test_double_of_single_numbers_rounds_once():
     for backend in BACKENDS:
         y = fft.fft(x, precision="double", backend=backend)
         assert y.dtype == np.complex64 and error(y, np.fft.fft(wide(x))) < 1e-7
+
+
+@pytest.mark.parametrize("mode", ["bf16", "bf16_refined", "ozaki", "ozaki_hq"])
+@pytest.mark.parametrize("n", [600, 4099, 20000])
+def test_modes_of_bfloat16_are_one_launch(mode, n):
+    """A call is a plan of the whole transform, not a product for each factor."""
+    x = normal(rng(), (3, n))
+    for name, given in (("fft", x), ("rfft", x.real), ("irfft", x)):
+        length = {"n": n} if name == "irfft" else {}
+        got = getattr(fft, name)(given, precision=mode, backend="simulator", **length)
+        assert fft.last_call().operation == name, "the last launch, and the only one"
+        assert got.dtype == (np.float32 if name == "irfft" else np.complex64)
+        found = error(got, getattr(np.fft, name)(wide(given), **length))
+        assert found <= BOUNDS[mode], f"{name}: {found:.2e}, seed {SEED}"

@@ -150,6 +150,31 @@ def test_nan_stays_in_its_row():
         assert np.isnan(y[1]).any() and not np.isnan(y[[0, 2]]).any(), backend
 
 
+def test_rows_of_a_pair_do_not_disturb_each_other():
+    """Two real rows of odd length are one complex row on the chip; each is as exact as it would be alone."""
+    n, rows = 1297, 33
+    assert fft.create_plan(n).device(rows, real=True)["way"].startswith("paired")
+    x = normal(rng(), (rows, n), "float32")
+    x[0] *= 1e12
+    x[2] = 0
+    x[3] *= 1e-12
+    x[4] = 3  # all of its spectrum is one number
+    x[6, 5] = np.inf
+    kept = [r for r in range(rows) if r not in (2, 6)]
+    got = fft.rfft(x, backend="simulator")
+    want = np.fft.rfft(x.astype(np.float64))
+    assert (got[2] == 0).all()
+    for row in kept:
+        assert_close(got[row], want[row], what=f"rfft {row}")
+    assert not np.isfinite(got[6]).any()
+    spectra = np.where(np.isfinite(want), want, 0).astype(np.complex64)
+    back = fft.irfft(spectra, n, backend="simulator")
+    want = np.fft.irfft(spectra.astype(np.complex128), n)
+    assert (back[2] == 0).all()
+    for row in kept:
+        assert_close(back[row], want[row], what=f"irfft {row}")
+
+
 def test_empty_batches_and_out():
     assert fft.fft(np.zeros((0, 8), np.complex64), backend="simulator").shape == (0, 8)
     out = np.empty((2, 8), np.complex64)

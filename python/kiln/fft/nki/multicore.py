@@ -98,5 +98,8 @@ def multi_core_fft(x, inverse=False):
     try:
         n1, _ = _factorize(n)
     except ValueError:
+        shared = _on_pair(x, inverse, _num_cores or 2)  # a long convolution has factors
+        if shared is not None:
+            return shared
         raise NotImplementedError(f"x: {n} is prime; one transform over several cores needs two factors") from None
     return _stage_parallel_fft(x, _resolve_num_cores(n1), inverse)

@@ -1,0 +1,56 @@
+#include "kernels/fft/host/row_balance.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kiln::fft {
+namespace {
+
+double sum_of_squares(const float* row, std::int64_t width) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < width; ++i) sum += static_cast<double>(row[i]) * row[i];
+  return sum;
+}
+
+}  // namespace
+
+RowBalance::RowBalance(const kernels::TransformConfig& config, const float* x) : config_(config), x_(x) {
+  const std::int64_t width = config.x_width();
+  for (std::int64_t r = 0; r < config.rows; ++r) {
+    const double sum = sum_of_squares(x + r * width, width);
+    // Rows that are not finite are computed apart.
+    exponents_.push_back(sum == 0 ? kZero : std::isfinite(sum) ? std::ilogb(std::sqrt(sum)) : 0);
+  }
+  if (!is_needed()) return;
+  scaled_.assign(x, x + config.rows * width);
+  for (std::int64_t r = 0; r < config.rows; ++r) {
+    const int e = exponents_[static_cast<std::size_t>(r)];
+    if (e == kZero) continue;
+    for (std::int64_t i = 0; i < width; ++i) {
+      float& v = scaled_[static_cast<std::size_t>(r * width + i)];
+      v = std::ldexp(v, -e);
+    }
+  }
+}
+
+bool RowBalance::is_needed() const {
+  for (std::size_t r = 1; r < exponents_.size(); r += 2) {
+    const int a = exponents_[r - 1], b = exponents_[r];
+    if (a != kZero && b != kZero && std::abs(a - b) > 1) return true;
+  }
+  return false;
+}
+
+void RowBalance::undo(float* y) const {
+  const std::int64_t width = config_.y_width();
+  for (std::int64_t r = 0; r < config_.rows; ++r) {
+    const int e = exponents_[static_cast<std::size_t>(r)];
+    float* row = y + r * width;
+    if (e == kZero)
+      std::fill_n(row, width, 0.0f);
+    else if (!scaled_.empty())
+      std::transform(row, row + width, row, [e](float v) { return std::ldexp(v, e); });
+  }
+}
+
+}  // namespace kiln::fft

@@ -1,0 +1,69 @@
+#include "kiln/tensor/passes/footprint.h"
+
+#include <algorithm>
+
+#include "kiln/tensor/passes/layout.h"
+
+namespace kiln::tensor {
+namespace {
+
+constexpr std::int64_t kMostBytes = 80 << 10;  // of a partition
+
+struct Reach {
+  std::int64_t elements = 1, last = 0;  // how many on a partition, and where the last one lies behind the first
+  bool forward = true;
+};
+
+Reach reach_of(const Layout& layout, const Leaf& leaf) {
+  Reach out;
+  Dims dims = leaf.free;
+  dims.push_back({leaf.packed, layout.packed});
+  for (const isa::Dim& d : dims) {
+    if (d.stride == 0) continue;
+    out.forward = out.forward && d.stride > 0;
+    out.elements *= d.count;
+    out.last += d.stride * (d.count - 1);
+  }
+  return out;
+}
+
+// Whether two loads differ in where they begin, and in nothing else.
+bool are_shifted(const Leaf& a, const Leaf& b) {
+  const auto same = [](const isa::Dim& x, const isa::Dim& y) { return x.stride == y.stride && x.count == y.count; };
+  return a.base == b.base && a.loops == b.loops && a.partition == b.partition && a.packed == b.packed &&
+         std::equal(a.free.begin(), a.free.end(), b.free.begin(), b.free.end(), same);
+}
+
+}  // namespace
+
+std::vector<Footprint> footprints(const Graph& graph, const Layout& layout) {
+  std::vector<Footprint> out;
+  std::vector<int> order;
+  for (std::size_t i = 0; i < layout.loads.size(); ++i) order.push_back(static_cast<int>(i));
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return layout.loads[a].offset < layout.loads[b].offset; });
+  std::vector<bool> is_done(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Leaf& first = layout.loads[order[i]];
+    const Reach reach = reach_of(layout, first);
+    if (is_done[i] || first.is_matrix || !reach.forward || reach.elements == 1) continue;
+    if (2 * reach.elements < reach.last) continue;  // most of what lies between is not wanted
+    Footprint all{first.offset, reach.last + 1, {order[i]}};
+    const std::int64_t most = kMostBytes / size_bytes(graph.type(first.value).dtype);
+    std::int64_t last = first.offset;
+    for (std::size_t j = i + 1; j < order.size(); ++j) {
+      const Leaf& next = layout.loads[order[j]];
+      if (is_done[j] || next.is_matrix || !are_shifted(first, next)) continue;
+      const std::int64_t more = next.offset - last;
+      if (4 * more > 5 * reach.elements || all.span + more > most) break;
+      is_done[j] = true;
+      all.span += more;
+      all.loads.push_back(order[j]);
+      last = next.offset;
+    }
+    if (all.loads.size() > 1) out.push_back(std::move(all));
+  }
+  return out;
+}
+
+}  // namespace kiln::tensor
