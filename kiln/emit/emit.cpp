@@ -319,7 +319,12 @@ class Emission {
   }
 
   void results() {
-    if (!returned_.empty()) lines_.line(fmt::format("return {}", fmt::join(returned_, ", ")));
+    const std::string list = fmt::format("return {}", fmt::join(returned_, ", "));
+    if (lines_.has_room(list)) {
+      if (!returned_.empty()) lines_.line(list);
+    } else {
+      lines_.call("return ", returned_);  // a tuple in brackets, which may take several lines
+    }
     lines_.back();
   }
 

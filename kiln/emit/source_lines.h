@@ -11,6 +11,7 @@ inline constexpr std::size_t kColumns = 100;
 class SourceLines {
  public:
   void line(const std::string& text = {});
+  bool has_room(const std::string& text) const { return indent_ + text.size() <= kColumns; }  // on one line
   // `before` + "(" + arguments + ")" + `after`, in as many lines as it takes.
   void call(const std::string& before, const std::vector<std::string>& arguments, const std::string& after = ")");
   // An empty line, unless a block has just begun.
