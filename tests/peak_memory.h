@@ -36,11 +36,9 @@ void* operator new(std::size_t size) {
   kiln::test::count(p, true);
   return p;
 }
-void operator delete(void* p) noexcept {
+// Not inlined: g++ would see memory of new given to free.
+[[gnu::noinline]] void operator delete(void* p) noexcept {
   kiln::test::count(p, false);
   std::free(p);
 }
-void operator delete(void* p, std::size_t) noexcept {
-  kiln::test::count(p, false);
-  std::free(p);
-}
+void operator delete(void* p, std::size_t) noexcept { operator delete(p); }

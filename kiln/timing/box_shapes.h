@@ -20,6 +20,7 @@ class BoxShapes {
 
  private:
   std::uint32_t add(const isa::Access& access, bool flat);
+  bool is_placed(const isa::Access& access) const;
   std::uint64_t hash(const isa::Access& access) const;
   bool alike(const isa::Access& a, const isa::Access& b) const;
 

@@ -30,14 +30,14 @@ CoreModel::CoreModel(const Program& program, const Arch& arch, const TimingOptio
       number_(number),
       reorder_(options.reorder.value()),
       plan_(make_plan(program, arch, change_of(options, number))),
-      progress_(plan_),
+      log_(number, prefix, std::ranges::any_of(plan_.ops.kinds(), &Op::crosses)),
+      progress_(plan_, log_.events()),
       dependencies_(program, plan_, change_of(options, number), reorder_),
       memory_(program, plan_, arch, reorder_),
       scheduler_(plan_),
       compute_(arch),
       array_(arch.timing.matmul),
-      dma_(arch, pair),
-      log_(number, prefix, std::ranges::any_of(plan_.ops.kinds(), &Op::crosses)) {}
+      dma_(arch, pair) {}
 
 void CoreModel::expect(double instructions) {
   constexpr double kMost = 4e6;
@@ -51,6 +51,7 @@ void CoreModel::expect(double instructions) {
         std::ranges::count_if(std::views::iota(InstructionId{0}, static_cast<InstructionId>(count)), moves));
   }
   progress_.reserve(count);
+  if (program_.loops.empty()) lives_.reserve(program_.tensors.size());
   log_.reserve(count + transfers);  // DMAs have two events
 }
 
@@ -67,8 +68,27 @@ void CoreModel::release(TensorId id, bool for_good) {
   if (for_good) dependencies_.release_for_good(id);
   const Users& users = dependencies_.users(id);
   if (!t.address) memory_.release(id, users, for_good);
-  if (const OpId first = dependencies_.first_user(id); first != kNoOp && !replay_)
-    lives_.push_back({t.bytes_per_partition(), t.memory == Memory::psum, first, users});
+  if (const OpId first = dependencies_.first_user(id); first != kNoOp && !replay_) {
+    const auto is_open = [&](OpId op) { return op != kNoOp && !progress_.has_times(op); };
+    if (is_open(first) || std::ranges::any_of(users, is_open)) {
+      ended_.push_back({id, first, users});
+    } else {
+      add_life({id, first, users});
+    }
+  }
+  if (for_good) dependencies_.forget_users(id);
+}
+
+void CoreModel::add_life(const Stay& stay) {
+  const Tensor& t = program_.tensors[stay.tensor];
+  Life life{.begin = progress_.times(stay.first).start};
+  life.end = life.begin;
+  life.bytes = t.bytes_per_partition();
+  life.psum = t.memory == Memory::psum;
+  for (OpId op : stay.users) {
+    if (op != kNoOp) life.end = std::max(life.end, progress_.times(op).end);
+  }
+  lives_.push_back(life);
 }
 
 // In which order an instruction goes through the parts: what it waits for; then either its times are those of an
@@ -97,6 +117,8 @@ void CoreModel::start_next() {
 
 void CoreModel::finish() {
   while (!scheduler_.is_empty()) start_next();
+  for (const Stay& stay : ended_) add_life(stay);
+  ended_.clear();
 }
 
 void CoreModel::start(const Issue& issue) {
@@ -133,8 +155,8 @@ EventId CoreModel::emit(const Event& event) {
   return log_.add(event);
 }
 
-void CoreModel::done(const Issue& issue, const Op& op, Time start, Time end, EventId event) {
-  progress_.set_times(issue.op, start, end, event);
+void CoreModel::done(const Issue& issue, const Op& op, EventId event) {
+  progress_.set_event(issue.op, event);
   log_.count(op);
   if (progress_.op_count() % kForgetEvery == 0) forget();
 }
@@ -147,7 +169,7 @@ void CoreModel::run_compute(const Issue& issue, const Op& op, const Ready& ready
   e.occupied = op.interval;
   stream.free = start.at + op.interval;
   stream.last = emit(e);
-  done(issue, op, e.start, e.end, stream.last);
+  done(issue, op, stream.last);
 }
 
 void CoreModel::run_tensor(const Issue& issue, const Op& op, const Ready& ready) {
@@ -160,7 +182,7 @@ void CoreModel::run_tensor(const Issue& issue, const Op& op, const Ready& ready)
   e.occupied = run.occupied;
   stream.free = run.next;
   stream.last = emit(e);
-  done(issue, op, e.start, e.end, stream.last);
+  done(issue, op, stream.last);
 }
 
 void CoreModel::run_dma(const Issue& issue, const Op& op, const Ready& ready, Time others) {
@@ -185,7 +207,7 @@ void CoreModel::run_dma(const Issue& issue, const Op& op, const Ready& ready, Ti
   e.end = run.end;
   e.occupied = e.end - e.start;
   e.hbm_bytes = op.hbm_read + op.hbm_written;
-  done(issue, op, triggered, e.end, emit(e));
+  done(issue, op, emit(e));
 }
 
 void CoreModel::repeat(const Issue& issue, const Op& op) {
@@ -201,7 +223,7 @@ void CoreModel::repeat(const Issue& issue, const Op& op) {
     event = emit(e);
   }
   progress_.stream(op.stream).last = op.kind == Kind::transfer ? event - 1 : event;
-  done(issue, op, from.start + replay_->by, from.end + replay_->by, event);
+  done(issue, op, event);
 }
 
 void CoreModel::forget() {
@@ -210,9 +232,10 @@ void CoreModel::forget() {
   compute_.forget_before(floor);
   if (!replay_) log_.forget_before(floor);  // else streams are already where the repeated iterations end
   // Vectors that grow are there twice for a while.
-  const double kept = static_cast<double>(progress_.op_count()) * sizeof(OpTimes) +
-                      static_cast<double>(log_.event_count()) * sizeof(Event) +
-                      static_cast<double>(lives_.size()) * sizeof(Life);
+  const double kept = static_cast<double>(progress_.op_count()) * Progress::bytes_per_op() +
+                      static_cast<double>(log_.event_count()) * Events::kBytesEach +
+                      static_cast<double>(lives_.size()) * sizeof(Life) +
+                      static_cast<double>(ended_.size()) * sizeof(Stay);
   require_memory(3 * kept, options_.max_memory, "what is kept of simulated instructions");
   if (options_.done && number_ == 0)
     options_.done->store(std::min(1.0, progress_.op_count() / expected_), std::memory_order_relaxed);

@@ -22,10 +22,9 @@ namespace kiln::timing {
 
 // A tensor's time in memory, for the picture of memory over time.
 struct Life {
-  std::int64_t bytes;
-  bool psum;
-  OpId first;
-  Users users;
+  Time begin, end;
+  std::int64_t bytes : 63;
+  bool psum : 1;
 };
 
 // What an iteration of a loop leaves behind besides the times of its instructions.
@@ -58,7 +57,7 @@ class CoreModel {
   const Progress& progress() const { return progress_; }
   EventLog& log() { return log_; }
   const EventLog& log() const { return log_; }
-  const std::vector<Life>& lives() const { return lives_; }
+  std::vector<Life> take_lives() { return std::move(lives_); }
 
   // The statements of the program, as they are executed.
   void expect(double instructions);  // about so many will be executed
@@ -98,8 +97,15 @@ class CoreModel {
   void run_dma(const Issue& issue, const Op& op, const Ready& ready, Time others = 0);
   Event event_of(const Issue& issue, const Op& op, const Ready& start, Kind kind);
   EventId emit(const Event& event);
-  void done(const Issue& issue, const Op& op, Time start, Time end, EventId event);
+  void done(const Issue& issue, const Op& op, EventId event);
   void forget();
+  // A tensor of which the first and the last users are known, but perhaps not yet their times.
+  struct Stay {
+    isa::TensorId tensor;
+    OpId first;
+    Users users;
+  };
+  void add_life(const Stay& stay);
 
   const isa::Program& program_;
   const Arch& arch_;
@@ -109,6 +115,7 @@ class CoreModel {
   Plan plan_;
   double expected_ = 0;  // executed instructions
 
+  EventLog log_;
   Progress progress_;
   Dependencies dependencies_;
   TensorMemory memory_;
@@ -116,8 +123,8 @@ class CoreModel {
   ComputeUnit compute_;
   TensorArray array_;
   DmaUnit dma_;
-  EventLog log_;
   std::vector<Life> lives_;
+  std::vector<Stay> ended_;  // with users that the list scheduler holds back, or that wait for another core
   Issue now_, meeting_;
   Ready arrived_{};  // at the meeting
   LoopReach reach_;

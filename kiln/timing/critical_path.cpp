@@ -69,11 +69,15 @@ class PathBack {
 std::vector<CriticalStep> critical_path(const Timeline& t) {
   std::vector<CriticalStep> path;
   if (t.events.empty()) return path;
-  const auto last =
-      std::max_element(t.events.begin(), t.events.end(), [](const Event& a, const Event& b) { return a.end < b.end; });
-  EventId at = static_cast<EventId>(last - t.events.begin());
+  EventId at = 0;  // the first of those that end last
+  for (EventId id = 1; id < t.events.size(); ++id) {
+    if (t.events.end_of(id) > t.events.end_of(at)) at = id;
+  }
   Time until = t.total;
   PathBack back(t);
+  std::size_t steps = 0;  // as many as there are, but for gaps
+  for (EventId id = at; id != isa::kNone; id = t.events.because_of(id)) ++steps;
+  path.reserve(steps);
   while (at != isa::kNone) {
     const CriticalStep step = back.step(at, until);
     if (step.time != 0 || path.empty()) path.push_back(step);

@@ -11,16 +11,9 @@ Dependencies::Dependencies(const Program& program, const Plan& plan, const Progr
       reorder_(reorder),
       boxes_(program, plan),
       regions_(program.tensors.size() + 2),
-      region_of_(program.tensors.size()),
       tensors_(program.tensors.size()),
       loop_writers_(reorder ? program.tensors.size() : 0, program.loops.empty()),
       state_(program, plan, !reorder) {
-  for (TensorId id = 0; id < program.tensors.size(); ++id) {
-    const Tensor& t = program.tensors[id];
-    const bool placed = t.address && is_on_chip(t.memory);
-    const bool psum = t.memory == Memory::psum;
-    region_of_[id] = static_cast<std::uint32_t>(placed ? program.tensors.size() + psum : id);
-  }
   if (!change.in_turn.empty()) turns_of_.assign(program.tensors.size(), kNone);
   for (TensorId id : change.in_turn) {
     turns_of_[id] = static_cast<std::uint32_t>(turns_.size());
@@ -28,14 +21,20 @@ Dependencies::Dependencies(const Program& program, const Plan& plan, const Progr
   }
 }
 
+std::size_t Dependencies::region_of(TensorId id) const {
+  const Tensor& t = program_.tensors[id];
+  if (!t.address || !is_on_chip(t.memory)) return id;
+  return program_.tensors.size() + (t.memory == Memory::psum ? 1 : 0);
+}
+
 void Dependencies::declare(TensorId id) {
-  tensors_[id] = {};
+  tensors_.erase(id);
   if (reorder_) loop_writers_.forget(id);
-  if (regions_[region_of_[id]]) regions(id).clear();
+  if (regions_[region_of(id)]) regions(id).clear();
 }
 
 void Dependencies::release_for_good(TensorId id) {
-  if (!program_.tensors[id].address) regions_[region_of_[id]].reset();
+  if (!program_.tensors[id].address) regions_[id].reset();
 }
 
 void Dependencies::find(Issue& issue, const Op& op, const Progress& progress, TensorMemory& memory) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kiln/timing/access_boxes.h"
+#include "kiln/timing/by_tensor.h"
 #include "kiln/timing/loop_writers.h"
 #include "kiln/timing/progress.h"
 #include "kiln/timing/regions.h"
@@ -36,8 +37,9 @@ class Dependencies {
   // Fills the lists of `issue`, and becomes part of what later instructions wait for.
   void find(Issue& issue, const Op& op, const Progress& progress, TensorMemory& memory);
 
-  OpId first_user(isa::TensorId id) const { return tensors_[id].first; }
-  const Users& users(isa::TensorId id) const { return tensors_[id].users; }
+  OpId first_user(isa::TensorId id) const { return tensors_.at(id).first; }
+  const Users& users(isa::TensorId id) const { return tensors_.at(id).users; }
+  void forget_users(isa::TensorId id) { tensors_.erase(id); }
   OpId writer(isa::RegisterId id) const { return state_.writer(id); }
 
   // Until its ramps end, what touches a tensor that is used outside the loop stands for left-out iterations as well.
@@ -51,10 +53,11 @@ class Dependencies {
     OpId first = kNoOp;
   };
   Regions& regions(isa::TensorId id) {
-    std::unique_ptr<Regions>& of = regions_[region_of_[id]];
+    std::unique_ptr<Regions>& of = regions_[region_of(id)];
     if (!of) of = std::make_unique<Regions>();
     return *of;
   }
+  std::size_t region_of(isa::TensorId id) const;
   void touch(Issue& issue, const Op& op, const Use& use, const Progress& progress, TensorMemory& memory);
   void touch_bytes(Issue& issue, const Op& op, const Use& use, const Box& box, std::vector<Dependency>& out);
   bool updates(const Issue& issue, const Op& op, const Use& use) const;
@@ -66,8 +69,7 @@ class Dependencies {
   AccessBoxes boxes_;
   // One per tensor that is in use; tensors with an address share one per memory.
   std::vector<std::unique_ptr<Regions>> regions_;
-  std::vector<std::uint32_t> region_of_;  // by tensor
-  std::vector<TensorUse> tensors_;
+  ByTensor<TensorUse> tensors_;
   std::vector<Turns> turns_;
   std::vector<std::uint32_t> turns_of_;  // by tensor, into turns_; empty: no tensor has any
   LoopWriters loop_writers_;             // list scheduler

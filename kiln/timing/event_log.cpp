@@ -78,9 +78,9 @@ void EventLog::count(const Op& op) {
 double EventLog::leave_out(EventId first, std::int64_t more) {
   double bytes = 0;
   for (std::size_t e = first; e < events_.size(); ++e) {
-    Event& event = events_[e];
+    const Event event = events_[e];
     bytes += event.hbm_bytes * static_cast<double>(event.repeats);
-    event.repeats *= more + 1;
+    events_.set_repeats(e, event.repeats * (more + 1));
   }
   return bytes * static_cast<double>(more);
 }
@@ -89,8 +89,9 @@ void EventLog::move_lanes(EventId first, Time by) {
   std::vector<bool> used(lanes_.size());
   Time begin = std::numeric_limits<Time>::max();
   for (std::size_t e = first; e < events_.size(); ++e) {
-    used[events_[e].lane] = true;
-    if (events_[e].kind == Kind::transfer) begin = std::min(begin, events_[e].start);
+    const Event event = events_[e];
+    used[event.lane] = true;
+    if (event.kind == Kind::transfer) begin = std::min(begin, event.start);
   }
   transfers_.echo(begin, by);
   for (std::size_t i = 0; i < used.size(); ++i) {

@@ -27,9 +27,9 @@ class EventLog {
   LaneId link_lane() const { return kStreamCount; }
   void forget_before(Time floor) { transfers_.forget_before(floor); }  // no transfer to come begins earlier
 
-  const std::vector<Event>& events() const { return events_; }
+  const Events& events() const { return events_; }
   EventId event_count() const { return static_cast<EventId>(events_.size()); }
-  std::vector<Event> take_events() { return std::move(events_); }
+  Events take_events() { return std::move(events_); }
   const std::vector<Lane>& lanes() const { return lanes_; }
   const std::string& prefix() const { return prefix_; }
   const Totals& totals() const { return totals_; }
@@ -55,7 +55,7 @@ class EventLog {
   int core_;
   std::string prefix_;
   std::size_t first_queue_;  // lane
-  std::vector<Event> events_;
+  Events events_;
   std::vector<Lane> lanes_;
   std::vector<Time> active_until_, busy_until_;  // by lane
   Totals totals_;

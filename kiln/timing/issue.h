@@ -58,7 +58,7 @@ struct Ready {
 struct OpTimes {
   Time start = 0, end = -1;  // negative: it has no time yet
   EventId event = isa::kNone;
-  std::uint8_t stream = 0;
+  int stream = 0;
   bool transfer = false;
 };
 

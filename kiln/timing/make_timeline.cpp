@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "kiln/timing/band.h"
 #include "kiln/timing/critical_path.h"
@@ -17,15 +18,11 @@ void add_core(Timeline& t, CoreRun& run) {
   EventLog& log = run.core->log();
   const auto lane0 = static_cast<LaneId>(t.lanes.size());
   const auto event0 = static_cast<EventId>(t.events.size());
-  std::vector<Event> events = log.take_events();
-  for (Event& e : events) {
-    e.lane = static_cast<LaneId>(e.lane + lane0);
-    if (e.because != kNone) e.because += event0;
-  }
+  Events events = log.take_events();
   if (t.events.empty()) {
     t.events = std::move(events);
   } else {
-    t.events.insert(t.events.end(), events.begin(), events.end());
+    t.events.append(events, lane0, event0);
   }
   t.lanes.insert(t.lanes.end(), log.lanes().begin(), log.lanes().end());
   for (Gap g : run.walk->left_out.gaps) {
@@ -43,31 +40,28 @@ void add_core(Timeline& t, CoreRun& run) {
   t.dma_busy = std::max(t.dma_busy, log.dma_busy());
 }
 
-void add_memory(Timeline& t, const CoreModel& core, int number) {
-  struct Change {
-    Time at;
-    std::int64_t sbuf, psum;
-  };
-  std::vector<Change> changes;
-  changes.reserve(core.lives().size() * 2);
-  for (const Life& life : core.lives()) {
-    const Time begin = core.progress().times(life.first).start;
-    Time end = begin;
-    for (OpId op : life.users) {
-      if (op != kNoOp) end = std::max(end, core.progress().times(op).end);
+// What begins and ends at one moment becomes one sample. There may be millions, so each life is there only twice: in
+// the order in which they begin, and in that in which they end.
+void add_memory(Timeline& t, std::vector<Life> lives, int number) {
+  std::sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.begin < b.begin; });
+  std::vector<std::uint32_t> ending(lives.size());
+  std::iota(ending.begin(), ending.end(), 0u);
+  std::sort(ending.begin(), ending.end(), [&](auto a, auto b) { return lives[a].end < lives[b].end; });
+  const auto for_each_moment = [&](auto&& moment) {
+    std::int64_t sbuf = 0, psum = 0;
+    const auto add = [&](const Life& life, std::int64_t sign) { (life.psum ? psum : sbuf) += sign * life.bytes; };
+    for (std::size_t begun = 0, ended = 0; ended < lives.size();) {
+      Time at = lives[ending[ended]].end;
+      if (begun < lives.size()) at = std::min(at, lives[begun].begin);
+      for (; begun < lives.size() && lives[begun].begin == at; ++begun) add(lives[begun], 1);
+      for (; ended < lives.size() && lives[ending[ended]].end == at; ++ended) add(lives[ending[ended]], -1);
+      moment(MemorySample{at, number, sbuf, psum});
     }
-    const std::int64_t sbuf = life.psum ? 0 : life.bytes, psum = life.psum ? life.bytes : 0;
-    changes.push_back({begin, sbuf, psum});
-    changes.push_back({end, -sbuf, -psum});
-  }
-  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
-  std::int64_t sbuf = 0, psum = 0;
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    sbuf += changes[i].sbuf;
-    psum += changes[i].psum;
-    if (i + 1 < changes.size() && changes[i + 1].at == changes[i].at) continue;
-    t.memory.push_back({changes[i].at, number, sbuf, psum});
-  }
+  };
+  std::size_t count = t.memory.size();
+  for_each_moment([&](const MemorySample&) { ++count; });
+  t.memory.reserve(count);
+  for_each_moment([&](const MemorySample& sample) { t.memory.push_back(sample); });
 }
 
 double compulsory_bytes(const std::vector<CoreRun>& runs, std::size_t cores) {
@@ -105,9 +99,10 @@ void name_the_last(Timeline& t) {
   std::map<Time, EventId> last;  // by when it began
   for (const Event& e : t.events)
     if (t.lanes[e.lane].links && e.wait != Wait::peer) last.try_emplace(e.start, e.because);
-  for (Event& e : t.events) {
+  for (EventId id = 0; id < t.events.size(); ++id) {
+    const Event e = t.events[id];
     if (!t.lanes[e.lane].links || e.wait != Wait::peer) continue;
-    if (const auto found = last.find(e.start); found != last.end()) e.because = found->second;
+    if (const auto found = last.find(e.start); found != last.end()) t.events.set_because(id, found->second);
   }
 }
 
@@ -130,8 +125,9 @@ Timeline make_timeline(std::vector<CoreRun>& runs, const TimedRanks& ranks, cons
   t.target = arch.target;
   t.reordered = options.reorder.value();
   add_ranks(t, runs, ranks);
+  std::vector<std::vector<Life>> lives;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    add_memory(t, *runs[i].core, static_cast<int>(i));
+    lives.push_back(runs[i].core->take_lives());
     add_core(t, runs[i]);
   }
   if (t.ranks.size() > 1) name_the_last(t);
@@ -143,18 +139,16 @@ Timeline make_timeline(std::vector<CoreRun>& runs, const TimedRanks& ranks, cons
   const double of_rank = static_cast<double>(cores_per_rank);
   t.hbm_bytes_per_ns =
       cores / of_rank * std::min(arch.hbm_bytes_per_ns, of_rank * arch.dma.engines * arch.dma.bytes_per_ns);
-  runs.clear();  // long runs have no room for what the cores knew beside the path
+  runs.clear();  // long runs have no room for what the cores knew beside what follows
+  for (std::size_t i = 0; i < lives.size(); ++i) add_memory(t, std::move(lives[i]), static_cast<int>(i));
   add_exposed(t, ranks.launch.cores_per_rank);
   t.bottleneck = bottleneck(t);
   if (options.keep_events > 0) t.critical_path = critical_path(t);
   t.band = band_of(t, arch);
   if (t.events.size() > options.keep_events) {
     t.events_left_out = static_cast<std::int64_t>(t.events.size() - options.keep_events);
-    t.events.resize(options.keep_events);
+    t.events.shorten(options.keep_events);
     std::erase_if(t.critical_path, [&](const CriticalStep& s) { return s.event >= options.keep_events; });
-    for (Event& e : t.events) {
-      if (e.because >= options.keep_events) e.because = kNone;
-    }
   }
   return t;
 }

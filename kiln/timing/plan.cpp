@@ -1,10 +1,12 @@
 #include "kiln/timing/plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "kiln/analysis/spread_rows.h"
 #include "kiln/analysis/statements.h"
+#include "kiln/base/memory_limit.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/uses.h"
 #include "kiln/timing/box_shapes.h"
@@ -93,8 +95,10 @@ void Planner::add_use(const Access& access, bool reads, bool writes, bool statio
     }
   }
   if (!plan_.tracked[access.tensor]) return;
+  const std::uint32_t shape = shapes_.find(access);
+  if (shape > kMostShapes) require_memory(std::numeric_limits<double>::max(), 0, "shapes of accesses");
   plan_.uses.push_back({static_cast<std::uint32_t>(&access - program_.accesses.data()), access.tensor,
-                        shapes_.find(access), reads, writes, !moves && !uncertain, uncertain, stationary});
+                        shape & kMostShapes, reads, writes, !moves && !uncertain, uncertain, stationary});
 }
 
 void Planner::add_uses(Op& op, const InstView& inst) {

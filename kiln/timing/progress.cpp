@@ -10,7 +10,7 @@ Ready Progress::ready(const Ready& from, const std::vector<Dependency>& deps, St
   const int s = static_cast<int>(stream);
   Ready r = from;
   for (const Dependency& d : deps) {
-    const OpTimes& t = times_[d.op];
+    const OpTimes t = times(d.op);
     if (t.end < 0) continue;  // the op itself
     if (t.transfer) {
       r.later(t.end + plan_.dma_done + d.later, d.wait, t.event);

@@ -23,23 +23,31 @@ struct StreamState {
 
 class Progress {
  public:
-  explicit Progress(const Plan& plan) : plan_(plan) {}
+  // `events`: those of the core.
+  Progress(const Plan& plan, const Events& events) : plan_(plan), events_(events) {}
 
-  void reserve(std::size_t count) { times_.reserve(count); }
+  void reserve(std::size_t count) {
+    event_.reserve(count);
+    stream_.reserve(count);
+  }
   // One more executed instruction, without a time yet.
   OpId add(const Op& op) {
-    times_.push_back({.stream = static_cast<std::uint8_t>(op.stream), .transfer = op.kind == Kind::transfer});
-    return static_cast<OpId>(times_.size() - 1);
+    event_.push_back(isa::kNone);
+    stream_.push_back(static_cast<std::uint8_t>(op.stream) | (op.kind == Kind::transfer ? kTransfer : 0));
+    return static_cast<OpId>(event_.size() - 1);
   }
-  void set_times(OpId op, Time start, Time end, EventId event) {
-    OpTimes& t = times_[op];
-    t.start = start;
-    t.end = end;
-    t.event = event;
+  // Its times are those of this event; a transfer begins with its trigger, which is the event before.
+  void set_event(OpId op, EventId event) { event_[op] = event; }
+  OpId op_count() const { return static_cast<OpId>(event_.size()); }
+  static constexpr std::size_t bytes_per_op() { return sizeof(EventId) + sizeof(std::uint8_t); }
+  OpTimes times(OpId op) const {
+    const EventId event = event_[op];
+    const bool transfer = stream_[op] & kTransfer;
+    const int stream = stream_[op] & ~kTransfer;
+    if (event == isa::kNone) return {.stream = stream, .transfer = transfer};
+    return {events_.start_of(event - transfer), events_.end_of(event), event, stream, transfer};
   }
-  OpId op_count() const { return static_cast<OpId>(times_.size()); }
-  const OpTimes& times(OpId op) const { return times_[op]; }
-  bool has_times(OpId op) const { return times_[op].end >= 0; }
+  bool has_times(OpId op) const { return event_[op] != isa::kNone; }
 
   StreamState& stream(Stream s) { return streams_[static_cast<int>(s)]; }
   const StreamState& stream(Stream s) const { return streams_[static_cast<int>(s)]; }
@@ -64,8 +72,11 @@ class Progress {
   void move(unsigned used, Time by);
 
  private:
+  static constexpr std::uint8_t kTransfer = 0x80;
   const Plan& plan_;
-  std::vector<OpTimes> times_;
+  const Events& events_;
+  std::vector<EventId> event_;        // by op
+  std::vector<std::uint8_t> stream_;  // by op, and whether it is a transfer
   StreamState streams_[kStreamCount];
   bool retired_[kStreamCount] = {};
   Time last_end_ = 0;

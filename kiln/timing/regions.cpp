@@ -5,9 +5,9 @@
 namespace kiln::timing {
 
 namespace {
-constexpr std::size_t kFew = 8;           // slots that are searched one by one
+constexpr std::size_t kFew = 8;          // slots that are searched one by one
 constexpr std::uint32_t kCompared = 64;  // slots that are compared with a new one, one by one
-}
+}  // namespace
 
 bool Regions::fits_grid(const Box& box) {
   if (!grid_) return false;

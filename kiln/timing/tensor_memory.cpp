@@ -52,9 +52,9 @@ void TensorMemory::declare(TensorId id) {
 void TensorMemory::release(TensorId id, const Users& users, bool for_good) {
   if (!reorder_) {
     pools_[in_psum(id)].give_back(pool_bytes(id), users);
-    if (for_good) places_[id].before = {};
-  } else if (places_[id].stay != kNone) {
-    stays_.close(places_[id].stay);
+    if (for_good) places_.erase(id);
+  } else if (const StayId stay = places_.at(id).stay; stay != kNone) {
+    stays_.close(stay);
   }
 }
 

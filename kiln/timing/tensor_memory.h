@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "kiln/timing/by_tensor.h"
 #include "kiln/timing/plan.h"
 #include "kiln/timing/pool.h"
 #include "kiln/timing/stays.h"
@@ -19,13 +20,13 @@ class TensorMemory {
   void release(isa::TensorId id, const Users& users, bool for_good);  // `for_good`: it is not declared again
 
   // In program order: who must be done before the tensor may be written for the first time.
-  const std::vector<OpId>& users_before(isa::TensorId id) const { return places_[id].before; }
+  const std::vector<OpId>& users_before(isa::TensorId id) const { return places_.at(id).before; }
   // Bytes that no tensor has used yet.
   std::array<std::int64_t, 2> unused() const { return {pools_[0].unused(), pools_[1].unused()}; }
 
   // List scheduler: adds the tensor's stay to those of an instruction that uses it.
   void add_stay(isa::TensorId id, std::vector<StayId>& of_instruction) {
-    if (places_[id].stay != isa::kNone) stays_.use(places_[id].stay, of_instruction);
+    if (const StayId stay = places_.at(id).stay; stay != isa::kNone) stays_.use(stay, of_instruction);
   }
   Stays& stays() { return stays_; }
   const Stays& stays() const { return stays_; }
@@ -44,7 +45,7 @@ class TensorMemory {
   bool reorder_;
   Pool pools_[2];  // SBUF, PSUM
   Stays stays_;
-  std::vector<Place> places_;  // by tensor
+  ByTensor<Place> places_;
 };
 
 }  // namespace kiln::timing

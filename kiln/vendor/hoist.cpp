@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <unordered_map>
 
 #include "kiln/isa/semantics/cost.h"
@@ -52,6 +53,7 @@ class Hoister {
   void write(InstructionId id);
   bool same_kind(TensorId a, TensorId b) const;
   void remove();
+  void undo();
   std::int64_t capacity() const { return arch_.sbuf_partition_bytes - arch_.sbuf_reserved_bytes; }
 
   Program& p_;
@@ -62,6 +64,10 @@ class Hoister {
   std::vector<bool> is_kept_;
   std::vector<TensorId> instead_;  // by tile
   std::vector<bool> left_out_;     // by instruction
+  // The program before instructions were removed, as far as that changes it.
+  Block body_before_;
+  std::vector<ArgBefore> changed_;
+  std::size_t accesses_before_ = 0;
   std::int64_t count_ = 0;
 };
 
@@ -210,15 +216,25 @@ void Hoister::choose_kept() {
 }
 
 void Hoister::remove() {
+  accesses_before_ = p_.accesses.size();
   Block body;
   body.reserve(p_.body.size());
   for (const Node& node : p_.body) {
     if (node.kind == Node::Kind::declare && instead_[node.index] != kNone) continue;
     if (node.kind == Node::Kind::instruction && left_out_[node.index]) continue;
     body.push_back(node);
-    if (node.kind == Node::Kind::instruction) use_instead(p_, node.index, instead_);
+    if (node.kind != Node::Kind::instruction) continue;
+    const std::vector<ArgBefore> changed = use_instead(p_, node.index, instead_);
+    changed_.insert(changed_.end(), changed.begin(), changed.end());
   }
-  p_.body = std::move(body);
+  std::swap(p_.body, body);
+  body_before_ = std::move(body);
+}
+
+void Hoister::undo() {
+  p_.body = std::move(body_before_);
+  for (const ArgBefore& before : std::views::reverse(changed_)) p_.args[before.index] = before.arg;
+  p_.accesses.resize(accesses_before_);
 }
 
 std::int64_t Hoister::run() {
@@ -228,11 +244,10 @@ std::int64_t Hoister::run() {
   choose_kept();
   scan(false);
   if (count_ == 0) return 0;
-  const Program before = p_;
   remove();
   const std::vector<Span> spans = spans_of(p_);
   if (sbuf_peak(p_, spans, std::vector<bool>(p_.tensors.size())) <= capacity()) return count_;
-  p_ = before;  // what is kept longer must fit
+  undo();  // what is kept longer must fit
   return 0;
 }
 

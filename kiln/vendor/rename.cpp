@@ -1,6 +1,7 @@
 #include "kiln/vendor/rename.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "kiln/analysis/box.h"
 #include "kiln/vendor/trace.h"
@@ -29,7 +30,7 @@ struct Needed {
 
 class Renamer {
  public:
-  explicit Renamer(Program& program) : p_(program), needed_(program.tensors.size()), starts_(program.body.size()) {}
+  explicit Renamer(Program& program) : p_(program), needed_(program.tensors.size()) {}
   std::int64_t run();
 
  private:
@@ -43,8 +44,12 @@ class Renamer {
   void give_new_names();
 
   Program& p_;
-  std::vector<Needed> needed_;                 // by tensor
-  std::vector<std::vector<TensorId>> starts_;  // by statement: tiles that begin anew there
+  struct Start {
+    std::uint32_t position;
+    TensorId tile;
+  };
+  std::vector<Needed> needed_;  // by tensor
+  std::vector<Start> starts_;   // tiles that begin anew at a statement, from the last statement to the first
   std::int64_t count_ = 0;
 };
 
@@ -69,13 +74,16 @@ void Renamer::look_back(std::uint32_t position) {
     written.push_back(access.tensor);
     if (!is_fixed(p_, access)) return;
     const Box box = box_of(access);
-    std::erase_if(needed_[access.tensor].boxes, [&](const Box& b) { return contains(box, b); });
+    std::vector<Box>& boxes = needed_[access.tensor].boxes;
+    std::erase_if(boxes, [&](const Box& b) { return contains(box, b); });
+    if (boxes.empty()) boxes.shrink_to_fit();  // there may be millions of tiles
   });
   for_each_use(p_, inst, [&](const Access& access, Use use) {
     if (use != Use::write && is_followed(access.tensor)) need(access);
   });
-  for (const TensorId id : written) {
-    if (!needed_[id].all && needed_[id].boxes.empty()) starts_[position].push_back(id);
+  // Of one statement from the last to the first, too.
+  for (const TensorId id : std::views::reverse(written)) {
+    if (!needed_[id].all && needed_[id].boxes.empty()) starts_.push_back({position, id});
   }
 }
 
@@ -85,7 +93,8 @@ void Renamer::give_new_names() {
   Block body;
   body.reserve(p_.body.size());
   for (std::uint32_t i = 0; i < p_.body.size(); ++i) {
-    for (const TensorId id : starts_[i]) {
+    for (; !starts_.empty() && starts_.back().position == i; starts_.pop_back()) {
+      const TensorId id = starts_.back().tile;
       if (begun[id]++ == 0) continue;  // the first time, the tile itself
       if (begun[id] == 2) ++count_;
       const TensorId made = static_cast<TensorId>(p_.tensors.size());

@@ -31,7 +31,8 @@ bool is_free_tile(const Tensor& tensor, Memory memory) {
   return tensor.role == Role::internal && tensor.memory == memory && !tensor.address;
 }
 
-void use_instead(Program& program, InstructionId id, const std::vector<TensorId>& to) {
+std::vector<ArgBefore> use_instead(Program& program, InstructionId id, const std::vector<TensorId>& to) {
+  std::vector<ArgBefore> changed;
   const Instruction inst = program.instructions[id];
   const int params = static_cast<int>(info(inst.opcode).params.size());
   for (int i = 0; i < params; ++i) {
@@ -39,8 +40,11 @@ void use_instead(Program& program, InstructionId id, const std::vector<TensorId>
     if (arg.kind != Arg::Kind::access) continue;
     Access access = program.accesses[arg.index];
     access.tensor = to[access.tensor];
-    if (access.tensor != kNone) arg = rewrite::add_access(program, access);
+    if (access.tensor == kNone) continue;
+    changed.push_back({static_cast<std::size_t>(&arg - program.args.data()), arg});
+    arg = rewrite::add_access(program, access);
   }
+  return changed;
 }
 
 std::vector<Span> spans_of(const Program& program) {

@@ -20,8 +20,15 @@ bool is_fixed(const isa::Program& program, const isa::Access& access);
 // A tile that a kernel declares without saying where.
 bool is_free_tile(const isa::Tensor& tensor, Memory memory);
 
+// An argument as it was, by its index in Program::args.
+struct ArgBefore {
+  std::size_t index;
+  isa::Arg arg;
+};
+
 // Lets an instruction use other tensors in place of its own: to[tensor], or the tensor itself where that is kNone.
-void use_instead(isa::Program& program, isa::InstructionId id, const std::vector<isa::TensorId>& to);
+// Returns the arguments that it changed.
+std::vector<ArgBefore> use_instead(isa::Program& program, isa::InstructionId id, const std::vector<isa::TensorId>& to);
 
 // First and last statement of the body that touches each tensor; first > last: none.
 struct Span {

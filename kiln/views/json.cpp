@@ -10,8 +10,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMaxSteps = 1000;  // of the critical path; the rest is counted
-
 Json json_of(const Place& place) { return {{"file", place.file}, {"line", place.line}}; }
 
 // Counts and bytes are whole numbers unless they are means.
@@ -96,12 +94,9 @@ Json json_of(const Advice& advice) {
 }
 
 template <class Items>
-Json list(const Items& items, std::size_t limit = ~std::size_t{0}) {
+Json list(const Items& items) {
   Json json = Json::array();
-  for (const auto& item : items) {
-    if (json.size() == limit) break;
-    json.push_back(json_of(item));
-  }
+  for (const auto& item : items) json.push_back(json_of(item));
   return json;
 }
 
@@ -110,7 +105,6 @@ Json list(const Items& items, std::size_t limit = ~std::size_t{0}) {
 Json to_json(const TimeReport& r) {
   Json summary = Json::object();
   for (const Figure& figure : figures()) summary[std::string(figure.key)] = json_of(figure, figure.get(r));
-  const std::size_t steps = r.critical_path.size();
   return {{"program", r.program},
           {"target", r.target},
           {"what_if", r.what_if},
@@ -124,8 +118,8 @@ Json to_json(const TimeReport& r) {
           {"ranks", list(r.ranks)},
           {"engines", list(r.lanes)},
           {"lines", list(r.lines)},
-          {"critical_path", list(r.critical_path, kMaxSteps)},
-          {"critical_path_left_out", steps > kMaxSteps ? steps - kMaxSteps : 0},
+          {"critical_path", list(r.critical_path)},
+          {"critical_path_left_out", r.critical_path_left_out},
           {"roofline", json_of(r.roofline)},
           {"advice", list(r.advice)}};
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "kiln/timing/rank_kinds.h"
 
@@ -48,20 +49,28 @@ std::vector<LaneUse> lanes_of(const Timeline& t, std::size_t& bottleneck) {
   return lanes;
 }
 
-// Steps of one line on one lane in a row become one.
-std::vector<PathStep> path_of(const TimedRun& run) {
-  std::vector<PathStep> path;
+// Steps of one line on one lane in a row become one. Of those beyond kMaxSteps, only how many there are.
+void add_path(TimeReport& r, const TimedRun& run) {
+  std::optional<timing::Event> last;
+  const auto goes_on = [&](const timing::Event& event) {
+    return last && run.timeline.lanes[last->lane].name == run.timeline.lanes[event.lane].name &&
+           place_of(run, *last) == place_of(run, event);
+  };
   for (const timing::CriticalStep& step : run.timeline.critical_path) {
-    const timing::Event& event = run.timeline.events[step.event];
-    const std::string& lane = run.timeline.lanes[event.lane].name;
-    const Place place = place_of(run, event);
-    if (path.empty() || path.back().place != place || path.back().lane != lane) {
-      path.push_back({place, lane, std::string(run.instruction_of(event).row().name), event.wait, 0, 0});
+    const timing::Event event = run.timeline.events[step.event];
+    if (!goes_on(event)) {
+      if (r.critical_path.size() == kMaxSteps) {
+        ++r.critical_path_left_out;
+      } else {
+        r.critical_path.push_back({place_of(run, event), run.timeline.lanes[event.lane].name,
+                                   std::string(run.instruction_of(event).row().name), event.wait, 0, 0});
+      }
     }
-    path.back().time_ns += to_ns(step.time);
-    path.back().repeats += step.repeats;
+    last = event;
+    if (r.critical_path_left_out > 0) continue;
+    r.critical_path.back().time_ns += to_ns(step.time);
+    r.critical_path.back().repeats += step.repeats;
   }
-  return path;
 }
 
 }  // namespace
@@ -109,7 +118,7 @@ TimeReport report_of(const TimedRun& run, bool with_advice) {
   r.events_left_out = t.events_left_out;
   r.lanes = lanes_of(t, r.bottleneck);
   r.lines = time_by_line(run);
-  r.critical_path = path_of(run);
+  add_path(r, run);
   for (int core = 0; core < static_cast<int>(run.cores().size()); ++core)
     add_work(r.work, *run.cores()[core], run.trips(core), run.arch);
   r.roofline = roofline_of(run, r.work);

@@ -37,6 +37,8 @@ struct PathStep {
   std::int64_t repeats = 1;  // how often the path passes here
 };
 
+inline constexpr std::size_t kMaxSteps = 1000;
+
 // Ranks that do the same: one of them was timed.
 struct RankUse {
   std::string name;  // "ranks 0-3"
@@ -61,9 +63,10 @@ struct TimeReport {
   double profiler_total_ns = 0, benchmark_latency_ns = 0;
   std::int64_t instructions = 0, events_left_out = 0;
   std::vector<LaneUse> lanes;
-  std::size_t bottleneck = 0;   // index into lanes
-  std::vector<LineTime> lines;  // in order of first appearance
-  std::vector<PathStep> critical_path;
+  std::size_t bottleneck = 0;           // index into lanes
+  std::vector<LineTime> lines;          // in order of first appearance
+  std::vector<PathStep> critical_path;  // its first kMaxSteps
+  std::size_t critical_path_left_out = 0;
   analysis::Work work;
   Roofline roofline;
   double hbm_bytes_read = 0, hbm_bytes_written = 0, compulsory_bytes = 0;

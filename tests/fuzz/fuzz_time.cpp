@@ -68,7 +68,7 @@ void check_lanes(const Programs& programs, const Timeline& t) {
 // An instruction starts after those that it says it comes after: on the same lane when they have started, otherwise
 // when they are done. A DMA starts with its trigger and is done with its transfer.
 void check_dependencies(const Programs& programs, const Timeline& t) {
-  std::map<std::pair<int, isa::InstructionId>, const Event*> before;
+  std::map<std::pair<int, isa::InstructionId>, Event> before;
   for (const Event& e : t.events) {
     const int core = t.lanes[e.lane].core;
     const isa::Program& p = programs[core];
@@ -76,11 +76,11 @@ void check_dependencies(const Programs& programs, const Timeline& t) {
     for (std::uint32_t i = 0; i < inst.dep_count && e.kind != timing::Kind::transfer; ++i) {
       const auto found = before.find({core, p.deps[inst.first_dep + i]});
       if (found == before.end()) continue;
-      const Event& producer = *found->second;
+      const Event& producer = found->second;
       require(e.start >= (producer.lane == e.lane ? producer.start : producer.end), programs,
               "an explicit dependency is not kept");
     }
-    before[{core, e.inst}] = &e;
+    before[{core, e.inst}] = e;
   }
 }
 

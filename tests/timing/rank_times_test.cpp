@@ -43,10 +43,10 @@ Timeline time_of(const Launch& launch, TimingOptions options = {}) {
   return simulate(launch, arch(launch.target()), options);
 }
 
-std::vector<const Event*> on_links(const Timeline& t) {
-  std::vector<const Event*> events;
+std::vector<Event> on_links(const Timeline& t) {
+  std::vector<Event> events;
   for (const Event& e : t.events)
-    if (t.lanes[e.lane].links) events.push_back(&e);
+    if (t.lanes[e.lane].links) events.push_back(e);
   return events;
 }
 
@@ -67,16 +67,16 @@ TEST(RankTimes, BytesAndSteps) {
   const auto links = on_links(t);
   ASSERT_EQ(links.size(), 1u);
   const double expected = 1.5 * 2097152 / 16 + 6 * 1500;
-  EXPECT_NEAR(to_ns(links[0]->end - links[0]->start), expected, 500);  // and what spreading a DMA takes
+  EXPECT_NEAR(to_ns(links[0].end - links[0].start), expected, 500);  // and what spreading a DMA takes
 }
 
 // The result is there when the collective is, and not before.
 TEST(RankTimes, ResultsOfACollectiveAreWaitedFor) {
   const Timeline t = time_of(summing(kAll));
-  const Event* sum = on_links(t).at(0);
-  const auto last = std::ranges::max_element(t.events, {}, &Event::end);
-  EXPECT_GE(last->start, sum->end);
-  EXPECT_NE(t.lanes[last->lane].links, true);
+  const Event sum = on_links(t).at(0);
+  const Event last = *std::ranges::max_element(t.events, {}, &Event::end);
+  EXPECT_GE(last.start, sum.end);
+  EXPECT_NE(t.lanes[last.lane].links, true);
 }
 
 // Two collectives at once share the links: their bytes follow each other, their steps do not.
@@ -84,7 +84,7 @@ TEST(RankTimes, CollectivesShareTheLinks) {
   const auto span = [](int sums) {
     const Timeline t = time_of(Launch(summing(kAll, 1, "trn2", sums)).on_ranks(4));
     const auto links = on_links(t);
-    return to_ns(links.back()->end - links.front()->start);
+    return to_ns(links.back().end - links.front().start);
   };
   const double bytes = 1.5 * 2097152 / 16;
   EXPECT_NEAR(span(2) - span(1), bytes, 0.02 * bytes);
@@ -99,10 +99,10 @@ TEST(RankTimes, AQuickRankWaitsForASlowOne) {
   ASSERT_EQ(t.ranks.size(), 2u);
   const auto links = on_links(t);
   ASSERT_EQ(links.size(), 2u);
-  EXPECT_EQ(links[0]->start, links[1]->start);
+  EXPECT_EQ(links[0].start, links[1].start);
   const auto waits = [&](std::string_view lane) {
     return std::ranges::any_of(links,
-                               [&](const Event* e) { return t.lanes[e->lane].name == lane && e->wait == Wait::peer; });
+                               [&](const Event& e) { return t.lanes[e.lane].name == lane && e.wait == Wait::peer; });
   };
   EXPECT_TRUE(waits("rank 0 links"));
   EXPECT_FALSE(waits("rank 1 links"));

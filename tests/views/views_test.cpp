@@ -208,11 +208,17 @@ TEST(Picture, LimitIsCounted) {
   EXPECT_EQ(picture.flows.size(), 10u);
 }
 
+void set_bytes(MadeRun& made, std::size_t id, double bytes) {
+  timing::Event event = made.run.timeline.events[id];
+  event.hbm_bytes = bytes;
+  made.run.timeline.events.replace(id, event);
+}
+
 TEST(Picture, BandwidthIsTheMeanOfEachMicrosecond) {
   MadeRun made = small_run();
-  made.run.timeline.events[0].hbm_bytes = 131'072;  // 0 to 1000 ns
-  made.run.timeline.events[1].hbm_bytes = 32'768;   // 0 to 400 ns
-  made.run.timeline.events[6].hbm_bytes = 262'144;  // 2400 to 3400 ns
+  set_bytes(made, 0, 131'072);  // 0 to 1000 ns
+  set_bytes(made, 1, 32'768);   // 0 to 400 ns
+  set_bytes(made, 6, 262'144);  // 2400 to 3400 ns
   const Curve hbm = picture_of(made.run).curves.back();
   ASSERT_EQ(hbm.points.size(), 4u);
   EXPECT_EQ(hbm.unit, "GB/s, mean over 1.00 us");
@@ -225,7 +231,7 @@ TEST(Picture, BandwidthIsTheMeanOfEachMicrosecond) {
 
 TEST(Picture, BandwidthOfLeftOutIterations) {
   MadeRun made = small_run();
-  made.run.timeline.events[2].hbm_bytes = 1000;  // 1000 to 1200 ns
+  set_bytes(made, 2, 1000);  // 1000 to 1200 ns
   made.run.timeline.gaps = {
       {.loop = 0, .core = 0, .begin = 2'000'000, .end = 3'000'000, .iterations = 7, .hbm_bytes = 7000}};
   const Curve hbm = picture_of(made.run).curves.back();
