@@ -32,16 +32,23 @@ Factored along(const TransformConfig& c, const Way& w, bool positive) {
           positive ? "backward_" : "forward_",    c.rows_of_tables(), c.precision};
 }
 
-// Indices are bits in tables of float32. Of each number both parts move.
-void set_index(Table& t, std::int64_t at, std::int64_t from) {
+// Indices are bits in tables of float32. Of each number both parts move, from places and to places that are neighbours
+// or `p` apart.
+void set_index(Table& t, std::int64_t at, std::int64_t from, std::int64_t apart_at = 0, std::int64_t apart_from = 0) {
+  const auto place = [](std::int64_t number, std::int64_t part, std::int64_t apart) {
+    return apart ? number + part * apart : 2 * number + part;
+  };
   for (std::int64_t i = 0; i < 2; ++i)
-    t(0, 2 * at + i) = std::bit_cast<float>(static_cast<std::uint32_t>(2 * from + i));
+    t(0, place(at, i, apart_at)) = std::bit_cast<float>(static_cast<std::uint32_t>(place(from, i, apart_from)));
 }
+
+View component_of(const View& x, int i) { return x.slice(x.rank() - 1, i, 1).squeeze_dim(x.rank() - 1); }
 
 struct Rader {
   Kernel& k;
   const TransformConfig& c;
   View x, y;
+  Spectrum pairs;
   std::int64_t m = c.n - 1;
 
   View tile(std::int64_t rows, std::int64_t numbers) const { return k.sbuf({rows, 2 * numbers}, f32); }
@@ -64,12 +71,63 @@ struct Rader {
 
   View order(const char* name, std::int64_t numbers) const { return k.input(name, {1, 2 * numbers}, u32); }
 
+  // Row `which` of each of some pairs.
+  View of_pair(const View& v, const Index& row, std::int64_t rows, int which) const {
+    const std::int64_t stride = v.stride(0);
+    return v.ap({{2 * stride, rows}, {1, v.dim(1)}}, (row * 2 + which) * stride + v.offset());
+  }
+
+  // Rows on the partitions. Real ones of a pair are one behind the other; half spectra are joined.
+  View rows_of(const Index& row, std::int64_t rows) const {
+    if (pairs == Spectrum::whole) return loaded(x(ds(row, rows)));
+    if (pairs == Spectrum::inverse) return joined(row, rows);
+    const View to = tile(rows, c.n);
+    for (int i = 0; i < 2; ++i) k.dma_copy({.dst = to(all, ds(i * c.n, c.n)), .src = of_pair(x, row, rows, i)});
+    return to;
+  }
+  View joined(const Index& row, std::int64_t rows) const {
+    const View z = k.sbuf({rows, c.n, 2}, f32);
+    const auto two = [&](AluOp op, const View& to, int i, const View& a, int j, const View& b, Engine engine) {
+      k.tensor_tensor({.dst = component_of(to, i),
+                       .data1 = component_of(a, j),
+                       .data2 = component_of(b, 1 - j),
+                       .op = op,
+                       .engine = engine});
+    };
+    for (const Piece& p : whole_pieces(c.n / 2 + 1, kIndices / 2)) {
+      View half[2];
+      for (int i = 0; i < 2; ++i)
+        half[i] = loaded(of_pair(x, row, rows, i)(all, ds(2 * p.start, 2 * p.size))).reshape_dim(1, {p.size, 2});
+      const View lower = z(all, ds(p.start, p.size));
+      two(AluOp::subtract, lower, 0, half[0], 0, half[1], Engine::vector);
+      two(AluOp::add, lower, 1, half[0], 1, half[1], Engine::gpsimd);
+      const std::int64_t skipped = p.start == 0 ? 1 : 0, first = p.start + skipped, size = p.size - skipped;
+      if (skipped) {  // what is real counts as real
+        for (int i = 0; i < 2; ++i)
+          k.tensor_copy({.dst = component_of(z(all, ds(0, 1)), i), .src = component_of(half[i](all, ds(0, 1)), 0)});
+      }
+      if (size == 0) continue;
+      const View upper = z.ap({{2 * c.n, rows}, {-2, size}, {1, 2}}, 2 * (c.n - first));
+      const View a = half[0](all, ds(skipped, size)), b = half[1](all, ds(skipped, size));
+      two(AluOp::add, upper, 0, a, 0, b, Engine::vector);
+      two(AluOp::subtract, upper, 1, b, 0, a, Engine::gpsimd);
+    }
+    return z.flatten_dims(1, 2);
+  }
+
   // Numbers 1 … p - 1 in the order of the powers.
   void before(const View& ordered) const {
     const View indices = order("order_before", m);
-    k.tiles(c.rows, kTile, [&](Index row, std::int64_t rows) {
-      put_in_order(ordered(ds(row, rows)), loaded(x(ds(row, rows))), indices);
-    });
+    k.tiles(c.rows, kTile,
+            [&](Index row, std::int64_t rows) { put_in_order(ordered(ds(row, rows)), rows_of(row, rows), indices); });
+  }
+
+  // x(0) of some rows, or of both rows of each pair.
+  View first_numbers(const Index& row, std::int64_t rows) const {
+    if (pairs == Spectrum::whole) return loaded(x(ds(row, rows), ds(0, 2)));
+    const View to = tile(rows, 1);
+    for (int i = 0; i < 2; ++i) k.dma_copy({.dst = to(all, ds(i, 1)), .src = of_pair(x, row, rows, i)(all, ds(0, 1))});
+    return to;
   }
 
   // The first number joins what the filter made of the sum of the others, and makes y(0) with that sum. The filter has
@@ -86,7 +144,7 @@ struct Rader {
     };
     k.tiles(c.rows, kTile, [&](Index row, std::int64_t rows) {
       const auto first = [&](const View& v) { return v(ds(row, rows), ds(0, 2)); };
-      const View number = scaled(loaded(first(x)));
+      const View number = scaled(first_numbers(row, rows));
       add(first(sums), number, scaled(loaded(first(spectrum))));
       add(first(filtered), number, loaded(first(filtered)));
     });
@@ -94,11 +152,45 @@ struct Rader {
 
   void after(const View& result, const View& sums) const {
     const View indices = order("order_after", c.n);
+    const View mirrored = pairs == Spectrum::forward ? order("order_mirrored", c.n) : View();
     k.tiles(c.rows, kTile, [&](Index row, std::int64_t rows) {
       const View whole = tile(rows, c.n);
       k.dma_copy({.dst = whole(all, ds(0, 2)), .src = sums(ds(row, rows))});
       k.dma_copy({.dst = whole(all, ds(2, 2 * m)), .src = result(ds(row, rows))});
-      put_in_order(y(ds(row, rows)), whole, indices);
+      if (pairs == Spectrum::whole) put_in_order(y(ds(row, rows)), whole, indices);
+      if (pairs == Spectrum::forward) split(row, whole, indices, mirrored);
+      for (int i = 0; i < 2 && pairs == Spectrum::inverse; ++i)
+        put_in_order(of_pair(y, row, rows, i), whole, indices(all, ds(i * c.n, c.n)));
+    });
+  }
+
+  // Twice the half spectra of both rows of each pair, from numbers k and p - k.
+  void split(const Index& row, const View& whole, const View& lower, const View& upper) const {
+    const std::int64_t rows = whole.dim(0);
+    k.tiles(c.n + 1, kIndices, [&](Index first, std::int64_t count) {
+      const auto numbers = [&](const View& order) {
+        const View at = k.sbuf({rows, count}, u32), out = k.sbuf({rows, count / 2, 2}, f32);
+        k.dma_copy({.dst = at, .src = order(all, ds(first, count)).broadcast(0, rows)});
+        k.nc_n_gather({.dst = out.flatten_dims(1, 2), .data = whole, .indices = at});
+        return out;
+      };
+      const View low = numbers(lower), high = numbers(upper);
+      const auto store = [&](int which, const View& a, int i, const View& b, int j) {
+        const View out = k.sbuf({rows, count / 2, 2}, f32);
+        k.tensor_tensor({.dst = component_of(out, 0),
+                         .data1 = component_of(low, which),
+                         .data2 = component_of(high, which),
+                         .op = AluOp::add,
+                         .engine = Engine::vector});
+        k.tensor_tensor({.dst = component_of(out, 1),
+                         .data1 = component_of(a, i),
+                         .data2 = component_of(b, j),
+                         .op = AluOp::subtract,
+                         .engine = Engine::gpsimd});
+        k.dma_copy({.dst = of_pair(y, row, rows, which)(all, ds(first, count)), .src = out.flatten_dims(1, 2)});
+      };
+      store(0, low, 1, high, 1);
+      store(1, high, 0, low, 0);
     });
   }
 };
@@ -112,17 +204,22 @@ bool is_prime(std::int64_t n) {
   return n > 1;
 }
 
-Tables rader_tables(const TransformConfig& c, const Way& w) {
+Tables rader_tables(const TransformConfig& c, const Way& w, Spectrum pairs) {
   const std::int64_t p = c.n, m = p - 1;
   const std::vector<std::int64_t> powers = powers_of_generator(p);
-  Table before("order_before", 1, 2 * m, u32), after("order_after", 1, 2 * p, u32), filter("filter", 1, 2 * m);
+  Table before("order_before", 1, 2 * m, u32), after("order_after", 1, 2 * p, u32),
+      mirrored("order_mirrored", 1, 2 * p, u32), filter("filter", 1, 2 * m);
+  const std::int64_t before_apart = pairs == Spectrum::forward ? p : 0,
+                     after_apart = pairs == Spectrum::inverse ? p : 0;
   std::vector<Complex> taps(static_cast<std::size_t>(m));
-  set_index(after, 0, 0);
+  set_index(after, 0, 0, after_apart);
+  set_index(mirrored, 0, 0);
   for (std::int64_t q = 0; q < m; ++q) {
     const std::int64_t power = powers[static_cast<std::size_t>(q)];
     const std::int64_t inverse = powers[static_cast<std::size_t>(q == 0 ? 0 : m - q)];  // g^-q
-    set_index(before, q, power);
-    set_index(after, inverse, 1 + q);
+    set_index(before, q, power, 0, before_apart);
+    set_index(after, inverse, 1 + q, after_apart);
+    set_index(mirrored, p - inverse, 1 + q);
     taps[static_cast<std::size_t>(q)] = c.scale * root(c.positive ? inverse : -inverse, p);
   }
   const std::vector<Complex> spectrum = host_dft(taps);
@@ -131,14 +228,15 @@ Tables rader_tables(const TransformConfig& c, const Way& w) {
     filter(0, 2 * q) = static_cast<float>(v.real()), filter(0, 2 * q + 1) = static_cast<float>(v.imag());
   }
   Tables tables{std::move(before), std::move(after), std::move(filter)};
+  if (pairs == Spectrum::forward) tables.push_back(std::move(mirrored));
   for (const bool positive : {false, true}) {
     for (Table& t : factored_tables(along(c, w, positive))) tables.push_back(std::move(t));
   }
   return tables;
 }
 
-void rader(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
-  const Rader r{k, c, x, y};
+void rader(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y, Spectrum pairs) {
+  const Rader r{k, c, x, y, pairs};
   const auto scratch = [&] { return k.hbm({c.rows, 2 * r.m}, f32); };
   const View ordered = scratch(), spectrum = scratch(), filtered = scratch(), result = scratch();
   const View sums = k.hbm({c.rows, 2}, f32);

@@ -12,8 +12,12 @@ inline constexpr std::int64_t kLongestRader = 1 << 14;
 
 bool is_prime(std::int64_t n);
 
-Tables rader_tables(const TransformConfig& config, const Way& way);
+// With `pairs`, x or y has two real rows for each complex one, as row_pairs.h has them: `forward` real rows to twice
+// their half spectra, `inverse` half spectra to real rows. They are joined and taken apart where numbers are put in
+// order.
+Tables rader_tables(const TransformConfig& config, const Way& way, Spectrum pairs = Spectrum::whole);
 // x and y are [rows, 2 p] in HBM; the way has the factors of p - 1.
-void rader(isa::Kernel& k, const TransformConfig& config, const Way& way, const isa::View& x, const isa::View& y);
+void rader(isa::Kernel& k, const TransformConfig& config, const Way& way, const isa::View& x, const isa::View& y,
+           Spectrum pairs = Spectrum::whole);
 
 }  // namespace kiln::kernels

@@ -92,12 +92,18 @@ static TransformConfig half_rows(const TransformConfig& c) {
 }
 static TangleConfig tangle_of(const TransformConfig& c) { return {c.n / 2, c.spectrum, c.positive}; }
 
+// Rader's algorithm joins rows where it puts their numbers in order, if none is left alone.
+static bool joins_by_rader(const TransformConfig& c, const Way& w) {
+  return w.paired && w.kind == Way::Kind::rader && c.rows_of_tables() % 2 == 0;
+}
+
 Tables transform_tables(const TransformConfig& c, const Way& w) {
   if (w.halved) {
     Tables tables = transform_tables(half_length(c), as_complex(w));
     tables.push_back(tangle_table(tangle_of(c)));
     return tables;
   }
+  if (joins_by_rader(c, w)) return rader_tables(half_rows(c), as_complex(w), c.spectrum);
   if (w.paired) return transform_tables(half_rows(c), as_complex(w));
   if (w.kind == Way::Kind::direct) return {transform_matrix(c, "matrix")};
   if (w.kind == Way::Kind::bluestein) return bluestein_tables(c, w);
@@ -125,6 +131,7 @@ static void paired(Kernel& k, const TransformConfig& c, const Way& w, const View
         [&](const View& z, const View& chirp) { split_rows(k, c, z, y, chirp); });
     return;
   }
+  if (joins_by_rader(c, w)) return rader(k, whole, as_complex(w), x, y, c.spectrum);
   const View joined = k.hbm({whole.rows, 2 * c.n}, f32), result = k.hbm({whole.rows, 2 * c.n}, f32);
   join_rows(k, c, x, joined);
   transform_rows(k, whole, as_complex(w), joined, result);
@@ -161,7 +168,7 @@ Program transform(const TransformConfig& c, const Way& w, Target target) {
 
 bool is_shareable(const TransformConfig& c, const Way& w) {
   const bool is_long = (w.kind == Way::Kind::three_factor || w.kind == Way::Kind::bluestein) && w.n0 > 1 && w.n3 == 1;
-  return c.rows > 1 || is_long;
+  return c.rows > (joins_by_rader(c, w) ? 2 : 1) || (c.rows == 1 && is_long);
 }
 
 // What one of two cores does of a single row.

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kMostDirect = 1024, kShortest = 64;
 // That are timed.
 constexpr std::size_t kMostPairs = 12, kMostTriples = 8, kMostQuadruples = 2, kMostConvolutions = 4, kMostRaders = 3,
-                      kMostHalves = 6, kMostPaired = 4;
+                      kMostHalves = 6, kMostPaired = 7;
 
 struct Rated {
   Way way;

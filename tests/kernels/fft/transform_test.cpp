@@ -164,6 +164,21 @@ TEST(Transform, PairsOfRealRows) {
   }
 }
 
+// Rader's algorithm joins rows where it puts them in order; with a row that is left alone they are joined before.
+TEST(Transform, PairsByRader) {
+  Random random;
+  int turn = 0;
+  for (const Spectrum spectrum : {Spectrum::forward, Spectrum::inverse}) {
+    for (const std::int64_t rows : {std::int64_t{2}, 2 * random.size(2, 20), std::int64_t{260}, std::int64_t{7}}) {
+      const TransformConfig c{.n = rows > 200 ? 257 : 4051, .rows = rows, .spectrum = spectrum, .scale = 0.5};
+      std::vector<Way> some = ways(c);
+      std::erase_if(some, [](const Way& w) { return !w.paired || w.kind != Way::Kind::rader; });
+      ASSERT_FALSE(some.empty());
+      expect_right(c, some.front(), kTargets[turn++ % 3], random);
+    }
+  }
+}
+
 // Operands of products as sums of bfloat16 numbers: one program, as any other.
 TEST(Transform, SplitOperands) {
   Random random;
