@@ -75,6 +75,7 @@ struct Facts {
   bool declares_register = false;  // the one that it sets begins here
   bool meets = false;              // the two cores of a pair wait for each other in it, or ranks do
   bool writes_some = false;        // elements of its results may stay as they are
+  bool walks = false;              // map_rows or map_and_fold alone write its result, when that has floats (run.h)
   bool takes_index_tiles = false;  // a vector offset may have several indices in a row
 
   // The set of functions that the scalar engine must have loaded, -1 when any will do. Null: any.

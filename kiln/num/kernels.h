@@ -32,10 +32,11 @@ struct Kernels {
   void (*store_bits)(int size_bytes, const std::uint32_t* src, std::size_t n, void* dst, std::ptrdiff_t stride);
 
   // out[i] = op(a[i], b[i]), op(a[i], b), op(a, b[i]); unary operators ignore b. `out` may be `a` or `b`.
-  // bypass gives a. average is not an elementwise operator.
-  void (*alu_vv)(AluOp, const float* a, const float* b, float* out, std::size_t n);
-  void (*alu_vs)(AluOp, const float* a, float b, float* out, std::size_t n);
-  void (*alu_sv)(AluOp, float a, const float* b, float* out, std::size_t n);
+  // bypass gives a. average is not an elementwise operator. Returns the `largest` of what it wrote, which costs less
+  // than to read it again; of NaNs, whose payload is open, one that is larger than infinity.
+  std::uint32_t (*alu_vv)(AluOp, const float* a, const float* b, float* out, std::size_t n);
+  std::uint32_t (*alu_vs)(AluOp, const float* a, float b, float* out, std::size_t n);
+  std::uint32_t (*alu_sv)(AluOp, float a, const float* b, float* out, std::size_t n);
 
   // Bit operators on elements of `width_bits` (8, 16, 32), zero-extended in 32 bits.
   void (*bits_vv)(AluOp, int width_bits, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out,
@@ -48,10 +49,11 @@ struct Kernels {
   void (*int_vv)(AluOp, bool is_signed, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out,
                  std::size_t n);
 
-  // out[i] = fn(x[i]); `param` is relu_param, used by prelu only. out may be x.
-  void (*activation)(ActFn, const float* x, float param, float* out, std::size_t n);
+  // out[i] = fn(x[i]); `param` is relu_param, used by prelu only. out may be x. Returns as alu_vv, or ~0u: not told.
+  std::uint32_t (*activation)(ActFn, const float* x, float param, float* out, std::size_t n);
   // out[i] = fn(x[i] * scale + bias): the product rounded, then the sum rounded, then fn.
-  void (*scaled_activation)(ActFn, const float* x, float scale, float bias, float param, float* out, std::size_t n);
+  std::uint32_t (*scaled_activation)(ActFn, const float* x, float scale, float bias, float param, float* out,
+                                     std::size_t n);
 
   // acc[r] = fold of op over x[r][0..n) in ascending order starting from acc[r]; rows lie row_stride floats
   // apart. The order is part of the definition for add, subtract and multiply.

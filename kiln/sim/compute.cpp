@@ -1,5 +1,7 @@
 #include "kiln/sim/compute.h"
 
+#include <cstdlib>
+
 #include "kiln/sim/magnitude.h"
 #include "kiln/sim/nonfinite_flow.h"
 #include "kiln/sim/rounded_integers.h"
@@ -20,16 +22,20 @@ const Operand* only_result(const isa::Run& run, const Operands& operands) {
   return result && run.arg(result->param).kind == isa::Arg::Kind::access ? result : nullptr;
 }
 
-// The same as a parameter, or -1.
-int only_result(const isa::Run& run) {
-  int result = -1;
+// The tile that the instruction's walk may tell about: its result, which no other lies over. Null: none.
+const isa::Tile* result_of(const isa::Run& run) {
+  const int result = run.row().result;
+  if (result < 0 || !run.is_tile(result)) return nullptr;
+  const isa::Tile& tile = run.tile(result);
+  const auto end = [](const isa::Tile& t) { return t.row(0) + t.rows * std::abs(t.row_bytes); };
   const auto& params = run.row().params;
   for (int p = 0; p < static_cast<int>(params.size()); ++p) {
-    if (!params[p].is_output() || !run.has(p)) continue;
-    if (result >= 0 || run.arg(p).kind != isa::Arg::Kind::access) return -1;
-    result = p;
+    if (p == result || !params[p].is_output() || !run.has(p)) continue;
+    if (run.arg(p).kind != isa::Arg::Kind::access) return nullptr;
+    const isa::Tile& other = run.tile(p);
+    if (tile.row_offset || other.row_offset || (tile.data < end(other) && other.data < end(tile))) return nullptr;
   }
-  return result;
+  return &tile;
 }
 
 // Storages that nobody else writes to: HBM, which has one row, is left out, and so is memory of the caller.
@@ -66,6 +72,36 @@ Before known_before(const isa::Run& run, const Operands& operands, const Operand
   return before;
 }
 
+// All elements that the walk was asked to look at before it writes, it has looked at.
+void compute_and_see(isa::Run& run, isa::Seen& seen) {
+  run.seen = seen.data ? &seen : nullptr;
+  compute_exactly(run);
+  run.seen = nullptr;
+  if (seen.before.asked) KILN_ASSERT(seen.before.elements == run.tile(run.row().result).count());
+}
+
+// What the instruction's own walk saw; nothing when nobody looks.
+isa::Seen compute_and_look(isa::Run& run, FirstNonfinite* nonfinite) {
+  if (!nonfinite || !nonfinite->looks_at(run)) {
+    compute_exactly(run);
+    return {};
+  }
+  const isa::Tile* result = result_of(run);
+  isa::Seen seen{.data = result ? result->data : nullptr};
+  Before& before = nonfinite->look_before(run, seen);
+  compute_and_see(run, seen);
+  nonfinite->look_after(run, before, seen);
+  return seen;
+}
+
+// Of an instruction with several results, the one that its walk has told about.
+void keep_largest(const isa::Run& run, const isa::Seen& seen, const Operands& operands) {
+  for (const Operand& o : operands.list) {
+    if (o.param == run.row().result && seen.data == o.tile.data && seen.elements == o.tile.count() && covers_storage(o))
+      o.storage->largest = {o.tile.dtype, seen.largest};
+  }
+}
+
 }  // namespace
 
 void forget_largest(const isa::Run& run, const Operands& operands) {
@@ -79,15 +115,14 @@ void compute_here(isa::Run& run, FirstNonfinite* nonfinite, const Operands& oper
   const Operand* result = only_result(run, operands);
   if (!result || !nonfinite->looks_at(run, result->tile.dtype)) {
     forget_largest(run, operands);
-    return compute(run, nonfinite);
+    return keep_largest(run, compute_and_look(run, nonfinite), operands);
   }
   const isa::Tile& tile = result->tile;
   const bool covers = covers_storage(*result);
-  const Before* before = overwrites_plain(run, operands, *result, covers) ? nullptr : &nonfinite->look_before(run);
   isa::Seen seen{.data = tile.data};
-  run.seen = &seen;
-  compute_exactly(run);
-  run.seen = nullptr;
+  Before* before = overwrites_plain(run, operands, *result, covers) ? nullptr : &nonfinite->look_before(run, seen);
+  compute_and_see(run, seen);
+  if (before) FirstNonfinite::take_over(seen, *before);
   const std::uint32_t largest = seen.elements == tile.count() ? seen.largest
                                 : covers
                                     ? run.k.largest(static_cast<int>(tile.element_bytes()), tile.data, 1, tile.count())
@@ -98,15 +133,6 @@ void compute_here(isa::Run& run, FirstNonfinite* nonfinite, const Operands& oper
   if (covers) result->storage->largest = {tile.dtype, largest};
 }
 
-void compute(isa::Run& run, FirstNonfinite* nonfinite) {
-  if (!nonfinite || !nonfinite->looks_at(run)) return compute_exactly(run);
-  const Before& before = nonfinite->look_before(run);
-  const int param = only_result(run);
-  isa::Seen seen{.data = param >= 0 ? run.tile(param).data : nullptr};
-  run.seen = param >= 0 ? &seen : nullptr;
-  compute_exactly(run);
-  run.seen = nullptr;
-  nonfinite->look_after(run, before, seen);
-}
+void compute(isa::Run& run, FirstNonfinite* nonfinite) { compute_and_look(run, nonfinite); }
 
 }  // namespace kiln::sim

@@ -61,6 +61,15 @@ bool lies_over(const Run& run, const Tile& a, const Tile& b) {
   return a.data < end(b) && b.data < end(a);
 }
 
+// Whether what lies in a tile is what the instruction's walk finds where it writes its result, without gaps, and no
+// other result is written there before.
+bool is_walked(const Run& run, const Seen& seen, const Tile& tile) {
+  if (!run.facts().walks || seen.data != tile.data || !tile.is_dense()) return false;
+  const Tile& result = run.tile(run.row().result);
+  return result.data == seen.data && result.is_dense() && result.dtype == tile.dtype && result.rows == tile.rows &&
+         result.free_size == tile.free_size;
+}
+
 }  // namespace
 
 // What fits float32 fits the dtypes with as many bits of exponent.
@@ -80,7 +89,7 @@ bool FirstNonfinite::looks_at(const Run& run, DType result) const {
          is_first(kind_of(result), run.sequence) && !only_moves(run);
 }
 
-const Before& FirstNonfinite::look_before(const Run& run) const {
+Before& FirstNonfinite::look_before(const Run& run, Seen& seen) const {
   static thread_local Before kept;  // keeps its room: instructions are executed by the million
   Before& before = kept;            // found once
   before.clear();
@@ -88,13 +97,28 @@ const Before& FirstNonfinite::look_before(const Run& run) const {
     bool is_over = false;
     for_results(run, [&](int result) { is_over |= param == result || lies_over(run, run.tile(result), tile); });
     if (!is_over) return;
+    if (is_walked(run, seen, tile)) {
+      seen.before.asked = true;
+      seen.before.extreme = first_extreme(tile.dtype);
+      before.push_back({param, i, 0, {}, true});
+      return;
+    }
     Overwritten& old = before.emplace_back(Overwritten{param, i, largest_magnitude(run.k, tile), {}});
     if (old.largest >= first_extreme(tile.dtype)) old.bits = bits_of(tile);
   });
   return before;
 }
 
-void FirstNonfinite::look_after(const Run& run, const Before& before, const Seen& seen) {
+void FirstNonfinite::take_over(Seen& seen, Before& before) {
+  for (Overwritten& old : before) {
+    if (!old.by_walk) continue;
+    old.largest = seen.before.largest;
+    old.bits = seen.before.bits;
+  }
+}
+
+void FirstNonfinite::look_after(const Run& run, Before& before, Seen& seen) {
+  take_over(seen, before);
   for_results(run, [&](int param) {
     const Tile& tile = run.tile(param);
     if (!is_first(kind_of(tile.dtype), run.sequence)) return;

@@ -19,6 +19,7 @@ struct Overwritten {
   int tile;                         // of a parameter that takes several
   std::uint32_t largest;            // magnitude
   std::vector<std::uint32_t> bits;  // of each element, when there was more among them than plain numbers
+  bool by_walk = false;             // the instruction's own walk looks at it
 };
 using Before = std::vector<Overwritten>;
 
@@ -29,10 +30,13 @@ class FirstNonfinite {
   // Whether the instruction may be the first one; the second for one with a single result, of this dtype.
   bool looks_at(const isa::Run& run) const;
   bool looks_at(const isa::Run& run, DType result) const;
-  // Of this thread, until it looks again.
-  const Before& look_before(const isa::Run& run) const;
+  // Of this thread, until it looks again. What the instruction's own walk can look at is left to it: `seen` asks, and
+  // look_after or take_over must follow.
+  Before& look_before(const isa::Run& run, isa::Seen& seen) const;
+  // Puts in what the walk saw.
+  static void take_over(isa::Seen& seen, Before& before);
   // In the mode `error`, throws the Error of what it finds. `seen`: what the instruction's own walk saw, if anything.
-  void look_after(const isa::Run& run, const Before& before, const isa::Seen& seen);
+  void look_after(const isa::Run& run, Before& before, isa::Seen& seen);
   // The same of one result that holds an infinity or a NaN.
   void look_closer(const isa::Run& run, const Before& before, int param);
 

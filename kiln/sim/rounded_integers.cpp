@@ -119,17 +119,17 @@ void look_at_results(AluOp op, Numbers left, Numbers right, const float* out, st
 Numbers element_of(const float* x) { return {.x = x}; }
 Numbers number(float x) { return {.value = x}; }
 
-void alu_vv(AluOp op, const float* a, const float* b, float* out, std::size_t n) {
+std::uint32_t alu_vv(AluOp op, const float* a, const float* b, float* out, std::size_t n) {
   look_at_results(op, element_of(a), element_of(b), out, n);
-  look->kernels.alu_vv(op, a, b, out, n);
+  return look->kernels.alu_vv(op, a, b, out, n);
 }
-void alu_vs(AluOp op, const float* a, float b, float* out, std::size_t n) {
+std::uint32_t alu_vs(AluOp op, const float* a, float b, float* out, std::size_t n) {
   look_at_results(op, element_of(a), number(b), out, n);
-  look->kernels.alu_vs(op, a, b, out, n);
+  return look->kernels.alu_vs(op, a, b, out, n);
 }
-void alu_sv(AluOp op, float a, const float* b, float* out, std::size_t n) {
+std::uint32_t alu_sv(AluOp op, float a, const float* b, float* out, std::size_t n) {
   look_at_results(op, number(a), element_of(b), out, n);
-  look->kernels.alu_sv(op, a, b, out, n);
+  return look->kernels.alu_sv(op, a, b, out, n);
 }
 
 // Whether a sum of so many numbers may pass the integers that float32 holds.

@@ -165,6 +165,22 @@ TEST_P(FastKernels, FloatOperators) {
     }
 }
 
+// Each tells the largest magnitude of what it wrote, however its values became what they are.
+TEST_P(FastKernels, FloatOperatorsTellTheLargest) {
+  for (AluOp op : ops(is_float_op))
+    for (std::size_t n : lengths()) {
+      const std::vector<float> x = rng.floats(n), y = rng.floats(n);
+      const float s = rng.value();
+      for (const Kernels* k : {&plain, &fast}) {
+        std::vector<float> out(n);
+        const auto is_largest = [&](std::uint32_t told) { return told == plain.largest(4, out.data(), 1, n); };
+        ASSERT_TRUE(is_largest(k->alu_vv(op, x.data(), y.data(), out.data(), n))) << name(op) << " n " << n;
+        ASSERT_TRUE(is_largest(k->alu_vs(op, x.data(), s, out.data(), n))) << name(op) << " n " << n << " y " << s;
+        ASSERT_TRUE(is_largest(k->alu_sv(op, s, y.data(), out.data(), n))) << name(op) << " n " << n << " x " << s;
+      }
+    }
+}
+
 TEST_P(FastKernels, FloatOperatorsOnEveryPairOfSpecials) {
   std::vector<float> x, y;
   for (int i = 0; i < 20000; ++i) {

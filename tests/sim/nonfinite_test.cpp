@@ -3,7 +3,9 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <random>
 
+#include "tests/seed.h"
 #include "tests/sim/run_kernel.h"
 
 namespace kiln::sim {
@@ -198,6 +200,90 @@ TEST(Nonfinite, WhatIsKnownOfATileIsSaid) {
   const RunReport second = double_after(overflow, Floats(128 * 8));
   ASSERT_EQ(codes(second), std::vector<std::string>{"run.R15"});
   EXPECT_EQ(fact(second.warnings[0], "operands"), "data is up to 6e+20 in magnitude, and overwritten");
+}
+
+// An instruction whose result is `dst`, of `data` and another tile of the same shape. `dst` may be `data`.
+using Elementwise = std::function<void(Kernel&, const View& dst, const View& data, const View& other, const View& sum)>;
+
+const Elementwise kElementwise[] = {
+    [](Kernel& k, const View& dst, const View& data, const View&, const View&) {
+      k.tensor_scalar({.dst = dst, .data = data, .op0 = AluOp::multiply, .operand0 = 1e8});
+    },
+    [](Kernel& k, const View& dst, const View& data, const View& other, const View&) {
+      k.tensor_tensor({.dst = dst, .data1 = data, .data2 = other, .op = AluOp::multiply});
+    },
+    [](Kernel& k, const View& dst, const View& data, const View& other, const View&) {
+      k.scalar_tensor_tensor(
+          {.dst = dst, .data = data, .op0 = AluOp::multiply, .operand0 = 1e8, .op1 = AluOp::add, .operand1 = other});
+    },
+    [](Kernel& k, const View& dst, const View& data, const View&, const View&) {
+      k.reciprocal({.dst = dst, .data = data});
+    },
+    [](Kernel& k, const View& dst, const View& data, const View&, const View& sum) {
+      k.activation({.dst = dst,
+                    .op = ActFn::exp,
+                    .data = data,
+                    .reduce_op = AluOp::add,
+                    .reduce_res = sum,
+                    .reduce_cmd = isa::ReduceCmd::reset_reduce});
+    },
+    [](Kernel& k, const View& dst, const View& data, const View&, const View& sum) {
+      k.tensor_scalar_reduce({.dst = dst,
+                              .data = data,
+                              .op0 = AluOp::multiply,
+                              .operand0 = 1e8,
+                              .reduce_op = AluOp::add,
+                              .reduce_res = sum});
+    }};
+
+// The element that is told first, with its value; empty when none is.
+std::string told(const Elementwise& op, DType dtype, std::int64_t columns, bool in_place, const Floats& in,
+                 const RunOptions& options) {
+  Kernel k("elementwise");
+  const View x = k.input("x", {128, columns}, DType::float32), z = k.input("z", {128, columns}, DType::float32);
+  const View y = k.output("y", {128, columns}, dtype);
+  const View data = k.sbuf({128, columns}, dtype), other = k.sbuf({128, columns}, dtype);
+  const View sum = k.sbuf({128, 1}, DType::float32);
+  k.tensor_copy({.dst = data, .src = loaded(k, x)});
+  k.tensor_copy({.dst = other, .src = loaded(k, z)});
+  const View result = in_place ? data : k.sbuf({128, columns}, dtype);
+  op(k, result, data, other, sum);
+  k.dma_copy({.dst = y, .src = result});
+  KernelRun run(k);
+  Floats others(in.size(), 3.0f);
+  others[in.size() / 2] = 3e38f;
+  const RunReport report = run.set("x", in).set("z", others).run(options);
+  if (report.warnings.empty()) return "";
+  const std::string& found = report.warnings[0].found;
+  return found.substr(0, found.find(" of ")) + found.substr(found.find(" is "));
+}
+
+// Whatever an operand that is overwritten held, the same is told as when it stays: with every walk over tiles, for
+// any number of threads, with plain and with fast kernels.
+TEST(Nonfinite, InPlaceIsToldAsElsewhere) {
+  std::mt19937_64 random(test::seed());
+  const float kInf = std::numeric_limits<float>::infinity();
+  const float kinds[] = {kInf, -kInf, std::nanf(""), -2e38f, 3e38f, 0.0f, 1e31f, 200.0f};
+  int told_of = 0;
+  for (const Elementwise& op : kElementwise) {
+    for (const std::int64_t columns : {1, 8, 300, 2500}) {
+      for (const DType dtype : {DType::float32, DType::bfloat16}) {
+        Floats in(128 * columns);
+        for (float& v : in) v = static_cast<float>(random() % 1000 + 1) * 0.01f;
+        for (std::uint64_t i = random() % 4; i > 0; --i) in[random() % in.size()] = kinds[random() % 8];
+        in[in.size() / 2] = 10;
+        const std::string expected = told(op, dtype, columns, false, in, {.threads = 1, .plain = true});
+        told_of += !expected.empty();
+        for (const int threads : {1, 3}) {
+          for (const bool plain : {false, true}) {
+            EXPECT_EQ(told(op, dtype, columns, true, in, {.threads = threads, .plain = plain}), expected)
+                << columns << " columns of " << name(dtype) << ", operation " << &op - kElementwise;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GE(told_of, 8);  // 10 * 3e38, at least
 }
 
 }  // namespace

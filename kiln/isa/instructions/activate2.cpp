@@ -92,7 +92,7 @@ void run(Run& r) {
     apply(r, r.alu(op0), r.boolean(reverse0), c.in[0], r.column(imm0, c.row), c.out, c.n);
     if (r.alu(op1) != AluOp::bypass)
       apply(r, r.alu(op1), r.boolean(reverse1), c.out, r.column(imm1, c.row), c.out, c.n);
-    apply_activation(r, kInputRange, r.act(op), r.column(relu_param, c.row), c, c.out);
+    apply_activation(r, kInputRange, r.act(op), r.column(relu_param, c.row), c);
   });
 }
 
@@ -132,7 +132,7 @@ extern const Semantics semantics = {
     .cost_text =
         "max(64, N), max(64, N / 2) for 16-bit and 8-bit floats that are contiguous; plus 64 to read the registers out",
     .state = state,
-    .facts = {.argument = data, .in_place = param_bit(data), .table = table},
+    .facts = {.argument = data, .in_place = param_bit(data), .walks = true, .table = table},
 };
 
 }  // namespace kiln::isa::instruction::activate2

@@ -75,7 +75,7 @@ extern const Semantics semantics = {
     .track = track,
     .cost_text = "max(64, N), plus 64 to read the registers out",
     .state = state,
-    .facts = {.argument = data, .in_place = param_bit(data), .table = table, .repeats = repeats},
+    .facts = {.argument = data, .in_place = param_bit(data), .walks = true, .table = table, .repeats = repeats},
 };
 
 }  // namespace kiln::isa::instruction::activation

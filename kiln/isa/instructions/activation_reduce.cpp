@@ -47,7 +47,7 @@ extern const Semantics semantics = {
     .track = track,
     .cost_text = "max(64, N), plus 64 to read the registers out",
     .state = state,
-    .facts = {.argument = data, .in_place = param_bit(data), .table = table},
+    .facts = {.argument = data, .in_place = param_bit(data), .walks = true, .table = table},
 };
 
 }  // namespace kiln::isa::instruction::activation_reduce

@@ -59,7 +59,7 @@ void check(Check& c) {
 void run(Run& r) {
   map_and_reduce(r, reduction(r), {&r.tile(src)}, [&](const RowChunk& c) {
     // Adding -max_value to the exact product src * 1 is the subtraction, rounded once.
-    r.k.scaled_activation(ActFn::exp, c.in[0], 1.0f, -r.column(max_value, c.row), 0.0f, c.out, c.n);
+    c.tell(r.k.scaled_activation(ActFn::exp, c.in[0], 1.0f, -r.column(max_value, c.row), 0.0f, c.out, c.n));
   });
 }
 
@@ -86,7 +86,7 @@ extern const Semantics semantics = {
     .track = track,
     .cost_text = "max(64, N / 4)",
     .state = state,
-    .facts = {.in_place = param_bit(src)},
+    .facts = {.in_place = param_bit(src), .walks = true},
 };
 
 }  // namespace kiln::isa::instruction::exponential

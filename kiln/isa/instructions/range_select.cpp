@@ -127,7 +127,7 @@ extern const Semantics semantics = {
     .track = track,
     .cost_text = "max(64, N)",
     .state = state,
-    .facts = {.in_place = param_bit(on_true_tile)},
+    .facts = {.in_place = param_bit(on_true_tile), .walks = true},
 };
 
 }  // namespace kiln::isa::instruction::range_select

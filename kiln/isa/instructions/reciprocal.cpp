@@ -24,7 +24,7 @@ void check(Check& c) {
 
 void run(Run& r) {
   map_rows(r, r.tile(dst), {&r.tile(data)}, Walk::anyhow,
-           [&](const RowChunk& c) { r.k.alu_vs(AluOp::reciprocal, c.in[0], 0.0f, c.out, c.n); });
+           [&](const RowChunk& c) { c.tell(r.k.alu_vs(AluOp::reciprocal, c.in[0], 0.0f, c.out, c.n)); });
 }
 
 Cost cost(const CostQuery& q) {
@@ -43,6 +43,7 @@ extern const Semantics semantics = {
     .track = track_elementwise,
     .cost_text = "max(64, 8N)",
     .facts = {.in_place = param_bit(data),
+              .walks = true,
               .function = [](const InstView&) { return std::optional(ActFn::reciprocal); },
               .of_function = data},
 };

@@ -52,7 +52,7 @@ void run(Run& r) {
   alignas(64) float between[kChunk];  // not dst, which operand1 may be
   map_rows(r, r.tile(dst), {&r.tile(data), &r.tile(operand1)}, walk, [&](const RowChunk& c) {
     apply_operand(r, first, swap0, c, c.in[0], operand0, between);
-    swap1 ? r.k.alu_vv(second, c.in[1], between, c.out, c.n) : r.k.alu_vv(second, between, c.in[1], c.out, c.n);
+    c.tell(swap1 ? r.k.alu_vv(second, c.in[1], between, c.out, c.n) : r.k.alu_vv(second, between, c.in[1], c.out, c.n));
   });
 }
 
@@ -79,7 +79,7 @@ extern const Semantics semantics = {
     .cost_text =
         "max(64, 2N) on gen2, max(64, N) from gen3 on; N on gen2 too for op0=subtract, op1=multiply with data and "
         "operand1 bfloat16 and N even",
-    .facts = {.in_place = param_bit(data) | param_bit(operand1)},
+    .facts = {.in_place = param_bit(data) | param_bit(operand1), .walks = true},
 };
 
 }  // namespace kiln::isa::instruction::scalar_tensor_tensor

@@ -104,7 +104,7 @@ extern const Semantics semantics = {
     .track = track,
     .cost_text = "max(64, 2N), max(64, N) with one of on_true and predicate in PSUM",
     .state = state,
-    .facts = {.in_place = param_bit(on_true)},
+    .facts = {.in_place = param_bit(on_true), .walks = true},
 };
 
 }  // namespace kiln::isa::instruction::select_reduce

@@ -226,13 +226,13 @@ void run(Run& r) {
   if (is_exact(r)) return run_exact(r);
   const Walk walk = r.is_tile(operand0) || r.is_tile(operand1) ? Walk::by_rows : Walk::anyhow;
   const auto apply = [&](const Step& s, const RowChunk& c, const float* x, float* out) {
-    apply_operand(r, r.alu(s.op), r.boolean(s.reverse), c, x, s.operand, out);
+    return apply_operand(r, r.alu(s.op), r.boolean(s.reverse), c, x, s.operand, out);
   };
   alignas(64) float between[kChunk];  // stays in the first cache, and dst may be an operand
   map_rows(r, r.tile(dst), {&r.tile(data)}, walk, [&](const RowChunk& c) {
-    if (!r.has(op1)) return apply(kSteps[0], c, c.in[0], c.out);
+    if (!r.has(op1)) return c.tell(apply(kSteps[0], c, c.in[0], c.out));
     apply(kSteps[0], c, c.in[0], between);
-    apply(kSteps[1], c, between, c.out);
+    c.tell(apply(kSteps[1], c, between, c.out));
   });
 }
 
@@ -260,7 +260,7 @@ extern const Semantics semantics = {
     .cost_text =
         "max(64, N / rate), one or two operators alike; rate up to 4 for 16-bit floats and 2 for float32 in SBUF from "
         "gen3 on; gpsimd: 150 + 4N",
-    .facts = {.in_place = param_bit(data), .multiply_add = is_multiply_add},
+    .facts = {.in_place = param_bit(data), .walks = true, .multiply_add = is_multiply_add},
 };
 
 }  // namespace kiln::isa::instruction::tensor_scalar

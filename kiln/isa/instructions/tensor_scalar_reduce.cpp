@@ -77,8 +77,9 @@ void check(Check& c) {
 }
 
 void run(Run& r) {
-  map_and_reduce(r, reduction(r), {&r.tile(data)},
-                 [&](const RowChunk& c) { r.k.alu_vs(r.alu(op0), c.in[0], r.column(operand0, c.row), c.out, c.n); });
+  map_and_reduce(r, reduction(r), {&r.tile(data)}, [&](const RowChunk& c) {
+    c.tell(r.k.alu_vs(r.alu(op0), c.in[0], r.column(operand0, c.row), c.out, c.n));
+  });
 }
 
 Cost cost(const CostQuery& q) {
@@ -107,7 +108,7 @@ extern const Semantics semantics = {
     .track = track,
     .cost_text = "max(64, N) + 64",
     .state = state,
-    .facts = {.in_place = param_bit(data)},
+    .facts = {.in_place = param_bit(data), .walks = true},
 };
 
 }  // namespace kiln::isa::instruction::tensor_scalar_reduce

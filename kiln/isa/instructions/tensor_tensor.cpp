@@ -120,7 +120,7 @@ void run(Run& r) {
   Tile d = r.tile(dst), a = r.tile(data1), b = r.tile(data2);
   follow_memory(d, a, b);
   map_rows(r, d, {&a, &b}, Walk::anyhow,
-           [&](const RowChunk& c) { r.k.alu_vv(r.alu(op), c.in[0], c.in[1], c.out, c.n); });
+           [&](const RowChunk& c) { c.tell(r.k.alu_vv(r.alu(op), c.in[0], c.in[1], c.out, c.n)); });
 }
 
 // On every generation bfloat16 tiles without gaps take one cycle per element at most, for these operators.
@@ -153,7 +153,7 @@ extern const Semantics semantics = {
     .cost_text =
         "vector: max(64, 2N), N with one input in PSUM and for bfloat16 without gaps; fast modes up to 2 elements per "
         "cycle from gen3 on; gpsimd: 150 + N",
-    .facts = {.in_place = param_bit(data1) | param_bit(data2)},
+    .facts = {.in_place = param_bit(data1) | param_bit(data2), .walks = true},
 };
 
 }  // namespace kiln::isa::instruction::tensor_tensor

@@ -262,16 +262,58 @@ void move_floats(std::byte* to, std::int64_t to_step, const std::byte* from, std
   }
 }
 
-void see(const Run& r, Seen& seen, const Tile& to, std::int64_t row, std::int64_t first, std::size_t n) {
-  const std::int64_t bytes = to.element_bytes();
-  seen.largest = std::max(seen.largest, r.k.largest(static_cast<int>(bytes), to.row(row) + first * bytes, 1, n));
-  seen.elements += static_cast<std::int64_t>(n);
-}
+// Looks at what a walk writes to a tile, for Run::seen.
+class Sight {
+ public:
+  // `dst`: the tile as the instruction has it, `to`: as it is walked.
+  Sight(const Run& r, const Tile& dst, const Tile& to) : r_(r), to_(to), bytes_(static_cast<int>(to.element_bytes())) {
+    const bool asked = r.seen && r.seen->data == dst.data && to.row_is_contiguous() && !to.row_offset;
+    seen_ = asked ? r.seen : nullptr;
+  }
+  // Before a piece of a row is written.
+  void before(std::int64_t row, std::int64_t first, std::size_t n) {
+    if (seen_ && seen_->before.asked) see_before(row, first, n);
+  }
+  // Asks the body of a chunk whose results come to lie there as they are.
+  void ask(RowChunk& chunk) {
+    if (seen_) chunk.largest = &told_;
+  }
+  // When it is written.
+  void after(std::int64_t row, std::int64_t first, std::size_t n) {
+    if (!seen_) return;
+    add(told_ != kUntold ? told_ : r_.k.largest(bytes_, to_.row(row) + first * bytes_, 1, n), n);
+    told_ = kUntold;
+  }
+  // The same of floats, as they were written.
+  void after(const float* x, std::size_t n) {
+    if (seen_) add(r_.k.largest(sizeof *x, x, 1, n), n);
+  }
 
-// Where to tell what is written to a tile: null when nobody asks.
-Seen* seen_of(const Run& r, const Tile& dst, const Tile& to) {
-  return r.seen && r.seen->data == dst.data && to.row_is_contiguous() && !to.row_offset ? r.seen : nullptr;
-}
+ private:
+  static constexpr std::uint32_t kUntold = ~0u;  // no magnitude
+
+  void add(std::uint32_t largest, std::size_t n) {
+    seen_->largest = std::max(seen_->largest, largest);
+    seen_->elements += static_cast<std::int64_t>(n);
+  }
+
+  void see_before(std::int64_t row, std::int64_t first, std::size_t n) {
+    Seen::Before& before = seen_->before;
+    const std::byte* at = to_.row(row) + first * bytes_;
+    const std::uint32_t largest = r_.k.largest(bytes_, at, 1, n);
+    before.largest = std::max(before.largest, largest);
+    before.elements += static_cast<std::int64_t>(n);
+    if (largest < before.extreme) return;
+    before.bits.resize(to_.count());
+    r_.k.load_bits(bytes_, at, 1, n, before.bits.data() + row * to_.free_size + first);
+  }
+
+  const Run& r_;
+  const Tile& to_;
+  const int bytes_;
+  Seen* seen_;
+  std::uint32_t told_ = kUntold;
+};
 
 // Rows that are short, or that are brought together from elsewhere, many at a time.
 void map_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs,
@@ -280,7 +322,7 @@ void map_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*
   alignas(64) float result[kChunk];
   const std::int64_t n = dst.free_size, block = static_cast<std::int64_t>(kChunk) / n, bytes = n * 4;
   const auto is_direct = [](const Tile& t) { return t.dtype == DType::float32 && t.row_is_contiguous(); };
-  Seen* seen = dst.is_dense() ? seen_of(r, dst, dst) : nullptr;
+  Sight sight(r, dst, dst);
   for (std::int64_t first = 0; first < dst.rows; first += block) {
     const std::int64_t rows = std::min(block, dst.rows - first);
     RowChunk chunk{first, 0, static_cast<std::size_t>(rows * n), {scratch[0], scratch[1], scratch[2]}, result, n};
@@ -296,11 +338,15 @@ void map_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*
         for (std::int64_t i = 0; i < rows; ++i) load_row(r, from, first + i, 0, n, scratch[k] + i * n);
       }
     }
-    if (dst.is_dense() && is_direct(dst)) chunk.out = reinterpret_cast<float*>(dst.row(first));
+    if (dst.is_dense()) sight.before(first, 0, chunk.n);
+    if (dst.is_dense() && is_direct(dst)) {
+      chunk.out = reinterpret_cast<float*>(dst.row(first));
+      sight.ask(chunk);
+    }
     body(chunk);
     if (dst.is_dense()) {
       if (!is_direct(dst)) r.k.store(dst.dtype, result, chunk.n, dst.row(first), 1);
-      if (seen) see(r, *seen, dst, first, 0, chunk.n);
+      sight.after(first, 0, chunk.n);
     } else if (is_direct(dst)) {
       move_floats(dst.row(first), dst.row_bytes, reinterpret_cast<const std::byte*>(result), bytes, n, rows);
     } else {
@@ -335,23 +381,27 @@ void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> 
   }
   const bool direct = dst.dtype == DType::float32 && dst.row_is_contiguous();
   const std::int64_t width = flat && walk == Walk::by_rows ? dst.free_size : 0;
+  Sight sight(r, dst, to);
   const std::int64_t step = width ? static_cast<std::int64_t>(kChunk) / width * width : kChunk;
-  Seen* seen = seen_of(r, dst, to);
   for (std::int64_t row = 0; row < to.rows; ++row) {
     for (std::int64_t first = 0; first < to.free_size; first += step) {
       RowChunk chunk{row, first, static_cast<std::size_t>(std::min(step, to.free_size - first)), {}, result, width};
       for (std::size_t i = 0; i < input_count; ++i) chunk.in[i] = load_row(r, from[i], row, first, chunk.n, scratch[i]);
-      if (direct) chunk.out = reinterpret_cast<float*>(to.row(row)) + first;
       if (width) chunk.row = first / width, chunk.first = 0;
+      sight.before(row, first, chunk.n);
+      if (direct) {
+        chunk.out = reinterpret_cast<float*>(to.row(row)) + first;
+        sight.ask(chunk);
+      }
       body(chunk);
       if (!direct) store_row(r, to, row, first, chunk.n, result);
-      if (seen) see(r, *seen, to, row, first, chunk.n);
+      sight.after(row, first, chunk.n);
     }
   }
 }
 
-void apply_operand(const Run& r, AluOp op, bool swapped, const RowChunk& c, const float* x, int operand, float* out,
-                   float otherwise) {
+std::uint32_t apply_operand(const Run& r, AluOp op, bool swapped, const RowChunk& c, const float* x, int operand,
+                            float* out, float otherwise) {
   if (c.width && r.is_tile(operand)) {
     alignas(64) float scratch[kChunk], repeated[kChunk];
     const std::size_t width = c.width, rows = c.n / width;
@@ -360,7 +410,7 @@ void apply_operand(const Run& r, AluOp op, bool swapped, const RowChunk& c, cons
     return swapped ? r.k.alu_vv(op, column, x, out, c.n) : r.k.alu_vv(op, x, column, out, c.n);
   }
   const float value = r.column(operand, c.row, otherwise);
-  swapped ? r.k.alu_sv(op, value, x, out, c.n) : r.k.alu_vs(op, x, value, out, c.n);
+  return swapped ? r.k.alu_sv(op, value, x, out, c.n) : r.k.alu_vs(op, x, value, out, c.n);
 }
 
 void map_and_fold(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, AluOp op, float* acc,
@@ -368,18 +418,23 @@ void map_and_fold(const Run& r, const Tile& dst, std::initializer_list<const Til
   constexpr std::size_t kRows = 16, kColumns = 256;  // folded together: folds are fast across rows
   alignas(64) float scratch[3][kColumns];
   alignas(64) float results[kRows][kColumns];
+  Sight sight(r, dst, dst);
   for (std::int64_t block = 0; block < dst.rows; block += kRows) {
     const std::size_t rows = std::min<std::size_t>(kRows, dst.rows - block);
     for (std::int64_t first = 0; first < dst.free_size; first += kColumns) {
       const std::size_t n = std::min<std::size_t>(kColumns, dst.free_size - first);
+      const bool whole = n == kColumns && dst.dtype == DType::float32;  // one piece, written as it is
       for (std::size_t i = 0; i < rows; ++i) {
         const std::int64_t row = block + static_cast<std::int64_t>(i);
         RowChunk chunk{row, first, n, {}, results[i]};
         int k = 0;
         for (const Tile* t : inputs) chunk.in[k] = load_row(r, *t, row, first, n, scratch[k]), ++k;
+        if (first == 0) sight.before(row, 0, dst.free_size);
         body(chunk);
         store_row(r, dst, row, first, n, results[i]);
+        if (!whole) sight.after(row, first, n);
       }
+      if (whole) sight.after(results[0], rows * n);
       r.k.fold_rows(op, results[0], kColumns, rows, n, acc + block);
     }
   }

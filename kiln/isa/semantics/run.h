@@ -60,6 +60,16 @@ struct Seen {
   const std::byte* data = nullptr;  // of the tile
   std::uint32_t largest = 0;        // as Kernels::largest has it
   std::int64_t elements = 0;
+
+  // The same of what lay in the tile until it was written over, when someone asks. In a piece with a magnitude from
+  // `extreme` on, all elements are kept: `bits` has those of the tile in row-major order, or none, and 0 elsewhere.
+  struct Before {
+    bool asked = false;
+    std::uint32_t extreme = 0;
+    std::uint32_t largest = 0;
+    std::int64_t elements = 0;
+    std::vector<std::uint32_t> bits;
+  } before = {};
 };
 
 class Run : public InstView {
@@ -120,6 +130,12 @@ struct RowChunk {
   const float* in[3];
   float* out;
   std::int64_t width = 0;  // tiles of short rows: the elements of whole rows, so many in each, from `row` on
+  std::uint32_t* largest = nullptr;
+
+  // For a body whose last kernel writes to `out` and says of what magnitude it was: it need not be read again.
+  void tell(std::uint32_t magnitude) const {
+    if (largest) *largest = magnitude;
+  }
 };
 
 // Walks dst and inputs of the same shape in pieces: converts inputs to float32 (or points straight at them),
@@ -131,8 +147,9 @@ void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> 
               FunctionRef<void(const RowChunk&)> body);
 
 // op(x, operand) of a piece, or op(operand, x) with `swapped`, where the parameter `operand` is a number or a column.
-void apply_operand(const Run& r, AluOp op, bool swapped, const RowChunk& c, const float* x, int operand, float* out,
-                   float otherwise = 0.0f);
+// Returns the largest magnitude of what it wrote.
+std::uint32_t apply_operand(const Run& r, AluOp op, bool swapped, const RowChunk& c, const float* x, int operand,
+                            float* out, float otherwise = 0.0f);
 
 // Like map_rows by row, and folds each row's float32 results into acc[row] in ascending order.
 void map_and_fold(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, AluOp op, float* acc,

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -8,6 +9,8 @@
 #define HWY_TARGET_INCLUDE "kiln/num/fast/activation.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+
+#include "kiln/num/fast/magnitude-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::fast {
@@ -91,6 +94,8 @@ KILN_INLINE U eighth_power(U index) { return {eighth_power(index.a), eighth_powe
 
 #include "kiln/num/activation_math.inc"
 
+constexpr std::uint32_t kNotTold = ~0u;
+
 struct Row {
   const float* x;
   float scale, bias, param;
@@ -99,30 +104,40 @@ struct Row {
 };
 
 // The elements after the last whole block go through a buffer, as one more block.
+// The largest magnitude of all: `found` is that of the elements before.
 template <std::size_t kBlock>
-void finish(const Row& row, void (*map)(const Row&), std::size_t done) {
-  if (done == row.n) return;
+std::uint32_t finish(const Row& row, std::uint32_t (*map)(const Row&), std::size_t done, std::uint32_t found) {
+  const std::size_t left = row.n - done;
+  if (left == 0) return found;
   float buffer[kBlock] = {};
-  std::memcpy(buffer, row.x + done, (row.n - done) * sizeof(float));
+  std::memcpy(buffer, row.x + done, left * sizeof(float));
   map(Row{buffer, row.scale, row.bias, row.param, buffer, kBlock});
-  std::memcpy(row.out + done, buffer, (row.n - done) * sizeof(float));
+  std::memcpy(row.out + done, buffer, left * sizeof(float));
+  std::fill(buffer + left, buffer + kBlock, 0.0f);
+  Magnitude<DF> magnitude;
+  for (std::size_t i = 0; i < kBlock; i += hn::MaxLanes(DF())) magnitude.add(hn::LoadU(DF(), buffer + i));
+  return std::max(found, magnitude.largest());
 }
 
 template <F (*kFn)(F, F)>
-HWY_NOINLINE void map(const Row& row) {
+HWY_NOINLINE std::uint32_t map(const Row& row) {
   constexpr DF d;
   constexpr std::size_t kBlock = hn::MaxLanes(d);
   const F scale = set_f(row.scale), bias = set_f(row.bias), param = set_f(row.param);
+  Magnitude<DF> magnitude;
   std::size_t i = 0;
 #pragma GCC unroll 2
   for (; i + kBlock <= row.n; i += kBlock) {
-    hn::StoreU(kFn(hn::LoadU(d, row.x + i) * scale + bias, param), d, row.out + i);
+    const F y = kFn(hn::LoadU(d, row.x + i) * scale + bias, param);
+    magnitude.add(y);
+    hn::StoreU(y, d, row.out + i);
   }
-  finish<kBlock>(row, map<kFn>, i);
+  return finish<kBlock>(row, map<kFn>, i, magnitude.largest());
 }
 
+// These keep the processor so busy that to read the results again costs less than to look at them here.
 template <V (*kFn)(V)>
-HWY_NOINLINE void map(const Row& row) {
+HWY_NOINLINE std::uint32_t map(const Row& row) {
   constexpr DHalf d;
   constexpr std::size_t kLanes = hn::MaxLanes(d);
   const auto scale = hn::Set(d, row.scale), bias = hn::Set(d, row.bias);
@@ -134,10 +149,11 @@ HWY_NOINLINE void map(const Row& row) {
     hn::StoreU(hn::DemoteTo(d, y.a), d, row.out + i);
     hn::StoreU(hn::DemoteTo(d, y.b), d, row.out + i + kLanes);
   }
-  finish<2 * kLanes>(row, map<kFn>, i);
+  finish<2 * kLanes>(row, map<kFn>, i, 0);
+  return kNotTold;
 }
 
-void run(ActFn fn, const Row& row) {
+std::uint32_t run(ActFn fn, const Row& row) {
   switch (fn) {
 #define KILN_ACTIVATION(name, ...) \
   case ActFn::name:                \
@@ -145,12 +161,14 @@ void run(ActFn fn, const Row& row) {
 #include "kiln/num/activations.def"
 #undef KILN_ACTIVATION
   }
+  return 0;
 }
 
 }  // namespace
 
-void scaled_activation(ActFn fn, const float* x, float scale, float bias, float param, float* out, std::size_t n) {
-  run(fn, Row{x, scale, bias, param, out, n});
+std::uint32_t scaled_activation(ActFn fn, const float* x, float scale, float bias, float param, float* out,
+                                std::size_t n) {
+  return run(fn, Row{x, scale, bias, param, out, n});
 }
 #undef KILN_INLINE
 
@@ -163,17 +181,18 @@ namespace kiln::fast {
 
 HWY_EXPORT(scaled_activation);
 
-void scaled_activation(ActFn fn, const float* x, float scale, float bias, float param, float* out, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(scaled_activation)(fn, x, scale, bias, param, out, n);
+std::uint32_t scaled_activation(ActFn fn, const float* x, float scale, float bias, float param, float* out,
+                                std::size_t n) {
+  return HWY_DYNAMIC_DISPATCH(scaled_activation)(fn, x, scale, bias, param, out, n);
 }
 
-void activation(ActFn fn, const float* x, float param, float* out, std::size_t n) {
+std::uint32_t activation(ActFn fn, const float* x, float param, float* out, std::size_t n) {
   if (fn == ActFn::copy) {
     if (n > 0) std::memmove(out, x, n * sizeof(float));
-    return;
+    return largest(sizeof *out, out, 1, n);
   }
   // x * 1 + -0 is x for every x, zeros included.
-  scaled_activation(fn, x, 1.0f, -0.0f, param, out, n);
+  return scaled_activation(fn, x, 1.0f, -0.0f, param, out, n);
 }
 
 }  // namespace kiln::fast

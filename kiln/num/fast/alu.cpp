@@ -9,6 +9,7 @@
 #include <hwy/highway.h>
 
 #include "kiln/num/fast/arith-inl.h"
+#include "kiln/num/fast/magnitude-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::fast {
@@ -44,6 +45,28 @@ struct Same {
   }
 };
 
+// Gives the largest magnitude of the results.
+template <class Fn, class A, class B>
+std::uint32_t each_float(const Fn fn, const A a, const B b, float* out, std::size_t n) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  Magnitude<decltype(d)> magnitude;
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto result = fn(d, a.get(d, i), b.get(d, i));
+    magnitude.add(result);
+    hn::StoreU(result, d, out + i);
+  }
+  if (i < n) {
+    float part[hn::MaxLanes(d)];
+    const auto result = fn(d, a.get_part(d, i, n - i), b.get_part(d, i, n - i));
+    magnitude.add(result, n - i);
+    hn::StoreU(result, d, part);
+    std::memcpy(out + i, part, (n - i) * sizeof(float));
+  }
+  return magnitude.largest();
+}
+
 template <class T, class Fn, class A, class B>
 void each(const Fn fn, const A a, const B b, T* out, std::size_t n) {
   const hn::ScalableTag<T> d;
@@ -66,11 +89,11 @@ constexpr bool has_int(AluOp op) {
 
 // Each returns false for an operator that it leaves to the plain kernels.
 template <class A, class B>
-bool alu(AluOp op, A a, B b, float* out, std::size_t n) {
+bool alu(AluOp op, A a, B b, float* out, std::size_t n, std::uint32_t& largest) {
   switch (op) {
-#define KILN_ALU(name, cls, ...)                                                                   \
-  case AluOp::name:                                                                                \
-    if constexpr (has_float(AluOp::name, AluClass::cls)) each(Arith<AluOp::name>{}, a, b, out, n); \
+#define KILN_ALU(name, cls, ...)                                                                                   \
+  case AluOp::name:                                                                                                \
+    if constexpr (has_float(AluOp::name, AluClass::cls)) largest = each_float(Arith<AluOp::name>{}, a, b, out, n); \
     return has_float(AluOp::name, AluClass::cls);
 #include "kiln/num/alu.def"
 #undef KILN_ALU
@@ -105,15 +128,15 @@ bool integer(AluOp op, Row<std::uint32_t> a, Row<std::uint32_t> b, std::uint32_t
   return false;
 }
 
-bool alu_vv(AluOp op, const float* a, const float* b, float* out, std::size_t n) {
-  return alu(op, Row<float>{a}, Row<float>{is_unary(op) || op == AluOp::bypass ? a : b}, out, n);
+bool alu_vv(AluOp op, const float* a, const float* b, float* out, std::size_t n, std::uint32_t& largest) {
+  return alu(op, Row<float>{a}, Row<float>{is_unary(op) || op == AluOp::bypass ? a : b}, out, n, largest);
 }
-bool alu_vs(AluOp op, const float* a, float b, float* out, std::size_t n) {
-  return alu(op, Row<float>{a}, Same<float>{b}, out, n);
+bool alu_vs(AluOp op, const float* a, float b, float* out, std::size_t n, std::uint32_t& largest) {
+  return alu(op, Row<float>{a}, Same<float>{b}, out, n, largest);
 }
-bool alu_sv(AluOp op, float a, const float* b, float* out, std::size_t n) {
-  if (is_unary(op) || op == AluOp::bypass) return alu(op, Same<float>{a}, Same<float>{a}, out, n);
-  return alu(op, Same<float>{a}, Row<float>{b}, out, n);
+bool alu_sv(AluOp op, float a, const float* b, float* out, std::size_t n, std::uint32_t& largest) {
+  if (is_unary(op) || op == AluOp::bypass) return alu(op, Same<float>{a}, Same<float>{a}, out, n, largest);
+  return alu(op, Same<float>{a}, Row<float>{b}, out, n, largest);
 }
 bool bits_vv(AluOp op, int width, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out, std::size_t n) {
   const bool one_operand = is_unary(op) || op == AluOp::bypass;
@@ -145,14 +168,17 @@ HWY_EXPORT(bits_vv);
 HWY_EXPORT(bits_vs);
 HWY_EXPORT(int_vv);
 
-void alu_vv(AluOp op, const float* a, const float* b, float* out, std::size_t n) {
-  if (!HWY_DYNAMIC_DISPATCH(alu_vv)(op, a, b, out, n)) plain::alu_vv(op, a, b, out, n);
+std::uint32_t alu_vv(AluOp op, const float* a, const float* b, float* out, std::size_t n) {
+  std::uint32_t largest = 0;
+  return HWY_DYNAMIC_DISPATCH(alu_vv)(op, a, b, out, n, largest) ? largest : plain::alu_vv(op, a, b, out, n);
 }
-void alu_vs(AluOp op, const float* a, float b, float* out, std::size_t n) {
-  if (!HWY_DYNAMIC_DISPATCH(alu_vs)(op, a, b, out, n)) plain::alu_vs(op, a, b, out, n);
+std::uint32_t alu_vs(AluOp op, const float* a, float b, float* out, std::size_t n) {
+  std::uint32_t largest = 0;
+  return HWY_DYNAMIC_DISPATCH(alu_vs)(op, a, b, out, n, largest) ? largest : plain::alu_vs(op, a, b, out, n);
 }
-void alu_sv(AluOp op, float a, const float* b, float* out, std::size_t n) {
-  if (!HWY_DYNAMIC_DISPATCH(alu_sv)(op, a, b, out, n)) plain::alu_sv(op, a, b, out, n);
+std::uint32_t alu_sv(AluOp op, float a, const float* b, float* out, std::size_t n) {
+  std::uint32_t largest = 0;
+  return HWY_DYNAMIC_DISPATCH(alu_sv)(op, a, b, out, n, largest) ? largest : plain::alu_sv(op, a, b, out, n);
 }
 void bits_vv(AluOp op, int width_bits, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out,
              std::size_t n) {

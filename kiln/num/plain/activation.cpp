@@ -71,24 +71,27 @@ void map(const Row& row) {
 
 }  // namespace
 
-void scaled_activation(ActFn fn, const float* x, float scale, float bias, float param, float* out, std::size_t n) {
+std::uint32_t scaled_activation(ActFn fn, const float* x, float scale, float bias, float param, float* out,
+                                std::size_t n) {
   const Row row{x, scale, bias, param, out, n};
   switch (fn) {
 #define KILN_ACTIVATION(name, ...) \
   case ActFn::name:                \
-    return map<act::name>(row);
+    map<act::name>(row);           \
+    break;
 #include "kiln/num/activations.def"
 #undef KILN_ACTIVATION
   }
+  return largest(sizeof *out, out, 1, n);
 }
 
-void activation(ActFn fn, const float* x, float param, float* out, std::size_t n) {
+std::uint32_t activation(ActFn fn, const float* x, float param, float* out, std::size_t n) {
   if (fn == ActFn::copy) {
     if (n > 0) std::memmove(out, x, n * sizeof(float));
-    return;
+    return largest(sizeof *out, out, 1, n);
   }
   // x * 1 + -0 is x for every x, zeros included.
-  scaled_activation(fn, x, 1.0f, -0.0f, param, out, n);
+  return scaled_activation(fn, x, 1.0f, -0.0f, param, out, n);
 }
 
 }  // namespace kiln::plain

@@ -138,16 +138,19 @@ float arith(AluOp op, float x, float y) {
   }
 }
 
-void alu_vv(AluOp op, const float* a, const float* b, float* out, std::size_t n) {
+std::uint32_t alu_vv(AluOp op, const float* a, const float* b, float* out, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) out[i] = arith(op, a[i], is_unary(op) ? 0.0f : b[i]);
+  return largest(sizeof *out, out, 1, n);
 }
 
-void alu_vs(AluOp op, const float* a, float b, float* out, std::size_t n) {
+std::uint32_t alu_vs(AluOp op, const float* a, float b, float* out, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) out[i] = arith(op, a[i], b);
+  return largest(sizeof *out, out, 1, n);
 }
 
-void alu_sv(AluOp op, float a, const float* b, float* out, std::size_t n) {
+std::uint32_t alu_sv(AluOp op, float a, const float* b, float* out, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) out[i] = arith(op, a, is_unary(op) ? 0.0f : b[i]);
+  return largest(sizeof *out, out, 1, n);
 }
 
 void bits_vv(AluOp op, int width_bits, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out,

@@ -46,11 +46,11 @@ void run_activation(Run& r, const ActivationParams& p, ReduceCmd cmd) {
   const auto body = [&](const RowChunk& c) {
     if (anywhere && !(c.width && differs)) {
       const float s = r.column(p.scale, c.row, 1.0f), b = r.column(p.bias, c.row, 0.0f);
-      return r.k.scaled_activation(fn, c.in[0], s, b, 0.0f, c.out, c.n);
+      return c.tell(r.k.scaled_activation(fn, c.in[0], s, b, 0.0f, c.out, c.n));
     }
     apply_operand(r, AluOp::multiply, false, c, c.in[0], p.scale, between, 1.0f);
     apply_operand(r, AluOp::add, false, c, between, p.bias, c.out, 0.0f);
-    apply_activation(r, activation_rules::kInputRange, fn, 0.0f, c, c.out);
+    apply_activation(r, activation_rules::kInputRange, fn, 0.0f, c);
   };
   const Walk walk = anywhere && !differs ? Walk::anyhow : Walk::by_rows;
   map_and_reduce(r, p.reduction(cmd), {&r.tile(p.data)}, body, walk);
@@ -76,7 +76,8 @@ std::string range_text(const ActInfo& fn) {
 
 }  // namespace
 
-void apply_activation(const Run& r, const Rule& rule, ActFn fn, float param, const RowChunk& c, float* x) {
+void apply_activation(const Run& r, const Rule& rule, ActFn fn, float param, const RowChunk& c) {
+  float* x = c.out;
   const ActInfo& row = info(fn);
   if (row.range != ActRange::all && r.warnings) {
     const bool magnitude = row.range == ActRange::magnitude;
@@ -93,7 +94,7 @@ void apply_activation(const Run& r, const Rule& rule, ActFn fn, float param, con
       break;
     }
   }
-  r.k.activation(fn, x, param, x, c.n);
+  c.tell(r.k.activation(fn, x, param, x, c.n));
 }
 
 int table_of(ActFn fn) {

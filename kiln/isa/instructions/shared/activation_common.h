@@ -41,7 +41,7 @@ Cost cost_activation(const CostQuery& q, const ActivationParams& p);
 // The set of functions that holds `fn`, -1 when every one does.
 int table_of(ActFn fn);
 
-// x[i] = fn(x[i]); warns (`rule`) of an input outside the range where the hardware's result is valid.
-void apply_activation(const Run& r, const Rule& rule, ActFn fn, float param, const RowChunk& c, float* x);
+// out[i] = fn(out[i]) of a piece; warns (`rule`) of an input outside the range where the hardware's result is valid.
+void apply_activation(const Run& r, const Rule& rule, ActFn fn, float param, const RowChunk& c);
 
 }  // namespace kiln::isa
