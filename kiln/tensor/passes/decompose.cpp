@@ -260,6 +260,19 @@ std::int64_t reduced_count(const Rewriting& r) {
 
 Expr kept(OpCode code, const Here& x, const Ints& axes) { return apply(code, {x}, {axes, true}, x.at); }
 
+// argmax and argmin along an axis that is not the last: floats are turned on their way to the chip, which costs less
+// than steps over elements that lie apart.
+std::optional<Value> turned_search(const Rewriting& r, const Expr& x, const Ints& axes) {
+  constexpr std::int64_t kFewest = 8, kLongest = 1 << 14;
+  const auto at = static_cast<std::size_t>(axes[0]);
+  const std::int64_t n = x.shape()[at], behind = product(x.shape(), at + 1, x.shape().size());
+  if (axes.size() != 1 || !is_float(x.dtype()) || size_bytes(x.dtype()) < 2) return {};
+  if (n < kFewest || n > kLongest || behind < kFewest) return {};
+  const std::int64_t before = product(x.shape(), 0, at);
+  const Expr turned = transpose(reshape(x, {before, n, behind}), {0, 2, 1});
+  return reshape(kept(r.op.code, turned, {2}), r.op.type.shape).value();
+}
+
 std::optional<Value> reduction(const Rewriting& r) {
   Expr x = r.operand(0);
   const Ints& axes = r.op.ints("axes");
@@ -288,6 +301,7 @@ std::optional<Value> reduction(const Rewriting& r) {
       break;
     case OpCode::argmax:
     case OpCode::argmin: {
+      if (const auto turned = turned_search(r, x, axes)) return turned;
       const Expr best = kept(r.op.code == OpCode::argmax ? OpCode::max : OpCode::min, x, axes);
       Shape row(x.rank(), 1);
       row[axes[0]] = x.shape()[axes[0]];

@@ -55,12 +55,11 @@ struct Estimator {
     }
     if (plan.packed > 1 && reductions > 0) computed *= 1.5;  // what is one value per row is no operand of a scalar then
     double moved = 0;
-    auto loads = static_cast<double>(plan.loads.size());
+    double loads = 0;  // that lie on the chip at a time, as many as would be of the widest
     const double rate = lanes / (kEngineBytesPerNs * std::max(1.0, lanes / 8));
     for (const Footprint& f : plan.footprints) {
       const std::int64_t size = size_bytes(graph.type(plan.loads[f.loads[0]].value).dtype);
       moved += kDmaNs + static_cast<double>(std::max(f.span * size, kShortRun)) * rate;
-      loads -= static_cast<double>(f.loads.size());
       loads += std::min(static_cast<double>(f.loads.size()),
                         static_cast<double>(f.span) / (widest * static_cast<double>(plan.packed)));
     }
@@ -69,9 +68,12 @@ struct Estimator {
         double elements = 1;
         for (const isa::Dim& d : leaf.free) elements *= static_cast<double>(d.stride == 0 ? 1 : d.count);
         if (!leaf.is_matrix) widest = std::max(widest, elements);
+        const auto index = static_cast<int>(&leaf - leaves->data());
+        const bool comes_along = leaves == &plan.loads && plan.footprint(index);
+        if (leaves == &plan.loads && !comes_along && (leaf.is_matrix || elements > 1 || widest == 1)) ++loads;
         if (leaf.is_matrix || (leaves == &plan.loads && plan.level(leaf) < plan.body_level() && plan.level(leaf) <= 0))
           continue;
-        if (leaves == &plan.loads && plan.footprint(static_cast<int>(&leaf - plan.loads.data()))) continue;
+        if (comes_along) continue;
         moved += kDmaNs + row_bytes(leaf, plan) * rate;
       }
     }
