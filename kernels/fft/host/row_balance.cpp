@@ -36,7 +36,7 @@ RowBalance::RowBalance(const kernels::TransformConfig& config, const float* x) :
 bool RowBalance::is_needed() const {
   for (std::size_t r = 1; r < exponents_.size(); r += 2) {
     const int a = exponents_[r - 1], b = exponents_[r];
-    if (a != kZero && b != kZero && std::abs(a - b) > 1) return true;
+    if (a != kZero && b != kZero && a != b) return true;
   }
   return false;
 }
