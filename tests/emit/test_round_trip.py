@@ -145,6 +145,24 @@ def test_sums_are_cut_where_a_line_is_too_short(tmp_path):
     require_round_trip([core.program() for core in cores], source, tmp_path)
 
 
+def many_results(x):
+    made = []
+    for i in range(6):
+        a_result_among_many = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm, name=f"a_result_among_many_{i}")
+        nisa.dma_copy(dst=a_result_among_many, src=x)
+        made.append(a_result_among_many)
+    return tuple(made)
+
+
+def test_many_results_take_several_lines(tmp_path):
+    with round_trip.Captured() as captured:
+        kiln.nki.simulate(many_results)(np.ones((8, 8), np.float32))
+    (cores,) = captured.traces
+    source = _emit.of_cores(cores)
+    assert "    return (a_result_among_many" in source
+    require_round_trip([core.program() for core in cores], source, tmp_path)
+
+
 @pytest.mark.parametrize("version", ["tiled", "hoisted", "blocked_free", "blocked"])
 def test_a_traced_matmul_rolls_back(version):
     kernel = getattr(importlib.import_module("matmul"), version)
