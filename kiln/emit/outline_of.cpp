@@ -176,7 +176,7 @@ class OutlineBuilder {
     const isa::InstructionInfo& row = info(inst.opcode);
     const isa::Facts& facts = row.semantics->facts;
     begin(Item::Kind::instruction, id, depth);
-    key_.add('i').add(inst.opcode).add(inst.name != isa::kNone);
+    key_.add('i').add(inst.opcode).add(inst.left_open).add(inst.name != isa::kNone);
     if (inst.name != isa::kNone) key_.add(program_.strings[inst.name]);
     if (id < groups_.size()) key_.add(groups_[id]);
     for (std::size_t i = 0; i < row.params.size(); ++i) {

@@ -124,6 +124,29 @@ def test_a_loop_whose_passes_run_together_stays_one(tmp_path):
     require_round_trip([core.program() for core in cores], source, tmp_path)
 
 
+def loads_and_stores(x):
+    """What nl.load and nl.store make, and a DMA of nki.isa beside it, whose queue is another."""
+    out = nl.ndarray((512, 64), dtype=nl.bfloat16, buffer=nl.shared_hbm)
+    kept = []
+    for i in range(3):
+        kept.append(nl.load(x[nl.ds(i * 128, 128)], dtype=nl.bfloat16))
+    last = nl.ndarray((128, 64), dtype=nl.bfloat16, buffer=nl.sbuf)
+    nisa.dma_copy(dst=last, src=x[384:512])
+    for i in range(3):
+        nl.store(out[nl.ds(i * 128, 128)], kept[i])
+    nisa.dma_copy(dst=out[384:512], src=last)
+    return out
+
+
+def test_loads_and_stores_stay_what_they_are(tmp_path):
+    with round_trip.Captured() as captured:
+        kiln.nki.simulate(loads_and_stores)(np.ones((512, 64), np.float32))
+    (cores,) = captured.traces
+    source = _emit.of_cores(cores)
+    assert [source.count(name) for name in ("nl.load(", "nl.store(", "nisa.dma_copy(")] == [1, 1, 2]
+    require_round_trip([core.program() for core in cores], source, tmp_path)
+
+
 def many_places(a_tensor_with_a_name_of_some_length):
     x = a_tensor_with_a_name_of_some_length
     out = nl.ndarray((23040,), dtype=x.dtype, buffer=nl.shared_hbm)

@@ -17,7 +17,7 @@ using timing::Event;
 using timing::Time;
 using timing::Timeline;
 
-constexpr double kMostExecuted = 3000;  // instructions; an input stays far below a second
+constexpr double kMostExecuted = 1000;  // instructions; an input stays far below a second
 constexpr isa::RandomProgramOptions kLoops{.legal = true, .statements = 10, .depth = 3, .trips = 40};
 
 timing::TimingOptions options_for(const Programs& programs, Choices& choices) {
