@@ -5,6 +5,7 @@
 
 #include "kernels/blas/dtypes.h"
 #include "kernels/blas/product_block.h"
+#include "kernels/fft/complex_view.h"
 #include "kernels/fft/factored.h"
 #include "kernels/fft/host_dft.h"
 #include "kernels/fft/pointwise.h"
@@ -41,8 +42,6 @@ void set_index(Table& t, std::int64_t at, std::int64_t from, std::int64_t apart_
   for (std::int64_t i = 0; i < 2; ++i)
     t(0, place(at, i, apart_at)) = std::bit_cast<float>(static_cast<std::uint32_t>(place(from, i, apart_from)));
 }
-
-View component_of(const View& x, int i) { return x.slice(x.rank() - 1, i, 1).squeeze_dim(x.rank() - 1); }
 
 struct Rader {
   Kernel& k;
@@ -88,9 +87,9 @@ struct Rader {
   View joined(const Index& row, std::int64_t rows) const {
     const View z = k.sbuf({rows, c.n, 2}, f32);
     const auto two = [&](AluOp op, const View& to, int i, const View& a, int j, const View& b, Engine engine) {
-      k.tensor_tensor({.dst = component_of(to, i),
-                       .data1 = component_of(a, j),
-                       .data2 = component_of(b, 1 - j),
+      k.tensor_tensor({.dst = component(to, i),
+                       .data1 = component(a, j),
+                       .data2 = component(b, 1 - j),
                        .op = op,
                        .engine = engine});
     };
@@ -104,7 +103,7 @@ struct Rader {
       const std::int64_t skipped = p.start == 0 ? 1 : 0, first = p.start + skipped, size = p.size - skipped;
       if (skipped) {  // what is real counts as real
         for (int i = 0; i < 2; ++i)
-          k.tensor_copy({.dst = component_of(z(all, ds(0, 1)), i), .src = component_of(half[i](all, ds(0, 1)), 0)});
+          k.tensor_copy({.dst = component(z(all, ds(0, 1)), i), .src = component(half[i](all, ds(0, 1)), 0)});
       }
       if (size == 0) continue;
       const View upper = z.ap({{2 * c.n, rows}, {-2, size}, {1, 2}}, 2 * (c.n - first));
@@ -177,14 +176,14 @@ struct Rader {
       const View low = numbers(lower), high = numbers(upper);
       const auto store = [&](int which, const View& a, int i, const View& b, int j) {
         const View out = k.sbuf({rows, count / 2, 2}, f32);
-        k.tensor_tensor({.dst = component_of(out, 0),
-                         .data1 = component_of(low, which),
-                         .data2 = component_of(high, which),
+        k.tensor_tensor({.dst = component(out, 0),
+                         .data1 = component(low, which),
+                         .data2 = component(high, which),
                          .op = AluOp::add,
                          .engine = Engine::vector});
-        k.tensor_tensor({.dst = component_of(out, 1),
-                         .data1 = component_of(a, i),
-                         .data2 = component_of(b, j),
+        k.tensor_tensor({.dst = component(out, 1),
+                         .data1 = component(a, i),
+                         .data2 = component(b, j),
                          .op = AluOp::subtract,
                          .engine = Engine::gpsimd});
         k.dma_copy({.dst = of_pair(y, row, rows, which)(all, ds(first, count)), .src = out.flatten_dims(1, 2)});

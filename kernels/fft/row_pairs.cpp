@@ -2,6 +2,7 @@
 
 #include "kernels/blas/dtypes.h"
 #include "kernels/blas/product_block.h"
+#include "kernels/fft/complex_view.h"
 #include "kernels/fft/pointwise.h"
 #include "kernels/fft/row_blocks.h"
 
@@ -16,14 +17,6 @@ constexpr std::int64_t kPieceWidth = 1024;  // numbers of a partition at once
 struct Block : RowBlock {
   bool alone = false;  // the last row, which has none beside it
 };
-
-View half_of(const View& x, int i) { return x.slice(x.rank() - 1, i, 1).squeeze_dim(x.rank() - 1); }
-
-// A whole tile of complex numbers in the other order.
-View turned(const View& tile) {
-  const std::int64_t rows = tile.dim(0), width = tile.dim(1);
-  return tile.ap({{2 * width, rows}, {-2, width}, {1, 2}}, 2 * (width - 1));
-}
 
 struct RowPairs {
   Kernel& k;
@@ -75,13 +68,13 @@ struct RowPairs {
   // (re, im), times factors where there are some.
   void make(const View& to, const View& re, const View& im, const View& w) const {
     if (has_factors()) return times_pairs(k, to, re, im, w);
-    k.tensor_copy({.dst = half_of(to, 0), .src = re, .engine = Engine::vector});
-    k.activation({.dst = half_of(to, 1), .op = ActFn::copy, .data = im});
+    k.tensor_copy({.dst = component(to, 0), .src = re, .engine = Engine::vector});
+    k.activation({.dst = component(to, 1), .op = ActFn::copy, .data = im});
   }
   View times(const Block& b, const View& x, const View& w) const {
     if (!has_factors()) return x;
     const View to = tile(b);
-    times_pairs(k, to, half_of(x, 0), half_of(x, 1), w);
+    times_pairs(k, to, component(x, 0), component(x, 1), w);
     return to;
   }
 
@@ -105,7 +98,7 @@ struct RowPairs {
     const View x = times(b, loaded(b, lower(b)), factors_of(b));
     for (int i = 0; i < (b.alone ? 1 : 2); ++i) {
       const View out = real_tile(b);
-      evict(k, out, half_of(x, i), static_cast<std::size_t>(i + 1));
+      evict(k, out, component(x, i), static_cast<std::size_t>(i + 1));
       k.dma_copy({.dst = of_row(b, i, 1), .src = out});
     }
   }
@@ -113,18 +106,18 @@ struct RowPairs {
   // z(k) and z(n - k) to numbers k of both half spectra.
   void split_pairs(const Block& b, const View& z_lower, const View& z_upper) const {
     const View a = tile(b);
-    two(AluOp::add, half_of(a, 0), half_of(z_lower, 0), half_of(z_upper, 0), Engine::vector);
-    two(AluOp::subtract, half_of(a, 1), half_of(z_lower, 1), half_of(z_upper, 1), Engine::gpsimd);
+    two(AluOp::add, component(a, 0), component(z_lower, 0), component(z_upper, 0), Engine::vector);
+    two(AluOp::subtract, component(a, 1), component(z_lower, 1), component(z_upper, 1), Engine::gpsimd);
     store(of_row(b, 0, 2), a);
     if (b.alone) return;
     const View other = tile(b);
-    two(AluOp::add, half_of(other, 0), half_of(z_lower, 1), half_of(z_upper, 1), Engine::vector);
-    two(AluOp::subtract, half_of(other, 1), half_of(z_upper, 0), half_of(z_lower, 0), Engine::gpsimd);
+    two(AluOp::add, component(other, 0), component(z_lower, 1), component(z_upper, 1), Engine::vector);
+    two(AluOp::subtract, component(other, 1), component(z_upper, 0), component(z_lower, 0), Engine::gpsimd);
     store(of_row(b, 1, 2), other);
   }
   void split_spectra(const Block& b) const {
     const View w = factors_of(b), low = loaded(b, lower(b)), high = loaded(b, upper(b));
-    split_pairs(b, times(b, low, w), times(b, turned(high), negated(b, w)));
+    split_pairs(b, times(b, low, w), times(b, backwards(high), negated(b, w)));
   }
   void split_first(const Block& b) const {
     const View number = times(b, loaded(b, lower(b)), factors_of(b));
@@ -148,17 +141,17 @@ struct RowPairs {
       return to;
     };
     const View low = tile(b), high = tile(b);
-    make(low, part(AluOp::subtract, half_of(a, 0), half_of(other, 1), Engine::vector),
-         part(AluOp::add, half_of(a, 1), half_of(other, 0), Engine::gpsimd), w);
+    make(low, part(AluOp::subtract, component(a, 0), component(other, 1), Engine::vector),
+         part(AluOp::add, component(a, 1), component(other, 0), Engine::gpsimd), w);
     store(lower(b), low);
-    make(turned(high), part(AluOp::add, half_of(a, 0), half_of(other, 1), Engine::vector),
-         part(AluOp::subtract, half_of(other, 0), half_of(a, 1), Engine::gpsimd), negated(b, w));
+    make(backwards(high), part(AluOp::add, component(a, 0), component(other, 1), Engine::vector),
+         part(AluOp::subtract, component(other, 0), component(a, 1), Engine::gpsimd), negated(b, w));
     store(upper(b), high);
   }
   void join_first(const Block& b) const {
     const auto [a, other] = half_spectra(b);
     const View out = tile(b);
-    make(out, half_of(a, 0), half_of(other, 0), factors_of(b));
+    make(out, component(a, 0), component(other, 0), factors_of(b));
     store(lower(b), out);
   }
 

@@ -4,6 +4,7 @@
 
 #include "kernels/blas/dtypes.h"
 #include "kernels/blas/product_block.h"
+#include "kernels/fft/complex_view.h"
 #include "kernels/fft/core_share.h"
 
 namespace kiln::kernels {
@@ -18,14 +19,6 @@ constexpr std::int64_t kFewTangled = 16;  // fewer rows lie along the partitions
 struct Pairs {
   View lower, upper, weights;
 };
-
-View component(const View& x, int i) { return x.slice(x.rank() - 1, i, 1).squeeze_dim(x.rank() - 1); }
-
-// A whole tile with its numbers in the other order.
-View backwards(const View& tile) {
-  const std::int64_t rows = tile.dim(0), width = tile.dim(1);
-  return tile.ap({{2 * width, rows}, {-2, width}, {1, 2}}, 2 * (width - 1));
-}
 
 struct Tangler {
   Kernel& k;

@@ -5,6 +5,7 @@
 
 #include "kernels/blas/dtypes.h"
 #include "kernels/blas/product_block.h"
+#include "kernels/fft/complex_view.h"
 
 namespace kiln::kernels {
 using namespace isa;
@@ -13,8 +14,6 @@ namespace {
 
 constexpr std::int64_t kImaginary = 64;   // partition where imaginary parts begin when both parts share a tile
 constexpr std::int64_t kColumnRows = 64;  // rows of the matrix whose results are stored transposed together
-
-View part(const View& x, int i) { return x.slice(x.rank() - 1, i, 1).squeeze_dim(x.rank() - 1); }
 
 // The first rows and columns of a table.
 Parts cut(Parts table, std::int64_t rows, std::int64_t columns) {
@@ -92,12 +91,12 @@ void times_pairs(Kernel& k, const View& out, const View& re, const View& im, con
   const std::int64_t rows = w.dim(0), width = w.dim(1);
   const auto times = [&](const View& a, int i) {
     const View to = k.sbuf({rows, width}, f32);
-    k.tensor_tensor({.dst = to, .data1 = a, .data2 = part(w, i), .op = AluOp::multiply, .engine = Engine::vector});
+    k.tensor_tensor({.dst = to, .data1 = a, .data2 = component(w, i), .op = AluOp::multiply, .engine = Engine::vector});
     return to;
   };
   const auto join = [&](int i, AluOp op) {
     const View a = times(re, i), b = times(im, 1 - i);
-    k.tensor_tensor({.dst = part(out, i), .data1 = a, .data2 = b, .op = op, .engine = Engine::gpsimd});
+    k.tensor_tensor({.dst = component(out, i), .data1 = a, .data2 = b, .op = op, .engine = Engine::gpsimd});
   };
   join(0, AluOp::subtract);
   join(1, AluOp::add);
@@ -366,7 +365,7 @@ void TwoFactor::fold(const View& b, const View& y, const Index& row, std::int64_
   const std::int64_t rows = b.dim(1), many = b.dim(2), half = c_.n2 / 2, mirrored = n0 / 2, direct = n0 - mirrored;
   const View out = k_.sbuf({folded_size(c_.n2), many, rows, 2}, f32);
   second_sums(b, false, [&](int which, const View& sum) {
-    const View to = part(out, which);
+    const View to = component(out, which);
     evict(k_, to(ds(0, half)), sum(ds(0, half)).reshape_dim(1, {rows, many}).permute({0, 2, 1}), 1);
     // The conjugates, with rows and k1 in the other order.
     const View other = sum.ap({{kWide, half}, {-1, many}, {-many, rows}}, kImaginary * kWide + rows * many - 1);
@@ -401,7 +400,7 @@ View TwoFactor::load_folded(const View& x, const Index& row, std::int64_t n0, co
   turn(tile(ds(kImaginary, half)), raw);
   if (rows.start > 0) return tile;
   // What is real counts as real: the first number, and the last.
-  const View ends = part(tile(all, ds(0, 1), ds(0, 1)), 1);
+  const View ends = component(tile(all, ds(0, 1), ds(0, 1)), 1);
   k_.tensor_scalar({.dst = ends, .data = ends, .op0 = AluOp::multiply, .operand0 = keep_});
   return tile;
 }
@@ -413,9 +412,9 @@ void TwoFactor::turn(const View& to, const View& raw) const {
     const View turned = raw.ap({{2 * numbers, to.dim(0)}, {-2 * rows, c_.n2}, {-2, rows}},
                                kImaginary * 2 * numbers + 2 * (numbers - 1) + i);
     if (i == 0)
-      k_.tensor_copy({.dst = part(to, i), .src = turned, .engine = Engine::vector});
+      k_.tensor_copy({.dst = component(to, i), .src = turned, .engine = Engine::vector});
     else
-      k_.activation({.dst = part(to, i), .op = ActFn::copy, .data = turned, .scale = -1.0});
+      k_.activation({.dst = component(to, i), .op = ActFn::copy, .data = turned, .scale = -1.0});
   }
 }
 
@@ -430,7 +429,7 @@ void TwoFactor::run_from_folded(const View& x, const Index& row, const View& y, 
     shares(0, p.size, [&](const Index& inside, const Share& s) {
       std::vector<View> parts;
       for (int i = 0; i < 2; ++i) {
-        const View some = part(spectrum, i)(all, all, ds(inside, s.rows()));
+        const View some = component(spectrum, i)(all, all, ds(inside, s.rows()));
         parts.push_back(some.reshape_dim(2, {s.u, s.q}).permute({0, 2, 3, 1}));
       }
       const Slice places_of = ds(inside + p.start, s.rows());
@@ -458,7 +457,7 @@ std::vector<View> TwoFactor::load(const View& x, const Share& s) const {
   k_.dma_copy({.dst = tile, .src = src});
   if (real) return {tile.flatten_dims(2, 3)};
   const View pairs = tile.flatten_dims(2, 3).reshape_dim(2, {s.q * c_.n2, 2});
-  return {part(pairs, 0), part(pairs, 1)};
+  return {component(pairs, 0), component(pairs, 1)};
 }
 
 // Half a spectrum with the parts of its numbers on partitions of their own.
@@ -493,7 +492,8 @@ View TwoFactor::load_half(const View& x, const Share& s) const {
     }
     weigh(to.flatten_dims(1, 2), half * kImaginary);
     const View pairs = to.flatten_dims(1, 3).reshape_dim(1, {size, s.p * c_.n1, 2});
-    for (int i = 0; i < 2; ++i) evict(k_, parts(ds(i * kImaginary, used), ds(half, size, many)), part(pairs, i), 1);
+    for (int i = 0; i < 2; ++i)
+      evict(k_, parts(ds(i * kImaginary, used), ds(half, size, many)), component(pairs, i), 1);
   }
   return parts(ds(0, kImaginary + used));
 }
@@ -555,8 +555,8 @@ void TwoFactor::twiddle(const View& to, const View& sum, std::int64_t many, cons
     k_.tensor_tensor({.dst = dst, .data1 = x, .data2 = y, .op = AluOp::multiply, .engine = Engine::vector});
   };
   times(straight, a, table(cosine_));
-  times(part(turned, 0), part(a, 1), part(sine, 0));
-  times(part(turned, 1), part(a, 0), part(sine, 1));
+  times(component(turned, 0), component(a, 1), component(sine, 0));
+  times(component(turned, 1), component(a, 0), component(sine, 1));
   k_.tensor_tensor({.dst = pairs(to), .data1 = straight, .data2 = turned, .op = AluOp::add, .engine = Engine::gpsimd});
 }
 
@@ -567,8 +567,8 @@ void TwoFactor::second(const View& out, const View& b, const Share& s, const Vie
   const auto away = [&](int which, const View& from) {
     if (real && !has_middle(c_)) return evict(k_, out, from, 1);
     if (real) return add_middle(out, from, middle);
-    if (!c_.by_columns) return evict(k_, part(out, which), from, 1);
-    evict(k_, part(out, which), from.reshape_dim(1, {s.rows(), c_.n1}).permute({0, 2, 1}), 1);
+    if (!c_.by_columns) return evict(k_, component(out, which), from, 1);
+    evict(k_, component(out, which), from.reshape_dim(1, {s.rows(), c_.n1}).permute({0, 2, 1}), 1);
   };
   second_sums(b, real, away);
 }
@@ -577,7 +577,8 @@ void TwoFactor::second(const View& out, const View& b, const Share& s, const Vie
 void TwoFactor::second_sums(const View& b, bool real, const std::function<void(int, const View&)>& away) const {
   const std::int64_t rows = b.dim(0), columns = b.rank() == 3 ? b.dim(1) : b.dim(1) * b.dim(2),
                      results = folds_out(c_) ? folded_size(c_.n2) : rows;
-  const Parts data[] = {parts_of_tile(k_, part(b, 0), c_.precision), parts_of_tile(k_, part(b, 1), c_.precision)};
+  const Parts data[] = {parts_of_tile(k_, component(b, 0), c_.precision),
+                        parts_of_tile(k_, component(b, 1), c_.precision)};
   for (int which = 0; which < (real ? 1 : 2); ++which) {
     const View sum = k_.psum({kTile, kWide}, f32)(ds(0, results), ds(0, columns));
     for (int of = 0; of < 2; ++of) add(sum, cut(second_[2 * which + of], rows, results), data[of]);
@@ -605,12 +606,12 @@ View TwoFactor::second_half(const View& b, const Share& s) const {
   const View sum = k_.psum({kTile, kWide}, f32)(ds(0, width), ds(0, columns));
   // With fewer copies than the table has, results of those that are not there are left out.
   for (int of = 0; of < 2; ++of)
-    add(sum, cut(second_[of], b.dim(0), width), parts_of_tile(k_, part(b, of), c_.precision));
+    add(sum, cut(second_[of], b.dim(0), width), parts_of_tile(k_, component(b, of), c_.precision));
   const std::int64_t many = s.halves(), wide = s.p * c_.n1;
   const View out = k_.sbuf({kTile, s.u / many, wide, 2}, f32), by_group = sum.reshape_dim(1, {s.u, wide});
   for (std::int64_t half = 0; half < many; ++half) {
     for (int i = 0; i < 2; ++i)
-      evict(k_, part(out(ds(half * kImaginary, rows)), i),
+      evict(k_, component(out(ds(half * kImaginary, rows)), i),
             by_group(ds(i * kImaginary, rows), ds(half, s.u / many, many)), static_cast<std::size_t>(i + 1));
   }
   return out;
@@ -639,11 +640,11 @@ void TwoFactor::store_rest(const View& y, const View& b, const Share& s) const {
   const View sum = k_.psum({kTile, kWide}, f32)(ds(0, width), ds(0, many * rest)).reshape_dim(1, {many, rest});
   const View some = b.reshape_dim(1, {many, c_.n1})(all, all, ds(0, rest));
   for (int of = 0; of < (is_middle ? 1 : 2); ++of)
-    add(sum, cut(rest_[of], b.dim(0), width), parts_of_tile(k_, part(some, of), c_.precision));
+    add(sum, cut(rest_[of], b.dim(0), width), parts_of_tile(k_, component(some, of), c_.precision));
   const View out = k_.sbuf({s.q, many, rest, 2}, f32);
   if (is_middle) k_.memset({.dst = out, .value = 0.0, .engine = Engine::gpsimd});
-  evict(k_, part(out, 0), sum(ds(0, s.q)), 1);
-  if (!is_middle) evict(k_, part(out, 1), sum(ds(kImaginary, s.q)), 1);
+  evict(k_, component(out, 0), sum(ds(0, s.q)), 1);
+  if (!is_middle) evict(k_, component(out, 1), sum(ds(kImaginary, s.q)), 1);
   const View to =
       y(all, ds(2 * c_.n1 * c_.half_rows(), 2 * rest)).reshape_dim(0, {s.u, s.q, s.p}).permute({1, 0, 2, 3});
   k_.dma_copy({.dst = to, .src = out.flatten_dims(2, 3).reshape_dim(1, {s.u, s.p})});
