@@ -320,10 +320,10 @@ class Emission {
 
   void results() {
     const std::string list = fmt::format("return {}", fmt::join(returned_, ", "));
-    if (lines_.has_room(list)) {
-      if (!returned_.empty()) lines_.line(list);
-    } else {
+    if (!lines_.has_room(list)) {
       lines_.call("return ", returned_);  // a tuple in brackets, which may take several lines
+    } else if (!returned_.empty()) {
+      lines_.line(list);
     }
     lines_.back();
   }

@@ -12,6 +12,7 @@
 #include "kiln/emit/argument_text.h"
 #include "kiln/emit/cursor.h"
 #include "kiln/emit/emit_rules.h"
+#include "kiln/emit/load_store.h"
 #include "kiln/isa/default_arg.h"
 #include "kiln/isa/table.h"
 
@@ -20,8 +21,6 @@ namespace {
 
 using ArgKind = isa::Arg::Kind;
 using EntityKind = EntityInfo::Kind;
-
-constexpr int kDestination = 0, kSource = 1;  // parameters of the DMA that nl.load and nl.store make
 
 class KernelText {
  public:
@@ -97,7 +96,7 @@ class KernelText {
     name_group(block, at);
     switch (item.kind) {
       case Item::Kind::declare:
-        if (!is_made_by_load(block, at)) declare(item, cursor);
+        if (!is_loaded(block, at)) declare(item, cursor);
         break;
       case Item::Kind::instruction:
         instruction(block, at, cursor);
@@ -166,8 +165,8 @@ class KernelText {
     const std::size_t before = lines_.count();
     for (std::size_t i = 0; i < item.body.size(); ++i) {
       statement(item.body, i, cursor);
-      if (is_made_by_load(item.body, i)) continue;
-      for (std::size_t made = i > 0 && is_made_by_load(item.body, i - 1) ? i - 1 : i; made <= i; ++made) {
+      if (is_loaded(item.body, i)) continue;
+      for (std::size_t made = i > 0 && is_loaded(item.body, i - 1) ? i - 1 : i; made <= i; ++made) {
         if (item.kind == Item::Kind::loop && item.source == isa::kNone) collect(item, item.body[made]);
         if (item.kind == Item::Kind::guard) collect_in_loops(item.body[made]);
       }
@@ -322,63 +321,15 @@ class KernelText {
     return parts.size() == 1 ? parts[0] : fmt::format("({})", fmt::join(parts, ", "));
   }
 
-  // nl.load and nl.store leave the queue of a DMA to the vendor's compiler, which nki.isa does not.
-  bool is_left_open(const Item& item) const {
-    if (item.kind != Item::Kind::instruction || item.waits || !item.makes.empty()) return false;
-    const isa::Instruction& inst = program_.instructions[item.source];
-    const auto defaults = isa::default_args(inst.opcode);
-    if (!inst.left_open || inst.name != isa::kNone) return false;
-    for (std::size_t i = kSource + 1; i < defaults.size(); ++i) {
-      if (!isa::same_scalar(program_.arg(inst, static_cast<int>(i)), defaults[i])) return false;
-    }
-    return true;
-  }
-
-  const isa::Access& operand(const Item& item, int param) const {
-    return program_.accesses[program_.arg(program_.instructions[item.source], param).index];
-  }
-
-  // Whether a tile is declared for the nl.load that follows, which makes it.
-  bool is_made_by_load(const std::vector<Item>& block, std::size_t at) const {
-    if (block[at].kind != Item::Kind::declare || at + 1 >= block.size() || !is_left_open(block[at + 1])) return false;
-    const isa::TensorId id = block[at].source;
-    const isa::Tensor& tile = program_.tensors[id];
-    if (tile.memory != Memory::sbuf || tile.address || outline_.named.contains(id)) return false;
-    const isa::Access &dst = operand(block[at + 1], kDestination), &src = operand(block[at + 1], kSource);
-    return dst.tensor == id && dst.dynamic == isa::kNone && same_view(dst, isa::whole(program_, id)) &&
-           !is_on_chip(program_.tensors[src.tensor].memory) && src.rank == dst.rank && src.rank >= 2 &&
-           std::equal(src.dims, src.dims + src.rank, dst.dims,
-                      [](isa::Dim a, isa::Dim b) { return a.count == b.count; });
-  }
-
-  static bool same_view(const isa::Access& a, const isa::Access& b) {
-    return a.dtype == b.dtype && a.rank == b.rank && a.offset.constant == b.offset.constant && !a.offset.term_count &&
-           a.partition.constant == b.partition.constant && !a.partition.term_count &&
-           std::equal(a.dims, a.dims + a.rank, b.dims, [](isa::Dim x, isa::Dim y) {
-             return x.count == y.count && (x.stride == y.stride || x.count == 1);
-           });
-  }
-
-  // Whether nl.store takes it: a tile to HBM, of the same shape but for dimensions of one element.
-  bool is_store(const Item& item) const {
-    if (!is_left_open(item)) return false;
-    const isa::Access &dst = operand(item, kDestination), &src = operand(item, kSource);
-    const auto counts = [](const isa::Access& a) {
-      std::vector<std::int64_t> found;
-      for (int d = 0; d < a.rank; ++d) {
-        if (a.dims[d].count != 1) found.push_back(a.dims[d].count);
-      }
-      return found;
-    };
-    return !is_on_chip(program_.tensors[dst.tensor].memory) && program_.tensors[src.tensor].memory == Memory::sbuf &&
-           counts(dst) == counts(src);
+  bool is_loaded(const std::vector<Item>& block, std::size_t at) const {
+    return is_made_by_load(program_, outline_, block, at);
   }
 
   void load(const Item& item, Cursor& cursor) {
     const auto [tile, source] = operands(item, cursor);
-    const isa::Access &dst = operand(item, kDestination), &src = operand(item, kSource);
+    const DType made = operand(program_, item, kDestination).dtype;
     std::vector<std::string> arguments{source};
-    if (dst.dtype != src.dtype) arguments.push_back(fmt::format("dtype=nl.{}", name(dst.dtype)));
+    if (made != operand(program_, item, kSource).dtype) arguments.push_back(fmt::format("dtype=nl.{}", name(made)));
     lines_.call(tile + " = nl.load", arguments);
   }
 
@@ -399,8 +350,8 @@ class KernelText {
 
   void instruction(const std::vector<Item>& block, std::size_t at, Cursor& cursor) {
     const Item& item = block[at];
-    if (at > 0 && is_made_by_load(block, at - 1)) return load(item, cursor);
-    if (is_store(item)) return store(item, cursor);
+    if (at > 0 && is_loaded(block, at - 1)) return load(item, cursor);
+    if (is_store(program_, item)) return store(item, cursor);
     const isa::Instruction& inst = program_.instructions[item.source];
     const isa::InstructionInfo& row = info(inst.opcode);
     const isa::Facts& facts = row.semantics->facts;

@@ -29,8 +29,8 @@ std::vector<std::string> pieces_of(const std::vector<std::string>& arguments, co
   std::vector<std::string> parts, pieces;
   for (std::size_t k = 0; k < arguments.size(); ++k) {
     const std::string text = arguments[k] + (k + 1 == arguments.size() ? after : ",");
-    cut(
-        text, room, [&](std::size_t i) { return text[i - 1] == ','; }, parts);
+    const auto is_behind_comma = [&](std::size_t i) { return text[i - 1] == ','; };
+    cut(text, room, is_behind_comma, parts);
   }
   for (const std::string& text : parts) {
     const auto is_before_term = [&](std::size_t i) {
