@@ -102,6 +102,15 @@ def test_emitted_attention_is_not_much_longer_than_the_python_example(tmp_path):
     assert lines <= 1.5 * (SOURCE / "examples" / "nki" / "attention.py").read_text().count("\n")
 
 
+def emitted_and_traced_again(kernel, array, folder):
+    with round_trip.Captured() as captured:
+        kiln.nki.simulate(kernel)(array)
+    (cores,) = captured.traces
+    source = _emit.of_cores(cores)
+    require_round_trip([core.program() for core in cores], source, folder)
+    return source
+
+
 def small_copies(x):
     """A loop of small instructions, which the vendor's compiler runs together, in one that it does not."""
     out = nl.ndarray((128, 5 * 32), dtype=x.dtype, buffer=nl.shared_hbm)
@@ -116,12 +125,8 @@ def small_copies(x):
 
 
 def test_a_loop_whose_passes_run_together_stays_one(tmp_path):
-    with round_trip.Captured() as captured:
-        kiln.nki.simulate(small_copies)(np.ones((128, 160), np.float32))
-    (cores,) = captured.traces
-    source = _emit.of_cores(cores)
+    source = emitted_and_traced_again(small_copies, np.ones((128, 160), np.float32), tmp_path)
     assert "for i in range(5):" in source and "for j in nl.affine_range(4):" in source
-    require_round_trip([core.program() for core in cores], source, tmp_path)
 
 
 def loads_and_stores(x):
@@ -139,12 +144,8 @@ def loads_and_stores(x):
 
 
 def test_loads_and_stores_stay_what_they_are(tmp_path):
-    with round_trip.Captured() as captured:
-        kiln.nki.simulate(loads_and_stores)(np.ones((512, 64), np.float32))
-    (cores,) = captured.traces
-    source = _emit.of_cores(cores)
+    source = emitted_and_traced_again(loads_and_stores, np.ones((512, 64), np.float32), tmp_path)
     assert [source.count(name) for name in ("nl.load(", "nl.store(", "nisa.dma_copy(")] == [1, 1, 2]
-    require_round_trip([core.program() for core in cores], source, tmp_path)
 
 
 def many_places(a_tensor_with_a_name_of_some_length):
@@ -160,12 +161,8 @@ def many_places(a_tensor_with_a_name_of_some_length):
 
 
 def test_sums_are_cut_where_a_line_is_too_short(tmp_path):
-    with round_trip.Captured() as captured:
-        kiln.nki.simulate(many_places)(np.ones((160, 144), np.float32))
-    (cores,) = captured.traces
-    source = _emit.of_cores(cores)
+    source = emitted_and_traced_again(many_places, np.ones((160, 144), np.float32), tmp_path)
     assert max(map(len, source.splitlines())) <= 100
-    require_round_trip([core.program() for core in cores], source, tmp_path)
 
 
 def many_results(x):
@@ -178,12 +175,8 @@ def many_results(x):
 
 
 def test_many_results_take_several_lines(tmp_path):
-    with round_trip.Captured() as captured:
-        kiln.nki.simulate(many_results)(np.ones((8, 8), np.float32))
-    (cores,) = captured.traces
-    source = _emit.of_cores(cores)
+    source = emitted_and_traced_again(many_results, np.ones((8, 8), np.float32), tmp_path)
     assert "    return (a_result_among_many" in source
-    require_round_trip([core.program() for core in cores], source, tmp_path)
 
 
 @pytest.mark.parametrize("version", ["tiled", "hoisted", "blocked_free", "blocked"])
