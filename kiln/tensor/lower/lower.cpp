@@ -20,6 +20,7 @@
 #include "kiln/tensor/passes/decompose.h"
 #include "kiln/tensor/passes/expand.h"
 #include "kiln/tensor/passes/for_chip.h"
+#include "kiln/tensor/passes/odd_lengths.h"
 #include "kiln/tensor/passes/pair.h"
 #include "kiln/tensor/passes/recompute.h"
 #include "kiln/tensor/passes/running_sums.h"
@@ -31,10 +32,14 @@ struct Pass {
   const char* name;
   Graph (*run)(const Graph&);
 };
-constexpr Pass kPasses[] = {
-    {"canonicalize", canonicalize}, {"running-sums", with_running_sums}, {"expand", expand},
-    {"decompose", decompose},       {"simplify", canonicalize},          {"split-views", split_views},
-    {"recompute", recomputed}};
+constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
+                            {"running-sums", with_running_sums},
+                            {"expand", expand},
+                            {"odd-lengths", with_even_lengths},
+                            {"decompose", decompose},
+                            {"simplify", canonicalize},
+                            {"split-views", split_views},
+                            {"recompute", recomputed}};
 
 // What to try, one after the other, until the program fits.
 std::vector<Choice> choices(const CompileOptions& options) {
@@ -251,6 +256,13 @@ Solved solve_pair(const Graph& ready, CompileOptions options) {
 
 }  // namespace
 
+void fill_constants(Compiled& made) {
+  for (Constant& c : made.constants) {
+    if (c.array.data.empty()) c.array.data = evaluate(c.made_of, {}, c.made_of.type.dtype).data;
+    c.made_of = {};
+  }
+}
+
 Solved solve(const Graph& graph, const CompileOptions& options) {
   verify(graph, "the front end");
   const bool meets = has_collectives(graph);
@@ -271,7 +283,10 @@ Solved solve(const Graph& graph, const CompileOptions& options) {
 isa::Launch Compiled::launch() const { return peer ? isa::Launch({&program, &*peer}) : isa::Launch(program); }
 
 Compiled compile(const Graph& graph, const CompileOptions& options) {
-  return options.level >= 3 ? tuned(graph, options) : solve(graph, options).made;
+  if (options.level >= 3) return tuned(graph, options);
+  Compiled made = solve(graph, options).made;
+  fill_constants(made);
+  return made;
 }
 
 }  // namespace kiln::tensor
