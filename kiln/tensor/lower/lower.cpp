@@ -120,6 +120,7 @@ constexpr Candidate kProductCandidates[] = {
     {"PSUM emptied by the scalar engine", [](RegionOptions& o) { o.evacuate = Evacuate::scalar; }},
     {"PSUM emptied by the vector engine", [](RegionOptions& o) { o.evacuate = Evacuate::vector; }},
     {"matrices loaded 512 rows at a time", [](RegionOptions& o) { o.load_blocks = 4; }},
+    {"rows stored whole", [](RegionOptions& o) { o.whole_rows = true; }},
     {"7 of 8 blocks turned by DMA", [](RegionOptions& o) { o.turned_by_dma = 14; }},
     {"operands turned while they are loaded", [](RegionOptions& o) { o.loads_turned = true; }},
     {"PSUM emptied by two engines at once", [](RegionOptions& o) { o.evacuate = Evacuate::shared; }, 0.98},
@@ -128,6 +129,11 @@ constexpr Candidate kProductCandidates[] = {
     {"all products leave PSUM", [](RegionOptions& o) { o.psum_columns = 0; }},
     {"small operands only stay in SBUF",
      [](RegionOptions& o) { o.hoisted_bytes = std::min<std::int64_t>(16384, o.hoisted_bytes); }},
+    {"groups of rows meet pieces of matrices",
+     [](RegionOptions& o) {
+       o.hoisted_bytes = std::min<std::int64_t>(4096, o.hoisted_bytes);
+       o.psum_columns = 0;
+     }},
 };
 
 // Who computes what several engines can, for all programs.

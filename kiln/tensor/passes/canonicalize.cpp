@@ -6,6 +6,7 @@
 
 #include "kiln/tensor/ir/collective.h"
 #include "kiln/tensor/ir/evaluate.h"
+#include "kiln/tensor/passes/activations.h"
 #include "kiln/tensor/passes/band.h"
 #include "kiln/tensor/passes/masks.h"
 #include "kiln/tensor/passes/rewrite.h"
@@ -366,6 +367,7 @@ Graph canonicalize(const Graph& graph) {
     if (const auto v = cut_product(r, users, uses)) return v;
     if (r.op.code == OpCode::cast && r.op.type == r.operand_op(0).type) return r.operands[0];
     if (const auto v = recomposed(r)) return v;
+    if (const auto v = recognised_activation(r)) return v;
     if (const auto v = banded_constant(r)) return v;
     if (const auto v = turned_choice(r)) return choice(r, *v);
     if (const auto v = banded_sum(r, users, uses)) return choice(r, *v);
