@@ -239,8 +239,8 @@ void Copies::emit(Value v) {
     scatter(v);
   } else if (op.code == OpCode::scatter) {
     scatter_in_order(v);
-  } else if (op.code == OpCode::conv) {
-    convolve(v);
+  } else if (const auto& ops = fusion.regions[fusion.region_of[v]].ops; graph.op(ops[0]).code == OpCode::conv) {
+    convolve(ops);
   } else if (op.code == OpCode::mx_matmul) {
     multiply_mx(v);
   } else if (op.code == OpCode::update_slice) {
