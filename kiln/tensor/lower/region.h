@@ -44,6 +44,7 @@ struct RegionOptions {
   bool factors_on_scalar = false;      // one factor or summand per row
   bool sums_on_scalar = false;         // of rows
   bool loads_turned = false;           // operands of products with 16-bit elements are turned while they are loaded
+  bool whole_rows = false;             // of products that are finished piece by piece are stored at once
   std::int64_t turned_by_dma = 0;      // of 16 blocks of 16-bit elements that are turned in SBUF
   enum class Evacuate : std::uint8_t {
     in_turn,
@@ -213,7 +214,13 @@ class RegionEmitter {
   void attend_group(const Attention& a, const isa::Index& start, std::int64_t n);
 
   // row_blocks.cpp
+  struct Wide;
+  struct RowGroup;
+  std::optional<Wide> wide_product() const;
   std::int64_t blocks_together() const;
+  void over_group(const RowGroup& group, const Tile& all, std::int64_t width, std::int64_t from, std::int64_t to,
+                  const std::function<void(const isa::Index&, const Tile&)>& body);
+  void meet_pieces(const Wide& p, const RowGroup& group);
   void over_row_blocks(std::int64_t together);
   isa::View add_parts(Value v, const Tile& rows, std::int64_t together, isa::Index column, std::int64_t n,
                       std::int64_t blocks);
