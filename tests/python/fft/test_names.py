@@ -25,8 +25,10 @@ def test_shifts_and_frequencies():
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_cosine_and_sine_transforms(backend):
     r = rng()
-    for name, kind, n, norm in itertools.product(("dct", "idct", "dst", "idst"), (1, 2, 3, 4), (2, 9, 150),
+    for name, kind, n, norm in itertools.product(("dct", "idct", "dst", "idst"), (1, 2, 3, 4), (1, 2, 9, 150),
                                                  (None, "ortho", "forward")):
+        if (kind, n) == (1, 1) and name.endswith("dct"):
+            continue
         x = normal(r, (2, n), "float32")
         got = getattr(fft, name)(x, kind, norm=norm, backend=backend)
         assert got.dtype == np.float32
