@@ -155,8 +155,9 @@ def test_rows_of_any_kind_beside_each_other():
     n, r = 1297, rng()
     assert fft.create_plan(n).device(34, real=True)["way"].startswith("paired")
     t = np.arange(n)
-    kinds = [lambda: np.full(n, 3.0), lambda: np.cos(2 * np.pi * (t * r.integers(n) % n) / n), lambda: t == r.integers(n),
-             lambda: r.standard_normal(n) + 1000, lambda: r.standard_normal(n), lambda: np.cos(2 * t * r.random())]
+    kinds = [lambda: np.full(n, 3.0), lambda: np.cos(2 * np.pi * (t * r.integers(n) % n) / n),
+             lambda: t == r.integers(n), lambda: r.standard_normal(n) + 1000, lambda: r.standard_normal(n),
+             lambda: np.cos(2 * t * r.random())]
     x = np.stack([kinds[r.integers(6)]() * 10 ** r.uniform(-15, 15) for _ in range(34)]).astype(np.float32)
     got, want = fft.rfft(x, backend="simulator"), np.fft.rfft(x.astype(np.float64))
     for row in range(34):
