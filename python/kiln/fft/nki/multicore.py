@@ -86,8 +86,8 @@ def _stage_parallel_fft(x, num_cores, inverse):
 
 
 def multi_core_fft(x, inverse=False):
-    """The transform of the last axis, when cores are to share: rows in shares, or one row in steps (which a prime length
-    up to 8192 has not). Otherwise by one core."""
+    """The transform of the last axis, when cores are to share: rows in shares, or one row in steps (which primes up to
+    8192 have not). Otherwise by one core."""
     x = x if isinstance(x, ComplexTensor) else ComplexTensor(x)
     n, rows = x.shape[-1], math.prod(x.shape[:-1])
     if not get_multicore() or rows * n == 0:
