@@ -1,6 +1,6 @@
 """Calls that are over soon, on NumPy arrays: natively the loops of NumPy's pocketfft without what its functions do
-around them, where NumPy has them under the names known here. Of a transform along the last axis of which nothing else is
-asked, also the call of a plan. All others give None and go the long way."""
+around them, where NumPy has them under the names known here. Of a transform along the last axis of which nothing else
+is asked, also the call of a plan. All others give None and go the long way."""
 
 import math
 
