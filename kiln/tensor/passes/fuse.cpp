@@ -1,6 +1,7 @@
 #include "kiln/tensor/passes/fuse.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 
@@ -119,6 +120,7 @@ class Fuser {
   Value base_of(Value v) const;
   bool joins_on_chip(const Op& op) const;
   std::int64_t widest_of(int region) const;
+  bool loads_matrices_again(const std::set<int>& merged, Value v, Value from) const;
   bool joins_tail(Value v);
   void place(Value v);
   std::set<std::int64_t> common(Value v, std::size_t i, std::set<std::int64_t> rows) const;
@@ -285,6 +287,29 @@ std::int64_t Fuser::widest_of(int region) const {
   return n;
 }
 
+// Whether an op that joins regions would have several products there whose matrices do not fit SBUF together: they
+// would be loaded for every 128 rows, which costs much more than to store what the op reads and to load it again.
+bool Fuser::loads_matrices_again(const std::set<int>& merged, Value v, Value from) const {
+  constexpr double kRows = 128, kWorth = 4;
+  double held = 0, again = 0;
+  int products = 0;
+  const auto add = [&](Value p) {
+    const Op& op = graph_.op(p);
+    if (!is_product(op.code) || graph_.type(op.operands[1]).rank() < 2) return;
+    const Shape& y = graph_.type(op.operands[1]).shape;
+    const double batch = static_cast<double>(product(y, 0, y.size() - 2));
+    const double bytes =
+        static_cast<double>(y[y.size() - 2] * y.back() * size_bytes(graph_.type(op.operands[1]).dtype));
+    const double rows = static_cast<double>(op.type.size()) / static_cast<double>(y.back()) / std::max(1.0, batch);
+    held += bytes, again += batch * bytes * (std::ceil(rows / kRows) - 1), ++products;
+  };
+  for (int m : merged) std::for_each(f_.regions[m].ops.begin(), f_.regions[m].ops.end(), add);
+  add(v);
+  if (products < 2 || held <= options_.matrix_bytes) return false;
+  const Type& t = graph_.type(from);
+  return again > kWorth * 2 * static_cast<double>(t.size() * size_bytes(t.dtype));
+}
+
 // An op that a convolution does to its result, of which nobody else wants what was before.
 bool Fuser::joins_tail(Value v) {
   const auto from = options_.fuse ? tail_operand(graph_, v) : std::nullopt;
@@ -327,7 +352,7 @@ void Fuser::place(Value v) {
     const std::int64_t elements = std::max(op.type.size(), graph_.type(op.operands[i]).size());
     if (!is_worth(rows, both, elements)) continue;
     if (!is_worth(f_.regions[region].candidates, both, std::max(elements, widest_of(region)))) continue;
-    if (makes_cycle(more, op)) continue;
+    if (makes_cycle(more, op) || loads_matrices_again(more, v, op.operands[i])) continue;
     merged = std::move(more);
     rows = std::move(both);
   }
