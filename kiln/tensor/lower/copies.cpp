@@ -49,6 +49,7 @@ bool Copies::turn(const View& dst, const Dims& to, Index at, const View& src, co
     if (from[d].stride == 1 && from[d].count >= 8) other = d;
   }
   if (other == to.size()) return false;
+  if (turn_blocks(dst, to, at, src, from, from_at, other)) return true;
   const Turner turner{k, arch, [] { return Engine::unknown; }};
   const std::function<void(std::size_t, Index, Index)> each = [&](std::size_t d, Index a, Index b) {
     if (d == last) {
