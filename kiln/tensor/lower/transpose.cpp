@@ -52,9 +52,9 @@ void Transpose::part(const Part& p, const View& loaded, std::int64_t width, cons
   const std::int64_t q = column_blocks(), bank = std::max<std::int64_t>(1, arch.psum_bank_bytes / bytes());
   const View turned = k.sbuf({row_block, p.count * columns}, dst.dtype());
   const auto turn = [&](const View& psum, const Index& at_psum, const Index& block, const Index& column) {
-    k.nc_transpose({.dst = psum.ap({{psum.dim(1), row_block}, {1, column_block}}, at_psum),
-                    .data = loaded.ap({{loaded.dim(1), column_block}, {p.within, row_block}},
-                                      block * p.apart + column * width)});
+    k.nc_transpose(
+        {.dst = psum.ap({{psum.dim(1), row_block}, {1, column_block}}, at_psum),
+         .data = loaded.ap({{loaded.dim(1), column_block}, {p.within, row_block}}, block * p.apart + column * width)});
   };
   const auto leave = [&](const View& psum, const Index& first) {
     k.tensor_copy({.dst = turned.ap({{p.count * columns, row_block}, {1, psum.dim(1)}}, first), .src = psum});
@@ -139,8 +139,7 @@ bool Copies::turn_blocks(const View& to_view, const Dims& to, const Index& at, c
   const std::size_t loops = to_outer.size() - (small ? 1 : 0);
   const std::function<void(std::size_t, Index, Index)> each = [&](std::size_t d, const Index& a, const Index& b) {
     if (d == loops) return small ? t.matrices(to_outer[d], from_outer[d], a, b) : t.matrix(a, b);
-    k.loop(to_outer[d].count,
-           [&](Index i) { each(d + 1, a + i * to_outer[d].stride, b + i * from_outer[d].stride); });
+    k.loop(to_outer[d].count, [&](Index i) { each(d + 1, a + i * to_outer[d].stride, b + i * from_outer[d].stride); });
   };
   each(0, at, from_at);
   return true;
