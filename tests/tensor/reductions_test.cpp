@@ -125,6 +125,8 @@ TEST(Reductions, OfProductsWithOneColumn) {
     b.output("turned", matmul(transpose(b.input("w", {t, {700, 300}})), v));
     b.output("rows", matmul(a, c));
     b.output("dot", matmul(d, e));
+    const Expr experts = b.input("experts", {t, {4, 60, 70}}), gates = b.input("gates", {t, {60, 4, 1}});
+    b.output("weighted", matmul(transpose(experts, {1, 2, 0}), gates));
     expect_right(b.finish(), {}, "columns");
   }
 }

@@ -54,7 +54,8 @@ void Copies::move(const View& dst, const Strided& to, const View& src, const Str
   join_together(lists);
   nest(k, at_least_one(lists[0]), at_least_one(lists[1]), to.offset, from.offset,
        [&](const Dims& d, const Dims& s, Index more_d, Index more_s) {
-         if (!turn(dst, d, more_d, src, s, more_s)) k.dma_copy({.dst = dst.ap(d, more_d), .src = src.ap(s, more_s)});
+         if (turn(dst, d, more_d, src, s, more_s) || thin_out(dst, d, more_d, src, s, more_s)) return;
+         k.dma_copy({.dst = dst.ap(d, more_d), .src = src.ap(s, more_s)});
        });
 }
 
@@ -70,6 +71,7 @@ bool Copies::turn(const View& dst, const Dims& to, Index at, const View& src, co
     if (from[d].stride == 1 && from[d].count >= 8) other = d;
   }
   if (other == to.size()) return false;
+  if (turn_blocks(dst, to, at, src, from, from_at, other)) return true;
   const Turner turner{k, arch, [] { return Engine::unknown; }};
   const std::function<void(std::size_t, Index, Index)> each = [&](std::size_t d, Index a, Index b) {
     if (d == last) {
@@ -86,6 +88,38 @@ bool Copies::turn(const View& dst, const Dims& to, Index at, const View& src, co
     } else {
       k.loop(to[d].count, [&](Index i) { each(d + 1, a + i * to[d].stride, b + i * from[d].stride); });
     }
+  };
+  each(0, at, from_at);
+  return true;
+}
+
+// Every second, third or fourth element of rows: rows come as they are, and an engine takes what is wanted. As a DMA
+// every element would be a transfer.
+bool Copies::thin_out(const View& dst, Dims to, const Index& at, const View& src, Dims from, const Index& from_at) {
+  constexpr std::int64_t kFar = 4, kMany = 16, kRowBytes = 32768;
+  if (to.size() == 1) {  // one row: some of it on each partition
+    std::int64_t rows = kBlock;
+    while (to[0].count % rows != 0) --rows;
+    const std::int64_t each = to[0].count / rows;
+    to = {{to[0].stride * each, rows}, {to[0].stride, each}};
+    from = {{from[0].stride * each, rows}, {from[0].stride, each}};
+  }
+  const isa::Dim taken = from.back();
+  const std::int64_t n = taken.count, span = (n - 1) * taken.stride + 1;
+  if (to.back().stride != 1 || taken.stride < 2 || taken.stride > kFar || n < kMany) return false;
+  if (span * size_bytes(src.dtype()) > kRowBytes) return false;
+  const std::size_t row = to.size() - 2;
+  const std::function<void(std::size_t, Index, Index)> each = [&](std::size_t d, const Index& a, const Index& b) {
+    if (d < row) {
+      k.loop(to[d].count, [&](Index i) { each(d + 1, a + i * to[d].stride, b + i * from[d].stride); });
+      return;
+    }
+    k.tiles(to[row].count, kBlock, [&](Index first, std::int64_t rows) {
+      const View whole = k.sbuf({rows, span}, src.dtype()), thin = k.sbuf({rows, n}, dst.dtype());
+      k.dma_copy({.dst = whole, .src = src.ap({{from[row].stride, rows}, {1, span}}, b + first * from[row].stride)});
+      k.tensor_copy({.dst = thin, .src = whole.ap({{span, rows}, {taken.stride, n}})});
+      k.dma_copy({.dst = dst.ap({{to[row].stride, rows}, {1, n}}, a + first * to[row].stride), .src = thin});
+    });
   };
   each(0, at, from_at);
   return true;

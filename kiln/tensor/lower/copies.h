@@ -27,6 +27,11 @@ struct Copies {
  private:
   bool turn(const isa::View& dst, const Dims& to, isa::Index at, const isa::View& src, const Dims& from,
             isa::Index from_at);
+  bool thin_out(const isa::View& dst, Dims to, const isa::Index& at, const isa::View& src, Dims from,
+                const isa::Index& from_at);
+  // transpose.cpp: the same in blocks of one size, where dimension `other` follows each other in the source.
+  bool turn_blocks(const isa::View& to_view, const Dims& to, const isa::Index& at, const isa::View& from_view,
+                   const Dims& from, const isa::Index& from_at, std::size_t other);
   void fill(const isa::View& dst, const Strided& to, double x);
   bool is_on_chip(Value v) const { return fusion.regions[fusion.region_of[v]].kind != Region::Kind::copies; }
   // Where a value lies in HBM; one number for all elements is written there first.

@@ -20,6 +20,11 @@ constexpr std::int64_t kFewPieces = 4;  // of a matrix: the first one is waited 
 
 constexpr std::int64_t kLongest = 8192;  // sum of which all of x is turned at once
 
+// Whether DMAs can turn so many columns of so many elements: every block begins at a multiple of 32 bytes.
+bool fits_turned(std::int64_t depth, std::int64_t columns) {
+  return columns % kTurnedTogether == 0 || (depth <= kBlock && columns > kTurnedTogether);
+}
+
 std::int64_t blocks_of(std::int64_t n) { return (n + kBlock - 1) / kBlock; }
 
 // Calls body(p, columns) for each piece of 512 columns: a loop over the whole ones, then what remains.
@@ -129,7 +134,8 @@ bool RegionEmitter::turns_in_dma(Value v, std::int64_t rows) const {
   std::vector<Dims> one{leaf.free};
   join_together(one);
   return options_.loads_turned && size_bytes(t.dtype) == 2 && !is_hoisted(leaf) && one[0].size() == 1 &&
-         one[0][0].stride == 1 && one[0][0].count == t.shape.back() && leaf.partition > 0 && rows >= kTurnedTogether;
+         one[0][0].stride == 1 && one[0][0].count == t.shape.back() && leaf.partition > 0 &&
+         fits_turned(t.shape.back(), rows);
 }
 
 void RegionEmitter::turn_rows(Value v, const Tile& out) {
@@ -367,7 +373,7 @@ Tile RegionEmitter::load_matrix(int index, Index column, std::int64_t columns) {
   Index at = storage_.begin(leaf.base) + leaf.offset + column * sn;
   for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
   if (sk == 1 && sn != 1 && columns > 1) {  // it lies the other way round: rows of columns, turned on the tensor engine
-    if (options_.loads_turned && size_bytes(t) == 2 && columns >= kTurnedTogether)
+    if (options_.loads_turned && size_bytes(t) == 2 && fits_turned(K, columns))
       load_turned(out, hbm, at, K, sn, columns);
     else
       turner().from_hbm(out, hbm, at, K, sn, columns);

@@ -114,7 +114,8 @@ void RegionEmitter::over_group(const RowGroup& group, const Tile& all, std::int6
 // is something to multiply.
 void RegionEmitter::meet_pieces(const Wide& p, const RowGroup& group) {
   const std::int64_t width = p.k_blocks() * kBlock, held = group.blocks * width + p.k_blocks() * group.rest;
-  const std::int64_t piece = p.in_parts() ? kPiece : piece_of(p.columns, kPiece, {&layout_.stores[0]});
+  const std::int64_t even = piece_of(p.columns, kPiece, {&layout_.stores[0]});
+  const std::int64_t piece = p.in_parts() ? kPiece : (even + 15) / 16 * 16;  // that DMAs can turn
   const std::int64_t first = std::min(piece, p.columns);
   const auto load = [&](const Index& column, std::int64_t n) {
     return p.in_parts() ? Tile{} : load_matrix(p.leaf, column, n);

@@ -343,6 +343,21 @@ bool is_sum_of_rows(const Expr& x, const Expr& y, bool turned) {
          k >= kManyRows;
 }
 
+// Batches of (m, k) with one column each, where k is small: a sum of k products with one number per batch.
+std::optional<Expr> weighted_sum(const Expr& x, const Expr& y) {
+  constexpr std::int64_t kMost = 16;
+  const Shape &xs = x.shape(), &ys = y.shape();
+  const std::int64_t k = xs.back();
+  if (ys.back() != 1 || k > kMost || xs.size() != ys.size() || xs[xs.size() - 2] == 1) return {};
+  if (product(ys, 0, ys.size() - 2) < 2 || !std::equal(xs.begin(), xs.end() - 2, ys.begin())) return {};
+  std::optional<Expr> out;
+  for (std::int64_t i = 0; i < k; ++i) {
+    const Expr part = wide(slice(x, -1, i, i + 1)) * wide(slice(y, -2, i, i + 1));
+    out = out ? *out + part : part;
+  }
+  return out;
+}
+
 // Two or more dimensions on both sides, and batches of x as the result has them; those of y are the same or broadcast.
 std::optional<Value> product_of_matrices(const Rewriting& r) {
   Expr x = r.operand(0), y = r.operand(1);
@@ -368,6 +383,7 @@ std::optional<Value> product_of_matrices(const Rewriting& r) {
     const Expr rows = wide(x) * wide(transpose(y));
     return as_product(r, x, y, kept(OpCode::sum, rows, {static_cast<std::int64_t>(rows.rank()) - 1})).value();
   }
+  if (const auto sums = weighted_sum(x, y)) return as_product(r, x, y, *sums).value();
   const Shape ys = y.shape();
   const bool one_y = product(ys, 0, ys.size() - 2) == 1;
   const std::int64_t m = x.shape()[x.rank() - 2], k = x.shape().back(), n = ys.back();
