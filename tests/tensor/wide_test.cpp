@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "kiln/isa/text/print.h"
 #include "kiln/tensor/ir/expr.h"
@@ -55,6 +56,28 @@ TEST(Wide, Columns) {
              bias = b.input("bias", {f32, {9000}});
   b.output("out", relu(matmul(x, w) + bias));
   expect_right(b.finish());
+}
+
+// Many rows over a long sum: products that are added up in float32.
+TEST(Wide, SumsOfManyRows) {
+  for (const auto& [t, k, n] : {std::tuple{f32, 8300, 260}, std::tuple{DType::bfloat16, 16500, 260}}) {
+    Builder b("long_sums");
+    b.output("out", relu(matmul(b.input("x", {t, {130, k}}), b.input("w", {t, {k, n}}))));
+    expect_right(b.finish());
+  }
+}
+
+// Matrices that do not fit SBUF together are not loaded for every 128 rows.
+TEST(Wide, MatricesOfSeveralProducts) {
+  Builder b("mlp");
+  constexpr DType t = DType::bfloat16;
+  const Expr x = b.input("x", {t, {1024, 2880}}), w = b.input("w", {t, {2880, 2880}}),
+             u = b.input("u", {t, {2880, 2880}});
+  b.output("out", matmul(relu(matmul(x, w)), u));
+  double moved = 0;
+  for (const RegionReport& r : compile(b.finish(), {}).regions) moved += r.hbm_bytes;
+  const double rows = 1024.0 * 2880 * 2, matrix = 2880.0 * 2880 * 2;
+  EXPECT_LT(moved, 1.1 * (4 * rows + 2 * matrix));  // x, what is between them there and back, the result
 }
 
 TEST(Wide, Sums) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kiln/tensor/lower/region.h"
+#include "kiln/tensor/passes/long_sums.h"
 #include "kiln/tensor/passes/rewrite.h"
 
 namespace kiln::tensor {
@@ -11,9 +12,8 @@ namespace kiln::tensor {
 using isa::Index;
 
 namespace {
-constexpr std::int64_t kLongestSum = 8192;  // of a product that goes column by column
-constexpr std::int64_t kWholeRow = 16384;   // bytes
-constexpr std::int64_t kFewPieces = 8;      // of a product, beyond which the last one counts little
+constexpr std::int64_t kWholeRow = 16384;  // bytes
+constexpr std::int64_t kFewPieces = 8;     // of a product, beyond which the last one counts little
 }  // namespace
 
 // Whether v can be computed for some columns alone; what it needs before goes into the cone.
@@ -27,7 +27,8 @@ bool RegionEmitter::gather_cone(Value v, std::int64_t columns, Cone& cone) const
   }
   if (free.dims.back() != columns || product(free.dims) != columns) return false;
   if (is_product(op.code)) {
-    if (graph_.type(op.operands[0]).shape.back() > kLongestSum) return false;
+    const Type& x = graph_.type(op.operands[0]);
+    if (x.shape.back() > longest_sum(x.dtype)) return false;
     cone.products.push_back(v);
     return true;
   }

@@ -3,6 +3,7 @@
 
 #include "kiln/tensor/lower/region.h"
 #include "kiln/tensor/lower/turn.h"
+#include "kiln/tensor/passes/long_sums.h"
 #include "kiln/tensor/passes/rewrite.h"
 
 namespace kiln::tensor {
@@ -16,9 +17,8 @@ constexpr std::int64_t kColumns = 512;  // of one bank of PSUM, and of a moving 
 
 constexpr std::int64_t kTurnedTogether = 16;  // rows that a DMA turns
 
-constexpr std::int64_t kFewPieces = 4;  // of a matrix: the first one is waited for
-
-constexpr std::int64_t kLongest = 8192;  // sum of which all of x is turned at once
+constexpr std::int64_t kPieceOfSum = 8192;  // of one that is too long for rows to be turned at once
+constexpr std::int64_t kFewPieces = 4;      // of a matrix: the first one is waited for
 
 // Whether DMAs can turn so many columns of so many elements: every block begins at a multiple of 32 bytes.
 bool fits_turned(std::int64_t depth, std::int64_t columns) {
@@ -90,7 +90,7 @@ std::int64_t RegionEmitter::rows_that_follow(Value v) const {
   if (attention_ || layout_.partitions > arch_.partitions) return 0;
   const Leaf& y = layout_.loads[layout_.load_of.at({v, 1})];
   const std::int64_t K = y.free[0].count, N = y.free[1].count, size = size_bytes(graph_.type(y.value).dtype);
-  if (K <= kBlock || K > kLongest || kept(y) || y.free[1].stride != 1 || y.free[0].stride != N) return 0;
+  if (K <= kBlock || K > kPieceOfSum || kept(y) || y.free[1].stride != 1 || y.free[0].stride != N) return 0;
   if (blocks_of(K) * N * size > options_.hoisted_bytes) return 0;
   if (N * size >= kLongRun && K % kBlock == 0 && !comes_as_columns(v)) return 0;
   std::int64_t rows = kBlock;
@@ -398,7 +398,7 @@ Tile RegionEmitter::multiply_pieces(Value v, const Tile* into) {
   const Tile dst = target(v, into);
   k_.tiles(N, kColumns, [&](Index n0, std::int64_t n) {
     const View sum = k_.psum({rows_, n}, DType::float32);
-    k_.tiles(K, kLongest, [&](Index k0, std::int64_t k) {
+    k_.tiles(K, kPieceOfSum, [&](Index k0, std::int64_t k) {
       const Tile turned = new_tile(k_, Memory::sbuf, std::min(k, kBlock), {1, {blocks_of(k) * rows_}}, t);
       if (x.partition == 1 && sx != 1) {  // it lies in HBM as it is needed
         load_block(turned, hbm_x, place(x) + k0 * sx, k, sx, rows_, 1);
@@ -441,7 +441,8 @@ void RegionEmitter::load_block(const Tile& dst, const View& hbm, Index at, std::
 
 Tile RegionEmitter::multiply(Value v, const Tile* into) {
   const Op& op = graph_.op(v);
-  if (graph_.type(op.operands[0]).shape.back() > kLongest && layout_.load_of.contains({v, 0}) && !columns_ &&
+  const Type& first_type = graph_.type(op.operands[0]);
+  if (first_type.shape.back() > longest_sum(first_type.dtype) && layout_.load_of.contains({v, 0}) && !columns_ &&
       !kept(layout_.loads[layout_.load_of.at({v, 0})]) && !kept(layout_.loads[layout_.load_of.at({v, 1})]))
     return multiply_pieces(v, into);
   const std::int64_t K = graph_.type(op.operands[0]).shape.back();

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kiln/tensor/ir/rules.h"
+#include "kiln/tensor/passes/long_sums.h"
 #include "kiln/tensor/passes/reduction_order.h"
 #include "kiln/tensor/passes/rewrite.h"
 #include "kiln/tensor/passes/strided.h"
@@ -441,7 +442,8 @@ Graph decompose(const Graph& graph) {
   for (int round = 0; round < kMostRounds; ++round) {
     bool changed = false;
     out = rebuilt(out, [&](const Rewriting& r) -> std::optional<Value> {
-      std::optional<Value> v;
+      std::optional<Value> v = sum_of_products(r);
+      if (v) return changed = true, v;
       if (is_elementwise(r.op.code))
         v = elementwise(r);
       else if (is_reduction(r.op.code))

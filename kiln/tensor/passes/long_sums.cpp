@@ -1,0 +1,28 @@
+#include "kiln/tensor/passes/long_sums.h"
+
+#include "kiln/tensor/ir/more.h"
+
+namespace kiln::tensor {
+
+std::optional<Value> sum_of_products(const Rewriting& r) {
+  constexpr std::int64_t kRows = 128, kBlock = 128, kMatrixBytes = 8 << 20;
+  if (!is_product(r.op.code)) return {};
+  const Expr x = r.operand(0), y = r.operand(1);
+  if (x.rank() < 2 || y.rank() < 2 || !is_float(x.dtype()) || !is_float(y.dtype())) return {};
+  const std::int64_t k = x.shape().back(), n = y.shape().back(), longest = longest_sum(x.dtype());
+  const std::int64_t batch = product(y.shape(), 0, y.shape().size() - 2);
+  if (k <= longest || k * n * size_bytes(y.dtype()) < kMatrixBytes) return {};
+  if (r.op.type.size() / n / std::max<std::int64_t>(1, batch) <= kRows) return {};
+  const std::int64_t pieces = (k + longest - 1) / longest,
+                     piece = ((k + pieces - 1) / pieces + kBlock - 1) / kBlock * kBlock;
+  std::optional<Expr> total;
+  for (std::int64_t first = 0; first < k; first += piece) {
+    const std::int64_t end = std::min(k, first + piece);
+    const Expr a = slice(x, x.rank() - 1, first, end), b = slice(y, y.rank() - 2, first, end);
+    const Expr part = size_bytes(x.dtype()) >= 4 ? matmul(a, b) : matmul_f32(a, b);
+    total = total ? *total + part : part;
+  }
+  return cast(*total, r.op.type.dtype).value();
+}
+
+}  // namespace kiln::tensor
