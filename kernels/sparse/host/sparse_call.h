@@ -31,9 +31,13 @@ std::string named(const char* operation) {
 // Kernels are for float; others compute natively.
 template <class T, class Native, class Device>
 void dispatch(const char* operation, backend::Key key, std::function<isa::Program(Target)> program, Native&& native,
-              Device&& device) {
-  backend::Call call{
-      .library = "SPARSE", .operation = named<T>(operation), .key = std::move(key), .program = {}, .arrays = {}};
+              Device&& device, bool is_fine_grained = false) {
+  backend::Call call{.library = "SPARSE",
+                     .operation = named<T>(operation),
+                     .key = std::move(key),
+                     .program = {},
+                     .arrays = {},
+                     .is_fine_grained = is_fine_grained};
   if constexpr (std::is_same_v<T, float>) {
     call.program = std::move(program);
     backend::dispatch(std::move(call), native, device);
@@ -56,12 +60,13 @@ bool kernel_meets_infinity(std::initializer_list<std::span<const T>> operands) {
   });
 }
 
-// Copies of indices that live as long as somebody may ask for a program.
+// Copies of indices that live as long as somebody may ask for a program. Equal ones have the same number.
 struct Kept {
+  std::int64_t number;
   std::vector<Int> row_start, column;
 };
-inline std::string key_of(const Kept& kept) { return kernels::key_of(kept.row_start) + kernels::key_of(kept.column); }
-// Those of the last call again when they are the same, since comparing is quicker than new memory.
+inline std::string key_of(const Kept& kept) { return fmt::format("indices {} ", kept.number); }
+// Those of an earlier call again when they are the same, since comparing is quicker than new memory.
 std::shared_ptr<const Kept> keep(Int rows, const Int* row_start, const Int* column);
 
 inline void require_size(const char* what, std::initializer_list<Int> sizes) {
