@@ -76,6 +76,11 @@ struct Kernels {
   // state[r]; state[r] becomes the last one. Rows lie so many floats apart; out may be x or y.
   void (*linear_scan)(const float* x, std::ptrdiff_t x_stride, const float* y, std::ptrdiff_t y_stride, float* out,
                       std::ptrdiff_t out_stride, std::size_t rows, std::size_t n, float* state);
+
+  // out[r][i] = x[r][i] * s[r] + y[r][i], the product rounded and then the sum. Rows lie so many floats apart; out may
+  // be x or y.
+  void (*scaled_sum)(const float* x, std::ptrdiff_t x_stride, const float* s, const float* y, std::ptrdiff_t y_stride,
+                     float* out, std::ptrdiff_t out_stride, std::size_t rows, std::size_t n);
 };
 
 const Kernels& plain_kernels();

@@ -304,6 +304,27 @@ TEST_P(FastKernels, LinearScans) {
       }
 }
 
+// Into rows of their own, over x and over y.
+TEST_P(FastKernels, ScaledSums) {
+  for (std::size_t rows : {0, 1, 7, 128})
+    for (std::size_t n : {0, 1, 7, 8, 9, 16, 64, 131})
+      for (int where : {0, 1, 2}) {
+        const auto stride = static_cast<std::ptrdiff_t>(n + rng.below(5));
+        const auto run = [&](const Kernels& k, std::vector<float> x, const std::vector<float>& s,
+                             std::vector<float> y) {
+          std::vector<float> apart(y.size());
+          std::vector<float>& out = where == 0 ? apart : where == 1 ? x : y;
+          k.scaled_sum(x.data() + 1, stride, s.data(), y.data() + 1, stride, out.data() + 1, stride, rows, n);
+          return out;
+        };
+        const std::size_t size = rows * stride + n + 1;
+        const bool wild = rng.below(2);
+        const auto floats = [&](std::size_t count) { return wild ? rng.floats(count) : rng.tame_floats(count); };
+        const auto x = floats(size), s = floats(rows), y = floats(size);
+        ASSERT_TRUE(same(run(plain, x, s, y), run(fast, x, s, y))) << rows << " x " << n << ", out " << where;
+      }
+}
+
 TEST_P(FastKernels, Transposes) {
   const std::size_t sides[] = {0, 1, 3, 4, 8, 15, 16, 17, 31, 32, 64, 65, 130};
   for (int size : {1, 2, 4})
