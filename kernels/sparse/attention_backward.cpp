@@ -24,9 +24,9 @@ constexpr std::int64_t kSums = 128 * 1024;   // bytes of a partition for the sum
 constexpr std::int64_t kStays = 160 * 1024;  // of a partition, for these and what queries bring along
 
 // Keys outside, queries inside: dk and dv of up to four tiles of keys stay in PSUM, turned, while the queries that meet
-// them go by; the sums of dq stay in SBUF. Products have as many columns as there are keys. Of heads of 64 elements, q kᵀ
-// and dout vᵀ are computed together, in the upper and the lower half of the tensor engine, and then the sums of dv and dk
-// in its left and its right half.
+// them go by; the sums of dq stay in SBUF. Products have as many columns as there are keys. Of heads of 64 elements, q
+// kᵀ and dout vᵀ are computed together, in the upper and the lower half of the tensor engine, and then the sums of dv
+// and dk in its left and its right half.
 class Backward {
  public:
   Backward(Kernel& k, const AttentionConfig& c) : k_(k), c_(c), p_(c.pattern), masks_(k, c) {
@@ -78,7 +78,7 @@ class Backward {
     Index h;
     HeadRows q, dout, keys;
     std::vector<TurnedRows> queries_t, keys_t;  // q and dout, keys and values: of each, or of both together
-    View minus_lse, d;  // [128, tiles of queries]: -lse, and the sums of dout out
+    View minus_lse, d;                          // [128, tiles of queries]: -lse, and the sums of dout out
     QuerySums dq;
     std::vector<bool> has_d;
   };
@@ -88,7 +88,7 @@ class Backward {
   struct Keys {
     Piece tiles;
     std::int64_t size;  // keys
-    Factors turned;  // keys and values
+    Factors turned;     // keys and values
     std::vector<View> keys, dk, dv;
     std::vector<bool> begun;  // of each tile
   };
@@ -225,7 +225,8 @@ class Backward {
                dp = k_.psum({m, group() * kTile}, f32)(all, ds(0, width));
     const Slice some = ds(first * kTile, width);
     const Factors queries = factors(head.queries_t, row);
-    for (const int half : {0, 1}) score(half == 0 ? scores : dp, queries[half], keys->turned[half](all, all, some), half);
+    for (const int half : {0, 1})
+      score(half == 0 ? scores : dp, queries[half], keys->turned[half](all, all, some), half);
     View x = scores;
     bool masked = false;
     for (const std::int64_t e : stored) masked = masked || masks_.has(e);

@@ -11,9 +11,7 @@ namespace kiln::sparse {
 using kernels::BucketPlan;
 using kernels::kTile;
 
-void GiveBack::operator()(float* memory) const {
-  sim::give_memory_back(reinterpret_cast<std::byte*>(memory), bytes);
-}
+void GiveBack::operator()(float* memory) const { sim::give_memory_back(reinterpret_cast<std::byte*>(memory), bytes); }
 
 PlanRef cached_plan(const std::string& key, const std::function<BucketPlan()>& make) {
   constexpr std::size_t kMost = 16;

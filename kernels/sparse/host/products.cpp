@@ -245,21 +245,24 @@ void sddmm(const Csr<T>& a, Int n, const T* x, const T* y, T* values) {
       }
     }
   };
-  dispatch<T>("sddmm", key, program, native, [&](const auto& run) {
-    if constexpr (std::is_same_v<T, float>) {
-      const Target target = backend::current_target();
-      const auto kept_plan =
-          cached_plan(fmt::format("sddmm {} ", static_cast<int>(target)) + key(), [&] { return plan_for(target); });
-      const BucketPlan& plan = *kept_plan;
-      const Int buckets = static_cast<Int>(plan.buckets.buckets.size()), slots = plan.buckets.slot_count;
-      std::vector<float> out(kTile * slots);
-      run({{"indices", const_cast<std::int32_t*>(plan.indices.data()), {kTile, buckets + slots}, DType::int32},
-           array("x", x, {rows, n}),
-           array("y", y, {columns, n}),
-           array("values", out.data(), {kTile, slots})});
-      for (Int e = 0; e < a.count(); ++e) values[e] = out[plan.slot[e]];
-    }
-  }, true);
+  dispatch<T>(
+      "sddmm", key, program, native,
+      [&](const auto& run) {
+        if constexpr (std::is_same_v<T, float>) {
+          const Target target = backend::current_target();
+          const auto kept_plan =
+              cached_plan(fmt::format("sddmm {} ", static_cast<int>(target)) + key(), [&] { return plan_for(target); });
+          const BucketPlan& plan = *kept_plan;
+          const Int buckets = static_cast<Int>(plan.buckets.buckets.size()), slots = plan.buckets.slot_count;
+          std::vector<float> out(kTile * slots);
+          run({{"indices", const_cast<std::int32_t*>(plan.indices.data()), {kTile, buckets + slots}, DType::int32},
+               array("x", x, {rows, n}),
+               array("y", y, {columns, n}),
+               array("values", out.data(), {kTile, slots})});
+          for (Int e = 0; e < a.count(); ++e) values[e] = out[plan.slot[e]];
+        }
+      },
+      true);
 }
 
 template <class T>

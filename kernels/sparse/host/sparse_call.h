@@ -13,6 +13,7 @@
 #include "kernels/sparse/host/sparse.h"
 #include "kernels/sparse/sparse_rules.h"
 #include "kernels/sparse/tile_pattern.h"
+#include "kiln/num/kernels.h"
 
 namespace kiln::sparse {
 
@@ -55,8 +56,9 @@ std::span<const T> view_of(const T* values, Int count) {
 template <class T>
 bool kernel_meets_infinity(std::initializer_list<std::span<const T>> operands) {
   if (!std::is_same_v<T, float> || backend::current("SPARSE") == backend::Backend::native) return false;
+  constexpr std::uint32_t kInfinity = 0x7f800000;
   return std::any_of(operands.begin(), operands.end(), [](std::span<const T> values) {
-    return !std::all_of(values.begin(), values.end(), [](T v) { return std::isfinite(v); });
+    return fast_kernels().largest(sizeof(float), values.data(), 1, values.size()) >= kInfinity;
   });
 }
 

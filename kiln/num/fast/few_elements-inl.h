@@ -225,9 +225,9 @@ bool multiply_few_as(const Source& a, const Source& b, Output out, std::size_t k
     const RowSum sums{b, out.from(row, 0).data, out.accumulate, false};
     for (std::size_t column = 0; column < n;) {
       const std::size_t next = sum_some<Right>(list, sums, column, n);
-      column = next > column ? next
-                             : sum_some<Right>(whole_column<Left>(a, row, k),
-                                               {b, sums.to, sums.accumulate, true}, column, n);
+      column = next > column
+                   ? next
+                   : sum_some<Right>(whole_column<Left>(a, row, k), {b, sums.to, sums.accumulate, true}, column, n);
     }
   }
   return true;
@@ -237,9 +237,8 @@ bool multiply_few_as(const Source& a, const Source& b, Output out, std::size_t k
 bool multiply_few(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n) {
   constexpr std::size_t kWorthIt = 1024;  // elements of a
   if (k * m < kWorthIt) return false;
-  const auto multiply_as =
-      a.narrow ? (b.narrow ? multiply_few_as<Narrow, Narrow> : multiply_few_as<Narrow, Wide>)
-               : (b.narrow ? multiply_few_as<Wide, Narrow> : multiply_few_as<Wide, Wide>);
+  const auto multiply_as = a.narrow ? (b.narrow ? multiply_few_as<Narrow, Narrow> : multiply_few_as<Narrow, Wide>)
+                                    : (b.narrow ? multiply_few_as<Wide, Narrow> : multiply_few_as<Wide, Wide>);
   return multiply_as(a, b, out, k, m, n);
 }
 
