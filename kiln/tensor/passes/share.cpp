@@ -160,11 +160,11 @@ Needed of_summand(const Graph& graph, const Op& op) {
 
 }  // namespace
 
-std::vector<Share> shares_of(const Graph& graph, Value v) {
+std::vector<Share> shares_of(const Graph& graph, Value v, bool with_odd) {
   std::vector<Share> out{{}};
   const Shape& shape = graph.type(v).shape;
   for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
-    if (shape[d] >= 2 && shape[d] % 2 == 0) out.push_back(Share::half_of(d));
+    if (shape[d] >= 2 && (with_odd || shape[d] % 2 == 0)) out.push_back(Share::half_of(d));
   }
   if (needed(graph, v, {Share::Kind::summand, 0})) out.push_back({Share::Kind::summand, 0});
   return out;
@@ -177,7 +177,9 @@ std::optional<std::vector<Share>> needed(const Graph& graph, Value v, const Shar
   Needed out = of_half({graph, op, share.axis});
   for (std::size_t i = 0; out && i < out->size(); ++i) {
     const Share& s = (*out)[i];
-    if (s.is_half() && graph.type(op.operands[i]).shape[s.axis] % 2 != 0) return {};
+    if (!s.is_half()) continue;
+    const std::int64_t n = graph.type(op.operands[i]).shape[s.axis];
+    if (n % 2 != 0 && n != op.type.shape[share.axis]) return {};  // its middle is none of the result's
   }
   return out;
 }
