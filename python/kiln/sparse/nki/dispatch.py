@@ -49,8 +49,8 @@ def nki_bsr_attn_bwd(Q, K, V, dO, O, mask_bsr, row_max, row_denom, scale=None): 
         return backward_with_statistics(Q, K, V, O, dO, mask_bsr, scale, row_max, row_denom)
 
 
-# What trnsparse makes nodes of torch's graph with. float64, which gradcheck asks for and kernels do not take, is computed
-# natively here.
+# What trnsparse makes nodes of torch's graph with. float64, which gradcheck asks for and kernels do not take, is
+# computed natively here.
 
 def _scope_of(tensor):
     return scope("native" if str(tensor.dtype).endswith("float64") else current_backend())
