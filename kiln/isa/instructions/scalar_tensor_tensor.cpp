@@ -3,6 +3,7 @@
 #include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/grid.h"
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
@@ -45,29 +46,23 @@ void check(Check& c) {
   check_operator(c, op1);
 }
 
-bool is_float_matrix(const Tile& t) {
-  return t.dtype == DType::float32 && t.row_is_contiguous() && !t.row_offset && t.row_bytes % 4 == 0;
-}
-
-// Products and sums of float32 have a kernel of their own; false for the others, and where somebody looks at elements.
-bool run_scaled_sum(const Run& r) {
-  if (r.alu(op0) != AluOp::multiply || r.alu(op1) != AluOp::add || r.boolean(reverse0) || r.boolean(reverse1) || r.seen)
-    return false;
-  const Tile &d = r.tile(dst), &x = r.tile(data), &y = r.tile(operand1);
-  if (!is_float_matrix(d) || !is_float_matrix(x) || !is_float_matrix(y)) return false;
-  alignas(64) float factors[kChunk];
-  if (d.rows > static_cast<std::int64_t>(kChunk)) return false;
-  const bool reads = r.is_tile(operand0) && is_float_matrix(r.tile(operand0));
-  for (std::int64_t row = 0; row < d.rows; ++row)
-    factors[row] = reads ? *reinterpret_cast<const float*>(r.tile(operand0).row(row)) : r.column(operand0, row);
-  const auto floats = [](const Tile& t) { return reinterpret_cast<float*>(t.data); };
-  r.k.scaled_sum(floats(x), x.row_bytes / 4, factors, floats(y), y.row_bytes / 4, floats(d), d.row_bytes / 4, d.rows,
-                 d.free_size);
-  return true;
+// Where the tiles lie.
+bool run_grid(const Run& r) {
+  GridInputs inputs(r);
+  const int x = inputs.add(r.tile(data)), y = inputs.add(r.tile(operand1)), number = inputs.add_operand(operand0);
+  alignas(64) float between[kChunk];  // not dst, which operand1 may be
+  return map_grid(r, r.tile(dst), inputs.tiles(), kChunk, [&](const GridPiece& p) {
+    const FloatRows a = inputs.of(p, x), b = inputs.of(p, number), c = inputs.of(p, y);
+    const auto step = static_cast<std::ptrdiff_t>(p.n);
+    const FloatRows first{between, step, false};
+    const bool swap0 = r.boolean(reverse0), swap1 = r.boolean(reverse1);
+    r.k.alu_rows(r.alu(op0), swap0 ? b : a, swap0 ? a : b, between, step, p.rows, p.n);
+    return r.k.alu_rows(r.alu(op1), swap1 ? c : first, swap1 ? first : c, p.out, p.out_step, p.rows, p.n);
+  });
 }
 
 void run(Run& r) {
-  if (run_scaled_sum(r)) return;
+  if (run_grid(r)) return;
   const AluOp first = r.alu(op0), second = r.alu(op1);
   const bool swap0 = r.boolean(reverse0), swap1 = r.boolean(reverse1);
   const Walk walk = r.is_tile(operand0) ? Walk::by_rows : Walk::anyhow;

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "kiln/check/check_program.h"
-#include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/ir/verify.h"
 #include "kiln/tensor/lower/fingerprint.h"
 #include "kiln/tensor/lower/maker.h"
@@ -273,14 +272,8 @@ void fill_constants(Compiled& made) {
 
 Solved solve(const Graph& graph, const CompileOptions& options) {
   verify(graph, "the front end");
-  const bool meets = has_collectives(graph);
-  if (meets && options.lnc == 2)
-    raise(rules::kTable, rules::kNotYet,
-          {.found = "not yet: collectives in a program that is split over a pair of cores",
-           .help = "compile it for one core of each rank",
-           .category = Category::not_yet});
   Graph whole = inlined(graph);
-  if (meets) whole = with_collective_kernels(whole, options.target);
+  if (has_collectives(graph)) whole = with_collective_kernels(whole, options.target);
   Graph ready = std::move(run_passes(for_chip(whole, arch(options.target))).back().graph);
   if (options.lnc == 2) return solve_pair(ready, options);
   Solved solved = first_that_fits({std::move(ready)}, options);
