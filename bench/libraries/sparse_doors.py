@@ -3,6 +3,7 @@
 the best of several rounds, each of all three, so that a busy machine disturbs them alike."""
 
 import argparse
+import functools
 import json
 import time
 
@@ -12,7 +13,6 @@ from best_times import best_times, ratios
 
 from kiln import sparse
 
-CASES = ((1024, 0.01, 128), (1024, 0.1, 128), (4096, 0.001, 64), (4096, 0.01, 256))  # size, density, columns of B
 ROUNDS = 5
 BARS = {"native / SciPy": 1.2, "simulator / native": 4.0}
 
@@ -23,15 +23,47 @@ def seconds(call):
     return time.process_time() - begin
 
 
-def measured(size, density, columns):
+def random_csr(size, density):
+    return scipy.sparse.random(size, size, density, format="csr", dtype=np.float32, random_state=1)
+
+
+def spmm(size, density, columns):
     rng = np.random.default_rng(size)
-    theirs = scipy.sparse.random(size, size, density, format="csr", dtype=np.float32, random_state=1)
+    theirs = random_csr(size, density)
     ours, B = sparse.from_scipy(theirs), rng.standard_normal((size, columns)).astype(np.float32)
-    calls = {"SciPy": lambda: theirs @ B, "native": lambda: sparse.spmm(ours, B, backend="native"),
-             "simulator": lambda: sparse.spmm(ours, B, backend="simulator")}
+    return lambda: theirs @ B, lambda backend: sparse.spmm(ours, B, backend=backend)
+
+
+def bsr_spmm(size, density, columns):
+    rng = np.random.default_rng(size)
+    side = size // 128
+    places = np.sort(rng.choice(side * side, int(density * side * side), replace=False))
+    blocks = rng.standard_normal((len(places), 128, 128)).astype(np.float32)
+    starts = np.searchsorted(places // side, np.arange(side + 1))
+    theirs = scipy.sparse.bsr_array((blocks, places % side, starts), shape=(size, size))
+    ours, B = sparse.BSRMatrix(blocks, places % side, starts, (size, size)), rng.standard_normal((size, columns))
+    B = B.astype(np.float32)
+    return lambda: theirs @ B, lambda backend: sparse.bsr_spmm(ours, B, backend=backend)
+
+
+def sddmm(size, density, columns):
+    rng = np.random.default_rng(size)
+    A = sparse.from_scipy(random_csr(size, density))
+    X, Y = (rng.standard_normal((size, columns)).astype(np.float32) for _ in range(2))
+    return None, lambda backend: sparse.sddmm(A, X, Y, backend=backend)
+
+
+def measured(make, *case):
+    theirs, ours = make(*case)
+    calls = {"SciPy": theirs} if theirs else {}
+    calls |= {backend: functools.partial(ours, backend) for backend in ("native", "simulator")}
     for call in calls.values():
         call()
     return best_times(calls, ROUNDS, seconds)
+
+
+CASES = ((spmm, 1024, 0.01, 128), (spmm, 1024, 0.1, 128), (spmm, 4096, 0.001, 64), (spmm, 4096, 0.01, 256),
+         (bsr_spmm, 1024, 0.25, 128), (sddmm, 1024, 0.01, 64))  # size, density, columns of the dense matrices
 
 
 def main():
@@ -39,9 +71,9 @@ def main():
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     rows = []
-    for size, density, columns in CASES:
-        times = measured(size, density, columns)
-        rows.append({"size": size, "density": density, "columns": columns, "seconds": times,
+    for make, size, density, columns in CASES:
+        times = measured(make, size, density, columns)
+        rows.append({"product": make.__name__, "size": size, "density": density, "columns": columns, "seconds": times,
                      "ratios": ratios(times, BARS)})
     if options.json:
         print(json.dumps(rows, indent=1))
@@ -49,7 +81,7 @@ def main():
     for row in rows:
         times = "  ".join(f"{name} {t * 1e3:8.3f} ms" for name, t in row["seconds"].items())
         over = "  ".join(f"{name} {v:.2f} (bar {BARS[name]})" for name, v in row["ratios"].items())
-        print(f"spmm {row['size']}^2 x {row['columns']}, {row['density']:.1%}: {times}  {over}")
+        print(f"{row['product']} {row['size']}^2 x {row['columns']}, {row['density']:.1%}: {times}  {over}")
 
 
 if __name__ == "__main__":

@@ -39,14 +39,14 @@ isa::Launch launch_of(const Programs& programs) {
   return isa::Launch(std::move(cores));
 }
 
-void run_on_simulator(const Programs& programs, const std::vector<Array>& arrays) {
+void run_on_simulator(const Programs& programs, const std::vector<Array>& arrays, bool is_fine_grained) {
   sim::Buffers buffers;
   std::size_t bytes = 0;
   for (const Array& a : arrays) buffers[a.name] = {a.data, a.bytes()}, bytes += a.bytes();
   // NaN of the caller travels; it is no fault of the kernel. Threads would wait for each other longer than they compute
   // where there is little to do.
   sim::run(launch_of(programs), arch(programs[0]->target), buffers,
-           {.threads = bytes < kBytesForThreads ? 1 : 0, .nan = sim::NanMode::off});
+           {.threads = is_fine_grained || bytes < kBytesForThreads ? 1 : 0, .nan = sim::NanMode::off});
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ void run(const Call& call, Backend backend) {
   if (backend == Backend::neuron) {
     run_on_neuron(programs, call.arrays);
   } else {
-    run_on_simulator(programs, call.arrays);
+    run_on_simulator(programs, call.arrays, call.is_fine_grained);
   }
   note(call, backend, target);
 }

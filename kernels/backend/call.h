@@ -47,6 +47,8 @@ struct Call {
   std::shared_ptr<std::int64_t> passes = {};
   // Of the other core of a pair, where two share the work.
   std::function<isa::Program(Target)> second = {};
+  // Its instructions are so short that threads of the simulator would wait for each other longer than they compute.
+  bool is_fine_grained = false;
 };
 
 // Makes the program, or takes it from the cache, checks it once, and runs it on `backend`, which is not native. Throws

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 #include "kernels/sparse/attention.h"
 #include "kernels/sparse/query_sums.h"
 #include "kernels/sparse/sparse_rules.h"
+#include "kernels/sparse/turned_rows.h"
 
 namespace kiln::kernels {
 using namespace isa;
@@ -22,7 +24,9 @@ constexpr std::int64_t kSums = 128 * 1024;   // bytes of a partition for the sum
 constexpr std::int64_t kStays = 160 * 1024;  // of a partition, for these and what queries bring along
 
 // Keys outside, queries inside: dk and dv of up to four tiles of keys stay in PSUM, turned, while the queries that meet
-// them go by; the sums of dq stay in SBUF. Products have as many columns as there are keys.
+// them go by; the sums of dq stay in SBUF. Products have as many columns as there are keys. Of heads of 64 elements, q
+// kᵀ and dout vᵀ are computed together, in the upper and the lower half of the tensor engine, and then the sums of dv
+// and dk in its left and its right half.
 class Backward {
  public:
   Backward(Kernel& k, const AttentionConfig& c) : k_(k), c_(c), p_(c.pattern), masks_(k, c) {
@@ -41,15 +45,16 @@ class Backward {
 
   void run() {
     // Queries and dout, as they lie and turned.
-    const std::int64_t pieces = tiles_of(c_.head, kTile) * kTile;
-    const std::int64_t queries = 2 * p_.tile_rows() * (c_.head + pieces) * size_bytes(c_.dtype);
+    const std::int64_t turned = tiles_of(c_.head, kTile) * kTile * (goes_in_halves() ? 1 : 2);
+    const std::int64_t queries = p_.tile_rows() * (2 * c_.head + turned) * size_bytes(c_.dtype);
     const bool stays = QuerySums::bytes(c_) + queries <= kStays;
     k_.loop(c_.heads, [&](Index h) {
       Head head{.h = h,
                 .q = {k_, q_.select(0, h), stays},
                 .dout = {k_, dout_.select(0, h), stays},
                 .keys = {k_, keys_.select(0, h), false},
-                .values = {k_, values_.select(0, h), false},
+                .queries_t = turned_rows(q_.select(0, h), dout_.select(0, h), stays),
+                .keys_t = turned_rows(keys_.select(0, h), values_.select(0, h), false),
                 .minus_lse = k_.sbuf({kTile, p_.tile_rows()}, f32),
                 .d = k_.sbuf({kTile, p_.tile_rows()}, f32),
                 .dq = {k_, c_},
@@ -71,16 +76,19 @@ class Backward {
  private:
   struct Head {
     Index h;
-    HeadRows q, dout, keys, values;
-    View minus_lse, d;  // [128, tiles of queries]: -lse, and the sums of dout out
+    HeadRows q, dout, keys;
+    std::vector<TurnedRows> queries_t, keys_t;  // q and dout, keys and values: of each, or of both together
+    View minus_lse, d;                          // [128, tiles of queries]: -lse, and the sums of dout out
     QuerySums dq;
     std::vector<bool> has_d;
   };
+  // What q kᵀ and dout vᵀ are made of, turned: of queries or of keys.
+  using Factors = std::array<View, 2>;
   // Neighbouring tiles of keys: turned and as they lie, and the sums of dk and dv, [piece of the head, keys] each.
   struct Keys {
     Piece tiles;
     std::int64_t size;  // keys
-    View keys_t, values_t;
+    Factors turned;     // keys and values
     std::vector<View> keys, dk, dv;
     std::vector<bool> begun;  // of each tile
   };
@@ -93,6 +101,20 @@ class Backward {
     std::shared_ptr<QuerySums::Block> block;
     bool is_last, ends_block;  // of its keys
   };
+
+  // In bfloat16 the DMAs that turn gradients are what takes longest.
+  bool goes_in_halves() const { return c_.head == kLane && c_.dtype == DType::float32; }
+
+  std::vector<TurnedRows> turned_rows(const View& first, const View& second, bool stays) const {
+    if (goes_in_halves()) return {TurnedRows(k_, {first, second}, stays)};
+    return {TurnedRows(k_, {first}, stays), TurnedRows(k_, {second}, stays)};
+  }
+
+  static Factors factors(std::vector<TurnedRows>& rows, std::int64_t t, std::int64_t count = 1) {
+    if (rows.size() == 2) return {rows[0].turned(t, count), rows[1].turned(t, count)};
+    const View both = rows[0].turned(t, count);
+    return {both(ds(0, kLane)), both(ds(kLane, kLane))};
+  }
 
   std::int64_t group() const { return c_.head <= 2 * kTile ? kGroup : kLongGroup; }
 
@@ -149,7 +171,7 @@ class Backward {
         pending.push_back(weigh(head, keys, block, rows[r], tiles[i].first, stored));
         pending.back().is_last = is_last && end == tiles.size();
         pending.back().ends_block = ends_block && end == tiles.size();
-        finish(kAhead);
+        if (pending.size() >= kAhead + (goes_in_halves() ? kHalvesTogether : 1)) finish(kAhead);
         i = end;
       }
     }
@@ -175,13 +197,17 @@ class Backward {
     const std::int64_t size = std::min(p_.columns, (g.start + g.size) * kTile) - g.start * kTile;
     auto keys = std::make_shared<Keys>(Keys{.tiles = g,
                                             .size = size,
-                                            .keys_t = head.keys.turned(g.start, g.size),
-                                            .values_t = head.values.turned(g.start, g.size),
+                                            .turned = factors(head.keys_t, g.start, g.size),
                                             .keys = {},
                                             .dk = {},
                                             .dv = {},
                                             .begun = std::vector<bool>(g.size, false)});
     for (std::int64_t i = 0; i < g.size; ++i) keys->keys.push_back(head.keys.tile(g.start + i));
+    if (goes_in_halves()) {
+      const View both = k_.psum({kTile, group() * kTile}, f32)(all, ds(0, size));
+      keys->dv = {both(ds(0, kLane))}, keys->dk = {both(ds(kLane, kLane))};
+      return keys;
+    }
     for (const Piece& piece : whole_pieces(c_.head, kTile)) {
       keys->dk.push_back(k_.psum({piece.size, group() * kTile}, f32)(all, ds(0, size)));
       keys->dv.push_back(k_.psum({piece.size, group() * kTile}, f32)(all, ds(0, size)));
@@ -198,8 +224,9 @@ class Backward {
     const View scores = k_.psum({m, group() * kTile}, f32)(all, ds(0, width)),
                dp = k_.psum({m, group() * kTile}, f32)(all, ds(0, width));
     const Slice some = ds(first * kTile, width);
-    add_scores(k_, scores, head.q.turned(row), keys->keys_t(all, all, some), c_.head);
-    add_scores(k_, dp, head.dout.turned(row), keys->values_t(all, all, some), c_.head);
+    const Factors queries = factors(head.queries_t, row);
+    for (const int half : {0, 1})
+      score(half == 0 ? scores : dp, queries[half], keys->turned[half](all, all, some), half);
     View x = scores;
     bool masked = false;
     for (const std::int64_t e : stored) masked = masked || masks_.has(e);
@@ -226,6 +253,15 @@ class Backward {
     return p;
   }
 
+  void score(const View& dst, const View& queries, const View& keys, std::int64_t half) const {
+    if (!goes_in_halves()) return add_scores(k_, dst, queries, keys, c_.head);
+    k_.nc_matmul({.dst = dst,
+                  .stationary = queries.select(1, 0),
+                  .moving = keys.select(1, 0),
+                  .tile_position = {half * kLane, 0},
+                  .tile_size = {kLane, kTile}});
+  }
+
   // In bfloat16 DMAs and the tensor engine share it: as many as leave neither waiting for the other.
   std::optional<std::size_t> way_to_turn() {
     if (c_.dtype == DType::float32) return std::nullopt;
@@ -236,8 +272,8 @@ class Backward {
 
   void multiply(Head& head, const Pending& p) {
     Keys& keys = *p.keys;
-    add_to_keys(keys.dv, p, p.dout, p.weights);
-    add_to_keys(keys.dk, p, p.q, p.gradient);
+    add_to_keys(keys.dv, p, p.dout, p.weights, 0);
+    add_to_keys(keys.dk, p, p.q, p.gradient, 1);
     for (std::size_t i = 0; i < p.tiles.size(); ++i) keys.begun[p.first + i] = true;
     if (p.ends_block) head.dq.add(*p.block, keys.keys);
     if (p.is_last) store_keys(head, keys);
@@ -245,44 +281,75 @@ class Backward {
 
   // sums [head, keys] += rowsᵀ x with rows [m, head] and x [m, keys]. Parts that are all new or all begun are products
   // of their own.
-  void add_to_keys(const std::vector<View>& sums, const Pending& p, const View& rows, const View& x) const {
+  void add_to_keys(const std::vector<View>& sums, const Pending& p, const View& rows, const View& x,
+                   std::int64_t half) const {
     const std::vector<Piece> pieces = whole_pieces(c_.head, kTile);
     for (std::size_t t = 0; t < p.tiles.size();) {
       std::size_t end = t + 1;
       const auto is_begun = [&](std::size_t i) { return p.keys->begun[p.first + i]; };
       while (end < p.tiles.size() && is_begun(end) == is_begun(t)) ++end;
       const std::int64_t start = p.tiles[t].start, size = p.tiles[end - 1].start + p.tiles[end - 1].size - start;
-      for (std::size_t i = 0; i < pieces.size(); ++i)
-        k_.nc_matmul({.dst = sums[i](all, ds(p.first * kTile + start, size)),
-                      .stationary = rows(all, ds(pieces[i].start, pieces[i].size)),
-                      .moving = x(all, ds(start, size)),
-                      .accumulate = is_begun(t)});
+      for (std::size_t i = 0; i < pieces.size(); ++i) {
+        nc_matmul_args product{.dst = sums[i](all, ds(p.first * kTile + start, size)),
+                               .stationary = rows(all, ds(pieces[i].start, pieces[i].size)),
+                               .moving = x(all, ds(start, size)),
+                               .accumulate = is_begun(t)};
+        if (goes_in_halves()) product.tile_position = {0, half * kLane}, product.tile_size = {kTile, kLane};
+        k_.nc_matmul(product);
+      }
       t = end;
     }
   }
 
+  // Tiles of keys side by side, n keys each.
+  struct KeyPart {
+    std::int64_t first, tiles, row, n;  // first: in the group
+  };
+
   void store_keys(const Head& head, const Keys& keys) {
-    store_turned(dk_.select(0, head.h), keys, keys.dk, c_.scale);
-    store_turned(dv_.select(0, head.h), keys, keys.dv, 1);
+    const View dk = dk_.select(0, head.h), dv = dv_.select(0, head.h);
+    if (goes_in_halves()) return for_met_keys(keys, [&](const KeyPart& part) { store_halves(dv, dk, keys, part); });
+    for_met_keys(keys, [&](const KeyPart& part) { store_turned(dk, keys.dk, part, c_.scale); });
+    for_met_keys(keys, [&](const KeyPart& part) { store_turned(dv, keys.dv, part, 1); });
   }
 
-  // Out of PSUM and turned, run by run of tiles that somebody meets; the others are zero, and stored already.
-  void store_turned(const View& memory, const Keys& keys, const std::vector<View>& sums, double scale) {
+  // Run by run of tiles that somebody meets; the others are zero, and stored already.
+  template <class Body>
+  void for_met_keys(const Keys& keys, const Body& body) const {
     const auto kind = [&](std::int64_t t) { return 2 * keys.begun[t] + (p_.width(keys.tiles.start + t) == kTile); };
     for_runs(keys.tiles.size, kind, [&](std::int64_t first, std::int64_t tiles, int) {
-      if (!keys.begun[first]) return;
-      const std::int64_t row = keys.tiles.start + first, n = p_.width(row);
-      const View out = k_.sbuf({n, tiles, c_.head}, c_.dtype);
-      for (const Piece& piece : whole_pieces(c_.head, kTile)) {
-        const View scaled = k_.sbuf({piece.size, tiles * n}, c_.dtype);
-        k_.activation({.dst = scaled.reshape_dim(1, {tiles, n}),
-                       .op = ActFn::copy,
-                       .data = interleaved(sums[piece.start / kTile](all, ds(first * kTile, tiles * n)), tiles),
-                       .scale = scale});
-        turn_tiles(k_, out(all, all, ds(piece.start, piece.size)), scaled, equal_pieces(tiles, n));
-      }
-      store_interleaved(k_, memory, row, out);
+      const std::int64_t row = keys.tiles.start + first;
+      if (keys.begun[first]) body(KeyPart{first, tiles, row, p_.width(row)});
     });
+  }
+
+  // Out of PSUM, times scale.
+  void take_out(const View& to, const View& sums, const KeyPart& part, double scale) const {
+    k_.activation({.dst = to.reshape_dim(1, {part.tiles, part.n}),
+                   .op = ActFn::copy,
+                   .data = interleaved(sums(all, ds(part.first * kTile, part.tiles * part.n)), part.tiles),
+                   .scale = scale});
+  }
+
+  void store_turned(const View& memory, const std::vector<View>& sums, const KeyPart& part, double scale) const {
+    const View out = k_.sbuf({part.n, part.tiles, c_.head}, c_.dtype);
+    for (const Piece& piece : whole_pieces(c_.head, kTile)) {
+      const View scaled = k_.sbuf({piece.size, part.tiles * part.n}, c_.dtype);
+      take_out(scaled, sums[piece.start / kTile], part, scale);
+      turn_tiles(k_, out(all, all, ds(piece.start, piece.size)), scaled, equal_pieces(part.tiles, part.n));
+    }
+    store_interleaved(k_, memory, part.row, out);
+  }
+
+  // dv and dk turned at once.
+  void store_halves(const View& dv, const View& dk, const Keys& keys, const KeyPart& part) const {
+    const View out = k_.sbuf({part.n, part.tiles, kTile}, c_.dtype);
+    const View scaled = k_.sbuf({kTile, part.tiles * part.n}, c_.dtype);
+    take_out(scaled(ds(0, kLane)), keys.dv[0], part, 1);
+    take_out(scaled(ds(kLane, kLane)), keys.dk[0], part, c_.scale);
+    turn_tiles(k_, out, scaled, equal_pieces(part.tiles, part.n));
+    store_interleaved(k_, dv, part.row, out(all, all, ds(0, kLane)));
+    store_interleaved(k_, dk, part.row, out(all, all, ds(kLane, kLane)));
   }
 
   void store_zeros(const Head& head, std::int64_t column) const {

@@ -6,6 +6,7 @@
 #include "kernels/blas/dtypes.h"
 #include "kernels/blas/turned_load.h"
 #include "kernels/sparse/query_groups.h"
+#include "kernels/sparse/turned_rows.h"
 #include "kernels/sparse/weight_sums.h"
 
 namespace kiln::kernels {
@@ -21,63 +22,6 @@ constexpr std::int64_t kHeld = 48 * 1024;  // bytes of a partition for the keys,
 // Sums between these are exact: the largest score of a row is between -30 and 60, and what is less than its weight by a
 // factor of 2^24 is a normal number of float32.
 constexpr double kSmallest = 1e-9, kLargest = 1e26;
-
-constexpr std::int64_t kLane = 64;  // heads of this size go two by two, each in one half of the tensor engine
-// Chunks of them whose scores are multiplied one after the other: scores need its upper and its lower half, values its
-// left and its right one, so that each kind waits for the other.
-constexpr std::size_t kHalvesTogether = 4;
-
-// Rows of one head, or of two, turned: [128, pieces of the head, width] with the second head on partitions from 64 on.
-class TurnedRows {
- public:
-  TurnedRows(Kernel& k, const View& heads, const Index& h, std::int64_t lanes, bool stays)
-      : k_(k), heads_(heads), h_(h), lanes_(lanes), stays_(stays), alone_(k, heads.select(0, h), stays) {}
-
-  View turned(std::int64_t t, std::int64_t count = 1) {
-    if (lanes_ == 1) return alone_.turned(t, count);
-    const std::int64_t all_tiles = tiles_of(heads_.dim(1), kTile);
-    if (!stays_ || both_.rank() == 0)
-      both_ = chunk_tile(k_, kTile, (stays_ ? all_tiles : count) * kTile, heads_.dtype());
-    if (loaded_.empty()) loaded_.assign(all_tiles, false);
-    const std::int64_t first = stays_ ? t : 0;
-    for (std::int64_t i = 0; i < count;) {
-      const Piece some = stays_ ? alone_.neighbours(t + i) : Piece{t, count};
-      if (!stays_ || !loaded_[t + i]) load(both_(all, all, ds(stays_ ? some.start * kTile : 0, width(some))), some);
-      for (std::int64_t j = some.start; j < some.start + some.size; ++j) loaded_[j] = true;
-      i = some.start + some.size - t;
-    }
-    return both_(all, all, ds(first * kTile, width({t, count})));
-  }
-
- private:
-  std::int64_t height(std::int64_t t) const { return std::min(kTile, heads_.dim(1) - t * kTile); }
-  std::int64_t width(const Piece& tiles) const {
-    return (tiles.size - 1) * kTile + height(tiles.start + tiles.size - 1);
-  }
-  void load(const View& to, const Piece& tiles) const {
-    if (!turns_on_tensor_engine(arch(k_.program().target))) {
-      for (std::int64_t lane = 0; lane < lanes_; ++lane)
-        load_chunk(k_, to(ds(lane * kLane, kLane)), {heads_.select(0, h_ + lane), false}, 0, kLane, tiles.start * kTile,
-                   to.dim(2));
-      return;
-    }
-    for (std::int64_t i = 0; i < tiles.size; ++i) {
-      const std::int64_t t = tiles.start + i;
-      const View rows = k_.sbuf({height(t), lanes_, kLane}, heads_.dtype());
-      k_.dma_copy({.dst = rows, .src = heads_(ds(h_, lanes_), ds(t * kTile, height(t))).permute({1, 0, 2})});
-      turn(k_, to(all, 0, ds(i * kTile, height(t))), rows.flatten_dims(1, 2));
-    }
-  }
-
-  Kernel& k_;
-  View heads_;
-  Index h_;
-  std::int64_t lanes_;
-  bool stays_;
-  HeadRows alone_;
-  View both_;
-  std::vector<bool> loaded_;
-};
 
 // A group of queries on its way.
 struct Group {
@@ -126,7 +70,7 @@ class Unshifted {
   void attend_heads(const Index& h) {
     h_ = h;
     begin_heads();
-    TurnedRows queries(k_, t_.q, h, lanes_, false), keys(k_, t_.k, h, lanes_, true);
+    TurnedRows queries(k_, lanes_of(t_.q), false), keys(k_, lanes_of(t_.k), true);
     std::shared_ptr<Group> next = begin_group(0, queries);
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       const std::shared_ptr<Group> group = next;
@@ -143,6 +87,13 @@ class Unshifted {
       if (p_.row_start[row] == p_.row_start[row + 1]) store_zero_rows(k_, c_, t_, h_, lanes_, row);
     }
     end_heads();
+  }
+
+  // The matrices of the heads that are computed together.
+  std::vector<View> lanes_of(const View& heads) const {
+    std::vector<View> matrices;
+    for (std::int64_t lane = 0; lane < lanes_; ++lane) matrices.push_back(heads.select(0, h_ + lane));
+    return matrices;
   }
 
   void begin_heads() {

@@ -127,6 +127,10 @@ std::vector<std::int64_t> AddressResolver::read_indices(const Access& index, con
   if (!s.is_idle()) at_.queue.wait();
   if (kChecks) check_offsets(run, at_.origins, {-1, &index, &s, tile}, group, count);
   std::vector<std::int64_t> values(tile.count());
+  if (tile.dtype == DType::int32 && tile.free_size == 1 && !tile.row_offset && !tile.column) {  // as nearly all are
+    for (std::int64_t r = 0; r < tile.rows; ++r) values[r] = *reinterpret_cast<const std::int32_t*>(tile.row(r));
+    return values;
+  }
   for (std::int64_t r = 0; r < tile.rows; ++r) {
     for_runs(tile, r, 0, tile.free_size,
              [&](std::byte* at, std::int64_t stride, std::int64_t n, std::int64_t position) {
@@ -199,8 +203,9 @@ void AddressResolver::resolve_vector(Tile& tile, const Access& a, const Access& 
     (reach < 0 ? row.min : row.max) += reach;
   }
   auto offsets = std::make_shared<std::vector<std::int64_t>>(tile.rows);
+  const std::int64_t rows = index.rows(), columns = index.row_size();
   for (std::int64_t w = 0; w < tile.rows; ++w) {
-    const std::int64_t v = values.at(w % index.rows() * index.row_size() + w / index.rows());
+    const std::int64_t v = values.at(w < rows ? w * columns : w % rows * columns + w / rows);
     const std::int64_t moved = distance(v, scale);
     const bool inside = v >= 0 && moved + row.min >= 0 && moved + row.max < total;
     if (!inside && !skips_out_of_bounds(run))

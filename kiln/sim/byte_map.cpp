@@ -38,12 +38,12 @@ std::int32_t change(std::uint8_t* b, std::int64_t step, std::int64_t count, std:
 std::int32_t count_set(const std::uint8_t* b, std::int64_t n) {
   constexpr std::int64_t kPiece = 128;
   std::int32_t count = 0;
-  for (std::int64_t i = 0; i < n; i += kPiece) {
-    const std::int64_t end = std::min(i + kPiece, n);
+  for (; n >= kPiece; b += kPiece, n -= kPiece) {
     std::uint8_t in_piece = 0;
-    for (std::int64_t j = i; j < end; ++j) in_piece += b[j] != 0;
+    for (std::int64_t j = 0; j < kPiece; ++j) in_piece += b[j] != 0;
     count += in_piece;
   }
+  for (; n > 0; ++b, --n) count += *b != 0;
   return count;
 }
 }  // namespace

@@ -1,6 +1,9 @@
 // Spans: an operand as contiguous runs of bytes of its storage.
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "kiln/sim/operand.h"
 
 namespace kiln::sim {
@@ -29,6 +32,21 @@ void for_spaced(const Operand& o, Fn&& fn) {
   }
 }
 
+// Calls fn(first byte, bytes) for runs of rows that lie side by side, wherever their indices stand.
+template <class Fn>
+void for_indexed_rows(const isa::Tile& t, std::int64_t begin, Fn&& fn) {
+  std::vector<std::int64_t> offsets(t.row_offset, t.row_offset + t.rows);
+  std::sort(offsets.begin(), offsets.end());  // those that are skipped come first
+  const std::int64_t bytes = t.free_size * t.element_bytes();
+  auto at = std::upper_bound(offsets.begin(), offsets.end(), isa::kSkipRow);
+  while (at != offsets.end()) {
+    const std::int64_t first = *at;
+    std::int64_t end = first + bytes;
+    for (++at; at != offsets.end() && *at <= end; ++at) end = std::max(end, *at + bytes);
+    fn(begin + first, end - first);
+  }
+}
+
 // Calls fn(first byte, bytes, step in bytes, count) for groups of equally spaced ranges of bytes that an operand is
 // made of, in any order: as few as can be told from its shape.
 template <class Fn>
@@ -45,6 +63,11 @@ void for_patches(const Operand& o, Fn&& fn) {
     const bool rows_go_on = t.row_bytes == stride * size * blocks;
     for (std::int64_t row = 0; row < (rows_go_on ? 1 : t.rows); ++row)
       fn(begin + row * t.row_bytes, t.free[1].count * size, stride * size, rows_go_on ? t.rows * blocks : blocks);
+    return;
+  }
+  if (t.row_is_contiguous() && t.row_offset && t.free_size > 0) {
+    for_indexed_rows(t, begin,
+                     [&](std::int64_t first, std::int64_t bytes) { fn(first, bytes, bytes, std::int64_t{1}); });
     return;
   }
   for_spaced(o, [&](std::int64_t byte, std::int64_t step, std::int64_t, std::int64_t n) {

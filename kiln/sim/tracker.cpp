@@ -183,18 +183,19 @@ void Tracker::mark_padding(int param, const std::vector<std::uint8_t>& where) {
 
 std::vector<std::uint8_t> Tracker::skipped_rows(int param) {
   std::vector<std::uint8_t> out;
-  bool any = false;
-  for (const Operand& o : operands_) any = any || (o.param == param && o.tile.row_offset);
-  if (!any) return out;
-  any = false;
+  const auto skips = [&](const Operand& o) {
+    const std::int64_t* offsets = o.tile.row_offset;
+    return o.param == param && offsets &&
+           std::find(offsets, offsets + o.tile.rows, isa::kSkipRow) != offsets + o.tile.rows;
+  };
+  if (std::ranges::none_of(operands_, skips)) return out;
   for (const Operand& o : operands_) {
     if (o.param != param) continue;
     for (std::int64_t row = 0; row < o.tile.rows; ++row) {
       out.push_back(o.tile.row_offset && o.tile.row_offset[row] == isa::kSkipRow);
-      any = any || out.back();
     }
   }
-  return any ? out : std::vector<std::uint8_t>{};
+  return out;
 }
 
 std::vector<std::uint32_t> Tracker::bits(int param) {

@@ -132,6 +132,33 @@ TEST_P(FastMatmul, EqualsPlainForEveryBlockShape) {
 
 TEST_P(FastMatmul, EqualsPlainForATile) { expect_fast_is_plain(random_, 128, 128, 512); }
 
+// Nearly all elements of the first operand are zeros, of both signs. Products of two values of 2^-80 are too small for
+// float32, so sums become -0, which the zeros that follow turn to +0.
+TEST_P(FastMatmul, EqualsPlainForFewElements) {
+  for (int i = 0; i < 120 && !HasFatalFailure(); ++i) {
+    const std::size_t k = between(random_, 1, 130), m = between(random_, 2, 130), n = between(random_, 2, 530);
+    const auto values = static_cast<Values>(between(random_, 0, 2));
+    Matrix left(random_, k, m, values), right(random_, k, n, between(random_, 0, 1) ? values : Values::ordinary);
+    for (float& x : left.data) {
+      if (between(random_, 0, 39) > 0) x = between(random_, 0, 1) ? 0.0f : -0.0f;
+    }
+    if (values == Values::tiny) {
+      for (float& x : left.data) x *= 0x1p-30f;
+      for (float& x : right.data) x = between(random_, 0, 3) ? x * 0x1p-60f : 0.0f;
+    }
+    const Rounded a(random_, std::move(left)), b(random_, std::move(right));
+    const Matrix out(random_, m, n, values);
+    for (const bool accumulate : {false, true}) {
+      const Matrix want = matmul(plain::matmul, a.values, b.values, out, accumulate);
+      Matrix got = out;
+      fast::matmul(a.factor(), b.factor(), got.data.data(), stride_of(got), k, m, n, accumulate);
+      SCOPED_TRACE(testing::Message() << "k " << k << " m " << m << " n " << n << " values "
+                                      << static_cast<int>(values));
+      expect_same(want, got);
+    }
+  }
+}
+
 TEST(PlainMatmul, IsTheProductUpToRounding) {
   Random random = make_random();
   const std::size_t k = 128, m = 37, n = 53;

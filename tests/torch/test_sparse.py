@@ -57,6 +57,25 @@ def test_tensors_in_tensors_out(word):
     assert 0 < passes < 100 and residual < 1e-6
 
 
+def test_nodes_by_their_names(word):
+    """Of trnsparse.nki.dispatch, in float64 too, which kernels do not take."""
+    from kiln.sparse.nki import dispatch
+    A, B, d = random_sparse(40, 40), torch.randn(40, 3), torch.rand(40)
+    blocks = sparse.BSRMatrix.from_dense(A, 16)
+    functions = (lambda A, B: dispatch._SpMMFunction.apply(A, B),
+                 lambda A, B: dispatch._ScreenedSpMMFunction.apply(A, d.to(A.dtype), 0.1, B))
+    for function in functions:
+        wide, single = double_and_single(A, B)
+        assert torch.autograd.gradcheck(function, wide)
+        compare(function(*wide), function(*single), wide, single)
+        assert sparse.last_call().backend == ("native" if word == "pytorch" else "simulator")
+    wide, single = double_and_single(blocks.blocks, B)
+    of_blocks = lambda x, B: dispatch._BSRSpMMFunction.apply(  # noqa: E731
+        x, blocks.block_col_indices, blocks.block_row_ptrs, blocks.shape, 16, B)
+    assert torch.autograd.gradcheck(of_blocks, wide)
+    compare(of_blocks(*wide), of_blocks(*single), wide, single)
+
+
 def double_and_single(*tensors):
     """The same leaves in float64 and in float32."""
     return ([t.detach().double().requires_grad_() for t in tensors],

@@ -1,10 +1,9 @@
 // Products of sparse with dense matrices: spmm, bsr_spmm, sddmm, screened_spmm.
 #include <algorithm>
-#include <deque>
-#include <mutex>
 
 #include "kernels/sparse/bsr_sddmm.h"
 #include "kernels/sparse/bsr_spmm.h"
+#include "kernels/sparse/host/bucket_values.h"
 #include "kernels/sparse/host/formats.h"
 #include "kernels/sparse/host/native_gemm.h"
 #include "kernels/sparse/host/sparse_call.h"
@@ -95,15 +94,6 @@ void native_screened(Int rows, Int columns, Int n, bool trans_a, const T* a, con
   native_gemm<T>(false, false, rows, n, columns, 1, kept.data(), columns, b, n, 0, c, n);
 }
 
-// Of slots of a plan; `values` may be those of the caller or those of the kernel.
-std::vector<float> in_slots(const BucketPlan& plan, const float* values) {
-  std::vector<float> slots(kTile * plan.buckets.slot_count, 0.0f);
-  for (std::size_t e = 0; e < plan.slot.size(); ++e) {
-    if (plan.slot[e] >= 0) slots[plan.slot[e]] = values[e];
-  }
-  return slots;
-}
-
 // Tiles of which an element can pass: bounds are not negative, and rounding keeps their order.
 TilePattern screened_pattern(Int rows, Int columns, const float* row_bound, const float* column_bound, float limit) {
   const auto largest = [](Int size, const float* bounds) {
@@ -139,44 +129,26 @@ CsrMatrix<T> all_elements(const Bsr<T>& a) {
   return csr;
 }
 
-// The plans of the last patterns, which a caller is likely to come with again.
-std::shared_ptr<const BucketPlan> cached_plan(const std::string& key, const std::function<BucketPlan()>& make) {
-  constexpr std::size_t kMost = 16;
-  static std::mutex mutex;
-  static std::deque<std::pair<std::string, std::shared_ptr<const BucketPlan>>> plans;
-  {
-    std::lock_guard lock(mutex);
-    for (const auto& [known, plan] : plans) {
-      if (known == key) return plan;
-    }
-  }
-  auto plan = std::make_shared<const BucketPlan>(make());
-  std::lock_guard lock(mutex);
-  plans.emplace_front(key, plan);
-  if (plans.size() > kMost) plans.pop_back();
-  return plan;
-}
-
-void run_spmm(const Csr<float>& a, Int n, float alpha, const float* b, float beta, float* c, const BucketPlan& plan,
+void run_spmm(const Csr<float>& a, Int n, float alpha, const float* b, float beta, float* c, const PlanRef& plan,
               const std::function<void(std::vector<Array>)>& run) {
-  const Int buckets = static_cast<Int>(plan.buckets.buckets.size()), slots = plan.buckets.slot_count;
-  std::vector<float> values = in_slots(plan, a.values), blocks(kTile * plan.buckets.tile_count * kTile, 0.0f),
-                     out(a.rows * n), scalars{alpha, beta};
-  for (Int e = 0; e < a.count(); ++e) {
-    if (plan.in_block[e] >= 0) blocks[plan.in_block[e]] += a.values[e];
-  }
+  const kernels::RowBuckets& of = plan->buckets;
+  const Int buckets = static_cast<Int>(of.buckets.size()), slots = of.slot_count;
+  const BucketValues& values = bucket_values(plan, a.values);
+  const std::vector<float> scalars{alpha, beta};
+  std::vector<float> before;
   std::vector<Array> arrays{
-      {"indices", const_cast<std::int32_t*>(plan.indices.data()), {kTile, buckets + slots}, DType::int32},
+      {"indices", const_cast<std::int32_t*>(plan->indices.data()), {kTile, buckets + slots}, DType::int32},
       array("b", b, {a.columns, n}),
-      array("c", out.data(), {a.rows, n})};
-  if (slots > 0) arrays.push_back(array("values", values.data(), {kTile, slots}));
-  if (plan.buckets.tile_count > 0)
-    arrays.push_back(array("blocks", blocks.data(), {kTile, plan.buckets.tile_count, kTile}));
-  if (beta != 0) arrays.push_back(array("c_in", c, {a.rows, n}));
+      array("c", c, {a.rows, n})};
+  if (slots > 0) arrays.push_back(array("values", values.slots.data(), {kTile, slots}));
+  if (of.tile_count > 0) arrays.push_back(array("blocks", values.blocks.get(), {kTile, of.tile_count, kTile}));
+  if (beta != 0) {
+    before.assign(c, c + a.rows * n);
+    arrays.push_back(array("c_in", before.data(), {a.rows, n}));
+  }
   if (kernels::scalar_of(alpha) == Scalar::given || kernels::scalar_of(beta) == Scalar::given)
     arrays.push_back(array("scalars", scalars.data(), {1, 2}));
   run(std::move(arrays));
-  std::copy(out.begin(), out.end(), c);
 }
 
 }  // namespace
@@ -211,9 +183,10 @@ void spmm(const Csr<T>& a, Int n, T alpha, const T* b, T beta, T* c) {
           const Target target = backend::current_target();
           const auto plan =
               cached_plan(fmt::format("{} ", static_cast<int>(target)) + key(), [&] { return plan_for(target); });
-          run_spmm(a, n, alpha, b, beta, c, *plan, run);
+          run_spmm(a, n, alpha, b, beta, c, plan, run);
         }
-      });
+      },
+      true);
 }
 
 template <class T>
@@ -239,12 +212,10 @@ void bsr_spmm(const Bsr<T>& a, Int n, const T* b, T* c) {
       [&](const auto& run) {
         if constexpr (std::is_same_v<T, float>) {
           const Tiled tiles = tiled(a, true);
-          std::vector<float> out(a.rows * n);
-          std::vector<Array> arrays{array("b", b, {a.columns, n}), array("c", out.data(), {a.rows, n})};
+          std::vector<Array> arrays{array("b", b, {a.columns, n}), array("c", c, {a.rows, n})};
           if (tiles.pattern.count() > 0)
             arrays.push_back(array("blocks", tiles.blocks.data(), {kTile, tiles.pattern.count(), kTile}));
           run(std::move(arrays));
-          std::copy(out.begin(), out.end(), c);
         }
       });
 }
@@ -274,21 +245,24 @@ void sddmm(const Csr<T>& a, Int n, const T* x, const T* y, T* values) {
       }
     }
   };
-  dispatch<T>("sddmm", key, program, native, [&](const auto& run) {
-    if constexpr (std::is_same_v<T, float>) {
-      const Target target = backend::current_target();
-      const auto kept_plan =
-          cached_plan(fmt::format("sddmm {} ", static_cast<int>(target)) + key(), [&] { return plan_for(target); });
-      const BucketPlan& plan = *kept_plan;
-      const Int buckets = static_cast<Int>(plan.buckets.buckets.size()), slots = plan.buckets.slot_count;
-      std::vector<float> out(kTile * slots);
-      run({{"indices", const_cast<std::int32_t*>(plan.indices.data()), {kTile, buckets + slots}, DType::int32},
-           array("x", x, {rows, n}),
-           array("y", y, {columns, n}),
-           array("values", out.data(), {kTile, slots})});
-      for (Int e = 0; e < a.count(); ++e) values[e] = out[plan.slot[e]];
-    }
-  });
+  dispatch<T>(
+      "sddmm", key, program, native,
+      [&](const auto& run) {
+        if constexpr (std::is_same_v<T, float>) {
+          const Target target = backend::current_target();
+          const auto kept_plan =
+              cached_plan(fmt::format("sddmm {} ", static_cast<int>(target)) + key(), [&] { return plan_for(target); });
+          const BucketPlan& plan = *kept_plan;
+          const Int buckets = static_cast<Int>(plan.buckets.buckets.size()), slots = plan.buckets.slot_count;
+          std::vector<float> out(kTile * slots);
+          run({{"indices", const_cast<std::int32_t*>(plan.indices.data()), {kTile, buckets + slots}, DType::int32},
+               array("x", x, {rows, n}),
+               array("y", y, {columns, n}),
+               array("values", out.data(), {kTile, slots})});
+          for (Int e = 0; e < a.count(); ++e) values[e] = out[plan.slot[e]];
+        }
+      },
+      true);
 }
 
 template <class T>
@@ -354,11 +328,9 @@ void screened_spmm(Int rows, Int columns, Int n, bool trans_a, const T* a, const
       [&] { native_screened(rows, columns, n, trans_a, a, row_bound, column_bound, limit, b, c); },
       [&](const auto& run) {
         if constexpr (std::is_same_v<T, float>) {
-          std::vector<float> out(rows * n);
           run({array("a", a, trans_a ? std::vector<Int>{columns, rows} : std::vector<Int>{rows, columns}),
                array("row_bound", row_bound, {rows}), array("column_bound", column_bound, {columns}),
-               array("limit", &limit, {1, 1}), array("b", b, {columns, n}), array("c", out.data(), {rows, n})});
-          std::copy(out.begin(), out.end(), c);
+               array("limit", &limit, {1, 1}), array("b", b, {columns, n}), array("c", c, {rows, n})});
         }
       });
 }

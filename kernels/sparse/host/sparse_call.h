@@ -13,6 +13,7 @@
 #include "kernels/sparse/host/sparse.h"
 #include "kernels/sparse/sparse_rules.h"
 #include "kernels/sparse/tile_pattern.h"
+#include "kiln/num/kernels.h"
 
 namespace kiln::sparse {
 
@@ -31,9 +32,13 @@ std::string named(const char* operation) {
 // Kernels are for float; others compute natively.
 template <class T, class Native, class Device>
 void dispatch(const char* operation, backend::Key key, std::function<isa::Program(Target)> program, Native&& native,
-              Device&& device) {
-  backend::Call call{
-      .library = "SPARSE", .operation = named<T>(operation), .key = std::move(key), .program = {}, .arrays = {}};
+              Device&& device, bool is_fine_grained = false) {
+  backend::Call call{.library = "SPARSE",
+                     .operation = named<T>(operation),
+                     .key = std::move(key),
+                     .program = {},
+                     .arrays = {},
+                     .is_fine_grained = is_fine_grained};
   if constexpr (std::is_same_v<T, float>) {
     call.program = std::move(program);
     backend::dispatch(std::move(call), native, device);
@@ -51,17 +56,19 @@ std::span<const T> view_of(const T* values, Int count) {
 template <class T>
 bool kernel_meets_infinity(std::initializer_list<std::span<const T>> operands) {
   if (!std::is_same_v<T, float> || backend::current("SPARSE") == backend::Backend::native) return false;
+  constexpr std::uint32_t kInfinity = 0x7f800000;
   return std::any_of(operands.begin(), operands.end(), [](std::span<const T> values) {
-    return !std::all_of(values.begin(), values.end(), [](T v) { return std::isfinite(v); });
+    return fast_kernels().largest(sizeof(float), values.data(), 1, values.size()) >= kInfinity;
   });
 }
 
-// Copies of indices that live as long as somebody may ask for a program.
+// Copies of indices that live as long as somebody may ask for a program. Equal ones have the same number.
 struct Kept {
+  std::int64_t number;
   std::vector<Int> row_start, column;
 };
-inline std::string key_of(const Kept& kept) { return kernels::key_of(kept.row_start) + kernels::key_of(kept.column); }
-// Those of the last call again when they are the same, since comparing is quicker than new memory.
+inline std::string key_of(const Kept& kept) { return fmt::format("indices {} ", kept.number); }
+// Those of an earlier call again when they are the same, since comparing is quicker than new memory.
 std::shared_ptr<const Kept> keep(Int rows, const Int* row_start, const Int* column);
 
 inline void require_size(const char* what, std::initializer_list<Int> sizes) {

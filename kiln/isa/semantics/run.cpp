@@ -351,6 +351,23 @@ bool copy_blocks(const Tile& dst, const Tile& src) {
   return true;
 }
 
+// Whole rows from or to where an index says; the processor cannot guess the next one, so it is asked for early.
+bool copy_indexed_rows(const Tile& dst, const Tile& src) {
+  if (dst.dtype != src.dtype || dst.rows != src.rows || dst.free_size != src.free_size || !dst.row_is_contiguous() ||
+      !src.row_is_contiguous() || !(dst.row_offset || src.row_offset))
+    return false;
+  constexpr std::int64_t kLine = 64, kAhead = 2;
+  const std::int64_t bytes = src.free_size * src.element_bytes();
+  const auto skips = [](const Tile& t, std::int64_t row) { return t.row_offset && t.row_offset[row] == kSkipRow; };
+  for (std::int64_t row = 0; row < dst.rows; ++row) {
+    if (row + kAhead < src.rows && !skips(src, row + kAhead)) {
+      for (std::int64_t at = 0; at < bytes; at += kLine) __builtin_prefetch(src.row(row + kAhead) + at, 0, 3);
+    }
+    if (!skips(dst, row) && !skips(src, row)) std::memmove(dst.row(row), src.row(row), bytes);
+  }
+  return true;
+}
+
 void copy_row(const Run& r, const Tile& dst, const Tile& src, std::int64_t row) {
   if (dst.dtype == src.dtype && dst.row_is_contiguous() && are_apart(dst, src, row))
     return gather(r, src, row, 0, dst.free_size, dst.row(row));
@@ -435,7 +452,7 @@ void copy_elements(const Run& r, const Tile& dst, const Tile& src) {
     for (std::int64_t row = 0; row < dst.rows; ++row) copy_row(r, dst, src, row);
     return;
   }
-  if (copy_blocks(dst, src)) return;
+  if (copy_blocks(dst, src) || copy_indexed_rows(dst, src)) return;
   Cursor to(dst), from(src);
   for (std::int64_t left = dst.count(); left > 0;) {
     const std::int64_t n = std::min(to.run(), from.run());

@@ -10,85 +10,30 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdlib>
 #include <utility>
 #include <vector>
 
-#include "kiln/num/fast/codecs-inl.h"
+#include "kiln/num/fast/factor-inl.h"
 #include "kiln/num/fast/fast.h"
+#include "kiln/num/fast/few_elements-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::fast {
 namespace HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
-using Tag = hn::ScalableTag<float>;
-using Vec = hn::Vec<Tag>;
-
-constexpr std::size_t kLanes = hn::MaxLanes(Tag());
 // Accumulators, a run of b and one broadcast fill the register file: 6 * 2 + 2 + 1 of 16 on AVX2, else 14 * 2
 // + 2 + 1 of 32.
 constexpr std::size_t kMaxVectors = 2;
 constexpr std::size_t kMaxRows = HWY_TARGET == HWY_AVX2 ? 6 : 14;
 constexpr std::size_t kPanelWidth = kMaxVectors * kLanes;
 
-// An operand of float32 or bfloat16, as it lies in memory.
-struct Source {
-  const std::byte* data;
-  std::ptrdiff_t row_bytes;
-  bool narrow;  // bfloat16
-
-  explicit Source(const Factor& f)
-      : data(static_cast<const std::byte*>(f.data)),
-        row_bytes(f.stride * size_bytes(f.dtype)),
-        narrow(f.dtype == DType::bfloat16) {}
-  std::size_t element_bytes() const { return narrow ? sizeof(std::uint16_t) : sizeof(float); }
-  Source from_column(std::size_t column) const {
-    Source s = *this;
-    s.data += column * element_bytes();
-    return s;
-  }
-};
-
-// How elements of each kind become float32.
-struct Wide {
-  using Raw = float;
-  static HWY_INLINE Vec load(const float* from) { return hn::LoadU(Tag(), from); }
-  static HWY_INLINE Vec load_first(const float* from, std::size_t n) {
-    return hn::MaskedLoad(hn::FirstN(Tag(), n), Tag(), from);
-  }
-  static HWY_INLINE float one(const float* from) { return *from; }
-};
-struct Narrow {
-  using Raw = std::uint16_t;
-  using RawTag = hn::Rebind<std::uint16_t, Tag>;
-  static HWY_INLINE Vec load(const std::uint16_t* from) { return FromBfloat16()(Tag(), hn::LoadU(RawTag(), from)); }
-  static HWY_INLINE Vec load_first(const std::uint16_t* from, std::size_t n) {
-    return FromBfloat16()(Tag(), hn::MaskedLoad(hn::FirstN(RawTag(), n), RawTag(), from));
-  }
-  static HWY_INLINE float one(const std::uint16_t* from) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(*from) << 16);
-  }
-};
-
 // Rows of float32.
 struct Panel {
   const float* data;
   std::ptrdiff_t stride;
-};
-
-struct Output {
-  float* data;
-  std::ptrdiff_t stride;
-  bool accumulate;
-
-  Output from(std::size_t row, std::size_t column) const {
-    return {data + static_cast<std::ptrdiff_t>(row) * stride + column, stride, accumulate};
-  }
 };
 
 // Stores one row of a block, of which the first `width` columns exist.
@@ -336,6 +281,7 @@ void matmul(const Factor& a, const Factor& b, float* out, std::ptrdiff_t out_str
   const Output to{out, out_stride, accumulate};
   if (m == 1) return multiply_vector(Source(a), Source(b), to, 1, k, n);
   if (n == 1) return multiply_vector(Source(b), Source(a), to, out_stride, k, m);
+  if (multiply_few(Source(a), Source(b), to, k, m, n)) return;
   multiply(Source(a), Source(b), to, k, m, n);
 }
 

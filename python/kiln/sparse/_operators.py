@@ -10,16 +10,26 @@ from . import _values as v
 class Operators:
     """`A @ B`, `A + B`, `A - B`, `-A`, `a * A`, `A / a`, `A[rows, columns]`; results keep the kind of the left one."""
 
+    __array_ufunc__ = None  # NumPy's arrays leave operators to the methods here
+
     def __matmul__(self, other):
         from . import ops
         from .formats import BSRMatrix
         if isinstance(other, Operators):
             return ops.spgemm(self.to_csr(), other.to_csr())._as(type(self), self)
+        if not hasattr(other, "shape"):
+            return NotImplemented
         if len(other.shape) == 1:
             if isinstance(self, BSRMatrix):
                 return ops.bsr_spmm(self, other.reshape(-1, 1)).reshape(-1)
             return ops.spmv(self, other)
         return ops.bsr_spmm(self, other) if isinstance(self, BSRMatrix) else ops.spmm(self, other)
+
+    def __rmatmul__(self, other):
+        if not hasattr(other, "shape"):
+            return NotImplemented
+        v.require(len(other.shape) in (1, 2), f"left operand: {len(other.shape)} dimensions, expected 1 or 2")
+        return self.T @ other if len(other.shape) == 1 else (self.T @ other.T).T
 
     def __add__(self, other):
         return self._sum(other, 1.0)
@@ -62,6 +72,7 @@ class Operators:
         rows, columns, values = self._triplets()
         if axis is None:
             return values.sum()
+        v.require(axis in (-2, -1, 0, 1), f"axis: {axis!r}, expected None, 0, 1, -1 or -2")
         ids, size = (columns, self.shape[1]) if axis in (0, -2) else (rows, self.shape[0])
         return v.placed(values, ids, size)
 
@@ -77,7 +88,10 @@ class Operators:
                 "block_density_of_128": len(blocks) / total if total else 0.0}
 
     def __getitem__(self, key):
-        rows_key, columns_key = key if isinstance(key, tuple) else (key, slice(None))
+        keys = key if isinstance(key, tuple) else (key,)
+        if len(keys) > 2:
+            raise IndexError(f"{len(keys)} indices, expected rows, or rows and columns")
+        rows_key, columns_key = (*keys, slice(None), slice(None))[:2]
         if isinstance(rows_key, numbers.Integral) and isinstance(columns_key, numbers.Integral):
             return self._cut([rows_key], [columns_key]).sum()
         picked = [_picked(k, size, name) for k, size, name in zip(

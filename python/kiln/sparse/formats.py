@@ -378,6 +378,8 @@ def from_dense(A, threshold=0.0):
 
 def from_scipy(matrix, dtype=None):
     """A matrix of scipy.sparse as CSR, float32 unless another dtype is given; torch tensors where torch is loaded."""
+    if not hasattr(matrix, "tocsr"):
+        raise TypeError(f"matrix: {type(matrix).__name__}, expected one of scipy.sparse; from_dense takes dense ones")
     csr = matrix.tocsr()
     if not csr.has_canonical_format:
         csr = csr.copy()

@@ -96,6 +96,16 @@ def test_operators(kind):
         np.testing.assert_allclose(got.to_dense(), want, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(A @ b, x @ b, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(A @ b[:, 0], x @ b[:, 0], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(y.T @ A, y.T @ x, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(y[:, 0] @ A, y[:, 0] @ x, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose((np.float32(2) * A).to_dense(), 2 * x)
+    for wrong in (lambda: A @ "b", lambda: "b" @ A, lambda: y * A, lambda: A + 1, lambda: np.abs(A)):
+        with pytest.raises(TypeError):
+            wrong()
+    with pytest.raises(IndexError, match="3 indices"):
+        A[0, 0, 0]
+    with pytest.raises(ValueError, match="axis: 2"):
+        A.sum(2)
     for axis in (0, 1):
         np.testing.assert_allclose(A.sum(axis), x.sum(axis), rtol=1e-5, atol=1e-5)
     assert A.sum() == pytest.approx(x.sum(), abs=1e-4)
@@ -123,6 +133,7 @@ def test_scipy_in_and_out():
     (lambda: sparse.BSRMatrix(np.ones((1, 2, 2)), [0], [0, 1], (3, 3), 3), "blocks"),
     (lambda: sparse.BSRMatrix.from_dense(np.ones((3, 3)), 0), "block_size"),
     (lambda: sparse.from_dense(np.ones(3)), "A"),
+    (lambda: sparse.from_scipy(np.ones((3, 3))), "matrix"),
 ])
 def test_what_is_no_matrix_is_refused(make, name):
     with pytest.raises((ValueError, TypeError), match=f"^{name}"):

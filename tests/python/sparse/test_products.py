@@ -56,6 +56,31 @@ def test_dense_tiles_go_to_the_tensor_engine():
     assert "nc_matmul" in text and "vector_offset" in text or "nc_matmul" in text and "scalar_tensor_tensor" in text
 
 
+@pytest.mark.parametrize("twice", [False, True])
+def test_other_values_at_the_same_places(twice):
+    """What one call leaves in memory for the next one is not seen, places that are given twice included."""
+    rng = generator(twice)
+    places = rng.random((300, 256)) < 0.4
+    columns = np.concatenate([np.repeat(np.flatnonzero(row), 1 + twice) for row in places])
+    starts = np.concatenate([[0], np.cumsum(places.sum(1) * (1 + twice))])
+    X = rng.standard_normal((256, 70)).astype(np.float32)
+    for _ in range(3):
+        A = sparse.CSRMatrix(rng.standard_normal(len(columns)).astype(np.float32), columns, starts, (300, 256))
+        for _ in range(2):
+            np.testing.assert_allclose(sparse.spmm(A, X, backend="simulator"), A.to_dense() @ X, atol=2e-4)
+        other = sparse.from_dense(sparse_dense(rng, 300, 256, 0.3))
+        np.testing.assert_allclose(sparse.spmm(other, X, backend="simulator"), other.to_dense() @ X, atol=2e-4)
+
+
+def test_more_patterns_than_are_kept():
+    rng = generator()
+    X = rng.standard_normal((40, 3)).astype(np.float32)
+    matrices = [sparse.from_dense(sparse_dense(rng, 30, 40, 0.1)) for _ in range(40)]
+    for A in [*matrices, *matrices]:
+        np.testing.assert_allclose(sparse.spmm(A, X, backend="simulator"), A.to_dense() @ X, atol=1e-5)
+        np.testing.assert_allclose(sparse.spmm(A, X, backend="native"), A.to_dense() @ X, atol=1e-5)
+
+
 @pytest.mark.parametrize("uplo", ["upper", "lower"])
 def test_symmetric_products_take_a_triangle(backend, uplo):
     rng = generator()

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <vector>
 
 #include "kiln/isa/semantics/operand_rules.h"
 #include "kiln/isa/semantics/tile.h"
@@ -61,6 +62,10 @@ void track_transfer(Track& t, int dst, int srcs) {
 
 RowPair find_duplicate_row(const Tile& scattered, FunctionRef<bool(std::int64_t, std::int64_t)> differ) {
   if (!scattered.row_offset) return {-1, -1};
+  std::vector<std::int64_t> offsets(scattered.row_offset, scattered.row_offset + scattered.rows);
+  std::sort(offsets.begin(), offsets.end());
+  const auto used = std::upper_bound(offsets.begin(), offsets.end(), kSkipRow);
+  if (std::adjacent_find(used, offsets.end()) == offsets.end()) return {-1, -1};
   std::unordered_map<std::int64_t, std::int64_t> seen;
   for (std::int64_t row = 0; row < scattered.rows; ++row) {
     if (scattered.row_offset[row] == kSkipRow) continue;

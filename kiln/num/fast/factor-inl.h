@@ -1,0 +1,82 @@
+// Operands of products as they lie in memory, and where the sums go; included once for each target.
+#if defined(KILN_NUM_FAST_FACTOR_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KILN_NUM_FAST_FACTOR_INL_H_
+#undef KILN_NUM_FAST_FACTOR_INL_H_
+#else
+#define KILN_NUM_FAST_FACTOR_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <bit>
+#include <cstddef>
+
+#include "kiln/num/fast/codecs-inl.h"
+#include "kiln/num/kernels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::fast {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::ScalableTag<float>;
+using Vec = hn::Vec<Tag>;
+
+constexpr std::size_t kLanes = hn::MaxLanes(Tag());
+// An operand of float32 or bfloat16, as it lies in memory.
+struct Source {
+  const std::byte* data;
+  std::ptrdiff_t row_bytes;
+  bool narrow;  // bfloat16
+
+  explicit Source(const Factor& f)
+      : data(static_cast<const std::byte*>(f.data)),
+        row_bytes(f.stride * size_bytes(f.dtype)),
+        narrow(f.dtype == DType::bfloat16) {}
+  std::size_t element_bytes() const { return narrow ? sizeof(std::uint16_t) : sizeof(float); }
+  Source from_column(std::size_t column) const {
+    Source s = *this;
+    s.data += column * element_bytes();
+    return s;
+  }
+};
+
+// How elements of each kind become float32.
+struct Wide {
+  using Raw = float;
+  static HWY_INLINE Vec load(const float* from) { return hn::LoadU(Tag(), from); }
+  static HWY_INLINE Vec load_first(const float* from, std::size_t n) {
+    return hn::MaskedLoad(hn::FirstN(Tag(), n), Tag(), from);
+  }
+  static HWY_INLINE float one(const float* from) { return *from; }
+};
+struct Narrow {
+  using Raw = std::uint16_t;
+  using RawTag = hn::Rebind<std::uint16_t, Tag>;
+  static HWY_INLINE Vec load(const std::uint16_t* from) { return FromBfloat16()(Tag(), hn::LoadU(RawTag(), from)); }
+  static HWY_INLINE Vec load_first(const std::uint16_t* from, std::size_t n) {
+    return FromBfloat16()(Tag(), hn::MaskedLoad(hn::FirstN(RawTag(), n), RawTag(), from));
+  }
+  static HWY_INLINE float one(const std::uint16_t* from) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(*from) << 16);
+  }
+};
+
+struct Output {
+  float* data;
+  std::ptrdiff_t stride;
+  bool accumulate;
+
+  Output from(std::size_t row, std::size_t column) const {
+    return {data + static_cast<std::ptrdiff_t>(row) * stride + column, stride, accumulate};
+  }
+};
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::fast
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,250 @@
+// Products whose first operand is nearly all zeros, as the blocks of sparse matrices are: only its other elements are
+// multiplied; included once for each target.
+//
+// A zero times a finite number leaves a sum as it is, but for one: -0 and +0 give +0. So b must be finite, and where a
+// sum of the other elements is -0, which only a product too small for float32 makes of +0, all are added up.
+#if defined(KILN_NUM_FAST_FEW_ELEMENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KILN_NUM_FAST_FEW_ELEMENTS_INL_H_
+#undef KILN_NUM_FAST_FEW_ELEMENTS_INL_H_
+#else
+#define KILN_NUM_FAST_FEW_ELEMENTS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "kiln/num/fast/factor-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::fast {
+namespace HWY_NAMESPACE {
+namespace {
+
+// An element of a column of a: its row, which is one of b too.
+struct Weighted {
+  std::uint32_t row;
+  float weight;
+};
+
+// The elements of a that are not zero, column by column, in ascending rows.
+class FewElements {
+ public:
+  // Whether there are at most `most` of them; else nothing is known.
+  template <class Kind>
+  bool collect(const Source& a, std::size_t k, std::size_t m, std::size_t most) {
+    count_ = 0;
+    found_.resize(most);
+    start_.assign(m + 2, 0);
+    for (std::size_t row = 0; row < k; ++row) {
+      prefetch(a, row + kAhead, k, m);
+      if (!collect_row<Kind>(a, row, m)) return false;
+    }
+    for (std::size_t column = 0; column < m; ++column) start_[column + 2] += start_[column + 1];
+    sorted_.resize(count_);
+    for (const Found& f : std::span(found_.data(), count_)) sorted_[start_[f.column + 1]++] = f.element;
+    return true;
+  }
+  std::span<const Weighted> column(std::size_t c) const {
+    return {sorted_.data() + start_[c], sorted_.data() + start_[c + 1]};
+  }
+
+ private:
+  struct Found {
+    std::size_t column;
+    Weighted element;
+  };
+  static constexpr std::size_t kAhead = 8, kLine = 64, kBits = 64;
+
+  static void prefetch(const Source& a, std::size_t row, std::size_t k, std::size_t m) {
+    if (row >= k) return;
+    const std::byte* at = a.data + static_cast<std::ptrdiff_t>(row) * a.row_bytes;
+    for (std::size_t j = 0; j < m * a.element_bytes(); j += kLine) __builtin_prefetch(at + j, 0, 3);
+  }
+
+  // Which of up to 64 elements are not zero; NaN is one of them. Masks come as bytes, of four lanes or more.
+  template <class Kind>
+  static HWY_INLINE std::uint64_t others(const typename Kind::Raw* from, std::size_t n) {
+    const Tag d;
+    constexpr std::size_t kBytes = kLanes < 8 ? 1 : kLanes / 8, kVectors = kBits / kLanes;
+    std::uint8_t bytes[kVectors * kBytes];
+    if (n == kBits) {
+#pragma GCC unroll 16
+      for (std::size_t v = 0; v < kVectors; ++v)
+        hn::StoreMaskBits(d, hn::Not(hn::Eq(Kind::load(from + v * kLanes), hn::Zero(d))), bytes + v * kBytes);
+    } else {
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        const std::size_t c = v * kLanes, left = n > c ? std::min(n - c, kLanes) : 0;
+        const Vec x = left > 0 ? Kind::load_first(from + c, left) : hn::Zero(d);
+        hn::StoreMaskBits(d, hn::Not(hn::Eq(x, hn::Zero(d))), bytes + v * kBytes);
+      }
+    }
+    std::uint64_t bits = 0;
+    if constexpr (sizeof bytes == sizeof bits) {
+      std::memcpy(&bits, bytes, sizeof bits);
+    } else {
+      for (std::size_t v = 0; v < kVectors; ++v) bits |= static_cast<std::uint64_t>(bytes[v]) << (v * kLanes);
+    }
+    return bits;
+  }
+
+  template <class Kind>
+  bool collect_row(const Source& a, std::size_t row, std::size_t m) {
+    const auto* from =
+        reinterpret_cast<const typename Kind::Raw*>(a.data + static_cast<std::ptrdiff_t>(row) * a.row_bytes);
+    for (std::size_t c = 0; c < m; c += kBits) {
+      std::uint64_t bits = others<Kind>(from + c, std::min(m - c, kBits));
+      if (count_ + static_cast<std::size_t>(std::popcount(bits)) > found_.size()) return false;
+      for (; bits != 0; bits &= bits - 1) {
+        const std::size_t column = c + static_cast<std::size_t>(std::countr_zero(bits));
+        found_[count_++] = {column, {static_cast<std::uint32_t>(row), Kind::one(from + column)}};
+        ++start_[column + 2];
+      }
+    }
+    return true;
+  }
+
+  std::size_t count_ = 0;
+  std::vector<Found> found_;        // `count_` of them, row by row
+  std::vector<std::size_t> start_;  // of columns in `sorted_`
+  std::vector<Weighted> sorted_;
+};
+
+// Where the sums of one row of the product go, and what they are made of.
+struct RowSum {
+  const Source& b;
+  float* to;
+  bool accumulate;
+  bool keeps_negative_zero;  // the list has all elements
+};
+
+template <class Kind>
+HWY_INLINE const typename Kind::Raw* row_of(const RowSum& row, std::size_t k, std::size_t column) {
+  const std::byte* at = row.b.data + static_cast<std::ptrdiff_t>(k) * row.b.row_bytes;
+  return reinterpret_cast<const typename Kind::Raw*>(at) + column;
+}
+
+// -0 has the bits of the least integer.
+template <std::size_t kVectors>
+HWY_INLINE bool has_negative_zero(const Vec* sums) {
+  const hn::RebindToSigned<Tag> di;
+  auto least = hn::BitCast(di, sums[0]);
+#pragma GCC unroll 8
+  for (std::size_t v = 1; v < kVectors; ++v) least = hn::Min(least, hn::BitCast(di, sums[v]));
+  return !hn::AllFalse(di, hn::Eq(least, hn::Set(di, std::numeric_limits<std::int32_t>::min())));
+}
+
+// Whole vectors of columns: the rows of b times their weights, in the order of the list. False: nothing was stored,
+// since zeros may count.
+template <class Kind, std::size_t kVectors>
+bool sum_vectors(std::span<const Weighted> list, const RowSum& row, std::size_t column) {
+  const Tag d;
+  Vec sums[kVectors];
+#pragma GCC unroll 8
+  for (Vec& s : sums) s = hn::Zero(d);
+  for (const Weighted& e : list) {
+    const Vec w = hn::Set(d, e.weight);
+    const auto* from = row_of<Kind>(row, e.row, column);
+#pragma GCC unroll 8
+    for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::MulAdd(w, Kind::load(from + v * kLanes), sums[v]);
+  }
+  if (!row.keeps_negative_zero && has_negative_zero<kVectors>(sums)) return false;
+  float* to = row.to + column;
+#pragma GCC unroll 8
+  for (std::size_t v = 0; v < kVectors; ++v, to += kLanes)
+    hn::StoreU(row.accumulate ? hn::Add(hn::LoadU(d, to), sums[v]) : sums[v], d, to);
+  return true;
+}
+
+// The same for less than a vector.
+template <class Kind>
+bool sum_rest(std::span<const Weighted> list, const RowSum& row, std::size_t column, std::size_t width) {
+  const Tag d;
+  Vec sum = hn::Zero(d);
+  for (const Weighted& e : list)
+    sum = hn::MulAdd(hn::Set(d, e.weight), Kind::load_first(row_of<Kind>(row, e.row, column), width), sum);
+  if (!row.keeps_negative_zero && has_negative_zero<1>(&sum)) return false;
+  const auto exists = hn::FirstN(d, width);
+  float* const to = row.to + column;
+  hn::BlendedStore(row.accumulate ? hn::Add(hn::MaskedLoad(exists, d, to), sum) : sum, exists, d, to);
+  return true;
+}
+
+// Columns from `column` on, as many as go at once; gives the next column, or the same one when nothing was stored.
+template <class Kind>
+std::size_t sum_some(std::span<const Weighted> list, const RowSum& row, std::size_t column, std::size_t n) {
+  const std::size_t vectors = (n - column) / kLanes;
+  const auto after = [&](bool stored, std::size_t width) { return stored ? column + width : column; };
+  if (vectors >= 8) return after(sum_vectors<Kind, 8>(list, row, column), 8 * kLanes);
+  if (vectors >= 4) return after(sum_vectors<Kind, 4>(list, row, column), 4 * kLanes);
+  if (vectors >= 2) return after(sum_vectors<Kind, 2>(list, row, column), 2 * kLanes);
+  if (vectors >= 1) return after(sum_vectors<Kind, 1>(list, row, column), kLanes);
+  return after(sum_rest<Kind>(list, row, column, n - column), n - column);
+}
+
+// Column c of a with its zeros.
+template <class Kind>
+std::vector<Weighted> whole_column(const Source& a, std::size_t c, std::size_t k) {
+  std::vector<Weighted> list(k);
+  for (std::size_t row = 0; row < k; ++row) {
+    const std::byte* at = a.from_column(c).data + static_cast<std::ptrdiff_t>(row) * a.row_bytes;
+    list[row] = {static_cast<std::uint32_t>(row), Kind::one(reinterpret_cast<const typename Kind::Raw*>(at))};
+  }
+  return list;
+}
+
+template <class Kind>
+bool is_finite(const Source& b, std::size_t k, std::size_t n) {
+  const hn::RebindToUnsigned<Tag> du;
+  const auto magnitude = hn::Set(du, 0x7fffffffu);
+  auto largest = hn::Zero(du);
+  for (std::size_t row = 0; row < k; ++row) {
+    const auto* from =
+        reinterpret_cast<const typename Kind::Raw*>(b.data + static_cast<std::ptrdiff_t>(row) * b.row_bytes);
+    std::size_t c = 0;
+    for (; c + kLanes <= n; c += kLanes)
+      largest = hn::Max(largest, hn::And(hn::BitCast(du, Kind::load(from + c)), magnitude));
+    if (c < n) largest = hn::Max(largest, hn::And(hn::BitCast(du, Kind::load_first(from + c, n - c)), magnitude));
+  }
+  return hn::GetLane(hn::MaxOfLanes(du, largest)) < 0x7f800000u;
+}
+
+template <class Left, class Right>
+bool multiply_few_as(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n) {
+  constexpr std::size_t kFew = 16;  // of which at most one is not zero
+  thread_local FewElements few;
+  if (!few.collect<Left>(a, k, m, k * m / kFew) || !is_finite<Right>(b, k, n)) return false;
+  for (std::size_t row = 0; row < m; ++row) {
+    const std::span<const Weighted> list = few.column(row);
+    const RowSum sums{b, out.from(row, 0).data, out.accumulate, false};
+    for (std::size_t column = 0; column < n;) {
+      const std::size_t next = sum_some<Right>(list, sums, column, n);
+      column = next > column
+                   ? next
+                   : sum_some<Right>(whole_column<Left>(a, row, k), {b, sums.to, sums.accumulate, true}, column, n);
+    }
+  }
+  return true;
+}
+
+// Does the product if a has few elements besides zeros and b is finite.
+bool multiply_few(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n) {
+  constexpr std::size_t kWorthIt = 1024;  // elements of a
+  if (k * m < kWorthIt) return false;
+  const auto multiply_as = a.narrow ? (b.narrow ? multiply_few_as<Narrow, Narrow> : multiply_few_as<Narrow, Wide>)
+                                    : (b.narrow ? multiply_few_as<Wide, Narrow> : multiply_few_as<Wide, Wide>);
+  return multiply_as(a, b, out, k, m, n);
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::fast
+HWY_AFTER_NAMESPACE();
+
+#endif
