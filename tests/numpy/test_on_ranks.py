@@ -27,7 +27,6 @@ def _same(got, wanted, backend):
         np.testing.assert_allclose(mine, whole, rtol=1e-5, atol=1e-5, err_msg=backend)
 
 
-BACKENDS = ["simulator", "native"]
 CORES = pytest.mark.parametrize("backend, lnc", [("simulator", 1), ("simulator", 2), ("native", 1)])
 
 
@@ -125,8 +124,8 @@ def test_arguments_that_are_written(rng):
         np.testing.assert_allclose(a, np.sum(x, 0) / RANKS, rtol=1e-6)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_integers_are_exact(backend, rng):
+@CORES
+def test_integers_are_exact(backend, lnc, rng):
     """Ranks reduce in float32, so integers are gathered and reduced on the core; sums wrap."""
     x = [rng.integers(-(2**31), 2**31, (8, 3), dtype=np.int64).astype(np.int32) for _ in range(RANKS)]
     with np.errstate(over="ignore"):
@@ -141,7 +140,7 @@ def test_integers_are_exact(backend, rng):
           for r in range(RANKS) for group in pairs if r in group]),
     ]
     for function, wanted in cases:
-        got = kiln.jit(function, ranks=RANKS, backend=backend)(kiln.per_rank(x))
+        got = kiln.jit(function, ranks=RANKS, backend=backend, lnc=lnc)(kiln.per_rank(x))
         for mine, whole in zip(got, wanted, strict=True):
             np.testing.assert_array_equal(mine, whole, err_msg=f"{backend}, KILN_SEED={SEED}")
 
