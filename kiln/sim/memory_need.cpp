@@ -59,7 +59,25 @@ double memory_need(const Launch& launch) {
   return sum;
 }
 
+namespace {
+
+// No less than the need: as if all tensors were there at once.
+double most_memory(const Launch& launch) {
+  double sum = 0;
+  for (int rank = 0; rank < launch.ranks; ++rank) {
+    for (const Program* program : launch.cores(rank)) {
+      for (const Tensor& t : program->tensors) {
+        if (is_shared(t) || is_hbm(t.memory)) sum += bytes_of(t);
+      }
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
 void require_memory(const Launch& launch, std::int64_t max_memory) {
+  if (most_memory(launch) <= static_cast<double>(max_memory > 0 ? max_memory : default_max_memory())) return;
   const double need = memory_need(launch);
   const Tensor* largest = nullptr;
   const Program* owner = nullptr;

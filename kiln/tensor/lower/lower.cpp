@@ -125,6 +125,8 @@ constexpr Candidate kProductCandidates[] = {
     {"PSUM emptied by two engines at once", [](RegionOptions& o) { o.evacuate = Evacuate::shared; }, 0.98},
     {"PSUM emptied in turn", [](RegionOptions& o) { o.evacuate = Evacuate::in_turn; }},
     {"attention without the largest scores", [](RegionOptions& o) { o.unshifted = true; }},
+    {"weights added up on the tensor engine", [](RegionOptions& o) { o.weights_on_tensor = true; }},
+    {"weights of three blocks of keys made together", [](RegionOptions& o) { o.key_blocks = 3; }},
     {"all products leave PSUM", [](RegionOptions& o) { o.psum_columns = 0; }},
     {"small operands only stay in SBUF",
      [](RegionOptions& o) { o.hoisted_bytes = std::min<std::int64_t>(16384, o.hoisted_bytes); }},

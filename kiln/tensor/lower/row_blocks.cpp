@@ -24,7 +24,7 @@ constexpr std::int64_t kMostSums = 4;            // banks of PSUM, so that the n
 // The product of a region that is one product with elementwise ops around it.
 struct RegionEmitter::Wide {
   Value v, x;
-  int leaf;                        // its second operand
+  int leaf;  // its second operand
   std::int64_t columns, depth, bytes;
   std::int64_t k_blocks() const { return (depth + kBlock - 1) / kBlock; }
   bool in_parts() const { return k_blocks() * kPiece * bytes > kPieceBytes; }  // of a piece, one after the other

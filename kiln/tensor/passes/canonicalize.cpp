@@ -8,6 +8,7 @@
 #include "kiln/tensor/ir/evaluate.h"
 #include "kiln/tensor/passes/activations.h"
 #include "kiln/tensor/passes/band.h"
+#include "kiln/tensor/passes/chosen_matrices.h"
 #include "kiln/tensor/passes/masks.h"
 #include "kiln/tensor/passes/rewrite.h"
 #include "kiln/tensor/passes/strided.h"
@@ -365,6 +366,7 @@ Graph canonicalize(const Graph& graph) {
     if (const auto v = simpler_view(r)) return v;
     if (const auto v = rows_of_number(r)) return v;
     if (const auto v = cut_product(r, users, uses)) return v;
+    if (const auto v = product_of_chosen(r, uses)) return v;
     if (r.op.code == OpCode::cast && r.op.type == r.operand_op(0).type) return r.operands[0];
     if (const auto v = recomposed(r)) return v;
     if (const auto v = recognised_activation(r)) return v;
