@@ -66,7 +66,7 @@ def measure_all_reduce(chosen, figures):
     turns = take_turns([copy, lambda: reduce(1), lambda: reduce(5)], chosen.rounds, processor_and_clock)
     copied, once, often = (np.min(times, axis=0) for times in turns)
     busy, passed = (often - once) / 4
-    figures.add("all_reduce", busy / copied[0], TRAFFIC_LIMIT, "ratio",
+    figures.add("all_reduce", float(busy / copied[0]), TRAFFIC_LIMIT, "ratio",
                 f"{arrays[0].nbytes / 2**20:.0f} MiB on {RANKS} ranks {busy * 1e3:.1f} ms of processors, memcpy "
                 f"{copied[0] * 1e3:.1f}; by the clock {passed * 1e3:.1f} and {copied[1] * 1e3:.1f} ms")
 

@@ -1,5 +1,8 @@
 """kiln.jit on ranks: NumPy functions with collectives, against NumPy on the whole problem."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -167,3 +170,26 @@ def test_refusals(rng):
         assert code in str(error.value)
     with pytest.raises(kiln.NkiValidationError, match="rank 2"):
         kiln.jit(lambda x: kn.all_reduce(x), ranks=RANKS)(kiln.per_rank([x[0], x[1], x[2][:2], x[3]]))
+
+
+@pytest.mark.parametrize("words, ranks",
+                         [(["f", "--ranks", "4"], 4), (["f", "--ranks", "2", "--lnc", "2"], 2), (["g"], 4)])
+def test_command(words, ranks, tmp_path):
+    """Every rank has arrays of its own, and the oracle is beside it."""
+    (tmp_path / "sums.py").write_text("""import kiln, kiln.numpy as kn
+
+def f(x, y):
+    y[...] = kn.all_reduce(x)
+    return y * 2
+
+g = kiln.jit(f, ranks=4)
+""")
+    name, *options = words
+    done = subprocess.run([sys.executable, "-m", "kiln", "run", f"sums.py:{name}", "--arg", "x=float32[4,6]", "--arg",
+                           "y=float32[4,6]", *options], cwd=tmp_path, capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    names = [line.split(":")[0] for line in lines]
+    assert names[:ranks] == [f"result[{r}]" for r in range(ranks)], done.stderr
+    assert set(names[ranks:]) <= {f"argument y of rank {r}" for r in range(ranks)}  # where a last bit differs
+    errors = [float(line.split("at most ")[1].split(" from the oracle")[0]) for line in lines]
+    assert max(errors) < 1e-5
