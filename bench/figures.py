@@ -42,12 +42,19 @@ def seconds_of(call):
     return time.perf_counter() - start
 
 
-def take_turns(calls, rounds):
+def processor_and_clock(call):
+    """Seconds of all threads, which other programs do not lengthen, and those that passed."""
+    start, busy = time.perf_counter(), time.process_time()
+    call()
+    return time.process_time() - busy, time.perf_counter() - start
+
+
+def take_turns(calls, rounds, measure=seconds_of):
     """A list of times per call; nobody always follows the same neighbour."""
     times = [[] for _ in calls]
     for round_number in range(rounds):
         for k in range(len(calls)):
             which = (round_number + k) % len(calls)
             time.sleep(PAUSE)
-            times[which].append(seconds_of(calls[which]))
+            times[which].append(measure(calls[which]))
     return times

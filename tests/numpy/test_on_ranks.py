@@ -1,5 +1,8 @@
 """kiln.jit on ranks: NumPy functions with collectives, against NumPy on the whole problem."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -27,7 +30,6 @@ def _same(got, wanted, backend):
         np.testing.assert_allclose(mine, whole, rtol=1e-5, atol=1e-5, err_msg=backend)
 
 
-BACKENDS = ["simulator", "native"]
 CORES = pytest.mark.parametrize("backend, lnc", [("simulator", 1), ("simulator", 2), ("native", 1)])
 
 
@@ -125,8 +127,8 @@ def test_arguments_that_are_written(rng):
         np.testing.assert_allclose(a, np.sum(x, 0) / RANKS, rtol=1e-6)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_integers_are_exact(backend, rng):
+@CORES
+def test_integers_are_exact(backend, lnc, rng):
     """Ranks reduce in float32, so integers are gathered and reduced on the core; sums wrap."""
     x = [rng.integers(-(2**31), 2**31, (8, 3), dtype=np.int64).astype(np.int32) for _ in range(RANKS)]
     with np.errstate(over="ignore"):
@@ -141,7 +143,7 @@ def test_integers_are_exact(backend, rng):
           for r in range(RANKS) for group in pairs if r in group]),
     ]
     for function, wanted in cases:
-        got = kiln.jit(function, ranks=RANKS, backend=backend)(kiln.per_rank(x))
+        got = kiln.jit(function, ranks=RANKS, backend=backend, lnc=lnc)(kiln.per_rank(x))
         for mine, whole in zip(got, wanted, strict=True):
             np.testing.assert_array_equal(mine, whole, err_msg=f"{backend}, KILN_SEED={SEED}")
 
@@ -168,3 +170,26 @@ def test_refusals(rng):
         assert code in str(error.value)
     with pytest.raises(kiln.NkiValidationError, match="rank 2"):
         kiln.jit(lambda x: kn.all_reduce(x), ranks=RANKS)(kiln.per_rank([x[0], x[1], x[2][:2], x[3]]))
+
+
+@pytest.mark.parametrize("words, ranks",
+                         [(["f", "--ranks", "4"], 4), (["f", "--ranks", "2", "--lnc", "2"], 2), (["g"], 4)])
+def test_command(words, ranks, tmp_path):
+    """Every rank has arrays of its own, and the oracle is beside it."""
+    (tmp_path / "sums.py").write_text("""import kiln, kiln.numpy as kn
+
+def f(x, y):
+    y[...] = kn.all_reduce(x)
+    return y * 2
+
+g = kiln.jit(f, ranks=4)
+""")
+    name, *options = words
+    done = subprocess.run([sys.executable, "-m", "kiln", "run", f"sums.py:{name}", "--arg", "x=float32[4,6]", "--arg",
+                           "y=float32[4,6]", *options], cwd=tmp_path, capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    names = [line.split(":")[0] for line in lines]
+    assert names[:ranks] == [f"result[{r}]" for r in range(ranks)], done.stderr
+    assert set(names[ranks:]) <= {f"argument y of rank {r}" for r in range(ranks)}  # where a last bit differs
+    errors = [float(line.split("at most ")[1].split(" from the oracle")[0]) for line in lines]
+    assert max(errors) < 1e-5

@@ -85,6 +85,34 @@ TEST(Ranks, TheSameProgramOnAllForAnyNumberOfThreads) {
   }
 }
 
+// What several threads share: a reduction of so many elements is cut into parts.
+TEST(Ranks, LargeReductionsOnAnyNumberOfThreads) {
+  constexpr int kOf = 3;
+  constexpr std::int64_t kSide = 1024, kMany = kSide * kSide;
+  Kernel k("large", Target::trn2);
+  const View x = k.input("x", {kSide, kSide}, DType::float32), y = k.output("y", {kSide, kSide}, DType::float32);
+  const View mine = shared(k, "mine", {kSide, kSide}), all = shared(k, "all", {kSide, kSide});
+  k.dma_copy({.dst = mine, .src = x});
+  k.all_reduce({.srcs = {mine}, .dsts = {all}, .replica_group = all_of(kOf), .op = AluOp::add});
+  k.dma_copy({.dst = y, .src = all});
+  const Program program = k.finish();
+  std::vector<Values> in(kOf, Values(kMany));
+  for (int rank = 0; rank < kOf; ++rank)
+    for (std::int64_t i = 0; i < kMany; ++i) in[rank][i] = 1.0f / static_cast<float>(1 + i % 977 + 7 * rank);
+  for (const int threads : {1, 2, 5}) {
+    std::vector<Values> out(kOf, Values(kMany));
+    std::vector<sim::Buffers> buffers(kOf);
+    for (int rank = 0; rank < kOf; ++rank) {
+      buffers[rank]["x"] = {in[rank].data(), kMany * sizeof(float)};
+      buffers[rank]["y"] = {out[rank].data(), kMany * sizeof(float)};
+    }
+    sim::run(Launch(program).on_ranks(kOf), arch(Target::trn2), buffers, {.threads = threads});
+    for (std::int64_t i = 0; i < kMany; ++i)
+      ASSERT_EQ(out[2][i], (in[0][i] + in[1][i]) + in[2][i]) << "element " << i << " with " << threads << " threads";
+    EXPECT_TRUE(out[0] == out[2] && out[1] == out[2]);
+  }
+}
+
 TEST(Ranks, AProgramOfItsOwnOnEach) {
   const Program a = summing(2), b = summing(2);
   Launch launch;

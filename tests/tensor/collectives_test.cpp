@@ -39,6 +39,8 @@ const Case kCases[] = {
      [](const Expr& x) {
        return collective_permute(x, {{0, 1}, {1, 2}, {2, 3}, {3, 0}});
      }},
+    {"work on odd extents", {7, 3}, [](const Expr& x) { return exp(all_reduce(abs(x) * 0.015625, kAll)) + x; }},
+    {"parts of odd extents", {7, 5}, [](const Expr& x) { return abs(all_gather(x * 0.5, 1, kAll)) + 1.0; }},
     {"work around them",
      {4, 6},
      [](const Expr& x) {

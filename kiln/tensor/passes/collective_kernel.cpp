@@ -33,13 +33,19 @@ void issue(isa::Kernel& k, const Exchange& e, const View& from, const View& to) 
 }
 
 Shape share_of(Shape shape, const Share& share) {
-  if (share.is_half()) shape[static_cast<std::size_t>(share.axis)] /= 2;
+  std::int64_t& n = shape[static_cast<std::size_t>(share.axis)];
+  if (share.is_half()) n = half_extent(n);
   return shape;
 }
 
-View half_of(const View& view, int axis, int core) {
+// What a core brings, and what it has of a half: of an odd extent one of them brings the middle, and both have it.
+View brought_by(const View& view, int axis, int core) {
   const std::int64_t first = view.dim(axis) / 2;
   return view.slice(axis, core == 0 ? 0 : first, core == 0 ? first : view.dim(axis) - first);
+}
+View half_of(const View& view, int axis, int core) {
+  const std::int64_t n = half_extent(view.dim(axis));
+  return view.slice(axis, core * (view.dim(axis) - n), n);
 }
 
 // Those that meet: the groups, or all ranks of a permutation.
@@ -84,7 +90,7 @@ class Writer {
     }
     const bool half = pair_->brought.is_half();
     const int axis = half ? pair_->brought.axis : e_.before[0] >= e_.before[1] ? 0 : 1;
-    k_.dma_copy({.dst = half_of(sent, axis, pair_->core), .src = half ? x : half_of(x, axis, pair_->core)});
+    k_.dma_copy({.dst = brought_by(sent, axis, pair_->core), .src = half ? x : brought_by(x, axis, pair_->core)});
     k_.core_barrier({.data = sent, .cores = {0, 1}});
   }
 

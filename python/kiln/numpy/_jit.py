@@ -208,10 +208,10 @@ class Jitted:
         """What it is compiled for, where the caller does not say."""
         return {"target": self._target, "opt": self._opt, "lnc": self._lnc}
 
-    def for_target(self, target):
-        """The same function for another chip."""
-        return Jitted(self._function, self._backend, target, self._opt, self._x64, self._lnc, self._search, self._ranks,
-                      self._kernel_ops)
+    def changed(self, *, target=None, ranks=None, lnc=None, backend=None):
+        """The same function for another chip, or on other ranks, cores or another backend."""
+        return Jitted(self._function, backend or self._backend, target or self._target, self._opt, self._x64,
+                      lnc or self._lnc, self._search, ranks or self._ranks, self._kernel_ops)
 
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(self, instance)
