@@ -120,6 +120,7 @@ constexpr Candidate kProductCandidates[] = {
     {"PSUM emptied by the scalar engine", [](RegionOptions& o) { o.evacuate = Evacuate::scalar; }},
     {"PSUM emptied by the vector engine", [](RegionOptions& o) { o.evacuate = Evacuate::vector; }},
     {"matrices loaded 512 rows at a time", [](RegionOptions& o) { o.load_blocks = 4; }},
+    {"matrices loaded 256 rows at a time", [](RegionOptions& o) { o.load_blocks = 2; }},
     {"rows stored whole", [](RegionOptions& o) { o.whole_rows = true; }},
     {"7 of 8 blocks turned by DMA", [](RegionOptions& o) { o.turned_by_dma = 14; }},
     {"operands turned while they are loaded", [](RegionOptions& o) { o.loads_turned = true; }},
@@ -144,6 +145,7 @@ constexpr Candidate kEngineCandidates[] = {
     {"sums of rows on the scalar engine", [](RegionOptions& o) { o.sums_on_scalar = true; }},
     {"two tiles combined by gpsimd", [](RegionOptions& o) { o.pairs_on_gpsimd = true; }},
     {"factors of rows on the scalar engine", [](RegionOptions& o) { o.factors_on_scalar = true; }},
+    {"sums of rows on the vector engine", [](RegionOptions& o) { o.sums_on_scalar = false; }},
 };
 
 bool has_products(const Graph& graph) {
