@@ -6,6 +6,8 @@
 #include "kiln/isa/text/print.h"
 #include "kiln/tensor/ir/expr.h"
 #include "kiln/tensor/ir/text.h"
+#include "kiln/tensor/lower/solve.h"
+#include "kiln/tensor/passes/for_chip.h"
 #include "kiln/timing/simulate.h"
 #include "tests/tensor/compiled.h"
 
@@ -133,6 +135,26 @@ TEST(Attention, ConstantMasks) {
     EXPECT_EQ(out.wrong, "") << way;
     EXPECT_TRUE(out.compiled.constants.empty()) << way;
     EXPECT_LT(out.compiled.time_ns, 1.02 * least) << way;
+  }
+}
+
+// Every way to add up weights, also where the timing model would not choose it; a depth of 128 has no column of ones.
+TEST(Attention, WaysToAddUpWeights) {
+  struct Way {
+    Case of;
+    int on_tensor;
+    std::int64_t key_blocks;
+  };
+  const Case plain{bf16, 1, 300, 640, 128}, causal{f32, 1, 512, 640, 128, 128}, narrow{bf16, 1, 260, 896, 64};
+  for (const Way& way : {Way{plain, 1, 2}, {plain, 2, 2}, {causal, 1, 2}, {causal, 2, 2}, {narrow, 0, 3}}) {
+    const Graph graph = attention(way.of);
+    Choice choice;
+    choice.region.weights_on_tensor = way.on_tensor, choice.region.key_blocks = way.key_blocks;
+    auto made = make({run_passes(for_chip(graph, arch(Target::trn2))).back().graph}, {}, choice);
+    ASSERT_TRUE(made.has_value());
+    fill_constants(*made);
+    const Outcome out = compare(std::move(*made), graph, random_inputs(graph, 1));
+    EXPECT_EQ(out.wrong, "") << way.of.keys << " " << way.on_tensor;
   }
 }
 

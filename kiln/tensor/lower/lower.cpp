@@ -119,13 +119,15 @@ constexpr Candidate kProductCandidates[] = {
     {"PSUM emptied by the scalar engine", [](RegionOptions& o) { o.evacuate = Evacuate::scalar; }},
     {"PSUM emptied by the vector engine", [](RegionOptions& o) { o.evacuate = Evacuate::vector; }},
     {"matrices loaded 512 rows at a time", [](RegionOptions& o) { o.load_blocks = 4; }},
+    {"matrices loaded 256 rows at a time", [](RegionOptions& o) { o.load_blocks = 2; }},
     {"rows stored whole", [](RegionOptions& o) { o.whole_rows = true; }},
     {"7 of 8 blocks turned by DMA", [](RegionOptions& o) { o.turned_by_dma = 14; }},
     {"operands turned while they are loaded", [](RegionOptions& o) { o.loads_turned = true; }},
     {"PSUM emptied by two engines at once", [](RegionOptions& o) { o.evacuate = Evacuate::shared; }, 0.98},
     {"PSUM emptied in turn", [](RegionOptions& o) { o.evacuate = Evacuate::in_turn; }},
     {"attention without the largest scores", [](RegionOptions& o) { o.unshifted = true; }},
-    {"weights added up on the tensor engine", [](RegionOptions& o) { o.weights_on_tensor = true; }},
+    {"weights added up on the tensor engine", [](RegionOptions& o) { o.weights_on_tensor = 1; }},
+    {"every second weights added up on the tensor engine", [](RegionOptions& o) { o.weights_on_tensor = 2; }},
     {"weights of three blocks of keys made together", [](RegionOptions& o) { o.key_blocks = 3; }},
     {"all products leave PSUM", [](RegionOptions& o) { o.psum_columns = 0; }},
     {"small operands only stay in SBUF",
@@ -142,6 +144,7 @@ constexpr Candidate kEngineCandidates[] = {
     {"sums of rows on the scalar engine", [](RegionOptions& o) { o.sums_on_scalar = true; }},
     {"two tiles combined by gpsimd", [](RegionOptions& o) { o.pairs_on_gpsimd = true; }},
     {"factors of rows on the scalar engine", [](RegionOptions& o) { o.factors_on_scalar = true; }},
+    {"sums of rows on the vector engine", [](RegionOptions& o) { o.sums_on_scalar = false; }},
 };
 
 bool has_products(const Graph& graph) {

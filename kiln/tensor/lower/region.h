@@ -40,7 +40,7 @@ struct RegionOptions {
   std::int64_t chunk = 2048;           // keys of attention at a time
   std::int64_t load_blocks = 0;        // of 128 rows of a matrix that a DMA loads; 0: all
   std::int64_t key_blocks = 2;         // of attention without largest scores, whose weights are made together
-  bool weights_on_tensor = false;      // their sums, where no column of ones brings them
+  int weights_on_tensor = 0;           // sums of all weights, or of every second ones; 0: of none
   bool unshifted = true;               // attention without the largest scores, which are computed only where needed
   bool pairs_on_gpsimd = false;        // operators between two tiles of SBUF
   bool factors_on_scalar = false;      // one factor or summand per row
@@ -330,6 +330,7 @@ class RegionEmitter {
   std::int64_t rows_ = 0;       // of it
   std::optional<Columns> columns_;
   int evacuations_ = 0;
+  int counted_ = 0;                // weights of keys that were added up for the queries that are worked on
   std::map<Value, Depth> depths_;  // of all products, as they are when nothing is computed yet
   std::optional<Attention> attention_;
   std::optional<Band> band_;

@@ -50,7 +50,7 @@ void RunningSum::add(const Tile& x, std::int64_t halves, std::int64_t from) {
       {.dst = sum, .data1 = sum, .data2 = part_of(x.storage, x.rows, from, n), .op = AluOp::add, .engine = engine});
 }
 
-Tile RunningSum::columns(std::int64_t m, const View& ones) {
+Tile RunningSum::columns(std::int64_t m, const View& ones, const View* sums) {
   settle(vector_);
   settle(gpsimd_);
   View sum = *vector_.sum;
@@ -62,7 +62,7 @@ Tile RunningSum::columns(std::int64_t m, const View& ones) {
         {.dst = once, .data1 = part_of(sum, kBlock, 0, n_), .data2 = part_of(sum, kBlock, n_, n_), .op = AluOp::add});
   else
     k_.tensor_copy({.dst = once, .src = sum});
-  const View out = k_.psum({m, n_ / m}, DType::float32);
+  const View out = sums ? *sums : k_.psum({m, n_ / m}, DType::float32);
   for (std::int64_t b = 0; b < n_ / m; ++b)
     k_.nc_matmul({.dst = part_of(out, m, b, 1), .stationary = part_of(once, kBlock, b * m, m), .moving = ones});
   return {out, 0, {0, 1}, {{1, n_ / m}}, m};

@@ -37,7 +37,11 @@ const std::vector<Knob>& knobs() {
       knob("sums_on_scalar", {0, 1}, &O::sums_on_scalar),
       knob("loads_turned", {0, 1}, &O::loads_turned),
       knob("turned_by_dma", {0, 4, 8, 12, 14, 15, 16}, &O::turned_by_dma),
-      knob("evacuate", {0, 1, 2}, &O::evacuate),
+      knob("evacuate", {0, 1, 2, 3}, &O::evacuate),
+      knob("whole_rows", {0, 1}, &O::whole_rows),
+      knob("unshifted", {0, 1}, &O::unshifted),
+      knob("key_blocks", {2, 3}, &O::key_blocks),
+      knob("weights_on_tensor", {0, 1, 2}, &O::weights_on_tensor),
   };
   return all;
 }

@@ -122,7 +122,7 @@ void RegionEmitter::emit_unshifted() {
   k_.memset({.dst = u.finite, .value = 0.0});
   k_.memset({.dst = u.ones, .value = 1.0});
   if (a.ahead) make_edge(u);
-  if (!u.counted && options_.weights_on_tensor && a.ahead.value_or(0) % kBlock == 0) {
+  if (!u.counted && options_.weights_on_tensor > 0 && a.ahead.value_or(0) % kBlock == 0) {
     u.counts = k_.sbuf({kBlock, 1}, graph_.type(graph_.op(a.result).operands[0]).dtype);
     k_.memset({.dst = *u.counts, .value = 1.0});
   }
@@ -282,8 +282,11 @@ void RegionEmitter::weigh_all(const Attention& a, const Index& start, const Tile
     for (; waiting.size() > left; waiting.pop_front()) {
       const auto& [keys, weights] = waiting.front();
       add_values(a, keys, weights, product);
-      if (sum) sum->add(weights, keys.blocks, keys.from);
-      if (totals) count_weights(keys, weights, *totals);
+      const bool here = totals && (!sum || keys.blocks == 1 || ++counted_ % 2 == 0);
+      if (here)
+        count_weights(keys, weights, *totals);
+      else if (sum)
+        sum->add(weights, keys.blocks, keys.from);
     }
   };
   const auto weigh = [&](const Keys& keys) {
@@ -327,7 +330,8 @@ void RegionEmitter::attend_group(const Attention& a, const Index& start, std::in
   const View product = k_.psum({wide, n}, DType::float32);
   std::optional<RunningSum> sum;
   const bool on_tensor = u.counts.has_value();
-  if (!u.counted && !on_tensor) sum.emplace(k_, n);
+  if (!u.counted && options_.weights_on_tensor != 1) sum.emplace(k_, n);
+  counted_ = 0;
   const View counted = on_tensor ? k_.psum({m, blocks}, DType::float32) : View();
   weigh_all(a, start, queries, product, sum ? &*sum : nullptr, on_tensor ? &counted : nullptr);
   // Out of PSUM, with a sum that is no number when one of the results is none.
@@ -349,7 +353,7 @@ void RegionEmitter::attend_group(const Attention& a, const Index& start, std::in
     k_.nc_transpose(
         {.dst = turned.ap({{blocks * apart, m}, {1, wide}}, b * apart), .data = left.ap({{n, wide}, {1, m}}, b * m)});
   Tile totals{turned, D, {0, 1}, {{apart, blocks}}, m};
-  if (sum) totals = sum->columns(m, u.ones);
+  if (sum && !(on_tensor && sum->is_empty())) totals = sum->columns(m, u.ones, on_tensor ? &counted : nullptr);
   if (on_tensor) totals = {counted, 0, {0, 1}, {{1, blocks}}, m};
   for (const auto& [compare, limit] : {std::pair(AluOp::greater_equal, kSmallest), {AluOp::less_equal, kLargest}}) {
     const View fine = u.fine.ap({{u.fine.dim(1), m}, {1, blocks}});

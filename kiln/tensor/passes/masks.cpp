@@ -8,7 +8,7 @@
 namespace kiln::tensor {
 namespace {
 
-constexpr std::int64_t kFewest = 64;        // elements: smaller constants are as good as a comparison
+constexpr std::int64_t kFewest = 16;        // elements: smaller constants are as good as a comparison
 constexpr std::int64_t kCounted = 1 << 23;  // rows and columns that float32 counts
 
 // n where an element of the constant is `seen` for column <= row + n and `hidden` elsewhere, in all of its matrices.
