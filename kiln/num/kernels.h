@@ -21,6 +21,13 @@ struct Factor {
 };
 inline bool is_factor_dtype(DType t) { return t == DType::float32 || t == DType::bfloat16; }
 
+// Rows of floats, `step` of them from one row to the next. `one`: the first of a row stands for all of it.
+struct FloatRows {
+  const float* data;
+  std::ptrdiff_t step;
+  bool one;
+};
+
 struct Kernels {
   // Conversion of n elements that lie `stride` elements apart (stride 1 is contiguous, 0 repeats the first)
   // to and from float32. Packed dtypes are not allowed here.
@@ -37,6 +44,9 @@ struct Kernels {
   std::uint32_t (*alu_vv)(AluOp, const float* a, const float* b, float* out, std::size_t n);
   std::uint32_t (*alu_vs)(AluOp, const float* a, float b, float* out, std::size_t n);
   std::uint32_t (*alu_sv)(AluOp, float a, const float* b, float* out, std::size_t n);
+  // The same of `rows` rows of n floats. `out` may be rows of a or of b.
+  std::uint32_t (*alu_rows)(AluOp, const FloatRows& a, const FloatRows& b, float* out, std::ptrdiff_t out_step,
+                            std::size_t rows, std::size_t n);
 
   // Bit operators on elements of `width_bits` (8, 16, 32), zero-extended in 32 bits.
   void (*bits_vv)(AluOp, int width_bits, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out,

@@ -26,8 +26,8 @@ bool Loans::borrow(const Run& run, Bindings& bindings) {
   const Tensor& to = run.tensor(dst);
   if (run.tensor(src).role != Role::input || to.memory != Memory::sbuf || !is_declared_storage(to)) return false;
   const Tile &d = run.tile(dst), &s = run.tile(src);
-  const Storage& own = *bindings[id].storage;
-  if (own.is_external()) return false;  // in an output, which does not know who still writes to the tile
+  Storage& own = *bindings[id].storage;
+  if (own.is_external() && !own.is_idle()) return false;  // in an output, which does not know who still writes there
   if (!is_plain(d) || !is_plain(s) || !is_whole(d, own) || d.dtype != s.dtype || d.rows != s.rows) return false;
   if (reinterpret_cast<std::uintptr_t>(s.data) % kTileAlignment || s.row_bytes % kTileAlignment) return false;
   const bool repeats = s.row_bytes == 0;  // one row for all partitions

@@ -59,7 +59,25 @@ double memory_need(const Launch& launch) {
   return sum;
 }
 
+namespace {
+
+// No less than the need: as if all tensors were there at once.
+double most_memory(const Launch& launch) {
+  double sum = 0;
+  for (int rank = 0; rank < launch.ranks; ++rank) {
+    for (const Program* program : launch.cores(rank)) {
+      for (const Tensor& t : program->tensors) {
+        if (is_shared(t) || is_hbm(t.memory)) sum += bytes_of(t);
+      }
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
 void require_memory(const Launch& launch, std::int64_t max_memory) {
+  if (most_memory(launch) <= static_cast<double>(max_memory > 0 ? max_memory : default_max_memory())) return;
   const double need = memory_need(launch);
   const Tensor* largest = nullptr;
   const Program* owner = nullptr;
@@ -69,10 +87,13 @@ void require_memory(const Launch& launch, std::int64_t max_memory) {
     }
   }
   if (!largest) return;
-  kiln::require_memory(
-      need, max_memory,
-      fmt::format("tensors of the run, the largest `{}` of {}", largest->name, bytes_text(bytes_of(*largest))),
-      owner->locs[largest->loc]);
+  kiln::require_memory(need, max_memory,
+                       fmt::format("tensors of the run{}, the largest `{}` of {}",
+                                   launch.ranks > 1 ? fmt::format(", {} on each of {} ranks",
+                                                                  bytes_text(need / launch.ranks), launch.ranks)
+                                                    : "",
+                                   largest->name, bytes_text(bytes_of(*largest))),
+                       owner->locs[largest->loc]);
 }
 
 }  // namespace kiln::sim

@@ -132,6 +132,20 @@ std::uint32_t alu_sv(AluOp op, float a, const float* b, float* out, std::size_t 
   return look->kernels.alu_sv(op, a, b, out, n);
 }
 
+std::uint32_t alu_rows(AluOp op, const FloatRows& a, const FloatRows& b, float* out, std::ptrdiff_t out_step,
+                       std::size_t rows, std::size_t n) {
+  std::uint32_t largest = 0;
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto row = static_cast<std::ptrdiff_t>(r);
+    const FloatRows x{a.data + row * a.step, 0, a.one}, y{b.data + row * b.step, 0, b.one};
+    float* to = out + row * out_step;
+    look_at_results(op, a.one ? number(*x.data) : element_of(x.data), b.one ? number(*y.data) : element_of(y.data), to,
+                    n);
+    largest = std::max(largest, look->kernels.alu_rows(op, x, y, to, 0, 1, n));
+  }
+  return largest;
+}
+
 // Whether a sum of so many numbers may pass the integers that float32 holds.
 bool may_pass(const float* x, std::size_t n, float start) {
   return !(std::abs(start) + static_cast<double>(largest(x, n)) * static_cast<double>(n) <= kExact);
@@ -156,6 +170,7 @@ Kernels with_looks(Kernels kernels) {
   kernels.alu_vv = alu_vv;
   kernels.alu_vs = alu_vs;
   kernels.alu_sv = alu_sv;
+  kernels.alu_rows = alu_rows;
   kernels.fold_rows = fold_rows;
   return kernels;
 }

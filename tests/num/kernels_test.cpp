@@ -165,6 +165,31 @@ TEST_P(FastKernels, FloatOperators) {
     }
 }
 
+// Rows that lie apart, next to each other, or are all the same one; some of one element each.
+TEST_P(FastKernels, FloatOperatorsOnRows) {
+  constexpr std::size_t kRows = 5;
+  for (AluOp op : ops(is_float_op))
+    for (std::size_t n : {1u, 7u, 16u, 33u}) {
+      const auto width = static_cast<std::ptrdiff_t>(n);
+      const std::vector<float> x = rng.floats(kRows * (n + 3)), y = rng.floats(kRows * (n + 3));
+      for (std::ptrdiff_t step : {std::ptrdiff_t{0}, width, width + 3})
+        for (int ones = 0; ones < 4; ++ones) {
+          const FloatRows left{x.data(), step, ones % 2 == 1}, right{y.data(), width + 3 - step, ones / 2 == 1};
+          std::vector<float> a(kRows * (n + 2), 7.0f), b = a;
+          const std::uint32_t told = plain.alu_rows(op, left, right, a.data(), width + 2, kRows, n);
+          ASSERT_EQ(fast.alu_rows(op, left, right, b.data(), width + 2, kRows, n) > 0x7f800000, told > 0x7f800000);
+          ASSERT_TRUE(same(a, b)) << name(op) << " n " << n << " step " << step << " ones " << ones;
+          for (std::size_t row = 0; row < kRows && ones == 0; ++row) {
+            const auto r = static_cast<std::ptrdiff_t>(row);
+            std::vector<float> wanted(n);
+            plain.alu_vv(op, left.data + r * left.step, right.data + r * right.step, wanted.data(), n);
+            const float* got = a.data() + r * (width + 2);
+            ASSERT_TRUE(same(wanted, {got, got + n})) << name(op) << " n " << n << " row " << row;
+          }
+        }
+    }
+}
+
 // Each tells the largest magnitude of what it wrote, however its values became what they are.
 TEST_P(FastKernels, FloatOperatorsTellTheLargest) {
   for (AluOp op : ops(is_float_op))
@@ -177,6 +202,8 @@ TEST_P(FastKernels, FloatOperatorsTellTheLargest) {
         ASSERT_TRUE(is_largest(k->alu_vv(op, x.data(), y.data(), out.data(), n))) << name(op) << " n " << n;
         ASSERT_TRUE(is_largest(k->alu_vs(op, x.data(), s, out.data(), n))) << name(op) << " n " << n << " y " << s;
         ASSERT_TRUE(is_largest(k->alu_sv(op, s, y.data(), out.data(), n))) << name(op) << " n " << n << " x " << s;
+        const FloatRows left{x.data(), 0, false}, right{y.data(), 1, true};
+        ASSERT_TRUE(is_largest(k->alu_rows(op, left, right, out.data(), 0, n > 0, n))) << name(op) << " n " << n;
       }
     }
 }

@@ -41,7 +41,8 @@ std::uint32_t element(const Run& r, DType t) {
 }
 
 void run(Run& r) {
-  const Tile& d = r.tile(dst);
+  Tile d = r.tile(dst);
+  if (d.is_dense()) flatten(d);
   const std::uint32_t bits = element(r, d.dtype);
   if (bits == 0 && d.row_is_contiguous()) {
     for (std::int64_t row = 0; row < d.rows; ++row) std::memset(d.row(row), 0, d.free_size * d.element_bytes());

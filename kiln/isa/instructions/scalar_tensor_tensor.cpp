@@ -3,6 +3,7 @@
 #include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/grid.h"
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
@@ -45,7 +46,23 @@ void check(Check& c) {
   check_operator(c, op1);
 }
 
+// Where the tiles lie.
+bool run_grid(const Run& r) {
+  GridInputs inputs(r);
+  const int x = inputs.add(r.tile(data)), y = inputs.add(r.tile(operand1)), number = inputs.add_operand(operand0);
+  alignas(64) float between[kChunk];  // not dst, which operand1 may be
+  return map_grid(r, r.tile(dst), inputs.tiles(), kChunk, [&](const GridPiece& p) {
+    const FloatRows a = inputs.of(p, x), b = inputs.of(p, number), c = inputs.of(p, y);
+    const auto step = static_cast<std::ptrdiff_t>(p.n);
+    const FloatRows first{between, step, false};
+    const bool swap0 = r.boolean(reverse0), swap1 = r.boolean(reverse1);
+    r.k.alu_rows(r.alu(op0), swap0 ? b : a, swap0 ? a : b, between, step, p.rows, p.n);
+    return r.k.alu_rows(r.alu(op1), swap1 ? c : first, swap1 ? first : c, p.out, p.out_step, p.rows, p.n);
+  });
+}
+
 void run(Run& r) {
+  if (run_grid(r)) return;
   const AluOp first = r.alu(op0), second = r.alu(op1);
   const bool swap0 = r.boolean(reverse0), swap1 = r.boolean(reverse1);
   const Walk walk = r.is_tile(operand0) ? Walk::by_rows : Walk::anyhow;

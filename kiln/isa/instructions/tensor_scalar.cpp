@@ -5,6 +5,7 @@
 #include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/grid.h"
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 #include "kiln/isa/text/text_words.h"
@@ -221,9 +222,30 @@ void run_exact(Run& r) {
   }
 }
 
+// Where the tiles lie.
+bool run_grid(const Run& r) {
+  GridInputs inputs(r);
+  const bool twice = r.has(op1);
+  const int x = inputs.add(r.tile(data)), first = inputs.add_operand(operand0);
+  const int second = twice ? inputs.add_operand(operand1) : 0;
+  const auto apply = [&](const Step& s, const GridPiece& p, FloatRows a, FloatRows b, float* out, std::ptrdiff_t step) {
+    if (r.boolean(s.reverse)) std::swap(a, b);
+    return r.k.alu_rows(r.alu(s.op), a, b, out, step, p.rows, p.n);
+  };
+  alignas(64) float between[kChunk];  // stays in the first cache, and dst may be an operand
+  return map_grid(r, r.tile(dst), inputs.tiles(), twice ? kChunk : kAnyPiece, [&](const GridPiece& p) {
+    const FloatRows a = inputs.of(p, x), b = inputs.of(p, first);
+    if (!twice) return apply(kSteps[0], p, a, b, p.out, p.out_step);
+    const auto step = static_cast<std::ptrdiff_t>(p.n);
+    apply(kSteps[0], p, a, b, between, step);
+    return apply(kSteps[1], p, {between, step, false}, inputs.of(p, second), p.out, p.out_step);
+  });
+}
+
 void run(Run& r) {
   if (is_bitvec(r.alu(op0))) return run_bits(r);
   if (is_exact(r)) return run_exact(r);
+  if (run_grid(r)) return;
   const Walk walk = r.is_tile(operand0) || r.is_tile(operand1) ? Walk::by_rows : Walk::anyhow;
   const auto apply = [&](const Step& s, const RowChunk& c, const float* x, float* out) {
     return apply_operand(r, r.alu(s.op), r.boolean(s.reverse), c, x, s.operand, out);

@@ -5,6 +5,7 @@
 #include "kiln/isa/instructions/shared/rule_words.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
+#include "kiln/isa/semantics/grid.h"
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
@@ -119,6 +120,11 @@ void run(Run& r) {
   if (is_bitvec(r.alu(op)) || exact_integers) return run_bits(r);
   Tile d = r.tile(dst), a = r.tile(data1), b = r.tile(data2);
   follow_memory(d, a, b);
+  const GridInput inputs[] = {{&a}, {&b}};
+  if (map_grid(r, d, inputs, kAnyPiece, [&](const GridPiece& p) {
+        return r.k.alu_rows(r.alu(op), p.in[0], p.in[1], p.out, p.out_step, p.rows, p.n);
+      }))
+    return;
   map_rows(r, d, {&a, &b}, Walk::anyhow,
            [&](const RowChunk& c) { c.tell(r.k.alu_vv(r.alu(op), c.in[0], c.in[1], c.out, c.n)); });
 }

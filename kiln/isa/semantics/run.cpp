@@ -201,243 +201,20 @@ void store_row_bits(const Run& r, const Tile& t, std::int64_t row, std::int64_t 
 
 void load_rows_bits(const Run& r, const Tile& t, std::int64_t row, std::int64_t rows, std::uint32_t* out) {
   if (t.is_dense()) return r.k.load_bits(size_bytes(t.dtype), t.row(row), 1, rows * t.free_size, out);
+  if (t.element_bytes() == 4 && !t.column && t.free_rank == 1 && t.free_size < kShortRun) {
+    const std::int64_t stride = t.free[0].stride;
+    for (std::int64_t i = 0; i < rows; ++i, out += t.free_size) {
+      const auto* from = reinterpret_cast<const std::uint32_t*>(t.row(row + i));
+      for (std::int64_t j = 0; j < t.free_size; ++j) out[j] = from[j * stride];
+    }
+    return;
+  }
   for (std::int64_t i = 0; i < rows; ++i) load_row_bits(r, t, row + i, 0, t.free_size, out + i * t.free_size);
 }
 
 void store_rows_bits(const Run& r, const Tile& t, std::int64_t row, std::int64_t rows, const std::uint32_t* bits) {
   if (t.is_dense()) return r.k.store_bits(size_bytes(t.dtype), bits, rows * t.free_size, t.row(row), 1);
   for (std::int64_t i = 0; i < rows; ++i) store_row_bits(r, t, row + i, 0, t.free_size, bits + i * t.free_size);
-}
-
-namespace {
-
-constexpr std::int64_t kShortRow = 64;
-
-bool is_flat(const Tile& dst, std::initializer_list<const Tile*> inputs, Walk walk) {
-  if (walk == Walk::by_row || (walk == Walk::by_rows && dst.free_size >= kShortRow)) return false;
-  return dst.is_dense() && std::ranges::all_of(inputs, [](const Tile* t) { return t->is_dense(); });
-}
-
-// The column of n rows.
-const float* load_column(const Run& r, const Tile& t, std::int64_t row, std::size_t n, float* scratch) {
-  if (t.is_dense()) {
-    r.k.load(t.dtype, t.row(row), 1, n, scratch);
-    return scratch;
-  }
-  float one;
-  for (std::size_t i = 0; i < n; ++i) scratch[i] = *load_row(r, t, row + static_cast<std::int64_t>(i), 0, 1, &one);
-  return scratch;
-}
-
-// Each value `width` times. A constant number of moves beyond each one's place costs less than a call for it.
-const float* repeat_each(const float* values, std::size_t n, std::size_t width, float* out) {
-  constexpr std::size_t kAtOnce = 8;
-  float* to = out;
-  std::size_t i = 0;
-  for (; width <= kAtOnce && i + kAtOnce < n; ++i, to += width) {
-    for (std::size_t j = 0; j < kAtOnce; ++j) to[j] = values[i];
-  }
-  for (; i < n; ++i, to += width) std::fill_n(to, width, values[i]);
-  return out;
-}
-
-// `count` pieces of n floats, so many bytes apart there and there. Constant sizes make moves of calls.
-void move_floats(std::byte* to, std::int64_t to_step, const std::byte* from, std::int64_t from_step, std::int64_t n,
-                 std::int64_t count) {
-  const auto each = [&](auto floats) {
-    for (std::int64_t i = 0; i < count; ++i)
-      std::memcpy(to + i * to_step, from + i * from_step, static_cast<std::size_t>(floats) * sizeof(float));
-  };
-  switch (n) {
-    case 1:
-      return each(std::integral_constant<std::int64_t, 1>());
-    case 2:
-      return each(std::integral_constant<std::int64_t, 2>());
-    case 4:
-      return each(std::integral_constant<std::int64_t, 4>());
-    case 8:
-      return each(std::integral_constant<std::int64_t, 8>());
-    default:
-      return each(n);
-  }
-}
-
-// Looks at what a walk writes to a tile, for Run::seen.
-class Sight {
- public:
-  // `dst`: the tile as the instruction has it, `to`: as it is walked.
-  Sight(const Run& r, const Tile& dst, const Tile& to) : r_(r), to_(to), bytes_(static_cast<int>(to.element_bytes())) {
-    const bool asked = r.seen && r.seen->data == dst.data && to.row_is_contiguous() && !to.row_offset;
-    seen_ = asked ? r.seen : nullptr;
-  }
-  // Before a piece of a row is written.
-  void before(std::int64_t row, std::int64_t first, std::size_t n) {
-    if (seen_ && seen_->before.asked) see_before(row, first, n);
-  }
-  // Asks the body of a chunk whose results come to lie there as they are.
-  void ask(RowChunk& chunk) {
-    if (seen_) chunk.largest = &told_;
-  }
-  // When it is written.
-  void after(std::int64_t row, std::int64_t first, std::size_t n) {
-    if (!seen_) return;
-    add(told_ != kUntold ? told_ : r_.k.largest(bytes_, to_.row(row) + first * bytes_, 1, n), n);
-    told_ = kUntold;
-  }
-  // The same of floats, as they were written.
-  void after(const float* x, std::size_t n) {
-    if (seen_) add(r_.k.largest(sizeof *x, x, 1, n), n);
-  }
-
- private:
-  static constexpr std::uint32_t kUntold = ~0u;  // no magnitude
-
-  void add(std::uint32_t largest, std::size_t n) {
-    seen_->largest = std::max(seen_->largest, largest);
-    seen_->elements += static_cast<std::int64_t>(n);
-  }
-
-  void see_before(std::int64_t row, std::int64_t first, std::size_t n) {
-    Seen::Before& before = seen_->before;
-    const std::byte* at = to_.row(row) + first * bytes_;
-    const std::uint32_t largest = r_.k.largest(bytes_, at, 1, n);
-    before.largest = std::max(before.largest, largest);
-    before.elements += static_cast<std::int64_t>(n);
-    if (largest < before.extreme) return;
-    before.bits.resize(to_.count());
-    r_.k.load_bits(bytes_, at, 1, n, before.bits.data() + row * to_.free_size + first);
-  }
-
-  const Run& r_;
-  const Tile& to_;
-  const int bytes_;
-  Seen* seen_;
-  std::uint32_t told_ = kUntold;
-};
-
-// Rows that are short, or that are brought together from elsewhere, many at a time.
-void map_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs,
-                FunctionRef<void(const RowChunk&)> body) {
-  alignas(64) float scratch[3][kChunk];
-  alignas(64) float result[kChunk];
-  const std::int64_t n = dst.free_size, block = static_cast<std::int64_t>(kChunk) / n, bytes = n * 4;
-  const auto is_direct = [](const Tile& t) { return t.dtype == DType::float32 && t.row_is_contiguous(); };
-  Sight sight(r, dst, dst);
-  for (std::int64_t first = 0; first < dst.rows; first += block) {
-    const std::int64_t rows = std::min(block, dst.rows - first);
-    RowChunk chunk{first, 0, static_cast<std::size_t>(rows * n), {scratch[0], scratch[1], scratch[2]}, result, n};
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-      const Tile& from = *inputs.begin()[k];
-      if (from.is_dense() && is_direct(from)) {
-        chunk.in[k] = reinterpret_cast<const float*>(from.row(first));
-      } else if (from.is_dense()) {
-        r.k.load(from.dtype, from.row(first), 1, chunk.n, scratch[k]);
-      } else if (is_direct(from)) {
-        move_floats(reinterpret_cast<std::byte*>(scratch[k]), bytes, from.row(first), from.row_bytes, n, rows);
-      } else {
-        for (std::int64_t i = 0; i < rows; ++i) load_row(r, from, first + i, 0, n, scratch[k] + i * n);
-      }
-    }
-    if (dst.is_dense()) sight.before(first, 0, chunk.n);
-    if (dst.is_dense() && is_direct(dst)) {
-      chunk.out = reinterpret_cast<float*>(dst.row(first));
-      sight.ask(chunk);
-    }
-    body(chunk);
-    if (dst.is_dense()) {
-      if (!is_direct(dst)) r.k.store(dst.dtype, result, chunk.n, dst.row(first), 1);
-      sight.after(first, 0, chunk.n);
-    } else if (is_direct(dst)) {
-      move_floats(dst.row(first), dst.row_bytes, reinterpret_cast<const std::byte*>(result), bytes, n, rows);
-    } else {
-      for (std::int64_t i = 0; i < rows; ++i) store_row(r, dst, first + i, 0, n, result + i * n);
-    }
-  }
-}
-
-// Whether rows are better taken several at a time: short ones, and those that go to one place without gaps where an
-// instruction does not care for rows.
-bool goes_by_blocks(const Tile& dst, std::initializer_list<const Tile*> inputs, Walk walk) {
-  const auto regular = [](const Tile& t) { return !t.row_offset && !t.column; };
-  const std::int64_t most = walk == Walk::anyhow && dst.is_dense() ? kChunk / 2 : kShortRow - 1;
-  return walk != Walk::by_row && dst.rows > 1 && dst.free_size > 0 && dst.free_size <= most && regular(dst) &&
-         std::ranges::all_of(inputs, [&](const Tile* t) { return regular(*t); });
-}
-
-}  // namespace
-
-void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, Walk walk,
-              FunctionRef<void(const RowChunk&)> body) {
-  const bool flat = is_flat(dst, inputs, walk);
-  if (!flat && goes_by_blocks(dst, inputs, walk)) return map_blocks(r, dst, inputs, body);
-  alignas(64) float scratch[3][kChunk];
-  alignas(64) float result[kChunk];
-  Tile to = dst, from[3];
-  std::size_t input_count = 0;
-  for (const Tile* t : inputs) from[input_count++] = *t;
-  if (flat) {
-    flatten(to);
-    for (std::size_t i = 0; i < input_count; ++i) flatten(from[i]);
-  }
-  const bool direct = dst.dtype == DType::float32 && dst.row_is_contiguous();
-  const std::int64_t width = flat && walk == Walk::by_rows ? dst.free_size : 0;
-  Sight sight(r, dst, to);
-  const std::int64_t step = width ? static_cast<std::int64_t>(kChunk) / width * width : kChunk;
-  for (std::int64_t row = 0; row < to.rows; ++row) {
-    for (std::int64_t first = 0; first < to.free_size; first += step) {
-      RowChunk chunk{row, first, static_cast<std::size_t>(std::min(step, to.free_size - first)), {}, result, width};
-      for (std::size_t i = 0; i < input_count; ++i) chunk.in[i] = load_row(r, from[i], row, first, chunk.n, scratch[i]);
-      if (width) chunk.row = first / width, chunk.first = 0;
-      sight.before(row, first, chunk.n);
-      if (direct) {
-        chunk.out = reinterpret_cast<float*>(to.row(row)) + first;
-        sight.ask(chunk);
-      }
-      body(chunk);
-      if (!direct) store_row(r, to, row, first, chunk.n, result);
-      sight.after(row, first, chunk.n);
-    }
-  }
-}
-
-std::uint32_t apply_operand(const Run& r, AluOp op, bool swapped, const RowChunk& c, const float* x, int operand,
-                            float* out, float otherwise) {
-  if (c.width && r.is_tile(operand)) {
-    alignas(64) float scratch[kChunk], repeated[kChunk];
-    const std::size_t width = c.width, rows = c.n / width;
-    const float* column = load_column(r, r.tile(operand), c.row, rows, scratch);
-    if (width > 1) column = repeat_each(column, rows, width, repeated);
-    return swapped ? r.k.alu_vv(op, column, x, out, c.n) : r.k.alu_vv(op, x, column, out, c.n);
-  }
-  const float value = r.column(operand, c.row, otherwise);
-  return swapped ? r.k.alu_sv(op, value, x, out, c.n) : r.k.alu_vs(op, x, value, out, c.n);
-}
-
-void map_and_fold(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, AluOp op, float* acc,
-                  FunctionRef<void(const RowChunk&)> body) {
-  constexpr std::size_t kRows = 16, kColumns = 256;  // folded together: folds are fast across rows
-  alignas(64) float scratch[3][kColumns];
-  alignas(64) float results[kRows][kColumns];
-  Sight sight(r, dst, dst);
-  for (std::int64_t block = 0; block < dst.rows; block += kRows) {
-    const std::size_t rows = std::min<std::size_t>(kRows, dst.rows - block);
-    for (std::int64_t first = 0; first < dst.free_size; first += kColumns) {
-      const std::size_t n = std::min<std::size_t>(kColumns, dst.free_size - first);
-      const bool whole = n == kColumns && dst.dtype == DType::float32;  // one piece, written as it is
-      for (std::size_t i = 0; i < rows; ++i) {
-        const std::int64_t row = block + static_cast<std::int64_t>(i);
-        RowChunk chunk{row, first, n, {}, results[i]};
-        int k = 0;
-        for (const Tile* t : inputs) chunk.in[k] = load_row(r, *t, row, first, n, scratch[k]), ++k;
-        if (first == 0) sight.before(row, 0, dst.free_size);
-        body(chunk);
-        store_row(r, dst, row, first, n, results[i]);
-        if (!whole) sight.after(row, first, n);
-      }
-      if (whole) sight.after(results[0], rows * n);
-      r.k.fold_rows(op, results[0], kColumns, rows, n, acc + block);
-    }
-  }
 }
 
 namespace {
@@ -611,8 +388,33 @@ void follow_memory(Tile& dst, Tile& a, Tile& b) {
   dst.free[1] = {down.count, across.count};
 }
 
+namespace {
+
+// One row that becomes a column, or a column that becomes a row; false for others.
+bool transpose_vector(const Tile& dst, const Tile& src) {
+  struct Vector {
+    std::byte* data;
+    std::int64_t step, bytes;  // from one element to the next, and of all of them
+  };
+  const std::int64_t n = src.count(), size = src.element_bytes();
+  const auto vector_of = [&](const Tile& t) -> std::optional<Vector> {
+    if (t.row_offset || t.column || t.free_rank > 1 || (t.rows > 1 && t.free_size > 1)) return std::nullopt;
+    const std::int64_t bytes = t.rows > 1 ? t.row_bytes : (t.free_rank ? t.free[0].stride : 1) * size;
+    if (bytes <= 0 || bytes % size) return std::nullopt;
+    return Vector{t.data, bytes / size, (n - 1) * bytes + size};
+  };
+  const std::optional<Vector> to = vector_of(dst), from = vector_of(src);
+  if (!to || !from || (to->data < from->data + from->bytes && from->data < to->data + to->bytes)) return false;
+  if (size == 4) return move_words<std::uint32_t>(to->data, to->step, from->data, from->step, n), true;
+  if (size == 2) return move_words<std::uint16_t>(to->data, to->step, from->data, from->step, n), true;
+  return move_words<std::uint8_t>(to->data, to->step, from->data, from->step, n), true;
+}
+
+}  // namespace
+
 void transpose_elements(const Run& r, const Tile& dst, const Tile& src) {
   const std::int64_t size = src.element_bytes();
+  if ((src.rows == 1 || src.free_size == 1) && transpose_vector(dst, src)) return;
   const auto regular = [&](const Tile& t) { return t.row_is_contiguous() && !t.row_offset && t.row_bytes % size == 0; };
   if (regular(dst) && regular(src) && dst.data != src.data)
     return r.k.transpose(static_cast<int>(size), src.data, src.row_bytes / size, dst.data, dst.row_bytes / size,

@@ -151,9 +151,10 @@ void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> 
 std::uint32_t apply_operand(const Run& r, AluOp op, bool swapped, const RowChunk& c, const float* x, int operand,
                             float* out, float otherwise = 0.0f);
 
-// Like map_rows by row, and folds each row's float32 results into acc[row] in ascending order.
+// Like map_rows by row, or by rows where the body can, and folds each row's float32 results into acc[row] in ascending
+// order.
 void map_and_fold(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, AluOp op, float* acc,
-                  FunctionRef<void(const RowChunk&)> body);
+                  FunctionRef<void(const RowChunk&)> body, Walk walk = Walk::by_row);
 
 // Free elements [first, first + n) of row r as float32: a pointer into the tile when it is contiguous
 // float32, else `scratch` filled.

@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "kiln/num/fast/fast.h"
 #include "kiln/num/plain/plain.h"
 
@@ -26,9 +24,7 @@ struct Row {
   }
   template <class D>
   HWY_INLINE hn::Vec<D> get_part(D d, std::size_t i, std::size_t count) const {
-    T part[hn::MaxLanes(d)] = {};
-    std::memcpy(part, data + i, count * sizeof(T));
-    return hn::LoadU(d, part);
+    return hn::MaskedLoad(hn::FirstN(d, count), d, data + i);
   }
 };
 
@@ -45,24 +41,49 @@ struct Same {
   }
 };
 
+// The same of many rows.
+struct Rows {
+  const float* data;
+  std::ptrdiff_t step;
+  explicit Rows(const FloatRows& rows) : data(rows.data), step(rows.step) {}
+  HWY_INLINE Row<float> at(std::size_t row) const { return {data + static_cast<std::ptrdiff_t>(row) * step}; }
+};
+
+struct Ones {
+  const float* data;
+  std::ptrdiff_t step;
+  explicit Ones(const FloatRows& rows) : data(rows.data), step(rows.step) {}
+  HWY_INLINE Same<float> at(std::size_t row) const { return {data[static_cast<std::ptrdiff_t>(row) * step]}; }
+};
+
+// Where results go.
+struct OutRows {
+  float* data;
+  std::ptrdiff_t step;
+  std::size_t rows, n;
+};
+
 // Gives the largest magnitude of the results.
 template <class Fn, class A, class B>
-std::uint32_t each_float(const Fn fn, const A a, const B b, float* out, std::size_t n) {
+std::uint32_t each_float(const Fn fn, const A all_a, const B all_b, const OutRows& to) {
   const hn::ScalableTag<float> d;
-  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t lanes = hn::Lanes(d), n = to.n;
   Magnitude<decltype(d)> magnitude;
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto result = fn(d, a.get(d, i), b.get(d, i));
-    magnitude.add(result);
-    hn::StoreU(result, d, out + i);
-  }
-  if (i < n) {
-    float part[hn::MaxLanes(d)];
-    const auto result = fn(d, a.get_part(d, i, n - i), b.get_part(d, i, n - i));
-    magnitude.add(result, n - i);
-    hn::StoreU(result, d, part);
-    std::memcpy(out + i, part, (n - i) * sizeof(float));
+  float* out = to.data;
+  for (std::size_t row = 0; row < to.rows; ++row, out += to.step) {
+    const auto a = all_a.at(row);
+    const auto b = all_b.at(row);
+    std::size_t i = 0;
+    for (; i + lanes <= n; i += lanes) {
+      const auto result = fn(d, a.get(d, i), b.get(d, i));
+      magnitude.add(result);
+      hn::StoreU(result, d, out + i);
+    }
+    if (i < n) {
+      const auto result = fn(d, a.get_part(d, i, n - i), b.get_part(d, i, n - i));
+      magnitude.add(result, n - i);
+      hn::BlendedStore(result, hn::FirstN(d, n - i), d, out + i);
+    }
   }
   return magnitude.largest();
 }
@@ -74,9 +95,7 @@ void each(const Fn fn, const A a, const B b, T* out, std::size_t n) {
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) hn::StoreU(fn(d, a.get(d, i), b.get(d, i)), d, out + i);
   if (i == n) return;
-  T part[hn::MaxLanes(d)];
-  hn::StoreU(fn(d, a.get_part(d, i, n - i), b.get_part(d, i, n - i)), d, part);
-  std::memcpy(out + i, part, (n - i) * sizeof(T));
+  hn::BlendedStore(fn(d, a.get_part(d, i, n - i), b.get_part(d, i, n - i)), hn::FirstN(d, n - i), d, out + i);
 }
 
 constexpr bool has_float(AluOp op, AluClass cls) {
@@ -89,11 +108,11 @@ constexpr bool has_int(AluOp op) {
 
 // Each returns false for an operator that it leaves to the plain kernels.
 template <class A, class B>
-bool alu(AluOp op, A a, B b, float* out, std::size_t n, std::uint32_t& largest) {
+bool alu(AluOp op, A a, B b, const OutRows& to, std::uint32_t& largest) {
   switch (op) {
-#define KILN_ALU(name, cls, ...)                                                                                   \
-  case AluOp::name:                                                                                                \
-    if constexpr (has_float(AluOp::name, AluClass::cls)) largest = each_float(Arith<AluOp::name>{}, a, b, out, n); \
+#define KILN_ALU(name, cls, ...)                                                                               \
+  case AluOp::name:                                                                                            \
+    if constexpr (has_float(AluOp::name, AluClass::cls)) largest = each_float(Arith<AluOp::name>{}, a, b, to); \
     return has_float(AluOp::name, AluClass::cls);
 #include "kiln/num/alu.def"
 #undef KILN_ALU
@@ -128,15 +147,12 @@ bool integer(AluOp op, Row<std::uint32_t> a, Row<std::uint32_t> b, std::uint32_t
   return false;
 }
 
-bool alu_vv(AluOp op, const float* a, const float* b, float* out, std::size_t n, std::uint32_t& largest) {
-  return alu(op, Row<float>{a}, Row<float>{is_unary(op) || op == AluOp::bypass ? a : b}, out, n, largest);
-}
-bool alu_vs(AluOp op, const float* a, float b, float* out, std::size_t n, std::uint32_t& largest) {
-  return alu(op, Row<float>{a}, Same<float>{b}, out, n, largest);
-}
-bool alu_sv(AluOp op, float a, const float* b, float* out, std::size_t n, std::uint32_t& largest) {
-  if (is_unary(op) || op == AluOp::bypass) return alu(op, Same<float>{a}, Same<float>{a}, out, n, largest);
-  return alu(op, Same<float>{a}, Row<float>{b}, out, n, largest);
+bool alu_rows(AluOp op, const FloatRows& a, const FloatRows& second, float* out, std::ptrdiff_t out_step,
+              std::size_t rows, std::size_t n, std::uint32_t& largest) {
+  const FloatRows& b = is_unary(op) || op == AluOp::bypass ? a : second;
+  const OutRows to{out, out_step, rows, n};
+  if (!a.one) return b.one ? alu(op, Rows(a), Ones(b), to, largest) : alu(op, Rows(a), Rows(b), to, largest);
+  return b.one ? alu(op, Ones(a), Ones(b), to, largest) : alu(op, Ones(a), Rows(b), to, largest);
 }
 bool bits_vv(AluOp op, int width, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out, std::size_t n) {
   const bool one_operand = is_unary(op) || op == AluOp::bypass;
@@ -161,24 +177,26 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace kiln::fast {
 
-HWY_EXPORT(alu_vv);
-HWY_EXPORT(alu_vs);
-HWY_EXPORT(alu_sv);
+HWY_EXPORT(alu_rows);
 HWY_EXPORT(bits_vv);
 HWY_EXPORT(bits_vs);
 HWY_EXPORT(int_vv);
 
-std::uint32_t alu_vv(AluOp op, const float* a, const float* b, float* out, std::size_t n) {
+std::uint32_t alu_rows(AluOp op, const FloatRows& a, const FloatRows& b, float* out, std::ptrdiff_t out_step,
+                       std::size_t rows, std::size_t n) {
   std::uint32_t largest = 0;
-  return HWY_DYNAMIC_DISPATCH(alu_vv)(op, a, b, out, n, largest) ? largest : plain::alu_vv(op, a, b, out, n);
+  return HWY_DYNAMIC_DISPATCH(alu_rows)(op, a, b, out, out_step, rows, n, largest)
+             ? largest
+             : plain::alu_rows(op, a, b, out, out_step, rows, n);
+}
+std::uint32_t alu_vv(AluOp op, const float* a, const float* b, float* out, std::size_t n) {
+  return alu_rows(op, {a, 0, false}, {b, 0, false}, out, 0, 1, n);
 }
 std::uint32_t alu_vs(AluOp op, const float* a, float b, float* out, std::size_t n) {
-  std::uint32_t largest = 0;
-  return HWY_DYNAMIC_DISPATCH(alu_vs)(op, a, b, out, n, largest) ? largest : plain::alu_vs(op, a, b, out, n);
+  return alu_rows(op, {a, 0, false}, {&b, 0, true}, out, 0, 1, n);
 }
 std::uint32_t alu_sv(AluOp op, float a, const float* b, float* out, std::size_t n) {
-  std::uint32_t largest = 0;
-  return HWY_DYNAMIC_DISPATCH(alu_sv)(op, a, b, out, n, largest) ? largest : plain::alu_sv(op, a, b, out, n);
+  return alu_rows(op, {&a, 0, true}, {b, 0, false}, out, 0, 1, n);
 }
 void bits_vv(AluOp op, int width_bits, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out,
              std::size_t n) {

@@ -1,7 +1,7 @@
 // Both operands come K-major, so a block of outputs held in registers reads, for each k, a short run of a
 // (broadcast) and a short run of b (vectors). Rows of a tile lie a power of two apart and would fight for the
-// same cache sets, so the runs are first packed into contiguous panels of float32: all of a once, b a few panels
-// at a time.
+// same cache sets, so the runs are first packed into contiguous panels of float32: all of a once, unless it can be read
+// where it lies, b a few panels at a time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/num/fast/matmul.cpp"
 #include <hwy/foreach_target.h>
@@ -12,6 +12,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -107,10 +108,10 @@ HWY_INLINE void store_row(const Vec* sums, Output out, std::size_t width) {
   }
 }
 
-// One block of kRows rows and kVectors vectors. `a` is a packed panel, kRows floats for each k; b has whole
-// vectors. The loops over rows and vectors must unroll fully for the sums to stay in registers.
+// One block of kRows rows and kVectors vectors. `a` has kRows floats for each k; b has whole vectors. The loops over
+// rows and vectors must unroll fully for the sums to stay in registers.
 template <std::size_t kRows, std::size_t kVectors>
-void multiply_block(const float* a, Panel b, Output out, std::size_t k, std::size_t width) {
+void multiply_block(Panel a, Panel b, Output out, std::size_t k, std::size_t width) {
   const Tag d;
   Vec sums[kRows][kVectors];
 #pragma GCC unroll 14
@@ -118,13 +119,13 @@ void multiply_block(const float* a, Panel b, Output out, std::size_t k, std::siz
 #pragma GCC unroll 2
     for (Vec& sum : row) sum = hn::Zero(d);
   }
-  for (const float* const end = a + k * kRows; a != end; a += kRows, b.data += b.stride) {
+  for (std::size_t i = 0; i < k; ++i, a.data += a.stride, b.data += b.stride) {
     Vec columns[kVectors];
 #pragma GCC unroll 2
     for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b.data + v * kLanes);
 #pragma GCC unroll 14
     for (std::size_t r = 0; r < kRows; ++r) {
-      const Vec weight = hn::Set(d, a[r]);
+      const Vec weight = hn::Set(d, a.data[r]);
 #pragma GCC unroll 2
       for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(weight, columns[v], sums[r][v]);
     }
@@ -133,7 +134,7 @@ void multiply_block(const float* a, Panel b, Output out, std::size_t k, std::siz
   for (std::size_t r = 0; r < kRows; ++r) store_row<kVectors>(sums[r], out.from(r, 0), width);
 }
 
-using Block = void (*)(const float* a, Panel b, Output out, std::size_t k, std::size_t width);
+using Block = void (*)(Panel a, Panel b, Output out, std::size_t k, std::size_t width);
 
 template <std::size_t... kIndex>
 constexpr std::array<Block, sizeof...(kIndex)> make_blocks(std::index_sequence<kIndex...>) {
@@ -241,20 +242,38 @@ float* scratch(std::size_t n) {
   return lines.front().values;
 }
 
+// The columns of a, packed or where they lie.
+struct Columns {
+  Panel all;
+  bool packed;
+  std::size_t k;
+
+  Panel from(std::size_t column, std::size_t count) const {
+    return packed ? Panel{all.data + column * k, static_cast<std::ptrdiff_t>(count)}
+                  : Panel{all.data + column, all.stride};
+  }
+};
+
 // All blocks of rows with one panel.
-void multiply_panel(const float* packed_a, Panel panel, Output out, std::size_t k, std::size_t m, std::size_t width) {
+void multiply_panel(const Columns& a, Panel panel, Output out, std::size_t m, std::size_t width) {
   const std::size_t vectors = divide_up(width, kLanes);
   for (std::size_t row = 0, rows; row < m; row += rows) {
     rows = block_rows(m - row);
-    block_of(rows, vectors)(packed_a + row * k, panel, out.from(row, 0), k, width);
+    block_of(rows, vectors)(a.from(row, rows), panel, out.from(row, 0), a.k, width);
   }
 }
 
 void multiply(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n) {
   constexpr std::size_t kGroup = 4 * kPanelWidth;  // columns of b that are packed at once
+  constexpr std::ptrdiff_t kMostApart = 1024;      // bytes
   float* const packed_b = scratch(k * (kGroup + m) + kLanes);
   float* const packed_a = packed_b + k * kGroup;
-  pack_all(a, k, m, packed_a);
+  // Floats are read where they lie: a block multiplies so long with those of one k that the next ones have time to come
+  // from the second cache, where rows stay that are not too far apart.
+  const bool packs = a.narrow || std::abs(a.row_bytes) > kMostApart;
+  const Panel floats{reinterpret_cast<const float*>(a.data), a.row_bytes / static_cast<std::ptrdiff_t>(sizeof(float))};
+  const Columns columns_a{packs ? Panel{packed_a, 0} : floats, packs, k};
+  if (packs) pack_all(a, k, m, packed_a);
   for (std::size_t column = 0; column < n; column += kGroup) {
     const std::size_t columns = std::min(n - column, kGroup);
     // Panels that are read only once are not worth the copy, unless there is something to convert or to fill up.
@@ -266,7 +285,7 @@ void multiply(const Source& a, const Source& b, Output out, std::size_t k, std::
       const Panel panel = in_place ? Panel{reinterpret_cast<const float*>(b.from_column(column + c).data),
                                            b.row_bytes / static_cast<std::ptrdiff_t>(sizeof(float))}
                                    : Panel{packed_b + c * k, step};
-      multiply_panel(packed_a, panel, out.from(0, column + c), k, m, width);
+      multiply_panel(columns_a, panel, out.from(0, column + c), m, width);
     }
   }
 }

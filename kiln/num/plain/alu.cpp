@@ -153,6 +153,20 @@ std::uint32_t alu_sv(AluOp op, float a, const float* b, float* out, std::size_t 
   return largest(sizeof *out, out, 1, n);
 }
 
+std::uint32_t alu_rows(AluOp op, const FloatRows& a, const FloatRows& b, float* out, std::ptrdiff_t out_step,
+                       std::size_t rows, std::size_t n) {
+  std::uint32_t found = 0;
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto row = static_cast<std::ptrdiff_t>(r);
+    const FloatRows& second = is_unary(op) || op == AluOp::bypass ? a : b;  // b need not be there
+    const float *x = a.data + row * a.step, *y = second.data + row * second.step;
+    float* to = out + row * out_step;
+    for (std::size_t i = 0; i < n; ++i) to[i] = arith(op, x[a.one ? 0 : i], y[second.one ? 0 : i]);
+    found = std::max(found, largest(sizeof *to, to, 1, n));
+  }
+  return found;
+}
+
 void bits_vv(AluOp op, int width_bits, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out,
              std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) out[i] = bits(op, width_bits, a[i], is_unary(op) ? 0 : b[i]);

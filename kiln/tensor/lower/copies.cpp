@@ -25,6 +25,27 @@ Dims at_least_one(Dims d) {
   return d;
 }
 
+// The length of the rows that a long run is cut into, where a DMA begins at a place that is known at run time: it makes
+// a descriptor for each row, and moves a run without rows element by element. 0: it stays.
+std::int64_t row_of_run(std::int64_t count, DType t) {
+  constexpr std::int64_t kShortBytes = 512, kLongBytes = 65536;
+  if (count * size_bytes(t) <= 2 * kShortBytes) return 0;
+  for (std::int64_t rows = std::max<std::int64_t>(2, count * size_bytes(t) / kLongBytes);
+       count / rows * size_bytes(t) >= kShortBytes; ++rows) {
+    if (count % rows == 0) return count / rows;
+  }
+  return 0;
+}
+
+void cut_runs(std::vector<Dims>& lists, DType t) {
+  for (const Dims& d : lists) {
+    if (d.size() != 1 || d[0].stride != 1) return;
+  }
+  const std::int64_t row = row_of_run(lists[0][0].count, t);
+  if (row == 0) return;
+  for (Dims& d : lists) d = {{row, d[0].count / row}, {1, row}};
+}
+
 }  // namespace
 
 void Copies::move(const View& dst, const Strided& to, const View& src, const Strided& from) {
@@ -218,8 +239,8 @@ void Copies::emit(Value v) {
     scatter(v);
   } else if (op.code == OpCode::scatter) {
     scatter_in_order(v);
-  } else if (op.code == OpCode::conv) {
-    convolve(v);
+  } else if (const auto& ops = fusion.regions[fusion.region_of[v]].ops; graph.op(ops[0]).code == OpCode::conv) {
+    convolve(ops);
   } else if (op.code == OpCode::mx_matmul) {
     multiply_mx(v);
   } else if (op.code == OpCode::update_slice) {
@@ -230,6 +251,7 @@ void Copies::emit(Value v) {
     to.dims[axis].count = part.dims[axis].count;
     std::vector<Dims> lists{to.dims, part.dims};
     join_together(lists);
+    if (!splat_of(graph, op.operands[2])) cut_runs(lists, op.type.dtype);
     k.dma_copy({.dst = from_start(storage.of.at(v), at_least_one(lists[0]), 0, whole.dims[axis].stride, op.operands[2]),
                 .src = source.ap(at_least_one(lists[1]), part.offset)});
   } else {
@@ -239,6 +261,7 @@ void Copies::emit(Value v) {
     from.dims[axis].count = op.type.shape[axis];
     std::vector<Dims> lists{whole.dims, from.dims};
     join_together(lists);
+    if (!splat_of(graph, op.operands[1])) cut_runs(lists, op.type.dtype);
     k.dma_copy({.dst = storage.of.at(v).ap(at_least_one(lists[0])),
                 .src = from_start(source, at_least_one(lists[1]), from.offset, x.dims[axis].stride, op.operands[1])});
   }

@@ -44,8 +44,8 @@ struct Copies {
   void add_block(const isa::View& dst, const Rows& from, const isa::Index& first, std::int64_t n,
                  const isa::View& spoiled);
   void scatter_sums(Value v);
-  void convolve(Value v);     // convolve.cpp
-  void multiply_mx(Value v);  // mx_product.cpp
+  void convolve(const std::vector<Value>& ops);  // convolve.cpp: one, and what is done to its result
+  void multiply_mx(Value v);                     // mx_product.cpp
   isa::View combined(const isa::View& now, const isa::View& more, const std::string& mode, bool truth);
   isa::Reg loaded(const Source& s);  // an index
   isa::View from_start(const isa::View& hbm, const Dims& dims, std::int64_t offset, std::int64_t stride, Value start);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 
+#include "kiln/tensor/passes/conv_tail.h"
 #include "kiln/tensor/passes/rewrite.h"
 
 namespace kiln::tensor {
@@ -110,7 +111,7 @@ bool keeps_rows(const Graph& graph, const Op& op, std::size_t i, std::int64_t ro
 
 class Fuser {
  public:
-  Fuser(const Graph& graph, const FuseOptions& options) : graph_(graph), options_(options) {}
+  Fuser(const Graph& graph, const FuseOptions& options) : graph_(graph), options_(options), uses_(graph.uses()) {}
   Fusion run();
 
  private:
@@ -118,6 +119,7 @@ class Fuser {
   Value base_of(Value v) const;
   bool joins_on_chip(const Op& op) const;
   std::int64_t widest_of(int region) const;
+  bool joins_tail(Value v);
   void place(Value v);
   std::set<std::int64_t> common(Value v, std::size_t i, std::set<std::int64_t> rows) const;
   bool makes_cycle(const std::set<int>& merged, const Op& op) const;
@@ -141,6 +143,7 @@ class Fuser {
 
   const Graph& graph_;
   FuseOptions options_;
+  std::vector<int> uses_;
   Fusion f_;
 };
 
@@ -282,7 +285,25 @@ std::int64_t Fuser::widest_of(int region) const {
   return n;
 }
 
+// An op that a convolution does to its result, of which nobody else wants what was before.
+bool Fuser::joins_tail(Value v) {
+  const auto from = options_.fuse ? tail_operand(graph_, v) : std::nullopt;
+  const int region = from && is_computed(*from) ? f_.region_of[*from] : -1;
+  if (region < 0 || f_.regions[region].ops.back() != *from) return false;
+  const Op& first = graph_.op(f_.regions[region].ops.front());
+  if (first.code != OpCode::conv || first.integer("groups") != 1) return false;
+  const TailStep step = tail_step(graph_, v);
+  for (Value x = graph_.op(v).operands[step.by ? 1 - *step.by : 0];; x = graph_.op(x).operands[0]) {
+    if (uses_[x] != 1) return false;
+    if (x == *from) break;
+  }
+  f_.regions[region].ops.push_back(v);
+  f_.region_of[v] = region;
+  return true;
+}
+
 void Fuser::place(Value v) {
+  if (joins_tail(v)) return;
   const Op& op = graph_.op(v);
   std::set<std::int64_t> rows = own_candidates(graph_, op);
   std::set<int> merged;
@@ -471,7 +492,8 @@ void Fuser::find_stores() {
       const bool is_matrix = is_product(op.code) && i == 1;
       if (is_computed(b) && (f_.region_of[b] != f_.region_of[v] || is_matrix)) f_.is_stored[b] = true;
     }
-    if (f_.regions[f_.region_of[v]].kind == Region::Kind::copies) f_.is_stored[v] = true;
+    const Region& region = f_.regions[f_.region_of[v]];
+    if (region.kind == Region::Kind::copies && region.ops.back() == v) f_.is_stored[v] = true;
   }
   for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
     Value base = graph_.outputs()[i].value;

@@ -46,7 +46,7 @@ void map_and_reduce(Run& r, const Reduction& d, std::initializer_list<const Tile
   if (!state_of(r, d.bit, d.cmd, d.reduce_res)) return map_rows(r, dst, inputs, walk, body);
   std::vector<float> acc = start_accumulators(r, d);
   if (accumulates(d.cmd)) {
-    map_and_fold(r, dst, inputs, d.op, acc.data(), body);
+    map_and_fold(r, dst, inputs, d.op, acc.data(), body, walk);
   } else {
     map_rows(r, dst, inputs, walk, body);
   }

@@ -26,7 +26,7 @@ struct Reduction {
 // Hidden state that the reduction touches, for Semantics::state.
 unsigned state_of(const InstView& v, StateBit bit, ReduceCmd cmd, int reduce_res);
 
-// Computes dst with `body` (see map_rows), reduces and writes reduce_res. `walk`: how, where nothing is reduced.
+// Computes dst with `body` (see map_rows), reduces and writes reduce_res. `walk`: how, at best.
 void map_and_reduce(Run& r, const Reduction& reduction, std::initializer_list<const Tile*> inputs,
                     FunctionRef<void(const RowChunk&)> body, Walk walk = Walk::by_row);
 

@@ -1,0 +1,172 @@
+#include "kiln/isa/semantics/grid.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace kiln::isa {
+namespace {
+
+constexpr std::int64_t kLeastRow = 8;  // shorter rows are better brought together first
+constexpr int kMostDims = 8;
+constexpr std::size_t kTiles = kGridInputs + 1;  // the result is the first
+
+// A tile as dimensions of floats, of which the inner ones are taken off piece by piece.
+struct Strides {
+  float* data;
+  int rank;
+  Dim dims[kMaxOperandRank + 1];
+
+  // The innermost dimension that has more than one element, or the last one.
+  Dim& inner() {
+    while (rank > 1 && dims[rank - 1].count == 1) --rank;
+    return dims[rank - 1];
+  }
+  void take(std::int64_t count) {
+    Dim& d = inner();
+    d.count /= count;
+    d.stride *= count;
+  }
+};
+
+bool is_regular(const Tile& t) {
+  return t.dtype == DType::float32 && !t.row_offset && !t.column &&
+         t.row_bytes % static_cast<std::int64_t>(sizeof(float)) == 0;
+}
+
+Strides strides_of(const Tile& t, bool is_column, std::int64_t columns) {
+  Strides s{reinterpret_cast<float*>(t.data), 1, {}};
+  s.dims[0] = {t.row_bytes / static_cast<std::int64_t>(sizeof(float)), t.rows};
+  if (is_column) {
+    s.dims[s.rank++] = {0, columns};
+  } else if (t.free_rank == 0) {
+    s.dims[s.rank++] = {1, t.free_size};
+  } else {
+    for (int d = 0; d < t.free_rank; ++d) s.dims[s.rank++] = t.free[d];
+  }
+  return s;
+}
+
+// What tiles of one shape have in common: dimensions from the innermost on, with the stride of each tile.
+struct Grid {
+  struct Axis {
+    std::int64_t count;
+    std::int64_t stride[kTiles];
+  };
+  std::size_t tiles = 0;
+  float* data[kTiles];
+  int rank = 0;
+  Axis axes[kMostDims];
+
+  // Adds the next outer dimension; one that goes on where the last one ends makes it longer.
+  bool add(const Axis& axis) {
+    if (rank > 0) {
+      Axis& last = axes[rank - 1];
+      bool goes_on = true;
+      for (std::size_t t = 0; t < tiles; ++t) goes_on = goes_on && axis.stride[t] == last.stride[t] * last.count;
+      if (goes_on) {
+        last.count *= axis.count;
+        return true;
+      }
+    }
+    if (rank == kMostDims) return false;
+    axes[rank++] = axis;
+    return true;
+  }
+};
+
+// Nothing when the dimensions of one tile do not divide those of another.
+std::optional<Grid> common_grid(Strides* tiles, std::size_t count, std::int64_t elements) {
+  Grid grid;
+  grid.tiles = count;
+  for (std::size_t t = 0; t < count; ++t) grid.data[t] = tiles[t].data;
+  for (std::int64_t left = elements; left > 1;) {
+    Grid::Axis axis{left, {}};
+    for (std::size_t t = 0; t < count; ++t) axis.count = std::min(axis.count, tiles[t].inner().count);
+    for (std::size_t t = 0; t < count; ++t) {
+      if (axis.count < 2 || tiles[t].inner().count % axis.count) return std::nullopt;
+      axis.stride[t] = tiles[t].inner().stride;
+      tiles[t].take(axis.count);
+    }
+    if (!grid.add(axis)) return std::nullopt;
+    left /= axis.count;
+  }
+  return grid;
+}
+
+// Rows of the result have no gaps, and those of an operand none, or one element.
+bool has_rows(const Grid& grid) {
+  if (grid.rank == 0 || grid.axes[0].count < kLeastRow || grid.axes[0].stride[0] != 1) return false;
+  return std::all_of(grid.axes[0].stride + 1, grid.axes[0].stride + grid.tiles,
+                     [](std::int64_t s) { return s == 0 || s == 1; });
+}
+
+std::optional<Grid> grid_of(const Tile& dst, std::span<const GridInput> inputs) {
+  Strides tiles[kTiles];
+  std::size_t count = 0;
+  if (!is_regular(dst)) return std::nullopt;
+  tiles[count++] = strides_of(dst, false, 0);
+  for (const GridInput& in : inputs) {
+    const bool fits = in.tile->rows == dst.rows && (in.is_column || in.tile->free_size == dst.free_size);
+    if (!fits || !is_regular(*in.tile)) return std::nullopt;
+    tiles[count++] = strides_of(*in.tile, in.is_column, dst.free_size);
+  }
+  std::optional<Grid> grid = common_grid(tiles, count, dst.count());
+  return grid && has_rows(*grid) ? grid : std::nullopt;
+}
+
+// Calls fn(offset of each tile) for all places of the dimensions from the third on.
+template <class Fn>
+void for_outer(const Grid& grid, Fn&& fn) {
+  std::int64_t index[kMostDims] = {}, offset[kTiles] = {};
+  while (true) {
+    fn(offset);
+    int a = 2;
+    for (; a < grid.rank; ++a) {
+      const Grid::Axis& axis = grid.axes[a];
+      for (std::size_t t = 0; t < grid.tiles; ++t) offset[t] += axis.stride[t];
+      if (++index[a] < axis.count) break;
+      for (std::size_t t = 0; t < grid.tiles; ++t) offset[t] -= axis.stride[t] * axis.count;
+      index[a] = 0;
+    }
+    if (a >= grid.rank) return;
+  }
+}
+
+}  // namespace
+
+bool map_grid(const Run& r, const Tile& dst, std::span<const GridInput> inputs, std::size_t most,
+              FunctionRef<std::uint32_t(const GridPiece&)> body) {
+  const bool asked = r.seen && r.seen->data == dst.data;
+  if (&r.k != &fast_kernels() || &r.k == &plain_kernels() || (asked && r.seen->before.asked)) return false;
+  const std::optional<Grid> found = grid_of(dst, inputs);
+  if (!found) return false;
+  const Grid& grid = *found;
+  const Grid::Axis& across = grid.axes[0];
+  const Grid::Axis down = grid.rank > 1 ? grid.axes[1] : Grid::Axis{1, {}};
+  const auto at_most = static_cast<std::int64_t>(most);
+  const std::int64_t width = std::min(across.count, at_most), height = std::max<std::int64_t>(at_most / width, 1);
+  std::uint32_t largest = 0;
+  for_outer(grid, [&](const std::int64_t* offset) {
+    for (std::int64_t row = 0; row < down.count; row += height) {
+      for (std::int64_t first = 0; first < across.count; first += width) {
+        GridPiece piece;
+        piece.rows = std::min(height, down.count - row);
+        piece.n = std::min(width, across.count - first);
+        const auto at = [&](std::size_t t) {
+          return grid.data[t] + offset[t] + row * down.stride[t] + first * across.stride[t];
+        };
+        for (std::size_t t = 1; t < grid.tiles; ++t) piece.in[t - 1] = {at(t), down.stride[t], across.stride[t] == 0};
+        piece.out = at(0);
+        piece.out_step = down.stride[0];
+        largest = std::max(largest, body(piece));
+      }
+    }
+  });
+  if (asked) {
+    r.seen->largest = std::max(r.seen->largest, largest);
+    r.seen->elements += dst.count();
+  }
+  return true;
+}
+
+}  // namespace kiln::isa
