@@ -24,14 +24,14 @@ struct Row {
 
 struct Sums {
   Number sum;
-  double squares = 0, most = 0;
+  double squares = 0, most = 0, count = 0;
 };
 // Of every `step`-th number from `first` on.
 Sums sums_of(const Row& row, std::int64_t first, std::int64_t step) {
   Sums s;
   for (std::int64_t i = first; i < row.count; i += step) {
     const double square = std::norm(row.at(i));
-    s.sum += row.at(i), s.squares += square, s.most = std::max(s.most, square);
+    s.sum += row.at(i), s.squares += square, s.most = std::max(s.most, square), ++s.count;
   }
   return s;
 }
@@ -54,8 +54,8 @@ std::optional<RowOffset::Apart> RowOffset::found_in(std::int64_t r) const {
   const Row row{x_ + r * config_.x_width(), config_.x_width() / parts_in(config_), parts_in(config_)};
   const std::int64_t step = std::max<std::int64_t>(1, row.count / kLooks);
   const Sums some = sums_of(row, 1, step);
-  const double looks = static_cast<double>((row.count - 2) / step + 1), first = std::norm(row.at(0));
-  const bool is_first = first > some.most, is_mean = std::norm(some.sum) > kMeanShare * looks * some.squares;
+  const double first = std::norm(row.at(0));
+  const bool is_first = first > some.most, is_mean = std::norm(some.sum) > kMeanShare * some.count * some.squares;
   if (!std::isfinite(some.squares + first) || !(is_first || is_mean)) return {};
   const Sums others = sums_of(row, 1, 1);
   const auto found = [&](bool mean, const Number& v) {
