@@ -89,23 +89,44 @@ void ColumnPass::add(const View& sum, const Parts& table, const View& moving) co
 }
 
 void ColumnPass::chunk(const View& x, const View& s, const Index& first, std::int64_t width) const {
-  const std::int64_t rows = x.dim(0), results = s.dim(0);
-  const Slice columns = ds(first * 2, 2 * width);
+  const std::int64_t rows = x.dim(0);
   const bool real = c_.spectrum == Spectrum::forward;
   const View in = real ? k_.sbuf({rows, width}, f32) : k_.sbuf({rows, width, 2}, f32);
   if (real)
     k_.dma_copy({.dst = in, .src = x(all, ds(first, width))});
   else
-    k_.dma_copy({.dst = in.flatten_dims(1, 2), .src = x(all, columns)});
+    k_.dma_copy({.dst = in.flatten_dims(1, 2), .src = x(all, ds(first * 2, 2 * width))});
+  products(real ? std::vector{in} : std::vector{part(in, 0), part(in, 1)}, s, first, width);
+}
+
+void ColumnPass::run_pairs(const View& x, const View& s) const {
+  k_.tiles(x.dim(0) / 2, c_.p(), [&](Index pair, std::int64_t pairs) {
+    k_.tiles(c_.m, kWide, [&](Index first, std::int64_t width) {
+      std::vector<View> parts;
+      for (int i = 0; i < 2; ++i) {
+        parts.push_back(k_.sbuf({pairs * c_.n0, width}, f32));
+        const std::int64_t stride = x.stride(0);
+        k_.dma_copy({.dst = parts.back(),
+                     .src = x.ap({{2 * stride, pairs}, {c_.m, c_.n0}, {1, width}},
+                                 (pair * 2 + i) * stride + x.offset() + first)});
+      }
+      products(parts, s(ds(pair * c_.n0, pairs * c_.n0)), first, width);
+    });
+  });
+}
+
+// Of real parts and imaginary ones, where there are some, [rows, width] each.
+void ColumnPass::products(const std::vector<View>& parts, const View& s, const Index& first, std::int64_t width) const {
+  const std::int64_t results = s.dim(0);
   const View w = weights(results, first, width);
   const auto product = [&](const Parts& with_re, const Parts& with_im) {
     const View sum = k_.psum({kTile, kWide}, f32)(ds(0, results), ds(0, width));
-    add(sum, with_re, real ? in : part(in, 0));
-    if (!real) add(sum, with_im, part(in, 1));
+    add(sum, with_re, parts[0]);
+    if (parts.size() > 1) add(sum, with_im, parts[1]);
     return sum;
   };
   const View re = product(cos_, minus_sin_), im = product(sin_, cos_);
-  k_.dma_copy({.dst = s(all, columns), .src = times_pairs(k_, re, im, w).flatten_dims(1, 2)});
+  k_.dma_copy({.dst = s(all, ds(first * 2, 2 * width)), .src = times_pairs(k_, re, im, w).flatten_dims(1, 2)});
 }
 
 void ColumnPass::chunk_back(const View& s, const View& x, const Index& first, std::int64_t width) const {

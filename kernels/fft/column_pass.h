@@ -34,11 +34,15 @@ class ColumnPass {
   void run(const isa::View& x, const isa::View& s) const { run(x, s, 0, c_.m); }
   // The same for some columns of m.
   void run(const isa::View& x, const isa::View& s, std::int64_t column, std::int64_t columns) const;
+  // Of complex rows whose parts are real rows of x [2 rows, n] that follow each other; `whole` only.
+  void run_pairs(const isa::View& x, const isa::View& s) const;
   // In HBM, [kept, 2 m].
   const isa::View& twiddles() const { return twiddles_; }
 
  private:
   void chunk(const isa::View& x, const isa::View& s, const isa::Index& first, std::int64_t width) const;
+  void products(const std::vector<isa::View>& parts, const isa::View& s, const isa::Index& first,
+                std::int64_t width) const;
   void chunk_back(const isa::View& s, const isa::View& x, const isa::Index& first, std::int64_t width) const;
   void add(const isa::View& sum, const Parts& table, const isa::View& moving) const;
   isa::View weights(std::int64_t rows, const isa::Index& first, std::int64_t width) const;

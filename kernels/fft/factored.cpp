@@ -1,7 +1,6 @@
 #include "kernels/fft/factored.h"
 
 #include "kernels/blas/product_block.h"
-#include "kernels/fft/column_pass.h"
 #include "kernels/fft/core_share.h"
 #include "kernels/fft/turn_pairs.h"
 
@@ -69,16 +68,40 @@ void factored_on_core(Kernel& k, const Factored& f, const View& x, const View& y
   rows.run(between(ds(mine.start, mine.size)), results(all, ds(2 * mine.start, 2 * mine.size)));
 }
 
+ThreeFactors::ThreeFactors(Kernel& k, const Factored& f)
+    : k_(k), n0_(f.way.n0), m_(f.way.n1 * f.way.n2), rows_(k, inner(f)), pass_(k, outer(f)) {}
+
+void ThreeFactors::run(const View& x, const View& y) const {
+  const View between = k_.hbm({y.dim(0) * n0_, 2 * m_}, DType::float32);
+  pass_.run(x, between);
+  run_rows(between, y);
+}
+
+void ThreeFactors::run_from_pairs(const View& x, const View& y) const {
+  const View between = k_.hbm({y.dim(0) * n0_, 2 * m_}, DType::float32);
+  pass_.run_pairs(x, between);
+  run_rows(between, y);
+}
+
+void ThreeFactors::run_to_pairs(const View& x, const View& y) const {
+  const View between = k_.hbm({x.dim(0) * n0_, 2 * m_}, DType::float32);
+  pass_.run(x, between);
+  k_.loop(x.dim(0), [&](Index i) {
+    const auto row = [&](int which) { return y(ds(i * 2 + which, 1)).reshape_dim(1, {m_, n0_}).flatten_dims(0, 1); };
+    rows_.run_to_planes(between(ds(i * n0_, n0_)), row(0), row(1));
+  });
+}
+
+void ThreeFactors::run_rows(const View& between, const View& y) const {
+  k_.loop(y.dim(0), [&](Index i) {
+    rows_.run(between(ds(i * n0_, n0_)), y(ds(i, 1)).reshape_dim(1, {m_, 2 * n0_}).flatten_dims(0, 1));
+  });
+}
+
 void factored(Kernel& k, const Factored& f, const View& x, const View& y) {
   if (f.way.n3 > 1) return four(k, f, x, y);
-  const TwoFactor rows(k, inner(f));
-  if (!has_pass(f)) return rows.run(x, y);
-  const std::int64_t n0 = f.way.n0, m = f.way.n1 * f.way.n2;
-  const View between = k.hbm({x.dim(0) * n0, 2 * m}, DType::float32);
-  ColumnPass(k, outer(f)).run(x, between);
-  k.loop(x.dim(0), [&](Index i) {
-    rows.run(between(ds(i * n0, n0)), y(ds(i, 1)).reshape_dim(1, {m, 2 * n0}).flatten_dims(0, 1));
-  });
+  if (has_pass(f)) return ThreeFactors(k, f).run(x, y);
+  TwoFactor(k, inner(f)).run(x, y);
 }
 
 }  // namespace kiln::kernels

@@ -123,6 +123,49 @@ static void halved(Kernel& k, const TransformConfig& c, const Way& w, const View
   if (forward) tangle(k, tangle_of(c), spectrum, y);
 }
 
+// Groups of pairs, so that some are joined and taken apart while the tensor engine transforms others.
+static void paired_in_groups(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
+  const TransformConfig all_pairs = half_rows(c);
+  const ThreeFactors transforms(k, whole(all_pairs, as_complex(w)));
+  const std::int64_t size = std::max<std::int64_t>(1, kTile / w.n0);
+  struct Group {
+    TransformConfig c;
+    View x, y, joined, result;
+  };
+  std::vector<Group> groups;
+  for (const Piece& p : whole_pieces(all_pairs.rows, size)) {
+    TransformConfig some = c;
+    some.rows = std::min(2 * p.size, c.rows - 2 * p.start);
+    const auto rows = [&](const View& v) { return v(ds(2 * p.start, some.rows)); };
+    const auto scratch = [&] { return k.hbm({p.size, 2 * c.n}, f32); };
+    const View joined = scratch();
+    groups.push_back({some, rows(x), rows(y), joined, scratch()});
+  }
+  // Real numbers of pairs are joined where they are loaded, and taken apart where they are stored; a row that is left
+  // alone is joined with zeros.
+  const bool forward = c.spectrum == Spectrum::forward;
+  const auto has_alone = [](const Group& g) { return g.c.rows % 2 == 1; };
+  const auto join = [&](const Group& g) {
+    if (!forward || has_alone(g)) join_rows(k, g.c, g.x, g.joined);
+  };
+  const auto transform = [&](const Group& g) {
+    if (has_alone(g))
+      transforms.run(g.joined, g.result);
+    else if (forward)
+      transforms.run_from_pairs(g.x, g.result);
+    else
+      transforms.run_to_pairs(g.joined, g.y);
+  };
+  const auto split = [&](const Group& g) {
+    if (forward || has_alone(g)) split_rows(k, g.c, g.result, g.y);
+  };
+  for (std::size_t i = 0; i <= groups.size() + 1; ++i) {
+    if (i < groups.size()) join(groups[i]);
+    if (i >= 1 && i <= groups.size()) transform(groups[i - 1]);
+    if (i >= 2) split(groups[i - 2]);
+  }
+}
+
 // The first and the last step of a convolution are those that join rows and take them apart.
 static void paired(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
   const TransformConfig whole = half_rows(c);
@@ -133,6 +176,7 @@ static void paired(Kernel& k, const TransformConfig& c, const Way& w, const View
     return;
   }
   if (joins_by_rader(c, w)) return rader(k, whole, as_complex(w), x, y, c.spectrum);
+  if (w.kind == Way::Kind::three_factor) return paired_in_groups(k, c, w, x, y);
   const View joined = k.hbm({whole.rows, 2 * c.n}, f32), result = k.hbm({whole.rows, 2 * c.n}, f32);
   join_rows(k, c, x, joined);
   transform_rows(k, whole, as_complex(w), joined, result);

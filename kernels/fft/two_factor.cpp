@@ -352,6 +352,21 @@ void TwoFactor::turned(const View& x, const View& y) const {
   });
 }
 
+void TwoFactor::run_to_planes(const View& x, const View& re, const View& im) const {
+  k_.tiles(x.dim(0), kColumnRows, [&](Index row, std::int64_t rows) {
+    const View out[] = {k_.sbuf({c_.n2, c_.n1, rows}, f32), k_.sbuf({c_.n2, c_.n1, rows}, f32)};
+    shares(0, rows, [&](const Index& inside, const Share& s) {
+      const View b = first(load(x(ds(row + inside, s.rows())), s), s, whole());
+      second_sums(b, false, [&](int which, const View& sum) {
+        evict(k_, out[which](all, all, ds(inside, s.rows())), sum.reshape_dim(1, {s.rows(), c_.n1}).permute({0, 2, 1}),
+              1);
+      });
+    });
+    for (int i = 0; i < 2; ++i)
+      k_.dma_copy({.dst = (i == 0 ? re : im)(all, ds(row, rows)).reshape_dim(0, {c_.n2, c_.n1}), .src = out[i]});
+  });
+}
+
 // First products of all rows, then second ones for some k1 of all of them, whose results are stored meanwhile: runs in
 // memory are as long as the rows are many.
 void TwoFactor::run_to_folded(const View& x, const View& y, const Index& row, std::int64_t n0, const Piece& k1) const {

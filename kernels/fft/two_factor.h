@@ -63,6 +63,8 @@ class TwoFactor {
   // y = the transforms of the rows of x, in HBM. Complex numbers are neighbours: [rows, 2 n], half a spectrum
   // [rows, 2 (n / 2 + 1)], real rows [rows, n]; by columns y is [n, 2 rows].
   void run(const isa::View& x, const isa::View& y) const;
+  // By columns, with real and imaginary parts in matrices of their own, [n, rows] each.
+  void run_to_planes(const isa::View& x, const isa::View& re, const isa::View& im) const;
   // The same of one row for some of the numbers that a run of results has: k1 of results k1 + n1 k2, or j2 of real ones
   // j1 n2 + j2; not by columns. piece_of_core has those of one of two cores.
   void run(const isa::View& x, const isa::View& y, const Piece& some) const { natural(x, y, some); }

@@ -13,6 +13,7 @@
 #include "kernels/fft/host/fft_rules.h"
 #include "kernels/fft/host/half_spectrum.h"
 #include "kernels/fft/host/row_balance.h"
+#include "kernels/fft/host/row_offset.h"
 #include "kiln/check/check_program.h"
 #include "kiln/views/timed_kernel.h"
 
@@ -179,6 +180,8 @@ void Plan::run(backend::Call& call, const float* x, float* y, backend::Backend b
     cleared = without_stray_numbers(computed_, x);
     x = cleared.data();
   }
+  const RowOffset offset(computed_, x);
+  x = offset.x();
   std::optional<RowBalance> balance;
   if (way_.paired) balance.emplace(computed_, x);
   const auto compute = [&](const float* from, float* to) {
@@ -187,15 +190,15 @@ void Plan::run(backend::Call& call, const float* x, float* y, backend::Backend b
     keep_apart(call, backend);
   };
   compute(balance ? balance->x() : x, y);
-  if (!balance) return;
-  if (balance->finds_lopsided(y)) {
+  if (balance && balance->finds_lopsided(y)) {
     std::vector<float> alone(static_cast<std::size_t>(computed_.rows * computed_.y_width()));
     for (const int which : {0, 1}) {
       compute(balance->x_alone(which).data(), alone.data());
       balance->take_alone(which, alone.data(), y);
     }
   }
-  balance->undo(y);
+  if (balance) balance->undo(y);
+  offset.add_to(y);
 }
 
 // Rows share partitions, where zeros of a table times NaN or infinity are NaN: rows that are finite are computed again

@@ -1,36 +1,77 @@
 """Convolutions by transforms."""
 
 from . import api
+from ._axes import normal, whole
 from ._call import Data, function
+from ._refused import Refused
 from .helpers import next_fast_len
 
 
+def _axes_of(ndim, axes, axis):
+    """The axes that are convolved: all where none is given."""
+    if axes is not None and axis is not None:
+        raise ValueError("axis: it means axes, which are given too")
+    given = axes if axis is None else axis
+    if given is None:
+        return list(range(ndim))
+    given = [given] if not isinstance(given, (list, tuple)) else given
+    found = [normal(whole(a, "axes"), ndim, "axes") for a in given]
+    if len(set(found)) != len(found):
+        raise ValueError(f"axes: they repeat: {found}")
+    return found
+
+
+def _cut(shape1, shape2, axes, mode):
+    """The places of a full convolution that a mode keeps."""
+    kept = []
+    for a, (n1, n2) in enumerate(zip(shape1, shape2)):
+        full = n1 + n2 - 1 if a in axes else max(n1, n2)
+        first, size = 0, full
+        if mode == "same":
+            first, size = (full - n1) // 2, n1
+        elif mode == "valid" and a in axes:
+            first, size = min(n1, n2) - 1, abs(n1 - n2) + 1
+        kept.append(slice(first, first + size))
+    return tuple(kept)
+
+
+def _require_alike(shape1, shape2, axes, mode):
+    if len(shape1) != len(shape2):
+        raise Refused(f"in2: it has {len(shape2)} dimensions, in1 has {len(shape1)}")
+    if 0 in shape1 or 0 in shape2:
+        raise ValueError("in1: there is nothing to convolve")
+    for a, (n1, n2) in enumerate(zip(shape1, shape2)):
+        if a not in axes and n1 != n2 and 1 not in (n1, n2):
+            raise Refused(f"in2: {n2} numbers along axis {a}, which is not convolved, in1 has {n1}")
+    larger = [shape1[a] - shape2[a] for a in axes]
+    if mode == "valid" and min(larger, default=0) < 0 < max(larger, default=0):
+        raise ValueError("mode: 'valid' needs one signal that is not shorter than the other along any axis")
+
+
 @function
-def fftconvolve(in1, in2, mode="full", axis=-1, *, precision=None):
-    """The convolution of two signals along an axis, as scipy.signal.fftconvolve: 'full', 'same' or 'valid'."""
+def fftconvolve(in1, in2, mode="full", axes=None, *, axis=None, precision=None):
+    """The convolution of two signals along all axes, or those that are given, as scipy.signal.fftconvolve: 'full',
+    'same' (the middle, of the shape of in1) or 'valid'."""
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"mode: {mode!r}, expected 'full', 'same' or 'valid'")
     a, b = Data(in1, "in1"), Data(in2, "in2")
-    n1, n2 = a.shape[axis], b.shape[axis]
-    if n1 == 0 or n2 == 0:
-        raise ValueError("in1: there is nothing to convolve")
-    full = n1 + n2 - 1
-    n = next_fast_len(full)
-    options = {"axis": axis, "precision": precision}
+    # Along an axis of one number a convolution is a product.
+    axes = [i for i in _axes_of(len(a.shape), axes, axis) if 1 not in (a.shape[i], *b.shape[i:i + 1])]
+    _require_alike(a.shape, b.shape, axes, mode)
+    if not axes:
+        return (in1 * in2)[_cut(a.shape, b.shape, axes, mode)]
+    lengths = [next_fast_len(a.shape[i] + b.shape[i] - 1) for i in axes]
+    options = {"s": lengths, "axes": axes, "precision": precision}
     if a.is_complex or b.is_complex:
-        y = api.ifft(api.fft(in1, n, **options) * api.fft(in2, n, **options), n, **options)
+        y = api.ifftn(api.fftn(in1, **options) * api.fftn(in2, **options), **options)
     else:
-        y = api.irfft(api.rfft(in1, n, **options) * api.rfft(in2, n, **options), n, **options)
-    first, size = 0, full
-    if mode == "same":
-        first, size = (full - n1) // 2, n1
-    elif mode == "valid":
-        first, size = min(n1, n2) - 1, abs(n1 - n2) + 1
-    return y[(slice(None),) * (axis % len(a.shape)) + (slice(first, first + size),)]
+        y = api.irfftn(api.rfftn(in1, **options) * api.rfftn(in2, **options), **options)
+    return y[_cut(a.shape, b.shape, axes, mode)]
 
 
 def convolve(a, v, mode="full", **options):
-    """numpy.convolve of vectors, by transforms."""
+    """numpy.convolve of vectors, by transforms; of arrays along their last axis."""
     if Data(a, "a").shape[-1] < Data(v, "v").shape[-1]:
         a, v = v, a  # as in NumPy: 'same' is as long as the longer one
+    options.setdefault("axis", -1)
     return fftconvolve(a, v, mode, **options)

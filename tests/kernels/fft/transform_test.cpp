@@ -149,7 +149,8 @@ TEST(Transform, PairsOfRealRows) {
     std::int64_t n, most_rows;
   };
   for (const Spectrum spectrum : {Spectrum::forward, Spectrum::inverse}) {
-    for (const Length& l : {Length{257, 300}, {1031, 140}, {4099, 9}, {4051, 5}, {17 * 131, 3}, {16807, 3}}) {
+    for (const Length& l :
+         {Length{257, 300}, {1031, 140}, {4099, 9}, {4051, 5}, {17 * 131, 3}, {16807, 3}, {19683, 13}}) {
       const TransformConfig c{.n = l.n,
                               .rows = random.size(2, l.most_rows),
                               .spectrum = spectrum,

@@ -118,3 +118,23 @@ def test_short_calls_refuse_what_long_ones_do():
         for name in ("fft", "irfft", "hfft"):
             with pytest.raises(error):
                 getattr(fft, name)(x, backend="native", **wrong)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_convolutions_along_several_axes(backend):
+    r = rng()
+    shapes = [((5, 6), (3, 4)), ((4, 1, 7), (2, 3, 5)), ((3, 6), (3, 4)), ((2, 2, 2), (4, 5, 6))]
+    for (one, other), mode in itertools.product(shapes, ("full", "same", "valid")):
+        a, b = normal(r, one, "float32"), normal(r, other)
+        for axes in (None, -1, (0, 1)):
+            given = {} if axes is None else {"axes": axes}
+            try:
+                want = scipy.signal.fftconvolve(wide(a), wide(b), mode, **given)
+            except ValueError:
+                with pytest.raises(ValueError):
+                    fft.fftconvolve(a, b, mode, backend=backend, **given)
+                continue
+            got = fft.fftconvolve(a, b, mode, backend=backend, **given)
+            assert_close(got, want, 2e-6, f"{one} {other} {mode} {axes}")
+    with pytest.raises(ValueError, match="^in2: "):
+        fft.fftconvolve(np.ones((2, 3)), np.ones(3))

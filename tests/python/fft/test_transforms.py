@@ -150,6 +150,23 @@ def test_nan_stays_in_its_row():
         assert np.isnan(y[1]).any() and not np.isnan(y[[0, 2]]).any(), backend
 
 
+@pytest.mark.parametrize("n", [64, 1000, 4096, 4099, 16384])
+def test_rows_with_an_offset(n):
+    """Sums of equal numbers are rounded the same way each time: what is equal in a row is transformed apart."""
+    r, t = rng(), np.arange(n)
+    c = r.uniform(0.5, 1, 5)
+    rows = [np.full(n, c[0]), c[1] * t / n, c[2] * (t < n // 2), r.standard_normal(n) + 1000 * c[3], c[4] - (t == 0)]
+    x = np.stack(rows).astype(np.float32)
+    cases = [("rfft", x), ("fft", (x + 1j * x[::-1]).astype(np.complex64)), ("ifft", (x - 2j).astype(np.complex64)),
+             ("irfft", np.fft.rfft(x).astype(np.complex64))]
+    for name, given in cases:
+        length = {"n": n} if name == "irfft" else {}
+        got = getattr(fft, name)(given, backend="simulator", **length)
+        want = getattr(np.fft, name)(wide(given), **length)
+        for row in range(len(rows)):
+            assert_close(got[row], want[row], what=f"{name} {row}")
+
+
 def test_rows_of_any_kind_beside_each_other():
     """Rows of a pair whose results are too different, or all alike, are computed apart."""
     n, r = 1297, rng()
