@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <list>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "kiln/base/file.h"
 #include "kiln/emit/emit.h"
+#include "kiln/isa/launch.h"
 #include "kiln/isa/text/print.h"
 #include "kiln/sim/memory_need.h"
 #include "kiln/tensor/ir/text.h"
@@ -118,22 +121,48 @@ isa::Program outside_of(const tensor::Graph& graph, Target target) {
   return out;
 }
 
-sim::RunReport run_model(const tensor::Model& model, Arrays& arrays, const sim::RunOptions& options) {
-  std::vector<std::byte> between(static_cast<std::size_t>(model.between_bytes));
-  const auto memory_of = [&](const tensor::Buffer& b) -> std::span<std::byte> {
+namespace {
+
+// What one rank has in the place of the model's buffers.
+class RankMemory {
+ public:
+  RankMemory(const tensor::Model& model, Arrays& arrays)
+      : arrays_(arrays), between_(static_cast<std::size_t>(model.between_bytes)) {}
+
+  std::span<std::byte> of(const tensor::Buffer& b) {
     if (b.kind == tensor::Buffer::Kind::between)
-      return std::span(between).subspan(static_cast<std::size_t>(b.offset), static_cast<std::size_t>(b.bytes()));
-    std::vector<std::byte>& data = arrays.find(b.name)->second.data;
+      return std::span(between_).subspan(static_cast<std::size_t>(b.offset), static_cast<std::size_t>(b.bytes()));
+    std::vector<std::byte>& data = arrays_.find(b.name)->second.data;
     return {data.data(), data.size()};
-  };
+  }
+
+ private:
+  Arrays& arrays_;
+  std::vector<std::byte> between_;
+};
+
+}  // namespace
+
+sim::RunReport run_model(const tensor::Model& model, const std::vector<Arrays*>& ranks,
+                         const sim::RunOptions& options) {
+  std::vector<std::optional<RankMemory>> memory(ranks.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r)
+    if (ranks[r]) memory[r].emplace(model, *ranks[r]);
   sim::RunReport sum;
   for (const tensor::Step& step : model.steps) {
     const tensor::Compiled& kernel = model.kernels[step.kernel];
-    KernelBuffers buffers(kernel);
-    for (const auto& [name, buffer] : step.buffers) buffers.bind(name, memory_of(model.buffers[buffer]));
-    const isa::Launch launch = kernel.launch();
+    const isa::Launch launch = kernel.launch().on_ranks(static_cast<int>(ranks.size()));
+    isa::require_ranks(launch);
     sim::require_memory(launch, options.max_memory);
-    add(sum, sim::run(launch, arch(launch.target()), buffers.all(), options));
+    std::list<KernelBuffers> own;
+    std::vector<sim::Buffers> buffers(ranks.size());
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      if (!memory[r]) continue;
+      own.emplace_back(kernel);
+      for (const auto& [name, buffer] : step.buffers) own.back().bind(name, memory[r]->of(model.buffers[buffer]));
+      buffers[r] = own.back().all();
+    }
+    add(sum, sim::run(launch, arch(launch.target()), buffers, options));
   }
   return sum;
 }

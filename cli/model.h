@@ -22,7 +22,8 @@ std::string model_times(const tensor::Model& model, bool json);
 // A program that has nothing but the tensors that the outside of a tensor program sees.
 isa::Program outside_of(const tensor::Graph& graph, Target target);
 
-// Runs the kernels one after the other on arrays by the names of `outside_of`.
-sim::RunReport run_model(const tensor::Model& model, Arrays& arrays, const sim::RunOptions& options);
+// Runs the kernels one after the other on arrays by the names of `outside_of`, those of each rank; none: another
+// process has them.
+sim::RunReport run_model(const tensor::Model& model, const std::vector<Arrays*>& ranks, const sim::RunOptions& options);
 
 }  // namespace kiln::cli

@@ -49,7 +49,8 @@ void add_kernel_options(CLI::App& app, KernelOptions& options) {
   app.add_option("--record", options.record, "calls that a run with KILN_RECORD=FILE in the environment wrote")
       ->type_name("FILE")
       ->group(kPythonGroup);
-  app.add_option("--lnc", options.lnc, "cores of the logical core; otherwise as recorded, or 1")
+  app.add_option("--lnc", options.lnc,
+                 "cores of the logical core, of tensor programs (.kt) too; otherwise as recorded, or 1")
       ->check(CLI::IsMember({"1", "2"}))
       ->type_name("1|2")
       ->group(kPythonGroup);
@@ -57,11 +58,21 @@ void add_kernel_options(CLI::App& app, KernelOptions& options) {
 
 namespace {
 
+std::vector<std::string> files_of(const CLI::App& app) {
+  const CLI::Option* file = app.get_option_no_throw("FILE");
+  return file ? file->results() : std::vector<std::string>{};
+}
+
+// A tensor program is compiled for as many cores as are asked for.
+bool is_for_tensor_programs(const CLI::App& app, const std::string& option) {
+  return option == "--lnc" &&
+         std::ranges::any_of(files_of(app), [](const std::string& f) { return f.ends_with(".kt"); });
+}
+
 // A script calls its kernels itself; functions in a file have arguments.
 void require_function(const CLI::App& app) {
   if (app.get_name() != "run" || app.count("--arg") == 0) return;
-  const CLI::Option* file = app.get_option_no_throw("FILE");
-  const std::vector<std::string> files = file ? file->results() : std::vector<std::string>{};
+  const std::vector<std::string> files = files_of(app);
   if (std::ranges::any_of(files, [](const std::string& f) { return f.find(".py:") != std::string::npos; })) return;
   throw Error(
       broken(cli_rules::kKindOfFile, "`--arg` goes with FILE.py:FUNCTION only",
@@ -77,6 +88,7 @@ void require_fitting_groups(const CLI::App& app, bool for_python) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->count() == 0 || option->get_group() != wrong) continue;
     const std::string name = option->get_name();
+    if (!for_python && is_for_tensor_programs(app, name)) continue;
     if (!for_python)
       throw Error(broken(cli_rules::kKindOfFile, fmt::format("`{}` goes with kernels in Python only", name)));
     throw Error(broken(cli_rules::kKindOfFile, fmt::format("`{}` goes with programs in text form only", name),

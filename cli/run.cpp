@@ -13,6 +13,7 @@
 #include "cli/python_options.h"
 #include "cli/rules.h"
 #include "kiln/base/file.h"
+#include "kiln/base/quantity_text.h"
 #include "kiln/check/same_work.h"
 #include "kiln/sim/machine.h"
 #include "kiln/sim/memory_need.h"
@@ -33,6 +34,7 @@ struct RunCommand {
   std::string module;                  // a Python module to run; empty: none
   sim::RunOptions options;
   int ranks = 1;
+  int lnc = 0;  // cores of a rank; 0: as the files have it, 1 where they do not say
   bool json = false;
 
   bool is_for_python() const { return !module.empty() || (!files.empty() && is_python(files[0])); }
@@ -83,6 +85,7 @@ struct Result {
   const std::vector<OfRank>& ranks;
   sim::RunReport report;
   double seconds;
+  double rank_bytes;  // of the tensors of a rank
 };
 
 // Calls fn(rank, tensor, port, array) for all outputs.
@@ -110,8 +113,10 @@ std::string text_of(const Result& r) {
     if (!port.out_file.empty()) text += fmt::format(" -> {}", port.out_file);
     text += '\n';
   });
-  return fmt::format("{} for {}: {} instructions in {:.3f} s\n{}", r.title, r.chip, r.report.instructions, r.seconds,
-                     fmt::join(of_all(r, text), ""));
+  const std::string ranks =
+      r.ranks.size() > 1 ? fmt::format(", {} ranks with {} each", r.ranks.size(), bytes_text(r.rank_bytes)) : "";
+  return fmt::format("{} for {}: {} instructions in {:.3f} s{}\n{}", r.title, r.chip, r.report.instructions, r.seconds,
+                     ranks, fmt::join(of_all(r, text), ""));
 }
 
 std::string json_text_of(const Result& r, const std::vector<Diagnostic>& warnings) {
@@ -133,6 +138,8 @@ std::string json_text_of(const Result& r, const std::vector<Diagnostic>& warning
                {"program", r.title},
                {"target", r.chip},
                {"seconds", r.seconds},
+               {"ranks", r.ranks.size()},
+               {"bytes_of_a_rank", static_cast<std::int64_t>(r.rank_bytes)},
                {"instructions", r.report.instructions},
                {"instructions_by_engine", std::move(engines)},
                {"outputs", std::move(all_outputs)},
@@ -179,54 +186,87 @@ void write_outputs(const std::vector<OfRank>& ranks) {
   write_all_or_none(files);
 }
 
-// The ranks that this process runs, with their files.
+// Whether this process runs the rank.
+bool is_here(const RunCommand& command, int rank) {
+  const sim::Processes* const processes = command.options.processes;
+  return !processes || sim::process_of(rank, command.ranks, processes->count()) == processes->self();
+}
+
+// Those ranks, with their files.
 std::vector<OfRank> bind_ranks(const RunCommand& command, const isa::Launch& one) {
   std::vector<OfRank> ranks(command.ranks);
-  const sim::Processes* const processes = command.options.processes;
   for (int rank = 0; rank < command.ranks; ++rank) {
-    if (processes && sim::process_of(rank, command.ranks, processes->count()) != processes->self()) continue;
+    if (!is_here(command, rank)) continue;
     ranks[rank].ports = bind_ports(one, of_rank(command.bindings, rank, command.ranks));
     require_outputs(command, ranks[rank].ports);
   }
   return ranks;
 }
 
+// What is printed: of several processes the first one speaks for all.
+Outcome told(const Result& result, std::vector<Diagnostic> warnings) {
+  Outcome outcome{.diagnostics = std::move(warnings)};
+  outcome.out = result.command.json ? json_text_of(result, outcome.diagnostics) : text_of(result);
+  const sim::Processes* const processes = result.command.options.processes;
+  if (processes && processes->self() != 0) {
+    outcome.out.clear();
+    outcome.is_told_elsewhere = true;
+  }
+  return outcome;
+}
+
 // A tensor program: compiled, as one kernel or several, and run.
 Outcome run_tensor_program(const RunCommand& command) {
-  if (command.files.size() > 1 || command.ranks > 1)
-    throw Error(
-        broken(cli_rules::kKindOfFile, fmt::format("`{}` is one tensor program for one rank", command.files[0])));
+  if (command.files.size() > 1)
+    throw Error(broken(cli_rules::kKindOfFile, fmt::format("`{}` is one tensor program", command.files[0])));
   const tensor::Graph graph = read_graph(command.files[0]);
   const Target target = command.target.value_or(Target::trn2);
   const isa::Program outside = outside_of(graph, target);
   std::vector<OfRank> ranks = bind_ranks(command, outside);
-  const tensor::Model model = tensor::compile_model(graph, {.target = target});
-  ranks[0].arrays = load_arrays(ranks[0].ports);
+  const tensor::Model model = tensor::compile_model(graph, {.target = target, .lnc = std::max(1, command.lnc)});
+  std::vector<Arrays*> arrays;
+  for (int rank = 0; rank < command.ranks; ++rank) {
+    ranks[rank].arrays = load_arrays(ranks[rank].ports);
+    arrays.push_back(is_here(command, rank) ? &ranks[rank].arrays : nullptr);
+  }
   const auto start = std::chrono::steady_clock::now();
-  sim::RunReport report = run_model(model, ranks[0].arrays, command.options);
+  sim::RunReport report = run_model(model, arrays, command.options);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   write_outputs(ranks);
-  Outcome outcome{.diagnostics = report.warnings};
-  const Result result{command, graph.name, arch(target).name, ranks, std::move(report), elapsed.count()};
-  outcome.out = command.json ? json_text_of(result, outcome.diagnostics) : text_of(result);
-  return outcome;
+  std::vector<Diagnostic> warnings = report.warnings;
+  double most = 0;
+  for (const tensor::Compiled& kernel : model.kernels) most = std::max(most, sim::memory_need(kernel.launch()));
+  return told({command, graph.name, arch(target).name, ranks, std::move(report), elapsed.count(), most},
+              std::move(warnings));
+}
+
+// One file for each core.
+void require_files(const RunCommand& command) {
+  if (command.files.size() > 2) {
+    throw Error(broken(cli_rules::kUsage, fmt::format("`{}` is one program too many", command.files[2]),
+                       "run one program, or the two of a pair of cores"));
+  }
+  const bool is_text = !command.files[0].ends_with(".kt");
+  if (is_text && command.lnc > 0 && static_cast<int>(command.files.size()) != command.lnc) {
+    const bool one = command.files.size() == 1;
+    throw Error(broken(cli_rules::kPair,
+                       fmt::format("--lnc {} and {} program{}", command.lnc, command.files.size(), one ? "" : "s"),
+                       one ? "name the programs of both cores: kiln run core0.kiln core1.kiln" : "leave --lnc out"));
+  }
 }
 
 Outcome run(RunCommand& command) {
   command.options.processes = sim::mpi_processes();
   if (command.files.empty()) throw Error(broken(cli_rules::kUsage, "FILE is required", "see kiln run --help"));
-  if (command.files.size() > 2) {
-    throw Error(broken(cli_rules::kUsage, fmt::format("`{}` is one program too many", command.files[2]),
-                       "run one program, or the two of a pair of cores"));
-  }
+  require_files(command);
   if (command.files[0].ends_with(".kt")) return run_tensor_program(command);
-  Outcome outcome;
-  const std::vector<CheckedProgram> programs = load_programs(command, outcome.diagnostics);
+  std::vector<Diagnostic> warnings;
+  const std::vector<CheckedProgram> programs = load_programs(command, warnings);
   std::vector<const isa::Program*> cores;
   for (const CheckedProgram& p : programs) cores.push_back(&p.program);
   const isa::Launch one(std::move(cores));
   require_pair(one);
-  check::check_shared_work(one, outcome.diagnostics);
+  check::check_shared_work(one, warnings);
   const isa::Launch launch = one.on_ranks(command.ranks);
   isa::require_ranks(launch);
 
@@ -239,14 +279,10 @@ Outcome run(RunCommand& command) {
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
 
   write_outputs(ranks);
-  outcome.diagnostics.insert(outcome.diagnostics.end(), report.warnings.begin(), report.warnings.end());
-  const Result result{command, launch.name(), arch(launch.target()).name, ranks, std::move(report), elapsed.count()};
-  outcome.out = command.json ? json_text_of(result, outcome.diagnostics) : text_of(result);
-  if (command.options.processes && command.options.processes->self() != 0) {
-    outcome.out.clear();
-    outcome.is_told_elsewhere = true;
-  }
-  return outcome;
+  warnings.insert(warnings.end(), report.warnings.begin(), report.warnings.end());
+  return told({command, launch.name(), arch(launch.target()).name, ranks, std::move(report), elapsed.count(),
+               sim::memory_need(one)},
+              std::move(warnings));
 }
 
 }  // namespace
@@ -269,6 +305,11 @@ Command add_run(CLI::App& root) {
                   "y.3.npy of --out y=y.npy; in Python kernel calls return a list")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
+  app->add_option("--lnc", command->lnc,
+                  "cores of each rank: kernels of a script that name no grid run on so many, a tensor program is "
+                  "compiled for them; a program in text form has a FILE for each")
+      ->check(CLI::IsMember({1, 2}))
+      ->type_name("1|2");
   app->add_option("--in", command->bindings.in, "values of an input or inout tensor, an .npy file")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false)
@@ -305,7 +346,7 @@ Command add_run(CLI::App& root) {
   app->footer(examples({"kiln run scale.kiln --in x=x.npy --out y=y.npy", "kiln run scale.kiln --in x=x.npy --print",
                         "kiln run core0.kiln core1.kiln --in x=x.npy --out y=y.npy",
                         "kiln run sum.kiln --ranks 2 --in x=x.{}.npy --out y=y.npy", "kiln run script.py --target trn2",
-                        "kiln run model.py:layer --arg 'x=float32[128,1024]'",
+                        "kiln run kernel.py --ranks 8 --lnc 2", "kiln run model.py:layer --arg 'x=float32[128,1024]'",
                         "kiln run script.py input.txt -- --an-option-of-the-script"}));
   return {app, [command] { return run(*command); }, [command] { return command->is_for_python(); }};
 }

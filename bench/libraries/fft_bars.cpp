@@ -124,6 +124,7 @@ std::vector<Bar> fft_bars() {
   }
   bars.push_back(on_pair("fft (128, 4096)", {.n = 4096, .rows = 128}));
   bars.push_back(on_pair("fft 2^20", {.n = 1 << 20}));
+  for (const std::int64_t n : {4096, 16384, 65536}) bars.push_back(on_pair("fft " + std::to_string(n), {.n = n}));
   bars.push_back(on_pair("rfft 2^20", {.n = 1 << 20, .spectrum = Spectrum::forward}));
   bars.push_back(on_pair("irfft 2^20", {.n = 1 << 20, .spectrum = Spectrum::inverse}));
   bars.push_back(on_pair("fft 524309", {.n = 524309}));

@@ -14,11 +14,11 @@
 // Products of slices are multiples of 2^(-8o-14), o = i + j their order, and at most 2^-8o, so sums of up to 1024 of
 // them are exact in PSUM. Orders 0 to 3 are summed exactly, 256 of K at a time; each such sum is cut into an upper and
 // a lower half of 12 bits, whose own sums stay exact for 65536 of K, also when the lower half of an order is added to
-// the upper half of the next. Orders 4 and 5 are small enough for float32 sums. What comes out is added up by two-sums.
+// the upper half of the next. Orders 4 and 5 are small enough for float32 sums. What comes out is added up by two-sums;
+// what these lose is added to orders 4 and 5 by plain ones, which are as small.
 //   cutting       a - Σ s_i: 2.5 u for each operand                             5 u K
 //   left out      orders from 6 on                                             5.1 u K
 //   orders 4, 5   at most 5.1 * 2^-32 K, in chains of at most 406 additions    8.1 u K
-//   one addition  of those to order 3, at most 2^-22 K                          4 u K
 //   two-sums      4 for each 65536 of K, 2 u each                               8 u K (K up to 2^18; 32 u up to 2^20)
 #pragma once
 
@@ -29,6 +29,8 @@ namespace kiln::kernels {
 struct DoubleGemmConfig {
   std::int64_t m = 0, n = 0, k = 0;
   bool trans_a = false, trans_b = false;
+  // With 7 of both u is 2^-56 where operands are cut and products left out, which those far below 1 notice.
+  int slices = 6, orders = 6;
 };
 
 isa::Program double_gemm(const DoubleGemmConfig& config, Target target);

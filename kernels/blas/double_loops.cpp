@@ -10,7 +10,8 @@ using namespace isa;
 
 namespace {
 
-constexpr int kSlices = 6, kExact = 4;      // orders 0 to 3 are summed exactly
+constexpr int kExact = 4;                   // orders 0 to 3 are summed exactly
+constexpr int kOfHigh = 3;                  // slices that are cut before the lower number is added
 constexpr std::int64_t kChunk = 2 * kTile;  // of K: (order + 1) * 256 <= 1024 products in a sum
 constexpr std::int64_t kMostExact = 65536;  // of K
 constexpr double kMagic = 1.5 * 8388608;    // adding and taking away kMagic * u rounds to a multiple of u
@@ -18,10 +19,9 @@ constexpr double kMagic = 1.5 * 8388608;    // adding and taking away kMagic * u
 double slice_unit(int slice) { return std::ldexp(1.0, -8 * slice - 7); }
 double half_unit(int order) { return std::ldexp(1.0, 12 - 8 * order - 14); }  // of the upper half of a sum
 
-using Slices = std::vector<View>;
-Slices part(const Slices& panel, const Index& tile, std::int64_t rows) {
-  Slices s;
-  for (const View& v : panel) s.push_back(v(all, ds(tile, tiles_of(rows, kTile))));
+DoubleLoops::Slices part(const DoubleLoops::Slices& panel, const Index& tile, std::int64_t rows, const Slice& columns) {
+  DoubleLoops::Slices s;
+  for (const View& v : panel) s.push_back(v(all, ds(tile, tiles_of(rows, kTile)), columns));
   return s;
 }
 
@@ -30,30 +30,35 @@ Slices part(const Slices& panel, const Index& tile, std::int64_t rows) {
 DoubleLoops::DoubleLoops(Kernel& k, const DoubleGemmConfig& c, const DoubleView& a, const DoubleView& b)
     : k_(k), c_(c), a_{{a.high, c.trans_a}, {a.low, c.trans_a}}, b_{{b.high, !c.trans_b}, {b.low, !c.trans_b}} {
   const Arch& chip = arch(k.program().target);
-  const std::int64_t panel = kSlices * tiles_of(c.k, kTile) * kWide * 2, others = 48 * kWide * 4;
+  const std::int64_t panel = c.slices * tiles_of(c.k, kTile) * kWide * 2, others = 48 * kWide * 4;
   resident_ = panel + others <= chip.sbuf_partition_bytes - chip.sbuf_reserved_bytes;
 }
 
 void DoubleLoops::run(const DoubleView& c) {
   k_.tiles(c_.n, kWide, [&](Index n0, std::int64_t n) {
-    Slices panel;
-    if (resident_) {
-      panel = slices(c_.k, n);
-      for_chunks({0, c_.k}, [&](const Index& k0, const Index& tile, std::int64_t rows, bool) {
-        cut(part(panel, tile, rows), b_, k0, rows, n0, n);
-      });
-    }
+    const Slices panel = resident_ ? sliced_b(n0, n) : Slices();
     k_.tiles(c_.m, kTile, [&](Index m0, std::int64_t m) {
-      const DoubleView found = block(m0, m, n0, n, resident_ ? &panel : nullptr);
+      const DoubleView found = block(m0, m, n0, n, {.b = resident_ ? &panel : nullptr});
       k_.dma_copy({.dst = c.high(ds(m0, m), ds(n0, n)), .src = found.high});
       k_.dma_copy({.dst = c.low(ds(m0, m), ds(n0, n)), .src = found.low});
     });
   });
 }
 
-DoubleView DoubleLoops::block(const Index& m0, std::int64_t m, const Index& n0, std::int64_t n) {
-  return block(m0, m, n0, n, nullptr);
+DoubleLoops::Slices DoubleLoops::sliced(const Operand& from, const Index& x0, std::int64_t x) {
+  Slices panel = slices(c_.k, x);
+  for_chunks({0, c_.k}, [&](const Index& k0, const Index& tile, std::int64_t rows, bool) {
+    cut(part(panel, tile, rows, all), from, k0, rows, x0, x);
+  });
+  return panel;
 }
+DoubleLoops::Slices DoubleLoops::sliced(const DoubleView& chunk) {
+  Slices to = slices(c_.k, chunk.high.dim(2));
+  cut(to, chunk, c_.k);
+  return to;
+}
+DoubleLoops::Slices DoubleLoops::sliced_a() { return sliced(a_, 0, c_.m); }
+DoubleLoops::Slices DoubleLoops::sliced_b(const Index& n0, std::int64_t n) { return sliced(b_, n0, n); }
 
 // For a part of K: body(first row, first tile, rows, whether it is the first)
 void DoubleLoops::for_chunks(const Piece& p,
@@ -66,7 +71,7 @@ void DoubleLoops::for_chunks(const Piece& p,
 
 DoubleLoops::Slices DoubleLoops::slices(std::int64_t rows, std::int64_t x) {
   Slices s;
-  for (int i = 0; i < kSlices; ++i) s.push_back(chunk_tile(k_, rows, x, DType::bfloat16));
+  for (int i = 0; i < c_.slices; ++i) s.push_back(chunk_tile(k_, rows, x, DType::bfloat16));
   return s;
 }
 // Loads a chunk of an operand and cuts it into slices.
@@ -75,17 +80,31 @@ void DoubleLoops::cut(const Slices& to, const Operand& from, const Index& k0, st
   const View high = chunk_tile(k_, rows, x, f32), low = chunk_tile(k_, rows, x, f32);
   load_chunk(k_, high, from.high, k0, rows, x0, x);
   load_chunk(k_, low, from.low, k0, rows, x0, x);
+  cut(to, {high, low}, rows);
+}
+void DoubleLoops::cut(const Slices& to, const DoubleView& chunk, std::int64_t rows) {
+  const View &high = chunk.high, &low = chunk.low;
   const auto piece = [&](const Slice& partitions, const Slice& tiles) {
-    const View rest = high(partitions, tiles);
-    for (int i = 0; i < kSlices; ++i) {
-      if (i == kSlices / 2) apply(rest, rest, low(partitions, tiles), AluOp::add, Engine::vector);
+    View rest = high(partitions, tiles);
+    const View lower = low(partitions, tiles), lost = c_.slices > 2 * kOfHigh ? cleared(lower) : View();
+    for (int i = 0; i < c_.slices; ++i) {
+      // What does not fit a float32 of both is what a seventh slice is made of.
+      if (i == kOfHigh && lost.rank() > 0) rest = two_sum(rest, lower, lost);
+      if (i == kOfHigh && lost.rank() == 0) apply(rest, rest, lower, AluOp::add, Engine::vector);
+      if (i == 2 * kOfHigh) apply(rest, rest, lost, AluOp::add, Engine::vector);
       const View slice = to[i](partitions, tiles);
       round(slice, rest, kMagic * slice_unit(i));
-      if (i + 1 < kSlices) apply(rest, rest, slice, AluOp::subtract, Engine::gpsimd);
+      if (i + 1 < c_.slices) apply(rest, rest, slice, AluOp::subtract, Engine::gpsimd);
     }
   };
   if (rows / kTile > 0) piece(all, ds(0, rows / kTile));
   if (rows % kTile) piece(ds(0, rows % kTile), ds(rows / kTile, 1));
+}
+
+View DoubleLoops::cleared(const View& like) {
+  const View to = k_.sbuf(like.shape(), f32);
+  k_.memset({.dst = to, .value = 0.0});
+  return to;
 }
 
 void DoubleLoops::apply(const View& to, const View& x, const View& y, AluOp op, Engine engine) {
@@ -101,16 +120,16 @@ void DoubleLoops::round(const View& to, const View& x, double magic) {
                     .engine = Engine::vector});
 }
 
-DoubleView DoubleLoops::block(const Index& m0, std::int64_t m, const Index& n0, std::int64_t n, const Slices* panel) {
+DoubleView DoubleLoops::block(const Index& m0, std::int64_t m, const Index& n0, std::int64_t n, const Kept& kept) {
   View high, low;
   for (const Piece& p : whole_pieces(c_.k, kMostExact)) {
     Sums sums;
     for (int o = 0; o <= kExact; ++o) sums.push_back(k_.sbuf({m, n}, f32));
     for_chunks(p, [&](const Index& k0, const Index& first, std::int64_t rows, bool is_first) {
-      const Slices a = slices(rows, m);
-      cut(a, a_, k0, rows, m0, m);
-      const Slices b = panel ? part(*panel, first, rows) : slices(rows, n);
-      if (!panel) cut(b, b_, k0, rows, n0, n);
+      const Slices a = kept.a ? part(*kept.a, first, rows, ds(m0, m)) : slices(rows, m);
+      if (!kept.a) cut(a, a_, k0, rows, m0, m);
+      const Slices b = kept.b ? part(*kept.b, first, rows, all) : slices(rows, n);
+      if (!kept.b) cut(b, b_, k0, rows, n0, n);
       multiply(sums, a, b, m, n, rows, is_first);
     });
     add_up(sums, high, low, p.start == 0);
@@ -122,7 +141,7 @@ View DoubleLoops::bank(std::int64_t m, std::int64_t n) { return k_.psum({kTile, 
 
 void DoubleLoops::add_products(const View& sum, const Slices& a, const Slices& b, int order, std::int64_t rows) {
   const auto step = [&](const Index& t, std::int64_t height) {
-    for (int i = 0; i <= order; ++i)
+    for (int i = std::max(0, order - c_.slices + 1); i <= std::min(order, c_.slices - 1); ++i)
       k_.nc_matmul({.dst = sum, .stationary = a[i](ds(0, height), t), .moving = b[order - i](ds(0, height), t)});
   };
   if (rows / kTile > 0) k_.loop(rows / kTile, [&](Index t) { step(t, kTile); });
@@ -142,18 +161,16 @@ void DoubleLoops::multiply(const Sums& sums, const Slices& a, const Slices& b, s
     if (!is_first) apply(sums[o + 1], sums[o + 1], low, AluOp::add, Engine::gpsimd);
   }
   const View plain = bank(m, n);
-  for (int o = kExact; o < kSlices; ++o) add_products(plain, a, b, o, rows);
+  for (int o = kExact; o < c_.orders; ++o) add_products(plain, a, b, o, rows);
   apply(sums[kExact], sums[kExact], plain, AluOp::add, Engine::vector);
 }
 
-// Adds the sums of a part of K to the result, large ones first.
+// Adds the sums of a part of K to the result, large ones first. The last sum is as small as what two-sums lose.
 void DoubleLoops::add_up(const Sums& sums, View& high, View& low, bool is_first) {
-  apply(sums[kExact - 1], sums[kExact - 1], sums[kExact], AluOp::add, Engine::vector);
   if (is_first) {
-    low = k_.sbuf(sums[0].shape(), f32);
-    k_.memset({.dst = low, .value = 0.0});
-    high = sums[0];
+    high = sums[0], low = sums[kExact];
   } else {
+    apply(low, low, sums[kExact], AluOp::add, Engine::vector);
     high = two_sum(high, sums[0], low);
   }
   for (int o = 1; o < kExact; ++o) high = two_sum(high, sums[o], low);

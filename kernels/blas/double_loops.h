@@ -19,14 +19,26 @@ class DoubleLoops {
 
   // All blocks, to `c` [M, N] in HBM.
   void run(const DoubleView& c);
+
+  // Slices of an operand that stay in SBUF for many blocks: all of K, and all rows of op(a) or some columns of op(b).
+  using Slices = std::vector<isa::View>;  // bfloat16 [128, tiles, x]
+  Slices sliced_a();
+  Slices sliced_b(const isa::Index& n0, std::int64_t n);
+  // Of what the caller has loaded: [128, tiles, x], which is overwritten.
+  Slices sliced(const DoubleView& chunk);
+  struct Kept {
+    const Slices *a = nullptr, *b = nullptr;  // b those of the columns asked for
+  };
   // Rows m0 … m0 + m, at most 128, and columns n0 … n0 + n, at most 512, in SBUF.
-  DoubleView block(const isa::Index& m0, std::int64_t m, const isa::Index& n0, std::int64_t n);
+  DoubleView block(const isa::Index& m0, std::int64_t m, const isa::Index& n0, std::int64_t n, const Kept& kept);
+  DoubleView block(const isa::Index& m0, std::int64_t m, const isa::Index& n0, std::int64_t n) {
+    return block(m0, m, n0, n, {});
+  }
 
  private:
   // sums[o] has the upper halves of order o and the lower ones of order o - 1, exact for 65536 of K; the last one the
   // lower halves of order 3 and all of orders 4 and 5.
   using Sums = std::vector<isa::View>;
-  using Slices = std::vector<isa::View>;  // bfloat16 [128, tiles, x]
   struct Operand {
     Source high, low;
   };
@@ -36,9 +48,11 @@ class DoubleLoops {
   Slices slices(std::int64_t rows, std::int64_t x);
   void cut(const Slices& to, const Operand& from, const isa::Index& k0, std::int64_t rows, const isa::Index& x0,
            std::int64_t x);
+  void cut(const Slices& to, const DoubleView& chunk, std::int64_t rows);
+  isa::View cleared(const isa::View& like);
   void apply(const isa::View& to, const isa::View& x, const isa::View& y, AluOp op, Engine engine);
   void round(const isa::View& to, const isa::View& x, double magic);
-  DoubleView block(const isa::Index& m0, std::int64_t m, const isa::Index& n0, std::int64_t n, const Slices* panel);
+  Slices sliced(const Operand& from, const isa::Index& x0, std::int64_t x);
   isa::View bank(std::int64_t m, std::int64_t n);
   void add_products(const isa::View& sum, const Slices& a, const Slices& b, int order, std::int64_t rows);
   void multiply(const Sums& sums, const Slices& a, const Slices& b, std::int64_t m, std::int64_t n, std::int64_t rows,

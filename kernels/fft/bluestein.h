@@ -17,7 +17,7 @@ Tables bluestein_tables(const TransformConfig& config, const Way& way);
 // x and y are [rows, x_width] and [rows, y_width] in HBM.
 void bluestein(isa::Kernel& k, const TransformConfig& config, const Way& way, const isa::View& x, const isa::View& y);
 
-// What one of two cores does of a single row whose convolution has three factors.
+// What one of two cores does of a single row whose convolution has two or three factors.
 void bluestein_on_core(isa::Kernel& k, const TransformConfig& config, const Way& way, const isa::View& x,
                        const isa::View& y, int core);
 

@@ -1,8 +1,8 @@
 #include "kernels/fft/elementwise_double.h"
 
 #include "kernels/blas/config_rules.h"
-#include "kernels/blas/double_float.h"
 #include "kernels/blas/dtypes.h"
+#include "kernels/fft/double_complex.h"
 
 namespace kiln::kernels {
 using namespace isa;
@@ -10,10 +10,6 @@ using namespace isa;
 namespace {
 
 constexpr std::int64_t kWidth = 256;  // complex numbers of a partition at once
-
-struct DoubleComplex {
-  DoubleView re, im;
-};
 
 DoubleView inputs(Kernel& k, const std::string& name, std::int64_t size) {
   const View high = k.input(name + "0", {1, size}, f32);
@@ -77,9 +73,7 @@ Program complex_multiply_double(std::int64_t count, Target target) {
   DoubleFloat math(k, kTile, kWidth);
   for_blocks(k, count, [&](const Block& block) {
     const DoubleComplex a = load_complex(k, block, x), b = load_complex(k, block, t);
-    store(k, block, y,
-          {math.difference(math.product(a.re, b.re), math.product(a.im, b.im)),
-           math.sum(math.product(a.re, b.im), math.product(a.im, b.re))});
+    store(k, block, y, times(math, a, b));
   });
   return k.finish();
 }

@@ -59,6 +59,7 @@ Tables factored_tables(const Factored& f) {
 
 void factored_on_core(Kernel& k, const Factored& f, const View& x, const View& y, int core) {
   const TwoFactor rows(k, inner(f));
+  if (!has_pass(f)) return rows.run(x, y, rows.piece_of_core(core));
   const std::int64_t n0 = f.way.n0, m = f.way.n1 * f.way.n2;
   const View between = shared_tensor(k, f.prefix + "between", {n0, 2 * m});
   const Piece columns = share_of(m, core), mine = share_of(n0, core);

@@ -17,7 +17,8 @@ struct Factored {
 Tables factored_tables(const Factored& f);
 // x and y are [rows, 2 n].
 void factored(isa::Kernel& k, const Factored& f, const isa::View& x, const isa::View& y);
-// What one of two cores does of a single transform in three factors: half the columns, then half the rows.
+// What one of two cores does of a single transform in three factors, half the columns, then half the rows, or in two,
+// half of the results.
 void factored_on_core(isa::Kernel& k, const Factored& f, const isa::View& x, const isa::View& y, int core);
 
 }  // namespace kiln::kernels

@@ -34,13 +34,14 @@ RealFactored real(const TransformConfig& c, const Way& w) {
   return {w, c.spectrum, c.positive, c.scale, c.rows_of_tables(), c.precision};
 }
 
-void direct(Kernel& k, const TransformConfig& c, const View& x, const View& y) {
-  const GemmConfig product{.m = c.rows, .n = c.y_width(), .k = c.x_width(), .precision = c.precision};
+// Some numbers of the results.
+void direct(Kernel& k, const TransformConfig& c, const View& x, const View& y, const Piece& some) {
+  const GemmConfig product{.m = c.rows, .n = some.size, .k = c.x_width(), .precision = c.precision};
   const Epilogue epilogue(k, product.alpha, product.beta);
   GemmOperands operands;
   operands.a = {x, false};
-  operands.b = {k.input("matrix", {c.x_width(), c.y_width()}, f32), true};
-  operands.to = y;
+  operands.b = {k.input("matrix", {c.x_width(), c.y_width()}, f32)(all, ds(some.start, some.size)), true};
+  operands.to = y(all, ds(some.start, some.size));
   GemmLoops(k, product, epilogue, operands).run();
 }
 
@@ -145,7 +146,7 @@ static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, co
   else if (w.paired)
     paired(k, c, w, x, y);
   else if (w.kind == Way::Kind::direct)
-    direct(k, c, x, y);
+    direct(k, c, x, y, {0, c.y_width()});
   else if (w.kind == Way::Kind::rader)
     rader(k, c, w, x, y);
   else if (w.kind == Way::Kind::bluestein)
@@ -167,18 +168,24 @@ Program transform(const TransformConfig& c, const Way& w, Target target) {
 }
 
 bool is_shareable(const TransformConfig& c, const Way& w) {
-  const bool is_long = (w.kind == Way::Kind::three_factor || w.kind == Way::Kind::bluestein) && w.n0 > 1 && w.n3 == 1;
-  return c.rows > (joins_by_rader(c, w) ? 2 : 1) || (c.rows == 1 && is_long);
+  const bool is_one = w.kind != Way::Kind::rader && w.n3 == 1 && c.y_width() > 1;
+  return c.rows > (joins_by_rader(c, w) ? 2 : 1) || (c.rows == 1 && is_one);
 }
 
 // What one of two cores does of a single row.
 static void row_on_core(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y, int core) {
-  if (w.kind == Way::Kind::bluestein)
+  if (w.kind == Way::Kind::direct) {
+    direct(k, c, x, y, share_of(c.y_width(), core));
+  } else if (w.kind == Way::Kind::bluestein) {
     bluestein_on_core(k, c, w, x, y, core);
-  else if (c.spectrum != Spectrum::whole)
-    real_factored_on_core(k, real(c, w), x, y, core);
-  else
+  } else if (c.spectrum == Spectrum::whole) {
     factored_on_core(k, whole(c, w), x, y, core);
+  } else if (w.kind == Way::Kind::three_factor) {
+    real_factored_on_core(k, real(c, w), x, y, core);
+  } else {
+    const TwoFactor rows(k, half(c, w));
+    rows.run(x, y, rows.piece_of_core(core));
+  }
 }
 static void halved_on_core(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y, int core) {
   const View between = shared_tensor(k, "half", {1, c.n});

@@ -12,9 +12,9 @@ namespace kiln::kernels {
 Tables transform_tables(const TransformConfig& config, const Way& way);
 isa::Program transform(const TransformConfig& config, const Way& way, Target target);
 
-// The same for the two cores of a pair, one program each: half the rows, or half of each step of a single transform in
-// three factors, of a convolution in three factors, or of a real row that is halved to one of these. is_shareable says
-// whether there is such a pair.
+// The same for the two cores of a pair, one program each: half the rows, or of a single row half of each step, which in
+// one product and in two factors is half of the results. is_shareable says whether there is such a pair: not of single
+// rows by Rader's algorithm or in four factors.
 bool is_shareable(const TransformConfig& config, const Way& way);
 std::vector<isa::Program> transform_pair(const TransformConfig& config, const Way& way, Target target);
 

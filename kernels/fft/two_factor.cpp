@@ -6,6 +6,7 @@
 #include "kernels/blas/dtypes.h"
 #include "kernels/blas/product_block.h"
 #include "kernels/fft/complex_view.h"
+#include "kernels/fft/core_share.h"
 
 namespace kiln::kernels {
 using namespace isa;
@@ -316,22 +317,25 @@ void TwoFactor::shares(const Index& first, std::int64_t rows,
   }
 }
 
-void TwoFactor::run(const View& x, const View& y) const { c_.by_columns ? turned(x, y) : natural(x, y); }
+Piece TwoFactor::whole() const { return {0, first_size(c_)}; }
+Piece TwoFactor::piece_of_core(int core) const { return share_of(first_size(c_), core); }
 
-void TwoFactor::natural(const View& x, const View& y) const {
+void TwoFactor::run(const View& x, const View& y) const { c_.by_columns ? turned(x, y) : natural(x, y, whole()); }
+
+void TwoFactor::natural(const View& x, const View& y, const Piece& some) const {
   shares(0, x.dim(0), [&](const Index& row, const Share& s) {
     const View from = x(ds(row, s.rows())), to = y(ds(row, s.rows()));
-    const View b = first(load(from, s), s);
+    const View b = first(load(from, s), s, some);
     if (c_.spectrum == Spectrum::forward) {
-      store_half(to, second_half(b, s), s);
-      if (c_.half_rest()) store_rest(to, b, s);
+      store_half(to, second_half(b, s), s, some);
+      if (c_.half_rest() > some.start) store_rest(to, b, s, some);
       return;
     }
     const bool real = c_.spectrum == Spectrum::inverse;
-    const std::int64_t rows = real ? s.p * c_.n1 : s.q * c_.n2, columns = s.u * (real ? s.q * c_.n2 : s.p * c_.n1);
+    const std::int64_t rows = real ? s.p * c_.n1 : s.q * c_.n2, columns = b.dim(1);
     const View out = real ? k_.sbuf({rows, columns}, f32) : k_.sbuf({rows, columns, 2}, f32);
-    second(out, b, s, has_middle(c_) ? load_middle(from, s) : View());
-    store(to, out, s);
+    second(out, b, s, has_middle(c_) ? load_middle(from, s) : View(), some);
+    store(to, out, s, some);
   });
 }
 
@@ -340,8 +344,8 @@ void TwoFactor::turned(const View& x, const View& y) const {
   k_.tiles(x.dim(0), kColumnRows, [&](Index row, std::int64_t rows) {
     const View out = k_.sbuf({c_.n2, c_.n1, rows, 2}, f32);
     shares(0, rows, [&](const Index& inside, const Share& s) {
-      const View b = first(load(x(ds(row + inside, s.rows())), s), s);
-      second(out(all, all, ds(inside, s.rows())), b, s, View());
+      const View b = first(load(x(ds(row + inside, s.rows())), s), s, whole());
+      second(out(all, all, ds(inside, s.rows())), b, s, View(), whole());
     });
     const View to = y(all, ds(row * 2, 2 * rows)).reshape_dim(0, {c_.n2, c_.n1});
     k_.dma_copy({.dst = to, .src = out.flatten_dims(2, 3)});
@@ -434,13 +438,13 @@ void TwoFactor::run_from_folded(const View& x, const Index& row, const View& y, 
       }
       const Slice places_of = ds(inside + p.start, s.rows());
       const View w = k_.sbuf({s.q * c_.n2, s.u * c_.n1, 2}, f32);
-      k_.dma_copy({.dst = w.flatten_dims(1, 2), .src = places(factors(places_of), s)});
+      k_.dma_copy({.dst = w.flatten_dims(1, 2), .src = places(factors(places_of), s, whole())});
       View re;
-      second_sums(first(parts, s), false, [&](int which, const View& sum) {
+      second_sums(first(parts, s, whole()), false, [&](int which, const View& sum) {
         if (which == 0)
           re = sum;
         else
-          store(y(places_of), times_pairs(k_, re, sum, w), s);
+          store(y(places_of), times_pairs(k_, re, sum, w), s, whole());
       });
     });
   }
@@ -516,10 +520,10 @@ void TwoFactor::weigh(const View& tile, std::int64_t first) const {
 }
 
 // The first product and the factors behind it: [others, u * columns, 2].
-View TwoFactor::first(const std::vector<View>& parts, const Share& s) const {
+View TwoFactor::first(const std::vector<View>& parts, const Share& s, const Piece& some) const {
   const std::int64_t copies = c_.spectrum == Spectrum::inverse ? s.q : s.p;
-  const View b = k_.sbuf({others(parts[0]), s.u * copies * first_size(c_), 2}, f32);
-  first(parts, s, b, {0, first_size(c_)});
+  const View b = k_.sbuf({others(parts[0]), s.u * copies * some.size, 2}, f32);
+  first(parts, s, b, some);
   return b;
 }
 
@@ -562,11 +566,11 @@ void TwoFactor::twiddle(const View& to, const View& sum, std::int64_t many, cons
 
 // The second product. `out` is [results, columns, 2], or [results, columns] where they are real; by columns [k2, k1,
 // rows of the matrix, 2].
-void TwoFactor::second(const View& out, const View& b, const Share& s, const View& middle) const {
+void TwoFactor::second(const View& out, const View& b, const Share& s, const View& middle, const Piece& some) const {
   const bool real = c_.spectrum == Spectrum::inverse;
   const auto away = [&](int which, const View& from) {
     if (real && !has_middle(c_)) return evict(k_, out, from, 1);
-    if (real) return add_middle(out, from, middle);
+    if (real) return add_middle(out, from, middle, some);
     if (!c_.by_columns) return evict(k_, component(out, which), from, 1);
     evict(k_, component(out, which), from.reshape_dim(1, {s.rows(), c_.n1}).permute({0, 2, 1}), 1);
   };
@@ -587,12 +591,12 @@ void TwoFactor::second_sums(const View& b, bool real, const std::function<void(i
 }
 
 // out = from + the middle numbers [rows, u q] with alternating signs: their product does not wait for the sums.
-void TwoFactor::add_middle(const View& out, const View& from, const View& middle) const {
+void TwoFactor::add_middle(const View& out, const View& from, const View& middle, const Piece& some) const {
   const std::int64_t rows = middle.dim(0), many = middle.dim(1);
-  const View added = k_.sbuf({rows, many, c_.n2}, f32);
+  const View added = k_.sbuf({rows, many, some.size}, f32);
   k_.tensor_tensor({.dst = added,
-                    .data1 = alternating_(ds(0, rows)).expand_dim(1).broadcast(1, many),
-                    .data2 = middle.expand_dim(2).broadcast(2, c_.n2),
+                    .data1 = alternating_(ds(0, rows), ds(some.start, some.size)).expand_dim(1).broadcast(1, many),
+                    .data2 = middle.expand_dim(2).broadcast(2, some.size),
                     .op = AluOp::multiply,
                     .engine = Engine::gpsimd});
   k_.tensor_tensor(
@@ -607,7 +611,7 @@ View TwoFactor::second_half(const View& b, const Share& s) const {
   // With fewer copies than the table has, results of those that are not there are left out.
   for (int of = 0; of < 2; ++of)
     add(sum, cut(second_[of], b.dim(0), width), parts_of_tile(k_, component(b, of), c_.precision));
-  const std::int64_t many = s.halves(), wide = s.p * c_.n1;
+  const std::int64_t many = s.halves(), wide = columns / s.u;
   const View out = k_.sbuf({kTile, s.u / many, wide, 2}, f32), by_group = sum.reshape_dim(1, {s.u, wide});
   for (std::int64_t half = 0; half < many; ++half) {
     for (int i = 0; i < 2; ++i)
@@ -617,9 +621,12 @@ View TwoFactor::second_half(const View& b, const Share& s) const {
   return out;
 }
 
-void TwoFactor::store_half(const View& y, const View& out, const Share& s) const {
+void TwoFactor::store_half(const View& y, const View& out, const Share& s, const Piece& some) const {
   const std::int64_t rows = c_.half_rows();
-  const View matrix = y(all, ds(0, 2 * c_.n1 * rows)).reshape_dim(0, {s.u, s.q, s.p}).reshape_dim(3, {rows, 2 * c_.n1});
+  const View matrix = y(all, ds(0, 2 * c_.n1 * rows))
+                          .reshape_dim(0, {s.u, s.q, s.p})
+                          .reshape_dim(3, {rows, 2 * c_.n1})
+                          .slice(4, 2 * some.start, 2 * some.size);
   // Groups take turns, so that both halves are one store where they leave no gap.
   const std::int64_t many = s.halves(), used = s.q * rows;
   const View places = matrix.reshape_dim(0, {s.u / many, many}).permute({1, 2, 4, 0, 3, 5});
@@ -633,36 +640,40 @@ void TwoFactor::store_half(const View& y, const View& out, const Share& s) const
 }
 
 // The row of half a spectrum that is not whole. Where it is the middle number alone, that is real.
-void TwoFactor::store_rest(const View& y, const View& b, const Share& s) const {
-  const std::int64_t rest = c_.half_rest(), many = s.u * s.p;
-  const bool is_middle = 2 * c_.n1 * c_.half_rows() == c_.n() && rest == 1;
+void TwoFactor::store_rest(const View& y, const View& b, const Share& s, const Piece& piece) const {
+  const std::int64_t rest = std::min(c_.half_rest() - piece.start, piece.size), many = s.u * s.p;
+  const bool is_middle = 2 * c_.n1 * c_.half_rows() == c_.n() && c_.half_rest() == 1;
   const std::int64_t width = is_middle ? s.q : kImaginary + s.q;
   const View sum = k_.psum({kTile, kWide}, f32)(ds(0, width), ds(0, many * rest)).reshape_dim(1, {many, rest});
-  const View some = b.reshape_dim(1, {many, c_.n1})(all, all, ds(0, rest));
+  const View some = b.reshape_dim(1, {many, piece.size})(all, all, ds(0, rest));
   for (int of = 0; of < (is_middle ? 1 : 2); ++of)
     add(sum, cut(rest_[of], b.dim(0), width), parts_of_tile(k_, component(some, of), c_.precision));
   const View out = k_.sbuf({s.q, many, rest, 2}, f32);
   if (is_middle) k_.memset({.dst = out, .value = 0.0, .engine = Engine::gpsimd});
   evict(k_, component(out, 0), sum(ds(0, s.q)), 1);
   if (!is_middle) evict(k_, component(out, 1), sum(ds(kImaginary, s.q)), 1);
-  const View to =
-      y(all, ds(2 * c_.n1 * c_.half_rows(), 2 * rest)).reshape_dim(0, {s.u, s.q, s.p}).permute({1, 0, 2, 3});
+  const View to = y(all, ds(2 * (c_.n1 * c_.half_rows() + piece.start), 2 * rest))
+                      .reshape_dim(0, {s.u, s.q, s.p})
+                      .permute({1, 0, 2, 3});
   k_.dma_copy({.dst = to, .src = out.flatten_dims(2, 3).reshape_dim(1, {s.u, s.p})});
 }
 
-void TwoFactor::store(const View& y, const View& out, const Share& s) const {
+void TwoFactor::store(const View& y, const View& out, const Share& s, const Piece& some) const {
   if (c_.spectrum == Spectrum::inverse) {
     const View to =
         y.reshape_dim(1, {c_.n1, c_.n2}).reshape_dim(0, {s.u, s.q, s.p}).flatten_dims(2, 3).permute({2, 0, 1, 3});
-    k_.dma_copy({.dst = to, .src = out.reshape_dim(1, {s.u, s.q, c_.n2})});
+    k_.dma_copy({.dst = to.slice(3, some.start, some.size), .src = out.reshape_dim(1, {s.u, s.q, some.size})});
     return;
   }
-  k_.dma_copy({.dst = places(y, s), .src = out.flatten_dims(1, 2)});
+  k_.dma_copy({.dst = places(y, s, some), .src = out.flatten_dims(1, 2)});
 }
 
 // Rows of whole spectra as their results lie on the chip.
-View TwoFactor::places(const View& y, const Share& s) const {
-  return y.reshape_dim(0, {s.u, s.q, s.p}).reshape_dim(3, {c_.n2, 2 * c_.n1}).permute({1, 3, 0, 2, 4});
+View TwoFactor::places(const View& y, const Share& s, const Piece& some) const {
+  return y.reshape_dim(0, {s.u, s.q, s.p})
+      .reshape_dim(3, {c_.n2, 2 * c_.n1})
+      .slice(4, 2 * some.start, 2 * some.size)
+      .permute({1, 3, 0, 2, 4});
 }
 
 }  // namespace kiln::kernels

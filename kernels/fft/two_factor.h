@@ -63,6 +63,10 @@ class TwoFactor {
   // y = the transforms of the rows of x, in HBM. Complex numbers are neighbours: [rows, 2 n], half a spectrum
   // [rows, 2 (n / 2 + 1)], real rows [rows, n]; by columns y is [n, 2 rows].
   void run(const isa::View& x, const isa::View& y) const;
+  // The same of one row for some of the numbers that a run of results has: k1 of results k1 + n1 k2, or j2 of real ones
+  // j1 n2 + j2; not by columns. piece_of_core has those of one of two cores.
+  void run(const isa::View& x, const isa::View& y, const Piece& some) const { natural(x, y, some); }
+  Piece piece_of_core(int core) const;
 
   // The rows k0 = 0 … n0 / 2 of a real transform of length n0 n. Their numbers k < n / 2 are k0 + n0 k of half a
   // spectrum, in order; the others are the conjugates of n0 (n - k) - k0. By columns: x [n0 / 2 + 1, 2 n] to row `row`
@@ -92,29 +96,31 @@ class TwoFactor {
   };
   void shares(const isa::Index& first, std::int64_t rows,
               const std::function<void(const isa::Index&, const Share&)>& body) const;
-  void natural(const isa::View& x, const isa::View& y) const;
+  void natural(const isa::View& x, const isa::View& y, const Piece& some) const;
   void turned(const isa::View& x, const isa::View& y) const;
   std::vector<isa::View> load(const isa::View& x, const Share& s) const;
   isa::View load_folded(const isa::View& x, const isa::Index& row, std::int64_t n0, const Piece& rows) const;
   void turn(const isa::View& to, const isa::View& raw) const;
   isa::View load_half(const isa::View& x, const Share& s) const;
   void weigh(const isa::View& tile, std::int64_t first) const;
-  isa::View first(const std::vector<isa::View>& parts, const Share& s) const;
+  isa::View first(const std::vector<isa::View>& parts, const Share& s, const Piece& some) const;
   void add(const isa::View& sum, const Parts& stationary, const Parts& moving) const {
     add_products(k_, sum, stationary, moving, c_.precision);
   }
   void first(const std::vector<isa::View>& parts, const Share& s, const isa::View& b, const Piece& some) const;
   void fold(const isa::View& b, const isa::View& y, const isa::Index& row, std::int64_t n0, std::int64_t k1) const;
   void twiddle(const isa::View& to, const isa::View& sum, std::int64_t many, const Piece& some) const;
-  void add_middle(const isa::View& out, const isa::View& from, const isa::View& middle) const;
+  void add_middle(const isa::View& out, const isa::View& from, const isa::View& middle, const Piece& some) const;
   isa::View load_middle(const isa::View& x, const Share& s) const;
-  void second(const isa::View& out, const isa::View& b, const Share& s, const isa::View& middle) const;
+  void second(const isa::View& out, const isa::View& b, const Share& s, const isa::View& middle,
+              const Piece& some) const;
   void second_sums(const isa::View& b, bool real, const std::function<void(int, const isa::View&)>& away) const;
   isa::View second_half(const isa::View& b, const Share& s) const;
-  void store_half(const isa::View& y, const isa::View& out, const Share& s) const;
-  void store_rest(const isa::View& y, const isa::View& b, const Share& s) const;
-  void store(const isa::View& y, const isa::View& out, const Share& s) const;
-  isa::View places(const isa::View& y, const Share& s) const;
+  void store_half(const isa::View& y, const isa::View& out, const Share& s, const Piece& some) const;
+  void store_rest(const isa::View& y, const isa::View& b, const Share& s, const Piece& some) const;
+  void store(const isa::View& y, const isa::View& out, const Share& s, const Piece& some) const;
+  isa::View places(const isa::View& y, const Share& s, const Piece& some) const;
+  Piece whole() const;  // all of the numbers that a run of results has
 
   isa::Kernel& k_;
   TwoFactorConfig c_;

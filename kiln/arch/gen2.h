@@ -53,7 +53,8 @@ constexpr Arch gen2() {
              .cores_per_device = 2,
              .link_bytes_per_ns = 48,  // derived: 384 GB/s per chip, four neighbours, two directions
              .hop_ns = 1500,
-             .node_hop_ns = 15000};
+             .node_hop_ns = 15000,
+             .group_sizes = {1, 2, 8, 16, 32}};
   return a;
 }
 

@@ -81,7 +81,8 @@ constexpr Arch gen3() {
              // fit on MMB-coll-4-* and MMB-coll-8-*x2, for the cores of a chip too; a mesh as what moves bytes only
              .rate = {0.125, 0.6, 0.68, 0.68, 0.68},
              .hop_ns = 1500,
-             .node_hop_ns = 15000};
+             .node_hop_ns = 15000,
+             .group_sizes = {1, 2, 4, 8, 16, 32, 64, 128}};
   return a;
 }
 

@@ -111,6 +111,11 @@ double LinkLoad::busiest_ns() const {
   return most;
 }
 
+bool are_joined(const LinkSpec& links, std::int64_t ranks_per_device, std::int64_t a, std::int64_t b) {
+  const std::int64_t of_node = links.devices_per_node * ranks_per_device;
+  return are_joined(topology_of(links), a / of_node, b / of_node);
+}
+
 std::vector<std::int64_t> ring_order(const LinkSpec& links, std::int64_t ranks_per_device,
                                      std::span<const std::int64_t> ranks) {
   const Topology& shape = topology_of(links);

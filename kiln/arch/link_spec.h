@@ -8,6 +8,7 @@ namespace kiln {
 // How a collective goes: around a ring with sums on the way, or bytes only; to all at once; to a neighbour.
 enum class Route : std::uint8_t { ring_all_reduce, ring_reduce_scatter, ring_gather, mesh, neighbour };
 inline constexpr int kRouteCount = 5;
+inline constexpr int kGroupSizes = 8;
 
 struct LinkSpec {
   const char* server = "";   // the instance that the figures are of
@@ -20,6 +21,7 @@ struct LinkSpec {
   double rate[kRouteCount] = {1, 1, 1, 1, 1};  // share of the link that a collective has been seen to use
   double hop_ns = 0;                           // a step inside a node
   double node_hop_ns = 0;                      // a step between nodes
+  int group_sizes[kGroupSizes] = {};           // how many ranks of a node groups have; all 0: nothing is known
 
   constexpr std::int64_t ranks_per_device(int lnc) const { return cores_per_device / lnc; }
   constexpr std::int64_t ranks_per_node(int lnc) const { return devices_per_node * ranks_per_device(lnc); }

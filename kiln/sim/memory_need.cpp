@@ -87,10 +87,13 @@ void require_memory(const Launch& launch, std::int64_t max_memory) {
     }
   }
   if (!largest) return;
-  kiln::require_memory(
-      need, max_memory,
-      fmt::format("tensors of the run, the largest `{}` of {}", largest->name, bytes_text(bytes_of(*largest))),
-      owner->locs[largest->loc]);
+  kiln::require_memory(need, max_memory,
+                       fmt::format("tensors of the run{}, the largest `{}` of {}",
+                                   launch.ranks > 1 ? fmt::format(", {} on each of {} ranks",
+                                                                  bytes_text(need / launch.ranks), launch.ranks)
+                                                    : "",
+                                   largest->name, bytes_text(bytes_of(*largest))),
+                       owner->locs[largest->loc]);
 }
 
 }  // namespace kiln::sim

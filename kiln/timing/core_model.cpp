@@ -185,7 +185,7 @@ void CoreModel::run_tensor(const Issue& issue, const Op& op, const Ready& ready)
   done(issue, op, stream.last);
 }
 
-void CoreModel::run_dma(const Issue& issue, const Op& op, const Ready& ready, Time others) {
+void CoreModel::run_dma(const Issue& issue, const Op& op, const Ready& ready, DmaUnit::Others others) {
   StreamState& stream = progress_.stream(op.stream);
   const DmaUnit::Run run = dma_.run(op, ready, stream, others);
   const Time triggered = run.trigger.at;
@@ -265,9 +265,14 @@ Time CoreModel::arrive(InstructionId id) {
   return op.kind == Kind::transfer ? at : std::max(at, progress_.last_end());
 }
 
-void CoreModel::meet(Time at) {
+void CoreModel::meet(Time at, const LinkTurn& turn) {
   const Op& op = plan_.ops[meeting_.inst];
-  if (op.crosses) return run_dma(meeting_, op, arrived_, at);  // nothing else of its stream waits for the others
+  if (op.crosses) {
+    Op own = op;
+    own.link = static_cast<Time>(static_cast<double>(op.link) * turn.part);
+    own.transfer = std::max(own.moved, own.link + own.steps);
+    return run_dma(meeting_, own, arrived_, {at, turn.from});  // nothing else of its stream waits for the others
+  }
   const Ready ready{at, Wait::peer, progress_.stream(op.stream).last};
   if (op.kind == Kind::transfer) return run_dma(meeting_, op, ready);
   run_compute(meeting_, op, ready);

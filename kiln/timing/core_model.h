@@ -45,6 +45,12 @@ struct Replay {
   Time by;
 };
 
+// What a collective has of the links that ranks of other groups use too.
+struct LinkTurn {
+  Time from = 0;    // they are free
+  double part = 1;  // of what all groups of the instruction would send at once
+};
+
 class CoreModel {
  public:
   // `pair`: the other core takes half of the HBM stack. `prefix`: of the names of lanes.
@@ -74,7 +80,7 @@ class CoreModel {
   // A sendrecv, core_barrier or collective: when this core is ready for it, and what follows once all are.
   bool meets(isa::InstructionId id) const { return plan_.ops[id].meets; }
   Time arrive(isa::InstructionId id);
-  void meet(Time at);
+  void meet(Time at, const LinkTurn& turn = {});
 
   // Steady loops: what later instructions can see of the past, and iterations that are left out.
   LoopReach& reach() { return reach_; }
@@ -94,7 +100,7 @@ class CoreModel {
   void repeat(const Issue& issue, const Op& op);
   void run_compute(const Issue& issue, const Op& op, const Ready& ready);
   void run_tensor(const Issue& issue, const Op& op, const Ready& ready);
-  void run_dma(const Issue& issue, const Op& op, const Ready& ready, Time others = 0);
+  void run_dma(const Issue& issue, const Op& op, const Ready& ready, DmaUnit::Others others = {});
   Event event_of(const Issue& issue, const Op& op, const Ready& start, Kind kind);
   EventId emit(const Event& event);
   void done(const Issue& issue, const Op& op, EventId event);

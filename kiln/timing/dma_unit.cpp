@@ -32,20 +32,20 @@ int DmaUnit::choose_queue(Time start) {
   return static_cast<int>(q);
 }
 
-DmaUnit::Run DmaUnit::run(const Op& op, Ready ready, const StreamState& stream, Time others) {
+DmaUnit::Run DmaUnit::run(const Op& op, Ready ready, const StreamState& stream, Others others) {
   InFlight& in_flight = in_flight_[static_cast<int>(op.stream)];
   Time& slot = in_flight.ends[in_flight.next];
   in_flight.next = (in_flight.next + 1) % in_flight.ends.size();
   ready.later(slot, Wait::queue, ready.because);
   Run run;
   run.trigger = trigger(op, ready, stream);
-  const Time first = std::max(run.trigger.at, others) + op.latency;
+  const Time first = std::max(run.trigger.at, others.there) + op.latency;
   const Time share = pair_ ? std::max(op.share, 2 * op.hbm_share) : op.share;
   run.begin = engines_.take(first, share);
-  if (op.crosses) run.begin = links_.take(run.begin, op.link);
+  if (op.crosses) run.begin = links_.take(std::max(run.begin, others.links), op.link);
   run.end = run.begin + std::max(op.transfer, share) + op.spread;
   run.queued = run.begin > first;
-  run.late = others > run.trigger.at;
+  run.late = others.there > run.trigger.at;
   run.queue = op.crosses ? -1 : choose_queue(run.begin);
   if (run.queue >= 0) queue_free_[static_cast<std::size_t>(run.queue)] = run.end;
   slot = run.end;

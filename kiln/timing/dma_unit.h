@@ -21,9 +21,14 @@ class DmaUnit {
     bool late;        // and the others to come
     int queue;        // -1: a collective, which is in none
   };
+  // What a collective waits for beyond its own core.
+  struct Others {
+    Time there = 0;  // all ranks are
+    Time links = 0;  // so are the links, which other groups may have taken
+  };
   // A DMA whose dependencies let it be triggered at `ready`, after what `stream` did before. No byte moves before the
   // others are there.
-  Run run(const Op& op, Ready ready, const StreamState& stream, Time others = 0);
+  Run run(const Op& op, Ready ready, const StreamState& stream, Others others);
 
   void forget_before(Time floor);  // nothing to come starts earlier
   // The streams in `used` go on `count` periods later; everything before `complete` is known. Nothing to come starts

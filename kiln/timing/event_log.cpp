@@ -62,7 +62,7 @@ EventId EventLog::add(const Event& event) {
   lane.waiting[static_cast<int>(event.wait)] += std::max<Time>(0, event.start - event.issue);
   cover(lane.busy, busy_until_[event.lane], event.start, event.start + event.occupied);
   cover(lane.active, active_until_[event.lane], event.start, event.end);
-  if (event.kind == Kind::transfer) transfers_.add(event.start, event.end);
+  if (event.kind == Kind::transfer && !lane.links) transfers_.add(event.start, event.end);
   events_.push_back(event);
   return static_cast<EventId>(events_.size() - 1);
 }
@@ -91,7 +91,7 @@ void EventLog::move_lanes(EventId first, Time by) {
   for (std::size_t e = first; e < events_.size(); ++e) {
     const Event event = events_[e];
     used[event.lane] = true;
-    if (event.kind == Kind::transfer) begin = std::min(begin, event.start);
+    if (event.kind == Kind::transfer && !lanes_[event.lane].links) begin = std::min(begin, event.start);
   }
   transfers_.echo(begin, by);
   for (std::size_t i = 0; i < used.size(); ++i) {

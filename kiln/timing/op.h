@@ -53,6 +53,8 @@ struct Op {
   Time hbm_share = 0;            // of the HBM stack's time
   Time spread = 0;
   Time link = 0;         // collectives: of the rank's links
+  Time moved = 0;        // and without links: `transfer` is at least that
+  Time steps = 0;        // and latencies of hops
   bool crosses = false;  // it is a collective
   bool early = false;    // it does not wait for its turn (ProgramChange)
   bool meets = false;    // sendrecv, core_barrier, collectives

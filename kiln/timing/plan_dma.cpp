@@ -84,7 +84,9 @@ void plan_transfer(Op& op, const CostQuery& q, const Cost& cost, const Merge& me
   const LinkTime links = link_time(q);
   op.link = from_ns(links.busy_ns / merge.starts);
   // The slower of the two: bytes move on while others come.
-  op.transfer = std::max(op.transfer, op.link + from_ns(links.steps_ns / merge.count));
+  op.moved = op.transfer;
+  op.steps = from_ns(links.steps_ns / merge.count);
+  op.transfer = std::max(op.moved, op.link + op.steps);
 }
 
 }  // namespace

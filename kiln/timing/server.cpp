@@ -37,6 +37,15 @@ Time Server::take(Time earliest, Time length) {
   return at;
 }
 
+Time Server::first_fit(Time earliest, Time length) const {
+  if (length <= 0) return earliest;
+  auto next = std::lower_bound(busy_.begin() + static_cast<std::ptrdiff_t>(first_), busy_.end(), earliest,
+                               [](const Span& s, Time t) { return s.end <= t; });
+  Time at = earliest;
+  for (; next != busy_.end() && next->begin < at + length; ++next) at = std::max(at, next->end);
+  return at;
+}
+
 void Server::forget_before(Time floor) {
   while (first_ < busy_.size() && busy_[first_].end < floor) ++first_;
   if (first_ > 1024 && first_ * 2 > busy_.size()) {

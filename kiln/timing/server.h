@@ -17,6 +17,8 @@ class Server {
   // Takes `length` from the first moment at or after `earliest` at which the server has that much time;
   // returns it.
   Time take(Time earliest, Time length);
+  // That moment, without taking it.
+  Time first_fit(Time earliest, Time length) const;
   // Nothing will ask for time before `floor`.
   void forget_before(Time floor);
   // Up to `complete` everything is known and repeats every `period`: repeats it `count` times more, and moves

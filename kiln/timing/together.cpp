@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "kiln/isa/instructions/shared/link_time.h"
 #include "kiln/isa/replica_groups.h"
+#include "kiln/timing/link_net.h"
 #include "kiln/timing/rules.h"
 
 namespace kiln::timing {
@@ -53,7 +55,7 @@ class Together {
   // The two cores of a rank in a sendrecv or core_barrier.
   bool meet_beside(int kind) {
     if (!all_stopped(kind, false)) return false;
-    go_on({kind});
+    go_on({kind}, met_at({kind}), {});
     return true;
   }
 
@@ -72,18 +74,40 @@ class Together {
       if (!all_stopped(other, true) || stop(index(other, 0)).inst().opcode != opcode || kinds_met(other) != met)
         return false;
     }
-    go_on(met);
+    const Time at = met_at(met);
+    go_on(met, at, turn_of(met, at));
     return true;
   }
 
-  void go_on(const std::set<int>& kinds) {
+  Time met_at(const std::set<int>& kinds) const {
     Time at = 0;
     for (const int kind : kinds)
       for (int core = 0; core < cores_; ++core) at = std::max(at, runs_[index(kind, core)].walk->arrival);
-    if (cores_ > 1) at += from_ns(r_.arch.timing.pair_ns);
+    return cores_ > 1 ? at + from_ns(r_.arch.timing.pair_ns) : at;
+  }
+
+  // Where all ranks do the same, all groups of an instruction meet at once, and its cost has what they share. Else each
+  // brings its own bytes, and waits for links that others have taken.
+  LinkTurn turn_of(const std::set<int>& kinds, Time at) {
+    if (r_.kinds.count() == 1) return {};
+    std::vector<std::int64_t> ranks;
+    for (const int kind : kinds) {
+      const std::vector<int>& own = r_.kinds.ranks_of[static_cast<std::size_t>(kind)];
+      ranks.insert(ranks.end(), own.begin(), own.end());
+    }
+    const std::size_t first = index(*kinds.begin(), 0);
+    const InstView inst = stop(first);
+    const CostQuery q(inst.program(), inst.inst(), r_.arch);
+    const LinkTime all = link_time(q), mine = link_time(q, ranks);
+    if (all.busy_ns <= 0) return {};
+    const Time latency = runs_[first].core->plan().ops[runs_[first].walk->meeting].latency;
+    return {net_.take(at + latency, mine.links), mine.busy_ns / all.busy_ns};
+  }
+
+  void go_on(const std::set<int>& kinds, Time at, const LinkTurn& turn) {
     for (const int kind : kinds) {
       for (int core = 0; core < cores_; ++core) {
-        runs_[index(kind, core)].core->meet(at);
+        runs_[index(kind, core)].core->meet(at, turn);
         stopped_[index(kind, core)] = false;
       }
     }
@@ -114,6 +138,7 @@ class Together {
   const TimedRanks& r_;
   int cores_;
   std::vector<bool> ended_, stopped_;
+  LinkNet net_;
 };
 
 }  // namespace

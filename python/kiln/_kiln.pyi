@@ -735,8 +735,10 @@ class TensorGraph:
     def constant_of_bytes(self, dtype: str, shape: Sequence[int], data: bytes) -> tuple:
         """A constant with these elements: (value, dtype, shape)."""
 
-    def text(self, places: bool = False) -> str:
-        """The program in text form."""
+    def text(self, places: bool = False, digests: bool = False) -> str:
+        """
+        The program in text form; with `digests` in place of large constants, to tell programs apart.
+        """
 
 class TensorCompiled:
     """What the compiler made of a tensor program."""

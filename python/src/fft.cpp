@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "kernels/backend/backend.h"
+#include "kernels/fft/host/double_plan.h"
 #include "kernels/fft/host/elementwise.h"
 #include "kernels/fft/host/plan.h"
 #include "python/src/bindings.h"
@@ -57,6 +58,13 @@ void bind_fft_transforms(nb::module_& m) {
         });
   m.def("pair_ns", [](std::int64_t n, std::int64_t rows, int spectrum) {
     return fft::pair_ns(fft_config(n, rows, spectrum, false, 1));
+  });
+  m.attr("LONGEST_DOUBLE") = fft::kLongestDouble;
+  m.def("transform_double", [](const std::string& operation, std::int64_t n, std::int64_t rows, bool positive,
+                               double scale, FftAddress x, FftAddress y) {
+    nb::gil_scoped_release released;
+    fft::execute_double(operation, {n, rows, positive}, scale, reinterpret_cast<const double*>(x),  // NOLINT
+                        reinterpret_cast<double*>(y), fft_backend());                               // NOLINT
   });
   m.def("plan_count", &fft::plan_count);
   m.def("clear_plans", &fft::clear_plans);

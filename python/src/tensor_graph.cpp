@@ -369,8 +369,12 @@ void bind_tensor_graph(nb::module_& m) {
       .def("constant_of_bytes", &constant_of_bytes, nb::arg("dtype"), nb::arg("shape"), nb::arg("data"),
            "A constant with these elements: (value, dtype, shape).")
       .def(
-          "text", [](const Graph& g, bool places) { return tensor::print(g, {.places = places}); },
-          nb::arg("places") = false, "The program in text form.");
+          "text",
+          [](const Graph& g, bool places, bool digests) {
+            return tensor::print(g, {.places = places, .digests = digests});
+          },
+          nb::arg("places") = false, nb::arg("digests") = false,
+          "The program in text form; with `digests` in place of large constants, to tell programs apart.");
   bind_compiled(m);
   bind_model(m);
   bind_tuner(m);

@@ -28,10 +28,11 @@ def _same(got, wanted, backend):
 
 
 BACKENDS = ["simulator", "native"]
+CORES = pytest.mark.parametrize("backend, lnc", [("simulator", 1), ("simulator", 2), ("native", 1)])
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_every_collective(backend, rng):
+@CORES
+def test_every_collective(backend, lnc, rng):
     x = _parts(rng, 8, 4)
     whole = np.stack(x)
     ring = [(r, (r + 1) % RANKS) for r in range(RANKS)]
@@ -50,22 +51,59 @@ def test_every_collective(backend, rng):
         (lambda x: kn.collective_permute(x, ring), [x[(r - 1) % RANKS] for r in range(RANKS)]),
     ]
     for function, wanted in cases:
-        _same(kiln.jit(function, ranks=RANKS, backend=backend)(kiln.per_rank(x)), wanted, backend)
+        _same(kiln.jit(function, ranks=RANKS, backend=backend, lnc=lnc)(kiln.per_rank(x)), wanted, backend)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_tensor_parallel_mlp(backend, rng):
+@CORES
+def test_tensor_parallel_mlp(backend, lnc, rng):
     """Columns of the first matrix and rows of the second on each rank, one sum at the end."""
     x, up, down = (rng.standard_normal(s).astype(np.float32) / 8 for s in ((16, 32), (32, 64), (64, 32)))
 
     def mlp(x, up, down):
         return kn.all_reduce(np.maximum(x @ up, 0) @ down)
 
-    got = kiln.jit(mlp, ranks=RANKS, backend=backend)(x, kiln.per_rank(np.split(up, RANKS, 1)),
-                                                       kiln.per_rank(np.split(down, RANKS)))
+    got = kiln.jit(mlp, ranks=RANKS, backend=backend, lnc=lnc)(x, kiln.per_rank(np.split(up, RANKS, 1)),
+                                                                kiln.per_rank(np.split(down, RANKS)))
     wanted = np.maximum(x.astype(np.float64) @ up, 0) @ down
     for mine in got:
         np.testing.assert_allclose(mine, wanted, rtol=2e-3, atol=2e-3)
+
+
+@CORES
+def test_in_loops_and_branches(backend, lnc, rng):
+    x = _parts(rng, 6, 4)
+    ring = [(r, (r + 1) % RANKS) for r in range(RANKS)]
+
+    def around(x):
+        """Every rank sees the part of every other one."""
+        def step(i, state):
+            part, total = state
+            return kn.collective_permute(part, ring), total + part * (i + 1)
+
+        return kiln.fori_loop(0, RANKS, step, (x, x * 0))[1]
+
+    def until(x):
+        return kiln.while_loop(lambda s: kn.all_reduce(np.max(np.abs(s)), "max") > 1, lambda s: s / 2, x)
+
+    largest = max(np.abs(a).max() for a in x)
+    halvings = int(np.ceil(np.log2(largest)))
+    cases = [
+        (around, [sum(x[(r - i) % RANKS] * (i + 1) for i in range(RANKS)) for r in range(RANKS)]),
+        (until, [a / 2**halvings for a in x]),
+    ]
+    for function, wanted in cases:
+        _same(kiln.jit(function, ranks=RANKS, backend=backend, lnc=lnc)(kiln.per_rank(x)), wanted, backend)
+
+
+def test_ranks_that_leave_a_loop(rng):
+    def doubled(x):
+        return kiln.while_loop(lambda s: s[0] < 9, lambda s: kn.all_reduce(s), x)
+
+    x = [np.full(4, v, np.float32) for v in (1, 1, 10, 1)]
+    for backend, code in (("native", "tensor.R24"), ("simulator", "run.R17")):
+        with pytest.raises(kiln.NkiValidationError) as error:
+            kiln.jit(doubled, ranks=RANKS, backend=backend)(kiln.per_rank(x))
+        assert code in str(error.value) and "rank 2" in str(error.value)
 
 
 def test_transpose_of_a_matrix_in_parts(rng):

@@ -93,16 +93,37 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match=r"numpy.R11"):
         kiln.jit(model, kernel_ops=0)
 
-    def two(x):
-        return np.exp(kn.all_reduce(np.tanh(x) @ x))
-
     x = np.ones((8, 8), np.float32)
-    on_ranks = kiln.jit(two, ranks=2, kernel_ops=2)
-    assert len(on_ranks.lower(x).kernels) > 1
-    with pytest.raises(NotImplementedError, match="not yet: `two`, which is several kernels, on several ranks"):
-        on_ranks(x)
+    several = kiln.jit(lambda x: np.exp(np.tanh(x) @ x), kernel_ops=2)
+    assert len(several.lower(x).kernels) > 1
     with pytest.raises(ValueError, match="low.kernels.0..time"):
-        on_ranks.lower(x).time(trip_counts={"r0": 3})
+        several.lower(x).time(trip_counts={"r0": 3})
+
+
+@pytest.mark.parametrize("lnc", [1, 2])
+def test_on_ranks(lnc):
+    """Kernel by kernel on all ranks, what is handed on too; results, written arguments and the time of each kernel."""
+    rng = np.random.default_rng(SEED)
+    parts = [rng.standard_normal((8, 8)).astype(np.float32) for _ in range(4)]
+    caches = [np.zeros((2, 8, 8), np.float32) for _ in range(4)]
+
+    def step(x, cache):
+        mean = kn.all_reduce(np.tanh(x) @ x) / 4
+        cache[1] = kn.collective_permute(mean * x, [(r, (r + 1) % 4) for r in range(4)])
+        return np.exp(kn.reduce_scatter(mean + cache[1]) * 0.125)
+
+    function = kiln.jit(step, ranks=4, kernel_ops=3, lnc=lnc)
+    lowered = function.lower(kiln.per_rank(parts), kiln.per_rank(caches))
+    assert len(lowered.kernels) > 2
+    got = function(kiln.per_rank(parts), kiln.per_rank(caches))
+    mean = sum(np.tanh(x) @ x for x in parts) / 4
+    moved = [mean * parts[(r - 1) % 4] for r in range(4)]
+    total = sum(mean + m for m in moved) * 0.125
+    for r in range(4):
+        np.testing.assert_allclose(caches[r], [np.zeros((8, 8)), moved[r]], rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(got[r], np.exp(total[2 * r:2 * r + 2]), rtol=1e-3, atol=1e-4)
+    assert all("links" in str(k.time().as_dict()["engines"]) for k in lowered.kernels
+               if any("all_reduce" in line for line in str(k.program).splitlines()))
 
 
 SCRIPT = """import numpy as np

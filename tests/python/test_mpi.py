@@ -192,6 +192,42 @@ def test_text_programs_read_and_write_files_of_their_ranks(tmp_path):
         np.testing.assert_array_equal(np.load(tmp_path / f"y.{rank}.npy"), np.full((2, 3), 1111, np.float32))
 
 
+@pytest.mark.parametrize("lnc", [1, 2])
+def test_functions_and_tensor_programs(lnc, tmp_path):
+    """Compiled ones, on pairs too, in loops, and of several kernels: the bits of one process."""
+    (tmp_path / "sum.kt").write_text("""kt 1
+program "sum"
+x: float32[4, 6] = input(name="x")
+y = all_reduce(x, op="add", groups=[4, 0, 1, 2, 3])
+z = tanh(y)
+output "z" = z
+""")
+    for rank in range(4):
+        np.save(tmp_path / f"x.{rank}.npy", np.full((4, 6), 0.1 * rank, np.float32))
+    files = []
+    for run in (alone, lambda words: mpirun(2, words)):
+        done = run(["run", tmp_path / "sum.kt", "--ranks", 4, "--lnc", lnc, "--in", f"x={tmp_path}/x.{{}}.npy", "--out",
+                    f"z={tmp_path}/z.npy"])
+        assert done.returncode == 0 and [f"z of rank {r}" in done.stdout for r in range(4)] == [True] * 4, done.stderr
+        files.append([(tmp_path / f"z.{r}.npy").read_bytes() for r in range(4)])
+    assert files[0] == files[1]
+
+    path = script(tmp_path, f"""
+        import kiln.numpy as kn
+        rng = np.random.default_rng({SEED})
+        x = kiln.per_rank([rng.standard_normal((8, 8)).astype(np.float32) for _ in range(4)])
+        ring = [(r, (r + 1) % 4) for r in range(4)]
+        around = lambda x: kiln.fori_loop(0, 4, lambda i, s: (kn.collective_permute(s[0], ring), s[1] + s[0] * i),
+                                          (x, x * 0))[1]
+        layer = lambda x: np.exp(kn.reduce_scatter(np.tanh(x) @ kn.all_reduce(x)) * 0.125)
+        for function, ops in ((around, 400), (layer, 2)):
+            print(digest(kiln.jit(function, ranks=4, kernel_ops=ops, lnc={lnc})(x)))
+    """)
+    want, got = alone(["run", path, "--target", "trn2"]), mpirun(2, ["run", path, "--target", "trn2"])
+    assert want.returncode == 0 and got.returncode == 0, f"KILN_SEED={SEED}\n{want.stderr}\n{got.stderr}"
+    assert got.stdout == want.stdout and len(got.stdout.splitlines()) == 2
+
+
 def test_json_is_one_document(tmp_path):
     (tmp_path / "sum.kiln").write_text(rank_sum.text(2, 3))
     for rank in range(4):

@@ -328,3 +328,76 @@ def test_scripts_run_on_the_ranks_of_the_command_line(tmp_path):
     done = subprocess.run([sys.executable, "-m", "kiln", "run", tmp_path / "script.py", "--ranks", "5"],
                           capture_output=True, text=True)
     assert done.stdout == "[10, 10, 10, 10, 10]\n", done.stderr
+
+
+PAIR_SCRIPT = """
+import numpy as np, kiln, nki, nki.language as nl, nki.isa as nisa, nki.collectives as ncc
+@nki.jit
+def total(x, ranks):
+    cores, core = nl.num_programs(0), nl.program_id(0)
+    src, dst, out = (nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm, name=n) for n in ("src", "dst", "out"))
+    rows = x.shape[0] // cores
+    mine = nl.ds(core * rows, rows)
+    nisa.dma_copy(dst=src[mine], src=x[mine])
+    if cores == 2:
+        nisa.core_barrier(src, (0, 1))
+    ncc.all_reduce([src], [dst], ncc.ReplicaGroup([list(range(ranks))]), nl.add)
+    nisa.dma_copy(dst=out[mine], src=dst[mine])
+    print(cores, "cores")
+    return out
+n = kiln.ranks()
+x = kiln.per_rank(np.full((4, 2), r + 1, np.float32) for r in range(n))
+print([int(y.sum()) for y in total(x, n)], [int(y.sum()) for y in total[1](x, n)])
+"""
+
+
+@pytest.mark.parametrize("words, cores", [(["--lnc", "2"], 2), (["--lnc", "1"], 1), ([], 1)])
+def test_scripts_run_on_the_cores_of_the_command_line(words, cores, tmp_path):
+    """A kernel that names a grid keeps it."""
+    (tmp_path / "script.py").write_text(PAIR_SCRIPT)
+    done = subprocess.run([sys.executable, "-m", "kiln", "run", tmp_path / "script.py", "--ranks", "4", "--target",
+                           "trn2", *words], capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "[80, 80, 80, 80] [80, 80, 80, 80]", done.stderr
+    assert lines[:-1] == [f"{cores} cores"] * cores + ["1 cores"]
+
+
+def test_cores_that_are_none(monkeypatch):
+    monkeypatch.setenv("KILN_LNC", "3")
+    with pytest.raises(NkiValidationError, match="KILN_LNC=3") as caught:
+        nki.simulate(doubled)(np.ones((4, 4), np.float32))
+    assert caught.value.code == "nki.R18"
+
+
+KT = """kt 1
+program "sum"
+x: float32[4, 6] = input(name="x")
+w: float32[6, 6] = input(name="w")
+y = matmul(x, w)
+z = all_reduce(y, op="add", groups=[4, 0, 1, 2, 3])
+output "z" = z
+"""
+
+
+@pytest.mark.parametrize("lnc", ["1", "2"])
+def test_tensor_programs_run_on_ranks(lnc, tmp_path):
+    (tmp_path / "sum.kt").write_text(KT)
+    x = arrays(4, (4, 6))
+    for r, a in enumerate(x):
+        np.save(tmp_path / f"x.{r}.npy", a)
+    np.save(tmp_path / "w.npy", np.eye(6, dtype=np.float32))
+    done = subprocess.run([sys.executable, "-m", "kiln", "run", "sum.kt", "--ranks", "4", "--lnc", lnc, "--in",
+                           "x=x.{}.npy", "--in", "w=w.npy", "--out", "z=z.npy"], cwd=tmp_path, capture_output=True,
+                          text=True)
+    assert [line.split(":")[0] for line in done.stdout.splitlines()[1:]] == [f"  z of rank {r}" for r in range(4)]
+    for r in range(4):
+        np.testing.assert_allclose(np.load(tmp_path / f"z.{r}.npy"), sum(x), rtol=1e-5, atol=1e-4)
+
+
+def test_what_lnc_needs_of_programs_in_text_form(tmp_path):
+    (tmp_path / "p.kiln").write_text('kiln 1\nprogram "p" target trn2\n')
+    for words, found in ((["p.kiln", "--lnc", "2"], "--lnc 2 and 1 program"),
+                         (["p.kiln", "p.kiln", "--lnc", "1"], "--lnc 1 and 2 programs")):
+        done = subprocess.run([sys.executable, "-m", "kiln", "run", *words], cwd=tmp_path, capture_output=True,
+                              text=True)
+        assert done.returncode == 2 and f"error[cli.R12]: {found}" in done.stderr

@@ -120,3 +120,19 @@ def test_command(tmp_path):
     assert few.returncode == 2 and "launch.R4" in few.stderr
     other = _kiln(tmp_path, "sum.kiln", "--topology", "trn9")
     assert other.returncode == 2 and "timing.topology" in other.stderr
+
+
+@pytest.mark.parametrize("lnc", ["1", "2"])
+def test_tensor_programs(lnc, tmp_path):
+    (tmp_path / "sum.kt").write_text("""kt 1
+program "sum"
+x: float32[128, 512] = input(name="x")
+y = all_reduce(x, op="add", groups=[4, 0, 1, 2, 3])
+output "y" = y
+""")
+    done = subprocess.run([sys.executable, "-m", "kiln", "time", "sum.kt", "--ranks", "4", "--lnc", lnc, "--json"],
+                          cwd=tmp_path, capture_output=True, text=True)
+    report = json.loads(done.stdout)["reports"][0]
+    assert [r["name"] for r in report["ranks"]] == ["ranks 0-3"], done.stderr
+    assert ("ranks 0-3 core 1 links" in {e["name"] for e in report["engines"]}) == (lnc == "2")
+    assert report["bottleneck"].endswith("links")

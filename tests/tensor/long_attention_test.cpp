@@ -111,6 +111,31 @@ TEST(Attention, HiddenKeysAreLeftOut) {
   EXPECT_LT(b.time_ns, 0.75 * a.time_ns);
 }
 
+// Masks that a front end has computed by itself: of truth, of its opposite, and added. All are the causal mask.
+TEST(Attention, ConstantMasks) {
+  const std::int64_t n = 600;
+  std::vector<double> seen, hidden, added;
+  for (std::int64_t i = 0; i < n * n; ++i) {
+    const bool sees = i % n <= i / n;
+    seen.push_back(sees), hidden.push_back(!sees), added.push_back(sees ? 0 : -1e9);
+  }
+  const double least = compile(attention({f32, 2, n, n, 32, 0})).time_ns;
+  for (int way : {0, 1, 2}) {
+    Builder b("masked");
+    const Type heads{f32, {2, n, 32}};
+    const Expr q = b.input("q", heads), k = b.input("k", heads), v = b.input("v", heads);
+    Expr scores = matmul(q, transpose(k)) * 0.2;
+    if (way == 0) scores = where(b.constant({DType::bool_, {n, n}}, seen), scores, -1e9);
+    if (way == 1) scores = where(b.constant({DType::bool_, {n, n}}, hidden), -1e9, scores);
+    if (way == 2) scores = scores + b.constant({f32, {n, n}}, added);
+    b.output("out", matmul(softmax(scores), v));
+    const Outcome out = compare(b.finish());
+    EXPECT_EQ(out.wrong, "") << way;
+    EXPECT_TRUE(out.compiled.constants.empty()) << way;
+    EXPECT_LT(out.compiled.time_ns, 1.02 * least) << way;
+  }
+}
+
 // What candidates are compared by is near what the whole program takes.
 TEST(Attention, QuickTimesAreNear) {
   for (const Case& c : {Case{bf16, 8, 1024, 1024, 64}, {bf16, 1, 4096, 4096, 128}, {f32, 2, 2048, 700, 64}}) {

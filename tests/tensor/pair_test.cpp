@@ -95,9 +95,9 @@ void expect_all_ways_right(const Graph& graph, Target target, unsigned seed) {
 }
 
 TEST(Pair, EveryWayEqualsOracle) {
-  for (const Graph& graph :
-       {product_of(128, 256, 512), product_of(131, 77, 65), product_of(1, 64, 33), attention(4, 64, true),
-        attention(3, 65, false), attention(1, 130, true), mixed(128, 160), mixed(77, 33)}) {
+  for (const Graph& graph : {product_of(128, 256, 512), product_of(131, 77, 65), product_of(1, 64, 33),
+                             attention(4, 64, true), attention(3, 65, false), attention(1, 130, true),
+                             attention(5, 33, true), product_of(3, 129, 257), mixed(128, 160), mixed(77, 33)}) {
     for (Target target : {Target::trn2, Target::trn3}) expect_all_ways_right(graph, target, 7);
   }
 }
@@ -133,7 +133,11 @@ TEST(Pair, BothCoresAreOneKernel) {
     ASSERT_TRUE(made.peer);
     EXPECT_NE(emit::emit(made.launch()).find("program_id"), std::string::npos) << made.split;
   }
-  EXPECT_NE(emit::emit(compile(product_of(131, 77, 65), {.lnc = 2}).launch()), "");  // nothing to split
+  for (const Graph& graph : {product_of(2049, 511, 1025), attention(7, 513, true)}) {  // both have the middle
+    const Compiled made = compile(graph, {.lnc = 2});
+    ASSERT_TRUE(made.peer);
+    EXPECT_NE(emit::emit(made.launch()).find("program_id"), std::string::npos) << made.split;
+  }
 }
 
 TEST(Pair, HalvesTheTimeOfWhatIsLarge) {
@@ -142,6 +146,8 @@ TEST(Pair, HalvesTheTimeOfWhatIsLarge) {
   EXPECT_GT(time(layer, 1), 1.3 * time(layer, 2));
   const Graph heads = attention(8, 1024, false);
   EXPECT_GT(time(heads, 1), 1.7 * time(heads, 2));
+  const Graph odd = product_of(2049, 1023, 1025);
+  EXPECT_GT(time(odd, 1), 1.7 * time(odd, 2));
 }
 
 TEST(Pair, ChipWithoutPairs) {

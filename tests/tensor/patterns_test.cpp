@@ -199,5 +199,39 @@ TEST(Patterns, Moves) {
   expect_right(b.finish(), "moves");
 }
 
+// Transposes go in blocks of one size where there are such, with several small matrices together; every second, third
+// or fourth element of rows is taken by an engine.
+TEST(Patterns, Transposes) {
+  struct Case {
+    Shape shape;
+    Ints perm;
+  };
+  for (DType t : {f32, DType::bfloat16}) {
+    for (const Case& c : {Case{{2, 96, 20, 30}, {0, 2, 3, 1}},
+                          {{30, 13, 77}, {2, 1, 0}},
+                          {{5, 500, 300}, {0, 2, 1}},
+                          {{3, 60, 260}, {0, 2, 1}},
+                          {{131, 254}, {1, 0}},
+                          {{6, 7, 200, 8}, {3, 0, 1, 2}},
+                          {{640, 1000}, {1, 0}}}) {
+      Builder b("transposes");
+      b.output("out", transpose(b.input("x", {t, c.shape}), c.perm));
+      expect_right(b.finish(), "transposes");
+    }
+  }
+}
+
+TEST(Patterns, EverySecondElement) {
+  Builder b("strided");
+  const Expr x = b.input("x", {f32, {200, 150}}), n = b.input("n", {DType::int32, {3, 130, 90}});
+  const Expr line = b.input("line", {DType::bfloat16, {5000}});
+  b.output("third", slice(x, 1, 1, 149, 3));
+  b.output("made", exp(slice(x, 1, 0, 150, 2)) + 1.0);
+  b.output("both", concat({slice(x, 1, 0, 150, 4), slice(x, 1, 0, 100, 2)}, 1));
+  b.output("whole", slice(n, 2, 0, 90, 2));
+  b.output("half", slice(line, 0, 1, 5000, 2));
+  expect_right(b.finish(), "strided");
+}
+
 }  // namespace
 }  // namespace kiln::tensor

@@ -96,6 +96,41 @@ TEST(Reductions, OfAllElementsReadTheirOperandsOnce) {
   EXPECT_LE(spilled, 16384);
 }
 
+// Vectors of a prime length lie on all partitions but for a few elements.
+TEST(Reductions, OfOddLengths) {
+  for (const Target target : kTargets) {
+    for (const DType t : {f32, bf16, i32}) {
+      Builder b("odd");
+      const Expr x = b.input("x", {t, {16411}}), y = b.input("y", {t, {16411}});
+      const Expr z = x * 2 - y;
+      b.output("z", z);
+      b.output("total", sum(z, {{0}, false}));
+      b.output("largest", max(z, {{0}, true}));
+      if (t != i32) b.output("mean", mean(z * z, {{0}, false})), b.output("dot", matmul(x, y));
+      const Graph graph = b.finish();
+      expect_right(graph, {.target = target}, "odd");
+      EXPECT_LT(compare(graph, 1, {.target = target}).executed, 200);
+    }
+  }
+}
+
+// Products of rows with one column are sums on the vector engine, not rows that are turned for one column.
+TEST(Reductions, OfProductsWithOneColumn) {
+  for (const DType t : {f32, bf16}) {
+    Builder b("columns");
+    const Expr m = b.input("m", {t, {300, 700}}), v = b.input("v", {t, {700}});
+    const Expr a = b.input("a", {t, {70, 1, 90}}), c = b.input("c", {t, {70, 90, 1}});
+    const Expr d = b.input("d", {t, {9000}}), e = b.input("e", {t, {9000}});
+    b.output("matrix", matmul(m, v));
+    b.output("turned", matmul(transpose(b.input("w", {t, {700, 300}})), v));
+    b.output("rows", matmul(a, c));
+    b.output("dot", matmul(d, e));
+    const Expr experts = b.input("experts", {t, {4, 60, 70}}), gates = b.input("gates", {t, {60, 4, 1}});
+    b.output("weighted", matmul(transpose(experts, {1, 2, 0}), gates));
+    expect_right(b.finish(), {}, "columns");
+  }
+}
+
 // The squares of a batch norm are added up while they are on the chip.
 TEST(Reductions, OfChannelsDoNotSpill) {
   Builder b("batch_norm");

@@ -4,6 +4,7 @@
 
 #include "kiln/isa/text/print.h"
 #include "kiln/tensor/ir/expr.h"
+#include "kiln/tensor/ir/more.h"
 #include "tests/tensor/compiled.h"
 
 namespace kiln::tensor {
@@ -69,6 +70,35 @@ TEST(Window, Convolutions) {
     g.output("y", g.add(OpCode::conv, {x, w}, {c.strides, c.low, c.high, c.dilation, c.spread, c.groups}));
     expect_right(g, fmt::format("{} with {}", to_string(c.x), to_string(c.w)));
   }
+}
+
+// What is done to the result with numbers and one value per channel happens while it leaves PSUM.
+TEST(Window, Tails) {
+  for (const DType t : {DType::float32, DType::bfloat16}) {
+    for (const std::int64_t out : {20, 140}) {
+      Builder b("tail");
+      const Expr x = b.input("x", {t, {1, 40, 6, 7}}), w = b.input("w", {t, {out, 40, 3, 2}});
+      const Expr bias = b.input("bias", {t, {out}}), wide = b.input("wide", {t, {2 * out}});
+      const Expr per_channel = reshape(bias, {out, 1, 1}), scale = reshape(slice(wide, 0, 0, 2 * out, 2), {out, 1, 1});
+      const Windows same{.low = {1, 0}, .high = {1, 1}};
+      const auto made = [&] { return conv(x, w * 0.1, same); };
+      b.output("rectified", maximum(conv(x, w, same) + per_channel, 0.0));
+      b.output("scaled", gelu(made() * scale + per_channel));
+      b.output("bounded", minimum(maximum(made() * 3.0, -1.0), scale) * 0.5);
+      const Expr kept = made() + 1.0;  // read twice: not in a tail
+      b.output("kept", tanh(kept) + kept);
+      b.output("sums", sum(relu(made() + per_channel), {{2, 3}, false}));
+      expect_right(b.finish(), fmt::format("{} channels", out));
+    }
+  }
+}
+
+TEST(Window, TailsDoNotGoThroughHbm) {
+  Builder b("tail");
+  const Expr x = b.input("x", {DType::bfloat16, {2, 64, 28, 28}}), w = b.input("w", {DType::bfloat16, {64, 64, 3, 3}});
+  const Expr bias = reshape(b.input("bias", {DType::bfloat16, {64}}), {64, 1, 1});
+  b.output("out", relu(conv(x, w, {.low = {1, 1}, .high = {1, 1}}) + bias));
+  EXPECT_TRUE(compile(b.finish()).spills.empty());
 }
 
 TEST(Window, Pools) {

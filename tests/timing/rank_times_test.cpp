@@ -115,6 +115,46 @@ TEST(RankTimes, AQuickRankWaitsForASlowOne) {
   EXPECT_GT(to_ns(work), 39 * 800);
 }
 
+// The devices 0 and 1 of trn2 have the ranks 0 to 7 and 8 to 15.
+Launch on_two_devices(const Program& others, const std::vector<std::pair<int, const Program*>>& programs) {
+  Launch launch = Launch(others).on_ranks(16);
+  for (const auto& [rank, program] : programs) launch.programs[static_cast<std::size_t>(rank)] = program;
+  return launch;
+}
+
+// Two groups that do not know of each other, over the link between two devices: one after the other. Inside of a device
+// every rank has a link of its own.
+TEST(RankTimes, DifferentGroupsShareTheLinks) {
+  const double bytes = 2097152.0 / 16;  // 2 x 1/2 of 2 MiB
+  const Program idle = isa::parse("kiln 1\nprogram \"idle\" target trn2\ntensor x: input hbm float32 [1, 4]\n", "idle");
+  const auto starts = [&](const std::string& a, const std::string& b, int second) {
+    const Program p = summing(a), q = summing(b);
+    const Timeline t = time_of(on_two_devices(idle, {{0, &p}, {second, &p}, {2, &q}, {second + 2, &q}}));
+    std::vector<double> at;
+    for (const Event& e : on_links(t)) {
+      at.push_back(to_ns(e.start));
+      EXPECT_NEAR(to_ns(e.end - e.start), bytes + 3000, 500);
+    }
+    EXPECT_EQ(at.size(), 2u);  // of each kind once
+    return at;
+  };
+  const std::vector<double> shared = starts("[[0, 8]]", "[[2, 10]]", 8), apart = starts("[[0, 1]]", "[[2, 3]]", 1);
+  EXPECT_NEAR(shared.at(1) - shared.at(0), bytes, 1);
+  EXPECT_NEAR(apart.at(1), apart.at(0), 1);
+}
+
+// Groups of one instruction that come at different times do not have each other's bytes.
+TEST(RankTimes, GroupsThatMeetApart) {
+  const std::string groups = "[[0, 8], [1, 9]]";
+  const Program idle = isa::parse("kiln 1\nprogram \"idle\" target trn2\ntensor x: input hbm float32 [1, 4]\n", "idle");
+  const Program quick = summing(groups), slow = summing(groups, 400);
+  const Timeline t = time_of(on_two_devices(idle, {{0, &quick}, {8, &quick}, {1, &slow}, {9, &slow}}));
+  const auto links = on_links(t);
+  ASSERT_EQ(links.size(), 2u);
+  for (const Event& e : links) EXPECT_NEAR(to_ns(e.end - e.start), 2097152.0 / 16 + 3000, 500);
+  EXPECT_GT(links[1].start, links[0].end);
+}
+
 // Whom a rank meets tells it apart, whatever its own program is.
 TEST(RankTimes, KindsOfRanks) {
   const Program same = summing("[[0, 1], [2, 3]]"), other = summing("[[0, 1], [2, 3]]", 9);
@@ -146,13 +186,42 @@ TEST(RankTimes, Topologies) {
   const Launch launch = Launch(p).on_ranks(256);
   const Time server = time_of(launch).total;
   EXPECT_EQ(time_of(launch, {.topology = "trn2.48xlarge"}).total, server);
-  // Two servers over the network take 15 us a step, those of an ultraserver 1.5.
+  // In both the servers reduce their own first, in as many steps. Between them are two steps, over the network of 15 us
+  // and at 25 bytes/ns of a device, in an ultraserver of 1.5 us and at 64, of which an all_reduce gets an eighth. Each
+  // of the 8 ranks of a device has 1/128 of the bytes to add there, and sends as much as that in all.
   const Time joined = time_of(launch, {.topology = "trn2-ultraserver"}).total;
-  // Bytes go over the network at 25 bytes/ns, between those at 64, of which an all_reduce gets an eighth.
-  const double bytes = 2 * 255 / 256.0 * 2097152, expected = 2 * 255 * 13500 + bytes / (25 / 8.0) - bytes / (64 / 8.0);
+  const double bytes = 8 * 2097152 / 128.0, expected = 2 * 13500 + bytes / (25 / 8.0) - bytes / (64 / 8.0);
   EXPECT_NEAR(to_ns(server - joined), expected, 1e-3 * expected);
   EXPECT_EQ(error_of([&] { time_of(launch, {.topology = "trn1.32xlarge"}); }).code, "timing.topology");
   EXPECT_EQ(error_of([&] { time_of(launch, {.topology = "trn9"}); }).code, "timing.topology");
+}
+
+// Groups over two servers: all_reduce, reduce_scatter and all_gather as stages in and between
+// them, counted by hand.
+TEST(RankTimes, StagesInAndBetweenServers) {
+  const auto taken = [](const std::string& call, int rows, int sent, const std::string& list) {
+    const std::string text = "kiln 1\nprogram \"p\" target trn2\ntensor a: shared_hbm float32 [" +
+                             std::to_string(sent) + ", 1024]\ntensor b: shared_hbm float32 [" + std::to_string(rows) +
+                             ", 1024]\n" + call + "(srcs=[a], dsts=[b], replica_group=" + list + ")\n";
+    const Program p = isa::parse(text, "p.kiln");
+    const isa::LinkTime t = isa::link_time(isa::CostQuery(p, p.instructions[0], arch(Target::trn2)));
+    return std::pair(t.steps_ns, t.busy_ns);
+  };
+  const std::string list = "[[0, 1, 128, 129]]";  // two ranks of a device of each of two servers
+  constexpr double kMiB = 1 << 20, kLink = 128, kNetwork = 25;
+  // Half of 2 MiB inside, there and back; 2 x 1/2 of the other half of both ranks over the network of their device.
+  const auto reduced = taken("all_reduce", 512, 512, list + ", op=add");
+  EXPECT_DOUBLE_EQ(reduced.first, 2 * 1500 + 2 * 15000);
+  EXPECT_DOUBLE_EQ(reduced.second, (2 * kMiB / kLink + 2 * kMiB / kNetwork) / 0.125);
+  const auto scattered = taken("reduce_scatter", 128, 512, list + ", collective_dim=0, op=add");
+  EXPECT_DOUBLE_EQ(scattered.first, 1500 + 15000);
+  EXPECT_DOUBLE_EQ(scattered.second, (kMiB / kLink + kMiB / kNetwork) / 0.6);
+  // 1 MiB of each rank to the other server, then those 2 MiB to the other rank.
+  const auto gathered = taken("all_gather", 1024, 256, list + ", collective_dim=0");
+  EXPECT_DOUBLE_EQ(gathered.first, 15000 + 1500);
+  EXPECT_DOUBLE_EQ(gathered.second, (2 * kMiB / kNetwork + 2 * kMiB / kLink) / 0.68);
+  // Other places: a ring of four, of which two hops are over the network.
+  EXPECT_DOUBLE_EQ(taken("all_reduce", 512, 512, "[[0, 1, 128, 130]], op=add").first, 6 * 15000);
 }
 
 // Small tensors: of 64 ranks on 16 devices each sends all others its part, 4 hops far at most, there and back; a ring

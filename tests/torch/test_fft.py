@@ -250,6 +250,17 @@ def test_stft_is_torchs(word, n_fft, hop, samples):
     assert torch.isfinite(y.grad).all() and y.grad.abs().max() > 0
 
 
+def test_stft_of_complex_signals_is_torchs(word):
+    x, window = torch.randn(2, 500, dtype=torch.complex64), torch.hann_window(60)
+    given = {"window": window, "onesided": False}
+    want = torch.stft(x, 60, 15, return_complex=True, **given)
+    got = fft.stft(x, 60, 15, **given)
+    close(got, want)
+    close(fft.stft(x, 60, 15, return_complex=False, **given), torch.view_as_real(want))
+    close(fft.istft(got, 60, 15, return_complex=True, **given),
+          torch.istft(want, 60, 15, return_complex=True, **given), 5e-6)
+
+
 def test_many_cores(word):
     x = pair(5, 64)
     for cores in (0, 2, 3):

@@ -9,6 +9,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "kernels/fft/host/double_plan.h"
 #include "kernels/fft/host/fft_rules.h"
 #include "kernels/fft/host/half_spectrum.h"
 #include "kernels/fft/host/row_balance.h"
@@ -180,10 +181,21 @@ void Plan::run(backend::Call& call, const float* x, float* y, backend::Backend b
   }
   std::optional<RowBalance> balance;
   if (way_.paired) balance.emplace(computed_, x);
-  call.arrays = arrays(balance ? balance->x() : x, y);
-  backend::run(call, backend);
-  keep_apart(call, backend);
-  if (balance) balance->undo(y);
+  const auto compute = [&](const float* from, float* to) {
+    call.arrays = arrays(from, to);
+    backend::run(call, backend);
+    keep_apart(call, backend);
+  };
+  compute(balance ? balance->x() : x, y);
+  if (!balance) return;
+  if (balance->finds_lopsided(y)) {
+    std::vector<float> alone(static_cast<std::size_t>(computed_.rows * computed_.y_width()));
+    for (const int which : {0, 1}) {
+      compute(balance->x_alone(which).data(), alone.data());
+      balance->take_alone(which, alone.data(), y);
+    }
+  }
+  balance->undo(y);
 }
 
 // Rows share partitions, where zeros of a table times NaN or infinity are NaN: rows that are finite are computed again
@@ -234,6 +246,7 @@ void clear_plans() {
   std::lock_guard lock(cache().mutex);
   cache().plans.clear();
   cache().oldest_first.clear();
+  clear_double_plans();
 }
 
 void execute_pair(const TransformConfig& config, const float* x, float* y, backend::Backend backend) {

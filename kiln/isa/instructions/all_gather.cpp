@@ -14,8 +14,11 @@ constexpr Rule kShape{8, "dst has the shape of src, times the ranks of the group
 constexpr Rule kDimension{9, "collective_dim is 0 in HBM; in SBUF, where tensors have two dimensions, 0 or 1",
                           "pass collective_dim=0, and reshape tensors in SBUF to two dimensions"};
 
-constexpr Rule kRules[] = {kAsMany,         kOneMemory, kCoalescing, kSameDtype, kReplicaGroups, kCollectivePriority,
-                           kCallersTensors, kShape,     kDimension};
+constexpr ServerRules kServers = server_rules(10);
+
+constexpr Rule kRules[] = {kAsMany,        kOneMemory,          kCoalescing,     kSameDtype,
+                           kReplicaGroups, kCollectivePriority, kCallersTensors, kShape,
+                           kDimension,     kServers.sizes,      kServers.places};
 constexpr int kSources[] = {srcs};
 
 void check(Check& c) {
@@ -33,6 +36,7 @@ void check(Check& c) {
       return fmt::format("src is {}, dst is {}, groups have {} ranks", shape_text(from[i]), shape_text(to[i]), n);
     });
   }
+  check_servers(c, replica_group, kServers);
 }
 
 void exchange(Gathering& g) {

@@ -34,7 +34,9 @@ void check(Check& c) {
   check_collective(c, {kSources, dsts, replica_group, priority, kWithout});
   check_sizes(c, kParams);
   c.require(kPlaces, !c.boolean(has_rdispls), has_rdispls, [&] { return "has_rdispls is True"; });
-  c.require(kOneChip, c.program().lnc == 2 && group_size(c, replica_group) == kRanksOfAChip, replica_group,
+  bool one_chip = c.program().lnc == 2 && group_size(c, replica_group) == kRanksOfAChip;
+  for (const RankList list : replica_groups(c, replica_group)) one_chip = one_chip && devices_of(c, list).size() == 1;
+  c.require(kOneChip, one_chip, replica_group,
             [&] { return fmt::format("lists {} of lnc {}", groups_text(c, replica_group), c.program().lnc); });
 }
 

@@ -13,9 +13,11 @@ constexpr Rule kShape{8, "dst has the shape of src", "slice or reshape one of th
 
 constexpr Rule kInFloat32{10, kReducesFloats};
 
+constexpr ServerRules kServers = server_rules(11);
+
 constexpr Rule kRules[] = {
     kAsMany,         kOneMemory, kCoalescing,         kSameDtype, kReplicaGroups, kCollectivePriority,
-    kCallersTensors, kShape,     kCollectiveOperator, kInFloat32};
+    kCallersTensors, kShape,     kCollectiveOperator, kInFloat32, kServers.sizes, kServers.places};
 constexpr int kSources[] = {srcs};
 
 void check(Check& c) {
@@ -27,6 +29,7 @@ void check(Check& c) {
               [&] { return fmt::format("src is {}, dst is {}", shape_text(from[i]), shape_text(to[i])); });
   check_operator(c, op);
   check_reduced(c, srcs, kInFloat32);
+  check_servers(c, replica_group, kServers);
 }
 
 void exchange(Gathering& g) {

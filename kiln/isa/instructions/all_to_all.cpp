@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "kiln/isa/semantics/run.h"
 #include "kiln/isa/semantics/track.h"
 
@@ -17,6 +19,9 @@ constexpr Rule kWholeDevices{8, "the ranks of a list are all ranks of their devi
                              "use groups of 4 ranks of lnc 2 on trn2 and trn3, 8 of lnc 1, 2 on trn1, or multiples",
                              Mark::external};
 
+constexpr ServerRules kServers = server_rules(9);
+constexpr Rule kFollow{11, "on trn1 the ranks of a list follow each other", "list neighbouring ranks", Mark::external};
+
 constexpr int kWithout = 2;
 constexpr Rule kRules[] = {kAsMany,
                            earlier(kSameDtype, kWithout),
@@ -25,8 +30,15 @@ constexpr Rule kRules[] = {kAsMany,
                            earlier(kCallersTensors, kWithout),
                            kShape,
                            kDimension,
-                           kWholeDevices};
+                           kWholeDevices,
+                           kServers.sizes,
+                           kServers.places,
+                           kFollow};
 constexpr int kSources[] = {srcs};
+
+bool follow_each_other(RankList list) {
+  return std::ranges::adjacent_find(list, [](std::int64_t a, std::int64_t b) { return b != a + 1; }) == list.end();
+}
 
 void check(Check& c) {
   check_collective(c, {kSources, dsts, replica_group, priority, kWithout});
@@ -43,6 +55,10 @@ void check(Check& c) {
     c.advise(kWholeDevices, list.size() == 1 || has_whole_devices(c, list), replica_group, [&] {
       return fmt::format("[{}] on {} with lnc {}", fmt::join(list, ", "), c.arch().name, c.program().lnc);
     });
+  check_servers(c, replica_group, kServers);
+  for (const RankList list : replica_groups(c, replica_group))
+    c.advise(kFollow, c.arch().target != Target::trn1 || follow_each_other(list), replica_group,
+             [&] { return fmt::format("[{}]", fmt::join(list, ", ")); });
 }
 
 void exchange(Gathering& g) {

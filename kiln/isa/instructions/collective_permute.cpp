@@ -15,6 +15,11 @@ constexpr Rule kShape{7, "dst has the shape of src", "slice or reshape one of th
 constexpr Rule kCircles{8, "the pairs form circles: each rank that they name sends and receives",
                         "name each rank as a source and as a target", Mark::external};
 
+constexpr Rule kNeighbours{9, "a pair is of one device, or of two that a link joins",
+                           "send to a neighbouring device: the devices of a server stand row by row, and rows and "
+                           "columns are circles",
+                           Mark::external};
+
 constexpr int kWithout = 1;
 constexpr Rule kRules[] = {kAsMany,
                            kOneTensor,
@@ -23,7 +28,8 @@ constexpr Rule kRules[] = {kAsMany,
                            earlier(kCollectivePriority, kWithout),
                            earlier(kCallersTensors, kWithout),
                            kShape,
-                           kCircles};
+                           kCircles,
+                           kNeighbours};
 constexpr int kSources[] = {srcs};
 
 void check(Check& c) {
@@ -40,6 +46,13 @@ void check(Check& c) {
     targets.insert(pair[1]);
   }
   c.advise(kCircles, sources == targets, source_target_pairs, [&] { return groups_text(c, source_target_pairs); });
+  if (!are_pairs(c, source_target_pairs)) return;
+  for (const RankList pair : replica_groups(c, source_target_pairs)) {
+    LinkLoad way(c.arch().links, c.arch().links.ranks_per_device(c.program().lnc));
+    way.add(pair[0], pair[1], 1);
+    c.advise(kNeighbours, way.hops() <= 1, source_target_pairs,
+             [&] { return fmt::format("from rank {} to {} are {} hops", pair[0], pair[1], way.hops()); });
+  }
 }
 
 void exchange(Gathering& g) {

@@ -12,8 +12,10 @@ using namespace args::collective_permute_implicit;
 constexpr Rule kShape{8, "dst has the shape of src", "slice or reshape one of them"};
 constexpr Rule kSameLists{9, "the lists of the group have the same length", "make rings of the same length"};
 
+constexpr ServerRules kServers = server_rules(11);
+
 constexpr Rule kRules[] = {kAsMany,         kOneMemory, kOnePerChannel, kSameDtype, kReplicaGroups, kCollectivePriority,
-                           kCallersTensors, kShape,     kSameLists,     kChannels};
+                           kCallersTensors, kShape,     kSameLists,     kChannels,  kServers.sizes, kServers.places};
 constexpr int kSources[] = {srcs_by_channel};
 
 void check(Check& c) {
@@ -21,6 +23,7 @@ void check(Check& c) {
   check_by_channel(c, srcs_by_channel, dsts_by_channel, channel_ids, kShape);
   c.require(kSameLists, group_size(c, replica_group) > 0, replica_group, [&] { return groups_text(c, replica_group); });
   check_channels(c, srcs_by_channel, replica_group, channel_ids);
+  check_servers(c, replica_group, kServers);
 }
 
 void exchange(Gathering& g) {

@@ -13,9 +13,11 @@ constexpr Rule kShape{8, "dst has the shape of both sources", "slice or reshape 
 
 constexpr Rule kInFloat32{11, kReducesFloats};
 
+constexpr ServerRules kServers = server_rules(12);
+
 constexpr Rule kRules[] = {
-    kAsMany,         kOneMemory, kOnePerChannel,      kSameDtype, kReplicaGroups, kCollectivePriority,
-    kCallersTensors, kShape,     kCollectiveOperator, kChannels,  kInFloat32};
+    kAsMany, kOneMemory,          kOnePerChannel, kSameDtype, kReplicaGroups, kCollectivePriority, kCallersTensors,
+    kShape,  kCollectiveOperator, kChannels,      kInFloat32, kServers.sizes, kServers.places};
 constexpr int kSources[] = {srcs0_by_channel, srcs1_by_channel};
 
 void check(Check& c) {
@@ -24,6 +26,7 @@ void check(Check& c) {
   check_operator(c, op);
   check_reduced(c, srcs0_by_channel, kInFloat32);
   check_channels(c, srcs0_by_channel, replica_group, channel_ids);
+  check_servers(c, replica_group, kServers);
 }
 
 void exchange(Gathering& g) {

@@ -15,9 +15,11 @@ constexpr Rule kDimension{10, "collective_dim is 0", "pass collective_dim=0"};
 
 constexpr Rule kInFloat32{11, kReducesFloats};
 
+constexpr ServerRules kServers = server_rules(12);
+
 constexpr Rule kRules[] = {
-    kAsMany,         kOneMemory, kCoalescing,         kSameDtype, kReplicaGroups, kCollectivePriority,
-    kCallersTensors, kShape,     kCollectiveOperator, kDimension, kInFloat32};
+    kAsMany, kOneMemory,          kCoalescing, kSameDtype, kReplicaGroups, kCollectivePriority, kCallersTensors,
+    kShape,  kCollectiveOperator, kDimension,  kInFloat32, kServers.sizes, kServers.places};
 constexpr int kSources[] = {srcs};
 
 void check(Check& c) {
@@ -33,6 +35,7 @@ void check(Check& c) {
   check_reduced(c, srcs, kInFloat32);
   c.require(kDimension, c.integer(collective_dim) == 0, collective_dim,
             [&] { return fmt::format("collective_dim is {}", c.integer(collective_dim)); });
+  check_servers(c, replica_group, kServers);
 }
 
 void exchange(Gathering& g) {

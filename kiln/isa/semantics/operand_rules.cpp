@@ -307,6 +307,33 @@ class OperandCheck {
           report(kOverlap, params[o], fmt::format("`{}` and `{}` overlap in part", params[o].name, params[i].name));
       }
     }
+    if (c_.facts().collective) overlaps_in_lists();
+  }
+
+  // Other ranks write to the destinations of a collective while its sources are still on their way.
+  void overlaps_in_lists() {
+    const Collective& collective = *c_.facts().collective;
+    const auto to = c_.accesses(collective.received);
+    const ParamInfo& dsts = c_.row().params[collective.received];
+    for (std::size_t i = 0; i < c_.row().params.size(); ++i) {
+      const int param = static_cast<int>(i);
+      if (param == collective.received || c_.arg(param).kind != Arg::Kind::accesses) continue;
+      for (const Access& in : c_.accesses(param)) {
+        for (const Access& out : to)
+          if (overlaps_partially(c_.program(), out, in))
+            report(kOverlap, dsts, fmt::format("`{}` and `{}` overlap in part", dsts.name, c_.row().params[i].name));
+      }
+    }
+    const bool on_chip = !to.empty() && is_on_chip(c_.program().tensors[to[0].tensor].memory);
+    const auto share = [&](const Access& a, const Access& b) {
+      return overlaps_partially(c_.program(), a, b) ||
+             (a.tensor == b.tensor && are_same_elements(c_.program(), {a, {0, 0}}, {b, {0, 0}}, on_chip));
+    };
+    for (std::size_t a = 0; a < to.size(); ++a) {
+      for (std::size_t b = a + 1; b < to.size(); ++b)
+        if (share(to[a], to[b]))
+          report(kOverlap, dsts, fmt::format("tensors {} and {} of `{}` share elements", a, b, dsts.name));
+    }
   }
 
   const Check& c_;

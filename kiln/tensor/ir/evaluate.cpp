@@ -346,11 +346,13 @@ void Evaluation::add(const Op& op) {
     return add(results_.at(op.operands[0]).at(static_cast<std::size_t>(op.integer("index"))));
   std::vector<const Array*> in;
   for (Value v : op.operands) in.push_back(&values_[v]);
-  if (!op.bodies.empty()) {
-    const auto& all = results_[static_cast<Value>(values_.size())] = results_of(op, in);
-    return add(all[0]);
-  }
+  if (!op.bodies.empty()) return add_results(results_of(op, in));
   add(evaluate(op, in, is_elementwise(op.code) ? working_dtype(graph_, op) : op.type.dtype));
+}
+
+void Evaluation::add_results(std::vector<Array> results) {
+  const auto& all = results_[static_cast<Value>(values_.size())] = std::move(results);
+  add(all[0]);
 }
 
 Arrays Evaluation::outputs() const {

@@ -66,6 +66,7 @@ class Evaluation {
   }
   void add(const Op& op);  // the next one
   void add(Array value) { values_.push_back(std::move(value)); }
+  void add_results(std::vector<Array> results);  // of an op with bodies
   const Array& value(Value v) const { return values_[v]; }
   Arrays outputs() const;
 
@@ -111,7 +112,7 @@ std::vector<Array> results_of(const Op& op, const std::vector<const Array*>& in)
 // evaluate_pair.cpp
 Array eval_pair(const Eval& e);
 
-// evaluate_ranks.cpp
+// evaluate_collective.cpp
 Array eval_collective(const Eval& e);
 
 // random.cpp

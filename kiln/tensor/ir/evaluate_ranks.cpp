@@ -1,135 +1,158 @@
-// The oracle on several ranks: op by op, collectives on the arrays of all of them.
-#include <fmt/format.h>
+// The oracle on several ranks: op by op, collectives on the arrays of all of them, also in loops and branches.
+#include "kiln/tensor/ir/evaluate_ranks.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <numeric>
 
 #include "kiln/tensor/ir/collective.h"
-#include "kiln/tensor/ir/evaluate_op.h"
-#include "kiln/tensor/ir/rules.h"
 
 namespace kiln::tensor {
 namespace {
 
-// What each rank of a group has for the operand, in the order of the list.
-using Brought = std::vector<const Array*>;
+using Given = std::vector<const Array*>;  // of one rank
+using Results = std::vector<Array>;
 
-double combined(const std::string& op, double a, double b) {
-  if (op == "add") return a + b;
-  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
-  return op == "maximum" ? std::max(a, b) : std::min(a, b);
+bool meets(const Op& op) {
+  return is_collective(op.code) ||
+         std::ranges::any_of(op.bodies, [](const Body& body) { return std::ranges::any_of(body->ops(), meets); });
 }
 
-Array all_reduced(const Op& op, const Brought& brought) {
-  Array out = *brought[0];
-  for (std::size_t r = 1; r < brought.size(); ++r) {
-    for (std::size_t i = 0; i < out.data.size(); ++i)
-      out.data[i] = combined(op.text("op"), out.data[i], brought[r]->data[i]);
+std::vector<Arrays> run(const Graph& graph, const std::vector<Arrays>& inputs, const Team& team);
+
+// A body on each rank of the team.
+std::vector<Results> run_body(const Graph& body, const std::vector<Given>& given, const Team& team) {
+  std::vector<Arrays> inputs(given.size());
+  const std::vector<Value> at = body.inputs();
+  for (std::size_t rank = 0; rank < given.size(); ++rank)
+    for (std::size_t i = 0; i < at.size(); ++i) inputs[rank][body.op(at[i]).text("name")] = *given[rank][i];
+  std::vector<Results> out;
+  for (const Arrays& outputs : run(body, inputs, team)) {
+    Results& own = out.emplace_back();
+    for (const Output& o : body.outputs()) own.push_back(outputs.at(o.name));
   }
-  if (!is_float(out.type.dtype))  // modulo 2^32
-    out = from_bytes(out.type, to_bytes(out).data());
   return out;
 }
 
-// Calls fn(element of the whole, element of the part) for part `part` of `shape` along an axis.
-template <class Fn>
-void for_part(const Shape& shape, std::int64_t axis, std::int64_t parts, std::int64_t part, Fn&& fn) {
-  Shape small = shape;
-  small[axis] /= parts;
-  const Shape strides = strides_of(shape);
-  for_each(small, [&](std::int64_t i, const Shape& at) {
-    std::int64_t whole = part * small[axis] * strides[axis];
-    for (std::size_t d = 0; d < at.size(); ++d) whole += at[d] * strides[d];
-    fn(whole, i);
-  });
-}
-
-Array share_of(const Array& whole, std::int64_t axis, std::int64_t parts, std::int64_t part) {
-  Array out{whole.type, {}};
-  out.type.shape[axis] /= parts;
-  out.data.resize(static_cast<std::size_t>(out.type.size()));
-  for_part(whole.type.shape, axis, parts, part,
-           [&](std::int64_t from, std::int64_t to) { out.data[to] = whole.data[from]; });
-  return out;
-}
-
-Array joined(const Type& type, std::int64_t axis, const std::vector<Array>& parts) {
-  Array out{type, std::vector<double>(static_cast<std::size_t>(type.size()))};
-  for (std::size_t p = 0; p < parts.size(); ++p)
-    for_part(type.shape, axis, static_cast<std::int64_t>(parts.size()), static_cast<std::int64_t>(p),
-             [&](std::int64_t to, std::int64_t from) { out.data[to] = parts[p].data[from]; });
-  return out;
-}
-
-// What the rank at position `mine` of its group gets.
-Array exchanged(const Op& op, const Brought& brought, std::int64_t mine) {
-  const auto n = static_cast<std::int64_t>(brought.size());
-  std::vector<Array> parts;
-  switch (op.code) {
-    case OpCode::all_reduce:
-      return all_reduced(op, brought);
-    case OpCode::reduce_scatter:
-      return share_of(all_reduced(op, brought), op.integer("axis"), n, mine);
-    case OpCode::all_to_all:
-      for (const Array* a : brought) parts.push_back(share_of(*a, op.integer("split"), n, mine));
-      return joined(op.type, op.integer("axis"), parts);
-    default:
-      for (const Array* a : brought) parts.push_back(*a);
-      return joined(op.type, op.integer("axis"), parts);
+// The same on those of the team that `chosen` names; the others keep what `out` has of them.
+void run_some(const Graph& body, const std::vector<Given>& given, const Team& team, const std::vector<bool>& chosen,
+              std::vector<Results>& out) {
+  Team some{{}, team.of};
+  std::vector<Given> own;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (!chosen[i]) continue;
+    some.ranks.push_back(team.ranks[i]);
+    own.push_back(given[i]);
   }
+  if (own.empty()) return;
+  std::vector<Results> results = run_body(body, own, some);
+  for (std::size_t i = 0, next = 0; i < chosen.size(); ++i)
+    if (chosen[i]) out[i] = std::move(results[next++]);
 }
 
-// The value of a collective on each rank.
-std::vector<Array> meet(const Op& op, const std::vector<const Array*>& of_rank) {
-  std::vector<Array> out(of_rank.size(), Array{op.type, {}});
-  const auto at = [&](std::int64_t rank) {
-    if (rank >= static_cast<std::int64_t>(of_rank.size()))
-      raise(rules::kTable, rules::kRankGroups, {.found = fmt::format("rank {} of {} ranks", rank, of_rank.size())});
-    return static_cast<std::size_t>(rank);
-  };
-  for (const Ints& list : groups_of(op)) {
-    if (op.code == OpCode::collective_permute) {
-      out[at(list[1])] = *of_rank[at(list[0])];
-      continue;
+class Loop {
+ public:
+  Loop(const Op& op, const std::vector<Given>& in, const Team& team) : op_(op), in_(in), team_(team) {
+    const auto carried = static_cast<std::ptrdiff_t>(op.integer("carried"));
+    for (const Given& own : in) {
+      Results& state = state_.emplace_back();
+      for (std::ptrdiff_t i = 0; i < carried; ++i) state.push_back(*own[static_cast<std::size_t>(i)]);
     }
-    Brought brought;
-    for (const std::int64_t rank : list) brought.push_back(of_rank[at(rank)]);
-    for (std::size_t i = 0; i < list.size(); ++i)
-      out[at(list[i])] = exchanged(op, brought, static_cast<std::int64_t>(i));
   }
-  for (std::size_t rank = 0; rank < out.size(); ++rank) {
-    if (static_cast<std::int64_t>(out[rank].data.size()) != op.type.size())
-      raise(rules::kTable, rules::kRankGroups, {.found = fmt::format("rank {} is in no group", rank)});
+
+  std::vector<Results> counted() {
+    for (std::int64_t i = 0; i < op_.integer("count"); ++i) {
+      const Array pass{{DType::int32, {}}, {static_cast<double>(i)}};
+      std::vector<Given> all = given();
+      for (Given& own : all) own.insert(own.begin(), &pass);
+      state_ = run_body(*op_.bodies[0], all, team_);
+    }
+    return std::move(state_);
   }
+
+  // A rank that has left the loop is in no pass any more.
+  std::vector<Results> conditional() {
+    std::vector<bool> inside(in_.size(), true);
+    while (true) {
+      std::vector<Results> goes_on(in_.size());
+      run_some(*op_.bodies[0], given(), team_, inside, goes_on);
+      for (std::size_t i = 0; i < inside.size(); ++i) inside[i] = inside[i] && goes_on[i][0].data[0] != 0;
+      if (std::ranges::find(inside, true) == inside.end()) return std::move(state_);
+      std::vector<Results> next = state_;
+      run_some(*op_.bodies[1], given(), team_, inside, next);
+      state_ = std::move(next);
+    }
+  }
+
+ private:
+  std::vector<Given> given() const {
+    std::vector<Given> out;
+    for (std::size_t rank = 0; rank < in_.size(); ++rank) {
+      Given& own = out.emplace_back();
+      for (const Array& s : state_[rank]) own.push_back(&s);
+      own.insert(own.end(), in_[rank].begin() + std::ssize(state_[rank]), in_[rank].end());
+    }
+    return out;
+  }
+
+  const Op& op_;
+  const std::vector<Given>& in_;
+  const Team& team_;
+  std::vector<Results> state_;
+};
+
+std::vector<Results> branched(const Op& op, const std::vector<Given>& in, const Team& team) {
+  std::vector<Results> out(in.size());
+  std::vector<Given> given;
+  std::vector<bool> yes, no;
+  for (const Given& own : in) {
+    given.emplace_back(own.begin() + 1, own.end());
+    yes.push_back(own[0]->data[0] != 0);
+    no.push_back(!yes.back());
+  }
+  run_some(*op.bodies[0], given, team, yes, out);
+  run_some(*op.bodies[1], given, team, no, out);
   return out;
 }
 
-}  // namespace
-
-Array eval_collective(const Eval& e) {
-  raise(rules::kTable, rules::kNotYet,
-        {.found = fmt::format("not yet: {} of one rank in the oracle, or in a body; evaluate all ranks together",
-                              name(e.op.code)),
-         .category = Category::not_yet});
+// An op with bodies in which ranks meet.
+std::vector<Results> results_of_ranks(const Op& op, const std::vector<Given>& in, const Team& team) {
+  if (op.code == OpCode::call) return run_body(*op.bodies[0], in, team);
+  if (op.code == OpCode::branch) return branched(op, in, team);
+  return op.code == OpCode::for_loop ? Loop(op, in, team).counted() : Loop(op, in, team).conditional();
 }
 
-std::vector<Arrays> evaluate(const Graph& graph, const std::vector<Arrays>& inputs) {
+std::vector<Arrays> run(const Graph& graph, const std::vector<Arrays>& inputs, const Team& team) {
   std::vector<Evaluation> ranks;
   for (const Arrays& own : inputs) ranks.emplace_back(graph, own);
   for (const Op& op : graph.ops()) {
-    if (!is_collective(op.code)) {
+    if (!meets(op)) {
       for (Evaluation& rank : ranks) rank.add(op);
       continue;
     }
-    std::vector<const Array*> of_rank;
-    for (const Evaluation& rank : ranks) of_rank.push_back(&rank.value(op.operands[0]));
-    std::vector<Array> met = meet(op, of_rank);
+    std::vector<Given> in(ranks.size());
+    for (std::size_t r = 0; r < ranks.size(); ++r)
+      for (const Value v : op.operands) in[r].push_back(&ranks[r].value(v));
+    if (!is_collective(op.code)) {
+      std::vector<Results> results = results_of_ranks(op, in, team);
+      for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].add_results(std::move(results[r]));
+      continue;
+    }
+    Given of_rank;
+    for (const Given& own : in) of_rank.push_back(own[0]);
+    std::vector<Array> met = meet(op, of_rank, team);
     for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].add(std::move(met[r]));
   }
   std::vector<Arrays> outputs;
   for (const Evaluation& rank : ranks) outputs.push_back(rank.outputs());
   return outputs;
+}
+
+}  // namespace
+
+std::vector<Arrays> evaluate(const Graph& graph, const std::vector<Arrays>& inputs) {
+  Team all{std::vector<std::int64_t>(inputs.size()), std::ssize(inputs)};
+  std::iota(all.ranks.begin(), all.ranks.end(), 0);
+  return run(graph, inputs, all);
 }
 
 }  // namespace kiln::tensor

@@ -20,7 +20,7 @@ Type infer_pair_whole(const Ask& a) {
   require_core(a);
   Type out = a.operand(0);
   const std::int64_t axis = asked_axis(a), extent = a.op.integer("extent");
-  a.require(2 * out.shape[axis] == extent, rules::kShape,
+  a.require(out.shape[axis] == half_extent(extent), rules::kShape,
             fmt::format("{} as a half of {} along axis {}", to_string(out), extent, axis));
   out.shape[axis] = extent;
   return out;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <bit>
 #include <cmath>
 #include <set>
 #include <sstream>
@@ -63,7 +64,22 @@ std::string kernel_text(const isa::Program& program) {
   return out;
 }
 
-std::string numbers_text(const Op& op) {
+// 128 bits that hang on every bit of the numbers.
+std::string digest(const std::vector<double>& numbers) {
+  std::uint64_t a = 0xcbf29ce484222325u, b = 0x9e3779b97f4a7c15u;
+  for (double x : numbers) {
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    a = (a ^ bits) * 0x100000001b3u;
+    a ^= a >> 29;
+    b = (b + bits) * 0xff51afd7ed558ccdu;
+    b ^= b >> 33;
+  }
+  return fmt::format("{:016x}{:016x}", a, b);
+}
+
+std::string numbers_text(const Op& op, const PrintOptions& options) {
+  constexpr std::size_t kFew = 256;
+  if (options.digests && op.numbers->size() > kFew) return fmt::format("digest={}", digest(*op.numbers));
   std::vector<std::string> out;
   for (double x : *op.numbers) out.push_back(number_text(x));
   return fmt::format("numbers=[{}]", fmt::join(out, ", "));
@@ -84,7 +100,7 @@ std::string statements(const Graph& graph, const PrintOptions& options, const st
     const auto& infos = info(op.code).attributes;
     for (std::size_t i = 0; i < infos.size(); ++i)
       arguments.push_back(fmt::format("{}={}", infos[i].name, std::visit(AttrText{}, op.attrs[i])));
-    if (op.code == OpCode::constant) arguments.push_back(numbers_text(op));
+    if (op.code == OpCode::constant) arguments.push_back(numbers_text(op, options));
     if (op.kernel) arguments.push_back(fmt::format("program=[{}]", kernel_text(*op.kernel)));
     out += fmt::format("{}{}: {} = {}({})", indent, names[v], to_string(op.type), name(op.code),
                        fmt::join(arguments, ", "));

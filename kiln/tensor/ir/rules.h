@@ -45,10 +45,14 @@ inline constexpr Rule kRankPairs{22, "a permutation has a source and a target fo
 inline constexpr Rule kRankParts{23, "what is shared among ranks has an extent that their number divides",
                                  "pad the tensor, or share it along another axis"};
 
-inline constexpr Rule kRules[] = {kOperands,    kBroadcast, kPromotion,  kDtype,     kAxis,     kReshape,
-                                  kPermutation, kSlice,     kMatmul,     kEmpty,     kConcat,   kIndex,
-                                  kNames,       kShape,     kChip,       kNumber,    kNotYet,   kText,
-                                  kBody,        kWindow,    kRankGroups, kRankPairs, kRankParts};
+inline constexpr Rule kRanksTogether{24,
+                                     "ranks that meet in a branch or a loop take the same branch and as many passes",
+                                     "decide by what all of them have: an all_reduce of the condition"};
+
+inline constexpr Rule kRules[] = {kOperands,    kBroadcast, kPromotion,  kDtype,     kAxis,      kReshape,
+                                  kPermutation, kSlice,     kMatmul,     kEmpty,     kConcat,    kIndex,
+                                  kNames,       kShape,     kChip,       kNumber,    kNotYet,    kText,
+                                  kBody,        kWindow,    kRankGroups, kRankPairs, kRankParts, kRanksTogether};
 inline constexpr RuleTable kTable{"tensor", "tensor programs", kRules};
 
 }  // namespace kiln::tensor::rules

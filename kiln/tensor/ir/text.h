@@ -15,7 +15,8 @@
 namespace kiln::tensor {
 
 struct PrintOptions {
-  bool places = false;  // ` @ "file":line` behind each op that has one
+  bool places = false;   // ` @ "file":line` behind each op that has one
+  bool digests = false;  // of large constants, in place of their numbers: to tell programs apart, not to be parsed
 };
 std::string print(const Graph& graph, const PrintOptions& options = {});
 

@@ -43,4 +43,7 @@ double wrapped(DType dtype, std::int64_t value);  // the low bits of an integer
 double lowest(DType dtype);
 double highest(DType dtype);
 
+// What a core of a pair has of an extent that is split; of an odd one both have the middle.
+constexpr std::int64_t half_extent(std::int64_t n) { return (n + 1) / 2; }
+
 }  // namespace kiln::tensor

@@ -12,6 +12,7 @@ using isa::Index;
 
 namespace {
 constexpr std::int64_t kLongestSum = 8192;  // of a product that goes column by column
+constexpr std::int64_t kWholeRow = 16384;   // bytes
 constexpr std::int64_t kFewPieces = 8;      // of a product, beyond which the last one counts little
 }  // namespace
 
@@ -66,13 +67,30 @@ void RegionEmitter::store_pieces(std::int64_t columns, std::int64_t piece, const
   Cone cone;
   for (const Leaf* leaf : leaves) gather_cone(leaf->value, columns, cone);
   prepare(cone);
+  std::map<const Leaf*, Tile> rows;  // that are stored when all of their pieces are there: a DMA costs its start
+  for (const Leaf* leaf : leaves) {
+    const DType t = graph_.type(leaf->value).dtype;
+    if (options_.whole_rows && columns * size_bytes(t) <= kWholeRow && !kept_result(*leaf) && t != DType::bool_)
+      rows[leaf] = new_tile(k_, Memory::sbuf, rows_, free_of(leaf->value), t);
+  }
   k_.tiles(columns, piece, [&](Index start, std::int64_t n) {
     columns_ = Columns{columns, n, start};
     scopes_.emplace_back();
-    for (const Leaf* leaf : leaves) store(*leaf, value(leaf->value));
+    for (const Leaf* leaf : leaves) {
+      const auto row = rows.find(leaf);
+      if (row == rows.end()) {
+        store(*leaf, value(leaf->value));
+        continue;
+      }
+      Tile part = row->second;
+      part.offset += start * part.dims.back().stride;
+      part.dims.back().count = n;
+      value(leaf->value, &part);
+    }
     scopes_.pop_back();
     columns_.reset();
   });
+  for (const auto& [leaf, row] : rows) store(*leaf, row);
 }
 
 // Rows that are too wide, and nothing but elementwise values and reductions of whole rows.

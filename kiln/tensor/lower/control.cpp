@@ -6,6 +6,7 @@
 
 #include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/lower/maker.h"
+#include "kiln/tensor/passes/collectives.h"
 #include "kiln/tensor/passes/rewrite.h"
 
 namespace kiln::tensor {
@@ -86,7 +87,7 @@ bool Maker::prepare_control(Value v) {
 // Arguments of a kernel where they lie, what it changes as a copy, results where they are read.
 void Maker::prepare_kernel(Value v) {
   const Op& op = graph_.op(v);
-  if (op.kernel->target != options_.target || op.kernel->lnc != 1) {
+  if (op.kernel->target != options_.target || (op.kernel->lnc != 1 && !is_collective_kernel(op))) {
     raise(rules::kTable, rules::kBody,
           {.found = fmt::format("a kernel for {} in a program for {}", arch(op.kernel->target).name,
                                 arch(options_.target).name),

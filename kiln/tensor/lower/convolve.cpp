@@ -6,6 +6,7 @@
 #include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/lower/copies.h"
 #include "kiln/tensor/lower/windows.h"
+#include "kiln/tensor/passes/conv_tail.h"
 #include "kiln/tensor/passes/rewrite.h"
 
 namespace kiln::tensor {
@@ -38,6 +39,16 @@ struct Placement {
   std::vector<Dims> lists;
 };
 
+// What is done to the result: an operator with a number or with one value per channel, or a function.
+struct Step {
+  Lowering how;
+  std::optional<double> number = {};
+  View per_channel = {};            // in HBM
+  std::int64_t at = 0, stride = 1;  // where it begins there, and how far apart channels are
+  View columns = {};                // (channels of a block, blocks)
+  bool has_columns = false;
+};
+
 struct Convolution {
   isa::Kernel& k;
   const Arch& arch;
@@ -53,6 +64,7 @@ struct Convolution {
   std::int64_t depth = 1, height = 1, width = 1;  // of a slab
   std::int64_t beside = 1;                        // taps along columns that lie on partitions, of the last row of taps
   View slab, side, weights;
+  std::vector<Step> tail;
   int evacuations = 0;
 
   std::int64_t channel_blocks() const { return (in + kBlock - 1) / kBlock; }
@@ -79,6 +91,8 @@ struct Convolution {
                std::int64_t count);
   void sum(const View& total, const Index& ob, std::int64_t o, const Index& z, const Index& r, std::int64_t pr,
            const Index& c, std::int64_t pc);
+  void load_columns(const Index& o, std::int64_t channels);
+  void finish(const View& done, const View& total, const Index& ob);
   Engine evacuator() {
     if (!arch.features.scalar_tensor_ops) return Engine::unknown;
     return stacked > 1 || ++evacuations % 2 == 0 ? Engine::scalar : Engine::unknown;  // the other one places volumes
@@ -344,6 +358,75 @@ void Convolution::sum(const View& total, const Index& ob, std::int64_t o, const 
   });
 }
 
+// One value per channel for the channels whose weights are there, in float32.
+void Convolution::load_columns(const Index& o, std::int64_t channels) {
+  const std::int64_t rows = std::min(channels, kBlock), blocks = (channels + kBlock - 1) / kBlock;
+  for (Step& step : tail) {
+    if (!step.has_columns) continue;
+    const View loaded = k.sbuf({rows, blocks}, dtype);
+    const auto load = [&](std::int64_t m, std::int64_t first, std::int64_t count) {
+      if (m > 0 && count > 0)
+        k.dma_copy({.dst = loaded.ap({{blocks, m}, {1, count}}, first),
+                    .src = step.per_channel.ap({{step.stride, m}, {step.stride * kBlock, count}},
+                                               o * step.stride + (step.at + first * kBlock * step.stride))});
+    };
+    load(rows, 0, channels / rows);
+    load(channels % rows, channels / rows, channels % rows ? 1 : 0);
+    step.columns = loaded;
+    if (dtype == DType::float32) continue;
+    step.columns = k.sbuf({rows, blocks}, DType::float32);
+    if (channels % rows) k.memset({.dst = step.columns, .value = 0.0});
+    if (channels / rows)
+      k.tensor_copy({.dst = step.columns.ap({{blocks, rows}, {1, channels / rows}}),
+                     .src = loaded.ap({{blocks, rows}, {1, channels / rows}})});
+    if (const std::int64_t rest = channels % rows)
+      k.tensor_copy({.dst = step.columns.ap({{blocks, rest}, {1, 1}}, blocks - 1),
+                     .src = loaded.ap({{blocks, rest}, {1, 1}}, blocks - 1)});
+  }
+}
+
+// From PSUM, through the tail: operators two at a time, a function together with the sum before it.
+void Convolution::finish(const View& done, const View& total, const Index& ob) {
+  const std::int64_t m = done.dim(0);
+  const auto column = [&](const Step& s) { return s.columns.ap({{s.columns.dim(1), m}, {1, 1}}, ob); };
+  const auto operand = [&](const Step& s) { return s.has_columns ? isa::Operand(column(s)) : isa::Operand(*s.number); };
+  const auto is_alu = [&](std::size_t i) { return i < tail.size() && tail[i].how.kind == Lowering::Kind::alu; };
+  if (tail.empty()) {
+    k.tensor_copy({.dst = done, .src = total, .engine = evacuator()});
+    return;
+  }
+  View data = total;
+  const bool on_scalar = evacuator() == Engine::scalar;
+  for (std::size_t i = 0; i < tail.size(); data = done) {
+    const Step& s = tail[i];
+    const bool adds = is_alu(i) && s.how.alu == AluOp::add && s.has_columns;
+    const bool more = i + 1 < tail.size();
+    const bool rectifies = more && is_alu(i + 1) && tail[i + 1].how.alu == AluOp::maximum && tail[i + 1].number == 0.0;
+    if (adds && more && (!is_alu(i + 1) || (rectifies && on_scalar))) {
+      k.activation({.dst = done,
+                    .op = rectifies ? ActFn::relu : tail[i + 1].how.act,
+                    .data = data,
+                    .bias = column(s),
+                    .scale = 1.0});
+      i += 2;
+    } else if (!is_alu(i)) {
+      k.activation({.dst = done, .op = s.how.act, .data = data, .scale = 1.0});
+      ++i;
+    } else if (is_alu(i + 1)) {
+      k.tensor_scalar({.dst = done,
+                       .data = data,
+                       .op0 = s.how.alu,
+                       .operand0 = operand(s),
+                       .op1 = tail[i + 1].how.alu,
+                       .operand1 = operand(tail[i + 1])});
+      i += 2;
+    } else {
+      k.tensor_scalar({.dst = done, .data = data, .op0 = s.how.alu, .operand0 = operand(s)});
+      ++i;
+    }
+  }
+}
+
 void Convolution::compute(const Index& n, const Index& o, std::int64_t channels, const Index& z, const Index& row,
                           std::int64_t count) {
   const std::int64_t columns = v.count(), area = h.count() * columns, volume = d.count() * area;
@@ -354,7 +437,7 @@ void Convolution::compute(const Index& n, const Index& o, std::int64_t channels,
         const View total = k.psum({m, pr, pc}, DType::float32);
         sum(total, ob, m, z, whole ? row + r : r, pr, c, pc);
         const View done = k.sbuf({m, pr, pc}, y.dtype());
-        k.tensor_copy({.dst = done, .src = total, .engine = evacuator()});
+        finish(done, total, ob);
         const Index to = n * (groups * out * volume) + (o + ob * kBlock) * volume + z * area + (row + r) * columns + c;
         k.dma_copy({.dst = y.ap({{volume, m}, {columns, pr}, {1, pc}}, to), .src = done});
       });
@@ -368,6 +451,7 @@ void Convolution::run() {
     k.tiles(out, chunk, [&](Index o, std::int64_t channels) {
       weights = k.sbuf({std::min(kBlock, stacked * in), channel_blocks() * taps() * chunk}, dtype);
       load_weights(g * out + o, channels);
+      load_columns(o, channels);
       repeat(k, images, [&](const Index& n) {
         if (whole) load(n, g, 0, 0, 0);
         repeat(k, d.count(), [&](const Index& z) {
@@ -383,8 +467,8 @@ void Convolution::run() {
 
 }  // namespace
 
-void Copies::convolve(Value v) {
-  const Op& op = graph.op(v);
+void Copies::convolve(const std::vector<Value>& ops) {
+  const Op& op = graph.op(ops[0]);
   const Shape x = graph.type(op.operands[0]).shape, w = graph.type(op.operands[1]).shape;
   const auto window = [&](std::size_t i) {
     return Window{.size = x[2 + i],
@@ -412,7 +496,7 @@ void Copies::convolve(Value v) {
                 .arch = arch,
                 .x = xs,
                 .w = ws,
-                .y = storage.of.at(v),
+                .y = storage.of.at(ops.back()),
                 .x_at = begins[0],
                 .w_at = begins[1],
                 .dtype = graph.type(op.operands[0]).dtype,
@@ -423,6 +507,20 @@ void Copies::convolve(Value v) {
                 .d = window(0),
                 .h = window(1),
                 .v = window(2)};
+  for (std::size_t i = 1; i < ops.size(); ++i) {
+    const TailStep step = tail_step(graph, ops[i]);
+    Step& made = c.tail.emplace_back(Step{.how = info(graph.op(ops[i]).code).lowering});
+    if (!step.by) {
+      if (graph.op(ops[i]).code == OpCode::relu) made = {{Lowering::Kind::alu, AluOp::maximum, {}}, 0.0};
+      continue;
+    }
+    const Value by = graph.op(ops[i]).operands[*step.by];
+    made.number = splat_of(graph, by);
+    if (made.number) continue;
+    const Source source = source_of(graph, fusion, by);
+    made.per_channel = storage.of.at(source.base), made.at = source.access.offset, made.has_columns = true;
+    for (const isa::Dim& d : source.access.dims) made.stride = d.count > 1 ? d.stride : made.stride;
+  }
   const bool plain = c.d.is_plain() && c.h.is_plain() && c.v.is_plain();
   const std::int64_t row = c.v.padded() * c.d.taps * c.channel_blocks() * size_bytes(c.dtype);
   if ((!plain && !fits_whole(c.in, {c.d, c.h, c.v}, size_bytes(c.dtype))) || row * c.h.reach() > 2 * kVolumeBytes) {

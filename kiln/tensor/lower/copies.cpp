@@ -25,6 +25,27 @@ Dims at_least_one(Dims d) {
   return d;
 }
 
+// The length of the rows that a long run is cut into, where a DMA begins at a place that is known at run time: it makes
+// a descriptor for each row, and moves a run without rows element by element. 0: it stays.
+std::int64_t row_of_run(std::int64_t count, DType t) {
+  constexpr std::int64_t kShortBytes = 512, kLongBytes = 65536;
+  if (count * size_bytes(t) <= 2 * kShortBytes) return 0;
+  for (std::int64_t rows = std::max<std::int64_t>(2, count * size_bytes(t) / kLongBytes);
+       count / rows * size_bytes(t) >= kShortBytes; ++rows) {
+    if (count % rows == 0) return count / rows;
+  }
+  return 0;
+}
+
+void cut_runs(std::vector<Dims>& lists, DType t) {
+  for (const Dims& d : lists) {
+    if (d.size() != 1 || d[0].stride != 1) return;
+  }
+  const std::int64_t row = row_of_run(lists[0][0].count, t);
+  if (row == 0) return;
+  for (Dims& d : lists) d = {{row, d[0].count / row}, {1, row}};
+}
+
 }  // namespace
 
 void Copies::move(const View& dst, const Strided& to, const View& src, const Strided& from) {
@@ -33,7 +54,8 @@ void Copies::move(const View& dst, const Strided& to, const View& src, const Str
   join_together(lists);
   nest(k, at_least_one(lists[0]), at_least_one(lists[1]), to.offset, from.offset,
        [&](const Dims& d, const Dims& s, Index more_d, Index more_s) {
-         if (!turn(dst, d, more_d, src, s, more_s)) k.dma_copy({.dst = dst.ap(d, more_d), .src = src.ap(s, more_s)});
+         if (turn(dst, d, more_d, src, s, more_s) || thin_out(dst, d, more_d, src, s, more_s)) return;
+         k.dma_copy({.dst = dst.ap(d, more_d), .src = src.ap(s, more_s)});
        });
 }
 
@@ -49,6 +71,7 @@ bool Copies::turn(const View& dst, const Dims& to, Index at, const View& src, co
     if (from[d].stride == 1 && from[d].count >= 8) other = d;
   }
   if (other == to.size()) return false;
+  if (turn_blocks(dst, to, at, src, from, from_at, other)) return true;
   const Turner turner{k, arch, [] { return Engine::unknown; }};
   const std::function<void(std::size_t, Index, Index)> each = [&](std::size_t d, Index a, Index b) {
     if (d == last) {
@@ -65,6 +88,38 @@ bool Copies::turn(const View& dst, const Dims& to, Index at, const View& src, co
     } else {
       k.loop(to[d].count, [&](Index i) { each(d + 1, a + i * to[d].stride, b + i * from[d].stride); });
     }
+  };
+  each(0, at, from_at);
+  return true;
+}
+
+// Every second, third or fourth element of rows: rows come as they are, and an engine takes what is wanted. As a DMA
+// every element would be a transfer.
+bool Copies::thin_out(const View& dst, Dims to, const Index& at, const View& src, Dims from, const Index& from_at) {
+  constexpr std::int64_t kFar = 4, kMany = 16, kRowBytes = 32768;
+  if (to.size() == 1) {  // one row: some of it on each partition
+    std::int64_t rows = kBlock;
+    while (to[0].count % rows != 0) --rows;
+    const std::int64_t each = to[0].count / rows;
+    to = {{to[0].stride * each, rows}, {to[0].stride, each}};
+    from = {{from[0].stride * each, rows}, {from[0].stride, each}};
+  }
+  const isa::Dim taken = from.back();
+  const std::int64_t n = taken.count, span = (n - 1) * taken.stride + 1;
+  if (to.back().stride != 1 || taken.stride < 2 || taken.stride > kFar || n < kMany) return false;
+  if (span * size_bytes(src.dtype()) > kRowBytes) return false;
+  const std::size_t row = to.size() - 2;
+  const std::function<void(std::size_t, Index, Index)> each = [&](std::size_t d, const Index& a, const Index& b) {
+    if (d < row) {
+      k.loop(to[d].count, [&](Index i) { each(d + 1, a + i * to[d].stride, b + i * from[d].stride); });
+      return;
+    }
+    k.tiles(to[row].count, kBlock, [&](Index first, std::int64_t rows) {
+      const View whole = k.sbuf({rows, span}, src.dtype()), thin = k.sbuf({rows, n}, dst.dtype());
+      k.dma_copy({.dst = whole, .src = src.ap({{from[row].stride, rows}, {1, span}}, b + first * from[row].stride)});
+      k.tensor_copy({.dst = thin, .src = whole.ap({{span, rows}, {taken.stride, n}})});
+      k.dma_copy({.dst = dst.ap({{to[row].stride, rows}, {1, n}}, a + first * to[row].stride), .src = thin});
+    });
   };
   each(0, at, from_at);
   return true;
@@ -218,8 +273,8 @@ void Copies::emit(Value v) {
     scatter(v);
   } else if (op.code == OpCode::scatter) {
     scatter_in_order(v);
-  } else if (op.code == OpCode::conv) {
-    convolve(v);
+  } else if (const auto& ops = fusion.regions[fusion.region_of[v]].ops; graph.op(ops[0]).code == OpCode::conv) {
+    convolve(ops);
   } else if (op.code == OpCode::mx_matmul) {
     multiply_mx(v);
   } else if (op.code == OpCode::update_slice) {
@@ -230,6 +285,7 @@ void Copies::emit(Value v) {
     to.dims[axis].count = part.dims[axis].count;
     std::vector<Dims> lists{to.dims, part.dims};
     join_together(lists);
+    if (!splat_of(graph, op.operands[2])) cut_runs(lists, op.type.dtype);
     k.dma_copy({.dst = from_start(storage.of.at(v), at_least_one(lists[0]), 0, whole.dims[axis].stride, op.operands[2]),
                 .src = source.ap(at_least_one(lists[1]), part.offset)});
   } else {
@@ -239,6 +295,7 @@ void Copies::emit(Value v) {
     from.dims[axis].count = op.type.shape[axis];
     std::vector<Dims> lists{whole.dims, from.dims};
     join_together(lists);
+    if (!splat_of(graph, op.operands[1])) cut_runs(lists, op.type.dtype);
     k.dma_copy({.dst = storage.of.at(v).ap(at_least_one(lists[0])),
                 .src = from_start(source, at_least_one(lists[1]), from.offset, x.dims[axis].stride, op.operands[1])});
   }

@@ -27,6 +27,11 @@ struct Copies {
  private:
   bool turn(const isa::View& dst, const Dims& to, isa::Index at, const isa::View& src, const Dims& from,
             isa::Index from_at);
+  bool thin_out(const isa::View& dst, Dims to, const isa::Index& at, const isa::View& src, Dims from,
+                const isa::Index& from_at);
+  // transpose.cpp: the same in blocks of one size, where dimension `other` follows each other in the source.
+  bool turn_blocks(const isa::View& to_view, const Dims& to, const isa::Index& at, const isa::View& from_view,
+                   const Dims& from, const isa::Index& from_at, std::size_t other);
   void fill(const isa::View& dst, const Strided& to, double x);
   bool is_on_chip(Value v) const { return fusion.regions[fusion.region_of[v]].kind != Region::Kind::copies; }
   // Where a value lies in HBM; one number for all elements is written there first.
@@ -44,8 +49,8 @@ struct Copies {
   void add_block(const isa::View& dst, const Rows& from, const isa::Index& first, std::int64_t n,
                  const isa::View& spoiled);
   void scatter_sums(Value v);
-  void convolve(Value v);     // convolve.cpp
-  void multiply_mx(Value v);  // mx_product.cpp
+  void convolve(const std::vector<Value>& ops);  // convolve.cpp: one, and what is done to its result
+  void multiply_mx(Value v);                     // mx_product.cpp
   isa::View combined(const isa::View& now, const isa::View& more, const std::string& mode, bool truth);
   isa::Reg loaded(const Source& s);  // an index
   isa::View from_start(const isa::View& hbm, const Dims& dims, std::int64_t offset, std::int64_t stride, Value start);

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "kiln/check/check_program.h"
-#include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/ir/verify.h"
 #include "kiln/tensor/lower/fingerprint.h"
 #include "kiln/tensor/lower/maker.h"
@@ -20,6 +19,7 @@
 #include "kiln/tensor/passes/decompose.h"
 #include "kiln/tensor/passes/expand.h"
 #include "kiln/tensor/passes/for_chip.h"
+#include "kiln/tensor/passes/odd_lengths.h"
 #include "kiln/tensor/passes/pair.h"
 #include "kiln/tensor/passes/recompute.h"
 #include "kiln/tensor/passes/running_sums.h"
@@ -31,10 +31,14 @@ struct Pass {
   const char* name;
   Graph (*run)(const Graph&);
 };
-constexpr Pass kPasses[] = {
-    {"canonicalize", canonicalize}, {"running-sums", with_running_sums}, {"expand", expand},
-    {"decompose", decompose},       {"simplify", canonicalize},          {"split-views", split_views},
-    {"recompute", recomputed}};
+constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
+                            {"running-sums", with_running_sums},
+                            {"expand", expand},
+                            {"odd-lengths", with_even_lengths},
+                            {"decompose", decompose},
+                            {"simplify", canonicalize},
+                            {"split-views", split_views},
+                            {"recompute", recomputed}};
 
 // What to try, one after the other, until the program fits.
 std::vector<Choice> choices(const CompileOptions& options) {
@@ -115,14 +119,22 @@ constexpr Candidate kProductCandidates[] = {
     {"PSUM emptied by the scalar engine", [](RegionOptions& o) { o.evacuate = Evacuate::scalar; }},
     {"PSUM emptied by the vector engine", [](RegionOptions& o) { o.evacuate = Evacuate::vector; }},
     {"matrices loaded 512 rows at a time", [](RegionOptions& o) { o.load_blocks = 4; }},
+    {"rows stored whole", [](RegionOptions& o) { o.whole_rows = true; }},
     {"7 of 8 blocks turned by DMA", [](RegionOptions& o) { o.turned_by_dma = 14; }},
     {"operands turned while they are loaded", [](RegionOptions& o) { o.loads_turned = true; }},
     {"PSUM emptied by two engines at once", [](RegionOptions& o) { o.evacuate = Evacuate::shared; }, 0.98},
     {"PSUM emptied in turn", [](RegionOptions& o) { o.evacuate = Evacuate::in_turn; }},
     {"attention without the largest scores", [](RegionOptions& o) { o.unshifted = true; }},
+    {"weights added up on the tensor engine", [](RegionOptions& o) { o.weights_on_tensor = true; }},
+    {"weights of three blocks of keys made together", [](RegionOptions& o) { o.key_blocks = 3; }},
     {"all products leave PSUM", [](RegionOptions& o) { o.psum_columns = 0; }},
     {"small operands only stay in SBUF",
      [](RegionOptions& o) { o.hoisted_bytes = std::min<std::int64_t>(16384, o.hoisted_bytes); }},
+    {"groups of rows meet pieces of matrices",
+     [](RegionOptions& o) {
+       o.hoisted_bytes = std::min<std::int64_t>(4096, o.hoisted_bytes);
+       o.psum_columns = 0;
+     }},
 };
 
 // Who computes what several engines can, for all programs.
@@ -251,16 +263,17 @@ Solved solve_pair(const Graph& ready, CompileOptions options) {
 
 }  // namespace
 
+void fill_constants(Compiled& made) {
+  for (Constant& c : made.constants) {
+    if (c.array.data.empty()) c.array.data = evaluate(c.made_of, {}, c.made_of.type.dtype).data;
+    c.made_of = {};
+  }
+}
+
 Solved solve(const Graph& graph, const CompileOptions& options) {
   verify(graph, "the front end");
-  const bool meets = has_collectives(graph);
-  if (meets && options.lnc == 2)
-    raise(rules::kTable, rules::kNotYet,
-          {.found = "not yet: collectives in a program that is split over a pair of cores",
-           .help = "compile it for one core of each rank",
-           .category = Category::not_yet});
   Graph whole = inlined(graph);
-  if (meets) whole = with_collective_kernels(whole, options.target);
+  if (has_collectives(graph)) whole = with_collective_kernels(whole, options.target);
   Graph ready = std::move(run_passes(for_chip(whole, arch(options.target))).back().graph);
   if (options.lnc == 2) return solve_pair(ready, options);
   Solved solved = first_that_fits({std::move(ready)}, options);
@@ -271,7 +284,10 @@ Solved solve(const Graph& graph, const CompileOptions& options) {
 isa::Launch Compiled::launch() const { return peer ? isa::Launch({&program, &*peer}) : isa::Launch(program); }
 
 Compiled compile(const Graph& graph, const CompileOptions& options) {
-  return options.level >= 3 ? tuned(graph, options) : solve(graph, options).made;
+  if (options.level >= 3) return tuned(graph, options);
+  Compiled made = solve(graph, options).made;
+  fill_constants(made);
+  return made;
 }
 
 }  // namespace kiln::tensor

@@ -41,6 +41,7 @@ struct RegionReport {
 struct Constant {
   std::string name;  // an input of the program
   Array array;
+  Op made_of = {};  // while programs are compared, arrays are left out: the array is what this constant says
 };
 
 // A value that goes through HBM between groups.

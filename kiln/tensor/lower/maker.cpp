@@ -288,9 +288,7 @@ void Maker::find_updates() {
 isa::View Maker::constant(const Op& op, const isa::Shape& shape, DType t) {
   std::string name = fmt::format("const{}", root().out_.constants.size());
   while (root().is_named(name)) name += "_";
-  Array array = evaluate(op, {}, op.type.dtype);
-  array.type.dtype = t;
-  root().out_.constants.push_back({name, std::move(array)});
+  root().out_.constants.push_back({name, {{t, op.type.shape}, {}}, op});
   return k_.input(name, shape, t);
 }
 

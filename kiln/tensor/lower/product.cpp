@@ -14,9 +14,16 @@ namespace {
 
 constexpr std::int64_t kColumns = 512;  // of one bank of PSUM, and of a moving operand
 
+constexpr std::int64_t kTurnedTogether = 16;  // rows that a DMA turns
+
 constexpr std::int64_t kFewPieces = 4;  // of a matrix: the first one is waited for
 
 constexpr std::int64_t kLongest = 8192;  // sum of which all of x is turned at once
+
+// Whether DMAs can turn so many columns of so many elements: every block begins at a multiple of 32 bytes.
+bool fits_turned(std::int64_t depth, std::int64_t columns) {
+  return columns % kTurnedTogether == 0 || (depth <= kBlock && columns > kTurnedTogether);
+}
 
 std::int64_t blocks_of(std::int64_t n) { return (n + kBlock - 1) / kBlock; }
 
@@ -39,13 +46,18 @@ Turner RegionEmitter::turner() {
 // Columns that lie in HBM as rows of K elements, one `stride` apart, turned by the DMA: dst is (K in blocks, columns).
 void RegionEmitter::load_turned(const Tile& dst, const View& hbm, const Index& at, std::int64_t K, std::int64_t stride,
                                 std::int64_t columns) {
-  const std::int64_t whole = K / kBlock, row = dst.storage.dim(1);
-  if (whole)
-    k_.dma_transpose({.dst = dst.storage.ap({{row, kBlock}, {columns, whole}, {1, columns}}, dst.offset),
-                      .src = hbm.ap({{stride, columns}, {kBlock, whole}, {1, kBlock}}, at)});
-  if (const std::int64_t rest = K % kBlock)
-    k_.dma_transpose({.dst = dst.storage.ap({{row, rest}, {1, columns}}, dst.offset + whole * columns),
-                      .src = hbm.ap({{stride, columns}, {1, rest}}, at + whole * kBlock)});
+  const std::int64_t whole = K / kBlock, row = dst.storage.dim(1), moved = columns / kTurnedTogether * kTurnedTogether;
+  if (whole && moved)
+    k_.dma_transpose({.dst = dst.storage.ap({{row, kBlock}, {columns, whole}, {1, moved}}, dst.offset),
+                      .src = hbm.ap({{stride, moved}, {kBlock, whole}, {1, kBlock}}, at)});
+  const std::int64_t rest = K % kBlock;
+  if (rest && moved)
+    k_.dma_transpose({.dst = dst.storage.ap({{row, rest}, {1, moved}}, dst.offset + whole * columns),
+                      .src = hbm.ap({{stride, moved}, {1, rest}}, at + whole * kBlock)});
+  if (columns == moved) return;
+  Tile last = dst;
+  last.offset += moved;
+  turner().from_hbm(last, hbm, at + moved * stride, K, stride, columns - moved, columns);
 }
 
 Engine RegionEmitter::evacuator() {
@@ -122,7 +134,8 @@ bool RegionEmitter::turns_in_dma(Value v, std::int64_t rows) const {
   std::vector<Dims> one{leaf.free};
   join_together(one);
   return options_.loads_turned && size_bytes(t.dtype) == 2 && !is_hoisted(leaf) && one[0].size() == 1 &&
-         one[0][0].stride == 1 && one[0][0].count == t.shape.back() && leaf.partition > 0 && rows % 16 == 0;
+         one[0][0].stride == 1 && one[0][0].count == t.shape.back() && leaf.partition > 0 &&
+         fits_turned(t.shape.back(), rows);
 }
 
 void RegionEmitter::turn_rows(Value v, const Tile& out) {
@@ -360,7 +373,7 @@ Tile RegionEmitter::load_matrix(int index, Index column, std::int64_t columns) {
   Index at = storage_.begin(leaf.base) + leaf.offset + column * sn;
   for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
   if (sk == 1 && sn != 1 && columns > 1) {  // it lies the other way round: rows of columns, turned on the tensor engine
-    if (options_.loads_turned && size_bytes(t) == 2 && columns % 16 == 0)
+    if (options_.loads_turned && size_bytes(t) == 2 && fits_turned(K, columns))
       load_turned(out, hbm, at, K, sn, columns);
     else
       turner().from_hbm(out, hbm, at, K, sn, columns);

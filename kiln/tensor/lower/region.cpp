@@ -226,8 +226,7 @@ void RegionEmitter::hoist(int level) {
     const std::int64_t blocks = (leaf.free[0].count + 127) / 128;
     const std::int64_t bytes = blocks * leaf.free[1].count * size_bytes(graph_.type(leaf.value).dtype);
     if (bytes > options_.hoisted_bytes && !values && !keys) continue;
-    scopes_.back().matrices[index] =
-        values && unshifted_->counted ? load_counted(index) : load_matrix(index, 0, leaf.free[1].count);
+    scopes_.back().matrices[index] = values ? load_values(index) : load_matrix(index, 0, leaf.free[1].count);
   }
 }
 

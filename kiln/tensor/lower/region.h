@@ -39,11 +39,14 @@ struct RegionOptions {
   std::int64_t column_tile = 0;        // columns at a time; 0: whole rows
   std::int64_t chunk = 2048;           // keys of attention at a time
   std::int64_t load_blocks = 0;        // of 128 rows of a matrix that a DMA loads; 0: all
+  std::int64_t key_blocks = 2;         // of attention without largest scores, whose weights are made together
+  bool weights_on_tensor = false;      // their sums, where no column of ones brings them
   bool unshifted = true;               // attention without the largest scores, which are computed only where needed
   bool pairs_on_gpsimd = false;        // operators between two tiles of SBUF
   bool factors_on_scalar = false;      // one factor or summand per row
   bool sums_on_scalar = false;         // of rows
   bool loads_turned = false;           // operands of products with 16-bit elements are turned while they are loaded
+  bool whole_rows = false;             // of products that are finished piece by piece are stored at once
   std::int64_t turned_by_dma = 0;      // of 16 blocks of 16-bit elements that are turned in SBUF
   enum class Evacuate : std::uint8_t {
     in_turn,
@@ -191,16 +194,18 @@ class RegionEmitter {
   // unshifted.cpp
   struct Keys;
   struct Unshifted {
-    bool counted = false;  // values have a column of ones: sums are a row of the result
+    bool counted = false;                          // values have a column of ones: sums are a row of the result
+    std::int64_t keys = kBlock, queries = kBlock;  // of a block: fewer than 128 where all blocks are of one size then
     DType turned = DType::float32;
-    isa::View fine;    // (128, blocks of a group): 1 while the sums are in range
-    isa::View finite;  // (128, 1): 0 while the results are numbers
-    isa::View ones;    // (128, 1)
+    isa::View fine;                        // (128, blocks of a group): 1 while the sums are in range
+    isa::View finite;                      // (128, 1): 0 while the results are numbers
+    isa::View ones;                        // (128, 1)
+    std::optional<isa::View> counts = {};  // the same, which weights are multiplied with; nothing: added up elsewhere
     isa::View edge, identity;
   };
   bool is_quotient(const Attention& a) const;
   bool goes_unshifted(const Attention& a) const;
-  Tile load_counted(int leaf);
+  Tile load_values(int leaf);
   void emit_unshifted();
   void make_edge(Unshifted& u);
   isa::Reg ask_again(const Unshifted& u);
@@ -209,11 +214,18 @@ class RegionEmitter {
   Tile weigh_keys(const Attention& a, const Keys& keys, const Tile& queries);
   void add_values(const Attention& a, const Keys& keys, const Tile& weights, const isa::View& product);
   void weigh_all(const Attention& a, const isa::Index& start, const Tile& queries, const isa::View& product,
-                 RunningSum* sum);
+                 RunningSum* sum, const isa::View* totals);
+  void count_weights(const Keys& keys, const Tile& weights, const isa::View& totals);
   void attend_group(const Attention& a, const isa::Index& start, std::int64_t n);
 
   // row_blocks.cpp
+  struct Wide;
+  struct RowGroup;
+  std::optional<Wide> wide_product() const;
   std::int64_t blocks_together() const;
+  void over_group(const RowGroup& group, const Tile& all, std::int64_t width, std::int64_t from, std::int64_t to,
+                  const std::function<void(const isa::Index&, const Tile&)>& body);
+  void meet_pieces(const Wide& p, const RowGroup& group);
   void over_row_blocks(std::int64_t together);
   isa::View add_parts(Value v, const Tile& rows, std::int64_t together, isa::Index column, std::int64_t n,
                       std::int64_t blocks);

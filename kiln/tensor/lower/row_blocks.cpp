@@ -1,6 +1,7 @@
 // Products whose second operand does not fit SBUF: several blocks of rows meet each piece of it, so that it is read
 // once for all of them.
 #include <algorithm>
+#include <utility>
 
 #include "kiln/tensor/lower/region.h"
 
@@ -15,32 +16,47 @@ constexpr std::int64_t kTurnedBytes = 96 << 10;  // of a partition, for the rows
 constexpr std::int64_t kLongBytes = 128 << 10;   // the same when pieces come in parts
 constexpr std::int64_t kPieceBytes = 40 << 10;   // and for a piece
 constexpr std::int64_t kPartBytes = 16 << 10;    // for a part of one
+constexpr std::int64_t kFirstBlocks = 4;         // of 128 rows of the first piece, that a DMA loads
 constexpr std::int64_t kMostSums = 4;            // banks of PSUM, so that the next ones begin before these are stored
 
 }  // namespace
 
-// How many blocks of rows are worth working on together; 1: it does not help, or the region is more than one product
-// with elementwise ops around it.
-std::int64_t RegionEmitter::blocks_together() const {
-  if (layout_.packed != 1 || !layout_.loops.empty() || layout_.stores.empty()) return 1;
-  if (graph_.type(layout_.stores[0].value).shape.empty()) return 1;
-  const std::int64_t blocks = layout_.partitions / arch_.partitions;
+// The product of a region that is one product with elementwise ops around it.
+struct RegionEmitter::Wide {
+  Value v, x;
+  int leaf;  // its second operand
+  std::int64_t columns, depth, bytes;
+  std::int64_t k_blocks() const { return (depth + kBlock - 1) / kBlock; }
+  bool in_parts() const { return k_blocks() * kPiece * bytes > kPieceBytes; }  // of a piece, one after the other
+};
+
+std::optional<RegionEmitter::Wide> RegionEmitter::wide_product() const {
+  if (layout_.packed != 1 || !layout_.loops.empty() || layout_.stores.empty()) return {};
+  if (graph_.type(layout_.stores[0].value).shape.empty()) return {};
   const std::int64_t columns = graph_.type(layout_.stores[0].value).shape.back();
   Cone cone;
   for (const Leaf& store : layout_.stores) {
-    if (storage_.residency.kept.contains(store.value) || !goes_in_pieces(store.value, columns)) return 1;
+    if (storage_.residency.kept.contains(store.value) || !goes_in_pieces(store.value, columns)) return {};
     gather_cone(store.value, columns, cone);
   }
-  if (cone.products.size() != 1 || !cone.columns.empty()) return 1;
-  const Value v = cone.products[0];
+  if (cone.products.size() != 1 || !cone.columns.empty()) return {};
+  const Value v = cone.products[0], x = graph_.op(v).operands[0];
   const int leaf = layout_.load_of.at({v, 1});
-  if (scopes_[0].matrices.contains(leaf)) return 1;
-  const std::int64_t k_blocks = (layout_.loads[leaf].free[0].count + kBlock - 1) / kBlock;
-  const std::int64_t bytes = size_bytes(graph_.type(layout_.loads[leaf].value).dtype);
-  if (k_blocks * kPiece * bytes > kPieceBytes && layout_.loads[leaf].free[1].stride != 1) return 1;
-  if (k_blocks * kPiece * bytes > kPieceBytes)
-    return std::min({kMostSums, blocks, kLongBytes / (k_blocks * kBlock * bytes)});
-  return std::min({options_.row_blocks, blocks, kTurnedBytes / (k_blocks * kBlock * bytes)});
+  return Wide{v, x, leaf, columns, graph_.type(x).shape.back(), size_bytes(graph_.type(x).dtype)};
+}
+
+// How many blocks of rows are worth working on together; 1: it does not help.
+std::int64_t RegionEmitter::blocks_together() const {
+  const auto p = wide_product();
+  if (!p || scopes_[0].matrices.contains(p->leaf)) return 1;
+  const std::int64_t blocks = layout_.partitions / kBlock, row_bytes = p->k_blocks() * kBlock * p->bytes;
+  if (p->in_parts() && layout_.loads[p->leaf].free[1].stride != 1) return 1;
+  if (p->in_parts()) return std::min({kMostSums, blocks, kLongBytes / row_bytes});
+  // Groups of one size: the last blocks would read the matrix for themselves.
+  const std::int64_t most = std::min(options_.row_blocks, kTurnedBytes / row_bytes);
+  if (most < 2 || blocks < 2) return 1;
+  const std::int64_t all = (layout_.partitions + kBlock - 1) / kBlock, groups = (all + most - 1) / most;
+  return (all + groups - 1) / groups;
 }
 
 // Sums of products over more than a piece holds: parts of it meet all blocks of rows while their sums stay in PSUM.
@@ -70,48 +86,76 @@ isa::View RegionEmitter::add_parts(Value v, const Tile& rows, std::int64_t toget
   return sums;
 }
 
+// Blocks of 128 rows, and fewer rows behind them, that meet all pieces of the matrix.
+struct RegionEmitter::RowGroup {
+  Index first;  // row
+  std::int64_t blocks = 0, rest = 0;
+};
+
+// Calls body(j, its rows as columns) for each block j of a group, from block `from` to block `to`.
+void RegionEmitter::over_group(const RowGroup& group, const Tile& all, std::int64_t width, std::int64_t from,
+                               std::int64_t to, const std::function<void(const Index&, const Tile&)>& body) {
+  const auto one = [&](const Index& j, std::int64_t rows) {
+    start_ = group.first + j * kBlock;
+    rows_ = rows;
+    scopes_.emplace_back();
+    body(j, {all.storage, j * width, {0, 1}, {{1, width}}, all.rows});
+    scopes_.pop_back();
+  };
+  const std::int64_t whole = std::min(to, group.blocks) - from;
+  if (whole == 1)
+    one(from, kBlock);
+  else if (whole > 1)
+    k_.loop(whole, [&](Index j) { one(j + from, kBlock); });
+  if (group.rest && to > group.blocks) one(group.blocks, group.rest);
+}
+
+// The first rows are on their way, then the first piece of the matrix, then the other rows: products begin when there
+// is something to multiply.
+void RegionEmitter::meet_pieces(const Wide& p, const RowGroup& group) {
+  const std::int64_t width = p.k_blocks() * kBlock, held = group.blocks * width + p.k_blocks() * group.rest;
+  const std::int64_t even = piece_of(p.columns, kPiece, {&layout_.stores[0]});
+  const std::int64_t piece = p.in_parts() ? kPiece : (even + 15) / 16 * 16;  // that DMAs can turn
+  const std::int64_t first = std::min(piece, p.columns);
+  const auto load = [&](const Index& column, std::int64_t n) {
+    return p.in_parts() ? Tile{} : load_matrix(p.leaf, column, n);
+  };
+  const Tile all = new_tile(k_, Memory::sbuf, std::min(p.depth, kBlock), {1, {held}}, graph_.type(p.x).dtype);
+  const auto turn = [&](const Index&, const Tile& rows) { turn_rows(p.v, rows); };
+  const std::int64_t blocks = group.blocks + 1;  // with the rest
+  const std::int64_t at_once = std::exchange(options_.load_blocks, kFirstBlocks);
+  over_group(group, all, width, 0, 1, turn);
+  const Tile first_piece = load(0, first);
+  options_.load_blocks = at_once;
+  over_group(group, all, width, 1, blocks, turn);
+  const auto meet = [&](const Index& column, std::int64_t n, const Tile& matrix) {
+    scopes_.emplace_back();
+    const isa::View sums =
+        p.in_parts() ? add_parts(p.v, all, group.blocks, column, n, kPartBytes / (kPiece * p.bytes)) : isa::View();
+    if (!p.in_parts()) scopes_.back().pieces[p.leaf] = matrix;
+    over_group(group, all, width, 0, blocks, [&](const Index& j, const Tile& rows) {
+      columns_ = Columns{p.columns, n, column};
+      scopes_.back().turned[p.x] = rows;
+      if (p.in_parts())
+        scopes_.back().values[p.v] = {sums, j * kPiece, {0, 1}, Strided::contiguous(free_of(p.v).dims).dims, kBlock};
+      for (const Leaf& leaf : layout_.stores) store(leaf, value(leaf.value));
+      columns_.reset();
+    });
+    scopes_.pop_back();
+  };
+  if (p.in_parts()) return k_.tiles(p.columns, piece, [&](Index at, std::int64_t n) { meet(at, n, {}); });
+  meet(0, first, first_piece);
+  k_.tiles(p.columns - first, piece, [&](Index at, std::int64_t n) { meet(first + at, n, load(first + at, n)); });
+}
+
 void RegionEmitter::over_row_blocks(std::int64_t together) {
-  Cone cone;
-  const std::int64_t columns = graph_.type(layout_.stores[0].value).shape.back();
-  for (const Leaf& store : layout_.stores) gather_cone(store.value, columns, cone);
-  const Value v = cone.products[0], x = graph_.op(v).operands[0];
-  const int leaf = layout_.load_of.at({v, 1});
-  const std::int64_t K = graph_.type(x).shape.back(), width = (K + kBlock - 1) / kBlock * kBlock;
-  const std::int64_t at_once = together * kBlock;
-  const std::int64_t bytes = size_bytes(graph_.type(x).dtype);
-  const bool in_parts = width / kBlock * kPiece * bytes > kPieceBytes;
+  const Wide p = *wide_product();
+  const std::int64_t at_once = together * kBlock, whole = layout_.partitions / at_once * at_once;
+  k_.tiles(whole, at_once, [&](Index first, std::int64_t) { meet_pieces(p, {first, together, 0}); });
+  const std::int64_t left = layout_.partitions - whole;
+  if (left > kBlock && !p.in_parts()) return meet_pieces(p, {whole, left / kBlock, left % kBlock});
   rows_ = kBlock;
-  k_.tiles(layout_.partitions / at_once * at_once, at_once, [&](Index first, std::int64_t) {
-    const Tile all = new_tile(k_, Memory::sbuf, std::min(K, kBlock), {1, {together * width}}, graph_.type(x).dtype);
-    const auto rows_of = [&](Index j) { return Tile{all.storage, j * width, {0, 1}, {{1, width}}, all.rows}; };
-    k_.loop(together, [&](Index j) {
-      start_ = first + j * kBlock;
-      scopes_.emplace_back();
-      turn_rows(v, rows_of(j));
-      scopes_.pop_back();
-    });
-    k_.tiles(columns, kPiece, [&](Index column, std::int64_t n) {
-      scopes_.emplace_back();
-      const isa::View sums =
-          in_parts ? add_parts(v, all, together, column, n, kPartBytes / (kPiece * bytes)) : isa::View();
-      if (!in_parts) scopes_.back().pieces[leaf] = load_matrix(leaf, column, n);
-      k_.loop(together, [&](Index j) {
-        start_ = first + j * kBlock;
-        columns_ = Columns{columns, n, column};
-        scopes_.emplace_back();
-        scopes_.back().turned[x] = rows_of(j);
-        if (in_parts)
-          scopes_.back().values[v] = {sums, j * kPiece, {0, 1}, Strided::contiguous(free_of(v).dims).dims, kBlock};
-        for (const Leaf& store_leaf : layout_.stores) store(store_leaf, value(store_leaf.value));
-        scopes_.pop_back();
-        columns_.reset();
-      });
-      scopes_.pop_back();
-    });
-  });
-  const std::int64_t done = layout_.partitions / at_once * at_once;
-  k_.tiles(layout_.partitions - done, arch_.partitions,
-           [&](Index start, std::int64_t rows) { body(done + start, rows); });
+  k_.tiles(left, arch_.partitions, [&](Index start, std::int64_t rows) { body(whole + start, rows); });
 }
 
 }  // namespace kiln::tensor

@@ -14,6 +14,8 @@ Solved solve(const Graph& graph, const CompileOptions& options);
 
 // One program for each core. Nothing when a region has no common loops.
 std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice);
+// Programs that are compared have constants without arrays; this makes them.
+void fill_constants(Compiled& made);
 // What check says of programs that are not legal.
 std::vector<Diagnostic> errors_of(const Compiled& made, const CompileOptions& options);
 

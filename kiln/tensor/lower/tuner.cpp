@@ -42,6 +42,7 @@ Tuner::Tuner(const Graph& graph, const CompileOptions& options, unsigned seed)
       random_(seed),
       best_(space_.sizes().size(), 0) {
   if (options_.lnc == 2) options_.donated.clear();
+  fill_constants(solved_.made);
   first_ns_ = best_ns_ = solved_.made.time_ns;
   times_[best_] = best_ns_;
   const std::size_t per = space_.knobs_per_region();
@@ -124,6 +125,7 @@ Compiled Tuner::compiled() {
   made->refused = solved_.made.refused;
   made->alternatives = solved_.made.alternatives;
   made->alternatives.insert(made->alternatives.begin(), {space_.describe(best_), best_ns_});
+  fill_constants(*made);
   return std::move(*made);
 }
 

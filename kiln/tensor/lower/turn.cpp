@@ -74,8 +74,9 @@ void Turner::strided(const Tile& dst, const Tile& src, std::int64_t blocks) cons
 
 // Columns that lie in HBM as rows of K elements: loaded in blocks of 128, turned, as many as fit a bank together.
 void Turner::from_hbm(const Tile& out, const View& hbm, const Index& at, std::int64_t K, std::int64_t stride,
-                      std::int64_t columns) const {
+                      std::int64_t columns, std::int64_t width) const {
   const DType t = out.dtype();
+  if (width == 0) width = columns;
   const std::int64_t row = out.storage.dim(1), whole = columns / kBlock;
   const std::int64_t together = std::max<std::int64_t>(
       1, std::min(arch.psum_bank_bytes / (kBlock * size_bytes(t)), kRowBytes / (K * size_bytes(t))));
@@ -90,7 +91,7 @@ void Turner::from_hbm(const Tile& out, const View& hbm, const Index& at, std::in
         one(0);
       else
         k.loop(m, one);
-      k.tensor_copy({.dst = out.storage.ap({{row, depth}, {1, m * n}}, b * columns + first),
+      k.tensor_copy({.dst = out.storage.ap({{row, depth}, {1, m * n}}, out.offset + b * width + first),
                      .src = turned,
                      .engine = evacuator()});
     });

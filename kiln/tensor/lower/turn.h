@@ -21,8 +21,9 @@ struct Turner {
   // The same with columns j, j + blocks, j + 2 blocks, ... in block j, as many as dst has rows.
   void strided(const Tile& dst, const Tile& src, std::int64_t blocks) const;
   // Columns that lie in HBM as rows of K elements, one `stride` apart: dst is (K in blocks of 128, columns).
+  // Blocks are `width` apart, unless it is 0, when they follow each other.
   void from_hbm(const Tile& dst, const isa::View& hbm, const isa::Index& at, std::int64_t K, std::int64_t stride,
-                std::int64_t columns) const;
+                std::int64_t columns, std::int64_t width = 0) const;
   static bool takes(DType dtype) { return is_float(dtype) && size_bytes(dtype) >= 2; }
 };
 

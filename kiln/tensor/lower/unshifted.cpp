@@ -65,33 +65,55 @@ bool RegionEmitter::goes_unshifted(const Attention& a) const {
   return !a.ahead || layout_.partitions <= kGroups * kQueries;
 }
 
-// The values with a column of ones behind them: their product with the weights then has the sums in its last row.
-Tile RegionEmitter::load_counted(int index) {
+// The values, with a column of ones behind them where sums are counted: their product with the weights then has the
+// sums in its last row.
+Tile RegionEmitter::load_values(int index) {
   const Leaf& leaf = layout_.loads[index];
   const std::int64_t N = leaf.free[0].count, D = leaf.free[1].count, stride = leaf.free[0].stride;
-  const std::int64_t whole = N / kBlock, blocks = (N + kBlock - 1) / kBlock;
-  const Tile out =
-      new_tile(k_, Memory::sbuf, std::min(N, kBlock), {1, {blocks * (D + 1)}}, graph_.type(leaf.value).dtype);
+  const std::int64_t keys = unshifted_->keys, wide = unshifted_->counted ? D + 1 : D;
+  const std::int64_t whole = N / keys, blocks = (N + keys - 1) / keys;
+  const Tile out = new_tile(k_, Memory::sbuf, std::min(N, keys), {1, {blocks * wide}}, graph_.type(leaf.value).dtype);
   Index at = storage_.begin(leaf.base) + leaf.offset;
   for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
   const View& hbm = storage_.of.at(leaf.base);
   const std::int64_t row = out.storage.dim(1);
-  k_.memset({.dst = out.storage.ap({{row, out.rows}, {D + 1, blocks}}, D), .value = 1.0});
+  if (wide > D) k_.memset({.dst = out.storage.ap({{row, out.rows}, {wide, blocks}}, D), .value = 1.0});
   if (whole)
-    k_.dma_copy({.dst = out.storage.ap({{row, kBlock}, {D + 1, whole}, {1, D}}),
-                 .src = hbm.ap({{stride, kBlock}, {stride * kBlock, whole}, {1, D}}, at)});
-  if (const std::int64_t rest = N % kBlock)
-    k_.dma_copy({.dst = out.storage.ap({{row, rest}, {1, D}}, whole * (D + 1)),
-                 .src = hbm.ap({{stride, rest}, {1, D}}, at + whole * kBlock * stride)});
+    k_.dma_copy({.dst = out.storage.ap({{row, keys}, {wide, whole}, {1, D}}),
+                 .src = hbm.ap({{stride, keys}, {stride * keys, whole}, {1, D}}, at)});
+  if (const std::int64_t rest = N % keys)
+    k_.dma_copy({.dst = out.storage.ap({{row, rest}, {1, D}}, whole * wide),
+                 .src = hbm.ap({{stride, rest}, {1, D}}, at + whole * keys * stride)});
   return out;
 }
+
+namespace {
+
+// The size of as few blocks of at most 128 as there can be, if all of them have it; else 128.
+std::int64_t even_block(std::int64_t n) {
+  constexpr std::int64_t kMost = 2;  // blocks more than the fewest
+  const std::int64_t fewest = (n + kBlock - 1) / kBlock;
+  for (std::int64_t blocks = fewest; blocks <= fewest + kMost; ++blocks) {
+    if (n % blocks == 0 && 4 * (n / blocks) >= 3 * kBlock) return n / blocks;
+  }
+  return kBlock;
+}
+
+}  // namespace
 
 // The whole region: first without the largest scores, then, if a row needs them, with them.
 void RegionEmitter::emit_unshifted() {
   const Attention& a = *attention_;
-  const DType total = graph_.type(a.total).dtype, result = graph_.type(a.result).dtype;
+  const auto& readers = users_[a.total];  // sums that are rounded at once may be rounded here
+  const bool rounded = readers.size() == 1 && graph_.op(readers[0]).code == OpCode::cast &&
+                       size_bytes(graph_.type(readers[0]).dtype) == 2;
+  const DType total = graph_.type(rounded ? readers[0] : a.total).dtype, result = graph_.type(a.result).dtype;
   Unshifted u;
   u.counted = graph_.type(a.result).shape.back() < kBlock;
+  if (!a.ahead) {
+    if (u.counted) u.keys = even_block(graph_.type(a.scores).shape.back());
+    u.queries = even_block(layout_.partitions);
+  }
   u.turned = size_bytes(total) == 4 || size_bytes(result) == 4 ? DType::float32 : DType::bfloat16;
   u.fine = k_.sbuf({kBlock, kQueries / kBlock}, DType::float32);
   u.finite = k_.sbuf({kBlock, 1}, DType::float32);
@@ -100,6 +122,10 @@ void RegionEmitter::emit_unshifted() {
   k_.memset({.dst = u.finite, .value = 0.0});
   k_.memset({.dst = u.ones, .value = 1.0});
   if (a.ahead) make_edge(u);
+  if (!u.counted && options_.weights_on_tensor && a.ahead.value_or(0) % kBlock == 0) {
+    u.counts = k_.sbuf({kBlock, 1}, graph_.type(graph_.op(a.result).operands[0]).dtype);
+    k_.memset({.dst = *u.counts, .value = 1.0});
+  }
   unshifted_ = u;
   const auto all = [&] {
     scopes_.emplace_back();
@@ -155,12 +181,14 @@ isa::Reg RegionEmitter::ask_again(const Unshifted& u) {
 
 // Queries in groups of up to 512. Under a causal mask each group is written out: it has its own keys.
 void RegionEmitter::over_query_groups(const Attention& a) {
-  const std::int64_t queries = layout_.partitions, whole = queries / kBlock * kBlock;
+  const std::int64_t queries = layout_.partitions, m = unshifted_->queries, whole = queries / m * m;
   if (a.ahead) {
     for (std::int64_t first = 0; first < whole; first += kQueries)
       attend_group(a, first, std::min(kQueries, whole - first));
   } else {
-    k_.tiles(whole, kQueries, [&](Index first, std::int64_t n) { attend_group(a, first, n); });
+    const std::int64_t blocks = whole / m, groups = (blocks + 3) / 4;
+    k_.tiles(whole, (blocks + groups - 1) / std::max<std::int64_t>(1, groups) * m,
+             [&](Index first, std::int64_t n) { attend_group(a, first, n); });
   }
   if (queries > whole) attend_group(a, whole, queries - whole);
 }
@@ -184,8 +212,8 @@ Tile RegionEmitter::turned_queries(const Attention& a, const Index& start, std::
 
 // Blocks of keys that a group of queries meets together.
 struct RegionEmitter::Keys {
-  Index block;              // the first
-  std::int64_t blocks = 1;  // 1 or 2
+  Index block;  // the first
+  std::int64_t blocks = 1;
   std::int64_t count = kBlock;
   std::int64_t from = 0;             // queries before this one see none of them
   std::optional<std::int64_t> edge;  // the query that sees the first key and no other; may be below 0
@@ -200,7 +228,7 @@ Tile RegionEmitter::weigh_keys(const Attention& a, const Keys& keys, const Tile&
   const View scores = k_.psum({keys.count, keys.blocks * apart}, DType::float32);
   for (std::int64_t b = 0; b < keys.blocks; ++b)
     k_.nc_matmul({.dst = part(scores, keys.count, b * apart + keys.from, seen),
-                  .stationary = block(all, 0, (keys.block + b) * kBlock, K, keys.count, N),
+                  .stationary = block(all, 0, (keys.block + b) * u.keys, K, keys.count, N),
                   .moving = part(queries.storage, K, keys.from, seen)});
   if (keys.edge) {
     const std::int64_t skip = keys.from - *keys.edge, columns = std::min(seen, kBlock - skip);
@@ -228,12 +256,26 @@ void RegionEmitter::add_values(const Attention& a, const Keys& keys, const Tile&
                   .moving = part(weights.storage, keys.count, b * n + keys.from, seen)});
 }
 
+// Adds up the weights of some keys per query: (queries of a block, blocks). A block of weights is what the tensor
+// engine holds, and meets one column.
+void RegionEmitter::count_weights(const Keys& keys, const Tile& weights, const View& totals) {
+  const Unshifted& u = *unshifted_;
+  const std::int64_t blocks = totals.dim(1), m = totals.dim(0), n = blocks * m;
+  for (std::int64_t b = 0; b < keys.blocks; ++b) {
+    for (std::int64_t q = keys.from / m; q < blocks; ++q)
+      k_.nc_matmul({.dst = totals.ap({{blocks, m}, {1, 1}}, q),
+                    .stationary = part(weights.storage, keys.count, b * n + q * m, m),
+                    .moving = part(*u.counts, keys.count, 0, 1)});
+  }
+}
+
 // All keys that a group of queries sees: first those that all of its queries see, in pairs of blocks.
 void RegionEmitter::weigh_all(const Attention& a, const Index& start, const Tile& queries, const View& product,
-                              RunningSum* sum) {
+                              RunningSum* sum, const View* totals) {
   const std::int64_t N = graph_.type(a.scores).shape.back(), n = queries.storage.dim(1);
   const std::int64_t first = a.ahead ? start.constant() + *a.ahead : N;  // the last key that all see
-  const std::int64_t plain = std::min(N, first + 1) / kBlock, end = std::min(N, first + n);
+  const std::int64_t size = unshifted_->keys, together = unshifted_->counted ? options_.key_blocks : 2;
+  const std::int64_t plain = std::min(N, first + 1) / size, end = std::min(N, first + n);
   // The tensor engine goes on with the scores of the next keys while weights are made of these.
   std::deque<std::pair<Keys, Tile>> waiting;
   const auto finish = [&](std::size_t left) {
@@ -241,29 +283,33 @@ void RegionEmitter::weigh_all(const Attention& a, const Index& start, const Tile
       const auto& [keys, weights] = waiting.front();
       add_values(a, keys, weights, product);
       if (sum) sum->add(weights, keys.blocks, keys.from);
+      if (totals) count_weights(keys, weights, *totals);
     }
   };
   const auto weigh = [&](const Keys& keys) {
     waiting.emplace_back(keys, weigh_keys(a, keys, queries));
-    finish(kAhead);
+    finish(together > 2 ? 1 : kAhead);
   };
   const auto pairs = [&](const Index& at, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) weigh({.block = at + 2 * i, .blocks = 2});
+    for (std::int64_t i = 0; i < count; ++i) weigh({.block = at + together * i, .blocks = together, .count = size});
   };
   // A loop when there are many; what is added up begins before it.
-  const std::int64_t count = plain / 2, before = std::min(count, kTogether), passes = (count - before) / kTogether;
+  const std::int64_t count = plain / together, before = std::min(count, kTogether),
+                     passes = (count - before) / kTogether;
   pairs(0, before);
   if (passes > 1) {
     finish(0);
     k_.loop(passes, [&](Index p) {
-      pairs((p + 1) * (2 * kTogether), kTogether);
+      pairs((p + 1) * (together * kTogether), kTogether);
       finish(0);
     });
   }
   const std::int64_t done = passes > 1 ? before + passes * kTogether : before;
-  pairs(2 * done, count - done);
-  for (std::int64_t b = 2 * count; b * kBlock < end; ++b) {
-    const std::int64_t keys = std::min(kBlock, end - b * kBlock), edge = b * kBlock - first;
+  pairs(together * done, count - done);
+  std::int64_t b = together * count;
+  if (!a.ahead && plain - b > 1) weigh({.block = b, .blocks = plain - b, .count = size}), b = plain;
+  for (; b * size < end; ++b) {
+    const std::int64_t keys = std::min(size, end - b * size), edge = b * size - first;
     if (a.ahead && b >= plain && edge + keys > 1)
       weigh({.block = b, .count = keys, .from = std::max<std::int64_t>(0, edge), .edge = edge});
     else
@@ -274,14 +320,16 @@ void RegionEmitter::weigh_all(const Attention& a, const Index& start, const Tile
 
 void RegionEmitter::attend_group(const Attention& a, const Index& start, std::int64_t n) {
   const Unshifted& u = *unshifted_;
-  const std::int64_t outer = rows_, m = std::min(n, kBlock), blocks = n / m;
+  const std::int64_t outer = rows_, m = std::min(n, u.queries), blocks = n / m;
   const std::int64_t D = graph_.type(a.result).shape.back(), wide = u.counted ? D + 1 : D;
   const std::int64_t apart = (wide + 1) / 2 * 2;
   const Tile queries = turned_queries(a, start, n, m);
   const View product = k_.psum({wide, n}, DType::float32);
   std::optional<RunningSum> sum;
-  if (!u.counted) sum.emplace(k_, n);
-  weigh_all(a, start, queries, product, sum ? &*sum : nullptr);
+  const bool on_tensor = u.counts.has_value();
+  if (!u.counted && !on_tensor) sum.emplace(k_, n);
+  const View counted = on_tensor ? k_.psum({m, blocks}, DType::float32) : View();
+  weigh_all(a, start, queries, product, sum ? &*sum : nullptr, on_tensor ? &counted : nullptr);
   // Out of PSUM, with a sum that is no number when one of the results is none.
   const View left = k_.sbuf({wide, n}, u.turned), finite = k_.sbuf({wide, 1}, DType::float32);
   k_.tensor_scalar_reduce({.dst = left,
@@ -302,6 +350,7 @@ void RegionEmitter::attend_group(const Attention& a, const Index& start, std::in
         {.dst = turned.ap({{blocks * apart, m}, {1, wide}}, b * apart), .data = left.ap({{n, wide}, {1, m}}, b * m)});
   Tile totals{turned, D, {0, 1}, {{apart, blocks}}, m};
   if (sum) totals = sum->columns(m, u.ones);
+  if (on_tensor) totals = {counted, 0, {0, 1}, {{1, blocks}}, m};
   for (const auto& [compare, limit] : {std::pair(AluOp::greater_equal, kSmallest), {AluOp::less_equal, kLargest}}) {
     const View fine = u.fine.ap({{u.fine.dim(1), m}, {1, blocks}});
     k_.scalar_tensor_tensor({.dst = fine,

@@ -6,7 +6,10 @@
 
 #include "kiln/tensor/ir/collective.h"
 #include "kiln/tensor/ir/evaluate.h"
+#include "kiln/tensor/passes/activations.h"
 #include "kiln/tensor/passes/band.h"
+#include "kiln/tensor/passes/chosen_matrices.h"
+#include "kiln/tensor/passes/masks.h"
 #include "kiln/tensor/passes/rewrite.h"
 #include "kiln/tensor/passes/strided.h"
 
@@ -287,6 +290,15 @@ std::optional<Value> scaled_choice(const Rewriting& r) {
   return {};
 }
 
+// A choice that took the place of something else, as it would be had it been written so.
+Value choice(const Rewriting& r, Value v) {
+  for (const auto& simpler : {banded_choice, scaled_choice}) {
+    const Op op = r.to.op(v);  // a copy: adding ops moves them
+    if (op.code == OpCode::where) v = simpler({r.from, r.to, op, op.operands}).value_or(v);
+  }
+  return v;
+}
+
 using Users = std::vector<std::vector<Value>>;
 constexpr std::int64_t kFewColumns = 512;  // of a product: the tensor engine would wait for its operands
 
@@ -354,10 +366,17 @@ Graph canonicalize(const Graph& graph) {
     if (const auto v = simpler_view(r)) return v;
     if (const auto v = rows_of_number(r)) return v;
     if (const auto v = cut_product(r, users, uses)) return v;
+    if (const auto v = product_of_chosen(r, uses)) return v;
     if (r.op.code == OpCode::cast && r.op.type == r.operand_op(0).type) return r.operands[0];
     if (const auto v = recomposed(r)) return v;
-    if (const auto v = banded_choice(r)) return v;
-    if (const auto v = scaled_choice(r)) return v;
+    if (const auto v = recognised_activation(r)) return v;
+    if (const auto v = banded_constant(r)) return v;
+    if (const auto v = turned_choice(r)) return choice(r, *v);
+    if (const auto v = banded_sum(r, users, uses)) return choice(r, *v);
+    if (r.op.code == OpCode::where) {
+      if (const auto v = banded_choice(r)) return choice(r, *v);
+      if (const auto v = scaled_choice(r)) return v;
+    }
     if (const auto v = scaled_extreme(r)) return v;
     if (const auto v = scaled_product(r)) return v;
     if (const auto v = grouped_product(r)) return v;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kiln/isa/builder/builder.h"
-#include "kiln/tensor/ir/collective.h"
 #include "kiln/tensor/passes/bodies.h"
 #include "kiln/tensor/passes/rewrite.h"
 
@@ -14,43 +12,6 @@ namespace {
 AluOp alu_of(const Op& op) {
   const std::string& text = op.text("op");
   return text == "add" ? AluOp::add : text == "minimum" ? AluOp::minimum : AluOp::maximum;
-}
-
-// The instruction that moves for an op, from and to tensors of the kernel's own.
-void issue(isa::Kernel& k, const Op& op, OpCode moving, isa::View from, isa::View to) {
-  const RankGroups groups = groups_of(op);
-  switch (moving) {
-    case OpCode::all_reduce:
-      k.all_reduce({.srcs = {from}, .dsts = {to}, .replica_group = groups, .op = alu_of(op)});
-      break;
-    case OpCode::all_gather:
-      k.all_gather({.srcs = {from}, .dsts = {to}, .replica_group = groups, .collective_dim = 0});
-      break;
-    case OpCode::reduce_scatter:
-      k.reduce_scatter({.srcs = {from}, .dsts = {to}, .replica_group = groups, .collective_dim = 0, .op = alu_of(op)});
-      break;
-    case OpCode::all_to_all:
-      k.all_to_all({.srcs = {from}, .dsts = {to}, .replica_group = groups, .collective_dim = 0});
-      break;
-    default:
-      k.collective_permute({.srcs = {from}, .dsts = {to}, .source_target_pairs = groups});
-      break;
-  }
-}
-
-// A kernel that makes one matrix of another.
-std::shared_ptr<const isa::Program> kernel_of(const Op& op, OpCode moving, Target target, DType dtype,
-                                              const Shape& before, const Shape& after) {
-  isa::Kernel k(std::string(name(moving)), target);
-  const isa::View x = k.input("x", before, dtype), y = k.output("y", after, dtype);
-  const auto own = [&](const char* name, const Shape& shape) {
-    return k.tensor(Memory::shared_hbm, isa::Role::internal, shape, dtype, {name});
-  };
-  const isa::View sent = own("sent", before), received = own("received", after);
-  k.dma_copy({.dst = sent, .src = x});
-  issue(k, op, moving, sent, received);
-  k.dma_copy({.dst = y, .src = received});
-  return std::make_shared<const isa::Program>(k.finish());
 }
 
 // The axis first, the others in their order; and back.
@@ -78,7 +39,8 @@ Shape as_matrix(const Shape& shape) {
 
 class CollectiveLowering {
  public:
-  CollectiveLowering(const Rewriting& r, Target target) : r_(r), target_(target), x_(r.operand(0)) {}
+  CollectiveLowering(const Rewriting& r, Target target, bool repeats)
+      : r_(r), target_(target), repeats_(repeats), x_(r.operand(0)) {}
 
   Expr run() {
     if (is_reduction() && !is_float(x_.dtype())) return reduced_here();
@@ -99,7 +61,15 @@ class CollectiveLowering {
 
   Expr along_rows(OpCode moving, const Shape& before, const Shape& after) {
     const Expr x = reshape(x_, before);
-    return {r_.to, r_.to.kernel(kernel_of(r_.op, moving, target_, x.dtype(), before, after), {x.value()})};
+    const bool reduces = moving == OpCode::all_reduce || moving == OpCode::reduce_scatter;
+    const Exchange e{.moving = moving,
+                     .groups = groups_of(r_.op),
+                     .op = reduces ? alu_of(r_.op) : AluOp::add,
+                     .dtype = x.dtype(),
+                     .before = before,
+                     .after = after,
+                     .repeats = repeats_};
+    return {r_.to, r_.to.kernel(collective_kernel(e, target_), {x.value()})};
   }
 
   // Ranks reduce in float32, which does not hold all integers: they are gathered, or the parts of a rank are, and
@@ -137,19 +107,30 @@ class CollectiveLowering {
 
   const Rewriting& r_;
   Target target_;
+  bool repeats_;
   Expr x_;
 };
 
-template <Target T>
+template <Target T, bool InBody>
 Graph lowered(const Graph& graph) {
   return rebuilt(graph, [](const Rewriting& r) -> std::optional<Value> {
     if (!is_collective(r.op.code) || r.op.type.size() == 0) return {};
-    return CollectiveLowering(r, T).run().value();
+    return CollectiveLowering(r, T, InBody).run().value();
   });
 }
 
-using LowerTo = Graph (*)(const Graph&);
-constexpr LowerTo kLowered[] = {lowered<Target::trn1>, lowered<Target::trn2>, lowered<Target::trn3>};
+using Pass = Graph (*)(const Graph&);
+constexpr Pass kLowered[] = {lowered<Target::trn1, false>, lowered<Target::trn2, false>, lowered<Target::trn3, false>};
+constexpr Pass kInBodies[] = {lowered<Target::trn1, true>, lowered<Target::trn2, true>, lowered<Target::trn3, true>};
+
+template <int Core>
+Graph of_core(const Graph& body) {
+  return rebuilt(body, [](const Rewriting& r) -> std::optional<Value> {
+    if (!is_collective_kernel(r.op)) return {};
+    return r.to.kernel(collective_kernel(exchange_of(*r.op.kernel), r.op.kernel->target, PairPart{Core, {}, {}}),
+                       r.operands);
+  });
+}
 
 }  // namespace
 
@@ -161,8 +142,20 @@ bool has_collectives(const Graph& graph) {
 }
 
 Graph with_collective_kernels(const Graph& graph, Target target) {
-  const LowerTo pass = kLowered[static_cast<std::size_t>(target)];
-  return with_bodies(pass(graph), pass);
+  const auto chip = static_cast<std::size_t>(target);
+  return with_bodies(kLowered[chip](graph), kInBodies[chip]);
+}
+
+Share share_to_send(const Type& sent) {
+  for (int axis = 0; axis < sent.rank(); ++axis)
+    if (sent.shape[static_cast<std::size_t>(axis)] >= 2 && sent.shape[static_cast<std::size_t>(axis)] % 2 == 0)
+      return Share::half_of(axis);
+  return {};
+}
+
+Graph with_pair_kernels(const Graph& body, int core) {
+  const Pass pass = core == 0 ? of_core<0> : of_core<1>;
+  return with_bodies(pass(body), pass);
 }
 
 }  // namespace kiln::tensor

@@ -1,13 +1,18 @@
-// Collectives become kernels of their own, which the program goes on with: copies to tensors that ranks may exchange,
-// the instruction, and a copy back. Instructions work along the first dimension; transposes bring other axes there.
+// Collectives become kernels of their own (collective_kernel.h), which the program goes on with. Instructions work
+// along the first dimension; transposes bring other axes there.
 #pragma once
 
 #include "kiln/arch/arch.h"
-#include "kiln/tensor/ir/graph.h"
+#include "kiln/tensor/passes/collective_kernel.h"
 
 namespace kiln::tensor {
 
 bool has_collectives(const Graph& graph);  // in bodies too
 Graph with_collective_kernels(const Graph& graph, Target target);
+
+// On a pair of cores. The share that a core brings of what is sent.
+Share share_to_send(const Type& sent);
+// A body with the kernels of one core, which has wholes.
+Graph with_pair_kernels(const Graph& body, int core);
 
 }  // namespace kiln::tensor

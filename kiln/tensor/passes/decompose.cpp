@@ -331,6 +331,33 @@ Expr as_product(const Rewriting& r, const Expr& x, const Expr& y, const Expr& su
 // 8-bit floats in bfloat16, which holds all of them, where the tensor engine turns them.
 DType turned_dtype(const Expr& x) { return size_bytes(x.dtype()) == 1 ? DType::bfloat16 : x.dtype(); }
 
+// Whether a product of (m, k) and (k, 1) is a sum of products along rows: where no row of the result meets a second
+// column, the tensor engine has to turn x and does nothing else. In 16 bits it turns as quickly as vectors multiply.
+bool is_sum_of_rows(const Expr& x, const Expr& y, bool turned) {
+  constexpr std::int64_t kLong = 4096, kManyRows = 256;
+  const Shape &xs = x.shape(), &ys = y.shape();
+  if (ys.back() != 1 || !is_float(x.dtype()) || size_bytes(x.dtype()) == 1) return false;
+  const std::int64_t m = xs[xs.size() - 2], k = xs.back(), batches = product(ys, 0, ys.size() - 2);
+  if (m == 1) return k >= kLong || (batches > 1 && product(xs, 0, xs.size() - 2) == batches);
+  return x.dtype() == DType::float32 && !turned && batches == 1 && product(xs, 0, xs.size() - 1) >= kManyRows &&
+         k >= kManyRows;
+}
+
+// Batches of (m, k) with one column each, where k is small: a sum of k products with one number per batch.
+std::optional<Expr> weighted_sum(const Expr& x, const Expr& y) {
+  constexpr std::int64_t kMost = 16;
+  const Shape &xs = x.shape(), &ys = y.shape();
+  const std::int64_t k = xs.back();
+  if (ys.back() != 1 || k > kMost || xs.size() != ys.size() || xs[xs.size() - 2] == 1) return {};
+  if (product(ys, 0, ys.size() - 2) < 2 || !std::equal(xs.begin(), xs.end() - 2, ys.begin())) return {};
+  std::optional<Expr> out;
+  for (std::int64_t i = 0; i < k; ++i) {
+    const Expr part = wide(slice(x, -1, i, i + 1)) * wide(slice(y, -2, i, i + 1));
+    out = out ? *out + part : part;
+  }
+  return out;
+}
+
 // Two or more dimensions on both sides, and batches of x as the result has them; those of y are the same or broadcast.
 std::optional<Value> product_of_matrices(const Rewriting& r) {
   Expr x = r.operand(0), y = r.operand(1);
@@ -352,6 +379,11 @@ std::optional<Value> product_of_matrices(const Rewriting& r) {
     const Expr columns = kept(OpCode::sum, wide(y), {static_cast<std::int64_t>(y.rank()) - 2}) * *c;
     return as_product(r, x, y, columns).value();
   }
+  if (is_sum_of_rows(x, y, r.operand_op(0).code == OpCode::transpose)) {
+    const Expr rows = wide(x) * wide(transpose(y));
+    return as_product(r, x, y, kept(OpCode::sum, rows, {static_cast<std::int64_t>(rows.rank()) - 1})).value();
+  }
+  if (const auto sums = weighted_sum(x, y)) return as_product(r, x, y, *sums).value();
   const Shape ys = y.shape();
   const bool one_y = product(ys, 0, ys.size() - 2) == 1;
   const std::int64_t m = x.shape()[x.rank() - 2], k = x.shape().back(), n = ys.back();

@@ -20,6 +20,25 @@ Expr by_mode(const Expr& index, const std::string& mode, std::int64_t n) {
   return counted(index, n);
 }
 
+// Rows by index from HBM. Long ones are rows of several pieces, so that a few of them fit a partition; one row, and
+// rows that cannot be cut into equal pieces, are ranges that begin where the index says.
+Expr rows_by_index(const Expr& table, const Expr& at) {
+  constexpr std::int64_t kLongBytes = 32768, kShortBytes = 512, kMost = 256;
+  const std::int64_t inner = table.shape()[1], bytes = size_bytes(table.dtype()), m = at.shape()[0];
+  if (inner * bytes <= kLongBytes) return gather_rows(table, at);
+  std::int64_t pieces = (inner * bytes + kLongBytes - 1) / kLongBytes;
+  while (inner % pieces != 0) ++pieces;
+  if (m == 1 || (inner / pieces * bytes < kShortBytes && m <= kMost)) {
+    std::vector<Expr> rows;
+    for (std::int64_t i = 0; i < m; ++i)
+      rows.push_back(dynamic_slice(table, reshape(slice(at, 0, i, i + 1), {}), 0, 1));
+    return m == 1 ? rows[0] : concat(rows, 0);
+  }
+  const Expr places = reshape(at, {m, 1}) * pieces + iota_of(at.graph(), {1, pieces}, 1, DType::int32);
+  const Expr parts = reshape(table, {table.shape()[0] * pieces, inner / pieces});
+  return reshape(gather_rows(parts, reshape(places, {m * pieces})), {m, inner});
+}
+
 // (outer, n, inner): rows of `inner` elements, or lines on the chip where rows are short.
 Expr taken(const Rewriting& r) {
   const Expr x = r.operand(0);
@@ -31,10 +50,10 @@ Expr taken(const Rewriting& r) {
   constexpr std::int64_t kShortRow = 64;
   Expr out = x;
   if (outer == 1) {
-    out = gather_rows(reshape(x, {n, inner}), at);
+    out = rows_by_index(reshape(x, {n, inner}), at);
   } else if (inner >= kShortRow || !fits_line(n * inner, m * inner)) {
     const Expr rows = reshape(iota_of(r.to, {outer, 1}, 0, DType::int32) * n + reshape(at, {1, m}), {outer * m});
-    out = gather_rows(reshape(x, {outer * n, inner}), rows);
+    out = rows_by_index(reshape(x, {outer * n, inner}), rows);
   } else {
     Expr places = at;
     if (inner > 1)
@@ -132,7 +151,7 @@ Expr places(const Rewriting& r, std::size_t first) {
 Expr rows_by_tuples(const Rewriting& r) {
   const Expr x = r.operand(0);
   const std::int64_t lead = product(x.shape(), 0, r.operands.size() - 1), row = x.type().size() / lead;
-  return reshape(gather_rows(reshape(x, {lead, row}), places(r, 1)), r.op.type.shape);
+  return reshape(rows_by_index(reshape(x, {lead, row}), places(r, 1)), r.op.type.shape);
 }
 
 Expr scattered_by_tuples(const Rewriting& r) {

@@ -34,6 +34,16 @@ bool are_shifted(const Leaf& a, const Leaf& b) {
          std::equal(a.free.begin(), a.free.end(), b.free.begin(), b.free.end(), same);
 }
 
+// Every second, third or fourth element: moved as they are, each would be a transfer.
+bool comes_by_elements(const Layout& layout, const Leaf& leaf) {
+  constexpr std::int64_t kFar = 4, kMany = 16;
+  if (leaf.free.empty() || leaf.free.back().count < kMany) return false;
+  if (layout.packed > 1 && leaf.packed == 1) return false;
+  const auto is_next = [](const isa::Dim& d) { return d.stride == 1 && d.count > 1; };
+  return leaf.free.back().stride > 1 && leaf.free.back().stride <= kFar &&
+         std::none_of(leaf.free.begin(), leaf.free.end(), is_next);
+}
+
 }  // namespace
 
 std::vector<Footprint> footprints(const Graph& graph, const Layout& layout) {
@@ -47,7 +57,8 @@ std::vector<Footprint> footprints(const Graph& graph, const Layout& layout) {
     const Leaf& first = layout.loads[order[i]];
     const Reach reach = reach_of(layout, first);
     if (is_done[i] || first.is_matrix || !reach.forward || reach.elements == 1) continue;
-    if (2 * reach.elements < reach.last) continue;  // most of what lies between is not wanted
+    const bool scattered = comes_by_elements(layout, first);
+    if ((scattered ? 5 : 2) * reach.elements < reach.last) continue;  // most of what lies between is not wanted
     Footprint all{first.offset, reach.last + 1, {order[i]}};
     const std::int64_t most = kMostBytes / size_bytes(graph.type(first.value).dtype);
     std::int64_t last = first.offset;
@@ -61,7 +72,7 @@ std::vector<Footprint> footprints(const Graph& graph, const Layout& layout) {
       all.loads.push_back(order[j]);
       last = next.offset;
     }
-    if (all.loads.size() > 1) out.push_back(std::move(all));
+    if (all.loads.size() > 1 || (scattered && all.span <= most)) out.push_back(std::move(all));
   }
   return out;
 }

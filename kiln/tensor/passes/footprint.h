@@ -16,7 +16,8 @@ struct Footprint {
   std::vector<int> loads;   // that are views of it
 };
 
-// At least two loads each, and no more elements than these have by themselves, or hardly more.
+// At least two loads each, and no more elements than these have by themselves, or hardly more; or one that wants every
+// second, third or fourth element.
 std::vector<Footprint> footprints(const Graph& graph, const Layout& layout);
 
 }  // namespace kiln::tensor

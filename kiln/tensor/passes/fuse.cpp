@@ -1,9 +1,11 @@
 #include "kiln/tensor/passes/fuse.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 
+#include "kiln/tensor/passes/conv_tail.h"
 #include "kiln/tensor/passes/rewrite.h"
 
 namespace kiln::tensor {
@@ -110,7 +112,7 @@ bool keeps_rows(const Graph& graph, const Op& op, std::size_t i, std::int64_t ro
 
 class Fuser {
  public:
-  Fuser(const Graph& graph, const FuseOptions& options) : graph_(graph), options_(options) {}
+  Fuser(const Graph& graph, const FuseOptions& options) : graph_(graph), options_(options), uses_(graph.uses()) {}
   Fusion run();
 
  private:
@@ -118,6 +120,8 @@ class Fuser {
   Value base_of(Value v) const;
   bool joins_on_chip(const Op& op) const;
   std::int64_t widest_of(int region) const;
+  bool loads_matrices_again(const std::set<int>& merged, Value v, Value from) const;
+  bool joins_tail(Value v);
   void place(Value v);
   std::set<std::int64_t> common(Value v, std::size_t i, std::set<std::int64_t> rows) const;
   bool makes_cycle(const std::set<int>& merged, const Op& op) const;
@@ -141,6 +145,7 @@ class Fuser {
 
   const Graph& graph_;
   FuseOptions options_;
+  std::vector<int> uses_;
   Fusion f_;
 };
 
@@ -282,7 +287,48 @@ std::int64_t Fuser::widest_of(int region) const {
   return n;
 }
 
+// Whether an op that joins regions would have several products there whose matrices do not fit SBUF together: they
+// would be loaded for every 128 rows, which costs much more than to store what the op reads and to load it again.
+bool Fuser::loads_matrices_again(const std::set<int>& merged, Value v, Value from) const {
+  constexpr double kRows = 128, kWorth = 4;
+  double held = 0, again = 0;
+  int products = 0;
+  const auto add = [&](Value p) {
+    const Op& op = graph_.op(p);
+    if (!is_product(op.code) || graph_.type(op.operands[1]).rank() < 2) return;
+    const Shape& y = graph_.type(op.operands[1]).shape;
+    const double batch = static_cast<double>(product(y, 0, y.size() - 2));
+    const double bytes =
+        static_cast<double>(y[y.size() - 2] * y.back() * size_bytes(graph_.type(op.operands[1]).dtype));
+    const double rows = static_cast<double>(op.type.size()) / static_cast<double>(y.back()) / std::max(1.0, batch);
+    held += bytes, again += batch * bytes * (std::ceil(rows / kRows) - 1), ++products;
+  };
+  for (int m : merged) std::for_each(f_.regions[m].ops.begin(), f_.regions[m].ops.end(), add);
+  add(v);
+  if (products < 2 || held <= options_.matrix_bytes) return false;
+  const Type& t = graph_.type(from);
+  return again > kWorth * 2 * static_cast<double>(t.size() * size_bytes(t.dtype));
+}
+
+// An op that a convolution does to its result, of which nobody else wants what was before.
+bool Fuser::joins_tail(Value v) {
+  const auto from = options_.fuse ? tail_operand(graph_, v) : std::nullopt;
+  const int region = from && is_computed(*from) ? f_.region_of[*from] : -1;
+  if (region < 0 || f_.regions[region].ops.back() != *from) return false;
+  const Op& first = graph_.op(f_.regions[region].ops.front());
+  if (first.code != OpCode::conv || first.integer("groups") != 1) return false;
+  const TailStep step = tail_step(graph_, v);
+  for (Value x = graph_.op(v).operands[step.by ? 1 - *step.by : 0];; x = graph_.op(x).operands[0]) {
+    if (uses_[x] != 1) return false;
+    if (x == *from) break;
+  }
+  f_.regions[region].ops.push_back(v);
+  f_.region_of[v] = region;
+  return true;
+}
+
 void Fuser::place(Value v) {
+  if (joins_tail(v)) return;
   const Op& op = graph_.op(v);
   std::set<std::int64_t> rows = own_candidates(graph_, op);
   std::set<int> merged;
@@ -306,7 +352,7 @@ void Fuser::place(Value v) {
     const std::int64_t elements = std::max(op.type.size(), graph_.type(op.operands[i]).size());
     if (!is_worth(rows, both, elements)) continue;
     if (!is_worth(f_.regions[region].candidates, both, std::max(elements, widest_of(region)))) continue;
-    if (makes_cycle(more, op)) continue;
+    if (makes_cycle(more, op) || loads_matrices_again(more, v, op.operands[i])) continue;
     merged = std::move(more);
     rows = std::move(both);
   }
@@ -471,7 +517,8 @@ void Fuser::find_stores() {
       const bool is_matrix = is_product(op.code) && i == 1;
       if (is_computed(b) && (f_.region_of[b] != f_.region_of[v] || is_matrix)) f_.is_stored[b] = true;
     }
-    if (f_.regions[f_.region_of[v]].kind == Region::Kind::copies) f_.is_stored[v] = true;
+    const Region& region = f_.regions[f_.region_of[v]];
+    if (region.kind == Region::Kind::copies && region.ops.back() == v) f_.is_stored[v] = true;
   }
   for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
     Value base = graph_.outputs()[i].value;

@@ -58,6 +58,7 @@ struct Fusion {
 struct FuseOptions {
   bool fuse = true;            // false: every op alone
   bool splits_outputs = true;  // outputs that are joins are written part by part, as soon as a part is there
+  double matrix_bytes = 24e6;  // of matrices that several products of a region can hold in SBUF
 };
 Fusion fuse(const Graph& graph, const FuseOptions& options = {});
 

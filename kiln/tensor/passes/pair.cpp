@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kiln/tensor/passes/access.h"
+#include "kiln/tensor/passes/collectives.h"
 #include "kiln/tensor/passes/rewrite.h"
 #include "kiln/tensor/passes/strided.h"
 
@@ -18,12 +19,15 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kMeetingNs = 2500;     // an exchange of tiles beyond its bytes
 constexpr double kThroughHbmNs = 9000;  // there, a barrier, and back
+constexpr double kAlone = 1e6;          // what makes exchanges dearer than computing everything
 constexpr double kExchangeBytesPerNs = 90;
 constexpr double kLoadBytesPerNs = 180;  // of one of two cores
 constexpr double kLanes = 128;
 
 double bytes_of(const Type& t) { return static_cast<double>(t.size() * size_bytes(t.dtype)); }
 bool is_source(OpCode code) { return code == OpCode::input || code == OpCode::constant || code == OpCode::iota; }
+
+double share_of_extent(std::int64_t n) { return static_cast<double>(half_extent(n)) / static_cast<double>(n); }
 
 // Halves along an axis near the front lie on partitions: they become a whole in HBM.
 bool has_few_rows(const Shape& shape, int axis) {
@@ -38,7 +42,7 @@ class Costs {
 
   double own(Value v, const Share& share) const {
     const Op& op = graph_.op(v);
-    const double part = share.is_whole() ? 1 : 0.5;
+    const double part = share.is_half() ? share_of_extent(op.type.shape[share.axis]) : share.is_whole() ? 1 : 0.5;
     if (op.is_splat()) return 0;
     if (op.code == OpCode::iota) return 0;
     if (is_source(op.code)) return part * bytes_of(op.type) / kLoadBytesPerNs;
@@ -76,9 +80,9 @@ class Costs {
 // all that read it.
 class Planner {
  public:
-  Planner(const Graph& graph, const Costs& costs) : graph_(graph), costs_(costs), uses_(graph.uses()) {
+  Planner(const Graph& graph, const Costs& costs, bool with_odd) : graph_(graph), costs_(costs), uses_(graph.uses()) {
     for (Value v = 0; v < graph.size(); ++v) {
-      for (const Share& s : shares_of(graph, v)) table_.resize(v + 1), table_[v][s] = cost(v, s);
+      for (const Share& s : shares_of(graph, v, with_odd)) table_.resize(v + 1), table_[v][s] = cost(v, s);
     }
   }
 
@@ -89,8 +93,7 @@ class Planner {
     out.shares.resize(graph_.size());
     for (const Output& o : graph_.outputs()) {
       Share s = cheapest_output(o.value);
-      if (axis && *axis < graph_.type(o.value).rank() && graph_.type(o.value).shape[*axis] % 2 == 0)
-        s = Share::half_of(*axis);
+      if (axis && table_[o.value].contains(Share::half_of(*axis))) s = Share::half_of(*axis);
       out.outputs.push_back(s);
       wanted[o.value].push_back(s);
     }
@@ -197,14 +200,19 @@ class Halver {
     const auto shares = needed(graph_, v, share);
     if (is_source(op.code)) return to_.copy(graph_, op, {});
     for (std::size_t i = 0; i < op.operands.size(); ++i) operands.push_back(as(op.operands[i], (*shares)[i]));
+    if (is_collective_kernel(op))
+      return to_.kernel(
+          collective_kernel(exchange_of(*op.kernel), op.kernel->target, PairPart{core_, shares->front(), share}),
+          std::move(operands));
     Op mine = op;
+    for (Body& body : mine.bodies) body = std::make_shared<const Graph>(with_pair_kernels(*body, core_));
     if (share.is_half()) narrow(mine, share.axis);
     return to_.copy(graph_, mine, std::move(operands));
   }
 
   // Attributes that name extents of the result.
   void narrow(Op& op, int axis) const {
-    const std::int64_t n = op.type.shape[axis] / 2;
+    const std::int64_t n = half_extent(op.type.shape[axis]);
     for (std::size_t i = 0; i < op.attrs.size(); ++i) {
       const std::string_view name = info(op.code).attributes[i].name;
       if (name == "shape" || name == "sizes") std::get<Ints>(op.attrs[i])[axis] = n;
@@ -222,7 +230,7 @@ class Halver {
   }
   Value splat(Value v, const Share& want) {
     Type t = graph_.type(v);
-    if (want.is_half()) t.shape[want.axis] /= 2;
+    if (want.is_half()) t.shape[want.axis] = half_extent(t.shape[want.axis]);
     return to_.constant(t, {(*graph_.op(v).numbers)[0]});
   }
 
@@ -231,7 +239,7 @@ class Halver {
     const Op& op = graph_.op(v);
     if (op.code == OpCode::iota && op.integer("axis") != want.axis) {  // the same along every other axis
       Type t = op.type;
-      t.shape[want.axis] /= 2;
+      t.shape[want.axis] = half_extent(t.shape[want.axis]);
       return to_.iota(t, op.integer("axis"));
     }
     if (have.is_whole()) return part(x, want.axis, core_);
@@ -250,8 +258,8 @@ class Halver {
   Value part(Value x, int axis, int core) {
     const Shape& shape = to_.type(x).shape;
     Ints starts(shape.size(), 0), sizes = shape, steps(shape.size(), 1);
-    sizes[axis] = shape[axis] / 2;
-    starts[axis] = core * sizes[axis];
+    sizes[axis] = half_extent(shape[axis]);
+    starts[axis] = core * (shape[axis] - sizes[axis]);
     return to_.add(OpCode::slice, {x}, {starts, sizes, steps});
   }
 
@@ -277,6 +285,29 @@ class Halver {
   std::map<std::pair<Value, Share>, Value> changed_;
 };
 
+bool is_odd_half(const Shape& shape, const Share& share) { return share.is_half() && shape[share.axis] % 2 != 0; }
+
+bool has_odd_output(const Graph& graph) {
+  return std::any_of(graph.outputs().begin(), graph.outputs().end(), [&](const Output& o) {
+    const Shape& s = graph.type(o.value).shape;
+    return std::any_of(s.begin(), s.end(), [](std::int64_t n) { return n > 2 && n % 2 != 0; });
+  });
+}
+
+// Whether something is computed by both cores of which they have no half for themselves.
+bool overlaps(const Graph& graph, const Pairing& pairing) {
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+    const Shape& s = graph.type(graph.outputs()[i].value).shape;
+    const Share& share = pairing.outputs[i];
+    const bool has_even = std::any_of(s.begin(), s.end(), [](std::int64_t n) { return n % 2 == 0; });
+    if (share.is_whole() ? !has_even : is_odd_half(s, share)) return true;
+  }
+  for (Value v = 0; v < graph.size(); ++v) {
+    if (is_odd_half(graph.type(v).shape, pairing.shares[v])) return true;
+  }
+  return false;
+}
+
 // Whether tiles are gathered that could go through HBM.
 bool gathers(const Graph& graph, const Pairing& p) {
   const Graph half = half_of(graph, p, 0);
@@ -291,13 +322,15 @@ std::vector<Pairing> pairings(const Graph& graph, const Arch& arch) {
   std::set<std::pair<std::vector<Share>, std::vector<Share>>> seen;
   int rank = 0;
   for (const Output& o : graph.outputs()) rank = std::max(rank, graph.type(o.value).rank());
-  for (const double meeting : {1.0, 0.25, 8.0, 1000.0}) {
+  const auto add = [&](double meeting, bool with_odd) {
     const Costs costs(graph, arch, meeting);
     for (int axis = -1; axis < rank; ++axis) {
-      Pairing p = Planner(graph, costs).plan(axis < 0 ? std::nullopt : std::optional(axis));
+      Pairing p = Planner(graph, costs, with_odd).plan(axis < 0 ? std::nullopt : std::optional(axis));
       if (seen.emplace(p.shares, p.outputs).second) out.push_back(std::move(p));
     }
-  }
+  };
+  for (const double meeting : {1.0, 0.25, 8.0, 1000.0}) add(meeting, false);
+  if (has_odd_output(graph)) add(kAlone, true);
   std::erase_if(out, [&](const Pairing& p) { return !agrees(graph, p); });
   std::stable_sort(out.begin(), out.end(),
                    [](const Pairing& a, const Pairing& b) { return a.estimate_ns < b.estimate_ns; });
@@ -316,11 +349,7 @@ std::vector<Pairing> pairings(const Graph& graph, const Arch& arch) {
 }
 
 bool agrees(const Graph& graph, const Pairing& pairing) {
-  const auto is_split = [&](const Output& o) {
-    const Shape& s = graph.type(o.value).shape;
-    return std::any_of(s.begin(), s.end(), [](std::int64_t n) { return n % 2 == 0; });
-  };
-  if (std::all_of(graph.outputs().begin(), graph.outputs().end(), is_split)) return true;
+  if (!overlaps(graph, pairing)) return true;
   const Graph half = half_of(graph, pairing, 0);
   return std::none_of(half.ops().begin(), half.ops().end(), [](const Op& op) {
     return op.code == OpCode::exchange || op.code == OpCode::pair_gather || op.code == OpCode::pair_gather_hbm;

@@ -23,7 +23,8 @@ struct Pairing {
 // Ways to split a program that all passes have seen, the best estimate first. The last one splits nothing.
 std::vector<Pairing> pairings(const Graph& graph, const Arch& arch);
 
-// Whether outputs that both cores write hold the same bits: what is made of an exchange is rounded in another order.
+// Whether outputs that both cores write, and the middle of odd extents, hold the same bits: what is made of an exchange
+// is rounded in another order.
 bool agrees(const Graph& graph, const Pairing& pairing);
 
 // The program of one core.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kiln/tensor/passes/collectives.h"
+
 namespace kiln::tensor {
 namespace {
 
@@ -160,11 +162,11 @@ Needed of_summand(const Graph& graph, const Op& op) {
 
 }  // namespace
 
-std::vector<Share> shares_of(const Graph& graph, Value v) {
+std::vector<Share> shares_of(const Graph& graph, Value v, bool with_odd) {
   std::vector<Share> out{{}};
   const Shape& shape = graph.type(v).shape;
   for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
-    if (shape[d] >= 2 && shape[d] % 2 == 0) out.push_back(Share::half_of(d));
+    if (shape[d] >= 2 && (with_odd || shape[d] % 2 == 0)) out.push_back(Share::half_of(d));
   }
   if (needed(graph, v, {Share::Kind::summand, 0})) out.push_back({Share::Kind::summand, 0});
   return out;
@@ -172,12 +174,16 @@ std::vector<Share> shares_of(const Graph& graph, Value v) {
 
 std::optional<std::vector<Share>> needed(const Graph& graph, Value v, const Share& share) {
   const Op& op = graph.op(v);
+  if (is_collective_kernel(op))
+    return share.is_summand() ? Needed{} : Shares{share_to_send(graph.type(op.operands[0]))};
   if (share.is_whole()) return Shares(op.operands.size());
   if (share.is_summand()) return of_summand(graph, op);
   Needed out = of_half({graph, op, share.axis});
   for (std::size_t i = 0; out && i < out->size(); ++i) {
     const Share& s = (*out)[i];
-    if (s.is_half() && graph.type(op.operands[i]).shape[s.axis] % 2 != 0) return {};
+    if (!s.is_half()) continue;
+    const std::int64_t n = graph.type(op.operands[i]).shape[s.axis];
+    if (n % 2 != 0 && n != op.type.shape[share.axis]) return {};  // its middle is none of the result's
   }
   return out;
 }

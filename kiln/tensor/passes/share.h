@@ -10,8 +10,8 @@
 namespace kiln::tensor {
 
 struct Share {
-  // whole: both cores have all of it. half: each has a half along an axis of even extent. summand: what both have adds
-  // up to the value.
+  // whole: both cores have all of it. half: each has a half along an axis; of an odd extent both have the middle.
+  // summand: what both have adds up to the value.
   enum class Kind : std::uint8_t { whole, half, summand } kind = Kind::whole;
   int axis = 0;  // of halves
   auto operator<=>(const Share&) const = default;
@@ -22,8 +22,8 @@ struct Share {
   bool is_summand() const { return kind == Kind::summand; }
 };
 
-// Every share that a value could have.
-std::vector<Share> shares_of(const Graph& graph, Value v);
+// Every share that a value could have; halves of odd extents only where they are asked for.
+std::vector<Share> shares_of(const Graph& graph, Value v, bool with_odd = false);
 // The shares of its operands with which a core computes its share of an op; nothing when it cannot.
 std::optional<std::vector<Share>> needed(const Graph& graph, Value v, const Share& share);
 

@@ -131,6 +131,14 @@ def ranks():
     return int(word)
 
 
+def lnc():
+    """KILN_LNC: on how many cores kernels run that are called without a grid; None: on one."""
+    word = os.environ.get("KILN_LNC", "").strip()
+    if word not in ("", "1", "2"):
+        refuse(rules.GRID_SIZE, f"KILN_LNC={word}")
+    return int(word) if word else None
+
+
 def threads():
     """KILN_THREADS: threads of the simulator; 0, the default, is one per processor."""
     return _positive("KILN_THREADS", 0)

@@ -39,10 +39,15 @@ class Kernel:
         if _kiln.active_trace() is not None:
             traced_kernel.note_inner(self.func)
             return self.func(*args, **kwargs)
-        ranks = self.ranks or env.ranks()
+        lnc, ranks = self._cores(), self.ranks or env.ranks()
         if ranks is None:
-            return simulate.run(self.func, self.lnc, args, kwargs, self.schedule, self.nan)
-        return on_ranks.run(self.func, self.lnc, ranks, args, kwargs, self.schedule, self.nan)
+            return simulate.run(self.func, lnc, args, kwargs, self.schedule, self.nan)
+        return on_ranks.run(self.func, lnc, ranks, args, kwargs, self.schedule, self.nan)
+
+    def _cores(self):
+        """The grid, else what the environment says."""
+        asked = None if isinstance(self.lnc, traced_kernel.Grid) else env.lnc()
+        return self.lnc if asked is None else traced_kernel.Grid(asked)
 
     __call__ = _kiln.user_call(_call, tracebacks.to_show)
 

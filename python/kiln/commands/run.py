@@ -93,6 +93,12 @@ def _use_threads(count):
         os.environ["KILN_THREADS"] = count
 
 
+def _use_ranks(given):
+    """--ranks, as the environment has it."""
+    if "ranks" in given:
+        os.environ["KILN_RANKS"] = given["ranks"][-1]
+
+
 def _run_function(path, options):
     """`kiln run file.py:function`: runs it on random arrays, and NumPy beside it."""
     from kiln import _check
@@ -111,6 +117,7 @@ def main(request):
     [module], [chip], [threads] = (given.get(name, [""]) for name in ("m", "target", "threads"))
     script, *args = ["", *given.get("FILE", [])] if module else given["FILE"]
     if not module and not script.endswith(".py"):
+        _use_ranks(given)
         return _run_function(script, Options(request))
     if not module and not os.path.isfile(script):
         error = broken(rules.KERNEL_FILE, f"there is no file `{script}`")
@@ -119,9 +126,10 @@ def main(request):
     target.use(chip)
     _use_threads(threads)
     for variable, option in (("KILN_MAX_ITERATIONS", "max-passes"), ("KILN_MAX_MEMORY", "max-memory"),
-                             ("KILN_NAN", "nan"), ("KILN_RANKS", "ranks")):
+                             ("KILN_NAN", "nan"), ("KILN_LNC", "lnc")):
         if option in given:
             os.environ[variable] = given[option][-1]
+    _use_ranks(given)
     try:
         _speak_once()
     except NkiValidationError as error:

@@ -11,7 +11,7 @@ from kiln.blas._backend import note_precision, scope
 from . import precision as modes
 from ._axes import whole
 from ._linear import Linear, on_tensor
-from ._plain import plain
+from ._plain import ARGUMENTS, plain, with_arguments
 from .complex import ComplexTensor
 
 
@@ -41,12 +41,16 @@ def transforming(call):
 
 def function(call, first=None):
     """A function with one more argument, `backend`: who computes this call. `first` is the array of a transform."""
-    shortcut = plain(call.__name__)
+    shortcut, told = plain(call.__name__), with_arguments(call.__name__)
 
     @functools.wraps(call)
     def outer(*args, backend=None, **kwargs):
-        if shortcut is not None and len(args) == 1 and not kwargs:
-            result = shortcut(args[0], backend)
+        if shortcut is not None and len(args) == 1:
+            result = None
+            if not kwargs:
+                result = shortcut(args[0], backend)
+            elif told is not None and kwargs.keys() <= ARGUMENTS:
+                result = told(args[0], backend, **kwargs)
             if result is not None:
                 return result
         if first is not None and kwargs:

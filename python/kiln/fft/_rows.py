@@ -88,7 +88,7 @@ def transform(x, n, kind, positive, scale, mode):
             y = _by_numpy(wide, n, kind, positive, scale)
             _native.note_transform(n, x.size // x.shape[-1], kind, positive, scale)
         else:
-            y = _staged.transform(wide, n, kind, positive, scale, "fp64")
+            y = _staged.transform_double(wide, n, kind, positive, scale)
         return y.astype(_result_dtype(single, kind))
     if products.startswith("bf16") and not native:
         y = _by_plan(x.astype(np.float32 if kind == FORWARD else np.complex64), n, kind, positive, scale, products)

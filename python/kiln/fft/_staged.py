@@ -1,6 +1,6 @@
-"""Transforms made of products of kiln.blas, for precisions other than float32: each factor of a length is one product
-with the matrix of its transform, in the precision asked for, on the backend of the call. Twiddles between the products
-are multiplied on the host in the dtype of the data."""
+"""Transforms for precisions other than float32. Those that are no program of a device are products of kiln.blas:
+each factor of a length is one product with the matrix of its transform, in the precision asked for, on the backend of
+the call. Twiddles between the products are multiplied on the host in the dtype of the data."""
 
 import functools
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from kiln import blas
 from kiln._kiln import blas as _choice
+from kiln._kiln import fft as _native
 
 BASE = 256  # the longest transform that is one product
 WHOLE, FORWARD, INVERSE = range(3)
@@ -108,23 +109,42 @@ def _whole(x, positive, products):
     return b.swapaxes(1, 2).reshape(rows, n)
 
 
-def transform(x, n, kind, positive, scale, products):
-    """As kiln.fft._rows.transform."""
-    single = x.dtype in (np.float32, np.complex64)
-    dtype = np.complex64 if single else np.complex128
-    rows = x.reshape(-1, x.shape[-1]).astype(dtype)
-    if kind == INVERSE:
-        half = rows.copy()
-        half[:, 0].imag = 0
-        if n % 2 == 0:
-            half[:, n // 2].imag = 0
-        rows = np.concatenate([half, half[:, 1:(n + 1) // 2][:, ::-1].conj()], axis=1)
-        positive = True
-    y = _whole(rows, positive, products)
-    if scale != 1:
-        y = y * y.real.dtype.type(scale)
+def whole_rows(x, n, kind, dtype):
+    """Rows [rows, n] of complex numbers: those of half a spectrum have the other half too."""
+    rows = x.reshape(-1, x.shape[-1]).astype(dtype, order="C")
+    if kind != INVERSE:
+        return rows
+    half = rows.copy()
+    half[:, 0].imag = 0
+    if n % 2 == 0:
+        half[:, n // 2].imag = 0
+    return np.ascontiguousarray(np.concatenate([half, half[:, 1:(n + 1) // 2][:, ::-1].conj()], axis=1))
+
+
+def result_of(y, n, kind, shape):
+    """What a kind of transform keeps of rows [rows, n]; `shape` is that of what it was given."""
     if kind == FORWARD:
         y = y[:, : n // 2 + 1]
     elif kind == INVERSE:
         y = y.real
-    return np.ascontiguousarray(y).reshape(*x.shape[:-1], y.shape[-1])
+    return np.ascontiguousarray(y).reshape(*shape[:-1], y.shape[-1])
+
+
+def transform(x, n, kind, positive, scale, products):
+    """As kiln.fft._rows.transform."""
+    rows = whole_rows(x, n, kind, np.complex64 if x.dtype in (np.float32, np.complex64) else np.complex128)
+    y = _whole(rows, positive or kind == INVERSE, products)
+    if scale != 1:
+        y = y * y.real.dtype.type(scale)
+    return result_of(y, n, kind, x.shape)
+
+
+def transform_double(x, n, kind, positive, scale):
+    """The same for float64 on a device: one launch, up to the longest row that a program has."""
+    if n > _native.LONGEST_DOUBLE:
+        return transform(x, n, kind, positive, scale, "fp64")
+    rows = whole_rows(x, n, kind, np.complex128)
+    y = np.empty_like(rows)
+    _native.transform_double(("fft", "rfft", "irfft")[kind], n, len(rows), positive or kind == INVERSE, scale,
+                             rows.ctypes.data, y.ctypes.data)
+    return result_of(y, n, kind, x.shape)

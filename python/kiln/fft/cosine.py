@@ -95,7 +95,7 @@ def _ends(x, kind, factor, cosine):
 
 
 def _period(kind, cosine, n):
-    return {(1, True): 2 * (n - 1), (1, False): 2 * (n + 1)}.get((kind, cosine), 2 * n)
+    return {(1, True): 2 * max(n - 1, 1), (1, False): 2 * (n + 1)}.get((kind, cosine), 2 * n)
 
 
 @dataclasses.dataclass(slots=True)
@@ -148,9 +148,9 @@ def _apply(x, type, n, axis, norm, table, inverse, orthogonalize, precision):
         before = 2 ** 0.5 if kind == 3 or (kind, cosine) == (1, True) else 1.0
         after = 2 ** -0.5 if kind == 2 or (kind, cosine) == (1, True) else 1.0
     if norm == "ortho":
-        factor = _period(kind, cosine, max(n, 2)) ** -0.5
+        factor = _period(kind, cosine, n) ** -0.5
     elif (norm != "forward") == inverse:
-        factor = 1 / _period(type, cosine, max(n, 2))
+        factor = 1 / _period(type, cosine, n)
     return data.apply(Trigonometric(cosine, kind, n, axis, factor, mode_of(precision), given, before, after)).result()
 
 

@@ -12,6 +12,7 @@ from ._axes import whole
 from ._call import Data, function, mode_of
 from ._refused import Refused
 from ._rows import is_native
+from .complex import ComplexTensor
 
 _MOST_FUSED = 2048 * 2050  # numbers of the largest matrix that is a window and a transform
 
@@ -153,7 +154,8 @@ def _frames_of(data, f):
 def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect",
          normalized=False, onesided=True, return_complex=True, *, hop=None, precision=None):
     """Spectra of frames, (..., frequency, time). Frames begin `hop_length` samples apart, n_fft // 4 where not given;
-    the window is in the middle of them, a Hann window where not given."""
+    the window is in the middle of them, a Hann window where not given. return_complex=False gives real and imaginary
+    parts along a last axis of two, as torch.stft does."""
     f = _Frames(n_fft, hop_length, hop, win_length, window, normalized, onesided)
     data = Data(input)
     if len(data.shape) == 0:
@@ -181,7 +183,14 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
             _native.note_frames_product(numbers)
     swap = data.value.transpose(-1, -2) if data.torch is not None else np.swapaxes(data.value, -1, -2)
     data.value = swap
-    return data.result()
+    return data.result() if return_complex else _both_parts(data)
+
+
+def _both_parts(data):
+    if data.torch is None:
+        return np.stack([data.value.real, data.value.imag], -1)
+    pair = data.result()
+    return data.torch.stack([pair.real, pair.imag], -1)
 
 
 def _border_of(pad_mode, pad, samples):
@@ -229,7 +238,9 @@ def _overlapped(frames, hop, torch):
 def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=True,
           length=None, return_complex=False, *, hop=None, precision=None):
     """The signal whose stft is given: windowed frames that overlap are added, and divided by the sum of the windows'
-    squares where that is more than 1e-8."""
+    squares where that is more than 1e-8. Its real part, or with return_complex all of it."""
+    if return_complex and onesided:
+        raise Refused("return_complex: half spectra are those of real signals; pass onesided=False")
     f = _Frames(n_fft, hop_length, hop, win_length, window, normalized, onesided)
     data = Data(input).as_complex()
     if len(data.shape) < 2 or data.shape[-2] != f.bins:
@@ -254,14 +265,18 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
         frames = api.irfft(frames_in, f.n_fft, precision=precision)
     else:
         frames = api.ifft(frames_in, precision=precision)
-        frames = frames if return_complex and torch is None else frames.real
-    real = frames.real.dtype if torch is None else frames.dtype
+        if return_complex:
+            frames = frames if torch is None else frames.to_torch_complex()
+        else:
+            frames = frames.real
+    real = frames.real.dtype
     window = f.window.astype(np.float64)
     if torch is None:
         y = _overlapped(frames * (window / f.scale).astype(real), f.hop, None)
     else:
         y = _overlapped(frames * torch.from_numpy(window / f.scale).to(real).to(frames.device), f.hop, torch)
-    return _finished(y, f, count, center, length, torch)
+    y = _finished(y, f, count, center, length, torch)
+    return ComplexTensor(y.real, y.imag) if torch is not None and return_complex else y
 
 
 def _finished(y, f, count, center, length, torch):

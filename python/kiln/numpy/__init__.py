@@ -2,7 +2,7 @@
 NumPy lacks."""
 
 from kiln.numpy import _ufuncs  # noqa: F401  (fills the tables of _dispatch)
-from kiln.numpy import _factors, _histograms, _integers, _padding, _segments  # noqa: F401
+from kiln.numpy import _covariance, _factors, _histograms, _integers, _padding, _segments  # noqa: F401
 from kiln.numpy import _linalg, _numeric, _products, _reductions, _selection, _shapes, _sorting  # noqa: F401
 from kiln.numpy._arguments import Shape as shape
 from kiln.numpy._array import Array

@@ -305,8 +305,10 @@ class Array:
     def transpose(self, *axes):
         perm = axes[0] if len(axes) == 1 and not isinstance(axes[0], (int, np.integer)) else axes or None
         perm = list(range(self.ndim))[::-1] if perm is None else [axis_of(a, self.ndim) for a in perm]
-        if sorted(perm) != list(range(self.ndim)):
+        if len(perm) != self.ndim:
             raise ValueError("axes don't match array")
+        if len(set(perm)) != self.ndim:
+            raise ValueError("repeated axis in transpose")
         return self._view(_lenses.Transpose(perm), [self.shape[i] for i in perm])
 
     def reshape(self, *shape, order="C", copy=None):

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.random  # noqa: F401  (which NumPy loads late: it must not be loaded while functions are traced)
 
 from kiln._trace import tracebacks
-from kiln.numpy import _dispatch, _dtypes, _layouts
+from kiln.numpy import _dispatch, _dtypes, _layouts, _lists
 from kiln.numpy._array import Array, has_array, stacked
 from kiln.numpy._masked import Masked
 from kiln.numpy._rules import ARGUMENT, DYNAMIC_SHAPE, refuse
@@ -138,17 +138,6 @@ def _copied(made, a, original, args, kwargs):
     return _layouts.laid_like(np.copy(made) if made is a else made, answer)
 
 
-def _of_lists(original):
-    """A function of one array, that also takes a list with Arrays in it."""
-    @functools.wraps(original)
-    def call(a, *args, **kwargs):
-        if isinstance(a, (list, tuple)) and _is_ours() and has_array(a):
-            a = stacked(a)
-        return original(a, *args, **kwargs)
-
-    return call
-
-
 def _enumerated(original):
     @functools.wraps(original)
     def ndenumerate(arr):
@@ -202,34 +191,6 @@ class _Joined:
         return np.concatenate(parts, axis=-1 if self._as_columns else 0)
 
 
-def _of_lists_too(ufunc):
-    """A ufunc whose reduce and accumulate take a list with Arrays in it."""
-    def method(name):
-        plain = getattr(ufunc, name)
-
-        @functools.wraps(plain)
-        def call(array, *args, **kwargs):
-            if isinstance(array, (list, tuple)) and active() is not None and has_array(array):
-                array = stacked(array)
-            return plain(array, *args, **kwargs)
-
-        return staticmethod(call)
-
-    return type(ufunc.__name__, (), {
-        "__call__": staticmethod(ufunc), "reduce": method("reduce"), "accumulate": method("accumulate"),
-        "__class__": property(lambda self: np.ufunc), "__getattr__": lambda self, name: getattr(ufunc, name),
-        "__eq__": lambda self, other: other is self or other is ufunc, "__hash__": lambda self: hash(ufunc),
-        "__repr__": lambda self: repr(ufunc)})()
-
-
-_REDUCED = ("add multiply maximum minimum fmax fmin logical_and logical_or logical_xor bitwise_and bitwise_or "
-            "bitwise_xor").split()
-_TAKE_LISTS = ("all amax amin any argmax argmin average cumprod cumsum diff max mean median min percentile prod ptp "
-               "quantile sort std sum trapezoid var").split()
-for _name in _TAKE_LISTS:
-    PATCHED[_name] = _of_lists(getattr(np, _name))
-for _name in _REDUCED:
-    PATCHED[_name] = _of_lists_too(getattr(np, _name))
 PATCHED["r_"], PATCHED["c_"] = _Joined(np.r_, False), _Joined(np.c_, True)
 for _name in _MAKERS:
     PATCHED[_name] = _maker(_name, getattr(np, _name))
@@ -239,6 +200,14 @@ for _name in ("asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "a
 PATCHED["isscalar"] = _is_number(np.isscalar)
 PATCHED["ndenumerate"], PATCHED["nditer"] = _enumerated(np.ndenumerate), _iterated(np.nditer)
 ORIGINAL = {name: getattr(np, name) for name in PATCHED}
+
+
+@functools.cache
+def _modules():
+    """[(module, replacements, originals)] of what is replaced while a function is traced."""
+    made = [(np, {**_lists.replacements(np), **PATCHED}), (np.linalg, _lists.replacements(np.linalg)),
+            (np.random, _REFUSED)]
+    return [(module, new, {name: vars(module)[name] for name in new}) for module, new in made]
 
 
 def _drawn(name, original):
@@ -280,10 +249,8 @@ def patched():
         _depth += 1
         if _depth == 1:
             _shield()
-            for name, made in PATCHED.items():
-                setattr(np, name, made)
-            for name, refused in _REFUSED.items():
-                setattr(np.random, name, refused)
+            for module, new, _ in _modules():
+                vars(module).update(new)
             np.vectorize.__call__ = _vectorized
     try:
         yield
@@ -291,10 +258,8 @@ def patched():
         with _lock:
             _depth -= 1
             if _depth == 0:
-                for name, original in ORIGINAL.items():
-                    setattr(np, name, original)
-                for name, original in _DRAWN.items():
-                    setattr(np.random, name, original)
+                for module, _, originals in _modules():
+                    vars(module).update(originals)
                 np.vectorize.__call__ = _call_vectorized
 
 

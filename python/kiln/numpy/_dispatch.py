@@ -58,7 +58,8 @@ def _arrays_in(x, out):
 
 def _on_host(x):
     if isinstance(x, Array):
-        return x._known()
+        known = x._known()
+        return np.empty(x.shape, x.dtype) if known is None else known
     if isinstance(x, tuple) and hasattr(x, "_fields"):
         return type(x)(*map(_on_host, x))
     if isinstance(x, (list, tuple)):
@@ -80,7 +81,8 @@ def wrapped(x):
 
 
 def all_known(arrays):
-    return all(a._known() is not None for a in arrays)
+    """Whether NumPy itself can answer: elements are known, or there are none."""
+    return all(a._known() is not None or not a.size for a in arrays)
 
 
 def function(func, args, kwargs):
@@ -144,7 +146,7 @@ def call(which, inputs, dtype=None, order="K"):
             kwargs = {} if dtype is None else {"dtype": dtype}
             return wrapped(which(*map(_on_host, inputs), order=order, **kwargs))
     made = _called(which, inputs, dtype)
-    if order == "K" and (_layouts.are_plain(inputs) or which is np.matmul and made.ndim == 2):
+    if order == "K" and (_layouts.are_plain(inputs) or which == np.matmul and made.ndim == 2):
         return made
     is_plain = which.signature is None and which.nout == 1 and which.nin < 3 and not any(
         type(x) in (list, tuple) for x in inputs)
@@ -166,11 +168,11 @@ def _called(which, inputs, dtype):
         made = _comparisons.exact(which, inputs, kinds)
         if made is not None:
             return made
-    if which is np.power and dtype is None:
+    if which == np.power and dtype is None:
         made = _power_of_number(inputs, kinds)
         if made is not None:
             return made
-    if which is np.spacing and not _dtypes.is_float(_dtypes.narrow(kinds[0])):
+    if which == np.spacing and not _dtypes.is_float(_dtypes.narrow(kinds[0])):
         refuse(PRECISION, f"np.spacing of {kinds[0]}", kind=TypeError)
     loop = _dtypes.loop(which, kinds, dtype)
     nodes = [_input(x, t) for x, t in zip(inputs, loop)]

@@ -17,13 +17,15 @@ def _edges(x, bins, range, name):
     given = as_array(bins)
     if given.ndim == 1:
         known = given._known()
-        if known is not None and np.any(known[:-1] > known[1:]):
+        if known is not None and not np.all(known[:-1] <= known[1:]):
             raise ValueError("`bins` must increase monotonically, when an array")
         return given
     if given.ndim > 1:
         raise ValueError("`bins` must be 1d, when an array")
     if given._known() is None:
         refuse(DYNAMIC_SHAPE, f"np.{name} with a number of bins of the run", "say how many bins", kind=ValueError)
+    if given.dtype.kind not in "iu":
+        raise TypeError("`bins` must be an integer, a string, or an array")
     count = int(given._known())
     if count < 1:
         raise ValueError("`bins` must be positive, when an integer")
@@ -31,6 +33,8 @@ def _edges(x, bins, range, name):
         low, high = range
         if known_of(low) is not None and known_of(high) is not None and low > high:
             raise ValueError("max must be larger than min in range parameter.")
+        if any(known_of(end) is not None and not np.isfinite(known_of(end)) for end in (low, high)):
+            raise ValueError(f"supplied range of [{low}, {high}] is not finite")
     else:
         low, high = (np.min(x), np.max(x)) if x.size else (0, 1)
     if known_of(low) is not None and known_of(high) is not None:
@@ -62,7 +66,7 @@ def _reached_exactly(x, count, nearly):
 
 
 def _is_even(bins, range):
-    return range is None and np.ndim(bins) == 0
+    return range is None and not np.iterable(bins)
 
 
 @implements(np.histogram_bin_edges)
@@ -96,7 +100,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
         columns = [as_array(x) for x in sample]
         columns = columns if columns[0].ndim == 1 else [as_array(sample)[:, i] for i in builtins.range(columns[0].size)]
     rank = len(columns)
-    bins = [bins] * rank if np.ndim(bins) == 0 else list(bins)
+    bins = list(bins) if np.iterable(bins) and not isinstance(bins, str) else [bins] * rank
     if len(bins) != rank:
         raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
     ranges = [None] * rank if range is None else list(range)
@@ -122,9 +126,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
     if as_array(x).shape != as_array(y).shape:
         raise ValueError("x and y must have the same length.")
-    if np.ndim(bins) and len(bins) not in (1, 2):
-        bins = [bins, bins]
-    elif np.ndim(bins) and len(bins) == 1:
-        bins = [bins[0], bins[0]]
+    if np.iterable(bins) and not isinstance(bins, str):
+        bins = [bins, bins] if len(bins) not in (1, 2) else [bins[0], bins[-1]]
     counts, edges = histogramdd([x, y], bins, range, density, weights)
     return counts, edges[0], edges[1]

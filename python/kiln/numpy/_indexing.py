@@ -13,7 +13,8 @@ from kiln.numpy._rules import CASTING, DYNAMIC_SHAPE, INDEX, refuse
 
 
 class _Axis:
-    """One item of a key: `kind` is slice, new, int, or array (of integers); `axis` that it is about."""
+    """One item of a key: `kind` is slice, new, int, array (of integers), or gap, an ellipsis for no dimension, which
+    stands between arrays all the same; `axis` that it is about."""
 
     __slots__ = ("axis", "kind", "value")
 
@@ -37,11 +38,14 @@ def _items(array, key):
         raise IndexError("an index can only have a single ellipsis ('...')")
     if taken > array.ndim:
         raise IndexError(f"too many indices for array: array is {array.ndim}-dimensional, but {taken} were indexed")
-    if not any(item is Ellipsis for item in parsed):
+    is_open = not any(item is Ellipsis for item in parsed)
+    if is_open:
         parsed.append(Ellipsis)
     out, axis = [], 0
     for item in parsed:
         if item is Ellipsis:
+            if taken == array.ndim and not is_open:
+                out.append(_Axis("gap", axis, None))
             for _ in range(array.ndim - taken):
                 out.append(_Axis("slice", axis, slice(None)))
                 axis += 1
@@ -169,6 +173,9 @@ def _basic(array, items):
     with_ints = any(i.kind == "array" and np.ndim(i.value) > 0 for i in items)
     gaps = 0  # how often something else stands between arrays
     for item in items:
+        if item.kind == "gap":
+            gaps += 1
+            continue
         n = array.shape[item.axis] if item.kind != "new" else 1
         if item.kind == "new":
             key.append(None)

@@ -47,7 +47,7 @@ class Lowered:
     @functools.cached_property
     def model(self):
         """The kernels, the order of their calls, and where what they hand on lies."""
-        key = self.graph.text(True), self.target, self.opt, tuple(self.traced.donated), self.lnc, self._kernel_ops
+        key = self.graph.text(True, True), self.target, self.opt, tuple(self.traced.donated), self.lnc, self._kernel_ops
         if self.opt == 3:
             key += self._search.get("seed", 0), self._search.get("time_limit")
         if key not in _compiled:

@@ -10,7 +10,6 @@ from kiln._trace import env
 from kiln.numpy import _dtypes
 from kiln.numpy._backends import _all_outputs, _as_bytes, _threads
 from kiln.numpy._lowered import Lowered
-from kiln.numpy._rules import OPTIONS, refuse
 from kiln.numpy._sequence import SequenceTiming, Step
 
 
@@ -25,7 +24,7 @@ class Kernel(Lowered):
     """One kernel of several: all that can be asked of a function that is one kernel, but what it was before."""
 
     def __init__(self, whole, compiled):
-        super().__init__(_names(compiled), whole.target, whole.opt, whole.lnc)
+        super().__init__(_names(compiled), whole.target, whole.opt, whole.lnc, ranks=whole.ranks)
         self._made = compiled
 
     compiled = property(lambda self: self._made)
@@ -76,10 +75,12 @@ class _Call:
         known = {t["name"] for t in kernel.program.tensors if t["role"] in ("input", "inout", "output")}
         self.bound = {name: buffer for name, buffer in bound.items() if name in known}
 
-    def __call__(self, arrays, memory):
-        buffers = {**self.constants, **{name: arrays[buffer] for name, buffer in self.bound.items()}}
-        if buffers:
-            _kiln.run(self.programs, [buffers], self.threads, max_memory=memory, nan="off")
+    def __call__(self, arrays_of_ranks, memory):
+        """Runs it on all ranks at once, or on the one that there is."""
+        buffers = [{**self.constants, **{name: arrays[buffer] for name, buffer in self.bound.items()}}
+                   for arrays in arrays_of_ranks]
+        if buffers[0]:
+            _kiln.run(self.programs * len(buffers), buffers, self.threads, max_memory=memory, nan="off")
 
 
 def simulator(lowered):
@@ -88,7 +89,8 @@ def simulator(lowered):
     calls = [_Call(lowered.kernels[kernel], bound) for kernel, bound in model.steps]
     told, aliases, memory = model.buffers, dict(model.aliases), env.max_memory()
 
-    def run(given):
+    def prepared(given):
+        """The buffers of the plan, and the results that lie in some of them."""
         results, updated = {}, {}
         for out, name in aliases.items():
             if name not in updated:
@@ -107,13 +109,16 @@ def simulator(lowered):
                 results[name] = np.empty(shape, dtype)
             array = results[name] if buffer["kind"] == "output" else updated.get(name, given.get(name))
             arrays.append(_as_bytes(np.ascontiguousarray(array)))
-        for call in calls:
-            call(arrays, memory)
-        return results
+        return arrays, results
 
-    def on_ranks(_):
-        refuse(OPTIONS, f"not yet: `{lowered.traced.name}`, which is several kernels, on several ranks",
-               "raise kernel_ops, so that it is one kernel", kind=NotImplementedError)
+    def on_ranks(given_of_ranks):
+        ranks = [prepared(given) for given in given_of_ranks]
+        for call in calls:
+            call([arrays for arrays, _ in ranks], memory)
+        return [results for _, results in ranks]
+
+    def run(given):
+        return on_ranks([given])[0]
 
     run.on_ranks = on_ranks
     return run

@@ -125,6 +125,9 @@ def diff(a, n=1, axis=-1, prepend=np._NoValue, append=np._NoValue):
 def ediff1d(ary, to_end=None, to_begin=None):
     x = as_array(ary).reshape(-1)
     parts = [diff(x)]
+    for name, end in (("to_begin", to_begin), ("to_end", to_end)):
+        if end is not None and not np.can_cast(as_array(end).dtype, x.dtype, "same_kind"):
+            raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
     if to_begin is not None:
         parts.insert(0, as_array(to_begin).reshape(-1).astype(x.dtype))
     if to_end is not None:
@@ -137,9 +140,14 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     x = _floating(f)
     axes = axes_of(axis, x.ndim) if not isinstance(axis, tuple) else [axis_of(a, x.ndim) for a in axis]
     steps = list(varargs) or [1.0]
-    steps = steps * len(axes) if len(steps) == 1 else steps
+    steps = steps * len(axes) if len(steps) == 1 and np.ndim(steps[0]) == 0 else steps
     if len(steps) != len(axes):
         raise TypeError("invalid number of arguments")
+    for h, i in zip(steps, axes):
+        if np.ndim(h) > 1:
+            raise ValueError("distances must be either scalars or 1d")
+        if np.ndim(h) == 1 and len(h) != x.shape[i]:
+            raise ValueError("when 1d, distances must match the length of the corresponding dimension")
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
     made = []
@@ -325,22 +333,26 @@ def vander(x, N=None, increasing=False):
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
     n = len(x) if N is None else N
+    x = x.astype(_dtypes.narrow(np.promote_types(x.dtype, np.int64)))
     columns, now = [], np.ones_like(x)
-    dtype = np.promote_types(x.dtype, np.int64)
     for _ in range(n):
-        columns.append(now.astype(_dtypes.narrow(dtype)))
+        columns.append(now)
         now = now * x
-    made = np.stack(columns, axis=1) if columns else np.zeros((len(x), 0), _dtypes.narrow(dtype))
+    made = np.stack(columns, axis=1) if columns else np.zeros((len(x), 0), x.dtype)
     return made if increasing else made[:, ::-1]
 
 
 @implements(np.tril_indices_from)
 def tril_indices_from(arr, k=0):
+    if arr.ndim != 2:
+        raise ValueError("input array must be 2-d")
     return np.tril_indices(arr.shape[-2], k=k, m=arr.shape[-1])
 
 
 @implements(np.triu_indices_from)
 def triu_indices_from(arr, k=0):
+    if arr.ndim != 2:
+        raise ValueError("input array must be 2-d")
     return np.triu_indices(arr.shape[-2], k=k, m=arr.shape[-1])
 
 
@@ -386,8 +398,8 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 
 @implements(np.logspace)
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
-    made = np.power(np.float32(base) if not isinstance(base, Array) else base,
-                    linspace(start, stop, num, endpoint, axis=axis))
+    start, stop, base = np.broadcast_arrays(*(as_array(x).astype(np.float32) for x in (start, stop, base)))
+    made = np.power(np.expand_dims(base, axis) if base.ndim else base, linspace(start, stop, num, endpoint, axis=axis))
     return made if dtype is None else made.astype(dtype)
 
 
@@ -513,54 +525,6 @@ def _correlate(x, y, mode):
 
 # Statistics.
 
-@implements(np.cov)
-def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
-    x = _rows(m, rowvar)
-    if y is not None:
-        x = np.concatenate([x, _rows(y, rowvar)], axis=0)
-    n = x.shape[1]
-    ddof = (0 if bias else 1) if ddof is None else ddof
-    if fweights is not None or aweights is not None:
-        made = np.squeeze(_weighted_cov(x, fweights, aweights, ddof))
-        return made if dtype is None else made.astype(dtype)
-    centred = x - np.mean(x, axis=1, keepdims=True)
-    made = np.matmul(centred, centred.T) / float(max(n - ddof, 0)) if n - ddof > 0 else np.full_like(
-        np.matmul(centred, centred.T), math.nan)
-    made = np.squeeze(made)
-    return made if dtype is None else made.astype(dtype)
-
-
-def _weighted_cov(x, fweights, aweights, ddof):
-    weights = 1.0
-    for w in (fweights, aweights):
-        if w is not None:
-            if np.shape(w) != x.shape[1:]:
-                raise RuntimeError("incompatible numbers of samples and weights")
-            weights = weights * as_array(w).astype(np.float32)
-    total = np.sum(weights)
-    centred = x - np.sum(x * weights, axis=1, keepdims=True) / total
-    lost = ddof if aweights is None else ddof * np.sum(weights * as_array(aweights).astype(np.float32)) / total
-    return np.matmul(centred * weights, centred.T) / np.maximum(total - lost, np.float32(0))
-
-
-def _rows(m, rowvar):
-    x = as_array(m).astype(np.float32)
-    if x.ndim > 2:
-        raise ValueError("m has more than 2 dimensions")
-    x = np.atleast_2d(x)
-    return x if rowvar or x.shape[0] == 1 else x.T
-
-
-@implements(np.corrcoef)
-def corrcoef(x, y=None, rowvar=True, *, dtype=None):
-    c = cov(x, y, rowvar)
-    if c.ndim == 0:
-        return c / c
-    d = np.sqrt(np.diagonal(c))
-    made = np.clip(c / d[:, None] / d[None, :], -1, 1)
-    return made if dtype is None else made.astype(dtype)
-
-
 @implements(np.bincount)
 def bincount(x, /, weights=None, minlength=0):
     refuse(DYNAMIC_SHAPE, "np.bincount: its length depends on the largest value",
@@ -587,14 +551,19 @@ def digitize(x, bins, right=False):
 @implements(np.unwrap)
 def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
     p = as_array(p)
-    p = p if _dtypes.is_float(_dtypes.narrow(p.dtype)) else p.astype(np.float32)
+    of_integers = p.dtype.kind in "iub" and isinstance(period, (int, np.integer))
+    if of_integers:
+        p = p.astype(_dtypes.narrow(np.result_type(p.dtype, np.int32)))
+    elif not _dtypes.is_float(_dtypes.narrow(p.dtype)):
+        p = p.astype(np.float32)
     axis = axis_of(axis, p.ndim)
     d = np.diff(p, axis=axis)
     discont = period / 2 if discont is None else discont
-    half = period / 2
+    half, odd = divmod(period, 2) if of_integers else (period / 2, 0)
     steps = np.remainder(d + half, period) - half
-    steps = np.where(np.logical_and(steps == -half, d > 0), half, steps)
-    correct = np.where(np.abs(d) < discont, 0.0, steps - d)
+    if not odd:  # an odd number of integers has no middle
+        steps = np.where(np.logical_and(steps == -half, d > 0), half, steps)
+    correct = np.where(np.abs(d) < discont, np.zeros((), p.dtype), steps - d)
     before = (slice(None),) * axis
     return np.concatenate([p[(*before, slice(0, 1))], p[(*before, slice(1, None))] + np.cumsum(correct, axis=axis)],
                           axis=axis).astype(p.dtype)
@@ -641,13 +610,11 @@ def insert(arr, obj, values, axis=None):
         raise IndexError(f"index {at} is out of bounds for axis {axis} with size {n}")
     at = np.where(at < 0, at + n, at)
     order = np.argsort(at, kind="stable")
-    values = as_array(values).astype(x.dtype)
-    if np.ndim(where) == 0 and values.ndim:
-        values = np.moveaxis(np.expand_dims(values, 0) if values.ndim < x.ndim else values, 0, axis) \
-            if values.ndim < x.ndim else values
-        count = values.shape[axis] if values.ndim == x.ndim else 1
-    else:
-        count = len(at)
+    values, count = as_array(values).astype(x.dtype), len(at)
+    if count == 1:  # as many as there are values, which lie along the first axis for a number
+        values = values.reshape((1,) * (x.ndim - values.ndim) + values.shape)
+        values = np.moveaxis(values, 0, axis) if np.ndim(where) == 0 else values
+        count = values.shape[axis]
     shape = tuple(count if i == axis else m for i, m in enumerate(x.shape))
     values = np.broadcast_to(values, shape)
     before = (slice(None),) * axis

@@ -122,6 +122,8 @@ def _joined(x, widths, ends):
 
 def _statistics(x, widths, mode, lengths):
     lengths = [[None, None]] * x.ndim if lengths is None else _pairs(lengths, x.ndim)
+    if any(n is not None and n < 0 for pair in lengths for n in pair):
+        raise ValueError("index can't contain negative values")
     function = getattr(np, _STATISTICS[mode])
 
     def ends(x, axis):

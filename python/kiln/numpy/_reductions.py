@@ -245,11 +245,12 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=_NONE):
         return (made, np.full_like(made, count)) if returned else made
     w = as_array(weights)
     if w.shape != x.shape:
-        axes = axes_of(axis, x.ndim) if axis is not None else None
-        if axes is None:
+        if axis is None:
             raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        axes = [axis_of(i, x.ndim) for i in (axis if isinstance(axis, (tuple, list)) else (axis,))]
         if w.shape != tuple(x.shape[i] for i in axes):
             raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+        w = np.transpose(w, np.argsort(axes))  # its axes lie as the call names them
         w = w.reshape([x.shape[i] if i in axes else 1 for i in range(x.ndim)])
     dtype = np.result_type(x.dtype, w.dtype, *([np.float32] if x.dtype.kind in "iub" else []))
     scale = np.sum(np.broadcast_to(w, x.shape), axis=axis, dtype=_dtypes.narrow(dtype), keepdims=keep)

@@ -98,7 +98,7 @@ def _bounds_nothing(bound, f, dtype):
     if type(bound) is not int or dtype.kind not in "iu":
         return False
     least, most = _dtypes.finite_range(_dtypes.narrow(dtype))
-    return bound <= least if f is np.maximum else bound >= most
+    return bound <= least if f == np.maximum else bound >= most
 
 
 @implements(np.select)
@@ -118,7 +118,7 @@ def select(condlist, choicelist, default=0):
 @implements(np.piecewise)
 def piecewise(x, condlist, funclist, *args, **kw):
     x = as_array(x)
-    if isinstance(condlist, (list, tuple)) and condlist and np.ndim(condlist[0]):
+    if isinstance(condlist, (list, tuple)) and condlist and (np.ndim(condlist[0]) or not x.ndim):
         conditions = [as_array(c) for c in condlist]
     else:
         conditions = [as_array(condlist)]
@@ -250,6 +250,8 @@ def place(arr, mask, vals):
     if known is None:
         dynamic("place")
     putmask_order = np.flatnonzero(known)
+    if putmask_order.size and not values.size:
+        raise ValueError("Cannot insert from an empty array!")
     put(arr, putmask_order, np.resize(values, putmask_order.shape))
 
 
@@ -362,6 +364,8 @@ def real_if_close(a, tol=100):
 @implements(np.isin)
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
     x, tests = as_array(element), as_array(test_elements).reshape(-1)
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
     if not tests.size:
         made = np.zeros_like(x, dtype=bool)
     else:
@@ -472,7 +476,7 @@ def at_method(ufunc, a, indices, b=None):
     if ufunc not in _AT:
         refuse(ARGUMENT, f"np.{ufunc.__name__}.at", f"use one of {', '.join(u.__name__ for u in _AT)}")
     values = as_array(b).astype(a.dtype)
-    values = np.negative(values) if ufunc is np.subtract else values
+    values = np.negative(values) if ufunc == np.subtract else values
     _indexing.combine(a, indices, values, _AT[ufunc])
 
 

@@ -70,14 +70,18 @@ def swapaxes(a, axis1, axis2):
     return x.transpose(perm)
 
 
+def _each_axis(axes, ndim):
+    """The axes that a number or any sequence of numbers names."""
+    return [axis_of(a, ndim) for a in (axes if np.iterable(axes) else (axes,))]
+
+
 @implements(np.moveaxis, view=True)
 def moveaxis(a, source, destination):
     x = as_array(a)
-    many = isinstance(source, (tuple, list))
-    source = [axis_of(s, x.ndim) for s in (source if many else (source,))]
-    destination = [
-        axis_of(d, x.ndim) for d in (destination if isinstance(destination, (tuple, list)) else (destination,))
-    ]
+    source, destination = _each_axis(source, x.ndim), _each_axis(destination, x.ndim)
+    for name, axes in (("source", source), ("destination", destination)):
+        if len(set(axes)) != len(axes):
+            raise ValueError(f"repeated axis in `{name}` argument")
     if len(source) != len(destination):
         raise ValueError("`source` and `destination` arguments must have the same number of elements")
     perm = [i for i in range(x.ndim) if i not in source]
@@ -409,11 +413,12 @@ def roll(a, shift, axis=None):
     x = as_array(a)
     if axis is None:
         return roll(x.reshape(-1), shift, 0).reshape(x.shape)
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
-    axes = axes * len(shifts) if len(axes) == 1 else axes
+    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    shifts = tuple(shift) if isinstance(shift, (tuple, list)) else (shift,)
+    many = max(len(axes), len(shifts))
+    axes, shifts = (each * many if len(each) == 1 else each for each in (axes, shifts))
     if len(axes) != len(shifts):
-        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+        raise ValueError("shape mismatch: objects cannot be broadcast to a single shape")
     node = x._get()
     for s, i in zip(shifts, axes):
         i = axis_of(i, x.ndim)

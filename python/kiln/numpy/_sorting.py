@@ -103,6 +103,7 @@ _PLOTTED = {"hazen": (0.5, 0.5), "weibull": (0, 0), "median_unbiased": (1 / 3, 1
             "normal_unbiased": (3 / 8, 3 / 8), "interpolated_inverted_cdf": (0, 1)}
 _STEPS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
 _ONE = ("lower", "higher", "nearest")  # which are an element
+_DISCRETE = (*_ONE, "inverted_cdf", "closest_observation")  # which give elements, of integers too
 _METHODS = (*_EVEN, *_PLOTTED, *_STEPS)
 
 
@@ -155,7 +156,10 @@ def _quantile(a, q, axis, out, overwrite_input, method, keepdims, weights, name)
     if np.any(known < 0) or np.any(known > 1):
         raise ValueError("Quantiles must be in the range [0, 1]")
     axes = axes_of(axis, x.ndim)
-    x = x.astype(np.float32) if not _dtypes.is_float(_dtypes.narrow(x.dtype)) else x
+    if method == "linear" and (q if hasattr(q, "dtype") else np.asarray(q)).dtype.kind in "iub":
+        method = "lower"  # 0 and 1 are elements themselves
+    is_float = _dtypes.is_float(_dtypes.narrow(x.dtype))
+    x = x if is_float or method in _DISCRETE else x.astype(np.float32)
     kept = [i for i in range(x.ndim) if i not in axes]
     flat = x.transpose([*kept, *axes]).reshape([x.shape[i] for i in kept] + [-1])
     n = flat.shape[-1]
@@ -177,13 +181,15 @@ def _between(a, b, weight):
 
 
 def _at_fractions(ordered, flat, fractions, n, method):
-    missing = np.any(np.isnan(flat), axis=-1)
+    of_integers = flat.dtype.kind in "iub"
+    missing = None if of_integers else np.any(np.isnan(flat), axis=-1)
     made = []
     for f in fractions:
         low, high, weight = _place(float(f), n, method)
         a, b = ordered[..., low], None if high is None else ordered[..., high]
         value = a if weight is None else a * 0.5 + b * 0.5 if method == "median" else _between(a, b, weight)
-        made.append(np.where(missing, np.asarray(math.nan, _dtypes.narrow(flat.dtype)), value))
+        made.append(value if of_integers else
+                    np.where(missing, np.asarray(math.nan, _dtypes.narrow(flat.dtype)), value))
     return made
 
 

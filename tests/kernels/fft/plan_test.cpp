@@ -78,6 +78,23 @@ TEST(Plan, PrimesGoTheFasterWay) {
 TEST(Plan, PairsOfCoresShareRowsAndSingleTransforms) {
   for (const TransformConfig& c : {TransformConfig{.n = 480, .rows = 7},
                                    {.n = 480, .rows = 2, .spectrum = Spectrum::forward},
+                                   {.n = 2, .rows = 1},
+                                   {.n = 100, .rows = 1},
+                                   {.n = 101, .rows = 1, .spectrum = Spectrum::forward},
+                                   {.n = 100, .rows = 1, .spectrum = Spectrum::inverse},
+                                   {.n = 4096, .rows = 1},
+                                   {.n = 4096, .rows = 1, .spectrum = Spectrum::forward},
+                                   {.n = 4096, .rows = 1, .spectrum = Spectrum::inverse},
+                                   {.n = 4050, .rows = 1, .spectrum = Spectrum::forward},
+                                   {.n = 4050, .rows = 1, .spectrum = Spectrum::inverse},
+                                   {.n = 3375, .rows = 1, .spectrum = Spectrum::forward},
+                                   {.n = 3375, .rows = 1, .spectrum = Spectrum::inverse},
+                                   {.n = 16384, .rows = 1},
+                                   {.n = 16384, .rows = 1, .spectrum = Spectrum::forward},
+                                   {.n = 1031, .rows = 1},
+                                   {.n = 1031, .rows = 1, .spectrum = Spectrum::forward},
+                                   {.n = 1031, .rows = 1, .spectrum = Spectrum::inverse},
+                                   {.n = 8191, .rows = 1},
                                    {.n = 32768, .rows = 1},
                                    {.n = 32768, .rows = 1, .spectrum = Spectrum::forward},
                                    {.n = 34000, .rows = 1, .spectrum = Spectrum::forward},
@@ -103,7 +120,9 @@ TEST(Plan, PairsOfCoresShareRowsAndSingleTransforms) {
     const double alone = views::time_kernel({plan(c)->program(Target::trn2)}, {.advice = false})->report.total_ns;
     EXPECT_LT(pair_ns(c), 0.8 * alone);
   }
-  EXPECT_THROW(execute_pair({.n = 8, .rows = 1}, nullptr, nullptr, backend::Backend::simulator), Error);
+  EXPECT_THROW(
+      execute_pair({.n = 1, .rows = 1, .spectrum = Spectrum::inverse}, nullptr, nullptr, backend::Backend::simulator),
+      Error);
 }
 
 TEST(Plan, RefusesWhatItCannotDo) {

@@ -1,5 +1,6 @@
 #include "tests/kernels/programs.h"
 
+#include "kernels/fft/double_transform.h"
 #include "kernels/fft/elementwise.h"
 #include "kernels/fft/frames.h"
 #include "kernels/fft/transform.h"
@@ -24,6 +25,9 @@ std::map<std::string, isa::Program> programs(Target t) {
       {"halved", one(600, 3, {Kind::two_factor, 1, 15, 20, 1, true}, Spectrum::forward)},
       {"halved_back", one(600, 20, {Kind::two_factor, 1, 15, 20, 1, true}, Spectrum::inverse)},
       {"rader", one(257, 3, {Kind::rader, 1, 16, 16})},
+      {"double_direct", double_transform({.n = 30, .rows = 3}, t)},
+      {"double_steps", double_transform({.n = 600, .rows = 3}, t)},
+      {"double_bluestein", double_transform({.n = 263, .rows = 2}, t)},
       {"complex_multiply", complex_multiply(1000, t)},
       {"mod_relu", mod_relu(130, 20, t)},
       {"mod_relu_backward", mod_relu_backward(130, 20, t)},

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cases import BACKENDS, SEED, error, normal, rng, wide
+from cases import BACKENDS, SEED, assert_close, error, normal, rng, wide
 from kiln import fft
 
 # Errors relative to the largest number: what the modes are for.
@@ -68,15 +68,45 @@ def test_double_of_single_numbers_rounds_once():
         assert y.dtype == np.complex64 and error(y, np.fft.fft(wide(x))) < 1e-7
 
 
-@pytest.mark.parametrize("mode", ["bf16", "bf16_refined", "ozaki", "ozaki_hq"])
+@pytest.mark.parametrize("mode", ["double", "kahan", "bf16", "bf16_refined", "ozaki", "ozaki_hq"])
 @pytest.mark.parametrize("n", [600, 4099, 20000])
-def test_modes_of_bfloat16_are_one_launch(mode, n):
-    """A call is a plan of the whole transform, not a product for each factor."""
-    x = normal(rng(), (3, n))
+def test_modes_are_one_launch(mode, n):
+    """A call is a program of the whole transform, not a product for each factor."""
+    wide_mode = mode == "double"
+    x = normal(rng(), (3, n), "complex128" if wide_mode else "complex64")
     for name, given in (("fft", x), ("rfft", x.real), ("irfft", x)):
         length = {"n": n} if name == "irfft" else {}
         got = getattr(fft, name)(given, precision=mode, backend="simulator", **length)
         assert fft.last_call().operation == name, "the last launch, and the only one"
-        assert got.dtype == (np.float32 if name == "irfft" else np.complex64)
+        assert got.dtype == (given.real.dtype if name == "irfft" else x.dtype)
         found = error(got, getattr(np.fft, name)(wide(given), **length))
         assert found <= BOUNDS[mode], f"{name}: {found:.2e}, seed {SEED}"
+
+
+@pytest.mark.parametrize("n", [48, 1000, 1031])
+def test_double_of_any_scale(n):
+    """Rows are divided by powers of two of their own: neither their range nor their neighbours matter."""
+    x = normal(rng(), (7, n), "complex128")
+    x[0] *= 1e300
+    x[1] *= 1e-300
+    x[2] = 0
+    x[3, 5] = np.nan
+    x[4] = 3  # one number of the spectrum
+    x[5] = 0
+    x[5, 7] = 1j
+    for name in ("fft", "ifft"):
+        got = getattr(fft, name)(x, precision="double", backend="simulator", norm="ortho")
+        want = getattr(np.fft, name)(x, norm="ortho")
+        assert (got[2] == 0).all() and np.isnan(got[3]).all(), name
+        for row in (0, 1, 4, 5, 6):
+            assert_close(got[row], want[row], 1e-12, what=f"{name} {row}")
+
+
+def test_double_of_arrays_that_are_not_in_order():
+    x = normal(rng(), (5, 6, 40), "complex128")
+    for name, axis in (("fft", 0), ("ifft", 1), ("irfft", 1)):
+        for given in (x, x[::-1, :, ::2], x.swapaxes(0, 2)):
+            got = getattr(fft, name)(given, axis=axis, backend="simulator")
+            assert_close(got, getattr(np.fft, name)(given, axis=axis), 1e-12, what=f"{name} {given.strides}")
+    real = x.real.swapaxes(1, 2)
+    assert_close(fft.rfftn(real, backend="simulator"), np.fft.rfftn(real), 1e-12)

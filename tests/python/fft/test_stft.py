@@ -94,6 +94,17 @@ def test_there_and_back(backend):
     assert_close(back[..., 128:1400], x[..., 128:1400], 2e-6)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_complex_signals_come_back_as_they_were(backend):
+    x = normal(rng(), (2, 500))
+    spectra = fft.stft(x, 64, onesided=False, backend=backend)
+    both = fft.stft(x, 64, onesided=False, return_complex=False, backend=backend)
+    np.testing.assert_array_equal(both[..., 0] + 1j * both[..., 1], spectra)
+    given = {"onesided": False, "length": 500, "backend": backend}
+    assert_close(fft.istft(spectra, 64, return_complex=True, **given), wide(x), 3e-6)
+    assert_close(fft.istft(spectra, 64, **given), wide(x.real), 3e-6)
+
+
 @pytest.mark.parametrize("call, message", [
     (lambda x: fft.stft(x, 0), "^n_fft: "),
     (lambda x: fft.stft(x, 64, 0), "^hop_length: "),

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <set>
 
-#include "kiln/arch/link_load.h"
 #include "kiln/isa/instructions/shared/dma.h"
 #include "kiln/isa/semantics/run.h"
 
@@ -15,7 +14,6 @@ namespace kiln::isa {
 namespace {
 
 constexpr std::int64_t kMaxPriority = 3;
-constexpr double kMeshBytes = 1e6;  // a ring carries tensors of that size and larger ones
 constexpr int kChannelsOfSome = 2;
 constexpr std::int64_t kMaxRankNumber = 1 << 20;
 
@@ -30,15 +28,6 @@ void check_tensor(Check& c, const Access& a, bool hbm, int param, int without) {
 }
 
 bool is_rank(std::int64_t rank) { return rank >= 0 && rank < kMaxRankNumber; }
-
-bool are_pairs(const InstView& inst, int groups) {
-  std::set<std::int64_t> sources, targets;
-  for (const RankList pair : replica_groups(inst, groups)) {
-    if (pair.size() != 2 || !is_rank(pair[0]) || !is_rank(pair[1])) return false;
-    if (!sources.insert(pair[0]).second || !targets.insert(pair[1]).second) return false;
-  }
-  return !sources.empty();
-}
 
 // All elements follow each other.
 bool is_flat(const Access& a) {
@@ -74,6 +63,15 @@ bool are_replica_groups(const InstView& inst, int groups) {
     }
   }
   return !seen.empty();
+}
+
+bool are_pairs(const InstView& inst, int groups) {
+  std::set<std::int64_t> sources, targets;
+  for (const RankList pair : replica_groups(inst, groups)) {
+    if (pair.size() != 2 || !is_rank(pair[0]) || !is_rank(pair[1])) return false;
+    if (!sources.insert(pair[0]).second || !targets.insert(pair[1]).second) return false;
+  }
+  return !sources.empty();
 }
 
 bool same_shapes(const Access& a, const Access& b) {
@@ -146,6 +144,49 @@ bool has_whole_devices(const Check& c, RankList list) {
   return std::ranges::all_of(devices_of(c, list), [&](const auto& device) {
     return device.second == c.arch().links.ranks_per_device(c.program().lnc);
   });
+}
+
+namespace {
+
+// The places of a list's ranks in each of their servers.
+std::map<std::int64_t, std::set<std::int64_t>> servers_of(const Check& c, RankList list) {
+  const std::int64_t of_node = c.arch().links.ranks_per_node(c.program().lnc);
+  std::map<std::int64_t, std::set<std::int64_t>> servers;
+  for (const std::int64_t rank : list) servers[rank / of_node].insert(rank % of_node);
+  return servers;
+}
+
+}  // namespace
+
+// The first list that breaks a rule speaks for the others.
+void check_servers(Check& c, int groups, const ServerRules& rules) {
+  const LinkSpec& links = c.arch().links;
+  if (links.has_switch || !are_replica_groups(c, groups)) return;
+  const auto* known = std::ranges::find(links.group_sizes, 0);
+  const auto is_known = [&](std::size_t ranks) {
+    return known == links.group_sizes || std::find(links.group_sizes, known, static_cast<int>(ranks)) != known;
+  };
+  bool sized = true, placed = true;
+  for (const RankList list : replica_groups(c, groups)) {
+    const auto servers = servers_of(c, list);
+    const auto& [first, wanted] = *servers.begin();
+    for (const auto& [server, places] : servers) {
+      const auto text = [&] { return fmt::format("[{}]", fmt::join(list, ", ")); };
+      if (sized) {
+        sized = is_known(places.size());
+        c.advise(rules.sizes, sized, groups, [&] {
+          return fmt::format("{} has {} ranks of server {} on {}", text(), places.size(), server, c.arch().name);
+        });
+      }
+      if (placed) {
+        placed = places == wanted;
+        c.advise(rules.places, placed, groups, [&] {
+          return fmt::format("{} has the places {} of server {} and {} of server {}", text(), fmt::join(wanted, ", "),
+                             first, fmt::join(places, ", "), server);
+        });
+      }
+    }
+  }
 }
 
 std::int64_t group_size(const InstView& inst, int groups) {
@@ -221,60 +262,6 @@ void move_part(const Gathering& g, int sender, int receiver, const Part& part, c
   if (g[receiver].view.boolean(p.recv_counts_known)) return;
   row_of(g, receiver, p, 2)[sender] = static_cast<std::uint32_t>(part.count);
   if (const Parcel& meta = g.parcel({receiver, p.metadata, 0, 0}); meta.shadow) meta.shadow[2 * g.size() + sender] = 0;
-}
-
-namespace {
-
-// What the groups of an instruction send at once. A ring goes along neighbouring devices; neighbours are those of the
-// list, or the pairs themselves.
-LinkLoad load_of(const CostQuery& q, const Collective& collective, const Collective::Traffic& t, bool is_mesh) {
-  const LinkSpec& links = q.arch().links;
-  const std::int64_t per_device = links.ranks_per_device(q.program().lnc);
-  LinkLoad load(links, per_device);
-  for (const RankList list : replica_groups(q, collective.groups)) {
-    if (std::ssize(list) < 2) continue;
-    if (collective.by_pairs) {
-      load.add(list[0], list[1], t.bytes);
-    } else if (is_mesh) {
-      load.add_all_pairs(list, t.bytes / static_cast<double>(list.size() - 1));
-    } else {
-      const std::vector<std::int64_t> ring = t.route == Route::neighbour
-                                                 ? std::vector<std::int64_t>(list.begin(), list.end())
-                                                 : ring_order(links, per_device, list);
-      for (std::size_t i = 0; i < ring.size(); ++i) load.add(ring[i], ring[(i + 1) % ring.size()], t.bytes);
-    }
-  }
-  return load;
-}
-
-double bytes_of(const CostQuery& q, int param) {
-  double bytes = 0;
-  for (const Access& a : q.accesses(param)) bytes += static_cast<double>(a.count()) * size_bytes(a.dtype);
-  return bytes;
-}
-
-LinkTime time_of(const CostQuery& q, const Collective& collective, const Collective::Traffic& t, bool is_mesh) {
-  const LinkLoad load = load_of(q, collective, t, is_mesh);
-  const double share = q.arch().links.rate[static_cast<int>(t.route)];
-  return {bytes_of(q, collective.sent), load.busiest_ns() / share, t.steps * load.step_ns()};
-}
-
-bool is_ring(Route route) { return route != Route::mesh && route != Route::neighbour; }
-
-}  // namespace
-
-// A mesh instead of a ring: each rank sends all others what is theirs at once, the same bytes in one step for n - 1.
-LinkTime link_time(const CostQuery& q) {
-  const Collective& collective = *q.facts().collective;
-  std::int64_t ranks = collective.by_pairs ? 2 : 1;
-  if (!collective.by_pairs)
-    for (const RankList list : replica_groups(q, collective.groups)) ranks = std::max(ranks, std::ssize(list));
-  const Collective::Traffic t = collective.traffic(static_cast<int>(ranks), bytes_of(q, collective.sent));
-  const LinkTime plain = time_of(q, collective, t, t.route == Route::mesh);
-  const double largest = std::max(bytes_of(q, collective.sent), bytes_of(q, collective.received));
-  if (!is_ring(t.route) || ranks < 2 || largest >= kMeshBytes) return plain;
-  const LinkTime mesh = time_of(q, collective, {t.route, t.steps / static_cast<double>(ranks - 1), t.bytes}, true);
-  return mesh.busy_ns + mesh.steps_ns < plain.busy_ns + plain.steps_ns ? mesh : plain;
 }
 
 Cost collective_cost(const CostQuery& q) {

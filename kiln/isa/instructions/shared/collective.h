@@ -3,7 +3,9 @@
 
 #include <map>
 
+#include "kiln/arch/link_load.h"
 #include "kiln/base/rule.h"
+#include "kiln/isa/instructions/shared/link_time.h"
 #include "kiln/isa/replica_groups.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
@@ -38,6 +40,13 @@ inline constexpr RuleWords kReducesFloats{
     "ranks reduce in float32, which holds integers up to 2^24; the vendor's compiler refuses 32-bit integers",
     "convert to float32 before, or gather the integers and reduce them on the core", Mark::external};
 
+// Shapes of groups that a server's runtime knows; the numbers are those of the function.
+inline constexpr RuleWords kServerSizes{
+    "of one server a list has as many ranks as its runtime supports: 1, 2, 8, 16 or 32 on trn1, a power of two on trn2",
+    "make groups of so many ranks of a server, and let ranks that have nothing to add bring zeros", Mark::external};
+inline constexpr RuleWords kServerPlaces{"a list over several servers has ranks at the same places of each",
+                                         "list the same ranks of every server, counted from its first", Mark::external};
+
 // Parameter positions.
 struct CollectiveParams {
   std::span<const int> sources;  // lists of the same length
@@ -65,13 +74,21 @@ void check_reduced(Check& c, int sources, const Rule& rule);
 // Ranks in each list; 0 when the lists differ or there is none.
 std::int64_t group_size(const InstView& inst, int groups);
 
-// Whether lists of ranks are replica groups.
+// Whether lists of ranks are replica groups, or pairs of a source and a target.
 bool are_replica_groups(const InstView& inst, int groups);
+bool are_pairs(const InstView& inst, int groups);
 
 // The devices of a list, by how many of their ranks it has.
 std::map<std::int64_t, std::int64_t> devices_of(const Check& c, RankList list);
 // Whether a list has all ranks of every device that it has one of.
 bool has_whole_devices(const Check& c, RankList list);
+
+// The two rules about what a list has of each server; nothing is known where a switch joins them.
+struct ServerRules {
+  Rule sizes, places;
+};
+constexpr ServerRules server_rules(int first) { return {{first, kServerSizes}, {first + 1, kServerPlaces}}; }
+void check_servers(Check& c, int groups, const ServerRules& rules);
 
 // Channels: R10 of the functions that have them.
 inline constexpr Rule kChannels{
@@ -106,13 +123,6 @@ Part sent_part(const Gathering& g, int sender, const SizedParams& params, int co
 // Moves a part and writes recv_counts.
 void move_part(const Gathering& g, int sender, int receiver, const Part& part, const SizedParams& params);
 
-// A collective on the links: what every group of it sends at once over the topology.
-struct LinkTime {
-  double sent_bytes;  // of a rank
-  double busy_ns;     // bytes over the busiest link
-  double steps_ns;    // steps x the latency of the farthest hop
-};
-LinkTime link_time(const CostQuery& q);
 Cost collective_cost(const CostQuery& q);
 
 // No core does it alone: the machine runs `exchange` when the ranks are there (sim/ranks.h).

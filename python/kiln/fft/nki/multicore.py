@@ -16,6 +16,7 @@ from ..fft_core import fft_core
 
 _use_multicore = None  # what was set; None: the environment decides
 _num_cores = 0  # 0: as many as a chip pairs
+_REFUSED_PRIMES = 8192  # up to here two cores take longer than one, and trnfft's callers expect an error
 
 
 def set_multicore(enabled, num_cores=0):
@@ -85,8 +86,8 @@ def _stage_parallel_fft(x, num_cores, inverse):
 
 
 def multi_core_fft(x, inverse=False):
-    """The transform of the last axis, when cores are to share: rows in shares, or one row in two steps (which a prime
-    length has not). Otherwise by one core."""
+    """The transform of the last axis, when cores are to share: rows in shares, or one row in steps (which primes up to
+    8192 have not). Otherwise by one core."""
     x = x if isinstance(x, ComplexTensor) else ComplexTensor(x)
     n, rows = x.shape[-1], math.prod(x.shape[:-1])
     if not get_multicore() or rows * n == 0:
@@ -98,7 +99,8 @@ def multi_core_fft(x, inverse=False):
     try:
         n1, _ = _factorize(n)
     except ValueError:
-        shared = _on_pair(x, inverse, _num_cores or 2)  # a long convolution has factors
+        # A long convolution has factors.
+        shared = _on_pair(x, inverse, _num_cores or 2) if n > _REFUSED_PRIMES else None
         if shared is not None:
             return shared
         raise NotImplementedError(f"x: {n} is prime; one transform over several cores needs two factors") from None

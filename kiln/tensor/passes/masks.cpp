@@ -1,0 +1,97 @@
+#include "kiln/tensor/passes/masks.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kiln/tensor/passes/band.h"
+
+namespace kiln::tensor {
+namespace {
+
+constexpr std::int64_t kFewest = 64;        // elements: smaller constants are as good as a comparison
+constexpr std::int64_t kCounted = 1 << 23;  // rows and columns that float32 counts
+
+// n where an element of the constant is `seen` for column <= row + n and `hidden` elsewhere, in all of its matrices.
+std::optional<std::int64_t> band_in(const Op& op, double seen, double hidden) {
+  const Shape& shape = op.type.shape;
+  const std::int64_t columns = shape.back(), rows = shape[shape.size() - 2];
+  const std::vector<double>& x = *op.numbers;
+  const auto count = [&](std::int64_t row) {
+    std::int64_t n = 0;
+    while (n < columns && x[row * columns + n] == seen) ++n;
+    return n;
+  };
+  std::optional<std::int64_t> ahead;
+  for (std::int64_t row = 0; row < rows && !ahead; ++row) {
+    const std::int64_t n = count(row);
+    if (n > 0 && n < columns) ahead = n - 1 - row;
+  }
+  if (!ahead) return {};
+  for (std::int64_t i = 0; i < op.type.size(); ++i) {
+    const bool sees = i % columns <= i / columns % rows + *ahead;
+    if (x[i] != (sees ? seen : hidden)) return {};
+  }
+  return ahead;
+}
+
+bool is_matrix(const Op& op) {
+  if (op.code != OpCode::constant || op.type.rank() < 2 || op.type.size() < kFewest) return false;
+  const Shape& shape = op.type.shape;
+  return static_cast<std::int64_t>(op.numbers->size()) == op.type.size() && shape.back() < kCounted &&
+         shape[shape.size() - 2] < kCounted;
+}
+
+// column <= row + n, for a shape.
+Value seen_in(Graph& graph, const Shape& shape, std::int64_t ahead, bool opposite) {
+  const Type ramp{DType::float32, shape};
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const Expr columns(graph, graph.iota(ramp, rank - 1));
+  Expr rows(graph, graph.iota(ramp, rank - 2));
+  if (ahead != 0) rows = rows + static_cast<double>(ahead);
+  return (opposite ? columns > rows : columns <= rows).value();
+}
+
+// Whether v is read as a softmax reads its operand: for the largest of each row, and to take that away.
+bool is_shifted(const Graph& graph, const std::vector<Value>& users) {
+  const auto is = [&](std::size_t i, OpCode code) { return graph.op(users[i]).code == code; };
+  if (users.size() != 2) return false;
+  return (is(0, OpCode::max) && is(1, OpCode::subtract)) || (is(1, OpCode::max) && is(0, OpCode::subtract));
+}
+
+}  // namespace
+
+std::optional<Value> banded_constant(const Rewriting& r) {
+  if (!is_matrix(r.op) || r.op.type.dtype != DType::bool_) return {};
+  if (const auto n = band_in(r.op, 1, 0)) return seen_in(r.to, r.op.type.shape, *n, false);
+  if (const auto n = band_in(r.op, 0, 1)) return seen_in(r.to, r.op.type.shape, *n, true);
+  return {};
+}
+
+std::optional<Value> turned_choice(const Rewriting& r) {
+  if (r.op.code != OpCode::where || !is_float(r.op.type.dtype) || !splat_of(r.to, r.operands[1])) return {};
+  const Op condition = r.operand_op(0);  // a copy: adding ops moves them
+  if (condition.code != OpCode::greater || splat_of(r.to, r.operands[2])) return {};
+  const Value opposite = r.to.add(OpCode::less_equal, condition.operands);
+  if (!band_of(r.to, opposite)) return {};
+  return r.to.add(OpCode::where, {opposite, r.operands[2], r.operands[1]});
+}
+
+std::optional<Value> banded_sum(const Rewriting& r, const std::vector<std::vector<Value>>& users,
+                                const std::vector<int>& uses) {
+  if (r.op.code != OpCode::add || !is_float(r.op.type.dtype)) return {};
+  const auto self = static_cast<Value>(&r.op - r.from.ops().data());
+  for (std::size_t i : {0, 1}) {
+    const Op& mask = r.operand_op(i);
+    if (!is_matrix(mask) || !(r.to.type(r.operands[1 - i]) == r.op.type)) continue;
+    const double fill = *std::min_element(mask.numbers->begin(), mask.numbers->end());
+    if (!(fill <= kHiddenFill) || uses[self] != 2 || !is_shifted(r.from, users[self])) continue;
+    const auto ahead = band_in(mask, 0, fill);
+    const Shape shape = mask.type.shape;
+    if (!ahead || *ahead < 0 || shape.back() != r.op.type.shape.back()) continue;
+    const Value condition = seen_in(r.to, shape, *ahead, false);
+    return r.to.add(OpCode::where, {condition, r.operands[1 - i], r.to.constant({r.op.type.dtype, {}}, {fill})});
+  }
+  return {};
+}
+
+}  // namespace kiln::tensor
