@@ -2,11 +2,11 @@
 
 y = sum over the chosen experts e of share_e * (silu(x G_e) * (x U_e)) D_e
 
-The shares come from the router (router_topk.py). An expert works on the tokens that chose it: their numbers are found
-on the chip, their rows gathered, 128 at a time, and the results added to the rows where they belong. How many there are
-is known on the chip only, so the blocks of an expert are a loop on a register; the last one is a half where that is
-enough. The hidden values are computed transposed, with the hidden dimension in partitions, where the last product needs
-it.
+The shares come from the router (router_topk.py). Experts follow each other in a loop on a register. One works on the
+tokens that chose it: their numbers are found on the chip, their rows gathered, and the results added to the rows where
+they belong. How many there are is known on the chip only, so they are loops on registers, too: over pairs of blocks of
+128 tokens, for which the weights are loaded once, then over a block and a half one where that is enough. The hidden
+values are computed transposed, with the hidden dimension in partitions, where the last product needs it.
 """
 # kiln: profile tracer
 
@@ -16,7 +16,7 @@ import nki
 import nki.isa as nisa
 import nki.language as nl
 from router_topk import normalised, reference as route_reference, route
-from tiles import load, load_rows, pieces, transposed, width
+from tiles import load, load_rows, pieces, width
 
 P = 128
 
@@ -28,34 +28,46 @@ def mixture_of_experts(x, router, gate, up, down, k):
     sums = out
     if x.dtype != nl.float32:
         sums = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.private_hbm)
-    shares, by_expert = chosen_shares(x, router, k)
+    shares = chosen_shares(x, router, k)
     clear(sums)
-    for e in range(gate.shape[0]):
-        numbers, count = tokens_of(by_expert[e // P][e % P:e % P + 1])
-        blocks, halves, whole = block_counts(count)
+
+    def one_expert(e):
+        own = load(shares.select(0, e).expand_dim(0))
+        numbers, count = tokens_of(own)
+        column = nl.ndarray((own.shape[1], 1), dtype=nl.float32, buffer=nl.private_hbm)
+        nisa.dma_copy(dst=column.reshape((1, own.shape[1])), src=own)
+        halves, blocks, pairs, in_pairs, in_blocks = block_counts(count)
+        weights = gate.select(0, e), up.select(0, e), down.select(0, e)
+
+        def pair(i):
+            rows = numbers.reshape((numbers.shape[0] // 2, 2, P)).select(0, i)
+            add_expert(sums, x, column, [rows[0], rows[1]], weights)
 
         def block(i):
-            add_expert(sums, x, shares, numbers.select(0, i), e, (gate[e], up[e], down[e]))
+            add_expert(sums, x, column, [numbers.select(0, i)], weights)
 
         def half_block(i):
-            add_expert(sums, x, shares, in_halves(numbers).select(0, i), e, (gate[e], up[e], down[e]))
+            add_expert(sums, x, column, [in_halves(numbers).select(0, i)], weights)
 
-        nl.fori_loop(0, blocks, block)  # kiln: usually 2
-        nl.fori_loop(whole, halves, half_block)  # kiln: usually 1
+        nl.fori_loop(0, pairs, pair)  # kiln: usually 1
+        nl.fori_loop(in_pairs, blocks, block)  # kiln: usually 0
+        nl.fori_loop(in_blocks, halves, half_block)  # kiln: usually 1
+
+    nl.fori_loop(0, gate.shape[0], one_expert)
     if x.dtype != nl.float32:
         nisa.dma_copy(dst=out, src=sums)
     return out
 
 
 def chosen_shares(x, router, k):
-    """Shares of all experts in HBM, (tokens, experts), and as tiles (experts, tokens), whose rows end in zeros.
+    """Shares of all experts in HBM, (experts, tokens), whose rows end in zeros up to a multiple of 256.
 
     Experts at least as likely as the k-th keep theirs, the others have 0; those of a token add up to 1."""
     (tokens, _), experts = x.shape, router.shape[1]
-    shares = nl.ndarray((tokens, experts), dtype=nl.float32, buffer=nl.private_hbm)
+    shares = nl.ndarray((experts, (tokens + 2 * P - 1) // (2 * P) * 2 * P), dtype=nl.float32, buffer=nl.private_hbm)
     by_expert = []
     for part in pieces(0, experts, P):
-        tile = nl.ndarray((width(part), (tokens + P - 1) // P * P), dtype=nl.float32)
+        tile = nl.ndarray((width(part), shares.shape[1]), dtype=nl.float32)
         nisa.memset(dst=tile, value=0.0)
         by_expert.append(tile)
     columns = load_rows(router, P)
@@ -65,11 +77,18 @@ def chosen_shares(x, router, k):
         nisa.scalar_tensor_tensor(dst=kept, data=powers, op0=nl.greater_equal, operand0=largest[:, k - 1:k],
                                   op1=nl.multiply, operand1=powers)
         chosen = normalised(kept)
-        nisa.dma_copy(dst=shares[part], src=chosen)
         for i in range(len(by_expert)):
-            turned = transposed(chosen[:, i * P:i * P + by_expert[i].shape[0]])
-            nisa.tensor_copy(dst=by_expert[i][:, part], src=turned)
-    return shares, by_expert
+            put_transposed(by_expert[i][:, part], chosen[:, i * P:i * P + by_expert[i].shape[0]])
+    for i in range(len(by_expert)):
+        nisa.dma_copy(dst=shares[i * P:i * P + by_expert[i].shape[0]], src=by_expert[i])
+    return shares
+
+
+def put_transposed(dst, tile):
+    """Writes the transpose of a tile to SBUF, through the tensor engine."""
+    turned = nl.ndarray(dst.shape, dtype=tile.dtype, buffer=nl.psum)
+    nisa.nc_transpose(dst=turned, data=tile)
+    nisa.tensor_copy(dst=dst, src=turned)
 
 
 def clear(matrix):
@@ -85,10 +104,8 @@ def tokens_of(shares):
 
     shares: (1, tokens), a multiple of 128."""
     tokens = shares.shape[1]
-    row = nl.ndarray((1, tokens), dtype=nl.float32)
-    nisa.dma_copy(dst=row, src=shares)  # nonzero_with_count looks at partition 0
     found = nl.ndarray((1, tokens + 1), dtype=nl.int32)
-    nisa.nonzero_with_count(dst=found, src=row)
+    nisa.nonzero_with_count(dst=found, src=shares)
     numbers = nl.ndarray((tokens // P, P), dtype=nl.int32, buffer=nl.private_hbm)
     nisa.dma_copy(dst=numbers.reshape((1, tokens)), src=found[:, :tokens])
     return numbers, found[:, tokens:]
@@ -99,12 +116,13 @@ def in_halves(numbers):
 
 
 def block_counts(count):
-    """Registers: the whole blocks; the halves that all tokens need, of which the last is alone or in a whole block; and
-    the halves in whole blocks."""
+    """Registers: halves that all tokens need, whole blocks, pairs of blocks; blocks in pairs, halves in blocks."""
     halves = changed(count, nl.add, P // 2 - 1)
     halves = changed(halves, nl.right_shift, 6)
     blocks = changed(halves, nl.right_shift, 1)
-    return in_register(blocks), in_register(halves), in_register(changed(blocks, nl.left_shift, 1))
+    pairs = changed(blocks, nl.right_shift, 1)
+    in_pairs, in_blocks = changed(pairs, nl.left_shift, 1), changed(blocks, nl.left_shift, 1)
+    return in_register(halves), in_register(blocks), in_register(pairs), in_register(in_pairs), in_register(in_blocks)
 
 
 def changed(number, op, operand):
@@ -119,17 +137,23 @@ def in_register(number):
     return register
 
 
-def add_expert(sums, x, shares, numbers, e, weights):
-    """Adds the results of an expert for a block of tokens; numbers: (n,) in HBM, -1 where there is no token."""
-    index = load(numbers.expand_dim(1))
-    inputs, share = gathered(x, index), gathered(shares, index)
-    turned = []
-    for part in pieces(0, x.shape[1], P):
-        turned.append(transposed(inputs[:, part]))
-    result = nl.ndarray(inputs.shape, dtype=nl.float32)
-    nisa.tensor_scalar(dst=result, data=expert(turned, *weights), op0=nl.multiply, operand0=share[:, e:e + 1])
-    rows = sums.vector_select(0, index)
-    nisa.dma_compute(dst=rows, srcs=[rows, result], reduce_op=nl.add, oob_mode=nisa.oob_mode.skip)
+def add_expert(sums, x, shares, numbers, weights):
+    """Adds the results of an expert for some groups of tokens; numbers: of each group (n,) in HBM, -1 for no token."""
+    n, parts = numbers[0].shape[0], pieces(0, x.shape[1], P)
+    turned, indices = [], []
+    for part in parts:
+        turned.append(nl.ndarray((width(part), n * len(numbers)), dtype=x.dtype))
+    for g in range(len(numbers)):
+        indices.append(load(numbers[g].expand_dim(1)))
+        inputs = gathered(x, indices[g])
+        for i in range(len(parts)):
+            put_transposed(turned[i][:, g * n:(g + 1) * n], inputs[:, parts[i]])
+    made = expert(turned, n, *weights)
+    for g in range(len(numbers)):
+        result = nl.ndarray((n, x.shape[1]), dtype=nl.float32)
+        nisa.tensor_scalar(dst=result, data=made[g], op0=nl.multiply, operand0=gathered(shares, indices[g]))
+        rows = sums.vector_select(0, indices[g])
+        nisa.dma_compute(dst=rows, srcs=[rows, result], reduce_op=nl.add, oob_mode=nisa.oob_mode.skip)
 
 
 def gathered(matrix, index):
@@ -140,17 +164,20 @@ def gathered(matrix, index):
     return tile
 
 
-def expert(inputs, gate, up, down):
-    """One expert's result (tokens, d) in PSUM; inputs are the tokens' transposed tiles."""
-    tokens, d = inputs[0].shape[1], down.shape[1]
-    result = nl.ndarray((tokens, d), dtype=nl.float32, buffer=nl.psum)
+def expert(inputs, n, gate, up, down):
+    """One expert's results in PSUM, (n, d) for every n tokens; inputs are the tokens' transposed tiles."""
+    tokens, d, results = inputs[0].shape[1], down.shape[1], []
+    for _ in pieces(0, tokens, n):
+        results.append(nl.ndarray((n, d), dtype=nl.float32, buffer=nl.psum))
     for part in pieces(0, down.shape[0], P):
         gated = nl.ndarray((width(part), tokens), dtype=nl.float32)
         nisa.activation(dst=gated, op=nl.silu, data=project(inputs, gate[:, part]))
         hidden = nl.ndarray(gated.shape, dtype=down.dtype)
         nisa.tensor_tensor(dst=hidden, data1=gated, data2=project(inputs, up[:, part]), op=nl.multiply)
-        nisa.nc_matmul(dst=result, stationary=hidden, moving=load(down[part]))
-    return result
+        columns = load(down[part])
+        for g in range(len(results)):
+            nisa.nc_matmul(dst=results[g], stationary=hidden[:, g * n:(g + 1) * n], moving=columns)
+    return results
 
 
 def project(inputs, weight):

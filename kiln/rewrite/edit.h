@@ -15,6 +15,8 @@ isa::Arg enumerator(std::int64_t member);
 
 // An argument that is this access, which is added to the program: instructions may share those that are there.
 isa::Arg add_access(isa::Program& program, const isa::Access& access);
+// The same, of an access that nobody is going to change: the one that was added last serves again when it is equal.
+isa::Arg share_access(isa::Program& program, const isa::Access& access);
 
 // An instruction with the default of every argument, in none of the program's blocks yet.
 isa::Instruction default_instruction(isa::Program& program, isa::Opcode opcode, isa::LocId loc);

@@ -29,7 +29,7 @@ Core::Core(const Program& program, const Arch& arch, const RunOptions& options, 
       pool_(program, common.queue),
       loans_(common.may_borrow && !options.plain),
       postponed_(common.may_borrow && !options.plain && common.cores == 1, common.ranks == 1),
-      deposits_(program, common.may_borrow && !options.plain && common.cores == 1),
+      deposits_(program, common.may_borrow && !options.plain && common.cores == 1, common.ranks == 1),
       resolver_({program, arch, bindings_, loops_, registers_, postponed_, common.origins, common.queue}),
       races_(program, number, loops_, common),
       dispatch_(common.queue),
@@ -74,6 +74,11 @@ void Core::declare(TensorId id) {
   if (!is_declared_storage(program_.tensors[id])) return;
   loans_.forget(id);
   postponed_.forget(id);
+  // Tiles that are read where an input lies get their copies before the input is written.
+  const TensorId target = deposits_.target_of(id);
+  if (target != kNone && program_.tensors[target].role == Role::inout) {
+    for (TensorId t = postponed_.reader_of(target); t != kNone; t = postponed_.reader_of(target)) copy_now(t);
+  }
   std::shared_ptr<Storage> storage = deposits_.place(id, bindings_, loops_);
   bindings_.declare(id, storage ? std::move(storage) : pool_.take(id));
 }

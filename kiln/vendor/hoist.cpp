@@ -14,19 +14,20 @@ using namespace isa;
 namespace {
 
 using Key = std::vector<std::int64_t>;
-struct KeyHash {
-  std::size_t operator()(const Key& key) const {
-    std::uint64_t h = 1469598103934665603u;
-    for (const std::int64_t v : key) h = (h ^ static_cast<std::uint64_t>(v)) * 1099511628211u;
-    return static_cast<std::size_t>(h);
-  }
-};
+std::uint64_t hash_of(const Key& key) {
+  std::uint64_t h = 1469598103934665603u;
+  for (const std::int64_t v : key) h = (h ^ static_cast<std::uint64_t>(v)) * 1099511628211u;
+  return h;
+}
 
 // A result that an earlier instruction left in a tile.
 struct Result {
-  TensorId tile;
+  InstructionId inst;
   std::uint32_t version;  // of the tile, when it was made
 };
+// By the hash of what the instruction computes. Programs may have millions, so the key is not kept: an instruction that
+// computes the same now had the same key, because a key has the versions of all that is read.
+using Results = std::unordered_map<std::uint64_t, Result>;
 
 // What loads of one tensor in HBM would take and save.
 struct Kept {
@@ -48,6 +49,9 @@ class Hoister {
   void add(Key& key, const Access& access) const;
   int result_of(const Instruction& inst) const;
   TensorId source_of(InstructionId id) const;
+  TensorId tile_of(InstructionId id) const;
+  // The instruction of `results` that computes what has this key; null when there is none.
+  const Result* find(const Results& results, const Key& key) const;
   void choose_kept();
   void scan(bool choosing);
   void write(InstructionId id);
@@ -134,6 +138,17 @@ TensorId Hoister::source_of(InstructionId id) const {
   return found;
 }
 
+TensorId Hoister::tile_of(InstructionId id) const {
+  const Instruction& inst = p_.instructions[id];
+  return p_.accesses[p_.arg(inst, result_of(inst)).index].tensor;
+}
+
+const Result* Hoister::find(const Results& results, const Key& key) const {
+  const auto found = results.find(hash_of(key));
+  Key other;
+  return found != results.end() && key_of(found->second.inst, other) && other == key ? &found->second : nullptr;
+}
+
 bool Hoister::same_kind(TensorId a, TensorId b) const {
   const Tensor &s = p_.tensors[a], &t = p_.tensors[b];
   return s.shape == t.shape && s.dtype == t.dtype && s.memory == t.memory;
@@ -150,29 +165,24 @@ void Hoister::scan(bool choosing) {
   version_.assign(p_.tensors.size(), 0);
   instead_.assign(p_.tensors.size(), kNone);
   left_out_.assign(p_.instructions.size(), false);
-  std::unordered_map<Key, Result, KeyHash> loaded, computed;
+  Results loaded, computed;
   Key key;
   for (const Node& node : p_.body) {
     if (node.kind == Node::Kind::loop) return;  // what loops leave behind is not followed
     if (node.kind != Node::Kind::instruction) continue;
     const InstructionId id = node.index;
-    const Instruction& inst = p_.instructions[id];
     if (key_of(id, key)) {
-      const TensorId tile = p_.accesses[p_.arg(inst, result_of(inst)).index].tensor;
-      const TensorId source = source_of(id);
-      const Result* earlier = nullptr;
-      const auto found = source == kNone ? loaded.end() : loaded.find(key);
-      if (found != loaded.end() && (choosing || is_kept_[source])) {
-        earlier = &found->second;
-      } else if (const auto same = computed.find(key); !choosing && source == kNone && same != computed.end()) {
-        earlier = &same->second;
-      }
-      if (earlier && version_[earlier->tile] == earlier->version && same_kind(earlier->tile, tile)) {
+      const TensorId tile = tile_of(id), source = source_of(id);
+      const Result* const found = source == kNone ? nullptr : find(loaded, key);
+      const Result* earlier = found && (choosing || is_kept_[source]) ? found : nullptr;
+      if (!found && !choosing && source == kNone) earlier = find(computed, key);
+      const TensorId before = earlier ? tile_of(earlier->inst) : kNone;
+      if (earlier && version_[before] == earlier->version && same_kind(before, tile)) {
         if (choosing) {
           ++kept_[source].again;
           kept_[source].tiles.push_back(tile);
         } else {
-          instead_[tile] = earlier->tile;
+          instead_[tile] = before;
           left_out_[id] = true;
           ++count_;
           continue;
@@ -182,9 +192,9 @@ void Hoister::scan(bool choosing) {
         kept_[source].tiles.push_back(tile);
       }
       write(id);
-      const Result made{tile, version_[tile]};
-      if (source != kNone && !(choosing && found != loaded.end())) loaded[key] = made;
-      if (source == kNone) computed[key] = made;
+      const Result made{id, version_[tile]};
+      if (source != kNone && !(choosing && found)) loaded[hash_of(key)] = made;
+      if (source == kNone) computed[hash_of(key)] = made;
       continue;
     }
     write(id);

@@ -42,7 +42,7 @@ std::vector<ArgBefore> use_instead(Program& program, InstructionId id, const std
     access.tensor = to[access.tensor];
     if (access.tensor == kNone) continue;
     changed.push_back({static_cast<std::size_t>(&arg - program.args.data()), arg});
-    arg = rewrite::add_access(program, access);
+    arg = rewrite::share_access(program, access);
   }
   return changed;
 }

@@ -6,9 +6,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "kiln/analysis/meetings.h"
 #include "kiln/analysis/writers.h"
 #include "kiln/isa/text/print.h"
+#include "kiln/rewrite/in_place.h"
 #include "python/src/bindings.h"
 
 namespace kiln::python {
@@ -36,6 +39,20 @@ void bind_fragments(nb::module_& m) {
   m.def(
       "first_pass", [](const Program& whole, int open_loops) { return made(rewrite::first_pass(whole, open_loops)); },
       nb::arg("program"), nb::arg("open_loops"));
+  // None when the output may not take the input's place.
+  m.def(
+      "updated_in_place",
+      [](const Program& whole, const std::string& input, const std::string& output) -> std::shared_ptr<Program> {
+        const auto number = [&](const std::string& name) {
+          return static_cast<isa::TensorId>(std::ranges::find(whole.tensors, name, &isa::Tensor::name) -
+                                            whole.tensors.begin());
+        };
+        const isa::TensorId in = number(input), out = number(output);
+        if (in == whole.tensors.size() || out == whole.tensors.size()) return nullptr;
+        std::optional<Program> updated = rewrite::updated_in_place(whole, in, out);
+        return updated ? made(std::move(*updated)) : nullptr;
+      },
+      nb::arg("program"), nb::arg("input"), nb::arg("output"));
   m.def("meetings", [](const Program& program) { return analysis::meetings(program); });
   m.def("writers", &analysis::writers_of, nb::arg("program"), nb::arg("tensor"));
   m.def("instruction_text",

@@ -178,5 +178,77 @@ TEST(Deposit, RandomProgramsGiveWhatTheDefinitionGives) {
   }
 }
 
+// A tile that is loaded from an input, changed and stored back, while another one still has what was there before.
+TEST(Deposit, ATileIsChangedWhereItsInputLies) {
+  constexpr std::int64_t kSteps = 3;
+  Kernel k("update");
+  const View x = k.inout("x", {kSteps, 128, kColumns}, DType::float32),
+             y = k.output("y", {kSteps, 128, kColumns}, DType::float32);
+  k.loop(kSteps, [&](Index i) {
+    const View before = tile(k), changed = tile(k), sum = tile(k);
+    k.dma_copy({.dst = before, .src = x(i)});
+    k.dma_copy({.dst = changed, .src = x(i)});
+    add(k, changed, changed, 1);
+    add(k, changed, changed, 2);
+    k.tensor_tensor({.dst = sum, .data1 = changed, .data2 = before, .op = AluOp::add});
+    k.dma_copy({.dst = x(i), .src = changed});
+    k.dma_copy({.dst = y(i), .src = sum});
+  });
+  KernelRun run(k);
+  const Floats given = counting(kSteps * kTile);
+  for (const RunOptions& way : kWays) {
+    run.set("x", given).run(way);
+    const Floats x_after = run.get("x"), sums = run.get("y");
+    for (std::int64_t i = 0; i < kSteps * kTile; ++i) {
+      ASSERT_EQ(x_after[i], given[i] + 3) << i;
+      ASSERT_EQ(sums[i], 2 * given[i] + 3) << i;
+    }
+  }
+}
+
+// Tiles with what some part of z was, and parts of z that are loaded, changed by them and stored to the same part or to
+// another one.
+isa::Program random_updates(std::mt19937& random) {
+  const auto below = [&](std::size_t n) { return static_cast<int>(random() % n); };
+  Kernel k("updates");
+  const View y = k.output("y", {4, 128, kColumns}, DType::float32),
+             z = k.inout("z", {4, 128, kColumns}, DType::float32);
+  std::vector<View> tiles;
+  for (int i = 0; i < 4; ++i) {
+    k.dma_copy({.dst = tiles.emplace_back(tile(k)), .src = z(i)});
+    k.dma_copy({.dst = y(i), .src = tiles.back()});
+  }
+  for (int step = 0; step < 12; ++step) {
+    const int part = below(4);
+    if (below(3) == 0) k.dma_copy({.dst = tiles[part], .src = z(below(4))});
+    const View changed = tile(k);
+    k.dma_copy({.dst = changed, .src = z(part)});
+    if (below(4) == 0) k.dma_copy({.dst = tiles[part], .src = z(below(4))});
+    add(k, changed, changed, 1 + below(9));
+    k.tensor_tensor({.dst = changed, .data1 = changed, .data2 = tiles[below(4)], .op = AluOp::maximum});
+    k.dma_copy({.dst = z(below(3) ? part : below(4)), .src = changed});
+    if (below(4) == 0) add(k, changed, changed, 1);
+    k.dma_copy({.dst = y(part), .src = tiles[below(4)]});
+  }
+  return k.finish();
+}
+
+TEST(Deposit, RandomUpdatesGiveWhatTheDefinitionGives) {
+  std::mt19937 random(static_cast<unsigned>(test::seed()));
+  const Floats in = counting(4 * kTile);
+  for (int round = 0; round < 40; ++round) {
+    const isa::Program program = random_updates(random);
+    std::map<std::string, Floats> wanted;
+    for (const RunOptions& way : {kWays[2], kWays[0], kWays[1]}) {
+      std::map<std::string, Floats> arrays = {{"y", Floats(4 * kTile, -1)}, {"z", in}};
+      Buffers buffers;
+      for (auto& [name, values] : arrays) buffers[name] = {values.data(), values.size() * sizeof(float)};
+      run(program, arch(program.target), buffers, way);
+      if (way.plain) wanted = arrays;
+      for (const auto& [name, values] : arrays) ASSERT_EQ(values, wanted[name]) << name << " round " << round;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kiln::sim

@@ -114,6 +114,12 @@ std::optional<Grid> grid_of(const Tile& dst, std::span<const GridInput> inputs) 
   return grid && has_rows(*grid) ? grid : std::nullopt;
 }
 
+// Tiles without gaps are one long row in any walk; and where rows are too short is seen at once, mostly.
+bool goes_otherwise(const Tile& dst, std::span<const GridInput> inputs) {
+  if (!dst.is_dense()) return dst.free_size < kLeastRow;
+  return std::ranges::all_of(inputs, [](const GridInput& in) { return !in.is_column && in.tile->is_dense(); });
+}
+
 // Calls fn(offset of each tile) for all places of the dimensions from the third on.
 template <class Fn>
 void for_outer(const Grid& grid, Fn&& fn) {
@@ -138,6 +144,7 @@ bool map_grid(const Run& r, const Tile& dst, std::span<const GridInput> inputs, 
               FunctionRef<std::uint32_t(const GridPiece&)> body) {
   const bool asked = r.seen && r.seen->data == dst.data;
   if (&r.k != &fast_kernels() || &r.k == &plain_kernels() || (asked && r.seen->before.asked)) return false;
+  if (goes_otherwise(dst, inputs)) return false;
   const std::optional<Grid> found = grid_of(dst, inputs);
   if (!found) return false;
   const Grid& grid = *found;

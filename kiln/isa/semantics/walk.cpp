@@ -152,11 +152,13 @@ void map_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*
   }
 }
 
-// Whether rows are better taken several at a time: short ones, and those that go to one place without gaps where an
-// instruction does not care for rows.
+// Whether rows are better taken several at a time: short ones, and those that come from or go to one place without gaps
+// where an instruction does not care for rows.
 bool goes_by_blocks(const Tile& dst, std::initializer_list<const Tile*> inputs, Walk walk) {
   const auto regular = [](const Tile& t) { return !t.row_offset && !t.column; };
-  const std::int64_t most = walk == Walk::anyhow && dst.is_dense() ? kChunk / 2 : kShortRow - 1;
+  const auto is_dense = [](const Tile* t) { return t->is_dense(); };
+  const bool scatters = !dst.row_is_contiguous() && std::ranges::all_of(inputs, is_dense);
+  const std::int64_t most = walk == Walk::anyhow && (dst.is_dense() || scatters) ? kChunk / 2 : kShortRow - 1;
   return walk != Walk::by_row && dst.rows > 1 && dst.free_size > 0 && dst.free_size <= most && regular(dst) &&
          std::ranges::all_of(inputs, [&](const Tile* t) { return regular(*t); });
 }

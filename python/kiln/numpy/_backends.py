@@ -32,6 +32,19 @@ def _threads(program):
     return env.threads() or (1 if held < _SMALL_BYTES else 0)
 
 
+def _in_place(traced, compiled):
+    """The programs of a compiled function, which write to arguments themselves where they can, and {output: input}."""
+    programs, aliases = list(compiled.programs), dict(compiled.aliases)
+    for i, output in traced.written:
+        name = traced.inputs[i][0]
+        if len(programs) > 1 or output in aliases or name in aliases.values():
+            continue
+        updated = _kiln.updated_in_place(programs[0], name, output)
+        if updated is not None:
+            programs, aliases[output] = [updated], name
+    return programs, aliases
+
+
 def simulator(lowered):
     """Runs the program of instructions, bit by bit as the chip does."""
     if not lowered.is_one_kernel:
@@ -39,11 +52,12 @@ def simulator(lowered):
 
         return _model.simulator(lowered)
     traced, compiled = lowered.traced, lowered.compiled
-    program, aliases = compiled.program, dict(compiled.aliases)
+    programs, aliases = _in_place(traced, compiled)
+    program = programs[0]
     constants = {name: _as_bytes(np.array(a)) for name, a in lowered.constants.items()}
     outputs = _all_outputs(traced)
     needed = {t["name"] for t in program.tensors if t["role"] in ("input", "inout")}
-    programs, threads, memory = list(compiled.programs), _threads(program), env.max_memory()
+    threads, memory = _threads(program), env.max_memory()
     made_here = [(name, dtype, shape) for name, (dtype, shape) in outputs.items() if name not in aliases]
 
     def prepared(given):
