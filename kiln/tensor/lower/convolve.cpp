@@ -40,7 +40,7 @@ struct Placement {
 };
 
 // What is done to the result: an operator with a number or with one value per channel, or a function.
-struct Step {
+struct TailPart {
   Lowering how;
   std::optional<double> number = {};
   View per_channel = {};            // in HBM
@@ -64,7 +64,7 @@ struct Convolution {
   std::int64_t depth = 1, height = 1, width = 1;  // of a slab
   std::int64_t beside = 1;                        // taps along columns that lie on partitions, of the last row of taps
   View slab, side, weights;
-  std::vector<Step> tail;
+  std::vector<TailPart> tail;
   int evacuations = 0;
 
   std::int64_t channel_blocks() const { return (in + kBlock - 1) / kBlock; }
@@ -361,7 +361,7 @@ void Convolution::sum(const View& total, const Index& ob, std::int64_t o, const 
 // One value per channel for the channels whose weights are there, in float32.
 void Convolution::load_columns(const Index& o, std::int64_t channels) {
   const std::int64_t rows = std::min(channels, kBlock), blocks = (channels + kBlock - 1) / kBlock;
-  for (Step& step : tail) {
+  for (TailPart& step : tail) {
     if (!step.has_columns) continue;
     const View loaded = k.sbuf({rows, blocks}, dtype);
     const auto load = [&](std::int64_t m, std::int64_t first, std::int64_t count) {
@@ -388,8 +388,10 @@ void Convolution::load_columns(const Index& o, std::int64_t channels) {
 // From PSUM, through the tail: operators two at a time, a function together with the sum before it.
 void Convolution::finish(const View& done, const View& total, const Index& ob) {
   const std::int64_t m = done.dim(0);
-  const auto column = [&](const Step& s) { return s.columns.ap({{s.columns.dim(1), m}, {1, 1}}, ob); };
-  const auto operand = [&](const Step& s) { return s.has_columns ? isa::Operand(column(s)) : isa::Operand(*s.number); };
+  const auto column = [&](const TailPart& s) { return s.columns.ap({{s.columns.dim(1), m}, {1, 1}}, ob); };
+  const auto operand = [&](const TailPart& s) {
+    return s.has_columns ? isa::Operand(column(s)) : isa::Operand(*s.number);
+  };
   const auto is_alu = [&](std::size_t i) { return i < tail.size() && tail[i].how.kind == Lowering::Kind::alu; };
   if (tail.empty()) {
     k.tensor_copy({.dst = done, .src = total, .engine = evacuator()});
@@ -398,7 +400,7 @@ void Convolution::finish(const View& done, const View& total, const Index& ob) {
   View data = total;
   const bool on_scalar = evacuator() == Engine::scalar;
   for (std::size_t i = 0; i < tail.size(); data = done) {
-    const Step& s = tail[i];
+    const TailPart& s = tail[i];
     const bool adds = is_alu(i) && s.how.alu == AluOp::add && s.has_columns;
     const bool more = i + 1 < tail.size();
     const bool rectifies = more && is_alu(i + 1) && tail[i + 1].how.alu == AluOp::maximum && tail[i + 1].number == 0.0;
@@ -509,7 +511,7 @@ void Copies::convolve(const std::vector<Value>& ops) {
                 .v = window(2)};
   for (std::size_t i = 1; i < ops.size(); ++i) {
     const TailStep step = tail_step(graph, ops[i]);
-    Step& made = c.tail.emplace_back(Step{.how = info(graph.op(ops[i]).code).lowering});
+    TailPart& made = c.tail.emplace_back(TailPart{.how = info(graph.op(ops[i]).code).lowering});
     if (!step.by) {
       if (graph.op(ops[i]).code == OpCode::relu) made = {{Lowering::Kind::alu, AluOp::maximum, {}}, 0.0};
       continue;

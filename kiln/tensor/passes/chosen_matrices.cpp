@@ -5,8 +5,8 @@
 namespace kiln::tensor {
 namespace {
 
-constexpr std::int64_t kFew = 32;            // products are written out
-constexpr std::int64_t kSmallBytes = 16384;  // of a matrix; smaller ones are rows that one DMA gathers
+constexpr std::int64_t kMostChosen = 32;      // products are written out
+constexpr std::int64_t kSmallMatrix = 16384;  // of a matrix; smaller ones are rows that one DMA gathers
 
 // (batch, rows, columns), or (rows, columns) for all of the batch; nothing where the batch is broadcast otherwise.
 std::optional<Expr> in_one_batch(const Expr& y, const Shape& batch) {
@@ -26,8 +26,8 @@ std::optional<Value> product_of_chosen(const Rewriting& r, const std::vector<int
   if (take_op.code != OpCode::take || take_op.integer("axis") != 0) return {};
   const Expr table(r.to, take_op.operands[0]), index(r.to, take_op.operands[1]);
   const std::int64_t m = index.type().size();
-  if (table.rank() != 3 || m < 2 || m > kFew || r.operand(0).rank() < 2) return {};
-  if (table.type().size() / table.shape()[0] * size_bytes(table.dtype()) < kSmallBytes) return {};
+  if (table.rank() != 3 || m < 2 || m > kMostChosen || r.operand(0).rank() < 2) return {};
+  if (table.type().size() / table.shape()[0] * size_bytes(table.dtype()) < kSmallMatrix) return {};
   const auto rows = in_one_batch(r.operand(0), index.shape());
   if (!rows) return {};
   const Expr places = reshape(index, {m});
