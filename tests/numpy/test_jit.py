@@ -337,3 +337,13 @@ def test_results_are_arrays_of_their_own():
         assert (whole == 2 * i).all() and (part == 2 * i).all()
         assert whole.flags.writeable and whole.flags.c_contiguous
     assert not any(np.shares_memory(a[1], b[1]) for a in kept for b in kept if a is not b)
+
+
+def test_lower_has_the_options_of_jit():
+    x = np.ones((256, 64), np.float32)
+    f = kiln.jit(lambda x: np.exp(x), target="trn3", opt=1, lnc=2)
+    low = f.lower(x)
+    assert (low.target, low.opt, low.lnc) == ("trn3", 1, 2)
+    low = f.lower(x, target="trn2", opt=2, lnc=1)
+    assert (low.target, low.opt, low.lnc) == ("trn2", 2, 1)
+    assert kiln.jit(lambda x: np.exp(x)).lower(x).target == "trn2"

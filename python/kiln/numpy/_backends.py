@@ -22,14 +22,16 @@ def _as_bytes(array):
     return (array if array.flags.writeable else array.copy()).reshape(-1).view(np.uint8)
 
 
-_SMALL_BYTES = 16 << 20  # arrays of a program for which starting other threads costs more than they save
+# Arrays and products of a program for which starting other threads costs more than they save.
+_SMALL_BYTES, _SMALL_FLOPS = 16 << 20, 2e8
 
 
 def _threads(program):
     """KILN_THREADS; without it one for small programs."""
     held = sum(math.prod(t["shape"]) * _kiln.dtype_size(t["dtype"]) for t in program.tensors
                if t["role"] in ("input", "output", "inout"))
-    return env.threads() or (1 if held < _SMALL_BYTES else 0)
+    is_small = held < _SMALL_BYTES and _kiln.matmul_flops(program) < _SMALL_FLOPS
+    return env.threads() or (1 if is_small else 0)
 
 
 def _in_place(traced, compiled):

@@ -276,16 +276,18 @@ class Jitted:
         traced = self._traced(structure, kwargs_structure, arrays, target, is_checked)
         return Lowered(traced, target, self._opt, self._lnc, self._search, self._ranks, self._kernel_ops)
 
-    def lower(self, *args, target="trn2", opt=2, lnc=1, search=None, kernel_ops=None, **kwargs):
-        """What the function becomes for these arguments, arrays or shapes such as "float32[128,512]". lnc=2: for the
-        two cores of a pair. search: of opt=3, {"time_limit": seconds, "seed": 0, "cache": file, "executor": any
-        concurrent.futures executor, "progress": True or False}. kernel_ops: how many ops a kernel has at most;
-        functions with more are several kernels."""
+    def lower(self, *args, target=None, opt=None, lnc=None, search=None, kernel_ops=None, **kwargs):
+        """What the function becomes for these arguments, arrays or shapes such as "float32[128,512]". Options that are
+        not given are those of kiln.jit; the target is trn2 where that names none. lnc=2: for the two cores of a pair.
+        search: of opt=3, {"time_limit": seconds, "seed": 0, "cache": file, "executor": any concurrent.futures executor,
+        "progress": True or False}. kernel_ops: how many ops a kernel has at most; functions with more are several
+        kernels."""
+        target, opt, lnc = target or self._target or "trn2", self._opt if opt is None else opt, lnc or self._lnc
         _require_target(target)
         _require_kernel_ops(kernel_ops)
         _require_opt(opt)
         _require_lnc(lnc)
-        search = _checked_search(search)
+        search = self._search if search is None else _checked_search(search)
         if self._ranks is not None:
             args, kwargs = calls_of_ranks(self._ranks, args, kwargs)[0]
         args = [_arguments.as_given(x) for x in args]
