@@ -91,7 +91,7 @@ def simulating():
         mine, numpys = copy.deepcopy(arguments), copy.deepcopy(arguments)
         jitted(*mine)
         with np.errstate(all="ignore"):
-            ratio = best(lambda: jitted(*mine), 5) / best(lambda: function(*numpys), 5)
+            ratio = best(lambda: jitted(*mine), 20) / best(lambda: function(*numpys), 20)
         ratios.append(ratio)
         yield f"  simulating {name} over NumPy", ratio, "", None
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))

@@ -55,13 +55,14 @@ void bind_fragments(nb::module_& m) {
         return updated ? made(std::move(*updated)) : nullptr;
       },
       nb::arg("program"), nb::arg("input"), nb::arg("output"));
-  // Of the tensor engine, with loops whose end the run decides counted once.
-  m.def("matmul_flops", [](const Program& program) {
+  // (floating-point operations of the tensor engine, executed instructions), with loops whose end the run decides
+  // counted once.
+  m.def("work", [](const Program& program) {
     std::vector<std::int64_t> trips;
     for (const isa::Loop& loop : program.loops) trips.push_back(analysis::known_trips(loop).value_or(1));
     analysis::Work work;
     analysis::add_work(work, program, trips, arch(program.target));
-    return work.matmul_flops;
+    return nb::make_tuple(work.matmul_flops, analysis::executed_instructions(program, program.body, trips));
   });
   m.def("meetings", [](const Program& program) { return analysis::meetings(program); });
   m.def("writers", &analysis::writers_of, nb::arg("program"), nb::arg("tensor"));

@@ -22,16 +22,18 @@ def _as_bytes(array):
     return (array if array.flags.writeable else array.copy()).reshape(-1).view(np.uint8)
 
 
-# Arrays and products of a program for which starting other threads costs more than they save.
-_SMALL_BYTES, _SMALL_FLOPS = 16 << 20, 2e8
+# Arrays, products, and arrays for each instruction, of a program for which handing work to other threads costs more
+# than they save.
+_SMALL_BYTES, _SMALL_FLOPS, _SMALL_STEP = 3 << 20, 2e8, 64 << 10
 
 
 def _threads(program):
-    """KILN_THREADS; without it one for small programs."""
+    """KILN_THREADS; without it one for small programs, and for those of many small instructions."""
     held = sum(math.prod(t["shape"]) * _kiln.dtype_size(t["dtype"]) for t in program.tensors
                if t["role"] in ("input", "output", "inout"))
-    is_small = held < _SMALL_BYTES and _kiln.matmul_flops(program) < _SMALL_FLOPS
-    return env.threads() or (1 if is_small else 0)
+    flops, executed = _kiln.work(program)
+    is_small = held < _SMALL_BYTES or held < _SMALL_STEP * executed
+    return env.threads() or (1 if is_small and flops < _SMALL_FLOPS else 0)
 
 
 def _in_place(traced, compiled):
