@@ -87,7 +87,7 @@ Tile RegionEmitter::turned_rows(Value v) {
 // Short rows move in longer runs then, and a row of x that lies in HBM comes as columns.
 std::int64_t RegionEmitter::rows_that_follow(Value v) const {
   constexpr std::int64_t kLongRun = 2048;  // bytes
-  if (attention_ || layout_.partitions > arch_.partitions) return 0;
+  if (attention_ || layout_.partitions > arch_.partitions || layout_.packed > 1) return 0;
   const Leaf& y = layout_.loads[layout_.load_of.at({v, 1})];
   const std::int64_t K = y.free[0].count, N = y.free[1].count, size = size_bytes(graph_.type(y.value).dtype);
   if (K <= kBlock || K > kPieceOfSum || kept(y) || y.free[1].stride != 1 || y.free[0].stride != N) return 0;
@@ -443,7 +443,7 @@ void RegionEmitter::add_in_parts(const View& sum, const Tile& x, int index, Inde
     load_block(part, storage_.of.at(leaf.base), at + first * (kBlock * sk), count * kBlock, sk, columns, sn);
     k_.loop(count, [&](Index b) {
       k_.nc_matmul({.dst = sum,
-                    .stationary = block(x, first + b, 0, kBlock, rows_, rows_),
+                    .stationary = block(x, first + b, 0, kBlock, rows_, width_of_turned(x)),
                     .moving = block(part, b, 0, kBlock, columns, columns)});
     });
   });
@@ -467,6 +467,7 @@ void RegionEmitter::load_block(const Tile& dst, const View& hbm, Index at, std::
 }
 
 Tile RegionEmitter::multiply(Value v, const Tile* into) {
+  if (layout_.packed > 1) return multiply_packed(v, into);
   const Op& op = graph_.op(v);
   const Type& first_type = graph_.type(op.operands[0]);
   if (first_type.shape.back() > longest_sum(first_type.dtype) && layout_.load_of.contains({v, 0}) && !columns_ &&
@@ -501,8 +502,9 @@ Tile RegionEmitter::multiply(Value v, const Tile* into) {
     const Index y_at = piece ? n0 : whole ? first + n0 : Index(0);
     const View sum = stays ? view_of(dst, {{1, n}}, n0) : k_.psum({rows_, n}, DType::float32);
     const auto add = [&](Index b, std::int64_t k) {
-      k_.nc_matmul(
-          {.dst = sum, .stationary = block(x, b, 0, k, rows_, rows_), .moving = block(y, b, y_at, k, n, y_width)});
+      k_.nc_matmul({.dst = sum,
+                    .stationary = block(x, b, 0, k, rows_, width_of_turned(x)),
+                    .moving = block(y, b, y_at, k, n, y_width)});
     };
     if (in_parts)
       add_in_parts(sum, x, leaf, first + n0, n);

@@ -138,6 +138,7 @@ void RegionEmitter::nest(std::size_t loop) {
     if (unshifted_) return over_query_groups(*attention_);
     if (const std::int64_t together = blocks_together(); together > 1) return over_row_blocks(together);
     if (attention_ && attention_->ahead) return over_causal_groups(*attention_);
+    if (const std::int64_t together = wide_blocks(); together > 1) return over_wide_blocks(together);
     k_.tiles(layout_.partitions, arch_.partitions, [&](Index start, std::int64_t rows) { body(start, rows); });
     return;
   }

@@ -299,6 +299,14 @@ class RegionEmitter {
                    std::int64_t columns);
   Engine evacuator();
   Tile turned_rows(Value v);
+  // packed_product.cpp
+  Tile packed_rows(Value v);
+  Tile multiply_packed(Value v, const Tile* into);
+  // wide_rows.cpp
+  std::vector<Value> rows_as_columns() const;
+  std::int64_t wide_blocks() const;
+  void over_wide_blocks(std::int64_t together);
+  std::int64_t width_of_turned(const Tile& x) const;
   void turn_rows(Value v, const Tile& out);
   bool turns_in_dma(Value v, std::int64_t rows) const;
   const Tile& held_matrix(int leaf) const;
