@@ -24,6 +24,7 @@
 #include "kiln/tensor/passes/pair.h"
 #include "kiln/tensor/passes/recompute.h"
 #include "kiln/tensor/passes/running_sums.h"
+#include "kiln/tensor/passes/turn_columns.h"
 
 namespace kiln::tensor {
 namespace {
@@ -32,18 +33,18 @@ struct Pass {
   const char* name;
   Graph (*run)(const Graph&);
 };
-constexpr Pass kPasses[] = {{"canonicalize", canonicalize},     {"running-sums", with_running_sums},
-                            {"first-of-sorts", first_of_sorts}, {"expand", expand},
-                            {"odd-lengths", with_even_lengths}, {"decompose", decompose},
-                            {"simplify", canonicalize},         {"split-views", split_views},
-                            {"recompute", recomputed}};
+constexpr Pass kPasses[] = {{"canonicalize", canonicalize},       {"running-sums", with_running_sums},
+                            {"first-of-sorts", first_of_sorts},   {"expand", expand},
+                            {"odd-lengths", with_even_lengths},   {"turn-columns", with_turned_columns},
+                            {"decompose", decompose},             {"simplify", canonicalize},
+                            {"split-views", split_views},         {"recompute", recomputed}};
 
 // What to try, one after the other, until the program fits.
 std::vector<Choice> choices(const CompileOptions& options) {
   std::vector<Choice> out(7);
   for (Choice& c : out) c.fuse.fuse = options.fuse;
   for (std::size_t i = 1; i < out.size(); ++i) out[i].held_bytes = 0;
-  for (std::size_t i = 2; i < out.size(); ++i) out[i].moving_views = false;
+  for (std::size_t i = 2; i < out.size(); ++i) out[i].moving_views = false, out[i].region.turned_blocks = 1;
   out[3].region = {.psum_columns = 512, .hoisted_bytes = 16384, .column_tile = 8192};
   out[4].region = {.psum_columns = 0, .hoisted_bytes = 4096, .column_tile = 2048};
   out[5].region = {.psum_columns = 0, .hoisted_bytes = 16384, .column_tile = 8192};
@@ -137,6 +138,14 @@ constexpr Candidate kProductCandidates[] = {
      }},
 };
 
+// How columns are turned, for programs without products.
+constexpr Candidate kTurnCandidates[] = {
+    {"512 columns turned together", [](RegionOptions& o) { o.turned_blocks = 4; }},
+    {"128 columns turned together", [](RegionOptions& o) { o.turned_blocks = 1; }},
+    {"PSUM emptied by the vector engine", [](RegionOptions& o) { o.evacuate = Evacuate::vector; }},
+    {"PSUM emptied by the scalar engine", [](RegionOptions& o) { o.evacuate = Evacuate::scalar; }},
+};
+
 // Who computes what several engines can, for all programs.
 constexpr Candidate kEngineCandidates[] = {
     {"sums of rows on the scalar engine", [](RegionOptions& o) { o.sums_on_scalar = true; }},
@@ -147,6 +156,11 @@ constexpr Candidate kEngineCandidates[] = {
 
 bool has_products(const Graph& graph) {
   return std::any_of(graph.ops().begin(), graph.ops().end(), [](const Op& op) { return is_product(op.code); });
+}
+
+bool turns_columns(const isa::Program& program) {
+  return std::any_of(program.instructions.begin(), program.instructions.end(),
+                     [](const isa::Instruction& i) { return i.opcode == isa::Opcode::nc_transpose; });
 }
 
 // Keeps the program that is quickest, and how long the others took.
@@ -202,6 +216,8 @@ void improve(Solved& solved, const CompileOptions& options) {
   };
   if (has_products(solved.cores[0]))
     std::for_each(std::begin(kProductCandidates), std::end(kProductCandidates), attempt);
+  else if (turns_columns(search.best().program))
+    std::for_each(std::begin(kTurnCandidates), std::end(kTurnCandidates), attempt);
   std::for_each(std::begin(kEngineCandidates), std::end(kEngineCandidates), attempt);
   const std::vector<RegionReport> regions = search.best().regions;
   for (std::size_t r = 0; r < regions.size(); ++r) {

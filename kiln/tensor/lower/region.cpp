@@ -139,6 +139,7 @@ void RegionEmitter::nest(std::size_t loop) {
     if (const std::int64_t together = blocks_together(); together > 1) return over_row_blocks(together);
     if (attention_ && attention_->ahead) return over_causal_groups(*attention_);
     if (const std::int64_t together = wide_blocks(); together > 1) return over_wide_blocks(together);
+    if (const std::int64_t together = turned_together(); together > 1) return over_turned_groups(together);
     k_.tiles(layout_.partitions, arch_.partitions, [&](Index start, std::int64_t rows) { body(start, rows); });
     return;
   }
@@ -379,6 +380,8 @@ void RegionEmitter::store(const Leaf& leaf, const Tile& given) {
   lists[1].push_back({leaf.packed, free.packed});
   lists[1].insert(lists[1].end(), to.begin(), to.end());
   join_together(lists);
+  if (const auto group = turned_results_.find(&leaf); group != turned_results_.end() && lists[0].size() == 1)
+    return turn_back(group->second, tile, lists[0][0]);
   if (is_turned(leaf) && tile.dtype() == graph_.type(leaf.value).dtype && lists[0].size() == 1 && !columns_) {
     const std::int64_t n = lists[0][0].count, blocks = (n + kBlock - 1) / kBlock, stride = lists[1][0].stride;
     const Tile turned = new_tile(k_, Memory::sbuf, std::min(n, kBlock), {1, {blocks * rows_}}, tile.dtype());

@@ -38,6 +38,7 @@ struct RegionOptions {
   std::int64_t row_blocks = 8;         // of 128 rows that meet a matrix while a piece of it is in SBUF
   std::int64_t column_tile = 0;        // columns at a time; 0: whole rows
   std::int64_t chunk = 2048;           // keys of attention at a time
+  std::int64_t turned_blocks = 2;      // of 128 columns of 4 bytes that are turned one after the other; 1: by itself
   std::int64_t load_blocks = 0;        // of 128 rows of a matrix that a DMA loads; 0: all
   std::int64_t key_blocks = 2;         // of attention without largest scores, whose weights are made together
   int weights_on_tensor = 0;           // sums of all weights, or of every second ones; 0: of none
@@ -230,6 +231,21 @@ class RegionEmitter {
   isa::View add_parts(Value v, const Tile& rows, std::int64_t together, isa::Index column, std::int64_t n,
                       std::int64_t blocks);
 
+  // turned_groups.cpp
+  // What blocks of columns have computed, beside each other as it lies in HBM.
+  struct TurnedResult {
+    isa::View all;
+    isa::Index at = 0;                    // column of the block that is worked on
+    std::int64_t columns = 0, depth = 0;  // of all blocks; rows of a block of it
+    bool is_there = false;
+  };
+  isa::Dim turned_row(const Leaf& leaf) const;
+  std::int64_t turned_together() const;
+  Tile load_turned_group(int leaf, const isa::Index& start, std::int64_t n, std::int64_t size);
+  void turn_back(TurnedResult& result, const Tile& tile, const isa::Dim& row);
+  void store_turned_group(const Leaf& leaf, const TurnedResult& result);
+  void over_turned_groups(std::int64_t together);
+
   // elementwise.cpp
   std::optional<Chain> chain(Value v) const;
   bool is_inlined(Value v, const Shape& shape) const;
@@ -345,6 +361,7 @@ class RegionEmitter {
   std::optional<Attention> attention_;
   std::optional<Band> band_;
   std::optional<Unshifted> unshifted_;
+  std::map<const Leaf*, TurnedResult> turned_results_;
   std::map<Value, Tile> scratch_;           // values of which only the row sum is wanted: one place for all blocks
   std::map<isa::TensorId, Value> made_by_;  // the value that a tile was made for, plus one
   Value now_ = 0xffffffffu;                 // the op that instructions are being made for
