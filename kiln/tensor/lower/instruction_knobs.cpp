@@ -23,18 +23,19 @@ using isa::DgeMode;
 struct Place {
   const char* name;
   Engine engine;
-  DgeMode dge = DgeMode::unknown;  // of DMAs
+  std::optional<DgeMode> dge = {};  // of DMAs
 };
-// By value - 1. DMAs take the first three, what computes the others.
-constexpr std::array<Place, 6> kPlaces{{{"started by the scalar engine", Engine::scalar, DgeMode::hwdge},
+// By value - 1. DMAs take the first four, what computes the others.
+constexpr std::array<Place, 7> kPlaces{{{"started by the scalar engine", Engine::scalar, DgeMode::hwdge},
                                         {"started by software", Engine::unknown, DgeMode::swdge},
                                         {"started with descriptors made before", Engine::unknown, DgeMode::none},
+                                        {"started as the vendor's compiler likes", Engine::unknown, DgeMode::unknown},
                                         {"on the vector engine", Engine::vector},
                                         {"on the scalar engine", Engine::scalar},
                                         {"on gpsimd", Engine::gpsimd}}};
 constexpr std::array<int, 3> kPieces{2, 4, 8};
 
-bool is_dma_place(const Place& place) { return place.dge != DgeMode::unknown; }
+bool is_dma_place(const Place& place) { return place.dge.has_value(); }
 
 // False when the instruction has no such choice. The program is changed.
 bool put(isa::Program& program, isa::InstructionId id, const Place& place) {
@@ -45,7 +46,7 @@ bool put(isa::Program& program, isa::InstructionId id, const Place& place) {
   const bool names_engine = place.engine != Engine::unknown;
   if (names_engine && row.engine_param < 0) return false;
   if (dge < 0 && std::find(row.engines.begin(), row.engines.end(), place.engine) == row.engines.end()) return false;
-  if (dge >= 0) rewrite::arg_of(program, inst, dge) = rewrite::enumerator(static_cast<std::int64_t>(place.dge));
+  if (dge >= 0) rewrite::arg_of(program, inst, dge) = rewrite::enumerator(static_cast<std::int64_t>(*place.dge));
   if (names_engine)
     rewrite::arg_of(program, inst, row.engine_param) = rewrite::enumerator(static_cast<std::int64_t>(place.engine));
   return true;
@@ -70,10 +71,12 @@ std::vector<int> places_of(isa::Program& program, isa::InstructionId id, const A
   const auto first = program.args.begin() + inst.first_arg;
   const std::vector<isa::Arg> before(first, first + static_cast<std::ptrdiff_t>(isa::info(inst.opcode).params.size()));
   const Engine now = isa::resolve_engine({program, inst}, chip);
+  const auto mode = isa::InstView(program, inst).get_or(isa::AttrType::DgeMode, DgeMode::unknown);
   const bool floats = has_floats_only(program, inst);
   for (std::size_t i = 0; i < kPlaces.size(); ++i) {
-    const bool other = is_dma_place(kPlaces[i]) || (kPlaces[i].engine != now && floats);
-    if (other && put(program, id, kPlaces[i]) && is_legal(program, id, chip)) out.push_back(static_cast<int>(i) + 1);
+    const Place& place = kPlaces[i];
+    const bool other = is_dma_place(place) ? *place.dge != mode : place.engine != now && floats;
+    if (other && put(program, id, place) && is_legal(program, id, chip)) out.push_back(static_cast<int>(i) + 1);
     std::copy(before.begin(), before.end(), program.args.begin() + inst.first_arg);
   }
   return out;

@@ -7,6 +7,7 @@
 
 #include "kiln/check/check_program.h"
 #include "kiln/tensor/ir/verify.h"
+#include "kiln/tensor/lower/dma_starts.h"
 #include "kiln/tensor/lower/fingerprint.h"
 #include "kiln/tensor/lower/maker.h"
 #include "kiln/tensor/lower/quick_time.h"
@@ -87,10 +88,12 @@ bool are_alike(const isa::Program& a, const isa::Program& b) {
 // One program for each core. Nothing when a region has no common loops.
 std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice) {
   std::optional<Compiled> out = Maker(cores[0], options, choice).run();
+  if (out && choice.started_by_software) start_by_software(out->program, arch(options.target));
   if (!out || cores.size() == 1) return out;
   std::optional<Compiled> peer = Maker(cores[1], options, choice).run();
   if (!peer || !are_alike(out->program, peer->program)) return {};
   out->peer = std::move(peer->program);
+  if (choice.started_by_software) start_by_software(*out->peer, arch(options.target));
   return out;
 }
 
@@ -212,6 +215,13 @@ void improve(Solved& solved, const CompileOptions& options) {
       tried.tiling[regions[r].region] = other;
       search.attempt(tried, fmt::format("tiling {} of group {}", other + 1, r + 1));
     }
+  }
+  // How soon software starts one DMA after the other is known from few traces: not for a little.
+  constexpr double kWorthIt = 0.9;
+  if (waits_for_starts(search.best().program, arch(options.target), search.best().time_ns)) {
+    Choice tried = search.choice();
+    tried.started_by_software = true;
+    search.attempt(tried, "DMAs started by software", kWorthIt);
   }
   solved.choice = search.choice();
   solved.made = search.finish();
