@@ -197,17 +197,15 @@ class Search {
   std::vector<Alternative> tried_;
 };
 
-// One region after the other takes the tiling with which the whole program is fastest.
-void improve(Solved& solved, const CompileOptions& options) {
-  Search search(solved.cores, options, solved.choice, std::move(solved.made));
+void try_all(Search& search, const CompileOptions& options, bool products) {
   const auto attempt = [&](const Candidate& c) {
     Choice tried = search.choice();
     c.change(tried.region);
     search.attempt(tried, c.what, c.worth);
   };
-  if (has_products(solved.cores[0]))
-    std::for_each(std::begin(kProductCandidates), std::end(kProductCandidates), attempt);
+  if (products) std::for_each(std::begin(kProductCandidates), std::end(kProductCandidates), attempt);
   std::for_each(std::begin(kEngineCandidates), std::end(kEngineCandidates), attempt);
+  // One region after the other takes the tiling with which the whole program is fastest.
   const std::vector<RegionReport> regions = search.best().regions;
   for (std::size_t r = 0; r < regions.size(); ++r) {
     for (std::size_t other = 1; other < regions[r].alternatives; ++other) {
@@ -223,8 +221,39 @@ void improve(Solved& solved, const CompileOptions& options) {
     tried.started_by_software = true;
     search.attempt(tried, "DMAs started by software", kWorthIt);
   }
-  solved.choice = search.choice();
-  solved.made = search.finish();
+}
+
+// Whether a program has a part that usually does not run.
+bool has_unusual_part(const isa::Program& program) {
+  return std::any_of(program.loops.begin(), program.loops.end(), [](const isa::Loop& l) { return l.usual == 0; });
+}
+
+// The fastest of the candidates. What usually does not run is left out while they are compared; if the whole does not
+// fit then, it takes part in it after all.
+void improve(Solved& solved, const CompileOptions& options) {
+  const bool products = has_products(solved.cores[0]), unusual = has_unusual_part(solved.made.program);
+  for (const bool whole : {false, true}) {
+    if (!whole && !unusual) continue;
+    Choice choice = solved.choice;
+    choice.region.whole = whole;
+    std::optional<Compiled> first = whole ? std::move(solved.made) : make(solved.cores, options, choice);
+    first->refused = std::max(first->refused, solved.made.refused);
+    Search search(solved.cores, options, choice, std::move(*first));
+    try_all(search, options, products);
+    choice = search.choice();
+    choice.region.whole = true;
+    Compiled best = search.finish();
+    std::optional<Compiled> all = whole ? std::move(best) : make(solved.cores, options, choice);
+    if (!whole && (!all || !errors_of(*all, options).empty())) continue;
+    if (!whole) {
+      all->time_ns = best.time_ns;
+      all->refused = best.refused;
+      all->alternatives = std::move(best.alternatives);
+    }
+    solved.choice = choice;
+    solved.made = std::move(*all);
+    return;
+  }
 }
 
 Solved first_that_fits(std::vector<Graph> cores, const CompileOptions& options) {
