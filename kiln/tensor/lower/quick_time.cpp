@@ -12,7 +12,7 @@
 namespace kiln::tensor {
 namespace {
 
-constexpr double kInFull = 1500;  // instructions: a shorter program is timed as it is
+constexpr double kInFull = 600;   // instructions: a shorter program is timed as it is
 constexpr double kBody = 150;     // a pass of a loop that is cut has hardly more, or its own loops are cut too
 constexpr std::int64_t kFew = 2;  // passes that are left, at least
 constexpr double kLong = 250;     // of a pass with so many instructions one is left
