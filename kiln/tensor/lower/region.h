@@ -43,6 +43,7 @@ struct RegionOptions {
   std::int64_t key_blocks = 2;         // of attention without largest scores, whose weights are made together
   int weights_on_tensor = 0;           // sums of all weights, or of every second ones; 0: of none
   bool unshifted = true;               // attention without the largest scores, which are computed only where needed
+  bool whole = true;                   // false: without what usually does not run, while programs are compared
   bool pairs_on_gpsimd = false;        // operators between two tiles of SBUF
   bool factors_on_scalar = false;      // one factor or summand per row
   bool sums_on_scalar = false;         // of rows

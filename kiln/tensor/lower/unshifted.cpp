@@ -136,6 +136,7 @@ void RegionEmitter::emit_unshifted() {
   all();
   unshifted_.reset();
   const isa::Reg again = ask_again(u);
+  if (!options_.whole) return;
   k_.fori_loop(0, again, [&](isa::Reg) {
     k_.usually(0);
     all();
