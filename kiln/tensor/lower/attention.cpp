@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kiln/tensor/ir/weak.h"
 #include "kiln/tensor/lower/region.h"
 #include "kiln/tensor/passes/band.h"
 #include "kiln/tensor/passes/rewrite.h"
@@ -66,12 +67,19 @@ std::optional<RegionEmitter::Attention> RegionEmitter::attention_of(Value result
   if (graph_.op(x).code == OpCode::where) {
     const auto fill = splat_of(graph_, graph_.op(x).operands[2]);
     const auto ahead = band_of(graph_, graph_.op(x).operands[0]);
-    if (!fill || *fill > kHiddenFill || !ahead || *ahead < 0 || uses_[graph_.op(x).operands[1]] != 1) return {};
-    a.scores = graph_.op(x).operands[1], a.ahead = ahead;
-    if (!counts_rows(graph_.op(x).operands[0], a.unloaded)) return {};
+    const bool hides = fill && *fill <= kHiddenFill && ahead && *ahead >= 0 && uses_[graph_.op(x).operands[1]] == 1;
+    if (hides && counts_rows(graph_.op(x).operands[0], a.unloaded))
+      a.scores = graph_.op(x).operands[1], a.ahead = ahead;
+    else
+      a.unloaded.clear();
   }
+  a.inner = a.scores;
   a.scores = behind(graph_, a.scores, false);
-  if (!here(a.scores) || graph_.op(a.scores).code != OpCode::matmul) return {};
+  if (!here(a.scores)) return {};
+  if (graph_.op(a.scores).code != OpCode::matmul) {
+    a.scores = kScalar;
+    if (!gather_function(a.inner, a) || a.scores == kScalar) return {};
+  }
   const auto total = row_sum_of(a.weights);
   if (!total) return {};
   a.total = *total;
@@ -102,7 +110,8 @@ bool RegionEmitter::counts_rows(Value condition, std::set<int>& leaves) const {
 
 // What is not there afterwards is read by nothing else.
 bool RegionEmitter::has_only_these_users(const Attention& a) const {
-  if (uses_[a.seen] != 2 || (a.seen != a.scores && uses_[a.scores] != 1)) return false;
+  if (uses_[a.seen] != 2 || (a.function.empty() ? a.seen != a.scores && uses_[a.scores] != 1 : !is_function_alone(a)))
+    return false;
   for (Value v = graph_.op(a.result).operands[0]; v != a.weights; v = graph_.op(v).operands[0]) {
     if (uses_[v] > 1) return false;
   }
@@ -191,6 +200,7 @@ void RegionEmitter::score(const Attention& a, const Chunk& chunk, Index at, std:
     });
   };
   k_.tiles(n, kBank, bank);
+  if (!a.function.empty()) return score_by_function(a, chunk, at, sum, largest);
   if (a.ahead && chunk.at.is_constant() && at.is_constant()) hide(sum, chunk.at.constant() + at.constant(), n);
   k_.tensor_scalar_reduce({.dst = view_of(chunk.seen, {{1, n}}, at),
                            .data = sum,
@@ -286,6 +296,7 @@ RegionEmitter::Chunk RegionEmitter::chunk_of(const Attention& a, Index at, std::
 void RegionEmitter::attend(const Attention& a) {
   const std::int64_t N = a.ahead ? band_->keys : graph_.type(a.scores).shape.back();
   turned_rows(a.scores);
+  for (Value v : a.columns) value(v);
   const auto column = [&] { return new_tile(k_, Memory::sbuf, rows_, {1, {1}}, DType::float32); };
   const auto negative = [&](const Tile& m) {
     const Tile out = column();
@@ -350,6 +361,7 @@ void RegionEmitter::attend(const Attention& a) {
     leave(sums, total, m);
   }
   for (Value v : {a.scores, a.seen, a.weights}) scopes_.back().consumed.insert(v);
+  scopes_.back().consumed.insert(a.function.begin(), a.function.end());
 }
 
 }  // namespace kiln::tensor

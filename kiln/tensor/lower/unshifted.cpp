@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <deque>
 
-#include "kiln/tensor/lower/region.h"
 #include "kiln/tensor/lower/running_sum.h"
+#include "kiln/tensor/lower/score_function.h"
 #include "kiln/tensor/passes/rewrite.h"
 
 namespace kiln::tensor {
@@ -62,6 +62,7 @@ bool RegionEmitter::goes_unshifted(const Attention& a) const {
   const std::int64_t keys = N * size_bytes(graph_.type(graph_.op(a.scores).operands[1]).dtype);
   const std::int64_t values = blocks * wide * size_bytes(graph_.type(graph_.op(a.result).operands[1]).dtype);
   if (K > kBlock || D > kBlock || keys > kHeld || values > kHeld) return false;
+  if (!a.function.empty() && !is_turnable(a)) return false;
   return !a.ahead || layout_.partitions <= kGroups * kQueries;
 }
 
@@ -160,6 +161,14 @@ void RegionEmitter::make_edge(Unshifted& u) {
                     .on_true_tile = zeros,
                     .on_false_value = kMask,
                     .cmp_op = AluOp::greater_equal});
+  if (attention_->function.empty()) return;
+  u.seen_edge = k_.sbuf({kBlock, kBlock}, DType::bfloat16);
+  k_.affine_select({.dst = u.seen_edge,
+                    .pattern = {{1, kBlock}},
+                    .channel_multiplier = -1,
+                    .on_true_tile = ones,
+                    .on_false_value = 0.0,
+                    .cmp_op = AluOp::greater_equal});
 }
 
 // 1 when a sum was out of range or a result no number, else 0.
@@ -177,6 +186,17 @@ isa::Reg RegionEmitter::ask_again(const Unshifted& u) {
   const isa::Reg again = k_.reg();
   k_.register_load({.dst = again, .src = any});
   return again;
+}
+
+// The first query and the number of queries of each group.
+std::vector<std::pair<std::int64_t, std::int64_t>> RegionEmitter::query_groups(const Attention& a) const {
+  const std::int64_t queries = layout_.partitions, m = unshifted_->queries, whole = queries / m * m, blocks = whole / m;
+  const std::int64_t groups = std::max<std::int64_t>(1, (blocks + 3) / 4);
+  const std::int64_t most = a.ahead ? kQueries : (blocks + groups - 1) / groups * m;
+  std::vector<std::pair<std::int64_t, std::int64_t>> out;
+  for (std::int64_t first = 0; first < whole; first += most) out.emplace_back(first, std::min(most, whole - first));
+  if (queries > whole) out.emplace_back(whole, queries - whole);
+  return out;
 }
 
 // Queries in groups of up to 512. Under a causal mask each group is written out: it has its own keys.
@@ -210,17 +230,8 @@ Tile RegionEmitter::turned_queries(const Attention& a, const Index& start, std::
   return out;
 }
 
-// Blocks of keys that a group of queries meets together.
-struct RegionEmitter::Keys {
-  Index block;  // the first
-  std::int64_t blocks = 1;
-  std::int64_t count = kBlock;
-  std::int64_t from = 0;             // queries before this one see none of them
-  std::optional<std::int64_t> edge;  // the query that sees the first key and no other; may be below 0
-};
-
 // exp(scores) of some keys: (keys, blocks of them, queries).
-Tile RegionEmitter::weigh_keys(const Attention& a, const Keys& keys, const Tile& queries) {
+Tile RegionEmitter::weigh_keys(const Attention& a, const Keys& keys, const Index& start, const Tile& queries) {
   const Unshifted& u = *unshifted_;
   const std::int64_t n = queries.storage.dim(1), K = queries.rows, N = graph_.type(a.scores).shape.back();
   const std::int64_t seen = n - keys.from, apart = keys.blocks > 1 ? kBank : n;
@@ -230,7 +241,8 @@ Tile RegionEmitter::weigh_keys(const Attention& a, const Keys& keys, const Tile&
     k_.nc_matmul({.dst = part(scores, keys.count, b * apart + keys.from, seen),
                   .stationary = block(all, 0, (keys.block + b) * u.keys, K, keys.count, N),
                   .moving = part(queries.storage, K, keys.from, seen)});
-  if (keys.edge) {
+  const bool plain = a.function.empty();
+  if (keys.edge && plain) {
     const std::int64_t skip = keys.from - *keys.edge, columns = std::min(seen, kBlock - skip);
     if (columns > 0)
       k_.nc_matmul({.dst = part(scores, keys.count, keys.from, columns),
@@ -239,6 +251,16 @@ Tile RegionEmitter::weigh_keys(const Attention& a, const Keys& keys, const Tile&
   }
   const DType t = graph_.type(graph_.op(a.result).operands[0]).dtype;
   const Tile weights = new_tile(k_, Memory::sbuf, keys.count, {1, {keys.blocks * n}}, t);
+  if (!plain) {
+    weigh_by_function(a, keys, start, scores, apart, weights);
+    const std::int64_t skip = keys.from - keys.edge.value_or(-kBlock), columns = std::min(seen, kBlock - skip);
+    if (keys.edge && columns > 0) {
+      const View edge = part(weights.storage, keys.count, keys.from, columns);
+      const View mask = part(u.seen_edge, keys.count, skip, columns);
+      k_.tensor_tensor({.dst = edge, .data1 = edge, .data2 = mask, .op = AluOp::multiply});
+    }
+    return weights;
+  }
   const auto span = [&](const View& v, std::int64_t stride) {
     return v.ap({{v.dim(1), keys.count}, {stride, keys.blocks}, {1, seen}}, keys.from);
   };
@@ -290,8 +312,8 @@ void RegionEmitter::weigh_all(const Attention& a, const Index& start, const Tile
     }
   };
   const auto weigh = [&](const Keys& keys) {
-    waiting.emplace_back(keys, weigh_keys(a, keys, queries));
-    finish(together > 2 ? 1 : kAhead);
+    waiting.emplace_back(keys, weigh_keys(a, keys, start, queries));
+    finish(together > 2 ? 1 : a.function.empty() ? kAhead : kAhead + 1);
   };
   const auto pairs = [&](const Index& at, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) weigh({.block = at + together * i, .blocks = together, .count = size});
@@ -326,6 +348,7 @@ void RegionEmitter::attend_group(const Attention& a, const Index& start, std::in
   const std::int64_t outer = rows_, m = std::min(n, u.queries), blocks = n / m;
   const std::int64_t D = graph_.type(a.result).shape.back(), wide = u.counted ? D + 1 : D;
   const std::int64_t apart = (wide + 1) / 2 * 2;
+  unshifted_->of_group.clear();
   const Tile queries = turned_queries(a, start, n, m);
   const View product = k_.psum({wide, n}, DType::float32);
   std::optional<RunningSum> sum;
@@ -371,6 +394,7 @@ void RegionEmitter::attend_group(const Attention& a, const Index& start, std::in
     scope.values[a.result] = {turned, b * apart, {0, 1}, Strided::contiguous(free_of(a.result).dims).dims, m};
     scope.values[a.total] = {totals.storage, column, {0, 1}, Strided::contiguous(free_of(a.total).dims).dims, m};
     for (Value v : {a.scores, a.seen, a.weights, a.largest}) scope.consumed.insert(v);
+    scope.consumed.insert(a.function.begin(), a.function.end());
     store_all();
     scopes_.pop_back();
   }
