@@ -99,6 +99,54 @@ TEST(ScoreFunction, UnderACausalMask) {
   expect_right(attention_of({f32, 1, 300, 530, 16}, causal(biased({1, 530}, f32))), true);
 }
 
+Function windowed(std::int64_t ahead, std::int64_t back, const Function& inner = {}) {
+  return [=](Builder& b, const Expr& s) {
+    const Type ramp{i32, {s.shape()[1], s.shape()[2]}};
+    const Expr row = b.iota(ramp, 0), column = b.iota(ramp, 1);
+    const Expr seen =
+        logical_and(column <= row + static_cast<double>(ahead), column >= row - static_cast<double>(back));
+    return where(seen, inner ? inner(b, s) : s, -30000.0);
+  };
+}
+
+TEST(ScoreFunction, Windows) {
+  expect_right(attention_of({bf16, 1, 1300, 1300, 32}, windowed(0, 100)), true);
+  expect_right(attention_of({bf16, 2, 700, 700, 128}, windowed(50, 130)), true);
+  expect_right(attention_of({f32, 1, 400, 900, 16}, windowed(500, -300)), true);
+  expect_right(attention_of({bf16, 1, 530, 640, 32}, windowed(0, 200, capped(20))), true);
+  expect_right(attention_of({bf16, 1, 530, 640, 128}, windowed(0, 200, biased({530, 640}, bf16))), true);
+  expect_right(attention_of({f16, 1, 300, 700, 32}, windowed(3, 77)));
+  expect_right(attention_of({f32, 1, 200, 2600, 16}, windowed(2300, 10, capped(20))));
+}
+
+// However it is written; and what it hides is not computed.
+TEST(ScoreFunction, HiddenKeysAreLeftOut) {
+  const std::int64_t n = 2048, back = 200;
+  const auto around = [=](Builder& b, const Expr& s) {
+    const Type ramp{f32, {n, n}};
+    return where(abs(b.iota(ramp, 0) - b.iota(ramp, 1)) <= static_cast<double>(back), s, -1e9);
+  };
+  std::vector<double> seen, added;
+  for (std::int64_t i = 0; i < n * n; ++i) {
+    const bool sees = i % n <= i / n && i % n >= i / n - back;
+    seen.push_back(sees), added.push_back(sees ? 0 : -1e9);
+  }
+  const auto constant = [=](Builder& b, const Expr& s) {
+    return where(b.constant({DType::bool_, {n, n}}, seen), s, -1e9);
+  };
+  const auto sum = [=](Builder& b, const Expr& s) { return s + b.constant({bf16, {n, n}}, added); };
+  const Sizes sizes{bf16, 4, n, n, 64};
+  const double all = compile(attention_of(sizes, [](Builder&, const Expr& s) { return s; })).time_ns;
+  const double least = compile(attention_of(sizes, windowed(0, back))).time_ns;
+  EXPECT_LT(least, 0.45 * all);
+  EXPECT_LT(compile(attention_of(sizes, around)).time_ns, 0.55 * all);
+  for (const Function& f : {Function(constant), Function(sum)}) {
+    const Compiled compiled = compile(attention_of(sizes, f));
+    EXPECT_TRUE(compiled.constants.empty());
+    EXPECT_LT(compiled.time_ns, 1.05 * least);
+  }
+}
+
 // A mask that is loaded whole, and one of which pieces are.
 TEST(ScoreFunction, ManyKeys) {
   for (std::int64_t keys : {2300, 6200}) {

@@ -158,8 +158,10 @@ class RegionEmitter {
   // attention.cpp
   struct Attention {
     Value scores{};                     // the first product
+    Value between{};                    // of a window: what one of its ends leaves, else the same as `seen`
     Value seen{};                       // what the softmax is of: the scores, or a choice between them and a mask
     std::optional<std::int64_t> ahead;  // a query sees the keys up to its own place plus this
+    std::optional<std::int64_t> back;   // and those from its own place less this
     Value largest{}, weights{}, total{}, result{};
     double factor = 1;         // weights are exp(factor * (seen - largest))
     std::set<int> unloaded;    // operands of the mask, which nobody needs
@@ -181,8 +183,12 @@ class RegionEmitter {
     std::int64_t blocks = 1;           // of queries in a group
     std::int64_t first = 0, keys = 0;  // keys below `first` are seen by all of the group, those from `keys` on by none
     isa::Index skip = 0;               // columns of the mask
+    isa::View floor = {};              // the same for the other end of a window
+    std::int64_t low = 0;              // keys below are seen by none of the group
+    isa::Index floor_skip = 0;
   };
   std::optional<Attention> attention_of(Value result) const;
+  void find_floor(Attention& a) const;
   bool counts_rows(Value condition, std::set<int>& leaves) const;
   bool has_only_these_users(const Attention& a) const;
   bool gather_function(Value v, Attention& a) const;
@@ -191,6 +197,8 @@ class RegionEmitter {
   void make_band(std::int64_t blocks);
   void over_causal_groups(const Attention& a);
   void hide(const isa::View& sum, std::int64_t at, std::int64_t n);
+  void over_hidden(std::int64_t at, std::int64_t n,
+                   const std::function<void(std::int64_t, std::int64_t, const isa::View&)>& body) const;
   void score(const Attention& a, const Chunk& chunk, isa::Index at, std::int64_t n, const isa::View& largest);
   void score_by_function(const Attention& a, const Chunk& chunk, const isa::Index& at, const isa::View& sum,
                          const isa::View& largest);
@@ -227,7 +235,10 @@ class RegionEmitter {
     isa::View ones;                        // (128, 1)
     std::optional<isa::View> counts = {};  // the same, which weights are multiplied with; nothing: added up elsewhere
     isa::View edge, identity;
-    isa::View seen_edge;  // of a function of scores: 1 and 0, what weights are multiplied with
+    isa::View seen_edge;             // of a function of scores: 1 and 0, what weights are multiplied with
+    isa::View floor, seen_floor;     // the same for the other end of a window
+    std::int64_t low = 0, high = 0;  // keys that a group sees, counted from its first query
+    isa::Index first_block = 0;      // of keys, at the first query of a group
     std::map<std::int64_t, std::shared_ptr<TurnedFunction>> functions = {};  // by blocks of keys that go together
     std::map<std::size_t, Tile> operands = {};                               // of the function, for all keys
     std::map<std::size_t, Tile> of_group = {};                               // the same, for all queries of a group
@@ -247,6 +258,9 @@ class RegionEmitter {
                  RunningSum* sum, const isa::View* totals);
   void count_weights(const Keys& keys, const Tile& weights, const isa::View& totals);
   void attend_group(const Attention& a, const isa::Index& start, std::int64_t n);
+  void over_windows(const Attention& a);
+  void weigh_window(const Attention& a, const isa::Index& start, const Tile& queries, const isa::View& product,
+                    const isa::View* totals);
 
   // row_blocks.cpp
   struct Wide;

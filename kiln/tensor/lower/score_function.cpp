@@ -73,14 +73,10 @@ void RegionEmitter::score_by_function(const Attention& a, const Chunk& chunk, co
   columns_.reset();
   const View seen = view_of(chunk.seen, {{1, n}}, at);
   if (a.ahead && chunk.at.is_constant() && at.is_constant()) {
-    const std::int64_t first = chunk.at.constant() + at.constant();
-    const std::int64_t from = std::max(first, band_->first), to = std::min(first + n, band_->keys);
-    if (from < to) {
-      const View edge = view_of(chunk.seen, {{1, to - from}}, at + (from - first));
-      const View mask =
-          band_->mask.ap({{band_->mask.dim(1), rows_}, {1, to - from}}, band_->skip + (from - band_->first));
-      k_.tensor_tensor({.dst = edge, .data1 = edge, .data2 = mask, .op = AluOp::add});
-    }
+    over_hidden(chunk.at.constant() + at.constant(), n, [&](std::int64_t column, std::int64_t m, const View& mask) {
+      const View edge = view_of(chunk.seen, {{1, m}}, at + column);
+      k_.tensor_tensor({.dst = edge, .data1 = edge, .data2 = mask.slice(0, 0, rows_), .op = AluOp::add});
+    });
   }
   k_.tensor_reduce({.dst = largest, .op = AluOp::maximum, .data = seen, .axis = {1}});
 }
@@ -330,7 +326,7 @@ void RegionEmitter::hold_operands(int level) {
 Tile RegionEmitter::operand_of_function(const TurnedFunction& f, std::size_t i, const Keys& keys, const Index& start,
                                         std::int64_t n) {
   const FunctionLeaf& l = f.leaves[i];
-  const std::int64_t seen = n - keys.from, N = graph_.type(attention_->scores).shape.back();
+  const std::int64_t seen = (keys.to < 0 ? n : keys.to) - keys.from, N = graph_.type(attention_->scores).shape.back();
   const std::int64_t all_blocks = (N + unshifted_->keys - 1) / unshifted_->keys;
   const auto packed = [&](std::int64_t stride) {
     return keys.blocks == 1 ? isa::Dim{0, 1} : isa::Dim{stride, keys.blocks};
@@ -356,7 +352,8 @@ Tile RegionEmitter::operand_of_function(const TurnedFunction& f, std::size_t i, 
 // Weights of scores: (keys, blocks of them, queries), blocks of scores `apart` columns from each other.
 void RegionEmitter::weigh_by_function(const Attention& a, const Keys& keys, const Index& start, const View& scores,
                                       std::int64_t apart, const Tile& weights) {
-  const std::int64_t n = weights.storage.dim(1) / keys.blocks, seen = n - keys.from;
+  const std::int64_t n = weights.storage.dim(1) / keys.blocks;
+  const std::int64_t seen = (keys.to < 0 ? n : keys.to) - keys.from;
   // One value per key is one per partition when blocks go one by one: instructions take it along.
   const bool alone = turned_function(a, 1)->has_keys;
   const std::int64_t together = alone ? 1 : keys.blocks;

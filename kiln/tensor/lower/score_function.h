@@ -11,8 +11,10 @@ struct RegionEmitter::Keys {
   isa::Index block;  // the first
   std::int64_t blocks = 1;
   std::int64_t count = kBlock;
-  std::int64_t from = 0;                  // queries before this one see none of them
-  std::optional<std::int64_t> edge = {};  // the query that sees the first key and no other; may be below 0
+  std::int64_t from = 0;                   // queries before this one see none of them
+  std::optional<std::int64_t> edge = {};   // the query that sees the first key and no other; may be below 0
+  std::int64_t to = -1;                    // queries from this one on see none of them; below 0: there are none such
+  std::optional<std::int64_t> floor = {};  // of a window: the last query that sees all of them
 };
 
 // An operand of the function that lies in HBM.
