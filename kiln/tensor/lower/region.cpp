@@ -207,6 +207,7 @@ void RegionEmitter::hoist(int level) {
     const Leaf& leaf = layout_.loads[i];
     if (is_for_products(static_cast<int>(i)) || (attention_ && attention_->unloaded.contains(static_cast<int>(i))))
       continue;
+    if (unshifted_ && is_of_function(static_cast<int>(i))) continue;
     if (layout_.level(leaf) == level && is_hoisted(leaf) && !kept(leaf))
       scopes_.back().leaves[static_cast<int>(i)] = load(static_cast<int>(i));
   }
@@ -230,6 +231,7 @@ void RegionEmitter::hoist(int level) {
     if (bytes > options_.hoisted_bytes && !values && !keys) continue;
     scopes_.back().matrices[index] = values ? load_values(index) : load_matrix(index, 0, leaf.free[1].count);
   }
+  if (unshifted_ && !attention_->function.empty()) hold_operands(level);
 }
 
 // Few rows in one block that meet matrices: most of the time goes by while matrices are loaded.
