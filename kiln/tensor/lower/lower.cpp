@@ -18,6 +18,7 @@
 #include "kiln/tensor/passes/collectives.h"
 #include "kiln/tensor/passes/decompose.h"
 #include "kiln/tensor/passes/expand.h"
+#include "kiln/tensor/passes/first_of_sorts.h"
 #include "kiln/tensor/passes/for_chip.h"
 #include "kiln/tensor/passes/odd_lengths.h"
 #include "kiln/tensor/passes/pair.h"
@@ -31,13 +32,10 @@ struct Pass {
   const char* name;
   Graph (*run)(const Graph&);
 };
-constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
-                            {"running-sums", with_running_sums},
-                            {"expand", expand},
-                            {"odd-lengths", with_even_lengths},
-                            {"decompose", decompose},
-                            {"simplify", canonicalize},
-                            {"split-views", split_views},
+constexpr Pass kPasses[] = {{"canonicalize", canonicalize},     {"running-sums", with_running_sums},
+                            {"first-of-sorts", first_of_sorts}, {"expand", expand},
+                            {"odd-lengths", with_even_lengths}, {"decompose", decompose},
+                            {"simplify", canonicalize},         {"split-views", split_views},
                             {"recompute", recomputed}};
 
 // What to try, one after the other, until the program fits.

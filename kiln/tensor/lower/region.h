@@ -290,6 +290,8 @@ class RegionEmitter {
   Tile load_following(int leaf, const Depth& depth);
   Tile multiply(Value v, const Tile* into);
   Tile multiply_pieces(Value v, const Tile* into);
+  std::int64_t blocks_at_once(int index, std::int64_t columns) const;
+  void add_in_parts(const isa::View& sum, const Tile& x, int index, isa::Index column, std::int64_t columns);
   void load_block(const Tile& dst, const isa::View& hbm, isa::Index at, std::int64_t k, std::int64_t k_stride,
                   std::int64_t columns, std::int64_t stride);
   Turner turner();
