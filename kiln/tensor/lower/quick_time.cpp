@@ -12,7 +12,6 @@
 namespace kiln::tensor {
 namespace {
 
-constexpr double kInFull = 600;   // instructions: a shorter program is timed as it is
 constexpr double kBody = 150;     // a pass of a loop that is cut has hardly more, or its own loops are cut too
 constexpr std::int64_t kFew = 2;  // passes that are left, at least
 constexpr double kLong = 250;     // of a pass with so many instructions one is left
@@ -29,8 +28,8 @@ class Cutter {
     for (const isa::Loop& loop : program.loops)
       trips_.push_back(analysis::known_trips(loop).value_or(loop.usual == isa::Loop::kUnsaid ? 1 : loop.usual));
   }
-  std::vector<Cut> run() {
-    if (executed(program_.body) > kInFull) walk(program_.body, 1, 1);
+  std::vector<Cut> run(double in_full) {
+    if (executed(program_.body) > in_full) walk(program_.body, 1, 1);
     return std::move(cuts_);
   }
 
@@ -83,8 +82,8 @@ void shorten(std::vector<isa::Program>& programs, const Cut& cut, std::int64_t p
 
 }  // namespace
 
-double quick_time_ns(const isa::Launch& launch) {
-  const std::vector<Cut> cuts = Cutter(*launch.programs[0]).run();
+double quick_time_ns(const isa::Launch& launch, double in_full) {
+  const std::vector<Cut> cuts = Cutter(*launch.programs[0]).run(in_full);
   Timer time_of;
   if (cuts.empty()) return time_of(launch);
   std::vector<isa::Program> shorter;

@@ -69,6 +69,7 @@ class Tuner {
   std::size_t sweep_ = 0;  // of the changes of a stage that come one after the other
   int dry_ = 0;            // rounds without anything new
   Knobs best_;
+  std::vector<Knobs> improved_;  // what was best, one after the other
   double first_ns_ = 0, best_ns_ = 0;
   std::size_t allowed_ = 0;   // warnings of check: those of level 2
   mutable std::mutex mutex_;  // of what was made last: changes of its instructions begin with it
