@@ -103,6 +103,7 @@ bool RegionEmitter::streams() const {
     const std::int64_t n = product(free.dims);
     if (n != 1 && (n != widest_ || free.dims.back() != widest_)) return false;
     const bool reduces = op.code >= OpCode::sum && op.code <= OpCode::min;
+    if (op.code == OpCode::gather_rows && n == 1) continue;  // one value per row, there before the pieces
     if (!is_elementwise(op.code) && op.code != OpCode::where && op.code != OpCode::cast && !reduces) return false;
     if (reduces && n != 1) return false;
   }
