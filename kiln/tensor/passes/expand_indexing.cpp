@@ -103,11 +103,12 @@ std::optional<Value> taken_before(Graph& g, Value x, Value index, int depth) {
 }
 
 std::optional<Value> taken_along(const Rewriting& r) {
-  constexpr std::int64_t kFewElements = 8;  // a line has so many times as many
+  constexpr std::int64_t kFewElements = 8, kLongLine = 512;  // a line has so many times as many; it is worth it
   constexpr int kOpsBefore = 6;
   const std::int64_t axis = r.op.integer("axis"), last = r.operand(0).rank() - 1;
   const bool ready = axis == last && r.operand(1).dtype() == DType::uint32;
-  if (axis == last && r.operand(1).shape().back() * kFewElements <= r.operand(0).shape().back()) {
+  const std::int64_t line = r.operand(0).shape().empty() ? 1 : r.operand(0).shape().back();
+  if (axis == last && line >= kLongLine && r.operand(1).shape().back() * kFewElements <= line) {
     if (const auto v = taken_before(r.to, r.operands[0], r.operands[1], kOpsBefore)) return v;
   }
   const LineOperands o = lines_of(r);
