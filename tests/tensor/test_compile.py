@@ -207,4 +207,4 @@ def test_errors_have_the_line(text, code, line, tmp_path):
 
 def test_unknown_pass():
     done = kiln_command("opt", "-", "--passes", "nothing", input=SOFTMAX)
-    assert done.returncode == 2 and "canonicalize, running-sums, expand, odd-lengths, decompose" in done.stderr
+    assert done.returncode == 2 and "canonicalize, running-sums, first-of-sorts, expand, odd-lengths" in done.stderr

@@ -7,6 +7,7 @@
 
 #include "kiln/check/check_program.h"
 #include "kiln/tensor/ir/verify.h"
+#include "kiln/tensor/lower/dma_starts.h"
 #include "kiln/tensor/lower/fingerprint.h"
 #include "kiln/tensor/lower/maker.h"
 #include "kiln/tensor/lower/quick_time.h"
@@ -18,6 +19,7 @@
 #include "kiln/tensor/passes/collectives.h"
 #include "kiln/tensor/passes/decompose.h"
 #include "kiln/tensor/passes/expand.h"
+#include "kiln/tensor/passes/first_of_sorts.h"
 #include "kiln/tensor/passes/for_chip.h"
 #include "kiln/tensor/passes/large_moments.h"
 #include "kiln/tensor/passes/odd_lengths.h"
@@ -35,6 +37,7 @@ struct Pass {
 };
 constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
                             {"running-sums", with_running_sums},
+                            {"first-of-sorts", first_of_sorts},
                             {"expand", expand},
                             {"odd-lengths", with_even_lengths},
                             {"turn-columns", with_turned_columns},
@@ -94,10 +97,12 @@ bool are_alike(const isa::Program& a, const isa::Program& b) {
 // One program for each core. Nothing when a region has no common loops.
 std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice) {
   std::optional<Compiled> out = Maker(cores[0], options, choice).run();
+  if (out && choice.started_by_software) start_by_software(out->program, arch(options.target));
   if (!out || cores.size() == 1) return out;
   std::optional<Compiled> peer = Maker(cores[1], options, choice).run();
   if (!peer || !are_alike(out->program, peer->program)) return {};
   out->peer = std::move(peer->program);
+  if (choice.started_by_software) start_by_software(*out->peer, arch(options.target));
   return out;
 }
 
@@ -223,19 +228,18 @@ class Search {
   std::vector<Alternative> tried_;
 };
 
-// One region after the other takes the tiling with which the whole program is fastest.
-void improve(Solved& solved, const CompileOptions& options) {
-  Search search(solved.cores, options, solved.choice, std::move(solved.made));
+void try_all(Search& search, const CompileOptions& options, bool products) {
   const auto attempt = [&](const Candidate& c) {
     Choice tried = search.choice();
     c.change(tried.region);
     search.attempt(tried, c.what, c.worth);
   };
-  if (has_products(solved.cores[0]))
+  if (products)
     std::for_each(std::begin(kProductCandidates), std::end(kProductCandidates), attempt);
   else if (turns_columns(search.best().program))
     std::for_each(std::begin(kTurnCandidates), std::end(kTurnCandidates), attempt);
   std::for_each(std::begin(kEngineCandidates), std::end(kEngineCandidates), attempt);
+  // One region after the other takes the tiling with which the whole program is fastest.
   const std::vector<RegionReport> regions = search.best().regions;
   for (std::size_t r = 0; r < regions.size(); ++r) {
     for (std::size_t other = 1; other < regions[r].alternatives; ++other) {
@@ -244,8 +248,46 @@ void improve(Solved& solved, const CompileOptions& options) {
       search.attempt(tried, fmt::format("tiling {} of group {}", other + 1, r + 1));
     }
   }
-  solved.choice = search.choice();
-  solved.made = search.finish();
+  // How soon software starts one DMA after the other is known from few traces: not for a little.
+  constexpr double kWorthIt = 0.9;
+  if (waits_for_starts(search.best().program, arch(options.target), search.best().time_ns)) {
+    Choice tried = search.choice();
+    tried.started_by_software = true;
+    search.attempt(tried, "DMAs started by software", kWorthIt);
+  }
+}
+
+// Whether a program has a part that usually does not run.
+bool has_unusual_part(const isa::Program& program) {
+  return std::any_of(program.loops.begin(), program.loops.end(), [](const isa::Loop& l) { return l.usual == 0; });
+}
+
+// The fastest of the candidates. What usually does not run is left out while they are compared; if the whole does not
+// fit then, it takes part in it after all.
+void improve(Solved& solved, const CompileOptions& options) {
+  const bool products = has_products(solved.cores[0]), unusual = has_unusual_part(solved.made.program);
+  for (const bool whole : {false, true}) {
+    if (!whole && !unusual) continue;
+    Choice choice = solved.choice;
+    choice.region.whole = whole;
+    std::optional<Compiled> first = whole ? std::move(solved.made) : make(solved.cores, options, choice);
+    first->refused = std::max(first->refused, solved.made.refused);
+    Search search(solved.cores, options, choice, std::move(*first));
+    try_all(search, options, products);
+    choice = search.choice();
+    choice.region.whole = true;
+    Compiled best = search.finish();
+    std::optional<Compiled> all = whole ? std::move(best) : make(solved.cores, options, choice);
+    if (!whole && (!all || !errors_of(*all, options).empty())) continue;
+    if (!whole) {
+      all->time_ns = best.time_ns;
+      all->refused = best.refused;
+      all->alternatives = std::move(best.alternatives);
+    }
+    solved.choice = choice;
+    solved.made = std::move(*all);
+    return;
+  }
 }
 
 Solved first_that_fits(std::vector<Graph> cores, const CompileOptions& options) {

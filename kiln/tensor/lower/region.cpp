@@ -140,6 +140,7 @@ void RegionEmitter::nest(std::size_t loop) {
     if (unshifted_) return over_query_groups(*attention_);
     if (const std::int64_t together = blocks_together(); together > 1) return over_row_blocks(together);
     if (attention_ && attention_->ahead) return over_causal_groups(*attention_);
+    if (const std::int64_t together = wide_blocks(); together > 1) return over_wide_blocks(together);
     if (const std::int64_t together = turned_together(); together > 1) return over_turned_groups(together);
     if (goes_side_by_side()) return over_blocks_side_by_side();
     k_.tiles(layout_.partitions, arch_.partitions, [&](Index start, std::int64_t rows) { body(start, rows); });
@@ -230,6 +231,7 @@ void RegionEmitter::hoist(int level) {
     const Leaf& leaf = layout_.loads[i];
     if (is_for_products(static_cast<int>(i)) || (attention_ && attention_->unloaded.contains(static_cast<int>(i))))
       continue;
+    if (unshifted_ && is_of_function(static_cast<int>(i))) continue;
     if (layout_.level(leaf) == level && is_hoisted(leaf) && !kept(leaf))
       scopes_.back().leaves[static_cast<int>(i)] = load(static_cast<int>(i));
   }
@@ -253,6 +255,7 @@ void RegionEmitter::hoist(int level) {
     if (bytes > options_.hoisted_bytes && !values && !keys) continue;
     scopes_.back().matrices[index] = values ? load_values(index) : load_matrix(index, 0, leaf.free[1].count);
   }
+  if (unshifted_ && !attention_->function.empty()) hold_operands(level);
 }
 
 // Few rows in one block that meet matrices: most of the time goes by while matrices are loaded.

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <vector>
@@ -44,6 +45,7 @@ struct RegionOptions {
   std::int64_t key_blocks = 2;         // of attention without largest scores, whose weights are made together
   int weights_on_tensor = 0;           // sums of all weights, or of every second ones; 0: of none
   bool unshifted = true;               // attention without the largest scores, which are computed only where needed
+  bool whole = true;                   // false: without what usually does not run, while programs are compared
   bool pairs_on_gpsimd = false;        // operators between two tiles of SBUF
   bool pairs_in_turn = false;          // only every second of them
   bool factors_on_scalar = false;      // one factor or summand per row
@@ -166,11 +168,16 @@ class RegionEmitter {
   // attention.cpp
   struct Attention {
     Value scores{};                     // the first product
+    Value between{};                    // of a window: what one of its ends leaves, else the same as `seen`
     Value seen{};                       // what the softmax is of: the scores, or a choice between them and a mask
     std::optional<std::int64_t> ahead;  // a query sees the keys up to its own place plus this
+    std::optional<std::int64_t> back;   // and those from its own place less this
     Value largest{}, weights{}, total{}, result{};
-    double factor = 1;       // weights are exp(factor * (seen - largest))
-    std::set<int> unloaded;  // operands of the mask, which nobody needs
+    double factor = 1;         // weights are exp(factor * (seen - largest))
+    std::set<int> unloaded;    // operands of the mask, which nobody needs
+    Value inner{};             // what a mask chooses from: the scores, or a function of each of them
+    std::set<Value> function;  // its ops, the last of them `inner`; empty: the scores as they are
+    std::set<Value> columns;   // values of it that every row has one of
   };
   // Keys that are worked on: their scores and where they and their values lie.
   struct Chunk {
@@ -186,22 +193,49 @@ class RegionEmitter {
     std::int64_t blocks = 1;           // of queries in a group
     std::int64_t first = 0, keys = 0;  // keys below `first` are seen by all of the group, those from `keys` on by none
     isa::Index skip = 0;               // columns of the mask
+    isa::View floor = {};              // the same for the other end of a window
+    std::int64_t low = 0;              // keys below are seen by none of the group
+    isa::Index floor_skip = 0;
   };
   std::optional<Attention> attention_of(Value result) const;
+  void find_floor(Attention& a) const;
   bool counts_rows(Value condition, std::set<int>& leaves) const;
   bool has_only_these_users(const Attention& a) const;
+  bool gather_function(Value v, Attention& a) const;
+  bool is_function_alone(const Attention& a) const;
   bool fits_chunks(const Attention& a) const;
   void make_band(std::int64_t blocks);
   void over_causal_groups(const Attention& a);
   void hide(const isa::View& sum, std::int64_t at, std::int64_t n);
+  void over_hidden(std::int64_t at, std::int64_t n,
+                   const std::function<void(std::int64_t, std::int64_t, const isa::View&)>& body) const;
   void score(const Attention& a, const Chunk& chunk, isa::Index at, std::int64_t n, const isa::View& largest);
+  void score_by_function(const Attention& a, const Chunk& chunk, const isa::Index& at, const isa::View& sum,
+                         const isa::View& largest);
   Tile score_all(const Attention& a, const Chunk& chunk);
   Tile weigh(const Attention& a, const Chunk& chunk, const Tile& bias, const Tile& total);
   Chunk chunk_of(const Attention& a, isa::Index at, std::int64_t n, isa::Index first_block);
   void attend(const Attention& a);
 
-  // unshifted.cpp
+  // score_function.cpp
+  struct TurnedFunction;
   struct Keys;
+  struct FunctionLeaf;
+  std::vector<FunctionLeaf> leaves_of_function(const Attention& a) const;
+  bool is_turnable(const Attention& a) const;
+  bool is_of_function(int load) const;
+  std::shared_ptr<TurnedFunction> turned_function(const Attention& a, std::int64_t blocks);
+  void turn_bytes(const Tile& dst, const isa::View& hbm, const isa::Index& at, std::int64_t keys, std::int64_t blocks,
+                  std::int64_t stride, std::int64_t queries);
+  void load_operand(const FunctionLeaf& l, const Tile& dst, const isa::Index& first, std::int64_t count,
+                    std::int64_t blocks, const isa::Index& start, std::int64_t n);
+  void hold_operands(int level);
+  Tile operand_of_function(const TurnedFunction& f, std::size_t i, const Keys& keys, const isa::Index& start,
+                           std::int64_t n);
+  void weigh_by_function(const Attention& a, const Keys& keys, const isa::Index& start, const isa::View& scores,
+                         std::int64_t apart, const Tile& weights);
+
+  // unshifted.cpp
   struct Unshifted {
     bool counted = false;                          // values have a column of ones: sums are a row of the result
     std::int64_t keys = kBlock, queries = kBlock;  // of a block: fewer than 128 where all blocks are of one size then
@@ -211,6 +245,13 @@ class RegionEmitter {
     isa::View ones;                        // (128, 1)
     std::optional<isa::View> counts = {};  // the same, which weights are multiplied with; nothing: added up elsewhere
     isa::View edge, identity;
+    isa::View seen_edge;             // of a function of scores: 1 and 0, what weights are multiplied with
+    isa::View floor, seen_floor;     // the same for the other end of a window
+    std::int64_t low = 0, high = 0;  // keys that a group sees, counted from its first query
+    isa::Index first_block = 0;      // of keys, at the first query of a group
+    std::map<std::int64_t, std::shared_ptr<TurnedFunction>> functions = {};  // by blocks of keys that go together
+    std::map<std::size_t, Tile> operands = {};                               // of the function, for all keys
+    std::map<std::size_t, Tile> of_group = {};                               // the same, for all queries of a group
   };
   bool is_quotient(const Attention& a) const;
   bool goes_unshifted(const Attention& a) const;
@@ -218,14 +259,18 @@ class RegionEmitter {
   void emit_unshifted();
   void make_edge(Unshifted& u);
   isa::Reg ask_again(const Unshifted& u);
+  std::vector<std::pair<std::int64_t, std::int64_t>> query_groups(const Attention& a) const;
   void over_query_groups(const Attention& a);
   Tile turned_queries(const Attention& a, const isa::Index& start, std::int64_t n, std::int64_t m);
-  Tile weigh_keys(const Attention& a, const Keys& keys, const Tile& queries);
+  Tile weigh_keys(const Attention& a, const Keys& keys, const isa::Index& start, const Tile& queries);
   void add_values(const Attention& a, const Keys& keys, const Tile& weights, const isa::View& product);
   void weigh_all(const Attention& a, const isa::Index& start, const Tile& queries, const isa::View& product,
                  RunningSum* sum, const isa::View* totals);
   void count_weights(const Keys& keys, const Tile& weights, const isa::View& totals);
   void attend_group(const Attention& a, const isa::Index& start, std::int64_t n);
+  void over_windows(const Attention& a);
+  void weigh_window(const Attention& a, const isa::Index& start, const Tile& queries, const isa::View& product,
+                    const isa::View* totals);
 
   // row_blocks.cpp
   struct Wide;
@@ -335,6 +380,8 @@ class RegionEmitter {
   Tile load_following(int leaf, const Depth& depth);
   Tile multiply(Value v, const Tile* into);
   Tile multiply_pieces(Value v, const Tile* into);
+  std::int64_t blocks_at_once(int index, std::int64_t columns) const;
+  void add_in_parts(const isa::View& sum, const Tile& x, int index, isa::Index column, std::int64_t columns);
   void load_block(const Tile& dst, const isa::View& hbm, isa::Index at, std::int64_t k, std::int64_t k_stride,
                   std::int64_t columns, std::int64_t stride);
   Turner turner();
@@ -342,6 +389,14 @@ class RegionEmitter {
                    std::int64_t columns);
   Engine evacuator();
   Tile turned_rows(Value v);
+  // packed_product.cpp
+  Tile packed_rows(Value v);
+  Tile multiply_packed(Value v, const Tile* into);
+  // wide_rows.cpp
+  std::vector<Value> rows_as_columns() const;
+  std::int64_t wide_blocks() const;
+  void over_wide_blocks(std::int64_t together);
+  std::int64_t width_of_turned(const Tile& x) const;
   void turn_rows(Value v, const Tile& out);
   bool turns_in_dma(Value v, std::int64_t rows) const;
   const Tile& held_matrix(int leaf) const;
