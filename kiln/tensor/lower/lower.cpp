@@ -21,6 +21,7 @@
 #include "kiln/tensor/passes/expand.h"
 #include "kiln/tensor/passes/first_of_sorts.h"
 #include "kiln/tensor/passes/for_chip.h"
+#include "kiln/tensor/passes/large_moments.h"
 #include "kiln/tensor/passes/odd_lengths.h"
 #include "kiln/tensor/passes/pair.h"
 #include "kiln/tensor/passes/recompute.h"
@@ -34,16 +35,25 @@ struct Pass {
   const char* name;
   Graph (*run)(const Graph&);
 };
-constexpr Pass kPasses[] = {{"canonicalize", canonicalize},       {"running-sums", with_running_sums},
-                            {"first-of-sorts", first_of_sorts},   {"expand", expand},
-                            {"odd-lengths", with_even_lengths},   {"turn-columns", with_turned_columns},
-                            {"decompose", decompose},             {"simplify", canonicalize},
-                            {"split-views", split_views},         {"recompute", recomputed}};
+constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
+                            {"running-sums", with_running_sums},
+                            {"first-of-sorts", first_of_sorts},
+                            {"expand", expand},
+                            {"odd-lengths", with_even_lengths},
+                            {"turn-columns", with_turned_columns},
+                            {"large-moments", with_large_moments},
+                            {"decompose", decompose},
+                            {"simplify", canonicalize},
+                            {"split-views", split_views},
+                            {"recompute", recomputed}};
 
 // What to try, one after the other, until the program fits.
 std::vector<Choice> choices(const CompileOptions& options) {
   std::vector<Choice> out(7);
-  for (Choice& c : out) c.fuse.fuse = options.fuse;
+  constexpr double kShare = 0.88;  // of SBUF, for matrices
+  const Arch chip = chip_of(options);
+  const auto bytes = static_cast<double>((chip.sbuf_partition_bytes - chip.sbuf_reserved_bytes) * chip.partitions);
+  for (Choice& c : out) c.fuse.fuse = options.fuse, c.fuse.matrix_bytes = kShare * bytes;
   for (std::size_t i = 1; i < out.size(); ++i) out[i].held_bytes = 0;
   for (std::size_t i = 2; i < out.size(); ++i) out[i].moving_views = false, out[i].region.turned_blocks = 1;
   out[3].region = {.psum_columns = 512, .hoisted_bytes = 16384, .column_tile = 8192};
@@ -151,10 +161,19 @@ constexpr Candidate kTurnCandidates[] = {
 
 // Who computes what several engines can, for all programs.
 constexpr Candidate kEngineCandidates[] = {
-    {"sums of rows on the scalar engine", [](RegionOptions& o) { o.sums_on_scalar = true; }},
+    {"sums of rows on the scalar engine",
+     [](RegionOptions& o) {
+       o.sums_on_scalar = true;
+       o.moments = false;
+     }},
     {"two tiles combined by gpsimd", [](RegionOptions& o) { o.pairs_on_gpsimd = true; }},
+    {"every second two tiles combined by gpsimd", [](RegionOptions& o) { o.pairs_on_gpsimd = o.pairs_in_turn = true; }},
     {"factors of rows on the scalar engine", [](RegionOptions& o) { o.factors_on_scalar = true; }},
     {"sums of rows on the vector engine", [](RegionOptions& o) { o.sums_on_scalar = false; }},
+    {"two blocks of rows side by side", [](RegionOptions& o) { o.side_by_side = 2; }, 0.97},
+    {"four blocks of rows side by side", [](RegionOptions& o) { o.side_by_side = 4; }, 0.97},
+    {"wide rows in pieces", [](RegionOptions& o) { o.column_tile = o.column_tile ? o.column_tile : 8192; }, 0.97},
+    {"mean and variance in one pass, or not", [](RegionOptions& o) { o.moments = !o.moments; }},
 };
 
 bool has_products(const Graph& graph) {

@@ -39,6 +39,7 @@ struct RegionOptions {
   std::int64_t row_blocks = 8;         // of 128 rows that meet a matrix while a piece of it is in SBUF
   std::int64_t column_tile = 0;        // columns at a time; 0: whole rows
   std::int64_t chunk = 2048;           // keys of attention at a time
+  std::int64_t side_by_side = 1;       // blocks of 128 rows whose instructions come in one order
   std::int64_t turned_blocks = 2;      // of 128 columns of 4 bytes that are turned one after the other; 1: by itself
   std::int64_t load_blocks = 0;        // of 128 rows of a matrix that a DMA loads; 0: all
   std::int64_t key_blocks = 2;         // of attention without largest scores, whose weights are made together
@@ -46,8 +47,10 @@ struct RegionOptions {
   bool unshifted = true;               // attention without the largest scores, which are computed only where needed
   bool whole = true;                   // false: without what usually does not run, while programs are compared
   bool pairs_on_gpsimd = false;        // operators between two tiles of SBUF
+  bool pairs_in_turn = false;          // only every second of them
   bool factors_on_scalar = false;      // one factor or summand per row
   bool sums_on_scalar = false;         // of rows
+  bool moments = true;                 // mean and variance of a row in one pass
   bool loads_turned = false;           // operands of products with 16-bit elements are turned while they are loaded
   bool whole_rows = false;             // of products that are finished piece by piece are stored at once
   std::int64_t turned_by_dma = 0;      // of 16 blocks of 16-bit elements that are turned in SBUF
@@ -104,6 +107,8 @@ class RegionEmitter {
   // region.cpp
   void nest(std::size_t loop);
   void body(isa::Index start, std::int64_t rows);
+  bool goes_side_by_side() const;
+  void over_blocks_side_by_side();
   void store_all();
   void store(const Leaf& leaf, const Tile& tile);
   Tile in_dtype_of_store(const Tile& t, const Free& free, DType dtype);
@@ -152,6 +157,9 @@ class RegionEmitter {
   void store_pieces(std::int64_t columns, std::int64_t piece, const std::vector<const Leaf*>& leaves);
   bool streams() const;
   void stream();
+  void make_resident(std::size_t passes);
+  void keep_resident();
+  Tile reduce_halves(const Tile& x, std::int64_t n, AluOp op);
   std::optional<Value> shift_of(Value v) const;
   Tile grow(Value m, const Tile& total, const Tile& piece);
   void reduce_pieces(const std::vector<Value>& reductions);
@@ -296,8 +304,10 @@ class RegionEmitter {
   bool is_inlined(Value v, const Shape& shape) const;
   isa::Operand scalar(const Given& g);
   isa::Operand less(Value v, std::size_t i);
-  Engine pair_engine(const Tile& dst, const Tile& x, const Tile& y) const;
+  Engine pair_engine(const Tile& dst, const Tile& x, const Tile& y);
   Engine factor_engine(const Tile& dst, AluOp op, bool reverse) const;
+  void scale_and_shift(const Tile& dst, const Tile& x, const Free& free, const Tile& mean, const Tile& scale);
+  bool is_quicker_apart(Value v, const Chain& inner) const;
   void make_scratch();
   Tile elementwise(Value v, const Tile* into);
   Tile operate(Value v, const Tile* into);
@@ -322,6 +332,25 @@ class RegionEmitter {
   bool sums_apart(Value v) const;
   std::optional<Value> row_sum_of(Value v) const;
   std::optional<Value> row_maximum_of(Value v) const;
+
+  // moments.cpp
+  // The mean and the variance of x, which lies with the rows of the region: sum(x) / n, sum(square(x - mean)).
+  struct Moments {
+    Value squares{}, sum{}, centred{}, reader{};  // reader: the op whose first operand is x
+    // Of any float dtype: the mean as it is last, squares / n first, unless somebody else wants the squares.
+    std::vector<Value> means = {}, variances = {};
+    std::vector<Value> consumed = {};  // that nobody computes any more; the last one is the square
+    std::int64_t n = 0;
+  };
+  Value without_casts(Value v, std::vector<Value>* casts) const;
+  std::optional<Moments> moments_of(Value total) const;
+  void find_moments();
+  bool is_left_out(Value v) const;
+  const Moments* made_by_moments(Value v) const;
+  void take_moments(const Moments& m, const Tile& statistics, std::int64_t results);
+  void add_statistics(const Moments& m, const Tile& statistics, const isa::Index& first);
+  Tile compute_moments(Value v, const Tile* into);
+  void stream_moments(const Moments& m);
 
   // lines.cpp
   Tile line(Value v, std::size_t i, DType dtype, bool fresh);
@@ -400,13 +429,21 @@ class RegionEmitter {
   isa::Index start_ = 0;        // of the block of partitions
   std::int64_t rows_ = 0;       // of it
   std::optional<Columns> columns_;
-  int evacuations_ = 0;
+  int evacuations_ = 0, pairs_ = 0;
   int counted_ = 0;                // weights of keys that were added up for the queries that are worked on
   std::map<Value, Depth> depths_;  // of all products, as they are when nothing is computed yet
   std::optional<Attention> attention_;
   std::optional<Band> band_;
   std::optional<Unshifted> unshifted_;
   std::map<const Leaf*, TurnedResult> turned_results_;
+  std::vector<Moments> moments_;
+  // Operands of wide rows that stay from their first pass on.
+  struct Resident {
+    Tile whole;
+    bool is_there = false, is_loaded = false;  // for the passes that follow; in this one
+  };
+  std::map<int, Resident> resident_;
+  std::int64_t stream_tile_ = 0;            // columns of wide rows at a time
   std::map<Value, Tile> scratch_;           // values of which only the row sum is wanted: one place for all blocks
   std::map<isa::TensorId, Value> made_by_;  // the value that a tile was made for, plus one
   Value now_ = 0xffffffffu;                 // the op that instructions are being made for
