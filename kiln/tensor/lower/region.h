@@ -42,6 +42,7 @@ struct RegionOptions {
   std::int64_t load_blocks = 0;        // of 128 rows of a matrix that a DMA loads; 0: all
   std::int64_t key_blocks = 2;         // of attention without largest scores, whose weights are made together
   int weights_on_tensor = 0;           // sums of all weights, or of every second ones; 0: of none
+  bool few_queries = true;             // attention of few queries with keys on partitions
   bool unshifted = true;               // attention without the largest scores, which are computed only where needed
   bool pairs_on_gpsimd = false;        // operators between two tiles of SBUF
   bool factors_on_scalar = false;      // one factor or summand per row
@@ -168,6 +169,7 @@ class RegionEmitter {
     Value inner{};             // what a mask chooses from: the scores, or a function of each of them
     std::set<Value> function;  // its ops, the last of them `inner`; empty: the scores as they are
     std::set<Value> columns;   // values of it that every row has one of
+    bool few = false;          // queries: all scores lie in PSUM, with keys on partitions
   };
   // Keys that are worked on: their scores and where they and their values lie.
   struct Chunk {
@@ -225,6 +227,14 @@ class RegionEmitter {
   void weigh_by_function(const Attention& a, const Keys& keys, const isa::Index& start, const isa::View& scores,
                          std::int64_t apart, const Tile& weights);
 
+  // few_queries.cpp
+  struct Depth;
+  Depth key_blocks(const Attention& a) const;
+  bool has_few_queries(Attention& a) const;
+  Tile operand_of_few(const FunctionLeaf& l, DType dtype);
+  void attend_few(const Attention& a);
+  isa::View spread_largest(const isa::View& each);
+
   // unshifted.cpp
   struct Unshifted {
     bool counted = false;                          // values have a column of ones: sums are a row of the result
@@ -239,9 +249,6 @@ class RegionEmitter {
     isa::View floor, seen_floor;     // the same for the other end of a window
     std::int64_t low = 0, high = 0;  // keys that a group sees, counted from its first query
     isa::Index first_block = 0;      // of keys, at the first query of a group
-    std::map<std::int64_t, std::shared_ptr<TurnedFunction>> functions = {};  // by blocks of keys that go together
-    std::map<std::size_t, Tile> operands = {};                               // of the function, for all keys
-    std::map<std::size_t, Tile> of_group = {};                               // the same, for all queries of a group
   };
   bool is_quotient(const Attention& a) const;
   bool goes_unshifted(const Attention& a) const;
@@ -379,6 +386,9 @@ class RegionEmitter {
   std::optional<Attention> attention_;
   std::optional<Band> band_;
   std::optional<Unshifted> unshifted_;
+  std::map<std::int64_t, std::shared_ptr<TurnedFunction>> functions_;  // by blocks of keys that go together
+  std::map<std::size_t, Tile> function_operands_;                      // with keys on partitions, for all keys
+  std::map<std::size_t, Tile> group_operands_;                         // the same, for all queries of a group
   std::map<Value, Tile> scratch_;           // values of which only the row sum is wanted: one place for all blocks
   std::map<isa::TensorId, Value> made_by_;  // the value that a tile was made for, plus one
   Value now_ = 0xffffffffu;                 // the op that instructions are being made for

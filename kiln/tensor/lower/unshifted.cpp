@@ -136,6 +136,7 @@ void RegionEmitter::emit_unshifted() {
   };
   all();
   unshifted_.reset();
+  functions_.clear(), function_operands_.clear(), group_operands_.clear();
   const isa::Reg again = ask_again(u);
   k_.fori_loop(0, again, [&](isa::Reg) {
     k_.usually(0);
@@ -368,7 +369,7 @@ void RegionEmitter::attend_group(const Attention& a, const Index& start, std::in
   const std::int64_t outer = rows_, m = std::min(n, u.queries), blocks = n / m;
   const std::int64_t D = graph_.type(a.result).shape.back(), wide = u.counted ? D + 1 : D;
   const std::int64_t apart = (wide + 1) / 2 * 2;
-  unshifted_->of_group.clear();
+  group_operands_.clear();
   const Tile queries = turned_queries(a, start, n, m);
   const View product = k_.psum({wide, n}, DType::float32);
   std::optional<RunningSum> sum;
