@@ -24,8 +24,8 @@ std::int64_t stride_of(std::int64_t queries) {
 
 }  // namespace
 
-// How keys lie on partitions: each has some that follow each other, as they do in HBM, so that values move in long runs;
-// where no number of partitions divides them, block after block.
+// How keys lie on partitions: each has some that follow each other, as they do in HBM, so that values move in long
+// runs; where no number of partitions divides them, block after block.
 RegionEmitter::Depth RegionEmitter::key_blocks(const Attention& a) const {
   const std::int64_t N = graph_.type(a.scores).shape.back();
   const Leaf& values = layout_.loads[layout_.load_of.at({a.result, 1})];
@@ -161,8 +161,11 @@ void RegionEmitter::attend_few(const Attention& a) {
         operands.push_back(operand_of_few(f.leaves[i], f.dtype(i)));
       const auto tile = [&](const View& t, std::int64_t step, std::int64_t columns, bool keys) {
         const std::int64_t many = keys ? p.blocks : 1;
-        return Tile{t, keys ? p.block * step : 0, many == 1 ? isa::Dim{0, 1} : isa::Dim{step, many},
-                    {{0, 1}, {1, columns}}, p.count};
+        return Tile{t,
+                    keys ? p.block * step : 0,
+                    many == 1 ? isa::Dim{0, 1} : isa::Dim{step, many},
+                    {{0, 1}, {1, columns}},
+                    p.count};
       };
       e.at_ = at_, e.rows_ = p.count;
       Scope& scope = e.scopes_.emplace_back();
@@ -185,7 +188,8 @@ void RegionEmitter::attend_few(const Attention& a) {
         continue;
       }
       const View some = out.ap({{n, p.count}, {1, n}});
-      k_.tensor_tensor({.dst = some, .data1 = some, .data2 = t.ap({{t.dim(1), p.count}, {1, n}}, p.block * step), .op = op});
+      k_.tensor_tensor(
+          {.dst = some, .data1 = some, .data2 = t.ap({{t.dim(1), p.count}, {1, n}}, p.block * step), .op = op});
     }
   };
   reduce(AluOp::maximum, seen, apart, each);

@@ -216,6 +216,7 @@ class RegionEmitter {
   std::vector<FunctionLeaf> leaves_of_function(const Attention& a) const;
   bool is_turnable(const Attention& a) const;
   bool is_of_function(int load) const;
+  bool loads_tables(const Attention& a) const;
   std::shared_ptr<TurnedFunction> turned_function(const Attention& a, std::int64_t blocks);
   void turn_bytes(const Tile& dst, const isa::View& hbm, const isa::Index& at, std::int64_t keys, std::int64_t blocks,
                   std::int64_t stride, std::int64_t queries);
@@ -260,6 +261,8 @@ class RegionEmitter {
   void over_query_groups(const Attention& a);
   Tile turned_queries(const Attention& a, const isa::Index& start, std::int64_t n, std::int64_t m);
   Tile weigh_keys(const Attention& a, const Keys& keys, const isa::Index& start, const Tile& queries);
+  bool waits_for_more() const;
+  void weigh_those_left();
   void add_values(const Attention& a, const Keys& keys, const Tile& weights, const isa::View& product);
   void weigh_all(const Attention& a, const isa::Index& start, const Tile& queries, const isa::View& product,
                  RunningSum* sum, const isa::View* totals);
@@ -389,6 +392,7 @@ class RegionEmitter {
   std::map<std::int64_t, std::shared_ptr<TurnedFunction>> functions_;  // by blocks of keys that go together
   std::map<std::size_t, Tile> function_operands_;                      // with keys on partitions, for all keys
   std::map<std::size_t, Tile> group_operands_;                         // the same, for all queries of a group
+  std::vector<std::function<void()>> unweighed_;  // keys whose weights are made together, with one table of functions
   std::map<Value, Tile> scratch_;           // values of which only the row sum is wanted: one place for all blocks
   std::map<isa::TensorId, Value> made_by_;  // the value that a tile was made for, plus one
   Value now_ = 0xffffffffu;                 // the op that instructions are being made for

@@ -102,6 +102,17 @@ std::vector<RegionEmitter::FunctionLeaf> RegionEmitter::leaves_of_function(const
   return out;
 }
 
+// Whether the scalar engine needs another table for the function than for exp, which it takes its time to load.
+bool RegionEmitter::loads_tables(const Attention& a) const {
+  return std::any_of(a.function.begin(), a.function.end(), [&](Value v) {
+    const Op& op = graph_.op(v);
+    if (!is_elementwise(op.code) || info(op.code).lowering.kind != Lowering::Kind::act) return false;
+    const ActFn fn = info(op.code).lowering.act;
+    return fn != ActFn::exp && fn != ActFn::square && fn != ActFn::relu && fn != ActFn::abs && fn != ActFn::sign &&
+           fn != ActFn::copy;
+  });
+}
+
 // Whether nothing but the function reads a load.
 bool RegionEmitter::is_of_function(int load) const {
   return std::all_of(layout_.load_of.begin(), layout_.load_of.end(), [&](const auto& read) {
@@ -131,6 +142,7 @@ std::shared_ptr<RegionEmitter::TurnedFunction> RegionEmitter::turned_function(co
   Graph& g = f.graph;
   g.at(graph_.loc(graph_.op(a.inner)));
   const std::int64_t queries = layout_.partitions;
+  const bool raw = a.few || loads_tables(a);  // what exp is taken of, later
   const std::int64_t keys = a.few ? key_blocks(a).rows : unshifted_->keys;
   std::int64_t rows = blocks * keys;
   f.layout.loops = layout_.loops, f.layout.partitions = keys, f.layout.packed = blocks;
@@ -178,6 +190,16 @@ std::shared_ptr<RegionEmitter::TurnedFunction> RegionEmitter::turned_function(co
       }
     }
     if (keeps_last(graph_, op)) return made[v] = operands[0];
+    if (op.code == OpCode::multiply && read.empty()) {  // numbers one after the other are one
+      const int at = splat_of(g, operands[1]) ? 0 : 1;
+      const auto by = splat_of(g, operands[1 - at]);
+      const Op inner = g.op(operands[at]);
+      const auto before = inner.code == OpCode::multiply ? splat_of(g, inner.operands[1]) : std::nullopt;
+      if (by && before && is_float(inner.type.dtype))
+        operands = {inner.operands[0], g.constant({DType::float32, {}}, {*by * *before})};
+      else if (by && at == 1)
+        std::swap(operands[0], operands[1]);
+    }
     const Value out = g.copy(graph_, op, operands);
     f.ops.push_back(out);
     for (const auto& [i, load] : read) {
@@ -195,7 +217,7 @@ std::shared_ptr<RegionEmitter::TurnedFunction> RegionEmitter::turned_function(co
   // What a mask in HBM hides has a weight of 0: a factor of 0 or 1.
   std::vector<int> factors;
   Value inner = a.inner;
-  while (!a.few) {
+  while (!raw) {
     const Op& op = graph_.op(inner);
     if (op.code != OpCode::where || inner == a.scores) break;
     const auto fill = splat_of(graph_, op.operands[2]);
@@ -206,8 +228,8 @@ std::shared_ptr<RegionEmitter::TurnedFunction> RegionEmitter::turned_function(co
     inner = op.operands[1];
   }
   Value out = build(inner);
-  if (a.factor != 1 && !a.few) out = add(OpCode::multiply, {out, g.constant({DType::float32, {}}, {a.factor})});
-  if (!a.few) out = add(OpCode::exp, {out});
+  if (a.factor != 1 && !raw) out = add(OpCode::multiply, {out, g.constant({DType::float32, {}}, {a.factor})});
+  if (!raw) out = add(OpCode::exp, {out});
   if (!factors.empty() && weights != DType::float32) out = add(OpCode::cast, {out}, {weights});
   for (int load : factors) {
     const Value m = input(load, weights);
