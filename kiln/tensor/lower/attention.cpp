@@ -84,6 +84,7 @@ std::optional<RegionEmitter::Attention> RegionEmitter::attention_of(Value result
   const auto total = row_sum_of(a.weights);
   if (!total) return {};
   a.total = *total;
+  if (Attention few = a; has_few_queries(few)) return few;
   return has_only_these_users(a) && fits_chunks(a) ? std::optional(a) : std::nullopt;
 }
 
@@ -316,7 +317,9 @@ RegionEmitter::Chunk RegionEmitter::chunk_of(const Attention& a, Index at, std::
     c.keys = load_matrix(keys, at, n);
     c.keys_at = 0, c.keys_width = n;
   }
-  if (const Tile* all = held(values)) {
+  if (a.few && key_blocks(a).follows) {
+    c.values = load_following(values, key_blocks(a)), c.values_at = 0;
+  } else if (const Tile* all = held(values)) {
     c.values = *all;
   } else {
     const Leaf& leaf = layout_.loads[values];
@@ -328,13 +331,13 @@ RegionEmitter::Chunk RegionEmitter::chunk_of(const Attention& a, Index at, std::
     load_block(c.values, storage_.of.at(leaf.base), place, n, stride, D, leaf.free[1].stride);
     c.values_at = 0;
   }
-  const DType t = graph_.type(a.seen).dtype;
-  c.seen = new_tile(k_, Memory::sbuf, rows_, {1, {n}}, t);
+  if (!a.few) c.seen = new_tile(k_, Memory::sbuf, rows_, {1, {n}}, graph_.type(a.seen).dtype);
   return c;
 }
 
 // The block's result, sums and maxima; the ops behind find them as values.
 void RegionEmitter::attend(const Attention& a) {
+  if (a.few) return attend_few(a);
   const std::int64_t N = a.ahead ? band_->keys : graph_.type(a.scores).shape.back();
   turned_rows(a.scores);
   for (Value v : a.columns) value(v);

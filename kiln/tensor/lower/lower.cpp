@@ -125,6 +125,7 @@ struct Candidate {
 };
 using Evacuate = RegionOptions::Evacuate;
 constexpr Candidate kProductCandidates[] = {
+    {"attention of few queries with these on partitions", [](RegionOptions& o) { o.few_queries = false; }},
     {"attention with the largest scores", [](RegionOptions& o) { o.unshifted = false; }},
     {"products of 512 columns leave PSUM",
      [](RegionOptions& o) { o.psum_columns = std::min<std::int64_t>(512, o.psum_columns); }},

@@ -248,6 +248,7 @@ void RegionEmitter::hoist(int level) {
       scopes_.back().matrices[index] = held->second;
       continue;
     }
+    if (attention_ && attention_->few && layout_.load_of.at({attention_->result, 1}) == index) continue;
     const auto is_of = [&](Value op) { return unshifted_ && layout_.load_of.at({op, 1}) == index; };
     const bool values = unshifted_ && is_of(attention_->result), keys = unshifted_ && is_of(attention_->scores);
     const std::int64_t blocks = (leaf.free[0].count + 127) / 128;

@@ -44,6 +44,7 @@ struct RegionOptions {
   std::int64_t load_blocks = 0;        // of 128 rows of a matrix that a DMA loads; 0: all
   std::int64_t key_blocks = 2;         // of attention without largest scores, whose weights are made together
   int weights_on_tensor = 0;           // sums of all weights, or of every second ones; 0: of none
+  bool few_queries = true;             // attention of few queries with keys on partitions
   bool unshifted = true;               // attention without the largest scores, which are computed only where needed
   bool whole = true;                   // false: without what usually does not run, while programs are compared
   bool pairs_on_gpsimd = false;        // operators between two tiles of SBUF
@@ -178,6 +179,7 @@ class RegionEmitter {
     Value inner{};             // what a mask chooses from: the scores, or a function of each of them
     std::set<Value> function;  // its ops, the last of them `inner`; empty: the scores as they are
     std::set<Value> columns;   // values of it that every row has one of
+    bool few = false;          // queries: all scores lie in PSUM, with keys on partitions
   };
   // Keys that are worked on: their scores and where they and their values lie.
   struct Chunk {
@@ -224,6 +226,7 @@ class RegionEmitter {
   std::vector<FunctionLeaf> leaves_of_function(const Attention& a) const;
   bool is_turnable(const Attention& a) const;
   bool is_of_function(int load) const;
+  bool loads_tables(const Attention& a) const;
   std::shared_ptr<TurnedFunction> turned_function(const Attention& a, std::int64_t blocks);
   void turn_bytes(const Tile& dst, const isa::View& hbm, const isa::Index& at, std::int64_t keys, std::int64_t blocks,
                   std::int64_t stride, std::int64_t queries);
@@ -234,6 +237,14 @@ class RegionEmitter {
                            std::int64_t n);
   void weigh_by_function(const Attention& a, const Keys& keys, const isa::Index& start, const isa::View& scores,
                          std::int64_t apart, const Tile& weights);
+
+  // few_queries.cpp
+  struct Depth;
+  Depth key_blocks(const Attention& a) const;
+  bool has_few_queries(Attention& a) const;
+  Tile operand_of_few(const FunctionLeaf& l, DType dtype);
+  void attend_few(const Attention& a);
+  isa::View spread_largest(const isa::View& each);
 
   // unshifted.cpp
   struct Unshifted {
@@ -249,9 +260,6 @@ class RegionEmitter {
     isa::View floor, seen_floor;     // the same for the other end of a window
     std::int64_t low = 0, high = 0;  // keys that a group sees, counted from its first query
     isa::Index first_block = 0;      // of keys, at the first query of a group
-    std::map<std::int64_t, std::shared_ptr<TurnedFunction>> functions = {};  // by blocks of keys that go together
-    std::map<std::size_t, Tile> operands = {};                               // of the function, for all keys
-    std::map<std::size_t, Tile> of_group = {};                               // the same, for all queries of a group
   };
   bool is_quotient(const Attention& a) const;
   bool goes_unshifted(const Attention& a) const;
@@ -263,6 +271,8 @@ class RegionEmitter {
   void over_query_groups(const Attention& a);
   Tile turned_queries(const Attention& a, const isa::Index& start, std::int64_t n, std::int64_t m);
   Tile weigh_keys(const Attention& a, const Keys& keys, const isa::Index& start, const Tile& queries);
+  bool waits_for_more() const;
+  void weigh_those_left();
   void add_values(const Attention& a, const Keys& keys, const Tile& weights, const isa::View& product);
   void weigh_all(const Attention& a, const isa::Index& start, const Tile& queries, const isa::View& product,
                  RunningSum* sum, const isa::View* totals);
@@ -444,6 +454,10 @@ class RegionEmitter {
   };
   std::map<int, Resident> resident_;
   std::int64_t stream_tile_ = 0;            // columns of wide rows at a time
+  std::map<std::int64_t, std::shared_ptr<TurnedFunction>> functions_;  // by blocks of keys that go together
+  std::map<std::size_t, Tile> function_operands_;                      // with keys on partitions, for all keys
+  std::map<std::size_t, Tile> group_operands_;                         // the same, for all queries of a group
+  std::vector<std::function<void()>> unweighed_;  // keys whose weights are made together, with one table of functions
   std::map<Value, Tile> scratch_;           // values of which only the row sum is wanted: one place for all blocks
   std::map<isa::TensorId, Value> made_by_;  // the value that a tile was made for, plus one
   Value now_ = 0xffffffffu;                 // the op that instructions are being made for

@@ -102,6 +102,17 @@ std::vector<RegionEmitter::FunctionLeaf> RegionEmitter::leaves_of_function(const
   return out;
 }
 
+// Whether the scalar engine needs another table for the function than for exp, which it takes its time to load.
+bool RegionEmitter::loads_tables(const Attention& a) const {
+  return std::any_of(a.function.begin(), a.function.end(), [&](Value v) {
+    const Op& op = graph_.op(v);
+    if (!is_elementwise(op.code) || info(op.code).lowering.kind != Lowering::Kind::act) return false;
+    const ActFn fn = info(op.code).lowering.act;
+    return fn != ActFn::exp && fn != ActFn::square && fn != ActFn::relu && fn != ActFn::abs && fn != ActFn::sign &&
+           fn != ActFn::copy;
+  });
+}
+
 // Whether nothing but the function reads a load.
 bool RegionEmitter::is_of_function(int load) const {
   return std::all_of(layout_.load_of.begin(), layout_.load_of.end(), [&](const auto& read) {
@@ -124,15 +135,17 @@ bool RegionEmitter::is_turnable(const Attention& a) const {
 
 // The function as a program of (keys, queries), whose rows are keys; `blocks` of them follow each other on a partition.
 std::shared_ptr<RegionEmitter::TurnedFunction> RegionEmitter::turned_function(const Attention& a, std::int64_t blocks) {
-  auto& known = unshifted_->functions[blocks];
+  auto& known = functions_[blocks];
   if (known) return known;
   known = std::make_shared<TurnedFunction>();
   TurnedFunction& f = *known;
   Graph& g = f.graph;
   g.at(graph_.loc(graph_.op(a.inner)));
   const std::int64_t queries = layout_.partitions;
-  std::int64_t rows = blocks * unshifted_->keys;
-  f.layout.loops = layout_.loops, f.layout.partitions = unshifted_->keys, f.layout.packed = blocks;
+  const bool raw = a.few || loads_tables(a);  // what exp is taken of, later
+  const std::int64_t keys = a.few ? key_blocks(a).rows : unshifted_->keys;
+  std::int64_t rows = blocks * keys;
+  f.layout.loops = layout_.loops, f.layout.partitions = keys, f.layout.packed = blocks;
   for (std::int64_t n : layout_.loops) rows *= n;
   const std::vector<FunctionLeaf> leaves = leaves_of_function(a);
   const DType weights = graph_.type(graph_.op(a.result).operands[0]).dtype;
@@ -177,6 +190,16 @@ std::shared_ptr<RegionEmitter::TurnedFunction> RegionEmitter::turned_function(co
       }
     }
     if (keeps_last(graph_, op)) return made[v] = operands[0];
+    if (op.code == OpCode::multiply && read.empty()) {  // numbers one after the other are one
+      const int at = splat_of(g, operands[1]) ? 0 : 1;
+      const auto by = splat_of(g, operands[1 - at]);
+      const Op inner = g.op(operands[at]);
+      const auto before = inner.code == OpCode::multiply ? splat_of(g, inner.operands[1]) : std::nullopt;
+      if (by && before && is_float(inner.type.dtype))
+        operands = {inner.operands[0], g.constant({DType::float32, {}}, {*by * *before})};
+      else if (by && at == 1)
+        std::swap(operands[0], operands[1]);
+    }
     const Value out = g.copy(graph_, op, operands);
     f.ops.push_back(out);
     for (const auto& [i, load] : read) {
@@ -194,7 +217,7 @@ std::shared_ptr<RegionEmitter::TurnedFunction> RegionEmitter::turned_function(co
   // What a mask in HBM hides has a weight of 0: a factor of 0 or 1.
   std::vector<int> factors;
   Value inner = a.inner;
-  for (;;) {
+  while (!raw) {
     const Op& op = graph_.op(inner);
     if (op.code != OpCode::where || inner == a.scores) break;
     const auto fill = splat_of(graph_, op.operands[2]);
@@ -205,8 +228,8 @@ std::shared_ptr<RegionEmitter::TurnedFunction> RegionEmitter::turned_function(co
     inner = op.operands[1];
   }
   Value out = build(inner);
-  if (a.factor != 1) out = add(OpCode::multiply, {out, g.constant({DType::float32, {}}, {a.factor})});
-  out = add(OpCode::exp, {out});
+  if (a.factor != 1 && !raw) out = add(OpCode::multiply, {out, g.constant({DType::float32, {}}, {a.factor})});
+  if (!raw) out = add(OpCode::exp, {out});
   if (!factors.empty() && weights != DType::float32) out = add(OpCode::cast, {out}, {weights});
   for (int load : factors) {
     const Value m = input(load, weights);
@@ -310,7 +333,7 @@ void RegionEmitter::hold_operands(int level) {
     const std::int64_t columns = l.query == 0 ? 1 : layout_.partitions;
     if (l.query != 0 && (level != 0 || blocks * columns * size_bytes(f.dtype(i)) > kHeldOperand)) continue;
     Tile all = new_tile(k_, Memory::sbuf, std::min(N, keys), {1, {blocks * columns}}, f.dtype(i));
-    unshifted_->operands[i] = all;
+    function_operands_[i] = all;
     const std::int64_t whole = N / keys;
     for (const auto& [start, n] :
          l.query == 0 ? std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 1}} : query_groups(a)) {
@@ -331,18 +354,18 @@ Tile RegionEmitter::operand_of_function(const TurnedFunction& f, std::size_t i, 
   const auto packed = [&](std::int64_t stride) {
     return keys.blocks == 1 ? isa::Dim{0, 1} : isa::Dim{stride, keys.blocks};
   };
-  const auto held = unshifted_->operands.find(i);
+  const auto held = function_operands_.find(i);
   if (l.query == 0) return {held->second.storage, keys.block, packed(1), {{0, 1}, {1, 1}}, keys.count};
   const Dims columns{{0, 1}, {1, seen}};
   if (l.key == 0) {
-    Tile& row = unshifted_->of_group[i];
+    Tile& row = group_operands_[i];
     if (!row.rows) {
       row = new_tile(k_, Memory::sbuf, unshifted_->keys, {1, {n}}, f.dtype(i));
       load_operand(l, row, 0, unshifted_->keys, 1, start, n);
     }
     return {row.storage, keys.from, {0, 1}, columns, keys.count};
   }
-  if (held != unshifted_->operands.end())
+  if (held != function_operands_.end())
     return {held->second.storage, start * all_blocks + keys.block * n + keys.from, packed(n), columns, keys.count};
   const Tile out = new_tile(k_, Memory::sbuf, keys.count, {1, {keys.blocks * seen}}, f.dtype(i));
   load_operand(l, out, keys.block, keys.count, keys.blocks, start + keys.from, seen);

@@ -22,6 +22,7 @@ constexpr std::int64_t kTogether = 8;     // pairs of blocks of keys in a pass o
 constexpr std::int64_t kGroups = 16;      // of queries at most, under a causal mask
 constexpr std::int64_t kHeld = 80 << 10;  // bytes per partition of keys, and of values
 constexpr std::size_t kAhead = 2;         // keys whose weights are made before the values of others are added
+constexpr std::size_t kUnweighed = 8;     // keys whose weights are made together where the scalar engine changes tables
 constexpr double kMask = -1e30;           // what is added to a score that nobody sees
 // Sums of weights between these are exact: the largest score of the row is between -30 and 60, and what is less than
 // its weight by a factor of 2^24 is a normal number of float32.
@@ -136,6 +137,7 @@ void RegionEmitter::emit_unshifted() {
   };
   all();
   unshifted_.reset();
+  functions_.clear(), function_operands_.clear(), group_operands_.clear();
   const isa::Reg again = ask_again(u);
   if (!options_.whole) return;
   k_.fori_loop(0, again, [&](isa::Reg) {
@@ -273,20 +275,44 @@ Tile RegionEmitter::weigh_keys(const Attention& a, const Keys& keys, const Index
     });
   const DType t = graph_.type(graph_.op(a.result).operands[0]).dtype;
   const Tile weights = new_tile(k_, Memory::sbuf, keys.count, {1, {keys.blocks * n}}, t);
-  if (!plain) {
-    weigh_by_function(a, keys, start, scores, apart, weights);
-    over_ends([&](std::int64_t at, std::int64_t columns, const View& mask, std::int64_t skip) {
-      const View end = part(weights.storage, keys.count, at, columns);
-      k_.tensor_tensor(
-          {.dst = end, .data1 = end, .data2 = part(mask, keys.count, skip, columns), .op = AluOp::multiply});
-    });
-    return weights;
-  }
   const auto span = [&](const View& v, std::int64_t stride) {
     return v.ap({{v.dim(1), keys.count}, {stride, keys.blocks}, {1, seen}}, keys.from);
   };
-  k_.activation({.dst = span(weights.storage, n), .op = ActFn::exp, .data = span(scores, apart), .scale = a.factor});
+  const auto take_exp = [this, scale = a.factor](const View& dst, const View& data) {
+    k_.activation({.dst = dst, .op = ActFn::exp, .data = data, .scale = scale});
+  };
+  if (plain) {
+    take_exp(span(weights.storage, n), span(scores, apart));
+    return weights;
+  }
+  std::vector<std::pair<View, View>> ends;  // weights and the mask that they are multiplied with
+  over_ends([&](std::int64_t at, std::int64_t columns, const View& mask, std::int64_t skip) {
+    ends.emplace_back(part(weights.storage, keys.count, at, columns), part(mask, keys.count, skip, columns));
+  });
+  const auto hide_ends = [this, ends] {
+    for (const auto& [end, mask] : ends)
+      k_.tensor_tensor({.dst = end, .data1 = end, .data2 = mask, .op = AluOp::multiply});
+  };
+  if (!loads_tables(a)) {
+    weigh_by_function(a, keys, start, scores, apart, weights);
+    hide_ends();
+    return weights;
+  }
+  const Tile inner = new_tile(k_, Memory::sbuf, keys.count, {1, {keys.blocks * n}}, DType::float32);
+  weigh_by_function(a, keys, start, scores, apart, inner);
+  unweighed_.emplace_back([=, to = span(weights.storage, n), from = span(inner.storage, n)] {
+    take_exp(to, from);
+    hide_ends();
+  });
   return weights;
+}
+
+// Whether the weights of more keys are made together with those that are left.
+bool RegionEmitter::waits_for_more() const { return !unweighed_.empty() && unweighed_.size() < kUnweighed; }
+
+void RegionEmitter::weigh_those_left() {
+  for (const auto& weigh : unweighed_) weigh();
+  unweighed_.clear();
 }
 
 // Adds the values of some keys, weighted, to `product`: (depth, queries).
@@ -322,6 +348,7 @@ void RegionEmitter::weigh_all(const Attention& a, const Index& start, const Tile
   // The tensor engine goes on with the scores of the next keys while weights are made of these.
   std::deque<std::pair<Keys, Tile>> waiting;
   const auto finish = [&](std::size_t left) {
+    weigh_those_left();
     for (; waiting.size() > left; waiting.pop_front()) {
       const auto& [keys, weights] = waiting.front();
       add_values(a, keys, weights, product);
@@ -334,7 +361,7 @@ void RegionEmitter::weigh_all(const Attention& a, const Index& start, const Tile
   };
   const auto weigh = [&](const Keys& keys) {
     waiting.emplace_back(keys, weigh_keys(a, keys, start, queries));
-    finish(together > 2 ? 1 : a.function.empty() ? kAhead : kAhead + 1);
+    if (!waits_for_more()) finish(together > 2 ? 1 : a.function.empty() ? kAhead : kAhead + 1);
   };
   const auto pairs = [&](const Index& at, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) weigh({.block = at + together * i, .blocks = together, .count = size});
@@ -369,7 +396,7 @@ void RegionEmitter::attend_group(const Attention& a, const Index& start, std::in
   const std::int64_t outer = rows_, m = std::min(n, u.queries), blocks = n / m;
   const std::int64_t D = graph_.type(a.result).shape.back(), wide = u.counted ? D + 1 : D;
   const std::int64_t apart = (wide + 1) / 2 * 2;
-  unshifted_->of_group.clear();
+  group_operands_.clear();
   const Tile queries = turned_queries(a, start, n, m);
   const View product = k_.psum({wide, n}, DType::float32);
   std::optional<RunningSum> sum;

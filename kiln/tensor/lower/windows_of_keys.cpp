@@ -57,6 +57,7 @@ void RegionEmitter::weigh_window(const Attention& a, const Index& start, const T
   const std::int64_t ahead = *a.ahead, back = *a.back;
   std::deque<std::pair<Keys, Tile>> waiting;
   const auto finish = [&](std::size_t left) {
+    weigh_those_left();
     for (; waiting.size() > left; waiting.pop_front()) {
       const auto& [keys, weights] = waiting.front();
       add_values(a, keys, weights, product);
@@ -78,7 +79,7 @@ void RegionEmitter::weigh_window(const Attention& a, const Index& start, const T
       if (keys.to - 1 > at + back) keys.floor = at + back;
     }
     waiting.emplace_back(keys, weigh_keys(a, keys, start, queries));
-    finish(kWaiting);
+    if (!waits_for_more()) finish(kWaiting);
   }
   finish(0);
 }
