@@ -39,7 +39,6 @@ class FewElements {
   // Whether there are at most `most` of them; else nothing is known.
   template <class Kind>
   bool collect(const Source& a, std::size_t k, std::size_t m, std::size_t most) {
-    if (first_rows_have_more<Kind>(a, k, m, most)) return false;
     count_ = 0;
     found_.resize(most);
     start_.assign(m + 2, 0);
@@ -61,7 +60,7 @@ class FewElements {
     std::size_t column;
     Weighted element;
   };
-  static constexpr std::size_t kAhead = 8, kFirstRows = 16, kBits = 64;
+  static constexpr std::size_t kAhead = 8, kLine = 64, kBits = 64;
 
   static void prefetch(const Source& a, std::size_t row, std::size_t k, std::size_t m) {
     if (row >= k) return;
@@ -95,21 +94,10 @@ class FewElements {
     return bits;
   }
 
-  // Whether the rows that come first have more: those of a full matrix do, and so need not be written down.
-  template <class Kind>
-  static bool first_rows_have_more(const Source& a, std::size_t k, std::size_t m, std::size_t most) {
-    std::size_t count = 0;
-    for (std::size_t row = 0; row < std::min(k, kFirstRows) && count <= most; ++row) {
-      const auto* from = a.row<Kind>(row);
-      for (std::size_t c = 0; c < m; c += kBits)
-        count += static_cast<std::size_t>(std::popcount(others<Kind>(from + c, std::min(m - c, kBits))));
-    }
-    return count > most;
-  }
-
   template <class Kind>
   bool collect_row(const Source& a, std::size_t row, std::size_t m) {
-    const auto* from = a.row<Kind>(row);
+    const auto* from =
+        reinterpret_cast<const typename Kind::Raw*>(a.data + static_cast<std::ptrdiff_t>(row) * a.row_bytes);
     for (std::size_t c = 0; c < m; c += kBits) {
       std::uint64_t bits = others<Kind>(from + c, std::min(m - c, kBits));
       if (count_ + static_cast<std::size_t>(std::popcount(bits)) > found_.size()) return false;
@@ -138,7 +126,8 @@ struct RowSum {
 
 template <class Kind>
 HWY_INLINE const typename Kind::Raw* row_of(const RowSum& row, std::size_t k, std::size_t column) {
-  return row.b.row<Kind>(k) + column;
+  const std::byte* at = row.b.data + static_cast<std::ptrdiff_t>(k) * row.b.row_bytes;
+  return reinterpret_cast<const typename Kind::Raw*>(at) + column;
 }
 
 // -0 has the bits of the least integer.
@@ -211,16 +200,17 @@ std::vector<Weighted> whole_column(const Source& a, std::size_t c, std::size_t k
 }
 
 template <class Kind>
-bool is_finite(const Source& from, std::size_t k, std::size_t n) {
+bool is_finite(const Source& b, std::size_t k, std::size_t n) {
   const hn::RebindToUnsigned<Tag> du;
   const auto magnitude = hn::Set(du, 0x7fffffffu);
   auto largest = hn::Zero(du);
-  for (std::size_t i = 0; i < k; ++i) {
-    const auto* row = from.row<Kind>(i);
+  for (std::size_t row = 0; row < k; ++row) {
+    const auto* from =
+        reinterpret_cast<const typename Kind::Raw*>(b.data + static_cast<std::ptrdiff_t>(row) * b.row_bytes);
     std::size_t c = 0;
     for (; c + kLanes <= n; c += kLanes)
-      largest = hn::Max(largest, hn::And(hn::BitCast(du, Kind::load(row + c)), magnitude));
-    if (c < n) largest = hn::Max(largest, hn::And(hn::BitCast(du, Kind::load_first(row + c, n - c)), magnitude));
+      largest = hn::Max(largest, hn::And(hn::BitCast(du, Kind::load(from + c)), magnitude));
+    if (c < n) largest = hn::Max(largest, hn::And(hn::BitCast(du, Kind::load_first(from + c, n - c)), magnitude));
   }
   return hn::GetLane(hn::MaxOfLanes(du, largest)) < 0x7f800000u;
 }

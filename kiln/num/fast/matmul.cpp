@@ -72,6 +72,11 @@ void multiply_block(Panel a, Panel b, Output out, std::size_t k, std::size_t wid
 #pragma GCC unroll 2
     for (Vec& sum : row) sum = hn::Zero(d);
   }
+  if constexpr (kRows >= kMaxRows / 2) {  // else this takes longer than what it spares
+    for (std::size_t r = 0; r < kRows; ++r) {
+      for (std::size_t v = 0; v < kVectors; ++v) __builtin_prefetch(out.from(r, v * kLanes).data, 1, 3);
+    }
+  }
   for (std::size_t i = 0; i < k; ++i, a.data += a.stride, b.data += b.stride) {
     __builtin_prefetch(std::exchange(ahead.first, ahead.first + ahead.first_step), 0, 2);
     __builtin_prefetch(std::exchange(ahead.second, ahead.second + ahead.second_step), 0, 2);
@@ -318,14 +323,15 @@ void multiply_vector(const Source& weights, const Source& rows, Output out, std:
 void multiply_as_fits(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n) {
   if (m == 1) return multiply_vector(a, b, out, 1, k, n);
   if (n == 1) return multiply_vector(b, a, out, out.stride, k, m);
-  if (!multiply_few(a, b, out, k, m, n)) multiply(a, b, out, k, m, n);
+  if (seems_full(a, k, m) || !multiply_few(a, b, out, k, m, n)) multiply(a, b, out, k, m, n);
 }
 
 void matmul(const Factor& left, const Factor& right, float* to, std::ptrdiff_t to_stride, std::size_t k, std::size_t m,
             std::size_t n, bool accumulate) {
   const Source a(left), b(right);
   const Output out{to, to_stride, accumulate};
-  const std::size_t rows = columns_with_one_of_zeros(a, k, m), columns = columns_with_one_of_zeros(b, k, n);
+  const std::size_t rows = columns_with_one_of_zeros(a, k, m, false),
+                    columns = columns_with_one_of_zeros(b, k, n, true);
   multiply_as_fits(a, b, out, k, rows, columns);
   // A NaN may also have been in the result before.
   if (columns < n) {

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include "kiln/num/fast/factor-inl.h"
 
@@ -31,21 +32,57 @@ bool are_zero(const Source& from, std::size_t begin, std::size_t end, std::size_
   return true;
 }
 
-// How many columns there are up to those of zeros at the end, but for one of these; in whole vectors. Of a matrix that
-// is full, one row is looked at.
+// One more than the last of up to a vector of columns that does not hold only zeros.
 template <class Kind>
-std::size_t columns_with_one_of_zeros(const Source& from, std::size_t k, std::size_t n) {
+std::size_t count_before_zeros(const Source& from, std::size_t begin, std::size_t end, std::size_t k) {
+  const hn::RebindToUnsigned<Tag> du;
+  auto bits = hn::Zero(du);  // of each column, without the sign
+  for (std::size_t i = 0; i < k; ++i)
+    bits = hn::Or(bits, hn::BitCast(du, hn::Abs(Kind::load_first(from.row<Kind>(i) + begin, end - begin))));
+  std::size_t count = end - begin;
+  alignas(64) std::uint32_t of_columns[kLanes];
+  hn::Store(bits, du, of_columns);
+  while (count > 0 && of_columns[count - 1] == 0) --count;
+  return count;
+}
+
+// How many columns there are up to those of zeros at the end, with one of these or, as `whole_vectors`, several. Of a
+// matrix that is full, one row is looked at.
+template <class Kind>
+std::size_t columns_with_one_of_zeros(const Source& from, std::size_t k, std::size_t n, bool whole_vectors) {
   std::size_t end = n;
   while (end > kLanes) {
     const std::size_t begin = (end - 1) / kLanes * kLanes;
     if (!are_zero<Kind>(from, begin - 1, end, k)) break;
     end = begin;
   }
-  return end;
+  if (whole_vectors || k == 0 || Kind::one(from.row<Kind>(0) + end - 1) != 0) return end;
+  const std::size_t begin = (end - 1) / kLanes * kLanes;
+  return std::min(end, begin + count_before_zeros<Kind>(from, begin, end, k) + 1);
 }
 
-std::size_t columns_with_one_of_zeros(const Source& from, std::size_t k, std::size_t n) {
-  return from.narrow ? columns_with_one_of_zeros<Narrow>(from, k, n) : columns_with_one_of_zeros<Wide>(from, k, n);
+std::size_t columns_with_one_of_zeros(const Source& from, std::size_t k, std::size_t n, bool whole_vectors) {
+  return from.narrow ? columns_with_one_of_zeros<Narrow>(from, k, n, whole_vectors)
+                     : columns_with_one_of_zeros<Wide>(from, k, n, whole_vectors);
+}
+
+// Whether a matrix seems to hold more other elements than zeros: some of its rows are looked at.
+template <class Kind>
+bool seems_full(const Source& from, std::size_t k, std::size_t n) {
+  const Tag d;
+  constexpr std::size_t kRows = 4;
+  std::size_t others = 0;
+  if (k == 0) return true;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const auto* row = from.row<Kind>(i * k / kRows);
+    for (std::size_t c = 0; c < n; c += kLanes)
+      others += hn::CountTrue(d, hn::Ne(Kind::load_first(row + c, std::min(n - c, kLanes)), hn::Zero(d)));
+  }
+  return others > kRows * n / 2;
+}
+
+bool seems_full(const Source& from, std::size_t k, std::size_t n) {
+  return from.narrow ? seems_full<Narrow>(from, k, n) : seems_full<Wide>(from, k, n);
 }
 
 // Whether n floats hold a NaN.
