@@ -10,6 +10,7 @@
 #include "kernels/sparse/bsr_spmm.h"
 #include "kernels/sparse/solvers.h"
 #include "kernels/sparse/spmm.h"
+#include "kernels/sparse/spmv.h"
 #include "kiln/check/check_program.h"
 #include "kiln/timing/trips.h"
 #include "kiln/views/timed_kernel.h"
@@ -98,6 +99,13 @@ double csr_least_ns(std::int64_t size, double density, std::int64_t n, Target ta
   return least;
 }
 
+double vector_ns(std::int64_t size, double density, Target target) {
+  const RandomCsr a(size, density);
+  const CsrPattern matrix{size, size, a.start.data(), a.column.data()};
+  const BucketPlan plan = plan_buckets(matrix, 1, arch(target), BucketUse::vector);
+  return ns(spmv({.buckets = plan.buckets, .rows = size, .columns = size, .n = 1}, target));
+}
+
 Bar bsr_bar(double density, double bar) {
   const double time = ns(bsr_spmm({random_tiles(32, 32, density), 512}, kTrn2));
   return {"bsr_spmm 4096^2 x 512, " + std::to_string(static_cast<int>(100 * density)) + " % of blocks, of dense",
@@ -154,6 +162,8 @@ std::vector<Bar> sparse_bars() {
   const double dense = dense_ns(4096, 256, 4096, kTrn2), least = csr_least_ns(4096, 0.01, 256, kTrn2);
   bars.push_back({"spmm 4096^2 x 256, 1 %, of dense", "trn2", csr, csr / dense, 0.5});
   bars.push_back({"spmm 4096^2 x 256, 1 %, the least of dense", "trn2", least, least / dense, 0});
+  const double vector = vector_ns(4096, 0.01, kTrn2);
+  bars.push_back({"spmv 4096^2, 1 %, of spmm's way", "trn2", vector, vector / csr_ns(4096, 0.01, 1, kTrn2), 0});
   for (const std::int64_t head : {64, 128, 256}) {
     add_attention(bars, head, DType::float32);
     add_attention(bars, head, DType::bfloat16);

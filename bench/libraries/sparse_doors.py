@@ -34,6 +34,13 @@ def spmm(size, density, columns):
     return lambda: theirs @ B, lambda backend: sparse.spmm(ours, B, backend=backend)
 
 
+def spmv(size, density, columns):
+    rng = np.random.default_rng(size)
+    theirs = random_csr(size, density)
+    ours, x = sparse.from_scipy(theirs), rng.standard_normal(size).astype(np.float32)
+    return lambda: theirs @ x, lambda backend: sparse.spmv(ours, x, backend=backend)
+
+
 def bsr_spmm(size, density, columns):
     rng = np.random.default_rng(size)
     side = size // 128
@@ -63,6 +70,7 @@ def measured(make, *case):
 
 
 CASES = ((spmm, 1024, 0.01, 128), (spmm, 1024, 0.1, 128), (spmm, 4096, 0.001, 64), (spmm, 4096, 0.01, 256),
+         (spmv, 1024, 0.01, 1), (spmv, 4096, 0.001, 1), (spmv, 4096, 0.01, 1),
          (bsr_spmm, 1024, 0.25, 128), (sddmm, 1024, 0.01, 64))  # size, density, columns of the dense matrices
 
 

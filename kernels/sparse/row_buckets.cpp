@@ -94,7 +94,7 @@ std::size_t best_split(const std::vector<TileCount>& tiles, const CsrPattern& m,
 }
 
 // Groups of rows with their order inside, by what is left for slots.
-std::vector<std::vector<Int>> group_rows(const std::vector<Int>& lengths, bool anywhere) {
+std::vector<std::vector<Int>> group_rows(const std::vector<Int>& lengths, bool anywhere, bool in_order) {
   const Int rows = static_cast<Int>(lengths.size());
   std::vector<Int> order(lengths.size());
   std::iota(order.begin(), order.end(), Int{0});
@@ -103,9 +103,24 @@ std::vector<std::vector<Int>> group_rows(const std::vector<Int>& lengths, bool a
   std::vector<std::vector<Int>> groups;
   for (Int r = 0; r < rows; r += kTile) {
     groups.emplace_back(order.begin() + r, order.begin() + std::min(rows, r + kTile));
-    if (!anywhere) std::stable_sort(groups.back().begin(), groups.back().end(), longer);
+    if (!anywhere && !in_order) std::stable_sort(groups.back().begin(), groups.back().end(), longer);
   }
   return groups;
+}
+
+// Whether rows that stay in their order cost less, as slots with nothing in them, than sums of each bucket that go to
+// rows anywhere.
+bool stays_in_order(const CsrPattern& m, const Arch& arch) {
+  constexpr double kSlotBytes = kTile * 8.0;
+  double slots = 0;
+  for (Int first = 0; first < m.rows; first += kTile) {
+    Int longest = 0;
+    for (Int r = first; r < std::min(m.rows, first + kTile); ++r)
+      longest = std::max(longest, m.row_start[r + 1] - m.row_start[r]);
+    slots += static_cast<double>(longest);
+  }
+  const double slot = kSlotBytes / arch.dma.loaded_bytes_per_ns / arch.dma.engines;
+  return (slots - least_slots(m)) * slot < static_cast<double>(tiles_of(m.rows, kTile)) * kScatterNs;
 }
 
 void add_runs(RowBuckets::Bucket& bucket, const std::vector<Int>& rows, const std::vector<Int>& lengths) {
@@ -119,10 +134,11 @@ void add_runs(RowBuckets::Bucket& bucket, const std::vector<Int>& rows, const st
 
 class Planner {
  public:
-  Planner(const CsrPattern& m, Int n, const Arch& arch, bool only_slots) : m_(m) {
-    if (!only_slots) choose_tiles(costs_of(n, arch));
+  Planner(const CsrPattern& m, Int n, const Arch& arch, BucketUse use) : m_(m) {
+    if (use == BucketUse::mixed) choose_tiles(costs_of(n, arch));
+    plan.buckets.in_order = use == BucketUse::vector && stays_in_order(m, arch);
     const std::vector<Int> lengths = slot_lengths();
-    const auto groups = group_rows(lengths, chosen_.empty());
+    const auto groups = group_rows(lengths, chosen_.empty() && !plan.buckets.in_order, plan.buckets.in_order);
     for (const auto& rows : groups) add_bucket(rows, lengths);
     place(groups);
   }
@@ -158,7 +174,13 @@ class Planner {
   void add_bucket(const std::vector<Int>& rows, const std::vector<Int>& lengths) {
     RowBuckets& all = plan.buckets;
     RowBuckets::Bucket bucket{.rows = static_cast<Int>(rows.size())};
-    add_runs(bucket, rows, lengths);
+    if (all.in_order) {
+      Int longest = 0;
+      for (const Int row : rows) longest = std::max(longest, lengths[row]);
+      if (longest > 0) bucket.runs.push_back({bucket.rows, longest});
+    } else {
+      add_runs(bucket, rows, lengths);
+    }
     if (!chosen_.empty()) {
       const Int group = static_cast<Int>(all.buckets.size());
       for (Int t = 0; t < tile_columns(); ++t) {
@@ -183,14 +205,14 @@ class Planner {
       for (std::size_t t = 0; t < bucket.tiles.size(); ++t) tile_at[bucket.tiles[t]] = first_tile + static_cast<Int>(t);
       for (Int p = 0; p < bucket.rows; ++p) {
         const Int row = groups[g][p];
-        plan.indices[p * width + first_slot + g] = static_cast<std::int32_t>(row);
+        plan.indices[p * width + g] = static_cast<std::int32_t>(row);
         Int s = first_slot;
         for (Int e = m_.row_start[row]; e < m_.row_start[row + 1]; ++e) {
           const Int c = m_.column[e];
           if (in_block(row, e)) {
             plan.in_block[e] = (c % kTile * plan.buckets.tile_count + tile_at[c / kTile]) * kTile + p;
           } else {
-            plan.indices[p * width + s + g + 1] = static_cast<std::int32_t>(c);
+            plan.indices[p * width + buckets + s] = static_cast<std::int32_t>(c);
             plan.slot[e] = p * plan.buckets.slot_count + s++;
           }
         }
@@ -227,7 +249,7 @@ std::vector<RowBuckets::Bucket::Window> RowBuckets::Bucket::windows(Int most) co
 }
 
 std::string key_of(const RowBuckets& b) {
-  std::vector<Int> numbers;
+  std::vector<Int> numbers{b.in_order};
   for (const RowBuckets::Bucket& bucket : b.buckets) {
     numbers.insert(numbers.end(), {bucket.rows, static_cast<Int>(bucket.runs.size())});
     for (const RowBuckets::Run& run : bucket.runs) numbers.insert(numbers.end(), {run.rows, run.slots});
@@ -237,8 +259,8 @@ std::string key_of(const RowBuckets& b) {
   return key_of(numbers);
 }
 
-BucketPlan plan_buckets(const CsrPattern& matrix, Int n, const Arch& arch, bool only_slots) {
-  return Planner(matrix, n, arch, only_slots).plan;
+BucketPlan plan_buckets(const CsrPattern& matrix, Int n, const Arch& arch, BucketUse use) {
+  return Planner(matrix, n, arch, use).plan;
 }
 
 }  // namespace kiln::kernels

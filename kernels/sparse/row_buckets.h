@@ -7,6 +7,8 @@
 
 namespace kiln::kernels {
 
+constexpr double kScatterNs = 1900;  // of a DMA that puts the rows of a bucket where they belong
+
 struct RowBuckets {
   struct Run {
     std::int64_t rows, slots;  // `slots` slots of the first `rows` rows of the bucket
@@ -25,6 +27,7 @@ struct RowBuckets {
   };
   std::vector<Bucket> buckets;
   std::int64_t slot_count = 0, tile_count = 0;
+  bool in_order = false;  // row r is row r % 128 of bucket r / 128, and slots that it has no element for are there too
 };
 std::string key_of(const RowBuckets& buckets);
 
@@ -39,12 +42,18 @@ struct CsrPattern {
 // Where every element of a matrix goes.
 struct BucketPlan {
   RowBuckets buckets;
-  std::vector<std::int32_t> indices;   // [128, buckets + slots]: of each bucket its rows, then columns slot by slot
+  std::vector<std::int32_t> indices;   // [128, buckets + slots]: rows of all buckets, then columns slot by slot
   std::vector<std::int64_t> slot;      // of each element, its place in [128, slots]; -1: in a block
   std::vector<std::int64_t> in_block;  // of each element, its place in [128, tiles, 128]; -1: in a slot
 };
 
-// For products with n columns on a chip: blocks where they make the whole faster; none with `only_slots`.
-BucketPlan plan_buckets(const CsrPattern& matrix, std::int64_t n, const Arch& arch, bool only_slots = false);
+enum class BucketUse : std::uint8_t {
+  mixed,       // blocks where they make the whole faster
+  only_slots,  // no blocks
+  vector,      // no blocks, and rows in order unless they are too different
+};
+
+// For products with n columns on a chip.
+BucketPlan plan_buckets(const CsrPattern& matrix, std::int64_t n, const Arch& arch, BucketUse use = BucketUse::mixed);
 
 }  // namespace kiln::kernels

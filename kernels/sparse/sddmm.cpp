@@ -32,13 +32,13 @@ Program sddmm(const SddmmConfig& c, Target target) {
   const View out = k.output("values", {kTile, c.buckets.slot_count}, f32);
   std::int64_t slot = 0, number = 0;
   for (const RowBuckets::Bucket& bucket : c.buckets.buckets) {
-    const std::int64_t first = slot + number++;
+    const std::int64_t first = number++;
     if (bucket.runs.empty()) continue;
     const View where = k.sbuf({bucket.rows, 1}, DType::int32);
     k.dma_copy({.dst = where, .src = indices(ds(0, bucket.rows), ds(first, 1))});
     for (const auto& window : bucket.windows(kLoadSlots)) {
       const View index = k.sbuf({bucket.rows, window.slots}, DType::int32), values = k.sbuf({kTile, window.slots}, f32);
-      k.dma_copy({.dst = index, .src = indices(ds(0, bucket.rows), ds(first + 1 + window.first, window.slots))});
+      k.dma_copy({.dst = index, .src = indices(ds(0, bucket.rows), ds(count + slot + window.first, window.slots))});
       k.memset({.dst = values, .value = 0.0});
       k.tiles(c.n, kChunk, [&](Index n0, std::int64_t n) {
         const View mine = k.sbuf({bucket.rows, n}, f32);

@@ -18,8 +18,7 @@ class SpmmLoops {
  public:
   SpmmLoops(Kernel& k, const SpmmConfig& c) : k_(k), c_(c), epilogue_(k, c.alpha, c.beta) {
     const RowBuckets& b = c.buckets;
-    const auto count = static_cast<std::int64_t>(b.buckets.size());
-    indices_ = k.input("indices", {kTile, count + b.slot_count}, DType::int32);
+    indices_ = k.input("indices", {kTile, buckets() + b.slot_count}, DType::int32);
     if (b.slot_count > 0) values_ = k.input("values", {kTile, b.slot_count}, f32);
     if (b.tile_count > 0) blocks_ = k.input("blocks", {kTile, b.tile_count, kTile}, f32);
     b_ = k.input("b", {c.columns, c.n}, f32);
@@ -46,10 +45,12 @@ class SpmmLoops {
     std::int64_t slot, tile, bucket;
   };
 
+  std::int64_t buckets() const { return static_cast<std::int64_t>(c_.buckets.buckets.size()); }
+
   void multiply(const RowBuckets::Bucket& bucket, const First& first, ResidentRows& rows, const Index& n0,
                 std::int64_t n) {
     const View where = k_.sbuf({bucket.rows, 1}, DType::int32);
-    k_.dma_copy({.dst = where, .src = indices_(ds(0, bucket.rows), ds(first.slot + first.bucket, 1))});
+    k_.dma_copy({.dst = where, .src = indices_(ds(0, bucket.rows), ds(first.bucket, 1))});
     View sum = bucket.tiles.empty() ? View() : in_blocks(bucket, first.tile, rows, n);
     if (!bucket.runs.empty() || bucket.tiles.empty()) sum = in_slots(bucket, first, sum, n0, n);
     const View out = k_.sbuf({bucket.rows, n}, f32);
@@ -85,7 +86,7 @@ class SpmmLoops {
     for (const auto& window : bucket.windows(kLoadSlots)) {
       const std::int64_t rows = window.runs.front().rows, slot = first.slot + window.first;
       const View index = k_.sbuf({rows, window.slots}, DType::int32), values = k_.sbuf({rows, window.slots}, f32);
-      k_.dma_copy({.dst = index, .src = indices_(ds(0, rows), ds(slot + first.bucket + 1, window.slots))});
+      k_.dma_copy({.dst = index, .src = indices_(ds(0, rows), ds(buckets() + slot, window.slots))});
       k_.dma_copy({.dst = values, .src = values_(ds(0, rows), ds(slot, window.slots))});
       std::int64_t done = 0;
       for (const RowBuckets::Run& run : window.runs) {

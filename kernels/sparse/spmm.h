@@ -1,7 +1,7 @@
 // spmm: c = alpha a b + beta c with a sparse by rows. Elements of a are gathered with their rows of b, a slot at a
 // time, by indirect DMAs and the vector engine, while the tensor engine multiplies what lies in blocks.
 //
-//   input  indices [128, buckets + slots]  int32: of each bucket its rows of c, then the columns of its slots
+//   input  indices [128, buckets + slots]  int32: the rows of c of all buckets, then the columns of all slots
 //   input  values  [128, slots]            float32
 //   input  blocks  [128, tiles, 128]       float32: blocks(k, e, m) for column k, row m of a bucket's tile
 //   input  b       [columns, n]            float32

@@ -11,11 +11,13 @@
 #include "kernels/sparse/screened_spmm.h"
 #include "kernels/sparse/sddmm.h"
 #include "kernels/sparse/spmm.h"
+#include "kernels/sparse/spmv.h"
 
 namespace kiln::sparse {
 namespace {
 
 using kernels::BucketPlan;
+using kernels::BucketUse;
 using kernels::kTile;
 using kernels::Scalar;
 using kernels::TilePattern;
@@ -130,14 +132,14 @@ CsrMatrix<T> all_elements(const Bsr<T>& a) {
 }
 
 void run_spmm(const Csr<float>& a, Int n, float alpha, const float* b, float beta, float* c, const PlanRef& plan,
-              const std::function<void(std::vector<Array>)>& run) {
+              DType index, const std::function<void(std::vector<Array>)>& run) {
   const kernels::RowBuckets& of = plan->buckets;
   const Int buckets = static_cast<Int>(of.buckets.size()), slots = of.slot_count;
   const BucketValues& values = bucket_values(plan, a.values);
   const std::vector<float> scalars{alpha, beta};
   std::vector<float> before;
   std::vector<Array> arrays{
-      {"indices", const_cast<std::int32_t*>(plan->indices.data()), {kTile, buckets + slots}, DType::int32},
+      {"indices", const_cast<std::int32_t*>(plan->indices.data()), {kTile, buckets + slots}, index},
       array("b", b, {a.columns, n}),
       array("c", c, {a.rows, n})};
   if (slots > 0) arrays.push_back(array("values", values.slots.data(), {kTile, slots}));
@@ -164,12 +166,17 @@ void spmm(const Csr<T>& a, Int n, T alpha, const T* b, T beta, T* c) {
   const Scalar alpha_kind = kernels::scalar_of(alpha), beta_kind = kernels::scalar_of(beta);
   // A block has zeros that are not stored, which would make NaN of infinity.
   const bool only_slots = kernel_meets_infinity<T>({view_of(a.values, a.count()), view_of(b, columns * n)});
+  const Int count = a.count();
+  const auto is_vector = [=](Target target) {
+    return n == 1 && !only_slots && kernels::suits_spmv(rows, columns, count, arch(target));
+  };
   const auto plan_for = [=](Target target) {
-    return kernels::plan_buckets({rows, columns, kept->row_start.data(), kept->column.data()}, n, arch(target),
-                                 only_slots);
+    const BucketUse use = is_vector(target) ? BucketUse::vector : only_slots ? BucketUse::only_slots : BucketUse::mixed;
+    return kernels::plan_buckets({rows, columns, kept->row_start.data(), kept->column.data()}, n, arch(target), use);
   };
   const auto program = [=](Target target) {
-    return kernels::spmm({plan_for(target).buckets, rows, columns, n, alpha_kind, beta_kind}, target);
+    const kernels::SpmmConfig config{plan_for(target).buckets, rows, columns, n, alpha_kind, beta_kind};
+    return is_vector(target) ? kernels::spmv(config, target) : kernels::spmm(config, target);
   };
   const auto key = [=] {
     return fmt::format("{}x{}x{} {} {} {} ", rows, columns, n, static_cast<int>(alpha_kind),
@@ -183,7 +190,7 @@ void spmm(const Csr<T>& a, Int n, T alpha, const T* b, T beta, T* c) {
           const Target target = backend::current_target();
           const auto plan =
               cached_plan(fmt::format("{} ", static_cast<int>(target)) + key(), [&] { return plan_for(target); });
-          run_spmm(a, n, alpha, b, beta, c, plan, run);
+          run_spmm(a, n, alpha, b, beta, c, plan, is_vector(target) ? DType::uint32 : DType::int32, run);
         }
       },
       true);
@@ -229,7 +236,8 @@ void sddmm(const Csr<T>& a, Int n, const T* x, const T* y, T* values) {
   const auto kept = keep(a.rows, a.row_start, a.column);
   const Int rows = a.rows, columns = a.columns;
   const auto plan_for = [=](Target target) {
-    return kernels::plan_buckets({rows, columns, kept->row_start.data(), kept->column.data()}, n, arch(target), true);
+    return kernels::plan_buckets({rows, columns, kept->row_start.data(), kept->column.data()}, n, arch(target),
+                                 BucketUse::only_slots);
   };
   const auto program = [=](Target target) {
     return kernels::sddmm({plan_for(target).buckets, rows, columns, n}, target);

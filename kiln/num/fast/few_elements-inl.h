@@ -33,22 +33,25 @@ struct Weighted {
   float weight;
 };
 
-// The elements of a that are not zero, column by column, in ascending rows.
+// The elements of a that are not zero, column by column, in ascending rows. First come bits, one for each element, then
+// places of those that are set: none of both waits for what the other finds.
 class FewElements {
  public:
+  static constexpr std::size_t kMostRows = std::size_t{1} << 16;  // and columns
+
   // Whether there are at most `most` of them; else nothing is known.
   template <class Kind>
   bool collect(const Source& a, std::size_t k, std::size_t m, std::size_t most) {
-    count_ = 0;
-    found_.resize(most);
-    start_.assign(m + 2, 0);
+    words_ = (m + kColumns - 1) / kColumns;
+    if (bits_.size() < k * words_) bits_.resize(k * words_);
+    std::size_t count = 0;
     for (std::size_t row = 0; row < k; ++row) {
       prefetch(a, row + kAhead, k, m);
-      if (!collect_row<Kind>(a, row, m)) return false;
+      count += look_at<Kind>(a, row, m);
+      if (count > most) return false;
     }
-    for (std::size_t column = 0; column < m; ++column) start_[column + 2] += start_[column + 1];
-    sorted_.resize(count_);
-    for (const Found& f : std::span(found_.data(), count_)) sorted_[start_[f.column + 1]++] = f.element;
+    find_places(k, count);
+    sort<Kind>(a, m, count);
     return true;
   }
   std::span<const Weighted> column(std::size_t c) const {
@@ -56,11 +59,10 @@ class FewElements {
   }
 
  private:
-  struct Found {
-    std::size_t column;
-    Weighted element;
-  };
-  static constexpr std::size_t kAhead = 8, kLine = 64, kBits = 64;
+  // Bits of a vector come as bytes, of four lanes or more.
+  static constexpr std::size_t kAhead = 8, kLine = 64, kBytes = kLanes < 8 ? 1 : kLanes / 8;
+  static constexpr std::size_t kInByte = kLanes / kBytes, kColumns = 8 * kInByte;  // of a word
+  static constexpr std::uint32_t kColumn = kMostRows - 1;
 
   static void prefetch(const Source& a, std::size_t row, std::size_t k, std::size_t m) {
     if (row >= k) return;
@@ -68,51 +70,61 @@ class FewElements {
     for (std::size_t j = 0; j < m * a.element_bytes(); j += kLine) __builtin_prefetch(at + j, 0, 3);
   }
 
-  // Which of up to 64 elements are not zero; NaN is one of them. Masks come as bytes, of four lanes or more.
+  // Sets the bits of a row, and counts them; NaN is no zero.
   template <class Kind>
-  static HWY_INLINE std::uint64_t others(const typename Kind::Raw* from, std::size_t n) {
+  HWY_INLINE std::size_t look_at(const Source& a, std::size_t row, std::size_t m) {
     const Tag d;
-    constexpr std::size_t kBytes = kLanes < 8 ? 1 : kLanes / 8, kVectors = kBits / kLanes;
-    std::uint8_t bytes[kVectors * kBytes];
-    if (n == kBits) {
-#pragma GCC unroll 16
-      for (std::size_t v = 0; v < kVectors; ++v)
-        hn::StoreMaskBits(d, hn::Not(hn::Eq(Kind::load(from + v * kLanes), hn::Zero(d))), bytes + v * kBytes);
-    } else {
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        const std::size_t c = v * kLanes, left = n > c ? std::min(n - c, kLanes) : 0;
-        const Vec x = left > 0 ? Kind::load_first(from + c, left) : hn::Zero(d);
-        hn::StoreMaskBits(d, hn::Not(hn::Eq(x, hn::Zero(d))), bytes + v * kBytes);
-      }
-    }
-    std::uint64_t bits = 0;
-    if constexpr (sizeof bytes == sizeof bits) {
-      std::memcpy(&bits, bytes, sizeof bits);
-    } else {
-      for (std::size_t v = 0; v < kVectors; ++v) bits |= static_cast<std::uint64_t>(bytes[v]) << (v * kLanes);
-    }
-    return bits;
-  }
-
-  template <class Kind>
-  bool collect_row(const Source& a, std::size_t row, std::size_t m) {
     const auto* from =
         reinterpret_cast<const typename Kind::Raw*>(a.data + static_cast<std::ptrdiff_t>(row) * a.row_bytes);
-    for (std::size_t c = 0; c < m; c += kBits) {
-      std::uint64_t bits = others<Kind>(from + c, std::min(m - c, kBits));
-      if (count_ + static_cast<std::size_t>(std::popcount(bits)) > found_.size()) return false;
-      for (; bits != 0; bits &= bits - 1) {
-        const std::size_t column = c + static_cast<std::size_t>(std::countr_zero(bits));
-        found_[count_++] = {column, {static_cast<std::uint32_t>(row), Kind::one(from + column)}};
-        ++start_[column + 2];
-      }
-    }
-    return true;
+    bits_[row * words_ + words_ - 1] = 0;
+    auto* to = reinterpret_cast<std::uint8_t*>(bits_.data() + row * words_);
+    std::size_t count = 0, c = 0;
+    const auto add = [&](Vec x) {
+      const auto is_other = hn::Not(hn::Eq(x, hn::Zero(d)));
+      hn::StoreMaskBits(d, is_other, to);
+      count += hn::CountTrue(d, is_other);
+      to += kBytes;
+    };
+    for (; c + kLanes <= m; c += kLanes) add(Kind::load(from + c));
+    if (c < m) add(Kind::load_first(from + c, m - c));
+    return count;
   }
 
-  std::size_t count_ = 0;
-  std::vector<Found> found_;        // `count_` of them, row by row
-  std::vector<std::size_t> start_;  // of columns in `sorted_`
+  // One place is written for each word even if it has none, since nobody could guess that.
+  void find_places(std::size_t k, std::size_t count) {
+    if (places_.size() <= count) places_.resize(count + 1);
+    std::uint32_t* to = places_.data();
+    for (std::size_t row = 0; row < k; ++row) {
+      for (std::size_t w = 0; w < words_; ++w) {
+        const std::uint32_t first = static_cast<std::uint32_t>(row * kMostRows + w * kColumns);
+        std::uint64_t bits = bits_[row * words_ + w];
+        do {
+          const auto bit = static_cast<std::uint32_t>(std::countr_zero(bits));
+          *to = first + bit / 8 * kInByte + bit % 8;
+          to += bits != 0;
+          bits &= bits - 1;
+        } while (bits != 0);
+      }
+    }
+  }
+
+  template <class Kind>
+  void sort(const Source& a, std::size_t m, std::size_t count) {
+    start_.assign(m + 2, 0);
+    for (std::size_t e = 0; e < count; ++e) ++start_[(places_[e] & kColumn) + 2];
+    for (std::size_t column = 0; column < m; ++column) start_[column + 2] += start_[column + 1];
+    if (sorted_.size() < count) sorted_.resize(count);
+    for (std::size_t e = 0; e < count; ++e) {
+      const std::uint32_t row = places_[e] / kMostRows, column = places_[e] & kColumn;
+      const std::byte* at = a.data + static_cast<std::ptrdiff_t>(row) * a.row_bytes;
+      sorted_[start_[column + 1]++] = {row, Kind::one(reinterpret_cast<const typename Kind::Raw*>(at) + column)};
+    }
+  }
+
+  std::size_t words_ = 0;  // of a row
+  std::vector<std::uint64_t> bits_;
+  std::vector<std::uint32_t> places_;  // row by row: row * kMostRows + column
+  std::vector<std::uint32_t> start_;   // of columns in `sorted_`
   std::vector<Weighted> sorted_;
 };
 
@@ -236,7 +248,7 @@ bool multiply_few_as(const Source& a, const Source& b, Output out, std::size_t k
 // Does the product if a has few elements besides zeros and b is finite.
 bool multiply_few(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n) {
   constexpr std::size_t kWorthIt = 1024;  // elements of a
-  if (k * m < kWorthIt) return false;
+  if (k * m < kWorthIt || std::max(k, m) > FewElements::kMostRows) return false;
   const auto multiply_as = a.narrow ? (b.narrow ? multiply_few_as<Narrow, Narrow> : multiply_few_as<Narrow, Wide>)
                                     : (b.narrow ? multiply_few_as<Wide, Narrow> : multiply_few_as<Wide, Wide>);
   return multiply_as(a, b, out, k, m, n);

@@ -8,7 +8,8 @@ from . import _values as v
 
 
 class Operators:
-    """`A @ B`, `A + B`, `A - B`, `-A`, `a * A`, `A / a`, `A[rows, columns]`; results keep the kind of the left one."""
+    """`A @ B`, `A + B`, `A - B`, `-A`, `abs(A)`, `a * A`, `A / a`, `A ** a`, `A[rows, columns]`; results keep the
+    kind of the left one, and with a dense operand `@`, `+` and `-` give dense ones."""
 
     __array_ufunc__ = None  # NumPy's arrays leave operators to the methods here
 
@@ -34,8 +35,20 @@ class Operators:
     def __add__(self, other):
         return self._sum(other, 1.0)
 
+    __radd__ = __add__
+
     def __sub__(self, other):
         return self._sum(other, -1.0)
+
+    def __rsub__(self, other):
+        return (-self)._sum(other, 1.0)
+
+    def __abs__(self):
+        csr = self.to_csr()
+        return _with_values(csr, abs(csr.values))._as(type(self), self)
+
+    def __pow__(self, exponent):
+        return self.power(exponent) if _is_number(exponent) else NotImplemented
 
     def __neg__(self):
         return self * -1.0
@@ -53,13 +66,18 @@ class Operators:
 
     def _sum(self, other, factor):
         from . import ops
+        if getattr(other, "ndim", 0) == 2 and not isinstance(other, Operators):
+            return ops.dense_add(self, other, factor)
         if not isinstance(other, Operators):
             return NotImplemented
         return ops.sparse_add(self.to_csr(), other.to_csr(), 1.0, factor)._as(type(self), self)
 
     def multiply(self, other):
-        """The product element by element, with a sparse or a dense matrix of the same shape."""
+        """The product element by element, with a number, or a sparse or a dense matrix of the same shape; a dense one
+        may have one row for all, or one column."""
         from . import ops
+        if _is_number(other):
+            return self * other
         return ops.sparse_multiply(self.to_csr(), other)._as(type(self), self)
 
     def power(self, exponent):
@@ -88,7 +106,7 @@ class Operators:
                 "block_density_of_128": len(blocks) / total if total else 0.0}
 
     def __getitem__(self, key):
-        keys = key if isinstance(key, tuple) else (key,)
+        keys = tuple(slice(None) if k is Ellipsis else k for k in (key if isinstance(key, tuple) else (key,)))
         if len(keys) > 2:
             raise IndexError(f"{len(keys)} indices, expected rows, or rows and columns")
         rows_key, columns_key = (*keys, slice(None), slice(None))[:2]

@@ -59,6 +59,18 @@ def placed(values, indices, size):
     return out.index_add(0, indices_like(values, indices), values)
 
 
+def largest(values, indices, size, has_zero):
+    """The largest of the values of each of `size` groups, and zero where a group has one besides."""
+    torch = torch_of(values)
+    if torch is None:
+        out = np.where(has_zero, 0, -np.inf).astype(values.dtype)
+        np.maximum.at(out, indices, values)
+        return out
+    least = torch.full((size,), -np.inf, dtype=values.dtype, device=values.device)
+    least[torch.from_numpy(has_zero).to(values.device)] = 0
+    return least.scatter_reduce(0, indices_like(values, indices), values, "amax")
+
+
 def joined(parts):
     torch = torch_of(parts[0])
     return np.concatenate(parts) if torch is None else torch.cat(list(parts))

@@ -13,11 +13,12 @@ from kiln.blas._arrays import to_numpy
 
 from . import _values as v
 from ._operators import Operators
+from ._scipy_names import ScipyNames
 
 __all__ = ["BSRMatrix", "COOMatrix", "CSCMatrix", "CSRMatrix", "ELLMatrix", "eye_sparse", "from_dense", "from_scipy"]
 
 
-class _Format(Operators):
+class _Format(Operators, ScipyNames):
     """What all formats have. `_triplets()` gives rows, columns and values, in any order."""
 
     @property
@@ -90,11 +91,12 @@ class _Format(Operators):
     def T(self):
         return self.transpose()
 
-    def diagonal(self):
-        """The elements (i, i)."""
+    def diagonal(self, k=0):
+        """The elements (i, i + k)."""
         rows, columns, values = self._triplets()
-        kept = np.flatnonzero(rows == columns)
-        return v.placed(v.take(values, kept), rows[kept], min(self.shape))
+        kept = np.flatnonzero(columns - rows == k)
+        size = min(self.shape[0] + min(k, 0), self.shape[1] - max(k, 0))
+        return v.placed(v.take(values, kept), np.minimum(rows, columns)[kept], max(0, size))
 
     def _as(self, kind, like):
         """This matrix as another kind; of blocks as large as those of `like`."""

@@ -200,8 +200,16 @@ def sparse_add(A, B, alpha=1.0, beta=1.0):
 
 
 @routine
+def dense_add(A, B, beta=1.0):
+    """A + beta B with a dense B, dense."""
+    v.require(tuple(B.shape) == A.shape, f"B: Shape mismatch: {A.shape} vs {tuple(B.shape)}")
+    left = A.to_dense().reshape(-1)
+    return blas.axpy(beta, B.reshape(-1), left).reshape(A.shape) if left.shape[0] else left.reshape(A.shape)
+
+
+@routine
 def sparse_multiply(A, B):
-    """A times B element by element; B is sparse or dense."""
+    """A times B element by element; B is sparse, or dense with as many rows and columns, or one of either."""
     A = _canonical(A, "A")
     if hasattr(B, "to_csr"):
         B = _canonical(B, "B")
@@ -210,9 +218,11 @@ def sparse_multiply(A, B):
         mine, theirs = np.flatnonzero(at >= 0), at[at >= 0]
         left, right, keys = v.take(A.values, mine), v.take(B.values, theirs), _keys(A)[mine]
     else:
-        v.require(tuple(B.shape) == A.shape, f"B: Shape mismatch: {A.shape} vs {tuple(B.shape)}")
-        keys = _keys(A)
-        left, right = A.values, v.take(B.reshape(-1), keys)
+        keys, shape = _keys(A), tuple(B.shape)
+        v.require(shape in (A.shape, (1, A.shape[1]), A.shape[1:], (A.shape[0], 1)),
+                  f"B: Shape mismatch: {A.shape} vs {shape}")
+        places = {A.shape: keys, (A.shape[0], 1): v.ids_of(A._starts)}.get(shape, A._columns)
+        left, right = A.values, v.take(B.reshape(-1), places)
     return _from_keys(keys, _product(left, right), A.shape)
 
 

@@ -8,6 +8,7 @@
 #include "kernels/sparse/solvers.h"
 #include "kernels/sparse/spgemm.h"
 #include "kernels/sparse/spmm.h"
+#include "kernels/sparse/spmv.h"
 
 namespace kiln::kernels::test {
 namespace {
@@ -18,14 +19,14 @@ TilePattern tiles(std::int64_t rows, std::int64_t columns) {
 }
 
 // Rows of very different lengths: some elements in slots, and some in a tile that the tensor engine takes.
-RowBuckets buckets(std::int64_t rows, std::int64_t columns, bool with_tiles, Target t) {
+RowBuckets buckets(std::int64_t rows, std::int64_t columns, BucketUse use, Target t) {
   std::vector<std::int64_t> start{0}, column;
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t step = r < 64 ? 1 : 1 + r % 90;
     for (std::int64_t c = r % 7; c < std::min(columns, 40 * step); c += step) column.push_back(c);
     start.push_back(static_cast<std::int64_t>(column.size()));
   }
-  return plan_buckets({rows, columns, start.data(), column.data()}, 70, arch(t), !with_tiles).buckets;
+  return plan_buckets({rows, columns, start.data(), column.data()}, 70, arch(t), use).buckets;
 }
 
 AttentionConfig attending(std::int64_t head, DType dtype, std::vector<std::int64_t> mask = {}) {
@@ -40,12 +41,15 @@ AttentionConfig attending(std::int64_t head, DType dtype, std::vector<std::int64
 
 std::map<std::string, isa::Program> programs(Target t) {
   const Scalar given = Scalar::given;
+  constexpr BucketUse kMixed = BucketUse::mixed, kSlots = BucketUse::only_slots, kVector = BucketUse::vector;
   const TilePattern square = tiles(300, 300);
   const AttentionConfig plain = attending(40, DType::float32), masked = attending(128, DType::bfloat16, {0, -1, 1, -1});
   return {
-      {"spmm", spmm({buckets(300, 290, true, t), 300, 290, 70, given, given}, t)},
-      {"spmm_slots", spmm({buckets(300, 290, false, t), 300, 290, 70}, t)},
-      {"sddmm", sddmm({buckets(300, 290, false, t), 300, 290, 70}, t)},
+      {"spmm", spmm({buckets(300, 290, kMixed, t), 300, 290, 70, given, given}, t)},
+      {"spmm_slots", spmm({buckets(300, 290, kSlots, t), 300, 290, 70}, t)},
+      {"spmv", spmv({buckets(300, 290, kVector, t), 300, 290, 1, given, given}, t)},
+      {"spmv_anywhere", spmv({buckets(300, 290, kSlots, t), 300, 290, 1, given, given}, t)},
+      {"sddmm", sddmm({buckets(300, 290, kSlots, t), 300, 290, 70}, t)},
       {"bsr_spmm", bsr_spmm({tiles(300, 290), 70}, t)},
       {"bsr_sddmm", bsr_sddmm({tiles(300, 290), 70}, t)},
       {"spgemm", spgemm({tiles(300, 290), tiles(290, 260)}, t)},

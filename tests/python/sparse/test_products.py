@@ -46,6 +46,44 @@ def test_spmm(backend, rows, columns, n, density):
                    y[:, None].astype(np.float64))
 
 
+def vector_program():
+    text = str(sparse.last_call().program)
+    return "nc_n_gather" in text, "vector_offset" in text
+
+
+# Rows in order; rows of all groups sorted, since some are far longer than others, beyond what is gathered at once; more
+# buckets than have their sums on the chip at once; more columns than fit on it; too few elements; too many.
+@pytest.mark.parametrize("rows, columns, density, long, gathers, sorts", [
+    (700, 900, 0.03, 0, True, False), (300, 3000, 0.001, 2900, True, True), (70000, 64, 0.02, 0, True, False),
+    (130, 30000, 0.01, 0, False, True), (200, 9000, 1e-5, 0, False, True), (140, 150, 0.9, 0, False, True),
+])
+def test_spmv(backend, rows, columns, density, long, gathers, sorts):
+    rng = generator(rows, columns)
+    A = scipy.sparse.random(rows, columns, density, format="lil", dtype=np.float32, random_state=rng)
+    for row in range(7, rows if long else 0, 128):
+        A[row, :long] = rng.standard_normal(long)
+    A = A.tocsr()
+    x, y = (rng.standard_normal(size).astype(np.float32) for size in (columns, rows))
+    for alpha, beta in ((1.0, 0.0), (1.0, 1.0), (-2.0, 0.5)):
+        got = sparse.spmv(sparse.from_scipy(A), x, alpha, y, beta, backend=backend)
+        if backend == "simulator":
+            assert vector_program() == (gathers, sorts)
+        wide = A.astype(np.float64)
+        bound = abs(alpha) * (abs(wide) @ np.abs(x)) + np.abs(beta * y)
+        error = np.abs(got - (alpha * (wide @ x) + beta * y.astype(np.float64)))
+        assert (error <= 4 * np.sqrt(columns) * np.finfo(np.float32).eps * bound + 1e-30).all(), error.max()
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_spmv_keeps_infinities_apart(backend, value):
+    rng = generator()
+    dense, x = sparse_dense(rng, 300, 300, 0.05), rng.standard_normal(300).astype(np.float32)
+    x[0] = value
+    dense[::2, 0] = 0  # not stored, so 0 inf is nowhere
+    got = sparse.spmv(sparse.from_dense(dense), x, backend=backend)
+    assert np.array_equal(np.isfinite(got), dense[:, 0] == 0)
+
+
 def test_dense_tiles_go_to_the_tensor_engine():
     rng = generator()
     dense = sparse_dense(rng, 384, 384, 0.01)
