@@ -30,8 +30,8 @@ FORMS = {
 def close(got, want, dtype):
     wide = np.asarray(got).astype(np.float64)
     assert wide.shape == want.shape
-    np.testing.assert_allclose(wide, want, rtol=0, atol=(4e-2 if dtype == ml_dtypes.bfloat16 else 2e-5) *
-                               max(1, np.abs(want).max(initial=0)))
+    tolerance = {ml_dtypes.bfloat16: 4e-2, np.float16: 2e-3, np.float32: 2e-5}[dtype]
+    np.testing.assert_allclose(wide, want, rtol=0, atol=tolerance * max(1, np.abs(want).max(initial=0)))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
@@ -76,3 +76,20 @@ def test_windows(dtype):
     close(kiln.jit(windows)(x, w), windows(x.astype(np.float64), w.astype(np.float64)), dtype)
     low = kiln.jit(windows).lower(x, w)
     assert low.report()["instructions_executed"] < 200  # and not some for each 7 rows
+
+
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16, np.float16])
+@pytest.mark.parametrize("shape, axis", [((512, 128), 0), ((1000, 333), 0), ((9000, 130), 0), ((17, 80, 3, 70), (0, 1)),
+                                         ((700, 5, 40), 0), ((511, 200), 0)])
+def test_sums_of_columns(shape, axis, dtype):
+    rng = np.random.default_rng([SEED, shape[0]])
+    x = rng.standard_normal(shape).astype(dtype)
+    for reduce in (np.sum, np.mean):
+        close(kiln.jit(lambda x, f=reduce: f(x, axis=axis))(x), reduce(x.astype(np.float64), axis=axis), dtype)
+    columns = x.reshape(np.prod(shape[:np.size(axis)]), -1)
+    columns[3, 0], columns[5, 1], columns[7, 2], columns[8, 2] = np.nan, np.inf, np.inf, -np.inf
+    with np.errstate(all="ignore"):
+        want = columns.astype(np.float32).sum(axis=0)
+    got = np.asarray(kiln.jit(lambda x: x.sum(axis=0))(columns)).astype(np.float32)
+    np.testing.assert_array_equal(got[:3], want[:3])
+    assert np.isfinite(got[3:]).all()

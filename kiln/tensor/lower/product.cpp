@@ -142,6 +142,11 @@ void RegionEmitter::turn_rows(Value v, const Tile& out) {
   const Op& op = graph_.op(v);
   const std::int64_t K = graph_.type(op.operands[0]).shape.back();
   const DType t = graph_.type(op.operands[0]).dtype;
+  if (const auto number = splat_of(graph_, op.operands[0])) {
+    k_.memset(
+        {.dst = out.storage.ap({{out.storage.dim(1), out.rows}, {1, out.count()}}, out.offset), .value = *number});
+    return;
+  }
   const auto leaf = layout_.load_of.find({v, 0});
   if (leaf != layout_.load_of.end() && !kept(layout_.loads[leaf->second])) {
     const Leaf& l = layout_.loads[leaf->second];

@@ -274,6 +274,29 @@ std::optional<Value> turned_search(const Rewriting& r, const Expr& x, const Ints
   return reshape(kept(r.op.code, turned, {2}), r.op.type.shape).value();
 }
 
+constexpr std::int64_t kManyToAdd = 512, kManyColumns = 128;  // sums of columns that the tensor engine takes
+
+// The sums of columns that lie in HBM anyway: a product with ones, which reads rows as they come. Each column meets
+// itself alone, so that what is no number stays where it is.
+std::optional<Value> sum_of_columns(const Rewriting& r) {
+  const Ints& axes = r.op.ints("axes");
+  Expr x = r.operand(0);
+  if (r.op.code != OpCode::sum || !is_float(x.dtype()) || axes.back() + 1 != static_cast<std::int64_t>(axes.size()))
+    return {};
+  if (const Op& op = r.to.op(x.value()); op.code == OpCode::cast) {
+    const Expr before(r.to, op.operands[0]);
+    if (is_float(before.dtype()) && size_bytes(before.dtype()) == 2) x = before;
+  }
+  const OpCode made_by = r.to.op(x.value()).code;
+  if (made_by != OpCode::input && !is_product(made_by)) return {};
+  const std::int64_t rows = reduced_count(r), columns = x.type().size() / std::max<std::int64_t>(1, rows);
+  if (rows < kManyToAdd || columns < kManyColumns || size_bytes(x.dtype()) < 2) return {};
+  const Value ones = r.to.constant({x.dtype(), {1, rows}}, {1.0});
+  const OpCode code = x.dtype() == r.op.type.dtype ? OpCode::matmul : OpCode::matmul_f32;
+  const Expr sums(r.to, r.to.add(code, {ones, reshape(x, {rows, columns}).value()}));
+  return reshape(cast(sums, r.op.type.dtype), r.op.type.shape).value();
+}
+
 std::optional<Value> reduction(const Rewriting& r) {
   Expr x = r.operand(0);
   const Ints& axes = r.op.ints("axes");
@@ -314,6 +337,7 @@ std::optional<Value> reduction(const Rewriting& r) {
       break;
     }
     default:
+      if (const auto v = sum_of_columns(r)) return v;
       if (const auto v = reordered_reduction(r)) return v;
       if (r.op.flag("keepdims")) return {};
       out = kept(r.op.code, x, axes);
@@ -406,7 +430,9 @@ std::optional<Value> product_of_matrices(const Rewriting& r) {
     const Expr rows = kept(OpCode::sum, wide(x), {static_cast<std::int64_t>(x.rank()) - 1}) * *c;
     return as_product(r, x, y, rows).value();
   }
-  if (const auto c = splat_of(r.to, x.value())) {
+  const bool adds_columns =
+      x.rank() == 2 && y.rank() == 2 && x.shape()[0] == 1 && x.shape()[1] >= kManyToAdd && y.shape()[1] >= kManyColumns;
+  if (const auto c = splat_of(r.to, x.value()); c && !adds_columns) {
     const Expr columns = kept(OpCode::sum, wide(y), {static_cast<std::int64_t>(y.rank()) - 2}) * *c;
     return as_product(r, x, y, columns).value();
   }

@@ -143,12 +143,12 @@ class ColumnTurner {
     return is_output(v) || std::any_of(users_[v].begin(), users_[v].end(), [&](Value u) { return !group.contains(u); });
   }
 
-  // Whether whole columns come back from a reduction of them, and all of it fits a partition.
+  // Whether more is done to whole columns than to add them up, and all of it fits a partition.
   bool is_worth(const std::set<Value>& group, const Columns& c) const {
     std::set<Value> read;
     bool comes_back = false;
     for (Value v : group) {
-      comes_back = comes_back || is_full(v, c);
+      comes_back = comes_back || (is_full(v, c) && from_.op(v).code != OpCode::cast);
       if (is_full(v, c) && leaves(v, group) && !turns(from_.type(v).dtype)) return false;
       for (Value x : from_.op(v).operands) {
         if (group.contains(x) || !is_full(x, c) || splat_of(from_, x)) continue;
