@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
 
 #include "kiln/tensor/ir/expr.h"
 
@@ -73,6 +74,28 @@ Graph attention(std::int64_t heads, std::int64_t n, std::int64_t depth, DType t,
   }
   b.output("out", matmul(softmax(scores), v));
   return b.finish();
+}
+
+// Attention whose scores go through a function first; queries may be fewer than keys.
+Graph attention_with(Shape q, std::int64_t keys, const std::function<Expr(Builder&, const Expr&)>& function) {
+  Builder b("attention");
+  const Type type{bf16, {q[0], keys, q[2]}};
+  const Expr x = b.input("q", {bf16, q}), k = b.input("k", type), v = b.input("v", type);
+  const Expr scores = matmul(x, transpose(k)) * (1 / std::sqrt(static_cast<double>(q[2])));
+  b.output("out", matmul(softmax(function(b, scores)), v));
+  return b.finish();
+}
+
+Expr biased(Builder& b, const Expr& s) { return s + b.input("bias", {bf16, {s.shape()[1], s.shape()[2]}}); }
+Expr padded(Builder& b, const Expr& s) { return s + b.input("bias", {bf16, {s.shape()[0], 1, s.shape()[2]}}); }
+Expr capped(Builder& /*b*/, const Expr& s) { return tanh(s * 0.02) * 50.0; }
+Expr chosen(Builder& b, const Expr& s) {
+  return where(b.input("mask", {DType::bool_, {s.shape()[1], s.shape()[2]}}), s, -30000.0);
+}
+Expr windowed(Builder& b, const Expr& s) {
+  const Type ramp{DType::int32, {s.shape()[1], s.shape()[2]}};
+  const Expr row = b.iota(ramp, 0), column = b.iota(ramp, 1);
+  return where(logical_and(column <= row, column > row - 256.0), s, -30000.0);
 }
 
 // -log(softmax) at the label of each row.
@@ -332,6 +355,12 @@ std::vector<Pattern> patterns() {
       {"attention 5 x 1500 x 96 bf16", [] { return attention(5, 1500, 96, bf16, false); }, 0},
       {"attention 3 x 1900 x 64 f32 causal", [] { return attention(3, 1900, 64, f32, true); }, 0},
       {"grouped heads 4 x 3 x 1024 x 128 bf16", [] { return grouped(4, 3, 1024, 128, bf16); }, 0},
+      {"attention 8 x 2048 x 128, a bias", [] { return attention_with({8, 2048, 128}, 2048, biased); }, 0},
+      {"attention 8 x 2048 x 128, per key", [] { return attention_with({8, 2048, 128}, 2048, padded); }, 0},
+      {"attention 8 x 2048 x 128, a mask", [] { return attention_with({8, 2048, 128}, 2048, chosen); }, 0},
+      {"attention 8 x 2048 x 128, a cap", [] { return attention_with({8, 2048, 128}, 2048, capped); }, 0},
+      {"attention 8 x 2048 x 128, a window", [] { return attention_with({8, 2048, 128}, 2048, windowed); }, 0},
+      {"attention 8 x 1 x 4096 x 128", [] { return attention_with({8, 1, 128}, 4096, padded); }, 0},
   };
 }
 

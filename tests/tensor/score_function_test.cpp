@@ -7,6 +7,7 @@
 #include "kiln/isa/text/print.h"
 #include "kiln/tensor/ir/expr.h"
 #include "kiln/tensor/ir/text.h"
+#include "tests/seed.h"
 #include "tests/tensor/compiled.h"
 
 namespace kiln::tensor {
@@ -155,6 +156,68 @@ TEST(ScoreFunction, ManyKeys) {
   }
   const Graph graph = attention_of({bf16, 1, 256, 6200, 16}, chosen({256, 6200}));
   EXPECT_EQ(compare(graph).wrong, "");
+}
+
+// A slope of each head times the distance between key and query.
+TEST(ScoreFunction, Slopes) {
+  const auto function = [](DType t, bool hidden) {
+    return [=](Builder& b, const Expr& s) {
+      const Type ramp{f32, {s.shape()[1], s.shape()[2]}};
+      const Expr far = b.iota(ramp, 1) - b.iota(ramp, 0);
+      const Expr biased = s + b.input("slopes", {t, {s.shape()[0], 1, 1}}) * far * 0.05;
+      return hidden ? where(seen_by(b, s), biased, -1e9) : biased;
+    };
+  };
+  expect_right(attention_of({f32, 2, 260, 520, 16}, function(f32, true)), true);
+  expect_right(attention_of({bf16, 2, 260, 520, 32}, function(f32, false)));
+  expect_right(attention_of({bf16, 2, 5, 900, 32}, function(f32, false)));
+}
+
+// Functions of a few steps, over operands of all forms.
+TEST(ScoreFunction, Random) {
+  std::mt19937_64 random(test::seed());
+  const auto number = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+  };
+  const Target targets[] = {Target::trn1, Target::trn2, Target::trn3};
+  const DType dtypes[] = {bf16, f32, f16};
+  for (int i = 0; i < 12; ++i) {
+    const Sizes c{dtypes[number(3)], 1 + number(2), number(2) ? 1 + number(40) : 256 + number(140), 512 + number(200),
+                  number(2) ? 16 : 40};
+    const auto step = [&](Builder& b, const Expr& s, int at) {
+      const Shape full = s.shape();
+      Shape some = full;
+      for (std::int64_t& n : some) n = number(2) ? n : 1;
+      const std::string name = "operand" + std::to_string(at);
+      const DType t = number(2) ? c.dtype : f32;
+      const Type ramp{f32, {full[1], full[2]}};
+      switch (number(6)) {
+        case 0:
+          return s + b.input(name, {t, some});
+        case 1:
+          return s * b.input(name, {t, some});
+        case 2:
+          return tanh(s * 0.3) * 3.0;
+        case 3:
+          return where(b.input(name, {DType::bool_, some}), s, -1e4);
+        case 4:
+          return s + b.input(name, {t, {full[0], 1, 1}}) * (b.iota(ramp, 1) - b.iota(ramp, 0)) * 0.01;
+        default:
+          return maximum(s, b.input(name, {t, some})) - abs(s) * 0.1;
+      }
+    };
+    const Graph graph = attention_of(c, [&](Builder& b, const Expr& s) {
+      Expr out = s;
+      for (int at = static_cast<int>(number(3)); at >= 0; --at) out = step(b, out, at);
+      return out;
+    });
+    const CompileOptions options{.target = targets[number(3)], .level = 1 + static_cast<int>(number(2))};
+    try {
+      EXPECT_EQ(compare(graph, 1, options).wrong, "") << print(graph) << arch(options.target).name << options.level;
+    } catch (const Error& e) {
+      ADD_FAILURE() << e.what() << print(graph);
+    }
+  }
 }
 
 // Few queries, and float16: with the largest scores, whole rows or chunks.

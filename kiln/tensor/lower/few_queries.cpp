@@ -168,15 +168,15 @@ void RegionEmitter::attend_few(const Attention& a) {
                     p.count};
       };
       e.at_ = at_, e.rows_ = p.count;
-      Scope& scope = e.scopes_.emplace_back();
-      scope.values[f.scores] = tile(scores, stride, n, true);
+      Scope& scope = e.scopes_.emplace_back();  // a scope below: nothing is computed in their places
       for (std::size_t i = 0; i < f.leaves.size(); ++i) {
         const std::int64_t columns = f.leaves[i].query == 0 ? 1 : n;
         scope.leaves[static_cast<int>(i)] = tile(operands[i].storage, columns, columns, f.leaves[i].key != 0);
       }
+      e.scopes_.emplace_back().values[f.scores] = tile(scores, stride, n, true);
       const Tile into = tile(seen, n, n, true);
       e.value(f.out, &into);
-      e.scopes_.pop_back();
+      e.scopes_.resize(e.scopes_.size() - 2);
     }
   }
   const View each = k_.sbuf({R, n}, DType::float32);

@@ -121,12 +121,13 @@ namespace {
 struct Candidate {
   const char* what;
   void (*change)(RegionOptions&);
-  double worth = 1;  // of the time so far: with more it is not taken
+  double worth = 1;         // of the time so far: with more it is not taken
+  bool of_weights = false;  // changes nothing in programs without exponentials
 };
 using Evacuate = RegionOptions::Evacuate;
 constexpr Candidate kProductCandidates[] = {
-    {"attention of few queries with these on partitions", [](RegionOptions& o) { o.few_queries = false; }},
-    {"attention with the largest scores", [](RegionOptions& o) { o.unshifted = false; }},
+    {"attention of few queries with these on partitions", [](RegionOptions& o) { o.few_queries = false; }, 1, true},
+    {"attention with the largest scores", [](RegionOptions& o) { o.unshifted = false; }, 1, true},
     {"products of 512 columns leave PSUM",
      [](RegionOptions& o) { o.psum_columns = std::min<std::int64_t>(512, o.psum_columns); }},
     {"PSUM emptied by the scalar engine", [](RegionOptions& o) { o.evacuate = Evacuate::scalar; }},
@@ -138,10 +139,10 @@ constexpr Candidate kProductCandidates[] = {
     {"operands turned while they are loaded", [](RegionOptions& o) { o.loads_turned = true; }},
     {"PSUM emptied by two engines at once", [](RegionOptions& o) { o.evacuate = Evacuate::shared; }, 0.98},
     {"PSUM emptied in turn", [](RegionOptions& o) { o.evacuate = Evacuate::in_turn; }},
-    {"attention without the largest scores", [](RegionOptions& o) { o.unshifted = true; }},
-    {"weights added up on the tensor engine", [](RegionOptions& o) { o.weights_on_tensor = 1; }},
-    {"every second weights added up on the tensor engine", [](RegionOptions& o) { o.weights_on_tensor = 2; }},
-    {"weights of three blocks of keys made together", [](RegionOptions& o) { o.key_blocks = 3; }},
+    {"attention without the largest scores", [](RegionOptions& o) { o.unshifted = true; }, 1, true},
+    {"weights added up on the tensor engine", [](RegionOptions& o) { o.weights_on_tensor = 1; }, 1, true},
+    {"every second weights added up on the tensor engine", [](RegionOptions& o) { o.weights_on_tensor = 2; }, 1, true},
+    {"weights of three blocks of keys made together", [](RegionOptions& o) { o.key_blocks = 3; }, 1, true},
     {"all products leave PSUM", [](RegionOptions& o) { o.psum_columns = 0; }},
     {"small operands only stay in SBUF",
      [](RegionOptions& o) { o.hoisted_bytes = std::min<std::int64_t>(16384, o.hoisted_bytes); }},
@@ -229,8 +230,12 @@ class Search {
   std::vector<Alternative> tried_;
 };
 
-void try_all(Search& search, const CompileOptions& options, bool products) {
+void try_all(Search& search, const CompileOptions& options, const Graph& graph) {
+  const bool products = has_products(graph);
+  const bool weighs =
+      std::any_of(graph.ops().begin(), graph.ops().end(), [](const Op& op) { return op.code == OpCode::exp; });
   const auto attempt = [&](const Candidate& c) {
+    if (c.of_weights && !weighs) return;
     Choice tried = search.choice();
     c.change(tried.region);
     search.attempt(tried, c.what, c.worth);
@@ -266,7 +271,7 @@ bool has_unusual_part(const isa::Program& program) {
 // The fastest of the candidates. What usually does not run is left out while they are compared; if the whole does not
 // fit then, it takes part in it after all.
 void improve(Solved& solved, const CompileOptions& options) {
-  const bool products = has_products(solved.cores[0]), unusual = has_unusual_part(solved.made.program);
+  const bool unusual = has_unusual_part(solved.made.program);
   for (const bool whole : {false, true}) {
     if (!whole && !unusual) continue;
     Choice choice = solved.choice;
@@ -274,7 +279,7 @@ void improve(Solved& solved, const CompileOptions& options) {
     std::optional<Compiled> first = whole ? std::move(solved.made) : make(solved.cores, options, choice);
     first->refused = std::max(first->refused, solved.made.refused);
     Search search(solved.cores, options, choice, std::move(*first));
-    try_all(search, options, products);
+    try_all(search, options, solved.cores[0]);
     choice = search.choice();
     choice.region.whole = true;
     Compiled best = search.finish();

@@ -231,7 +231,7 @@ void RegionEmitter::hoist(int level) {
     const Leaf& leaf = layout_.loads[i];
     if (is_for_products(static_cast<int>(i)) || (attention_ && attention_->unloaded.contains(static_cast<int>(i))))
       continue;
-    if (unshifted_ && is_of_function(static_cast<int>(i))) continue;
+    if ((unshifted_ || (attention_ && attention_->few)) && is_of_function(static_cast<int>(i))) continue;
     if (layout_.level(leaf) == level && is_hoisted(leaf) && !kept(leaf))
       scopes_.back().leaves[static_cast<int>(i)] = load(static_cast<int>(i));
   }
@@ -274,7 +274,7 @@ void RegionEmitter::load_rows_first() {
     const Leaf& leaf = layout_.loads[i];
     const int index = static_cast<int>(i);
     if (leaf.is_matrix || kept(leaf) || is_turned(leaf) || is_for_products(index)) continue;
-    if (attention_ && attention_->unloaded.contains(index)) continue;
+    if (attention_ && (attention_->unloaded.contains(index) || (attention_->few && is_of_function(index)))) continue;
     std::int64_t bytes = size_bytes(graph_.type(leaf.value).dtype);
     for (const isa::Dim& d : leaf.free) bytes *= d.stride == 0 ? 1 : d.count;
     const bool read = std::any_of(layout_.load_of.begin(), layout_.load_of.end(), [&](const auto& use) {

@@ -329,7 +329,12 @@ void RegionEmitter::hold_operands(int level) {
   const std::int64_t N = graph_.type(a.scores).shape.back(), keys = unshifted_->keys, blocks = (N + keys - 1) / keys;
   for (std::size_t i = 0; i < f.leaves.size(); ++i) {
     const FunctionLeaf& l = f.leaves[i];
-    if (l.level != level || l.key == 0) continue;
+    if (l.level != level || (l.key == 0 && l.query != 0)) continue;
+    if (l.key == 0) {  // one number
+      const Tile one = function_operands_[i] = new_tile(k_, Memory::sbuf, keys, {1, {1}}, f.dtype(i));
+      load_operand(l, one, 0, keys, 1, 0, 1);
+      continue;
+    }
     const std::int64_t columns = l.query == 0 ? 1 : layout_.partitions;
     if (l.query != 0 && (level != 0 || blocks * columns * size_bytes(f.dtype(i)) > kHeldOperand)) continue;
     Tile all = new_tile(k_, Memory::sbuf, std::min(N, keys), {1, {blocks * columns}}, f.dtype(i));
@@ -355,6 +360,7 @@ Tile RegionEmitter::operand_of_function(const TurnedFunction& f, std::size_t i, 
     return keys.blocks == 1 ? isa::Dim{0, 1} : isa::Dim{stride, keys.blocks};
   };
   const auto held = function_operands_.find(i);
+  if (l.query == 0 && l.key == 0) return {held->second.storage, 0, {0, 1}, {{0, 1}, {1, 1}}, keys.count};
   if (l.query == 0) return {held->second.storage, keys.block, packed(1), {{0, 1}, {1, 1}}, keys.count};
   const Dims columns{{0, 1}, {1, seen}};
   if (l.key == 0) {
@@ -393,13 +399,13 @@ void RegionEmitter::weigh_by_function(const Attention& a, const Keys& keys, cons
                   keys.count};
     };
     e.at_ = at_, e.rows_ = keys.count, e.columns_ = Columns{layout_.partitions, seen, start + keys.from};
-    Scope& scope = e.scopes_.emplace_back();
-    scope.values[f.scores] = tile(scores, apart);
+    Scope& operands = e.scopes_.emplace_back();  // a scope below: nothing is computed in their places
     for (std::size_t i = 0; i < f.leaves.size(); ++i)
-      scope.leaves[static_cast<int>(i)] = operand_of_function(f, i, some, start, n);
+      operands.leaves[static_cast<int>(i)] = operand_of_function(f, i, some, start, n);
+    e.scopes_.emplace_back().values[f.scores] = tile(scores, apart);
     const Tile into = tile(weights.storage, n);
     e.value(f.out, &into);
-    e.scopes_.pop_back();
+    e.scopes_.resize(e.scopes_.size() - 2);
   }
 }
 
