@@ -98,6 +98,32 @@ PATTERNS = {
 }
 
 
+def normed(shape, axes, dtype="float32"):
+    """Without its mean, over its deviation, along some axes."""
+    kept = f"axes={axes}, keepdims=true"
+    return f"""kt 1
+program "normed"
+x: {dtype}{shape} = input(name="x")
+m = mean(x, {kept})
+d = subtract(x, m)
+q = square(d)
+v = mean(q, {kept})
+e = add(v, 0.001)
+r = rsqrt(e)
+y = multiply(d, r)
+output "y" = y
+"""
+
+
+PATTERNS |= {
+    "norm of columns": normed([200, 300], [0]),
+    "norm of the middle": normed([3, 150, 140], [1], "bfloat16"),
+    "norm of rows": normed([700, 600], [1], "bfloat16"),
+    "norm of long rows": normed([20, 40000], [1]),
+    "norm of images": normed([12, 256, 20, 20], [0, 2, 3]),
+}
+
+
 def same_program(text, target, tmp_path, *options):
     """The source that is emitted for a program, traced: the same program, and the same bits."""
     print(f"KILN_SEED={SEED}")

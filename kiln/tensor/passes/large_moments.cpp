@@ -65,17 +65,19 @@ Sums nested_sums(const Expr& x, const Ints& last, const Ints& others) {
   rows.push_back(-1);
   for (std::int64_t d : last) kept[static_cast<std::size_t>(d)] = 1;
   const Expr wide = cast(reshape(x, rows), DType::float32), middle = mean(wide, {{row}, true});
-  const Expr spread = reshape(mean(square(wide - middle), {{row}, true}), kept), inner = reshape(middle, kept);
-  const Expr all = mean(inner, {others, true});
-  return {all, mean(spread, {others, true}) + mean(square(inner - all), {others, true})};
+  const Expr inner = reshape(middle, kept), spread = reshape(mean(square(wide - middle), {{row}, true}), kept);
+  const Expr all = mean(inner, {others, true}), within = mean(spread, {others, true});
+  const Expr between = mean(square(inner - all), {others, true});
+  return {all, within + between};
 }
 
 // The mean square of x - k less the square of its mean, where k is the mean of a part of x.
 Sums shifted_sums(const Expr& x, const Ints& axes) {
   const std::int64_t part = std::max<std::int64_t>(1, x.shape()[axes[0]] / kParts);
   const Expr k = mean(cast(slice(x, axes[0], 0, part), DType::float32), {axes, true});
-  const Expr away = cast(x, DType::float32) - k, first = mean(away, {axes, true});
-  return {k + first, abs(mean(square(away), {axes, true}) - square(first))};  // rounding may leave less than nothing
+  const Expr away = cast(x, DType::float32) - k, first = mean(away, {axes, true}), all = k + first;
+  const Expr squares = mean(square(away), {axes, true}), of_mean = square(first);
+  return {all, abs(squares - of_mean)};  // rounding may leave less than nothing
 }
 
 Sums sums_of(const Expr& x, const Ints& axes) {
