@@ -22,6 +22,7 @@ class ByTensor {
     static const T none;
     return place_[id] == isa::kNone ? none : all_[place_[id]];
   }
+  bool has(isa::TensorId id) const { return place_[id] != isa::kNone; }
   void erase(isa::TensorId id) {
     if (place_[id] == isa::kNone) return;
     all_[place_[id]] = T();

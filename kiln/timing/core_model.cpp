@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <ranges>
 
 #include "kiln/base/memory_limit.h"
@@ -80,13 +81,13 @@ void CoreModel::release(TensorId id, bool for_good) {
 }
 
 void CoreModel::add_life(const Stay& stay) {
-  const Tensor& t = program_.tensors[stay.tensor];
-  Life life{.begin = progress_.times(stay.first).start};
-  life.end = life.begin;
-  life.bytes = t.bytes_per_partition();
-  life.psum = t.memory == Memory::psum;
+  const OpTimes first = progress_.times(stay.first);
+  Life life{stay.tensor, first.event - first.transfer, first.event};
+  Time end = std::numeric_limits<Time>::min();
   for (OpId op : stay.users) {
-    if (op != kNoOp) life.end = std::max(life.end, progress_.times(op).end);
+    if (op == kNoOp) continue;
+    const OpTimes times = progress_.times(op);
+    if (times.end > end) end = times.end, life.end = times.event;
   }
   lives_.push_back(life);
 }

@@ -20,11 +20,10 @@
 
 namespace kiln::timing {
 
-// A tensor's time in memory, for the picture of memory over time.
+// A tensor's time in memory, for the picture of memory over time: from the start of an event to the end of one.
 struct Life {
-  Time begin, end;
-  std::int64_t bytes : 63;
-  bool psum : 1;
+  isa::TensorId tensor;
+  EventId begin, end;
 };
 
 // What an iteration of a loop leaves behind besides the times of its instructions.

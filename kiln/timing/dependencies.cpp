@@ -10,7 +10,6 @@ Dependencies::Dependencies(const Program& program, const Plan& plan, const Progr
       plan_(plan),
       reorder_(reorder),
       boxes_(program, plan),
-      regions_(program.tensors.size() + 2),
       tensors_(program.tensors.size()),
       loop_writers_(reorder ? program.tensors.size() : 0, program.loops.empty()),
       state_(program, plan, !reorder) {
@@ -21,20 +20,26 @@ Dependencies::Dependencies(const Program& program, const Plan& plan, const Progr
   }
 }
 
-std::size_t Dependencies::region_of(TensorId id) const {
+Regions& Dependencies::regions(TensorId id) {
   const Tensor& t = program_.tensors[id];
-  if (!t.address || !is_on_chip(t.memory)) return id;
-  return program_.tensors.size() + (t.memory == Memory::psum ? 1 : 0);
+  const bool shares = t.address && is_on_chip(t.memory);
+  std::unique_ptr<Regions>& of = shares ? placed_[t.memory == Memory::psum] : tensors_[id].regions;
+  if (!of) of = std::make_unique<Regions>();
+  return *of;
 }
 
+// What has room for regions keeps it.
 void Dependencies::declare(TensorId id) {
-  tensors_.erase(id);
   if (reorder_) loop_writers_.forget(id);
-  if (regions_[region_of(id)]) regions(id).clear();
+  if (!tensors_.has(id)) return;
+  TensorUse& use = tensors_[id];
+  use.users = kNoUsers;
+  use.first = kNoOp;
+  if (use.regions) use.regions->clear();
 }
 
 void Dependencies::release_for_good(TensorId id) {
-  if (!program_.tensors[id].address) regions_[id].reset();
+  if (tensors_.has(id)) tensors_[id].regions.reset();
 }
 
 void Dependencies::find(Issue& issue, const Op& op, const Progress& progress, TensorMemory& memory) {
@@ -49,26 +54,27 @@ void Dependencies::find(Issue& issue, const Op& op, const Progress& progress, Te
 void Dependencies::touch(Issue& issue, const Op& op, const Use& use, const Progress& progress, TensorMemory& memory) {
   std::vector<Dependency>& out = use.stationary ? issue.early : issue.deps;
   const std::size_t before = out.size();
+  const TensorId id = tensor_of(use);
   const Box box = boxes_.of(use);
   touch_bytes(issue, op, use, box, out);
   if (use.stationary && !use.uncertain) {
-    issue.loaded = {use.tensor, box.hash()};
+    issue.loaded = {id, box.hash()};
     for (std::size_t i = before; i < out.size(); ++i) issue.loaded.writer = out[i].op;
   }
-  const Tensor& tensor = program_.tensors[use.tensor];
+  const Tensor& tensor = program_.tensors[id];
   if (reorder_ && is_hbm(tensor.memory) && tensor.role == Role::internal)
-    loop_writers_.touch(use, issue.op, progress, out);
-  if (Regions& all = regions(use.tensor); all.is_crowded()) {
+    loop_writers_.touch(id, use, issue.op, progress, out);
+  if (Regions& all = regions(id); all.is_crowded()) {
     const Time floor = progress.earliest_start() - plan_.dma_done;
     all.forget([&](OpId o) { return progress.has_times(o) && progress.times(o).end < floor; });
   }
   if (!ramps_.empty()) add_ramp(use, box, issue.op);
   if (reorder_) {
-    memory.add_stay(use.tensor, issue.stays);
+    memory.add_stay(id, issue.stays);
   } else if (use.writes && out.size() == before) {
-    for (OpId user : memory.users_before(use.tensor)) out.push_back({user, Wait::memory});
+    for (OpId user : memory.users_before(id)) out.push_back({user, Wait::memory});
   }
-  TensorUse& t = tensors_[use.tensor];
+  TensorUse& t = tensors_[id];
   if (t.first == kNoOp) t.first = issue.op;
   t.users[static_cast<std::size_t>(op.stream)] = issue.op;
 }
@@ -77,9 +83,10 @@ void Dependencies::touch_bytes(Issue& issue, const Op& op, const Use& use, const
                                std::vector<Dependency>& out) {
   const int stream = static_cast<int>(op.stream);
   const std::size_t before = out.size();
-  Turns* turns = turns_of_.empty() || turns_of_[use.tensor] == kNone ? nullptr : &turns_[turns_of_[use.tensor]];
+  const TensorId id = tensor_of(use);
+  Turns* turns = turns_of_.empty() || turns_of_[id] == kNone ? nullptr : &turns_[turns_of_[id]];
   if (turns && use.writes) turns->write(box, issue.op, updates(issue, op, use));
-  regions(use.tensor).touch(box, issue.op, stream, use.reads, use.writes, !reorder_, out);
+  regions(id).touch(box, issue.op, stream, use.reads, use.writes, !reorder_, out);
   if (!turns) return;
   if (use.writes) turns->correct(out, before);
   if (use.reads && !use.writes) turns->read();
@@ -91,13 +98,13 @@ bool Dependencies::updates(const Issue& issue, const Op& op, const Use& use) con
   if (use.reads) return op.stream != Stream::tensor;
   const auto uses = plan_.uses_of(issue.inst);
   return std::any_of(uses.begin(), uses.end(),
-                     [&](const Use& other) { return other.tensor == use.tensor && other.reads; });
+                     [&](const Use& other) { return tensor_of(other) == tensor_of(use) && other.reads; });
 }
 
 void Dependencies::add_ramp(const Use& use, const Box& box, OpId op) {
   Ramp ramp{box, {}, op, use.writes};
   for (const LoopRamp& loop : ramps_) {
-    if (!(*loop.outside)[use.tensor]) continue;
+    if (!(*loop.outside)[tensor_of(use)]) continue;
     const Box before = boxes_.moved(use, loop.loop, -loop.stride);
     Ramp::Axis axis{{}, loop.count, loop.period};
     bool moves = false, alike = true;
@@ -108,7 +115,7 @@ void Dependencies::add_ramp(const Use& use, const Box& box, OpId op) {
     }
     if (moves && alike) ramp.axes.push_back(axis);
   }
-  if (!ramp.axes.empty()) regions(use.tensor).add_ramp(std::move(ramp));
+  if (!ramp.axes.empty()) regions(tensor_of(use)).add_ramp(std::move(ramp));
 }
 
 }  // namespace kiln::timing

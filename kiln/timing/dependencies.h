@@ -51,13 +51,10 @@ class Dependencies {
   struct TensorUse {
     Users users = kNoUsers;
     OpId first = kNoOp;
+    std::unique_ptr<Regions> regions = {};  // of a tensor without an address
   };
-  Regions& regions(isa::TensorId id) {
-    std::unique_ptr<Regions>& of = regions_[region_of(id)];
-    if (!of) of = std::make_unique<Regions>();
-    return *of;
-  }
-  std::size_t region_of(isa::TensorId id) const;
+  isa::TensorId tensor_of(const Use& use) const { return program_.accesses[use.access].tensor; }
+  Regions& regions(isa::TensorId id);
   void touch(Issue& issue, const Op& op, const Use& use, const Progress& progress, TensorMemory& memory);
   void touch_bytes(Issue& issue, const Op& op, const Use& use, const Box& box, std::vector<Dependency>& out);
   bool updates(const Issue& issue, const Op& op, const Use& use) const;
@@ -67,8 +64,7 @@ class Dependencies {
   const Plan& plan_;
   bool reorder_;
   AccessBoxes boxes_;
-  // One per tensor that is in use; tensors with an address share one per memory.
-  std::vector<std::unique_ptr<Regions>> regions_;
+  std::unique_ptr<Regions> placed_[2];  // of tensors with an address, in SBUF and in PSUM
   ByTensor<TensorUse> tensors_;
   std::vector<Turns> turns_;
   std::vector<std::uint32_t> turns_of_;  // by tensor, into turns_; empty: no tensor has any

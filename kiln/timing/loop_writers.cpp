@@ -13,8 +13,9 @@ void LoopWriters::forget(isa::TensorId id) {
   tensors_[id].earlier.clear();
 }
 
-void LoopWriters::touch(const Use& use, OpId op, const Progress& progress, std::vector<Dependency>& out) {
-  Writers& writers = tensors_[use.tensor];
+void LoopWriters::touch(isa::TensorId id, const Use& use, OpId op, const Progress& progress,
+                        std::vector<Dependency>& out) {
+  Writers& writers = tensors_[id];
   std::vector<OpId>&now = writers.now, &earlier = writers.earlier;
   if (unrolled_ && use.reads && now.size() >= kLoopWrites) ++loop_;
   if (unrolled_ && use.reads && now.size() < kLoopWrites) now.clear();

@@ -40,21 +40,34 @@ void add_core(Timeline& t, CoreRun& run) {
   t.dma_busy = std::max(t.dma_busy, log.dma_busy());
 }
 
+// The lives of a core's tensors, whose events are counted from `first_event` on.
+struct LivesOfCore {
+  std::vector<Life> lives;
+  const Program* program;
+  EventId first_event;
+};
+
 // What begins and ends at one moment becomes one sample. There may be millions, so each life is there only twice: in
 // the order in which they begin, and in that in which they end.
-void add_memory(Timeline& t, std::vector<Life> lives, int number) {
-  std::sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.begin < b.begin; });
+void add_memory(Timeline& t, LivesOfCore core, int number) {
+  std::vector<Life>& lives = core.lives;
+  const auto begin = [&](const Life& life) { return t.events.start_of(core.first_event + life.begin); };
+  const auto end = [&](const Life& life) { return t.events.end_of(core.first_event + life.end); };
+  std::sort(lives.begin(), lives.end(), [&](const Life& a, const Life& b) { return begin(a) < begin(b); });
   std::vector<std::uint32_t> ending(lives.size());
   std::iota(ending.begin(), ending.end(), 0u);
-  std::sort(ending.begin(), ending.end(), [&](auto a, auto b) { return lives[a].end < lives[b].end; });
+  std::sort(ending.begin(), ending.end(), [&](auto a, auto b) { return end(lives[a]) < end(lives[b]); });
   const auto for_each_moment = [&](auto&& moment) {
     std::int64_t sbuf = 0, psum = 0;
-    const auto add = [&](const Life& life, std::int64_t sign) { (life.psum ? psum : sbuf) += sign * life.bytes; };
+    const auto add = [&](const Life& life, std::int64_t sign) {
+      const Tensor& tensor = core.program->tensors[life.tensor];
+      (tensor.memory == Memory::psum ? psum : sbuf) += sign * tensor.bytes_per_partition();
+    };
     for (std::size_t begun = 0, ended = 0; ended < lives.size();) {
-      Time at = lives[ending[ended]].end;
-      if (begun < lives.size()) at = std::min(at, lives[begun].begin);
-      for (; begun < lives.size() && lives[begun].begin == at; ++begun) add(lives[begun], 1);
-      for (; ended < lives.size() && lives[ending[ended]].end == at; ++ended) add(lives[ending[ended]], -1);
+      Time at = end(lives[ending[ended]]);
+      if (begun < lives.size()) at = std::min(at, begin(lives[begun]));
+      for (; begun < lives.size() && begin(lives[begun]) == at; ++begun) add(lives[begun], 1);
+      for (; ended < lives.size() && end(lives[ending[ended]]) == at; ++ended) add(lives[ending[ended]], -1);
       moment(MemorySample{at, number, sbuf, psum});
     }
   };
@@ -125,10 +138,10 @@ Timeline make_timeline(std::vector<CoreRun>& runs, const TimedRanks& ranks, cons
   t.target = arch.target;
   t.reordered = options.reorder.value();
   add_ranks(t, runs, ranks);
-  std::vector<std::vector<Life>> lives;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    lives.push_back(runs[i].core->take_lives());
-    add_core(t, runs[i]);
+  std::vector<LivesOfCore> lives;
+  for (CoreRun& run : runs) {
+    lives.push_back({run.core->take_lives(), &run.core->program(), static_cast<EventId>(t.events.size())});
+    add_core(t, run);
   }
   if (t.ranks.size() > 1) name_the_last(t);
   t.profiler_total = t.total + from_ns(arch.timing.profiler_ns);

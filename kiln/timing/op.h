@@ -12,15 +12,14 @@ inline constexpr std::uint32_t kMostShapes = (1u << 27) - 1;
 
 // An operand in a tensor whose accesses can depend on each other.
 struct Use {
-  std::uint32_t access;  // index into Program::accesses
-  isa::TensorId tensor;
+  std::uint32_t access;      // index into Program::accesses, which has the tensor
   std::uint32_t shape : 27;  // index into Plan::shapes
   bool reads : 1, writes : 1;
   bool fixed : 1;       // no loop moves it
   bool uncertain : 1;   // a run-time address: any byte of the tensor
   bool stationary : 1;  // operand that a matmul loads before it begins
 };
-static_assert(sizeof(Use) == 12);  // there are millions
+static_assert(sizeof(Use) == 8);  // there are millions
 
 // What starts DMAs: the sync and the scalar engine's hardware, and the gpsimd engine's software. DMAs whose
 // engine the kernel leaves open go through the first.

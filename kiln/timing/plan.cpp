@@ -97,8 +97,8 @@ void Planner::add_use(const Access& access, bool reads, bool writes, bool statio
   if (!plan_.tracked[access.tensor]) return;
   const std::uint32_t shape = shapes_.find(access);
   if (shape > kMostShapes) require_memory(std::numeric_limits<double>::max(), 0, "shapes of accesses");
-  plan_.uses.push_back({static_cast<std::uint32_t>(&access - program_.accesses.data()), access.tensor,
-                        shape & kMostShapes, reads, writes, !moves && !uncertain, uncertain, stationary});
+  plan_.uses.push_back({static_cast<std::uint32_t>(&access - program_.accesses.data()), shape & kMostShapes, reads,
+                        writes, !moves && !uncertain, uncertain, stationary});
 }
 
 void Planner::add_uses(Op& op, const InstView& inst) {

@@ -88,7 +88,7 @@ const std::vector<bool>& Steady::used_outside() const {
   outside.resize(program.tensors.size());
   for (InstructionId id = 0; id < program.instructions.size(); ++id) {
     if (inside[id]) continue;
-    for (const Use& use : core_.plan().uses_of(id)) outside[use.tensor] = true;
+    for (const Use& use : core_.plan().uses_of(id)) outside[core_.program().accesses[use.access].tensor] = true;
   }
   return outside;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "kiln/base/place_index.h"
 
@@ -40,15 +41,15 @@ class Lines {
   }
 
  private:
-  static constexpr std::size_t kUnknown = ~std::size_t{0};
+  static constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
 
   // Many locs may be one line (calls from elsewhere), so the loc's index is only a short cut.
   std::size_t index_of(const timing::Event& event) {
     const int core = run_.timeline.lanes[event.lane].core;
-    std::size_t& at = by_loc_[core][run_.instruction_of(event).inst().loc];
+    std::uint32_t& at = by_loc_[core][run_.instruction_of(event).inst().loc];
     if (at != kUnknown) return at;
     const SourceLoc& loc = run_.instruction_of(event).loc();
-    at = by_place_(loc.file, loc.line);
+    at = static_cast<std::uint32_t>(by_place_(loc.file, loc.line));
     if (at == lines_.size()) {
       lines_.push_back(
           {.place = {loc.file, loc.line}, .foreign = loc.foreign, .engine = run_.timeline.lanes[event.lane].engine});
@@ -67,7 +68,7 @@ class Lines {
   const TimedRun& run_;
   std::vector<LineTime> lines_;
   std::vector<std::array<double, timing::kWaitCount>> waits_;
-  std::vector<std::vector<std::size_t>> by_loc_;  // by core
+  std::vector<std::vector<std::uint32_t>> by_loc_;  // by core
   PlaceIndex by_place_;
 };
 

@@ -85,12 +85,10 @@ TEST(Memory, CheckingNeedsAtMostAHundredBytesPerInstruction) {
 // An event alone, which views show, has 32 bytes.
 TEST(Memory, TimingNeedsAtMostAHundredBytesPerInstruction) {
   EXPECT_LE(bytes_to_time(chain(false)), 100);
+  EXPECT_LE(bytes_to_time(chain(true)), 100);
   EXPECT_LE(bytes_to_time(slices()), 100);
   EXPECT_LE(bytes_to_time(together(40'000)), 100);
 }
-
-// How long each tile lives is known until the end: 24 bytes.
-TEST(Memory, TimingNeedsLittleForEachTile) { EXPECT_LE(bytes_to_time(chain(true)), 135); }
 
 }  // namespace
 }  // namespace kiln::timing
