@@ -148,6 +148,8 @@ int main(int argc, char** argv) {
   std::vector<bench::Pattern> all = bench::patterns();
   for (bench::Pattern& pattern : bench::broad_patterns()) all.push_back(std::move(pattern));
   for (bench::Pattern& pattern : bench::expert_patterns()) all.push_back(std::move(pattern));
+  for (bench::Pattern& pattern : bench::narrow_patterns()) all.push_back(std::move(pattern));
+  for (bench::Pattern& pattern : bench::row_patterns()) all.push_back(std::move(pattern));
   if (text) {
     for (const bench::Pattern& pattern : all) {
       if (pattern.name.find(only) != std::string::npos) fmt::print("{}", tensor::print(pattern.make()));

@@ -19,6 +19,8 @@ struct Pattern {
 std::vector<Pattern> patterns();
 std::vector<Pattern> broad_patterns();   // compile_broad.cpp
 std::vector<Pattern> expert_patterns();  // compile_experts.cpp
+std::vector<Pattern> narrow_patterns();  // compile_narrow.cpp
+std::vector<Pattern> row_patterns();     // compile_rows.cpp
 
 // A layer of a transformer: norms, grouped heads, rotated positions, causal attention, SwiGLU.
 struct LayerShape {

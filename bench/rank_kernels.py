@@ -11,7 +11,7 @@ import nki.language as nl
 @nki.jit
 def sums(x, times, ranks):
     """So many all_reduces of an argument, one after the other; two destinations in turn."""
-    here = copied(x, "x")
+    here = copied(x, "here")
     there = [shared(x.shape, x.dtype, f"there{i}") for i in range(2)]
     for i in range(times):
         ncc.all_reduce(srcs=[here], dsts=[there[i % 2]], replica_group=everyone(ranks), op=nl.maximum)

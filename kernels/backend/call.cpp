@@ -85,6 +85,11 @@ const LastCall& last_call() {
   return noted;
 }
 
+void remember(LastCall call) {
+  pending = nullptr;
+  noted = std::move(call);
+}
+
 Programs programs_of(const LastCall& call) {
   if (!call.make) return {};
   return programs_of(call.operation, call.key.text(), call.target, call.make, call.make_second);

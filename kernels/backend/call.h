@@ -72,6 +72,8 @@ struct LastCall {
   bool is_known() const { return !operation.empty(); }
 };
 const LastCall& last_call();
+// Makes it the last one again, after calls that were a part of it.
+void remember(LastCall call);
 // The programs of a call, one for each core, from the cache or made now; none where there is no kernel.
 std::vector<std::shared_ptr<const isa::Program>> programs_of(const LastCall& call);
 // What the model of time predicts for it, in nanoseconds; 0 without a kernel.

@@ -71,31 +71,32 @@ void factored_on_core(Kernel& k, const Factored& f, const View& x, const View& y
 ThreeFactors::ThreeFactors(Kernel& k, const Factored& f)
     : k_(k), n0_(f.way.n0), m_(f.way.n1 * f.way.n2), rows_(k, inner(f)), pass_(k, outer(f)) {}
 
-void ThreeFactors::run(const View& x, const View& y) const {
-  const View between = k_.hbm({y.dim(0) * n0_, 2 * m_}, DType::float32);
-  pass_.run(x, between);
-  run_rows(between, y);
-}
-
-void ThreeFactors::run_from_pairs(const View& x, const View& y) const {
-  const View between = k_.hbm({y.dim(0) * n0_, 2 * m_}, DType::float32);
-  pass_.run_pairs(x, between);
-  run_rows(between, y);
-}
-
-void ThreeFactors::run_to_pairs(const View& x, const View& y) const {
+View ThreeFactors::columns(const View& x) const {
   const View between = k_.hbm({x.dim(0) * n0_, 2 * m_}, DType::float32);
   pass_.run(x, between);
-  k_.loop(x.dim(0), [&](Index i) {
-    const auto row = [&](int which) { return y(ds(i * 2 + which, 1)).reshape_dim(1, {m_, n0_}).flatten_dims(0, 1); };
-    rows_.run_to_planes(between(ds(i * n0_, n0_)), row(0), row(1));
-  });
+  return between;
 }
 
-void ThreeFactors::run_rows(const View& between, const View& y) const {
+View ThreeFactors::columns_of_pairs(const View& x) const {
+  const View between = k_.hbm({x.dim(0) / 2 * n0_, 2 * m_}, DType::float32);
+  pass_.run_pairs(x, between);
+  return between;
+}
+
+void ThreeFactors::run(const View& x, const View& y) const {
+  const View between = columns(x);
   k_.loop(y.dim(0), [&](Index i) {
     rows_.run(between(ds(i * n0_, n0_)), y(ds(i, 1)).reshape_dim(1, {m_, 2 * n0_}).flatten_dims(0, 1));
   });
+}
+
+void ThreeFactors::row(const View& between, std::int64_t row, const View& y) const {
+  rows_.run(between(ds(row * n0_, n0_)), y.reshape_dim(1, {m_, 2 * n0_}).flatten_dims(0, 1));
+}
+
+void ThreeFactors::row_to_pair(const View& between, std::int64_t row, const View& y) const {
+  const auto part = [&](int i) { return y(ds(i, 1)).reshape_dim(1, {m_, n0_}).flatten_dims(0, 1); };
+  rows_.run_to_planes(between(ds(row * n0_, n0_)), part(0), part(1));
 }
 
 void factored(Kernel& k, const Factored& f, const View& x, const View& y) {

@@ -23,13 +23,14 @@ class ThreeFactors {
   ThreeFactors(isa::Kernel& k, const Factored& f);
   // x and y are [rows, 2 n].
   void run(const isa::View& x, const isa::View& y) const;
-  // x or y is [2 rows, n]: real rows that follow each other are the parts of one.
-  void run_from_pairs(const isa::View& x, const isa::View& y) const;
-  void run_to_pairs(const isa::View& x, const isa::View& y) const;
+  // In two steps: what the columns of rows make, [rows * n0, 2 m], of x [rows, 2 n] or of x [2 rows, n], real rows that
+  // follow each other being the parts of one; and from that the results of one row, y [1, 2 n] or [2, n].
+  isa::View columns(const isa::View& x) const;
+  isa::View columns_of_pairs(const isa::View& x) const;
+  void row(const isa::View& between, std::int64_t row, const isa::View& y) const;
+  void row_to_pair(const isa::View& between, std::int64_t row, const isa::View& y) const;
 
  private:
-  void run_rows(const isa::View& between, const isa::View& y) const;
-
   isa::Kernel& k_;
   std::int64_t n0_, m_;
   TwoFactor rows_;

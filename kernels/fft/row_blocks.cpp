@@ -14,9 +14,19 @@ View RowBlock::places(const View& v, std::int64_t size, const Index& from, std::
               from * stride + v.offset() + number * size);
 }
 
+// Pieces of `count` numbers on partitions of their own: all that there is room for, or some fewer that leave no rest,
+// which would take as long to come and go.
+static std::int64_t pieces_of(std::int64_t count, std::int64_t room, std::int64_t most) {
+  for (std::int64_t pieces = room; 4 * pieces > 3 * room; --pieces) {
+    if (count % (pieces * tiles_of(count, pieces * most)) == 0) return pieces;
+  }
+  return room;
+}
+
 static void blocks_of_rows(Kernel& k, RowBlock b, std::int64_t first, std::int64_t count, std::int64_t most,
                            const std::function<void(const RowBlock&)>& body) {
-  const std::int64_t pieces = std::min(kTile / b.rows, count), steps = tiles_of(count, pieces * most);
+  const std::int64_t pieces = pieces_of(count, std::min(kTile / b.rows, count), most),
+                     steps = tiles_of(count, pieces * most);
   const std::int64_t width = count / (pieces * steps), whole = pieces * steps * width;
   k.loop(steps, [&](Index i) {
     b.first = i * (pieces * width) + first, b.pieces = pieces, b.width = width;

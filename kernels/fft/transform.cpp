@@ -1,5 +1,7 @@
 #include "kernels/fft/transform.h"
 
+#include <optional>
+
 #include "kernels/blas/config_rules.h"
 #include "kernels/blas/dtypes.h"
 #include "kernels/blas/gemm_loops.h"
@@ -123,47 +125,78 @@ static void halved(Kernel& k, const TransformConfig& c, const Way& w, const View
   if (forward) tangle(k, tangle_of(c), spectrum, y);
 }
 
-// Groups of pairs, so that some are joined and taken apart while the tensor engine transforms others.
-static void paired_in_groups(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
-  const TransformConfig all_pairs = half_rows(c);
-  const ThreeFactors transforms(k, whole(all_pairs, as_complex(w)));
-  const std::int64_t size = std::max<std::int64_t>(1, kTile / w.n0);
+namespace {
+
+// Pairs of rows in three factors: groups of them share the partitions in the first, and each pair is taken apart while
+// the tensor engine transforms the next one. Real numbers are joined where they are loaded, and taken apart where they
+// are stored; a row that is left alone is joined with zeros.
+struct PairedRows {
+  Kernel& k;
+  const TransformConfig& c;
+  const ThreeFactors& transforms;
+  View x, y, joined, result;
+  bool forward = c.spectrum == Spectrum::forward;
+
+  // Pairs from `start` on.
   struct Group {
     TransformConfig c;
-    View x, y, joined, result;
+    std::int64_t start, size;
+    bool has_alone() const { return c.rows % 2 == 1; }
   };
-  std::vector<Group> groups;
-  for (const Piece& p : whole_pieces(all_pairs.rows, size)) {
+  Group group(const Piece& p) const {
     TransformConfig some = c;
     some.rows = std::min(2 * p.size, c.rows - 2 * p.start);
-    const auto rows = [&](const View& v) { return v(ds(2 * p.start, some.rows)); };
-    const auto scratch = [&] { return k.hbm({p.size, 2 * c.n}, f32); };
-    const View joined = scratch();
-    groups.push_back({some, rows(x), rows(y), joined, scratch()});
+    return {some, p.start, p.size};
   }
-  // Real numbers of pairs are joined where they are loaded, and taken apart where they are stored; a row that is left
-  // alone is joined with zeros.
-  const bool forward = c.spectrum == Spectrum::forward;
-  const auto has_alone = [](const Group& g) { return g.c.rows % 2 == 1; };
-  const auto join = [&](const Group& g) {
-    if (!forward || has_alone(g)) join_rows(k, g.c, g.x, g.joined);
-  };
-  const auto transform = [&](const Group& g) {
-    if (has_alone(g))
-      transforms.run(g.joined, g.result);
-    else if (forward)
-      transforms.run_from_pairs(g.x, g.result);
+  View of_rows(const View& v, const Group& g) const { return v(ds(2 * g.start, g.c.rows)); }
+  View of_pairs(const View& v, const Group& g) const { return v(ds(g.start, g.size)); }
+
+  void join(const Group& g) const {
+    if (!forward || g.has_alone()) join_rows(k, g.c, of_rows(x, g), of_pairs(joined, g));
+  }
+  View columns(const Group& g) const {
+    return !forward || g.has_alone() ? transforms.columns(of_pairs(joined, g))
+                                     : transforms.columns_of_pairs(of_rows(x, g));
+  }
+  // The results of one pair of a group, and taking them apart.
+  bool is_split(const Group& pair) const { return forward || pair.has_alone(); }
+  void row(const View& between, const Group& g, const Group& pair) const {
+    if (is_split(pair))
+      transforms.row(between, pair.start - g.start, of_pairs(result, pair));
     else
-      transforms.run_to_pairs(g.joined, g.y);
-  };
-  const auto split = [&](const Group& g) {
-    if (forward || has_alone(g)) split_rows(k, g.c, g.result, g.y);
-  };
-  for (std::size_t i = 0; i <= groups.size() + 1; ++i) {
-    if (i < groups.size()) join(groups[i]);
-    if (i >= 1 && i <= groups.size()) transform(groups[i - 1]);
-    if (i >= 2) split(groups[i - 2]);
+      transforms.row_to_pair(between, pair.start - g.start, of_rows(y, pair));
   }
+  void split(const Group& pair) const {
+    if (is_split(pair)) split_rows(k, pair.c, of_pairs(result, pair), of_rows(y, pair));
+  }
+
+  void run(std::int64_t together) const {
+    const std::vector<Piece> pieces = whole_pieces(pairs_of(c.rows), together);
+    std::optional<Group> before;  // a pair that is not taken apart yet
+    join(group(pieces[0]));
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const Group g = group(pieces[i]);
+      const View between = columns(g);
+      if (i + 1 < pieces.size()) join(group(pieces[i + 1]));
+      for (std::int64_t p = g.start; p < g.start + g.size; ++p) {
+        const Group pair = group({p, 1});
+        row(between, g, pair);
+        if (before) split(*before);
+        before = pair;
+      }
+    }
+    split(*before);
+  }
+};
+
+}  // namespace
+
+static void paired_in_groups(Kernel& k, const TransformConfig& c, const Way& w, const View& x, const View& y) {
+  const TransformConfig pairs = half_rows(c);
+  const ThreeFactors transforms(k, whole(pairs, as_complex(w)));
+  const auto scratch = [&] { return k.hbm({pairs.rows, 2 * c.n}, f32); };
+  const View joined = scratch(), result = scratch();
+  PairedRows{k, c, transforms, x, y, joined, result}.run(std::max<std::int64_t>(1, kTile / w.n0));
 }
 
 // The first and the last step of a convolution are those that join rows and take them apart.

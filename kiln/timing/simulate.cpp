@@ -99,11 +99,11 @@ bool has_scratch(std::span<const Program* const> cores) {
 // 8. A compiler keeps an order that is better than what it found.
 Timeline better_of(Timeline reordered, std::span<const Program* const> cores, const TimedRanks& ranks,
                    TimingOptions options) {
-  if (reordered.instructions > kTriedInOrder || has_scratch(cores)) return reordered;
+  if (reordered.instructions > kTriedInOrder || has_scratch(cores) || !options.tries_program_order) return reordered;
   options.reorder = false;
   std::optional<Timeline> in_order = run_within(reordered.total, ranks, options);
   if (!in_order || in_order->total >= reordered.total) return reordered;
-  in_order->reordered = true;
+  in_order->reordered = in_order->kept_order = true;
   in_order->band = band_of(*in_order, ranks.arch);
   return std::move(*in_order);
 }

@@ -26,6 +26,7 @@ struct TimingOptions {
   // is scheduled when no more instructions than reorder_up_to are executed, since each is then taken one by one.
   std::optional<bool> reorder;
   std::int64_t reorder_up_to = 300'000;  // about half a second
+  bool tries_program_order = true;       // where it is scheduled: program order too, which stays where it is faster
   std::string topology;                  // of arch/topologies.h; empty: the first of the chip
   std::vector<WhatIf> what_if;
   std::vector<ProgramChange> changes;         // by core; empty: the programs as they are

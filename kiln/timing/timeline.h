@@ -78,6 +78,7 @@ struct Timeline {
   std::vector<RanksAlike> ranks;  // all ranks of the launch; figures of lanes, work and bytes are of the first of each
   std::vector<std::string> core_names;  // by core: what stands before the names of its lanes
   bool reordered = false;               // each engine's instructions, as the vendor's compiler may
+  bool kept_order = false;              // of those: program order was faster than what the list scheduler chose
   Events events;                        // in issue order; at most TimingOptions::keep_events
   std::vector<Lane> lanes;              // engines first, then queues; by core
   std::vector<Gap> gaps;

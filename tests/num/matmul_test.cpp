@@ -42,11 +42,16 @@ float random_value(Random& random, Values values) {
   return values == Values::tiny ? ordinary * 0x1p-64f : ordinary;
 }
 
+// Between rows: none, a few elements, or more than the rows of an operand may lie apart that is read in place.
+std::size_t random_gap(Random& random) {
+  return between(random, 0, 1) ? 0 : between(random, 0, 7) ? between(random, 0, 40) : 1100;
+}
+
 struct Matrix {
   Matrix(std::size_t rows, std::size_t columns, std::vector<float> data)
       : rows(rows), columns(columns), stride(columns), data(std::move(data)) {}
   Matrix(Random& random, std::size_t rows, std::size_t columns, Values values)
-      : rows(rows), columns(columns), stride(columns + between(random, 0, 1) * between(random, 0, 40)) {
+      : rows(rows), columns(columns), stride(columns + random_gap(random)) {
     data.resize(rows * stride);
     for (float& value : data) value = random_value(random, values);
   }
@@ -95,19 +100,24 @@ void expect_same(const Matrix& plain, const Matrix& fast) {
   }
 }
 
-void expect_fast_is_plain(Random& random, std::size_t k, std::size_t m, std::size_t n) {
-  const auto values = static_cast<Values>(between(random, 0, 2));
+void expect_fast_is_plain(Random& random, Matrix left, Matrix right) {
+  const std::size_t k = left.rows, m = left.columns, n = right.columns;
   const bool accumulate = between(random, 0, 1) == 1;
-  const Rounded a(random, Matrix(random, k, m, values)), b(random, Matrix(random, k, n, values));
-  const Matrix out(random, m, n, values);
-  SCOPED_TRACE(testing::Message() << "k " << k << " m " << m << " n " << n << " values " << static_cast<int>(values)
-                                  << " accumulate " << accumulate << " " << name(a.dtype) << " " << name(b.dtype));
+  const Rounded a(random, std::move(left)), b(random, std::move(right));
+  const Matrix out(random, m, n, static_cast<Values>(between(random, 0, 2)));
+  SCOPED_TRACE(testing::Message() << "k " << k << " m " << m << " n " << n << " accumulate " << accumulate << " "
+                                  << name(a.dtype) << " " << name(b.dtype));
   const Matrix want = matmul(plain::matmul, a.values, b.values, out, accumulate);
   for (const Kernel kernel : {plain::matmul, fast::matmul}) {
     Matrix got = out;
     kernel(a.factor(), b.factor(), got.data.data(), stride_of(got), k, m, n, accumulate);
     expect_same(want, got);
   }
+}
+
+void expect_fast_is_plain(Random& random, std::size_t k, std::size_t m, std::size_t n) {
+  const auto values = static_cast<Values>(between(random, 0, 2));
+  expect_fast_is_plain(random, Matrix(random, k, m, values), Matrix(random, k, n, values));
 }
 
 class FastMatmul : public test::EachTarget {
@@ -131,6 +141,23 @@ TEST_P(FastMatmul, EqualsPlainForEveryBlockShape) {
 }
 
 TEST_P(FastMatmul, EqualsPlainForATile) { expect_fast_is_plain(random_, 128, 128, 512); }
+
+// Operands that end in columns of zeros, of both signs; special values of the other operand make them count.
+TEST_P(FastMatmul, EqualsPlainForColumnsOfZeros) {
+  const auto clear_from = [&](Matrix& matrix, std::size_t begin) {
+    for (std::size_t i = 0; i < matrix.data.size(); ++i) {
+      if (i % matrix.stride >= begin) matrix.data[i] = between(random_, 0, 1) ? 0.0f : -0.0f;
+    }
+  };
+  for (int i = 0; i < 60 && !HasFatalFailure(); ++i) {
+    const std::size_t k = between(random_, 1, 130), m = between(random_, 1, 130), n = between(random_, 1, 530);
+    Matrix left(random_, k, m, static_cast<Values>(between(random_, 0, 2)));
+    Matrix right(random_, k, n, static_cast<Values>(between(random_, 0, 2)));
+    if (between(random_, 0, 3)) clear_from(left, between(random_, 0, m));
+    if (between(random_, 0, 3)) clear_from(right, between(random_, 0, n));
+    expect_fast_is_plain(random_, std::move(left), std::move(right));
+  }
+}
 
 // Nearly all elements of the first operand are zeros, of both signs. Products of two values of 2^-80 are too small for
 // float32, so sums become -0, which the zeros that follow turn to +0.

@@ -153,6 +153,7 @@ REFUSALS = (
     ("collective_permute_implicit.R10", r"channel_ids is .1.", functools.partial(_in_channels, channel_ids=[1]), {}),
     ("all_reduce.R6", "priority is 4", _alone("all_reduce", nl.add, priority=4), {}),
     ("nki.R54", "source_target_pairs=3", lambda s, d: ncc.collective_permute(s, d, 3), {}),
+    ("nki.R92", "without a name", _SUM, dict(named=False)),
     ("nki.R10", "without `metadata_tensor`", lambda s, d: ncc.all_to_all_v(s, d, ncc.ReplicaGroup([[0]]), None), {}),
 )  # fmt: skip
 
@@ -194,12 +195,13 @@ def of_the_argument(x):
     return out
 
 
-def test_what_the_compiler_refuses_is_a_warning():
-    x = np.ones((6, 5), np.float32)
-    with pytest.warns(nki.NkiWarning, match="`x` is an input of the kernel"):
-        np.testing.assert_array_equal(nki.simulate(of_the_argument)(x), x)
-    with pytest.warns(nki.NkiWarning, match="without a name"):
-        nki.simulate(moved)(x, _SUM, named=False)
+def test_arguments_and_results_are_no_operands():
+    with pytest.raises(NkiValidationError, match="`x` is an argument of the kernel") as caught:
+        nki.simulate(of_the_argument)(np.ones((6, 5), np.float32))
+    assert caught.value.code == "all_reduce.R7"
+
+
+def test_no_word_of_what_is_as_it_should_be():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        nki.simulate(moved)(x, _SUM)
+        nki.simulate(moved)(np.ones((6, 5), np.float32), _SUM)

@@ -106,6 +106,7 @@ def test_large_messages_and_sizes_in_tensors(tmp_path):
             src, sizes = copied(x, "src"), copied(meta, "sizes")
             dst = shared((ranks * x.shape[0],), x.dtype, "dst")
             nisa.dma_copy(dst=dst, src=shared_zeros(dst))
+            nisa.core_barrier(data=src, cores=(0, 1))
             ncc.all_to_all_v(srcs=[src], dsts=[dst], replica_group=everyone(ranks), metadata_tensor=sizes)
             return returned(dst), returned(sizes)
 
@@ -119,12 +120,12 @@ def test_large_messages_and_sizes_in_tensors(tmp_path):
         rng = np.random.default_rng({SEED})
         xs = [rng.standard_normal((2048, 1500), dtype=np.float32) for _ in range(3)]
         print(digest(nki.simulate(total, ranks=3)(kiln.per_rank(xs), 1, 3)))
-        xs = [rng.standard_normal(64).astype(np.float32) for _ in range(4)]
-        metas = [np.zeros((3, 4), np.uint32) for _ in range(4)]
+        xs = [rng.standard_normal(64).astype(np.float32) for _ in range(8)]
+        metas = [np.zeros((3, 8), np.uint32) for _ in range(8)]
         for m in metas:
-            m[0] = rng.integers(0, 16, 4)
-            m[1] = rng.integers(0, 48, 4)
-        results = nki.simulate(exchanged, ranks=4)(kiln.per_rank(xs), kiln.per_rank(metas), 4)
+            m[0] = rng.integers(0, 16, 8)
+            m[1] = rng.integers(0, 48, 8)
+        results = nki.simulate(exchanged[2], ranks=8)(kiln.per_rank(xs), kiln.per_rank(metas), 8)
         print(digest([r for pair in results for r in pair]))
     """)
     want, got = alone(["run", path]), mpirun(2, ["run", path])

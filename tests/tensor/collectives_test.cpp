@@ -10,6 +10,7 @@
 #include "kiln/tensor/ir/text.h"
 #include "kiln/tensor/lower/lower.h"
 #include "tests/error_of.h"
+#include "tests/tensor/on_ranks.h"
 
 namespace kiln::tensor {
 namespace {
@@ -64,38 +65,10 @@ std::vector<Arrays> inputs_of(const Case& c) {
   return all;
 }
 
-// Runs the program on all ranks and compares with what the oracle says.
-void expect_like_oracle(const Graph& graph, const std::vector<Arrays>& inputs, const CompileOptions& options) {
-  const std::vector<Arrays> expected = evaluate(graph, inputs);
-  const Compiled compiled = compile(graph, options);
-  std::vector<std::vector<std::byte>> x(kRanks), y(kRanks);
-  std::vector<std::map<std::string, std::vector<std::byte>>> constants(kRanks);
-  std::vector<sim::Buffers> buffers(kRanks);
-  for (int rank = 0; rank < kRanks; ++rank) {
-    x[rank] = to_bytes(inputs[rank].at("x"));
-    y[rank].resize(to_bytes(expected[rank].at("y")).size());
-    buffers[rank]["x"] = {x[rank].data(), x[rank].size()};
-    buffers[rank]["y"] = {y[rank].data(), y[rank].size()};
-    for (const Constant& k : compiled.constants) {
-      std::vector<std::byte>& bytes = constants[rank][k.name] = to_bytes(k.array);
-      buffers[rank][k.name] = {bytes.data(), bytes.size()};
-    }
-  }
-  sim::run(compiled.launch().on_ranks(kRanks), arch(options.target), buffers);
-  for (int rank = 0; rank < kRanks; ++rank) {
-    const Array& wanted = expected[rank].at("y");
-    const Array got = from_bytes(wanted.type, y[rank].data());
-    for (std::size_t i = 0; i < got.data.size(); ++i)
-      ASSERT_NEAR(got.data[i], wanted.data[i], 1e-4 * (1 + std::abs(wanted.data[i])))
-          << "rank " << rank << ", element " << i << " on " << arch(options.target).name << " lnc " << options.lnc;
-  }
-}
-
 void expect_like_oracle(const Graph& graph, const std::vector<Arrays>& inputs) {
   for (const Target target : {Target::trn1, Target::trn2, Target::trn3})
-    expect_like_oracle(graph, inputs, {.target = target});
-  for (const Target target : {Target::trn2, Target::trn3})
-    expect_like_oracle(graph, inputs, {.target = target, .lnc = 2});
+    expect_on_ranks(graph, inputs, {.target = target});
+  for (const Target target : {Target::trn2, Target::trn3}) expect_on_ranks(graph, inputs, {.target = target, .lnc = 2});
 }
 
 TEST(TensorCollectives, CompiledProgramsDoWhatTheOracleSays) {

@@ -11,8 +11,10 @@
 
 #include "kernels/fft/host/double_plan.h"
 #include "kernels/fft/host/fft_rules.h"
+#include "kernels/fft/host/finer_rows.h"
 #include "kernels/fft/host/half_spectrum.h"
 #include "kernels/fft/host/row_balance.h"
+#include "kernels/fft/host/row_errors.h"
 #include "kernels/fft/host/row_offset.h"
 #include "kiln/check/check_program.h"
 #include "kiln/views/timed_kernel.h"
@@ -180,6 +182,7 @@ void Plan::run(backend::Call& call, const float* x, float* y, backend::Backend b
     cleared = without_stray_numbers(computed_, x);
     x = cleared.data();
   }
+  const float* const given = x;
   const RowOffset offset(computed_, x);
   x = offset.x();
   std::optional<RowBalance> balance;
@@ -189,16 +192,13 @@ void Plan::run(backend::Call& call, const float* x, float* y, backend::Backend b
     backend::run(call, backend);
     keep_apart(call, backend);
   };
-  compute(balance ? balance->x() : x, y);
-  if (balance && balance->finds_lopsided(y)) {
-    std::vector<float> alone(static_cast<std::size_t>(computed_.rows * computed_.y_width()));
-    for (const int which : {0, 1}) {
-      compute(balance->x_alone(which).data(), alone.data());
-      balance->take_alone(which, alone.data(), y);
-    }
-  }
+  const float* computed = balance ? balance->x() : x;
+  compute(computed, y);
+  std::vector<std::int64_t> inexact;
+  if (computed_.precision == kernels::Precision::native) inexact = inexact_rows(computed_, way_, computed, y);
   if (balance) balance->undo(y);
   offset.add_to(y);
+  compute_finer(computed_, inexact, given, y, backend);
 }
 
 // Rows share partitions, where zeros of a table times NaN or infinity are NaN: rows that are finite are computed again

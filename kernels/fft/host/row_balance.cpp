@@ -12,30 +12,6 @@ double sum_of_squares(const float* row, std::int64_t width) {
   return sum;
 }
 
-// What errors of a row depend on: the largest |number| of its results, and the mean of their squares.
-struct Size {
-  double largest = 0, square = 0;
-};
-Size size_of(const kernels::TransformConfig& c, const float* row) {
-  const std::int64_t parts = c.spectrum == kernels::Spectrum::inverse ? 1 : 2, numbers = c.y_width() / parts;
-  Size s;
-  for (std::int64_t i = 0; i < numbers; ++i) {
-    const double square = sum_of_squares(row + i * parts, parts);
-    s.square += square / static_cast<double>(numbers);
-    s.largest = std::max(s.largest, std::sqrt(square));
-  }
-  return s;
-}
-
-// Errors of complex transforms were seen to be up to 1.1e-6 of the root of the mean square of results, and beside a
-// large one 1e-7 of that: with these limits a pair of rows is below 1e-6 of the largest number of each.
-constexpr double kMostMean = 0.6, kMostLargest = 3.5;
-bool is_lopsided(const Size& a, const Size& b) {
-  const double least = std::min(a.largest, b.largest);
-  return least > 0 && (std::sqrt(a.square + b.square) > kMostMean * least ||
-                       a.largest + b.largest > kMostLargest * least);  // false with NaN
-}
-
 }  // namespace
 
 RowBalance::RowBalance(const kernels::TransformConfig& config, const float* x) : config_(config), x_(x) {
@@ -57,28 +33,6 @@ void RowBalance::scale() {
     float* row = scaled_.data() + r * width;
     std::transform(row, row + width, row, [e](float v) { return std::ldexp(v, -e); });
   }
-}
-
-bool RowBalance::finds_lopsided(const float* y) {
-  const std::int64_t width = config_.y_width();
-  for (std::int64_t r = 0; r + 1 < config_.rows; r += 2) {
-    if (exponents_[static_cast<std::size_t>(r)] == kZero || exponents_[static_cast<std::size_t>(r + 1)] == kZero)
-      continue;
-    if (is_lopsided(size_of(config_, y + r * width), size_of(config_, y + (r + 1) * width))) lopsided_.push_back(r);
-  }
-  return !lopsided_.empty();
-}
-
-std::vector<float> RowBalance::x_alone(int which) const {
-  const std::int64_t width = config_.x_width();
-  std::vector<float> some(x(), x() + config_.rows * width);
-  for (const std::int64_t r : lopsided_) std::fill_n(some.data() + (r + 1 - which) * width, width, 0.0f);
-  return some;
-}
-
-void RowBalance::take_alone(int which, const float* from, float* y) const {
-  const std::int64_t width = config_.y_width();
-  for (const std::int64_t r : lopsided_) std::copy_n(from + (r + which) * width, width, y + (r + which) * width);
 }
 
 bool RowBalance::is_needed() const {

@@ -256,6 +256,7 @@ class Kernel {
 
   const Program& program() const { return program_; }
   Program& program() { return program_; }
+  Block& block();  // statements of the innermost loop that is open
   Program finish() { return std::move(program_); }
 
   // For front ends that walk the table: places are given by `at`, an instruction is begin, one push per
@@ -299,7 +300,6 @@ class Kernel {
   std::uint32_t share_access(const View& view);
   Affine add_affine(std::int64_t constant, const std::vector<Term>& terms);
   LocId locate(const Where& at);
-  Block& block();
   void open_loop(LoopId id);
 
   Program program_;

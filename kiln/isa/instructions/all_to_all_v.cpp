@@ -15,7 +15,7 @@ constexpr Rule kReach{
     11,
     "on trn3 a list holds ranks that follow each other, all those of two devices or more, of lnc 2; elsewhere ranks at "
     "the same place of different nodes",
-    "use all_to_all inside a node", Mark::external};
+    "use all_to_all inside a node"};
 
 constexpr int kWithout = 1;
 constexpr Rule kRules[] = {kAsMany,
@@ -50,7 +50,7 @@ void check(Check& c) {
   check_sizes(c, kParams);
   c.require(kPlaces, !c.boolean(has_rdispls) || c.arch().links.has_switch, has_rdispls,
             [&] { return fmt::format("has_rdispls on {}", c.arch().name); });
-  c.advise(kReach, reaches(c), replica_group, [&] { return groups_text(c, replica_group); });
+  c.require(kReach, reaches(c), replica_group, [&] { return groups_text(c, replica_group); });
 }
 
 void exchange(Gathering& g) {

@@ -13,12 +13,11 @@ using namespace args::collective_permute;
 
 constexpr Rule kShape{7, "dst has the shape of src", "slice or reshape one of them"};
 constexpr Rule kCircles{8, "the pairs form circles: each rank that they name sends and receives",
-                        "name each rank as a source and as a target", Mark::external};
+                        "name each rank as a source and as a target"};
 
 constexpr Rule kNeighbours{9, "a pair is of one device, or of two that a link joins",
                            "send to a neighbouring device: the devices of a server stand row by row, and rows and "
-                           "columns are circles",
-                           Mark::external};
+                           "columns are circles"};
 
 constexpr int kWithout = 1;
 constexpr Rule kRules[] = {kAsMany,
@@ -39,19 +38,18 @@ void check(Check& c) {
   if (!from.empty() && !to.empty())
     c.require(kShape, same_shapes(from[0], to[0]), dsts,
               [&] { return fmt::format("src is {}, dst is {}", shape_text(from[0]), shape_text(to[0])); });
+  if (!are_pairs(c, source_target_pairs)) return;
   std::set<std::int64_t> sources, targets;
   for (const RankList pair : replica_groups(c, source_target_pairs)) {
-    if (pair.size() != 2) return;
     sources.insert(pair[0]);
     targets.insert(pair[1]);
   }
-  c.advise(kCircles, sources == targets, source_target_pairs, [&] { return groups_text(c, source_target_pairs); });
-  if (!are_pairs(c, source_target_pairs)) return;
+  c.require(kCircles, sources == targets, source_target_pairs, [&] { return groups_text(c, source_target_pairs); });
   for (const RankList pair : replica_groups(c, source_target_pairs)) {
     LinkLoad way(c.arch().links, c.arch().links.ranks_per_device(c.program().lnc));
     way.add(pair[0], pair[1], 1);
-    c.advise(kNeighbours, way.hops() <= 1, source_target_pairs,
-             [&] { return fmt::format("from rank {} to {} are {} hops", pair[0], pair[1], way.hops()); });
+    c.require(kNeighbours, way.hops() <= 1, source_target_pairs,
+              [&] { return fmt::format("from rank {} to {} are {} hops", pair[0], pair[1], way.hops()); });
   }
 }
 

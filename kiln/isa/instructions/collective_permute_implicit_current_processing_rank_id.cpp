@@ -29,7 +29,9 @@ void run(Run& r) {
   const RankList list = group_of(r, replica_group, r.rank_number);
   if (list.empty()) r.fail(kLists, fmt::format("rank {} is not in {}", r.rank_number, groups_text(r, replica_group)));
   const auto n = std::ssize(list);
-  const std::int64_t step = r.is_register(iteration_id) ? r.registers[r.reg(iteration_id)] : r.integer(iteration_id);
+  const std::int64_t step = r.is_register(iteration_id) ? static_cast<std::int32_t>(r.registers[r.reg(iteration_id)])
+                                                        : r.integer(iteration_id);
+  if (step < 0) r.fail(kStep, fmt::format("iteration_id is {}", step));
   const auto here = std::ranges::find(list, r.rank_number) - list.begin();
   r.registers[r.reg(dst)] = static_cast<std::uint32_t>(list[(here + n - step % n) % n]);
 }

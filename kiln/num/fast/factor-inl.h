@@ -25,6 +25,8 @@ using Tag = hn::ScalableTag<float>;
 using Vec = hn::Vec<Tag>;
 
 constexpr std::size_t kLanes = hn::MaxLanes(Tag());
+constexpr std::size_t kLine = 64;  // bytes of a cache line
+
 // An operand of float32 or bfloat16, as it lies in memory.
 struct Source {
   const std::byte* data;
@@ -36,6 +38,12 @@ struct Source {
         row_bytes(f.stride * size_bytes(f.dtype)),
         narrow(f.dtype == DType::bfloat16) {}
   std::size_t element_bytes() const { return narrow ? sizeof(std::uint16_t) : sizeof(float); }
+  const std::byte* row_at(std::size_t i) const { return data + static_cast<std::ptrdiff_t>(i) * row_bytes; }
+  template <class Kind>
+  const typename Kind::Raw* row(std::size_t i) const {
+    return reinterpret_cast<const typename Kind::Raw*>(row_at(i));
+  }
+  std::ptrdiff_t float_stride() const { return row_bytes / static_cast<std::ptrdiff_t>(sizeof(float)); }
   Source from_column(std::size_t column) const {
     Source s = *this;
     s.data += column * element_bytes();

@@ -1,7 +1,8 @@
 // Both operands come K-major, so a block of outputs held in registers reads, for each k, a short run of a
-// (broadcast) and a short run of b (vectors). Rows of a tile lie a power of two apart and would fight for the
-// same cache sets, so the runs are first packed into contiguous panels of float32: all of a once, unless it can be read
-// where it lies, b a few panels at a time.
+// (broadcast) and a short run of b (vectors). Rows of a tile lie a power of two apart and fight for the same sets of
+// the first cache, but a block multiplies so long with the runs of one k that the next ones have time to come from the
+// second. So floats are read where they lie; bfloat16 is first packed into contiguous panels of float32, all of a, b a
+// panel at a time. What comes next of either is fetched from memory while a block is multiplied.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/num/fast/matmul.cpp"
 #include <hwy/foreach_target.h>
@@ -18,6 +19,7 @@
 #include "kiln/num/fast/factor-inl.h"
 #include "kiln/num/fast/fast.h"
 #include "kiln/num/fast/few_elements-inl.h"
+#include "kiln/num/fast/zero_columns-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::fast {
@@ -53,10 +55,16 @@ HWY_INLINE void store_row(const Vec* sums, Output out, std::size_t width) {
   }
 }
 
+// What is needed soon: a cache line of each row of two matrices.
+struct Ahead {
+  const std::byte *first, *second;
+  std::ptrdiff_t first_step, second_step;
+};
+
 // One block of kRows rows and kVectors vectors. `a` has kRows floats for each k; b has whole vectors. The loops over
 // rows and vectors must unroll fully for the sums to stay in registers.
 template <std::size_t kRows, std::size_t kVectors>
-void multiply_block(Panel a, Panel b, Output out, std::size_t k, std::size_t width) {
+void multiply_block(Panel a, Panel b, Output out, std::size_t k, std::size_t width, Ahead ahead) {
   const Tag d;
   Vec sums[kRows][kVectors];
 #pragma GCC unroll 14
@@ -64,7 +72,14 @@ void multiply_block(Panel a, Panel b, Output out, std::size_t k, std::size_t wid
 #pragma GCC unroll 2
     for (Vec& sum : row) sum = hn::Zero(d);
   }
+  if constexpr (kRows >= kMaxRows / 2) {  // else this takes longer than what it spares
+    for (std::size_t r = 0; r < kRows; ++r) {
+      for (std::size_t v = 0; v < kVectors; ++v) __builtin_prefetch(out.from(r, v * kLanes).data, 1, 3);
+    }
+  }
   for (std::size_t i = 0; i < k; ++i, a.data += a.stride, b.data += b.stride) {
+    __builtin_prefetch(std::exchange(ahead.first, ahead.first + ahead.first_step), 0, 2);
+    __builtin_prefetch(std::exchange(ahead.second, ahead.second + ahead.second_step), 0, 2);
     Vec columns[kVectors];
 #pragma GCC unroll 2
     for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b.data + v * kLanes);
@@ -79,7 +94,7 @@ void multiply_block(Panel a, Panel b, Output out, std::size_t k, std::size_t wid
   for (std::size_t r = 0; r < kRows; ++r) store_row<kVectors>(sums[r], out.from(r, 0), width);
 }
 
-using Block = void (*)(Panel a, Panel b, Output out, std::size_t k, std::size_t width);
+using Block = void (*)(Panel a, Panel b, Output out, std::size_t k, std::size_t width, Ahead ahead);
 
 template <std::size_t... kIndex>
 constexpr std::array<Block, sizeof...(kIndex)> make_blocks(std::index_sequence<kIndex...>) {
@@ -100,7 +115,7 @@ constexpr std::size_t block_rows(std::size_t left) { return divide_up(left, divi
 // next one, and that several of them do not stay in the cache until their other columns are packed: so what is packed
 // of a row is packed at once.
 HWY_INLINE void prefetch_ahead(const Source& from, std::size_t row, std::size_t k, std::size_t bytes) {
-  constexpr std::size_t kAhead = 12, kLine = 64;
+  constexpr std::size_t kAhead = 12;
   if (row + kAhead >= k) return;
   const std::byte* at = from.data + static_cast<std::ptrdiff_t>(row + kAhead) * from.row_bytes;
   for (std::size_t j = 0; j < bytes; j += kLine) __builtin_prefetch(at + j, 0, 3);
@@ -129,8 +144,7 @@ void pack_blocks_as(const Source& from, const Blocks& blocks, std::size_t k, flo
   const std::size_t bytes = (blocks.end - blocks.begin[0]) * from.element_bytes();
   for (std::size_t i = 0; i < k; ++i) {
     prefetch_ahead(from, i, k, bytes);
-    const auto* row =
-        reinterpret_cast<const typename Kind::Raw*>(from.data + static_cast<std::ptrdiff_t>(i) * from.row_bytes);
+    const auto* row = from.row<Kind>(i);
     for (std::size_t b = 0; b < blocks.count; ++b) {
       const std::size_t rows = blocks.rows[b], at = i * rows;
       float* const place = to + (blocks.begin[b] - blocks.begin[0]) * k + at;
@@ -151,28 +165,32 @@ void pack_all(const Source& a, std::size_t k, std::size_t m, float* to) {
   }
 }
 
-// The first `width` columns of b as panels, of which the last one may have fewer vectors.
+// Up to a panel of columns of b; the last vector is filled up with zeros.
 template <class Kind>
-void pack_panels_as(const Source& from, std::size_t width, std::size_t k, float* to) {
+void pack_panel_as(const Source& from, std::size_t width, std::size_t k, float* to) {
   const Tag d;
-  const std::size_t whole = width / kPanelWidth * kPanelWidth, rest = width - whole;
-  const std::size_t rest_step = divide_up(rest, kLanes) * kLanes;
+  const std::size_t whole = width / kLanes * kLanes;
   for (std::size_t i = 0; i < k; ++i) {
     prefetch_ahead(from, i, k, width * from.element_bytes());
-    const auto* row =
-        reinterpret_cast<const typename Kind::Raw*>(from.data + static_cast<std::ptrdiff_t>(i) * from.row_bytes);
-    for (std::size_t c = 0; c < whole; c += kPanelWidth) {
-      float* const place = to + c * k + i * kPanelWidth;
-      hn::StoreU(Kind::load(row + c), d, place);
-      hn::StoreU(Kind::load(row + c + kLanes), d, place + kLanes);
-    }
-    for (std::size_t c = 0; c < rest; c += kLanes)
-      hn::StoreU(Kind::load_first(row + whole + c, rest - c), d, to + whole * k + i * rest_step + c);
+    const auto* row = from.row<Kind>(i);
+    for (std::size_t c = 0; c < whole; c += kLanes, to += kLanes) hn::StoreU(Kind::load(row + c), d, to);
+    if (whole == width) continue;
+    hn::StoreU(Kind::load_first(row + whole, width - whole), d, to);
+    to += kLanes;
   }
 }
 
-void pack_panels(const Source& from, std::size_t width, std::size_t k, float* to) {
-  from.narrow ? pack_panels_as<Narrow>(from, width, k, to) : pack_panels_as<Wide>(from, width, k, to);
+void pack_panel(const Source& from, std::size_t width, std::size_t k, float* to) {
+  from.narrow ? pack_panel_as<Narrow>(from, width, k, to) : pack_panel_as<Wide>(from, width, k, to);
+}
+
+// Asks for all rows of some columns.
+void fetch(const Source& from, std::size_t width, std::size_t k) {
+  const std::size_t bytes = width * from.element_bytes();
+  for (std::size_t i = 0; i < k; ++i) {
+    for (std::size_t j = 0; j < bytes; j += kLine) __builtin_prefetch(from.row_at(i) + j, 0, 2);
+    __builtin_prefetch(from.row_at(i) + bytes - 1, 0, 2);
+  }
 }
 
 struct alignas(64) CacheLine {
@@ -187,51 +205,77 @@ float* scratch(std::size_t n) {
   return lines.front().values;
 }
 
+Panel in_place(const Source& from) { return {reinterpret_cast<const float*>(from.data), from.float_stride()}; }
+
 // The columns of a, packed or where they lie.
 struct Columns {
-  Panel all;
-  bool packed;
-  std::size_t k;
+  Source source;
+  const float* packed;  // nullptr: where they lie
+  std::size_t k, m;
 
-  Panel from(std::size_t column, std::size_t count) const {
-    return packed ? Panel{all.data + column * k, static_cast<std::ptrdiff_t>(count)}
-                  : Panel{all.data + column, all.stride};
+  Panel block(std::size_t column, std::size_t rows) const {
+    return packed ? Panel{packed + column * k, static_cast<std::ptrdiff_t>(rows)}
+                  : in_place(source.from_column(column));
   }
 };
 
-// All blocks of rows with one panel.
-void multiply_panel(const Columns& a, Panel panel, Output out, std::size_t m, std::size_t width) {
+// The cache lines of b from some column on, one after the other, as the blocks before fetch them.
+class LinesOfRows {
+ public:
+  struct Line {
+    const std::byte* at;
+    std::ptrdiff_t step;
+  };
+  LinesOfRows(const Source& b, std::size_t n)
+      : at_(b.data), end_(b.from_column(n).data), row_bytes_(b.row_bytes), unused_{b.data, 0} {}
+  // What is needed now is not fetched any more.
+  void skip_to(const std::byte* at) {
+    if (at_ < at) at_ += (at - at_ + kLine - 1) / kLine * kLine;
+    limit_ = std::min(end_, at + kMostAhead);
+  }
+  Line take() { return at_ < limit_ ? Line{std::exchange(at_, at_ + kLine), row_bytes_} : unused_; }
+
+ private:
+  static constexpr std::ptrdiff_t kMostAhead = 1024;  // bytes of a row
+  const std::byte *at_, *end_, *limit_ = nullptr;
+  std::ptrdiff_t row_bytes_;
+  Line unused_;
+};
+
+// All blocks of rows with one panel. A block fetches a line of b; and a second one or, with the first panel, the line
+// in which the columns of the next block end: those before are the block's own.
+void multiply_panel(const Columns& a, Panel panel, bool is_first, Output out, std::size_t width, LinesOfRows& next) {
   const std::size_t vectors = divide_up(width, kLanes);
-  for (std::size_t row = 0, rows; row < m; row += rows) {
-    rows = block_rows(m - row);
-    block_of(rows, vectors)(a.from(row, rows), panel, out.from(row, 0), a.k, width);
+  const Source& from = a.source;
+  for (std::size_t row = 0, rows; row < a.m; row += rows) {
+    rows = block_rows(a.m - row);
+    const LinesOfRows::Line one = next.take();
+    const LinesOfRows::Line two =
+        is_first && !a.packed
+            ? LinesOfRows::Line{from.from_column(std::min(row + rows + kMaxRows, a.m) - 1).data, from.row_bytes}
+            : next.take();
+    block_of(rows, vectors)(a.block(row, rows), panel, out.from(row, 0), a.k, width,
+                            {one.at, two.at, one.step, two.step});
   }
 }
 
 void multiply(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n) {
-  constexpr std::size_t kGroup = 4 * kPanelWidth;  // columns of b that are packed at once
-  constexpr std::ptrdiff_t kMostApart = 1024;      // bytes
-  float* const packed_b = scratch(k * (kGroup + m) + kLanes);
-  float* const packed_a = packed_b + k * kGroup;
-  // Floats are read where they lie: a block multiplies so long with those of one k that the next ones have time to come
-  // from the second cache, where rows stay that are not too far apart.
-  const bool packs = a.narrow || std::abs(a.row_bytes) > kMostApart;
-  const Panel floats{reinterpret_cast<const float*>(a.data), a.row_bytes / static_cast<std::ptrdiff_t>(sizeof(float))};
-  const Columns columns_a{packs ? Panel{packed_a, 0} : floats, packs, k};
-  if (packs) pack_all(a, k, m, packed_a);
-  for (std::size_t column = 0; column < n; column += kGroup) {
-    const std::size_t columns = std::min(n - column, kGroup);
-    // Panels that are read only once are not worth the copy, unless there is something to convert or to fill up.
-    const bool in_place = !b.narrow && m <= kMaxRows && columns % kPanelWidth == 0;
-    if (!in_place) pack_panels(b.from_column(column), columns, k, packed_b);
-    for (std::size_t c = 0; c < columns; c += kPanelWidth) {
-      const std::size_t width = std::min(columns - c, kPanelWidth);
-      const auto step = static_cast<std::ptrdiff_t>(divide_up(width, kLanes) * kLanes);
-      const Panel panel = in_place ? Panel{reinterpret_cast<const float*>(b.from_column(column + c).data),
-                                           b.row_bytes / static_cast<std::ptrdiff_t>(sizeof(float))}
-                                   : Panel{packed_b + c * k, step};
-      multiply_panel(columns_a, panel, out.from(0, column + c), m, width);
-    }
+  float* const packed_b = scratch(k * (kPanelWidth + m) + kLanes);
+  float* const packed_a = packed_b + k * kPanelWidth;
+  if (a.narrow) pack_all(a, k, m, packed_a);
+  const Columns columns_a{a, a.narrow ? packed_a : nullptr, k, m};
+  LinesOfRows next(b, n);
+  for (std::size_t column = 0; column < n; column += kPanelWidth) {
+    const std::size_t width = std::min(n - column, kPanelWidth), step = divide_up(width, kLanes) * kLanes;
+    const Source from = b.from_column(column);
+    next.skip_to(from.from_column(width).data);
+    const bool packs = b.narrow || width < step;
+    if (packs)
+      pack_panel(from, width, k, packed_b);
+    else if (column == 0)
+      fetch(from, width, k);
+    multiply_panel(columns_a, packs ? Panel{packed_b, static_cast<std::ptrdiff_t>(step)} : in_place(from), column == 0,
+                   out.from(0, column), width, next);
   }
 }
 
@@ -276,13 +320,30 @@ void multiply_vector(const Source& weights, const Source& rows, Output out, std:
   multiply_as(weights, rows, out, step, k, width);
 }
 
-void matmul(const Factor& a, const Factor& b, float* out, std::ptrdiff_t out_stride, std::size_t k, std::size_t m,
+void multiply_as_fits(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n) {
+  if (m == 1) return multiply_vector(a, b, out, 1, k, n);
+  if (n == 1) return multiply_vector(b, a, out, out.stride, k, m);
+  if (seems_full(a, k, m) || !multiply_few(a, b, out, k, m, n)) multiply(a, b, out, k, m, n);
+}
+
+void matmul(const Factor& left, const Factor& right, float* to, std::ptrdiff_t to_stride, std::size_t k, std::size_t m,
             std::size_t n, bool accumulate) {
-  const Output to{out, out_stride, accumulate};
-  if (m == 1) return multiply_vector(Source(a), Source(b), to, 1, k, n);
-  if (n == 1) return multiply_vector(Source(b), Source(a), to, out_stride, k, m);
-  if (multiply_few(Source(a), Source(b), to, k, m, n)) return;
-  multiply(Source(a), Source(b), to, k, m, n);
+  const Source a(left), b(right);
+  const Output out{to, to_stride, accumulate};
+  const std::size_t rows = columns_with_one_of_zeros(a, k, m, false),
+                    columns = columns_with_one_of_zeros(b, k, n, true);
+  multiply_as_fits(a, b, out, k, rows, columns);
+  // A NaN may also have been in the result before.
+  if (columns < n) {
+    const Output rest = out.from(0, columns);
+    has_nan(rest.data - 1, rest.stride, rows) ? multiply_as_fits(a, b.from_column(columns), rest, k, rows, n - columns)
+                                              : add_zeros(rest, rows, n - columns);
+  }
+  if (rows < m) {
+    const Output rest = out.from(rows, 0);
+    has_nan(rest.data - rest.stride, 1, n) ? multiply_as_fits(a.from_column(rows), b, rest, k, m - rows, n)
+                                           : add_zeros(rest, m - rows, n);
+  }
 }
 
 }  // namespace

@@ -5,11 +5,24 @@
 
 namespace kiln::tensor {
 namespace {
-constexpr std::array kCollectives{OpCode::all_reduce, OpCode::all_gather, OpCode::reduce_scatter, OpCode::all_to_all,
-                                  OpCode::collective_permute};
+constexpr std::array kCollectives{OpCode::all_reduce,
+                                  OpCode::all_gather,
+                                  OpCode::reduce_scatter,
+                                  OpCode::all_to_all,
+                                  OpCode::collective_permute,
+                                  OpCode::collective_permute_implicit,
+                                  OpCode::collective_permute_implicit_reduce};
 }
 
-bool is_collective(OpCode code) { return std::ranges::find(kCollectives, code) != kCollectives.end(); }
+bool is_collective(OpCode code) {
+  return std::ranges::find(kCollectives, code) != kCollectives.end() || is_sized(code) || is_rank_number(code);
+}
+
+bool is_rank_number(OpCode code) {
+  return code == OpCode::rank_id || code == OpCode::collective_permute_implicit_current_processing_rank_id;
+}
+
+bool is_sized(OpCode code) { return code == OpCode::all_to_all_v || code == OpCode::all_gather_v; }
 
 Ints flat_groups(const RankGroups& groups) {
   Ints flat;

@@ -7,7 +7,15 @@ namespace kiln::tensor {
 
 using RankGroups = std::vector<Ints>;
 
+// Ops that hang on the rank which runs them, most because ranks meet.
 bool is_collective(OpCode code);
+// Those that only ask for a number of a rank.
+bool is_rank_number(OpCode code);
+// Those of parts whose sizes are tensors: they have the counts of what came as a second result.
+bool is_sized(OpCode code);
+
+// A ring has at most so many.
+inline constexpr std::int64_t kMostChannels = 4;
 
 // Lists of ranks as an attribute has them, each after its length, and back; of a permutation the lists are pairs of a
 // source and a target. What no lengths fit stays a list, for whoever checks it.

@@ -12,8 +12,8 @@
 namespace kiln::tensor {
 namespace {
 
-// What each rank of a group has for the operand, in the order of the list.
-using Brought = std::vector<const Array*>;
+// What each rank of a group has for the operands, in the order of the list.
+using Brought = std::vector<Given>;
 
 double combined(const std::string& op, double a, double b) {
   if (op == "add") return a + b;
@@ -21,15 +21,21 @@ double combined(const std::string& op, double a, double b) {
   return op == "maximum" ? std::max(a, b) : std::min(a, b);
 }
 
-Array all_reduced(const Op& op, const Brought& brought) {
-  Array out = *brought[0];
-  for (std::size_t r = 1; r < brought.size(); ++r) {
+Array reduced(const Op& op, const Given& sources) {
+  Array out = *sources[0];
+  for (std::size_t r = 1; r < sources.size(); ++r) {
     for (std::size_t i = 0; i < out.data.size(); ++i)
-      out.data[i] = combined(op.text("op"), out.data[i], brought[r]->data[i]);
+      out.data[i] = combined(op.text("op"), out.data[i], sources[r]->data[i]);
   }
   if (!is_float(out.type.dtype))  // modulo 2^32
     out = from_bytes(out.type, to_bytes(out).data());
   return out;
+}
+
+Array all_reduced(const Op& op, const Brought& brought) {
+  Given sources;
+  for (const Given& own : brought) sources.push_back(own[0]);
+  return reduced(op, sources);
 }
 
 // Calls fn(element of the whole, element of the part) for part `part` of `shape` along an axis.
@@ -65,17 +71,22 @@ Array joined(const Type& type, std::int64_t axis, const std::vector<Array>& part
 // What the rank at position `mine` of its group gets.
 Array exchanged(const Op& op, const Brought& brought, std::int64_t mine) {
   const auto n = static_cast<std::int64_t>(brought.size());
+  const Given& before = brought[static_cast<std::size_t>((mine + n - 1) % n)];
   std::vector<Array> parts;
   switch (op.code) {
+    case OpCode::collective_permute_implicit:
+      return *before[0];
+    case OpCode::collective_permute_implicit_reduce:
+      return reduced(op, before);
     case OpCode::all_reduce:
       return all_reduced(op, brought);
     case OpCode::reduce_scatter:
       return share_of(all_reduced(op, brought), op.integer("axis"), n, mine);
     case OpCode::all_to_all:
-      for (const Array* a : brought) parts.push_back(share_of(*a, op.integer("split"), n, mine));
+      for (const Given& own : brought) parts.push_back(share_of(*own[0], op.integer("split"), n, mine));
       return joined(op.type, op.integer("axis"), parts);
     default:
-      for (const Array* a : brought) parts.push_back(*a);
+      for (const Given& own : brought) parts.push_back(*own[0]);
       return joined(op.type, op.integer("axis"), parts);
   }
 }
@@ -100,22 +111,24 @@ std::vector<std::size_t> members_of(const Ints& list, const Team& team) {
 
 }  // namespace
 
-std::vector<Array> meet(const Op& op, const std::vector<const Array*>& of_rank, const Team& team) {
-  std::vector<Array> out(of_rank.size(), Array{op.type, {}});
+std::vector<Results> meet(const Op& op, const std::vector<Given>& of_rank, const Team& team) {
+  if (is_rank_number(op.code)) return rank_numbers(op, of_rank, team);
+  std::vector<Results> out(of_rank.size());
   for (const Ints& list : groups_of(op)) {
     const std::vector<std::size_t> members = members_of(list, team);
     if (members.empty()) continue;
     if (op.code == OpCode::collective_permute) {
-      out[members[1]] = *of_rank[members[0]];
+      out[members[1]] = {*of_rank[members[0]][0]};
       continue;
     }
     Brought brought;
     for (const std::size_t i : members) brought.push_back(of_rank[i]);
     for (std::size_t i = 0; i < members.size(); ++i)
-      out[members[i]] = exchanged(op, brought, static_cast<std::int64_t>(i));
+      out[members[i]] = is_sized(op.code) ? sized_parts(op, brought, i)
+                                          : Results{exchanged(op, brought, static_cast<std::int64_t>(i))};
   }
   for (std::size_t i = 0; i < out.size(); ++i) {
-    if (static_cast<std::int64_t>(out[i].data.size()) != op.type.size())
+    if (out[i].empty())
       raise(rules::kTable, rules::kRankGroups, {.found = fmt::format("rank {} is in no group", team.ranks[i])});
   }
   return out;

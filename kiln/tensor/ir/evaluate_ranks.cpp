@@ -9,9 +9,6 @@
 namespace kiln::tensor {
 namespace {
 
-using Given = std::vector<const Array*>;  // of one rank
-using Results = std::vector<Array>;
-
 bool meets(const Op& op) {
   return is_collective(op.code) ||
          std::ranges::any_of(op.bodies, [](const Body& body) { return std::ranges::any_of(body->ops(), meets); });
@@ -137,10 +134,9 @@ std::vector<Arrays> run(const Graph& graph, const std::vector<Arrays>& inputs, c
       for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].add_results(std::move(results[r]));
       continue;
     }
-    Given of_rank;
-    for (const Given& own : in) of_rank.push_back(own[0]);
-    std::vector<Array> met = meet(op, of_rank, team);
-    for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].add(std::move(met[r]));
+    std::vector<Results> met = meet(op, in, team);
+    for (std::size_t r = 0; r < ranks.size(); ++r)
+      met[r].size() > 1 ? ranks[r].add_results(std::move(met[r])) : ranks[r].add(std::move(met[r][0]));
   }
   std::vector<Arrays> outputs;
   for (const Evaluation& rank : ranks) outputs.push_back(rank.outputs());

@@ -11,7 +11,16 @@ struct Team {
   std::int64_t of;                  // how many there are in all
 };
 
-// The value of a collective on each rank of the team (evaluate_collective.cpp).
-std::vector<Array> meet(const Op& op, const std::vector<const Array*>& of_rank, const Team& team);
+using Given = std::vector<const Array*>;  // operands of one rank
+using Results = std::vector<Array>;       // of one rank
+
+// The results of a collective on each rank of the team (evaluate_collective.cpp).
+std::vector<Results> meet(const Op& op, const std::vector<Given>& of_rank, const Team& team);
+
+// Of the ops that end with _v: dst and recv_counts of the rank at place `mine` of its group, from what all of its ranks
+// bring (evaluate_sized.cpp).
+Results sized_parts(const Op& op, const std::vector<Given>& brought, std::size_t mine);
+// Of the ops that give numbers of ranks (the same file).
+std::vector<Results> rank_numbers(const Op& op, const std::vector<Given>& of_rank, const Team& team);
 
 }  // namespace kiln::tensor

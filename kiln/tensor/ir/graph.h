@@ -88,7 +88,8 @@ class Graph {
   std::uint32_t loc_ = 0;
 };
 
-// The types of all results of an op with bodies, or of one that calls a kernel; of others the one that it has.
+// The types of all results of an op with bodies, of one that calls a kernel, or of a collective that ends with _v; of
+// others the one that it has.
 std::vector<Type> result_types(const Op& op);
 // The type of an op's result; throws Error (tensor.R*) at `loc`.
 Type infer(const Graph& graph, const Op& op);

@@ -80,4 +80,71 @@ Type infer_collective_permute(const Ask& a) {
   return a.operand(0);
 }
 
+namespace {
+
+// Each channel takes a part of x.
+void require_channels(const Ask& a) {
+  const std::int64_t channels = a.op.integer("channels"), size = a.operand(0).size();
+  a.require(channels >= 1 && channels <= kMostChannels && (channels <= size || size == 0), rules::kRankChannels,
+            fmt::format("{} in {} channels", to_string(a.operand(0)), channels));
+}
+
+bool is_count(const Type& t, const Shape& shape) {
+  return (t.dtype == DType::int32 || t.dtype == DType::uint32) && t.shape == shape;
+}
+
+// Of src and dst, which are flat, and of counts and places in them.
+Type infer_sized(const Ask& a, const Shape& counts) {
+  const Type &src = a.operand(0), &dst = a.operand(1);
+  a.require(src.dtype == dst.dtype && src.rank() >= 1 && dst.rank() >= 1 && src.size() > 0 && dst.size() > 0,
+            rules::kConcat, fmt::format("src {}, dst {}", to_string(src), to_string(dst)));
+  for (std::size_t i = 2; i < a.op.operands.size(); ++i)
+    a.require(is_count(a.operand(i), counts), rules::kIndex,
+              fmt::format("{} as counts or places, of which there are {}", to_string(a.operand(i)), to_string(counts)));
+  return dst;
+}
+
+}  // namespace
+
+Type infer_ring_step(const Ask& a) {
+  asked_ranks(a);
+  require_channels(a);
+  return a.operand(0);
+}
+
+Type infer_ring_reduce(const Ask& a) {
+  asked_ranks(a);
+  require_reducible(a);
+  require_channels(a);
+  a.require(a.operand(0) == a.operand(1), rules::kConcat,
+            fmt::format("{} and {}", to_string(a.operand(0)), to_string(a.operand(1))));
+  return a.operand(0);
+}
+
+Type infer_all_to_all_v(const Ask& a) {
+  const std::int64_t ranks = asked_ranks(a);
+  const std::size_t given = a.op.operands.size();
+  a.require(given == 4 || given == 5, rules::kOperands, fmt::format("{} operands of all_to_all_v", given));
+  return infer_sized(a, {ranks});
+}
+
+Type infer_all_gather_v(const Ask& a) {
+  asked_ranks(a);
+  return infer_sized(a, {});
+}
+
+Type infer_processing_rank(const Ask& a) {
+  asked_ranks(a);
+  const std::int64_t channel = a.op.integer("channel");
+  a.require(channel >= 0 && channel < kMostChannels, rules::kRankChannels, fmt::format("channel {}", channel));
+  a.require(is_count(a.operand(0), {}), rules::kIndex, fmt::format("{} as a step", to_string(a.operand(0))));
+  return {DType::int32, {}};
+}
+
+Type infer_rank_id(const Ask& a) {
+  const std::int64_t ranks = a.op.integer("ranks");
+  a.require(ranks >= 1, rules::kRankGroups, fmt::format("{} ranks", ranks));
+  return {DType::int32, {}};
+}
+
 }  // namespace kiln::tensor

@@ -1,4 +1,5 @@
 // Types of ops with bodies: what goes into a body is what its inputs say, what comes out is state again.
+#include "kiln/tensor/ir/collective.h"
 #include "kiln/tensor/ir/infer_op.h"
 
 namespace kiln::tensor {
@@ -86,7 +87,8 @@ Type infer_call(const Ask& a) {
 
 Type infer_result(const Ask& a) {
   const Op& from = a.graph.op(a.op.operands[0]);
-  a.require(!from.bodies.empty() || from.kernel, rules::kBody, fmt::format("a result of {}", name(from.code)));
+  a.require(!from.bodies.empty() || from.kernel || is_sized(from.code), rules::kBody,
+            fmt::format("a result of {}", name(from.code)));
   const std::vector<Type> types = result_types(from);
   const std::int64_t index = a.op.integer("index");
   a.require(index >= 0 && index < static_cast<std::int64_t>(types.size()), rules::kBody,
@@ -133,6 +135,7 @@ std::vector<Type> result_types(const Op& op) {
     }
     return out;
   }
+  if (is_sized(op.code)) return {op.type, {DType::int32, {group_size(op)}}};
   if (op.bodies.empty()) return {op.type};
   for (const Output& o : op.bodies.back()->outputs()) out.push_back(op.bodies.back()->type(o.value));
   return out;

@@ -69,6 +69,12 @@ Type infer_all_gather(const Ask& a);
 Type infer_reduce_scatter(const Ask& a);
 Type infer_all_to_all(const Ask& a);
 Type infer_collective_permute(const Ask& a);
+Type infer_ring_step(const Ask& a);
+Type infer_ring_reduce(const Ask& a);
+Type infer_all_to_all_v(const Ask& a);
+Type infer_all_gather_v(const Ask& a);
+Type infer_processing_rank(const Ask& a);
+Type infer_rank_id(const Ask& a);
 
 // random.cpp
 Type infer_random_bits(const Ask& a);

@@ -10,12 +10,21 @@ Ints counted(const Expr& x, Ints axes) {
   return axes;
 }
 
-Expr apply_all(OpCode code, const std::vector<Expr>& operands, Attrs attrs, At at) {
-  Graph& graph = operands[0].graph();
+Graph& placed(Graph& graph, At at) {
   if (!graph.pinned) graph.at(SourceLoc{.file = at.file_name(), .line = static_cast<int>(at.line())});
+  return graph;
+}
+
+Expr apply_all(OpCode code, const std::vector<Expr>& operands, Attrs attrs, At at) {
+  Graph& graph = placed(operands[0].graph(), at);
   std::vector<Value> values;
   for (const Expr& e : operands) values.push_back(e.value());
   return {graph, graph.add(code, std::move(values), std::move(attrs))};
+}
+
+// The results of a collective that ends with _v.
+Received received(const Expr& dst) {
+  return {dst, {dst.graph(), dst.graph().add(OpCode::result, {dst.value()}, {std::int64_t{1}})}};
 }
 
 std::vector<Expr> in_front(std::vector<Expr> first, const std::vector<Expr>& rest) {
@@ -66,6 +75,34 @@ Expr all_to_all(const Here& x, std::int64_t split, std::int64_t axis, const Rank
 }
 Expr collective_permute(const Here& x, const RankGroups& pairs) {
   return apply(OpCode::collective_permute, {x}, {flat_groups(pairs)}, x.at);
+}
+Expr collective_permute_implicit(const Here& x, const RankGroups& groups, std::int64_t channels) {
+  return apply(OpCode::collective_permute_implicit, {x}, {channels, flat_groups(groups)}, x.at);
+}
+Expr collective_permute_implicit_reduce(const Here& x, const Expr& y, const RankGroups& groups, const std::string& op,
+                                        std::int64_t channels) {
+  return apply(OpCode::collective_permute_implicit_reduce, {x, y}, {op, channels, flat_groups(groups)}, x.at);
+}
+Expr collective_permute_implicit_current_processing_rank_id(const Here& step, const RankGroups& groups,
+                                                            std::int64_t channel) {
+  return apply(OpCode::collective_permute_implicit_current_processing_rank_id, {step}, {channel, flat_groups(groups)},
+               step.at);
+}
+Expr rank_id(Graph& graph, std::int64_t ranks, At at) {
+  return {graph, placed(graph, at).add(OpCode::rank_id, {}, {ranks})};
+}
+
+Received all_to_all_v(const Here& src, const Expr& dst, const Expr& counts, const Expr& displs,
+                      const RankGroups& groups) {
+  return received(apply_all(OpCode::all_to_all_v, {src, dst, counts, displs}, {flat_groups(groups)}, src.at));
+}
+Received all_to_all_v(const Here& src, const Expr& dst, const Expr& counts, const Expr& displs, const Expr& places,
+                      const RankGroups& groups) {
+  return received(apply_all(OpCode::all_to_all_v, {src, dst, counts, displs, places}, {flat_groups(groups)}, src.at));
+}
+Received all_gather_v(const Here& src, const Expr& dst, const Expr& count, const Expr& displ,
+                      const RankGroups& groups) {
+  return received(apply_all(OpCode::all_gather_v, {src, dst, count, displ}, {flat_groups(groups)}, src.at));
 }
 
 Expr take(const Here& x, const Expr& indices, std::int64_t axis, const std::string& mode) {

@@ -45,6 +45,25 @@ Expr reduce_scatter(const Here& x, std::int64_t axis, const RankGroups& groups, 
 // Part j along axis `split` goes to rank j; what comes is joined along `axis`.
 Expr all_to_all(const Here& x, std::int64_t split, std::int64_t axis, const RankGroups& groups);
 Expr collective_permute(const Here& x, const RankGroups& pairs);  // source and target of each
+// A step around the ring of a list: what the rank before this one has, or op(x, y) of it. Channels take parts of x.
+Expr collective_permute_implicit(const Here& x, const RankGroups& groups, std::int64_t channels = 1);
+Expr collective_permute_implicit_reduce(const Here& x, const Expr& y, const RankGroups& groups,
+                                        const std::string& op = "add", std::int64_t channels = 1);
+// The rank whose data is here after `step` of them, an int32 without dimensions.
+Expr collective_permute_implicit_current_processing_rank_id(const Here& step, const RankGroups& groups,
+                                                            std::int64_t channel = 0);
+Expr rank_id(Graph& graph, std::int64_t ranks, At at = At::current());  // of so many
+
+// Parts whose sizes are known at run time, of tensors taken as flat: dst with what came, and how much each rank sent.
+// Part i lies at element i x (size of dst / ranks) of dst, or where `places` says.
+struct Received {
+  Expr dst, counts;
+};
+Received all_to_all_v(const Here& src, const Expr& dst, const Expr& counts, const Expr& displs,
+                      const RankGroups& groups);
+Received all_to_all_v(const Here& src, const Expr& dst, const Expr& counts, const Expr& displs, const Expr& places,
+                      const RankGroups& groups);
+Received all_gather_v(const Here& src, const Expr& dst, const Expr& count, const Expr& displ, const RankGroups& groups);
 
 // Lists are filled up: with ones, borders with nothing.
 // By counter: the same bits for the same key (two uint32) on every chip.

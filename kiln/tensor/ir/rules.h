@@ -49,10 +49,16 @@ inline constexpr Rule kRanksTogether{24,
                                      "ranks that meet in a branch or a loop take the same branch and as many passes",
                                      "decide by what all of them have: an all_reduce of the condition"};
 
-inline constexpr Rule kRules[] = {kOperands,    kBroadcast, kPromotion,  kDtype,     kAxis,      kReshape,
-                                  kPermutation, kSlice,     kMatmul,     kEmpty,     kConcat,    kIndex,
-                                  kNames,       kShape,     kChip,       kNumber,    kNotYet,    kText,
-                                  kBody,        kWindow,    kRankGroups, kRankPairs, kRankParts, kRanksTogether};
+inline constexpr Rule kRankCounts{25, "what is sent lies in src, and what arrives fits its place in dst",
+                                  "make dst ranks x largest part, and look at counts and displacements"};
+inline constexpr Rule kRankChannels{26, "a step around a ring has 1 to 4 channels, and an element for each of them",
+                                    "leave the channels out"};
+inline constexpr Rule kRankStep{27, "steps around a ring count from 0", "count from 0, as a loop does"};
+
+inline constexpr Rule kRules[] = {
+    kOperands, kBroadcast, kPromotion,  kDtype,     kAxis,      kReshape,       kPermutation, kSlice,        kMatmul,
+    kEmpty,    kConcat,    kIndex,      kNames,     kShape,     kChip,          kNumber,      kNotYet,       kText,
+    kBody,     kWindow,    kRankGroups, kRankPairs, kRankParts, kRanksTogether, kRankCounts,  kRankChannels, kRankStep};
 inline constexpr RuleTable kTable{"tensor", "tensor programs", kRules};
 
 }  // namespace kiln::tensor::rules

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kiln/tensor/ir/weak.h"
 #include "kiln/tensor/lower/region.h"
 #include "kiln/tensor/passes/band.h"
 #include "kiln/tensor/passes/rewrite.h"
@@ -62,20 +63,41 @@ std::optional<RegionEmitter::Attention> RegionEmitter::attention_of(Value result
   const auto [m, other] = without_factor(graph_, shifted.operands[1]);
   if (factor != other || !(factor > 0) || graph_.op(m).code != OpCode::max || !here(m) || !here(x)) return {};
   if (graph_.op(m).operands[0] != x || !reduces_all(m)) return {};
-  a.factor = factor, a.largest = m, a.seen = a.scores = x;
+  a.factor = factor, a.largest = m, a.seen = a.between = a.scores = x;
   if (graph_.op(x).code == OpCode::where) {
     const auto fill = splat_of(graph_, graph_.op(x).operands[2]);
     const auto ahead = band_of(graph_, graph_.op(x).operands[0]);
-    if (!fill || *fill > kHiddenFill || !ahead || *ahead < 0 || uses_[graph_.op(x).operands[1]] != 1) return {};
-    a.scores = graph_.op(x).operands[1], a.ahead = ahead;
-    if (!counts_rows(graph_.op(x).operands[0], a.unloaded)) return {};
+    const bool hides = fill && *fill <= kHiddenFill && ahead && *ahead >= 0 && uses_[graph_.op(x).operands[1]] == 1;
+    if (hides && counts_rows(graph_.op(x).operands[0], a.unloaded))
+      a.scores = graph_.op(x).operands[1], a.ahead = ahead;
+    else
+      a.unloaded.clear();
   }
+  if (a.ahead) find_floor(a);
+  a.inner = a.scores;
   a.scores = behind(graph_, a.scores, false);
-  if (!here(a.scores) || graph_.op(a.scores).code != OpCode::matmul) return {};
+  if (!here(a.scores)) return {};
+  if (graph_.op(a.scores).code != OpCode::matmul) {
+    a.scores = kScalar;
+    if (!gather_function(a.inner, a) || a.scores == kScalar) return {};
+  }
   const auto total = row_sum_of(a.weights);
   if (!total) return {};
   a.total = *total;
+  if (Attention few = a; has_few_queries(few)) return few;
   return has_only_these_users(a) && fits_chunks(a) ? std::optional(a) : std::nullopt;
+}
+
+// The other end of a window, where what a mask chooses from is chosen once more. Every query sees something.
+void RegionEmitter::find_floor(Attention& a) const {
+  const Op& op = graph_.op(a.scores);
+  if (op.code != OpCode::where || fusion_.region_of[a.scores] != region_) return;
+  const auto fill = splat_of(graph_, op.operands[2]);
+  const auto back = floor_of(graph_, op.operands[0]);
+  std::set<int> unloaded = a.unloaded;
+  if (!fill || *fill > kHiddenFill || !back || *back + *a.ahead < 0 || uses_[op.operands[1]] != 1) return;
+  if (layout_.partitions - 1 - *back >= op.type.shape.back() || !counts_rows(op.operands[0], unloaded)) return;
+  a.back = back, a.between = a.scores, a.scores = op.operands[1], a.unloaded = std::move(unloaded);
 }
 
 // Whether partitions are the rows that a condition counts; the operands from HBM that it alone has.
@@ -102,7 +124,8 @@ bool RegionEmitter::counts_rows(Value condition, std::set<int>& leaves) const {
 
 // What is not there afterwards is read by nothing else.
 bool RegionEmitter::has_only_these_users(const Attention& a) const {
-  if (uses_[a.seen] != 2 || (a.seen != a.scores && uses_[a.scores] != 1)) return false;
+  if (uses_[a.seen] != 2 || (a.function.empty() ? a.seen != a.scores && uses_[a.scores] != 1 : !is_function_alone(a)))
+    return false;
   for (Value v = graph_.op(a.result).operands[0]; v != a.weights; v = graph_.op(v).operands[0]) {
     if (uses_[v] > 1) return false;
   }
@@ -146,6 +169,18 @@ void RegionEmitter::make_band(std::int64_t blocks) {
                     .cmp_op = AluOp::greater_equal,
                     .offset = (blocks - 1) * kBlock});
   band_ = Band{.mask = mask, .identity = identity, .blocks = blocks};
+  if (!attention_->back) return;
+  const std::int64_t rows = blocks * kBlock, wide = 2 * rows + kBlock;
+  const View nothing = k_.sbuf({kBlock, wide}, DType::bfloat16);
+  band_->floor = k_.sbuf({kBlock, wide}, DType::bfloat16);
+  k_.memset({.dst = nothing, .value = 0.0});
+  k_.affine_select({.dst = band_->floor,
+                    .pattern = {{1, wide}},
+                    .channel_multiplier = -1,
+                    .on_true_tile = nothing,
+                    .on_false_value = kMask,
+                    .cmp_op = AluOp::greater_equal,
+                    .offset = -rows});
 }
 
 // Queries in groups: each meets only the keys that one of them sees.
@@ -158,23 +193,37 @@ void RegionEmitter::over_causal_groups(const Attention& a) {
     const std::int64_t count = std::min(rows, layout_.partitions - first);
     band_->first = std::min(N, first + *a.ahead);
     band_->keys = std::min(N, first + count + *a.ahead);
+    if (a.back) band_->low = std::clamp<std::int64_t>((first - *a.back) / kBlock * kBlock, 0, N);
     k_.tiles(count, kBlock, [&](Index start, std::int64_t n) {
       band_->skip = rows - kBlock - start;
+      if (a.back) band_->floor_skip = rows - start - (first - *a.back);
       body(first + start, n);
     });
   }
 }
 
+// Calls body(column, columns, mask) for the parts of a piece of scores that some query does not see.
+void RegionEmitter::over_hidden(std::int64_t at, std::int64_t n,
+                                const std::function<void(std::int64_t, std::int64_t, const View&)>& body) const {
+  const auto over = [&](std::int64_t from, std::int64_t to, const View& mask, const Index& skip) {
+    for (std::int64_t c = from; c < to;) {
+      const std::int64_t end = std::min(to, at + ((c - at) / kBank + 1) * kBank);
+      body(c - at, end - c, mask.slice(1, skip + c, end - c));
+      c = end;
+    }
+  };
+  over(std::max(at, band_->first), std::min(at + n, band_->keys), band_->mask, band_->skip - band_->first);
+  if (!attention_->back) return;
+  const std::int64_t end = band_->first - *attention_->ahead + band_->blocks * kBlock - *attention_->back;
+  over(std::max(at, band_->low), std::min(at + n, end), band_->floor, band_->floor_skip);
+}
+
 // Adds the mask to the part of a piece of scores that some query does not see.
 void RegionEmitter::hide(const View& sum, std::int64_t at, std::int64_t n) {
-  const std::int64_t from = std::max(at, band_->first), to = std::min(at + n, band_->keys);
-  for (std::int64_t c = from; c < to;) {
-    const std::int64_t end = std::min(to, at + ((c - at) / kBank + 1) * kBank);
-    k_.nc_matmul({.dst = sum.slice(1, c - at, end - c),
-                  .stationary = band_->identity.slice(1, 0, rows_),
-                  .moving = band_->mask.slice(1, band_->skip + (c - band_->first), end - c)});
-    c = end;
-  }
+  over_hidden(at, n, [&](std::int64_t column, std::int64_t columns, const View& mask) {
+    k_.nc_matmul(
+        {.dst = sum.slice(1, column, columns), .stationary = band_->identity.slice(1, 0, rows_), .moving = mask});
+  });
 }
 
 // Scores of columns [at, at + n) of a chunk that begins at `chunk`, into the chunk's tile with the largest of each row.
@@ -191,6 +240,7 @@ void RegionEmitter::score(const Attention& a, const Chunk& chunk, Index at, std:
     });
   };
   k_.tiles(n, kBank, bank);
+  if (!a.function.empty()) return score_by_function(a, chunk, at, sum, largest);
   if (a.ahead && chunk.at.is_constant() && at.is_constant()) hide(sum, chunk.at.constant() + at.constant(), n);
   k_.tensor_scalar_reduce({.dst = view_of(chunk.seen, {{1, n}}, at),
                            .data = sum,
@@ -204,7 +254,9 @@ void RegionEmitter::score(const Attention& a, const Chunk& chunk, Index at, std:
 Tile RegionEmitter::score_all(const Attention& a, const Chunk& chunk) {
   const std::int64_t n = chunk.size;
   std::int64_t plain = n;  // columns that every query sees
-  if (a.ahead && chunk.at.is_constant())
+  if (a.back)
+    plain = 0;
+  else if (a.ahead && chunk.at.is_constant())
     plain = std::clamp<std::int64_t>((band_->first - chunk.at.constant()) / kPiece * kPiece, 0, n);
   const std::int64_t pieces = plain / kPiece + (n - plain / kPiece * kPiece + kPiece - 1) / kPiece;
   const Tile maxima = new_tile(k_, Memory::sbuf, rows_, {1, {pieces}}, DType::float32);
@@ -265,7 +317,9 @@ RegionEmitter::Chunk RegionEmitter::chunk_of(const Attention& a, Index at, std::
     c.keys = load_matrix(keys, at, n);
     c.keys_at = 0, c.keys_width = n;
   }
-  if (const Tile* all = held(values)) {
+  if (a.few && key_blocks(a).follows) {
+    c.values = load_following(values, key_blocks(a)), c.values_at = 0;
+  } else if (const Tile* all = held(values)) {
     c.values = *all;
   } else {
     const Leaf& leaf = layout_.loads[values];
@@ -277,15 +331,16 @@ RegionEmitter::Chunk RegionEmitter::chunk_of(const Attention& a, Index at, std::
     load_block(c.values, storage_.of.at(leaf.base), place, n, stride, D, leaf.free[1].stride);
     c.values_at = 0;
   }
-  const DType t = graph_.type(a.seen).dtype;
-  c.seen = new_tile(k_, Memory::sbuf, rows_, {1, {n}}, t);
+  if (!a.few) c.seen = new_tile(k_, Memory::sbuf, rows_, {1, {n}}, graph_.type(a.seen).dtype);
   return c;
 }
 
 // The block's result, sums and maxima; the ops behind find them as values.
 void RegionEmitter::attend(const Attention& a) {
+  if (a.few) return attend_few(a);
   const std::int64_t N = a.ahead ? band_->keys : graph_.type(a.scores).shape.back();
   turned_rows(a.scores);
+  for (Value v : a.columns) value(v);
   const auto column = [&] { return new_tile(k_, Memory::sbuf, rows_, {1, {1}}, DType::float32); };
   const auto negative = [&](const Tile& m) {
     const Tile out = column();
@@ -301,8 +356,9 @@ void RegionEmitter::attend(const Attention& a) {
     auto& values = scopes_.back().values;
     values[a.result] = out, values[a.total] = as_column(total), values[a.largest] = as_column(m);
   };
-  if (N <= options_.chunk) {
-    const Chunk chunk = chunk_of(a, 0, N, 0);
+  const std::int64_t low = a.back ? band_->low : 0;
+  if (N - low <= options_.chunk) {
+    const Chunk chunk = chunk_of(a, low, N - low, low / kBlock);
     const Tile m = score_all(a, chunk), total = column();
     const Tile out = weigh(a, chunk, negative(m), total);
     leave(out, total, m);
@@ -343,13 +399,14 @@ void RegionEmitter::attend(const Attention& a) {
     };
     const std::int64_t blocks = options_.chunk / kBlock;
     // Chunks that every query of the block sees go in a loop, the others one by one.
-    const std::int64_t plain = (a.ahead ? std::min(N, band_->first) : N) / options_.chunk;
+    const std::int64_t plain = a.back ? 0 : (a.ahead ? std::min(N, band_->first) : N) / options_.chunk;
     if (plain > 0) k_.loop(plain, [&](Index i) { add(i * options_.chunk, options_.chunk, i * blocks); });
-    for (std::int64_t at = plain * options_.chunk; at < N; at += options_.chunk)
+    for (std::int64_t at = a.back ? low : plain * options_.chunk; at < N; at += options_.chunk)
       add(at, std::min(options_.chunk, N - at), at / kBlock);
     leave(sums, total, m);
   }
-  for (Value v : {a.scores, a.seen, a.weights}) scopes_.back().consumed.insert(v);
+  for (Value v : {a.scores, a.seen, a.between, a.weights}) scopes_.back().consumed.insert(v);
+  scopes_.back().consumed.insert(a.function.begin(), a.function.end());
 }
 
 }  // namespace kiln::tensor

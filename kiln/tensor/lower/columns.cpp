@@ -103,6 +103,7 @@ bool RegionEmitter::streams() const {
     const std::int64_t n = product(free.dims);
     if (n != 1 && (n != widest_ || free.dims.back() != widest_)) return false;
     const bool reduces = op.code >= OpCode::sum && op.code <= OpCode::min;
+    if (op.code == OpCode::gather_rows && n == 1) continue;  // one value per row, there before the pieces
     if (!is_elementwise(op.code) && op.code != OpCode::where && op.code != OpCode::cast && !reduces) return false;
     if (reduces && n != 1) return false;
   }
@@ -179,7 +180,7 @@ void RegionEmitter::reduce_pieces(const std::vector<Value>& reductions) {
   const auto is_shift = [&](Value m) {
     return std::any_of(shifts.begin(), shifts.end(), [&](const auto& s) { return s.second == m; });
   };
-  k_.tiles(widest_, options_.column_tile, [&](Index start, std::int64_t n) {
+  k_.tiles(widest_, stream_tile_, [&](Index start, std::int64_t n) {
     columns_ = Columns{widest_, n, start};
     scopes_.emplace_back();
     std::map<Value, Tile> factors;  // by maximum
@@ -236,6 +237,17 @@ void RegionEmitter::stream() {
         graph_.type(graph_.op(v).operands[0]).shape.back() == widest_ && !find(v))
       left.insert(v);
   }
+  make_resident(left.empty() ? 1 : 2);
+  const auto is_ready = [&](const Moments& m) {
+    return left.contains(m.sum) && left.contains(m.squares) && !depends(graph_.op(m.reader).operands[0], left);
+  };
+  for (const Moments& m : moments_) {
+    if (!is_ready(m)) continue;
+    stream_moments(m);
+    keep_resident();
+    left.erase(m.sum);
+    left.erase(m.squares);
+  }
   while (!left.empty()) {
     std::vector<Value> next;
     for (Value v : left) {
@@ -246,6 +258,7 @@ void RegionEmitter::stream() {
       if (m && std::find(next.begin(), next.end(), *m) != next.end()) next.push_back(v);
     }
     reduce_pieces(next);
+    keep_resident();
     for (Value v : next) left.erase(v);
   }
   std::vector<const Leaf*> wide;
@@ -255,7 +268,37 @@ void RegionEmitter::stream() {
     else
       wide.push_back(&leaf);
   }
-  if (!wide.empty()) store_pieces(widest_, options_.column_tile, wide);
+  if (!wide.empty()) store_pieces(widest_, stream_tile_, wide);
+  resident_.clear();
+}
+
+// Rows that are read several times stay in SBUF where there is room for them beside the pieces.
+void RegionEmitter::make_resident(std::size_t passes) {
+  constexpr std::int64_t kPieceColumns = 2048, kTilesAtATime = 8;
+  stream_tile_ = options_.column_tile;
+  const std::int64_t piece = std::min(stream_tile_, kPieceColumns);
+  std::int64_t left = (arch_.sbuf_partition_bytes - arch_.sbuf_reserved_bytes) * 15 / 16 - kTilesAtATime * piece * 4;
+  std::vector<int> wide;
+  for (std::size_t i = 0; i < layout_.loads.size(); ++i) {
+    const Leaf& leaf = layout_.loads[i];
+    const int index = static_cast<int>(i);
+    if (leaf.is_matrix || kept(leaf) || is_turned(leaf) || layout_.footprint(index) || leaf.free.empty()) continue;
+    if (leaf.free.back().count != widest_ || leaf.free.back().stride != 1) continue;
+    if (std::any_of(scopes_.begin(), scopes_.end(), [&](const Scope& s) { return s.leaves.contains(index); })) continue;
+    left -= widest_ * size_bytes(tile_dtype(leaf.value));
+    wide.push_back(index);
+  }
+  if (passes < 2 || left < 0) return;
+  stream_tile_ = piece;
+  for (int index : wide) {
+    const DType t = tile_dtype(layout_.loads[index].value);
+    resident_[index] = {new_tile(k_, Memory::sbuf, rows_, {1, {widest_}}, t)};
+  }
+}
+
+// What a pass has loaded is there for the others.
+void RegionEmitter::keep_resident() {
+  for (auto& [index, r] : resident_) r.is_there = r.is_there || r.is_loaded;
 }
 
 }  // namespace kiln::tensor

@@ -87,7 +87,7 @@ bool Maker::prepare_control(Value v) {
 // Arguments of a kernel where they lie, what it changes as a copy, results where they are read.
 void Maker::prepare_kernel(Value v) {
   const Op& op = graph_.op(v);
-  if (op.kernel->target != options_.target || (op.kernel->lnc != 1 && !is_collective_kernel(op))) {
+  if (op.kernel->target != options_.target || (op.kernel->lnc != 1 && !meets_in_kernel(op))) {
     raise(rules::kTable, rules::kBody,
           {.found = fmt::format("a kernel for {} in a program for {}", arch(op.kernel->target).name,
                                 arch(options_.target).name),

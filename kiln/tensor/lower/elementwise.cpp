@@ -1,4 +1,5 @@
 // Elementwise values: which instruction takes how many ops at once.
+#include <algorithm>
 #include <cmath>
 
 #include "kiln/tensor/lower/region.h"
@@ -15,6 +16,7 @@ constexpr std::int64_t kSharedFrom = 512;  // columns in PSUM: fewer are not wor
 
 bool is_small_integer(DType t) { return is_integer(t) && size_bytes(t) <= 2; }
 bool wraps(OpCode code) { return code == OpCode::add || code == OpCode::subtract || code == OpCode::multiply; }
+bool is_short_float(const Tile& t) { return is_float(t.dtype()) && size_bytes(t.dtype()) == 2; }
 bool is_plain(AluOp op) { return !is_bitvec(op) && op != AluOp::power; }
 
 }  // namespace
@@ -36,7 +38,7 @@ std::optional<RegionEmitter::Chain> RegionEmitter::chain(Value v) const {
 // Whether the only use of v is the op that asks, which can take it along.
 bool RegionEmitter::is_inlined(Value v, const Shape& shape) const {
   return fusion_.region_of[v] == region_ && uses_[v] == 1 && graph_.type(v).shape == shape && !find(v) &&
-         is_elementwise(graph_.op(v).code) && is_float(working_dtype(graph_, graph_.op(v)));
+         !made_by_moments(v) && is_elementwise(graph_.op(v).code) && is_float(working_dtype(graph_, graph_.op(v)));
 }
 
 isa::Operand RegionEmitter::scalar(const Given& g) {
@@ -50,7 +52,8 @@ isa::Operand RegionEmitter::less(Value v, std::size_t i) {
   const Value x = graph_.op(v).operands[i];
   if (const auto number = splat_of(graph_, x)) return -*number;
   const Op& op = graph_.op(x);
-  const bool alone = fusion_.region_of[x] == region_ && op.code == OpCode::multiply && uses_[x] == 1 && !find(x);
+  const bool alone = fusion_.region_of[x] == region_ && op.code == OpCode::multiply && uses_[x] == 1 && !find(x) &&
+                     !made_by_moments(x);
   const auto factor = alone ? splat_of(graph_, op.operands[1]) : std::nullopt;
   const Tile column = factor ? operand(x, 0) : given(v, i).tile;
   const Tile out = new_tile(k_, Memory::sbuf, rows_, {1, {1}}, DType::float32);
@@ -61,10 +64,12 @@ isa::Operand RegionEmitter::less(Value v, std::size_t i) {
 }
 
 // Who combines two tiles: gpsimd when it is asked to and can.
-Engine RegionEmitter::pair_engine(const Tile& dst, const Tile& x, const Tile& y) const {
+Engine RegionEmitter::pair_engine(const Tile& dst, const Tile& x, const Tile& y) {
   const bool floats = is_float(dst.dtype()) && is_float(x.dtype()) && is_float(y.dtype());
   const bool here = !dst.in_psum() && !x.in_psum() && !y.in_psum();
-  return options_.pairs_on_gpsimd && floats && here ? Engine::gpsimd : Engine::unknown;
+  if (!options_.pairs_on_gpsimd || !floats || !here) return Engine::unknown;
+  const bool wide = dst.count() > 64;  // what is short goes along with the others
+  return options_.pairs_in_turn && (!wide || ++pairs_ % 2 != 0) ? Engine::unknown : Engine::gpsimd;
 }
 
 Engine RegionEmitter::factor_engine(const Tile& dst, AluOp op, bool reverse) const {
@@ -77,6 +82,7 @@ Engine RegionEmitter::factor_engine(const Tile& dst, AluOp op, bool reverse) con
 void RegionEmitter::make_scratch() {
   if (layout_.partitions <= arch_.partitions && layout_.loops.empty()) return;
   for (Value v : fusion_.regions[region_].ops) {
+    if (is_left_out(v)) continue;
     if (sums_apart(v)) {
       Free free{1, {}};
       for (std::int64_t n : graph_.type(graph_.op(v).operands[0]).shape) free.dims.push_back(n);
@@ -109,6 +115,42 @@ Tile RegionEmitter::elementwise(Value v, const Tile* into) {
   return operate(v, into);
 }
 
+// x * scale - mean * scale, for (x - mean) * scale: what the scalar engine can.
+void RegionEmitter::scale_and_shift(const Tile& dst, const Tile& x, const Free& free, const Tile& mean,
+                                    const Tile& scale) {
+  const Tile shift = new_tile(k_, Memory::sbuf, rows_, {1, {1}}, DType::float32);
+  k_.scalar_tensor_tensor({.dst = column_of(shift),
+                           .data = column_of(mean),
+                           .op0 = AluOp::multiply,
+                           .operand0 = -1.0,
+                           .op1 = AluOp::multiply,
+                           .operand1 = column_of(scale)});
+  over(k_, {dst, x}, free, [&](const Views& t) {
+    k_.tensor_scalar({.dst = t[0],
+                      .data = t[1],
+                      .op0 = AluOp::multiply,
+                      .operand0 = column_of(scale),
+                      .op1 = AluOp::add,
+                      .operand1 = column_of(shift),
+                      .engine = Engine::scalar});
+  });
+}
+
+// 16-bit floats pass the vector engine four at a time with scalars and two at a time with another tile, but one by one
+// with both.
+bool RegionEmitter::is_quicker_apart(Value v, const Chain& inner) const {
+  constexpr std::int64_t kLongRow = 512;  // elements: one instruction more costs less from there on
+  if (!arch_.features.vector_fast_modes || size_bytes(graph_.type(v).dtype) != 2 || !is_float(graph_.type(v).dtype))
+    return false;
+  if (rows_of_region_ <= arch_.partitions || free_of(v).count() < kLongRow) return false;
+  const Type& from = graph_.type(inner.data);
+  const auto is_product_here = [&](Value x) {
+    return fusion_.region_of[x] == region_ && is_product(graph_.op(x).code);
+  };
+  return from.dtype == graph_.type(v).dtype && from.shape == graph_.type(v).shape && !is_product_here(inner.data) &&
+         std::none_of(graph_.op(v).operands.begin(), graph_.op(v).operands.end(), is_product_here);
+}
+
 // Two operators with scalars, an operator with a scalar and one with a tile, or one operator.
 Tile RegionEmitter::operate(Value v, const Tile* into) {
   const Op& op = graph_.op(v);
@@ -126,6 +168,11 @@ Tile RegionEmitter::operate(Value v, const Tile* into) {
       const Given a = given(outer->data, inner->scalar_at), b = given(v, outer->scalar_at);
       const isa::Operand first = scalar(a), second = scalar(b);
       const Tile dst = target(v, into, outer->data, inner->data_at, data);
+      const bool centres = inner->op == AluOp::subtract && !inner->reverse && outer->op == AluOp::multiply && !b.number;
+      if (centres && !a.number && is_short_float(dst) && factor_engine(dst, AluOp::add, false) == Engine::scalar) {
+        scale_and_shift(dst, data, free, a.tile, b.tile);
+        return dst;
+      }
       over(k_, {dst, data}, free, [&](const Views& t) {
         k_.tensor_scalar({.dst = t[0],
                           .data = t[1],
@@ -160,7 +207,7 @@ Tile RegionEmitter::operate(Value v, const Tile* into) {
     const Value part = op.operands[i];
     if (!is_plain(alu) || !is_inlined(part, op.type.shape) || splat_of(graph_, op.operands[1 - i])) continue;
     const auto inner = chain(part);
-    if (!inner || !is_plain(inner->op)) continue;
+    if (!inner || !is_plain(inner->op) || is_quicker_apart(v, *inner)) continue;
     const Tile data = operand(part, inner->data_at);
     Tile other = operand(v, 1 - i);
     if (data.in_psum() && other.in_psum()) other = in_sbuf(other, free);
@@ -244,7 +291,7 @@ Tile RegionEmitter::operate_on_integers(Value v, const Tile* into) {
 // A column that only this op reads, made with the other sign: by the reduction, or by the factor that it has anyway.
 std::optional<Tile> RegionEmitter::negated(Value user, int at) {
   const Value m = graph_.op(user).operands[at];
-  if (fusion_.region_of[m] != region_ || uses_[m] != 1 || find(m) || !is_column(m)) return {};
+  if (fusion_.region_of[m] != region_ || uses_[m] != 1 || find(m) || !is_column(m) || made_by_moments(m)) return {};
   const Op& op = graph_.op(m);
   if (op.code == OpCode::max || op.code == OpCode::min) {
     const Tile dst = reduce(m, nullptr, true);

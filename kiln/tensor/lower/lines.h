@@ -1,6 +1,8 @@
 // Lines: ops along the last axis that have each line on one partition. What bounds them.
 #pragma once
 
+#include <algorithm>
+
 #include "kiln/tensor/ir/op.h"
 
 namespace kiln::tensor {
@@ -15,7 +17,10 @@ inline bool is_line_op(OpCode code) {
          code == OpCode::top_k_indices;
 }
 
-// The largest few of a line are found eight at a time; more of them by sorting.
-inline bool finds_largest(std::int64_t n, std::int64_t k) { return n <= 16384 && k <= 64 && k > 0; }
+// The largest few of a line are found eight at a time, among so many; more of them by sorting.
+inline constexpr std::int64_t kLongestSearch = 16384;
+inline bool finds_few(std::int64_t n, std::int64_t k) {
+  return k > 0 && (k <= 64 || k <= std::min<std::int64_t>(n, kLongestSearch / 2) / 16);
+}
 
 }  // namespace kiln::tensor

@@ -7,6 +7,7 @@
 
 #include "kiln/check/check_program.h"
 #include "kiln/tensor/ir/verify.h"
+#include "kiln/tensor/lower/dma_starts.h"
 #include "kiln/tensor/lower/fingerprint.h"
 #include "kiln/tensor/lower/maker.h"
 #include "kiln/tensor/lower/quick_time.h"
@@ -18,11 +19,14 @@
 #include "kiln/tensor/passes/collectives.h"
 #include "kiln/tensor/passes/decompose.h"
 #include "kiln/tensor/passes/expand.h"
+#include "kiln/tensor/passes/first_of_sorts.h"
 #include "kiln/tensor/passes/for_chip.h"
+#include "kiln/tensor/passes/large_moments.h"
 #include "kiln/tensor/passes/odd_lengths.h"
 #include "kiln/tensor/passes/pair.h"
 #include "kiln/tensor/passes/recompute.h"
 #include "kiln/tensor/passes/running_sums.h"
+#include "kiln/tensor/passes/turn_columns.h"
 
 namespace kiln::tensor {
 namespace {
@@ -33,8 +37,11 @@ struct Pass {
 };
 constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
                             {"running-sums", with_running_sums},
+                            {"first-of-sorts", first_of_sorts},
                             {"expand", expand},
                             {"odd-lengths", with_even_lengths},
+                            {"turn-columns", with_turned_columns},
+                            {"large-moments", with_large_moments},
                             {"decompose", decompose},
                             {"simplify", canonicalize},
                             {"split-views", split_views},
@@ -43,9 +50,12 @@ constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
 // What to try, one after the other, until the program fits.
 std::vector<Choice> choices(const CompileOptions& options) {
   std::vector<Choice> out(7);
-  for (Choice& c : out) c.fuse.fuse = options.fuse;
+  constexpr double kShare = 0.88;  // of SBUF, for matrices
+  const Arch chip = chip_of(options);
+  const auto bytes = static_cast<double>((chip.sbuf_partition_bytes - chip.sbuf_reserved_bytes) * chip.partitions);
+  for (Choice& c : out) c.fuse.fuse = options.fuse, c.fuse.matrix_bytes = kShare * bytes;
   for (std::size_t i = 1; i < out.size(); ++i) out[i].held_bytes = 0;
-  for (std::size_t i = 2; i < out.size(); ++i) out[i].moving_views = false;
+  for (std::size_t i = 2; i < out.size(); ++i) out[i].moving_views = false, out[i].region.turned_blocks = 1;
   out[3].region = {.psum_columns = 512, .hoisted_bytes = 16384, .column_tile = 8192};
   out[4].region = {.psum_columns = 0, .hoisted_bytes = 4096, .column_tile = 2048};
   out[5].region = {.psum_columns = 0, .hoisted_bytes = 16384, .column_tile = 8192};
@@ -87,10 +97,12 @@ bool are_alike(const isa::Program& a, const isa::Program& b) {
 // One program for each core. Nothing when a region has no common loops.
 std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice) {
   std::optional<Compiled> out = Maker(cores[0], options, choice).run();
+  if (out && choice.started_by_software) start_by_software(out->program, arch(options.target));
   if (!out || cores.size() == 1) return out;
   std::optional<Compiled> peer = Maker(cores[1], options, choice).run();
   if (!peer || !are_alike(out->program, peer->program)) return {};
   out->peer = std::move(peer->program);
+  if (choice.started_by_software) start_by_software(*out->peer, arch(options.target));
   return out;
 }
 
@@ -113,6 +125,7 @@ struct Candidate {
 };
 using Evacuate = RegionOptions::Evacuate;
 constexpr Candidate kProductCandidates[] = {
+    {"attention of few queries with these on partitions", [](RegionOptions& o) { o.few_queries = false; }},
     {"attention with the largest scores", [](RegionOptions& o) { o.unshifted = false; }},
     {"products of 512 columns leave PSUM",
      [](RegionOptions& o) { o.psum_columns = std::min<std::int64_t>(512, o.psum_columns); }},
@@ -139,16 +152,38 @@ constexpr Candidate kProductCandidates[] = {
      }},
 };
 
+// How columns are turned, for programs without products.
+constexpr Candidate kTurnCandidates[] = {
+    {"512 columns turned together", [](RegionOptions& o) { o.turned_blocks = 4; }},
+    {"128 columns turned together", [](RegionOptions& o) { o.turned_blocks = 1; }},
+    {"PSUM emptied by the vector engine", [](RegionOptions& o) { o.evacuate = Evacuate::vector; }},
+    {"PSUM emptied by the scalar engine", [](RegionOptions& o) { o.evacuate = Evacuate::scalar; }},
+};
+
 // Who computes what several engines can, for all programs.
 constexpr Candidate kEngineCandidates[] = {
-    {"sums of rows on the scalar engine", [](RegionOptions& o) { o.sums_on_scalar = true; }},
+    {"sums of rows on the scalar engine",
+     [](RegionOptions& o) {
+       o.sums_on_scalar = true;
+       o.moments = false;
+     }},
     {"two tiles combined by gpsimd", [](RegionOptions& o) { o.pairs_on_gpsimd = true; }},
+    {"every second two tiles combined by gpsimd", [](RegionOptions& o) { o.pairs_on_gpsimd = o.pairs_in_turn = true; }},
     {"factors of rows on the scalar engine", [](RegionOptions& o) { o.factors_on_scalar = true; }},
     {"sums of rows on the vector engine", [](RegionOptions& o) { o.sums_on_scalar = false; }},
+    {"two blocks of rows side by side", [](RegionOptions& o) { o.side_by_side = 2; }, 0.97},
+    {"four blocks of rows side by side", [](RegionOptions& o) { o.side_by_side = 4; }, 0.97},
+    {"wide rows in pieces", [](RegionOptions& o) { o.column_tile = o.column_tile ? o.column_tile : 8192; }, 0.97},
+    {"mean and variance in one pass, or not", [](RegionOptions& o) { o.moments = !o.moments; }},
 };
 
 bool has_products(const Graph& graph) {
   return std::any_of(graph.ops().begin(), graph.ops().end(), [](const Op& op) { return is_product(op.code); });
+}
+
+bool turns_columns(const isa::Program& program) {
+  return std::any_of(program.instructions.begin(), program.instructions.end(),
+                     [](const isa::Instruction& i) { return i.opcode == isa::Opcode::nc_transpose; });
 }
 
 // Keeps the program that is quickest, and how long the others took.
@@ -194,17 +229,18 @@ class Search {
   std::vector<Alternative> tried_;
 };
 
-// One region after the other takes the tiling with which the whole program is fastest.
-void improve(Solved& solved, const CompileOptions& options) {
-  Search search(solved.cores, options, solved.choice, std::move(solved.made));
+void try_all(Search& search, const CompileOptions& options, bool products) {
   const auto attempt = [&](const Candidate& c) {
     Choice tried = search.choice();
     c.change(tried.region);
     search.attempt(tried, c.what, c.worth);
   };
-  if (has_products(solved.cores[0]))
+  if (products)
     std::for_each(std::begin(kProductCandidates), std::end(kProductCandidates), attempt);
+  else if (turns_columns(search.best().program))
+    std::for_each(std::begin(kTurnCandidates), std::end(kTurnCandidates), attempt);
   std::for_each(std::begin(kEngineCandidates), std::end(kEngineCandidates), attempt);
+  // One region after the other takes the tiling with which the whole program is fastest.
   const std::vector<RegionReport> regions = search.best().regions;
   for (std::size_t r = 0; r < regions.size(); ++r) {
     for (std::size_t other = 1; other < regions[r].alternatives; ++other) {
@@ -213,8 +249,46 @@ void improve(Solved& solved, const CompileOptions& options) {
       search.attempt(tried, fmt::format("tiling {} of group {}", other + 1, r + 1));
     }
   }
-  solved.choice = search.choice();
-  solved.made = search.finish();
+  // How soon software starts one DMA after the other is known from few traces: not for a little.
+  constexpr double kWorthIt = 0.9;
+  if (waits_for_starts(search.best().program, arch(options.target), search.best().time_ns)) {
+    Choice tried = search.choice();
+    tried.started_by_software = true;
+    search.attempt(tried, "DMAs started by software", kWorthIt);
+  }
+}
+
+// Whether a program has a part that usually does not run.
+bool has_unusual_part(const isa::Program& program) {
+  return std::any_of(program.loops.begin(), program.loops.end(), [](const isa::Loop& l) { return l.usual == 0; });
+}
+
+// The fastest of the candidates. What usually does not run is left out while they are compared; if the whole does not
+// fit then, it takes part in it after all.
+void improve(Solved& solved, const CompileOptions& options) {
+  const bool products = has_products(solved.cores[0]), unusual = has_unusual_part(solved.made.program);
+  for (const bool whole : {false, true}) {
+    if (!whole && !unusual) continue;
+    Choice choice = solved.choice;
+    choice.region.whole = whole;
+    std::optional<Compiled> first = whole ? std::move(solved.made) : make(solved.cores, options, choice);
+    first->refused = std::max(first->refused, solved.made.refused);
+    Search search(solved.cores, options, choice, std::move(*first));
+    try_all(search, options, products);
+    choice = search.choice();
+    choice.region.whole = true;
+    Compiled best = search.finish();
+    std::optional<Compiled> all = whole ? std::move(best) : make(solved.cores, options, choice);
+    if (!whole && (!all || !errors_of(*all, options).empty())) continue;
+    if (!whole) {
+      all->time_ns = best.time_ns;
+      all->refused = best.refused;
+      all->alternatives = std::move(best.alternatives);
+    }
+    solved.choice = choice;
+    solved.made = std::move(*all);
+    return;
+  }
 }
 
 Solved first_that_fits(std::vector<Graph> cores, const CompileOptions& options) {

@@ -87,7 +87,7 @@ Tile RegionEmitter::turned_rows(Value v) {
 // Short rows move in longer runs then, and a row of x that lies in HBM comes as columns.
 std::int64_t RegionEmitter::rows_that_follow(Value v) const {
   constexpr std::int64_t kLongRun = 2048;  // bytes
-  if (attention_ || layout_.partitions > arch_.partitions) return 0;
+  if (attention_ || layout_.partitions > arch_.partitions || layout_.packed > 1) return 0;
   const Leaf& y = layout_.loads[layout_.load_of.at({v, 1})];
   const std::int64_t K = y.free[0].count, N = y.free[1].count, size = size_bytes(graph_.type(y.value).dtype);
   if (K <= kBlock || K > kPieceOfSum || kept(y) || y.free[1].stride != 1 || y.free[0].stride != N) return 0;
@@ -422,6 +422,33 @@ Tile RegionEmitter::multiply_pieces(Value v, const Tile* into) {
   return dst;
 }
 
+// How many blocks of K of a matrix to load at a time when so many columns of all would leave no room for the next ones;
+// 0: all of them.
+std::int64_t RegionEmitter::blocks_at_once(int index, std::int64_t columns) const {
+  constexpr std::int64_t kMostBytes = 32768, kBytes = 32768;  // of a partition
+  const Leaf& leaf = layout_.loads[index];
+  const std::int64_t K = leaf.free[0].count, bytes = columns * size_bytes(graph_.type(leaf.value).dtype);
+  if (kept(leaf) || leaf.free[1].stride != 1 || K % kBlock || blocks_of(K) * bytes <= kMostBytes) return 0;
+  return std::max<std::int64_t>(1, kBytes / bytes);
+}
+
+// One sum of products with columns of y that are loaded some blocks of K at a time.
+void RegionEmitter::add_in_parts(const View& sum, const Tile& x, int index, Index column, std::int64_t columns) {
+  const Leaf& leaf = layout_.loads[index];
+  const std::int64_t K = leaf.free[0].count, sk = leaf.free[0].stride, sn = leaf.free[1].stride;
+  Index at = storage_.begin(leaf.base) + leaf.offset + column * sn;
+  for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
+  k_.tiles(K / kBlock, blocks_at_once(index, columns), [&](Index first, std::int64_t count) {
+    const Tile part = new_tile(k_, Memory::sbuf, kBlock, {1, {count * columns}}, graph_.type(leaf.value).dtype);
+    load_block(part, storage_.of.at(leaf.base), at + first * (kBlock * sk), count * kBlock, sk, columns, sn);
+    k_.loop(count, [&](Index b) {
+      k_.nc_matmul({.dst = sum,
+                    .stationary = block(x, first + b, 0, kBlock, rows_, width_of_turned(x)),
+                    .moving = block(part, b, 0, kBlock, columns, columns)});
+    });
+  });
+}
+
 // (k on partitions, blocks of k, columns) from HBM.
 void RegionEmitter::load_block(const Tile& dst, const View& hbm, Index at, std::int64_t k, std::int64_t k_stride,
                                std::int64_t columns, std::int64_t stride) {
@@ -440,6 +467,7 @@ void RegionEmitter::load_block(const Tile& dst, const View& hbm, Index at, std::
 }
 
 Tile RegionEmitter::multiply(Value v, const Tile* into) {
+  if (layout_.packed > 1) return multiply_packed(v, into);
   const Op& op = graph_.op(v);
   const Type& first_type = graph_.type(op.operands[0]);
   if (first_type.shape.back() > longest_sum(first_type.dtype) && layout_.load_of.contains({v, 0}) && !columns_ &&
@@ -468,15 +496,19 @@ Tile RegionEmitter::multiply(Value v, const Tile* into) {
   const Tile maxima = largest ? new_tile(k_, Memory::sbuf, rows_, {1, {pieces}}, DType::float32) : Tile{};
   over_pieces(k_, N, [&](Index p, std::int64_t n) {
     const Index n0 = p * kColumns;
-    const Tile y = piece ? *piece : whole ? *whole : load_matrix(leaf, first + n0, n);
+    const bool in_parts = !piece && !whole && !depth.follows && blocks_at_once(leaf, n) > 0;
+    const Tile y = piece ? *piece : whole ? *whole : in_parts ? Tile{} : load_matrix(leaf, first + n0, n);
     const std::int64_t y_width = piece ? N : whole ? width : n;
     const Index y_at = piece ? n0 : whole ? first + n0 : Index(0);
     const View sum = stays ? view_of(dst, {{1, n}}, n0) : k_.psum({rows_, n}, DType::float32);
     const auto add = [&](Index b, std::int64_t k) {
-      k_.nc_matmul(
-          {.dst = sum, .stationary = block(x, b, 0, k, rows_, rows_), .moving = block(y, b, y_at, k, n, y_width)});
+      k_.nc_matmul({.dst = sum,
+                    .stationary = block(x, b, 0, k, rows_, width_of_turned(x)),
+                    .moving = block(y, b, y_at, k, n, y_width)});
     };
-    if (depth.follows)
+    if (in_parts)
+      add_in_parts(sum, x, leaf, first + n0, n);
+    else if (depth.follows)
       k_.loop(depth.blocks, [&](Index b) { add(b, depth.rows); });
     else
       over_blocks(k_, K, add);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 #include "kiln/analysis/trips.h"
 #include "kiln/arch/arch.h"
@@ -11,9 +12,9 @@
 namespace kiln::tensor {
 namespace {
 
-constexpr double kInFull = 1500;  // instructions: a shorter program is timed as it is
 constexpr double kBody = 150;     // a pass of a loop that is cut has hardly more, or its own loops are cut too
 constexpr std::int64_t kFew = 2;  // passes that are left, at least
+constexpr double kLong = 250;     // of a pass with so many instructions one is left
 
 struct Cut {
   isa::LoopId loop;
@@ -27,8 +28,8 @@ class Cutter {
     for (const isa::Loop& loop : program.loops)
       trips_.push_back(analysis::known_trips(loop).value_or(loop.usual == isa::Loop::kUnsaid ? 1 : loop.usual));
   }
-  std::vector<Cut> run() {
-    if (executed(program_.body) > kInFull) walk(program_.body, 1, 1);
+  std::vector<Cut> run(double in_full) {
+    if (executed(program_.body) > in_full) walk(program_.body, 1, 1);
     return std::move(cuts_);
   }
 
@@ -42,7 +43,7 @@ class Cutter {
       const std::int64_t trips = trips_[node.index];
       if (body * static_cast<double>(trips) < kBody || loop.kind != isa::Loop::Kind::static_for) continue;
       const auto fit = static_cast<std::int64_t>(kBody / std::max(1.0, body));
-      const std::int64_t left = std::max(kFew, fit);
+      const std::int64_t left = std::max(body > kLong ? 1 : kFew, fit);
       const bool cut = trips > 2 * left;
       if (cut) cuts_.push_back({node.index, trips, left, around, kept});
       const auto all = static_cast<double>(trips);
@@ -55,11 +56,21 @@ class Cutter {
   std::vector<Cut> cuts_;
 };
 
-double time_of(const isa::Launch& launch) {
-  const isa::Program& program = *launch.programs[0];
-  return timing::to_ns(
-      timing::simulate(launch, arch(program.target), {.trip_counts = assumed_trips(program), .keep_events = 0}).total);
-}
+// The first timing says which order of instructions is the faster one; the others take it.
+class Timer {
+ public:
+  double operator()(const isa::Launch& launch) {
+    const isa::Program& program = *launch.programs[0];
+    timing::TimingOptions options{.trip_counts = assumed_trips(program), .reorder = reorder_, .keep_events = 0};
+    options.tries_program_order = !reorder_;
+    const timing::Timeline t = timing::simulate(launch, arch(program.target), options);
+    if (!reorder_) reorder_ = t.reordered && !t.kept_order;
+    return timing::to_ns(t.total);
+  }
+
+ private:
+  std::optional<bool> reorder_;
+};
 
 // The two programs of a pair have the same loops.
 void shorten(std::vector<isa::Program>& programs, const Cut& cut, std::int64_t passes) {
@@ -71,8 +82,9 @@ void shorten(std::vector<isa::Program>& programs, const Cut& cut, std::int64_t p
 
 }  // namespace
 
-double quick_time_ns(const isa::Launch& launch) {
-  const std::vector<Cut> cuts = Cutter(*launch.programs[0]).run();
+double quick_time_ns(const isa::Launch& launch, double in_full) {
+  const std::vector<Cut> cuts = Cutter(*launch.programs[0]).run(in_full);
+  Timer time_of;
   if (cuts.empty()) return time_of(launch);
   std::vector<isa::Program> shorter;
   for (const isa::Program* program : launch.programs) shorter.push_back(*program);

@@ -6,7 +6,7 @@
 
 namespace kiln::tensor {
 
-// Its programs have passed check.
-double quick_time_ns(const isa::Launch& launch);
+// Its programs have passed check. One of at most `in_full` instructions is timed as it is.
+double quick_time_ns(const isa::Launch& launch, double in_full = 600);
 
 }  // namespace kiln::tensor

@@ -25,6 +25,8 @@ AluOp operator_of(OpCode code) {
   }
 }
 
+constexpr std::int64_t kLongLine = 1024;  // elements, from which halves are worth it
+
 struct Reduction {
   isa::Kernel& k;
   const Tile &dst, &x;
@@ -146,9 +148,37 @@ Tile RegionEmitter::reduce(Value v, const Tile* into, bool negate) {
     });
     return dst;
   }
+  const bool extreme = op.code == OpCode::max || op.code == OpCode::min;
+  if (extreme && rows_of_region_ > arch_.partitions && stay[0].empty() && go[0].size() == 1 && go[0][0].stride == 1 &&
+      go[0][0].count >= kLongLine && is_float(x.dtype()) && size_bytes(x.dtype()) == 2 && !x.in_psum() &&
+      arch_.features.vector_fast_modes) {
+    const Tile half = reduce_halves(x, go[0][0].count, operator_of(op.code));
+    reduce_parts({k_, dst, half, operator_of(op.code), negate}, stay, half.dims, 0, 0);
+    return dst;
+  }
   if (go[0].size() > isa::kMaxOperandRank - 1) not_yet(v, "a reduction over more than four dimensions");
   reduce_parts({k_, dst, x, operator_of(op.code), negate}, stay, go[0], 0, 0);
   return dst;
+}
+
+// The larger ones, or the smaller ones, of both halves of a line, three times: two tiles of 16-bit floats pass the
+// vector engine twice as fast as a reduction reads them.
+Tile RegionEmitter::reduce_halves(const Tile& x, std::int64_t n, AluOp op) {
+  const Tile out = new_tile(k_, Memory::sbuf, rows_, {1, {n - n / 2}}, x.dtype());
+  const std::int64_t longer = n - n / 2;  // the middle of an odd number is in both
+  k_.tensor_tensor({.dst = view_of(out, {{1, longer}}),
+                    .data1 = view_of(x, {{1, longer}}),
+                    .data2 = view_of(x, {{1, longer}}, n - longer),
+                    .op = op});
+  n = longer;
+  for (int step = 0; step < 2; ++step) {  // in place: the middle of an odd number stays
+    const View front = view_of(out, {{1, n / 2}});
+    k_.tensor_tensor({.dst = front, .data1 = front, .data2 = view_of(out, {{1, n / 2}}, n - n / 2), .op = op});
+    n -= n / 2;
+  }
+  Tile left = out;
+  left.dims = {{1, n}};
+  return left;
 }
 
 // Integers exactly: halves are combined until one element is left.

@@ -6,6 +6,7 @@
 
 #include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/ir/weak.h"
+#include "kiln/tensor/lower/interleave.h"
 #include "kiln/tensor/passes/rewrite.h"
 
 namespace kiln::tensor {
@@ -63,6 +64,7 @@ void RegionEmitter::emit() {
   for (Value v : fusion_.regions[region_].ops) {
     if (is_product(graph_.op(v).code)) depths_[v] = find_depth(v);
   }
+  find_moments();
   make_scratch();
   if (attention_ && goes_unshifted(*attention_)) {
     emit_unshifted();
@@ -138,6 +140,9 @@ void RegionEmitter::nest(std::size_t loop) {
     if (unshifted_) return over_query_groups(*attention_);
     if (const std::int64_t together = blocks_together(); together > 1) return over_row_blocks(together);
     if (attention_ && attention_->ahead) return over_causal_groups(*attention_);
+    if (const std::int64_t together = wide_blocks(); together > 1) return over_wide_blocks(together);
+    if (const std::int64_t together = turned_together(); together > 1) return over_turned_groups(together);
+    if (goes_side_by_side()) return over_blocks_side_by_side();
     k_.tiles(layout_.partitions, arch_.partitions, [&](Index start, std::int64_t rows) { body(start, rows); });
     return;
   }
@@ -148,6 +153,27 @@ void RegionEmitter::nest(std::size_t loop) {
     nest(loop + 1);
     scopes_.pop_back();
     at_.pop_back();
+  });
+}
+
+bool RegionEmitter::goes_side_by_side() const {
+  if (options_.side_by_side <= 1 || layout_.partitions <= arch_.partitions || attention_) return false;
+  return std::all_of(fusion_.regions[region_].ops.begin(), fusion_.regions[region_].ops.end(), [&](Value v) {
+    const OpCode code = graph_.op(v).code;
+    return is_elementwise(code) || is_view(code) || code == OpCode::where || code == OpCode::cast ||
+           code == OpCode::take_along_axis || (code >= OpCode::sum && code <= OpCode::min);
+  });
+}
+
+// Several blocks in one pass: an engine that waits in one of them works on another.
+void RegionEmitter::over_blocks_side_by_side() {
+  k_.tiles(layout_.partitions, options_.side_by_side * arch_.partitions, [&](Index start, std::int64_t rows) {
+    std::vector<std::size_t> begins;
+    for (std::int64_t first = 0; first < rows; first += arch_.partitions) {
+      begins.push_back(k_.block().size());
+      body(start + first, std::min<std::int64_t>(arch_.partitions, rows - first));
+    }
+    interleave(k_.program(), k_.block(), begins, arch_);
   });
 }
 
@@ -205,6 +231,7 @@ void RegionEmitter::hoist(int level) {
     const Leaf& leaf = layout_.loads[i];
     if (is_for_products(static_cast<int>(i)) || (attention_ && attention_->unloaded.contains(static_cast<int>(i))))
       continue;
+    if (unshifted_ && is_of_function(static_cast<int>(i))) continue;
     if (layout_.level(leaf) == level && is_hoisted(leaf) && !kept(leaf))
       scopes_.back().leaves[static_cast<int>(i)] = load(static_cast<int>(i));
   }
@@ -221,6 +248,7 @@ void RegionEmitter::hoist(int level) {
       scopes_.back().matrices[index] = held->second;
       continue;
     }
+    if (attention_ && attention_->few && layout_.load_of.at({attention_->result, 1}) == index) continue;
     const auto is_of = [&](Value op) { return unshifted_ && layout_.load_of.at({op, 1}) == index; };
     const bool values = unshifted_ && is_of(attention_->result), keys = unshifted_ && is_of(attention_->scores);
     const std::int64_t blocks = (leaf.free[0].count + 127) / 128;
@@ -228,6 +256,7 @@ void RegionEmitter::hoist(int level) {
     if (bytes > options_.hoisted_bytes && !values && !keys) continue;
     scopes_.back().matrices[index] = values ? load_values(index) : load_matrix(index, 0, leaf.free[1].count);
   }
+  if (unshifted_ && !attention_->function.empty()) hold_operands(level);
 }
 
 // Few rows in one block that meet matrices: most of the time goes by while matrices are loaded.
@@ -291,7 +320,16 @@ Tile RegionEmitter::load(int index) {
   }
   Free free{leaf.packed == 0 ? 1 : layout_.packed, {}};
   for (const isa::Dim& d : from) free.dims.push_back(d.stride == 0 ? 1 : d.count);
-  Tile tile = new_tile(k_, Memory::sbuf, rows_, free, tile_dtype(leaf.value));
+  const auto stays = columns_ ? resident_.find(index) : resident_.end();
+  Tile tile;
+  if (stays != resident_.end()) {
+    const Tile& whole = stays->second.whole;
+    tile = {whole.storage, columns_->start, {0, 1}, Strided::contiguous(free.dims).dims, rows_};
+    if (stays->second.is_there) return tile;
+    stays->second.is_loaded = true;
+  } else {
+    tile = new_tile(k_, Memory::sbuf, rows_, free, tile_dtype(leaf.value));
+  }
   std::vector<Dims> lists{spread_dims(tile, free), {}};
   lists[1].push_back({leaf.packed, free.packed});
   for (std::size_t d = 0; d < from.size(); ++d) lists[1].push_back({from[d].stride, free.dims[d]});
@@ -378,6 +416,8 @@ void RegionEmitter::store(const Leaf& leaf, const Tile& given) {
   lists[1].push_back({leaf.packed, free.packed});
   lists[1].insert(lists[1].end(), to.begin(), to.end());
   join_together(lists);
+  if (const auto group = turned_results_.find(&leaf); group != turned_results_.end() && lists[0].size() == 1)
+    return turn_back(group->second, tile, lists[0][0]);
   if (is_turned(leaf) && tile.dtype() == graph_.type(leaf.value).dtype && lists[0].size() == 1 && !columns_) {
     const std::int64_t n = lists[0][0].count, blocks = (n + kBlock - 1) / kBlock, stride = lists[1][0].stride;
     const Tile turned = new_tile(k_, Memory::sbuf, std::min(n, kBlock), {1, {blocks * rows_}}, tile.dtype());
@@ -502,6 +542,7 @@ void RegionEmitter::comes_from(Value v) {
 
 Tile RegionEmitter::compute(Value v, const Tile* into) {
   const Op& op = graph_.op(v);
+  if (made_by_moments(v)) return compute_moments(v, into);
   if (is_elementwise(op.code)) return elementwise(v, into);
   switch (op.code) {
     case OpCode::where:

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <vector>
@@ -38,13 +39,19 @@ struct RegionOptions {
   std::int64_t row_blocks = 8;         // of 128 rows that meet a matrix while a piece of it is in SBUF
   std::int64_t column_tile = 0;        // columns at a time; 0: whole rows
   std::int64_t chunk = 2048;           // keys of attention at a time
+  std::int64_t side_by_side = 1;       // blocks of 128 rows whose instructions come in one order
+  std::int64_t turned_blocks = 2;      // of 128 columns of 4 bytes that are turned one after the other; 1: by itself
   std::int64_t load_blocks = 0;        // of 128 rows of a matrix that a DMA loads; 0: all
   std::int64_t key_blocks = 2;         // of attention without largest scores, whose weights are made together
   int weights_on_tensor = 0;           // sums of all weights, or of every second ones; 0: of none
+  bool few_queries = true;             // attention of few queries with keys on partitions
   bool unshifted = true;               // attention without the largest scores, which are computed only where needed
+  bool whole = true;                   // false: without what usually does not run, while programs are compared
   bool pairs_on_gpsimd = false;        // operators between two tiles of SBUF
+  bool pairs_in_turn = false;          // only every second of them
   bool factors_on_scalar = false;      // one factor or summand per row
   bool sums_on_scalar = false;         // of rows
+  bool moments = true;                 // mean and variance of a row in one pass
   bool loads_turned = false;           // operands of products with 16-bit elements are turned while they are loaded
   bool whole_rows = false;             // of products that are finished piece by piece are stored at once
   std::int64_t turned_by_dma = 0;      // of 16 blocks of 16-bit elements that are turned in SBUF
@@ -101,6 +108,8 @@ class RegionEmitter {
   // region.cpp
   void nest(std::size_t loop);
   void body(isa::Index start, std::int64_t rows);
+  bool goes_side_by_side() const;
+  void over_blocks_side_by_side();
   void store_all();
   void store(const Leaf& leaf, const Tile& tile);
   Tile in_dtype_of_store(const Tile& t, const Free& free, DType dtype);
@@ -149,6 +158,9 @@ class RegionEmitter {
   void store_pieces(std::int64_t columns, std::int64_t piece, const std::vector<const Leaf*>& leaves);
   bool streams() const;
   void stream();
+  void make_resident(std::size_t passes);
+  void keep_resident();
+  Tile reduce_halves(const Tile& x, std::int64_t n, AluOp op);
   std::optional<Value> shift_of(Value v) const;
   Tile grow(Value m, const Tile& total, const Tile& piece);
   void reduce_pieces(const std::vector<Value>& reductions);
@@ -157,11 +169,17 @@ class RegionEmitter {
   // attention.cpp
   struct Attention {
     Value scores{};                     // the first product
+    Value between{};                    // of a window: what one of its ends leaves, else the same as `seen`
     Value seen{};                       // what the softmax is of: the scores, or a choice between them and a mask
     std::optional<std::int64_t> ahead;  // a query sees the keys up to its own place plus this
+    std::optional<std::int64_t> back;   // and those from its own place less this
     Value largest{}, weights{}, total{}, result{};
-    double factor = 1;       // weights are exp(factor * (seen - largest))
-    std::set<int> unloaded;  // operands of the mask, which nobody needs
+    double factor = 1;         // weights are exp(factor * (seen - largest))
+    std::set<int> unloaded;    // operands of the mask, which nobody needs
+    Value inner{};             // what a mask chooses from: the scores, or a function of each of them
+    std::set<Value> function;  // its ops, the last of them `inner`; empty: the scores as they are
+    std::set<Value> columns;   // values of it that every row has one of
+    bool few = false;          // queries: all scores lie in PSUM, with keys on partitions
   };
   // Keys that are worked on: their scores and where they and their values lie.
   struct Chunk {
@@ -177,22 +195,58 @@ class RegionEmitter {
     std::int64_t blocks = 1;           // of queries in a group
     std::int64_t first = 0, keys = 0;  // keys below `first` are seen by all of the group, those from `keys` on by none
     isa::Index skip = 0;               // columns of the mask
+    isa::View floor = {};              // the same for the other end of a window
+    std::int64_t low = 0;              // keys below are seen by none of the group
+    isa::Index floor_skip = 0;
   };
   std::optional<Attention> attention_of(Value result) const;
+  void find_floor(Attention& a) const;
   bool counts_rows(Value condition, std::set<int>& leaves) const;
   bool has_only_these_users(const Attention& a) const;
+  bool gather_function(Value v, Attention& a) const;
+  bool is_function_alone(const Attention& a) const;
   bool fits_chunks(const Attention& a) const;
   void make_band(std::int64_t blocks);
   void over_causal_groups(const Attention& a);
   void hide(const isa::View& sum, std::int64_t at, std::int64_t n);
+  void over_hidden(std::int64_t at, std::int64_t n,
+                   const std::function<void(std::int64_t, std::int64_t, const isa::View&)>& body) const;
   void score(const Attention& a, const Chunk& chunk, isa::Index at, std::int64_t n, const isa::View& largest);
+  void score_by_function(const Attention& a, const Chunk& chunk, const isa::Index& at, const isa::View& sum,
+                         const isa::View& largest);
   Tile score_all(const Attention& a, const Chunk& chunk);
   Tile weigh(const Attention& a, const Chunk& chunk, const Tile& bias, const Tile& total);
   Chunk chunk_of(const Attention& a, isa::Index at, std::int64_t n, isa::Index first_block);
   void attend(const Attention& a);
 
-  // unshifted.cpp
+  // score_function.cpp
+  struct TurnedFunction;
   struct Keys;
+  struct FunctionLeaf;
+  std::vector<FunctionLeaf> leaves_of_function(const Attention& a) const;
+  bool is_turnable(const Attention& a) const;
+  bool is_of_function(int load) const;
+  bool loads_tables(const Attention& a) const;
+  std::shared_ptr<TurnedFunction> turned_function(const Attention& a, std::int64_t blocks);
+  void turn_bytes(const Tile& dst, const isa::View& hbm, const isa::Index& at, std::int64_t keys, std::int64_t blocks,
+                  std::int64_t stride, std::int64_t queries);
+  void load_operand(const FunctionLeaf& l, const Tile& dst, const isa::Index& first, std::int64_t count,
+                    std::int64_t blocks, const isa::Index& start, std::int64_t n);
+  void hold_operands(int level);
+  Tile operand_of_function(const TurnedFunction& f, std::size_t i, const Keys& keys, const isa::Index& start,
+                           std::int64_t n);
+  void weigh_by_function(const Attention& a, const Keys& keys, const isa::Index& start, const isa::View& scores,
+                         std::int64_t apart, const Tile& weights);
+
+  // few_queries.cpp
+  struct Depth;
+  Depth key_blocks(const Attention& a) const;
+  bool has_few_queries(Attention& a) const;
+  Tile operand_of_few(const FunctionLeaf& l, DType dtype);
+  void attend_few(const Attention& a);
+  isa::View spread_largest(const isa::View& each);
+
+  // unshifted.cpp
   struct Unshifted {
     bool counted = false;                          // values have a column of ones: sums are a row of the result
     std::int64_t keys = kBlock, queries = kBlock;  // of a block: fewer than 128 where all blocks are of one size then
@@ -202,6 +256,10 @@ class RegionEmitter {
     isa::View ones;                        // (128, 1)
     std::optional<isa::View> counts = {};  // the same, which weights are multiplied with; nothing: added up elsewhere
     isa::View edge, identity;
+    isa::View seen_edge;             // of a function of scores: 1 and 0, what weights are multiplied with
+    isa::View floor, seen_floor;     // the same for the other end of a window
+    std::int64_t low = 0, high = 0;  // keys that a group sees, counted from its first query
+    isa::Index first_block = 0;      // of keys, at the first query of a group
   };
   bool is_quotient(const Attention& a) const;
   bool goes_unshifted(const Attention& a) const;
@@ -209,14 +267,20 @@ class RegionEmitter {
   void emit_unshifted();
   void make_edge(Unshifted& u);
   isa::Reg ask_again(const Unshifted& u);
+  std::vector<std::pair<std::int64_t, std::int64_t>> query_groups(const Attention& a) const;
   void over_query_groups(const Attention& a);
   Tile turned_queries(const Attention& a, const isa::Index& start, std::int64_t n, std::int64_t m);
-  Tile weigh_keys(const Attention& a, const Keys& keys, const Tile& queries);
+  Tile weigh_keys(const Attention& a, const Keys& keys, const isa::Index& start, const Tile& queries);
+  bool waits_for_more() const;
+  void weigh_those_left();
   void add_values(const Attention& a, const Keys& keys, const Tile& weights, const isa::View& product);
   void weigh_all(const Attention& a, const isa::Index& start, const Tile& queries, const isa::View& product,
                  RunningSum* sum, const isa::View* totals);
   void count_weights(const Keys& keys, const Tile& weights, const isa::View& totals);
   void attend_group(const Attention& a, const isa::Index& start, std::int64_t n);
+  void over_windows(const Attention& a);
+  void weigh_window(const Attention& a, const isa::Index& start, const Tile& queries, const isa::View& product,
+                    const isa::View* totals);
 
   // row_blocks.cpp
   struct Wide;
@@ -230,13 +294,30 @@ class RegionEmitter {
   isa::View add_parts(Value v, const Tile& rows, std::int64_t together, isa::Index column, std::int64_t n,
                       std::int64_t blocks);
 
+  // turned_groups.cpp
+  // What blocks of columns have computed, beside each other as it lies in HBM.
+  struct TurnedResult {
+    isa::View all;
+    isa::Index at = 0;                    // column of the block that is worked on
+    std::int64_t columns = 0, depth = 0;  // of all blocks; rows of a block of it
+    bool is_there = false;
+  };
+  isa::Dim turned_row(const Leaf& leaf) const;
+  std::int64_t turned_together() const;
+  Tile load_turned_group(int leaf, const isa::Index& start, std::int64_t n, std::int64_t size);
+  void turn_back(TurnedResult& result, const Tile& tile, const isa::Dim& row);
+  void store_turned_group(const Leaf& leaf, const TurnedResult& result);
+  void over_turned_groups(std::int64_t together);
+
   // elementwise.cpp
   std::optional<Chain> chain(Value v) const;
   bool is_inlined(Value v, const Shape& shape) const;
   isa::Operand scalar(const Given& g);
   isa::Operand less(Value v, std::size_t i);
-  Engine pair_engine(const Tile& dst, const Tile& x, const Tile& y) const;
+  Engine pair_engine(const Tile& dst, const Tile& x, const Tile& y);
   Engine factor_engine(const Tile& dst, AluOp op, bool reverse) const;
+  void scale_and_shift(const Tile& dst, const Tile& x, const Free& free, const Tile& mean, const Tile& scale);
+  bool is_quicker_apart(Value v, const Chain& inner) const;
   void make_scratch();
   Tile elementwise(Value v, const Tile* into);
   Tile operate(Value v, const Tile* into);
@@ -261,6 +342,25 @@ class RegionEmitter {
   bool sums_apart(Value v) const;
   std::optional<Value> row_sum_of(Value v) const;
   std::optional<Value> row_maximum_of(Value v) const;
+
+  // moments.cpp
+  // The mean and the variance of x, which lies with the rows of the region: sum(x) / n, sum(square(x - mean)).
+  struct Moments {
+    Value squares{}, sum{}, centred{}, reader{};  // reader: the op whose first operand is x
+    // Of any float dtype: the mean as it is last, squares / n first, unless somebody else wants the squares.
+    std::vector<Value> means = {}, variances = {};
+    std::vector<Value> consumed = {};  // that nobody computes any more; the last one is the square
+    std::int64_t n = 0;
+  };
+  Value without_casts(Value v, std::vector<Value>* casts) const;
+  std::optional<Moments> moments_of(Value total) const;
+  void find_moments();
+  bool is_left_out(Value v) const;
+  const Moments* made_by_moments(Value v) const;
+  void take_moments(const Moments& m, const Tile& statistics, std::int64_t results);
+  void add_statistics(const Moments& m, const Tile& statistics, const isa::Index& first);
+  Tile compute_moments(Value v, const Tile* into);
+  void stream_moments(const Moments& m);
 
   // lines.cpp
   Tile line(Value v, std::size_t i, DType dtype, bool fresh);
@@ -290,6 +390,8 @@ class RegionEmitter {
   Tile load_following(int leaf, const Depth& depth);
   Tile multiply(Value v, const Tile* into);
   Tile multiply_pieces(Value v, const Tile* into);
+  std::int64_t blocks_at_once(int index, std::int64_t columns) const;
+  void add_in_parts(const isa::View& sum, const Tile& x, int index, isa::Index column, std::int64_t columns);
   void load_block(const Tile& dst, const isa::View& hbm, isa::Index at, std::int64_t k, std::int64_t k_stride,
                   std::int64_t columns, std::int64_t stride);
   Turner turner();
@@ -297,6 +399,14 @@ class RegionEmitter {
                    std::int64_t columns);
   Engine evacuator();
   Tile turned_rows(Value v);
+  // packed_product.cpp
+  Tile packed_rows(Value v);
+  Tile multiply_packed(Value v, const Tile* into);
+  // wide_rows.cpp
+  std::vector<Value> rows_as_columns() const;
+  std::int64_t wide_blocks() const;
+  void over_wide_blocks(std::int64_t together);
+  std::int64_t width_of_turned(const Tile& x) const;
   void turn_rows(Value v, const Tile& out);
   bool turns_in_dma(Value v, std::int64_t rows) const;
   const Tile& held_matrix(int leaf) const;
@@ -329,12 +439,25 @@ class RegionEmitter {
   isa::Index start_ = 0;        // of the block of partitions
   std::int64_t rows_ = 0;       // of it
   std::optional<Columns> columns_;
-  int evacuations_ = 0;
+  int evacuations_ = 0, pairs_ = 0;
   int counted_ = 0;                // weights of keys that were added up for the queries that are worked on
   std::map<Value, Depth> depths_;  // of all products, as they are when nothing is computed yet
   std::optional<Attention> attention_;
   std::optional<Band> band_;
   std::optional<Unshifted> unshifted_;
+  std::map<const Leaf*, TurnedResult> turned_results_;
+  std::vector<Moments> moments_;
+  // Operands of wide rows that stay from their first pass on.
+  struct Resident {
+    Tile whole;
+    bool is_there = false, is_loaded = false;  // for the passes that follow; in this one
+  };
+  std::map<int, Resident> resident_;
+  std::int64_t stream_tile_ = 0;            // columns of wide rows at a time
+  std::map<std::int64_t, std::shared_ptr<TurnedFunction>> functions_;  // by blocks of keys that go together
+  std::map<std::size_t, Tile> function_operands_;                      // with keys on partitions, for all keys
+  std::map<std::size_t, Tile> group_operands_;                         // the same, for all queries of a group
+  std::vector<std::function<void()>> unweighed_;  // keys whose weights are made together, with one table of functions
   std::map<Value, Tile> scratch_;           // values of which only the row sum is wanted: one place for all blocks
   std::map<isa::TensorId, Value> made_by_;  // the value that a tile was made for, plus one
   Value now_ = 0xffffffffu;                 // the op that instructions are being made for

@@ -6,9 +6,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <string>
 
+#include "kiln/tensor/lower/instruction_knobs.h"
 #include "kiln/tensor/lower/tuning_knobs.h"
 
 namespace kiln::tensor {
@@ -36,8 +38,22 @@ class Tuner {
   void restore(const std::string& text);
 
  private:
+  // What is tried in turn: changes of regions, one by one and then at random; changes of instructions, those of one
+  // kind together, one by one, at random.
+  enum class Stage : std::uint8_t { regions, some_regions, kinds, instructions, some_instructions, done };
   std::vector<Knobs> round();
+  void next_regions(std::vector<Knobs>& out);
+  void some_regions(std::vector<Knobs>& out);
+  void next_kinds(std::vector<Knobs>& out);
+  void next_instructions(std::vector<Knobs>& out);
+  void some_instructions(std::vector<Knobs>& out);
+  void change(Knobs& knobs, int key, int value) const;
+  void find_instructions();
+  std::string describe(const Knobs& knobs) const;
   void finish_round();
+  void go_on(bool better);
+  std::shared_ptr<const Compiled> made_of(const Knobs& regions) const;
+  std::optional<Compiled> built(const Knobs& knobs) const;
 
   CompileOptions options_;
   std::string key_;
@@ -46,17 +62,25 @@ class Tuner {
   std::mt19937 random_;
   std::map<Knobs, double> times_, known_;
   std::vector<Knobs> asked_;        // of this round
-  std::vector<std::size_t> order_;  // knobs, those of the longest regions first
-  std::size_t sweep_ = 0;           // of single changes, which come first
-  int dry_ = 0;                     // rounds without anything new
+  std::vector<std::size_t> order_;  // knobs of regions, those of the longest regions first
+  std::vector<InstructionKnob> instructions_;
+  std::vector<int> kinds_;  // of instructions
+  Stage stage_ = Stage::regions;
+  std::size_t sweep_ = 0;  // of the changes of a stage that come one after the other
+  int dry_ = 0;            // rounds without anything new
   Knobs best_;
+  std::vector<Knobs> improved_;  // what was best, one after the other
   double first_ns_ = 0, best_ns_ = 0;
+  std::size_t allowed_ = 0;   // warnings of check: those of level 2
+  mutable std::mutex mutex_;  // of what was made last: changes of its instructions begin with it
+  mutable Knobs last_;
+  mutable std::shared_ptr<const Compiled> last_made_;
 };
 
 struct TuneOptions {
   double seconds = 60;
   unsigned seed = 0;
-  std::string file = {};                                    // times that are known; written after every round
+  std::string file = {};  // times that are known; written every second, and at the end
   std::function<void(const Tuner&, double part)> progress;  // after every round; part of the time that is over
 };
 // Searches until the time is over or nothing is left to try.

@@ -80,7 +80,7 @@ Choice TuningSpace::choice(const Knobs& given) const {
 std::string TuningSpace::describe(const Knobs& given) const {
   std::vector<std::string> said;
   const std::size_t per = knobs_per_region();
-  for (std::size_t i = 0; i < given.size(); ++i) {
+  for (std::size_t i = 0; i < sizes_.size(); ++i) {
     if (given[i] == 0) continue;
     const std::size_t k = i % per;
     said.push_back(k == knobs().size()

@@ -9,7 +9,7 @@
 
 namespace kiln::tensor {
 
-// One number for each knob of each region, region by region.
+// One number for each knob of each region, region by region; then changes of instructions (instruction_knobs.h).
 using Knobs = std::vector<int>;
 
 class TuningSpace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <deque>
 
-#include "kiln/tensor/lower/region.h"
 #include "kiln/tensor/lower/running_sum.h"
+#include "kiln/tensor/lower/score_function.h"
 #include "kiln/tensor/passes/rewrite.h"
 
 namespace kiln::tensor {
@@ -22,6 +22,7 @@ constexpr std::int64_t kTogether = 8;     // pairs of blocks of keys in a pass o
 constexpr std::int64_t kGroups = 16;      // of queries at most, under a causal mask
 constexpr std::int64_t kHeld = 80 << 10;  // bytes per partition of keys, and of values
 constexpr std::size_t kAhead = 2;         // keys whose weights are made before the values of others are added
+constexpr std::size_t kUnweighed = 8;     // keys whose weights are made together where the scalar engine changes tables
 constexpr double kMask = -1e30;           // what is added to a score that nobody sees
 // Sums of weights between these are exact: the largest score of the row is between -30 and 60, and what is less than
 // its weight by a factor of 2^24 is a normal number of float32.
@@ -62,7 +63,8 @@ bool RegionEmitter::goes_unshifted(const Attention& a) const {
   const std::int64_t keys = N * size_bytes(graph_.type(graph_.op(a.scores).operands[1]).dtype);
   const std::int64_t values = blocks * wide * size_bytes(graph_.type(graph_.op(a.result).operands[1]).dtype);
   if (K > kBlock || D > kBlock || keys > kHeld || values > kHeld) return false;
-  return !a.ahead || layout_.partitions <= kGroups * kQueries;
+  if (!a.function.empty() && !is_turnable(a)) return false;
+  return !a.ahead || a.back || layout_.partitions <= kGroups * kQueries;
 }
 
 // The values, with a column of ones behind them where sums are counted: their product with the weights then has the
@@ -122,7 +124,7 @@ void RegionEmitter::emit_unshifted() {
   k_.memset({.dst = u.finite, .value = 0.0});
   k_.memset({.dst = u.ones, .value = 1.0});
   if (a.ahead) make_edge(u);
-  if (!u.counted && options_.weights_on_tensor > 0 && a.ahead.value_or(0) % kBlock == 0) {
+  if (!u.counted && (a.back || (options_.weights_on_tensor > 0 && a.ahead.value_or(0) % kBlock == 0))) {
     u.counts = k_.sbuf({kBlock, 1}, graph_.type(graph_.op(a.result).operands[0]).dtype);
     k_.memset({.dst = *u.counts, .value = 1.0});
   }
@@ -135,31 +137,50 @@ void RegionEmitter::emit_unshifted() {
   };
   all();
   unshifted_.reset();
+  functions_.clear(), function_operands_.clear(), group_operands_.clear();
   const isa::Reg again = ask_again(u);
+  if (!options_.whole) return;
   k_.fori_loop(0, again, [&](isa::Reg) {
     k_.usually(0);
     all();
   });
 }
 
-// The edge of a causal mask: the key of a partition is seen by the query of a column unless it comes behind it.
+// The edge of a causal mask: the key of a partition is seen by the query of a column unless it comes behind it. A
+// window has two: of 256 columns, the first 128 of them before the first query that sees a key, and from the last query
+// on that sees all keys.
 void RegionEmitter::make_edge(Unshifted& u) {
-  const View zeros = k_.sbuf({kBlock, kBlock}, DType::bfloat16), ones = k_.sbuf({kBlock, kBlock}, DType::bfloat16);
-  u.edge = k_.sbuf({kBlock, kBlock}, DType::bfloat16), u.identity = k_.sbuf({kBlock, kBlock}, DType::bfloat16);
-  k_.memset({.dst = zeros, .value = 0.0});
-  k_.memset({.dst = ones, .value = 1.0});
+  const bool window = attention_->back.has_value(), plain = attention_->function.empty();
+  const std::int64_t wide = window ? 2 * kBlock : kBlock;
+  const auto filled = [&](std::int64_t columns, double x) {
+    const View t = k_.sbuf({kBlock, columns}, DType::bfloat16);
+    k_.memset({.dst = t, .value = x});
+    return t;
+  };
+  const View seen = filled(wide, plain ? 0.0 : 1.0);
+  // seen where sign * (column - offset - partition) >= 0
+  const auto edge = [&](int sign, std::int64_t offset) {
+    const View out = k_.sbuf({kBlock, wide}, DType::bfloat16);
+    k_.affine_select({.dst = out,
+                      .pattern = {{sign, wide}},
+                      .channel_multiplier = -sign,
+                      .on_true_tile = seen,
+                      .on_false_value = plain ? kMask : 0.0,
+                      .cmp_op = AluOp::greater_equal,
+                      .offset = -sign * offset});
+    return out;
+  };
+  const View upper = edge(1, window ? kBlock : 0);
+  (plain ? u.edge : u.seen_edge) = upper;
+  if (window) (plain ? u.floor : u.seen_floor) = edge(-1, 0);
+  if (!plain) return;
+  u.identity = k_.sbuf({kBlock, kBlock}, DType::bfloat16);
   k_.affine_select({.dst = u.identity,
                     .pattern = {{-1, kBlock}},
                     .channel_multiplier = 1,
-                    .on_true_tile = ones,
+                    .on_true_tile = filled(kBlock, 1.0),
                     .on_false_value = 0.0,
                     .cmp_op = AluOp::equal});
-  k_.affine_select({.dst = u.edge,
-                    .pattern = {{1, kBlock}},
-                    .channel_multiplier = -1,
-                    .on_true_tile = zeros,
-                    .on_false_value = kMask,
-                    .cmp_op = AluOp::greater_equal});
 }
 
 // 1 when a sum was out of range or a result no number, else 0.
@@ -179,8 +200,20 @@ isa::Reg RegionEmitter::ask_again(const Unshifted& u) {
   return again;
 }
 
+// The first query and the number of queries of each group.
+std::vector<std::pair<std::int64_t, std::int64_t>> RegionEmitter::query_groups(const Attention& a) const {
+  const std::int64_t queries = layout_.partitions, m = unshifted_->queries, whole = queries / m * m, blocks = whole / m;
+  const std::int64_t groups = std::max<std::int64_t>(1, (blocks + 3) / 4);
+  const std::int64_t most = a.ahead ? kQueries : (blocks + groups - 1) / groups * m;
+  std::vector<std::pair<std::int64_t, std::int64_t>> out;
+  for (std::int64_t first = 0; first < whole; first += most) out.emplace_back(first, std::min(most, whole - first));
+  if (queries > whole) out.emplace_back(whole, queries - whole);
+  return out;
+}
+
 // Queries in groups of up to 512. Under a causal mask each group is written out: it has its own keys.
 void RegionEmitter::over_query_groups(const Attention& a) {
+  if (a.back) return over_windows(a);
   const std::int64_t queries = layout_.partitions, m = unshifted_->queries, whole = queries / m * m;
   if (a.ahead) {
     for (std::int64_t first = 0; first < whole; first += kQueries)
@@ -210,45 +243,81 @@ Tile RegionEmitter::turned_queries(const Attention& a, const Index& start, std::
   return out;
 }
 
-// Blocks of keys that a group of queries meets together.
-struct RegionEmitter::Keys {
-  Index block;  // the first
-  std::int64_t blocks = 1;
-  std::int64_t count = kBlock;
-  std::int64_t from = 0;             // queries before this one see none of them
-  std::optional<std::int64_t> edge;  // the query that sees the first key and no other; may be below 0
-};
-
 // exp(scores) of some keys: (keys, blocks of them, queries).
-Tile RegionEmitter::weigh_keys(const Attention& a, const Keys& keys, const Tile& queries) {
+Tile RegionEmitter::weigh_keys(const Attention& a, const Keys& keys, const Index& start, const Tile& queries) {
   const Unshifted& u = *unshifted_;
   const std::int64_t n = queries.storage.dim(1), K = queries.rows, N = graph_.type(a.scores).shape.back();
-  const std::int64_t seen = n - keys.from, apart = keys.blocks > 1 ? kBank : n;
+  const std::int64_t seen = (keys.to < 0 ? n : keys.to) - keys.from, apart = keys.blocks > 1 ? kBank : n;
   const Tile& all = held_matrix(layout_.load_of.at({a.scores, 1}));
   const View scores = k_.psum({keys.count, keys.blocks * apart}, DType::float32);
   for (std::int64_t b = 0; b < keys.blocks; ++b)
     k_.nc_matmul({.dst = part(scores, keys.count, b * apart + keys.from, seen),
                   .stationary = block(all, 0, (keys.block + b) * u.keys, K, keys.count, N),
                   .moving = part(queries.storage, K, keys.from, seen)});
-  if (keys.edge) {
-    const std::int64_t skip = keys.from - *keys.edge, columns = std::min(seen, kBlock - skip);
-    if (columns > 0)
-      k_.nc_matmul({.dst = part(scores, keys.count, keys.from, columns),
+  const bool plain = a.function.empty();
+  // The parts of these keys that an end of the mask hides from some queries: column, columns, where in the mask.
+  const auto over_ends = [&](const auto& body) {
+    const std::int64_t end = keys.from + seen, room = a.back ? kBlock : 0;
+    if (keys.edge) {
+      const std::int64_t to = std::min(end, *keys.edge + kBlock);
+      if (to > keys.from) body(keys.from, to - keys.from, plain ? u.edge : u.seen_edge, keys.from - *keys.edge + room);
+    }
+    if (keys.floor) {
+      const std::int64_t from = std::max(keys.from, *keys.floor + 1);
+      if (end > from) body(from, end - from, plain ? u.floor : u.seen_floor, from - *keys.floor);
+    }
+  };
+  if (plain)
+    over_ends([&](std::int64_t at, std::int64_t columns, const View& mask, std::int64_t skip) {
+      k_.nc_matmul({.dst = part(scores, keys.count, at, columns),
                     .stationary = part(u.identity, kBlock, 0, keys.count),
-                    .moving = part(u.edge, kBlock, skip, columns)});
-  }
+                    .moving = part(mask, kBlock, skip, columns)});
+    });
   const DType t = graph_.type(graph_.op(a.result).operands[0]).dtype;
   const Tile weights = new_tile(k_, Memory::sbuf, keys.count, {1, {keys.blocks * n}}, t);
   const auto span = [&](const View& v, std::int64_t stride) {
     return v.ap({{v.dim(1), keys.count}, {stride, keys.blocks}, {1, seen}}, keys.from);
   };
-  k_.activation({.dst = span(weights.storage, n), .op = ActFn::exp, .data = span(scores, apart), .scale = a.factor});
+  const auto take_exp = [this, scale = a.factor](const View& dst, const View& data) {
+    k_.activation({.dst = dst, .op = ActFn::exp, .data = data, .scale = scale});
+  };
+  if (plain) {
+    take_exp(span(weights.storage, n), span(scores, apart));
+    return weights;
+  }
+  std::vector<std::pair<View, View>> ends;  // weights and the mask that they are multiplied with
+  over_ends([&](std::int64_t at, std::int64_t columns, const View& mask, std::int64_t skip) {
+    ends.emplace_back(part(weights.storage, keys.count, at, columns), part(mask, keys.count, skip, columns));
+  });
+  const auto hide_ends = [this, ends] {
+    for (const auto& [end, mask] : ends)
+      k_.tensor_tensor({.dst = end, .data1 = end, .data2 = mask, .op = AluOp::multiply});
+  };
+  if (!loads_tables(a)) {
+    weigh_by_function(a, keys, start, scores, apart, weights);
+    hide_ends();
+    return weights;
+  }
+  const Tile inner = new_tile(k_, Memory::sbuf, keys.count, {1, {keys.blocks * n}}, DType::float32);
+  weigh_by_function(a, keys, start, scores, apart, inner);
+  unweighed_.emplace_back([=, to = span(weights.storage, n), from = span(inner.storage, n)] {
+    take_exp(to, from);
+    hide_ends();
+  });
   return weights;
+}
+
+// Whether the weights of more keys are made together with those that are left.
+bool RegionEmitter::waits_for_more() const { return !unweighed_.empty() && unweighed_.size() < kUnweighed; }
+
+void RegionEmitter::weigh_those_left() {
+  for (const auto& weigh : unweighed_) weigh();
+  unweighed_.clear();
 }
 
 // Adds the values of some keys, weighted, to `product`: (depth, queries).
 void RegionEmitter::add_values(const Attention& a, const Keys& keys, const Tile& weights, const View& product) {
-  const std::int64_t n = product.dim(1), D = product.dim(0), seen = n - keys.from;
+  const std::int64_t n = product.dim(1), D = product.dim(0), seen = (keys.to < 0 ? n : keys.to) - keys.from;
   const Tile& values = held_matrix(layout_.load_of.at({a.result, 1}));
   for (std::int64_t b = 0; b < keys.blocks; ++b)
     k_.nc_matmul({.dst = part(product, D, keys.from, seen),
@@ -262,7 +331,7 @@ void RegionEmitter::count_weights(const Keys& keys, const Tile& weights, const V
   const Unshifted& u = *unshifted_;
   const std::int64_t blocks = totals.dim(1), m = totals.dim(0), n = blocks * m;
   for (std::int64_t b = 0; b < keys.blocks; ++b) {
-    for (std::int64_t q = keys.from / m; q < blocks; ++q)
+    for (std::int64_t q = keys.from / m; q * m < (keys.to < 0 ? n : keys.to); ++q)
       k_.nc_matmul({.dst = totals.ap({{blocks, m}, {1, 1}}, q),
                     .stationary = part(weights.storage, keys.count, b * n + q * m, m),
                     .moving = part(*u.counts, keys.count, 0, 1)});
@@ -279,6 +348,7 @@ void RegionEmitter::weigh_all(const Attention& a, const Index& start, const Tile
   // The tensor engine goes on with the scores of the next keys while weights are made of these.
   std::deque<std::pair<Keys, Tile>> waiting;
   const auto finish = [&](std::size_t left) {
+    weigh_those_left();
     for (; waiting.size() > left; waiting.pop_front()) {
       const auto& [keys, weights] = waiting.front();
       add_values(a, keys, weights, product);
@@ -290,8 +360,8 @@ void RegionEmitter::weigh_all(const Attention& a, const Index& start, const Tile
     }
   };
   const auto weigh = [&](const Keys& keys) {
-    waiting.emplace_back(keys, weigh_keys(a, keys, queries));
-    finish(together > 2 ? 1 : kAhead);
+    waiting.emplace_back(keys, weigh_keys(a, keys, start, queries));
+    if (!waits_for_more()) finish(together > 2 ? 1 : a.function.empty() ? kAhead : kAhead + 1);
   };
   const auto pairs = [&](const Index& at, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) weigh({.block = at + together * i, .blocks = together, .count = size});
@@ -326,14 +396,18 @@ void RegionEmitter::attend_group(const Attention& a, const Index& start, std::in
   const std::int64_t outer = rows_, m = std::min(n, u.queries), blocks = n / m;
   const std::int64_t D = graph_.type(a.result).shape.back(), wide = u.counted ? D + 1 : D;
   const std::int64_t apart = (wide + 1) / 2 * 2;
+  group_operands_.clear();
   const Tile queries = turned_queries(a, start, n, m);
   const View product = k_.psum({wide, n}, DType::float32);
   std::optional<RunningSum> sum;
   const bool on_tensor = u.counts.has_value();
-  if (!u.counted && options_.weights_on_tensor != 1) sum.emplace(k_, n);
+  if (!u.counted && !a.back && options_.weights_on_tensor != 1) sum.emplace(k_, n);
   counted_ = 0;
   const View counted = on_tensor ? k_.psum({m, blocks}, DType::float32) : View();
-  weigh_all(a, start, queries, product, sum ? &*sum : nullptr, on_tensor ? &counted : nullptr);
+  if (a.back)
+    weigh_window(a, start, queries, product, on_tensor ? &counted : nullptr);
+  else
+    weigh_all(a, start, queries, product, sum ? &*sum : nullptr, on_tensor ? &counted : nullptr);
   // Out of PSUM, with a sum that is no number when one of the results is none.
   const View left = k_.sbuf({wide, n}, u.turned), finite = k_.sbuf({wide, 1}, DType::float32);
   k_.tensor_scalar_reduce({.dst = left,
@@ -371,6 +445,7 @@ void RegionEmitter::attend_group(const Attention& a, const Index& start, std::in
     scope.values[a.result] = {turned, b * apart, {0, 1}, Strided::contiguous(free_of(a.result).dims).dims, m};
     scope.values[a.total] = {totals.storage, column, {0, 1}, Strided::contiguous(free_of(a.total).dims).dims, m};
     for (Value v : {a.scores, a.seen, a.weights, a.largest}) scope.consumed.insert(v);
+    scope.consumed.insert(a.function.begin(), a.function.end());
     store_all();
     scopes_.pop_back();
   }

@@ -13,4 +13,13 @@ inline constexpr double kHiddenFill = -1e4;  // a fill of at most this is a mask
 // n where the condition is column <= row + n; nothing when it says something else.
 std::optional<std::int64_t> band_of(const Graph& graph, Value condition);
 
+// n where the condition is column >= row - n.
+std::optional<std::int64_t> floor_of(const Graph& graph, Value condition);
+
+// The same of conditions that both hold, and of |row - column| against a number: row - back <= column <= row + ahead.
+struct Window {
+  std::optional<std::int64_t> ahead = {}, back = {};
+};
+Window window_of(const Graph& graph, Value condition);
+
 }  // namespace kiln::tensor

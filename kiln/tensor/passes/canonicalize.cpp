@@ -273,6 +273,28 @@ std::optional<Value> banded_choice(const Rewriting& r) {
   return r.to.add(OpCode::where, {(Expr(r.to, columns) <= rows).value(), r.operands[1], r.operands[2]});
 }
 
+// A window of columns is two choices, one for each end.
+std::optional<Value> windowed_choice(const Rewriting& r) {
+  if (r.op.code != OpCode::where || r.op.type.rank() < 2 || !is_float(r.op.type.dtype)) return {};
+  const Shape shape = r.op.type.shape, of = r.to.type(r.operands[0]).shape;
+  const auto fill = splat_of(r.to, r.operands[2]);
+  if (!fill || *fill > kHiddenFill || of.size() < 2 || of.back() != shape.back() || of.end()[-2] != shape.end()[-2])
+    return {};
+  const Window window = window_of(r.to, r.operands[0]);
+  if (!window.ahead || !window.back) return {};
+  for (std::int64_t n : {*window.ahead, *window.back, shape.back(), shape.end()[-2]}) {
+    if (std::abs(n) > (1 << 23)) return {};
+  }
+  const Type ramp{DType::float32, shape};
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const Expr columns(r.to, r.to.iota(ramp, rank - 1)), rows(r.to, r.to.iota(ramp, rank - 2));
+  const auto plus = [](const Expr& x, std::int64_t n) { return n == 0 ? x : x + static_cast<double>(n); };
+  const Value low = (rows <= plus(columns, *window.back)).value(),
+              high = (columns <= plus(rows, *window.ahead)).value();
+  const Value inner = r.to.add(OpCode::where, {low, r.operands[1], r.operands[2]});
+  return r.to.add(OpCode::where, {high, inner, r.operands[2]});
+}
+
 // where(c, x * s, mask) is where(c, x, mask / s) * s: what follows can take the factor along.
 std::optional<Value> scaled_choice(const Rewriting& r) {
   if (r.op.code != OpCode::where || !is_float(r.op.type.dtype)) return {};
@@ -292,7 +314,7 @@ std::optional<Value> scaled_choice(const Rewriting& r) {
 
 // A choice that took the place of something else, as it would be had it been written so.
 Value choice(const Rewriting& r, Value v) {
-  for (const auto& simpler : {banded_choice, scaled_choice}) {
+  for (const auto& simpler : {windowed_choice, banded_choice, scaled_choice}) {
     const Op op = r.to.op(v);  // a copy: adding ops moves them
     if (op.code == OpCode::where) v = simpler({r.from, r.to, op, op.operands}).value_or(v);
   }
@@ -374,6 +396,7 @@ Graph canonicalize(const Graph& graph) {
     if (const auto v = turned_choice(r)) return choice(r, *v);
     if (const auto v = banded_sum(r, users, uses)) return choice(r, *v);
     if (r.op.code == OpCode::where) {
+      if (const auto v = windowed_choice(r)) return choice(r, *v);
       if (const auto v = banded_choice(r)) return choice(r, *v);
       if (const auto v = scaled_choice(r)) return v;
     }

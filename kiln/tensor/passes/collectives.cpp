@@ -4,7 +4,9 @@
 #include <numeric>
 
 #include "kiln/tensor/passes/bodies.h"
+#include "kiln/tensor/passes/rank_kernel.h"
 #include "kiln/tensor/passes/rewrite.h"
+#include "kiln/tensor/passes/sized_kernel.h"
 
 namespace kiln::tensor {
 namespace {
@@ -43,6 +45,7 @@ class CollectiveLowering {
       : r_(r), target_(target), repeats_(repeats), x_(r.operand(0)) {}
 
   Expr run() {
+    if (is_ring()) return around();
     if (is_reduction() && !is_float(x_.dtype())) return reduced_here();
     if (r_.op.code == OpCode::all_reduce || r_.op.code == OpCode::collective_permute)
       return reshape(along_rows(r_.op.code, as_matrix(x_.shape()), as_matrix(x_.shape())), x_.shape());
@@ -57,19 +60,46 @@ class CollectiveLowering {
   }
 
  private:
+  bool is_ring() const {
+    return r_.op.code == OpCode::collective_permute_implicit ||
+           r_.op.code == OpCode::collective_permute_implicit_reduce;
+  }
+  // A step around the ring. Integers are reduced on the core, as below.
+  Expr around() {
+    const bool reduces = r_.op.code == OpCode::collective_permute_implicit_reduce;
+    const std::int64_t channels = r_.op.integer("channels");
+    const Shape shape = x_.shape();
+    Shape rows = as_matrix(shape);
+    if (rows[0] < channels) rows = {product(rows), 1};
+    if (!reduces || is_float(x_.dtype())) {
+      std::vector<Value> sources{reshape(x_, rows).value()};
+      if (reduces) sources.push_back(reshape(r_.operand(1), rows).value());
+      return reshape(exchanged(r_.op.code, rows, rows, std::move(sources)), shape);
+    }
+    const AluOp op = alu_of(r_.op);
+    const Expr y = r_.operand(1);
+    x_ = op == AluOp::add ? x_ + y : op == AluOp::minimum ? minimum(x_, y) : maximum(x_, y);
+    return reshape(exchanged(OpCode::collective_permute_implicit, rows, rows, {reshape(x_, rows).value()}), shape);
+  }
+
   bool is_reduction() const { return r_.op.code == OpCode::all_reduce || r_.op.code == OpCode::reduce_scatter; }
 
   Expr along_rows(OpCode moving, const Shape& before, const Shape& after) {
-    const Expr x = reshape(x_, before);
-    const bool reduces = moving == OpCode::all_reduce || moving == OpCode::reduce_scatter;
+    return exchanged(moving, before, after, {reshape(x_, before).value()});
+  }
+
+  Expr exchanged(OpCode moving, const Shape& before, const Shape& after, std::vector<Value> sources) {
+    const bool reduces = moving == OpCode::all_reduce || moving == OpCode::reduce_scatter ||
+                         moving == OpCode::collective_permute_implicit_reduce;
     const Exchange e{.moving = moving,
                      .groups = groups_of(r_.op),
                      .op = reduces ? alu_of(r_.op) : AluOp::add,
-                     .dtype = x.dtype(),
+                     .dtype = x_.dtype(),
                      .before = before,
                      .after = after,
-                     .repeats = repeats_};
-    return {r_.to, r_.to.kernel(collective_kernel(e, target_), {x.value()})};
+                     .repeats = repeats_,
+                     .channels = is_ring() ? static_cast<int>(r_.op.integer("channels")) : 1};
+    return {r_.to, r_.to.kernel(collective_kernel(e, target_), std::move(sources))};
   }
 
   // Ranks reduce in float32, which does not hold all integers: they are gathered, or the parts of a rank are, and
@@ -111,10 +141,41 @@ class CollectiveLowering {
   Expr x_;
 };
 
+// Stays the op that `result` takes its results of.
+Value sized(const Rewriting& r, Target target) {
+  const SizedExchange e{.moving = r.op.code,
+                        .groups = groups_of(r.op),
+                        .dtype = r.operand(0).dtype(),
+                        .counted = r.operand(2).dtype(),
+                        .src = r.operand(0).shape(),
+                        .dst = r.operand(1).shape(),
+                        .has_places = r.operands.size() > 4};
+  std::vector<Value> operands = r.operands;
+  for (std::size_t i = 3; i < operands.size(); ++i)  // dtypes of 32 bits
+    if (r.to.type(operands[i]).dtype != e.counted) operands[i] = bitcast(r.operand(i), e.counted).value();
+  return r.to.kernel(sized_kernel(e, target), std::move(operands));
+}
+
+Value rank_number(const Rewriting& r, Target target) {
+  const auto table = [&](std::int64_t ranks) { return r.to.iota({DType::int32, {ranks}}, 0); };
+  if (r.op.code == OpCode::rank_id) {
+    const std::int64_t ranks = r.op.integer("ranks");
+    return reshape(Expr(r.to, r.to.kernel(rank_id_kernel(ranks, target), {table(ranks)})), {}).value();
+  }
+  RingStep step{groups_of(r.op), r.op.integer("channel"), {}, r.operand(0).dtype()};
+  if (const auto number = splat_of(r.to, r.operands[0])) step.known = static_cast<std::int64_t>(*number);
+  std::vector<Value> operands;
+  if (!step.known) operands.push_back(r.operands[0]);
+  operands.push_back(table(ranks_in_table(step)));
+  return reshape(Expr(r.to, r.to.kernel(processing_rank_kernel(step, target), std::move(operands))), {}).value();
+}
+
 template <Target T, bool InBody>
 Graph lowered(const Graph& graph) {
   return rebuilt(graph, [](const Rewriting& r) -> std::optional<Value> {
     if (!is_collective(r.op.code) || r.op.type.size() == 0) return {};
+    if (is_rank_number(r.op.code)) return rank_number(r, T);
+    if (is_sized(r.op.code)) return sized(r, T);
     return CollectiveLowering(r, T, InBody).run().value();
   });
 }
@@ -126,9 +187,8 @@ constexpr Pass kInBodies[] = {lowered<Target::trn1, true>, lowered<Target::trn2,
 template <int Core>
 Graph of_core(const Graph& body) {
   return rebuilt(body, [](const Rewriting& r) -> std::optional<Value> {
-    if (!is_collective_kernel(r.op)) return {};
-    return r.to.kernel(collective_kernel(exchange_of(*r.op.kernel), r.op.kernel->target, PairPart{Core, {}, {}}),
-                       r.operands);
+    if (!meets_in_kernel(r.op)) return {};
+    return r.to.kernel(kernel_of_core(*r.op.kernel, PairPart{Core, {}, {}}), r.operands);
   });
 }
 
@@ -144,6 +204,13 @@ bool has_collectives(const Graph& graph) {
 Graph with_collective_kernels(const Graph& graph, Target target) {
   const auto chip = static_cast<std::size_t>(target);
   return with_bodies(kLowered[chip](graph), kInBodies[chip]);
+}
+
+bool meets_in_kernel(const Op& op) { return is_collective_kernel(op) || is_sized_kernel(op); }
+
+std::shared_ptr<const isa::Program> kernel_of_core(const isa::Program& kernel, const PairPart& part) {
+  if (is_sized_program(kernel)) return sized_kernel(sized_exchange_of(kernel), kernel.target, part.core);
+  return collective_kernel(exchange_of(kernel), kernel.target, part);
 }
 
 Share share_to_send(const Type& sent) {

@@ -10,7 +10,10 @@ namespace kiln::tensor {
 bool has_collectives(const Graph& graph);  // in bodies too
 Graph with_collective_kernels(const Graph& graph, Target target);
 
-// On a pair of cores. The share that a core brings of what is sent.
+// On a pair of cores. Whether an op calls a kernel in which ranks meet, and the kernel of one core.
+bool meets_in_kernel(const Op& op);
+std::shared_ptr<const isa::Program> kernel_of_core(const isa::Program& kernel, const PairPart& part);
+// The share that a core brings of what is sent.
 Share share_to_send(const Type& sent);
 // A body with the kernels of one core, which has wholes.
 Graph with_pair_kernels(const Graph& body, int core);

@@ -344,19 +344,49 @@ bool is_sum_of_rows(const Expr& x, const Expr& y, bool turned) {
          k >= kManyRows;
 }
 
-// Batches of (m, k) with one column each, where k is small: a sum of k products with one number per batch.
-std::optional<Expr> weighted_sum(const Expr& x, const Expr& y) {
-  constexpr std::int64_t kMost = 16;
+// A matrix as it lies in memory: of a turned one, the one before.
+struct Unturned {
+  Expr matrix;
+  bool turned;
+};
+
+Unturned unturned(const Expr& x) {
+  const Op& op = x.graph().op(x.value());
+  const std::int64_t rank = x.rank();
+  if (op.code != OpCode::transpose || rank < 2) return {x, false};
+  Ints swapped(static_cast<std::size_t>(rank));
+  for (std::int64_t d = 0; d < rank; ++d) swapped[d] = d;
+  std::swap(swapped[rank - 1], swapped[rank - 2]);
+  return op.ints("perm") == swapped ? Unturned{{x.graph(), op.operands[0]}, true} : Unturned{x, false};
+}
+
+// Whether x.T @ y, with few columns of y, is better computed as y.T @ x, which holds y and reads x as it lies.
+bool is_better_turned(const Expr& x, const Expr& y) {
+  constexpr std::int64_t kFewest = 8, kMany = 128;
   const Shape &xs = x.shape(), &ys = y.shape();
-  const std::int64_t k = xs.back();
-  if (ys.back() != 1 || k > kMost || xs.size() != ys.size() || xs[xs.size() - 2] == 1) return {};
-  if (product(ys, 0, ys.size() - 2) < 2 || !std::equal(xs.begin(), xs.end() - 2, ys.begin())) return {};
-  std::optional<Expr> out;
-  for (std::int64_t i = 0; i < k; ++i) {
-    const Expr part = wide(slice(x, -1, i, i + 1)) * wide(slice(y, -2, i, i + 1));
-    out = out ? *out + part : part;
-  }
-  return out;
+  return xs.size() == 2 && ys.size() == 2 && ys[1] <= kFewest && xs[0] >= kMany && xs[1] >= kMany;
+}
+
+// Batches of (m, k) with a column of their own, or of (k, n) with a row of their own: products along rows and their
+// sums, of many batches at once, where the tensor engine would take one matrix after the other for one column.
+std::optional<Expr> sum_of_products(const Expr& x, const Expr& y) {
+  constexpr double kBatchNs = 1200, kTurnNs = 400, kFloat32Passes = 3;
+  const Shape &xs = x.shape(), &ys = y.shape();
+  const bool column = ys.back() == 1, row = xs[xs.size() - 2] == 1;
+  if (column == row || xs.size() != ys.size() || !is_float(x.dtype()) || size_bytes(x.dtype()) == 1) return {};
+  const std::int64_t batches = product(ys, 0, ys.size() - 2), k = xs.back(), m = column ? xs[xs.size() - 2] : ys.back();
+  if (batches < 2 || !std::equal(xs.begin(), xs.end() - 2, ys.begin())) return {};
+  const auto blocks = static_cast<double>(((m + 127) / 128) * ((k + 127) / 128)), n = static_cast<double>(batches);
+  const double vector = 2 * n * static_cast<double>(m * k) / 128;
+  const double tensor = n * (kBatchNs + blocks * kTurnNs * (x.dtype() == DType::float32 ? kFloat32Passes : 1));
+  if (vector > tensor / 2) return {};
+  const auto [matrix, turned] = unturned(column ? x : y);
+  const bool along_rows = turned != column;  // the sum is over the last dimension
+  const Expr other = column ? y : x;
+  const std::int64_t rank = x.rank();
+  const Expr products = wide(matrix) * wide(along_rows == column ? transpose(other) : other);
+  const Expr sums = kept(OpCode::sum, products, {along_rows ? rank - 1 : rank - 2});
+  return turned ? transpose(sums) : sums;
 }
 
 // Two or more dimensions on both sides, and batches of x as the result has them; those of y are the same or broadcast.
@@ -380,11 +410,13 @@ std::optional<Value> product_of_matrices(const Rewriting& r) {
     const Expr columns = kept(OpCode::sum, wide(y), {static_cast<std::int64_t>(y.rank()) - 2}) * *c;
     return as_product(r, x, y, columns).value();
   }
+  if (const auto turned = unturned(x); turned.turned && is_better_turned(x, y))
+    return reshape(transpose(matmul(transpose(y), turned.matrix)), r.op.type.shape).value();
   if (is_sum_of_rows(x, y, r.operand_op(0).code == OpCode::transpose)) {
     const Expr rows = wide(x) * wide(transpose(y));
     return as_product(r, x, y, kept(OpCode::sum, rows, {static_cast<std::int64_t>(rows.rank()) - 1})).value();
   }
-  if (const auto sums = weighted_sum(x, y)) return as_product(r, x, y, *sums).value();
+  if (const auto sums = sum_of_products(x, y)) return as_product(r, x, y, *sums).value();
   const Shape ys = y.shape();
   const bool one_y = product(ys, 0, ys.size() - 2) == 1;
   const std::int64_t m = x.shape()[x.rank() - 2], k = x.shape().back(), n = ys.back();

@@ -13,12 +13,16 @@ Graph expand(const Graph& graph);
 std::optional<Value> expanded_move(const Rewriting& r);      // expand_moves.cpp
 std::optional<Value> expanded_indexing(const Rewriting& r);  // expand_indexing.cpp
 std::optional<Value> expanded_order(const Rewriting& r);     // expand_order.cpp
+std::optional<Value> expanded_top(const Rewriting& r);       // expand_top.cpp
 std::optional<Value> expanded_random(const Rewriting& r);    // expand_random.cpp
 std::optional<Value> expanded_mx(const Rewriting& r);        // expand_mx.cpp
 std::optional<Value> expanded_window(const Rewriting& r);    // expand_window.cpp
 
 // The product of what quantising leaves of x and y (expand_mx.cpp), on a chip that has elements of the dtype or not.
 Expr mx_product(const Expr& x, const Expr& y, DType element, bool has_element);
+
+// Whether sorts compare values of a dtype as float32, which holds every one of them.
+bool is_sort_key(DType dtype);
 
 // The order of long lines (expand_sort.cpp).
 Expr order_of_blocks(const Expr& x);

@@ -78,9 +78,39 @@ LineOperands lines_of(const Rewriting& r) {
   return {x, at.dtype() == DType::uint32 ? at : counted(at, n), x.type().size() / n, n, m};
 }
 
+// Few elements of what elementwise ops make of x and of one value per line: taken of x, and made of these. Nothing when
+// x is not made in this way.
+std::optional<Value> taken_before(Graph& g, Value x, Value index, int depth) {
+  const Op op = g.op(x);  // a copy: adding ops moves them
+  const Shape shape = op.type.shape, at = g.type(index).shape;
+  const bool computed = is_elementwise(op.code) || op.code == OpCode::cast;
+  if (!computed || depth == 0) return {};
+  std::vector<Value> operands;
+  for (Value v : op.operands) {
+    const Shape& own = g.type(v).shape;
+    const bool one_per_line = own.empty() || own.back() == 1;
+    if (splat_of(g, v) || (one_per_line && own.size() <= shape.size())) {
+      operands.push_back(splat_of(g, v) ? g.constant({g.type(v).dtype, {}}, {*splat_of(g, v)}) : v);
+      continue;
+    }
+    if (own != shape) return {};
+    const auto before = taken_before(g, v, index, depth - 1);
+    operands.push_back(before ? *before
+                              : g.add(OpCode::take_along_axis, {v, index}, {static_cast<std::int64_t>(at.size()) - 1}));
+  }
+  const Value out = g.add(op.code, std::move(operands), op.attrs);
+  return g.type(out).shape == at ? std::optional(out) : std::nullopt;
+}
+
 std::optional<Value> taken_along(const Rewriting& r) {
+  constexpr std::int64_t kFewElements = 8, kLongLine = 512;  // a line has so many times as many; it is worth it
+  constexpr int kOpsBefore = 6;
   const std::int64_t axis = r.op.integer("axis"), last = r.operand(0).rank() - 1;
   const bool ready = axis == last && r.operand(1).dtype() == DType::uint32;
+  const std::int64_t line = r.operand(0).shape().empty() ? 1 : r.operand(0).shape().back();
+  if (axis == last && line >= kLongLine && r.operand(1).shape().back() * kFewElements <= line) {
+    if (const auto v = taken_before(r.to, r.operands[0], r.operands[1], kOpsBefore)) return v;
+  }
   const LineOperands o = lines_of(r);
   if (fits_line(o.n, o.m)) {
     if (ready) return {};

@@ -91,9 +91,6 @@ std::optional<Value> running_value(const Rewriting& r) {
   return doubled(r.op.code, cast(x, t)).value();
 }
 
-// What a sort compares: float32, which holds every value.
-bool is_key(DType t) { return is_float(t) || size_bytes(t) <= 2; }
-
 Expr order_of(const Expr& x) {
   return {x.graph(), x.graph().add(OpCode::argsort, {x.value()}, {static_cast<std::int64_t>(x.rank()) - 1, false})};
 }
@@ -122,28 +119,13 @@ std::optional<Value> sorted_order(const Rewriting& r) {
                      r.to.add(OpCode::argsort, {line.value()}, {static_cast<std::int64_t>(x.rank()) - 1, descending}));
     return with_axis_back(order, axis).value();
   }
-  if (!is_key(x.dtype())) return order_of_halves(x, descending).value();
+  if (!is_sort_key(x.dtype())) return order_of_halves(x, descending).value();
   if (x.dtype() != DType::float32 || descending) {
     const Expr key = cast(x, DType::float32);
     return order_of(descending ? key * -1.0 : key).value();
   }
   if (n <= kLongestSort) return {};
   return order_of_blocks(x).value();
-}
-
-// The largest few along the last axis, as float32, have instructions; others are the first of a sort.
-std::optional<Value> first_places(const Rewriting& r) {
-  const Expr x = r.operand(0);
-  const std::int64_t axis = r.op.integer("axis"), k = r.op.integer("k"), last = x.rank() - 1;
-  const bool largest = r.op.flag("largest");
-  if (!is_key(x.dtype()) || !finds_largest(x.shape()[axis], k)) {
-    const Expr order(r.to, r.to.add(OpCode::argsort, {x.value()}, {axis, largest}));
-    return slice(order, axis, 0, k).value();
-  }
-  if (axis == last && largest && x.dtype() == DType::float32) return {};
-  const Expr key = with_axis_last(cast(x, DType::float32), axis);
-  const Expr places(r.to, r.to.add(OpCode::top_k_indices, {(largest ? key : key * -1.0).value()}, {last, k, true}));
-  return with_axis_back(places, axis).value();
 }
 
 }  // namespace
@@ -163,9 +145,8 @@ std::optional<Value> expanded_order(const Rewriting& r) {
     case OpCode::sort:
       return by(order(r.op.flag("descending"))).value();
     case OpCode::top_k:
-      return by({r.to, r.to.add(OpCode::top_k_indices, {r.operands[0]}, r.op.attrs)}).value();
     case OpCode::top_k_indices:
-      return first_places(r);
+      return expanded_top(r);
     default:
       return {};
   }

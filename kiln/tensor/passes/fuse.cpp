@@ -121,6 +121,8 @@ class Fuser {
   bool joins_on_chip(const Op& op) const;
   std::int64_t widest_of(int region) const;
   bool loads_matrices_again(const std::set<int>& merged, Value v, Value from) const;
+  std::optional<Strided> access_of(Value v) const;
+  bool gathers_rows(int region) const;
   bool joins_tail(Value v);
   void place(Value v);
   std::set<std::int64_t> common(Value v, std::size_t i, std::set<std::int64_t> rows) const;
@@ -310,6 +312,35 @@ bool Fuser::loads_matrices_again(const std::set<int>& merged, Value v, Value fro
   return again > kWorth * 2 * static_cast<double>(t.size() * size_bytes(t.dtype));
 }
 
+// Where the elements of a view lie in what it is a view of.
+std::optional<Strided> Fuser::access_of(Value v) const {
+  if (!is_view(graph_.op(v).code)) return Strided::contiguous(graph_.type(v).shape);
+  const auto below = access_of(graph_.op(v).operands[0]);
+  return below ? viewed(*below, graph_.op(v)) : std::nullopt;
+}
+
+// Whether a region is a copy of rows that lie apart by several strides, none of which fills the partitions: a product
+// with them would take a few rows at a time, where one with the copy takes 128.
+bool Fuser::gathers_rows(int region) const {
+  constexpr std::int64_t kHalfOfPartitions = 64;
+  const auto is_op = [&](Value v) { return !is_view(graph_.op(v).code); };
+  const std::vector<Value>& ops = f_.regions[region].ops;
+  if (std::count_if(ops.begin(), ops.end(), is_op) != 1) return false;
+  const Op& op = graph_.op(*std::find_if(ops.begin(), ops.end(), is_op));
+  if (op.code != OpCode::cast || graph_.type(op.operands[0]).dtype != op.type.dtype) return false;
+  const auto access = access_of(op.operands[0]);
+  if (!access) return false;
+  const Dims& dims = access->dims;
+  std::int64_t most = 1, all = 1, together = 1;
+  for (std::size_t d = 0; d + 1 < dims.size(); ++d) {
+    all *= dims[d].count;
+    const bool goes_on = d > 0 && dims[d - 1].stride == dims[d].stride * dims[d].count;
+    together = goes_on ? together * dims[d].count : dims[d].count;
+    most = std::max(most, together);
+  }
+  return most < kHalfOfPartitions && all >= 2 * most;
+}
+
 // An op that a convolution does to its result, of which nobody else wants what was before.
 bool Fuser::joins_tail(Value v) {
   const auto from = options_.fuse ? tail_operand(graph_, v) : std::nullopt;
@@ -337,6 +368,7 @@ void Fuser::place(Value v) {
     const int region = is_computed(b) ? f_.region_of[b] : -1;
     if (region < 0 || f_.regions[region].kind != Region::Kind::rows) continue;
     if (is_copy(op.code) && op.code != OpCode::concat) continue;
+    if (is_product(op.code) && i == 0 && gathers_rows(region)) continue;
     std::set<std::int64_t> both;
     std::set_intersection(rows.begin(), rows.end(), f_.regions[region].candidates.begin(),
                           f_.regions[region].candidates.end(), std::inserter(both, both.end()));

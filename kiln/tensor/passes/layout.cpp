@@ -32,6 +32,7 @@ class Layouter {
   void add(Leaf leaf, const Dims& row_part, std::pair<Value, int> user);
   bool split_rows();
   std::size_t partition_dim() const;
+  void block_rows();
 
   const Graph& graph_;
   const Fusion& fusion_;
@@ -182,8 +183,29 @@ Layout Layouter::run() {
     all[l]->packed = row_parts_[l][at].stride;
     all[l]->partition = all[l]->packed * out_.packed;
   }
+  block_rows();
   out_.footprints = footprints(graph_, out_);
   return std::move(out_);
+}
+
+// Blocks of rows as the outermost loop where some operand is one value for each of them and all others are loops inside
+// it: such as a factor per channel, which is then loaded once for a block of channels.
+void Layouter::block_rows() {
+  constexpr std::int64_t kMost = 128, kFewest = 96;
+  std::int64_t size = std::min(kMost, out_.partitions - 1);
+  while (size > kFewest && out_.partitions % size) --size;
+  if (out_.loops.empty() || out_.partitions <= kMost || out_.packed != 1 || out_.partitions % size) return;
+  const auto is_one = [](const isa::Dim& d) { return d.count == 1 || d.stride == 0; };
+  const auto stays = [&](const Leaf& leaf) {
+    return !leaf.is_matrix && leaf.partition != 0 && std::all_of(leaf.free.begin(), leaf.free.end(), is_one) &&
+           std::all_of(leaf.loops.begin(), leaf.loops.end(), [](std::int64_t step) { return step == 0; });
+  };
+  const auto is_matrix = [](const Leaf& leaf) { return leaf.is_matrix; };
+  if (std::none_of(out_.loads.begin(), out_.loads.end(), stays)) return;
+  if (std::any_of(out_.loads.begin(), out_.loads.end(), is_matrix)) return;
+  out_.loops.insert(out_.loops.begin(), out_.partitions / size);
+  out_.partitions = size;
+  for (Leaf* leaf : leaves()) leaf->loops.insert(leaf->loops.begin(), leaf->partition * size);
 }
 
 }  // namespace

@@ -11,27 +11,29 @@ namespace {
 constexpr std::int64_t kFewest = 16;        // elements: smaller constants are as good as a comparison
 constexpr std::int64_t kCounted = 1 << 23;  // rows and columns that float32 counts
 
-// n where an element of the constant is `seen` for column <= row + n and `hidden` elsewhere, in all of its matrices.
-std::optional<std::int64_t> band_in(const Op& op, double seen, double hidden) {
+// The window of columns in which the elements of a constant are `seen`, `hidden` elsewhere, in all of its matrices: up
+// to row + ahead, and from row - back on where there is such an end.
+std::optional<Window> window_in(const Op& op, double seen, double hidden) {
   const Shape& shape = op.type.shape;
   const std::int64_t columns = shape.back(), rows = shape[shape.size() - 2];
   const std::vector<double>& x = *op.numbers;
-  const auto count = [&](std::int64_t row) {
-    std::int64_t n = 0;
-    while (n < columns && x[row * columns + n] == seen) ++n;
-    return n;
-  };
-  std::optional<std::int64_t> ahead;
-  for (std::int64_t row = 0; row < rows && !ahead; ++row) {
-    const std::int64_t n = count(row);
-    if (n > 0 && n < columns) ahead = n - 1 - row;
+  Window w;
+  for (std::int64_t row = 0; row < rows && !(w.ahead && w.back); ++row) {
+    const double* line = x.data() + row * columns;
+    const std::int64_t first = std::find(line, line + columns, seen) - line;
+    std::int64_t end = first;
+    while (end < columns && line[end] == seen) ++end;
+    if (first == end) continue;
+    if (end < columns && !w.ahead) w.ahead = end - 1 - row;
+    if (first > 0 && !w.back) w.back = row - first;
   }
-  if (!ahead) return {};
+  if (!w.ahead) return {};
   for (std::int64_t i = 0; i < op.type.size(); ++i) {
-    const bool sees = i % columns <= i / columns % rows + *ahead;
+    const std::int64_t column = i % columns, row = i / columns % rows;
+    const bool sees = column <= row + *w.ahead && (!w.back || column >= row - *w.back);
     if (x[i] != (sees ? seen : hidden)) return {};
   }
-  return ahead;
+  return w;
 }
 
 bool is_matrix(const Op& op) {
@@ -41,14 +43,17 @@ bool is_matrix(const Op& op) {
          shape[shape.size() - 2] < kCounted;
 }
 
-// column <= row + n, for a shape.
-Value seen_in(Graph& graph, const Shape& shape, std::int64_t ahead, bool opposite) {
+// A window as comparisons, for a shape.
+Value seen_in(Graph& graph, const Shape& shape, const Window& w, bool opposite) {
   const Type ramp{DType::float32, shape};
   const auto rank = static_cast<std::int64_t>(shape.size());
-  const Expr columns(graph, graph.iota(ramp, rank - 1));
-  Expr rows(graph, graph.iota(ramp, rank - 2));
-  if (ahead != 0) rows = rows + static_cast<double>(ahead);
-  return (opposite ? columns > rows : columns <= rows).value();
+  const Expr columns(graph, graph.iota(ramp, rank - 1)), rows(graph, graph.iota(ramp, rank - 2));
+  const auto plus = [](const Expr& x, std::int64_t n) { return n == 0 ? x : x + static_cast<double>(n); };
+  const Expr end = plus(rows, *w.ahead);
+  if (!w.back) return (opposite ? columns > end : columns <= end).value();
+  const Value both =
+      graph.add(OpCode::logical_and, {(columns <= end).value(), (rows <= plus(columns, *w.back)).value()});
+  return opposite ? graph.add(OpCode::logical_not, {both}) : both;
 }
 
 // Whether v is read as a softmax reads its operand: for the largest of each row, and to take that away.
@@ -62,14 +67,19 @@ bool is_shifted(const Graph& graph, const std::vector<Value>& users) {
 
 std::optional<Value> banded_constant(const Rewriting& r) {
   if (!is_matrix(r.op) || r.op.type.dtype != DType::bool_) return {};
-  if (const auto n = band_in(r.op, 1, 0)) return seen_in(r.to, r.op.type.shape, *n, false);
-  if (const auto n = band_in(r.op, 0, 1)) return seen_in(r.to, r.op.type.shape, *n, true);
+  if (const auto n = window_in(r.op, 1, 0)) return seen_in(r.to, r.op.type.shape, *n, false);
+  if (const auto n = window_in(r.op, 0, 1)) return seen_in(r.to, r.op.type.shape, *n, true);
   return {};
 }
 
 std::optional<Value> turned_choice(const Rewriting& r) {
   if (r.op.code != OpCode::where || !is_float(r.op.type.dtype) || !splat_of(r.to, r.operands[1])) return {};
   const Op condition = r.operand_op(0);  // a copy: adding ops moves them
+  if (condition.code == OpCode::logical_not && !splat_of(r.to, r.operands[2])) {
+    const Window window = window_of(r.to, condition.operands[0]);
+    if (window.ahead && window.back)
+      return r.to.add(OpCode::where, {condition.operands[0], r.operands[2], r.operands[1]});
+  }
   if (condition.code != OpCode::greater || splat_of(r.to, r.operands[2])) return {};
   const Value opposite = r.to.add(OpCode::less_equal, condition.operands);
   if (!band_of(r.to, opposite)) return {};
@@ -85,10 +95,10 @@ std::optional<Value> banded_sum(const Rewriting& r, const std::vector<std::vecto
     if (!is_matrix(mask) || !(r.to.type(r.operands[1 - i]) == r.op.type)) continue;
     const double fill = *std::min_element(mask.numbers->begin(), mask.numbers->end());
     if (!(fill <= kHiddenFill) || uses[self] != 2 || !is_shifted(r.from, users[self])) continue;
-    const auto ahead = band_in(mask, 0, fill);
+    const auto window = window_in(mask, 0, fill);
     const Shape shape = mask.type.shape;
-    if (!ahead || *ahead < 0 || shape.back() != r.op.type.shape.back()) continue;
-    const Value condition = seen_in(r.to, shape, *ahead, false);
+    if (!window || *window->ahead < 0 || shape.back() != r.op.type.shape.back()) continue;
+    const Value condition = seen_in(r.to, shape, *window, false);
     return r.to.add(OpCode::where, {condition, r.operands[1 - i], r.to.constant({r.op.type.dtype, {}}, {fill})});
   }
   return {};

@@ -200,10 +200,8 @@ class Halver {
     const auto shares = needed(graph_, v, share);
     if (is_source(op.code)) return to_.copy(graph_, op, {});
     for (std::size_t i = 0; i < op.operands.size(); ++i) operands.push_back(as(op.operands[i], (*shares)[i]));
-    if (is_collective_kernel(op))
-      return to_.kernel(
-          collective_kernel(exchange_of(*op.kernel), op.kernel->target, PairPart{core_, shares->front(), share}),
-          std::move(operands));
+    if (meets_in_kernel(op))
+      return to_.kernel(kernel_of_core(*op.kernel, {core_, shares->front(), share}), std::move(operands));
     Op mine = op;
     for (Body& body : mine.bodies) body = std::make_shared<const Graph>(with_pair_kernels(*body, core_));
     if (share.is_half()) narrow(mine, share.axis);

@@ -96,15 +96,18 @@ struct Split {
   double ns = 0;
 };
 
-constexpr double kBytesPerNs = 360, kElementNs = 1.04, kStepNs = 5000, kFullRun = 512;
-constexpr double kBlockNs = 1200;  // a block of 128 rows comes with a DMA and goes with another one
+constexpr double kBytesPerNs = 368, kElementNs = 1.04, kStepNs = 5000;
+constexpr double kFullRun = 512, kRunBytes = 180;  // a shorter run takes as long; bytes that each costs beside its own
+constexpr std::int64_t kSplitElements = 16384;     // of an operand, on a partition
+constexpr double kBlockNs = 1200;                  // a block of 128 rows comes with a DMA and goes with another one
 
 double split_ns(const Middle& m, std::int64_t rows, std::int64_t columns) {
   const double bytes = m.elements() * static_cast<double>(m.size);
   const auto run = static_cast<double>((columns == m.behind ? rows * columns : columns) * m.size);
   const std::int64_t outer = m.before * (m.reduced / rows), side = m.behind / columns;
   const auto lanes = static_cast<double>(std::min(kAllLanes, std::max(outer, side)));
-  const double moved = bytes * std::max(1.0, kFullRun / run) / (kBytesPerNs * std::min(1.0, lanes / 16));
+  const double moved =
+      bytes * std::max(1 + kRunBytes / run, kFullRun / run) / (kBytesPerNs * std::min(1.0, lanes / 16));
   const double once = std::max(moved, m.elements() / lanes * kElementNs);
   const double left = 3 * bytes / static_cast<double>(rows) / kBytesPerNs;
   return once + (rows == m.reduced ? 0 : kStepNs + left);
@@ -115,7 +118,7 @@ Split best_split(const Middle& m) {
   const auto all_columns = divisors(m.behind);
   for (std::int64_t rows : divisors(m.reduced)) {
     for (std::int64_t columns : all_columns) {
-      if (rows < 2 || rows * columns > kRowElements) continue;
+      if (rows < 2 || rows * columns > kSplitElements) continue;
       const double ns = split_ns(m, rows, columns);
       if (best.rows == 0 || ns < best.ns) best = {rows, columns, ns};
     }

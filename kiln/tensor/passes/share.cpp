@@ -175,7 +175,7 @@ std::vector<Share> shares_of(const Graph& graph, Value v, bool with_odd) {
 std::optional<std::vector<Share>> needed(const Graph& graph, Value v, const Share& share) {
   const Op& op = graph.op(v);
   if (is_collective_kernel(op))
-    return share.is_summand() ? Needed{} : Shares{share_to_send(graph.type(op.operands[0]))};
+    return share.is_summand() ? Needed{} : Shares(op.operands.size(), share_to_send(graph.type(op.operands[0])));
   if (share.is_whole()) return Shares(op.operands.size());
   if (share.is_summand()) return of_summand(graph, op);
   Needed out = of_half({graph, op, share.axis});

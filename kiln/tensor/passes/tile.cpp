@@ -84,12 +84,23 @@ struct Estimator {
   }
 };
 
+// Whether a product meets one matrix, that is small, with many short rows.
+bool is_narrow(const Graph& graph, const Op& op) {
+  constexpr std::int64_t kNarrow = 512, kManyRows = 1024;
+  const Shape& y = graph.type(op.operands[1]).shape;
+  return y.size() == 2 && y[0] <= kNarrow && y[1] <= kNarrow && op.type.size() / y[1] >= kManyRows;
+}
+
 bool can_pack(const Graph& graph, const Fusion& fusion, int region) {
+  int products = 0, reductions = 0;
   for (Value v : fusion.regions[region].ops) {
-    const OpCode code = graph.op(v).code;
-    if (is_product(code) || code == OpCode::gather_rows || is_line_op(code)) return false;
+    const Op& op = graph.op(v);
+    if (op.code == OpCode::gather_rows || is_line_op(op.code)) return false;
+    if (is_product(op.code) && !is_narrow(graph, op)) return false;
+    products += is_product(op.code);
+    reductions += is_reduction(op.code);
   }
-  return true;
+  return products < 2 || reductions == 0;  // several, with a softmax between them, have loops of their own
 }
 
 }  // namespace

@@ -181,6 +181,8 @@ SAME_CONSTANT = Rule(90, "a shared constant holds the same data on both cores of
                      "make one constant for both cores and let each read its part")
 SAME_RESULTS = Rule(91, "the two cores of a pair return the same tensors",
                     "make the results alike on both cores, and let each write its part")
+COLLECTIVE_NAMES = Rule(92, "a tensor in HBM that a collective reads or writes has a name",
+                        'name it: nl.ndarray(..., buffer=nl.shared_hbm, name="…")')
 
 RULES = tuple(value for value in globals().values() if isinstance(value, Rule))
 _SENTENCES = {**_NATIVE, **{rule.label: rule.text for rule in RULES}}

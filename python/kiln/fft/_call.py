@@ -140,6 +140,8 @@ def _written(out, value):
 
 
 def _float_array(array, name):
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype.kind in "biu":
         return array.astype(np.float64)
     if array.dtype in (np.float32, np.float64, np.complex64, np.complex128):

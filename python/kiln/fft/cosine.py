@@ -115,6 +115,11 @@ class Trigonometric:
     backend: str = ""
 
     def __call__(self, x):
+        if x.dtype.kind == "c":
+            both = dataclasses.replace(self, axis=self.axis + 1)(np.stack([x.real, x.imag]))
+            y = np.empty(both.shape[1:], x.dtype)
+            y.real, y.imag = both
+            return y
         x = fit(np.moveaxis(x, self.axis, -1), -1, self.n)
         x = _ends(x, self.kind, self.before, self.cosine)
         with scope(self.backend or None):
@@ -138,8 +143,6 @@ def _apply(x, type, n, axis, norm, table, inverse, orthogonalize, precision):
     if norm not in (None, "backward", "ortho", "forward"):
         raise ValueError(f"norm: {norm!r}, expected 'backward', 'ortho' or 'forward'")
     data = Data(x, "x")
-    if data.is_complex:
-        raise Refused("x: complex numbers, expected real ones")
     axis, cosine = normal(axis, len(data.shape), "axis"), table is COSINES
     given = data.shape[axis]
     n, kind = length(n, given), INVERSE_TYPE[type] if inverse else type

@@ -6,7 +6,19 @@ from kiln.numpy import _covariance, _factors, _histograms, _integers, _padding, 
 from kiln.numpy import _linalg, _numeric, _products, _reductions, _selection, _shapes, _sorting  # noqa: F401
 from kiln.numpy._arguments import Shape as shape
 from kiln.numpy._array import Array
-from kiln.numpy._collectives import all_gather, all_reduce, all_to_all, collective_permute, reduce_scatter
+from kiln.numpy._collectives import (
+    all_gather,
+    all_gather_v,
+    all_reduce,
+    all_to_all,
+    all_to_all_v,
+    collective_permute,
+    collective_permute_implicit,
+    collective_permute_implicit_current_processing_rank_id,
+    collective_permute_implicit_reduce,
+    rank_id,
+    reduce_scatter,
+)
 from kiln.numpy._functions import (
     avg_pool,
     bincount,
@@ -47,12 +59,17 @@ from kiln.numpy._sequence import sequence
 __all__ = [
     "Array",
     "all_gather",
+    "all_gather_v",
     "all_reduce",
     "all_to_all",
+    "all_to_all_v",
     "avg_pool",
     "bincount",
     "call_kernel",
     "collective_permute",
+    "collective_permute_implicit",
+    "collective_permute_implicit_current_processing_rank_id",
+    "collective_permute_implicit_reduce",
     "cond",
     "conv1d",
     "conv2d",
@@ -78,6 +95,7 @@ __all__ = [
     "one_hot",
     "quantize",
     "random",
+    "rank_id",
     "reduce_scatter",
     "relu",
     "rms_norm",

@@ -49,11 +49,11 @@ def _array(x):
     return x.astype(_dtypes.narrow(x.dtype)) if x.dtype.itemsize > 4 else x
 
 
-def _pushed(op, x, attributes):
-    """The op of x; what is wrong with its groups is told first."""
+def _pushed(op, x, attributes, *more):
+    """The op of x and more; what is wrong with its groups is told first."""
     _ranks(op)
     x = _array(x)
-    return active().push(op, (x._get(),), *attributes(x.ndim))
+    return active().push(op, (x._get(), *(_array(y)._get() for y in more)), *attributes(x.ndim))
 
 
 def all_reduce(x, op="add", *, groups=None):
@@ -91,3 +91,69 @@ def collective_permute(x, pairs):
             refuse(RANK_GROUPS, f"pairs={pairs!r} of {ranks} ranks", "let every rank send once and receive once",
                    kind=ValueError)
     return Array(_pushed("collective_permute", x, lambda _: (_flat(lists),)))
+
+
+def collective_permute_implicit(x, *, channels=1, groups=None):
+    """x of the rank before this one in its group, of the last one for the first: a step around a ring. Channels take
+    parts of x at once."""
+    name = "collective_permute_implicit"
+    return Array(_pushed(name, x, lambda _: (_int(channels, "channels"), _groups(groups, name))))
+
+
+def collective_permute_implicit_reduce(x, y, op="add", *, channels=1, groups=None):
+    """op(x, y) of the rank before this one in its group: a step around a ring that adds up on its way."""
+    name = "collective_permute_implicit_reduce"
+    return Array(_pushed(name, x, lambda _: (_operator(op), _int(channels, "channels"), _groups(groups, name)), y))
+
+
+def collective_permute_implicit_current_processing_rank_id(step, *, channel=0, groups=None):
+    """The rank whose x is here after so many steps of collective_permute_implicit, an int32: this rank at step 0, then
+    those before it."""
+    name = "collective_permute_implicit_current_processing_rank_id"
+    _ranks(name)
+    step = as_array(step).astype(np.int32)
+    return Array(_pushed(name, step, lambda _: (_int(channel, "channel"), _groups(groups, name))))
+
+
+def rank_id():
+    """The number of the rank that runs, an int32."""
+    return Array(active().push("rank_id", (), _ranks("rank_id")))
+
+
+def all_to_all_v(x, send_counts, send_displs=None, *, into, recv_displs=None, groups=None):
+    """Parts of x of any size: send_counts[j] elements from send_displs[j] on go to rank j of the group. What came, in
+    an array like `into`, and how many elements each rank sent.
+
+    Arrays are taken as flat. What rank i sends lies at i * (into.size // ranks), or at recv_displs[i]; what nothing is
+    sent to is as in `into`. Without send_displs parts follow each other.
+    """
+    counts = _counts("all_to_all_v", send_counts)
+    if send_displs is None:
+        send_displs = np.cumsum(counts) - counts
+    more = [into, counts, _counts("all_to_all_v", send_displs)]
+    if recv_displs is not None:
+        more.append(_counts("all_to_all_v", recv_displs))
+    return _received("all_to_all_v", x, groups, more)
+
+
+def all_gather_v(x, send_count, send_displ=0, *, into, groups=None):
+    """send_count elements of x, from send_displ on, of every rank of the group: what came, in an array like `into`,
+    and how many elements each rank sent. Places are those of all_to_all_v."""
+    more = [into, _counts("all_gather_v", send_count), _counts("all_gather_v", send_displ)]
+    return _received("all_gather_v", x, groups, more)
+
+
+def _counts(name, value):
+    _ranks(name)
+    return as_array(value).astype(np.int32)
+
+
+def _received(name, x, groups, more):
+    data = _pushed(name, x, lambda _: (_groups(groups, name),), *more)
+    return Array(data), Array(active().push("result", (data,), 1))
+
+
+def _int(value, what):
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        refuse(RANK_GROUPS, f"{what}={value!r}", f"pass {what} as an int", kind=TypeError)
+    return int(value)

@@ -117,24 +117,8 @@ def topk(x, k, axis=-1, largest=True):
     axis = axis_of(axis, x.ndim)
     if not 0 <= k <= x.shape[axis]:
         refuse(INDEX, f"topk of {k} elements along an axis of {x.shape[axis]}", "correct k", kind=ValueError)
-    # Longer rows are sorted as a whole; 32-bit integers, which are no floats, from a quarter of that on.
-    line = 4096 if x.dtype.kind in "iu" and x.dtype.itemsize == 4 else 16384
-    if x.shape[axis] > line and 0 < k <= line // 4:
-        return _topk_in_parts(x, k, axis, largest, line)
     node = x._get()
     return Array(ops.top_k(node, axis, k, largest)), Array(ops.top_k_indices(node, axis, k, largest))
-
-
-def _topk_in_parts(x, k, axis, largest, line):
-    """The best of each part of a long row, and of these the best. The first of equal ones stays ahead."""
-    values, places = [], []
-    for first in range(0, x.shape[axis], line):
-        part = x[(slice(None),) * axis + (slice(first, first + line),)]
-        best, at = topk(part, min(k, part.shape[axis]), axis, largest)
-        values.append(best)
-        places.append(at + first)
-    best, at = topk(np.concatenate(values, axis=axis), k, axis, largest)
-    return best, np.take_along_axis(np.concatenate(places, axis=axis), at, axis=axis)
 
 
 @_own

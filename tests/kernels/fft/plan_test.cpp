@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "kernels/fft/host/plan.h"
 #include "kernels/fft/host_dft.h"
 #include "kiln/views/timed_kernel.h"
+#include "tests/seed.h"
 
 namespace kiln::fft {
 namespace {
@@ -59,6 +61,34 @@ TEST(Plan, RowsOfOddLengthsArePairs) {
     EXPECT_TRUE(Plan({.n = 4099, .rows = 32, .spectrum = spectrum}, Target::trn2).way().paired);
     EXPECT_TRUE(Plan({.n = 19683, .rows = 32, .spectrum = spectrum}, Target::trn2).way().paired);
     EXPECT_FALSE(Plan({.n = 4099, .rows = 1, .spectrum = spectrum}, Target::trn2).way().paired);
+  }
+}
+
+// Finer products, in another launch and of another plan, are for rows that are not random.
+TEST(Plan, RandomRowsAreOneLaunch) {
+  std::mt19937 random(test::seed());
+  for (const TransformConfig& c : {TransformConfig{.n = 64, .rows = 128},
+                                   {.n = 206, .rows = 32, .spectrum = Spectrum::forward},
+                                   {.n = 1024, .rows = 32},
+                                   {.n = 1024, .rows = 32, .spectrum = Spectrum::inverse},
+                                   {.n = 4096, .rows = 16},
+                                   {.n = 4099, .rows = 8, .spectrum = Spectrum::forward},
+                                   {.n = 8191, .rows = 4},
+                                   {.n = 16384, .rows = 4},
+                                   {.n = 16384, .rows = 4, .spectrum = Spectrum::inverse},
+                                   {.n = 65536, .rows = 1, .spectrum = Spectrum::forward}}) {
+    SCOPED_TRACE(c.n);
+    std::vector<float> x(static_cast<std::size_t>(c.rows * c.x_width())),
+        y(static_cast<std::size_t>(c.rows * c.y_width()));
+    std::normal_distribution<float> normal;
+    for (float& v : x) v = normal(random);
+    clear_plans();
+    execute(c, x.data(), y.data(), backend::Backend::simulator);
+    EXPECT_EQ(plan_count(), 1u);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = i == 2 ? 0.3f : 0.0f;  // all results of the first row are alike
+    if (c.n < 4099) continue;
+    execute(c, x.data(), y.data(), backend::Backend::simulator);
+    EXPECT_EQ(plan_count(), 2u);
   }
 }
 

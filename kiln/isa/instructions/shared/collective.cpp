@@ -23,8 +23,9 @@ void check_tensor(Check& c, const Access& a, bool hbm, int param, int without) {
   const Tensor& t = c.program().tensors[a.tensor];
   c.require(kOneMemory, is_hbm(t.memory) == hbm, param,
             [&] { return fmt::format("`{}` is in {}, others are not", t.name, name(t.memory)); });
-  c.advise(earlier(kCallersTensors, without), t.role == Role::internal, param,
-           [&] { return fmt::format("`{}` is an {} of the kernel", t.name, name(t.role)); });
+  c.require(earlier(kCallersTensors, without), t.role == Role::internal, param, [&] {
+    return fmt::format("`{}` is {} of the kernel", t.name, t.role == Role::output ? "a result" : "an argument");
+  });
 }
 
 bool is_rank(std::int64_t rank) { return rank >= 0 && rank < kMaxRankNumber; }
@@ -180,7 +181,7 @@ void check_servers(Check& c, int groups, const ServerRules& rules) {
       }
       if (placed) {
         placed = places == wanted;
-        c.advise(rules.places, placed, groups, [&] {
+        c.require(rules.places, placed, groups, [&] {
           return fmt::format("{} has the places {} of server {} and {} of server {}", text(), fmt::join(wanted, ", "),
                              first, fmt::join(places, ", "), server);
         });

@@ -45,7 +45,7 @@ inline constexpr RuleWords kServerSizes{
     "of one server a list has as many ranks as its runtime supports: 1, 2, 8, 16 or 32 on trn1, a power of two on trn2",
     "make groups of so many ranks of a server, and let ranks that have nothing to add bring zeros", Mark::external};
 inline constexpr RuleWords kServerPlaces{"a list over several servers has ranks at the same places of each",
-                                         "list the same ranks of every server, counted from its first", Mark::external};
+                                         "list the same ranks of every server, counted from its first"};
 
 // Parameter positions.
 struct CollectiveParams {

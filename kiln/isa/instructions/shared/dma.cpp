@@ -38,10 +38,12 @@ void track_transfer(Track& t, int dst, int srcs) {
   const std::vector<std::uint8_t> skipped = t.skipped_rows(srcs);
   if (skipped.empty() && t.is_clean(srcs)) return t.write_clean(dst);
   const std::size_t n = t.access(dst).count();
-  const std::vector<Shadow> in = t.read(srcs);
   std::vector<Shadow> shadow(n);
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    if (shadow[i % n] == 0) shadow[i % n] = in[i];
+  if (!t.is_clean(srcs)) {
+    const std::vector<Shadow> in = t.read(srcs);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      if (shadow[i % n] == 0) shadow[i % n] = in[i];
+    }
   }
   if (skipped.empty() && t.skipped_rows(dst).empty()) return t.write(dst, shadow);
   std::vector<std::uint8_t> moved(n, 1);

@@ -3,7 +3,6 @@
 from kiln import _kiln
 from kiln._trace import memory, rules, traced_kernel
 from kiln._trace.errors import refuse
-from kiln._trace.warnings import warn_not_portable
 
 
 def tensors(name, role, value):
@@ -15,7 +14,7 @@ def tensors(name, role, value):
         if not isinstance(tensor, _kiln.NkiTensor):
             refuse(rules.COLLECTIVE_TENSORS, f"`{role}` of nki.collectives.{name} holds a {type(tensor).__name__}",
                    "pass tensors")
-    _warn_of_names(name, value)
+    _require_names(name, value)
     return list(value)
 
 
@@ -27,14 +26,13 @@ def by_channel(name, role, value):
     return tensors(name, role, [tensor for channel in value for tensor in channel])
 
 
-def _warn_of_names(name, listed):
-    """What the device's compiler wants besides, as kernels that were compiled show."""
+def _require_names(name, listed):
+    """Without them the device's compiler finds no memory, as kernels that were compiled show."""
     kernel = traced_kernel.running(f"nki.collectives.{name}")
     for tensor in listed:
         named = tensor.name in kernel.names or kernel.is_argument(tensor)
         if memory.is_hbm(tensor.buffer) and not named:
-            warn_not_portable(f"nki.collectives.{name} of `{tensor.name}`, a tensor in HBM without a name",
-                              'name it: nl.ndarray(..., buffer=nl.shared_hbm, name="…")')
+            refuse(rules.COLLECTIVE_NAMES, f"nki.collectives.{name} of `{tensor.name}`, a tensor in HBM without a name")
 
 
 def operator(name, op):

@@ -1,0 +1,246 @@
+#include "kernels/fft/host/row_errors.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "kernels/blas/product_block.h"
+
+namespace kiln::fft {
+namespace {
+
+using kernels::Precision;
+using kernels::Spectrum;
+using kernels::Way;
+
+// Squares of errors, in units of 1e-14: of a sum that the tensor engine adds up, for each of its products; of a factor,
+// its tables and the step behind it; of a step between transforms.
+struct Share {
+  double product, factor, step;
+};
+Share share_of(Precision precision) {
+  return precision == Precision::native ? Share{0.0315, 0.16, 0.2} : Share{0.0035, 0.31, 0.2};
+}
+
+// Of a complex transform in factors.
+double square_of_factors(const Way& w, const Share& share) {
+  double square = 0;
+  for (const std::int64_t n : {w.n3, w.n0, w.n1, w.n2}) {
+    if (n > 1) square += share.product * static_cast<double>(n) + share.factor;
+  }
+  return square;
+}
+
+double square_of(const kernels::TransformConfig& c, const Way& w) {
+  const Share share = share_of(c.precision);
+  if (w.kind == Way::Kind::direct) {
+    const std::int64_t width = c.x_width(), sums = kernels::tiles_of(width, kernels::kTile);
+    return share.product * static_cast<double>(std::min(width, kernels::kTile)) +
+           share.factor * static_cast<double>(sums) / 2;
+  }
+  const bool is_convolution = w.kind == Way::Kind::bluestein || w.kind == Way::Kind::rader;
+  const double square = square_of_factors(w, share);
+  return (is_convolution ? 2 * square + 3 * share.step : square) + (w.halved ? share.step : 0);
+}
+
+constexpr double kNear = 0.9;  // of what is promised, where errors are expected rather than known
+
+// Beside a large number the other row of a pair has 1e-7 of that.
+constexpr double kMostBeside = 3.5;
+
+// Rows with few numbers that are much larger than the others: times the mean square of each part.
+constexpr double kPeak = 40, kPeakShare = 0.25;
+bool has_peak(const Size& s, std::int64_t count, std::int64_t parts) {
+  const double most = std::min(kPeak / static_cast<double>(parts), kPeakShare * static_cast<double>(count));
+  return s.largest * s.largest > most * s.square;
+}
+
+constexpr std::size_t kLooks = 512, kEnough = 64;  // numbers of a row that are compared, and too few of them
+constexpr int kFewRepeated = 6;
+// Sums of up to 128 times the same number are exact where it has so few bits.
+constexpr int kFreeBits = 7;
+bool has_many_bits(float v) {
+  return v != 0 && std::isfinite(v) && std::countr_zero(std::bit_cast<std::uint32_t>(v)) < kFreeBits;
+}
+
+// Places all over rows of a width, the same ones each time.
+const std::vector<std::int64_t>& some_places(std::int64_t width) {
+  static thread_local std::vector<std::int64_t> places;
+  static thread_local std::int64_t known = 0;
+  if (known == width) return places;
+  known = width;
+  places.clear();
+  std::uint64_t state = 1;
+  for (std::size_t i = 0; i < kLooks; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    places.push_back(static_cast<std::int64_t>((state >> 33) % static_cast<std::uint64_t>(width)));
+  }
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  return places;
+}
+
+// Whether most numbers of a row are nearly nothing beside its peaks: what was summed up is smooth, or tones, and
+// nothing random makes the errors of its sums differ.
+constexpr double kLittle = 1e-7;
+bool is_pure(const float* row, std::int64_t count, std::int64_t parts, const Size& s) {
+  std::vector<double> squares;
+  for (const std::int64_t at : some_places(count)) {
+    double square = 0;
+    for (std::int64_t part = 0; part < parts; ++part) square += std::pow(row[at * parts + part], 2.0);
+    squares.push_back(square);
+  }
+  const auto middle = squares.begin() + static_cast<std::int64_t>(squares.size() / 2);
+  std::nth_element(squares.begin(), middle, squares.end());
+  return *middle < kLittle * s.square;
+}
+
+// Numbers from all over a row; of one that is mostly zeros the first ones. Those that differ by less than what a sum of
+// them is rounded to are the same.
+std::vector<std::uint32_t> some_numbers(const float* row, std::int64_t width) {
+  std::vector<std::uint32_t> seen;
+  const auto look = [&](std::int64_t i) {
+    if (has_many_bits(row[i])) seen.push_back(std::bit_cast<std::uint32_t>(std::abs(row[i])) >> (kFreeBits - 1));
+  };
+  for (const std::int64_t at : some_places(width)) look(at);
+  if (seen.size() >= kEnough) return seen;
+  seen.clear();
+  for (std::int64_t i = 0; i < width && seen.size() < kLooks; ++i) look(i);
+  return seen;
+}
+
+// Whether numbers of a row are the same again and again but for their signs.
+bool repeats(const float* row, std::int64_t width) {
+  std::array<std::uint32_t, 4 * kLooks> table{};
+  int repeated = 0;
+  for (const std::uint32_t v : some_numbers(row, width)) {
+    std::size_t at = v * 2654435761u % table.size();
+    while (table[at] != 0 && table[at] != v) at = (at + 1) % table.size();
+    if (table[at] == v && ++repeated >= kFewRepeated) return true;
+    table[at] = v;
+  }
+  return false;
+}
+
+// Products that are added up for a number.
+std::int64_t summed(const kernels::TransformConfig& c, const Way& w) {
+  if (w.kind == Way::Kind::direct)  // parts of a complex number take turns
+    return std::min(c.x_width(), kernels::kTile) / (c.spectrum == Spectrum::forward ? 1 : 2);
+  std::int64_t sum = 0;
+  for (const std::int64_t n : {w.n3, w.n0, w.n1, w.n2}) sum += n > 1 ? n : 0;
+  return sum;
+}
+
+constexpr std::int64_t kFewSummed = 96;
+
+struct Rows {
+  const kernels::TransformConfig& c;
+  const Way& w;
+  const float* x;
+  const float* y;
+  std::int64_t parts = c.spectrum == Spectrum::inverse ? 1 : 2, count = c.y_width() / parts;
+  double expected = expected_error(c, w);
+  // Chirps, and the order of a generator's powers, leave nothing alike.
+  bool may_be_biased = w.kind != Way::Kind::bluestein && w.kind != Way::Kind::rader && summed(c, w) > kFewSummed;
+
+  Size size(std::int64_t row) const { return size_of(y + row * c.y_width(), count, parts); }
+  bool is_biased(std::int64_t row, const Size& s) const {
+    if (!may_be_biased) return false;
+    const float* const from = x + row * c.x_width();
+    if (has_peak(s, count, parts) && (is_pure(y + row * c.y_width(), count, parts, s) || repeats(from, c.x_width())))
+      return true;
+    return is_inexact(s, kNotRandom * expected, count, parts == 1) &&
+           (comes_of_peak(c, from) || repeats(from, c.x_width()));
+  }
+  bool is_alone_inexact(std::int64_t row) const {
+    const Size s = size(row);
+    return is_inexact(s, expected, count, parts == 1) || is_biased(row, s);
+  }
+  // Errors of a pair are those of a complex row with the numbers of both.
+  bool are_inexact(std::int64_t row) const {
+    const Size a = size(row), b = size(row + 1);
+    const double least = std::min(a.largest, b.largest);
+    if (least == 0) return is_alone_inexact(a.largest == 0 ? row + 1 : row);
+    return is_inexact({least, a.square + b.square, a.weighed + b.weighed}, expected, count, false) ||
+           a.largest + b.largest > kMostBeside * least || is_biased(row, a) || is_biased(row + 1, b);
+  }
+};
+
+}  // namespace
+
+bool comes_of_peak(const kernels::TransformConfig& config, const float* row) {
+  const std::int64_t parts = config.spectrum == Spectrum::forward ? 1 : 2, count = config.x_width() / parts;
+  return has_peak(size_of(row, count, parts), count, parts);
+}
+
+double expected_error(const kernels::TransformConfig& config, const Way& way) {
+  return std::sqrt(square_of(config, way)) * 1e-7;
+}
+
+// Squares in float32, of a piece at once, so that the compiler can use its vectors.
+template <int kParts>
+static Size quick_size_of(const float* numbers, std::int64_t count) {
+  constexpr std::int64_t kLanes = 16, kPiece = 16 * kLanes;
+  double sum = 0, fourth = 0;
+  float largest = 0;
+  for (std::int64_t first = 0; first < count; first += kPiece) {
+    float sums[kLanes] = {}, fourths[kLanes] = {}, most[kLanes] = {};
+    const std::int64_t some = std::min(kPiece, count - first);
+    const auto look = [&](std::int64_t i, std::int64_t lane) {
+      const float* v = numbers + (first + i) * kParts;
+      const float square = kParts == 2 ? v[0] * v[0] + v[1] * v[1] : v[0] * v[0];
+      sums[lane] += square;
+      fourths[lane] += square * square;
+      most[lane] = most[lane] < square ? square : most[lane];
+    };
+    std::int64_t i = 0;
+    for (; i + kLanes <= some; i += kLanes) {
+      for (std::int64_t lane = 0; lane < kLanes; ++lane) look(i + lane, lane);
+    }
+    for (; i < some; ++i) look(i, 0);
+    sum += std::accumulate(sums, sums + kLanes, 0.0);
+    fourth += std::accumulate(fourths, fourths + kLanes, 0.0);
+    largest = std::max(largest, *std::max_element(most, most + kLanes));
+  }
+  return {std::sqrt(static_cast<double>(largest)), sum / static_cast<double>(count), fourth / sum};
+}
+
+Size size_of(const float* numbers, std::int64_t count, std::int64_t parts) {
+  const Size quick = (parts == 2 ? quick_size_of<2> : quick_size_of<1>)(numbers, count);
+  if (quick.largest > 1e-8 && quick.largest < 1e8) return quick;
+  Size s;  // fourth powers leave the range of float32, or there is something that is not finite
+  double fourth = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    double square = 0;
+    for (std::int64_t part = 0; part < parts; ++part) square += std::pow(numbers[i * parts + part], 2.0);
+    s.square += square / static_cast<double>(count);
+    s.largest = std::max(s.largest, std::sqrt(square));
+    fourth += square * square;
+  }
+  if (s.square > 0) s.weighed = fourth / static_cast<double>(count) / s.square;
+  return s;
+}
+
+bool is_inexact(const Size& size, double expected, std::int64_t count, bool real) {
+  const double spread = std::log(static_cast<double>(std::max<std::int64_t>(count, 2)));
+  // The largest one of as many random errors, as it was seen, too, where results are waves of two values.
+  const double most = real ? 1.2 * std::sqrt(2 * spread) + 0.4 : 1.25 * std::sqrt(spread) + 0.6;
+  return most * expected * std::sqrt(size.weighed) > kNear * kMostError * size.largest;  // false with NaN
+}
+
+std::vector<std::int64_t> inexact_rows(const kernels::TransformConfig& config, const Way& way, const float* x,
+                                       const float* y) {
+  std::vector<std::int64_t> found;
+  if (config.n < 2 || config.n > kLongestExact) return found;
+  const Rows rows{config, way, x, y};
+  for (std::int64_t r = 0; r < config.rows; r += way.paired ? 2 : 1) {
+    const bool is_pair = way.paired && r + 1 < config.rows;
+    if (!(is_pair ? rows.are_inexact(r) : rows.is_alone_inexact(r))) continue;
+    for (std::int64_t i = r; i < r + (is_pair ? 2 : 1); ++i) found.push_back(i);
+  }
+  return found;
+}
+
+}  // namespace kiln::fft

@@ -1,0 +1,186 @@
+// Attention whose scores go through a function: biases, masks, caps, windows; with and without the largest scores.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "kiln/isa/text/print.h"
+#include "kiln/tensor/ir/expr.h"
+#include "kiln/tensor/ir/text.h"
+#include "tests/tensor/compiled.h"
+
+namespace kiln::tensor {
+namespace {
+
+constexpr DType f32 = DType::float32, bf16 = DType::bfloat16, f16 = DType::float16, i32 = DType::int32;
+
+struct Sizes {
+  DType dtype;
+  std::int64_t heads, queries, keys, depth;
+};
+using Function = std::function<Expr(Builder&, const Expr&)>;
+
+Graph attention_of(const Sizes& c, const Function& function) {
+  Builder b("attention");
+  const Expr q = b.input("q", {c.dtype, {c.heads, c.queries, c.depth}});
+  const Expr k = b.input("k", {c.dtype, {c.heads, c.keys, c.depth}});
+  const Expr v = b.input("v", {c.dtype, {c.heads, c.keys, c.depth}});
+  const Expr scores = matmul(q, transpose(k)) * (1 / std::sqrt(static_cast<double>(c.depth)));
+  b.output("out", matmul(softmax(function(b, scores)), v));
+  return b.finish();
+}
+
+Function biased(const Shape& shape, DType t) {
+  return [=](Builder& b, const Expr& s) { return s + b.input("bias", {t, shape}); };
+}
+
+Function capped(double most) {
+  return [=](Builder&, const Expr& s) { return tanh(s * (1 / most)) * most; };
+}
+
+// Scores where a mask of truth, which bits of an input make, says so.
+Function chosen(const Shape& shape) {
+  return [=](Builder& b, const Expr& s) { return where(b.input("mask", {DType::bool_, shape}), s, -1e9); };
+}
+
+Expr seen_by(Builder& b, const Expr& s) {
+  const Type ramp{i32, {s.shape()[1], s.shape()[2]}};
+  return b.iota(ramp, 1) <= b.iota(ramp, 0);
+}
+
+Function causal(const Function& inner) {
+  return [=](Builder& b, const Expr& s) { return where(seen_by(b, s), inner(b, s), -30000.0); };
+}
+
+void expect_right(const Graph& graph, bool unshifted = false) {
+  for (Target target : {Target::trn1, Target::trn2, Target::trn3}) {
+    for (int level : {1, 2}) {
+      if (level > 1 && target != Target::trn2) continue;
+      SCOPED_TRACE(arch(target).name);
+      try {
+        const Outcome out = compare(graph, 1, {.target = target, .level = level});
+        EXPECT_EQ(out.wrong, "") << print(graph);
+        const bool twice = isa::print(out.compiled.program).find("usually 0") != std::string::npos;
+        EXPECT_TRUE(twice || !unshifted || level > 1) << print(graph);
+      } catch (const Error& e) {
+        ADD_FAILURE() << e.what() << print(graph);
+      }
+    }
+  }
+}
+
+TEST(ScoreFunction, Bias) {
+  expect_right(attention_of({bf16, 2, 260, 520, 32}, biased({260, 520}, bf16)), true);
+  expect_right(attention_of({bf16, 2, 300, 640, 128}, biased({2, 300, 640}, bf16)), true);
+  expect_right(attention_of({f32, 2, 260, 530, 16}, biased({2, 260, 530}, f32)), true);
+  expect_right(attention_of({f32, 2, 384, 520, 16}, biased({2, 384, 1}, f32)), true);
+  expect_right(attention_of({bf16, 1, 256, 600, 64}, biased({256, 600}, f32)), true);
+}
+
+TEST(ScoreFunction, BiasPerKey) {
+  expect_right(attention_of({bf16, 2, 260, 520, 128}, biased({2, 1, 520}, bf16)), true);
+  expect_right(attention_of({f32, 1, 260, 700, 16}, biased({700}, f32)), true);
+}
+
+TEST(ScoreFunction, MaskOfTruth) {
+  expect_right(attention_of({bf16, 2, 260, 520, 32}, chosen({260, 520})), true);
+  expect_right(attention_of({f32, 2, 260, 640, 16}, chosen({2, 260, 640})), true);
+  expect_right(attention_of({bf16, 2, 260, 520, 128}, chosen({2, 1, 520})), true);
+}
+
+TEST(ScoreFunction, Cap) {
+  expect_right(attention_of({bf16, 1, 260, 520, 32}, capped(20)), true);
+  expect_right(attention_of({f32, 1, 260, 520, 16}, capped(5)), true);
+}
+
+TEST(ScoreFunction, UnderACausalMask) {
+  expect_right(attention_of({bf16, 1, 530, 530, 32}, causal(capped(20))), true);
+  expect_right(attention_of({bf16, 2, 530, 640, 128}, causal(biased({530, 640}, bf16))), true);
+  expect_right(attention_of({f32, 1, 300, 530, 16}, causal(biased({1, 530}, f32))), true);
+}
+
+Function windowed(std::int64_t ahead, std::int64_t back, const Function& inner = {}) {
+  return [=](Builder& b, const Expr& s) {
+    const Type ramp{i32, {s.shape()[1], s.shape()[2]}};
+    const Expr row = b.iota(ramp, 0), column = b.iota(ramp, 1);
+    const Expr seen =
+        logical_and(column <= row + static_cast<double>(ahead), column >= row - static_cast<double>(back));
+    return where(seen, inner ? inner(b, s) : s, -30000.0);
+  };
+}
+
+TEST(ScoreFunction, Windows) {
+  expect_right(attention_of({bf16, 1, 1300, 1300, 32}, windowed(0, 100)), true);
+  expect_right(attention_of({bf16, 2, 700, 700, 128}, windowed(50, 130)), true);
+  expect_right(attention_of({f32, 1, 400, 900, 16}, windowed(500, -300)), true);
+  expect_right(attention_of({bf16, 1, 530, 640, 32}, windowed(0, 200, capped(20))), true);
+  expect_right(attention_of({bf16, 1, 530, 640, 128}, windowed(0, 200, biased({530, 640}, bf16))), true);
+  expect_right(attention_of({f16, 1, 300, 700, 32}, windowed(3, 77)));
+  expect_right(attention_of({f32, 1, 200, 2600, 16}, windowed(2300, 10, capped(20))));
+}
+
+// However it is written; and what it hides is not computed.
+TEST(ScoreFunction, HiddenKeysAreLeftOut) {
+  const std::int64_t n = 2048, back = 200;
+  const auto around = [=](Builder& b, const Expr& s) {
+    const Type ramp{f32, {n, n}};
+    return where(abs(b.iota(ramp, 0) - b.iota(ramp, 1)) <= static_cast<double>(back), s, -1e9);
+  };
+  std::vector<double> seen, added;
+  for (std::int64_t i = 0; i < n * n; ++i) {
+    const bool sees = i % n <= i / n && i % n >= i / n - back;
+    seen.push_back(sees), added.push_back(sees ? 0 : -1e9);
+  }
+  const auto constant = [=](Builder& b, const Expr& s) {
+    return where(b.constant({DType::bool_, {n, n}}, seen), s, -1e9);
+  };
+  const auto sum = [=](Builder& b, const Expr& s) { return s + b.constant({bf16, {n, n}}, added); };
+  const Sizes sizes{bf16, 4, n, n, 64};
+  const double all = compile(attention_of(sizes, [](Builder&, const Expr& s) { return s; })).time_ns;
+  const double least = compile(attention_of(sizes, windowed(0, back))).time_ns;
+  EXPECT_LT(least, 0.45 * all);
+  EXPECT_LT(compile(attention_of(sizes, around)).time_ns, 0.55 * all);
+  for (const Function& f : {Function(constant), Function(sum)}) {
+    const Compiled compiled = compile(attention_of(sizes, f));
+    EXPECT_TRUE(compiled.constants.empty());
+    EXPECT_LT(compiled.time_ns, 1.05 * least);
+  }
+}
+
+// A mask that is loaded whole, and one of which pieces are.
+TEST(ScoreFunction, ManyKeys) {
+  for (std::int64_t keys : {2300, 6200}) {
+    const Graph graph = attention_of({bf16, 1, 256, keys, 16}, biased({256, keys}, bf16));
+    EXPECT_EQ(compare(graph).wrong, "") << keys;
+  }
+  const Graph graph = attention_of({bf16, 1, 256, 6200, 16}, chosen({256, 6200}));
+  EXPECT_EQ(compare(graph).wrong, "");
+}
+
+// Few queries, and float16: with the largest scores, whole rows or chunks.
+TEST(ScoreFunction, Shifted) {
+  expect_right(attention_of({bf16, 2, 40, 2400, 32}, biased({40, 2400}, bf16)));
+  expect_right(attention_of({f32, 1, 130, 600, 32}, capped(20)));
+  expect_right(attention_of({f16, 1, 260, 600, 32}, causal(biased({260, 1}, f16))));
+  expect_right(attention_of({bf16, 1, 8, 3000, 64}, biased({1, 3000}, f32)));
+  expect_right(attention_of({f32, 1, 130, 2300, 16}, chosen({130, 2300})));
+}
+
+// Rows that see nothing, and scores far from 0: everything again, with the largest scores.
+TEST(ScoreFunction, ShiftedWhereNeeded) {
+  const auto far = [](double plus) {
+    return [=](Builder& b, const Expr& s) { return s + b.input("bias", {f32, {260, 520}}) * 10.0 + plus; };
+  };
+  for (double plus : {200.0, -200.0}) {
+    const Outcome out = compare(attention_of({f32, 1, 260, 520, 16}, far(plus)), 1, {.level = 1});
+    EXPECT_EQ(out.wrong, "") << plus;
+    EXPECT_NE(isa::print(out.compiled.program).find("usually 0"), std::string::npos);
+  }
+  const Function nothing = [](Builder& b, const Expr& s) {
+    return where(b.input("x", {f32, {260, 1}}) > 0.0, s, -30000.0);
+  };
+  EXPECT_EQ(compare(attention_of({f32, 1, 260, 520, 16}, nothing), 1, {.level = 1}).wrong, "");
+}
+
+}  // namespace
+}  // namespace kiln::tensor
