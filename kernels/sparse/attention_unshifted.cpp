@@ -73,11 +73,11 @@ class Unshifted {
     TurnedRows queries(k_, lanes_of(t_.q), false), keys(k_, lanes_of(t_.k), true);
     std::shared_ptr<Group> next = begin_group(0, queries);
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const std::shared_ptr<Group> group = next;
-      // The queries of the next group come while this one is computed.
-      next = g + 1 < groups_.size() ? begin_group(g + 1, queries) : nullptr;
+      const std::shared_ptr<Group> group = std::move(next);
       for (const KeyChunk& chunk : chunks_[g]) {
         pending_.push_back({group, &chunk, weigh(*group, chunk, keys)});
+        // The queries of the next group come while this one is computed, after the keys that it begins with.
+        if (!next && g + 1 < groups_.size()) next = begin_group(g + 1, queries);
         if (pending_.size() >= kAhead + (lanes_ > 1 ? kHalvesTogether : 1)) finish(kAhead);
       }
     }

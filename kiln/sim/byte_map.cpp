@@ -7,7 +7,11 @@
 
 namespace kiln::sim {
 namespace {
-bool is_clean(const auto& page) { return !page.bytes && page.value == 0; }
+bool is_clean(const auto& page) { return !page.units && page.value == 0; }
+
+constexpr std::int64_t units_of(std::int64_t bytes, int shift) {
+  return (bytes + (std::int64_t{1} << shift) - 1) >> shift;
+}
 
 constexpr int kMixed = -1;
 
@@ -70,28 +74,45 @@ void ByteMap::spread() {
 
 void ByteMap::fill_page(Page& page, std::int64_t size, std::int64_t begin, std::int64_t end, std::uint8_t value) {
   if (begin == 0 && end == size) {
-    page.bytes.reset();
+    page.units.reset();
     page.value = value;
     return;
   }
-  if (!page.bytes && page.value == value) return;
-  store(page, size);
-  std::uint8_t* b = page.bytes.get();
-  page.nonzero -= count_set(b + begin, end - begin);
-  std::memset(b + begin, value, end - begin);
-  if (value) page.nonzero += static_cast<std::int32_t>(end - begin);
+  if (!page.units && page.value == value) return;
+  const auto is_whole = [](std::int64_t bytes) { return bytes % (std::int64_t{1} << kLine) == 0; };
+  store(page, size, is_whole(begin) && (is_whole(end) || end == size) ? kLine : 0);
+  const std::int64_t first = begin >> page.shift, count = units_of(end, page.shift) - first;
+  std::uint8_t* b = page.units.get() + first;
+  page.nonzero -= count_set(b, count);
+  std::memset(b, value, count);
+  if (value) page.nonzero += static_cast<std::int32_t>(count);
   if (page.nonzero == 0) {
-    page.bytes.reset();
+    page.units.reset();
     page.value = 0;
   }
 }
 
-// Its values byte by byte.
-void ByteMap::store(Page& page, std::int64_t size) {
-  if (page.bytes) return;
-  page.bytes = std::make_unique_for_overwrite<std::uint8_t[]>(size);
-  std::memset(page.bytes.get(), page.value, size);
-  page.nonzero = page.value ? static_cast<std::int32_t>(size) : 0;
+// In units of 2^shift bytes, or shorter ones when it has them.
+void ByteMap::store(Page& page, std::int64_t size, int shift) {
+  if (page.units && page.shift <= shift) return;
+  const std::int64_t count = units_of(size, shift);
+  auto units = std::make_unique_for_overwrite<std::uint8_t[]>(count);
+  if (!page.units) {
+    std::memset(units.get(), page.value, count);
+    page.nonzero = page.value ? static_cast<std::int32_t>(count) : 0;
+  } else {  // by bytes from now on
+    for (std::int64_t i = 0; i < count; ++i) units[i] = page.units[i >> page.shift];
+    page.nonzero = static_cast<std::int32_t>(nonzero_bytes(page, size));
+  }
+  page.units = std::move(units);
+  page.shift = static_cast<std::uint8_t>(shift);
+}
+
+// The last line may be a part of one.
+std::int64_t ByteMap::nonzero_bytes(const Page& page, std::int64_t size) {
+  if (!page.units) return page.value ? size : 0;
+  const std::int64_t count = units_of(size, page.shift), all = std::int64_t{page.nonzero} << page.shift;
+  return page.units[count - 1] ? all - ((count << page.shift) - size) : all;
 }
 
 void ByteMap::fill(std::int64_t begin, std::int64_t end, std::uint8_t value) {
@@ -160,10 +181,10 @@ void ByteMap::fill_pages_spaced(const Patch& patch, std::uint8_t value) {
 }
 
 void ByteMap::fill_spaced_page(Page& page, std::int64_t size, const Patch& ranges, std::uint8_t value) {
-  if (!page.bytes && page.value == value) return;
-  const bool was_uniform = !page.bytes;
-  store(page, size);
-  std::uint8_t* b = page.bytes.get() + ranges.begin;
+  if (!page.units && page.value == value) return;
+  const bool was_uniform = !page.units;
+  store(page, size, 0);
+  std::uint8_t* b = page.units.get() + ranges.begin;
   const auto write = ranges.bytes == 4   ? &change<std::uint32_t>
                      : ranges.bytes == 2 ? &change<std::uint16_t>
                                          : &change<std::uint8_t>;
@@ -171,14 +192,14 @@ void ByteMap::fill_spaced_page(Page& page, std::int64_t size, const Patch& range
       page.nonzero + write(b, ranges.step, ranges.count, value, was_uniform ? page.value : kMixed);
   page.nonzero = nonzero;
   if (nonzero) return;
-  page.bytes.reset();
+  page.units.reset();
   page.value = 0;
 }
 
 std::uint8_t ByteMap::at(std::int64_t i) const {
   if (pages_.empty()) return covered(i, i + 1) ? patch_value_ : value_;
   const Page& page = pages_[i / kPage];
-  return page.bytes ? page.bytes[i % kPage] : page.value;
+  return page.units ? page.units[i % kPage >> page.shift] : page.value;
 }
 
 bool ByteMap::all(std::int64_t begin, std::int64_t end, std::uint8_t value) const {
@@ -192,10 +213,11 @@ bool ByteMap::all(std::int64_t begin, std::int64_t end, std::uint8_t value) cons
     const std::int64_t base = static_cast<std::int64_t>(i) * kPage;
     const std::int64_t stop = std::min(end, base + page_size(i));
     const Page& page = pages_[i];
-    if (!page.bytes && page.value != value) return false;
-    if (page.bytes) {
-      const std::uint8_t* b = page.bytes.get() + (at - base);
-      if (b[0] != value || std::memcmp(b, b + 1, stop - at - 1) != 0) return false;
+    if (!page.units && page.value != value) return false;
+    if (page.units) {
+      const std::int64_t first = (at - base) >> page.shift, count = units_of(stop - base, page.shift) - first;
+      const std::uint8_t* b = page.units.get() + first;
+      if (b[0] != value || std::memcmp(b, b + 1, count - 1) != 0) return false;
     }
     at = stop;
   }
@@ -235,10 +257,7 @@ std::int64_t ByteMap::count_nonzero() const {
     return (patch_value_ ? in_patches : 0) + (value_ ? size_ - in_patches : 0);
   }
   std::int64_t n = 0;
-  for (std::size_t i = 0; i < pages_.size(); ++i) {
-    const Page& page = pages_[i];
-    n += page.bytes ? page.nonzero : page.value ? page_size(i) : 0;
-  }
+  for (std::size_t i = 0; i < pages_.size(); ++i) n += nonzero_bytes(pages_[i], page_size(i));
   return n;
 }
 

@@ -1,6 +1,7 @@
 // ByteMap: one small number per byte of a memory, cheap while large parts agree. A map that holds one value costs
 // nothing, and one with a few patches of another value, rows or columns of a tile, costs a line for each. Else, pages
-// of 4 KiB that hold one value cost nothing; only pages with mixed values are stored byte by byte.
+// of 4 KiB that hold one value cost nothing; only pages with mixed values are stored, by lines of 64 bytes as long as
+// only whole lines were filled, else byte by byte.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +33,12 @@ class ByteMap {
 
  private:
   static constexpr std::int64_t kPage = 4096;
+  static constexpr int kLine = 6;  // logarithm of the bytes of a line
   struct Page {
     std::uint8_t value = 0;
-    std::int32_t nonzero = 0;  // of a stored page
-    std::unique_ptr<std::uint8_t[]> bytes;
+    std::uint8_t shift = 0;    // of a stored page: each unit of it stands for 2^shift bytes
+    std::int32_t nonzero = 0;  // units of a stored page
+    std::unique_ptr<std::uint8_t[]> units;
   };
   // Ranges of equal length, the same distance apart: [begin + i * step, begin + i * step + bytes), i < count.
   struct Patch {
@@ -56,7 +59,8 @@ class ByteMap {
   void spread();  // from patches to pages
   void fill_page(Page& page, std::int64_t page_size, std::int64_t begin, std::int64_t end, std::uint8_t value);
   void fill_spaced_page(Page& page, std::int64_t page_size, const Patch& ranges, std::uint8_t value);
-  static void store(Page& page, std::int64_t page_size);
+  static void store(Page& page, std::int64_t page_size, int shift);
+  static std::int64_t nonzero_bytes(const Page& page, std::int64_t page_size);
   std::int64_t page_size(std::size_t i) const;
 
   std::int64_t size_ = 0;

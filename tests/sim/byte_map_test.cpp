@@ -97,6 +97,31 @@ TEST(ByteMap, RandomFillsAndReads) {
   }
 }
 
+// Lines of 64 bytes are one unit of a page until a range that is no whole line meets it.
+TEST(ByteMap, RandomLines) {
+  test::RandomRows random;
+  constexpr std::int64_t kLine = 64;
+  for (const std::int64_t size : {kPage, 3 * kPage, 3 * kPage + 64, 2 * kPage + 100, 5 * kPage - 1}) {
+    for (const std::uint32_t odd : {1000000u, 40u}) {  // never, or one of so many
+      Pair pair(size, static_cast<std::uint8_t>(random.below(3)));
+      const auto position = [&] {
+        const std::int64_t anywhere = random.below(static_cast<std::uint32_t>(size + kLine));
+        return std::min(size, random.below(odd) == 0 ? anywhere : anywhere / kLine * kLine);
+      };
+      for (int step = 0; step < 300; ++step) {
+        const std::uint8_t values[] = {0, 0, 1, 2, 255};
+        const std::int64_t begin = position();
+        pair.fill(begin, random.below(2) ? position() : std::min(size, begin + kLine * 2), values[random.below(5)]);
+        ASSERT_NO_FATAL_FAILURE(pair.expect_range(position(), position())) << "size " << size;
+        const std::int64_t from = random.below(static_cast<std::uint32_t>(size));
+        ASSERT_NO_FATAL_FAILURE(pair.expect_range(from, std::min(size, from + 5))) << "size " << size;
+        if (step % 30 != 29) continue;
+        ASSERT_NO_FATAL_FAILURE(pair.expect_all()) << "size " << size;
+      }
+    }
+  }
+}
+
 TEST(ByteMap, PiecesThatClearEverythingMakeItUniformAgain) {
   ByteMap map(4 * kPage + 5, 3);
   for (std::int64_t i = 0; i < 4 * kPage + 5; i += 7) map.fill(i, std::min(i + 7, 4 * kPage + 5), 0);
