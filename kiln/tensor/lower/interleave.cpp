@@ -14,7 +14,7 @@ namespace {
 
 using isa::TensorId;
 
-constexpr double kDmaNs = 2000;  // until the bytes of a DMA are there, beside the time that they take
+constexpr double kTransferNs = 2000;  // until the bytes of a DMA are there, beside the time that they take
 
 // What a statement does, about.
 struct Statement {
@@ -51,7 +51,7 @@ class Reader {
     const isa::CostQuery query(program_, inst, arch_);
     const isa::Cost cost = query.row().semantics->cost(query);
     if (cost.dma_bytes > 0) {
-      out.later_ns += kDmaNs + times * cost.dma_bytes / (arch_.dma.engines * arch_.dma.bytes_per_ns);
+      out.later_ns += kTransferNs + times * cost.dma_bytes / (arch_.dma.engines * arch_.dma.bytes_per_ns);
       return;
     }
     const EngineSpec& spec = query.spec();

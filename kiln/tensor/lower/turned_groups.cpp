@@ -11,7 +11,7 @@ using isa::View;
 
 namespace {
 
-constexpr std::int64_t kLongRun = 2048;   // bytes: beyond them a DMA gains little
+constexpr std::int64_t kWideRun = 2048;   // bytes: beyond them a DMA gains little
 constexpr std::int64_t kFullBlock = 112;  // rows: blocks of one size are worth it when they are not much smaller
 
 // The size of blocks, at most 128, into which n rows fall: all of one size where that is possible.
@@ -27,7 +27,7 @@ void over_parts(isa::Kernel& k, std::int64_t n, std::int64_t size, std::int64_t 
   if (n % size) body(n / size, 1, n % size);
 }
 
-void repeat(isa::Kernel& k, std::int64_t n, const std::function<void(Index)>& body) {
+void times_over(isa::Kernel& k, std::int64_t n, const std::function<void(Index)>& body) {
   if (n == 1)
     body(0);
   else
@@ -65,7 +65,7 @@ std::int64_t RegionEmitter::turned_together() const {
   }
   const std::int64_t work = 3 * row * 4, room = arch_.sbuf_partition_bytes * 4 / 5 - work;
   const std::int64_t most =
-      std::min({options_.turned_blocks * 4 / element, kLongRun / (kBlock * element), room / (2 * bytes)});
+      std::min({options_.turned_blocks * 4 / element, kWideRun / (kBlock * element), room / (2 * bytes)});
   const std::int64_t blocks = (layout_.partitions + kBlock - 1) / kBlock;
   if (most < 2) return 1;
   const std::int64_t groups = (blocks + most - 1) / most;
@@ -89,7 +89,7 @@ Tile RegionEmitter::load_turned_group(int index, const Index& start, std::int64_
                                                      at + first * (depth * row.stride))});
     over_parts(k_, n, size, 1, [&](Index block, std::int64_t, std::int64_t columns) {
       const View turned = k_.psum({columns, m * rows}, t);
-      repeat(k_, m, [&](Index i) {
+      times_over(k_, m, [&](Index i) {
         k_.nc_transpose({.dst = turned.ap({{m * rows, columns}, {1, rows}}, i * rows),
                          .data = wide.ap({{m * n, rows}, {1, columns}}, i * n + block * size)});
       });
@@ -108,7 +108,7 @@ void RegionEmitter::turn_back(TurnedResult& result, const Tile& tile, const isa:
   const std::int64_t depth = result.depth, bank = arch_.psum_bank_bytes / (rows_ * size_bytes(t)), n = result.columns;
   over_parts(k_, row.count, depth, bank, [&](Index first, std::int64_t m, std::int64_t rows) {
     const View turned = k_.psum({rows, m * rows_}, t);
-    repeat(k_, m, [&](Index i) {
+    times_over(k_, m, [&](Index i) {
       k_.nc_transpose({.dst = turned.ap({{m * rows_, rows}, {1, rows_}}, i * rows_),
                        .data = view_of(tile, {{row.stride, rows}}, (first * depth + i * depth) * row.stride)});
     });

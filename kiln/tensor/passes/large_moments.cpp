@@ -13,17 +13,17 @@ constexpr std::int64_t kLargeBytes = 4 << 20;  // less is read twice in no time
 constexpr std::int64_t kParts = 64;            // the squared distance of their means is at most so many variances
 
 // The mean of x, and the mean of its squared distance from that; nothing for what is something else.
-struct Spread {
+struct SpreadAlong {
   Value x;
   Ints axes;
 };
 
-class Finder {
+class SpreadFinder {
  public:
-  explicit Finder(const Graph& graph) : g_(graph) {}
+  explicit SpreadFinder(const Graph& graph) : g_(graph) {}
 
   // What v is the variance of.
-  std::optional<Spread> spread_of(Value v) const {
+  std::optional<SpreadAlong> spread_of(Value v) const {
     const Op& op = g_.op(v);
     if (op.code == OpCode::variance) return worth({op.operands[0], op.ints("axes")});
     if (op.code != OpCode::mean) return {};
@@ -38,7 +38,7 @@ class Finder {
   }
 
  private:
-  std::optional<Spread> worth(Spread s) const {
+  std::optional<SpreadAlong> worth(SpreadAlong s) const {
     const Type& t = g_.type(s.x);
     if (s.axes.empty() || !is_float(t.dtype) || size_bytes(t.dtype) < 2) return {};
     const bool neighbours = s.axes.back() - s.axes.front() + 1 == static_cast<std::int64_t>(s.axes.size());
@@ -91,14 +91,14 @@ Sums sums_of(const Expr& x, const Ints& axes) {
 }  // namespace
 
 Graph with_large_moments(const Graph& graph) {
-  const Finder finder(graph);
+  const SpreadFinder finder(graph);
   std::map<std::pair<Value, Ints>, std::optional<Sums>> wanted;  // by x of the old graph
   for (Value v = 0; v < graph.size(); ++v) {
     if (const auto s = finder.spread_of(v)) wanted[{s->x, s->axes}] = std::nullopt;
   }
   if (wanted.empty()) return graph;
   Value next = 0;
-  const auto sums = [&](const Expr& x, const Spread& s) -> const Sums& {
+  const auto sums = [&](const Expr& x, const SpreadAlong& s) -> const Sums& {
     auto& made = wanted.at({s.x, s.axes});
     if (!made) made = sums_of(x, s.axes);
     return *made;

@@ -16,7 +16,7 @@ constexpr std::int64_t kValuesHeld = 4;            // beside what is read
 constexpr std::int64_t kRowsEnough = 128;          // side by side, as they stand
 constexpr std::int64_t kElementsAsTheyAre = 4096;  // on a partition
 
-bool is_computed(OpCode code) { return is_elementwise(code) || code == OpCode::where || code == OpCode::cast; }
+bool can_share_columns(OpCode code) { return is_elementwise(code) || code == OpCode::where || code == OpCode::cast; }
 
 bool is_float_reduction(const Graph& g, const Op& op) {
   switch (op.code) {
@@ -33,15 +33,15 @@ bool is_float_reduction(const Graph& g, const Op& op) {
 }
 
 // The shape that all of a group have, and its dimensions: (before, reduced, behind).
-struct Columns {
+struct ColumnGroup {
   Shape whole, kept, left;  // kept: reduced ones as 1; left: without them
   Ints axes;
   std::int64_t before = 1, reduced = 1, behind = 1;
 };
 
-std::optional<Columns> columns_of(const Graph& g, const Op& op) {
+std::optional<ColumnGroup> column_group_of(const Graph& g, const Op& op) {
   if (!is_float_reduction(g, op)) return {};
-  Columns c{.whole = g.type(op.operands[0]).shape, .axes = op.ints("axes")};
+  ColumnGroup c{.whole = g.type(op.operands[0]).shape, .axes = op.ints("axes")};
   if (c.axes.empty() || c.axes.back() + 1 == static_cast<std::int64_t>(c.whole.size())) return {};
   if (c.axes.back() - c.axes.front() + 1 != static_cast<std::int64_t>(c.axes.size())) return {};
   c.kept = c.whole;
@@ -72,7 +72,7 @@ class ColumnTurner {
   bool find_groups() {
     for (Value v = 0; v < from_.size(); ++v) {
       if (group_of_[v] >= 0) continue;
-      const auto columns = columns_of(from_, from_.op(v));
+      const auto columns = column_group_of(from_, from_.op(v));
       if (!columns) continue;
       const std::set<Value> group = grown(v, *columns);
       if (!is_worth(group, *columns)) continue;
@@ -87,7 +87,7 @@ class ColumnTurner {
     return rebuilt(from_, [&](const Rewriting& r) -> std::optional<Value> {
       const Value v = next++;
       if (group_of_[v] < 0) return {};
-      const Columns& c = groups_[group_of_[v]];
+      const ColumnGroup& c = groups_[group_of_[v]];
       const Value made = turned(r, v, c);
       turned_[v] = made;
       const Expr e(r.to, made);
@@ -97,25 +97,25 @@ class ColumnTurner {
   }
 
  private:
-  bool is_full(Value v, const Columns& c) const { return from_.type(v).shape == c.whole; }
-  bool is_reduced(Value v, const Columns& c) const {
+  bool is_full(Value v, const ColumnGroup& c) const { return from_.type(v).shape == c.whole; }
+  bool is_reduced(Value v, const ColumnGroup& c) const {
     return from_.type(v).shape == c.kept || from_.type(v).shape == c.left;
   }
 
   // Whether an op could be of a group.
-  bool takes_part(Value v, const Columns& c) const {
+  bool takes_part(Value v, const ColumnGroup& c) const {
     const Op& op = from_.op(v);
     if (group_of_[v] >= 0) return false;
     if (is_float_reduction(from_, op)) return is_full(op.operands[0], c) && op.ints("axes") == c.axes;
     if (op.code == OpCode::reshape) return is_reduced(v, c) && is_reduced(op.operands[0], c);
-    if (!is_computed(op.code) || (!is_full(v, c) && !is_reduced(v, c))) return false;
+    if (!can_share_columns(op.code) || (!is_full(v, c) && !is_reduced(v, c))) return false;
     // Without its reduced dimensions, an operand stands beside the last ones: they have to be the same.
     return c.axes.front() == 0 || from_.type(v).shape == c.left ||
            std::none_of(op.operands.begin(), op.operands.end(), [&](Value x) { return from_.type(x).shape == c.left; });
   }
 
   // From a reduction to what is made of it, and to what only the group reads.
-  std::set<Value> grown(Value start, const Columns& c) const {
+  std::set<Value> grown(Value start, const ColumnGroup& c) const {
     std::set<Value> group{start};
     const auto is_mine = [&](Value x) { return group.contains(x); };
     for (std::size_t before = 0; before != group.size();) {
@@ -130,7 +130,7 @@ class ColumnTurner {
       for (Value v = from_.size(); v-- > 0;) {
         const auto& users = users_[v];
         const bool alone = !users.empty() && !is_output(v) && std::all_of(users.begin(), users.end(), is_mine);
-        if (alone && is_full(v, c) && is_computed(from_.op(v).code) && takes_part(v, c)) group.insert(v);
+        if (alone && is_full(v, c) && can_share_columns(from_.op(v).code) && takes_part(v, c)) group.insert(v);
       }
     }
     return group;
@@ -144,7 +144,7 @@ class ColumnTurner {
   }
 
   // Whether more is done to whole columns than to add them up, and all of it fits a partition.
-  bool is_worth(const std::set<Value>& group, const Columns& c) const {
+  bool is_worth(const std::set<Value>& group, const ColumnGroup& c) const {
     std::set<Value> read;
     bool comes_back = false;
     for (Value v : group) {
@@ -160,7 +160,7 @@ class ColumnTurner {
   }
 
   // An operand as the group sees it: (before, behind, reduced), or (before, behind, 1).
-  Value seen(const Rewriting& r, std::size_t i, bool full, const Columns& c) {
+  Value seen(const Rewriting& r, std::size_t i, bool full, const ColumnGroup& c) {
     const Value x = r.op.operands[i];
     if (group_of_[x] >= 0 && &groups_[group_of_[x]] == &c) return turned_.at(x);
     if (const auto number = splat_of(from_, x)) return r.to.constant({from_.type(x).dtype, {}}, {*number});
@@ -177,7 +177,7 @@ class ColumnTurner {
     return transpose(all, {0, 2, 1}).value();
   }
 
-  Value turned(const Rewriting& r, Value v, const Columns& c) {
+  Value turned(const Rewriting& r, Value v, const ColumnGroup& c) {
     if (r.op.code == OpCode::reshape) return turned_.at(r.op.operands[0]);
     const bool reduces = is_float_reduction(from_, r.op);
     std::vector<Value> operands;
@@ -192,7 +192,7 @@ class ColumnTurner {
   const Graph& from_;
   std::vector<std::vector<Value>> users_;
   std::vector<int> group_of_;
-  std::vector<Columns> groups_;
+  std::vector<ColumnGroup> groups_;
   std::map<Value, Value> turned_;  // of the new graph, by value of the old one
 };
 
