@@ -134,6 +134,8 @@ std::int64_t summed(const kernels::TransformConfig& c, const Way& w) {
 }
 
 constexpr std::int64_t kFewSummed = 96;
+// The largest errors of complex results, times those of any, where steps make numbers random and where not.
+constexpr double kMixed = 0.83, kUnmixed = 1.2;
 
 struct Rows {
   const kernels::TransformConfig& c;
@@ -141,9 +143,10 @@ struct Rows {
   const float* x;
   const float* y;
   std::int64_t parts = c.spectrum == Spectrum::inverse ? 1 : 2, count = c.y_width() / parts;
-  double expected = expected_error(c, w);
   // Chirps, and the order of a generator's powers, leave nothing alike.
-  bool may_be_biased = w.kind != Way::Kind::bluestein && w.kind != Way::Kind::rader && summed(c, w) > kFewSummed;
+  bool is_mixed = w.kind == Way::Kind::bluestein || w.kind == Way::Kind::rader;
+  double expected = expected_error(c, w) * (is_mixed ? kMixed : parts == 2 ? kUnmixed : 1);
+  bool may_be_biased = !is_mixed && summed(c, w) > kFewSummed;
 
   Size size(std::int64_t row) const { return size_of(y + row * c.y_width(), count, parts); }
   bool is_biased(std::int64_t row, const Size& s) const {
@@ -163,8 +166,10 @@ struct Rows {
     const Size a = size(row), b = size(row + 1);
     const double least = std::min(a.largest, b.largest);
     if (least == 0) return is_alone_inexact(a.largest == 0 ? row + 1 : row);
-    return is_inexact({least, a.square + b.square, a.weighed + b.weighed}, expected, count, false) ||
-           a.largest + b.largest > kMostBeside * least || is_biased(row, a) || is_biased(row + 1, b);
+    // Both rows are made of two results each, or of one part of each.
+    const Size both{least, (a.square + b.square) / 2, (a.weighed + b.weighed) / 2};
+    return is_inexact(both, expected, count, parts == 1) || a.largest + b.largest > kMostBeside * least ||
+           is_biased(row, a) || is_biased(row + 1, b);
   }
 };
 

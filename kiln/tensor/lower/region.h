@@ -453,7 +453,7 @@ class RegionEmitter {
     bool is_there = false, is_loaded = false;  // for the passes that follow; in this one
   };
   std::map<int, Resident> resident_;
-  std::int64_t stream_tile_ = 0;            // columns of wide rows at a time
+  std::int64_t stream_tile_ = 0;                                       // columns of wide rows at a time
   std::map<std::int64_t, std::shared_ptr<TurnedFunction>> functions_;  // by blocks of keys that go together
   std::map<std::size_t, Tile> function_operands_;                      // with keys on partitions, for all keys
   std::map<std::size_t, Tile> group_operands_;                         // the same, for all queries of a group
