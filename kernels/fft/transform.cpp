@@ -138,48 +138,48 @@ struct PairedRows {
   bool forward = c.spectrum == Spectrum::forward;
 
   // Pairs from `start` on.
-  struct Group {
+  struct PairGroup {
     TransformConfig c;
     std::int64_t start, size;
     bool has_alone() const { return c.rows % 2 == 1; }
   };
-  Group group(const Piece& p) const {
+  PairGroup group(const Piece& p) const {
     TransformConfig some = c;
     some.rows = std::min(2 * p.size, c.rows - 2 * p.start);
     return {some, p.start, p.size};
   }
-  View of_rows(const View& v, const Group& g) const { return v(ds(2 * g.start, g.c.rows)); }
-  View of_pairs(const View& v, const Group& g) const { return v(ds(g.start, g.size)); }
+  View of_rows(const View& v, const PairGroup& g) const { return v(ds(2 * g.start, g.c.rows)); }
+  View of_pairs(const View& v, const PairGroup& g) const { return v(ds(g.start, g.size)); }
 
-  void join(const Group& g) const {
+  void join(const PairGroup& g) const {
     if (!forward || g.has_alone()) join_rows(k, g.c, of_rows(x, g), of_pairs(joined, g));
   }
-  View columns(const Group& g) const {
+  View columns(const PairGroup& g) const {
     return !forward || g.has_alone() ? transforms.columns(of_pairs(joined, g))
                                      : transforms.columns_of_pairs(of_rows(x, g));
   }
   // The results of one pair of a group, and taking them apart.
-  bool is_split(const Group& pair) const { return forward || pair.has_alone(); }
-  void row(const View& between, const Group& g, const Group& pair) const {
+  bool is_split(const PairGroup& pair) const { return forward || pair.has_alone(); }
+  void row(const View& between, const PairGroup& g, const PairGroup& pair) const {
     if (is_split(pair))
       transforms.row(between, pair.start - g.start, of_pairs(result, pair));
     else
       transforms.row_to_pair(between, pair.start - g.start, of_rows(y, pair));
   }
-  void split(const Group& pair) const {
+  void split(const PairGroup& pair) const {
     if (is_split(pair)) split_rows(k, pair.c, of_pairs(result, pair), of_rows(y, pair));
   }
 
   void run(std::int64_t together) const {
     const std::vector<Piece> pieces = whole_pieces(pairs_of(c.rows), together);
-    std::optional<Group> before;  // a pair that is not taken apart yet
+    std::optional<PairGroup> before;  // a pair that is not taken apart yet
     join(group(pieces[0]));
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      const Group g = group(pieces[i]);
+      const PairGroup g = group(pieces[i]);
       const View between = columns(g);
       if (i + 1 < pieces.size()) join(group(pieces[i + 1]));
       for (std::int64_t p = g.start; p < g.start + g.size; ++p) {
-        const Group pair = group({p, 1});
+        const PairGroup pair = group({p, 1});
         row(between, g, pair);
         if (before) split(*before);
         before = pair;

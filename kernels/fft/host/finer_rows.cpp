@@ -12,14 +12,14 @@
 namespace kiln::fft {
 namespace {
 
-using Rows = std::vector<std::int64_t>;
+using RowList = std::vector<std::int64_t>;
 
 // Some rows of x, each divided by a power of two so that slices do not leave the range of float32, `step` apart.
 struct Gathered {
   std::vector<float> x, y;
   std::vector<int> exponents;
 
-  Gathered(const TransformConfig& c, const Rows& rows, const float* from, std::int64_t step)
+  Gathered(const TransformConfig& c, const RowList& rows, const float* from, std::int64_t step)
       : x(static_cast<std::size_t>(c.rows * c.x_width())), y(static_cast<std::size_t>(c.rows * c.y_width())) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const float* row = from + rows[i] * c.x_width();
@@ -31,7 +31,7 @@ struct Gathered {
                      [e](float v) { return std::ldexp(v, -e); });
     }
   }
-  void put(const TransformConfig& c, const Rows& rows, float* to, std::int64_t step) const {
+  void put(const TransformConfig& c, const RowList& rows, float* to, std::int64_t step) const {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const float* row = y.data() + static_cast<std::int64_t>(i) * step * c.y_width();
       std::transform(row, row + c.y_width(), to + rows[i] * c.y_width(),
@@ -48,7 +48,8 @@ TransformConfig slices(const TransformConfig& c, std::size_t rows, std::int64_t 
   return some;
 }
 
-void compute_by_slices(const TransformConfig& c, const Rows& rows, const float* x, float* y, backend::Backend backend) {
+void compute_by_slices(const TransformConfig& c, const RowList& rows, const float* x, float* y,
+                       backend::Backend backend) {
   if (rows.empty()) return;
   auto finer = plan(slices(c, rows.size(), 1));
   const std::int64_t step = finer->way().paired ? 2 : 1;  // zeros are beside each row
@@ -58,7 +59,8 @@ void compute_by_slices(const TransformConfig& c, const Rows& rows, const float* 
   some.put(c, rows, y, step);
 }
 
-void compute_exactly(const TransformConfig& c, const Rows& rows, const float* x, float* y, backend::Backend backend) {
+void compute_exactly(const TransformConfig& c, const RowList& rows, const float* x, float* y,
+                     backend::Backend backend) {
   if (rows.empty()) return;
   TransformConfig all = c;
   all.rows = static_cast<std::int64_t>(rows.size());
@@ -78,14 +80,14 @@ void compute_exactly(const TransformConfig& c, const Rows& rows, const float* x,
 
 }  // namespace
 
-void compute_finer(const TransformConfig& config, const Rows& rows, const float* x, float* y,
+void compute_finer(const TransformConfig& config, const RowList& rows, const float* x, float* y,
                    backend::Backend backend) {
   if (rows.empty()) return;
   const backend::LastCall call = backend::last_call();
   const kernels::Way way = plan(slices(config, rows.size(), 1))->way();
   const std::int64_t parts = config.spectrum == Spectrum::inverse ? 1 : 2, count = config.y_width() / parts;
   const double expected = expected_error(slices(config, 1, 1), way);
-  Rows by_slices, exactly;
+  RowList by_slices, exactly;
   for (const std::int64_t r : rows) {
     const Size size = size_of(y + r * config.y_width(), count, parts);
     const double most = expected * (comes_of_peak(config, x + r * config.x_width()) ? kNotRandom : kChirp);

@@ -17,15 +17,15 @@ using kernels::Way;
 
 // Squares of errors, in units of 1e-14: of a sum that the tensor engine adds up, for each of its products; of a factor,
 // its tables and the step behind it; of a step between transforms.
-struct Share {
+struct ErrorShare {
   double product, factor, step;
 };
-Share share_of(Precision precision) {
-  return precision == Precision::native ? Share{0.0315, 0.16, 0.2} : Share{0.0035, 0.31, 0.2};
+ErrorShare error_share(Precision precision) {
+  return precision == Precision::native ? ErrorShare{0.0315, 0.16, 0.2} : ErrorShare{0.0035, 0.31, 0.2};
 }
 
 // Of a complex transform in factors.
-double square_of_factors(const Way& w, const Share& share) {
+double square_of_factors(const Way& w, const ErrorShare& share) {
   double square = 0;
   for (const std::int64_t n : {w.n3, w.n0, w.n1, w.n2}) {
     if (n > 1) square += share.product * static_cast<double>(n) + share.factor;
@@ -34,7 +34,7 @@ double square_of_factors(const Way& w, const Share& share) {
 }
 
 double square_of(const kernels::TransformConfig& c, const Way& w) {
-  const Share share = share_of(c.precision);
+  const ErrorShare share = error_share(c.precision);
   if (w.kind == Way::Kind::direct) {
     const std::int64_t width = c.x_width(), sums = kernels::tiles_of(width, kernels::kTile);
     return share.product * static_cast<double>(std::min(width, kernels::kTile)) +
@@ -57,7 +57,7 @@ bool has_peak(const Size& s, std::int64_t count, std::int64_t parts) {
   return s.largest * s.largest > most * s.square;
 }
 
-constexpr std::size_t kLooks = 512, kEnough = 64;  // numbers of a row that are compared, and too few of them
+constexpr std::size_t kCompared = 512, kEnough = 64;  // numbers of a row that are compared, and too few of them
 constexpr int kFewRepeated = 6;
 // Sums of up to 128 times the same number are exact where it has so few bits.
 constexpr int kFreeBits = 7;
@@ -73,7 +73,7 @@ const std::vector<std::int64_t>& some_places(std::int64_t width) {
   known = width;
   places.clear();
   std::uint64_t state = 1;
-  for (std::size_t i = 0; i < kLooks; ++i) {
+  for (std::size_t i = 0; i < kCompared; ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     places.push_back(static_cast<std::int64_t>((state >> 33) % static_cast<std::uint64_t>(width)));
   }
@@ -107,13 +107,13 @@ std::vector<std::uint32_t> some_numbers(const float* row, std::int64_t width) {
   for (const std::int64_t at : some_places(width)) look(at);
   if (seen.size() >= kEnough) return seen;
   seen.clear();
-  for (std::int64_t i = 0; i < width && seen.size() < kLooks; ++i) look(i);
+  for (std::int64_t i = 0; i < width && seen.size() < kCompared; ++i) look(i);
   return seen;
 }
 
 // Whether numbers of a row are the same again and again but for their signs.
 bool repeats(const float* row, std::int64_t width) {
-  std::array<std::uint32_t, 4 * kLooks> table{};
+  std::array<std::uint32_t, 4 * kCompared> table{};
   int repeated = 0;
   for (const std::uint32_t v : some_numbers(row, width)) {
     std::size_t at = v * 2654435761u % table.size();
@@ -134,16 +134,19 @@ std::int64_t summed(const kernels::TransformConfig& c, const Way& w) {
 }
 
 constexpr std::int64_t kFewSummed = 96;
+// The largest errors of complex results, times those of any, where steps make numbers random and where not.
+constexpr double kMixed = 0.83, kUnmixed = 1.2;
 
-struct Rows {
+struct LookedAt {
   const kernels::TransformConfig& c;
   const Way& w;
   const float* x;
   const float* y;
   std::int64_t parts = c.spectrum == Spectrum::inverse ? 1 : 2, count = c.y_width() / parts;
-  double expected = expected_error(c, w);
   // Chirps, and the order of a generator's powers, leave nothing alike.
-  bool may_be_biased = w.kind != Way::Kind::bluestein && w.kind != Way::Kind::rader && summed(c, w) > kFewSummed;
+  bool is_mixed = w.kind == Way::Kind::bluestein || w.kind == Way::Kind::rader;
+  double expected = expected_error(c, w) * (is_mixed ? kMixed : parts == 2 ? kUnmixed : 1);
+  bool may_be_biased = !is_mixed && summed(c, w) > kFewSummed;
 
   Size size(std::int64_t row) const { return size_of(y + row * c.y_width(), count, parts); }
   bool is_biased(std::int64_t row, const Size& s) const {
@@ -163,8 +166,10 @@ struct Rows {
     const Size a = size(row), b = size(row + 1);
     const double least = std::min(a.largest, b.largest);
     if (least == 0) return is_alone_inexact(a.largest == 0 ? row + 1 : row);
-    return is_inexact({least, a.square + b.square, a.weighed + b.weighed}, expected, count, false) ||
-           a.largest + b.largest > kMostBeside * least || is_biased(row, a) || is_biased(row + 1, b);
+    // Both rows are made of two results each, or of one part of each.
+    const Size both{least, (a.square + b.square) / 2, (a.weighed + b.weighed) / 2};
+    return is_inexact(both, expected, count, parts == 1) || a.largest + b.largest > kMostBeside * least ||
+           is_biased(row, a) || is_biased(row + 1, b);
   }
 };
 
@@ -234,7 +239,7 @@ std::vector<std::int64_t> inexact_rows(const kernels::TransformConfig& config, c
                                        const float* y) {
   std::vector<std::int64_t> found;
   if (config.n < 2 || config.n > kLongestExact) return found;
-  const Rows rows{config, way, x, y};
+  const LookedAt rows{config, way, x, y};
   for (std::int64_t r = 0; r < config.rows; r += way.paired ? 2 : 1) {
     const bool is_pair = way.paired && r + 1 < config.rows;
     if (!(is_pair ? rows.are_inexact(r) : rows.is_alone_inexact(r))) continue;
