@@ -1,6 +1,8 @@
 // Loops and branches: compiled they equal the oracle, stay rolled, and keep their state on the chip.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "kiln/isa/builder/builder.h"
 #include "kiln/isa/text/print.h"
 #include "kiln/tensor/ir/control.h"
@@ -250,6 +252,26 @@ TEST(Control, Refused) {
   Builder b("wrong");
   const Expr x = b.input("x", {DType::float32, {5}});
   EXPECT_THROW(for_loop(3, {x}, {}, [](const Expr&, const Exprs& s, const Exprs&) { return Exprs{sum(s[0])}; }), Error);
+}
+
+// A step of a recurrence: the row that one product leaves meets every row of the state. It does not go through HBM.
+TEST(Control, ARowMeetsAllRowsOfTheState) {
+  for (const DType t : {DType::float32, DType::bfloat16}) {
+    for (const Target target : {Target::trn1, Target::trn2, Target::trn3}) {
+      Builder b("step");
+      const Expr k = b.input("k", {t, {1, 100}}), v = b.input("v", {t, {1, 600}}), s = b.input("s", {t, {100, 600}});
+      const Expr d = v - matmul(k, s);
+      b.output("next", s * 0.9 + reshape(k, {100, 1}) * d);
+      const Graph graph = b.finish();
+      const Outcome out = compare(graph, 3, {.target = target});
+      EXPECT_EQ(out.wrong, "");
+      EXPECT_TRUE(out.compiled.spills.empty());
+      Arrays inputs = random_inputs(graph, 5);
+      inputs["v"].data[7] = std::numeric_limits<double>::infinity();
+      inputs["v"].data[599] = std::numeric_limits<double>::quiet_NaN();
+      EXPECT_EQ(compare(graph, inputs, {.target = target}).wrong, "");
+    }
+  }
 }
 
 }  // namespace

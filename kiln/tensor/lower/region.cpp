@@ -304,6 +304,7 @@ Tile RegionEmitter::load(int index) {
     }
     return tile;
   }
+  if (const std::optional<Tile> tile = spread_kept(leaf)) return *tile;
   if (const Footprint* all = shared(index)) return load_shared(index, *all);
   if (columns_ && !from.empty() && from.back().count == columns_->extent) {
     at += columns_->start * from.back().stride;

@@ -121,6 +121,7 @@ class RegionEmitter {
   isa::Index place(const Leaf& leaf) const;
   isa::Index place_in_row(const Leaf& leaf) const;
   const Tile* kept(const Leaf& leaf) const;
+  std::optional<Tile> spread_kept(const Leaf& leaf);
   bool is_turned(const Leaf& leaf) const;
   Tile place_of_kept(const Leaf& leaf, Tile dst) const;
   const Tile* kept_result(const Leaf& leaf) const;

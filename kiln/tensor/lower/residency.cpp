@@ -1,5 +1,6 @@
 #include "kiln/tensor/lower/residency.h"
 
+#include <algorithm>
 #include <map>
 
 namespace kiln::tensor {
@@ -37,6 +38,23 @@ bool finds(const Layout& layout, const Leaf& load, const KeptShape& shape) {
          reach(layout, load) < shape.row;
 }
 
+bool spreads(const Graph& graph, const Region& region, const Layout& layout, const Leaf& load, const KeptShape& shape) {
+  constexpr std::int64_t kLongest = 1024;  // elements: a DMA spreads long rows sooner
+  const DType t = graph.type(load.value).dtype;
+  if (t != DType::float32 && t != DType::bfloat16 && t != DType::float16) return false;
+  if (shape.rows != 1 || layout.partitions == 1 || layout.packed != 1 || load.is_matrix || load.partition != 0)
+    return false;
+  if (std::any_of(load.loops.begin(), load.loops.end(), [](std::int64_t step) { return step != 0; })) return false;
+  if (layout.footprint(static_cast<int>(&load - layout.loads.data()))) return false;
+  for (const Value v : region.ops) {
+    if (is_product(graph.op(v).code)) return false;  // which load their operands in their own ways
+  }
+  std::int64_t moving = 0;  // dimensions, of which there is one
+  for (const isa::Dim& d : load.free) moving += d.count > 1 && d.stride != 0;
+  const bool last = !load.free.empty() && load.free.back().stride == 1;
+  return moving == 1 && last && load.free.back().count <= kLongest && reach(layout, load) < shape.row;
+}
+
 Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<Layout>& layouts, const Arch& arch) {
   std::map<Value, KeptShape> shapes;
   std::int64_t left = arch.sbuf_partition_bytes / kBudget;
@@ -69,7 +87,8 @@ Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<
     }
     for (const Leaf& load : layouts[r].loads) {
       const auto kept = shapes.find(load.base);
-      if (kept != shapes.end() && !finds(layouts[r], load, kept->second)) out.unstored.erase(load.base);
+      if (kept == shapes.end() || finds(layouts[r], load, kept->second)) continue;
+      if (!spreads(graph, fusion.regions[r], layouts[r], load, kept->second)) out.unstored.erase(load.base);
     }
     for (Value v : fusion.regions[r].ops) {  // tables are read from HBM
       if (graph.op(v).code != OpCode::gather_rows) continue;

@@ -25,5 +25,8 @@ struct KeptShape {
 bool can_keep(const Layout& layout, const Leaf& store, std::int64_t elements, KeptShape& shape);
 // Whether a load finds what it wants in such rows.
 bool finds(const Layout& layout, const Leaf& load, const KeptShape& shape);
+// Whether a load wants one such row, which lies on one partition, on all of its own: the tensor engine spreads it, as a
+// product with ones.
+bool spreads(const Graph& graph, const Region& region, const Layout& layout, const Leaf& load, const KeptShape& shape);
 
 }  // namespace kiln::tensor
