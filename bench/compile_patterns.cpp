@@ -355,12 +355,36 @@ std::vector<Pattern> patterns() {
       {"attention 5 x 1500 x 96 bf16", [] { return attention(5, 1500, 96, bf16, false); }, 0},
       {"attention 3 x 1900 x 64 f32 causal", [] { return attention(3, 1900, 64, f32, true); }, 0},
       {"grouped heads 4 x 3 x 1024 x 128 bf16", [] { return grouped(4, 3, 1024, 128, bf16); }, 0},
-      {"attention 8 x 2048 x 128, a bias", [] { return attention_with({8, 2048, 128}, 2048, biased); }, 0},
-      {"attention 8 x 2048 x 128, per key", [] { return attention_with({8, 2048, 128}, 2048, padded); }, 0},
-      {"attention 8 x 2048 x 128, a mask", [] { return attention_with({8, 2048, 128}, 2048, chosen); }, 0},
-      {"attention 8 x 2048 x 128, a cap", [] { return attention_with({8, 2048, 128}, 2048, capped); }, 0},
-      {"attention 8 x 2048 x 128, a window", [] { return attention_with({8, 2048, 128}, 2048, windowed); }, 0},
-      {"attention 8 x 1 x 4096 x 128", [] { return attention_with({8, 1, 128}, 4096, padded); }, 0},
+      {"attention 8 x 2048 x 128, a bias",
+       [] {
+         return attention_with({8, 2048, 128}, 2048, biased);
+       },
+       0},
+      {"attention 8 x 2048 x 128, per key",
+       [] {
+         return attention_with({8, 2048, 128}, 2048, padded);
+       },
+       0},
+      {"attention 8 x 2048 x 128, a mask",
+       [] {
+         return attention_with({8, 2048, 128}, 2048, chosen);
+       },
+       0},
+      {"attention 8 x 2048 x 128, a cap",
+       [] {
+         return attention_with({8, 2048, 128}, 2048, capped);
+       },
+       0},
+      {"attention 8 x 2048 x 128, a window",
+       [] {
+         return attention_with({8, 2048, 128}, 2048, windowed);
+       },
+       0},
+      {"attention 8 x 1 x 4096 x 128",
+       [] {
+         return attention_with({8, 1, 128}, 4096, padded);
+       },
+       0},
   };
 }
 
