@@ -49,6 +49,35 @@ output "y" = t
 """.format(", ".join(str(i * 0.25) for i in range(160)))
 
 
+def attention_of(queries, keys, function, operands="", dtype="bfloat16"):
+    """Attention whose scores `s0` go through a function that leaves `s`."""
+    return f"""kt 1
+program "attention"
+q: {dtype}[1, {queries}, 16] = input(name="q")
+k: {dtype}[1, {keys}, 16] = input(name="k")
+v: {dtype}[1, {keys}, 16] = input(name="v")
+{operands}
+t = transpose(k, perm=[0, 2, 1])
+s0 = matmul(q, t)
+{function}
+m = max(s, axes=[2], keepdims=true)
+d = subtract(s, m)
+e = exp(d)
+z = sum(e, axes=[2], keepdims=true)
+w = divide(e, z)
+o = matmul(w, v)
+output "o" = o
+"""
+
+
+RAMPS = """r: float32[600, 600] = iota(axis=0)
+c: float32[600, 600] = iota(axis=1)
+low = subtract(r, 150.0)
+below = less_equal(c, r)
+above = greater(c, low)
+seen = logical_and(below, above)"""
+
+
 def kiln_command(*words, **options):
     return subprocess.run([BUILD / "cli" / "kiln", *map(str, words)], capture_output=True, text=True, **options)
 
@@ -92,6 +121,10 @@ PATTERNS = {
     "attention, causal": compile_kernels.attention(1, 640, 32, "bfloat16", causal=True),
     "attention, chunks": compile_kernels.attention(1, 2200, 16, "bfloat16", causal=True),
     "attention of columns": compile_kernels.attention(1, 600, 64, "bfloat16", columns=True),
+    "attention, bias": attention_of(300, 520, "s = add(s0, b)", 'b: bfloat16[300, 520] = input(name="b")'),
+    "attention, cap": attention_of(260, 520, "h = tanh(s0)\ns = multiply(h, 3.0)", dtype="float32"),
+    "attention, window": attention_of(600, 600, "s = where(seen, s0, -30000.0)", RAMPS),
+    "attention, few queries": attention_of(3, 700, "s = add(s0, b)", 'b: bfloat16[700] = input(name="b")'),
     "MLP": compile_kernels.mlp(140, 200, 600, "bfloat16"),
     "SwiGLU": compile_kernels.swiglu(140, 200, 1100),
     **broad_texts.BROAD,
@@ -191,8 +224,10 @@ def test_search(tmp_path):
     assert second.returncode == 0 and (tmp_path / "first.kiln").read_text() == (tmp_path / "second.kiln").read_text()
     plain = kiln_command("compile", tmp_path / "mlp.kt", "-o", tmp_path / "plain.kiln")
     assert plain.returncode == 0
-    times = [_kiln.time_programs([_kiln.parse_program((tmp_path / name).read_text(), name)], {}, [], None, False)
-             for name in ("first.kiln", "plain.kiln")]
+    times = [
+        _kiln.time_programs([_kiln.parse_program((tmp_path / name).read_text(), name)], {}, [], None, False)
+        for name in ("first.kiln", "plain.kiln")
+    ]
     assert times[0].total_ns <= times[1].total_ns * 1.02  # timed as written here, as emitted there
 
 
@@ -233,13 +268,23 @@ def test_constants_are_files(tmp_path):
     assert kiln_command("check", tmp_path / "mlp.kiln").returncode == 0
 
 
-@pytest.mark.parametrize("text, code, line", [
-    ('kt 1\nprogram "p"\nx: float32[4] = input(name="x")\ny = foo(x)\n', "tensor.R18", 4),
-    ('kt 1\nprogram "p"\nx: float32[4] = input(name="x")\ny = add(x, z)\n', "tensor.R18", 4),
-    ('kt 1\nprogram "p"\nx: float32[4] = input(name="x")\nb: float32[3] = input(name="b")\ny = add(x, b)\n',
-     "tensor.R2", 5),
-    ('kt 1\nprogram "p"\nx: float32[4] = input(name="x")\n\ny = flip(x, axes=[1])\noutput "y" = y\n', "tensor.R5", 5),
-])
+@pytest.mark.parametrize(
+    "text, code, line",
+    [
+        ('kt 1\nprogram "p"\nx: float32[4] = input(name="x")\ny = foo(x)\n', "tensor.R18", 4),
+        ('kt 1\nprogram "p"\nx: float32[4] = input(name="x")\ny = add(x, z)\n', "tensor.R18", 4),
+        (
+            'kt 1\nprogram "p"\nx: float32[4] = input(name="x")\nb: float32[3] = input(name="b")\ny = add(x, b)\n',
+            "tensor.R2",
+            5,
+        ),
+        (
+            'kt 1\nprogram "p"\nx: float32[4] = input(name="x")\n\ny = flip(x, axes=[1])\noutput "y" = y\n',
+            "tensor.R5",
+            5,
+        ),
+    ],
+)
 def test_errors_have_the_line(text, code, line, tmp_path):
     path = tmp_path / "program.kt"
     path.write_text(text)

@@ -3,6 +3,7 @@
 // blocks of weights, which meet the values.
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "kiln/tensor/ir/weak.h"
 #include "kiln/tensor/lower/score_function.h"
@@ -52,6 +53,8 @@ bool RegionEmitter::has_few_queries(Attention& a) const {
     const Leaf& leaf = layout_.loads[l.load];
     const DType t = graph_.type(leaf.value).dtype;
     if (l.key < 0 || l.query < 0) return false;
+    // Without a mode for it the tensor engine turns by products, which an infinite bias would spoil.
+    if (l.key != 0 && l.query != 0 && t != DType::bool_ && !arch_.features.tensor_transpose_mode) return false;
     if (l.key != 0 && l.query != 0 ? !(Turner::takes(t) || t == DType::bool_) : kept(leaf) != nullptr) return false;
   }
   return has_only_these_users(a) && fits_chunks(a);
@@ -103,6 +106,14 @@ Tile RegionEmitter::operand_of_few(const FunctionLeaf& l, DType dtype) {
 View RegionEmitter::spread_largest(const View& each) {
   const std::int64_t rows = each.dim(0), n = each.dim(1);
   const View turned = k_.psum({n, rows}, DType::float32), most = k_.sbuf({n, 1}, DType::float32);
+  // The tensor engine multiplies all of them with 0 or 1: an infinite one, of hidden keys, would spoil the others.
+  constexpr double kFinite = std::numeric_limits<float>::max();
+  k_.tensor_scalar({.dst = each,
+                    .data = each,
+                    .op0 = AluOp::maximum,
+                    .operand0 = -kFinite,
+                    .op1 = AluOp::minimum,
+                    .operand1 = kFinite});
   k_.nc_transpose({.dst = turned, .data = each});
   k_.tensor_reduce({.dst = most, .op = AluOp::maximum, .data = turned, .axis = {1}});
   const View apart = k_.sbuf({n, n}, DType::float32), ones = k_.sbuf({n, rows}, DType::float32);

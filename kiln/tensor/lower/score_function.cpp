@@ -154,14 +154,14 @@ std::shared_ptr<RegionEmitter::TurnedFunction> RegionEmitter::turned_function(co
   std::map<int, Value> inputs;
   const auto input = [&](int load, DType dtype) {
     const FunctionLeaf& l = *std::find_if(leaves.begin(), leaves.end(), [&](const auto& x) { return x.load == load; });
-    const Value v =
-        g.input("operand" + std::to_string(load), {dtype, {l.key == 0 ? 1 : rows, l.query == 0 ? 1 : queries}});
+    // Of the full shape, so that what is made of it has all rows; one value for all queries or keys has no stride.
+    const Value v = g.input("operand" + std::to_string(load), {dtype, {rows, queries}});
     f.leaves.push_back(l);
     f.has_keys = f.has_keys || l.query == 0;
     f.layout.loads.push_back({.value = v,
                               .base = layout_.loads[load].base,
                               .loops = layout_.loads[load].loops,
-                              .free = {{0, 1}, {l.query == 0 ? 0 : 1, l.query == 0 ? 1 : queries}}});
+                              .free = {{0, 1}, {l.query == 0 ? 0 : 1, queries}}});
     return v;
   };
   std::map<Value, Value> made{{a.scores, f.scores}};
