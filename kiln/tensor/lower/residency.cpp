@@ -51,7 +51,7 @@ bool spreads(const Graph& graph, const Region& region, const Layout& layout, con
   }
   std::int64_t moving = 0;  // dimensions, of which there is one
   for (const isa::Dim& d : load.free) moving += d.count > 1 && d.stride != 0;
-  const bool last = !load.free.empty() && load.free.back().stride == 1;
+  const bool last = !load.free.empty() && load.free.back().stride == 1 && load.free.back().count > 1;
   return moving == 1 && last && load.free.back().count <= kLongest && reach(layout, load) < shape.row;
 }
 

@@ -16,7 +16,7 @@ using isa::View;
 namespace {
 
 constexpr std::int64_t kHeldOperand = 72 << 10;  // bytes per partition of a mask that all heads share
-constexpr std::int64_t kTogether = 16;           // rows that a DMA turns
+constexpr std::int64_t kRowsOfATurn = 16;        // rows that a DMA turns
 constexpr std::int64_t kRowsOfBytes = 8192;      // elements per partition that are turned together
 
 bool keeps_last(const Graph& graph, const Op& op) {
@@ -302,7 +302,7 @@ void RegionEmitter::load_operand(const FunctionLeaf& l, const Tile& dst, const I
       k_.tensor_copy({.dst = dst.storage.ap({{row, count}, {1, blocks * columns}}, dst.offset), .src = raw});
     return;
   }
-  const bool by_dma = options_.loads_turned && size_bytes(dst.dtype()) == 2 && !bytes && columns % kTogether == 0;
+  const bool by_dma = options_.loads_turned && size_bytes(dst.dtype()) == 2 && !bytes && columns % kRowsOfATurn == 0;
   if (by_dma && count == kBlock && keys == kBlock) return load_turned(dst, hbm, at, blocks * kBlock, l.query, columns);
   if (bytes) return turn_bytes(dst, hbm, at, count, blocks, l.query, columns);
   const auto one = [&](const Index& b) {

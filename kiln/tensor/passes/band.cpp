@@ -42,7 +42,7 @@ std::optional<std::int64_t> difference_of(const Graph& graph, Value cond, int lo
 }
 
 // |row - column + n| <= limit.
-std::optional<Window> around(const Graph& graph, const Op& op) {
+std::optional<KeyWindow> around(const Graph& graph, const Op& op) {
   const bool below = op.code == OpCode::less || op.code == OpCode::less_equal;
   if (!below && op.code != OpCode::greater && op.code != OpCode::greater_equal) return {};
   const Op& far = graph.op(op.operands[below ? 0 : 1]);
@@ -58,7 +58,7 @@ std::optional<Window> around(const Graph& graph, const Op& op) {
   const bool strict = op.code == OpCode::less || op.code == OpCode::greater;
   const auto most = static_cast<std::int64_t>(strict ? std::ceil(*limit) - 1 : std::floor(*limit));
   const auto plus = static_cast<std::int64_t>(row.plus - column.plus);
-  return Window{most + plus, most - plus};
+  return KeyWindow{most + plus, most - plus};
 }
 
 }  // namespace
@@ -67,10 +67,10 @@ std::optional<std::int64_t> band_of(const Graph& graph, Value cond) { return dif
 
 std::optional<std::int64_t> floor_of(const Graph& graph, Value cond) { return difference_of(graph, cond, 1); }
 
-Window window_of(const Graph& graph, Value cond) {
+KeyWindow window_of(const Graph& graph, Value cond) {
   const Op& op = graph.op(cond);
   if (op.code == OpCode::logical_and || (op.code == OpCode::bitwise_and && op.type.dtype == DType::bool_)) {
-    const Window a = window_of(graph, op.operands[0]), b = window_of(graph, op.operands[1]);
+    const KeyWindow a = window_of(graph, op.operands[0]), b = window_of(graph, op.operands[1]);
     const bool known = (a.ahead || a.back) && (b.ahead || b.back);
     const bool twice = (a.ahead && b.ahead) || (a.back && b.back);
     if (!known || twice) return {};

@@ -17,9 +17,9 @@ std::optional<std::int64_t> band_of(const Graph& graph, Value condition);
 std::optional<std::int64_t> floor_of(const Graph& graph, Value condition);
 
 // The same of conditions that both hold, and of |row - column| against a number: row - back <= column <= row + ahead.
-struct Window {
+struct KeyWindow {
   std::optional<std::int64_t> ahead = {}, back = {};
 };
-Window window_of(const Graph& graph, Value condition);
+KeyWindow window_of(const Graph& graph, Value condition);
 
 }  // namespace kiln::tensor

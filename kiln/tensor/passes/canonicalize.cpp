@@ -280,7 +280,7 @@ std::optional<Value> windowed_choice(const Rewriting& r) {
   const auto fill = splat_of(r.to, r.operands[2]);
   if (!fill || *fill > kHiddenFill || of.size() < 2 || of.back() != shape.back() || of.end()[-2] != shape.end()[-2])
     return {};
-  const Window window = window_of(r.to, r.operands[0]);
+  const KeyWindow window = window_of(r.to, r.operands[0]);
   if (!window.ahead || !window.back) return {};
   for (std::int64_t n : {*window.ahead, *window.back, shape.back(), shape.end()[-2]}) {
     if (std::abs(n) > (1 << 23)) return {};

@@ -13,11 +13,11 @@ constexpr std::int64_t kCounted = 1 << 23;  // rows and columns that float32 cou
 
 // The window of columns in which the elements of a constant are `seen`, `hidden` elsewhere, in all of its matrices: up
 // to row + ahead, and from row - back on where there is such an end.
-std::optional<Window> window_in(const Op& op, double seen, double hidden) {
+std::optional<KeyWindow> window_in(const Op& op, double seen, double hidden) {
   const Shape& shape = op.type.shape;
   const std::int64_t columns = shape.back(), rows = shape[shape.size() - 2];
   const std::vector<double>& x = *op.numbers;
-  Window w;
+  KeyWindow w;
   for (std::int64_t row = 0; row < rows && !(w.ahead && w.back); ++row) {
     const double* line = x.data() + row * columns;
     const std::int64_t first = std::find(line, line + columns, seen) - line;
@@ -44,7 +44,7 @@ bool is_matrix(const Op& op) {
 }
 
 // A window as comparisons, for a shape.
-Value seen_in(Graph& graph, const Shape& shape, const Window& w, bool opposite) {
+Value seen_in(Graph& graph, const Shape& shape, const KeyWindow& w, bool opposite) {
   const Type ramp{DType::float32, shape};
   const auto rank = static_cast<std::int64_t>(shape.size());
   const Expr columns(graph, graph.iota(ramp, rank - 1)), rows(graph, graph.iota(ramp, rank - 2));
@@ -76,7 +76,7 @@ std::optional<Value> turned_choice(const Rewriting& r) {
   if (r.op.code != OpCode::where || !is_float(r.op.type.dtype) || !splat_of(r.to, r.operands[1])) return {};
   const Op condition = r.operand_op(0);  // a copy: adding ops moves them
   if (condition.code == OpCode::logical_not && !splat_of(r.to, r.operands[2])) {
-    const Window window = window_of(r.to, condition.operands[0]);
+    const KeyWindow window = window_of(r.to, condition.operands[0]);
     if (window.ahead && window.back)
       return r.to.add(OpCode::where, {condition.operands[0], r.operands[2], r.operands[1]});
   }
