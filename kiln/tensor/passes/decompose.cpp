@@ -276,21 +276,6 @@ std::optional<Value> turned_search(const Rewriting& r, const Expr& x, const Ints
 
 constexpr std::int64_t kManyToAdd = 512, kManyColumns = 128;  // sums of columns that the tensor engine takes
 
-Value without_views(const Graph& graph, Value v) {
-  while (is_view(graph.op(v).code) || graph.op(v).code == OpCode::cast) v = graph.op(v).operands[0];
-  return v;
-}
-
-// Whether the tensor engine multiplies something with v, too: then it is busy, and others are not.
-bool meets_products(const Graph& graph, Value v) {
-  const Value base = without_views(graph, v);
-  return std::any_of(graph.ops().begin(), graph.ops().end(), [&](const Op& op) {
-    return is_product(op.code) && !splat_of(graph, op.operands[0]) &&
-           std::any_of(op.operands.begin(), op.operands.end(),
-                       [&](Value x) { return without_views(graph, x) == base; });
-  });
-}
-
 // The sums of columns that lie in HBM anyway: a product with ones, which reads rows as they come. Each column meets
 // itself alone, so that what is no number stays where it is.
 std::optional<Value> sum_of_columns(const Rewriting& r) {
@@ -306,7 +291,6 @@ std::optional<Value> sum_of_columns(const Rewriting& r) {
   if (made_by != OpCode::input && !is_product(made_by)) return {};
   const std::int64_t rows = reduced_count(r), columns = x.type().size() / std::max<std::int64_t>(1, rows);
   if (rows < kManyToAdd || columns < kManyColumns || size_bytes(x.dtype()) < 2) return {};
-  if (meets_products(r.from, r.op.operands[0])) return {};
   const Value ones = r.to.constant({x.dtype(), {1, rows}}, {1.0});
   const OpCode code = x.dtype() == r.op.type.dtype ? OpCode::matmul : OpCode::matmul_f32;
   const Expr sums(r.to, r.to.add(code, {ones, reshape(x, {rows, columns}).value()}));
