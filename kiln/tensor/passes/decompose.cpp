@@ -393,7 +393,7 @@ bool is_better_turned(const Expr& x, const Expr& y) {
 
 // Batches of (m, k) with a column of their own, or of (k, n) with a row of their own: products along rows and their
 // sums, of many batches at once, where the tensor engine would take one matrix after the other for one column.
-std::optional<Expr> sum_of_products(const Expr& x, const Expr& y) {
+std::optional<Expr> products_with_vectors(const Expr& x, const Expr& y) {
   constexpr double kBatchNs = 1200, kTurnNs = 400, kFloat32Passes = 3;
   const Shape &xs = x.shape(), &ys = y.shape();
   const bool column = ys.back() == 1, row = xs[xs.size() - 2] == 1;
@@ -442,7 +442,7 @@ std::optional<Value> product_of_matrices(const Rewriting& r) {
     const Expr rows = wide(x) * wide(transpose(y));
     return as_product(r, x, y, kept(OpCode::sum, rows, {static_cast<std::int64_t>(rows.rank()) - 1})).value();
   }
-  if (const auto sums = sum_of_products(x, y)) return as_product(r, x, y, *sums).value();
+  if (const auto sums = products_with_vectors(x, y)) return as_product(r, x, y, *sums).value();
   const Shape ys = y.shape();
   const bool one_y = product(ys, 0, ys.size() - 2) == 1;
   const std::int64_t m = x.shape()[x.rank() - 2], k = x.shape().back(), n = ys.back();
