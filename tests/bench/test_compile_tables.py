@@ -26,3 +26,11 @@ def test_kernels_by_hand(tmp_path):
 
 def test_simulated_beside_numpy():
     assert "geometric mean" in table("compile_numpy.py", "--rounds", "1")
+
+
+def test_programs_as_written(tmp_path):
+    rows = tmp_path / "rows.json"
+    text = table("written/run.py", "outer update", "--values", "--json", rows)
+    assert re.search(r"^ +[\d.]+ .*  outer update 2048 bfloat16$", text, re.M), text
+    text = table("written/run.py", "outer update", "--before", rows)
+    assert re.search(r" 1\.000  outer update 2048 float32$", text, re.M), text

@@ -52,6 +52,7 @@ void Copies::move(const View& dst, const Strided& to, const View& src, const Str
   if (to.size() == 0) return;
   std::vector<Dims> lists{to.dims, from.dims};
   join_together(lists);
+  if (regroup(dst, {to.offset, lists[0]}, src, {from.offset, lists[1]})) return;
   nest(k, at_least_one(lists[0]), at_least_one(lists[1]), to.offset, from.offset,
        [&](const Dims& d, const Dims& s, Index more_d, Index more_s) {
          if (turn(dst, d, more_d, src, s, more_s) || thin_out(dst, d, more_d, src, s, more_s)) return;
@@ -60,11 +61,14 @@ void Copies::move(const View& dst, const Strided& to, const View& src, const Str
 }
 
 // What is contiguous on one side and not on the other goes through the tensor engine: 128 rows of the source, turned,
-// are stored as rows of the destination. False when single elements are not at stake.
+// are stored as rows of the destination. False when single elements are not at stake, and where the tensor engine
+// multiplies to transpose: one NaN or infinity would spoil all that is turned with it.
 bool Copies::turn(const View& dst, const Dims& to, Index at, const View& src, const Dims& from, Index from_at) {
   constexpr std::int64_t kTogether = 1024;  // columns of a row of the destination that are stored at once
   const std::size_t last = to.size() - 1;
-  if (to.size() < 2 || to[last].stride != 1 || from[last].stride == 1 || from[last].stride == 0) return false;
+  if (!arch.features.tensor_transpose_mode || to.size() < 2 || to[last].stride != 1 || from[last].stride == 1 ||
+      from[last].stride == 0)
+    return false;
   if (!Turner::takes(dst.dtype()) || dst.dtype() != src.dtype() || to[last].count < 8) return false;
   std::size_t other = to.size();
   for (std::size_t d = 0; d < last; ++d) {
@@ -269,6 +273,8 @@ void Copies::emit(Value v) {
   if (is_join_op(op.code)) {
     join(storage.of.at(v), whole, v);
     if (op.code == OpCode::pair_gather_hbm) k.core_barrier({.data = storage.of.at(v), .cores = {0, 1}});
+  } else if (op.code == OpCode::cast) {
+    place(storage.of.at(v), whole, op.operands[0]);
   } else if (op.code == OpCode::scatter_rows) {
     scatter(v);
   } else if (op.code == OpCode::scatter) {

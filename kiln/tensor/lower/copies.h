@@ -12,6 +12,7 @@ struct Copies {
   const Fusion& fusion;
   Storage& storage;
   const Arch& arch;
+  const RegionOptions& options;
   const std::set<Value>& in_place;                        // updates of what lies there already
   std::optional<std::pair<Value, isa::Index>> pass = {};  // of a loop's body: the input that counts its passes
 
@@ -27,6 +28,8 @@ struct Copies {
  private:
   bool turn(const isa::View& dst, const Dims& to, isa::Index at, const isa::View& src, const Dims& from,
             isa::Index from_at);
+  // regroup.cpp: dimensions that change places around short runs. False when a copy as it is takes no longer.
+  bool regroup(const isa::View& dst, const Strided& whole, const isa::View& src, const Strided& source);
   bool thin_out(const isa::View& dst, Dims to, const isa::Index& at, const isa::View& src, Dims from,
                 const isa::Index& from_at);
   // transpose.cpp: the same in blocks of one size, where dimension `other` follows each other in the source.

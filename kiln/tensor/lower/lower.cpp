@@ -156,9 +156,17 @@ constexpr Candidate kProductCandidates[] = {
 // How columns are turned, for programs without products.
 constexpr Candidate kTurnCandidates[] = {
     {"512 columns turned together", [](RegionOptions& o) { o.turned_blocks = 4; }},
+    {"copies in another order made by an engine", [](RegionOptions& o) { o.regroups_matrices = true; }},
     {"128 columns turned together", [](RegionOptions& o) { o.turned_blocks = 1; }},
     {"PSUM emptied by the vector engine", [](RegionOptions& o) { o.evacuate = Evacuate::vector; }},
     {"PSUM emptied by the scalar engine", [](RegionOptions& o) { o.evacuate = Evacuate::scalar; }},
+};
+
+// How much is copied in another order at a time.
+constexpr Candidate kCopyCandidates[] = {
+    {"copies of 16 KiB of a partition", [](RegionOptions& o) { o.regrouped_bytes = 16384; }},
+    {"copies of 8 KiB of a partition", [](RegionOptions& o) { o.regrouped_bytes = 8192; }},
+    {"copies of 4 KiB of a partition", [](RegionOptions& o) { o.regrouped_bytes = 4096; }},
 };
 
 // Who computes what several engines can, for all programs.
@@ -244,6 +252,12 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
     std::for_each(std::begin(kProductCandidates), std::end(kProductCandidates), attempt);
   else if (turns_columns(search.best().program))
     std::for_each(std::begin(kTurnCandidates), std::end(kTurnCandidates), attempt);
+  if (search.best().has_short_runs) {
+    Choice tried = search.choice();
+    tried.fuse.short_runs = false;
+    search.attempt(tried, "outputs put in order at the end", 0.97);
+  }
+  if (search.best().regroups) std::for_each(std::begin(kCopyCandidates), std::end(kCopyCandidates), attempt);
   std::for_each(std::begin(kEngineCandidates), std::end(kEngineCandidates), attempt);
   // One region after the other takes the tiling with which the whole program is fastest.
   const std::vector<RegionReport> regions = search.best().regions;

@@ -50,12 +50,14 @@ std::optional<Compiled> Maker::run() {
   if (!prepare()) return {};
   emit();
   find_spills();
+  out_.regroups = storage_.regroups;
+  out_.has_short_runs = fusion_.has_short_runs;
   out_.program = k_.finish();
   rename_tiles();
   return std::move(out_);
 }
 
-Copies Maker::copies() { return {k_, graph_, fusion_, storage_, chip_, in_place_, pass_}; }
+Copies Maker::copies() { return {k_, graph_, fusion_, storage_, chip_, choice_.region, in_place_, pass_}; }
 
 bool Maker::prepare() {
   fusion_ = fuse(graph_, choice_.fuse);

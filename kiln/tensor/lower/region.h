@@ -23,6 +23,7 @@ struct Storage {
   std::map<Value, isa::Index> begins;  // of those that begin elsewhere than at the first element of their storage
   std::vector<isa::View> outputs;
   Residency residency;
+  bool regroups = false;                     // copies in another order, in SBUF
   std::map<Value, Tile> kept;                // by base: (rows, elements of a row) in SBUF
   std::map<int, Tile> kept_outputs;          // of a body: state that stays in SBUF
   std::map<std::pair<int, int>, Tile> held;  // of a body, by region and load: matrices that are there for all passes
@@ -34,27 +35,29 @@ struct Storage {
 };
 
 struct RegionOptions {
-  std::int64_t psum_columns = 2048;    // of a product that stays in PSUM until it is used
-  std::int64_t hoisted_bytes = 65536;  // per partition: an operand up to this size is loaded once for all rows
-  std::int64_t row_blocks = 8;         // of 128 rows that meet a matrix while a piece of it is in SBUF
-  std::int64_t column_tile = 0;        // columns at a time; 0: whole rows
-  std::int64_t chunk = 2048;           // keys of attention at a time
-  std::int64_t side_by_side = 1;       // blocks of 128 rows whose instructions come in one order
-  std::int64_t turned_blocks = 2;      // of 128 columns of 4 bytes that are turned one after the other; 1: by itself
-  std::int64_t load_blocks = 0;        // of 128 rows of a matrix that a DMA loads; 0: all
-  std::int64_t key_blocks = 2;         // of attention without largest scores, whose weights are made together
-  int weights_on_tensor = 0;           // sums of all weights, or of every second ones; 0: of none
-  bool few_queries = true;             // attention of few queries with keys on partitions
-  bool unshifted = true;               // attention without the largest scores, which are computed only where needed
-  bool whole = true;                   // false: without what usually does not run, while programs are compared
-  bool pairs_on_gpsimd = false;        // operators between two tiles of SBUF
-  bool pairs_in_turn = false;          // only every second of them
-  bool factors_on_scalar = false;      // one factor or summand per row
-  bool sums_on_scalar = false;         // of rows
-  bool moments = true;                 // mean and variance of a row in one pass
-  bool loads_turned = false;           // operands of products with 16-bit elements are turned while they are loaded
-  bool whole_rows = false;             // of products that are finished piece by piece are stored at once
-  std::int64_t turned_by_dma = 0;      // of 16 blocks of 16-bit elements that are turned in SBUF
+  std::int64_t psum_columns = 2048;      // of a product that stays in PSUM until it is used
+  std::int64_t hoisted_bytes = 65536;    // per partition: an operand up to this size is loaded once for all rows
+  std::int64_t row_blocks = 8;           // of 128 rows that meet a matrix while a piece of it is in SBUF
+  std::int64_t column_tile = 0;          // columns at a time; 0: whole rows
+  std::int64_t chunk = 2048;             // keys of attention at a time
+  std::int64_t side_by_side = 1;         // blocks of 128 rows whose instructions come in one order
+  std::int64_t turned_blocks = 2;        // of 128 columns of 4 bytes that are turned one after the other; 1: by itself
+  std::int64_t load_blocks = 0;          // of 128 rows of a matrix that a DMA loads; 0: all
+  std::int64_t key_blocks = 2;           // of attention without largest scores, whose weights are made together
+  int weights_on_tensor = 0;             // sums of all weights, or of every second ones; 0: of none
+  bool few_queries = true;               // attention of few queries with keys on partitions
+  bool unshifted = true;                 // attention without the largest scores, which are computed only where needed
+  bool whole = true;                     // false: without what usually does not run, while programs are compared
+  bool pairs_on_gpsimd = false;          // operators between two tiles of SBUF
+  bool pairs_in_turn = false;            // only every second of them
+  bool factors_on_scalar = false;        // one factor or summand per row
+  bool sums_on_scalar = false;           // of rows
+  bool moments = true;                   // mean and variance of a row in one pass
+  bool loads_turned = false;             // operands of products with 16-bit elements are turned while they are loaded
+  bool whole_rows = false;               // of products that are finished piece by piece are stored at once
+  std::int64_t regrouped_bytes = 32768;  // of a partition, that are copied in another order together
+  bool regroups_matrices = false;        // copies that the tensor engine could turn
+  std::int64_t turned_by_dma = 0;        // of 16 blocks of 16-bit elements that are turned in SBUF
   enum class Evacuate : std::uint8_t {
     in_turn,
     vector,

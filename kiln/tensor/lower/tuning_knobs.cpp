@@ -37,6 +37,8 @@ const std::vector<Knob>& knobs() {
       knob("sums_on_scalar", {0, 1}, &O::sums_on_scalar),
       knob("loads_turned", {0, 1}, &O::loads_turned),
       knob("turned_by_dma", {0, 4, 8, 12, 14, 15, 16}, &O::turned_by_dma),
+      knob("regrouped_bytes", {32768, 16384, 8192, 4096}, &O::regrouped_bytes),
+      knob("regroups_matrices", {0, 1}, &O::regroups_matrices),
       knob("evacuate", {0, 1, 2, 3}, &O::evacuate),
       knob("whole_rows", {0, 1}, &O::whole_rows),
       knob("unshifted", {0, 1}, &O::unshifted),

@@ -123,6 +123,7 @@ class Fuser {
   bool loads_matrices_again(const std::set<int>& merged, Value v, Value from) const;
   std::optional<Strided> access_of(Value v) const;
   bool gathers_rows(int region) const;
+  bool is_given_copy(Value v) const;
   bool joins_tail(Value v);
   void place(Value v);
   std::set<std::int64_t> common(Value v, std::size_t i, std::set<std::int64_t> rows) const;
@@ -341,6 +342,22 @@ bool Fuser::gathers_rows(int region) const {
   return most < kHalfOfPartitions && all >= 2 * most;
 }
 
+// Whether v is a view in an order of its own that nobody but outputs wants: DMAs put it there.
+bool Fuser::is_given_copy(Value v) const {
+  const Op& op = graph_.op(v);
+  if (op.code != OpCode::cast || graph_.type(op.operands[0]).dtype != op.type.dtype) return false;
+  const auto access = access_of(op.operands[0]);
+  const auto is_backwards = [](const isa::Dim& d) { return d.stride < 0 && d.count > 1; };
+  if (!access || std::any_of(access->dims.begin(), access->dims.end(), is_backwards)) return false;
+  int given = 0;
+  for (const Output& o : graph_.outputs()) {
+    Value x = o.value;
+    while (x != v && graph_.op(x).code == OpCode::reshape && uses_[x] == 1) x = graph_.op(x).operands[0];
+    if (x == v) ++given;
+  }
+  return given == uses_[v];
+}
+
 // An op that a convolution does to its result, of which nobody else wants what was before.
 bool Fuser::joins_tail(Value v) {
   const auto from = options_.fuse ? tail_operand(graph_, v) : std::nullopt;
@@ -388,7 +405,7 @@ void Fuser::place(Value v) {
     merged = std::move(more);
     rows = std::move(both);
   }
-  const bool copies = is_copy(op.code) && merged.empty() && !joins_on_chip(op);
+  const bool copies = merged.empty() && (is_given_copy(v) || (is_copy(op.code) && !joins_on_chip(op)));
   int region = merged.empty() ? static_cast<int>(f_.regions.size()) : *merged.begin();
   if (merged.empty()) f_.regions.push_back({});
   std::vector<Value> links;  // views through which the merged regions read each other
@@ -531,6 +548,16 @@ void Fuser::inline_joins() {
   }
 }
 
+// Whether DMAs would write a large value in many transfers.
+bool has_short_runs(const Strided& access, DType t) {
+  constexpr std::int64_t kShortBytes = 512, kFew = 4096;
+  std::vector<Dims> one{access.dims};
+  join_together(one);
+  if (one[0].size() < 2) return false;
+  const std::int64_t run = one[0].back().stride == 1 ? one[0].back().count : 1;
+  return run * size_bytes(t) < kShortBytes && access.size() / run > kFew;
+}
+
 void Fuser::find_stores() {
   f_.is_stored.assign(graph_.size(), false);
   f_.stores.resize(f_.regions.size());
@@ -560,7 +587,9 @@ void Fuser::find_stores() {
     }
     const auto access = written_back(base, Strided::contiguous(graph_.type(graph_.outputs()[i].value).shape), base);
     const bool rows = access && is_computed(base) && f_.regions[f_.region_of[base]].kind == Region::Kind::rows;
-    if (rows) {
+    const bool is_short = rows && has_short_runs(*access, graph_.type(base).dtype);
+    f_.has_short_runs |= is_short;
+    if (rows && (options_.short_runs || !is_short)) {
       f_.stores[f_.region_of[base]].push_back({base, static_cast<int>(i), access});
     } else {
       f_.copied.push_back(static_cast<int>(i));

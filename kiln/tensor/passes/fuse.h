@@ -51,6 +51,7 @@ struct Fusion {
   std::vector<int> copied;                 // outputs that are copied from their source at the end
   std::vector<Store> copied_parts;         // parts of outputs that are joins: values that no region computes
   std::set<Value> inlined;                 // parts of a join that are written where they belong in it
+  bool has_short_runs = false;             // large outputs that a region writes in another order than its own
 
   int region(Value v) const { return region_of[v]; }
 };
@@ -58,6 +59,7 @@ struct Fusion {
 struct FuseOptions {
   bool fuse = true;            // false: every op alone
   bool splits_outputs = true;  // outputs that are joins are written part by part, as soon as a part is there
+  bool short_runs = true;      // such outputs are written at once; false: copied at the end
   double matrix_bytes = 24e6;  // of matrices that several products of a region can hold in SBUF
 };
 Fusion fuse(const Graph& graph, const FuseOptions& options = {});
