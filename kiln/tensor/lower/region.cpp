@@ -51,7 +51,7 @@ void RegionEmitter::not_yet(Value v, const std::string& what) const {
 
 void RegionEmitter::emit() {
   scopes_.emplace_back();
-  rows_ = std::min<std::int64_t>(layout_.partitions, arch_.partitions);
+  rows_ = std::min<std::int64_t>(layout_.partitions, layout_.units_of(arch_.partitions) * layout_.grouped);
   for (const Leaf& leaf : layout_.stores) {  // rows that are put together from all loops
     KeptShape shape;
     if (leaf.output >= 0 || !storage_.residency.kept.contains(leaf.value)) continue;
@@ -143,7 +143,8 @@ void RegionEmitter::nest(std::size_t loop) {
     if (const std::int64_t together = wide_blocks(); together > 1) return over_wide_blocks(together);
     if (const std::int64_t together = turned_together(); together > 1) return over_turned_groups(together);
     if (goes_side_by_side()) return over_blocks_side_by_side();
-    k_.tiles(layout_.partitions, arch_.partitions, [&](Index start, std::int64_t rows) { body(start, rows); });
+    k_.tiles(layout_.units(), layout_.units_of(arch_.partitions),
+             [&](Index start, std::int64_t n) { body(start, n * layout_.grouped); });
     return;
   }
   k_.loop(layout_.loops[loop], [&](Index i) {
@@ -167,11 +168,12 @@ bool RegionEmitter::goes_side_by_side() const {
 
 // Several blocks in one pass: an engine that waits in one of them works on another.
 void RegionEmitter::over_blocks_side_by_side() {
-  k_.tiles(layout_.partitions, options_.side_by_side * arch_.partitions, [&](Index start, std::int64_t rows) {
+  const std::int64_t block = layout_.units_of(arch_.partitions);
+  k_.tiles(layout_.units(), options_.side_by_side * block, [&](Index start, std::int64_t all) {
     std::vector<std::size_t> begins;
-    for (std::int64_t first = 0; first < rows; first += arch_.partitions) {
+    for (std::int64_t first = 0; first < all; first += block) {
       begins.push_back(k_.block().size());
-      body(start + first, std::min<std::int64_t>(arch_.partitions, rows - first));
+      body(start + first, std::min(block, all - first) * layout_.grouped);
     }
     interleave(k_.program(), k_.block(), begins, arch_);
   });
@@ -209,7 +211,7 @@ void RegionEmitter::store_all() {
 Index RegionEmitter::place(const Leaf& leaf) const {
   Index at = storage_.begin(leaf.base) + leaf.offset;
   for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
-  return at + start_ * leaf.partition;
+  return at + start_ * layout_.step(leaf);
 }
 
 // Loads what a leaf is in the present loops: its own elements once, repeated ones as a stride of 0.
@@ -260,8 +262,9 @@ Tile RegionEmitter::load(int index) {
   const isa::View& hbm = storage_.of.at(leaf.base);
   const std::function<void(const Dims&, const Dims&, Index, Index)> copy_in = [&](const Dims& to, const Dims& source,
                                                                                   Index more, Index source_more) {
-    if (to.size() <= isa::kMaxOperandRank - 1) {
-      std::vector<isa::Dim> pattern{{columns_ && columns_->spread ? columns_->size : leaf.partition, rows_}};
+    Dims pattern = layout_.on_partitions(leaf, rows_);
+    if (columns_ && columns_->spread) pattern = {{columns_->size, rows_}};
+    if (pattern.size() + to.size() <= isa::kMaxOperandRank) {
       pattern.insert(pattern.end(), source.begin(), source.end());
       k_.dma_copy({.dst = view_of(tile, to, more), .src = hbm.ap(pattern, at + source_more)});
       return;
@@ -294,9 +297,10 @@ Tile RegionEmitter::load_shared(int index, const Footprint& all) {
   }
   if (!loaded) {
     const Tile run = new_tile(k_, Memory::sbuf, rows_, {1, {all.span}}, tile_dtype(leaf.value));
+    Dims pattern = layout_.on_partitions(leaf, rows_);
+    pattern.push_back({1, all.span});
     k_.dma_copy({.dst = view_of(run, {{1, all.span}}),
-                 .src = storage_.of.at(leaf.base).ap({{leaf.partition, rows_}, {1, all.span}},
-                                                     place(leaf) + (all.offset - leaf.offset))});
+                 .src = storage_.of.at(leaf.base).ap(pattern, place(leaf) + (all.offset - leaf.offset))});
     loaded = &(scopes_.back().footprints[&all] = run);
   }
   const isa::Dim packed = layout_.packed == 1 ? isa::Dim{0, 1} : isa::Dim{leaf.packed, layout_.packed};
@@ -305,7 +309,8 @@ Tile RegionEmitter::load_shared(int index, const Footprint& all) {
 
 // Rows lie next to each other in HBM and elements of a row apart: moved as they are, every element would be a transfer.
 bool RegionEmitter::is_turned(const Leaf& leaf) const {
-  if (leaf.partition != 1 || layout_.packed != 1 || !Turner::takes(graph_.type(leaf.value).dtype) || rows_ < 8)
+  if (leaf.partition != 1 || layout_.packed != 1 || layout_.grouped != 1 ||
+      !Turner::takes(graph_.type(leaf.value).dtype) || rows_ < 8)
     return false;
   std::vector<Dims> one{leaf.free};
   join_together(one);
@@ -358,8 +363,8 @@ void RegionEmitter::store(const Leaf& leaf, const Tile& given) {
   const isa::View& hbm = leaf.output >= 0 ? storage_.outputs[leaf.output] : storage_.of.at(leaf.base);
   const std::function<void(const Dims&, const Dims&, Index, Index)> copy_out = [&](const Dims& source, const Dims& dst,
                                                                                    Index more, Index dst_more) {
-    if (source.size() <= isa::kMaxOperandRank - 1) {
-      std::vector<isa::Dim> pattern{{leaf.partition, rows_}};
+    Dims pattern = layout_.on_partitions(leaf, rows_);
+    if (pattern.size() + source.size() <= isa::kMaxOperandRank) {
       pattern.insert(pattern.end(), dst.begin(), dst.end());
       k_.dma_copy({.dst = hbm.ap(pattern, at + dst_more), .src = view_of(tile, source, more)});
       return;

@@ -21,8 +21,8 @@ std::int64_t reach(const Layout& layout, const Leaf& leaf) {
 bool can_keep(const Layout& layout, const Leaf& store, std::int64_t elements, KeptShape& shape) {
   if (layout.partitions > 128 || layout.packed != 1 || elements % layout.partitions != 0) return false;
   shape = {layout.partitions, elements / layout.partitions};
-  return store.output < 0 && store.base == store.value && (store.partition == shape.row || shape.rows == 1) &&
-         reach(layout, store) < shape.row;
+  return store.output < 0 && store.base == store.value && layout.is_even(store) &&
+         (store.partition == shape.row || shape.rows == 1) && reach(layout, store) < shape.row;
 }
 
 bool finds(const Layout& layout, const Leaf& load, const KeptShape& shape) {
@@ -34,15 +34,16 @@ bool finds(const Layout& layout, const Leaf& load, const KeptShape& shape) {
     one.free = {straight ? n : k};
     return (straight || turned) && reach(layout, one) < shape.row;
   }
-  return layout.packed == 1 && layout.partitions == shape.rows && (load.partition == shape.row || shape.rows == 1) &&
-         reach(layout, load) < shape.row;
+  return layout.packed == 1 && layout.partitions == shape.rows && layout.is_even(load) &&
+         (load.partition == shape.row || shape.rows == 1) && reach(layout, load) < shape.row;
 }
 
 bool spreads(const Graph& graph, const Region& region, const Layout& layout, const Leaf& load, const KeptShape& shape) {
   constexpr std::int64_t kLongest = 1024;  // elements: a DMA spreads long rows sooner
   const DType t = graph.type(load.value).dtype;
   if (t != DType::float32 && t != DType::bfloat16 && t != DType::float16) return false;
-  if (shape.rows != 1 || layout.partitions == 1 || layout.packed != 1 || load.is_matrix || load.partition != 0)
+  if (shape.rows != 1 || layout.partitions == 1 || layout.packed != 1 || load.is_matrix || load.partition != 0 ||
+      load.group != 0)
     return false;
   if (std::any_of(load.loops.begin(), load.loops.end(), [](std::int64_t step) { return step != 0; })) return false;
   if (layout.footprint(static_cast<int>(&load - layout.loads.data()))) return false;

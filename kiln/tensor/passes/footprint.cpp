@@ -30,8 +30,8 @@ Reach reach_of(const Layout& layout, const Leaf& leaf) {
 // Whether two loads differ in where they begin, and in nothing else.
 bool are_shifted(const Leaf& a, const Leaf& b) {
   const auto same = [](const isa::Dim& x, const isa::Dim& y) { return x.stride == y.stride && x.count == y.count; };
-  return a.base == b.base && a.loops == b.loops && a.partition == b.partition && a.packed == b.packed &&
-         std::equal(a.free.begin(), a.free.end(), b.free.begin(), b.free.end(), same);
+  return a.base == b.base && a.loops == b.loops && a.partition == b.partition && a.group == b.group &&
+         a.packed == b.packed && std::equal(a.free.begin(), a.free.end(), b.free.begin(), b.free.end(), same);
 }
 
 // Every second, third or fourth element: moved as they are, each would be a transfer.

@@ -142,8 +142,9 @@ class Fuser {
   void join_siblings();
   std::vector<Value> read_by(int region) const;
   bool are_siblings(int a, int b) const;
-  bool is_split(const Output& output, const std::vector<int>& uses) const;
-  void split_output(int index);
+  Value given_by(const Output& output, const std::vector<int>& uses) const;
+  bool is_split(Value given, const std::vector<int>& uses) const;
+  void split_output(int index, Value given);
   std::optional<Strided> written_back(Value output, Strided access, Value& base) const;
 
   const Graph& graph_;
@@ -351,9 +352,7 @@ bool Fuser::is_given_copy(Value v) const {
   if (!access || std::any_of(access->dims.begin(), access->dims.end(), is_backwards)) return false;
   int given = 0;
   for (const Output& o : graph_.outputs()) {
-    Value x = o.value;
-    while (x != v && graph_.op(x).code == OpCode::reshape && uses_[x] == 1) x = graph_.op(x).operands[0];
-    if (x == v) ++given;
+    if (given_by(o, uses_) == v) ++given;
   }
   return given == uses_[v];
 }
@@ -475,15 +474,22 @@ std::optional<Strided> Fuser::written_back(Value output, Strided access, Value& 
   return s;
 }
 
-// An output that joins values which nobody else wants: each is written into its part at once.
-bool Fuser::is_split(const Output& output, const std::vector<int>& uses) const {
-  const Op& op = graph_.op(output.value);
-  return is_join_op(op.code) && op.code != OpCode::pair_gather_hbm && uses[output.value] == 1 &&
-         f_.regions[f_.region_of[output.value]].kind == Region::Kind::copies;
+// What an output is, before its elements are seen in another shape.
+Value Fuser::given_by(const Output& output, const std::vector<int>& uses) const {
+  Value v = output.value;
+  while (graph_.op(v).code == OpCode::reshape && uses[v] == 1) v = graph_.op(v).operands[0];
+  return v;
 }
 
-void Fuser::split_output(int index) {
-  const Op& op = graph_.op(graph_.outputs()[index].value);
+// An output that joins values which nobody else wants: each is written into its part at once.
+bool Fuser::is_split(Value given, const std::vector<int>& uses) const {
+  const Op& op = graph_.op(given);
+  return is_join_op(op.code) && op.code != OpCode::pair_gather_hbm && uses[given] == 1 &&
+         f_.regions[f_.region_of[given]].kind == Region::Kind::copies;
+}
+
+void Fuser::split_output(int index, Value given) {
+  const Op& op = graph_.op(given);
   const std::int64_t axis = op.integer("axis");
   Strided part = Strided::contiguous(op.type.shape);
   part.offset += join_start(op) * part.dims[axis].stride;
@@ -563,8 +569,9 @@ void Fuser::find_stores() {
   f_.stores.resize(f_.regions.size());
   const std::vector<int> uses = graph_.uses();
   for (const Output& o : graph_.outputs()) {
-    if (options_.splits_outputs && options_.fuse && is_split(o, uses))
-      f_.regions[f_.region_of[o.value]].is_dropped = true;
+    const Value given = given_by(o, uses);
+    if (options_.splits_outputs && options_.fuse && is_split(given, uses))
+      f_.regions[f_.region_of[given]].is_dropped = true;
   }
   for (Value v = 0; v < graph_.size(); ++v) {
     if (is_source(graph_.op(v).code)) f_.is_stored[v] = true;
@@ -581,8 +588,9 @@ void Fuser::find_stores() {
   }
   for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
     Value base = graph_.outputs()[i].value;
-    if (is_computed(base) && f_.regions[f_.region_of[base]].is_dropped) {
-      split_output(static_cast<int>(i));
+    const Value given = given_by(graph_.outputs()[i], uses);
+    if (is_computed(given) && f_.regions[f_.region_of[given]].is_dropped) {
+      split_output(static_cast<int>(i), given);
       continue;
     }
     const auto access = written_back(base, Strided::contiguous(graph_.type(graph_.outputs()[i].value).shape), base);

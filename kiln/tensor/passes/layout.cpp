@@ -5,9 +5,19 @@
 #include "kiln/tensor/passes/rewrite.h"
 
 namespace kiln::tensor {
+namespace {
+
+constexpr std::int64_t kPartitions = 128;
+
+}  // namespace
+
+Dims Layout::on_partitions(const Leaf& leaf, std::int64_t rows) const {
+  if (grouped == 1 || rows <= grouped || leaf.group == grouped * leaf.partition) return {{leaf.partition, rows}};
+  return {{leaf.group, rows / grouped}, {leaf.partition, grouped}};
+}
 
 int Layout::level(const Leaf& leaf) const {
-  if (leaf.partition != 0 && partitions > 128) return body_level();
+  if (step(leaf) != 0 && units() > units_of(kPartitions)) return body_level();
   for (std::size_t i = loops.size(); i-- > 0;) {
     if (leaf.loops[i] != 0) return static_cast<int>(i) + 1;
   }
@@ -32,7 +42,10 @@ class Layouter {
   void add(Leaf leaf, const Dims& row_part, std::pair<Value, int> user);
   bool split_rows();
   std::size_t partition_dim() const;
+  std::optional<std::size_t> group_dim(std::size_t at) const;
+  bool can_group() const;
   void block_rows();
+  void make_groups(std::int64_t count);
 
   const Graph& graph_;
   const Fusion& fusion_;
@@ -156,6 +169,34 @@ std::size_t Layouter::partition_dim() const {
   return best;
 }
 
+// Whether all that a region does takes rows from any place.
+bool Layouter::can_group() const {
+  const auto is_plain = [&](Value v) {
+    const OpCode code = graph_.op(v).code;
+    return aligns(code) || is_view(code) || code == OpCode::cast || (code >= OpCode::sum && code <= OpCode::min);
+  };
+  // Single elements that lie apart are turned, which takes rows at one stride.
+  const auto is_run = [](const Leaf& leaf) {
+    std::vector<Dims> one{leaf.free};
+    join_together(one);
+    return one[0].empty() || one[0].back().stride <= 1 || one[0].back().count == 1;
+  };
+  return std::all_of(fusion_.regions[region_].ops.begin(), fusion_.regions[region_].ops.end(), is_plain) &&
+         std::all_of(out_.loads.begin(), out_.loads.end(), is_run) &&
+         std::all_of(out_.stores.begin(), out_.stores.end(), is_run);
+}
+
+// Another dimension of rows that lies on partitions beside one which does not fill them.
+std::optional<std::size_t> Layouter::group_dim(std::size_t at) const {
+  const std::int64_t grouped = row_parts_[0][at].count / options_.packed;
+  if (!options_.groups || 2 * grouped > kPartitions || !can_group()) return {};
+  std::optional<std::size_t> best;
+  for (std::size_t d = 0; d < row_parts_[0].size(); ++d) {
+    if (d != at && (!best || row_parts_[0][d].count > row_parts_[0][*best].count)) best = d;
+  }
+  return best;
+}
+
 Layout Layouter::run() {
   for (Value v : fusion_.regions[region_].ops) add_loads(v);
   for (const Store& s : fusion_.stores[region_]) add_store(s);
@@ -167,8 +208,9 @@ Layout Layouter::run() {
   if (at == row_parts_[0].size()) {  // only matrices move with rows: one row at a time
     for (Dims& part : row_parts_) part.push_back({0, 1});
   }
+  const std::optional<std::size_t> over = at == row_parts_[0].size() ? std::nullopt : group_dim(at);
   for (std::size_t d = 0; d < row_parts_[0].size(); ++d) {
-    if (d != at) out_.loops.push_back(row_parts_[0][d].count);
+    if (d != at && d != over) out_.loops.push_back(row_parts_[0][d].count);
   }
   out_.partitions = row_parts_[0][at].count;
   if (options_.packed > 1 && out_.partitions % options_.packed == 0) {
@@ -178,14 +220,26 @@ Layout Layouter::run() {
   const auto all = leaves();
   for (std::size_t l = 0; l < all.size(); ++l) {
     for (std::size_t d = 0; d < row_parts_[l].size(); ++d) {
-      if (d != at) all[l]->loops.push_back(row_parts_[l][d].stride);
+      if (d != at && d != over) all[l]->loops.push_back(row_parts_[l][d].stride);
     }
     all[l]->packed = row_parts_[l][at].stride;
     all[l]->partition = all[l]->packed * out_.packed;
+    if (over) all[l]->group = row_parts_[l][*over].stride;
   }
-  block_rows();
+  if (over)
+    make_groups(row_parts_[0][*over].count);
+  else
+    block_rows();
   out_.footprints = footprints(graph_, out_);
   return std::move(out_);
+}
+
+// The partitions there are so far become a group, of which there are `count`.
+void Layouter::make_groups(std::int64_t count) {
+  out_.grouped = out_.partitions;
+  out_.partitions *= count;
+  if (out_.grouped > 1) return;
+  for (Leaf* leaf : leaves()) leaf->partition = leaf->group;  // all of the first dimension is on one partition
 }
 
 // Blocks of rows as the outermost loop where some operand is one value for each of them and all others are loops inside

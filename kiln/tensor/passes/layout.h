@@ -18,6 +18,7 @@ struct Leaf {
   std::int64_t offset = 0;
   std::vector<std::int64_t> loops;  // elements per step of each loop
   std::int64_t partition = 0;       // elements per partition
+  std::int64_t group = 0;           // elements per group of partitions, where a layout has groups
   std::int64_t packed = 0;          // elements per row that follows on the same partition
   Dims free;                        // dimensions of the value, those of rows as an extent of 1
   bool is_matrix = false;           // second operand of a product: free is (rows to sum over, columns)
@@ -27,6 +28,7 @@ struct Layout {
   bool is_possible = true;          // false: operands move with the rows in ways that have no common loops
   std::vector<std::int64_t> loops;  // extents, outermost first
   std::int64_t partitions = 1;      // extent that is covered in blocks of 128
+  std::int64_t grouped = 1;         // partitions that make a group, which moves by a stride of its own; 1: none do
   std::int64_t packed = 1;          // rows that follow each other on one partition
   std::vector<Leaf> loads;
   std::vector<Leaf> stores;
@@ -34,6 +36,14 @@ struct Layout {
   std::vector<Footprint> footprints;             // loads that come together
   const Footprint* footprint(int load) const;    // of a load; nothing: it comes by itself
   int body_level() const { return static_cast<int>(loops.size()) + 1; }
+  // What blocks of partitions are made of: rows, or groups of them; how many there are, and how many of `most` rows.
+  std::int64_t units() const { return partitions / grouped; }
+  std::int64_t units_of(std::int64_t most) const { return most / grouped; }
+  // Elements per unit.
+  std::int64_t step(const Leaf& leaf) const { return grouped > 1 ? leaf.group : leaf.partition; }
+  // Where `rows` partitions of a leaf lie, one or two dimensions.
+  Dims on_partitions(const Leaf& leaf, std::int64_t rows) const;
+  bool is_even(const Leaf& leaf) const { return on_partitions(leaf, partitions).size() == 1; }
   // The innermost loop that a leaf moves with, counted from 1; one more: with the blocks of partitions; 0: never.
   int level(const Leaf& leaf) const;
 };
@@ -41,6 +51,7 @@ struct Layout {
 struct LayoutOptions {
   std::int64_t rows = 0;    // R; 0: the largest candidate
   std::int64_t packed = 1;  // as in Layout; taken when it divides the partitions
+  bool groups = false;      // two dimensions of rows lie on partitions, if they can
 };
 Layout layout(const Graph& graph, const Fusion& fusion, int region, const LayoutOptions& options = {});
 

@@ -1,5 +1,6 @@
-// Odd lengths: what is computed along one long dimension lies on all partitions only if its length is a multiple of
-// many of them. Where it is not, all but the last few elements are computed as 128 rows, and the others by themselves.
+// Odd lengths: what is computed along one long dimension, or along few long rows, lies on all partitions only if its
+// length is a multiple of many of them. Where it is not, all but the last few elements of each are computed as 128 rows
+// altogether, and the others by themselves.
 #pragma once
 
 #include "kiln/tensor/ir/graph.h"

@@ -8,6 +8,7 @@
 namespace kiln::tensor {
 namespace {
 
+constexpr std::int64_t kLanesOfBlock = 128;
 constexpr double kInstructionNs = 100;  // an instruction beyond its elements
 constexpr double kDmaNs = 150;          // a DMA beyond its bytes, when many are under way
 constexpr double kEngineBytesPerNs = 23;
@@ -38,9 +39,10 @@ struct Estimator {
   }
 
   double estimate(const Layout& plan) const {
-    double iterations = std::ceil(static_cast<double>(plan.partitions) / 128);
+    const std::int64_t at_once = plan.units_of(kLanesOfBlock);
+    double iterations = static_cast<double>((plan.units() + at_once - 1) / at_once);
     for (std::int64_t n : plan.loops) iterations *= static_cast<double>(n);
-    const auto lanes = static_cast<double>(std::min<std::int64_t>(plan.partitions, 128));
+    const auto lanes = static_cast<double>(std::min<std::int64_t>(plan.partitions, at_once * plan.grouped));
     double widest = 1, computed = 0, reductions = 0;
     std::int64_t rows = plan.partitions * plan.packed;
     for (std::int64_t n : plan.loops) rows *= n;
@@ -117,23 +119,34 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
 
 std::vector<Tiling> tilings(const Graph& graph, const Fusion& fusion, int region, const Arch& arch, std::size_t most) {
   const Estimator estimator{graph, fusion, region, arch};
-  std::vector<Tiling> out;
+  std::vector<Tiling> out, grouped;
   for (std::int64_t rows : fusion.regions[region].candidates) {
     if (rows == 0) continue;
     const Layout plain = layout(graph, fusion, region, {.rows = rows});
     if (!plain.is_possible) continue;
     const bool packs = can_pack(graph, fusion, region);
     for (std::int64_t packed : packs ? divisors(plain.partitions) : std::vector<std::int64_t>{1}) {
-      const LayoutOptions options{.rows = rows, .packed = packed};
+      LayoutOptions options{.rows = rows, .packed = packed};
       out.push_back({options, estimator.estimate(layout(graph, fusion, region, options))});
+      if (plain.loops.empty() || 2 * plain.partitions / packed > kLanesOfBlock) continue;
+      options.groups = true;
+      const Layout groups = layout(graph, fusion, region, options);
+      if (groups.loops.size() < plain.loops.size()) grouped.push_back({options, estimator.estimate(groups)});
     }
   }
-  std::sort(out.begin(), out.end(), [](const Tiling& a, const Tiling& b) { return a.estimate_ns < b.estimate_ns; });
-  if (out.size() <= most) return out;
-  // Rows one by one stay in the race: what is one value per row is then an operand of an instruction.
-  const auto plain = std::find_if(out.begin(), out.end(), [](const Tiling& t) { return t.options.packed == 1; });
-  if (plain != out.end() && plain - out.begin() >= static_cast<std::ptrdiff_t>(most)) out[most - 1] = *plain;
-  out.resize(most);
+  const auto is_sooner = [](const Tiling& a, const Tiling& b) { return a.estimate_ns < b.estimate_ns; };
+  std::sort(out.begin(), out.end(), is_sooner);
+  if (out.size() > most) {
+    // Rows one by one stay in the race: what is one value per row is then an operand of an instruction.
+    const auto plain = std::find_if(out.begin(), out.end(), [](const Tiling& t) { return t.options.packed == 1; });
+    if (plain != out.end() && plain - out.begin() >= static_cast<std::ptrdiff_t>(most)) out[most - 1] = *plain;
+    out.resize(most);
+  }
+  // The best with groups comes first where it is clearly better, else it is one more to compare.
+  constexpr double kClearly = 0.8;
+  const auto best = std::min_element(grouped.begin(), grouped.end(), is_sooner);
+  if (best != grouped.end() && best->estimate_ns < out[0].estimate_ns)
+    out.insert(best->estimate_ns < kClearly * out[0].estimate_ns ? out.begin() : out.end(), *best);
   return out;
 }
 

@@ -1,0 +1,88 @@
+"""Few long rows, of lengths that no number of partitions divides, and rows whose operands move by two strides: values
+are those of NumPy on every target, and all partitions work."""
+
+import numpy as np
+import pytest
+
+import kiln
+from against_numpy import SEED
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def norm(x):
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True, ddof=1) + 1e-5)
+
+
+def largest_and_sum(x):
+    return np.max(x, -1), np.min(x), np.sum(x * 2.0, -1), np.mean(x, -1, keepdims=True)
+
+
+def elementwise(x):
+    return np.tanh(x) * x + 1.0
+
+
+def whole_is_read(x):
+    y = np.exp(x * 0.1)
+    return y / y.sum(-1, keepdims=True), y[..., ::2].sum(0)
+
+
+def per_group(x, gain):
+    y = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+    return y * gain + gain
+
+
+@pytest.fixture
+def rng():
+    print(f"KILN_SEED={SEED}")
+    return np.random.default_rng(SEED)
+
+
+def close(got, want):
+    for g, w in zip(*(x if isinstance(x, tuple) else (x,) for x in (got, want)), strict=True):
+        assert np.asarray(g).shape == np.asarray(w).shape
+        assert np.abs(np.asarray(g, np.float64) - w).max() <= 2e-5 * np.abs(w).max()
+
+
+@pytest.mark.parametrize("function", [softmax, norm, largest_and_sum, elementwise, whole_is_read])
+@pytest.mark.parametrize("shape", [(2, 150001), (1, 50257), (7, 16411), (3, 3, 20011), (32, 16417)])
+def test_odd_lengths(function, shape, rng):
+    x = rng.standard_normal(shape, dtype=np.float32)
+    want = function(x.astype(np.float64))
+    for target in ("trn1", "trn2", "trn3"):
+        close(kiln.jit(function, target=target)(x), want)
+
+
+@pytest.mark.parametrize("shape", [(8, 32, 640), (5, 7, 900), (30, 3, 2000), (9, 11, 221), (2, 3, 5, 300)])
+@pytest.mark.parametrize("opt", [1, 2])
+def test_two_strides(shape, opt, rng):
+    x, gain = rng.standard_normal(shape, dtype=np.float32), rng.standard_normal((shape[-2], 1), dtype=np.float32)
+    want = per_group(x.astype(np.float64), gain.astype(np.float64))
+    for target in ("trn1", "trn2", "trn3"):
+        close(kiln.jit(per_group, target=target, opt=opt)(x, gain), want)
+
+
+def test_numbers_that_are_none(rng):
+    x = rng.standard_normal((3, 20011), dtype=np.float32)
+    x[0, 7], x[1, -1], x[2, -1] = np.nan, np.nan, np.inf
+    for got, want in zip(kiln.jit(largest_and_sum)(x), largest_and_sum(x)):
+        assert np.array_equal(np.isnan(got), np.isnan(want)) and np.array_equal(np.isinf(got), np.isinf(want))
+
+
+def predicted(function, *specs):
+    return kiln.jit(function).lower(*specs).report()["time_ns"]
+
+
+@pytest.mark.parametrize("function", [softmax, norm, elementwise])
+@pytest.mark.parametrize(("odd", "even"), [("2,150001", "2,150016"), ("1,1000003", "1,1000064"), ("32,50257", "32,50304")])
+def test_an_odd_length_costs_little(function, odd, even):
+    assert predicted(function, f"float32[{odd}]") < 1.6 * predicted(function, f"float32[{even}]") + 5000
+
+
+def test_groups_fill_the_partitions():
+    """30 times 4 rows: 120 partitions, not 30."""
+    one = predicted(per_group, "float32[1,4,8192]", "float32[4,1]")
+    assert predicted(per_group, "float32[30,4,8192]", "float32[4,1]") < 3 * one
