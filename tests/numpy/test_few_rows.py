@@ -86,3 +86,17 @@ def test_groups_fill_the_partitions():
     """30 times 4 rows: 120 partitions, not 30."""
     one = predicted(per_group, "float32[1,4,8192]", "float32[4,1]")
     assert predicted(per_group, "float32[30,4,8192]", "float32[4,1]") < 3 * one
+
+
+def test_rows_in_pieces_are_read_once():
+    """A row that does not fit beside its exponentials, of which only a sum is left: one pass, as fast as bytes come."""
+
+    def log_sum(x):
+        x = x.astype(np.float32)
+        largest = x.max(-1, keepdims=True)
+        return np.log(np.exp(x - largest).sum(-1)) + largest[:, 0]
+
+    for function in (log_sum, lambda x: np.log(np.exp(x.astype(np.float32)).sum(-1))):
+        report = kiln.jit(function).lower("bfloat16[1000,50257]").report()
+        assert len(report["groups"]) == 1
+        assert report["time_ns"] < 2 * report["roofline_ns"]

@@ -104,6 +104,7 @@ bool RegionEmitter::streams() const {
     if (n != 1 && (n != widest_ || free.dims.back() != widest_)) return false;
     const bool reduces = op.code >= OpCode::sum && op.code <= OpCode::min;
     if (op.code == OpCode::gather_rows && n == 1) continue;  // one value per row, there before the pieces
+    if (op.code == OpCode::reshape && n == 1) continue;      // the same in another shape
     if (!is_elementwise(op.code) && op.code != OpCode::where && op.code != OpCode::cast && !reduces) return false;
     if (reduces && n != 1) return false;
   }
@@ -228,6 +229,14 @@ bool RegionEmitter::depends(Value v, const std::set<Value>& on) const {
   return std::any_of(operands.begin(), operands.end(), [&](Value x) { return depends(x, on); });
 }
 
+// Whether rows are read after the first reductions of them: by reductions that wait for those, or for a result.
+bool RegionEmitter::reads_again(const std::set<Value>& reductions) const {
+  const auto is_wide = [&](const Leaf& leaf) { return product(free_of(leaf.value).dims) != 1; };
+  const auto waits = [&](Value v) { return !shift_of(v) && depends(graph_.op(v).operands[0], reductions); };
+  return !reductions.empty() && (std::any_of(layout_.stores.begin(), layout_.stores.end(), is_wide) ||
+                                 std::any_of(reductions.begin(), reductions.end(), waits));
+}
+
 void RegionEmitter::stream() {
   std::set<Value> left;
   for (Value v : fusion_.regions[region_].ops) {
@@ -237,7 +246,7 @@ void RegionEmitter::stream() {
         graph_.type(graph_.op(v).operands[0]).shape.back() == widest_ && !find(v))
       left.insert(v);
   }
-  make_resident(left.empty() ? 1 : 2);
+  make_resident(reads_again(left) ? 2 : 1);
   const auto is_ready = [&](const Moments& m) {
     return left.contains(m.sum) && left.contains(m.squares) && !depends(graph_.op(m.reader).operands[0], left);
   };

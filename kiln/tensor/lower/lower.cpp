@@ -183,6 +183,8 @@ constexpr Candidate kEngineCandidates[] = {
     {"two blocks of rows side by side", [](RegionOptions& o) { o.side_by_side = 2; }, 0.97},
     {"four blocks of rows side by side", [](RegionOptions& o) { o.side_by_side = 4; }, 0.97},
     {"wide rows in pieces", [](RegionOptions& o) { o.column_tile = o.column_tile ? o.column_tile : 8192; }, 0.97},
+    {"wide rows in short pieces",
+     [](RegionOptions& o) { o.column_tile = std::min<std::int64_t>(2048, o.column_tile); }},
     {"mean and variance in one pass, or not", [](RegionOptions& o) { o.moments = !o.moments; }},
 };
 

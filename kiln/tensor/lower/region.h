@@ -168,6 +168,7 @@ class RegionEmitter {
   std::optional<Value> shift_of(Value v) const;
   Tile grow(Value m, const Tile& total, const Tile& piece);
   void reduce_pieces(const std::vector<Value>& reductions);
+  bool reads_again(const std::set<Value>& reductions) const;
   bool depends(Value v, const std::set<Value>& on) const;
 
   // attention.cpp
