@@ -100,3 +100,22 @@ def test_rows_in_pieces_are_read_once():
         report = kiln.jit(function).lower("bfloat16[1000,50257]").report()
         assert len(report["groups"]) == 1
         assert report["time_ns"] < 2 * report["roofline_ns"]
+
+
+@pytest.mark.parametrize("shape", [(10007, 10), (5003, 3, 2), (3, 2003, 7), (4099, 33), (20011, 1)])
+def test_many_short_rows(shape, rng):
+    """Of a number that no other divides: whole blocks with several rows on a partition, and a rest."""
+
+    def scaled(x, y, gain):
+        return softmax(x + y) * gain, x[..., ::-1].max(-1), x.mean(-1) + y.sum(-1)
+
+    arrays = [rng.standard_normal(s, dtype=np.float32) for s in (shape, shape[:-1] + (1,), shape[-1:])]
+    want = scaled(*(a.astype(np.float64) for a in arrays))
+    for target in ("trn1", "trn2", "trn3"):
+        for opt in (1, 2):
+            close(kiln.jit(scaled, target=target, opt=opt)(*arrays), want)
+
+
+@pytest.mark.parametrize(("odd", "even"), [("150001,3", "150016,3"), ("10007,10", "10112,10"), ("49999,33", "50048,33")])
+def test_short_rows_cost_little_more(odd, even):
+    assert predicted(softmax, f"float32[{odd}]") < 1.6 * predicted(softmax, f"float32[{even}]") + 5000

@@ -314,6 +314,8 @@ void Maker::emit_rows(int region) {
   const auto own = choice_.of_region.find(region);
   const RegionOptions& options = own == choice_.of_region.end() ? choice_.region : own->second;
   RegionEmitter(k_, graph_, fusion_, region, plan, storage_, chip_, options).emit();
+  for (const Layout& rest : plan.rest)
+    RegionEmitter(k_, graph_, fusion_, region, rest, storage_, chip_, options).emit();
   report(region, plan, k_.program().instructions.size() - before);
   out_.regions.back().first_instruction = static_cast<isa::InstructionId>(before);
   out_.regions.back().alternatives = alternatives_[region];
@@ -341,7 +343,7 @@ void Maker::report(int region, const Layout& plan, std::size_t instructions) {
 
 // Matrices once; what moves with the rows as often as it is different.
 double Maker::moved_bytes(const Layout& plan) const {
-  double bytes = 0;
+  double bytes = plan.rest.empty() ? 0 : moved_bytes(plan.rest[0]);
   for (const auto* leaves : {&plan.loads, &plan.stores}) {
     for (const Leaf& leaf : *leaves) {
       const auto index = static_cast<int>(&leaf - leaves->data());

@@ -29,8 +29,7 @@ RegionEmitter::RegionEmitter(isa::Kernel& k, const Graph& graph, const Fusion& f
       options_(options),
       uses_(graph.uses()),
       users_(graph.size()) {
-  rows_of_region_ = layout.partitions * layout.packed;
-  for (std::int64_t n : layout.loops) rows_of_region_ *= n;
+  rows_of_region_ = layout.all_rows();
   for (Value v : fusion.regions[region].ops) {
     for (Value operand : graph.op(v).operands) users_[operand].push_back(v);
     widest_ = std::max(widest_, product(free_of(v).dims));

@@ -11,6 +11,12 @@ constexpr std::int64_t kPartitions = 128;
 
 }  // namespace
 
+std::int64_t Layout::all_rows() const {
+  std::int64_t n = partitions * packed;
+  for (std::int64_t count : loops) n *= count;
+  return rows > 0 ? rows : n;
+}
+
 Dims Layout::on_partitions(const Leaf& leaf, std::int64_t rows) const {
   if (grouped == 1 || rows <= grouped || leaf.group == grouped * leaf.partition) return {{leaf.partition, rows}};
   return {{leaf.group, rows / grouped}, {leaf.partition, grouped}};
@@ -46,6 +52,7 @@ class Layouter {
   bool can_group() const;
   void block_rows();
   void make_groups(std::int64_t count);
+  void add_rest(std::int64_t first, std::int64_t count);
 
   const Graph& graph_;
   const Fusion& fusion_;
@@ -169,27 +176,21 @@ std::size_t Layouter::partition_dim() const {
   return best;
 }
 
-// Whether all that a region does takes rows from any place.
+// Single elements that lie apart are turned, which takes rows at one stride.
 bool Layouter::can_group() const {
-  const auto is_plain = [&](Value v) {
-    const OpCode code = graph_.op(v).code;
-    return aligns(code) || is_view(code) || code == OpCode::cast || (code >= OpCode::sum && code <= OpCode::min);
-  };
-  // Single elements that lie apart are turned, which takes rows at one stride.
   const auto is_run = [](const Leaf& leaf) {
     std::vector<Dims> one{leaf.free};
     join_together(one);
     return one[0].empty() || one[0].back().stride <= 1 || one[0].back().count == 1;
   };
-  return std::all_of(fusion_.regions[region_].ops.begin(), fusion_.regions[region_].ops.end(), is_plain) &&
-         std::all_of(out_.loads.begin(), out_.loads.end(), is_run) &&
+  return is_plain(graph_, fusion_.regions[region_]) && std::all_of(out_.loads.begin(), out_.loads.end(), is_run) &&
          std::all_of(out_.stores.begin(), out_.stores.end(), is_run);
 }
 
 // Another dimension of rows that lies on partitions beside one which does not fill them.
 std::optional<std::size_t> Layouter::group_dim(std::size_t at) const {
   const std::int64_t grouped = row_parts_[0][at].count / options_.packed;
-  if (!options_.groups || 2 * grouped > kPartitions || !can_group()) return {};
+  if (!options_.groups || options_.units > 0 || 2 * grouped > kPartitions || !can_group()) return {};
   std::optional<std::size_t> best;
   for (std::size_t d = 0; d < row_parts_[0].size(); ++d) {
     if (d != at && (!best || row_parts_[0][d].count > row_parts_[0][*best].count)) best = d;
@@ -213,7 +214,11 @@ Layout Layouter::run() {
     if (d != at && d != over) out_.loops.push_back(row_parts_[0][d].count);
   }
   out_.partitions = row_parts_[0][at].count;
-  if (options_.packed > 1 && out_.partitions % options_.packed == 0) {
+  const std::int64_t rows = out_.partitions, covered = options_.units * options_.packed;
+  if (covered > 0 && covered <= rows) {
+    out_.packed = options_.packed;
+    out_.partitions = options_.units;
+  } else if (options_.packed > 1 && out_.partitions % options_.packed == 0) {
     out_.packed = options_.packed;
     out_.partitions /= out_.packed;
   }
@@ -230,6 +235,7 @@ Layout Layouter::run() {
     make_groups(row_parts_[0][*over].count);
   else
     block_rows();
+  if (covered > 0 && covered < rows) add_rest(covered, rows - covered);
   out_.footprints = footprints(graph_, out_);
   return std::move(out_);
 }
@@ -240,6 +246,18 @@ void Layouter::make_groups(std::int64_t count) {
   out_.partitions *= count;
   if (out_.grouped > 1) return;
   for (Leaf* leaf : leaves()) leaf->partition = leaf->group;  // all of the first dimension is on one partition
+}
+
+// The rows that are left, one on each partition.
+void Layouter::add_rest(std::int64_t first, std::int64_t count) {
+  out_.rows = rows_;
+  Layout rest = out_;
+  rest.partitions = count, rest.packed = 1;
+  for (auto* leaves : {&rest.loads, &rest.stores}) {
+    for (Leaf& leaf : *leaves) leaf.offset += first * leaf.packed, leaf.partition = leaf.packed;
+  }
+  rest.footprints = footprints(graph_, rest);
+  out_.rest.push_back(std::move(rest));
 }
 
 // Blocks of rows as the outermost loop where some operand is one value for each of them and all others are loops inside
@@ -269,6 +287,13 @@ const Footprint* Layout::footprint(int load) const {
     if (std::find(f.loads.begin(), f.loads.end(), load) != f.loads.end()) return &f;
   }
   return nullptr;
+}
+
+bool is_plain(const Graph& graph, const Region& region) {
+  return std::all_of(region.ops.begin(), region.ops.end(), [&](Value v) {
+    const OpCode code = graph.op(v).code;
+    return aligns(code) || is_view(code) || code == OpCode::cast || (code >= OpCode::sum && code <= OpCode::min);
+  });
 }
 
 Layout layout(const Graph& graph, const Fusion& fusion, int region, const LayoutOptions& options) {

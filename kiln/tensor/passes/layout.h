@@ -34,7 +34,10 @@ struct Layout {
   std::vector<Leaf> stores;
   std::map<std::pair<Value, int>, int> load_of;  // (op, operand) to loads
   std::vector<Footprint> footprints;             // loads that come together
+  std::vector<Layout> rest;                      // none, or that of rows which `units` of them leave over
   const Footprint* footprint(int load) const;    // of a load; nothing: it comes by itself
+  std::int64_t rows = 0;                         // of the region, with those of another layout; 0: those of this one
+  std::int64_t all_rows() const;
   int body_level() const { return static_cast<int>(loops.size()) + 1; }
   // What blocks of partitions are made of: rows, or groups of them; how many there are, and how many of `most` rows.
   std::int64_t units() const { return partitions / grouped; }
@@ -52,7 +55,10 @@ struct LayoutOptions {
   std::int64_t rows = 0;    // R; 0: the largest candidate
   std::int64_t packed = 1;  // as in Layout; taken when it divides the partitions
   bool groups = false;      // two dimensions of rows lie on partitions, if they can
+  std::int64_t units = 0;   // so many partitions with `packed` rows each, and the rest by itself; 0: all rows alike
 };
+// Whether all that a region does takes rows from any place.
+bool is_plain(const Graph& graph, const Region& region);
 Layout layout(const Graph& graph, const Fusion& fusion, int region, const LayoutOptions& options = {});
 
 }  // namespace kiln::tensor

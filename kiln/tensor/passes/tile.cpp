@@ -12,6 +12,7 @@ constexpr std::int64_t kLanesOfBlock = 128;
 constexpr double kInstructionNs = 100;  // an instruction beyond its elements
 constexpr double kDmaNs = 150;          // a DMA beyond its bytes, when many are under way
 constexpr double kEngineBytesPerNs = 23;
+constexpr double kBefore = 4000;         // until the first operand is there, and the last result
 constexpr std::int64_t kShortRun = 512;  // bytes: a shorter run takes as long
 
 bool is_reduction(OpCode code) { return code >= OpCode::sum && code <= OpCode::min; }
@@ -39,13 +40,12 @@ struct Estimator {
   }
 
   double estimate(const Layout& plan) const {
-    const std::int64_t at_once = plan.units_of(kLanesOfBlock);
-    double iterations = static_cast<double>((plan.units() + at_once - 1) / at_once);
+    const std::int64_t at_once = plan.units_of(kLanesOfBlock), blocks = (plan.units() + at_once - 1) / at_once;
+    auto iterations = static_cast<double>(blocks);
     for (std::int64_t n : plan.loops) iterations *= static_cast<double>(n);
     const auto lanes = static_cast<double>(std::min<std::int64_t>(plan.partitions, at_once * plan.grouped));
     double widest = 1, computed = 0, reductions = 0;
-    std::int64_t rows = plan.partitions * plan.packed;
-    for (std::int64_t n : plan.loops) rows *= n;
+    const std::int64_t rows = plan.all_rows();
     for (Value v : fusion.regions[region].ops) {
       if (is_view(graph.op(v).code)) continue;
       std::int64_t size = graph.type(v).size();
@@ -82,7 +82,8 @@ struct Estimator {
     const double live = widest * static_cast<double>(plan.packed) * 4 * (4 + loads);
     const double budget = static_cast<double>(arch.sbuf_partition_bytes) * 0.8;
     const double over = live > budget ? 1000 * live / budget : 1;
-    return over * (4000 + iterations * std::max(computed, moved) + std::min(computed, moved));
+    const double rest = plan.rest.empty() ? 0 : estimate(plan.rest[0]) - kBefore;
+    return rest + over * (kBefore + iterations * std::max(computed, moved) + std::min(computed, moved));
   }
 };
 
@@ -117,6 +118,29 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
   return out;
 }
 
+namespace {
+
+// Short rows whose number has no fitting divisor: whole blocks of partitions with as many rows each as there are, and
+// the rest of them one by one.
+std::vector<Tiling> uneven(const Graph& graph, const Fusion& fusion, int region, const Estimator& estimator) {
+  constexpr std::int64_t kMostBlocks = 16, kFewRows = 4;
+  std::vector<Tiling> out;
+  if (!is_plain(graph, fusion.regions[region])) return out;
+  for (std::int64_t rows : fusion.regions[region].candidates) {
+    const Layout plain = rows == 0 ? Layout{} : layout(graph, fusion, region, {.rows = rows});
+    if (rows == 0 || !plain.is_possible) continue;
+    for (std::int64_t units = kLanesOfBlock; units <= kMostBlocks * kLanesOfBlock; units *= 2) {
+      const std::int64_t packed = plain.partitions / units;
+      if (packed < kFewRows || plain.partitions % packed == 0) continue;
+      const LayoutOptions options{.rows = rows, .packed = packed, .units = units};
+      out.push_back({options, estimator.estimate(layout(graph, fusion, region, options))});
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 std::vector<Tiling> tilings(const Graph& graph, const Fusion& fusion, int region, const Arch& arch, std::size_t most) {
   const Estimator estimator{graph, fusion, region, arch};
   std::vector<Tiling> out, grouped;
@@ -142,11 +166,13 @@ std::vector<Tiling> tilings(const Graph& graph, const Fusion& fusion, int region
     if (plain != out.end() && plain - out.begin() >= static_cast<std::ptrdiff_t>(most)) out[most - 1] = *plain;
     out.resize(most);
   }
-  // The best with groups comes first where it is clearly better, else it is one more to compare.
+  // The best in other ways comes first where it is clearly better, else it is one more to compare.
   constexpr double kClearly = 0.8;
-  const auto best = std::min_element(grouped.begin(), grouped.end(), is_sooner);
-  if (best != grouped.end() && best->estimate_ns < out[0].estimate_ns)
+  for (const std::vector<Tiling>& others : {grouped, uneven(graph, fusion, region, estimator)}) {
+    const auto best = std::min_element(others.begin(), others.end(), is_sooner);
+    if (best == others.end() || best->estimate_ns >= out[0].estimate_ns) continue;
     out.insert(best->estimate_ns < kClearly * out[0].estimate_ns ? out.begin() : out.end(), *best);
+  }
   return out;
 }
 
