@@ -20,6 +20,7 @@
 #include "kiln/num/fast/fast.h"
 #include "kiln/num/fast/few_elements-inl.h"
 #include "kiln/num/fast/zero_columns-inl.h"
+#include "kiln/num/fast/zero_ranges-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::fast {
@@ -244,25 +245,33 @@ class LinesOfRows {
 
 // All blocks of rows with one panel. A block fetches a line of b; and a second one or, with the first panel, the line
 // in which the columns of the next block end: those before are the block's own.
-void multiply_panel(const Columns& a, Panel panel, bool is_first, Output out, std::size_t width, LinesOfRows& next) {
-  const std::size_t vectors = divide_up(width, kLanes);
+void multiply_panel(const Columns& a, Panel panel, bool is_first, Output out, std::size_t width, LinesOfRows& next,
+                    const ColumnRun& run, RowRange rows_of_k) {
+  const std::size_t vectors = divide_up(width, kLanes), end = run.first + run.count;
   const Source& from = a.source;
-  for (std::size_t row = 0, rows; row < a.m; row += rows) {
-    rows = block_rows(a.m - row);
+  panel.data += static_cast<std::ptrdiff_t>(rows_of_k.begin) * panel.stride;
+  for (std::size_t row = run.first, rows; row < end; row += rows) {
+    rows = block_rows(end - row);
     const LinesOfRows::Line one = next.take();
     const LinesOfRows::Line two =
         is_first && !a.packed
             ? LinesOfRows::Line{from.from_column(std::min(row + rows + kMaxRows, a.m) - 1).data, from.row_bytes}
             : next.take();
-    block_of(rows, vectors)(a.block(row, rows), panel, out.from(row, 0), a.k, width,
+    Panel block = a.block(row, rows);
+    block.data += static_cast<std::ptrdiff_t>(rows_of_k.begin) * block.stride;
+    block_of(rows, vectors)(block, panel, out.from(row, 0), rows_of_k.size(), width,
                             {one.at, two.at, one.step, two.step});
   }
 }
 
-void multiply(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n) {
+void multiply(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n,
+              ZeroRanges ranges) {
   float* const packed_b = scratch(k * (kPanelWidth + m) + kLanes);
   float* const packed_a = packed_b + k * kPanelWidth;
-  if (a.narrow) pack_all(a, k, m, packed_a);
+  const std::vector<ColumnRun>& runs = ranges.runs_of_a();
+  if (a.narrow) {
+    for (const ColumnRun& run : runs) pack_all(a.from_column(run.first), k, run.count, packed_a + run.first * k);
+  }
   const Columns columns_a{a, a.narrow ? packed_a : nullptr, k, m};
   LinesOfRows next(b, n);
   for (std::size_t column = 0; column < n; column += kPanelWidth) {
@@ -274,8 +283,10 @@ void multiply(const Source& a, const Source& b, Output out, std::size_t k, std::
       pack_panel(from, width, k, packed_b);
     else if (column == 0)
       fetch(from, width, k);
-    multiply_panel(columns_a, packs ? Panel{packed_b, static_cast<std::ptrdiff_t>(step)} : in_place(from), column == 0,
-                   out.from(0, column), width, next);
+    const auto rows = ranges.of_panel(column, width);
+    for (const ColumnRun& run : runs)
+      multiply_panel(columns_a, packs ? Panel{packed_b, static_cast<std::ptrdiff_t>(step)} : in_place(from),
+                     column == 0, out.from(0, column), width, next, run, rows.of(run));
   }
 }
 
@@ -323,7 +334,10 @@ void multiply_vector(const Source& weights, const Source& rows, Output out, std:
 void multiply_as_fits(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n) {
   if (m == 1) return multiply_vector(a, b, out, 1, k, n);
   if (n == 1) return multiply_vector(b, a, out, out.stride, k, m);
-  if (seems_full(a, k, m) || !multiply_few(a, b, out, k, m, n)) multiply(a, b, out, k, m, n);
+  constexpr std::size_t kWorthIt = 32;  // products of an element of the operand that is looked at
+  const bool is_full = seems_full(a, k, m);
+  if (!is_full && multiply_few(a, b, out, k, m, n)) return;
+  multiply(a, b, out, k, m, n, {a, b, k, m, n >= kWorthIt && !is_full, m >= kWorthIt && !seems_full(b, k, n)});
 }
 
 void matmul(const Factor& left, const Factor& right, float* to, std::ptrdiff_t to_stride, std::size_t k, std::size_t m,
