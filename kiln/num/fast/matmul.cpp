@@ -41,7 +41,7 @@ struct Panel {
 
 // Stores one row of a block, of which the first `width` columns exist.
 template <std::size_t kVectors>
-HWY_INLINE void store_row(const Vec* sums, Output out, std::size_t width) {
+HWY_INLINE void store_row(const Vec* sums, const Output& out, std::size_t width) {
   const Tag d;
 #pragma GCC unroll 2
   for (std::size_t v = 0; v < kVectors; ++v) {
@@ -65,8 +65,9 @@ struct Ahead {
 // One block of kRows rows and kVectors vectors. `a` has kRows floats for each k; b has whole vectors. The loops over
 // rows and vectors must unroll fully for the sums to stay in registers.
 template <std::size_t kRows, std::size_t kVectors>
-void multiply_block(Panel a, Panel b, Output out, std::size_t k, std::size_t width, Ahead ahead) {
+void multiply_block(Panel a, Panel b, const Output& out, std::size_t k, std::size_t width, const Ahead& asked) {
   const Tag d;
+  Ahead ahead = asked;
   Vec sums[kRows][kVectors];
 #pragma GCC unroll 14
   for (auto& row : sums) {
@@ -95,7 +96,9 @@ void multiply_block(Panel a, Panel b, Output out, std::size_t k, std::size_t wid
   for (std::size_t r = 0; r < kRows; ++r) store_row<kVectors>(sums[r], out.from(r, 0), width);
 }
 
-using Block = void (*)(Panel a, Panel b, Output out, std::size_t k, std::size_t width, Ahead ahead);
+// What does not fit into registers comes by reference. As a copy, it would be written word by word and then read as a
+// vector, which waits until all that was written before, the sums of the last block, has left for the cache.
+using Block = void (*)(Panel a, Panel b, const Output& out, std::size_t k, std::size_t width, const Ahead& ahead);
 
 template <std::size_t... kIndex>
 constexpr std::array<Block, sizeof...(kIndex)> make_blocks(std::index_sequence<kIndex...>) {
