@@ -8,6 +8,7 @@
 #include "kernels/fft/bluestein.h"
 #include "kernels/fft/core_share.h"
 #include "kernels/fft/factored.h"
+#include "kernels/fft/long_real.h"
 #include "kernels/fft/rader.h"
 #include "kernels/fft/real_factored.h"
 #include "kernels/fft/row_pairs.h"
@@ -30,6 +31,11 @@ TwoFactorConfig half(const TransformConfig& c, const Way& w) {
 
 Factored whole(const TransformConfig& c, const Way& w) {
   return {w, c.positive, c.scale, "", c.rows_of_tables(), c.precision};
+}
+
+bool is_long(const Way& w) { return w.kind == Way::Kind::two_factor && w.n2 > kTile; }
+LongReal long_rows(const TransformConfig& c, const Way& w) {
+  return {w.n1, w.n2, c.spectrum, c.positive, c.scale, c.precision};
 }
 
 RealFactored real(const TransformConfig& c, const Way& w) {
@@ -112,6 +118,7 @@ Tables transform_tables(const TransformConfig& c, const Way& w) {
   if (w.kind == Way::Kind::bluestein) return bluestein_tables(c, w);
   if (w.kind == Way::Kind::rader) return rader_tables(c, w);
   if (c.spectrum == Spectrum::whole) return factored_tables(whole(c, w));
+  if (is_long(w)) return long_real_tables(long_rows(c, w));
   return w.kind == Way::Kind::three_factor ? real_factored_tables(real(c, w)) : two_factor_tables(half(c, w));
 }
 
@@ -232,6 +239,8 @@ static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, co
     factored(k, whole(c, w), x, y);
   else if (w.kind == Way::Kind::three_factor)
     real_factored(k, real(c, w), x, y);
+  else if (is_long(w))
+    long_real(k, long_rows(c, w), x, y);
   else
     TwoFactor(k, half(c, w)).run(x, y);
 }
@@ -245,7 +254,7 @@ Program transform(const TransformConfig& c, const Way& w, Target target) {
 }
 
 bool is_shareable(const TransformConfig& c, const Way& w) {
-  const bool is_one = w.kind != Way::Kind::rader && w.n3 == 1 && c.y_width() > 1;
+  const bool is_one = w.kind != Way::Kind::rader && !is_long(w) && w.n3 == 1 && c.y_width() > 1;
   return c.rows > (joins_by_rader(c, w) ? 2 : 1) || (c.rows == 1 && is_one);
 }
 
