@@ -14,15 +14,15 @@ Complex phase_of(const LongReal& f, std::int64_t k, std::int64_t n) {
   return root(f.positive || f.spectrum == Spectrum::inverse ? k : -k, n);
 }
 
-// Factors between the products of one row, for (re, im): (cos, cos) and (- sin, sin). Forward, each half of the numbers
+// Factors between the products of one row, for (re, im): (cos, cos) and (- sin, sin). Forward, each piece of the numbers
 // j2 has its own.
 void add_long_twiddles(Tables& tables, const LongReal& f) {
   const bool forward = f.spectrum == Spectrum::forward;
-  const std::int64_t rows = forward ? f.half() : f.n1, columns = forward ? 2 * f.n1 : f.n2;
+  const std::int64_t rows = forward ? f.size() : f.n1, columns = forward ? f.pieces() * f.n1 : f.n2;
   Table cosine("long_cosine", rows, 2 * columns), sine("long_sine", rows, 2 * columns);
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t c = 0; c < columns; ++c) {
-      const std::int64_t a = forward ? r + c / f.n1 * f.half() : r, b = forward ? c % f.n1 : c;
+      const std::int64_t a = forward ? r + c / f.n1 * f.size() : r, b = forward ? c % f.n1 : c;
       const Complex w = phase_of(f, product_mod(a, b, f.n()), f.n());
       cosine(r, 2 * c) = cosine(r, 2 * c + 1) = static_cast<float>(w.real());
       sine(r, 2 * c) = static_cast<float>(-w.imag()), sine(r, 2 * c + 1) = static_cast<float>(w.imag());
@@ -32,15 +32,17 @@ void add_long_twiddles(Tables& tables, const LongReal& f) {
   tables.push_back(std::move(sine));
 }
 
+// Forward, the results of each piece that is contracted follow each other.
 Table second_table(const LongReal& f, const char* name, const std::function<double(const Complex&)>& part) {
   const bool forward = f.spectrum == Spectrum::forward;
-  const std::int64_t rows = forward ? f.half() : f.n1, halves = forward ? 2 : 1, size = forward ? f.n2 : f.n1;
-  Table t(name, rows, halves * rows);
+  const std::int64_t rows = forward ? f.size() : f.n1, results = forward ? f.n2 / 2 : f.n1;
+  const std::int64_t size = forward ? f.n2 : f.n1;
+  Table t(name, rows, (forward ? f.pieces() : 1) * results);
   for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t c = 0; c < halves * rows; ++c) {
-      const std::int64_t contracted = c / rows * f.half() + r, result = c % rows;
+    for (std::int64_t c = 0; c < t.columns; ++c) {
+      const std::int64_t contracted = c / results * f.size() + r;
       t(r, c) = static_cast<float>((forward ? 1 : 2) * f.scale *
-                                   part(phase_of(f, product_mod(contracted, result, size), size)));
+                                   part(phase_of(f, product_mod(contracted, c % results, size), size)));
     }
   }
   return t;
@@ -55,7 +57,7 @@ struct LongRows {
   Kernel& k;
   const LongReal& f;
   Tables tables = long_real_tables(f);
-  std::int64_t half = f.half();
+  std::int64_t size = f.size(), pieces = f.pieces();
 
   View table(std::size_t i) const { return resident(k, tables[i].name, tables[i].rows, tables[i].columns); }
   Parts parts(const View& v) const { return parts_of_tile(k, v, f.precision); }
@@ -93,43 +95,45 @@ struct LongForward : LongRows {
     cosines = parts(table(3)), sines = parts(table(4)), minus_sines = parts(table(5)), alternating = parts(table(6));
   }
 
-  // x [rows, n] to a [j2 of one half, halves, rows, k1, 2].
+  // x [rows, n] to a [j2 of a piece, pieces, rows, k1, 2].
   View first_product(const View& x) const {
     const std::int64_t rows = x.dim(0);
-    const View tile = k.sbuf({f.n1, rows, f.n2}, f32), a = k.sbuf({half, 2, rows, f.n1, 2}, f32);
+    const View tile = k.sbuf({f.n1, rows, f.n2}, f32), a = k.sbuf({size, pieces, rows, f.n1, 2}, f32);
     k.dma_copy({.dst = tile, .src = x.reshape_dim(1, {f.n1, f.n2}).permute({1, 0, 2})});
     const Parts data = parts(tile);
     for (std::int64_t row = 0; row < rows; ++row) {
-      for (std::int64_t h = 0; h < 2; ++h) {
-        const View sum = k.psum({kTile, kWide}, f32)(ds(0, half), ds(0, 2 * f.n1));
-        add(sum, cut(data, [&](const View& v) { return v.select(1, row)(all, ds(h * half, half)); }), first);
-        const auto of_half = [&](const View& t) { return t(all, ds(h * f.n1, f.n1)); };
-        twiddle(a.select(1, h).select(1, row), pairs(sum), of_half(cosine), of_half(sine));
+      for (std::int64_t p = 0; p < pieces; ++p) {
+        const View sum = k.psum({kTile, kWide}, f32)(ds(0, size), ds(0, 2 * f.n1));
+        add(sum, cut(data, [&](const View& v) { return v.select(1, row)(all, ds(p * size, size)); }), first);
+        const auto of_piece = [&](const View& t) { return t(all, ds(p * f.n1, f.n1)); };
+        twiddle(a.select(1, p).select(1, row), pairs(sum), of_piece(cosine), of_piece(sine));
       }
     }
     return a;
   }
 
-  // One part of the results, [k2, rows, k1].
-  View second_product(const View& a, const Parts& of_re, const Parts& of_im) const {
-    const std::int64_t columns = a.dim(2) * f.n1;
-    const View sum = k.psum({kTile, kWide}, f32)(ds(0, half), ds(0, columns));
-    for (std::int64_t h = 0; h < 2; ++h) {
-      const View numbers = a.select(1, h).flatten_dims(1, 2);
-      for (int i = 0; i < 2; ++i)
-        add(sum, cut(i == 0 ? of_re : of_im, [&](const View& v) { return v(all, ds(h * half, half)); }),
-            parts(component(numbers, i)));
+  // One part of a piece of the results, [k2, rows, k1].
+  View second_product(const View& a, std::int64_t piece, const Parts& of_re, const Parts& of_im) const {
+    const View sum = k.psum({kTile, kWide}, f32)(ds(0, size), ds(0, a.dim(2) * f.n1));
+    for (std::int64_t p = 0; p < pieces; ++p) {
+      const View numbers = a.select(1, p).flatten_dims(1, 2);
+      const auto of_piece = [&](const View& v) { return v(all, ds((p * pieces / 2 + piece) * size, size)); };
+      add(sum, cut(of_re, of_piece), parts(component(numbers, 0)));
+      add(sum, cut(of_im, of_piece), parts(component(numbers, 1)));
     }
     return sum;
   }
 
   void run(const View& x, const View& y) const {
-    const std::int64_t rows = x.dim(0), n = f.n();
-    const View a = first_product(x), out = k.sbuf({half, rows * f.n1, 2}, f32);
-    evict(k, component(out, 0), second_product(a, cosines, minus_sines), 1);
-    evict(k, component(out, 1), second_product(a, sines, cosines), 2);
-    const View places = y(all, ds(0, n)).reshape_dim(1, {half, 2 * f.n1}).permute({1, 0, 2});
-    k.dma_copy({.dst = places, .src = out.flatten_dims(1, 2).reshape_dim(1, {rows, 2 * f.n1})});
+    const std::int64_t rows = x.dim(0), width = 2 * f.n1;
+    const View a = first_product(x);
+    for (std::int64_t p = 0; p < pieces / 2; ++p) {
+      const View out = k.sbuf({size, rows * f.n1, 2}, f32);
+      evict(k, component(out, 0), second_product(a, p, cosines, minus_sines), 1);
+      evict(k, component(out, 1), second_product(a, p, sines, cosines), 2);
+      const View places = y(all, ds(p * size * width, size * width)).reshape_dim(1, {size, width}).permute({1, 0, 2});
+      k.dma_copy({.dst = places, .src = out.flatten_dims(1, 2).reshape_dim(1, {rows, width})});
+    }
     middle(a, y);
   }
 
@@ -138,9 +142,9 @@ struct LongForward : LongRows {
     const std::int64_t rows = y.dim(0);
     const View sum = k.psum({kTile, kWide}, f32)(ds(0, 1), ds(0, rows)), out = k.sbuf({1, rows, 2}, f32);
     k.memset({.dst = out, .value = 0.0, .engine = Engine::gpsimd});
-    for (std::int64_t h = 0; h < 2; ++h) {
-      const View first_numbers = component(a.select(1, h), 0).select(2, 0);
-      add(sum, cut(alternating, [&](const View& v) { return v(all, ds(h, 1)); }), parts(first_numbers));
+    for (std::int64_t p = 0; p < pieces; ++p) {
+      const View first_numbers = component(a.select(1, p), 0).select(2, 0);
+      add(sum, cut(alternating, [&](const View& v) { return v(all, ds(p, 1)); }), parts(first_numbers));
     }
     evict(k, component(out, 0), sum, 2);
     k.dma_copy({.dst = y(all, ds(f.n(), 2)).expand_dim(0), .src = out});
@@ -158,13 +162,13 @@ struct LongInverse : LongRows {
     cosines = parts(table(6)), minus_sines = parts(table(7));
   }
 
-  // Half spectra as [k2, rows, k1, 2]; the first number counts half as much as the others.
+  // Half spectra as [k2 of a piece, pieces, rows, k1, 2]; the first number counts half as much as the others.
   View loaded(const View& x) const {
-    const std::int64_t rows = x.dim(0);
-    const View tile = k.sbuf({half, rows, f.n1, 2}, f32);
-    k.dma_copy({.dst = tile.flatten_dims(2, 3),
-                .src = x(all, ds(0, f.n())).reshape_dim(1, {half, 2 * f.n1}).permute({1, 0, 2})});
-    const View column = tile.select(2, 0);
+    const std::int64_t rows = x.dim(0), half = pieces / 2;
+    const View tile = k.sbuf({size, half, rows, f.n1, 2}, f32);
+    const View places = x(all, ds(0, f.n())).reshape_dim(1, {half, size, 2 * f.n1}).permute({2, 1, 0, 3});
+    k.dma_copy({.dst = tile.flatten_dims(3, 4), .src = places});
+    const View column = tile.select(1, 0).select(2, 0);
     k.tensor_scalar({.dst = column, .data = column, .op0 = AluOp::multiply, .operand0 = weight});
     return tile;
   }
@@ -178,17 +182,29 @@ struct LongInverse : LongRows {
     return tile;
   }
 
+  // Some j2 of one row, which fill a bank.
+  void first_product(const View& a, const Parts& re, const Parts& im, const Parts& middle, std::int64_t row,
+                     const Piece& j2) const {
+    const View sum = k.psum({kTile, kWide}, f32)(ds(0, f.n1), ds(0, 2 * j2.size));
+    for (std::int64_t p = 0; p < pieces / 2; ++p) {
+      const auto of_row = [&](const View& v) { return v.select(1, p).select(1, row); };
+      const auto columns = [&](const View& v) { return v(all, ds(2 * (p * f.n2 + j2.start), 2 * j2.size)); };
+      add(sum, cut(re, of_row), cut(first[0], columns));
+      add(sum, cut(im, of_row), cut(first[1], columns));
+    }
+    add(sum, cut(middle, [&](const View& v) { return v.select(1, row); }),
+        cut(signs, [&](const View& v) { return v(all, ds(2 * j2.start, 2 * j2.size)); }));
+    const auto some = [&](const View& v) { return v(all, ds(j2.start, j2.size)); };
+    twiddle(some(a.select(1, row)), pairs(sum), some(cosine), some(sine));
+  }
+
   void run(const View& x, const View& y) const {
     const std::int64_t rows = x.dim(0);
     const View tile = loaded(x), a = k.sbuf({f.n1, rows, f.n2, 2}, f32);
     const Parts re = parts(component(tile, 0)), im = parts(component(tile, 1)), middle = parts(middles(x));
     for (std::int64_t row = 0; row < rows; ++row) {
-      const View sum = k.psum({kTile, kWide}, f32)(ds(0, f.n1), ds(0, 2 * f.n2));
-      const auto of_row = [&](const View& v) { return v.select(1, row); };
-      add(sum, cut(re, of_row), first[0]);
-      add(sum, cut(im, of_row), first[1]);
-      add(sum, cut(middle, of_row), signs);
-      twiddle(a.select(1, row), pairs(sum), cosine, sine);
+      for (std::int64_t p = 0; p < pieces / 2; ++p)
+        first_product(a, re, im, middle, row, {2 * p * size, 2 * size});
     }
     const View sum = k.psum({kTile, kWide}, f32)(ds(0, f.n1), ds(0, rows * f.n2)),
                out = k.sbuf({f.n1, rows * f.n2}, f32), numbers = a.flatten_dims(1, 2);
@@ -202,8 +218,8 @@ struct LongInverse : LongRows {
 }  // namespace
 
 bool is_possible(const LongReal& f) {
-  return f.spectrum != Spectrum::whole && f.n2 % 2 == 0 && f.n1 >= 2 && f.n1 <= kTile && f.half() >= 1 &&
-         f.half() <= kTile;
+  return f.spectrum != Spectrum::whole && f.n1 >= 2 && f.n1 <= kTile && f.n2 % f.pieces() == 0 && f.size() >= 1 &&
+         f.size() <= kTile;
 }
 
 static double real_part(const Complex& w) { return w.real(); }
@@ -212,16 +228,16 @@ static double minus_imaginary_part(const Complex& w) { return -w.imag(); }
 
 static Tables forward_tables(const LongReal& f) {
   Tables tables;
-  Table first("long_first", f.n1, 2 * f.n1), alternating("long_alternating", f.half(), 2);
+  Table first("long_first", f.n1, 2 * f.n1), alternating("long_alternating", f.size(), f.pieces());
   for (std::int64_t j = 0; j < f.n1; ++j) {
     for (std::int64_t k = 0; k < f.n1; ++k) {
       const Complex w = phase_of(f, product_mod(j, k, f.n1), f.n1);
       first(j, 2 * k) = static_cast<float>(w.real()), first(j, 2 * k + 1) = static_cast<float>(w.imag());
     }
   }
-  for (std::int64_t r = 0; r < f.half(); ++r) {
-    for (std::int64_t h = 0; h < 2; ++h)
-      alternating(r, h) = static_cast<float>((r + h * f.half()) % 2 ? -f.scale : f.scale);
+  for (std::int64_t r = 0; r < f.size(); ++r) {
+    for (std::int64_t p = 0; p < f.pieces(); ++p)
+      alternating(r, p) = static_cast<float>((r + p * f.size()) % 2 ? -f.scale : f.scale);
   }
   tables.push_back(std::move(first));
   add_long_twiddles(tables, f);
@@ -234,14 +250,17 @@ static Tables forward_tables(const LongReal& f) {
 
 static Tables inverse_tables(const LongReal& f) {
   Tables tables;
-  Table weight("long_weight", f.half(), 1), re("long_first_re", f.half(), 2 * f.n2),
-      im("long_first_im", f.half(), 2 * f.n2), signs("long_signs", 1, 2 * f.n2);
-  for (std::int64_t k = 0; k < f.half(); ++k) {
-    weight(k, 0) = k == 0 ? 0.5f : 1.0f;
+  const std::int64_t columns = f.pieces() * f.n2;
+  Table weight("long_weight", f.size(), 1), re("long_first_re", f.size(), columns),
+      im("long_first_im", f.size(), columns), signs("long_signs", 1, 2 * f.n2);
+  for (std::int64_t k = 0; k < f.n2 / 2; ++k) {
+    const std::int64_t row = k % f.size(), first = k / f.size() * 2 * f.n2;
+    weight(row, 0) = row == 0 ? 0.5f : 1.0f;
     for (std::int64_t j = 0; j < f.n2; ++j) {
       const Complex w = phase_of(f, product_mod(k, j, f.n2), f.n2);
-      re(k, 2 * j) = static_cast<float>(w.real()), re(k, 2 * j + 1) = static_cast<float>(w.imag());
-      im(k, 2 * j) = static_cast<float>(-w.imag()), im(k, 2 * j + 1) = static_cast<float>(w.real());
+      const std::int64_t c = first + 2 * j;
+      re(row, c) = static_cast<float>(w.real()), re(row, c + 1) = static_cast<float>(w.imag());
+      im(row, c) = static_cast<float>(-w.imag()), im(row, c + 1) = static_cast<float>(w.real());
     }
   }
   for (std::int64_t j = 0; j < f.n2; ++j) signs(0, 2 * j) = j % 2 ? -1.0f : 1.0f;

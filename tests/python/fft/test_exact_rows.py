@@ -37,6 +37,17 @@ def test_rows_that_are_not_random(n):
             assert_close(got, getattr(np.fft, call)(wide(given), **more), 1e-6, f"{call} of {name}")
 
 
+@pytest.mark.parametrize("n", [474, 830])
+def test_constant_spectra(n):
+    """Sums of 79 and 83 times the same number."""
+    for angle in np.linspace(-0.5, 0.5, 21):
+        x = np.full((2, n // 2 + 1), [[np.exp(1j * angle)], [0.7j]], np.complex64)
+        want = np.fft.irfft(wide(x), n)
+        got = fft.irfft(x, n, backend="simulator")
+        assert_close(got[0], want[0], 1e-6, f"{angle}")
+        assert_close(got[1], want[1], 1e-6)
+
+
 @pytest.mark.parametrize("n, worst", [(997, 3), (6043, 5398), (8193, 1), (38929, 16431), (65521, 53631)])
 def test_native_pulses(n, worst):
     """NumPy's pocketfft computes inverse transforms in float32; by a convolution, pulses have up to 1.3e-6 there."""
