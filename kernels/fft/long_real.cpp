@@ -14,35 +14,17 @@ Complex phase_of(const LongReal& f, std::int64_t k, std::int64_t n) {
   return root(f.positive || f.spectrum == Spectrum::inverse ? k : -k, n);
 }
 
-// Factors between the products of one row, for (re, im): (cos, cos) and (- sin, sin). Forward, each piece of the numbers
-// j2 has its own.
-void add_long_twiddles(Tables& tables, const LongReal& f) {
-  const bool forward = f.spectrum == Spectrum::forward;
-  const std::int64_t rows = forward ? f.size() : f.n1, columns = forward ? f.pieces() * f.n1 : f.n2;
-  Table cosine("long_cosine", rows, 2 * columns), sine("long_sine", rows, 2 * columns);
+// Real parts of phases, imaginary ones, and those with the other sign.
+enum class PhasePart : std::uint8_t { cosine, sine, minus_sine };
+Table phases(const std::string& name, std::int64_t rows, std::int64_t columns, PhasePart part,
+             const std::function<Complex(std::int64_t, std::int64_t)>& phase) {
+  Table t(name, rows, columns);
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t c = 0; c < columns; ++c) {
-      const std::int64_t a = forward ? r + c / f.n1 * f.size() : r, b = forward ? c % f.n1 : c;
-      const Complex w = phase_of(f, product_mod(a, b, f.n()), f.n());
-      cosine(r, 2 * c) = cosine(r, 2 * c + 1) = static_cast<float>(w.real());
-      sine(r, 2 * c) = static_cast<float>(-w.imag()), sine(r, 2 * c + 1) = static_cast<float>(w.imag());
-    }
-  }
-  tables.push_back(std::move(cosine));
-  tables.push_back(std::move(sine));
-}
-
-// Forward, the results of each piece that is contracted follow each other.
-Table second_table(const LongReal& f, const char* name, const std::function<double(const Complex&)>& part) {
-  const bool forward = f.spectrum == Spectrum::forward;
-  const std::int64_t rows = forward ? f.size() : f.n1, results = forward ? f.n2 / 2 : f.n1;
-  const std::int64_t size = forward ? f.n2 : f.n1;
-  Table t(name, rows, (forward ? f.pieces() : 1) * results);
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t c = 0; c < t.columns; ++c) {
-      const std::int64_t contracted = c / results * f.size() + r;
-      t(r, c) = static_cast<float>((forward ? 1 : 2) * f.scale *
-                                   part(phase_of(f, product_mod(contracted, c % results, size), size)));
+      const Complex w = phase(r, c);
+      t(r, c) = static_cast<float>(part == PhasePart::cosine ? w.real()
+                                   : part == PhasePart::sine ? w.imag()
+                                                             : -w.imag());
     }
   }
   return t;
@@ -52,6 +34,11 @@ Table second_table(const LongReal& f, const char* name, const std::function<doub
 std::int64_t rows_at_once(const LongReal& f) {
   return std::max<std::int64_t>(1, kWide / (f.spectrum == Spectrum::forward ? f.n1 : f.n2));
 }
+
+// Real parts and imaginary ones in tiles, or tables, of their own.
+struct Planes {
+  View re, im;
+};
 
 struct LongRows {
   Kernel& k;
@@ -69,64 +56,66 @@ struct LongRows {
     return some;
   }
 
-  // to = sum times the factors (cosine, sine), [rows, numbers, 2] each.
-  void twiddle(const View& to, const View& sum, const View& cosine, const View& sine) const {
-    const View straight = k.sbuf({to.dim(0), to.dim(1), 2}, f32), turned = k.sbuf({to.dim(0), to.dim(1), 2}, f32);
-    const auto times = [&](const View& dst, const View& a, const View& b) {
-      k.tensor_tensor({.dst = dst, .data1 = a, .data2 = b, .op = AluOp::multiply, .engine = Engine::vector});
+  // to = sums times factors. What is in PSUM is read by the vector engine alone.
+  void twiddle(const Planes& to, const Planes& sums, const Planes& w) const {
+    const auto times = [&](const View& a, const View& b) {
+      const View product = k.sbuf({a.dim(0), a.dim(1)}, f32);
+      k.tensor_tensor({.dst = product, .data1 = a, .data2 = b, .op = AluOp::multiply, .engine = Engine::vector});
+      return product;
     };
-    times(straight, sum, cosine);
-    times(component(turned, 0), component(sum, 1), component(sine, 0));
-    times(component(turned, 1), component(sum, 0), component(sine, 1));
-    k.tensor_tensor({.dst = to, .data1 = straight, .data2 = turned, .op = AluOp::add, .engine = Engine::gpsimd});
+    const auto join = [&](const View& dst, AluOp op, const View& a, const View& b) {
+      k.tensor_tensor({.dst = dst, .data1 = a, .data2 = b, .op = op, .engine = Engine::gpsimd});
+    };
+    join(to.re, AluOp::subtract, times(sums.re, w.re), times(sums.im, w.im));
+    join(to.im, AluOp::add, times(sums.re, w.im), times(sums.im, w.re));
   }
-  // A table of factors as [rows, numbers, 2].
-  static View pairs(const View& t) { return t.reshape_dim(1, {t.dim(1) / 2, 2}); }
 };
 
 struct LongForward : LongRows {
   Parts first, cosines, sines, minus_sines, alternating;
-  View cosine, sine;
+  Planes weights;
 
   // In the order in which they are needed.
   LongForward(Kernel& kernel, const LongReal& config) : LongRows{kernel, config} {
     first = parts(table(0));
-    cosine = pairs(table(1)), sine = pairs(table(2));
+    weights = {table(1), table(2)};
     cosines = parts(table(3)), sines = parts(table(4)), minus_sines = parts(table(5)), alternating = parts(table(6));
   }
 
-  // x [rows, n] to a [j2 of a piece, pieces, rows, k1, 2].
-  View first_product(const View& x) const {
-    const std::int64_t rows = x.dim(0);
-    const View tile = k.sbuf({f.n1, rows, f.n2}, f32), a = k.sbuf({size, pieces, rows, f.n1, 2}, f32);
-    k.dma_copy({.dst = tile, .src = x.reshape_dim(1, {f.n1, f.n2}).permute({1, 0, 2})});
+  // x [rows, n] to numbers [j2 of a piece, pieces, rows, k1].
+  Planes first_product(const View& x) const {
+    const std::int64_t rows = x.dim(0), n1 = f.n1;
+    const View tile = k.sbuf({n1, rows, f.n2}, f32);
+    const Planes a{k.sbuf({size, pieces, rows, n1}, f32), k.sbuf({size, pieces, rows, n1}, f32)};
+    k.dma_copy({.dst = tile, .src = x.reshape_dim(1, {n1, f.n2}).permute({1, 0, 2})});
     const Parts data = parts(tile);
     for (std::int64_t row = 0; row < rows; ++row) {
       for (std::int64_t p = 0; p < pieces; ++p) {
-        const View sum = k.psum({kTile, kWide}, f32)(ds(0, size), ds(0, 2 * f.n1));
+        const View sum = k.psum({kTile, kWide}, f32)(ds(0, size), ds(0, 2 * n1));
         add(sum, cut(data, [&](const View& v) { return v.select(1, row)(all, ds(p * size, size)); }), first);
-        const auto of_piece = [&](const View& t) { return t(all, ds(p * f.n1, f.n1)); };
-        twiddle(a.select(1, p).select(1, row), pairs(sum), of_piece(cosine), of_piece(sine));
+        const auto of_row = [&](const View& v) { return v.select(1, p).select(1, row); };
+        const Slice some = ds(p * n1, n1);
+        twiddle({of_row(a.re), of_row(a.im)}, {sum(all, ds(0, n1)), sum(all, ds(n1, n1))},
+                {weights.re(all, some), weights.im(all, some)});
       }
     }
     return a;
   }
 
   // One part of a piece of the results, [k2, rows, k1].
-  View second_product(const View& a, std::int64_t piece, const Parts& of_re, const Parts& of_im) const {
-    const View sum = k.psum({kTile, kWide}, f32)(ds(0, size), ds(0, a.dim(2) * f.n1));
+  View second_product(const Planes& a, std::int64_t piece, const Parts& of_re, const Parts& of_im) const {
+    const View sum = k.psum({kTile, kWide}, f32)(ds(0, size), ds(0, a.re.dim(2) * f.n1));
     for (std::int64_t p = 0; p < pieces; ++p) {
-      const View numbers = a.select(1, p).flatten_dims(1, 2);
       const auto of_piece = [&](const View& v) { return v(all, ds((p * pieces / 2 + piece) * size, size)); };
-      add(sum, cut(of_re, of_piece), parts(component(numbers, 0)));
-      add(sum, cut(of_im, of_piece), parts(component(numbers, 1)));
+      add(sum, cut(of_re, of_piece), parts(a.re.select(1, p).flatten_dims(1, 2)));
+      add(sum, cut(of_im, of_piece), parts(a.im.select(1, p).flatten_dims(1, 2)));
     }
     return sum;
   }
 
   void run(const View& x, const View& y) const {
     const std::int64_t rows = x.dim(0), width = 2 * f.n1;
-    const View a = first_product(x);
+    const Planes a = first_product(x);
     for (std::int64_t p = 0; p < pieces / 2; ++p) {
       const View out = k.sbuf({size, rows * f.n1, 2}, f32);
       evict(k, component(out, 0), second_product(a, p, cosines, minus_sines), 1);
@@ -134,45 +123,49 @@ struct LongForward : LongRows {
       const View places = y(all, ds(p * size * width, size * width)).reshape_dim(1, {size, width}).permute({1, 0, 2});
       k.dma_copy({.dst = places, .src = out.flatten_dims(1, 2).reshape_dim(1, {rows, width})});
     }
-    middle(a, y);
+    middle(a.re, y);
   }
 
   // The middle number: real, a sum of those with k1 = 0 with alternating signs.
-  void middle(const View& a, const View& y) const {
+  void middle(const View& re, const View& y) const {
     const std::int64_t rows = y.dim(0);
     const View sum = k.psum({kTile, kWide}, f32)(ds(0, 1), ds(0, rows)), out = k.sbuf({1, rows, 2}, f32);
     k.memset({.dst = out, .value = 0.0, .engine = Engine::gpsimd});
-    for (std::int64_t p = 0; p < pieces; ++p) {
-      const View first_numbers = component(a.select(1, p), 0).select(2, 0);
-      add(sum, cut(alternating, [&](const View& v) { return v(all, ds(p, 1)); }), parts(first_numbers));
-    }
+    for (std::int64_t p = 0; p < pieces; ++p)
+      add(sum, cut(alternating, [&](const View& v) { return v(all, ds(p, 1)); }), parts(re.select(1, p).select(2, 0)));
     evict(k, component(out, 0), sum, 2);
     k.dma_copy({.dst = y(all, ds(f.n(), 2)).expand_dim(0), .src = out});
   }
 };
 
 struct LongInverse : LongRows {
-  Parts first[2], signs, cosines, minus_sines;
-  View weight, cosine, sine;
+  Parts first_cosines, first_sines, signs, cosines, minus_sines;
+  Planes weights;
+  View half;
 
   LongInverse(Kernel& kernel, const LongReal& config) : LongRows{kernel, config} {
-    weight = table(0);
-    first[0] = parts(table(1)), first[1] = parts(table(2)), signs = parts(table(3));
-    cosine = pairs(table(4)), sine = pairs(table(5));
+    half = table(0);
+    first_cosines = parts(table(1)), first_sines = parts(table(2)), signs = parts(table(3));
+    weights = {table(4), table(5)};
     cosines = parts(table(6)), minus_sines = parts(table(7));
   }
 
-  // Half spectra as [k2 of a piece, pieces, rows, k1, 2]; the first number counts half as much as the others.
-  View loaded(const View& x) const {
-    const std::int64_t rows = x.dim(0), half = pieces / 2;
-    const View tile = k.sbuf({size, half, rows, f.n1, 2}, f32);
-    const View places = x(all, ds(0, f.n())).reshape_dim(1, {half, size, 2 * f.n1}).permute({2, 1, 0, 3});
+  // The operands of the first product: numbers [k2 of a piece, pieces, rows, k1], minus their imaginary parts, and half
+  // of each middle number as the one with k1 = 0 of a row of zeros, [1, rows, k1].
+  struct Numbers {
+    Parts re, im, minus_im, middle;
+  };
+  Numbers loaded(const View& x) const {
+    const std::int64_t rows = x.dim(0), many = pieces / 2;
+    const View tile = k.sbuf({size, many, rows, f.n1, 2}, f32), minus = k.sbuf({size, many, rows, f.n1}, f32);
+    const View places = x(all, ds(0, f.n())).reshape_dim(1, {many, size, 2 * f.n1}).permute({2, 1, 0, 3});
     k.dma_copy({.dst = tile.flatten_dims(3, 4), .src = places});
+    // The first number counts half as much as the others.
     const View column = tile.select(1, 0).select(2, 0);
-    k.tensor_scalar({.dst = column, .data = column, .op0 = AluOp::multiply, .operand0 = weight});
-    return tile;
+    k.tensor_scalar({.dst = column, .data = column, .op0 = AluOp::multiply, .operand0 = half});
+    k.activation({.dst = minus, .op = ActFn::copy, .data = component(tile, 1), .scale = -1.0});
+    return {parts(component(tile, 0)), parts(component(tile, 1)), parts(minus), parts(middles(x))};
   }
-  // Half of each middle number as the one with k1 = 0 of a row of zeros, [1, rows, n1].
   View middles(const View& x) const {
     const std::int64_t rows = x.dim(0);
     const View tile = k.sbuf({1, rows, f.n1}, f32), numbers = k.sbuf({1, rows}, f32);
@@ -182,34 +175,34 @@ struct LongInverse : LongRows {
     return tile;
   }
 
-  // Some j2 of one row, which fill a bank.
-  void first_product(const View& a, const Parts& re, const Parts& im, const Parts& middle, std::int64_t row,
-                     const Piece& j2) const {
-    const View sum = k.psum({kTile, kWide}, f32)(ds(0, f.n1), ds(0, 2 * j2.size));
+  // [k1, j2] of one row.
+  Planes first_product(const Numbers& x, std::int64_t row) const {
+    const auto bank = [&] { return k.psum({kTile, kWide}, f32)(ds(0, f.n1), ds(0, f.n2)); };
+    const Planes sums{bank(), bank()};
     for (std::int64_t p = 0; p < pieces / 2; ++p) {
       const auto of_row = [&](const View& v) { return v.select(1, p).select(1, row); };
-      const auto columns = [&](const View& v) { return v(all, ds(2 * (p * f.n2 + j2.start), 2 * j2.size)); };
-      add(sum, cut(re, of_row), cut(first[0], columns));
-      add(sum, cut(im, of_row), cut(first[1], columns));
+      const auto columns = [&](const View& v) { return v(all, ds(p * f.n2, f.n2)); };
+      const Parts re = cut(x.re, of_row), c = cut(first_cosines, columns), s = cut(first_sines, columns);
+      add(sums.re, re, c);
+      add(sums.re, cut(x.minus_im, of_row), s);
+      add(sums.im, re, s);
+      add(sums.im, cut(x.im, of_row), c);
     }
-    add(sum, cut(middle, [&](const View& v) { return v.select(1, row); }),
-        cut(signs, [&](const View& v) { return v(all, ds(2 * j2.start, 2 * j2.size)); }));
-    const auto some = [&](const View& v) { return v(all, ds(j2.start, j2.size)); };
-    twiddle(some(a.select(1, row)), pairs(sum), some(cosine), some(sine));
+    add(sums.re, cut(x.middle, [&](const View& v) { return v.select(1, row); }), signs);
+    return sums;
   }
 
   void run(const View& x, const View& y) const {
-    const std::int64_t rows = x.dim(0);
-    const View tile = loaded(x), a = k.sbuf({f.n1, rows, f.n2, 2}, f32);
-    const Parts re = parts(component(tile, 0)), im = parts(component(tile, 1)), middle = parts(middles(x));
+    const std::int64_t rows = x.dim(0), columns = rows * f.n2;
+    const Numbers numbers = loaded(x);
+    const Planes a{k.sbuf({f.n1, columns}, f32), k.sbuf({f.n1, columns}, f32)};
     for (std::int64_t row = 0; row < rows; ++row) {
-      for (std::int64_t p = 0; p < pieces / 2; ++p)
-        first_product(a, re, im, middle, row, {2 * p * size, 2 * size});
+      const Slice some = ds(row * f.n2, f.n2);
+      twiddle({a.re(all, some), a.im(all, some)}, first_product(numbers, row), weights);
     }
-    const View sum = k.psum({kTile, kWide}, f32)(ds(0, f.n1), ds(0, rows * f.n2)),
-               out = k.sbuf({f.n1, rows * f.n2}, f32), numbers = a.flatten_dims(1, 2);
-    add(sum, cosines, parts(component(numbers, 0)));
-    add(sum, minus_sines, parts(component(numbers, 1)));
+    const View sum = k.psum({kTile, kWide}, f32)(ds(0, f.n1), ds(0, columns)), out = k.sbuf({f.n1, columns}, f32);
+    add(sum, cosines, parts(a.re));
+    add(sum, minus_sines, parts(a.im));
     evict(k, out, sum, 1);
     k.dma_copy({.dst = y.reshape_dim(1, {f.n1, f.n2}).permute({1, 0, 2}), .src = out.reshape_dim(1, {rows, f.n2})});
   }
@@ -222,53 +215,54 @@ bool is_possible(const LongReal& f) {
          f.size() <= kTile;
 }
 
-static double real_part(const Complex& w) { return w.real(); }
-static double imaginary_part(const Complex& w) { return w.imag(); }
-static double minus_imaginary_part(const Complex& w) { return -w.imag(); }
-
+// A row of the second table has the results of each piece that is contracted, one piece after the other.
 static Tables forward_tables(const LongReal& f) {
-  Tables tables;
-  Table first("long_first", f.n1, 2 * f.n1), alternating("long_alternating", f.size(), f.pieces());
-  for (std::int64_t j = 0; j < f.n1; ++j) {
-    for (std::int64_t k = 0; k < f.n1; ++k) {
-      const Complex w = phase_of(f, product_mod(j, k, f.n1), f.n1);
-      first(j, 2 * k) = static_cast<float>(w.real()), first(j, 2 * k + 1) = static_cast<float>(w.imag());
-    }
-  }
-  for (std::int64_t r = 0; r < f.size(); ++r) {
+  const std::int64_t size = f.size(), half = f.n2 / 2;
+  Table first = phases("long_first", f.n1, 2 * f.n1, PhasePart::cosine, [&](std::int64_t j, std::int64_t k) {
+    const Complex w = phase_of(f, product_mod(j, k % f.n1, f.n1), f.n1);
+    return k < f.n1 ? w : Complex(w.imag());
+  });
+  const auto weight = [&](std::int64_t r, std::int64_t c) {
+    return phase_of(f, product_mod(r + c / f.n1 * size, c % f.n1, f.n()), f.n());
+  };
+  const auto second = [&](std::int64_t r, std::int64_t c) {
+    return f.scale * phase_of(f, product_mod(r + c / half * size, c % half, f.n2), f.n2);
+  };
+  Table alternating("long_alternating", size, f.pieces());
+  for (std::int64_t r = 0; r < size; ++r) {
     for (std::int64_t p = 0; p < f.pieces(); ++p)
-      alternating(r, p) = static_cast<float>((r + p * f.size()) % 2 ? -f.scale : f.scale);
+      alternating(r, p) = static_cast<float>((r + p * size) % 2 ? -f.scale : f.scale);
   }
-  tables.push_back(std::move(first));
-  add_long_twiddles(tables, f);
-  tables.push_back(second_table(f, "long_cos", real_part));
-  tables.push_back(second_table(f, "long_sin", imaginary_part));
-  tables.push_back(second_table(f, "long_minus_sin", minus_imaginary_part));
-  tables.push_back(std::move(alternating));
-  return tables;
+  const std::int64_t weights = f.pieces() * f.n1, results = f.pieces() * half;
+  return {std::move(first),
+          phases("long_weight_re", size, weights, PhasePart::cosine, weight),
+          phases("long_weight_im", size, weights, PhasePart::sine, weight),
+          phases("long_cos", size, results, PhasePart::cosine, second),
+          phases("long_sin", size, results, PhasePart::sine, second),
+          phases("long_minus_sin", size, results, PhasePart::minus_sine, second),
+          std::move(alternating)};
 }
 
 static Tables inverse_tables(const LongReal& f) {
-  Tables tables;
-  const std::int64_t columns = f.pieces() * f.n2;
-  Table weight("long_weight", f.size(), 1), re("long_first_re", f.size(), columns),
-      im("long_first_im", f.size(), columns), signs("long_signs", 1, 2 * f.n2);
-  for (std::int64_t k = 0; k < f.n2 / 2; ++k) {
-    const std::int64_t row = k % f.size(), first = k / f.size() * 2 * f.n2;
-    weight(row, 0) = row == 0 ? 0.5f : 1.0f;
-    for (std::int64_t j = 0; j < f.n2; ++j) {
-      const Complex w = phase_of(f, product_mod(k, j, f.n2), f.n2);
-      const std::int64_t c = first + 2 * j;
-      re(row, c) = static_cast<float>(w.real()), re(row, c + 1) = static_cast<float>(w.imag());
-      im(row, c) = static_cast<float>(-w.imag()), im(row, c + 1) = static_cast<float>(w.real());
-    }
-  }
-  for (std::int64_t j = 0; j < f.n2; ++j) signs(0, 2 * j) = j % 2 ? -1.0f : 1.0f;
-  for (Table* t : {&weight, &re, &im, &signs}) tables.push_back(std::move(*t));
-  add_long_twiddles(tables, f);
-  tables.push_back(second_table(f, "long_cos", real_part));
-  tables.push_back(second_table(f, "long_minus_sin", minus_imaginary_part));
-  return tables;
+  const std::int64_t size = f.size(), columns = f.pieces() / 2 * f.n2;
+  const auto first = [&](std::int64_t r, std::int64_t c) {
+    return phase_of(f, product_mod(r + c / f.n2 * size, c % f.n2, f.n2), f.n2);
+  };
+  const auto weight = [&](std::int64_t r, std::int64_t c) { return phase_of(f, product_mod(r, c, f.n()), f.n()); };
+  const auto second = [&](std::int64_t r, std::int64_t c) {
+    return 2 * f.scale * phase_of(f, product_mod(r, c, f.n1), f.n1);
+  };
+  Table half("long_half", size, 1), signs("long_signs", 1, f.n2);
+  for (std::int64_t r = 0; r < size; ++r) half(r, 0) = r == 0 ? 0.5f : 1.0f;
+  for (std::int64_t j = 0; j < f.n2; ++j) signs(0, j) = j % 2 ? -1.0f : 1.0f;
+  return {std::move(half),
+          phases("long_first_cos", size, columns, PhasePart::cosine, first),
+          phases("long_first_sin", size, columns, PhasePart::sine, first),
+          std::move(signs),
+          phases("long_weight_re", f.n1, f.n2, PhasePart::cosine, weight),
+          phases("long_weight_im", f.n1, f.n2, PhasePart::sine, weight),
+          phases("long_cos", f.n1, f.n1, PhasePart::cosine, second),
+          phases("long_minus_sin", f.n1, f.n1, PhasePart::minus_sine, second)};
 }
 
 Tables long_real_tables(const LongReal& f) {
