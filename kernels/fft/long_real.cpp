@@ -40,6 +40,24 @@ struct Planes {
   View re, im;
 };
 
+// Some rows of x on the chip: [j1, rows, j2], or [k2 of a piece, pieces, rows, k1, 2] and middle numbers [1, rows].
+struct LongLoaded {
+  View tile, middle;
+};
+LongLoaded load_long(Kernel& k, const LongReal& f, const View& x) {
+  const std::int64_t rows = x.dim(0), many = f.pieces() / 2;
+  if (f.spectrum == Spectrum::forward) {
+    const View tile = k.sbuf({f.n1, rows, f.n2}, f32);
+    k.dma_copy({.dst = tile, .src = x.reshape_dim(1, {f.n1, f.n2}).permute({1, 0, 2})});
+    return {tile, {}};
+  }
+  const View tile = k.sbuf({f.size(), many, rows, f.n1, 2}, f32), middle = k.sbuf({1, rows}, f32);
+  const View places = x(all, ds(0, f.n())).reshape_dim(1, {many, f.size(), 2 * f.n1}).permute({2, 1, 0, 3});
+  k.dma_copy({.dst = tile.flatten_dims(3, 4), .src = places});
+  k.dma_copy({.dst = middle, .src = x(all, ds(f.n(), 1)).permute({1, 0})});
+  return {tile, middle};
+}
+
 struct LongRows {
   Kernel& k;
   const LongReal& f;
@@ -82,12 +100,10 @@ struct LongForward : LongRows {
     cosines = parts(table(3)), sines = parts(table(4)), minus_sines = parts(table(5)), alternating = parts(table(6));
   }
 
-  // x [rows, n] to numbers [j2 of a piece, pieces, rows, k1].
-  Planes first_product(const View& x) const {
-    const std::int64_t rows = x.dim(0), n1 = f.n1;
-    const View tile = k.sbuf({n1, rows, f.n2}, f32);
+  // Numbers [j2 of a piece, pieces, rows, k1].
+  Planes first_product(const View& tile) const {
+    const std::int64_t rows = tile.dim(1), n1 = f.n1;
     const Planes a{k.sbuf({size, pieces, rows, n1}, f32), k.sbuf({size, pieces, rows, n1}, f32)};
-    k.dma_copy({.dst = tile, .src = x.reshape_dim(1, {n1, f.n2}).permute({1, 0, 2})});
     const Parts data = parts(tile);
     for (std::int64_t row = 0; row < rows; ++row) {
       for (std::int64_t p = 0; p < pieces; ++p) {
@@ -113,9 +129,9 @@ struct LongForward : LongRows {
     return sum;
   }
 
-  void run(const View& x, const View& y) const {
-    const std::int64_t rows = x.dim(0), width = 2 * f.n1;
-    const Planes a = first_product(x);
+  void run(const LongLoaded& x, const View& y) const {
+    const std::int64_t rows = y.dim(0), width = 2 * f.n1;
+    const Planes a = first_product(x.tile);
     for (std::int64_t p = 0; p < pieces / 2; ++p) {
       const View out = k.sbuf({size, rows * f.n1, 2}, f32);
       evict(k, component(out, 0), second_product(a, p, cosines, minus_sines), 1);
@@ -155,56 +171,54 @@ struct LongInverse : LongRows {
   struct Numbers {
     Parts re, im, minus_im, middle;
   };
-  Numbers loaded(const View& x) const {
-    const std::int64_t rows = x.dim(0), many = pieces / 2;
-    const View tile = k.sbuf({size, many, rows, f.n1, 2}, f32), minus = k.sbuf({size, many, rows, f.n1}, f32);
-    const View places = x(all, ds(0, f.n())).reshape_dim(1, {many, size, 2 * f.n1}).permute({2, 1, 0, 3});
-    k.dma_copy({.dst = tile.flatten_dims(3, 4), .src = places});
+  Numbers operands(const LongLoaded& x) const {
+    const std::int64_t rows = x.middle.dim(1);
+    const View minus = k.sbuf({size, pieces / 2, rows, f.n1}, f32), middle = k.sbuf({1, rows, f.n1}, f32);
     // The first number counts half as much as the others.
-    const View column = tile.select(1, 0).select(2, 0);
+    const View column = x.tile.select(1, 0).select(2, 0);
     k.tensor_scalar({.dst = column, .data = column, .op0 = AluOp::multiply, .operand0 = half});
-    k.activation({.dst = minus, .op = ActFn::copy, .data = component(tile, 1), .scale = -1.0});
-    return {parts(component(tile, 0)), parts(component(tile, 1)), parts(minus), parts(middles(x))};
-  }
-  View middles(const View& x) const {
-    const std::int64_t rows = x.dim(0);
-    const View tile = k.sbuf({1, rows, f.n1}, f32), numbers = k.sbuf({1, rows}, f32);
-    k.memset({.dst = tile, .value = 0.0, .engine = Engine::gpsimd});
-    k.dma_copy({.dst = numbers, .src = x(all, ds(f.n(), 1)).permute({1, 0})});
-    k.tensor_scalar({.dst = tile.select(2, 0), .data = numbers, .op0 = AluOp::multiply, .operand0 = 0.5});
-    return tile;
+    k.activation({.dst = minus, .op = ActFn::copy, .data = component(x.tile, 1), .scale = -1.0});
+    k.memset({.dst = middle, .value = 0.0, .engine = Engine::gpsimd});
+    k.tensor_scalar({.dst = middle.select(2, 0), .data = x.middle, .op0 = AluOp::multiply, .operand0 = 0.5});
+    return {parts(component(x.tile, 0)), parts(component(x.tile, 1)), parts(minus), parts(middle)};
   }
 
-  // [k1, j2] of one row.
-  Planes first_product(const Numbers& x, std::int64_t row) const {
-    const auto bank = [&] { return k.psum({kTile, kWide}, f32)(ds(0, f.n1), ds(0, f.n2)); };
+  // [k1, some j2] of one row.
+  Planes first_product(const Numbers& x, std::int64_t row, const Piece& j2) const {
+    const auto bank = [&] { return k.psum({kTile, kWide}, f32)(ds(0, f.n1), ds(0, j2.size)); };
     const Planes sums{bank(), bank()};
     for (std::int64_t p = 0; p < pieces / 2; ++p) {
       const auto of_row = [&](const View& v) { return v.select(1, p).select(1, row); };
-      const auto columns = [&](const View& v) { return v(all, ds(p * f.n2, f.n2)); };
+      const auto columns = [&](const View& v) { return v(all, ds(p * f.n2 + j2.start, j2.size)); };
       const Parts re = cut(x.re, of_row), c = cut(first_cosines, columns), s = cut(first_sines, columns);
       add(sums.re, re, c);
       add(sums.re, cut(x.minus_im, of_row), s);
       add(sums.im, re, s);
       add(sums.im, cut(x.im, of_row), c);
     }
-    add(sums.re, cut(x.middle, [&](const View& v) { return v.select(1, row); }), signs);
+    add(sums.re, cut(x.middle, [&](const View& v) { return v.select(1, row); }),
+        cut(signs, [&](const View& v) { return v(all, ds(j2.start, j2.size)); }));
     return sums;
   }
 
-  void run(const View& x, const View& y) const {
-    const std::int64_t rows = x.dim(0), columns = rows * f.n2;
-    const Numbers numbers = loaded(x);
-    const Planes a{k.sbuf({f.n1, columns}, f32), k.sbuf({f.n1, columns}, f32)};
+  // Pieces of rows, so that engines do not wait for all of one.
+  void run(const LongLoaded& x, const View& y) const {
+    constexpr std::int64_t kSome = 256;
+    const std::int64_t rows = y.dim(0);
+    const Numbers numbers = operands(x);
+    const View places = y.reshape_dim(1, {f.n1, f.n2}).permute({1, 0, 2}), out = k.sbuf({f.n1, rows, f.n2}, f32);
     for (std::int64_t row = 0; row < rows; ++row) {
-      const Slice some = ds(row * f.n2, f.n2);
-      twiddle({a.re(all, some), a.im(all, some)}, first_product(numbers, row), weights);
+      for (const Piece& j2 : even_pieces(f.n2, kSome)) {
+        const auto some = [&](const View& v) { return v(all, ds(j2.start, j2.size)); };
+        const Planes a{k.sbuf({f.n1, j2.size}, f32), k.sbuf({f.n1, j2.size}, f32)};
+        twiddle(a, first_product(numbers, row, j2), {some(weights.re), some(weights.im)});
+        const View sum = k.psum({kTile, kWide}, f32)(ds(0, f.n1), ds(0, j2.size));
+        add(sum, cosines, parts(a.re));
+        add(sum, minus_sines, parts(a.im));
+        evict(k, some(out.select(1, row)), sum, 1);
+      }
     }
-    const View sum = k.psum({kTile, kWide}, f32)(ds(0, f.n1), ds(0, columns)), out = k.sbuf({f.n1, columns}, f32);
-    add(sum, cosines, parts(a.re));
-    add(sum, minus_sines, parts(a.im));
-    evict(k, out, sum, 1);
-    k.dma_copy({.dst = y.reshape_dim(1, {f.n1, f.n2}).permute({1, 0, 2}), .src = out.reshape_dim(1, {rows, f.n2})});
+    k.dma_copy({.dst = places, .src = out});
   }
 };
 
@@ -269,12 +283,20 @@ Tables long_real_tables(const LongReal& f) {
   return f.spectrum == Spectrum::forward ? forward_tables(f) : inverse_tables(f);
 }
 
+// The first rows come before the tables, of which the first product needs but some.
+template <class Transform>
+static void long_rows(Kernel& k, const LongReal& f, const View& x, const View& y) {
+  const std::int64_t rows = x.dim(0), some = std::min(rows, rows_at_once(f));
+  const LongLoaded loaded = load_long(k, f, x(ds(0, some)));
+  const Transform transform(k, f);
+  transform.run(loaded, y(ds(0, some)));
+  tiles_from(k, some, rows, some, [&](Index row, std::int64_t count) {
+    transform.run(load_long(k, f, x(ds(row, count))), y(ds(row, count)));
+  });
+}
+
 void long_real(Kernel& k, const LongReal& f, const View& x, const View& y) {
-  const auto by_rows = [&](const auto& transform) {
-    k.tiles(x.dim(0), std::min(x.dim(0), rows_at_once(f)),
-            [&](Index row, std::int64_t rows) { transform.run(x(ds(row, rows)), y(ds(row, rows))); });
-  };
-  f.spectrum == Spectrum::forward ? by_rows(LongForward(k, f)) : by_rows(LongInverse(k, f));
+  (f.spectrum == Spectrum::forward ? long_rows<LongForward> : long_rows<LongInverse>)(k, f, x, y);
 }
 
 }  // namespace kiln::kernels

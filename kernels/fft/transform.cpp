@@ -34,7 +34,7 @@ Factored whole(const TransformConfig& c, const Way& w) {
 }
 
 bool is_long(const Way& w) { return w.kind == Way::Kind::two_factor && w.n2 > kTile; }
-LongReal long_rows(const TransformConfig& c, const Way& w) {
+LongReal long_config(const TransformConfig& c, const Way& w) {
   return {w.n1, w.n2, c.spectrum, c.positive, c.scale, c.precision};
 }
 
@@ -118,7 +118,7 @@ Tables transform_tables(const TransformConfig& c, const Way& w) {
   if (w.kind == Way::Kind::bluestein) return bluestein_tables(c, w);
   if (w.kind == Way::Kind::rader) return rader_tables(c, w);
   if (c.spectrum == Spectrum::whole) return factored_tables(whole(c, w));
-  if (is_long(w)) return long_real_tables(long_rows(c, w));
+  if (is_long(w)) return long_real_tables(long_config(c, w));
   return w.kind == Way::Kind::three_factor ? real_factored_tables(real(c, w)) : two_factor_tables(half(c, w));
 }
 
@@ -240,7 +240,7 @@ static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, co
   else if (w.kind == Way::Kind::three_factor)
     real_factored(k, real(c, w), x, y);
   else if (is_long(w))
-    long_real(k, long_rows(c, w), x, y);
+    long_real(k, long_config(c, w), x, y);
   else
     TwoFactor(k, half(c, w)).run(x, y);
 }
