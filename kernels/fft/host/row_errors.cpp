@@ -24,11 +24,12 @@ ErrorShare error_share(Precision precision) {
   return precision == Precision::native ? ErrorShare{0.0315, 0.16, 0.2} : ErrorShare{0.0035, 0.31, 0.2};
 }
 
-// Of a complex transform in factors.
+// Of a transform in factors; longer ones are several sums.
 double square_of_factors(const Way& w, const ErrorShare& share) {
   double square = 0;
   for (const std::int64_t n : {w.n3, w.n0, w.n1, w.n2}) {
-    if (n > 1) square += share.product * static_cast<double>(n) + share.factor;
+    const auto sums = static_cast<double>(kernels::tiles_of(n, kernels::kTile));
+    if (n > 1) square += share.product * static_cast<double>(std::min(n, kernels::kTile)) + share.factor * sums;
   }
   return square;
 }
@@ -134,7 +135,7 @@ Summed summed(const kernels::TransformConfig& c, const Way& w) {
   if (w.kind == Way::Kind::direct)  // parts of a complex number take turns
     s.add(std::min(c.x_width(), kernels::kTile) / (c.spectrum == Spectrum::forward ? 1 : 2));
   else
-    for (const std::int64_t n : {w.n3, w.n0, w.n1, w.n2}) s.add(n > 1 ? n : 0);
+    for (const std::int64_t n : {w.n3, w.n0, w.n1, w.n2}) s.add(n > 1 ? std::min(n, kernels::kTile) : 0);
   return s;
 }
 // Sums of the same number so often are as far off as 1e-6 of the result.
