@@ -195,7 +195,7 @@ std::vector<Way> ways(const TransformConfig& c) {
   if (c.n <= kShortest) return found;
   const std::size_t before = found.size();
   add(pairs(c));
-  if (c.n > kTile * kTile && c.spectrum == Spectrum::whole) add(triples(c.n));
+  if (c.spectrum == Spectrum::whole && (c.n > kTile * kTile || found.size() == before)) add(triples(c.n));
   if (c.n > kTile * kTile * kTile && c.spectrum == Spectrum::whole) add(quadruples(c.n));
   if (found.size() > before) return found;
   if (c.spectrum != Spectrum::whole) {
