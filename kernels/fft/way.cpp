@@ -49,7 +49,8 @@ std::vector<Rated> pairs(const TransformConfig& c) {
   return found;
 }
 
-// Real rows in two factors of which one is longer than the partitions are many: the shorter that is, the fewer products.
+// Real rows in two factors of which one is longer than the partitions are many: the shorter that is, the fewer
+// products.
 std::vector<Rated> long_reals(const TransformConfig& c) {
   std::vector<Rated> found;
   for (std::int64_t n1 = kTile; n1 >= kTile / 2; --n1) {

@@ -73,7 +73,8 @@ Choice fastest(const std::vector<Choice>& some, Target target, bool pair) {
   return some[static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin())];
 }
 
-// Without a way out of the loop, so that the compiler can use its vectors: what is not finite makes a NaN of 0 times it.
+// Without a way out of the loop, so that the compiler can use its vectors: what is not finite makes a NaN of 0 times
+// it.
 bool is_finite(const float* values, std::int64_t count) {
   constexpr std::int64_t kLanes = 16;
   float sums[kLanes] = {};

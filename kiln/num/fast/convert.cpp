@@ -71,7 +71,8 @@ void load_every_second(const void* src, std::size_t n, void* dst) {
   const auto is_even = hn::Eq(hn::And(hn::Iota(d, 0), hn::Set(d, 1)), hn::Zero(d));
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const auto first = hn::MaskedLoad(is_even, d, from + 2 * i), second = hn::MaskedLoad(is_even, d, from + 2 * i + lanes);
+    const auto first = hn::MaskedLoad(is_even, d, from + 2 * i),
+               second = hn::MaskedLoad(is_even, d, from + 2 * i + lanes);
     hn::StoreU(hn::ConcatEven(d, second, first), d, to + i);
   }
   for (; i < n; ++i) std::memcpy(to + i, from + 2 * i, sizeof(std::uint32_t));

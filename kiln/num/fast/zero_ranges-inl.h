@@ -74,9 +74,9 @@ void find_runs(const Source& from, std::size_t k, std::size_t m, std::vector<Col
   for (std::size_t column = 0; column < m; ++column) {
     const std::size_t lane = column % kLanes;
     if (lane == 0) ranges_of_vector<Kind>(from.from_column(column), k, std::min(m - column, kLanes), begins, ends);
-    const RowRange rows = ends[lane] == 0 ? RowRange{0, 0}
-                                          : RowRange{static_cast<std::size_t>(begins[lane]),
-                                                     static_cast<std::size_t>(ends[lane])};
+    const RowRange rows = ends[lane] == 0
+                              ? RowRange{0, 0}
+                              : RowRange{static_cast<std::size_t>(begins[lane]), static_cast<std::size_t>(ends[lane])};
     const std::size_t smallest = rows.size() == 0 ? least : std::min(least, rows.size());
     const RowRange both = runs.empty() ? rows : runs.back().rows.or_of(rows);
     if (!runs.empty() && both.size() <= smallest + smallest / 4 + 4) {
@@ -163,7 +163,7 @@ class ZeroRanges {
   };
   PanelRows of_panel(std::size_t column, std::size_t width) {
     const Source panel = b_.from_column(column);
-    const RowRange rows = !in_b_       ? RowRange{0, k_}
+    const RowRange rows = !in_b_      ? RowRange{0, k_}
                           : b_.narrow ? range_of<Narrow>(panel, k_, width)
                                       : range_of<Wide>(panel, k_, width);
     const bool skips = std::any_of(runs().begin(), runs().end(),
@@ -177,11 +177,10 @@ class ZeroRanges {
     return kept;
   }
   bool may_skip(const Source& panel, std::size_t width) {
-    if (!knows_a_)
-      magnitudes_a_ = a_.narrow ? magnitudes_of<Narrow>(a_, k_, m_) : magnitudes_of<Wide>(a_, k_, m_);
+    if (!knows_a_) magnitudes_a_ = a_.narrow ? magnitudes_of<Narrow>(a_, k_, m_) : magnitudes_of<Wide>(a_, k_, m_);
     knows_a_ = true;
-    return Magnitudes::allow_leaving_out(magnitudes_a_, panel.narrow ? magnitudes_of<Narrow>(panel, k_, width)
-                                                                     : magnitudes_of<Wide>(panel, k_, width));
+    return Magnitudes::allow_leaving_out(
+        magnitudes_a_, panel.narrow ? magnitudes_of<Narrow>(panel, k_, width) : magnitudes_of<Wide>(panel, k_, width));
   }
 
   const Source &a_, &b_;
