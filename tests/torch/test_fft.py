@@ -278,7 +278,7 @@ def test_many_cores(word):
 
 
 def test_arrays_and_tensors_agree(word):
-    """To the last bit on a device; natively tensors are computed in float32, as torch does, and arrays as NumPy does."""
+    """To the last bit on a device; natively tensors are computed in float32, as by torch, and arrays as by NumPy."""
     x = torch.randn(3, 20)
     got, want = fft.rfft(x).numpy(), fft.rfft(x.numpy())
     if word == "nki":

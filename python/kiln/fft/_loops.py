@@ -35,7 +35,7 @@ def call(name, n, x, scale, out, axis=-1, in_single=False):
 
 @functools.lru_cache(maxsize=4096)
 def _is_convolution(n):
-    """Whether pocketfft may compute a transform of n numbers by Bluestein's algorithm: a prime factor above the root."""
+    """Whether pocketfft may compute a transform of n numbers by a convolution: it has a prime factor above its root."""
     largest, left, p = 1, n, 2
     while p * p <= left:
         while left % p == 0:

@@ -1,5 +1,5 @@
-"""Calls that are over soon, on NumPy arrays: natively the loops of NumPy's pocketfft. Of a transform along the last axis
-of which nothing else is asked, also the call of a plan. All others give None and go the long way."""
+"""Calls that are over soon, on NumPy arrays: natively the loops of NumPy's pocketfft. Of a transform along the last
+axis of which nothing else is asked, also the call of a plan. All others give None and go the long way."""
 
 import math
 
