@@ -177,19 +177,21 @@ struct PairedRows {
     if (is_split(pair)) split_rows(k, pair.c, of_pairs(result, pair), of_rows(y, pair));
   }
 
+  // Pairs of short rows are taken apart some at a time: each DMA takes a while to begin.
   void run(std::int64_t together) const {
+    constexpr std::int64_t kNumbersApart = 98304;
+    const std::int64_t at_once = forward ? std::clamp<std::int64_t>(kNumbersApart / c.n, 1, together) : 1;
     const std::vector<Piece> pieces = whole_pieces(pairs_of(c.rows), together);
-    std::optional<PairGroup> before;  // a pair that is not taken apart yet
+    std::optional<PairGroup> before;  // pairs that are not taken apart yet
     join(group(pieces[0]));
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       const PairGroup g = group(pieces[i]);
       const View between = columns(g);
       if (i + 1 < pieces.size()) join(group(pieces[i + 1]));
-      for (std::int64_t p = g.start; p < g.start + g.size; ++p) {
-        const PairGroup pair = group({p, 1});
-        row(between, g, pair);
+      for (const Piece& some : whole_pieces(g.size, at_once)) {
+        for (std::int64_t p = 0; p < some.size; ++p) row(between, g, group({g.start + some.start + p, 1}));
         if (before) split(*before);
-        before = pair;
+        before = group({g.start + some.start, some.size});
       }
     }
     split(*before);
