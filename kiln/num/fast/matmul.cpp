@@ -20,6 +20,7 @@
 #include "kiln/num/fast/fast.h"
 #include "kiln/num/fast/few_elements-inl.h"
 #include "kiln/num/fast/zero_columns-inl.h"
+#include "kiln/num/fast/zero_ranges-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::fast {
@@ -40,7 +41,7 @@ struct Panel {
 
 // Stores one row of a block, of which the first `width` columns exist.
 template <std::size_t kVectors>
-HWY_INLINE void store_row(const Vec* sums, Output out, std::size_t width) {
+HWY_INLINE void store_row(const Vec* sums, const Output& out, std::size_t width) {
   const Tag d;
 #pragma GCC unroll 2
   for (std::size_t v = 0; v < kVectors; ++v) {
@@ -64,8 +65,9 @@ struct Ahead {
 // One block of kRows rows and kVectors vectors. `a` has kRows floats for each k; b has whole vectors. The loops over
 // rows and vectors must unroll fully for the sums to stay in registers.
 template <std::size_t kRows, std::size_t kVectors>
-void multiply_block(Panel a, Panel b, Output out, std::size_t k, std::size_t width, Ahead ahead) {
+void multiply_block(Panel a, Panel b, const Output& out, std::size_t k, std::size_t width, const Ahead& asked) {
   const Tag d;
+  Ahead ahead = asked;
   Vec sums[kRows][kVectors];
 #pragma GCC unroll 14
   for (auto& row : sums) {
@@ -94,7 +96,9 @@ void multiply_block(Panel a, Panel b, Output out, std::size_t k, std::size_t wid
   for (std::size_t r = 0; r < kRows; ++r) store_row<kVectors>(sums[r], out.from(r, 0), width);
 }
 
-using Block = void (*)(Panel a, Panel b, Output out, std::size_t k, std::size_t width, Ahead ahead);
+// What does not fit into registers comes by reference. As a copy, it would be written word by word and then read as a
+// vector, which waits until all that was written before, the sums of the last block, has left for the cache.
+using Block = void (*)(Panel a, Panel b, const Output& out, std::size_t k, std::size_t width, const Ahead& ahead);
 
 template <std::size_t... kIndex>
 constexpr std::array<Block, sizeof...(kIndex)> make_blocks(std::index_sequence<kIndex...>) {
@@ -244,25 +248,33 @@ class LinesOfRows {
 
 // All blocks of rows with one panel. A block fetches a line of b; and a second one or, with the first panel, the line
 // in which the columns of the next block end: those before are the block's own.
-void multiply_panel(const Columns& a, Panel panel, bool is_first, Output out, std::size_t width, LinesOfRows& next) {
-  const std::size_t vectors = divide_up(width, kLanes);
+void multiply_panel(const Columns& a, Panel panel, bool is_first, Output out, std::size_t width, LinesOfRows& next,
+                    const ColumnRun& run, RowRange rows_of_k) {
+  const std::size_t vectors = divide_up(width, kLanes), end = run.first + run.count;
   const Source& from = a.source;
-  for (std::size_t row = 0, rows; row < a.m; row += rows) {
-    rows = block_rows(a.m - row);
+  panel.data += static_cast<std::ptrdiff_t>(rows_of_k.begin) * panel.stride;
+  for (std::size_t row = run.first, rows; row < end; row += rows) {
+    rows = block_rows(end - row);
     const LinesOfRows::Line one = next.take();
     const LinesOfRows::Line two =
         is_first && !a.packed
             ? LinesOfRows::Line{from.from_column(std::min(row + rows + kMaxRows, a.m) - 1).data, from.row_bytes}
             : next.take();
-    block_of(rows, vectors)(a.block(row, rows), panel, out.from(row, 0), a.k, width,
+    Panel block = a.block(row, rows);
+    block.data += static_cast<std::ptrdiff_t>(rows_of_k.begin) * block.stride;
+    block_of(rows, vectors)(block, panel, out.from(row, 0), rows_of_k.size(), width,
                             {one.at, two.at, one.step, two.step});
   }
 }
 
-void multiply(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n) {
+void multiply(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n,
+              ZeroRanges ranges) {
   float* const packed_b = scratch(k * (kPanelWidth + m) + kLanes);
   float* const packed_a = packed_b + k * kPanelWidth;
-  if (a.narrow) pack_all(a, k, m, packed_a);
+  const std::vector<ColumnRun>& runs = ranges.runs_of_a();
+  if (a.narrow) {
+    for (const ColumnRun& run : runs) pack_all(a.from_column(run.first), k, run.count, packed_a + run.first * k);
+  }
   const Columns columns_a{a, a.narrow ? packed_a : nullptr, k, m};
   LinesOfRows next(b, n);
   for (std::size_t column = 0; column < n; column += kPanelWidth) {
@@ -274,8 +286,10 @@ void multiply(const Source& a, const Source& b, Output out, std::size_t k, std::
       pack_panel(from, width, k, packed_b);
     else if (column == 0)
       fetch(from, width, k);
-    multiply_panel(columns_a, packs ? Panel{packed_b, static_cast<std::ptrdiff_t>(step)} : in_place(from), column == 0,
-                   out.from(0, column), width, next);
+    const auto rows = ranges.of_panel(column, width);
+    for (const ColumnRun& run : runs)
+      multiply_panel(columns_a, packs ? Panel{packed_b, static_cast<std::ptrdiff_t>(step)} : in_place(from),
+                     column == 0, out.from(0, column), width, next, run, rows.of(run));
   }
 }
 
@@ -323,7 +337,10 @@ void multiply_vector(const Source& weights, const Source& rows, Output out, std:
 void multiply_as_fits(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n) {
   if (m == 1) return multiply_vector(a, b, out, 1, k, n);
   if (n == 1) return multiply_vector(b, a, out, out.stride, k, m);
-  if (seems_full(a, k, m) || !multiply_few(a, b, out, k, m, n)) multiply(a, b, out, k, m, n);
+  constexpr std::size_t kWorthIt = 32;  // products of an element of the operand that is looked at
+  const bool is_full = seems_full(a, k, m);
+  if (!is_full && multiply_few(a, b, out, k, m, n)) return;
+  multiply(a, b, out, k, m, n, {a, b, k, m, n >= kWorthIt && !is_full, m >= kWorthIt && !seems_full(b, k, n)});
 }
 
 void matmul(const Factor& left, const Factor& right, float* to, std::ptrdiff_t to_stride, std::size_t k, std::size_t m,
