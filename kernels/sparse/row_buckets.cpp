@@ -174,6 +174,8 @@ class Planner {
   void add_bucket(const std::vector<Int>& rows, const std::vector<Int>& lengths) {
     RowBuckets& all = plan.buckets;
     RowBuckets::Bucket bucket{.rows = static_cast<Int>(rows.size())};
+    const bool is_run = std::adjacent_find(rows.begin(), rows.end(), [](Int a, Int b) { return b != a + 1; }) == rows.end();
+    if (is_run) bucket.first_row = rows.front();
     if (all.in_order) {
       Int longest = 0;
       for (const Int row : rows) longest = std::max(longest, lengths[row]);
@@ -251,7 +253,7 @@ std::vector<RowBuckets::Bucket::Window> RowBuckets::Bucket::windows(Int most) co
 std::string key_of(const RowBuckets& b) {
   std::vector<Int> numbers{b.in_order};
   for (const RowBuckets::Bucket& bucket : b.buckets) {
-    numbers.insert(numbers.end(), {bucket.rows, static_cast<Int>(bucket.runs.size())});
+    numbers.insert(numbers.end(), {bucket.rows, bucket.first_row, static_cast<Int>(bucket.runs.size())});
     for (const RowBuckets::Run& run : bucket.runs) numbers.insert(numbers.end(), {run.rows, run.slots});
     numbers.push_back(static_cast<Int>(bucket.tiles.size()));
     numbers.insert(numbers.end(), bucket.tiles.begin(), bucket.tiles.end());

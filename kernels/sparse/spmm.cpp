@@ -49,18 +49,28 @@ class SpmmLoops {
 
   void multiply(const RowBuckets::Bucket& bucket, const First& first, ResidentRows& rows, const Index& n0,
                 std::int64_t n) {
-    const View where = k_.sbuf({bucket.rows, 1}, DType::int32);
-    k_.dma_copy({.dst = where, .src = indices_(ds(0, bucket.rows), ds(first.bucket, 1))});
+    const bool is_in_psum = bucket.runs.empty() && !bucket.tiles.empty();
     View sum = bucket.tiles.empty() ? View() : in_blocks(bucket, first.tile, rows, n);
-    if (!bucket.runs.empty() || bucket.tiles.empty()) sum = in_slots(bucket, first, sum, n0, n);
-    const View out = k_.sbuf({bucket.rows, n}, f32);
-    View c;
+    if (!is_in_psum) sum = in_slots(bucket, first, sum, n0, n);
+    View where;
+    if (bucket.first_row < 0) {
+      where = k_.sbuf({bucket.rows, 1}, DType::int32);
+      k_.dma_copy({.dst = where, .src = indices_(ds(0, bucket.rows), ds(first.bucket, 1))});
+    }
+    const auto in_memory = [&](const View& matrix) {
+      return bucket.first_row < 0 ? matrix(all, ds(n0, n)).vector_offset(where)
+                                  : matrix(ds(bucket.first_row, bucket.rows), ds(n0, n));
+    };
+    View c, out = sum;
     if (epilogue_.reads_c()) {
       c = k_.sbuf({bucket.rows, n}, f32);
-      k_.dma_copy({.dst = c, .src = from_(all, ds(n0, n)).vector_offset(where)});
+      k_.dma_copy({.dst = c, .src = in_memory(from_)});
     }
-    epilogue_.apply(out, sum, c, static_cast<std::size_t>(first.bucket));
-    k_.dma_copy({.dst = to_(all, ds(n0, n)).vector_offset(where), .src = out});
+    if (!epilogue_.is_plain() || is_in_psum) {
+      out = k_.sbuf({bucket.rows, n}, f32);
+      epilogue_.apply(out, sum, c, static_cast<std::size_t>(first.bucket));
+    }
+    k_.dma_copy({.dst = in_memory(to_), .src = out});
   }
 
   View in_blocks(const RowBuckets::Bucket& bucket, std::int64_t first, ResidentRows& rows, std::int64_t n) {
@@ -82,7 +92,9 @@ class SpmmLoops {
   View in_slots(const RowBuckets::Bucket& bucket, const First& first, const View& begun, const Index& n0,
                 std::int64_t n) {
     const View sum = k_.sbuf({bucket.rows, n}, f32);
-    k_.memset({.dst = sum, .value = 0.0});
+    // The first slot begins the sum where it has all rows.
+    bool is_begun = bucket.runs.empty() || bucket.runs.front().rows < bucket.rows;
+    if (is_begun) k_.memset({.dst = sum, .value = 0.0});
     for (const auto& window : bucket.windows(kLoadSlots)) {
       const std::int64_t rows = window.runs.front().rows, slot = first.slot + window.first;
       const View index = k_.sbuf({rows, window.slots}, DType::int32), values = k_.sbuf({rows, window.slots}, f32);
@@ -90,10 +102,16 @@ class SpmmLoops {
       k_.dma_copy({.dst = values, .src = values_(ds(0, rows), ds(slot, window.slots))});
       std::int64_t done = 0;
       for (const RowBuckets::Run& run : window.runs) {
-        k_.loop(run.slots, [&](Index s) {
-          const Slice active = ds(0, run.rows), at = ds(s + done, 1);
-          add_slot(sum(active), index(active, at), values(active, at), n0, n);
-        });
+        const Slice active = ds(0, run.rows);
+        const std::int64_t ahead = is_begun ? 0 : 1;
+        if (!is_begun) add_slot(sum, index(all, ds(0, 1)), values(all, ds(0, 1)), n0, n, true);
+        if (run.slots > ahead) {
+          k_.loop(run.slots - ahead, [&](Index s) {
+            const Slice at = ds(s + (done + ahead), 1);
+            add_slot(sum(active), index(active, at), values(active, at), n0, n, false);
+          });
+        }
+        is_begun = true;
         done += run.slots;
       }
     }
@@ -101,12 +119,20 @@ class SpmmLoops {
     return sum;
   }
 
-  // sum [rows, n] += values times the rows of b that the index says.
-  void add_slot(const View& sum, const View& index, const View& values, const Index& n0, std::int64_t n) {
+  // sum [rows, n] += values times the rows of b that the index says; = for the first ones.
+  void add_slot(const View& sum, const View& index, const View& values, const Index& n0, std::int64_t n,
+                bool is_first) {
     const View gathered = k_.sbuf(sum.shape(), f32);
     k_.dma_copy({.dst = gathered, .src = b_(all, ds(n0, n)).vector_offset(index)});
-    k_.scalar_tensor_tensor(
-        {.dst = sum, .data = gathered, .op0 = AluOp::multiply, .operand0 = values, .op1 = AluOp::add, .operand1 = sum});
+    if (is_first)
+      k_.tensor_scalar({.dst = sum, .data = gathered, .op0 = AluOp::multiply, .operand0 = values});
+    else
+      k_.scalar_tensor_tensor({.dst = sum,
+                               .data = gathered,
+                               .op0 = AluOp::multiply,
+                               .operand0 = values,
+                               .op1 = AluOp::add,
+                               .operand1 = sum});
   }
 
   Kernel& k_;
