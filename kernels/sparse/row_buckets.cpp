@@ -105,6 +105,8 @@ std::vector<std::vector<Int>> group_rows(const std::vector<Int>& lengths, bool a
     groups.emplace_back(order.begin() + r, order.begin() + std::min(rows, r + kTile));
     if (!anywhere && !in_order) std::stable_sort(groups.back().begin(), groups.back().end(), longer);
   }
+  // Stores to rows anywhere wait for each other: those that are soon ready come first.
+  if (anywhere) std::reverse(groups.begin(), groups.end());
   return groups;
 }
 
@@ -174,7 +176,8 @@ class Planner {
   void add_bucket(const std::vector<Int>& rows, const std::vector<Int>& lengths) {
     RowBuckets& all = plan.buckets;
     RowBuckets::Bucket bucket{.rows = static_cast<Int>(rows.size())};
-    const bool is_run = std::adjacent_find(rows.begin(), rows.end(), [](Int a, Int b) { return b != a + 1; }) == rows.end();
+    const bool is_run =
+        std::adjacent_find(rows.begin(), rows.end(), [](Int a, Int b) { return b != a + 1; }) == rows.end();
     if (is_run) bucket.first_row = rows.front();
     if (all.in_order) {
       Int longest = 0;

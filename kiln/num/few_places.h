@@ -14,7 +14,7 @@ struct FewPlaces {
   std::vector<std::uint32_t> start;  // of each column in `row`, and the end
   std::vector<std::uint16_t> row;    // ascending in each column; every other element is +0 or -0
 
-  bool times_finite = false;         // what it is multiplied with is neither infinite nor NaN
+  bool times_finite = false;  // what it is multiplied with is neither infinite nor NaN
 
   // Of places row * columns + column, in any order and some perhaps twice.
   FewPlaces() = default;

@@ -60,7 +60,8 @@ class FewElements {
     if (a.narrow || known.columns != static_cast<std::size_t>(a.float_stride())) return false;
     const auto* data = reinterpret_cast<const float*>(a.data);
     // As numbers: pointers into other arrays have no order.
-    const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(known.data), at = reinterpret_cast<std::uintptr_t>(data);
+    const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(known.data),
+                         at = reinterpret_cast<std::uintptr_t>(data);
     if (at < first || at >= first + known.rows * known.columns * sizeof(float)) return false;
     const std::size_t place = (at - first) / sizeof(float), column = place % known.columns;
     if (place >= known.columns || k > known.rows || m > known.columns - column) return false;

@@ -197,3 +197,22 @@ def test_heads_that_are_too_long_are_refused_by_kernels():
     with pytest.raises(kiln.NkiValidationError, match="sparse.R2"):
         sparse.block_sparse_attention(Q, K, V, PATTERNS["full"], backend="simulator")
     assert sparse.block_sparse_attention(Q, K, V, PATTERNS["full"], backend="native").shape == (20, 600)
+
+
+@pytest.mark.parametrize("head", [32, 128, 300])
+def test_statistics_of_blocks(head):
+    """The kernel that trnsparse launches by name, with its blocks gathered; rows with fewer blocks repeat block 0."""
+    from kiln import nki
+    from kiln.sparse.nki import dispatch, kernels
+    rng = np.random.default_rng(head)
+    Q, K, V = (rng.standard_normal((384, head)).astype(np.float32) for _ in range(3))
+    pattern = sparse.BSRMatrix(np.ones((4, 128, 128), np.float32), [1, 0, 2, 1], [0, 1, 3, 4], (384, 384))
+    q, keys, values, slots, blocks = dispatch._attn_gather(Q, K, V, pattern, 0.125)
+    assert q.shape == (3, 128, head) and keys.shape == values.shape == (3, 2, 128, head) and (slots, blocks) == (2, 3)
+    columns = [[1, 0], [0, 2], [1, 0]]
+    np.testing.assert_array_equal(values, V.reshape(3, 128, head)[columns])
+    largest, total = nki.simulate(kernels._attn_stats_kernel)(q, keys)
+    scores = np.einsum("bqd,bskd->bsqk", 0.125 * Q.reshape(3, 128, head).astype(np.float64),
+                       K.reshape(3, 128, head)[columns].astype(np.float64))
+    np.testing.assert_allclose(largest[..., 0], scores.max(-1), atol=1e-4)
+    np.testing.assert_allclose(total[..., 0], np.exp(scores - scores.max(-1, keepdims=True)).sum(-1), rtol=1e-4)
