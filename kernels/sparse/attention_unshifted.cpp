@@ -109,10 +109,12 @@ class Unshifted {
       return begin_group(heads, groups_[g], {left == 0, left + (is_last ? 0 : kHiding)}, queries);
     };
     std::vector<GroupRef> begun(groups_.size());
-    begun[0] = begin(0);
     for (const KeyChunk& chunk : chunks_) {
       Pending next{{}, &chunk, {}};
-      for (const KeyRun& run : chunk.runs) next.groups.push_back(begun[run.group]);
+      for (const KeyRun& run : chunk.runs) {
+        if (!begun[run.group]) begun[run.group] = begin(run.group);
+        next.groups.push_back(begun[run.group]);
+      }
       next.weights = weigh(next, keys);
       pending_.push_back(std::move(next));
       // The queries of the next group come while this one is computed, after the keys that it begins with.

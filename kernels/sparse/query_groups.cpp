@@ -115,7 +115,8 @@ std::vector<KeyChunk> key_chunks(const TilePattern& p, const std::vector<QueryGr
   std::vector<KeyChunk> chunks;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     std::vector<KeyRun> runs = runs_of(p, groups, static_cast<std::int64_t>(g));
-    if (fills && !chunks.empty()) fill_up(chunks.back(), runs, p);
+    const auto is_before = [&](const KeyRun& run) { return run.group + 1 == static_cast<std::int64_t>(g); };
+    if (fills && !chunks.empty() && std::ranges::all_of(chunks.back().runs, is_before)) fill_up(chunks.back(), runs, p);
     const std::size_t first = chunks.size();
     for (KeyRun& run : runs) {
       const std::int64_t keys = p.width(run.column);

@@ -29,7 +29,7 @@ struct KeyChunk {
   std::vector<Piece> spans(std::int64_t lanes) const;
 };
 // Chunks of up to `banks` banks, group by group, the longest runs first. With `fills`, what a group leaves of its last
-// chunk goes to the next one: fewer chunks, but two groups are on their way for longer.
+// chunk goes to the next one: fewer chunks, but two groups, no more, are on their way for longer.
 std::vector<KeyChunk> key_chunks(const TilePattern& pattern, const std::vector<QueryGroup>& groups, std::int64_t banks,
                                  bool fills);
 
