@@ -347,6 +347,7 @@ void matmul(const Factor& left, const Factor& right, float* to, std::ptrdiff_t t
             std::size_t n, bool accumulate) {
   const Source a(left), b(right);
   const Output out{to, to_stride, accumulate};
+  if (multiply_known(a, b, out, k, m, n)) return;
   const std::size_t rows = columns_with_one_of_zeros(a, k, m, false),
                     columns = columns_with_one_of_zeros(b, k, n, true);
   multiply_as_fits(a, b, out, k, rows, columns);
