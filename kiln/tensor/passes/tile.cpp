@@ -13,7 +13,7 @@ constexpr double kDmaNs = 150;          // a DMA beyond its bytes, when many are
 constexpr double kEngineBytesPerNs = 23;
 constexpr std::int64_t kShortRun = 512;  // bytes: a shorter run takes as long
 
-bool is_reduction(OpCode code) { return code >= OpCode::sum && code <= OpCode::min; }
+bool is_reduction(OpCode code) { return (code >= OpCode::sum && code <= OpCode::min) || is_search(code); }
 
 struct Estimator {
   const Graph& graph;
