@@ -11,8 +11,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = sys.argv[sys.argv.index("--build") + 1] if "--build" in sys.argv else ROOT / "build" / "release"
 sys.path.insert(0, str(pathlib.Path(BUILD) / "python"))  # before kiln is imported
 
-import images  # noqa: E402,F401 (fills the table)
+import gradients  # noqa: E402,F401 (fills the table)
+import images  # noqa: E402,F401
 import ml_dtypes  # noqa: E402
+import numerics  # noqa: E402,F401
 import numpy as np  # noqa: E402
 import science  # noqa: E402,F401
 import training  # noqa: E402,F401
@@ -42,8 +44,8 @@ def compiled(program, dtype, target):
 def arrays_of(program, dtype, rng):
     """Inputs: integers are indices below 10, which every program has; masks and all else are normal numbers."""
     for t, shape in program.specs(dtype):
-        if t == "int32":
-            yield rng.integers(0, 10, shape, dtype=np.int32)
+        if t.startswith("int"):
+            yield rng.integers(0, 10, shape).astype(t)
         else:
             values = rng.standard_normal(shape, dtype=np.float32) / max(1.0, shape[-1] ** 0.5 / 8)
             yield values.astype(ml_dtypes.bfloat16 if t == "bfloat16" else t)
@@ -53,19 +55,26 @@ def flat(result):
     return [np.asarray(r) for r in (result if isinstance(result, (tuple, list)) else [result])]
 
 
+def at_places(x, places):
+    """What x has at places along its columns, where there is one for each of them, or else along its rows."""
+    if places.shape == x.shape[1:]:
+        return np.take_along_axis(x, places[None].astype(np.int64), 0)
+    return np.take_along_axis(x, places.reshape(len(x), -1).astype(np.int64), 1)
+
+
 def difference(program, dtype, seed=1):
     """Of the simulated results from NumPy's of the same inputs in float64, over the largest value; of indices, how
     many point at other values."""
     arrays = list(arrays_of(program, dtype, np.random.default_rng(seed)))
     got = flat(kiln.jit(program.function)(*arrays))
     with np.errstate(all="ignore"):
-        wide = [a if a.dtype == np.int32 else a.astype(np.float64) for a in arrays]
+        wide = [a if a.dtype.kind == "i" else a.astype(np.float64) for a in arrays]
         want = flat(program.function(*wide))
     worst = 0.0
     for g, w in zip(got, want, strict=True):
-        if w.dtype.kind == "i":
-            same = np.take_along_axis(wide[0], g.reshape(len(g), -1).astype(np.int64), 1)
-            worst = max(worst, float((same != np.take_along_axis(wide[0], w.reshape(len(w), -1), 1)).mean()))
+        rows, columns = wide[0].shape[:1], wide[0].shape[1:]
+        if w.dtype == np.int64 and (w.shape == columns or w.shape[:1] == rows):  # places in the first input
+            worst = max(worst, float((at_places(wide[0], g) != at_places(wide[0], w)).mean()))
         else:
             worst = max(worst, float(np.abs(g.astype(np.float64) - w).max() / np.abs(w).max()))
     return worst

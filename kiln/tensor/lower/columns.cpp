@@ -97,36 +97,20 @@ void RegionEmitter::store_pieces(std::int64_t columns, std::int64_t piece, const
 // Rows that are too wide, and nothing but elementwise values and reductions of whole rows.
 bool RegionEmitter::streams() const {
   if (options_.column_tile == 0 || widest_ <= options_.column_tile || layout_.packed != 1) return false;
+  if (!fusion_.regions[region_].sums.empty()) return false;
   for (Value v : fusion_.regions[region_].ops) {
     const Op& op = graph_.op(v);
     const Free free = free_of(v);
     const std::int64_t n = product(free.dims);
     if (n != 1 && (n != widest_ || free.dims.back() != widest_)) return false;
-    const bool reduces = op.code >= OpCode::sum && op.code <= OpCode::min;
-    if (op.code == OpCode::gather_rows && n == 1) continue;  // one value per row, there before the pieces
-    if (op.code == OpCode::reshape && n == 1) continue;      // the same in another shape
+    const bool reduces = (op.code >= OpCode::sum && op.code <= OpCode::min) || is_search(op.code);
+    if (n == 1 && (op.code == OpCode::gather_rows || is_view(op.code)))
+      continue;  // one value per row: before the pieces
     if (!is_elementwise(op.code) && op.code != OpCode::where && op.code != OpCode::cast && !reduces) return false;
     if (reduces && n != 1) return false;
   }
   return true;
 }
-
-namespace {
-
-double neutral(OpCode code) {
-  switch (code) {
-    case OpCode::sum:
-      return 0;
-    case OpCode::prod:
-      return 1;
-    case OpCode::max:
-      return -std::numeric_limits<double>::infinity();
-    default:
-      return std::numeric_limits<double>::infinity();
-  }
-}
-
-}  // namespace
 
 // The maximum m of x when v is sum(exp(x - m)): then the sum so far is corrected where m grows.
 std::optional<Value> RegionEmitter::shift_of(Value v) const {
@@ -139,86 +123,149 @@ std::optional<Value> RegionEmitter::shift_of(Value v) const {
   return m;
 }
 
-// A larger maximum of the rows so far, for sums of exp(x - m): m is never less than the least number, so that m - m is
-// 0. The factor for the sums so far.
-Tile RegionEmitter::grow(Value m, const Tile& total, const Tile& piece) {
-  const auto column = [&] { return new_tile(k_, Memory::sbuf, rows_, free_of(m), DType::float32); };
-  const Tile before = column(), now = column(), less = column(), factor = column();
-  const auto least = [&](const Tile& dst, double times) {
-    k_.tensor_scalar({.dst = column_of(dst),
-                      .data = column_of(total),
-                      .op0 = AluOp::maximum,
-                      .operand0 = -static_cast<double>(std::numeric_limits<float>::max()),
-                      .op1 = AluOp::multiply,
-                      .operand1 = times});
-  };
-  least(before, 1);
-  k_.tensor_tensor(
-      {.dst = column_of(total), .data1 = column_of(total), .data2 = column_of(piece), .op = AluOp::maximum});
-  least(now, 1);
-  least(less, -1);
-  k_.activation({.dst = column_of(factor), .op = ActFn::exp, .data = column_of(before), .bias = column_of(less)});
-  scopes_.back().values[m] = now;
-  return factor;
+namespace {
+
+// Of a tile with a result of each piece.
+isa::View results_of(const Tile& t) { return view_of(t, {{1, t.storage.dim(1)}}); }
+
+AluOp joining(OpCode code) {
+  switch (code) {
+    case OpCode::sum:
+      return AluOp::add;
+    case OpCode::prod:
+      return AluOp::multiply;
+    case OpCode::max:
+      return AluOp::maximum;
+    default:
+      return AluOp::minimum;
+  }
 }
 
-// Reductions of wide rows, piece by piece into one value per row each. They share what they read.
+// The dtype in which pieces of a reduction are put together: 32-bit integers, and sums of integers, exactly.
+DType joined_dtype(const Graph& g, const Op& op) {
+  const DType from = g.type(op.operands[0]).dtype;
+  const bool grows = op.code == OpCode::sum || op.code == OpCode::prod;
+  if (!is_integer(from) || (size_bytes(from) <= 2 && !grows)) return DType::float32;
+  return from == DType::uint32 || op.type.dtype == DType::uint32 ? DType::uint32 : DType::int32;
+}
+
+// One value of all pieces, into `dst`: of integers halves are combined until one is left.
+void join_pieces(isa::Kernel& k, const Tile& dst, const Tile& each, AluOp op) {
+  if (is_float(each.dtype())) {
+    k.tensor_reduce({.dst = column_of(dst), .op = op, .data = results_of(each), .axis = {1}});
+    return;
+  }
+  for (std::int64_t n = each.storage.dim(1); n > 1; n -= n / 2) {
+    const isa::View front = view_of(each, {{1, n / 2}});
+    k.tensor_tensor({.dst = front, .data1 = front, .data2 = view_of(each, {{1, n / 2}}, n - n / 2), .op = op});
+  }
+  k.tensor_copy({.dst = column_of(dst), .src = view_of(each, {{1, 1}})});
+}
+
+constexpr double kLeast = -static_cast<double>(std::numeric_limits<float>::max());
+
+}  // namespace
+
+// sum(exp(x - m)) of whole rows, of pieces whose sums are each less the largest of the piece. The largest is never less
+// than the least number, so that what is no more than that has no weight.
+void RegionEmitter::join_shifted(Value v, Value m, const Tile& sums) {
+  const std::int64_t pieces = sums.storage.dim(1);
+  const auto tile = [&](std::int64_t n) { return new_tile(k_, Memory::sbuf, rows_, {1, {n}}, DType::float32); };
+  const Tile largest = scopes_.back().values.at(m), less = tile(1), factors = tile(pieces), total = tile(1);
+  k_.tensor_scalar({.dst = column_of(less),
+                    .data = column_of(largest),
+                    .op0 = AluOp::maximum,
+                    .operand0 = kLeast,
+                    .op1 = AluOp::multiply,
+                    .operand1 = -1.0});
+  k_.activation({.dst = results_of(factors),
+                 .op = ActFn::exp,
+                 .data = results_of(piece_results_.at(m)),
+                 .bias = column_of(less),
+                 .scale = 1.0});
+  k_.tensor_tensor(
+      {.dst = results_of(factors), .data1 = results_of(factors), .data2 = results_of(sums), .op = AluOp::multiply});
+  k_.tensor_reduce({.dst = column_of(total), .op = AluOp::add, .data = results_of(factors), .axis = {1}});
+  k_.scalar_tensor_tensor({.dst = column_of(total),  // no number when m is none, as x - m would be
+                           .data = column_of(largest),
+                           .op0 = AluOp::multiply,
+                           .operand0 = 0.0,
+                           .op1 = AluOp::add,
+                           .operand1 = column_of(total)});
+  Tile out = total;
+  out.dims = Strided::contiguous(Shape(graph_.type(v).shape.size(), 1)).dims;
+  scopes_.back().values[v] = out;
+}
+
+// Reductions of wide rows: each piece leaves one value per row in a column of its own, and those are reduced at the
+// end, so that no piece waits for the one before. They share what they read.
 void RegionEmitter::reduce_pieces(const std::vector<Value>& reductions) {
-  std::map<Value, Tile> totals;
   Cone cone;
   std::map<Value, Value> shifts;  // sums of exp(x - m) where m is not known yet, and m
+  std::map<Value, Found> found;
+  const std::int64_t pieces = (widest_ + stream_tile_ - 1) / stream_tile_;
+  std::map<Value, Tile> results;
   for (Value v : reductions) {
-    const Free one = free_of(v);
-    totals[v] = new_tile(k_, Memory::sbuf, rows_, one, DType::float32);
-    fill(totals[v], one, neutral(graph_.op(v).code));
+    if (is_search(graph_.op(v).code)) {
+      found[v] = nothing_found(v);
+      gather_cone(graph_.op(v).operands[0], widest_, cone);
+      continue;
+    }
+    results[v] = new_tile(k_, Memory::sbuf, rows_, {1, {pieces}}, joined_dtype(graph_, graph_.op(v)));
     const auto m = shift_of(v);
-    if (m && totals.contains(*m))
+    if (m && results.contains(*m))
       shifts[v] = *m;
     else
       gather_cone(graph_.op(v).operands[0], widest_, cone);
   }
+  std::map<Value, Tile> clamped;  // maxima, as sums are less them
+  for (const auto& [v, m] : shifts) clamped[m] = new_tile(k_, Memory::sbuf, rows_, {1, {pieces}}, DType::float32);
   prepare(cone);
-  const auto is_shift = [&](Value m) {
-    return std::any_of(shifts.begin(), shifts.end(), [&](const auto& s) { return s.second == m; });
-  };
-  k_.tiles(widest_, stream_tile_, [&](Index start, std::int64_t n) {
-    columns_ = Columns{widest_, n, start};
+  const auto piece = [&](const Index& i, std::int64_t n) {
+    columns_ = Columns{widest_, n, i * stream_tile_};
     scopes_.emplace_back();
-    std::map<Value, Tile> factors;  // by maximum
+    const auto column = [&](const Tile& t, Value v) {
+      return Tile{t.storage, i, {0, 1}, Strided::contiguous(free_of(v).dims).dims, rows_};
+    };
+    for (const auto& [v, each] : results) piece_results_[v] = column(each, v);
     for (Value v : reductions) {
-      if (is_shift(v)) {
-        factors[v] = grow(v, totals[v], reduce(v, nullptr));
+      if (const auto f = found.find(v); f != found.end()) {
+        find_in_piece(v, f->second);
         continue;
       }
-      if (const auto m = shifts.find(v); m != shifts.end()) {
-        k_.scalar_tensor_tensor({.dst = column_of(totals[v]),
-                                 .data = column_of(totals[v]),
-                                 .op0 = AluOp::multiply,
-                                 .operand0 = column_of(factors.at(m->second)),
-                                 .op1 = AluOp::add,
-                                 .operand1 = column_of(reduce(v, nullptr))});
-        continue;
+      const Tile made = reduce(v, nullptr);
+      if (const auto c = clamped.find(v); c != clamped.end()) {
+        const Tile least = column(c->second, v);
+        k_.tensor_scalar({.dst = column_of(least), .data = column_of(made), .op0 = AluOp::maximum, .operand0 = kLeast});
+        scopes_.back().values[v] = least;
       }
-      const OpCode code = graph_.op(v).code;
-      const Tile piece = reduce(v, nullptr);
-      const AluOp with = code == OpCode::sum    ? AluOp::add
-                         : code == OpCode::prod ? AluOp::multiply
-                         : code == OpCode::max  ? AluOp::maximum
-                                                : AluOp::minimum;
-      const isa::View total = column_of(totals[v]);
-      k_.tensor_tensor({.dst = total, .data1 = total, .data2 = column_of(piece), .op = with});
     }
+    piece_results_.clear();
     scopes_.pop_back();
     columns_.reset();
-  });
-  for (const auto& [v, m] : shifts)  // no number when m is none, as x - m would be
-    k_.scalar_tensor_tensor({.dst = column_of(totals[v]),
-                             .data = column_of(totals[m]),
-                             .op0 = AluOp::multiply,
-                             .operand0 = 0.0,
-                             .op1 = AluOp::add,
-                             .operand1 = column_of(totals[v])});
-  for (Value v : reductions) scopes_.back().values[v] = totals[v];
+  };
+  const std::int64_t full = widest_ / stream_tile_;
+  if (full == 1)
+    piece(0, stream_tile_);
+  else if (full > 1)
+    k_.loop(full, [&](const Index& i) { piece(i, stream_tile_); });
+  if (widest_ % stream_tile_) piece(full, widest_ % stream_tile_);
+  for (const auto& [v, each] : results) {
+    if (shifts.contains(v)) continue;
+    const Tile total = new_tile(k_, Memory::sbuf, rows_, free_of(v), each.dtype());
+    join_pieces(k_, total, each, joining(graph_.op(v).code));
+    scopes_.back().values[v] = total;
+  }
+  for (const auto& [v, m] : shifts) {
+    piece_results_[m] = clamped.at(m);
+    join_shifted(v, m, results.at(v));
+  }
+  piece_results_.clear();
+  for (const auto& [v, f] : found) {
+    const Tile at = target(v, nullptr);
+    copy(at, f.at, free_of(v));
+    scopes_.back().values[v] = at;
+  }
 }
 
 // Whether v is made of one of these values of the region.
@@ -229,24 +276,39 @@ bool RegionEmitter::depends(Value v, const std::set<Value>& on) const {
   return std::any_of(operands.begin(), operands.end(), [&](Value x) { return depends(x, on); });
 }
 
-// Whether rows are read after the first reductions of them: by reductions that wait for those, or for a result.
-bool RegionEmitter::reads_again(const std::set<Value>& reductions) const {
+// Those of the reductions that wait for no other, or follow the maximum of their operand.
+std::vector<Value> RegionEmitter::ready_of(const std::set<Value>& left) const {
+  std::vector<Value> next;
+  for (Value v : left) {
+    if (!depends(graph_.op(v).operands[0], left)) next.push_back(v);
+  }
+  for (Value v : left) {  // behind the maximum that they follow
+    const auto m = shift_of(v);
+    if (m && std::find(next.begin(), next.end(), *m) != next.end()) next.push_back(v);
+  }
+  return next;
+}
+
+// How many times wide rows are gone through.
+std::size_t RegionEmitter::passes_over(std::set<Value> left) const {
   const auto is_wide = [&](const Leaf& leaf) { return product(free_of(leaf.value).dims) != 1; };
-  const auto waits = [&](Value v) { return !shift_of(v) && depends(graph_.op(v).operands[0], reductions); };
-  return !reductions.empty() && (std::any_of(layout_.stores.begin(), layout_.stores.end(), is_wide) ||
-                                 std::any_of(reductions.begin(), reductions.end(), waits));
+  std::size_t passes = std::any_of(layout_.stores.begin(), layout_.stores.end(), is_wide) ? 1 : 0;
+  for (; !left.empty(); ++passes) {
+    for (Value v : ready_of(left)) left.erase(v);
+  }
+  return passes;
 }
 
 void RegionEmitter::stream() {
   std::set<Value> left;
   for (Value v : fusion_.regions[region_].ops) {
     const OpCode code = graph_.op(v).code;
-    const bool reduces = code >= OpCode::sum && code <= OpCode::min;
+    const bool reduces = (code >= OpCode::sum && code <= OpCode::min) || is_search(code);
     if (reduces && !splat_of(graph_, graph_.op(v).operands[0]) &&
         graph_.type(graph_.op(v).operands[0]).shape.back() == widest_ && !find(v))
       left.insert(v);
   }
-  make_resident(reads_again(left) ? 2 : 1);
+  make_resident(passes_over(left));
   const auto is_ready = [&](const Moments& m) {
     return left.contains(m.sum) && left.contains(m.squares) && !depends(graph_.op(m.reader).operands[0], left);
   };
@@ -258,14 +320,7 @@ void RegionEmitter::stream() {
     left.erase(m.squares);
   }
   while (!left.empty()) {
-    std::vector<Value> next;
-    for (Value v : left) {
-      if (!depends(graph_.op(v).operands[0], left)) next.push_back(v);
-    }
-    for (Value v : left) {  // behind the maximum that they follow
-      const auto m = shift_of(v);
-      if (m && std::find(next.begin(), next.end(), *m) != next.end()) next.push_back(v);
-    }
+    const std::vector<Value> next = ready_of(left);
     reduce_pieces(next);
     keep_resident();
     for (Value v : next) left.erase(v);
@@ -283,8 +338,13 @@ void RegionEmitter::stream() {
 
 // Rows that are read several times stay in SBUF where there is room for them beside the pieces.
 void RegionEmitter::make_resident(std::size_t passes) {
-  constexpr std::int64_t kPieceColumns = 2048, kTilesAtATime = 8;
+  constexpr std::int64_t kPieceColumns = 2048, kTilesAtATime = 8, kPieces = 8;
   stream_tile_ = options_.column_tile;
+  if (passes < 2) {  // the first piece is what the second engine waits for
+    const std::int64_t even = (widest_ + kPieces - 1) / kPieces;
+    stream_tile_ = std::min(stream_tile_, std::max(kPieceColumns, (even + 255) / 256 * 256));
+    return;
+  }
   const std::int64_t piece = std::min(stream_tile_, kPieceColumns);
   std::int64_t left = (arch_.sbuf_partition_bytes - arch_.sbuf_reserved_bytes) * 15 / 16 - kTilesAtATime * piece * 4;
   std::vector<int> wide;
@@ -297,7 +357,7 @@ void RegionEmitter::make_resident(std::size_t passes) {
     left -= widest_ * size_bytes(tile_dtype(leaf.value));
     wide.push_back(index);
   }
-  if (passes < 2 || left < 0) return;
+  if (left < 0) return;
   stream_tile_ = piece;
   for (int index : wide) {
     const DType t = tile_dtype(layout_.loads[index].value);

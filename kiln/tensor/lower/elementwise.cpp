@@ -17,9 +17,32 @@ constexpr std::int64_t kSharedFrom = 512;  // columns in PSUM: fewer are not wor
 bool is_small_integer(DType t) { return is_integer(t) && size_bytes(t) <= 2; }
 bool wraps(OpCode code) { return code == OpCode::add || code == OpCode::subtract || code == OpCode::multiply; }
 bool is_short_float(const Tile& t) { return is_float(t.dtype()) && size_bytes(t.dtype()) == 2; }
+bool is_comparison(OpCode code) { return code >= OpCode::equal && code <= OpCode::less_equal; }
 bool is_plain(AluOp op) { return !is_bitvec(op) && op != AluOp::power; }
 
 }  // namespace
+
+// Whether all elements of an integer value are surely below 2^24, where float32 tells them from all others.
+bool RegionEmitter::is_small(Value v) const {
+  constexpr double kMost = 0x1p24;
+  const Op& op = graph_.op(v);
+  if (size_bytes(op.type.dtype) <= 2 || is_search(op.code)) return true;
+  if (const auto n = splat_of(graph_, v)) return std::abs(*n) < kMost;
+  if (op.code == OpCode::iota) return static_cast<double>(op.type.size()) < kMost;
+  if (op.code == OpCode::constant && op.numbers)
+    return std::all_of(op.numbers->begin(), op.numbers->end(), [](double x) { return std::abs(x) < kMost; });
+  const bool passes_on = is_view(op.code) || (op.code == OpCode::cast && is_integer(graph_.type(op.operands[0]).dtype));
+  return passes_on && is_small(op.operands[0]);
+}
+
+// Whether the engines compare v exactly in float32.
+bool RegionEmitter::compares_in_float(Value v) const {
+  const Op& op = graph_.op(v);
+  if (!is_comparison(op.code)) return false;
+  const DType working = working_dtype(graph_, op);
+  if (is_float(working) || is_small_integer(working)) return true;
+  return is_integer(working) && (is_small(op.operands[0]) || is_small(op.operands[1]));
+}
 
 // v as an operator between data of its own shape and a scalar.
 std::optional<RegionEmitter::Chain> RegionEmitter::chain(Value v) const {
@@ -35,10 +58,14 @@ std::optional<RegionEmitter::Chain> RegionEmitter::chain(Value v) const {
   return {};
 }
 
-// Whether the only use of v is the op that asks, which can take it along.
-bool RegionEmitter::is_inlined(Value v, const Shape& shape) const {
-  return fusion_.region_of[v] == region_ && uses_[v] == 1 && graph_.type(v).shape == shape && !find(v) &&
-         !made_by_moments(v) && is_elementwise(graph_.op(v).code) && is_float(working_dtype(graph_, graph_.op(v)));
+// Whether the op that asks can take v along: nobody else wants it, or it costs nothing to compute it again.
+bool RegionEmitter::is_inlined(Value v, const Shape& shape, bool again) const {
+  if (fusion_.region_of[v] != region_ || graph_.type(v).shape != shape || find(v) || made_by_moments(v)) return false;
+  if (!is_elementwise(graph_.op(v).code) || !is_float(working_dtype(graph_, graph_.op(v)))) return false;
+  if (uses_[v] == 1) return true;
+  const auto c = again && product(free_of(v).dims) > 1 ? chain(v) : std::nullopt;
+  const auto is_there = [&](Value x) { return fusion_.region_of[x] != region_ || find(x); };
+  return c && is_there(c->data) && !splat_of(graph_, c->scalar) && is_there(c->scalar);
 }
 
 isa::Operand RegionEmitter::scalar(const Given& g) {
@@ -110,7 +137,7 @@ Tile RegionEmitter::elementwise(Value v, const Tile* into) {
     return activate(v, into);
   const DType working = working_dtype(graph_, op);
   const bool bits = op.code == OpCode::right_shift || (lowering.kind == Lowering::Kind::alu && is_bitvec(lowering.alu));
-  const bool exact = is_integer(working) && (!is_small_integer(working) || wraps(op.code));
+  const bool exact = is_integer(working) && (!is_small_integer(working) || wraps(op.code)) && !compares_in_float(v);
   if (bits || exact) return operate_on_integers(v, into);
   return operate(v, into);
 }
@@ -162,7 +189,8 @@ Tile RegionEmitter::operate(Value v, const Tile* into) {
   if (op.code == OpCode::power && is_column(op.operands[1]) && graph_.type(op.operands[0]).shape == op.type.shape)
     outer = Chain{op.operands[0], AluOp::power, op.operands[1], 0, 1, false};
   if (outer) {
-    const auto inner = is_plain(alu) && is_inlined(outer->data, op.type.shape) ? chain(outer->data) : std::nullopt;
+    const auto inner =
+        is_plain(alu) && is_inlined(outer->data, op.type.shape, true) ? chain(outer->data) : std::nullopt;
     if (inner && is_plain(inner->op)) {
       const Tile data = operand(outer->data, inner->data_at);
       const Given a = given(outer->data, inner->scalar_at), b = given(v, outer->scalar_at);
@@ -320,7 +348,7 @@ Tile RegionEmitter::activate(Value v, const Tile* into) {
   const Shape& shape = op.type.shape;
   const auto inlined = [&]() -> std::optional<Chain> {
     const Value x = graph_.op(user).operands[at];
-    return is_inlined(x, shape) ? chain(x) : std::nullopt;
+    return is_inlined(x, shape, true) ? chain(x) : std::nullopt;
   };
   const bool takes_bias = fn != ActFn::reciprocal && fn != ActFn::copy;
   if (auto c = inlined(); c && takes_bias && (c->op == AluOp::add || (c->op == AluOp::subtract && !c->reverse))) {
@@ -413,7 +441,11 @@ Tile RegionEmitter::cast(Value v, const Tile* into) {
     return dst;
   }
   const Tile dst = target(v, into);
-  const bool can_write = is_float(from) && is_float(to) && is_inlined(x, op.type.shape);
+  const Lowering& made = info(graph_.op(x).code).lowering;
+  const bool narrows = is_float(to) || (from == DType::float32 && made.kind == Lowering::Kind::alu);  // rounded once
+  const bool asks = from == DType::bool_ && fusion_.region_of[x] == region_ && uses_[x] == 1 && !find(x) &&
+                    graph_.type(x).shape == op.type.shape && compares_in_float(x);
+  const bool can_write = asks || (is_float(from) && narrows && is_inlined(x, op.type.shape));
   if (can_write) return value(x, &dst);
   copy(dst, operand(v, 0), free);
   return dst;

@@ -38,14 +38,16 @@ Tile RegionEmitter::line(Value v, std::size_t i, DType dtype, bool fresh) {
 }
 
 Tile RegionEmitter::take_along(Value v, const Tile* into) {
-  const DType t = tile_dtype(v);
-  const Tile x = line(v, 0, t, false), at = line(v, 1, DType::uint32, false);
+  const Tile data = operand(v, 0);  // a wider float is the same tile: what is taken is converted, not the line
+  const DType held = data.in_psum() ? tile_dtype(v) : data.dtype();
+  const Tile x = line(v, 0, held, false), at = line(v, 1, DType::uint32, false);
   const std::int64_t n = x.dims[0].count, m = at.dims[0].count;
-  const Tile dst = new_tile(k_, Memory::sbuf, rows_, free_of(v), t);
-  k_.nc_n_gather({.dst = whole(dst, m), .data = whole(x, n), .indices = whole(at, m)});
-  if (!into) return dst;
-  copy(*into, dst, free_of(v));
-  return *into;
+  const Tile taken = new_tile(k_, Memory::sbuf, rows_, free_of(v), held);
+  k_.nc_n_gather({.dst = whole(taken, m), .data = whole(x, n), .indices = whole(at, m)});
+  if (!into && held == tile_dtype(v)) return taken;
+  const Tile dst = target(v, into);
+  copy(dst, taken, free_of(v));
+  return dst;
 }
 
 // One index after the other: where the place is the index, the element is changed.

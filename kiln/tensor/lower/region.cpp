@@ -65,12 +65,15 @@ void RegionEmitter::emit() {
   }
   find_moments();
   make_scratch();
+  make_ramps();
+  find_row_sums();
   if (attention_ && goes_unshifted(*attention_)) {
     emit_unshifted();
   } else {
     hoist(0);
     nest(0);
   }
+  store_row_sums();
   for (const Leaf& leaf : layout_.stores) {
     if (leaf.output >= 0 || !storage_.residency.kept.contains(leaf.value)) continue;
     if (storage_.residency.unstored.contains(leaf.value)) continue;
@@ -137,11 +140,12 @@ const Tile* RegionEmitter::kept_result(const Leaf& leaf) const {
 void RegionEmitter::nest(std::size_t loop) {
   if (loop == layout_.loops.size()) {
     if (unshifted_) return over_query_groups(*attention_);
-    if (const std::int64_t together = blocks_together(); together > 1) return over_row_blocks(together);
+    const bool plain = !row_sums_.empty();  // whose blocks come one by one
+    if (const std::int64_t together = plain ? 1 : blocks_together(); together > 1) return over_row_blocks(together);
     if (attention_ && attention_->ahead) return over_causal_groups(*attention_);
-    if (const std::int64_t together = wide_blocks(); together > 1) return over_wide_blocks(together);
-    if (const std::int64_t together = turned_together(); together > 1) return over_turned_groups(together);
-    if (goes_side_by_side()) return over_blocks_side_by_side();
+    if (const std::int64_t together = plain ? 1 : wide_blocks(); together > 1) return over_wide_blocks(together);
+    if (const std::int64_t together = plain ? 1 : turned_together(); together > 1) return over_turned_groups(together);
+    if (!plain && goes_side_by_side()) return over_blocks_side_by_side();
     k_.tiles(layout_.units(), layout_.units_of(arch_.partitions),
              [&](Index start, std::int64_t n) { body(start, n * layout_.grouped); });
     return;
@@ -161,7 +165,7 @@ bool RegionEmitter::goes_side_by_side() const {
   return std::all_of(fusion_.regions[region_].ops.begin(), fusion_.regions[region_].ops.end(), [&](Value v) {
     const OpCode code = graph_.op(v).code;
     return is_elementwise(code) || is_view(code) || code == OpCode::where || code == OpCode::cast ||
-           code == OpCode::take_along_axis || (code >= OpCode::sum && code <= OpCode::min);
+           code == OpCode::take_along_axis || is_search(code) || (code >= OpCode::sum && code <= OpCode::min);
   });
 }
 
@@ -184,6 +188,7 @@ void RegionEmitter::body(Index start, std::int64_t rows) {
   rows_ = rows;
   scopes_.emplace_back();
   if (attention_) attend(*attention_);
+  add_rows();
   store_all();
   scopes_.pop_back();
   rows_ = outer;
@@ -483,6 +488,9 @@ Tile RegionEmitter::compute(Value v, const Tile* into) {
     case OpCode::max:
     case OpCode::min:
       return reduce(v, into);
+    case OpCode::argmax:
+    case OpCode::argmin:
+      return locate(v, into);
     case OpCode::cumsum:
     case OpCode::cumprod:
     case OpCode::cummax:
@@ -567,6 +575,7 @@ DType RegionEmitter::tile_dtype(Value v) const {
 
 Tile RegionEmitter::target(Value v, const Tile* into) {
   if (into) return *into;
+  if (const auto piece = piece_results_.find(v); piece != piece_results_.end()) return piece->second;
   const Tile out = new_tile(k_, Memory::sbuf, rows_, free_of(v), tile_dtype(v));
   made_by_[out.storage.tensor()] = v + 1;
   return out;

@@ -166,9 +166,10 @@ class RegionEmitter {
   void keep_resident();
   Tile reduce_halves(const Tile& x, std::int64_t n, AluOp op);
   std::optional<Value> shift_of(Value v) const;
-  Tile grow(Value m, const Tile& total, const Tile& piece);
+  void join_shifted(Value v, Value m, const Tile& sums);
+  std::size_t passes_over(std::set<Value> left) const;
+  std::vector<Value> ready_of(const std::set<Value>& left) const;
   void reduce_pieces(const std::vector<Value>& reductions);
-  bool reads_again(const std::set<Value>& reductions) const;
   bool depends(Value v, const std::set<Value>& on) const;
 
   // attention.cpp
@@ -316,7 +317,9 @@ class RegionEmitter {
 
   // elementwise.cpp
   std::optional<Chain> chain(Value v) const;
-  bool is_inlined(Value v, const Shape& shape) const;
+  bool is_small(Value v) const;
+  bool compares_in_float(Value v) const;
+  bool is_inlined(Value v, const Shape& shape, bool again = false) const;
   isa::Operand scalar(const Given& g);
   isa::Operand less(Value v, std::size_t i);
   Engine pair_engine(const Tile& dst, const Tile& x, const Tile& y);
@@ -347,6 +350,38 @@ class RegionEmitter {
   bool sums_apart(Value v) const;
   std::optional<Value> row_sum_of(Value v) const;
   std::optional<Value> row_maximum_of(Value v) const;
+
+  // positions.cpp
+  // The best element of each line and its place; of pieces of wide rows, where the next one starts.
+  struct Found {
+    Tile best, at, start = {};
+  };
+  // -n .. -1 for each of the lines that follow each other on a partition; n .. 1 where `packed` is 0.
+  struct Ramp {
+    std::int64_t packed, n, apart;
+    Tile tile;
+  };
+  Tile ramp_below_zero(std::int64_t packed, std::int64_t n, std::int64_t apart);
+  void make_ramps();
+  Tile count_down(std::int64_t n);
+  Tile left_from_first(const Tile& x, std::int64_t n, const Tile& best);
+  Tile best_of_blocks(const Tile& x, std::int64_t n, std::int64_t block, AluOp op);
+  Found find_in_lines(const Tile& x, std::int64_t n, AluOp op);
+  Tile plain_lines(Value v);
+  Tile locate(Value v, const Tile* into);
+  Found nothing_found(Value v);
+  void find_in_piece(Value v, const Found& so_far);
+
+  // row_sums.cpp
+  // A sum over all rows, in PSUM while blocks of them come.
+  struct RowSum {
+    Value sum{}, of{}, reader{};  // the product with ones, what it adds up; who has it as operand `at`, or nobody
+    std::size_t at = 0;
+    Tile ones, total;
+  };
+  void find_row_sums();
+  void add_rows();
+  void store_row_sums();
 
   // moments.cpp
   // The mean and the variance of x, which lies with the rows of the region: sum(x) / n, sum(square(x - mean)).
@@ -452,13 +487,16 @@ class RegionEmitter {
   std::optional<Unshifted> unshifted_;
   std::map<const Leaf*, TurnedResult> turned_results_;
   std::vector<Moments> moments_;
+  std::vector<Ramp> ramps_;
+  std::vector<RowSum> row_sums_;
   // Operands of wide rows that stay from their first pass on.
   struct Resident {
     Tile whole;
     bool is_there = false, is_loaded = false;  // for the passes that follow; in this one
   };
   std::map<int, Resident> resident_;
-  std::int64_t stream_tile_ = 0;                                       // columns of wide rows at a time
+  std::map<Value, Tile> piece_results_;  // of reductions of wide rows: where that of a piece goes
+  std::int64_t stream_tile_ = 0;         // columns of wide rows at a time
   std::map<std::int64_t, std::shared_ptr<TurnedFunction>> functions_;  // by blocks of keys that go together
   std::map<std::size_t, Tile> function_operands_;                      // with keys on partitions, for all keys
   std::map<std::size_t, Tile> group_operands_;                         // the same, for all queries of a group

@@ -6,11 +6,13 @@
 #include <cmath>
 #include <limits>
 
+#include "kiln/tensor/ir/more.h"
 #include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/passes/long_sums.h"
 #include "kiln/tensor/passes/reduction_order.h"
 #include "kiln/tensor/passes/rewrite.h"
 #include "kiln/tensor/passes/strided.h"
+#include "kiln/tensor/passes/tile.h"
 #include "kiln/tensor/passes/ways.h"
 
 namespace kiln::tensor {
@@ -274,6 +276,37 @@ std::optional<Value> turned_search(const Rewriting& r, const Expr& x, const Ints
   return reshape(kept(r.op.code, turned, {2}), r.op.type.shape).value();
 }
 
+// Few long lines of what lies in HBM: each in parts, so that all partitions search, and then of these the first with
+// the best.
+std::optional<Value> search_in_parts(const Rewriting& r, const Expr& x) {
+  constexpr std::int64_t kFewLines = 64, kLongLine = 4096, kPartitions = 128;
+  const std::int64_t n = x.shape().back(), rows = x.type().size() / n;
+  const OpCode made_by = r.operand_op(0).code;
+  if (rows >= kFewLines || n < kLongLine || (made_by != OpCode::input && !is_view(made_by))) return {};
+  std::int64_t parts = 1;
+  for (std::int64_t p : divisors(n)) {
+    if (p * rows <= kPartitions) parts = std::max(parts, p);
+  }
+  if (parts < 2) return {};
+  const std::int64_t width = n / parts;
+  const Expr cut = reshape(x, {rows, parts, width});
+  std::vector<double> starts;
+  for (std::int64_t p = 0; p < parts; ++p) starts.push_back(static_cast<double>(p * width));
+  const Expr start(r.to, r.to.constant({DType::float32, {1, parts, 1}}, starts));
+  const Expr best = kept(r.op.code == OpCode::argmax ? OpCode::max : OpCode::min, cut, {2});
+  const Expr places = reshape(cast(kept(r.op.code, cut, {2}), DType::float32) + start, {rows, parts});
+  const Expr which = cast(kept(r.op.code, reshape(best, {rows, parts}), {1}), DType::uint32);
+  return reshape(cast(take_along_axis(places, which, -1), DType::int32), r.op.type.shape).value();
+}
+
+// A search along the last axis is one op that looks at all elements once. Nothing: it is that op already.
+std::optional<Value> search_of_floats(const Rewriting& r, const Expr& x, const Ints& axes) {
+  if (const auto parts = search_in_parts(r, x)) return parts;
+  const Expr wide = size_bytes(x.dtype()) == 1 ? cast(x, DType::bfloat16) : x;
+  if (r.op.flag("keepdims") && wide.value() == x.value()) return {};
+  return reshape(kept(r.op.code, wide, axes), r.op.type.shape).value();
+}
+
 constexpr std::int64_t kManyToAdd = 512, kManyColumns = 128;  // sums of columns that the tensor engine takes
 
 // The sums of columns that lie in HBM anyway: a product with ones, which reads rows as they come. Each column meets
@@ -288,7 +321,7 @@ std::optional<Value> sum_of_columns(const Rewriting& r) {
     if (is_float(before.dtype()) && size_bytes(before.dtype()) == 2) x = before;
   }
   const OpCode made_by = r.to.op(x.value()).code;
-  if (made_by != OpCode::input && !is_product(made_by)) return {};
+  if (made_by != OpCode::input && !is_product(made_by) && !adds_up_along_rows(r.to, x.value(), axes)) return {};
   const std::int64_t rows = reduced_count(r), columns = x.type().size() / std::max<std::int64_t>(1, rows);
   if (rows < kManyToAdd || columns < kManyColumns || size_bytes(x.dtype()) < 2) return {};
   const Value ones = r.to.constant({x.dtype(), {1, rows}}, {1.0});
@@ -326,10 +359,11 @@ std::optional<Value> reduction(const Rewriting& r) {
     case OpCode::argmax:
     case OpCode::argmin: {
       if (const auto turned = turned_search(r, x, axes)) return turned;
-      const Expr best = kept(r.op.code == OpCode::argmax ? OpCode::max : OpCode::min, x, axes);
       Shape row(x.rank(), 1);
       row[axes[0]] = x.shape()[axes[0]];
       if (row[axes[0]] > (1 << 24)) not_yet(r, "argmax of more than 2^24 elements");
+      if (is_float(x.dtype()) && axes.size() == 1 && axes[0] + 1 == x.rank()) return search_of_floats(r, x, axes);
+      const Expr best = kept(r.op.code == OpCode::argmax ? OpCode::max : OpCode::min, x, axes);
       const Expr at(r.to, r.to.iota({DType::float32, row}, axes[0]));
       // NaN is its own maximum: it is the one that does not equal itself.
       const Expr hit = is_float(x.dtype()) ? logical_or(equal(x, best), not_equal(x, x)) : equal(x, best);
@@ -476,12 +510,30 @@ std::optional<Value> border(const Rewriting& r) {
   return x.value();
 }
 
+// What x rounds to the nearest integer, seen through limits that are integers: the conversion of the chip rounds so.
+std::optional<Value> before_rounding(Graph& g, Value x) {
+  const Op op = g.op(x);  // a copy: adding ops moves them
+  if (op.code == OpCode::rint) return op.operands[0];
+  if (op.code != OpCode::maximum && op.code != OpCode::minimum) return {};
+  for (int i : {0, 1}) {
+    const auto limit = splat_of(g, op.operands[i]);
+    if (!limit || *limit != std::rint(*limit) || !(g.type(op.operands[1 - i]) == op.type)) continue;
+    const auto before = before_rounding(g, op.operands[1 - i]);
+    if (!before) return {};
+    return g.add(op.code, {*before, g.constant({g.type(*before).dtype, {}}, {*limit})});
+  }
+  return {};
+}
+
 // Floats lose their fraction as in NumPy, where the chip would round; truth is being nonzero.
 std::optional<Value> conversion(const Rewriting& r) {
   const Expr x = r.operand(0);
   const DType to = r.op.type.dtype;
   if (to == DType::bool_) return not_equal(x, number(r, 0, x.dtype())).value();
-  if (is_integer(to) && is_float(x.dtype())) return cast(toward_zero(wide(x)), to).value();
+  if (is_integer(to) && is_float(x.dtype())) {
+    if (const auto whole = before_rounding(r.to, x.value())) return cast(wide(Expr(r.to, *whole)), to).value();
+    return cast(toward_zero(wide(x)), to).value();
+  }
   // Negative numbers wrap: the bits of the signed dtype that is as wide.
   const auto is = [](DType t, DTypeClass cls) { return kiln::info(t).cls == cls; };
   const bool wraps = is(x.dtype(), DTypeClass::signed_int) && is(to, DTypeClass::unsigned_int);
@@ -502,7 +554,8 @@ Graph decompose(const Graph& graph) {
     out = rebuilt(out, [&](const Rewriting& r) -> std::optional<Value> {
       std::optional<Value> v = sum_of_products(r);
       if (v) return changed = true, v;
-      if (is_elementwise(r.op.code))
+      if (is_elementwise(r.op.code) &&
+          !(r.op.code == OpCode::rint && round == 0 && of_floats(r)))  // casts see it first
         v = elementwise(r);
       else if (is_reduction(r.op.code))
         v = reduction(r);
@@ -512,7 +565,8 @@ Graph decompose(const Graph& graph) {
         v = conversion(r);
       else if (r.op.code == OpCode::pad)
         v = border(r);
-      changed = changed || (v && (is_reduction(r.op.code) || r.to.op(*v).code != r.op.code));
+      changed =
+          changed || r.op.code == OpCode::rint || (v && (is_reduction(r.op.code) || r.to.op(*v).code != r.op.code));
       return v;
     });
     if (!changed) break;

@@ -144,6 +144,34 @@ std::optional<Value> put_along(const Rewriting& r) {
   return with_axis_back(reshape(Expr(r.to, v), o.x.shape()), axis).value();
 }
 
+// Whether v counts 0, 1, 2, ... along the first of its dimensions, the others being 1.
+bool counts_up(const Graph& g, Value v, std::int64_t n) {
+  while (g.op(v).code == OpCode::reshape || g.op(v).code == OpCode::cast) v = g.op(v).operands[0];
+  const Op& op = g.op(v);
+  if (op.type.size() != n) return false;
+  if (op.code == OpCode::iota) return op.type.shape[static_cast<std::size_t>(op.integer("axis"))] == n;
+  if (op.code != OpCode::constant || !op.numbers || static_cast<std::int64_t>(op.numbers->size()) != n) return false;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if ((*op.numbers)[static_cast<std::size_t>(i)] != static_cast<double>(i)) return false;
+  }
+  return true;
+}
+
+// x[arange(n), index] and what np.take_along_axis is in NumPy: an element of each row, or some of them.
+std::optional<Value> taken_of_rows(const Rewriting& r) {
+  if (r.operands.size() != 3 || r.operand(0).rank() != 2) return {};
+  const Expr x = r.operand(0), rows = r.operand(1), at = r.operand(2);
+  const std::int64_t n = x.shape()[0], count = r.op.type.size();
+  const auto leads = [&](const Expr& e) {
+    return !e.shape().empty() && e.shape()[0] == n && e.rank() == r.op.type.rank();
+  };
+  if (!leads(rows) || !leads(at) || n == 0 || count % n != 0 || at.type().size() != count) return {};
+  if (!counts_up(r.to, rows.value(), n)) return {};
+  const Value v =
+      r.to.add(OpCode::take_along_axis, {x.value(), reshape(at, {n, count / n}).value()}, {std::int64_t{1}});
+  return reshape(Expr(r.to, v), r.op.type.shape).value();
+}
+
 // Rows of a table, in order: the axis first, indices as uint32.
 std::optional<Value> scattered(const Rewriting& r) {
   const Expr x = r.operand(0);
@@ -250,6 +278,7 @@ std::optional<Value> expanded_indexing(const Rewriting& r) {
     case OpCode::scatter:
       return scattered(r);
     case OpCode::gather_nd:
+      if (const auto v = taken_of_rows(r)) return v;
       return rows_by_tuples(r).value();
     case OpCode::scatter_nd:
       return scattered_by_tuples(r).value();

@@ -7,6 +7,7 @@
 
 #include "kiln/tensor/passes/conv_tail.h"
 #include "kiln/tensor/passes/rewrite.h"
+#include "kiln/tensor/passes/row_sums.h"
 
 namespace kiln::tensor {
 
@@ -42,7 +43,7 @@ std::int64_t join_start(const Op& op) {
 
 namespace {
 
-bool is_reduction(OpCode code) { return code >= OpCode::sum && code <= OpCode::min; }
+bool is_reduction(OpCode code) { return (code >= OpCode::sum && code <= OpCode::min) || is_search(code); }
 
 std::set<std::int64_t> prefix_products(const Shape& shape, std::size_t most) {
   std::set<std::int64_t> out{1};
@@ -54,6 +55,7 @@ std::set<std::int64_t> prefix_products(const Shape& shape, std::size_t most) {
 // The R that an op allows by itself.
 std::set<std::int64_t> own_candidates(const Graph& graph, const Op& op) {
   const Shape& shape = op.type.shape;
+  if (is_search(op.code)) return {product(shape, 0, shape.size() - 1)};
   if (is_reduction(op.code)) {
     const Shape& x = graph.type(op.operands[0]).shape;
     return prefix_products(x,
@@ -497,7 +499,8 @@ void Fuser::split_output(int index, Value given) {
     part.dims[axis].count = graph_.type(x).shape[axis];
     Value base = 0;
     const auto access = written_back(x, part, base);
-    const bool rows = access && is_computed(base) && f_.regions[f_.region_of[base]].kind == Region::Kind::rows;
+    const bool rows = access && is_computed(base) && f_.regions[f_.region_of[base]].kind == Region::Kind::rows &&
+                      !is_row_sum(f_, base);
     if (rows && part.size() > 0) {
       f_.stores[f_.region_of[base]].push_back({base, index, access});
     } else if (part.size() > 0) {
@@ -577,7 +580,7 @@ void Fuser::find_stores() {
     if (is_source(graph_.op(v).code)) f_.is_stored[v] = true;
     if (!is_computed(v)) continue;
     const Op& op = graph_.op(v);
-    if (f_.regions[f_.region_of[v]].is_dropped) continue;
+    if (f_.regions[f_.region_of[v]].is_dropped || is_row_sum(f_, v)) continue;
     for (std::size_t i = 0; i < op.operands.size(); ++i) {
       const Value b = base_of(op.operands[i]);
       const bool is_matrix = is_product(op.code) && i == 1;
@@ -594,7 +597,8 @@ void Fuser::find_stores() {
       continue;
     }
     const auto access = written_back(base, Strided::contiguous(graph_.type(graph_.outputs()[i].value).shape), base);
-    const bool rows = access && is_computed(base) && f_.regions[f_.region_of[base]].kind == Region::Kind::rows;
+    const bool rows = access && is_computed(base) && f_.regions[f_.region_of[base]].kind == Region::Kind::rows &&
+                      !is_row_sum(f_, base);
     const bool is_short = rows && has_short_runs(*access, graph_.type(base).dtype);
     f_.has_short_runs |= is_short;
     if (rows && (options_.short_runs || !is_short)) {
@@ -672,6 +676,7 @@ Fusion Fuser::run() {
     if (is_computed(v)) place(v);
   }
   if (options_.fuse) join_siblings();
+  if (options_.fuse && options_.row_sums) take_row_sums(graph_, f_);
   order();
   find_stores();
   inline_joins();

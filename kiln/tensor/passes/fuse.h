@@ -34,6 +34,7 @@ struct Region {
   std::set<std::int64_t> candidates;  // possible R
   std::int64_t rows = 1;              // R
   bool is_dropped = false;            // a join whose parts are written where they belong
+  std::vector<Value> sums = {};       // products of ones with all rows of a value that it has: added up along the way
 };
 
 struct Store {
@@ -59,6 +60,7 @@ struct Fusion {
 struct FuseOptions {
   bool fuse = true;            // false: every op alone
   bool splits_outputs = true;  // outputs that are joins are written part by part, as soon as a part is there
+  bool row_sums = true;        // sums over rows are added up where the rows are
   bool short_runs = true;      // such outputs are written at once; false: copied at the end
   double matrix_bytes = 24e6;  // of matrices that several products of a region can hold in SBUF
 };

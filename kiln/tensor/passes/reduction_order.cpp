@@ -260,4 +260,37 @@ std::optional<Value> reordered_reduction(const Rewriting& r) {
   return stepwise_reduction(r);
 }
 
+namespace {
+
+// Whether v is made, element by element, of one computed value for each of the first rows; of places too, if `any`.
+bool reads_one_per_row(const Graph& g, Value v, const Shape& whole, std::int64_t rows, bool any, int depth) {
+  const Op& op = g.op(v);
+  const bool computed = is_elementwise(op.code) || op.code == OpCode::where || op.code == OpCode::cast;
+  if (!computed || op.type.shape != whole || depth == 0) return false;
+  return std::any_of(op.operands.begin(), op.operands.end(), [&](Value x) {
+    const Type& t = g.type(x);
+    const bool source =
+        g.op(x).code == OpCode::input || g.op(x).code == OpCode::constant || !(any || is_float(t.dtype));
+    if (t.rank() == static_cast<int>(whole.size()) && t.size() == rows && t.shape[0] == whole[0] && !source)
+      return true;
+    return reads_one_per_row(g, x, whole, rows, any, depth - 1);
+  });
+}
+
+}  // namespace
+
+bool adds_up_along_rows(const Graph& graph, Value x, const Ints& axes) {
+  constexpr std::int64_t kManyRows = 512, kFewestColumns = 128, kMostColumns = 2048;
+  constexpr int kOps = 8;
+  const Type& t = graph.type(x);
+  if (axes.empty() || axes.back() + 1 != static_cast<std::int64_t>(axes.size()) || !is_float(t.dtype)) return false;
+  if (size_bytes(t.dtype) < 2 || axes.back() + 1 >= t.rank()) return false;
+  const std::int64_t rows = product(t.shape, 0, axes.size()), columns = product(t.shape, axes.size(), t.shape.size());
+  if (rows < kManyRows || columns < kFewestColumns || columns > kMostColumns) return false;
+  const Op& op = graph.op(x);
+  const DType from = op.code == OpCode::cast ? graph.type(op.operands[0]).dtype : t.dtype;
+  const bool narrow = size_bytes(is_float(from) ? from : t.dtype) == 2;
+  return reads_one_per_row(graph, x, t.shape, rows, narrow, kOps);
+}
+
 }  // namespace kiln::tensor

@@ -9,4 +9,8 @@ namespace kiln::tensor {
 // For sum, prod, max and min: another way to write the op, or nothing when it stands as it is.
 std::optional<Value> reordered_reduction(const Rewriting& r);
 
+// Whether sums along the first axes are those over the rows of a region that makes x anyway: x is made of one value per
+// row too, which only that region has. They are then products with ones, which the region adds up along the way.
+bool adds_up_along_rows(const Graph& graph, Value x, const Ints& axes);
+
 }  // namespace kiln::tensor

@@ -115,6 +115,8 @@ Needed of_half(const Asked& a) {
     case OpCode::prod:
     case OpCode::max:
     case OpCode::min:
+    case OpCode::argmax:
+    case OpCode::argmin:
       return of_reduction(a);
     case OpCode::cumsum:
     case OpCode::cumprod:

@@ -15,7 +15,7 @@ constexpr double kEngineBytesPerNs = 23;
 constexpr double kBefore = 4000;         // until the first operand is there, and the last result
 constexpr std::int64_t kShortRun = 512;  // bytes: a shorter run takes as long
 
-bool is_reduction(OpCode code) { return code >= OpCode::sum && code <= OpCode::min; }
+bool is_reduction(OpCode code) { return (code >= OpCode::sum && code <= OpCode::min) || is_search(code); }
 
 struct Estimator {
   const Graph& graph;

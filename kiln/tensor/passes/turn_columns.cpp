@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "kiln/tensor/passes/reduction_order.h"
 #include "kiln/tensor/passes/rewrite.h"
 
 namespace kiln::tensor {
@@ -15,6 +16,7 @@ constexpr std::int64_t kElementsHeld = 35000;      // of a partition, in all val
 constexpr std::int64_t kValuesHeld = 4;            // beside what is read
 constexpr std::int64_t kRowsEnough = 128;          // side by side, as they stand
 constexpr std::int64_t kElementsAsTheyAre = 4096;  // on a partition
+constexpr std::int64_t kLongColumn = 128;          // elements, worth turning for what is only added up
 
 bool can_share_columns(OpCode code) { return is_elementwise(code) || code == OpCode::where || code == OpCode::cast; }
 
@@ -74,6 +76,9 @@ class ColumnTurner {
       if (group_of_[v] >= 0) continue;
       const auto columns = column_group_of(from_, from_.op(v));
       if (!columns) continue;
+      const OpCode code = from_.op(v).code;
+      const bool adds = code == OpCode::sum || code == OpCode::mean;
+      if (adds && adds_up_along_rows(from_, from_.op(v).operands[0], columns->axes)) continue;
       const std::set<Value> group = grown(v, *columns);
       if (!is_worth(group, *columns)) continue;
       for (Value m : group) group_of_[m] = static_cast<int>(groups_.size());
@@ -148,7 +153,11 @@ class ColumnTurner {
     std::set<Value> read;
     bool comes_back = false;
     for (Value v : group) {
-      comes_back = comes_back || (is_full(v, c) && from_.op(v).code != OpCode::cast);
+      const auto is_of_columns = [&](Value x) { return group.contains(x) && is_reduced(x, c); };
+      const auto& operands = from_.op(v).operands;
+      const bool computes = is_full(v, c) && from_.op(v).code != OpCode::cast;
+      const bool waits = std::any_of(operands.begin(), operands.end(), is_of_columns);
+      comes_back = comes_back || (computes && (waits || c.reduced >= kLongColumn));
       if (is_full(v, c) && leaves(v, group) && !turns(from_.type(v).dtype)) return false;
       for (Value x : from_.op(v).operands) {
         if (group.contains(x) || !is_full(x, c) || splat_of(from_, x)) continue;
