@@ -7,6 +7,7 @@
 // these.
 #pragma once
 
+#include <map>
 #include <set>
 #include <vector>
 
@@ -51,6 +52,8 @@ struct Fusion {
   std::vector<int> copied;                 // outputs that are copied from their source at the end
   std::vector<Store> copied_parts;         // parts of outputs that are joins: values that no region computes
   std::set<Value> inlined;                 // parts of a join that are written where they belong in it
+  std::map<Value, Strided> orders;         // of stored values that do not lie in their own order (stored_order.h)
+  std::set<Value> converted;               // values that DMAs make of what they read (stored_order.h)
   bool has_short_runs = false;             // large outputs that a region writes in another order than its own
 
   int region(Value v) const { return region_of[v]; }
