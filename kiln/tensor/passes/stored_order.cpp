@@ -17,11 +17,15 @@ std::map<Value, Strided> stored_orders(const Graph& graph, const Fusion& fusion)
   std::map<Value, Strided> out;
   for (const auto& [v, perm] : orders) {
     const int region = fusion.region_of[v];
-    // What is small and lies element by element apart would be written so.
-    if (!perm || perm->empty() || perm->back() + 1 != static_cast<std::int64_t>(perm->size())) continue;
-    if (region < 0 || !fusion.is_stored[v] || fusion.inlined.contains(v)) continue;
+    if (!perm || region < 0 || !fusion.is_stored[v] || fusion.inlined.contains(v)) continue;
     if (fusion.regions[region].kind != Region::Kind::rows || graph.type(v).size() == 0) continue;
+    // Only rows change places, so that what a region writes of a row stays one run.
     const Shape& shape = graph.type(v).shape;
+    const auto rows = row_dims(shape, *fusion.regions[region].candidates.rbegin());
+    if (!rows || *rows == shape.size()) continue;
+    bool keeps_rest = true;
+    for (std::size_t d = *rows; d < perm->size(); ++d) keeps_rest &= (*perm)[d] == static_cast<std::int64_t>(d);
+    if (!keeps_rest) continue;
     Shape stored;
     for (std::int64_t d : *perm) stored.push_back(shape[d]);
     const Strided contiguous = Strided::contiguous(stored);
