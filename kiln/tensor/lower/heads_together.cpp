@@ -22,8 +22,9 @@ constexpr std::int64_t kScoreBanks = 2;          // whose exponentials are taken
 constexpr std::int64_t kFewKeys = 512;           // up to which heads go together without being asked
 constexpr std::int64_t kManyBlocks = 8;          // of queries: more go in groups of one size
 constexpr std::int64_t kMostHeads = 16;          // of a pass
-constexpr std::int64_t kPassBytes = 40 << 10;    // of a partition
+constexpr std::int64_t kPassBytes = 40 << 10, kShortBytes = 24 << 10;  // of a partition
 constexpr std::int64_t kMostKeyBlocks = 16;      // of a pass
+constexpr std::int64_t kShortPass = 6;           // blocks of scores: four such passes go in one order
 constexpr double kHidden = -1e30;                // what is added to a score that nobody sees
 constexpr double kLeastSum = 1e-9, kMostSum = 1e26;  // as in unshifted.cpp
 
@@ -111,7 +112,7 @@ bool RegionEmitter::find_terms(Together& t) const {
 }
 
 std::optional<RegionEmitter::Together> RegionEmitter::heads_together() const {
-  if (!options_.unshifted || options_.heads_together == 0 || layout_.packed != 1) return {};
+  if (!options_.unshifted || (options_.heads_together & 3) == 0 || layout_.packed != 1) return {};
   if (attention_ && attention_->few) return {};
   for (Value v : fusion_.regions[region_].ops) {
     const auto a = softmax_of(v);
@@ -126,7 +127,7 @@ std::optional<RegionEmitter::Together> RegionEmitter::heads_together() const {
     out.depth = graph_.type(scores.operands[0]).shape.back(), out.wide = result.type.shape.back();
     const std::int64_t keys = scores.type.shape.back();
     if (out.depth > kBlock || out.wide > kBlock) return {};
-    if (keys > (options_.heads_together == 1 ? kFewKeys : kMostKeyBlocks * kBlock)) return {};
+    if (keys > ((options_.heads_together & 3) == 1 ? kFewKeys : kMostKeyBlocks * kBlock)) return {};
     out.queries = rows_for(layout_.partitions, true), out.keys = rows_for(keys, false);
     if (out.queries.rows < 2 || out.keys.rows < 2) return {};
     const Leaf &q = layout_.loads[layout_.load_of.at({a->scores, 0})], &y = layout_.stores[0];
@@ -138,8 +139,9 @@ std::optional<RegionEmitter::Together> RegionEmitter::heads_together() const {
       const DType from = graph_.type(leaf->value).dtype;
       if (from != t || (leaf->base != leaf->value && graph_.type(leaf->base).dtype != from)) return {};
     }
-    out.heads = heads_of_a_pass(out);
-    for (out.stacked = out.depth == 32 ? 4 : out.depth == 64 ? 2 : 1; out.heads % out.stacked;) out.stacked /= 2;
+    const std::int64_t heads = heads_of_a_pass(out), inner = layout_.loops.empty() ? 1 : layout_.loops.back();
+    out.heads = heads <= inner ? HeadCount{1, heads} : HeadCount{heads / inner, inner};
+    for (out.stacked = out.depth == 32 ? 4 : out.depth == 64 ? 2 : 1; out.heads.inner % out.stacked;) out.stacked /= 2;
     // DMAs turn heads that lie one after the other all at once, beside each other.
     const auto is_apart = [&](const Leaf& leaf, std::int64_t token) {
       const std::int64_t head = leaf.loops.empty() ? 0 : leaf.loops.back();
@@ -151,16 +153,26 @@ std::optional<RegionEmitter::Together> RegionEmitter::heads_together() const {
   return {};
 }
 
-// As many as fit, of the innermost loop.
+// As many as fit, of the innermost loop, or all of it several times.
 std::int64_t RegionEmitter::heads_of_a_pass(const Together& t) const {
-  const std::int64_t all = layout_.loops.empty() ? 1 : layout_.loops.back();
+  const std::size_t loops = layout_.loops.size();
+  const std::int64_t inner = loops == 0 ? 1 : layout_.loops.back();
   const std::int64_t size = size_bytes(graph_.type(graph_.op(t.a.result).operands[0]).dtype);
   const std::int64_t columns = t.queries.follow * (t.depth + t.wide + t.queries.rows) +
                                t.keys.follow * (t.depth + 2 * t.wide + t.keys.rows) +
                                t.keys.follow * std::min(t.queries.follow * t.queries.rows, kHeadBank);
+  const std::int64_t most = (options_.heads_together & 4) != 0 ? kShortBytes : kPassBytes;
+  const auto fits = [&](std::int64_t n) {
+    return n <= kMostHeads && n * columns * size <= most && n * t.keys.follow <= 2 * kMostKeyBlocks;
+  };
   std::int64_t heads = 1;
-  for (std::int64_t n = 2; n <= std::min(all, kMostHeads); ++n) {
-    if (all % n == 0 && n * columns * size <= kPassBytes && n * t.keys.follow <= 2 * kMostKeyBlocks) heads = n;
+  for (std::int64_t n = 2; n <= inner; ++n) {
+    if (inner % n == 0 && fits(n)) heads = n;
+  }
+  const bool moves = t.bias >= 0 && loops > 1 && layout_.loads[t.bias].loops[loops - 2] != 0;
+  if (heads < inner || loops < 2 || moves) return heads;
+  for (std::int64_t n = 2; n <= layout_.loops[loops - 2]; ++n) {
+    if (layout_.loops[loops - 2] % n == 0 && fits(n * inner)) heads = n * inner;
   }
   return heads;
 }
@@ -172,21 +184,23 @@ RegionEmitter::Tokens RegionEmitter::tokens_of(int load, const Together& t) cons
   Tokens out{.at = leaf.is_matrix ? t.keys : t.queries, .is_keys = is_keys, .dtype = graph_.type(leaf.value).dtype};
   out.depth = load < 0 || (leaf.is_matrix && !is_keys) ? t.wide : t.depth;
   out.hbm_token = !leaf.is_matrix ? leaf.partition : is_keys ? leaf.free[1].stride : leaf.free[0].stride;
-  out.hbm_head = leaf.loops.empty() ? 0 : leaf.loops.back();
-  out.shared = load >= 0 && out.hbm_head == 0;
-  out.heads = out.shared ? 1 : t.heads;
-  const Tile* row = load < 0 ? kept_result(leaf) : kept(leaf);
-  if (row) {
-    out.tile = row->storage, out.place = place_in_row(leaf), out.head = out.hbm_head;
+  const std::size_t loops = leaf.loops.size();
+  out.hbm_head = loops == 0 ? 0 : leaf.loops.back();
+  out.hbm_outer = loops < 2 ? 0 : leaf.loops[loops - 2];
+  out.of_inner = t.heads.inner;
+  out.heads = {load >= 0 && out.hbm_outer == 0 ? 1 : t.heads.outer, load >= 0 && out.hbm_head == 0 ? 1 : t.heads.inner};
+  if (const Tile* row = load < 0 ? kept_result(leaf) : kept(leaf)) {
+    out.tile = row->storage, out.place = place_in_row(leaf), out.head = out.hbm_head, out.outer = out.hbm_outer;
     return out;
   }
   out.hbm = load < 0 && leaf.output >= 0 ? storage_.outputs[leaf.output] : storage_.of.at(leaf.base);
   out.place = (load < 0 && leaf.output >= 0 ? Index(0) : storage_.begin(leaf.base)) + leaf.offset;
   for (std::size_t i = 0; i < at_.size(); ++i) out.place += at_[i] * leaf.loops[i];
   // As in HBM: tokens of all heads beside each other, or heads one after the other.
-  const bool beside = out.heads > 1 && out.hbm_head == out.depth && out.hbm_token != out.depth;
+  const bool beside = out.heads.inner > 1 && out.hbm_head == out.depth && out.hbm_token != out.depth;
   out.head = beside ? out.depth : out.at.follow * out.depth;
-  out.block = beside ? out.heads * out.depth : out.depth;
+  out.block = beside ? out.heads.inner * out.depth : out.depth;
+  out.outer = out.heads.inner * out.at.follow * out.depth;
   return out;
 }
 
@@ -205,9 +219,15 @@ void over_token_rows(const TokenRows& at, const Move& move) {
 void RegionEmitter::move_tokens(const Tokens& s) {
   const std::int64_t width = s.tile.dim(1);
   over_token_rows(s.at, [&](std::int64_t first, std::int64_t rows, std::int64_t blocks) {
-    k_.dma_copy({.dst = s.tile.ap({{width, rows}, {s.head, s.heads}, {s.block, blocks}, {1, s.depth}}, first * width),
+    k_.dma_copy({.dst = s.tile.ap({{width, rows},
+                                   {s.outer, s.heads.outer},
+                                   {s.head, s.heads.inner},
+                                   {s.block, blocks},
+                                   {1, s.depth}},
+                                  first * width),
                  .src = s.hbm.ap({{s.at.follow * s.hbm_token, rows},
-                                  {s.hbm_head, s.heads},
+                                  {s.hbm_outer, s.heads.outer},
+                                  {s.hbm_head, s.heads.inner},
                                   {s.hbm_token, blocks},
                                   {1, s.depth}},
                                  s.place + first * s.at.follow * s.hbm_token)});
@@ -215,7 +235,7 @@ void RegionEmitter::move_tokens(const Tokens& s) {
 }
 
 void RegionEmitter::load_tokens(Tokens& s) {
-  s.tile = k_.sbuf({s.at.rows, s.heads * s.at.follow * s.depth}, s.dtype);
+  s.tile = k_.sbuf({s.at.rows, s.heads.all() * s.at.follow * s.depth}, s.dtype);
   move_tokens(s);
   s.place = 0;
 }
@@ -223,20 +243,19 @@ void RegionEmitter::load_tokens(Tokens& s) {
 // Tokens as columns, in their own order: (elements of `stacked` heads, heads, tokens). A query of the last partition that
 // is not there is one of the next head, or sees as much of every key: its sums are numbers.
 RegionEmitter::Columned RegionEmitter::turned_tokens(Tokens& s, const Together& t) {
-  const std::int64_t stacked = t.stacked, groups = s.shared ? 1 : s.heads / stacked, n = s.at.tokens;
-  const std::int64_t whole = s.at.rows * s.at.follow, depth = stacked * s.depth;
+  const std::int64_t n = s.at.tokens, whole = s.at.rows * s.at.follow, depth = t.stacked * s.depth;
   const bool by_dma = s.hbm.rank() > 0 && turns_tokens(s.dtype);
-  const std::int64_t step = by_dma ? n : whole, wide = (groups - 1) * step + whole;
-  Columned out{k_.sbuf({depth, wide}, s.dtype), s.shared ? 0 : step};
-  if (by_dma) {
+  if (!by_dma && s.hbm.rank() > 0) load_tokens(s);
+  Columned out{.of = s, .stacked = t.stacked, .step = by_dma ? n : whole};
+  const std::int64_t groups = out.count(), wide = (groups - 1) * out.step + whole;
+  out.tile = k_.sbuf({depth, wide}, s.dtype);
+  if (by_dma)
     load_columns(s, t, out);
-  } else {
-    if (s.hbm.rank() > 0) load_tokens(s);
+  else
     turn_columns_of(s, t, out);
-  }
   const std::int64_t ends = by_dma ? 1 : groups;  // where there is no query: behind the last head, or behind each
   if (whole > n && !s.is_keys)
-    k_.memset({.dst = out.tile.ap({{wide, depth}, {step, ends}, {1, whole - n}}, (groups - ends) * step + n),
+    k_.memset({.dst = out.tile.ap({{wide, depth}, {out.step, ends}, {1, whole - n}}, (groups - ends) * out.step + n),
                .value = 0.0,
                .engine = Engine::gpsimd});
   return out;
@@ -246,24 +265,33 @@ RegionEmitter::Columned RegionEmitter::turned_tokens(Tokens& s, const Together& 
 bool RegionEmitter::turns_tokens(DType t) const { return options_.loads_turned && size_bytes(t) == 2; }
 
 void RegionEmitter::load_columns(const Tokens& s, const Together& t, const Columned& out) {
-  const std::int64_t wide = out.tile.dim(1), n = s.at.tokens;
-  const auto load = [&](std::int64_t row, std::int64_t column, const Index& at, std::int64_t depth, std::int64_t columns) {
-    load_turned({out.tile, row * wide + column, {0, 1}, {{1, columns}}, depth}, s.hbm, at, depth, s.hbm_token, columns);
+  const std::int64_t wide = out.tile.dim(1), n = s.at.tokens, inner = s.heads.inner;
+  const auto load = [&](std::int64_t row, std::int64_t group, const Index& at, std::int64_t depth,
+                        std::int64_t columns) {
+    load_turned({out.tile, row * wide + group * out.step, {0, 1}, {{1, columns}}, depth}, s.hbm, at, depth, s.hbm_token,
+                columns);
   };
-  if (s.shared) {
-    for (std::int64_t r = 0; r < t.stacked; ++r) load(r * s.depth, 0, s.place, s.depth, n);
-  } else if (s.hbm_token == s.depth && s.hbm_head == n * s.depth) {
-    load(0, 0, s.place, s.depth, s.heads * n);
-  } else if (s.hbm_head == s.depth && t.stacked * s.depth == kBlock) {
-    load(0, 0, s.place, s.heads * s.depth, n);
-  } else {
-    for (std::int64_t h = 0; h < s.heads; ++h)
-      load(h % t.stacked * s.depth, h / t.stacked * out.step, s.place + h * s.hbm_head, s.depth, n);
+  const bool follow = !s.is_shared() && t.stacked == 1 && s.hbm_token == s.depth && s.hbm_head == n * s.depth;
+  if (follow && (s.heads.outer == 1 || s.hbm_outer == inner * s.hbm_head))
+    return load(0, 0, s.place, s.depth, s.heads.all() * n);
+  for (std::int64_t o = 0; o < s.heads.outer; ++o) {
+    const Index at = s.place + o * s.hbm_outer;
+    if (s.is_shared() || inner == 1) {
+      for (std::int64_t r = 0; r < t.stacked; ++r) load(r * s.depth, o, at, s.depth, n);
+    } else if (follow) {
+      load(0, o * inner, at, s.depth, inner * n);
+    } else if (s.hbm_head == s.depth && t.stacked * s.depth == kBlock) {
+      load(0, o * inner / t.stacked, at, inner * s.depth, n);
+    } else {
+      for (std::int64_t h = 0; h < inner; ++h)
+        load(h % t.stacked * s.depth, (o * inner + h) / t.stacked, at + h * s.hbm_head, s.depth, n);
+    }
   }
 }
 
 void RegionEmitter::turn_columns_of(const Tokens& s, const Together& t, const Columned& out) {
-  const std::int64_t stacked = t.stacked, groups = s.shared ? 1 : s.heads / stacked, depth = stacked * s.depth;
+  const std::int64_t stacked = t.stacked, groups = out.count(), depth = stacked * s.depth;
+  const std::int64_t each = s.is_shared() ? 1 : stacked, above = s.is_shared() ? 0 : s.head;
   const std::int64_t row = s.tile.dim(1), n = s.at.rows, follow = s.at.follow, wide = out.tile.dim(1);
   const std::int64_t together = std::max<std::int64_t>(1, arch_.psum_bank_bytes / (n * size_bytes(s.dtype)));
   // As many blocks as fit a bank leave it at once: of several heads, or of one.
@@ -276,15 +304,11 @@ void RegionEmitter::turn_columns_of(const Tokens& s, const Together& t, const Co
       for (std::int64_t i = 0; i < some * m; ++i) {
         const std::int64_t f = f0 + i % m, rows = s.at.count(f);
         k_.nc_transpose({.dst = turned.ap({{some * m * n, depth}, {1, rows}}, i * n),
-                         .data = s.tile.ap({{row, rows}, {s.head_step(), stacked}, {1, s.depth}},
-                                           s.place + (g + i / m) * stacked * s.head_step() + f * s.block)});
+                         .data = s.tile.ap({{row, rows}, {above, stacked}, {1, s.depth}},
+                                           s.place + s.offset((g + i / m) * each) + f * s.block)});
       }
-      const auto columns = [&](const View& v, std::int64_t row_of, std::int64_t head, std::int64_t block,
-                               std::int64_t token, std::int64_t at) {
-        return v.ap({{row_of, depth}, {head, some}, {block, m}, {token, n}}, at);
-      };
-      k_.tensor_copy({.dst = columns(out.tile, wide, follow * n, 1, follow, g * follow * n + f0),
-                      .src = columns(turned, some * m * n, m * n, n, 1, 0),
+      k_.tensor_copy({.dst = out.tile.ap({{wide, depth}, {follow * n, some}, {1, m}, {follow, n}}, g * follow * n + f0),
+                      .src = turned.ap({{some * m * n, depth}, {m * n, some}, {n, m}, {1, n}}),
                       .engine = evacuator()});
     }
   }
@@ -292,11 +316,11 @@ void RegionEmitter::turn_columns_of(const Tokens& s, const Together& t, const Co
 
 // Values with a one behind each: (keys, heads, blocks, elements).
 View RegionEmitter::counted_values(Tokens& s) {
-  const std::int64_t wide = s.depth + 1, units = s.heads * s.at.follow, width = units * wide;
+  const std::int64_t wide = s.depth + 1, follow = s.at.follow, units = s.heads.all() * follow, width = units * wide;
   const View out = k_.sbuf({s.at.rows, width}, s.dtype);
   k_.memset({.dst = out.ap({{width, s.at.rows}, {wide, units}}, s.depth), .value = 1.0, .engine = Engine::gpsimd});
-  if (s.hbm.rank() > 0 && s.at.follow == 1 && (s.heads == 1 || s.hbm_head != s.depth)) {  // runs are as short anyway
-    s.tile = out, s.head = wide, s.block = wide;
+  if (s.hbm.rank() > 0 && follow == 1 && (s.heads.inner == 1 || s.hbm_head != s.depth)) {  // runs are as short anyway
+    s.tile = out, s.head = wide, s.block = wide, s.outer = s.heads.inner * wide;
     move_tokens(s);
     return out;
   }
@@ -305,14 +329,16 @@ View RegionEmitter::counted_values(Tokens& s) {
   // Blocks that the last partition has, then the others, without it.
   const auto copy = [&](std::int64_t from, std::int64_t count, std::int64_t rows) {
     if (count == 0) return;
-    k_.tensor_copy({.dst = out.ap({{width, rows}, {s.at.follow * wide, s.heads}, {wide, count}, {1, s.depth}},
-                                  from * wide),
-                    .src = s.tile.ap({{row, rows}, {s.head, s.heads}, {s.block, count}, {1, s.depth}},
-                                     s.place + from * s.block),
-                    .engine = Engine::gpsimd});
+    const std::int64_t inner = s.heads.inner, all = follow * wide;
+    k_.tensor_copy(
+        {.dst = out.ap({{width, rows}, {inner * all, s.heads.outer}, {all, inner}, {wide, count}, {1, s.depth}},
+                       from * wide),
+         .src = s.tile.ap({{row, rows}, {s.outer, s.heads.outer}, {s.head, inner}, {s.block, count}, {1, s.depth}},
+                          s.place + from * s.block),
+         .engine = Engine::gpsimd});
   };
   copy(0, s.at.last(), s.at.rows);
-  copy(s.at.last(), s.at.follow - s.at.last(), s.at.rows - 1);
+  copy(s.at.last(), follow - s.at.last(), s.at.rows - 1);
   return out;
 }
 
@@ -383,14 +409,14 @@ void RegionEmitter::weigh_heads(const Together& t, const PassOfHeads& pass, Some
     for (std::int64_t i = 0; i < m; ++i) {
       const std::int64_t unit = apart ? (from + i) % some.count * blocks + (from + i) / some.count : from + i;
       const std::int64_t head = some.first + unit / blocks, b = unit % blocks, rows = t.keys.count(b);
-      const std::int64_t group = head / t.stacked, above = head % t.stacked * t.depth;
+      const std::int64_t above = head % t.stacked * t.depth;
       const View dst = scores.ap({{width, rows}, {1, n}}, i / in_bank * kHeadBank + i % in_bank * n);
       if (!size.empty()) position = {above, 0};
       k_.nc_matmul({.dst = dst,
                     .stationary = pass.keys.tile.ap({{keys_row, t.depth}, {blocks, rows}},
-                                                    above * keys_row + group * pass.keys.step + b),
+                                                    above * keys_row + pass.keys.column(head) + b),
                     .moving = columns(pass.queries.tile, row, t.depth,
-                                      above * row + group * pass.queries.step + some.first_block),
+                                      above * row + pass.queries.column(head) + some.first_block),
                     .tile_position = position,
                     .tile_size = size});
       if (t.a.ahead)
@@ -424,13 +450,13 @@ void RegionEmitter::add_values_of_heads(const Together& t, const PassOfHeads& pa
         k_.nc_matmul({.dst = sum.ap({{width, P}, {1, wide}}, i * wide),
                       .stationary = some.weights[i * blocks + b].slice(1, f, P, some.blocks),
                       .moving = pass.values.ap({{values_row, t.keys.count(b)}, {1, wide}},
-                                               (some.first + i) * pass.value_step + b * wide)});
+                                               (pass.values_of.index(some.first + i) * blocks + b) * wide)});
     }
-    const Index block = some.first_block + f, at = block * t.heads + some.first;
+    const Index block = some.first_block + f, at = block * t.heads.all() + some.first;
     k_.reciprocal({.dst = pass.inverse.ap({{inverse_row, P}, {1, some.count}}, at),
                    .data = sum.ap({{width, P}, {wide, some.count}}, t.wide)});
     k_.tensor_tensor({.dst = pass.out.tile.ap({{row, P}, {pass.out.head, some.count}, {1, t.wide}},
-                                              pass.out.place + some.first * pass.out.head + block * pass.out.block),
+                                              pass.out.place + pass.out.offset(some.first) + block * pass.out.block),
                       .data1 = sum.ap({{width, P}, {wide, some.count}, {1, t.wide}}),
                       .data2 = pass.inverse.ap({{inverse_row, P}, {1, some.count}, {0, t.wide}}, at),
                       .op = AluOp::multiply,
@@ -450,10 +476,15 @@ void RegionEmitter::check_heads(const Together& t, const PassOfHeads& pass, cons
                              .op1 = AluOp::multiply,
                              .operand1 = fine});
   const Tokens& out = pass.out;
-  const std::int64_t follow = out.at.follow, all = t.heads * follow * out.depth, row = out.tile.dim(1);
-  const View results = out.tile.ap({{row, P}, {out.head, t.heads}, {out.block, follow}, {1, out.depth}}, out.place);
+  const std::int64_t follow = out.at.follow, run = follow * out.depth, all = t.heads.all() * run, inner = t.heads.inner;
+  const View results = out.tile.ap({{out.tile.dim(1), P},
+                                    {out.outer, t.heads.outer},
+                                    {out.head, inner},
+                                    {out.block, follow},
+                                    {1, out.depth}},
+                                   out.place);
   const auto as_results = [&](const View& v) {
-    return v.ap({{all, P}, {follow * out.depth, t.heads}, {out.depth, follow}, {1, out.depth}});
+    return v.ap({{all, P}, {inner * run, t.heads.outer}, {run, inner}, {out.depth, follow}, {1, out.depth}});
   };
   const View strange = as_results(checks.strange);  // what is no number stays none
   k_.tensor_tensor(
@@ -465,11 +496,17 @@ void RegionEmitter::store_heads(const Together& t, const Tokens& s) {
   const std::int64_t width = s.tile.dim(1);
   over_token_rows(s.at, [&](std::int64_t first, std::int64_t rows, std::int64_t blocks) {
     k_.dma_copy({.dst = s.hbm.ap({{s.at.follow * s.hbm_token, rows},
-                                  {s.hbm_head, t.heads},
+                                  {s.hbm_outer, t.heads.outer},
+                                  {s.hbm_head, t.heads.inner},
                                   {s.hbm_token, blocks},
                                   {1, s.depth}},
                                  s.hbm_place + first * s.at.follow * s.hbm_token),
-                 .src = s.tile.ap({{width, rows}, {s.head, t.heads}, {s.block, blocks}, {1, s.depth}}, first * width)});
+                 .src = s.tile.ap({{width, rows},
+                                   {s.outer, t.heads.outer},
+                                   {s.head, t.heads.inner},
+                                   {s.block, blocks},
+                                   {1, s.depth}},
+                                  first * width)});
   });
 }
 
@@ -480,24 +517,28 @@ void RegionEmitter::attend_heads(const Together& t, const ChecksOfHeads& checks)
   Tokens keys = tokens(t.a.scores, 1), queries = tokens(t.a.scores, 0), values = tokens(t.a.result, 1);
   pass.keys = turned_tokens(keys, t), pass.queries = turned_tokens(queries, t), pass.values = counted_values(values);
   if (t.bias >= 0) pass.bias = bias_of_keys(t);
-  pass.value_step = values.shared ? 0 : t.keys.follow * (t.wide + 1);
+  pass.values_of = values;
   pass.out = tokens_of(-1, t);
   const std::int64_t follow = t.queries.follow, P = t.queries.rows;
   if (pass.out.hbm.rank() > 0) {
-    pass.out.tile = k_.sbuf({P, t.heads * follow * t.wide}, pass.out.dtype);
+    pass.out.tile = k_.sbuf({P, t.heads.all() * follow * t.wide}, pass.out.dtype);
     pass.out.hbm_place = std::exchange(pass.out.place, 0);
   }
-  pass.inverse = k_.sbuf({P, follow * t.heads}, DType::float32);
+  pass.inverse = k_.sbuf({P, follow * t.heads.all()}, DType::float32);
   // The tensor engine goes on with the scores of the next heads while weights are made of these.
   std::optional<SomeHeads> waiting;
   const auto finish = [&] {
     if (waiting) add_values_of_heads(t, pass, *waiting);
     waiting.reset();
   };
-  const std::int64_t in_bank = std::max<std::int64_t>(1, kHeadBank / (t.wide + 1)), chunk = even_part(t.heads, in_bank);
+  // Heads whose results lie at one stride.
+  const std::int64_t all = t.heads.all(), inner = t.heads.inner;
+  const std::int64_t even = pass.out.outer == inner * pass.out.head ? all : inner;
+  const std::int64_t in_bank = std::max<std::int64_t>(1, kHeadBank / (t.wide + 1)), chunk = even_part(even, in_bank);
   const auto attend = [&](const Index& first_block, std::int64_t blocks) {
-    for (std::int64_t first = 0; first < t.heads; first += chunk) {
-      SomeHeads some{first, std::min(chunk, t.heads - first), first_block, blocks, {}};
+    for (std::int64_t first = 0, count = 0; first < all; first += count) {
+      count = std::min(chunk, (first / even + 1) * even - first);
+      SomeHeads some{first, count, first_block, blocks, {}};
       weigh_heads(t, pass, some);
       finish();
       waiting = std::move(some);
@@ -518,9 +559,11 @@ void RegionEmitter::attend_heads(const Together& t, const ChecksOfHeads& checks)
   store_heads(t, pass.out);
 }
 
-// Loops around the heads, then passes over them, two of them in one order.
+// Loops around the heads, then passes over them, some of them in one order.
 void RegionEmitter::over_heads(const Together& t, std::size_t loop, const std::vector<ChecksOfHeads>& checks) {
-  const std::size_t last = layout_.loops.empty() ? 0 : layout_.loops.size() - 1;
+  const std::size_t loops = layout_.loops.size();
+  const bool around = loops > 1 && t.heads.inner == layout_.loops.back();  // passes go over the loop around the heads
+  const std::size_t last = loops == 0 ? 0 : loops - (around ? 2 : 1);
   if (loop < last) {
     k_.loop(layout_.loops[loop], [&](Index i) {
       at_.push_back(i);
@@ -529,15 +572,17 @@ void RegionEmitter::over_heads(const Together& t, std::size_t loop, const std::v
     });
     return;
   }
-  const std::int64_t passes = layout_.loops.empty() ? 1 : layout_.loops.back() / t.heads;
+  const std::int64_t heads = around ? t.heads.outer : t.heads.inner, passes = loops ? layout_.loops[last] / heads : 1;
   const auto together = static_cast<std::int64_t>(checks.size());
   const auto some = [&](const Index& first) {
     std::vector<std::size_t> begins;
+    const std::vector<Index> outer = at_;
     for (std::int64_t i = 0; i < together; ++i) {
       begins.push_back(k_.block().size());
-      if (!layout_.loops.empty()) at_.push_back(first * t.heads + i * t.heads);
+      if (loops > 0) at_.push_back(first * heads + i * heads);
+      if (around) at_.emplace_back(0);
       attend_heads(t, checks[i]);
-      if (!layout_.loops.empty()) at_.pop_back();
+      at_ = outer;
     }
     interleave(k_.program(), k_.block(), begins, arch_);
   };
@@ -548,9 +593,12 @@ void RegionEmitter::over_heads(const Together& t, std::size_t loop, const std::v
 }
 
 void RegionEmitter::emit_heads_together(Together& t) {
-  const std::int64_t passes = layout_.loops.empty() ? 1 : layout_.loops.back() / t.heads;
-  const std::int64_t n = t.queries.follow * t.heads;
-  std::vector<ChecksOfHeads> checks(passes % 2 == 0 ? 2 : 1);
+  const std::size_t loops = layout_.loops.size();
+  std::int64_t passes = loops == 0 ? 1 : layout_.loops.back() / t.heads.inner;
+  if (passes == 1 && loops > 1) passes = layout_.loops[loops - 2] / t.heads.outer;
+  const std::int64_t n = t.queries.follow * t.heads.all();
+  const bool is_short = n * t.keys.follow <= kShortPass && passes % 4 == 0;
+  std::vector<ChecksOfHeads> checks(is_short ? 4 : passes % 2 == 0 ? 2 : 1);
   for (ChecksOfHeads& c : checks) {
     c.fine = k_.sbuf({kBlock, n}, DType::float32);
     c.strange = k_.sbuf({kBlock, n * t.wide}, DType::float32);
