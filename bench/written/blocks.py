@@ -42,7 +42,7 @@ def gpt2_block(x, wqkv, bqkv, wo, bo, w1, c1, w2, c2, g1, b1, g2, b2):
 def t5_attention(x, wq, wk, wv, wo, gain, bias):
     h = rms_norm(x, gain)
     q, k, v = heads(h @ wq, 8), heads(h @ wk, 8), heads(h @ wv, 8)
-    p = softmax((q @ k.transpose(0, 2, 1)).astype(np.float32) + bias).astype(x.dtype)
+    p = softmax((q @ k.transpose(0, 2, 1)).astype(np.float32) / 64 + bias).astype(x.dtype)
     return x + merged(p @ v) @ wo
 
 
@@ -101,13 +101,13 @@ def prefill(x, wq, wk, wv, wo, gain, cos, sin):
 @program("DiT block with adaLN, 256 tokens, 6 heads", (256, 384), (384,), (384, 2304), *((384, 384),) * 4,
          (384, 1536), (1536, 384))
 def dit_block(x, c, w_mod, wq, wk, wv, wo, w1, w2):
-    shift1, scale1, gate1, shift2, scale2, gate2 = np.split(silu(c) @ w_mod, 6)
+    shift1, scale1, gate1, shift2, scale2, gate2 = np.split(silu(c) @ w_mod / 16, 6)
 
     def modulated(x, shift, scale):
         mean, var = np.mean(x, -1, keepdims=True), np.var(x, -1, keepdims=True)
         return (x - mean) / np.sqrt(var + 1e-6) * (1 + scale) + shift
 
-    x = x + gate1 * self_attention(modulated(x, shift1, scale1), wq, wk, wv, wo, 6)
+    x = x + gate1 * self_attention(modulated(x, shift1, scale1) / 8, wq, wk, wv, wo, 6)
     return x + gate2 * (gelu(modulated(x, shift2, scale2) @ w1) @ w2)
 
 

@@ -17,20 +17,21 @@ using isa::View;
 
 namespace {
 
-constexpr std::int64_t kHeadBank = 512;          // columns of float32 in a bank of PSUM
-constexpr std::int64_t kScoreBanks = 2;          // whose exponentials are taken together
-constexpr std::int64_t kFewKeys = 512;           // up to which heads go together without being asked
-constexpr std::int64_t kManyBlocks = 8;          // of queries: more go in groups of one size
-constexpr std::int64_t kMostHeads = 16;          // of a pass
+constexpr std::int64_t kHeadBank = 512;  // columns of float32 in a bank of PSUM
+constexpr std::int64_t kScoreBanks = 2;  // whose exponentials are taken together
+constexpr std::int64_t kFewKeys = 512;   // up to which heads go together without being asked
+constexpr std::int64_t kManyBlocks = 8;  // of queries: more go in groups of one size
+constexpr std::int64_t kGroup = 4;       // blocks of such a group
+constexpr std::int64_t kMostHeads = 16;  // of a pass
 constexpr std::int64_t kPassBytes = 40 << 10, kShortBytes = 24 << 10;  // of a partition
-constexpr std::int64_t kMostKeyBlocks = 16;      // of a pass
-constexpr std::int64_t kShortPass = 6;           // blocks of scores: four such passes go in one order
-constexpr double kHidden = -1e30;                // what is added to a score that nobody sees
+constexpr std::int64_t kMostKeyBlocks = 16;                            // of a pass
+constexpr std::int64_t kShortPass = 6;               // blocks of scores: four such passes go in one order
+constexpr double kHidden = -1e30;                    // what is added to a score that nobody sees
 constexpr double kLeastSum = 1e-9, kMostSum = 1e26;  // as in unshifted.cpp
 
 TokenRows rows_for(std::int64_t tokens, bool in_groups) {
   std::int64_t follow = (tokens + kBlock - 1) / kBlock;
-  if (in_groups && follow > kManyBlocks) follow = (follow + 3) / 4 * 4;
+  if (in_groups && follow > kManyBlocks) follow = (follow + kGroup - 1) / kGroup * kGroup;
   return {tokens, (tokens + follow - 1) / follow, follow};
 }
 
@@ -103,7 +104,8 @@ bool RegionEmitter::find_terms(Together& t) const {
     const Leaf& leaf = layout_.loads[load->second];
     std::vector<Dims> one{leaf.free};
     join_together(one);
-    if (leaf.partition != 0 || kept(leaf) || one[0].size() != 1 || one[0][0].count != graph_.type(t.a.scores).shape.back())
+    if (leaf.partition != 0 || kept(leaf) || one[0].size() != 1 ||
+        one[0][0].count != graph_.type(t.a.scores).shape.back())
       return false;
     if (!leaf.loops.empty() && leaf.loops.back() != 0) return false;
     t.bias = load->second, t.bias_factor = t.a.factor;
@@ -131,7 +133,7 @@ std::optional<RegionEmitter::Together> RegionEmitter::heads_together() const {
     out.queries = rows_for(layout_.partitions, true), out.keys = rows_for(keys, false);
     if (out.queries.rows < 2 || out.keys.rows < 2) return {};
     const Leaf &q = layout_.loads[layout_.load_of.at({a->scores, 0})], &y = layout_.stores[0];
-    const Leaf &k = layout_.loads[layout_.load_of.at({a->scores, 1})];
+    const Leaf& k = layout_.loads[layout_.load_of.at({a->scores, 1})];
     const Leaf& values = layout_.loads[layout_.load_of.at({a->result, 1})];
     if (run_of(q.free) != out.depth || run_of(y.free) != out.wide) return {};
     if (k.free[0].stride != 1 || values.free[1].stride != 1 || q.partition <= 0 || y.partition <= 0) return {};
@@ -219,18 +221,16 @@ void over_token_rows(const TokenRows& at, const Move& move) {
 void RegionEmitter::move_tokens(const Tokens& s) {
   const std::int64_t width = s.tile.dim(1);
   over_token_rows(s.at, [&](std::int64_t first, std::int64_t rows, std::int64_t blocks) {
-    k_.dma_copy({.dst = s.tile.ap({{width, rows},
-                                   {s.outer, s.heads.outer},
-                                   {s.head, s.heads.inner},
-                                   {s.block, blocks},
-                                   {1, s.depth}},
-                                  first * width),
-                 .src = s.hbm.ap({{s.at.follow * s.hbm_token, rows},
-                                  {s.hbm_outer, s.heads.outer},
-                                  {s.hbm_head, s.heads.inner},
-                                  {s.hbm_token, blocks},
-                                  {1, s.depth}},
-                                 s.place + first * s.at.follow * s.hbm_token)});
+    k_.dma_copy(
+        {.dst = s.tile.ap(
+             {{width, rows}, {s.outer, s.heads.outer}, {s.head, s.heads.inner}, {s.block, blocks}, {1, s.depth}},
+             first * width),
+         .src = s.hbm.ap({{s.at.follow * s.hbm_token, rows},
+                          {s.hbm_outer, s.heads.outer},
+                          {s.hbm_head, s.heads.inner},
+                          {s.hbm_token, blocks},
+                          {1, s.depth}},
+                         s.place + first * s.at.follow * s.hbm_token)});
   });
 }
 
@@ -240,8 +240,8 @@ void RegionEmitter::load_tokens(Tokens& s) {
   s.place = 0;
 }
 
-// Tokens as columns, in their own order: (elements of `stacked` heads, heads, tokens). A query of the last partition that
-// is not there is one of the next head, or sees as much of every key: its sums are numbers.
+// Tokens as columns, in their own order: (elements of `stacked` heads, heads, tokens). A query of the last partition
+// that is not there is one of the next head, or sees as much of every key: its sums are numbers.
 RegionEmitter::Columned RegionEmitter::turned_tokens(Tokens& s, const Together& t) {
   const std::int64_t n = s.at.tokens, whole = s.at.rows * s.at.follow, depth = t.stacked * s.depth;
   const bool by_dma = s.hbm.rank() > 0 && turns_tokens(s.dtype);
@@ -468,7 +468,8 @@ void RegionEmitter::add_values_of_heads(const Together& t, const PassOfHeads& pa
 void RegionEmitter::check_heads(const Together& t, const PassOfHeads& pass, const ChecksOfHeads& checks) {
   const std::int64_t P = t.queries.rows, n = pass.inverse.dim(1);
   const View fine = checks.fine.ap({{n, P}, {1, n}});
-  for (const auto& [compare, limit] : {std::pair(AluOp::greater_equal, 1 / kMostSum), {AluOp::less_equal, 1 / kLeastSum}})
+  for (const auto& [compare, limit] :
+       {std::pair(AluOp::greater_equal, 1 / kMostSum), {AluOp::less_equal, 1 / kLeastSum}})
     k_.scalar_tensor_tensor({.dst = fine,
                              .data = pass.inverse,
                              .op0 = compare,
@@ -477,36 +478,30 @@ void RegionEmitter::check_heads(const Together& t, const PassOfHeads& pass, cons
                              .operand1 = fine});
   const Tokens& out = pass.out;
   const std::int64_t follow = out.at.follow, run = follow * out.depth, all = t.heads.all() * run, inner = t.heads.inner;
-  const View results = out.tile.ap({{out.tile.dim(1), P},
-                                    {out.outer, t.heads.outer},
-                                    {out.head, inner},
-                                    {out.block, follow},
-                                    {1, out.depth}},
-                                   out.place);
+  const View results = out.tile.ap(
+      {{out.tile.dim(1), P}, {out.outer, t.heads.outer}, {out.head, inner}, {out.block, follow}, {1, out.depth}},
+      out.place);
   const auto as_results = [&](const View& v) {
     return v.ap({{all, P}, {inner * run, t.heads.outer}, {run, inner}, {out.depth, follow}, {1, out.depth}});
   };
   const View strange = as_results(checks.strange);  // what is no number stays none
-  k_.tensor_tensor(
-      {.dst = strange, .data1 = strange, .data2 = results, .op = AluOp::add, .engine = Engine::gpsimd});
+  k_.tensor_tensor({.dst = strange, .data1 = strange, .data2 = results, .op = AluOp::add, .engine = Engine::gpsimd});
 }
 
 void RegionEmitter::store_heads(const Together& t, const Tokens& s) {
   if (s.hbm.rank() == 0) return;
   const std::int64_t width = s.tile.dim(1);
   over_token_rows(s.at, [&](std::int64_t first, std::int64_t rows, std::int64_t blocks) {
-    k_.dma_copy({.dst = s.hbm.ap({{s.at.follow * s.hbm_token, rows},
-                                  {s.hbm_outer, t.heads.outer},
-                                  {s.hbm_head, t.heads.inner},
-                                  {s.hbm_token, blocks},
-                                  {1, s.depth}},
-                                 s.hbm_place + first * s.at.follow * s.hbm_token),
-                 .src = s.tile.ap({{width, rows},
-                                   {s.outer, t.heads.outer},
-                                   {s.head, t.heads.inner},
-                                   {s.block, blocks},
-                                   {1, s.depth}},
-                                  first * width)});
+    k_.dma_copy(
+        {.dst = s.hbm.ap({{s.at.follow * s.hbm_token, rows},
+                          {s.hbm_outer, t.heads.outer},
+                          {s.hbm_head, t.heads.inner},
+                          {s.hbm_token, blocks},
+                          {1, s.depth}},
+                         s.hbm_place + first * s.at.follow * s.hbm_token),
+         .src = s.tile.ap(
+             {{width, rows}, {s.outer, t.heads.outer}, {s.head, t.heads.inner}, {s.block, blocks}, {1, s.depth}},
+             first * width)});
   });
 }
 
@@ -546,8 +541,8 @@ void RegionEmitter::attend_heads(const Together& t, const ChecksOfHeads& checks)
   };
   const std::int64_t most = std::max<std::int64_t>(1, kHeadBank / P);
   if (follow > kManyBlocks) {
-    k_.loop(follow / most, [&](Index g) {
-      attend(g * most, most);
+    k_.loop(follow / kGroup, [&](Index g) {
+      attend(g * kGroup, kGroup);
       finish();
     });
   } else {
@@ -612,7 +607,8 @@ void RegionEmitter::emit_heads_together(Together& t) {
   u.finite = k_.sbuf({kBlock, 1}, DType::float32);
   for (std::size_t i = 1; i < checks.size(); ++i) {
     k_.tensor_tensor({.dst = u.fine, .data1 = u.fine, .data2 = checks[i].fine, .op = AluOp::multiply});
-    k_.tensor_tensor({.dst = checks[0].strange, .data1 = checks[0].strange, .data2 = checks[i].strange, .op = AluOp::add});
+    k_.tensor_tensor(
+        {.dst = checks[0].strange, .data1 = checks[0].strange, .data2 = checks[i].strange, .op = AluOp::add});
   }
   k_.tensor_scalar_reduce({.dst = checks[0].strange,
                            .data = checks[0].strange,

@@ -23,13 +23,13 @@ struct HeadCount {
 // The tokens of the heads of a pass, `depth` elements each, in HBM and in SBUF.
 struct RegionEmitter::Tokens {
   TokenRows at;
-  HeadCount heads;              // of which there are tokens
-  std::int64_t of_inner = 1;    // heads of the innermost loop that a pass has
+  HeadCount heads;            // of which there are tokens
+  std::int64_t of_inner = 1;  // heads of the innermost loop that a pass has
   std::int64_t depth = 0;
   bool is_keys = false;
-  isa::View hbm = {};           // nothing: it lies in SBUF already
-  isa::Index place = 0;         // the first element in HBM, or of a partition of SBUF
-  isa::Index hbm_place = 0;     // of a result: the first element in HBM
+  isa::View hbm = {};                                       // nothing: it lies in SBUF already
+  isa::Index place = 0;                                     // the first element in HBM, or of a partition of SBUF
+  isa::Index hbm_place = 0;                                 // of a result: the first element in HBM
   std::int64_t hbm_outer = 0, hbm_head = 0, hbm_token = 0;  // elements from one to the next
   DType dtype = DType::float32;
   isa::View tile = {};
@@ -50,8 +50,8 @@ struct RegionEmitter::Together {
   TokenRows queries = {}, keys = {};
   std::int64_t stacked = 1;  // heads whose queries and keys lie above each other on partitions
   isa::View mask = {}, identity = {};
-  int bias = -1;            // the load of one number for each key, which is added to its scores
-  double bias_factor = 1;   // times this
+  int bias = -1;           // the load of one number for each key, which is added to its scores
+  double bias_factor = 1;  // times this
 };
 
 // What tells whether the largest scores are needed after all.
@@ -74,7 +74,7 @@ struct RegionEmitter::PassOfHeads {
   Columned queries, keys;
   isa::View values;
   Tokens values_of;
-  isa::View bias = {};          // (keys, blocks of them)
+  isa::View bias = {};  // (keys, blocks of them)
   Tokens out;
   isa::View inverse;  // of sums of weights: (queries, blocks, heads)
 };

@@ -266,6 +266,11 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
     tried.fuse.short_runs = false;
     search.attempt(tried, "outputs put in order at the end", 0.97);
   }
+  if (search.best().has_orders) {
+    Choice tried = search.choice();
+    tried.fuse.read_orders = false;
+    search.attempt(tried, "results stored in their own order");
+  }
   if (search.best().regroups) std::for_each(std::begin(kCopyCandidates), std::end(kCopyCandidates), attempt);
   std::for_each(std::begin(kEngineCandidates), std::end(kEngineCandidates), attempt);
   // One region after the other takes the tiling with which the whole program is fastest.

@@ -224,9 +224,9 @@ constexpr std::int64_t kMostValues = 128;  // elements of a value that attention
 bool is_of_exponentials(const Graph& graph, Value v) {
   const Op& op = graph.op(v);
   return op.code == OpCode::multiply && std::any_of(op.operands.begin(), op.operands.end(), [&](Value x) {
-    while (graph.op(x).code == OpCode::cast) x = graph.op(x).operands[0];
-    return graph.op(x).code == OpCode::exp;
-  });
+           while (graph.op(x).code == OpCode::cast) x = graph.op(x).operands[0];
+           return graph.op(x).code == OpCode::exp;
+         });
 }
 
 // (x * r) y is (x y) * r for one r per row: fewer elements to scale when y has fewer columns than rows, and what
@@ -244,7 +244,8 @@ std::optional<Value> scaled_product(const Rewriting& r) {
   const Op x = r.to.op(v);  // a copy: adding ops moves them
   if (x.code != OpCode::multiply || x.type.rank() < 2) return {};
   const Shape y = r.to.type(r.operands[1]).shape;
-  if (y.size() < 2 || (y.back() >= y[y.size() - 2] && !(is_of_exponentials(r.to, v) && y.back() <= kMostValues))) return {};
+  if (y.size() < 2 || (y.back() >= y[y.size() - 2] && !(is_of_exponentials(r.to, v) && y.back() <= kMostValues)))
+    return {};
   for (int i : {0, 1}) {
     const Type data = r.to.type(x.operands[i]), scale = r.to.type(x.operands[1 - i]);
     if (!is_float(data.dtype) || data.shape != x.type.shape || scale.shape.size() != data.shape.size() ||

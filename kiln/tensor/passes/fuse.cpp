@@ -671,7 +671,7 @@ Fusion Fuser::run() {
   order();
   find_stores();
   inline_joins();
-  if (options_.fuse) f_.orders = stored_orders(graph_, f_);
+  if (options_.fuse && options_.read_orders) f_.orders = stored_orders(graph_, f_);
   for (auto& stores : f_.stores) {
     for (Store& s : stores) {
       if (s.output < 0 && !s.into && f_.orders.contains(s.value)) s.access = f_.orders.at(s.value);

@@ -63,6 +63,7 @@ struct FuseOptions {
   bool fuse = true;            // false: every op alone
   bool splits_outputs = true;  // outputs that are joins are written part by part, as soon as a part is there
   bool short_runs = true;      // such outputs are written at once; false: copied at the end
+  bool read_orders = true;     // results lie in HBM as their readers see them (stored_order.h)
   double matrix_bytes = 24e6;  // of matrices that several products of a region can hold in SBUF
 };
 Fusion fuse(const Graph& graph, const FuseOptions& options = {});
