@@ -11,7 +11,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = sys.argv[sys.argv.index("--build") + 1] if "--build" in sys.argv else ROOT / "build" / "release"
 sys.path.insert(0, str(pathlib.Path(BUILD) / "python"))  # before kiln is imported
 
-import gradients  # noqa: E402,F401 (fills the table)
+import blocks  # noqa: E402,F401 (fills the table)
+import gradients  # noqa: E402,F401
 import images  # noqa: E402,F401
 import ml_dtypes  # noqa: E402
 import numerics  # noqa: E402,F401

@@ -49,8 +49,8 @@ std::pair<Value, double> without_factor(const Graph& graph, Value v) {
 
 }  // namespace
 
-// The ops of softmax(x y) z, when this product is the second one and nobody else wants what is between.
-std::optional<RegionEmitter::Attention> RegionEmitter::attention_of(Value result) const {
+// The ops of softmax(x y) z, when this product is the second one.
+std::optional<RegionEmitter::Attention> RegionEmitter::softmax_of(Value result) const {
   const auto here = [&](Value v) { return fusion_.region_of[v] == region_; };
   const Op& second = graph_.op(result);
   if (second.code != OpCode::matmul || !here(result) || layout_.packed != 1) return {};
@@ -84,8 +84,15 @@ std::optional<RegionEmitter::Attention> RegionEmitter::attention_of(Value result
   const auto total = row_sum_of(a.weights);
   if (!total) return {};
   a.total = *total;
-  if (Attention few = a; has_few_queries(few)) return few;
-  return has_only_these_users(a) && fits_chunks(a) ? std::optional(a) : std::nullopt;
+  return a;
+}
+
+// The same, when nobody else wants what is between and there are so many keys that they go in chunks, or few queries.
+std::optional<RegionEmitter::Attention> RegionEmitter::attention_of(Value result) const {
+  const std::optional<Attention> a = softmax_of(result);
+  if (!a) return {};
+  if (Attention few = *a; has_few_queries(few)) return few;
+  return has_only_these_users(*a) && fits_chunks(*a) ? a : std::nullopt;
 }
 
 // The other end of a window, where what a mask chooses from is chosen once more. Every query sees something.

@@ -128,6 +128,8 @@ using Evacuate = RegionOptions::Evacuate;
 constexpr Candidate kProductCandidates[] = {
     {"attention of few queries with these on partitions", [](RegionOptions& o) { o.few_queries = false; }, 1, true},
     {"attention with the largest scores", [](RegionOptions& o) { o.unshifted = false; }, 1, true},
+    {"attention of one head after the other", [](RegionOptions& o) { o.heads_together = 0; }, 1, true},
+    {"attention of several heads together", [](RegionOptions& o) { o.heads_together = 2; }, 1, true},
     {"products of 512 columns leave PSUM",
      [](RegionOptions& o) { o.psum_columns = std::min<std::int64_t>(512, o.psum_columns); }},
     {"PSUM emptied by the scalar engine", [](RegionOptions& o) { o.evacuate = Evacuate::scalar; }},
@@ -137,6 +139,13 @@ constexpr Candidate kProductCandidates[] = {
     {"rows stored whole", [](RegionOptions& o) { o.whole_rows = true; }},
     {"7 of 8 blocks turned by DMA", [](RegionOptions& o) { o.turned_by_dma = 14; }},
     {"operands turned while they are loaded", [](RegionOptions& o) { o.loads_turned = true; }},
+    {"attention of several heads together, which are turned while they are loaded",
+     [](RegionOptions& o) {
+       o.heads_together = 2;
+       o.loads_turned = true;
+     },
+     1, true},
+    {"attention of fewer heads together", [](RegionOptions& o) { o.heads_together |= 4; }, 1, true},
     {"PSUM emptied by two engines at once", [](RegionOptions& o) { o.evacuate = Evacuate::shared; }, 0.98},
     {"PSUM emptied in turn", [](RegionOptions& o) { o.evacuate = Evacuate::in_turn; }},
     {"attention without the largest scores", [](RegionOptions& o) { o.unshifted = true; }, 1, true},
@@ -258,6 +267,11 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
     Choice tried = search.choice();
     tried.fuse.short_runs = false;
     search.attempt(tried, "outputs put in order at the end", 0.97);
+  }
+  if (search.best().has_orders) {
+    Choice tried = search.choice();
+    tried.fuse.read_orders = false;
+    search.attempt(tried, "results stored in their own order");
   }
   if (search.best().regroups) std::for_each(std::begin(kCopyCandidates), std::end(kCopyCandidates), attempt);
   std::for_each(std::begin(kEngineCandidates), std::end(kEngineCandidates), attempt);

@@ -65,6 +65,7 @@ struct Compiled {
   double time_ns = 0;  // predicted, at level 2; of long loops some passes were timed
   std::vector<Spill> spills;
   bool has_short_runs = false;            // writes large outputs in another order than that of their rows
+  bool has_orders = false;                // results that lie in HBM in another order than their own
   bool regroups = false;                  // has copies in another order, in SBUF
   int refused = 0;                        // programs with larger tiles that did not fit
   std::vector<Alternative> alternatives;  // at level 2, the best first, which is this program

@@ -6,6 +6,7 @@
 
 #include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/ir/weak.h"
+#include "kiln/tensor/lower/heads_together.h"
 #include "kiln/tensor/lower/interleave.h"
 #include "kiln/tensor/passes/rewrite.h"
 
@@ -67,7 +68,9 @@ void RegionEmitter::emit() {
   make_scratch();
   make_ramps();
   find_row_sums();
-  if (attention_ && goes_unshifted(*attention_)) {
+  if (auto together = heads_together()) {
+    emit_heads_together(*together);
+  } else if (attention_ && goes_unshifted(*attention_)) {
     emit_unshifted();
   } else {
     hoist(0);

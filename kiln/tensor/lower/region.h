@@ -47,6 +47,7 @@ struct RegionOptions {
   int weights_on_tensor = 0;             // sums of all weights, or of every second ones; 0: of none
   bool few_queries = true;               // attention of few queries with keys on partitions
   bool unshifted = true;                 // attention without the largest scores, which are computed only where needed
+  int heads_together = 1;                // of attention without them: 0: one by one, 1: where keys are few, 2: always
   bool whole = true;                     // false: without what usually does not run, while programs are compared
   bool pairs_on_gpsimd = false;          // operators between two tiles of SBUF
   bool pairs_in_turn = false;            // only every second of them
@@ -205,6 +206,7 @@ class RegionEmitter {
     std::int64_t low = 0;              // keys below are seen by none of the group
     isa::Index floor_skip = 0;
   };
+  std::optional<Attention> softmax_of(Value result) const;
   std::optional<Attention> attention_of(Value result) const;
   void find_floor(Attention& a) const;
   bool counts_rows(Value condition, std::set<int>& leaves) const;
@@ -287,6 +289,35 @@ class RegionEmitter {
   void over_windows(const Attention& a);
   void weigh_window(const Attention& a, const isa::Index& start, const Tile& queries, const isa::View& product,
                     const isa::View* totals);
+
+  // heads_together.cpp
+  struct Together;
+  struct Tokens;
+  struct ChecksOfHeads;
+  struct PassOfHeads;
+  struct SomeHeads;
+  struct Columned;
+  std::optional<Together> heads_together() const;
+  bool is_stored_alone(const Together& t) const;
+  bool find_terms(Together& t) const;
+  isa::View bias_of_keys(const Together& t);
+  std::int64_t heads_of_a_pass(const Together& t) const;
+  Tokens tokens_of(int load, const Together& t) const;
+  void move_tokens(const Tokens& tokens);
+  void load_tokens(Tokens& tokens);
+  bool turns_tokens(DType dtype) const;
+  void load_columns(const Tokens& tokens, const Together& t, const Columned& out);
+  void turn_columns_of(const Tokens& tokens, const Together& t, const Columned& out);
+  Columned turned_tokens(Tokens& tokens, const Together& t);
+  isa::View counted_values(Tokens& values);
+  void make_mask_of_heads(Together& t);
+  void weigh_heads(const Together& t, const PassOfHeads& pass, SomeHeads& some);
+  void add_values_of_heads(const Together& t, const PassOfHeads& pass, const SomeHeads& some);
+  void check_heads(const Together& t, const PassOfHeads& pass, const ChecksOfHeads& checks);
+  void store_heads(const Together& t, const Tokens& out);
+  void attend_heads(const Together& t, const ChecksOfHeads& checks);
+  void over_heads(const Together& t, std::size_t loop, const std::vector<ChecksOfHeads>& checks);
+  void emit_heads_together(Together& t);
 
   // row_blocks.cpp
   struct Wide;

@@ -218,8 +218,19 @@ std::optional<Value> row_before_factor(Graph& graph, Value v) {
   return {};
 }
 
-// (x * r) y is (x y) * r for one r per row: fewer elements to scale when y has fewer columns than rows. Rows may have
-// been taken apart before the product.
+constexpr std::int64_t kMostValues = 128;  // elements of a value that attention takes along with its sums
+
+// Whether v is a softmax: exponentials times a factor.
+bool is_of_exponentials(const Graph& graph, Value v) {
+  const Op& op = graph.op(v);
+  return op.code == OpCode::multiply && std::any_of(op.operands.begin(), op.operands.end(), [&](Value x) {
+           while (graph.op(x).code == OpCode::cast) x = graph.op(x).operands[0];
+           return graph.op(x).code == OpCode::exp;
+         });
+}
+
+// (x * r) y is (x y) * r for one r per row: fewer elements to scale when y has fewer columns than rows, and what
+// attention wants. Rows may have been taken apart before the product.
 std::optional<Value> scaled_product(const Rewriting& r) {
   if (r.op.code != OpCode::matmul) return {};
   Value v = r.operands[0];
@@ -233,7 +244,8 @@ std::optional<Value> scaled_product(const Rewriting& r) {
   const Op x = r.to.op(v);  // a copy: adding ops moves them
   if (x.code != OpCode::multiply || x.type.rank() < 2) return {};
   const Shape y = r.to.type(r.operands[1]).shape;
-  if (y.size() < 2 || y.back() >= y[y.size() - 2]) return {};
+  if (y.size() < 2 || (y.back() >= y[y.size() - 2] && !(is_of_exponentials(r.to, v) && y.back() <= kMostValues)))
+    return {};
   for (int i : {0, 1}) {
     const Type data = r.to.type(x.operands[i]), scale = r.to.type(x.operands[1 - i]);
     if (!is_float(data.dtype) || data.shape != x.type.shape || scale.shape.size() != data.shape.size() ||

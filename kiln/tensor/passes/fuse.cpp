@@ -8,6 +8,7 @@
 #include "kiln/tensor/passes/conv_tail.h"
 #include "kiln/tensor/passes/rewrite.h"
 #include "kiln/tensor/passes/row_sums.h"
+#include "kiln/tensor/passes/stored_order.h"
 
 namespace kiln::tensor {
 
@@ -156,10 +157,12 @@ class Fuser {
 };
 
 // A value that some instruction computes: neither a source nor a view.
-bool Fuser::is_computed(Value v) const { return !is_source(graph_.op(v).code) && !is_view(graph_.op(v).code); }
+bool Fuser::is_computed(Value v) const {
+  return !is_source(graph_.op(v).code) && !is_view(graph_.op(v).code) && !f_.converted.contains(v);
+}
 
 Value Fuser::base_of(Value v) const {
-  while (is_view(graph_.op(v).code)) v = graph_.op(v).operands[0];
+  while (is_view(graph_.op(v).code) || f_.converted.contains(v)) v = graph_.op(v).operands[0];
   return v;
 }
 
@@ -672,6 +675,7 @@ void Fuser::join_siblings() {
 
 Fusion Fuser::run() {
   f_.region_of.assign(graph_.size(), -1);
+  if (options_.fuse) f_.converted = converted_matrices(graph_);
   for (Value v = 0; v < graph_.size(); ++v) {
     if (is_computed(v)) place(v);
   }
@@ -680,6 +684,12 @@ Fusion Fuser::run() {
   order();
   find_stores();
   inline_joins();
+  if (options_.fuse && options_.read_orders) f_.orders = stored_orders(graph_, f_);
+  for (auto& stores : f_.stores) {
+    for (Store& s : stores) {
+      if (s.output < 0 && !s.into && f_.orders.contains(s.value)) s.access = f_.orders.at(s.value);
+    }
+  }
   return std::move(f_);
 }
 
@@ -694,6 +704,9 @@ Source source_of(const Graph& graph, const Fusion& fusion, Value v) {
     ramp.dims[graph.op(v).integer("axis")].stride = 1;
     return {v, ramp};
   }
+  if (fusion.converted.contains(v)) return source_of(graph, fusion, graph.op(v).operands[0]);
+  const auto order = fusion.orders.find(v);
+  if (order != fusion.orders.end()) return {v, order->second};
   if (fusion.is_stored[v] && !is_view(graph.op(v).code)) return {v, Strided::contiguous(graph.type(v).shape)};
   KILN_ASSERT(is_view(graph.op(v).code));
   const Source below = source_of(graph, fusion, graph.op(v).operands[0]);

@@ -7,6 +7,7 @@
 // these.
 #pragma once
 
+#include <map>
 #include <set>
 #include <vector>
 
@@ -52,6 +53,8 @@ struct Fusion {
   std::vector<int> copied;                 // outputs that are copied from their source at the end
   std::vector<Store> copied_parts;         // parts of outputs that are joins: values that no region computes
   std::set<Value> inlined;                 // parts of a join that are written where they belong in it
+  std::map<Value, Strided> orders;         // of stored values that do not lie in their own order (stored_order.h)
+  std::set<Value> converted;               // values that DMAs make of what they read (stored_order.h)
   bool has_short_runs = false;             // large outputs that a region writes in another order than its own
 
   int region(Value v) const { return region_of[v]; }
@@ -62,6 +65,7 @@ struct FuseOptions {
   bool splits_outputs = true;  // outputs that are joins are written part by part, as soon as a part is there
   bool row_sums = true;        // sums over rows are added up where the rows are
   bool short_runs = true;      // such outputs are written at once; false: copied at the end
+  bool read_orders = true;     // results lie in HBM as their readers see them (stored_order.h)
   double matrix_bytes = 24e6;  // of matrices that several products of a region can hold in SBUF
 };
 Fusion fuse(const Graph& graph, const FuseOptions& options = {});

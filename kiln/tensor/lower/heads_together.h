@@ -1,0 +1,90 @@
+// What attention of several heads in one pass works on: how tokens lie on partitions, and the sizes of a pass.
+#pragma once
+
+#include "kiln/tensor/lower/region.h"
+
+namespace kiln::tensor {
+
+// Tokens on partitions: `follow` of them after each other on each of `rows`, as they lie in HBM. Block f is the f-th
+// token of every partition; on the last partition the first `last` blocks have one.
+struct TokenRows {
+  std::int64_t tokens = 0, rows = 0, follow = 1;
+  std::int64_t last() const { return tokens - (rows - 1) * follow; }
+  std::int64_t count(std::int64_t block) const { return block < last() ? rows : rows - 1; }
+  bool is_even() const { return last() == follow; }
+};
+
+// The heads of a pass: all, or some, of the innermost loop for each of some of the loop around it.
+struct HeadCount {
+  std::int64_t outer = 1, inner = 1;
+  std::int64_t all() const { return outer * inner; }
+};
+
+// The tokens of the heads of a pass, `depth` elements each, in HBM and in SBUF.
+struct RegionEmitter::Tokens {
+  TokenRows at;
+  HeadCount heads;            // of which there are tokens
+  std::int64_t of_inner = 1;  // heads of the innermost loop that a pass has
+  std::int64_t depth = 0;
+  bool is_keys = false;
+  isa::View hbm = {};                                       // nothing: it lies in SBUF already
+  isa::Index place = 0;                                     // the first element in HBM, or of a partition of SBUF
+  isa::Index hbm_place = 0;                                 // of a result: the first element in HBM
+  std::int64_t hbm_outer = 0, hbm_head = 0, hbm_token = 0;  // elements from one to the next
+  DType dtype = DType::float32;
+  isa::View tile = {};
+  std::int64_t outer = 0, head = 0, block = 0;  // the same in SBUF
+  bool is_shared() const { return heads.inner < of_inner; }
+  // The place among those that there are of a head of the pass.
+  std::int64_t index(std::int64_t h) const {
+    const std::int64_t o = heads.outer == 1 ? 0 : h / of_inner;
+    return o * heads.inner + (is_shared() ? 0 : h % of_inner);
+  }
+  std::int64_t offset(std::int64_t i) const { return i / heads.inner * outer + i % heads.inner * head; }
+};
+
+struct RegionEmitter::Together {
+  Attention a;
+  HeadCount heads;                   // of a pass
+  std::int64_t depth = 0, wide = 0;  // elements of a key, of a value
+  TokenRows queries = {}, keys = {};
+  std::int64_t stacked = 1;  // heads whose queries and keys lie above each other on partitions
+  isa::View mask = {}, identity = {};
+  int bias = -1;           // the load of one number for each key, which is added to its scores
+  double bias_factor = 1;  // times this
+};
+
+// What tells whether the largest scores are needed after all.
+struct RegionEmitter::ChecksOfHeads {
+  isa::View fine;     // 1 while the sums are in range
+  isa::View strange;  // 0 while the results are numbers
+};
+
+// Tokens as columns: those of heads above each other on partitions, then the next ones `step` columns behind.
+struct RegionEmitter::Columned {
+  Tokens of;
+  std::int64_t stacked = 1, step = 0;
+  isa::View tile = {};
+  std::int64_t column(std::int64_t h) const { return of.index(h) / (of.is_shared() ? 1 : stacked) * step; }
+  std::int64_t count() const { return of.heads.all() / (of.is_shared() ? 1 : stacked); }
+};
+
+// The operands of a pass: queries and keys as columns, values with ones behind them.
+struct RegionEmitter::PassOfHeads {
+  Columned queries, keys;
+  isa::View values;
+  Tokens values_of;
+  isa::View bias = {};  // (keys, blocks of them)
+  Tokens out;
+  isa::View inverse;  // of sums of weights: (queries, blocks, heads)
+};
+
+// Some heads of a pass, for some blocks of queries, with the weights of every block of keys of every head.
+struct RegionEmitter::SomeHeads {
+  std::int64_t first = 0, count = 1;
+  isa::Index first_block = 0;
+  std::int64_t blocks = 1;
+  std::vector<isa::View> weights;
+};
+
+}  // namespace kiln::tensor

@@ -1,0 +1,179 @@
+// Attention of several heads in one pass: few keys, odd numbers of tokens, heads in every order, masks, biases per key,
+// keys that heads share; scores for which it does not hold, and results that are no numbers.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kiln/isa/text/print.h"
+#include "kiln/tensor/ir/expr.h"
+#include "kiln/tensor/ir/text.h"
+#include "kiln/tensor/lower/solve.h"
+#include "kiln/tensor/passes/fuse.h"
+#include "tests/tensor/compiled.h"
+
+namespace kiln::tensor {
+namespace {
+
+constexpr DType f32 = DType::float32, bf16 = DType::bfloat16;
+
+struct Heads {
+  DType dtype;
+  std::int64_t heads, queries, keys, depth;
+  std::int64_t wide = 0;  // depth of the values when it is another one
+  bool merged = false;    // tokens in front of heads
+  bool causal = false;
+  bool biased = false;  // one number for each key
+  std::int64_t batch = 1;
+  std::int64_t share = 1;  // heads with the same keys
+};
+
+Graph attention_of(const Heads& c) {
+  Builder b("attention");
+  const std::int64_t wide = c.wide ? c.wide : c.depth;
+  const auto input = [&](const std::string& name, std::int64_t heads, std::int64_t tokens, std::int64_t depth) {
+    if (!c.merged) return b.input(name, {c.dtype, {c.batch, heads, tokens, depth}});
+    return transpose(
+        reshape(b.input(name, {c.dtype, {c.batch, tokens, heads * depth}}), {c.batch, tokens, heads, depth}),
+        {0, 2, 1, 3});
+  };
+  const Expr q = input("q", c.heads, c.queries, c.depth);
+  const auto keys = [&](const std::string& name, std::int64_t depth) {
+    const Expr x = input(name, c.heads / c.share, c.keys, depth);
+    if (c.share == 1) return x;
+    const Expr apart = reshape(x, {c.batch, c.heads / c.share, 1, c.keys, depth});
+    return reshape(broadcast_to(apart, {c.batch, c.heads / c.share, c.share, c.keys, depth}),
+                   {c.batch, c.heads, c.keys, depth});
+  };
+  const Expr k = keys("k", c.depth), v = keys("v", wide);
+  Expr scores = matmul(q, transpose(k)) * (1 / std::sqrt(static_cast<double>(c.depth)));
+  if (c.biased) scores = scores + b.input("bias", {c.dtype, {c.keys}});
+  if (c.causal) {
+    const Type ramp{DType::int32, {c.queries, c.keys}};
+    scores = where(b.iota(ramp, 1) <= b.iota(ramp, 0), scores, -30000.0);
+  }
+  const Expr out = matmul(softmax(scores), v);
+  if (!c.merged)
+    b.output("out", out);
+  else
+    b.output("out", reshape(transpose(out, {0, 2, 1, 3}), {c.batch, c.queries, c.heads * wide}));
+  return b.finish();
+}
+
+// One loop over the heads, and what usually does not run.
+bool goes_together(const Compiled& compiled) {
+  const std::string text = isa::print(compiled.program);
+  return text.find("usually 0") != std::string::npos && text.find("reciprocal(") != std::string::npos;
+}
+
+void expect_right(const Heads& c, const InputOptions& inputs = {}) {
+  const Graph graph = attention_of(c);
+  for (Target target : {Target::trn1, Target::trn2, Target::trn3}) {
+    for (int level : {1, 2}) {
+      SCOPED_TRACE(arch(target).name);
+      try {
+        const Outcome out = compare(graph, 1, {.target = target, .level = level}, inputs);
+        EXPECT_EQ(out.wrong, "") << print(graph) << isa::print(out.compiled.program);
+        EXPECT_TRUE(level > 1 || goes_together(out.compiled)) << print(graph);
+      } catch (const Error& e) {
+        ADD_FAILURE() << e.what() << print(graph);
+      }
+    }
+  }
+}
+
+TEST(HeadsTogether, OddTokens) {
+  for (DType t : {bf16, f32}) {
+    expect_right({t, 4, 197, 197, 64});
+    expect_right({t, 3, 50, 50, 64});
+    expect_right({t, 5, 77, 131, 40});
+    expect_right({t, 2, 300, 257, 32, 48});
+    expect_right({t, 6, 129, 2, 16});
+  }
+}
+
+TEST(HeadsTogether, ManyQueries) {
+  expect_right({bf16, 2, 1300, 77, 40});
+  expect_right({f32, 1, 1027, 33, 96, 128});
+}
+
+TEST(HeadsTogether, MergedHeads) {
+  for (DType t : {bf16, f32}) {
+    expect_right({t, 4, 197, 197, 64, 0, true});
+    expect_right({t, 3, 60, 49, 32, 0, true, false, false, 4});
+    expect_right({t, 2, 100, 100, 128, 0, true, false, false, 2});
+  }
+}
+
+TEST(HeadsTogether, Masks) {
+  for (DType t : {bf16, f32}) {
+    expect_right({t, 4, 77, 77, 64, 0, true, true});
+    expect_right({t, 2, 200, 200, 32, 0, false, true});
+    expect_right({t, 4, 130, 150, 64, 0, true, false, true});
+    expect_right({t, 2, 90, 64, 64, 0, false, true, true, 2});
+  }
+}
+
+TEST(HeadsTogether, SharedKeys) {
+  for (DType t : {bf16, f32}) {
+    expect_right({t, 8, 128, 128, 64, 0, true, true, false, 1, 4});
+    expect_right({t, 4, 99, 140, 32, 0, false, false, false, 2, 4});
+  }
+}
+
+// Scores that exp(scores) has no room for are computed again with the largest ones.
+TEST(HeadsTogether, LargeScores) {
+  expect_right({f32, 2, 40, 50, 64}, {.low = -9, .high = 9});
+  expect_right({bf16, 3, 197, 130, 32, 0, true, false, true}, {.low = -12, .high = 12});
+}
+
+// So are results that are no numbers although the weights are.
+TEST(HeadsTogether, LargeValues) {
+  const Graph graph = attention_of({f32, 2, 30, 40, 16, 0, false, false, true});
+  Arrays inputs = random_inputs(graph, 1);
+  for (double& x : inputs.at("v").data) x = static_cast<float>(x * 1e34);
+  std::fill(inputs.at("bias").data.begin(), inputs.at("bias").data.end(), 20.0);  // which cancels
+  for (Target target : {Target::trn1, Target::trn2, Target::trn3})
+    EXPECT_EQ(compare(graph, inputs, {.target = target, .level = 1}).wrong, "");
+}
+
+// Merged heads that a product reads lie in HBM as it reads them.
+TEST(HeadsTogether, StoredAsRead) {
+  for (DType t : {bf16, f32}) {
+    for (std::int64_t tokens : {77, 197}) {
+      Builder b("projected");
+      const auto split = [&](const Expr& x) { return transpose(reshape(x, {tokens, 4, 32}), {1, 0, 2}); };
+      const Expr x = b.input("x", {t, {tokens, 128}}), w = b.input("w", {t, {128, 96}});
+      const Expr q = split(x), k = split(b.input("k", {t, {tokens, 128}})), v = split(b.input("v", {t, {tokens, 128}}));
+      const Expr heads = matmul(softmax(matmul(q, transpose(k)) * 0.17), v);
+      b.output("y", matmul(reshape(transpose(heads, {1, 0, 2}), {tokens, 128}), w));
+      const Graph graph = b.finish();
+      const Fusion fusion = fuse(run_passes(graph).back().graph);
+      EXPECT_EQ(fusion.orders.size(), 1u) << print(graph);
+      for (Target target : {Target::trn1, Target::trn2, Target::trn3}) {
+        for (int level : {1, 2}) EXPECT_EQ(compare(graph, 1, {.target = target, .level = level}).wrong, "");
+      }
+    }
+  }
+}
+
+// Matrices of 16 bits that meet float32 are converted by the DMAs that load them.
+TEST(HeadsTogether, ConvertedMatrices) {
+  for (std::int64_t rows : {1, 77, 300}) {
+    Builder b("mixed");
+    const Expr x = b.input("x", {f32, {rows, 200}}), w = b.input("w", {bf16, {200, 130}});
+    const Expr u = b.input("u", {bf16, {90, 130}});
+    b.output("y", matmul(tanh(matmul(x, w)), transpose(u)));
+    const Graph graph = b.finish();
+    for (Target target : {Target::trn1, Target::trn2, Target::trn3}) {
+      for (int level : {1, 2}) {
+        const Outcome out = compare(graph, 1, {.target = target, .level = level});
+        EXPECT_EQ(out.wrong, "") << print(graph);
+        for (const Spill& s : out.compiled.spills) EXPECT_EQ(s.what.find("[200, 130]"), std::string::npos) << s.what;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kiln::tensor
