@@ -126,6 +126,8 @@ struct Candidate {
 };
 using Evacuate = RegionOptions::Evacuate;
 constexpr Candidate kProductCandidates[] = {
+    {"one row over many partitions", [](RegionOptions& o) { o.spread_rows = 1; }},
+    {"one row over many partitions, in loops too", [](RegionOptions& o) { o.spread_rows = 2; }},
     {"attention of few queries with these on partitions", [](RegionOptions& o) { o.few_queries = false; }, 1, true},
     {"attention with the largest scores", [](RegionOptions& o) { o.unshifted = false; }, 1, true},
     {"products of 512 columns leave PSUM",

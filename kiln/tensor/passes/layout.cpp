@@ -184,6 +184,13 @@ Layout Layouter::run() {
     all[l]->partition = all[l]->packed * out_.packed;
   }
   block_rows();
+  for (Leaf& leaf : out_.loads) leaf.for_products = !leaf.is_matrix;
+  for (const auto& [user, load] : out_.load_of) {
+    if (is_product(graph_.op(user.first).code))
+      out_.multiplies.insert(user.first);
+    else
+      out_.loads[load].for_products = false;
+  }
   out_.footprints = footprints(graph_, out_);
   return std::move(out_);
 }
@@ -215,6 +222,14 @@ const Footprint* Layout::footprint(int load) const {
     if (std::find(f.loads.begin(), f.loads.end(), load) != f.loads.end()) return &f;
   }
   return nullptr;
+}
+
+std::optional<SpreadRow> Layout::spread_of_load(int load) const {
+  for (const auto& [user, index] : load_of) {
+    const auto it = index == load && !multiplies.contains(user.first) ? spread.find(user.first) : spread.end();
+    if (it != spread.end()) return it->second;
+  }
+  return {};
 }
 
 Layout layout(const Graph& graph, const Fusion& fusion, int region, const LayoutOptions& options) {

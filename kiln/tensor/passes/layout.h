@@ -3,10 +3,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 
 #include "kiln/arch/arch.h"
 #include "kiln/tensor/passes/footprint.h"
 #include "kiln/tensor/passes/fuse.h"
+#include "kiln/tensor/passes/spread_rows.h"
 
 namespace kiln::tensor {
 
@@ -21,6 +24,7 @@ struct Leaf {
   std::int64_t packed = 0;          // elements per row that follows on the same partition
   Dims free;                        // dimensions of the value, those of rows as an extent of 1
   bool is_matrix = false;           // second operand of a product: free is (rows to sum over, columns)
+  bool for_products = false;        // first operand of products, and nothing else
 };
 
 struct Layout {
@@ -31,11 +35,15 @@ struct Layout {
   std::vector<Leaf> loads;
   std::vector<Leaf> stores;
   std::map<std::pair<Value, int>, int> load_of;  // (op, operand) to loads
+  std::set<Value> multiplies;                    // products of the region
+  std::map<Value, SpreadRow> spread;             // of a region with one row: values that lie on many partitions
   std::vector<Footprint> footprints;             // loads that come together
   const Footprint* footprint(int load) const;    // of a load; nothing: it comes by itself
   int body_level() const { return static_cast<int>(loops.size()) + 1; }
   // The innermost loop that a leaf moves with, counted from 1; one more: with the blocks of partitions; 0: never.
   int level(const Leaf& leaf) const;
+  // How a load lies that is read by values which are spread; nothing: no such value reads it.
+  std::optional<SpreadRow> spread_of_load(int load) const;
 };
 
 struct LayoutOptions {
