@@ -439,7 +439,7 @@ Tile RegionEmitter::view(Value v) {
   const Free from = fusion_.region_of[x] == region_ ? free_of(x) : Free{t.packed.count, Strided{0, t.dims}.shape()};
   if (op.code == OpCode::slice && spread_of(v)) {  // some of the partitions
     const std::int64_t n = spread_of(v)->partitions;
-    t.storage = t.storage.slice(0, op.ints("starts").back(), n);
+    t.offset += op.ints("starts").back() * t.storage.dim(1);
     t.rows = n;
     return t;
   }
@@ -485,7 +485,7 @@ Tile RegionEmitter::join(Value v, const Tile* into) {
     Tile part = dst;
     if (spread_of(v)) {  // parts lie on partitions that follow each other
       part.rows = graph_.type(x).shape[axis];
-      part.storage = dst.storage.slice(0, at, part.rows);
+      part.offset += at * dst.storage.dim(1);
       free.dims[axis] = 1;
       at += part.rows;
     } else {

@@ -87,7 +87,7 @@ class Spreader {
     const Op& op = graph_.op(v);
     if (!is_float(op.type.dtype)) return false;
     if (is_part(v)) return is_fit_product(op.operands[0]);
-    if (is_product(op.code)) return is_fit_product(v);
+    if (is_product(op.code)) return is_fit_product(v) && !is_read_in_parts(v);
     const auto is_float_operand = [&](Value x) { return is_float(graph_.type(x).dtype); };
     if (!std::all_of(op.operands.begin(), op.operands.end(), is_float_operand)) return false;
     if (op.code == OpCode::slice) return is_here(op.operands[0]) && cuts_last(graph_, op);
@@ -97,6 +97,12 @@ class Spreader {
     }
     if (op.code == OpCode::sum) return is_fit_sum(op);
     return op.code == OpCode::reshape ? is_here(op.operands[0]) : is_elementwise(op.code) || op.code == OpCode::cast;
+  }
+
+  bool is_read_in_parts(Value v) const {
+    const auto& ops = fusion_.regions[region_].ops;
+    return std::any_of(ops.begin(), ops.end(),
+                       [&](Value u) { return graph_.op(u).code == OpCode::slice && graph_.op(u).operands[0] == v; });
   }
 
   bool is_fit_sum(const Op& op) const {
@@ -132,7 +138,7 @@ class Spreader {
     std::int64_t partitions = std::min(kPartitions, most);
     while (most % partitions != 0) --partitions;
     if (whole && partitions >= kHalf && fits_runs(family, partitions)) return SpreadRow{partitions, false};
-    if (heads > kPartitions || heads % kHalf != 0 || !fits_heads(family, heads)) return {};
+    if (heads == 0 || heads > kPartitions || heads % kHalf != 0 || !fits_heads(family, heads)) return {};
     return SpreadRow{heads, true};
   }
 
