@@ -107,20 +107,22 @@ TEST(SpreadRows, DecodeOfOneGroup) { expect_step({}); }
 TEST(SpreadRows, DecodeOfHeadsOf128) { expect_step({.hidden = 512, .heads = 2, .depth = 128, .cache = 512}); }
 TEST(SpreadRows, DecodeOfTwoGroups) { expect_step({.heads = 4, .groups = 2}); }
 TEST(SpreadRows, DecodeOfOddSizes) { expect_step({.hidden = 320, .heads = 3, .cache = 515, .inner = 200}); }
+TEST(SpreadRows, DecodeOfLongRows) { expect_step({.hidden = 2048, .heads = 2, .cache = 512, .inner = 256}); }
 TEST(SpreadRows, DecodeInFloat32) { expect_step({.hidden = 192, .heads = 2, .cache = 520, .dtype = f32}); }
 
 // Rows of several lengths through norms, products and functions.
 TEST(SpreadRows, Lengths) {
   for (DType t : {f32, bf16}) {
-    for (std::int64_t n : {64, 100, 131, 192, 1024, 2304}) {
+    for (std::int64_t n : {64, 100, 131, 192, 1024, 2304, 4096}) {
       for (std::int64_t m : {64, 128, 250, 384, 2048}) {
-        if (n + m > 3000) continue;
+        if (n + m > 4200) continue;
         Builder b("row");
         const Expr x = b.input("x", {t, {1, n}});
         const Expr y = matmul(layer_norm(x, b.input("gain", {t, {n}}), b.input("bias", {t, {n}})),
                               b.input("w", {t, {n, m}}) * (1.0 / std::sqrt(static_cast<double>(n))));
         const Expr z = rms_norm(gelu(y + b.input("more", {t, {1, m}})), b.input("gain2", {t, {m}}));
         b.output("z", z);
+        b.output("product", matmul(rms_norm(x, b.input("gain3", {t, {n}})), b.input("u", {t, {n, 64}})));
         b.output("total", sum(z * z, {{1}, true}));
         const Graph graph = b.finish();
         const Arrays inputs = random_inputs(graph, static_cast<unsigned>(n + m));

@@ -367,7 +367,8 @@ Tile RegionEmitter::activate(Value v, const Tile* into) {
     }
     k_.activation(args);
   });
-  if (sum && spread_of(v)) scopes_.back().values[*sum] = across(*total);
+  if (sum && spread_of(v) && (spread_of(v)->turned || graph_.type(*sum).size() == 1))
+    scopes_.back().values[*sum] = across(*total);
   return dst;
 }
 

@@ -58,6 +58,7 @@ bool can_keep(const Layout& layout, const Leaf& store, std::int64_t elements, Ke
 }
 
 bool finds(const Layout& layout, const Leaf& load, const KeptShape& shape) {
+  if (load.is_matrix && shape.turned) return false;
   if (load.is_matrix) {  // its rows to sum over, or its columns, are the rows
     const isa::Dim &k = load.free[0], &n = load.free[1];
     Leaf one = load;
