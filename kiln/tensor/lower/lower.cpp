@@ -126,8 +126,6 @@ struct Candidate {
 };
 using Evacuate = RegionOptions::Evacuate;
 constexpr Candidate kProductCandidates[] = {
-    {"one row over many partitions", [](RegionOptions& o) { o.spread_rows = 1; }},
-    {"one row over many partitions, in loops too", [](RegionOptions& o) { o.spread_rows = 2; }},
     {"attention of few queries with these on partitions", [](RegionOptions& o) { o.few_queries = false; }, 1, true},
     {"attention with the largest scores", [](RegionOptions& o) { o.unshifted = false; }, 1, true},
     {"products of 512 columns leave PSUM",
@@ -200,12 +198,15 @@ bool turns_columns(const isa::Program& program) {
 // Keeps the program that is quickest, and how long the others took.
 class Search {
  public:
-  Search(const std::vector<Graph>& cores, const CompileOptions& options, Choice choice, Compiled first)
-      : cores_(cores), options_(options), choice_(std::move(choice)), best_(std::move(first)) {
-    best_.time_ns = quick_time_ns(best_.launch());
+  // Programs of at most `in_full` instructions are timed as they are.
+  Search(const std::vector<Graph>& cores, const CompileOptions& options, Choice choice, Compiled first,
+         const char* what = "the best estimates", double in_full = 600)
+      : cores_(cores), options_(options), choice_(std::move(choice)), best_(std::move(first)), in_full_(in_full) {
+    best_.time_ns = quick_time_ns(best_.launch(), in_full_);
     seen_.insert(fingerprint(best_.program));
-    tried_.push_back({"the best estimates", best_.time_ns});
+    tried_.push_back({what, best_.time_ns});
   }
+  bool has_seen(const Compiled& made) const { return seen_.contains(fingerprint(made.program)); }
   const Choice& choice() const { return choice_; }
   const Compiled& best() const { return best_; }
 
@@ -214,7 +215,7 @@ class Search {
     looked_at_ += best_.program.instructions.size();
     std::optional<Compiled> made = make(cores_, options_, choice);
     if (!made || !seen_.insert(fingerprint(made->program)).second || !errors_of(*made, options_).empty()) return;
-    made->time_ns = quick_time_ns(made->launch());
+    made->time_ns = quick_time_ns(made->launch(), in_full_);
     tried_.push_back({what, made->time_ns});
     if (made->time_ns >= worth * best_.time_ns) return;
     made->refused = best_.refused;
@@ -222,7 +223,9 @@ class Search {
     choice_ = choice;
   }
 
-  Compiled finish() {
+  // With what another search tried.
+  Compiled finish(const Search* other = nullptr) {
+    if (other) tried_.insert(tried_.end(), other->tried_.begin(), other->tried_.end());
     std::stable_sort(tried_.begin(), tried_.end(),
                      [](const Alternative& a, const Alternative& b) { return a.time_ns < b.time_ns; });
     best_.alternatives = std::move(tried_);
@@ -234,6 +237,7 @@ class Search {
   const CompileOptions& options_;
   Choice choice_;
   Compiled best_;
+  double in_full_;
   static constexpr std::size_t kMostInstructions = 250000;  // of all programs that are tried: sorts have many
   std::size_t looked_at_ = 0;
   std::set<std::uint64_t> seen_;  // programs
@@ -279,6 +283,38 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
   }
 }
 
+// Programs with one row over many partitions go another way from the start: what is quickest beside it is not what is
+// quickest with one row on one partition. Nothing when no row is spread.
+std::optional<Search> search_spread(const Solved& solved, const CompileOptions& options, Choice choice,
+                                    const Search& other) {
+  const auto is_one = [](const RegionReport& r) { return r.rows == 1 && r.packed == 1 && r.loops.empty(); };
+  const auto has_body = [](const Op& op) { return !op.bodies.empty(); };
+  const std::vector<RegionReport>& regions = other.best().regions;
+  const auto& ops = solved.cores[0].ops();
+  if (std::none_of(regions.begin(), regions.end(), is_one) && std::none_of(ops.begin(), ops.end(), has_body)) return {};
+  constexpr double kInFull = 4000;  // a step of a model has few passes of many loops
+  std::optional<Search> out;
+  for (const int how : {1, 2}) {
+    choice.region.spread_rows = how;
+    const char* what = how == 1 ? "one row over many partitions" : "one row over many partitions, in loops too";
+    if (out) {
+      out->attempt(choice, what);
+      continue;
+    }
+    std::optional<Compiled> made = make(solved.cores, options, choice);
+    if (!made || other.has_seen(*made) || !errors_of(*made, options).empty()) continue;
+    out.emplace(solved.cores, options, choice, std::move(*made), what, kInFull);
+  }
+  if (out) try_all(*out, options, solved.cores[0]);
+  return out;
+}
+
+// From more passes than candidates are compared by: programs with and without it have other loops.
+double time_in_full_ns(const Compiled& made) {
+  constexpr double kInstructions = 20000;
+  return quick_time_ns(made.launch(), kInstructions);
+}
+
 // Whether a program has a part that usually does not run.
 bool has_unusual_part(const isa::Program& program) {
   return std::any_of(program.loops.begin(), program.loops.end(), [](const isa::Loop& l) { return l.usual == 0; });
@@ -296,9 +332,11 @@ void improve(Solved& solved, const CompileOptions& options) {
     first->refused = std::max(first->refused, solved.made.refused);
     Search search(solved.cores, options, choice, std::move(*first));
     try_all(search, options, solved.cores[0]);
-    choice = search.choice();
+    std::optional<Search> spread = search_spread(solved, options, choice, search);
+    const bool is_quicker = spread && time_in_full_ns(spread->best()) < time_in_full_ns(search.best());
+    choice = is_quicker ? spread->choice() : search.choice();
     choice.region.whole = true;
-    Compiled best = search.finish();
+    Compiled best = is_quicker ? spread->finish(&search) : search.finish(spread ? &*spread : nullptr);
     std::optional<Compiled> all = whole ? std::move(best) : make(solved.cores, options, choice);
     if (!whole && (!all || !errors_of(*all, options).empty())) continue;
     if (!whole) {

@@ -74,7 +74,7 @@ Tile RegionEmitter::turned_rows(Value v) {
     const auto it = s.turned.find(op.operands[0]);
     if (it != s.turned.end()) return it->second;
   }
-  if (spread_of(op.operands[0]))
+  if (spread_of(op.operands[0]) && graph_.type(op.operands[0]).size() > 1)
     return scopes_.back().turned[op.operands[0]] = columns_of(op.operands[0], value(op.operands[0]));
   const auto leaf = layout_.load_of.find({v, 0});
   if (const auto s = leaf == layout_.load_of.end() ? std::nullopt : layout_.spread_of_load(leaf->second)) {

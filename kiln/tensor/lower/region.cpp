@@ -81,9 +81,17 @@ void RegionEmitter::emit() {
     if (storage_.residency.unstored.contains(leaf.value)) continue;
     const Tile& tile = storage_.kept.at(leaf.value);
     const std::int64_t row = tile.count();
+    const isa::View& hbm = storage_.of.at(leaf.value);
     const bool turned = storage_.residency.turned.contains(leaf.value);
+    if (turned && row > 1 && row <= kBlock && arch_.features.tensor_transpose_mode) {  // rows again: long runs
+      const isa::View back = k_.psum({row, tile.rows}, tile.dtype()), rows = k_.sbuf({row, tile.rows}, tile.dtype());
+      k_.nc_transpose({.dst = back, .data = view_of(tile, {{1, row}})});
+      k_.tensor_copy({.dst = rows, .src = back, .engine = evacuator()});
+      k_.dma_copy({.dst = hbm.ap({{tile.rows, row}, {1, tile.rows}}, storage_.begin(leaf.value)), .src = rows});
+      continue;
+    }
     const isa::Dim partition{turned ? 1 : row, tile.rows}, along{turned ? tile.rows : 1, row};
-    k_.dma_copy({.dst = storage_.of.at(leaf.value).ap({partition, along}, storage_.begin(leaf.value)),
+    k_.dma_copy({.dst = hbm.ap({partition, along}, storage_.begin(leaf.value)),
                  .src = view_of(tile, {{1, row}})});
   }
   scopes_.pop_back();

@@ -67,7 +67,7 @@ bool finds(const Layout& layout, const Leaf& load, const KeptShape& shape) {
     one.free = {straight ? n : k};
     return (straight || turned) && reach(layout, one) < shape.row;
   }
-  if (shape.turned || layout.partitions == 1) {
+  if (shape.turned || (layout.partitions == 1 && layout.spreads)) {
     if (shape.rows > 1) return finds_spread(layout, load, shape);
     if (layout.spread_of_load(static_cast<int>(&load - layout.loads.data()))) return false;
   }

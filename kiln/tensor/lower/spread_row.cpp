@@ -144,6 +144,7 @@ std::optional<RegionEmitter::Depth> RegionEmitter::depth_of_columns(Value v) con
   const auto depth = [&](const SpreadRow& s) {
     return Depth{s.partitions, K / s.partitions, !s.turned && s.partitions != K};
   };
+  if (graph_.type(x).size() == 1) return {};
   if (const SpreadRow* s = spread_of(x)) return depth(*s);
   const auto leaf = layout_.load_of.find({v, 0});
   if (leaf == layout_.load_of.end()) return {};

@@ -35,6 +35,7 @@ struct Layout {
   std::vector<Leaf> loads;
   std::vector<Leaf> stores;
   std::map<std::pair<Value, int>, int> load_of;  // (op, operand) to loads
+  bool spreads = false;                          // rows of other regions may lie on other partitions than here
   std::set<Value> multiplies;                    // products of the region
   std::map<Value, SpreadRow> spread;             // of a region with one row: values that lie on many partitions
   std::vector<Footprint> footprints;             // loads that come together
