@@ -78,8 +78,8 @@ Graph decode_step(const Step& s) {
   const Expr q = placed(heads("wq", s.heads), "q_gain"), k = placed(heads("wk", s.groups), "k_gain"),
              v = heads("wv", s.groups);
   const auto written = [&](const char* name, const Expr& e) {
-    const Expr all = update_slice(b.input(name, {s.dtype, {s.cache, s.groups, s.depth}}),
-                                  reshape(e, {1, s.groups, s.depth}), at, 0);
+    const Expr all =
+        update_slice(b.input(name, {s.dtype, {s.cache, s.groups, s.depth}}), reshape(e, {1, s.groups, s.depth}), at, 0);
     b.output(std::string(name) + "_after", all);
     return transpose(all, {1, 0, 2});
   };

@@ -354,8 +354,8 @@ RegionEmitter::Depth RegionEmitter::depth_of_matrix(int index) const {
   return out;
 }
 
-// How many blocks of a matrix a DMA loads. One row waits for nothing else: pieces are no shorter than the start of a DMA
-// takes.
+// How many blocks of a matrix a DMA loads. One row waits for nothing else: pieces are no shorter than the start of a
+// DMA takes.
 std::int64_t RegionEmitter::blocks_of_load(int index, std::int64_t rows, std::int64_t blocks) const {
   constexpr std::int64_t kShortest = 256 << 10;  // bytes
   if (options_.load_blocks == 0) return blocks;
@@ -376,7 +376,8 @@ Tile RegionEmitter::load_following(int index, const Depth& depth) {
   k_.tiles(depth.blocks, together, [&](Index b, std::int64_t n) {
     const isa::View& hbm = storage_.of.at(leaf.base);
     if (sk == N)
-      k_.dma_copy({.dst = view_of(out, {{1, n * N}}, b * N), .src = hbm.ap({{run, depth.rows}, {1, n * N}}, at + b * N)});
+      k_.dma_copy(
+          {.dst = view_of(out, {{1, n * N}}, b * N), .src = hbm.ap({{run, depth.rows}, {1, n * N}}, at + b * N)});
     else
       k_.dma_copy({.dst = view_of(out, {{N, n}, {1, N}}, b * N),
                    .src = hbm.ap({{depth.blocks * sk, depth.rows}, {sk, n}, {1, N}}, at + b * sk)});

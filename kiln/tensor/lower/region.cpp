@@ -91,8 +91,7 @@ void RegionEmitter::emit() {
       continue;
     }
     const isa::Dim partition{turned ? 1 : row, tile.rows}, along{turned ? tile.rows : 1, row};
-    k_.dma_copy({.dst = hbm.ap({partition, along}, storage_.begin(leaf.value)),
-                 .src = view_of(tile, {{1, row}})});
+    k_.dma_copy({.dst = hbm.ap({partition, along}, storage_.begin(leaf.value)), .src = view_of(tile, {{1, row}})});
   }
   scopes_.pop_back();
 }
