@@ -186,6 +186,9 @@ constexpr Candidate kEngineCandidates[] = {
     {"mean and variance in one pass, or not", [](RegionOptions& o) { o.moments = !o.moments; }},
 };
 
+// How soon software starts one DMA after the other is known from few traces: not for a little.
+constexpr double kSoftwareWorth = 0.9;
+
 bool has_products(const Graph& graph) {
   return std::any_of(graph.ops().begin(), graph.ops().end(), [](const Op& op) { return is_product(op.code); });
 }
@@ -274,12 +277,10 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
       search.attempt(tried, fmt::format("tiling {} of group {}", other + 1, r + 1));
     }
   }
-  // How soon software starts one DMA after the other is known from few traces: not for a little.
-  constexpr double kWorthIt = 0.9;
   if (waits_for_starts(search.best().program, arch(options.target), search.best().time_ns)) {
     Choice tried = search.choice();
     tried.started_by_software = true;
-    search.attempt(tried, "DMAs started by software", kWorthIt);
+    search.attempt(tried, "DMAs started by software", kSoftwareWorth);
   }
 }
 
@@ -309,6 +310,11 @@ std::optional<Search> search_spread(const Solved& solved, const CompileOptions& 
   return out;
 }
 
+// Of two searches, when one has software start DMAs and the other one does not, that is not what makes it quicker.
+double worth_of(const Search& search, const Search& other) {
+  return search.choice().started_by_software && !other.choice().started_by_software ? kSoftwareWorth : 1;
+}
+
 // From more passes than candidates are compared by: programs with and without it have other loops.
 double time_in_full_ns(const Compiled& made) {
   constexpr double kInstructions = 20000;
@@ -333,7 +339,8 @@ void improve(Solved& solved, const CompileOptions& options) {
     Search search(solved.cores, options, choice, std::move(*first));
     try_all(search, options, solved.cores[0]);
     std::optional<Search> spread = search_spread(solved, options, choice, search);
-    const bool is_quicker = spread && time_in_full_ns(spread->best()) < time_in_full_ns(search.best());
+    const bool is_quicker =
+        spread && time_in_full_ns(spread->best()) < worth_of(*spread, search) * time_in_full_ns(search.best());
     choice = is_quicker ? spread->choice() : search.choice();
     choice.region.whole = true;
     Compiled best = is_quicker ? spread->finish(&search) : search.finish(spread ? &*spread : nullptr);

@@ -85,7 +85,7 @@ Tile RegionEmitter::turned_rows(Value v) {
   if (const auto columns = kept_columns(v)) return scopes_.back().turned[op.operands[0]] = *columns;
   const DType t = graph_.type(op.operands[0]).dtype;
   const Depth depth = depth_of(v);
-  if (depth.follows && layout_.spread.empty() && can_spread(op.operands[0], graph_.type(op.operands[0]).shape.back()))
+  if (depth.follows && can_spread(op.operands[0], graph_.type(op.operands[0]).shape.back()))
     return scopes_.back().turned[op.operands[0]] = spread_row(op.operands[0], depth);
   const Tile out = new_tile(k_, Memory::sbuf, depth.rows, {1, {depth.blocks * rows_}}, t);
   turn_rows(v, out);
@@ -237,6 +237,7 @@ bool RegionEmitter::can_spread(Value x, std::int64_t K) const {
   const Op& op = graph_.op(x);
   if (fusion_.region_of[x] != region_ || layout_.partitions != 1 || layout_.packed != 1 || !layout_.loops.empty())
     return false;
+  if (!layout_.spread.empty()) return false;  // what can be is, already
   const auto is_row = [&](const Type& t) { return t.rank() > 0 && t.size() == K && t.shape.back() == K; };
   if (!is_row(op.type) || !is_float(op.type.dtype)) return false;
   if (!is_elementwise(op.code) && op.code != OpCode::cast) return false;
