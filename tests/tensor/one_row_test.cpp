@@ -99,7 +99,7 @@ Graph decode_step(const Step& s) {
 void expect_step(const Step& s) {
   const Graph graph = decode_step(s);
   Arrays inputs = random_inputs(graph, 3);
-  inputs.at("at").data = {static_cast<double>(s.cache / 2 + 1)};
+  inputs.at("at").data = {static_cast<double>(s.cache - 7)};
   expect_spread(graph, inputs, {.donated = {"keys", "values"}});
 }
 
@@ -133,6 +133,16 @@ TEST(SpreadRows, Lengths) {
       }
     }
   }
+}
+
+// A row that meets a matrix which does not lie in SBUF whole stays a row, beside another one that is spread.
+TEST(SpreadRows, MatricesThatDoNotFit) {
+  Builder b("large");
+  const Expr x = b.input("x", {f32, {1, 1024}});
+  b.output("long", matmul(x * b.input("gain", {f32, {1024}}), b.input("large", {f32, {1024, 2304}})));
+  b.output("short", rms_norm(matmul(x, b.input("small", {f32, {1024, 256}})), b.input("gain2", {f32, {256}})));
+  const Graph graph = b.finish();
+  expect_spread(graph, random_inputs(graph, 8));
 }
 
 // What is no number in one column of a result stays there.

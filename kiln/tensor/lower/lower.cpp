@@ -344,13 +344,16 @@ void improve(Solved& solved, const CompileOptions& options) {
     choice = is_quicker ? spread->choice() : search.choice();
     choice.region.whole = true;
     Compiled best = is_quicker ? spread->finish(&search) : search.finish(spread ? &*spread : nullptr);
-    std::optional<Compiled> all = whole ? std::move(best) : make(solved.cores, options, choice);
-    if (!whole && (!all || !errors_of(*all, options).empty())) continue;
-    if (!whole) {
-      all->time_ns = best.time_ns;
-      all->refused = best.refused;
-      all->alternatives = std::move(best.alternatives);
+    if (whole) {
+      solved.choice = choice;
+      solved.made = std::move(best);
+      return;
     }
+    std::optional<Compiled> all = make(solved.cores, options, choice);
+    if (!all || !errors_of(*all, options).empty()) continue;
+    all->time_ns = best.time_ns;
+    all->refused = best.refused;
+    all->alternatives = std::move(best.alternatives);
     solved.choice = choice;
     solved.made = std::move(*all);
     return;
