@@ -9,9 +9,9 @@
 
 #include "kiln/isa/text/print.h"
 #include "kiln/tensor/ir/control.h"
+#include "kiln/tensor/ir/more.h"
 #include "kiln/tensor/ir/text.h"
 #include "kiln/tensor/lower/solve.h"
-#include "kiln/timing/timed_run.h"
 #include "tests/seed.h"
 #include "tests/tensor/compiled.h"
 
@@ -179,6 +179,34 @@ TEST(SpreadRows, StateOfALoop) {
   Arrays inputs = random_inputs(graph, 6);
   inputs.at("which").data = {3, 0, 5, 3};
   expect_spread(graph, inputs);
+}
+
+// A row chooses its experts: what it is chosen by stays on one partition, what goes there is spread.
+TEST(SpreadRows, ChosenExperts) {
+  constexpr std::int64_t H = 256, E = 16, C = 2, N = 64;
+  Builder b("mixture");
+  const Expr x = b.input("x", {bf16, {1, 512}});
+  const Expr y = matmul(x, b.input("wo", {bf16, {512, H}}) * 0.05);
+  const Expr z = rms_norm(y, b.input("gain", {bf16, {H}}));
+  const Expr scores = softmax(cast(matmul(z, b.input("router", {bf16, {H, E}})), f32));
+  const Expr best = top_k(scores, C), experts = top_k_indices(scores, C);
+  const Expr rows = reshape(broadcast_to(reshape(z, {1, 1, H}), {1, C, H}), {C, H});
+  const Expr up = b.input("up", {bf16, {E, H, 2 * N}}), down = b.input("down", {bf16, {E, N, H}});
+  const Exprs out =
+      scan({b.constant({f32, {1}}, {0})}, {rows, reshape(experts, {C}), reshape(best / sum(best, {{-1}, true}), {C})},
+           {up, down}, [&](const Exprs& s, const Exprs& row, const Exprs& weights) {
+             const Expr e = reshape(row[1], {});
+             const auto chosen = [&](const Expr& table) {
+               return reshape(dynamic_slice(table, e, 0, 1), {table.shape()[1], table.shape()[2]});
+             };
+             const Expr h = matmul(reshape(row[0], {1, H}), chosen(weights[0])) * 0.0625;
+             const Expr gated = silu(slice(h, 1, 0, N)) * slice(h, 1, N, 2 * N);
+             return Exprs{s[0], reshape(cast(matmul(gated, chosen(weights[1])), f32) * reshape(row[2], {1, 1}), {H})};
+           });
+  b.output("experts", experts);
+  b.output("out", y + cast(sum(reshape(out[1], {1, C, H}), {{1}, false}), bf16));
+  const Graph graph = b.finish();
+  expect_spread(graph, random_inputs(graph, 9));
 }
 
 // Random programs of one row: heads, halves, norms, products.
