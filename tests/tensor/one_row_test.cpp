@@ -183,7 +183,7 @@ TEST(SpreadRows, StateOfALoop) {
 
 // A row chooses its experts: what it is chosen by stays on one partition, what goes there is spread.
 TEST(SpreadRows, ChosenExperts) {
-  constexpr std::int64_t H = 256, E = 16, C = 2, N = 64;
+  const std::int64_t H = 256, E = 16, C = 2, N = 64;
   Builder b("mixture");
   const Expr x = b.input("x", {bf16, {1, 512}});
   const Expr y = matmul(x, b.input("wo", {bf16, {512, H}}) * 0.05);
