@@ -135,6 +135,23 @@ void Maker::emit_control(Value v) {
   else
     emit_while(v);
   control.bodies.back()->store_states();
+  leave_states(v);
+}
+
+// State that is in SBUF when the last pass is over is found there.
+void Maker::leave_states(Value v) {
+  const Control& control = control_.at(v);
+  for (const KeptState& s : control.bodies.back()->kept_states_) {
+    for (std::size_t i = 0; i < control.results.size(); ++i) {
+      if (control.results[i].tensor() != s.hbm.tensor()) continue;
+      if (i == 0) storage_.kept[v] = s.now;
+      for (Value u = v + 1; u < graph_.size(); ++u) {
+        const Op& op = graph_.op(u);
+        if (op.code == OpCode::result && op.operands[0] == v && op.integer("index") == static_cast<std::int64_t>(i))
+          storage_.kept[u] = s.now;
+      }
+    }
+  }
 }
 
 void Maker::emit_for(Value v) {
@@ -246,7 +263,7 @@ void Maker::keep_states() {
       for (Leaf leaf : layout.stores) {
         if (leaf.output != static_cast<int>(state)) continue;
         leaf.output = -1;
-        fits = fits && can_keep(layout, leaf, t.size(), shape);
+        fits = fits && can_keep(layout, leaf, t.size(), shape) && !shape.turned;
       }
     }
     for (const Layout& layout : layouts_) {

@@ -70,7 +70,8 @@ bool RegionEmitter::is_inlined(Value v, const Shape& shape, bool again) const {
 
 isa::Operand RegionEmitter::scalar(const Given& g) {
   if (g.number) return *g.number;
-  const Tile t = in_dtype(g.tile, {1, Shape(g.tile.dims.size(), 1)}, DType::float32);
+  const Free one{1, Shape(g.tile.dims.size(), 1)};
+  const Tile t = in_dtype(layout_.spread.empty() ? g.tile : in_sbuf(g.tile, one), one, DType::float32);
   return column_of(t);
 }
 
@@ -394,6 +395,8 @@ Tile RegionEmitter::activate(Value v, const Tile* into) {
     }
     k_.activation(args);
   });
+  if (sum && spread_of(v) && (spread_of(v)->turned || graph_.type(*sum).size() == 1))
+    scopes_.back().values[*sum] = across(*total);
   return dst;
 }
 
@@ -467,6 +470,12 @@ Tile RegionEmitter::view(Value v) {
   const Free to = free_of(v);
   const Value x = op.operands[0];
   const Free from = fusion_.region_of[x] == region_ ? free_of(x) : Free{t.packed.count, Strided{0, t.dims}.shape()};
+  if (op.code == OpCode::slice && spread_of(v)) {  // some of the partitions
+    const std::int64_t n = spread_of(v)->partitions;
+    t.offset += op.ints("starts").back() * t.storage.dim(1);
+    t.rows = n;
+    return t;
+  }
   Strided s{0, spread({0, t.dims}, from.dims).dims};
   std::optional<Strided> out;
   switch (op.code) {
@@ -507,9 +516,16 @@ Tile RegionEmitter::join(Value v, const Tile* into) {
     Free free = free_of(v);
     free.dims[axis] = graph_.type(x).shape[axis];
     Tile part = dst;
-    part.offset += at * dst.dims[axis].stride;
-    part.dims[axis].count = free.dims[axis];
-    at += free.dims[axis];
+    if (spread_of(v)) {  // parts lie on partitions that follow each other
+      part.rows = graph_.type(x).shape[axis];
+      part.offset += at * dst.storage.dim(1);
+      free.dims[axis] = 1;
+      at += part.rows;
+    } else {
+      part.offset += at * dst.dims[axis].stride;
+      part.dims[axis].count = free.dims[axis];
+      at += free.dims[axis];
+    }
     if (free.count() == 0) continue;
     if (const auto number = splat_of(graph_, x))
       fill(part, free, *number);

@@ -197,6 +197,9 @@ constexpr Candidate kEngineCandidates[] = {
     {"mean and variance in one pass, or not", [](RegionOptions& o) { o.moments = !o.moments; }},
 };
 
+// How soon software starts one DMA after the other is known from few traces: not for a little.
+constexpr double kSoftwareWorth = 0.9;
+
 bool has_products(const Graph& graph) {
   return std::any_of(graph.ops().begin(), graph.ops().end(), [](const Op& op) { return is_product(op.code); });
 }
@@ -209,12 +212,15 @@ bool turns_columns(const isa::Program& program) {
 // Keeps the program that is quickest, and how long the others took.
 class Search {
  public:
-  Search(const std::vector<Graph>& cores, const CompileOptions& options, Choice choice, Compiled first)
-      : cores_(cores), options_(options), choice_(std::move(choice)), best_(std::move(first)) {
-    best_.time_ns = quick_time_ns(best_.launch());
+  // Programs of at most `in_full` instructions are timed as they are.
+  Search(const std::vector<Graph>& cores, const CompileOptions& options, Choice choice, Compiled first,
+         const char* what = "the best estimates", double in_full = 600)
+      : cores_(cores), options_(options), choice_(std::move(choice)), best_(std::move(first)), in_full_(in_full) {
+    best_.time_ns = quick_time_ns(best_.launch(), in_full_);
     seen_.insert(fingerprint(best_.program));
-    tried_.push_back({"the best estimates", best_.time_ns});
+    tried_.push_back({what, best_.time_ns});
   }
+  bool has_seen(const Compiled& made) const { return seen_.contains(fingerprint(made.program)); }
   const Choice& choice() const { return choice_; }
   const Compiled& best() const { return best_; }
 
@@ -223,7 +229,7 @@ class Search {
     looked_at_ += best_.program.instructions.size();
     std::optional<Compiled> made = make(cores_, options_, choice);
     if (!made || !seen_.insert(fingerprint(made->program)).second || !errors_of(*made, options_).empty()) return;
-    made->time_ns = quick_time_ns(made->launch());
+    made->time_ns = quick_time_ns(made->launch(), in_full_);
     tried_.push_back({what, made->time_ns});
     if (made->time_ns >= worth * best_.time_ns) return;
     made->refused = best_.refused;
@@ -231,7 +237,9 @@ class Search {
     choice_ = choice;
   }
 
-  Compiled finish() {
+  // With what another search tried.
+  Compiled finish(const Search* other = nullptr) {
+    if (other) tried_.insert(tried_.end(), other->tried_.begin(), other->tried_.end());
     std::stable_sort(tried_.begin(), tried_.end(),
                      [](const Alternative& a, const Alternative& b) { return a.time_ns < b.time_ns; });
     best_.alternatives = std::move(tried_);
@@ -243,6 +251,7 @@ class Search {
   const CompileOptions& options_;
   Choice choice_;
   Compiled best_;
+  double in_full_;
   static constexpr std::size_t kMostInstructions = 250000;  // of all programs that are tried: sorts have many
   std::size_t looked_at_ = 0;
   std::set<std::uint64_t> seen_;  // programs
@@ -284,13 +293,48 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
       search.attempt(tried, fmt::format("tiling {} of group {}", other + 1, r + 1));
     }
   }
-  // How soon software starts one DMA after the other is known from few traces: not for a little.
-  constexpr double kWorthIt = 0.9;
   if (waits_for_starts(search.best().program, arch(options.target), search.best().time_ns)) {
     Choice tried = search.choice();
     tried.started_by_software = true;
-    search.attempt(tried, "DMAs started by software", kWorthIt);
+    search.attempt(tried, "DMAs started by software", kSoftwareWorth);
   }
+}
+
+// Programs with one row over many partitions go another way from the start: what is quickest beside it is not what is
+// quickest with one row on one partition. Nothing when no row is spread.
+std::optional<Search> search_spread(const Solved& solved, const CompileOptions& options, Choice choice,
+                                    const Search& other) {
+  const auto is_one = [](const RegionReport& r) { return r.rows == 1 && r.packed == 1 && r.loops.empty(); };
+  const auto has_body = [](const Op& op) { return !op.bodies.empty(); };
+  const std::vector<RegionReport>& regions = other.best().regions;
+  const auto& ops = solved.cores[0].ops();
+  if (std::none_of(regions.begin(), regions.end(), is_one) && std::none_of(ops.begin(), ops.end(), has_body)) return {};
+  constexpr double kInFull = 4000;  // a step of a model has few passes of many loops
+  std::optional<Search> out;
+  for (const int how : {1, 2}) {
+    choice.region.spread_rows = how;
+    const char* what = how == 1 ? "one row over many partitions" : "one row over many partitions, in loops too";
+    if (out) {
+      out->attempt(choice, what);
+      continue;
+    }
+    std::optional<Compiled> made = make(solved.cores, options, choice);
+    if (!made || other.has_seen(*made) || !errors_of(*made, options).empty()) continue;
+    out.emplace(solved.cores, options, choice, std::move(*made), what, kInFull);
+  }
+  if (out) try_all(*out, options, solved.cores[0]);
+  return out;
+}
+
+// Of two searches, when one has software start DMAs and the other one does not, that is not what makes it quicker.
+double worth_of(const Search& search, const Search& other) {
+  return search.choice().started_by_software && !other.choice().started_by_software ? kSoftwareWorth : 1;
+}
+
+// From more passes than candidates are compared by: programs with and without it have other loops.
+double time_in_full_ns(const Compiled& made) {
+  constexpr double kInstructions = 20000;
+  return quick_time_ns(made.launch(), kInstructions);
 }
 
 // Whether a program has a part that usually does not run.
@@ -310,16 +354,22 @@ void improve(Solved& solved, const CompileOptions& options) {
     first->refused = std::max(first->refused, solved.made.refused);
     Search search(solved.cores, options, choice, std::move(*first));
     try_all(search, options, solved.cores[0]);
-    choice = search.choice();
+    std::optional<Search> spread = search_spread(solved, options, choice, search);
+    const bool is_quicker =
+        spread && time_in_full_ns(spread->best()) < worth_of(*spread, search) * time_in_full_ns(search.best());
+    choice = is_quicker ? spread->choice() : search.choice();
     choice.region.whole = true;
-    Compiled best = search.finish();
-    std::optional<Compiled> all = whole ? std::move(best) : make(solved.cores, options, choice);
-    if (!whole && (!all || !errors_of(*all, options).empty())) continue;
-    if (!whole) {
-      all->time_ns = best.time_ns;
-      all->refused = best.refused;
-      all->alternatives = std::move(best.alternatives);
+    Compiled best = is_quicker ? spread->finish(&search) : search.finish(spread ? &*spread : nullptr);
+    if (whole) {
+      solved.choice = choice;
+      solved.made = std::move(best);
+      return;
     }
+    std::optional<Compiled> all = make(solved.cores, options, choice);
+    if (!all || !errors_of(*all, options).empty()) continue;
+    all->time_ns = best.time_ns;
+    all->refused = best.refused;
+    all->alternatives = std::move(best.alternatives);
     solved.choice = choice;
     solved.made = std::move(*all);
     return;

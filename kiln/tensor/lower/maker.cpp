@@ -305,6 +305,11 @@ bool Maker::plan(int region) {
   const auto chosen = choice_.tiling.find(region);
   const std::size_t at = chosen == choice_.tiling.end() ? 0 : std::min(chosen->second, best.size() - 1);
   layouts_.back() = layout(graph_, fusion_, region, best[at].options);
+  const auto own = choice_.of_region.find(region);
+  const RegionOptions& options = own == choice_.of_region.end() ? choice_.region : own->second;
+  layouts_.back().spreads = options.spread_rows > (bound_ ? 1 : 0);
+  if (layouts_.back().spreads)
+    layouts_.back().spread = spread_rows(graph_, fusion_, region, layouts_.back(), options.hoisted_bytes);
   alternatives_.back() = best.size();
   return true;
 }

@@ -95,6 +95,7 @@ class Maker {
   bool computes_with(Value input) const;
   void keep_states();
   void keep_reads(const std::set<Value>& moved, std::int64_t left);
+  void leave_states(Value v);
   void finish_pass();
   void hold_matrices();
   void load_states();

@@ -74,6 +74,15 @@ Tile RegionEmitter::turned_rows(Value v) {
     const auto it = s.turned.find(op.operands[0]);
     if (it != s.turned.end()) return it->second;
   }
+  if (spread_of(op.operands[0]) && graph_.type(op.operands[0]).size() > 1)
+    return scopes_.back().turned[op.operands[0]] = columns_of(op.operands[0], value(op.operands[0]));
+  const auto leaf = layout_.load_of.find({v, 0});
+  if (const auto s = leaf == layout_.load_of.end() ? std::nullopt : layout_.spread_of_load(leaf->second)) {
+    auto& loaded = scopes_.back().leaves;
+    if (!loaded.contains(leaf->second)) loaded[leaf->second] = load_spread(leaf->second, *s);
+    return scopes_.back().turned[op.operands[0]] = columns_of(op.operands[0], loaded.at(leaf->second));
+  }
+  if (const auto columns = kept_columns(v)) return scopes_.back().turned[op.operands[0]] = *columns;
   const DType t = graph_.type(op.operands[0]).dtype;
   const Depth depth = depth_of(v);
   if (depth.follows && can_spread(op.operands[0], graph_.type(op.operands[0]).shape.back()))
@@ -106,6 +115,7 @@ RegionEmitter::Depth RegionEmitter::depth_of(Value v) const {
 }
 
 RegionEmitter::Depth RegionEmitter::find_depth(Value v) const {
+  if (const auto depth = depth_of_columns(v)) return *depth;
   const Value x = graph_.op(v).operands[0];
   const std::int64_t K = graph_.type(x).shape.back(), follow = rows_that_follow(v);
   for (Value u : fusion_.regions[region_].ops) {
@@ -227,6 +237,7 @@ bool RegionEmitter::can_spread(Value x, std::int64_t K) const {
   const Op& op = graph_.op(x);
   if (fusion_.region_of[x] != region_ || layout_.partitions != 1 || layout_.packed != 1 || !layout_.loops.empty())
     return false;
+  if (!layout_.spread.empty()) return false;  // what can be is, already
   const auto is_row = [&](const Type& t) { return t.rank() > 0 && t.size() == K && t.shape.back() == K; };
   if (!is_row(op.type) || !is_float(op.type.dtype)) return false;
   if (!is_elementwise(op.code) && op.code != OpCode::cast) return false;
@@ -344,17 +355,33 @@ RegionEmitter::Depth RegionEmitter::depth_of_matrix(int index) const {
   return out;
 }
 
+// How many blocks of a matrix a DMA loads. One row waits for nothing else: pieces are no shorter than the start of a
+// DMA takes.
+std::int64_t RegionEmitter::blocks_of_load(int index, std::int64_t rows, std::int64_t blocks) const {
+  constexpr std::int64_t kShortest = 256 << 10;  // bytes
+  if (options_.load_blocks == 0) return blocks;
+  const Leaf& leaf = layout_.loads[index];
+  const std::int64_t bytes = rows * leaf.free[1].count * size_bytes(graph_.type(leaf.value).dtype);
+  const std::int64_t least = layout_.spread.empty() ? 1 : (kShortest + bytes - 1) / bytes;
+  return std::min(blocks, std::max(options_.load_blocks, least));
+}
+
 // All of y, with rows that follow each other on each partition.
 Tile RegionEmitter::load_following(int index, const Depth& depth) {
   const Leaf& leaf = layout_.loads[index];
-  const std::int64_t N = leaf.free[1].count, run = depth.blocks * N;
-  const std::int64_t together = options_.load_blocks > 0 ? options_.load_blocks : depth.blocks;
+  const std::int64_t N = leaf.free[1].count, run = depth.blocks * N, sk = leaf.free[0].stride;
+  const std::int64_t together = blocks_of_load(index, depth.rows, depth.blocks);
   const Tile out = new_tile(k_, Memory::sbuf, depth.rows, {1, {run}}, graph_.type(leaf.value).dtype);
   Index at = storage_.begin(leaf.base) + leaf.offset;
   for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
   k_.tiles(depth.blocks, together, [&](Index b, std::int64_t n) {
-    k_.dma_copy({.dst = view_of(out, {{1, n * N}}, b * N),
-                 .src = storage_.of.at(leaf.base).ap({{run, depth.rows}, {1, n * N}}, at + b * N)});
+    const isa::View& hbm = storage_.of.at(leaf.base);
+    if (sk == N)
+      k_.dma_copy(
+          {.dst = view_of(out, {{1, n * N}}, b * N), .src = hbm.ap({{run, depth.rows}, {1, n * N}}, at + b * N)});
+    else
+      k_.dma_copy({.dst = view_of(out, {{N, n}, {1, N}}, b * N),
+                   .src = hbm.ap({{depth.blocks * sk, depth.rows}, {sk, n}, {1, N}}, at + b * sk)});
   });
   return out;
 }

@@ -64,7 +64,7 @@ void RegionEmitter::emit() {
   for (Value v : fusion_.regions[region_].ops) {
     if (is_product(graph_.op(v).code)) depths_[v] = find_depth(v);
   }
-  find_moments();
+  if (layout_.spread.empty()) find_moments();
   make_scratch();
   make_ramps();
   find_row_sums();
@@ -72,6 +72,10 @@ void RegionEmitter::emit() {
     emit_heads_together(*together);
   } else if (attention_ && goes_unshifted(*attention_)) {
     emit_unshifted();
+  } else if (!layout_.spread.empty()) {
+    scopes_.emplace_back();
+    emit_spread();
+    scopes_.pop_back();
   } else {
     hoist(0);
     nest(0);
@@ -82,8 +86,17 @@ void RegionEmitter::emit() {
     if (storage_.residency.unstored.contains(leaf.value)) continue;
     const Tile& tile = storage_.kept.at(leaf.value);
     const std::int64_t row = tile.count();
-    k_.dma_copy({.dst = storage_.of.at(leaf.value).ap({{row, tile.rows}, {1, row}}, storage_.begin(leaf.value)),
-                 .src = view_of(tile, {{1, row}})});
+    const isa::View& hbm = storage_.of.at(leaf.value);
+    const bool turned = storage_.residency.turned.contains(leaf.value);
+    if (turned && row > 1 && row <= kBlock && arch_.features.tensor_transpose_mode) {  // rows again: long runs
+      const isa::View back = k_.psum({row, tile.rows}, tile.dtype()), rows = k_.sbuf({row, tile.rows}, tile.dtype());
+      k_.nc_transpose({.dst = back, .data = view_of(tile, {{1, row}})});
+      k_.tensor_copy({.dst = rows, .src = back, .engine = evacuator()});
+      k_.dma_copy({.dst = hbm.ap({{tile.rows, row}, {1, tile.rows}}, storage_.begin(leaf.value)), .src = rows});
+      continue;
+    }
+    const isa::Dim partition{turned ? 1 : row, tile.rows}, along{turned ? tile.rows : 1, row};
+    k_.dma_copy({.dst = hbm.ap({partition, along}, storage_.begin(leaf.value)), .src = view_of(tile, {{1, row}})});
   }
   scopes_.pop_back();
 }
@@ -114,9 +127,15 @@ Index RegionEmitter::place_in_row(const Leaf& leaf) const {
 }
 
 const Tile* RegionEmitter::kept(const Leaf& leaf) const {
+  return kept_shape(leaf) ? &storage_.kept.at(leaf.base) : nullptr;
+}
+
+// How a result of another region that a leaf finds lies in SBUF.
+std::optional<KeptShape> RegionEmitter::kept_shape(const Leaf& leaf) const {
   const auto it = storage_.kept.find(leaf.base);
-  if (it == storage_.kept.end()) return nullptr;
-  return finds(layout_, leaf, {it->second.rows, it->second.count()}) ? &it->second : nullptr;
+  if (it == storage_.kept.end()) return {};
+  const KeptShape shape{it->second.rows, it->second.count(), storage_.residency.turned.contains(leaf.base)};
+  return finds(layout_, leaf, shape) ? std::optional(shape) : std::nullopt;
 }
 
 // Where a result that stays lies in its row.
@@ -333,6 +352,8 @@ Tile RegionEmitter::in_dtype_of_store(const Tile& t, const Free& free, DType dty
 
 void RegionEmitter::store(const Leaf& leaf, const Tile& given) {
   k_.at(k_.program().add_loc(graph_.loc(graph_.op(leaf.value))));
+  if (const SpreadRow* s = spread_of(leaf.value); s && graph_.type(leaf.value).size() > 1)
+    return store_spread(leaf, given, *s);
   const Free free = free_of(leaf.value);
   if (const Tile* row = kept_result(leaf)) {
     const Tile there = place_of_kept(leaf, *row);
@@ -441,6 +462,14 @@ Tile RegionEmitter::operand(Value op, std::size_t i) {
     tile.rows = rows_;
     return tile;
   }
+  const bool number = graph_.type(v).size() == 1 && !layout_.spread.empty() && is_float(graph_.type(v).dtype);
+  const SpreadRow* s = spread_of(op);
+  if (number || (s && !layout_.multiplies.contains(op))) {
+    const SpreadRow all{arch_.partitions, false};
+    Tile tile = scopes_.back().leaves[leaf->second] = load_spread(leaf->second, number ? all : *s);
+    tile.rows = rows_;
+    return tile;
+  }
   return scopes_.back().leaves[leaf->second] = load(leaf->second);
 }
 
@@ -449,7 +478,18 @@ RegionEmitter::Given RegionEmitter::given(Value op, std::size_t i) {
   return {{}, operand(op, i)};
 }
 
+// Every value on as many partitions as it lies on; of those that are the same on all, as many as are asked for.
 Tile RegionEmitter::value(Value v, const Tile* into) {
+  if (layout_.spread.empty()) return value_in_rows(v, into);
+  const std::int64_t asked = rows_;
+  rows_ = partitions_of(v);
+  Tile tile = value_in_rows(v, into);
+  rows_ = asked;
+  if (graph_.type(v).shape.empty() || graph_.type(v).shape.back() == 1) tile.rows = std::min(tile.rows, asked);
+  return tile;
+}
+
+Tile RegionEmitter::value_in_rows(Value v, const Tile* into) {
   for (std::size_t i = scopes_.size(); i-- > 0;) {
     const auto it = scopes_[i].values.find(v);
     if (it == scopes_[i].values.end()) continue;
@@ -477,6 +517,17 @@ void RegionEmitter::comes_from(Value v) {
 
 Tile RegionEmitter::compute(Value v, const Tile* into) {
   const Op& op = graph_.op(v);
+  if (spread_of(v) && (is_product(op.code) || is_part_of_product(graph_, fusion_, v))) {
+    const Tile t = multiply_spread(v);
+    if (into) copy(*into, t, free_of(v));
+    return into ? *into : t;
+  }
+  const SpreadRow* from = op.code == OpCode::sum ? spread_of(op.operands[0]) : nullptr;
+  if (from && (from->turned || op.type.size() == 1)) {
+    const Tile t = sum_spread(v);
+    if (into) copy(*into, t, free_of(v));
+    return into ? *into : t;
+  }
   if (made_by_moments(v)) return compute_moments(v, into);
   if (is_elementwise(op.code)) return elementwise(v, into);
   switch (op.code) {
@@ -543,7 +594,13 @@ Free RegionEmitter::free_of(Value v) const {
   const Shape& shape = graph_.type(v).shape;
   const auto p = row_dims(shape, rows_of_region_);
   KILN_ASSERT(p.has_value());
-  return free_of(shape, *p);
+  Free out = free_of(shape, *p);
+  if (const SpreadRow* s = spread_of(v)) {
+    Dims dims = Strided::contiguous(shape).dims;
+    take_partitions(dims, *s);
+    out.dims = Strided{0, dims}.shape();
+  }
+  return out;
 }
 
 bool RegionEmitter::is_column(Value v) const {
@@ -554,7 +611,8 @@ bool RegionEmitter::is_column(Value v) const {
     if (leaf.value != v) continue;
     std::int64_t n = 1;
     for (const isa::Dim& d : leaf.free) n *= d.stride == 0 ? 1 : d.count;
-    return n == 1;
+    const auto s = layout_.spread_of_load(static_cast<int>(&leaf - layout_.loads.data()));
+    return n == 1 || (s && n == s->partitions);
   }
   return false;
 }
@@ -564,7 +622,9 @@ DType RegionEmitter::tile_dtype(Value v) const {
   const DType t = graph_.type(v).dtype;
   if (t == DType::bool_) return DType::uint8;
   std::int64_t n = 1;
-  if (fusion_.region_of[v] == region_) {
+  if (!layout_.spread.empty()) {
+    n = graph_.type(v).size();
+  } else if (fusion_.region_of[v] == region_) {
     n = product(free_of(v).dims);
   } else {
     for (const Leaf& leaf : layout_.loads) {

@@ -48,6 +48,7 @@ struct RegionOptions {
   bool few_queries = true;               // attention of few queries with keys on partitions
   bool unshifted = true;                 // attention without the largest scores, which are computed only where needed
   int heads_together = 1;                // of attention without them: 0: one by one, 1: where keys are few, 2: always
+  int spread_rows = 0;                   // one row over many partitions: 1: outside of loops' bodies, 2: everywhere
   bool whole = true;                     // false: without what usually does not run, while programs are compared
   bool pairs_on_gpsimd = false;          // operators between two tiles of SBUF
   bool pairs_in_turn = false;            // only every second of them
@@ -135,6 +136,7 @@ class RegionEmitter {
   Tile operand(Value op, std::size_t i);
   Given given(Value op, std::size_t i);
   Tile value(Value v, const Tile* into = nullptr);
+  Tile value_in_rows(Value v, const Tile* into);
   Tile compute(Value v, const Tile* into);
   Tile number_tile(double x);
   void comes_from(Value v);
@@ -458,6 +460,7 @@ class RegionEmitter {
   bool can_spread(Value x, std::int64_t K) const;
   bool is_wanted_as_row(Value x) const;
   Tile spread_row(Value x, const Depth& depth);
+  std::int64_t blocks_of_load(int leaf, std::int64_t rows, std::int64_t blocks) const;
   Tile load_following(int leaf, const Depth& depth);
   Tile multiply(Value v, const Tile* into);
   Tile multiply_pieces(Value v, const Tile* into);
@@ -486,6 +489,35 @@ class RegionEmitter {
   void turn_pieces(Value v, const Tile& out);
   Tile load_matrix(int leaf, isa::Index column, std::int64_t columns);
   Tile gather(Value v, const Tile* into);
+
+  // spread_row.cpp
+  struct SpreadProduct {
+    Tile x, y;
+    Depth depth;
+    std::int64_t K = 0, width = 0, first = 0;  // elements that are summed over; columns of y, and the first one
+    std::int64_t partitions = 0, columns = 0;  // of the result
+    std::int64_t between = 1, next = 1;        // columns of y from partition to partition, and column to column
+    DType dtype = DType::float32;
+  };
+  const SpreadRow* spread_of(Value v) const;
+  std::int64_t partitions_of(Value v) const;
+  Dims spread_pattern(const Dims& free, const SpreadRow& s) const;
+  Tile load_spread(int leaf, const SpreadRow& s);
+  void store_spread(const Leaf& leaf, const Tile& given, const SpreadRow& s);
+  Tile across(const Tile& part);
+  Tile sum_spread(Value v);
+  std::optional<KeptShape> kept_shape(const Leaf& leaf) const;
+  std::optional<Tile> kept_columns(Value v);
+  std::optional<Depth> depth_of_columns(Value v) const;
+  Tile columns_of(Value x, Tile t);
+  Tile multiply_spread(Value v);
+  void over_depth(const SpreadProduct& m, const std::function<void(isa::Index, std::int64_t)>& body);
+  Tile multiply_columns(const SpreadProduct& m);
+  Tile multiply_in_tiles(const SpreadProduct& m);
+  void emit_spread();
+  bool waits_in_hbm(const Leaf& leaf) const;
+  bool reads_products(Value v) const;
+  void load_short_rows();
 
   // pair.cpp
   std::int64_t pipe_of(Value v) const;
@@ -516,6 +548,7 @@ class RegionEmitter {
   std::optional<Attention> attention_;
   std::optional<Band> band_;
   std::optional<Unshifted> unshifted_;
+  std::optional<isa::View> ones_;  // (128, 128), float32
   std::map<const Leaf*, TurnedResult> turned_results_;
   std::vector<Moments> moments_;
   std::vector<Ramp> ramps_;

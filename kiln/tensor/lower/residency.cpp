@@ -16,9 +16,41 @@ std::int64_t reach(const Layout& layout, const Leaf& leaf) {
   return at;
 }
 
+// Whether a leaf is all of a value, element after element.
+bool is_whole(const Leaf& leaf, std::int64_t elements) {
+  std::vector<Dims> one{leaf.free};
+  join_together(one);
+  const bool moves = std::any_of(leaf.loops.begin(), leaf.loops.end(), [](std::int64_t step) { return step != 0; });
+  return leaf.offset == 0 && !moves && one[0].size() == 1 && one[0][0].stride == 1 && one[0][0].count == elements;
+}
+
+// Whether one row that lies on many partitions is found by a region: as the same row, or as the first operand of
+// products, whose elements they are.
+bool finds_spread(const Layout& layout, const Leaf& load, const KeptShape& shape) {
+  const std::int64_t elements = shape.rows * shape.row;
+  const auto spread = layout.spread_of_load(static_cast<int>(&load - layout.loads.data()));
+  if (spread) return *spread == SpreadRow{shape.rows, shape.turned} && is_whole(load, elements);
+  if (!load.for_products || layout.packed != 1) return false;
+  if (layout.partitions == 1) {
+    const bool direct = shape.turned ? shape.rows == 128 : shape.rows >= 64;
+    return (direct || is_of_heads(shape)) && is_whole(load, elements);
+  }
+  return shape.turned && layout.partitions == shape.row && load.partition == shape.rows && is_whole(load, shape.rows);
+}
+
 }  // namespace
 
+bool is_of_heads(const KeptShape& shape) {
+  return !shape.turned && shape.rows > 1 && (shape.row == 128 || shape.row == 64 || shape.row == 32) &&
+         shape.rows * shape.row % 128 == 0;
+}
+
 bool can_keep(const Layout& layout, const Leaf& store, std::int64_t elements, KeptShape& shape) {
+  if (const auto s = layout.spread.find(store.value); s != layout.spread.end() && elements > 1) {
+    shape = {s->second.partitions, elements / s->second.partitions, s->second.turned};
+    return store.output < 0 && store.base == store.value && is_whole(store, elements) &&
+           elements % s->second.partitions == 0;
+  }
   if (layout.partitions > 128 || layout.packed != 1 || elements % layout.partitions != 0) return false;
   shape = {layout.partitions, elements / layout.partitions};
   return store.output < 0 && store.base == store.value && layout.is_even(store) &&
@@ -26,6 +58,7 @@ bool can_keep(const Layout& layout, const Leaf& store, std::int64_t elements, Ke
 }
 
 bool finds(const Layout& layout, const Leaf& load, const KeptShape& shape) {
+  if (load.is_matrix && shape.turned) return false;
   if (load.is_matrix) {  // its rows to sum over, or its columns, are the rows
     const isa::Dim &k = load.free[0], &n = load.free[1];
     Leaf one = load;
@@ -33,6 +66,10 @@ bool finds(const Layout& layout, const Leaf& load, const KeptShape& shape) {
     const bool turned = n.stride == shape.row && n.count == shape.rows && k.stride == 1;
     one.free = {straight ? n : k};
     return (straight || turned) && reach(layout, one) < shape.row;
+  }
+  if (shape.turned || (layout.partitions == 1 && layout.spreads)) {
+    if (shape.rows > 1) return finds_spread(layout, load, shape);
+    if (layout.spread_of_load(static_cast<int>(&load - layout.loads.data()))) return false;
   }
   return layout.packed == 1 && layout.partitions == shape.rows && layout.is_even(load) &&
          (load.partition == shape.row || shape.rows == 1) && reach(layout, load) < shape.row;
@@ -72,6 +109,7 @@ Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<
       left -= bytes;
       shapes[store.value] = shape;
       out.kept.insert(store.value);
+      if (shape.turned) out.turned.insert(store.value);
     }
   }
   out.unstored = out.kept;

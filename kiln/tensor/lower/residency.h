@@ -11,6 +11,7 @@ namespace kiln::tensor {
 struct Residency {
   std::set<Value> kept;      // results that stay in SBUF
   std::set<Value> unstored;  // of these, those that nobody reads from HBM
+  std::set<Value> turned;    // of these, those whose neighbours lie on neighbouring partitions
 };
 
 // By region: the layouts that were chosen, where a region has rows.
@@ -19,12 +20,15 @@ Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<
 // The shape of a kept result on the chip.
 struct KeptShape {
   std::int64_t rows = 0, row = 0;  // partitions, and elements of each
+  bool turned = false;             // element e lies on partition e % rows, not e / row
 };
 
-// Whether a store leaves whole rows on their partitions.
+// Whether a store leaves whole rows on their partitions, or one row on many.
 bool can_keep(const Layout& layout, const Leaf& store, std::int64_t elements, KeptShape& shape);
 // Whether a load finds what it wants in such rows.
 bool finds(const Layout& layout, const Leaf& load, const KeptShape& shape);
+// Whether rows are pieces of one long row, which the tensor engine turns into its columns.
+bool is_of_heads(const KeptShape& shape);
 // Whether a load wants one such row, which lies on one partition, on all of its own: the tensor engine spreads it, as a
 // product with ones.
 bool spreads(const Graph& graph, const Region& region, const Layout& layout, const Leaf& load, const KeptShape& shape);

@@ -235,6 +235,13 @@ Layout Layouter::run() {
     make_groups(row_parts_[0][*over].count);
   else
     block_rows();
+  for (Leaf& leaf : out_.loads) leaf.for_products = !leaf.is_matrix;
+  for (const auto& [user, load] : out_.load_of) {
+    if (is_product(graph_.op(user.first).code))
+      out_.multiplies.insert(user.first);
+    else
+      out_.loads[load].for_products = false;
+  }
   if (covered > 0 && covered < rows) add_rest(covered, rows - covered);
   out_.footprints = footprints(graph_, out_);
   return std::move(out_);
@@ -295,6 +302,14 @@ bool is_plain(const Graph& graph, const Region& region) {
     const OpCode code = graph.op(v).code;
     return aligns(code) || is_view(code) || code == OpCode::cast || (code >= OpCode::sum && code <= OpCode::min);
   });
+}
+
+std::optional<SpreadRow> Layout::spread_of_load(int load) const {
+  for (const auto& [user, index] : load_of) {
+    const auto it = index == load && !multiplies.contains(user.first) ? spread.find(user.first) : spread.end();
+    if (it != spread.end()) return it->second;
+  }
+  return {};
 }
 
 Layout layout(const Graph& graph, const Fusion& fusion, int region, const LayoutOptions& options) {

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 
 #include "kiln/arch/arch.h"
 #include "kiln/tensor/passes/footprint.h"
 #include "kiln/tensor/passes/fuse.h"
+#include "kiln/tensor/passes/spread_rows.h"
 
 namespace kiln::tensor {
 
@@ -22,6 +25,7 @@ struct Leaf {
   std::int64_t packed = 0;          // elements per row that follows on the same partition
   Dims free;                        // dimensions of the value, those of rows as an extent of 1
   bool is_matrix = false;           // second operand of a product: free is (rows to sum over, columns)
+  bool for_products = false;        // first operand of products, and nothing else
 };
 
 struct Layout {
@@ -33,6 +37,9 @@ struct Layout {
   std::vector<Leaf> loads;
   std::vector<Leaf> stores;
   std::map<std::pair<Value, int>, int> load_of;  // (op, operand) to loads
+  bool spreads = false;                          // rows of other regions may lie on other partitions than here
+  std::set<Value> multiplies;                    // products of the region
+  std::map<Value, SpreadRow> spread;             // of a region with one row: values that lie on many partitions
   std::vector<Footprint> footprints;             // loads that come together
   std::vector<Layout> rest;                      // none, or that of rows which `units` of them leave over
   const Footprint* footprint(int load) const;    // of a load; nothing: it comes by itself
@@ -49,6 +56,8 @@ struct Layout {
   bool is_even(const Leaf& leaf) const { return on_partitions(leaf, partitions).size() == 1; }
   // The innermost loop that a leaf moves with, counted from 1; one more: with the blocks of partitions; 0: never.
   int level(const Leaf& leaf) const;
+  // How a load lies that is read by values which are spread; nothing: no such value reads it.
+  std::optional<SpreadRow> spread_of_load(int load) const;
 };
 
 struct LayoutOptions {
