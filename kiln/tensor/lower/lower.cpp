@@ -95,15 +95,21 @@ bool are_alike(const isa::Program& a, const isa::Program& b) {
 }  // namespace
 
 // One program for each core. Nothing when a region has no common loops.
-std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice) {
-  std::optional<Compiled> out = Maker(cores[0], options, choice).run();
+std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice,
+                             Plans& plans) {
+  std::optional<Compiled> out = Maker(cores[0], options, choice, plans).run();
   if (out && choice.started_by_software) start_by_software(out->program, arch(options.target));
   if (!out || cores.size() == 1) return out;
-  std::optional<Compiled> peer = Maker(cores[1], options, choice).run();
+  std::optional<Compiled> peer = Maker(cores[1], options, choice, plans).run();
   if (!peer || !are_alike(out->program, peer->program)) return {};
   out->peer = std::move(peer->program);
   if (choice.started_by_software) start_by_software(*out->peer, arch(options.target));
   return out;
+}
+
+std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice) {
+  Plans plans(chip_of(options));
+  return make(cores, options, choice, plans);
 }
 
 std::vector<PassResult> run_passes(const Graph& graph) {
@@ -198,8 +204,8 @@ bool turns_columns(const isa::Program& program) {
 // Keeps the program that is quickest, and how long the others took.
 class Search {
  public:
-  Search(const std::vector<Graph>& cores, const CompileOptions& options, Choice choice, Compiled first)
-      : cores_(cores), options_(options), choice_(std::move(choice)), best_(std::move(first)) {
+  Search(const Solved& solved, const CompileOptions& options, Choice choice, Compiled first)
+      : solved_(solved), options_(options), choice_(std::move(choice)), best_(std::move(first)) {
     best_.time_ns = quick_time_ns(best_.launch());
     seen_.insert(fingerprint(best_.program));
     tried_.push_back({"the best estimates", best_.time_ns});
@@ -210,7 +216,7 @@ class Search {
   void attempt(const Choice& choice, const std::string& what, double worth = 1) {
     if (looked_at_ > kMostInstructions) return;
     looked_at_ += best_.program.instructions.size();
-    std::optional<Compiled> made = make(cores_, options_, choice);
+    std::optional<Compiled> made = make(solved_.cores, options_, choice, *solved_.plans);
     if (!made || !seen_.insert(fingerprint(made->program)).second || !errors_of(*made, options_).empty()) return;
     made->time_ns = quick_time_ns(made->launch());
     tried_.push_back({what, made->time_ns});
@@ -228,7 +234,7 @@ class Search {
   }
 
  private:
-  const std::vector<Graph>& cores_;
+  const Solved& solved_;
   const CompileOptions& options_;
   Choice choice_;
   Compiled best_;
@@ -290,14 +296,14 @@ void improve(Solved& solved, const CompileOptions& options) {
     if (!whole && !unusual) continue;
     Choice choice = solved.choice;
     choice.region.whole = whole;
-    std::optional<Compiled> first = whole ? std::move(solved.made) : make(solved.cores, options, choice);
+    std::optional<Compiled> first = whole ? std::move(solved.made) : make(solved.cores, options, choice, *solved.plans);
     first->refused = std::max(first->refused, solved.made.refused);
-    Search search(solved.cores, options, choice, std::move(*first));
+    Search search(solved, options, choice, std::move(*first));
     try_all(search, options, solved.cores[0]);
     choice = search.choice();
     choice.region.whole = true;
     Compiled best = search.finish();
-    std::optional<Compiled> all = whole ? std::move(best) : make(solved.cores, options, choice);
+    std::optional<Compiled> all = whole ? std::move(best) : make(solved.cores, options, choice, *solved.plans);
     if (!whole && (!all || !errors_of(*all, options).empty())) continue;
     if (!whole) {
       all->time_ns = best.time_ns;
@@ -313,14 +319,15 @@ void improve(Solved& solved, const CompileOptions& options) {
 Solved first_that_fits(std::vector<Graph> cores, const CompileOptions& options) {
   std::vector<Diagnostic> errors;
   int refused = 0;
+  auto plans = std::make_unique<Plans>(chip_of(options));
   for (const Choice& choice : choices(options)) {
-    std::optional<Compiled> made = make(cores, options, choice);
+    std::optional<Compiled> made = make(cores, options, choice, *plans);
     if (!made) continue;
     errors = errors_of(*made, options);
     refused += !errors.empty();
     if (!errors.empty()) continue;
     made->refused = refused;
-    return {std::move(*made), choice, std::move(cores)};
+    return {std::move(*made), choice, std::move(cores), std::move(plans)};
   }
   throw Error(std::move(errors));
 }

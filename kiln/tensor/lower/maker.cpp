@@ -24,27 +24,40 @@ Arch chip_of(const CompileOptions& options) {
   return chip;
 }
 
-Maker::Maker(const Graph& graph, const CompileOptions& options, const Choice& choice)
+Maker::Maker(const Graph& graph, const CompileOptions& options, const Choice& choice, Plans& plans)
     : graph_(graph),
       options_(options),
       choice_(choice),
       chip_(chip_of(options)),
       own_(std::make_unique<isa::Kernel>(graph.name, options.target)),
-      k_(*own_) {
+      k_(*own_),
+      plans_(plans),
+      fusion_(plans.fusion(graph, choice.fuse)) {
   if (options.lnc == 2) own_->pair();
 }
+
+namespace {
+
+// What the choices of a program say of a body in it.
+Choice choice_of_body(const Choice& around) {
+  Choice out = around;
+  out.tiling.clear();
+  out.of_region.clear();
+  out.fuse.splits_outputs = false;  // state that is still read may lie there
+  return out;
+}
+
+}  // namespace
 
 Maker::Maker(const Graph& body, Bound bound)
     : graph_(body),
       options_(bound.around.options_),
-      choice_(bound.around.choice_),
+      choice_(choice_of_body(bound.around.choice_)),
       bound_(std::move(bound)),
       chip_(bound_->around.chip_),
-      k_(bound_->around.k_) {
-  choice_.tiling.clear();
-  choice_.of_region.clear();
-  choice_.fuse.splits_outputs = false;  // state that is still read may lie there
-}
+      k_(bound_->around.k_),
+      plans_(bound_->around.plans_),
+      fusion_(plans_.fusion(body, choice_.fuse)) {}
 
 std::optional<Compiled> Maker::run() {
   if (!prepare()) return {};
@@ -60,7 +73,6 @@ std::optional<Compiled> Maker::run() {
 Copies Maker::copies() { return {k_, graph_, fusion_, storage_, chip_, choice_.region, in_place_, pass_}; }
 
 bool Maker::prepare() {
-  fusion_ = fuse(graph_, choice_.fuse);
   for (std::size_t r = 0; r < fusion_.regions.size(); ++r) {
     if (!plan(static_cast<int>(r))) return false;
   }
@@ -296,20 +308,21 @@ isa::View Maker::constant(const Op& op, const isa::Shape& shape, DType t) {
 
 // The layout of a region: the best estimate, or another one that is being tried. False when there is none.
 bool Maker::plan(int region) {
-  layouts_.emplace_back();
+  static const Layout none;
+  layouts_.push_back(&none);
   alternatives_.push_back(1);
   if (fusion_.regions[region].kind == Region::Kind::copies) return true;
-  const auto best = tilings(graph_, fusion_, region, chip_, choice_.region_choices);
+  const std::vector<Tiling>& best = plans_.tilings(graph_, fusion_, region, choice_.region_choices);
   if (best.empty()) return false;
   const auto chosen = choice_.tiling.find(region);
   const std::size_t at = chosen == choice_.tiling.end() ? 0 : std::min(chosen->second, best.size() - 1);
-  layouts_.back() = layout(graph_, fusion_, region, best[at].options);
+  layouts_.back() = &plans_.layout(graph_, fusion_, region, best[at].options);
   alternatives_.back() = best.size();
   return true;
 }
 
 void Maker::emit_rows(int region) {
-  const Layout& plan = layouts_[region];
+  const Layout& plan = *layouts_[region];
   const std::size_t before = k_.program().instructions.size(), tiles = k_.program().tensors.size();
   const auto own = choice_.of_region.find(region);
   const RegionOptions& options = own == choice_.of_region.end() ? choice_.region : own->second;

@@ -8,6 +8,7 @@
 
 #include "kiln/tensor/lower/copies.h"
 #include "kiln/tensor/lower/lower.h"
+#include "kiln/tensor/lower/plans.h"
 
 namespace kiln::tensor {
 
@@ -28,7 +29,8 @@ Arch chip_of(const CompileOptions& options);
 
 class Maker {
  public:
-  Maker(const Graph& graph, const CompileOptions& options, const Choice& choice);
+  // `plans`: for the same chip, also of other programs of the graph.
+  Maker(const Graph& graph, const CompileOptions& options, const Choice& choice, Plans& plans);
   // Nothing when a region has no common loops.
   std::optional<Compiled> run();
 
@@ -107,13 +109,14 @@ class Maker {
   Arch chip_;
   std::unique_ptr<isa::Kernel> own_;
   isa::Kernel& k_;
-  Fusion fusion_;
+  Plans& plans_;
+  const Fusion& fusion_;
   Storage storage_;
   Compiled out_;
   std::set<Value> in_place_, updated_;  // ops that write a donated input, and these inputs
   std::set<Value> moving_;              // ranges that are read where they lie
   std::map<Value, Value> placed_;       // what is stored where an update in place would put it, and the update
-  std::vector<Layout> layouts_;         // by region
+  std::vector<const Layout*> layouts_;  // by region
   std::vector<std::size_t> alternatives_;
   std::map<Value, std::size_t> direct_;  // what is moved or looped over, and is an output: written there at once
   std::map<Value, Control> control_;

@@ -61,6 +61,7 @@ struct FuseOptions {
   bool splits_outputs = true;  // outputs that are joins are written part by part, as soon as a part is there
   bool short_runs = true;      // such outputs are written at once; false: copied at the end
   double matrix_bytes = 24e6;  // of matrices that several products of a region can hold in SBUF
+  auto operator<=>(const FuseOptions&) const = default;
 };
 Fusion fuse(const Graph& graph, const FuseOptions& options = {});
 

@@ -41,6 +41,7 @@ struct Layout {
 struct LayoutOptions {
   std::int64_t rows = 0;    // R; 0: the largest candidate
   std::int64_t packed = 1;  // as in Layout; taken when it divides the partitions
+  auto operator<=>(const LayoutOptions&) const = default;
 };
 Layout layout(const Graph& graph, const Fusion& fusion, int region, const LayoutOptions& options = {});
 
