@@ -1,12 +1,18 @@
 #include "kiln/timing/regions.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace kiln::timing {
 
 namespace {
 constexpr std::size_t kFew = 8;          // slots that are searched one by one
 constexpr std::uint32_t kCompared = 64;  // slots that are compared with a new one, one by one
+
+// Spread over all bits, of which the lowest ones say where to look first.
+std::uint32_t hash_of(const Box& box) {
+  return static_cast<std::uint32_t>((box.hash() * 0x9E3779B97F4A7C15ull) >> 32);
+}
 }  // namespace
 
 bool Regions::fits_grid(const Box& box) {
@@ -28,8 +34,9 @@ void Regions::find_neighbours(std::uint32_t made) {
     }
   } else {
     if (!buckets_) buckets_ = std::make_unique<BoxBuckets>();
-    slot.neighbours =
-        buckets_->overlapping(slot.box, made, [&](std::uint32_t i) -> const Box& { return slots_[i].box; });
+    for (std::uint32_t i :
+         buckets_->overlapping(slot.box, made, [&](std::uint32_t i) -> const Box& { return slots_[i].box; }))
+      slot.neighbours.push_back(i);
   }
   for (std::uint32_t i : slot.neighbours) slots_[i].neighbours.push_back(made);
 }
@@ -41,11 +48,15 @@ std::uint32_t Regions::find(const Box& box) {
       if (slots_[i].box == box) return last_ = i;
     }
   } else {
-    const auto [begin, end] = index_->equal_range(box.hash());
-    for (auto i = begin; i != end; ++i) {
-      if (slots_[i->second].box == box) return last_ = i->second;
+    const std::uint32_t hash = hash_of(box);
+    for (std::size_t at = hash & (index_.size() - 1); index_[at].slot != isa::kNone; at = (at + 1) & (index_.size() - 1)) {
+      if (index_[at].hash == hash && slots_[index_[at].slot].box == box) return last_ = index_[at].slot;
     }
   }
+  return last_ = make(box);
+}
+
+std::uint32_t Regions::make(const Box& box) {
   const bool apart = fits_grid(box);
   const auto made = static_cast<std::uint32_t>(used_);
   if (used_ == slots_.size()) slots_.emplace_back();
@@ -55,23 +66,33 @@ std::uint32_t Regions::find(const Box& box) {
   slot.readers.clear();
   slot.neighbours.clear();
   if (!apart) find_neighbours(made);
-  if (used_ == kFew + 1) {
-    if (!index_) index_ = std::make_unique<std::unordered_multimap<std::size_t, std::uint32_t>>();
-    for (std::uint32_t i = 0; i < used_; ++i) index_->emplace(slots_[i].box.hash(), i);
-  } else if (used_ > kFew) {
-    index_->emplace(box.hash(), made);
-  }
-  return last_ = made;
+  if (used_ > kFew) put_into_index(made);
+  return made;
 }
 
-void Regions::wait_for(const Slot& slot, bool reads, bool writes, std::vector<Dependency>& out) {
+// The first that is put into it brings those before it along, and so does one for which it has become too small.
+void Regions::put_into_index(std::uint32_t id) {
+  std::uint32_t first = id;
+  if (used_ == kFew + 1 || 2 * used_ > index_.size()) {
+    index_.assign(4 * std::bit_ceil(used_), {0, isa::kNone});
+    first = 0;
+  }
+  for (; first <= id; ++first) {
+    const std::uint32_t hash = hash_of(slots_[first].box);
+    std::size_t at = hash & (index_.size() - 1);
+    while (index_[at].slot != isa::kNone) at = (at + 1) & (index_.size() - 1);
+    index_[at] = {hash, first};
+  }
+}
+
+void Regions::wait_for(const Slot& slot, bool reads, bool writes, Waits& out) {
   if (slot.writer != kNoOp) out.push_back({slot.writer, reads ? Wait::read : Wait::rewrite});
   if (!writes) return;
   for (const Reader& r : slot.readers) out.push_back({r.op, Wait::overwrite});
 }
 
 void Regions::touch(const Box& box, OpId op, int stream, bool reads, bool writes, bool ordered,
-                    std::vector<Dependency>& out) {
+                    Waits& out) {
   const std::uint32_t id = find(box);
   wait_for(slots_[id], reads, writes, out);
   for (std::uint32_t n : slots_[id].neighbours) wait_for(slots_[n], reads, writes, out);
@@ -108,7 +129,6 @@ void Regions::forget(FunctionRef<bool(OpId)> is_over) {
   used_ = 0;
   last_ = 0;
   grid_ = true;
-  if (index_) index_->clear();
   if (buckets_) buckets_->clear();
   slots_.clear();
   for (Slot& slot : kept) {
@@ -125,7 +145,6 @@ void Regions::clear() {
   used_ = 0;
   last_ = 0;
   grid_ = true;
-  if (index_) index_->clear();
   if (buckets_) buckets_->clear();
   ramps_.clear();
 }
