@@ -42,21 +42,29 @@ void Regions::find_neighbours(std::uint32_t made) {
 }
 
 std::uint32_t Regions::find(const Box& box) {
-  if (last_ < used_ && slots_[last_].box == box) return last_;
+  if (last_ < used_) {
+    if (slots_[last_].box == box) return last_;
+    const std::uint32_t next = slots_[last_].next;
+    if (next < used_ && slots_[next].box == box) return next;
+  }
+  if (used_ < known_ && slots_[used_].box == box) return make_again();
   if (used_ <= kFew) {
     for (std::uint32_t i = 0; i < used_; ++i) {
-      if (slots_[i].box == box) return last_ = i;
+      if (slots_[i].box == box) return i;
     }
   } else {
     const std::uint32_t hash = hash_of(box);
-    for (std::size_t at = hash & (index_.size() - 1); index_[at].slot != isa::kNone; at = (at + 1) & (index_.size() - 1)) {
-      if (index_[at].hash == hash && slots_[index_[at].slot].box == box) return last_ = index_[at].slot;
+    const std::size_t mask = index_.size() - 1;
+    for (std::size_t at = hash & mask; index_[at].slot != isa::kNone; at = (at + 1) & mask) {
+      const auto [known, slot] = index_[at];
+      if (known == hash && slot < used_ && slots_[slot].box == box) return slot;
     }
   }
-  return last_ = make(box);
+  return make(box);
 }
 
 std::uint32_t Regions::make(const Box& box) {
+  if (used_ < known_) forget_rest();
   const bool apart = fits_grid(box);
   const auto made = static_cast<std::uint32_t>(used_);
   if (used_ == slots_.size()) slots_.emplace_back();
@@ -65,19 +73,41 @@ std::uint32_t Regions::make(const Box& box) {
   slot.writer = kNoOp;
   slot.readers.clear();
   slot.neighbours.clear();
+  slot.apart = apart;
   if (!apart) find_neighbours(made);
-  if (used_ > kFew) put_into_index(made);
+  slot.earlier = static_cast<std::uint32_t>(slot.neighbours.size());
+  known_ = used_;
+  if (used_ == kFew + 1) put_into_index(0, made);
+  if (used_ > kFew + 1) put_into_index(made, made);
   return made;
 }
 
-// The first that is put into it brings those before it along, and so does one for which it has become too small.
-void Regions::put_into_index(std::uint32_t id) {
-  std::uint32_t first = id;
-  if (used_ == kFew + 1 || 2 * used_ > index_.size()) {
-    index_.assign(4 * std::bit_ceil(used_), {0, isa::kNone});
+// The slot that came next the last time comes next again.
+std::uint32_t Regions::make_again() {
+  const auto made = static_cast<std::uint32_t>(used_++);
+  Slot& slot = slots_[made];
+  slot.writer = kNoOp;
+  slot.readers.clear();
+  slot.neighbours.resize_down(slot.earlier);
+  for (std::uint32_t i : slot.neighbours) slots_[i].neighbours.push_back(made);
+  grid_ = slot.apart;
+  return made;
+}
+
+// Another box comes than the last time.
+void Regions::forget_rest() {
+  known_ = used_;
+  if (buckets_) buckets_->clear();
+  if (used_ > kFew) put_into_index(0, static_cast<std::uint32_t>(used_ - 1));
+}
+
+// From the first one on, or once the index has become too small, it is made anew.
+void Regions::put_into_index(std::uint32_t first, std::uint32_t last) {
+  if (first == 0 || 2 * known_ > index_.size()) {
+    index_.assign(4 * std::bit_ceil(known_), {0, isa::kNone});
     first = 0;
   }
-  for (; first <= id; ++first) {
+  for (; first <= last; ++first) {
     const std::uint32_t hash = hash_of(slots_[first].box);
     std::size_t at = hash & (index_.size() - 1);
     while (index_[at].slot != isa::kNone) at = (at + 1) & (index_.size() - 1);
@@ -94,6 +124,8 @@ void Regions::wait_for(const Slot& slot, bool reads, bool writes, Waits& out) {
 void Regions::touch(const Box& box, OpId op, int stream, bool reads, bool writes, bool ordered,
                     Waits& out) {
   const std::uint32_t id = find(box);
+  if (last_ < used_) slots_[last_].next = id;
+  last_ = id;
   wait_for(slots_[id], reads, writes, out);
   for (std::uint32_t n : slots_[id].neighbours) wait_for(slots_[n], reads, writes, out);
   for (const Ramp& ramp : ramps_) {
@@ -126,7 +158,7 @@ void Regions::forget(FunctionRef<bool(OpId)> is_over) {
         std::all_of(slot.readers.begin(), slot.readers.end(), [&](const Reader& r) { return is_over(r.op); });
     if (!over) kept.push_back(std::move(slot));
   }
-  used_ = 0;
+  used_ = known_ = 0;
   last_ = 0;
   grid_ = true;
   if (buckets_) buckets_->clear();
@@ -145,7 +177,6 @@ void Regions::clear() {
   used_ = 0;
   last_ = 0;
   grid_ = true;
-  if (buckets_) buckets_->clear();
   ramps_.clear();
 }
 

@@ -34,20 +34,27 @@ class Regions {
     OpId writer = kNoOp;
     ShortVector<Reader, 3> readers;            // since the last write
     ShortVector<std::uint32_t, 4> neighbours;  // other slots that share bytes
+    std::uint32_t earlier = 0;                 // of them, that were there before it
+    std::uint32_t next = 0;                    // slot that was touched after it the last time
+    bool apart = false;                        // it is a tile of the grid, and so are those before it
   };
   std::uint32_t find(const Box& box);
   std::uint32_t make(const Box& box);
-  void put_into_index(std::uint32_t id);
+  std::uint32_t make_again();
+  void forget_rest();
+  void put_into_index(std::uint32_t first, std::uint32_t last);
   void find_neighbours(std::uint32_t made);
   bool fits_grid(const Box& box);
   static void wait_for(const Slot& slot, bool reads, bool writes, Waits& out);
 
   std::vector<Slot> slots_;
-  std::size_t used_ = 0;
+  // Of a tensor that is declared again, the slots from used_ on are those that it had before. As long as the same
+  // boxes come in the same order, what was found out about them holds again.
+  std::size_t used_ = 0, known_ = 0;
   struct Indexed {
     std::uint32_t hash, slot;  // isa::kNone: none
   };
-  std::vector<Indexed> index_;           // once there are many slots
+  std::vector<Indexed> index_;           // of known slots, once there are many
   std::unique_ptr<BoxBuckets> buckets_;  // likewise
   std::uint32_t last_ = 0;
   std::size_t limit_ = kMany;
