@@ -40,7 +40,9 @@ void ListScheduler::make_ready(Place place, const Progress& progress) {
       std::max(progress.ready(none, issue.deps, stream).at, progress.ready(none, issue.early, stream).at);
   std::vector<Turn>& later = turns_[static_cast<int>(stream)].later;
   const Turn turn{known, issue.op, place};
-  const auto is_after = [](const Turn& a, const Turn& b) { return a.known != b.known ? a.known > b.known : a.op > b.op; };
+  const auto is_after = [](const Turn& a, const Turn& b) {
+    return a.known != b.known ? a.known > b.known : a.op > b.op;
+  };
   later.insert(std::upper_bound(later.begin(), later.end(), turn, is_after), turn);
 }
 

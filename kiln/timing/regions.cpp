@@ -10,9 +10,7 @@ constexpr std::size_t kFew = 8;          // slots that are searched one by one
 constexpr std::uint32_t kCompared = 64;  // slots that are compared with a new one, one by one
 
 // Spread over all bits, of which the lowest ones say where to look first.
-std::uint32_t hash_of(const Box& box) {
-  return static_cast<std::uint32_t>((box.hash() * 0x9E3779B97F4A7C15ull) >> 32);
-}
+std::uint32_t hash_of(const Box& box) { return static_cast<std::uint32_t>((box.hash() * 0x9E3779B97F4A7C15ull) >> 32); }
 }  // namespace
 
 bool Regions::fits_grid(const Box& box) {
@@ -121,8 +119,7 @@ void Regions::wait_for(const Slot& slot, bool reads, bool writes, Waits& out) {
   for (const Reader& r : slot.readers) out.push_back({r.op, Wait::overwrite});
 }
 
-void Regions::touch(const Box& box, OpId op, int stream, bool reads, bool writes, bool ordered,
-                    Waits& out) {
+void Regions::touch(const Box& box, OpId op, int stream, bool reads, bool writes, bool ordered, Waits& out) {
   const std::uint32_t id = find(box);
   if (last_ < used_) slots_[last_].next = id;
   last_ = id;

@@ -303,7 +303,7 @@ void Maker::hold_matrices() {
   std::int64_t left = choice_.held_bytes;
   for (std::size_t r = 0; r < fusion_.regions.size(); ++r) {
     if (fusion_.regions[r].is_dropped || fusion_.regions[r].kind != Region::Kind::rows) continue;
-    RegionEmitter(k_, graph_, fusion_, static_cast<int>(r), *layouts_[r], storage_, chip_, choice_.region)
+    RegionEmitter(k_, graph_, fusion_, static_cast<int>(r), *layouts_[r], storage_, chip_, region_options_)
         .hold(unchanged, left);
   }
 }

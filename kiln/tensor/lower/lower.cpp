@@ -188,7 +188,7 @@ constexpr Candidate kEngineCandidates[] = {
     {"sums of rows on the vector engine", [](RegionOptions& o) { o.sums_on_scalar = false; }},
     {"two blocks of rows side by side", [](RegionOptions& o) { o.side_by_side = 2; }, 0.97},
     {"four blocks of rows side by side", [](RegionOptions& o) { o.side_by_side = 4; }, 0.97},
-    {"wide rows in pieces", [](RegionOptions& o) { o.column_tile = o.column_tile ? o.column_tile : 8192; }, 0.97},
+    {"wide rows in pieces", [](RegionOptions& o) { if (o.column_tile == 0) o.column_tile = 8192; }, 0.97},
     {"mean and variance in one pass, or not", [](RegionOptions& o) { o.moments = !o.moments; }},
 };
 
@@ -216,7 +216,10 @@ class Search {
   void attempt(const Choice& choice, const std::string& what, double worth = 1) {
     if (looked_at_ > kMostInstructions) return;
     looked_at_ += best_.program.instructions.size();
+    if (std::any_of(built_.begin(), built_.end(), [&](const Choice& c) { return c.is_same_with(choice); })) return;
+    choice.region.forget_asked();
     std::optional<Compiled> made = make(solved_.cores, options_, choice, *solved_.plans);
+    built_.push_back(choice);
     if (!made || !seen_.insert(fingerprint(made->program)).second || !errors_of(*made, options_).empty()) return;
     made->time_ns = quick_time_ns(made->launch());
     tried_.push_back({what, made->time_ns});
@@ -241,6 +244,7 @@ class Search {
   static constexpr std::size_t kMostInstructions = 250000;  // of all programs that are tried: sorts have many
   std::size_t looked_at_ = 0;
   std::set<std::uint64_t> seen_;  // programs
+  std::vector<Choice> built_;     // with what was asked of them
   std::vector<Alternative> tried_;
 };
 

@@ -24,10 +24,19 @@ Arch chip_of(const CompileOptions& options) {
   return chip;
 }
 
+bool Choice::is_same_with(const Choice& other) const {
+  const auto rest = [](const Choice& c) {
+    return std::tie(c.fuse, c.tiling, c.region_choices, c.held_bytes, c.started_by_software, c.moving_views);
+  };
+  return rest(*this) == rest(other) && of_region.empty() && other.of_region.empty() &&
+         region.is_same_with(other.region);
+}
+
 Maker::Maker(const Graph& graph, const CompileOptions& options, const Choice& choice, Plans& plans)
     : graph_(graph),
       options_(options),
       choice_(choice),
+      region_options_(choice.region),
       chip_(chip_of(options)),
       own_(std::make_unique<isa::Kernel>(graph.name, options.target)),
       k_(*own_),
@@ -53,6 +62,7 @@ Maker::Maker(const Graph& body, Bound bound)
     : graph_(body),
       options_(bound.around.options_),
       choice_(choice_of_body(bound.around.choice_)),
+      region_options_(bound.around.region_options_),
       bound_(std::move(bound)),
       chip_(bound_->around.chip_),
       k_(bound_->around.k_),
@@ -70,7 +80,7 @@ std::optional<Compiled> Maker::run() {
   return std::move(out_);
 }
 
-Copies Maker::copies() { return {k_, graph_, fusion_, storage_, chip_, choice_.region, in_place_, pass_}; }
+Copies Maker::copies() { return {k_, graph_, fusion_, storage_, chip_, region_options_, in_place_, pass_}; }
 
 bool Maker::prepare() {
   for (std::size_t r = 0; r < fusion_.regions.size(); ++r) {
@@ -325,7 +335,7 @@ void Maker::emit_rows(int region) {
   const Layout& plan = *layouts_[region];
   const std::size_t before = k_.program().instructions.size(), tiles = k_.program().tensors.size();
   const auto own = choice_.of_region.find(region);
-  const RegionOptions& options = own == choice_.of_region.end() ? choice_.region : own->second;
+  const RegionOptions& options = own == choice_.of_region.end() ? region_options_ : own->second;
   RegionEmitter(k_, graph_, fusion_, region, plan, storage_, chip_, options).emit();
   report(region, plan, k_.program().instructions.size() - before);
   out_.regions.back().first_instruction = static_cast<isa::InstructionId>(before);

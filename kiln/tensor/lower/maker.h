@@ -22,6 +22,9 @@ struct Choice {
   std::int64_t held_bytes = 114688;  // of a partition, for matrices that lie there during all passes of a loop
   bool started_by_software = false;  // DMAs
   bool moving_views = true;          // a range from a place known at run time is read where it lies, not copied
+
+  // Whether a program that was built with this choice is the same with another one.
+  bool is_same_with(const Choice& other) const;
 };
 
 // The chip, with as much SBUF as the program may take.
@@ -29,7 +32,8 @@ Arch chip_of(const CompileOptions& options);
 
 class Maker {
  public:
-  // `plans`: for the same chip, also of other programs of the graph.
+  // The options of regions in `choice` note what is asked of them. `plans`: for the same chip, also of other programs
+  // of the graph.
   Maker(const Graph& graph, const CompileOptions& options, const Choice& choice, Plans& plans);
   // Nothing when a region has no common loops.
   std::optional<Compiled> run();
@@ -105,7 +109,8 @@ class Maker {
   const Graph& graph_;
   const CompileOptions& options_;
   Choice choice_;
-  std::optional<Bound> bound_;  // of a body
+  const RegionOptions& region_options_;  // those that were given, also of a body
+  std::optional<Bound> bound_;           // of a body
   Arch chip_;
   std::unique_ptr<isa::Kernel> own_;
   isa::Kernel& k_;

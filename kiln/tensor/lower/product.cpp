@@ -273,7 +273,7 @@ Tile RegionEmitter::spread_row(Value x, const Depth& depth) {
 
 // Rows that come from HBM for a product alone: the first columns are turned while the others are loaded.
 bool RegionEmitter::loads_in_parts(const Leaf& leaf) const {
-  if (options_.load_blocks == 0 || kept(leaf) || is_hoisted(leaf) || is_turned(leaf) || leaf.free.empty()) return false;
+  if (load_blocks() == 0 || kept(leaf) || is_hoisted(leaf) || is_turned(leaf) || leaf.free.empty()) return false;
   std::vector<Dims> one{leaf.free};
   join_together(one);
   if (one[0].size() != 1 || one[0][0].stride != 1 || one[0][0].count < 2 * kColumns) return false;
@@ -348,7 +348,7 @@ RegionEmitter::Depth RegionEmitter::depth_of_matrix(int index) const {
 Tile RegionEmitter::load_following(int index, const Depth& depth) {
   const Leaf& leaf = layout_.loads[index];
   const std::int64_t N = leaf.free[1].count, run = depth.blocks * N;
-  const std::int64_t together = options_.load_blocks > 0 ? options_.load_blocks : depth.blocks;
+  const std::int64_t together = load_blocks() > 0 ? load_blocks() : depth.blocks;
   const Tile out = new_tile(k_, Memory::sbuf, depth.rows, {1, {run}}, graph_.type(leaf.value).dtype);
   Index at = storage_.begin(leaf.base) + leaf.offset;
   for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
@@ -384,10 +384,10 @@ Tile RegionEmitter::load_matrix(int index, Index column, std::int64_t columns) {
       turner().from_hbm(out, hbm, at, K, sn, columns);
     return out;
   }
-  const std::int64_t at_once = options_.load_blocks;
-  if (leaf.free[1].count > kFewPieces * kColumns) options_.load_blocks = 0;  // others are under way anyway
+  const std::optional<std::int64_t> before = load_blocks_;
+  if (leaf.free[1].count > kFewPieces * kColumns) load_blocks_ = 0;  // others are under way anyway
   load_block(out, hbm, at, K, sk, columns, sn);
-  options_.load_blocks = at_once;
+  load_blocks_ = before;
   return out;
 }
 
@@ -458,8 +458,8 @@ void RegionEmitter::add_in_parts(const View& sum, const Tile& x, int index, Inde
 void RegionEmitter::load_block(const Tile& dst, const View& hbm, Index at, std::int64_t k, std::int64_t k_stride,
                                std::int64_t columns, std::int64_t stride) {
   const std::int64_t whole = k / kBlock, row = dst.storage.dim(1);
-  const bool parts = options_.load_blocks > 0 && whole > options_.load_blocks;
-  const std::int64_t together = parts ? options_.load_blocks : whole;
+  const bool parts = load_blocks() > 0 && whole > load_blocks();
+  const std::int64_t together = parts ? load_blocks() : whole;
   if (whole)
     k_.tiles(whole, together, [&](Index b, std::int64_t n) {
       k_.dma_copy({.dst = dst.storage.ap({{row, kBlock}, {columns, n}, {1, columns}}, b * columns),

@@ -8,7 +8,7 @@ namespace kiln::tensor {
 struct Solved {
   Compiled made;
   Choice choice;
-  std::vector<Graph> cores;  // after all passes; one, or one for each core of a pair
+  std::vector<Graph> cores;      // after all passes; one, or one for each core of a pair
   std::unique_ptr<Plans> plans;  // of these
 };
 Solved solve(const Graph& graph, const CompileOptions& options);
