@@ -100,7 +100,7 @@ void CoreModel::execute(InstructionId id) {
   Issue& issue = holds ? scheduler_.next() : now_;
   const Op& op = begin(issue, id);
   if (replay_) return repeat(issue, op);
-  if (!holds) return start(issue);
+  if (!holds) return start(issue, progress_.ready({0, Wait::none, kNone}, issue.deps, op.stream));
   scheduler_.hold(progress_);
   if (scheduler_.is_full()) start_next();
 }
@@ -115,7 +115,8 @@ const Op& CoreModel::begin(Issue& issue, InstructionId id) {
 }
 
 void CoreModel::start_next() {
-  start(scheduler_.choose(progress_, memory_.stays()));
+  const ListScheduler::Chosen chosen = scheduler_.choose(progress_, memory_.stays());
+  start(chosen.issue, chosen.ready);
   scheduler_.started(progress_);
 }
 
@@ -125,10 +126,11 @@ void CoreModel::finish() {
   ended_.clear();
 }
 
-void CoreModel::start(const Issue& issue) {
+// `known`: as its dependencies let it.
+void CoreModel::start(const Issue& issue, const Ready& known) {
   const Op& op = plan_.ops[issue.inst];
-  Ready ready = progress_.ready(op.early ? Ready{0, Wait::none, kNone} : progress_.stream(op.stream).ready(),
-                                issue.deps, op.stream);
+  Ready ready = op.early ? Ready{0, Wait::none, kNone} : progress_.stream(op.stream).ready();
+  ready.later(known.at, known.wait, known.because);
   if (!issue.stays.empty()) {
     ready = memory_.stays().ready(ready, issue.stays, plan_.semaphore[static_cast<int>(op.stream)]);
     memory_.stays().take(issue.stays);

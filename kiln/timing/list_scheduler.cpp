@@ -34,10 +34,11 @@ void ListScheduler::hold(const Progress& progress) {
 
 void ListScheduler::make_ready(Place place, const Progress& progress) {
   const Issue& issue = places_[place].issue;
+  Ready& ready = places_[place].ready;
   const Ready none{0, Wait::none, kNone};
   const Stream stream = stream_of(issue);
-  const Time known =
-      std::max(progress.ready(none, issue.deps, stream).at, progress.ready(none, issue.early, stream).at);
+  ready = progress.ready(none, issue.deps, stream);
+  const Time known = std::max(ready.at, progress.ready(none, issue.early, stream).at);
   std::vector<Turn>& later = turns_[static_cast<int>(stream)].later;
   const Turn turn{known, issue.op, place};
   const auto is_after = [](const Turn& a, const Turn& b) {
@@ -67,7 +68,7 @@ bool ListScheduler::look(Best& best, std::vector<Turn>& turns, std::size_t index
   return at != soonest;
 }
 
-const Issue& ListScheduler::choose(const Progress& progress, const Stays& stays) {
+ListScheduler::Chosen ListScheduler::choose(const Progress& progress, const Stays& stays) {
   while (progress.has_times(oldest_)) ++oldest_;
   Best best;
   for (int s = 0; s < kStreamCount; ++s) {
@@ -82,7 +83,7 @@ const Issue& ListScheduler::choose(const Progress& progress, const Stays& stays)
   }
   chosen_ = (*best.of)[best.index].place;
   best.of->erase(best.of->begin() + static_cast<std::ptrdiff_t>(best.index));
-  return places_[chosen_].issue;
+  return {places_[chosen_].issue, places_[chosen_].ready};
 }
 
 void ListScheduler::started(const Progress& progress) {

@@ -19,8 +19,12 @@ class ListScheduler {
   // Where the next instruction is to be written down; hold() takes it, once its dependencies are known.
   Issue& next();
   void hold(const Progress& progress);
-  // The instruction to start next. When it has its times, say so with started().
-  const Issue& choose(const Progress& progress, const Stays& stays);
+  // The instruction to start next, and when its dependencies let it. When it has its times, say so with started().
+  struct Chosen {
+    const Issue& issue;
+    const Ready& ready;
+  };
+  Chosen choose(const Progress& progress, const Stays& stays);
   void started(const Progress& progress);
 
  private:
@@ -28,6 +32,7 @@ class ListScheduler {
   using Place = std::uint32_t;                 // index into held places
   struct Held {
     Issue issue;
+    Ready ready{};                  // as its dependencies let it, once all of them have times
     ShortVector<Place, 4> waiters;  // those that wait for it
     std::uint32_t missing = 0;      // dependencies that have no time yet
   };

@@ -188,7 +188,11 @@ constexpr Candidate kEngineCandidates[] = {
     {"sums of rows on the vector engine", [](RegionOptions& o) { o.sums_on_scalar = false; }},
     {"two blocks of rows side by side", [](RegionOptions& o) { o.side_by_side = 2; }, 0.97},
     {"four blocks of rows side by side", [](RegionOptions& o) { o.side_by_side = 4; }, 0.97},
-    {"wide rows in pieces", [](RegionOptions& o) { if (o.column_tile == 0) o.column_tile = 8192; }, 0.97},
+    {"wide rows in pieces",
+     [](RegionOptions& o) {
+       if (o.column_tile == 0) o.column_tile = 8192;
+     },
+     0.97},
     {"mean and variance in one pass, or not", [](RegionOptions& o) { o.moments = !o.moments; }},
 };
 
