@@ -5,10 +5,8 @@
 namespace kiln::analysis {
 using namespace isa;
 
-bool Box::overlaps(const Box& other) const {
-  for (int d = 0; d < rank; ++d) {
-    if (lo[d] >= other.hi[d] || other.lo[d] >= hi[d]) return false;
-  }
+bool Box::meets(const Box& other) const {
+  if (step == 1 || other.step == 1) return true;
   const std::int64_t common = std::gcd(step, other.step);
   if (common <= 1) return true;
   std::int64_t apart = (other.lo[rank - 1] - lo[rank - 1]) % common;

@@ -17,10 +17,30 @@ struct Box {
   std::array<std::int64_t, kBoxRank> lo{}, hi{};
   std::int64_t step = 1, width = 1;
   int rank = 0;
-  bool operator==(const Box&) const = default;
-  bool overlaps(const Box& other) const;
+  inline bool operator==(const Box& other) const;
+  bool overlaps(const Box& other) const { return reaches(other) && meets(other); }
   std::size_t hash() const;
+
+ private:
+  inline bool reaches(const Box& other) const;  // the ranges overlap
+  bool meets(const Box& other) const;           // and bytes in them do
 };
+
+// The last dimension first, in which most boxes of a tensor differ.
+inline bool Box::operator==(const Box& other) const {
+  if (rank != other.rank || step != other.step || width != other.width) return false;
+  for (int d = rank - 1; d >= 0; --d) {
+    if (lo[d] != other.lo[d] || hi[d] != other.hi[d]) return false;
+  }
+  return true;
+}
+
+inline bool Box::reaches(const Box& other) const {
+  for (int d = rank - 1; d >= 0; --d) {
+    if (lo[d] >= other.hi[d] || other.lo[d] >= hi[d]) return false;
+  }
+  return true;
+}
 
 // The part of a box that no loop changes.
 class BoxShape {

@@ -69,7 +69,8 @@ void CoreModel::release(TensorId id, bool for_good) {
   if (for_good) dependencies_.release_for_good(id);
   const Users& users = dependencies_.users(id);
   if (!t.address) memory_.release(id, users, for_good);
-  if (const OpId first = dependencies_.first_user(id); first != kNoOp && !replay_) {
+  const OpId first = options_.pictures_memory ? dependencies_.first_user(id) : kNoOp;
+  if (first != kNoOp && !replay_) {
     const auto is_open = [&](OpId op) { return op != kNoOp && !progress_.has_times(op); };
     if (is_open(first) || std::ranges::any_of(users, is_open)) {
       ended_.push_back({id, first, users});
@@ -95,10 +96,12 @@ void CoreModel::add_life(const Stay& stay) {
 // In which order an instruction goes through the parts: what it waits for; then either its times are those of an
 // earlier iteration, or it starts now, or the list scheduler holds it back and starts another one when it is full.
 void CoreModel::execute(InstructionId id) {
-  const Op& op = begin(now_, id);
-  if (replay_) return repeat(now_, op);
-  if (!reorder_) return start(now_);
-  scheduler_.hold(now_, progress_);
+  const bool holds = reorder_ && !replay_;
+  Issue& issue = holds ? scheduler_.next() : now_;
+  const Op& op = begin(issue, id);
+  if (replay_) return repeat(issue, op);
+  if (!holds) return start(issue, progress_.ready({0, Wait::none, kNone}, issue.deps, op.stream));
+  scheduler_.hold(progress_);
   if (scheduler_.is_full()) start_next();
 }
 
@@ -112,7 +115,8 @@ const Op& CoreModel::begin(Issue& issue, InstructionId id) {
 }
 
 void CoreModel::start_next() {
-  start(scheduler_.choose(progress_, memory_.stays()));
+  const ListScheduler::Chosen chosen = scheduler_.choose(progress_, memory_.stays());
+  start(chosen.issue, chosen.ready);
   scheduler_.started(progress_);
 }
 
@@ -122,10 +126,11 @@ void CoreModel::finish() {
   ended_.clear();
 }
 
-void CoreModel::start(const Issue& issue) {
+// `known`: as its dependencies let it.
+void CoreModel::start(const Issue& issue, const Ready& known) {
   const Op& op = plan_.ops[issue.inst];
-  Ready ready = progress_.ready(op.early ? Ready{0, Wait::none, kNone} : progress_.stream(op.stream).ready(),
-                                issue.deps, op.stream);
+  Ready ready = op.early ? Ready{0, Wait::none, kNone} : progress_.stream(op.stream).ready();
+  ready.later(known.at, known.wait, known.because);
   if (!issue.stays.empty()) {
     ready = memory_.stays().ready(ready, issue.stays, plan_.semaphore[static_cast<int>(op.stream)]);
     memory_.stays().take(issue.stays);

@@ -94,7 +94,7 @@ class CoreModel {
 
  private:
   const Op& begin(Issue& issue, isa::InstructionId id);
-  void start(const Issue& issue);
+  void start(const Issue& issue, const Ready& known);
   void start_next();
   void repeat(const Issue& issue, const Op& op);
   void run_compute(const Issue& issue, const Op& op, const Ready& ready);

@@ -20,12 +20,17 @@ Dependencies::Dependencies(const Program& program, const Plan& plan, const Progr
   }
 }
 
-Regions& Dependencies::regions(TensorId id) {
-  const Tensor& t = program_.tensors[id];
-  const bool shares = t.address && is_on_chip(t.memory);
-  std::unique_ptr<Regions>& of = shares ? placed_[t.memory == Memory::psum] : tensors_[id].regions;
-  if (!of) of = std::make_unique<Regions>();
-  return *of;
+Regions& Dependencies::regions(TensorUse& of, const Tensor& tensor) {
+  const bool shares = tensor.address && is_on_chip(tensor.memory);
+  std::unique_ptr<Regions>& out = shares ? placed_[tensor.memory == Memory::psum] : of.regions;
+  if (out) return *out;
+  if (spare_.empty()) {
+    out = std::make_unique<Regions>();
+  } else {
+    out = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  return *out;
 }
 
 // What has room for regions keeps it.
@@ -39,7 +44,11 @@ void Dependencies::declare(TensorId id) {
 }
 
 void Dependencies::release_for_good(TensorId id) {
-  if (tensors_.has(id)) tensors_[id].regions.reset();
+  if (!tensors_.has(id) || !tensors_[id].regions) return;
+  std::unique_ptr<Regions> gone = std::move(tensors_[id].regions);
+  if (!gone->is_small()) return;
+  gone->clear();
+  spare_.push_back(std::move(gone));
 }
 
 void Dependencies::find(Issue& issue, const Op& op, const Progress& progress, TensorMemory& memory) {
@@ -52,41 +61,42 @@ void Dependencies::find(Issue& issue, const Op& op, const Progress& progress, Te
 }
 
 void Dependencies::touch(Issue& issue, const Op& op, const Use& use, const Progress& progress, TensorMemory& memory) {
-  std::vector<Dependency>& out = use.stationary ? issue.early : issue.deps;
+  Waits& out = use.stationary ? issue.early : issue.deps;
   const std::size_t before = out.size();
   const TensorId id = tensor_of(use);
+  const Tensor& tensor = program_.tensors[id];
+  TensorUse& t = tensors_[id];
+  Regions& bytes = regions(t, tensor);
   const Box box = boxes_.of(use);
-  touch_bytes(issue, op, use, box, out);
+  touch_bytes(issue, op, use, box, bytes, out);
   if (use.stationary && !use.uncertain) {
     issue.loaded = {id, box.hash()};
     for (std::size_t i = before; i < out.size(); ++i) issue.loaded.writer = out[i].op;
   }
-  const Tensor& tensor = program_.tensors[id];
   if (reorder_ && is_hbm(tensor.memory) && tensor.role == Role::internal)
     loop_writers_.touch(id, use, issue.op, progress, out);
-  if (Regions& all = regions(id); all.is_crowded()) {
+  if (bytes.is_crowded()) {
     const Time floor = progress.earliest_start() - plan_.dma_done;
-    all.forget([&](OpId o) { return progress.has_times(o) && progress.times(o).end < floor; });
+    bytes.forget([&](OpId o) { return progress.has_times(o) && progress.times(o).end < floor; });
   }
-  if (!ramps_.empty()) add_ramp(use, box, issue.op);
+  if (!ramps_.empty()) add_ramp(use, box, issue.op, bytes);
   if (reorder_) {
     memory.add_stay(id, issue.stays);
   } else if (use.writes && out.size() == before) {
     for (OpId user : memory.users_before(id)) out.push_back({user, Wait::memory});
   }
-  TensorUse& t = tensors_[id];
   if (t.first == kNoOp) t.first = issue.op;
   t.users[static_cast<std::size_t>(op.stream)] = issue.op;
 }
 
-void Dependencies::touch_bytes(Issue& issue, const Op& op, const Use& use, const Box& box,
-                               std::vector<Dependency>& out) {
+void Dependencies::touch_bytes(Issue& issue, const Op& op, const Use& use, const Box& box, Regions& regions,
+                               Waits& out) {
   const int stream = static_cast<int>(op.stream);
   const std::size_t before = out.size();
   const TensorId id = tensor_of(use);
   Turns* turns = turns_of_.empty() || turns_of_[id] == kNone ? nullptr : &turns_[turns_of_[id]];
   if (turns && use.writes) turns->write(box, issue.op, updates(issue, op, use));
-  regions(id).touch(box, issue.op, stream, use.reads, use.writes, !reorder_, out);
+  regions.touch(box, issue.op, stream, use.reads, use.writes, !reorder_, out);
   if (!turns) return;
   if (use.writes) turns->correct(out, before);
   if (use.reads && !use.writes) turns->read();
@@ -101,7 +111,7 @@ bool Dependencies::updates(const Issue& issue, const Op& op, const Use& use) con
                      [&](const Use& other) { return tensor_of(other) == tensor_of(use) && other.reads; });
 }
 
-void Dependencies::add_ramp(const Use& use, const Box& box, OpId op) {
+void Dependencies::add_ramp(const Use& use, const Box& box, OpId op, Regions& regions) {
   Ramp ramp{box, {}, op, use.writes};
   for (const LoopRamp& loop : ramps_) {
     if (!(*loop.outside)[tensor_of(use)]) continue;
@@ -115,7 +125,7 @@ void Dependencies::add_ramp(const Use& use, const Box& box, OpId op) {
     }
     if (moves && alike) ramp.axes.push_back(axis);
   }
-  if (!ramp.axes.empty()) regions(tensor_of(use)).add_ramp(std::move(ramp));
+  if (!ramp.axes.empty()) regions.add_ramp(std::move(ramp));
 }
 
 }  // namespace kiln::timing

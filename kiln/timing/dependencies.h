@@ -54,11 +54,11 @@ class Dependencies {
     std::unique_ptr<Regions> regions = {};  // of a tensor without an address
   };
   isa::TensorId tensor_of(const Use& use) const { return program_.accesses[use.access].tensor; }
-  Regions& regions(isa::TensorId id);
+  Regions& regions(TensorUse& of, const isa::Tensor& tensor);
   void touch(Issue& issue, const Op& op, const Use& use, const Progress& progress, TensorMemory& memory);
-  void touch_bytes(Issue& issue, const Op& op, const Use& use, const Box& box, std::vector<Dependency>& out);
+  void touch_bytes(Issue& issue, const Op& op, const Use& use, const Box& box, Regions& regions, Waits& out);
   bool updates(const Issue& issue, const Op& op, const Use& use) const;
-  void add_ramp(const Use& use, const Box& box, OpId op);
+  void add_ramp(const Use& use, const Box& box, OpId op, Regions& regions);
 
   const isa::Program& program_;
   const Plan& plan_;
@@ -66,6 +66,7 @@ class Dependencies {
   AccessBoxes boxes_;
   std::unique_ptr<Regions> placed_[2];  // of tensors with an address, in SBUF and in PSUM
   ByTensor<TensorUse> tensors_;
+  std::vector<std::unique_ptr<Regions>> spare_;  // of tensors that are gone
   std::vector<Turns> turns_;
   std::vector<std::uint32_t> turns_of_;  // by tensor, into turns_; empty: no tensor has any
   LoopWriters loop_writers_;             // list scheduler

@@ -78,11 +78,6 @@ Event Events::operator[](std::size_t id) const {
   return e;
 }
 
-Time Events::end_of(std::size_t id) const {
-  const Kept& kept = kept_[id];
-  return kept.odd ? odd_.at(id).end : kept.start + kept.lasts;
-}
-
 void Events::set_repeats(std::size_t id, std::int64_t repeats) {
   if (repeats_.empty()) repeats_.assign(size(), 1);
   repeats_[id] = repeats;

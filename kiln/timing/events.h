@@ -29,7 +29,10 @@ class Events {
   Event front() const { return (*this)[0]; }
   Event back() const { return (*this)[size() - 1]; }
   Time start_of(std::size_t id) const { return kept_[id].start; }
-  Time end_of(std::size_t id) const;
+  Time end_of(std::size_t id) const {
+    const Kept& kept = kept_[id];
+    return kept.odd ? odd_.at(id).end : kept.start + kept.lasts;
+  }
   EventId because_of(std::size_t id) const { return kept_[id].because; }
 
   void replace(std::size_t id, const Event& event);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <array>
-#include <vector>
 
+#include "kiln/base/short_vector.h"
 #include "kiln/timing/stream.h"
 #include "kiln/timing/timeline.h"
 
@@ -22,8 +22,10 @@ struct Dependency {
   Wait wait;
   Time later = 0;
 };
+using Waits = ShortVector<Dependency, 8>;
 
 using StayId = std::uint32_t;  // a tensor's stay in memory, see Stays
+using StayIds = ShortVector<StayId, 6>;
 
 // What a matmul loads before it begins: bytes of a tensor (Box::hash) as the last op that wrote them left them.
 struct Loaded {
@@ -36,9 +38,9 @@ struct Loaded {
 struct Issue {
   isa::InstructionId inst;
   OpId op;
-  std::vector<Dependency> deps;   // of everything but
-  std::vector<Dependency> early;  // the stationary operand
-  std::vector<StayId> stays;      // list scheduler: tensors in memory that it uses
+  Waits deps;     // of everything but
+  Waits early;    // the stationary operand
+  StayIds stays;  // list scheduler: tensors in memory that it uses
   Loaded loaded;
 };
 

@@ -5,15 +5,18 @@
 namespace kiln::timing {
 using isa::kNone;
 
-void ListScheduler::hold(Issue& issue, const Progress& progress) {
+Issue& ListScheduler::next() {
   if (spare_.empty()) {
     spare_.push_back(static_cast<Place>(places_.size()));
     places_.emplace_back();
   }
+  return places_[spare_.back()].issue;
+}
+
+void ListScheduler::hold(const Progress& progress) {
   const Place place = spare_.back();
   spare_.pop_back();
   Held& held = places_[place];
-  std::swap(held.issue, issue);
   held.waiters.clear();
   held.missing = 0;
   place_of_.resize(progress.op_count(), kNone);
@@ -30,49 +33,61 @@ void ListScheduler::hold(Issue& issue, const Progress& progress) {
 }
 
 void ListScheduler::make_ready(Place place, const Progress& progress) {
-  Held& held = places_[place];
+  const Issue& issue = places_[place].issue;
+  Ready& ready = places_[place].ready;
   const Ready none{0, Wait::none, kNone};
-  const Stream stream = stream_of(held.issue);
-  held.known =
-      std::max(progress.ready(none, held.issue.deps, stream).at, progress.ready(none, held.issue.early, stream).at);
-  ready_of(held.issue).push_back(place);
+  const Stream stream = stream_of(issue);
+  ready = progress.ready(none, issue.deps, stream);
+  const Time known = std::max(ready.at, progress.ready(none, issue.early, stream).at);
+  std::vector<Turn>& later = turns_[static_cast<int>(stream)].later;
+  const Turn turn{known, issue.op, place};
+  const auto is_after = [](const Turn& a, const Turn& b) {
+    return a.known != b.known ? a.known > b.known : a.op > b.op;
+  };
+  later.insert(std::upper_bound(later.begin(), later.end(), turn, is_after), turn);
 }
 
-// When an instruction whose dependencies have times could start; negative when there is no memory for it.
-Time ListScheduler::estimate(const Held& held, bool oldest, const Progress& progress, const Stays& stays) const {
-  if (!oldest && !stays.have_room(held.issue.stays)) return -1;
-  const Stream stream = stream_of(held.issue);
-  const Ready soonest{std::max(held.known, progress.stream(stream).free), Wait::engine, kNone};
-  return stays.ready(soonest, held.issue.stays, plan_.semaphore[static_cast<int>(stream)]).at;
-}
-
-const Issue& ListScheduler::choose(const Progress& progress, const Stays& stays) {
-  while (progress.has_times(oldest_)) ++oldest_;
-  Place best = kNone;
-  Time earliest = -1;
-  for (int s = 0; s < kStreamCount; ++s) {
-    const Time free = progress.stream(static_cast<Stream>(s)).free;
-    for (Place place : ready_[s]) {
-      const Held& held = places_[place];
-      const OpId op = held.issue.op;
-      const Time soonest = std::max(held.known, free);
-      if (earliest >= 0 && (soonest > earliest || (soonest == earliest && op > places_[best].issue.op)))
-        continue;  // memory can only make it later
-      const Time t = estimate(held, op == oldest_, progress, stays);
-      if (t < 0) continue;
-      if (earliest < 0 || t < earliest || (t == earliest && op < places_[best].issue.op)) best = place, earliest = t;
-    }
+// Moves those over that wait for nothing but their stream, which is free from `free` on.
+void ListScheduler::sort_in(StreamTurns& turns, Time free) {
+  while (!turns.later.empty() && turns.later.back().known <= free) {
+    const Turn turn = turns.later.back();
+    turns.later.pop_back();
+    turns.now.insert(std::upper_bound(turns.now.begin(), turns.now.end(), turn.op,
+                                      [](OpId op, const Turn& other) { return op < other.op; }),
+                     turn);
   }
-  chosen_ = best;
-  return places_[best].issue;
+}
+
+// Whether to look further, at those that come `soonest` at the same time, or later.
+bool ListScheduler::look(Best& best, std::vector<Turn>& turns, std::size_t index, Time soonest, Time semaphore,
+                         const Stays& stays) const {
+  const Turn& turn = turns[index];
+  if (best.is_before(soonest, turn.op)) return false;  // memory can only make it later
+  const Time at = stays.soonest(soonest, places_[turn.place].issue.stays, semaphore, turn.op == oldest_);
+  if (at >= 0 && !best.is_before(at, turn.op)) best = {at, turn.op, &turns, index};
+  return at != soonest;
+}
+
+ListScheduler::Chosen ListScheduler::choose(const Progress& progress, const Stays& stays) {
+  while (progress.has_times(oldest_)) ++oldest_;
+  Best best;
+  for (int s = 0; s < kStreamCount; ++s) {
+    StreamTurns& turns = turns_[s];
+    const Time free = progress.stream(static_cast<Stream>(s)).free, semaphore = plan_.semaphore[s];
+    sort_in(turns, free);
+    bool goes_on = true;
+    for (std::size_t i = 0; goes_on && i < turns.now.size(); ++i)
+      goes_on = look(best, turns.now, i, free, semaphore, stays);
+    for (std::size_t i = turns.later.size(); goes_on && i-- > 0;)
+      goes_on = look(best, turns.later, i, turns.later[i].known, semaphore, stays);
+  }
+  chosen_ = (*best.of)[best.index].place;
+  best.of->erase(best.of->begin() + static_cast<std::ptrdiff_t>(best.index));
+  return {places_[chosen_].issue, places_[chosen_].ready};
 }
 
 void ListScheduler::started(const Progress& progress) {
-  Held& held = places_[chosen_];
-  std::vector<Place>& places = ready_of(held.issue);
-  std::swap(*std::find(places.begin(), places.end(), chosen_), places.back());
-  places.pop_back();
-  for (Place waiter : held.waiters) {
+  for (Place waiter : places_[chosen_].waiters) {
     if (--places_[waiter].missing == 0) make_ready(waiter, progress);
   }
   spare_.push_back(chosen_);

@@ -16,10 +16,15 @@ class ListScheduler {
 
   bool is_empty() const { return held_ == 0; }
   bool is_full() const { return held_ >= kWindow; }
-  // Takes an instruction whose dependencies are known. `issue` is then one that was started before, to be filled again.
-  void hold(Issue& issue, const Progress& progress);
-  // The instruction to start next. When it has its times, say so with started().
-  const Issue& choose(const Progress& progress, const Stays& stays);
+  // Where the next instruction is to be written down; hold() takes it, once its dependencies are known.
+  Issue& next();
+  void hold(const Progress& progress);
+  // The instruction to start next, and when its dependencies let it. When it has its times, say so with started().
+  struct Chosen {
+    const Issue& issue;
+    const Ready& ready;
+  };
+  Chosen choose(const Progress& progress, const Stays& stays);
   void started(const Progress& progress);
 
  private:
@@ -27,21 +32,40 @@ class ListScheduler {
   using Place = std::uint32_t;                 // index into held places
   struct Held {
     Issue issue;
-    std::vector<Place> waiters;  // those that wait for it
-    std::uint32_t missing = 0;   // dependencies that have no time yet
-    Time known = 0;              // when all of them are done
+    Ready ready{};                  // as its dependencies let it, once all of them have times
+    ShortVector<Place, 4> waiters;  // those that wait for it
+    std::uint32_t missing = 0;      // dependencies that have no time yet
+  };
+  // An instruction that only waits for its turn.
+  struct Turn {
+    Time known;  // when its dependencies are done
+    OpId op;
+    Place place;
+  };
+  // Those of a stream: what could start at once when the stream is free, in program order; and what waits for longer,
+  // the last first.
+  struct StreamTurns {
+    std::vector<Turn> now, later;
+  };
+  struct Best {
+    Time at = -1;
+    OpId op = kNoOp;
+    std::vector<Turn>* of = nullptr;
+    std::size_t index = 0;
+    bool is_before(Time t, OpId other) const { return at >= 0 && (at < t || (at == t && op < other)); }
   };
   Stream stream_of(const Issue& issue) const { return plan_.ops[issue.inst].stream; }
-  std::vector<Place>& ready_of(const Issue& issue) { return ready_[static_cast<int>(stream_of(issue))]; }
-  Time estimate(const Held& held, bool oldest, const Progress& progress, const Stays& stays) const;
   void make_ready(Place place, const Progress& progress);
+  static void sort_in(StreamTurns& turns, Time free);
+  bool look(Best& best, std::vector<Turn>& turns, std::size_t index, Time soonest, Time semaphore,
+            const Stays& stays) const;
 
   const Plan& plan_;
   std::vector<Held> places_;  // used again
   std::vector<Place> spare_;
-  std::vector<Place> place_of_;             // by op
-  std::vector<Place> ready_[kStreamCount];  // those that only wait for their turn
-  OpId oldest_ = 0;                         // that waits
+  std::vector<Place> place_of_;  // by op
+  StreamTurns turns_[kStreamCount];
+  OpId oldest_ = 0;  // that waits
   Place chosen_ = isa::kNone;
   std::size_t held_ = 0;
 };

@@ -13,8 +13,7 @@ void LoopWriters::forget(isa::TensorId id) {
   tensors_[id].earlier.clear();
 }
 
-void LoopWriters::touch(isa::TensorId id, const Use& use, OpId op, const Progress& progress,
-                        std::vector<Dependency>& out) {
+void LoopWriters::touch(isa::TensorId id, const Use& use, OpId op, const Progress& progress, Waits& out) {
   Writers& writers = tensors_[id];
   std::vector<OpId>&now = writers.now, &earlier = writers.earlier;
   if (unrolled_ && use.reads && now.size() >= kLoopWrites) ++loop_;

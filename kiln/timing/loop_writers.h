@@ -18,7 +18,7 @@ class LoopWriters {
   void begin_loop() { ++loop_; }  // a loop outside all others
   void forget(isa::TensorId id);  // it is declared anew
   // Adds what the access has to wait for, and becomes part of what later ones wait for.
-  void touch(isa::TensorId id, const Use& use, OpId op, const Progress& progress, std::vector<Dependency>& out);
+  void touch(isa::TensorId id, const Use& use, OpId op, const Progress& progress, Waits& out);
 
  private:
   struct Writers {

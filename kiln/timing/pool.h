@@ -45,8 +45,9 @@ class TimedPool {
     Time at;
     EventId event;
   };
-  std::int64_t unused_;
-  std::deque<Chunk> returned_;  // the earliest first
+  std::int64_t unused_, all_returned_ = 0;
+  std::vector<Chunk> returned_;  // from first_ on, the earliest first
+  std::size_t first_ = 0;
 };
 
 }  // namespace kiln::timing

@@ -6,7 +6,7 @@ namespace kiln::timing {
 
 // Ops of one compute engine follow each other, so only what one of them reads from another takes its whole
 // latency; the tensor engine adds up in PSUM without waiting.
-Ready Progress::ready(const Ready& from, const std::vector<Dependency>& deps, Stream stream) const {
+Ready Progress::ready(const Ready& from, const Waits& deps, Stream stream) const {
   const int s = static_cast<int>(stream);
   Ready r = from;
   for (const Dependency& d : deps) {

@@ -55,7 +55,7 @@ class Progress {
   void retire(Stream s) { retired_[static_cast<int>(s)] = true; }
 
   // When those of `deps` that have times let an instruction of `stream` start that waits for `from` as well.
-  Ready ready(const Ready& from, const std::vector<Dependency>& deps, Stream stream) const;
+  Ready ready(const Ready& from, const Waits& deps, Stream stream) const;
   // No instruction to come starts before; at most the last end.
   Time earliest_start() const { return std::min(last_end_, earliest_free()); }
   // The same when streams were moved beyond the last end.

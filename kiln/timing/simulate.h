@@ -31,6 +31,7 @@ struct TimingOptions {
   std::vector<WhatIf> what_if;
   std::vector<ProgramChange> changes;         // by core; empty: the programs as they are
   std::size_t keep_events = 10'000'000;       // later events count in the totals but are not kept
+  bool pictures_memory = true;                // false: Timeline::memory stays empty
   bool extrapolate = true;                    // false: every iteration is simulated; same result, slower
   double nested_from = 1'000'000;             // simulated instructions beyond which loops around loops are extrapolated
   const std::atomic<bool>* cancel = nullptr;  // set to true by another thread: simulate throws

@@ -14,20 +14,24 @@ void Stays::close(StayId id) {
   give_back(stays_[id]);
 }
 
-void Stays::use(StayId id, std::vector<StayId>& of_instruction) {
+void Stays::use(StayId id, StayIds& of_instruction) {
   if (std::find(of_instruction.begin(), of_instruction.end(), id) != of_instruction.end()) return;
   of_instruction.push_back(id);
   ++stays_[id].waiting;
 }
 
-bool Stays::have_room(const std::vector<StayId>& stays) const {
-  return std::none_of(stays.begin(), stays.end(), [&](StayId id) {
+Time Stays::soonest(Time from, const StayIds& stays, Time semaphore, bool anyway) const {
+  for (StayId id : stays) {
     const Stay& stay = stays_[id];
-    return !stay.taken && pools_[stay.psum].look(stay.bytes).at < 0;
-  });
+    if (stay.taken) continue;
+    const Time at = pools_[stay.psum].look(stay.bytes).at;
+    if (at < 0 && !anyway) return -1;
+    if (at > 0) from = std::max(from, at + semaphore);
+  }
+  return from;
 }
 
-Ready Stays::ready(Ready r, const std::vector<StayId>& stays, Time semaphore) const {
+Ready Stays::ready(Ready r, const StayIds& stays, Time semaphore) const {
   for (StayId id : stays) {
     const Stay& stay = stays_[id];
     if (stay.taken) continue;
@@ -37,7 +41,7 @@ Ready Stays::ready(Ready r, const std::vector<StayId>& stays, Time semaphore) co
   return r;
 }
 
-void Stays::take(const std::vector<StayId>& stays) {
+void Stays::take(const StayIds& stays) {
   for (StayId id : stays) {
     Stay& stay = stays_[id];
     if (stay.taken) continue;
@@ -46,7 +50,7 @@ void Stays::take(const std::vector<StayId>& stays) {
   }
 }
 
-void Stays::leave(const std::vector<StayId>& stays, const OpTimes& times) {
+void Stays::leave(const StayIds& stays, const OpTimes& times) {
   for (StayId id : stays) {
     Stay& stay = stays_[id];
     --stay.waiting;

@@ -17,13 +17,14 @@ class Stays {
   StayId open(std::int64_t bytes, bool psum);
   void close(StayId id);  // no instruction to come uses it
   // One more instruction that uses it; adds it to those of the instruction, once.
-  void use(StayId id, std::vector<StayId>& of_instruction);
+  void use(StayId id, StayIds& of_instruction);
 
-  // Of the stays of an instruction: whether all that are not there yet have room, and when they do.
-  bool have_room(const std::vector<StayId>& stays) const;
-  Ready ready(Ready ready, const std::vector<StayId>& stays, Time semaphore) const;
-  void take(const std::vector<StayId>& stays);
-  void leave(const std::vector<StayId>& stays, const OpTimes& times);
+  // When all stays of an instruction that are not there yet have room; not before `from`; negative: one of them has
+  // none. Those that have none count for nothing when it goes `anyway`.
+  Time soonest(Time from, const StayIds& stays, Time semaphore, bool anyway) const;
+  Ready ready(Ready ready, const StayIds& stays, Time semaphore) const;
+  void take(const StayIds& stays);
+  void leave(const StayIds& stays, const OpTimes& times);
 
  private:
   struct Stay {

@@ -25,7 +25,7 @@ class TensorMemory {
   std::array<std::int64_t, 2> unused() const { return {pools_[0].unused(), pools_[1].unused()}; }
 
   // List scheduler: adds the tensor's stay to those of an instruction that uses it.
-  void add_stay(isa::TensorId id, std::vector<StayId>& of_instruction) {
+  void add_stay(isa::TensorId id, StayIds& of_instruction) {
     if (const StayId stay = places_.at(id).stay; stay != isa::kNone) stays_.use(stay, of_instruction);
   }
   Stays& stays() { return stays_; }

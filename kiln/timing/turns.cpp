@@ -17,11 +17,11 @@ void Turns::write(const Box& box, OpId op, bool updates) {
   if (!again || written_.empty()) written_.push_back(box);
 }
 
-void Turns::correct(std::vector<Dependency>& out, std::size_t from) const {
+void Turns::correct(Waits& out, std::size_t from) const {
   const auto earlier = [&](const Dependency& d) {
     return d.op < begin_ && (d.wait == Wait::overwrite || d.wait == Wait::rewrite);
   };
-  out.erase(std::remove_if(out.begin() + static_cast<std::ptrdiff_t>(from), out.end(), earlier), out.end());
+  out.resize_down(static_cast<std::size_t>(std::remove_if(out.begin() + from, out.end(), earlier) - out.begin()));
   if (past_.size() < buffers_) return;
   for (OpId user : past_.front()) {
     if (user != kNoOp) out.push_back({user, Wait::overwrite});

@@ -22,7 +22,7 @@ class Turns {
   void use(OpId op, int stream) { users_[static_cast<std::size_t>(stream)] = op; }
   // What a write of the current value waits for: takes those of earlier values out of out[from …] and puts
   // the users of its buffer in.
-  void correct(std::vector<Dependency>& out, std::size_t from) const;
+  void correct(Waits& out, std::size_t from) const;
 
  private:
   std::size_t buffers_;

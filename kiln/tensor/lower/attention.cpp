@@ -409,7 +409,7 @@ void RegionEmitter::attend(const Attention& a) {
     const std::int64_t plain = a.back ? 0 : (a.ahead ? std::min(N, band_->first) : N) / options_.chunk;
     if (plain > 0) k_.loop(plain, [&](Index i) { add(i * options_.chunk, options_.chunk, i * blocks); });
     for (std::int64_t at = a.back ? low : plain * options_.chunk; at < N; at += options_.chunk)
-      add(at, std::min(options_.chunk, N - at), at / kBlock);
+      add(at, std::min<std::int64_t>(options_.chunk, N - at), at / kBlock);
     leave(sums, total, m);
   }
   for (Value v : {a.scores, a.seen, a.between, a.weights}) scopes_.back().consumed.insert(v);

@@ -259,15 +259,15 @@ void Maker::keep_states() {
     const Type& t = graph_.type(s);
     KeptShape shape{0, 0};
     bool fits = !moved.contains(s) && t.dtype != DType::bool_;
-    for (const Layout& layout : layouts_) {
-      for (Leaf leaf : layout.stores) {
+    for (const Layout* layout : layouts_) {
+      for (Leaf leaf : layout->stores) {
         if (leaf.output != static_cast<int>(state)) continue;
         leaf.output = -1;
-        fits = fits && can_keep(layout, leaf, t.size(), shape) && !shape.turned;
+        fits = fits && can_keep(*layout, leaf, t.size(), shape) && !shape.turned;
       }
     }
-    for (const Layout& layout : layouts_) {
-      for (const Leaf& leaf : layout.loads) fits = fits && (leaf.base != s || finds(layout, leaf, shape));
+    for (const Layout* layout : layouts_) {
+      for (const Leaf& leaf : layout->loads) fits = fits && (leaf.base != s || finds(*layout, leaf, shape));
     }
     const bool in_place = changes_in_place(state);
     const std::int64_t bytes = (in_place ? 1 : 2) * shape.row * size_bytes(t.dtype);
@@ -292,12 +292,12 @@ void Maker::keep_reads(const std::set<Value>& moved, std::int64_t left) {
     const Type& t = graph_.type(s);
     KeptShape shape{0, 0};
     bool fits = !moved.contains(s) && t.dtype != DType::bool_;
-    for (const Layout& layout : layouts_) {
-      for (const Leaf& leaf : layout.loads) {
+    for (const Layout* layout : layouts_) {
+      for (const Leaf& leaf : layout->loads) {
         if (leaf.base != s) continue;
-        if (shape.rows == 0) shape.rows = leaf.is_matrix ? leaf.free[0].count : layout.partitions;
+        if (shape.rows == 0) shape.rows = leaf.is_matrix ? leaf.free[0].count : layout->partitions;
         if (shape.rows > 0) shape.row = t.size() / shape.rows;
-        fits = fits && shape.rows <= 128 && shape.rows * shape.row == t.size() && finds(layout, leaf, shape);
+        fits = fits && shape.rows <= 128 && shape.rows * shape.row == t.size() && finds(*layout, leaf, shape);
       }
     }
     const std::int64_t bytes = shape.row * size_bytes(t.dtype);
@@ -320,7 +320,7 @@ void Maker::hold_matrices() {
   std::int64_t left = choice_.held_bytes;
   for (std::size_t r = 0; r < fusion_.regions.size(); ++r) {
     if (fusion_.regions[r].is_dropped || fusion_.regions[r].kind != Region::Kind::rows) continue;
-    RegionEmitter(k_, graph_, fusion_, static_cast<int>(r), layouts_[r], storage_, chip_, choice_.region)
+    RegionEmitter(k_, graph_, fusion_, static_cast<int>(r), *layouts_[r], storage_, chip_, region_options_)
         .hold(unchanged, left);
   }
 }

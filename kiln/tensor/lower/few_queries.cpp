@@ -39,7 +39,7 @@ RegionEmitter::Depth RegionEmitter::key_blocks(const Attention& a) const {
 
 // Whether attention goes that way; all of its mask is a function of the scores then.
 bool RegionEmitter::has_few_queries(Attention& a) const {
-  if (!options_.few_queries || layout_.partitions > kMostQueries || !is_quotient(a)) return false;
+  if (layout_.partitions > kMostQueries || !options_.few_queries || !is_quotient(a)) return false;
   const std::int64_t N = graph_.type(a.scores).shape.back(), blocks = (N + kBlock - 1) / kBlock;
   if (blocks * stride_of(layout_.partitions) > kMostScores) return false;
   a.few = true, a.inner = a.seen, a.ahead.reset(), a.back.reset(), a.unloaded.clear(), a.function.clear();

@@ -95,15 +95,21 @@ bool are_alike(const isa::Program& a, const isa::Program& b) {
 }  // namespace
 
 // One program for each core. Nothing when a region has no common loops.
-std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice) {
-  std::optional<Compiled> out = Maker(cores[0], options, choice).run();
+std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice,
+                             Plans& plans) {
+  std::optional<Compiled> out = Maker(cores[0], options, choice, plans).run();
   if (out && choice.started_by_software) start_by_software(out->program, arch(options.target));
   if (!out || cores.size() == 1) return out;
-  std::optional<Compiled> peer = Maker(cores[1], options, choice).run();
+  std::optional<Compiled> peer = Maker(cores[1], options, choice, plans).run();
   if (!peer || !are_alike(out->program, peer->program)) return {};
   out->peer = std::move(peer->program);
   if (choice.started_by_software) start_by_software(*out->peer, arch(options.target));
   return out;
+}
+
+std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice) {
+  Plans plans(chip_of(options));
+  return make(cores, options, choice, plans);
 }
 
 std::vector<PassResult> run_passes(const Graph& graph) {
@@ -191,9 +197,15 @@ constexpr Candidate kEngineCandidates[] = {
     {"sums of rows on the vector engine", [](RegionOptions& o) { o.sums_on_scalar = false; }},
     {"two blocks of rows side by side", [](RegionOptions& o) { o.side_by_side = 2; }, 0.97},
     {"four blocks of rows side by side", [](RegionOptions& o) { o.side_by_side = 4; }, 0.97},
-    {"wide rows in pieces", [](RegionOptions& o) { o.column_tile = o.column_tile ? o.column_tile : 8192; }, 0.97},
+    {"wide rows in pieces",
+     [](RegionOptions& o) {
+       if (o.column_tile == 0) o.column_tile = 8192;
+     },
+     0.97},
     {"wide rows in short pieces",
-     [](RegionOptions& o) { o.column_tile = std::min<std::int64_t>(2048, o.column_tile); }},
+     [](RegionOptions& o) {
+       if (o.column_tile > 2048) o.column_tile = 2048;
+     }},
     {"mean and variance in one pass, or not", [](RegionOptions& o) { o.moments = !o.moments; }},
 };
 
@@ -213,9 +225,9 @@ bool turns_columns(const isa::Program& program) {
 class Search {
  public:
   // Programs of at most `in_full` instructions are timed as they are.
-  Search(const std::vector<Graph>& cores, const CompileOptions& options, Choice choice, Compiled first,
+  Search(const Solved& solved, const CompileOptions& options, Choice choice, Compiled first,
          const char* what = "the best estimates", double in_full = 600)
-      : cores_(cores), options_(options), choice_(std::move(choice)), best_(std::move(first)), in_full_(in_full) {
+      : solved_(solved), options_(options), choice_(std::move(choice)), best_(std::move(first)), in_full_(in_full) {
     best_.time_ns = quick_time_ns(best_.launch(), in_full_);
     seen_.insert(fingerprint(best_.program));
     tried_.push_back({what, best_.time_ns});
@@ -227,7 +239,10 @@ class Search {
   void attempt(const Choice& choice, const std::string& what, double worth = 1) {
     if (looked_at_ > kMostInstructions) return;
     looked_at_ += best_.program.instructions.size();
-    std::optional<Compiled> made = make(cores_, options_, choice);
+    if (std::any_of(built_.begin(), built_.end(), [&](const Choice& c) { return c.is_same_with(choice); })) return;
+    choice.region.forget_asked();
+    std::optional<Compiled> made = make(solved_.cores, options_, choice, *solved_.plans);
+    built_.push_back(choice);
     if (!made || !seen_.insert(fingerprint(made->program)).second || !errors_of(*made, options_).empty()) return;
     made->time_ns = quick_time_ns(made->launch(), in_full_);
     tried_.push_back({what, made->time_ns});
@@ -247,7 +262,7 @@ class Search {
   }
 
  private:
-  const std::vector<Graph>& cores_;
+  const Solved& solved_;
   const CompileOptions& options_;
   Choice choice_;
   Compiled best_;
@@ -255,6 +270,7 @@ class Search {
   static constexpr std::size_t kMostInstructions = 250000;  // of all programs that are tried: sorts have many
   std::size_t looked_at_ = 0;
   std::set<std::uint64_t> seen_;  // programs
+  std::vector<Choice> built_;     // with what was asked of them
   std::vector<Alternative> tried_;
 };
 
@@ -318,9 +334,9 @@ std::optional<Search> search_spread(const Solved& solved, const CompileOptions& 
       out->attempt(choice, what);
       continue;
     }
-    std::optional<Compiled> made = make(solved.cores, options, choice);
+    std::optional<Compiled> made = make(solved.cores, options, choice, *solved.plans);
     if (!made || other.has_seen(*made) || !errors_of(*made, options).empty()) continue;
-    out.emplace(solved.cores, options, choice, std::move(*made), what, kInFull);
+    out.emplace(solved, options, choice, std::move(*made), what, kInFull);
   }
   if (out) try_all(*out, options, solved.cores[0]);
   return out;
@@ -350,9 +366,9 @@ void improve(Solved& solved, const CompileOptions& options) {
     if (!whole && !unusual) continue;
     Choice choice = solved.choice;
     choice.region.whole = whole;
-    std::optional<Compiled> first = whole ? std::move(solved.made) : make(solved.cores, options, choice);
+    std::optional<Compiled> first = whole ? std::move(solved.made) : make(solved.cores, options, choice, *solved.plans);
     first->refused = std::max(first->refused, solved.made.refused);
-    Search search(solved.cores, options, choice, std::move(*first));
+    Search search(solved, options, choice, std::move(*first));
     try_all(search, options, solved.cores[0]);
     std::optional<Search> spread = search_spread(solved, options, choice, search);
     const bool is_quicker =
@@ -365,7 +381,7 @@ void improve(Solved& solved, const CompileOptions& options) {
       solved.made = std::move(best);
       return;
     }
-    std::optional<Compiled> all = make(solved.cores, options, choice);
+    std::optional<Compiled> all = make(solved.cores, options, choice, *solved.plans);
     if (!all || !errors_of(*all, options).empty()) continue;
     all->time_ns = best.time_ns;
     all->refused = best.refused;
@@ -379,14 +395,15 @@ void improve(Solved& solved, const CompileOptions& options) {
 Solved first_that_fits(std::vector<Graph> cores, const CompileOptions& options) {
   std::vector<Diagnostic> errors;
   int refused = 0;
+  auto plans = std::make_unique<Plans>(chip_of(options));
   for (const Choice& choice : choices(options)) {
-    std::optional<Compiled> made = make(cores, options, choice);
+    std::optional<Compiled> made = make(cores, options, choice, *plans);
     if (!made) continue;
     errors = errors_of(*made, options);
     refused += !errors.empty();
     if (!errors.empty()) continue;
     made->refused = refused;
-    return {std::move(*made), choice, std::move(cores)};
+    return {std::move(*made), choice, std::move(cores), std::move(plans)};
   }
   throw Error(std::move(errors));
 }

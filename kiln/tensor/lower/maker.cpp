@@ -24,27 +24,50 @@ Arch chip_of(const CompileOptions& options) {
   return chip;
 }
 
-Maker::Maker(const Graph& graph, const CompileOptions& options, const Choice& choice)
+bool Choice::is_same_with(const Choice& other) const {
+  const auto rest = [](const Choice& c) {
+    return std::tie(c.fuse, c.tiling, c.region_choices, c.held_bytes, c.started_by_software, c.moving_views);
+  };
+  return rest(*this) == rest(other) && of_region.empty() && other.of_region.empty() &&
+         region.is_same_with(other.region);
+}
+
+Maker::Maker(const Graph& graph, const CompileOptions& options, const Choice& choice, Plans& plans)
     : graph_(graph),
       options_(options),
       choice_(choice),
+      region_options_(choice.region),
       chip_(chip_of(options)),
       own_(std::make_unique<isa::Kernel>(graph.name, options.target)),
-      k_(*own_) {
+      k_(*own_),
+      plans_(plans),
+      fusion_(plans.fusion(graph, choice.fuse)) {
   if (options.lnc == 2) own_->pair();
 }
+
+namespace {
+
+// What the choices of a program say of a body in it.
+Choice choice_of_body(const Choice& around) {
+  Choice out = around;
+  out.tiling.clear();
+  out.of_region.clear();
+  out.fuse.splits_outputs = false;  // state that is still read may lie there
+  return out;
+}
+
+}  // namespace
 
 Maker::Maker(const Graph& body, Bound bound)
     : graph_(body),
       options_(bound.around.options_),
-      choice_(bound.around.choice_),
+      choice_(choice_of_body(bound.around.choice_)),
+      region_options_(bound.around.region_options_),
       bound_(std::move(bound)),
       chip_(bound_->around.chip_),
-      k_(bound_->around.k_) {
-  choice_.tiling.clear();
-  choice_.of_region.clear();
-  choice_.fuse.splits_outputs = false;  // state that is still read may lie there
-}
+      k_(bound_->around.k_),
+      plans_(bound_->around.plans_),
+      fusion_(plans_.fusion(body, choice_.fuse)) {}
 
 std::optional<Compiled> Maker::run() {
   if (!prepare()) return {};
@@ -58,10 +81,9 @@ std::optional<Compiled> Maker::run() {
   return std::move(out_);
 }
 
-Copies Maker::copies() { return {k_, graph_, fusion_, storage_, chip_, choice_.region, in_place_, pass_}; }
+Copies Maker::copies() { return {k_, graph_, fusion_, storage_, chip_, region_options_, in_place_, pass_}; }
 
 bool Maker::prepare() {
-  fusion_ = fuse(graph_, choice_.fuse);
   for (std::size_t r = 0; r < fusion_.regions.size(); ++r) {
     if (!plan(static_cast<int>(r))) return false;
   }
@@ -297,28 +319,32 @@ isa::View Maker::constant(const Op& op, const isa::Shape& shape, DType t) {
 
 // The layout of a region: the best estimate, or another one that is being tried. False when there is none.
 bool Maker::plan(int region) {
-  layouts_.emplace_back();
+  static const Layout none;
+  layouts_.push_back(&none);
   alternatives_.push_back(1);
   if (fusion_.regions[region].kind == Region::Kind::copies) return true;
-  const auto best = tilings(graph_, fusion_, region, chip_, choice_.region_choices);
+  const std::vector<Tiling>& best = plans_.tilings(graph_, fusion_, region, choice_.region_choices);
   if (best.empty()) return false;
   const auto chosen = choice_.tiling.find(region);
   const std::size_t at = chosen == choice_.tiling.end() ? 0 : std::min(chosen->second, best.size() - 1);
-  layouts_.back() = layout(graph_, fusion_, region, best[at].options);
   const auto own = choice_.of_region.find(region);
-  const RegionOptions& options = own == choice_.of_region.end() ? choice_.region : own->second;
-  layouts_.back().spreads = options.spread_rows > (bound_ ? 1 : 0);
-  if (layouts_.back().spreads)
-    layouts_.back().spread = spread_rows(graph_, fusion_, region, layouts_.back(), options.hoisted_bytes);
+  const RegionOptions& options = own == choice_.of_region.end() ? region_options_ : own->second;
+  layouts_.back() = &plans_.layout(graph_, fusion_, region, best[at].options);
+  if (options.spread_rows > (bound_ ? 1 : 0)) {
+    Layout& spread = spread_layouts_.emplace_back(*layouts_.back());
+    spread.spreads = true;
+    spread.spread = spread_rows(graph_, fusion_, region, spread, options.hoisted_bytes);
+    layouts_.back() = &spread;
+  }
   alternatives_.back() = best.size();
   return true;
 }
 
 void Maker::emit_rows(int region) {
-  const Layout& plan = layouts_[region];
+  const Layout& plan = *layouts_[region];
   const std::size_t before = k_.program().instructions.size(), tiles = k_.program().tensors.size();
   const auto own = choice_.of_region.find(region);
-  const RegionOptions& options = own == choice_.of_region.end() ? choice_.region : own->second;
+  const RegionOptions& options = own == choice_.of_region.end() ? region_options_ : own->second;
   RegionEmitter(k_, graph_, fusion_, region, plan, storage_, chip_, options).emit();
   for (const Layout& rest : plan.rest)
     RegionEmitter(k_, graph_, fusion_, region, rest, storage_, chip_, options).emit();

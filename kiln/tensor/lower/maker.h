@@ -1,6 +1,7 @@
 // Maker: one program, or one body in it, built with one set of choices.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "kiln/tensor/lower/copies.h"
 #include "kiln/tensor/lower/lower.h"
+#include "kiln/tensor/lower/plans.h"
 
 namespace kiln::tensor {
 
@@ -21,6 +23,9 @@ struct Choice {
   std::int64_t held_bytes = 114688;  // of a partition, for matrices that lie there during all passes of a loop
   bool started_by_software = false;  // DMAs
   bool moving_views = true;          // a range from a place known at run time is read where it lies, not copied
+
+  // Whether a program that was built with this choice is the same with another one.
+  bool is_same_with(const Choice& other) const;
 };
 
 // The chip, with as much SBUF as the program may take.
@@ -28,7 +33,9 @@ Arch chip_of(const CompileOptions& options);
 
 class Maker {
  public:
-  Maker(const Graph& graph, const CompileOptions& options, const Choice& choice);
+  // The options of regions in `choice` note what is asked of them. `plans`: for the same chip, also of other programs
+  // of the graph.
+  Maker(const Graph& graph, const CompileOptions& options, const Choice& choice, Plans& plans);
   // Nothing when a region has no common loops.
   std::optional<Compiled> run();
 
@@ -104,17 +111,20 @@ class Maker {
   const Graph& graph_;
   const CompileOptions& options_;
   Choice choice_;
-  std::optional<Bound> bound_;  // of a body
+  const RegionOptions& region_options_;  // those that were given, also of a body
+  std::optional<Bound> bound_;           // of a body
   Arch chip_;
   std::unique_ptr<isa::Kernel> own_;
   isa::Kernel& k_;
-  Fusion fusion_;
+  Plans& plans_;
+  const Fusion& fusion_;
   Storage storage_;
   Compiled out_;
   std::set<Value> in_place_, updated_;  // ops that write a donated input, and these inputs
   std::set<Value> moving_;              // ranges that are read where they lie
   std::map<Value, Value> placed_;       // what is stored where an update in place would put it, and the update
-  std::vector<Layout> layouts_;         // by region
+  std::vector<const Layout*> layouts_;  // by region
+  std::deque<Layout> spread_layouts_;   // those that are not of the plans
   std::vector<std::size_t> alternatives_;
   std::map<Value, std::size_t> direct_;  // what is moved or looped over, and is an output: written there at once
   std::map<Value, Control> control_;

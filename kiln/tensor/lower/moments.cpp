@@ -78,7 +78,7 @@ std::optional<RegionEmitter::Moments> RegionEmitter::moments_of(Value total) con
 
 // Finds them. Who only squares what is centred does not read it any more.
 void RegionEmitter::find_moments() {
-  if (!options_.moments || layout_.packed != 1) return;
+  if (layout_.packed != 1 || !options_.moments) return;
   for (Value v : fusion_.regions[region_].ops) {
     const auto m = moments_of(v);
     if (!m) continue;

@@ -284,7 +284,7 @@ Tile RegionEmitter::spread_row(Value x, const Depth& depth) {
 
 // Rows that come from HBM for a product alone: the first columns are turned while the others are loaded.
 bool RegionEmitter::loads_in_parts(const Leaf& leaf) const {
-  if (options_.load_blocks == 0 || kept(leaf) || is_hoisted(leaf) || is_turned(leaf) || leaf.free.empty()) return false;
+  if (load_blocks() == 0 || kept(leaf) || is_hoisted(leaf) || is_turned(leaf) || leaf.free.empty()) return false;
   std::vector<Dims> one{leaf.free};
   join_together(one);
   if (one[0].size() != 1 || one[0][0].stride != 1 || one[0][0].count < 2 * kColumns) return false;
@@ -359,11 +359,11 @@ RegionEmitter::Depth RegionEmitter::depth_of_matrix(int index) const {
 // DMA takes.
 std::int64_t RegionEmitter::blocks_of_load(int index, std::int64_t rows, std::int64_t blocks) const {
   constexpr std::int64_t kShortest = 256 << 10;  // bytes
-  if (options_.load_blocks == 0) return blocks;
+  if (load_blocks() == 0) return blocks;
   const Leaf& leaf = layout_.loads[index];
   const std::int64_t bytes = rows * leaf.free[1].count * size_bytes(graph_.type(leaf.value).dtype);
   const std::int64_t least = layout_.spread.empty() ? 1 : (kShortest + bytes - 1) / bytes;
-  return std::min(blocks, std::max(options_.load_blocks, least));
+  return std::min(blocks, std::max(load_blocks(), least));
 }
 
 // All of y, with rows that follow each other on each partition.
@@ -411,10 +411,10 @@ Tile RegionEmitter::load_matrix(int index, Index column, std::int64_t columns) {
       turner().from_hbm(out, hbm, at, K, sn, columns);
     return out;
   }
-  const std::int64_t at_once = options_.load_blocks;
-  if (leaf.free[1].count > kFewPieces * kColumns) options_.load_blocks = 0;  // others are under way anyway
+  const std::optional<std::int64_t> before = load_blocks_;
+  if (leaf.free[1].count > kFewPieces * kColumns) load_blocks_ = 0;  // others are under way anyway
   load_block(out, hbm, at, K, sk, columns, sn);
-  options_.load_blocks = at_once;
+  load_blocks_ = before;
   return out;
 }
 
@@ -485,8 +485,8 @@ void RegionEmitter::add_in_parts(const View& sum, const Tile& x, int index, Inde
 void RegionEmitter::load_block(const Tile& dst, const View& hbm, Index at, std::int64_t k, std::int64_t k_stride,
                                std::int64_t columns, std::int64_t stride) {
   const std::int64_t whole = k / kBlock, row = dst.storage.dim(1);
-  const bool parts = options_.load_blocks > 0 && whole > options_.load_blocks;
-  const std::int64_t together = parts ? options_.load_blocks : whole;
+  const bool parts = load_blocks() > 0 && whole > load_blocks();
+  const std::int64_t together = parts ? load_blocks() : whole;
   if (whole)
     k_.tiles(whole, together, [&](Index b, std::int64_t n) {
       k_.dma_copy({.dst = dst.storage.ap({{row, kBlock}, {columns, n}, {1, columns}}, b * columns),

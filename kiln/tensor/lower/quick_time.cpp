@@ -62,6 +62,7 @@ class Timer {
   double operator()(const isa::Launch& launch) {
     const isa::Program& program = *launch.programs[0];
     timing::TimingOptions options{.trip_counts = assumed_trips(program), .reorder = reorder_, .keep_events = 0};
+    options.pictures_memory = false;
     options.tries_program_order = !reorder_;
     const timing::Timeline t = timing::simulate(launch, arch(program.target), options);
     if (!reorder_) reorder_ = t.reordered && !t.kept_order;

@@ -18,6 +18,21 @@ namespace {
 constexpr std::int64_t kPiece = 512;  // columns of a product that are finished and stored together
 }
 
+void RegionOptions::forget_asked() const {
+  std::apply([](const auto&... option) { (option.forget(), ...); }, all());
+}
+
+bool RegionOptions::is_same_with(const RegionOptions& others) const {
+  const auto same = [](const auto& option, const auto& other) {
+    return !option.was_asked() || option.says_the_same(other);
+  };
+  return std::apply(
+      [&](const auto&... option) {
+        return std::apply([&](const auto&... other) { return (same(option, other) && ...); }, others.all());
+      },
+      all());
+}
+
 RegionEmitter::RegionEmitter(isa::Kernel& k, const Graph& graph, const Fusion& fusion, int region, const Layout& layout,
                              Storage& storage, const Arch& arch, const RegionOptions& options)
     : k_(k),
@@ -183,7 +198,7 @@ void RegionEmitter::nest(std::size_t loop) {
 }
 
 bool RegionEmitter::goes_side_by_side() const {
-  if (options_.side_by_side <= 1 || layout_.partitions <= arch_.partitions || attention_) return false;
+  if (attention_ || layout_.partitions <= arch_.partitions || options_.side_by_side <= 1) return false;
   return std::all_of(fusion_.regions[region_].ops.begin(), fusion_.regions[region_].ops.end(), [&](Value v) {
     const OpCode code = graph_.op(v).code;
     return is_elementwise(code) || is_view(code) || code == OpCode::where || code == OpCode::cast ||

@@ -7,9 +7,11 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "kiln/arch/arch.h"
+#include "kiln/tensor/lower/noted.h"
 #include "kiln/tensor/lower/residency.h"
 #include "kiln/tensor/lower/tile.h"
 #include "kiln/tensor/lower/turn.h"
@@ -35,37 +37,43 @@ struct Storage {
 };
 
 struct RegionOptions {
-  std::int64_t psum_columns = 2048;      // of a product that stays in PSUM until it is used
-  std::int64_t hoisted_bytes = 65536;    // per partition: an operand up to this size is loaded once for all rows
-  std::int64_t row_blocks = 8;           // of 128 rows that meet a matrix while a piece of it is in SBUF
-  std::int64_t column_tile = 0;          // columns at a time; 0: whole rows
-  std::int64_t chunk = 2048;             // keys of attention at a time
-  std::int64_t side_by_side = 1;         // blocks of 128 rows whose instructions come in one order
-  std::int64_t turned_blocks = 2;        // of 128 columns of 4 bytes that are turned one after the other; 1: by itself
-  std::int64_t load_blocks = 0;          // of 128 rows of a matrix that a DMA loads; 0: all
-  std::int64_t key_blocks = 2;           // of attention without largest scores, whose weights are made together
-  int weights_on_tensor = 0;             // sums of all weights, or of every second ones; 0: of none
-  bool few_queries = true;               // attention of few queries with keys on partitions
-  bool unshifted = true;                 // attention without the largest scores, which are computed only where needed
-  int heads_together = 1;                // of attention without them: 0: one by one, 1: where keys are few, 2: always
-  int spread_rows = 0;                   // one row over many partitions: 1: outside of loops' bodies, 2: everywhere
-  bool whole = true;                     // false: without what usually does not run, while programs are compared
-  bool pairs_on_gpsimd = false;          // operators between two tiles of SBUF
-  bool pairs_in_turn = false;            // only every second of them
-  bool factors_on_scalar = false;        // one factor or summand per row
-  bool sums_on_scalar = false;           // of rows
-  bool moments = true;                   // mean and variance of a row in one pass
-  bool loads_turned = false;             // operands of products with 16-bit elements are turned while they are loaded
-  bool whole_rows = false;               // of products that are finished piece by piece are stored at once
-  std::int64_t regrouped_bytes = 32768;  // of a partition, that are copied in another order together
-  bool regroups_matrices = false;        // copies that the tensor engine could turn
-  std::int64_t turned_by_dma = 0;        // of 16 blocks of 16-bit elements that are turned in SBUF
-  enum class Evacuate : std::uint8_t {
-    in_turn,
-    vector,
-    scalar,
-    shared
-  } evacuate = Evacuate::in_turn;  // who empties PSUM
+  Noted<std::int64_t> psum_columns = 2048;    // of a product that stays in PSUM until it is used
+  Noted<std::int64_t> hoisted_bytes = 65536;  // per partition: an operand up to this size is loaded once for all rows
+  Noted<std::int64_t> row_blocks = 8;         // of 128 rows that meet a matrix while a piece of it is in SBUF
+  Noted<std::int64_t> column_tile = 0;        // columns at a time; 0: whole rows
+  Noted<std::int64_t> chunk = 2048;           // keys of attention at a time
+  Noted<std::int64_t> side_by_side = 1;       // blocks of 128 rows whose instructions come in one order
+  Noted<std::int64_t> turned_blocks = 2;  // of 128 columns of 4 bytes that are turned one after the other; 1: by itself
+  Noted<std::int64_t> load_blocks = 0;    // of 128 rows of a matrix that a DMA loads; 0: all
+  Noted<std::int64_t> key_blocks = 2;     // of attention without largest scores, whose weights are made together
+  Noted<int> weights_on_tensor = 0;       // sums of all weights, or of every second ones; 0: of none
+  Noted<bool> few_queries = true;         // attention of few queries with keys on partitions
+  Noted<bool> unshifted = true;           // attention without the largest scores, which are computed only where needed
+  Noted<int> heads_together = 1;          // of attention without them: 0: one by one, 1: where keys are few, 2: always
+  Noted<int> spread_rows = 0;             // one row over many partitions: 1: outside of loops' bodies, 2: everywhere
+  Noted<bool> whole = true;               // false: without what usually does not run, while programs are compared
+  Noted<bool> pairs_on_gpsimd = false;    // operators between two tiles of SBUF
+  Noted<bool> pairs_in_turn = false;      // only every second of them
+  Noted<bool> factors_on_scalar = false;  // one factor or summand per row
+  Noted<bool> sums_on_scalar = false;     // of rows
+  Noted<bool> moments = true;             // mean and variance of a row in one pass
+  Noted<bool> loads_turned = false;       // operands of products with 16-bit elements are turned while they are loaded
+  Noted<bool> whole_rows = false;         // of products that are finished piece by piece are stored at once
+  Noted<std::int64_t> regrouped_bytes = 32768;  // of a partition, that are copied in another order together
+  Noted<bool> regroups_matrices = false;        // copies that the tensor engine could turn
+  Noted<std::int64_t> turned_by_dma = 0;        // of 16 blocks of 16-bit elements that are turned in SBUF
+  enum class Evacuate : std::uint8_t { in_turn, vector, scalar, shared };
+  Noted<Evacuate> evacuate = Evacuate::in_turn;  // who empties PSUM
+
+  auto all() const {
+    return std::tie(psum_columns, hoisted_bytes, row_blocks, column_tile, chunk, side_by_side, turned_blocks,
+                    load_blocks, key_blocks, weights_on_tensor, few_queries, unshifted, heads_together, spread_rows, whole, pairs_on_gpsimd,
+                    pairs_in_turn, factors_on_scalar, sums_on_scalar, moments, loads_turned, whole_rows,
+                    regrouped_bytes, regroups_matrices, turned_by_dma, evacuate);
+  }
+  void forget_asked() const;
+  // Whether a program that was built with these options, which says what was asked for, is the same with others.
+  bool is_same_with(const RegionOptions& others) const;
 };
 
 // A range of the last dimension: the piece of wide rows that is being worked on.
@@ -444,6 +452,7 @@ class RegionEmitter {
   Tile largest(Value v, const Tile* into);
 
   // product.cpp
+  std::int64_t load_blocks() const { return load_blocks_ ? *load_blocks_ : std::int64_t{options_.load_blocks}; }
   // How the elements that a product sums over lie on partitions: block after block, or each partition has some that
   // follow each other, as they do in HBM.
   struct Depth {
@@ -532,7 +541,8 @@ class RegionEmitter {
   const Layout& layout_;
   Storage& storage_;
   const Arch& arch_;
-  RegionOptions options_;
+  const RegionOptions& options_;
+  std::optional<std::int64_t> load_blocks_ = {};  // for a while, others than the options say
   std::int64_t rows_of_region_;
   std::int64_t widest_ = 1;  // elements of a row of the widest value
   std::vector<int> uses_;

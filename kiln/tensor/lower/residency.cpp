@@ -93,16 +93,17 @@ bool spreads(const Graph& graph, const Region& region, const Layout& layout, con
   return moving == 1 && last && load.free.back().count <= kLongest && reach(layout, load) < shape.row;
 }
 
-Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<Layout>& layouts, const Arch& arch) {
+Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<const Layout*>& layouts,
+                    const Arch& arch) {
   std::map<Value, KeptShape> shapes;
   std::int64_t left = arch.sbuf_partition_bytes / kBudget;
   const std::int64_t most = arch.sbuf_partition_bytes / kMost;
   Residency out;
   for (std::size_t r = 0; r < layouts.size(); ++r) {
     if (fusion.regions[r].kind != Region::Kind::rows) continue;
-    for (const Leaf& store : layouts[r].stores) {
+    for (const Leaf& store : layouts[r]->stores) {
       KeptShape shape;
-      if (!can_keep(layouts[r], store, graph.type(store.value).size(), shape)) continue;
+      if (!can_keep(*layouts[r], store, graph.type(store.value).size(), shape)) continue;
       if (graph.type(store.value).dtype == DType::bool_) continue;
       const std::int64_t bytes = shape.row * size_bytes(graph.type(store.value).dtype);
       if (bytes > most || bytes > left) continue;
@@ -124,10 +125,10 @@ Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<
       }
       continue;
     }
-    for (const Leaf& load : layouts[r].loads) {
+    for (const Leaf& load : layouts[r]->loads) {
       const auto kept = shapes.find(load.base);
-      if (kept == shapes.end() || finds(layouts[r], load, kept->second)) continue;
-      if (!spreads(graph, fusion.regions[r], layouts[r], load, kept->second)) out.unstored.erase(load.base);
+      if (kept == shapes.end() || finds(*layouts[r], load, kept->second)) continue;
+      if (!spreads(graph, fusion.regions[r], *layouts[r], load, kept->second)) out.unstored.erase(load.base);
     }
     for (Value v : fusion.regions[r].ops) {  // tables are read from HBM
       if (graph.op(v).code != OpCode::gather_rows) continue;

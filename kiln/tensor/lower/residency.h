@@ -15,7 +15,8 @@ struct Residency {
 };
 
 // By region: the layouts that were chosen, where a region has rows.
-Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<Layout>& layouts, const Arch& arch);
+Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<const Layout*>& layouts,
+                    const Arch& arch);
 
 // The shape of a kept result on the chip.
 struct KeptShape {

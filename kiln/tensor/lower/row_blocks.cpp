@@ -53,7 +53,7 @@ std::int64_t RegionEmitter::blocks_together() const {
   if (p->in_parts() && layout_.loads[p->leaf].free[1].stride != 1) return 1;
   if (p->in_parts()) return std::min({kMostSums, blocks, kLongBytes / row_bytes});
   // Groups of one size: the last blocks would read the matrix for themselves.
-  const std::int64_t most = std::min(options_.row_blocks, kTurnedBytes / row_bytes);
+  const std::int64_t most = std::min<std::int64_t>(options_.row_blocks, kTurnedBytes / row_bytes);
   if (most < 2 || blocks < 2) return 1;
   const std::int64_t all = (layout_.partitions + kBlock - 1) / kBlock, groups = (all + most - 1) / most;
   return (all + groups - 1) / groups;
@@ -123,10 +123,10 @@ void RegionEmitter::meet_pieces(const Wide& p, const RowGroup& group) {
   const Tile all = new_tile(k_, Memory::sbuf, std::min(p.depth, kBlock), {1, {held}}, graph_.type(p.x).dtype);
   const auto turn = [&](const Index&, const Tile& rows) { turn_rows(p.v, rows); };
   const std::int64_t blocks = group.blocks + 1;  // with the rest
-  const std::int64_t at_once = std::exchange(options_.load_blocks, kFirstBlocks);
+  const std::optional<std::int64_t> before = std::exchange(load_blocks_, kFirstBlocks);
   over_group(group, all, width, 0, 1, turn);
   const Tile first_piece = load(0, first);
-  options_.load_blocks = at_once;
+  load_blocks_ = before;
   over_group(group, all, width, 1, blocks, turn);
   const auto meet = [&](const Index& column, std::int64_t n, const Tile& matrix) {
     scopes_.emplace_back();

@@ -8,11 +8,14 @@ namespace kiln::tensor {
 struct Solved {
   Compiled made;
   Choice choice;
-  std::vector<Graph> cores;  // after all passes; one, or one for each core of a pair
+  std::vector<Graph> cores;      // after all passes; one, or one for each core of a pair
+  std::unique_ptr<Plans> plans;  // of these
 };
 Solved solve(const Graph& graph, const CompileOptions& options);
 
 // One program for each core. Nothing when a region has no common loops.
+std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice,
+                             Plans& plans);
 std::optional<Compiled> make(const std::vector<Graph>& cores, const CompileOptions& options, const Choice& choice);
 // Programs that are compared have constants without arrays; this makes them.
 void fill_constants(Compiled& made);

@@ -75,7 +75,7 @@ std::shared_ptr<const Compiled> Tuner::made_of(const Knobs& regions) const {
     if (last_made_ && last_ == regions) return last_made_;
   }
   std::shared_ptr<const Compiled> made;
-  if (std::optional<Compiled> now = make(solved_.cores, options_, space_.choice(regions)))
+  if (std::optional<Compiled> now = make(solved_.cores, options_, space_.choice(regions), *solved_.plans))
     made = std::make_shared<const Compiled>(std::move(*now));
   const std::scoped_lock lock(mutex_);
   last_ = regions;
@@ -85,7 +85,7 @@ std::shared_ptr<const Compiled> Tuner::made_of(const Knobs& regions) const {
 
 std::optional<Compiled> Tuner::built(const Knobs& knobs) const {
   const auto regions = knobs.begin() + static_cast<std::ptrdiff_t>(space_.sizes().size());
-  if (regions == knobs.end()) return make(solved_.cores, options_, space_.choice(knobs));
+  if (regions == knobs.end()) return make(solved_.cores, options_, space_.choice(knobs), *solved_.plans);
   const std::shared_ptr<const Compiled> made = made_of({knobs.begin(), regions});
   return made ? changed(*made, Changes(regions, knobs.end())) : std::nullopt;
 }

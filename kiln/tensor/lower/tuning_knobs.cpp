@@ -19,7 +19,7 @@ struct Knob {
 };
 
 template <class T>
-Knob knob(const char* name, std::vector<std::int64_t> values, T RegionOptions::*member) {
+Knob knob(const char* name, std::vector<std::int64_t> values, Noted<T> RegionOptions::*member) {
   return {name, std::move(values), [member](RegionOptions& o, std::int64_t x) { o.*member = static_cast<T>(x); }};
 }
 

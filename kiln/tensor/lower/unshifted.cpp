@@ -54,7 +54,7 @@ bool RegionEmitter::is_quotient(const Attention& a) const {
 }
 
 bool RegionEmitter::goes_unshifted(const Attention& a) const {
-  if (!options_.unshifted || layout_.packed != 1 || layout_.partitions < kFewest || !is_quotient(a)) return false;
+  if (layout_.packed != 1 || layout_.partitions < kFewest || !options_.unshifted || !is_quotient(a)) return false;
   const DType t = graph_.type(graph_.op(a.result).operands[0]).dtype;
   if (t != DType::bfloat16 && t != DType::float32) return false;  // float16 ends at 65504
   const std::int64_t N = graph_.type(a.scores).shape.back(), D = graph_.type(a.result).shape.back();
@@ -343,7 +343,7 @@ void RegionEmitter::weigh_all(const Attention& a, const Index& start, const Tile
                               RunningSum* sum, const View* totals) {
   const std::int64_t N = graph_.type(a.scores).shape.back(), n = queries.storage.dim(1);
   const std::int64_t first = a.ahead ? start.constant() + *a.ahead : N;  // the last key that all see
-  const std::int64_t size = unshifted_->keys, together = unshifted_->counted ? options_.key_blocks : 2;
+  const std::int64_t size = unshifted_->keys, together = unshifted_->counted ? std::int64_t{options_.key_blocks} : 2;
   const std::int64_t plain = std::min(N, first + 1) / size, end = std::min(N, first + n);
   // The tensor engine goes on with the scores of the next keys while weights are made of these.
   std::deque<std::pair<Keys, Tile>> waiting;

@@ -67,6 +67,7 @@ struct FuseOptions {
   bool short_runs = true;      // such outputs are written at once; false: copied at the end
   bool read_orders = true;     // results lie in HBM as their readers see them (stored_order.h)
   double matrix_bytes = 24e6;  // of matrices that several products of a region can hold in SBUF
+  auto operator<=>(const FuseOptions&) const = default;
 };
 Fusion fuse(const Graph& graph, const FuseOptions& options = {});
 

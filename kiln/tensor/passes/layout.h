@@ -65,6 +65,7 @@ struct LayoutOptions {
   std::int64_t packed = 1;  // as in Layout; taken when it divides the partitions
   bool groups = false;      // two dimensions of rows lie on partitions, if they can
   std::int64_t units = 0;   // so many partitions with `packed` rows each, and the rest by itself; 0: all rows alike
+  auto operator<=>(const LayoutOptions&) const = default;
 };
 // Whether all that a region does takes rows from any place.
 bool is_plain(const Graph& graph, const Region& region);

@@ -21,22 +21,24 @@ Bytes bytes_of(const Check& c, int param) {
   return {base + r.min * size, ((r.max - moves.max) - (r.min - moves.min) + 1) * size};
 }
 
-// Where in its bank an access can begin, as its loops move it: one flag per byte of the bank.
-std::vector<bool> bank_positions(const Check& c, const Access& a, std::int64_t first) {
+// Where in its bank an access can begin, as its loops move it: bytes of the bank, each once.
+std::vector<std::int64_t> bank_positions(const Check& c, const Access& a, std::int64_t first) {
   const std::int64_t size = size_bytes(a.dtype), bank = c.arch().psum_bank_bytes;
-  std::vector<bool> at(bank);
-  at[first % bank] = true;
+  std::vector<std::int64_t> at{first % bank};
+  std::vector<bool> reached(bank);
+  reached[first % bank] = true;
   for (const Term& term : c.program().terms_of(a.offset)) {
     const Loop& loop = c.program().loops[term.loop];
     const std::int64_t step = std::abs(term.coefficient * loop.step) * size % bank;
     if (step == 0) continue;
-    std::vector<bool> reached = at;
-    for (std::int64_t i = 1; i < std::min(loop.trip_count(), bank); ++i) {
-      for (std::int64_t p = 0; p < bank; ++p) {
-        if (at[p]) reached[(p + i * step) % bank] = true;
+    const std::int64_t passes = std::min(loop.trip_count(), bank);
+    for (std::size_t known = at.size(), n = 0; n < known; ++n) {
+      for (std::int64_t i = 1; i < passes; ++i) {
+        const std::int64_t moved = (at[n] + i * step) % bank;
+        if (!reached[moved]) at.push_back(moved);
+        reached[moved] = true;
       }
     }
-    at = std::move(reached);
   }
   return at;
 }
@@ -49,9 +51,8 @@ bool lies_in_one_bank(const Check& c, int param) {
   const auto [first, count] = bytes_of(c, param);
   if (first % bank + count > bank) return false;
   if (!a.offset.term_count) return true;
-  const std::vector<bool> at = bank_positions(c, a, first);
-  return std::none_of(at.begin() + std::max<std::int64_t>(0, bank - count + 1), at.end(),
-                      [](bool reached) { return reached; });
+  const std::vector<std::int64_t> at = bank_positions(c, a, first);
+  return std::none_of(at.begin(), at.end(), [&](std::int64_t p) { return p + count > bank; });
 }
 
 std::string bank_text(const Check& c, int param) {
