@@ -151,7 +151,7 @@ constexpr Candidate kProductCandidates[] = {
        o.loads_turned = true;
      },
      1, true},
-    {"attention of fewer heads together", [](RegionOptions& o) { o.heads_together |= 4; }, 1, true},
+    {"attention of fewer heads together", [](RegionOptions& o) { o.heads_together = o.heads_together | 4; }, 1, true},
     {"PSUM emptied by two engines at once", [](RegionOptions& o) { o.evacuate = Evacuate::shared; }, 0.98},
     {"PSUM emptied in turn", [](RegionOptions& o) { o.evacuate = Evacuate::in_turn; }},
     {"attention without the largest scores", [](RegionOptions& o) { o.unshifted = true; }, 1, true},
