@@ -311,15 +311,16 @@ void improve(Solved& solved, const CompileOptions& options) {
     choice = search.choice();
     choice.region.whole = true;
     Compiled best = search.finish();
-    std::optional<Compiled> all = whole ? std::move(best) : make(solved.cores, options, choice, *solved.plans);
-    if (!whole && (!all || !errors_of(*all, options).empty())) continue;
     if (!whole) {
+      std::optional<Compiled> all = make(solved.cores, options, choice, *solved.plans);
+      if (!all || !errors_of(*all, options).empty()) continue;
       all->time_ns = best.time_ns;
       all->refused = best.refused;
       all->alternatives = std::move(best.alternatives);
+      best = std::move(*all);
     }
     solved.choice = choice;
-    solved.made = std::move(*all);
+    solved.made = std::move(best);
     return;
   }
 }
