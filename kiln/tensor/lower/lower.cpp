@@ -376,18 +376,16 @@ void improve(Solved& solved, const CompileOptions& options) {
     choice = is_quicker ? spread->choice() : search.choice();
     choice.region.whole = true;
     Compiled best = is_quicker ? spread->finish(&search) : search.finish(spread ? &*spread : nullptr);
-    if (whole) {
-      solved.choice = choice;
-      solved.made = std::move(best);
-      return;
+    if (!whole) {
+      std::optional<Compiled> all = make(solved.cores, options, choice, *solved.plans);
+      if (!all || !errors_of(*all, options).empty()) continue;
+      all->time_ns = best.time_ns;
+      all->refused = best.refused;
+      all->alternatives = std::move(best.alternatives);
+      best = std::move(*all);
     }
-    std::optional<Compiled> all = make(solved.cores, options, choice, *solved.plans);
-    if (!all || !errors_of(*all, options).empty()) continue;
-    all->time_ns = best.time_ns;
-    all->refused = best.refused;
-    all->alternatives = std::move(best.alternatives);
     solved.choice = choice;
-    solved.made = std::move(*all);
+    solved.made = std::move(best);
     return;
   }
 }
