@@ -13,7 +13,9 @@ View WeightSums::sum_of(Part& part) {
 }
 
 void WeightSums::add(const KeyRun& run, const View& weights, bool is_late) {
-  add_run(parts_[added_++ % turns_ == 0 && !(is_late && added_ > turns_) ? 0 : 1], run, weights);
+  const bool is_its_turn = added_ % turns_ == 0;
+  ++added_;
+  add_run(parts_[is_its_turn && !(is_late && added_ > turns_) ? 0 : 1], run, weights);
 }
 
 void WeightSums::add_run(Part& part, const KeyRun& run, const View& weights) {
