@@ -77,7 +77,8 @@ def predicted(function, *specs):
 
 
 @pytest.mark.parametrize("function", [softmax, norm, elementwise])
-@pytest.mark.parametrize(("odd", "even"), [("2,150001", "2,150016"), ("1,1000003", "1,1000064"), ("32,50257", "32,50304")])
+@pytest.mark.parametrize(("odd", "even"),
+                         [("2,150001", "2,150016"), ("1,1000003", "1,1000064"), ("32,50257", "32,50304")])
 def test_an_odd_length_costs_little(function, odd, even):
     assert predicted(function, f"float32[{odd}]") < 1.6 * predicted(function, f"float32[{even}]") + 5000
 
@@ -116,6 +117,7 @@ def test_many_short_rows(shape, rng):
             close(kiln.jit(scaled, target=target, opt=opt)(*arrays), want)
 
 
-@pytest.mark.parametrize(("odd", "even"), [("150001,3", "150016,3"), ("10007,10", "10112,10"), ("49999,33", "50048,33")])
+@pytest.mark.parametrize(("odd", "even"),
+                         [("150001,3", "150016,3"), ("10007,10", "10112,10"), ("49999,33", "50048,33")])
 def test_short_rows_cost_little_more(odd, even):
     assert predicted(softmax, f"float32[{odd}]") < 1.6 * predicted(softmax, f"float32[{even}]") + 5000

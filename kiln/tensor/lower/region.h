@@ -67,9 +67,9 @@ struct RegionOptions {
 
   auto all() const {
     return std::tie(psum_columns, hoisted_bytes, row_blocks, column_tile, chunk, side_by_side, turned_blocks,
-                    load_blocks, key_blocks, weights_on_tensor, few_queries, unshifted, heads_together, spread_rows, whole, pairs_on_gpsimd,
-                    pairs_in_turn, factors_on_scalar, sums_on_scalar, moments, loads_turned, whole_rows,
-                    regrouped_bytes, regroups_matrices, turned_by_dma, evacuate);
+                    load_blocks, key_blocks, weights_on_tensor, few_queries, unshifted, heads_together, spread_rows,
+                    whole, pairs_on_gpsimd, pairs_in_turn, factors_on_scalar, sums_on_scalar, moments, loads_turned,
+                    whole_rows, regrouped_bytes, regroups_matrices, turned_by_dma, evacuate);
   }
   void forget_asked() const;
   // Whether a program that was built with these options, which says what was asked for, is the same with others.
