@@ -7,7 +7,7 @@
 namespace kiln::tensor {
 namespace {
 
-constexpr std::int64_t kPartitions = 128;
+constexpr std::int64_t kLayoutLanes = 128;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ Dims Layout::on_partitions(const Leaf& leaf, std::int64_t rows) const {
 }
 
 int Layout::level(const Leaf& leaf) const {
-  if (step(leaf) != 0 && units() > units_of(kPartitions)) return body_level();
+  if (step(leaf) != 0 && units() > units_of(kLayoutLanes)) return body_level();
   for (std::size_t i = loops.size(); i-- > 0;) {
     if (leaf.loops[i] != 0) return static_cast<int>(i) + 1;
   }
@@ -190,7 +190,7 @@ bool Layouter::can_group() const {
 // Another dimension of rows that lies on partitions beside one which does not fill them.
 std::optional<std::size_t> Layouter::group_dim(std::size_t at) const {
   const std::int64_t grouped = row_parts_[0][at].count / options_.packed;
-  if (!options_.groups || options_.units > 0 || 2 * grouped > kPartitions || !can_group()) return {};
+  if (!options_.groups || options_.units > 0 || 2 * grouped > kLayoutLanes || !can_group()) return {};
   std::optional<std::size_t> best;
   for (std::size_t d = 0; d < row_parts_[0].size(); ++d) {
     if (d != at && (!best || row_parts_[0][d].count > row_parts_[0][*best].count)) best = d;

@@ -11,7 +11,7 @@
 namespace kiln::tensor {
 namespace {
 
-constexpr std::int64_t kPartitions = 128, kHalf = 64, kQuadrant = 32;
+constexpr std::int64_t kSpreadLanes = 128, kHalf = 64, kQuadrant = 32;
 constexpr std::int64_t kLongestSum = 8192;  // of a product
 
 std::int64_t last(const Type& t) { return t.shape.empty() ? 1 : t.shape.back(); }
@@ -41,11 +41,11 @@ class Spreader {
         if (!family.lies) continue;
         const std::int64_t d = last(graph_.type(v)), P = family.lies->partitions;
         const bool turned = family.lies->turned;
-        out[v] = {!turned ? P : d == 1 ? kPartitions : d % P == 0 ? P : d, turned};
+        out[v] = {!turned ? P : d == 1 ? kSpreadLanes : d % P == 0 ? P : d, turned};
       }
     }
     if (out.empty()) return out;
-    for (Value v : everywhere_) out[v] = {kPartitions, false};
+    for (Value v : everywhere_) out[v] = {kSpreadLanes, false};
     return out;
   }
 
@@ -119,7 +119,7 @@ class Spreader {
     const Leaf& y = layout_.loads[leaf->second];
     const std::int64_t K = y.free[0].count, N = y.free[1].count;
     if (y.free[1].stride != 1 || K > kLongestSum || splat_of(graph_, op.operands[0])) return false;
-    return (K + kPartitions - 1) / kPartitions * N * size_bytes(graph_.type(y.value).dtype) <= matrix_bytes_;
+    return (K + kSpreadLanes - 1) / kSpreadLanes * N * size_bytes(graph_.type(y.value).dtype) <= matrix_bytes_;
   }
 
   // A row that is only taken as a whole lies in runs; one of several heads has these side by side.
@@ -135,10 +135,10 @@ class Spreader {
       if (op.code == OpCode::concat) heads = std::max(heads, last(op.type));
     }
     if (most < kHalf || !is_worth_it(family, most)) return {};
-    std::int64_t partitions = std::min(kPartitions, most);
+    std::int64_t partitions = std::min(kSpreadLanes, most);
     while (most % partitions != 0) --partitions;
     if (whole && partitions >= kHalf && fits_runs(family, partitions)) return SpreadRow{partitions, false};
-    if (heads == 0 || heads > kPartitions || heads % kHalf != 0 || !fits_heads(family, heads)) return {};
+    if (heads == 0 || heads > kSpreadLanes || heads % kHalf != 0 || !fits_heads(family, heads)) return {};
     return SpreadRow{heads, true};
   }
 
@@ -174,9 +174,9 @@ class Spreader {
         continue;
       }
       const auto K = static_cast<double>(last(graph_.type(graph_.op(is_part(v) ? op.operands[0] : v).operands[0])));
-      const double blocks = std::ceil(K / kPartitions), n = static_cast<double>(last(op.type));
+      const double blocks = std::ceil(K / kSpreadLanes), n = static_cast<double>(last(op.type));
       row += blocks * std::max(kTileNs, n * kColumnNs);
-      const double columns = std::ceil(n / kPartitions);
+      const double columns = std::ceil(n / kSpreadLanes);
       spread += std::min(columns * blocks * kLoadNs, blocks * std::max(4.0, columns / 4) * kTileNs + kTurnNs);
     }
     return spread <= row + static_cast<double>(most) * kElementNs;
@@ -231,7 +231,7 @@ class Spreader {
           const Op& op = graph_.op(user);
           const bool multiplied = is_product(op.code) && op.operands[0] == v;
           // What the tensor engine sums over lies on all partitions, and its matrix beside it.
-          if (multiplied && family.lies->turned && family.lies->partitions != kPartitions) fits = false;
+          if (multiplied && family.lies->turned && family.lies->partitions != kSpreadLanes) fits = false;
           if (multiplied && !is_fit_product(user)) fits = false;
         }
       }
