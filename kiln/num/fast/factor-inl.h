@@ -63,9 +63,14 @@ struct Wide {
 struct Narrow {
   using Raw = std::uint16_t;
   using RawTag = hn::Rebind<std::uint16_t, Tag>;
-  static HWY_INLINE Vec load(const std::uint16_t* from) { return FromBfloat16()(Tag(), hn::LoadU(RawTag(), from)); }
+  // A signalling NaN stays one: it is multiplied, or compared with 0.
+  static HWY_INLINE Vec widen(hn::Vec<RawTag> raw) {
+    const hn::RebindToUnsigned<Tag> du;
+    return hn::BitCast(Tag(), hn::ShiftLeft<16>(hn::PromoteTo(du, raw)));
+  }
+  static HWY_INLINE Vec load(const std::uint16_t* from) { return widen(hn::LoadU(RawTag(), from)); }
   static HWY_INLINE Vec load_first(const std::uint16_t* from, std::size_t n) {
-    return FromBfloat16()(Tag(), hn::MaskedLoad(hn::FirstN(RawTag(), n), RawTag(), from));
+    return widen(hn::MaskedLoad(hn::FirstN(RawTag(), n), RawTag(), from));
   }
   static HWY_INLINE float one(const std::uint16_t* from) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(*from) << 16);

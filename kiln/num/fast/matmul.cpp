@@ -1,9 +1,9 @@
 // Both operands come K-major, so a block of outputs held in registers reads, for each k, a short run of a
 // (broadcast) and a short run of b (vectors). Rows of a tile lie a power of two apart and fight for the same sets of
 // the first cache, but a block multiplies so long with the runs of one k that the next ones have time to come from the
-// second. So floats are read where they lie; bfloat16 is first packed into contiguous panels of float32, all of a, b a
-// panel at a time. What comes next of either, and then what the next call reads, is fetched from memory while a block
-// is multiplied.
+// second. So floats are read where they lie; bfloat16 is first packed as float32, all of a, b a panel of columns at a
+// time. What comes next of either, and then what the next call reads, is fetched from memory while a block is
+// multiplied.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kiln/num/fast/matmul.cpp"
 #include <hwy/foreach_target.h>
@@ -141,48 +141,25 @@ HWY_INLINE void prefetch_ahead(const Source& from, std::size_t row, std::size_t 
   for (std::size_t j = 0; j < bytes; j += kLine) __builtin_prefetch(at + j, 0, 3);
 }
 
-// Some blocks of rows of the product: columns of a.
-struct Blocks {
-  static constexpr std::size_t kMost = 24;
-  std::size_t count = 0, end;
-  std::size_t begin[kMost], rows[kMost];
+// Rows of n floats lie so many apart when they are packed: an odd number of vectors, so that the lines of a column
+// spread over all sets of the first cache.
+constexpr std::size_t packed_stride(std::size_t n) { return (divide_up(n, kLanes) | 1) * kLanes; }
 
-  Blocks(std::size_t first, std::size_t m) : end(first) {
-    for (; count < kMost && end < m; ++count) {
-      begin[count] = end;
-      rows[count] = block_rows(m - end);
-      end += rows[count];
-    }
-  }
-};
-
-// Each block goes to a panel of its own, at its first row times k: its columns of each k follow each other. Whole
-// vectors are written where the next row, or what follows the last panel, is still to come.
+// All of a as float32.
 template <class Kind>
-void pack_blocks_as(const Source& from, const Blocks& blocks, std::size_t k, float* to) {
+void pack_all_as(const Source& from, std::size_t k, std::size_t m, float* to) {
   const Tag d;
-  const std::size_t bytes = (blocks.end - blocks.begin[0]) * from.element_bytes();
-  for (std::size_t i = 0; i < k; ++i) {
-    prefetch_ahead(from, i, k, bytes);
+  const std::size_t whole = m / kLanes * kLanes;
+  for (std::size_t i = 0; i < k; ++i, to += packed_stride(m)) {
+    prefetch_ahead(from, i, k, m * from.element_bytes());
     const auto* row = from.row<Kind>(i);
-    for (std::size_t b = 0; b < blocks.count; ++b) {
-      const std::size_t rows = blocks.rows[b], at = i * rows;
-      float* const place = to + (blocks.begin[b] - blocks.begin[0]) * k + at;
-      const Vec v = Kind::load_first(row + (blocks.begin[b] - blocks.begin[0]), rows);
-      at + kLanes <= k* rows ? hn::StoreU(v, d, place) : hn::BlendedStore(v, hn::FirstN(d, rows), d, place);
-    }
+    for (std::size_t c = 0; c < whole; c += kLanes) hn::StoreU(Kind::load(row + c), d, to + c);
+    if (whole < m) hn::StoreU(Kind::load_first(row + whole, m - whole), d, to + whole);
   }
 }
 
-// All of a.
-void pack_all(const Source& a, std::size_t k, std::size_t m, float* to) {
-  for (std::size_t first = 0; first < m;) {
-    const Blocks blocks(first, m);
-    const Source from = a.from_column(first);
-    a.narrow ? pack_blocks_as<Narrow>(from, blocks, k, to + first * k)
-             : pack_blocks_as<Wide>(from, blocks, k, to + first * k);
-    first = blocks.end;
-  }
+void pack_all(const Source& from, std::size_t k, std::size_t m, float* to) {
+  from.narrow ? pack_all_as<Narrow>(from, k, m, to) : pack_all_as<Wide>(from, k, m, to);
 }
 
 // Up to a panel of columns of b; the last vector is filled up with zeros.
@@ -233,8 +210,8 @@ struct Columns {
   const float* packed;  // nullptr: where they lie
   std::size_t k, m;
 
-  Panel block(std::size_t column, std::size_t rows) const {
-    return packed ? Panel{packed + column * k, static_cast<std::ptrdiff_t>(rows)}
+  Panel from(std::size_t column) const {
+    return packed ? Panel{packed + column, static_cast<std::ptrdiff_t>(packed_stride(m))}
                   : in_place(source.from_column(column));
   }
 };
@@ -288,7 +265,7 @@ std::uint32_t multiply_panel(const Columns& a, Panel panel, bool is_first, Outpu
         is_first && !a.packed
             ? LinesOfRows::Line{from.from_column(std::min(row + rows + kMaxRows, a.m) - 1).data, from.row_bytes}
             : next.take();
-    largest = std::max(largest, block_of(rows, vectors)(a.block(row, rows), panel, out.from(row, 0), a.k, width,
+    largest = std::max(largest, block_of(rows, vectors)(a.from(row), panel, out.from(row, 0), a.k, width,
                                                         {one.at, two.at, one.step, two.step}));
   }
   return largest;
@@ -297,7 +274,7 @@ std::uint32_t multiply_panel(const Columns& a, Panel panel, bool is_first, Outpu
 std::uint32_t multiply(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n,
                        const Soon& soon) {
   std::uint32_t largest = 0;
-  float* const packed_b = scratch(k * (kPanelWidth + m) + kLanes);
+  float* const packed_b = scratch(k * (kPanelWidth + packed_stride(m)));
   float* const packed_a = packed_b + k * kPanelWidth;
   if (a.narrow) pack_all(a, k, m, packed_a);
   const Columns columns_a{a, a.narrow ? packed_a : nullptr, k, m};
