@@ -340,12 +340,44 @@ std::uint32_t multiply_vector(const Source& weights, const Source& rows, Output 
   return multiply_as(weights, rows, out, step, k, width);
 }
 
+// The columns of b beyond whole vectors are better multiplied as rows: with all of a as vectors, as long as they fill
+// fewer of these than a block has rows.
+std::size_t columns_as_rows(const Source& a, const Source& b, std::size_t m, std::size_t n) {
+  const std::size_t rest = n % kLanes;
+  return !a.narrow && !b.narrow && 4 * rest * divide_up(m, kLanes) <= 3 * m ? rest : 0;
+}
+
+// A few columns of b: the transposed product, transposed.
+std::uint32_t multiply_columns(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m,
+                               std::size_t n, const Soon& soon) {
+  thread_local std::vector<float> turned;
+  turned.resize(n * m);
+  multiply(b, a, {turned.data(), static_cast<std::ptrdiff_t>(m), false}, k, n, m, soon);
+  std::uint32_t largest = 0;
+  for (std::size_t row = 0; row < m; ++row) {
+    float* const to = out.from(row, 0).data;
+    for (std::size_t c = 0; c < n; ++c) {
+      to[c] = out.accumulate ? to[c] + turned[c * m + row] : turned[c * m + row];
+      largest = std::max(largest, magnitude_of(to[c]));
+    }
+  }
+  return largest;
+}
+
+std::uint32_t multiply_full(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n,
+                            const Soon& soon) {
+  const std::size_t rest = columns_as_rows(a, b, m, n), whole = n - rest;
+  const std::uint32_t largest =
+      rest ? multiply_columns(a, b.from_column(whole), out.from(0, whole), k, m, rest, whole ? Soon{} : soon) : 0;
+  return whole ? std::max(largest, multiply(a, b, out, k, m, whole, soon)) : largest;
+}
+
 std::uint32_t multiply_as_fits(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m,
                                std::size_t n, const Soon& soon = {}) {
   if (m == 1) return multiply_vector(a, b, out, 1, k, n);
   if (n == 1) return multiply_vector(b, a, out, out.stride, k, m);
   const bool is_done = !seems_full(a, k, m) && multiply_few(a, b, out, k, m, n);
-  return is_done ? ~0u : multiply(a, b, out, k, m, n, soon);
+  return is_done ? ~0u : multiply_full(a, b, out, k, m, n, soon);
 }
 
 std::uint32_t matmul(const Factor& left, const Factor& right, float* to, std::ptrdiff_t to_stride, std::size_t k,
@@ -353,7 +385,7 @@ std::uint32_t matmul(const Factor& left, const Factor& right, float* to, std::pt
   const Source a(left), b(right);
   const Output out{to, to_stride, accumulate};
   const std::size_t rows = columns_with_one_of_zeros(a, k, m, false),
-                    columns = columns_with_one_of_zeros(b, k, n, true);
+                    columns = columns_with_one_of_zeros(b, k, n, a.narrow || b.narrow);
   // A line of each row is fetched with the rows of the operands.
   std::uint32_t largest = multiply_as_fits(a, b, out, k, rows, columns, soon.rows < k ? Soon{} : soon);
   const auto add = [&](std::uint32_t of_part) { largest = std::max(largest, of_part); };
