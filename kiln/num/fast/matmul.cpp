@@ -367,9 +367,10 @@ std::uint32_t multiply_columns(const Source& a, const Source& b, Output out, std
 std::uint32_t multiply_full(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n,
                             const Soon& soon) {
   const std::size_t rest = columns_as_rows(a, b, m, n), whole = n - rest;
-  const std::uint32_t largest =
-      rest ? multiply_columns(a, b.from_column(whole), out.from(0, whole), k, m, rest, whole ? Soon{} : soon) : 0;
-  return whole ? std::max(largest, multiply(a, b, out, k, m, whole, soon)) : largest;
+  const std::uint32_t largest = whole ? multiply(a, b, out, k, m, whole, soon) : 0;
+  if (!rest) return largest;
+  const Soon not_yet_fetched = whole ? Soon{} : soon;
+  return std::max(largest, multiply_columns(a, b.from_column(whole), out.from(0, whole), k, m, rest, not_yet_fetched));
 }
 
 std::uint32_t multiply_as_fits(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m,
