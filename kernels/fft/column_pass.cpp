@@ -76,8 +76,8 @@ void ColumnPass::run(const View& x, const View& s, std::int64_t column, std::int
 // The factors of some columns, for `rows` rows of numbers k0.
 View ColumnPass::weights(std::int64_t rows, const Index& first, std::int64_t width) const {
   const View w = k_.sbuf({rows, width, 2}, f32);
-  for (std::int64_t row = 0; row < rows; row += c_.kept())
-    k_.dma_copy({.dst = w(ds(row, c_.kept())).flatten_dims(1, 2), .src = twiddles_(all, ds(first * 2, 2 * width))});
+  k_.dma_copy({.dst = w.flatten_dims(1, 2),
+               .src = twiddles_(all, ds(first * 2, 2 * width)).expand_dim(0).broadcast(0, rows / c_.kept())});
   return w;
 }
 

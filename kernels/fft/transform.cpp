@@ -8,6 +8,7 @@
 #include "kernels/fft/bluestein.h"
 #include "kernels/fft/core_share.h"
 #include "kernels/fft/factored.h"
+#include "kernels/fft/long_real.h"
 #include "kernels/fft/rader.h"
 #include "kernels/fft/real_factored.h"
 #include "kernels/fft/row_pairs.h"
@@ -30,6 +31,11 @@ TwoFactorConfig half(const TransformConfig& c, const Way& w) {
 
 Factored whole(const TransformConfig& c, const Way& w) {
   return {w, c.positive, c.scale, "", c.rows_of_tables(), c.precision};
+}
+
+bool is_long(const Way& w) { return w.kind == Way::Kind::two_factor && w.n2 > kTile; }
+LongReal long_config(const TransformConfig& c, const Way& w) {
+  return {w.n1, w.n2, c.spectrum, c.positive, c.scale, c.precision};
 }
 
 RealFactored real(const TransformConfig& c, const Way& w) {
@@ -112,6 +118,7 @@ Tables transform_tables(const TransformConfig& c, const Way& w) {
   if (w.kind == Way::Kind::bluestein) return bluestein_tables(c, w);
   if (w.kind == Way::Kind::rader) return rader_tables(c, w);
   if (c.spectrum == Spectrum::whole) return factored_tables(whole(c, w));
+  if (is_long(w)) return long_real_tables(long_config(c, w));
   return w.kind == Way::Kind::three_factor ? real_factored_tables(real(c, w)) : two_factor_tables(half(c, w));
 }
 
@@ -170,19 +177,21 @@ struct PairedRows {
     if (is_split(pair)) split_rows(k, pair.c, of_pairs(result, pair), of_rows(y, pair));
   }
 
+  // Pairs of short rows are taken apart some at a time: each DMA takes a while to begin.
   void run(std::int64_t together) const {
+    constexpr std::int64_t kNumbersApart = 98304;
+    const std::int64_t at_once = forward ? std::clamp<std::int64_t>(kNumbersApart / c.n, 1, together) : 1;
     const std::vector<Piece> pieces = whole_pieces(pairs_of(c.rows), together);
-    std::optional<PairGroup> before;  // a pair that is not taken apart yet
+    std::optional<PairGroup> before;  // pairs that are not taken apart yet
     join(group(pieces[0]));
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       const PairGroup g = group(pieces[i]);
       const View between = columns(g);
       if (i + 1 < pieces.size()) join(group(pieces[i + 1]));
-      for (std::int64_t p = g.start; p < g.start + g.size; ++p) {
-        const PairGroup pair = group({p, 1});
-        row(between, g, pair);
+      for (const Piece& some : whole_pieces(g.size, at_once)) {
+        for (std::int64_t p = 0; p < some.size; ++p) row(between, g, group({g.start + some.start + p, 1}));
         if (before) split(*before);
-        before = pair;
+        before = group({g.start + some.start, some.size});
       }
     }
     split(*before);
@@ -232,6 +241,8 @@ static void transform_rows(Kernel& k, const TransformConfig& c, const Way& w, co
     factored(k, whole(c, w), x, y);
   else if (w.kind == Way::Kind::three_factor)
     real_factored(k, real(c, w), x, y);
+  else if (is_long(w))
+    long_real(k, long_config(c, w), x, y);
   else
     TwoFactor(k, half(c, w)).run(x, y);
 }
@@ -245,7 +256,7 @@ Program transform(const TransformConfig& c, const Way& w, Target target) {
 }
 
 bool is_shareable(const TransformConfig& c, const Way& w) {
-  const bool is_one = w.kind != Way::Kind::rader && w.n3 == 1 && c.y_width() > 1;
+  const bool is_one = w.kind != Way::Kind::rader && !is_long(w) && w.n3 == 1 && c.y_width() > 1;
   return c.rows > (joins_by_rader(c, w) ? 2 : 1) || (c.rows == 1 && is_one);
 }
 

@@ -7,6 +7,7 @@
 
 #include "kernels/blas/product_block.h"
 #include "kernels/fft/bluestein.h"
+#include "kernels/fft/long_real.h"
 #include "kernels/fft/rader.h"
 #include "kernels/fft/real_factored.h"
 #include "kernels/fft/row_pairs.h"
@@ -17,7 +18,7 @@ namespace {
 constexpr std::int64_t kMostDirect = 1024, kShortest = 64;
 // That are timed.
 constexpr std::size_t kMostPairs = 12, kMostTriples = 8, kMostQuadruples = 2, kMostConvolutions = 4, kMostRaders = 3,
-                      kMostHalves = 6, kMostPaired = 7;
+                      kMostHalves = 6, kMostPaired = 7, kMostLongReal = 3;
 
 struct Rated {
   Way way;
@@ -45,6 +46,19 @@ std::vector<Rated> pairs(const TransformConfig& c) {
     if (is_possible(t)) found.push_back({{Way::Kind::two_factor, 1, n1, t.n2}, work_of(n1, t.n2)});
   }
   sort_and_cut(found, kMostPairs);
+  return found;
+}
+
+// Real rows in two factors of which one is longer than the partitions are many: the shorter that is, the fewer
+// products.
+std::vector<Rated> long_reals(const TransformConfig& c) {
+  std::vector<Rated> found;
+  for (std::int64_t n1 = kTile; n1 >= kTile / 2; --n1) {
+    const std::int64_t n2 = c.n / n1;
+    if (c.n % n1 == 0 && n2 > kTile && is_possible(LongReal{.n1 = n1, .n2 = n2, .spectrum = c.spectrum}))
+      found.push_back({{Way::Kind::two_factor, 1, n1, n2}, static_cast<double>(n2)});
+  }
+  sort_and_cut(found, kMostLongReal);
   return found;
 }
 
@@ -182,10 +196,11 @@ std::vector<Way> ways(const TransformConfig& c) {
   if (c.n <= kShortest) return found;
   const std::size_t before = found.size();
   add(pairs(c));
-  if (c.n > kTile * kTile && c.spectrum == Spectrum::whole) add(triples(c.n));
+  if (c.spectrum == Spectrum::whole && (c.n > kTile * kTile || found.size() == before)) add(triples(c.n));
   if (c.n > kTile * kTile * kTile && c.spectrum == Spectrum::whole) add(quadruples(c.n));
   if (found.size() > before) return found;
   if (c.spectrum != Spectrum::whole) {
+    add(long_reals(c));
     add(triples(c.n, [&](const Way& w) { return is_possible(RealFactored{w, c.spectrum}); }));
     const std::vector<Way> some = halves(c);
     found.insert(found.end(), some.begin(), some.end());

@@ -26,7 +26,7 @@ struct TransformConfig {
 struct Way {
   enum class Kind : std::uint8_t {
     direct,        // one product with the matrix of the transform
-    two_factor,    // n = n1 n2
+    two_factor,    // n = n1 n2; real ones also with n2 up to 512
     three_factor,  // n = n0 n1 n2
     four_factor,   // n = n3 n0 n1 n2, through HBM
     bluestein,     // a convolution of length n3 n0 n1 n2, n3 and n0 being 1 where fewer factors are enough

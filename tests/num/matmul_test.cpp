@@ -220,6 +220,56 @@ TEST_P(FastMatmul, EqualsPlainForFewElements) {
   }
 }
 
+// Blocks side by side, with zeros of both signs around them, in either operand or in both: zeros count where the other
+// operand is not finite, and where products are too small for float32, which makes sums of -0.
+TEST_P(FastMatmul, EqualsPlainForBlocksSideBySide) {
+  const auto clear_outside = [&](Matrix& matrix, std::size_t rows, std::size_t columns) {
+    const std::size_t shift = between(random_, 0, 3) ? 0 : between(random_, 0, rows);
+    for (std::size_t i = 0; i < matrix.data.size(); ++i) {
+      if ((i / matrix.stride + shift) / rows != i % matrix.stride / columns)
+        matrix.data[i] = between(random_, 0, 1) ? 0.0f : -0.0f;
+    }
+  };
+  for (int i = 0; i < 150 && !HasFatalFailure(); ++i) {
+    const std::size_t k = between(random_, 2, 140), m = between(random_, 2, 140), n = between(random_, 2, 530);
+    const std::size_t rows = between(random_, 1, k), blocks = (k + rows - 1) / rows;
+    const auto values = static_cast<Values>(between(random_, 0, 2));
+    Matrix left(random_, k, m, values), right(random_, k, n, between(random_, 0, 1) ? values : Values::ordinary);
+    const std::size_t which = between(random_, 1, 3);
+    if (which & 1) clear_outside(left, rows, std::max<std::size_t>(1, m / blocks + between(random_, 0, 2)));
+    if (which & 2) clear_outside(right, rows, std::max<std::size_t>(1, n / blocks + between(random_, 0, 2)));
+    if (values == Values::tiny && between(random_, 0, 1)) {
+      for (float& x : left.data) x *= 0x1p-30f;
+      for (float& x : right.data) x *= between(random_, 0, 7) ? 1.0f : 0x1p-40f;
+    }
+    expect_fast_is_plain(random_, std::move(left), std::move(right));
+  }
+}
+
+// Sums of the first block are -0, where products are rounded to nothing or nearly cancel each other, and stay so in its
+// last rows; with the zeros of the second block they are +0.
+TEST_P(FastMatmul, ZerosThatFollowMakeSumsPositive) {
+  constexpr std::size_t kSize = 64, kBlock = 32;
+  struct Pair {
+    float a, b;
+  };
+  for (const auto& [first, second] : {std::pair{Pair{-0x1p-90f, 0x1p-70f}, Pair{-0x1p-80f, 0x1p-80f}},
+                                      std::pair{Pair{-0x1p-60f, 0x1p-66f}, Pair{0x1.000002p-60f, 0x1.fffffcp-67f}}}) {
+    Matrix a(kSize, kSize, std::vector<float>(kSize * kSize)), b(kSize, kSize, std::vector<float>(kSize * kSize));
+    for (std::size_t row = 0; row < kSize; ++row) {
+      for (std::size_t column = 0; column < kSize; ++column) {
+        const bool is_block = row / kBlock == column / kBlock;
+        a.data[row * kSize + column] = !is_block ? 0.0f : row == 0 ? first.a : row == 1 ? second.a : 1.0f;
+        b.data[row * kSize + column] = row == 0 ? first.b : row == 1 ? second.b : row < kBlock ? -0.0f : 1.0f;
+      }
+    }
+    const Matrix out(kSize, kSize, std::vector<float>(kSize * kSize));
+    const Matrix want = matmul(plain::matmul, a, b, out, false);
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(want.at(0, 0)), 0u);
+    expect_same(want, matmul(fast::matmul, a, b, out, false));
+  }
+}
+
 TEST(PlainMatmul, IsTheProductUpToRounding) {
   Random random = make_random();
   const std::size_t k = 128, m = 37, n = 53;

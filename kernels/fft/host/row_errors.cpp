@@ -24,11 +24,12 @@ ErrorShare error_share(Precision precision) {
   return precision == Precision::native ? ErrorShare{0.0315, 0.16, 0.2} : ErrorShare{0.0035, 0.31, 0.2};
 }
 
-// Of a complex transform in factors.
+// Of a transform in factors; longer ones are several sums.
 double square_of_factors(const Way& w, const ErrorShare& share) {
   double square = 0;
   for (const std::int64_t n : {w.n3, w.n0, w.n1, w.n2}) {
-    if (n > 1) square += share.product * static_cast<double>(n) + share.factor;
+    const auto sums = static_cast<double>(kernels::tiles_of(n, kernels::kTile));
+    if (n > 1) square += share.product * static_cast<double>(std::min(n, kernels::kTile)) + share.factor * sums;
   }
   return square;
 }
@@ -124,16 +125,25 @@ bool repeats(const float* row, std::int64_t width) {
   return false;
 }
 
-// Products that are added up for a number.
-std::int64_t summed(const kernels::TransformConfig& c, const Way& w) {
+// Products that are added up for a number, in all sums together and in the longest one.
+struct Summed {
+  std::int64_t all = 0, most = 0;
+  void add(std::int64_t n) { all += n, most = std::max(most, n); }
+};
+Summed summed(const kernels::TransformConfig& c, const Way& w) {
+  Summed s;
   if (w.kind == Way::Kind::direct)  // parts of a complex number take turns
-    return std::min(c.x_width(), kernels::kTile) / (c.spectrum == Spectrum::forward ? 1 : 2);
-  std::int64_t sum = 0;
-  for (const std::int64_t n : {w.n3, w.n0, w.n1, w.n2}) sum += n > 1 ? n : 0;
-  return sum;
+    s.add(std::min(c.x_width(), kernels::kTile) / (c.spectrum == Spectrum::forward ? 1 : 2));
+  else
+    for (const std::int64_t n : {w.n3, w.n0, w.n1, w.n2}) s.add(n > 1 ? std::min(n, kernels::kTile) : 0);
+  return s;
+}
+// Sums of the same number so often are as far off as 1e-6 of the result.
+bool has_long_sums(const Summed& s) {
+  constexpr std::int64_t kFewSummed = 96, kShortSum = 64;
+  return s.all > kFewSummed || s.most > kShortSum;
 }
 
-constexpr std::int64_t kFewSummed = 96;
 // The largest errors of complex results, times those of any, where steps make numbers random and where not.
 constexpr double kMixed = 0.83, kUnmixed = 1.2;
 
@@ -146,7 +156,7 @@ struct LookedAt {
   // Chirps, and the order of a generator's powers, leave nothing alike.
   bool is_mixed = w.kind == Way::Kind::bluestein || w.kind == Way::Kind::rader;
   double expected = expected_error(c, w) * (is_mixed ? kMixed : parts == 2 ? kUnmixed : 1);
-  bool may_be_biased = !is_mixed && summed(c, w) > kFewSummed;
+  bool may_be_biased = !is_mixed && has_long_sums(summed(c, w));
 
   Size size(std::int64_t row) const { return size_of(y + row * c.y_width(), count, parts); }
   bool is_biased(std::int64_t row, const Size& s) const {

@@ -66,6 +66,7 @@ bool has_short_runs(const Tile& t) {
 template <class Word>
 void gather_words(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, Word* out) {
   for_runs(t, row, first, n, [&](std::byte* at, std::int64_t stride, std::int64_t count, std::int64_t position) {
+    if (stride == 1) return static_cast<void>(std::memcpy(out + position, at, count * sizeof(Word)));
     for (std::int64_t i = 0; i < count; ++i)
       std::memcpy(out + position + i, at + i * stride * sizeof(Word), sizeof(Word));
   });
@@ -74,6 +75,7 @@ void gather_words(const Tile& t, std::int64_t row, std::int64_t first, std::int6
 template <class Word>
 void scatter_words(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, const Word* words) {
   for_runs(t, row, first, n, [&](std::byte* at, std::int64_t stride, std::int64_t count, std::int64_t position) {
+    if (stride == 1) return static_cast<void>(std::memcpy(at, words + position, count * sizeof(Word)));
     for (std::int64_t i = 0; i < count; ++i)
       std::memcpy(at + i * stride * sizeof(Word), words + position + i, sizeof(Word));
   });
@@ -293,6 +295,12 @@ void copy_run(const Run& r, const Tile& dst, std::byte* to, std::int64_t to_stri
   const int size = size_bytes(dst.dtype);
   if (dst.dtype == src.dtype) {
     if (to_stride == 1 && from_stride == 1) return static_cast<void>(std::memmove(to, from, n * size));
+    // Parts of complex numbers, where neither run reaches into the other.
+    const bool are_apart = to + n * to_stride * size <= from || from + n * from_stride * size <= to;
+    if (size == 4 && are_apart && to_stride == 1 && from_stride == 2)
+      return r.k.load_bits(size, from, from_stride, n, reinterpret_cast<std::uint32_t*>(to));
+    if (size == 4 && are_apart && to_stride == 2 && from_stride == 1)
+      return r.k.store_bits(size, reinterpret_cast<const std::uint32_t*>(from), n, to, to_stride);
     if (size == 4) return move_words<std::uint32_t>(to, to_stride, from, from_stride, n);
     if (size == 2) return move_words<std::uint16_t>(to, to_stride, from, from_stride, n);
     return move_words<std::uint8_t>(to, to_stride, from, from_stride, n);

@@ -61,6 +61,37 @@ std::size_t load_every_fourth(DType t, const void* src, std::size_t n, float* ds
   return load_quarters(FromFloat8(info(t)), static_cast<const std::byte*>(src), n, dst);
 }
 
+// Every second word, as the parts of complex numbers lie. The words between them are not touched: someone else may be
+// writing them.
+void load_every_second(const void* src, std::size_t n, void* dst) {
+  const hn::ScalableTag<std::uint32_t> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto* from = static_cast<const std::uint32_t*>(src);
+  auto* to = static_cast<std::uint32_t*>(dst);
+  const auto is_even = hn::Eq(hn::And(hn::Iota(d, 0), hn::Set(d, 1)), hn::Zero(d));
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto first = hn::MaskedLoad(is_even, d, from + 2 * i),
+               second = hn::MaskedLoad(is_even, d, from + 2 * i + lanes);
+    hn::StoreU(hn::ConcatEven(d, second, first), d, to + i);
+  }
+  for (; i < n; ++i) std::memcpy(to + i, from + 2 * i, sizeof(std::uint32_t));
+}
+
+void store_every_second(const void* src, std::size_t n, void* dst) {
+  const hn::ScalableTag<std::uint32_t> d;
+  const hn::Repartition<std::uint64_t, decltype(d)> d_pair;
+  const hn::Rebind<std::uint32_t, decltype(d_pair)> d_half;
+  const std::size_t lanes = hn::Lanes(d_half);
+  const auto* from = static_cast<const std::uint32_t*>(src);
+  auto* to = static_cast<std::uint32_t*>(dst);
+  const auto is_even = hn::Eq(hn::And(hn::Iota(d, 0), hn::Set(d, 1)), hn::Zero(d));
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::BlendedStore(hn::BitCast(d, hn::PromoteTo(d_pair, hn::LoadU(d_half, from + i))), is_even, d, to + 2 * i);
+  for (; i < n; ++i) std::memcpy(to + 2 * i, from + i, sizeof(std::uint32_t));
+}
+
 template <class Raw, class Fn>
 void store_each(const Fn fn, const float* src, std::size_t n, void* dst) {
   const hn::ScalableTag<float> d;
@@ -174,7 +205,9 @@ HWY_AFTER_NAMESPACE();
 namespace kiln::fast {
 
 HWY_EXPORT(load_every_fourth);
+HWY_EXPORT(load_every_second);
 HWY_EXPORT(load_row);
+HWY_EXPORT(store_every_second);
 HWY_EXPORT(store_row);
 
 namespace {
@@ -203,6 +236,7 @@ void move_words(const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrd
     std::fill_n(static_cast<Word*>(dst), n, value);
     return;
   }
+  if (dst_stride == 1 && src_stride == 1) return move_each<Word, Word>(src, 1, dst, 1, n);
   if (dst_stride == 1 && src_stride == 2) return move_each<Word, Word>(src, 2, dst, 1, n);
   if (dst_stride == 2 && src_stride == 1) return move_each<Word, Word>(src, 1, dst, 2, n);
   move_each<Word, Word>(src, src_stride, dst, dst_stride, n);
@@ -212,6 +246,8 @@ void move_raw(int size, const void* src, std::ptrdiff_t src_stride, void* dst, s
               std::size_t n) {
   if (size == 1) return move_words<std::uint8_t>(src, src_stride, dst, dst_stride, n);
   if (size == 2) return move_words<std::uint16_t>(src, src_stride, dst, dst_stride, n);
+  if (src_stride == 2 && dst_stride == 1) return HWY_DYNAMIC_DISPATCH(load_every_second)(src, n, dst);
+  if (src_stride == 1 && dst_stride == 2) return HWY_DYNAMIC_DISPATCH(store_every_second)(src, n, dst);
   move_words<std::uint32_t>(src, src_stride, dst, dst_stride, n);
 }
 
@@ -256,13 +292,13 @@ void store(DType t, const float* src, std::size_t n, void* dst, std::ptrdiff_t s
 void load_bits(int size_bytes, const void* src, std::ptrdiff_t stride, std::size_t n, std::uint32_t* dst) {
   if (size_bytes == 1) return resize_each<std::uint8_t, std::uint32_t>(src, stride, dst, 1, n);
   if (size_bytes == 2) return resize_each<std::uint16_t, std::uint32_t>(src, stride, dst, 1, n);
-  resize_each<std::uint32_t, std::uint32_t>(src, stride, dst, 1, n);
+  move_raw(4, src, stride, dst, 1, n);
 }
 
 void store_bits(int size_bytes, const std::uint32_t* src, std::size_t n, void* dst, std::ptrdiff_t stride) {
   if (size_bytes == 1) return resize_each<std::uint32_t, std::uint8_t>(src, 1, dst, stride, n);
   if (size_bytes == 2) return resize_each<std::uint32_t, std::uint16_t>(src, 1, dst, stride, n);
-  resize_each<std::uint32_t, std::uint32_t>(src, 1, dst, stride, n);
+  move_raw(4, src, 1, dst, stride, n);
 }
 
 }  // namespace kiln::fast

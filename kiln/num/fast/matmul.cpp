@@ -22,6 +22,7 @@
 #include "kiln/num/fast/few_elements-inl.h"
 #include "kiln/num/fast/magnitude-inl.h"
 #include "kiln/num/fast/zero_columns-inl.h"
+#include "kiln/num/fast/zero_ranges-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::fast {
@@ -42,7 +43,7 @@ struct Panel {
 
 // Stores one row of a block, of which the first `width` columns exist.
 template <std::size_t kVectors>
-HWY_INLINE void store_row(const Vec* sums, Output out, std::size_t width, Magnitude<Tag>& magnitude) {
+HWY_INLINE void store_row(const Vec* sums, const Output& out, std::size_t width, Magnitude<Tag>& magnitude) {
   const Tag d;
 #pragma GCC unroll 2
   for (std::size_t v = 0; v < kVectors; ++v) {
@@ -84,7 +85,9 @@ HWY_INLINE void add_products(const float* a, const float* b, Vec (&sums)[kRows][
 
 // One block of kRows rows and kVectors vectors. Returns the largest magnitude of the results.
 template <std::size_t kRows, std::size_t kVectors>
-std::uint32_t multiply_block(Panel a, Panel b, Output out, std::size_t k, std::size_t width, Ahead ahead) {
+std::uint32_t multiply_block(Panel a, Panel b, const Output& out, std::size_t k, std::size_t width,
+                             const Ahead& asked) {
+  Ahead ahead = asked;
   Vec sums[kRows][kVectors];
 #pragma GCC unroll 14
   for (auto& row : sums) {
@@ -114,7 +117,10 @@ std::uint32_t multiply_block(Panel a, Panel b, Output out, std::size_t k, std::s
   return magnitude.largest();
 }
 
-using Block = std::uint32_t (*)(Panel a, Panel b, Output out, std::size_t k, std::size_t width, Ahead ahead);
+// What does not fit into registers comes by reference. As a copy, it would be written word by word and then read as a
+// vector, which waits until all that was written before, the sums of the last block, has left for the cache.
+using Block = std::uint32_t (*)(Panel a, Panel b, const Output& out, std::size_t k, std::size_t width,
+                                const Ahead& ahead);
 
 template <std::size_t... kIndex>
 constexpr std::array<Block, sizeof...(kIndex)> make_blocks(std::index_sequence<kIndex...>) {
@@ -253,28 +259,32 @@ class LinesOfRows {
 
 // All blocks of rows with one panel. A block fetches a line of b; and a second one or, with the first panel, the line
 // in which the columns of the next block end: those before are the block's own.
-std::uint32_t multiply_panel(const Columns& a, Panel panel, bool is_first, Output out, std::size_t width,
-                             LinesOfRows& next) {
+std::uint32_t multiply_panel(const Columns& a, Panel panel, bool is_first, const Output& out, std::size_t width,
+                             LinesOfRows& next, const ColumnRun& run, RowRange rows_of_k) {
   std::uint32_t largest = 0;
-  const std::size_t vectors = divide_up(width, kLanes);
+  const std::size_t vectors = divide_up(width, kLanes), end = run.first + run.count;
   const Source& from = a.source;
-  for (std::size_t row = 0, rows; row < a.m; row += rows) {
-    rows = block_rows(a.m - row);
+  panel.data += static_cast<std::ptrdiff_t>(rows_of_k.begin) * panel.stride;
+  for (std::size_t row = run.first, rows; row < end; row += rows) {
+    rows = block_rows(end - row);
     const LinesOfRows::Line one = next.take();
     const LinesOfRows::Line two =
         is_first && !a.packed
             ? LinesOfRows::Line{from.from_column(std::min(row + rows + kMaxRows, a.m) - 1).data, from.row_bytes}
             : next.take();
-    largest = std::max(largest, block_of(rows, vectors)(a.from(row), panel, out.from(row, 0), a.k, width,
+    Panel block = a.from(row);
+    block.data += static_cast<std::ptrdiff_t>(rows_of_k.begin) * block.stride;
+    largest = std::max(largest, block_of(rows, vectors)(block, panel, out.from(row, 0), rows_of_k.size(), width,
                                                         {one.at, two.at, one.step, two.step}));
   }
   return largest;
 }
 
-std::uint32_t multiply(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n,
-                       const Soon& soon) {
+// `ranges`: the rows of k that are not left out.
+std::uint32_t multiply(const Source& a, const Source& b, const Output& out, std::size_t k, std::size_t m, std::size_t n,
+                       ZeroRanges ranges, const Soon& soon) {
   std::uint32_t largest = 0;
-  float* const packed_b = scratch(k * (kPanelWidth + packed_stride(m)));
+  float* const packed_b = scratch(k * (kPanelWidth + packed_stride(m)) + kLanes);
   float* const packed_a = packed_b + k * kPanelWidth;
   if (a.narrow) pack_all(a, k, m, packed_a);
   const Columns columns_a{a, a.narrow ? packed_a : nullptr, k, m};
@@ -289,7 +299,10 @@ std::uint32_t multiply(const Source& a, const Source& b, Output out, std::size_t
     else if (column == 0)
       fetch(from, width, k);
     const Panel panel = packs ? Panel{packed_b, static_cast<std::ptrdiff_t>(step)} : in_place(from);
-    largest = std::max(largest, multiply_panel(columns_a, panel, column == 0, out.from(0, column), width, next));
+    const auto rows = ranges.of_panel(column, width);
+    for (const ColumnRun& run : ranges.runs_of_a())
+      largest = std::max(
+          largest, multiply_panel(columns_a, panel, column == 0, out.from(0, column), width, next, run, rows.of(run)));
   }
   return largest;
 }
@@ -347,12 +360,19 @@ std::size_t columns_as_rows(const Source& a, const Source& b, std::size_t m, std
   return !a.narrow && !b.narrow && 4 * rest * divide_up(m, kLanes) <= 3 * m ? rest : 0;
 }
 
+// Which operands are looked at for ranges of zeros.
+struct Looks {
+  bool at_a, at_b;
+};
+constexpr std::size_t kWorthALook = 32;  // products of an element of the operand that is looked at
+
 // A few columns of b: the transposed product, transposed.
 std::uint32_t multiply_columns(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m,
-                               std::size_t n, const Soon& soon) {
+                               std::size_t n, Looks looks, const Soon& soon) {
   thread_local std::vector<float> turned;
   turned.resize(n * m);
-  multiply(b, a, {turned.data(), static_cast<std::ptrdiff_t>(m), false}, k, n, m, soon);
+  multiply(b, a, {turned.data(), static_cast<std::ptrdiff_t>(m), false}, k, n, m,
+           {b, a, k, n, looks.at_b, looks.at_a && n >= kWorthALook}, soon);
   std::uint32_t largest = 0;
   for (std::size_t row = 0; row < m; ++row) {
     float* const to = out.from(row, 0).data;
@@ -365,20 +385,24 @@ std::uint32_t multiply_columns(const Source& a, const Source& b, Output out, std
 }
 
 std::uint32_t multiply_full(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n,
-                            const Soon& soon) {
+                            Looks looks, const Soon& soon) {
   const std::size_t rest = columns_as_rows(a, b, m, n), whole = n - rest;
-  const std::uint32_t largest = whole ? multiply(a, b, out, k, m, whole, soon) : 0;
+  const std::uint32_t largest =
+      whole ? multiply(a, b, out, k, m, whole, {a, b, k, m, looks.at_a, looks.at_b}, soon) : 0;
   if (!rest) return largest;
   const Soon not_yet_fetched = whole ? Soon{} : soon;
-  return std::max(largest, multiply_columns(a, b.from_column(whole), out.from(0, whole), k, m, rest, not_yet_fetched));
+  return std::max(largest,
+                  multiply_columns(a, b.from_column(whole), out.from(0, whole), k, m, rest, looks, not_yet_fetched));
 }
 
 std::uint32_t multiply_as_fits(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m,
                                std::size_t n, const Soon& soon = {}) {
   if (m == 1) return multiply_vector(a, b, out, 1, k, n);
   if (n == 1) return multiply_vector(b, a, out, out.stride, k, m);
-  const bool is_done = !seems_full(a, k, m) && multiply_few(a, b, out, k, m, n);
-  return is_done ? ~0u : multiply_full(a, b, out, k, m, n, soon);
+  const bool is_full = seems_full(a, k, m);
+  if (!is_full && multiply_few(a, b, out, k, m, n)) return ~0u;
+  const Looks looks{n >= kWorthALook && !is_full, m >= kWorthALook && !seems_full(b, k, n)};
+  return multiply_full(a, b, out, k, m, n, looks, soon);
 }
 
 std::uint32_t matmul(const Factor& left, const Factor& right, float* to, std::ptrdiff_t to_stride, std::size_t k,

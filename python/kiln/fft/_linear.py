@@ -36,6 +36,7 @@ class Linear:
     weighted: bool = False  # FORWARD: times the weights at the end; INVERSE: divided by them at the start
     kept: int | None = None  # numbers of the result
     backend: str = ""
+    in_single: bool = False  # natively, as torch computes float32
 
     def __call__(self, x):
         is_last = self.axis == x.ndim - 1
@@ -44,7 +45,7 @@ class Linear:
         if self.weighted and self.kind == INVERSE:
             x = x / _weights(self.n)
         with scope(self.backend) if self.backend else NOTHING:
-            y = transform(x, self.n, self.kind, self.positive, self.scale, self.mode)
+            y = transform(x, self.n, self.kind, self.positive, self.scale, self.mode, self.in_single)
         if self.weighted and self.kind == FORWARD:
             y = y * _weights(self.n)
         if self.kept is not None:

@@ -1,6 +1,5 @@
-"""Calls that are over soon, on NumPy arrays: natively the loops of NumPy's pocketfft without what its functions do
-around them, where NumPy has them under the names known here. Of a transform along the last axis of which nothing else
-is asked, also the call of a plan. All others give None and go the long way."""
+"""Calls that are over soon, on NumPy arrays: natively the loops of NumPy's pocketfft. Of a transform along the last
+axis of which nothing else is asked, also the call of a plan. All others give None and go the long way."""
 
 import math
 
@@ -11,18 +10,11 @@ from kiln._kiln import fft as _native
 from kiln.blas._backend import note_precision, scope
 
 from . import precision
+from ._loops import LOOPS, SINGLE, call
 from ._rows import FORWARD, INVERSE, WHOLE
-
-try:
-    from numpy.fft import _pocketfft_umath as _loops
-    _LOOPS = {"fft": _loops.fft, "ifft": _loops.ifft, "irfft": _loops.irfft,
-              "rfft": (_loops.rfft_n_even, _loops.rfft_n_odd)}
-except (ImportError, AttributeError):
-    _LOOPS = {}
 
 _COMPLEX = {np.dtype(np.complex64): np.dtype(np.complex64), np.dtype(np.complex128): np.dtype(np.complex128)}
 _TO_COMPLEX = {np.dtype(np.float32): np.dtype(np.complex64), np.dtype(np.float64): np.dtype(np.complex128)}
-_SINGLE = (np.dtype(np.complex64), np.dtype(np.float32))
 _TO_REAL = {wide: real for real, wide in _TO_COMPLEX.items()}
 _ANY = {**_COMPLEX, **_TO_COMPLEX}
 # dtypes that a name takes and gives, what kind of transform it is, and whether its exponent is positive
@@ -45,21 +37,9 @@ def _scale(norm, n, positive):
     return 1 / math.sqrt(n) if norm == "ortho" else None
 
 
-def _call(loop, x, scale, out, **axes):
-    """NumPy's loops are those of the factor's type: float32 for float32 arrays, but where it is 1 and a Python number,
-    as in numpy.fft, they compute in float64 and round once."""
-    if scale != 1.0 and x.dtype in _SINGLE:
-        scale = np.float32(scale)
-    return loop(x, scale, out=out, **axes)
-
-
-def _loop_of(name, n):
-    return _LOOPS[name][n % 2] if name == "rfft" else _LOOPS[name]
-
-
 def plain(name):
     """The function of that name for one array and a backend, or None."""
-    if not _LOOPS:
+    if not LOOPS:
         return None
     if name in _NAMES:
         return _along_last(name)
@@ -70,7 +50,7 @@ def plain(name):
 
 
 def _along_last(name):
-    loop, (dtypes, kind, positive) = _LOOPS[name], _NAMES[name]
+    dtypes, kind, positive = _NAMES[name]
     told = with_arguments(name)
 
     def transform(x, backend):
@@ -83,13 +63,13 @@ def _along_last(name):
         if n < 1:
             return None
         native = _is_native(backend)
-        if not native and (x.dtype not in _SINGLE or not x.flags.c_contiguous):
+        if not native and (x.dtype not in SINGLE or not x.flags.c_contiguous):
             return None
         scale = 1 / n if positive else 1.0
         out = np.empty((*shape[:-1], n // 2 + 1 if kind == FORWARD else n), dtype)
         note_precision()
         if native:
-            _call(loop[n % 2] if kind == FORWARD else loop, x, scale, out)
+            call(name, n, x, scale, out)
             _native.note_transform(n, x.size // shape[-1], kind, positive, scale)
         else:
             with scope(backend):
@@ -103,7 +83,7 @@ def _along_last(name):
 def with_arguments(name):
     """The same, natively, with a length, an axis and a norm; None where there is no such function."""
     base = _HERMITIAN.get(name, name)
-    if base not in _LOOPS:
+    if base not in LOOPS:
         return None
     dtypes, kind, positive = _NAMES[base]
     dtypes = _ANY if kind == WHOLE else dtypes
@@ -125,7 +105,7 @@ def with_arguments(name):
         out = np.empty((*shape[:axis], n // 2 + 1 if kind == FORWARD else n, *shape[axis + 1:]), dtype)
         given = np.conjugate(x) if name == "hfft" else x
         note_precision()
-        _call(_loop_of(base, n), given, scale, out, axes=[(axis,), (), (axis,)])
+        call(base, n, given, scale, out, axis)
         _native.note_transform(n, x.size // have, kind, positive, scale)
         return np.conjugate(out, out=out) if name == "ihfft" else out
 
@@ -137,7 +117,7 @@ def _several(name):
     base = name.rstrip("2n")
     dtypes, kind, positive = _NAMES[base]
     dtypes = _ANY if kind == WHOLE else dtypes
-    others = _LOOPS["ifft" if positive else "fft"]
+    others = "ifft" if positive else "fft"
 
     def transform(x, backend):
         if type(x) is not np.ndarray or not x.size or precision.get_precision() != "fast" or not _is_native(backend):
@@ -153,9 +133,9 @@ def _several(name):
         out = np.empty((*shape[:-1], n // 2 + 1 if kind == FORWARD else n), dtype)
         note_precision()
 
-        def along(loop, given, axis, length, to):
+        def along(name, given, axis, length, to):
             scale = 1 / length if positive else 1.0
-            _call(loop, given, scale, to, axes=[(axis,), (), (axis,)])
+            call(name, length, given, scale, to, axis)
             _native.note_transform(length, x.size // shape[axis], kind if axis == last else WHOLE, positive, scale)
             return to
 
@@ -163,8 +143,8 @@ def _several(name):
             between = np.empty(shape, x.dtype)
             for axis in rest:
                 x = along(others, x, axis, shape[axis], between)
-            return along(_loop_of(base, n), x, last, n, out)
-        y = along(_loop_of(base, n), x, last, n, out)
+            return along(base, x, last, n, out)
+        y = along(base, x, last, n, out)
         for axis in reversed(rest):
             along(others, y, axis, shape[axis], y)
         return y

@@ -8,6 +8,7 @@ from kiln._kiln import blas as _choice
 from kiln._kiln import fft as _native
 
 from . import _staged, precision
+from ._loops import LOOPS, SINGLE, call
 
 WHOLE, FORWARD, INVERSE = range(3)  # as Spectrum in kernels/fft/two_factor.h counts
 PRECISIONS = {"fp32": 0, "bf16": 1, "bf16x3": 2, "bf16x6": 3}  # as Precision in kernels/blas/gemm.h
@@ -47,7 +48,12 @@ def _norm(n, positive, scale):
     return "forward" if positive else "backward", scale
 
 
-def _by_numpy(x, n, kind, positive, scale):
+def _by_numpy(x, n, kind, positive, scale, in_single=False):
+    if LOOPS and x.dtype in SINGLE:
+        name = ("ifft" if positive else "fft", "rfft", "irfft")[kind]
+        out = np.empty(_shape(x, n, kind), np.float32 if kind == INVERSE else np.complex64)
+        return call(name, n, x if kind == FORWARD else x.astype(np.complex64, copy=False), scale, out,
+                    in_single=in_single)
     norm, factor = _norm(n, positive or kind == INVERSE, scale)
     if kind == WHOLE:
         y = np.fft.ifft(x, norm=norm) if positive else np.fft.fft(x, norm=norm)
@@ -58,8 +64,12 @@ def _by_numpy(x, n, kind, positive, scale):
     return y if factor is None else y * y.dtype.type(factor)
 
 
+def _shape(x, n, kind):
+    return (*x.shape[:-1], n // 2 + 1 if kind == FORWARD else n)
+
+
 def _by_plan(x, n, kind, positive, scale, products="fp32"):
-    shape = (*x.shape[:-1], n // 2 + 1 if kind == FORWARD else n)
+    shape = _shape(x, n, kind)
     x = np.ascontiguousarray(x)
     y = np.empty(shape, np.float32 if kind == INVERSE else np.complex64)
     _native.transform(n, math.prod(shape[:-1]), kind, positive, scale, PRECISIONS[products], x.ctypes.data,
@@ -67,17 +77,17 @@ def _by_plan(x, n, kind, positive, scale, products="fp32"):
     return y
 
 
-def transform(x, n, kind, positive, scale, mode):
+def transform(x, n, kind, positive, scale, mode, in_single=False):
     """scale Σ_j x(j) e^(± 2 pi i j k / n) of the last axis. Of `kind` FORWARD x is real and the result half a spectrum,
-    of INVERSE the other way round."""
+    of INVERSE the other way round. `in_single`: natively, what NumPy computes in float64 and rounds to float32 is
+    computed in float32."""
     if x.size == 0:
-        shape = (*x.shape[:-1], n // 2 + 1 if kind == FORWARD else n)
-        return np.zeros(shape, x.real.dtype if kind == INVERSE else np.result_type(x.dtype, np.complex64))
+        return np.zeros(_shape(x, n, kind), x.real.dtype if kind == INVERSE else np.result_type(x.dtype, np.complex64))
     single = x.dtype in (np.float32, np.complex64)
     products = precision.PRODUCTS[mode]
     native = is_native()
     if products is None and native:
-        y = _by_numpy(x, n, kind, positive, scale)
+        y = _by_numpy(x, n, kind, positive, scale, in_single)
         _native.note_transform(n, x.size // x.shape[-1], kind, positive, scale)
         return y
     if products is None and single:

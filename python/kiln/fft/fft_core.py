@@ -11,8 +11,10 @@ _DFT_GEMM_THRESHOLD = 256  # up to this length a device transforms by one produc
 
 
 def along(data, kind, n, axis, positive, scale, mode):
-    """Transforms one axis of a Data in place; returns it."""
-    return data.apply(Linear(kind, n, axis, positive, scale, mode, given=data.shape[axis]))
+    """Transforms one axis of a Data in place; returns it. Natively, tensors of float32 are computed in float32, as by
+    torch."""
+    return data.apply(Linear(kind, n, axis, positive, scale, mode, given=data.shape[axis],
+                             in_single=data.torch is not None))
 
 
 def fft_core(x, inverse=False, plan=None, precision=None):

@@ -21,6 +21,8 @@ std::map<std::string, isa::Program> programs(Target t) {
       {"bluestein", one(263, 3, {Kind::bluestein, 1, 22, 24})},
       {"bluestein_real", one(263, 3, {Kind::bluestein, 1, 18, 22}, Spectrum::forward)},
       {"three_factor_real", one(1200, 3, {Kind::three_factor, 10, 6, 20}, Spectrum::forward)},
+      {"long_factor_real", one(1300, 7, {Kind::two_factor, 1, 10, 130}, Spectrum::forward)},
+      {"long_factor_half", one(2080, 3, {Kind::two_factor, 1, 8, 260}, Spectrum::inverse)},
       {"three_factor_half", one(1200, 3, {Kind::three_factor, 10, 20, 6}, Spectrum::inverse)},
       {"halved", one(600, 3, {Kind::two_factor, 1, 15, 20, 1, true}, Spectrum::forward)},
       {"halved_back", one(600, 20, {Kind::two_factor, 1, 15, 20, 1, true}, Spectrum::inverse)},

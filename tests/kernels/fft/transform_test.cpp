@@ -201,6 +201,33 @@ TEST(Transform, SplitOperands) {
   }
 }
 
+// Two factors of which one is longer than the partitions are many, cut into two pieces or four; rows of one pass and of
+// several, the last of which is not full.
+TEST(Transform, RealRowsWithALongFactor) {
+  Random random;
+  int turn = 0;
+  const Way some[] = {{Way::Kind::two_factor, 1, 2, 130},  {Way::Kind::two_factor, 1, 5, 254},
+                      {Way::Kind::two_factor, 1, 64, 256}, {Way::Kind::two_factor, 1, 3, 260},
+                      {Way::Kind::two_factor, 1, 16, 512}, {Way::Kind::two_factor, 1, 127, 132}};
+  for (const Spectrum spectrum : {Spectrum::forward, Spectrum::inverse}) {
+    for (const Way& way : some) {
+      for (const Precision precision : {Precision::native, Precision::bf16x6}) {
+        const TransformConfig c{.n = way.product(),
+                                .rows = turn % 4 == 0 ? 1 : random.size(2, 11),
+                                .spectrum = spectrum,
+                                .positive = turn % 2 == 1,
+                                .scale = turn % 3 == 0 ? 1.0 : 0.5,
+                                .precision = precision};
+        expect_right(c, way, kTargets[turn++ % 3], random);
+      }
+    }
+  }
+  for (const std::int64_t n : {20000, 32768, 65536}) {
+    const std::vector<Way> all = ways({.n = n, .spectrum = Spectrum::forward});
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const Way& w) { return w.n2 > 128; })) << n;
+  }
+}
+
 // Small factors, odd first ones and tails of every kind, so that all of it is cheap to run.
 TEST(Transform, RealRowsInThreeFactors) {
   Random random;

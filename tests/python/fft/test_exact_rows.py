@@ -37,6 +37,34 @@ def test_rows_that_are_not_random(n):
             assert_close(got, getattr(np.fft, call)(wide(given), **more), 1e-6, f"{call} of {name}")
 
 
+@pytest.mark.parametrize("n", [474, 830])
+def test_constant_spectra(n):
+    """Sums of 79 and 83 times the same number."""
+    for angle in np.linspace(-0.5, 0.5, 21):
+        x = np.full((2, n // 2 + 1), [[np.exp(1j * angle)], [0.7j]], np.complex64)
+        want = np.fft.irfft(wide(x), n)
+        got = fft.irfft(x, n, backend="simulator")
+        assert_close(got[0], want[0], 1e-6, f"{angle}")
+        assert_close(got[1], want[1], 1e-6)
+
+
+@pytest.mark.parametrize("n, worst", [(997, 3), (6043, 5398), (8193, 1), (38929, 16431), (65521, 53631)])
+def test_native_pulses(n, worst):
+    """NumPy's pocketfft computes inverse transforms in float32; by a convolution, pulses have up to 1.3e-6 there."""
+    j = np.arange(n)
+    pulses = np.zeros((20, n), np.complex64)
+    pulses[np.arange(19), rng().integers(n, size=19)] = 1
+    pulses[19, worst] = 1
+    chirp = np.exp(1j * np.pi * (j * j % (2 * n)) / n).astype(np.complex64)[None]
+    for x in (pulses, chirp):
+        for given in ({}, {"norm": "ortho"}):
+            want = np.fft.ifft(wide(x), **given)
+            assert_close(fft.ifft(x, backend="native", **given), want, 1e-6)
+            assert_close(fft.ifft(x.T, axis=0, backend="native", **given), want.T, 1e-6)
+            half = x[:, :n // 2 + 1]
+            assert_close(fft.irfft(half, n, backend="native", **given), np.fft.irfft(wide(half), n, **given), 1e-6)
+
+
 def test_such_rows_beside_others():
     """Each row of a batch keeps its own, however large or small its numbers are."""
     n, r = 4099, rng()

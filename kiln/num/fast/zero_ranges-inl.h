@@ -1,0 +1,197 @@
+// Operands with zeros above or below their other elements, as those are that hold several matrices side by side, block
+// by block: sums leave out the rows in which they have only zeros; included once for each target.
+//
+// A sum begins as +0, and a zero times a finite number leaves it as it is, but for -0, which +0 turns to +0. A sum of
+// others is -0 only where a number too small for float32 is rounded to it. What two numbers give that are not zero, and
+// so what sums of such products are, is a multiple of their last bits' product. So both operands must be finite, and
+// the last bits of their smallest numbers so large that their product is one of float32.
+#if defined(KILN_NUM_FAST_ZERO_RANGES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KILN_NUM_FAST_ZERO_RANGES_INL_H_
+#undef KILN_NUM_FAST_ZERO_RANGES_INL_H_
+#else
+#define KILN_NUM_FAST_ZERO_RANGES_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "kiln/num/fast/factor-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::fast {
+namespace HWY_NAMESPACE {
+namespace {
+
+// Rows from the first to the last one that has other elements than zeros.
+struct RowRange {
+  std::size_t begin, end;
+
+  std::size_t size() const { return end - begin; }
+  RowRange and_of(RowRange other) const {
+    const std::size_t first = std::max(begin, other.begin), last = std::min(end, other.end);
+    return first < last ? RowRange{first, last} : RowRange{0, 0};
+  }
+  RowRange or_of(RowRange other) const {
+    if (size() == 0) return other;
+    return other.size() == 0 ? *this : RowRange{std::min(begin, other.begin), std::max(end, other.end)};
+  }
+};
+
+// Columns whose elements stand in the same rows, or nearly.
+struct ColumnRun {
+  std::size_t first, count;
+  RowRange rows;
+};
+
+// Ranges of up to a vector of columns.
+template <class Kind>
+void ranges_of_vector(const Source& from, std::size_t k, std::size_t width, std::int32_t* begins, std::int32_t* ends) {
+  const Tag d;
+  const hn::RebindToSigned<Tag> di;
+  auto begin = hn::Set(di, -1), end = hn::Zero(di);
+  for (std::size_t i = 0; i < k; ++i) {
+    const Vec row = width == kLanes ? Kind::load(from.row<Kind>(i)) : Kind::load_first(from.row<Kind>(i), width);
+    const auto is_other = hn::RebindMask(di, hn::Not(hn::Eq(row, hn::Zero(d))));  // NaN is no zero
+    const auto at = hn::Set(di, static_cast<std::int32_t>(i));
+    begin = hn::IfThenElse(hn::And(is_other, hn::Lt(begin, hn::Zero(di))), at, begin);
+    end = hn::IfThenElse(is_other, hn::Add(at, hn::Set(di, 1)), end);
+  }
+  hn::Store(begin, di, begins);
+  hn::Store(end, di, ends);
+}
+
+// All columns as runs. A run ends where its rows would become many more than those of one of its columns.
+template <class Kind>
+void find_runs(const Source& from, std::size_t k, std::size_t m, std::vector<ColumnRun>& runs) {
+  alignas(64) std::int32_t begins[kLanes], ends[kLanes];
+  std::size_t least = k;  // rows of a column of the run that has some
+  runs.clear();
+  for (std::size_t column = 0; column < m; ++column) {
+    const std::size_t lane = column % kLanes;
+    if (lane == 0) ranges_of_vector<Kind>(from.from_column(column), k, std::min(m - column, kLanes), begins, ends);
+    const RowRange rows = ends[lane] == 0
+                              ? RowRange{0, 0}
+                              : RowRange{static_cast<std::size_t>(begins[lane]), static_cast<std::size_t>(ends[lane])};
+    const std::size_t smallest = rows.size() == 0 ? least : std::min(least, rows.size());
+    const RowRange both = runs.empty() ? rows : runs.back().rows.or_of(rows);
+    if (!runs.empty() && both.size() <= smallest + smallest / 4 + 4) {
+      ++runs.back().count;
+      runs.back().rows = both;
+      least = smallest;
+      continue;
+    }
+    runs.push_back({column, 1, rows});
+    least = rows.size() == 0 ? k : rows.size();
+  }
+}
+
+// The range of some columns together.
+template <class Kind>
+RowRange range_of(const Source& from, std::size_t k, std::size_t width) {
+  const Tag d;
+  const auto is_zero = [&](std::size_t row) {
+    const auto* at = from.row<Kind>(row);
+    for (std::size_t c = 0; c < width; c += kLanes) {
+      const Vec some = width - c < kLanes ? Kind::load_first(at + c, width - c) : Kind::load(at + c);
+      if (!hn::AllTrue(d, hn::Eq(some, hn::Zero(d)))) return false;
+    }
+    return true;
+  };
+  std::size_t begin = 0, end = k;
+  while (begin < k && is_zero(begin)) ++begin;
+  if (begin == k) return {0, 0};
+  while (is_zero(end - 1)) --end;
+  return {begin, end};
+}
+
+// Bits of magnitudes: the largest one, and one less than the smallest that is not zero.
+struct Magnitudes {
+  std::uint32_t largest = 0, before_least = std::numeric_limits<std::uint32_t>::max();
+
+  // Whether zeros that are left out do not change a bit.
+  static bool allow_leaving_out(const Magnitudes& a, const Magnitudes& b) {
+    constexpr std::uint32_t kInfinity = 0x7f800000u, kMantissaBits = 23;
+    // The last bit of a number with exponent e counts 2^(e - 150), or more; the smallest of float32 2^-149.
+    constexpr std::uint32_t kExponents = 150 + 150 - 149;
+    return a.largest < kInfinity && b.largest < kInfinity &&
+           (a.before_least >> kMantissaBits) + (b.before_least >> kMantissaBits) >= kExponents;
+  }
+};
+
+template <class Kind>
+Magnitudes magnitudes_of(const Source& from, std::size_t k, std::size_t width) {
+  const hn::RebindToUnsigned<Tag> du;
+  auto largest = hn::Zero(du), least = hn::Set(du, std::numeric_limits<std::uint32_t>::max());
+  const auto add = [&](Vec x) HWY_ATTR {
+    const auto bits = hn::BitCast(du, hn::Abs(x));
+    largest = hn::Max(largest, bits);
+    least = hn::Min(least, hn::Sub(bits, hn::Set(du, 1)));
+  };
+  const std::size_t whole = width / kLanes * kLanes;
+  for (std::size_t i = 0; i < k; ++i) {
+    const auto* row = from.row<Kind>(i);
+    for (std::size_t c = 0; c < whole; c += kLanes) add(Kind::load(row + c));
+    if (whole < width) add(Kind::load_first(row + whole, width - whole));
+  }
+  return {hn::GetLane(hn::MaxOfLanes(du, largest)), hn::GetLane(hn::MinOfLanes(du, least))};
+}
+
+// What a product knows of the zeros of its operands.
+class ZeroRanges {
+ public:
+  // `in_a`, `in_b`: whether an operand is looked at; else all its rows count.
+  ZeroRanges(const Source& a, const Source& b, std::size_t k, std::size_t m, bool in_a, bool in_b)
+      : a_(a), b_(b), k_(k), m_(m), in_b_(in_b) {
+    if (in_a)
+      a.narrow ? find_runs<Narrow>(a, k, m, runs()) : find_runs<Wide>(a, k, m, runs());
+    else
+      runs().assign(1, {0, m, {0, k}});
+  }
+  // The columns of a.
+  const std::vector<ColumnRun>& runs_of_a() const { return runs(); }
+
+  // The rows that count in a panel of b, or in all panels those of every run when `runs_count`.
+  struct PanelRows {
+    RowRange rows;
+    bool runs_count;
+    RowRange of(const ColumnRun& run) const { return runs_count ? rows.and_of(run.rows) : rows; }
+  };
+  PanelRows of_panel(std::size_t column, std::size_t width) {
+    const Source panel = b_.from_column(column);
+    const RowRange rows = !in_b_      ? RowRange{0, k_}
+                          : b_.narrow ? range_of<Narrow>(panel, k_, width)
+                                      : range_of<Wide>(panel, k_, width);
+    const bool skips = std::any_of(runs().begin(), runs().end(),
+                                   [&](const ColumnRun& run) { return rows.and_of(run.rows).size() < k_; });
+    return skips && may_skip(panel, width) ? PanelRows{rows, true} : PanelRows{{0, k_}, false};
+  }
+
+ private:
+  static std::vector<ColumnRun>& runs() {
+    static thread_local std::vector<ColumnRun> kept;
+    return kept;
+  }
+  bool may_skip(const Source& panel, std::size_t width) {
+    if (!knows_a_) magnitudes_a_ = a_.narrow ? magnitudes_of<Narrow>(a_, k_, m_) : magnitudes_of<Wide>(a_, k_, m_);
+    knows_a_ = true;
+    return Magnitudes::allow_leaving_out(
+        magnitudes_a_, panel.narrow ? magnitudes_of<Narrow>(panel, k_, width) : magnitudes_of<Wide>(panel, k_, width));
+  }
+
+  const Source &a_, &b_;
+  std::size_t k_, m_;
+  bool in_b_, knows_a_ = false;
+  Magnitudes magnitudes_a_;
+};
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::fast
+HWY_AFTER_NAMESPACE();
+
+#endif
