@@ -11,6 +11,8 @@ class Epilogue {
   // Declares `scalars` where a factor is given and loads it to all partitions.
   Epilogue(isa::Kernel& k, Scalar alpha, Scalar beta);
   bool reads_c() const { return beta_ != Scalar::zero; }
+  // The result is the sums.
+  bool is_plain() const { return alpha_ == Scalar::one && beta_ == Scalar::zero; }
 
   // to = alpha sums + beta from, both m x n in HBM; `from` counts only with a beta.
   void store(const ProductBlock& block, const isa::View& to, const isa::View& from) const;

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "kernels/blas/dtypes.h"
 #include "kernels/sparse/attention.h"
@@ -59,10 +60,6 @@ class Backward {
                 .d = k_.sbuf({kTile, p_.tile_rows()}, f32),
                 .dq = {k_, c_},
                 .has_d = std::vector<bool>(p_.tile_rows(), false)};
-      for_vector(minus_lse_.select(0, h), p_.rows,
-                 [&](const View& memory, const Slice& partitions, const Slice& tiles) {
-                   k_.dma_copy({.dst = head.minus_lse(partitions, tiles), .src = memory});
-                 });
       std::deque<Pending> pending;
       const auto finish = [&](std::size_t left) {
         for (; pending.size() > left; pending.pop_front()) multiply(head, pending.front());
@@ -79,6 +76,7 @@ class Backward {
     HeadRows q, dout, keys;
     std::vector<TurnedRows> queries_t, keys_t;  // q and dout, keys and values: of each, or of both together
     View minus_lse, d;                          // [128, tiles of queries]: -lse, and the sums of dout out
+    bool has_lse = false;
     QuerySums dq;
     std::vector<bool> has_d;
   };
@@ -117,6 +115,31 @@ class Backward {
   }
 
   std::int64_t group() const { return c_.head <= 2 * kTile ? kGroup : kLongGroup; }
+
+  // -lse of all queries. Numbers that lie side by side are turned by the tensor engine where it can: one by one they
+  // would take the DMAs longer than a tile of keys.
+  View minus_lse_of(Head& head) const {
+    if (std::exchange(head.has_lse, true)) return head.minus_lse;
+    const View memory = minus_lse_.select(0, head.h);
+    if (!arch(k_.program().target).features.tensor_transpose_mode) {
+      for_vector(memory, p_.rows, [&](const View& some, const Slice& partitions, const Slice& tiles) {
+        k_.dma_copy({.dst = head.minus_lse(partitions, tiles), .src = some});
+      });
+      return head.minus_lse;
+    }
+    const std::int64_t whole = p_.rows / kTile, rest = p_.rows % kTile;
+    for (const Piece& tiles : whole_pieces(whole, kTile)) {
+      const View lying = k_.sbuf({tiles.size, kTile}, f32), turned = k_.psum({kTile, tiles.size}, f32);
+      const View from = memory(ds(tiles.start * kTile, tiles.size * kTile));
+      k_.dma_copy({.dst = lying, .src = from.reshape_dim(0, {tiles.size, kTile})});
+      k_.nc_transpose({.dst = turned, .data = lying});
+      k_.tensor_copy({.dst = head.minus_lse(all, ds(tiles.start, tiles.size)), .src = turned});
+    }
+    if (rest > 0)
+      k_.dma_copy(
+          {.dst = head.minus_lse(ds(0, rest), ds(whole, 1)), .src = memory(ds(whole * kTile, rest)).expand_dim(1)});
+    return head.minus_lse;
+  }
 
   // Σ dout out of a tile of queries, and of those that are loaded with it.
   View d_of(Head& head, std::int64_t row) const {
@@ -202,7 +225,6 @@ class Backward {
                                             .dk = {},
                                             .dv = {},
                                             .begun = std::vector<bool>(g.size, false)});
-    for (std::int64_t i = 0; i < g.size; ++i) keys->keys.push_back(head.keys.tile(g.start + i));
     if (goes_in_halves()) {
       const View both = k_.psum({kTile, group() * kTile}, f32)(all, ds(0, size));
       keys->dv = {both(ds(0, kLane))}, keys->dk = {both(ds(kLane, kLane))};
@@ -217,7 +239,7 @@ class Backward {
 
   Pending weigh(Head& head, const std::shared_ptr<Keys>& keys, const std::shared_ptr<QuerySums::Block>& block,
                 std::int64_t row, std::int64_t first, const std::vector<std::int64_t>& stored) {
-    Pending p{keys, row, first, {}, head.q.tile(row), head.dout.tile(row), {}, {}, block, false, false};
+    Pending p{keys, row, first, {}, {}, {}, {}, {}, block, false, false};
     const std::int64_t count = static_cast<std::int64_t>(stored.size()), m = p_.height(row);
     for (std::int64_t i = 0; i < count; ++i) p.tiles.push_back({i * kTile, p_.width(keys->tiles.start + first + i)});
     const std::int64_t width = p.tiles.back().start + p.tiles.back().size;
@@ -241,8 +263,12 @@ class Backward {
     k_.activation({.dst = p.weights,
                    .op = ActFn::exp,
                    .data = x,
-                   .bias = head.minus_lse(ds(0, m), ds(row, 1)),
+                   .bias = minus_lse_of(head)(ds(0, m), ds(row, 1)),
                    .scale = masked ? 1.0 : c_.scale});
+    // What is needed later is loaded later.
+    p.q = head.q.tile(row), p.dout = head.dout.tile(row);
+    for (std::int64_t i = static_cast<std::int64_t>(keys->keys.size()); i < keys->tiles.size; ++i)
+      keys->keys.push_back(head.keys.tile(keys->tiles.start + i));
     k_.scalar_tensor_tensor({.dst = p.gradient,
                              .data = dp,
                              .op0 = AluOp::subtract,

@@ -26,13 +26,15 @@ void require_attention(const char* what, const AttentionConfig& c) {
   if (!fits) raise(sparse_rules::kTable, sparse_rules::kPattern, {.found = "masks for other tiles than are stored"});
 }
 
-HeadRows::HeadRows(Kernel& k, const View& matrix, bool stays) : k_(k), matrix_(matrix), stays_(stays) {}
+HeadRows::HeadRows(Kernel& k, const View& matrix, bool stays, bool is_awaited)
+    : k_(k), matrix_(matrix), stays_(stays), is_awaited_(is_awaited) {}
 
 Piece HeadRows::neighbours(std::int64_t t) const {
   const std::int64_t whole = matrix_.dim(0) / kTile;
   if (!stays_ || t >= whole) return {t, 1};
-  const std::int64_t first = t / kLoadTogether * kLoadTogether;
-  return {first, std::min(kLoadTogether, whole - first)};
+  const bool is_first = is_awaited_ && first_ >= 0 && t / kLoadTogether == first_ / kLoadTogether;
+  const std::int64_t together = is_first ? kLoadTogether / 2 : kLoadTogether, first = t / together * together;
+  return {first, std::min(together, whole - first)};
 }
 
 View HeadRows::tile(std::int64_t t) {
@@ -48,6 +50,7 @@ View HeadRows::tile(std::int64_t t) {
 }
 
 View HeadRows::turned(std::int64_t t, std::int64_t count) {
+  if (first_ < 0) first_ = t;
   const std::int64_t head = matrix_.dim(1), width = (count - 1) * kTile + height(t + count - 1);
   const auto load = [&](const View& to, std::int64_t first, std::int64_t rows) {
     load_chunk(k_, to, {matrix_, false}, 0, head, first * kTile, rows);

@@ -16,10 +16,11 @@ struct AttentionTensors {
 };
 
 // Rows of a matrix [rows, head] in HBM, 128 at a time, loaded when first asked for: as they lie, or turned with the
-// head on the partitions. All stay in SBUF with `stays`, else each use loads its own.
+// head on the partitions. All stay in SBUF with `stays`, else each use loads its own. With `is_awaited` the first
+// turned ones come in shorter loads.
 class HeadRows {
  public:
-  HeadRows(isa::Kernel& k, const isa::View& matrix, bool stays);
+  HeadRows(isa::Kernel& k, const isa::View& matrix, bool stays, bool is_awaited = false);
   // [height, head] of tile t.
   isa::View tile(std::int64_t t);
   // Tiles that are loaded together with `stays`, as whole ones: those of t.
@@ -31,7 +32,8 @@ class HeadRows {
   std::int64_t height(std::int64_t t) const { return std::min(kTile, matrix_.dim(0) - t * kTile); }
   isa::Kernel& k_;
   isa::View matrix_;
-  bool stays_;
+  bool stays_, is_awaited_;
+  std::int64_t first_ = -1;  // that was asked for
   isa::View all_turned_;
   std::map<std::int64_t, isa::View> tiles_;
   std::map<std::int64_t, bool> loaded_;

@@ -13,9 +13,9 @@ std::vector<QueryGroup> query_groups(const TilePattern& pattern);
 
 // One tile of keys and neighbouring tiles of queries of a group that meet it.
 struct KeyRun {
-  std::int64_t column, first, tiles, size;  // first: in the group; size: queries
-  std::vector<std::int64_t> tile;           // of the pattern, of each tile of queries
-  std::int64_t at = 0;                      // of its scores in the chunk
+  std::int64_t group, column, first, tiles, size;  // first: in the group; size: queries
+  std::vector<std::int64_t> tile;                  // of the pattern, of each tile of queries
+  std::int64_t at = 0;                             // of its scores in the chunk
   // Its queries by whether a run before it had them: pieces of [0, size), and true for those that are new.
   std::vector<std::pair<Piece, bool>> parts = {};
 };
@@ -23,12 +23,14 @@ struct KeyRun {
 struct KeyChunk {
   std::int64_t keys, banks;  // keys on the partitions
   std::vector<KeyRun> runs = {};
-  bool is_last = false;            // of its group
-  std::vector<std::int64_t> used;  // columns of each bank
+  std::vector<std::int64_t> ends = {};  // groups whose last one it is
+  std::vector<std::int64_t> used;       // columns of each bank
   // What is used of `lanes` copies of it side by side, in as few pieces as possible.
   std::vector<Piece> spans(std::int64_t lanes) const;
 };
-// Chunks of up to `banks` banks, the longest runs first.
-std::vector<KeyChunk> key_chunks(const TilePattern& pattern, const QueryGroup& group, std::int64_t banks);
+// Chunks of up to `banks` banks, group by group, the longest runs first. With `fills`, what a group leaves of its last
+// chunk goes to the next one: fewer chunks, but two groups, no more, are on their way for longer.
+std::vector<KeyChunk> key_chunks(const TilePattern& pattern, const std::vector<QueryGroup>& groups, std::int64_t banks,
+                                 bool fills);
 
 }  // namespace kiln::kernels

@@ -105,6 +105,8 @@ std::vector<std::vector<Int>> group_rows(const std::vector<Int>& lengths, bool a
     groups.emplace_back(order.begin() + r, order.begin() + std::min(rows, r + kTile));
     if (!anywhere && !in_order) std::stable_sort(groups.back().begin(), groups.back().end(), longer);
   }
+  // Stores to rows anywhere wait for each other: those that are soon ready come first.
+  if (anywhere) std::reverse(groups.begin(), groups.end());
   return groups;
 }
 
@@ -174,6 +176,9 @@ class Planner {
   void add_bucket(const std::vector<Int>& rows, const std::vector<Int>& lengths) {
     RowBuckets& all = plan.buckets;
     RowBuckets::Bucket bucket{.rows = static_cast<Int>(rows.size())};
+    const bool is_run =
+        std::adjacent_find(rows.begin(), rows.end(), [](Int a, Int b) { return b != a + 1; }) == rows.end();
+    if (is_run) bucket.first_row = rows.front();
     if (all.in_order) {
       Int longest = 0;
       for (const Int row : rows) longest = std::max(longest, lengths[row]);
@@ -251,7 +256,7 @@ std::vector<RowBuckets::Bucket::Window> RowBuckets::Bucket::windows(Int most) co
 std::string key_of(const RowBuckets& b) {
   std::vector<Int> numbers{b.in_order};
   for (const RowBuckets::Bucket& bucket : b.buckets) {
-    numbers.insert(numbers.end(), {bucket.rows, static_cast<Int>(bucket.runs.size())});
+    numbers.insert(numbers.end(), {bucket.rows, bucket.first_row, static_cast<Int>(bucket.runs.size())});
     for (const RowBuckets::Run& run : bucket.runs) numbers.insert(numbers.end(), {run.rows, run.slots});
     numbers.push_back(static_cast<Int>(bucket.tiles.size()));
     numbers.insert(numbers.end(), bucket.tiles.begin(), bucket.tiles.end());

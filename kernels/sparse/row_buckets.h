@@ -17,6 +17,7 @@ struct RowBuckets {
     std::int64_t rows = 0;
     std::vector<Run> runs = {};            // with ever fewer rows
     std::vector<std::int64_t> tiles = {};  // columns of tiles that the tensor engine takes
+    std::int64_t first_row = -1;           // its rows are those from here on, in order; -1: they lie anywhere
     std::int64_t slots() const;
     // The slots in pieces of at most `most`, each with the runs inside of it.
     struct Window {

@@ -1,5 +1,6 @@
 #include "kernels/sparse/spmm.h"
 
+#include <algorithm>
 #include <set>
 
 #include "kernels/blas/config_rules.h"
@@ -12,7 +13,7 @@ using namespace isa;
 
 namespace {
 
-constexpr std::int64_t kLoadTiles = 8, kLoadSlots = 512;
+constexpr std::int64_t kLoadTiles = 8, kLoadSlots = 128;
 
 class SpmmLoops {
  public:
@@ -32,6 +33,8 @@ class SpmmLoops {
     k_.tiles(c_.n, kWide, [&](Index n0, std::int64_t n) {
       ResidentRows rows(k_, b_, n0, n, static_cast<std::int64_t>(used.size()));
       std::int64_t slot = 0, tile = 0, number = 0;
+      loaded_ = {0, 0};
+      load_rows();
       for (const RowBuckets::Bucket& bucket : c_.buckets.buckets) {
         multiply(bucket, {slot, tile, number++}, rows, n0, n);
         slot += bucket.slots();
@@ -47,20 +50,32 @@ class SpmmLoops {
 
   std::int64_t buckets() const { return static_cast<std::int64_t>(c_.buckets.buckets.size()); }
 
+  void load_rows() {
+    const auto lies_anywhere = [](const RowBuckets::Bucket& b) { return b.first_row < 0; };
+    if (std::ranges::none_of(c_.buckets.buckets, lies_anywhere)) return;
+    rows_ = k_.sbuf({kTile, buckets()}, DType::int32);
+    k_.dma_copy({.dst = rows_, .src = indices_(all, ds(0, buckets()))});
+  }
+
   void multiply(const RowBuckets::Bucket& bucket, const First& first, ResidentRows& rows, const Index& n0,
                 std::int64_t n) {
-    const View where = k_.sbuf({bucket.rows, 1}, DType::int32);
-    k_.dma_copy({.dst = where, .src = indices_(ds(0, bucket.rows), ds(first.bucket, 1))});
+    const bool is_in_psum = bucket.runs.empty() && !bucket.tiles.empty();
     View sum = bucket.tiles.empty() ? View() : in_blocks(bucket, first.tile, rows, n);
-    if (!bucket.runs.empty() || bucket.tiles.empty()) sum = in_slots(bucket, first, sum, n0, n);
-    const View out = k_.sbuf({bucket.rows, n}, f32);
-    View c;
+    if (!is_in_psum) sum = in_slots(bucket, first, sum, n0, n);
+    const auto in_memory = [&](const View& matrix) {
+      return bucket.first_row < 0 ? matrix(all, ds(n0, n)).vector_offset(rows_(ds(0, bucket.rows), ds(first.bucket, 1)))
+                                  : matrix(ds(bucket.first_row, bucket.rows), ds(n0, n));
+    };
+    View c, out = sum;
     if (epilogue_.reads_c()) {
       c = k_.sbuf({bucket.rows, n}, f32);
-      k_.dma_copy({.dst = c, .src = from_(all, ds(n0, n)).vector_offset(where)});
+      k_.dma_copy({.dst = c, .src = in_memory(from_)});
     }
-    epilogue_.apply(out, sum, c, static_cast<std::size_t>(first.bucket));
-    k_.dma_copy({.dst = to_(all, ds(n0, n)).vector_offset(where), .src = out});
+    if (!epilogue_.is_plain() || is_in_psum) {
+      out = k_.sbuf({bucket.rows, n}, f32);
+      epilogue_.apply(out, sum, c, static_cast<std::size_t>(first.bucket));
+    }
+    k_.dma_copy({.dst = in_memory(to_), .src = out});
   }
 
   View in_blocks(const RowBuckets::Bucket& bucket, std::int64_t first, ResidentRows& rows, std::int64_t n) {
@@ -82,37 +97,59 @@ class SpmmLoops {
   View in_slots(const RowBuckets::Bucket& bucket, const First& first, const View& begun, const Index& n0,
                 std::int64_t n) {
     const View sum = k_.sbuf({bucket.rows, n}, f32);
-    k_.memset({.dst = sum, .value = 0.0});
-    for (const auto& window : bucket.windows(kLoadSlots)) {
-      const std::int64_t rows = window.runs.front().rows, slot = first.slot + window.first;
-      const View index = k_.sbuf({rows, window.slots}, DType::int32), values = k_.sbuf({rows, window.slots}, f32);
-      k_.dma_copy({.dst = index, .src = indices_(ds(0, rows), ds(buckets() + slot, window.slots))});
-      k_.dma_copy({.dst = values, .src = values_(ds(0, rows), ds(slot, window.slots))});
-      std::int64_t done = 0;
-      for (const RowBuckets::Run& run : window.runs) {
-        k_.loop(run.slots, [&](Index s) {
-          const Slice active = ds(0, run.rows), at = ds(s + done, 1);
-          add_slot(sum(active), index(active, at), values(active, at), n0, n);
-        });
-        done += run.slots;
+    // The first slot begins the sum where it has all rows.
+    bool is_begun = bucket.runs.empty() || bucket.runs.front().rows < bucket.rows;
+    if (is_begun) k_.memset({.dst = sum, .value = 0.0});
+    std::int64_t slot = first.slot;
+    for (const RowBuckets::Run& run : bucket.runs) {
+      const Slice active = ds(0, run.rows);
+      for (std::int64_t left = run.slots; left > 0;) {
+        load_slots(slot, first.slot + bucket.slots());
+        const std::int64_t at = slot - loaded_.start, some = is_begun ? std::min(left, loaded_.size - at) : 1;
+        const auto add = [&](const Index& s) { add_slot(sum(active), ds(s + at, 1), n0, n, is_begun); };
+        some > 1 ? k_.loop(some, add) : add(0);
+        is_begun = true;
+        slot += some, left -= some;
       }
     }
     if (begun.rank() > 0) k_.tensor_tensor({.dst = sum, .data1 = sum, .data2 = begun, .op = AluOp::add});
     return sum;
   }
 
-  // sum [rows, n] += values times the rows of b that the index says.
-  void add_slot(const View& sum, const View& index, const View& values, const Index& n0, std::int64_t n) {
-    const View gathered = k_.sbuf(sum.shape(), f32);
-    k_.dma_copy({.dst = gathered, .src = b_(all, ds(n0, n)).vector_offset(index)});
-    k_.scalar_tensor_tensor(
-        {.dst = sum, .data = gathered, .op0 = AluOp::multiply, .operand0 = values, .op1 = AluOp::add, .operand1 = sum});
+  // Columns and values of slots of all buckets come many at a time.
+  void load_slots(std::int64_t slot, std::int64_t end) {
+    if (loaded_.start <= slot && slot < loaded_.start + loaded_.size) return;
+    const std::int64_t start = slot;
+    loaded_ = {start, std::min(kLoadSlots, end - start)};
+    slot_columns_ = k_.sbuf({kTile, loaded_.size}, DType::int32);
+    slot_values_ = k_.sbuf({kTile, loaded_.size}, f32);
+    k_.dma_copy({.dst = slot_columns_, .src = indices_(all, ds(buckets() + start, loaded_.size))});
+    k_.dma_copy({.dst = slot_values_, .src = values_(all, ds(start, loaded_.size))});
+  }
+
+  // sum [rows, n] += values of a slot times the rows of b that it says; = for the first one.
+  void add_slot(const View& sum, const Slice& slot, const Index& n0, std::int64_t n, bool is_begun) {
+    const Slice rows = ds(0, sum.dim(0));
+    const View gathered = k_.sbuf(sum.shape(), f32), values = slot_values_(rows, slot);
+    k_.dma_copy({.dst = gathered, .src = b_(all, ds(n0, n)).vector_offset(slot_columns_(rows, slot))});
+    if (!is_begun)
+      k_.tensor_scalar({.dst = sum, .data = gathered, .op0 = AluOp::multiply, .operand0 = values});
+    else
+      k_.scalar_tensor_tensor({.dst = sum,
+                               .data = gathered,
+                               .op0 = AluOp::multiply,
+                               .operand0 = values,
+                               .op1 = AluOp::add,
+                               .operand1 = sum});
   }
 
   Kernel& k_;
   const SpmmConfig& c_;
   Epilogue epilogue_;
   View indices_, values_, blocks_, b_, from_, to_;
+  // In SBUF, of the columns of c that are computed: rows of all buckets, and of some slots their columns and values.
+  View rows_, slot_columns_, slot_values_;
+  Piece loaded_{0, 0};
 };
 
 }  // namespace

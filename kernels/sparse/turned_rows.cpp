@@ -5,8 +5,8 @@
 namespace kiln::kernels {
 using namespace isa;
 
-TurnedRows::TurnedRows(Kernel& k, std::vector<View> matrices, bool stays)
-    : k_(k), matrices_(std::move(matrices)), stays_(stays), alone_(k, matrices_[0], stays) {}
+TurnedRows::TurnedRows(Kernel& k, std::vector<View> matrices, bool stays, bool is_awaited)
+    : k_(k), matrices_(std::move(matrices)), stays_(stays), alone_(k, matrices_[0], stays, is_awaited) {}
 
 View TurnedRows::turned(std::int64_t t, std::int64_t count) {
   if (matrices_.size() == 1) return alone_.turned(t, count);

@@ -13,8 +13,8 @@ inline constexpr std::size_t kHalvesTogether = 4;
 
 class TurnedRows {
  public:
-  // All tiles stay in SBUF with `stays`, else each use loads its own.
-  TurnedRows(isa::Kernel& k, std::vector<isa::View> matrices, bool stays);
+  // All tiles stay in SBUF with `stays`, else each use loads its own; `is_awaited` as HeadRows has it, of one matrix.
+  TurnedRows(isa::Kernel& k, std::vector<isa::View> matrices, bool stays, bool is_awaited = false);
   // [128, pieces of the head, width] of `count` tiles from t on.
   isa::View turned(std::int64_t t, std::int64_t count = 1);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/sparse/attention_parts.h"
+
 namespace kiln::kernels {
 using namespace isa;
 
@@ -10,11 +12,10 @@ View WeightSums::sum_of(Part& part) {
   return part.sum;
 }
 
-void WeightSums::add(const KeyChunk& chunk, const View& weights) {
-  for (const KeyRun& run : chunk.runs) {
-    Part& part = parts_[added_++ % 3 == 0 ? 0 : 1];  // the vector engine has other things to do
-    add_run(part, run, weights(all, ds(run.at, run.size)));
-  }
+void WeightSums::add(const KeyRun& run, const View& weights, bool is_late) {
+  const bool is_its_turn = added_ % turns_ == 0;
+  ++added_;
+  add_run(parts_[is_its_turn && !(is_late && added_ > turns_) ? 0 : 1], run, weights);
 }
 
 void WeightSums::add_run(Part& part, const KeyRun& run, const View& weights) {
@@ -72,7 +73,7 @@ std::optional<View> WeightSums::total(Part& part) {
   return part.sum;
 }
 
-View WeightSums::totals(const View& ones) {
+View WeightSums::totals(const View& ones, bool is_interleaved) {
   const auto by_vector = total(parts_[0]), by_gpsimd = total(parts_[1]);
   const View once = k_.sbuf({kTile, queries_}, ones.dtype());
   if (by_gpsimd)
@@ -85,7 +86,7 @@ View WeightSums::totals(const View& ones) {
   for (std::int64_t t = 0; t < tiles; ++t) {
     const std::int64_t m = std::min(kTile, queries_ - t * kTile);
     k_.nc_matmul({.dst = out(ds(0, m), ds(t, 1)),
-                  .stationary = once(all, ds(t * kTile, m)),
+                  .stationary = is_interleaved ? interleaved(once, tiles).select(1, t) : once(all, ds(t * kTile, m)),
                   .moving = ones,
                   .is_moving_onezero = true});
   }

@@ -10,11 +10,14 @@ namespace kiln::kernels {
 
 class WeightSums {
  public:
-  // For a group of so many queries.
-  WeightSums(isa::Kernel& k, std::int64_t queries) : k_(k), queries_(queries) {}
-  void add(const KeyChunk& chunk, const isa::View& weights);
+  // For a group of so many queries. Two engines share the work, so that gpsimd has two thirds of it: the vector engine
+  // has other things to do. With `is_last`, each has a half.
+  WeightSums(isa::Kernel& k, std::int64_t queries, bool is_last) : k_(k), queries_(queries), turns_(is_last ? 2 : 3) {}
+  // The weights of a run, [keys, queries]. With `is_late`, the vector engine soon has to take results out.
+  void add(const KeyRun& run, const isa::View& weights, bool is_late);
   // [128, tiles of queries] in PSUM. `ones` [128, 1] has the dtype that the sums are rounded to before the last step.
-  isa::View totals(const isa::View& ones);
+  // With `interleaved`, partition p of the tile t has query p * tiles + t.
+  isa::View totals(const isa::View& ones, bool interleaved);
 
  private:
   // What one engine has added up: [128, queries].
@@ -34,7 +37,7 @@ class WeightSums {
 
   isa::Kernel& k_;
   std::int64_t queries_;
-  int added_ = 0;
+  int turns_, added_ = 0;
   Part parts_[2] = {{Engine::vector}, {Engine::gpsimd}};
 };
 

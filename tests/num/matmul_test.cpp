@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kiln/num/fast/fast.h"
+#include "kiln/num/few_places.h"
 #include "kiln/num/plain/plain.h"
 #include "tests/num/each_target.h"
 #include "tests/num/random_rows.h"
@@ -189,6 +190,63 @@ TEST_P(FastMatmul, EqualsPlainForColumnsOfZeros) {
     if (between(random_, 0, 3)) clear_from(right, between(random_, 0, n));
     expect_fast_is_plain(random_, std::move(left), std::move(right));
   }
+}
+
+// An array with elements of a kind at random places, and these places, some of them twice and some of zeros.
+FewPlaces random_places(Random& random, std::vector<float>& array, std::size_t rows, std::size_t columns,
+                        Values values) {
+  for (float& x : array) x = between(random, 0, 1) ? 0.0f : -0.0f;
+  std::vector<std::int64_t> places;
+  for (std::size_t i = 0; i < rows * columns / 50; ++i) {
+    places.push_back(static_cast<std::int64_t>(between(random, 0, array.size() - 1)));
+    array[places.back()] = between(random, 0, 9) ? random_value(random, values) : 0.0f;
+    if (values == Values::tiny) array[places.back()] *= 0x1p-30f;
+    if (between(random, 0, 9) == 0) places.push_back(places.back());
+  }
+  return {array.data(), rows, columns, std::move(places)};
+}
+
+// Parts of such an array, and others, while its places are known.
+TEST_P(FastMatmul, EqualsPlainForKnownPlaces) {
+  for (int i = 0; i < 120 && !HasFatalFailure(); ++i) {
+    const std::size_t rows = between(random_, 1, 130), columns = between(random_, 1, 400);
+    const auto values = static_cast<Values>(between(random_, 0, 2));
+    std::vector<float> array(rows * columns);
+    FewPlaces places = random_places(random_, array, rows, columns, values);
+    places.times_finite = values != Values::special && between(random_, 0, 1);
+    const FewPlaces::Scope known(&places);
+    const std::size_t k = between(random_, 1, rows), m = between(random_, 1, columns), n = between(random_, 1, 140);
+    const std::size_t first_row = between(random_, 0, 3) ? 0 : rows - k, first = between(random_, 0, columns - m);
+    Matrix right(random_, k, n, values);
+    if (values == Values::tiny) {
+      for (float& x : right.data) x = between(random_, 0, 3) ? x * 0x1p-60f : 0.0f;
+    }
+    const Matrix out(random_, m, n, Values::special);
+    const Factor a{DType::float32, array.data() + first_row * columns + first, static_cast<std::ptrdiff_t>(columns)};
+    const Factor b{DType::float32, right.data.data(), stride_of(right)};
+    Matrix want = out, got = out;
+    const bool accumulate = between(random_, 0, 1) == 1;
+    plain::matmul(a, b, want.data.data(), stride_of(want), k, m, n, accumulate);
+    fast::matmul(a, b, got.data.data(), stride_of(got), k, m, n, accumulate);
+    expect_same(want, got);
+  }
+}
+
+// What lies elsewhere is not looked at, in the scope alone.
+TEST_P(FastMatmul, LooksAtKnownPlacesAlone) {
+  constexpr std::size_t kSize = 64;
+  std::vector<float> array(kSize * kSize, 0.0f), ones(kSize * kSize, 1.0f), got(kSize * kSize);
+  array[0] = 2.0f, array[1] = 3.0f;
+  const FewPlaces places(array.data(), kSize, kSize, {0});
+  const Factor a{DType::float32, array.data(), kSize}, b{DType::float32, ones.data(), kSize};
+  {
+    const FewPlaces::Scope known(&places);
+    fast::matmul(a, b, got.data(), kSize, kSize, kSize, kSize, false);
+  }
+  EXPECT_EQ(got[0], 2.0f);
+  EXPECT_EQ(got[kSize], 0.0f);
+  fast::matmul(a, b, got.data(), kSize, kSize, kSize, kSize, false);
+  EXPECT_EQ(got[kSize], 3.0f);
 }
 
 // Nearly all elements of the first operand are zeros, of both signs. Products of two values of 2^-80 are too small for

@@ -208,3 +208,13 @@ def test_gradients_of_attention(word, head):
     wide, single = double_and_single(*(torch.randn(2, 300, head) for _ in range(3)))
     scores = (wide[0] @ wide[1].transpose(-1, -2) * head ** -0.5).masked_fill(~mask, float("-inf"))
     compare(torch.softmax(scores, -1) @ wide[2], sparse.block_sparse_attention_tiled(*single, blocks), wide, single)
+
+
+def test_statistics_of_rows_from_those_of_blocks():
+    from kiln.sparse.nki import dispatch
+    torch.manual_seed(SEED)
+    scores = torch.randn(3, 4, 128, 128, dtype=torch.float64)
+    largest = scores.amax(-1)
+    row_max, row_sum = dispatch._attn_host_reduction(largest, (scores - largest[..., None]).exp().sum(-1))
+    torch.testing.assert_close(row_max, largest.amax(1))
+    torch.testing.assert_close(row_max + row_sum.log(), scores.logsumexp((1, 3)))

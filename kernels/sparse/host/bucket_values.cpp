@@ -56,8 +56,11 @@ struct Held {
     std::vector<std::int64_t> places;
     std::copy_if(plan->in_block.begin(), plan->in_block.end(), std::back_inserter(places),
                  [](std::int64_t place) { return place >= 0; });
-    std::sort(places.begin(), places.end());
-    has_equal_places = std::adjacent_find(places.begin(), places.end()) != places.end();
+    const std::size_t count = places.size();
+    values.in_blocks = {values.blocks.get(), static_cast<std::size_t>(kTile),
+                        static_cast<std::size_t>(b.tile_count * kTile), std::move(places)};
+    values.in_blocks.times_finite = true;  // others have no blocks (spmm in products.cpp)
+    has_equal_places = values.in_blocks.row.size() < count;
   }
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/sparse/row_buckets.h"
+#include "kiln/num/few_places.h"
 
 namespace kiln::sparse {
 
@@ -24,6 +25,7 @@ using SpareFloats = std::unique_ptr<float[], GiveBack>;  // in huge pages, which
 struct BucketValues {
   std::vector<float> slots;  // [128, slots]
   SpareFloats blocks;        // [128, tiles, 128]: mostly zeros
+  FewPlaces in_blocks;       // where they are none
 };
 // Elements in the order of the pattern, in memory that the thread keeps for its next call: with the same plan all that
 // is no element is zero already. Valid until then.

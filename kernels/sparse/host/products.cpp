@@ -144,6 +144,7 @@ void run_spmm(const Csr<float>& a, Int n, float alpha, const float* b, float bet
       array("c", c, {a.rows, n})};
   if (slots > 0) arrays.push_back(array("values", values.slots.data(), {kTile, slots}));
   if (of.tile_count > 0) arrays.push_back(array("blocks", values.blocks.get(), {kTile, of.tile_count, kTile}));
+  const FewPlaces::Scope known(of.tile_count > 0 ? &values.in_blocks : nullptr);
   if (beta != 0) {
     before.assign(c, c + a.rows * n);
     arrays.push_back(array("c_in", before.data(), {a.rows, n}));
@@ -157,11 +158,10 @@ void run_spmm(const Csr<float>& a, Int n, float alpha, const float* b, float bet
 
 template <class T>
 void spmm(const Csr<T>& a, Int n, T alpha, const T* b, T beta, T* c) {
-  require_csr("spmm", a);
+  const auto kept = keep("spmm", a);
   require_size("spmm", {n});
   if (a.rows == 0 || n == 0) return;
   if (a.columns == 0 || a.count() == 0 || alpha == T(0)) return scale(a.rows * n, beta, c);
-  const auto kept = keep(a.rows, a.row_start, a.column);
   const Int rows = a.rows, columns = a.columns;
   const Scalar alpha_kind = kernels::scalar_of(alpha), beta_kind = kernels::scalar_of(beta);
   // A block has zeros that are not stored, which would make NaN of infinity.
@@ -198,14 +198,13 @@ void spmm(const Csr<T>& a, Int n, T alpha, const T* b, T beta, T* c) {
 
 template <class T>
 void bsr_spmm(const Bsr<T>& a, Int n, const T* b, T* c) {
-  require_bsr("bsr_spmm", a);
+  const auto kept = keep("bsr_spmm", a);
   require_size("bsr_spmm", {n});
   if (a.rows == 0 || n == 0) return;
   if (a.columns == 0) return std::fill(c, c + a.rows * n, T(0));
   // Tiles that no block fills have zeros that are not stored, which would make NaN of infinity.
   if (a.block % kTile != 0 && kernel_meets_infinity<T>({view_of(b, a.columns * n)}))
     return spmm<T>(all_elements(a).view(), n, T(1), b, T(0), c);
-  const auto kept = keep(a.block_rows(), a.row_start, a.column);
   const Bsr<float> shape{a.rows, a.columns, a.block, kept->row_start.data(), kept->column.data(), nullptr};
   const auto program = [=](Target target) {
     (void)kept;
@@ -229,11 +228,10 @@ void bsr_spmm(const Bsr<T>& a, Int n, const T* b, T* c) {
 
 template <class T>
 void sddmm(const Csr<T>& a, Int n, const T* x, const T* y, T* values) {
-  require_csr("sddmm", a);
+  const auto kept = keep("sddmm", a);
   require_size("sddmm", {n});
   if (a.rows == 0 || a.count() == 0) return;
   if (n == 0) return std::fill(values, values + a.count(), T(0));
-  const auto kept = keep(a.rows, a.row_start, a.column);
   const Int rows = a.rows, columns = a.columns;
   const auto plan_for = [=](Target target) {
     return kernels::plan_buckets({rows, columns, kept->row_start.data(), kept->column.data()}, n, arch(target),
@@ -275,12 +273,11 @@ void sddmm(const Csr<T>& a, Int n, const T* x, const T* y, T* values) {
 
 template <class T>
 void bsr_sddmm(const Bsr<T>& a, Int n, const T* x, const T* y, T* blocks) {
-  require_bsr("bsr_sddmm", a);
+  const auto kept = keep("bsr_sddmm", a);
   require_size("bsr_sddmm", {n});
   if (a.rows == 0 || a.columns == 0 || a.count() == 0) return;
   std::fill(blocks, blocks + a.count() * a.block * a.block, T(0));
   if (n == 0) return;
-  const auto kept = keep(a.block_rows(), a.row_start, a.column);
   const Bsr<float> shape{a.rows, a.columns, a.block, kept->row_start.data(), kept->column.data(), nullptr};
   const auto program = [=](Target target) {
     (void)kept;

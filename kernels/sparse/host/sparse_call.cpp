@@ -29,20 +29,27 @@ struct AllKept {
 
 }  // namespace
 
-std::shared_ptr<const Kept> keep(Int rows, const Int* row_start, const Int* column) {
+std::shared_ptr<const Kept> keep(const char* what, Int rows, const Int* row_start, const Int* column, Int columns) {
   static AllKept all;
-  const std::span starts = view_of(row_start, rows + 1), columns = view_of(column, row_start[rows]);
   const auto is_same = [&](const std::shared_ptr<const Kept>& kept) {
-    return std::ranges::equal(kept->row_start, starts) && std::ranges::equal(kept->column, columns);
+    const std::vector<Int>&starts = kept->row_start, &indices = kept->column;
+    return starts.size() == static_cast<std::size_t>(rows) + 1 && kept->largest < columns &&
+           std::equal(starts.begin(), starts.end(), row_start) && std::equal(indices.begin(), indices.end(), column);
   };
-  std::lock_guard lock(all.mutex);
-  const auto found = std::ranges::find_if(all.list, is_same);
-  if (found != all.list.end()) {
-    std::rotate(all.list.begin(), found, found + 1);
-  } else {
-    all.add(std::make_shared<const Kept>(
-        Kept{all.count++, {starts.begin(), starts.end()}, {columns.begin(), columns.end()}}));
+  {
+    std::lock_guard lock(all.mutex);
+    const auto found = std::ranges::find_if(all.list, is_same);
+    if (found != all.list.end()) {
+      std::rotate(all.list.begin(), found, found + 1);
+      return all.list.front();
+    }
   }
+  require_indices(what, rows, row_start, column, columns);
+  Kept made{0, {row_start, row_start + rows + 1}, {column, column + row_start[rows]}, -1};
+  for (const Int index : made.column) made.largest = std::max(made.largest, index);
+  std::lock_guard lock(all.mutex);
+  made.number = all.count++;
+  all.add(std::make_shared<const Kept>(std::move(made)));
   return all.list.front();
 }
 

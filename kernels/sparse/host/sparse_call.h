@@ -66,10 +66,12 @@ bool kernel_meets_infinity(std::initializer_list<std::span<const T>> operands) {
 struct Kept {
   std::int64_t number;
   std::vector<Int> row_start, column;
+  Int largest;  // of column
 };
 inline std::string key_of(const Kept& kept) { return fmt::format("indices {} ", kept.number); }
-// Those of an earlier call again when they are the same, since comparing is quicker than new memory.
-std::shared_ptr<const Kept> keep(Int rows, const Int* row_start, const Int* column);
+// Those of an earlier call again when they are the same, since comparing is quicker than new memory. Refuses what
+// require_indices does; indices that an earlier call brought are not looked at again.
+std::shared_ptr<const Kept> keep(const char* what, Int rows, const Int* row_start, const Int* column, Int columns);
 
 inline void require_size(const char* what, std::initializer_list<Int> sizes) {
   for (const Int s : sizes) {
@@ -95,11 +97,21 @@ void require_csr(const char* what, const Csr<T>& a) {
   require_size(what, {a.rows, a.columns});
   require_indices(what, a.rows, a.row_start, a.column, a.columns);
 }
+template <class T>
+std::shared_ptr<const Kept> keep(const char* what, const Csr<T>& a) {
+  require_size(what, {a.rows, a.columns});
+  return keep(what, a.rows, a.row_start, a.column, a.columns);
+}
 
 template <class T>
 void require_bsr(const char* what, const Bsr<T>& a) {
   require_size(what, {a.rows, a.columns, a.block - 1});
   require_indices(what, a.block_rows(), a.row_start, a.column, (a.columns + a.block - 1) / a.block);
+}
+template <class T>
+std::shared_ptr<const Kept> keep(const char* what, const Bsr<T>& a) {
+  require_size(what, {a.rows, a.columns, a.block - 1});
+  return keep(what, a.block_rows(), a.row_start, a.column, (a.columns + a.block - 1) / a.block);
 }
 
 }  // namespace kiln::sparse

@@ -88,7 +88,7 @@ void spgemm(const Csr<T>& a, const Csr<T>& b, const Csr<T>& places, T* values) {
   if (places.rows == 0 || places.count() == 0) return;
   if (kernel_meets_infinity<T>({view_of(a.values, a.count()), view_of(b.values, b.count())}))
     return spgemm_by_elements(a, b, places, values);
-  const auto ka = keep(a.rows, a.row_start, a.column), kb = keep(b.rows, b.row_start, b.column);
+  const auto ka = keep("spgemm", a), kb = keep("spgemm", b);
   const Csr<float> fa{a.rows, a.columns, ka->row_start.data(), ka->column.data(), nullptr};
   const Csr<float> fb{b.rows, b.columns, kb->row_start.data(), kb->column.data(), nullptr};
   const auto program = [=](Target target) {

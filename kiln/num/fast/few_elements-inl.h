@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "kiln/num/fast/factor-inl.h"
+#include "kiln/num/few_places.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kiln::fast {
@@ -54,6 +55,31 @@ class FewElements {
     sort<Kind>(a, m, count);
     return true;
   }
+  // The same where somebody knows the places, if a lies among them.
+  bool take(const FewPlaces& known, const Source& a, std::size_t k, std::size_t m, std::size_t most) {
+    if (a.narrow || known.columns != static_cast<std::size_t>(a.float_stride())) return false;
+    const auto* data = reinterpret_cast<const float*>(a.data);
+    // As numbers: pointers into other arrays have no order.
+    const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(known.data),
+                         at = reinterpret_cast<std::uintptr_t>(data);
+    if (at < first || at >= first + known.rows * known.columns * sizeof(float)) return false;
+    const std::size_t place = (at - first) / sizeof(float), column = place % known.columns;
+    if (place >= known.columns || k > known.rows || m > known.columns - column) return false;
+    const std::uint32_t* const start = known.start.data() + column;
+    const std::size_t count = start[m] - start[0];
+    if (count > most) return false;
+    start_.resize(m + 1);
+    if (sorted_.size() < count) sorted_.resize(count);
+    Weighted* to = sorted_.data();
+    for (std::size_t c = 0; c < m; ++c) {
+      start_[c] = static_cast<std::uint32_t>(to - sorted_.data());
+      for (std::uint32_t e = start[c]; e < start[c + 1] && known.row[e] < k; ++e, ++to)
+        *to = {known.row[e], data[known.row[e] * known.columns + c]};
+    }
+    start_[m] = static_cast<std::uint32_t>(to - sorted_.data());
+    prefetch_next(known, column + m, m);
+    return true;
+  }
   std::span<const Weighted> column(std::size_t c) const {
     return {sorted_.data() + start_[c], sorted_.data() + start_[c + 1]};
   }
@@ -68,6 +94,14 @@ class FewElements {
     if (row >= k) return;
     const std::byte* at = a.data + static_cast<std::ptrdiff_t>(row) * a.row_bytes;
     for (std::size_t j = 0; j < m * a.element_bytes(); j += kLine) __builtin_prefetch(at + j, 0, 3);
+  }
+
+  // Parts of an array come one after the other.
+  static void prefetch_next(const FewPlaces& known, std::size_t column, std::size_t m) {
+    for (std::size_t c = column; c < std::min(known.columns, column + m); ++c) {
+      for (std::uint32_t e = known.start[c]; e < known.start[c + 1]; ++e)
+        __builtin_prefetch(known.data + known.row[e] * known.columns + c, 0, 3);
+    }
   }
 
   // Sets the bits of a row, and counts them; NaN is no zero.
@@ -227,11 +261,15 @@ bool is_finite(const Source& b, std::size_t k, std::size_t n) {
   return hn::GetLane(hn::MaxOfLanes(du, largest)) < 0x7f800000u;
 }
 
+bool is_finite(const Source& b, std::size_t k, std::size_t n) {
+  return b.narrow ? is_finite<Narrow>(b, k, n) : is_finite<Wide>(b, k, n);
+}
+
+constexpr std::size_t kFew = 16;  // of which at most one is not zero
+
 template <class Left, class Right>
-bool multiply_few_as(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n) {
-  constexpr std::size_t kFew = 16;  // of which at most one is not zero
-  thread_local FewElements few;
-  if (!few.collect<Left>(a, k, m, k * m / kFew) || !is_finite<Right>(b, k, n)) return false;
+void multiply_few_as(const FewElements& few, const Source& a, const Source& b, Output out, std::size_t k, std::size_t m,
+                     std::size_t n) {
   for (std::size_t row = 0; row < m; ++row) {
     const std::span<const Weighted> list = few.column(row);
     const RowSum sums{b, out.from(row, 0).data, out.accumulate, false};
@@ -242,16 +280,34 @@ bool multiply_few_as(const Source& a, const Source& b, Output out, std::size_t k
                    : sum_some<Right>(whole_column<Left>(a, row, k), {b, sums.to, sums.accumulate, true}, column, n);
     }
   }
-  return true;
+}
+
+FewElements& few_elements() {
+  thread_local FewElements few;
+  return few;
 }
 
 // Does the product if a has few elements besides zeros and b is finite.
 bool multiply_few(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n) {
   constexpr std::size_t kWorthIt = 1024;  // elements of a
   if (k * m < kWorthIt || std::max(k, m) > FewElements::kMostRows) return false;
+  FewElements& few = few_elements();
+  const std::size_t most = k * m / kFew;
+  if (!(a.narrow ? few.collect<Narrow>(a, k, m, most) : few.collect<Wide>(a, k, m, most))) return false;
   const auto multiply_as = a.narrow ? (b.narrow ? multiply_few_as<Narrow, Narrow> : multiply_few_as<Narrow, Wide>)
                                     : (b.narrow ? multiply_few_as<Wide, Narrow> : multiply_few_as<Wide, Wide>);
-  return multiply_as(a, b, out, k, m, n);
+  if (!is_finite(b, k, n)) return false;
+  multiply_as(few, a, b, out, k, m, n);
+  return true;
+}
+
+// The same if somebody knows where a has them.
+bool multiply_known(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n) {
+  const FewPlaces* const known = FewPlaces::current();
+  if (!known || n == 1 || !few_elements().take(*known, a, k, m, k * m / kFew)) return false;
+  if (!known->times_finite && !is_finite(b, k, n)) return false;
+  (b.narrow ? multiply_few_as<Wide, Narrow> : multiply_few_as<Wide, Wide>)(few_elements(), a, b, out, k, m, n);
+  return true;
 }
 
 }  // namespace

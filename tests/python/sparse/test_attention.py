@@ -197,3 +197,49 @@ def test_heads_that_are_too_long_are_refused_by_kernels():
     with pytest.raises(kiln.NkiValidationError, match="sparse.R2"):
         sparse.block_sparse_attention(Q, K, V, PATTERNS["full"], backend="simulator")
     assert sparse.block_sparse_attention(Q, K, V, PATTERNS["full"], backend="native").shape == (20, 600)
+
+
+@pytest.mark.parametrize("head", [32, 128, 300])
+def test_statistics_of_blocks(head):
+    """The kernel that trnsparse launches by name, with its blocks gathered; rows with fewer blocks repeat block 0."""
+    from kiln import nki
+    from kiln.sparse.nki import dispatch, kernels
+    rng = np.random.default_rng(head)
+    Q, K, V = (rng.standard_normal((384, head)).astype(np.float32) for _ in range(3))
+    pattern = sparse.BSRMatrix(np.ones((4, 128, 128), np.float32), [1, 0, 2, 1], [0, 1, 3, 4], (384, 384))
+    q, keys, values, slots, blocks = dispatch._attn_gather(Q, K, V, pattern, 0.125)
+    assert q.shape == (3, 128, head) and keys.shape == values.shape == (3, 2, 128, head) and (slots, blocks) == (2, 3)
+    columns = [[1, 0], [0, 2], [1, 0]]
+    np.testing.assert_array_equal(values, V.reshape(3, 128, head)[columns])
+    largest, total = nki.simulate(kernels._attn_stats_kernel)(q, keys)
+    scores = np.einsum("bqd,bskd->bsqk", 0.125 * Q.reshape(3, 128, head).astype(np.float64),
+                       K.reshape(3, 128, head)[columns].astype(np.float64))
+    np.testing.assert_allclose(largest[..., 0], scores.max(-1), atol=1e-4)
+    np.testing.assert_allclose(total[..., 0], np.exp(scores - scores.max(-1, keepdims=True)).sum(-1), rtol=1e-4)
+
+
+@pytest.mark.parametrize("step, heads, head", [(2, 5, 31), (3, 3, 128), (2, 9, 128)])
+def test_small_groups_of_queries(step, heads, head):
+    """Tiles of queries that stand alone: more of them than there are banks share few keys, in one head and the next."""
+    rng = generator(step, heads, head)
+    Q, K, V, dO = arrays(rng, (heads, 128 * 11 - 5, head), ml_dtypes.bfloat16, keys=60)
+    mask = np.repeat(np.arange(11) % step == 0, 128)[:Q.shape[1], None] & np.ones((1, 60), bool)
+    rows = np.arange(0, 11, step)
+    pattern = sparse.BSRMatrix(np.ones((len(rows), 128, 128), np.float32), np.zeros(len(rows), int),
+                               np.searchsorted(rows, np.arange(12)), (Q.shape[1], 60))
+    check("simulator", Q, K, V, dO, pattern, mask)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
+def test_many_heads(dtype):
+    """Heads in a row, and more of them than follow each other without a loop, with rows of tiles left empty."""
+    rng = generator(11)
+    heads, tiles = 11, 14
+    Q, K, V, dO = arrays(rng, (heads, 128 * tiles, 32), dtype)
+    places = rng.random((tiles, tiles)) < 0.8
+    places[5] = False
+    rows, columns = np.nonzero(places)
+    pattern = sparse.BSRMatrix(np.ones((len(rows), 128, 128), np.float32), columns,
+                               np.searchsorted(rows, np.arange(tiles + 1)), (128 * tiles, 128 * tiles))
+    check("simulator", Q, K, V, dO, pattern, places.repeat(128, 0).repeat(128, 1))
+    assert "loop" in str(sparse.last_call().program)

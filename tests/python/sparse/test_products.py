@@ -52,10 +52,11 @@ def vector_program():
 
 
 # Rows in order; rows of all groups sorted, since some are far longer than others, beyond what is gathered at once; more
-# buckets than have their sums on the chip at once; more columns than fit on it; too few elements; too many.
+# buckets than have their sums on the chip at once; more columns than fit on it; too few elements; too many, of which
+# chips take more or fewer as blocks.
 @pytest.mark.parametrize("rows, columns, density, long, gathers, sorts", [
     (700, 900, 0.03, 0, True, False), (300, 3000, 0.001, 2900, True, True), (70000, 64, 0.02, 0, True, False),
-    (130, 30000, 0.01, 0, False, True), (200, 9000, 1e-5, 0, False, True), (140, 150, 0.9, 0, False, True),
+    (130, 30000, 0.01, 0, False, True), (200, 9000, 1e-5, 0, False, True), (140, 150, 0.9, 0, False, None),
 ])
 def test_spmv(backend, rows, columns, density, long, gathers, sorts):
     rng = generator(rows, columns)
@@ -67,7 +68,7 @@ def test_spmv(backend, rows, columns, density, long, gathers, sorts):
     for alpha, beta in ((1.0, 0.0), (1.0, 1.0), (-2.0, 0.5)):
         got = sparse.spmv(sparse.from_scipy(A), x, alpha, y, beta, backend=backend)
         if backend == "simulator":
-            assert vector_program() == (gathers, sorts)
+            assert vector_program() in [(gathers, s) for s in ((sorts,) if sorts is not None else (True, False))]
         wide = A.astype(np.float64)
         bound = abs(alpha) * (abs(wide) @ np.abs(x)) + np.abs(beta * y)
         error = np.abs(got - (alpha * (wide @ x) + beta * y.astype(np.float64)))
