@@ -226,8 +226,8 @@ TEST_P(FastMatmul, EqualsPlainForKnownPlaces) {
     const Factor b{DType::float32, right.data.data(), stride_of(right)};
     Matrix want = out, got = out;
     const bool accumulate = between(random_, 0, 1) == 1;
-    plain::matmul(a, b, want.data.data(), stride_of(want), k, m, n, accumulate);
-    fast::matmul(a, b, got.data.data(), stride_of(got), k, m, n, accumulate);
+    plain::matmul(a, b, want.data.data(), stride_of(want), k, m, n, accumulate, {});
+    expect_told(fast::matmul(a, b, got.data.data(), stride_of(got), k, m, n, accumulate, {}), got, false);
     expect_same(want, got);
   }
 }
@@ -241,11 +241,11 @@ TEST_P(FastMatmul, LooksAtKnownPlacesAlone) {
   const Factor a{DType::float32, array.data(), kSize}, b{DType::float32, ones.data(), kSize};
   {
     const FewPlaces::Scope known(&places);
-    fast::matmul(a, b, got.data(), kSize, kSize, kSize, kSize, false);
+    fast::matmul(a, b, got.data(), kSize, kSize, kSize, kSize, false, {});
   }
   EXPECT_EQ(got[0], 2.0f);
   EXPECT_EQ(got[kSize], 0.0f);
-  fast::matmul(a, b, got.data(), kSize, kSize, kSize, kSize, false);
+  fast::matmul(a, b, got.data(), kSize, kSize, kSize, kSize, false, {});
   EXPECT_EQ(got[kSize], 3.0f);
 }
 
@@ -301,6 +301,31 @@ TEST_P(FastMatmul, EqualsPlainForBlocksSideBySide) {
       for (float& x : right.data) x *= between(random_, 0, 7) ? 1.0f : 0x1p-40f;
     }
     expect_fast_is_plain(random_, std::move(left), std::move(right));
+  }
+}
+
+// Also where all zeros are left out, and what was there before is the result.
+TEST_P(FastMatmul, TellsOfWhatMagnitudeBlocksSideBySideAre) {
+  constexpr std::size_t kSize = 96, kBlock = 48;
+  for (const std::size_t n : {kSize, kSize + 3}) {
+    Matrix a(random_, kSize, kSize, Values::ordinary), b(random_, kSize, n, Values::ordinary);
+    for (std::size_t row = 0; row < kSize; ++row) {
+      for (std::size_t column = 0; column < n; ++column) {
+        if (row / kBlock == column / kBlock) continue;
+        if (column < kSize) a.data[row * a.stride + column] = 0.0f;
+        b.data[row * b.stride + column] = 0.0f;
+      }
+    }
+    for (const std::size_t largest_row : {std::size_t{5}, kSize - 5}) {
+      Matrix want(random_, kSize, n, Values::ordinary);
+      want.data[largest_row * want.stride + kSize - 1 - largest_row] = -1e30f;
+      Matrix got = want;
+      const Factor left{DType::float32, a.data.data(), stride_of(a)},
+          right{DType::float32, b.data.data(), stride_of(b)};
+      plain::matmul(left, right, want.data.data(), stride_of(want), kSize, kSize, n, true, {});
+      expect_told(fast::matmul(left, right, got.data.data(), stride_of(got), kSize, kSize, n, true, {}), got, true);
+      expect_same(want, got);
+    }
   }
 }
 

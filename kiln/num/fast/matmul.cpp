@@ -409,7 +409,7 @@ std::uint32_t matmul(const Factor& left, const Factor& right, float* to, std::pt
                      std::size_t m, std::size_t n, bool accumulate, const Soon& soon) {
   const Source a(left), b(right);
   const Output out{to, to_stride, accumulate};
-  if (multiply_known(a, b, out, k, m, n)) return;
+  if (multiply_known(a, b, out, k, m, n)) return ~0u;
   const std::size_t rows = columns_with_one_of_zeros(a, k, m, false),
                     columns = columns_with_one_of_zeros(b, k, n, a.narrow || b.narrow);
   // A line of each row is fetched with the rows of the operands.
