@@ -5,7 +5,7 @@
 // time. What comes next of either, and then what the next call reads, is fetched from memory while a block is
 // multiplied.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kiln/num/fast/matmul.cpp"
+#define HWY_TARGET_INCLUDE "kiln/num/fast/matmul.cpp"  // NOLINT: the name is Highway's
 #include <hwy/foreach_target.h>
 // highway.h must follow foreach_target.h.
 #include <hwy/highway.h>
