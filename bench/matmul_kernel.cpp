@@ -42,7 +42,7 @@ struct Product {
 
   void run_kernel(const kiln::Kernels& kernels) {
     kernels.matmul({kiln::DType::float32, a.data(), size.m}, {kiln::DType::float32, b.data(), size.n}, out.data(),
-                   size.n, size.k, size.m, size.n, false);
+                   size.n, size.k, size.m, size.n, false, {});
   }
   void run_openblas() {
     cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, size.m, size.n, size.k, 1, a.data(), size.m, b.data(), size.n,

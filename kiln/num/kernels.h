@@ -28,6 +28,13 @@ struct FloatRows {
   bool one;
 };
 
+// Rows of bytes that are read after a call: it may fetch them from memory meanwhile.
+struct Soon {
+  const void* data = nullptr;
+  std::ptrdiff_t row_bytes = 0;
+  std::size_t rows = 0, bytes = 0;  // how many, and of each
+};
+
 struct Kernels {
   // Conversion of n elements that lie `stride` elements apart (stride 1 is contiguous, 0 repeats the first)
   // to and from float32. Packed dtypes are not allowed here.
@@ -70,9 +77,10 @@ struct Kernels {
   void (*fold_rows)(AluOp, const float* x, std::ptrdiff_t row_stride, std::size_t rows, std::size_t n, float* acc);
 
   // out[m][n] (rows out_stride apart) = sum over k ascending of fma(a[k][m], b[k][n], sum), starting at +0.
-  // With `accumulate`, the finished sum is added to out[m][n] once; without, it replaces it.
-  void (*matmul)(const Factor& a, const Factor& b, float* out, std::ptrdiff_t out_stride, std::size_t k, std::size_t m,
-                 std::size_t n, bool accumulate);
+  // With `accumulate`, the finished sum is added to out[m][n] once; without, it replaces it. Returns as alu_vv, or ~0u:
+  // not told. What comes `soon` has no part in the result.
+  std::uint32_t (*matmul)(const Factor& a, const Factor& b, float* out, std::ptrdiff_t out_stride, std::size_t k,
+                          std::size_t m, std::size_t n, bool accumulate, const Soon& soon);
 
   // dst[c][r] = src[r][c] for rows x cols elements of size_bytes 1, 2 or 4; row strides in elements.
   void (*transpose)(int size_bytes, const void* src, std::ptrdiff_t src_stride, void* dst, std::ptrdiff_t dst_stride,

@@ -100,6 +100,30 @@ void AddressResolver::place(Tile& tile, const Access& a, const Binding& b) const
   }
 }
 
+Soon AddressResolver::foresee(const Access& a) const {
+  const Tensor& t = at_.program.tensors[a.tensor];
+  const Binding& b = at_.bindings[a.tensor];
+  if (is_on_chip(t.memory) || !b.storage) return {};
+  std::int64_t moved = 0;  // elements
+  if (a.dynamic != kNone) {
+    const Dynamic& d = at_.program.dynamics[a.dynamic];
+    if (d.kind != Dynamic::Kind::scalar_register || !at_.registers.is_defined(d.source)) return {};
+    moved = distance(static_cast<std::int32_t>(at_.registers.read(d.source, t.loc)), d.scale);
+  }
+  Range reach{at_.loops.evaluate(a.offset) + moved, at_.loops.evaluate(a.offset) + moved};
+  for (int d = 0; d < a.rank; ++d) {
+    const std::int64_t steps = a.dims[d].stride * (a.dims[d].count - 1);
+    (steps < 0 ? reach.min : reach.max) += steps;
+  }
+  const std::int64_t size = size_bytes(a.dtype);
+  if (reach.min < 0 || reach.max >= t.size() * size_bytes(t.dtype) / size) return {};
+  Tile tile;
+  place(tile, a, b);
+  if (!tile.row_is_contiguous()) return {};
+  return {tile.data + moved * size, tile.row_bytes, static_cast<std::size_t>(tile.rows),
+          static_cast<std::size_t>(tile.free_size * size)};
+}
+
 void AddressResolver::resolve(Tile& tile, const Access& a, const Binding& b, const Run& run, Keep& keep) const {
   place(tile, a, b);
   if (a.dynamic == kNone) return;

@@ -38,6 +38,9 @@ class AddressResolver {
   // The tile of an access without run-time parts.
   void place(isa::Tile& tile, const isa::Access& access, const Binding& binding) const;
 
+  // Where an access to HBM lies if an instruction were at it now; nothing when that is not known, or outside.
+  Soon foresee(const isa::Access& access) const;
+
  private:
   using Keep = std::vector<std::shared_ptr<void>>;  // tables that a tile points to
   void add_operand(isa::Run& run, int param, const isa::Access& access, const Binding& binding,

@@ -45,6 +45,12 @@ bool covers_storage(const Operand& o) {
          o.tile.count() * o.tile.element_bytes() == s.rows * s.row_bytes;
 }
 
+// Not so when it is read where an input lies.
+bool lies_in_storage(const Operand& o) {
+  const std::byte* begin = o.storage->data;
+  return o.tile.data >= begin && o.tile.data < begin + o.storage->rows * o.storage->row_bytes;
+}
+
 // Whether a tile is read where the result is written.
 bool is_overwritten(const isa::Run& run, const Operand& o, const Operand& result) {
   if (o.storage != result.storage || o.param < 0) return false;
@@ -54,20 +60,21 @@ bool is_overwritten(const isa::Run& run, const Operand& o, const Operand& result
 
 // Whether all of them are known to be plain numbers. `covers`: the result is all of its storage.
 bool overwrites_plain(const isa::Run& run, const Operands& operands, const Operand& result, bool covers) {
-  const auto& known = result.storage->largest;
+  const std::optional<KnownLargest::Value> known = result.storage->largest.get();
   for (const Operand& o : operands.list) {
     if (!is_overwritten(run, o, result)) continue;
     if (!known || known->dtype != o.tile.dtype || known->magnitude >= first_extreme(known->dtype)) return false;
     const bool is_same = o.tile.data == result.tile.data && o.tile.count() == result.tile.count();
-    if (is_same ? !covers : !covers_storage(o)) return false;
+    if (is_same ? !covers : !covers_storage(o) || !lies_in_storage(o)) return false;
   }
   return true;
 }
 
 Before known_before(const isa::Run& run, const Operands& operands, const Operand& result) {
   Before before;
+  const std::uint32_t largest = result.storage->largest.get().value_or(KnownLargest::Value{}).magnitude;
   for (const Operand& o : operands.list) {
-    if (is_overwritten(run, o, result)) before.push_back({o.param, 0, result.storage->largest->magnitude, {}});
+    if (is_overwritten(run, o, result)) before.push_back({o.param, 0, largest, {}});
   }
   return before;
 }
@@ -98,7 +105,7 @@ isa::Seen compute_and_look(isa::Run& run, FirstNonfinite* nonfinite) {
 void keep_largest(const isa::Run& run, const isa::Seen& seen, const Operands& operands) {
   for (const Operand& o : operands.list) {
     if (o.param == run.row().result && seen.data == o.tile.data && seen.elements == o.tile.count() && covers_storage(o))
-      o.storage->largest = {o.tile.dtype, seen.largest};
+      o.storage->largest.set({o.tile.dtype, seen.largest});
   }
 }
 
@@ -130,7 +137,7 @@ void compute_here(isa::Run& run, FirstNonfinite* nonfinite, const Operands& oper
   if (largest >= first_nonfinite(tile.dtype))
     nonfinite->look_closer(run, before ? *before : known_before(run, operands, *result), result->param);
   result->storage->largest.reset();
-  if (covers) result->storage->largest = {tile.dtype, largest};
+  if (covers) result->storage->largest.set({tile.dtype, largest});
 }
 
 void compute(isa::Run& run, FirstNonfinite* nonfinite) { compute_and_look(run, nonfinite); }

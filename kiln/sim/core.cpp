@@ -130,8 +130,22 @@ void Core::execute(const Instruction& inst) {
     return;
   }
   if (needs_no_copy(run)) return;
+  if (view.facts().moving >= 0) run.soon = read_soon();
   const Semantics& semantics = *view.row().semantics;
   dispatch_.issue(run, semantics.state ? semantics.state(view) & kept_state_ : 0, operands_, bindings_);
+}
+
+// What one of the next statements loads: products are long enough to fetch it meanwhile.
+Soon Core::read_soon() const {
+  constexpr std::size_t kFar = 8;  // statements
+  for (std::size_t i = 0; i < kFar; ++i) {
+    const Node* node = loops_.ahead(i);
+    if (!node || node->kind == Node::Kind::loop) break;
+    if (node->kind == Node::Kind::declare) continue;
+    const InstView view(program_, program_.instructions[node->index]);
+    if (is_plain_copy(view) && view.is_tile(from_of(view))) return resolver_.foresee(view.access(from_of(view)));
+  }
+  return {};
 }
 
 void Core::count(Engine engine) {

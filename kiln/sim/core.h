@@ -52,6 +52,7 @@ class Core {
   void declare(isa::TensorId id);
   void release_after(isa::LoopId loop, std::size_t position);
   void execute(const isa::Instruction& inst);
+  Soon read_soon() const;
   void count(Engine engine);
   isa::Run start_run(const isa::InstView& view, Engine engine);
   void touch_destinations();

@@ -47,9 +47,8 @@ void Dispatch::issue(isa::Run& run, unsigned state, const Operands& operands, co
     compute_here(run, queue_.nonfinite(), operands);
     return;
   }
-  forget_largest(run, operands);
   auto task = std::make_shared<Task>(run);
-  task->keep = operands.keep;
+  task->operands = std::make_shared<const Operands>(operands);  // which keeps what tiles point to
   for (const Operand& o : operands.list) {
     o.storage->drop_finished();
     task->keep.push_back(bindings[o.access->tensor].storage);

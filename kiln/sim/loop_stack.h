@@ -23,6 +23,12 @@ class LoopStack final : public isa::PassSource {
   template <class Left>
   const isa::Node* next(Left&& left);
 
+  // The statement that comes `after` the next one in the innermost open loop; null when that ends before.
+  const isa::Node* ahead(std::size_t after) const {
+    const Frame& frame = frames_.back();
+    return frame.next + after < frame.block->size() ? &(*frame.block)[frame.next + after] : nullptr;
+  }
+
   isa::Pass pass() const override;
 
   // The value of an expression in the loops' variables now.

@@ -18,6 +18,7 @@ class Registers {
     if (!is_defined_[id]) undefined(id, loc);
     return values_[id];
   }
+  bool is_defined(isa::RegisterId id) const { return is_defined_[id]; }
   void write(isa::RegisterId id, std::uint32_t value) {
     values_[id] = value;
     is_defined_[id] = true;

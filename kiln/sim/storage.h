@@ -1,6 +1,7 @@
 // Storage: the bytes behind one or more tensors, what is known about them, and who is still using them.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -42,6 +43,29 @@ class Owners {
   ByteMap low_, high_;
 };
 
+// The largest magnitude among all elements of a storage, if it is known. Who writes to all of them is alone with the
+// storage and may say; others write in parts, perhaps several at once, and forget it.
+class KnownLargest {
+ public:
+  struct Value {
+    DType dtype;
+    std::uint32_t magnitude;
+  };
+  std::optional<Value> get() const {
+    const std::uint64_t known = known_.load(std::memory_order_relaxed);
+    if (known == kUnknown) return std::nullopt;
+    return Value{static_cast<DType>(known >> 32), static_cast<std::uint32_t>(known)};
+  }
+  void set(Value v) {
+    known_.store(static_cast<std::uint64_t>(v.dtype) << 32 | v.magnitude, std::memory_order_relaxed);
+  }
+  void reset() { known_.store(kUnknown, std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+  std::atomic<std::uint64_t> known_{kUnknown};  // tasks on parts of a storage run side by side
+};
+
 struct Storage {
   Storage(std::int64_t rows, std::int64_t row_bytes, std::byte* external = nullptr);
   // In memory that it shares with others: size_of() bytes at an address that kStorageAlignment divides.
@@ -62,13 +86,8 @@ struct Storage {
     bool writes;
   };
   std::vector<Use> uses;
-  // The largest magnitude in it, when it was looked at as a whole since the last write (first_nonfinite.h); touched by
-  // the issuing thread only.
-  struct Largest {
-    DType dtype;
-    std::uint32_t magnitude;
-  };
-  std::optional<Largest> largest;
+  // The largest magnitude in it, when it was looked at as a whole since the last write (first_nonfinite.h).
+  KnownLargest largest;
   // Collectives of several ranks: whether one has written here, and how many its rank had entered when it last used it.
   bool received = false;
   std::int64_t touched = 0;

@@ -62,7 +62,7 @@ void TaskQueue::execute(const TaskRef& task) {
   // fail earlier.
   if (task->run.sequence < failed_at_.load(std::memory_order_acquire)) {
     try {
-      compute(task->run, nonfinite_);
+      task->operands ? compute_here(task->run, nonfinite_, *task->operands) : compute(task->run, nonfinite_);
     } catch (const Error& e) {
       fail(*task, std::make_exception_ptr(
                       PlacedError(e, task->run.program(), &task->run.inst(), task->loops, task->run.rank_number)));
@@ -87,6 +87,7 @@ void TaskQueue::finish(const TaskRef& task) {
     task->done.store(true, std::memory_order_release);
     successors.swap(task->successors);
   }
+  task->operands.reset();
   task->keep.clear();
   bool any_ready = false;
   {

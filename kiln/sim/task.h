@@ -19,6 +19,7 @@
 
 namespace kiln::sim {
 
+struct Operands;
 struct Task;
 using TaskRef = std::shared_ptr<Task>;
 
@@ -27,9 +28,10 @@ struct Task final : isa::PassSource {
   isa::Pass pass() const override { return loops; }
   bool finished() const { return done.load(std::memory_order_acquire); }
 
-  isa::Run run;                             // its sequence is the place in program order
-  isa::Pass loops;                          // when it was issued
-  std::vector<std::shared_ptr<void>> keep;  // storages, offset tables: alive until the values are there
+  isa::Run run;                              // its sequence is the place in program order
+  isa::Pass loops;                           // when it was issued
+  std::shared_ptr<const Operands> operands;  // of an instruction of a core
+  std::vector<std::shared_ptr<void>> keep;   // storages, offset tables: alive until the values are there
   std::atomic<bool> done{false};
   std::atomic<int> waiting{1};  // predecessors not done, plus one while being issued
   std::mutex mutex;             // guards successors against `done`

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/engine_state.h"
 #include "kiln/isa/text/print.h"
@@ -148,14 +150,27 @@ std::uint8_t Tracker::written_state() const {
   return facts().zeroes && facts().zeroes(*this) ? kZeroed : kOther;
 }
 
+namespace {
+
+// How many of the first elements are the same.
+std::int64_t count_same(const std::uint8_t* x, std::int64_t n) {
+  constexpr std::int64_t kPiece = 256;
+  std::int64_t same = 1;
+  while (n - same >= kPiece && std::memcmp(x + same - 1, x + same, kPiece) == 0) same += kPiece;
+  while (same < n && x[same] == x[0]) ++same;
+  return same;
+}
+
+}  // namespace
+
 void Tracker::write_where(int param, const std::vector<Shadow>& shadow, const std::vector<std::uint8_t>& where) {
   Operand& o = operand(param);
   const isa::Tensor& t = program().tensors[o.access->tensor];
   const std::int64_t size = o.tile.element_bytes();
   for_spans(o, [&](std::int64_t byte, std::int64_t, std::int64_t first, std::int64_t n) {
     for (std::int64_t i = 0, end; i < n; i = end) {  // neighbours mostly agree
-      for (end = i + 1; end < n && where[first + end] == where[first + i] && shadow[first + end] == shadow[first + i];)
-        ++end;
+      end = i + count_same(where.data() + first + i, n - i);
+      end = i + count_same(shadow.data() + first + i, end - i);
       if (!where[first + i]) continue;
       if (shadow[first + i] && t.role != isa::Role::internal)
         origins_.arrive(o.storage, shadow[first + i], {&program(), &inst(), loops ? loops->pass() : isa::Pass{}});

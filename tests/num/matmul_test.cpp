@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -66,7 +67,7 @@ std::ptrdiff_t stride_of(const Matrix& matrix) { return static_cast<std::ptrdiff
 
 Matrix matmul(Kernel kernel, const Matrix& a, const Matrix& b, Matrix out, bool accumulate) {
   kernel({DType::float32, a.data.data(), stride_of(a)}, {DType::float32, b.data.data(), stride_of(b)}, out.data.data(),
-         stride_of(out), a.rows, a.columns, b.columns, accumulate);
+         stride_of(out), a.rows, a.columns, b.columns, accumulate, {});
   return out;
 }
 
@@ -101,6 +102,22 @@ void expect_same(const Matrix& plain, const Matrix& fast) {
   }
 }
 
+// What a kernel tells is the largest magnitude of its results: that of a NaN is open, and ~0u tells nothing.
+void expect_told(std::uint32_t told, const Matrix& out, bool must_tell) {
+  std::uint32_t largest = 0;
+  for (std::size_t row = 0; row < out.rows; ++row) {
+    for (std::size_t column = 0; column < out.columns; ++column)
+      largest = std::max(largest, std::bit_cast<std::uint32_t>(out.at(row, column)) & 0x7fffffffu);
+  }
+  constexpr std::uint32_t kInfinity = 0x7f800000u;
+  if (told == ~0u && !must_tell) return;
+  ASSERT_NE(told, ~0u);
+  if (largest > kInfinity)
+    EXPECT_GT(told, kInfinity);
+  else
+    EXPECT_EQ(told, largest);
+}
+
 void expect_fast_is_plain(Random& random, Matrix left, Matrix right) {
   const std::size_t k = left.rows, m = left.columns, n = right.columns;
   const bool accumulate = between(random, 0, 1) == 1;
@@ -111,7 +128,10 @@ void expect_fast_is_plain(Random& random, Matrix left, Matrix right) {
   const Matrix want = matmul(plain::matmul, a.values, b.values, out, accumulate);
   for (const Kernel kernel : {plain::matmul, fast::matmul}) {
     Matrix got = out;
-    kernel(a.factor(), b.factor(), got.data.data(), stride_of(got), k, m, n, accumulate);
+    // What comes soon, whatever it is, changes nothing.
+    const Soon soon{out.data.data(), between(random, 0, 1) ? 4096 : -64, between(random, 0, 200), 1000};
+    expect_told(kernel(a.factor(), b.factor(), got.data.data(), stride_of(got), k, m, n, accumulate, soon), got,
+                kernel == plain::matmul);
     expect_same(want, got);
   }
 }
@@ -142,6 +162,18 @@ TEST_P(FastMatmul, EqualsPlainForEveryBlockShape) {
 }
 
 TEST_P(FastMatmul, EqualsPlainForATile) { expect_fast_is_plain(random_, 128, 128, 512); }
+
+// Else whoever asks has to read the result again.
+TEST_P(FastMatmul, TellsOfWhatMagnitudeFullTilesAre) {
+  for (const std::size_t n : {1, 16, 250, 512}) {
+    const Matrix a(random_, 128, 128, Values::ordinary), b(random_, 128, n, Values::ordinary);
+    Matrix out(random_, 128, n, Values::ordinary);
+    const std::uint32_t told =
+        fast::matmul({DType::float32, a.data.data(), stride_of(a)}, {DType::float32, b.data.data(), stride_of(b)},
+                     out.data.data(), stride_of(out), 128, 128, n, true, {});
+    expect_told(told, out, true);
+  }
+}
 
 // Operands that end in columns of zeros, of both signs; special values of the other operand make them count.
 TEST_P(FastMatmul, EqualsPlainForColumnsOfZeros) {
@@ -194,8 +226,8 @@ TEST_P(FastMatmul, EqualsPlainForKnownPlaces) {
     const Factor b{DType::float32, right.data.data(), stride_of(right)};
     Matrix want = out, got = out;
     const bool accumulate = between(random_, 0, 1) == 1;
-    plain::matmul(a, b, want.data.data(), stride_of(want), k, m, n, accumulate);
-    fast::matmul(a, b, got.data.data(), stride_of(got), k, m, n, accumulate);
+    plain::matmul(a, b, want.data.data(), stride_of(want), k, m, n, accumulate, {});
+    expect_told(fast::matmul(a, b, got.data.data(), stride_of(got), k, m, n, accumulate, {}), got, false);
     expect_same(want, got);
   }
 }
@@ -209,11 +241,11 @@ TEST_P(FastMatmul, LooksAtKnownPlacesAlone) {
   const Factor a{DType::float32, array.data(), kSize}, b{DType::float32, ones.data(), kSize};
   {
     const FewPlaces::Scope known(&places);
-    fast::matmul(a, b, got.data(), kSize, kSize, kSize, kSize, false);
+    fast::matmul(a, b, got.data(), kSize, kSize, kSize, kSize, false, {});
   }
   EXPECT_EQ(got[0], 2.0f);
   EXPECT_EQ(got[kSize], 0.0f);
-  fast::matmul(a, b, got.data(), kSize, kSize, kSize, kSize, false);
+  fast::matmul(a, b, got.data(), kSize, kSize, kSize, kSize, false, {});
   EXPECT_EQ(got[kSize], 3.0f);
 }
 
@@ -236,7 +268,9 @@ TEST_P(FastMatmul, EqualsPlainForFewElements) {
     for (const bool accumulate : {false, true}) {
       const Matrix want = matmul(plain::matmul, a.values, b.values, out, accumulate);
       Matrix got = out;
-      fast::matmul(a.factor(), b.factor(), got.data.data(), stride_of(got), k, m, n, accumulate);
+      const std::uint32_t told =
+          fast::matmul(a.factor(), b.factor(), got.data.data(), stride_of(got), k, m, n, accumulate, {});
+      expect_told(told, got, false);
       SCOPED_TRACE(testing::Message() << "k " << k << " m " << m << " n " << n << " values "
                                       << static_cast<int>(values));
       expect_same(want, got);
@@ -267,6 +301,31 @@ TEST_P(FastMatmul, EqualsPlainForBlocksSideBySide) {
       for (float& x : right.data) x *= between(random_, 0, 7) ? 1.0f : 0x1p-40f;
     }
     expect_fast_is_plain(random_, std::move(left), std::move(right));
+  }
+}
+
+// Also where all zeros are left out, and what was there before is the result.
+TEST_P(FastMatmul, TellsOfWhatMagnitudeBlocksSideBySideAre) {
+  constexpr std::size_t kSize = 96, kBlock = 48;
+  for (const std::size_t n : {kSize, kSize + 3}) {
+    Matrix a(random_, kSize, kSize, Values::ordinary), b(random_, kSize, n, Values::ordinary);
+    for (std::size_t row = 0; row < kSize; ++row) {
+      for (std::size_t column = 0; column < n; ++column) {
+        if (row / kBlock == column / kBlock) continue;
+        if (column < kSize) a.data[row * a.stride + column] = 0.0f;
+        b.data[row * b.stride + column] = 0.0f;
+      }
+    }
+    for (const std::size_t largest_row : {std::size_t{5}, kSize - 5}) {
+      Matrix want(random_, kSize, n, Values::ordinary);
+      want.data[largest_row * want.stride + kSize - 1 - largest_row] = -1e30f;
+      Matrix got = want;
+      const Factor left{DType::float32, a.data.data(), stride_of(a)},
+          right{DType::float32, b.data.data(), stride_of(b)};
+      plain::matmul(left, right, want.data.data(), stride_of(want), kSize, kSize, n, true, {});
+      expect_told(fast::matmul(left, right, got.data.data(), stride_of(got), kSize, kSize, n, true, {}), got, true);
+      expect_same(want, got);
+    }
   }
 }
 

@@ -66,6 +66,45 @@ TEST(Nonfinite, TheFirstOfEachKindForAnyNumberOfThreads) {
   }
 }
 
+// Sums of products that threads take in turns. What lay in PSUM before a product is known from the one before it; the
+// third one of some sums is too much for float32, and those after it make nothing.
+TEST(Nonfinite, ProductsThatAddUpForAnyNumberOfThreads) {
+  constexpr std::int64_t kSums = 12, kProducts = 5;
+  Kernel k("sums");
+  const View a = k.input("a", {128, 128}, DType::float32);
+  const View b = k.input("b", {kSums * 128, 512}, DType::float32);
+  const View y = k.output("y", {kSums * 128, 512}, DType::float32);
+  const View weights = k.sbuf({128, 128}, DType::float32);
+  k.dma_copy({.dst = weights, .src = a});
+  k.loop(kSums, [&](Index i) {
+    const View t = k.sbuf({128, 512}, DType::float32), u = k.sbuf({128, 512}, DType::float32);
+    const View sums = k.psum({128, 512}, DType::float32);
+    k.dma_copy({.dst = t, .src = b(ds(i * 128, 128))});
+    for (std::int64_t p = 0; p < kProducts; ++p) k.nc_matmul({.dst = sums, .stationary = weights, .moving = t});
+    k.tensor_copy({.dst = u, .src = sums});
+    k.dma_copy({.dst = y(ds(i * 128, 128)), .src = u});
+  });
+  KernelRun run(k);
+  Floats ones(128 * 128, 0.0f), in(kSums * 128 * 512, 1.0f);
+  for (int i = 0; i < 128; ++i) ones[i * 128 + i] = 1;
+  for (int i = 0; i < 128 * 128; i += 7) ones[i] += 0.25f;  // so that it is not full of zeros
+  for (const int sum : {7, 10}) in[(sum * 128 + 5) * 512 + 33] = 1.5e38f;
+  run.set("a", ones);
+  run.set("b", in);
+  const RunReport first = run.run({.threads = 1, .plain = true});
+  ASSERT_EQ(codes(first), std::vector<std::string>{"run.R15"});
+  EXPECT_EQ(fact(first.warnings[0], "pass"), run.program.loops[0].variable + "=7");
+  for (const int threads : {1, 2, 4, 7}) {
+    for (const bool plain : {false, true}) {
+      const RunReport report = run.run({.threads = threads, .plain = plain});
+      ASSERT_EQ(codes(report), codes(first)) << threads;
+      EXPECT_EQ(report.warnings[0].found, first.warnings[0].found);
+      EXPECT_EQ(fact(report.warnings[0], "pass"), fact(first.warnings[0], "pass"));
+      EXPECT_EQ(fact(report.warnings[0], "operands"), fact(first.warnings[0], "operands"));
+    }
+  }
+}
+
 TEST(Nonfinite, OffWarnError) {
   Reciprocals kernel;
   KernelRun run(kernel.k);

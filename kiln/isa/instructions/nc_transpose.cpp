@@ -70,7 +70,7 @@ void run_sum(const Run& r) {
     identity[k * s.rows + k] = 1;
   }
   r.k.matmul({DType::float32, x.data(), s.free_size}, {DType::float32, identity.data(), s.rows}, sum.data(), s.rows,
-             s.rows, s.free_size, s.rows, false);
+             s.rows, s.free_size, s.rows, false, {});
   for (std::int64_t f = 0; f < d.rows; ++f) store_row(r, d, f, 0, d.free_size, sum.data() + f * d.free_size);
 }
 

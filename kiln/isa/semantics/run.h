@@ -111,6 +111,7 @@ class Run : public InstView {
   const std::uint8_t* psum_add = nullptr;  // per_element: row-major (rows x free), 1 = add
   std::uint32_t* registers = nullptr;      // register file; register_* instructions only
   Seen* seen = nullptr;                    // null: nobody asks
+  Soon soon;                               // what instructions that follow read from HBM, for products
   unsigned kept_state = ~0u;               // StateBits of the engines that an instruction may go on from
   Tile& add_tile(int param);               // in parameter order; the caller fills it
 

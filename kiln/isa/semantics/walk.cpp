@@ -1,5 +1,6 @@
 // Walks over tiles row by row, in float32: map_rows and what is made of it.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <type_traits>
 
@@ -71,19 +72,16 @@ class Sight {
   void before(std::int64_t row, std::int64_t first, std::size_t n) {
     if (seen_ && seen_->before.asked) see_before(row, first, n);
   }
-  // Asks the body of a chunk whose results come to lie there as they are.
+  // Asks the body of a chunk whose results come to lie there. Rounding keeps the largest one the largest.
   void ask(RowChunk& chunk) {
-    if (seen_) chunk.largest = &told_;
+    if (seen_ && (to_.dtype == DType::float32 || to_.dtype == DType::bfloat16 || to_.dtype == DType::float16))
+      chunk.largest = &told_;
   }
   // When it is written.
   void after(std::int64_t row, std::int64_t first, std::size_t n) {
     if (!seen_) return;
-    add(told_ != kUntold ? told_ : r_.k.largest(bytes_, to_.row(row) + first * bytes_, 1, n), n);
+    add(told_ != kUntold ? as_stored(told_) : r_.k.largest(bytes_, to_.row(row) + first * bytes_, 1, n), n);
     told_ = kUntold;
-  }
-  // The same of floats, as they were written.
-  void after(const float* x, std::size_t n) {
-    if (seen_) add(r_.k.largest(sizeof *x, x, 1, n), n);
   }
 
  private:
@@ -92,6 +90,15 @@ class Sight {
   void add(std::uint32_t largest, std::size_t n) {
     seen_->largest = std::max(seen_->largest, largest);
     seen_->elements += static_cast<std::int64_t>(n);
+  }
+
+  // Of a magnitude of float32, that of the element it is rounded to.
+  std::uint32_t as_stored(std::uint32_t magnitude) const {
+    if (to_.dtype == DType::float32) return magnitude;
+    const auto value = std::bit_cast<float>(magnitude);
+    std::uint16_t bits;
+    r_.k.store(to_.dtype, &value, 1, &bits, 1);
+    return bits;
   }
 
   void see_before(std::int64_t row, std::int64_t first, std::size_t n) {
@@ -136,10 +143,8 @@ void map_blocks(const Run& r, const Tile& dst, std::initializer_list<const Tile*
       }
     }
     if (dst.is_dense()) sight.before(first, 0, chunk.n);
-    if (dst.is_dense() && is_direct(dst)) {
-      chunk.out = reinterpret_cast<float*>(dst.row(first));
-      sight.ask(chunk);
-    }
+    if (dst.is_dense()) sight.ask(chunk);
+    if (dst.is_dense() && is_direct(dst)) chunk.out = reinterpret_cast<float*>(dst.row(first));
     body(chunk);
     if (dst.is_dense()) {
       if (!is_direct(dst)) r.k.store(dst.dtype, result, chunk.n, dst.row(first), 1);
@@ -188,10 +193,8 @@ void map_rows(const Run& r, const Tile& dst, std::initializer_list<const Tile*> 
       for (std::size_t i = 0; i < input_count; ++i) chunk.in[i] = load_row(r, from[i], row, first, chunk.n, scratch[i]);
       if (width) chunk.row = first / width, chunk.first = 0;
       sight.before(row, first, chunk.n);
-      if (direct) {
-        chunk.out = reinterpret_cast<float*>(to.row(row)) + first;
-        sight.ask(chunk);
-      }
+      if (direct) chunk.out = reinterpret_cast<float*>(to.row(row)) + first;
+      sight.ask(chunk);
       body(chunk);
       if (!direct) store_row(r, to, row, first, chunk.n, result);
       sight.after(row, first, chunk.n);
@@ -231,6 +234,7 @@ void map_and_fold_blocks(const Run& r, const Tile& dst, std::initializer_list<co
       ++k;
     }
     sight.before(first, 0, chunk.n);
+    sight.ask(chunk);
     body(chunk);
     r.k.store(dst.dtype, result, chunk.n, dst.row(first), 1);
     sight.after(first, 0, chunk.n);
@@ -254,18 +258,17 @@ void map_and_fold(const Run& r, const Tile& dst, std::initializer_list<const Til
     const std::size_t rows = std::min<std::size_t>(kRows, dst.rows - block);
     for (std::int64_t first = 0; first < dst.free_size; first += kColumns) {
       const std::size_t n = std::min<std::size_t>(kColumns, dst.free_size - first);
-      const bool whole = n == kColumns && dst.dtype == DType::float32;  // one piece, written as it is
       for (std::size_t i = 0; i < rows; ++i) {
         const std::int64_t row = block + static_cast<std::int64_t>(i);
         RowChunk chunk{row, first, n, {}, results[i]};
         int k = 0;
         for (const Tile* t : inputs) chunk.in[k] = load_row(r, *t, row, first, n, scratch[k]), ++k;
         if (first == 0) sight.before(row, 0, dst.free_size);
+        sight.ask(chunk);
         body(chunk);
         store_row(r, dst, row, first, n, results[i]);
-        if (!whole) sight.after(row, first, n);
+        sight.after(row, first, n);
       }
-      if (whole) sight.after(results[0], rows * n);
       r.k.fold_rows(op, results[0], kColumns, rows, n, acc + block);
     }
   }

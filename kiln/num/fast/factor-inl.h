@@ -63,9 +63,22 @@ struct Wide {
 struct Narrow {
   using Raw = std::uint16_t;
   using RawTag = hn::Rebind<std::uint16_t, Tag>;
-  static HWY_INLINE Vec load(const std::uint16_t* from) { return FromBfloat16()(Tag(), hn::LoadU(RawTag(), from)); }
+  // A signalling NaN stays one: it is multiplied, or compared with 0.
+  static HWY_INLINE Vec widen(hn::Vec<RawTag> raw) {
+    const hn::RebindToUnsigned<Tag> du;
+    return hn::BitCast(Tag(), hn::ShiftLeft<16>(hn::PromoteTo(du, raw)));
+  }
+  static HWY_INLINE Vec load(const std::uint16_t* from) { return widen(hn::LoadU(RawTag(), from)); }
+  // AVX-512 alone has loads of 16 bits with a mask; elsewhere, whole vectors would be read, and had to be aligned.
   static HWY_INLINE Vec load_first(const std::uint16_t* from, std::size_t n) {
-    return FromBfloat16()(Tag(), hn::MaskedLoad(hn::FirstN(RawTag(), n), RawTag(), from));
+#if HWY_TARGET <= HWY_AVX3
+    return widen(hn::MaskedLoad(hn::FirstN(RawTag(), n), RawTag(), from));
+#else
+    if (n == kLanes) return load(from);
+    alignas(64) std::uint16_t first[kLanes] = {};
+    for (std::size_t i = 0; i < n; ++i) first[i] = from[i];
+    return widen(hn::Load(RawTag(), first));
+#endif
   }
   static HWY_INLINE float one(const std::uint16_t* from) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(*from) << 16);

@@ -1,10 +1,11 @@
 // Both operands come K-major, so a block of outputs held in registers reads, for each k, a short run of a
 // (broadcast) and a short run of b (vectors). Rows of a tile lie a power of two apart and fight for the same sets of
 // the first cache, but a block multiplies so long with the runs of one k that the next ones have time to come from the
-// second. So floats are read where they lie; bfloat16 is first packed into contiguous panels of float32, all of a, b a
-// panel at a time. What comes next of either is fetched from memory while a block is multiplied.
+// second. So floats are read where they lie; bfloat16 is first packed as float32, all of a, b a panel of columns at a
+// time. What comes next of either, and then what the next call reads, is fetched from memory while a block is
+// multiplied.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kiln/num/fast/matmul.cpp"
+#define HWY_TARGET_INCLUDE "kiln/num/fast/matmul.cpp"  // NOLINT: the name is Highway's
 #include <hwy/foreach_target.h>
 // highway.h must follow foreach_target.h.
 #include <hwy/highway.h>
@@ -19,6 +20,7 @@
 #include "kiln/num/fast/factor-inl.h"
 #include "kiln/num/fast/fast.h"
 #include "kiln/num/fast/few_elements-inl.h"
+#include "kiln/num/fast/magnitude-inl.h"
 #include "kiln/num/fast/zero_columns-inl.h"
 #include "kiln/num/fast/zero_ranges-inl.h"
 
@@ -41,17 +43,20 @@ struct Panel {
 
 // Stores one row of a block, of which the first `width` columns exist.
 template <std::size_t kVectors>
-HWY_INLINE void store_row(const Vec* sums, const Output& out, std::size_t width) {
+HWY_INLINE void store_row(const Vec* sums, const Output& out, std::size_t width, Magnitude<Tag>& magnitude) {
   const Tag d;
 #pragma GCC unroll 2
   for (std::size_t v = 0; v < kVectors; ++v) {
     float* const to = out.data + v * kLanes;
     if (width >= (v + 1) * kLanes) {
-      hn::StoreU(out.accumulate ? hn::Add(hn::LoadU(d, to), sums[v]) : sums[v], d, to);
+      const Vec sum = out.accumulate ? hn::Add(hn::LoadU(d, to), sums[v]) : sums[v];
+      hn::StoreU(sum, d, to);
+      magnitude.add(sum);
     } else {
       const auto exists = hn::FirstN(d, width - v * kLanes);
       const Vec sum = out.accumulate ? hn::Add(hn::MaskedLoad(exists, d, to), sums[v]) : sums[v];
       hn::BlendedStore(sum, exists, d, to);
+      magnitude.add(hn::IfThenElseZero(exists, sum));
     }
   }
 }
@@ -62,43 +67,60 @@ struct Ahead {
   std::ptrdiff_t first_step, second_step;
 };
 
-// One block of kRows rows and kVectors vectors. `a` has kRows floats for each k; b has whole vectors. The loops over
-// rows and vectors must unroll fully for the sums to stay in registers.
+// Adds the products of one k, of which `a` has kRows floats and b whole vectors. The loops must unroll fully for the
+// sums to stay in registers.
 template <std::size_t kRows, std::size_t kVectors>
-void multiply_block(Panel a, Panel b, const Output& out, std::size_t k, std::size_t width, const Ahead& asked) {
+HWY_INLINE void add_products(const float* a, const float* b, Vec (&sums)[kRows][kVectors]) {
   const Tag d;
+  Vec columns[kVectors];
+#pragma GCC unroll 2
+  for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b + v * kLanes);
+#pragma GCC unroll 14
+  for (std::size_t r = 0; r < kRows; ++r) {
+    const Vec weight = hn::Set(d, a[r]);
+#pragma GCC unroll 2
+    for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(weight, columns[v], sums[r][v]);
+  }
+}
+
+// One block of kRows rows and kVectors vectors. Returns the largest magnitude of the results.
+template <std::size_t kRows, std::size_t kVectors>
+std::uint32_t multiply_block(Panel a, Panel b, const Output& out, std::size_t k, std::size_t width,
+                             const Ahead& asked) {
   Ahead ahead = asked;
   Vec sums[kRows][kVectors];
 #pragma GCC unroll 14
   for (auto& row : sums) {
 #pragma GCC unroll 2
-    for (Vec& sum : row) sum = hn::Zero(d);
+    for (Vec& sum : row) sum = hn::Zero(Tag());
   }
-  if constexpr (kRows >= kMaxRows / 2) {  // else this takes longer than what it spares
-    for (std::size_t r = 0; r < kRows; ++r) {
-      for (std::size_t v = 0; v < kVectors; ++v) __builtin_prefetch(out.from(r, v * kLanes).data, 1, 3);
-    }
-  }
-  for (std::size_t i = 0; i < k; ++i, a.data += a.stride, b.data += b.stride) {
+  const auto fetch_ahead = [&] {
     __builtin_prefetch(std::exchange(ahead.first, ahead.first + ahead.first_step), 0, 2);
     __builtin_prefetch(std::exchange(ahead.second, ahead.second + ahead.second_step), 0, 2);
-    Vec columns[kVectors];
-#pragma GCC unroll 2
-    for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b.data + v * kLanes);
-#pragma GCC unroll 14
-    for (std::size_t r = 0; r < kRows; ++r) {
-      const Vec weight = hn::Set(d, a.data[r]);
-#pragma GCC unroll 2
-      for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(weight, columns[v], sums[r][v]);
+  };
+  std::size_t i = 0;
+  if constexpr (kRows >= kMaxRows / 2) {  // else this takes longer than what it spares
+    const float* row = out.data;
+    for (; i < std::min(k, kRows); ++i, a.data += a.stride, b.data += b.stride, row += out.stride) {
+      fetch_ahead();
+      for (std::size_t v = 0; v < kVectors; ++v) __builtin_prefetch(row + v * kLanes, 1, 3);
+      add_products(a.data, b.data, sums);
     }
   }
+  for (; i < k; ++i, a.data += a.stride, b.data += b.stride) {
+    fetch_ahead();
+    add_products(a.data, b.data, sums);
+  }
+  Magnitude<Tag> magnitude;
 #pragma GCC unroll 14
-  for (std::size_t r = 0; r < kRows; ++r) store_row<kVectors>(sums[r], out.from(r, 0), width);
+  for (std::size_t r = 0; r < kRows; ++r) store_row<kVectors>(sums[r], out.from(r, 0), width, magnitude);
+  return magnitude.largest();
 }
 
 // What does not fit into registers comes by reference. As a copy, it would be written word by word and then read as a
 // vector, which waits until all that was written before, the sums of the last block, has left for the cache.
-using Block = void (*)(Panel a, Panel b, const Output& out, std::size_t k, std::size_t width, const Ahead& ahead);
+using Block = std::uint32_t (*)(Panel a, Panel b, const Output& out, std::size_t k, std::size_t width,
+                                const Ahead& ahead);
 
 template <std::size_t... kIndex>
 constexpr std::array<Block, sizeof...(kIndex)> make_blocks(std::index_sequence<kIndex...>) {
@@ -125,48 +147,25 @@ HWY_INLINE void prefetch_ahead(const Source& from, std::size_t row, std::size_t 
   for (std::size_t j = 0; j < bytes; j += kLine) __builtin_prefetch(at + j, 0, 3);
 }
 
-// Some blocks of rows of the product: columns of a.
-struct Blocks {
-  static constexpr std::size_t kMost = 24;
-  std::size_t count = 0, end;
-  std::size_t begin[kMost], rows[kMost];
+// Rows of n floats lie so many apart when they are packed: an odd number of vectors, so that the lines of a column
+// spread over all sets of the first cache.
+constexpr std::size_t packed_stride(std::size_t n) { return (divide_up(n, kLanes) | 1) * kLanes; }
 
-  Blocks(std::size_t first, std::size_t m) : end(first) {
-    for (; count < kMost && end < m; ++count) {
-      begin[count] = end;
-      rows[count] = block_rows(m - end);
-      end += rows[count];
-    }
-  }
-};
-
-// Each block goes to a panel of its own, at its first row times k: its columns of each k follow each other. Whole
-// vectors are written where the next row, or what follows the last panel, is still to come.
+// All of a as float32.
 template <class Kind>
-void pack_blocks_as(const Source& from, const Blocks& blocks, std::size_t k, float* to) {
+void pack_all_as(const Source& from, std::size_t k, std::size_t m, float* to) {
   const Tag d;
-  const std::size_t bytes = (blocks.end - blocks.begin[0]) * from.element_bytes();
-  for (std::size_t i = 0; i < k; ++i) {
-    prefetch_ahead(from, i, k, bytes);
+  const std::size_t whole = m / kLanes * kLanes;
+  for (std::size_t i = 0; i < k; ++i, to += packed_stride(m)) {
+    prefetch_ahead(from, i, k, m * from.element_bytes());
     const auto* row = from.row<Kind>(i);
-    for (std::size_t b = 0; b < blocks.count; ++b) {
-      const std::size_t rows = blocks.rows[b], at = i * rows;
-      float* const place = to + (blocks.begin[b] - blocks.begin[0]) * k + at;
-      const Vec v = Kind::load_first(row + (blocks.begin[b] - blocks.begin[0]), rows);
-      at + kLanes <= k* rows ? hn::StoreU(v, d, place) : hn::BlendedStore(v, hn::FirstN(d, rows), d, place);
-    }
+    for (std::size_t c = 0; c < whole; c += kLanes) hn::StoreU(Kind::load(row + c), d, to + c);
+    if (whole < m) hn::StoreU(Kind::load_first(row + whole, m - whole), d, to + whole);
   }
 }
 
-// All of a.
-void pack_all(const Source& a, std::size_t k, std::size_t m, float* to) {
-  for (std::size_t first = 0; first < m;) {
-    const Blocks blocks(first, m);
-    const Source from = a.from_column(first);
-    a.narrow ? pack_blocks_as<Narrow>(from, blocks, k, to + first * k)
-             : pack_blocks_as<Wide>(from, blocks, k, to + first * k);
-    first = blocks.end;
-  }
+void pack_all(const Source& from, std::size_t k, std::size_t m, float* to) {
+  from.narrow ? pack_all_as<Narrow>(from, k, m, to) : pack_all_as<Wide>(from, k, m, to);
 }
 
 // Up to a panel of columns of b; the last vector is filled up with zeros.
@@ -217,39 +216,52 @@ struct Columns {
   const float* packed;  // nullptr: where they lie
   std::size_t k, m;
 
-  Panel block(std::size_t column, std::size_t rows) const {
-    return packed ? Panel{packed + column * k, static_cast<std::ptrdiff_t>(rows)}
+  Panel from(std::size_t column) const {
+    return packed ? Panel{packed + column, static_cast<std::ptrdiff_t>(packed_stride(m))}
                   : in_place(source.from_column(column));
   }
 };
 
-// The cache lines of b from some column on, one after the other, as the blocks before fetch them.
+// The cache lines of b from some column on, one after the other, as the blocks before fetch them; then those of what
+// the next call reads.
 class LinesOfRows {
  public:
   struct Line {
     const std::byte* at;
     std::ptrdiff_t step;
   };
-  LinesOfRows(const Source& b, std::size_t n)
-      : at_(b.data), end_(b.from_column(n).data), row_bytes_(b.row_bytes), unused_{b.data, 0} {}
+  LinesOfRows(const Source& b, std::size_t n, const Soon& soon)
+      : at_(b.data),
+        end_(b.from_column(n).data),
+        row_bytes_(b.row_bytes),
+        soon_at_(static_cast<const std::byte*>(soon.data)),
+        soon_end_(soon_at_ + soon.bytes),
+        soon_bytes_(soon.row_bytes),
+        unused_{b.data, 0} {}
   // What is needed now is not fetched any more.
   void skip_to(const std::byte* at) {
     if (at_ < at) at_ += (at - at_ + kLine - 1) / kLine * kLine;
     limit_ = std::min(end_, at + kMostAhead);
   }
-  Line take() { return at_ < limit_ ? Line{std::exchange(at_, at_ + kLine), row_bytes_} : unused_; }
+  Line take() {
+    if (at_ < limit_) return {std::exchange(at_, at_ + kLine), row_bytes_};
+    return at_ >= end_ && soon_at_ < soon_end_ ? Line{std::exchange(soon_at_, soon_at_ + kLine), soon_bytes_} : unused_;
+  }
 
  private:
   static constexpr std::ptrdiff_t kMostAhead = 1024;  // bytes of a row
   const std::byte *at_, *end_, *limit_ = nullptr;
   std::ptrdiff_t row_bytes_;
+  const std::byte *soon_at_, *soon_end_;
+  std::ptrdiff_t soon_bytes_;
   Line unused_;
 };
 
 // All blocks of rows with one panel. A block fetches a line of b; and a second one or, with the first panel, the line
 // in which the columns of the next block end: those before are the block's own.
-void multiply_panel(const Columns& a, Panel panel, bool is_first, Output out, std::size_t width, LinesOfRows& next,
-                    const ColumnRun& run, RowRange rows_of_k) {
+std::uint32_t multiply_panel(const Columns& a, Panel panel, bool is_first, const Output& out, std::size_t width,
+                             LinesOfRows& next, const ColumnRun& run, RowRange rows_of_k) {
+  std::uint32_t largest = 0;
   const std::size_t vectors = divide_up(width, kLanes), end = run.first + run.count;
   const Source& from = a.source;
   panel.data += static_cast<std::ptrdiff_t>(rows_of_k.begin) * panel.stride;
@@ -260,23 +272,23 @@ void multiply_panel(const Columns& a, Panel panel, bool is_first, Output out, st
         is_first && !a.packed
             ? LinesOfRows::Line{from.from_column(std::min(row + rows + kMaxRows, a.m) - 1).data, from.row_bytes}
             : next.take();
-    Panel block = a.block(row, rows);
+    Panel block = a.from(row);
     block.data += static_cast<std::ptrdiff_t>(rows_of_k.begin) * block.stride;
-    block_of(rows, vectors)(block, panel, out.from(row, 0), rows_of_k.size(), width,
-                            {one.at, two.at, one.step, two.step});
+    largest = std::max(largest, block_of(rows, vectors)(block, panel, out.from(row, 0), rows_of_k.size(), width,
+                                                        {one.at, two.at, one.step, two.step}));
   }
+  return largest;
 }
 
-void multiply(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n,
-              ZeroRanges ranges) {
-  float* const packed_b = scratch(k * (kPanelWidth + m) + kLanes);
+// `ranges`: the rows of k that are not left out.
+std::uint32_t multiply(const Source& a, const Source& b, const Output& out, std::size_t k, std::size_t m, std::size_t n,
+                       ZeroRanges ranges, const Soon& soon) {
+  std::uint32_t largest = 0;
+  float* const packed_b = scratch(k * (kPanelWidth + packed_stride(m)) + kLanes);
   float* const packed_a = packed_b + k * kPanelWidth;
-  const std::vector<ColumnRun>& runs = ranges.runs_of_a();
-  if (a.narrow) {
-    for (const ColumnRun& run : runs) pack_all(a.from_column(run.first), k, run.count, packed_a + run.first * k);
-  }
+  if (a.narrow) pack_all(a, k, m, packed_a);
   const Columns columns_a{a, a.narrow ? packed_a : nullptr, k, m};
-  LinesOfRows next(b, n);
+  LinesOfRows next(b, n, soon);
   for (std::size_t column = 0; column < n; column += kPanelWidth) {
     const std::size_t width = std::min(n - column, kPanelWidth), step = divide_up(width, kLanes) * kLanes;
     const Source from = b.from_column(column);
@@ -286,19 +298,22 @@ void multiply(const Source& a, const Source& b, Output out, std::size_t k, std::
       pack_panel(from, width, k, packed_b);
     else if (column == 0)
       fetch(from, width, k);
+    const Panel panel = packs ? Panel{packed_b, static_cast<std::ptrdiff_t>(step)} : in_place(from);
     const auto rows = ranges.of_panel(column, width);
-    for (const ColumnRun& run : runs)
-      multiply_panel(columns_a, packs ? Panel{packed_b, static_cast<std::ptrdiff_t>(step)} : in_place(from),
-                     column == 0, out.from(0, column), width, next, run, rows.of(run));
+    for (const ColumnRun& run : ranges.runs_of_a())
+      largest = std::max(
+          largest, multiply_panel(columns_a, panel, column == 0, out.from(0, column), width, next, run, rows.of(run)));
   }
+  return largest;
 }
 
 // A product with one row or one column: sums of rows with weights, read where they lie. `step`: from one sum to the
 // next.
 template <class Weight, class Element>
-void multiply_vector_as(const Source& weights, const Source& rows, Output out, std::ptrdiff_t step, std::size_t k,
-                        std::size_t width) {
+std::uint32_t multiply_vector_as(const Source& weights, const Source& rows, Output out, std::ptrdiff_t step,
+                                 std::size_t k, std::size_t width) {
   const Tag d;
+  std::uint32_t largest = 0;
   constexpr std::size_t kBlock = 8;
   alignas(64) float sums[kBlock * kLanes];
   for (std::size_t column = 0; column < width; column += kBlock * kLanes) {
@@ -322,46 +337,97 @@ void multiply_vector_as(const Source& weights, const Source& rows, Output out, s
     }
     for (std::size_t v = 0; v < kBlock; ++v) hn::Store(v < vectors ? sum[v] : rest, d, sums + v * kLanes);
     float* to = out.data + static_cast<std::ptrdiff_t>(column) * step;
-    for (std::size_t i = 0; i < n; ++i, to += step) *to = out.accumulate ? *to + sums[i] : sums[i];
+    for (std::size_t i = 0; i < n; ++i, to += step) {
+      *to = out.accumulate ? *to + sums[i] : sums[i];
+      largest = std::max(largest, magnitude_of(*to));
+    }
   }
+  return largest;
 }
 
-void multiply_vector(const Source& weights, const Source& rows, Output out, std::ptrdiff_t step, std::size_t k,
-                     std::size_t width) {
+std::uint32_t multiply_vector(const Source& weights, const Source& rows, Output out, std::ptrdiff_t step, std::size_t k,
+                              std::size_t width) {
   const auto multiply_as = weights.narrow
                                ? (rows.narrow ? multiply_vector_as<Narrow, Narrow> : multiply_vector_as<Narrow, Wide>)
                                : (rows.narrow ? multiply_vector_as<Wide, Narrow> : multiply_vector_as<Wide, Wide>);
-  multiply_as(weights, rows, out, step, k, width);
+  return multiply_as(weights, rows, out, step, k, width);
 }
 
-void multiply_as_fits(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n) {
+// The columns of b beyond whole vectors are better multiplied as rows: with all of a as vectors, as long as they fill
+// fewer of these than a block has rows.
+std::size_t columns_as_rows(const Source& a, const Source& b, std::size_t m, std::size_t n) {
+  const std::size_t rest = n % kLanes;
+  return !a.narrow && !b.narrow && 4 * rest * divide_up(m, kLanes) <= 3 * m ? rest : 0;
+}
+
+// Which operands are looked at for ranges of zeros.
+struct Looks {
+  bool at_a, at_b;
+};
+constexpr std::size_t kWorthALook = 32;  // products of an element of the operand that is looked at
+
+// A few columns of b: the transposed product, transposed.
+std::uint32_t multiply_columns(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m,
+                               std::size_t n, Looks looks, const Soon& soon) {
+  thread_local std::vector<float> turned;
+  turned.resize(n * m);
+  multiply(b, a, {turned.data(), static_cast<std::ptrdiff_t>(m), false}, k, n, m,
+           {b, a, k, n, looks.at_b, looks.at_a && n >= kWorthALook}, soon);
+  std::uint32_t largest = 0;
+  for (std::size_t row = 0; row < m; ++row) {
+    float* const to = out.from(row, 0).data;
+    for (std::size_t c = 0; c < n; ++c) {
+      to[c] = out.accumulate ? to[c] + turned[c * m + row] : turned[c * m + row];
+      largest = std::max(largest, magnitude_of(to[c]));
+    }
+  }
+  return largest;
+}
+
+std::uint32_t multiply_full(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n,
+                            Looks looks, const Soon& soon) {
+  const std::size_t rest = columns_as_rows(a, b, m, n), whole = n - rest;
+  const std::uint32_t largest =
+      whole ? multiply(a, b, out, k, m, whole, {a, b, k, m, looks.at_a, looks.at_b}, soon) : 0;
+  if (!rest) return largest;
+  const Soon not_yet_fetched = whole ? Soon{} : soon;
+  return std::max(largest,
+                  multiply_columns(a, b.from_column(whole), out.from(0, whole), k, m, rest, looks, not_yet_fetched));
+}
+
+std::uint32_t multiply_as_fits(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m,
+                               std::size_t n, const Soon& soon = {}) {
   if (m == 1) return multiply_vector(a, b, out, 1, k, n);
   if (n == 1) return multiply_vector(b, a, out, out.stride, k, m);
-  constexpr std::size_t kWorthIt = 32;  // products of an element of the operand that is looked at
   const bool is_full = seems_full(a, k, m);
-  if (!is_full && multiply_few(a, b, out, k, m, n)) return;
-  multiply(a, b, out, k, m, n, {a, b, k, m, n >= kWorthIt && !is_full, m >= kWorthIt && !seems_full(b, k, n)});
+  if (!is_full && multiply_few(a, b, out, k, m, n)) return ~0u;
+  const Looks looks{n >= kWorthALook && !is_full, m >= kWorthALook && !seems_full(b, k, n)};
+  return multiply_full(a, b, out, k, m, n, looks, soon);
 }
 
-void matmul(const Factor& left, const Factor& right, float* to, std::ptrdiff_t to_stride, std::size_t k, std::size_t m,
-            std::size_t n, bool accumulate) {
+std::uint32_t matmul(const Factor& left, const Factor& right, float* to, std::ptrdiff_t to_stride, std::size_t k,
+                     std::size_t m, std::size_t n, bool accumulate, const Soon& soon) {
   const Source a(left), b(right);
   const Output out{to, to_stride, accumulate};
-  if (multiply_known(a, b, out, k, m, n)) return;
+  if (multiply_known(a, b, out, k, m, n)) return ~0u;
   const std::size_t rows = columns_with_one_of_zeros(a, k, m, false),
-                    columns = columns_with_one_of_zeros(b, k, n, true);
-  multiply_as_fits(a, b, out, k, rows, columns);
+                    columns = columns_with_one_of_zeros(b, k, n, a.narrow || b.narrow);
+  // A line of each row is fetched with the rows of the operands.
+  std::uint32_t largest = multiply_as_fits(a, b, out, k, rows, columns, soon.rows < k ? Soon{} : soon);
+  const auto add = [&](std::uint32_t of_part) { largest = std::max(largest, of_part); };
   // A NaN may also have been in the result before.
   if (columns < n) {
     const Output rest = out.from(0, columns);
-    has_nan(rest.data - 1, rest.stride, rows) ? multiply_as_fits(a, b.from_column(columns), rest, k, rows, n - columns)
-                                              : add_zeros(rest, rows, n - columns);
+    add(has_nan(rest.data - 1, rest.stride, rows)
+            ? multiply_as_fits(a, b.from_column(columns), rest, k, rows, n - columns)
+            : add_zeros(rest, rows, n - columns));
   }
   if (rows < m) {
     const Output rest = out.from(rows, 0);
-    has_nan(rest.data - rest.stride, 1, n) ? multiply_as_fits(a.from_column(rows), b, rest, k, m - rows, n)
-                                           : add_zeros(rest, m - rows, n);
+    add(has_nan(rest.data - rest.stride, 1, n) ? multiply_as_fits(a.from_column(rows), b, rest, k, m - rows, n)
+                                               : add_zeros(rest, m - rows, n));
   }
+  return largest;
 }
 
 }  // namespace
@@ -374,9 +440,9 @@ namespace kiln::fast {
 
 HWY_EXPORT(matmul);
 
-void matmul(const Factor& a, const Factor& b, float* out, std::ptrdiff_t out_stride, std::size_t k, std::size_t m,
-            std::size_t n, bool accumulate) {
-  HWY_DYNAMIC_DISPATCH(matmul)(a, b, out, out_stride, k, m, n, accumulate);
+std::uint32_t matmul(const Factor& a, const Factor& b, float* out, std::ptrdiff_t out_stride, std::size_t k,
+                     std::size_t m, std::size_t n, bool accumulate, const Soon& soon) {
+  return HWY_DYNAMIC_DISPATCH(matmul)(a, b, out, out_stride, k, m, n, accumulate, soon);
 }
 
 }  // namespace kiln::fast

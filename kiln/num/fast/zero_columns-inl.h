@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -92,12 +93,20 @@ bool has_nan(const float* from, std::ptrdiff_t step, std::size_t n) {
   return found;
 }
 
-// Sums of +0 for a part of the result.
-void add_zeros(Output out, std::size_t rows, std::size_t columns) {
+// The bits of a float without its sign.
+inline std::uint32_t magnitude_of(float x) { return std::bit_cast<std::uint32_t>(x) & 0x7fffffffu; }
+
+// Sums of +0 for a part of the result, whose largest magnitude it returns.
+std::uint32_t add_zeros(Output out, std::size_t rows, std::size_t columns) {
+  std::uint32_t largest = 0;
   for (std::size_t row = 0; row < rows; ++row) {
     float* const to = out.from(row, 0).data;
-    for (std::size_t c = 0; c < columns; ++c) to[c] = out.accumulate ? to[c] + 0.0f : 0.0f;
+    for (std::size_t c = 0; c < columns; ++c) {
+      to[c] = out.accumulate ? to[c] + 0.0f : 0.0f;
+      largest = std::max(largest, magnitude_of(to[c]));
+    }
   }
+  return largest;
 }
 
 }  // namespace

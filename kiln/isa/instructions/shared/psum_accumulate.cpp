@@ -101,13 +101,17 @@ void track_product(Track& t, int dst, const Arg& accumulate, const Rule& never_r
 
 void multiply_into(const Run& r, const Tile& dst, const Factor& a, const Factor& b, std::int64_t k) {
   const bool direct = dst.dtype == DType::float32 && dst.row_is_contiguous() && r.psum_mode != PsumMode::per_element;
-  if (direct)
-    return r.k.matmul(a, b, reinterpret_cast<float*>(dst.data), dst.row_bytes / 4, k, dst.rows, dst.free_size,
-                      r.psum_mode == PsumMode::accumulate);
-  thread_local std::vector<float> sum;
-  sum.resize(dst.count());
-  r.k.matmul(a, b, sum.data(), dst.free_size, k, dst.rows, dst.free_size, false);
-  store_sum(r, dst, sum.data());
+  if (!direct) {
+    thread_local std::vector<float> sum;
+    sum.resize(dst.count());
+    r.k.matmul(a, b, sum.data(), dst.free_size, k, dst.rows, dst.free_size, false, {});
+    return store_sum(r, dst, sum.data());
+  }
+  const std::uint32_t largest = r.k.matmul(a, b, reinterpret_cast<float*>(dst.data), dst.row_bytes / 4, k, dst.rows,
+                                           dst.free_size, r.psum_mode == PsumMode::accumulate, r.soon);
+  if (!r.seen || r.seen->data != dst.data || largest == ~0u) return;
+  r.seen->largest = std::max(r.seen->largest, largest);
+  r.seen->elements += dst.count();
 }
 
 }  // namespace kiln::isa
