@@ -28,7 +28,7 @@ LAYERS = {
     "tune": ("_files", "_kiln", "_trace", "nki"),
     "blas": ("_kiln", "tune"),
     "fft": ("_kiln", "blas"),
-    "sparse": ("_kiln", "blas"),
+    "sparse": ("_kiln", "blas", "nki"),  # it has a kernel in Python
     "_native": ("_kiln",),
     "numpy": ("_check", "_emit", "_files", "_kiln", "_time", "_trace", "blas", "tune"),
     "commands": ("_activate", "_check", "_emit", "_files", "_kiln", "_native", "_program", "_trace", "lint", "nki",

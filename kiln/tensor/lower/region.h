@@ -503,9 +503,9 @@ class RegionEmitter {
   struct SpreadProduct {
     Tile x, y;
     Depth depth;
-    std::int64_t K = 0, width = 0, first = 0;  // elements that are summed over; columns of y, and the first one
-    std::int64_t partitions = 0, columns = 0;  // of the result
-    std::int64_t between = 1, next = 1;        // columns of y from partition to partition, and column to column
+    std::int64_t summed = 0, width = 0, first = 0;  // elements that are; columns of y, and the first one
+    std::int64_t partitions = 0, columns = 0;       // of the result
+    std::int64_t between = 1, next = 1;             // columns of y from partition to partition, and column to column
     DType dtype = DType::float32;
   };
   const SpreadRow* spread_of(Value v) const;

@@ -182,7 +182,7 @@ Tile RegionEmitter::multiply_spread(Value v) {
   SpreadProduct m{.x = turned_rows(p),
                   .y = held_matrix(leaf),
                   .depth = depth_of(p),
-                  .K = last_of(graph_.type(graph_.op(p).operands[0])),
+                  .summed = last_of(graph_.type(graph_.op(p).operands[0])),
                   .width = last_of(graph_.type(p)),
                   .first = part ? graph_.op(v).ints("starts").back() : 0,
                   .partitions = s.partitions,
@@ -206,7 +206,7 @@ void RegionEmitter::over_depth(const SpreadProduct& m, const std::function<void(
   if (m.depth.follows)
     k_.loop(m.depth.blocks, [&](Index b) { body(b, m.depth.rows); });
   else
-    over_blocks(k_, m.K, body);
+    over_blocks(k_, m.summed, body);
 }
 
 // The tensor engine holds blocks of the matrix: a column of the result for each.
