@@ -1,7 +1,7 @@
 """Blocks of models: heads that are split and merged, masks, biases, windows, low ranks."""
 
 import numpy as np
-from parts import gelu, heads, layer_norm, rms_norm, self_attention, silu, softmax
+from parts import gelu, heads, layer_norm, rms_norm, rotated, self_attention, silu, softmax
 from program import FLOAT32, program
 
 
@@ -88,12 +88,8 @@ def multi_query_attention(x, wq, wk, wv, wo):
 @program("prefill of 128 tokens, 32/8 heads of 128", (128, 4096), (4096, 4096), (4096, 1024), (4096, 1024),
          (4096, 4096), (4096,), (FLOAT32, (128, 128)), (FLOAT32, (128, 128)))
 def prefill(x, wq, wk, wv, wo, gain, cos, sin):
-    def rotated(t):
-        first, second = t[..., :64], t[..., 64:]
-        return (t * cos + np.concatenate([-second, first], -1) * sin).astype(t.dtype)
-
     h = rms_norm(x, gain)
-    q, k, v = rotated(heads(h @ wq, 32)), rotated(heads(h @ wk, 8)), heads(h @ wv, 8)
+    q, k, v = rotated(heads(h @ wq, 32), cos, sin), rotated(heads(h @ wk, 8), cos, sin), heads(h @ wv, 8)
     k, v = np.repeat(k, 4, 0), np.repeat(v, 4, 0)
     return x + merged(attention(q, k, v, causal(x.shape[0]))) @ wo
 

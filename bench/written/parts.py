@@ -32,6 +32,12 @@ def heads(x, count):
     return x.reshape(x.shape[0], count, -1).transpose(1, 0, 2)
 
 
+def rotated(t, cos, sin):
+    """Rotary positions: cos and sin are (tokens, d), in float32."""
+    half = t.shape[-1] // 2
+    return (t * cos + np.concatenate([-t[..., half:], t[..., :half]], -1) * sin).astype(t.dtype)
+
+
 def self_attention(x, wq, wk, wv, wo, count, bias=None):
     q, k, v = heads(x @ wq, count), heads(x @ wk, count), heads(x @ wv, count)
     scores = q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[-1])

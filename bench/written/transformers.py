@@ -1,7 +1,7 @@
 """Layers of transformers, and attention in the forms that models have."""
 
 import numpy as np
-from parts import gelu, heads, layer_norm, rms_norm, self_attention, silu, softmax
+from parts import gelu, heads, layer_norm, rms_norm, rotated, self_attention, silu, softmax
 from program import FLOAT32, program
 
 SQUARE = ((768, 768),) * 4
@@ -27,12 +27,8 @@ def bert_layer(x, mask, wq, wk, wv, wo, w1, w2, g1, b1, g2, b2, c1, c2):
 def llama_layer(x, wq, wk, wv, wo, w1, w3, w2, g1, g2, cos, sin):
     tokens = x.shape[0]
 
-    def rotated(t):
-        first, second = t[..., :32], t[..., 32:]
-        return (t * cos + np.concatenate([-second, first], -1) * sin).astype(t.dtype)
-
     h = rms_norm(x, g1)
-    q, k, v = rotated(heads(h @ wq, 32)), rotated(heads(h @ wk, 8)), heads(h @ wv, 8)
+    q, k, v = rotated(heads(h @ wq, 32), cos, sin), rotated(heads(h @ wk, 8), cos, sin), heads(h @ wv, 8)
     k, v = np.repeat(k, 4, 0), np.repeat(v, 4, 0)
     later = np.triu(np.full((tokens, tokens), -np.inf, np.float32), 1)
     p = softmax((q @ k.transpose(0, 2, 1)).astype(np.float32) / 8 + later).astype(x.dtype)
