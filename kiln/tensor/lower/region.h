@@ -49,7 +49,8 @@ struct RegionOptions {
   Noted<int> weights_on_tensor = 0;       // sums of all weights, or of every second ones; 0: of none
   Noted<bool> few_queries = true;         // attention of few queries with keys on partitions
   Noted<bool> unshifted = true;           // attention without the largest scores, which are computed only where needed
-  Noted<int> heads_together = 1;          // of attention without them: 0: one by one, 1: where keys are few, 2: always
+  // Of attention without them: 0: one by one, 1: where keys are few, 2: always; and 4: fewer of them in a pass.
+  Noted<int> heads_together = 1;
   Noted<int> spread_rows = 0;             // one row over many partitions: 1: outside of loops' bodies, 2: everywhere
   Noted<bool> whole = true;               // false: without what usually does not run, while programs are compared
   Noted<bool> pairs_on_gpsimd = false;    // operators between two tiles of SBUF
