@@ -49,7 +49,7 @@ constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
 
 // What to try, one after the other, until the program fits.
 std::vector<Choice> choices(const CompileOptions& options) {
-  std::vector<Choice> out(7);
+  std::vector<Choice> out(5);
   constexpr double kShare = 0.88;  // of SBUF, for matrices
   const Arch chip = chip_of(options);
   const auto bytes = static_cast<double>((chip.sbuf_partition_bytes - chip.sbuf_reserved_bytes) * chip.partitions);
@@ -58,10 +58,15 @@ std::vector<Choice> choices(const CompileOptions& options) {
   for (std::size_t i = 2; i < out.size(); ++i) out[i].moving_views = false, out[i].region.turned_blocks = 1;
   out[3].region = {.psum_columns = 512, .hoisted_bytes = 16384, .column_tile = 8192};
   out[4].region = {.psum_columns = 0, .hoisted_bytes = 4096, .column_tile = 2048};
-  out[5].region = {.psum_columns = 0, .hoisted_bytes = 16384, .column_tile = 8192};
-  out[6].region = {.psum_columns = 0, .hoisted_bytes = 4096, .column_tile = 2048};
   for (std::size_t i = 3; i < out.size(); ++i) out[i].region.unshifted = false;
-  out[5].fuse.fuse = out[6].fuse.fuse = false;
+  for (const double share : {0.25, 0.08}) {  // regions with many values that live together
+    for (const std::size_t i : {2, 4}) out.push_back(out[i]), out.back().sbuf_share = share;
+  }
+  for (const std::size_t i : {3, 4}) {
+    out.push_back(out[i]);
+    out.back().region.psum_columns = 0;
+    out.back().fuse.fuse = false;
+  }
   return out;
 }
 
