@@ -374,6 +374,7 @@ class RegionEmitter {
   Tile operate_on_integers(Value v, const Tile* into);
   Tile activate(Value v, const Tile* into);
   Tile choose(Value v, const Tile* into);
+  bool is_read_as(Value v) const;
   Tile cast(Value v, const Tile* into);
   Tile reinterpret(Value v, const Tile* into);
   Tile view(Value v);
