@@ -141,6 +141,12 @@ constexpr Candidate kProductCandidates[] = {
     {"attention with the largest scores", [](RegionOptions& o) { o.unshifted = false; }, 1, true},
     {"attention of one head after the other", [](RegionOptions& o) { o.heads_together = 0; }, 1, true},
     {"attention of several heads together", [](RegionOptions& o) { o.heads_together = 2; }, 1, true},
+    {"attention of several heads together, with values held",
+     [](RegionOptions& o) {
+       o.heads_together = 2;
+       o.holds_values = true;
+     },
+     1, true},
     {"products of 512 columns leave PSUM",
      [](RegionOptions& o) { o.psum_columns = std::min<std::int64_t>(512, o.psum_columns); }},
     {"PSUM emptied by the scalar engine", [](RegionOptions& o) { o.evacuate = Evacuate::scalar; }},
@@ -154,6 +160,12 @@ constexpr Candidate kProductCandidates[] = {
      [](RegionOptions& o) {
        o.heads_together = 2;
        o.loads_turned = true;
+     },
+     1, true},
+    {"attention of several heads together, with values held, which are turned while they are loaded",
+     [](RegionOptions& o) {
+       o.heads_together = 2;
+       o.holds_values = o.loads_turned = true;
      },
      1, true},
     {"attention of fewer heads together", [](RegionOptions& o) { o.heads_together = o.heads_together | 4; }, 1, true},
