@@ -43,6 +43,7 @@ struct RegionOptions {
   Noted<std::int64_t> column_tile = 0;        // columns at a time; 0: whole rows
   Noted<std::int64_t> chunk = 2048;           // keys of attention at a time
   Noted<std::int64_t> side_by_side = 1;       // blocks of 128 rows whose instructions come in one order
+  Noted<std::int64_t> products_beside = 1;    // the same, of regions with products
   Noted<std::int64_t> turned_blocks = 2;  // of 128 columns of 4 bytes that are turned one after the other; 1: by itself
   Noted<std::int64_t> load_blocks = 0;    // of 128 rows of a matrix that a DMA loads; 0: all
   Noted<std::int64_t> key_blocks = 2;     // of attention without largest scores, whose weights are made together
@@ -68,10 +69,10 @@ struct RegionOptions {
   Noted<Evacuate> evacuate = Evacuate::in_turn;  // who empties PSUM
 
   auto all() const {
-    return std::tie(psum_columns, hoisted_bytes, row_blocks, column_tile, chunk, side_by_side, turned_blocks,
-                    load_blocks, key_blocks, weights_on_tensor, few_queries, unshifted, heads_together, holds_values,
-                    spread_rows, whole, pairs_on_gpsimd, pairs_in_turn, factors_on_scalar, sums_on_scalar, moments,
-                    loads_turned, whole_rows, regrouped_bytes, regroups_matrices, turned_by_dma, evacuate);
+    return std::tie(psum_columns, hoisted_bytes, row_blocks, column_tile, chunk, side_by_side, products_beside,
+                    turned_blocks, load_blocks, key_blocks, weights_on_tensor, few_queries, unshifted, heads_together,
+                    holds_values, spread_rows, whole, pairs_on_gpsimd, pairs_in_turn, factors_on_scalar, sums_on_scalar,
+                    moments, loads_turned, whole_rows, regrouped_bytes, regroups_matrices, turned_by_dma, evacuate);
   }
   void forget_asked() const;
   // Whether a program that was built with these options, which says what was asked for, is the same with others.
@@ -123,8 +124,8 @@ class RegionEmitter {
   // region.cpp
   void nest(std::size_t loop);
   void body(isa::Index start, std::int64_t rows);
-  bool goes_side_by_side() const;
-  void over_blocks_side_by_side();
+  std::int64_t blocks_side_by_side() const;
+  void over_blocks_side_by_side(std::int64_t blocks);
   void store_all();
   void store(const Leaf& leaf, const Tile& tile);
   Tile in_dtype_of_store(const Tile& t, const Free& free, DType dtype);
