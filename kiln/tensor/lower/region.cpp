@@ -182,7 +182,8 @@ void RegionEmitter::nest(std::size_t loop) {
     if (attention_ && attention_->ahead) return over_causal_groups(*attention_);
     if (const std::int64_t together = plain ? 1 : wide_blocks(); together > 1) return over_wide_blocks(together);
     if (const std::int64_t together = plain ? 1 : turned_together(); together > 1) return over_turned_groups(together);
-    if (const std::int64_t beside = plain ? 1 : blocks_side_by_side(); beside > 1) return over_blocks_side_by_side(beside);
+    if (const std::int64_t beside = plain ? 1 : blocks_side_by_side(); beside > 1)
+      return over_blocks_side_by_side(beside);
     k_.tiles(layout_.units(), layout_.units_of(arch_.partitions),
              [&](Index start, std::int64_t n) { body(start, n * layout_.grouped); });
     return;
