@@ -158,6 +158,8 @@ const float* load_row(const Run& r, const Tile& t, std::int64_t row, std::int64_
 }
 
 void store_row(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::size_t n, const float* values) {
+  if (t.dtype == DType::float32 && t.row_is_contiguous() && !t.row_offset)
+    return static_cast<void>(std::memmove(reinterpret_cast<float*>(t.row(row)) + first, values, n * sizeof(float)));
   if (has_short_runs(t) && !is_wide_integer(t.dtype)) {
     alignas(64) std::uint32_t words[kChunk];
     return for_pieces(first, n, [&](std::int64_t to, std::size_t count, std::size_t done) {
