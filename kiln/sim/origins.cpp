@@ -27,16 +27,19 @@ std::size_t hash_of(const SourceLoc& loc) {
 }  // namespace
 
 Shadow Origins::add(const isa::Program& program, isa::TensorId tensor) {
-  if (!kChecks) return 0;                         // nobody follows shadows, so every byte counts as written
-  std::vector<Shadow>& added = added_[&program];  // ranks may run the same program
-  if (added.empty()) added.resize(program.tensors.size());
-  if (!added[tensor]) added[tensor] = number_of(program, tensor);
-  return added[tensor];
+  if (!kChecks) return 0;           // nobody follows shadows, so every byte counts as written
+  Added& added = added_[&program];  // ranks may run the same program
+  if (added.by_tensor.empty())
+    added = {std::vector<Shadow>(program.tensors.size()), std::vector<std::size_t>(program.locs.size())};
+  Shadow& shadow = added.by_tensor[tensor];
+  if (!shadow) shadow = number_of(program, tensor, added);
+  return shadow;
 }
 
-Shadow Origins::number_of(const isa::Program& program, isa::TensorId tensor) {
+Shadow Origins::number_of(const isa::Program& program, isa::TensorId tensor, Added& added) {
   const SourceLoc& loc = program.locs[program.tensors[tensor].loc];
-  const std::size_t place = hash_of(loc);
+  std::size_t& place = added.by_loc[program.tensors[tensor].loc];
+  if (!place) place = hash_of(loc);
   if (known_.size() >= kOfTheirOwn && loc.known()) {
     if (const auto it = by_place_.find(place); it != by_place_.end()) {
       known_[it->second - 1].shared = true;

@@ -57,10 +57,15 @@ class Origins {
   bool any_arrivals() const { return !arrivals_.empty(); }
 
  private:
-  isa::Shadow number_of(const isa::Program& program, isa::TensorId tensor);
+  // Of a program: the numbers of its tensors, and hashes of the places where they were declared; 0: not yet.
+  struct Added {
+    std::vector<isa::Shadow> by_tensor;
+    std::vector<std::size_t> by_loc;
+  };
+  isa::Shadow number_of(const isa::Program& program, isa::TensorId tensor, Added& added);
 
   std::vector<Origin> known_;
-  std::unordered_map<const isa::Program*, std::vector<isa::Shadow>> added_;  // by tensor; 0: not yet
+  std::unordered_map<const isa::Program*, Added> added_;
   std::unordered_map<std::size_t, isa::Shadow> by_place_;
   std::map<std::pair<const isa::Program*, isa::TensorId>, isa::Shadow> placed_;
   std::map<std::pair<const Storage*, isa::Shadow>, Arrival> arrivals_;

@@ -64,6 +64,57 @@ void native_spmm(const Csr<T>& a, Int n, T alpha, const T* b, T beta, T* c) {
   }
 }
 
+// alpha a x of some rows, none of which is shorter than the first. A sum waits for itself, so they take turns; each
+// adds up in its own order.
+template <int kRows, class T>
+void add_rows_to(T (&sums)[kRows], const Csr<T>& a, const std::int32_t* rows, T alpha, const T* x) {
+  const T* value[kRows];
+  const Int* column[kRows];
+  Int length[kRows];
+#pragma GCC unroll 4
+  for (int i = 0; i < kRows; ++i) {
+    const Int first = a.row_start[rows[i]];
+    value[i] = a.values + first, column[i] = a.column + first, length[i] = a.row_start[rows[i] + 1] - first;
+  }
+  const Int common = length[0];
+  for (Int e = 0; e < common; ++e) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i) sums[i] += alpha * value[i][e] * x[column[i][e]];
+  }
+#pragma GCC unroll 4
+  for (int i = 1; i < kRows; ++i) {
+    for (Int e = common; e < length[i]; ++e) sums[i] += alpha * value[i][e] * x[column[i][e]];
+  }
+}
+
+template <int kRows, class T>
+void sum_rows(const Csr<T>& a, const std::int32_t* rows, T alpha, const T* x, T beta, const T* y, T* out) {
+  T sums[kRows];
+#pragma GCC unroll 4
+  for (int i = 0; i < kRows; ++i) sums[i] = beta == T(0) ? T(0) : beta * y[rows[i]];
+  add_rows_to(sums, a, rows, alpha, x);
+#pragma GCC unroll 4
+  for (int i = 0; i < kRows; ++i) out[rows[i]] = sums[i];
+}
+
+// y = alpha a x + beta y, unless indices are others than those that were kept: then y stays, and the answer is false.
+// They are compared a window of rows before these are multiplied, as long as both are near.
+template <class T>
+bool native_spmv(const Csr<T>& a, const Kept& kept, T alpha, const T* x, T beta, T* y) {
+  constexpr int kTogether = 4;
+  thread_local std::vector<T> out;
+  out.resize(static_cast<std::size_t>(a.rows));
+  for (Int first = 0; first < a.rows; first += kWindow) {
+    const Int last = std::min(a.rows, first + kWindow), from = a.row_start[first], to = a.row_start[last];
+    if (!std::equal(a.column + from, a.column + to, kept.column.data() + from)) return false;
+    const std::int32_t *row = kept.by_length.data() + first, *end = kept.by_length.data() + last;
+    for (; end - row >= kTogether; row += kTogether) sum_rows<kTogether>(a, row, alpha, x, beta, y, out.data());
+    for (; row < end; ++row) sum_rows<1>(a, row, alpha, x, beta, y, out.data());
+  }
+  std::copy(out.begin(), out.end(), y);
+  return true;
+}
+
 template <class T>
 void native_bsr_spmm(const Bsr<T>& a, Int n, const T* b, T* c) {
   std::fill(c, c + a.rows * n, T(0));
@@ -75,6 +126,63 @@ void native_bsr_spmm(const Bsr<T>& a, Int n, const T* b, T* c) {
                      c + r * a.block * n, n);
     }
   }
+}
+
+// The program of a product, and all that it depends on.
+class SpmmProgram {
+ public:
+  template <class T>
+  SpmmProgram(const Csr<T>& a, Int n, T alpha, T beta, bool only_slots, std::shared_ptr<const Kept> kept)
+      : rows_(a.rows),
+        columns_(a.columns),
+        n_(n),
+        count_(a.count()),
+        alpha_(kernels::scalar_of(alpha)),
+        beta_(kernels::scalar_of(beta)),
+        only_slots_(only_slots),
+        kept_(std::move(kept)) {}
+
+  bool is_vector(Target target) const {
+    return n_ == 1 && !only_slots_ && kernels::suits_spmv(rows_, columns_, count_, arch(target));
+  }
+  BucketPlan plan(Target target) const {
+    const BucketUse use = is_vector(target) ? BucketUse::vector
+                          : only_slots_     ? BucketUse::only_slots
+                                            : BucketUse::mixed;
+    return kernels::plan_buckets({rows_, columns_, kept_->row_start.data(), kept_->column.data()}, n_, arch(target),
+                                 use);
+  }
+  // Both live as long as somebody may ask.
+  std::function<isa::Program(Target)> maker() const {
+    return [of = *this](Target target) {
+      const kernels::SpmmConfig config{of.plan(target).buckets, of.rows_, of.columns_, of.n_, of.alpha_, of.beta_};
+      return of.is_vector(target) ? kernels::spmv(config, target) : kernels::spmm(config, target);
+    };
+  }
+  backend::Key key() const {
+    return [of = *this] {
+      return fmt::format("{}x{}x{} {} {} {} ", of.rows_, of.columns_, of.n_, static_cast<int>(of.alpha_),
+                         static_cast<int>(of.beta_), of.only_slots_) +
+             key_of(*of.kept_);
+    };
+  }
+
+ private:
+  Int rows_, columns_, n_, count_;
+  Scalar alpha_, beta_;
+  bool only_slots_;
+  std::shared_ptr<const Kept> kept_;
+};
+
+// A product with a vector, natively, with indices of an earlier call; false where that is not what is asked for.
+template <class T>
+bool spmv_again(const Csr<T>& a, Int n, T alpha, const T* x, T beta, T* y) {
+  if (n != 1 || backend::current("SPARSE") != backend::Backend::native) return false;
+  const auto kept = kept_with(a.rows, a.row_start, a.columns);
+  if (!kept || kept->column.empty() || alpha == T(0) || !native_spmv(a, *kept, alpha, x, beta, y)) return false;
+  backend::note_native(
+      [of = SpmmProgram(a, n, alpha, beta, false, kept)] { return call_of<T>("spmm", of.key(), of.maker()); });
+  return true;
 }
 
 template <class T>
@@ -158,39 +266,22 @@ void run_spmm(const Csr<float>& a, Int n, float alpha, const float* b, float bet
 
 template <class T>
 void spmm(const Csr<T>& a, Int n, T alpha, const T* b, T beta, T* c) {
+  require_size("spmm", {a.rows, a.columns, n});
+  if (spmv_again(a, n, alpha, b, beta, c)) return;
   const auto kept = keep("spmm", a);
-  require_size("spmm", {n});
   if (a.rows == 0 || n == 0) return;
   if (a.columns == 0 || a.count() == 0 || alpha == T(0)) return scale(a.rows * n, beta, c);
-  const Int rows = a.rows, columns = a.columns;
-  const Scalar alpha_kind = kernels::scalar_of(alpha), beta_kind = kernels::scalar_of(beta);
   // A block has zeros that are not stored, which would make NaN of infinity.
-  const bool only_slots = kernel_meets_infinity<T>({view_of(a.values, a.count()), view_of(b, columns * n)});
-  const Int count = a.count();
-  const auto is_vector = [=](Target target) {
-    return n == 1 && !only_slots && kernels::suits_spmv(rows, columns, count, arch(target));
-  };
-  const auto plan_for = [=](Target target) {
-    const BucketUse use = is_vector(target) ? BucketUse::vector : only_slots ? BucketUse::only_slots : BucketUse::mixed;
-    return kernels::plan_buckets({rows, columns, kept->row_start.data(), kept->column.data()}, n, arch(target), use);
-  };
-  const auto program = [=](Target target) {
-    const kernels::SpmmConfig config{plan_for(target).buckets, rows, columns, n, alpha_kind, beta_kind};
-    return is_vector(target) ? kernels::spmv(config, target) : kernels::spmm(config, target);
-  };
-  const auto key = [=] {
-    return fmt::format("{}x{}x{} {} {} {} ", rows, columns, n, static_cast<int>(alpha_kind),
-                       static_cast<int>(beta_kind), only_slots) +
-           key_of(*kept);
-  };
+  const bool only_slots = kernel_meets_infinity<T>({view_of(a.values, a.count()), view_of(b, a.columns * n)});
+  const SpmmProgram of(a, n, alpha, beta, only_slots, kept);
   dispatch<T>(
-      "spmm", key, program, [&] { native_spmm(a, n, alpha, b, beta, c); },
+      "spmm", of.key(), of.maker(), [&] { native_spmm(a, n, alpha, b, beta, c); },
       [&](const auto& run) {
         if constexpr (std::is_same_v<T, float>) {
           const Target target = backend::current_target();
-          const auto plan =
-              cached_plan(fmt::format("{} ", static_cast<int>(target)) + key(), [&] { return plan_for(target); });
-          run_spmm(a, n, alpha, b, beta, c, plan, is_vector(target) ? DType::uint32 : DType::int32, run);
+          const auto plan = cached_plan(fmt::format("{} ", static_cast<int>(target)) + of.key().text(),
+                                        [&] { return of.plan(target); });
+          run_spmm(a, n, alpha, b, beta, c, plan, of.is_vector(target) ? DType::uint32 : DType::int32, run);
         }
       },
       true);

@@ -29,18 +29,22 @@ std::string named(const char* operation) {
   return std::string(std::is_same_v<T, float> ? "s" : "d") + operation;
 }
 
-// Kernels are for float; others compute natively.
+// What an operation is called by. Kernels are for float; others compute natively.
+template <class T>
+backend::Call call_of(const char* operation, backend::Key key, std::function<isa::Program(Target)> program) {
+  return {.library = "SPARSE",
+          .operation = named<T>(operation),
+          .key = std::move(key),
+          .program = std::is_same_v<T, float> ? std::move(program) : nullptr,
+          .arrays = {}};
+}
+
 template <class T, class Native, class Device>
 void dispatch(const char* operation, backend::Key key, std::function<isa::Program(Target)> program, Native&& native,
               Device&& device, bool is_fine_grained = false) {
-  backend::Call call{.library = "SPARSE",
-                     .operation = named<T>(operation),
-                     .key = std::move(key),
-                     .program = {},
-                     .arrays = {},
-                     .is_fine_grained = is_fine_grained};
+  backend::Call call = call_of<T>(operation, std::move(key), std::move(program));
+  call.is_fine_grained = is_fine_grained;
   if constexpr (std::is_same_v<T, float>) {
-    call.program = std::move(program);
     backend::dispatch(std::move(call), native, device);
   } else {
     backend::dispatch(std::move(call), native, [](auto&&) {});
@@ -66,12 +70,17 @@ bool kernel_meets_infinity(std::initializer_list<std::span<const T>> operands) {
 struct Kept {
   std::int64_t number;
   std::vector<Int> row_start, column;
-  Int largest;  // of column
+  Int largest;                          // of column
+  std::vector<std::int32_t> by_length;  // the rows, of each window of kWindow the short ones first
 };
+inline constexpr Int kWindow = 256;
 inline std::string key_of(const Kept& kept) { return fmt::format("indices {} ", kept.number); }
 // Those of an earlier call again when they are the same, since comparing is quicker than new memory. Refuses what
 // require_indices does; indices that an earlier call brought are not looked at again.
 std::shared_ptr<const Kept> keep(const char* what, Int rows, const Int* row_start, const Int* column, Int columns);
+// Those of an earlier call with the same starts, and no index beyond `columns`: whether `column` is the same too, the
+// caller has to see. Null: there are none.
+std::shared_ptr<const Kept> kept_with(Int rows, const Int* row_start, Int columns);
 
 inline void require_size(const char* what, std::initializer_list<Int> sizes) {
   for (const Int s : sizes) {

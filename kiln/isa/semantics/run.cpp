@@ -158,6 +158,8 @@ const float* load_row(const Run& r, const Tile& t, std::int64_t row, std::int64_
 }
 
 void store_row(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::size_t n, const float* values) {
+  if (t.dtype == DType::float32 && t.row_is_contiguous() && !t.row_offset)
+    return static_cast<void>(std::memmove(reinterpret_cast<float*>(t.row(row)) + first, values, n * sizeof(float)));
   if (has_short_runs(t) && !is_wide_integer(t.dtype)) {
     alignas(64) std::uint32_t words[kChunk];
     return for_pieces(first, n, [&](std::int64_t to, std::size_t count, std::size_t done) {
@@ -364,12 +366,13 @@ bool copy_indexed_rows(const Tile& dst, const Tile& src) {
   if (dst.dtype != src.dtype || dst.rows != src.rows || dst.free_size != src.free_size || !dst.row_is_contiguous() ||
       !src.row_is_contiguous() || !(dst.row_offset || src.row_offset))
     return false;
-  constexpr std::int64_t kLine = 64, kAhead = 2;
+  constexpr std::int64_t kLine = 64, kBytesAhead = 2048;
   const std::int64_t bytes = src.free_size * src.element_bytes();
+  const std::int64_t ahead = std::clamp<std::int64_t>(kBytesAhead / std::max<std::int64_t>(bytes, 1), 2, 16);  // rows
   const auto skips = [](const Tile& t, std::int64_t row) { return t.row_offset && t.row_offset[row] == kSkipRow; };
   for (std::int64_t row = 0; row < dst.rows; ++row) {
-    if (row + kAhead < src.rows && !skips(src, row + kAhead)) {
-      for (std::int64_t at = 0; at < bytes; at += kLine) __builtin_prefetch(src.row(row + kAhead) + at, 0, 3);
+    if (row + ahead < src.rows && !skips(src, row + ahead)) {
+      for (std::int64_t at = 0; at < bytes; at += kLine) __builtin_prefetch(src.row(row + ahead) + at, 0, 3);
     }
     if (!skips(dst, row) && !skips(src, row)) std::memmove(dst.row(row), src.row(row), bytes);
   }

@@ -29,12 +29,19 @@ def current_backend():
     return native.current_backend("SPARSE")
 
 
-def routine(function):
-    """A function with one more argument, `backend`: who computes this call."""
+def routine(function=None, *, plain=None):
+    """A function with one more argument, `backend`: who computes this call. Where `plain` is given, it takes the backend
+    and two arguments and computes a call that has no others, quickly; else it gives None."""
+    if function is None:
+        return functools.partial(routine, plain=plain)
 
     @functools.wraps(function)
     def call(*args, backend=None, **kwargs):
         shared.note_precision()
+        if plain is not None and len(args) == 2 and not kwargs:
+            result = plain(backend, *args)
+            if result is not None:
+                return result
         with scope(backend), scope(current_backend()):  # so that routines of kiln.blas inside compute there too
             return function(*args, **kwargs)
 

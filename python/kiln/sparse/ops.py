@@ -9,6 +9,7 @@ from kiln import blas
 from kiln.blas._arrays import to_numpy, torch_of
 
 from . import _native as native
+from . import _plain as plain
 from . import _values as v
 from ._autograd import node, wants_gradient
 from ._backend import routine
@@ -111,14 +112,14 @@ def _sddmm(pattern, X, Y):
     return node(forward, backward, X, Y)
 
 
-@routine
+@routine(plain=plain.spmm)
 def spmm(A, B, alpha=1.0, C=None, beta=0.0):
     """alpha A B + beta C of a sparse and a dense matrix."""
     A = _csr(A)
     return _spmm(_Pattern(A), A.values, B, alpha, C, beta)
 
 
-@routine
+@routine(plain=plain.spmv)
 def spmv(A, x, alpha=1.0, y=None, beta=0.0):
     """alpha A x + beta y of a sparse matrix and a vector."""
     A = _csr(A)

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "kernels/backend/backend.h"
+#include "kernels/backend/call.h"
 #include "kernels/sparse/attention.h"
 #include "kernels/sparse/host/formats.h"
 #include "tests/error_of.h"
@@ -82,6 +83,32 @@ TEST(SparseProducts, SeePatternsThatChangeInPlace) {
   }
 }
 
+// A second call with the same indices takes rows of a window side by side; each is summed up as before.
+TEST(SparseProducts, WithVectorsGiveTheSameBitsAgain) {
+  const backend::Scope scope("native");
+  for (const auto& [rows, elements] : {std::pair<Int, Int>{1, 3}, {3, 2}, {257, 900}, {700, 9000}, {1000, 700}}) {
+    const CsrMatrix<float> a = to_csr(random_coo(rows, 300, elements, static_cast<int>(rows)));
+    Dense x(300), before(rows);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0f / static_cast<float>(i + 3);
+    for (std::size_t i = 0; i < before.size(); ++i) before[i] = 1.0f / static_cast<float>(2 * i + 1);
+    for (const auto& [alpha, beta] : {std::pair{1.0f, 0.0f}, {0.3f, 0.7f}}) {
+      Dense want = before;
+      for (Int r = 0; r < rows; ++r) {
+        float sum = beta == 0 ? 0 : beta * before[r];
+        for (Int e = a.row_start[r]; e < a.row_start[r + 1]; ++e) sum += alpha * a.values[e] * x[a.column[e]];
+        want[r] = sum;
+      }
+      for (int call = 0; call < 3; ++call) {
+        Dense y = before;
+        spmm<float>(a.view(), 1, alpha, x.data(), beta, y.data());
+        EXPECT_EQ(y, want) << rows << " rows, call " << call;
+        EXPECT_EQ(backend::last_call().operation, "sspmm");
+        EXPECT_FALSE(backend::programs_of(backend::last_call()).empty());
+      }
+    }
+  }
+}
+
 // Statistics may be asked for without the result in float32.
 TEST(SparseAttention, GivesStatisticsAlone) {
   const Int row_start[] = {0, 1}, column[] = {0};
@@ -120,6 +147,20 @@ TEST(SparseProducts, RefuseWrongIndices) {
   a.row_start[1] = 9;
   EXPECT_EQ(error_of([&] { spmm<float>(a.view(), 4, 1, b.data(), 0, c.data()); }).code, "sparse.R5");
   EXPECT_EQ(c, Dense(16, 5)) << "something was written";
+}
+
+// Indices of which only the last ones have changed since the call before are found before anything is written.
+TEST(SparseProducts, RefuseIndicesThatBecameWrong) {
+  const backend::Scope scope("native");
+  CsrMatrix<float> a = to_csr(random_coo(600, 50, 2000, 5));
+  const Dense x(50, 1);
+  Dense y(600, 5);
+  const auto multiply = [&] { spmm<float>(a.view(), 1, 1, x.data(), 1, y.data()); };
+  multiply();
+  const Dense after = y;
+  a.column.back() = 50;
+  EXPECT_EQ(error_of(multiply).code, "sparse.R5");
+  EXPECT_EQ(y, after) << "something was written";
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 """Products on every backend and target, on odd shapes, against float64."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -285,3 +288,38 @@ def test_shapes_that_do_not_fit_are_assertions_too():
                  lambda: sparse.set_backend("gpu")):
         with pytest.raises(AssertionError):
             call()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_calls_without_more_arguments_are_those_with_them(dtype):
+    rng = generator(7, 8)
+    A = sparse.from_dense(sparse_dense(rng, 300, 200, 0.1).astype(dtype))
+    B, x = rng.standard_normal((200, 9)).astype(dtype), rng.standard_normal(200).astype(dtype)
+    for given in (B, B[:, ::2], np.asfortranarray(B)):
+        assert np.array_equal(sparse.spmm(A, given), sparse.spmm(A, given, alpha=1.0))
+    for given in (x, np.repeat(x, 2)[::2]):
+        for _ in range(2):
+            assert np.array_equal(sparse.spmv(A, given), sparse.spmv(A, given, alpha=1.0))
+            assert sparse.last_call().backend == "native" and sparse.last_call().operation.endswith("spmm")
+    other = sparse.CSRMatrix(A.values.copy(), A.col_indices.copy(), A.row_ptrs, A.shape)
+    other.col_indices[-1] = other.col_indices[-2]  # a pattern that shares its starts with the one before
+    assert np.allclose(sparse.spmv(other, x), other.to_dense() @ x, rtol=1e-5)
+    for wrong in (x[1:], B, x.astype(np.float16)):
+        with pytest.raises((ValueError, TypeError)):
+            sparse.spmv(A, wrong)
+    with pytest.raises(ValueError, match="Dimension mismatch"):
+        sparse.spmm(A, B[1:])
+
+
+def test_copies_of_a_matrix_have_arrays_of_their_own():
+    rng = generator(9)
+    A = sparse.from_dense(sparse_dense(rng, 40, 30, 0.2))
+    x = rng.standard_normal(30).astype(np.float32)
+    y = sparse.spmv(A, x)
+    for other in (copy.deepcopy(A), pickle.loads(pickle.dumps(A)), copy.copy(A)):
+        other.values = other.values * np.float32(2)
+        assert np.array_equal(sparse.spmv(other, x), 2 * y)
+        assert np.array_equal(sparse.spmv(A, x), y)
+    deep = copy.deepcopy(A)
+    deep.values *= 4  # in place
+    assert np.array_equal(sparse.spmv(deep, x), 4 * y) and np.array_equal(sparse.spmv(A, x), y)

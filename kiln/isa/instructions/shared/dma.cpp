@@ -62,12 +62,30 @@ void track_transfer(Track& t, int dst, int srcs) {
   t.write_where(dst, shadow, moved);
 }
 
+// Whether two rows go to the same place. Those of a tile are looked up in a table with room for four times as many,
+// which takes a fraction of the time that sorting them does.
+static bool has_duplicates(std::span<const std::int64_t> offsets) {
+  constexpr std::size_t kMost = 128, kPlaces = 512;
+  if (offsets.size() > kMost) {
+    std::vector<std::int64_t> sorted(offsets.begin(), offsets.end());
+    std::sort(sorted.begin(), sorted.end());
+    return std::adjacent_find(std::upper_bound(sorted.begin(), sorted.end(), kSkipRow), sorted.end()) != sorted.end();
+  }
+  std::array<std::int64_t, kPlaces> table;
+  table.fill(kSkipRow);
+  for (const std::int64_t offset : offsets) {
+    if (offset == kSkipRow) continue;
+    std::size_t at = (static_cast<std::uint64_t>(offset) * 0x9e3779b97f4a7c15u) >> 55;
+    while (table[at] != kSkipRow && table[at] != offset) at = (at + 1) % kPlaces;
+    if (table[at] == offset) return true;
+    table[at] = offset;
+  }
+  return false;
+}
+
 RowPair find_duplicate_row(const Tile& scattered, FunctionRef<bool(std::int64_t, std::int64_t)> differ) {
   if (!scattered.row_offset) return {-1, -1};
-  std::vector<std::int64_t> offsets(scattered.row_offset, scattered.row_offset + scattered.rows);
-  std::sort(offsets.begin(), offsets.end());
-  const auto used = std::upper_bound(offsets.begin(), offsets.end(), kSkipRow);
-  if (std::adjacent_find(used, offsets.end()) == offsets.end()) return {-1, -1};
+  if (!has_duplicates({scattered.row_offset, static_cast<std::size_t>(scattered.rows)})) return {-1, -1};
   std::unordered_map<std::int64_t, std::int64_t> seen;
   for (std::int64_t row = 0; row < scattered.rows; ++row) {
     if (scattered.row_offset[row] == kSkipRow) continue;
