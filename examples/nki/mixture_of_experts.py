@@ -5,8 +5,8 @@ y = sum over the chosen experts e of share_e * (silu(x G_e) * (x U_e)) D_e
 The shares come from the router (router_topk.py). Experts follow each other in a loop on a register. One works on the
 tokens that chose it: their numbers are found on the chip, their rows gathered, and the results added to the rows where
 they belong. How many there are is known on the chip only, so they are loops on registers, too: over pairs of blocks of
-128 tokens, for which the weights are loaded once, then over a block and a half one where that is enough. The hidden
-values are computed transposed, with the hidden dimension in partitions, where the last product needs it.
+128 tokens with half a block more, for which the weights are loaded once, over pairs, and over blocks where there are
+few. The hidden values are computed transposed, with the hidden dimension in partitions, where the last product needs it.
 """
 # kiln: profile tracer
 
@@ -18,7 +18,7 @@ import nki.language as nl
 from router_topk import normalised, reference as route_reference, route
 from tiles import load, load_rows, pieces, width
 
-P = 128
+P, HALF = 128, 64
 
 
 @nki.jit
@@ -36,22 +36,27 @@ def mixture_of_experts(x, router, gate, up, down, k):
         numbers, count = tokens_of(own)
         column = nl.ndarray((own.shape[1], 1), dtype=nl.float32, buffer=nl.private_hbm)
         nisa.dma_copy(dst=column.reshape((1, own.shape[1])), src=own)
-        halves, blocks, pairs, in_pairs, in_blocks = block_counts(count)
+        starts = block_starts(count)
         weights = gate.select(0, e), up.select(0, e), down.select(0, e)
 
+        def pair_and_half(i):
+            rows = numbers[nl.ds(i, 5)]
+            add_expert(sums, x, column, [block_of(rows[0:2]), block_of(rows[2:4]), rows[4]], weights)
+
         def pair(i):
-            rows = numbers.reshape((numbers.shape[0] // 2, 2, P)).select(0, i)
-            add_expert(sums, x, column, [rows[0], rows[1]], weights)
+            rows = numbers[nl.ds(i, 4)]
+            add_expert(sums, x, column, [block_of(rows[0:2]), block_of(rows[2:4])], weights)
 
         def block(i):
-            add_expert(sums, x, column, [numbers.select(0, i)], weights)
+            add_expert(sums, x, column, [block_of(numbers[nl.ds(i, 2)])], weights)
 
-        def half_block(i):
-            add_expert(sums, x, column, [in_halves(numbers).select(0, i)], weights)
-
-        nl.fori_loop(0, pairs, pair)  # kiln: usually 1
-        nl.fori_loop(in_pairs, blocks, block)  # kiln: usually 0
-        nl.fori_loop(in_blocks, halves, half_block)  # kiln: usually 1
+        if numbers.shape[0] > 4:
+            nl.fori_loop(0, starts[0], pair_and_half, step=5)  # kiln: usually 1
+            nl.fori_loop(starts[0], starts[1], pair, step=4)  # kiln: usually 0
+            nl.fori_loop(starts[1], starts[2], block, step=2)  # kiln: usually 0
+        else:
+            nl.fori_loop(0, starts[1], pair, step=4)  # kiln: usually 0
+            nl.fori_loop(starts[1], starts[2], block, step=2)  # kiln: usually 1
 
     nl.fori_loop(0, gate.shape[0], one_expert)
     if x.dtype != nl.float32:
@@ -100,34 +105,42 @@ def clear(matrix):
 
 
 def tokens_of(shares):
-    """The numbers of the tokens with a share, a row of HBM for each block, filled up with -1; and their count (1, 1).
+    """The numbers of the tokens with a share, a row of HBM for each half block, up to -1; and their count (1, 1).
 
-    shares: (1, tokens), a multiple of 128."""
+    shares: (1, tokens), a multiple of 256."""
     tokens = shares.shape[1]
     found = nl.ndarray((1, tokens + 1), dtype=nl.int32)
     nisa.nonzero_with_count(dst=found, src=shares)
-    numbers = nl.ndarray((tokens // P, P), dtype=nl.int32, buffer=nl.private_hbm)
+    numbers = nl.ndarray((tokens // HALF, HALF), dtype=nl.int32, buffer=nl.private_hbm)
     nisa.dma_copy(dst=numbers.reshape((1, tokens)), src=found[:, :tokens])
     return numbers, found[:, tokens:]
 
 
-def in_halves(numbers):
-    return numbers.reshape((2 * numbers.shape[0], P // 2))
+def block_of(halves):
+    return halves.reshape((P,))
 
 
-def block_counts(count):
-    """Registers: halves that all tokens need, whole blocks, pairs of blocks; blocks in pairs, halves in blocks."""
-    halves = changed(count, nl.add, P // 2 - 1)
-    halves = changed(halves, nl.right_shift, 6)
-    blocks = changed(halves, nl.right_shift, 1)
-    pairs = changed(blocks, nl.right_shift, 1)
-    in_pairs, in_blocks = changed(pairs, nl.left_shift, 1), changed(blocks, nl.left_shift, 1)
-    return in_register(halves), in_register(blocks), in_register(pairs), in_register(in_pairs), in_register(in_blocks)
+def block_starts(count):
+    """Where pairs start, where blocks start and where they end, in half blocks; registers.
+
+    Half blocks beyond pairs go to pairs, one to each; what is left over when there are not as many pairs, to blocks."""
+    halves = changed(changed(count, nl.add, HALF - 1), nl.right_shift, 6)
+    pairs, beyond = changed(halves, nl.right_shift, 2), changed(halves, nl.bitwise_and, 3)
+    taken = combined(pairs, nl.minimum, beyond)
+    pair_start = changed(taken, nl.multiply, 5)
+    block_start = combined(changed(pairs, nl.left_shift, 2), nl.add, taken)
+    return in_register(pair_start), in_register(block_start), in_register(halves)
 
 
 def changed(number, op, operand):
     result = nl.ndarray((1, 1), dtype=nl.int32)
     nisa.tensor_scalar(dst=result, data=number, op0=op, operand0=operand)
+    return result
+
+
+def combined(a, op, b):
+    result = nl.ndarray((1, 1), dtype=nl.int32)
+    nisa.tensor_tensor(dst=result, data1=a, data2=b, op=op)
     return result
 
 
@@ -139,18 +152,21 @@ def in_register(number):
 
 def add_expert(sums, x, shares, numbers, weights):
     """Adds the results of an expert for some groups of tokens; numbers: of each group (n,) in HBM, -1 for no token."""
-    n, parts = numbers[0].shape[0], pieces(0, x.shape[1], P)
+    parts, groups, tokens = pieces(0, x.shape[1], P), [], 0
+    for g in range(len(numbers)):
+        groups.append(slice(tokens, tokens + numbers[g].shape[0]))
+        tokens = groups[g].stop
     turned, indices = [], []
     for part in parts:
-        turned.append(nl.ndarray((width(part), n * len(numbers)), dtype=x.dtype))
-    for g in range(len(numbers)):
+        turned.append(nl.ndarray((width(part), tokens), dtype=x.dtype))
+    for g in range(len(groups)):
         indices.append(load(numbers[g].expand_dim(1)))
         inputs = gathered(x, indices[g])
         for i in range(len(parts)):
-            put_transposed(turned[i][:, g * n:(g + 1) * n], inputs[:, parts[i]])
-    made = expert(turned, n, *weights)
-    for g in range(len(numbers)):
-        result = nl.ndarray((n, x.shape[1]), dtype=nl.float32)
+            put_transposed(turned[i][:, groups[g]], inputs[:, parts[i]])
+    made = expert(turned, groups, *weights)
+    for g in range(len(groups)):
+        result = nl.ndarray(made[g].shape, dtype=nl.float32)
         nisa.tensor_scalar(dst=result, data=made[g], op0=nl.multiply, operand0=gathered(shares, indices[g]))
         rows = sums.vector_select(0, indices[g])
         nisa.dma_compute(dst=rows, srcs=[rows, result], reduce_op=nl.add, oob_mode=nisa.oob_mode.skip)
@@ -164,19 +180,19 @@ def gathered(matrix, index):
     return tile
 
 
-def expert(inputs, n, gate, up, down):
-    """One expert's results in PSUM, (n, d) for every n tokens; inputs are the tokens' transposed tiles."""
-    tokens, d, results = inputs[0].shape[1], down.shape[1], []
-    for _ in pieces(0, tokens, n):
-        results.append(nl.ndarray((n, d), dtype=nl.float32, buffer=nl.psum))
+def expert(inputs, groups, gate, up, down):
+    """One expert's results in PSUM, (n, d) for each group of n tokens; inputs are the tokens' transposed tiles."""
+    tokens, results = inputs[0].shape[1], []
+    for group in groups:
+        results.append(nl.ndarray((width(group), down.shape[1]), dtype=nl.float32, buffer=nl.psum))
     for part in pieces(0, down.shape[0], P):
         gated = nl.ndarray((width(part), tokens), dtype=nl.float32)
         nisa.activation(dst=gated, op=nl.silu, data=project(inputs, gate[:, part]))
         hidden = nl.ndarray(gated.shape, dtype=down.dtype)
         nisa.tensor_tensor(dst=hidden, data1=gated, data2=project(inputs, up[:, part]), op=nl.multiply)
         columns = load(down[part])
-        for g in range(len(results)):
-            nisa.nc_matmul(dst=results[g], stationary=hidden[:, g * n:(g + 1) * n], moving=columns)
+        for g in range(len(groups)):
+            nisa.nc_matmul(dst=results[g], stationary=hidden[:, groups[g]], moving=columns)
     return results
 
 

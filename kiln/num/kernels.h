@@ -28,6 +28,12 @@ struct FloatRows {
   bool one;
 };
 
+// Elements of bfloat16, or one number of float32 for all of them.
+struct Bfloat16Row {
+  const std::uint16_t* data;  // null: the number
+  float number = 0.0f;
+};
+
 // Rows of bytes that are read after a call: it may fetch them from memory meanwhile.
 struct Soon {
   const void* data = nullptr;
@@ -54,6 +60,10 @@ struct Kernels {
   // The same of `rows` rows of n floats. `out` may be rows of a or of b.
   std::uint32_t (*alu_rows)(AluOp, const FloatRows& a, const FloatRows& b, float* out, std::ptrdiff_t out_step,
                             std::size_t rows, std::size_t n);
+
+  // The same of a row of bfloat16: each result is rounded once more. `out` may be a or b. Returns the `largest` of the
+  // elements it wrote.
+  std::uint32_t (*alu_bfloat16)(AluOp, const Bfloat16Row& a, const Bfloat16Row& b, std::uint16_t* out, std::size_t n);
 
   // Bit operators on elements of `width_bits` (8, 16, 32), zero-extended in 32 bits.
   void (*bits_vv)(AluOp, int width_bits, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out,

@@ -208,6 +208,37 @@ TEST_P(FastKernels, FloatOperatorsTellTheLargest) {
     }
 }
 
+// Rows of bfloat16: all kinds of operands, and results over one of them. NaNs are quiet, and any equals any.
+TEST_P(FastKernels, FloatOperatorsOnBfloat16) {
+  RandomRows random(21);
+  const auto row = [&](std::size_t n) {
+    std::vector<std::uint16_t> all(n);
+    for (auto& x : all) x = static_cast<std::uint16_t>(random.below(4) ? random.word() : random.word() & 0x80ffu);
+    return all;
+  };
+  const auto is_nan = [](std::uint16_t x) { return (x & 0x7fffu) >= 0x7fc0u; };  // a quiet one
+  const auto same = [&](std::uint16_t a, std::uint16_t b) { return a == b || (is_nan(a) && is_nan(b)); };
+  for (const AluOp op : ops(is_float_op))
+    for (const std::size_t n : lengths()) {
+      const auto x = row(n), y = row(n);
+      const float number = random.special();
+      const Bfloat16Row left[] = {{x.data()}, {x.data()}, {nullptr, number}},
+                        right[] = {{y.data()}, {nullptr, number}, {y.data()}};
+      for (int kind = 0; kind < 3; ++kind) {
+        std::vector<std::uint16_t> wanted(n), got(n), over = kind == 1 ? x : y;
+        const Bfloat16Row in_place{over.data()};
+        plain.alu_bfloat16(op, left[kind], right[kind], wanted.data(), n);
+        const std::uint32_t told = fast.alu_bfloat16(op, left[kind], right[kind], got.data(), n);
+        kind == 1 ? fast.alu_bfloat16(op, in_place, right[kind], over.data(), n)
+                  : fast.alu_bfloat16(op, left[kind], in_place, over.data(), n);
+        ASSERT_EQ(told, plain.largest(2, got.data(), 1, n)) << name(op) << " n " << n;
+        for (std::size_t i = 0; i < n; ++i)
+          ASSERT_TRUE(same(got[i], wanted[i]) && same(over[i], wanted[i]))
+              << name(op) << " n " << n << " kind " << kind << " element " << i;
+      }
+    }
+}
+
 TEST_P(FastKernels, FloatOperatorsOnEveryPairOfSpecials) {
   std::vector<float> x, y;
   for (int i = 0; i < 20000; ++i) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "kiln/isa/instructions/shared/rule_words.h"
+#include "kiln/isa/semantics/bfloat16_walk.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/run.h"
@@ -23,6 +24,10 @@ void check(Check& c) {
 }
 
 void run(Run& r) {
+  if (map_bfloat16(r, r.tile(dst), {&r.tile(data)}, Walk::anyhow, [&](const Bfloat16Chunk& c) {
+        return r.k.alu_bfloat16(AluOp::reciprocal, {c.in[0]}, {}, c.out, c.n);
+      }))
+    return;
   map_rows(r, r.tile(dst), {&r.tile(data)}, Walk::anyhow,
            [&](const RowChunk& c) { c.tell(r.k.alu_vs(AluOp::reciprocal, c.in[0], 0.0f, c.out, c.n)); });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/isa/instructions/shared/rule_words.h"
+#include "kiln/isa/semantics/bfloat16_walk.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/grid.h"
@@ -242,10 +243,21 @@ bool run_grid(const Run& r) {
   });
 }
 
+// One operator on bfloat16.
+bool run_bfloat16(const Run& r) {
+  if (r.has(op1)) return false;
+  const Walk walk = r.is_tile(operand0) ? Walk::by_row : Walk::anyhow;
+  return map_bfloat16(r, r.tile(dst), {&r.tile(data)}, walk, [&](const Bfloat16Chunk& c) {
+    Bfloat16Row a{c.in[0]}, b{nullptr, r.column(operand0, c.row)};
+    if (r.boolean(kSteps[0].reverse)) std::swap(a, b);
+    return r.k.alu_bfloat16(r.alu(op0), a, b, c.out, c.n);
+  });
+}
+
 void run(Run& r) {
   if (is_bitvec(r.alu(op0))) return run_bits(r);
   if (is_exact(r)) return run_exact(r);
-  if (run_grid(r)) return;
+  if (run_grid(r) || run_bfloat16(r)) return;
   const Walk walk = r.is_tile(operand0) || r.is_tile(operand1) ? Walk::by_rows : Walk::anyhow;
   const auto apply = [&](const Step& s, const RowChunk& c, const float* x, float* out) {
     return apply_operand(r, r.alu(s.op), r.boolean(s.reverse), c, x, s.operand, out);

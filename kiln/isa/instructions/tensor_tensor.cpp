@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/isa/instructions/shared/rule_words.h"
+#include "kiln/isa/semantics/bfloat16_walk.h"
 #include "kiln/isa/semantics/check.h"
 #include "kiln/isa/semantics/cost.h"
 #include "kiln/isa/semantics/grid.h"
@@ -123,6 +124,10 @@ void run(Run& r) {
   const GridInput inputs[] = {{&a}, {&b}};
   if (map_grid(r, d, inputs, kAnyPiece, [&](const GridPiece& p) {
         return r.k.alu_rows(r.alu(op), p.in[0], p.in[1], p.out, p.out_step, p.rows, p.n);
+      }))
+    return;
+  if (map_bfloat16(r, d, {&a, &b}, Walk::anyhow, [&](const Bfloat16Chunk& c) {
+        return r.k.alu_bfloat16(r.alu(op), {c.in[0]}, {c.in[1]}, c.out, c.n);
       }))
     return;
   map_rows(r, d, {&a, &b}, Walk::anyhow,

@@ -63,12 +63,35 @@ bool has_short_runs(const Tile& t) {
   return t.column || (t.free_rank > 1 && t.free[t.free_rank - 1].count < kShortRun);
 }
 
+// Elements one by one; the constant strides let the compiler vectorise the common cases.
+template <class Word>
+void move_words(std::byte* to, std::int64_t to_stride, const std::byte* from, std::int64_t from_stride,
+                std::int64_t n) {
+  const auto each = [&](auto to_step, auto from_step) {
+    for (std::int64_t i = 0; i < n; ++i)
+      std::memcpy(to + i * to_step * std::int64_t{sizeof(Word)}, from + i * from_step * std::int64_t{sizeof(Word)},
+                  sizeof(Word));
+  };
+  constexpr std::integral_constant<std::int64_t, 1> kOne;
+  constexpr std::integral_constant<std::int64_t, 2> kTwo;
+  if (to_stride == 1 && from_stride == 0) {
+    Word word;
+    std::memcpy(&word, from, sizeof word);
+    std::fill_n(reinterpret_cast<Word*>(to), n, word);
+  } else if (to_stride == 1 && from_stride == 2) {
+    each(kOne, kTwo);
+  } else if (to_stride == 2 && from_stride == 1) {
+    each(kTwo, kOne);
+  } else {
+    each(to_stride, from_stride);
+  }
+}
+
 template <class Word>
 void gather_words(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, Word* out) {
   for_runs(t, row, first, n, [&](std::byte* at, std::int64_t stride, std::int64_t count, std::int64_t position) {
     if (stride == 1) return static_cast<void>(std::memcpy(out + position, at, count * sizeof(Word)));
-    for (std::int64_t i = 0; i < count; ++i)
-      std::memcpy(out + position + i, at + i * stride * sizeof(Word), sizeof(Word));
+    move_words<Word>(reinterpret_cast<std::byte*>(out + position), 1, at, stride, count);
   });
 }
 
@@ -76,8 +99,7 @@ template <class Word>
 void scatter_words(const Tile& t, std::int64_t row, std::int64_t first, std::int64_t n, const Word* words) {
   for_runs(t, row, first, n, [&](std::byte* at, std::int64_t stride, std::int64_t count, std::int64_t position) {
     if (stride == 1) return static_cast<void>(std::memcpy(at, words + position, count * sizeof(Word)));
-    for (std::int64_t i = 0; i < count; ++i)
-      std::memcpy(at + i * stride * sizeof(Word), words + position + i, sizeof(Word));
+    move_words<Word>(at, stride, reinterpret_cast<const std::byte*>(words + position), 1, count);
   });
 }
 
@@ -203,6 +225,18 @@ void store_row_bits(const Run& r, const Tile& t, std::int64_t row, std::int64_t 
   });
 }
 
+const void* load_row_words(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::size_t n,
+                           void* scratch) {
+  if (t.row_is_contiguous()) return t.row(row) + first * t.element_bytes();
+  gather(r, t, row, first, static_cast<std::int64_t>(n), scratch);
+  return scratch;
+}
+
+void store_row_words(const Run& r, const Tile& t, std::int64_t row, std::int64_t first, std::size_t n,
+                     const void* words) {
+  scatter(r, t, row, first, static_cast<std::int64_t>(n), words);
+}
+
 void load_rows_bits(const Run& r, const Tile& t, std::int64_t row, std::int64_t rows, std::uint32_t* out) {
   if (t.is_dense()) return r.k.load_bits(size_bytes(t.dtype), t.row(row), 1, rows * t.free_size, out);
   if (t.element_bytes() == 4 && !t.column && t.free_rank == 1 && t.free_size < kShortRun) {
@@ -267,30 +301,6 @@ class Cursor {
   std::int64_t row_ = 0, first_ = 0, run_left_ = 0, stride_ = 1;
   std::byte* at_ = nullptr;
 };
-
-// Elements one by one; the constant strides let the compiler vectorise the common cases.
-template <class Word>
-void move_words(std::byte* to, std::int64_t to_stride, const std::byte* from, std::int64_t from_stride,
-                std::int64_t n) {
-  const auto each = [&](auto to_step, auto from_step) {
-    for (std::int64_t i = 0; i < n; ++i)
-      std::memcpy(to + i * to_step * std::int64_t{sizeof(Word)}, from + i * from_step * std::int64_t{sizeof(Word)},
-                  sizeof(Word));
-  };
-  constexpr std::integral_constant<std::int64_t, 1> kOne;
-  constexpr std::integral_constant<std::int64_t, 2> kTwo;
-  if (to_stride == 1 && from_stride == 0) {
-    Word word;
-    std::memcpy(&word, from, sizeof word);
-    std::fill_n(reinterpret_cast<Word*>(to), n, word);
-  } else if (to_stride == 1 && from_stride == 2) {
-    each(kOne, kTwo);
-  } else if (to_stride == 2 && from_stride == 1) {
-    each(kTwo, kOne);
-  } else {
-    each(to_stride, from_stride);
-  }
-}
 
 void copy_run(const Run& r, const Tile& dst, std::byte* to, std::int64_t to_stride, const Tile& src,
               const std::byte* from, std::int64_t from_stride, std::int64_t n) {

@@ -168,6 +168,11 @@ void load_row_bits(const Run& r, const Tile& tile, std::int64_t row, std::int64_
                    std::uint32_t* out);
 void store_row_bits(const Run& r, const Tile& tile, std::int64_t row, std::int64_t first, std::size_t n,
                     const std::uint32_t* bits);
+// The same as they are in memory: a pointer into the tile when they lie one after the other, else `scratch` filled.
+const void* load_row_words(const Run& r, const Tile& tile, std::int64_t row, std::int64_t first, std::size_t n,
+                           void* scratch);
+void store_row_words(const Run& r, const Tile& tile, std::int64_t row, std::int64_t first, std::size_t n,
+                     const void* words);
 // Of whole rows, one after the other.
 void load_rows_bits(const Run& r, const Tile& tile, std::int64_t row, std::int64_t rows, std::uint32_t* out);
 void store_rows_bits(const Run& r, const Tile& tile, std::int64_t row, std::int64_t rows, const std::uint32_t* bits);

@@ -98,9 +98,6 @@ void each(const Fn fn, const A a, const B b, T* out, std::size_t n) {
   hn::BlendedStore(fn(d, a.get_part(d, i, n - i), b.get_part(d, i, n - i)), hn::FirstN(d, n - i), d, out + i);
 }
 
-constexpr bool has_float(AluOp op, AluClass cls) {
-  return cls != AluClass::bitvec && cls != AluClass::bitvec_unary && op != AluOp::power && op != AluOp::average;
-}
 constexpr bool has_bits(AluClass cls) { return cls != AluClass::arith && cls != AluClass::unary; }
 constexpr bool has_int(AluOp op) {
   return (op >= AluOp::add && op <= AluOp::minimum) || (op >= AluOp::equal && op <= AluOp::less_equal);

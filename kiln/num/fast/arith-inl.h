@@ -39,6 +39,11 @@ HWY_INLINE V rsqrt(D d, V x) {
   return hn::Combine(d, hn::DemoteTo(half, upper), hn::DemoteTo(half, lower));
 }
 
+// The operators that Arith has.
+constexpr bool has_float(AluOp op, AluClass cls) {
+  return cls != AluClass::bitvec && cls != AluClass::bitvec_unary && op != AluOp::power && op != AluOp::average;
+}
+
 // Highway's Ne is false for NaN, so "not equal" and "nonzero" are spelled as the absence of Eq.
 template <AluOp kOp>
 struct Arith {

@@ -21,6 +21,7 @@
 #include "kiln/num/fast/fast.h"
 #include "kiln/num/fast/few_elements-inl.h"
 #include "kiln/num/fast/magnitude-inl.h"
+#include "kiln/num/fast/square-inl.h"
 #include "kiln/num/fast/zero_columns-inl.h"
 #include "kiln/num/fast/zero_ranges-inl.h"
 
@@ -353,11 +354,14 @@ std::uint32_t multiply_vector(const Source& weights, const Source& rows, Output 
   return multiply_as(weights, rows, out, step, k, width);
 }
 
-// The columns of b beyond whole vectors are better multiplied as rows: with all of a as vectors, as long as they fill
-// fewer of these than a block has rows.
+// The columns of b beyond whole panels are mostly better multiplied as rows, with all of a as vectors: a panel of one
+// vector keeps the processor waiting for its broadcasts, and one that is not full multiplies what is not there.
 std::size_t columns_as_rows(const Source& a, const Source& b, std::size_t m, std::size_t n) {
-  const std::size_t rest = n % kLanes;
-  return !a.narrow && !b.narrow && 4 * rest * divide_up(m, kLanes) <= 3 * m ? rest : 0;
+  const std::size_t rest = n % kPanelWidth;
+  if (a.narrow || b.narrow) return 0;
+  const std::size_t as_rows = rest * divide_up(m, kPanelWidth) * kMaxVectors;  // products of vectors
+  const std::size_t as_panel = rest > kLanes ? 2 * m : m + m / 2;
+  return 9 * as_rows <= 8 * as_panel ? rest : 0;  // the results are transposed
 }
 
 // Which operands are looked at for ranges of zeros.
@@ -366,22 +370,38 @@ struct Looks {
 };
 constexpr std::size_t kWorthALook = 32;  // products of an element of the operand that is looked at
 
-// A few columns of b: the transposed product, transposed.
-std::uint32_t multiply_columns(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m,
-                               std::size_t n, Looks looks, const Soon& soon) {
-  thread_local std::vector<float> turned;
-  turned.resize(n * m);
-  multiply(b, a, {turned.data(), static_cast<std::ptrdiff_t>(m), false}, k, n, m,
-           {b, a, k, n, looks.at_b, looks.at_a && n >= kWorthALook}, soon);
-  std::uint32_t largest = 0;
-  for (std::size_t row = 0; row < m; ++row) {
-    float* const to = out.from(row, 0).data;
-    for (std::size_t c = 0; c < n; ++c) {
-      to[c] = out.accumulate ? to[c] + turned[c * m + row] : turned[c * m + row];
-      largest = std::max(largest, magnitude_of(to[c]));
+// Puts up to kSide rows of a transposed result where they belong; those of `turned` lie `stride` apart.
+HWY_INLINE void put_turned(const float* turned, std::size_t stride, const Output& out, std::size_t rows,
+                           std::size_t columns, Magnitude<Square>& magnitude) {
+  const Square d;
+  for (std::size_t column = 0; column < columns; column += kSide) {
+    hn::Vec<Square> v[kSide];
+#pragma GCC unroll 8
+    for (std::size_t c = 0; c < kSide; ++c) v[c] = hn::LoadU(d, turned + (column + c) * stride);
+    transpose_square(v);
+    const std::size_t width = std::min(kSide, columns - column);
+    const auto exists = hn::FirstN(d, width);
+    for (std::size_t r = 0; r < rows; ++r) {
+      float* const to = out.from(r, column).data;
+      const auto sum = out.accumulate ? hn::Add(hn::MaskedLoad(exists, d, to), v[r]) : v[r];
+      hn::BlendedStore(sum, exists, d, to);
+      magnitude.add(sum, width);
     }
   }
-  return largest;
+}
+
+// A few columns of b: the transposed product, transposed.
+std::uint32_t multiply_columns(const Source& a, const Source& b, const Output& out, std::size_t k, std::size_t m,
+                               std::size_t n, Looks looks, const Soon& soon) {
+  thread_local std::vector<float> turned;
+  const std::size_t stride = divide_up(m, kSide) * kSide;
+  turned.resize(divide_up(n, kSide) * kSide * stride);  // whole squares
+  multiply(b, a, {turned.data(), static_cast<std::ptrdiff_t>(stride), false}, k, n, m,
+           {b, a, k, n, looks.at_b, looks.at_a && n >= kWorthALook}, soon);
+  Magnitude<Square> magnitude;
+  for (std::size_t row = 0; row < m; row += kSide)
+    put_turned(turned.data() + row, stride, out.from(row, 0), std::min(kSide, m - row), n, magnitude);
+  return magnitude.largest();
 }
 
 std::uint32_t multiply_full(const Source& a, const Source& b, Output out, std::size_t k, std::size_t m, std::size_t n,

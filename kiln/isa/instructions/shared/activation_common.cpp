@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "kiln/isa/semantics/bfloat16_walk.h"
+
 namespace kiln::isa {
 namespace {
 using namespace activation_rules;
@@ -39,6 +41,20 @@ void check_activation(Check& c, const ActivationParams& p, const Rule& reduce_op
             [&] { return "dst is indirect and in PSUM"; });
 }
 
+namespace {
+
+// A copy of bfloat16 with a bias or without one, as a sum.
+bool run_copy(const Run& r, const ActivationParams& p, ReduceCmd cmd) {
+  const bool is_scaled = r.is_tile(p.scale) || r.column(p.scale, 0, 1.0f) != 1.0f;
+  if (r.act(p.op) != ActFn::copy || is_scaled || state_of(r, kActRegisters, cmd, p.reduce_res)) return false;
+  const Walk walk = r.is_tile(p.bias) ? Walk::by_row : Walk::anyhow;
+  return map_bfloat16(r, r.tile(p.dst), {&r.tile(p.data)}, walk, [&](const Bfloat16Chunk& c) {
+    return r.k.alu_bfloat16(AluOp::add, {c.in[0]}, {nullptr, r.column(p.bias, c.row, 0.0f)}, c.out, c.n);
+  });
+}
+
+}  // namespace
+
 void run_activation(Run& r, const ActivationParams& p, ReduceCmd cmd) {
   const ActFn fn = r.act(p.op);
   const bool anywhere = info(fn).range == ActRange::all, differs = r.is_tile(p.scale) || r.is_tile(p.bias);
@@ -53,6 +69,7 @@ void run_activation(Run& r, const ActivationParams& p, ReduceCmd cmd) {
     apply_activation(r, activation_rules::kInputRange, fn, 0.0f, c);
   };
   const Walk walk = anywhere && !differs ? Walk::anyhow : Walk::by_rows;
+  if (run_copy(r, p, cmd)) return;
   map_and_reduce(r, p.reduction(cmd), {&r.tile(p.data)}, body, walk);
 }
 

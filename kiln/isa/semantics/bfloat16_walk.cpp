@@ -1,0 +1,49 @@
+#include "kiln/isa/semantics/bfloat16_walk.h"
+
+#include <algorithm>
+
+namespace kiln::isa {
+namespace {
+
+constexpr std::int64_t kShortRow = 64;  // these are better taken many at a time
+
+bool is_regular(const Tile& t) { return t.dtype == DType::bfloat16 && !t.row_offset && !t.column; }
+
+}  // namespace
+
+bool map_bfloat16(const Run& r, const Tile& dst, std::initializer_list<const Tile*> inputs, Walk walk,
+                  FunctionRef<std::uint32_t(const Bfloat16Chunk&)> body) {
+  const bool asked = r.seen && r.seen->data == dst.data;
+  if (&r.k != &fast_kernels() || &r.k == &plain_kernels() || (asked && r.seen->before.asked)) return false;
+  if (!is_regular(dst) || !std::ranges::all_of(inputs, [](const Tile* t) { return is_regular(*t); })) return false;
+  const bool flat = walk == Walk::anyhow && dst.is_dense() &&
+                    std::ranges::all_of(inputs, [](const Tile* t) { return t->is_dense(); });
+  if (!flat && dst.free_size < kShortRow) return false;
+  Tile to = dst, from[2];
+  std::size_t count = 0;
+  for (const Tile* t : inputs) from[count++] = *t;
+  if (flat) {
+    flatten(to);
+    for (std::size_t i = 0; i < count; ++i) flatten(from[i]);
+  }
+  alignas(64) std::uint16_t scratch[2][kChunk], result[kChunk];
+  const bool direct = to.row_is_contiguous();
+  std::uint32_t largest = 0;
+  for (std::int64_t row = 0; row < to.rows; ++row) {
+    for (std::int64_t first = 0; first < to.free_size; first += kChunk) {
+      Bfloat16Chunk chunk{row, std::min(kChunk, static_cast<std::size_t>(to.free_size - first)), {}, result};
+      for (std::size_t i = 0; i < count; ++i)
+        chunk.in[i] = static_cast<const std::uint16_t*>(load_row_words(r, from[i], row, first, chunk.n, scratch[i]));
+      if (direct) chunk.out = reinterpret_cast<std::uint16_t*>(to.row(row)) + first;
+      largest = std::max(largest, body(chunk));
+      if (!direct) store_row_words(r, to, row, first, chunk.n, result);
+    }
+  }
+  if (asked) {
+    r.seen->largest = std::max(r.seen->largest, largest);
+    r.seen->elements += dst.count();
+  }
+  return true;
+}
+
+}  // namespace kiln::isa

@@ -1,0 +1,140 @@
+// The operators on rows of bfloat16, which pass through float32 in registers only.
+#include <algorithm>
+
+#include "kiln/num/fast/fast.h"
+#include "kiln/num/plain/plain.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kiln/num/fast/alu_bfloat16.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kiln/num/fast/arith-inl.h"
+#include "kiln/num/fast/codecs-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kiln::fast {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+constexpr std::size_t kLanes = hn::MaxLanes(D());
+constexpr std::size_t kStep = 2 * kLanes;
+
+// A signalling NaN becomes quiet where the result is rounded, if it has come through.
+struct Elements {
+  const std::uint16_t* data;
+  HWY_INLINE V get(std::size_t i) const {
+    const hn::Rebind<std::uint16_t, D> d_raw;
+    return hn::BitCast(D(), hn::ShiftLeft<16>(hn::PromoteTo(hn::RebindToUnsigned<D>(), hn::LoadU(d_raw, data + i))));
+  }
+  // The elements from `first` on, in a buffer of their own.
+  Elements rest(std::size_t first, std::size_t n, std::uint16_t* buffer) const {
+    std::copy(data + first, data + n, buffer);
+    return {buffer};
+  }
+};
+
+struct Number {
+  float value;
+  HWY_INLINE V get(std::size_t) const { return hn::Set(D(), value); }
+  Number rest(std::size_t, std::size_t, std::uint16_t*) const { return *this; }
+};
+
+using Raw = hn::Repartition<std::uint16_t, D>;
+
+// Two vectors: their upper halves, once rounded, are the elements. NaNs are rare and looked for in both at once: one
+// makes a NaN of their sum, as opposite infinities do.
+HWY_INLINE hn::Vec<Raw> rounded(V low, V high) {
+  const hn::RebindToUnsigned<D> du;
+  const auto to_even = [&](V x) HWY_ATTR {
+    const auto bits = hn::BitCast(du, x);
+    const auto is_odd = hn::TestBit(bits, hn::Set(du, 0x10000u));
+    return hn::Add(bits, hn::IfThenElse(is_odd, hn::Set(du, 0x8000u), hn::Set(du, 0x7fffu)));
+  };
+  auto first = to_even(low), second = to_even(high);
+  if (HWY_UNLIKELY(!hn::AllFalse(D(), hn::IsNaN(hn::Add(low, high))))) {
+    first = round_bits<16>(du, hn::BitCast(du, low));
+    second = round_bits<16>(du, hn::BitCast(du, high));
+  }
+  return hn::ConcatOdd(Raw(), hn::BitCast(Raw(), second), hn::BitCast(Raw(), first));
+}
+
+// The largest of elements that were written.
+class Largest {
+ public:
+  HWY_INLINE Largest() : found_(hn::Zero(Raw())) {}
+  HWY_INLINE void add(hn::Vec<Raw> x) { found_ = hn::Max(found_, hn::Add(x, x)); }  // shifts the sign out
+  HWY_INLINE std::uint32_t get() const {
+    alignas(64) std::uint16_t lanes[kStep];
+    hn::Store(found_, Raw(), lanes);
+    return *std::max_element(lanes, lanes + kStep) / 2u;
+  }
+
+ private:
+  hn::Vec<Raw> found_;
+};
+
+template <class Fn, class A, class B>
+std::uint32_t each(const Fn fn, const A a, const B b, std::uint16_t* out, std::size_t n) {
+  Largest largest;
+  std::size_t i = 0;
+  for (; i + kStep <= n; i += kStep) {
+    const auto result = rounded(fn(D(), a.get(i), b.get(i)), fn(D(), a.get(i + kLanes), b.get(i + kLanes)));
+    largest.add(result);
+    hn::StoreU(result, Raw(), out + i);
+  }
+  if (i == n) return largest.get();
+  std::uint16_t left[kStep] = {}, right[kStep] = {}, results[kStep];
+  const A last_a = a.rest(i, n, left);
+  const B last_b = b.rest(i, n, right);
+  const auto result = rounded(fn(D(), last_a.get(0), last_b.get(0)), fn(D(), last_a.get(kLanes), last_b.get(kLanes)));
+  largest.add(hn::IfThenElseZero(hn::FirstN(Raw(), n - i), result));
+  hn::StoreU(result, Raw(), results);
+  std::copy_n(results, n - i, out + i);
+  return largest.get();
+}
+
+// False for an operator that is left to the plain kernels.
+template <class A, class B>
+bool alu(AluOp op, A a, B b, std::uint16_t* out, std::size_t n, std::uint32_t& largest) {
+  switch (op) {
+#define KILN_ALU(name, cls, ...)                                                                             \
+  case AluOp::name:                                                                                          \
+    if constexpr (has_float(AluOp::name, AluClass::cls)) largest = each(Arith<AluOp::name>{}, a, b, out, n); \
+    return has_float(AluOp::name, AluClass::cls);
+#include "kiln/num/alu.def"
+#undef KILN_ALU
+  }
+  return false;
+}
+
+}  // namespace
+
+bool alu_bfloat16(AluOp op, const Bfloat16Row& a, const Bfloat16Row& second, std::uint16_t* out, std::size_t n,
+                  std::uint32_t& largest) {
+  const Bfloat16Row& b = is_unary(op) || op == AluOp::bypass ? a : second;
+  if (!a.data) return b.data && alu(op, Number{a.number}, Elements{b.data}, out, n, largest);
+  return b.data ? alu(op, Elements{a.data}, Elements{b.data}, out, n, largest)
+                : alu(op, Elements{a.data}, Number{b.number}, out, n, largest);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace kiln::fast
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kiln::fast {
+
+HWY_EXPORT(alu_bfloat16);
+
+std::uint32_t alu_bfloat16(AluOp op, const Bfloat16Row& a, const Bfloat16Row& b, std::uint16_t* out, std::size_t n) {
+  std::uint32_t largest = 0;
+  return HWY_DYNAMIC_DISPATCH(alu_bfloat16)(op, a, b, out, n, largest) ? largest
+                                                                       : plain::alu_bfloat16(op, a, b, out, n);
+}
+
+}  // namespace kiln::fast
+#endif
