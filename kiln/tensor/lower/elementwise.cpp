@@ -192,9 +192,11 @@ Tile RegionEmitter::operate(Value v, const Tile* into) {
   if (outer) {
     const auto inner =
         is_plain(alu) && is_inlined(outer->data, op.type.shape, true) ? chain(outer->data) : std::nullopt;
-    if (inner && is_plain(inner->op)) {
-      const Tile data = operand(outer->data, inner->data_at);
-      const Given a = given(outer->data, inner->scalar_at), b = given(v, outer->scalar_at);
+    const bool takes = inner && is_plain(inner->op);
+    const Tile data = takes ? operand(outer->data, inner->data_at) : Tile{};
+    const Given a = takes ? given(outer->data, inner->scalar_at) : Given{};
+    const Given b = takes ? given(v, outer->scalar_at) : Given{};
+    if (takes && !find(outer->data)) {  // the second scalar may be made of it
       const isa::Operand first = scalar(a), second = scalar(b);
       const Tile dst = target(v, into, outer->data, inner->data_at, data);
       if (uses_[outer->data] == 1) scopes_.back().consumed.insert(outer->data);
@@ -215,15 +217,15 @@ Tile RegionEmitter::operate(Value v, const Tile* into) {
       });
       return dst;
     }
-    Tile data = operand(v, outer->data_at);
-    if (alu == AluOp::power) data = in_sbuf(data, free);
+    Tile x = operand(v, outer->data_at);
+    if (alu == AluOp::power) x = in_sbuf(x, free);
     AluOp with_op = outer->op;
-    const bool on_scalar = factor_engine(data, AluOp::add, outer->reverse) == Engine::scalar;
+    const bool on_scalar = factor_engine(x, AluOp::add, outer->reverse) == Engine::scalar;
     if (with_op == AluOp::subtract && on_scalar && is_float(op.type.dtype))
       with_op = AluOp::add;  // that engine only adds
     const isa::Operand with = with_op == outer->op ? scalar(given(v, outer->scalar_at)) : less(v, outer->scalar_at);
-    const Tile dst = target(v, into, v, outer->data_at, data);
-    over(k_, {dst, data}, free, [&](const Views& t) {
+    const Tile dst = target(v, into, v, outer->data_at, x);
+    over(k_, {dst, x}, free, [&](const Views& t) {
       k_.tensor_scalar({.dst = t[0],
                         .data = t[1],
                         .op0 = with_op,

@@ -105,7 +105,9 @@ std::int64_t RegionEmitter::rows_that_follow(Value v) const {
   std::int64_t rows = kBlock;
   while (K % rows != 0) --rows;
   if (2 * rows < kBlock || turns_in_dma(v, layout_.partitions) || turns_in_pieces(v)) return 0;
-  return K / rows;
+  const auto x = layout_.load_of.find({v, 0});
+  const bool in_parts = x != layout_.load_of.end() && loads_in_parts(layout_.loads[x->second]) && !comes_as_columns(v);
+  return in_parts ? 0 : K / rows;  // a part of x has all elements of some blocks
 }
 
 // All products with the same x see it in the same way.

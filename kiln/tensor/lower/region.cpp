@@ -517,9 +517,25 @@ bool RegionEmitter::is_last_reader(Value user, std::size_t i, const Tile& t, Val
   return left == 1 && lies_plain(t, free_of(v));
 }
 
+// Whether nobody but v still wants `user`, which v takes along: others would compute it again from its operands.
+bool RegionEmitter::is_last_to_take(Value v, Value user) const {
+  while (user != v) {
+    int left = uses_[user] == static_cast<int>(users_[user].size()) ? 0 : 1;  // it is stored, later
+    Value next = user;
+    for (Value u : users_[user]) {
+      const int reads = still_to_read(u);
+      left += reads;
+      if (reads > 0) next = u;
+    }
+    if (left != 1 || next == user) return false;
+    user = next;
+  }
+  return true;
+}
+
 // A tile for v: that of operand i where v can take its place, because nobody else reads it.
 Tile RegionEmitter::target(Value v, const Tile* into, Value user, std::size_t i, const Tile& t) {
-  if (into || t.in_psum() || t.dtype() != tile_dtype(v)) return target(v, into);
+  if (into || t.in_psum() || t.dtype() != tile_dtype(v) || !is_last_to_take(v, user)) return target(v, into);
   const Value x = graph_.op(user).operands[i];
   if (fusion_.region_of[x] != region_) {
     if (!is_last_reader(user, i, t, v)) return target(v, into);

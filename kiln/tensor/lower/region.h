@@ -157,6 +157,7 @@ class RegionEmitter {
   Tile target(Value v, const Tile* into);
   Tile target(Value v, const Tile* into, Value user, std::size_t i, const Tile& t);
   bool is_last_reader(Value user, std::size_t i, const Tile& t, Value v) const;
+  bool is_last_to_take(Value v, Value user) const;
   const Tile* find(Value v) const;
   bool is_done(Value v) const;
   int still_to_read(Value v) const;

@@ -251,10 +251,23 @@ std::optional<Value> stepwise_reduction(const Rewriting& r) {
   return reshape(out, r.op.type.shape).value();
 }
 
+// Many elements with nothing but dimensions of one element behind them: these are reduced, too, so that they are the
+// last ones.
+std::optional<Value> with_ones_behind(const Rewriting& r) {
+  constexpr std::int64_t kMany = 2048;
+  const Middle m = middle_of(r);
+  Ints axes = r.op.ints("axes");
+  const std::int64_t rank = r.operand(0).rank();
+  if (m.behind != 1 || m.reduced < kMany || axes.back() + 1 == rank) return {};
+  for (std::int64_t d = axes.back() + 1; d < rank; ++d) axes.push_back(d);
+  return reshape(reduced_over(r.op.code, r.operand(0), axes), r.op.type.shape).value();
+}
+
 }  // namespace
 
 std::optional<Value> reordered_reduction(const Rewriting& r) {
   if (const auto v = blockwise_reduction(r)) return v;
+  if (const auto v = with_ones_behind(r)) return v;
   if (const auto v = split_reduction(r)) return v;
   if (const auto v = turned_reduction(r)) return v;
   return stepwise_reduction(r);
