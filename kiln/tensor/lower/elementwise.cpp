@@ -93,7 +93,7 @@ isa::Operand RegionEmitter::less(Value v, std::size_t i) {
 
 // Who combines two tiles: gpsimd when it is asked to and can.
 Engine RegionEmitter::pair_engine(const Tile& dst, const Tile& x, const Tile& y) {
-  const bool floats = is_float(dst.dtype()) && is_float(x.dtype()) && is_float(y.dtype());
+  const bool floats = is_float(dst.dtype()) && (is_float(x.dtype()) || is_float(y.dtype()));
   const bool here = !dst.in_psum() && !x.in_psum() && !y.in_psum();
   if (!options_.pairs_on_gpsimd || !floats || !here) return Engine::unknown;
   const bool wide = dst.count() > 64;  // what is short goes along with the others
@@ -233,8 +233,14 @@ Tile RegionEmitter::operate(Value v, const Tile* into) {
     });
     return dst;
   }
+  // Truth that is a factor or a summand is what the comparison gives.
+  const auto asked = [&](Value x) {
+    const Op& number = graph_.op(x);
+    const bool alone = number.code == OpCode::cast && fusion_.region_of[x] == region_ && uses_[x] == 1 && !find(x);
+    return alone && compares_in_float(number.operands[0]) ? number.operands[0] : x;
+  };
   for (int i : {0, 1}) {
-    const Value part = op.operands[i];
+    const Value part = asked(op.operands[i]);
     if (!is_plain(alu) || !is_inlined(part, op.type.shape) || splat_of(graph_, op.operands[1 - i])) continue;
     const auto inner = chain(part);
     if (!inner || !is_plain(inner->op) || is_quicker_apart(v, *inner)) continue;
@@ -243,7 +249,7 @@ Tile RegionEmitter::operate(Value v, const Tile* into) {
     if (data.in_psum() && other.in_psum()) other = in_sbuf(other, free);
     const isa::Operand with = scalar(given(part, inner->scalar_at));
     const Tile dst = target(v, into, part, inner->data_at, data);
-    scopes_.back().consumed.insert(part);
+    scopes_.back().consumed.insert({part, op.operands[i]});
     over(k_, {dst, data, other}, free, [&](const Views& t) {
       k_.scalar_tensor_tensor({.dst = t[0],
                                .data = t[1],
@@ -407,7 +413,8 @@ Tile RegionEmitter::choose(Value v, const Tile* into) {
   const Free free = free_of(v);
   const Tile condition = operand(v, 0);
   const Given yes = given(v, 1), no = given(v, 2);
-  const Tile dst = no.number ? target(v, into) : target(v, into, v, 2, no.tile);
+  const bool is_made_here = !no.number && fusion_.region_of[graph_.op(v).operands[2]] == region_;
+  const Tile dst = is_made_here ? target(v, into, v, 2, no.tile) : target(v, into);
   if (no.number)
     fill(dst, free, *no.number);
   else if (into || dst.storage.tensor() != no.tile.storage.tensor())
