@@ -273,6 +273,16 @@ Tile RegionEmitter::operate(Value v, const Tile* into) {
   return dst;
 }
 
+namespace {
+
+// Whether float32 has all results of an operator on short integers, which then need not be widened before it.
+bool is_exact_in_float(OpCode code, DType t) {
+  if (!is_small_integer(t)) return false;
+  return code == OpCode::add || code == OpCode::subtract || (code == OpCode::multiply && size_bytes(t) == 1);
+}
+
+}  // namespace
+
 // 32-bit integers exactly; narrower ones in 32 bits, of which the low ones are kept.
 Tile RegionEmitter::operate_on_integers(Value v, const Tile* into) {
   const Op& op = graph_.op(v);
@@ -281,15 +291,18 @@ Tile RegionEmitter::operate_on_integers(Value v, const Tile* into) {
   if (lowering.kind != Lowering::Kind::alu) not_yet(v, std::string(name(op.code)) + " of integers");
   const DType working = working_dtype(graph_, op);
   const bool bits = is_bitvec(lowering.alu);
+  const bool short_sum = size_bytes(working) == 1 && (op.code == OpCode::add || op.code == OpCode::subtract);
+  const bool in_float = is_exact_in_float(op.code, working);
   const DType wide = bits                       ? (working == DType::bool_ ? DType::uint8 : working)
                      : working == DType::uint32 ? DType::uint32
+                     : in_float && short_sum    ? DType::int16
                                                 : DType::int32;
   const Free free = free_of(v);
   const auto take = [&](std::size_t i) {
     Tile t = operand(v, i);
     const Value x = op.operands[i];
     const Free own = fusion_.region_of[x] == region_ ? free_of(x) : Free{t.packed.count, Strided{0, t.dims}.shape()};
-    return in_dtype(in_sbuf(t, own), own, wide);
+    return in_float ? in_sbuf(t, own) : in_dtype(in_sbuf(t, own), own, wide);
   };
   const auto whole = [&](Value x) -> std::optional<std::int64_t> {
     const auto n = splat_of(graph_, x);
@@ -301,9 +314,10 @@ Tile RegionEmitter::operate_on_integers(Value v, const Tile* into) {
   const bool exact_scalar = bits || wraps(op.code) || lowering.alu == AluOp::maximum || lowering.alu == AluOp::minimum;
   if (exact_scalar && (number || left)) {
     const Tile x = take(number ? 0 : 1);
+    const std::int64_t n = number ? *number : *left;
+    const isa::Operand with = in_float ? isa::Operand(static_cast<double>(n)) : isa::Operand(n);
     over(k_, {sum, x}, free, [&](const Views& t) {
-      k_.tensor_scalar(
-          {.dst = t[0], .data = t[1], .op0 = lowering.alu, .operand0 = number ? *number : *left, .reverse0 = !number});
+      k_.tensor_scalar({.dst = t[0], .data = t[1], .op0 = lowering.alu, .operand0 = with, .reverse0 = !number});
     });
   } else {
     const Tile x = take(0), y = take(1);
