@@ -101,12 +101,12 @@ Expr way_expm1(const Rewriting& r) {
 }
 Expr way_log2(const Rewriting& r) { return cast(log(wide(r.operand(0))) * (1 / std::log(2.0)), r.op.type.dtype); }
 Expr way_log10(const Rewriting& r) { return cast(log(wide(r.operand(0))) * (1 / std::log(10.0)), r.op.type.dtype); }
-// What rounding 1 + x loses is made good by the quotient.
+// What rounding 1 + x loses is made good by a quotient, which is 1 for all that is large.
 Expr way_log1p(const Rewriting& r) {
+  constexpr double kLarge = 0x1p40;
   const Expr x = wide(r.operand(0)), u = x + 1.0, d = u - 1.0;
-  const Expr off = cast(equal(d, 0.0), DType::float32);
-  const Expr fixed = log(u) * x * reciprocal(d + off);
-  return cast(where(equal(d, 0.0), x, where(u < 0x1p40, fixed, log(u))), r.op.type.dtype);
+  const Expr fixed = log(u) * (minimum(x, kLarge) * reciprocal(minimum(d, kLarge)));
+  return cast(where(equal(d, 0.0), x, fixed), r.op.type.dtype);
 }
 
 // x = rest + n * pi, for angles up to 10^8: a rest of little more than a right angle at most, and 1 or -1 as n is even
