@@ -144,3 +144,13 @@ def test_functions_outside_of_their_domain():
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(got[0], np.hypot(small[:, None], small), rtol=1e-6, atol=3e-45)
         np.testing.assert_allclose(got[1], np.arctan2(small[:, None], small), rtol=2e-6, atol=3e-45)
+
+
+@pytest.mark.parametrize("limit", [3.0, 30.0, 1e4, 1e7, 1e8])
+def test_large_angles(limit):
+    """They were off by one turn near 10^8, and not reduced at all behind a minimum."""
+    x = np.random.default_rng(3).uniform(-limit, limit, (5, 301)).astype(np.float32)
+    x[0, :4] = 0.0, limit, -limit, 1.0
+    for f in (np.sin, np.cos):
+        for g in (f, lambda x, f=f: f(np.minimum(x, np.float32(0.9 * limit)))):
+            np.testing.assert_allclose(kiln.jit(g)(x), g(x.astype(np.float64)), rtol=0, atol=1e-6)

@@ -93,7 +93,7 @@ isa::Operand RegionEmitter::less(Value v, std::size_t i) {
 
 // Who combines two tiles: gpsimd when it is asked to and can.
 Engine RegionEmitter::pair_engine(const Tile& dst, const Tile& x, const Tile& y) {
-  const bool floats = is_float(dst.dtype()) && is_float(x.dtype()) && is_float(y.dtype());
+  const bool floats = is_float(dst.dtype()) && (is_float(x.dtype()) || is_float(y.dtype()));
   const bool here = !dst.in_psum() && !x.in_psum() && !y.in_psum();
   if (!options_.pairs_on_gpsimd || !floats || !here) return Engine::unknown;
   const bool wide = dst.count() > 64;  // what is short goes along with the others
@@ -235,8 +235,14 @@ Tile RegionEmitter::operate(Value v, const Tile* into) {
     });
     return dst;
   }
+  // Truth that is a factor or a summand is what the comparison gives.
+  const auto asked = [&](Value x) {
+    const Op& number = graph_.op(x);
+    const bool alone = number.code == OpCode::cast && fusion_.region_of[x] == region_ && uses_[x] == 1 && !find(x);
+    return alone && compares_in_float(number.operands[0]) ? number.operands[0] : x;
+  };
   for (int i : {0, 1}) {
-    const Value part = op.operands[i];
+    const Value part = asked(op.operands[i]);
     if (!is_plain(alu) || !is_inlined(part, op.type.shape) || splat_of(graph_, op.operands[1 - i])) continue;
     const auto inner = chain(part);
     if (!inner || !is_plain(inner->op) || is_quicker_apart(v, *inner)) continue;
@@ -245,7 +251,7 @@ Tile RegionEmitter::operate(Value v, const Tile* into) {
     if (data.in_psum() && other.in_psum()) other = in_sbuf(other, free);
     const isa::Operand with = scalar(given(part, inner->scalar_at));
     const Tile dst = target(v, into, part, inner->data_at, data);
-    scopes_.back().consumed.insert(part);
+    scopes_.back().consumed.insert({part, op.operands[i]});
     over(k_, {dst, data, other}, free, [&](const Views& t) {
       k_.scalar_tensor_tensor({.dst = t[0],
                                .data = t[1],
@@ -269,6 +275,16 @@ Tile RegionEmitter::operate(Value v, const Tile* into) {
   return dst;
 }
 
+namespace {
+
+// Whether float32 has all results of an operator on short integers, which then need not be widened before it.
+bool is_exact_in_float(OpCode code, DType t) {
+  if (!is_small_integer(t)) return false;
+  return code == OpCode::add || code == OpCode::subtract || (code == OpCode::multiply && size_bytes(t) == 1);
+}
+
+}  // namespace
+
 // 32-bit integers exactly; narrower ones in 32 bits, of which the low ones are kept.
 Tile RegionEmitter::operate_on_integers(Value v, const Tile* into) {
   const Op& op = graph_.op(v);
@@ -277,15 +293,18 @@ Tile RegionEmitter::operate_on_integers(Value v, const Tile* into) {
   if (lowering.kind != Lowering::Kind::alu) not_yet(v, std::string(name(op.code)) + " of integers");
   const DType working = working_dtype(graph_, op);
   const bool bits = is_bitvec(lowering.alu);
+  const bool short_sum = size_bytes(working) == 1 && (op.code == OpCode::add || op.code == OpCode::subtract);
+  const bool in_float = is_exact_in_float(op.code, working);
   const DType wide = bits                       ? (working == DType::bool_ ? DType::uint8 : working)
                      : working == DType::uint32 ? DType::uint32
+                     : in_float && short_sum    ? DType::int16
                                                 : DType::int32;
   const Free free = free_of(v);
   const auto take = [&](std::size_t i) {
     Tile t = operand(v, i);
     const Value x = op.operands[i];
     const Free own = fusion_.region_of[x] == region_ ? free_of(x) : Free{t.packed.count, Strided{0, t.dims}.shape()};
-    return in_dtype(in_sbuf(t, own), own, wide);
+    return in_float ? in_sbuf(t, own) : in_dtype(in_sbuf(t, own), own, wide);
   };
   const auto whole = [&](Value x) -> std::optional<std::int64_t> {
     const auto n = splat_of(graph_, x);
@@ -297,9 +316,10 @@ Tile RegionEmitter::operate_on_integers(Value v, const Tile* into) {
   const bool exact_scalar = bits || wraps(op.code) || lowering.alu == AluOp::maximum || lowering.alu == AluOp::minimum;
   if (exact_scalar && (number || left)) {
     const Tile x = take(number ? 0 : 1);
+    const std::int64_t n = number ? *number : *left;
+    const isa::Operand with = in_float ? isa::Operand(static_cast<double>(n)) : isa::Operand(n);
     over(k_, {sum, x}, free, [&](const Views& t) {
-      k_.tensor_scalar(
-          {.dst = t[0], .data = t[1], .op0 = lowering.alu, .operand0 = number ? *number : *left, .reverse0 = !number});
+      k_.tensor_scalar({.dst = t[0], .data = t[1], .op0 = lowering.alu, .operand0 = with, .reverse0 = !number});
     });
   } else {
     const Tile x = take(0), y = take(1);
@@ -409,7 +429,8 @@ Tile RegionEmitter::choose(Value v, const Tile* into) {
   const Free free = free_of(v);
   const Tile condition = operand(v, 0);
   const Given yes = given(v, 1), no = given(v, 2);
-  const Tile dst = no.number ? target(v, into) : target(v, into, v, 2, no.tile);
+  const bool is_made_here = !no.number && fusion_.region_of[graph_.op(v).operands[2]] == region_;
+  const Tile dst = is_made_here ? target(v, into, v, 2, no.tile) : target(v, into);
   if (no.number)
     fill(dst, free, *no.number);
   else if (into || dst.storage.tensor() != no.tile.storage.tensor())

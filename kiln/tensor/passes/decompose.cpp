@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "kiln/tensor/ir/more.h"
 #include "kiln/tensor/ir/rules.h"
@@ -100,36 +101,49 @@ Expr way_expm1(const Rewriting& r) {
 }
 Expr way_log2(const Rewriting& r) { return cast(log(wide(r.operand(0))) * (1 / std::log(2.0)), r.op.type.dtype); }
 Expr way_log10(const Rewriting& r) { return cast(log(wide(r.operand(0))) * (1 / std::log(10.0)), r.op.type.dtype); }
-// What rounding 1 + x loses is made good by the quotient.
+// What rounding 1 + x loses is made good by a quotient, which is 1 for all that is large.
 Expr way_log1p(const Rewriting& r) {
+  constexpr double kLarge = 0x1p40;
   const Expr x = wide(r.operand(0)), u = x + 1.0, d = u - 1.0;
-  const Expr off = cast(equal(d, 0.0), DType::float32);
-  const Expr fixed = log(u) * x * reciprocal(d + off);
-  return cast(where(equal(d, 0.0), x, where(u < 0x1p40, fixed, log(u))), r.op.type.dtype);
+  const Expr fixed = log(u) * (minimum(x, kLarge) * reciprocal(minimum(d, kLarge)));
+  return cast(where(equal(d, 0.0), x, fixed), r.op.type.dtype);
 }
 
-// x less the nearest multiple of 2 pi. Its digits and the halves of the multiple come in pieces that are exact when
-// multiplied, for angles up to 10^8.
-Expr reduced_angle(const Expr& x) {
-  constexpr double kDigits[] = {0x1.92p+2, 0x1.fbp-10, 0x1.51p-20, 0x1.0bp-32};
-  const Expr k = nearest(x * (1 / (2 * M_PI))), high = nearest(k * 0x1p-12) * 0x1p12, low = k - high;
-  Expr y = x;
-  for (double d : kDigits) y = y - high * d - low * d;
-  return y;
+// x = rest + n * pi, for angles up to 10^8: a rest of little more than a right angle at most, and 1 or -1 as n is even
+// or odd. The multiple comes in two steps, whose parts and the first digits of pi have so few bits that their products
+// are exact, and so are the differences. What is no number stays so by the first.
+struct Angle {
+  Expr rest, sign;
+};
+Angle reduced_angle(const Expr& x) {
+  constexpr double kFirst = 0x1.92p+1, kSecond = 0x1.fb4p-11, kRest = std::numbers::pi - kFirst - kSecond;
+  constexpr double kRound = 0x1.8p35;  // to a multiple of 2^12
+  const Expr high = (x * (1 / std::numbers::pi) + kRound) - kRound;
+  const Expr first = x - high * kFirst - high * kSecond;
+  const Expr n = cast((first - high * kRest) * (1 / std::numbers::pi), DType::int32);  // rounds to the nearest
+  const Expr low = cast(n, DType::float32), odd = cast(bitwise_and(n, 1), DType::float32);
+  return {first - low * kFirst - low * kSecond - (high + low) * kRest, odd * -2.0 + 1.0};
 }
-Expr clamped(const Expr& x) { return minimum(maximum(x, -3.1415925), 3.1415925); }
-// The sine of an angle beyond a right one is that of what is left to a straight one.
-Expr acute(const Expr& y) { return minimum(maximum(y, y * -1.0 - M_PI), y * -1.0 + M_PI); }
-Expr sine(const Expr& x) { return sin(acute(reduced_angle(x))); }
+constexpr double kStraight = 3.1415925F;  // a straight angle, or a little less
+Expr clamped(const Expr& x) { return minimum(maximum(x, -kStraight), kStraight); }
+Expr sine(const Expr& x) {
+  const Angle y = reduced_angle(x);
+  return sin(clamped(y.rest)) * y.sign;
+}
 // The sine itself is left to the scalar engine: what has been reduced is not reduced again.
-bool is_reduced(const Rewriting& r) { return r.operand_op(0).code == OpCode::minimum; }
+bool is_reduced(const Rewriting& r) {
+  const Op& end = r.operand_op(0);
+  if (end.code != OpCode::minimum || splat_of(r.to, end.operands[1]).value_or(kInf) > kStraight) return false;
+  const Op& begin = r.to.op(end.operands[0]);
+  return begin.code == OpCode::maximum && splat_of(r.to, begin.operands[1]).value_or(-kInf) >= -kStraight;
+}
 Expr way_sin(const Rewriting& r) {
   if (is_reduced(r)) return {r.to, r.to.copy(r.from, r.op, r.operands)};
   return cast(sine(wide(r.operand(0))), r.op.type.dtype);
 }
 Expr cosine(const Expr& x) {
-  const Expr y = reduced_angle(x);  // cos y = sin(pi/2 - |y|), which stays inside [-pi/2, pi/2]
-  return sin(clamped(1.5707963267948966 - abs(y)));
+  const Angle y = reduced_angle(x);  // cos y = sin(pi/2 - |y|)
+  return sin(clamped(std::numbers::pi / 2 - abs(y.rest))) * y.sign;
 }
 Expr way_cos(const Rewriting& r) { return cast(cosine(wide(r.operand(0))), r.op.type.dtype); }
 Expr way_tan(const Rewriting& r) {
@@ -137,7 +151,10 @@ Expr way_tan(const Rewriting& r) {
   return cast(sine(x) * reciprocal(cosine(x)), r.op.type.dtype);
 }
 Expr way_arctan(const Rewriting& r) {
-  if (r.operand_op(0).code == OpCode::minimum) return {r.to, r.to.copy(r.from, r.op, r.operands)};
+  const Op& end = r.operand_op(0);
+  const bool is_inner = end.code == OpCode::minimum && splat_of(r.to, end.operands[1]) == 1.0 &&
+                        r.to.op(end.operands[0]).code == OpCode::where;
+  if (is_inner) return {r.to, r.to.copy(r.from, r.op, r.operands)};
   const Expr x = wide(r.operand(0)), a = abs(x), big = a > 1.0;
   const Expr inner = minimum(where(big, reciprocal(maximum(a, 1.0)), a), 1.0);
   const Expr t = arctan(inner);

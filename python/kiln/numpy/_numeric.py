@@ -11,6 +11,7 @@ from kiln.numpy._array import Array, as_array, known_of
 from kiln.numpy._axes import axes_of, axis_of
 from kiln.numpy._dispatch import _kind, implements, write_out
 from kiln.numpy._rules import ARGUMENT, DYNAMIC_SHAPE, refuse
+from kiln.numpy._triangles import MANY
 
 
 def _floating(x):
@@ -245,10 +246,14 @@ def _triangle(m, k, lower):
     if x.ndim == 1:
         x = np.broadcast_to(x, (x.shape[0], x.shape[0]))
     rows, columns = x.shape[-2:]
-    keep = np.tri(rows, columns, k=operator.index(k) if lower else operator.index(k) - 1, dtype=bool)
-    keep = keep if lower else ~keep
+    last = operator.index(k) if lower else operator.index(k) - 1  # column of the lower part, in the first row
     if x.size == 0:
         return x.copy()
+    if rows * columns < MANY or abs(last) >= 1 << 23:  # which float32 counts
+        keep = np.tri(rows, columns, k=last, dtype=bool)
+        keep = keep if lower else ~keep
+    else:
+        keep = Array(ops.triangle_mask((rows, columns), last, lower))
     return np.where(keep, x, np.zeros(1, _dtypes.narrow(x.dtype))).reshape(x.shape)
 
 

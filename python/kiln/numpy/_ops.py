@@ -8,12 +8,23 @@ import numpy as np
 from kiln.numpy import _dtypes
 from kiln.numpy._dtypes import BOOL, FLOAT32, INT32
 from kiln.numpy._trace import Node, active
+from kiln.numpy._triangles import triangle_of
 
 
 def constant(array, dtype=None):
     """A node with these elements."""
     array = np.asarray(array)
+    triangle = triangle_of(array) if dtype is None else None
+    if triangle is not None:
+        return triangle_mask(array.shape, *triangle)
     return active().constant(array.astype(dtype or _dtypes.narrow(array.dtype), copy=False))
+
+
+def triangle_mask(shape, k, lower):
+    """Where column <= row + k in a matrix, or where it is not so."""
+    columns, rows = (active().ramp(shape, axis) for axis in (1, 0))
+    end = add(rows, float(k)) if k else rows
+    return less_equal(columns, end) if lower else greater(columns, end)
 
 
 def full(shape, number, dtype):

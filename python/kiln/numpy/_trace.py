@@ -145,6 +145,10 @@ class Trace:
                 self.uniform[value] = array.reshape(-1)[0]
         return self._constants[key]
 
+    def ramp(self, shape, axis):
+        """The index along an axis, in float32."""
+        return Node(self.graph.iota("float32", list(shape), axis), _dtypes.FLOAT32, tuple(shape), self)
+
     def number(self, x, dtype):
         """A Python number as a constant of a dtype."""
         key = type(x), x if x == x and x != 0 else repr(x), dtype
