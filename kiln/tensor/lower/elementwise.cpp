@@ -199,6 +199,7 @@ Tile RegionEmitter::operate(Value v, const Tile* into) {
     if (takes && !find(outer->data)) {  // the second scalar may be made of it
       const isa::Operand first = scalar(a), second = scalar(b);
       const Tile dst = target(v, into, outer->data, inner->data_at, data);
+      if (uses_[outer->data] == 1) scopes_.back().consumed.insert(outer->data);
       const bool centres = inner->op == AluOp::subtract && !inner->reverse && outer->op == AluOp::multiply && !b.number;
       if (centres && !a.number && is_short_float(dst) && factor_engine(dst, AluOp::add, false) == Engine::scalar) {
         scale_and_shift(dst, data, free, a.tile, b.tile);
@@ -244,6 +245,7 @@ Tile RegionEmitter::operate(Value v, const Tile* into) {
     if (data.in_psum() && other.in_psum()) other = in_sbuf(other, free);
     const isa::Operand with = scalar(given(part, inner->scalar_at));
     const Tile dst = target(v, into, part, inner->data_at, data);
+    scopes_.back().consumed.insert(part);
     over(k_, {dst, data, other}, free, [&](const Views& t) {
       k_.scalar_tensor_tensor({.dst = t[0],
                                .data = t[1],
@@ -407,10 +409,10 @@ Tile RegionEmitter::choose(Value v, const Tile* into) {
   const Free free = free_of(v);
   const Tile condition = operand(v, 0);
   const Given yes = given(v, 1), no = given(v, 2);
-  const Tile dst = target(v, into);
+  const Tile dst = no.number ? target(v, into) : target(v, into, v, 2, no.tile);
   if (no.number)
     fill(dst, free, *no.number);
-  else
+  else if (into || dst.storage.tensor() != no.tile.storage.tensor())
     copy(dst, no.tile, free);
   if (yes.number) {
     const isa::Operand x =
@@ -426,6 +428,18 @@ Tile RegionEmitter::choose(Value v, const Tile* into) {
   return dst;
 }
 
+// Whether v is an integer as a float32 that arithmetic alone reads, which converts it on the way.
+bool RegionEmitter::is_read_as(Value v) const {
+  const Op& op = graph_.op(v);
+  if (!is_integer(graph_.type(op.operands[0]).dtype) || op.type.dtype != DType::float32) return false;
+  if (uses_[v] != static_cast<int>(users_[v].size()) || fusion_.region_of[op.operands[0]] != region_) return false;
+  return std::all_of(users_[v].begin(), users_[v].end(), [&](Value u) {
+    const Lowering& lowering = info(graph_.op(u).code).lowering;
+    return is_elementwise(graph_.op(u).code) && lowering.kind == Lowering::Kind::alu && is_plain(lowering.alu) &&
+           graph_.type(u).shape == op.type.shape;
+  });
+}
+
 // Engines convert what they read and write: a wider float is the same tile, a narrower one is written by the producer.
 Tile RegionEmitter::cast(Value v, const Tile* into) {
   const Op& op = graph_.op(v);
@@ -433,6 +447,7 @@ Tile RegionEmitter::cast(Value v, const Tile* into) {
   const DType from = graph_.type(x).dtype, to = op.type.dtype;
   const Free free = free_of(v);
   if (is_float(from) && is_float(to) && size_bytes(to) > size_bytes(from) && !into) return operand(v, 0);
+  if (!into && is_read_as(v)) return operand(v, 0);
   const bool low_bits = is_integer(from) && is_integer(to) && size_bytes(to) <= size_bytes(from);
   if (low_bits) {
     Tile low = in_sbuf(operand(v, 0), free);

@@ -23,11 +23,37 @@ bool is_backwards(const Strided& s) {
   return false;
 }
 
-// A slice that reads contiguous elements in the other order.
+constexpr std::int64_t kMany = 1024;  // elements, that cost something one by one
+
+// Whether a slice takes elements that follow each other, but lie on different rows of it, in the other order.
+bool turns_columns(const Op& op, const Strided& from) {
+  if (op.code != OpCode::slice || op.type.size() <= kMany) return false;
+  for (std::size_t d = 0; d + 1 < from.dims.size(); ++d) {
+    if (from.dims[d].stride == 1 && op.ints("steps")[d] < 0 && op.type.shape[d] > 1) return true;
+  }
+  return false;
+}
+
+// A slice that reads elements which lie close in the other order.
 bool runs_backwards(const Op& op, const Strided& from) {
-  constexpr std::int64_t kLong = 16;
+  constexpr std::int64_t kLong = 16, kClose = 4;
   if (op.code != OpCode::slice || from.dims.empty()) return false;
-  return op.ints("steps").back() < 0 && op.type.shape.back() >= kLong && from.dims.back().stride == 1;
+  const std::int64_t n = op.type.shape.back();
+  const std::int64_t stride = from.dims.back().stride;
+  return op.ints("steps").back() < 0 && stride > 0 && stride <= kClose &&
+         (n >= kLong || (n > 1 && op.type.size() > kMany));
+}
+
+// Such a slice in two steps: DMAs take other rows as they are wanted, and an engine turns each of them round.
+Value turned_rows(const Rewriting& r, Value x) {
+  const DType t = r.op.type.dtype;
+  Ints starts = r.op.ints("starts"), sizes = r.op.type.shape, steps = r.op.ints("steps");
+  Ints begin(starts.size(), 0), every(starts.size(), 1);
+  const std::int64_t reach = (sizes.back() - 1) * -steps.back();
+  begin.back() = reach, every.back() = steps.back();
+  starts.back() -= reach, sizes.back() = reach + 1, steps.back() = 1;
+  const Value rows = r.to.add(OpCode::cast, {r.to.add(OpCode::slice, {x}, {starts, sizes, steps})}, {t});
+  return r.to.add(OpCode::cast, {r.to.add(OpCode::slice, {rows}, {begin, r.op.type.shape, every})}, {t});
 }
 
 }  // namespace
@@ -53,16 +79,15 @@ Graph split_views(const Graph& graph) {
     if (!is_view(r.op.code)) return {};
     std::vector<Value> operands = r.operands;
     auto s = viewed(access[operands[0]], r.op);
-    if (!s || s->dims.size() > kMostDims + 1 || is_backwards(access[operands[0]])) {
+    if (!s || s->dims.size() > kMostDims + 1 || is_backwards(access[operands[0]]) ||
+        turns_columns(r.op, access[operands[0]])) {
       operands[0] = r.to.add(OpCode::cast, {operands[0]}, {r.to.type(operands[0]).dtype});
       grow(r.to);
       s = viewed(access[operands[0]], r.op);
       KILN_ASSERT(s.has_value());
     }
     if (runs_backwards(r.op, access[operands[0]])) {  // turned round on the chip, where single elements cost nothing
-      const DType t = r.op.type.dtype;
-      operands[0] = r.to.add(OpCode::cast, {operands[0]}, {t});
-      const Value v = r.to.add(OpCode::cast, {r.to.copy(r.from, r.op, operands)}, {t});
+      const Value v = turned_rows(r, operands[0]);
       grow(r.to);
       return v;
     }

@@ -75,31 +75,8 @@ Expr way_trunc(const Rewriting& r) {
   return of_floats(r) ? cast(toward_zero(wide(r.operand(0))), r.op.type.dtype) : r.operand(0);
 }
 
-// x - q * y without rounding the product: its factors fall into halves whose products are exact.
-Expr rest_of(const Expr& x, const Expr& q, const Expr& y) {
-  const auto upper = [](const Expr& e) {
-    return bitcast(bitwise_and(bitcast(e, DType::uint32), std::int64_t{0xfffff000}), DType::float32);
-  };
-  const Expr q_high = upper(q), q_low = q - q_high, y_high = upper(y), y_low = y - y_high;
-  return x - q_high * y_high - q_high * y_low - q_low * y_high - q_low * y_low;
-}
-
-// The quotient is off by one at most where it is near an integer: the remainder tells.
-Expr floor_quotient(const Expr& x, const Expr& y) {
-  const Expr q = below(x * reciprocal(y)), rest = rest_of(x, q, y);
-  const Expr low = cast(logical_and(not_equal(rest, 0.0), not_equal(rest < 0.0, y < 0.0)), DType::float32);
-  const Expr high = cast(abs(rest) >= abs(y), DType::float32);
-  return q - low + high * (1.0 - low);
-}
-Expr way_floor_divide(const Rewriting& r) {
-  if (!of_floats(r)) return floor_divide_integers(r);
-  return cast(floor_quotient(wide(r.operand(0)), wide(r.operand(1))), r.op.type.dtype);
-}
-Expr way_remainder(const Rewriting& r) {
-  if (!of_floats(r)) return remainder_of_integers(r);
-  const Expr x = wide(r.operand(0)), y = wide(r.operand(1));
-  return cast(rest_of(x, floor_quotient(x, y), y), r.op.type.dtype);
-}
+Expr way_floor_divide(const Rewriting& r) { return of_floats(r) ? floor_divide_floats(r) : floor_divide_integers(r); }
+Expr way_remainder(const Rewriting& r) { return of_floats(r) ? remainder_of_floats(r) : remainder_of_integers(r); }
 
 Expr way_power(const Rewriting& r) {
   const auto y = splat_of(r.to, r.operands[1]);

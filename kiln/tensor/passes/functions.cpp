@@ -128,12 +128,6 @@ Expr way_fmin(const Rewriting& r) {
   return where(not_equal(x, x), cast(y, t), where(not_equal(y, y), cast(x, t), smallest));
 }
 
-// The remainder of the magnitudes, with the sign of x.
-Expr way_fmod(const Rewriting& r) {
-  if (!is_float(r.op.type.dtype)) return fmod_of_integers(r);
-  const Expr x = wide(r.operand(0)), y = wide(r.operand(1));
-  const Expr rest = signed_as(remainder(abs(x), abs(y)), x);
-  return narrow(r, where(logical_and(equal(abs(y), kInf), abs(x) < kInf), x, rest));
-}
+Expr way_fmod(const Rewriting& r) { return is_float(r.op.type.dtype) ? fmod_of_floats(r) : fmod_of_integers(r); }
 
 }  // namespace kiln::tensor

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "kiln/tensor/lower/lines.h"
 
@@ -22,6 +23,7 @@ struct Estimator {
   const Fusion& fusion;
   int region;
   const Arch& arch;
+  double sbuf_share;
 
   // Bytes that a leaf costs per row of a partition: short runs count as longer ones.
   double row_bytes(const Leaf& leaf, const Layout& plan) const {
@@ -37,6 +39,34 @@ struct Estimator {
     if (!dims[0].empty() && dims[0].back().stride == 1) run = dims[0].back().count;
     runs /= run;
     return static_cast<double>(runs * std::max(run * size, kShortRun));
+  }
+
+  // Bytes per row of what lies on the chip at a time at most, besides loads: each value from its op to its last reader.
+  double live_bytes(std::int64_t rows) const {
+    const std::vector<Value>& ops = fusion.regions[region].ops;
+    std::map<Value, Value> last;  // reader
+    for (Value v : ops) {
+      for (Value x : graph.op(v).operands) last[x] = v;
+    }
+    std::map<Value, double> ends;  // by reader
+    double now = 0, most = 0;
+    for (Value v : ops) {
+      const OpCode code = graph.op(v).code;
+      if (!is_view(code) && code != OpCode::bitcast) {
+        const double bytes =
+            static_cast<double>(graph.type(v).size() * size_bytes(graph.type(v).dtype)) / static_cast<double>(rows);
+        now += bytes;
+        Value end = v;  // the last reader of it, or of what is another view of it
+        for (auto it = last.find(v); it != last.end(); it = last.find(end)) {
+          end = it->second;
+          if (!is_view(graph.op(end).code) && graph.op(end).code != OpCode::bitcast) break;
+        }
+        ends[end] += bytes;
+      }
+      most = std::max(most, now);
+      if (const auto it = ends.find(v); it != ends.end()) now -= it->second;
+    }
+    return most;
   }
 
   double estimate(const Layout& plan) const {
@@ -79,8 +109,12 @@ struct Estimator {
         moved += kDmaNs + row_bytes(leaf, plan) * rate;
       }
     }
-    const double live = widest * static_cast<double>(plan.packed) * 4 * (4 + loads);
-    const double budget = static_cast<double>(arch.sbuf_partition_bytes) * 0.8;
+    constexpr std::size_t kManyOps = 24;  // fewer have few values at a time
+    double live = widest * static_cast<double>(plan.packed) * 4 * (4 + loads);
+    constexpr double kBlocks = 2;  // at a time: engines that wait in one of them work on another
+    if (fusion.regions[region].ops.size() > kManyOps)
+      live = std::max(live, kBlocks * static_cast<double>(plan.packed) * (live_bytes(rows) + widest * 4 * loads));
+    const double budget = static_cast<double>(arch.sbuf_partition_bytes) * sbuf_share;
     const double over = live > budget ? 1000 * live / budget : 1;
     const double rest = plan.rest.empty() ? 0 : estimate(plan.rest[0]) - kBefore;
     return rest + over * (kBefore + iterations * std::max(computed, moved) + std::min(computed, moved));
@@ -141,8 +175,9 @@ std::vector<Tiling> uneven(const Graph& graph, const Fusion& fusion, int region,
 
 }  // namespace
 
-std::vector<Tiling> tilings(const Graph& graph, const Fusion& fusion, int region, const Arch& arch, std::size_t most) {
-  const Estimator estimator{graph, fusion, region, arch};
+std::vector<Tiling> tilings(const Graph& graph, const Fusion& fusion, int region, const Arch& arch, std::size_t most,
+                            double sbuf_share) {
+  const Estimator estimator{graph, fusion, region, arch, sbuf_share};
   std::vector<Tiling> out, grouped;
   for (std::int64_t rows : fusion.regions[region].candidates) {
     if (rows == 0) continue;

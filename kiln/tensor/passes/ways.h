@@ -26,6 +26,11 @@ Expr way_fmax(const Rewriting& r);
 Expr way_fmin(const Rewriting& r);
 Expr way_fmod(const Rewriting& r);
 
+// remainders.cpp: of floats, as NumPy has them.
+Expr floor_divide_floats(const Rewriting& r);
+Expr remainder_of_floats(const Rewriting& r);
+Expr fmod_of_floats(const Rewriting& r);
+
 // integers.cpp: exact in 32 bits, results wrap.
 Expr floor_divide_integers(const Rewriting& r);
 Expr remainder_of_integers(const Rewriting& r);

@@ -297,55 +297,9 @@ def floating(function):
 INTS = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: INT32}  # by the bytes of a float
 
 
-_STEPS = 6  # of a long division with 11 bits of the quotient each
-
-
-def rest_of(x, y):
-    """|x| modulo |y| in float32, exactly while the quotient is below 2^66: a long division whose parts of the quotient
-    have few bits, so that their products with both halves of y have no more than a float32 holds."""
-    a, b = absolute(x), absolute(y)
-    high = _masked(b)
-    low = subtract(b, high)
-    r = a
-    for _ in range(_STEPS):
-        q = _masked(trunc(divide(r, b)))
-        r = subtract(subtract(r, multiply(q, high)), multiply(q, low))
-    r = where(less(r, 0.0), add(r, b), r)
-    r = where(greater_equal(r, b), subtract(r, b), r)
-    r = where(logical_or(less(r, 0.0), greater_equal(r, b)), math.nan, r)  # too many bits
-    r = where(logical_and(isinf(b), isfinite(a)), a, r)
-    return where(logical_or(equal(b, 0.0), isinf(a)), math.nan, where(logical_or(isnan(a), isnan(b)), add(a, b), r))
-
-
 def _masked(x):
     """x with the first 12 bits of its mantissa alone."""
     return bitcast(bitwise_and(bitcast(x, INT32), constant(-4096, INT32)), FLOAT32)
-
-
-@floating
-def float_fmod(x, y):
-    return copysign(rest_of(x, y), x)
-
-
-@floating
-def float_remainder(x, y):
-    """The sign is that of y."""
-    rest = copysign(rest_of(x, y), x)
-    apart = not_equal(less(rest, 0.0), less(y, 0.0))
-    return where(equal(rest, 0.0), copysign(rest, y), where(apart, add(rest, y), rest))
-
-
-@floating
-def float_floor_divide(x, y):
-    """As NumPy: what is left of x without the rest is divided, and rounded to the integer that it is."""
-    rest = copysign(rest_of(x, y), x)
-    quotient = divide(subtract(x, rest), y)
-    apart = logical_and(not_equal(rest, 0.0), not_equal(less(rest, 0.0), less(y, 0.0)))
-    whole = rint(where(apart, subtract(quotient, 1.0), quotient))
-    plain = divide(x, y)
-    whole = where(equal(whole, 0.0), copysign(whole, plain), whole)
-    whole = where(greater(absolute(plain), 2.0**44), plain, whole)  # an integer by itself
-    return where(equal(y, 0.0), plain, where(isinf(x), math.nan, whole))
 
 
 def nextafter(x, y):

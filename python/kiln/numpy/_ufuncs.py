@@ -93,13 +93,9 @@ def known_power(x, n):
     return total
 
 
-def _of_kind(floats, integers):
-    return lambda x, y: floats(x, y) if _dtypes.is_float(x.dtype) else integers(x, y)
-
-
-floor_divide = UFUNCS[np.floor_divide] = _of_kind(ops.float_floor_divide, ops.floor_divide)
-remainder = UFUNCS[np.remainder] = _of_kind(ops.float_remainder, ops.remainder)
-UFUNCS[np.fmod] = _of_kind(ops.float_fmod, ops.fmod)
+floor_divide = UFUNCS[np.floor_divide] = ops.floor_divide
+remainder = UFUNCS[np.remainder] = ops.remainder
+UFUNCS[np.fmod] = ops.fmod
 
 
 @ufunc(np.divmod)
