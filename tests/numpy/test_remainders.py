@@ -65,6 +65,14 @@ def test_quotients_of_all_sizes(name, dtype, exponents, rng):
         same_bits(got, want)
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_divisors_just_below_a_power_of_two(name, rng):
+    """A rest and a divisor more have a bit more than a float32."""
+    y = (2.0 ** rng.integers(-8, 8, (33, 257)) * (1 - rng.integers(1, 2**15, (33, 257)) * 2.0**-24)).astype(np.float32)
+    x = (y.astype(np.float64) * rng.integers(1, 2**14, (33, 257))).astype(np.float32)
+    same_bits(np.asarray(kiln.jit(FUNCTIONS[name])(x, y)), FUNCTIONS[name](x, y))
+
+
 @pytest.mark.parametrize("y", [1.0, 2.0, 3.0, 0.1, -7.5])
 @pytest.mark.parametrize("name", ["remainder", "fmod"])
 def test_of_one_number(name, y, rng):

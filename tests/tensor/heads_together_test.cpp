@@ -121,6 +121,42 @@ TEST(HeadsTogether, SharedKeys) {
   }
 }
 
+// The same with values held by the tensor engine, where that is possible, loaded in both ways.
+void expect_right_with_values_held(const Heads& c, const InputOptions& inputs = {}) {
+  const Graph graph = attention_of(c);
+  for (Target target : {Target::trn1, Target::trn2, Target::trn3}) {
+    SCOPED_TRACE(arch(target).name);
+    const CompileOptions options{.target = target, .level = 1};
+    const Solved solved = solve(graph, options);
+    for (const bool turned : {false, true}) {
+      Choice choice = solved.choice;
+      choice.region.heads_together = 2;
+      choice.region.holds_values = true;
+      choice.region.loads_turned = turned;
+      std::optional<Compiled> made = make(solved.cores, options, choice);
+      ASSERT_TRUE(made);
+      EXPECT_TRUE(errors_of(*made, options).empty()) << print(graph);
+      fill_constants(*made);
+      EXPECT_TRUE(goes_together(*made));
+      const Outcome out = compare(std::move(*made), graph, random_inputs(graph, 1, inputs));
+      EXPECT_EQ(out.wrong, "") << print(graph) << isa::print(out.compiled.program);
+    }
+  }
+}
+
+TEST(HeadsTogether, HeldValues) {
+  for (DType t : {bf16, f32}) {
+    expect_right_with_values_held({t, 4, 197, 197, 64});
+    expect_right_with_values_held({t, 2, 300, 257, 32, 48});
+    expect_right_with_values_held({t, 4, 259, 391, 64, 0, true});
+    expect_right_with_values_held({t, 3, 130, 150, 40, 127, false, false, true, 2});
+    expect_right_with_values_held({t, 4, 200, 200, 32, 0, true, true});
+    expect_right_with_values_held({t, 4, 99, 140, 64, 0, false, false, false, 2, 4});
+  }
+  expect_right_with_values_held({bf16, 1, 1100, 140, 32});
+  expect_right_with_values_held({f32, 2, 40, 50, 64}, {.low = -9, .high = 9});
+}
+
 // Scores that exp(scores) has no room for are computed again with the largest ones.
 TEST(HeadsTogether, LargeScores) {
   expect_right({f32, 2, 40, 50, 64}, {.low = -9, .high = 9});

@@ -136,6 +136,9 @@ std::optional<RegionEmitter::Together> RegionEmitter::heads_together() const {
     const Leaf& k = layout_.loads[layout_.load_of.at({a->scores, 1})];
     const Leaf& values = layout_.loads[layout_.load_of.at({a->result, 1})];
     if (run_of(q.free) != out.depth || run_of(y.free) != out.wide) return {};
+    out.holds_values = out.wide < kBlock && options_.holds_values;
+    out.turned = dtype_of_turned(*a);
+    out.score_banks = out.holds_values ? std::int64_t{options_.key_blocks} : kScoreBanks;
     if (k.free[0].stride != 1 || values.free[1].stride != 1 || q.partition <= 0 || y.partition <= 0) return {};
     for (const Leaf* leaf : {&q, &k, &values}) {
       const DType from = graph_.type(leaf->value).dtype;
@@ -150,6 +153,7 @@ std::optional<RegionEmitter::Together> RegionEmitter::heads_together() const {
       return head != 0 && !(head == out.depth && token != out.depth);
     };
     if (turns_tokens(t) && (is_apart(q, q.partition) || is_apart(k, k.free[1].stride))) out.stacked = 1;
+    out.side_by_side = out.holds_values && out.stacked > 1;
     return out;
   }
   return {};
@@ -160,9 +164,9 @@ std::int64_t RegionEmitter::heads_of_a_pass(const Together& t) const {
   const std::size_t loops = layout_.loops.size();
   const std::int64_t inner = loops == 0 ? 1 : layout_.loops.back();
   const std::int64_t size = size_bytes(graph_.type(graph_.op(t.a.result).operands[0]).dtype);
-  const std::int64_t columns = t.queries.follow * (t.depth + t.wide + t.queries.rows) +
-                               t.keys.follow * (t.depth + 2 * t.wide + t.keys.rows) +
-                               t.keys.follow * std::min(t.queries.follow * t.queries.rows, kHeadBank);
+  const std::int64_t columns =
+      t.queries.follow * (t.depth + t.wide + t.queries.rows) + t.keys.follow * (t.depth + 2 * t.wide + t.keys.rows) +
+      (t.holds_values ? 0 : t.keys.follow * std::min(t.queries.follow * t.queries.rows, kHeadBank));
   const std::int64_t most = (options_.heads_together & 4) != 0 ? kShortBytes : kPassBytes;
   const auto fits = [&](std::int64_t n) {
     return n <= kMostHeads && n * columns * size <= most && n * t.keys.follow <= 2 * kMostKeyBlocks;
@@ -385,13 +389,15 @@ View RegionEmitter::bias_of_keys(const Together& t) {
   return out;
 }
 
-// exp(scores) of some heads for a group of queries.
-void RegionEmitter::weigh_heads(const Together& t, const PassOfHeads& pass, SomeHeads& some) {
+// exp(scores) of some heads for a group of queries. Calls `made` with the blocks of keys, of some heads, whose weights
+// are there.
+void RegionEmitter::weigh_heads(const Together& t, const PassOfHeads& pass, SomeHeads& some,
+                                const std::function<void(const std::vector<std::int64_t>&)>& made) {
   const std::int64_t P = t.keys.rows, blocks = t.keys.follow, n = some.blocks * t.queries.rows;
   // With one number for each key, one block of keys after the other: it is the bias of their exponentials.
   const bool apart = t.bias >= 0;
   const std::int64_t units = some.count * blocks, in_bank = kHeadBank / n;
-  const std::int64_t at_once = even_part(apart ? some.count : units, kScoreBanks * in_bank);
+  const std::int64_t at_once = even_part(apart ? some.count : units, t.score_banks * in_bank);
   some.weights.resize(units);
   const std::int64_t follow = t.queries.follow, keys_row = pass.keys.tile.dim(1), row = pass.queries.tile.dim(1);
   // The queries of these blocks: some that follow each other of every partition.
@@ -406,8 +412,9 @@ void RegionEmitter::weigh_heads(const Together& t, const PassOfHeads& pass, Some
     const std::int64_t banks = (m + in_bank - 1) / in_bank;
     const std::int64_t width = banks * kHeadBank;
     const View scores = k_.psum({P, width}, DType::float32), out = k_.sbuf({P, m * n}, pass.queries.tile.dtype());
+    std::vector<std::int64_t> those;
     for (std::int64_t i = 0; i < m; ++i) {
-      const std::int64_t unit = apart ? (from + i) % some.count * blocks + (from + i) / some.count : from + i;
+      const std::int64_t u = from + i, unit = apart || t.side_by_side ? u % some.count * blocks + u / some.count : u;
       const std::int64_t head = some.first + unit / blocks, b = unit % blocks, rows = t.keys.count(b);
       const std::int64_t above = head % t.stacked * t.depth;
       const View dst = scores.ap({{width, rows}, {1, n}}, i / in_bank * kHeadBank + i % in_bank * n);
@@ -424,6 +431,7 @@ void RegionEmitter::weigh_heads(const Together& t, const PassOfHeads& pass, Some
                       .stationary = t.identity.ap({{kBlock, rows}, {1, rows}}),
                       .moving = columns(t.mask, t.mask.dim(1), rows, b * follow * t.queries.rows + some.first_block)});
       some.weights[unit] = out.ap({{m * n, rows}, {1, n}}, i * n);
+      those.push_back(unit);
     }
     const auto take_exp = [&](std::int64_t bank, std::int64_t count, std::int64_t columns) {
       if (count == 0 || columns == 0) return;
@@ -436,6 +444,7 @@ void RegionEmitter::weigh_heads(const Together& t, const PassOfHeads& pass, Some
     };
     take_exp(0, m / in_bank, in_bank * n);
     take_exp(m / in_bank, 1, m % in_bank * n);
+    if (made) made(those);
   }
 }
 
@@ -505,6 +514,46 @@ void RegionEmitter::store_heads(const Together& t, const Tokens& s) {
   });
 }
 
+// Calls attend(first block, blocks) for each group of blocks of queries, and `finish` behind the last of them.
+void RegionEmitter::over_groups_of_queries(const Together& t,
+                                           const std::function<void(const Index&, std::int64_t)>& attend,
+                                           const std::function<void()>& finish) {
+  const std::int64_t follow = t.queries.follow, most = std::max<std::int64_t>(1, kHeadBank / t.queries.rows);
+  if (follow > kManyBlocks) {
+    k_.loop(follow / kGroup, [&](Index g) {
+      attend(g * kGroup, kGroup);
+      finish();
+    });
+  } else {
+    const std::int64_t some = even_part(follow, most);
+    for (std::int64_t f = 0; f < follow; f += some) attend(f, std::min(some, follow - f));
+    finish();
+  }
+}
+
+// The tensor engine goes on with the scores of the next heads while weights are made of these.
+void RegionEmitter::hold_weights(const Together& t, const PassOfHeads& pass) {
+  std::optional<SomeHeads> waiting;
+  const auto finish = [&] {
+    if (waiting) add_values_of_heads(t, pass, *waiting);
+    waiting.reset();
+  };
+  // Heads whose results lie at one stride.
+  const std::int64_t all = t.heads.all(), inner = t.heads.inner;
+  const std::int64_t even = pass.out.outer == inner * pass.out.head ? all : inner;
+  const std::int64_t in_bank = std::max<std::int64_t>(1, kHeadBank / (t.wide + 1)), chunk = even_part(even, in_bank);
+  const auto attend = [&](const Index& first_block, std::int64_t blocks) {
+    for (std::int64_t first = 0, count = 0; first < all; first += count) {
+      count = std::min(chunk, (first / even + 1) * even - first);
+      SomeHeads some{first, count, first_block, blocks, {}};
+      weigh_heads(t, pass, some, {});
+      finish();
+      waiting = std::move(some);
+    }
+  };
+  over_groups_of_queries(t, attend, finish);
+}
+
 // One pass: all queries of its heads.
 void RegionEmitter::attend_heads(const Together& t, const ChecksOfHeads& checks) {
   const auto tokens = [&](Value v, int operand) { return tokens_of(layout_.load_of.at({v, operand}), t); };
@@ -520,36 +569,10 @@ void RegionEmitter::attend_heads(const Together& t, const ChecksOfHeads& checks)
     pass.out.hbm_place = std::exchange(pass.out.place, 0);
   }
   pass.inverse = k_.sbuf({P, follow * t.heads.all()}, DType::float32);
-  // The tensor engine goes on with the scores of the next heads while weights are made of these.
-  std::optional<SomeHeads> waiting;
-  const auto finish = [&] {
-    if (waiting) add_values_of_heads(t, pass, *waiting);
-    waiting.reset();
-  };
-  // Heads whose results lie at one stride.
-  const std::int64_t all = t.heads.all(), inner = t.heads.inner;
-  const std::int64_t even = pass.out.outer == inner * pass.out.head ? all : inner;
-  const std::int64_t in_bank = std::max<std::int64_t>(1, kHeadBank / (t.wide + 1)), chunk = even_part(even, in_bank);
-  const auto attend = [&](const Index& first_block, std::int64_t blocks) {
-    for (std::int64_t first = 0, count = 0; first < all; first += count) {
-      count = std::min(chunk, (first / even + 1) * even - first);
-      SomeHeads some{first, count, first_block, blocks, {}};
-      weigh_heads(t, pass, some);
-      finish();
-      waiting = std::move(some);
-    }
-  };
-  const std::int64_t most = std::max<std::int64_t>(1, kHeadBank / P);
-  if (follow > kManyBlocks) {
-    k_.loop(follow / kGroup, [&](Index g) {
-      attend(g * kGroup, kGroup);
-      finish();
-    });
-  } else {
-    const std::int64_t some = even_part(follow, most);
-    for (std::int64_t f = 0; f < follow; f += some) attend(f, std::min(some, follow - f));
-    finish();
-  }
+  if (t.holds_values)
+    hold_values(t, pass);
+  else
+    hold_weights(t, pass);
   check_heads(t, pass, checks);
   store_heads(t, pass.out);
 }
@@ -593,7 +616,7 @@ void RegionEmitter::emit_heads_together(Together& t) {
   if (passes == 1 && loops > 1) passes = layout_.loops[loops - 2] / t.heads.outer;
   const std::int64_t n = t.queries.follow * t.heads.all();
   const bool is_short = n * t.keys.follow <= kShortPass && passes % 4 == 0;
-  std::vector<ChecksOfHeads> checks(is_short ? 4 : passes % 2 == 0 ? 2 : 1);
+  std::vector<ChecksOfHeads> checks(t.holds_values ? 1 : is_short ? 4 : passes % 2 == 0 ? 2 : 1);
   for (ChecksOfHeads& c : checks) {
     c.fine = k_.sbuf({kBlock, n}, DType::float32);
     c.strange = k_.sbuf({kBlock, n * t.wide}, DType::float32);

@@ -48,7 +48,11 @@ struct RegionEmitter::Together {
   HeadCount heads;                   // of a pass
   std::int64_t depth = 0, wide = 0;  // elements of a key, of a value
   TokenRows queries = {}, keys = {};
-  std::int64_t stacked = 1;  // heads whose queries and keys lie above each other on partitions
+  std::int64_t stacked = 1;       // heads whose queries and keys lie above each other on partitions
+  bool holds_values = false;      // the tensor engine holds values, and weights come by
+  bool side_by_side = false;      // scores of heads that lie above each other are computed at the same time
+  DType turned = DType::float32;  // of what is turned then
+  std::int64_t score_banks = 2;   // of PSUM, whose exponentials are taken together
   isa::View mask = {}, identity = {};
   int bias = -1;           // the load of one number for each key, which is added to its scores
   double bias_factor = 1;  // times this
@@ -85,6 +89,7 @@ struct RegionEmitter::SomeHeads {
   isa::Index first_block = 0;
   std::int64_t blocks = 1;
   std::vector<isa::View> weights;
+  std::vector<isa::View> products = {};  // of held values with them, of each head
 };
 
 }  // namespace kiln::tensor

@@ -35,6 +35,19 @@ class Reader {
     return out;
   }
 
+  // What waits for a register is not known from tensors.
+  bool has_registers(const isa::Node& node) const {
+    if (node.kind == isa::Node::Kind::loop) {
+      const isa::Loop& loop = program_.loops[node.index];
+      return loop.kind != isa::Loop::Kind::static_for ||
+             std::any_of(loop.body.begin(), loop.body.end(), [this](const isa::Node& n) { return has_registers(n); });
+    }
+    bool found = false;
+    if (node.kind == isa::Node::Kind::instruction)
+      isa::for_each_register(program_, program_.instructions[node.index], [&](isa::RegisterId) { found = true; });
+    return found;
+  }
+
  private:
   void add(const isa::Node& node, double times, Statement& out) const {
     if (node.kind == isa::Node::Kind::loop) {
@@ -132,8 +145,11 @@ class Merger {
 
 void interleave(const isa::Program& program, isa::Block& block, const std::vector<std::size_t>& begins,
                 const Arch& arch) {
-  if (begins.size() < 2 || !program.registers.empty()) return;
+  if (begins.size() < 2) return;
   const Reader reader(program, arch);
+  for (std::size_t i = begins[0]; i < block.size(); ++i) {
+    if (reader.has_registers(block[i])) return;
+  }
   std::vector<std::vector<Statement>> parts(begins.size());
   for (std::size_t p = 0; p < begins.size(); ++p) {
     const std::size_t end = p + 1 < begins.size() ? begins[p + 1] : block.size();

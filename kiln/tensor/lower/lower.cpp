@@ -49,7 +49,7 @@ constexpr Pass kPasses[] = {{"canonicalize", canonicalize},
 
 // What to try, one after the other, until the program fits.
 std::vector<Choice> choices(const CompileOptions& options) {
-  std::vector<Choice> out(7);
+  std::vector<Choice> out(5);
   constexpr double kShare = 0.88;  // of SBUF, for matrices
   const Arch chip = chip_of(options);
   const auto bytes = static_cast<double>((chip.sbuf_partition_bytes - chip.sbuf_reserved_bytes) * chip.partitions);
@@ -58,10 +58,15 @@ std::vector<Choice> choices(const CompileOptions& options) {
   for (std::size_t i = 2; i < out.size(); ++i) out[i].moving_views = false, out[i].region.turned_blocks = 1;
   out[3].region = {.psum_columns = 512, .hoisted_bytes = 16384, .column_tile = 8192};
   out[4].region = {.psum_columns = 0, .hoisted_bytes = 4096, .column_tile = 2048};
-  out[5].region = {.psum_columns = 0, .hoisted_bytes = 16384, .column_tile = 8192};
-  out[6].region = {.psum_columns = 0, .hoisted_bytes = 4096, .column_tile = 2048};
   for (std::size_t i = 3; i < out.size(); ++i) out[i].region.unshifted = false;
-  out[5].fuse.fuse = out[6].fuse.fuse = false;
+  for (const double share : {0.25, 0.08}) {  // regions with many values that live together
+    for (const std::size_t i : {2, 4}) out.push_back(out[i]), out.back().sbuf_share = share;
+  }
+  for (const std::size_t i : {3, 4}) {
+    out.push_back(out[i]);
+    out.back().region.psum_columns = 0;
+    out.back().fuse.fuse = false;
+  }
   return out;
 }
 
@@ -136,6 +141,12 @@ constexpr Candidate kProductCandidates[] = {
     {"attention with the largest scores", [](RegionOptions& o) { o.unshifted = false; }, 1, true},
     {"attention of one head after the other", [](RegionOptions& o) { o.heads_together = 0; }, 1, true},
     {"attention of several heads together", [](RegionOptions& o) { o.heads_together = 2; }, 1, true},
+    {"attention of several heads together, with values held",
+     [](RegionOptions& o) {
+       o.heads_together = 2;
+       o.holds_values = true;
+     },
+     1, true},
     {"products of 512 columns leave PSUM",
      [](RegionOptions& o) { o.psum_columns = std::min<std::int64_t>(512, o.psum_columns); }},
     {"PSUM emptied by the scalar engine", [](RegionOptions& o) { o.evacuate = Evacuate::scalar; }},
@@ -149,6 +160,12 @@ constexpr Candidate kProductCandidates[] = {
      [](RegionOptions& o) {
        o.heads_together = 2;
        o.loads_turned = true;
+     },
+     1, true},
+    {"attention of several heads together, with values held, which are turned while they are loaded",
+     [](RegionOptions& o) {
+       o.heads_together = 2;
+       o.holds_values = o.loads_turned = true;
      },
      1, true},
     {"attention of fewer heads together", [](RegionOptions& o) { o.heads_together = o.heads_together | 4; }, 1, true},
@@ -221,6 +238,12 @@ bool turns_columns(const isa::Program& program) {
                      [](const isa::Instruction& i) { return i.opcode == isa::Opcode::nc_transpose; });
 }
 
+// From more passes than candidates are compared by, for programs that have other loops.
+double time_in_full_ns(const Compiled& made) {
+  constexpr double kInstructions = 20000;
+  return quick_time_ns(made.launch(), kInstructions);
+}
+
 // Keeps the program that is quickest, and how long the others took.
 class Search {
  public:
@@ -236,7 +259,8 @@ class Search {
   const Choice& choice() const { return choice_; }
   const Compiled& best() const { return best_; }
 
-  void attempt(const Choice& choice, const std::string& what, double worth = 1) {
+  // `other_loops`: it has fewer passes, which are longer.
+  void attempt(const Choice& choice, const std::string& what, double worth = 1, bool other_loops = false) {
     if (looked_at_ > kMostInstructions) return;
     looked_at_ += best_.program.instructions.size();
     if (std::any_of(built_.begin(), built_.end(), [&](const Choice& c) { return c.is_same_with(choice); })) return;
@@ -247,6 +271,7 @@ class Search {
     made->time_ns = quick_time_ns(made->launch(), in_full_);
     tried_.push_back({what, made->time_ns});
     if (made->time_ns >= worth * best_.time_ns) return;
+    if (other_loops && time_in_full_ns(*made) >= worth * time_in_full_ns(best_)) return;
     made->refused = best_.refused;
     best_ = std::move(*made);
     choice_ = choice;
@@ -273,6 +298,18 @@ class Search {
   std::vector<Choice> built_;     // with what was asked of them
   std::vector<Alternative> tried_;
 };
+
+// Products of several blocks of rows in one order. Passes of a loop go into each other without it too, by what the
+// vendor's compiler moves: not for a little.
+void try_side_by_side(Search& search) {
+  constexpr double kWorth = 0.93;
+  for (const int blocks : {2, 4}) {
+    Choice tried = search.choice();
+    const double worth = tried.region.products_beside > 1 ? 1 : kWorth;
+    tried.region.products_beside = blocks;
+    search.attempt(tried, fmt::format("products of {} blocks of rows side by side", blocks), worth, true);
+  }
+}
 
 void try_all(Search& search, const CompileOptions& options, const Graph& graph) {
   const bool products = has_products(graph);
@@ -309,6 +346,7 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
       search.attempt(tried, fmt::format("tiling {} of group {}", other + 1, r + 1));
     }
   }
+  if (products) try_side_by_side(search);
   if (waits_for_starts(search.best().program, arch(options.target), search.best().time_ns)) {
     Choice tried = search.choice();
     tried.started_by_software = true;
@@ -345,12 +383,6 @@ std::optional<Search> search_spread(const Solved& solved, const CompileOptions& 
 // Of two searches, when one has software start DMAs and the other one does not, that is not what makes it quicker.
 double worth_of(const Search& search, const Search& other) {
   return search.choice().started_by_software && !other.choice().started_by_software ? kSoftwareWorth : 1;
-}
-
-// From more passes than candidates are compared by: programs with and without it have other loops.
-double time_in_full_ns(const Compiled& made) {
-  constexpr double kInstructions = 20000;
-  return quick_time_ns(made.launch(), kInstructions);
 }
 
 // Whether a program has a part that usually does not run.

@@ -26,7 +26,8 @@ Arch chip_of(const CompileOptions& options) {
 
 bool Choice::is_same_with(const Choice& other) const {
   const auto rest = [](const Choice& c) {
-    return std::tie(c.fuse, c.tiling, c.region_choices, c.held_bytes, c.started_by_software, c.moving_views);
+    return std::tie(c.fuse, c.tiling, c.region_choices, c.sbuf_share, c.held_bytes, c.started_by_software,
+                    c.moving_views);
   };
   return rest(*this) == rest(other) && of_region.empty() && other.of_region.empty() &&
          region.is_same_with(other.region);
@@ -323,7 +324,7 @@ bool Maker::plan(int region) {
   layouts_.push_back(&none);
   alternatives_.push_back(1);
   if (fusion_.regions[region].kind == Region::Kind::copies) return true;
-  const std::vector<Tiling>& best = plans_.tilings(graph_, fusion_, region, choice_.region_choices);
+  const std::vector<Tiling>& best = plans_.tilings(graph_, fusion_, region, choice_.region_choices, choice_.sbuf_share);
   if (best.empty()) return false;
   const auto chosen = choice_.tiling.find(region);
   const std::size_t at = chosen == choice_.tiling.end() ? 0 : std::min(chosen->second, best.size() - 1);

@@ -20,6 +20,7 @@ struct Choice {
   std::map<int, std::size_t> tiling;       // by region: which of the best estimates; the first unless said
   std::map<int, RegionOptions> of_region;  // regions that are built in another way
   std::size_t region_choices = 4;
+  double sbuf_share = 0.8;           // of a partition, for the tiles of a pass, by estimate
   std::int64_t held_bytes = 114688;  // of a partition, for matrices that lie there during all passes of a loop
   bool started_by_software = false;  // DMAs
   bool moving_views = true;          // a range from a place known at run time is read where it lies, not copied

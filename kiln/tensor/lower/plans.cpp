@@ -17,10 +17,11 @@ const Fusion& Plans::fusion(const Graph& graph, const FuseOptions& options) {
   return found_or_made(fusions_, {&graph, options}, [&] { return fuse(graph, options); });
 }
 
-const std::vector<Tiling>& Plans::tilings(const Graph& graph, const Fusion& fusion, int region, std::size_t most) {
+const std::vector<Tiling>& Plans::tilings(const Graph& graph, const Fusion& fusion, int region, std::size_t most,
+                                          double sbuf_share) {
   const std::scoped_lock lock(mutex_);
-  return found_or_made(tilings_, {&fusion, region, most},
-                       [&] { return tensor::tilings(graph, fusion, region, chip_, most); });
+  return found_or_made(tilings_, {&fusion, region, most, sbuf_share},
+                       [&] { return tensor::tilings(graph, fusion, region, chip_, most, sbuf_share); });
 }
 
 const Layout& Plans::layout(const Graph& graph, const Fusion& fusion, int region, const LayoutOptions& options) {

@@ -20,15 +20,16 @@ class Plans {
   // What is given out lasts as long as the plans, and is right for as long as the graph does: graphs are told apart by
   // where they are.
   const Fusion& fusion(const Graph& graph, const FuseOptions& options);
-  // The best first, at most `most`; `fusion` is one of these.
-  const std::vector<Tiling>& tilings(const Graph& graph, const Fusion& fusion, int region, std::size_t most);
+  // As tilings() of passes/tile.h has them; `fusion` is one of these.
+  const std::vector<Tiling>& tilings(const Graph& graph, const Fusion& fusion, int region, std::size_t most,
+                                     double sbuf_share);
   const Layout& layout(const Graph& graph, const Fusion& fusion, int region, const LayoutOptions& options);
 
  private:
   const Arch chip_;
   std::mutex mutex_;
   std::map<std::pair<const Graph*, FuseOptions>, Fusion> fusions_;
-  std::map<std::tuple<const Fusion*, int, std::size_t>, std::vector<Tiling>> tilings_;
+  std::map<std::tuple<const Fusion*, int, std::size_t, double>, std::vector<Tiling>> tilings_;
   std::map<std::tuple<const Fusion*, int, LayoutOptions>, Layout> layouts_;
 };
 

@@ -182,7 +182,8 @@ void RegionEmitter::nest(std::size_t loop) {
     if (attention_ && attention_->ahead) return over_causal_groups(*attention_);
     if (const std::int64_t together = plain ? 1 : wide_blocks(); together > 1) return over_wide_blocks(together);
     if (const std::int64_t together = plain ? 1 : turned_together(); together > 1) return over_turned_groups(together);
-    if (!plain && goes_side_by_side()) return over_blocks_side_by_side();
+    if (const std::int64_t beside = plain ? 1 : blocks_side_by_side(); beside > 1)
+      return over_blocks_side_by_side(beside);
     k_.tiles(layout_.units(), layout_.units_of(arch_.partitions),
              [&](Index start, std::int64_t n) { body(start, n * layout_.grouped); });
     return;
@@ -197,19 +198,24 @@ void RegionEmitter::nest(std::size_t loop) {
   });
 }
 
-bool RegionEmitter::goes_side_by_side() const {
-  if (attention_ || layout_.partitions <= arch_.partitions || options_.side_by_side <= 1) return false;
-  return std::all_of(fusion_.regions[region_].ops.begin(), fusion_.regions[region_].ops.end(), [&](Value v) {
+std::int64_t RegionEmitter::blocks_side_by_side() const {
+  const std::vector<Value>& ops = fusion_.regions[region_].ops;
+  const bool products = std::any_of(ops.begin(), ops.end(), [&](Value v) { return is_product(graph_.op(v).code); });
+  const std::int64_t blocks = products ? options_.products_beside : options_.side_by_side;
+  if (attention_ || layout_.partitions <= arch_.partitions || blocks <= 1) return 1;
+  const bool fits = std::all_of(ops.begin(), ops.end(), [&](Value v) {
     const OpCode code = graph_.op(v).code;
     return is_elementwise(code) || is_view(code) || code == OpCode::where || code == OpCode::cast ||
-           code == OpCode::take_along_axis || is_search(code) || (code >= OpCode::sum && code <= OpCode::min);
+           code == OpCode::take_along_axis || is_search(code) || is_product(code) ||
+           (code >= OpCode::sum && code <= OpCode::min);
   });
+  return fits ? blocks : 1;
 }
 
 // Several blocks in one pass: an engine that waits in one of them works on another.
-void RegionEmitter::over_blocks_side_by_side() {
+void RegionEmitter::over_blocks_side_by_side(std::int64_t blocks) {
   const std::int64_t block = layout_.units_of(arch_.partitions);
-  k_.tiles(layout_.units(), options_.side_by_side * block, [&](Index start, std::int64_t all) {
+  k_.tiles(layout_.units(), blocks * block, [&](Index start, std::int64_t all) {
     std::vector<std::size_t> begins;
     for (std::int64_t first = 0; first < all; first += block) {
       begins.push_back(k_.block().size());

@@ -43,6 +43,7 @@ struct RegionOptions {
   Noted<std::int64_t> column_tile = 0;        // columns at a time; 0: whole rows
   Noted<std::int64_t> chunk = 2048;           // keys of attention at a time
   Noted<std::int64_t> side_by_side = 1;       // blocks of 128 rows whose instructions come in one order
+  Noted<std::int64_t> products_beside = 1;    // the same, of regions with products
   Noted<std::int64_t> turned_blocks = 2;  // of 128 columns of 4 bytes that are turned one after the other; 1: by itself
   Noted<std::int64_t> load_blocks = 0;    // of 128 rows of a matrix that a DMA loads; 0: all
   Noted<std::int64_t> key_blocks = 2;     // of attention without largest scores, whose weights are made together
@@ -51,6 +52,7 @@ struct RegionOptions {
   Noted<bool> unshifted = true;           // attention without the largest scores, which are computed only where needed
   // Of attention without them: 0: one by one, 1: where keys are few, 2: always; and 4: fewer of them in a pass.
   Noted<int> heads_together = 1;
+  Noted<bool> holds_values = false;       // of several heads together: the tensor engine holds values, not weights
   Noted<int> spread_rows = 0;             // one row over many partitions: 1: outside of loops' bodies, 2: everywhere
   Noted<bool> whole = true;               // false: without what usually does not run, while programs are compared
   Noted<bool> pairs_on_gpsimd = false;    // operators between two tiles of SBUF
@@ -67,10 +69,10 @@ struct RegionOptions {
   Noted<Evacuate> evacuate = Evacuate::in_turn;  // who empties PSUM
 
   auto all() const {
-    return std::tie(psum_columns, hoisted_bytes, row_blocks, column_tile, chunk, side_by_side, turned_blocks,
-                    load_blocks, key_blocks, weights_on_tensor, few_queries, unshifted, heads_together, spread_rows,
-                    whole, pairs_on_gpsimd, pairs_in_turn, factors_on_scalar, sums_on_scalar, moments, loads_turned,
-                    whole_rows, regrouped_bytes, regroups_matrices, turned_by_dma, evacuate);
+    return std::tie(psum_columns, hoisted_bytes, row_blocks, column_tile, chunk, side_by_side, products_beside,
+                    turned_blocks, load_blocks, key_blocks, weights_on_tensor, few_queries, unshifted, heads_together,
+                    holds_values, spread_rows, whole, pairs_on_gpsimd, pairs_in_turn, factors_on_scalar, sums_on_scalar,
+                    moments, loads_turned, whole_rows, regrouped_bytes, regroups_matrices, turned_by_dma, evacuate);
   }
   void forget_asked() const;
   // Whether a program that was built with these options, which says what was asked for, is the same with others.
@@ -122,8 +124,8 @@ class RegionEmitter {
   // region.cpp
   void nest(std::size_t loop);
   void body(isa::Index start, std::int64_t rows);
-  bool goes_side_by_side() const;
-  void over_blocks_side_by_side();
+  std::int64_t blocks_side_by_side() const;
+  void over_blocks_side_by_side(std::int64_t blocks);
   void store_all();
   void store(const Leaf& leaf, const Tile& tile);
   Tile in_dtype_of_store(const Tile& t, const Free& free, DType dtype);
@@ -283,6 +285,7 @@ class RegionEmitter {
   bool is_quotient(const Attention& a) const;
   bool goes_unshifted(const Attention& a) const;
   Tile load_values(int leaf);
+  DType dtype_of_turned(const Attention& a) const;
   void emit_unshifted();
   void make_edge(Unshifted& u);
   isa::Reg ask_again(const Unshifted& u);
@@ -322,13 +325,23 @@ class RegionEmitter {
   Columned turned_tokens(Tokens& tokens, const Together& t);
   isa::View counted_values(Tokens& values);
   void make_mask_of_heads(Together& t);
-  void weigh_heads(const Together& t, const PassOfHeads& pass, SomeHeads& some);
+  void weigh_heads(const Together& t, const PassOfHeads& pass, SomeHeads& some,
+                   const std::function<void(const std::vector<std::int64_t>&)>& made);
   void add_values_of_heads(const Together& t, const PassOfHeads& pass, const SomeHeads& some);
+  void over_groups_of_queries(const Together& t, const std::function<void(const isa::Index&, std::int64_t)>& attend,
+                              const std::function<void()>& finish);
+  void hold_weights(const Together& t, const PassOfHeads& pass);
   void check_heads(const Together& t, const PassOfHeads& pass, const ChecksOfHeads& checks);
   void store_heads(const Together& t, const Tokens& out);
   void attend_heads(const Together& t, const ChecksOfHeads& checks);
   void over_heads(const Together& t, std::size_t loop, const std::vector<ChecksOfHeads>& checks);
   void emit_heads_together(Together& t);
+
+  // held_values.cpp
+  struct HeldResult;
+  std::int64_t heads_at_once(const Together& t) const;
+  void hold_values(const Together& t, const PassOfHeads& pass);
+  void turn_result(const Together& t, const PassOfHeads& pass, const HeldResult& r);
 
   // row_blocks.cpp
   struct Wide;
@@ -339,7 +352,7 @@ class RegionEmitter {
                   const std::function<void(const isa::Index&, const Tile&)>& body);
   void meet_pieces(const Wide& p, const RowGroup& group);
   void over_row_blocks(std::int64_t together);
-  isa::View add_parts(Value v, const Tile& rows, std::int64_t together, isa::Index column, std::int64_t n,
+  isa::View add_parts(Value v, const Tile& rows, const RowGroup& group, isa::Index column, std::int64_t n,
                       std::int64_t blocks);
 
   // turned_groups.cpp

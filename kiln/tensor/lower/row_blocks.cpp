@@ -49,48 +49,54 @@ std::optional<RegionEmitter::Wide> RegionEmitter::wide_product() const {
 std::int64_t RegionEmitter::blocks_together() const {
   const auto p = wide_product();
   if (!p || scopes_[0].matrices.contains(p->leaf)) return 1;
-  const std::int64_t blocks = layout_.partitions / kBlock, row_bytes = p->k_blocks() * kBlock * p->bytes;
+  const std::int64_t all = (layout_.partitions + kBlock - 1) / kBlock, row_bytes = p->k_blocks() * kBlock * p->bytes;
   if (p->in_parts() && layout_.loads[p->leaf].free[1].stride != 1) return 1;
-  if (p->in_parts()) return std::min({kMostSums, blocks, kLongBytes / row_bytes});
   // Groups of one size: the last blocks would read the matrix for themselves.
-  const std::int64_t most = std::min<std::int64_t>(options_.row_blocks, kTurnedBytes / row_bytes);
-  if (most < 2 || blocks < 2) return 1;
-  const std::int64_t all = (layout_.partitions + kBlock - 1) / kBlock, groups = (all + most - 1) / most;
+  const std::int64_t most = p->in_parts() ? std::min(kMostSums, kLongBytes / row_bytes)
+                                          : std::min<std::int64_t>(options_.row_blocks, kTurnedBytes / row_bytes);
+  if (most < 2 || all < 2) return 1;
+  const std::int64_t groups = (all + most - 1) / most;
   return (all + groups - 1) / groups;
-}
-
-// Sums of products over more than a piece holds: parts of it meet all blocks of rows while their sums stay in PSUM.
-isa::View RegionEmitter::add_parts(Value v, const Tile& rows, std::int64_t together, Index column, std::int64_t n,
-                                   std::int64_t blocks) {
-  const Leaf& leaf = layout_.loads[layout_.load_of.at({v, 1})];
-  const std::int64_t K = leaf.free[0].count, sk = leaf.free[0].stride, sn = leaf.free[1].stride;
-  const std::int64_t width = (K + kBlock - 1) / kBlock * kBlock;
-  const isa::View& hbm = storage_.of.at(leaf.base);
-  const isa::View sums = k_.psum({kBlock, together * kPiece}, DType::float32);
-  const auto add = [&](Index first, std::int64_t k) {  // first: block of K
-    const Tile part = new_tile(k_, Memory::sbuf, std::min(k, kBlock), {1, {(k + kBlock - 1) / kBlock * n}},
-                               graph_.type(leaf.value).dtype);
-    load_block(part, hbm, storage_.begin(leaf.base) + leaf.offset + column * sn + first * (kBlock * sk), k, sk, n, sn);
-    k_.loop(together, [&](Index j) {
-      over_blocks(k_, k, [&](Index b, std::int64_t m) {
-        k_.nc_matmul(
-            {.dst = sums.ap({{together * kPiece, kBlock}, {1, n}}, j * kPiece),
-             .stationary = rows.storage.ap({{rows.storage.dim(1), m}, {1, kBlock}}, j * width + (first + b) * kBlock),
-             .moving = block(part, b, 0, m, n, n)});
-      });
-    });
-  };
-  const std::int64_t whole = K / (blocks * kBlock);
-  k_.loop(whole, [&](Index i) { add(i * blocks, blocks * kBlock); });
-  if (const std::int64_t rest = K - whole * blocks * kBlock) add(whole * blocks, rest);
-  return sums;
 }
 
 // Blocks of 128 rows, and fewer rows behind them, that meet all pieces of the matrix.
 struct RegionEmitter::RowGroup {
   Index first;  // row
   std::int64_t blocks = 0, rest = 0;
+  std::int64_t count() const { return blocks + (rest > 0); }
 };
+
+// Sums of products over more than a piece holds: parts of it meet all blocks of rows while their sums stay in PSUM.
+isa::View RegionEmitter::add_parts(Value v, const Tile& rows, const RowGroup& group, Index column, std::int64_t n,
+                                   std::int64_t blocks) {
+  const Leaf& leaf = layout_.loads[layout_.load_of.at({v, 1})];
+  const std::int64_t K = leaf.free[0].count, sk = leaf.free[0].stride, sn = leaf.free[1].stride;
+  const std::int64_t width = (K + kBlock - 1) / kBlock * kBlock;
+  const isa::View& hbm = storage_.of.at(leaf.base);
+  const std::int64_t apart = group.count() * kPiece;
+  const isa::View sums = k_.psum({kBlock, apart}, DType::float32);
+  const auto add = [&](Index first, std::int64_t k) {  // first: block of K
+    const Tile part = new_tile(k_, Memory::sbuf, std::min(k, kBlock), {1, {(k + kBlock - 1) / kBlock * n}},
+                               graph_.type(leaf.value).dtype);
+    load_block(part, hbm, storage_.begin(leaf.base) + leaf.offset + column * sn + first * (kBlock * sk), k, sk, n, sn);
+    const auto add_to = [&](const Index& j, std::int64_t of) {  // a block of so many rows
+      over_blocks(k_, k, [&](Index b, std::int64_t m) {
+        k_.nc_matmul({.dst = sums.ap({{apart, of}, {1, n}}, j * kPiece),
+                      .stationary = rows.storage.ap({{rows.storage.dim(1), m}, {1, of}}, j * width + (first + b) * of),
+                      .moving = block(part, b, 0, m, n, n)});
+      });
+    };
+    if (group.blocks == 1)
+      add_to(0, kBlock);
+    else
+      k_.loop(group.blocks, [&](Index j) { add_to(j, kBlock); });
+    if (group.rest) add_to(group.blocks, group.rest);
+  };
+  const std::int64_t whole = K / (blocks * kBlock);
+  k_.loop(whole, [&](Index i) { add(i * blocks, blocks * kBlock); });
+  if (const std::int64_t rest = K - whole * blocks * kBlock) add(whole * blocks, rest);
+  return sums;
+}
 
 // Calls body(j, its rows as columns) for each block j of a group, from block `from` to block `to`.
 void RegionEmitter::over_group(const RowGroup& group, const Tile& all, std::int64_t width, std::int64_t from,
@@ -131,13 +137,13 @@ void RegionEmitter::meet_pieces(const Wide& p, const RowGroup& group) {
   const auto meet = [&](const Index& column, std::int64_t n, const Tile& matrix) {
     scopes_.emplace_back();
     const isa::View sums =
-        p.in_parts() ? add_parts(p.v, all, group.blocks, column, n, kPartBytes / (kPiece * p.bytes)) : isa::View();
+        p.in_parts() ? add_parts(p.v, all, group, column, n, kPartBytes / (kPiece * p.bytes)) : isa::View();
     if (!p.in_parts()) scopes_.back().pieces[p.leaf] = matrix;
     over_group(group, all, width, 0, blocks, [&](const Index& j, const Tile& rows) {
       columns_ = Columns{p.columns, n, column};
       scopes_.back().turned[p.x] = rows;
       if (p.in_parts())
-        scopes_.back().values[p.v] = {sums, j * kPiece, {0, 1}, Strided::contiguous(free_of(p.v).dims).dims, kBlock};
+        scopes_.back().values[p.v] = {sums, j * kPiece, {0, 1}, Strided::contiguous(free_of(p.v).dims).dims, rows_};
       for (const Leaf& leaf : layout_.stores) store(leaf, value(leaf.value));
       columns_.reset();
     });
@@ -153,7 +159,7 @@ void RegionEmitter::over_row_blocks(std::int64_t together) {
   const std::int64_t at_once = together * kBlock, whole = layout_.partitions / at_once * at_once;
   k_.tiles(whole, at_once, [&](Index first, std::int64_t) { meet_pieces(p, {first, together, 0}); });
   const std::int64_t left = layout_.partitions - whole;
-  if (left > kBlock && !p.in_parts()) return meet_pieces(p, {whole, left / kBlock, left % kBlock});
+  if (left > kBlock) return meet_pieces(p, {whole, left / kBlock, left % kBlock});
   rows_ = kBlock;
   k_.tiles(left, arch_.partitions, [&](Index start, std::int64_t rows) { body(whole + start, rows); });
 }

@@ -103,20 +103,25 @@ std::int64_t even_block(std::int64_t n) {
 
 }  // namespace
 
-// The whole region: first without the largest scores, then, if a row needs them, with them.
-void RegionEmitter::emit_unshifted() {
-  const Attention& a = *attention_;
-  const auto& readers = users_[a.total];  // sums that are rounded at once may be rounded here
+// Of results and sums of weights that are turned: those that are rounded at once may be rounded before.
+DType RegionEmitter::dtype_of_turned(const Attention& a) const {
+  const auto& readers = users_[a.total];
   const bool rounded = readers.size() == 1 && graph_.op(readers[0]).code == OpCode::cast &&
                        size_bytes(graph_.type(readers[0]).dtype) == 2;
   const DType total = graph_.type(rounded ? readers[0] : a.total).dtype, result = graph_.type(a.result).dtype;
+  return size_bytes(total) == 4 || size_bytes(result) == 4 ? DType::float32 : DType::bfloat16;
+}
+
+// The whole region: first without the largest scores, then, if a row needs them, with them.
+void RegionEmitter::emit_unshifted() {
+  const Attention& a = *attention_;
   Unshifted u;
   u.counted = graph_.type(a.result).shape.back() < kBlock;
   if (!a.ahead) {
     if (u.counted) u.keys = even_block(graph_.type(a.scores).shape.back());
     u.queries = even_block(layout_.partitions);
   }
-  u.turned = size_bytes(total) == 4 || size_bytes(result) == 4 ? DType::float32 : DType::bfloat16;
+  u.turned = dtype_of_turned(a);
   u.fine = k_.sbuf({kBlock, kQueries / kBlock}, DType::float32);
   u.finite = k_.sbuf({kBlock, 1}, DType::float32);
   u.ones = k_.sbuf({kBlock, 1}, u.turned);

@@ -396,20 +396,21 @@ bool is_sum_of_rows(const Expr& x, const Expr& y, bool turned) {
          k >= kManyRows;
 }
 
-// A matrix as it lies in memory: of a turned one, the one before.
+// A matrix as it lies in memory: of one whose rows are innermost there, the turned one.
 struct Unturned {
   Expr matrix;
   bool turned;
 };
 
 Unturned unturned(const Expr& x) {
-  const Op& op = x.graph().op(x.value());
+  const Op op = x.graph().op(x.value());  // a copy: adding ops moves them
   const std::int64_t rank = x.rank();
   if (op.code != OpCode::transpose || rank < 2) return {x, false};
-  Ints swapped(static_cast<std::size_t>(rank));
-  for (std::int64_t d = 0; d < rank; ++d) swapped[d] = d;
-  std::swap(swapped[rank - 1], swapped[rank - 2]);
-  return op.ints("perm") == swapped ? Unturned{{x.graph(), op.operands[0]}, true} : Unturned{x, false};
+  Ints perm = op.ints("perm");
+  if (perm[rank - 2] != rank - 1) return {x, false};
+  std::swap(perm[rank - 1], perm[rank - 2]);
+  const Expr before(x.graph(), op.operands[0]);
+  return {std::ranges::is_sorted(perm) ? before : transpose(before, perm), true};
 }
 
 // Whether x.T @ y, with few columns of y, is better computed as y.T @ x, which holds y and reads x as it lies.

@@ -46,6 +46,8 @@ class Fuser {
   Value base_of(Value v) const;
   bool joins_on_chip(const Op& op) const;
   std::int64_t widest_of(int region) const;
+  bool outgrows_partitions(int region, const std::set<std::int64_t>& rows, std::int64_t elements,
+                           std::int64_t most_rows) const;
   bool loads_matrices_again(const std::set<int>& merged, Value v, Value from) const;
   std::optional<Strided> access_of(Value v) const;
   bool gathers_rows(int region) const;
@@ -219,6 +221,18 @@ std::int64_t Fuser::widest_of(int region) const {
   return n;
 }
 
+// Whether a region that reduces and an op with `elements` on up to `most_rows` rows fit their partitions, and together,
+// with these rows, would no longer: the second step of a reduction in two steps would undo the first.
+bool Fuser::outgrows_partitions(int region, const std::set<std::int64_t>& rows, std::int64_t elements,
+                                std::int64_t most_rows) const {
+  constexpr std::int64_t kMostElements = 24576;
+  const Region& r = f_.regions[region];
+  if (std::none_of(r.ops.begin(), r.ops.end(), [&](Value v) { return reduces_rows(graph_.op(v).code); })) return false;
+  const std::int64_t widest = widest_of(region);
+  if (std::max(widest / *r.candidates.rbegin(), elements / most_rows) > kMostElements) return false;
+  return std::max(widest, elements) / *rows.rbegin() > kMostElements;
+}
+
 // Whether an op that joins regions would have several products there whose matrices do not fit SBUF together: they
 // would be loaded for every 128 rows, which costs much more than to store what the op reads and to load it again.
 bool Fuser::loads_matrices_again(const std::set<int>& merged, Value v, Value from) const {
@@ -328,6 +342,7 @@ void Fuser::place(Value v) {
     const std::int64_t elements = std::max(op.type.size(), graph_.type(op.operands[i]).size());
     if (!is_worth(rows, both, elements)) continue;
     if (!is_worth(f_.regions[region].candidates, both, std::max(elements, widest_of(region)))) continue;
+    if (outgrows_partitions(region, both, elements, *rows.rbegin())) continue;
     if (makes_cycle(more, op) || loads_matrices_again(more, v, op.operands[i])) continue;
     merged = std::move(more);
     rows = std::move(both);

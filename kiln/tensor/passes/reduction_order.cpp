@@ -16,6 +16,8 @@ constexpr std::int64_t kRowElements = 4096;  // of an operand, on a partition
 
 using Viewing = std::function<Expr(const Expr&)>;
 
+bool is_made_by_elements(OpCode code) { return is_elementwise(code) || code == OpCode::where || code == OpCode::cast; }
+
 Expr reduced_over(OpCode code, const Here& x, const Ints& axes) { return apply(code, {x}, {axes, true}, x.at); }
 
 // A view of what elementwise ops make is made of views of their operands, so that they are computed where the view is
@@ -33,8 +35,7 @@ class Lifter {
     if (const auto done = done_.find(v); done != done_.end()) return done->second;
     const Op op = g_.op(v);  // a copy: adding ops moves them
     if (const auto number = splat_of(g_, v)) return g_.constant({op.type.dtype, {}}, {*number});
-    const bool computed = is_elementwise(op.code) || op.code == OpCode::where || op.code == OpCode::cast;
-    if (!computed || op.type.shape != whole_ || left_ == 0) return done_[v] = source(Expr(g_, v));
+    if (!is_made_by_elements(op.code) || op.type.shape != whole_ || left_ == 0) return done_[v] = source(Expr(g_, v));
     --left_;
     std::vector<Value> operands;
     for (Value x : op.operands) {
@@ -188,7 +189,7 @@ std::optional<Value> rows_first(const Rewriting& r) {
   const Expr x = r.operand(0);
   const Ints& axes = r.op.ints("axes");
   const OpCode made = r.operand_op(0).code;
-  if (axes.size() < 2 || (!is_elementwise(made) && made != OpCode::where && made != OpCode::cast)) return {};
+  if (axes.size() < 2 || !is_made_by_elements(made)) return {};
   std::int64_t rows = product(x.shape(), 0, static_cast<std::size_t>(axes[0]));
   for (std::size_t i = 0; i + 1 < axes.size(); ++i) {
     rows *= x.shape()[axes[i]];
@@ -206,8 +207,7 @@ std::optional<Value> rows_first(const Rewriting& r) {
 bool is_made_of_product(const Graph& graph, Value v, int depth = 12) {
   const Op& op = graph.op(v);
   if (is_product(op.code)) return true;
-  const bool passes =
-      is_elementwise(op.code) || op.code == OpCode::where || op.code == OpCode::cast || op.code == OpCode::reshape;
+  const bool passes = is_made_by_elements(op.code) || op.code == OpCode::reshape;
   return passes && depth > 0 && std::any_of(op.operands.begin(), op.operands.end(), [&](Value x) {
            return is_made_of_product(graph, x, depth - 1);
          });
@@ -265,8 +265,7 @@ namespace {
 // Whether v is made, element by element, of one computed value for each of the first rows; of places too, if `any`.
 bool reads_one_per_row(const Graph& g, Value v, const Shape& whole, std::int64_t rows, bool any, int depth) {
   const Op& op = g.op(v);
-  const bool computed = is_elementwise(op.code) || op.code == OpCode::where || op.code == OpCode::cast;
-  if (!computed || op.type.shape != whole || depth == 0) return false;
+  if (!is_made_by_elements(op.code) || op.type.shape != whole || depth == 0) return false;
   return std::any_of(op.operands.begin(), op.operands.end(), [&](Value x) {
     const Type& t = g.type(x);
     const bool source =

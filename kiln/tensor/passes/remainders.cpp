@@ -39,17 +39,16 @@ int bits_of_divisor(const Rewriting& r) {
 
 // A divisor whose products with digits are exact: in one piece, or in two of 12 bits.
 struct Divisor {
-  Expr whole;  // its magnitude, or the largest number: 0 times it is 0
-  std::vector<Expr> pieces;
-  int digit;  // bits
+  std::vector<Expr> pieces;  // of its magnitude, or of the largest number: 0 times it is 0
+  int digit;                 // bits
 };
 Divisor divisor_of(const Rewriting& r, const Expr& y) {
   constexpr int kHalf = 12, kLongest = 15;
   const int bits = bits_of_divisor(r);
   const Expr b = minimum(abs(y), static_cast<double>(std::numeric_limits<float>::max()));
-  if (bits <= kHalf) return {b, {b}, std::min(kLongest, kMantissa - 1 - bits)};
+  if (bits <= kHalf) return {{b}, std::min(kLongest, kMantissa - 1 - bits)};
   const Expr high = bitcast(bitwise_and(bits_of(b), std::int64_t{-(1 << kHalf)}), DType::float32);
-  return {b, {high, b - high}, kMantissa - 1 - kHalf};
+  return {{high, b - high}, kMantissa - 1 - kHalf};
 }
 
 struct Division {
@@ -71,20 +70,27 @@ Division divided(const Rewriting& r) {
   const Expr x = wide(r.operand(0)), y = wide(r.operand(1)), b = abs(y);
   const Divisor by = divisor_of(r, y);
   const Expr inverse = minimum(reciprocal(b) * (1 - kLess), 0x1p127);  // times 0 is 0
+  const auto less_digits = [&](Expr from, const Expr& digit) {
+    for (const Expr& piece : by.pieces) from = from - digit * piece;
+    return from;
+  };
   Expr rest = abs(x);
   std::vector<Expr> parts;
   const int digits = (kQuotientBits + by.digit - 1) / by.digit;
   for (int i = digits - 1; i >= 0; --i) {
     const double unit = std::ldexp(1.0, i * by.digit);
     // A cast rounds to the nearest.
-    const Expr digit = as_float(cast(rest * inverse * (1 / unit) - 0.5, DType::int32));
-    for (const Expr& piece : by.pieces) rest = rest - digit * unit * piece;
-    parts.push_back(digit * unit);
+    parts.push_back(as_float(cast(rest * inverse * (1 / unit) - 0.5, DType::int32)) * unit);
+    if (i > 0) rest = less_digits(rest, parts.back());
   }
-  const Expr more = as_float(greater_equal(rest, b));
-  Expr quotient = more;  // the smallest part first, so that a quotient which is a number comes out as it
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part) quotient = *part + quotient;
-  return {x, y, rest - more * by.whole, quotient, bitwise_xor(bits_of(like_result(r, 0)), bits_of(like_result(r, 1)))};
+  // What the last digit leaves may be as much as twice the divisor. Of a long one that can be one bit more than a
+  // float32 has: enough to compare it with the divisor, but it is computed again with the digit that is right.
+  const Expr last = less_digits(rest, parts.back()), more = as_float(greater_equal(last, b));
+  parts.back() = parts.back() + more;
+  rest = by.pieces.size() == 1 ? last - more * by.pieces[0] : less_digits(rest, parts.back());
+  Expr quotient = parts.back();  // the smallest part first, so that a quotient which is a number comes out as it
+  for (auto part = std::next(parts.rbegin()); part != parts.rend(); ++part) quotient = *part + quotient;
+  return {x, y, rest, quotient, bitwise_xor(bits_of(like_result(r, 0)), bits_of(like_result(r, 1)))};
 }
 
 // A magnitude, which may be no number, with a sign.

@@ -23,6 +23,7 @@ struct Estimator {
   const Fusion& fusion;
   int region;
   const Arch& arch;
+  double sbuf_share;
 
   // Bytes that a leaf costs per row of a partition: short runs count as longer ones.
   double row_bytes(const Leaf& leaf, const Layout& plan) const {
@@ -113,7 +114,7 @@ struct Estimator {
     constexpr double kBlocks = 2;  // at a time: engines that wait in one of them work on another
     if (fusion.regions[region].ops.size() > kManyOps)
       live = std::max(live, kBlocks * static_cast<double>(plan.packed) * (live_bytes(rows) + widest * 4 * loads));
-    const double budget = static_cast<double>(arch.sbuf_partition_bytes) * 0.8;
+    const double budget = static_cast<double>(arch.sbuf_partition_bytes) * sbuf_share;
     const double over = live > budget ? 1000 * live / budget : 1;
     const double rest = plan.rest.empty() ? 0 : estimate(plan.rest[0]) - kBefore;
     return rest + over * (kBefore + iterations * std::max(computed, moved) + std::min(computed, moved));
@@ -174,8 +175,9 @@ std::vector<Tiling> uneven(const Graph& graph, const Fusion& fusion, int region,
 
 }  // namespace
 
-std::vector<Tiling> tilings(const Graph& graph, const Fusion& fusion, int region, const Arch& arch, std::size_t most) {
-  const Estimator estimator{graph, fusion, region, arch};
+std::vector<Tiling> tilings(const Graph& graph, const Fusion& fusion, int region, const Arch& arch, std::size_t most,
+                            double sbuf_share) {
+  const Estimator estimator{graph, fusion, region, arch, sbuf_share};
   std::vector<Tiling> out, grouped;
   for (std::int64_t rows : fusion.regions[region].candidates) {
     if (rows == 0) continue;

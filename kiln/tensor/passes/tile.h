@@ -14,7 +14,9 @@ struct Tiling {
 // In no order.
 std::vector<std::int64_t> divisors(std::int64_t n);
 
-// The best first, at most `most`.
-std::vector<Tiling> tilings(const Graph& graph, const Fusion& fusion, int region, const Arch& arch, std::size_t most);
+// The best first, at most `most`. `sbuf_share`: of a partition's bytes, what the tiles of a pass should take at most by
+// the estimate; a region with many values that live together needs a small one.
+std::vector<Tiling> tilings(const Graph& graph, const Fusion& fusion, int region, const Arch& arch, std::size_t most,
+                            double sbuf_share);
 
 }  // namespace kiln::tensor

@@ -1,5 +1,6 @@
 """Products: dot, einsum, tensordot and their like, as matrix products with batches."""
 
+import itertools
 import operator
 
 import numpy as np
@@ -206,7 +207,7 @@ def _summed(x, labels, keep):
     return (np.sum(x, axis=gone, dtype=x.dtype) if gone else x), "".join(c for c in labels if c in keep)
 
 
-def _pair(x, xl, y, yl, keep):
+def _pair(x, xl, y, yl, keep, output):
     """The product of two operands with labels, summed over those that nobody needs any more."""
     x, xl = _summed(x, xl, set(yl) | set(keep))
     y, yl = _summed(y, yl, set(xl) | set(keep))
@@ -220,14 +221,26 @@ def _pair(x, xl, y, yl, keep):
     inner_labels = [c for c in shared if c not in keep]
     if not inner_labels or uneven:
         return _elementwise(x, xl, y, yl, keep)
+    if output and output[-1] in xl and output[-1] not in yl:  # so that the product lies as it is asked for
+        x, xl, y, yl = y, yl, x, xl
     batch = [c for c in shared if c in keep]
     mine, yours = [c for c in xl if c not in shared], [c for c in yl if c not in shared]
+    ahead = _ahead(output, mine, yours) if mine else []
     left = _ordered(x, xl, [batch, mine, inner_labels])
-    right = _ordered(y, yl, [batch, inner_labels, yours])
+    left = left.reshape([*left.shape[:-2], *(1 for _ in ahead), *left.shape[-2:]])
+    behind = [c for c in yours if c not in ahead]
+    right = _ordered(y, yl, [batch + ahead, inner_labels, behind])
     made = np.matmul(left, right)
     sizes = {**{c: x.shape[xl.index(c)] for c in xl}, **{c: y.shape[yl.index(c)] for c in yl}}
-    labels = "".join(batch + mine + yours)
+    labels = "".join(batch + ahead + mine + behind)
     return made.reshape([sizes[c] for c in labels]), labels
+
+
+def _ahead(output, mine, yours):
+    """Labels of the second operand that stand before those of the first and behind them too: many equal products."""
+    order = [c for c in output if c in mine or c in yours]
+    first = list(itertools.takewhile(lambda c: c in yours, order))
+    return first if order and order[-1] in yours and len(first) < len(order) else []
 
 
 def _ordered(x, labels, groups):
@@ -261,7 +274,7 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     while len(work) > 1:
         (x, xl), (y, yl) = work.pop(0), work.pop(0)
         needed = set(output).union(*(t for _, t in work))
-        work.insert(0, _pair(x, xl, y, yl, needed))
+        work.insert(0, _pair(x, xl, y, yl, needed, output))
     x, labels = _summed(*work[0], set(output))
     made = x.transpose([labels.index(c) for c in output])
     made = made.copy() if made._parent is not None and not len(arrays) == 1 else made
