@@ -73,6 +73,15 @@ def test_divisors_just_below_a_power_of_two(name, rng):
     same_bits(np.asarray(kiln.jit(FUNCTIONS[name])(x, y)), FUNCTIONS[name](x, y))
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [np.float32, BF16], ids=["float32", "bfloat16"])
+@pytest.mark.parametrize("name", ["remainder", "fmod"])
+def test_no_number_beyond(name, dtype, rng):
+    x, y = floats(rng, (180, 255), (20, 401)).astype(dtype), floats(rng, (1, 120), (20, 401)).astype(dtype)
+    got, want = (np.asarray(a, np.float32) for a in (kiln.jit(FUNCTIONS[name])(x, y), FUNCTIONS[name](x, y)))
+    assert (np.isnan(got) | (got == want)).all()
+
+
 @pytest.mark.parametrize("y", [1.0, 2.0, 3.0, 0.1, -7.5])
 @pytest.mark.parametrize("name", ["remainder", "fmod"])
 def test_of_one_number(name, y, rng):

@@ -53,7 +53,8 @@ Divisor divisor_of(const Rewriting& r, const Expr& y) {
 
 struct Division {
   Expr x, y;
-  Expr rest;      // of |x| by |y|; beyond |y| where the quotient has too many bits, x is endless, or y is 0
+  Expr estimate;  // of |x| / |y|
+  Expr rest;      // of |x| by |y|; beyond |y| where x is endless, y is 0, or its reciprocal is none
   Expr quotient;  // of |x| by |y|, rounded down
   Expr signs;     // bits, of which the first is the sign of the quotient
 };
@@ -90,7 +91,7 @@ Division divided(const Rewriting& r) {
   rest = by.pieces.size() == 1 ? last - more * by.pieces[0] : less_digits(rest, parts.back());
   Expr quotient = parts.back();  // the smallest part first, so that a quotient which is a number comes out as it
   for (auto part = std::next(parts.rbegin()); part != parts.rend(); ++part) quotient = *part + quotient;
-  return {x, y, rest, quotient, bitwise_xor(bits_of(like_result(r, 0)), bits_of(like_result(r, 1)))};
+  return {x, y, abs(x) * inverse, rest, quotient, bitwise_xor(bits_of(like_result(r, 0)), bits_of(like_result(r, 1)))};
 }
 
 // A magnitude, which may be no number, with a sign.
@@ -104,8 +105,11 @@ Expr signed_as(const Rewriting& r, const Expr& magnitude, const Expr& signs) {
 // Where a quotient that is no integer is negative.
 Expr is_below(const Division& d, const Expr& rest) { return logical_and(not_equal(rest, 0.0), less(d.signs, 0)); }
 
-// What is left where there is something like that.
-Expr right_rest(const Division& d) { return where(greater_equal(d.rest, abs(d.y)), kNan, d.rest); }
+// What is left where there is something like that, and the quotient has few enough bits.
+Expr right_rest(const Division& d) {
+  const Expr too_long = greater_equal(d.estimate, std::ldexp(1.0, kQuotientBits));
+  return where(logical_or(too_long, greater_equal(d.rest, abs(d.y))), kNan, d.rest);
+}
 
 }  // namespace
 
