@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "kiln/isa/text/print.h"
 #include "kiln/tensor/ir/expr.h"
@@ -121,8 +122,8 @@ TEST(HeadsTogether, SharedKeys) {
   }
 }
 
-// The same with values held by the tensor engine, where that is possible, loaded in both ways.
-void expect_right_with_values_held(const Heads& c, const InputOptions& inputs = {}) {
+// The same with options of its region that others would be better for, and operands loaded in both ways.
+void expect_right_with(const std::function<void(RegionOptions&)>& change, const Heads& c, const InputOptions& inputs) {
   const Graph graph = attention_of(c);
   for (Target target : {Target::trn1, Target::trn2, Target::trn3}) {
     SCOPED_TRACE(arch(target).name);
@@ -130,8 +131,7 @@ void expect_right_with_values_held(const Heads& c, const InputOptions& inputs = 
     const Solved solved = solve(graph, options);
     for (const bool turned : {false, true}) {
       Choice choice = solved.choice;
-      choice.region.heads_together = 2;
-      choice.region.holds_values = true;
+      change(choice.region);
       choice.region.loads_turned = turned;
       std::optional<Compiled> made = make(solved.cores, options, choice);
       ASSERT_TRUE(made);
@@ -142,6 +142,14 @@ void expect_right_with_values_held(const Heads& c, const InputOptions& inputs = 
       EXPECT_EQ(out.wrong, "") << print(graph) << isa::print(out.compiled.program);
     }
   }
+}
+
+void expect_right_with_values_held(const Heads& c, const InputOptions& inputs = {}) {
+  const auto held = [](RegionOptions& o) {
+    o.heads_together = 2;
+    o.holds_values = true;
+  };
+  expect_right_with(held, c, inputs);
 }
 
 TEST(HeadsTogether, HeldValues) {
@@ -155,6 +163,22 @@ TEST(HeadsTogether, HeldValues) {
   }
   expect_right_with_values_held({bf16, 1, 1100, 140, 32});
   expect_right_with_values_held({f32, 2, 40, 50, 64}, {.low = -9, .high = 9});
+}
+
+// One head after the other, of which the results of a group of queries are stored at once.
+TEST(HeadsTogether, StoredTogether) {
+  const auto expect_stored = [](const Heads& c) {
+    const auto together = [](RegionOptions& o) {
+      o.heads_together = 0;
+      o.stores_together = true;
+    };
+    expect_right_with(together, c, {});
+  };
+  for (DType t : {bf16, f32}) {
+    expect_stored({t, 2, 300, 520, 64});
+    expect_stored({t, 2, 393, 520, 32, 0, true, true});
+  }
+  expect_stored({bf16, 1, 384, 640, 128});
 }
 
 // Scores that exp(scores) has no room for are computed again with the largest ones.

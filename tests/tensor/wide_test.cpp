@@ -59,6 +59,21 @@ TEST(Wide, Columns) {
 }
 
 // Many rows over a long sum: products that are added up in float32.
+// Some rows more than partitions: the matrix, which does not fit SBUF beside them, is read once for all of them.
+TEST(Wide, RowsOfTwoBlocks) {
+  const auto expect_once = [](DType t, std::int64_t columns, Target target) {
+    Builder b("two_blocks");
+    const Type x{t, {140, 2700}}, w{t, {2700, columns}}, y{t, {140, columns}};
+    b.output("out", matmul(b.input("x", x), b.input("w", w)));
+    const Outcome out = compare(b.finish(), 1, {.target = target, .level = 1});
+    EXPECT_EQ(out.wrong, "") << isa::print(out.compiled.program);
+    const auto least = static_cast<double>((x.size() + w.size() + y.size()) * size_bytes(t));
+    EXPECT_LT(out.compiled.regions[0].hbm_bytes, 1.05 * least);
+  };
+  for (Target target : {Target::trn1, Target::trn2, Target::trn3}) expect_once(f32, 800, target);
+  expect_once(DType::bfloat16, 1600, Target::trn2);
+}
+
 TEST(Wide, SumsOfManyRows) {
   for (const auto& [t, k, n] : {std::tuple{f32, 8300, 260}, std::tuple{DType::bfloat16, 16500, 260}}) {
     Builder b("long_sums");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -323,10 +324,18 @@ std::vector<std::byte> to_bytes(const Array& array) {
 
 Array from_bytes(const Type& type, const std::byte* bytes) {
   Array out{type, std::vector<double>(static_cast<std::size_t>(type.size()))};
-  for (std::size_t i = 0; i < out.data.size(); ++i) {
-    const std::uint32_t bits = load_bits(type.dtype, bytes + i * size_bytes(type.dtype));
-    out.data[i] = is_float(type.dtype) ? to_float(type.dtype, bits) : static_cast<double>(to_int(type.dtype, bits));
+  const auto number = [&](std::uint32_t bits) {
+    return is_float(type.dtype) ? to_float(type.dtype, bits) : static_cast<double>(to_int(type.dtype, bits));
+  };
+  if (size_bytes(type.dtype) == 1) {  // masks, which are large
+    std::array<double, 256> all{};
+    for (std::uint32_t bits = 0; bits < all.size(); ++bits) all[bits] = number(bits);
+    std::transform(bytes, bytes + out.data.size(), out.data.begin(),
+                   [&](std::byte b) { return all[std::to_integer<std::size_t>(b)]; });
+    return out;
   }
+  for (std::size_t i = 0; i < out.data.size(); ++i)
+    out.data[i] = number(load_bits(type.dtype, bytes + i * size_bytes(type.dtype)));
   return out;
 }
 

@@ -52,9 +52,8 @@ std::optional<std::int64_t> run_of(const Dims& dims) {
 
 }  // namespace
 
-// Whether the quotient is all that is stored, and nothing else is read but queries, keys, values and the mask.
-bool RegionEmitter::is_stored_alone(const Together& t) const {
-  const Attention& a = t.a;
+// Whether the quotient is all that is stored.
+bool RegionEmitter::stores_quotient_alone(const Attention& a) const {
   if (layout_.stores.size() != 1) return false;
   Value v = layout_.stores[0].value;
   while (v != a.result && uses_[v] >= 1) {
@@ -71,7 +70,13 @@ bool RegionEmitter::is_stored_alone(const Together& t) const {
     return x == a.result;
   };
   const Op& quotient = graph_.op(v);
-  if (!leads_to_result(quotient.operands[0]) && !leads_to_result(quotient.operands[1])) return false;
+  return leads_to_result(quotient.operands[0]) || leads_to_result(quotient.operands[1]);
+}
+
+// And nothing else is read but queries, keys, values and the mask.
+bool RegionEmitter::is_stored_alone(const Together& t) const {
+  const Attention& a = t.a;
+  if (!stores_quotient_alone(a)) return false;
   return std::all_of(layout_.load_of.begin(), layout_.load_of.end(), [&](const auto& read) {
     const auto [user, operand] = read.first;
     return user == a.scores || (user == a.result && operand == 1) || read.second == t.bias ||

@@ -156,6 +156,7 @@ constexpr Candidate kProductCandidates[] = {
     {"rows stored whole", [](RegionOptions& o) { o.whole_rows = true; }},
     {"7 of 8 blocks turned by DMA", [](RegionOptions& o) { o.turned_by_dma = 14; }},
     {"operands turned while they are loaded", [](RegionOptions& o) { o.loads_turned = true; }},
+    {"attention without the largest scores", [](RegionOptions& o) { o.unshifted = true; }, 1, true},
     {"attention of several heads together, which are turned while they are loaded",
      [](RegionOptions& o) {
        o.heads_together = 2;
@@ -171,7 +172,6 @@ constexpr Candidate kProductCandidates[] = {
     {"attention of fewer heads together", [](RegionOptions& o) { o.heads_together = o.heads_together | 4; }, 1, true},
     {"PSUM emptied by two engines at once", [](RegionOptions& o) { o.evacuate = Evacuate::shared; }, 0.98},
     {"PSUM emptied in turn", [](RegionOptions& o) { o.evacuate = Evacuate::in_turn; }},
-    {"attention without the largest scores", [](RegionOptions& o) { o.unshifted = true; }, 1, true},
     {"weights added up on the tensor engine", [](RegionOptions& o) { o.weights_on_tensor = 1; }, 1, true},
     {"every second weights added up on the tensor engine", [](RegionOptions& o) { o.weights_on_tensor = 2; }, 1, true},
     {"weights of three blocks of keys made together", [](RegionOptions& o) { o.key_blocks = 3; }, 1, true},
@@ -224,6 +224,8 @@ constexpr Candidate kEngineCandidates[] = {
        if (o.column_tile > 2048) o.column_tile = 2048;
      }},
     {"mean and variance in one pass, or not", [](RegionOptions& o) { o.moments = !o.moments; }},
+    {"results of several blocks of queries stored together", [](RegionOptions& o) { o.stores_together = true; }, 1,
+     true},
 };
 
 // How soon software starts one DMA after the other is known from few traces: not for a little.

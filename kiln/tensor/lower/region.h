@@ -53,6 +53,7 @@ struct RegionOptions {
   // Of attention without them: 0: one by one, 1: where keys are few, 2: always; and 4: fewer of them in a pass.
   Noted<int> heads_together = 1;
   Noted<bool> holds_values = false;       // of several heads together: the tensor engine holds values, not weights
+  Noted<bool> stores_together = false;    // results of attention, of all blocks of a group of queries
   Noted<int> spread_rows = 0;             // one row over many partitions: 1: outside of loops' bodies, 2: everywhere
   Noted<bool> whole = true;               // false: without what usually does not run, while programs are compared
   Noted<bool> pairs_on_gpsimd = false;    // operators between two tiles of SBUF
@@ -71,8 +72,9 @@ struct RegionOptions {
   auto all() const {
     return std::tie(psum_columns, hoisted_bytes, row_blocks, column_tile, chunk, side_by_side, products_beside,
                     turned_blocks, load_blocks, key_blocks, weights_on_tensor, few_queries, unshifted, heads_together,
-                    holds_values, spread_rows, whole, pairs_on_gpsimd, pairs_in_turn, factors_on_scalar, sums_on_scalar,
-                    moments, loads_turned, whole_rows, regrouped_bytes, regroups_matrices, turned_by_dma, evacuate);
+                    holds_values, stores_together, spread_rows, whole, pairs_on_gpsimd, pairs_in_turn,
+                    factors_on_scalar, sums_on_scalar, moments, loads_turned, whole_rows, regrouped_bytes,
+                    regroups_matrices, turned_by_dma, evacuate);
   }
   void forget_asked() const;
   // Whether a program that was built with these options, which says what was asked for, is the same with others.
@@ -282,6 +284,7 @@ class RegionEmitter {
     isa::View floor, seen_floor;     // the same for the other end of a window
     std::int64_t low = 0, high = 0;  // keys that a group sees, counted from its first query
     isa::Index first_block = 0;      // of keys, at the first query of a group
+    bool follow = false;             // queries of a group follow each other on partitions when they are stored
   };
   bool is_quotient(const Attention& a) const;
   bool goes_unshifted(const Attention& a) const;
@@ -301,6 +304,8 @@ class RegionEmitter {
                  RunningSum* sum, const isa::View* totals);
   void count_weights(const Keys& keys, const Tile& weights, const isa::View& totals);
   void attend_group(const Attention& a, const isa::Index& start, std::int64_t n);
+  bool stores_together(const Attention& a) const;
+  void store_together(const Attention& a, const Tile& turned, const Tile& totals);
   void over_windows(const Attention& a);
   void weigh_window(const Attention& a, const isa::Index& start, const Tile& queries, const isa::View& product,
                     const isa::View* totals);
@@ -314,6 +319,7 @@ class RegionEmitter {
   struct Columned;
   std::optional<Together> heads_together() const;
   bool is_stored_alone(const Together& t) const;
+  bool stores_quotient_alone(const Attention& a) const;
   bool find_terms(Together& t) const;
   isa::View bias_of_keys(const Together& t);
   std::int64_t heads_of_a_pass(const Together& t) const;

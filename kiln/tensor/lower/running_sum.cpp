@@ -50,7 +50,7 @@ void RunningSum::add(const Tile& x, std::int64_t halves, std::int64_t from) {
       {.dst = sum, .data1 = sum, .data2 = part_of(x.storage, x.rows, from, n), .op = AluOp::add, .engine = engine});
 }
 
-Tile RunningSum::columns(std::int64_t m, const View& ones, const View* sums) {
+Tile RunningSum::columns(std::int64_t m, const View& ones, bool follow, const View* sums) {
   settle(vector_);
   settle(gpsimd_);
   View sum = *vector_.sum;
@@ -64,7 +64,9 @@ Tile RunningSum::columns(std::int64_t m, const View& ones, const View* sums) {
     k_.tensor_copy({.dst = once, .src = sum});
   const View out = sums ? *sums : k_.psum({m, n_ / m}, DType::float32);
   for (std::int64_t b = 0; b < n_ / m; ++b)
-    k_.nc_matmul({.dst = part_of(out, m, b, 1), .stationary = part_of(once, kBlock, b * m, m), .moving = ones});
+    k_.nc_matmul({.dst = part_of(out, m, b, 1),
+                  .stationary = once.ap({{n_, kBlock}, {follow ? n_ / m : 1, m}}, follow ? b : b * m),
+                  .moving = ones});
   return {out, 0, {0, 1}, {{1, n_ / m}}, m};
 }
 

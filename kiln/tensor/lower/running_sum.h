@@ -14,9 +14,9 @@ class RunningSum {
   RunningSum(isa::Kernel& k, std::int64_t n) : k_(k), n_(n) {}
   // Columns before `from` of a tile with one half are none. Tiles with two halves come first.
   void add(const Tile& x, std::int64_t halves, std::int64_t from);
-  // The sums over partitions, of m columns at a time, as (m, n / m). `ones` has their dtype.
-  // They are added to `sums` where there are such.
-  Tile columns(std::int64_t m, const isa::View& ones, const isa::View* sums = nullptr);
+  // The sums over partitions, of m columns at a time, as (m, n / m); with `follow`, those of n / m columns that follow
+  // each other are on a partition. `ones` has their dtype. They are added to `sums` where there are such.
+  Tile columns(std::int64_t m, const isa::View& ones, bool follow, const isa::View* sums = nullptr);
   bool is_empty() const { return !vector_.sum && !vector_.first; }
 
  private:

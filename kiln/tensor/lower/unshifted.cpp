@@ -134,6 +134,7 @@ void RegionEmitter::emit_unshifted() {
     k_.memset({.dst = *u.counts, .value = 1.0});
   }
   unshifted_ = u;
+  unshifted_->follow = stores_together(a);
   const auto all = [&] {
     scopes_.emplace_back();
     hoist(0);
@@ -335,10 +336,11 @@ void RegionEmitter::add_values(const Attention& a, const Keys& keys, const Tile&
 void RegionEmitter::count_weights(const Keys& keys, const Tile& weights, const View& totals) {
   const Unshifted& u = *unshifted_;
   const std::int64_t blocks = totals.dim(1), m = totals.dim(0), n = blocks * m;
+  const std::int64_t apart = u.follow ? blocks : 1, next = u.follow ? 1 : m, wide = weights.storage.dim(1);
   for (std::int64_t b = 0; b < keys.blocks; ++b) {
     for (std::int64_t q = keys.from / m; q * m < (keys.to < 0 ? n : keys.to); ++q)
       k_.nc_matmul({.dst = totals.ap({{blocks, m}, {1, 1}}, q),
-                    .stationary = part(weights.storage, keys.count, b * n + q * m, m),
+                    .stationary = weights.storage.ap({{wide, keys.count}, {apart, m}}, b * n + q * next),
                     .moving = part(*u.counts, keys.count, 0, 1)});
   }
 }
@@ -396,6 +398,35 @@ void RegionEmitter::weigh_all(const Attention& a, const Index& start, const Tile
   finish(0);
 }
 
+// Whether the queries of a group may follow each other on partitions, so that DMAs store long runs. Under a mask blocks
+// of queries that see no key of a block are not counted with it on the tensor engine.
+bool RegionEmitter::stores_together(const Attention& a) const {
+  if (a.back || (a.ahead && unshifted_->counts) || !stores_quotient_alone(a) || !options_.stores_together) return false;
+  const Leaf& leaf = layout_.stores[0];
+  std::vector<Dims> one{leaf.free};
+  join_together(one);
+  return !kept_result(leaf) && leaf.partition > 0 && one[0].size() == 1 && one[0][0].stride == 1 &&
+         one[0][0].count == graph_.type(a.result).shape.back();
+}
+
+// Divides the results of a group of queries, (queries, those that follow, elements), by the sums of weights.
+void RegionEmitter::store_together(const Attention& a, const Tile& turned, const Tile& totals) {
+  const std::int64_t m = turned.rows, blocks = turned.dims[0].count, D = graph_.type(a.result).shape.back();
+  const Leaf& leaf = layout_.stores[0];
+  const View inverse = k_.sbuf({m, blocks}, DType::float32);
+  const View out = k_.sbuf({m, blocks * D}, graph_.type(leaf.value).dtype);
+  k_.reciprocal({.dst = inverse, .data = view_of(totals, totals.dims)});
+  const View rows = out.ap({{blocks * D, m}, {D, blocks}, {1, D}});
+  k_.tensor_tensor({.dst = rows,
+                    .data1 = view_of(turned, turned.dims),
+                    .data2 = inverse.ap({{blocks, m}, {1, blocks}, {0, D}}),
+                    .op = AluOp::multiply,
+                    .engine = Engine::vector});
+  const View& hbm = leaf.output >= 0 ? storage_.outputs[leaf.output] : storage_.of.at(leaf.base);
+  k_.dma_copy(
+      {.dst = hbm.ap({{blocks * leaf.partition, m}, {leaf.partition, blocks}, {1, D}}, place(leaf)), .src = rows});
+}
+
 void RegionEmitter::attend_group(const Attention& a, const Index& start, std::int64_t n) {
   const Unshifted& u = *unshifted_;
   const std::int64_t outer = rows_, m = std::min(n, u.queries), blocks = n / m;
@@ -429,10 +460,11 @@ void RegionEmitter::attend_group(const Attention& a, const Index& start, std::in
                            .operand1 = u.finite.slice(0, 0, wide)});
   const View turned = k_.psum({m, blocks * apart}, u.turned);
   for (std::int64_t b = 0; b < blocks; ++b)
-    k_.nc_transpose(
-        {.dst = turned.ap({{blocks * apart, m}, {1, wide}}, b * apart), .data = left.ap({{n, wide}, {1, m}}, b * m)});
+    k_.nc_transpose({.dst = turned.ap({{blocks * apart, m}, {1, wide}}, b * apart),
+                     .data = left.ap({{n, wide}, {u.follow ? blocks : 1, m}}, u.follow ? b : b * m)});
   Tile totals{turned, D, {0, 1}, {{apart, blocks}}, m};
-  if (sum && !(on_tensor && sum->is_empty())) totals = sum->columns(m, u.ones, on_tensor ? &counted : nullptr);
+  if (sum && !(on_tensor && sum->is_empty()))
+    totals = sum->columns(m, u.ones, u.follow, on_tensor ? &counted : nullptr);
   if (on_tensor) totals = {counted, 0, {0, 1}, {{1, blocks}}, m};
   for (const auto& [compare, limit] : {std::pair(AluOp::greater_equal, kSmallest), {AluOp::less_equal, kLargest}}) {
     const View fine = u.fine.ap({{u.fine.dim(1), m}, {1, blocks}});
@@ -443,7 +475,11 @@ void RegionEmitter::attend_group(const Attention& a, const Index& start, std::in
                              .op1 = AluOp::multiply,
                              .operand1 = fine});
   }
-  for (std::int64_t b = 0; b < blocks; ++b) {
+  if (u.follow) {
+    start_ = start;
+    store_together(a, {turned, 0, {0, 1}, {{apart, blocks}, {1, D}}, m}, totals);
+  }
+  for (std::int64_t b = 0; b < blocks && !u.follow; ++b) {
     start_ = start + b * m, rows_ = m;
     Scope& scope = scopes_.emplace_back();
     const Index column = totals.offset + b * totals.dims[0].stride;

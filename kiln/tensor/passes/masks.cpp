@@ -28,10 +28,17 @@ std::optional<KeyWindow> window_in(const Op& op, double seen, double hidden) {
     if (first > 0 && !w.back) w.back = row - first;
   }
   if (!w.ahead) return {};
-  for (std::int64_t i = 0; i < op.type.size(); ++i) {
-    const std::int64_t column = i % columns, row = i / columns % rows;
-    const bool sees = column <= row + *w.ahead && (!w.back || column >= row - *w.back);
-    if (x[i] != (sees ? seen : hidden)) return {};
+  const auto all_are = [](const double* from, const double* to, double what) {
+    return std::all_of(from, to, [&](double y) { return y == what; });
+  };
+  for (std::int64_t line = 0; line < op.type.size() / columns; ++line) {
+    const std::int64_t row = line % rows;
+    const std::int64_t end = std::clamp<std::int64_t>(row + *w.ahead + 1, 0, columns);
+    const std::int64_t first = w.back ? std::clamp<std::int64_t>(row - *w.back, 0, end) : 0;
+    const double* at = x.data() + line * columns;
+    if (!all_are(at, at + first, hidden) || !all_are(at + first, at + end, seen) ||
+        !all_are(at + end, at + columns, hidden))
+      return {};
   }
   return w;
 }
