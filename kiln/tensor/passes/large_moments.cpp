@@ -39,15 +39,18 @@ class SpreadFinder {
 
  private:
   std::optional<SpreadAlong> worth(SpreadAlong s) const {
-    const Type& t = g_.type(s.x);
+    // Floats that are widened first are read as they are.
+    const bool widened = g_.op(s.x).code == OpCode::cast && is_float(g_.type(g_.op(s.x).operands[0]).dtype);
+    const Value given = widened ? g_.op(s.x).operands[0] : s.x;
+    const Type& t = g_.type(given);
     if (s.axes.empty() || !is_float(t.dtype) || size_bytes(t.dtype) < 2) return {};
     const bool neighbours = s.axes.back() - s.axes.front() + 1 == static_cast<std::int64_t>(s.axes.size());
     const bool last = neighbours && s.axes.back() + 1 == t.rank();
     if ((last && !has_few_long_rows(t, s.axes)) || t.size() * size_bytes(t.dtype) < kLargeBytes) return {};
-    if (t.shape[s.axes[0]] < 2) return {};
+    if (t.shape[s.axes[0]] < 2 || (widened && !last)) return {};
     const bool ends = s.axes.back() + 1 == t.rank();  // else the sums of 16-bit floats take longer than to read twice
     if (!ends && size_bytes(t.dtype) == 2) return {};
-    const OpCode code = g_.op(s.x).code;
+    const OpCode code = g_.op(given).code;
     return code == OpCode::input || is_view(code) ? std::optional(s) : std::nullopt;
   }
 
