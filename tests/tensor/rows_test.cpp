@@ -140,6 +140,20 @@ TEST_F(Rows, OfLongNorms) {
   }
 }
 
+// Few rows along two axes that no partition holds.
+TEST_F(Rows, OfLongNormsOfTwoAxes) {
+  for (const DType t : {f32, bf16}) {
+    const std::int64_t rows = t == f32 ? 20 : 26, n = pick(1100, 1200);
+    Builder b("two_axes");
+    const Expr x = b.input("x", {t, {rows, 80, n}}), wide = cast(x, f32);
+    const Expr mean_of = cast(mean(wide, {{1, 2}, true}), t), var = cast(variance(wide, {{1, 2}, true}), t);
+    b.output("y", (x - mean_of) * rsqrt(var + 1e-3) * b.input("gain", {t, {80, n}}));
+    const Graph graph = b.finish();
+    expect_right(graph);
+    for (const Spill& s : compile(graph).spills) EXPECT_LT(s.bytes, 1e6) << s.what;
+  }
+}
+
 TEST_F(Rows, OfImages) {
   const Shape shape{pick(9, 20), one_of<std::int64_t>({128, 256, pick(100, 200)}), pick(8, 16), pick(24, 40)};
   for (const DType t : {f32, bf16, f32}) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kiln/check/check_program.h"
+#include "kiln/tensor/ir/rules.h"
 #include "kiln/tensor/ir/verify.h"
 #include "kiln/tensor/lower/dma_starts.h"
 #include "kiln/tensor/lower/fingerprint.h"
@@ -401,6 +402,7 @@ void improve(Solved& solved, const CompileOptions& options) {
     Choice choice = solved.choice;
     choice.region.whole = whole;
     std::optional<Compiled> first = whole ? std::move(solved.made) : make(solved.cores, options, choice, *solved.plans);
+    if (!first) continue;
     first->refused = std::max(first->refused, solved.made.refused);
     Search search(solved, options, choice, std::move(*first));
     try_all(search, options, solved.cores[0]);
@@ -424,6 +426,29 @@ void improve(Solved& solved, const CompileOptions& options) {
   }
 }
 
+// No choice gave a program that check could look at: the region whose rows have no common loops, or that the programs of
+// two cores differ.
+[[noreturn]] void refuse(const std::vector<Graph>& cores, const Choice& last, Plans& plans) {
+  const Graph& graph = cores[0];
+  const Fusion& fusion = plans.fusion(graph, last.fuse);
+  for (std::size_t r = 0; r < fusion.regions.size(); ++r) {
+    const Region& region = fusion.regions[r];
+    if (region.kind == Region::Kind::copies) continue;
+    if (!plans.tilings(graph, fusion, static_cast<int>(r), last.region_choices).empty()) continue;
+    const Op& op = graph.op(region.ops.back());
+    raise(rules::kTable, rules::kNotYet,
+          {.found = fmt::format("not yet: layout: the rows of {} ({}) and of what it reads have no common loops",
+                                name(op.code), to_string(op.type)),
+           .loc = graph.loc(op),
+           .category = Category::not_yet});
+  }
+  const Op& op = graph.op(graph.outputs().empty() ? graph.size() - 1 : graph.outputs()[0].value);
+  raise(rules::kTable, rules::kNotYet,
+        {.found = fmt::format("not yet: {} for {} cores: their programs would not be alike", graph.name, cores.size()),
+         .loc = graph.loc(op),
+         .category = Category::not_yet});
+}
+
 Solved first_that_fits(std::vector<Graph> cores, const CompileOptions& options) {
   std::vector<Diagnostic> errors;
   int refused = 0;
@@ -437,6 +462,7 @@ Solved first_that_fits(std::vector<Graph> cores, const CompileOptions& options) 
     made->refused = refused;
     return {std::move(*made), choice, std::move(cores), std::move(plans)};
   }
+  if (errors.empty()) refuse(cores, choices(options).back(), *plans);
   throw Error(std::move(errors));
 }
 
@@ -461,6 +487,7 @@ Solved solve_pair(const Graph& ready, CompileOptions options) {
       errors = e.diagnostics();
     }
   }
+  if (!best && errors.empty()) internal_error(__FILE__, __LINE__, "pair: no way to split a program over two cores");
   if (!best) throw Error(std::move(errors));
   if (options.level < 2) return std::move(*best);
   const std::string split = best->made.split;

@@ -438,10 +438,11 @@ class RegionEmitter {
   // row_sums.cpp
   // A sum over all rows, in PSUM while blocks of them come.
   struct RowSum {
-    Value sum{}, of{}, reader{};  // the product with ones, what it adds up; who has it as operand `at`, or nobody
-    std::size_t at = 0;
-    Tile ones, total;
+    Value sum{};               // the product
+    Tile ones;                 // its first operand, where that is ones
+    std::vector<Tile> totals;  // up to 128 rows of the result each
   };
+  Tile summed(Value sum, int operand);
   void find_row_sums();
   void add_rows();
   void store_row_sums();

@@ -6,6 +6,7 @@
 
 #include "kiln/tensor/ir/collective.h"
 #include "kiln/tensor/ir/evaluate.h"
+#include "kiln/tensor/ir/more.h"
 #include "kiln/tensor/passes/activations.h"
 #include "kiln/tensor/passes/band.h"
 #include "kiln/tensor/passes/chosen_matrices.h"
@@ -264,6 +265,28 @@ std::optional<Value> scaled_product(const Rewriting& r) {
   return {};
 }
 
+// x (w * s) is (x w) * s for one s per column of a given w, such as weights of 8 bits: w goes into the product as it is
+// given, and only the result is scaled.
+std::optional<Value> scaled_columns(const Rewriting& r, const std::vector<int>& uses) {
+  if (r.op.code != OpCode::matmul || uses[r.op.operands[1]] != 1) return {};
+  const Op y = r.operand_op(1);  // a copy: adding ops moves them
+  const Type x = r.to.type(r.operands[0]);
+  if (y.code != OpCode::multiply) return {};
+  if (y.type.rank() != 2 || x.rank() < 2 || !is_float(x.dtype) || !is_float(y.type.dtype)) return {};
+  for (int i : {0, 1}) {
+    const Type data = r.to.type(y.operands[i]), scale = r.to.type(y.operands[1 - i]);
+    const Op& made = r.to.op(y.operands[i]);
+    const bool given = made.code == OpCode::cast && r.to.op(made.operands[0]).code == OpCode::input;
+    if (!given || !is_float(data.dtype) || data.shape != y.type.shape || scale.size() != data.shape[1]) continue;
+    if (scale.rank() < 1 || scale.shape.back() != data.shape[1] || is_float(r.to.type(made.operands[0]).dtype)) continue;
+    const Expr left(r.to, r.operands[0]), right(r.to, y.operands[i]), by(r.to, y.operands[1 - i]);
+    const bool narrow = size_bytes(x.dtype) == 2 && size_bytes(data.dtype) == 2;
+    const Expr sums = narrow ? matmul_f32(left, right) : matmul(left, right);
+    return cast(sums * reshape(by, {data.shape[1]}), r.op.type.dtype).value();
+  }
+  return {};
+}
+
 // A comparison of columns with rows has the shape of what it chooses from, so that it is made where it is used, and
 // counts in float32, which an engine compares quickest.
 std::optional<Value> banded_choice(const Rewriting& r) {
@@ -414,6 +437,7 @@ Graph canonicalize(const Graph& graph) {
     }
     if (const auto v = scaled_extreme(r)) return v;
     if (const auto v = scaled_product(r)) return v;
+    if (const auto v = scaled_columns(r, uses)) return v;
     if (const auto v = grouped_product(r)) return v;
     Op op = r.op;
     op.operands = r.operands;

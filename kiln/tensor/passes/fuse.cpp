@@ -186,15 +186,20 @@ void Fuser::add_views(Value v, int region) {
   }
 }
 
-// Fewer rows than before leave lanes idle: worth it when computing with them is quicker than a way through HBM.
-bool is_worth(const std::set<std::int64_t>& before, const std::set<std::int64_t>& after, std::int64_t elements) {
+// Fewer rows than before leave lanes idle: worth it when computing with them is quicker than a way through HBM. Rows
+// that no partition holds are read again for each pass over them anyway: then only the operand, `moved`, goes there.
+bool is_worth(const std::set<std::int64_t>& before, const std::set<std::int64_t>& after, std::int64_t elements,
+              std::int64_t moved) {
+  constexpr std::int64_t kLongRow = 65536;
   if (after.empty()) return false;
   const auto lanes = [](const std::set<std::int64_t>& rows) {
     return static_cast<double>(std::min<std::int64_t>(128, *rows.rbegin()));
   };
   constexpr double kWayNs = 4000, kWayPerElementNs = 0.02;  // there and back
   const auto n = static_cast<double>(elements);
-  return n / lanes(after) <= n / lanes(before) + kWayNs + n * kWayPerElementNs;
+  const bool is_long = lanes(after) < lanes(before) && elements / *after.rbegin() > kLongRow;
+  const double way = kWayNs + (is_long ? static_cast<double>(moved) : n) * kWayPerElementNs;
+  return n / lanes(after) <= n / lanes(before) + way;
 }
 
 // Short parts of many rows are joined on the chip: as DMAs every part of every row would be a transfer.
@@ -340,8 +345,9 @@ void Fuser::place(Value v) {
     }
     if (both.empty() || !meet(more, both)) continue;
     const std::int64_t elements = std::max(op.type.size(), graph_.type(op.operands[i]).size());
-    if (!is_worth(rows, both, elements)) continue;
-    if (!is_worth(f_.regions[region].candidates, both, std::max(elements, widest_of(region)))) continue;
+    const std::int64_t moved = graph_.type(b).size();
+    if (!is_worth(rows, both, elements, moved)) continue;
+    if (!is_worth(f_.regions[region].candidates, both, std::max(elements, widest_of(region)), moved)) continue;
     if (outgrows_partitions(region, both, elements, *rows.rbegin())) continue;
     if (makes_cycle(more, op) || loads_matrices_again(more, v, op.operands[i])) continue;
     merged = std::move(more);
@@ -379,9 +385,11 @@ void Fuser::order() {
   const std::function<void(int)> visit = [&](int r) {
     if (position[r] >= 0 || f_.regions[r].ops.empty()) return;
     position[r] = 0;
-    for (Value v : f_.regions[r].ops) {
-      for (Value b : outside(v)) {
-        if (f_.region_of[b] >= 0 && f_.region_of[b] != r) visit(f_.region_of[b]);
+    for (const auto* values : {&f_.regions[r].ops, &f_.regions[r].sums}) {
+      for (Value v : *values) {
+        for (Value b : outside(v)) {
+          if (f_.region_of[b] >= 0 && f_.region_of[b] != r) visit(f_.region_of[b]);
+        }
       }
     }
     position[r] = static_cast<int>(sorted.size());
@@ -521,10 +529,10 @@ void Fuser::find_stores() {
     if (is_source(graph_.op(v).code)) f_.is_stored[v] = true;
     if (!is_computed(v)) continue;
     const Op& op = graph_.op(v);
-    if (f_.regions[f_.region_of[v]].is_dropped || is_row_sum(f_, v)) continue;
+    if (f_.regions[f_.region_of[v]].is_dropped) continue;
     for (std::size_t i = 0; i < op.operands.size(); ++i) {
       const Value b = base_of(op.operands[i]);
-      const bool is_matrix = is_product(op.code) && i == 1;
+      const bool is_matrix = is_product(op.code) && i == 1 && !is_row_sum(f_, v);
       if (is_computed(b) && (f_.region_of[b] != f_.region_of[v] || is_matrix)) f_.is_stored[b] = true;
     }
     const Region& region = f_.regions[f_.region_of[v]];

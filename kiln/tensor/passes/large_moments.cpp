@@ -39,15 +39,27 @@ class SpreadFinder {
 
  private:
   std::optional<SpreadAlong> worth(SpreadAlong s) const {
-    const Type& t = g_.type(s.x);
+    // Floats that are widened first are read as they are.
+    const bool widened = g_.op(s.x).code == OpCode::cast && is_float(g_.type(g_.op(s.x).operands[0]).dtype);
+    const Value given = widened ? g_.op(s.x).operands[0] : s.x;
+    const Type& t = g_.type(given);
     if (s.axes.empty() || !is_float(t.dtype) || size_bytes(t.dtype) < 2) return {};
     const bool neighbours = s.axes.back() - s.axes.front() + 1 == static_cast<std::int64_t>(s.axes.size());
     const bool last = neighbours && s.axes.back() + 1 == t.rank();
-    if (last || t.size() * size_bytes(t.dtype) < kLargeBytes || t.shape[s.axes[0]] < 2) return {};
+    if ((last && !has_few_long_rows(t, s.axes)) || t.size() * size_bytes(t.dtype) < kLargeBytes) return {};
+    if (t.shape[s.axes[0]] < 2 || (widened && !last)) return {};
     const bool ends = s.axes.back() + 1 == t.rank();  // else the sums of 16-bit floats take longer than to read twice
     if (!ends && size_bytes(t.dtype) == 2) return {};
-    const OpCode code = g_.op(s.x).code;
+    const OpCode code = g_.op(given).code;
     return code == OpCode::input || is_view(code) ? std::optional(s) : std::nullopt;
+  }
+
+  // Rows that leave partitions idle and do not fit one: their parts are rows themselves.
+  static bool has_few_long_rows(const Type& t, const Ints& axes) {
+    constexpr std::int64_t kFewRows = 128, kLongBytes = 160 << 10, kShortest = 128;
+    const auto first = static_cast<std::size_t>(axes.front());
+    return axes.size() > 1 && product(t.shape, 0, first) < kFewRows && t.shape.back() >= kShortest &&
+           product(t.shape, first, t.shape.size()) * size_bytes(t.dtype) > kLongBytes;
   }
 
   const Graph& g_;
@@ -84,6 +96,7 @@ Sums sums_of(const Expr& x, const Ints& axes) {
   std::size_t first = axes.size();  // of the last dimensions
   while (first > 0 && axes[first - 1] == x.rank() - static_cast<std::int64_t>(axes.size() - first) - 1) --first;
   if (first == axes.size()) return shifted_sums(x, axes);
+  if (first == 0) first = axes.size() - 1;
   const auto cut = axes.begin() + static_cast<std::ptrdiff_t>(first);
   return nested_sums(x, Ints(cut, axes.end()), Ints(axes.begin(), cut));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/tensor/passes/rewrite.h"
+#include "kiln/tensor/passes/row_sums.h"
 
 namespace kiln::tensor {
 namespace {
@@ -44,6 +45,7 @@ class Layouter {
 
  private:
   void add_loads(Value v);
+  void add_summed(Value sum, int operand);
   void add_store(const Store& store);
   void add(Leaf leaf, const Dims& row_part, std::pair<Value, int> user);
   bool split_rows();
@@ -96,6 +98,19 @@ void Layouter::add_loads(Value v) {
     }
     add(std::move(leaf), row_part, {v, static_cast<int>(i)});
   }
+}
+
+// What a sum over rows has of each row, where it is not of the region.
+void Layouter::add_summed(Value sum, int operand) {
+  const auto v = summed_rows(graph_, sum, operand);
+  if (!v || fusion_.region_of[*v] == region_) return;
+  const Source source = source_of(graph_, fusion_, *v);
+  const Dims& own = source.access.dims;
+  const auto p = static_cast<std::ptrdiff_t>(*row_dims(graph_.type(*v).shape, rows_));
+  Leaf leaf{.value = *v, .base = source.base, .offset = source.access.offset};
+  leaf.free.assign(static_cast<std::size_t>(p), isa::Dim{0, 1});
+  leaf.free.insert(leaf.free.end(), own.begin() + p, own.end());
+  add(std::move(leaf), Dims(own.begin(), own.begin() + p), {sum, operand});
 }
 
 void Layouter::add(Leaf leaf, const Dims& row_part, std::pair<Value, int> user) {
@@ -200,6 +215,7 @@ std::optional<std::size_t> Layouter::group_dim(std::size_t at) const {
 
 Layout Layouter::run() {
   for (Value v : fusion_.regions[region_].ops) add_loads(v);
+  for (Value v : fusion_.regions[region_].sums) add_summed(v, 0), add_summed(v, 1);
   for (const Store& s : fusion_.stores[region_]) add_store(s);
   if (!split_rows()) {
     out_.is_possible = false;

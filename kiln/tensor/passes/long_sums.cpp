@@ -4,9 +4,23 @@
 
 namespace kiln::tensor {
 
+namespace {
+
+// x.T @ y whose result lies in PSUM while the rows of x, which are computed, come (passes/row_sums.h).
+bool adds_up_while_rows_come(const Rewriting& r) {
+  constexpr std::int64_t kBlock = 128, kMostColumns = 1024;
+  const Op& turned = r.operand_op(0);
+  if (turned.code != OpCode::transpose || r.op.type.rank() != 2) return false;
+  const OpCode made_by = r.to.op(turned.operands[0]).code;
+  const Shape& shape = r.op.type.shape;
+  return is_elementwise(made_by) && (shape[0] + kBlock - 1) / kBlock * shape[1] <= kMostColumns;
+}
+
+}  // namespace
+
 std::optional<Value> sum_of_products(const Rewriting& r) {
   constexpr std::int64_t kRows = 128, kBlock = 128, kMatrixBytes = 8 << 20;
-  if (!is_product(r.op.code)) return {};
+  if (!is_product(r.op.code) || adds_up_while_rows_come(r)) return {};
   const Expr x = r.operand(0), y = r.operand(1);
   if (x.rank() < 2 || y.rank() < 2 || !is_float(x.dtype()) || !is_float(y.dtype())) return {};
   const std::int64_t k = x.shape().back(), n = y.shape().back(), longest = longest_sum(x.dtype());

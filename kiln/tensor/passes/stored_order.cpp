@@ -36,13 +36,23 @@ std::map<Value, Strided> stored_orders(const Graph& graph, const Fusion& fusion)
   return out;
 }
 
+namespace {
+
+// Floats of 16 bits as float32, and integers of 8 bits as any float: what DMAs make of them is exact.
+bool converts_on_the_way(DType from, DType to) {
+  if (is_float(from)) return size_bytes(from) == 2 && to == DType::float32;
+  return is_integer(from) && from != DType::bool_ && size_bytes(from) == 1 && is_float(to) && size_bytes(to) >= 2;
+}
+
+}  // namespace
+
 std::set<Value> converted_matrices(const Graph& graph) {
   std::set<Value> out;
   for (Value v = 0; v < graph.size(); ++v) {
     const Op& op = graph.op(v);
-    if (op.code != OpCode::cast || op.type.dtype != DType::float32 || op.type.rank() != 2) continue;
+    if (op.code != OpCode::cast || op.type.rank() != 2) continue;
     const Op& from = graph.op(op.operands[0]);
-    if (from.code == OpCode::input && is_float(from.type.dtype) && size_bytes(from.type.dtype) == 2) out.insert(v);
+    if (from.code == OpCode::input && converts_on_the_way(from.type.dtype, op.type.dtype)) out.insert(v);
   }
   for (const Op& op : graph.ops()) {
     for (std::size_t i = 0; i < op.operands.size(); ++i) {

@@ -148,6 +148,17 @@ class ColumnTurner {
     return is_output(v) || std::any_of(users_[v].begin(), users_[v].end(), [&](Value u) { return !group.contains(u); });
   }
 
+  // Whether v meets rows of its own kind, as v.T @ y: they add up while rows come as they are (passes/row_sums.h).
+  bool is_summed_in_products(Value v, const ColumnGroup& c) const {
+    constexpr std::int64_t kMostColumns = 512, kFewestSummed = 512;
+    if (c.whole.size() != 2 || c.behind > kMostColumns || c.reduced < kFewestSummed) return false;
+    const auto is_product_here = [&](Value u) { return is_product(from_.op(u).code); };
+    return std::any_of(users_[v].begin(), users_[v].end(), [&](Value u) {
+      return from_.op(u).code == OpCode::transpose && from_.op(u).ints("perm") == Ints{1, 0} &&
+             std::any_of(users_[u].begin(), users_[u].end(), is_product_here);
+    });
+  }
+
   // Whether more is done to whole columns than to add them up, and all of it fits a partition.
   bool is_worth(const std::set<Value>& group, const ColumnGroup& c) const {
     std::set<Value> read;
@@ -159,6 +170,7 @@ class ColumnTurner {
       const bool waits = std::any_of(operands.begin(), operands.end(), is_of_columns);
       comes_back = comes_back || (computes && (waits || c.reduced >= kLongColumn));
       if (is_full(v, c) && leaves(v, group) && !turns(from_.type(v).dtype)) return false;
+      if (is_full(v, c) && is_summed_in_products(v, c)) return false;
       for (Value x : from_.op(v).operands) {
         if (group.contains(x) || !is_full(x, c) || splat_of(from_, x)) continue;
         if (!turns(from_.type(x).dtype)) return false;
