@@ -30,8 +30,8 @@ def current_backend():
 
 
 def routine(function=None, *, plain=None):
-    """A function with one more argument, `backend`: who computes this call. Where `plain` is given, it takes the backend
-    and two arguments and computes a call that has no others, quickly; else it gives None."""
+    """A function with one more argument, `backend`: who computes this call. Where `plain` is given, it takes the
+    backend and two arguments and computes a call that has no others, quickly; else it gives None."""
     if function is None:
         return functools.partial(routine, plain=plain)
 

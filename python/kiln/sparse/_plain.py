@@ -1,5 +1,5 @@
-"""Products of a CSR matrix of which nothing else is asked, on NumPy arrays of float32 and float64: little stands between
-the caller and the product. All others give None and go the long way."""
+"""Products of a CSR matrix of which nothing else is asked, on NumPy arrays of float32 and float64: little stands
+between the caller and the product. All others give None and go the long way."""
 
 import numpy as np
 
