@@ -6,7 +6,8 @@ The shares come from the router (router_topk.py). Experts follow each other in a
 tokens that chose it: their numbers are found on the chip, their rows gathered, and the results added to the rows where
 they belong. How many there are is known on the chip only, so they are loops on registers, too: over pairs of blocks of
 128 tokens with half a block more, for which the weights are loaded once, over pairs, and over blocks where there are
-few. The hidden values are computed transposed, with the hidden dimension in partitions, where the last product needs it.
+few. The hidden values are computed transposed, with the hidden dimension in partitions, where the last product needs
+it.
 """
 # kiln: profile tracer
 

@@ -18,7 +18,11 @@ std::int64_t one_of(Random& random, std::initializer_list<std::int64_t> values) 
 // Views of one shape in tiles that are larger, permuted or repeat themselves.
 class Layouts {
  public:
-  Layouts(Kernel& k, Random& random) : k_(k), random_(random), rows_(one_of(random, {1, 2, 7, 128})) {
+  Layouts(Kernel& k, Random& random)
+      : k_(k),
+        random_(random),
+        dtype_(random() % 2 ? DType::float32 : DType::bfloat16),
+        rows_(one_of(random, {1, 2, 7, 128})) {
     const std::uint64_t rank = 1 + random() % 3;
     for (std::uint64_t d = 0; d < rank; ++d)
       shape_.push_back(rank == 1 ? one_of(random, {1, 5, 8, 64, 130, 2500}) : one_of(random, {1, 3, 4, 16, 20}));
@@ -48,18 +52,22 @@ class Layouts {
         return loaded(whole);
     }
   }
-  View column() { return random_() % 2 ? loaded({rows_, 1}) : loaded({rows_, 3}).slice(1, 1, 1); }
+  View column() {
+    return random_() % 2 ? loaded({rows_, 1}, DType::float32) : loaded({rows_, 3}, DType::float32).slice(1, 1, 1);
+  }
 
   // All tiles as they are in the end.
   void store() {
     for (std::size_t i = 0; i < tiles_.size(); ++i)
-      k_.dma_copy({.dst = k_.output("out" + std::to_string(i), tiles_[i].shape(), DType::float32), .src = tiles_[i]});
+      k_.dma_copy(
+          {.dst = k_.output("out" + std::to_string(i), tiles_[i].shape(), tiles_[i].dtype()), .src = tiles_[i]});
   }
 
  private:
-  View loaded(const isa::Shape& whole) {
-    const View tile = k_.sbuf(whole, DType::float32);
-    k_.dma_copy({.dst = tile, .src = k_.input("in" + std::to_string(tiles_.size()), whole, DType::float32)});
+  View loaded(const isa::Shape& whole) { return loaded(whole, dtype_); }
+  View loaded(const isa::Shape& whole, DType dtype) {
+    const View tile = k_.sbuf(whole, dtype);
+    k_.dma_copy({.dst = tile, .src = k_.input("in" + std::to_string(tiles_.size()), whole, dtype)});
     return tiles_.emplace_back(tile);
   }
   View permuted(isa::Shape whole, int last) {
@@ -73,6 +81,7 @@ class Layouts {
 
   Kernel& k_;
   Random& random_;
+  const DType dtype_;
   const std::int64_t rows_;
   isa::Shape shape_;
   std::vector<View> tiles_;
@@ -91,7 +100,7 @@ isa::Program random_program(Random& random) {
   const View x = layouts.view(in_place), y = layouts.view(false), dst = in_place ? x : layouts.view(true);
   const AluOp op0 = any_op(random), op1 = any_op(random);
   const View column = layouts.column();
-  switch (random() % 5) {
+  switch (random() % 8) {
     case 0:
       k.tensor_tensor({.dst = dst, .data1 = x, .data2 = y, .op = op0});
       break;
@@ -125,6 +134,15 @@ isa::Program random_program(Random& random) {
                        .operand1 = column,
                        .reverse1 = reverse1});
       break;
+    case 4:
+      k.tensor_scalar({.dst = dst, .data = x, .op0 = op0, .operand0 = 1.25, .reverse0 = reverse0});
+      break;
+    case 5:
+      k.reciprocal({.dst = dst, .data = x});
+      break;
+    case 6:
+      k.activation({.dst = dst, .op = ActFn::copy, .data = x});
+      break;
     default:
       k.tensor_scalar({.dst = dst, .data = x, .op0 = op0, .operand0 = column, .reverse0 = reverse0});
   }
@@ -132,14 +150,18 @@ isa::Program random_program(Random& random) {
   return k.finish();
 }
 
-using Arrays = std::map<std::string, std::vector<std::uint32_t>>;
+using Arrays = std::map<std::string, std::vector<std::uint16_t>>;  // of a float32 two halves
 
 Arrays random_arrays(const isa::Program& program, Random& random) {
   std::normal_distribution<float> normal;
   Arrays arrays;
   for (const isa::Tensor& t : program.tensors) {
     if (t.role == isa::Role::internal) continue;
-    for (std::int64_t i = 0; i < t.size(); ++i) arrays[t.name].push_back(std::bit_cast<std::uint32_t>(normal(random)));
+    for (std::int64_t i = 0; i < t.size(); ++i) {
+      const auto bits = std::bit_cast<std::uint32_t>(normal(random));
+      if (t.dtype == DType::float32) arrays[t.name].push_back(static_cast<std::uint16_t>(bits));
+      arrays[t.name].push_back(static_cast<std::uint16_t>(bits >> 16));
+    }
   }
   return arrays;
 }
@@ -147,7 +169,7 @@ Arrays random_arrays(const isa::Program& program, Random& random) {
 Arrays results(const isa::Program& program, Arrays arrays, const RunOptions& options) {
   Buffers buffers;
   for (auto& [name, words] : arrays)
-    buffers[name] = {reinterpret_cast<std::byte*>(words.data()), words.size() * sizeof(std::uint32_t)};
+    buffers[name] = {reinterpret_cast<std::byte*>(words.data()), words.size() * sizeof(std::uint16_t)};
   run(program, arch(program.target), buffers, options);
   return arrays;
 }

@@ -5,7 +5,7 @@
 #include "kiln/num/plain/plain.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kiln/num/fast/alu_bfloat16.cpp"
+#define HWY_TARGET_INCLUDE "kiln/num/fast/alu_bfloat16.cpp"  // NOLINT: the name is Highway's
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

@@ -84,7 +84,8 @@ def test_router(target, rng, tokens, d, experts, k):
 
 
 @pytest.mark.parametrize("tokens, d, hidden, experts, k", [
-    (1, 8, 8, 8, 1), (150, 200, 300, 8, 2), (130, 64, 129, 12, 3)])
+    (1, 8, 8, 8, 1), (150, 200, 300, 8, 2), (130, 64, 129, 12, 3),
+    (800, 16, 24, 8, 3), (600, 16, 24, 8, 8)])  # pairs of blocks with a half, and what is left over
 @pytest.mark.parametrize("kind", [np.float32, ml_dtypes.bfloat16])
 def test_mixture_of_experts(target, rng, tokens, d, hidden, experts, k, kind):
     arrays = mixture_of_experts.inputs(rng, tokens, d, hidden, experts, kind)
