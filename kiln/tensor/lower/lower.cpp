@@ -426,8 +426,8 @@ void improve(Solved& solved, const CompileOptions& options) {
   }
 }
 
-// No choice gave a program that check could look at: the region whose rows have no common loops, or that the programs of
-// two cores differ.
+// No choice gave a program that check could look at: a region's rows have no common loops, or the programs of two cores
+// differ.
 [[noreturn]] void refuse(const std::vector<Graph>& cores, const Choice& last, Plans& plans) {
   const Graph& graph = cores[0];
   const Fusion& fusion = plans.fusion(graph, last.fuse);

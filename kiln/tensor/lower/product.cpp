@@ -99,7 +99,7 @@ std::int64_t RegionEmitter::rows_that_follow(Value v) const {
   if (attention_ || layout_.partitions > arch_.partitions || layout_.packed > 1) return 0;
   const Leaf& y = layout_.loads[layout_.load_of.at({v, 1})];
   const std::int64_t K = y.free[0].count, N = y.free[1].count, size = size_bytes(graph_.type(y.value).dtype);
-  const bool is_long = K > kPieceOfSum && !splat_of(graph_, graph_.op(v).operands[0]);  // ones are there without turning
+  const bool is_long = K > kPieceOfSum && !splat_of(graph_, graph_.op(v).operands[0]);  // ones need no turning
   if (K <= kBlock || is_long || kept(y) || y.free[1].stride != 1 || y.free[0].stride != N) return 0;
   if (blocks_of(K) * N * size > options_.hoisted_bytes) return 0;
   if (N * size >= kLongRun && K % kBlock == 0 && !comes_as_columns(v)) return 0;

@@ -21,8 +21,7 @@ void RegionEmitter::find_row_sums() {
     }
     const Shape& shape = graph_.type(p).shape;
     for (std::int64_t m = 0; m < shape[0]; m += kBlock)
-      s.totals.push_back(
-          new_tile(k_, Memory::psum, std::min(kBlock, shape[0] - m), {1, {shape[1]}}, DType::float32));
+      s.totals.push_back(new_tile(k_, Memory::psum, std::min(kBlock, shape[0] - m), {1, {shape[1]}}, DType::float32));
     row_sums_.push_back(std::move(s));
   }
 }
@@ -34,8 +33,8 @@ Tile RegionEmitter::summed(Value sum, int operand_at) {
   Tile rows = fusion_.region_of[of] == region_ ? value(of) : operand(sum, static_cast<std::size_t>(operand_at));
   const Free free = free_of(t.shape, *row_dims(t.shape, rows_of_region_));
   const std::int64_t columns = product(free.dims);
-  const bool plain = !rows.in_psum() && rows.dtype() == t.dtype && Strided{0, rows.dims}.is_contiguous() &&
-                     rows.count() == columns;
+  const bool plain =
+      !rows.in_psum() && rows.dtype() == t.dtype && Strided{0, rows.dims}.is_contiguous() && rows.count() == columns;
   if (!plain) {
     const Tile out = new_tile(k_, Memory::sbuf, rows_, free, t.dtype);
     copy(out, rows, free);
@@ -76,9 +75,9 @@ void RegionEmitter::store_row_sums() {
       const std::int64_t rows = s.totals[b].rows, first = static_cast<std::int64_t>(b) * kBlock;
       const Tile out = new_tile(k_, Memory::sbuf, rows, {1, {columns}}, graph_.type(s.sum).dtype);
       k_.tensor_copy({.dst = view_of(out, {{1, columns}}), .src = view_of(s.totals[b], {{1, columns}})});
-      k_.dma_copy({.dst = storage_.of.at(s.sum).ap({{columns, rows}, {1, columns}},
-                                                   storage_.begin(s.sum) + first * columns),
-                   .src = view_of(out, {{1, columns}})});
+      k_.dma_copy(
+          {.dst = storage_.of.at(s.sum).ap({{columns, rows}, {1, columns}}, storage_.begin(s.sum) + first * columns),
+           .src = view_of(out, {{1, columns}})});
     }
   }
 }

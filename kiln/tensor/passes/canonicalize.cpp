@@ -269,7 +269,7 @@ std::optional<Value> scaled_product(const Rewriting& r) {
 // given, and only the result is scaled.
 std::optional<Value> scaled_columns(const Rewriting& r, const std::vector<int>& uses) {
   if (r.op.code != OpCode::matmul || uses[r.op.operands[1]] != 1) return {};
-  const Op y = r.operand_op(1);  // a copy: adding ops moves them
+  const Op& y = r.operand_op(1);
   const Type x = r.to.type(r.operands[0]);
   if (y.code != OpCode::multiply) return {};
   if (y.type.rank() != 2 || x.rank() < 2 || !is_float(x.dtype) || !is_float(y.type.dtype)) return {};
@@ -278,7 +278,8 @@ std::optional<Value> scaled_columns(const Rewriting& r, const std::vector<int>& 
     const Op& made = r.to.op(y.operands[i]);
     const bool given = made.code == OpCode::cast && r.to.op(made.operands[0]).code == OpCode::input;
     if (!given || !is_float(data.dtype) || data.shape != y.type.shape || scale.size() != data.shape[1]) continue;
-    if (scale.rank() < 1 || scale.shape.back() != data.shape[1] || is_float(r.to.type(made.operands[0]).dtype)) continue;
+    if (scale.rank() < 1 || scale.shape.back() != data.shape[1] || is_float(r.to.type(made.operands[0]).dtype))
+      continue;
     const Expr left(r.to, r.operands[0]), right(r.to, y.operands[i]), by(r.to, y.operands[1 - i]);
     const bool narrow = size_bytes(x.dtype) == 2 && size_bytes(data.dtype) == 2;
     const Expr sums = narrow ? matmul_f32(left, right) : matmul(left, right);
