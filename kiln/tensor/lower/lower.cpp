@@ -434,7 +434,7 @@ void improve(Solved& solved, const CompileOptions& options) {
   for (std::size_t r = 0; r < fusion.regions.size(); ++r) {
     const Region& region = fusion.regions[r];
     if (region.kind == Region::Kind::copies) continue;
-    if (!plans.tilings(graph, fusion, static_cast<int>(r), last.region_choices).empty()) continue;
+    if (!plans.tilings(graph, fusion, static_cast<int>(r), last.region_choices, last.sbuf_share).empty()) continue;
     const Op& op = graph.op(region.ops.back());
     raise(rules::kTable, rules::kNotYet,
           {.found = fmt::format("not yet: layout: the rows of {} ({}) and of what it reads have no common loops",
