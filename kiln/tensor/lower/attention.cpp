@@ -150,9 +150,7 @@ bool RegionEmitter::fits_chunks(const Attention& a) const {
   const Shape &s = graph_.type(a.scores).shape, &r = graph_.type(a.result).shape;
   if (s.back() < kFewest || r.back() > kBank) return false;
   const Leaf& values = layout_.loads[layout_.load_of.at({a.result, 1})];
-  const Leaf& keys = layout_.loads[layout_.load_of.at({a.scores, 1})];
-  return !kept(values) && !kept(keys) && values.free[1].stride == 1 &&
-         graph_.type(graph_.op(a.scores).operands[0]).shape.back() <= 1024;
+  return values.free[1].stride == 1 && graph_.type(graph_.op(a.scores).operands[0]).shape.back() <= 1024;
 }
 
 // The tiles that a causal mask needs: the identity, and what is added to scores, once for all rows.

@@ -136,10 +136,17 @@ std::optional<RegionEmitter::Together> RegionEmitter::heads_together() const {
     if (out.depth > kBlock || out.wide > kBlock) return {};
     if (keys > ((options_.heads_together & 3) == 1 ? kFewKeys : kMostKeyBlocks * kBlock)) return {};
     out.queries = rows_for(layout_.partitions, true), out.keys = rows_for(keys, false);
-    if (out.queries.rows < 2 || out.keys.rows < 2) return {};
     const Leaf &q = layout_.loads[layout_.load_of.at({a->scores, 0})], &y = layout_.stores[0];
     const Leaf& k = layout_.loads[layout_.load_of.at({a->scores, 1})];
     const Leaf& values = layout_.loads[layout_.load_of.at({a->result, 1})];
+    int in_blocks = 0;
+    for (const Leaf* leaf : {&q, &y, &k, &values}) in_blocks += kept_blocks(leaf->base) ? 1 : 0;
+    if (in_blocks > 0) {
+      for (TokenRows* tokens : {&out.queries, &out.keys})
+        *tokens = {tokens->tokens, kBlock, (tokens->tokens + kBlock - 1) / kBlock, true};
+      if (in_blocks < 4 || (out.queries.follow > kManyBlocks && out.queries.follow % kGroup != 0)) return {};
+    }
+    if (out.queries.rows < 2 || out.keys.rows < 2) return {};
     if (run_of(q.free) != out.depth || run_of(y.free) != out.wide) return {};
     out.holds_values = out.wide < kBlock && options_.holds_values;
     out.turned = dtype_of_turned(*a);
@@ -201,7 +208,9 @@ RegionEmitter::Tokens RegionEmitter::tokens_of(int load, const Together& t) cons
   out.of_inner = t.heads.inner;
   out.heads = {load >= 0 && out.hbm_outer == 0 ? 1 : t.heads.outer, load >= 0 && out.hbm_head == 0 ? 1 : t.heads.inner};
   if (const Tile* row = load < 0 ? kept_result(leaf) : kept(leaf)) {
-    out.tile = row->storage, out.place = place_in_row(leaf), out.head = out.hbm_head, out.outer = out.hbm_outer;
+    out.tile = row->storage, out.place = leaf.offset, out.head = out.hbm_head, out.outer = out.hbm_outer;
+    for (std::size_t i = 0; i < at_.size(); ++i) out.place += at_[i] * leaf.loops[i];
+    if (const KeptShape* in_blocks = kept_blocks(leaf.base)) out.block = in_blocks->pitch();
     return out;
   }
   out.hbm = load < 0 && leaf.output >= 0 ? storage_.outputs[leaf.output] : storage_.of.at(leaf.base);
@@ -316,7 +325,9 @@ void RegionEmitter::turn_columns_of(const Tokens& s, const Together& t, const Co
                          .data = s.tile.ap({{row, rows}, {above, stacked}, {1, s.depth}},
                                            s.place + s.offset((g + i / m) * each) + f * s.block)});
       }
-      k_.tensor_copy({.dst = out.tile.ap({{wide, depth}, {follow * n, some}, {1, m}, {follow, n}}, g * follow * n + f0),
+      const std::int64_t block = s.at.block();
+      k_.tensor_copy({.dst = out.tile.ap({{wide, depth}, {follow * n, some}, {block, m}, {s.at.apart(), n}},
+                                         g * follow * n + f0 * block),
                       .src = turned.ap({{some * m * n, depth}, {m * n, some}, {n, m}, {1, n}}),
                       .engine = evacuator()});
     }
@@ -346,8 +357,9 @@ View RegionEmitter::counted_values(Tokens& s) {
                           s.place + from * s.block),
          .engine = Engine::gpsimd});
   };
-  copy(0, s.at.last(), s.at.rows);
-  copy(s.at.last(), follow - s.at.last(), s.at.rows - 1);
+  const std::int64_t full = s.at.is_even() ? follow : s.at.in_blocks ? follow - 1 : s.at.last();
+  copy(0, full, s.at.rows);
+  copy(full, follow - full, s.at.count(follow - 1));
   return out;
 }
 
@@ -368,11 +380,11 @@ void RegionEmitter::make_mask_of_heads(Together& t) {
   for (std::int64_t b = 0; b < t.keys.follow; ++b)  // query - key + ahead >= 0
     k_.affine_select({.dst = t.mask.ap({{wide, t.keys.rows}, {1, n}}, b * n),
                       .pattern = {{1, n}},
-                      .channel_multiplier = -t.keys.follow,
+                      .channel_multiplier = -t.keys.apart(),
                       .on_true_tile = zeros,
                       .on_false_value = kHidden,
                       .cmp_op = AluOp::greater_equal,
-                      .offset = *t.a.ahead - b});
+                      .offset = *t.a.ahead - b * t.keys.block()});
 }
 
 // What is added to the scores of each key: (keys, blocks of them).
@@ -385,11 +397,22 @@ View RegionEmitter::bias_of_keys(const Together& t) {
   Index at = storage_.begin(leaf.base) + leaf.offset;
   for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
   if (!t.keys.is_even()) k_.memset({.dst = given, .value = 0.0});
-  over_token_rows(t.keys, [&](std::int64_t first, std::int64_t rows, std::int64_t blocks) {
-    k_.dma_copy({.dst = given.ap({{follow, rows}, {1, blocks}}, first * follow),
-                 .src = storage_.of.at(leaf.base).ap({{follow * stride, rows}, {stride, blocks}},
-                                                     at + first * follow * stride)});
-  });
+  const auto load = [&](std::int64_t f, std::int64_t blocks, std::int64_t rows) {
+    k_.dma_copy(
+        {.dst = given.ap({{follow, rows}, {1, blocks}}, f),
+         .src = storage_.of.at(leaf.base).ap({{stride, rows}, {kBlock * stride, blocks}}, at + f * (kBlock * stride))});
+  };
+  if (t.keys.in_blocks) {
+    const std::int64_t whole = t.keys.is_even() ? follow : follow - 1;
+    load(0, whole, P);
+    if (whole < follow) load(whole, 1, t.keys.count(whole));
+  } else {
+    over_token_rows(t.keys, [&](std::int64_t first, std::int64_t rows, std::int64_t blocks) {
+      k_.dma_copy({.dst = given.ap({{follow, rows}, {1, blocks}}, first * follow),
+                   .src = storage_.of.at(leaf.base).ap({{follow * stride, rows}, {stride, blocks}},
+                                                       at + first * follow * stride)});
+    });
+  }
   k_.tensor_scalar({.dst = out, .data = given, .op0 = AluOp::multiply, .operand0 = t.bias_factor});
   return out;
 }
@@ -407,9 +430,10 @@ void RegionEmitter::weigh_heads(const Together& t, const PassOfHeads& pass, Some
   const std::int64_t follow = t.queries.follow, keys_row = pass.keys.tile.dim(1), row = pass.queries.tile.dim(1);
   // The queries of these blocks: some that follow each other of every partition.
   const auto columns = [&](const View& v, std::int64_t row_of, std::int64_t rows, const Index& at) {
-    if (some.blocks == follow) return v.ap({{row_of, rows}, {1, n}}, at);
+    if (some.blocks == follow || t.queries.in_blocks) return v.ap({{row_of, rows}, {1, n}}, at);
     return v.ap({{row_of, rows}, {follow, t.queries.rows}, {1, some.blocks}}, at);
   };
+  const Index first = some.first_block * t.queries.block();
   isa::Ints position, size;
   if (t.stacked > 1 && (t.depth == kBlock / 2 || arch_.features.row_tile_32)) size = {t.depth, kBlock};
   for (std::int64_t from = 0, m = 0; from < units; from += m) {
@@ -425,16 +449,15 @@ void RegionEmitter::weigh_heads(const Together& t, const PassOfHeads& pass, Some
       const View dst = scores.ap({{width, rows}, {1, n}}, i / in_bank * kHeadBank + i % in_bank * n);
       if (!size.empty()) position = {above, 0};
       k_.nc_matmul({.dst = dst,
-                    .stationary = pass.keys.tile.ap({{keys_row, t.depth}, {blocks, rows}},
-                                                    above * keys_row + pass.keys.column(head) + b),
-                    .moving = columns(pass.queries.tile, row, t.depth,
-                                      above * row + pass.queries.column(head) + some.first_block),
+                    .stationary = pass.keys.tile.ap({{keys_row, t.depth}, {t.keys.apart(), rows}},
+                                                    above * keys_row + pass.keys.column(head) + b * t.keys.block()),
+                    .moving = columns(pass.queries.tile, row, t.depth, above * row + pass.queries.column(head) + first),
                     .tile_position = position,
                     .tile_size = size});
       if (t.a.ahead)
         k_.nc_matmul({.dst = dst,
                       .stationary = t.identity.ap({{kBlock, rows}, {1, rows}}),
-                      .moving = columns(t.mask, t.mask.dim(1), rows, b * follow * t.queries.rows + some.first_block)});
+                      .moving = columns(t.mask, t.mask.dim(1), rows, b * follow * t.queries.rows + first)});
       some.weights[unit] = out.ap({{m * n, rows}, {1, n}}, i * n);
       those.push_back(unit);
     }
@@ -462,7 +485,8 @@ void RegionEmitter::add_values_of_heads(const Together& t, const PassOfHeads& pa
     for (std::int64_t i = 0; i < some.count; ++i) {
       for (std::int64_t b = 0; b < blocks; ++b)
         k_.nc_matmul({.dst = sum.ap({{width, P}, {1, wide}}, i * wide),
-                      .stationary = some.weights[i * blocks + b].slice(1, f, P, some.blocks),
+                      .stationary = t.queries.in_blocks ? some.weights[i * blocks + b].slice(1, f * P, P)
+                                                        : some.weights[i * blocks + b].slice(1, f, P, some.blocks),
                       .moving = pass.values.ap({{values_row, t.keys.count(b)}, {1, wide}},
                                                (pass.values_of.index(some.first + i) * blocks + b) * wide)});
     }

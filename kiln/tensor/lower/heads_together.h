@@ -6,12 +6,20 @@
 namespace kiln::tensor {
 
 // Tokens on partitions: `follow` of them after each other on each of `rows`, as they lie in HBM. Block f is the f-th
-// token of every partition; on the last partition the first `last` blocks have one.
+// token of every partition; on the last partition the first `last` blocks have one. Or, as other regions leave them in
+// SBUF, block f is 128 tokens that follow each other, of which the last block may have fewer.
 struct TokenRows {
   std::int64_t tokens = 0, rows = 0, follow = 1;
+  bool in_blocks = false;
   std::int64_t last() const { return tokens - (rows - 1) * follow; }
-  std::int64_t count(std::int64_t block) const { return block < last() ? rows : rows - 1; }
-  bool is_even() const { return last() == follow; }
+  std::int64_t count(std::int64_t block) const {
+    if (in_blocks) return std::min(rows, tokens - block * rows);
+    return block < last() ? rows : rows - 1;
+  }
+  bool is_even() const { return in_blocks ? count(follow - 1) == rows : last() == follow; }
+  // Tokens from one partition to the next, from one block to the next.
+  std::int64_t apart() const { return in_blocks ? 1 : follow; }
+  std::int64_t block() const { return in_blocks ? rows : 1; }
 };
 
 // The heads of a pass: all, or some, of the innermost loop for each of some of the loop around it.

@@ -25,7 +25,56 @@ bool RegionEmitter::is_for_products(int index) const {
   return true;
 }
 
+// Whether the rows of a load come before the matrices that they meet: runs, which no DMA turns, of several blocks.
+bool RegionEmitter::comes_first(int index) const {
+  constexpr std::int64_t kMostBytes = 16384;  // of a partition
+  const Leaf& leaf = layout_.loads[index];
+  const DType t = graph_.type(leaf.value).dtype;
+  if (leaf.is_matrix || !is_float(t) || kept(leaf) || is_turned(leaf) || layout_.footprint(index)) return false;
+  if (leaf.partition == 0 || leaf.packed != leaf.partition || is_for_products(index)) return false;
+  for (const auto& [user, i] : layout_.load_of) {
+    if (i == index && is_product(graph_.op(user.first).code) && turns_in_dma(user.first, kBlock)) return false;
+  }
+  std::vector<Dims> one{leaf.free};
+  join_together(one);
+  const std::int64_t blocks = (layout_.partitions + kBlock - 1) / kBlock;
+  return one[0].size() == 1 && one[0][0].stride == 1 &&
+         blocks * (one[0][0].count + kBlock) * size_bytes(t) <= kMostBytes;
+}
+
+// The first block, then the others: what is computed with it waits for nothing else.
+void RegionEmitter::load_blocks_first() {
+  const auto is_given = [&](const Leaf& leaf) { return leaf.is_matrix && !kept(leaf); };
+  if (attention_ || layout_.partitions <= kBlock || layout_.packed != 1 || layout_.grouped != 1 ||
+      !layout_.loops.empty())
+    return;
+  if (!layout_.spread.empty() || std::none_of(layout_.loads.begin(), layout_.loads.end(), is_given)) return;
+  if (!options_.rows_first) return;
+  for (std::size_t i = 0; i < layout_.loads.size(); ++i) {
+    const int index = static_cast<int>(i);
+    if (!comes_first(index)) continue;
+    const Leaf& leaf = layout_.loads[i];
+    std::int64_t n = 1;
+    for (const isa::Dim& d : leaf.free) n *= d.count;
+    const std::int64_t pitch = (n + kBlock - 1) / kBlock * kBlock, rows = layout_.partitions;
+    const std::int64_t blocks = (rows + kBlock - 1) / kBlock;
+    const Tile all = new_tile(k_, Memory::sbuf, kBlock, {1, {blocks * pitch}}, graph_.type(leaf.value).dtype);
+    const auto load = [&](std::int64_t first, std::int64_t count, std::int64_t of_block) {
+      if (count == 0) return;
+      k_.dma_copy({.dst = all.storage.ap({{blocks * pitch, of_block}, {pitch, count}, {1, n}}, first * pitch),
+                   .src = storage_.of.at(leaf.base).ap(
+                       {{leaf.partition, of_block}, {leaf.partition * kBlock, count}, {1, n}},
+                       storage_.begin(leaf.base) + leaf.offset + first * kBlock * leaf.partition)});
+    };
+    load(0, 1, kBlock);
+    load(1, rows / kBlock - 1, kBlock);
+    if (rows % kBlock) load(rows / kBlock, 1, rows % kBlock);
+    first_rows_[index] = all;
+  }
+}
+
 void RegionEmitter::hoist(int level) {
+  if (level == 0 && first_rows_.empty()) load_blocks_first();
   for (std::size_t i = 0; i < layout_.loads.size(); ++i) {
     const Leaf& leaf = layout_.loads[i];
     if (is_for_products(static_cast<int>(i)) || (attention_ && attention_->unloaded.contains(static_cast<int>(i))))
@@ -52,7 +101,7 @@ void RegionEmitter::hoist(int level) {
     const bool values = unshifted_ && is_of(attention_->result), keys = unshifted_ && is_of(attention_->scores);
     const std::int64_t blocks = (leaf.free[0].count + 127) / 128;
     const std::int64_t bytes = blocks * leaf.free[1].count * size_bytes(graph_.type(leaf.value).dtype);
-    if (bytes > options_.hoisted_bytes && !values && !keys) continue;
+    if (bytes > options_.hoisted_bytes && !values && !keys && !kept_blocks(leaf.base)) continue;
     scopes_.back().matrices[index] = values ? load_values(index) : load_matrix(index, 0, leaf.free[1].count);
   }
   if (unshifted_ && !attention_->function.empty()) hold_operands(level);

@@ -302,6 +302,30 @@ class Search {
   std::vector<Alternative> tried_;
 };
 
+// Results of more than 128 rows stay in SBUF. What else is tried is quicker with some than with others: not for a
+// little.
+void try_kept_blocks(Search& search) {
+  constexpr double kWorth = 0.96;
+  if (search.best().spills.empty()) return;
+  Choice tried = search.choice();
+  tried.keeps_blocks = true;
+  search.attempt(tried, "results of many rows kept in SBUF", kWorth, true);
+  if (!search.choice().keeps_blocks) return;
+  constexpr double kFirstWorth = 0.98;
+  tried.region.rows_first = true;
+  search.attempt(tried, "rows loaded before the matrices that they meet", kFirstWorth);
+}
+
+// Whether they are still worth it: DMAs turn what they load, which SBUF has as it is.
+void try_without_kept_blocks(Search& search) {
+  Choice tried = search.choice();
+  if (!tried.keeps_blocks) return;
+  tried.keeps_blocks = false;
+  tried.region.rows_first = false;
+  tried.region.loads_turned = true;
+  search.attempt(tried, "results of many rows through HBM", 1, true);
+}
+
 // Products of several blocks of rows in one order. Passes of a loop go into each other without it too, by what the
 // vendor's compiler moves: not for a little.
 void try_side_by_side(Search& search) {
@@ -324,10 +348,12 @@ void try_all(Search& search, const CompileOptions& options, const Graph& graph) 
     c.change(tried.region);
     search.attempt(tried, c.what, c.worth);
   };
+  if (products) try_kept_blocks(search);
   if (products)
     std::for_each(std::begin(kProductCandidates), std::end(kProductCandidates), attempt);
   else if (turns_columns(search.best().program))
     std::for_each(std::begin(kTurnCandidates), std::end(kTurnCandidates), attempt);
+  try_without_kept_blocks(search);
   if (search.best().has_short_runs) {
     Choice tried = search.choice();
     tried.fuse.short_runs = false;

@@ -27,7 +27,7 @@ Arch chip_of(const CompileOptions& options) {
 bool Choice::is_same_with(const Choice& other) const {
   const auto rest = [](const Choice& c) {
     return std::tie(c.fuse, c.tiling, c.region_choices, c.sbuf_share, c.held_bytes, c.started_by_software,
-                    c.moving_views);
+                    c.keeps_blocks, c.moving_views);
   };
   return rest(*this) == rest(other) && of_region.empty() && other.of_region.empty() &&
          region.is_same_with(other.region);
@@ -88,7 +88,7 @@ bool Maker::prepare() {
   for (std::size_t r = 0; r < fusion_.regions.size(); ++r) {
     if (!plan(static_cast<int>(r))) return false;
   }
-  storage_.residency = residency(graph_, fusion_, layouts_, chip_);
+  storage_.residency = residency(graph_, fusion_, layouts_, chip_, choice_.keeps_blocks && !bound_);
   find_updates();
   if (choice_.moving_views) {
     find_moving_views();

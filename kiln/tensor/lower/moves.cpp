@@ -20,8 +20,14 @@ Tile RegionEmitter::load(int index) {
   if (now_ == kScalar) k_.at(k_.program().add_loc(graph_.loc(graph_.op(leaf.value))));
   Dims from = leaf.free;
   Index at = place(leaf);
-  if (const Tile* row = kept(leaf)) {
+  const auto first = first_rows_.find(index);
+  if (const Tile* row = first == first_rows_.end() ? kept(leaf) : &first->second) {
     Tile tile{row->storage, place_in_row(leaf), {0, 1}, from, rows_};
+    if (first != first_rows_.end()) {
+      std::int64_t n = 1;
+      for (const isa::Dim& d : from) n *= d.count;
+      tile.offset = start_ * ((n + kBlock - 1) / kBlock);
+    }
     if (columns_ && !from.empty() && from.back().count == columns_->extent) {
       tile.offset += columns_->start * from.back().stride;
       tile.dims.back().count = columns_->size;

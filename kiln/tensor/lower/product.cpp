@@ -288,6 +288,7 @@ Tile RegionEmitter::spread_row(Value x, const Depth& depth) {
 // Rows that come from HBM for a product alone: the first columns are turned while the others are loaded.
 bool RegionEmitter::loads_in_parts(const Leaf& leaf) const {
   if (load_blocks() == 0 || kept(leaf) || is_hoisted(leaf) || is_turned(leaf) || leaf.free.empty()) return false;
+  if (first_rows_.contains(static_cast<int>(&leaf - layout_.loads.data()))) return false;
   std::vector<Dims> one{leaf.free};
   join_together(one);
   if (one[0].size() != 1 || one[0][0].stride != 1 || one[0][0].count < 2 * kColumns) return false;
@@ -395,6 +396,7 @@ Tile RegionEmitter::load_matrix(int index, Index column, std::int64_t columns) {
   const Leaf& leaf = layout_.loads[index];
   const std::int64_t K = leaf.free[0].count, sk = leaf.free[0].stride, sn = leaf.free[1].stride;
   const DType t = graph_.type(leaf.value).dtype;
+  if (const KeptShape* in_blocks = kept_blocks(leaf.base)) return matrix_of_blocks(leaf, *in_blocks);
   if (const Tile* row = kept(leaf)) {
     if (sk == row->count() && K == row->rows && K <= kBlock)
       return {row->storage, place_in_row(leaf) + column * sn, {0, 1}, {{sn, columns}}, K};

@@ -70,8 +70,14 @@ void RegionEmitter::emit() {
   for (const Leaf& leaf : layout_.stores) {  // rows that are put together from all loops
     KeptShape shape;
     if (leaf.output >= 0 || !storage_.residency.kept.contains(leaf.value)) continue;
+    const DType t = graph_.type(leaf.value).dtype;
+    if (const KeptShape* in_blocks = kept_blocks(leaf.value)) {
+      storage_.kept[leaf.value] =
+          new_tile(k_, Memory::sbuf, in_blocks->rows, {1, {in_blocks->blocks * in_blocks->pitch()}}, t);
+      continue;
+    }
     KILN_ASSERT(can_keep(layout_, leaf, graph_.type(leaf.value).size(), shape));
-    storage_.kept[leaf.value] = new_tile(k_, Memory::sbuf, shape.rows, {1, {shape.row}}, graph_.type(leaf.value).dtype);
+    storage_.kept[leaf.value] = new_tile(k_, Memory::sbuf, shape.rows, {1, {shape.row}}, t);
   }
   for (Value v : fusion_.regions[region_].ops) {
     if (!attention_) attention_ = attention_of(v);
@@ -134,11 +140,17 @@ void RegionEmitter::hold(const std::set<Value>& unchanged, std::int64_t& left) {
   scopes_.pop_back();
 }
 
-// Where a leaf lies in a row that is kept: without the rows before it.
+// Where a leaf lies in a row that is kept: without the rows before it, but with the blocks of rows before it.
 Index RegionEmitter::place_in_row(const Leaf& leaf) const {
   Index at = leaf.offset;
   for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
-  return at;
+  const KeptShape* in_blocks = leaf.is_matrix ? nullptr : kept_blocks(leaf.base);
+  return in_blocks ? at + start_ * (in_blocks->pitch() / kBlock) : at;
+}
+
+const KeptShape* RegionEmitter::kept_blocks(Value base) const {
+  const auto it = storage_.residency.in_blocks.find(base);
+  return it == storage_.residency.in_blocks.end() ? nullptr : &it->second;
 }
 
 const Tile* RegionEmitter::kept(const Leaf& leaf) const {
@@ -149,6 +161,7 @@ const Tile* RegionEmitter::kept(const Leaf& leaf) const {
 std::optional<KeptShape> RegionEmitter::kept_shape(const Leaf& leaf) const {
   const auto it = storage_.kept.find(leaf.base);
   if (it == storage_.kept.end()) return {};
+  if (const KeptShape* in_blocks = kept_blocks(leaf.base)) return *in_blocks;
   const KeptShape shape{it->second.rows, it->second.count(), storage_.residency.turned.contains(leaf.base)};
   return finds(layout_, leaf, shape) ? std::optional(shape) : std::nullopt;
 }
@@ -509,6 +522,7 @@ bool lies_plain(const Tile& t, const Free& free) {
 bool RegionEmitter::is_last_reader(Value user, std::size_t i, const Tile& t, Value v) const {
   const auto leaf = layout_.load_of.find({user, static_cast<int>(i)});
   if (leaf == layout_.load_of.end() || kept(layout_.loads[leaf->second])) return false;
+  if (first_rows_.contains(leaf->second)) return false;
   if (layout_.footprint(leaf->second)) return false;  // others read it, too
   const auto here = scopes_.back().leaves.find(leaf->second);
   if (here == scopes_.back().leaves.end() || here->second.storage.tensor() != t.storage.tensor()) return false;

@@ -62,6 +62,7 @@ struct RegionOptions {
   Noted<bool> sums_on_scalar = false;     // of rows
   Noted<bool> moments = true;             // mean and variance of a row in one pass
   Noted<bool> loads_turned = false;       // operands of products with 16-bit elements are turned while they are loaded
+  Noted<bool> rows_first = false;         // rows of several blocks are loaded before the matrices that they meet
   Noted<bool> whole_rows = false;         // of products that are finished piece by piece are stored at once
   Noted<std::int64_t> regrouped_bytes = 32768;  // of a partition, that are copied in another order together
   Noted<bool> regroups_matrices = false;        // copies that the tensor engine could turn
@@ -73,7 +74,7 @@ struct RegionOptions {
     return std::tie(psum_columns, hoisted_bytes, row_blocks, column_tile, chunk, side_by_side, products_beside,
                     turned_blocks, load_blocks, key_blocks, weights_on_tensor, few_queries, unshifted, heads_together,
                     holds_values, stores_together, spread_rows, whole, pairs_on_gpsimd, pairs_in_turn,
-                    factors_on_scalar, sums_on_scalar, moments, loads_turned, whole_rows, regrouped_bytes,
+                    factors_on_scalar, sums_on_scalar, moments, loads_turned, rows_first, whole_rows, regrouped_bytes,
                     regroups_matrices, turned_by_dma, evacuate);
   }
   void forget_asked() const;
@@ -134,11 +135,18 @@ class RegionEmitter {
   void hoist(int level);
   bool has_few_rows() const;
   void load_rows_first();
+  void load_blocks_first();
+  bool comes_first(int index) const;
   bool is_hoisted(const Leaf& leaf) const;
   bool is_for_products(int index) const;
   isa::Index place(const Leaf& leaf) const;
   isa::Index place_in_row(const Leaf& leaf) const;
   const Tile* kept(const Leaf& leaf) const;
+  const KeptShape* kept_blocks(Value base) const;
+  Tile matrix_of_blocks(const Leaf& leaf, const KeptShape& shape);
+  void copy_blocks(const Tile& dst, const KeptShape& shape, const Leaf& leaf, std::int64_t wide);
+  void turn_blocks(const Tile& dst, const KeptShape& shape, const isa::View& rows, const isa::Index& at,
+                   std::int64_t first, std::int64_t blocks);
   std::optional<Tile> spread_kept(const Leaf& leaf);
   bool is_turned(const Leaf& leaf) const;
   Tile place_of_kept(const Leaf& leaf, Tile dst) const;
@@ -592,6 +600,7 @@ class RegionEmitter {
     bool is_there = false, is_loaded = false;  // for the passes that follow; in this one
   };
   std::map<int, Resident> resident_;
+  std::map<int, Tile> first_rows_;       // loads that are there before the matrices: blocks of rows beside each other
   std::map<Value, Tile> piece_results_;  // of reductions of wide rows: where that of a piece goes
   std::int64_t stream_tile_ = 0;         // columns of wide rows at a time
   std::map<std::int64_t, std::shared_ptr<TurnedFunction>> functions_;  // by blocks of keys that go together

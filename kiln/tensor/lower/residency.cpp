@@ -7,6 +7,8 @@ namespace kiln::tensor {
 namespace {
 
 constexpr std::int64_t kMost = 14, kBudget = 4;  // one part of so many of a partition: for one result, for all of them
+constexpr std::int64_t kBlocksBudget = 2;        // the same, for all with more than 128 rows
+constexpr std::int64_t kRows = 128;
 
 // The largest element that a leaf reaches on one partition.
 std::int64_t reach(const Layout& layout, const Leaf& leaf) {
@@ -75,6 +77,29 @@ bool finds(const Layout& layout, const Leaf& load, const KeptShape& shape) {
          (load.partition == shape.row || shape.rows == 1) && reach(layout, load) < shape.row;
 }
 
+bool can_keep_blocks(const Layout& layout, const Leaf& store, std::int64_t elements, KeptShape& shape) {
+  if (layout.partitions <= kRows || layout.packed != 1 || layout.grouped != 1 || !layout.rest.empty()) return false;
+  if (store.output >= 0 || store.base != store.value || elements % layout.partitions != 0) return false;
+  shape = {.rows = kRows, .row = elements / layout.partitions, .all = layout.partitions};
+  shape.blocks = (shape.all + kRows - 1) / kRows;
+  return 2 * shape.row >= shape.pitch() && store.partition == shape.row && reach(layout, store) < shape.row;
+}
+
+bool finds_blocks(const Layout& layout, const Leaf& load, const KeptShape& shape) {
+  if (layout.partitions <= kRows || layout.packed != 1 || layout.grouped != 1 || !layout.rest.empty()) return false;
+  if (load.is_matrix) {  // its rows to sum over, or its columns, are the rows
+    const isa::Dim &k = load.free[0], &n = load.free[1];
+    Leaf one = load;
+    const bool straight = k.stride == shape.row && k.count == shape.all && n.stride == 1;
+    const bool turned = n.stride == shape.row && n.count == shape.all && k.stride == 1 && k.count <= kRows;
+    one.free = {straight ? n : k};
+    return (straight || turned) && reach(layout, one) < shape.row;
+  }
+  if (layout.footprint(static_cast<int>(&load - layout.loads.data()))) return false;
+  return layout.partitions == shape.all && load.partition == shape.row && !load.free.empty() &&
+         (load.free.back().stride == 1 || load.free.back().count == 1) && reach(layout, load) < shape.row;
+}
+
 bool spreads(const Graph& graph, const Region& region, const Layout& layout, const Leaf& load, const KeptShape& shape) {
   constexpr std::int64_t kLongest = 1024;  // elements: a DMA spreads long rows sooner
   const DType t = graph.type(load.value).dtype;
@@ -93,8 +118,62 @@ bool spreads(const Graph& graph, const Region& region, const Layout& layout, con
   return moving == 1 && last && load.free.back().count <= kLongest && reach(layout, load) < shape.row;
 }
 
+namespace {
+
+// What a value is a view of.
+Value base_of(const Graph& graph, Value x) {
+  while (is_view(graph.op(x).code)) x = graph.op(x).operands[0];
+  return x;
+}
+
+// Who reads results with more than 128 rows finds all of them in SBUF, or they go through HBM.
+void keep_blocks(const Graph& graph, const Fusion& fusion, const std::vector<const Layout*>& layouts, const Arch& arch,
+                 Residency& out) {
+  std::map<Value, KeptShape>& kept = out.in_blocks;
+  std::int64_t left = arch.sbuf_partition_bytes / kBlocksBudget;
+  for (std::size_t r = 0; r < layouts.size(); ++r) {
+    if (fusion.regions[r].kind != Region::Kind::rows || fusion.regions[r].is_dropped) continue;
+    for (const Leaf& store : layouts[r]->stores) {
+      KeptShape shape;
+      const Type& type = graph.type(store.value);
+      if (type.dtype == DType::bool_ || !can_keep_blocks(*layouts[r], store, type.size(), shape)) continue;
+      const std::int64_t bytes = shape.blocks * shape.pitch() * size_bytes(type.dtype);
+      if (bytes > left || std::count_if(layouts[r]->stores.begin(), layouts[r]->stores.end(), [&](const Leaf& other) {
+                            return other.value == store.value && other.output < 0;
+                          }) != 1)
+        continue;
+      left -= bytes;
+      kept[store.value] = shape;
+    }
+  }
+  for (std::size_t r = 0; r < layouts.size(); ++r) {
+    if (fusion.regions[r].is_dropped) continue;
+    const bool copies = fusion.regions[r].kind != Region::Kind::rows;
+    for (Value v : fusion.regions[r].ops) {  // copies and tables are read from HBM
+      const Op& op = graph.op(v);
+      for (std::size_t i = 0; i < op.operands.size(); ++i) {
+        if (copies || (op.code == OpCode::gather_rows && i == 0)) kept.erase(base_of(graph, op.operands[i]));
+      }
+    }
+    for (const Leaf& load : layouts[r]->loads) {
+      const auto it = kept.find(load.base);
+      if (it == kept.end()) continue;
+      const bool own = fusion.region_of[load.base] == static_cast<int>(r);
+      if (own || !finds_blocks(*layouts[r], load, it->second)) kept.erase(it);
+    }
+  }
+  for (int i : fusion.copied) kept.erase(base_of(graph, graph.outputs()[i].value));
+  for (const Store& part : fusion.copied_parts) kept.erase(base_of(graph, part.value));
+  for (const auto& [v, shape] : kept) {
+    out.kept.insert(v);
+    out.unstored.insert(v);
+  }
+}
+
+}  // namespace
+
 Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<const Layout*>& layouts,
-                    const Arch& arch) {
+                    const Arch& arch, bool blocks) {
   std::map<Value, KeptShape> shapes;
   std::int64_t left = arch.sbuf_partition_bytes / kBudget;
   const std::int64_t most = arch.sbuf_partition_bytes / kMost;
@@ -137,6 +216,7 @@ Residency residency(const Graph& graph, const Fusion& fusion, const std::vector<
       out.unstored.erase(x);
     }
   }
+  if (blocks) keep_blocks(graph, fusion, layouts, arch, out);
   std::vector<Value> copied;
   for (int i : fusion.copied) copied.push_back(graph.outputs()[i].value);
   for (const Store& part : fusion.copied_parts) copied.push_back(part.value);

@@ -36,7 +36,8 @@ std::optional<RegionEmitter::Wide> RegionEmitter::wide_product() const {
   const std::int64_t columns = graph_.type(layout_.stores[0].value).shape.back();
   Cone cone;
   for (const Leaf& store : layout_.stores) {
-    if (storage_.residency.kept.contains(store.value) || !goes_in_pieces(store.value, columns)) return {};
+    const bool kept = storage_.residency.kept.contains(store.value) && !kept_blocks(store.value);
+    if (kept || !goes_in_pieces(store.value, columns)) return {};
     gather_cone(store.value, columns, cone);
   }
   if (cone.products.size() != 1 || !cone.columns.empty()) return {};

@@ -75,10 +75,15 @@ Tile RegionEmitter::load_values(int index) {
   const std::int64_t keys = unshifted_->keys, wide = unshifted_->counted ? D + 1 : D;
   const std::int64_t whole = N / keys, blocks = (N + keys - 1) / keys;
   const Tile out = new_tile(k_, Memory::sbuf, std::min(N, keys), {1, {blocks * wide}}, graph_.type(leaf.value).dtype);
+  const std::int64_t row = out.storage.dim(1);
+  if (const KeptShape* in_blocks = kept_blocks(leaf.base)) {
+    if (wide > D) k_.memset({.dst = out.storage.ap({{row, out.rows}, {wide, blocks}}, D), .value = 1.0});
+    copy_blocks(out, *in_blocks, leaf, wide);
+    return out;
+  }
   Index at = storage_.begin(leaf.base) + leaf.offset;
   for (std::size_t i = 0; i < at_.size(); ++i) at += at_[i] * leaf.loops[i];
   const View& hbm = storage_.of.at(leaf.base);
-  const std::int64_t row = out.storage.dim(1);
   if (wide > D) k_.memset({.dst = out.storage.ap({{row, out.rows}, {wide, blocks}}, D), .value = 1.0});
   if (whole)
     k_.dma_copy({.dst = out.storage.ap({{row, keys}, {wide, whole}, {1, D}}),
@@ -117,7 +122,10 @@ void RegionEmitter::emit_unshifted() {
   const Attention& a = *attention_;
   Unshifted u;
   u.counted = graph_.type(a.result).shape.back() < kBlock;
-  if (!a.ahead) {
+  const auto in_blocks = [&](Value v, int i) { return kept_blocks(layout_.loads[layout_.load_of.at({v, i})].base); };
+  const bool finds = layout_.load_of.contains({a.scores, 0}) && in_blocks(a.scores, 0);
+  if (!a.ahead && !finds && !in_blocks(a.scores, 1) && !in_blocks(a.result, 1) &&
+      !kept_blocks(layout_.stores[0].value)) {
     if (u.counted) u.keys = even_block(graph_.type(a.scores).shape.back());
     u.queries = even_block(layout_.partitions);
   }
@@ -237,6 +245,13 @@ Tile RegionEmitter::turned_queries(const Attention& a, const Index& start, std::
   const Value x = graph_.op(a.scores).operands[0];
   const std::int64_t K = graph_.type(x).shape.back();
   const Tile out = new_tile(k_, Memory::sbuf, K, {1, {n}}, graph_.type(x).dtype);
+  const auto leaf = layout_.load_of.find({a.scores, 0});
+  const Leaf* found = leaf == layout_.load_of.end() ? nullptr : &layout_.loads[leaf->second];
+  if (const KeptShape* in_blocks = found ? kept_blocks(found->base) : nullptr; in_blocks && n % kBlock == 0) {
+    start_ = start;
+    turn_blocks(out, *in_blocks, storage_.kept.at(found->base).storage, place_in_row(*found), 0, n / kBlock);
+    return out;
+  }
   const bool together = turns_in_dma(a.scores, n);  // no rows on partitions on the way
   for (std::int64_t at = 0; at < n; at += together ? n : m) {
     start_ = start + at, rows_ = together ? n : m;
