@@ -58,17 +58,23 @@ TEST_P(KeptBlocks, AreAsTheOracleSays) {
   for (const Target target : {Target::trn1, Target::trn2, Target::trn3}) {
     const std::vector<Graph> graphs{run_passes(for_chip(graph, arch(target))).back().graph};
     const CompileOptions options{.target = target};
-    Choice plain, kept;
-    kept.keeps_blocks = true;
-    kept.region.rows_first = true;
-    kept.region.products_beside = 2;
-    std::optional<Compiled> before = make(graphs, options, plain), made = make(graphs, options, kept);
-    ASSERT_TRUE(before && made);
-    EXPECT_LT(made->spills.size(), before->spills.size());
-    ASSERT_TRUE(errors_of(*made, options).empty());
-    fill_constants(*made);
-    const Outcome outcome = compare(std::move(*made), graph, random_inputs(graph, 1, {-1, 1}));
-    EXPECT_EQ(outcome.wrong, "") << arch(target).name;
+    const std::optional<Compiled> before = make(graphs, options, {});
+    ASSERT_TRUE(before);
+    for (const bool attends_in_another_way : {false, true}) {
+      Choice kept;
+      kept.keeps_blocks = true;
+      kept.region.rows_first = true;
+      kept.region.products_beside = 2;
+      if (attends_in_another_way) kept.region.heads_together = 2;
+      kept.region.holds_values = kept.region.stores_together = attends_in_another_way;
+      std::optional<Compiled> made = make(graphs, options, kept);
+      ASSERT_TRUE(made);
+      EXPECT_LT(made->spills.size(), before->spills.size());
+      ASSERT_TRUE(errors_of(*made, options).empty());
+      fill_constants(*made);
+      const Outcome outcome = compare(std::move(*made), graph, random_inputs(graph, 1, {-1, 1}));
+      EXPECT_EQ(outcome.wrong, "") << arch(target).name << (attends_in_another_way ? ", values held" : "");
+    }
   }
 }
 

@@ -96,15 +96,15 @@ void RegionEmitter::hold_values(const Together& t, const PassOfHeads& pass) {
 
 // Queries on partitions, divided by the sums of weights.
 void RegionEmitter::turn_result(const Together& t, const PassOfHeads& pass, const HeldResult& r) {
-  const std::int64_t P = t.queries.rows, wide = t.wide + 1, n = r.blocks * P, all = t.heads.all();
+  const std::int64_t P = t.queries.rows, wide = t.wide + 1, all = t.heads.all();
   const std::int64_t inverse_row = pass.inverse.dim(1), row = pass.out.tile.dim(1);
   const std::int64_t apart = (wide + 1) / 2 * 2, fit = arch_.psum_bank_bytes / (apart * size_bytes(t.turned));
   for (std::int64_t f0 = 0; f0 < r.blocks; f0 += fit) {
     const std::int64_t m = std::min(fit, r.blocks - f0);
     const View turned = k_.psum({P, m * apart}, t.turned);
-    for (std::int64_t f = 0; f < m; ++f)
-      k_.nc_transpose({.dst = turned.ap({{m * apart, P}, {1, wide}}, f * apart),
-                       .data = r.left.ap({{n, wide}, {r.blocks, P}}, f0 + f)});
+    for (std::int64_t f = f0; f < f0 + m; ++f)
+      k_.nc_transpose({.dst = turned.ap({{m * apart, P}, {1, wide}}, (f - f0) * apart),
+                       .data = t.queries.in_blocks ? r.left.slice(1, f * P, P) : r.left.slice(1, f, P, r.blocks)});
     const Index block = r.first_block + f0, at = block * all + r.head;
     k_.reciprocal({.dst = pass.inverse.ap({{inverse_row, P}, {all, m}}, at),
                    .data = turned.ap({{m * apart, P}, {apart, m}}, t.wide)});
