@@ -149,8 +149,8 @@ void native_backward(const AttentionConfig& c, const float* masks, const void* q
                   to(dk, h * keys), to(dv, h * keys));
 }
 
-backend::Call call_of(const char* operation, const AttentionConfig& c, Elements elements,
-                      isa::Program (*kernel)(const AttentionConfig&, Target)) {
+backend::Call attention_call(const char* operation, const AttentionConfig& c, Elements elements,
+                             isa::Program (*kernel)(const AttentionConfig&, Target)) {
   backend::Call call{.library = "SPARSE", .operation = operation, .key = key_of(c), .program = {}, .arrays = {}};
   if (elements != Elements::float64) call.program = [c, kernel](Target target) { return kernel(c, target); };
   return call;
@@ -192,7 +192,7 @@ void attention(const Attention& a, Elements elements, const void* q, const void*
     (elements == Elements::float64 ? native_forward<double> : native_forward<float>)(c, a.masks, q, k, v, out,
                                                                                      minus_lse);
   };
-  backend::dispatch(call_of("attention", c, elements, &kernels::attention), native, [&](const auto& run) {
+  backend::dispatch(attention_call("attention", c, elements, &kernels::attention), native, [&](const auto& run) {
     Arrays arrays(c, a);
     arrays.add("q", q, a.queries).add("k", k, a.keys).add("v", v, a.keys).add("out", out, a.queries);
     if (minus_lse) arrays.add_lse(minus_lse);
@@ -212,7 +212,7 @@ void attention_backward(const Attention& a, Elements elements, const void* q, co
                                                                                        minus_lse, dout, dq, dk, dv);
   };
   backend::dispatch(
-      call_of("attention_backward", c, elements, &kernels::attention_backward), native, [&](const auto& run) {
+      attention_call("attention_backward", c, elements, &kernels::attention_backward), native, [&](const auto& run) {
         Arrays arrays(c, a);
         arrays.add("q", q, a.queries).add("k", k, a.keys).add("v", v, a.keys);
         arrays.add("out", out, a.queries, DType::float32);

@@ -128,6 +128,8 @@ void native_bsr_spmm(const Bsr<T>& a, Int n, const T* b, T* c) {
   }
 }
 
+}  // namespace
+
 // The program of a product, and all that it depends on.
 class SpmmProgram {
  public:
@@ -173,6 +175,8 @@ class SpmmProgram {
   bool only_slots_;
   std::shared_ptr<const Kept> kept_;
 };
+
+namespace {
 
 // A product with a vector, natively, with indices of an earlier call; false where that is not what is asked for.
 template <class T>

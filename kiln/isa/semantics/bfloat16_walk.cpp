@@ -5,9 +5,9 @@
 namespace kiln::isa {
 namespace {
 
-constexpr std::int64_t kShortRow = 64;  // these are better taken many at a time
+constexpr std::int64_t kShortBfloat16Row = 64;  // these are better taken many at a time
 
-bool is_regular(const Tile& t) { return t.dtype == DType::bfloat16 && !t.row_offset && !t.column; }
+bool is_plain_bfloat16(const Tile& t) { return t.dtype == DType::bfloat16 && !t.row_offset && !t.column; }
 
 }  // namespace
 
@@ -15,10 +15,11 @@ bool map_bfloat16(const Run& r, const Tile& dst, std::initializer_list<const Til
                   FunctionRef<std::uint32_t(const Bfloat16Chunk&)> body) {
   const bool asked = r.seen && r.seen->data == dst.data;
   if (&r.k != &fast_kernels() || &r.k == &plain_kernels() || (asked && r.seen->before.asked)) return false;
-  if (!is_regular(dst) || !std::ranges::all_of(inputs, [](const Tile* t) { return is_regular(*t); })) return false;
+  if (!is_plain_bfloat16(dst) || !std::ranges::all_of(inputs, [](const Tile* t) { return is_plain_bfloat16(*t); }))
+    return false;
   const bool flat = walk == Walk::anyhow && dst.is_dense() &&
                     std::ranges::all_of(inputs, [](const Tile* t) { return t->is_dense(); });
-  if (!flat && dst.free_size < kShortRow) return false;
+  if (!flat && dst.free_size < kShortBfloat16Row) return false;
   Tile to = dst, from[2];
   std::size_t count = 0;
   for (const Tile* t : inputs) from[count++] = *t;

@@ -8,12 +8,12 @@
 namespace kiln::tensor {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr int kMantissa = 24;      // bits of a float32
-constexpr int kQuotientBits = 66;  // of the largest quotient that is taken apart
-constexpr double kLess = 0x1p-19;  // a part by which reciprocals are too small, so that no digit is too large
-constexpr double kLarge = 0x1p60;  // quotients beyond it are given as they are estimated
+constexpr double kEndless = std::numeric_limits<double>::infinity();
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+constexpr int kMantissa = 24;              // bits of a float32
+constexpr int kQuotientBits = 66;          // of the largest quotient that is taken apart
+constexpr double kLess = 0x1p-19;          // a part by which reciprocals are too small, so that no digit is too large
+constexpr double kLargeQuotient = 0x1p60;  // quotients beyond it are given as they are estimated
 
 Expr wide(const Expr& x) { return cast(x, DType::float32); }
 Expr as_float(const Expr& x) { return cast(x, DType::float32); }
@@ -108,7 +108,7 @@ Expr is_below(const Division& d, const Expr& rest) { return logical_and(not_equa
 // What is left where there is something like that, and the quotient has few enough bits.
 Expr right_rest(const Division& d) {
   const Expr too_long = greater_equal(d.estimate, std::ldexp(1.0, kQuotientBits));
-  return where(logical_or(too_long, greater_equal(d.rest, abs(d.y))), kNan, d.rest);
+  return where(logical_or(too_long, greater_equal(d.rest, abs(d.y))), kNoNumber, d.rest);
 }
 
 }  // namespace
@@ -117,8 +117,8 @@ Expr right_rest(const Division& d) {
 Expr floor_divide_floats(const Rewriting& r) {
   const Division d = divided(r);
   const Expr plain = abs(d.x) * reciprocal(abs(d.y));
-  const Expr magnitude = where(less_equal(plain, kLarge), d.quotient + as_float(is_below(d, d.rest)), plain);
-  return signed_as(r, where(logical_and(equal(abs(d.x), kInf), abs(d.y)), kNan, magnitude), d.signs);
+  const Expr magnitude = where(less_equal(plain, kLargeQuotient), d.quotient + as_float(is_below(d, d.rest)), plain);
+  return signed_as(r, where(logical_and(equal(abs(d.x), kEndless), abs(d.y)), kNoNumber, magnitude), d.signs);
 }
 
 // With the sign of y.

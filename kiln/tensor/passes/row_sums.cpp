@@ -7,7 +7,7 @@
 namespace kiln::tensor {
 namespace {
 
-constexpr std::int64_t kBlock = 128, kFewestRows = 512;  // fewer are read again in no time
+constexpr std::int64_t kBlock = 128, kFewestSummedRows = 512;  // fewer are read again in no time
 
 class RowSums {
  public:
@@ -96,7 +96,7 @@ class RowSums {
     if (x.rank() != 2 || y.rank() != 2) return {};
     const bool counts = splat_of(graph_, op.operands[0]) == 1.0 && x.shape[0] == 1;
     const bool turned = graph_.op(op.operands[0]).code == OpCode::transpose;
-    if (!counts && (!turned || y.shape[0] < kFewestRows || x.dtype != y.dtype)) return {};
+    if (!counts && (!turned || y.shape[0] < kFewestSummedRows || x.dtype != y.dtype)) return {};
     std::vector<Value> of;
     for (int i : {0, 1}) {
       const auto v = summed_rows(graph_, p, i);
