@@ -2,6 +2,7 @@
 
 import itertools
 
+import ml_dtypes
 import numpy as np
 import pytest
 import scipy.sparse
@@ -80,6 +81,7 @@ def test_slices(kind):
         np.testing.assert_array_equal(got.to_dense(), want)
     np.testing.assert_array_equal(A[5].to_dense(), dense[5:6])
     assert A[3, 4] == dense[3, 4] and A[-1, -1] == dense[-1, -1]
+    assert A[[]].shape == (0, 30) and A[:, np.zeros(0, int)].shape == (40, 0)
     with pytest.raises(IndexError, match="^rows"):
         A[40, 0]
 
@@ -120,6 +122,16 @@ def test_scipy_in_and_out():
         np.testing.assert_allclose(A.to_scipy().toarray(), want.toarray(), rtol=1e-6)
     assert sparse.from_scipy(want, np.float64).dtype == np.float64
     np.testing.assert_array_equal(sparse.eye_sparse(5).to_dense(), np.eye(5))
+    for dtype in (np.float16, ml_dtypes.bfloat16):  # SciPy has none
+        assert sparse.eye_sparse(5, dtype).to_scipy().dtype == np.float32
+
+
+def test_lists_are_arrays():
+    A = sparse.CSRMatrix([1.0, 2.0], [0, 1], [0, 1, 2], (2, 2))
+    np.testing.assert_array_equal(A.to_dense(), np.diag([1.0, 2.0]))
+    np.testing.assert_array_equal(sparse.spmv(A, [1.0, 1.0], 1.0, [1.0, 1.0], 2.0), [3, 4])
+    np.testing.assert_array_equal(sparse.spmm(A, [[1.0], [1.0]]), [[1], [2]])
+    np.testing.assert_array_equal(A.multiply([[2.0, 2.0], [3.0, 3.0]]).to_dense(), np.diag([2.0, 6.0]))
 
 
 @pytest.mark.parametrize("make, name", [
@@ -134,6 +146,22 @@ def test_scipy_in_and_out():
     (lambda: sparse.BSRMatrix.from_dense(np.ones((3, 3)), 0), "block_size"),
     (lambda: sparse.from_dense(np.ones(3)), "A"),
     (lambda: sparse.from_scipy(np.ones((3, 3))), "matrix"),
+    (lambda: sparse.from_scipy(scipy.sparse.csr_array(1j * np.ones((3, 3)))), "matrix"),
+    (lambda: sparse.CSRMatrix(np.ones((2, 3)), [0, 1], [0, 1, 2], (2, 2)), "values"),
+    (lambda: sparse.COOMatrix(np.ones((1, 1)), [0], [0], (2, 2)), "values"),
+    (lambda: sparse.COOMatrix(np.ones(1), [0.5], [0], (2, 2)), "row_indices"),
+    (lambda: sparse.COOMatrix(np.ones(1), [0], [0], (2.5, 2)), "shape"),
+    (lambda: sparse.COOMatrix(np.ones(1), [0], [0], (2**40, 2**40)), "shape"),
+    (lambda: sparse.COOMatrix(scipy.sparse.eye_array(2), [0, 1], [0, 1], (2, 2)), "values"),
+    (lambda: sparse.ELLMatrix(np.ones((2, 1)), np.array([[0], [-2]]), (2, 2)), "col_indices"),
+    (lambda: sparse.ELLMatrix(np.ones((2, 1)), np.array([[0.5], [1]]), (2, 2)), "col_indices"),
+    (lambda: sparse.ELLMatrix(np.ones(2), np.array([0, 1]), (2, 2)), "values"),
+    (lambda: sparse.BSRMatrix(np.ones((2, 2)), [0], [0, 1], (2, 2), 2), "blocks"),
+    (lambda: sparse.eye_sparse(3).to_ell(1.5), "width"),
+    (lambda: sparse.eye_sparse(2.5), "n"),
+    (lambda: sparse.eye_sparse(-1), "n"),
+    (lambda: sparse.eye_sparse(3)[None], "rows"),
+    (lambda: sparse.eye_sparse(3)[0, True], "columns"),
 ])
 def test_what_is_no_matrix_is_refused(make, name):
     with pytest.raises((ValueError, TypeError), match=f"^{name}"):
