@@ -6,8 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <tuple>
-
+#include "kernels/sparse/sparse_rules.h"
 #include "python/src/bindings.h"
 
 namespace kiln::python {
@@ -21,29 +20,30 @@ T* at(Address a) {
   return reinterpret_cast<T*>(a);  // NOLINT: of an array that Python holds
 }
 
-// A matrix crosses as a tuple: (rows, columns, row_start, column, values), or with the block size for blocks.
-using CsrOfPython = std::tuple<Int, Int, Address, Address, Address>;
-using BsrOfPython = std::tuple<Int, Int, Int, Address, Address, Address>;
-
-CsrOfPython csr_tuple(const nb::tuple& t) {
-  return {nb::cast<Int>(t[0]), nb::cast<Int>(t[1]), nb::cast<Address>(t[2]), nb::cast<Address>(t[3]),
-          nb::cast<Address>(t[4])};
+// Starts may have been written since the matrix was made: nothing is read beyond what Python holds.
+template <class Matrix>
+Matrix holding(const Matrix& matrix, const nb::handle& held) {
+  const Int count = nb::cast<Int>(held);
+  if (matrix.count() != count)
+    raise(kernels::sparse_rules::kTable, kernels::sparse_rules::kIndex,
+          {.found = fmt::format("starts that end at {} for {} elements", matrix.count(), count)});
+  return matrix;
 }
 
+// A matrix crosses as a tuple: (rows, columns, row_start, column, values, count), for blocks with their size.
 template <class T>
-Csr<T> csr(const nb::tuple& given) {
-  const auto [rows, columns, start, column, values] = csr_tuple(given);
-  return {rows, columns, at<const Int>(start), at<const Int>(column), at<const T>(values)};
+Csr<T> csr(const nb::tuple& t) {
+  return holding(Csr<T>{nb::cast<Int>(t[0]), nb::cast<Int>(t[1]), at<const Int>(nb::cast<Address>(t[2])),
+                        at<const Int>(nb::cast<Address>(t[3])), at<const T>(nb::cast<Address>(t[4]))},
+                 t[5]);
 }
 
 template <class T>
 Bsr<T> bsr(const nb::tuple& t) {
-  return {nb::cast<Int>(t[0]),
-          nb::cast<Int>(t[1]),
-          nb::cast<Int>(t[2]),
-          at<const Int>(nb::cast<Address>(t[3])),
-          at<const Int>(nb::cast<Address>(t[4])),
-          at<const T>(nb::cast<Address>(t[5]))};
+  return holding(
+      Bsr<T>{nb::cast<Int>(t[0]), nb::cast<Int>(t[1]), nb::cast<Int>(t[2]), at<const Int>(nb::cast<Address>(t[3])),
+             at<const Int>(nb::cast<Address>(t[4])), at<const T>(nb::cast<Address>(t[5]))},
+      t[6]);
 }
 
 template <class T>

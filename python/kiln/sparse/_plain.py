@@ -37,7 +37,7 @@ class _Addresses:
         if arrays is None or arrays[0] is not A.values or arrays[1] is not A._columns or arrays[2] is not A._starts or (
                 arrays[3] is not shape):
             self.arrays = A.values, A._columns, A._starts, shape
-            self.matrix = (*shape, A._starts.ctypes.data, A._columns.ctypes.data, A.values.ctypes.data)
+            self.matrix = (*shape, A._starts.ctypes.data, A._columns.ctypes.data, A.values.ctypes.data, len(A.values))
         return self.matrix
 
 

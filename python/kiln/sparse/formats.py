@@ -19,7 +19,25 @@ __all__ = ["BSRMatrix", "COOMatrix", "CSCMatrix", "CSRMatrix", "ELLMatrix", "eye
 
 
 class _Format(Operators, ScipyNames):
-    """What all formats have. `_triplets()` gives rows, columns and values, in any order."""
+    """What all formats have. `_triplets()` gives rows, columns and values, in any order; `_check()` takes what the
+    caller gave."""
+
+    def __post_init__(self):
+        self.__dict__["_is_made"] = False
+        self._check()
+        self.__dict__["_is_made"] = True
+
+    def __setattr__(self, name, value):
+        """What is assigned to a matrix is checked as what it is made of; a matrix that it does not fit stays."""
+        if name.startswith("_") or not self.__dict__.get("_is_made"):
+            return object.__setattr__(self, name, value)
+        before = self.__dict__.copy()
+        try:
+            object.__setattr__(self, name, value)
+            self.__post_init__()
+        except Exception:
+            self.__dict__.update(before)
+            raise
 
     @property
     def nnz(self):
@@ -150,7 +168,7 @@ class CSRMatrix(_Format):
     _columns: Any = field(init=False, repr=False)
     _starts: Any = field(init=False, repr=False)
 
-    def __post_init__(self):
+    def _check(self):
         self.shape, self.values = v.shape_of(self.shape), v.values_array(self.values, "values", 1)
         self._columns = v.index_array(self.col_indices, "col_indices")
         self._starts = v.index_array(self.row_ptrs, "row_ptrs")
@@ -174,7 +192,7 @@ class CSCMatrix(_Format):
     _rows: Any = field(init=False, repr=False)
     _starts: Any = field(init=False, repr=False)
 
-    def __post_init__(self):
+    def _check(self):
         self.shape, self.values = v.shape_of(self.shape), v.values_array(self.values, "values", 1)
         self._rows = v.index_array(self.row_indices, "row_indices")
         self._starts = v.index_array(self.col_ptrs, "col_ptrs")
@@ -197,7 +215,7 @@ class COOMatrix(_Format):
     _rows: Any = field(init=False, repr=False)
     _columns: Any = field(init=False, repr=False)
 
-    def __post_init__(self):
+    def _check(self):
         self.shape, self.values = v.shape_of(self.shape), v.values_array(self.values, "values", 1)
         self._rows = v.index_array(self.row_indices, "row_indices")
         self._columns = v.index_array(self.col_indices, "col_indices")
@@ -219,7 +237,7 @@ class ELLMatrix(_Format):
     shape: tuple
     _columns: Any = field(init=False, repr=False)
 
-    def __post_init__(self):
+    def _check(self):
         self.shape, self.values = v.shape_of(self.shape), v.values_array(self.values, "values", 2)
         self._columns = v.index_array(self.col_indices, "col_indices", 2)
         v.require(self._columns.shape == tuple(self.values.shape),
@@ -255,7 +273,7 @@ class BSRMatrix(_Format):
     _columns: Any = field(init=False, repr=False)
     _starts: Any = field(init=False, repr=False)
 
-    def __post_init__(self):
+    def _check(self):
         self.shape, self.blocks = v.shape_of(self.shape), v.values_array(self.blocks, "blocks", 3)
         b = self.block_size = _block_size(self.block_size)
         v.require(tuple(self.blocks.shape[1:]) == (b, b),

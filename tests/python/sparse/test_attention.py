@@ -60,6 +60,18 @@ def test_weights_that_are_nearly_1(backend, sequence, head):
     check(backend, Q, K, V, dO, PATTERNS["causal"], mask, 1)
 
 
+def test_rows_with_one_key_have_no_gradient_of_scores():
+    """Their one weight is 1 whatever the score is: natively nothing is left of the products that cancel out."""
+    rng = generator()
+    function = PATTERNS["random blocks"]  # the last tile has one key, and a row of tiles only that
+    Q, K, V, dO = arrays(rng, (257, 512))
+    got = sparse.block_sparse_attention_backward(Q, K, V, dO, function, backend="native")
+    want = gradients64(Q, K, V, dO, dense_mask(function, 257, 257), 512 ** -0.5)
+    alone = dense_mask(function, 257, 257).sum(1) == 1
+    assert alone.sum() >= 128 and not got[0][alone].any()
+    assert all(relative(g, w) < 3e-6 for g, w in zip(got, want))
+
+
 @pytest.mark.parametrize("target", ["trn1", "trn3"])
 def test_other_chips(target):
     before = sparse.get_target()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+import kiln
 from cases import generator, sparse_dense
 from kiln import sparse
 
@@ -124,6 +125,36 @@ def test_scipy_in_and_out():
     np.testing.assert_array_equal(sparse.eye_sparse(5).to_dense(), np.eye(5))
     for dtype in (np.float16, ml_dtypes.bfloat16):  # SciPy has none
         assert sparse.eye_sparse(5, dtype).to_scipy().dtype == np.float32
+
+
+@pytest.mark.parametrize("backend", ["native", "simulator"])
+def test_what_is_written_into_a_matrix(backend):
+    """Values may change in place; attributes that are assigned are checked; starts are never read past the elements."""
+    rng = generator()
+    A, X = sparse.from_dense(sparse_dense(rng, 40, 30, 0.3)), rng.standard_normal((30, 4)).astype(np.float32)
+    sparse.spmm(A, X, backend=backend)
+    A.values *= 2
+    for product, B in ((sparse.spmm, X), (sparse.spmv, X[:, 0].copy())):
+        np.testing.assert_allclose(product(A, B, backend=backend), A.to_dense() @ B, rtol=1e-5, atol=1e-5)
+    dense = A.to_dense()
+    A.col_indices = 29 - A.col_indices
+    np.testing.assert_array_equal(A.to_dense(), dense[:, ::-1])
+    np.testing.assert_allclose(sparse.spmm(A, X, backend=backend), dense[:, ::-1] @ X, rtol=1e-5, atol=1e-5)
+    for name, wrong in (("values", A.values[:3]), ("col_indices", A.col_indices + 30), ("row_ptrs", A.row_ptrs[:-1]),
+                        ("shape", (41, 30))):
+        kept = getattr(A, name)
+        with pytest.raises(ValueError):
+            setattr(A, name, wrong)
+        assert getattr(A, name) is kept
+    A.row_ptrs[-1] += 10**6
+    B = sparse.BSRMatrix(np.ones((2, 2, 2), np.float32), [0, 1], [0, 2], (2, 4), 2)
+    B.block_row_ptrs = starts = np.array([0, 2])
+    starts[1] = 10**6
+    for call in (lambda: sparse.spmm(A, X, backend=backend), lambda: sparse.spmv(A, X[:, 0].copy(), backend=backend),
+                 lambda: sparse.sddmm(A, np.ones((40, 4), np.float32), X, backend=backend),
+                 lambda: sparse.bsr_spmm(B, X[:4], backend=backend)):
+        with pytest.raises(kiln.NkiValidationError, match="sparse.R5"):
+            call()
 
 
 def test_lists_are_arrays():
