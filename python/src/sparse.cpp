@@ -46,8 +46,33 @@ Bsr<T> bsr(const nb::tuple& t) {
       t[6]);
 }
 
+// The memory of an array without gaps, asked for once: its address by way of Python takes as long as a small product.
+class ArrayMemory {
+ public:
+  ArrayMemory(const nb::handle& array, int flags) {
+    if (PyObject_GetBuffer(array.ptr(), &view_, flags) != 0) throw nb::python_error();
+  }
+  ~ArrayMemory() { PyBuffer_Release(&view_); }
+  ArrayMemory(const ArrayMemory&) = delete;
+  ArrayMemory& operator=(const ArrayMemory&) = delete;
+  template <class T>
+  T* data() const {
+    return static_cast<T*>(view_.buf);
+  }
+
+ private:
+  Py_buffer view_{};
+};
+
 template <class T>
 void bind_products(nb::module_& m, const std::string& l) {
+  // c = a b, of arrays whose shapes the caller has looked at.
+  m.def((l + "plain_spmm").c_str(), [](const nb::tuple& a, Int n, const nb::handle& b, const nb::handle& c) {
+    const Csr<T> matrix = csr<T>(a);
+    const ArrayMemory from(b, PyBUF_SIMPLE), to(c, PyBUF_WRITABLE);
+    nb::gil_scoped_release released;
+    spmm<T>(matrix, n, T(1), from.data<const T>(), T(0), to.data<T>());
+  });
   m.def((l + "spmm").c_str(), [](const nb::tuple& a, Int n, T alpha, Address b, T beta, Address c) {
     const Csr<T> matrix = csr<T>(a);
     nb::gil_scoped_release released;
