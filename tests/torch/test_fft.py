@@ -156,6 +156,18 @@ def test_f4_products_of_any_size(word, m, k, n):
     assert fft.last_call().backend == ("native" if word == "pytorch" else "simulator")
 
 
+@pytest.mark.parametrize("m, k, n", [(0, 2, 3), (2, 0, 3), (2, 3, 0), (0, 0, 0)])
+def test_products_of_no_numbers(word, m, k, n):
+    a, b = pair(m, k), pair(k, n)
+    want = a.to_torch_complex() @ b.to_torch_complex()
+    weight = b.transpose(0, 1)
+    found = [nki.complex_gemm(a, b), a @ b, nki.complex_linear(a, weight.real, weight.imag)]
+    for z in (*found, nki.complex_linear(pair(4, m, k), weight.real, weight.imag)[0], (pair(4, m, k) @ b)[0],
+              (pair(4, m, k) @ pair(4, k, n))[0]):
+        assert z.shape == want.shape and not z.real.any()
+    assert (pair(0, 2, 3) @ pair(0, 3, 4)).shape == (0, 2, 4)
+
+
 def test_masks_and_products(word):
     for shape in ((64, 32), (251, 7), (3, 1, 5)):
         m, s = pair(*shape), pair(*shape)
