@@ -29,9 +29,11 @@ struct Estimator {
   // Whether rows lie beside each other in HBM, so that long runs of many of them are moved, and turned on the chip.
   bool comes_turned(const Leaf& leaf, const Layout& plan, const Dims& row) const {
     constexpr std::int64_t kFewest = 8;
-    return !leaf.for_products && leaf.partition == 1 && plan.packed == 1 && plan.grouped == 1 &&
-           plan.partitions >= kLanesOfBlock && Turner::takes(graph.type(leaf.value).dtype) && row.size() == 1 &&
-           row[0].stride > 1 && row[0].count >= kFewest;
+    const std::vector<Value>& ops = fusion.regions[region].ops;
+    return leaf.partition == 1 && plan.packed == 1 && plan.grouped == 1 && plan.partitions >= kLanesOfBlock &&
+           Turner::takes(graph.type(leaf.value).dtype) && row.size() == 1 && row[0].stride > 1 &&
+           row[0].count >= kFewest &&
+           std::none_of(ops.begin(), ops.end(), [&](Value v) { return is_product(graph.op(v).code); });
   }
 
   // Bytes that a leaf costs per row of a partition: short runs count as longer ones.
@@ -45,7 +47,10 @@ struct Estimator {
     join_together(dims);
     std::int64_t run = 1, runs = 1;
     for (const isa::Dim& d : dims[0]) runs *= d.count;
-    if (comes_turned(leaf, plan, dims[0])) return static_cast<double>(runs * size);
+    if (comes_turned(leaf, plan, dims[0])) {
+      const auto beside = static_cast<double>(plan.partitions * size);  // a run is of as many rows as there are
+      return static_cast<double>(runs * size) * std::max(1.0, kShortRun / beside);
+    }
     if (!dims[0].empty() && dims[0].back().stride == 1) run = dims[0].back().count;
     runs /= run;
     return static_cast<double>(runs * std::max(run * size, kShortRun));
