@@ -17,10 +17,17 @@ FewPlaces::FewPlaces(const float* data, std::size_t rows, std::size_t columns, s
   const auto column_of = [&](std::int64_t place) { return static_cast<std::size_t>(place) % columns; };
   for (const std::int64_t place : places) ++start[column_of(place) + 1];
   for (std::size_t c = 0; c < columns; ++c) start[c + 1] += start[c];
-  row.resize(places.size());
+  elements.resize(places.size());
   std::vector<std::uint32_t> next(start.begin(), start.end() - 1);
   for (const std::int64_t place : places)
-    row[next[column_of(place)]++] = static_cast<std::uint16_t>(static_cast<std::size_t>(place) / columns);
+    elements[next[column_of(place)]++].row = static_cast<std::uint32_t>(static_cast<std::size_t>(place) / columns);
+  read_values();
+}
+
+void FewPlaces::read_values() {
+  for (std::size_t c = 0; c < columns; ++c) {
+    for (std::uint32_t e = start[c]; e < start[c + 1]; ++e) elements[e].value = data[elements[e].row * columns + c];
+  }
 }
 
 const FewPlaces* FewPlaces::current() { return current_places; }

@@ -9,16 +9,22 @@
 namespace kiln {
 
 struct FewPlaces {
+  struct Element {
+    std::uint32_t row;
+    float value;
+  };
   const float* data = nullptr;  // [rows, columns], without gaps
   std::size_t rows = 0, columns = 0;
-  std::vector<std::uint32_t> start;  // of each column in `row`, and the end
-  std::vector<std::uint16_t> row;    // ascending in each column; every other element is +0 or -0
+  std::vector<std::uint32_t> start;  // of each column in `elements`, and the end
+  std::vector<Element> elements;     // by columns, rows ascending in each; every other element is +0 or -0
 
   bool times_finite = false;  // what it is multiplied with is neither infinite nor NaN
 
   // Of places row * columns + column, in any order and some perhaps twice.
   FewPlaces() = default;
   FewPlaces(const float* data, std::size_t rows, std::size_t columns, std::vector<std::int64_t> places);
+
+  void read_values();  // again, of an array that was written to
 
   // The array that fast products of this thread may lie in; null: none.
   static const FewPlaces* current();

@@ -60,7 +60,7 @@ struct Held {
     values.in_blocks = {values.blocks.get(), static_cast<std::size_t>(kTile),
                         static_cast<std::size_t>(b.tile_count * kTile), std::move(places)};
     values.in_blocks.times_finite = true;  // others have no blocks (spmm in products.cpp)
-    has_equal_places = values.in_blocks.row.size() < count;
+    has_equal_places = values.in_blocks.elements.size() < count;
   }
 };
 
@@ -88,6 +88,7 @@ BucketValues& bucket_values(const PlanRef& plan, const float* from) {
     else
       v.blocks[in_block[e]] = from[e];
   }
+  v.in_blocks.read_values();
   return v;
 }
 

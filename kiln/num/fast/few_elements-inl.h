@@ -29,10 +29,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 // An element of a column of a: its row, which is one of b too.
-struct Weighted {
-  std::uint32_t row;
-  float weight;
-};
+using Weighted = FewPlaces::Element;
 
 // The elements of a that are not zero, column by column, in ascending rows. First come bits, one for each element, then
 // places of those that are set: none of both waits for what the other finds.
@@ -43,6 +40,7 @@ class FewElements {
   // Whether there are at most `most` of them; else nothing is known.
   template <class Kind>
   bool collect(const Source& a, std::size_t k, std::size_t m, std::size_t most) {
+    known_start_ = nullptr;
     words_ = (m + kColumns - 1) / kColumns;
     if (bits_.size() < k * words_) bits_.resize(k * words_);
     std::size_t count = 0;
@@ -65,23 +63,17 @@ class FewElements {
     if (at < first || at >= first + known.rows * known.columns * sizeof(float)) return false;
     const std::size_t place = (at - first) / sizeof(float), column = place % known.columns;
     if (place >= known.columns || k > known.rows || m > known.columns - column) return false;
-    const std::uint32_t* const start = known.start.data() + column;
-    const std::size_t count = start[m] - start[0];
-    if (count > most) return false;
-    start_.resize(m + 1);
-    if (sorted_.size() < count) sorted_.resize(count);
-    Weighted* to = sorted_.data();
-    for (std::size_t c = 0; c < m; ++c) {
-      start_[c] = static_cast<std::uint32_t>(to - sorted_.data());
-      for (std::uint32_t e = start[c]; e < start[c + 1] && known.row[e] < k; ++e, ++to)
-        *to = {known.row[e], data[known.row[e] * known.columns + c]};
-    }
-    start_[m] = static_cast<std::uint32_t>(to - sorted_.data());
-    prefetch_next(known, column + m, m);
+    if (known.start[column + m] - known.start[column] > most) return false;
+    known_ = known.elements.data();
+    known_start_ = known.start.data() + column;
+    known_rows_ = k;
     return true;
   }
   std::span<const Weighted> column(std::size_t c) const {
-    return {sorted_.data() + start_[c], sorted_.data() + start_[c + 1]};
+    if (!known_start_) return {sorted_.data() + start_[c], sorted_.data() + start_[c + 1]};
+    const Weighted *first = known_ + known_start_[c], *last = known_ + known_start_[c + 1];
+    while (last > first && last[-1].row >= known_rows_) --last;
+    return {first, last};
   }
 
  private:
@@ -94,14 +86,6 @@ class FewElements {
     if (row >= k) return;
     const std::byte* at = a.data + static_cast<std::ptrdiff_t>(row) * a.row_bytes;
     for (std::size_t j = 0; j < m * a.element_bytes(); j += kLine) __builtin_prefetch(at + j, 0, 3);
-  }
-
-  // Parts of an array come one after the other.
-  static void prefetch_next(const FewPlaces& known, std::size_t column, std::size_t m) {
-    for (std::size_t c = column; c < std::min(known.columns, column + m); ++c) {
-      for (std::uint32_t e = known.start[c]; e < known.start[c + 1]; ++e)
-        __builtin_prefetch(known.data + known.row[e] * known.columns + c, 0, 3);
-    }
   }
 
   // Sets the bits of a row, and counts them; NaN is no zero.
@@ -160,6 +144,10 @@ class FewElements {
   std::vector<std::uint32_t> places_;  // row by row: row * kMostRows + column
   std::vector<std::uint32_t> start_;   // of columns in `sorted_`
   std::vector<Weighted> sorted_;
+
+  const Weighted* known_ = nullptr;             // what somebody knows
+  const std::uint32_t* known_start_ = nullptr;  // of columns among these; null: `sorted_` counts
+  std::size_t known_rows_ = 0;                  // those below count
 };
 
 // Where the sums of one row of the product go, and what they are made of.
@@ -195,7 +183,7 @@ bool sum_vectors(std::span<const Weighted> list, const RowSum& row, std::size_t 
 #pragma GCC unroll 8
   for (Vec& s : sums) s = hn::Zero(d);
   for (const Weighted& e : list) {
-    const Vec w = hn::Set(d, e.weight);
+    const Vec w = hn::Set(d, e.value);
     const auto* from = row_of<Kind>(row, e.row, column);
 #pragma GCC unroll 8
     for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::MulAdd(w, Kind::load(from + v * kLanes), sums[v]);
@@ -214,12 +202,24 @@ bool sum_rest(std::span<const Weighted> list, const RowSum& row, std::size_t col
   const Tag d;
   Vec sum = hn::Zero(d);
   for (const Weighted& e : list)
-    sum = hn::MulAdd(hn::Set(d, e.weight), Kind::load_first(row_of<Kind>(row, e.row, column), width), sum);
+    sum = hn::MulAdd(hn::Set(d, e.value), Kind::load_first(row_of<Kind>(row, e.row, column), width), sum);
   if (!row.keeps_negative_zero && has_negative_zero<1>(&sum)) return false;
   const auto exists = hn::FirstN(d, width);
   float* const to = row.to + column;
   hn::BlendedStore(row.accumulate ? hn::Add(hn::MaskedLoad(exists, d, to), sum) : sum, exists, d, to);
   return true;
+}
+
+// A list without elements: a sum stays as it is, but for -0, which becomes +0.
+void sum_nothing(const RowSum& row, std::size_t n) {
+  const Tag d;
+  if (!row.accumulate) return std::fill(row.to, row.to + n, 0.0f);
+  std::size_t c = 0;
+  for (; c + kLanes <= n; c += kLanes) {
+    const Vec before = hn::LoadU(d, row.to + c);
+    if (has_negative_zero<1>(&before)) hn::StoreU(hn::Add(before, hn::Zero(d)), d, row.to + c);
+  }
+  for (; c < n; ++c) row.to[c] += 0.0f;
 }
 
 // Columns from `column` on, as many as go at once; gives the next column, or the same one when nothing was stored.
@@ -275,6 +275,10 @@ void multiply_few_as(const FewElements& few, const Source& a, const Source& b, O
   for (std::size_t row = 0; row < m; ++row) {
     const std::span<const Weighted> list = few.column(row);
     const RowSum sums{b, out.from(row, 0).data, out.accumulate, false};
+    if (list.empty()) {
+      sum_nothing(sums, n);
+      continue;
+    }
     for (std::size_t column = 0; column < n;) {
       const std::size_t next = sum_some<Right>(list, sums, column, n);
       column = next > column
