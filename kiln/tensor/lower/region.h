@@ -153,6 +153,7 @@ class RegionEmitter {
   const Tile* kept_result(const Leaf& leaf) const;
   Tile load(int leaf);
   const Footprint* shared(int leaf) const;
+  std::int64_t span_of_piece(const Footprint& all, const Leaf& leaf) const;
   Tile load_shared(int leaf, const Footprint& all);
   Tile operand(Value op, std::size_t i);
   Given given(Value op, std::size_t i);
@@ -398,6 +399,9 @@ class RegionEmitter {
   bool is_quicker_apart(Value v, const Chain& inner) const;
   void make_scratch();
   Tile elementwise(Value v, const Tile* into);
+  Tile as_compared(Value v, std::size_t i);
+  Tile compare(Value v, const Tile* into);
+  bool reads_more_bits(Value v) const;
   Tile operate(Value v, const Tile* into);
   Tile operate_on_integers(Value v, const Tile* into);
   Tile activate(Value v, const Tile* into);
@@ -544,6 +548,7 @@ class RegionEmitter {
   Dims spread_pattern(const Dims& free, const SpreadRow& s) const;
   Tile load_spread(int leaf, const SpreadRow& s);
   void store_spread(const Leaf& leaf, const Tile& given, const SpreadRow& s);
+  bool is_summed_across(Value v, const Type& sum) const;
   Tile across(const Tile& part);
   Tile sum_spread(Value v);
   std::optional<KeptShape> kept_shape(const Leaf& leaf) const;
