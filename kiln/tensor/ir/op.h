@@ -46,6 +46,8 @@ struct OpInfo {
 };
 
 const OpInfo& info(OpCode code);
+// "sum(x, axes=ints, keepdims=bool)".
+std::string to_string(const OpInfo& op);
 inline std::string_view name(OpCode code) { return info(code).name; }
 bool parse_op(std::string_view text, OpCode& out);
 std::vector<OpCode> all_ops();
@@ -55,6 +57,7 @@ inline bool is_running(OpCode code) {
 }
 inline bool is_search(OpCode code) { return code == OpCode::argmax || code == OpCode::argmin; }
 inline bool is_elementwise(OpCode code) { return info(code).result != Result::none; }
+inline bool is_comparison(OpCode code) { return code >= OpCode::equal && code <= OpCode::less_equal; }
 
 using Ints = std::vector<std::int64_t>;
 using AttrValue = std::variant<Ints, std::int64_t, double, bool, DType, std::string>;

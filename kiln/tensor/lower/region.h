@@ -400,6 +400,9 @@ class RegionEmitter {
   bool is_quicker_apart(Value v, const Chain& inner) const;
   void make_scratch();
   Tile elementwise(Value v, const Tile* into);
+  Tile as_compared(Value v, std::size_t i);
+  Tile compare(Value v, const Tile* into);
+  bool reads_more_bits(Value v) const;
   Tile operate(Value v, const Tile* into);
   Tile operate_on_integers(Value v, const Tile* into);
   Tile activate(Value v, const Tile* into);
@@ -549,6 +552,7 @@ class RegionEmitter {
   Dims spread_pattern(const Dims& free, const SpreadRow& s) const;
   Tile load_spread(int leaf, const SpreadRow& s);
   void store_spread(const Leaf& leaf, const Tile& given, const SpreadRow& s);
+  bool is_summed_across(Value v, const Type& sum) const;
   Tile across(const Tile& part);
   Tile sum_spread(Value v);
   std::optional<KeptShape> kept_shape(const Leaf& leaf) const;
